@@ -232,6 +232,8 @@ const (
 	WarnTurnRepeated WarningCode = fsm.WarnTurnRepeated
 	// WarnOutputRepairRequested: The agent was told why its output is not valid, and is to give it again within the attempt. (WC-13: B3, B5)
 	WarnOutputRepairRequested WarningCode = fsm.WarnOutputRepairRequested
+	// WarnTurnHandedBack: The host shut down before the turn's engine was called; the turn counts as no round. (WC-14: J1)
+	WarnTurnHandedBack WarningCode = fsm.WarnTurnHandedBack
 )
 
 // Limits of what an engine hands over, in bytes or entries. More is cut, with a warning; a turn with

@@ -39,7 +39,7 @@ type Observer struct {
 	// end of its run.
 	Settled func(Settlement)
 	// Blocked is called when a run cannot go on now, and a Block says why: its turn is tried again
-	// later (J2).
+	// later (J2), or it is held (J5).
 	Blocked func(BlockedRun)
 	// LeaseLost is called when this process has lost its lease, so that others may take over the
 	// runs that it was executing. Serve joins again by itself.
@@ -250,6 +250,7 @@ func (n *notices) committed(cm store.Commit) {
 	}
 	if cm.Run.Block != nil && o.Blocked != nil {
 		blocked := BlockedRun{run, *cm.Run.Block}
+		blocked.Block.Choices = slices.Clone(blocked.Block.Choices)
 		n.add(func() { o.Blocked(blocked) })
 	}
 }

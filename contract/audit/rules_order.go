@@ -259,19 +259,19 @@ func (r *leadsTo) judge(v *view, s *step) string {
 	return ""
 }
 
-// alternates is IV-39: Begin occurs only while the run is not held, and End only while it is.
+// alternates is IV-39: First occurs only while the run is not held, and Second only while it is.
 type alternates struct {
-	Begin pattern `json:"begin"`
-	End   pattern `json:"end"`
+	First  pattern `json:"first"`
+	Second pattern `json:"second"`
 }
 
 func (r *alternates) bind(l *contract.Lifecycle) error {
-	return errors.Join(all("event type that begins a hold", []string{fcmp.TypeBlocked}, r.Begin.Type),
-		all("event type that ends a hold", []string{fcmp.TypeUnblocked}, r.End.Type))
+	return errors.Join(all("event type that begins a hold", []string{fcmp.TypeBlocked}, r.First.Type),
+		all("event type that ends a hold", []string{fcmp.TypeUnblocked}, r.Second.Type))
 }
 
 func (r *alternates) judge(v *view, s *step) string {
-	begins, ends := r.Begin.matches(s), r.End.matches(s)
+	begins, ends := r.First.matches(s), r.Second.matches(s)
 	switch {
 	case !begins && !ends:
 		return ""
