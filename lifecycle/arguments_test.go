@@ -51,7 +51,10 @@ func wrongCalls() []wrongCall {
 		"Serve":   func(ctx context.Context, l *Lifecycle) error { return l.Serve(ctx) },
 	}
 	withID := map[string]func(context.Context, *Lifecycle, string) error{
-		"Cancel":  func(ctx context.Context, l *Lifecycle, id string) error { return l.Cancel(ctx, id, "") },
+		"Cancel": func(ctx context.Context, l *Lifecycle, id string) error { return l.Cancel(ctx, id, "") },
+		"Resume": func(ctx context.Context, l *Lifecycle, id string) error {
+			return l.Resume(ctx, id, Resume{Choice: ChoiceRepeat})
+		},
 		"Get":     func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Get(ctx, id)) },
 		"Pending": func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Pending(ctx, id)) },
 		"History": func(ctx context.Context, l *Lifecycle, id string) error { return second(l.History(ctx, id)) },
