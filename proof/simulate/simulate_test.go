@@ -119,9 +119,13 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
-// arrows returns the transitions of the contract, in the form in which worlds count them.
+// arrows returns the transitions of the contract, in the form in which worlds count them, but for
+// those of held runs: no spec or host of a world wants its runs held. Package explore has them all.
 func arrows() (all []string) {
 	for _, row := range contract.Load().Transitions {
+		if slices.Contains([]string{"run.blocked", "run.unblocked", "run.given_up"}, row.Event) {
+			continue
+		}
 		all = append(all, row.From+" → "+row.To+": "+row.Event)
 	}
 	return all
