@@ -17,7 +17,8 @@ func Example() {
 		}
 		return engine.Done("You said: " + t.Answers[0].Text), nil
 	})
-	lc, err := lifecycle.New(lifecycle.Config{Engine: agent}) // Store: a SQLite file, to survive the process
+	// With a Store, a SQLite file for instance, runs survive the process.
+	lc, err := lifecycle.New(lifecycle.Config{Engine: agent, Forgiving: true})
 	if err != nil {
 		panic(err)
 	}

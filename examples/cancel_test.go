@@ -12,7 +12,7 @@ import (
 // wins; the other is told that it came too late.
 func Example_cancel() {
 	ctx := context.Background()
-	lc, err := lifecycle.New(lifecycle.Config{Engine: shipper})
+	lc, err := lifecycle.New(lifecycle.Config{Engine: shipper, Forgiving: true})
 	must(err)
 	defer lc.Close()
 	defer serve(lc)()

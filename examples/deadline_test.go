@@ -22,7 +22,7 @@ func Example_deadline() {
 			return engine.Done("shipped"), nil
 		}
 	})
-	lc, err := lifecycle.New(lifecycle.Config{Engine: careful})
+	lc, err := lifecycle.New(lifecycle.Config{Engine: careful, Forgiving: true})
 	must(err)
 	defer lc.Close()
 	defer serve(lc)()

@@ -42,7 +42,7 @@ func (counter) RunTurn(_ context.Context, t engine.Turn, _ engine.Sink) (engine.
 
 func Example_engine() {
 	ctx := context.Background()
-	lc, err := lifecycle.New(lifecycle.Config{Engine: counter{}})
+	lc, err := lifecycle.New(lifecycle.Config{Engine: counter{}, Forgiving: true})
 	must(err)
 	defer lc.Close()
 	defer serve(lc)()

@@ -11,7 +11,7 @@ import (
 // end, which needs no engine of its own (lifecycle.NewClient).
 func Example_inbox() {
 	ctx := context.Background()
-	lc, err := lifecycle.New(lifecycle.Config{Engine: shipper})
+	lc, err := lifecycle.New(lifecycle.Config{Engine: shipper, Forgiving: true})
 	must(err)
 	defer lc.Close()
 	defer serve(lc)()

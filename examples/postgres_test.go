@@ -37,7 +37,7 @@ func Example_transaction() {
 	st, err := postgres.New(ctx, pool, postgres.Options{Schema: schema})
 	must(err)
 	defer st.Close()
-	lc, err := lifecycle.New(lifecycle.Config{Store: st, Engine: shipper})
+	lc, err := lifecycle.New(lifecycle.Config{Store: st, Engine: shipper, Forgiving: true})
 	must(err)
 	defer lc.Close()
 	_, err = pool.Exec(ctx, "CREATE TABLE "+schema+".orders (id text PRIMARY KEY, amount int CHECK (amount > 0))")
@@ -70,7 +70,7 @@ func Example_twoNodes() {
 	node := func() (*lifecycle.Lifecycle, func()) {
 		st, err := postgres.Open(ctx, database(), postgres.Options{Schema: schema})
 		must(err)
-		lc, err := lifecycle.New(lifecycle.Config{Store: st, Engine: shipper})
+		lc, err := lifecycle.New(lifecycle.Config{Store: st, Engine: shipper, Forgiving: true})
 		must(err)
 		stop := serve(lc)
 		return lc, func() { stop(); lc.Close(); st.Close() }

@@ -12,7 +12,7 @@ import (
 // it arrived sends it again: it settles once, and gets the first receipt, also when the run has ended.
 func Example_idempotentReply() {
 	ctx := context.Background()
-	lc, err := lifecycle.New(lifecycle.Config{Engine: shipper})
+	lc, err := lifecycle.New(lifecycle.Config{Engine: shipper, Forgiving: true})
 	must(err)
 	defer lc.Close()
 	defer serve(lc)()

@@ -31,7 +31,7 @@ func host(ctx context.Context) error {
 		return err
 	}
 	defer st.Close()
-	lc, err := lifecycle.New(lifecycle.Config{Store: st, Engine: agent})
+	lc, err := lifecycle.New(lifecycle.Config{Store: st, Engine: agent, Forgiving: true})
 	if err != nil {
 		return err
 	}

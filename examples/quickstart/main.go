@@ -82,7 +82,8 @@ func host(ctx context.Context) error {
 	defer st.Close()
 	lc, err := lifecycle.New(lifecycle.Config{
 		Store: st, Engine: engine.Func(planner), Logger: slog.New(slog.DiscardHandler),
-		Grace: -1, // Ctrl-C does not wait for the turn: it is repeated
+		Forgiving: true, // ordinary days fail no run
+		Grace:     -1,   // Ctrl-C does not wait for the turn: it is repeated
 	})
 	if err != nil {
 		return err
