@@ -270,7 +270,8 @@ func (r *Resume) refusal(run *store.Run) error {
 	case !run.Held():
 		return fmt.Errorf("%w: run %s is %s", ErrNotHeld, run.ID, run.State)
 	case !slices.Contains(run.Block.Choices, r.Choice) || !slices.Contains(choices, r.Choice):
-		return &ArgumentError{"resume.Choice", quote(string(r.Choice)), fmt.Sprintf("one of %q", run.Block.Choices), nil}
+		return &ArgumentError{"resume.Choice", quote(string(r.Choice)), fmt.Sprintf("one of %q", run.Block.Choices),
+			nil}
 	}
 	return nil
 }

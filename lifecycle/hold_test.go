@@ -42,10 +42,12 @@ func TestJ1InterruptedTurns(t *testing.T) {
 		"the host: ask":         {config: Config{OnInterrupt: Ask}, state: fsm.StateQueued, held: true},
 		"the host is forgiving": {config: Config{Forgiving: true}, state: fsm.StateQueued, held: true},
 		"forgiving, but repeat": {config: Config{Forgiving: true, OnInterrupt: Repeat}, state: fsm.StateQueued},
-		"the spec: fail":        {spec: Spec{OnInterrupt: Fail}, config: Config{Forgiving: true}, state: fsm.StateFailed},
-		"the spec: repeat":      {spec: Spec{OnInterrupt: Repeat}, state: fsm.StateQueued},
-		"the spec: repeatable":  {spec: Spec{Repeatable: true}, config: Config{Forgiving: true}, state: fsm.StateQueued},
-		"the spec: ask":         {spec: Spec{OnInterrupt: Ask}, state: fsm.StateQueued, held: true},
+		"the spec: fail": {spec: Spec{OnInterrupt: Fail}, config: Config{Forgiving: true},
+			state: fsm.StateFailed},
+		"the spec: repeat": {spec: Spec{OnInterrupt: Repeat}, state: fsm.StateQueued},
+		"the spec: repeatable": {spec: Spec{Repeatable: true}, config: Config{Forgiving: true},
+			state: fsm.StateQueued},
+		"the spec: ask": {spec: Spec{OnInterrupt: Ask}, state: fsm.StateQueued, held: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -186,10 +188,12 @@ func TestJ5RepairableFailuresHold(t *testing.T) {
 		err  error
 		held bool
 	}{
-		"nobody says anything":  {err: &engine.Failure{Code: fsm.CodeEngineUnavailable, Detail: "no"}},
-		"the host":              {host: HoldOn, err: &engine.Failure{Code: fsm.CodeEngineUnavailable}, held: true},
-		"the spec":              {spec: Spec{Hold: HoldOn}, err: &engine.Failure{Code: fsm.CodeSessionResumeFailed}, held: true},
-		"the spec, not":         {spec: Spec{Hold: HoldOff}, host: HoldOn, err: &engine.Failure{Code: fsm.CodeWorkspaceMissing}},
+		"nobody says anything": {err: &engine.Failure{Code: fsm.CodeEngineUnavailable, Detail: "no"}},
+		"the host":             {host: HoldOn, err: &engine.Failure{Code: fsm.CodeEngineUnavailable}, held: true},
+		"the spec": {spec: Spec{Hold: HoldOn}, err: &engine.Failure{Code: fsm.CodeSessionResumeFailed},
+			held: true},
+		"the spec, not": {spec: Spec{Hold: HoldOff}, host: HoldOn,
+			err: &engine.Failure{Code: fsm.CodeWorkspaceMissing}},
 		"workspace":             {host: HoldOn, err: &engine.Failure{Code: fsm.CodeWorkspaceMissing}, held: true},
 		"a failure of its own":  {host: HoldOn, err: errors.New("bug")},
 		"passes, and no retry":  {host: HoldOn, err: engine.Later(0, "busy"), held: true},

@@ -194,8 +194,9 @@ func (e *evidence) executed() (wrong []string) {
 		if t.handedBack && len(begins) > 0 {
 			bad("attempt %d was begun, and handed back as one that was not", t.attempt)
 		}
-		if i > 0 && e.turns[i-1].answer == t.answer && !e.turns[i-1].handedBack && (e.turns[i-1].how != string(fsm.EventRestartRequeue) ||
-			!e.plan.spec.Repeatable || e.plan.sticky() && t.answer > 0) {
+		if i > 0 && e.turns[i-1].answer == t.answer && !e.turns[i-1].handedBack &&
+			(e.turns[i-1].how != string(fsm.EventRestartRequeue) ||
+				!e.plan.spec.Repeatable || e.plan.sticky() && t.answer > 0) {
 			bad("attempts %d and %d were both given answer %d, and the first ended by %s (repeatable: %t)",
 				e.turns[i-1].attempt, t.attempt, t.answer, e.turns[i-1].how, e.plan.spec.Repeatable)
 		}

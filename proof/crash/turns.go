@@ -7,7 +7,7 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// asks asks the questions, one in each turn, and is done.
+// asks returns a turn that asks the questions, one each time, and is done after the last.
 func asks(prompts ...string) Turn {
 	return func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
 		answered := 0

@@ -53,7 +53,7 @@ func (t tree) build(ctx context.Context, name, overlay, pkg string) (program, er
 	p := program{filepath.Join(t.temp, name+".test"), overlay}
 	dir := filepath.Join(t.root, filepath.FromSlash(pkg))
 	// Leaving out the symbols saves a third of the linking. Vet is off: the check must find the
-	// bug, not vet, and vet would read every package above the bug again.
+	// mistake, and not vet, which would read every package above the bug again.
 	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", p.path, ".")
 	cmd.Dir, cmd.Env = dir, environment(overlay)
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -210,7 +210,7 @@ func (p *person) reply(ctx context.Context, plan *replierPlan, id int, text stri
 	}
 }
 
-// cancels cancels the run.
+// cancels withdraws the run by a cancel.
 func (p *person) cancels(ctx context.Context) {
 	tried := false
 	for d := p.run.cancelAt; p.pause(d); d = time.Second {

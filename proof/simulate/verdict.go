@@ -165,7 +165,8 @@ func (e *ending) handedBack() map[int]bool {
 // executed explains which answer was not executed, or was executed too often. Each must be executed
 // once; it may be executed again only if the run may repeat turns.
 func (e *ending) executed(*ending) string {
-	requeued, putOff, handedBack := e.requeued(fsm.EventRestartRequeue), e.requeued(fsm.EventTurnYielded), e.handedBack()
+	requeued, putOff, handedBack := e.requeued(fsm.EventRestartRequeue), e.requeued(fsm.EventTurnYielded),
+		e.handedBack()
 	requeued -= len(handedBack)
 	if requeued > 0 && !e.plan.spec.Repeatable {
 		return "a turn was repeated, which it may not be"

@@ -83,7 +83,8 @@ func newIndex() index {
 		created: newOrdered(compareMoments), waiting: newOrdered(compareMoments), deadlines: newOrdered(compareMoments),
 		delayed: newOrdered(compareMoments), ready: newOrdered(comparePlaces), sticky: newOrdered(compareBelongings),
 		owned: newOrdered(compareBelongings), finished: newOrdered(compareMoments),
-		blocked: newOrdered(compareMoments), retried: newOrdered(compareMoments), held: make(map[string]int), heldByKey: make(map[tenancy]int), isDelayed: make(map[string]bool),
+		blocked: newOrdered(compareMoments), retried: newOrdered(compareMoments), held: make(map[string]int),
+		heldByKey: make(map[tenancy]int), isDelayed: make(map[string]bool),
 	}
 }
 

@@ -110,7 +110,8 @@ func (l listing) text(q store.Query) (string, []any, error) {
 	// The planner would rather walk in the listing's order, and pass over all runs that are not held.
 	states := "interlude.states"
 	if q.Held {
-		states = "(SELECT * FROM interlude.states WHERE delayed_until IS NOT NULL AND delayed_until > " + heldRange + " OFFSET 0)"
+		states = "(SELECT * FROM interlude.states WHERE delayed_until IS NOT NULL AND delayed_until > " + heldRange +
+			" OFFSET 0)"
 	}
 	if len(q.Labels) > 0 {
 		f.and("r.labels @> $%d::text[]", labelTexts(q.Labels))

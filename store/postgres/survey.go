@@ -12,7 +12,8 @@ import (
 var (
 	// surveyText counts each figure in the index that holds only what it counts.
 	surveyText = sql(`SELECT p.name, p.capacity, p.key_capacity, coalesce(h.held, 0), coalesce(r.ready, 0), r.oldest,
-			t.running, t.queued + b.queued, w.waiting, w.oldest, d.due, l.delayed, n.nodes, u.input, u.output, u.cost, u.worked,
+			t.running, t.queued + b.queued, w.waiting, w.oldest, d.due, l.delayed, n.nodes,
+			u.input, u.output, u.cost, u.worked,
 			e.engines, e.queued, e.oldest, e.nodes, b.held, b.oldest
 		FROM (SELECT count(*) AS nodes FROM interlude.nodes) n
 		CROSS JOIN (SELECT count(*) FILTER (WHERE state = 'running') AS running,

@@ -220,7 +220,8 @@ func (s *Store) Due(ctx context.Context, now time.Time, limit int) (due []store.
 				return err
 			}
 			if len(due) < limit {
-				held, err := c.records(ctx, heldDueText, entry.Held, entry.HeldFrom+now.UnixMicro(), int64(limit-len(due)))
+				held, err := c.records(ctx, heldDueText, entry.Held, entry.HeldFrom+now.UnixMicro(),
+					int64(limit-len(due)))
 				if err != nil {
 					return err
 				}
@@ -246,7 +247,8 @@ func (s *Store) Due(ctx context.Context, now time.Time, limit int) (due []store.
 
 var (
 	// heldDueText finds the held runs whose time has come.
-	heldDueText = `SELECT ` + view + ` FROM runs WHERE delayed_until IS NOT NULL AND delayed_until > ? AND delayed_until <= ?
+	heldDueText = `SELECT ` + view + ` FROM runs
+		WHERE delayed_until IS NOT NULL AND delayed_until > ? AND delayed_until <= ?
 		ORDER BY delayed_until LIMIT ? + 0`
 	// nextDelayedText finds the next not-before time. Held runs are beyond.
 	nextDelayedText = fmt.Sprintf(`SELECT min(delayed_until) FROM runs WHERE delayed_until IS NOT NULL

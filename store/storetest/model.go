@@ -175,15 +175,18 @@ func (m *model) use() []store.PoolUse {
 // survey counts everything, run by run.
 func (m *model) survey(now time.Time) store.Survey {
 	isReady := func(r store.Run) bool { return isReady(r, now) }
-	held := by(m.where(func(r store.Run) bool { return r.Held() }), func(r store.Run) time.Time { return r.HeldSince() })
+	isHeld := func(r store.Run) bool { return r.Held() }
+	held := by(m.where(isHeld), func(r store.Run) time.Time { return r.HeldSince() })
 	waiting := by(m.where(func(r store.Run) bool {
 		return r.Pending != nil
 	}), func(r store.Run) time.Time { return r.Pending.AskedAt })
 	s := store.Survey{
 		Queued:  len(m.where(func(r store.Run) bool { return r.State == fsm.StateQueued })),
 		Running: len(m.where(func(r store.Run) bool { return r.State == fsm.StateRunning })),
-		Delayed: len(m.where(func(r store.Run) bool { return r.State == fsm.StateQueued && !r.Slot && !r.Held() && !isReady(r) })),
-		Held:    len(held), Waiting: len(waiting), Due: len(m.due(now)), Nodes: len(m.nodes),
+		Delayed: len(m.where(func(r store.Run) bool {
+			return r.State == fsm.StateQueued && !r.Slot && !r.Held() && !isReady(r)
+		})),
+		Held: len(held), Waiting: len(waiting), Due: len(m.due(now)), Nodes: len(m.nodes),
 	}
 	if len(held) > 0 {
 		s.OldestHeld = held[0].HeldSince()
