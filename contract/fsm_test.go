@@ -173,8 +173,8 @@ func agree(t testing.TB, l *Lifecycle, state, event string, set fsm.Facts) strin
 
 // G3: every event sequence up to length 6, with every choice of facts at each step, leads model and
 // machine through the same states. Both answers depend on state, event and facts alone (the
-// machine's on nothing else: TestNextIsSafeForConcurrentUse in fsm), so that what one step leads to is
-// asked once and looked up in the 3 million sequences.
+// machine's on nothing else: TestNextIsSafeForConcurrentUse in fsm), so that what one step leads to
+// is asked once and looked up in the 3 million sequences.
 func TestMachineAgreesOnEverySequenceUpToSix(t *testing.T) {
 	t.Parallel()
 	const length = 6

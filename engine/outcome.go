@@ -44,8 +44,8 @@ type Process struct {
 	// turn may be done twice.
 	Transient bool
 	// Held says that the run cannot go on for a reason that somebody can repair. The run is held,
-	// with its answer and session, and the turn is executed again when somebody resumes it, and from
-	// time to time by itself, no earlier than After from now (J5). A sticky run fails.
+	// with its answer and session, and the turn is executed again when somebody resumes it, and
+	// from time to time by itself, no earlier than After from now (J5). A sticky run fails.
 	Held  bool
 	After time.Duration
 }
@@ -98,9 +98,9 @@ func Later(after time.Duration, reason string) error {
 	return &Failure{Code: CodeEngineFailed, Detail: reason, Transient: true, After: after}
 }
 
-// Hold returns the error of a turn that cannot be executed before somebody has repaired something: a
-// journal that does not fit the code, say. The run is held, whatever its policy is, and the turn is
-// executed again when somebody resumes the run, and from time to time.
+// Hold returns the error of a turn that cannot be executed before somebody has repaired something:
+// a journal that does not fit the code, say. The run is held, whatever its policy is, and the turn
+// is executed again when somebody resumes the run, and from time to time.
 func Hold(code Code, reason string) error {
 	return &Failure{Code: code, Detail: reason, Held: true}
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// counter is an engine of your own. It executes one turn at a time, up to a question or the end, and
-// decides nothing: the run's next state follows from the Outcome. What it must remember it hands
-// over as its session handle. The suite engine/enginetest proves an engine.
+// counter is an engine of your own. It executes one turn at a time, up to a question or the end,
+// and decides nothing: the run's next state follows from the Outcome. What it must remember it
+// hands over as its session handle. The suite engine/enginetest proves an engine.
 type counter struct{}
 
 // Profile says that a session can be resumed by another process.

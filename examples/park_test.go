@@ -8,8 +8,8 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// A run is parked by one process and goes on in another. Here these are two functions: all that they
-// share is the file.
+// A run is parked by one process and goes on in another. Here these are two functions: all that
+// they share is the file.
 func Example_parkAndResume() {
 	name, remove := file()
 	defer remove()

@@ -8,8 +8,9 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// A reply carries a key of the caller's, the id of a chat message, say. Whoever does not know whether
-// it arrived sends it again: it settles once, and gets the first receipt, also when the run has ended.
+// A reply carries a key of the caller's, the id of a chat message, say. Whoever does not know
+// whether it arrived sends it again: it settles once, and gets the first receipt, also when the run
+// has ended.
 func Example_idempotentReply() {
 	ctx := context.Background()
 	lc, err := lifecycle.New(lifecycle.Config{Engine: shipper, Forgiving: true})

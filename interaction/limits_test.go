@@ -213,8 +213,8 @@ func TestReadAcceptsOutputUpToItsLimit(t *testing.T) {
 	require.Nil(t, interaction.Read("{", nil).OutputFault, "a text that looks like an output is shown as it is")
 }
 
-// C2 B8: a turn that neither asks nor completes gives a question that shows what the agent said; its
-// output only when it said nothing else.
+// C2 B8: a turn that neither asks nor completes gives a question that shows what the agent said;
+// its output only when it said nothing else.
 func TestBaselineShowsTheOutputOfASilentTurn(t *testing.T) {
 	asked := func(text, output string) string {
 		return interaction.Read(text, json.RawMessage(output)).Baseline().Prompt

@@ -131,8 +131,8 @@ func TestReadSignedFalseIsInOrder(t *testing.T) {
 	require.Len(t, r.Diagnostics, 1)
 }
 
-// J12: an ask_user block without the nonce is no question, and a diagnostic says so. Other text without
-// the nonce has none.
+// J12: an ask_user block without the nonce is no question, and a diagnostic says so. Other text
+// without the nonce has none.
 func TestReadSignedReportsABlockWithoutTheNonce(t *testing.T) {
 	r := interaction.ReadSigned("```ask_user\nprompt: Which?\n```", nil, "n1")
 	require.Nil(t, r.Question)

@@ -65,8 +65,8 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 	return c, nil
 }
 
-// Close ends the client's watch on its store. Followers go on by polling. It waits until an Observer
-// has been told what has happened, for a second at most.
+// Close ends the client's watch on its store. Followers go on by polling. It waits until an
+// Observer has been told what has happened, for a second at most.
 func (c *Client) Close() {
 	c.hub.stopWatching()
 	c.notices.flush()

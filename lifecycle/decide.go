@@ -98,8 +98,8 @@ func decideDeadline(run *store.Run, now time.Time) (store.Commit, error) {
 
 // decideTurn ends a turn by the evidence of its outcome. One whose engine was not called when its
 // host shut down goes back to the queue. One that was interrupted through no fault of its own, by a
-// shutdown of its host or by the loss of its agent, is executed again or held where spec or host say
-// so (E4, J1, J3). One that failed for a passing reason is tried again later (J2), and one that
+// shutdown of its host or by the loss of its agent, is executed again or held where spec or host
+// say so (E4, J1, J3). One that failed for a passing reason is tried again later (J2), and one that
 // failed for a reason that an operator can repair may be held (J5).
 func decideTurn(run *store.Run, turn *turnEvidence, node string, now time.Time) (store.Commit, error) {
 	switch {
@@ -272,9 +272,9 @@ func decideLostProcess(run *store.Run, why string, now time.Time) (store.Commit,
 	})
 }
 
-// decideOrphan settles a run that cannot go on as it is since its node has died (E2 to E4): a turn is
-// repeated or held where that is wanted, a parked run whose session is refused may be held (J5), and
-// any other run has lost its context and fails. (A parked run whose session is good needs no
+// decideOrphan settles a run that cannot go on as it is since its node has died (E2 to E4): a turn
+// is repeated or held where that is wanted, a parked run whose session is refused may be held (J5),
+// and any other run has lost its context and fails. (A parked run whose session is good needs no
 // decision, see store.Run.AfterDeparture, unless it was held.)
 func decideOrphan(run *store.Run, found *orphanEvidence, host hostPolicy) (store.Commit, error) {
 	waiting, sticky := run.State == fsm.StateWaitingUser, run.Profile == fsm.ProfileStickyProcess

@@ -17,10 +17,11 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// This file decides about held runs (J1, J5). A run is held, instead of failing, because of something
-// that somebody can repair or has to decide. A turn that is held goes back to the queue with its
-// answer and session, and is not claimed. A parked run whose session is refused goes on waiting, with
-// its question open; a reply to it is stored, and executed when the run is held no more.
+// This file decides about held runs (J1, J5). A run is held, instead of failing, because of
+// something that somebody can repair or has to decide. A turn that is held goes back to the queue
+// with its answer and session, and is not claimed. A parked run whose session is refused goes on
+// waiting, with its question open; a reply to it is stored, and executed when the run is held no
+// more.
 
 // The pause before a held run is tried again by itself. It doubles from one hold to the next.
 const (
@@ -111,9 +112,9 @@ func decideFailedTurn(run *store.Run, turn *turnEvidence, node string, now time.
 	return decideByGate(run, turn, node, now)
 }
 
-// holdTurn returns the run to the queue and holds it there. The error is a *fsm.Refusal if the run is
-// sticky: its process cannot give its slot away. Of the details it passes on those that matter for a
-// hold.
+// holdTurn returns the run to the queue and holds it there. The error is a *fsm.Refusal if the run
+// is sticky: its process cannot give its slot away. Of the details it passes on those that matter
+// for a hold.
 func holdTurn(run *store.Run, h *hold, d *details) (store.Commit, error) {
 	return transition(run, fsm.EventTurnYielded, &details{
 		now: d.now, node: d.node, facts: fsm.FactPassing, profile: d.profile, session: d.session, warnings: d.warnings,
@@ -216,16 +217,17 @@ type Resume struct {
 	Actor string
 }
 
-// Resume decides about a held run (J1, J5): to go on, or to end it. With ChoiceRepeat a queued run is
-// executed as soon as there is room, with its answer and session, and a parked one waits on; what
-// kept it from going on is found again if it is still there. With ChoiceEnd the run fails with the
-// code that it was held for. Of several callers, and of a caller and the library's own tries, one
-// wins.
+// Resume decides about a held run (J1, J5): to go on, or to end it. With ChoiceRepeat a queued run
+// is executed as soon as there is room, with its answer and session, and a parked one waits on;
+// what kept it from going on is found again if it is still there. With ChoiceEnd the run fails with
+// the code that it was held for. Of several callers, and of a caller and the library's own tries,
+// one wins.
 //
 // Errors, with nothing written: ErrNotFound, ErrNotHeld (it goes on already, for instance),
 // ErrTerminal, ErrRunChanged (its version is another one), an *ArgumentError (it does not have the
-// choice, or the actor is no such text). After any other error, of the context too, it may or may not
-// have been stored: call again, and ErrNotHeld or ErrTerminal says that the run is held no more.
+// choice, or the actor is no such text). After any other error, of the context too, it may or may
+// not have been stored: call again, and ErrNotHeld or ErrTerminal says that the run is held no
+// more.
 func (c *Client) Resume(ctx context.Context, id string, r Resume) error {
 	if err := c.checkRun(ctx, id); err != nil {
 		return err

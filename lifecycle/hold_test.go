@@ -17,8 +17,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// lastsUntil returns an agent whose turns last until they are interrupted, but for those with a number
-// above last, which succeed.
+// lastsUntil returns an agent whose turns last until they are interrupted, but for those with a
+// number above last, which succeed.
 func lastsUntil(last int) agent {
 	return agent{turn: func(ctx context.Context, t engine.Turn) (engine.Outcome, error) {
 		if t.Attempt > last {
@@ -76,8 +76,8 @@ func TestJ1InterruptedTurns(t *testing.T) {
 	}
 }
 
-// J1: an accepted answer survives a shutdown and a kill; whoever asks after it finds the run, and it
-// goes on with the answer when somebody says so.
+// J1: an accepted answer survives a shutdown and a kill; whoever asks after it finds the run, and
+// it goes on with the answer when somebody says so.
 func TestJ1AnAnswerIsNotSpent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t)
@@ -144,8 +144,8 @@ func TestJ1AnAnswerIsNotSpent(t *testing.T) {
 	})
 }
 
-// J1: a turn whose engine was not called yet goes back to the queue when its host shuts down, though
-// its spec allows no repeats, and it counts neither as a repeat nor as a round.
+// J1: a turn whose engine was not called yet goes back to the queue when its host shuts down,
+// though its spec allows no repeats, and it counts neither as a repeat nor as a round.
 func TestJ1ATurnThatHasNotBegunGoesBack(t *testing.T) {
 	for name, maxAttempts := range map[string]int{"unlimited": 0, "one attempt": 1} {
 		t.Run(name, func(t *testing.T) {
@@ -179,8 +179,9 @@ func TestJ1ATurnThatHasNotBegunGoesBack(t *testing.T) {
 	}
 }
 
-// J5, E2: a turn that ends for a reason that somebody can repair fails the run, or holds it where that
-// is wanted: then it is tried again by itself after longer and longer pauses, and by Resume at once.
+// J5, E2: a turn that ends for a reason that somebody can repair fails the run, or holds it where
+// that is wanted: then it is tried again by itself after longer and longer pauses, and by Resume at
+// once.
 func TestJ5RepairableFailuresHold(t *testing.T) {
 	for name, c := range map[string]struct {
 		spec Spec
@@ -241,7 +242,8 @@ func TestJ5RepairableFailuresHold(t *testing.T) {
 	}
 }
 
-// J5: retries that are used up hold the run where that is wanted, and a sticky run fails in any case.
+// J5: retries that are used up hold the run where that is wanted, and a sticky run fails in any
+// case.
 func TestJ5RetriesThatAreUsedUp(t *testing.T) {
 	for _, kind := range []engine.ProfileKind{engine.Resumable, engine.StickyProcess} {
 		synctest.Test(t, func(t *testing.T) {
@@ -267,8 +269,8 @@ func TestJ5RetriesThatAreUsedUp(t *testing.T) {
 }
 
 // J5, E2: a parked run whose session is refused stays open and is held; it is unblocked when the
-// engine accepts the session again, within the life of a node and by the next one; a reply is stored
-// meanwhile, and executed when the run goes on.
+// engine accepts the session again, within the life of a node and by the next one; a reply is
+// stored meanwhile, and executed when the run goes on.
 func TestJ5ARefusedSessionHoldsTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t)

@@ -252,9 +252,9 @@ const (
 //	}
 type Failure = store.Failure
 
-// Block says why a run cannot go on now. The run holds no slot meanwhile. A queued run has one, and a
-// parked run may have one of the kind BlockHeld: then it goes on waiting, and stays blocked when it
-// is answered.
+// Block says why a run cannot go on now. The run holds no slot meanwhile. A queued run has one, and
+// a parked run may have one of the kind BlockHeld: then it goes on waiting, and stays blocked when
+// it is answered.
 //
 //	type Block struct {
 //		Kind BlockKind
@@ -532,8 +532,8 @@ type Page = store.Page
 //		Queued, Running, Waiting int
 //		// Delayed are those of Queued whose not-before time is after now.
 //		Delayed int
-//		// Ready are those of Queued that could be started now if they were given a slot: neither delayed
-//		// nor held, nor the next turn of a sticky run, which has its slot already.
+//		// Ready are those of Queued that could be started now if they were given a slot: neither
+//		// delayed nor held, nor the next turn of a sticky run, which has its slot already.
 //		Ready int
 //		// OldestReady is the earliest QueuedAt of those that are ready; zero when none is. A run that
 //		// was held back counts from its submission.

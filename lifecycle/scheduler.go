@@ -127,8 +127,8 @@ func (n *node) dispatch(c store.Claimed) {
 }
 
 // interruptRepeatedClaim interrupts a turn whose run this node has already claimed under the same
-// epoch. A failover lost the first claim, so the store granted it again. The engine may already have
-// done what the turn is for, so the turn is not executed, and the next heartbeat settles it as
+// epoch. A failover lost the first claim, so the store granted it again. The engine may already
+// have done what the turn is for, so the turn is not executed, and the next heartbeat settles it as
 // interrupted. If the turn of the lost claim still executes, it is interrupted too (J9).
 func (n *node) interruptRepeatedClaim(t, earlier *turn) {
 	n.log.Error("the store has lost a claim, and made it again; the turn is not executed twice", "run", t.call.RunID,

@@ -13,8 +13,8 @@ import (
 
 // This file finds the parked runs whose session their engine does not accept any more (E2, J5). A
 // wait that is intact needs no recovery, so nothing here is written for it, and nothing here is
-// needed for it to go on: a session that is refused fails or holds its run in the next turn anyway. A
-// check only tells people earlier, and unblocks a run that was held once the engine accepts its
+// needed for it to go on: a session that is refused fails or holds its run in the next turn anyway.
+// A check only tells people earlier, and unblocks a run that was held once the engine accepts its
 // session again.
 
 // checksSessions reports whether an engine of this process can tell a session that is good from one
@@ -30,9 +30,9 @@ func (c *Client) checksSessions() bool {
 
 // checkSessions checks the sessions of the runs that departed nodes parked, once for each departure
 // as long as this node lives. It begins after the first claim, so that a start is not delayed, and
-// after the first recovery pass, which finds the nodes that have gone. After each page it pauses for
-// at least as long as the page took. If the node is killed, the next one starts over; each refusal is
-// a commit of its own, so nothing is left half done.
+// after the first recovery pass, which finds the nodes that have gone. After each page it pauses
+// for at least as long as the page took. If the node is killed, the next one starts over; each
+// refusal is a commit of its own, so nothing is left half done.
 func (n *node) checkSessions(ctx context.Context) error {
 	if !n.checksSessions() {
 		return nil
@@ -72,9 +72,9 @@ const (
 )
 
 // checkSessions goes through the inbox, and fails or holds the runs whose engine refuses their
-// session, if a node has parked them whose departure is not among those that were checked. It calls pause between
-// its parts, with the time that the last one took. When all engines have answered and every refusal
-// is stored, it adds the departures to checked.
+// session, if a node has parked them whose departure is not among those that were checked. It calls
+// pause between its parts, with the time that the last one took. When all engines have answered and
+// every refusal is stored, it adds the departures to checked.
 func (s *orphanSettler) checkSessions(ctx context.Context, checked map[string]bool,
 	pause func(took time.Duration) error) error {
 	departures, err := s.client.store.Departures(ctx)
@@ -137,8 +137,8 @@ func (s *orphanSettler) checkPage(ctx context.Context, page []Run, departed map[
 	return failures
 }
 
-// heldChecks checks the sessions of parked runs that are held again and again, after pauses that grow
-// like those before a held turn is tried again (J5).
+// heldChecks checks the sessions of parked runs that are held again and again, after pauses that
+// grow like those before a held turn is tried again (J5).
 type heldChecks struct {
 	settler *orphanSettler
 	pause   func(took time.Duration) error // between parts

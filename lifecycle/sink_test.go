@@ -137,8 +137,8 @@ func TestSinkRefusesReportsAfterTheTurn(t *testing.T) {
 	})
 }
 
-// TestSinkBoundsTheReportsOfATurn: J11, the last place is for saying that there were more; a session
-// is stored beyond it.
+// TestSinkBoundsTheReportsOfATurn: J11, the last place is for saying that there were more; a
+// session is stored beyond it.
 func TestSinkBoundsTheReportsOfATurn(t *testing.T) {
 	one := []fcmp.Payload{&fcmp.MessageIntermediate{Text: "x"}}
 	for name, c := range map[string]struct {

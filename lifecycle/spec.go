@@ -74,17 +74,18 @@ type Spec struct {
 	// Repeatable says that a turn that was interrupted by a crash or a shutdown may be executed
 	// again (E4), and also one whose agent was killed while the host lives.
 	Repeatable bool `json:"repeatable,omitempty"`
-	// OnInterrupt says what becomes of a turn that was interrupted by a shutdown of its host, or lost
-	// with its worker or its agent (J1). Empty: as Repeatable says, or else Config.OnInterrupt. Fail:
-	// the run fails (E4). Repeat: the same as Repeatable. Ask: the run is held until somebody decides
-	// whether the turn is executed again (Client.Resume). A turn whose engine was not called yet when
-	// its host shuts down goes back to the queue in any case. Runs of the profile sticky_process
-	// lose their process, and fail.
+	// OnInterrupt says what becomes of a turn that was interrupted by a shutdown of its host, or
+	// lost with its worker or its agent (J1). Empty: as Repeatable says, or else
+	// Config.OnInterrupt. Fail: the run fails (E4). Repeat: the same as Repeatable. Ask: the run is
+	// held until somebody decides whether the turn is executed again (Client.Resume). A turn whose
+	// engine was not called yet when its host shuts down goes back to the queue in any case. Runs
+	// of the profile sticky_process lose their process, and fail.
 	OnInterrupt OnInterrupt `json:"on_interrupt,omitempty"`
 	// Hold says whether the run is held, instead of failing, when something keeps it from going on
 	// that somebody can repair (J5): its engine is unavailable, its session refused, its workspace
 	// missing, or passing failures do not pass. Empty: as Config.Hold says. A held turn is tried
-	// again by Client.Resume, and by itself after a pause, of a minute at first and an hour at most.
+	// again by Client.Resume, and by itself after a pause, of a minute at first and an hour at
+	// most.
 	Hold HoldPolicy `json:"hold,omitempty"`
 	// MaxRepeats is how often in a row a repeatable turn that lost its worker or its agent is
 	// executed again, each time after a longer pause, of a second at first and a minute at most

@@ -388,8 +388,8 @@ func (s *sink) report(ctx context.Context, session *engine.SessionHandle, events
 }
 
 // admit returns the events that a report may store: none after the turn has ended, and none beyond
-// the bounds of what is reported (J11). At the bound it returns a warning in their place, which says
-// that the rest is left out. The caller holds mu.
+// the bounds of what is reported (J11). At the bound it returns a warning in their place, which
+// says that the rest is left out. The caller holds mu.
 func (t *turn) admit(events []fcmp.Payload) ([]fcmp.Payload, error) {
 	if t.reportsClosed {
 		return nil, fmt.Errorf("%w: the turn has ended", engine.ErrStale)

@@ -93,9 +93,9 @@ type Run struct {
 	FinishedAt   time.Time       `json:"finished_at,omitzero"`
 }
 
-// Block says why a run cannot go on now. The run holds no slot meanwhile. A queued run has one, and a
-// parked run may have one of the kind BlockHeld: then it goes on waiting, and stays blocked when it
-// is answered.
+// Block says why a run cannot go on now. The run holds no slot meanwhile. A queued run has one, and
+// a parked run may have one of the kind BlockHeld: then it goes on waiting, and stays blocked when
+// it is answered.
 type Block struct {
 	Kind BlockKind `json:"kind"`
 	// Until is when the run is tried again by itself. Zero: only when somebody resumes it or the
@@ -153,8 +153,8 @@ const (
 // Held reports whether the run is held.
 func (r *Run) Held() bool { return r.Block != nil && r.Block.Kind == BlockHeld }
 
-// HeldSince is since when a held run could go on if it were not held, or, if it is parked, since when
-// it has been held.
+// HeldSince is since when a held run could go on if it were not held, or, if it is parked, since
+// when it has been held.
 func (r *Run) HeldSince() time.Time {
 	if r.State == fsm.StateQueued {
 		return r.QueuedAt

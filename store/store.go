@@ -86,8 +86,8 @@ type Reader interface {
 	// Due returns up to limit runs in waiting_user whose deadline is at or before now, the oldest
 	// deadline first, and after them, within the limit, the queued runs that are held until a time
 	// at or before now, the earliest first. It also returns the time at which the next thing falls
-	// due after now: a deadline, or a queued run's not-before time. Zero when there is none. That of
-	// a held run is none: callers ask again at times.
+	// due after now: a deadline, or a queued run's not-before time. Zero when there is none. That
+	// of a held run is none: callers ask again at times.
 	Due(ctx context.Context, now time.Time, limit int) (due []Run, next time.Time, err error)
 	// Orphans returns up to limit runs that hold a slot and whose owner is not a registered node.
 	// It passes over the first skip of them: those that the caller is settling already. A parked
@@ -240,8 +240,8 @@ type Fence struct {
 //
 // The claim picks first the queued runs that the node owns and that hold a slot already, oldest
 // first: each is the next turn of a sticky run, and takes no new capacity. Then it picks in each
-// pool, as slots.Select says, from the queued runs whose NotBefore is at or before Now. A held run is
-// never picked.
+// pool, as slots.Select says, from the queued runs whose NotBefore is at or before Now. A held run
+// is never picked.
 type ClaimRequest struct {
 	Node string
 	Now  time.Time

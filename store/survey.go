@@ -26,8 +26,8 @@ type Survey struct {
 	Queued, Running, Waiting int
 	// Delayed are those of Queued whose not-before time is after now.
 	Delayed int
-	// Ready are those of Queued that could be started now if they were given a slot: neither delayed
-	// nor held, nor the next turn of a sticky run, which has its slot already.
+	// Ready are those of Queued that could be started now if they were given a slot: neither
+	// delayed nor held, nor the next turn of a sticky run, which has its slot already.
 	Ready int
 	// OldestReady is the earliest QueuedAt of those that are ready; zero when none is. A run that
 	// was held back counts from its submission.

@@ -27,7 +27,8 @@ type Violation struct {
 	Invariant string
 	// RunID is empty when the line cannot be read.
 	RunID string
-	// Line is the line of the log, from 1; for an event that is missing at the end, the run's last line.
+	// Line is the line of the log, from 1; for an event that is missing at the end, the run's last
+	// line.
 	Line int
 	// Seq is the event's number, 0 when it cannot be read.
 	Seq uint64

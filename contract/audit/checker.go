@@ -75,8 +75,8 @@ type namedRule struct {
 type scope int
 
 const (
-	// inPlace judges the event's place in the run. Only the first broken rule is reported, since the
-	// others follow from it.
+	// inPlace judges the event's place in the run. Only the first broken rule is reported, since
+	// the others follow from it.
 	inPlace scope = iota
 	// inItself judges the content of the event. Each broken rule is reported.
 	inItself

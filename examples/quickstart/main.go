@@ -230,8 +230,8 @@ func (c *chat) ask(run lifecycle.Run) {
 	c.open <- q
 }
 
-// answer replies with the lines of standard input. When there are no more, a run that would wait for
-// one is left.
+// answer replies with the lines of standard input. When there are no more, a run that would wait
+// for one is left.
 func (c *chat) answer(ctx context.Context, leave func()) {
 	var q *lifecycle.Question
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {

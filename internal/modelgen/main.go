@@ -14,8 +14,8 @@
 //	store.Run omit Claim      the doc does not show these methods; they are for those who write stores
 //	slots.DefaultPool         a constant
 //
-// A line that begins with // is the doc of the constants that follow it. It works on the source text
-// alone, so that it still runs when the generated file no longer fits the definitions.
+// A line that begins with // is the doc of the constants that follow it. It works on the source
+// text alone, so that it still runs when the generated file no longer fits the definitions.
 package main
 
 import (

@@ -35,7 +35,8 @@ type nodeConfig struct {
 	Elsewhere bool          `json:"elsewhere"`
 }
 
-// nodeMain runs a node, if the environment says that this process is one, and reports whether it is.
+// nodeMain runs a node, if the environment says that this process is one, and reports whether it
+// is.
 func nodeMain() (isNode bool) {
 	text := os.Getenv(nodeVariable)
 	if text == "" {

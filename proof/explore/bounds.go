@@ -25,8 +25,8 @@ type Bounds struct {
 	// agent asks nothing and nothing breaks.
 	Attempts int
 	// Faults is how many faults happen at most, of any kinds: a crash, a lease that runs out, a
-	// lost acknowledgement or connection, a resident process that dies, a shutdown before or during a
-	// turn, a turn that fails for a passing reason, or for one for which it is held.
+	// lost acknowledgement or connection, a resident process that dies, a shutdown before or during
+	// a turn, a turn that fails for a passing reason, or for one for which it is held.
 	Faults int
 	// Rival says that another run competes for the pool's only slot.
 	Rival bool

@@ -2,8 +2,8 @@ package explore
 
 import "slices"
 
-// finish ends the turn in each way that the completion gate allows, by an interruption, by a passing
-// failure, and by one for which the run is held.
+// finish ends the turn in each way that the completion gate allows, by an interruption, by a
+// passing failure, and by one for which the run is held.
 func (w *walk) finish(i int) {
 	n := &w.from.Nodes[i]
 	known := w.from.Run

@@ -29,9 +29,9 @@ func (a Action) isProgress() bool {
 	return a.who != user(0) && a.who != user(1)
 }
 
-// isFinal reports whether the system may stay in the state for ever: the run is over, it is held until
-// somebody decides (J5), or it waits for a person without a deadline (D1), whether or not the node
-// lives that parked it (J7).
+// isFinal reports whether the system may stay in the state for ever: the run is over, it is held
+// until somebody decides (J5), or it waits for a person without a deadline (D1), whether or not the
+// node lives that parked it (J7).
 func (s *search) isFinal(from *State) bool {
 	r := &from.Run
 	return s.over(r) || r.Held || r.State == waiting && s.scenario.Strict && !s.scenario.Sticky

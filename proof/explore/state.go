@@ -130,8 +130,8 @@ const (
 // Command is a command between the time it read the record and its commit.
 type Command struct {
 	Task task
-	// ID is the question that it is about. For recoverOrphan it is 1 when the session was refused, and
-	// 2 when the run is to be held; for resume it is the choice, choseRepeat or choseEnd.
+	// ID is the question that it is about. For recoverOrphan it is 1 when the session was refused,
+	// and 2 when the run is to be held; for resume it is the choice, choseRepeat or choseEnd.
 	ID   uint8
 	View view
 }

@@ -94,8 +94,8 @@ func (w *walk) commitRecovery(s *State, i int, a Action, base *Run, hold bool) {
 	w.commit(s, a, base, w.recoverRun(base, i, hold))
 }
 
-// recoverRun returns the change that settles an orphan, or a parked run whose session is refused. With
-// hold, the host wants the run held.
+// recoverRun returns the change that settles an orphan, or a parked run whose session is refused.
+// With hold, the host wants the run held.
 func (w *walk) recoverRun(r *Run, i int, hold bool) *change {
 	switch {
 	case hold && r.State == running:

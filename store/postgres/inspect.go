@@ -146,7 +146,8 @@ func missingRights(ctx context.Context, conn *pgx.Conn, schema string) ([]string
 	return pgx.CollectRows(rows, pgx.RowTo[string])
 }
 
-// checkStatements returns an error for each statement of the package that the server cannot prepare.
+// checkStatements returns an error for each statement of the package that the server cannot
+// prepare.
 func checkStatements(ctx context.Context, conn *pgx.Conn, schema string) (wrong []error, _ error) {
 	all := textsIn(schema)
 	for _, l := range []listing{byCreation, byQuestion} {

@@ -46,8 +46,8 @@ func (r *reader) list(ctx context.Context, q store.Query, l listing) (page store
 		return page, nil
 	}
 	planned := *r
-	// Runs with the labels may be few among many, as the planner knows. Their index is of a kind that
-	// indexPlans excludes.
+	// Runs with the labels may be few among many, as the planner knows. Their index is of a kind
+	// that indexPlans excludes.
 	if len(q.Labels) > 0 {
 		planned.customPlan = true
 		if !planned.planner { // in a transaction of the host's own: a statement that is parsed anew has no plan yet
@@ -107,7 +107,8 @@ func (l listing) text(q store.Query) (string, []any, error) {
 		}
 		f.and("s.state = ANY ($%d::text[])", states)
 	}
-	// The planner would rather walk in the listing's order, and pass over all runs that are not held.
+	// The planner would rather walk in the listing's order, and pass over all runs that are not
+	// held.
 	states := "interlude.states"
 	if q.Held {
 		states = "(SELECT * FROM interlude.states WHERE delayed_until IS NOT NULL AND delayed_until > " + heldRange +

@@ -228,8 +228,8 @@ type Status struct {
 	Lacks []string
 }
 
-// readStatus reads how far a schema is. Any role may see whether a table exists; its content needs a
-// right.
+// readStatus reads how far a schema is. Any role may see whether a table exists; its content needs
+// a right.
 func readStatus(ctx context.Context, q querier, schema string) (s Status, _ error) {
 	var exists bool
 	err := q.QueryRow(ctx,

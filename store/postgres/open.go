@@ -128,9 +128,9 @@ func openWith(ctx context.Context, dsn string, o Options, known []Migration) (*S
 // some for readers.
 const defaultConns = 10
 
-// ConfigurePool gives the configuration of a pool what Open gives to its own: OnNotice, the order and
-// the timeout of several hosts, and the refusal of servers that are ErrWrongServer. Call it after
-// the host has set its own hooks, which are kept, and before the pool is made.
+// ConfigurePool gives the configuration of a pool what Open gives to its own: OnNotice, the order
+// and the timeout of several hosts, and the refusal of servers that are ErrWrongServer. Call it
+// after the host has set its own hooks, which are kept, and before the pool is made.
 func ConfigurePool(config *pgxpool.Config) {
 	config.ConnConfig.OnNotice = chainNotices(config.ConnConfig.OnNotice)
 	new(lineage).configure(config)

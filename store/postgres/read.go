@@ -19,8 +19,8 @@ import (
 type reader struct {
 	texts  []string
 	schema string
-	// begin begins a call: it returns what to query and the context that bounds the query. Done ends
-	// the call.
+	// begin begins a call: it returns what to query and the context that bounds the query. Done
+	// ends the call.
 	beginRead func(ctx context.Context) (q querier, within context.Context, done func(), _ error)
 	// planner says that each query sends the planner's settings before it. Otherwise they are those
 	// of the transaction that it is in.
@@ -71,8 +71,9 @@ func queryRetrying[T any](ctx context.Context, q querier, r *reader, text string
 // settingsText goes before a query, in the transaction of the two.
 var settingsText = sql(`SELECT ` + indexPlans + `, ` + nestedLoops + `, ` + showWarnings)
 
-// customPlanText goes before a query whose best plan depends on its arguments: a rare label is found
-// by its index, a common one is not. After a few executions a session would use one plan for both.
+// customPlanText goes before a query whose best plan depends on its arguments: a rare label is
+// found by its index, a common one is not. After a few executions a session would use one plan for
+// both.
 var customPlanText = sql(`SELECT set_config('plan_cache_mode', 'force_custom_plan', true)`)
 
 // settings is the statement that goes before a query; empty for none.
@@ -86,8 +87,8 @@ func (r *reader) settings() string {
 	return r.texts[settingsText]
 }
 
-// queryAfter executes a query. The statement settings, unless it is empty, goes before it in the same
-// exchange, and so in the same transaction.
+// queryAfter executes a query. The statement settings, unless it is empty, goes before it in the
+// same exchange, and so in the same transaction.
 func queryAfter[T any](ctx context.Context, q querier, settings, text string, scan func(pgx.CollectableRow) (T, error),
 	args ...any) ([]T, error) {
 	if settings == "" {

@@ -40,13 +40,15 @@ func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""
 const serverMicros = `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`
 
 // indexPlans has the planner use indexes for the rest of the transaction. By itself it would rather
-// scan a table that is small, and keep that plan while the table grows by thousands of rows a second.
-// Bitmap scans do not mark the dead entries of an index, of which a queue leaves many behind. The
-// settings are of the transaction and not of the session, so that a pooler may stand between.
+// scan a table that is small, and keep that plan while the table grows by thousands of rows a
+// second. Bitmap scans do not mark the dead entries of an index, of which a queue leaves many
+// behind. The settings are of the transaction and not of the session, so that a pooler may stand
+// between.
 const indexPlans = `set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true), set_config('jit', 'off', true), set_config('max_parallel_workers_per_gather', '0', true),
 	set_config('plan_cache_mode', 'force_generic_plan', true)`
 
-// nestedLoops has the planner look up each row that a list names, however few rows the table has yet.
+// nestedLoops has the planner look up each row that a list names, however few rows the table has
+// yet.
 const nestedLoops = `set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`
 
 // The values of delayed_until that held runs have, as package entry divides them.

@@ -56,8 +56,8 @@ var (
 
 const nodeLock = "FOR KEY SHARE"
 
-// updateStatement is the statement that changes runs. Lock is the lock that it takes on the row of a
-// fence's node.
+// updateStatement is the statement that changes runs. Lock is the lock that it takes on the row of
+// a fence's node.
 func updateStatement(lock string, usage bool) string {
 	var arguments, columns, insert string
 	if usage {

@@ -54,8 +54,8 @@ func (s *Store) list(ctx context.Context, q store.Query, l listing) (page store.
 }
 
 // list returns the runs of a page, and one more if there is one. What has a column is filtered by
-// the database. Labels are found by their hashes and checked here: a run that only has the same hash
-// is left out, and another one takes its place.
+// the database. Labels are found by their hashes and checked here: a run that only has the same
+// hash is left out, and another one takes its place.
 func (c *conn) list(ctx context.Context, q store.Query, l listing) (page []store.Run, _ error) {
 	labels := hashLabels(q.Labels)
 	rarest, having, err := c.rarest(labels)
@@ -210,8 +210,8 @@ func fillLabels(c *conn) error {
 		})
 }
 
-// fewRuns is how many runs are loaded one by one and sorted. When more runs have the rarest label of
-// a query, a walk through all runs in their order meets enough of them soon.
+// fewRuns is how many runs are loaded one by one and sorted. When more runs have the rarest label
+// of a query, a walk through all runs in their order meets enough of them soon.
 const fewRuns = 1000
 
 // rarest returns the label that the fewest runs have, and how many have it. It does not count

@@ -25,8 +25,8 @@ func (s *Store) read(ctx context.Context, do func(c *conn) error) error {
 	return s.readOn(ctx, s.readers, do)
 }
 
-// readOn calls do with one of the connections, once one is free. Do reads with one statement, or in a
-// snapshot: what a call sees is of one moment (I10).
+// readOn calls do with one of the connections, once one is free. Do reads with one statement, or in
+// a snapshot: what a call sees is of one moment (I10).
 func (s *Store) readOn(ctx context.Context, conns chan *conn, do func(c *conn) error) error {
 	var c *conn
 	select { // a connection may be free when the store is closed already

@@ -3,9 +3,9 @@
 // It is also built with an earlier version of the library, so it uses nothing that is newer than
 // the commit in proof/deploy/earlier.txt.
 //
-// It is given a Config as JSON in the environment, writes "ready" when it is about to serve, "+" when
-// an agent begins to work and "-" when it has ended, and ends in good order on SIGTERM, or when its
-// input ends.
+// It is given a Config as JSON in the environment, writes "ready" when it is about to serve, "+"
+// when an agent begins to work and "-" when it has ended, and ends in good order on SIGTERM, or
+// when its input ends.
 package main
 
 import (

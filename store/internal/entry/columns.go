@@ -13,8 +13,8 @@ import (
 type Columns struct {
 	QueuedAt time.Time // queued
 	Ready    bool      // queued, wants a slot, and its not-before time has come
-	// DelayedUntil: queued, wants a slot, and is held back by its not-before time; or held, and then
-	// in a range of its own, see HeldFrom.
+	// DelayedUntil: queued, wants a slot, and is held back by its not-before time; or held, and
+	// then in a range of its own, see HeldFrom.
 	DelayedUntil time.Time
 	Slot         bool
 	Owner        string
@@ -47,7 +47,8 @@ func ColumnsOf(r *store.Run) Columns {
 }
 
 // Held runs share the column of those that are delayed, in a range beyond every time of the
-// calendar. So nobody claims them, nodes of earlier releases included, and one index finds them all:
+// calendar. So nobody claims them, nodes of earlier releases included, and one index finds them
+// all:
 //
 //	HeldFrom + Until   queued, until somebody's decision or that time
 //	heldForGood        queued, until somebody's decision
