@@ -17,8 +17,9 @@ import (
 var clientCommands = map[string]command{
 	"submit": {
 		doc:   "submits a job to be done in a pool; the profile is resumable when none is named",
-		words: []string{"RUN"}, flags: []string{"auto-decide", "repeatable", "held"},
+		words: []string{"RUN"}, flags: []string{"auto-decide", "repeatable", "hold", "held"},
 		named: []string{
+			"on-interrupt",
 			"mode", "profile", "session-timeout", "max-attempts", "max-repeats", "max-auto-decisions",
 			"turn-timeout", "repair-rounds", "retries", "backoff",
 			"pool", "key", "priority", "not-before", "label", "work-dir", "as",
@@ -29,6 +30,8 @@ var clientCommands = map[string]command{
 		named: []string{"key", "actor", "as"}, body: "the reply's text", do: reply},
 	"cancel": {doc: "cancels a run", words: []string{"RUN"}, flags: []string{"held"}, named: []string{"as"},
 		body: "the reason", do: cancel},
+	"choose": {doc: "decides about a held run: repeat or end", words: []string{"RUN", "CHOICE"},
+		named: []string{"version", "actor", "as"}, do: choose},
 	"recover": {doc: "recovers what dead nodes left", flags: []string{"held"}, named: []string{"as"}, do: recoverOnce},
 	"prune":   {doc: "deletes runs that ended longer ago", named: []string{"older-than"}, do: prune},
 	"hold": {doc: "stops the next call of a node or client just before the store: commit, claim, renew or expire",
@@ -57,6 +60,10 @@ func submit(w *world, a *args) (string, error) {
 	}
 	if a.named["retries"] != "" {
 		spec.Retry = &lifecycle.Retry{Max: a.number("retries"), Backoff: a.duration("backoff")}
+	}
+	spec.OnInterrupt = lifecycle.OnInterrupt(a.named["on-interrupt"])
+	if a.flags["hold"] {
+		spec.Hold = lifecycle.HoldOn
 	}
 	if later := a.duration("not-before"); later != 0 {
 		spec.NotBefore = time.Now().Add(later)
@@ -145,6 +152,18 @@ func cancel(w *world, a *args) (string, error) {
 	})
 }
 
+func choose(w *world, a *args) (string, error) {
+	r := lifecycle.Resume{Choice: lifecycle.Choice(a.words["CHOICE"]), Version: uint64(a.number("version")),
+		Actor: a.named["actor"]}
+	c := w.client(a.named["as"])
+	return w.call(c, false, func(ctx context.Context) string {
+		if err := c.Resume(ctx, a.words["RUN"], r); err != nil {
+			return formatError(err)
+		}
+		return "decided about " + a.words["RUN"] + "\n"
+	})
+}
+
 func recoverOnce(w *world, a *args) (string, error) {
 	c := w.client(a.named["as"])
 	return w.call(c, a.flags["held"], func(ctx context.Context) string {
@@ -152,7 +171,11 @@ func recoverOnce(w *world, a *args) (string, error) {
 		if err != nil {
 			return formatError(err)
 		}
-		return fmt.Sprintf("recovered nodes=%d requeued=%d failed=%d\n", done.Nodes, done.Requeued, done.Failed)
+		text := fmt.Sprintf("recovered nodes=%d requeued=%d failed=%d", done.Nodes, done.Requeued, done.Failed)
+		if done.Held > 0 {
+			text += fmt.Sprintf(" held=%d", done.Held)
+		}
+		return text + "\n"
 	})
 }
 

@@ -77,7 +77,8 @@ var nodeCommands = map[string]command{
 		named: []string{"node"}, do: func(w *world, a *args) (string, error) {
 			return "", w.agents.finish(a.words["RUN"], a.named["node"])
 		}},
-	"agent": {doc: "what happens to a run's agent between its turns: process-dies, session-expires, cannot-be-ended",
+	"agent": {doc: "what happens to a run's agent between its turns: process-dies, session-expires, " +
+		"session-returns, cannot-be-ended",
 		words: []string{"RUN", "FATE"}, do: setAgentFate},
 	"remove-folders": {doc: "deletes a run's folders", words: []string{"RUN"},
 		do: func(w *world, a *args) (string, error) {
@@ -259,6 +260,10 @@ func setAgentFate(w *world, a *args) (string, error) {
 		w.agents.mu.Lock()
 		w.agents.expired[run] = true
 		w.agents.mu.Unlock()
+	case "session-returns":
+		w.agents.mu.Lock()
+		delete(w.agents.expired, run)
+		w.agents.mu.Unlock()
 	case "cannot-be-ended":
 		w.agents.mu.Lock()
 		w.agents.immortal[run] = true
@@ -271,7 +276,8 @@ func setAgentFate(w *world, a *args) (string, error) {
 		}
 		return "", fmt.Errorf("%s has no resident process", run)
 	default:
-		return "", errors.New("what may happen to an agent is session-expires, cannot-be-ended and process-dies")
+		return "", errors.New("what may happen to an agent is session-expires, session-returns, " +
+			"cannot-be-ended and process-dies")
 	}
 	return "", nil
 }

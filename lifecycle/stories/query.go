@@ -31,7 +31,8 @@ var queryCommands = map[string]command{
 		return text.String(), nil
 	}},
 	"inbox": listing("runs that wait for a person, the oldest question first", (*lifecycle.Client).Inbox),
-	"runs":  listing("runs, in the order of their creation", (*lifecycle.Client).Runs),
+	"runs": listing("runs, in the order of their creation. held: those that somebody has to repair or decide about",
+		(*lifecycle.Client).Runs),
 	"pools": {doc: "pools, and the slots that are held in them", do: func(w *world, _ *args) (string, error) {
 		pools, err := w.base.Pools(w.ctx)
 		text := ""
@@ -135,7 +136,12 @@ func showRun(w *world, a *args) (string, error) {
 	add(r.Repeats > 0, "repeats=%d not_before=%s", r.Repeats, w.formatTime(r.NotBefore))
 	add(r.Yielded > 0, "yielded=%d", r.Yielded)
 	if b := r.Block; b != nil {
-		add(true, "block: %s until %s, %s %q", b.Kind, w.formatTime(b.Until), b.Code, b.Reason)
+		until := "somebody decides"
+		if !b.Until.IsZero() {
+			until = w.formatTime(b.Until)
+		}
+		add(true, "block: %s until %s, %s %q", b.Kind, until, b.Code, b.Reason)
+		add(len(b.Choices) > 0, "choices: %q", b.Choices)
 	}
 	if r.Pending != nil {
 		add(true, "pending: %s", formatQuestion(r.Pending))
@@ -170,9 +176,10 @@ func formatQuestion(q *interaction.Question) string {
 // listing is a command that lists runs.
 func listing(doc string, list func(*lifecycle.Client, context.Context, lifecycle.Query) (lifecycle.Page,
 	error)) command {
-	return command{doc: doc, named: []string{"state", "label", "limit", "after"}, flags: []string{"newest"},
+	return command{doc: doc, named: []string{"state", "label", "limit", "after"},
+		flags: []string{"newest", "held"},
 		do: func(w *world, a *args) (string, error) {
-			q := lifecycle.Query{Limit: a.number("limit"), Newest: a.flags["newest"]}
+			q := lifecycle.Query{Limit: a.number("limit"), Newest: a.flags["newest"], Held: a.flags["held"]}
 			if s := a.named["state"]; s != "" {
 				q.States = []fsm.State{fsm.State(s)}
 			}
@@ -225,6 +232,9 @@ func showStats(w *world, _ *args) (string, error) {
 	}
 	if !s.OldestWaiting.IsZero() {
 		text += " oldest_waiting=" + w.formatTime(s.OldestWaiting)
+	}
+	if s.Held > 0 {
+		text += fmt.Sprintf(" held=%d oldest_held=%s", s.Held, w.formatTime(s.OldestHeld))
 	}
 	text += "\n"
 	for _, p := range s.Pools {

@@ -87,6 +87,7 @@ func (w *world) formatRun(r *store.Run) string {
 	if r.Answer != nil {
 		add(true, "answer=%d", r.Answer.ID)
 	}
+	add(r.Held(), "held")
 	add(r.AutoDecisions > 0, "auto_decisions=%d", r.AutoDecisions)
 	add(r.Recovery != store.RecoveryNone, "recovery=%s", r.Recovery)
 	return text
@@ -185,7 +186,8 @@ var sentinels = []struct {
 	{"lifecycle.ErrInvalidSpec", lifecycle.ErrInvalidSpec}, {"lifecycle.ErrSpecConflict", lifecycle.ErrSpecConflict},
 	{"lifecycle.ErrInvalidReply", lifecycle.ErrInvalidReply}, {"lifecycle.ErrNotWaiting", lifecycle.ErrNotWaiting},
 	{"lifecycle.ErrSettled", lifecycle.ErrSettled}, {"lifecycle.ErrKeyConflict", lifecycle.ErrKeyConflict},
-	{"lifecycle.ErrTerminal", lifecycle.ErrTerminal}, {"lifecycle.ErrUnknownPool", lifecycle.ErrUnknownPool},
+	{"lifecycle.ErrTerminal", lifecycle.ErrTerminal}, {"lifecycle.ErrNotHeld", lifecycle.ErrNotHeld},
+	{"lifecycle.ErrRunChanged", lifecycle.ErrRunChanged}, {"lifecycle.ErrUnknownPool", lifecycle.ErrUnknownPool},
 	{"lifecycle.ErrNotFound", lifecycle.ErrNotFound}, {"lifecycle.ErrServing", lifecycle.ErrServing},
 	{"lifecycle.ErrCursorBeyondEnd", lifecycle.ErrCursorBeyondEnd}, {"store.ErrConflict", store.ErrConflict},
 	{"store.ErrStaleEpoch", store.ErrStaleEpoch}, {"store.ErrInvalid", store.ErrInvalid},
