@@ -53,6 +53,13 @@ var (
 	ErrLost = errors.New("crash: the answer is lost")
 )
 
+// ErrNotReached is the error of a host that ended without having come to the point of its fault. A
+// host that is a process exits with StatusNotReached then.
+var ErrNotReached = errors.New("crash: the host did not come to the point")
+
+// StatusNotReached is the exit status for ErrNotReached.
+const StatusNotReached = 3
+
 // nameOf returns the run's name in its scenario: its id without the case.
 func nameOf(id string) string { return id[strings.LastIndexByte(id, '.')+1:] }
 

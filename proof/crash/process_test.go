@@ -50,8 +50,9 @@ type troupe struct {
 	base    time.Time
 }
 
-// host starts a host and returns its output. With killed set, the host must have been killed.
-func (c *troupe) host(tb testing.TB, scenario *crash.Scenario, killed bool, flags ...string) []byte {
+// host starts a host and returns its output, and whether it came to the point of its fault. With
+// killed set, the host must have been killed there.
+func (c *troupe) host(tb testing.TB, scenario *crash.Scenario, killed bool, flags ...string) (_ []byte, reached bool) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), time.Minute)
 	defer cancel()
@@ -63,38 +64,43 @@ func (c *troupe) host(tb testing.TB, scenario *crash.Scenario, killed bool, flag
 	var out, wrong bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &wrong
 	err := cmd.Run()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() == crash.StatusNotReached {
+		return nil, false
+	}
 	if !killed {
 		require.NoError(tb, err, "host %s: %s", strings.Join(flags, " "), wrong.String())
-		return out.Bytes()
+		return out.Bytes(), true
 	}
-	var exit *exec.ExitError
 	require.True(tb, errors.As(err, &exit) && exit.ExitCode() == -1 && ctx.Err() == nil,
 		"host %s was not killed: %v: %s", strings.Join(flags, " "), err, wrong.String())
-	return nil
+	return nil, true
 }
 
-// play plays the scenario with the fault, and returns the points of the host that had the fault.
-func (c *troupe) play(tb testing.TB, scenario *crash.Scenario, fault crash.Fault) []crash.Point {
+// play is a player.
+func (c *troupe) play(tb testing.TB, scenario *crash.Scenario, fault crash.Fault) (found []crash.Point, reached bool) {
 	tb.Helper()
 	if scenario.Orphans {
 		c.host(tb, scenario, true, "-role", string(crash.First))
 	}
-	said := c.host(tb, scenario, fault.Ends(), "-point", fault.Point, "-outcome", string(fault.Outcome))
+	said, reached := c.host(tb, scenario, fault.Ends(), "-point", fault.Point, "-outcome", string(fault.Outcome))
+	if !reached {
+		return nil, false
+	}
 	c.host(tb, scenario, false, "-role", string(crash.Last), fmt.Sprintf("-crashed=%t", fault.Ends()))
-	var found []crash.Point
 	for lines := json.NewDecoder(bytes.NewReader(said)); lines.More(); {
 		var p crash.Point
 		require.NoError(tb, lines.Decode(&p))
 		found = append(found, p)
 	}
-	return found
+	return found, true
 }
 
 // I9 E5 E6 C5: each host is a process that kills itself with kill -9 at its point. Each case has a
 // file of its own.
 func TestSQLite(t *testing.T) {
 	host := program(t)
-	everywhere(t, false, func(t *testing.T, scenario *crash.Scenario, fault crash.Fault) []crash.Point {
+	everywhere(t, listed, func(t *testing.T, scenario *crash.Scenario, fault crash.Fault) ([]crash.Point, bool) {
 		t.Helper()
 		dir, err := os.MkdirTemp("", "crash")
 		require.NoError(t, err)
@@ -117,7 +123,7 @@ func TestPostgreSQL(t *testing.T) {
 			dsn, schemas[scenario.Name] = pgtest.Schema(t)
 		}
 	}
-	everywhere(t, false, func(t *testing.T, scenario *crash.Scenario, fault crash.Fault) []crash.Point {
+	everywhere(t, listed, func(t *testing.T, scenario *crash.Scenario, fault crash.Fault) ([]crash.Point, bool) {
 		t.Helper()
 		schema := schemas[scenario.Name]
 		if schema == "" {

@@ -45,6 +45,9 @@ func main() {
 	flag.Parse()
 	if err := o.run(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, "host:", err)
+		if errors.Is(err, crash.ErrNotReached) {
+			os.Exit(crash.StatusNotReached)
+		}
 		os.Exit(1)
 	}
 }
@@ -81,7 +84,7 @@ func (o *options) run(ctx context.Context) error {
 	case o.point == "":
 		err = host.Store.Covers(ctx, o.id, before)
 	case !host.Store.Hit():
-		err = fmt.Errorf("did not come to the point %q", o.point)
+		err = fmt.Errorf("%w %q", crash.ErrNotReached, o.point)
 	}
 	for _, p := range host.Store.Found() {
 		err = errors.Join(err, json.NewEncoder(os.Stdout).Encode(p))
