@@ -24,6 +24,9 @@ type run struct {
 	terms   Terms
 	settled string // the settled interactions, one on each line
 	gone    string // the nodes that have left, one on each line
+	// handedBack counts the attempts that a shutdown handed back before their engine was called
+	// (J1). It is counted only for runs with a limit of attempts.
+	handedBack int
 }
 
 // The resolutions of interactions, with the names that package interaction uses.

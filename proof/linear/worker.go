@@ -70,11 +70,9 @@ func (m *Model) fire(now run, c *Change) (next run, wrong string) {
 	facts["deadline_passed"] = now.Deadline != 0 && now.Deadline <= c.After.UpdatedAt.UnixMicro()
 	facts["worker_gone"] = now.left(now.Owner) || c.Fence != nil
 	facts["context_lost"] = now.left(now.Owner)
-	if c.Event == "restart.requeue" && slices.Contains(c.After.Warnings, fsm.WarnTurnHandedBack) {
-		facts["repeatable"] = true // its engine was not called (J1)
-	}
-	if t := &now.terms; t.MaxAttempts > 0 {
-		facts["attempts_exhausted"] = now.Attempt-c.After.Yielded >= t.MaxAttempts
+	handedBack := now.handsBack(c)
+	if handedBack {
+		facts["repeatable"], facts["attempts_exhausted"] = true, false
 	}
 	code := ""
 	if c.Evidence != nil && now.State == "running" && isTurnEnd(c.Event) {
@@ -94,7 +92,18 @@ func (m *Model) fire(now run, c *Change) (next run, wrong string) {
 	if c.Evidence == nil && isTurnEnd(c.Event) && c.After.Error != nil {
 		code = string(c.After.Error.Code)
 	}
-	return m.follow(then, t, c, code)
+	next, wrong = m.follow(then, t, c, code)
+	if handedBack && now.terms.MaxAttempts > 0 {
+		next.handedBack++
+	}
+	return next, wrong
+}
+
+// handsBack reports whether the commit returns a turn to the queue whose engine was not called. Such
+// an attempt does not count towards the limit of attempts.
+func (now run) handsBack(c *Change) bool {
+	return c.Event == "restart.requeue" && slices.Contains(c.After.Warnings, fsm.WarnTurnHandedBack) &&
+		(now.terms.MaxAttempts == 0 || c.After.Yielded == now.handedBack+1)
 }
 
 // follow applies what a node's transition implies.
@@ -200,7 +209,7 @@ func (now run) facts() contract.Facts {
 		"handle_present": now.Session,
 		"strict":         t.Strict, "auto_decision_left": now.AutoDecisions < t.MaxAutoDecisions,
 		"repeatable":         t.Repeatable,
-		"attempts_exhausted": t.MaxAttempts > 0 && now.Attempt >= t.MaxAttempts,
+		"attempts_exhausted": t.MaxAttempts > 0 && now.Attempt-now.handedBack >= t.MaxAttempts,
 	}
 }
 

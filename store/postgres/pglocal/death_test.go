@@ -47,8 +47,9 @@ func TestServerDiesWithItsCaller(t *testing.T) {
 			connect(t, dsn)
 			all, err := processes()
 			require.NoError(t, err)
-			pids := append(descendants(all, pid), pid)
-			require.Len(t, living(t, pids), len(pids))
+			pids := living(t, append(descendants(all, pid), pid)) // a worker of the server may have ended by itself
+			require.Contains(t, pids, pid)
+			require.Greater(t, len(pids), 2, "the caller, the server and its workers")
 
 			require.NoError(t, cmd.Process.Kill())
 			require.Error(t, cmd.Wait())
