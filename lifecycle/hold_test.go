@@ -334,16 +334,19 @@ func TestJ5WhatIsNotKnownChangesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t)
 		parksMany(t, s, 1)
-		answer := expiredSession("r0000")
+		var down atomic.Bool
 		var asked checks
 		_, stop := serve(t, Config{Store: s, Hold: HoldOn, Engine: asked.of(func(context.Context, string) error {
-			return answer
+			if down.Load() {
+				return errors.New("the service is down")
+			}
+			return expiredSession("r0000")
 		})})
 		pass(10 * time.Second)
 		c := clientOf(t, s)
 		run := in(t, c, "r0000", fsm.StateWaitingUser)
 		require.True(t, run.Held())
-		answer = errors.New("the service is down")
+		down.Store(true)
 		pass(3 * time.Hour)
 		require.Equal(t, run, in(t, c, "r0000", fsm.StateWaitingUser))
 		stop()
