@@ -12,9 +12,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// This file checks what a caller gives to the calls of Client and Lifecycle, before a store sees
-// it: a store would answer in its own words, and each in other ones. Nothing is allocated for what
-// is right.
+// This file checks the arguments of the calls of Client and Lifecycle before they reach a store, so
+// that every store refuses them with the same errors. A valid argument costs no allocation.
 
 // ErrInvalidArgument: the caller gave something that no call of this kind can accept; nothing was
 // stored. Every such error matches it: an ArgumentError, a SpecError too.

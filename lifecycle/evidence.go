@@ -260,9 +260,9 @@ const (
 	maxFinalText = 256 << 10
 	maxMessage   = 64 << 10
 	maxDetail    = 4 << 10
-	// maxReports bounds the messages and warnings that one turn may store, maxReportBytes their
-	// size as events, and maxReportedSeq the run's events with which its turns may report no more.
-	// So no agent fills the database; the run's changes of state are stored in any case (J11).
+	// maxReports bounds the messages and warnings that one turn may store, and maxReportBytes the
+	// size of their events. Once a run has maxReportedSeq events, its turns store no more messages.
+	// So no agent can fill the database. Changes of state are always stored (J11).
 	maxReports     = 10_000
 	maxReportBytes = 16 << 20
 	maxReportedSeq = 100_000

@@ -71,7 +71,8 @@ type hold struct {
 	after   time.Duration
 }
 
-// newHold bounds the reason, and replaces a code that is none.
+// newHold returns a hold with a reason of bounded length. A code that neither an engine nor the
+// library may report becomes ENGINE_FAILED.
 func newHold(code fsm.Code, reason string) *hold {
 	if source := code.Source(); source != "engine" && source != "run" {
 		code, reason = fsm.CodeEngineFailed, string(code)+": "+reason
@@ -112,9 +113,9 @@ func decideFailedTurn(run *store.Run, turn *turnEvidence, node string, now time.
 	return decideByGate(run, turn, node, now)
 }
 
-// holdTurn returns the run to the queue and holds it there. The error is a *fsm.Refusal if the run
-// is sticky: its process cannot give its slot away. Of the details it passes on those that matter
-// for a hold.
+// holdTurn returns the run to the queue and holds it there. It uses only those details that matter
+// for a hold. The error is a *fsm.Refusal if the run is sticky, since a resident process cannot
+// give its slot away.
 func holdTurn(run *store.Run, h *hold, d *details) (store.Commit, error) {
 	return transition(run, fsm.EventTurnYielded, &details{
 		now: d.now, node: d.node, facts: fsm.FactPassing, profile: d.profile, session: d.session, warnings: d.warnings,
@@ -185,8 +186,8 @@ func keepBlock(next *store.Run, block *store.Block, now time.Time) {
 	next.Block = &b
 }
 
-// unblock ends the block of a run. Once somebody has looked at it, it is as if no turn of it had
-// been executed again.
+// unblock ends the block of a run. If a person resumed it, repeats and holds are counted from zero
+// again.
 func unblock(next *store.Run, cause string) {
 	next.Block = nil
 	if cause == causeResumed {

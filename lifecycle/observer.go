@@ -112,8 +112,8 @@ type LostLease struct {
 	At   time.Time
 }
 
-// observed describes a run after a commit. It shares nothing with the record, which others have
-// too.
+// observed describes a run after a commit. It shares no memory with the record, which other
+// goroutines read.
 func observed(r *store.Run) ObservedRun {
 	return ObservedRun{
 		RunID: r.ID, Engine: r.Engine, Pool: r.Pool, Key: r.Key, Labels: maps.Clone(r.Labels), Attempt: r.Attempt,
@@ -121,7 +121,8 @@ func observed(r *store.Run) ObservedRun {
 	}
 }
 
-// notices delivers notices to an observer. A nil one has no observer, and takes none.
+// notices queues and delivers notices to an observer. A nil *notices has no observer, and ignores
+// every notice.
 type notices struct {
 	observer Observer
 	log      *slog.Logger
@@ -141,7 +142,7 @@ func newNotices(o Observer, log *slog.Logger) *notices {
 	return &notices{observer: o, log: log}
 }
 
-// add has a notice delivered, unless too many wait already. It never waits.
+// add queues a notice for delivery, or counts it as dropped if the queue is full. It never blocks.
 func (n *notices) add(notice func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -232,7 +233,7 @@ func (n *notices) flush() {
 // flushLimit is how long Close waits for an observer.
 const flushLimit = time.Second
 
-// committed has the observer told what a stored commit did.
+// committed adds the notices of a stored commit.
 func (n *notices) committed(cm store.Commit) {
 	if n == nil {
 		return
@@ -255,7 +256,7 @@ func (n *notices) committed(cm store.Commit) {
 	}
 }
 
-// claimed has the observer told that a claim has started a turn.
+// claimed adds the notices of a claim, which has started a turn.
 func (n *notices) claimed(r *store.Run) {
 	if n == nil || n.observer.Transition == nil {
 		return
@@ -264,8 +265,8 @@ func (n *notices) claimed(r *store.Run) {
 	n.add(func() { n.observer.Transition(started) })
 }
 
-// turnEnded has the observer told that a turn has ended. The record is the run's, as far as it is
-// known.
+// turnEnded adds the notice that a turn has ended. The record is the last one of the run that this
+// node knows.
 func (n *notices) turnEnded(r *store.Run, turn EndedTurn) {
 	if n == nil || n.observer.Turn == nil {
 		return
@@ -275,7 +276,7 @@ func (n *notices) turnEnded(r *store.Run, turn EndedTurn) {
 	n.add(func() { n.observer.Turn(ended) })
 }
 
-// leaseLost has the observer told that a node has lost its lease.
+// leaseLost adds the notice that a node has lost its lease.
 func (n *notices) leaseLost(node string, at time.Time) {
 	if n == nil || n.observer.LeaseLost == nil {
 		return

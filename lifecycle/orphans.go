@@ -130,8 +130,8 @@ func (c *Client) inspectOrphan(ctx context.Context, run *Run) *orphanEvidence {
 	return found
 }
 
-// sessionFault says why a wait cannot go on; empty if it can. It is not known if the engine cannot
-// tell now: then the next turn finds out.
+// sessionFault says why a wait cannot go on; empty if it can. If the engine cannot tell now, known
+// is false, and the next turn finds out.
 func (c *Client) sessionFault(ctx context.Context, run *Run) (fault string, known bool) {
 	switch {
 	case run.Pending == nil:

@@ -143,7 +143,7 @@ type heldChecks struct {
 	settler *orphanSettler
 	pause   func(took time.Duration) error // between parts
 	due     time.Time                      // by monotonicNow; the next check
-	checks  int                            // since the last one that found no such run
+	checks  int                            // how many checks in a row found a held run; they set the pause
 }
 
 // checkDue checks the sessions if it is time. A run whose session is accepted again is unblocked.

@@ -143,7 +143,7 @@ func TestEncodeSpecEqualsJSON(t *testing.T) {
 // The digest of a spec is compared with that of one which was stored by an earlier version.
 func TestEncodeSpecIsStable(t *testing.T) {
 	s := whole()
-	// younger than the others: a spec without them is stored as it always was
+	// These fields were added later. A spec that does not set them is encoded as it was before.
 	s.RepairRounds, s.MaxRepeats, s.Retry, s.Hold, s.Meta = 0, 0, nil, "", nil
 	s.Prompt = "Drop \"it\".\n<now> & here"
 	run, body, err := s.record(noon)

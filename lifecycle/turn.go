@@ -214,8 +214,8 @@ func (t *turn) noteCall(method string) EngineCall {
 	return t.call
 }
 
-// noteBegin notes that the worker is about to have the engine execute the turn, unless the turn was
-// settled without it: a turn that was handed back must not begin afterwards.
+// noteBegin records that the worker is about to call the engine. It refuses if the turn was settled
+// without this worker, because a turn that was handed back must not be executed afterwards.
 func (t *turn) noteBegin() (what EngineCall, allowed bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -51,8 +51,8 @@ func addUsage(a, b engine.Usage) engine.Usage {
 		CostUSD: a.CostUSD + b.CostUSD}
 }
 
-// usageOf is what an engine reported, in figures that every store keeps: what is negative or no
-// number is 0, and what is too large is cut.
+// usageOf converts what an engine reported into numbers that every store can keep. A negative value
+// and NaN become 0, and a value above the limit becomes the limit.
 func usageOf(reported engine.Usage, worked time.Duration) Usage {
 	bounded := func(n int64) int64 { return min(max(n, 0), store.MaxUsage) }
 	cost := math.Round(reported.CostUSD * 1e6)

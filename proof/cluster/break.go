@@ -40,7 +40,7 @@ var breaks = map[string]spoiling{
 
 func breakNames() string { return strings.Join(slices.Sorted(maps.Keys(breaks)), ", ") }
 
-// victim returns the i-th run that fits, so that each spoiling gets another run.
+// victim returns the i-th suitable run, so that each corruption is applied to a different run.
 func (c *cluster) victim(ctx context.Context, i int, fits func(d *dealing, r store.Run) bool) (*dealing, error) {
 	all := c.ledger.all()
 	slices.SortFunc(all, func(a, b *dealing) int { return a.plan.n - b.plan.n })

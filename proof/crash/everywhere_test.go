@@ -60,8 +60,8 @@ const (
 	exactly choice = iota
 	// atLeast: as exactly, but there may be others besides those of the file.
 	atLeast
-	// listed: those of the file. The hosts are processes, and some of their reads depend on how fast
-	// each is: a point to which a host does not come is played again.
+	// listed: those of the file. Each host is a process, and which reads it makes depends partly on
+	// timing. If a host does not reach the point of its fault, the case is played again.
 	listed
 )
 

@@ -11,7 +11,7 @@ var (
 
 	twice = explore.Bounds{Nodes: 2, Questions: 1, Attempts: 2, Faults: 2} // the test with two faults
 
-	// logged are the bounds of what is explored with and without logs
+	// logged bounds the exploration that is made once with logs and once without them.
 	logged = explore.Bounds{Nodes: 1, Questions: 1, Attempts: 2, Faults: 1}
 )
 

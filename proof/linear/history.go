@@ -152,7 +152,8 @@ func (l *Log) Now() int64 {
 	return l.now
 }
 
-// Operations returns the history so far. Calls that have not returned yet have an unknown outcome.
+// Operations returns the history so far. A call that has not returned yet counts as one with an
+// unknown outcome.
 func (l *Log) Operations() []porcupine.Operation {
 	l.mu.Lock()
 	defer l.mu.Unlock()

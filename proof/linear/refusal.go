@@ -18,7 +18,7 @@ type Refusal struct {
 	Text string // the calls by time, and the longest order that the model accepts
 }
 
-// Spec is a sequential specification that can also say what it would have answered.
+// Spec is a sequential specification. It can also return the answer that it expects to a call.
 type Spec struct {
 	porcupine.Model
 	Why func(state, input, output any) string

@@ -52,7 +52,8 @@ var swaps = map[string][][2]string{
 		{"/=", "="}, {"%=", "="}, {"&=", "="}, {"|=", "="}, {"^=", "="}},
 }
 
-// apply makes the change in the file's text, and sets before, after and source.
+// apply applies the mutation to the text of its file, and sets the mutant's before, after and
+// source.
 func (m *mutant) apply(text []byte) error {
 	lines := bytes.SplitAfter(text, []byte("\n"))
 	if m.line < 1 || m.line > len(lines) || m.column < 1 || m.column > len(lines[m.line-1]) {

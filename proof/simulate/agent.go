@@ -23,7 +23,7 @@ type agent struct {
 	onLoss   func(string, error) // guarded by world.mu
 }
 
-// session is a resident process, with the answers that it has heard.
+// session stands for a resident process and holds the answers that it has received.
 type session struct {
 	heard  []string
 	busy   bool // a turn is using the process

@@ -111,7 +111,7 @@ type job struct {
 	Breaks    bool          `json:"breaks,omitempty"`
 }
 
-// session is what the agent keeps: what it has heard.
+// session is the content of the session handle: the answers that the agent has received.
 type session struct {
 	Heard []string `json:"heard"`
 }
