@@ -31,10 +31,10 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"math/rand/v2"
 	"os"
-	"os/signal"
 	"time"
+
+	"github.com/interlude-go/interlude/proof/program"
 )
 
 // options are the command line.
@@ -80,12 +80,10 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.spoil, "break", "", "spoil one thing on purpose before the checks, which must find it: "+
 		breakNames())
 	f.BoolVar(&o.asJSON, "json", false, "print the verdict as one line of JSON")
-	if err := f.Parse(args); err != nil {
+	if err := program.Parse(f, args, &o.seed); err != nil {
 		return o, err
 	}
 	switch {
-	case f.NArg() > 0:
-		return o, fmt.Errorf("unexpected argument %q", f.Arg(0))
 	case o.nodes < 1 || o.nodes > 16 || o.runs < 1 || o.kills < 0 || o.restarts < 0:
 		return o, fmt.Errorf("-nodes is %d (want 1 to 16), -runs %d (at least 1), -kills %d and -restarts %d (at "+
 			"least 0)", o.nodes, o.runs, o.kills, o.restarts)
@@ -100,9 +98,6 @@ func parse(args []string) (options, error) {
 	case o.spoil != "" && breaks[o.spoil].do == nil:
 		return o, fmt.Errorf("-break is %q, want one of %s", o.spoil, breakNames())
 	}
-	if o.seed == 0 {
-		o.seed = rand.Uint64N(1 << 48)
-	}
 	return o, nil
 }
 
@@ -110,30 +105,13 @@ func main() {
 	if nodeMain() {
 		return
 	}
-	o, err := parse(os.Args[1:])
-	if errors.Is(err, flag.ErrHelp) {
-		os.Exit(0)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "cluster:", err)
-		os.Exit(2)
-	}
-	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
-	v, err := conduct(ctx, o)
-	if err != nil && ctx.Err() != nil {
-		err = errors.New("interrupted; nothing was checked")
-	}
-	cancel()
-	if err == nil {
-		err = v.print(os.Stdout, o.asJSON)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "cluster:", err)
-		os.Exit(1)
-	}
-	if !v.Correct {
-		os.Exit(1)
-	}
+	program.Main("cluster", parse, func(ctx context.Context, o options) (bool, error) {
+		v, err := conduct(ctx, o)
+		if err != nil {
+			return false, err
+		}
+		return v.Correct, v.print(os.Stdout, o.asJSON)
+	})
 }
 
 // conduct runs the cluster and its checks.

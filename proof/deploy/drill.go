@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -30,20 +31,21 @@ type conductor struct {
 	plans  map[string]plan
 
 	submitted, replaced atomic.Int64 // runs, nodes
+	unserved            atomic.Bool  // it was seen that runs wait for an engine that no node has, and since when
 
 	mu        sync.Mutex
 	accepted  map[string]map[int]string // guarded by mu; the replies that were acknowledged, by run and question
 	withdrawn map[string]bool           // guarded by mu; whose cancel was acknowledged
+	resumed   map[string]int            // guarded by mu; how many decisions about a run were acknowledged
 	released  bool                      // guarded by mu; parked runs are answered now
 }
 
 // drill replaces three nodes of the first version by those of the second.
 func drill(ctx context.Context, o options, p programs, database, dir string) (_ *verdict, err error) {
 	c := &conductor{options: o, plans: make(map[string]plan), accepted: make(map[string]map[int]string),
-		withdrawn: make(map[string]bool)}
+		withdrawn: make(map[string]bool), resumed: make(map[string]int)}
 	c.fleet = &fleet{programs: p, dir: dir, config: hostConfig{Database: database, Lease: o.lease,
-		Grace:   o.without != "grace",
-		Patient: o.without != "patience", Refuses: 2 * time.Second}}
+		Without: o.without, Refuses: 2 * time.Second}}
 	defer c.fleet.abandon()
 	for n := range o.runs {
 		p := planFor(&o, n)
@@ -67,11 +69,12 @@ func drill(ctx context.Context, o options, p programs, database, dir string) (_ 
 	defer c.client.Close()
 
 	people, leave := context.WithCancel(ctx)
-	var replying errgroup.Group
-	replying.Go(func() error { return c.reply(people) })
+	var working errgroup.Group
+	working.Go(func() error { return c.reply(people) })
+	working.Go(func() error { return c.operate(people) })
 	err = c.deploy(ctx)
 	leave()
-	if err = errors.Join(err, replying.Wait()); err != nil {
+	if err = errors.Join(err, working.Wait()); err != nil {
 		return nil, err
 	}
 	for _, n := range c.fleet.nodes {
@@ -129,6 +132,9 @@ func (c *conductor) submit(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
+			c.unserved.CompareAndSwap(false, slices.ContainsFunc(s.Engines, func(e lifecycle.EngineSurvey) bool {
+				return e.Engine == "reviewer" && e.Nodes == 0 && !e.OldestReady.IsZero()
+			}))
 			if s.Ready < 60+c.runs/10 { // a tenth wants an engine that may be missing yet
 				break
 			}
@@ -164,7 +170,7 @@ func (c *conductor) replaceAll(ctx context.Context) error {
 			return err
 		}
 		end := c.fleet.stop
-		if turn == 1 && !c.orderly || c.without == "repeat" {
+		if turn == 1 && !c.orderly || c.without == "repeat" || c.without == "ask" {
 			end = c.fleet.kill
 		}
 		if err := c.fleet.replace(place, 2, end); err != nil {
@@ -213,7 +219,7 @@ func (c *conductor) busiest(ctx context.Context, submitted int, of func(*node) b
 }
 
 // patience is how long nothing may change before it counts as stuck.
-const patience = time.Minute
+const patience = 2 * time.Minute // a run that nobody resumes is tried again after one
 
 // drain waits until nothing is left to do but parked runs, which wait for their release.
 func (c *conductor) drain(ctx context.Context) error {

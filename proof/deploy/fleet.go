@@ -19,8 +19,7 @@ type hostConfig struct {
 	Database string        `json:"database"`
 	Version  int           `json:"version"`
 	Lease    time.Duration `json:"lease"`
-	Grace    bool          `json:"grace"`
-	Patient  bool          `json:"patient"`
+	Without  string        `json:"without"`
 	Refuses  time.Duration `json:"refuses"`
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/interlude-go/interlude/contract/audit"
+	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/lifecycle"
 )
@@ -20,7 +21,11 @@ type verdict struct {
 	ends             map[string]int // by kind and state
 	replies          int            // acknowledged
 	tried            int            // turns that were put off
-	repeated         int            // turns of lost nodes
+	repeated         int            // turns of lost nodes, because their specs say so
+	asked            int            // turns of lost nodes that an operator decided about
+	refused          int            // sessions, in turns and while their runs waited
+	unpaid           int            // turns that their engine held
+	resumed, alone   int            // held runs that went on: as an operator decided, by themselves
 	started          int            // processes
 	killed, stopped  int
 	events           int
@@ -46,6 +51,9 @@ func (c *conductor) judge(ctx context.Context) (*verdict, error) {
 			return nil, err
 		}
 	}
+	if !c.unserved.Load() {
+		v.findf("nobody could see since when runs waited for an engine that no node had")
+	}
 	for _, broken := range checker.Close() {
 		v.findf("%s", broken.Error())
 	}
@@ -66,13 +74,16 @@ func (v *verdict) judgeEnd(c *conductor, run *lifecycle.Run) {
 	case run.State == fsm.StateFailed && p.kind == broken && run.Error.Code == fsm.CodeEngineFailed &&
 		strings.Contains(run.Error.Message, "exit status 3"):
 		return
+	case run.State == fsm.StateFailed && p.kind == givenUp && run.Error.Code == fsm.CodeEngineFailed &&
+		strings.Contains(run.Error.Message, "given up by "+operator):
+		return
 	case run.State == fsm.StateFailed:
 		v.failed++
 		v.unheard += len(c.accepted[run.ID])
 		v.findf("%s (%s) failed by the deploy: %s: %s; %d accepted answers are lost", run.ID, p.kind, run.Error.Code,
 			run.Error.Message, len(c.accepted[run.ID]))
 		return
-	case run.State != fsm.StateSucceeded || c.withdrawn[run.ID] || p.kind == broken:
+	case run.State != fsm.StateSucceeded || c.withdrawn[run.ID] || p.kind == broken || p.kind == givenUp:
 		v.findf("%s (%s) is %s, which nothing explains", run.ID, p.kind, run.State)
 		return
 	}
@@ -95,27 +106,90 @@ func (v *verdict) judgeEnd(c *conductor, run *lifecycle.Run) {
 	}
 }
 
-// judgeLog puts the run's log before the contract's checker.
+// judgeLog puts the run's log before the contract's checker, and compares what operators decided
+// with what they were told.
 func (v *verdict) judgeLog(ctx context.Context, c *conductor, id string, checker *audit.Checker) error {
+	before := v.resumed
 	for after := uint64(0); ; {
 		page, err := c.store.Events(ctx, id, after, 500)
-		if err != nil || len(page) == 0 {
+		if err != nil {
 			return err
+		}
+		if len(page) == 0 {
+			break
 		}
 		for _, e := range page {
 			for _, broken := range checker.Line(e.Body) {
 				v.findf("%s", broken.Error())
 			}
-			v.events++
-			body := string(e.Body)
-			if strings.Contains(body, `"trigger":"`+string(fsm.EventTurnYielded)+`"`) {
-				v.tried++
+			event, err := fcmp.Decode(e.Body)
+			if err == nil {
+				err = v.judgeEvent(c.plans[id], &event)
 			}
-			if strings.Contains(body, `"trigger":"`+string(fsm.EventRestartRequeue)+`"`) {
-				v.repeated++
+			if err != nil {
+				return err
 			}
 		}
 		after = page[len(page)-1].Seq
+	}
+	if stored := v.resumed - before; stored != c.resumed[id] {
+		v.findf("%s: %d decisions of an operator were acknowledged, and the log has %d", id, c.resumed[id], stored)
+	}
+	return nil
+}
+
+// judgeEvent counts what the event is about, and finds runs that were held without need.
+func (v *verdict) judgeEvent(p plan, event *fcmp.Event) error {
+	v.events++
+	var (
+		yielded   fcmp.Yielded
+		unblocked fcmp.Unblocked
+		changed   fcmp.StateChanged
+	)
+	switch event.Type {
+	case fcmp.TypeYielded:
+		if err := event.Decode(&yielded); err != nil {
+			return err
+		}
+		v.judgeYielded(p, &yielded)
+	case fcmp.TypeBlocked:
+		v.refused++
+	case fcmp.TypeUnblocked:
+		if err := event.Decode(&unblocked); err != nil {
+			return err
+		}
+		if unblocked.Cause == "resumed" {
+			v.resumed++
+		} else {
+			v.alone++
+		}
+	case fcmp.TypeStateChanged:
+		if err := event.Decode(&changed); err != nil {
+			return err
+		}
+		switch fsm.Event(changed.Trigger) {
+		case fsm.EventRestartRequeue:
+			v.repeated++
+		case fsm.EventRunGivenUp:
+			v.resumed++
+		}
+	}
+	return nil
+}
+
+func (v *verdict) judgeYielded(p plan, y *fcmp.Yielded) {
+	switch code := fsm.Code(y.Code); {
+	case len(y.Choices) == 0:
+		v.tried++
+	case code == fsm.CodeSessionResumeFailed:
+		v.refused++
+	case code == fsm.CodeEngineFailed && (p.kind == unpaid || p.kind == givenUp) &&
+		strings.Contains(y.Message, "402"):
+		v.unpaid++
+	case code == fsm.CodeOrchestratorRestartInterrupted && !p.byItself && !v.orderly:
+		v.asked++
+	default:
+		v.findf("%s (%s) was held without need: %s: %s", p.spec.ID, p.kind, y.Code, y.Message)
 	}
 }
 
@@ -137,6 +211,8 @@ func (v *verdict) String() string {
 	fmt.Fprintf(&out, "%d processes, %d of them stopped and %d killed; %d turns put off, %d repeated; %d replies; %d "+
 		"events\n",
 		v.started, v.stopped, v.killed, v.tried, v.repeated, v.replies, v.events)
+	fmt.Fprintf(&out, "held: %d interrupted turns, %d refused sessions, %d unpaid turns; went on: %d as an operator "+
+		"decided, %d by themselves\n", v.asked, v.refused, v.unpaid, v.resumed, v.alone)
 	fmt.Fprintf(&out, "failed by the deploy: %d; accepted answers lost: %d (seed %d)\n", v.failed, v.unheard, v.seed)
 	return out.String()
 }

@@ -24,6 +24,7 @@ func TestRollingDeploy(t *testing.T) {
 		p.first, err = p.second, nil
 	}
 	require.NoError(t, err)
+	const interrupted = "ORCHESTRATOR_RESTART_INTERRUPTED: the worker died"
 	same := programs{p.second, p.second}
 	for name, c := range map[string]struct {
 		args     string
@@ -33,12 +34,12 @@ func TestRollingDeploy(t *testing.T) {
 		"two libraries on SQLite":     {"-runs 60", p, ""},
 		"two libraries on PostgreSQL": {"-runs 60 -postgres", p, ""},
 		"in good order":               {"-runs 40 -orderly", same, ""},
-		"without retry":               {"-runs 40 -without retry", same, "ENGINE_FAILED: 503"},
-		"without repeat": {"-runs 40 -without repeat", same, "ORCHESTRATOR_RESTART_INTERRUPTED: the " +
-			"worker died"},
-		"without grace": {"-runs 40 -without grace", same, "ORCHESTRATOR_RESTART_INTERRUPTED: the host " +
-			"shut down"},
-		"without patience": {"-runs 40 -without patience", same, "is not converted yet"},
+		"without retry":               {"-runs 40 -without retry", same, "held without need: ENGINE_FAILED: 503"},
+		"without ask":                 {"-runs 40 -without ask", same, interrupted},
+		"without hold":                {"-runs 40 -without hold", same, "is not converted yet"},
+		"without repeat":              {"-runs 40 -without repeat", same, interrupted},
+		"without grace": {"-runs 40 -without grace", same, "held without need: ORCHESTRATOR_RESTART_INTERRUPTED: the " +
+			"host shut down"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // they wait most of the time
@@ -54,9 +55,10 @@ func TestRollingDeploy(t *testing.T) {
 			if c.fails == "" {
 				require.Empty(t, v.wrong)
 				require.Positive(t, v.tried)
+				require.Positive(t, v.refused)
+				require.Positive(t, v.unpaid)
 				return
 			}
-			require.Positive(t, v.failed)
 			require.Contains(t, strings.Join(v.wrong, "\n"), c.fails)
 		})
 	}
@@ -67,7 +69,7 @@ func TestAWrongCommandLineSaysWhatIsWrong(t *testing.T) {
 		"-runs 0":           "-runs is 0",
 		"-kills -1":         "-kills -1",
 		"-lease 10ms":       "-lease 10ms",
-		"-without care":     `-without is "care", want one of [retry repeat grace patience]`,
+		"-without care":     `-without is "care", want one of [retry ask hold repeat grace]`,
 		"-without retry us": `unexpected argument "us"`,
 	} {
 		_, err := parse(strings.Fields(args))

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"time"
 
@@ -19,6 +20,8 @@ const (
 	parked   kind = "parked"   // waits until the deploy is over, and is answered then
 	canceled kind = "canceled" // somebody cancels it
 	broken   kind = "broken"   // its agent fails for good
+	unpaid   kind = "unpaid"   // its engine holds it until an operator has paid
+	givenUp  kind = "given up" // so does this one's, and the operator ends it
 	delayed  kind = "delayed"  // must not start before a time
 	reviewed kind = "reviewed" // wants an engine that the first version has not got
 )
@@ -27,25 +30,37 @@ const (
 type plan struct {
 	kind      kind
 	questions int
-	spec      lifecycle.Spec
+	byItself  bool // its spec says that interrupted turns are repeated
+	// unattended: while its session is refused, no operator resumes it. That takes a minute, so it
+	// is for long drills.
+	unattended bool
+	spec       lifecycle.Spec
 }
 
 // planFor makes the plan of run n.
 func planFor(o *options, n int) plan {
 	r := rand.New(rand.NewPCG(o.seed, uint64(n)))
-	kinds := []kind{answered, parked, answered, silent, reviewed, answered, alone, canceled, delayed, broken}
+	kinds := []kind{answered, parked, answered, silent, reviewed, answered, alone, canceled, delayed, broken, unpaid,
+		givenUp}
 	p := plan{kind: kinds[n%len(kinds)], questions: 1}
 	p.spec = lifecycle.Spec{
-		ID: fmt.Sprintf("run-%05d", n), Engine: "writer", Repeatable: !o.orderly && o.without != "repeat",
-		MaxRepeats: manyTries, Labels: map[string]string{"kind": string(p.kind)}, Key: fmt.Sprintf("tenant-%d", n%7),
-		Priority: r.IntN(3) - 1,
+		ID: fmt.Sprintf("run-%05d", n), Engine: "writer", Labels: map[string]string{"kind": string(p.kind)},
+		Key: fmt.Sprintf("tenant-%d", n%7), Priority: r.IntN(3) - 1,
 	}
-	if o.without != "retry" {
-		p.spec.Retry = &lifecycle.Retry{Max: manyTries, Backoff: 20 * time.Millisecond,
-			MaxBackoff: 200 * time.Millisecond}
+	switch p.byItself = r.IntN(3) == 0; o.without { // so that each run misses what is taken away
+	case "repeat":
+		p.byItself = true
+	case "ask", "grace":
+		p.byItself = false
+	}
+	if p.byItself { // the others leave it to their host
+		p.spec.OnInterrupt, p.spec.MaxRepeats = lifecycle.Repeat, manyTries
+		if o.without == "repeat" {
+			p.spec.OnInterrupt = lifecycle.Fail
+		}
 	}
 	switch p.kind {
-	case alone, broken:
+	case alone, broken, givenUp:
 		p.questions = 0
 	case answered:
 		p.questions = 1 + r.IntN(3)
@@ -56,13 +71,16 @@ func planFor(o *options, n int) plan {
 	case reviewed:
 		p.spec.Engine = "reviewer"
 	}
+	unpaidTurns := map[kind]int{unpaid: 1, givenUp: math.MaxInt32}
+	p.unattended = p.kind == parked && o.runs >= 1000 && n%5 == 0
 	job, _ := json.Marshal(map[string]any{ // of numbers and a bool
-		"questions": p.questions, "breaks": p.kind == broken, "work": time.Duration(100+r.IntN(200)) * time.Millisecond,
+		"questions": p.questions, "breaks": p.kind == broken, "unpaid": unpaidTurns[p.kind],
+		"work": time.Duration(100+r.IntN(200)) * time.Millisecond,
 	})
 	p.spec.Prompt = string(job)
 	return p
 }
 
-// manyTries is how often in a row a turn may be executed again. A deploy that is given up half way
+// manyTries is how often in a row a turn may lose its worker. A deploy in which many are killed
 // should not use them up.
 const manyTries = 500

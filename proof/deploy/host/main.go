@@ -36,12 +36,10 @@ type Config struct {
 	Database string        `json:"database"` // a SQLite file, or the URL of PostgreSQL
 	Version  int           `json:"version"`  // of the host: its engines
 	Lease    time.Duration `json:"lease"`
-	// Grace has a shutdown wait for turns.
-	Grace bool `json:"grace"`
-	// Patient has an engine put off a session that it does not understand, instead of refusing it.
-	Patient bool `json:"patient"`
-	// Refuses is for how long an engine of version 2 does not take sessions of version 1, by
-	// mistake.
+	// Without is the safeguard that the host does not have; it has the others, as they are
+	// recommended.
+	Without string `json:"without"`
+	// Refuses is for how long an engine of version 2 refuses sessions of version 1, by mistake.
 	Refuses time.Duration `json:"refuses"`
 }
 
@@ -73,15 +71,25 @@ func run() error {
 	if c.Version > 1 {
 		engines["reviewer"] = a
 	}
-	grace := lifecycle.UntilDone
-	if !c.Grace {
-		grace = -1
-	}
-	lc, err := lifecycle.New(lifecycle.Config{
+	config := lifecycle.Config{
 		Store: st, Engines: engines, Pools: []lifecycle.Pool{{Name: "default", Capacity: 60}}, Concurrency: 20,
-		Lease: c.Lease, Grace: grace, Poll: 100 * time.Millisecond,
-		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
-	})
+		Lease: c.Lease, Grace: lifecycle.UntilDone, Poll: 100 * time.Millisecond,
+		Logger:    slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Forgiving: true,
+		// The default pauses are for models, not for a drill.
+		Retry: &lifecycle.Retry{Max: 30, Backoff: 20 * time.Millisecond, MaxBackoff: 200 * time.Millisecond},
+	}
+	switch c.Without {
+	case "retry":
+		config.Retry = &lifecycle.Retry{}
+	case "ask":
+		config.OnInterrupt = lifecycle.Fail
+	case "hold":
+		config.Hold = lifecycle.HoldOff
+	case "grace":
+		config.Grace = -1
+	}
+	lc, err := lifecycle.New(config)
 	if err != nil {
 		return err
 	}
@@ -107,8 +115,9 @@ type agent struct {
 // job is what an agent is told, as the prompt.
 type job struct {
 	Questions int           `json:"questions"`
-	Work      time.Duration `json:"work"` // in each turn
-	Breaks    bool          `json:"breaks,omitempty"`
+	Work      time.Duration `json:"work"`             // in each turn
+	Breaks    bool          `json:"breaks,omitempty"` // for good
+	Unpaid    int           `json:"unpaid,omitempty"` // its first turns, before an operator has paid
 }
 
 // session is the content of the session handle: the answers that the agent has received.
@@ -138,27 +147,26 @@ func (a agent) understands(h *engine.SessionHandle) error {
 
 // Check implements engine.Checker.
 func (a agent) Check(_ context.Context, _ string, h engine.SessionHandle) error {
-	err := a.understands(&h)
-	if err != nil && !a.Patient {
+	if err := a.understands(&h); err != nil {
 		return fmt.Errorf("%w: %w", engine.ErrHandleRefused, err)
 	}
-	return err // that it is not known now
+	return nil
 }
 
 // RunTurn implements engine.Engine.
 func (a agent) RunTurn(ctx context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
 	if err := a.understands(t.Session); err != nil {
-		if !a.Patient {
-			return engine.Outcome{}, err
-		}
-		return engine.Outcome{}, engine.Later(100*time.Millisecond, err.Error())
-	}
-	if overloaded(t.RunID, t.Attempt) {
-		return engine.Outcome{}, engine.Later(0, "503 Service Unavailable")
+		return engine.Outcome{}, &engine.Failure{Code: engine.CodeSessionResumeFailed, Detail: err.Error()}
 	}
 	var j job
 	if err := json.Unmarshal([]byte(t.Prompt), &j); err != nil {
 		return engine.Outcome{}, err
+	}
+	switch {
+	case t.Attempt <= j.Unpaid:
+		return engine.Outcome{}, engine.Hold(engine.CodeEngineFailed, "402 Payment Required")
+	case overloaded(t.RunID, t.Attempt):
+		return engine.Outcome{}, engine.Later(0, "503 Service Unavailable")
 	}
 	var s session
 	if t.Session != nil {
