@@ -12,6 +12,8 @@ require (
 	golang.org/x/mod v0.38.0
 	golang.org/x/sync v0.22.0
 	golang.org/x/tools v0.48.0
+	modernc.org/libc v1.72.0
+	modernc.org/sqlite v1.50.0
 	pgregory.net/rapid v1.3.0
 )
 
@@ -29,10 +31,8 @@ require (
 	go.yaml.in/yaml/v3 v3.0.6 // indirect
 	golang.org/x/sys v0.47.0 // indirect
 	golang.org/x/text v0.41.0 // indirect
-	modernc.org/libc v1.72.0 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.11.0 // indirect
-	modernc.org/sqlite v1.50.0 // indirect
 )
 
 replace (

@@ -117,6 +117,25 @@ func TestOpenLeavesRefusedFileAsItIs(t *testing.T) {
 	require.ErrorIs(t, err, store.ErrInvalid)
 }
 
+// J8: power was lost while the file was made. The journal of that write is left beside it, and Open
+// takes the write back; it does not call the file read-only.
+func TestOpenTakesBackWhatMadeTheFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "runs.db")
+	page := make([]byte, 4096) // half of it is there
+	copy(page, "SQLite format 3\x00")
+	require.NoError(t, os.WriteFile(path, page, 0o600))
+	journal := make([]byte, 512)
+	copy(journal, "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7")
+	binary.BigEndian.PutUint32(journal[20:], 512)  // sectors
+	binary.BigEndian.PutUint32(journal[24:], 4096) // pages, of which there were none before
+	require.NoError(t, os.WriteFile(path+"-journal", journal, 0o600))
+	s, err := sqlite.Open(t.Context(), path, quiet)
+	require.NoError(t, err)
+	defer s.Close()
+	require.NoError(t, s.SetPool(t.Context(), slots.Pool{Name: slots.DefaultPool, Capacity: 4}))
+	require.NoError(t, s.Commit(t.Context(), []store.Commit{newRun("first", 10)})[0])
+}
+
 // I10: a read reports a corrupt record as ErrCorrupt and does not return it.
 func TestCorruptRecordIsReported(t *testing.T) {
 	path := closedFile(t)

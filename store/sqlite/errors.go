@@ -23,7 +23,8 @@ var (
 	// development version from before the first release made it, or somebody changed its tables.
 	// Open it with the version that made it, or start with a new file.
 	ErrSchema = errors.New("sqlite: database of another schema")
-	// ErrCorrupt: the database is damaged; restore a backup.
+	// ErrCorrupt: the database is damaged, or the disk could not read it (EIO), which SQLite reports
+	// alike. Look at the system's log; restore a backup.
 	ErrCorrupt = store.ErrCorrupt
 )
 

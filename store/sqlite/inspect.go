@@ -9,6 +9,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // applicationID marks a file as this package's: "ILud".
@@ -96,7 +99,18 @@ func newer(version int64) error {
 // inspectSchema reads the version and the tables through a read-only connection, since they may
 // still stand in the WAL.
 func inspectSchema(path string) error {
-	c, err := dial(path, "ro", []string{"busy_timeout(10000)"})
+	err := inspectSchemaAs(path, "ro")
+	var e *sqlite.Error
+	if errors.As(err, &e) && e.Code() == sqlite3.SQLITE_READONLY_ROLLBACK {
+		// Power was lost while the file was made, before it had a WAL: the journal beside it takes
+		// back the half of a write, which a connection that only reads may not do.
+		err = inspectSchemaAs(path, "rw")
+	}
+	return err
+}
+
+func inspectSchemaAs(path, mode string) error {
+	c, err := dial(path, mode, []string{"busy_timeout(10000)"})
 	if err != nil {
 		return explain(err)
 	}

@@ -1,0 +1,203 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/interlude-go/interlude/contract/fcmp"
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store"
+)
+
+// patience is how long a host is waited for. A busy machine needs it.
+const patience = 5 * time.Minute
+
+// questions is how many each run asks.
+const questions = 2
+
+// work is what a host does: runs that are submitted, and people who answer or cancel them. They do
+// what docs/production.md says: every call that fails is made again, with the same id or key.
+type work struct {
+	store  store.Store
+	runs   int
+	ledger *ledger
+	// repeatable has interrupted turns executed again.
+	repeatable bool
+	// unreadable says that the disk may fail to read. SQLite calls that damage of the file.
+	unreadable bool
+
+	mu      sync.Mutex
+	refused []error // guarded by mu; what callers were told while the store was out of order
+}
+
+func runID(n int) string { return fmt.Sprintf("run-%03d", n) }
+
+// withdrawn says which runs are canceled at their first question.
+func withdrawn(n int) bool { return n%5 == 4 }
+
+func answerTo(run string, question int) string { return fmt.Sprintf("answer %d of %s", question, run) }
+
+// session is the content of an agent's session handle, and its output.
+type session struct {
+	Heard []string `json:"heard"`
+}
+
+// agent asks its questions, and ends with what it has heard. Some turns report a long message.
+func agent(ctx context.Context, t engine.Turn, sink engine.Sink) (engine.Outcome, error) {
+	var s session
+	if t.Session != nil {
+		if err := json.Unmarshal(t.Session.Data, &s); err != nil {
+			return engine.Outcome{}, err
+		}
+	}
+	for _, a := range t.Answers { // given again, where the turn is executed again
+		s.Heard = append(slices.Clone(s.Heard[:min(a.ID-1, len(s.Heard))]), a.Text)
+	}
+	if strings.HasSuffix(t.RunID, "3") {
+		if err := sink.Message(ctx, engine.Message{Text: strings.Repeat("so far, so good. ", 1000)}); err != nil {
+			return engine.Outcome{}, err
+		}
+	}
+	if len(s.Heard) >= questions {
+		return engine.Output(s)
+	}
+	o := engine.Ask(interaction.Question{Kind: interaction.OpenText, Prompt: "How shall I go on?"})
+	data, err := json.Marshal(s)
+	o.Session = &engine.SessionHandle{Engine: "disk", Version: "1", Data: data}
+	return o, err
+}
+
+// do serves until every run has ended, or ctx ends.
+func (w *work) do(ctx context.Context) error {
+	var lc *lifecycle.Lifecycle
+	err := w.insist(ctx, func() (err error) {
+		lc, err = lifecycle.New(lifecycle.Config{
+			Store: w.ledger.over(w.store), Engine: engine.Func(agent), Poll: 20 * time.Millisecond, Lease: patience,
+			Logger: slog.New(slog.DiscardHandler),
+		})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	defer lc.Close()
+	serving, stop := context.WithCancel(ctx)
+	defer stop()
+	var node errgroup.Group
+	node.Go(func() error { // whoever runs the host starts it again when it cannot join
+		for serving.Err() == nil {
+			if err := w.insist(ctx, func() error { return lc.Serve(serving) }); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	people, given := errgroup.WithContext(ctx)
+	for n := range w.runs {
+		people.Go(func() error { return w.follow(given, lc, n) })
+	}
+	err = people.Wait()
+	stop()
+	return errors.Join(err, node.Wait())
+}
+
+// follow submits a run, and replies to it until it has ended.
+func (w *work) follow(ctx context.Context, lc *lifecycle.Lifecycle, n int) error {
+	id := runID(n)
+	err := w.insist(ctx, func() error {
+		_, err := lc.Submit(ctx, lifecycle.Spec{ID: id, Prompt: "Ask, please.", Repeatable: w.repeatable})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for seq := uint64(0); ; {
+		ended := false
+		err := w.insist(ctx, func() error {
+			for e, err := range lc.Events(ctx, id, seq) {
+				if err != nil {
+					return err
+				}
+				if e.Type == fcmp.TypeInputRequired {
+					if err := w.react(ctx, lc, n, e); err != nil {
+						return err
+					}
+				}
+				seq = e.Seq
+			}
+			ended = true
+			return nil
+		})
+		if err != nil || ended {
+			return err
+		}
+	}
+}
+
+// react replies to a question, or cancels the run.
+func (w *work) react(ctx context.Context, lc *lifecycle.Lifecycle, n int, e fcmp.Event) error {
+	id := runID(n)
+	var asked fcmp.InputRequired
+	if err := e.Decode(&asked); err != nil {
+		return err
+	}
+	if withdrawn(n) {
+		return w.insist(ctx, func() error {
+			err := lc.Cancel(ctx, id, "changed my mind")
+			if err == nil {
+				w.ledger.canceled(id)
+			}
+			if errors.Is(err, lifecycle.ErrTerminal) {
+				return nil
+			}
+			return err
+		})
+	}
+	return w.insist(ctx, func() error {
+		reply := lifecycle.Reply{ID: asked.InteractionID, Text: answerTo(id, asked.InteractionID),
+			Key: fmt.Sprint(asked.InteractionID), Actor: "ada"}
+		r, err := lc.Reply(ctx, id, reply)
+		if err == nil {
+			err = w.ledger.receipt(r, reply.Text)
+		}
+		return err
+	})
+}
+
+// errWrong says that the library told somebody something that cannot be.
+var errWrong = errors.New("wrong answer")
+
+// insist makes a call again until it is acknowledged. It gives up when the answer is not about the
+// store being out of order.
+func (w *work) insist(ctx context.Context, do func() error) error {
+	for {
+		err := do()
+		if err == nil || ctx.Err() != nil {
+			return errors.Join(err, ctx.Err())
+		}
+		for _, definite := range []error{errWrong, lifecycle.ErrSettled, lifecycle.ErrNotWaiting, lifecycle.ErrNotFound,
+			lifecycle.ErrInvalidArgument, lifecycle.ErrTerminal, store.ErrCorrupt} {
+			if errors.Is(err, definite) && (!w.unreadable || !errors.Is(err, store.ErrCorrupt)) {
+				return fmt.Errorf("a call was refused for good: %w", err)
+			}
+		}
+		w.mu.Lock()
+		w.refused = append(w.refused, err)
+		w.mu.Unlock()
+		select {
+		case <-time.After(5 * time.Millisecond):
+		case <-ctx.Done():
+		}
+	}
+}

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/interlude-go/interlude/contract/audit"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/store"
+)
+
+// errLost says that something which was acknowledged is not in the store. Every other finding is
+// damage.
+var errLost = errors.New("acknowledged, and lost")
+
+// judge holds a store against the book: every acknowledged commit, receipt and cancel is there, and
+// each log keeps the contract.
+func judge(ctx context.Context, s store.Store, b *book) error {
+	var wrong []error
+	logs := make(map[string][]store.Event)
+	runs := make(map[string]store.Run)
+	err := eachRun(ctx, s, func(r *store.Run) error {
+		events, err := s.Events(ctx, r.ID, 0, int(r.Seq)+1)
+		if err != nil {
+			return err
+		}
+		runs[r.ID], logs[r.ID] = *r, events
+		return judgeLog(r, events)
+	})
+	wrong = append(wrong, err)
+	for _, a := range b.Commits {
+		if r, there := runs[a.Run]; !there || r.Version < a.Version {
+			wrong = append(wrong, fmt.Errorf("%w: version %d of %s: the store has %d", errLost, a.Version, a.Run,
+				r.Version))
+			continue
+		}
+		for _, e := range a.Events {
+			if log := logs[a.Run]; e.Seq > uint64(len(log)) || !bytes.Equal(log[e.Seq-1].Body, e.Body) {
+				wrong = append(wrong, fmt.Errorf("%w: event %d of %s is not the one that was acknowledged", errLost,
+					e.Seq,
+					a.Run))
+			}
+		}
+	}
+	for _, r := range b.Receipts {
+		record, err := s.Settled(ctx, r.Run, r.Key)
+		if err != nil || record.Question.ID != r.ID || !record.ResolvedAt.Equal(r.AcceptedAt) ||
+			record.Response != r.Text {
+			wrong = append(wrong, fmt.Errorf("%w: the reply with key %s to %s: %w", errLost, r.Key, r.Run,
+				orNothing(err)))
+		}
+	}
+	for run := range b.Canceled {
+		if r := runs[run]; r.State != fsm.StateCanceled {
+			wrong = append(wrong, fmt.Errorf("%w: the cancel of %s, which is %q", errLost, run, r.State))
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+var errNothing = errors.New("no error")
+
+func orNothing(err error) error {
+	if err == nil {
+		return errNothing
+	}
+	return err
+}
+
+func eachRun(ctx context.Context, s store.Store, do func(*store.Run) error) error {
+	var wrong []error
+	for q := (store.Query{Limit: 500}); ; {
+		page, err := s.Runs(ctx, q)
+		if err != nil {
+			return err
+		}
+		for i := range page.Runs {
+			if err := do(&page.Runs[i]); err != nil {
+				wrong = append(wrong, fmt.Errorf("%s: %w", page.Runs[i].ID, err))
+			}
+		}
+		if q.After = page.Next; q.After == "" {
+			return errors.Join(wrong...)
+		}
+	}
+}
+
+func judgeLog(r *store.Run, events []store.Event) error {
+	if uint64(len(events)) != r.Seq {
+		return fmt.Errorf("%d events, and the record says %d", len(events), r.Seq)
+	}
+	var log bytes.Buffer
+	for _, e := range events {
+		log.Write(append(slices.Clone(e.Body), '\n'))
+	}
+	report, err := audit.Check(&log)
+	if err == nil && report.First() != nil {
+		err = report.First()
+	}
+	return err
+}
+
+// judgePages has SQLite check its own file.
+func judgePages(ctx context.Context, path string) error {
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	var said string
+	if err := db.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&said); err != nil {
+		return err
+	}
+	if said != "ok" {
+		return fmt.Errorf("integrity_check: %s", said)
+	}
+	return nil
+}
+
+// judgeEnds says whether each run has ended as planned, and has heard every answer.
+func judgeEnds(ctx context.Context, s store.Store, n int) error {
+	seen := 0
+	err := eachRun(ctx, s, func(r *store.Run) error {
+		seen++
+		var number int
+		if _, err := fmt.Sscanf(r.ID, "run-%d", &number); err != nil {
+			return err
+		}
+		if withdrawn(number) {
+			if r.State != fsm.StateCanceled {
+				return fmt.Errorf("it is %s, and was canceled", r.State)
+			}
+			return nil
+		}
+		if r.State != fsm.StateSucceeded {
+			return fmt.Errorf("it ended as %s: %+v", r.State, r.Error)
+		}
+		var out session
+		if err := json.Unmarshal(r.Output, &out); err != nil {
+			return err
+		}
+		var want []string
+		for q := range questions {
+			want = append(want, answerTo(r.ID, q+1))
+		}
+		if !slices.Equal(out.Heard, want) {
+			return fmt.Errorf("it heard %q", strings.Join(out.Heard, ", "))
+		}
+		return nil
+	})
+	if err == nil && seen != n {
+		err = fmt.Errorf("there are %d runs of %d", seen, n)
+	}
+	return err
+}

@@ -1,0 +1,130 @@
+// Command disk proves what an acknowledgement is worth when the machine or its disk fails (J8, J9).
+//
+// A host executes runs on a SQLite file, with the real store and the real SQLite. A layer below
+// SQLite records each system call that changes the file, its journal, its WAL or their folder, and
+// each flush; a ledger outside of the store notes what callers were told, and when. Then
+//
+//   - the power is lost at any point of the trace: of the calls that no flush has covered by then,
+//     none, some or all are on the disk, in any order, whole or torn into sectors. The real store
+//     opens what is left, and every acknowledged commit, receipt and cancel must be there, each log
+//     must keep the contract, and a host must bring all runs to their ends;
+//   - each call fails in turn, once or for a while, with EIO or ENOSPC, or after half of a write.
+//     Callers repeat what was not acknowledged. No run may fail, nothing that was acknowledged may
+//     be lost, now or by a loss of power afterwards (a flush that failed is never made up for), and
+//     the host must go on when the disk is well again.
+//
+// With -synchronous NORMAL, or with the flushes of a file left out (-deaf), the same search must
+// find losses.
+//
+//	go run ./proof/disk                                1,500 points, and each 7th call fails
+//	go run ./proof/disk -points 20000 -runs 40 -every 1
+//	go run ./proof/disk -synchronous NORMAL -every 0   to see that losses are found
+//	go run ./proof/disk -deaf runs.db-wal -every 0     likewise
+//
+// The points, the faults and what is lost follow from the seed; what the host does, from timing as
+// well.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+
+	"github.com/interlude-go/interlude/store/sqlite"
+)
+
+// options are the command line.
+type options struct {
+	runs   int
+	points int
+	settle int
+	every  int
+	level  string
+	deaf   string
+	seed   uint64
+}
+
+func parse(args []string) (options, error) {
+	var o options
+	f := flag.NewFlagSet("disk", flag.ContinueOnError)
+	f.IntVar(&o.runs, "runs", 20, "how many runs the host executes")
+	f.IntVar(&o.points, "points", 1500, "at how many points the power is lost")
+	f.IntVar(&o.settle, "settle", 10, "at each how many of them a host goes on with what is left; 0: nowhere")
+	f.IntVar(&o.every, "every", 7, "each how many calls one fails; 0: none")
+	f.StringVar(&o.level, "synchronous", string(sqlite.Full), "sqlite.Options.Synchronous: FULL or NORMAL")
+	f.StringVar(&o.deaf, "deaf", "", "leave the flushes of this `file` out: runs.db or runs.db-wal")
+	f.Uint64Var(&o.seed, "seed", 0, "what the points follow from; 0: a new one")
+	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	switch {
+	case f.NArg() > 0:
+		return o, fmt.Errorf("unexpected argument %q", f.Arg(0))
+	case o.runs < 1 || o.runs > 900 || o.points < 0 || o.settle < 0 || o.every < 0:
+		return o, fmt.Errorf("-runs is %d (want 1 to 900), -points %d, -settle %d and -every %d (at least 0)", o.runs,
+			o.points, o.settle, o.every)
+	case o.level != string(sqlite.Full) && o.level != string(sqlite.Normal):
+		return o, fmt.Errorf("-synchronous is %q, want FULL or NORMAL", o.level)
+	case o.deaf != "" && o.deaf != "runs.db" && o.deaf != "runs.db-wal":
+		return o, fmt.Errorf("-deaf is %q, want runs.db or runs.db-wal", o.deaf)
+	}
+	if o.seed == 0 {
+		o.seed = rand.Uint64N(1 << 48)
+	}
+	return o, nil
+}
+
+func main() {
+	if recordMain() {
+		return
+	}
+	o, err := parse(os.Args[1:])
+	if errors.Is(err, flag.ErrHelp) {
+		os.Exit(0)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "disk:", err)
+		os.Exit(2)
+	}
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
+	wrong, err := conduct(ctx, o)
+	cancel()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "disk:", err)
+	}
+	if err != nil || wrong {
+		os.Exit(1)
+	}
+}
+
+// conduct does what the options say, and prints what it finds.
+func conduct(ctx context.Context, o options) (wrong bool, _ error) {
+	fmt.Fprintf(os.Stderr, "seed %d\n", o.seed)
+	if o.points > 0 {
+		t, err := recorded(ctx, o.runs, sqlite.Synchronous(o.level))
+		if err != nil {
+			return false, err
+		}
+		s := search{trace: t, points: o.points, settle: o.settle, seed: o.seed, deaf: o.deaf}
+		found, err := s.run(ctx)
+		if err != nil {
+			return false, err
+		}
+		fmt.Print(found)
+		wrong = found.Lost+found.Damaged > 0
+	}
+	if o.every > 0 {
+		s := faultSearch{runs: min(o.runs, 5), every: o.every, seed: o.seed}
+		found, err := s.run(ctx)
+		if err != nil {
+			return wrong, err
+		}
+		fmt.Print(found)
+		wrong = wrong || len(found.Wrong) > 0
+	}
+	return wrong, nil
+}

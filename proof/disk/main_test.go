@@ -1,0 +1,79 @@
+//go:build linux && (amd64 || arm64)
+
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/store/sqlite"
+)
+
+func TestMain(m *testing.M) {
+	if recordMain() {
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// J8, J9: the power is lost at any point of what a host does on a SQLite file. Everything that was
+// acknowledged by then is there, and another host brings all runs to their ends. Where a flush is
+// missing, or commits do not wait for it, the same search finds what is lost.
+func TestNothingIsLostWithThePower(t *testing.T) {
+	full, err := recorded(t.Context(), 10, sqlite.Full)
+	require.NoError(t, err)
+	normal, err := recorded(t.Context(), 10, sqlite.Normal)
+	require.NoError(t, err)
+	for name, c := range map[string]struct {
+		search search
+		finds  string
+	}{
+		"as it is":                         {search{trace: full, points: 84, settle: 12}, ""},
+		"commits do not wait for the disk": {search{trace: normal, points: 14}, errLost.Error()},
+		"the WAL is not flushed": {search{trace: full, points: 14, deaf: "runs.db-wal"},
+			errLost.Error()},
+		"the file is not flushed before its WAL goes": {search{trace: full, points: 35, deaf: "runs.db"}, "point"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.search.seed = 1
+			found, err := c.search.run(t.Context())
+			require.NoError(t, err)
+			t.Logf("%s", found)
+			require.Positive(t, found.Longest)
+			if c.finds == "" {
+				require.Empty(t, found.Wrong)
+				return
+			}
+			require.Contains(t, strings.Join(found.Wrong, "\n"), c.finds)
+		})
+	}
+}
+
+// J8, J9: each of a host's system calls fails in turn. No run fails by it, nothing that was
+// acknowledged is lost, not even when the power is lost afterwards, callers are told what is out of
+// order, and the host goes on when the disk is well again.
+func TestEveryCallMayFail(t *testing.T) {
+	s := faultSearch{runs: 5, every: 97, seed: 1}
+	found, err := s.run(t.Context())
+	require.NoError(t, err)
+	t.Logf("%s", found)
+	require.Empty(t, found.Wrong)
+	require.Greater(t, found.Hit, found.Cases*3/4)
+	require.NotEmpty(t, found.Said)
+}
+
+func TestAWrongCommandLineSaysWhatIsWrong(t *testing.T) {
+	for args, want := range map[string]string{
+		"-runs 0":          "-runs is 0",
+		"-every -1":        "-every -1",
+		"-deaf runs.db-x":  `-deaf is "runs.db-x"`,
+		"-synchronous OFF": `-synchronous is "OFF"`,
+		"now":              `unexpected argument "now"`,
+	} {
+		_, err := parse(strings.Fields(args))
+		require.ErrorContains(t, err, want)
+	}
+}

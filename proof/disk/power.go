@@ -1,0 +1,267 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/interlude-go/interlude/store/sqlite"
+)
+
+// trace is what a host did: the system calls for its files, and what it was told.
+type trace struct {
+	Ops  []op
+	Book book
+	Runs int
+}
+
+// The environment of a process that is to record a trace, to its standard output.
+const (
+	envRecord = "INTERLUDE_DISK_RECORD" // how many runs
+	envSync   = "INTERLUDE_DISK_SYNC"   // sqlite.Options.Synchronous
+)
+
+// recordMain records a trace if the environment says so.
+func recordMain() bool {
+	runs, err := strconv.Atoi(os.Getenv(envRecord))
+	if err != nil {
+		return false
+	}
+	t, err := record(context.Background(), runs, sqlite.Synchronous(os.Getenv(envSync)))
+	if err == nil {
+		err = gob.NewEncoder(os.Stdout).Encode(t)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "disk:", err)
+		os.Exit(1)
+	}
+	return true
+}
+
+// recorded has another process record a trace. That is gone afterwards, like one whose machine has
+// lost its power, so its runs can be recovered at once.
+func recorded(ctx context.Context, runs int, level sqlite.Synchronous) (t *trace, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, self)
+	cmd.Env = append(os.Environ(), envRecord+"="+strconv.Itoa(runs), envSync+"="+string(level))
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	err = gob.NewDecoder(out).Decode(&t)
+	_, _ = io.Copy(io.Discard, out)
+	return t, errors.Join(err, cmd.Wait())
+}
+
+// record does the work, in two lives of a host: the file is closed and opened again between them.
+func record(ctx context.Context, runs int, level sqlite.Synchronous) (_ *trace, err error) {
+	dir, err := os.MkdirTemp("", "interlude-disk-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	d := newDisk(dir)
+	detach, err := attach(d)
+	if err != nil {
+		return nil, err
+	}
+	defer detach()
+	l := newLedger(d.position)
+	for _, n := range []int{runs / 2, runs} {
+		if err := live(ctx, filepath.Join(dir, "runs.db"), level, n, l); err != nil {
+			return nil, err
+		}
+	}
+	return &trace{Ops: d.ops, Book: l.book, Runs: runs}, nil
+}
+
+// live is one life of the host. Beside it somebody moves what was committed from the WAL into the
+// file, so that the WAL is written again from its start, which a host by itself does each 16 MB.
+func live(ctx context.Context, path string, level sqlite.Synchronous, runs int, l *ledger) (err error) {
+	s, err := sqlite.Open(ctx, path, sqlite.Options{Synchronous: level})
+	if err != nil {
+		return err
+	}
+	db, err := sql.Open("sqlite", path+"?_pragma=busy_timeout(10000)&_pragma=synchronous("+string(level)+")")
+	if err != nil {
+		return err
+	}
+	checkpointing, stop := context.WithCancel(ctx)
+	var beside errgroup.Group
+	beside.Go(func() error {
+		for checkpointing.Err() == nil {
+			if _, err := db.ExecContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)"); err != nil {
+				return err
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+		return nil
+	})
+	w := work{store: s, runs: runs, ledger: l, repeatable: true}
+	err = w.do(ctx)
+	stop()
+	return errors.Join(err, beside.Wait(), db.Close(), s.Close(), errors.Join(w.refused...))
+}
+
+// search is a search for a point at which a loss of power does harm.
+type search struct {
+	trace  *trace
+	points int
+	// settle is how many points there are from one to the next at which a host goes on with what is
+	// left, until everything has ended.
+	settle int
+	seed   uint64
+	deaf   string // the flushes of this file are left out
+}
+
+// outcome is what a search found.
+type outcome struct {
+	Calls, Writes, Flushes int // in the trace
+	Acknowledged           int // commits in the ledger
+	Longest                int // the most calls that no flush had covered at a point
+
+	Points, Settled int
+	Lost            int // the points at which something acknowledged is not there
+	Damaged         int // those at which the store cannot be opened or used, or breaks the contract
+	Wrong           []string
+}
+
+// String is the outcome for people.
+func (o *outcome) String() string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "%d system calls (%d writes, %d flushes), %d acknowledged commits\n", o.Calls, o.Writes,
+		o.Flushes,
+		o.Acknowledged)
+	fmt.Fprintf(&out, "%d losses of power, at most %d calls not flushed; a host went on after %d of them\n", o.Points,
+		o.Longest, o.Settled)
+	fmt.Fprintf(&out, "acknowledged and lost: %d; damaged: %d\n", o.Lost, o.Damaged)
+	list(&out, o.Wrong)
+	return out.String()
+}
+
+// list writes the first findings.
+func list(out *strings.Builder, wrong []string) {
+	for i, w := range wrong {
+		if i == 10 {
+			fmt.Fprintf(out, "… and %d more\n", len(wrong)-i)
+			break
+		}
+		fmt.Fprintf(out, "WRONG: %s\n", w)
+	}
+}
+
+// run opens what each point of the trace leaves. The points are spread over the trace; their
+// places in it, and what is lost, follow from the seed.
+func (s *search) run(ctx context.Context) (*outcome, error) {
+	found := s.describe()
+	random := rand.New(rand.NewPCG(s.seed, 2))
+	at := make([]int, s.points)
+	for i := range at {
+		at[i] = random.IntN(len(s.trace.Ops) + 1)
+	}
+	slices.Sort(at)
+	p := newPlatter(s.trace.Ops, s.seed)
+	p.deaf = s.deaf
+	var mu sync.Mutex
+	var opening errgroup.Group
+	opening.SetLimit(4)
+	for i, position := range at {
+		p.advance(position)
+		found.Longest = max(found.Longest, len(p.pending))
+		l := losses[i%len(losses)]
+		image, settle := p.image(l), s.settle > 0 && i%s.settle == 0
+		opening.Go(func() error {
+			err := s.open(ctx, image, position, settle)
+			mu.Lock()
+			defer mu.Unlock()
+			found.Points++
+			if settle {
+				found.Settled++
+			}
+			if err == nil {
+				return nil
+			}
+			if errors.Is(err, errLost) {
+				found.Lost++
+			} else {
+				found.Damaged++
+			}
+			found.Wrong = append(found.Wrong, fmt.Sprintf("point %d, %s: %s", position, l.name, firstLine(err)))
+			return ctx.Err()
+		})
+	}
+	return found, opening.Wait()
+}
+
+func (s *search) describe() *outcome {
+	found := &outcome{Calls: len(s.trace.Ops), Acknowledged: len(s.trace.Book.Commits)}
+	for i := range s.trace.Ops {
+		switch s.trace.Ops[i].Kind {
+		case opWrite:
+			found.Writes++
+		case opSync, opSyncFolder:
+			found.Flushes++
+		}
+	}
+	return found
+}
+
+func firstLine(err error) string {
+	line, _, more := strings.Cut(err.Error(), "\n")
+	if more {
+		line += " …"
+	}
+	return line
+}
+
+// open opens an image, and judges it.
+func (s *search) open(ctx context.Context, image map[string][]byte, position int, settle bool) (err error) {
+	dir, err := os.MkdirTemp("", "interlude-disk-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if err := write(dir, image); err != nil {
+		return err
+	}
+	path := filepath.Join(dir, "runs.db")
+	st, err := sqlite.Open(ctx, path, sqlite.Options{WatchInterval: -1})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	known := s.trace.Book.until(position)
+	if err := errors.Join(judge(ctx, st, known), judgePages(ctx, path)); err != nil || !settle {
+		return err
+	}
+	l := newLedger(func() int { return 0 })
+	l.book = *known
+	w := work{store: st, runs: s.trace.Runs, ledger: l, repeatable: true}
+	within, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if err := w.do(within); err != nil {
+		return fmt.Errorf("a host cannot go on with it: %w", err)
+	}
+	return errors.Join(judge(ctx, st, &l.book), judgeEnds(ctx, st, s.trace.Runs))
+}
