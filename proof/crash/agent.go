@@ -20,6 +20,30 @@ type agent struct {
 	journal *Journal
 	store   *Store
 	turns   map[string]Turn // by the name of the run
+	unready bool            // it does not say its profile
+}
+
+// checker is an agent that can tell a session that is good from one that is not.
+type checker struct {
+	*agent
+
+	refuses bool
+}
+
+// Check implements engine.Checker.
+func (c checker) Check(context.Context, string, engine.SessionHandle) error {
+	if c.refuses {
+		return engine.ErrHandleRefused
+	}
+	return nil
+}
+
+func (a *agent) Profile(ctx context.Context) (engine.Profile, error) {
+	if a.unready {
+		<-ctx.Done()
+		return engine.Profile{}, context.Cause(ctx)
+	}
+	return a.FakeAgent.Profile(ctx)
 }
 
 func (a *agent) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {

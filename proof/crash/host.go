@@ -96,11 +96,15 @@ func (h *Host) furnish() {
 		}
 	}
 	h.agents = make(map[string]engine.Engine)
-	for _, kind := range []fsm.Profile{fsm.ProfileResumable, fsm.ProfileStickyProcess} {
-		a := &agent{journal: h.Journal, store: h.Store, turns: turns}
-		a.Kind, a.Reason = kind, "the scenario says so"
-		h.agents[string(kind)] = a
-		h.sticky = a
+	for _, p := range append([]Plan{{}, {Sticky: true}}, h.Scenario.Runs...) {
+		a := &agent{journal: h.Journal, store: h.Store, turns: turns, unready: p.Unready && h.Role == Second}
+		a.Kind, a.Reason = fsm.ProfileResumable, "the scenario says so"
+		if p.Sticky {
+			a.Kind, h.sticky = fsm.ProfileStickyProcess, a
+		}
+		if h.agents[p.engine()] = a; p.Refused {
+			h.agents[p.engine()] = checker{a, h.Role == Second}
+		}
 	}
 }
 

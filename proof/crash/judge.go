@@ -194,7 +194,7 @@ func (l *life) executed(p *Plan) error {
 	if l.run.MaxAttempts > 0 {
 		yielded += len(l.handedBack)
 	}
-	if yielded != l.run.Yielded || l.putOff > 0 && p.Spec.Retry == nil {
+	if yielded != l.run.Yielded || l.putOff > 0 && p.Spec.Retry == nil && p.Resume == "" {
 		return fmt.Errorf("%d turns were put off, and the record says %d", l.putOff, l.run.Yielded)
 	}
 	most := 1 + l.putOff

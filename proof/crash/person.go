@@ -54,6 +54,10 @@ func (p *person) follow(ctx context.Context) error {
 		case e.Type == fcmp.TypeInputRequired:
 			asked++
 			err = p.at(ctx, Asked, asked)
+		case e.Type == fcmp.TypeStateChanged && e.Meta.Attempt == 1 && p.plan.Leave == Claimed:
+			err = p.at(ctx, Claimed, 0)
+		case isHold(&e):
+			err = p.at(ctx, Held, 0)
 		case e.Type == fcmp.TypeMessageIntermediate:
 			err = p.at(ctx, Spoke, 0)
 		case e.Terminal():
@@ -64,6 +68,12 @@ func (p *person) follow(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// isHold reports whether the run is held from the event on, until somebody decides.
+func isHold(e *fcmp.Event) bool {
+	var y fcmp.Yielded
+	return e.Type == fcmp.TypeBlocked || e.Type == fcmp.TypeYielded && e.Decode(&y) == nil && len(y.Choices) > 0
 }
 
 // hasStarted reports whether an agent was given the run.
@@ -95,7 +105,14 @@ func (p *person) at(ctx context.Context, m Moment, question int) error {
 	if first && p.plan.Cancel == m {
 		return p.cancel(ctx)
 	}
-	if m == Asked && p.plan.Replies[question] != "" {
+	later := p.plan.Refused && p.Role == Second // the person replies when the session is accepted
+	if m == Held {
+		if err := p.resume(ctx); err != nil || !later {
+			return err
+		}
+		return p.reply(ctx, 1)
+	}
+	if m == Asked && !later && p.plan.Replies[question] != "" {
 		return p.reply(ctx, question)
 	}
 	if m == Ended {
@@ -107,6 +124,17 @@ func (p *person) at(ctx context.Context, m Moment, question int) error {
 func (p *person) cancel(ctx context.Context) error {
 	err := p.insist(func() error { return p.lc.Cancel(ctx, p.id, "no longer needed") })
 	if errors.Is(err, lifecycle.ErrTerminal) {
+		return nil
+	}
+	return err
+}
+
+// resume decides about the run, if it is still held.
+func (p *person) resume(ctx context.Context) error {
+	err := p.insist(func() error {
+		return p.lc.Resume(ctx, p.id, lifecycle.Resume{Choice: p.plan.Resume, Actor: "olga"})
+	})
+	if errors.Is(err, lifecycle.ErrNotHeld) || errors.Is(err, lifecycle.ErrTerminal) {
 		return nil
 	}
 	return err

@@ -37,10 +37,12 @@ type Moment string
 
 // The moments.
 const (
-	Queued Moment = "queued"
-	Spoke  Moment = "spoke" // the first turn has sent a message
-	Asked  Moment = "asked" // the run has asked its first question
-	Ended  Moment = "ended"
+	Queued  Moment = "queued"
+	Claimed Moment = "claimed"
+	Spoke   Moment = "spoke" // the first turn has sent a message
+	Asked   Moment = "asked" // the run has asked its first question
+	Held    Moment = "held"  // somebody must decide about the run
+	Ended   Moment = "ended"
 )
 
 // Plan is one run of a scenario: its spec, its agent, and what people do.
@@ -48,12 +50,17 @@ type Plan struct {
 	Name   string
 	Spec   lifecycle.Spec
 	Sticky bool
-	Turn   Turn
+	// Refused: in the second host, the engine refuses the session of the run.
+	Refused bool
+	// Unready: in the second host, the engine does not say its profile before the host leaves.
+	Unready bool
+	Turn    Turn
 	// Later replaces Turn in the last host, if Turn waits for a host to end. It may be nil.
 	Later Turn
 
-	Place   Moment         // where the first host of a scenario with orphans leaves the run
-	Replies map[int]string // by interaction
+	Place   Moment           // where the first host of a scenario with orphans leaves the run
+	Replies map[int]string   // by interaction
+	Resume  lifecycle.Choice // what an operator decides when the run is held
 	Cancel  Moment
 	Lose    Moment // when its resident process dies
 	Leave   Moment // when the host is shut down
@@ -79,14 +86,24 @@ func (p *Plan) spec(id string) lifecycle.Spec {
 	if s.Prompt == "" {
 		s.Prompt = "Do the job."
 	}
-	s.Engine = string(fsm.ProfileResumable)
-	if p.Sticky {
-		s.Engine = string(fsm.ProfileStickyProcess)
-	}
+	s.Engine = p.engine()
 	if s.SessionTimeout == 0 {
 		s.SessionTimeout = 24 * time.Hour
 	}
 	return s
+}
+
+// engine names the engine that the run needs.
+func (p *Plan) engine() string {
+	switch {
+	case p.Sticky:
+		return "sticky"
+	case p.Refused:
+		return "refusing"
+	case p.Unready:
+		return "unready"
+	}
+	return "resumable"
 }
 
 // fixed is a time in the far future of every clock, for runs that are held back. It is a constant
@@ -98,5 +115,6 @@ var (
 	canceled    = End{fsm.StateCanceled, fsm.CodeRunCanceled}
 	interrupted = End{fsm.StateFailed, fsm.CodeOrchestratorRestartInterrupted}
 	processLost = End{fsm.StateFailed, fsm.CodeInteractionProcessLost}
+	givenUp     = End{fsm.StateFailed, fsm.CodeEngineFailed}
 	timedOut    = End{fsm.StateFailed, fsm.CodeInteractionWaitTimeout}
 )

@@ -20,11 +20,13 @@ func Scenarios() []Scenario {
 	mended := report
 	mended.RepairRounds, mended.Repeatable = 2, true
 	patient := lifecycle.Spec{Repeatable: true, Retry: &lifecycle.Retry{Max: 5, Backoff: 10 * time.Millisecond}}
+	ask := lifecycle.Spec{OnInterrupt: lifecycle.Ask}
+	holdable := lifecycle.Spec{Repeatable: true, Hold: lifecycle.HoldOn}
 	return []Scenario{
 		{Name: "idle", Doc: "A host that has nothing to do.", Upkeep: true, Renewals: true},
-		{Name: "two", Doc: "Two questions, answered with keys.", Runs: []Plan{{
-			Name: "two", Spec: again, Turn: speaks(asks("Which one?", "Really?")),
-			Replies: map[int]string{1: "the red one", 2: "yes"}, Ends: succeeded,
+		{Name: "two", Doc: "A skill asks two questions, answered with keys, and gives its output.", Runs: []Plan{{
+			Name: "two", Spec: with(report, again), Turn: speaks(counts("Count what?", "Really?")),
+			Replies: map[int]string{1: "the chairs", 2: "yes"}, Ends: succeeded,
 		}}},
 		{Name: "once", Doc: "A question whose turns must not be repeated.", Runs: []Plan{{
 			Name: "once", Turn: asks("Go on?"), Replies: map[int]string{1: "yes"}, Ends: succeeded,
@@ -50,9 +52,6 @@ func Scenarios() []Scenario {
 			Name: "loss", Sticky: true, Turn: asks("Which one?"), Lose: Asked, Ends: processLost,
 			Broken: []End{interrupted},
 		}}},
-		{Name: "cancel", Doc: "Canceled while it executes.", Runs: []Plan{{
-			Name: "cancel", Spec: again, Turn: sticks(asks()), Cancel: Spoke, Ends: canceled, Broken: []End{succeeded},
-		}}},
 		{Name: "withdrawn", Doc: "Canceled while it waits, and before it starts.", Runs: []Plan{
 			{Name: "asked", Spec: again, Turn: asks("Which one?"), Cancel: Asked, Ends: canceled},
 			{Name: "held", Spec: lifecycle.Spec{NotBefore: fixed}, Turn: asks(), Cancel: Queued, Ends: canceled},
@@ -71,19 +70,28 @@ func Scenarios() []Scenario {
 		{Name: "mended", Doc: "An output that is not valid is given again.", Runs: []Plan{{
 			Name: "mended", Spec: mended, Turn: mends, Ends: succeeded,
 		}}},
-		{Name: "busy", Doc: "A model is overloaded, and its turn is put off.", Runs: []Plan{{
-			Name: "busy", Spec: patient, Turn: overloads(asks("Which one?")),
-			Replies: map[int]string{1: "the green one"},
-			Ends:    succeeded,
+		{Name: "busy", Doc: "A model is overloaded, and then the turn is held until somebody resumes it.",
+			Runs: []Plan{{
+				Name: "busy", Spec: patient, Turn: troubled(asks("Which one?")),
+				Replies: map[int]string{1: "the green one"}, Resume: lifecycle.ChoiceRepeat, Ends: succeeded,
+			}}},
+		{Name: "unpaid", Doc: "A turn is held, and somebody gives the run up.", Runs: []Plan{{
+			Name: "unpaid", Spec: again, Turn: unpaid, Resume: lifecycle.ChoiceEnd, Ends: givenUp,
 		}}},
-		{Name: "skill", Doc: "A skill asks, and gives its output.", Runs: []Plan{{
-			Name: "skill", Spec: with(report, again), Turn: asksThenCounts, Replies: map[int]string{1: "the chairs"},
+		{Name: "unready", Doc: "The host is shut down before it calls the engine of a turn.", Runs: []Plan{{
+			Name: "unready", Spec: ask, Unready: true, Turn: asks(), Leave: Claimed, Resume: lifecycle.ChoiceRepeat,
 			Ends: succeeded,
 		}}},
-		{Name: "renewed", Doc: "A turn that takes longer than a lease is renewed.", Renewals: true, Runs: []Plan{{
-			Name: "renewed", Spec: again, Turn: sticks(asks()), Renewed: Spoke, Cancel: Spoke, Ends: canceled,
-			Broken: []End{succeeded},
-		}}},
+		{Name: "ask", Doc: "The host is shut down during a turn, and somebody decides that it is repeated.",
+			Runs: []Plan{{
+				Name: "ask", Spec: ask, Turn: sticks(asks()), Later: asks(), Leave: Spoke,
+				Resume: lifecycle.ChoiceRepeat, Ends: succeeded,
+			}}},
+		{Name: "renewed", Doc: "A turn that takes longer than a lease is renewed, and canceled then.", Renewals: true,
+			Runs: []Plan{{
+				Name: "renewed", Spec: again, Turn: sticks(asks()), Renewed: Spoke, Cancel: Spoke, Ends: canceled,
+				Broken: []End{succeeded},
+			}}},
 		{Name: "pruned", Doc: "A run is deleted when it has ended.", Runs: []Plan{{
 			Name: "pruned", Spec: again, Turn: asks(), Prune: true, Ends: succeeded,
 		}}},
@@ -92,6 +100,8 @@ func Scenarios() []Scenario {
 			{Name: "repeated", Spec: again, Turn: sticks(asks()), Place: Spoke, Ends: succeeded},
 			{Name: "parked", Spec: again, Turn: asks("Which one?"), Place: Asked, Replies: map[int]string{1: "both"},
 				Ends: succeeded},
+			{Name: "refused", Spec: holdable, Refused: true, Turn: asks("Which one?"), Place: Asked,
+				Replies: map[int]string{1: "none"}, Resume: lifecycle.ChoiceRepeat, Ends: succeeded},
 			{Name: "bereft", Sticky: true, Turn: asks("Which one?"), Place: Asked, Ends: processLost},
 		}},
 	}

@@ -58,25 +58,31 @@ func mends(ctx context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, e
 	return engine.Output(map[string]any{"count": 3})
 }
 
-// counts gives its output at once.
-func counts(context.Context, engine.Turn, engine.Sink) (engine.Outcome, error) {
-	return engine.Output(map[string]any{"count": 7})
-}
-
-// asksThenCounts asks first, and gives its output once it has the answer.
-func asksThenCounts(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
-	if len(t.Answers) == 0 {
-		return asks("Count what?")(ctx, t, s)
-	}
-	return counts(ctx, t, s)
-}
-
-// overloads is an agent whose model is overloaded in every second attempt.
-func overloads(then Turn) Turn {
+// counts gives its output once it has the answer to the last question.
+func counts(prompts ...string) Turn {
 	return func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
-		if t.Attempt%2 == 0 {
+		if len(t.Answers) == 0 || t.Answers[len(t.Answers)-1].ID < len(prompts) {
+			return asks(prompts...)(ctx, t, s)
+		}
+		return engine.Output(map[string]any{"count": 7})
+	}
+}
+
+// troubled is an agent whose model is overloaded in the second attempt, and which has the third one
+// held.
+func troubled(then Turn) Turn {
+	return func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
+		switch t.Attempt {
+		case 2:
 			return engine.Outcome{}, engine.Later(0, "overloaded")
+		case 3:
+			return unpaid(ctx, t, s)
 		}
 		return then(ctx, t, s)
 	}
+}
+
+// unpaid is an agent that cannot execute a turn before somebody has paid for it.
+func unpaid(context.Context, engine.Turn, engine.Sink) (engine.Outcome, error) {
+	return engine.Outcome{}, engine.Hold(engine.CodeEngineFailed, "not paid")
 }

@@ -43,6 +43,9 @@ func newAgent(v *view, kind fsm.Profile) *agent {
 
 // Profile implements engine.Engine.
 func (a *agent) Profile(context.Context) (engine.Profile, error) {
+	if a.unavailable() {
+		return engine.Profile{}, errors.New("the program of the agent is missing")
+	}
 	return engine.Profile{Kind: a.kind, Reason: "as the plan says"}, nil
 }
 
@@ -129,10 +132,10 @@ func (a *agent) resume(t engine.Turn) (heard []string, err error) {
 	return heard, nil
 }
 
-// expired reports whether the provider has forgotten the run's session.
+// expired reports whether the provider has forgotten the run's session, and has not been repaired.
 func (a *agent) expired(runID string) bool {
-	p := a.view.world.runPlan(runID)
-	return p.expires > 0 && time.Since(epoch) > p.expires
+	p, now := a.view.world.runPlan(runID), time.Since(epoch)
+	return p.expires > 0 && now > p.expires && (p.repaired == 0 || now < p.repaired)
 }
 
 // Check implements engine.Checker.

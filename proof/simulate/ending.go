@@ -50,16 +50,17 @@ func (w *world) unsettled() string {
 
 // holds reports whether the world must go on for this person.
 func (w *world) holds(p *person) bool {
-	if p.gone {
+	if p.gone || p.stays {
 		return false
 	}
 	return !p.passive || !w.waitsForEver(p.run.spec.ID)
 }
 
-// waitsForEver reports whether the run waits for a person, without a deadline.
+// waitsForEver reports whether the run waits for a person, without a deadline. One that is held
+// waits for the operator, who comes.
 func (w *world) waitsForEver(id string) bool {
 	r := w.witness.runs[id]
-	return r != nil && r.State == fsm.StateWaitingUser && r.Deadline.IsZero()
+	return r != nil && r.State == fsm.StateWaitingUser && r.Deadline.IsZero() && !r.Held()
 }
 
 // goHome stops the hosts in good order.

@@ -29,6 +29,7 @@ type process struct {
 	view   *view
 	sticky *agent
 	cancel context.CancelFunc
+	lacks  bool          // it has no sticky engine
 	killed chan struct{} // closed by the scheduler
 	ended  chan struct{} // closed when all its goroutines have ended
 }
@@ -61,6 +62,7 @@ func (h *host) start() *process {
 	p := &process{view: v, sticky: newAgent(v, fsm.ProfileStickyProcess), cancel: cancel, killed: make(chan struct{}),
 		ended: make(chan struct{})}
 	w.mu.Lock()
+	p.lacks = h.name == w.plan.holds.lacking && !w.calmed
 	h.living = p
 	w.processes++
 	w.mu.Unlock()
@@ -78,8 +80,13 @@ func (h *host) start() *process {
 
 func (p *process) serve(ctx context.Context) {
 	v, w := p.view, p.view.world
+	engines := map[string]engine.Engine{"resumable": newAgent(v, fsm.ProfileResumable), "sticky": p.sticky}
+	if p.lacks {
+		delete(engines, "sticky")
+		w.saw("a node lacked an engine")
+	}
 	lc, err := lifecycle.New(lifecycle.Config{
-		Store: v, Engines: map[string]engine.Engine{"resumable": newAgent(v, fsm.ProfileResumable), "sticky": p.sticky},
+		Store: v, Engines: engines, Forgiving: w.plan.holds.forgiving,
 		Pools: []slots.Pool{w.plan.pool}, Concurrency: w.plan.limit, Lease: w.plan.lease, Grace: w.plan.grace,
 		Poll:  w.plan.poll,
 		Clock: clock{v}, Logger: slog.New(slog.DiscardHandler),

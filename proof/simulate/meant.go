@@ -19,7 +19,7 @@ func (e *ending) meant(*ending) string {
 	if r.State != fsm.StateFailed {
 		return ""
 	}
-	w := e.people[0].world
+	w := e.world
 	fails := slices.ContainsFunc(e.plan.turns, func(t turnPlan) bool { return t.fails || t.busy > 0 })
 	because := false
 	switch r.Error.Code {
@@ -37,6 +37,8 @@ func (e *ending) meant(*ending) string {
 		because = !w.plan.calm && e.plan.spec.Repeatable &&
 			e.requeued(fsm.EventRestartRequeue)-len(e.handedBack())+e.requeued(fsm.EventTurnYielded) >=
 				lifecycle.DefaultMaxRepeats
+	case fsm.CodeEngineUnavailable:
+		because = w.plan.holds.outage != ""
 	case fsm.CodeSessionResumeFailed:
 		because = e.plan.expires > 0
 	}
@@ -49,10 +51,15 @@ func (e *ending) meant(*ending) string {
 // recount counts the contract's transitions in the run's log, and the rare branches that the log
 // shows.
 func (w *world) recount(e *ending) {
+	state := string(fsm.StateQueued)
 	for _, event := range e.log {
 		var c fcmp.StateChanged
-		if event.Type == fcmp.TypeStateChanged && event.Decode(&c) == nil {
+		switch {
+		case event.Type == fcmp.TypeStateChanged && event.Decode(&c) == nil:
 			w.saw(c.From + " → " + c.To + ": " + c.Trigger)
+			state = c.To
+		case event.Type == fcmp.TypeBlocked, event.Type == fcmp.TypeUnblocked:
+			w.saw(state + " → " + state + ": " + event.Type)
 		}
 	}
 	if e.run.Error != nil {

@@ -21,6 +21,7 @@ type person struct {
 	view    *view
 	run     *runPlan
 	passive bool // only reads, and so need not stay for a run that waits for ever
+	stays   bool // until the world ends
 	gone    bool // guarded by world.mu
 
 	// What the person's calls returned, for the verdict.
@@ -30,6 +31,7 @@ type person struct {
 	final    *store.Run      // the run that Wait returned
 	refused  map[string]bool // the keys of replies that were refused for good
 	maybe    map[string]bool // the texts of replies without a key whose outcome they never learned
+	decided  map[string]*decisions
 }
 
 // acceptedReply is a reply that the library reported as accepted.
@@ -41,7 +43,7 @@ type acceptedReply struct {
 // populate adds hosts and people to the world.
 func (w *world) populate() {
 	for i, skew := range w.plan.skews {
-		h := &host{world: w, name: string(rune('a' + i)), skew: skew}
+		h := &host{world: w, name: hostName(i), skew: skew}
 		h.idle = w.newView(h.name+"-idle", 0)
 		w.hosts = append(w.hosts, h)
 		go h.live()
@@ -50,10 +52,13 @@ func (w *world) populate() {
 		submitter := w.person(run, run.spec.ID+".submitter")
 		w.send(submitter, func() { submitter.submits(w.ctx) })
 	}
-	if w.plan.asks > 0 {
-		operator := w.person(w.plan.runs[0], "operator")
-		w.send(operator, func() { operator.recovers(w.ctx) })
+	if w.plan.recovers > 0 {
+		administrator := w.person(w.plan.runs[0], "administrator")
+		w.send(administrator, func() { administrator.recovers(w.ctx) })
 	}
+	w.operator = w.person(nil, "operator")
+	w.operator.stays, w.operator.decided = true, make(map[string]*decisions)
+	w.send(w.operator, func() { w.operator.operates(w.ctx) })
 }
 
 func (w *world) person(run *runPlan, name string) *person {
@@ -235,7 +240,7 @@ func (p *person) cancels(ctx context.Context) {
 // recovers starts a recovery twice in a row (E6).
 func (p *person) recovers(ctx context.Context) {
 	for range 2 {
-		if !p.pause(p.world.plan.asks) {
+		if !p.pause(p.world.plan.recovers) {
 			return
 		}
 		done, err := p.Recover(ctx)

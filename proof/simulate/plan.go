@@ -13,18 +13,19 @@ import (
 // plan is what a seed decides before the world begins. Worlds also differ in what can go wrong: one
 // in eight is calm, without any fault, and its runs must end exactly as planned.
 type plan struct {
-	calm   bool
-	rhythm bool            // people and agents act on the beat, see rest
-	skews  []time.Duration // how far the hosts' clocks are off
-	pool   slots.Pool
-	lease  time.Duration
-	poll   time.Duration
-	grace  time.Duration
-	limit  int // how many turns a host executes at one time
-	runs   []*runPlan
-	rates  rates
-	asks   time.Duration // when an operator starts a recovery; 0 for never
-	peace  time.Duration // the time after which nothing goes wrong any more
+	calm     bool
+	rhythm   bool            // people and agents act on the beat, see rest
+	skews    []time.Duration // how far the hosts' clocks are off
+	pool     slots.Pool
+	lease    time.Duration
+	poll     time.Duration
+	grace    time.Duration
+	limit    int // how many turns a host executes at one time
+	runs     []*runPlan
+	rates    rates
+	recovers time.Duration // when an administrator starts a recovery; 0 for never
+	peace    time.Duration // the time after which nothing goes wrong any more
+	holds    holdPlan
 }
 
 // rates say how often something goes wrong, in a thousand cases.
@@ -51,6 +52,7 @@ type runPlan struct {
 	followers []followerPlan
 	waits     bool          // a person waits for its end
 	expires   time.Duration // when its sessions expire; 0 for never
+	repaired  time.Duration // when they are accepted again; 0 for never
 	clings    bool          // the process that a dead worker left cannot be ended
 }
 
@@ -108,7 +110,7 @@ func newPlan(r *rand.Rand) *plan {
 	}
 	p.rhythm = r.IntN(3) == 0
 	if r.IntN(4) == 0 {
-		p.asks = millis(r, 1000, 60_000)
+		p.recovers = millis(r, 1000, 60_000)
 	}
 	for range 1 + r.IntN(3) {
 		p.skews = append(p.skews, time.Duration(r.IntN(1_000_000)-500_000)*time.Microsecond)
@@ -125,6 +127,7 @@ func newPlan(r *rand.Rand) *plan {
 		}
 		p.runs = append(p.runs, run)
 	}
+	p.planHolds()
 	return p
 }
 

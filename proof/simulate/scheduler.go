@@ -31,6 +31,7 @@ func (w *world) live() {
 		}
 		if !w.calmed && now.Sub(epoch) > w.plan.peace {
 			w.calm()
+			continue
 		}
 		if !w.calmed && chance(w.rand, w.plan.rates.fault) && w.strike(now) {
 			continue

@@ -54,9 +54,17 @@ func (w *world) bereave(a *agent) bool {
 	return true
 }
 
-// calm ends all faults: processes that were cut off or paused go on.
+// calm ends all faults: processes that were cut off or paused go on, and those that lack an engine
+// are replaced.
 func (w *world) calm() {
+	w.mu.Lock()
 	w.calmed = true
+	w.mu.Unlock()
+	for _, h := range w.hosts {
+		if p := h.process(); p != nil && p.lacks && p != h.ending {
+			h.stop()
+		}
+	}
 	for _, v := range w.all() {
 		v.paused, v.cut = time.Time{}, time.Time{}
 	}

@@ -15,6 +15,7 @@ import (
 
 // ending is what is left of a run when the world is over.
 type ending struct {
+	world   *world
 	plan    *runPlan
 	run     store.Run
 	settled []interaction.Record
@@ -33,7 +34,8 @@ func (w *world) judge() {
 			w.fault(fmt.Sprintf("run %s cannot be read after the end: %v", p.spec.ID, err))
 			continue
 		}
-		for _, check := range []func(*ending) string{e.answered, e.executed, e.followed, e.meant} {
+		for _, check := range []func(*ending) string{e.answered, e.executed, e.followed, e.meant,
+			e.heldAsMeant} {
 			if why := check(e); why != "" {
 				w.fault(fmt.Sprintf("run %s: %s", e.run.ID, why))
 			}
@@ -54,7 +56,7 @@ func (w *world) judge() {
 
 // read collects what is left of a run, and writes its log to lines.
 func (w *world) read(p *runPlan, lines *bytes.Buffer) (*ending, error) {
-	e := &ending{plan: p, calls: w.turns.calls[p.spec.ID]}
+	e := &ending{world: w, plan: p, calls: w.turns.calls[p.spec.ID]}
 	var err error
 	if e.run, e.settled, err = w.store.History(w.ctx, p.spec.ID); err != nil {
 		return nil, err
@@ -175,7 +177,7 @@ func (e *ending) executed(*ending) string {
 	if e.run.MaxAttempts > 0 {
 		yielded += len(handedBack)
 	}
-	if yielded != e.run.Yielded || putOff > 0 && (e.plan.spec.Retry == nil || e.plan.sticky) {
+	if yielded != e.run.Yielded {
 		return fmt.Sprintf("%d turns were put off, and the record says %d", putOff, e.run.Yielded)
 	}
 	heard, answers := make(map[int]int), e.answers()

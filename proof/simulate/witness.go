@@ -3,6 +3,7 @@ package simulate
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -90,6 +91,10 @@ func (w *world) claim(req store.ClaimRequest) ([]store.Claimed, error) {
 	for i := range claimed {
 		c := &claimed[i]
 		w.witness.compareRun(c.Run.ID, nil)
+		if !slices.Contains(req.Engines, c.Run.Engine) {
+			w.fault(fmt.Sprintf("run %s was claimed for %s, which has no engine %q but %v", c.Run.ID, req.Node,
+				c.Run.Engine, req.Engines))
+		}
 		if c.Run.Epoch == 0 || !c.Run.Slot || c.Run.Owner != req.Node {
 			w.fault(fmt.Sprintf("run %s was claimed for %s and is %s's under epoch %d", c.Run.ID, req.Node, c.Run.Owner,
 				c.Run.Epoch))

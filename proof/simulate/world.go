@@ -28,14 +28,15 @@ type world struct {
 
 	processes int // guarded by mu; how many have goroutines left
 
-	waiting []*request // used by the scheduler only; the requests at the gate
-	options []choice
-	hosts   []*host
-	people  []*person
-	step    int  // changed under mu
-	calmed  bool // nothing goes wrong any more
-	ending  chan struct{}
-	ended   bool
+	waiting  []*request // used by the scheduler only; the requests at the gate
+	options  []choice
+	hosts    []*host
+	people   []*person
+	operator *person
+	step     int  // changed under mu
+	calmed   bool // nothing goes wrong any more; changed under mu
+	ending   chan struct{}
+	ended    bool
 
 	witness witness
 	turns   turns
