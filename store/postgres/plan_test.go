@@ -237,6 +237,65 @@ func TestFrequentStatementsUseIndexes(t *testing.T) {
 			}
 		})
 	}
+	t.Run("held", func(t *testing.T) { checkHeldListings(t, s) })
+}
+
+// A listing of held runs touches these alone, however many others are parked, wait for their turn,
+// or have ended (J5).
+func checkHeldListings(t *testing.T, s *Store) {
+	t.Helper()
+	const held = 20
+	for i := range held {
+		r := store.Run{ID: fmt.Sprint("held-", i), Pool: "p", State: fsm.StateQueued, CreatedAt: planNoon,
+			UpdatedAt: planNoon, QueuedAt: planNoon, Recovery: store.RecoveryNone}
+		c := store.Commit{Spec: []byte(`{}`)}
+		if i%4 == 0 {
+			parked, err := s.Run(t.Context(), fmt.Sprintf("run-%06d", i+1))
+			require.NoError(t, err)
+			r, c = parked, store.Commit{Expect: parked.Version}
+		}
+		r.Version++
+		r.Seq++
+		r.Block = &store.Block{Kind: store.BlockHeld, Code: fsm.CodeEngineFailed,
+			Choices: []store.Choice{store.ChoiceRepeat, store.ChoiceEnd}}
+		c.Run, c.Events = r, []store.Event{{Seq: r.Seq, Body: []byte(`{}`)}}
+		require.NoError(t, s.Commit(t.Context(), []store.Commit{c})[0])
+	}
+	for _, l := range []listing{byCreation, byQuestion} {
+		for name, q := range map[string]store.Query{"all": {}, "of a pool": {Pool: "p", Newest: true},
+			"parked": {States: []fsm.State{fsm.StateWaitingUser}},
+			"beyond": {After: store.Cursor{At: planNoon, ID: "held-1"}.String()}} {
+			q.Held = true
+			q, err := q.Normal()
+			require.NoError(t, err)
+			text, args, err := l.text(q)
+			require.NoError(t, err)
+			require.NotEmpty(t, text)
+			p := explainedOnce(t, s, text, args)
+			touched := p.walk(func(p *plan) {
+				require.False(t, p.Kind == "Seq Scan" && slices.Contains(tables, p.Relation), "%s of %s", name,
+					p.Relation)
+			})
+			require.LessOrEqual(t, touched, float64(2*held), name) // each in both tables
+			require.Positive(t, touched, name)
+		}
+	}
+}
+
+// explainedOnce executes a statement that is not prepared.
+func explainedOnce(t *testing.T, s *Store, text string, args []any) plan {
+	t.Helper()
+	tx, err := s.pool.Begin(t.Context())
+	require.NoError(t, err)
+	defer tx.Rollback(context.WithoutCancel(t.Context()))
+	_, err = tx.Exec(t.Context(), s.texts[settingsText])
+	require.NoError(t, err)
+	var body []byte
+	require.NoError(t, tx.QueryRow(t.Context(), "EXPLAIN (ANALYZE, FORMAT JSON) "+inSchema(text, s.o.Schema),
+		append([]any{pgx.QueryExecModeExec}, args...)...).Scan(&body), text)
+	var all []struct{ Plan plan }
+	require.NoError(t, json.Unmarshal(body, &all))
+	return all[0].Plan
 }
 
 func entriesOf(t *testing.T, c store.Commit) []*pendingCommit {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/slots"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/sqlite"
@@ -187,4 +188,33 @@ func live(t *testing.T, s *sqlite.Store) {
 	require.NoError(t, err)
 	_, err = s.Prune(ctx, noon.Add(time.Hour), 10)
 	require.NoError(t, err)
+}
+
+// J5: a listing of held runs goes through the rows of the index that stand for held runs, and
+// sorts them, however many others are parked or have ended.
+func TestHeldRunsUseIndex(t *testing.T) {
+	s, path := openMade(t, quick)
+	db := plain(t, path)
+	before := s.Statements()
+	for _, list := range []func(context.Context, store.Query) (store.Page, error){s.Runs, s.Inbox} {
+		for _, newest := range []bool{false, true} {
+			for _, q := range []store.Query{{}, {States: []fsm.State{fsm.StateWaitingUser}},
+				{After: store.Cursor{At: noon}.String(), Pool: "p", Key: "k"}} {
+				q.Held, q.Newest = true, newest
+				_, err := list(t.Context(), q)
+				require.NoError(t, err)
+			}
+		}
+	}
+	listings := 0
+	for text := range s.Statements() {
+		if before[text] || !strings.Contains(text, "FROM runs") {
+			continue
+		}
+		steps := plan(t, db, text)
+		require.Equal(t, "SEARCH runs USING INDEX runs_delayed (delayed_until>?)", steps[0], text)
+		require.NotContains(t, strings.Join(steps, "\n"), "SCAN", text)
+		listings++
+	}
+	require.Equal(t, 12, listings)
 }
