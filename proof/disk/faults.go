@@ -175,7 +175,7 @@ func (s *faultSearch) try(ctx context.Context, f fault) (r tried, err error) {
 		}
 	}
 	l := newLedger(d.position)
-	w := work{store: st, runs: s.runs, ledger: l, unreadable: true}
+	w := work{store: st, runs: s.runs, ledger: l, lease: patience, unreadable: true}
 	err = w.do(ctx)
 	d.disturb(nil)
 	if err == nil {

@@ -32,10 +32,15 @@ type work struct {
 	store  store.Store
 	runs   int
 	ledger *ledger
+	lease  time.Duration
 	// repeatable has interrupted turns executed again.
 	repeatable bool
 	// unreadable says that the disk may fail to read. SQLite calls that damage of the file.
 	unreadable bool
+	// halt, unless 0, is how many acknowledged commits people do nothing more after, until resume
+	// is closed.
+	halt   int
+	resume chan struct{}
 
 	mu      sync.Mutex
 	refused []error // guarded by mu; what callers were told while the store was out of order
@@ -81,9 +86,10 @@ func agent(ctx context.Context, t engine.Turn, sink engine.Sink) (engine.Outcome
 // do serves until every run has ended, or ctx ends.
 func (w *work) do(ctx context.Context) error {
 	var lc *lifecycle.Lifecycle
-	err := w.insist(ctx, func() (err error) {
+	err := w.repeat(ctx, func() (err error) {
 		lc, err = lifecycle.New(lifecycle.Config{
-			Store: w.ledger.over(w.store), Engine: engine.Func(agent), Poll: 20 * time.Millisecond, Lease: patience,
+			Store: w.ledger.over(w.store), Engine: engine.Func(agent), Poll: 20 * time.Millisecond, Lease: max(w.lease,
+				time.Second),
 			Logger: slog.New(slog.DiscardHandler),
 		})
 		return err
@@ -97,7 +103,7 @@ func (w *work) do(ctx context.Context) error {
 	var node errgroup.Group
 	node.Go(func() error { // whoever runs the host starts it again when it cannot join
 		for serving.Err() == nil {
-			if err := w.insist(ctx, func() error { return lc.Serve(serving) }); err != nil {
+			if err := w.repeat(ctx, func() error { return lc.Serve(serving) }); err != nil {
 				return err
 			}
 		}
@@ -178,9 +184,23 @@ func (w *work) react(ctx context.Context, lc *lifecycle.Lifecycle, n int, e fcmp
 // errWrong says that the library told somebody something that cannot be.
 var errWrong = errors.New("wrong answer")
 
-// insist makes a call again until it is acknowledged. It gives up when the answer is not about the
-// store being out of order.
+// insist makes a person's call again until it is acknowledged.
 func (w *work) insist(ctx context.Context, do func() error) error {
+	return w.repeat(ctx, func() error {
+		if w.halt > 0 && w.ledger.commits() >= w.halt {
+			select {
+			case <-w.resume:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		return do()
+	})
+}
+
+// repeat makes a call again until it is acknowledged. It gives up when the answer is not about the
+// store being out of order.
+func (w *work) repeat(ctx context.Context, do func() error) error {
 	for {
 		err := do()
 		if err == nil || ctx.Err() != nil {

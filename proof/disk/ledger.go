@@ -85,6 +85,13 @@ func (l *ledger) commit(c store.Commit) {
 	l.Commits = append(l.Commits, a)
 }
 
+// commits is how many commits were acknowledged.
+func (l *ledger) commits() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.Commits)
+}
+
 // until is the book as it was when the trace had the length p.
 func (b *book) until(p int) *book {
 	out := &book{Canceled: make(map[string]int)}

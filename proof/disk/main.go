@@ -16,10 +16,14 @@
 // With -synchronous NORMAL, or with the flushes of a file left out (-deaf), the same search must
 // find losses.
 //
+// With -full, a small volume under SQLite and PostgreSQL, with the WAL on it, is full for a while;
+// that needs the right to mount.
+//
 //	go run ./proof/disk                                1,500 points, and each 7th call fails
 //	go run ./proof/disk -points 20000 -runs 40 -every 1
 //	go run ./proof/disk -synchronous NORMAL -every 0   to see that losses are found
 //	go run ./proof/disk -deaf runs.db-wal -every 0     likewise
+//	go run ./proof/disk -points 0 -every 0 -full 20s
 //
 // The points, the faults and what is lost follow from the seed; what the host does, from timing as
 // well.
@@ -33,8 +37,15 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/signal"
+	"time"
 
 	"github.com/interlude-go/interlude/store/sqlite"
+)
+
+// The databases that a full volume is tried with.
+const (
+	onSQLite     = "SQLite"
+	onPostgreSQL = "PostgreSQL"
 )
 
 // options are the command line.
@@ -45,6 +56,8 @@ type options struct {
 	every  int
 	level  string
 	deaf   string
+	full   time.Duration
+	lease  time.Duration
 	seed   uint64
 }
 
@@ -57,6 +70,10 @@ func parse(args []string) (options, error) {
 	f.IntVar(&o.every, "every", 7, "each how many calls one fails; 0: none")
 	f.StringVar(&o.level, "synchronous", string(sqlite.Full), "sqlite.Options.Synchronous: FULL or NORMAL")
 	f.StringVar(&o.deaf, "deaf", "", "leave the flushes of this `file` out: runs.db or runs.db-wal")
+	f.DurationVar(&o.full, "full", 0, "for how long a volume is full; 0: it is not tried")
+	f.DurationVar(&o.lease, "lease", patience, "the host's lease under -full: turns that are under way when it ends "+
+		"are "+
+		"interrupted, and fail their runs, which the search then finds")
 	f.Uint64Var(&o.seed, "seed", 0, "what the points follow from; 0: a new one")
 	if err := f.Parse(args); err != nil {
 		return o, err
@@ -125,6 +142,17 @@ func conduct(ctx context.Context, o options) (wrong bool, _ error) {
 		}
 		fmt.Print(found)
 		wrong = wrong || len(found.Wrong) > 0
+	}
+	for _, name := range []string{onSQLite, onPostgreSQL} {
+		if o.full == 0 {
+			break
+		}
+		found, err := fillVolume(ctx, name, o.runs+10, o.full, o.lease)
+		if err != nil {
+			return wrong, err
+		}
+		fmt.Println(found)
+		wrong = wrong || len(found.Unclear) > 0
 	}
 	return wrong, nil
 }

@@ -3,9 +3,11 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -63,6 +65,25 @@ func TestEveryCallMayFail(t *testing.T) {
 	require.Empty(t, found.Wrong)
 	require.Greater(t, found.Hit, found.Cases*3/4)
 	require.NotEmpty(t, found.Said)
+}
+
+// J8, J9: the volume under the database is full for a second, with the real file system's errors.
+// PostgreSQL has its WAL there, too, and goes down. No run fails, nothing that was acknowledged is
+// lost, and the host goes on when there is room.
+func TestAFullVolume(t *testing.T) {
+	for _, name := range []string{onSQLite, onPostgreSQL} {
+		t.Run(name, func(t *testing.T) {
+			o, err := fillVolume(t.Context(), name, 30, time.Second, patience)
+			if errors.Is(err, errNoVolume) {
+				t.Log(err)
+				return // as the documentation says
+			}
+			require.NoError(t, err)
+			t.Log(o)
+			require.Positive(t, o.Refused)
+			require.Empty(t, o.Unclear)
+		})
+	}
 }
 
 func TestAWrongCommandLineSaysWhatIsWrong(t *testing.T) {

@@ -118,7 +118,7 @@ func live(ctx context.Context, path string, level sqlite.Synchronous, runs int, 
 		}
 		return nil
 	})
-	w := work{store: s, runs: runs, ledger: l, repeatable: true}
+	w := work{store: s, runs: runs, ledger: l, lease: patience, repeatable: true}
 	err = w.do(ctx)
 	stop()
 	return errors.Join(err, beside.Wait(), db.Close(), s.Close(), errors.Join(w.refused...))
@@ -257,7 +257,7 @@ func (s *search) open(ctx context.Context, image map[string][]byte, position int
 	}
 	l := newLedger(func() int { return 0 })
 	l.book = *known
-	w := work{store: st, runs: s.trace.Runs, ledger: l, repeatable: true}
+	w := work{store: st, runs: s.trace.Runs, ledger: l, lease: patience, repeatable: true}
 	within, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	if err := w.do(within); err != nil {

@@ -1,0 +1,25 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// fullOutcome is what a full volume did.
+type fullOutcome struct {
+	Database string
+	Refused  int     // calls, while it was full
+	Crashed  bool    // the server had to be started again
+	Unclear  []error // refusals that do not say that the store is full or down
+}
+
+// String is the outcome for people.
+func (o *fullOutcome) String() string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "%s on a full volume: %d calls refused, server started again: %t; nothing lost, no run failed\n",
+		o.Database, o.Refused, o.Crashed)
+	for _, e := range o.Unclear {
+		fmt.Fprintf(&out, "WRONG: it does not say what is wrong: %v\n", e)
+	}
+	return out.String()
+}
