@@ -24,6 +24,7 @@
 //	go run ./proof/disk -synchronous NORMAL -every 0   to see that losses are found
 //	go run ./proof/disk -deaf runs.db-wal -every 0     likewise
 //	go run ./proof/disk -points 0 -every 0 -full 20s
+//	go run ./proof/disk -points 0 -every 0 -bytes 1500 to see what an inspection finds of a changed byte
 //
 // The points, the faults and what is lost follow from the seed; what the host does, from timing as
 // well.
@@ -58,6 +59,7 @@ type options struct {
 	deaf   string
 	full   time.Duration
 	lease  time.Duration
+	bytes  int
 	seed   uint64
 }
 
@@ -74,6 +76,7 @@ func parse(args []string) (options, error) {
 	f.DurationVar(&o.lease, "lease", patience, "the host's lease under -full: turns that are under way when it ends "+
 		"are "+
 		"interrupted, and fail their runs, which the search then finds")
+	f.IntVar(&o.bytes, "bytes", 0, "how many times a byte of the file is changed behind the store's back")
 	f.Uint64Var(&o.seed, "seed", 0, "what the points follow from; 0: a new one")
 	if err := f.Parse(args); err != nil {
 		return o, err
@@ -81,9 +84,10 @@ func parse(args []string) (options, error) {
 	switch {
 	case f.NArg() > 0:
 		return o, fmt.Errorf("unexpected argument %q", f.Arg(0))
-	case o.runs < 1 || o.runs > 900 || o.points < 0 || o.settle < 0 || o.every < 0:
-		return o, fmt.Errorf("-runs is %d (want 1 to 900), -points %d, -settle %d and -every %d (at least 0)", o.runs,
-			o.points, o.settle, o.every)
+	case o.runs < 1 || o.runs > 900 || min(o.points, o.settle, o.every, o.bytes) < 0:
+		return o, fmt.Errorf(
+			"-runs is %d (want 1 to 900), -points %d, -settle %d, -every %d and -bytes %d (at least 0)",
+			o.runs, o.points, o.settle, o.every, o.bytes)
 	case o.level != string(sqlite.Full) && o.level != string(sqlite.Normal):
 		return o, fmt.Errorf("-synchronous is %q, want FULL or NORMAL", o.level)
 	case o.deaf != "" && o.deaf != "runs.db" && o.deaf != "runs.db-wal":
@@ -142,6 +146,19 @@ func conduct(ctx context.Context, o options) (wrong bool, _ error) {
 		}
 		fmt.Print(found)
 		wrong = wrong || len(found.Wrong) > 0
+	}
+	if o.bytes > 0 {
+		t, err := recorded(ctx, o.runs, sqlite.Full)
+		if err != nil {
+			return wrong, err
+		}
+		found, err := changed(ctx, t, o.bytes, o.seed)
+		if err != nil {
+			return wrong, err
+		}
+		for _, n := range notices {
+			fmt.Printf("%6d changed bytes %s\n", found[n], n)
+		}
 	}
 	for _, name := range []string{onSQLite, onPostgreSQL} {
 		if o.full == 0 {

@@ -86,6 +86,18 @@ func TestAFullVolume(t *testing.T) {
 	}
 }
 
+// J8: a byte of the file is changed behind the store's back. docs/proof.md says what an inspection
+// finds, and what it cannot. Nothing panics or hangs.
+func TestAChangedByte(t *testing.T) {
+	full, err := recorded(t.Context(), 10, sqlite.Full)
+	require.NoError(t, err)
+	found, err := changed(t.Context(), full, 60, 1)
+	require.NoError(t, err)
+	t.Log(found)
+	require.Positive(t, found[byReading]+found[byChecker])
+	require.Positive(t, found[unused])
+}
+
 func TestAWrongCommandLineSaysWhatIsWrong(t *testing.T) {
 	for args, want := range map[string]string{
 		"-runs 0":          "-runs is 0",
