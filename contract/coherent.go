@@ -82,6 +82,11 @@ func (c *soundness) payloads() {
 				c.faultf("%s: there is no event %q", e.ID, trigger)
 			}
 		}
+		for _, m := range e.Members {
+			if !isOptionalMember(m) {
+				c.faultf("%s: there is no optional member %q", e.ID, m)
+			}
+		}
 	}
 	for _, p := range c.l.Payloads {
 		if p.Schema != "events/"+p.Type+schemaSuffix {

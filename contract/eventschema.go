@@ -3,6 +3,7 @@ package contract
 import (
 	"embed"
 	"encoding/json"
+	"slices"
 )
 
 //go:embed events/*.schema.json
@@ -33,6 +34,19 @@ func envelopeProtocols() []string {
 	}
 	_ = json.Unmarshal(raw, &schema) // embedded; what cannot be read names no version
 	return schema.Properties.Version.Enum
+}
+
+// isOptionalMember reports whether an event of the type may have the member, and may lack it. The
+// entry names both, as in Extension.Members.
+func isOptionalMember(entry string) bool {
+	typ, member := SplitMember(entry)
+	raw, ok := EventSchema(typ)
+	var schema struct {
+		Properties map[string]json.RawMessage
+		Required   []string
+	}
+	return ok && json.Unmarshal(raw, &schema) == nil && schema.Properties[member] != nil &&
+		!slices.Contains(schema.Required, member)
 }
 
 // countPayloadSchemas returns how many schemas of payloads there are.

@@ -153,15 +153,23 @@ type Payload struct {
 	Requirements []string `json:"requirements"`
 }
 
-// Extension is what a later version of the protocol than the Lifecycle's adds: event types, and
-// events of the contract as triggers of a change of state.
+// Extension is what a later version of the protocol than the Lifecycle's adds: event types, events
+// of the contract as triggers of a change of state, and members of events that were there before,
+// each as the event's type, a dot and the member's name.
 type Extension struct {
 	ID           string   `json:"id"`
 	Protocol     string   `json:"protocol"`
 	Types        []string `json:"types"`
 	Triggers     []string `json:"triggers"`
+	Members      []string `json:"members"`
 	Doc          string   `json:"doc"`
 	Requirements []string `json:"requirements"`
+}
+
+// SplitMember returns the event type and the member that an entry of Extension.Members names.
+func SplitMember(entry string) (typ, member string) {
+	i := max(strings.LastIndexByte(entry, '.'), 0)
+	return entry[:i], strings.TrimPrefix(entry[i:], ".")
 }
 
 // Invariant is a promise that a Checker decides on a recorded log. What Params may hold depends on

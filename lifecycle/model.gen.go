@@ -713,6 +713,8 @@ type Meta = fcmp.Meta
 //		MaxAutoDecisions int
 //		Pool             string
 //		ContractVersion  string
+//		// Where a fork begins: the run that it goes on from, and the question there. Missing in every run that is no fork.
+//		ForkedFrom *fcmp.ForkedFrom
 //	}
 //
 //	// Type is the event type.

@@ -123,7 +123,7 @@ func (b *builder) messages(l *contract.Lifecycle) {
 	for _, e := range l.Extensions {
 		b.add("protocol version", "", e.ID, e.Doc, fields("version", e.Protocol, "event types", strings.Join(e.Types,
 			", "), "triggers",
-			strings.Join(e.Triggers, ", ")), e.Requirements, e)
+			strings.Join(e.Triggers, ", "), "members", strings.Join(e.Members, ", ")), e.Requirements, e)
 	}
 }
 

@@ -61,7 +61,7 @@ func Encode(h Header, p Payload) ([]byte, error) {
 
 // event writes an event whose header is in order.
 func (w *writer) event(h Header, p Payload) {
-	w.b = append(append(w.b, `{"protocol_version":"`...), ProtocolOf(p.Type(), triggerOf(p))...)
+	w.b = append(append(w.b, `{"protocol_version":"`...), protocolOf(p)...)
 	w.b = append(w.b, `","run_id":"`...)
 	w.b = append(w.b, h.RunID...)
 	w.b = strconv.AppendUint(append(w.b, `","seq":`...), h.Seq, 10)
@@ -74,14 +74,6 @@ func (w *writer) event(h Header, p Payload) {
 	w.b = strconv.AppendInt(append(w.b, `,"meta":{"attempt":`...), int64(h.Attempt), 10)
 	w.b = strconv.AppendUint(append(w.b, `,"local_seq":`...), h.LocalSeq, 10)
 	w.b = append(w.b, "}}"...)
-}
-
-// triggerOf is the event of the contract that caused a change of state, empty for other payloads.
-func triggerOf(p Payload) string {
-	if change, ok := p.(*StateChanged); ok {
-		return change.Trigger
-	}
-	return ""
 }
 
 func (h Header) check() error {

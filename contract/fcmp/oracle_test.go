@@ -168,6 +168,11 @@ func lowestProtocol(typ string, data map[string]any) string {
 		if slices.Contains(e.Types, typ) || typ == TypeStateChanged && slices.Contains(e.Triggers, trigger) {
 			return e.Protocol
 		}
+		for _, entry := range e.Members {
+			if of, member := contract.SplitMember(entry); of == typ && data[member] != nil {
+				return e.Protocol
+			}
+		}
 	}
 	return l.Protocol
 }

@@ -62,7 +62,7 @@ func verifyFast(body []byte) (Event, bool) {
 	w := newWriter()
 	defer w.free()
 	p.write(w)
-	return e, !w.bad && bytes.Equal(w.b, e.Data) && e.ProtocolVersion == ProtocolOf(e.Type, triggerOf(p))
+	return e, !w.bad && bytes.Equal(w.b, e.Data) && e.ProtocolVersion == protocolOf(p)
 }
 
 // verify holds an event to the schemas. It is the definition of what verifyFast does, and the only
@@ -98,7 +98,7 @@ func (e Event) checkProtocol() error {
 	if err := json.Unmarshal(e.Data, p); err != nil {
 		return fmt.Errorf("%w: data of %s: %w", ErrEvent, e.Type, err)
 	}
-	if want := ProtocolOf(e.Type, triggerOf(p)); e.ProtocolVersion != want {
+	if want := protocolOf(p); e.ProtocolVersion != want {
 		return fmt.Errorf("%w: protocol_version is %q; that of such an event is %q", ErrEvent, e.ProtocolVersion, want)
 	}
 	return nil

@@ -84,12 +84,13 @@ var (
 		"run.unblocked":                   "Unblocked",
 	}
 	objectNames = map[string]string{"terminal": "Terminal", "error": "Failure", "options": "Option",
-		"raw_ref": "RawRef"}
+		"raw_ref": "RawRef", "forked_from": "ForkedFrom"}
 )
 
 // matchers are the functions of package fcmp that match as the patterns do.
 var matchers = map[string]string{
 	"": "nil", `^[A-Z][A-Z0-9_]{0,127}$`: "isCode", `^[0-9]+\.[0-9]+\.[0-9]+$`: "isVersion",
+	`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`: "isRunID",
 }
 
 // payloads makes package fcmp's payload types: for each a struct, and a method that writes it as
@@ -164,6 +165,29 @@ func protocols(s *source, l *contract.Lifecycle) {
 		s.linef("case %s:\nreturn %q", strings.Join(conditions, ",\n"), e.Protocol)
 	}
 	s.linef("}\nreturn Protocol\n}\n")
+	s.linef("// protocolOf returns the lowest version of the protocol that can express the payload.")
+	s.linef("func protocolOf(p Payload) string {\nswitch p := p.(type) {")
+	for _, e := range l.Extensions {
+		for _, m := range e.Members {
+			typ, member := contract.SplitMember(m)
+			s.linef("case *%s:\nif %s { // %s\nreturn %q\n}", typeNames[typ], presentMember(typ, member), e.ID,
+				e.Protocol)
+		}
+	}
+	s.linef("case *StateChanged:\nreturn ProtocolOf(TypeStateChanged, p.Trigger)\n}")
+	s.linef("return ProtocolOf(p.Type(), \"\")\n}\n")
+}
+
+// presentMember is the condition under which a payload p has the member.
+func presentMember(typ, member string) string {
+	raw, _ := contract.EventSchema(typ)
+	k, _ := readSchema(raw) // soundness has found the member in it
+	for _, p := range k.Properties {
+		if p.name == member {
+			return present("p."+fieldName(member), p)
+		}
+	}
+	return "false"
 }
 
 func readSchema(raw []byte) (k keywords, err error) {

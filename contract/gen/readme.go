@@ -43,10 +43,10 @@ func reference(l *contract.Lifecycle) []byte {
 			return []string{p.ID, ticks(p.Type), fmt.Sprintf("[%s](%s)", p.Schema, p.Schema), p.Doc,
 				list(p.Requirements)}
 		}))
-	s.table("Later versions of the protocol", []string{"id", "protocol", "event types", "triggers", "meaning",
-		"requirements"}, rows(l.Extensions, func(e contract.Extension) []string {
+	s.table("Later versions of the protocol", []string{"id", "protocol", "event types", "triggers", "members",
+		"meaning", "requirements"}, rows(l.Extensions, func(e contract.Extension) []string {
 		return []string{e.ID, ticks(e.Protocol), ticks(strings.Join(e.Types, " ")),
-			ticks(strings.Join(e.Triggers, " ")),
+			ticks(strings.Join(e.Triggers, " ")), ticks(strings.Join(e.Members, " ")),
 			e.Doc, list(e.Requirements)}
 	}))
 	s.table("Invariants", []string{"id", "kind", "parameters", "promise", "requirements"}, rows(l.Invariants,
