@@ -7,7 +7,7 @@
 // before the turn ends goes through the Sink and is stored at once.
 //
 // What not every engine can do is an interface of its own, found by type assertion: Checker,
-// Resident, Reaper, ProcessCleaner, Scoped.
+// Brancher, Resident, Reaper, ProcessCleaner, Scoped.
 //
 // Func is an engine in the host's process; agents has the command lines that people use by name,
 // exec any other; acp, eino and adk are modules of their own. enginetest proves any of them.

@@ -93,6 +93,10 @@ type Turn struct {
 	// Meta is what the host has given to the run for whoever executes or observes it, such as
 	// "traceparent"; nil when it gave nothing. It is no part of the prompt.
 	Meta map[string]string
+	// Inherited is the history that a fork has from the run that it was forked from, up to the
+	// answer of its first turn; nil in all other runs. An engine that keeps all in its session need
+	// not look at it.
+	Inherited []Record
 }
 
 // Input is the text that the agent is to be given now: what to repair or the answer when there is
@@ -151,6 +155,32 @@ type Checker interface {
 	// Check returns nil when the handle can be resumed, ErrHandleRefused (wrapped) when it cannot,
 	// and any other error when that is not known now.
 	Check(ctx context.Context, runID string, h SessionHandle) error
+}
+
+// Brancher is implemented by an engine that can branch a session, so that a run can be forked (J6):
+// the branch goes on from where the session was, and what becomes of one is not seen by the other.
+// Most engines keep sessions elsewhere and hand over a name: for these, a session that has gone on
+// since cannot be branched where it was.
+type Brancher interface {
+	// CanBranch returns nil if Branch can be expected to work, and otherwise why it cannot. It
+	// looks at the handle and at AtRest; the folders are not given.
+	CanBranch(ctx context.Context, p BranchPoint) error
+	// Branch returns the session with which the turn t goes on: the first turn of the fork, whose
+	// RunTurn is called next, with this session. The session of the point stays as it is. If the
+	// turn is repeated, Branch may be called again.
+	Branch(ctx context.Context, p BranchPoint, t Turn) (SessionHandle, error)
+}
+
+// BranchPoint is where a session is branched.
+type BranchPoint struct {
+	// RunID is the run that the session belongs to. It may be going on, or be gone.
+	RunID string
+	// Session is the handle as it was there. The session itself may have gone on since, unless
+	// AtRest says that no turn has used it since and none will.
+	Session SessionHandle
+	AtRest  bool
+	// WorkDir and HomeDir are the folders of that run; empty where they are not known or not here.
+	WorkDir, HomeDir string
 }
 
 // Resident is implemented by an engine of the profile sticky_process. Such an engine keeps one

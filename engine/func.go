@@ -61,6 +61,26 @@ func (f Func) RunTurn(ctx context.Context, t Turn, s Sink) (Outcome, error) {
 	return o, err
 }
 
+// CanBranch allows any: the session of a function is its state, which is a value, or nothing.
+func (Func) CanBranch(_ context.Context, p BranchPoint) error { return checkFuncSession(&p.Session) }
+
+// Branch returns the state, which the fork goes on with.
+func (Func) Branch(_ context.Context, p BranchPoint, t Turn) (SessionHandle, error) {
+	if p.Session.Version != stateVersion {
+		return SessionHandle{Engine: funcEngine, Data: []byte(t.RunID)}, checkFuncSession(&p.Session)
+	}
+	return p.Session, checkFuncSession(&p.Session)
+}
+
+// checkFuncSession refuses a session that the function has made by itself: it may be the name of
+// something that cannot be copied.
+func checkFuncSession(h *SessionHandle) error {
+	if h.Engine != funcEngine {
+		return fmt.Errorf("%w: the function has a session of its own, of %.40q", ErrHandleRefused, h.Engine)
+	}
+	return nil
+}
+
 // handleSeen is a Sink that remembers whether a handle was stored: one that the function stored is
 // not replaced by the default.
 type handleSeen struct {

@@ -100,6 +100,28 @@ const (
 //	func (a AutoDecision) Answer(now time.Time) Answer
 type AutoDecision = interaction.AutoDecision
 
+// Record is one entry of a run's history: a question and how it was settled (C7). The open question
+// is an entry without Resolution.
+//
+//	type Record struct {
+//		Question   Question
+//		Resolution Resolution
+//		// Response is the text that the agent was given.
+//		Response         string
+//		Actor            string
+//		ResolvedAt       time.Time
+//		AutoDecideReason string
+//
+//		// Key and Digest are the idempotency key of the accepted reply and the digest of its body (C5).
+//		Key    string
+//		Digest string
+//
+//		// Session is the session in which the question was asked, so that a fork can go on from there
+//		// (J6). Earlier releases did not keep it.
+//		Session *SessionHandle
+//	}
+type Record = interaction.Record
+
 // SessionHandle is how an engine finds its session again when a run goes on: opaque bytes, and the
 // engine that they belong to. An engine hands it over with a turn, the store keeps it with the run,
 // and the engine gets it back with the next turn. Nobody else reads the bytes.

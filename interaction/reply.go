@@ -63,4 +63,8 @@ type Record struct {
 	// Key and Digest are the idempotency key of the accepted reply and the digest of its body (C5).
 	Key    string `json:"key,omitempty"`
 	Digest string `json:"digest,omitempty"`
+
+	// Session is the session in which the question was asked, so that a fork can go on from there
+	// (J6). Earlier releases did not keep it.
+	Session *SessionHandle `json:"session,omitempty"`
 }

@@ -90,6 +90,9 @@ func (c *Client) checkQuery(ctx context.Context, q *Query) error {
 	if len(q.Key) > MaxKey || !utf8.ValidString(q.Key) {
 		return &ArgumentError{"query.Key", quote(q.Key), wantKey, nil}
 	}
+	if q.ForkedFrom != "" && !idPattern.matches(q.ForkedFrom) {
+		return &ArgumentError{"query.ForkedFrom", quote(q.ForkedFrom), wantID, nil}
+	}
 	if len(q.Labels) > MaxLabels {
 		return &ArgumentError{"query.Labels", entriesOf(len(q.Labels)), fmt.Sprintf("at most %d", MaxLabels), nil}
 	}

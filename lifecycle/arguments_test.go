@@ -55,13 +55,15 @@ func wrongCalls() []wrongCall {
 		"Resume": func(ctx context.Context, l *Lifecycle, id string) error {
 			return l.Resume(ctx, id, Resume{Choice: ChoiceRepeat})
 		},
-		"Get":     func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Get(ctx, id)) },
-		"Pending": func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Pending(ctx, id)) },
-		"History": func(ctx context.Context, l *Lifecycle, id string) error { return second(l.History(ctx, id)) },
-		"Wait":    func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Wait(ctx, id)) },
-		"Usage":   func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Usage(ctx, id)) },
-		"Folder":  func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Folder(ctx, id)) },
-		"Reply":   func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Reply(ctx, id, reply)) },
+		"Fork":      func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Fork(ctx, id, At{})) },
+		"Inherited": func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Inherited(ctx, id)) },
+		"Get":       func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Get(ctx, id)) },
+		"Pending":   func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Pending(ctx, id)) },
+		"History":   func(ctx context.Context, l *Lifecycle, id string) error { return second(l.History(ctx, id)) },
+		"Wait":      func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Wait(ctx, id)) },
+		"Usage":     func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Usage(ctx, id)) },
+		"Folder":    func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Folder(ctx, id)) },
+		"Reply":     func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Reply(ctx, id, reply)) },
 		"Events": func(ctx context.Context, l *Lifecycle, id string) error {
 			for _, err := range l.Events(ctx, id, 0) {
 				return err
@@ -97,6 +99,7 @@ func wrongCalls() []wrongCall {
 		"query.Pool":   {`"a b"`: {Pool: "a b"}},
 		"query.Key": {`"\xff"`: {Key: "\xff"}, quote(strings.Repeat("k", MaxKey+1)): {Key: strings.Repeat("k",
 			MaxKey+1)}},
+		"query.ForkedFrom": {`"no run"`: {ForkedFrom: "no run"}, `"\xff"`: {ForkedFrom: "\xff"}},
 		"query.Labels": {`""`: {Labels: map[string]string{"": "x"}},
 			`"team"`:     {Labels: map[string]string{"team": "\xff"}},
 			"33 entries": {Labels: many}},
@@ -126,6 +129,18 @@ func wrongCalls() []wrongCall {
 		for value, r := range replies {
 			add("Reply", argument, value, func(ctx context.Context, l *Lifecycle) error {
 				return second(l.Reply(ctx, "r", r))
+			})
+		}
+	}
+	for argument, points := range map[string]map[string]At{
+		"at.Question": {"-1": {Question: -1}},
+		"at.ID":       {`"no run"`: {ID: "no run"}},
+		"at.Reply":    {"blank": {Reply: " "}, "not text": {Reply: "\xff"}},
+		"at.Actor":    {`"ada"`: {Actor: "ada"}, "1 bytes": {Reply: "yes", Actor: "\xff"}},
+	} {
+		for value, at := range points {
+			add("Fork", argument, value, func(ctx context.Context, l *Lifecycle) error {
+				return second(l.Fork(ctx, "r", at))
 			})
 		}
 	}

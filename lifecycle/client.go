@@ -238,6 +238,9 @@ func (c *Client) History(ctx context.Context, id string) ([]Record, error) {
 		return nil, err
 	}
 	run, records, err := c.store.History(ctx, id)
+	for i := range records {
+		records[i].Session = nil // it is the engine's, and for Fork
+	}
 	if err == nil && run.Pending != nil {
 		records = append(records, Record{Question: *run.Pending})
 	}

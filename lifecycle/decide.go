@@ -58,7 +58,7 @@ func decideStart(run *store.Run, node string, now time.Time) (store.Commit, erro
 func decideReply(run *store.Run, reply interaction.Reply, digest string, now time.Time) (store.Commit, error) {
 	now = notEarlier(now, run.UpdatedAt) // the answer has the time of the commit
 	answer := reply.Answer(now)
-	record := interaction.Settle(*run.Pending, answer, reply.Key, digest)
+	record := settled(run, answer, reply.Key, digest)
 	return transition(run, fsm.EventInteractionReplyAccepted, &details{
 		now: now, facts: fsm.FactPendingMatches, answer: &answer, settled: &record,
 	})
@@ -87,7 +87,7 @@ func decideDeadline(run *store.Run, now time.Time) (store.Commit, error) {
 	rule, _ := fsm.Wait(run.Profile, run.Strict)
 	if rule.OnDeadline == fsm.DeadlineAutoDecide && factsOf(run, &d).Has(fsm.FactAutoDecisionLeft) {
 		answer := interaction.NewAutoDecision(*run.Pending).Answer(d.now)
-		record := interaction.Settle(*run.Pending, answer, "", "")
+		record := settled(run, answer, "", "")
 		d.answer, d.settled = &answer, &record
 		return transition(run, fsm.EventInteractionAutoDecideTimeout, &d)
 	}
@@ -306,5 +306,14 @@ func abandoned(run *store.Run, at time.Time) *interaction.Record {
 		return nil
 	}
 	r := interaction.Abandon(*run.Pending, at)
+	r.Session = run.Session
 	return &r
+}
+
+// settled is the record of the open question as the answer settles it, with the session in which it
+// was asked: it does not change as long as the run waits.
+func settled(run *store.Run, answer interaction.Answer, key, digest string) interaction.Record {
+	r := interaction.Settle(*run.Pending, answer, key, digest)
+	r.Session = run.Session
+	return r
 }

@@ -40,6 +40,8 @@ import (
 //		NotBefore time.Time
 //		Labels    map[string]string
 //		CreatedAt time.Time
+//		// ForkedFrom is what a fork goes on from; nil in every other run.
+//		ForkedFrom *ForkPoint
 //
 //		// Where it stands.
 //		State     State
@@ -243,6 +245,15 @@ const (
 	// WarnTurnHandedBack: The host shut down before the turn's engine was called; the turn counts as no round. (WC-14: J1)
 	WarnTurnHandedBack WarningCode = fsm.WarnTurnHandedBack
 )
+
+// ForkPoint is what a fork goes on from (J6). The run may be pruned by now.
+//
+//	type ForkPoint struct {
+//		RunID string
+//		// Question is the number of the question there, 0 for the run's end.
+//		Question int
+//	}
+type ForkPoint = store.ForkPoint
 
 // Failure is why a run failed or was canceled.
 //
@@ -468,6 +479,10 @@ type AutoDecision = interaction.AutoDecision
 //		// Key and Digest are the idempotency key of the accepted reply and the digest of its body (C5).
 //		Key    string
 //		Digest string
+//
+//		// Session is the session in which the question was asked, so that a fork can go on from there
+//		// (J6). Earlier releases did not keep it.
+//		Session *SessionHandle
 //	}
 type Record = interaction.Record
 
@@ -504,6 +519,9 @@ type FieldError = interaction.FieldError
 //		// Held asks for held runs alone (Run.Held). The cost of such a listing grows with their number,
 //		// however many other runs there are.
 //		Held bool
+//		// ForkedFrom asks for the forks of the run with this id alone (Run.ForkedFrom). The cost of such
+//		// a listing grows with their number.
+//		ForkedFrom string
 //		// Labels must all be present with these values; at most 1000. A store may have an index of
 //		// them; SQLite and PostgreSQL do.
 //		Labels map[string]string
@@ -714,12 +732,21 @@ type Meta = fcmp.Meta
 //		Pool             string
 //		ContractVersion  string
 //		// Where a fork begins: the run that it goes on from, and the question there. Missing in every run that is no fork.
-//		ForkedFrom *fcmp.ForkedFrom
+//		ForkedFrom *ForkedFrom
 //	}
 //
 //	// Type is the event type.
 //	func (*Started) Type() string
 type Started = fcmp.Started
+
+// ForkedFrom: Where a fork begins: the run that it goes on from, and the question there. Missing in every run that is no fork.
+//
+//	type ForkedFrom struct {
+//		RunID string
+//		// Missing when the fork goes on from the run's end.
+//		InteractionID int
+//	}
+type ForkedFrom = fcmp.ForkedFrom
 
 // StateChanged is the data of conversation.state.changed: The run's state changed, by one event of the contract. (PL-02: F2)
 //

@@ -323,8 +323,15 @@ func started(r *store.Run) *fcmp.Started {
 	return &fcmp.Started{
 		Mode: string(r.Mode), InteractiveRequireUserReply: r.Strict, SessionTimeoutSec: seconds(r.SessionTimeout),
 		MaxAttempt: max(r.MaxAttempts, 0), MaxAutoDecisions: r.MaxAutoDecisions, Pool: r.Pool,
-		ContractVersion: r.Contract,
+		ContractVersion: r.Contract, ForkedFrom: forkedFrom(r.ForkedFrom),
 	}
+}
+
+func forkedFrom(p *store.ForkPoint) *fcmp.ForkedFrom {
+	if p == nil {
+		return nil
+	}
+	return &fcmp.ForkedFrom{RunID: p.RunID, InteractionID: p.Question}
 }
 
 func (e *cause) stateChanged(r *store.Run) *fcmp.StateChanged {

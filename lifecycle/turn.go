@@ -22,6 +22,7 @@ type turn struct {
 	node    *node
 	epoch   uint64
 	spec    Spec            // set by the worker before the engine is called
+	origin  *origin         // set with spec; what a fork inherits, nil for other runs
 	started time.Time       // by monotonicNow
 	created time.Time       // when the run was created, as its record says
 	claimed time.Time       // when the run was claimed, as its record says
@@ -84,7 +85,13 @@ func (t *turn) execute(ctx context.Context) *turnEvidence {
 	if profile == fsm.ProfileStickyProcess {
 		t.node.holdResident(t.call.RunID, t.call.Engine)
 	}
-	return t.runRounds(ctx, e, t.input(dirs))
+	in := t.input(dirs)
+	if in.Session == nil && t.origin != nil && t.origin.Session != nil {
+		if in.Session, err = t.branchSession(ctx, e, in); err != nil {
+			return t.failed(fsm.CodeSessionResumeFailed, err)
+		}
+	}
+	return t.runRounds(ctx, e, in)
 }
 
 // failed is the evidence of a turn that the engine could not execute.
@@ -264,13 +271,17 @@ func interruptedProcess(cause error, p engine.Process) engine.Process {
 // input is what the engine is given for the turn.
 func (t *turn) input(dirs workspace) engine.Turn {
 	d := t.currentDialect()
+	var inherited []Record
+	if t.origin != nil {
+		inherited = t.origin.History
+	}
 	return engine.Turn{
 		RunID: t.record.ID, Attempt: t.record.Attempt, Epoch: t.epoch, Mode: t.record.Mode,
 		Prompt: d.prompt(t.spec, dirs.artifacts),
 		Plain:  d.plain, Nonce: d.nonce,
 		Answers: answers(t.record), OutputSchema: t.spec.OutputSchema,
 		WorkDir: dirs.work, ArtifactDir: dirs.artifacts, TranscriptDir: dirs.transcripts, HomeDir: dirs.home,
-		Session: forEngine(t.record.Session), Meta: maps.Clone(t.spec.Meta),
+		Session: forEngine(t.record.Session), Meta: maps.Clone(t.spec.Meta), Inherited: inherited,
 	}
 }
 

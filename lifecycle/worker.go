@@ -16,8 +16,8 @@ import (
 func (t *turn) run(body []byte) {
 	var ev *turnEvidence // nil: the engine has exited this goroutine
 	defer func() { t.end(ev) }()
-	spec, err := decodeSpec(t.record.ID, body)
-	t.spec = spec
+	spec, from, err := decodeSubmitted(t.record.ID, body)
+	t.spec, t.origin = spec, from
 	if err != nil {
 		ev = t.failed(fsm.CodeEngineFailed, err)
 		return

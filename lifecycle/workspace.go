@@ -139,6 +139,23 @@ func (l *Lifecycle) Folder(ctx context.Context, id string) (string, error) {
 	return base, err
 }
 
+// foldersOf are the working folder and the home of the run whose session a fork branches; each is
+// empty if it is not known or not here.
+func (l *Lifecycle) foldersOf(from *origin) (work, home string) {
+	work = from.WorkDir
+	if l.cfg.Dir == "" {
+		return work, ""
+	}
+	base, owned, err := l.folderOf(Run{ID: from.RunID, CreatedAt: from.CreatedAt})
+	if err != nil || !owned {
+		return work, ""
+	}
+	if work == "" {
+		work = filepath.Join(base, "work")
+	}
+	return work, filepath.Join(base, "home")
+}
+
 // folderOf is the path of the run's folder, and whether the folder exists and the run owns it.
 func (l *Lifecycle) folderOf(run Run) (base string, owned bool, err error) {
 	self := l.ownerRecordOf(run)

@@ -43,6 +43,8 @@ func (c *Commit) CheckSelf() error {
 		return invalid(r, "version is %d, want %d", r.Version, c.Expect+1)
 	case create && (len(c.Spec) == 0 || c.Fence != nil || c.Settled != nil || c.Usage != nil):
 		return invalid(r, "a commit that creates a run has a spec, no fence and no usage, and settles nothing")
+	case create && r.Answer != nil && r.ForkedFrom == nil:
+		return invalid(r, "only a fork begins with an answer")
 	case create && (r.State != fsm.StateQueued || r.Slot || r.Attempt != 0 || r.Epoch != 0 || first != 1):
 		return invalid(r, "a new run is queued, without slot, attempt or epoch, and its events begin at 1")
 	case !create && c.Spec != nil:
@@ -128,7 +130,15 @@ func sameSubmission(a, b *Run) bool {
 		a.MaxAutoDecisions == b.MaxAutoDecisions && a.Repeatable == b.Repeatable && a.MaxRepeats == b.MaxRepeats &&
 		a.OnInterrupt == b.OnInterrupt && a.Hold == b.Hold &&
 		a.Pool == b.Pool && a.Key == b.Key &&
-		a.Priority == b.Priority && maps.Equal(a.Labels, b.Labels) && a.CreatedAt.Equal(b.CreatedAt)
+		a.Priority == b.Priority && maps.Equal(a.Labels, b.Labels) && a.CreatedAt.Equal(b.CreatedAt) &&
+		sameForkPoint(a.ForkedFrom, b.ForkedFrom)
+}
+
+func sameForkPoint(a, b *ForkPoint) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return *a == *b
 }
 
 // Coherent says whether the record agrees with itself (I10); the error matches ErrInvalid.
@@ -142,6 +152,9 @@ func (r *Run) Coherent() error {
 	case r.Block != nil && !r.Block.fits(r):
 		return invalid(r, "a block is a retry, of a queued run and until its not_before, or a hold with 1 to %d "+
 			"choices, of a queued or waiting run; the run has no slot", maxChoices)
+	case r.ForkedFrom != nil && (r.ForkedFrom.RunID == "" || r.ForkedFrom.RunID == r.ID || r.ForkedFrom.Question < 0):
+		return invalid(r, "a fork names another run and a question there, or its end; it names %.128q and %d",
+			r.ForkedFrom.RunID, r.ForkedFrom.Question)
 	case r.ID == "" || r.Version == 0 || r.Pool == "" || r.CreatedAt.IsZero() || r.UpdatedAt.IsZero():
 		return invalid(r, "id, version, pool, created_at and updated_at must be set")
 	case (r.Pending != nil) != waiting:

@@ -64,6 +64,9 @@ func (t *texts) run(r *Run) {
 	t.text("contract", r.Contract)
 	t.text("spec_digest", r.SpecDigest)
 	t.text("engine", r.Engine)
+	if f := r.ForkedFrom; f != nil {
+		t.text("the run that it was forked from", f.RunID)
+	}
 	t.text("mode", string(r.Mode))
 	t.text("key", r.Key)
 	for k, v := range r.Labels {
@@ -71,10 +74,7 @@ func (t *texts) run(r *Run) {
 		t.text("a label", v)
 	}
 	t.text("profile", string(r.Profile))
-	if s := r.Session; s != nil {
-		t.text("the session's engine", s.Engine)
-		t.text("the session's version", s.Version)
-	}
+	t.session(r.Session)
 	if r.Pending != nil {
 		t.question(r.Pending)
 	}
@@ -110,6 +110,13 @@ func (t *texts) run(r *Run) {
 	t.text("cancel_reason", r.CancelReason)
 }
 
+func (t *texts) session(s *interaction.SessionHandle) {
+	if s != nil {
+		t.text("the session's engine", s.Engine)
+		t.text("the session's version", s.Version)
+	}
+}
+
 func (t *texts) question(q *interaction.Question) {
 	t.text("the question's kind", string(q.Kind))
 	t.text("the question's prompt", q.Prompt)
@@ -132,6 +139,7 @@ func (t *texts) settled(r *interaction.Record) {
 	t.text("auto_decide_reason", r.AutoDecideReason)
 	t.text("the idempotency key", r.Key)
 	t.text("the reply's digest", r.Digest)
+	t.session(r.Session)
 }
 
 // maxHints bounds how deep the hints of a question nest.

@@ -26,6 +26,10 @@ func (r Run) Clone() Run {
 		}
 		r.Answer = &a
 	}
+	if r.ForkedFrom != nil {
+		f := *r.ForkedFrom
+		r.ForkedFrom = &f
+	}
 	if r.Block != nil {
 		b := *r.Block
 		b.Choices = slices.Clone(b.Choices)
@@ -41,6 +45,7 @@ func (r Run) Clone() Run {
 // CloneRecord returns a copy that shares nothing with the history entry.
 func CloneRecord(r interaction.Record) interaction.Record {
 	r.Question = cloneQuestion(r.Question)
+	r.Session = r.Session.Clone()
 	return r
 }
 

@@ -18,6 +18,10 @@ func writeRecord(w *plainjson.Writer, v *interaction.Record) {
 	w.TextIf(`,"auto_decide_reason":`, v.AutoDecideReason)
 	w.TextIf(`,"key":`, v.Key)
 	w.TextIf(`,"digest":`, v.Digest)
+	if v.Session != nil {
+		w.Put(`,"session":`)
+		writeSessionHandle(w, v.Session)
+	}
 	w.Put(`}`)
 }
 
@@ -38,6 +42,13 @@ func writeQuestion(w *plainjson.Writer, v *interaction.Question) {
 func writeOption(w *plainjson.Writer, v *interaction.Option) {
 	w.Text(`{"label":`, v.Label)
 	w.Text(`,"value":`, v.Value)
+	w.Put(`}`)
+}
+
+func writeSessionHandle(w *plainjson.Writer, v *interaction.SessionHandle) {
+	w.Text(`{"engine":`, v.Engine)
+	w.TextIf(`,"version":`, v.Version)
+	w.Bytes(`,"data":`, v.Data)
 	w.Put(`}`)
 }
 
@@ -62,6 +73,10 @@ func writeRun(w *plainjson.Writer, v *Run) {
 	w.TimeIf(`,"not_before":`, v.NotBefore)
 	w.LabelsIf(`,"labels":`, v.Labels)
 	w.Time(`,"created_at":`, v.CreatedAt)
+	if v.ForkedFrom != nil {
+		w.Put(`,"forked_from":`)
+		writeForkPoint(w, v.ForkedFrom)
+	}
 	w.Text(`,"state":`, string(v.State))
 	w.Time(`,"updated_at":`, v.UpdatedAt)
 	w.TimeIf(`,"queued_at":`, v.QueuedAt)
@@ -110,19 +125,18 @@ func writeRun(w *plainjson.Writer, v *Run) {
 	w.Put(`}`)
 }
 
+func writeForkPoint(w *plainjson.Writer, v *ForkPoint) {
+	w.Text(`{"run_id":`, v.RunID)
+	w.IntIf(`,"question":`, v.Question)
+	w.Put(`}`)
+}
+
 func writeBlock(w *plainjson.Writer, v *Block) {
 	w.Text(`{"kind":`, string(v.Kind))
 	w.TimeIf(`,"until":`, v.Until)
 	w.TextIf(`,"code":`, string(v.Code))
 	w.TextIf(`,"reason":`, v.Reason)
 	plainjson.WriteTexts(w, `,"choices":`, v.Choices)
-	w.Put(`}`)
-}
-
-func writeSessionHandle(w *plainjson.Writer, v *interaction.SessionHandle) {
-	w.Text(`{"engine":`, v.Engine)
-	w.TextIf(`,"version":`, v.Version)
-	w.Bytes(`,"data":`, v.Data)
 	w.Put(`}`)
 }
 
@@ -185,6 +199,14 @@ func readOption(s *plainjson.Scanner, v *interaction.Option) {
 	s.Need(`}`)
 }
 
+func readSessionHandle(s *plainjson.Scanner, v *interaction.SessionHandle) {
+	s.Need(`{"engine":`)
+	v.Engine = s.AText()
+	s.Text(`,"version":`, &v.Version)
+	s.Bytes(`,"data":`, &v.Data)
+	s.Need(`}`)
+}
+
 func readRun(s *plainjson.Scanner, v *Run) {
 	s.Need(`{"id":`)
 	v.ID = s.OwnText()
@@ -207,6 +229,10 @@ func readRun(s *plainjson.Scanner, v *Run) {
 	s.Time(`,"not_before":`, &v.NotBefore)
 	s.Labels(`,"labels":`, &v.Labels)
 	s.Time(`,"created_at":`, &v.CreatedAt)
+	if s.Member(`,"forked_from":`) {
+		v.ForkedFrom = new(ForkPoint)
+		readForkPoint(s, v.ForkedFrom)
+	}
 	plainjson.Word(s, `,"state":`, &v.State)
 	s.Time(`,"updated_at":`, &v.UpdatedAt)
 	s.Time(`,"queued_at":`, &v.QueuedAt)
@@ -255,6 +281,13 @@ func readRun(s *plainjson.Scanner, v *Run) {
 	s.Need(`}`)
 }
 
+func readForkPoint(s *plainjson.Scanner, v *ForkPoint) {
+	s.Need(`{"run_id":`)
+	v.RunID = s.OwnText()
+	s.Int(`,"question":`, &v.Question)
+	s.Need(`}`)
+}
+
 func readBlock(s *plainjson.Scanner, v *Block) {
 	s.Need(`{"kind":`)
 	v.Kind = BlockKind(s.AWord())
@@ -262,14 +295,6 @@ func readBlock(s *plainjson.Scanner, v *Block) {
 	plainjson.Word(s, `,"code":`, &v.Code)
 	s.Text(`,"reason":`, &v.Reason)
 	plainjson.ReadWords(s, `,"choices":`, &v.Choices)
-	s.Need(`}`)
-}
-
-func readSessionHandle(s *plainjson.Scanner, v *interaction.SessionHandle) {
-	s.Need(`{"engine":`)
-	v.Engine = s.AText()
-	s.Text(`,"version":`, &v.Version)
-	s.Bytes(`,"data":`, &v.Data)
 	s.Need(`}`)
 }
 

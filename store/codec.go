@@ -50,12 +50,13 @@ func Encode(r Run) ([]byte, error) {
 // shares nothing with the record.
 func AppendRun(dst []byte, r *Run) ([]byte, error) {
 	w := plainjson.Writer{Buf: dst}
-	if r.extended() {
-		w.Put(extendedPrefix)
+	form := r.form()
+	if form != "" {
+		w.Put(form)
 	}
 	writeRun(&w, r)
-	if r.extended() {
-		w.Put(extendedSuffix)
+	if form != "" {
+		w.Put(formSuffix)
 	}
 	if w.Err != nil {
 		return dst, fmt.Errorf("%w: run %.128s cannot be encoded: %w", ErrInvalid, r.ID, w.Err)
@@ -68,23 +69,32 @@ func AppendRun(dst []byte, r *Run) ([]byte, error) {
 // it refuses the run, and never stores it without what it does not know. All other records have the
 // first form.
 const (
-	extendedPrefix = "[2,"
-	extendedSuffix = "]"
+	heldForm   = "[2," // turns that were put off, and holds
+	forkForm   = "[3," // a fork
+	formSuffix = "]"
 )
+
+// form is the beginning of the list that the record stands in; empty for the first form.
+func (r *Run) form() string {
+	switch {
+	case r.ForkedFrom != nil:
+		return forkForm
+	case r.Block != nil || r.Yielded > 0 || r.OnInterrupt != "" || r.Hold != "":
+		return heldForm
+	}
+	return ""
+}
 
 // firstForm returns a record without the list that it may stand in.
 func firstForm(body []byte) []byte {
-	if inner, ok := bytes.CutPrefix(body, []byte(extendedPrefix)); ok {
-		if inner, ok = bytes.CutSuffix(inner, []byte(extendedSuffix)); ok {
-			return inner
+	for _, form := range []string{heldForm, forkForm} {
+		if inner, ok := bytes.CutPrefix(body, []byte(form)); ok {
+			if inner, ok = bytes.CutSuffix(inner, []byte(formSuffix)); ok {
+				return inner
+			}
 		}
 	}
 	return body
-}
-
-// extended reports whether the record needs more than the first form.
-func (r *Run) extended() bool {
-	return r.Block != nil || r.Yielded > 0 || r.OnInterrupt != "" || r.Hold != ""
 }
 
 // AppendRecord appends the stored form of a history entry, which is what json.Marshal gives, to dst

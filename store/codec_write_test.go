@@ -48,13 +48,16 @@ func stored(t require.TestingT, r store.Run) string {
 		r.Output = json.RawMessage(`"the output"`)
 	}
 	body := strings.Replace(marshaled(t, r), `"output":"the output"`, `"output":`+output, 1)
+	if r.ForkedFrom != nil {
+		return "[3," + body + "]"
+	}
 	if r.Block != nil || r.Yielded > 0 || r.OnInterrupt != "" || r.Hold != "" {
 		return "[2," + body + "]"
 	}
 	return body
 }
 
-// J2 J14: a record that says something new is refused by an older version of this package, which
+// J2, J14: a record that says something new is refused by an older version of this package, which
 // would otherwise store it again without that. All others have the form that they always had.
 func TestOlderVersionsRefuseWhatTheyDoNotKnow(t *testing.T) {
 	r := submitted()
@@ -71,11 +74,30 @@ func TestOlderVersionsRefuseWhatTheyDoNotKnow(t *testing.T) {
 	got, err := store.Decode(body)
 	require.NoError(t, err)
 	require.Equal(t, r, got)
-	for _, damaged := range []string{string(body[:len(body)-1]), "[3," + string(body[3:]), "[2,]",
+	for _, damaged := range []string{string(body[:len(body)-1]), "[4," + string(body[3:]), "[2,]",
 		"[2," + string(body) + "]"} {
 		_, err = store.Decode([]byte(damaged))
 		require.ErrorIs(t, err, store.ErrCorrupt, damaged)
 	}
+}
+
+// J6 J14: so is a fork, which an older version would execute in the session of the run that it was
+// forked from. The version before knows the form of held runs, so a fork has one of its own.
+func TestOlderVersionsRefuseForks(t *testing.T) {
+	r := submitted()
+	r.ForkedFrom = &store.ForkPoint{RunID: "first", Question: 3}
+	body, err := store.Encode(r)
+	require.NoError(t, err)
+	require.Error(t, json.Unmarshal(body, &store.Run{}), "which is how an older version reads it")
+	require.NotEqual(t, "[2,", string(body[:3]), "which is what an older version unwraps")
+	got, err := store.Decode(body)
+	require.NoError(t, err)
+	require.Equal(t, r, got)
+
+	r.ForkedFrom.RunID = r.ID
+	require.ErrorIs(t, r.Coherent(), store.ErrInvalid, "no run is forked from itself")
+	r.ForkedFrom = &store.ForkPoint{}
+	require.ErrorIs(t, r.Coherent(), store.ErrInvalid)
 }
 
 func TestEncodeMatchesJSON(t *testing.T) {

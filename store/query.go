@@ -38,7 +38,7 @@ func (q Query) Matches(r *Run) bool {
 		r.Key != q.Key {
 		return false
 	}
-	if q.Held && !r.Held() {
+	if q.Held && !r.Held() || q.ForkedFrom != "" && (r.ForkedFrom == nil || r.ForkedFrom.RunID != q.ForkedFrom) {
 		return false
 	}
 	for k := range maps.Keys(q.Labels) {

@@ -37,6 +37,8 @@ type Run struct {
 	NotBefore time.Time         `json:"not_before,omitzero"`
 	Labels    map[string]string `json:"labels,omitempty"`
 	CreatedAt time.Time         `json:"created_at"`
+	// ForkedFrom is what a fork goes on from; nil in every other run.
+	ForkedFrom *ForkPoint `json:"forked_from,omitempty"`
 
 	// Where it stands.
 	State     fsm.State `json:"state"`
@@ -91,6 +93,13 @@ type Run struct {
 	Warnings     []fsm.Warning   `json:"warnings,omitempty"` // each code once, in order of appearance
 	CancelReason string          `json:"cancel_reason,omitempty"`
 	FinishedAt   time.Time       `json:"finished_at,omitzero"`
+}
+
+// ForkPoint is what a fork goes on from (J6). The run may be pruned by now.
+type ForkPoint struct {
+	RunID string `json:"run_id" plain:"own"`
+	// Question is the number of the question there, 0 for the run's end.
+	Question int `json:"question,omitempty"`
 }
 
 // Block says why a run cannot go on now. The run holds no slot meanwhile. A queued run has one, and

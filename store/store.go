@@ -320,6 +320,9 @@ type Query struct {
 	// Held asks for held runs alone (Run.Held). The cost of such a listing grows with their number,
 	// however many other runs there are.
 	Held bool
+	// ForkedFrom asks for the forks of the run with this id alone (Run.ForkedFrom). The cost of such
+	// a listing grows with their number.
+	ForkedFrom string
 	// Labels must all be present with these values; at most 1000. A store may have an index of
 	// them; SQLite and PostgreSQL do.
 	Labels map[string]string

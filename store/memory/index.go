@@ -61,7 +61,7 @@ func bit(b bool) int {
 type tenancy struct{ pool, key string }
 
 // index orders and counts all records. For every change of a record, the old one is removed and the
-// new one added; only created stays as it is, since a run's time of creation does not change.
+// new one added; only created and forks stay as they are, since what they order by does not change.
 type index struct {
 	created   *ordered[moment]
 	waiting   *ordered[moment] // by asked_at
@@ -76,6 +76,7 @@ type index struct {
 	held      map[string]int   // slots by pool
 	heldByKey map[tenancy]int  // slots by pool and key
 	isDelayed map[string]bool
+	forks     map[string]*ordered[moment] // by the run that they were forked from, by creation; never empty ones
 }
 
 func newIndex() index {
@@ -84,7 +85,7 @@ func newIndex() index {
 		delayed: newOrdered(compareMoments), ready: newOrdered(comparePlaces), sticky: newOrdered(compareBelongings),
 		owned: newOrdered(compareBelongings), finished: newOrdered(compareMoments),
 		blocked: newOrdered(compareMoments), retried: newOrdered(compareMoments), held: make(map[string]int),
-		heldByKey: make(map[tenancy]int), isDelayed: make(map[string]bool),
+		heldByKey: make(map[tenancy]int), isDelayed: make(map[string]bool), forks: make(map[string]*ordered[moment]),
 	}
 }
 
@@ -92,6 +93,19 @@ func at(t time.Time, id string) moment { return moment{t.UnixMicro(), id} }
 
 func placeOf(r *store.Run) place {
 	return place{r.Pool, r.Engine, r.Priority, r.Key, at(r.QueuedAt, r.ID)}
+}
+
+// listed is the smallest index, ordered by creation, that has all runs of the listing.
+func (x *index) listed(q store.Query) *ordered[moment] {
+	switch {
+	case q.ForkedFrom != "" && x.forks[q.ForkedFrom] == nil:
+		return newOrdered(compareMoments)
+	case q.ForkedFrom != "":
+		return x.forks[q.ForkedFrom]
+	case q.Held:
+		return x.blocked
+	}
+	return x.created
 }
 
 func (x *index) add(r *store.Run) {
@@ -158,6 +172,30 @@ func (x *index) remove(r *store.Run) {
 	case r.State.Terminal():
 		x.finished.remove(at(r.FinishedAt, r.ID))
 	}
+}
+
+// addNew adds what stays as it is from a run's creation on.
+func (x *index) addNew(r *store.Run) {
+	x.created.add(at(r.CreatedAt, r.ID))
+	if f := r.ForkedFrom; f != nil {
+		if x.forks[f.RunID] == nil {
+			x.forks[f.RunID] = newOrdered(compareMoments)
+		}
+		x.forks[f.RunID].add(at(r.CreatedAt, r.ID))
+	}
+}
+
+// removePruned removes a run that is pruned.
+func (x *index) removePruned(r *store.Run) {
+	x.created.remove(at(r.CreatedAt, r.ID))
+	if f := r.ForkedFrom; f != nil {
+		forks := x.forks[f.RunID]
+		forks.remove(at(r.CreatedAt, r.ID))
+		if _, any := forks.first(start); !any {
+			delete(x.forks, f.RunID)
+		}
+	}
+	x.remove(r)
 }
 
 func decrement[K comparable](counts map[K]int, k K) {

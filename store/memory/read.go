@@ -55,19 +55,16 @@ func (s *Store) Spec(ctx context.Context, id string) ([]byte, error) {
 
 // Runs implements store.Reader.
 func (s *Store) Runs(ctx context.Context, q store.Query) (store.Page, error) {
-	if q.Held {
-		return s.list(ctx, q, s.index.blocked, func(r *store.Run) time.Time { return r.CreatedAt })
-	}
-	return s.list(ctx, q, s.index.created, func(r *store.Run) time.Time { return r.CreatedAt })
+	return s.list(ctx, q, s.index.listed, func(r *store.Run) time.Time { return r.CreatedAt })
 }
 
 // Inbox implements store.Reader.
 func (s *Store) Inbox(ctx context.Context, q store.Query) (store.Page, error) {
-	return s.list(ctx, q, s.index.waiting, func(r *store.Run) time.Time { return r.Pending.AskedAt })
+	return s.list(ctx, q, func(store.Query) *ordered[moment] { return s.index.waiting }, func(r *store.Run) time.Time { return r.Pending.AskedAt })
 }
 
-// list pages through an index.
-func (s *Store) list(ctx context.Context, q store.Query, by *ordered[moment],
+// list pages through the index that choose returns.
+func (s *Store) list(ctx context.Context, q store.Query, choose func(store.Query) *ordered[moment],
 	key func(*store.Run) time.Time) (store.Page, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -78,6 +75,7 @@ func (s *Store) list(ctx context.Context, q store.Query, by *ordered[moment],
 	if err != nil {
 		return store.Page{}, err
 	}
+	by := choose(q)
 	var page store.Page
 	visit := func(m moment) bool {
 		r := &s.runs[m.id].run

@@ -191,7 +191,7 @@ func (s *Store) commit(c *store.Commit, own *commitCopy) error {
 // write stores a checked commit.
 func (s *Store) write(e *entry, prev *store.Run, c *store.Commit, own *commitCopy) {
 	if prev == nil {
-		s.index.created.add(at(own.run.CreatedAt, own.run.ID))
+		s.index.addNew(&own.run)
 	} else {
 		s.index.remove(prev)
 	}
@@ -271,8 +271,7 @@ func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (int, er
 	})
 	for _, id := range old {
 		r := &s.runs[id].run
-		s.index.created.remove(at(r.CreatedAt, id))
-		s.index.remove(r)
+		s.index.removePruned(r)
 		delete(s.runs, id)
 	}
 	return len(old), nil

@@ -48,7 +48,7 @@ func (r *reader) list(ctx context.Context, q store.Query, l listing) (page store
 	planned := *r
 	// Runs with the labels may be few among many, as the planner knows. Their index is of a kind
 	// that indexPlans excludes.
-	if len(q.Labels) > 0 {
+	if len(q.Labels) > 0 || q.ForkedFrom != "" {
 		planned.customPlan = true
 		if !planned.planner { // in a transaction of the host's own: a statement that is parsed anew has no plan yet
 			args = append([]any{pgx.QueryExecModeDescribeExec}, args...)
@@ -114,8 +114,8 @@ func (l listing) text(q store.Query) (string, []any, error) {
 		states = "(SELECT * FROM interlude.states WHERE delayed_until IS NOT NULL AND delayed_until > " + heldRange +
 			" OFFSET 0)"
 	}
-	if len(q.Labels) > 0 {
-		f.and("r.labels @> $%d::text[]", labelTexts(q.Labels))
+	if labels := labelTexts(q.Labels, q.ForkedFrom); labels != nil {
+		f.and("r.labels @> $%d::text[]", labels)
 	}
 	f.args = append(f.args, q.Limit+1)
 	return fmt.Sprintf("SELECT "+view+" FROM interlude.runs r JOIN "+states+" s ON s.n = r.n WHERE %s "+

@@ -145,7 +145,7 @@ func (c *createColumns) add(p *pendingCommit) {
 	c.id, c.pool, c.state = append(c.id, r.ID), append(c.pool, r.Pool), append(c.state, string(r.State))
 	c.createdAt, c.priority = append(c.createdAt, r.CreatedAt.UnixMicro()), append(c.priority, int64(r.Priority))
 	c.last, c.bodies = append(c.last, int64(len(p.Events))), append(c.bodies, p.EventLines)
-	c.labels, c.spec = append(c.labels, labelsArray(r.Labels)), append(c.spec, p.Spec)
+	c.labels, c.spec = append(c.labels, labelsArray(labelsOf(r))), append(c.spec, p.Spec)
 	c.key, c.record, c.engine = append(c.key, []byte(r.Key)), append(c.record, p.Record),
 		append(c.engine, []byte(r.Engine))
 	c.queuedAt, c.delayedUntil, c.ready = append(c.queuedAt, h.queuedAt), append(c.delayedUntil, h.delayedUntil),
@@ -336,12 +336,25 @@ func arrayText(texts []string) string {
 	return string(append(text, '}'))
 }
 
-// labelTexts are labels in a form that an index can find, whatever characters they have.
-func labelTexts(labels map[string]string) []string {
-	if len(labels) == 0 {
+// labelsOf are labelTexts of the run.
+func labelsOf(r *store.Run) []string {
+	if r.ForkedFrom == nil {
+		return labelTexts(r.Labels, "")
+	}
+	return labelTexts(r.Labels, r.ForkedFrom.RunID)
+}
+
+// labelTexts are the labels of a run in a form that an index can find, whatever characters they
+// have. A fork has one more, with the run that it was forked from: its name is not quoted, so no
+// label is like it (J6).
+func labelTexts(labels map[string]string, forkedFrom string) []string {
+	if len(labels) == 0 && forkedFrom == "" {
 		return nil
 	}
-	all := make([]string, 0, len(labels))
+	all := make([]string, 0, len(labels)+1)
+	if forkedFrom != "" {
+		all = append(all, "forked_from="+strconv.QuoteToASCII(forkedFrom))
+	}
 	for k, v := range labels {
 		all = append(all, strconv.QuoteToASCII(k)+"="+strconv.QuoteToASCII(v))
 	}
@@ -351,8 +364,7 @@ func labelTexts(labels map[string]string) []string {
 
 // labelsArray is labelTexts in PostgreSQL's notation of an array: the statement takes an array of
 // these. It is NULL for no labels.
-func labelsArray(labels map[string]string) *string {
-	all := labelTexts(labels)
+func labelsArray(all []string) *string {
 	if all == nil {
 		return nil
 	}

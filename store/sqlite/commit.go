@@ -192,7 +192,7 @@ func (w *writer) create(e *entry.Entry) (refused, _ error) {
 			return nil, err
 		}
 	}
-	indexed, err := w.indexLabels(row, r.Labels)
+	indexed, err := w.indexLabels(row, labelsOf(r))
 	if err != nil {
 		return nil, err
 	}

@@ -57,7 +57,7 @@ func (s *Store) list(ctx context.Context, q store.Query, l listing) (page store.
 // the database. Labels are found by their hashes and checked here: a run that only has the same
 // hash is left out, and another one takes its place.
 func (c *conn) list(ctx context.Context, q store.Query, l listing) (page []store.Run, _ error) {
-	labels := hashLabels(q.Labels)
+	labels := hashLabels(q.Labels, q.ForkedFrom)
 	rarest, having, err := c.rarest(labels)
 	if err != nil || having == 0 {
 		return nil, err
@@ -161,9 +161,13 @@ func hashLabel(name, value string) int64 {
 	return int64(binary.BigEndian.Uint64(sum[:]))
 }
 
-// hashLabels are the numbers of labels, each once, in order.
-func hashLabels(labels map[string]string) []int64 {
-	hashes := make([]int64, 0, len(labels))
+// hashLabels are the numbers of the labels of a run, each once, in order. A fork has one more, with
+// the run that it was forked from and a name that no label has (J6).
+func hashLabels(labels map[string]string, forkedFrom string) []int64 {
+	hashes := make([]int64, 0, len(labels)+1)
+	if forkedFrom != "" {
+		hashes = append(hashes, hashLabel("", forkedFrom))
+	}
 	for name, value := range labels {
 		hashes = append(hashes, hashLabel(name, value))
 	}
@@ -171,9 +175,16 @@ func hashLabels(labels map[string]string) []int64 {
 	return slices.Compact(hashes)
 }
 
+// labelsOf are hashLabels of the run.
+func labelsOf(r *store.Run) []int64 {
+	if r.ForkedFrom == nil {
+		return hashLabels(r.Labels, "")
+	}
+	return hashLabels(r.Labels, r.ForkedFrom.RunID)
+}
+
 // indexLabels adds a new run to the index.
-func (c *conn) indexLabels(n int64, labels map[string]string) (rows int, _ error) {
-	hashes := hashLabels(labels)
+func (c *conn) indexLabels(n int64, hashes []int64) (rows int, _ error) {
 	for _, hash := range hashes {
 		if _, err := c.exec(`INSERT OR IGNORE INTO labels (label, run) VALUES (?, ?)`, hash, n); err != nil {
 			return 0, err
@@ -192,7 +203,7 @@ func (c *conn) deleteLabels(n int64) error {
 	if err != nil { // its labels are not known; what stays of it in the index is harmless, since no listing finds it
 		return nil //nolint:nilerr // a damaged run can be pruned like any other
 	}
-	for _, hash := range hashLabels(run.Labels) {
+	for _, hash := range labelsOf(&run) {
 		if _, err := c.exec(`DELETE FROM labels WHERE label = ? AND run = ?`, hash, n); err != nil {
 			return err
 		}
@@ -203,9 +214,9 @@ func (c *conn) deleteLabels(n int64) error {
 // fillLabels makes the index of the runs that a file of an earlier version holds.
 func fillLabels(c *conn) error {
 	return fill(c, `SELECT n, record FROM runs WHERE n > ? ORDER BY n LIMIT ? + 0`,
-		func(r store.Run) map[string]string { return r.Labels },
-		func(n int64, labels map[string]string) error {
-			_, err := c.indexLabels(n, labels)
+		func(r store.Run) []int64 { return labelsOf(&r) },
+		func(n int64, hashes []int64) error {
+			_, err := c.indexLabels(n, hashes)
 			return err
 		})
 }

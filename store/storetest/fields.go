@@ -55,6 +55,7 @@ var fieldCases = []promised{
 			parking(&parked.Run)
 			c := Answered(w.commit(parked), w.tick(), "the key")
 			c.Settled.AutoDecideReason = "user_no_reply"
+			c.Settled.Session = &interaction.SessionHandle{Engine: "agent", Version: "2", Data: []byte{0, 255}}
 			w.commit(c)
 			got, err := w.store.Settled(w.ctx, "a", "the key")
 			require.NoError(w, err)
@@ -129,6 +130,7 @@ func submitted(r *store.Run) {
 	r.Labels = map[string]string{"team": "blue", "": "empty name", "quote\"": "line\nbreak"}
 	r.SessionTimeout = 90*time.Second + time.Nanosecond
 	r.Profile = fsm.ProfileStickyProcess
+	r.ForkedFrom = &store.ForkPoint{RunID: "another", Question: 3}
 }
 
 func parking(r *store.Run) {

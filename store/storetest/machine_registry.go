@@ -171,6 +171,7 @@ func (m *machine) lists(rt *rapid.T) {
 		Newest: rapid.Bool().Draw(rt, "newest"), Limit: rapid.IntRange(1, 5).Draw(rt, "limit"),
 	}
 	q.Held = rapid.IntRange(0, 2).Draw(rt, "held") == 0
+	q.ForkedFrom = rapid.SampledFrom([]string{"", "", "r0", "r1"}).Draw(rt, "forked from")
 	if rapid.Bool().Draw(rt, "by state") {
 		q.States = []fsm.State{fsm.StateQueued, fsm.StateWaitingUser, fsm.StateCanceled}
 	}
@@ -183,6 +184,7 @@ func (m *machine) lists(rt *rapid.T) {
 	want := ids(by(m.where(func(r store.Run) bool {
 		return (!inbox || r.State == fsm.StateWaitingUser) && (q.Pool == "" || r.Pool == q.Pool) &&
 			(q.Key == "" || r.Key == q.Key) && (!q.Held || r.Held()) &&
+			(q.ForkedFrom == "" || r.ForkedFrom != nil && r.ForkedFrom.RunID == q.ForkedFrom) &&
 			(q.States == nil || slices.Contains(q.States, r.State))
 	}), at))
 	if q.Newest {

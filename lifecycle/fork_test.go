@@ -1,0 +1,465 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/contract/audit"
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/memory"
+)
+
+// collector is an engine that asks three questions and then says what it was told: its state is all
+// that it knows.
+func collector() engine.Engine {
+	return engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+		known := string(t.State())
+		for _, a := range t.Answers {
+			known += a.Text + ";"
+		}
+		if strings.Contains(known, "fail;") {
+			return engine.Outcome{}, errors.New("told to fail")
+		}
+		if n := strings.Count(known, ";"); n < 3 {
+			o := engine.Ask(engine.Question{Kind: engine.OpenText, Prompt: fmt.Sprintf("Question %d?", n+1)})
+			return o.WithState([]byte(known + " ")), nil
+		}
+		return engine.Done(known), nil
+	})
+}
+
+// answered submits a run and replies to its questions.
+func answered(tb testing.TB, lc *Lifecycle, spec Spec, replies ...string) Run {
+	tb.Helper()
+	_, err := lc.Submit(tb.Context(), spec)
+	require.NoError(tb, err)
+	return replied(tb, lc, spec.ID, replies...)
+}
+
+// replied replies to the questions of a run, the first one on.
+func replied(tb testing.TB, lc *Lifecycle, id string, replies ...string) Run {
+	tb.Helper()
+	synctest.Wait()
+	for i, text := range replies {
+		_, err := lc.Reply(tb.Context(), id, Reply{ID: i + 1, Text: text, Actor: "ada"})
+		require.NoError(tb, err)
+		synctest.Wait()
+	}
+	run, err := lc.Get(tb.Context(), id)
+	require.NoError(tb, err)
+	return run
+}
+
+// wholeLog are all events of a run.
+func wholeLog(tb testing.TB, s store.Store, id string) (bodies []string) {
+	tb.Helper()
+	events, err := s.Events(tb.Context(), id, 0, store.MaxBatch)
+	require.NoError(tb, err)
+	for _, e := range events {
+		bodies = append(bodies, string(e.Body))
+	}
+	return bodies
+}
+
+// requireSoundLog checks that the run's log is a valid one by itself.
+func requireSoundLog(tb testing.TB, s store.Store, id string) {
+	tb.Helper()
+	c := audit.NewChecker()
+	for _, body := range wholeLog(tb, s, id) {
+		require.Empty(tb, c.Line([]byte(body)))
+	}
+}
+
+// J6, A1: a run is forked from a settled question, with the stored answer or another one, while it
+// is going on and after it has ended. The fork goes on with what was known there; the run it came
+// from is not changed by a byte; each is found from the other.
+func TestJ6ForkOfASettledQuestion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(t)
+		lc, stop := serve(t, Config{Store: s, Engine: collector()})
+		defer stop()
+		spec := Spec{ID: "r", Prompt: "x", Key: "tenant", Priority: 3, Labels: map[string]string{"team": "blue"},
+			Meta: map[string]string{"trace": "1"}}
+		answered(t, lc, spec, "a", "b")
+		before, record := wholeLog(t, s, "r"), replied(t, lc, "r")
+
+		same, err := lc.Fork(t.Context(), "r", At{Question: 1, ID: "same"})
+		require.NoError(t, err)
+		require.Equal(t, &ForkPoint{RunID: "r", Question: 1}, same.ForkedFrom)
+		require.Equal(t, []any{"tenant", 3, spec.Labels}, []any{same.Key, same.Priority, same.Labels})
+		_, err = lc.Fork(t.Context(), "r", At{Question: 2, ID: "other", Reply: "B", Actor: "bob",
+			Change: func(s *Spec) { s.Key, s.Labels = "tenant 2", nil }})
+		require.NoError(t, err)
+		synctest.Wait()
+		require.Equal(t, before, wholeLog(t, s, "r"))
+		require.Equal(t, record, replied(t, lc, "r"), "the other run is as it was")
+
+		require.Equal(t, "a; b2; c2;", replied(t, lc, "same", "b2", "c2").FinalText)
+		other := replied(t, lc, "other", "C")
+		require.Equal(t, "a; B; C;", other.FinalText)
+		require.Equal(t, []any{"tenant 2", map[string]string(nil), 1}, []any{other.Key, other.Labels, other.Interactions})
+
+		history, err := lc.Inherited(t.Context(), "other")
+		require.NoError(t, err)
+		require.Len(t, history, 2)
+		require.Equal(t, []any{2, "Question 2?", "B", "bob", interaction.UserReply}, []any{history[1].Question.ID,
+			history[1].Question.Prompt, history[1].Response, history[1].Actor, history[1].Resolution})
+		own, err := lc.History(t.Context(), "other")
+		require.NoError(t, err)
+		require.Len(t, own, 1)
+		require.Equal(t, []any{1, "Question 3?"}, []any{own[0].Question.ID, own[0].Question.Prompt})
+		require.Nil(t, own[0].Session)
+
+		page, err := lc.Runs(t.Context(), Query{ForkedFrom: "r"})
+		require.NoError(t, err)
+		require.Len(t, page.Runs, 2)
+		for _, id := range []string{"r", "same", "other"} {
+			requireSoundLog(t, s, id)
+		}
+		require.Contains(t, wholeLog(t, s, "other")[0], `"forked_from":{"interaction_id":2,"run_id":"r"}`)
+		require.Contains(t, wholeLog(t, s, "other")[0], `"protocol_version":"fcmp/1.1"`)
+		require.Contains(t, wholeLog(t, s, "r")[0], `"protocol_version":"fcmp/1.0"`)
+
+		_, err = lc.Reply(t.Context(), "r", Reply{ID: 3, Text: "c"})
+		require.NoError(t, err)
+		synctest.Wait()
+		require.Equal(t, "a; b; c;", in(t, lc.Client, "r", StateSucceeded).FinalText)
+		_, err = lc.Fork(t.Context(), "other", At{Question: 1, ID: "fork of a fork", Reply: "D"})
+		require.ErrorIs(t, err, ErrInvalidArgument)
+		_, err = lc.Fork(t.Context(), "other", At{Question: 1, ID: "fork-of-a-fork", Reply: "D"})
+		require.NoError(t, err)
+		require.Equal(t, "a; B; D;", replied(t, lc, "fork-of-a-fork").FinalText)
+		history, err = lc.Inherited(t.Context(), "fork-of-a-fork")
+		require.NoError(t, err)
+		require.Len(t, history, 3)
+		none, err := lc.Inherited(t.Context(), "r")
+		require.NoError(t, err)
+		require.Empty(t, none)
+	})
+}
+
+// J6: a failed run goes on from its end: its last turn is executed again with the answer that it
+// had, or goes on with another text.
+func TestJ6ForkOfAnEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(t)
+		fails := true
+		inner := collector().(engine.Func)
+		lc, stop := serve(t, Config{Store: s, Engine: engine.Func(func(ctx context.Context, t engine.Turn,
+			s engine.Sink) (engine.Outcome, error) {
+			if fails && t.Attempt == 2 {
+				return engine.Outcome{}, errors.New("503")
+			}
+			return inner(ctx, t, s)
+		})})
+		defer stop()
+		require.Equal(t, StateFailed, answered(t, lc, Spec{ID: "r", Prompt: "x"}, "a").State)
+		fork := func(from string, at At) string {
+			run, err := lc.Fork(t.Context(), from, at)
+			require.NoError(t, err)
+			return run.ID
+		}
+		fails = false
+		require.Equal(t, "a; b; c;", replied(t, lc, fork("r", At{}), "b", "c").FinalText)
+		require.Equal(t, "A; b; c;", replied(t, lc, fork("r", At{Reply: "A"}), "b", "c").FinalText)
+
+		t.Log("a run that ended while its question was open wants a reply to it")
+		answered(t, lc, Spec{ID: "canceled", Prompt: "x"}, "a")
+		require.NoError(t, lc.Cancel(t.Context(), "canceled", ""))
+		for _, at := range []At{{}, {Question: 2}} {
+			_, err := lc.Fork(t.Context(), "canceled", at)
+			require.ErrorIs(t, err, ErrCannotFork)
+			require.ErrorContains(t, err, "nobody has answered question 2")
+			at.Reply = "b"
+			require.Equal(t, "a; b; c;", replied(t, lc, fork("canceled", at), "c").FinalText)
+		}
+
+		t.Log("a run that has succeeded wants something to do")
+		answered(t, lc, Spec{ID: "done", Prompt: "x"}, "a", "b", "c")
+		_, err := lc.Fork(t.Context(), "done", At{})
+		require.ErrorIs(t, err, ErrCannotFork)
+		require.Equal(t, "a; b; d;", replied(t, lc, fork("done", At{Reply: "d"})).FinalText)
+
+		t.Log("a run that was told nothing begins anew")
+		require.NoError(t, lc.Cancel(t.Context(), answered(t, lc, Spec{ID: "later", Prompt: "x",
+			NotBefore: lc.clock.Now().AddDate(1, 0, 0)}).ID, ""))
+		require.Equal(t, "a; b; c;", replied(t, lc, fork("later", At{}), "a", "b", "c").FinalText)
+
+		t.Log("a fork that has failed in its first turn is forked with the answer that it began with")
+		fails = true
+		answered(t, lc, Spec{ID: "again", Prompt: "x"}, "fail")
+		first := fork("again", At{})
+		require.Equal(t, StateFailed, replied(t, lc, first).State)
+		second := fork(first, At{})
+		require.Equal(t, "fail", in(t, lc.Client, second, StateQueued).Answer.Text)
+		require.Equal(t, StateFailed, replied(t, lc, second).State)
+	})
+}
+
+// J6: what cannot be forked is refused with the reason, and nothing is stored.
+func TestJ6Refusals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(t)
+		cannot := agent{turn: func(context.Context, engine.Turn) (engine.Outcome, error) { return asking("?"), nil }}
+		sticky := agent{profile: func() (engine.Profile, error) { return engine.Profile{Kind: fsm.ProfileStickyProcess}, nil },
+			turn: cannot.turn}
+		lc, stop := serve(t, Config{Store: s, Engine: collector(), Engines: map[string]engine.Engine{
+			"cannot": cannot, "sticky": sticky,
+		}})
+		defer stop()
+		answered(t, lc, Spec{ID: "r", Prompt: "x"}, "a")
+		answered(t, lc, Spec{ID: "named", Prompt: "x", Engine: "cannot"}, "a")
+		answered(t, lc, Spec{ID: "sticky", Prompt: "x", Engine: "sticky"}, "a")
+		for name, c := range map[string]struct {
+			id    string
+			at    At
+			is    error
+			words string
+		}{
+			"no run":            {"none", At{}, ErrNotFound, ""},
+			"open":              {"r", At{Question: 2}, ErrCannotFork, "question 2 is open"},
+			"never asked":       {"r", At{Question: 9}, ErrCannotFork, "it has asked 2 questions"},
+			"not ended":         {"r", At{}, ErrCannotFork, "it is waiting_user and has not ended"},
+			"cannot branch":     {"named", At{Question: 1}, ErrCannotFork, `engine "cannot" cannot branch a session`},
+			"resident":          {"sticky", At{Question: 1}, ErrCannotFork, "resident process"},
+			"its own id":        {"r", At{Question: 1, ID: "r"}, ErrSpecConflict, ""},
+			"the id of another": {"r", At{Question: 1, ID: "named"}, ErrSpecConflict, ""},
+			"another engine": {"r", At{Question: 1, Change: func(s *Spec) { s.Engine = "cannot" }}, ErrInvalidSpec,
+				"Engine"},
+			"a bad spec": {"r", At{Question: 1, Change: func(s *Spec) { s.Priority = 1e6 }}, ErrInvalidSpec, "Priority"},
+			"no pool":    {"r", At{Question: 1, Change: func(s *Spec) { s.Pool = "none" }}, ErrUnknownPool, ""},
+		} {
+			_, err := lc.Fork(t.Context(), c.id, c.at)
+			require.ErrorIs(t, err, c.is, name)
+			require.ErrorContains(t, err, c.words, name)
+		}
+		page, err := lc.Runs(t.Context(), Query{})
+		require.NoError(t, err)
+		require.Len(t, page.Runs, 3)
+
+		t.Log("a client without engines cannot ask them: the fork fails in its first turn")
+		fork, err := clientOf(t, s).Fork(t.Context(), "named", At{Question: 1})
+		require.NoError(t, err)
+		failed := replied(t, lc, fork.ID)
+		require.Equal(t, StateFailed, failed.State)
+		require.Equal(t, fsm.CodeSessionResumeFailed, failed.Error.Code)
+		require.Contains(t, failed.Error.Message, "cannot branch the session of run named")
+		requireSoundLog(t, s, fork.ID)
+	})
+}
+
+// J6: Fork with an id gives one fork, however often and from wherever it is called, also when the
+// other run has gone on or was pruned meanwhile.
+func TestJ6ForkIsIdempotent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(t)
+		lc, stop := serve(t, Config{Store: s, Engine: collector()})
+		defer stop()
+		answered(t, lc, Spec{ID: "r", Prompt: "x"}, "a")
+		at := At{Question: 1, ID: "f", Reply: "A", Actor: "ada", Change: func(s *Spec) { s.Key = "k" }}
+		var calls sync.WaitGroup
+		for range 20 {
+			calls.Go(func() {
+				run, err := lc.Fork(t.Context(), "r", at)
+				if err != nil || run.ID != "f" {
+					t.Error(run.ID, err)
+				}
+			})
+		}
+		calls.Wait()
+		page, err := lc.Runs(t.Context(), Query{ForkedFrom: "r"})
+		require.NoError(t, err)
+		require.Len(t, page.Runs, 1)
+
+		again := func(change func(*At)) error {
+			at := at
+			change(&at)
+			_, err := lc.Fork(t.Context(), "r", at)
+			return err
+		}
+		differently := map[string]func(*At){
+			"another reply":    func(at *At) { at.Reply = "B" },
+			"the stored reply": func(at *At) { at.Reply, at.Actor = "", "" },
+			"another actor":    func(at *At) { at.Actor = "bob" },
+			"another spec":     func(at *At) { at.Change = nil },
+		}
+		for name, change := range differently {
+			require.ErrorIs(t, again(change), ErrSpecConflict, name)
+		}
+		_, err = lc.Submit(t.Context(), Spec{ID: "f", Prompt: "x", Key: "k"})
+		require.ErrorIs(t, err, ErrSpecConflict)
+
+		require.NoError(t, lc.Cancel(t.Context(), "r", ""))
+		pass(time.Second)
+		require.Equal(t, "A; b; c;", replied(t, lc, "f", "b", "c").FinalText)
+		n, err := s.Prune(t.Context(), lc.clock.Now().AddDate(1, 0, 0), 1)
+		require.NoError(t, err)
+		require.Equal(t, 1, n)
+		require.NoError(t, again(func(*At) {}), "the fork is there, though the other run is not")
+		for name, change := range differently {
+			require.ErrorIs(t, again(change), ErrNotFound, name)
+		}
+		history, err := lc.Inherited(t.Context(), "f")
+		require.NoError(t, err)
+		require.Len(t, history, 1, "nothing is lost with the other run")
+	})
+}
+
+// brancher is an engine with sessions of its own: a handle names one, and a branch is a copy.
+type brancher struct {
+	agent
+	branch func(p engine.BranchPoint, t engine.Turn) (engine.SessionHandle, error)
+	can    func(p engine.BranchPoint) error
+}
+
+func (b brancher) CanBranch(_ context.Context, p engine.BranchPoint) error {
+	if b.can == nil {
+		return nil
+	}
+	return b.can(p)
+}
+
+func (b brancher) Branch(_ context.Context, p engine.BranchPoint, t engine.Turn) (engine.SessionHandle, error) {
+	return b.branch(p, t)
+}
+
+func named(session string) engine.SessionHandle {
+	return engine.SessionHandle{Engine: "agent", Version: "1", Data: []byte(session)}
+}
+
+// J6: the fork's first turn has the engine branch the session, once it is stored never again, with
+// the folders of the other run; the turn goes on with the branch and the inherited history.
+func TestJ6TheFirstTurnBranches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(t)
+		var points []engine.BranchPoint
+		var turns []engine.Turn
+		e := brancher{
+			agent: agent{turn: func(_ context.Context, t engine.Turn) (engine.Outcome, error) {
+				turns = append(turns, t)
+				o := asking("?")
+				if t.Session != nil {
+					o.Session = nil
+				}
+				if t.RunID == "f" && t.Attempt == 1 {
+					return engine.Outcome{}, engine.Later(0, "503")
+				}
+				return o, nil
+			}},
+			branch: func(p engine.BranchPoint, _ engine.Turn) (engine.SessionHandle, error) {
+				points = append(points, p)
+				return named("branch"), nil
+			},
+		}
+		lc, stop := serve(t, Config{Store: s, Engine: e, Dir: t.TempDir(), Retry: &Retry{Max: 3}})
+		defer stop()
+		answered(t, lc, Spec{ID: "r", Prompt: "x"}, "a")
+		folder, err := lc.Folder(t.Context(), "r")
+		require.NoError(t, err)
+		_, err = lc.Fork(t.Context(), "r", At{Question: 1, ID: "f"})
+		require.NoError(t, err)
+		for range 100 {
+			if run := replied(t, lc, "f"); run.State == StateWaitingUser {
+				break
+			}
+			pass(time.Second)
+		}
+		run := in(t, lc.Client, "f", StateWaitingUser)
+		require.Equal(t, 2, run.Attempt)
+		branch := named("branch")
+		require.Equal(t, &branch, run.Session)
+		require.Equal(t, []engine.BranchPoint{{RunID: "r", Session: named("session"), WorkDir: folder + "/work",
+			HomeDir: folder + "/home"}}, points, "the second try goes on with the stored branch")
+		for _, turn := range turns[2:] {
+			require.Equal(t, &branch, turn.Session)
+			require.Equal(t, "a", turn.Answers[0].Text)
+			require.Len(t, turn.Inherited, 1)
+		}
+		require.Len(t, turns, 4)
+		require.Equal(t, "session", string(in(t, lc.Client, "r", StateWaitingUser).Session.Data))
+		requireSoundLog(t, s, "f")
+	})
+}
+
+// J6: an engine that refuses to branch, panics, exits or returns no handle costs the fork, and
+// nothing else.
+func TestJ6ABranchFails(t *testing.T) {
+	for name, branch := range map[string]func(engine.BranchPoint, engine.Turn) (engine.SessionHandle, error){
+		"refuses": func(engine.BranchPoint, engine.Turn) (h engine.SessionHandle, _ error) {
+			return h, engine.ErrHandleRefused
+		},
+		"no handle": func(engine.BranchPoint, engine.Turn) (h engine.SessionHandle, _ error) { return h, nil },
+		"panics":    func(engine.BranchPoint, engine.Turn) (engine.SessionHandle, error) { panic("no") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newStore(t)
+				e := brancher{agent: agent{turn: func(context.Context, engine.Turn) (engine.Outcome, error) {
+					return asking("?"), nil
+				}}, branch: branch, can: func(p engine.BranchPoint) error {
+					if p.AtRest {
+						return errors.New("it is at rest")
+					}
+					return nil
+				}}
+				lc, stop := serve(t, Config{Store: s, Engine: e})
+				defer stop()
+				answered(t, lc, Spec{ID: "r", Prompt: "x"}, "a")
+				fork, err := lc.Fork(t.Context(), "r", At{Question: 1})
+				require.NoError(t, err)
+				failed := replied(t, lc, fork.ID)
+				require.Equal(t, StateFailed, failed.State)
+				require.Contains(t, []fsm.Code{fsm.CodeSessionResumeFailed, fsm.CodeEngineFailed}, failed.Error.Code)
+				requireSoundLog(t, s, fork.ID)
+				require.NoError(t, lc.Cancel(t.Context(), "r", ""))
+				_, err = lc.Fork(t.Context(), "r", At{Reply: "b"})
+				require.ErrorIs(t, err, ErrCannotFork, "CanBranch is asked")
+				require.ErrorContains(t, err, "it is at rest")
+			})
+		})
+	}
+}
+
+// J6, J14: questions that an earlier release settled have no session of their own. The newest one
+// is that of the last question as long as no turn has started since; otherwise Fork refuses.
+func TestJ6QuestionsOfAnEarlierRelease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := withoutSessions{newStore(t)}
+		lc, stop := serve(t, Config{Store: s, Engine: collector()})
+		answered(t, lc, Spec{ID: "r", Prompt: "x"}, "a")
+		stop()
+		_, err := lc.Reply(t.Context(), "r", Reply{ID: 2, Text: "b"})
+		require.NoError(t, err)
+		_, err = lc.Fork(t.Context(), "r", At{Question: 1})
+		require.ErrorIs(t, err, ErrCannotFork)
+		require.ErrorContains(t, err, "the session of question 1 was not kept")
+		_, err = lc.Fork(t.Context(), "r", At{Question: 2, ID: "f", Reply: "B"})
+		require.NoError(t, err)
+		lc, stop = serve(t, Config{Store: s, Engine: collector()})
+		defer stop()
+		require.Equal(t, "a; B; c;", replied(t, lc, "f", "c").FinalText)
+	})
+}
+
+// withoutSessions keeps no session with a settled question, as earlier releases did.
+type withoutSessions struct{ *memory.Store }
+
+func (s withoutSessions) Commit(ctx context.Context, batch []store.Commit) []error {
+	for i := range batch {
+		if settled := batch[i].Settled; settled != nil {
+			settled.Session = nil
+		}
+	}
+	return s.Store.Commit(ctx, batch)
+}

@@ -1,0 +1,109 @@
+package storetest
+
+import (
+	"strings"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/store"
+)
+
+func forkOf(id string, question int) func(*store.Run) {
+	return func(r *store.Run) { r.ForkedFrom = &store.ForkPoint{RunID: id, Question: question} }
+}
+
+// forksOf are the forks that a listing shows.
+func (w *world) forksOf(id string, q store.Query) []string {
+	w.Helper()
+	q.ForkedFrom = id
+	page, err := w.store.Runs(w.ctx, q)
+	require.NoError(w, err)
+	return ids(page.Runs)
+}
+
+var forkCases = []promised{
+	{
+		"fork/is found by the run that it was forked from",
+		"A listing with ForkedFrom returns the forks of that run, in the order of their creation, in whatever state " +
+			"they are, and nothing else: not the run itself, not the forks of a fork, not a run with a label like it (J6).",
+		func(w *world) {
+			w.submit("a")
+			require.Empty(w, w.forksOf("a", store.Query{}))
+			w.submit("f2", forkOf("a", 2))
+			w.submit("f1", forkOf("a", 0), withLabels(map[string]string{"team": "blue"}))
+			w.submit("g", forkOf("f1", 1))
+			w.submit("like", withLabels(map[string]string{"": "a", "forked_from": "a"}))
+			w.commit(ended(w.load("f2"), w.tick(), fsm.StateCanceled))
+			require.Equal(w, []string{"f2", "f1"}, w.forksOf("a", store.Query{}))
+			require.Equal(w, []string{"f1", "f2"}, w.forksOf("a", store.Query{Newest: true}))
+			require.Equal(w, []string{"f1"}, w.forksOf("a", store.Query{Labels: map[string]string{"team": "blue"}}))
+			require.Equal(w, []string{"f1"}, w.forksOf("a", store.Query{States: []fsm.State{fsm.StateQueued}}))
+			require.Equal(w, []string{"g"}, w.forksOf("f1", store.Query{}))
+			require.Empty(w, w.forksOf("a", store.Query{Held: true}))
+			for _, none := range append([]string{"A", "f", "like", "\xff", "a\xff"}, odd[2:]...) {
+				if none != "a" {
+					require.Empty(w, w.forksOf(none, store.Query{}), "%+q", none)
+				}
+			}
+			page, err := w.also().Runs(w.ctx, store.Query{ForkedFrom: "a", Limit: 1})
+			require.NoError(w, err)
+			require.Equal(w, []string{"f2"}, ids(page.Runs))
+			require.Equal(w, []string{"f1"}, w.forksOf("a", store.Query{Limit: 1, After: page.Next}))
+		},
+	},
+	{
+		"fork/is found in the inbox",
+		"The inbox can be filtered by ForkedFrom like any listing (J6).",
+		func(w *world) {
+			w.waiting("a")
+			w.waiting("f", forkOf("a", 1))
+			page, err := w.store.Inbox(w.ctx, store.Query{ForkedFrom: "a"})
+			require.NoError(w, err)
+			require.Equal(w, []string{"f"}, ids(page.Runs))
+		},
+	},
+	{
+		"fork/outlives the run, and goes when it is pruned",
+		"A fork does not keep the other run from being pruned, and says afterwards whose fork it is. A fork that is " +
+			"pruned is found no more, also if its id is used again (J6).",
+		func(w *world) {
+			w.finished("a")
+			w.submit("f", forkOf("a", 1))
+			require.Equal(w, 1, w.prune(w.tick(), 9))
+			require.Equal(w, &store.ForkPoint{RunID: "a", Question: 1}, w.load("f").ForkedFrom)
+			require.Equal(w, []string{"f"}, w.forksOf("a", store.Query{}))
+			w.commit(ended(w.load("f"), w.tick(), fsm.StateCanceled))
+			require.Equal(w, 1, w.prune(w.tick(), 9))
+			require.Empty(w, w.forksOf("a", store.Query{}))
+			w.submit("f")
+			require.Empty(w, w.forksOf("a", store.Query{}))
+		},
+	},
+	{
+		"fork/begins with an answer",
+		"A fork may be created with the answer that its first turn is given; no other run may. Whose fork a run is " +
+			"cannot be changed, and no run is its own (J6).",
+		func(w *world) {
+			reply := interaction.Reply{ID: 3, Text: "yes"}
+			answer := reply.Answer(base)
+			answered := func(r *store.Run) { r.Answer = &answer }
+			w.refused(store.ErrInvalid, Created("a", w.tick(), answered))
+			w.refused(store.ErrInvalid, Created("a", w.tick(), forkOf("a", 1)))
+			w.refused(store.ErrInvalid, Created("a", w.tick(), forkOf("", 1)))
+			w.refused(store.ErrInvalid, Created("a", w.tick(), forkOf("b", -1)))
+			w.refused(store.ErrInvalid, Created("a", w.tick(), forkOf("\xff", 1)))
+			w.submit("a", forkOf(strings.Repeat("b", 128), 3), answered)
+			require.Equal(w, "yes", w.load("a").Answer.Text)
+			r := w.start("n")
+			for _, change := range []func(*store.Run){
+				forkOf("b", 3), forkOf(r.ForkedFrom.RunID, 4), func(r *store.Run) { r.ForkedFrom = nil },
+			} {
+				c := Asked(r, w.tick(), false, base.AddDate(1, 0, 0))
+				change(&c.Run)
+				w.refused(store.ErrInvalid, c)
+			}
+		},
+	},
+}
