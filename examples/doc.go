@@ -6,6 +6,7 @@
 //	Example_idempotentReply   a reply that is sent twice settles once
 //	Example_inbox             all open questions, whoever asked them
 //	Example_transaction       a run and the host's own rows, together or not at all (PostgreSQL)
+//	Example_fork              a canceled run goes on from one of its questions, with another answer
 //	Example_cancel            a waiting run is canceled; a late reply is refused
 //	Example_twoNodes          two nodes share a database; either is replied to
 //	Example_engine            an engine of your own

@@ -201,9 +201,10 @@ func TestJ6ForkOfAnEnd(t *testing.T) {
 		answered(t, lc, Spec{ID: "again", Prompt: "x"}, "fail")
 		first := fork("again", At{})
 		require.Equal(t, StateFailed, replied(t, lc, first).State)
-		second := fork(first, At{})
-		require.Equal(t, "fail", in(t, lc.Client, second, StateQueued).Answer.Text)
-		require.Equal(t, StateFailed, replied(t, lc, second).State)
+		second, err := lc.Fork(t.Context(), first, At{})
+		require.NoError(t, err)
+		require.Equal(t, "fail", second.Answer.Text)
+		require.Equal(t, StateFailed, replied(t, lc, second.ID).State)
 	})
 }
 
@@ -292,7 +293,7 @@ func TestJ6ForkIsIdempotent(t *testing.T) {
 			"another reply":    func(at *At) { at.Reply = "B" },
 			"the stored reply": func(at *At) { at.Reply, at.Actor = "", "" },
 			"another actor":    func(at *At) { at.Actor = "bob" },
-			"another spec":     func(at *At) { at.Change = nil },
+			"another spec":     func(at *At) { at.Change = func(s *Spec) { s.Key = "other" } },
 		}
 		for name, change := range differently {
 			require.ErrorIs(t, again(change), ErrSpecConflict, name)

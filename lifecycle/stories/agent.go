@@ -206,6 +206,25 @@ func (a *agent) Check(_ context.Context, runID string, _ engine.SessionHandle) e
 	return nil
 }
 
+// CanBranch implements engine.Brancher.
+func (a *agent) CanBranch(context.Context, engine.BranchPoint) error { return nil }
+
+// Branch implements engine.Brancher.
+func (a *agent) Branch(_ context.Context, p engine.BranchPoint, t engine.Turn) (engine.SessionHandle, error) {
+	a.mu.Lock()
+	refused := a.expired[p.RunID]
+	a.mu.Unlock()
+	if of := string(sessionOf(engine.Turn{RunID: p.RunID}).Data); string(p.Session.Data) != of {
+		return engine.SessionHandle{}, fmt.Errorf("the session of %s is the %s", p.RunID, p.Session.Data)
+	}
+	if refused {
+		a.addNote(t.RunID, "finds that the session of "+p.RunID+" has expired")
+		return engine.SessionHandle{}, fmt.Errorf("%w: the session has expired", engine.ErrHandleRefused)
+	}
+	a.addNote(t.RunID, "branches the session of "+p.RunID)
+	return *sessionOf(t), nil
+}
+
 // Reap implements engine.Reaper.
 func (a *agent) Reap(_ context.Context, runID string) error {
 	a.mu.Lock()

@@ -1,6 +1,7 @@
 package stories
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +27,10 @@ var clientCommands = map[string]command{
 		},
 		body: "the agent's turns", do: submit,
 	},
+	"fork": {doc: "forks a run: from a question that was settled, or from its end",
+		words: []string{"RUN", "FORK"}, flags: []string{"held"},
+		named: []string{"question", "actor", "key", "engine", "as"},
+		body:  "reply and what its agent is told instead of the stored answer, and the agent's turns", do: fork},
 	"reply": {doc: "answers a question", words: []string{"RUN", "QUESTION"}, flags: []string{"held"},
 		named: []string{"key", "actor", "as"}, body: "the reply's text", do: reply},
 	"cancel": {doc: "cancels a run", words: []string{"RUN"}, flags: []string{"held"}, named: []string{"as"},
@@ -78,14 +83,7 @@ func submit(w *world, a *args) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if len(turns) > 0 {
-		w.agents.mu.Lock()
-		w.agents.turns[spec.ID] = turns
-		w.agents.mu.Unlock()
-	}
-	if !slices.Contains(w.runs, spec.ID) {
-		w.runs = append(w.runs, spec.ID)
-	}
+	w.script(spec.ID, turns)
 	c := w.client(a.named["as"])
 	return w.call(c, a.flags["held"], func(ctx context.Context) string {
 		r, err := c.Submit(ctx, spec)
@@ -94,6 +92,42 @@ func submit(w *world, a *args) (string, error) {
 		}
 		return fmt.Sprintf("submitted %s: %s\n", r.ID, r.State)
 	})
+}
+
+func fork(w *world, a *args) (string, error) {
+	at := lifecycle.At{Question: a.number("question"), Actor: a.named["actor"], ID: a.words["FORK"]}
+	key, engine := a.named["key"], a.named["engine"]
+	at.Change = func(s *lifecycle.Spec) { s.Key, s.Engine = cmp.Or(key, s.Key), cmp.Or(engine, s.Engine) }
+	script := a.body
+	if first, rest, _ := strings.Cut(a.body, "\n"); strings.HasPrefix(first, "reply ") {
+		at.Reply, _ = unquoted(strings.TrimPrefix(first, "reply "))
+		script = rest
+	}
+	turns, err := readScript(script, new(lifecycle.Spec))
+	if err != nil {
+		return "", err
+	}
+	w.script(at.ID, turns)
+	c := w.client(a.named["as"])
+	return w.call(c, a.flags["held"], func(ctx context.Context) string {
+		r, err := c.Fork(ctx, a.words["RUN"], at)
+		if err != nil {
+			return formatError(err)
+		}
+		return fmt.Sprintf("forked %s: %s\n", r.ID, r.State)
+	})
+}
+
+// script gives the run's agent its turns.
+func (w *world) script(id string, turns []turnScript) {
+	if len(turns) > 0 {
+		w.agents.mu.Lock()
+		w.agents.turns[id] = turns
+		w.agents.mu.Unlock()
+	}
+	if !slices.Contains(w.runs, id) {
+		w.runs = append(w.runs, id)
+	}
 }
 
 // readScript reads what stands below a submission.

@@ -30,6 +30,8 @@ var queryCommands = map[string]command{
 		}
 		return text.String(), nil
 	}},
+	"inherited": {doc: "the questions that a fork has from the run that it was forked from, and how they were settled",
+		words: []string{"RUN"}, do: showInherited},
 	"inbox": listing("runs that wait for a person, the oldest question first", (*lifecycle.Client).Inbox),
 	"runs": listing("runs, in the order of their creation. held: those that somebody has to repair or decide about",
 		(*lifecycle.Client).Runs),
@@ -91,8 +93,17 @@ func showEvents(w *world, a *args) (string, error) {
 
 func showHistory(w *world, a *args) (string, error) {
 	all, err := w.client("").History(w.ctx, a.words["RUN"])
+	return w.formatHistory(all, err), nil
+}
+
+func showInherited(w *world, a *args) (string, error) {
+	all, err := w.client("").Inherited(w.ctx, a.words["RUN"])
+	return w.formatHistory(all, err), nil
+}
+
+func (w *world) formatHistory(all []lifecycle.Record, err error) string {
 	if err != nil {
-		return formatError(err), nil
+		return formatError(err)
 	}
 	text := ""
 	for _, r := range all {
@@ -114,7 +125,7 @@ func showHistory(w *world, a *args) (string, error) {
 	if text == "" {
 		text = "no question\n"
 	}
-	return text, nil
+	return text
 }
 
 // showRun is all of a record that a host would show.
@@ -133,6 +144,10 @@ func showRun(w *world, a *args) (string, error) {
 	add(true, "created=%s updated=%s queued=%s version=%d epoch=%d seq=%d", w.formatTime(r.CreatedAt),
 		w.formatTime(r.UpdatedAt),
 		w.formatTime(r.QueuedAt), r.Version, r.Epoch, r.Seq)
+	if f := r.ForkedFrom; f != nil {
+		add(f.Question > 0, "forked from %s at question %d", f.RunID, f.Question)
+		add(f.Question == 0, "forked from %s at its end", f.RunID)
+	}
 	add(r.Repeats > 0, "repeats=%d not_before=%s", r.Repeats, w.formatTime(r.NotBefore))
 	add(r.Yielded > 0, "yielded=%d", r.Yielded)
 	if b := r.Block; b != nil {
@@ -176,10 +191,11 @@ func formatQuestion(q *interaction.Question) string {
 // listing is a command that lists runs.
 func listing(doc string, list func(*lifecycle.Client, context.Context, lifecycle.Query) (lifecycle.Page,
 	error)) command {
-	return command{doc: doc, named: []string{"state", "label", "limit", "after"},
+	return command{doc: doc, named: []string{"state", "label", "forked-from", "limit", "after"},
 		flags: []string{"newest", "held"},
 		do: func(w *world, a *args) (string, error) {
-			q := lifecycle.Query{Limit: a.number("limit"), Newest: a.flags["newest"], Held: a.flags["held"]}
+			q := lifecycle.Query{Limit: a.number("limit"), Newest: a.flags["newest"], Held: a.flags["held"],
+				ForkedFrom: a.named["forked-from"]}
 			if s := a.named["state"]; s != "" {
 				q.States = []fsm.State{fsm.State(s)}
 			}

@@ -187,6 +187,7 @@ var sentinels = []struct {
 	{"lifecycle.ErrInvalidReply", lifecycle.ErrInvalidReply}, {"lifecycle.ErrNotWaiting", lifecycle.ErrNotWaiting},
 	{"lifecycle.ErrSettled", lifecycle.ErrSettled}, {"lifecycle.ErrKeyConflict", lifecycle.ErrKeyConflict},
 	{"lifecycle.ErrTerminal", lifecycle.ErrTerminal}, {"lifecycle.ErrNotHeld", lifecycle.ErrNotHeld},
+	{"lifecycle.ErrCannotFork", lifecycle.ErrCannotFork},
 	{"lifecycle.ErrRunChanged", lifecycle.ErrRunChanged}, {"lifecycle.ErrUnknownPool", lifecycle.ErrUnknownPool},
 	{"lifecycle.ErrNotFound", lifecycle.ErrNotFound}, {"lifecycle.ErrServing", lifecycle.ErrServing},
 	{"lifecycle.ErrCursorBeyondEnd", lifecycle.ErrCursorBeyondEnd}, {"store.ErrConflict", store.ErrConflict},
