@@ -63,7 +63,9 @@ func wrongCalls() []wrongCall {
 		"Wait":      func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Wait(ctx, id)) },
 		"Usage":     func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Usage(ctx, id)) },
 		"Folder":    func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Folder(ctx, id)) },
-		"Reply":     func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Reply(ctx, id, reply)) },
+		"Reply": func(ctx context.Context, l *Lifecycle, id string) error {
+			return second(l.Reply(ctx, id, reply))
+		},
 		"Events": func(ctx context.Context, l *Lifecycle, id string) error {
 			for _, err := range l.Events(ctx, id, 0) {
 				return err

@@ -108,7 +108,8 @@ func TestJ6ForkOfASettledQuestion(t *testing.T) {
 		require.Equal(t, "a; b2; c2;", replied(t, lc, "same", "b2", "c2").FinalText)
 		other := replied(t, lc, "other", "C")
 		require.Equal(t, "a; B; C;", other.FinalText)
-		require.Equal(t, []any{"tenant 2", map[string]string(nil), 1}, []any{other.Key, other.Labels, other.Interactions})
+		require.Equal(t, []any{"tenant 2", map[string]string(nil), 1}, []any{other.Key, other.Labels,
+			other.Interactions})
 
 		history, err := lc.Inherited(t.Context(), "other")
 		require.NoError(t, err)
@@ -213,7 +214,9 @@ func TestJ6Refusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t)
 		cannot := agent{turn: func(context.Context, engine.Turn) (engine.Outcome, error) { return asking("?"), nil }}
-		sticky := agent{profile: func() (engine.Profile, error) { return engine.Profile{Kind: fsm.ProfileStickyProcess}, nil },
+		sticky := agent{profile: func() (engine.Profile, error) {
+			return engine.Profile{Kind: fsm.ProfileStickyProcess}, nil
+		},
 			turn: cannot.turn}
 		lc, stop := serve(t, Config{Store: s, Engine: collector(), Engines: map[string]engine.Engine{
 			"cannot": cannot, "sticky": sticky,
@@ -238,8 +241,10 @@ func TestJ6Refusals(t *testing.T) {
 			"the id of another": {"r", At{Question: 1, ID: "named"}, ErrSpecConflict, ""},
 			"another engine": {"r", At{Question: 1, Change: func(s *Spec) { s.Engine = "cannot" }}, ErrInvalidSpec,
 				"Engine"},
-			"a bad spec": {"r", At{Question: 1, Change: func(s *Spec) { s.Priority = 1e6 }}, ErrInvalidSpec, "Priority"},
-			"no pool":    {"r", At{Question: 1, Change: func(s *Spec) { s.Pool = "none" }}, ErrUnknownPool, ""},
+			"a bad spec": {"r", At{Question: 1, Change: func(s *Spec) {
+				s.Priority = 1e6
+			}}, ErrInvalidSpec, "Priority"},
+			"no pool": {"r", At{Question: 1, Change: func(s *Spec) { s.Pool = "none" }}, ErrUnknownPool, ""},
 		} {
 			_, err := lc.Fork(t.Context(), c.id, c.at)
 			require.ErrorIs(t, err, c.is, name)

@@ -64,11 +64,14 @@ func (c *Checker) understood(body []byte, e *fcmp.Event) error {
 	if c.schemas == nil {
 		return nil
 	}
-	for typ, part := range map[string][]byte{"envelope": body, e.Type: e.Data} {
-		if c.schemas[typ] == nil {
-			return fmt.Errorf("contract %s has no schema for %s", c.l.Version, typ)
+	for _, part := range []struct {
+		typ  string
+		body []byte
+	}{{"envelope", body}, {e.Type, e.Data}} {
+		if c.schemas[part.typ] == nil {
+			return fmt.Errorf("contract %s has no schema for %s", c.l.Version, part.typ)
 		}
-		if err := c.schemas[typ].ValidateJSON(part); err != nil {
+		if err := c.schemas[part.typ].ValidateJSON(part.body); err != nil {
 			return fmt.Errorf("by the contract %s: %w", c.l.Version, err)
 		}
 	}

@@ -191,7 +191,7 @@ func (x *index) removePruned(r *store.Run) {
 	if f := r.ForkedFrom; f != nil {
 		forks := x.forks[f.RunID]
 		forks.remove(at(r.CreatedAt, r.ID))
-		if _, any := forks.first(start); !any {
+		if _, left := forks.first(start); !left {
 			delete(x.forks, f.RunID)
 		}
 	}

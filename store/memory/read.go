@@ -60,7 +60,8 @@ func (s *Store) Runs(ctx context.Context, q store.Query) (store.Page, error) {
 
 // Inbox implements store.Reader.
 func (s *Store) Inbox(ctx context.Context, q store.Query) (store.Page, error) {
-	return s.list(ctx, q, func(store.Query) *ordered[moment] { return s.index.waiting }, func(r *store.Run) time.Time { return r.Pending.AskedAt })
+	waiting := func(store.Query) *ordered[moment] { return s.index.waiting }
+	return s.list(ctx, q, waiting, func(r *store.Run) time.Time { return r.Pending.AskedAt })
 }
 
 // list pages through the index that choose returns.

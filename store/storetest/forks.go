@@ -27,7 +27,8 @@ var forkCases = []promised{
 	{
 		"fork/is found by the run that it was forked from",
 		"A listing with ForkedFrom returns the forks of that run, in the order of their creation, in whatever state " +
-			"they are, and nothing else: not the run itself, not the forks of a fork, not a run with a label like it (J6).",
+			"they are, and nothing else: not the run itself, not the forks of a fork, not a run with a label like it " +
+			"(J6).",
 		func(w *world) {
 			w.submit("a")
 			require.Empty(w, w.forksOf("a", store.Query{}))

@@ -218,7 +218,8 @@ func (m *machine) submission(rt *rapid.T, id string) store.Commit {
 	return Created(id, m.now, inPool(pool), withKey(rapid.SampledFrom([]string{"", "a", "b"}).Draw(rt, "key")),
 		withPriority(rapid.IntRange(-1, 1).Draw(rt, "priority")), func(r *store.Run) {
 			r.Engine = rapid.SampledFrom([]string{"agent", "agent", "other", "third"}).Draw(rt, "engine")
-			if from := rapid.SampledFrom([]string{"", "", "r0", "r1"}).Draw(rt, "forked from"); from != "" && from != id {
+			if from := rapid.SampledFrom([]string{"", "", "r0", "r1"}).Draw(rt, "forked from"); from != "" &&
+				from != id {
 				r.ForkedFrom = &store.ForkPoint{RunID: from, Question: rapid.IntRange(0, 2).Draw(rt, "question")}
 			}
 			if rapid.IntRange(0, 3).Draw(rt, "held back") == 0 {
