@@ -22,6 +22,7 @@ type ending struct {
 	Status          engine.Status
 	Code            fsm.Code
 	Breaks, Forgets bool // the engine fails; it returns no handle
+	Held, Busy      bool // its engine has the run held; it is to be tried later
 	Reports         int
 	Warns, Early    bool // it reports a diagnostic; it reports its handle early
 }
@@ -38,6 +39,7 @@ var endings = rapid.Custom(func(t *rapid.T) ending {
 			engine.OK, engine.Failed, engine.TimedOut, engine.Interrupted),
 		Code:   of(t, "code", "", fsm.CodeEngineUnavailable, fsm.CodeTurnTimeout, "OF_ITS_OWN"),
 		Breaks: rapid.IntRange(0, 15).Draw(t, "breaks") == 0, Forgets: rapid.IntRange(0, 7).Draw(t, "forgets") == 0,
+		Held: rapid.IntRange(0, 5).Draw(t, "held") == 0, Busy: rapid.IntRange(0, 7).Draw(t, "busy") == 0,
 		Reports: of(t, "reports", 0, 0, 0, 1, 3), Warns: rapid.IntRange(0, 3).Draw(t, "warns") == 0,
 		Early: rapid.Bool().Draw(t, "early"),
 	}
@@ -98,6 +100,12 @@ func (e ending) outcome(ctx context.Context, t engine.Turn, s engine.Sink) (engi
 		if err := s.Warn(ctx, interaction.Diagnostic{Code: fsm.WarnEngineDiagnostic, Detail: "it smells"}); err != nil {
 			return engine.Outcome{}, err
 		}
+	}
+	if e.Held {
+		return engine.Outcome{}, engine.Hold(e.Code, "not paid")
+	}
+	if e.Busy {
+		return engine.Outcome{}, engine.Later(0, "overloaded")
 	}
 	if e.Breaks {
 		return engine.Outcome{}, errors.New("no fuel")

@@ -29,6 +29,8 @@ func (w *world) do(o operation) {
 		w.say(w.agents["resumable"].end(id(o.run), o.turn) || w.agents["sticky_process"].end(id(o.run), o.turn))
 	case "reply":
 		w.reply(o)
+	case "resume":
+		w.resume(o)
 	case "cancel":
 		w.say(w.fault(w.client.Cancel(w.ctx, id(o.run), "no longer needed")))
 	case "wait":
@@ -66,6 +68,14 @@ func (w *world) reply(o operation) {
 	}
 	receipt, err := w.client.Reply(w.ctx, id(o.run), r)
 	w.say(receipt, w.fault(err))
+}
+
+func (w *world) resume(o operation) {
+	decision := lifecycle.Resume{Choice: o.choice, Actor: "olga"}
+	if run, err := w.client.Get(w.ctx, id(o.run)); err == nil && o.version {
+		decision.Version = run.Version - uint64(o.which)
+	}
+	w.say(w.fault(w.client.Resume(w.ctx, id(o.run), decision)))
 }
 
 // crash expires the node, which goes on as a zombie until its next heartbeat.
@@ -115,6 +125,8 @@ func (w *world) fault(err error) string {
 		"not waiting":   lifecycle.ErrNotWaiting, "settled": lifecycle.ErrSettled,
 		"key conflict": lifecycle.ErrKeyConflict,
 		"terminal":     lifecycle.ErrTerminal, "serving": lifecycle.ErrServing,
+		"not held": lifecycle.ErrNotHeld, "changed": lifecycle.ErrRunChanged,
+		"invalid argument": lifecycle.ErrInvalidArgument,
 	} {
 		if errors.Is(err, sentinel) {
 			classes = append(classes, name)

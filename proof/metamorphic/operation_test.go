@@ -20,11 +20,14 @@ type operation struct {
 	spec  lifecycle.Spec
 	later time.Duration // from the step to the spec's not-before time; 0 for none
 	reply interaction.Reply
-	which int // how many interactions before the last one the reply is for
-	turn  ending
-	query store.Query
-	page  bool // go on where the last listing of this kind ended
-	wait  time.Duration
+	which int // how many interactions before the last one the reply is for, or versions the decision
+	// Decisions about held runs.
+	choice  lifecycle.Choice
+	version bool // the decision is about a version
+	turn    ending
+	query   store.Query
+	page    bool // go on where the last listing of this kind ended
+	wait    time.Duration
 }
 
 func (o operation) String() string {
@@ -34,6 +37,8 @@ func (o operation) String() string {
 	case "reply":
 		return fmt.Sprintf("reply %d to last-%d %q key %q by %q", o.run, o.which, o.reply.Text, o.reply.Key,
 			o.reply.Actor)
+	case "resume":
+		return fmt.Sprintf("resume %d: %q, of a version %t last-%d", o.run, o.choice, o.version, o.which)
 	case "turn":
 		return fmt.Sprintf("turn %d %+v", o.run, o.turn)
 	case "runs", "inbox":
@@ -56,7 +61,7 @@ const runs = 6
 // drawn more often.
 var weights = []string{
 	"submit", "submit", "submit", "claim", "claim", "claim", "turn", "turn", "turn", "turn", "reply", "reply", "reply",
-	"cancel", "wait", "deadlines",
+	"cancel", "wait", "deadlines", "resume", "resume",
 	"crash", "shutdown", "recover", "recovers", "prune", "runs", "inbox", "get", "stats", "nodes", "events", "kill",
 	"resize",
 }
@@ -71,6 +76,10 @@ var operations = rapid.Custom(func(t *rapid.T) operation {
 		o.run, o.which = rapid.IntRange(0, runs).Draw(t, "run"), of(t, "which", 0, 0, 0, 0, 1, 2, -1)
 		o.reply = interaction.Reply{Text: of(t, "text", "yes", "no", " "), Key: of(t, "key", "", "", "k1", "k2"),
 			Actor: of(t, "actor", "", "ada")}
+	case "resume":
+		o.run, o.which = rapid.IntRange(0, runs).Draw(t, "run"), of(t, "which", 0, 0, 0, 1)
+		o.choice = of(t, "choice", lifecycle.ChoiceRepeat, lifecycle.ChoiceRepeat, lifecycle.ChoiceEnd, "perhaps")
+		o.version = rapid.Bool().Draw(t, "of a version")
 	case "turn":
 		o.run, o.turn = rapid.IntRange(0, runs-1).Draw(t, "run"), endings.Draw(t, "ending")
 	case "runs", "inbox":
@@ -108,6 +117,11 @@ var specs = rapid.Custom(func(t *rapid.T) lifecycle.Spec {
 		Priority: of(t, "priority", 0, 0, -1, 1, 5000),
 		Labels:   of(t, "labels", nil, map[string]string{"team": "a"}, map[string]string{"team": "b", "ä\"": "x'y"}),
 	}
+	if !s.Repeatable {
+		s.OnInterrupt = of(t, "on interrupt", "", lifecycle.Fail, lifecycle.Ask)
+	}
+	s.Hold = of(t, "hold", "", lifecycle.HoldOff, lifecycle.HoldOn, lifecycle.HoldOn)
+	s.Retry = of(t, "retry", nil, &lifecycle.Retry{Max: 2, Backoff: 3 * time.Second})
 	if rapid.IntRange(0, 15).Draw(t, "folder") == 0 {
 		s.WorkDir = "/nowhere/at/all"
 	}
@@ -120,6 +134,7 @@ var queries = rapid.Custom(func(t *rapid.T) store.Query {
 			[]fsm.State{fsm.StateWaitingUser}, []fsm.State{fsm.StateCanceled, fsm.StateFailed}),
 		Pool: of(t, "pool", "", "", "small"), Key: of(t, "key", "", "", "a"), Labels: of(t, "labels", nil, nil,
 			map[string]string{"team": "a"}),
+		Held:   of(t, "held", false, false, true),
 		Newest: rapid.Bool().Draw(t, "newest"), Limit: of(t, "limit", 0, 1, 2, 3, 1001),
 	}
 })
