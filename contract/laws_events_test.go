@@ -51,7 +51,7 @@ func eventLaws() []law {
 		{"E4 what is queued again may come with warnings", expect("restart.requeue", "["+warnings+changed+"]")},
 		{"J2 what is put off stands directly before its change, and may come with warnings", expect("turn.yielded",
 			"["+warnings+"turn.yielded "+changed+"]")},
-		{"J5 a hold of a wait stands alone", expect("run.blocked", "[run.blocked]")},
+		{"J5 J13 a hold of a wait, or for a budget, stands alone", expect("run.blocked", "[run.blocked]")},
 		{"J5 the end of a hold stands alone", expect("run.unblocked", "[run.unblocked]")},
 		{"J5 a run that is given up tells how it ended", expect("run.given_up", "["+changed+"]")},
 		{"A2 a start tells its state", expect("turn.started", "["+changed+"]")},

@@ -39,6 +39,8 @@ func tableB(f Facts) (requirement string, o outcome) {
 		return "B7", outcome{event: "turn.failed", code: "INTERACTIVE_MAX_ATTEMPT_EXCEEDED"}
 	case !f["sticky"] && !f["handle_present"]:
 		return "B11", outcome{event: "turn.failed", code: "SESSION_RESUME_FAILED"}
+	case f["sticky"] && f["budget_spent"]:
+		return "J13", outcome{event: "turn.failed", code: "BUDGET_EXHAUSTED"}
 	case f["not_done_said"] && (f["done_marker"] || f["output_valid"]):
 		return "B8 not done", outcome{event: "turn.needs_input"}
 	case f["question_asked"] && f["output_valid"]:
@@ -47,9 +49,10 @@ func tableB(f Facts) (requirement string, o outcome) {
 	return "B8", outcome{event: "turn.needs_input"}
 }
 
-// gateFacts are those that section B speaks of.
+// gateFacts are those that section B speaks of, and the one that J13 adds.
 var gateFacts = []string{"process_ok", "interactive", "schema_declared", "output_valid", "schema_permissive",
-	"done_marker", "not_done_said", "question_asked", "attempts_exhausted", "sticky", "handle_present"}
+	"done_marker", "not_done_said", "question_asked", "attempts_exhausted", "sticky", "handle_present",
+	"budget_spent"}
 
 // impossible reports whether the facts contradict each other: an output is judged by a declared
 // schema only.
@@ -109,6 +112,7 @@ func gateLaws() []law {
 			byRequirement("B8 not done")},
 		{"B10 a question wins over soft completion", byRequirement("B10")},
 		{"B11 no handle fails, never waits", byRequirement("B11")},
+		{"J13 a resident process that has used up its budget asks nobody any more", byRequirement("J13")},
 	}
 }
 

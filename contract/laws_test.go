@@ -40,8 +40,8 @@ type arrow struct {
 }
 
 var arrows = []arrow{
-	{"A2 a claimed run starts, D5 with its slot", "queued", "turn.started", []string{"slot_held"}, []string{"held"},
-		"running", "acquire", ""},
+	{"A2 a claimed run starts, D5 with its slot", "queued", "turn.started", []string{"slot_held"}, []string{"held",
+		"budget_spent"}, "running", "acquire", ""},
 	{"B8 an undecided turn waits, D1 D2 without its slot, B11 resumably", "running", "turn.needs_input",
 		[]string{"interactive", "handle_present"}, []string{"sticky"}, "waiting_user", "release", ""},
 	{"B8 an undecided sticky turn waits, D3 D4 with its slot", "running", "turn.needs_input", []string{"interactive",
@@ -84,6 +84,8 @@ var arrows = []arrow{
 		[]string{"repeats_exhausted", "sticky"}, "queued", "release", ""},
 	{"J5 a refused session holds the wait", "waiting_user", "run.blocked", []string{"context_lost"}, []string{"sticky",
 		"held"}, "waiting_user", "keep", ""},
+	{"J13 a spent budget holds the run before its next turn", "queued", "run.blocked", []string{"budget_spent"},
+		[]string{"held"}, "queued", "keep", ""},
 	{"J5 a held wait goes on", "waiting_user", "run.unblocked", []string{"held"}, nil, "waiting_user", "keep", ""},
 	{"J5 a held run goes on", "queued", "run.unblocked", []string{"held"}, nil, "queued", "keep", ""},
 	{"J5 a held run is given up", "queued", "run.given_up", []string{"held"}, nil, "failed", "release",
@@ -227,10 +229,10 @@ func stateLaws() []law {
 				want := map[string][]string{
 					"TR-05": {"ENGINE_UNAVAILABLE", "TURN_TIMEOUT", "TURN_INTERRUPTED", "OUTPUT_INVALID",
 						"INTERACTIVE_MAX_ATTEMPT_EXCEEDED", "SESSION_RESUME_FAILED", "INTERACTION_PROCESS_LOST",
-						"WORKSPACE_MISSING", "PROTOCOL_SCHEMA_VIOLATION"},
+						"WORKSPACE_MISSING", "PROTOCOL_SCHEMA_VIOLATION", "BUDGET_EXHAUSTED"},
 					"TR-15": {"WORKSPACE_MISSING"}, "TR-18": {"WORKSPACE_MISSING"},
 					"TR-26": {"ENGINE_UNAVAILABLE", "TURN_TIMEOUT", "TURN_INTERRUPTED", "SESSION_RESUME_FAILED",
-						"ORCHESTRATOR_RESTART_INTERRUPTED", "WORKSPACE_MISSING"},
+						"ORCHESTRATOR_RESTART_INTERRUPTED", "WORKSPACE_MISSING", "BUDGET_EXHAUSTED"},
 				}[t.ID]
 				if wrong := same(t.Also, want...); wrong != "" {
 					return t.ID + ": " + wrong

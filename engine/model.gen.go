@@ -213,6 +213,8 @@ const (
 	CodeGuardNotMet Code = fsm.CodeGuardNotMet
 	// CodeTurnRepeatLimitExceeded: The turn lost its worker or its agent again and again, and the limit on repeats is reached. (EC-18: J3)
 	CodeTurnRepeatLimitExceeded Code = fsm.CodeTurnRepeatLimitExceeded
+	// CodeBudgetExhausted: The run has used up its budget of tokens or turns. (EC-19: J13)
+	CodeBudgetExhausted Code = fsm.CodeBudgetExhausted
 )
 
 // WarningCode names a diagnostic (F6).

@@ -115,7 +115,7 @@ func TestFactsHaveDistinctBits(t *testing.T) {
 		fsm.FactSchemaDeclared: "schema_declared",
 		fsm.FactOutputValid:    "output_valid", fsm.FactSchemaPermissive: "schema_permissive",
 		fsm.FactNotDoneSaid: "not_done_said", fsm.FactRepeatsExhausted: "repeats_exhausted",
-		fsm.FactPassing: "passing", fsm.FactHeld: "held",
+		fsm.FactPassing: "passing", fsm.FactHeld: "held", fsm.FactBudgetSpent: "budget_spent",
 	}
 	require.Len(t, facts, len(contract.Load().Facts))
 	for fact, name := range facts {

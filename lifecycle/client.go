@@ -27,7 +27,7 @@ type Client struct {
 	due     *dueHint    // wakes Serve for a deadline that this process has just stored
 	stuck   *stuckCalls // of this process's engines
 	notices *notices    // nil without an observer
-	host    hostPolicy  // zero unless the client is that of a Lifecycle
+	host    hostPolicy
 }
 
 // ClientConfig configures a Client. Only Store is required.
@@ -41,6 +41,11 @@ type ClientConfig struct {
 	Logger *slog.Logger
 	// Poll is how long a follower waits for a hint before it looks by itself; 1 s when zero.
 	Poll time.Duration
+	// OnInterrupt is what becomes of the interrupted turns that Recover finds, of runs whose spec
+	// says nothing (J1): Fail, also when empty, Repeat or Ask. Give it what the Config of the
+	// executing processes says, which is Ask where that is Forgiving. (Whether runs are held for a
+	// session that is refused, Config.Hold, matters only to a process that has their engine.)
+	OnInterrupt OnInterrupt
 	// Observer is told what this client does. See Observer.
 	Observer Observer
 }
@@ -49,6 +54,9 @@ type ClientConfig struct {
 func NewClient(cfg ClientConfig) (*Client, error) {
 	if isNil(cfg.Store) {
 		return nil, &ArgumentError{"ClientConfig.Store", "nil", "the store that the executing processes use", nil}
+	}
+	if !knownOnInterrupt(cfg.OnInterrupt) {
+		return nil, &ArgumentError{"ClientConfig.OnInterrupt", quote(string(cfg.OnInterrupt)), wantOnInterrupt, nil}
 	}
 	if cfg.Clock == nil {
 		cfg.Clock = clockOf(cfg.Store)
@@ -60,7 +68,8 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 		cfg.Poll = time.Second
 	}
 	c := &Client{store: cfg.Store, clock: cfg.Clock, log: cfg.Logger, poll: cfg.Poll, due: newDueHint(),
-		stuck: new(stuckCalls), notices: newNotices(cfg.Observer, cfg.Logger)}
+		stuck: new(stuckCalls), notices: newNotices(cfg.Observer, cfg.Logger),
+		host: hostPolicy{onInterrupt: cfg.OnInterrupt}}
 	c.hub = newHub(cfg.Store)
 	return c, nil
 }

@@ -4,6 +4,7 @@ package lifecycle
 
 import (
 	"github.com/interlude-go/interlude/internal/plainjson"
+	"github.com/interlude-go/interlude/store"
 )
 
 func writeSpec(w *plainjson.Writer, v *Spec) {
@@ -22,6 +23,10 @@ func writeSpec(w *plainjson.Writer, v *Spec) {
 	if v.Retry != nil {
 		w.Put(`,"retry":`)
 		writeRetry(w, v.Retry)
+	}
+	if v.Budget != (store.Budget{}) {
+		w.Put(`,"budget":`)
+		writeBudget(w, &v.Budget)
 	}
 	w.DurationIf(`,"turn_timeout":`, v.TurnTimeout)
 	w.IntIf(`,"repair_rounds":`, v.RepairRounds)
@@ -43,6 +48,12 @@ func writeRetry(w *plainjson.Writer, v *Retry) {
 	w.Put(`}`)
 }
 
+func writeBudget(w *plainjson.Writer, v *store.Budget) {
+	w.Int(`{"turns":`, int64(v.Turns))
+	w.Int(`,"tokens":`, int64(v.Tokens))
+	w.Put(`}`)
+}
+
 func readSpec(s *plainjson.Scanner, v *Spec) {
 	s.Need(`{"prompt":`)
 	v.Prompt = s.OwnText()
@@ -60,6 +71,9 @@ func readSpec(s *plainjson.Scanner, v *Spec) {
 	if s.Member(`,"retry":`) {
 		v.Retry = new(Retry)
 		readRetry(s, v.Retry)
+	}
+	if s.Member(`,"budget":`) {
+		readBudget(s, &v.Budget)
 	}
 	s.Duration(`,"turn_timeout":`, &v.TurnTimeout)
 	s.Int(`,"repair_rounds":`, &v.RepairRounds)
@@ -79,5 +93,12 @@ func readRetry(s *plainjson.Scanner, v *Retry) {
 	s.Duration(`,"backoff":`, &v.Backoff)
 	s.Duration(`,"max_backoff":`, &v.MaxBackoff)
 	s.Duration(`,"jitter":`, &v.Jitter)
+	s.Need(`}`)
+}
+
+func readBudget(s *plainjson.Scanner, v *store.Budget) {
+	s.Need(`{"turns":`)
+	v.Turns = s.AnInt()
+	s.Int64(`,"tokens":`, &v.Tokens)
 	s.Need(`}`)
 }

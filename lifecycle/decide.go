@@ -175,7 +175,10 @@ func decideByGate(run *store.Run, turn *turnEvidence, node string, now time.Time
 		d.warnings = append(d.warnings, turn.questionWarnings...)
 	case fsm.EventTurnFailed:
 		d.message = turn.failureMessage(rule)
-		if turn.process.Status != engine.OK {
+		switch {
+		case rule.Error == fsm.CodeBudgetExhausted:
+			d.message = spentReason(run.Budget)
+		case turn.process.Status != engine.OK:
 			d.code = cmp.Or(turn.process.Code, statusCodes[turn.process.Status])
 		}
 	}

@@ -34,8 +34,12 @@ func holdPause(hold int) time.Duration {
 	return min(firstHoldPause<<min(hold-1, 6), maxHoldPause)
 }
 
-// choices are what may be decided about each held run.
-var choices = []Choice{ChoiceRepeat, ChoiceEnd}
+// choices are what may be decided about a run that is held for a reason that can be repaired, and
+// budgetChoices about one that has used up its budget.
+var (
+	choices       = []Choice{ChoiceRepeat, ChoiceEnd}
+	budgetChoices = []Choice{ChoiceRaise, ChoiceEnd}
+)
 
 // hostPolicy is what a host's Config says about the runs whose spec leaves it open.
 type hostPolicy struct {
@@ -144,6 +148,7 @@ const (
 	causeResumed  = "resumed"
 	causeDue      = "due"
 	causeRepaired = "repaired"
+	causeRaised   = "raised"
 )
 
 // decideUnblock ends a hold.
@@ -153,8 +158,13 @@ func decideUnblock(run *store.Run, cause, actor string, now time.Time) (store.Co
 
 // decideResume carries out what somebody decided about a held run.
 func decideResume(run *store.Run, r *Resume, now time.Time) (store.Commit, error) {
-	if r.Choice == ChoiceRepeat {
+	switch r.Choice {
+	case ChoiceRepeat:
 		return decideUnblock(run, causeResumed, r.Actor, now)
+	case ChoiceRaise:
+		raised := *run
+		raised.Budget = raise(run.Budget, r.Budget)
+		return decideUnblock(&raised, causeRaised, r.Actor, now)
 	}
 	message := run.Block.Reason + " (given up)"
 	if r.Actor != "" {
@@ -209,8 +219,12 @@ func choiceTexts(b *store.Block) []string {
 
 // Resume is what somebody decides about a held run.
 type Resume struct {
-	// Choice is one of the choices of the run's block: ChoiceRepeat or ChoiceEnd.
+	// Choice is one of the choices of the run's block: ChoiceRepeat or ChoiceEnd, and ChoiceRaise
+	// or ChoiceEnd if the run has used up its budget.
 	Choice Choice
+	// Budget is the new budget of a run whose budget is raised, and zero otherwise. A field that is
+	// 0 leaves that limit as it is. What the run has used already counts.
+	Budget Budget
 	// Version is that of the run as the one who decides has seen it; the decision is refused if the
 	// run has changed since. 0: whatever the run is held for by now.
 	Version uint64
@@ -218,24 +232,24 @@ type Resume struct {
 	Actor string
 }
 
-// Resume decides about a held run (J1, J5): to go on, or to end it. With ChoiceRepeat a queued run
-// is executed as soon as there is room, with its answer and session, and a parked one waits on;
-// what kept it from going on is found again if it is still there. With ChoiceEnd the run fails with
+// Resume decides about a held run (J1, J5, J13): to go on, or to end it. With ChoiceRepeat a queued
+// run is executed as soon as there is room, with its answer and session, and a parked one waits on;
+// what kept it from going on is found again if it is still there. With ChoiceRaise a run that has
+// used up its budget gets a larger one, and is executed likewise. With ChoiceEnd the run fails with
 // the code that it was held for. Of several callers, and of a caller and the library's own tries,
 // one wins.
 //
 // Errors, with nothing written: ErrNotFound, ErrNotHeld (it goes on already, for instance),
 // ErrTerminal, ErrRunChanged (its version is another one), an *ArgumentError (it does not have the
-// choice, or the actor is no such text). After any other error, of the context too, it may or may
-// not have been stored: call again, and ErrNotHeld or ErrTerminal says that the run is held no
-// more.
+// choice, the budget is used up already, or the actor is no such text). After any other error, of
+// the context too, it may or may not have been stored: call again, and ErrNotHeld or ErrTerminal
+// says that the run is held no more.
 func (c *Client) Resume(ctx context.Context, id string, r Resume) error {
 	if err := c.checkRun(ctx, id); err != nil {
 		return err
 	}
-	if len(r.Actor) > interaction.MaxActor || !utf8.ValidString(r.Actor) || strings.IndexByte(r.Actor, 0) >= 0 {
-		return &ArgumentError{"resume.Actor", quote(r.Actor),
-			fmt.Sprintf("at most %d bytes of UTF-8 without NUL", interaction.MaxActor), nil}
+	if err := r.findFault(); err != nil {
+		return err
 	}
 	for {
 		run, err := c.store.Run(ctx, id)
@@ -262,6 +276,22 @@ func (c *Client) Resume(ctx context.Context, id string, r Resume) error {
 	}
 }
 
+// findFault says what is wrong with the decision, whatever the run is held for; nil if nothing is.
+func (r *Resume) findFault() error {
+	if len(r.Actor) > interaction.MaxActor || !utf8.ValidString(r.Actor) || strings.IndexByte(r.Actor, 0) >= 0 {
+		return &ArgumentError{"resume.Actor", quote(r.Actor),
+			fmt.Sprintf("at most %d bytes of UTF-8 without NUL", interaction.MaxActor), nil}
+	}
+	if r.Budget != (Budget{}) && r.Choice != ChoiceRaise {
+		return &ArgumentError{"resume.Budget", textOfBudget(r.Budget), fmt.Sprintf("none unless Choice is %q",
+			ChoiceRaise), nil}
+	}
+	if value, want := faultOfBudget(r.Budget); value != "" {
+		return &ArgumentError{"resume.Budget", value, want, nil}
+	}
+	return nil
+}
+
 // refusal says why the decision cannot be carried out; nil if it can.
 func (r *Resume) refusal(run *store.Run) error {
 	switch {
@@ -272,9 +302,14 @@ func (r *Resume) refusal(run *store.Run) error {
 			run.ID, run.Version, r.Version)
 	case !run.Held():
 		return fmt.Errorf("%w: run %s is %s", ErrNotHeld, run.ID, run.State)
-	case !slices.Contains(run.Block.Choices, r.Choice) || !slices.Contains(choices, r.Choice):
+	case !slices.Contains(run.Block.Choices, r.Choice) ||
+		!slices.Contains(choices, r.Choice) && !slices.Contains(budgetChoices, r.Choice):
 		return &ArgumentError{"resume.Choice", quote(string(r.Choice)), fmt.Sprintf("one of %q", run.Block.Choices),
 			nil}
+	case r.Choice == ChoiceRaise && raise(run.Budget, r.Budget).Spent():
+		used := run.Budget.Used
+		return &ArgumentError{"resume.Budget", textOfBudget(r.Budget),
+			"a budget that is not used up: the run has used " + textOfBudget(used), nil}
 	}
 	return nil
 }

@@ -108,14 +108,7 @@ func TestJ1AnAnswerIsNotSpent(t *testing.T) {
 		require.ErrorIs(t, c.Resume(t.Context(), "r", resume), ErrRunChanged)
 		require.ErrorIs(t, c.Resume(t.Context(), "r", Resume{Choice: ChoiceRepeat}), ErrNotHeld)
 
-		require.NoError(t, s.Join(t.Context(), store.Node{ID: "dies", Lease: time.Second}, time.Now()))
-		claimed, err := s.Claim(t.Context(), store.ClaimRequest{Node: "dies", Now: commitTime(SystemClock{}), Max: 1,
-			Start: func(r store.Run, _ []byte) (store.Commit, error) {
-				return decideStart(&r, "dies", commitTime(SystemClock{}))
-			}})
-		require.NoError(t, err)
-		require.Len(t, claimed, 1)
-		pass(time.Minute)
+		dies(t, s, 1)
 		_, stop = serve(t, cfg)
 		run := in(t, c, "r", fsm.StateQueued)
 		require.Equal(t, "the worker died during the turn", run.Block.Reason)
@@ -444,4 +437,50 @@ func TestPoliciesAreChecked(t *testing.T) {
 	require.NoError(t, err)
 	_, err = lc.Submit(t.Context(), Spec{ID: "r", Prompt: "x", OnInterrupt: Ask})
 	require.ErrorIs(t, err, ErrSpecConflict)
+}
+
+// J1, J5: a client that recovers does to the runs of a dead node what the client's host wants, where
+// the spec says nothing.
+func TestJ1AClientRecoversAsItsHostWants(t *testing.T) {
+	for onInterrupt, want := range map[OnInterrupt]struct {
+		state fsm.State
+		held  bool
+	}{"": {state: fsm.StateFailed}, Fail: {state: fsm.StateFailed}, Repeat: {state: fsm.StateQueued},
+		Ask: {state: fsm.StateQueued, held: true}} {
+		t.Run(string(onInterrupt), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newStore(t)
+				c, err := NewClient(ClientConfig{Store: s, OnInterrupt: onInterrupt})
+				require.NoError(t, err)
+				defer c.Close()
+				for id, spec := range map[string]Spec{"open": {}, "fails": {OnInterrupt: Fail}} {
+					spec.ID, spec.Prompt = id, "x"
+					_, err := c.Submit(t.Context(), spec)
+					require.NoError(t, err)
+				}
+				dies(t, s, 2)
+				_, err = c.Recover(t.Context())
+				require.NoError(t, err)
+				run := in(t, c, "open", want.state)
+				require.Equal(t, want.held, run.Held())
+				in(t, c, "fails", fsm.StateFailed)
+			})
+		})
+	}
+	_, err := NewClient(ClientConfig{Store: newStore(t), OnInterrupt: "never"})
+	require.ErrorIs(t, err, ErrInvalidArgument)
+	require.ErrorContains(t, err, `ClientConfig.OnInterrupt is "never", want "fail", "repeat" or "ask"`)
+}
+
+// dies claims so many runs for a node whose lease ends then.
+func dies(t *testing.T, s store.Store, runs int) {
+	t.Helper()
+	require.NoError(t, s.Join(t.Context(), store.Node{ID: "dies", Lease: time.Second}, time.Now()))
+	claimed, err := s.Claim(t.Context(), store.ClaimRequest{Node: "dies", Now: commitTime(SystemClock{}), Max: runs,
+		Start: func(r store.Run, _ []byte) (store.Commit, error) {
+			return decideStart(&r, "dies", commitTime(SystemClock{}))
+		}})
+	require.NoError(t, err)
+	require.Len(t, claimed, runs)
+	pass(time.Minute)
 }

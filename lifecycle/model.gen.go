@@ -59,6 +59,8 @@ import (
 //		// Holds is how often in a row a turn was held, since a turn last ended well or somebody resumed
 //		// the run.
 //		Holds int
+//		// Budget is what the run may use, and what it has used of that; nil: it has no budget.
+//		Budget *RunBudget
 //		// Block says why the run cannot go on now; nil when it can.
 //		Block *Block
 //		// Slot says that the run holds an execution slot of its pool.
@@ -201,6 +203,8 @@ const (
 	CodeGuardNotMet Code = fsm.CodeGuardNotMet
 	// CodeTurnRepeatLimitExceeded: The turn lost its worker or its agent again and again, and the limit on repeats is reached. (EC-18: J3)
 	CodeTurnRepeatLimitExceeded Code = fsm.CodeTurnRepeatLimitExceeded
+	// CodeBudgetExhausted: The run has used up its budget of tokens or turns. (EC-19: J13)
+	CodeBudgetExhausted Code = fsm.CodeBudgetExhausted
 )
 
 // WarningCode names a diagnostic (F6).
@@ -280,6 +284,26 @@ type Failure = store.Failure
 //	}
 type Block = store.Block
 
+// Budget bounds what the turns of a run use (J13). A field that is 0 bounds nothing.
+//
+//	type Budget struct {
+//		// Turns are those whose engine was called, the ones that are tried again or repeated included.
+//		Turns int
+//		// Tokens are the input and output tokens of all turns together, as the engine reports them.
+//		Tokens int64
+//	}
+type Budget = store.Budget
+
+// RunBudget is the budget of a run, and what the run has used of it. The sum stands in the record,
+// and only of runs with a budget, so that whoever lets the next turn start reads it together with
+// all else. A store checks that it grows by what Commit.Usage has.
+//
+//	type RunBudget struct {
+//		Limit Budget
+//		Used  Budget
+//	}
+type RunBudget = store.RunBudget
+
 // BlockKind is the kind of a Block.
 type BlockKind = store.BlockKind
 
@@ -287,8 +311,8 @@ type BlockKind = store.BlockKind
 const (
 	// BlockRetry: the last turn failed for a passing reason, and is tried again at Until.
 	BlockRetry BlockKind = store.BlockRetry
-	// BlockHeld: the run cannot go on for a reason that an operator can repair (J5). It is not
-	// claimed before a commit has ended the block.
+	// BlockHeld: the run cannot go on for a reason that an operator can repair (J5), or has used up
+	// its budget (J13). It is not claimed before a commit has ended the block.
 	BlockHeld BlockKind = store.BlockHeld
 )
 
@@ -298,6 +322,7 @@ type Choice = store.Choice
 // The choices.
 const (
 	ChoiceRepeat Choice = store.ChoiceRepeat // go on: execute the turn again, or wait on
+	ChoiceRaise  Choice = store.ChoiceRaise  // go on with a larger budget, which is used up
 	ChoiceEnd    Choice = store.ChoiceEnd    // fail the run
 )
 
@@ -795,11 +820,11 @@ const (
 	TriggerRestartRequeue Trigger = fsm.EventRestartRequeue
 	// TriggerTurnYielded: The turn is put off: it failed for a passing reason and is tried again later, or it is held. (EV-13: J2, J5)
 	TriggerTurnYielded Trigger = fsm.EventTurnYielded
-	// TriggerRunBlocked: A parked run cannot go on for a reason that an operator can repair, and is held. (EV-14: J5)
+	// TriggerRunBlocked: A parked run cannot go on for a reason that an operator can repair, or a queued run has used up its budget; it is held. (EV-14: J5, J13)
 	TriggerRunBlocked Trigger = fsm.EventRunBlocked
-	// TriggerRunUnblocked: A held run may go on: somebody resumed it, its time has come, or the reason is gone. (EV-15: J5)
+	// TriggerRunUnblocked: A held run may go on: somebody resumed it or raised its budget, its time has come, or the reason is gone. (EV-15: J5, J13)
 	TriggerRunUnblocked Trigger = fsm.EventRunUnblocked
-	// TriggerRunGivenUp: Somebody ended a held run. (EV-16: J5)
+	// TriggerRunGivenUp: Somebody ended a held run. (EV-16: J5, J13)
 	TriggerRunGivenUp Trigger = fsm.EventRunGivenUp
 )
 
@@ -938,7 +963,7 @@ type Warning = fcmp.Warning
 //	func (*Yielded) Type() string
 type Yielded = fcmp.Yielded
 
-// Blocked is the data of run.blocked: The parked run cannot go on for a reason that an operator can repair. Its question stays open; a reply is stored, and executed once the run is unblocked. (PL-10: J5)
+// Blocked is the data of run.blocked: A parked run cannot go on for a reason that an operator can repair. Its question stays open; a reply is stored, and executed once the run is unblocked. Or a queued run, which has the choice raise, has used up its budget; its answer is kept. (PL-10: J5, J13)
 //
 //	type Blocked struct {
 //		// The code that the run would have failed with.
@@ -953,10 +978,10 @@ type Yielded = fcmp.Yielded
 //	func (*Blocked) Type() string
 type Blocked = fcmp.Blocked
 
-// Unblocked is the data of run.unblocked: The run is held no more. (PL-11: J5)
+// Unblocked is the data of run.unblocked: The run is held no more. (PL-11: J5, J13)
 //
 //	type Unblocked struct {
-//		// Somebody decided so, the time has come to try again, or the reason is gone.
+//		// Somebody decided so, the time has come to try again, the reason is gone, or somebody raised the budget.
 //		Cause string
 //		// Who decided, as far as the host says.
 //		Actor string

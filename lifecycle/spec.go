@@ -97,6 +97,13 @@ type Spec struct {
 	// Config.Retry says, which is not at all unless the host has set it. A Retry with Max 0: not at
 	// all, whatever the host says.
 	Retry *Retry `json:"retry,omitempty"`
+	// Budget holds the run when its turns have used up so many tokens, or when there were so many
+	// turns (J13). It is judged when the run would start another turn: no turn is cut short, a run
+	// that is complete stays so, and a person's time never counts. The run is held with its answer
+	// until somebody raises the budget or ends the run (Client.Resume). A run of the profile
+	// sticky_process cannot be held; it fails with BUDGET_EXHAUSTED instead of asking its next
+	// question. The zero value is no budget.
+	Budget store.Budget `json:"budget,omitzero"`
 	// TurnTimeout limits one turn, its repair rounds included; 0: no limit of the library's own.
 	TurnTimeout time.Duration `json:"turn_timeout,omitempty"`
 	// RepairRounds is how often, in one attempt, an agent whose output fails OutputSchema is told
@@ -173,7 +180,7 @@ func (s Spec) record(now time.Time) (store.Run, []byte, error) {
 		ID: s.ID, Contract: contract.Version(), SpecDigest: digest,
 		Engine: s.Engine, Mode: s.Mode, Strict: !s.AutoDecide, SessionTimeout: s.SessionTimeout,
 		MaxAttempts: s.MaxAttempts, MaxAutoDecisions: s.MaxAutoDecisions, Repeatable: s.Repeatable,
-		MaxRepeats: s.MaxRepeats, OnInterrupt: s.OnInterrupt, Hold: s.Hold,
+		MaxRepeats: s.MaxRepeats, OnInterrupt: s.OnInterrupt, Hold: s.Hold, Budget: newBudget(s.Budget),
 		Pool: s.Pool, Key: s.Key, Priority: s.Priority, NotBefore: s.NotBefore, Labels: maps.Clone(s.Labels),
 		CreatedAt: now,
 		State:     fsm.StateQueued, UpdatedAt: now, QueuedAt: now, Recovery: store.RecoveryNone,
@@ -276,6 +283,9 @@ func (s *Spec) findFault() *SpecError {
 	}
 	if fault := s.Retry.findFault(); fault != nil {
 		return fault
+	}
+	if value, want := faultOfBudget(s.Budget); value != "" {
+		return &SpecError{"Budget", value, want, nil}
 	}
 	if s.TurnTimeout < 0 {
 		return &SpecError{"TurnTimeout", s.TurnTimeout.String(), "0 or more", nil}

@@ -120,6 +120,8 @@ func anySpec(t *rapid.T) Spec {
 				spans.Draw(t, "MaxBackoff"),
 				spans.Draw(t, "Jitter")}
 		}), true).Draw(t, "Retry"),
+		Budget: Budget{Turns: rapid.IntMin(-math.MaxInt).Draw(t, "Turns"),
+			Tokens: rapid.Int64Min(-math.MaxInt64).Draw(t, "Tokens")},
 		NotBefore: times.Draw(t, "NotBefore"), Labels: rapid.MapOfN(texts, texts, 0, 12).Draw(t, "Labels"),
 		Meta:    rapid.MapOfN(texts, texts, 0, 12).Draw(t, "Meta"),
 		WorkDir: texts.Draw(t, "WorkDir"),
@@ -144,7 +146,7 @@ func TestEncodeSpecEqualsJSON(t *testing.T) {
 func TestEncodeSpecIsStable(t *testing.T) {
 	s := whole()
 	// These fields were added later. A spec that does not set them is encoded as it was before.
-	s.RepairRounds, s.MaxRepeats, s.Retry, s.Hold, s.Meta = 0, 0, nil, "", nil
+	s.RepairRounds, s.MaxRepeats, s.Retry, s.Hold, s.Budget, s.Meta = 0, 0, nil, "", Budget{}, nil
 	s.Prompt = "Drop \"it\".\n<now> & here"
 	run, body, err := s.record(noon)
 	require.NoError(t, err)

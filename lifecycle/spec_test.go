@@ -72,6 +72,12 @@ var wrongSpecs = []wrongSpec{
 	{"Retry", func(s *Spec) {
 		s.Retry = &Retry{Backoff: MaxRetryPause + 1}
 	}, "is with a pause of 720h0m0.000000001s, want 0s to 720h0m0s"},
+	{"Budget", func(s *Spec) { s.Budget.Turns = -1 }, "is with Turns -1, want 1 to 1000000, or 0 for no limit"},
+	{"Budget", func(s *Spec) { s.Budget.Turns = MaxBudgetTurns + 1 },
+		"is with Turns 1000001, want 1 to 1000000, or 0 for no limit"},
+	{"Budget", func(s *Spec) { s.Budget.Tokens = -1 }, "is with Tokens -1, want 1 to 8796093022208, or 0 for no limit"},
+	{"Budget", func(s *Spec) { s.Budget.Tokens = MaxBudgetTokens + 1 },
+		"is with Tokens 8796093022209, want 1 to 8796093022208, or 0 for no limit"},
 	{"TurnTimeout", func(s *Spec) { s.TurnTimeout = -1 }, "is -1ns, want 0 or more"},
 	{"RepairRounds", func(s *Spec) { s.RepairRounds = -1 }, "is -1, want 0 to 10"},
 	{"RepairRounds", func(s *Spec) { s.RepairRounds = 11 }, "is 11, want 0 to 10"},

@@ -93,12 +93,14 @@ func factsOf(r *store.Run, d *details) fsm.Facts {
 		factIf(repeatable, fsm.FactRepeatable) |
 		factIf(r.MaxAttempts > 0 && attempts >= r.MaxAttempts, fsm.FactAttemptsExhausted) |
 		factIf(repeatsExhausted && !d.shutdown && d.hold == nil, fsm.FactRepeatsExhausted) |
-		factIf(r.Held(), fsm.FactHeld)
+		factIf(r.Held(), fsm.FactHeld) |
+		factIf(r.Budget.Spent(), fsm.FactBudgetSpent)
 }
 
 // transition finds the contract's transition for the event, in the run's state and with these
 // facts, and returns its commit: the run as it stands afterwards, and the events in the contract's
-// order. The error is a *fsm.Refusal if the contract has no such transition.
+// order. A run that would start another turn next, and has used up its budget, is held in the same
+// commit. The error is a *fsm.Refusal if the contract has no such transition.
 func transition(run *store.Run, event fsm.Event, d *details) (store.Commit, error) {
 	row, err := fsm.Next(run.State, event, factsOf(run, d))
 	if err != nil {
@@ -129,6 +131,9 @@ func transition(run *store.Run, event fsm.Event, d *details) (store.Commit, erro
 		enterState(next, run, &row, d, now)
 	}
 	err = addTransitionEvents(&c, row.Emits, &cause{from: run.State, event: row.Event, details: d})
+	if err == nil && next.State == fsm.StateQueued && !next.Held() && next.Budget.Spent() {
+		err = holdForBudget(&c)
+	}
 	return c, err
 }
 
@@ -160,6 +165,7 @@ func enterState(next, prev *store.Run, row *fsm.Transition, d *details, now time
 	case fsm.StateRunning:
 		next.Attempt++
 		next.LocalSeq = 0
+		next.Budget = countTurn(next.Budget, 1)
 	case fsm.StateWaitingUser:
 		next.Owner = d.node
 		next.Answer, next.Repeats, next.Holds = nil, 0, 0

@@ -66,10 +66,10 @@ func usageOf(reported engine.Usage, worked time.Duration) Usage {
 	}
 }
 
-// storedUsage is the usage that is stored with the turn: nil if the engine reported none, so that
-// plain turns write nothing, or if the store keeps none.
-func (t *turn) storedUsage(reported engine.Usage, used Usage) *Usage {
-	if reported == (engine.Usage{}) || !t.node.keepsUsage {
+// storedUsage is the usage that is stored with the turn of the run: nil if the engine reported none,
+// so that plain turns write nothing, or if the store keeps none and nothing is counted by it.
+func (t *turn) storedUsage(run *store.Run, reported engine.Usage, used Usage) *Usage {
+	if reported == (engine.Usage{}) || !t.node.keepsUsage && run.Budget == nil {
 		return nil
 	}
 	kept := used // a copy, so that nothing is allocated for a plain turn

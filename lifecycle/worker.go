@@ -166,7 +166,7 @@ func (t *turn) settle(cause error, ev *turnEvidence) {
 	last := t.lastStored()
 	ended.Queued = max(0, t.claimed.Sub(notEarlier(last.QueuedAt, last.NotBefore)))
 	var run store.Run
-	run, ended.Stored = t.commitOutcome(ev, t.storedUsage(ev.usage, ended.Usage))
+	run, ended.Stored = t.commitOutcome(ev, t.storedUsage(&last, ev.usage, ended.Usage))
 	t.node.notices.turnEnded(&run, ended)
 	t.node.removeTurn(t, run)
 }
@@ -179,7 +179,7 @@ func (t *turn) commitOutcome(ev *turnEvidence, usage *Usage) (_ store.Run, store
 		return t.reload(), false // somebody else has ended the run or taken it over (I6)
 	}
 	run, err := t.commit(func(run *store.Run, now time.Time) (store.Commit, error) {
-		cm, err := decideTurn(run, ev, t.node.id, now)
+		cm, err := decideTurn(withUsage(run, usage, ev.begun), ev, t.node.id, now)
 		cm.Usage = usage
 		return cm, err
 	})
@@ -188,7 +188,7 @@ func (t *turn) commitOutcome(ev *turnEvidence, usage *Usage) (_ store.Run, store
 		t.node.log.Error("turn's result refused", "run", run.ID, "attempt", run.Attempt, "err", err)
 		refusal := err
 		run, err = t.commit(func(run *store.Run, now time.Time) (store.Commit, error) {
-			cm, err := decideRefusedOutcome(run, refusal, t.node.id, now)
+			cm, err := decideRefusedOutcome(withUsage(run, usage, ev.begun), refusal, t.node.id, now)
 			cm.Usage = usage
 			return cm, err
 		})

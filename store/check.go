@@ -109,6 +109,9 @@ func (c *Commit) CheckNext(prev *Run, claim bool) error {
 	if err := c.checkUsage(prev); err != nil {
 		return err
 	}
+	if err := c.checkBudget(prev); err != nil {
+		return err
+	}
 	return r.checkQuestion(prev)
 }
 
@@ -149,6 +152,9 @@ func (r *Run) Coherent() error {
 		return invalid(r, "repeats and max_repeats are at least 0, and yielded is from 0 to attempt")
 	case r.Holds < 0 || r.Holds > r.Yielded:
 		return invalid(r, "holds are from 0 to yielded")
+	case r.Budget != nil && !r.Budget.fits(r.Attempt):
+		return invalid(r, "a budget has a limit, and what is used of it are at most as many turns as there were "+
+			"attempts")
 	case r.Block != nil && !r.Block.fits(r):
 		return invalid(r, "a block is a retry, of a queued run and until its not_before, or a hold with 1 to %d "+
 			"choices, of a queued or waiting run; the run has no slot", maxChoices)

@@ -30,6 +30,10 @@ func (r Run) Clone() Run {
 		f := *r.ForkedFrom
 		r.ForkedFrom = &f
 	}
+	if r.Budget != nil {
+		b := *r.Budget
+		r.Budget = &b
+	}
 	if r.Block != nil {
 		b := *r.Block
 		b.Choices = slices.Clone(b.Choices)

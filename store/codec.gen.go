@@ -84,6 +84,10 @@ func writeRun(w *plainjson.Writer, v *Run) {
 	w.IntIf(`,"repeats":`, v.Repeats)
 	w.IntIf(`,"yielded":`, v.Yielded)
 	w.IntIf(`,"holds":`, v.Holds)
+	if v.Budget != nil {
+		w.Put(`,"budget":`)
+		writeRunBudget(w, v.Budget)
+	}
 	if v.Block != nil {
 		w.Put(`,"block":`)
 		writeBlock(w, v.Block)
@@ -128,6 +132,20 @@ func writeRun(w *plainjson.Writer, v *Run) {
 func writeForkPoint(w *plainjson.Writer, v *ForkPoint) {
 	w.Text(`{"run_id":`, v.RunID)
 	w.IntIf(`,"question":`, v.Question)
+	w.Put(`}`)
+}
+
+func writeRunBudget(w *plainjson.Writer, v *RunBudget) {
+	w.Put(`{"limit":`)
+	writeBudget(w, &v.Limit)
+	w.Put(`,"used":`)
+	writeBudget(w, &v.Used)
+	w.Put(`}`)
+}
+
+func writeBudget(w *plainjson.Writer, v *Budget) {
+	w.Int(`{"turns":`, int64(v.Turns))
+	w.Int(`,"tokens":`, int64(v.Tokens))
 	w.Put(`}`)
 }
 
@@ -240,6 +258,10 @@ func readRun(s *plainjson.Scanner, v *Run) {
 	s.Int(`,"repeats":`, &v.Repeats)
 	s.Int(`,"yielded":`, &v.Yielded)
 	s.Int(`,"holds":`, &v.Holds)
+	if s.Member(`,"budget":`) {
+		v.Budget = new(RunBudget)
+		readRunBudget(s, v.Budget)
+	}
 	if s.Member(`,"block":`) {
 		v.Block = new(Block)
 		readBlock(s, v.Block)
@@ -285,6 +307,21 @@ func readForkPoint(s *plainjson.Scanner, v *ForkPoint) {
 	s.Need(`{"run_id":`)
 	v.RunID = s.OwnText()
 	s.Int(`,"question":`, &v.Question)
+	s.Need(`}`)
+}
+
+func readRunBudget(s *plainjson.Scanner, v *RunBudget) {
+	s.Need(`{"limit":`)
+	readBudget(s, &v.Limit)
+	s.Need(`,"used":`)
+	readBudget(s, &v.Used)
+	s.Need(`}`)
+}
+
+func readBudget(s *plainjson.Scanner, v *Budget) {
+	s.Need(`{"turns":`)
+	v.Turns = s.AnInt()
+	s.Int64(`,"tokens":`, &v.Tokens)
 	s.Need(`}`)
 }
 

@@ -28,7 +28,7 @@ var knownWords = func() plainjson.Words {
 	plainjson.Learn(words, fsm.Warnings()...)
 	plainjson.Learn(words, RecoveryNone, RecoveredWaiting, FailedReconciled)
 	plainjson.Learn(words, BlockRetry, BlockHeld)
-	plainjson.Learn(words, ChoiceRepeat, ChoiceEnd)
+	plainjson.Learn(words, ChoiceRepeat, ChoiceRaise, ChoiceEnd)
 	plainjson.Learn(words, InterruptFail, InterruptRepeat, InterruptAsk)
 	plainjson.Learn(words, HoldOff, HoldOn)
 	plainjson.Learn(words, interaction.ChooseOne, interaction.Confirm, interaction.FillFields, interaction.OpenText,
@@ -79,7 +79,7 @@ func (r *Run) form() string {
 	switch {
 	case r.ForkedFrom != nil:
 		return forkForm
-	case r.Block != nil || r.Yielded > 0 || r.OnInterrupt != "" || r.Hold != "":
+	case r.Block != nil || r.Yielded > 0 || r.OnInterrupt != "" || r.Hold != "" || r.Budget != nil:
 		return heldForm
 	}
 	return ""

@@ -51,7 +51,7 @@ func stored(t require.TestingT, r store.Run) string {
 	if r.ForkedFrom != nil {
 		return "[3," + body + "]"
 	}
-	if r.Block != nil || r.Yielded > 0 || r.OnInterrupt != "" || r.Hold != "" {
+	if r.Block != nil || r.Yielded > 0 || r.OnInterrupt != "" || r.Hold != "" || r.Budget != nil {
 		return "[2," + body + "]"
 	}
 	return body

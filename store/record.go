@@ -56,6 +56,8 @@ type Run struct {
 	// Holds is how often in a row a turn was held, since a turn last ended well or somebody resumed
 	// the run.
 	Holds int `json:"holds,omitempty"`
+	// Budget is what the run may use, and what it has used of that; nil: it has no budget.
+	Budget *RunBudget `json:"budget,omitempty"`
 	// Block says why the run cannot go on now; nil when it can.
 	Block *Block `json:"block,omitempty"`
 	// Slot says that the run holds an execution slot of its pool.
@@ -124,8 +126,8 @@ type BlockKind string
 const (
 	// BlockRetry: the last turn failed for a passing reason, and is tried again at Until.
 	BlockRetry BlockKind = "retry"
-	// BlockHeld: the run cannot go on for a reason that an operator can repair (J5). It is not
-	// claimed before a commit has ended the block.
+	// BlockHeld: the run cannot go on for a reason that an operator can repair (J5), or has used up
+	// its budget (J13). It is not claimed before a commit has ended the block.
 	BlockHeld BlockKind = "held"
 )
 
@@ -135,6 +137,7 @@ type Choice string
 // The choices.
 const (
 	ChoiceRepeat Choice = "repeat" // go on: execute the turn again, or wait on
+	ChoiceRaise  Choice = "raise"  // go on with a larger budget, which is used up
 	ChoiceEnd    Choice = "end"    // fail the run
 )
 

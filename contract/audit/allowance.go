@@ -71,7 +71,8 @@ var skippedWithout = map[[2]string][]string{
 	{fcmp.TypeStateChanged, "terminal"}:               {"IV-19"},
 	{fcmp.TypeStateChanged, "terminal.error"}:         {"IV-21"},
 	{fcmp.TypeInputRequired, "wait_deadline_at"}:      {"IV-33", "IV-34"},
-	{fcmp.TypeYielded, "choices"}:                     {"IV-39"},
+	{fcmp.TypeYielded, "choices"}:                     {"IV-39", "IV-40"},
+	{fcmp.TypeBlocked, "choices"}:                     {"IV-40"},
 }
 
 // demanded has the members that a log must have even when it is read leniently: those that identify

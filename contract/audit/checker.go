@@ -398,6 +398,10 @@ func (j *judgement) settle(rule namedRule) {
 		}
 	case *onlyWhile:
 		j.view.state = ""
+	case *blockedAs:
+		if r.beginsIn(j.view.state) == nil {
+			j.view.state = ""
+		}
 	case *contiguous:
 		if rule.counts("seq") && j.view.head != nil {
 			j.view.lose() // events are missing

@@ -58,6 +58,7 @@ var kinds = map[string]func() rule{
 	"as_submitted":   func() rule { return new(asSubmitted) },
 	"waits_for":      func() rule { return new(waitsFor) },
 	"alternates":     func() rule { return new(alternates) },
+	"blocked_as":     func() rule { return new(blockedAs) },
 }
 
 // ruleOf makes an invariant executable.

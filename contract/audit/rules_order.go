@@ -285,6 +285,84 @@ func (r *alternates) judge(v *view, s *step) string {
 	return ""
 }
 
+// blockedAs is IV-40: what may be decided about a run follows from the state in which it is blocked,
+// and a hold that offers a choice of its own ends by that choice's cause alone. First begins a hold,
+// and Second ends it.
+type blockedAs struct {
+	First  string       `json:"first"`
+	Second string       `json:"second"`
+	Holds  []holdOfKind `json:"holds"`
+}
+
+// holdOfKind is a kind of hold: the state in which it begins, the choice that it alone offers, and
+// the cause that it alone ends by. The last two are empty if it has none of its own.
+type holdOfKind struct {
+	State  string `json:"state"`
+	Choice string `json:"choice,omitempty"`
+	Cause  string `json:"cause,omitempty"`
+}
+
+func (r *blockedAs) bind(l *contract.Lifecycle) error {
+	fault := errors.Join(all("event type that begins a hold", []string{fcmp.TypeBlocked}, r.First),
+		all("event type that ends a hold", []string{fcmp.TypeUnblocked}, r.Second))
+	for _, h := range r.Holds {
+		fault = errors.Join(fault, all("state", l.StateNames(), h.State))
+	}
+	return fault
+}
+
+func (r *blockedAs) judge(v *view, s *step) string {
+	switch s.Type {
+	case r.First:
+		return r.judgeBegin(v, s)
+	case r.Second:
+		return r.judgeEnd(v, s)
+	}
+	return ""
+}
+
+func (r *blockedAs) judgeBegin(v *view, s *step) string {
+	if v.state == "" || v.lenient && len(s.data.Choices) == 0 {
+		return s.skip()
+	}
+	kind := r.beginsIn(v.state)
+	if kind == nil {
+		return fmt.Sprintf("%s in state %s", s.Type, v.state)
+	}
+	for _, h := range r.Holds {
+		if offered := slices.Contains(s.data.Choices, h.Choice); h.Choice != "" && offered != (h == *kind) {
+			return fmt.Sprintf("%s in state %s has the choices %q", s.Type, v.state, s.data.Choices)
+		}
+	}
+	return ""
+}
+
+func (r *blockedAs) judgeEnd(v *view, s *step) string {
+	switch {
+	case v.holdUnknown:
+		return s.skip()
+	case !v.held:
+		return "" // alternates reports that
+	case v.lenient && len(v.choices) == 0:
+		return s.skip()
+	}
+	for _, h := range r.Holds {
+		if offered := slices.Contains(v.choices, h.Choice); h.Cause != "" && offered != (s.data.Cause == h.Cause) {
+			return fmt.Sprintf("%s by cause %s of a hold with the choices %q", s.Type, s.data.Cause, v.choices)
+		}
+	}
+	return ""
+}
+
+// beginsIn returns the kind of hold that begins in the state; nil if none does.
+func (r *blockedAs) beginsIn(state string) *holdOfKind {
+	i := slices.IndexFunc(r.Holds, func(h holdOfKind) bool { return h.State == state })
+	if i < 0 {
+		return nil
+	}
+	return &r.Holds[i]
+}
+
 func describe(s *step) string {
 	if s.Type == fcmp.TypeStateChanged {
 		return fmt.Sprintf("%s → %s by %s", s.data.From, s.data.To, s.data.Trigger)

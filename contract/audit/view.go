@@ -51,6 +51,7 @@ type stepData struct {
 	WaitDeadlineAt       time.Time      `json:"wait_deadline_at"`
 	Code                 string         `json:"code"`
 	Choices              []string       `json:"choices"`
+	Cause                string         `json:"cause"`
 }
 
 // newStep requires an event that was verified, so that its data has the types that are read here.
@@ -137,6 +138,7 @@ type view struct {
 	yielded       int  // the number of turns that were put off or handed back
 	held          bool // the run is held
 	holdUnknown   bool
+	choices       []string // of the hold
 }
 
 // newView is the view of a run without events.
@@ -182,6 +184,7 @@ func (v *view) advance(s *step) {
 		v.asked, v.askedUnknown, v.profile = s.data.InteractionID, s.misplaced, s.data.Profile
 	case fcmp.TypeBlocked, fcmp.TypeUnblocked, fcmp.TypeYielded:
 		v.held = s.Type == fcmp.TypeBlocked || len(s.data.Choices) > 0
+		v.choices = s.data.Choices
 		v.holdUnknown = v.lenient && s.Type == fcmp.TypeYielded && !v.held // choices may be left out
 	case fcmp.TypeWarning:
 		if s.data.Code == handedBack {

@@ -99,6 +99,13 @@ func (s *Scanner) Int(name string, into *int) {
 	}
 }
 
+// Int64 reads a number that may be negative.
+func (s *Scanner) Int64(name string, into *int64) {
+	if s.Member(name) {
+		*into = s.signed()
+	}
+}
+
 // Duration reads nanoseconds.
 func (s *Scanner) Duration(name string, into *time.Duration) {
 	if s.Member(name) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 
 	"github.com/interlude-go/interlude/engine"
@@ -63,7 +64,11 @@ func (a *agent) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engi
 	if err != nil {
 		return engine.Outcome{}, err
 	}
+	var usage engine.Usage
 	for _, step := range turn {
+		if step.verb == "uses" {
+			usage.OutputTokens, _ = strconv.ParseInt(step.word(0), 10, 64) // broken: none
+		}
 		if err := a.do(ctx, step, t, s); err != nil {
 			a.addNote(t.RunID, fmt.Sprintf("ends attempt %d: %s", t.Attempt, describeCause(err)))
 			return engine.Outcome{}, err
@@ -71,6 +76,7 @@ func (a *agent) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engi
 	}
 	last := turn[len(turn)-1]
 	o, err := last.outcome()
+	o.Usage = usage
 	if err == nil && last.named["handle"] != "none" {
 		o.Session = sessionOf(t)
 	}

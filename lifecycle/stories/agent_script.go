@@ -34,6 +34,7 @@ var verbs = map[string]struct {
 	"warn":    {words: 1},
 	"handle":  {},
 	"work":    {words: 1},
+	"uses":    {words: 1},
 	"dies":    {},
 	"ask":     {words: 2, named: []string{"options", "policy", "handle", "output"}, ends: true},
 	"asks":    {words: 9, ends: true},

@@ -22,7 +22,7 @@ var clientCommands = map[string]command{
 		named: []string{
 			"on-interrupt",
 			"mode", "profile", "session-timeout", "max-attempts", "max-repeats", "max-auto-decisions",
-			"turn-timeout", "repair-rounds", "retries", "backoff",
+			"turn-timeout", "repair-rounds", "retries", "backoff", "turns", "tokens",
 			"pool", "key", "priority", "not-before", "label", "work-dir", "as",
 		},
 		body: "the agent's turns", do: submit,
@@ -35,8 +35,8 @@ var clientCommands = map[string]command{
 		named: []string{"key", "actor", "as"}, body: "the reply's text", do: reply},
 	"cancel": {doc: "cancels a run", words: []string{"RUN"}, flags: []string{"held"}, named: []string{"as"},
 		body: "the reason", do: cancel},
-	"choose": {doc: "decides about a held run: repeat or end", words: []string{"RUN", "CHOICE"},
-		named: []string{"version", "actor", "as"}, do: choose},
+	"choose": {doc: "decides about a held run: repeat, end, or raise with a new budget of turns and tokens",
+		words: []string{"RUN", "CHOICE"}, named: []string{"turns", "tokens", "version", "actor", "as"}, do: choose},
 	"recover": {doc: "recovers what dead nodes left", flags: []string{"held"}, named: []string{"as"}, do: recoverOnce},
 	"prune":   {doc: "deletes runs that ended longer ago", named: []string{"older-than"}, do: prune},
 	"hold": {doc: "stops the next call of a node or client just before the store: commit, claim, renew or expire",
@@ -60,6 +60,7 @@ func submit(w *world, a *args) (string, error) {
 		RepairRounds: a.number("repair-rounds"), Pool: a.named["pool"], Key: a.named["key"],
 		Priority: a.number("priority"), WorkDir: a.named["work-dir"],
 	}
+	spec.Budget = budget(a)
 	if profile := a.named["profile"]; profile != "resumable" {
 		spec.Engine = profile
 	}
@@ -186,9 +187,13 @@ func cancel(w *world, a *args) (string, error) {
 	})
 }
 
+func budget(a *args) lifecycle.Budget {
+	return lifecycle.Budget{Turns: a.number("turns"), Tokens: int64(a.number("tokens"))}
+}
+
 func choose(w *world, a *args) (string, error) {
 	r := lifecycle.Resume{Choice: lifecycle.Choice(a.words["CHOICE"]), Version: uint64(a.number("version")),
-		Actor: a.named["actor"]}
+		Actor: a.named["actor"], Budget: budget(a)}
 	c := w.client(a.named["as"])
 	return w.call(c, false, func(ctx context.Context) string {
 		if err := c.Resume(ctx, a.words["RUN"], r); err != nil {

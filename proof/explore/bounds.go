@@ -65,6 +65,9 @@ type Scenario struct {
 	MaxAttempt int
 	// MaxAuto is how many automatic decisions are allowed.
 	MaxAuto int
+	// Budget says that the run has a budget, which each turn uses up, and which a person can raise
+	// for one turn more.
+	Budget bool
 }
 
 func (s Scenario) String() string {
@@ -84,6 +87,7 @@ func (s Scenario) String() string {
 	add(s.Strict, "strict", "")
 	add(s.Repeatable, "repeatable", "")
 	add(s.NoRepeatLeft, "no repeat left", "")
+	add(s.Budget, "budget", "")
 	if s.MaxAttempt > 0 {
 		words = append(words, fmt.Sprintf("max_attempt %d", s.MaxAttempt))
 	}
@@ -94,8 +98,8 @@ func (s Scenario) String() string {
 }
 
 // Scenarios are all that differ in the model: every mode, profile, strictness and repeatability,
-// max_attempt declared or not, none or one automatic decision allowed, and resumable runs that have
-// no repeat left.
+// max_attempt declared or not, none or one automatic decision allowed, resumable runs that have no
+// repeat left, and repeatable runs with a budget.
 func Scenarios() []Scenario {
 	var all []Scenario
 	for _, sticky := range []bool{false, true} {
@@ -104,6 +108,10 @@ func Scenarios() []Scenario {
 				kind := Scenario{Sticky: sticky, Repeatable: repeatable, MaxAttempt: attempts}
 				all = append(all, kind.modes()...)
 				if kind.NoRepeatLeft = repeatable && !sticky && attempts == 0; kind.NoRepeatLeft {
+					all = append(all, kind.modes()...)
+				}
+				kind.NoRepeatLeft = false
+				if kind.Budget = repeatable && attempts == 0; kind.Budget {
 					all = append(all, kind.modes()...)
 				}
 			}

@@ -32,6 +32,8 @@ type change struct {
 	asked, handle bool
 	// hold: the run is held from now on. handBack: the turn's engine was not called.
 	hold, handBack bool
+	// raise: somebody raises the budget, so that it is not used up.
+	raise bool
 }
 
 // facts returns the facts that follow from the record alone.
@@ -41,7 +43,7 @@ func (m *model) facts(r *Run) facts {
 		when(r.Session, handlePresent) |
 		when(sc.Strict, strict) | when(int(r.Autos) < sc.MaxAuto, autoDecisionLeft) | when(sc.Repeatable, repeatable) |
 		when(sc.MaxAttempt > 0 && int(r.Attempt-r.Yielded) >= sc.MaxAttempt, attemptsExhausted) | when(sc.NoRepeatLeft,
-		repeatsExhausted) | when(r.Held, heldFact)
+		repeatsExhausted) | when(r.Held, heldFact) | when(sc.Budget && r.Spent, budgetSpent)
 }
 
 // factsOf returns the facts of a change: a turn that is held or handed back has no limit.
@@ -80,11 +82,29 @@ func (m *model) decide(prev *Run, w *change) (Run, ruling) {
 		m.settle(&next, w)
 	}
 	if prev.State == next.State && w.event != preserveWaiting {
-		next.Held = w.hold
+		next.Held, next.Raisable = w.hold, false
+		next.Spent = next.Spent && !w.raise
 	} else {
 		m.enterState(&next, prev, w)
 	}
+	r.then = m.holdForBudget(&next)
 	return next, r
+}
+
+// holdForBudget holds a run that would start another turn next, and has used up its budget, in the
+// same commit. It returns the transition, or -1 if the contract has none.
+func (m *model) holdForBudget(next *Run) int8 {
+	if !m.scenario.Budget || next.State != queued {
+		return -1
+	}
+	r := m.rules.next(queued, runBlocked, m.facts(next))
+	if !r.allowed() || r.to != queued {
+		return -1
+	}
+	m.coverage.addRule(r.rule)
+	next.Slot = r.slot == acquires || next.Slot && r.slot != releases
+	next.Held, next.Raisable = true, true
+	return r.transition
 }
 
 // settle closes the open question and records how it was settled, from which receipts are given.
@@ -122,8 +142,10 @@ func (m *model) enterState(next, prev *Run, w *change) {
 			next.Yielded++
 		}
 		next.Held = next.Held || w.hold
+		next.Spent = next.Spent && !w.handBack
 	case running:
 		next.Attempt++
+		next.Spent = m.scenario.Budget
 	case waiting:
 		next.Owner = owner(w.node + 1)
 		if prev.State != waiting && w.event == turnNeedsInput {
@@ -136,7 +158,7 @@ func (m *model) enterState(next, prev *Run, w *change) {
 			}
 		}
 	default:
-		next.Owner, next.Answer, next.Held = 0, 0, false
+		next.Owner, next.Answer, next.Held, next.Raisable = 0, 0, false, false
 	}
 }
 
@@ -174,8 +196,8 @@ func (m *model) store(s *State, next Run, w *change, r ruling, from runState, by
 	if m.off[CommitEvents] {
 		return broken
 	}
-	brokenLog := m.emit(s, &emission{transition: r.transition, from: from, next: next.visible(), id: w.id, code: w.code,
-		due: due, handBack: w.handBack})
+	brokenLog := m.emit(s, &emission{transition: r.transition, then: r.then, from: from, next: next.visible(), id: w.id,
+		code: w.code, due: due, handBack: w.handBack, raised: w.raise})
 	if broken == "" {
 		broken = brokenLog
 	}

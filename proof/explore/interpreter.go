@@ -27,6 +27,7 @@ type query struct {
 // ruling is the contract's answer to a query: a transition, or a refusal.
 type ruling struct {
 	transition int8 // index into Transitions; -1 for a refusal
+	then       int8 // the transition that the same commit makes after it; -1 for none
 	to         runState
 	slot       slotEffect
 	rule       string // the id of the deciding rule
@@ -81,7 +82,7 @@ func (w *interpreter) next(from runState, event eventKind, holds facts) ruling {
 		return r
 	}
 	v := w.l.Next(from.String(), event.String(), namedFacts(holds))
-	r := ruling{transition: -1, rule: v.Rule, code: v.Code}
+	r := ruling{transition: -1, then: -1, rule: v.Rule, code: v.Code}
 	if t := v.Transition; t != nil {
 		r.transition = int8(slices.IndexFunc(w.l.Transitions, func(o contract.Transition) bool { return o.ID == t.ID }))
 		r.to = runState(slices.Index(runStateNames, t.To))

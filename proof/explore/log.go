@@ -3,6 +3,7 @@ package explore
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/interlude-go/interlude/contract"
@@ -20,18 +21,20 @@ type Log struct {
 	AnswerDue                   bool  // the last change of state accepted an answer
 	Begun                       bool
 	Yielded                     uint8
-	Held                        bool
+	Held, Raisable              bool
 }
 
 // emission is everything that the events of a commit depend on.
 type emission struct {
 	transition int8 // index into Transitions
+	then       int8 // the transition that the same commit makes after it; -1 for none
 	from       runState
 	next       visible
 	id         uint8  // of the question that is settled
 	code       string // empty for the transition's own
 	due        bool   // the deadline has passed
 	handBack   bool
+	raised     bool // somebody raised the budget
 }
 
 // visible is the part of a record that is also in its events.
@@ -40,11 +43,11 @@ type visible struct {
 	attempt           uint8
 	pending, deadline uint8
 	autos             uint8
-	held              bool
+	held, raisable    bool
 }
 
 func (r *Run) visible() visible {
-	return visible{r.State, r.Attempt, r.Pending, r.Deadline, r.Autos, r.Held}
+	return visible{r.State, r.Attempt, r.Pending, r.Deadline, r.Autos, r.Held, r.Raisable}
 }
 
 // submission stands for the submission in place of a transition's index.
@@ -88,7 +91,7 @@ func (m *model) emit(s *State, t *emission) string {
 func (j *judge) decide(q judgement) judged {
 	log := append(append([]emission(nil), j.logs[q.log]...), q.emission)
 	next := q.log
-	for _, e := range j.emits(q.emission.transition) {
+	for _, e := range j.emits(&q.emission) {
 		next.add(e, &q.emission, j.trigger(q.emission.transition))
 	}
 	if _, ok := j.logs[next]; !ok {
@@ -111,11 +114,15 @@ func (j *judge) replay(log []emission) string {
 	return ""
 }
 
-func (m *model) emits(transition int8) []contract.Emission {
-	if transition == submission {
+func (m *model) emits(t *emission) []contract.Emission {
+	if t.transition == submission {
 		return m.rules.l.Submission.Emits
 	}
-	return m.rules.l.Transitions[transition].Emits
+	emits := m.rules.l.Transitions[t.transition].Emits
+	if t.then >= 0 {
+		emits = slices.Concat(emits, m.rules.l.Transitions[t.then].Emits)
+	}
+	return emits
 }
 
 func (m *model) trigger(transition int8) string {
@@ -138,6 +145,7 @@ func (l *Log) add(e contract.Emission, t *emission, trigger string) {
 			l.Open = 0
 		}
 		l.Held = l.Held && (l.State == waiting || l.State == queued)
+		l.Raisable = l.Raisable && l.Held
 		if trigger == autoDecided.String() {
 			l.Autos++
 		}
@@ -147,9 +155,10 @@ func (l *Log) add(e contract.Emission, t *emission, trigger string) {
 		l.LastAuto = t.id
 	case fcmp.TypeYielded:
 		l.Yielded++
-		l.Held = t.next.held
+		l.Held = t.next.held && !t.next.raisable
 	case fcmp.TypeBlocked, fcmp.TypeUnblocked:
 		l.Held = e.Type == fcmp.TypeBlocked
+		l.Raisable = l.Held && t.next.raisable
 	case fcmp.TypeWarning:
 		if t.handBack {
 			l.Yielded++
@@ -170,7 +179,7 @@ func (j *judge) events(log []emission) []fcmp.Event {
 		if t.due && w.now.Before(w.deadline) {
 			w.now = w.deadline
 		}
-		for _, e := range j.emits(t.transition) {
+		for _, e := range j.emits(t) {
 			w.write(e.Type, t)
 		}
 	}
@@ -241,13 +250,19 @@ func (w *logWriter) data(kind string, t *emission) any {
 		return asked
 	case fcmp.TypeYielded:
 		y := fcmp.Yielded{Code: "ENGINE_FAILED", Message: "503", Retry: 1, NotBefore: w.now}
-		if t.next.held {
+		if t.next.held && !t.next.raisable {
 			y.Choices = []string{"repeat", "end"}
 		}
 		return y
 	case fcmp.TypeBlocked:
+		if t.next.raisable {
+			return fcmp.Blocked{Code: "BUDGET_EXHAUSTED", Message: "1 of 1", Choices: []string{"raise", "end"}}
+		}
 		return fcmp.Blocked{Code: "SESSION_RESUME_FAILED", Message: "gone", Choices: []string{"repeat", "end"}}
 	case fcmp.TypeUnblocked:
+		if t.raised {
+			return fcmp.Unblocked{Cause: "raised"}
+		}
 		return fcmp.Unblocked{Cause: "resumed"}
 	case fcmp.TypeMessageFinal, fcmp.TypeMessageIntermediate:
 		return fcmp.MessageFinal{Text: "so it is"}

@@ -35,7 +35,7 @@ func (w *walk) submit() {
 	n.Due = false
 	w.outdateOthers(n, &before, user(0))
 	broken := w.changed(&before, &n.Run)
-	if brokenLog := w.emit(n, &emission{transition: submission, next: n.Run.visible()}); broken == "" {
+	if brokenLog := w.emit(n, &emission{transition: submission, then: -1, next: n.Run.visible()}); broken == "" {
 		broken = brokenLog
 	}
 	w.step(a, n, broken)
@@ -142,7 +142,7 @@ func (w *walk) personStores(i int, op Command) {
 		w.commit(n, a, base, &change{event: runGivenUp})
 		return
 	case op.Task == resume:
-		w.commit(n, a, base, &change{event: runUnblocked})
+		w.commit(n, a, base, &change{event: runUnblocked, raise: base.Raisable})
 		return
 	}
 	by := byAda

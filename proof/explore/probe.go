@@ -42,9 +42,10 @@ func mayHappen(from runState, event eventKind, f facts) bool {
 	has := func(all facts) bool { return f&all == all }
 	switch event {
 	case turnStarted:
-		return has(slotHeld) && !has(heldFact)
+		return has(slotHeld) && !has(heldFact) && !has(budgetSpent)
 	case runBlocked:
-		return has(contextLost) && !has(sticky) && !has(heldFact)
+		return !has(heldFact) && (from == queued && has(budgetSpent) ||
+			from == waiting && has(contextLost) && !has(sticky))
 	case runUnblocked, runGivenUp:
 		return has(heldFact)
 	case turnNeedsInput:

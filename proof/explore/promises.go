@@ -58,11 +58,16 @@ var promises = []promise{
 	{"PI-09", "events and record agree", func(m *model, s *State) bool {
 		r, l := &s.Run, &s.Log
 		return m.bare || r.State == l.State && r.Attempt == l.Attempt && r.Asked == l.Asked && r.Autos == l.Autos &&
-			r.Pending == l.Open && r.Yielded == l.Yielded && r.Held == l.Held
+			r.Pending == l.Open && r.Yielded == l.Yielded && r.Held == l.Held && r.Raisable == l.Raisable
 	}},
 	{"PI-25", "a held run is in the queue or waits, and has no slot", func(_ *model, s *State) bool {
 		r := &s.Run
 		return !r.Held || (r.State == queued || r.State == waiting) && !r.Slot
+	}},
+	{"PI-26", "a run that would start a turn next is held for its budget exactly if that is used up, unless it is " +
+		"held for something else", func(m *model, s *State) bool {
+		r := &s.Run
+		return !m.scenario.Budget || r.State != queued || r.Spent == (r.Raisable || r.Spent && r.Held)
 	}},
 	{"PI-19", "a turn that executes has an owner", func(_ *model, s *State) bool {
 		return s.Run.State != running || s.Run.Owner != 0

@@ -40,8 +40,9 @@ type Run struct {
 	Attempt, Asked uint8
 	// Yielded is how many of the attempts were put off, held or handed back.
 	Yielded uint8
-	// Held: the run does not go on before somebody ends its block.
-	Held bool
+	// Held: the run does not go on before somebody ends its block. Raisable: it is held for its
+	// budget. Spent: the budget is used up.
+	Held, Raisable, Spent bool
 	// Pending is the open question, Deadline the one whose deadline is stored, and Answer the one
 	// whose accepted answer waits for its turn to end; 0 for none.
 	Pending, Deadline, Answer uint8
@@ -131,7 +132,8 @@ const (
 type Command struct {
 	Task task
 	// ID is the question that it is about. For recoverOrphan it is 1 when the session was refused,
-	// and 2 when the run is to be held; for resume it is the choice, choseRepeat or choseEnd.
+	// and 2 when the run is to be held; for resume it is the choice, choseRepeat (which raises a
+	// budget, where the run is held for that) or choseEnd.
 	ID   uint8
 	View view
 }

@@ -77,6 +77,7 @@ const (
 	repeatsExhausted
 	passing
 	heldFact
+	budgetSpent
 )
 
 var factNames = []string{
@@ -84,7 +85,7 @@ var factNames = []string{
 	"auto_decision_left", "worker_gone",
 	"context_lost", "repeatable", "attempts_exhausted", "process_ok", "done_marker", "question_asked",
 	"schema_declared", "output_valid", "schema_permissive",
-	"not_done_said", "repeats_exhausted", "passing", "held",
+	"not_done_said", "repeats_exhausted", "passing", "held", "budget_spent",
 }
 
 // when returns the fact if it holds.

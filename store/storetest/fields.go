@@ -31,7 +31,7 @@ var fieldCases = []promised{
 			}
 			keep(Created("Run-1.a_B", w.tick(), submitted))
 			until := w.now.Add(time.Second)
-			keep(putOff(w.start("n"), w.tick(), until))
+			keep(using(putOff(w.start("n"), w.tick(), until), 1))
 			w.now = until
 			keep(unblocked(keep(Held(w.start("n"), w.tick(), w.now.Add(time.Hour))), w.tick()))
 			r := w.start("n")
@@ -129,6 +129,7 @@ func submitted(r *store.Run) {
 	r.Key, r.Priority, r.NotBefore = "tenant ü", -5, r.CreatedAt.Add(-time.Microsecond)
 	r.Labels = map[string]string{"team": "blue", "": "empty name", "quote\"": "line\nbreak"}
 	r.SessionTimeout = 90*time.Second + time.Nanosecond
+	withBudget(9, 1<<40)(r)
 	r.Profile = fsm.ProfileStickyProcess
 	r.ForkedFrom = &store.ForkPoint{RunID: "another", Question: 3}
 }

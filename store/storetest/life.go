@@ -55,6 +55,9 @@ func Started(now time.Time) func(store.Run, []byte) (store.Commit, error) {
 		return Changed(r, now, func(r *store.Run) {
 			r.State, r.LocalSeq, r.Block = fsm.StateRunning, 0, nil
 			r.Attempt++
+			if r.Budget != nil {
+				r.Budget.Used.Turns++
+			}
 		}), nil
 	}
 }
@@ -148,3 +151,8 @@ func withKey(key string) func(*store.Run)             { return func(r *store.Run
 func withPriority(priority int) func(*store.Run)      { return func(r *store.Run) { r.Priority = priority } }
 func notBefore(at time.Time) func(*store.Run)         { return func(r *store.Run) { r.NotBefore = at } }
 func withLabels(l map[string]string) func(*store.Run) { return func(r *store.Run) { r.Labels = l } }
+
+// withBudget gives the run a budget of turns and tokens.
+func withBudget(turns int, tokens int64) func(*store.Run) {
+	return func(r *store.Run) { r.Budget = &store.RunBudget{Limit: store.Budget{Turns: turns, Tokens: tokens}} }
+}

@@ -197,6 +197,9 @@ func (m *machine) draft(rt *rapid.T) store.Commit {
 		seen = s.run
 	}
 	c := m.step(rt, seen)
+	if seen.State == fsm.StateRunning && c.Run.State != seen.State && rapid.Bool().Draw(rt, "reports usage") {
+		c = using(c, rapid.Int64Range(1, 9).Draw(rt, "usage"))
+	}
 	if s.run.State.Terminal() || rapid.IntRange(0, 9).Draw(rt, "raced") == 0 {
 		c.Expect++
 		c.Run.Version++
@@ -217,6 +220,9 @@ func (m *machine) submission(rt *rapid.T, id string) store.Commit {
 	}
 	return Created(id, m.now, inPool(pool), withKey(rapid.SampledFrom([]string{"", "a", "b"}).Draw(rt, "key")),
 		withPriority(rapid.IntRange(-1, 1).Draw(rt, "priority")), func(r *store.Run) {
+			if rapid.Bool().Draw(rt, "budget") {
+				withBudget(3, 20_000)(r)
+			}
 			r.Engine = rapid.SampledFrom([]string{"agent", "agent", "other", "third"}).Draw(rt, "engine")
 			if from := rapid.SampledFrom([]string{"", "", "r0", "r1"}).Draw(rt, "forked from"); from != "" &&
 				from != id {
@@ -269,7 +275,11 @@ func (m *machine) step(rt *rapid.T, r store.Run) store.Commit {
 	case r.State == fsm.StateRunning && choice == 3:
 		return reported(r, m.now)
 	case r.Held() && choice < 2:
-		return unblocked(r, m.now)
+		c := unblocked(r, m.now)
+		if c.Run.Budget != nil && rapid.Bool().Draw(rt, "raised") {
+			c.Run.Budget.Limit.Turns++
+		}
+		return c
 	case r.State == fsm.StateWaitingUser && !r.Slot && choice == 0:
 		return blocked(r, m.now)
 	case r.State == fsm.StateWaitingUser && choice < 4:

@@ -25,12 +25,13 @@ type model struct {
 	pools map[string]slots.Pool
 }
 
-// saved is a run with its specification, events and history.
+// saved is a run with its specification, events, history and usage.
 type saved struct {
 	run     store.Run
 	spec    string
 	events  []store.Event
 	history []interaction.Record
+	usage   []store.TurnUsage
 }
 
 func newModel() *model {
@@ -64,6 +65,9 @@ func (m *model) commit(c store.Commit) error {
 	case c.Settled != nil && c.Settled.Key != "" && m.settled(c.Run.ID, c.Settled.Key) != nil:
 		return store.ErrInvalid
 	}
+	if c.Usage != nil {
+		s.usage = append(s.usage, store.TurnUsage{Attempt: s.run.Attempt, Usage: *c.Usage})
+	}
 	s.run = c.Run.Clone()
 	s.events = append(s.events, c.Events...)
 	if c.Settled != nil {
@@ -86,7 +90,8 @@ func (m *model) snapshot(tb require.TestingT, id string) runSnapshot {
 	if s == nil {
 		return runSnapshot{Missing: true}
 	}
-	return runSnapshot{Run: text(tb, m.view(s)), Spec: s.spec, Events: s.events, History: s.history}
+	return runSnapshot{Run: text(tb, m.view(s)), Spec: s.spec, Events: s.events, History: s.history,
+		Usage: s.usage}
 }
 
 func (m *model) settled(id, key string) *interaction.Record {
@@ -187,6 +192,13 @@ func (m *model) survey(now time.Time) store.Survey {
 			return r.State == fsm.StateQueued && !r.Slot && !r.Held() && !isReady(r)
 		})),
 		Held: len(held), Waiting: len(waiting), Due: len(m.due(now)), Nodes: len(m.nodes),
+	}
+	for _, r := range m.runs {
+		for _, turn := range r.usage {
+			if !r.run.State.Terminal() {
+				s.Usage.Add(turn.Usage)
+			}
+		}
 	}
 	if len(held) > 0 {
 		s.OldestHeld = held[0].HeldSince()

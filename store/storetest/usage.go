@@ -33,10 +33,11 @@ func spent(n int64) store.Usage {
 		Worked: time.Duration(n) * time.Second}
 }
 
-// using adds usage to a commit.
+// using adds usage to a commit, and to what its run has used of a budget.
 func using(c store.Commit, n int64) store.Commit {
 	u := spent(n)
 	c.Usage = &u
+	c.Run.Budget = c.Run.Budget.After(&u)
 	return c
 }
 
@@ -134,6 +135,45 @@ var usageCases = []promised{
 			w.commit(ended(w.load("later"), w.tick(), fsm.StateCanceled))
 			w.commit(ended(w.load("ready"), w.tick(), fsm.StateCanceled))
 			require.Equal(w, spent(4), w.survey().Usage)
+		},
+	},
+	{
+		"usage/of a budget is what the turns have used",
+		"The record of a run with a budget counts each start, and the tokens of each turn's usage, and nothing else; " +
+			"the limits change only when a held run is decided about. Any other count is ErrInvalid (J13).",
+		func(w *world) {
+			w.submit("a", withBudget(3, 5000))
+			r := w.start("n")
+			require.Equal(w, store.Budget{Turns: 1}, r.Budget.Used)
+			for _, change := range []func(*store.Run){
+				func(r *store.Run) { r.Budget = nil },
+				func(r *store.Run) { r.Budget.Limit.Tokens++ },
+				func(r *store.Run) { r.Budget.Limit = store.Budget{} },
+				func(r *store.Run) { r.Budget.Limit.Turns = -1 },
+				func(r *store.Run) { r.Budget.Used.Tokens-- },
+				func(r *store.Run) { r.Budget.Used.Tokens = 0 },
+				func(r *store.Run) { r.Budget.Used.Turns++ },
+				func(r *store.Run) { r.Budget.Used.Turns -= 2 },
+			} {
+				c := using(Held(r, w.tick(), time.Time{}), 2)
+				c.Run = c.Run.Clone()
+				change(&c.Run)
+				w.refused(store.ErrInvalid, c)
+			}
+			c := using(queuedAgain(r, w.tick()), 1)
+			c.Run.Budget.Used.Turns-- // its engine was not called
+			require.Equal(w, store.Budget{Turns: 0, Tokens: 1010}, w.commit(c).Budget.Used)
+			r = w.commit(using(Held(w.start("n"), w.tick(), time.Time{}), 2))
+			require.Equal(w, store.Budget{Turns: 1, Tokens: 3030}, r.Budget.Used)
+			raised := unblocked(r, w.tick())
+			raised.Run.Budget.Limit.Tokens *= 2
+			r = w.commit(raised)
+			require.Equal(w, store.Budget{Turns: 3, Tokens: 10_000}, r.Budget.Limit)
+			w.commit(ended(w.start("n"), w.tick(), fsm.StateSucceeded))
+			require.Equal(w, store.Budget{Turns: 2, Tokens: 3030}, w.load("a").Budget.Used)
+			given := w.commit(Created("b", w.tick()))
+			given.Budget = &store.RunBudget{Limit: store.Budget{Turns: 1}}
+			w.refused(store.ErrInvalid, reported(given, w.tick()))
 		},
 	},
 	{

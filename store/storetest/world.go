@@ -187,6 +187,7 @@ type runSnapshot struct {
 	Spec    string
 	Events  []store.Event
 	History []interaction.Record
+	Usage   []store.TurnUsage
 }
 
 // readSnapshot reads everything of a run, and checks that the parts agree (I10).
@@ -210,7 +211,12 @@ func readSnapshot(ctx context.Context, tb require.TestingT, s store.Store, id st
 	if len(history) == 0 {
 		history = nil
 	}
-	return runSnapshot{Run: text(tb, run), Spec: string(spec), Events: events, History: history}
+	usage, err := usageOf(ctx, s, id)
+	require.NoError(tb, err)
+	if len(usage) == 0 {
+		usage = nil
+	}
+	return runSnapshot{Run: text(tb, run), Spec: string(spec), Events: events, History: history, Usage: usage}
 }
 
 // readAll reads a run's events page by page.

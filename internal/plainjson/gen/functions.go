@@ -141,7 +141,7 @@ func (g *generator) write(s *structure, i int, m member) (string, error) {
 		return "", fmt.Errorf("a member of type %s cannot be optional=%t", m.typ, m.optional)
 	case m.plain == "exact":
 		return fmt.Sprintf("w.ExactIf(%s, %s)", before, value), nil
-	case m.typ == "int" && !m.optional:
+	case (m.typ == "int" || m.typ == "int64") && !m.optional:
 		return fmt.Sprintf("w.Int(%s, int64(%s))", before, value), nil
 	case known:
 		return fmt.Sprintf("w.%s%s(%s, %s)", method, suffix, before, value), nil
@@ -157,6 +157,9 @@ func (g *generator) write(s *structure, i int, m member) (string, error) {
 		return fmt.Sprintf("if %s != nil {\nw.Put(%s)\nwrite%s(w, %s)\n}", value, before, base(inner), value), nil
 	case g.isStruct(m.typ) && !m.optional:
 		return fmt.Sprintf("w.Put(%s)\nwrite%s(w, &%s)", before, base(m.typ), value), nil
+	case g.isStruct(m.typ):
+		return fmt.Sprintf("if %s != (%s{}) {\nw.Put(%s)\nwrite%s(w, &%s)\n}", value, m.typ, before, base(m.typ),
+			value), nil
 	}
 	return "", fmt.Errorf("nobody has thought of type %s yet", m.typ)
 }
@@ -187,6 +190,8 @@ func (g *generator) read(s *structure, i int, m member) string {
 		return fmt.Sprintf("s.Own(%s, %s)", before, into)
 	case known:
 		return fmt.Sprintf("s.%s(%s, %s)", method, before, into)
+	case m.typ == "int64":
+		return fmt.Sprintf("s.Int64(%s, %s)", before, into)
 	case m.typ == "string" && m.plain == "":
 		return fmt.Sprintf("s.Text(%s, %s)", before, into)
 	case g.isText(m.typ):
@@ -199,6 +204,9 @@ func (g *generator) read(s *structure, i int, m member) string {
 	case isPointer:
 		return fmt.Sprintf("if s.Member(%s) {\nv.%s = new(%s)\nread%s(s, v.%s)\n}", before, m.field, inner,
 			base(inner), m.field)
+	}
+	if m.optional {
+		return fmt.Sprintf("if s.Member(%s) {\nread%s(s, %s)\n}", before, base(m.typ), into)
 	}
 	return fmt.Sprintf("s.Need(%s)\nread%s(s, %s)", before, base(m.typ), into)
 }
