@@ -19,7 +19,7 @@ func BenchmarkDecide(b *testing.B) {
 	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	run, body, err := Spec{ID: "run-1", Prompt: "Build the release, ask, and ship it."}.record(now)
 	require.NoError(b, err)
-	created, err := decideSubmission(run, body)
+	created, err := decideSubmission(&run, body)
 	require.NoError(b, err)
 	claimed := created.Run.Claim("node-1")
 	running, err := decideStart(&claimed, "node-1", now)

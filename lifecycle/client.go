@@ -135,10 +135,11 @@ func (c *Client) GetOrSubmit(ctx context.Context, spec Spec) (run Run, known boo
 	if len(c.engines) > 0 && c.engines[run.Engine] == nil {
 		return Run{}, false, &SpecError{"Engine", quote(spec.Engine), "the name of a configured engine", nil}
 	}
-	cm, err := decideSubmission(run, body)
+	cm, err := decideSubmission(&run, body)
 	if err != nil {
 		return Run{}, false, err
 	}
+	defer releaseCommit(cm)
 	err = c.commit(ctx, cm)
 	if errors.Is(err, store.ErrExists) {
 		run, err = c.existingRun(ctx, run)

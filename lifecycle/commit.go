@@ -16,10 +16,27 @@ import (
 // of a batch.
 var singleCommits = sync.Pool{New: func() any { return new([1]store.Commit) }}
 
+// commits pools what the decisions return: a commit is large, and each run needs six of them.
+var commits = sync.Pool{New: func() any { return new(store.Commit) }}
+
+// newCommit returns a commit that holds the run as it was read, for a decision to change.
+func newCommit(prev *store.Run) *store.Commit {
+	c := commits.Get().(*store.Commit) //nolint:forcetypeassert // there is nothing else in it
+	c.Run, c.Expect = *prev, prev.Version
+	return c
+}
+
+// releaseCommit gives a commit back that is stored, or is not to be. It is optional: what is not
+// given back is left to the garbage collector.
+func releaseCommit(c *store.Commit) {
+	*c = store.Commit{}
+	commits.Put(c)
+}
+
 // commit stores one commit.
-func (c *Client) commit(ctx context.Context, cm store.Commit) error {
+func (c *Client) commit(ctx context.Context, cm *store.Commit) error {
 	batch := singleCommits.Get().(*[1]store.Commit) //nolint:forcetypeassert // there is nothing else in it
-	batch[0] = cm
+	batch[0] = *cm
 	err := c.store.Commit(ctx, batch[:])[0]
 	batch[0] = store.Commit{}
 	singleCommits.Put(batch)
@@ -35,7 +52,7 @@ func (c *Client) commitBatch(ctx context.Context, batch []store.Commit) []error 
 	if c.notices != nil {
 		for i, err := range errs {
 			if err == nil {
-				c.notices.committed(batch[i])
+				c.notices.committed(&batch[i])
 			}
 		}
 	}
@@ -54,10 +71,10 @@ func (c *Client) confirmedRun(ctx context.Context, id string) (run Run, _ error)
 
 // decision makes the commit that follows from the run's record. It is a pure function: when the
 // store fails, it is called again, with a later time.
-type decision func(run *store.Run, now time.Time) (store.Commit, error)
+type decision func(run *store.Run, now time.Time) (*store.Commit, error)
 
-// commit stores a decision of the worker about its run, and returns the run as it then stands.
-func (t *turn) commit(decide decision) (store.Run, error) {
+// commit stores a decision of the worker about its run.
+func (t *turn) commit(decide decision) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.commitLocked(decide)
@@ -71,53 +88,54 @@ func (t *turn) commit(decide decision) (store.Run, error) {
 // have been stored nevertheless, so findCommitted looks for it before the next one. For the same
 // reason ErrStaleEpoch is not the end after a failed try: perhaps that try was stored, and the run
 // went on from there.
-func (t *turn) commitLocked(decide decision) (store.Run, error) {
+func (t *turn) commitLocked(decide decision) error {
 	backoff := firstBackoff
 	failed := false // an earlier try failed, and may have been stored nevertheless
 	for {
 		if errors.Is(context.Cause(t.ctx), errCommitsLost) { // the fence may be that of another claim by now
-			return t.record, fmt.Errorf("%w: %w", store.ErrStaleEpoch, errCommitsLost)
+			return fmt.Errorf("%w: %w", store.ErrStaleEpoch, errCommitsLost)
 		}
 		cm, err := decide(&t.record, commitTime(t.node.clock))
 		if err != nil {
-			return t.record, err
+			return err
 		}
 		cm.Fence = &store.Fence{Node: t.node.id, Epoch: t.epoch}
 		if err = t.node.commit(t.node.live, cm); err == nil {
 			t.record = cm.Run
+			releaseCommit(cm)
 			t.node.due.noteRun(&t.record)
-			return t.record, nil
+			return nil
 		}
 		stale := errors.Is(err, store.ErrStaleEpoch)
 		if stale && !failed {
 			t.interrupt(engine.ErrStale)
-			return t.record, err
+			return err
 		}
 		if errors.Is(err, store.ErrInvalid) || errors.Is(err, store.ErrClosed) || t.node.live.Err() != nil {
-			return t.record, err
+			return err
 		}
 		if !stale {
 			failed = true
 			t.node.log.Error("commit failed; trying again", "run", t.record.ID, "attempt", t.record.Attempt, "err", err)
 		}
 		if t.node.sleep(t.node.live, backoff) != nil {
-			return t.record, err
+			return err
 		}
 		backoff = min(2*backoff, t.node.cfg.Poll)
 		found, lost := t.findCommitted(&cm.Run)
 		switch {
 		case lost != nil:
 			t.interrupt(lost)
-			return t.record, lost
+			return lost
 		case found == commitStored:
 			t.node.due.noteRun(&t.record)
 			if t.node.notices != nil {
 				t.node.notices.committed(cm)
 			}
-			return t.record, nil
+			return nil
 		case found == runChanged && stale:
 			t.interrupt(engine.ErrStale)
-			return t.record, err
+			return err
 		}
 	}
 }

@@ -77,7 +77,7 @@ func TestFindCommitted(t *testing.T) {
 			} else {
 				require.Equal(t, before, worker.record)
 			}
-			require.Equal(t, c.stored, worker.reload(), "the run as others left it")
+			require.Equal(t, c.stored, *worker.reload(), "the run as others left it")
 		})
 	}
 	t.Run("store cannot be read", func(t *testing.T) {
@@ -87,7 +87,7 @@ func TestFindCommitted(t *testing.T) {
 		got, lost := worker.findCommitted(&next)
 		require.NoError(t, lost)
 		require.Equal(t, commitUnknown, got)
-		require.Equal(t, before, worker.reload(), "as the worker stored it last")
+		require.Equal(t, before, *worker.reload(), "as the worker stored it last")
 	})
 	t.Run("acknowledged commit lost", func(t *testing.T) {
 		worker, n := workerAt5(t, saying{newStore(t), held(4, fsm.StateRunning, "n", 2), nil, nil})

@@ -78,7 +78,7 @@ func (n *node) fireDeadlines(ctx context.Context, due []Run, now time.Time) (fir
 			n.log.Error("deadline cannot be fired", "run", run.ID, "err", err)
 			continue
 		}
-		batch = append(batch, cm)
+		batch = append(batch, *cm)
 	}
 	if len(batch) == 0 {
 		return 0

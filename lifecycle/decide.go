@@ -42,20 +42,26 @@ import (
 var creation = fsm.Submit()
 
 // decideSubmission makes the commit that creates a run.
-func decideSubmission(r store.Run, spec []byte) (store.Commit, error) {
-	r.Version = 1
-	c := store.Commit{Run: r, Spec: spec}
-	err := addTransitionEvents(&c, creation.Emits, &cause{details: &details{}})
+func decideSubmission(r *store.Run, spec []byte) (*store.Commit, error) {
+	c := newCommit(r)
+	c.Run.Version, c.Spec = 1, spec
+	err := addTransitionEvents(c, creation.Emits, &cause{details: &details{}})
 	return c, err
 }
 
-// decideStart starts the next turn of a claimed run.
+// decideStart starts the next turn of a claimed run. It returns the commit as ClaimRequest.Start
+// does.
 func decideStart(run *store.Run, node string, now time.Time) (store.Commit, error) {
-	return transition(run, fsm.EventTurnStarted, &details{now: now, node: node})
+	c, err := transition(run, fsm.EventTurnStarted, &details{now: now, node: node})
+	if err != nil {
+		return store.Commit{}, err
+	}
+	defer releaseCommit(c)
+	return *c, nil
 }
 
 // decideReply settles the pending question with a reply, and returns the run to the queue.
-func decideReply(run *store.Run, reply interaction.Reply, digest string, now time.Time) (store.Commit, error) {
+func decideReply(run *store.Run, reply interaction.Reply, digest string, now time.Time) (*store.Commit, error) {
 	now = notEarlier(now, run.UpdatedAt) // the answer has the time of the commit
 	answer := reply.Answer(now)
 	record := settled(run, answer, reply.Key, digest)
@@ -65,7 +71,7 @@ func decideReply(run *store.Run, reply interaction.Reply, digest string, now tim
 }
 
 // decideCancel ends a run for the reason that somebody gave.
-func decideCancel(run *store.Run, reason string, now time.Time) (store.Commit, error) {
+func decideCancel(run *store.Run, reason string, now time.Time) (*store.Commit, error) {
 	return transition(run, fsm.EventRunCanceled, &details{
 		now: now, reason: reason, message: reason, settled: abandoned(run, now),
 	})
@@ -75,12 +81,12 @@ func decideCancel(run *store.Run, reason string, now time.Time) (store.Commit, e
 // an automatic decision, or fails (section D).
 //
 // The time until which a queued run is held is such a deadline, too: the run is tried again (J5).
-func decideDeadline(run *store.Run, now time.Time) (store.Commit, error) {
+func decideDeadline(run *store.Run, now time.Time) (*store.Commit, error) {
 	if run.State == fsm.StateQueued && run.Held() {
 		return decideUnblock(run, causeDue, "", now)
 	}
 	if run.Pending == nil {
-		return store.Commit{}, errors.New("lifecycle: run has a deadline and no question")
+		return nil, errors.New("lifecycle: run has a deadline and no question")
 	}
 	d := details{now: notEarlier(now, run.UpdatedAt), facts: fsm.FactPendingMatches}
 	d.facts |= factIf(!run.Deadline.After(now), fsm.FactDeadlinePassed)
@@ -101,7 +107,7 @@ func decideDeadline(run *store.Run, now time.Time) (store.Commit, error) {
 // shutdown of its host or by the loss of its agent, is executed again or held where spec or host
 // say so (E4, J1, J3). One that failed for a passing reason is tried again later (J2), and one that
 // failed for a reason that an operator can repair may be held (J5).
-func decideTurn(run *store.Run, turn *turnEvidence, node string, now time.Time) (store.Commit, error) {
+func decideTurn(run *store.Run, turn *turnEvidence, node string, now time.Time) (*store.Commit, error) {
 	switch {
 	case errors.Is(turn.interruption, engine.ErrShutdown):
 		return decideShutDownTurn(run, turn, node, now)
@@ -115,7 +121,7 @@ func decideTurn(run *store.Run, turn *turnEvidence, node string, now time.Time) 
 }
 
 // decideShutDownTurn ends a turn that a shutdown of its host has interrupted.
-func decideShutDownTurn(run *store.Run, turn *turnEvidence, node string, now time.Time) (store.Commit, error) {
+func decideShutDownTurn(run *store.Run, turn *turnEvidence, node string, now time.Time) (*store.Commit, error) {
 	if !turn.begun {
 		handedBack, err := decideHandBack(run, node, now)
 		if !isRefusal(err) {
@@ -131,7 +137,7 @@ func decideShutDownTurn(run *store.Run, turn *turnEvidence, node string, now tim
 // decideLostAgent ends a turn whose agent was lost while the host lives. The turn is repeated, or
 // the run is held, or it fails because it was repeated too often. If neither repeats nor questions
 // to an operator are wanted, the completion gate decides.
-func decideLostAgent(run *store.Run, turn *turnEvidence, node string, now time.Time) (store.Commit, error) {
+func decideLostAgent(run *store.Run, turn *turnEvidence, node string, now time.Time) (*store.Commit, error) {
 	d := details{
 		now: now, node: node, facts: fsm.FactWorkerGone, session: turn.session,
 		onInterrupt: turn.host.onInterruptOf(run),
@@ -160,7 +166,7 @@ var statusCodes = map[engine.Status]fsm.Code{
 }
 
 // decideByGate ends a turn as the completion gate says (B1 to B11).
-func decideByGate(run *store.Run, turn *turnEvidence, node string, now time.Time) (store.Commit, error) {
+func decideByGate(run *store.Run, turn *turnEvidence, node string, now time.Time) (*store.Commit, error) {
 	d := turn.details()
 	d.now, d.node = now, node
 	rule := fsm.Decide(factsOf(run, &d))
@@ -187,7 +193,7 @@ func decideByGate(run *store.Run, turn *turnEvidence, node string, now time.Time
 
 // decideRefusedOutcome fails a run because the contract or the store refuses the outcome of its
 // turn.
-func decideRefusedOutcome(run *store.Run, refusal error, node string, now time.Time) (store.Commit, error) {
+func decideRefusedOutcome(run *store.Run, refusal error, node string, now time.Time) (*store.Commit, error) {
 	return transition(run, fsm.EventTurnFailed, &details{
 		now: now, node: node, code: fsm.CodeProtocolSchemaViolation, message: shortened(refusal.Error()),
 	})
@@ -196,8 +202,8 @@ func decideRefusedOutcome(run *store.Run, refusal error, node string, now time.T
 // decideReport makes a commit that changes no state: what an engine reports while its turn
 // executes.
 func decideReport(prev *store.Run, now time.Time, session *engine.SessionHandle, events ...fcmp.Payload) (
-	store.Commit, error) {
-	c := store.Commit{Run: *prev, Expect: prev.Version}
+	*store.Commit, error) {
+	c := newCommit(prev)
 	c.Run.Version++
 	c.Run.UpdatedAt = notEarlier(now, prev.UpdatedAt)
 	if session != nil {
@@ -207,15 +213,15 @@ func decideReport(prev *store.Run, now time.Time, session *engine.SessionHandle,
 		if w, ok := e.(*fcmp.Warning); ok {
 			c.Run.Warnings = withWarning(c.Run.Warnings, fsm.Warning(w.Code))
 		}
-		if err := addEvent(&c, e); err != nil {
-			return store.Commit{}, err
+		if err := addEvent(c, e); err != nil {
+			return nil, err
 		}
 	}
 	return c, nil
 }
 
 // decideDroppedTurn ends a turn that its own node has ended without storing an outcome.
-func decideDroppedTurn(run *store.Run, host hostPolicy, node string, now time.Time) (store.Commit, error) {
+func decideDroppedTurn(run *store.Run, host hostPolicy, node string, now time.Time) (*store.Commit, error) {
 	return decideLostTurn(run, &details{
 		now: now, node: node, facts: fsm.FactWorkerGone, onInterrupt: host.onInterruptOf(run),
 	}, "the host could not renew its lease during the turn, or the store does not have the turn's outcome")
@@ -223,7 +229,7 @@ func decideDroppedTurn(run *store.Run, host hostPolicy, node string, now time.Ti
 
 // decideLostTurn ends a turn whose worker is gone: the run is held where somebody is to be asked,
 // returns to the queue where the contract allows the turn to be repeated, and fails otherwise.
-func decideLostTurn(run *store.Run, d *details, why string) (store.Commit, error) {
+func decideLostTurn(run *store.Run, d *details, why string) (*store.Commit, error) {
 	if d.onInterrupt == Ask {
 		held, err := holdTurn(run, newHold(fsm.CodeOrchestratorRestartInterrupted, why), d)
 		if !isRefusal(err) {
@@ -240,7 +246,7 @@ func decideLostTurn(run *store.Run, d *details, why string) (store.Commit, error
 // repeatTurn returns the run to the queue, for the same turn to be executed again. The error is a
 // *fsm.Refusal where that is not allowed. It passes on only those of the details that matter for a
 // repeat; the others are what failLostTurn would record.
-func repeatTurn(run *store.Run, d *details, why string) (store.Commit, error) {
+func repeatTurn(run *store.Run, d *details, why string) (*store.Commit, error) {
 	repeated := interaction.Diagnostic{Code: fsm.WarnTurnRepeated, Detail: why}
 	if d.handedBack {
 		repeated.Code = fsm.WarnTurnHandedBack
@@ -253,7 +259,7 @@ func repeatTurn(run *store.Run, d *details, why string) (store.Commit, error) {
 }
 
 // failLostTurn fails a run whose turn was lost and is not repeated.
-func failLostTurn(run *store.Run, d *details, why string) (store.Commit, error) {
+func failLostTurn(run *store.Run, d *details, why string) (*store.Commit, error) {
 	failure := *d
 	failure.message = cmp.Or(d.message, why)
 	if factsOf(run, d).Has(fsm.FactRepeatsExhausted) {
@@ -269,7 +275,7 @@ func isRefusal(err error) bool {
 }
 
 // decideLostProcess fails a waiting run whose resident process has ended.
-func decideLostProcess(run *store.Run, why string, now time.Time) (store.Commit, error) {
+func decideLostProcess(run *store.Run, why string, now time.Time) (*store.Commit, error) {
 	return transition(run, fsm.EventInteractionProcessLost, &details{
 		now: now, message: why, settled: abandoned(run, now),
 	})
@@ -279,7 +285,7 @@ func decideLostProcess(run *store.Run, why string, now time.Time) (store.Commit,
 // is repeated or held where that is wanted, a parked run whose session is refused may be held (J5),
 // and any other run has lost its context and fails. (A parked run whose session is good needs no
 // decision, see store.Run.AfterDeparture, unless it was held.)
-func decideOrphan(run *store.Run, found *orphanEvidence, host hostPolicy) (store.Commit, error) {
+func decideOrphan(run *store.Run, found *orphanEvidence, host hostPolicy) (*store.Commit, error) {
 	waiting, sticky := run.State == fsm.StateWaitingUser, run.Profile == fsm.ProfileStickyProcess
 	switch {
 	case waiting && run.Held() && found.sessionFault == "":

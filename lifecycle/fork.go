@@ -87,7 +87,7 @@ func (c *Client) Fork(ctx context.Context, id string, at At) (Run, error) {
 		}
 		return Run{}, err
 	}
-	cm, err := decideSubmission(run, body)
+	cm, err := decideSubmission(&run, body)
 	if err != nil {
 		return Run{}, err
 	}

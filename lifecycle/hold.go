@@ -105,7 +105,7 @@ func (t *turnEvidence) hold(run *store.Run) *hold {
 
 // decideFailedTurn ends a turn that is not retried: the run is held where that is wanted and the
 // engine is not sticky, and otherwise the completion gate decides.
-func decideFailedTurn(run *store.Run, turn *turnEvidence, node string, now time.Time) (store.Commit, error) {
+func decideFailedTurn(run *store.Run, turn *turnEvidence, node string, now time.Time) (*store.Commit, error) {
 	if h := turn.hold(run); h != nil {
 		held, err := holdTurn(run, h, &details{
 			now: now, node: node, profile: turn.profile, session: turn.session, warnings: turn.warnings,
@@ -120,7 +120,7 @@ func decideFailedTurn(run *store.Run, turn *turnEvidence, node string, now time.
 // holdTurn returns the run to the queue and holds it there. It uses only those details that matter
 // for a hold. The error is a *fsm.Refusal if the run is sticky, since a resident process cannot
 // give its slot away.
-func holdTurn(run *store.Run, h *hold, d *details) (store.Commit, error) {
+func holdTurn(run *store.Run, h *hold, d *details) (*store.Commit, error) {
 	return transition(run, fsm.EventTurnYielded, &details{
 		now: d.now, node: d.node, facts: fsm.FactPassing, profile: d.profile, session: d.session, warnings: d.warnings,
 		hold: h,
@@ -130,14 +130,14 @@ func holdTurn(run *store.Run, h *hold, d *details) (store.Commit, error) {
 // decideHandBack returns a turn to the queue whose engine was not called before the host shut down.
 // Nothing of it was executed, so nobody is asked, and it counts neither as a repeat nor as a round
 // (J1). The error is a *fsm.Refusal if the run is sticky.
-func decideHandBack(run *store.Run, node string, now time.Time) (store.Commit, error) {
+func decideHandBack(run *store.Run, node string, now time.Time) (*store.Commit, error) {
 	return repeatTurn(run, &details{
 		now: now, node: node, facts: fsm.FactWorkerGone | fsm.FactRepeatable, shutdown: true, handedBack: true,
 	}, "the host shut down before the turn began")
 }
 
 // decideBlock holds a parked run whose session is refused.
-func decideBlock(run *store.Run, why string, now time.Time) (store.Commit, error) {
+func decideBlock(run *store.Run, why string, now time.Time) (*store.Commit, error) {
 	return transition(run, fsm.EventRunBlocked, &details{
 		now: now, facts: fsm.FactContextLost, hold: newHold(fsm.CodeSessionResumeFailed, why),
 	})
@@ -152,12 +152,12 @@ const (
 )
 
 // decideUnblock ends a hold.
-func decideUnblock(run *store.Run, cause, actor string, now time.Time) (store.Commit, error) {
+func decideUnblock(run *store.Run, cause, actor string, now time.Time) (*store.Commit, error) {
 	return transition(run, fsm.EventRunUnblocked, &details{now: now, unblocked: cause, actor: actor})
 }
 
 // decideResume carries out what somebody decided about a held run.
-func decideResume(run *store.Run, r *Resume, now time.Time) (store.Commit, error) {
+func decideResume(run *store.Run, r *Resume, now time.Time) (*store.Commit, error) {
 	switch r.Choice {
 	case ChoiceRepeat:
 		return decideUnblock(run, causeResumed, r.Actor, now)

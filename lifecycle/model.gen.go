@@ -112,8 +112,8 @@ import (
 //	// Parked reports whether the run waits for a reply without holding a slot.
 //	func (r *Run) Parked() bool
 //
-//	// AfterDeparture returns the run as it is read once its owner has gone at that time: a parked run whose session is there is recovered (TR-14, E1, E8).
-//	func (r Run) AfterDeparture(at time.Time) Run
+//	// ShowDeparture makes the run what is read of it once its owner has gone at that time: a parked run whose session is there is recovered (TR-14, E1, E8).
+//	func (r *Run) ShowDeparture(at time.Time)
 //
 //	// MissesDeparture reports whether a commit with this record was decided on a view of the parked run prev that did not yet show its owner as gone; at is when the owner went.
 //	func (r *Run) MissesDeparture(prev *Run, at time.Time) bool

@@ -22,6 +22,7 @@ type node struct {
 	id            string
 	wakeup        chan struct{} // wakes the scheduler: something may be claimable
 	hinted        atomic.Bool   // a hint said that a run was queued, and no claim was made since
+	drained       atomic.Bool   // the last claim left no ready run behind
 	hasClaimed    chan struct{} // closed after the first claim, whatever it found
 	hasRecovered  chan struct{} // closed after the first recovery pass
 	lostProcesses chan string   // run ids whose resident process ended by itself
@@ -116,11 +117,15 @@ func membershipEnded(err error) bool {
 // handleHint handles the store's hint of a commit. A queued run wakes the scheduler. If a run has
 // ended while its turn executes here, it was canceled, and the turn is interrupted.
 func (n *node) handleHint(h store.Hint) {
-	if h.State == fsm.StateQueued {
+	switch h.State {
+	case fsm.StateQueued:
 		n.hinted.Store(true)
-	}
-	if h.State != fsm.StateRunning {
 		n.wakeScheduler()
+	case "": // anything may have changed
+		n.wakeScheduler()
+	case fsm.StateRunning:
+	default: // a slot may be free
+		n.wakeForBacklog()
 	}
 	if !h.State.Terminal() {
 		return

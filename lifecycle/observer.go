@@ -234,7 +234,7 @@ func (n *notices) flush() {
 const flushLimit = time.Second
 
 // committed adds the notices of a stored commit.
-func (n *notices) committed(cm store.Commit) {
+func (n *notices) committed(cm *store.Commit) {
 	if n == nil {
 		return
 	}

@@ -347,7 +347,7 @@ func (s *orphanSettler) decideBatch(ctx context.Context, orphans []Run) (batch [
 			failures = append(failures, fmt.Errorf("run %s: %w", orphans[i].ID, err))
 			continue
 		}
-		batch = append(batch, cm)
+		batch = append(batch, *cm)
 	}
 	return batch, awaited, failures
 }

@@ -36,9 +36,9 @@ func orphaned(tb testing.TB, s store.Store, n int, adjust ...func(*Spec)) []stri
 		}
 		run, body, err := spec.record(now)
 		require.NoError(tb, err)
-		cm, err := decideSubmission(run, body)
+		cm, err := decideSubmission(&run, body)
 		require.NoError(tb, err)
-		batch = append(batch, cm)
+		batch = append(batch, *cm)
 	}
 	for _, err := range s.Commit(ctx, batch) {
 		require.NoError(tb, err)

@@ -44,7 +44,7 @@ func (c *Client) Reply(ctx context.Context, id string, reply Reply) (Receipt, er
 // question that the reply answers. Otherwise the reply is a duplicate or is refused, and Reply
 // returns what is set: the receipt or the refusal.
 type replyStatus struct {
-	run     Run
+	run     *Run // as it was read
 	pending bool
 	receipt Receipt // of the accepted reply with the same key and body
 	refusal error
@@ -71,10 +71,11 @@ func (c *Client) replyStatus(ctx context.Context, id string, reply Reply, digest
 // (by its key) or for which it may be late (by its number). The error says that the store could not
 // be read; why the reply is refused is in the status.
 func readReplyStatus(ctx context.Context, r store.Reader, id string, reply Reply, digest string) (replyStatus, error) {
-	run, err := r.Run(ctx, id)
+	stored, err := r.Run(ctx, id)
 	if err != nil {
 		return replyStatus{}, err
 	}
+	run := &stored
 	pending := run.State == fsm.StateWaitingUser && run.Pending.ID == reply.ID
 	// While a run waits with its first question, no reply was accepted yet, under any key.
 	if reply.Key != "" && (!pending || run.Interactions > 1) {
@@ -95,11 +96,12 @@ func readReplyStatus(ctx context.Context, r store.Reader, id string, reply Reply
 
 // acceptReply settles the pending question with the reply. The error is store.ErrConflict if
 // somebody else has changed the run since it was read: another reply, a deadline or a cancel.
-func (c *Client) acceptReply(ctx context.Context, run Run, reply Reply, digest string) (Receipt, error) {
-	cm, err := decideReply(&run, reply, digest, commitTime(c.clock))
+func (c *Client) acceptReply(ctx context.Context, run *Run, reply Reply, digest string) (Receipt, error) {
+	cm, err := decideReply(run, reply, digest, commitTime(c.clock))
 	if err != nil {
 		return Receipt{}, err
 	}
+	defer releaseCommit(cm)
 	if err := c.commit(ctx, cm); err != nil {
 		return Receipt{}, fmt.Errorf("lifecycle: reply to run %s: %w", run.ID, err)
 	}
@@ -119,7 +121,7 @@ func replayedReceipt(id string, accepted Record, digest string) (Receipt, error)
 
 // refusedReply is the status of a reply to an interaction that the run does not wait with. The
 // refusal is a SettledError if the interaction was settled, and a WaitError if it was never asked.
-func refusedReply(ctx context.Context, r store.Reader, run Run, interactionID int) (replyStatus, error) {
+func refusedReply(ctx context.Context, r store.Reader, run *Run, interactionID int) (replyStatus, error) {
 	notWaiting := &WaitError{RunID: run.ID, ID: interactionID, State: run.State, Asked: run.Interactions,
 		Failure: run.Error}
 	if run.Pending != nil {

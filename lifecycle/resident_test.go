@@ -166,9 +166,9 @@ func waitsAt(tb testing.TB, s store.Store, id, nodeID string) {
 	now := commitTime(SystemClock{})
 	run, body, err := Spec{ID: id, Prompt: "x"}.record(now)
 	require.NoError(tb, err)
-	cm, err := decideSubmission(run, body)
+	cm, err := decideSubmission(&run, body)
 	require.NoError(tb, err)
-	require.NoError(tb, s.Commit(tb.Context(), []store.Commit{cm})[0])
+	require.NoError(tb, s.Commit(tb.Context(), []store.Commit{*cm})[0])
 	require.NoError(tb, s.Join(tb.Context(), store.Node{ID: nodeID, Lease: time.Hour}, now))
 	claimed, err := s.Claim(tb.Context(), store.ClaimRequest{Node: nodeID, Now: now, Max: 1, Start: func(r store.Run,
 		_ []byte) (store.Commit, error) {
@@ -180,7 +180,7 @@ func waitsAt(tb testing.TB, s store.Store, id, nodeID string) {
 	cm, err = transition(&claimed[0].Run, fsm.EventTurnNeedsInput, &details{now: now, node: nodeID,
 		profile: fsm.ProfileStickyProcess, question: &question})
 	require.NoError(tb, err)
-	require.NoError(tb, s.Commit(tb.Context(), []store.Commit{cm})[0])
+	require.NoError(tb, s.Commit(tb.Context(), []store.Commit{*cm})[0])
 }
 
 // TestSettleLostProcessRetriesReads: the store cannot be read at first.

@@ -82,7 +82,7 @@ type passingFailure struct {
 // decidePassingFailure puts off a turn that failed for a passing reason. Where the contract does
 // not allow that, because the retries are used up or the engine is sticky, it is decided as one
 // that failed for any other reason.
-func decidePassingFailure(run *store.Run, turn *turnEvidence, node string, now time.Time) (store.Commit, error) {
+func decidePassingFailure(run *store.Run, turn *turnEvidence, node string, now time.Time) (*store.Commit, error) {
 	yielded, err := transition(run, fsm.EventTurnYielded, &details{
 		now: now, node: node, facts: fsm.FactPassing, profile: turn.profile, session: turn.session,
 		warnings: turn.warnings, passing: turn.passingFailure(),

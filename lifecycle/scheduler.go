@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"context"
+	"runtime"
 	"sync"
 
 	"github.com/interlude-go/interlude/store"
@@ -37,12 +38,13 @@ func (n *node) schedule(ctx context.Context) error {
 			return err
 		case err != nil:
 			n.log.Error("claim failed; trying again", "err", err)
-		case len(claimed) == room:
+		case len(claimed) == room && !n.drained.Load():
 			continue // there may be more
 		}
 		if pause.wait(ctx) != nil {
 			return nil
 		}
+		runtime.Gosched() // whoever is about to queue another run does so before the claim, which then starts both
 	}
 }
 
@@ -65,8 +67,11 @@ func (n *node) claim(ctx context.Context, room int) ([]store.Claimed, error) {
 		return nil, nil
 	}
 	now := commitTime(n.clock)
+	var drained bool
+	defer func() { n.drained.Store(drained) }()
+	n.drained.Store(false) // what becomes free during the claim is worth another one
 	req := store.ClaimRequest{
-		Node: n.id, Now: now, Max: room, Engines: n.engineNames, Hinted: n.hinted.Swap(false),
+		Node: n.id, Now: now, Max: room, Engines: n.engineNames, Hinted: n.hinted.Swap(false), Drained: &drained,
 		Start: func(r store.Run, _ []byte) (store.Commit, error) { return decideStart(&r, n.id, now) },
 	}
 	return n.store.Claim(n.live, req)
@@ -80,6 +85,13 @@ func (n *node) wakeScheduler() {
 	}
 }
 
+// wakeForBacklog makes the scheduler claim if queued runs may wait for what has become free.
+func (n *node) wakeForBacklog() {
+	if !n.drained.Load() {
+		n.wakeScheduler()
+	}
+}
+
 // assignment is a turn that the dispatcher hands to a worker.
 type assignment struct {
 	turn *turn
@@ -89,7 +101,7 @@ type assignment struct {
 // dispatch hands a claimed run to an idle worker, or to a new one when none is idle. The caller
 // holds a permit for the turn, which the worker releases.
 func (n *node) dispatch(c store.Claimed) {
-	t := n.newTurn(c.Run)
+	t := n.newTurn(&c.Run)
 	n.mu.Lock()
 	earlier := n.turns[c.Run.ID]
 	if earlier != nil && (earlier.epoch < t.epoch || !earlier.created.Equal(t.created)) {
@@ -170,7 +182,7 @@ func (n *node) executeAssignment(a assignment) (reusable bool) {
 			n.mu.Unlock()
 		}
 		n.permits.Release(1)
-		n.wakeScheduler()
+		n.wakeForBacklog()
 	}()
 	a.turn.run(a.spec)
 	return true

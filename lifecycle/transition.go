@@ -101,12 +101,13 @@ func factsOf(r *store.Run, d *details) fsm.Facts {
 // facts, and returns its commit: the run as it stands afterwards, and the events in the contract's
 // order. A run that would start another turn next, and has used up its budget, is held in the same
 // commit. The error is a *fsm.Refusal if the contract has no such transition.
-func transition(run *store.Run, event fsm.Event, d *details) (store.Commit, error) {
+func transition(run *store.Run, event fsm.Event, d *details) (*store.Commit, error) {
 	row, err := fsm.Next(run.State, event, factsOf(run, d))
 	if err != nil {
-		return store.Commit{}, err
+		return nil, err
 	}
-	c := store.Commit{Run: *run, Expect: run.Version, Settled: d.settled}
+	c := newCommit(run)
+	c.Settled = d.settled
 	next := &c.Run
 	now := notEarlier(d.now, run.UpdatedAt)
 	next.Version++
@@ -130,9 +131,9 @@ func transition(run *store.Run, event fsm.Event, d *details) (store.Commit, erro
 	} else {
 		enterState(next, run, &row, d, now)
 	}
-	err = addTransitionEvents(&c, row.Emits, &cause{from: run.State, event: row.Event, details: d})
+	err = addTransitionEvents(c, row.Emits, &cause{from: run.State, event: row.Event, details: d})
 	if err == nil && next.State == fsm.StateQueued && !next.Held() && next.Budget.Spent() {
-		err = holdForBudget(&c)
+		err = holdForBudget(c)
 	}
 	return c, err
 }

@@ -32,7 +32,7 @@ type turn struct {
 	engineReturn engineReturn
 
 	mu            commitLock
-	record        store.Run   // guarded by mu; as last stored by this worker
+	record        store.Run   // guarded by mu; as last stored by this worker; constant once the turn is settled
 	profile       fsm.Profile // guarded by mu; the engine's, once it is known
 	dialect       dialect     // guarded by mu; set with profile
 	call          EngineCall  // Method is guarded by mu: the method that the worker called last; the rest is constant
@@ -47,11 +47,11 @@ type turn struct {
 }
 
 // newTurn returns the turn of a run that this node has claimed.
-func (n *node) newTurn(run store.Run) *turn {
+func (n *node) newTurn(run *store.Run) *turn {
 	ctx, cancel := context.WithCancelCause(n.live)
 	return &turn{
 		node: n, epoch: run.Epoch, started: monotonicNow(n.clock), created: run.CreatedAt, claimed: run.UpdatedAt,
-		ctx: ctx, cancel: cancel, record: run, profile: run.Profile,
+		ctx: ctx, cancel: cancel, record: *run, profile: run.Profile,
 		call: EngineCall{Engine: run.Engine, Method: "RunTurn", RunID: run.ID, Attempt: run.Attempt},
 	}
 }
@@ -78,7 +78,7 @@ func (t *turn) execute(ctx context.Context) *turnEvidence {
 	if err != nil {
 		return t.failed(fsm.CodeEngineUnavailable, err)
 	}
-	dirs, err := t.node.prepareFolders(t.record, t.spec)
+	dirs, err := t.node.prepareFolders(&t.record, t.spec)
 	if err != nil {
 		return t.failed(fsm.CodeWorkspaceMissing, err)
 	}
@@ -279,7 +279,7 @@ func (t *turn) input(dirs workspace) engine.Turn {
 		RunID: t.record.ID, Attempt: t.record.Attempt, Epoch: t.epoch, Mode: t.record.Mode,
 		Prompt: d.prompt(t.spec, dirs.artifacts),
 		Plain:  d.plain, Nonce: d.nonce,
-		Answers: answers(t.record), OutputSchema: t.spec.OutputSchema,
+		Answers: answers(&t.record), OutputSchema: t.spec.OutputSchema,
 		WorkDir: dirs.work, ArtifactDir: dirs.artifacts, TranscriptDir: dirs.transcripts, HomeDir: dirs.home,
 		Session: forEngine(t.record.Session), Meta: maps.Clone(t.spec.Meta), Inherited: inherited,
 	}
@@ -297,7 +297,7 @@ func (d dialect) prompt(spec Spec, artifacts string) string {
 }
 
 // answers are the answers that the turn goes on with; none in a first turn.
-func answers(run Run) []interaction.Answer {
+func answers(run *Run) []interaction.Answer {
 	if run.Answer == nil {
 		return nil
 	}
@@ -386,9 +386,11 @@ func (s *sink) report(ctx context.Context, session *engine.SessionHandle, events
 		return err
 	}
 	var size int
-	_, err = t.commitLocked(func(run *store.Run, now time.Time) (store.Commit, error) {
+	err = t.commitLocked(func(run *store.Run, now time.Time) (*store.Commit, error) {
 		c, err := decideReport(run, now, session, events...)
-		size = encodedSize(c.Events)
+		if err == nil {
+			size = encodedSize(c.Events)
+		}
 		return c, err
 	})
 	t.reportBytes += size

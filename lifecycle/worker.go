@@ -163,33 +163,36 @@ func (t *turn) settle(cause error, ev *turnEvidence) {
 		ev.interrupt(cause)
 	}
 	ended := EndedTurn{Usage: usageOf(ev.usage, t.age()), Meta: t.spec.Meta}
-	last := t.lastStored()
-	ended.Queued = max(0, t.claimed.Sub(notEarlier(last.QueuedAt, last.NotBefore)))
-	var run store.Run
-	run, ended.Stored = t.commitOutcome(ev, t.storedUsage(&last, ev.usage, ended.Usage))
-	t.node.notices.turnEnded(&run, ended)
+	ended.Queued = max(0, t.claimed.Sub(notEarlier(t.record.QueuedAt, t.record.NotBefore)))
+	run, stored := t.commitOutcome(ev, t.storedUsage(&t.record, ev.usage, ended.Usage))
+	ended.Stored = stored
+	t.node.notices.turnEnded(run, ended)
 	t.node.removeTurn(t, run)
 }
 
 // commitOutcome commits the decision about the turn, and returns the run as it then stands, and
 // whether the decision is known to be stored. An outcome that the contract or the store refuses
 // fails the run.
-func (t *turn) commitOutcome(ev *turnEvidence, usage *Usage) (_ store.Run, stored bool) {
+func (t *turn) commitOutcome(ev *turnEvidence, usage *Usage) (_ *store.Run, stored bool) {
 	if errors.Is(ev.interruption, engine.ErrCanceled) || errors.Is(ev.interruption, engine.ErrStale) {
 		return t.reload(), false // somebody else has ended the run or taken it over (I6)
 	}
-	run, err := t.commit(func(run *store.Run, now time.Time) (store.Commit, error) {
+	err := t.commit(func(run *store.Run, now time.Time) (*store.Commit, error) {
 		cm, err := decideTurn(withUsage(run, usage, ev.begun), ev, t.node.id, now)
-		cm.Usage = usage
+		if err == nil {
+			cm.Usage = usage
+		}
 		return cm, err
 	})
 	var violation *fcmp.SchemaViolation
 	if errors.As(err, &violation) || isRefusal(err) || errors.Is(err, store.ErrInvalid) {
-		t.node.log.Error("turn's result refused", "run", run.ID, "attempt", run.Attempt, "err", err)
+		t.node.log.Error("turn's result refused", "run", t.record.ID, "attempt", t.record.Attempt, "err", err)
 		refusal := err
-		run, err = t.commit(func(run *store.Run, now time.Time) (store.Commit, error) {
+		err = t.commit(func(run *store.Run, now time.Time) (*store.Commit, error) {
 			cm, err := decideRefusedOutcome(withUsage(run, usage, ev.begun), refusal, t.node.id, now)
-			cm.Usage = usage
+			if err == nil {
+				cm.Usage = usage
+			}
 			return cm, err
 		})
 	}
@@ -197,25 +200,24 @@ func (t *turn) commitOutcome(ev *turnEvidence, usage *Usage) (_ store.Run, store
 		return t.reload(), false // it was ended or taken over; or an earlier try was stored, and it went on
 	}
 	if err != nil {
-		t.node.log.Error("turn's result not stored; recovery settles the run", "run", run.ID, "attempt", run.Attempt,
-			"err", err)
+		t.node.log.Error("turn's result not stored; recovery settles the run", "run", t.record.ID, "attempt",
+			t.record.Attempt, "err", err)
 	}
-	return run, err == nil
+	return &t.record, err == nil
 }
 
 // reload returns the run as the store has it, or as the worker stored it last if the store cannot
 // be read.
-func (t *turn) reload() store.Run {
-	last := t.lastStored()
-	if run, err := t.node.store.Run(t.node.live, last.ID); err == nil {
-		return run
+func (t *turn) reload() *store.Run {
+	if run, err := t.node.store.Run(t.node.live, t.record.ID); err == nil {
+		return &run
 	}
-	return last
+	return &t.record
 }
 
 // removeTurn removes a settled turn from the node, and ends its resident process if the run does
 // not need it any more.
-func (n *node) removeTurn(t *turn, run store.Run) {
+func (n *node) removeTurn(t *turn, run *store.Run) {
 	n.mu.Lock()
 	latest := n.turns[run.ID]
 	if latest == t {

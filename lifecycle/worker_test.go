@@ -435,7 +435,7 @@ func TestRemoveTurn(t *testing.T) {
 				if c.next {
 					n.turns["r"] = next
 				}
-				n.removeTurn(ended, c.run)
+				n.removeTurn(ended, &c.run)
 				n.workers.Wait()
 				require.Equal(t, c.survives, e.alive["r"])
 				require.Equal(t, c.next, n.turns["r"] != nil)

@@ -25,7 +25,7 @@ type workspace struct {
 // session: a turn that lost its files must not go on with an empty folder (I3, I4). Only the host's
 // user can access the folders. A symbolic link in place of a folder is refused: the agent could
 // have planted it.
-func (l *Lifecycle) prepareFolders(run Run, spec Spec) (w workspace, err error) {
+func (l *Lifecycle) prepareFolders(run *Run, spec Spec) (w workspace, err error) {
 	if l.cfg.Dir != "" {
 		w, err = l.ownFolders(run, spec.WorkDir == "")
 	}
@@ -42,7 +42,7 @@ func (l *Lifecycle) prepareFolders(run Run, spec Spec) (w workspace, err error) 
 
 // ownFolders makes the folders below Config.Dir. The working folder is among them unless the spec
 // names another one.
-func (l *Lifecycle) ownFolders(run Run, withWork bool) (workspace, error) {
+func (l *Lifecycle) ownFolders(run *Run, withWork bool) (workspace, error) {
 	base, err := l.claimFolder(run)
 	if err != nil {
 		return workspace{}, err
@@ -109,7 +109,7 @@ type ownerRecord struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
-func (l *Lifecycle) ownerRecordOf(run Run) ownerRecord {
+func (l *Lifecycle) ownerRecordOf(run *Run) ownerRecord {
 	return ownerRecord{RunID: run.ID, Store: l.storeID, CreatedAt: run.CreatedAt.UTC()}
 }
 
@@ -135,7 +135,7 @@ func (l *Lifecycle) Folder(ctx context.Context, id string) (string, error) {
 	if err != nil || l.cfg.Dir == "" {
 		return "", err
 	}
-	base, _, err := l.folderOf(run)
+	base, _, err := l.folderOf(&run)
 	return base, err
 }
 
@@ -146,7 +146,7 @@ func (l *Lifecycle) foldersOf(from *origin) (work, home string) {
 	if l.cfg.Dir == "" {
 		return work, ""
 	}
-	base, owned, err := l.folderOf(Run{ID: from.RunID, CreatedAt: from.CreatedAt})
+	base, owned, err := l.folderOf(&Run{ID: from.RunID, CreatedAt: from.CreatedAt})
 	if err != nil || !owned {
 		return work, ""
 	}
@@ -157,7 +157,7 @@ func (l *Lifecycle) foldersOf(from *origin) (work, home string) {
 }
 
 // folderOf is the path of the run's folder, and whether the folder exists and the run owns it.
-func (l *Lifecycle) folderOf(run Run) (base string, owned bool, err error) {
+func (l *Lifecycle) folderOf(run *Run) (base string, owned bool, err error) {
 	self := l.ownerRecordOf(run)
 	alternate := filepath.Join(l.cfg.Dir, self.alternateName())
 	if exists(alternate) {
@@ -180,7 +180,7 @@ func (l *Lifecycle) folderOf(run Run) (base string, owned bool, err error) {
 // claimFolder finds the run's folder, or makes it and records the run as its owner. A folder
 // without an owner was prepared by the host, or made by an earlier release, and becomes the run's.
 // Of several hosts that claim it at the same time one gets it.
-func (l *Lifecycle) claimFolder(run Run) (string, error) {
+func (l *Lifecycle) claimFolder(run *Run) (string, error) {
 	for {
 		base, own, err := l.folderOf(run)
 		if err != nil {

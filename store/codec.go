@@ -111,19 +111,26 @@ func AppendRecord(dst []byte, r *interaction.Record) ([]byte, error) {
 
 // Decode reads a stored record. What does not decode or does not agree with itself is ErrCorrupt.
 // Unknown fields are passed over: a newer version may have written them that an older one may drop.
-func Decode(body []byte) (Run, error) {
+func Decode(body []byte) (r Run, _ error) {
+	err := DecodeInto(body, &r)
+	return r, err
+}
+
+// DecodeInto is Decode into a zero Run, for callers that cannot afford to copy it: runs are large,
+// and each copy makes the stack of a fresh goroutine grow. After an error the run is zero.
+func DecodeInto(body []byte, into *Run) (err error) {
 	body = firstForm(body)
-	var r Run
-	if !scanRun(body, &r) {
-		var err error
-		if r, err = unmarshalRun(body); err != nil {
-			return Run{}, fmt.Errorf("%w: record: %w", ErrCorrupt, err)
-		}
+	if !scanRun(body, into) {
+		err = unmarshalRun(body, into)
 	}
-	if err := r.Coherent(); err != nil {
-		return Run{}, fmt.Errorf("%w: record: %w", ErrCorrupt, err)
+	if err == nil {
+		err = into.Coherent()
 	}
-	return r, nil
+	if err != nil {
+		*into = Run{}
+		return fmt.Errorf("%w: record: %w", ErrCorrupt, err)
+	}
+	return nil
 }
 
 // scanRun reads what AppendRun writes, as encoding/json would read it. It returns false, and leaves
@@ -134,10 +141,10 @@ func scanRun(body []byte, into *Run) bool {
 	return s.Done()
 }
 
-// unmarshalRun is a function of its own because its record escapes to the heap; that of Decode does
-// not.
-func unmarshalRun(body []byte) (Run, error) {
+// unmarshalRun has a record of its own because that escapes to the heap; the caller's does not.
+func unmarshalRun(body []byte, into *Run) error {
 	var r Run
 	err := json.Unmarshal(body, &r)
-	return r, err
+	*into = r
+	return err
 }

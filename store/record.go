@@ -207,19 +207,18 @@ func DepartureTime(now time.Time) time.Time {
 	return now.UTC().Truncate(time.Microsecond)
 }
 
-// AfterDeparture returns the run as it is read once its owner has gone at that time: a parked run
+// ShowDeparture makes the run what is read of it once its owner has gone at that time: a parked run
 // whose session is there is recovered (TR-14, E1, E8). Its version stays, since nothing is written.
 // The zero time stands for an owner that has not gone. A store calls it for every run that a Reader
 // returns.
-func (r Run) AfterDeparture(at time.Time) Run {
+func (r *Run) ShowDeparture(at time.Time) {
 	if at.IsZero() || !r.Parked() || r.Session == nil {
-		return r
+		return
 	}
 	if at.Before(r.UpdatedAt) { // by the clock of another machine
 		at = r.UpdatedAt
 	}
 	r.Recovery, r.RecoveredAt, r.RecoveryReason = RecoveredWaiting, at, PreservedReason
-	return r
 }
 
 // MissesDeparture reports whether a commit with this record was decided on a view of the parked run

@@ -254,6 +254,10 @@ type ClaimRequest struct {
 	// Hinted says that a hint reported a ready run, so that a store need not check whether there is
 	// one before it begins its transaction. Most claims without a hint find nothing.
 	Hinted bool
+	// Drained, unless it is nil, is set to true by a claim that leaves no ready run of these engines
+	// behind: until a hint reports a queued run, or the time of a NotBefore comes, further claims
+	// find nothing, whatever slots become free. A store that does not know leaves it as it is.
+	Drained *bool
 	// Start turns a picked run into its commit. It is given the record with Slot, Owner and Epoch
 	// already set and the specification; it is pure, fast, and may be called again for the same run
 	// when the store repeats its transaction. When it fails, that run is left as it was and the

@@ -49,24 +49,25 @@ func (s *Store) claim(ctx context.Context, req store.ClaimRequest) ([]store.Clai
 	}
 	start(s.stickyRuns(req.Node, req.Max))
 	names := slices.Sorted(maps.Keys(s.pools))
+	drained := true
 	for _, name := range claim.Rotate(&s.rotation, names, func(name string) string { return name }) {
 		if len(claimed) >= req.Max {
+			drained = false
 			break
 		}
 		pool, held := s.pools[name], s.index.held[name]
-		if held >= pool.Capacity {
-			continue
-		}
 		q := &readyQueue{s, name, s.readyEngines(name, req.Engines), pool.KeyCapacity}
 		if len(q.engines) == 0 {
 			continue
 		}
-		ids, err := s.rotation.Pick(pool, held, q, req.Max-len(claimed))
+		ids, all, err := s.rotation.Pick(pool, held, q, req.Max-len(claimed))
 		if err != nil {
 			return nil, hints, err
 		}
+		drained = drained && all
 		start(ids)
 	}
+	claim.SetDrained(&req, drained && len(failures) == 0)
 	return claimed, hints, errors.Join(failures...)
 }
 

@@ -25,10 +25,11 @@ func (s *Store) load(ctx context.Context, id string) (*entry, error) {
 
 // view is a copy of a run for a reader. The caller holds the lock.
 func (s *Store) view(r *store.Run) store.Run {
+	seen := r.Clone()
 	if r.Parked() {
-		return r.Clone().AfterDeparture(s.departed[r.Owner])
+		seen.ShowDeparture(s.departed[r.Owner])
 	}
-	return r.Clone()
+	return seen
 }
 
 // Run implements store.Reader.

@@ -55,14 +55,17 @@ func (s *Store) claimOnce(ctx context.Context, req store.ClaimRequest) (_ []stor
 type claimTx struct {
 	*Store
 
-	req      store.ClaimRequest
-	engines  string // whose runs may be picked, as arrayText writes them
-	conn     *pgx.Conn
-	picks    []pick
-	commits  []*pendingCommit
-	specs    [][]byte // by commit
-	claimed  []store.Claimed
-	failures []error // of single runs
+	req     store.ClaimRequest
+	engines string // whose runs may be picked, as arrayText writes them
+	conn    *pgx.Conn
+	// readyPools counts the pools that have ready runs; those that are full are not among the pools
+	// that lockPools returns.
+	readyPools int
+	picks      []pick
+	commits    []*pendingCommit
+	specs      [][]byte // by commit
+	claimed    []store.Claimed
+	failures   []error // of single runs
 }
 
 // pick is a run that is to be started.
@@ -76,7 +79,9 @@ type pick struct {
 // run picks runs, has them started and stores their commits.
 func (c *claimTx) run(ctx context.Context) error {
 	if !c.req.Hinted || c.req.Engines == nil { // only peek knows which engines have ready runs
-		if found, err := c.peek(ctx); err != nil || !found {
+		found, err := c.peek(ctx)
+		if err != nil || !found {
+			claim.SetDrained(&c.req, err == nil)
 			return err
 		}
 	}
@@ -86,13 +91,14 @@ func (c *claimTx) run(ctx context.Context) error {
 	}
 	defer conn.Release()
 	c.conn = conn.Conn()
-	err = c.pickRuns(ctx)
+	drained, err := c.pickRuns(ctx)
 	if err == nil {
 		err = c.startRuns(ctx)
 	}
 	if err == nil {
 		err = c.commit(ctx)
 	}
+	claim.SetDrained(&c.req, err == nil && drained && len(c.claimed) == len(c.picks))
 	if err != nil {
 		c.cache.clearIfDisconnected(err)
 		rollBack(ctx, c.conn)

@@ -103,30 +103,34 @@ type openPool struct {
 }
 
 // pickRuns picks the runs: first those that hold a slot already, then from one pool after the other.
-func (c *claimTx) pickRuns(ctx context.Context) error {
+// Drained says that no other run is ready.
+func (c *claimTx) pickRuns(ctx context.Context) (drained bool, _ error) {
 	pools, err := c.lockPools(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
+	drained = len(pools) == c.readyPools
 	for _, p := range claim.Rotate(&c.rotation, pools, func(p openPool) string { return p.Name }) {
 		want := c.req.Max - len(c.picks)
 		free := min(want, p.Capacity-p.held)
 		switch {
 		case free <= 0:
+			drained = false
 		case p.KeyCapacity == 0 && len(p.ready) <= free: // there is room for all, and nothing to choose
 			c.picks = append(c.picks, p.ready...)
 		default:
 			q := &readyQueue{claimTx: c, ctx: ctx, pool: p.Pool, found: make(map[string]pick)}
+			drained = false
 			ids, err := c.rotation.Select(p.Pool, p.held, q, want)
 			if err != nil {
-				return err
+				return false, err
 			}
 			for _, id := range ids {
 				c.picks = append(c.picks, q.found[id])
 			}
 		}
 	}
-	return nil
+	return drained, nil
 }
 
 // lockPools begins the transaction. In one exchange it picks the node's own sticky runs, locks the
@@ -172,6 +176,7 @@ func (c *claimTx) readPools(results pgx.BatchResults) (pools []openPool, _ error
 	if err != nil {
 		return nil, err
 	}
+	c.readyPools = len(locked)
 	rows, _ = results.Query()
 	var p openPool
 	var n *int64

@@ -151,7 +151,8 @@ func scanRun(row pgx.CollectableRow) (store.Run, error) {
 // decodeView decodes the columns of view.
 func decodeView(record []byte, departed *int64) (store.Run, error) {
 	run, err := store.Decode(record)
-	return run.AfterDeparture(departureTime(departed)), err
+	run.ShowDeparture(departureTime(departed))
+	return run, err
 }
 
 // departureTime is a column that may be NULL, which is the zero time.

@@ -71,13 +71,15 @@ func (s *Store) readRuns(jobs []*runReadJob) {
 		read, err := jobs[i-1].Work, &errs[i-1]
 		at := departureTime(departed)
 		if record == nil {
-			read.run, *err = cached[i-1].run.Clone().AfterDeparture(at), nil
+			read.run, *err = cached[i-1].run.Clone(), nil
+			read.run.ShowDeparture(at)
 			return none, nil
 		}
-		var stored store.Run
-		if stored, *err = store.Decode(record); *err == nil {
-			read.run = stored.Clone().AfterDeparture(at)
-			s.cache.put(storedRun{row: n, run: &stored}, len(record))
+		stored := new(store.Run)
+		if *err = store.DecodeInto(record, stored); *err == nil {
+			read.run = stored.Clone()
+			read.run.ShowDeparture(at)
+			s.cache.put(storedRun{row: n, run: stored}, len(record))
 		}
 		return none, nil
 	}

@@ -80,14 +80,19 @@ func (c *claimTx) run() ([]store.Hint, error) {
 	if err != nil {
 		return nil, err
 	}
+	drained := true
 	for _, p := range claim.Rotate(&c.rotation, pools, func(p slots.Pool) string { return p.Name }) {
 		if len(c.claimed) >= c.req.Max {
+			drained = false
 			break
 		}
-		if err := c.claimFrom(p); err != nil {
+		all, err := c.claimFrom(p)
+		if err != nil {
 			return nil, err
 		}
+		drained = drained && all
 	}
+	claim.SetDrained(&c.req, drained && len(c.failures) == 0)
 	return c.hints, nil
 }
 
@@ -113,22 +118,22 @@ func (c *claimTx) stickyRuns() (ids []string, _ error) {
 	return ids, err
 }
 
-// claimFrom claims from one pool. Pick chooses from the pool's readyQueue, by the policy of package
-// slots.
-func (c *claimTx) claimFrom(p slots.Pool) error {
+// claimFrom claims from one pool, and reports whether that were all of its ready runs. Pick chooses
+// from the pool's readyQueue, by the policy of package slots.
+func (c *claimTx) claimFrom(p slots.Pool) (all bool, _ error) {
 	held, err := c.count(`SELECT count(*) FROM runs WHERE slot = 1 AND pool = ?`, p.Name)
-	if err != nil || held >= p.Capacity {
-		return err
+	if err != nil {
+		return false, err
 	}
 	q, err := c.readyQueue(p)
 	if err != nil {
-		return err
+		return false, err
 	}
-	ids, err := c.rotation.Pick(p, held, q, c.req.Max-len(c.claimed))
+	ids, all, err := c.rotation.Pick(p, held, q, c.req.Max-len(c.claimed))
 	if err != nil {
-		return err
+		return false, err
 	}
-	return c.startRuns(ids)
+	return all, c.startRuns(ids)
 }
 
 // startRuns starts the picked runs. One that fails is left as it was.

@@ -103,8 +103,9 @@ func (w *writer) loadForUpdate(id string) (storedRun, error) {
 	if err != nil {
 		return storedRun{}, err
 	}
-	run, err := store.Decode(r.blob(1))
-	return storedRun{row: r.int(0), run: &run, spec: r.blob(2), tail: tail{uint64(r.int(3)), r.blob(4)}}, err
+	run := new(store.Run)
+	err = store.DecodeInto(r.blob(1), run)
+	return storedRun{row: r.int(0), run: run, spec: r.blob(2), tail: tail{uint64(r.int(3)), r.blob(4)}}, err
 }
 
 // registered reports whether the node is registered.

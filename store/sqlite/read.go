@@ -62,17 +62,16 @@ func (c *conn) snapshot(do func() error) error {
 	return errors.Join(err, rolled)
 }
 
-// loadRun loads a run and the number of its row.
-func (c *conn) loadRun(id string) (n int64, run store.Run, _ error) {
+// loadRun loads a run, and returns the number of its row.
+func (c *conn) loadRun(id string, into *store.Run) (n int64, _ error) {
 	r, err := c.one(`SELECT n, `+view+` FROM runs WHERE id = ?`, id)
 	if errors.Is(err, errNoRow) {
-		return 0, store.Run{}, refuse.NotFound(id)
+		return 0, refuse.NotFound(id)
 	}
 	if err != nil {
-		return 0, store.Run{}, err
+		return 0, err
 	}
-	run, err = r.view(1)
-	return r.int(0), run, err
+	return r.int(0), r.view(1, into)
 }
 
 // view is the columns of a run for a reader: its record, and when the node went that parked it. The
@@ -81,15 +80,16 @@ const view = `record, CASE WHEN slot IS NULL AND owner IS NOT NULL
 	THEN (SELECT at FROM departed WHERE departed.id = runs.owner) END`
 
 // view decodes the run of these columns, the first of which is i.
-func (r row) view(i int) (store.Run, error) {
-	run, err := store.Decode(r.blob(i))
-	return run.AfterDeparture(r.time(i + 1)), err
+func (r row) view(i int, into *store.Run) error {
+	err := store.DecodeInto(r.blob(i), into)
+	into.ShowDeparture(r.time(i + 1))
+	return err
 }
 
 // Run implements store.Reader.
 func (s *Store) Run(ctx context.Context, id string) (run store.Run, _ error) {
 	err := s.read(ctx, func(c *conn) (err error) {
-		_, run, err = c.loadRun(id)
+		_, err = c.loadRun(id, &run)
 		return err
 	})
 	return run, err
@@ -132,7 +132,7 @@ func (s *Store) History(ctx context.Context, id string) (run store.Run, history 
 	err := s.read(ctx, func(c *conn) error {
 		return c.snapshot(func() (err error) {
 			var n int64
-			if n, run, err = c.loadRun(id); err != nil {
+			if n, err = c.loadRun(id, &run); err != nil {
 				return err
 			}
 			return c.each(context.Background(), func(r row) error {
@@ -266,9 +266,8 @@ func (r row) time(i int) time.Time {
 // records are the runs of a query for the columns of view.
 func (c *conn) records(ctx context.Context, query string, args ...driver.Value) (runs []store.Run, _ error) {
 	err := c.each(ctx, func(r row) error {
-		run, err := r.view(0)
-		runs = append(runs, run)
-		return err
+		runs = append(runs, store.Run{})
+		return r.view(0, &runs[len(runs)-1])
 	}, query, args...)
 	return runs, err
 }

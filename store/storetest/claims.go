@@ -56,6 +56,41 @@ var claimCases = []promised{
 		},
 	},
 	{
+		"claim/says when nothing is left",
+		"A claim that leaves no ready run of its engines behind says so; while a full pool, its limit or a failure " +
+			"of Start holds one back, it does not, and neither does one that is refused.",
+		func(w *world) {
+			w.pool("small", 1, 0)
+			start := func(r store.Run, spec []byte) (store.Commit, error) { return Started(w.now)(r, spec) }
+			fail := func(store.Run, []byte) (store.Commit, error) { return store.Commit{}, errors.New("not now") }
+			drained := func(limit int) (is bool) {
+				w.claimInto(&is, "n", limit, start)
+				return is
+			}
+			refused := func(node string, start func(store.Run, []byte) (store.Commit, error)) {
+				var is bool
+				require.Error(w, w.claimInto(&is, node, 9, start))
+				require.False(w, is)
+			}
+			require.True(w, drained(9), "nothing is queued")
+			w.submit("other", ofEngine("other"))
+			w.submit("later", notBefore(w.now.Add(time.Hour)))
+			require.True(w, drained(9), "what is queued is not for this claim")
+			w.submit("a")
+			w.submit("b")
+			refused("stranger", start)
+			refused("n", fail)
+			require.False(w, drained(1), "b is left")
+			require.True(w, drained(9), "b was the last")
+			w.submit("c", inPool("small"))
+			require.True(w, drained(9), "the pool has a slot for c")
+			w.submit("d", inPool("small"))
+			require.False(w, drained(9), "the pool is full")
+			w.commit(ended(w.load("c"), w.tick(), "succeeded"))
+			require.True(w, drained(9), "d was the last")
+		},
+	},
+	{
 		"claim/a run is started once",
 		"A claimed run is not claimed again, by any node, until it is queued again (E5, I1, I2).",
 		func(w *world) {

@@ -55,7 +55,8 @@ var departureCases = []promised{
 			}
 			at, gone := w.departures()["n"]
 			require.True(w, gone)
-			want := parked.AfterDeparture(at)
+			want := parked
+			want.ShowDeparture(at)
 			require.Equal(w, store.RecoveredWaiting, want.Recovery)
 			require.Equal(w, store.PreservedReason, want.RecoveryReason)
 			require.False(w, want.RecoveredAt.Before(parked.UpdatedAt))
@@ -127,7 +128,8 @@ var departureCases = []promised{
 			r := w.commit(Asked(w.start("next"), w.tick(), false, time.Time{}))
 			require.Equal(w, text(w, r), w.snapshot("a").Run, "the node that parked it now is there")
 			w.expireAt(w.tick(), "next")
-			require.Equal(w, text(w, r.AfterDeparture(w.departures()["next"])), w.snapshot("a").Run)
+			r.ShowDeparture(w.departures()["next"])
+			require.Equal(w, text(w, r), w.snapshot("a").Run)
 		},
 	},
 	{

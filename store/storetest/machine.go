@@ -129,14 +129,15 @@ func (m *machine) claims(rt *rapid.T) {
 	node := rapid.SampledFrom(append(slices.Sorted(maps.Keys(m.nodes)), "stranger")).Draw(rt, "node")
 	limit := rapid.IntRange(1, 6).Draw(rt, "max")
 	engines := anyEngines(rt)
+	var drained bool
 	claimed, err := m.store(rt).Claim(m.ctx, store.ClaimRequest{Node: node, Now: m.now, Max: limit, Engines: engines,
-		Start: Started(m.now)})
+		Drained: &drained, Start: Started(m.now)})
 	if !m.nodes[node] {
 		require.ErrorIs(rt, err, store.ErrStaleEpoch)
 		return
 	}
 	require.NoError(rt, err)
-	p := &picks{model: m.model, node: node, now: m.now, limit: limit, engines: engines}
+	p := &picks{model: m.model, node: node, now: m.now, limit: limit, engines: engines, drained: drained}
 	for _, c := range claimed {
 		p.got = append(p.got, c.Run.ID)
 	}

@@ -78,10 +78,11 @@ func (m *model) commit(c store.Commit) error {
 
 // view returns the run as readers see it.
 func (m *model) view(s *saved) store.Run {
-	if s.run.State == fsm.StateWaitingUser && !s.run.Slot {
-		return s.run.AfterDeparture(m.gone[s.run.Owner])
+	seen := s.run
+	if seen.State == fsm.StateWaitingUser && !seen.Slot {
+		seen.ShowDeparture(m.gone[seen.Owner])
 	}
-	return s.run
+	return seen
 }
 
 // snapshot returns what readSnapshot must find of a run.

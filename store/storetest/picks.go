@@ -29,6 +29,7 @@ type picks struct {
 	limit   int
 	engines []string // the engines of the claim; nil for any
 	got     []string
+	drained bool // the claim says that no ready run is left
 	picked  map[string]bool
 }
 
@@ -57,9 +58,21 @@ func (p *picks) fault() string {
 			return id + " is not ready"
 		}
 	}
-	for _, check := range []func(map[lane][]string) string{p.ages, p.capacity, p.priorities, p.turns, p.work} {
+	for _, check := range []func(map[lane][]string) string{p.ages, p.capacity, p.priorities, p.turns, p.work, p.left} {
 		if broken := check(lanes); broken != "" {
 			return broken
+		}
+	}
+	return ""
+}
+
+// left checks that a claim that says so leaves no ready run behind.
+func (p *picks) left(lanes map[lane][]string) string {
+	for _, ids := range lanes {
+		for _, id := range ids {
+			if p.drained && !p.picked[id] {
+				return id + " is ready, and the claim says that nothing is left"
+			}
 		}
 	}
 	return ""

@@ -120,6 +120,15 @@ func (w *world) claimOf(node string, limit int, engines ...string) []string {
 	return ids
 }
 
+// claimInto claims runs of the engine "agent" with this Start, and asks whether any are left.
+func (w *world) claimInto(drained *bool, node string, limit int,
+	start func(store.Run, []byte) (store.Commit, error),
+) error {
+	_, err := w.store.Claim(w.ctx, store.ClaimRequest{Node: node, Now: w.tick(), Max: limit,
+		Engines: []string{"agent"}, Drained: drained, Start: start})
+	return err
+}
+
 // claimed returns the ids of the runs that a claim starts.
 func (w *world) claimed(node string, limit int) []string {
 	w.Helper()

@@ -92,19 +92,25 @@ type Queue interface {
 	All(n int) (ids []string, complete bool, err error)
 }
 
-// Pick chooses up to want ready runs of a pool in which so many slots are held.
-func (r *Rotation) Pick(p slots.Pool, held int, q Queue, want int) ([]string, error) {
-	free := min(want, p.Capacity-held)
-	if free <= 0 {
-		return nil, nil
-	}
-	if p.KeyCapacity == 0 {
+// Pick chooses up to want ready runs of a pool in which so many slots are held. Drained says that
+// these are all that are ready; it stays false where the bound by key decides.
+func (r *Rotation) Pick(p slots.Pool, held int, q Queue, want int) (ids []string, drained bool, err error) {
+	free := max(0, min(want, p.Capacity-held))
+	if p.KeyCapacity == 0 || free == 0 {
 		ids, complete, err := q.All(free)
-		if err != nil || complete { // there is room for all of them, and nothing to choose
-			return ids, err
+		if err != nil || complete || free == 0 { // there is room for all of them, and nothing to choose
+			return ids, complete, err
 		}
 	}
-	return r.Select(p, held, q, want)
+	ids, err = r.Select(p, held, q, want)
+	return ids, false, err
+}
+
+// SetDrained answers the request's question whether the claim leaves no ready run behind.
+func SetDrained(req *store.ClaimRequest, drained bool) {
+	if req.Drained != nil {
+		*req.Drained = drained
+	}
 }
 
 // Select is slots.Select, beginning after the key of the pool that was served last.

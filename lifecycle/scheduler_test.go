@@ -1,0 +1,69 @@
+package lifecycle
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/slots"
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/memory"
+)
+
+// claimCounter counts the claims, and hides what they say of the queue if it is silent.
+type claimCounter struct {
+	*memory.Store
+	silent bool
+	claims atomic.Int64
+}
+
+func (s *claimCounter) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Claimed, error) {
+	s.claims.Add(1)
+	if s.silent {
+		req.Drained = nil
+	}
+	return s.Store.Claim(ctx, req)
+}
+
+// TestSchedulerClaimsForAFreedSlotOnlyIfRunsWait: A2, a slot that becomes free is claimed for at
+// once if queued runs may wait for it. A store that does not say so is asked each time.
+func TestSchedulerClaimsForAFreedSlotOnlyIfRunsWait(t *testing.T) {
+	for name, c := range map[string]struct {
+		silent       bool
+		runs         int
+		fewest, most int64 // claims
+	}{
+		"nobody waits":            {false, 1, 1, 1},
+		"others wait for a slot":  {false, 3, 3, 7},
+		"the store does not tell": {true, 1, 2, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &claimCounter{Store: newStore(t), silent: c.silent}
+				require.NoError(t, s.SetPool(t.Context(), slots.Pool{Name: slots.DefaultPool, Capacity: 1}))
+				lc, stop := serve(t, Config{Store: s, Engine: agent{}, Poll: time.Hour})
+				synctest.Wait()
+				before := s.claims.Load()
+				var ids []string
+				for range c.runs {
+					run, err := lc.Submit(t.Context(), Spec{Prompt: "x"})
+					require.NoError(t, err)
+					ids = append(ids, run.ID)
+				}
+				synctest.Wait()
+				for _, id := range ids {
+					run, err := lc.Get(t.Context(), id)
+					require.NoError(t, err)
+					require.True(t, run.State.Terminal(), "nothing waits for a poll")
+				}
+				require.GreaterOrEqual(t, s.claims.Load()-before, c.fewest)
+				require.LessOrEqual(t, s.claims.Load()-before, c.most)
+				stop()
+			})
+		})
+	}
+}
