@@ -15,20 +15,21 @@ import (
 // This file checks the arguments of the calls of Client and Lifecycle before they reach a store, so
 // that every store refuses them with the same errors. A valid argument costs no allocation.
 
-// ErrInvalidArgument: the caller gave something that no call of this kind can accept; nothing was
-// stored. Every such error matches it: an ArgumentError, a SpecError too.
+// ErrInvalidArgument says that the caller passed a value that no call of this kind accepts. Nothing
+// was stored. Every ArgumentError and every SpecError matches it.
 var ErrInvalidArgument = errors.New("lifecycle: invalid argument")
 
-// ArgumentError says which argument of a call, or which field of a configuration, is wrong, its
-// value, and what it should be.
+// ArgumentError names an invalid argument of a call, or an invalid field of a configuration, with
+// its value and what it should be.
 type ArgumentError struct {
-	// Argument is the name in the call's signature, with the field that is wrong: "id",
+	// Argument is the name in the call's signature, with the invalid field if there is one: "id",
 	// "query.Limit", "reply.Text", "Config.Lease".
 	Argument string
 	Value    string
 	Want     string
-	// Err is the cause, or what else the error matches; often nil. An id that no run can have
-	// matches ErrNotFound too, and a wrong reply ErrInvalidReply.
+	// Err is the cause, or another error that this one matches; often nil. An error about an id
+	// that no run can have also matches ErrNotFound, and one about an invalid reply
+	// ErrInvalidReply.
 	Err error
 }
 
@@ -42,7 +43,8 @@ func (e *ArgumentError) Is(target error) bool { return target == ErrInvalidArgum
 // Unwrap returns the cause.
 func (e *ArgumentError) Unwrap() error { return e.Err }
 
-// check says what is wrong with a call of this client: its context, or the view that it was given.
+// check returns an error if the context of a call is nil, or if the client was made by Client.On
+// without a store.
 func (c *Client) check(ctx context.Context) error {
 	switch {
 	case ctx == nil:
@@ -53,7 +55,7 @@ func (c *Client) check(ctx context.Context) error {
 	return nil
 }
 
-// checkRun is check for a call about one run.
+// checkRun is check for a call with the id of a run.
 func (c *Client) checkRun(ctx context.Context, id string) error {
 	if err := c.check(ctx); err != nil {
 		return err
@@ -102,7 +104,7 @@ func (c *Client) checkQuery(ctx context.Context, q *Query) error {
 	return nil
 }
 
-// checkTime says what is wrong with a time that a caller gives.
+// checkTime returns an error if a caller's time is outside the years that stores can keep.
 func checkTime(argument string, at time.Time) error {
 	if inCalendar(at) {
 		return nil
@@ -110,7 +112,7 @@ func checkTime(argument string, at time.Time) error {
 	return &ArgumentError{argument, yearOf(at), wantYear, nil}
 }
 
-// checkReply says what is wrong with a reply.
+// checkReply returns an error if the reply is invalid.
 func checkReply(reply *Reply) error {
 	err := reply.Validate()
 	var fault *FieldError
@@ -120,7 +122,7 @@ func checkReply(reply *Reply) error {
 	return err
 }
 
-// What an argument or a field of a Spec should be.
+// Descriptions of valid arguments and fields of a Spec, for errors.
 const (
 	wantID     = "1 to 128 of [A-Za-z0-9._-], beginning with a letter or digit"
 	wantName   = "1 to 63 of [A-Za-z0-9._/-]"
@@ -136,7 +138,8 @@ func entriesOf(n int) string { return fmt.Sprintf("%d entries", n) }
 
 func yearOf(t time.Time) string { return fmt.Sprintf("in the year %d", t.UTC().Year()) }
 
-// wrongLabel returns a key with which, or with the value of which, no run can be labeled.
+// wrongLabel returns the key of a label that is invalid, be it the key or its value; ok says that
+// all labels are valid.
 func wrongLabel(labels map[string]string) (key string, ok bool) {
 	for k, v := range labels {
 		if k == "" || len(k) > MaxLabelKey || len(v) > MaxLabelValue || !utf8.ValidString(k) || !utf8.ValidString(v) {

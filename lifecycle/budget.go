@@ -10,10 +10,11 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// This file decides about budgets (J13). What a run with a budget has used stands in its record,
-// and grows in the commits that start and end its turns. The commit that would let the next turn
-// start holds the run if that is used up: an accepted reply, an automatic decision, a retry, a
-// repeat, or the end of another hold. So nothing has to look at budgets while runs are claimed.
+// This file decides about budgets (J13). The record of a run with a budget has what the run has
+// used so far. The commits that start and end a turn update it. A commit that would queue the run
+// for its next turn (an accepted reply, an automatic decision, a retry, a repeat, or the end of
+// another hold) holds the run instead if the budget is used up. Claims therefore need not check
+// budgets.
 
 // MaxBudgetTurns and MaxBudgetTokens are the largest limits of a Budget.
 const (
@@ -21,7 +22,8 @@ const (
 	MaxBudgetTokens = store.MaxUsage
 )
 
-// faultOfBudget says which number is wrong, and what is wanted; empty if none is.
+// faultOfBudget returns the number that is invalid and what it should be; both are empty if the
+// budget is valid.
 func faultOfBudget(b Budget) (value, want string) {
 	switch {
 	case b.Turns < 0 || b.Turns > MaxBudgetTurns:
@@ -33,7 +35,7 @@ func faultOfBudget(b Budget) (value, want string) {
 	return "", ""
 }
 
-// newBudget is the budget of a new run; nil if it has none.
+// newBudget returns the budget of a new run; nil if the run has none.
 func newBudget(limit Budget) *store.RunBudget {
 	if limit == (Budget{}) {
 		return nil
@@ -41,7 +43,8 @@ func newBudget(limit Budget) *store.RunBudget {
 	return &store.RunBudget{Limit: limit}
 }
 
-// countTurn returns the budget with a turn more, or less.
+// countTurn returns a copy of the budget with the number of turns added to what is used. The number
+// may be negative.
 func countTurn(b *store.RunBudget, turns int) *store.RunBudget {
 	if b == nil {
 		return nil
@@ -51,8 +54,8 @@ func countTurn(b *store.RunBudget, turns int) *store.RunBudget {
 	return &next
 }
 
-// withUsage returns the run as its turn leaves it, with what the turn has used of the budget. A
-// turn whose engine was not called has used nothing.
+// withUsage returns the run with the usage of its ended turn counted towards the budget. If the
+// engine was not called (begun is false), the turn itself does not count either.
 func withUsage(run *store.Run, turn *Usage, begun bool) *store.Run {
 	if run.Budget == nil {
 		return run
@@ -65,7 +68,7 @@ func withUsage(run *store.Run, turn *Usage, begun bool) *store.Run {
 	return &after
 }
 
-// raise returns the budget with new limits. A limit that is 0 stays as it is.
+// raise returns the budget with new limits. A new limit of 0 keeps the old one.
 func raise(b *store.RunBudget, limit Budget) *store.RunBudget {
 	next := *b
 	next.Limit.Turns = cmp.Or(limit.Turns, b.Limit.Turns)
@@ -73,7 +76,8 @@ func raise(b *store.RunBudget, limit Budget) *store.RunBudget {
 	return &next
 }
 
-// holdForBudget makes the commit hold its run, which is queued and has used up its budget.
+// holdForBudget changes a commit that queues a run whose budget is used up: the commit also holds
+// the run.
 func holdForBudget(c *store.Commit) error {
 	row, err := fsm.Next(c.Run.State, fsm.EventRunBlocked, factsOf(&c.Run, &details{}))
 	if err != nil {
@@ -92,12 +96,12 @@ func holdForBudget(c *store.Commit) error {
 	return nil
 }
 
-// spentReason says what is used up, for a person.
+// spentReason describes the used budget, as the reason that a person reads.
 func spentReason(b *store.RunBudget) string {
 	return fmt.Sprintf("the budget is used up: %s of %s", textOfBudget(b.Used), textOfBudget(b.Limit))
 }
 
-// textOfBudget writes the numbers, without limits that there are not.
+// textOfBudget formats the numbers that are not 0.
 func textOfBudget(b Budget) string {
 	var parts []string
 	switch {

@@ -14,64 +14,66 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// This file forks runs (J6): a new run goes on from a point in the life of another one, which is
-// only read. What the fork needs of it (session, history, answer) is copied, so that the other run
-// may go on, end and be pruned as it likes.
+// This file forks runs (J6). A fork is a new run that goes on from a point in the life of another
+// run, its source. Fork only reads the source, and copies what the fork needs: session, history and
+// answer. Afterwards the source can go on, end or be pruned without any effect on the fork.
 
-// At says from where a run is forked, and what the fork begins with.
+// At says at which point a run is forked, and what the fork begins with.
 type At struct {
-	// Question is the number of a settled question of the run. The fork goes on from when it was
-	// settled: it knows what came before, and nothing of what came after. 0: the fork goes on from
-	// the end of a run that has ended.
+	// Question is the number of a settled question of the run. The fork goes on from the moment at
+	// which the question was settled: it knows what happened before, and nothing that happened
+	// later. 0 means the end of a run that has ended.
 	Question int
-	// Reply is what the fork's agent is told in place of the stored answer; at most MaxReplyText
-	// bytes. Empty: the stored answer, of a person or an automatic decision, or, from the end of a
-	// run, whatever its last turn was given. It is required where there is no such thing: after a
-	// question that nobody answered, and at the end of a run that has succeeded.
+	// Reply is the answer that the fork's agent gets in place of the stored one; at most
+	// MaxReplyText bytes. If it is empty, the agent gets the stored answer of the person or of the
+	// automatic decision, or, at the end of a run, the answer that the last turn of the run got.
+	// Reply is required after a question that nobody answered, and at the end of a run that has
+	// succeeded.
 	Reply string
 	// Actor is who gives the Reply, as in Reply.Actor.
 	Actor string
-	// ID is the fork's own id, as Spec.ID: to call Fork again with the same id and the same At
-	// returns the fork that is there. Empty: one is made.
+	// ID is the id of the fork, like Spec.ID. A second call of Fork with the same id and the same
+	// At returns the existing fork. If it is empty, Fork makes an id.
 	ID string
 	// Change, if it is set, may change the specification that the fork inherits: labels, Meta, Key,
-	// Priority, limits, a budget, the pool. The engine stays, since the session is its own.
-	// NotBefore is not inherited. Change must do the same each time: it may be called several
-	// times.
+	// Priority, limits, a budget, the pool. It must not change the engine, because only this engine
+	// can use the session. NotBefore is not inherited. Fork may call Change several times, so it
+	// must have the same result each time.
 	Change func(*Spec)
 }
 
-// ErrCannotFork: the run cannot be forked there, for the reason that the error has. Nothing was
-// stored.
+// ErrCannotFork says that the run cannot be forked at this point. The text of the error has the
+// reason. Nothing was stored.
 var ErrCannotFork = errors.New("lifecycle: run cannot be forked there")
 
 // maxOrigin bounds what a fork inherits, in bytes: its history above all.
 const maxOrigin = 16 << 20
 
-// Fork stores a new run that goes on from a settled question of the run with this id, or from its
-// end, and returns it (J6). The other run is not changed, and may still be going on. The fork is a
-// run like any other: it is queued, has its own log, attempts, limits and folders, and its
-// questions begin at 1. It inherits
+// Fork stores and returns a new run that goes on from a settled question of the run with this id,
+// or from the end of that run (J6). The source run is not changed, and need not have ended. The
+// fork is a run like any other: it is queued, has its own log, attempts, limits and folders, and
+// its questions begin at 1. It inherits
 //
-//   - the session as it was there. The first turn has the engine branch it: the engine must be an
-//     engine.Brancher, and each decides which sessions it can branch. A fork from the end of a run
-//     that has got no answer yet begins anew with the prompt and needs no session;
-//   - the history up to there: Inherited returns it, and engine.Turn.Inherited has it;
+//   - the session as it was at that point. The engine branches the session in the first turn of the
+//     fork. It must implement engine.Brancher, and decides which sessions it can branch. A fork
+//     from the end of a run that never got an answer begins anew with the prompt and needs no
+//     session;
+//   - the history up to that point, as Inherited returns it and as engine.Turn.Inherited has it;
 //   - the answer: the stored one, or At.Reply;
-//   - the specification, as far as At.Change does not change it. Files are not copied: a fork
-//     without a WorkDir begins with an empty folder.
+//   - the specification, except for what At.Change changes. Files are not copied: a fork without a
+//     WorkDir begins with an empty folder.
 //
-// Run.ForkedFrom names the run that a fork goes on from; Query.ForkedFrom finds the forks of a run.
+// Run.ForkedFrom names the source of a fork. Query.ForkedFrom finds the forks of a run.
 //
 // Errors, with nothing written: ErrNotFound, ErrCannotFork (the question is open or was never
-// asked, the run has not ended, its session is that of a resident process or was not kept by an
-// earlier release, the engine cannot branch it), ErrSpecConflict (At.ID is taken by another run),
-// an *ArgumentError or *SpecError. After any other error, of the context too, the fork may or may
-// not have been stored: call again with the same At.ID. A client without engines cannot ask the
-// engine: then the fork's first turn fails with SESSION_RESUME_FAILED if the session cannot be
-// branched.
+// asked, the run has not ended, its session belongs to a resident process or was not kept by an
+// earlier release, or the engine cannot branch the session), ErrSpecConflict (another run has the
+// id At.ID), an *ArgumentError or *SpecError. After any other error, including one of the context,
+// the fork may or may not have been stored: call again with the same At.ID. A client without
+// engines cannot check whether the session can be branched; if it cannot, the first turn of the
+// fork fails with SESSION_RESUME_FAILED.
 //
-// Nodes of releases that know no forks do not execute one, and cannot read it.
+// Nodes of a release without forks can neither execute nor read a fork.
 func (c *Client) Fork(ctx context.Context, id string, at At) (Run, error) {
 	if err := c.checkRun(ctx, id); err != nil {
 		return Run{}, err
@@ -82,7 +84,7 @@ func (c *Client) Fork(ctx context.Context, id string, at At) (Run, error) {
 	now := commitTime(c.clock)
 	run, body, err := c.draftFork(ctx, id, &at, now)
 	if err != nil {
-		if fork, ok := c.existingFork(ctx, id, &at); ok { // the other run has changed since, or was pruned
+		if fork, ok := c.existingFork(ctx, id, &at); ok { // the source has changed since, or was pruned
 			return fork, nil
 		}
 		return Run{}, err
@@ -102,9 +104,9 @@ func (c *Client) Fork(ctx context.Context, id string, at At) (Run, error) {
 	return cm.Run, nil
 }
 
-// Inherited returns the history that a fork has from the run that it was forked from, in order, up
-// to the answer that it began with. The questions have their numbers in the run that asked them.
-// It is empty for a run that is no fork.
+// Inherited returns the history that a fork inherited from its source, in order, up to the answer
+// that the fork began with. Each question keeps the number that it has in the run that asked it.
+// The history of a run that is not a fork is empty.
 func (c *Client) Inherited(ctx context.Context, id string) ([]Record, error) {
 	if err := c.checkRun(ctx, id); err != nil {
 		return nil, err
@@ -120,7 +122,7 @@ func (c *Client) Inherited(ctx context.Context, id string) ([]Record, error) {
 	return from.History, nil
 }
 
-// check says what is wrong with the arguments.
+// check returns an error if one of the fields is invalid.
 func (at *At) check() error {
 	if at.Question < 0 {
 		return &ArgumentError{"at.Question", fmt.Sprint(at.Question), "the number of a settled question, or 0 for " +
@@ -145,21 +147,22 @@ func (at *At) check() error {
 	return err
 }
 
-// origin is what a fork inherits. It is stored with the fork's specification and never changes.
+// origin is what a fork inherits from its source. It is stored together with the fork's
+// specification, and never changes.
 type origin struct {
-	// RunID and CreatedAt identify the run that has the session, and WorkDir is its working folder,
-	// empty for its own.
+	// RunID and CreatedAt identify the run that owns the session. WorkDir is the WorkDir of its
+	// Spec; if it is empty, that run works in its own folder.
 	RunID     string    `json:"run_id"`
 	CreatedAt time.Time `json:"created_at"`
 	WorkDir   string    `json:"work_dir,omitempty"`
-	// Session is the session that the first turn branches; nil: there is none.
+	// Session is the session that the first turn branches; nil if there is none.
 	Session *SessionHandle `json:"session,omitempty"`
 	AtRest  bool           `json:"at_rest,omitempty"` // see engine.BranchPoint
 	History []Record       `json:"history,omitempty"`
-	Answer  *Answer        `json:"answer,omitempty"` // that the first turn is given
+	Answer  *Answer        `json:"answer,omitempty"` // what the first turn gets
 }
 
-// draftFork reads the run and makes the record and the stored specification of its fork.
+// draftFork reads the source, and makes the record and the stored form of the fork's specification.
 func (c *Client) draftFork(ctx context.Context, id string, at *At, now time.Time) (run Run, body []byte, _ error) {
 	source, err := c.forkSource(ctx, id)
 	if err != nil {
@@ -192,7 +195,8 @@ func (c *Client) draftFork(ctx context.Context, id string, at *At, now time.Time
 	return run, slices.Concat([]byte("["), inherited, []byte(","), body, []byte("]")), err
 }
 
-// draftRun makes the record of a fork with the specification, as At changes it.
+// draftRun makes the record of a fork from its source's specification, after the changes that at
+// asks for.
 func draftRun(spec Spec, id string, at *At, now time.Time) (run Run, body []byte, err error) {
 	engineName := spec.Engine
 	if at.Change != nil {
@@ -218,8 +222,8 @@ func draftRun(spec Spec, id string, at *At, now time.Time) (run Run, body []byte
 	return run, body, err
 }
 
-// decodeSubmitted decodes the stored form of a specification. That of a fork stands in a list,
-// after what the fork inherits.
+// decodeSubmitted decodes the stored form of a specification. For a fork, this is a JSON list of
+// the origin and the specification.
 func decodeSubmitted(id string, body []byte) (spec Spec, from *origin, err error) {
 	if len(body) > 0 && body[0] == '[' {
 		var parts []json.RawMessage
@@ -235,7 +239,8 @@ func decodeSubmitted(id string, body []byte) (spec Spec, from *origin, err error
 	return spec, from, err
 }
 
-// existingFork returns the run with the fork's id if an earlier call like this one has stored it.
+// existingFork returns the run with the fork's id if an earlier call with the same arguments has
+// stored it.
 func (c *Client) existingFork(ctx context.Context, id string, at *At) (fork Run, ok bool) {
 	if at.ID == "" {
 		return Run{}, false
@@ -258,11 +263,11 @@ func (c *Client) existingFork(ctx context.Context, id string, at *At) (fork Run,
 	return fork, err == nil && again.SpecDigest == fork.SpecDigest
 }
 
-// forkSource is a run that is to be forked, as it was read.
+// forkSource is what was read of the run that is to be forked.
 type forkSource struct {
 	run     Run
 	spec    Spec
-	from    *origin // if it is a fork itself
+	from    *origin // if the run is a fork itself
 	settled []Record
 }
 
@@ -284,12 +289,12 @@ func (c *Client) forkSource(ctx context.Context, id string) (s forkSource, _ err
 	return s, nil
 }
 
-// refuse is the error of a point from which the run cannot be forked.
+// refuse returns the ErrCannotFork of this run, with a reason.
 func (s *forkSource) refuse(format string, args ...any) error {
 	return fmt.Errorf("%w: run %s: %s", ErrCannotFork, s.run.ID, fmt.Sprintf(format, args...))
 }
 
-// fork returns what a fork inherits. It is a pure function of what was read.
+// fork decides what the fork inherits. It depends on nothing but s and its arguments.
 func (s *forkSource) fork(at *At, now time.Time) (*origin, error) {
 	if at.Question > 0 {
 		return s.forkQuestion(at.Question, at, now)
@@ -303,7 +308,8 @@ func (s *forkSource) fork(at *At, now time.Time) (*origin, error) {
 	return s.forkEnd(at, now)
 }
 
-// inherit is what every fork inherits, with the first so many of the settled questions.
+// inherit returns what every fork inherits, with a history of the given number of settled
+// questions.
 func (s *forkSource) inherit(settled int) *origin {
 	o := &origin{RunID: s.run.ID, CreatedAt: s.run.CreatedAt, WorkDir: s.spec.WorkDir}
 	if s.from != nil {
@@ -353,8 +359,8 @@ func (s *forkSource) forkQuestion(number int, at *At, now time.Time) (*origin, e
 	return o, nil
 }
 
-// forkEnd forks a run that did not end while its question was open: its last turn is executed
-// again, or its session goes on with a further message.
+// forkEnd forks a run that had no open question when it ended. The fork executes the run's last
+// turn again, or continues its session with a further message.
 func (s *forkSource) forkEnd(at *At, now time.Time) (*origin, error) {
 	o := s.inherit(len(s.settled))
 	o.AtRest = true
@@ -371,12 +377,12 @@ func (s *forkSource) forkEnd(at *At, now time.Time) (*origin, error) {
 		o.Answer = s.from.Answer
 	}
 	switch {
-	case o.Answer == nil: // the prompt, and nothing else: the fork begins anew
+	case o.Answer == nil: // the fork begins anew with the prompt
 	case s.run.Profile == fsm.ProfileStickyProcess:
 		return nil, s.refuse("its session was in its resident process, which has ended")
 	case s.run.Session != nil:
 		o.Session = s.run.Session
-	case s.from != nil && s.from.Session != nil: // the fork that it is has not branched it
+	case s.from != nil && s.from.Session != nil: // the run is itself a fork that has not branched its session yet
 		o.RunID, o.CreatedAt, o.WorkDir = s.from.RunID, s.from.CreatedAt, s.from.WorkDir
 		o.Session, o.AtRest = s.from.Session, s.from.AtRest
 	default:
@@ -385,7 +391,7 @@ func (s *forkSource) forkEnd(at *At, now time.Time) (*origin, error) {
 	return o, nil
 }
 
-// answerOf is the answer that settled a question.
+// answerOf returns the answer that settled a question.
 func answerOf(r *Record) Answer {
 	if r.Resolution == interaction.AutoDecideTimeout {
 		answer := interaction.NewAutoDecision(r.Question).Answer(r.ResolvedAt)
@@ -396,8 +402,8 @@ func answerOf(r *Record) Answer {
 		AcceptedAt: r.ResolvedAt}
 }
 
-// checkBranch asks the engine whether it can branch the session, if there is one and this process
-// has the engine.
+// checkBranch asks the engine whether it can branch the session, if there is one. A client without
+// engines checks nothing.
 func (c *Client) checkBranch(ctx context.Context, name string, from *origin) error {
 	if len(c.engines) == 0 {
 		return nil
@@ -422,13 +428,14 @@ func (c *Client) checkBranch(ctx context.Context, name string, from *origin) err
 	return nil
 }
 
-// point is where the session is branched, without the folders.
+// point describes the session that is branched, without its folders.
 func (o *origin) point() engine.BranchPoint {
 	return engine.BranchPoint{RunID: o.RunID, Session: *o.Session.Clone(), AtRest: o.AtRest}
 }
 
-// branchSession has the engine branch the session that a fork inherits, in its first turn, and
-// stores the new one. If the turn is repeated before that is stored, it is branched again.
+// branchSession has the engine branch the inherited session in the first turn of a fork, and stores
+// the new session. If the turn is repeated before the new session is stored, the engine branches
+// the inherited one again.
 func (t *turn) branchSession(ctx context.Context, e engine.Engine, in engine.Turn) (*engine.SessionHandle, error) {
 	brancher, ok := e.(engine.Brancher)
 	if !ok {

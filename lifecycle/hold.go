@@ -17,38 +17,39 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// This file decides about held runs (J1, J5). A run is held, instead of failing, because of
-// something that somebody can repair or has to decide. A turn that is held goes back to the queue
-// with its answer and session, and is not claimed. A parked run whose session is refused goes on
-// waiting, with its question open; a reply to it is stored, and executed when the run is held no
-// more.
+// This file decides about held runs (J1, J5). A run is held instead of failed if somebody can
+// repair the cause, or has to decide what happens next. If a turn fails, its run returns to the
+// queue with its answer and session, and is not claimed while it is held. If the session of a
+// parked run is refused, the run keeps waiting with its question open. A reply to it is stored, and
+// the turn with this reply is executed after the hold has ended.
 
-// The pause before a held run is tried again by itself. It doubles from one hold to the next.
+// Limits of the pause after which a held run is tried again automatically. The pause doubles with
+// each hold in a row.
 const (
 	firstHoldPause = time.Minute
 	maxHoldPause   = time.Hour
 )
 
-// holdPause is the pause of the given hold in a row, which is at least 1.
+// holdPause returns the pause for the given hold in a row. The first hold has the number 1.
 func holdPause(hold int) time.Duration {
 	return min(firstHoldPause<<min(hold-1, 6), maxHoldPause)
 }
 
-// choices are what may be decided about a run that is held for a reason that can be repaired, and
-// budgetChoices about one that has used up its budget.
+// choices are the choices that a person has for a run with a cause that can be repaired, and
+// budgetChoices those for a run that has used up its budget.
 var (
 	choices       = []Choice{ChoiceRepeat, ChoiceEnd}
 	budgetChoices = []Choice{ChoiceRaise, ChoiceEnd}
 )
 
-// hostPolicy is what a host's Config says about the runs whose spec leaves it open.
+// hostPolicy has the defaults of the host's Config, for runs whose Spec does not set these fields.
 type hostPolicy struct {
 	onInterrupt OnInterrupt
 	hold        HoldPolicy
 	retry       *Retry
 }
 
-// onInterruptOf says what becomes of an interrupted turn of the run.
+// onInterruptOf returns the policy for an interrupted turn of the run.
 func (p hostPolicy) onInterruptOf(run *store.Run) OnInterrupt {
 	if run.Repeatable {
 		return Repeat
@@ -56,7 +57,7 @@ func (p hostPolicy) onInterruptOf(run *store.Run) OnInterrupt {
 	return cmp.Or(run.OnInterrupt, p.onInterrupt, Fail)
 }
 
-// holds reports whether the run is held rather than failed.
+// holds reports whether the run is held instead of failed.
 func (p hostPolicy) holds(run *store.Run) bool { return cmp.Or(run.Hold, p.hold) == HoldOn }
 
 func knownOnInterrupt(o OnInterrupt) bool {
@@ -65,18 +66,18 @@ func knownOnInterrupt(o OnInterrupt) bool {
 
 func knownHold(h HoldPolicy) bool { return slices.Contains([]HoldPolicy{"", HoldOff, HoldOn}, h) }
 
-// hold is why a run is held.
+// hold says why a run is held.
 type hold struct {
 	code   fsm.Code
 	reason string
-	// retried: the run is tried again by itself, after a pause and no earlier than after. Otherwise
-	// somebody must decide.
+	// retried says that the run is tried again automatically: after a pause, and not before the
+	// field after allows it. Otherwise a person must decide.
 	retried bool
 	after   time.Duration
 }
 
-// newHold returns a hold with a reason of bounded length. A code that neither an engine nor the
-// library may report becomes ENGINE_FAILED.
+// newHold returns a hold with a reason of bounded length. It replaces a code that neither an engine
+// nor the library may report by ENGINE_FAILED.
 func newHold(code fsm.Code, reason string) *hold {
 	if source := code.Source(); source != "engine" && source != "run" {
 		code, reason = fsm.CodeEngineFailed, string(code)+": "+reason
@@ -84,11 +85,11 @@ func newHold(code fsm.Code, reason string) *hold {
 	return &hold{code: code, reason: shortened(reason)}
 }
 
-// repairable are the codes of failures that an operator can repair.
+// repairable has the codes of failures whose cause an operator can repair.
 var repairable = []fsm.Code{fsm.CodeSessionResumeFailed, fsm.CodeWorkspaceMissing, fsm.CodeEngineUnavailable}
 
-// hold says why the run is held after the turn's failure; nil if the gate decides. What an engine
-// declares held always is.
+// hold returns why the failed turn holds its run; nil if the completion gate decides about the
+// turn. If an engine reports that the run must be held, it is held under every policy.
 func (t *turnEvidence) hold(run *store.Run) *hold {
 	p := &t.process
 	if t.interruption != nil || p.Status != engine.Failed {
@@ -103,8 +104,8 @@ func (t *turnEvidence) hold(run *store.Run) *hold {
 	return h
 }
 
-// decideFailedTurn ends a turn that is not retried: the run is held where that is wanted and the
-// engine is not sticky, and otherwise the completion gate decides.
+// decideFailedTurn ends a failed turn that is not retried. It holds the run if the policy wants
+// this and the run is not sticky. Otherwise the completion gate decides.
 func decideFailedTurn(run *store.Run, turn *turnEvidence, node string, now time.Time) (*store.Commit, error) {
 	if h := turn.hold(run); h != nil {
 		held, err := holdTurn(run, h, &details{
@@ -117,9 +118,9 @@ func decideFailedTurn(run *store.Run, turn *turnEvidence, node string, now time.
 	return decideByGate(run, turn, node, now)
 }
 
-// holdTurn returns the run to the queue and holds it there. It uses only those details that matter
-// for a hold. The error is a *fsm.Refusal if the run is sticky, since a resident process cannot
-// give its slot away.
+// holdTurn returns the run to the queue and holds it there. It uses only the details that matter
+// for a hold. The error is a *fsm.Refusal if the run is sticky, because a resident process cannot
+// release its slot.
 func holdTurn(run *store.Run, h *hold, d *details) (*store.Commit, error) {
 	return transition(run, fsm.EventTurnYielded, &details{
 		now: d.now, node: d.node, facts: fsm.FactPassing, profile: d.profile, session: d.session, warnings: d.warnings,
@@ -127,23 +128,23 @@ func holdTurn(run *store.Run, h *hold, d *details) (*store.Commit, error) {
 	})
 }
 
-// decideHandBack returns a turn to the queue whose engine was not called before the host shut down.
-// Nothing of it was executed, so nobody is asked, and it counts neither as a repeat nor as a round
-// (J1). The error is a *fsm.Refusal if the run is sticky.
+// decideHandBack returns a run to the queue if the host shut down before the engine was called for
+// its turn. Because no part of the turn was executed, nobody has to decide about it, and the turn
+// counts neither as a repeat nor as a round (J1). The error is a *fsm.Refusal if the run is sticky.
 func decideHandBack(run *store.Run, node string, now time.Time) (*store.Commit, error) {
 	return repeatTurn(run, &details{
 		now: now, node: node, facts: fsm.FactWorkerGone | fsm.FactRepeatable, shutdown: true, handedBack: true,
 	}, "the host shut down before the turn began")
 }
 
-// decideBlock holds a parked run whose session is refused.
+// decideBlock holds a parked run whose session the engine refuses.
 func decideBlock(run *store.Run, why string, now time.Time) (*store.Commit, error) {
 	return transition(run, fsm.EventRunBlocked, &details{
 		now: now, facts: fsm.FactContextLost, hold: newHold(fsm.CodeSessionResumeFailed, why),
 	})
 }
 
-// Why a run is held no more, as run.unblocked says it.
+// Causes for the end of a hold, as the event run.unblocked has them.
 const (
 	causeResumed  = "resumed"
 	causeDue      = "due"
@@ -156,7 +157,7 @@ func decideUnblock(run *store.Run, cause, actor string, now time.Time) (*store.C
 	return transition(run, fsm.EventRunUnblocked, &details{now: now, unblocked: cause, actor: actor})
 }
 
-// decideResume carries out what somebody decided about a held run.
+// decideResume carries out a person's decision about a held run.
 func decideResume(run *store.Run, r *Resume, now time.Time) (*store.Commit, error) {
 	switch r.Choice {
 	case ChoiceRepeat:
@@ -175,7 +176,7 @@ func decideResume(run *store.Run, r *Resume, now time.Time) (*store.Commit, erro
 	})
 }
 
-// holdRun sets the block of a run that is held from now on.
+// holdRun sets the block of a run when its hold begins.
 func holdRun(next *store.Run, h *hold, now time.Time) {
 	next.Block = &store.Block{Kind: store.BlockHeld, Code: h.code, Reason: h.reason, Choices: slices.Clone(choices)}
 	if next.State != fsm.StateQueued {
@@ -188,16 +189,16 @@ func holdRun(next *store.Run, h *hold, now time.Time) {
 	}
 }
 
-// keepBlock keeps a parked run held when its question is settled. Nobody checks the sessions of
-// queued runs, so from then on the run is tried again by itself.
+// keepBlock keeps a parked run held after its question is settled. Because nothing checks the
+// sessions of queued runs, the run is tried again automatically from then on.
 func keepBlock(next *store.Run, block *store.Block, now time.Time) {
 	b := *block
 	b.Until = now.Add(firstHoldPause)
 	next.Block = &b
 }
 
-// unblock ends the block of a run. If a person resumed it, repeats and holds are counted from zero
-// again.
+// unblock ends the block of a run. If a person resumed the run, the counts of repeats and holds
+// start at zero again.
 func unblock(next *store.Run, cause string) {
 	next.Block = nil
 	if cause == causeResumed {
@@ -217,33 +218,35 @@ func choiceTexts(b *store.Block) []string {
 	return texts
 }
 
-// Resume is what somebody decides about a held run.
+// Resume is a person's decision about a held run.
 type Resume struct {
 	// Choice is one of the choices of the run's block: ChoiceRepeat or ChoiceEnd, and ChoiceRaise
 	// or ChoiceEnd if the run has used up its budget.
 	Choice Choice
-	// Budget is the new budget of a run whose budget is raised, and zero otherwise. A field that is
-	// 0 leaves that limit as it is. What the run has used already counts.
+	// Budget has the new limits for ChoiceRaise; it is zero for the other choices. A field that is
+	// 0 leaves this limit as it is. What the run has used so far still counts towards the new
+	// limits.
 	Budget Budget
-	// Version is that of the run as the one who decides has seen it; the decision is refused if the
-	// run has changed since. 0: whatever the run is held for by now.
+	// Version is the version of the run that the person has seen. The decision is refused if the
+	// run has changed since. With 0, the decision applies to whatever the run is held for now.
 	Version uint64
-	// Actor is who decides, for the run's events; at most 255 bytes of UTF-8 without NUL.
+	// Actor names the person who decides, for the run's events; at most 255 bytes of UTF-8 without
+	// NUL.
 	Actor string
 }
 
-// Resume decides about a held run (J1, J5, J13): to go on, or to end it. With ChoiceRepeat a queued
-// run is executed as soon as there is room, with its answer and session, and a parked one waits on;
-// what kept it from going on is found again if it is still there. With ChoiceRaise a run that has
-// used up its budget gets a larger one, and is executed likewise. With ChoiceEnd the run fails with
-// the code that it was held for. Of several callers, and of a caller and the library's own tries,
-// one wins.
+// Resume ends the hold of a run: the run goes on, or it fails (J1, J5, J13). With ChoiceRepeat, a
+// queued run is executed as soon as a slot is free, with its answer and session, and a parked run
+// goes on waiting. If the cause of the hold still exists, the run is held again. With ChoiceRaise,
+// a run that has used up its budget gets a larger one, and is then executed in the same way. With
+// ChoiceEnd, the run fails with the code that it was held for. If several callers, or a caller and
+// the library, end the same hold at once, one of them succeeds.
 //
-// Errors, with nothing written: ErrNotFound, ErrNotHeld (it goes on already, for instance),
-// ErrTerminal, ErrRunChanged (its version is another one), an *ArgumentError (it does not have the
-// choice, the budget is used up already, or the actor is no such text). After any other error, of
-// the context too, it may or may not have been stored: call again, and ErrNotHeld or ErrTerminal
-// says that the run is held no more.
+// Errors, with nothing written: ErrNotFound, ErrNotHeld (for instance because the run goes on
+// already), ErrTerminal, ErrRunChanged (the run no longer has this Version), an *ArgumentError (the
+// run does not offer this choice, the new budget is used up already, or Actor is invalid). After
+// any other error, including one of the context, the decision may or may not have been stored: call
+// again. ErrNotHeld or ErrTerminal then says that the hold has ended.
 func (c *Client) Resume(ctx context.Context, id string, r Resume) error {
 	if err := c.checkRun(ctx, id); err != nil {
 		return err
@@ -253,7 +256,8 @@ func (c *Client) Resume(ctx context.Context, id string, r Resume) error {
 	}
 	for {
 		run, err := c.store.Run(ctx, id)
-		if err == nil && r.refusal(&run) != nil { // the caller relies on that, so it must be durable (J8)
+		// the caller relies on the refusal, so what was read must be durable (J8)
+		if err == nil && r.refusal(&run) != nil {
 			run, err = c.confirmedRun(ctx, id)
 		}
 		if err != nil {
@@ -276,7 +280,7 @@ func (c *Client) Resume(ctx context.Context, id string, r Resume) error {
 	}
 }
 
-// findFault says what is wrong with the decision, whatever the run is held for; nil if nothing is.
+// findFault returns what is wrong with the decision independently of the run; nil if nothing is.
 func (r *Resume) findFault() error {
 	if len(r.Actor) > interaction.MaxActor || !utf8.ValidString(r.Actor) || strings.IndexByte(r.Actor, 0) >= 0 {
 		return &ArgumentError{"resume.Actor", quote(r.Actor),
@@ -292,7 +296,7 @@ func (r *Resume) findFault() error {
 	return nil
 }
 
-// refusal says why the decision cannot be carried out; nil if it can.
+// refusal returns why the decision cannot be carried out for this run; nil if it can.
 func (r *Resume) refusal(run *store.Run) error {
 	switch {
 	case run.State.Terminal():

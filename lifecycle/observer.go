@@ -13,23 +13,24 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Observer has functions that are called with what this process does to runs: for metrics, traces
-// and alarms. Functions that are nil are left out; without any, nothing is done and nothing is
-// allocated.
+// Observer has functions that the library calls when this process changes runs: for metrics, traces
+// and alarms. Each function may be nil. An Observer without functions costs no time and no
+// allocations.
 //
-// They are called after the commit, one at a time, by a goroutine of their own: a slow function
-// delays the notices behind it, and nothing else. Notices wait in memory, MaxNotices of them; what
-// comes on top is dropped, and Dropped is told how many. One that panics or ends its goroutine is
-// logged, and the next notice is delivered.
+// One goroutine calls the functions one at a time, after the commit. A slow function delays only
+// later notices. At most MaxNotices wait in memory; further ones are dropped, and Dropped is called
+// with their number. If a function panics or ends its goroutine, the library logs this and delivers
+// the next notice.
 //
 // A notice may be lost: when the process dies, when it never learns that its commit was stored, and
-// when the queue is full. Nothing that must not be lost should depend on one; the run's events are
-// all there. Each commit is told to the process that made it, and to no other. What is committed in
-// a transaction of the host's own (Client.On) is told to nobody, since the library does not learn
-// whether the transaction was.
+// when the queue is full. Use the run's events, which are complete, for what must not be lost. Only
+// the process that made a commit gets a notice of it. There is no notice of commits in a
+// transaction of the host's own (Client.On), because the library does not learn whether the
+// transaction was committed.
 //
-// Notices come in the order in which this process learned of its commits. Two of one run may change
-// places, if two goroutines made their commits one right after the other: Version tells.
+// Notices are delivered in the order in which this process learned of its commits. If two
+// goroutines commit changes of one run at almost the same time, their notices may be in the wrong
+// order: compare their Versions.
 type Observer struct {
 	// Transition is called for a submission and for each change of a run's state.
 	Transition func(Transition)
@@ -38,26 +39,26 @@ type Observer struct {
 	// Settled is called when a question is settled: by a reply, by an automatic decision, or by the
 	// end of its run.
 	Settled func(Settlement)
-	// Blocked is called when a run cannot go on now, and a Block says why: its turn is tried again
-	// later (J2), or it is held (J5).
+	// Blocked is called when a run cannot go on for now, because its turn is retried later (J2) or
+	// because the run is held (J5). The Block says why.
 	Blocked func(BlockedRun)
 	// LeaseLost is called when this process has lost its lease, so that others may take over the
 	// runs that it was executing. Serve joins again by itself.
 	LeaseLost func(LostLease)
-	// Dropped is called when notices were dropped, with how many since it was called last.
+	// Dropped is called when notices were dropped, with their number since the last call.
 	Dropped func(notices int)
 }
 
-// MaxNotices is how many notices wait for an Observer that is slow.
+// MaxNotices is the largest number of notices that wait for a slow Observer.
 const MaxNotices = 4096
 
-// ObservedRun says of which run a notice is, and of which commit of it.
+// ObservedRun says which run, and which commit of this run, a notice is about.
 type ObservedRun struct {
 	RunID, Engine, Pool, Key string
 	Labels                   map[string]string
 	// Attempt is the number of the current or last turn.
 	Attempt int
-	// Version is that of the run after the commit.
+	// Version is the run's version after the commit.
 	Version uint64
 	// At is the time of the commit.
 	At time.Time
@@ -76,17 +77,17 @@ type Transition struct {
 // EndedTurn is a turn that this process has executed.
 type EndedTurn struct {
 	ObservedRun
-	// State is where the run stands after the turn.
+	// State is the run's state after the turn.
 	State State
-	// Stored says that the turn's end was stored. Otherwise the run was canceled meanwhile, another
-	// node has taken it over, or the store does not answer.
+	// Stored says that the end of the turn was stored. If it was not, the run was canceled
+	// meanwhile, another node has taken the run over, or the store does not answer.
 	Stored bool
 	// Queued is how long the run waited in the queue.
 	Queued time.Duration
-	// Usage is what the turn has used. How long it has Worked is there even if the engine reported
-	// nothing. A question's wait for people is part of neither: see Settlement.
+	// Usage is what the turn has used. Its field Worked is set even if the engine reported no
+	// usage. The time that a question waits for a person is not part of it: see Settlement.
 	Usage Usage
-	// Meta is that of the run's Spec.
+	// Meta is the Meta of the run's Spec.
 	Meta map[string]string
 }
 
@@ -121,17 +122,17 @@ func observed(r *store.Run) ObservedRun {
 	}
 }
 
-// notices queues and delivers notices to an observer. A nil *notices has no observer, and ignores
-// every notice.
+// notices queues the notices for an observer and delivers them. A nil *notices ignores every
+// notice.
 type notices struct {
 	observer Observer
 	log      *slog.Logger
 
 	mu      sync.Mutex
 	waiting []func()      // guarded by mu
-	dropped int           // guarded by mu; since Dropped was called last
-	faults  uint64        // guarded by mu; calls that did not return
-	idle    chan struct{} // guarded by mu; not nil while a goroutine delivers, which closes it at its end
+	dropped int           // guarded by mu; dropped notices since the last call of Dropped
+	faults  uint64        // guarded by mu; calls that panicked or ended their goroutine
+	idle    chan struct{} // guarded by mu; nil if no goroutine delivers; that goroutine closes it when it ends
 }
 
 // newNotices returns nil for an observer without functions.
@@ -157,8 +158,8 @@ func (n *notices) add(notice func()) {
 	}
 }
 
-// deliver calls the observer until no notice waits. If the observer panics or ends the goroutine,
-// another one goes on.
+// deliver calls the observer until no notice waits. If the observer panics or ends this goroutine,
+// a new goroutine goes on.
 func (n *notices) deliver() {
 	var notice func()
 	defer func() {
@@ -176,7 +177,8 @@ func (n *notices) deliver() {
 	}
 }
 
-// next returns the next notice, nil if there is none: then delivery ends.
+// next removes and returns the next notice. If there is none, it marks the delivery as ended and
+// returns nil.
 func (n *notices) next() (notice func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -194,8 +196,8 @@ func (n *notices) next() (notice func()) {
 	return notice
 }
 
-// noteFault logs a call that did not return: the first one, the second, the fourth and so on, so
-// that an observer which always panics does not fill the log.
+// noteFault logs a call that panicked or ended its goroutine. It logs only the first, second,
+// fourth, eighth … such call, so that an observer which always panics does not fill the log.
 func (n *notices) noteFault(fault any) {
 	n.mu.Lock()
 	n.faults++
@@ -211,7 +213,7 @@ func (n *notices) noteFault(fault any) {
 	n.log.Error("observer failed", "times", faults, "err", what)
 }
 
-// flush waits until all notices are delivered, for flushLimit at most.
+// flush waits until all notices are delivered, but at most for flushLimit.
 func (n *notices) flush() {
 	if n == nil {
 		return
@@ -230,7 +232,7 @@ func (n *notices) flush() {
 	}
 }
 
-// flushLimit is how long Close waits for an observer.
+// flushLimit is the longest time that Close waits for an observer.
 const flushLimit = time.Second
 
 // committed adds the notices of a stored commit.
@@ -256,7 +258,7 @@ func (n *notices) committed(cm *store.Commit) {
 	}
 }
 
-// claimed adds the notices of a claim, which has started a turn.
+// claimed adds the notice that a claim has started a turn.
 func (n *notices) claimed(r *store.Run) {
 	if n == nil || n.observer.Transition == nil {
 		return
@@ -265,8 +267,8 @@ func (n *notices) claimed(r *store.Run) {
 	n.add(func() { n.observer.Transition(started) })
 }
 
-// turnEnded adds the notice that a turn has ended. The record is the last one of the run that this
-// node knows.
+// turnEnded adds the notice that a turn has ended. The record r is the latest one of the run that
+// this node knows.
 func (n *notices) turnEnded(r *store.Run, turn EndedTurn) {
 	if n == nil || n.observer.Turn == nil {
 		return
@@ -284,7 +286,7 @@ func (n *notices) leaseLost(node string, at time.Time) {
 	n.add(func() { n.observer.LeaseLost(LostLease{node, at}) })
 }
 
-// cloned is a copy of what p points to, nil for nil.
+// cloned returns a copy of what p points to, and nil for nil.
 func cloned[T any](p *T) *T {
 	if p == nil {
 		return nil
@@ -293,13 +295,13 @@ func cloned[T any](p *T) *T {
 	return &c
 }
 
-// transitionIn finds the change of state that the events of a commit publish, or the submission. It
-// is the last event, or stands before the question.
+// transitionIn finds the submission or the change of state in the events of a commit. It is the
+// last event, except that a question may follow it.
 func transitionIn(events []store.Event) (Transition, bool) {
 	for _, e := range slices.Backward(events) {
 		event, err := fcmp.Decode(e.Body)
 		if err != nil {
-			continue // never: they were checked when they were encoded
+			continue // never happens: events are checked when they are encoded
 		}
 		switch event.Type {
 		case fcmp.TypeStarted:

@@ -13,22 +13,25 @@ import (
 
 // RunUsage is what a run has used so far (J13).
 type RunUsage struct {
-	// Turns are those whose engine reported usage, by attempt: also turns that were tried again,
-	// repeated or interrupted, and those of a run that has ended.
+	// Turns has the turns whose engine reported usage, in the order of their attempts. It includes
+	// turns that were retried, repeated or interrupted, and it stays complete after the run has
+	// ended.
 	Turns []TurnUsage
 	// Total is their sum.
 	Total Usage
 }
 
-// ErrNoUsage is the error of Usage if the store does not keep it. The stores of this project do.
+// ErrNoUsage is the error of Client.Usage if the store keeps no usage. All stores of this project
+// keep it.
 var ErrNoUsage = fmt.Errorf("lifecycle: the store is no store.UsageReader: %w", errors.ErrUnsupported)
 
-// Usage returns what the run has used, turn by turn, and the sum: tokens and cost as its engine
-// reported them, and for how long workers executed those turns. The time for which the run was
-// queued, or waited for people, is no part of it. The turn that executes now is added when it ends.
+// Usage returns what each turn of the run has used, and the sum: the tokens and the cost that the
+// engine reported, and how long workers executed these turns. It does not include the time in which
+// the run was queued or waited for people. A turn is added when it ends.
 //
-// What the store does not learn is missing: the usage of a turn whose worker died, and of one whose
-// run was canceled or taken over by another node meanwhile. Config.Observer is told the latter.
+// The usage of two kinds of turns is missing, because it never reaches the store: turns whose
+// worker died, and turns during which the run was canceled or taken over by another node.
+// Config.Observer gets the usage of the second kind.
 func (c *Client) Usage(ctx context.Context, id string) (RunUsage, error) {
 	if err := c.checkRun(ctx, id); err != nil {
 		return RunUsage{}, err
@@ -45,7 +48,7 @@ func (c *Client) Usage(ctx context.Context, id string) (RunUsage, error) {
 	return u, err
 }
 
-// addUsage is the usage of one round of a turn and of those before it.
+// addUsage returns the sum of both.
 func addUsage(a, b engine.Usage) engine.Usage {
 	return engine.Usage{InputTokens: a.InputTokens + b.InputTokens, OutputTokens: a.OutputTokens + b.OutputTokens,
 		CostUSD: a.CostUSD + b.CostUSD}
@@ -66,8 +69,9 @@ func usageOf(reported engine.Usage, worked time.Duration) Usage {
 	}
 }
 
-// storedUsage is the usage that is stored with the turn of the run: nil if the engine reported none,
-// so that plain turns write nothing, or if the store keeps none and nothing is counted by it.
+// storedUsage returns the usage that is stored with the end of the turn. It is nil if the engine
+// reported none, so that plain turns write nothing, or if the store keeps no usage and the run has
+// no budget.
 func (t *turn) storedUsage(run *store.Run, reported engine.Usage, used Usage) *Usage {
 	if reported == (engine.Usage{}) || !t.node.keepsUsage && run.Budget == nil {
 		return nil

@@ -55,12 +55,12 @@ func (s *Store) claim(ctx context.Context, req store.ClaimRequest) ([]store.Clai
 			drained = false
 			break
 		}
-		pool, held := s.pools[name], s.index.held[name]
+		pool, used := s.pools[name], s.index.slots[name]
 		q := &readyQueue{s, name, s.readyEngines(name, req.Engines), pool.KeyCapacity}
 		if len(q.engines) == 0 {
 			continue
 		}
-		ids, all, err := s.rotation.Pick(pool, held, q, req.Max-len(claimed))
+		ids, all, err := s.rotation.Pick(pool, used, q, req.Max-len(claimed))
 		if err != nil {
 			return nil, hints, err
 		}
@@ -100,7 +100,7 @@ func (s *Store) releaseDelayed(now time.Time) {
 	}
 }
 
-// stickyRuns are queued runs whose slot and process the node holds, oldest first.
+// stickyRuns returns queued runs whose slot and process the node holds, oldest first.
 func (s *Store) stickyRuns(node string, n int) []string {
 	var ids []string
 	s.index.sticky.from(func(b belonging) bool { return b.owner < node }, func(b belonging) bool {

@@ -19,7 +19,8 @@ func compareMoments(a, b moment) int {
 	return cmp.Or(cmp.Compare(a.at, b.at), strings.Compare(a.id, b.id))
 }
 
-// place orders the ready runs: by pool, engine, priority (higher first), key, age and id.
+// place is the position of a ready run. Places are ordered by pool, engine, priority (higher
+// first), key, age and id.
 type place struct {
 	pool     string
 	engine   string
@@ -42,7 +43,7 @@ func compareInQueue(a, b place) int {
 type belonging struct {
 	owner  string
 	parked bool
-	moment // when it was queued, for a sticky run's next turn; zero otherwise
+	moment // the time at which a sticky run was queued for its next turn; zero otherwise
 }
 
 func compareBelongings(a, b belonging) int {
@@ -57,11 +58,12 @@ func bit(b bool) int {
 	return 0
 }
 
-// tenancy is a key of a pool.
+// tenancy is a key within a pool.
 type tenancy struct{ pool, key string }
 
-// index orders and counts all records. For every change of a record, the old one is removed and the
-// new one added; only created and forks stay as they are, since what they order by does not change.
+// index orders and counts all records. When a record changes, the store removes the old record from
+// the index and adds the new one. It does so for all fields but created and forks, because the
+// creation time and the source of a fork never change.
 type index struct {
 	created   *ordered[moment]
 	waiting   *ordered[moment] // by asked_at
@@ -71,12 +73,12 @@ type index struct {
 	sticky    *ordered[belonging] // queued with a slot
 	owned     *ordered[belonging]
 	finished  *ordered[moment]
-	blocked   *ordered[moment] // held, by creation
-	retried   *ordered[moment] // held until a time, by that
-	held      map[string]int   // slots by pool
-	heldByKey map[tenancy]int  // slots by pool and key
+	held      *ordered[moment] // by creation
+	heldUntil *ordered[moment] // those held runs that are tried again by themselves, by that time
+	slots     map[string]int   // occupied slots by pool
+	keySlots  map[tenancy]int  // occupied slots by pool and key
 	isDelayed map[string]bool
-	forks     map[string]*ordered[moment] // by the run that they were forked from, by creation; never empty ones
+	forks     map[string]*ordered[moment] // the forks of each run that has any, by creation
 }
 
 func newIndex() index {
@@ -84,8 +86,8 @@ func newIndex() index {
 		created: newOrdered(compareMoments), waiting: newOrdered(compareMoments), deadlines: newOrdered(compareMoments),
 		delayed: newOrdered(compareMoments), ready: newOrdered(comparePlaces), sticky: newOrdered(compareBelongings),
 		owned: newOrdered(compareBelongings), finished: newOrdered(compareMoments),
-		blocked: newOrdered(compareMoments), retried: newOrdered(compareMoments), held: make(map[string]int),
-		heldByKey: make(map[tenancy]int), isDelayed: make(map[string]bool), forks: make(map[string]*ordered[moment]),
+		held: newOrdered(compareMoments), heldUntil: newOrdered(compareMoments), slots: make(map[string]int),
+		keySlots: make(map[tenancy]int), isDelayed: make(map[string]bool), forks: make(map[string]*ordered[moment]),
 	}
 }
 
@@ -95,7 +97,8 @@ func placeOf(r *store.Run) place {
 	return place{r.Pool, r.Engine, r.Priority, r.Key, at(r.QueuedAt, r.ID)}
 }
 
-// listed is the smallest index, ordered by creation, that has all runs of the listing.
+// listed returns the smallest list in order of creation that contains all runs which the query can
+// match.
 func (x *index) listed(q store.Query) *ordered[moment] {
 	switch {
 	case q.ForkedFrom != "" && x.forks[q.ForkedFrom] == nil:
@@ -103,23 +106,23 @@ func (x *index) listed(q store.Query) *ordered[moment] {
 	case q.ForkedFrom != "":
 		return x.forks[q.ForkedFrom]
 	case q.Held:
-		return x.blocked
+		return x.held
 	}
 	return x.created
 }
 
 func (x *index) add(r *store.Run) {
 	if r.Slot {
-		x.held[r.Pool]++
-		x.heldByKey[tenancy{r.Pool, r.Key}]++
+		x.slots[r.Pool]++
+		x.keySlots[tenancy{r.Pool, r.Key}]++
 	}
 	if r.Owner != "" {
 		x.owned.add(belonging{r.Owner, !r.Slot, moment{0, r.ID}})
 	}
 	if r.Held() {
-		x.blocked.add(at(r.CreatedAt, r.ID))
+		x.held.add(at(r.CreatedAt, r.ID))
 		if !r.Block.Until.IsZero() {
-			x.retried.add(at(r.Block.Until, r.ID))
+			x.heldUntil.add(at(r.Block.Until, r.ID))
 		}
 	}
 	switch {
@@ -143,16 +146,16 @@ func (x *index) add(r *store.Run) {
 
 func (x *index) remove(r *store.Run) {
 	if r.Slot {
-		decrement(x.held, r.Pool)
-		decrement(x.heldByKey, tenancy{r.Pool, r.Key})
+		decrement(x.slots, r.Pool)
+		decrement(x.keySlots, tenancy{r.Pool, r.Key})
 	}
 	if r.Owner != "" {
 		x.owned.remove(belonging{r.Owner, !r.Slot, moment{0, r.ID}})
 	}
 	if r.Held() {
-		x.blocked.remove(at(r.CreatedAt, r.ID))
+		x.held.remove(at(r.CreatedAt, r.ID))
 		if !r.Block.Until.IsZero() {
-			x.retried.remove(at(r.Block.Until, r.ID))
+			x.heldUntil.remove(at(r.Block.Until, r.ID))
 		}
 	}
 	switch {
@@ -174,7 +177,7 @@ func (x *index) remove(r *store.Run) {
 	}
 }
 
-// addNew adds what stays as it is from a run's creation on.
+// addNew adds a new run to the lists whose order never changes.
 func (x *index) addNew(r *store.Run) {
 	x.created.add(at(r.CreatedAt, r.ID))
 	if f := r.ForkedFrom; f != nil {
@@ -204,7 +207,8 @@ func decrement[K comparable](counts map[K]int, k K) {
 	}
 }
 
-// beforeMoment is the place just before the moment, for from and back; with after, just after it.
+// beforeMoment returns the position just before the moment, for from and back. With after, the
+// position is just after it.
 func beforeMoment(m moment, after bool) func(moment) bool {
 	return func(o moment) bool {
 		c := compareMoments(o, m)
@@ -212,5 +216,5 @@ func beforeMoment(m moment, after bool) func(moment) bool {
 	}
 }
 
-// start is the place before the first item.
+// start is the position before the first item.
 func start(moment) bool { return false }

@@ -101,13 +101,13 @@ func (q *readyQueue) Keys(priority int, last string, n int) (keys []slots.Key, _
 		key, ok := q.nextKey(priority, after, inclusive)
 		return key, ok, nil
 	}) {
-		held := 0
+		used := 0
 		if q.keyCapacity > 0 && name != "" {
-			if held = q.store.index.heldByKey[tenancy{q.pool, name}]; held >= q.keyCapacity {
+			if used = q.store.index.keySlots[tenancy{q.pool, name}]; used >= q.keyCapacity {
 				continue
 			}
 		}
-		if keys = append(keys, slots.Key{Name: name, Held: held}); len(keys) == n {
+		if keys = append(keys, slots.Key{Name: name, Held: used}); len(keys) == n {
 			break
 		}
 	}

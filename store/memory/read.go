@@ -188,7 +188,7 @@ func (s *Store) Due(ctx context.Context, now time.Time, limit int) (due []store.
 	if err := store.CheckLimit(limit); err != nil {
 		return nil, time.Time{}, err
 	}
-	for _, by := range []*ordered[moment]{s.index.deadlines, s.index.retried} {
+	for _, by := range []*ordered[moment]{s.index.deadlines, s.index.heldUntil} {
 		by.from(start, func(m moment) bool {
 			if m.at > now.UnixMicro() || len(due) == limit {
 				return false

@@ -156,7 +156,7 @@ func (s *Store) Pools(ctx context.Context) ([]store.PoolUse, error) {
 	}
 	all := make([]store.PoolUse, 0, len(s.pools))
 	for _, name := range slices.Sorted(maps.Keys(s.pools)) {
-		all = append(all, store.PoolUse{Pool: s.pools[name], Held: s.index.held[name]})
+		all = append(all, store.PoolUse{Pool: s.pools[name], Held: s.index.slots[name]})
 	}
 	return all, nil
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Survey implements store.Surveyor. It walks through the runs that are ready or delayed, that are
-// due, that are held and that hold a slot; the index has the other counts.
+// Survey implements store.Surveyor. It visits the runs that are ready, delayed, due or held, and
+// those that hold a slot. The index has the other counts.
 func (s *Store) Survey(ctx context.Context, now time.Time) (store.Survey, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -26,7 +26,7 @@ func (s *Store) Survey(ctx context.Context, now time.Time) (store.Survey, error)
 	if oldest, ok := x.waiting.first(start); ok {
 		survey.OldestWaiting = oldest.time()
 	}
-	x.blocked.from(start, func(m moment) bool {
+	x.held.from(start, func(m moment) bool {
 		r := &s.runs[m.id].run
 		survey.AddHeld(1, r.HeldSince())
 		if r.State == fsm.StateQueued {
@@ -39,7 +39,7 @@ func (s *Store) Survey(ctx context.Context, now time.Time) (store.Survey, error)
 	pools, engines := s.queued(now)
 	for _, name := range slices.Sorted(maps.Keys(s.pools)) {
 		p := pools[name]
-		p.PoolUse = store.PoolUse{Pool: s.pools[name], Held: x.held[name]}
+		p.PoolUse = store.PoolUse{Pool: s.pools[name], Held: x.slots[name]}
 		survey.Add(p)
 	}
 	survey.AddEngines(engines, s.listNodes())
@@ -77,8 +77,8 @@ func (s *Store) queued(now time.Time) (map[string]store.PoolSurvey, map[string]s
 	return pools, engines
 }
 
-// running counts the runs in that state, all of which hold a slot. It passes over what is parked,
-// owner by owner.
+// running counts the running runs, all of which hold a slot. It visits the owners one by one and
+// skips their parked runs.
 func (s *Store) running() (n int) {
 	for owner := ""; ; {
 		next, ok := s.index.owned.first(func(b belonging) bool { return b.owner <= owner })
@@ -98,7 +98,7 @@ func (s *Store) running() (n int) {
 	}
 }
 
-// upTo calls visit for what the index has at or before now.
+// upTo calls visit for each run of x whose moment is not after now.
 func upTo(x *ordered[moment], now time.Time, visit func(id string)) {
 	x.from(start, func(m moment) bool {
 		if m.at > now.UnixMicro() {

@@ -13,8 +13,8 @@ import (
 // ofEngine sets the engine of a run. Without it, a run of the suite has the engine "agent".
 func ofEngine(name string) func(*store.Run) { return func(r *store.Run) { r.Engine = name } }
 
-// joinWith registers a node with these engines. Without engines, the node does not say which it
-// has.
+// joinWith registers a node with these engines. If none are given, the node does not report its
+// engines.
 func (w *world) joinWith(id string, engines ...string) {
 	w.Helper()
 	require.NoError(w, w.store.Join(w.ctx, store.Node{ID: id, Lease: lease, Engines: engines}, w.now))

@@ -14,7 +14,7 @@ func forkOf(id string, question int) func(*store.Run) {
 	return func(r *store.Run) { r.ForkedFrom = &store.ForkPoint{RunID: id, Question: question} }
 }
 
-// forksOf are the forks that a listing shows.
+// forksOf lists the forks of a run with the query, and returns their ids.
 func (w *world) forksOf(id string, q store.Query) []string {
 	w.Helper()
 	q.ForkedFrom = id

@@ -10,8 +10,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Held returns a running run to the queue, and holds it there until a time, or, if that is zero,
-// until somebody decides about it.
+// Held returns a running run to the queue and holds it there until the given time. If the time is
+// zero, the run is held until somebody decides about it.
 func Held(prev store.Run, now, until time.Time) store.Commit {
 	c := queuedAgain(prev, now)
 	c.Run.Yielded++
@@ -37,7 +37,7 @@ func aHold(until time.Time) *store.Block {
 	}
 }
 
-// heldIDs are the runs that a listing of held ones shows.
+// heldIDs lists held runs with the query, and returns their ids.
 func (w *world) heldIDs(q store.Query) []string {
 	w.Helper()
 	q.Held = true

@@ -9,7 +9,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// base is the time at which every story begins.
+// base is the time at which every test begins.
 var base = time.Date(2026, 3, 1, 9, 0, 0, 123456000, time.UTC)
 
 // The functions below are the steps of a run's life. Each is a pure function from the current
@@ -31,7 +31,7 @@ func Created(id string, now time.Time, change ...func(*store.Run)) store.Commit 
 	return addEvent(store.Commit{Run: r, Spec: []byte(`{"job":"` + id + `"}`)})
 }
 
-// Changed makes any change to the record.
+// Changed applies the given change to the record.
 func Changed(prev store.Run, now time.Time, change func(*store.Run)) store.Commit {
 	r := prev.Clone()
 	r.Version++
@@ -49,7 +49,7 @@ func addEvent(c store.Commit) store.Commit {
 	return c
 }
 
-// Started returns the Start of a claim at now.
+// Started returns a function for ClaimRequest.Start that starts a run at now.
 func Started(now time.Time) func(store.Run, []byte) (store.Commit, error) {
 	return func(r store.Run, _ []byte) (store.Commit, error) {
 		return Changed(r, now, func(r *store.Run) {
@@ -62,15 +62,15 @@ func Started(now time.Time) func(store.Run, []byte) (store.Commit, error) {
 	}
 }
 
-// reported is a report of a running turn: it changes nothing, and adds an event.
+// reported stores a report of a running turn: it adds an event and changes nothing else.
 func reported(prev store.Run, now time.Time) store.Commit {
 	return Changed(prev, now, func(r *store.Run) {
 		r.Session = &interaction.SessionHandle{Engine: "agent", Data: fmt.Append(nil, prev.Seq)}
 	})
 }
 
-// Asked parks a running run with its next question. With sticky, the run keeps its slot. A zero
-// deadline means none.
+// Asked parks a running run: its turn has ended with a question, and the run waits for the reply.
+// With sticky, the run keeps its slot. A zero deadline means that the question has none.
 func Asked(prev store.Run, now time.Time, sticky bool, deadline time.Time) store.Commit {
 	return Changed(prev, now, func(r *store.Run) {
 		r.State, r.Slot, r.Deadline, r.Profile, r.Answer = fsm.StateWaitingUser, sticky, deadline, fsm.ProfileResumable,
@@ -89,7 +89,8 @@ func Asked(prev store.Run, now time.Time, sticky bool, deadline time.Time) store
 	})
 }
 
-// Answered settles the pending question with a reply and queues the run. An empty key means none.
+// Answered settles the pending question with a reply and queues the run. An empty key means that
+// the reply has none.
 func Answered(prev store.Run, now time.Time, key string) store.Commit {
 	reply := interaction.Reply{ID: prev.Pending.ID, Text: "yes", Key: key, Actor: "ada"}
 	answer := reply.Answer(now)
@@ -103,7 +104,7 @@ func Answered(prev store.Run, now time.Time, key string) store.Commit {
 	return c
 }
 
-// queuedAgain puts a run back into the queue. A run that holds its process keeps its owner.
+// queuedAgain returns a run to the queue. A run with a resident process keeps its owner.
 func queuedAgain(prev store.Run, now time.Time) store.Commit {
 	return Changed(prev, now, func(r *store.Run) {
 		r.QueuedAt = now
@@ -144,7 +145,7 @@ func ended(prev store.Run, now time.Time, state fsm.State) store.Commit {
 	return c
 }
 
-// Changes for Created.
+// The functions below are changes for Created.
 
 func inPool(pool string) func(*store.Run)             { return func(r *store.Run) { r.Pool = pool } }
 func withKey(key string) func(*store.Run)             { return func(r *store.Run) { r.Key = key } }

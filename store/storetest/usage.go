@@ -11,7 +11,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// usageOf reads the usage of a run's turns, which every store must be able to.
+// usageOf reads the usage of a run's turns. It fails if the store does not implement
+// store.UsageReader.
 func usageOf(ctx context.Context, s store.Store, id string) ([]store.TurnUsage, error) {
 	reader, ok := s.(store.UsageReader)
 	if !ok {
@@ -27,13 +28,13 @@ func (w *world) usage(id string) []store.TurnUsage {
 	return turns
 }
 
-// spent is some usage; no two have a figure in common.
+// spent returns a usage whose figures all differ from those of every other n.
 func spent(n int64) store.Usage {
 	return store.Usage{InputTokens: 1000 * n, OutputTokens: 10 * n, CostMicroUSD: 7 * n,
 		Worked: time.Duration(n) * time.Second}
 }
 
-// using adds usage to a commit, and to what its run has used of a budget.
+// using adds usage to a commit, and counts it towards the budget of the commit's run.
 func using(c store.Commit, n int64) store.Commit {
 	u := spent(n)
 	c.Usage = &u
@@ -161,7 +162,7 @@ var usageCases = []promised{
 				w.refused(store.ErrInvalid, c)
 			}
 			c := using(queuedAgain(r, w.tick()), 1)
-			c.Run.Budget.Used.Turns-- // its engine was not called
+			c.Run.Budget.Used.Turns-- // a turn whose engine was not called does not count
 			require.Equal(w, store.Budget{Turns: 0, Tokens: 1010}, w.commit(c).Budget.Used)
 			r = w.commit(using(Held(w.start("n"), w.tick(), time.Time{}), 2))
 			require.Equal(w, store.Budget{Turns: 1, Tokens: 3030}, r.Budget.Used)
