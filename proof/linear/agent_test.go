@@ -128,7 +128,9 @@ func (a *agent) end(rng *rand.Rand, t engine.Turn, e *linear.Evidence) (engine.O
 	case 7:
 		fails([]fsm.Code{"", fsm.CodeEngineUnavailable, fsm.CodeTurnTimeout, fsm.CodeWorkspaceMissing,
 			"OF_ITS_OWN"}[rng.IntN(5)])
-	case 8:
+	case 8, 9:
+		fails(fsm.CodeEngineUnavailable)
+	case 10:
 		e.Facts["process_ok"], e.Code = false, string(fsm.CodeEngineFailed)
 		return engine.Outcome{}, errors.New("no fuel")
 	}

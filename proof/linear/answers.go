@@ -15,6 +15,8 @@ const (
 	KeyConflict = "the key was used for another reply"
 	Stale       = "stale epoch"
 	Conflict    = "the record changed"
+	NotHeld     = "not held"
+	RunChanged  = "another version than was seen"
 )
 
 // NotWaiting is the class of a lifecycle.WaitError.
@@ -54,7 +56,8 @@ func Answer(err error) Output {
 	}
 	for class, sentinels := range map[string][]error{
 		NotFound: {store.ErrNotFound}, OtherSpec: {lifecycle.ErrSpecConflict}, KeyConflict: {lifecycle.ErrKeyConflict},
-		Stale: {store.ErrStaleEpoch}, Conflict: {store.ErrConflict},
+		Stale: {store.ErrStaleEpoch}, Conflict: {store.ErrConflict}, NotHeld: {lifecycle.ErrNotHeld},
+		RunChanged: {lifecycle.ErrRunChanged},
 	} {
 		for _, s := range sentinels {
 			if errors.Is(err, s) {

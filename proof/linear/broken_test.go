@@ -12,6 +12,7 @@ import (
 
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/proof/linear"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -136,6 +137,15 @@ var brokenStores = map[string]func() *broken{
 		return &broken{commit: func(ctx context.Context, s store.Store, c store.Commit) error {
 			err := one(ctx, s, c)
 			if errors.Is(err, store.ErrConflict) && isReply(&c) {
+				return nil
+			}
+			return err
+		}}
+	},
+	"double decision: two who resume a held run are told that they won": func() *broken {
+		return &broken{commit: func(ctx context.Context, s store.Store, c store.Commit) error {
+			err := one(ctx, s, c)
+			if event := linear.EventOf(&c); errors.Is(err, store.ErrConflict) && event == "run.unblocked" {
 				return nil
 			}
 			return err

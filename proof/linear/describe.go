@@ -12,6 +12,8 @@ func describe(in Input, out Output) string {
 	switch in.Kind {
 	case Reply:
 		text += fmt.Sprintf(" to %d %q key %q", in.Reply.ID, in.Reply.Text, in.Reply.Key)
+	case Resume:
+		text += fmt.Sprintf(" to %s v%d", in.Resume.Choice, in.Resume.Version)
 	case Claim:
 		text += " by " + in.Node
 		if in.After != nil {

@@ -10,19 +10,21 @@ import (
 
 	"github.com/interlude-go/interlude/contract"
 	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/store"
 )
 
 // Kind is the kind of a call.
 type Kind string
 
-// The kinds of calls about a run: clients make Submit, Reply, Cancel and Get; nodes make Claim and
+// The kinds of calls about a run: clients make Submit, Reply, Cancel, Resume and Get; nodes make Claim and
 // Write, and their stores are recorded. Leave is the end of a node's registration, by the node
 // itself or by another one.
 const (
 	Submit Kind = "submit"
 	Reply  Kind = "reply"
 	Cancel Kind = "cancel"
+	Resume Kind = "resume"
 	Get    Kind = "get"
 	Claim  Kind = "claim"
 	Write  Kind = "write"
@@ -36,6 +38,7 @@ type Input struct {
 	Node   string            // for Claim and Leave
 	Terms  Terms             // for Submit
 	Reply  interaction.Reply // for Reply
+	Resume lifecycle.Resume  // for Resume
 	Change *Change           // for Write
 	After  *store.Run        // for Claim: the run as it was started
 }
@@ -44,6 +47,7 @@ type Input struct {
 type Terms struct {
 	Digest                                    string
 	Interactive, Strict, Repeatable           bool
+	Hold, Ask                                 bool // lifecycle.HoldOn, lifecycle.Ask
 	MaxAttempts, MaxAutoDecisions             int
 	SessionTimeout                            time.Duration
 	Pool, Key                                 string

@@ -52,9 +52,12 @@ func draw(rng *rand.Rand, id string) (lifecycle.Spec, linear.Terms) {
 	if rng.IntN(10) == 0 {
 		spec.Mode = lifecycle.Auto
 	}
+	if rng.IntN(2) == 0 {
+		spec.Hold, spec.Repeatable, spec.OnInterrupt = lifecycle.HoldOn, false, lifecycle.Ask
+	}
 	return spec, linear.Terms{
 		Digest: spec.Prompt, Interactive: spec.Mode != lifecycle.Auto, Strict: !spec.AutoDecide,
-		Repeatable:  spec.Repeatable,
+		Repeatable: spec.Repeatable, Hold: spec.Hold == lifecycle.HoldOn, Ask: spec.OnInterrupt == lifecycle.Ask,
 		MaxAttempts: spec.MaxAttempts, MaxAutoDecisions: spec.MaxAutoDecisions, SessionTimeout: spec.SessionTimeout,
 	}
 }
@@ -127,6 +130,9 @@ func (p *person) acts(ctx context.Context) {
 		if p.last.State == fsm.StateWaitingUser && p.rng.IntN(4) > 0 {
 			p.reply(ctx, p.last.Pending.ID)
 		}
+		if p.last.Held() || p.rng.IntN(8) == 0 {
+			p.resume(ctx)
+		}
 	}
 }
 
@@ -174,6 +180,24 @@ func (p *person) reply(ctx context.Context, id int) {
 			return out
 		})
 	}
+}
+
+// resume decides about a run that may be held: about the version that they saw, about any, or about
+// an older one.
+func (p *person) resume(ctx context.Context) {
+	r := lifecycle.Resume{Choice: lifecycle.ChoiceRepeat, Version: p.last.Version}
+	if p.rng.IntN(5) == 0 {
+		r.Choice = lifecycle.ChoiceEnd
+	}
+	switch p.rng.IntN(4) {
+	case 0:
+		r.Version = 0
+	case 1:
+		r.Version = max(1, r.Version-1)
+	}
+	p.ask(linear.Input{Kind: linear.Resume, Resume: r}, func() linear.Output {
+		return linear.Answer(p.client().Resume(ctx, p.spec.ID, r))
+	})
 }
 
 func (p *person) cancel(ctx context.Context) {

@@ -9,6 +9,7 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/lifecycle"
 )
 
 // Model is the sequential specification of one run. It follows the contract.
@@ -24,9 +25,10 @@ type run struct {
 	terms   Terms
 	settled string // the settled interactions, one on each line
 	gone    string // the nodes that have left, one on each line
-	// handedBack counts the attempts that a shutdown handed back before their engine was called
-	// (J1). It is counted only for runs with a limit of attempts.
-	handedBack int
+	// yielded counts the attempts that do not count towards the limit of attempts: those that a
+	// shutdown handed back before their engine was called, and those that ended in a hold (J1, J5).
+	// It is counted only for runs with such a limit.
+	yielded int
 }
 
 // The resolutions of interactions, with the names that package interaction uses.
@@ -85,6 +87,8 @@ func (m *Model) do(now run, in Input) (run, Output) {
 		return m.reply(now, in)
 	case Cancel:
 		return m.cancel(now)
+	case Resume:
+		return m.resume(now, in.Resume)
 	case Get:
 		return now, Output{Seen: now.View}
 	case Claim:
@@ -142,6 +146,37 @@ func (m *Model) cancel(now run) (run, Output) {
 	return next.enter(verdict.Transition, ""), Output{}
 }
 
+// resume is an operator's decision about a held run (J1, J5). One that was made about an older
+// version is refused.
+func (m *Model) resume(now run, r lifecycle.Resume) (run, Output) {
+	switch {
+	case m.law.Terminal(now.State):
+		return now, Output{Err: Ended(now.State)}
+	case r.Version != 0 && r.Version != now.Version:
+		return now, Output{Err: RunChanged}
+	case now.Held == "":
+		return now, Output{Err: NotHeld}
+	}
+	event := "run.unblocked"
+	if r.Choice == lifecycle.ChoiceEnd {
+		event = "run.given_up"
+	}
+	verdict := m.law.Next(now.State, event, now.facts())
+	if verdict.Transition == nil {
+		return now, against("%s: %s", event, verdict.Code)
+	}
+	next, code := now, now.Held
+	next.Held = ""
+	if event == "run.unblocked" {
+		return next.enter(verdict.Transition, now.Owner), Output{}
+	}
+	if now.Pending != 0 {
+		next = next.settle(settled{id: now.Pending, resolution: abandoned})
+	}
+	next.Code = code
+	return next.enter(verdict.Transition, ""), Output{}
+}
+
 // enter applies what a transition implies, whichever call fires it. It counts the events that the
 // transition must emit; the writer says which of the optional ones it has emitted.
 func (now run) enter(t *contract.Transition, node string) run {
@@ -170,7 +205,7 @@ func (now run) enter(t *contract.Transition, node string) run {
 		next.Owner = node
 		next.Attempt++
 	default:
-		next.Owner, next.Answer = "", ""
+		next.Owner, next.Answer, next.Held = "", "", ""
 	}
 	return next
 }

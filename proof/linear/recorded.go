@@ -78,10 +78,17 @@ func (s *Recorded) change(c *store.Commit) *Change {
 	if c.Settled != nil {
 		ch.Settles = c.Settled.Question.ID
 	}
-	if s.Evidence != nil && isTurnEnd(ch.Event) {
+	if s.Evidence != nil && (isTurnEnd(ch.Event) || heldForFailure(c)) {
 		ch.Evidence = s.Evidence(c.Run.ID, c.Run.Attempt)
 	}
 	return ch
+}
+
+// heldForFailure reports whether the commit holds its run because the turn has failed, and not
+// because its worker was lost: what a lost turn left behind counts for nothing.
+func heldForFailure(c *store.Commit) bool {
+	return EventOf(c) == "turn.yielded" && c.Run.Block != nil && c.Run.Block.Code != fsm.CodeTurnInterrupted &&
+		c.Run.Block.Code != fsm.CodeOrchestratorRestartInterrupted
 }
 
 // EventOf returns the contract's event that a commit reports; empty if it does not change the
@@ -89,7 +96,14 @@ func (s *Recorded) change(c *store.Commit) *Change {
 func EventOf(c *store.Commit) string {
 	for _, stored := range c.Events {
 		event, err := fcmp.Decode(stored.Body)
-		if err != nil || event.Type != fcmp.TypeStateChanged {
+		if err != nil {
+			continue
+		}
+		switch event.Type {
+		case fcmp.TypeBlocked, fcmp.TypeUnblocked:
+			return event.Type // the contract's event has the same name
+		case fcmp.TypeStateChanged:
+		default:
 			continue
 		}
 		var changed fcmp.StateChanged

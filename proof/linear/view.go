@@ -24,6 +24,7 @@ type View struct {
 	Answer                string // an answer that was accepted and not yet executed to the end
 	Code                  string // the error code of a run that failed or was canceled
 	Recovery              string
+	Held                  string // the code for which the run is held; empty if it is not
 }
 
 // ViewOf returns the view of a record.
@@ -40,6 +41,9 @@ func ViewOf(r *store.Run) View {
 	}
 	if r.Answer != nil {
 		v.Answer = answer(r.Answer.ID, string(r.Answer.Resolution), r.Answer.Text)
+	}
+	if r.Held() {
+		v.Held = string(r.Block.Code)
 	}
 	if r.Error != nil {
 		v.Code = string(r.Error.Code)
@@ -94,6 +98,9 @@ func (v View) String() string {
 	}
 	if v.Answer != "" {
 		text += fmt.Sprintf(" answered %q", v.Answer)
+	}
+	if v.Held != "" {
+		text += " held for " + v.Held
 	}
 	if v.Code != "" {
 		text += " " + v.Code

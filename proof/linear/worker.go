@@ -7,6 +7,7 @@ import (
 
 	"github.com/interlude-go/interlude/contract"
 	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/store"
 )
 
 // claim starts the run's next turn on a node.
@@ -70,6 +71,7 @@ func (m *Model) fire(now run, c *Change) (next run, wrong string) {
 	facts["deadline_passed"] = now.Deadline != 0 && now.Deadline <= c.After.UpdatedAt.UnixMicro()
 	facts["worker_gone"] = now.left(now.Owner) || c.Fence != nil
 	facts["context_lost"] = now.left(now.Owner)
+	facts["passing"] = c.Event == "turn.yielded" && now.mayBeHeld(c)
 	handedBack := now.handsBack(c)
 	if handedBack {
 		facts["repeatable"], facts["attempts_exhausted"] = true, false
@@ -93,17 +95,27 @@ func (m *Model) fire(now run, c *Change) (next run, wrong string) {
 		code = string(c.After.Error.Code)
 	}
 	next, wrong = m.follow(then, t, c, code)
-	if handedBack && now.terms.MaxAttempts > 0 {
-		next.handedBack++
+	if (handedBack || t.Event == "turn.yielded") && now.terms.MaxAttempts > 0 {
+		next.yielded++
 	}
 	return next, wrong
+}
+
+// mayBeHeld reports whether a turn's end may hold the run: its worker is lost and somebody is to be
+// asked, or it has failed for a reason that an operator can repair.
+func (now run) mayBeHeld(c *Change) bool {
+	if c.Evidence == nil {
+		return now.terms.Ask
+	}
+	repairable := []fsm.Code{fsm.CodeSessionResumeFailed, fsm.CodeWorkspaceMissing, fsm.CodeEngineUnavailable}
+	return now.terms.Hold && slices.Contains(repairable, fsm.Code(c.Evidence.Code))
 }
 
 // handsBack reports whether the commit returns a turn to the queue whose engine was not called. Such
 // an attempt does not count towards the limit of attempts.
 func (now run) handsBack(c *Change) bool {
 	return c.Event == "restart.requeue" && slices.Contains(c.After.Warnings, fsm.WarnTurnHandedBack) &&
-		(now.terms.MaxAttempts == 0 || c.After.Yielded == now.handedBack+1)
+		(now.terms.MaxAttempts == 0 || c.After.Yielded == now.yielded+1)
 }
 
 // follow applies what a node's transition implies.
@@ -147,6 +159,15 @@ func (m *Model) follow(now run, t *contract.Transition, c *Change, code string) 
 		}
 	}
 	switch t.Event {
+	case "turn.yielded":
+		if c.After.Block == nil || c.After.Block.Kind != store.BlockHeld {
+			return now, "the run is not held"
+		}
+		next.Held = string(c.After.Block.Code)
+	case "run.blocked":
+		next.Held = string(fsm.CodeSessionResumeFailed)
+	case "run.unblocked":
+		next.Held = ""
 	case "restart.preserve_waiting":
 		next.Recovery = "recovered_waiting"
 	case "restart.reconcile_failed":
@@ -209,7 +230,8 @@ func (now run) facts() contract.Facts {
 		"handle_present": now.Session,
 		"strict":         t.Strict, "auto_decision_left": now.AutoDecisions < t.MaxAutoDecisions,
 		"repeatable":         t.Repeatable,
-		"attempts_exhausted": t.MaxAttempts > 0 && now.Attempt-now.handedBack >= t.MaxAttempts,
+		"attempts_exhausted": t.MaxAttempts > 0 && now.Attempt-now.yielded >= t.MaxAttempts,
+		"held":               now.Held != "",
 	}
 }
 
