@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/interlude-go/interlude/contract/fcmp"
@@ -13,7 +14,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// This file has held runs (J1, J5): whose runs are held instead of failing, what they are held for,
+// This file has held runs (J1, J5, J13): whose runs are held instead of failing, what they are held for,
 // the operator who decides about them, and the judge of both.
 
 // holdPlan is what a seed decides about held runs.
@@ -52,6 +53,9 @@ func (p *plan) planHolds() {
 		}
 		if run.expires > 0 && r.IntN(3) > 0 {
 			run.repaired = run.expires + millis(r, 1000, 120_000)
+		}
+		if !run.sticky && r.IntN(6) == 0 {
+			run.spec.Budget.Turns = 1 + r.IntN(3)
 		}
 	}
 }
@@ -111,12 +115,15 @@ func (p *person) decide(ctx context.Context, run *store.Run, r *rand.Rand) {
 		p.decided[run.ID] = d
 	}
 	choice := lifecycle.Resume{Choice: lifecycle.ChoiceRepeat, Actor: p.view.name}
+	if b := run.Budget; slices.Contains(run.Block.Choices, lifecycle.ChoiceRaise) {
+		choice.Choice, choice.Budget.Turns = lifecycle.ChoiceRaise, b.Used.Turns+1+r.IntN(2)
+	}
 	patience := 6
 	if run.State == fsm.StateWaitingUser { // which is rare
 		patience = 2
 	}
 	if d.stored >= maxRepairs || r.IntN(patience) == 0 {
-		choice.Choice = lifecycle.ChoiceEnd
+		choice.Choice, choice.Budget = lifecycle.ChoiceEnd, lifecycle.Budget{}
 	}
 	if r.IntN(2) == 0 {
 		choice.Version = run.Version
@@ -152,7 +159,12 @@ func (e *ending) heldAsMeant(*ending) string {
 				return why
 			}
 		case fcmp.TypeBlocked:
-			if !w.plan.held(e.plan) || e.plan.expires == 0 {
+			var b fcmp.Blocked
+			if err := event.Decode(&b); err != nil {
+				return err.Error()
+			}
+			spent := fsm.Code(b.Code) == fsm.CodeBudgetExhausted && e.plan.spec.Budget.Turns > 0
+			if !spent && (!w.plan.held(e.plan) || e.plan.expires == 0) {
 				return "it was blocked, and nothing was the cause of it"
 			}
 		case fcmp.TypeUnblocked:
@@ -161,7 +173,7 @@ func (e *ending) heldAsMeant(*ending) string {
 				return err.Error()
 			}
 			w.saw("a hold ended: " + u.Cause)
-			if u.Cause == "resumed" {
+			if u.Cause == "resumed" || u.Cause == "raised" {
 				decided++
 			}
 			if u.Cause == "repaired" && e.plan.repaired == 0 {
@@ -178,6 +190,9 @@ func (e *ending) heldAsMeant(*ending) string {
 	d := w.operator.decided[e.run.ID]
 	if d == nil {
 		d = new(decisions)
+	}
+	if b := e.run.Budget; b != nil && b.Used.Turns > b.Limit.Turns {
+		return fmt.Sprintf("it has used %d turns, and its budget is %d", b.Used.Turns, b.Limit.Turns)
 	}
 	switch {
 	case decided < d.stored || decided > d.stored+d.unclear:
