@@ -68,7 +68,9 @@ type Outcome struct {
 	// Session is the session to resume; nil leaves the one that the Sink was given, or that the
 	// run has from an earlier turn.
 	Session *SessionHandle
-	Usage   Usage
+	// Usage is stored also when RunTurn returns an error beside it. Of a RunTurn that panics nothing
+	// is known, so an engine that calls code of others recovers their panics.
+	Usage Usage
 	// Diagnostics become warnings of the turn, a thousand at most.
 	Diagnostics []Diagnostic
 }

@@ -58,14 +58,17 @@ type wanted struct {
 	Late      string                 `json:"late"`      // what it says when it is canceled
 }
 
+// used is what the agent reports with the end of each prompt.
+var used = sdk.Usage{InputTokens: 11, OutputTokens: 7, TotalTokens: 18}
+
 func (p *playing) play(ctx context.Context, steps []script.Step) (sdk.PromptResponse, error) {
 	for i, s := range steps {
 		err := p.step(ctx, s)
 		if p.canceled {
-			return sdk.PromptResponse{StopReason: sdk.StopReasonCancelled}, p.plan(steps[i:])
+			return sdk.PromptResponse{StopReason: sdk.StopReasonCancelled, Usage: &used}, p.plan(steps[i:])
 		}
 		if ctx.Err() != nil {
-			return sdk.PromptResponse{StopReason: sdk.StopReasonCancelled}, nil
+			return sdk.PromptResponse{StopReason: sdk.StopReasonCancelled, Usage: &used}, nil
 		}
 		if err != nil {
 			return sdk.PromptResponse{}, fmt.Errorf("%s: %w", s.Word, err)
@@ -74,8 +77,7 @@ func (p *playing) play(ctx context.Context, steps []script.Step) (sdk.PromptResp
 	if p.failure != "" {
 		return sdk.PromptResponse{}, sdk.NewInternalError(p.failure)
 	}
-	res := sdk.PromptResponse{StopReason: sdk.StopReasonEndTurn, Usage: &sdk.Usage{InputTokens: 11, OutputTokens: 7,
-		TotalTokens: 18}}
+	res := sdk.PromptResponse{StopReason: sdk.StopReasonEndTurn, Usage: &used}
 	if p.stop != "" {
 		res.StopReason = p.stop
 	}

@@ -101,8 +101,11 @@ func (t *turn) sendInput(h *held) error {
 			return err
 		}
 	}
-	if h != nil && !h.dismiss(t.agent, t.cfg.Grace) {
-		return errUnstopped
+	if h != nil {
+		if !h.dismiss(t.agent, t.cfg.Grace) {
+			return errUnstopped
+		}
+		t.addUsage(h.prompt)
 	}
 	if err := t.skipHistory(); err != nil {
 		return err
@@ -141,6 +144,7 @@ func (t *turn) awaitPrompt(p *promptCall) error {
 	if !p.endsWithin(t.cfg.Grace) {
 		return errors.Join(why, errUnstopped)
 	}
+	t.addUsage(p)
 	if errors.Is(why, errAsked) && errors.Is(p.err, errEnded) {
 		return errEnded
 	}
@@ -152,11 +156,24 @@ func (t *turn) takeResult(p *promptCall) error {
 	if p.err != nil {
 		return p.err
 	}
+	t.addUsage(p)
 	t.agent.handling.Lock()
 	defer t.agent.handling.Unlock()
-	t.out.Usage = p.result.usage()
 	t.out.Output = t.structuredOutput(p.result)
 	return p.result.endError()
+}
+
+// addUsage adds the tokens of an ended prompt to the outcome, however the prompt has ended: one that
+// was canceled has used them too (J13). A turn has two prompts if it first dismisses a held one.
+func (t *turn) addUsage(p *promptCall) {
+	if p.err != nil {
+		return
+	}
+	t.agent.handling.Lock()
+	defer t.agent.handling.Unlock()
+	u := p.result.usage()
+	t.out.Usage.InputTokens += u.InputTokens
+	t.out.Usage.OutputTokens += u.OutputTokens
 }
 
 // errUnstopped says that the agent did not stop its work when it was told to.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -157,7 +158,42 @@ func TestStopReasonOtherThanEndTurnIsNoSuccess(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, o.Process.Status)
 		require.Contains(t, o.Process.Detail, reason)
+		require.Equal(t, engine.Usage{InputTokens: 11, OutputTokens: 7}, o.Usage, "J13")
 	}
+}
+
+// J13: an agent that is told to stop, because its turn has timed out or was interrupted, or because
+// it asks for a permission, still reports what it has used.
+func TestStoppedPromptHandsOverItsUsage(t *testing.T) {
+	reported := engine.Usage{InputTokens: 11, OutputTokens: 7}
+	for name, can := range map[string]string{"single": "load", "resident": ""} {
+		for status, cause := range map[engine.Status]error{
+			engine.TimedOut: engine.ErrTurnTimeout, engine.Interrupted: context.Canceled,
+		} {
+			t.Run(name+" "+string(status), func(t *testing.T) {
+				r := newRun(t, can, func(c *acp.Config) { c.Grace = patience })
+				ctx, stop := context.WithCancelCause(t.Context())
+				defer stop(nil)
+				var watch sync.WaitGroup
+				defer watch.Wait()
+				watch.Go(func() {
+					r.await("begun")
+					stop(cause)
+				})
+				o, err := r.execute(ctx, enginetest.Script("touch begun", "hang"))
+				require.NoError(t, err)
+				require.Equal(t, status, o.Process.Status)
+				require.Equal(t, reported, o.Usage)
+			})
+		}
+	}
+	o := newRun(t, "load", nil).does(permit(removing("build")))
+	require.Len(t, o.Questions, 1)
+	require.Equal(t, reported, o.Usage, "the prompt is canceled, and has used them")
+
+	r := newRun(t, "", func(c *acp.Config) { c.HoldPermission = time.Hour }) // its prompt goes on
+	require.Zero(t, r.does(permit(removing("build"))).Usage)
+	require.Equal(t, reported, r.answer("once").Usage)
 }
 
 // A message says where it stands in the transcript, which holds every line, both ways.

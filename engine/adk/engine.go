@@ -56,7 +56,8 @@ func (e *Engine) Check(ctx context.Context, runID string, h engine.SessionHandle
 }
 
 // RunTurn runs the agent until it waits for something or comes to its end. When the agent waits for
-// several things, a turn may only store one answer and ask for the next.
+// several things, a turn may only store one answer and ask for the next. The tokens that its models
+// used are in the outcome, beside an error too (J13).
 func (e *Engine) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 	if ctx.Err() != nil {
 		return engine.Outcome{}, interrupted(ctx, context.Cause(ctx))
@@ -78,12 +79,19 @@ func (e *Engine) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (eng
 			return askAgain(next, err)
 		}
 		if next = before.firstUnanswered(); next != nil {
-			return e.ask(ctx, t, before, next.Question, engine.Usage{})
+			return e.ask(ctx, t, before, next.Question)
 		}
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	p := &activeTurn{turn: t, sink: s, cancel: cancel}
+	o, err := e.runActive(ctx, p, before)
+	o.Usage = p.usage
+	return o, err
+}
+
+// runActive runs the agent. The outcome is without its usage.
+func (e *Engine) runActive(ctx context.Context, p *activeTurn, before *savedSession) (engine.Outcome, error) {
 	after, err := e.runAgent(context.WithValue(ctx, turnKey{}, p), p, before)
 	// The result came too late: the attempt may not be the run's any more.
 	if cause := context.Cause(ctx); cause != nil {
@@ -175,7 +183,7 @@ func (e *Engine) outcome(ctx context.Context, p *activeTurn, after *savedSession
 		o.Document = document
 		o.Question, _ = interaction.Normalize(q)
 	}
-	return e.ask(ctx, p.turn, after, after.Open[0].Question, p.usage)
+	return e.ask(ctx, p.turn, after, after.Open[0].Question)
 }
 
 // ends is the outcome of a turn in which the agent came to its end.
@@ -184,18 +192,16 @@ func (e *Engine) ends(ctx context.Context, p *activeTurn, after *savedSession) (
 	if e.cfg.Ends == EndsRun {
 		o = engine.Done(p.text())
 	}
-	o.Output, o.Usage = p.output, p.usage
+	o.Output = p.output
 	if e.cfg.Ends == EndsRun {
 		return o, nil // there is nothing to go on from
 	}
 	return e.save(ctx, p.turn, o, after)
 }
 
-func (e *Engine) ask(ctx context.Context, t engine.Turn, k *savedSession, q interaction.Question,
-	used engine.Usage) (engine.Outcome, error) {
-	o := engine.Ask(q)
-	o.Usage = used
-	return e.save(ctx, t, o, k)
+func (e *Engine) ask(ctx context.Context, t engine.Turn, k *savedSession,
+	q interaction.Question) (engine.Outcome, error) {
+	return e.save(ctx, t, engine.Ask(q), k)
 }
 
 func (e *Engine) save(ctx context.Context, t engine.Turn, o engine.Outcome, k *savedSession) (engine.Outcome, error) {

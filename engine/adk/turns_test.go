@@ -436,3 +436,51 @@ func TestOverloadedModelIsAPassingFailure(t *testing.T) {
 	require.Equal(t, fsm.CodeEngineFailed, f.Code)
 	require.True(t, f.Transient, f.Error())
 }
+
+// J13: a turn that fails after its model was asked hands over the tokens, whether the agent fails or
+// panics, the turn is ended, or nobody can be asked.
+func TestFailedTurnHandsOverItsUsage(t *testing.T) {
+	for name, last := range map[string]func(stop func()) error{
+		"an error": func(func()) error { return errors.New("out of paper") },
+		"a panic":  func(func()) error { panic("out of paper") },
+		"a turn that is ended": func(stop func()) error {
+			stop()
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			s := newTalk(t, func(context.Context) (agent.Agent, error) {
+				clerk, err := llmagent.New(llmagent.Config{Name: "clerk", Description: "pays", Model: clerk{}})
+				require.NoError(t, err)
+				run := func(c agent.InvocationContext) iter.Seq2[*session.Event, error] {
+					return func(yield func(*session.Event, error) bool) {
+						for ev, err := range clerk.Run(c) {
+							if !yield(ev, err) {
+								return
+							}
+						}
+						if err := last(stop); err != nil {
+							yield(nil, err)
+						}
+					}
+				}
+				a, err := agent.New(agent.Config{Name: "all", Run: run})
+				require.NoError(t, err)
+				return adk.Guard(a)
+			}, adk.Config{})
+			o, err := s.engine.RunTurn(ctx, s.next("hello"), s)
+			require.Error(t, err)
+			require.Equal(t, engine.Usage{InputTokens: 10, OutputTokens: 3}, o.Usage)
+		})
+	}
+	t.Run("a question in an automatic run", func(t *testing.T) {
+		var shop till
+		s := newTalk(t, newClerk(&shop), adk.Config{})
+		s.turn.Mode = fsm.ModeAuto
+		o, err := s.engine.RunTurn(t.Context(), s.next("pay 5EUR"), s)
+		require.Error(t, err)
+		require.Equal(t, engine.Usage{InputTokens: 10, OutputTokens: 3}, o.Usage)
+	})
+}

@@ -67,7 +67,8 @@ func (e *Engine) Check(ctx context.Context, runID string, h engine.SessionHandle
 	return e.sessions.Check(ctx, runID, h)
 }
 
-// RunTurn runs the graph or agent until it is interrupted or comes to its end.
+// RunTurn runs the graph or agent until it is interrupted or comes to its end. The tokens that its
+// models used until then are in the outcome, beside an error too (J13).
 func (e *Engine) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 	if ctx.Err() != nil {
 		return engine.Outcome{}, interrupted(ctx, context.Cause(ctx))
@@ -78,6 +79,13 @@ func (e *Engine) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (eng
 	}
 	ctx, p.cancel = context.WithCancelCause(ctx)
 	defer p.cancel(nil)
+	o, err := e.runActive(ctx, p)
+	o.Usage = p.usage.sum()
+	return o, err
+}
+
+// runActive runs the graph or agent. The outcome is without its usage.
+func (e *Engine) runActive(ctx context.Context, p *activeTurn) (engine.Outcome, error) {
 	done, err := e.run(context.WithValue(ctx, turnKey{}, p), p)
 	// The result came too late: the attempt may not be the run's any more.
 	if cause := context.Cause(ctx); cause != nil {
@@ -177,7 +185,6 @@ func (e *Engine) askOutcome(ctx context.Context, p *activeTurn, all []Interrupt)
 		ids[i] = in.ID
 	}
 	o := engine.Ask(q)
-	o.Usage = p.usage.sum()
 	return e.save(ctx, p, o, kept, ids...)
 }
 
@@ -187,7 +194,7 @@ func (e *Engine) endOutcome(ctx context.Context, p *activeTurn, end Result) (eng
 	if e.cfg.Ends == EndsRun {
 		o = engine.Done(end.Text)
 	}
-	o.Output, o.Usage = end.Output, p.usage.sum()
+	o.Output = end.Output
 	if e.cfg.Ends == EndsRun {
 		return o, nil // there is nothing to go on from
 	}

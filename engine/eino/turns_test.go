@@ -348,3 +348,41 @@ func TestSayAndTurnNeedTheContextOfATurn(t *testing.T) {
 	_, ok := eino.Turn(t.Context())
 	require.False(t, ok)
 }
+
+// J13: a turn that fails after its model was asked hands over the tokens, whether a node fails or
+// panics, the turn is ended, or nobody can be asked.
+func TestFailedTurnHandsOverItsUsage(t *testing.T) {
+	for name, last := range map[string]func(ctx context.Context, stop func()) error{
+		"an error": func(context.Context, func()) error { return errors.New("out of paper") },
+		"a panic":  func(context.Context, func()) error { panic("out of paper") },
+		"a turn that is ended": func(ctx context.Context, stop func()) error {
+			stop()
+			return ctx.Err()
+		},
+		"a question in an automatic run": func(ctx context.Context, _ func()) error {
+			return compose.Interrupt(ctx, "Pay?")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			g := compose.NewGraph[[]*schema.Message, *schema.Message]()
+			require.NoError(t, g.AddChatModelNode("model", clerk{}))
+			require.NoError(t, g.AddLambdaNode("last", compose.InvokableLambda(func(ctx context.Context,
+				m *schema.Message) (*schema.Message, error) {
+				return m, last(ctx, stop)
+			})))
+			require.NoError(t, g.AddEdge(compose.START, "model"))
+			require.NoError(t, g.AddEdge("model", "last"))
+			require.NoError(t, g.AddEdge("last", compose.END))
+			e, err := eino.Compile(t.Context(), g, eino.GraphConfig[[]*schema.Message, *schema.Message]{},
+				compose.WithCheckPointStore(eino.Checkpoints()))
+			require.NoError(t, err)
+			s := newSession(t, e)
+			s.turn.Mode = fsm.ModeAuto
+			o, err := e.RunTurn(ctx, s.next("hello"), s)
+			require.Error(t, err)
+			require.Equal(t, engine.Usage{InputTokens: 10, OutputTokens: 3}, o.Usage)
+		})
+	}
+}

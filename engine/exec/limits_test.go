@@ -1,7 +1,9 @@
 package exec_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -52,6 +54,54 @@ func TestTurnBeyondItsLimitsTimesOut(t *testing.T) {
 			require.Equal(t, engine.TimedOut, o.Process.Status)
 			require.Equal(t, fsm.CodeTurnTimeout, o.Process.Code)
 			require.Contains(t, o.Process.Detail, "300ms")
+		})
+	}
+}
+
+// reacting is a sink that reacts to messages.
+type reacting struct {
+	enginetest.Recorder
+
+	react func() error
+}
+
+func (r *reacting) Message(context.Context, engine.Message) error { return r.react() }
+
+// J13: what the agent has reported of its tokens is in the outcome, however its turn ends.
+func TestFailedTurnHandsOverItsUsage(t *testing.T) {
+	reports := `raw "{\"type\":\"usage\",\"input\":11,\"output\":7,\"cost\":0.25}\n"`
+	used := engine.Usage{InputTokens: 11, OutputTokens: 7, CostUSD: 0.25}
+	refused, endless := errors.New("no room"), []string{"say one", "say two", "hang"}
+	for name, tc := range map[string]struct {
+		steps []string
+		cause error // with which the turn is ended at its first message
+		want  engine.Status
+	}{
+		"it exits":             {steps: []string{"exit 3"}, want: engine.Failed},
+		"it is killed":         {steps: []string{"crash"}, want: engine.Interrupted},
+		"its time is over":     {steps: endless, cause: engine.ErrTurnTimeout, want: engine.TimedOut},
+		"it is interrupted":    {steps: endless, cause: context.Canceled, want: engine.Interrupted},
+		"its host has no room": {steps: endless},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, stop := context.WithCancelCause(t.Context())
+			defer stop(nil)
+			s := &reacting{react: func() error {
+				if tc.cause == nil {
+					return refused
+				}
+				stop(tc.cause)
+				return nil
+			}}
+			turn := job(t, append([]string{reports}, tc.steps...)...)
+			o, err := scriptedWith(t, func(*exec.Config) {}).RunTurn(ctx, turn, s)
+			if tc.want == "" {
+				require.ErrorIs(t, err, refused)
+			} else {
+				require.NoError(t, err)
+				require.Equal(t, tc.want, o.Process.Status, o.Process.Detail)
+			}
+			require.Equal(t, used, o.Usage)
 		})
 	}
 }

@@ -168,7 +168,9 @@ func redactError(secrets *redact.Redactor, err error) error {
 	}
 	var f *engine.Failure
 	if errors.As(err, &f) {
-		return &engine.Failure{Code: f.Code, Detail: secrets.String(f.Detail), Err: redactError(secrets, f.Err)}
+		redacted := *f
+		redacted.Detail, redacted.Err = secrets.String(f.Detail), redactError(secrets, f.Err)
+		return &redacted
 	}
 	return &errRedacted{text: secrets.String(err.Error()), err: err}
 }
