@@ -13,20 +13,22 @@ import (
 	"strings"
 )
 
-// earlierCommit is the version of the library that works beside this one, as docs/production.md
-// says. The next release puts its own commit there.
+// earlierCommit is the commit of the earlier version of the library, whose nodes work on one
+// database with nodes of this version, as docs/production.md promises. Each release puts its own
+// commit into the file.
 //
 //go:embed earlier.txt
 var earlierCommit string
 
-// programs are those of the nodes, by the version of the host.
+// programs has the paths of the host's two versions.
 type programs struct{ first, second string }
 
 // errNoHistory says that the clone has not got the earlier commit, and cannot fetch it.
 var errNoHistory = errors.New("the commit in proof/deploy/earlier.txt is not in this clone and cannot be fetched, so " +
 	"two versions of the library were not put to work on one database")
 
-// build builds the host, with the library as it is here, and with that of the earlier commit too.
+// build builds the host with the library as it is here and, if earlier is set, also with the
+// library of the earlier commit.
 func build(ctx context.Context, dir string, earlier bool) (programs, error) {
 	here, err := folder()
 	if err != nil {
@@ -49,7 +51,7 @@ func build(ctx context.Context, dir string, earlier bool) (programs, error) {
 	if err != nil {
 		return p, err
 	}
-	at, err := os.MkdirTemp(filepath.Join(tree, "proof"), "host-") // others may build theirs at this moment
+	at, err := os.MkdirTemp(filepath.Join(tree, "proof"), "host-") // another process may build there at the same time
 	if err != nil {
 		return p, err
 	}
@@ -60,7 +62,7 @@ func build(ctx context.Context, dir string, earlier bool) (programs, error) {
 	return p, command(ctx, at, "go", "build", "-o", p.first, ".")
 }
 
-// folder is where this program's source is.
+// folder returns the folder with the source of this program.
 func folder() (string, error) {
 	_, file, _, ok := runtime.Caller(0)
 	if here := filepath.Dir(file); ok && filepath.IsAbs(here) {
@@ -69,8 +71,8 @@ func folder() (string, error) {
 	return "", errors.New("build this program without -trimpath: it builds others from the sources beside it")
 }
 
-// checkOut returns a folder with the tree of the earlier commit. It is made once, among this user's
-// caches, so that what is compiled there is compiled once.
+// checkOut returns a folder with the tree of the earlier commit. It creates the folder once, in
+// this user's cache, so that Go compiles the packages there only once.
 func checkOut(ctx context.Context, here string) (string, error) {
 	commit := strings.TrimSpace(earlierCommit)
 	out, err := exec.CommandContext(ctx, "git", "-C", here, "rev-parse", "--show-toplevel").Output()
@@ -108,7 +110,7 @@ func checkOut(ctx context.Context, here string) (string, error) {
 		return "", err
 	}
 	if err := os.Rename(whole, tree); err != nil {
-		if _, made := os.Stat(tree); made == nil { // by somebody else meanwhile
+		if _, made := os.Stat(tree); made == nil { // another process has created it meanwhile
 			return tree, nil
 		}
 		return "", err
@@ -116,7 +118,7 @@ func checkOut(ctx context.Context, here string) (string, error) {
 	return tree, nil
 }
 
-// command runs a program, and returns what it says when it fails.
+// command runs a program. If the program fails, the error has its output.
 func command(ctx context.Context, dir, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir

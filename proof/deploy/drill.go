@@ -18,10 +18,10 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// places is how many nodes there are at one time.
+// places is the number of nodes at any time.
 const places = 3
 
-// conductor does the drill, and remembers what people were told.
+// conductor runs the drill, and records what the library acknowledged to people.
 type conductor struct {
 	options
 
@@ -31,13 +31,15 @@ type conductor struct {
 	plans  map[string]plan
 
 	submitted, replaced atomic.Int64 // runs, nodes
-	unserved            atomic.Bool  // it was seen that runs wait for an engine that no node has, and since when
+	// the survey has shown runs that wait for an engine that no node has, and since when
+	unserved atomic.Bool
 
 	mu        sync.Mutex
-	accepted  map[string]map[int]string // guarded by mu; the replies that were acknowledged, by run and question
-	withdrawn map[string]bool           // guarded by mu; whose cancel was acknowledged
-	resumed   map[string]int            // guarded by mu; how many decisions about a run were acknowledged
-	released  bool                      // guarded by mu; parked runs are answered now
+	accepted  map[string]map[int]string // guarded by mu; acknowledged replies, by run and question
+	withdrawn map[string]bool           // guarded by mu; the runs whose cancel was acknowledged
+	resumed   map[string]int            // guarded by mu; the number of acknowledged decisions about each held run
+	// guarded by mu; the deploy is over, and people answer the questions of parked runs
+	released bool
 }
 
 // drill replaces three nodes of the first version by those of the second.
@@ -51,7 +53,7 @@ func drill(ctx context.Context, o options, p programs, database, dir string) (_ 
 		p := planFor(&o, n)
 		c.plans[p.spec.ID] = p
 	}
-	for range places { // the first of these makes the database
+	for range places { // the first one creates the database
 		n, err := c.fleet.start(1)
 		if err != nil {
 			return nil, err
@@ -61,7 +63,7 @@ func drill(ctx context.Context, o options, p programs, database, dir string) (_ 
 	if c.store, err = openStore(ctx, database); err != nil {
 		return nil, err
 	}
-	defer func() { _ = c.store.Close() }() // the judge has read everything
+	defer func() { _ = c.store.Close() }() // an error no longer matters: the judge has read everything
 	if c.client, err = lifecycle.NewClient(lifecycle.ClientConfig{Store: c.store,
 		Poll: 100 * time.Millisecond}); err != nil {
 		return nil, err
@@ -92,7 +94,8 @@ func openStore(ctx context.Context, database string) (store.Store, error) {
 	return sqlite.Open(ctx, database, sqlite.Options{WatchInterval: 20 * time.Millisecond})
 }
 
-// deploy submits the runs, replaces the nodes while these are executed, and waits for all ends.
+// deploy submits the runs, replaces the nodes while the runs are executed, and waits until all runs
+// have ended.
 func (c *conductor) deploy(ctx context.Context) error {
 	work, within := errgroup.WithContext(ctx)
 	work.Go(func() error { return c.submit(within) })
@@ -109,7 +112,8 @@ func (c *conductor) deploy(ctx context.Context) error {
 	return c.drain(ctx)
 }
 
-// submit submits the runs, as fast as they are worked off and the nodes are replaced.
+// submit submits the runs. It pauses while too many runs are ready, and while the next node has not
+// been replaced.
 func (c *conductor) submit(ctx context.Context) error {
 	for n := range c.runs {
 		for n >= c.share(int(c.replaced.Load())) {
@@ -135,7 +139,7 @@ func (c *conductor) submit(ctx context.Context) error {
 			c.unserved.CompareAndSwap(false, slices.ContainsFunc(s.Engines, func(e lifecycle.EngineSurvey) bool {
 				return e.Engine == "reviewer" && e.Nodes == 0 && !e.OldestReady.IsZero()
 			}))
-			if s.Ready < 60+c.runs/10 { // a tenth wants an engine that may be missing yet
+			if s.Ready < 60+c.runs/10 { // a tenth of the runs needs an engine that no node may have yet
 				break
 			}
 			if err := rest(ctx, 20*time.Millisecond); err != nil {
@@ -160,8 +164,9 @@ func (c *conductor) cancel(ctx context.Context, id string) error {
 	return err
 }
 
-// replaceAll replaces the nodes, each while its agents work, the first and the third by SIGTERM.
-// Beside that it kills others.
+// replaceAll replaces the nodes one by one while their agents work. It ends the first and the third
+// with SIGTERM, and the second with SIGKILL. In between it kills as many further nodes as the
+// options say.
 func (c *conductor) replaceAll(ctx context.Context) error {
 	kills := c.kills
 	for turn := range places {
@@ -191,11 +196,13 @@ func (c *conductor) replaceAll(ctx context.Context) error {
 	return nil
 }
 
-// share is how many runs are submitted before so many nodes and one more are replaced.
+// share returns how many runs are submitted before the next node is replaced, when the given number
+// of nodes has been replaced.
 func (c *conductor) share(replaced int) int { return (replaced + 1) * c.runs / (places + 1) }
 
-// busiest waits until so many runs were submitted and agents work on one of the nodes, and returns
-// the place of the one with the most. Where nothing is left to do, it returns any.
+// busiest waits until the given number of runs was submitted and agents work on one of the nodes.
+// It returns the place of the node on which the most agents work. If there is no work left, it
+// returns any node.
 func (c *conductor) busiest(ctx context.Context, submitted int, of func(*node) bool) (place int, err error) {
 	idle := time.Now()
 	for {
@@ -218,10 +225,10 @@ func (c *conductor) busiest(ctx context.Context, submitted int, of func(*node) b
 	}
 }
 
-// patience is how long nothing may change before it counts as stuck.
-const patience = 2 * time.Minute // a run that nobody resumes is tried again after one
+// patience is how long nothing may change before the drill counts as stuck.
+const patience = 2 * time.Minute // longer than a minute, after which a held run is tried again automatically
 
-// drain waits until nothing is left to do but parked runs, which wait for their release.
+// drain waits until only parked runs are left, which wait until the deploy is over.
 func (c *conductor) drain(ctx context.Context) error {
 	var before lifecycle.Stats
 	moved := time.Now()
@@ -242,7 +249,7 @@ func (c *conductor) drain(ctx context.Context) error {
 		}
 		if time.Since(moved) > patience {
 			return fmt.Errorf("nothing has moved for %s: %d queued, %d running, %d waiting: %s", patience, s.Queued,
-				s.Running, s.Waiting, c.fleet.nodes[0].words())
+				s.Running, s.Waiting, c.fleet.nodes[0].output())
 		}
 		if err := rest(ctx, 50*time.Millisecond); err != nil {
 			return err
@@ -250,7 +257,7 @@ func (c *conductor) drain(ctx context.Context) error {
 	}
 }
 
-// openQuestions counts those that are not to stay open.
+// openQuestions counts the open questions that people will answer.
 func (c *conductor) openQuestions(ctx context.Context) (n int, err error) {
 	err = c.inbox(ctx, func(run *lifecycle.Run) error {
 		c.mu.Lock()
@@ -280,7 +287,7 @@ func (c *conductor) inbox(ctx context.Context, fn func(*lifecycle.Run) error) er
 	}
 }
 
-// reply has people answer what is asked, all the time.
+// reply answers open questions until the context ends, as people would.
 func (c *conductor) reply(ctx context.Context) error {
 	for {
 		err := c.inbox(ctx, func(run *lifecycle.Run) error { return c.answer(ctx, run) })
@@ -296,7 +303,7 @@ func (c *conductor) reply(ctx context.Context) error {
 	}
 }
 
-// answer answers a question that is to be answered, and remembers what was acknowledged.
+// answer answers a question if the run's plan says so, and records the acknowledged answer.
 func (c *conductor) answer(ctx context.Context, run *lifecycle.Run) error {
 	c.mu.Lock()
 	stays := c.plans[run.ID].kind == parked && !c.released || c.plans[run.ID].kind == silent
@@ -308,7 +315,7 @@ func (c *conductor) answer(ctx context.Context, run *lifecycle.Run) error {
 	text := fmt.Sprintf("answer %d of %s", id, run.ID)
 	_, err := c.client.Reply(ctx, run.ID, lifecycle.Reply{ID: id, Text: text, Key: fmt.Sprint(id), Actor: "ada"})
 	if errors.Is(err, lifecycle.ErrSettled) || errors.Is(err, lifecycle.ErrNotWaiting) {
-		return nil // canceled
+		return nil // the run was canceled
 	}
 	if err != nil {
 		return err
@@ -322,7 +329,7 @@ func (c *conductor) answer(ctx context.Context, run *lifecycle.Run) error {
 	return nil
 }
 
-// rest waits for d, unless ctx ends before.
+// rest waits for d, or until ctx ends.
 func rest(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// hostConfig is what a node is told: Config of command host.
+// hostConfig is the configuration of a node: Config of command host.
 type hostConfig struct {
 	Database string        `json:"database"`
 	Version  int           `json:"version"`
@@ -23,7 +23,7 @@ type hostConfig struct {
 	Refuses  time.Duration `json:"refuses"`
 }
 
-// fleet is the places where nodes run.
+// fleet has the nodes, one in each place.
 type fleet struct {
 	programs programs
 	config   hostConfig
@@ -40,11 +40,11 @@ type node struct {
 	cmd     *exec.Cmd
 	input   io.Closer
 	log     string
-	working atomic.Int64 // agents
+	working atomic.Int64 // the number of agents that work now
 	done    chan error
 }
 
-// start starts a node of the version, and waits until it is about to serve.
+// start starts a node of the version, and waits until it reports that it begins to serve.
 func (f *fleet) start(version int) (*node, error) {
 	config := f.config
 	config.Version = version
@@ -64,7 +64,7 @@ func (f *fleet) start(version int) (*node, error) {
 		return nil, err
 	}
 	defer log.Close()
-	n.cmd = exec.Command(program) //nolint:noctx // it is ended by the fleet, or by the end of its input
+	n.cmd = exec.Command(program) //nolint:noctx // the fleet ends it, or the end of its input does
 	n.cmd.Env, n.cmd.Stderr = append(os.Environ(), "INTERLUDE_DEPLOY_HOST="+string(told)), log
 	if n.input, err = n.cmd.StdinPipe(); err != nil {
 		return nil, err
@@ -85,13 +85,13 @@ func (f *fleet) start(version int) (*node, error) {
 		n.done <- n.cmd.Wait()
 	}()
 	if !ready {
-		return nil, fmt.Errorf("a node of version %d does not start: %w: %s", version, <-n.done, n.words())
+		return nil, fmt.Errorf("a node of version %d does not start: %w: %s", version, <-n.done, n.output())
 	}
 	return n, nil
 }
 
-// words is what the node said.
-func (n *node) words() string {
+// output returns the output of the node.
+func (n *node) output() string {
 	text, err := os.ReadFile(n.log)
 	if err != nil {
 		return err.Error()
@@ -99,7 +99,7 @@ func (n *node) words() string {
 	return string(text[max(0, len(text)-2000):])
 }
 
-// stop asks the node to end in good order, and returns what is wrong with how it does.
+// stop sends SIGTERM to the node, and returns an error if the node does not shut down in order.
 func (f *fleet) stop(n *node) error {
 	f.stopped++
 	if err := n.cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -108,12 +108,12 @@ func (f *fleet) stop(n *node) error {
 	err := <-n.done
 	_ = n.input.Close() // the process has ended
 	if err != nil {
-		return fmt.Errorf("a node of version %d that was asked to end: %w: %s", n.version, err, n.words())
+		return fmt.Errorf("a node of version %d that was asked to end: %w: %s", n.version, err, n.output())
 	}
 	return nil
 }
 
-// kill ends the node at once.
+// kill sends SIGKILL to the node.
 func (f *fleet) kill(n *node) error {
 	f.killed++
 	err := n.cmd.Process.Kill()
@@ -121,12 +121,12 @@ func (f *fleet) kill(n *node) error {
 	_ = n.input.Close() // the process has ended
 	var exit *exec.ExitError
 	if !errors.As(ended, &exit) || exit.Exited() {
-		return errors.Join(err, fmt.Errorf("a node of version %d ended by itself: %w: %s", n.version, ended, n.words()))
+		return errors.Join(err, fmt.Errorf("a node of version %d ended by itself: %w: %s", n.version, ended, n.output()))
 	}
 	return err
 }
 
-// replace ends the node in a place, and starts one of the version there.
+// replace ends the node in a place, and starts a node of the version in this place.
 func (f *fleet) replace(place, version int, end func(*node) error) error {
 	if err := end(f.nodes[place]); err != nil {
 		return err
@@ -138,9 +138,9 @@ func (f *fleet) replace(place, version int, end func(*node) error) error {
 	return err
 }
 
-// abandon kills the nodes that are left.
+// abandon kills the remaining nodes.
 func (f *fleet) abandon() {
 	for _, n := range f.nodes {
-		_ = n.cmd.Process.Kill() // it may have ended
+		_ = n.cmd.Process.Kill() // it may have ended already
 	}
 }

@@ -14,27 +14,27 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// verdict is what the judge found.
+// verdict is the result of the judge.
 type verdict struct {
 	options
 
-	ends             map[string]int // by kind and state
-	replies          int            // acknowledged
-	tried            int            // turns that were put off
-	repeated         int            // turns of lost nodes, because their specs say so
+	ends             map[string]int // number of runs by kind and last state
+	replies          int            // acknowledged replies
+	tried            int            // turns that were retried later
+	repeated         int            // turns of lost nodes that were repeated because of their specs
 	asked            int            // turns of lost nodes that an operator decided about
-	refused          int            // sessions, in turns and while their runs waited
-	unpaid           int            // turns that their engine held
-	resumed, alone   int            // held runs that went on: as an operator decided, by themselves
-	started          int            // processes
+	refused          int            // refused sessions, in turns and while their runs waited
+	unpaid           int            // turns whose engine reported that the run must be held
+	resumed, alone   int            // held runs that went on: by an operator's decision, and automatically
+	started          int            // started processes
 	killed, stopped  int
 	events           int
 	wrong            []string
-	failed, unheard  int // by the deploy
+	failed, unheard  int // runs that failed because of the deploy, and answers that got lost
 	firstIsOfAnother bool
 }
 
-// judge holds each run against its plan, and against what people were told.
+// judge compares each run with its plan, and with what was acknowledged to people.
 func (c *conductor) judge(ctx context.Context) (*verdict, error) {
 	v := &verdict{options: c.options, ends: make(map[string]int), started: c.fleet.started, killed: c.fleet.killed,
 		stopped: c.fleet.stopped, firstIsOfAnother: c.fleet.programs.first != c.fleet.programs.second}
@@ -64,8 +64,8 @@ func (v *verdict) findf(format string, args ...any) {
 	v.wrong = append(v.wrong, fmt.Sprintf(format, args...))
 }
 
-// judgeEnd says whether the run ended as it had to, with every answer that people were told is
-// accepted.
+// judgeEnd records a finding unless the run ended as planned and its agent got every accepted
+// answer.
 func (v *verdict) judgeEnd(c *conductor, run *lifecycle.Run) {
 	p := c.plans[run.ID]
 	switch {
@@ -106,8 +106,8 @@ func (v *verdict) judgeEnd(c *conductor, run *lifecycle.Run) {
 	}
 }
 
-// judgeLog puts the run's log before the contract's checker, and compares what operators decided
-// with what they were told.
+// judgeLog checks the run's log with the contract's checker, and compares the decisions in it with
+// those that were acknowledged to operators.
 func (v *verdict) judgeLog(ctx context.Context, c *conductor, id string, checker *audit.Checker) error {
 	before := v.resumed
 	for after := uint64(0); ; {
@@ -138,7 +138,7 @@ func (v *verdict) judgeLog(ctx context.Context, c *conductor, id string, checker
 	return nil
 }
 
-// judgeEvent counts what the event is about, and finds runs that were held without need.
+// judgeEvent counts the event in the verdict, and records a finding if a run was held without need.
 func (v *verdict) judgeEvent(p plan, event *fcmp.Event) error {
 	v.events++
 	var (
@@ -186,14 +186,14 @@ func (v *verdict) judgeYielded(p plan, y *fcmp.Yielded) {
 	case code == fsm.CodeEngineFailed && (p.kind == unpaid || p.kind == givenUp) &&
 		strings.Contains(y.Message, "402"):
 		v.unpaid++
-	case code == fsm.CodeOrchestratorRestartInterrupted && !p.byItself && !v.orderly:
+	case code == fsm.CodeOrchestratorRestartInterrupted && !p.repeats && !v.orderly:
 		v.asked++
 	default:
 		v.findf("%s (%s) was held without need: %s: %s", p.spec.ID, p.kind, y.Code, y.Message)
 	}
 }
 
-// String is the verdict for people.
+// String formats the verdict for people.
 func (v *verdict) String() string {
 	var out strings.Builder
 	for i, wrong := range v.wrong {

@@ -1,16 +1,16 @@
-// Command deploy is a rolling deploy as it goes wrong on ordinary days: three nodes, each a
-// process, are replaced one after the other by those of the next version, by SIGTERM and SIGKILL in
-// turn, while runs are submitted, people reply, agents answer 503 in a third of their turns, and
-// the sessions of one version are refused by the other. The nodes are configured as is recommended
-// (Config.Forgiving): runs that somebody can repair or must decide about are held, and operators,
-// who are a part of the drill, resume them. Then it judges, from what people were told: no run
-// failed by the deploy, no accepted answer was lost, nobody was asked without need, and each end is
-// explained.
+// Command deploy is a drill of a rolling deploy with everyday faults. Three nodes, each a process,
+// are replaced one after the other by nodes of the next version, with SIGTERM and SIGKILL in turn.
+// Meanwhile runs are submitted, people reply, agents answer 503 in a third of their turns, and each
+// version refuses the sessions of the other. The nodes have the recommended configuration
+// (Config.Forgiving): runs that somebody can repair or must decide about are held, and the drill's
+// operators resume them. Then the drill checks, from what was acknowledged to people, that no run
+// failed because of the deploy, no accepted answer was lost, no operator had to decide without
+// need, and each end is explained.
 //
 //	go run ./proof/deploy -runs 2000                        on a SQLite file
 //	go run ./proof/deploy -runs 2000 -postgres -kills 20    on PostgreSQL; nodes are killed in between, too
 //	go run ./proof/deploy -runs 2000 -earlier               the first version is built with an earlier library
-//	go run ./proof/deploy -without retry                    takes a safeguard away: the judge must find it
+//	go run ./proof/deploy -without retry                    takes a safeguard away: the judge must find failures
 //
 // The safeguards are retry, ask and hold (what Config.Forgiving stands for), repeat
 // (Spec.OnInterrupt of a third of the runs) and grace (Config.Grace is UntilDone; without it, nodes
@@ -31,7 +31,7 @@ import (
 	"github.com/interlude-go/interlude/store/postgres/pglocal"
 )
 
-// options are the command line.
+// options are the options of the command line.
 type options struct {
 	runs     int
 	kills    int
@@ -67,7 +67,7 @@ func parse(args []string) (options, error) {
 		return o, fmt.Errorf("-without is %q, want one of %v", o.without, safeguards)
 	}
 	o.orderly = o.orderly || o.without == "grace"
-	if o.orderly { // a slow node that is taken for dead would lose turns, and somebody would be asked
+	if o.orderly { // if a slow node counted as dead, turns would be lost and operators would have to decide
 		o.lease = max(o.lease, 30*time.Second)
 	}
 	return o, nil
@@ -84,7 +84,7 @@ func main() {
 	})
 }
 
-// conduct builds the nodes' programs, brings up the database, and does the drill.
+// conduct builds the nodes' programs, starts the database, and runs the drill.
 func conduct(ctx context.Context, o options) (_ *verdict, err error) {
 	dir, err := os.MkdirTemp("", "interlude-deploy-")
 	if err != nil {
@@ -101,7 +101,7 @@ func conduct(ctx context.Context, o options) (_ *verdict, err error) {
 		if err != nil {
 			return nil, err
 		}
-		defer func() { _ = server.Stop() }() // what it keeps is thrown away
+		defer func() { _ = server.Stop() }() // an error does not matter: its data is deleted
 		database = server.DSN("")
 	}
 	return drill(ctx, o, p, database, dir)

@@ -13,13 +13,13 @@ import (
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
 
-// J14 J1 J2 J7 J4: a rolling deploy on an ordinary day fails no run and loses no answer: nodes are
-// replaced by SIGTERM and SIGKILL, agents are overloaded, sessions of one version are not
-// understood by the other, an engine is missing in the first one. The nodes of the first version
-// have an earlier library. With each safeguard taken away, the same drill is seen to fail.
+// J14 J1 J2 J7 J4: a rolling deploy with everyday faults fails no run and loses no answer. Nodes
+// are replaced with SIGTERM and SIGKILL, agents are overloaded, each version refuses the sessions
+// of the other, and the first version lacks an engine. The nodes of the first version have an
+// earlier library. Without any one of the safeguards, the same drill fails.
 func TestRollingDeploy(t *testing.T) {
 	p, err := build(t.Context(), t.TempDir(), true)
-	if errors.Is(err, errNoHistory) { // in an archive of the sources, for one
+	if errors.Is(err, errNoHistory) { // for example in an archive of the sources
 		t.Log(err)
 		p.first, err = p.second, nil
 	}
@@ -42,7 +42,7 @@ func TestRollingDeploy(t *testing.T) {
 			"host shut down"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel() // they wait most of the time
+			t.Parallel() // these drills wait most of the time
 			o, err := parse(strings.Fields(c.args))
 			require.NoError(t, err)
 			database := filepath.Join(t.TempDir(), "runs.db")

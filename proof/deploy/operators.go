@@ -8,11 +8,11 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// operator is who resumes held runs, as their events say it.
+// operator is the name of the operator, as events have it.
 const operator = "olga"
 
-// operate has an operator decide about each held run, all the time. Before she does, she gives the
-// run the time that a person needs at least.
+// operate decides about held runs until the context ends, as an operator would. It leaves each run
+// held for a while first, because a person needs some time.
 func (c *conductor) operate(ctx context.Context) error {
 	for {
 		err := c.held(ctx, func(run *lifecycle.Run) error {
@@ -50,8 +50,8 @@ func (c *conductor) held(ctx context.Context, fn func(*lifecycle.Run) error) err
 	}
 }
 
-// decide resumes a run, or ends it if its plan is that nobody pays. It remembers what was
-// acknowledged.
+// decide resumes a run, or ends it if its plan is that nobody pays. It records acknowledged
+// decisions.
 func (c *conductor) decide(ctx context.Context, run *lifecycle.Run) error {
 	p := c.plans[run.ID]
 	if p.unattended && run.Block.Code == lifecycle.CodeSessionResumeFailed {
@@ -64,7 +64,7 @@ func (c *conductor) decide(ctx context.Context, run *lifecycle.Run) error {
 	err := c.client.Resume(ctx, run.ID, r)
 	if errors.Is(err, lifecycle.ErrNotHeld) || errors.Is(err, lifecycle.ErrRunChanged) ||
 		errors.Is(err, lifecycle.ErrTerminal) {
-		return nil // it was canceled or answered, or goes on by itself
+		return nil // the run was canceled or answered, or was tried again automatically
 	}
 	if err != nil {
 		return err

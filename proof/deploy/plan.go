@@ -10,7 +10,7 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// kind is what is to become of a run.
+// kind says what happens to a run.
 type kind string
 
 const (
@@ -21,18 +21,18 @@ const (
 	canceled kind = "canceled" // somebody cancels it
 	broken   kind = "broken"   // its agent fails for good
 	unpaid   kind = "unpaid"   // its engine holds it until an operator has paid
-	givenUp  kind = "given up" // so does this one's, and the operator ends it
+	givenUp  kind = "given up" // its engine holds it, and the operator ends it
 	delayed  kind = "delayed"  // must not start before a time
-	reviewed kind = "reviewed" // wants an engine that the first version has not got
+	reviewed kind = "reviewed" // needs an engine that the first version does not have
 )
 
-// plan is a run. It follows from the seed and its number.
+// plan describes a run. The seed and the run's number determine it.
 type plan struct {
 	kind      kind
 	questions int
-	byItself  bool // its spec says that interrupted turns are repeated
-	// unattended: while its session is refused, no operator resumes it. That takes a minute, so it
-	// is for long drills.
+	repeats   bool // its spec has OnInterrupt set to Repeat
+	// unattended says that no operator resumes the run while its session is refused. The library
+	// tries the run again after a minute, so only long drills have such runs.
 	unattended bool
 	spec       lifecycle.Spec
 }
@@ -47,13 +47,13 @@ func planFor(o *options, n int) plan {
 		ID: fmt.Sprintf("run-%05d", n), Engine: "writer", Labels: map[string]string{"kind": string(p.kind)},
 		Key: fmt.Sprintf("tenant-%d", n%7), Priority: r.IntN(3) - 1,
 	}
-	switch p.byItself = r.IntN(3) == 0; o.without { // so that each run misses what is taken away
+	switch p.repeats = r.IntN(3) == 0; o.without { // so that a missing safeguard affects each run
 	case "repeat":
-		p.byItself = true
+		p.repeats = true
 	case "ask", "grace":
-		p.byItself = false
+		p.repeats = false
 	}
-	if p.byItself { // the others leave it to their host
+	if p.repeats { // the host decides for the other runs
 		p.spec.OnInterrupt, p.spec.MaxRepeats = lifecycle.Repeat, manyTries
 		if o.without == "repeat" {
 			p.spec.OnInterrupt = lifecycle.Fail
@@ -73,7 +73,7 @@ func planFor(o *options, n int) plan {
 	}
 	unpaidTurns := map[kind]int{unpaid: 1, givenUp: math.MaxInt32}
 	p.unattended = p.kind == parked && o.runs >= 1000 && n%5 == 0
-	job, _ := json.Marshal(map[string]any{ // of numbers and a bool
+	job, _ := json.Marshal(map[string]any{ // cannot fail: only numbers and a bool
 		"questions": p.questions, "breaks": p.kind == broken, "unpaid": unpaidTurns[p.kind],
 		"work": time.Duration(100+r.IntN(200)) * time.Millisecond,
 	})
@@ -81,6 +81,6 @@ func planFor(o *options, n int) plan {
 	return p
 }
 
-// manyTries is how often in a row a turn may lose its worker. A deploy in which many are killed
-// should not use them up.
+// manyTries is how often in a row a turn may lose its worker. It is so large that even a drill with
+// many killed nodes does not reach it.
 const manyTries = 500

@@ -17,10 +17,11 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// notice is what notices that a byte of the file was changed behind the store's back.
+// notice says at which step an inspection notices that a byte of the file was changed without the
+// store.
 type notice string
 
-// In the order in which they are asked.
+// The steps are in the order in which an inspection takes them.
 const (
 	byOpen    notice = "refused by Open"
 	byPages   notice = "found by SQLite's check of its pages"
@@ -32,7 +33,8 @@ const (
 
 var notices = []notice{byOpen, byPages, byReading, byChecker, unused, unnoticed}
 
-// changed changes a byte of a closed file at random, so many times, and inspects what each leaves.
+// changed makes the given number of copies of a closed file, changes one random byte of each, and
+// inspects each copy.
 func changed(ctx context.Context, t *trace, times int, seed uint64) (map[notice]int, error) {
 	p := newPlatter(t.Ops, seed)
 	p.advance(len(t.Ops))
@@ -60,8 +62,9 @@ func changed(ctx context.Context, t *trace, times int, seed uint64) (map[notice]
 	return counts, inspecting.Wait()
 }
 
-// inspect does what an operator can do: open the file, have SQLite check it, read all runs, and
-// check their logs. It returns all that can be read, and compares it with what was there before.
+// inspect does what an operator can do: it opens the file, has SQLite check it, reads all runs and
+// checks their logs. It returns everything that it read, after a comparison with what was in the
+// file before the change.
 func inspect(ctx context.Context, image map[string][]byte, before []byte) (all []byte, _ notice, err error) {
 	dir, err := os.MkdirTemp("", "interlude-disk-")
 	if err != nil {
@@ -76,7 +79,7 @@ func inspect(ctx context.Context, image map[string][]byte, before []byte) (all [
 	if err != nil {
 		return nil, byOpen, nil //nolint:nilerr // that is what was asked
 	}
-	defer func() { _ = st.Close() }() // a damaged file may not be closed in good order
+	defer func() { _ = st.Close() }() // closing a damaged file may fail
 	if judgePages(ctx, path) != nil {
 		return nil, byPages, nil
 	}
@@ -92,7 +95,7 @@ func inspect(ctx context.Context, image map[string][]byte, before []byte) (all [
 	return all, unused, nil
 }
 
-// dump is all that the store knows of its runs.
+// dump returns everything that the store has about its runs.
 func dump(ctx context.Context, s store.Store) ([]byte, error) {
 	var out strings.Builder
 	encode := json.NewEncoder(&out)

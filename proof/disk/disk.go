@@ -5,19 +5,19 @@ import (
 	"syscall"
 )
 
-// kind is what a system call does.
+// kind is the kind of a system call.
 type kind uint8
 
 const (
-	opCreate kind = iota + 1 // a name in the folder comes to stand for a file
+	opCreate kind = iota + 1 // a name in the folder refers to a new file
 	opUnlink
 	opWrite
 	opTruncate
-	opSync       // of a file
-	opSyncFolder // of the folder's names
+	opSync       // flushes a file
+	opSyncFolder // flushes the names in the folder
 	opFailedSync
 
-	// These change nothing, and are only made to fail.
+	// Calls of these kinds change nothing. The proof only lets them fail.
 	opOpen
 	opRead
 	opStat
@@ -33,13 +33,13 @@ func (k kind) String() string { return kindNames[k] }
 // op is a system call that changed the disk, or flushed it.
 type op struct {
 	Kind   kind
-	File   int    // its number: a name may stand for several files, one after the other
-	Name   string // of the file: opCreate, opUnlink
+	File   int    // the number of the file: a name may refer to several files, one after the other
+	Name   string // the name of the file: opCreate, opUnlink
 	Offset int64  // opWrite
 	Data   []byte // opWrite
 	Size   int64  // opTruncate
-	// Upto is the position before which calls are covered by a flush: those that had returned when
-	// it began.
+	// Upto is set for a flush: it covers the calls before this position, which had returned when
+	// the flush began.
 	Upto int
 }
 
@@ -51,35 +51,35 @@ type call struct {
 	size int64
 }
 
-// short is an errno of no system: half of the bytes are written.
+// short is an errno that no system has. It means that half of the bytes are written.
 const short syscall.Errno = 0xffff
 
-// disk records the system calls that SQLite makes for the files of a folder, and can have them
-// fail.
+// disk records the system calls that SQLite makes for the files of a folder, and can let them fail.
 type disk struct {
 	dir string
 
 	mu sync.Mutex
-	// ask decides which calls fail, in the order of the calls; 0 lets one through. Nil: none fails.
-	ask   func(call) syscall.Errno // guarded by mu
-	ops   []op                     // guarded by mu
-	names map[string]int           // guarded by mu; the files that the names stand for
-	files []string                 // guarded by mu; the name of each file when it was made
-	under map[int]int              // guarded by mu; the flushes under way: of which file, and Upto
+	// inject returns the error of a call, and 0 for a call that succeeds. It is called for each
+	// call in order. If it is nil, no call fails.
+	inject func(call) syscall.Errno // guarded by mu
+	ops    []op                     // guarded by mu
+	names  map[string]int           // guarded by mu; the file that each name refers to
+	files  []string                 // guarded by mu; the name of each file when it was made
+	under  map[int]int              // guarded by mu; the flushes in progress: Upto by file
 }
 
 func newDisk(dir string) *disk {
 	return &disk{dir: dir, names: make(map[string]int), under: make(map[int]int)}
 }
 
-// disturb sets what decides which calls fail.
-func (d *disk) disturb(ask func(call) syscall.Errno) {
+// injectFaults sets the function that decides which calls fail.
+func (d *disk) injectFaults(inject func(call) syscall.Errno) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.ask = ask
+	d.inject = inject
 }
 
-// position is how many calls were recorded.
+// position returns the number of recorded calls.
 func (d *disk) position() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -93,17 +93,17 @@ func (d *disk) fault(c call) syscall.Errno {
 }
 
 func (d *disk) faultLocked(c call) syscall.Errno {
-	if d.ask == nil {
+	if d.inject == nil {
 		return 0
 	}
 	if c.name == "" {
 		c.name = d.files[c.file]
 	}
-	return d.ask(c)
+	return d.inject(c)
 }
 
-// openLocked returns the number of the file. A name that is new was made by this call, or just
-// before it by the store.
+// openLocked returns the number of the file. A file with a new name was created by this call, or by
+// the store just before it.
 func (d *disk) openLocked(name string) int {
 	if file, ok := d.names[name]; ok {
 		return file
@@ -146,15 +146,15 @@ func (d *disk) beginSync(file int) (end func(done bool)) {
 	}
 }
 
-// failSync records a flush that failed: what it was to flush may never come to the disk, and later
-// flushes do not try again.
+// failSync records a flush that failed: the writes that it should have flushed may never reach the
+// disk, and later flushes do not retry them.
 func (d *disk) failSync(file int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.ops = append(d.ops, op{Kind: opFailedSync, File: file, Upto: len(d.ops)})
 }
 
-// syncFolder records that the folder was flushed, for the file of this name.
+// syncFolder records that the folder was flushed on behalf of the file with this name.
 func (d *disk) syncFolder(name string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

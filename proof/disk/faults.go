@@ -18,8 +18,8 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// fault is what is wrong with a disk for some calls: those of its kinds from number first on, as
-// many as count.
+// fault is a fault of the disk. Of the calls of its kinds, count calls fail, beginning with number
+// first.
 type fault struct {
 	errno        syscall.Errno
 	kinds        []kind
@@ -34,9 +34,9 @@ func (f fault) String() string {
 	return fmt.Sprintf("%s at call %d, %d times", name, f.first, f.count)
 }
 
-// ask returns the function of a disk that has the fault, and a count of the calls that it decides
-// about.
-func (f fault) ask() (ask func(call) syscall.Errno, calls *int) {
+// injector returns the function disk.inject of a disk with this fault, and the number of calls of
+// its kinds so far.
+func (f fault) injector() (inject func(call) syscall.Errno, calls *int) {
 	calls = new(int)
 	return func(c call) syscall.Errno {
 		if !slices.Contains(f.kinds, c.kind) {
@@ -54,31 +54,32 @@ func (f fault) ask() (ask func(call) syscall.Errno, calls *int) {
 	}, calls
 }
 
-// What a failing disk and a full one refuse. The flush of the folder is not among them: SQLite goes
-// on when it fails, since there are systems that have none, and so the name of a new WAL could be
-// lost with the power where a file system does not keep it with the file's own flush.
+// The calls that a failing disk and a full disk refuse. The flush of the folder is not among them,
+// because SQLite ignores its failure: some systems cannot flush a folder. On a file system that
+// does not store a file's name when the file is flushed, a loss of power after such a failure could
+// lose the name of a new WAL.
 var (
 	anyCall = []kind{opOpen, opRead, opWrite, opTruncate, opSync, opUnlink, opStat, opMap}
 	growing = []kind{opOpen, opWrite, opTruncate}
 	writes  = []kind{opWrite}
 )
 
-// faultSearch has each call of a host fail in turn.
+// faultSearch repeats the work of a host, and each time lets another call fail.
 type faultSearch struct {
 	runs  int
-	every int // tries each so many calls
+	every int // 7 tries each seventh call
 	seed  uint64
 }
 
-// faultOutcome is what it found.
+// faultOutcome is the result of a faultSearch.
 type faultOutcome struct {
-	Calls              int // that can fail, of a host on a disk without faults
+	Calls              int // calls that can fail, of a host on a disk without faults
 	Cases, Hit, Images int
-	Said               map[string]int // what callers were told meanwhile, by the reason
+	Said               map[string]int // how often each error was returned to callers
 	Wrong              []string
 }
 
-// String is the outcome for people.
+// String formats the outcome for people.
 func (o *faultOutcome) String() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%d faults of a disk, %d of them came in the way of a host that makes %d calls; %d losses of "+
@@ -92,7 +93,7 @@ func (o *faultOutcome) String() string {
 	return out.String()
 }
 
-// run tries the faults.
+// run tries all faults.
 func (s *faultSearch) run(ctx context.Context) (*faultOutcome, error) {
 	found := &faultOutcome{Said: make(map[string]int)}
 	var cases []fault
@@ -112,7 +113,7 @@ func (s *faultSearch) run(ctx context.Context) (*faultOutcome, error) {
 	}
 	var mu sync.Mutex
 	var trying errgroup.Group
-	trying.SetLimit(16) // they wait most of the time
+	trying.SetLimit(16) // more than there are processors, because they wait most of the time
 	for _, f := range cases {
 		trying.Go(func() error {
 			r, err := s.try(ctx, f)
@@ -135,7 +136,8 @@ func (s *faultSearch) run(ctx context.Context) (*faultOutcome, error) {
 	return found, trying.Wait()
 }
 
-// count is how many calls of these kinds a host makes for the work on a disk without faults.
+// count returns how many calls of the fault's kinds a host makes for the same work on a disk
+// without faults.
 func (s *faultSearch) count(ctx context.Context, f fault) (int, error) {
 	f.first, f.count = 0, 0
 	r, err := s.try(ctx, f)
@@ -149,8 +151,8 @@ type tried struct {
 	said   []string
 }
 
-// try does the work on a disk with the fault. A host whose store cannot be opened is started again.
-// What is left is judged as it is, and as a loss of power would have left it.
+// try does the work on a disk with the fault. If the store cannot be opened, the host tries again.
+// Afterwards try judges the files, both as they are and as a loss of power would have left them.
 func (s *faultSearch) try(ctx context.Context, f fault) (r tried, err error) {
 	dir, err := os.MkdirTemp("", "interlude-disk-")
 	if err != nil {
@@ -158,8 +160,8 @@ func (s *faultSearch) try(ctx context.Context, f fault) (r tried, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	d := newDisk(dir)
-	ask, calls := f.ask()
-	d.disturb(ask)
+	inject, calls := f.injector()
+	d.injectFaults(inject)
 	detach, err := attach(d)
 	if err != nil {
 		return r, err
@@ -179,16 +181,16 @@ func (s *faultSearch) try(ctx context.Context, f fault) (r tried, err error) {
 	l := newLedger(d.position)
 	w := work{store: st, runs: s.runs, ledger: l, lease: patience, unreadable: true}
 	err = w.do(ctx)
-	d.disturb(nil)
+	d.injectFaults(nil)
 	if err == nil {
 		err = errors.Join(judge(ctx, st, &l.book), judgeEnds(ctx, st, s.runs))
 	}
 	refused = append(refused, w.refused...)
-	d.disturb(ask)
+	d.injectFaults(inject)
 	if closing := st.Close(); closing != nil {
 		refused = append(refused, closing)
 	}
-	d.disturb(nil)
+	d.injectFaults(nil)
 	r.calls, r.hit = *calls, *calls > f.first && f.count > 0
 	r.said, err = f.explain(refused, err)
 	if err != nil {
@@ -204,8 +206,8 @@ func (s *faultSearch) try(ctx context.Context, f fault) (r tried, err error) {
 	return r, err
 }
 
-// explain returns what was said while the disk was out of order, and adds to err what was not said
-// clearly.
+// explain returns the errors that callers got while calls failed. It adds those errors to err that
+// do not say that the store is out of order.
 func (f fault) explain(refused []error, err error) (said []string, _ error) {
 	for _, e := range refused {
 		text := firstLine(e)
@@ -222,7 +224,7 @@ func (f fault) explain(refused []error, err error) (said []string, _ error) {
 	return said, err
 }
 
-// judgeFile judges a file that nobody has open.
+// judgeFile opens a closed file and judges it.
 func judgeFile(ctx context.Context, path string, b *book) (err error) {
 	st, err := sqlite.Open(ctx, path, sqlite.Options{WatchInterval: -1})
 	if err != nil {
@@ -232,7 +234,7 @@ func judgeFile(ctx context.Context, path string, b *book) (err error) {
 	return errors.Join(judge(ctx, st, b), judgePages(ctx, path))
 }
 
-// afterwards judges what a loss of power leaves at some points of a trace with a fault.
+// afterwards judges the files that a loss of power leaves at two points of a trace with a fault.
 func afterwards(ctx context.Context, t *trace, seed uint64) (images int, err error) {
 	s := search{trace: t, seed: seed}
 	random := rand.New(rand.NewPCG(seed, 3))

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// fullOutcome is what a full volume did.
+// fullOutcome is the result of a test with a full volume.
 type fullOutcome struct {
 	Database string
-	Refused  int     // calls, while it was full
-	Crashed  bool    // the server had to be started again
+	Refused  int     // refused calls, while the volume was full
+	Crashed  bool    // the server stopped and had to be started again
 	Unclear  []error // refusals that do not say that the store is full or down
 }
 
-// String is the outcome for people.
+// String formats the outcome for people.
 func (o *fullOutcome) String() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s on a full volume: %d calls refused, server started again: %t; nothing lost, no run failed\n",

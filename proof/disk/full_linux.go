@@ -17,15 +17,15 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// database is what lies on the volume.
+// database is a database whose files are on the volume.
 type database struct {
 	open func(context.Context) (store.Store, error)
-	// squeeze uses up the room that the database has kept for itself.
+	// squeeze uses up the space that the database has reserved for itself.
 	squeeze func(context.Context)
-	// revive starts the database again if it has not come back by itself.
+	// revive starts the database again if it has not recovered on its own.
 	revive func(context.Context) (crashed bool, _ error)
 	close  func() error
-	clear  []error // what refusals are to match
+	clear  []error // errors of which each refusal must match one
 }
 
 func newSQLite(v *volume) *database {
@@ -39,7 +39,7 @@ func newSQLite(v *volume) *database {
 	}
 }
 
-// newPostgreSQL is a server whose data and WAL lie on the volume.
+// newPostgreSQL starts a server with its data and its WAL on the volume.
 func newPostgreSQL(ctx context.Context, v *volume) (*database, error) {
 	server, err := pglocal.Start(ctx, pglocal.Options{Dir: filepath.Join(v.dir, "server"), Settings: map[string]string{
 		"max_wal_size": "32MB", "min_wal_size": "32MB", "shared_buffers": "16MB"}})
@@ -53,7 +53,7 @@ func newPostgreSQL(ctx context.Context, v *volume) (*database, error) {
 		close: server.Stop,
 		clear: []error{postgres.ErrFull, postgres.ErrDown, postgres.ErrUnreachable, postgres.ErrReadOnly},
 	}
-	ask := func(ctx context.Context, text string) error {
+	query := func(ctx context.Context, text string) error {
 		conn, err := pgx.Connect(ctx, server.DSN(""))
 		if err != nil {
 			return err
@@ -62,13 +62,14 @@ func newPostgreSQL(ctx context.Context, v *volume) (*database, error) {
 		return errors.Join(err, conn.Close(ctx))
 	}
 	d.squeeze = func(ctx context.Context) {
-		for range 4 { // segments of the WAL that are there already
-			_ = ask(ctx, "SELECT pg_logical_emit_message(false, 'x', 'x'), pg_switch_wal()") // until there is no room
+		for range 4 { // to fill the WAL segments that exist already
+			// fails when there is no space left
+			_ = query(ctx, "SELECT pg_logical_emit_message(false, 'x', 'x'), pg_switch_wal()")
 		}
 	}
 	d.revive = func(ctx context.Context) (bool, error) {
 		for range 20 {
-			if ask(ctx, "CREATE TEMPORARY TABLE there AS SELECT 1") == nil {
+			if query(ctx, "CREATE TEMPORARY TABLE there AS SELECT 1") == nil {
 				return false, nil
 			}
 			time.Sleep(100 * time.Millisecond)
@@ -78,7 +79,7 @@ func newPostgreSQL(ctx context.Context, v *volume) (*database, error) {
 	return d, nil
 }
 
-// fillVolume tries a full volume under a database.
+// fillVolume lets the volume of a database become full.
 func fillVolume(ctx context.Context, name string, runs int, full, lease time.Duration) (o *fullOutcome, err error) {
 	megabytes := 8
 	if name == onPostgreSQL {
@@ -104,8 +105,8 @@ func fillVolume(ctx context.Context, name string, runs int, full, lease time.Dur
 	return o, nil
 }
 
-// fillUp has a host do its work while the volume becomes full, is full for so long, and has room
-// again.
+// fillUp lets a host do its work while the volume becomes full, stays full for the given time, and
+// then has space again.
 func fillUp(ctx context.Context, v *volume, d *database, runs int, full, lease time.Duration) (o *fullOutcome,
 	err error) {
 	st, err := d.open(ctx)

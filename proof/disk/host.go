@@ -20,35 +20,35 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// patience is how long a host is waited for. A busy machine needs it.
+// patience is how long the proof waits for a host. It is long because the machine may be busy.
 const patience = 5 * time.Minute
 
-// questions is how many each run asks.
+// questions is the number of questions that each run asks.
 const questions = 2
 
-// work is what a host does: runs that are submitted, and people who answer or cancel them. They do
-// what docs/production.md says: every call that fails is made again, with the same id or key.
+// work is the work of a host: it submits runs, and people reply to them or cancel them. As
+// docs/production.md recommends, every call that fails is repeated with the same id or key.
 type work struct {
 	store  store.Store
 	runs   int
 	ledger *ledger
 	lease  time.Duration
-	// repeatable has interrupted turns executed again.
+	// repeatable says that interrupted turns are executed again.
 	repeatable bool
-	// unreadable says that the disk may fail to read. SQLite calls that damage of the file.
+	// unreadable says that reads may fail. SQLite reports such a failure as damage of the file.
 	unreadable bool
-	// halt, unless 0, is how many acknowledged commits people do nothing more after, until resume
-	// is closed.
+	// halt, unless 0, is a number of acknowledged commits. When it is reached, people do nothing
+	// until resume is closed.
 	halt   int
 	resume chan struct{}
 
 	mu      sync.Mutex
-	refused []error // guarded by mu; what callers were told while the store was out of order
+	refused []error // guarded by mu; the errors of calls while the store was out of order
 }
 
 func runID(n int) string { return fmt.Sprintf("run-%03d", n) }
 
-// withdrawn says which runs are canceled at their first question.
+// withdrawn reports whether run n is canceled at its first question.
 func withdrawn(n int) bool { return n%5 == 4 }
 
 func answerTo(run string, question int) string { return fmt.Sprintf("answer %d of %s", question, run) }
@@ -58,7 +58,8 @@ type session struct {
 	Heard []string `json:"heard"`
 }
 
-// agent asks its questions, and ends with what it has heard. Some turns report a long message.
+// agent asks its questions, and its output is the list of answers. Some turns report a long
+// message.
 func agent(ctx context.Context, t engine.Turn, sink engine.Sink) (engine.Outcome, error) {
 	var s session
 	if t.Session != nil {
@@ -66,7 +67,7 @@ func agent(ctx context.Context, t engine.Turn, sink engine.Sink) (engine.Outcome
 			return engine.Outcome{}, err
 		}
 	}
-	for _, a := range t.Answers { // given again, where the turn is executed again
+	for _, a := range t.Answers { // a turn that is executed again gets the same answers again
 		s.Heard = append(slices.Clone(s.Heard[:min(a.ID-1, len(s.Heard))]), a.Text)
 	}
 	if strings.HasSuffix(t.RunID, "3") {
@@ -101,7 +102,7 @@ func (w *work) do(ctx context.Context) error {
 	serving, stop := context.WithCancel(ctx)
 	defer stop()
 	var node errgroup.Group
-	node.Go(func() error { // whoever runs the host starts it again when it cannot join
+	node.Go(func() error { // an operator would start the host again if it cannot join
 		for serving.Err() == nil {
 			if err := w.repeat(ctx, func() error { return lc.Serve(serving) }); err != nil {
 				return err
@@ -181,10 +182,10 @@ func (w *work) react(ctx context.Context, lc *lifecycle.Lifecycle, n int, e fcmp
 	})
 }
 
-// errWrong says that the library told somebody something that cannot be.
+// errWrong says that the library returned an answer that contradicts an earlier one.
 var errWrong = errors.New("wrong answer")
 
-// insist makes a person's call again until it is acknowledged.
+// insist repeats a person's call until it is acknowledged.
 func (w *work) insist(ctx context.Context, do func() error) error {
 	return w.repeat(ctx, func() error {
 		if w.halt > 0 && w.ledger.commits() >= w.halt {
@@ -198,8 +199,8 @@ func (w *work) insist(ctx context.Context, do func() error) error {
 	})
 }
 
-// repeat makes a call again until it is acknowledged. It gives up when the answer is not about the
-// store being out of order.
+// repeat repeats a call until it is acknowledged. It gives up if the error does not say that the
+// store is out of order.
 func (w *work) repeat(ctx context.Context, do func() error) error {
 	for {
 		err := do()

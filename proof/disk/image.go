@@ -9,20 +9,21 @@ import (
 	"strings"
 )
 
-// loss is what becomes of the calls that no flush has covered when the power goes.
+// loss says which of the calls that no flush has covered reach the disk when the power is lost.
 type loss struct {
 	name string
-	// keeps says whether the name or the truncation, or a write in whole, came to the disk.
+	// keeps reports whether call n of the given number reached the disk.
 	keeps func(r *rand.Rand, n, of int) bool
-	// sector, unless 0, tears each write that is kept: each of its sectors came to the disk or did
-	// not.
+	// sector, unless 0, is the size of sectors. Of each write that is kept, a random part of the
+	// sectors reached the disk.
 	sector int64
 }
 
 func coin(r *rand.Rand, _, _ int) bool { return r.IntN(2) == 0 }
 func all(*rand.Rand, int, int) bool    { return true }
 
-// losses are all ways. A write that is left out while a later one is kept was reordered.
+// losses are all kinds of loss. They include reordered writes: a write may be lost while a later
+// one is kept.
 var losses = []loss{
 	{"nothing that was not flushed is there", func(*rand.Rand, int, int) bool { return false }, 0},
 	{"everything is there", all, 0},
@@ -33,19 +34,19 @@ var losses = []loss{
 	{"any sectors of 512 bytes of any writes are there", coin, 512},
 }
 
-// platter is what the disk has at a position of a trace.
+// platter is the content of the disk at a position of a trace.
 type platter struct {
 	ops      []op
 	position int
 	random   *rand.Rand
 
-	files   map[int][]byte // what is there for certain
-	names   map[string]int // as files
-	pending []int          // the calls that no flush has covered, in their order
-	// doubtful are writes that a flush has covered that failed. The system may have given them up,
-	// so that a later flush does not bring them to the disk either.
+	files   map[int][]byte // content that is certainly on the disk, by file
+	names   map[string]int // the file of each name that is certainly on the disk
+	pending []int          // the calls that no flush has covered, in order
+	// doubtful has the writes for which a flush has failed. The system may have dropped them, so
+	// that a later flush does not write them either.
 	doubtful map[int]bool
-	// deaf are names of files whose flushes are left out.
+	// deaf is the name of a file whose flushes have no effect.
 	deaf string
 }
 
@@ -54,7 +55,7 @@ func newPlatter(ops []op, seed uint64) *platter {
 		names: make(map[string]int), doubtful: make(map[int]bool)}
 }
 
-// advance goes on to a later position.
+// advance applies the calls up to a later position.
 func (p *platter) advance(to int) {
 	for ; p.position < to; p.position++ {
 		switch o := &p.ops[p.position]; o.Kind {
@@ -98,7 +99,7 @@ func (p *platter) nameOf(file int) string {
 	return ""
 }
 
-// change does what a call did. With torn, only some sectors of a write are written.
+// change applies a call. If sector is not 0, only random sectors of a write are applied.
 func change(files map[int][]byte, names map[string]int, o *op, torn *rand.Rand, sector int64) {
 	switch o.Kind {
 	case opCreate:
@@ -135,7 +136,7 @@ func resize(body []byte, size int64) []byte {
 	return append(body, make([]byte, size-int64(len(body)))...)
 }
 
-// image is what a loss of power leaves at the position, as the files' names and content.
+// image returns what a loss of power at the position leaves: the content of each file by name.
 func (p *platter) image(l loss) map[string][]byte {
 	files, names := make(map[int][]byte), maps.Clone(p.names)
 	for file, body := range p.files {
@@ -153,14 +154,15 @@ func (p *platter) image(l loss) map[string][]byte {
 	}
 	out := make(map[string][]byte)
 	for name, file := range names {
-		if !strings.HasSuffix(name, "-shm") { // shared memory; who opens the database first makes it anew
+		// shared memory, which the first process that opens the database creates anew
+		if !strings.HasSuffix(name, "-shm") {
 			out[name] = files[file]
 		}
 	}
 	return out
 }
 
-// write puts an image into a folder.
+// write writes the files of an image to a folder.
 func write(dir string, image map[string][]byte) error {
 	for name, body := range image {
 		if err := os.WriteFile(filepath.Join(dir, name), body, 0o600); err != nil {

@@ -15,12 +15,12 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// errLost says that something which was acknowledged is not in the store. Every other finding is
+// errLost says that the store has lost something that was acknowledged. Every other finding is
 // damage.
 var errLost = errors.New("acknowledged, and lost")
 
-// judge holds a store against the book: every acknowledged commit, receipt and cancel is there, and
-// each log keeps the contract.
+// judge compares a store with the book: it must have every acknowledged commit, receipt and cancel,
+// and each log must keep the contract.
 func judge(ctx context.Context, s store.Store, b *book) error {
 	var wrong []error
 	logs := make(map[string][]store.Event)
@@ -106,7 +106,7 @@ func judgeLog(r *store.Run, events []store.Event) error {
 	return err
 }
 
-// judgePages has SQLite check its own file.
+// judgePages lets SQLite check its file.
 func judgePages(ctx context.Context, path string) error {
 	db, err := sql.Open("sqlite", path)
 	if err != nil {
@@ -123,7 +123,7 @@ func judgePages(ctx context.Context, path string) error {
 	return nil
 }
 
-// judgeEnds says whether each run has ended as planned, and has heard every answer.
+// judgeEnds returns an error unless each run has ended as planned and has got every answer.
 func judgeEnds(ctx context.Context, s store.Store, n int) error {
 	seen := 0
 	err := eachRun(ctx, s, func(r *store.Run) error {

@@ -15,16 +15,16 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// The layer stands between SQLite and the operating system. SQLite calls the system through a table
-// that its interface for tests can change (xSetSystemCall); only fsync is not in it, which is
-// reached through the method xSync of an open file. So the real store runs with the real SQLite on
-// a real file, nothing has to be traced from outside, and no privilege is needed. Calls for files
-// outside of the folders of disks go straight through.
+// The layer is between SQLite and the operating system. SQLite makes system calls through a table
+// that tests can change with xSetSystemCall. The table does not have fsync, so the layer replaces
+// the method xSync of open files. Therefore the real store runs with the real SQLite on a real
+// file, and the proof needs neither a tracer nor privileges. The layer passes on calls for files
+// outside of the folders of disks.
 var layer struct {
 	once  sync.Once
 	err   error
-	calls map[string]uintptr // the system calls as they were, by SQLite's names
-	xSync uintptr            // the method as it was
+	calls map[string]uintptr // the original system calls, by SQLite's names
+	xSync uintptr            // the original method
 
 	mu    sync.RWMutex
 	disks map[string]*disk // guarded by mu; by folder
@@ -37,7 +37,7 @@ type opened struct {
 	file int
 }
 
-// attach puts the disk under the files of its folder, until detach is called.
+// attach connects the disk to the files of its folder, until detach is called.
 func attach(d *disk) (detach func(), _ error) {
 	layer.once.Do(func() { layer.err = install() })
 	if layer.err != nil {
@@ -56,20 +56,22 @@ func attach(d *disk) (detach func(), _ error) {
 	}, nil
 }
 
-// at is the variable at an address of the C library's memory, which Go does not manage.
+// at returns a pointer to a variable at an address in the C library's memory, which Go does not
+// manage.
 func at[T any](address uintptr) *T {
-	return *(**T)(unsafe.Pointer(&address)) //nolint:gosec // it is the C library's
+	return *(**T)(unsafe.Pointer(&address)) //nolint:gosec // the address is in the C library's memory
 }
 
-// function makes a pointer of the C library a Go function, and pointer the other way round. The
-// functions are never collected: they are declared in this file.
+// function converts a function pointer of the C library to a Go function, and pointer does the
+// reverse. The garbage collector never frees these functions, because they are declared in this
+// file.
 func function[F any](pointer uintptr) F {
 	holder := &struct{ pointer uintptr }{pointer}
-	return *(*F)(unsafe.Pointer(holder)) //nolint:gosec // a pointer of the C library's
+	return *(*F)(unsafe.Pointer(holder)) //nolint:gosec // a pointer of the C library
 }
 
 func pointer(function any) uintptr {
-	return (*[2]uintptr)(unsafe.Pointer(&function))[1] //nolint:gosec // as the C library's own functions
+	return (*[2]uintptr)(unsafe.Pointer(&function))[1] //nolint:gosec // the layout of the C library's own functions
 }
 
 type (
@@ -85,8 +87,7 @@ type (
 		offset libc.Toff_t) uintptr
 )
 
-// install changes SQLite's table. It opens no file of a disk yet, and nobody else may have opened
-// one.
+// install changes SQLite's table. It must be called before any file of a disk is open.
 func install() error {
 	layer.calls = make(map[string]uintptr)
 	layer.disks, layer.open = make(map[string]*disk), make(map[int32]opened)
@@ -122,8 +123,8 @@ func install() error {
 	return installSync(tls, vfs, system)
 }
 
-// installSync changes the method xSync in the tables to which open files point: one for databases,
-// which have locks, and one for journals and WALs, which have none.
+// installSync replaces the method xSync in the tables of methods that open files use. There are
+// two: one for databases, which have locks, and one for journals and WALs, which have none.
 func installSync(tls *libc.TLS, vfs uintptr, system *sqlite3.Tsqlite3_vfs) error {
 	open := function[func(tls *libc.TLS, vfs, name, file uintptr, flags int32, out uintptr) int32](system.FxOpen)
 	name, err := libc.CString("/dev/null")
@@ -205,7 +206,7 @@ func onWrite(tls *libc.TLS, fd int32, buffer uintptr, n libc.Tsize_t, offset lib
 	defer o.disk.mu.Unlock()
 	e := o.disk.faultLocked(call{kind: opWrite, file: o.file, size: int64(n)})
 	if e == short && n > 1 {
-		e, n = 0, n/2 // as on a disk that is full after it
+		e, n = 0, n/2 // as on a disk that is full after half of the bytes
 	}
 	if e != 0 {
 		fail(tls, e)
@@ -266,9 +267,8 @@ func onUnlink(tls *libc.TLS, path uintptr) int32 {
 	return rc
 }
 
-// onOpenDirectory records that the folder is flushed: SQLite opens it for nothing else, and does
-// that at once. If it does that for a file that it has just flushed, the flush of the file came
-// first.
+// onOpenDirectory records a flush of the folder. SQLite opens the folder only to flush it, and does
+// so at once. If it does this during the flush of a file, it has flushed the file before.
 func onOpenDirectory(tls *libc.TLS, path, fd uintptr) int32 {
 	d, name := diskOf(path)
 	if d != nil {

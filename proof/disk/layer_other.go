@@ -7,7 +7,8 @@ import (
 	"fmt"
 )
 
-// attach says that the layer below SQLite is only for Linux on 64 bits, where CI runs.
+// attach returns an error: the layer below SQLite is only for Linux on 64-bit processors, where CI
+// runs.
 func attach(*disk) (func(), error) {
 	return nil, fmt.Errorf("disk: the layer below SQLite is for Linux on amd64 and arm64: %w", errors.ErrUnsupported)
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// ledger keeps what was acknowledged, outside of the store, and at which position of the trace.
+// ledger records, outside of the store, what was acknowledged and at which position of the trace.
 type ledger struct {
-	at func() int // the position now
+	at func() int // returns the current position
 
 	mu sync.Mutex
 	book
@@ -23,10 +23,10 @@ type ledger struct {
 type book struct {
 	Commits  []acknowledged
 	Receipts []receipt
-	Canceled map[string]int // by run, the position
+	Canceled map[string]int // the position of each cancel, by run
 }
 
-// acknowledged is a commit whose success the host was told.
+// acknowledged is a commit that the store has acknowledged to the host.
 type acknowledged struct {
 	At      int
 	Run     string
@@ -34,7 +34,7 @@ type acknowledged struct {
 	Events  []store.Event
 }
 
-// receipt is what a person was given for a reply.
+// receipt is the receipt that a person got for a reply.
 type receipt struct {
 	At         int
 	Run        string
@@ -47,7 +47,7 @@ func newLedger(at func() int) *ledger {
 	return &ledger{at: at, book: book{Canceled: make(map[string]int)}}
 }
 
-// receipt records what a person was told. The same key must always get the same receipt.
+// receipt records a person's receipt. The same key must always get the same receipt.
 func (l *ledger) receipt(r interaction.Receipt, text string) error {
 	at := l.at()
 	l.mu.Lock()
@@ -85,14 +85,14 @@ func (l *ledger) commit(c store.Commit) {
 	l.Commits = append(l.Commits, a)
 }
 
-// commits is how many commits were acknowledged.
+// commits returns the number of acknowledged commits.
 func (l *ledger) commits() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.Commits)
 }
 
-// until is the book as it was when the trace had the length p.
+// until returns the book as it was when the trace had the length p.
 func (b *book) until(p int) *book {
 	out := &book{Canceled: make(map[string]int)}
 	for _, a := range b.Commits {
@@ -113,7 +113,7 @@ func (b *book) until(p int) *book {
 	return out
 }
 
-// over returns the store, with the ledger between it and the host.
+// over wraps the store, so that the ledger records what the store acknowledges.
 func (l *ledger) over(s store.Store) store.Store {
 	kept := noted{s, l}
 	if w, ok := s.(store.Watcher); ok {
@@ -128,7 +128,7 @@ type noted struct {
 	ledger *ledger
 }
 
-// watched is noted for a store that gives hints.
+// watched is a noted store that also gives hints.
 type watched struct {
 	noted
 	store.Watcher

@@ -5,16 +5,15 @@
 // each flush; a ledger outside of the store notes what callers were told, and when. Then
 //
 //   - the power is lost at any point of the trace: of the calls that no flush has covered by then,
-//     none, some or all are on the disk, in any order, whole or torn into sectors. The real store
-//     opens what is left, and every acknowledged commit, receipt and cancel must be there, each log
-//     must keep the contract, and a host must bring all runs to their ends;
+//     none, some or all are on the disk, in any order, whole or only with some of their sectors.
+//     The real store opens these files. Every acknowledged commit, receipt and cancel must be
+//     there, each log must keep the contract, and a host must bring all runs to their ends;
 //   - each call fails in turn, once or for a while, with EIO or ENOSPC, or after half of a write.
 //     Callers repeat what was not acknowledged. No run may fail, nothing that was acknowledged may
-//     be lost, now or by a loss of power afterwards (a flush that failed is never made up for), and
-//     the host must go on when the disk is well again.
+//     be lost, now or by a loss of power afterwards (what a failed flush left out is never written), and the host must go on when calls succeed again.
 //
-// With -synchronous NORMAL, or with the flushes of a file left out (-deaf), the same search must
-// find losses.
+// With -synchronous NORMAL, or if the flushes of a file have no effect (-deaf), the same search
+// must find losses.
 //
 // With -full, a small volume under SQLite and PostgreSQL, with the WAL on it, is full for a while;
 // that needs the right to mount.
@@ -26,8 +25,8 @@
 //	go run ./proof/disk -points 0 -every 0 -full 20s
 //	go run ./proof/disk -points 0 -every 0 -bytes 1500 to see what an inspection finds of a changed byte
 //
-// The points, the faults and what is lost follow from the seed; what the host does, from timing as
-// well.
+// The seed determines the points, the faults and the losses. What the host does also depends on
+// timing.
 package main
 
 import (
@@ -43,7 +42,7 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// The databases that a full volume is tried with.
+// The databases for -full.
 const (
 	onSQLite     = "SQLite"
 	onPostgreSQL = "PostgreSQL"
@@ -122,7 +121,7 @@ func main() {
 	}
 }
 
-// conduct does what the options say, and prints what it finds.
+// conduct runs the proofs that the options ask for, and prints the results.
 func conduct(ctx context.Context, o options) (wrong bool, _ error) {
 	fmt.Fprintf(os.Stderr, "seed %d\n", o.seed)
 	if o.points > 0 {

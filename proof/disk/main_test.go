@@ -21,9 +21,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// J8, J9: the power is lost at any point of what a host does on a SQLite file. Everything that was
-// acknowledged by then is there, and another host brings all runs to their ends. Where a flush is
-// missing, or commits do not wait for it, the same search finds what is lost.
+// J8, J9: the power is lost at any point of a host's work on a SQLite file. Everything that was
+// acknowledged by then is there, and another host brings all runs to their ends. If a flush is
+// missing, or if commits do not wait for it, the same search finds losses.
 func TestNothingIsLostWithThePower(t *testing.T) {
 	full, err := recorded(t.Context(), 10, sqlite.Full)
 	require.NoError(t, err)
@@ -54,9 +54,9 @@ func TestNothingIsLostWithThePower(t *testing.T) {
 	}
 }
 
-// J8, J9: each of a host's system calls fails in turn. No run fails by it, nothing that was
-// acknowledged is lost, not even when the power is lost afterwards, callers are told what is out of
-// order, and the host goes on when the disk is well again.
+// J8, J9: each of a host's system calls fails in turn. No run fails because of this, and nothing
+// that was acknowledged is lost, even if the power is lost afterwards. Callers get errors that say
+// what is out of order, and the host goes on when calls succeed again.
 func TestEveryCallMayFail(t *testing.T) {
 	s := faultSearch{runs: 5, every: 97, seed: 1}
 	found, err := s.run(t.Context())
@@ -68,8 +68,8 @@ func TestEveryCallMayFail(t *testing.T) {
 }
 
 // J8, J9: the volume under the database is full for a second, with the real file system's errors.
-// PostgreSQL has its WAL there, too, and goes down. No run fails, nothing that was acknowledged is
-// lost, and the host goes on when there is room.
+// The WAL of PostgreSQL is on the volume too, so the server stops. No run fails, nothing that was
+// acknowledged is lost, and the host goes on when there is space again.
 func TestAFullVolume(t *testing.T) {
 	for _, name := range []string{onSQLite, onPostgreSQL} {
 		t.Run(name, func(t *testing.T) {
@@ -86,8 +86,8 @@ func TestAFullVolume(t *testing.T) {
 	}
 }
 
-// J8: a byte of the file is changed behind the store's back. docs/proof.md says what an inspection
-// finds, and what it cannot. Nothing panics or hangs.
+// J8: a byte of the file is changed without the store. docs/proof.md says which changes an
+// inspection finds, and which it cannot find. Nothing panics or hangs.
 func TestAChangedByte(t *testing.T) {
 	full, err := recorded(t.Context(), 10, sqlite.Full)
 	require.NoError(t, err)

@@ -22,20 +22,20 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// trace is what a host did: the system calls for its files, and what it was told.
+// trace records a host's work: the system calls for its files, and what the store acknowledged.
 type trace struct {
 	Ops  []op
 	Book book
 	Runs int
 }
 
-// The environment of a process that is to record a trace, to its standard output.
+// Environment variables of a process that records a trace and writes it to its standard output.
 const (
-	envRecord = "INTERLUDE_DISK_RECORD" // how many runs
+	envRecord = "INTERLUDE_DISK_RECORD" // the number of runs
 	envSync   = "INTERLUDE_DISK_SYNC"   // sqlite.Options.Synchronous
 )
 
-// recordMain records a trace if the environment says so.
+// recordMain records a trace if the environment variables ask for it.
 func recordMain() bool {
 	runs, err := strconv.Atoi(os.Getenv(envRecord))
 	if err != nil {
@@ -52,8 +52,8 @@ func recordMain() bool {
 	return true
 }
 
-// recorded has another process record a trace. That is gone afterwards, like one whose machine has
-// lost its power, so its runs can be recovered at once.
+// recorded starts another process that records a trace. Because this process has ended afterwards,
+// like one on a machine without power, its runs can be recovered at once.
 func recorded(ctx context.Context, runs int, level sqlite.Synchronous) (t *trace, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -74,7 +74,8 @@ func recorded(ctx context.Context, runs int, level sqlite.Synchronous) (t *trace
 	return t, errors.Join(err, cmd.Wait())
 }
 
-// record does the work, in two lives of a host: the file is closed and opened again between them.
+// record records the work of two hosts, one after the other: the file is closed and opened again
+// between them.
 func record(ctx context.Context, runs int, level sqlite.Synchronous) (_ *trace, err error) {
 	dir, err := os.MkdirTemp("", "interlude-disk-")
 	if err != nil {
@@ -96,8 +97,8 @@ func record(ctx context.Context, runs int, level sqlite.Synchronous) (_ *trace, 
 	return &trace{Ops: d.ops, Book: l.book, Runs: runs}, nil
 }
 
-// live is one life of the host. Beside it somebody moves what was committed from the WAL into the
-// file, so that the WAL is written again from its start, which a host by itself does each 16 MB.
+// live executes one host. At the same time it makes checkpoints, so that the WAL is written again
+// from its start. A host alone makes a checkpoint only after each 16 MB.
 func live(ctx context.Context, path string, level sqlite.Synchronous, runs int, l *ledger) (err error) {
 	s, err := sqlite.Open(ctx, path, sqlite.Options{Synchronous: level})
 	if err != nil {
@@ -124,30 +125,30 @@ func live(ctx context.Context, path string, level sqlite.Synchronous, runs int, 
 	return errors.Join(err, beside.Wait(), db.Close(), s.Close(), errors.Join(w.refused...))
 }
 
-// search is a search for a point at which a loss of power does harm.
+// search looks for points at which a loss of power does harm.
 type search struct {
 	trace  *trace
 	points int
-	// settle is how many points there are from one to the next at which a host goes on with what is
-	// left, until everything has ended.
+	// settle says that at each settle-th point a host continues from what is left, until all runs
+	// have ended.
 	settle int
 	seed   uint64
-	deaf   string // the flushes of this file are left out
+	deaf   string // the flushes of this file have no effect
 }
 
-// outcome is what a search found.
+// outcome is the result of a search.
 type outcome struct {
-	Calls, Writes, Flushes int // in the trace
+	Calls, Writes, Flushes int // system calls in the trace
 	Acknowledged           int // commits in the ledger
-	Longest                int // the most calls that no flush had covered at a point
+	Longest                int // the largest number of calls that no flush had covered at a point
 
 	Points, Settled int
-	Lost            int // the points at which something acknowledged is not there
-	Damaged         int // those at which the store cannot be opened or used, or breaks the contract
+	Lost            int // points at which something acknowledged is missing
+	Damaged         int // points at which the store cannot be opened or used, or breaks the contract
 	Wrong           []string
 }
 
-// String is the outcome for people.
+// String formats the outcome for people.
 func (o *outcome) String() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%d system calls (%d writes, %d flushes), %d acknowledged commits\n", o.Calls, o.Writes,
@@ -171,8 +172,8 @@ func list(out *strings.Builder, wrong []string) {
 	}
 }
 
-// run opens what each point of the trace leaves. The points are spread over the trace; their
-// places in it, and what is lost, follow from the seed.
+// run opens the files that a loss of power leaves at each point. The points are spread over the
+// trace. The seed determines them, and what is lost.
 func (s *search) run(ctx context.Context) (*outcome, error) {
 	found := s.describe()
 	random := rand.New(rand.NewPCG(s.seed, 2))

@@ -15,7 +15,8 @@ var errNoVolume = errors.New("disk: a small volume cannot be mounted: that needs
 type volume struct{ dir string }
 
 func newVolume(megabytes int) (*volume, error) {
-	dir, err := os.MkdirTemp("/tmp", "interlude-volume-") // TMPDIR may be root's alone, and the server is not root's
+	// TMPDIR may be readable by root only, and the server does not run as root
+	dir, err := os.MkdirTemp("/tmp", "interlude-volume-")
 	if err != nil {
 		return nil, err
 	}
@@ -28,7 +29,7 @@ func newVolume(megabytes int) (*volume, error) {
 
 func (v *volume) ballast() string { return filepath.Join(v.dir, "ballast") }
 
-// fill leaves no room.
+// fill uses up all space of the volume.
 func (v *volume) fill() (err error) {
 	f, err := os.OpenFile(v.ballast(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {

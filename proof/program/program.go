@@ -1,6 +1,6 @@
-// Package program has what the proofs that are commands of their own do alike (proof/cluster,
-// proof/deploy): they read a command line, can be interrupted, and exit with 2 when the command
-// line is wrong, and with 1 when the proof fails or does not come to its end.
+// Package program has what proofs that are commands share (proof/cluster, proof/deploy). They read
+// a command line and can be interrupted. They exit with 2 if the command line is wrong, and with 1
+// if the proof fails or does not finish.
 package program
 
 import (
@@ -13,11 +13,11 @@ import (
 	"os/signal"
 )
 
-// errInterrupted is what is said of a proof that somebody interrupted.
+// errInterrupted is the error of a proof that somebody interrupted.
 var errInterrupted = errors.New("interrupted; nothing was checked")
 
-// Main reads the command line, conducts the proof, and exits unless the proof holds. An interrupt
-// ends the context of conduct, which then returns as soon as it has put away what it made.
+// Main parses the command line and calls conduct. It exits with an error status unless the proof
+// holds. An interrupt ends the context of conduct, which then removes what it created and returns.
 func Main[O any](name string, parse func(args []string) (O, error),
 	conduct func(context.Context, O) (holds bool, err error)) {
 	o, err := parse(os.Args[1:])
@@ -46,7 +46,8 @@ func fail(name string, err error, status int) {
 	os.Exit(status)
 }
 
-// Parse parses the arguments, none of which may be left, and gives an unset seed a random value.
+// Parse parses the arguments, refuses arguments that are not flags, and sets a seed of 0 to a
+// random value.
 func Parse(f *flag.FlagSet, args []string, seed *uint64) error {
 	if err := f.Parse(args); err != nil {
 		return err
