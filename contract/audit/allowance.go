@@ -76,9 +76,9 @@ var skippedWithout = map[[2]string][]string{
 }
 
 // demanded has the members that a log must have even when it is read leniently: those that identify
-// an event's run and its place in it, and those that the protocol prescribes for a change of state,
-// a reply, a decision, a question, a message, a warning, a turn that is put
-// off and a hold.
+// an event's run and its place in the run, and those that the protocol prescribes for a change of
+// state, a reply, a decision, a question, a message, a warning, a turn that is retried later and a
+// hold.
 var demanded = map[string][]string{
 	"":                           {"protocol_version", "run_id", "seq", "ts", "type", "data"},
 	fcmp.TypeStateChanged:        {"from", "to", "trigger", "updated_at"},

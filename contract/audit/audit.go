@@ -40,14 +40,14 @@ func (v *Violation) Error() string {
 	return fmt.Sprintf("line %d: run %q violates %s: %s", v.Line, v.RunID, v.Invariant, v.Explanation)
 }
 
-// Options say how a log is read. The zero Options are strict.
+// Options say how Log reads a log. The zero Options are strict.
 type Options struct {
-	// Lenient reads a log of another producer. It forgives, and counts (Report.Forgiven),
-	// departures in members that are not Demanded: members that are missing, null, unknown or of
+	// Lenient is for logs of other producers. Log then accepts and counts (Report.Forgiven)
+	// deviations in members that are not Demanded: members that are missing, null, unknown or of
 	// another form, times without a zone, and event types and codes that are not in the contract.
-	// An invariant is not decided where the log lacks what it needs, which is counted too
-	// (Report.Skipped). The log may begin in mid-run, and a question may come before its change of
-	// state. The doc of command contract/check lists everything.
+	// If the log lacks what an invariant needs, Log does not decide this invariant, and counts that
+	// too (Report.Skipped). The log may begin in mid-run, and a question may come before its change
+	// of state. The doc of command contract/check lists everything.
 	Lenient bool
 	// MaxViolations limits Report.Violations, but not Report.Found. 0 means DefaultMaxViolations,
 	// and a negative value none at all.
@@ -63,7 +63,7 @@ type Options struct {
 
 // Report is what Log found.
 type Report struct {
-	Lines int // without empty ones
+	Lines int // the number of lines that are not empty
 	Runs  int
 	// Unfinished is the number of runs that have not ended.
 	Unfinished int
@@ -75,9 +75,10 @@ type Report struct {
 	Violations []Violation
 	// Found is the number of all violations.
 	Found int
-	// Forgiven has the departures that Options.Lenient ignored, the most frequent first.
+	// Forgiven has the deviations that were accepted because of Options.Lenient, the most frequent
+	// first.
 	Forgiven []Forgiven
-	// Skipped are the invariants that could not be decided on some events, by their ids.
+	// Skipped has the invariants that could not be decided on some events, ordered by their ids.
 	Skipped []Skipped
 }
 
@@ -169,7 +170,7 @@ func (a *auditor) line(line []byte) []Violation {
 	return a.checker.Partial(e)
 }
 
-// longest bounds an explanation in characters: it may quote what stands in the log.
+// longest bounds an explanation, in characters, because it may quote the log.
 const longest = 600
 
 func (a *auditor) found(v Violation) {
@@ -189,7 +190,7 @@ func (a *auditor) found(v Violation) {
 	}
 }
 
-// lines reads a log line by line into the same memory.
+// lines reads a log line by line, and reuses the memory of the line before.
 type lines struct {
 	from *bufio.Reader
 	line []byte
@@ -198,8 +199,9 @@ type lines struct {
 
 func newLines(r io.Reader) *lines { return &lines{from: bufio.NewReaderSize(r, 64<<10)} }
 
-// next returns the next line without its end; of one that is too long for an event only a part that
-// is too long as well. It is valid until the next call. With the last line comes io.EOF.
+// next returns the next line without its line break. If the line is too long for an event, next
+// returns only a part, which is also too long. The line is valid until the next call. The last line
+// is returned together with io.EOF.
 func (l *lines) next() ([]byte, error) {
 	l.line = l.line[:0]
 	l.read++

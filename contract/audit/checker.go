@@ -326,7 +326,7 @@ func (c *Checker) judge(e fcmp.Event) []Violation {
 	case j.ended && e.Type != fcmp.TypeStateChanged:
 		r.pastEnd = true
 		r.pass(s)
-	case j.ended: // the run goes on after its end; closedRuns has kept little of it
+	case j.ended: // the run goes on after its end, and closedRuns has kept only a part of its view
 		r.lose()
 		r.advance(s)
 	default:

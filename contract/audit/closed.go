@@ -6,8 +6,8 @@ import (
 	"github.com/interlude-go/interlude/contract/fcmp"
 )
 
-// closedRuns keeps the little that is needed of runs that have ended: with a whole view of each,
-// they would take most of the memory for a long log.
+// closedRuns keeps only what later checks need of runs that have ended. Whole views of them would
+// take most of the memory for a long log.
 type closedRuns struct {
 	runs map[string]lastOf
 	// slim says that a lastOf is enough to judge an event that follows an end: such an event breaks

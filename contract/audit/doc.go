@@ -1,6 +1,6 @@
 // Package audit checks FCMP logs of any producer against the contract. Check stops at the first
-// violation of a log that a store of this library kept. Log goes on: it reports every violation of
-// every run, counts them, and can forgive a producer what it leaves out or adds (see
+// violation of a log that a store of this library kept. Log goes on: it reports and counts every
+// violation of every run, and can accept members that another producer leaves out or adds (see
 // Options.Lenient). A Checker judges events one by one, as they come.
 //
 // A log has one encoded event on each line, of one run or of several interleaved. It comes from

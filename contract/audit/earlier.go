@@ -14,8 +14,8 @@ import (
 
 // NewCheckerFrom returns a Checker of another version's contract, from a folder that is laid out as
 // package contract's: lifecycle.json, and events with a schema for each type of event. Each line
-// must also be valid by these schemas: so a log that it accepts is one that readers of that version
-// understand. Whether that contract is sound is not judged again. The error matches
+// must also be valid by these schemas, so that readers of that version understand each log that the
+// Checker accepts. The soundness of that contract is not checked again. The error matches
 // contract.ErrContract.
 func NewCheckerFrom(folder fs.FS) (*Checker, error) {
 	raw, err := fs.ReadFile(folder, "lifecycle.json")
@@ -23,7 +23,8 @@ func NewCheckerFrom(folder fs.FS) (*Checker, error) {
 		return nil, fmt.Errorf("%w: %w", contract.ErrContract, err)
 	}
 	l := new(contract.Lifecycle)
-	if err := json.Unmarshal(raw, l); err != nil { // it may lack members that today's contract must have
+	// not the strict reader: it may lack members that today's contract must have
+	if err := json.Unmarshal(raw, l); err != nil {
 		return nil, fmt.Errorf("%w: %w", contract.ErrContract, err)
 	}
 	rules, err := rulesOf(l)
@@ -37,7 +38,8 @@ func NewCheckerFrom(folder fs.FS) (*Checker, error) {
 	return c, nil
 }
 
-// readSchemas reads the folder's schemas by event type, that of the envelope under its own name.
+// readSchemas reads the folder's schemas by event type. The schema of the envelope has its own name
+// as key.
 func readSchemas(folder fs.FS) (map[string]*schema.Schema, error) {
 	const suffix = ".schema.json"
 	files, err := fs.Glob(folder, "events/*"+suffix)
@@ -58,8 +60,9 @@ func readSchemas(folder fs.FS) (map[string]*schema.Schema, error) {
 	return all, nil
 }
 
-// understood reports what readers of the Checker's contract would not understand of an event that
-// is valid today. A Checker without schemas of its own has today's, which the event was held to.
+// understood returns an error if readers of the Checker's contract would not understand an event
+// that is valid today. A Checker without schemas of its own uses today's schemas, which the event
+// was already checked against.
 func (c *Checker) understood(body []byte, e *fcmp.Event) error {
 	if c.schemas == nil {
 		return nil

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// The ways in which a member may depart from the contract and be forgiven.
+// The deviations of a member that a lenient reader accepts.
 const (
 	Missing = "missing" // the contract requires the member
 	Null    = "null"    // the member is null, and counts as missing
@@ -17,7 +17,7 @@ const (
 	Zoneless = "without a zone" // a time that is read as UTC
 )
 
-// Forgiven is a departure from the contract that was ignored, and how often it occurred.
+// Forgiven is a kind of deviation from the contract that was accepted, and how often it occurred.
 type Forgiven struct {
 	Type   string // event type, empty for the envelope
 	Member string // path from the data, or from the envelope; empty for an event type that the contract does not have
@@ -26,11 +26,11 @@ type Forgiven struct {
 	Count  int
 }
 
-// mark identifies one kind of departure.
+// mark identifies one kind of deviation.
 type mark struct{ typ, member, how, value string }
 
-// forgiven counts departures. The log chooses the names of unknown and foreign members, so their
-// length and number are bounded.
+// forgiven counts the accepted deviations. Because the names of unknown and foreign members come
+// from the log, their length and number are bounded.
 type forgiven map[mark]int
 
 const (
@@ -60,7 +60,7 @@ func (f forgiven) add(marks []mark) {
 	}
 }
 
-// list returns the departures, the most frequent first.
+// list returns the deviations, the most frequent first.
 func (f forgiven) list() []Forgiven {
 	var all []Forgiven
 	for m := range maps.Keys(f) {

@@ -16,13 +16,13 @@ import (
 type rule interface {
 	// bind checks the parameters against the contract.
 	bind(l *contract.Lifecycle) error
-	// judge says what is wrong with the run's next event, or returns "".
+	// judge returns what is wrong with the run's next event, or "".
 	judge(v *view, s *step) string
 }
 
-// finisher is a rule by which an event must be followed by another one.
+// finisher is a rule that requires another event after some events.
 type finisher interface {
-	// unfinished says which event is missing if the log ends here, or returns "".
+	// unfinished returns which event is missing if the log ends here, or "".
 	unfinished(v *view) string
 }
 

@@ -115,7 +115,7 @@ type view struct {
 	// whole run are unknown.
 	partial  bool
 	repeated uint64 // the number of the last repeated event; 0 if the event before was not one
-	pastEnd  bool   // it was reported that something follows the run's end
+	pastEnd  bool   // events after the run's end were already reported
 	// startKnown says that it was decided whether the log of another producer begins in mid-run.
 	startKnown bool
 
@@ -235,8 +235,8 @@ func (v *view) noteQuestion(s *step) {
 	}
 }
 
-// autoDecisionLeft reports whether the run may still decide for itself; ok is false if that is
-// unknown.
+// autoDecisionLeft reports whether the run may still make an automatic decision; ok is false if
+// that is unknown.
 func (v *view) autoDecisionLeft() (left, ok bool) {
 	if v.started == nil || v.started.data.MaxAutoDecisions == nil || v.partial {
 		return false, false

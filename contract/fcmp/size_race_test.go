@@ -8,11 +8,13 @@ import (
 	"testing"
 )
 
-// Each of these tests computes in one goroutine: the race detector finds nothing there, and makes
-// it ten times as slow. CI runs them in full without it.
+// stride tries each 16th of the enumerated cases. Each test of this package runs in a single
+// goroutine, so the race detector can find nothing in it, and makes it ten times slower. CI tries
+// all cases without the detector.
 const stride = 16
 
-// TestMain has rapid draw fewer cases than it does by default. Flags go before it.
+// TestMain reduces the number of cases that rapid draws by default. Flags on the command line take
+// precedence.
 func TestMain(m *testing.M) {
 	if err := flag.Set("rapid.checks", "10"); err != nil {
 		panic(err)

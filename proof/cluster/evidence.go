@@ -13,17 +13,17 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// evidence is everything that is known of a run, from the store and from outside of it.
+// evidence has everything that is known about a run, from the store and from other sources.
 type evidence struct {
 	*dealing
 	run     lifecycle.Run
 	bodies  []store.Event
-	history map[int]interaction.Record // settled, by question
+	history map[int]interaction.Record // settled questions, by number
 	changes []change
 	turns   []turn
 	begins  map[int][]note // by attempt
 	ends    map[int][]note
-	claims  map[uint64][]note // by epoch; only one of an epoch was stored
+	claims  map[uint64][]note // by epoch; at most one claim of an epoch was stored
 }
 
 // change is a change of state in the log.
@@ -32,18 +32,19 @@ type change struct {
 	at time.Time
 }
 
-// turn is an attempt as the log tells it.
+// turn is an attempt as the log has it.
 type turn struct {
 	attempt int
-	answer  int    // the interaction that it answers, as the log has it by then
-	how     string // the event that ended it; "" when it goes on
+	answer  int    // the question whose answer the turn gets, by the log; 0 for none
+	how     string // the event that ended the turn; "" if it has not ended
 	ended   time.Time
-	// handedBack: it went back to the queue before its engine was called (J1).
+	// handedBack says that the run returned to the queue before the engine was called for this turn
+	// (J1).
 	handedBack bool
 }
 
-// gather reads what the store has of a run. The log is put before the contract's checker, and what
-// breaks it is returned.
+// gather reads everything that the store has about a run, and returns the violations that the
+// contract's checker finds in the log.
 func (e *evidence) gather(ctx context.Context, c *lifecycle.Client, st store.Reader,
 	checker *audit.Checker) (wrong []string, _ error) {
 	id := e.plan.id
@@ -78,7 +79,7 @@ func (e *evidence) gather(ctx context.Context, c *lifecycle.Client, st store.Rea
 	return append(wrong, e.read(checker)...), nil
 }
 
-// read goes through the log.
+// read reads the log, and returns what is wrong with it.
 func (e *evidence) read(checker *audit.Checker) (wrong []string) {
 	answer := 0
 	for i, body := range e.bodies {
@@ -116,7 +117,7 @@ func (e *evidence) read(checker *audit.Checker) (wrong []string) {
 	return wrong
 }
 
-// changed takes the next change of state.
+// changed adds the next change of state.
 func (e *evidence) changed(c change, attempt int, answer *int) {
 	e.changes = append(e.changes, c)
 	if c.From == string(fsm.StateRunning) && len(e.turns) > 0 {
@@ -131,7 +132,7 @@ func (e *evidence) changed(c change, attempt int, answer *int) {
 	}
 }
 
-// last is the last change of state; of a run that has not begun, none.
+// last returns the last change of state; it is zero for a run that has not started.
 func (e *evidence) last() change {
 	if len(e.changes) == 0 {
 		return change{}
@@ -148,12 +149,12 @@ func (t turn) concluded() bool {
 	return false
 }
 
-// sheet sorts the notes of all nodes.
+// sheet has the notes of all nodes, sorted by subject.
 type sheet struct {
 	begins, ends map[string]map[int][]note
 	claims       map[string]map[uint64][]note
-	processes    map[string]int       // by node: its process
-	lost         map[string]time.Time // by node: when it noticed
+	processes    map[string]int       // the process of each node
+	lost         map[string]time.Time // by node: the time at which it noticed that it had lost its lease
 	other        []note
 }
 

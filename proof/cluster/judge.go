@@ -13,9 +13,9 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// The checks of single runs. Each says what is wrong, in words.
+// The checks of single runs. Each returns what is wrong, as text for a person.
 
-// logged holds the record against its log.
+// logged compares the record with the log.
 func (e *evidence) logged() (wrong []string) {
 	if got := uint64(len(e.bodies)); got != e.run.Seq {
 		wrong = append(wrong, fmt.Sprintf("the log has %d events, the record says %d", got, e.run.Seq))
@@ -35,7 +35,7 @@ func (e *evidence) logged() (wrong []string) {
 	return wrong
 }
 
-// ended says whether the run ended, or waits, as its plan and what befell its nodes allow.
+// ended checks that the run ended, or waits, as its plan and the faults of its nodes allow.
 func (e *evidence) ended(troubled func(*evidence) bool) (wrong []string) {
 	p, last := &e.plan, e.last()
 	is := func(states ...kind) bool { return slices.Contains(states, p.kind) }
@@ -64,7 +64,7 @@ func (e *evidence) ended(troubled func(*evidence) bool) (wrong []string) {
 	return bad("it is still %s", e.run.State)
 }
 
-// failed says whether a failed run had to fail.
+// failed checks that a failed run had to fail.
 func (e *evidence) failed(troubled func(*evidence) bool, trigger fsm.Event) []string {
 	p, code := &e.plan, e.run.Error.Code
 	ok := false
@@ -85,7 +85,7 @@ func (e *evidence) failed(troubled func(*evidence) bool, trigger fsm.Event) []st
 		trigger, code, e.run.Error.Message, p.kind, p.sticky(), p.spec.Repeatable, troubled(e))}
 }
 
-// heard says whether the agent that finished was told every answer, once and in order.
+// heard checks that the agent of a run that succeeded got every answer, once and in order.
 func (e *evidence) heard() []string {
 	var out struct {
 		Heard []string `json:"heard"`
@@ -104,7 +104,7 @@ func (e *evidence) heard() []string {
 	return nil
 }
 
-// intact says whether a parked run is as it was when it was parked.
+// intact checks that a parked run is as it was when it was parked.
 func (e *evidence) intact() (wrong []string) {
 	q := e.run.Pending
 	switch {
@@ -122,7 +122,8 @@ func (e *evidence) intact() (wrong []string) {
 	return wrong
 }
 
-// settled holds what people were told of their replies against the history and the log.
+// settled compares the receipts and errors that people got for their replies and cancels with the
+// history and the record.
 func (e *evidence) settled() (wrong []string) {
 	bad := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
 	byPeople := make(map[int]bool)
@@ -138,7 +139,7 @@ func (e *evidence) settled() (wrong []string) {
 			s.accepted.ID != s.question):
 			bad("reply %s was accepted as %+v with %q, the history has %+v", s.key, *s.accepted, s.text, r)
 		case s.refused != nil && errors.Is(s.refused, lifecycle.ErrNotWaiting) && e.run.Interactions < s.question:
-			// a parked run that failed before it asked
+			// the run failed before it asked this question
 		case s.refused != nil && (ours || !ok):
 			bad("reply %s was refused (%v), but question %d was settled by it, or by nothing", s.key, s.refused,
 				s.question)
@@ -169,9 +170,9 @@ func (e *evidence) settled() (wrong []string) {
 	return wrong
 }
 
-// executed holds the log's turns against what the agents noted: each was executed at most once,
-// with the answer that the log has for it, and one that ended by its outcome was executed to its
-// end.
+// executed compares the turns of the log with the notes of the agents. Each turn was executed at
+// most once, with the answer that the log has for it, and a turn that ended by its outcome was
+// executed to its end.
 func (e *evidence) executed() (wrong []string) {
 	bad := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
 	known := make(map[int]bool)
@@ -190,10 +191,10 @@ func (e *evidence) executed() (wrong []string) {
 		if t.concluded() && (len(ends) != 1 || ends[0].Outcome != outcomeOf[fsm.Event(t.how)]) {
 			bad("attempt %d ended by %s, its agent noted %+v", t.attempt, t.how, ends)
 		}
-		// whether it holds a process is known after its first turn
 		if t.handedBack && len(begins) > 0 {
 			bad("attempt %d was begun, and handed back as one that was not", t.attempt)
 		}
+		// before its first turn, no node knows that a run is sticky, so that this turn may be repeated
 		if i > 0 && e.turns[i-1].answer == t.answer && !e.turns[i-1].handedBack &&
 			(e.turns[i-1].how != string(fsm.EventRestartRequeue) ||
 				!e.plan.spec.Repeatable || e.plan.sticky() && t.answer > 0) {
@@ -209,12 +210,12 @@ func (e *evidence) executed() (wrong []string) {
 	return wrong
 }
 
-// outcomeOf is what an agent notes of a turn that ends so.
+// outcomeOf has the outcome that an agent notes for a turn that ends with the event.
 var outcomeOf = map[fsm.Event]string{
 	fsm.EventTurnNeedsInput: asked, fsm.EventTurnSucceeded: finished, fsm.EventTurnFailed: failed,
 }
 
-// seen holds what a reader saw against the log.
+// seen compares the events that a reader saw with the log.
 func (e *evidence) seen() []string {
 	if !e.plan.followed {
 		return nil

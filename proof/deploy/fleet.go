@@ -121,7 +121,8 @@ func (f *fleet) kill(n *node) error {
 	_ = n.input.Close() // the process has ended
 	var exit *exec.ExitError
 	if !errors.As(ended, &exit) || exit.Exited() {
-		return errors.Join(err, fmt.Errorf("a node of version %d ended by itself: %w: %s", n.version, ended, n.output()))
+		return errors.Join(err, fmt.Errorf("a node of version %d ended by itself: %w: %s", n.version, ended,
+			n.output()))
 	}
 	return err
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// actionKind is what happens in a step.
+// actionKind is the kind of a step.
 type actionKind uint8
 
 const (
@@ -17,7 +17,7 @@ const (
 	readsToReply
 	readsToReuseKey
 	readsToCancel
-	commits // a command or upkeep: what was decided
+	commits // a command or upkeep commits its decision
 	readsDeadline
 	readsOrphan
 	readsRefusedOrphan
@@ -55,8 +55,8 @@ const (
 	processDies
 )
 
-// actionTexts describe each step for a person: %a is who acts, %n the argument, %v the outcome of a
-// turn.
+// actionTexts describe each kind of step for a person. %a stands for the actor, %n for the
+// argument, and %v for the outcome of a turn.
 var actionTexts = [...]string{
 	submits:              "ada submits the run once more under its id",
 	deadlinePasses:       "the deadline of question %n passes",
@@ -101,7 +101,7 @@ var actionTexts = [...]string{
 	processDies:          "the process that %a holds for the run dies",
 }
 
-// result is how a step came out for whoever acts.
+// result is the result of a step for its actor.
 type result uint8
 
 const (
@@ -117,7 +117,7 @@ const (
 	alreadySubmitted
 	outcomeStored
 	outcomeMissing
-	results // their number
+	results // the number of results
 )
 
 var resultNames = [results]string{
@@ -130,7 +130,7 @@ var resultNames = [results]string{
 type Action struct {
 	kind   actionKind
 	who    actor
-	arg    uint8 // a question, a turn or an outcome, by its number
+	arg    uint8 // the number of a question, a turn or an outcome
 	result result
 }
 
@@ -146,7 +146,8 @@ func (a actor) String() string {
 	return "time"
 }
 
-// text describes the action. The model that it was taken in knows the outcomes by their numbers.
+// text describes the action. It needs the model in which the action was taken to name the outcomes
+// of turns.
 func (a Action) text(m *model) string {
 	v := ""
 	switch a.kind {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The most that a State has room for.
+// The largest bounds that a State has room for.
 const (
 	MaxNodes     = 3
 	MaxQuestions = 3
@@ -19,23 +19,23 @@ const (
 type Bounds struct {
 	// Nodes execute runs; from 1 to MaxNodes.
 	Nodes int
-	// Questions is how many the agent asks at most; from 0 to MaxQuestions.
+	// Questions is the largest number of questions that the agent asks; from 0 to MaxQuestions.
 	Questions int
-	// Attempts is how many turns a run has at most, from 1 to MaxAttempts: in the last one the
-	// agent asks nothing and nothing breaks.
+	// Attempts is the largest number of turns of a run, from 1 to MaxAttempts. In the last turn,
+	// the agent asks nothing and no fault happens.
 	Attempts int
-	// Faults is how many faults happen at most, of any kinds: a crash, a lease that runs out, a
-	// lost acknowledgement or connection, a resident process that dies, a shutdown before or during
-	// a turn, a turn that fails for a passing reason, or for one for which it is held.
+	// Faults is the largest number of faults, of any kind: a crash, a lease that runs out, a lost
+	// acknowledgement or connection, a resident process that dies, a shutdown before or during a
+	// turn, a turn that fails for a passing reason, or a turn whose failure holds the run.
 	Faults int
 	// Rival says that another run competes for the pool's only slot.
 	Rival bool
 }
 
-// Usual are the bounds of the ordinary test.
+// Usual returns the bounds of the ordinary test.
 func Usual() Bounds { return Bounds{Nodes: 2, Questions: 2, Attempts: 3, Faults: 1, Rival: true} }
 
-// Check says what is out of range.
+// Check returns an error if a bound is out of range.
 func (b Bounds) Check() error {
 	var faults []error
 	within := func(name string, value, least, most int) {
@@ -50,23 +50,24 @@ func (b Bounds) Check() error {
 	return errors.Join(faults...)
 }
 
-// Scenario is what a run is submitted with, and the engine that it meets.
+// Scenario describes a run's specification and its engine.
 type Scenario struct {
 	Interactive bool
 	Strict      bool
-	// Sticky is the engine's profile. The record has it after the engine was first asked for it.
+	// Sticky says that the engine's profile is sticky. The record has the profile after a node has
+	// first asked the engine for it.
 	Sticky bool
 	// Repeatable says that an interrupted turn may be executed again.
 	Repeatable bool
 	// NoRepeatLeft says that turns were already executed again as often as the run allows, after
 	// lost workers and passing failures. The limit itself is not modelled.
 	NoRepeatLeft bool
-	// MaxAttempt is the declared one, 0 for none.
+	// MaxAttempt is the max_attempt that the run declares; 0 for none.
 	MaxAttempt int
-	// MaxAuto is how many automatic decisions are allowed.
+	// MaxAuto is the number of automatic decisions that are allowed.
 	MaxAuto int
-	// Budget says that the run has a budget, which each turn uses up, and which a person can raise
-	// for one turn more.
+	// Budget says that the run has a budget. Each turn uses it up, and a person can raise it by one
+	// turn.
 	Budget bool
 }
 
@@ -97,9 +98,9 @@ func (s Scenario) String() string {
 	return strings.Join(words, ", ")
 }
 
-// Scenarios are all that differ in the model: every mode, profile, strictness and repeatability,
-// max_attempt declared or not, none or one automatic decision allowed, resumable runs that have no
-// repeat left, and repeatable runs with a budget.
+// Scenarios returns all scenarios that differ in the model: every mode, profile, strictness and
+// repeatability, with and without a declared max_attempt, with no or one automatic decision
+// allowed, resumable runs that have no repeat left, and repeatable runs with a budget.
 func Scenarios() []Scenario {
 	var all []Scenario
 	for _, sticky := range []bool{false, true} {

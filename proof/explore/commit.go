@@ -2,8 +2,8 @@ package explore
 
 import "github.com/interlude-go/interlude/contract"
 
-// model is one scenario within its bounds, with the contract's rules and the guards that are
-// switched off.
+// model has one scenario with its bounds, the contract's rules, and the guards that are switched
+// off.
 type model struct {
 	rules    *interpreter
 	bounds   Bounds
@@ -16,23 +16,24 @@ type model struct {
 	terminal [len(runStateNamesArray)]bool // by state
 	policy   contract.WaitRule
 	probed   map[probeKey]bool
-	outcomes []verdict // of turns, by the number that actions have for them
+	outcomes []verdict // the outcomes of turns, by the number that actions have for them
 }
 
-// change is an event of the contract that somebody wants to happen, with the evidence for it. It is
-// the explorer's form of what package lifecycle decides on.
+// change is an event of the contract that an actor wants to apply, with its evidence. It
+// corresponds to the details on which package lifecycle decides.
 type change struct {
 	event eventKind
-	extra facts // those that are not in the record
-	id    uint8 // of the question that is settled
+	extra facts // facts that are not in the record
+	id    uint8 // the number of the settled question
 	by    settlement
-	node  int // who starts, parks or recovers the run
+	node  int // the node that starts, parks or recovers the run
 	code  string
-	// asked: the engine was asked for its profile. handle: it returned a session handle.
+	// asked: the node has asked the engine for its profile. handle: the engine returned a session
+	// handle.
 	asked, handle bool
-	// hold: the run is held from now on. handBack: the turn's engine was not called.
+	// hold: the change holds the run. handBack: the turn's engine was not called.
 	hold, handBack bool
-	// raise: somebody raises the budget, so that it is not used up.
+	// raise: a person raises the budget, so that it is no longer used up.
 	raise bool
 }
 
@@ -46,7 +47,7 @@ func (m *model) facts(r *Run) facts {
 		repeatsExhausted) | when(r.Held, heldFact) | when(sc.Budget && r.Spent, budgetSpent)
 }
 
-// factsOf returns the facts of a change: a turn that is held or handed back has no limit.
+// factsOf returns the facts of a change. No limit applies to a turn that is held or handed back.
 func (m *model) factsOf(r *Run, w *change) facts {
 	f := m.facts(r) | w.extra
 	if w.hold {
@@ -62,7 +63,7 @@ func (m *model) factsOf(r *Run, w *change) facts {
 
 func (m *model) over(r *Run) bool { return m.terminal[r.State] }
 
-// decide is the one place that computes the next record from a change. It is pure.
+// decide computes the next record from a change. It is pure, and nothing else computes records.
 func (m *model) decide(prev *Run, w *change) (Run, ruling) {
 	next := *prev
 	next.Profile = next.Profile || w.asked
@@ -91,8 +92,8 @@ func (m *model) decide(prev *Run, w *change) (Run, ruling) {
 	return next, r
 }
 
-// holdForBudget holds a run that would start another turn next, and has used up its budget, in the
-// same commit. It returns the transition, or -1 if the contract has none.
+// holdForBudget adds a hold to a commit that queues a run whose budget is used up. It returns the
+// transition of the hold, or -1 if the contract has none.
 func (m *model) holdForBudget(next *Run) int8 {
 	if !m.scenario.Budget || next.State != queued {
 		return -1
@@ -107,7 +108,8 @@ func (m *model) holdForBudget(next *Run) int8 {
 	return r.transition
 }
 
-// settle closes the open question and records how it was settled, from which receipts are given.
+// settle closes the open question and records how it was settled. Receipts are made from this
+// record.
 func (m *model) settle(next *Run, w *change) {
 	id, by := next.Pending, w.by
 	if by == unsettled {
@@ -175,7 +177,7 @@ func (m *model) read(s *State, who actor, v view, guard Switch) (*Run, bool) {
 	return nil, false
 }
 
-// store makes a commit: it replaces the record, outdates what others have read, and adds the
+// store makes a commit: it replaces the record, makes the views of others stale, and adds the
 // events. It returns the promise that the commit breaks, or "".
 func (m *model) store(s *State, next Run, w *change, r ruling, from runState, by actor) string {
 	before := s.Run
@@ -229,8 +231,8 @@ func (m *model) outdateOthers(s *State, before *Run, by actor) {
 	}
 }
 
-// outdateView makes one view stale. Where the guard (a comparison of versions) is switched off, its
-// holder keeps the record that it read, and may commit on it later.
+// outdateView makes one view stale. If the guard (a comparison of versions) is switched off, the
+// holder of the view keeps the record that it read, and may commit on it later.
 func (m *model) outdateView(s *State, v *view, who, by actor, before *Run, guard Switch) {
 	if who == by {
 		return

@@ -37,8 +37,8 @@ func (c *Coverage) Add(o Coverage) {
 	}
 }
 
-// Explained are rules that the library never uses, each with the reason. Other hosts and stores use
-// them.
+// Explained has the rules that the library never uses, each with the reason. Other hosts and stores
+// use them.
 var Explained = map[string]string{
 	"TR-18": "a queued resumable run has no owner, so recovery does not meet it; its next turn finds the session " +
 		"gone, and fails by TR-05",

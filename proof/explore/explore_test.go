@@ -10,7 +10,7 @@ import (
 	"github.com/interlude-go/interlude/proof/explore"
 )
 
-// exploreScenarios explores the scenarios, side by side, and adds up.
+// exploreScenarios explores the scenarios in parallel, and adds up the results.
 func exploreScenarios(t *testing.T, o explore.Options, which func(explore.Scenario) bool) explore.Result {
 	t.Helper()
 	o.Contract = contract.Load()
@@ -35,8 +35,8 @@ func exploreScenarios(t *testing.T, o explore.Options, which func(explore.Scenar
 }
 
 // A7 C5 C8 D5 E4 E6 I1 I2 I7 I8: with two nodes, two people and one fault, every reachable state
-// keeps every promise of the contract and of the protocol, and reaches an end by itself. Each rule
-// and each result of the protocol is reached on the way.
+// keeps every promise of the contract and of the protocol, and an end can be reached from it
+// without a person. The exploration reaches each rule and each result of the protocol.
 func TestExploreEveryReachableStateKeepsEveryPromise(t *testing.T) {
 	r := exploreScenarios(t, explore.Options{Bounds: explored}, func(explore.Scenario) bool { return true })
 	t.Log(r)
@@ -63,7 +63,7 @@ var (
 	held   = explore.Scenario{Interactive: true, Sticky: true}
 )
 
-// guards is every switch with the promise that breaks without it, and in how many steps.
+// guards lists for each switch the promise that breaks without the guard, and after how many steps.
 var guards = []struct {
 	off    explore.Switch
 	of     explore.Scenario
@@ -121,9 +121,9 @@ func TestExploreWithoutAGuardBreaksAPromise(t *testing.T) {
 	}
 }
 
-// The fence's checks of node and epoch are a second line of defence: while versions are compared, a
-// worker without its right is refused before. Without that comparison, each of the two checks keeps
-// such a worker from writing.
+// The fence's checks of node and epoch are a second line of defence: the comparison of versions
+// already refuses a worker that has lost its run. Without that comparison, each of the two checks
+// keeps such a worker from writing.
 func TestExploreFenceOfNodeAndEpochIsASecondLine(t *testing.T) {
 	t.Parallel()
 	for _, line := range []struct {

@@ -11,8 +11,8 @@ import (
 type interpreter struct {
 	l       *contract.Lifecycle
 	rulings map[query]ruling
-	// cells has, for each state and event, the facts that the guards mention. Other facts change
-	// nothing.
+	// cells has, for each state and event, the facts that the guards mention. Other facts have no
+	// effect there.
 	cells [len(runStateNamesArray)][eventKinds]facts
 	gate  map[facts][]verdict
 }

@@ -11,9 +11,10 @@ import (
 	"github.com/interlude-go/interlude/contract/fcmp"
 )
 
-// Log is a summary of a run's events. Whatever event follows, either all logs with one summary
-// become wrong by it, or none. It is separate from the record, so that the two can disagree. It
-// does not mention final messages: one ends its turn, and a second one is wrong in any log.
+// Log is a summary of a run's events. If two logs have the same summary, then each next event is
+// either wrong in both or right in both. The summary is separate from the record, so that the two
+// can disagree. It does not mention final messages, because one ends its turn, and a second one is
+// wrong in any log.
 type Log struct {
 	State                       runState
 	Attempt, Asked, Open, Autos uint8
@@ -24,17 +25,17 @@ type Log struct {
 	Held, Raisable              bool
 }
 
-// emission is everything that the events of a commit depend on.
+// emission has everything that the events of a commit depend on.
 type emission struct {
 	transition int8 // index into Transitions
 	then       int8 // the transition that the same commit makes after it; -1 for none
 	from       runState
 	next       visible
-	id         uint8  // of the question that is settled
-	code       string // empty for the transition's own
+	id         uint8  // the number of the settled question
+	code       string // empty for the code of the transition
 	due        bool   // the deadline has passed
 	handBack   bool
-	raised     bool // somebody raised the budget
+	raised     bool // a person raised the budget
 }
 
 // visible is the part of a record that is also in its events.
@@ -50,7 +51,7 @@ func (r *Run) visible() visible {
 	return visible{r.State, r.Attempt, r.Pending, r.Deadline, r.Autos, r.Held, r.Raisable}
 }
 
-// submission stands for the submission in place of a transition's index.
+// submission is used in place of a transition's index, and stands for the submission.
 const submission int8 = -2
 
 // judge checks logs with audit.Checker. There are few summaries, so it keeps one log for each of
@@ -87,7 +88,7 @@ func (m *model) emit(s *State, t *emission) string {
 	return verdict.broken
 }
 
-// decide checks a log that has the summary, continued by the emission.
+// decide checks the events of the emission after a log with the summary.
 func (j *judge) decide(q judgement) judged {
 	log := append(append([]emission(nil), j.logs[q.log]...), q.emission)
 	next := q.log
@@ -199,7 +200,8 @@ func (w *logWriter) write(kind string, t *emission) {
 	data := w.data(kind, t)
 	body, err := json.Marshal(data)
 	if err != nil {
-		panic(fmt.Sprintf("explore: %T cannot be encoded: %v", data, err)) // they are structs of this module
+		// never happens: the payloads are structs of this module
+		panic(fmt.Sprintf("explore: %T cannot be encoded: %v", data, err))
 	}
 	if w.attempt != int(t.next.attempt) {
 		w.attempt, w.local = int(t.next.attempt), 0
@@ -214,7 +216,7 @@ func (w *logWriter) write(kind string, t *emission) {
 	w.now = w.now.Add(time.Second)
 }
 
-// data is the payload of one event.
+// data returns the payload of one event.
 func (w *logWriter) data(kind string, t *emission) any {
 	sc := &w.scenario
 	switch kind {

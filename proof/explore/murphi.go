@@ -17,8 +17,8 @@ var murphiText string
 
 var murphiTemplate = template.Must(template.New("murphi").Parse(murphiText))
 
-// Murphi returns the model as a text for Rumur, made of the contract's source: all scenarios,
-// within the bounds. Rumur must count as many states as All.
+// Murphi returns the model in the language of Rumur, generated from the contract's source, with all
+// scenarios within the bounds. Rumur must count as many states as All.
 func Murphi(source []byte, b Bounds) (string, error) {
 	if err := b.Check(); err != nil {
 		return "", err
@@ -48,7 +48,7 @@ type murphi struct {
 	Transitions, Gate, Waiting        []murphiRow
 }
 
-// murphiRow is one line of the contract, in Murphi's words.
+// murphiRow is one row of a contract's table, with Murphi's names.
 type murphiRow struct {
 	ID, From, Event, To, Slot, Guard, Outcome, When, OnDeadline string
 }
@@ -91,7 +91,7 @@ func murphiOf(l *contract.Lifecycle, source []byte, b Bounds) murphi {
 	return m
 }
 
-// inMurphi turns a name of the contract into one of Murphi's.
+// inMurphi converts a name of the contract to a name in Murphi.
 func inMurphi(kind, name string) string { return kind + "_" + strings.ReplaceAll(name, ".", "_") }
 
 func guardInMurphi(g contract.Guard) string {

@@ -11,7 +11,7 @@ import (
 	"github.com/interlude-go/interlude/proof/explore"
 )
 
-// mutant is a contract whose transitions or waiting policy say one thing differently.
+// mutant is a contract with one change in its transitions or its waiting policy.
 type mutant struct {
 	name string
 	l    *contract.Lifecycle
@@ -69,7 +69,7 @@ func mutants(t testing.TB) []mutant {
 	return all
 }
 
-// survivors are mutants that no reachable state distinguishes from the contract, each with the
+// survivors are the mutants that behave like the contract in every reachable state, each with the
 // reason. The contract's own laws catch them.
 var survivors = map[string]string{
 	"TR-01 in spite of held": "stores do not let a held run be claimed, whatever the arrow says",
@@ -96,7 +96,7 @@ func TestExploreCatchesChangedContracts(t *testing.T) {
 	unmet := own.Coverage.Missing(contract.Load())
 	by := map[string]int{}
 	var alive []string
-	explained := 0 // of those that are tried
+	explained := 0 // survivors among the mutants that are tried
 	all := mutants(t)
 	for i, m := range all {
 		if i%eachMutant != 0 {

@@ -64,9 +64,9 @@ func (w *walk) restart(i int) {
 	w.step(Action{kind: restarts, who: worker(i)}, next, broken)
 }
 
-// departs recovers the run that is parked by the node that goes in this step. Nothing is written:
-// from then on all readers see the run as recovered, and decisions made before are refused. The
-// model therefore treats it as a commit like any other.
+// departs recovers the run that was parked by the node which leaves in this step. The store writes
+// nothing: from then on all readers see the run as recovered, and earlier decisions are refused.
+// The model therefore treats this like a commit.
 func (w *walk) departs(s *State, i int, by actor) (broken string) {
 	base := s.Run
 	if base.State != waiting || base.Slot || base.Owner != owner(i+1) {

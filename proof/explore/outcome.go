@@ -3,7 +3,7 @@ package explore
 import "slices"
 
 // finish ends the turn in each way that the completion gate allows, by an interruption, by a
-// passing failure, and by one for which the run is held.
+// passing failure, and by a failure that holds the run.
 func (w *walk) finish(i int) {
 	n := &w.from.Nodes[i]
 	known := w.from.Run
@@ -18,7 +18,7 @@ func (w *walk) finish(i int) {
 			continue
 		}
 		if v.outcome != turnFailed && w.scenario.Sticky && r.Answer != 0 && !n.Resident {
-			continue // the resident process that should go on is gone
+			continue // the resident process that should continue is gone
 		}
 		arg := w.outcomeNumber(v)
 		change := w.changeFor(v.outcome, &r, i)
@@ -60,9 +60,9 @@ func (m *model) outcomeNumber(v verdict) uint8 {
 	return uint8(i)
 }
 
-// changeFor is what a worker wants to store for an outcome. An interrupted turn goes back to the
-// queue if it may be repeated, and fails otherwise. A turn that is put off is held when no retry is
-// left.
+// changeFor returns the change that a worker wants to store for an outcome. An interrupted turn
+// returns to the queue if it may be repeated, and fails otherwise. A passing failure holds the run
+// if no retry is left.
 func (w *walk) changeFor(outcome eventKind, r *Run, i int) *change {
 	switch outcome {
 	case requeue:
@@ -104,7 +104,7 @@ func (w *walk) mayWrite(i int, epoch uint8, formerID bool) string {
 	return ""
 }
 
-// storeOutcome stores a worker's outcome. The store checks the fence before the version.
+// put stores a worker's outcome. The store checks the fence before the version.
 func (w *walk) put(s *State, i int, a Action, change *change) {
 	n := &s.Nodes[i]
 	base, ok := w.read(w.from, a.who, n.View, VersionFinish)
@@ -142,7 +142,7 @@ func (w *walk) commitOutcome(s *State, i int, a Action, base *Run, change *chang
 	w.step(a, s, broken)
 }
 
-// deliver lets a commit that a worker sent arrive, or be lost.
+// deliver takes the two steps for a commit that a worker has sent: it arrives, or it is lost.
 func (w *walk) deliver(i int) {
 	sent := w.from.Nodes[i].Sent
 	who := sender(i)

@@ -1,6 +1,7 @@
 package explore
 
-// person takes the steps of a user: to read the run, and then to store what was decided on that.
+// person takes the steps of a user: the user reads the run, and then stores a decision that is
+// based on what was read.
 func (w *walk) person(i int) {
 	if i == 0 {
 		w.submit()
@@ -120,7 +121,7 @@ func (w *walk) resume(i int) {
 	w.step(Action{kind: readsToGiveUp, who: user(i)}, n, "")
 }
 
-// personStores commits what the person decided. After a conflict the person reads the run again,
+// personStores commits the person's decision. After a conflict the person reads the run again,
 // which is a step of its own.
 func (w *walk) personStores(i int, op Command) {
 	n := w.newStep()

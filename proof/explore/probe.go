@@ -1,15 +1,15 @@
 package explore
 
-// probe asks for every event in a state that was reached, with every combination of facts that may
-// hold beside those of the record. Each refusal must come from a rule, and each transition must be
-// allowed by the requirements. It returns the promise that is broken, or "".
+// probe applies every event in a reached state, with every combination of facts that may hold in
+// addition to those of the record. Each refusal must come from a rule, and the requirements must
+// allow each transition. It returns the promise that is broken, or "".
 func (m *model) probe(s *State) string {
 	k := probeKey{s.Run.State, m.facts(&s.Run)}
 	if m.probed[k] {
 		return ""
 	}
 	m.probed[k] = true
-	// the last two, and the first, come with the outcome of a turn
+	// the last two, and the first, are known only with the outcome of a turn
 	const storeClaim = passing | pendingMatches | deadlinePassed | workerGone | contextLost | handlePresent | sticky
 	for event := range eventKinds {
 		for extra := facts(0); ; extra = (extra - storeClaim) & storeClaim { // every subset
@@ -36,8 +36,8 @@ type probeKey struct {
 	holds facts
 }
 
-// mayHappen reports whether the requirements allow the event at all. They demand less than the
-// contract does.
+// mayHappen reports whether the requirements allow the event at all. They are less strict than the
+// contract.
 func mayHappen(from runState, event eventKind, f facts) bool {
 	has := func(all facts) bool { return f&all == all }
 	switch event {

@@ -1,15 +1,15 @@
 package explore
 
-// progress is the graph of the steps that nodes, deadlines and other runs take by themselves. It
-// has no faults and nothing that a person does. If an end can be reached in it from every state, no
-// run can be stuck.
+// progress is the graph of the steps that happen without a person and without a fault: those of
+// nodes, deadlines and other runs. If an end can be reached in this graph from every state, no run
+// can be stuck.
 type progress struct {
 	first []uint32 // for each state, the index in to of its first step
-	to    []uint32 // where each step leads
+	to    []uint32 // the state that each step leads to
 	done  []bool   // for each state, whether an end was reached from it
 }
 
-// addState adds the next state. The steps that are added after it are its own.
+// addState adds the next state. The steps that are added afterwards begin in this state.
 func (p *progress) addState(done bool) {
 	p.first = append(p.first, uint32(len(p.to)))
 	p.done = append(p.done, done)
@@ -29,9 +29,9 @@ func (a Action) isProgress() bool {
 	return a.who != user(0) && a.who != user(1)
 }
 
-// isFinal reports whether the system may stay in the state for ever: the run is over, it is held
+// isFinal reports whether the system may stay in the state for ever: the run has ended, it is held
 // until somebody decides (J5), or it waits for a person without a deadline (D1), whether or not the
-// node lives that parked it (J7).
+// node that parked it is alive (J7).
 func (s *search) isFinal(from *State) bool {
 	r := &from.Run
 	return s.over(r) || r.Held || r.State == waiting && s.scenario.Strict && !s.scenario.Sticky

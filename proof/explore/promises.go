@@ -2,8 +2,8 @@ package explore
 
 import "fmt"
 
-// changed checks what no commit may do, whoever makes it: change a run that has ended, or settle a
-// question twice.
+// changed checks that a commit, whoever makes it, neither changes a run that has ended nor settles
+// a question twice.
 func (m *model) changed(before, next *Run) string {
 	if m.over(before) {
 		return "PI-16: a run that has ended changes"
@@ -26,7 +26,7 @@ func (m *model) check(s *State) string {
 	return ""
 }
 
-// promise is a promise of the protocol, beside the contract's invariants.
+// promise is a promise of the protocol. The contract's invariants are checked separately.
 type promise struct {
 	id, doc string
 	holds   func(m *model, s *State) bool

@@ -9,7 +9,8 @@ import (
 
 // Options configure an exploration.
 type Options struct {
-	// Contract is explored, and not changed; nil for the contract that this program was built with.
+	// Contract is the contract that is explored; it is not changed. nil stands for the contract
+	// that this program was built with.
 	Contract *contract.Lifecycle
 	Bounds   Bounds
 	// Without are the guards that are switched off.
@@ -18,7 +19,7 @@ type Options struct {
 	Bare bool
 	// First ends All after the first scenario with a counter-example.
 	First bool
-	// Only is the id of the only promise that is checked; empty for all promises.
+	// Only is the id of the promise that is checked; empty for all promises.
 	Only string
 }
 
@@ -202,7 +203,7 @@ func (s *search) visit(next *State, parent uint32, a Action) uint32 {
 	return i
 }
 
-// String returns the figures in one line.
+// String returns the counts in one line.
 func (r Result) String() string {
 	return fmt.Sprintf("%d states, %d transitions, depth %d", r.States, r.Transitions, r.Depth)
 }

@@ -1,9 +1,9 @@
 package explore
 
 // State is one state of the system: the run's record, its events, the nodes, the commands that are
-// being executed, and how many faults there were. It has no version numbers: all that matters of a
-// version is whether the record that somebody has read is still current, and each reader's view
-// says that.
+// being executed, and the number of faults so far. It has no version numbers. A version only
+// matters for the question whether the record that an actor has read is still current, and the view
+// of each actor has the answer.
 type State struct {
 	Run Run
 	// Log is a summary of the stored events.
@@ -16,15 +16,16 @@ type State struct {
 	Users [2]Command
 	// Rival says that another run holds the pool's only slot.
 	Rival bool
-	// Faults is how many things broke.
+	// Faults is the number of faults so far.
 	Faults uint8
 	// Begun has a bit for each epoch whose turn was started.
 	Begun uint16
-	// Given is 1 + the answer that the last claim gave to its turn; 0 before the first claim, and
-	// after a turn that was put off, held or handed back, which gives its answer back.
+	// Given is 1 + the answer that the last claim gave to its turn. It is 0 before the first claim,
+	// and after a turn that was retried later, held or handed back, because the next turn gets the
+	// same answer.
 	Given uint8
 
-	// StaleRun is the outdated record that StaleReader has read. The two are used only where a
+	// StaleRun is the outdated record that StaleReader has read. Both are used only if a
 	// compare-and-set is switched off.
 	StaleRun    Run
 	StaleReader actor
@@ -38,34 +39,35 @@ type Run struct {
 	Epoch uint8
 	// Attempt and Asked count turns and questions.
 	Attempt, Asked uint8
-	// Yielded is how many of the attempts were put off, held or handed back.
+	// Yielded is the number of attempts that were retried later, held or handed back.
 	Yielded uint8
-	// Held: the run does not go on before somebody ends its block. Raisable: it is held for its
-	// budget. Spent: the budget is used up.
+	// Held: the run does not go on until its hold ends. Raisable: it is held because of its budget.
+	// Spent: the budget is used up.
 	Held, Raisable, Spent bool
-	// Pending is the open question, Deadline the one whose deadline is stored, and Answer the one
-	// whose accepted answer waits for its turn to end; 0 for none.
+	// Pending is the number of the open question, Deadline that of the question whose deadline is
+	// stored, and Answer that of the question whose accepted answer is stored until the turn with
+	// it ends; 0 for none.
 	Pending, Deadline, Answer uint8
 	// Autos counts automatic decisions.
 	Autos uint8
-	// Session: the record has a session handle. Profile: the engine was asked for its profile.
+	// Session: the record has a session handle. Profile: the record has the engine's profile.
 	Session, Profile bool
 	Settled          [MaxQuestions]settlement
 }
 
-// owner is 0 for none, 1 + a node's index for the node under its present id, and former for an id
-// that is not in use any more. No id is used again.
+// owner identifies the owner of a run: 0 for none, 1 + a node's index for the node with its present
+// id, and former for an id that is no longer in use. No id is used again.
 type owner uint8
 
 const former owner = 255
 
-// view says whether the record that somebody has read is still the stored one.
+// view says whether the record that an actor has read is still the stored one.
 type view uint8
 
 const (
 	current view = iota
 	stale
-	landed // a worker's: only its own commit was stored since
+	landed // of a worker: since then only its own commit was stored
 )
 
 // phase says what a node's worker does.
@@ -73,49 +75,49 @@ type phase uint8
 
 const (
 	idle        phase = iota
-	granted           // its claim was stored, the acknowledgement did not come yet
+	granted           // its claim was stored, but not acknowledged yet
 	executing         // its engine executes the turn
-	unconfirmed       // it sent the outcome, the acknowledgement did not come
-	resending         // the outcome was not stored, and is to be sent once more
+	unconfirmed       // it sent the outcome, and got no acknowledgement
+	resending         // the outcome was not stored, and must be sent again
 )
 
 // Node is a process that executes runs: its registration in the store, and its own memory.
 type Node struct {
 	Up bool
-	// Registered: the store has its id. A node that is up and not registered lost its lease and
-	// has not noticed yet.
+	// Registered: the store has the node's id. A node that is up but not registered has lost its
+	// lease and has not noticed yet.
 	Registered bool
-	// Lapsed: its lease ran out by the store's clock, and nobody has expired it yet.
+	// Lapsed: its lease has run out by the store's clock, and no node has expired it yet.
 	Lapsed bool
 	// Resident: it holds the process of a sticky run.
 	Resident bool
 	Phase    phase
 	Epoch    uint8 // of its worker
 	View     view  // of its worker
-	// Outcome is what a worker wants to store that is unconfirmed or resending.
+	// Outcome is the outcome of a worker that is unconfirmed or resending.
 	Outcome eventKind
 	// Dropped is the epoch of a turn that ended on the node without a stored outcome.
 	Dropped uint8
-	// Late is the epoch of a claim whose turn was started before the claim was acknowledged; see
-	// the switch ClaimPending.
+	// Late is the epoch of a claim whose turn the node started before the claim was acknowledged;
+	// see the switch ClaimPending.
 	Late uint8
-	// Sent is a commit of its worker that may still arrive, or never.
+	// Sent is a commit of its worker that may arrive later, or be lost.
 	Sent Sent
-	// Upkeep is what its deadlines, its recovery or its watch over resident processes are about
-	// to store.
+	// Upkeep is the command that its loop for deadlines, for recovery or for resident processes is
+	// about to store.
 	Upkeep Command
 }
 
-// Sent is a commit on its way to the store; Epoch 0 stands for none.
+// Sent is a commit on its way to the store. An Epoch of 0 stands for none.
 type Sent struct {
 	Epoch   uint8
 	Outcome eventKind
 	View    view
-	// Former: it was sent under an id that the node does not have any more.
+	// Former: it was sent under an id that the node no longer has.
 	Former bool
 }
 
-// task is what a command is to do.
+// task is the kind of a command.
 type task uint8
 
 const (
@@ -128,25 +130,25 @@ const (
 	resume
 )
 
-// Command is a command between the time it read the record and its commit.
+// Command is a command that has read the record and has not made its commit yet.
 type Command struct {
 	Task task
-	// ID is the question that it is about. For recoverOrphan it is 1 when the session was refused,
-	// and 2 when the run is to be held; for resume it is the choice, choseRepeat (which raises a
-	// budget, where the run is held for that) or choseEnd.
+	// ID is the number of the command's question. For recoverOrphan it is 1 if the session was
+	// refused, and 2 if the run must be held. For resume it is the choice: choseRepeat (which
+	// raises the budget of a run that is held because of it) or choseEnd.
 	ID   uint8
 	View view
 }
 
-// What ID stands for.
+// Values of Command.ID that are not questions.
 const (
 	holdOrphan  = 2
 	choseRepeat = 1
 	choseEnd    = 2
 )
 
-// actor is who acts or holds a view: 0 for nobody, then users, workers, commits on their way, and
-// the upkeep of nodes.
+// actor identifies who acts or holds a view: 0 for nobody, then users, workers, commits on their
+// way, and the upkeep of nodes.
 type actor uint8
 
 func user(i int) actor   { return actor(1 + i) }

@@ -30,7 +30,7 @@ func (w *walk) commit(s *State, a Action, base *Run, change *change) {
 	w.step(a, s, w.store(s, next, change, r, from, a.who))
 }
 
-// all takes every step that the state allows.
+// all takes each step that is possible in the state.
 func (w *walk) all() {
 	w.world()
 	for i := range w.from.Users {
@@ -49,8 +49,8 @@ func (w *walk) all() {
 	}
 }
 
-// world takes the steps in which neither the run's nodes nor its people act: time passes, another
-// run comes and goes.
+// world takes the steps of neither nodes nor people: time passes, and the other run takes or
+// releases the slot.
 func (w *walk) world() {
 	s := w.from
 	if s.Run.Deadline != 0 && !s.Due {

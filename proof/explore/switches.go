@@ -2,23 +2,23 @@ package explore
 
 import "slices"
 
-// Switch is one guard of the protocol. With a guard switched off, the protocol does the same
-// without checking.
+// Switch is one guard of the protocol. If a guard is switched off, the protocol takes the same
+// steps without this check.
 type Switch uint8
 
 const (
-	// The compare-and-sets: a commit is stored only on the version that was read.
+	// The compare-and-sets: a commit is stored only if the version that it is based on is current.
 
-	VersionReply    Switch = iota // of a person's reply
-	VersionCancel                 // of a cancel
-	VersionDeadline               // of a passed deadline
-	VersionRecovery               // of recovery
-	VersionLoss                   // of the loss of a resident process
-	VersionResume                 // of a decision about a held run
-	VersionFinish                 // of a worker's outcome
-	VersionCreate                 // of a submission: the id is free
+	VersionReply    Switch = iota // for a person's reply
+	VersionCancel                 // for a cancel
+	VersionDeadline               // for a passed deadline
+	VersionRecovery               // for recovery
+	VersionLoss                   // for the loss of a resident process
+	VersionResume                 // for a decision about a held run
+	VersionFinish                 // for a worker's outcome
+	VersionCreate                 // for a submission: no run has the id
 
-	// The fence, and what a claim checks.
+	// The checks of the fence and of a claim.
 
 	FenceRegistered // a worker's node is registered
 	FenceNode       // a worker's node owns the run
@@ -26,34 +26,34 @@ const (
 	ClaimState      // only a queued run is claimed
 	ClaimHeld       // no held run is claimed
 	ClaimRegistered // only a registered node claims
-	ClaimCapacity   // only a free slot is given
-	ClaimHolder     // a run that has a slot is claimed only by its owner
+	ClaimCapacity   // a claim needs a free slot
+	ClaimHolder     // only its owner claims a run that has a slot
 	ClaimEpoch      // each claim raises the epoch
 
-	// What is part of one commit: the record with its slot, question, deadline, answer and receipt,
+	// The parts of one commit: the record with its slot, question, deadline, answer and receipt,
 	// and the events.
 
 	CommitEvents   // the events are stored with the state
-	CommitSlot     // the slot is freed with the state
+	CommitSlot     // the slot is released together with the change of state
 	CommitReceipt  // the settled question is stored with the state
-	CommitDeadline // the deadline goes with its question
+	CommitDeadline // the deadline is removed together with its question
 	CommitAnswer   // the answer is stored with the state
 
-	// What users, deadlines, leases, workers and recovery check.
+	// The checks of users, deadlines, leases, workers and recovery.
 
-	ReplyPending    // a reply names the pending question
-	ReplyKey        // a key that settled a question is looked up first
+	ReplyPending    // a reply must name the pending question
+	ReplyKey        // a reply first looks for a question that was settled with its key
 	DeadlinePassed  // only deadlines that have passed fire
-	LeaseEnded      // only a lease that ran out, or that of a dead node, expires
+	LeaseEnded      // only leases that ran out, and leases of dead nodes, expire
 	RecoverOrphans  // only orphans are recovered
-	RestartID       // a node that starts again has a new id
-	OutcomeChecked  // an unacknowledged outcome is looked up, and sent once more if it was not stored
-	DroppedSettled  // a turn that the node dropped is settled, and not started a second time
+	RestartID       // a restarted node has a new id
+	OutcomeChecked  // after a missing acknowledgement, the worker checks whether the outcome was stored
+	DroppedSettled  // the node settles a turn that it dropped, and does not start it again
 	ClaimPending    // a node starts no worker for a run whose claim may still be acknowledged
 	RecoverRunning  // recovery settles running runs
 	RecoverAnswered // recovery settles queued runs that have a slot
 
-	switches // their number
+	switches // the number of switches
 )
 
 var switchNames = [switches]string{
@@ -94,7 +94,7 @@ var switchNames = [switches]string{
 
 func (s Switch) String() string { return switchNames[s] }
 
-// Switches are all of them.
+// Switches returns all switches.
 func Switches() []Switch {
 	all := make([]Switch, switches)
 	for i := range all {

@@ -42,7 +42,7 @@ func (s *search) trace(at uint32, last *Action, next *State, broken string) *Cou
 	return c
 }
 
-// text describes a state. It leaves out what is usual.
+// text describes a state. It leaves out fields with their usual values.
 func (s *search) text(st *State) string {
 	r := &st.Run
 	words := []string{r.State.String()}

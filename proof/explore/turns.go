@@ -30,7 +30,7 @@ func (w *walk) storeClaim(s *State, i int, how actionKind) {
 	}
 	change := change{event: turnStarted, node: i}
 	if w.off[ClaimHeld] {
-		base.Held = false // it is not checked
+		base.Held = false // the hold is not checked
 	}
 	if w.off[ClaimState] {
 		base.State = queued // the state is not checked
@@ -76,7 +76,7 @@ func (w *walk) startTurn(s *State, i int, epoch uint8) string {
 	n := &s.Nodes[i]
 	n.Phase, n.Epoch = executing, epoch
 	if w.scenario.Sticky && s.Run.Answer == 0 {
-		n.Resident = true // a new process; the turn after a question finds the one that waited
+		n.Resident = true // a new process, except that the turn after a question uses the process that waited
 	}
 	bit := uint16(1) << (epoch & 15)
 	if s.Begun&bit != 0 {
@@ -86,8 +86,8 @@ func (w *walk) startTurn(s *State, i int, epoch uint8) string {
 	return ""
 }
 
-// turn explores the steps that a node can take on the run now: those of its worker, or the start of
-// one, where the node owns the running run and has no worker for it.
+// turn explores the steps that a node can take with the run now: those of its worker, or, if the
+// node owns the running run and has no worker for it, the start of a worker.
 func (w *walk) turn(i int) {
 	n := &w.from.Nodes[i]
 	r := &w.from.Run
@@ -129,7 +129,7 @@ func (w *walk) turn(i int) {
 	}
 }
 
-// acknowledge lets the acknowledgement of a claim come, or be lost.
+// acknowledge takes the two steps for the acknowledgement of a claim: it arrives, or it is lost.
 func (w *walk) acknowledge(i int) {
 	next := w.newStep()
 	w.step(Action{kind: acknowledged, who: worker(i)}, next, w.startTurn(next, i, next.Nodes[i].Epoch))
@@ -138,8 +138,8 @@ func (w *walk) acknowledge(i int) {
 	w.step(Action{kind: acknowledgementLost, who: worker(i)}, next, "")
 }
 
-// startOwned starts a worker for a run that the node owns and has no worker for. If the node
-// dropped the turn before, the worker only settles it.
+// startOwned starts a worker for a run that the node owns and has no worker for. If the node has
+// dropped the turn, the worker only settles the turn.
 func (w *walk) startOwned(i int) {
 	n := &w.from.Nodes[i]
 	r := &w.from.Run
@@ -157,7 +157,7 @@ func (w *walk) startOwned(i int) {
 	w.step(Action{kind: startsOwned, who: worker(i), arg: r.Attempt}, next, w.startTurn(next, i, r.Epoch))
 }
 
-// endWork removes the node's worker, and a resident process that is not needed any more.
+// endWork removes the node's worker, and a resident process that is no longer needed.
 func (w *walk) endWork(s *State, i int) {
 	n := &s.Nodes[i]
 	r := &s.Run

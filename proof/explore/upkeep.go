@@ -1,7 +1,8 @@
 package explore
 
-// upkeep takes the steps of a node beside its turns: it fires deadlines, recovers the runs of dead
-// nodes, and watches resident processes. None of them has a fence: the first commit wins.
+// upkeep takes the steps of a node that do not belong to a turn: the node fires deadlines, recovers
+// the runs of dead nodes, and watches resident processes. Their commits have no fence: the first
+// commit wins.
 func (w *walk) upkeep(i int) {
 	s := w.from
 	n, r := &s.Nodes[i], &s.Run
@@ -16,8 +17,8 @@ func (w *walk) upkeep(i int) {
 	}
 	recoverable, parked := w.recoverable(s, i), r.State == waiting && !r.Slot
 	switch {
-	case recoverable && parked && r.Held: // it waits for somebody's decision already
-	case recoverable && parked: // it goes on, unless the engine refuses its session
+	case recoverable && parked && r.Held: // it already waits for a person's decision
+	case recoverable && parked: // it goes on waiting, unless the engine refuses its session
 		w.planUpkeep(i, Action{kind: readsRefusedOrphan, who: who}, Command{Task: recoverOrphan, ID: 1})
 	case recoverable:
 		w.planUpkeep(i, Action{kind: readsOrphan, who: who}, Command{Task: recoverOrphan})
@@ -36,8 +37,8 @@ func (w *walk) planUpkeep(i int, a Action, op Command) {
 	w.step(a, next, "")
 }
 
-// recoverable reports whether the node would recover the run: it is an orphan, and not one of the
-// node itself, which has to register again first.
+// recoverable reports whether the node would recover the run: the run is an orphan, and it is not
+// an orphan of this node, which must register again first.
 func (w *walk) recoverable(s *State, i int) bool {
 	r := &s.Run
 	switch {
@@ -95,7 +96,7 @@ func (w *walk) commitRecovery(s *State, i int, a Action, base *Run, hold bool) {
 }
 
 // recoverRun returns the change that settles an orphan, or a parked run whose session is refused.
-// With hold, the host wants the run held.
+// With hold, the host's policy is to hold the run.
 func (w *walk) recoverRun(r *Run, i int, hold bool) *change {
 	switch {
 	case hold && r.State == running:

@@ -39,7 +39,7 @@ const (
 	runBlocked
 	runUnblocked
 	runGivenUp
-	eventKinds // their number
+	eventKinds // the number of events
 )
 
 var eventNames = [eventKinds]string{
@@ -88,7 +88,7 @@ var factNames = []string{
 	"not_done_said", "repeats_exhausted", "passing", "held", "budget_spent",
 }
 
-// when returns the fact if it holds.
+// when returns the fact if it holds, and the empty set otherwise.
 func when(is bool, fact facts) facts {
 	if is {
 		return fact
@@ -102,7 +102,7 @@ type settlement uint8
 const (
 	unsettled  settlement = iota
 	byAda                 // by a reply with a key
-	byBen                 // by a reply without
+	byBen                 // by a reply without a key
 	byDeadline            // automatically
 	abandoned             // the run ended
 )
