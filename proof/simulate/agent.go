@@ -44,6 +44,7 @@ func newAgent(v *view, kind fsm.Profile) *agent {
 // Profile implements engine.Engine.
 func (a *agent) Profile(context.Context) (engine.Profile, error) {
 	if a.unavailable() {
+		a.suffer(a.view.world.plan.holds.outageBy, "Profile")
 		return engine.Profile{}, errors.New("the program of the agent is missing")
 	}
 	return engine.Profile{Kind: a.kind, Reason: "as the plan says"}, nil
@@ -66,6 +67,9 @@ func (a *agent) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engi
 	heard, err := a.resume(t)
 	if err != nil {
 		return engine.Outcome{}, err
+	}
+	if m := &w.runPlan(t.RunID).mishaps; m.inTurn == len(heard) {
+		a.suffer(m.turn, "RunTurn")
 	}
 	for i := range p.messages {
 		if err := s.Message(ctx, engine.Message{Text: fmt.Sprintf("Step %d.", i+1)}); err != nil {
@@ -140,6 +144,7 @@ func (a *agent) expired(runID string) bool {
 
 // Check implements engine.Checker.
 func (a *agent) Check(_ context.Context, runID string, _ engine.SessionHandle) error {
+	a.suffer(a.view.world.runPlan(runID).mishaps.check, "Check")
 	if a.expired(runID) {
 		a.view.world.saw("recovery found that a session had expired")
 		return engine.ErrHandleRefused
@@ -149,6 +154,7 @@ func (a *agent) Check(_ context.Context, runID string, _ engine.SessionHandle) e
 
 // Reap implements engine.Reaper.
 func (a *agent) Reap(_ context.Context, runID string) error {
+	a.suffer(a.view.world.runPlan(runID).mishaps.reap, "Reap")
 	if a.view.world.runPlan(runID).clings {
 		return errors.New("a process will not die")
 	}
@@ -216,6 +222,7 @@ func said(heard []string) string {
 // End implements engine.Resident.
 func (a *agent) End(_ context.Context, runID string) error {
 	a.drop(runID)
+	a.suffer(a.view.world.runPlan(runID).mishaps.end, "End")
 	return nil
 }
 

@@ -23,6 +23,7 @@ type holdPlan struct {
 	lacking   string        // the host whose processes have no sticky engine until peace; empty for none
 	outage    string        // the host whose resumable engine is unavailable at times; empty for none
 	from, to  time.Duration // when it is
+	outageBy  mishap        // what its Profile does besides returning an error then
 	thinks    time.Duration // the operator's longest pause
 	seed      uint64        // of the operator's decisions
 }
@@ -147,46 +148,13 @@ func (p *person) decide(ctx context.Context, run *store.Run, r *rand.Rand) {
 // though it should have been held.
 func (e *ending) heldAsMeant(*ending) string {
 	w := e.world
-	decided, givenUp := 0, false
+	logged := new(heldLog)
 	for i := range e.log {
-		switch event := &e.log[i]; event.Type {
-		case fcmp.TypeYielded:
-			var y fcmp.Yielded
-			if err := event.Decode(&y); err != nil {
-				return err.Error()
-			}
-			if why := e.yieldedAsMeant(&y); why != "" {
-				return why
-			}
-		case fcmp.TypeBlocked:
-			var b fcmp.Blocked
-			if err := event.Decode(&b); err != nil {
-				return err.Error()
-			}
-			spent := fsm.Code(b.Code) == fsm.CodeBudgetExhausted && e.plan.spec.Budget.Turns > 0
-			if !spent && (!w.plan.held(e.plan) || e.plan.expires == 0) {
-				return "it was blocked, and nothing was the cause of it"
-			}
-		case fcmp.TypeUnblocked:
-			var u fcmp.Unblocked
-			if err := event.Decode(&u); err != nil {
-				return err.Error()
-			}
-			w.saw("a hold ended: " + u.Cause)
-			if u.Cause == "resumed" || u.Cause == "raised" {
-				decided++
-			}
-			if u.Cause == "repaired" && e.plan.repaired == 0 {
-				return "its session was accepted again, which it never is"
-			}
-		case fcmp.TypeStateChanged:
-			var c fcmp.StateChanged
-			if event.Decode(&c) == nil && c.Trigger == string(fsm.EventRunGivenUp) {
-				givenUp = true
-				decided++
-			}
+		if why := logged.read(e, &e.log[i]); why != "" {
+			return why
 		}
 	}
+	decided, givenUp := logged.decided, logged.givenUp
 	d := w.operator.decided[e.run.ID]
 	if d == nil {
 		d = new(decisions)
@@ -209,6 +177,53 @@ func (e *ending) heldAsMeant(*ending) string {
 	case !e.plan.sticky && byHost && w.plan.asks(e.plan) && code == fsm.CodeOrchestratorRestartInterrupted,
 		w.plan.held(e.plan) && (code == fsm.CodeSessionResumeFailed || code == fsm.CodeEngineUnavailable):
 		return fmt.Sprintf("it failed with %s (%s), and should be held", code, e.run.Error.Message)
+	}
+	return ""
+}
+
+// heldLog is what the log of a run tells of decisions about its holds.
+type heldLog struct {
+	decided int
+	givenUp bool
+}
+
+// read reads one event, and explains which hold nobody wanted.
+func (l *heldLog) read(e *ending, event *fcmp.Event) string {
+	w := e.world
+	switch event.Type {
+	case fcmp.TypeYielded:
+		var y fcmp.Yielded
+		if err := event.Decode(&y); err != nil {
+			return err.Error()
+		}
+		return e.yieldedAsMeant(&y)
+	case fcmp.TypeBlocked:
+		var b fcmp.Blocked
+		if err := event.Decode(&b); err != nil {
+			return err.Error()
+		}
+		spent := fsm.Code(b.Code) == fsm.CodeBudgetExhausted && e.plan.spec.Budget.Turns > 0
+		if !spent && (!w.plan.held(e.plan) || e.plan.expires == 0) {
+			return "it was blocked, and nothing was the cause of it"
+		}
+	case fcmp.TypeUnblocked:
+		var u fcmp.Unblocked
+		if err := event.Decode(&u); err != nil {
+			return err.Error()
+		}
+		w.saw("a hold ended: " + u.Cause)
+		if u.Cause == "resumed" || u.Cause == "raised" {
+			l.decided++
+		}
+		if u.Cause == "repaired" && e.plan.repaired == 0 {
+			return "its session was accepted again, which it never is"
+		}
+	case fcmp.TypeStateChanged:
+		var c fcmp.StateChanged
+		if event.Decode(&c) == nil && c.Trigger == string(fsm.EventRunGivenUp) {
+			l.givenUp = true
+			l.decided++
+		}
 	}
 	return ""
 }

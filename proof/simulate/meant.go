@@ -24,7 +24,8 @@ func (e *ending) meant(*ending) string {
 	because := false
 	switch r.Error.Code {
 	case fsm.CodeEngineFailed:
-		because = fails
+		because = fails || e.plan.mishaps.turn.kind != noMishap || w.plan.holds.outage != "" &&
+			w.plan.holds.outageBy.kind != noMishap
 	case fsm.CodeTurnTimeout:
 		because = e.plan.spec.TurnTimeout > 0
 	case fsm.CodeBudgetExhausted: // J13: somebody has given it up, as heldAsMeant checks

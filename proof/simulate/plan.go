@@ -54,6 +54,7 @@ type runPlan struct {
 	expires   time.Duration // when its sessions expire; 0 for never
 	repaired  time.Duration // when they are accepted again; 0 for never
 	clings    bool          // the process that a dead worker left cannot be ended
+	mishaps   mishaps
 }
 
 // turnPlan is what an agent does in one turn.
@@ -128,6 +129,7 @@ func newPlan(r *rand.Rand) *plan {
 		p.runs = append(p.runs, run)
 	}
 	p.planHolds()
+	p.planMishaps()
 	return p
 }
 
