@@ -40,7 +40,7 @@ func (c *Client) commit(ctx context.Context, cm *store.Commit) error {
 	err := c.store.Commit(ctx, batch[:])[0]
 	batch[0] = store.Commit{}
 	singleCommits.Put(batch)
-	if err == nil && c.notices != nil {
+	if err == nil {
 		c.notices.committed(cm)
 	}
 	return err
@@ -49,11 +49,9 @@ func (c *Client) commit(ctx context.Context, cm *store.Commit) error {
 // commitBatch stores several commits.
 func (c *Client) commitBatch(ctx context.Context, batch []store.Commit) []error {
 	errs := c.store.Commit(ctx, batch)
-	if c.notices != nil {
-		for i, err := range errs {
-			if err == nil {
-				c.notices.committed(&batch[i])
-			}
+	for i, err := range errs {
+		if err == nil {
+			c.notices.committed(&batch[i])
 		}
 	}
 	return errs
@@ -129,9 +127,7 @@ func (t *turn) commitLocked(decide decision) error {
 			return lost
 		case found == commitStored:
 			t.node.due.noteRun(&t.record)
-			if t.node.notices != nil {
-				t.node.notices.committed(cm)
-			}
+			t.node.notices.committed(cm)
 			return nil
 		case found == runChanged && stale:
 			t.interrupt(engine.ErrStale)
@@ -195,12 +191,12 @@ func (t *turn) isCommitted(run, stored *store.Run) bool {
 	if stored.Epoch != t.epoch {
 		return false
 	}
-	if stored.Version == run.Version {
-		return stored.State == run.State
+	if stored.Version > run.Version {
+		// The commit made the run wait, and the run was answered since then. It is still this
+		// node's if the node holds its resident process.
+		return run.State == fsm.StateWaitingUser && stored.Owner == t.node.id
 	}
-	// The commit made the run wait, and the run was answered since then. It is still this node's if
-	// the node holds its resident process.
-	return stored.Version > run.Version && run.State == fsm.StateWaitingUser && stored.Owner == t.node.id
+	return stored.Version == run.Version && stored.State == run.State
 }
 
 // lastStored is the run as this worker stored it last.

@@ -217,7 +217,7 @@ func declaredWarnings(given []interaction.Diagnostic) []interaction.Diagnostic {
 	if len(given) == 0 {
 		return nil
 	}
-	all := make([]interaction.Diagnostic, 0, min(len(given), maxDiagnostics)+1)
+	all := make([]interaction.Diagnostic, 0, min(len(given), maxDiagnostics))
 	for i, d := range given {
 		if i == maxDiagnostics {
 			return append(all, interaction.Diagnostic{

@@ -92,7 +92,7 @@ var repairable = []fsm.Code{fsm.CodeSessionResumeFailed, fsm.CodeWorkspaceMissin
 // turn. If an engine reports that the run must be held, it is held under every policy.
 func (t *turnEvidence) hold(run *store.Run) *hold {
 	p := &t.process
-	if t.interruption != nil || p.Status != engine.Failed {
+	if p.Status != engine.Failed { // an interrupted turn has not failed
 		return nil
 	}
 	code := cmp.Or(p.Code, fsm.CodeEngineFailed)

@@ -150,13 +150,10 @@ func changeBlock(next *store.Run, d *details, now time.Time) {
 // enterState sets what the new state implies, so that state, slot, question and deadline always
 // agree.
 func enterState(next, prev *store.Run, row *fsm.Transition, d *details, now time.Time) {
-	from := prev.State
 	if row.Slot == fsm.SlotRelease {
 		next.Slot = false
 	}
-	if from == fsm.StateWaitingUser && row.To != fsm.StateWaitingUser {
-		next.Pending, next.Deadline = nil, time.Time{}
-	}
+	next.Pending, next.Deadline = nil, time.Time{} // unless openQuestion sets them
 	switch row.To {
 	case fsm.StateQueued:
 		enterQueue(next, row.Event, d, now)

@@ -326,7 +326,7 @@ func (t *turn) repairText(why string) string {
 // repairable reports whether the gate would fail the turn for its output, and the agent's session
 // can go on.
 func (t *turn) repairable(ev *turnEvidence) bool {
-	if ev.outputFault == nil || ev.sessionFault != nil {
+	if ev.sessionFault != nil {
 		return false
 	}
 	run := t.lastStored()
