@@ -197,6 +197,7 @@ func TestRightArgumentsAreAccepted(t *testing.T) {
 		{}, {Limit: 1}, {Limit: store.MaxBatch}, {States: fsm.States()},
 		{Pool: "unknown"}, {Key: strings.Repeat("k", MaxKey)}, {After: store.Cursor{At: noon, ID: "r"}.String()},
 		{Labels: map[string]string{strings.Repeat("k", MaxLabelKey): strings.Repeat("v", MaxLabelValue)}},
+		{Labels: numbered(MaxLabels)},
 	} {
 		_, err := lc.Runs(t.Context(), q)
 		require.NoError(t, err)

@@ -41,6 +41,46 @@ func TestEngineReturnsWhileTurnIsSettledWithoutIt(t *testing.T) {
 	})
 }
 
+// slowReports takes its time for each commit of a report.
+type slowReports struct {
+	store.Store
+	lasts time.Duration
+}
+
+func (s slowReports) Commit(ctx context.Context, batch []store.Commit) []error {
+	if batch[0].Run.State == fsm.StateRunning {
+		time.Sleep(s.lasts) // the bubble's time
+	}
+	return s.Store.Commit(ctx, batch)
+}
+
+// TestStuckEngineIsLeftBehindOnceItsReportIsStored: J10, as long as a report of an interrupted turn
+// is being stored, it is the store that takes long. An engine that does not return afterwards
+// either is left behind all the same.
+func TestStuckEngineIsLeftBehindOnceItsReportIsStored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		goOn := make(chan struct{})
+		e := sinking(func(ctx context.Context, _ engine.Turn, s engine.Sink) (engine.Outcome, error) {
+			err := s.Message(ctx, engine.Message{Text: "well"})
+			<-goOn
+			return finished(), err
+		})
+		s := slowReports{newStore(t), time.Second + turnReturnLimit + 5*time.Second/2}
+		lc, stop := serve(t, Config{Store: s, Engine: e})
+		_, err := lc.Submit(t.Context(), Spec{ID: "r", Prompt: "x", TurnTimeout: time.Second})
+		require.NoError(t, err)
+		pass(s.lasts - time.Millisecond)
+		in(t, lc.Client, "r", fsm.StateRunning)
+		require.Empty(t, lc.Stuck(), "the store takes long")
+		pass(2 * time.Second)
+		require.Equal(t, fsm.CodeTurnTimeout, in(t, lc.Client, "r", fsm.StateFailed).Error.Code)
+		require.Len(t, lc.Stuck(), 1)
+		close(goOn)
+		synctest.Wait() // the engine returns before Serve ends
+		stop()
+	})
+}
+
 // TestFindCommitted: I2, a commit of unknown outcome was stored if the store has the version and
 // state that it was to store, of the same epoch, or what can only have followed from it here.
 func TestFindCommitted(t *testing.T) {

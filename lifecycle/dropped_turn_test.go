@@ -35,10 +35,10 @@ func TestDroppedTurnIsRepeatedIfRepeatable(t *testing.T) {
 					<-ctx.Done()
 					return engine.Outcome{}, context.Cause(ctx)
 				}}
-				lc, stop := serve(t, Config{Store: s, Engine: e, Lease: 12 * time.Second})
-				_, err := lc.Submit(t.Context(), Spec{ID: "r", Prompt: "x", Repeatable: repeatable})
+				_, err := clientOf(t, s).Submit(t.Context(), Spec{ID: "r", Prompt: "x", Repeatable: repeatable})
 				require.NoError(t, err)
-				synctest.Wait()
+				lc, stop := serve(t, Config{Store: s, Engine: e, Lease: 12 * time.Second,
+					Poll: time.Hour}) // the end of the pause before a repeat waits for no poll
 				s.off.Store(true)
 				pass(20 * time.Second)
 				in(t, lc.Client, "r", fsm.StateRunning)
@@ -147,7 +147,10 @@ func TestCommitStoredBeforeAnOutageIsFound(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &absent{Store: newStore(t), loses: loses}
 				e := &talking{}
-				lc, stop := serve(t, Config{Store: s, Engine: e, Lease: time.Minute})
+				var seen notified
+				lc, stop := serve(t, Config{Store: s, Engine: e, Lease: time.Minute, Observer: Observer{
+					Transition: func(n Transition) { seen.addf("%s -> %s", n.From, n.To) },
+				}})
 				outside := clientOf(t, s.Store)
 				submit(t, lc, "r")
 				pass(9 * time.Second)
@@ -163,6 +166,10 @@ func TestCommitStoredBeforeAnOutageIsFound(t *testing.T) {
 				run := in(t, outside, "r", fsm.StateSucceeded)
 				require.Equal(t, 2, run.Attempt)
 				require.EqualValues(t, 2, e.turns.Load())
+				require.Equal(t, []string{
+					" -> queued", "queued -> running", "running -> waiting_user", "queued -> running",
+					"running -> succeeded",
+				}, seen.drain(), "an observer is told of the commit that is found, once")
 				stop()
 			})
 		})

@@ -495,6 +495,7 @@ func TestServeEndsDespiteHungCalls(t *testing.T) {
 		cancel()
 		err = <-served
 		require.LessOrEqual(t, time.Since(start), time.Second+afterGrace)
+		require.Equal(t, 43*time.Second, afterGrace, "as docs/limits.md promises")
 		var left *StuckError
 		require.ErrorAs(t, err, &left)
 		require.Len(t, left.Calls, 20+3)

@@ -389,7 +389,7 @@ func TestJ5Resume(t *testing.T) {
 		} {
 			require.ErrorIs(t, lc.Resume(t.Context(), "r", r), want)
 		}
-		for _, actor := range []string{"\xff", "a\x00b", strings.Repeat("a", 256)} {
+		for _, actor := range []string{"\xff", "a\x00b", "\x00b", strings.Repeat("a", 256)} {
 			require.ErrorIs(t, lc.Resume(t.Context(), "r", Resume{Choice: ChoiceEnd, Actor: actor}), ErrInvalidArgument)
 		}
 		require.ErrorIs(t, lc.Resume(t.Context(), "none", Resume{Choice: ChoiceEnd}), ErrNotFound)
@@ -414,6 +414,69 @@ func TestJ5Resume(t *testing.T) {
 		_ = lc.Cancel(t.Context(), "r", "")
 		require.ErrorIs(t, lc.Resume(t.Context(), "r", Resume{Choice: ChoiceRepeat}), ErrTerminal)
 	})
+}
+
+// showing is a store that shows a run as it is not durable yet, and counts who asks what is.
+type showing struct {
+	store.Store
+	run      *Run // nil: as it is
+	confirms int
+}
+
+func (s *showing) Run(ctx context.Context, id string) (Run, error) {
+	if s.run != nil {
+		return *s.run, nil
+	}
+	return s.Store.Run(ctx, id)
+}
+
+func (s *showing) Confirm(ctx context.Context, read func(store.Reader) error) error {
+	s.confirms++
+	return s.Store.Confirm(ctx, read)
+}
+
+// J8, J5: Resume refuses by what is durable alone, since its caller acts on that; whatever it
+// carries out is made durable by its commit, and costs no further read. An actor may have as many
+// bytes as the documentation says.
+func TestResumeRefusesByWhatIsDurable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &showing{Store: newStore(t)}
+		c := clientOf(t, s)
+		for _, id := range []string{"a", "b"} {
+			_, err := c.Submit(t.Context(), Spec{ID: id, Prompt: "x"})
+			require.NoError(t, err)
+		}
+		_, stop := serve(t, Config{Store: s, Engine: agent{turn: func(context.Context, engine.Turn) (engine.Outcome,
+			error) {
+			return engine.Outcome{}, engine.Hold(fsm.CodeEngineUnavailable, "no such program")
+		}}})
+		stop()
+		shown := in(t, c, "a", fsm.StateQueued)
+		shown.State, shown.Block = fsm.StateCanceled, nil
+		s.run, s.confirms = &shown, 0
+		resume := Resume{Choice: ChoiceRepeat, Actor: strings.Repeat("a", interaction.MaxActor)}
+		require.NoError(t, c.Resume(t.Context(), "a", resume), "it is held, whatever was shown")
+		require.Equal(t, 1, s.confirms)
+		s.run, s.confirms = nil, 0
+		require.NoError(t, c.Resume(t.Context(), "b", resume))
+		require.Zero(t, s.confirms, "what is carried out")
+		require.ErrorIs(t, c.Resume(t.Context(), "b", resume), ErrNotHeld)
+		require.Equal(t, 1, s.confirms, "what is refused")
+	})
+}
+
+// J5: what may be decided is what the run's block lists and this release knows: a later release may
+// have stored a choice of its own, and nobody can say here what it means.
+func TestResumeRefusesAChoiceThatItDoesNotKnow(t *testing.T) {
+	run := Run{ID: "r", State: fsm.StateQueued, Block: &store.Block{
+		Kind: store.BlockHeld, Choices: []Choice{ChoiceEnd, "skip"},
+	}}
+	for choice, want := range map[Choice]error{
+		ChoiceEnd: nil, "skip": ErrInvalidArgument, "": ErrInvalidArgument, ChoiceRepeat: ErrInvalidArgument,
+		ChoiceRaise: ErrInvalidArgument,
+	} {
+		require.ErrorIs(t, (&Resume{Choice: choice}).refusal(&run), want, "%q", choice)
+	}
 }
 
 // A bad policy is refused at the edge, in a spec and in a Config, and the ways to say the same are

@@ -67,3 +67,24 @@ func TestSchedulerClaimsForAFreedSlotOnlyIfRunsWait(t *testing.T) {
 		})
 	}
 }
+
+// TestSchedulerClaimsUntilThereIsNoRoom: A2, one claim starts a limited number of runs. A node with
+// room for more claims again at once.
+func TestSchedulerClaimsUntilThereIsNoRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const backlog = 3*claimBatch + 1
+		s := newStore(t)
+		c := clientOf(t, s)
+		for range backlog {
+			_, err := c.Submit(t.Context(), Spec{Prompt: "x"})
+			require.NoError(t, err)
+		}
+		done := make(chan struct{})
+		e, turns := until(done)
+		_, stop := serve(t, Config{Store: s, Engine: e, Concurrency: backlog, Poll: time.Hour})
+		started := turns.Load()
+		close(done)
+		stop()
+		require.EqualValues(t, backlog, started, "nothing waits for a poll")
+	})
+}

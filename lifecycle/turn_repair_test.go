@@ -91,21 +91,24 @@ func TestRepairRoundsAreBounded(t *testing.T) {
 		rounds  int
 		session string
 		turns   int
+		profile func() (engine.Profile, error)
 	}{
-		"none":                            {0, "s", 1},
-		"one":                             {1, "s", 2},
-		"as many as there can be":         {MaxRepairRounds, "s", MaxRepairRounds + 1},
-		"without a session":               {3, "", 1},
-		"with a session that is too long": {3, strings.Repeat("x", engine.MaxSessionHandle+1), 1},
+		"none":                            {0, "s", 1, nil},
+		"one":                             {1, "s", 2, nil},
+		"as many as there can be":         {MaxRepairRounds, "s", MaxRepairRounds + 1, nil},
+		"without a session":               {3, "", 1, nil},
+		"in its process":                  {3, "", 4, sticky},
+		"with a session that is too long": {3, strings.Repeat("x", engine.MaxSessionHandle+1), 1, nil},
+		"in its process, too long":        {3, strings.Repeat("x", engine.MaxSessionHandle+1), 1, sticky},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				turns := 0
-				lc, stop := serve(t, Config{Store: newStore(t), Engine: agent{turn: func(context.Context,
-					engine.Turn) (engine.Outcome, error) {
-					turns++
-					return saysIn(`{"ok":false}`, c.session), nil
-				}}})
+				lc, stop := serve(t, Config{Store: newStore(t), Engine: agent{profile: c.profile,
+					turn: func(context.Context, engine.Turn) (engine.Outcome, error) {
+						turns++
+						return saysIn(`{"ok":false}`, c.session), nil
+					}}})
 				repairing(t, lc, c.rounds)
 				synctest.Wait()
 				run := in(t, lc.Client, "r", fsm.StateFailed)
