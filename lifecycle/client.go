@@ -39,18 +39,18 @@ type ClientConfig struct {
 	Clock Clock
 	// Logger is slog.Default when nil.
 	Logger *slog.Logger
-	// Poll is how long a follower waits for a hint before it looks by itself; 1 s when zero.
+	// Poll is how long a follower waits for a hint before it reads the store; 1 s when zero.
 	Poll time.Duration
-	// OnInterrupt is what becomes of the interrupted turns that Recover finds, of runs whose spec
-	// says nothing (J1): Fail, also when empty, Repeat or Ask. Give it what the Config of the
-	// executing processes says, which is Ask where that is Forgiving. (Whether runs are held for a
-	// session that is refused, Config.Hold, matters only to a process that has their engine.)
+	// OnInterrupt is the policy of Recover for interrupted turns of runs whose spec has none (J1):
+	// Fail (also when empty), Repeat or Ask. Use the same value as the Config of the executing
+	// processes; with Config.Forgiving, that is Ask. (Config.Hold is not needed here: only a
+	// process with the engine can find that a session is refused.)
 	OnInterrupt OnInterrupt
-	// Observer is told what this client does. See Observer.
+	// Observer gets a notice of each change that this client makes. See Observer.
 	Observer Observer
 }
 
-// NewClient returns a client of the store. It starts nothing, and does not ask the store anything.
+// NewClient returns a client of the store. It starts nothing, and does not call the store.
 func NewClient(cfg ClientConfig) (*Client, error) {
 	if isNil(cfg.Store) {
 		return nil, &ArgumentError{"ClientConfig.Store", "nil", "the store that the executing processes use", nil}
@@ -74,20 +74,20 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 	return c, nil
 }
 
-// Close ends the client's watch on its store. Followers go on by polling. It waits until an
-// Observer has been told what has happened, for a second at most.
+// Close ends the client's watch on its store. Followers go on by polling. It waits until all
+// notices are delivered to the Observer, for a second at most.
 func (c *Client) Close() {
 	c.hub.stopWatching()
 	c.notices.flush()
 }
 
-// On returns the same client on another view of its store: one inside the caller's transaction, for
-// example, which a store that sits on the caller's database offers. What is submitted, answered and
-// canceled through it is stored, or is not, with that transaction.
+// On returns the same client on another view of its store, for example a view inside the caller's
+// transaction, which a store in the caller's database offers. What is submitted, answered and
+// canceled through this client is committed or rolled back with that transaction.
 //
-// It costs next to nothing, so make one for each transaction. It has this client's clock, logger
-// and engines, and needs no Close. It watches nothing: Wait and Events look once in a poll, and see
-// what the view sees. It tells an Observer nothing.
+// The call is cheap, so make a client for each transaction. It has this client's clock, logger and
+// engines, and needs no Close. It gets no hints: Wait and Events read the store once in each poll,
+// and see what the view sees. An Observer gets no notices of its commits.
 func (c *Client) On(view store.Store) *Client {
 	// The copy shares the due hint: Serve may wake for a deadline that the transaction has not
 	// committed yet, and finds it one poll later.
@@ -96,22 +96,23 @@ func (c *Client) On(view store.Store) *Client {
 	return &on
 }
 
-// Submit stores a new run in state queued and returns it. With an ID of the caller's own it is
-// idempotent: the same id and spec again returns the run as it is by then; another spec is
-// ErrSpecConflict. A spec that is wrong is a *SpecError, a pool that nobody configured
+// Submit stores a new run in state queued and returns it. With a Spec.ID it is idempotent: a second
+// call with the same id and spec returns the run as it is then, and a call with another spec
+// returns ErrSpecConflict. An invalid spec returns a *SpecError, and a pool that nobody configured
 // ErrUnknownPool; nothing is stored then.
 //
-// Two specs are the same when each field is, the defaults filled in. Labels and NotBefore are no
-// exception: they never change a run that is there, so other ones are a conflict. Compute NotBefore
-// from something that stays, such as the time of the order, and not from the time of the call.
+// Two specs are the same if all fields but Meta are equal after the defaults are filled in. This
+// includes Labels and NotBefore: they never change an existing run, so other values are a conflict.
+// Compute NotBefore from something constant, such as the time of the order, and not from the time
+// of the call.
 func (c *Client) Submit(ctx context.Context, spec Spec) (Run, error) {
 	run, _, err := c.GetOrSubmit(ctx, spec)
 	return run, err
 }
 
-// GetOrSubmit is Submit, and tells whether the run was there before: then known is true, and the
-// call has stored nothing. Of several calls with one id and spec, one is told that the run is new,
-// unless that one got an error whose outcome is unknown.
+// GetOrSubmit is Submit, and also returns whether the run existed before: then known is true, and
+// the call has stored nothing. Of several calls with the same id and spec, one returns that the run
+// is new, unless that call got an error after which the outcome is unknown.
 func (c *Client) GetOrSubmit(ctx context.Context, spec Spec) (run Run, known bool, err error) {
 	if err := c.check(ctx); err != nil {
 		return Run{}, false, err
@@ -152,8 +153,8 @@ func (c *Client) GetOrSubmit(ctx context.Context, spec Spec) (run Run, known boo
 	return cm.Run, false, nil
 }
 
-// existingRun answers a submission whose id is taken: with the stored run if that has the same
-// spec.
+// existingRun returns the stored run for a submission whose id is taken. The error is
+// ErrSpecConflict if that run has another spec.
 func (c *Client) existingRun(ctx context.Context, submitted Run) (Run, error) {
 	stored, err := c.confirmedRun(ctx, submitted.ID)
 	if err != nil {
@@ -188,7 +189,7 @@ func (c *Client) Cancel(ctx context.Context, id, reason string) error {
 		if err != nil {
 			return fmt.Errorf("lifecycle: cancel run %s: %w", id, err)
 		}
-		if run.State.Terminal() { // the caller relies on that, so the end must be durable (J8)
+		if run.State.Terminal() { // the caller relies on the error, so the end of the run must be durable (J8)
 			if run, err = c.confirmedRun(ctx, id); err != nil {
 				return fmt.Errorf("lifecycle: cancel run %s: %w", id, err)
 			}
@@ -218,7 +219,8 @@ func (c *Client) Get(ctx context.Context, id string) (Run, error) {
 	return c.store.Run(ctx, id)
 }
 
-// Runs lists runs in the order of their creation. A query that is wrong is an *ArgumentError.
+// Runs lists runs in the order of their creation. The error is an *ArgumentError if the query is
+// invalid.
 func (c *Client) Runs(ctx context.Context, query Query) (Page, error) {
 	if err := c.checkQuery(ctx, &query); err != nil {
 		return Page{}, err
@@ -235,7 +237,7 @@ func (c *Client) Inbox(ctx context.Context, query Query) (Page, error) {
 	return c.store.Inbox(ctx, query)
 }
 
-// Pending returns the question that the run waits with, nil when it waits for nobody.
+// Pending returns the open question of the run, nil if it has none.
 func (c *Client) Pending(ctx context.Context, id string) (*Question, error) {
 	r, err := c.Get(ctx, id)
 	return r.Pending, err
@@ -249,7 +251,7 @@ func (c *Client) History(ctx context.Context, id string) ([]Record, error) {
 	}
 	run, records, err := c.store.History(ctx, id)
 	for i := range records {
-		records[i].Session = nil // it is the engine's, and for Fork
+		records[i].Session = nil // only engines and Fork use it
 	}
 	if err == nil && run.Pending != nil {
 		records = append(records, Record{Question: *run.Pending})
@@ -328,8 +330,8 @@ func (c *Client) Stats(ctx context.Context) (Stats, error) {
 // idEncoding keeps the byte order in the text, so that ids sort by time.
 var idEncoding = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
 
-// newID is 48 bits of milliseconds and 80 random bits: unique without coordination. Ids of one time
-// stand together in an index.
+// newID returns an id of 48 bits of milliseconds and 80 random bits, which is unique without
+// coordination. Ids of about the same time are close together in an index.
 func newID(now time.Time) string {
 	var b [16]byte
 	binary.BigEndian.PutUint64(b[:8], uint64(now.UnixMilli())<<16)

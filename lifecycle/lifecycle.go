@@ -27,59 +27,62 @@ type Config struct {
 	// Store keeps the runs. If it is nil, they are kept in memory and are gone with the process. A
 	// store that is a store.Timekeeper also tells the time; see Clock.
 	Store store.Store
-	// Engine executes the runs whose spec names none; Engines those that name one. At least one is
-	// needed, at most 1000. Runs of engines that are not among them stay queued for a node that has
-	// theirs; Stats shows how many there are and for how long (J4).
+	// Engine executes the runs whose spec names no engine, and Engines has the others by name. At
+	// least one engine is required, and at most 1000 are allowed. Runs of other engines stay queued
+	// for a node that has their engine; Stats shows how many they are, and since when they wait
+	// (J4).
 	Engine  engine.Engine
 	Engines map[string]engine.Engine
-	// Pools are created or changed in the store by New. The default pool exists in any case, with
-	// DefaultCapacity when nobody said otherwise.
+	// Pools are created or changed in the store by New. The default pool always exists. Its
+	// capacity is DefaultCapacity unless it was configured.
 	Pools []Pool
-	// Dir is where runs have their folders: DIR/<run id>/work, artifacts, transcripts and home, for
-	// this user alone. A folder that is another run's, of another store or of one that was pruned,
-	// is not used: see Lifecycle.Folder. Empty: turns get no folders, which engines in the same
-	// process do not need and those with child processes refuse. New makes the folder where it is
-	// missing, and returns an error when nothing can be written to it.
+	// Dir has the folders of runs: DIR/<run id>/work, artifacts, transcripts and home, which only
+	// this user can access. If a folder belongs to another run, for instance of another store or
+	// one that was pruned, it is not used: see Lifecycle.Folder. If Dir is empty, turns get no
+	// folders: engines that are plain code need none, and engines with child processes refuse such
+	// turns. New creates Dir if it is missing, and returns an error if it cannot write there.
 	//
-	// Nodes on several machines share the folder, or a run goes on only where it has begun: a node
-	// without the run's folders fails the turn with WORKSPACE_MISSING.
+	// Nodes on several machines should share Dir: a node that does not find the folders of a run
+	// fails the turn with WORKSPACE_MISSING.
 	Dir string
 
-	// Concurrency is how many turns this process executes at one time; 64 when zero.
+	// Concurrency is the largest number of turns that this process executes at the same time; 64
+	// when zero.
 	Concurrency int
-	// Lease is how long the others wait before they take over the runs of a process that went
-	// silent; 15 s when zero, at least 1 s. It is renewed at a third of it.
+	// Lease is how long other nodes wait before they take over the runs of a process that no longer
+	// renews its lease; 15 s when zero, at least 1 s. The process renews it after a third of this
+	// time.
 	Lease time.Duration
-	// Grace is how long a shutdown lets turns finish; 10 s when zero, none when negative, and as
-	// long as they take when it is UntilDone. Those that have not finished by then are interrupted,
-	// and what they return afterwards is not counted as a success (B1). Unless Grace is UntilDone,
-	// Serve returns at most 43 s after it is over, even if engines hang.
+	// Grace is how long a shutdown waits for turns to finish: 10 s when zero, not at all when
+	// negative, and until all have finished when it is UntilDone. The shutdown then interrupts the
+	// remaining turns; a result that they return later is no success (B1). Unless Grace is
+	// UntilDone, Serve returns at most 43 s after Grace, even if engines hang.
 	Grace time.Duration
-	// Forgiving is what most hosts want: ordinary days, with deploys, rate limits and refused
-	// sessions, end no run and spend nobody's answer (J1, J2, J5). It stands for the following, in
-	// runs whose spec says nothing else, unless the fields below are set:
+	// Forgiving is recommended for most hosts: deploys, rate limits and refused sessions then
+	// neither end a run nor lose an answer (J1, J2, J5). It has the following effects on runs whose
+	// spec does not set the same fields, unless the fields below are set:
 	//
 	//   - Retry: passing failures are retried DefaultRetries times.
-	//   - OnInterrupt is Ask: whether a turn that was interrupted may be executed again is known to
-	//     people alone, so its run is held until somebody decides.
-	//   - Hold is HoldOn: runs are held for what somebody can repair.
+	//   - OnInterrupt is Ask: only people know whether an interrupted turn may be executed again,
+	//     so its run is held until somebody decides.
+	//   - Hold is HoldOn: runs are held if somebody can repair the cause.
 	//
-	// Held runs want an operator: list them with Runs(Query{Held: true}), count them with Stats,
-	// and decide with Resume. Its zero value ends such runs with an error code instead, at once and
-	// for good, for hosts that prefer to submit again.
+	// Held runs need an operator: list them with Runs(Query{Held: true}), count them with Stats,
+	// and decide with Resume. If Forgiving is false, such runs fail at once with an error code, for
+	// hosts that prefer to submit again.
 	//
-	// What it stores is refused by earlier releases: set it when their nodes are gone.
+	// Earlier releases cannot read held runs: set Forgiving after their nodes have been replaced.
 	Forgiving bool
-	// Retry is how this process tries turns of runs again whose spec has no Retry (J2). Nil: it
-	// does not, and a passing failure fails them.
+	// Retry is the default for runs whose spec has no Retry (J2). If it is nil, a passing failure
+	// fails such a run.
 	Retry *Retry
-	// OnInterrupt is what becomes of interrupted turns of runs whose spec says nothing (J1): Fail,
-	// also when empty, Repeat or Ask.
+	// OnInterrupt is the policy for interrupted turns of runs whose spec has none (J1): Fail (also
+	// when empty), Repeat or Ask.
 	OnInterrupt OnInterrupt
-	// Hold says whether runs whose spec says nothing are held, instead of failing, for reasons that
-	// somebody can repair (J5): HoldOn, or HoldOff, also when empty.
+	// Hold says whether runs are held instead of failed if somebody can repair the cause (J5):
+	// HoldOn, or HoldOff (also when empty). It is the default for runs whose spec has no Hold.
 	Hold HoldPolicy
-	// Poll is how long the scheduler and followers wait for a hint before they ask the store; 1 s
+	// Poll is how long the scheduler and followers wait for a hint before they read the store; 1 s
 	// when zero.
 	Poll time.Duration
 
@@ -90,7 +93,7 @@ type Config struct {
 	Clock Clock
 	// Logger is slog.Default when nil.
 	Logger *slog.Logger
-	// Observer is told what this process does to runs. See Observer.
+	// Observer gets a notice of each change that this process makes. See Observer.
 	Observer Observer
 }
 

@@ -12,33 +12,33 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// act is a part of the play: the host that works during it. The acts follow each other.
+// act is a period of the play in which one host works. The acts follow one after the other.
 type act int
 
 const (
-	before act = iota // a node that dies, and is recovered by the next one
-	first             // a node that leaves in good order
-	second            // a node that dies, and is left to a later version
-	last              // a client, when no node is left
+	before act = iota // a node that dies, and whose runs the next node recovers
+	first             // a node that shuts down in order
+	second            // a node that dies, and whose runs a later version recovers
+	last              // a client, after the last node
 )
 
-// part is one run: the state in which the play leaves it, and its end when a later version goes on
-// with it.
+// part describes one run: the state in which the play leaves it, and its end after a later version
+// has continued it.
 type part struct {
 	id    string
 	by    act // the act in which the run is submitted
 	spec  lifecycle.Spec
-	turns []turnFunc // by attempt; the last one is repeated
+	turns []turnFunc // by attempt; further attempts execute the last one
 	stops fsm.State  // the state after its first turns
-	at    int        // the attempt in which it is then
-	// the replies of people, in the order of acts, with their results
+	at    int        // the number of its attempt in this state
+	// the replies of people and the states after them, in order
 	replies []reply
 	cancel  bool
-	passes  time.Duration // how much time passes then
-	then    fsm.State     // the state after that; "" if it is the same
-	// The states after each recovery, for a run that is left by a node that the next one recovers.
+	passes  time.Duration // how much time passes afterwards
+	then    fsm.State     // the state after this time; "" if it has not changed
+	// The state after each recovery, for a run of a node whose runs the next node recovers.
 	recovered []fsm.State
-	// What happens to the run in a later version, and how it ends then.
+	// What happens to the run in a later version, and how it ends there.
 	next  fate
 	ends  fsm.State
 	fails fsm.Code
@@ -59,8 +59,8 @@ type reply struct {
 type fate string
 
 const (
-	over     fate = ""         // nothing: it has ended, or ends by recovery
-	answered fate = "answered" // people answer whatever it asks
+	over     fate = ""         // nothing: the run has ended, or recovery ends it
+	answered fate = "answered" // people answer all its questions
 	overdue  fate = "overdue"  // no person answers, and time passes
 	canceled fate = "canceled"
 )
@@ -76,9 +76,9 @@ const (
 
 var object = json.RawMessage(`{"type":"object"}`)
 
-// cast has the runs, in the order in which they are submitted.
+// cast has all runs, in the order of their submission.
 var cast = []part{
-	// The run of a node that died before the others.
+	// The run of the first node that died.
 	{id: "reconciled", by: before, turns: turns(hangs), stops: running, at: 1, recovered: []fsm.State{failed},
 		ends: failed, fails: fsm.CodeOrchestratorRestartInterrupted},
 	{id: "repeated", by: before, spec: lifecycle.Spec{Repeatable: true}, turns: turns(hangs, asks), stops: running,
@@ -112,7 +112,7 @@ var cast = []part{
 	{id: "interrupted-for-good", by: first, turns: turns(hangs), stops: running, at: 1, ends: failed,
 		fails: fsm.CodeOrchestratorRestartInterrupted},
 
-	// Runs parked by a node that left in good order, with a question of each kind.
+	// Runs parked by a node that shut down in order, with a question of each kind.
 	asksOne("choose-one", interaction.Question{Kind: interaction.ChooseOne, DefaultPolicy: interaction.SafeDefault,
 		Options: []interaction.Option{{Label: "Red", Value: "red"}, {Label: "Blue", Value: "blue"}}}),
 	asksOne("confirm", interaction.Question{Kind: interaction.Confirm, DefaultPolicy: interaction.Abort}),
@@ -128,7 +128,7 @@ var cast = []part{
 	{id: "recovered", by: first, turns: turns(asks, asks, paints), stops: waiting, at: 1,
 		replies: []reply{{second, "green", waiting, 2}}, next: answered, ends: succeeded},
 
-	// Runs that are queued after a turn that was interrupted or put off.
+	// Runs that are queued after a turn that was interrupted, or that is retried later.
 	{id: "elsewhere", by: first, spec: lifecycle.Spec{Engine: elsewhereEngine, Repeatable: true}, turns: turns(hangs),
 		stops: running, at: 1, next: answered, ends: succeeded},
 	{id: "put-off", by: first, spec: lifecycle.Spec{Retry: &lifecycle.Retry{Max: 3},
@@ -169,7 +169,7 @@ var cast = []part{
 	{id: "lost", by: second, turns: turns(hangs), stops: running, at: 1, ends: failed,
 		fails: fsm.CodeOrchestratorRestartInterrupted},
 
-	// Runs that were submitted when no node was left.
+	// Runs that were submitted after the last node.
 	{id: "queued", by: last, spec: lifecycle.Spec{Pool: "p", Key: "ada", Priority: -3,
 		Labels: map[string]string{"team": "red", `we"ird`: "$[0]"}}, stops: queued, next: answered, ends: succeeded},
 	{id: "delayed", by: last, spec: lifecycle.Spec{Prompt: "Paint. " + strings.Repeat("y", 1500),
@@ -180,7 +180,7 @@ var cast = []part{
 
 func turns(all ...turnFunc) []turnFunc { return all }
 
-// asksOne is a run that asks one question, which is answered in a later version.
+// asksOne returns a run that asks one question, which is answered in a later version.
 func asksOne(id string, q interaction.Question) part {
 	q.Prompt = "Which colour?"
 	return part{id: id, by: first, turns: turns(func(context.Context, engine.Turn, engine.Sink) (engine.Outcome,
@@ -198,7 +198,7 @@ func asks(ctx context.Context, _ engine.Turn, s engine.Sink) (engine.Outcome, er
 	return engine.Ask(usual), s.Message(ctx, engine.Message{Text: "I look at the wall."})
 }
 
-// asksAtLength writes so many events that they do not fit into the row of the run.
+// asksAtLength reports so many events that they do not fit into the row of the run.
 func asksAtLength(ctx context.Context, _ engine.Turn, s engine.Sink) (engine.Outcome, error) {
 	return engine.Ask(usual), s.Message(ctx, engine.Message{Text: strings.Repeat("long ", 800)})
 }
@@ -212,7 +212,7 @@ func says(context.Context, engine.Turn, engine.Sink) (engine.Outcome, error) {
 	return engine.Say("I could paint it."), nil
 }
 
-// paints completes the run with the answer that it was given.
+// paints completes the run with the answer that it got.
 func paints(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
 	return engine.Output(map[string]string{"colour": t.Answers[0].Text, "run": t.RunID})
 }

@@ -27,14 +27,14 @@ type database interface {
 	name() string
 	open(ctx context.Context) (store.Store, error)
 	// fixTimes replaces the values that come from this machine or from a server's clock: the
-	// identity of a node, the end of its lease, and the time at which it went. The leases of the
-	// remaining nodes end in the past.
+	// identity of a node, the end of its lease, and the time at which it departed. The leases of
+	// the remaining nodes end in the past.
 	fixTimes(ctx context.Context, now time.Time) error
 	// dump returns SQL that creates an equal database.
 	dump(ctx context.Context) ([]byte, error)
 }
 
-// The values that replace, in the dumps, those that differ each time.
+// In the dumps, these values replace values that differ each time.
 const (
 	fixedIdentity = "00000000-0000-4000-8000-000000000000"
 	otherMachine  = "another machine"
@@ -84,7 +84,7 @@ func (f sqliteFile) dump(ctx context.Context) ([]byte, error) {
 		ESCAPE '\' ORDER BY rowid`, func(_ []string, row []any) {
 		into := &other
 		if row[0] == "table" {
-			tables, into = append(tables, row[1].(string)), &out //nolint:forcetypeassert // it is a name
+			tables, into = append(tables, row[1].(string)), &out //nolint:forcetypeassert // the column is a name
 		}
 		fmt.Fprintf(into, "%s;\n", row[2])
 	})
@@ -165,7 +165,7 @@ func (d postgresSchema) fixTimes(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = conn.Close(ctx) }() // everything was done before
+	defer func() { _ = conn.Close(ctx) }() // an error does not matter: everything is done
 	_, err = conn.Exec(ctx, fmt.Sprintf(`UPDATE interlude.nodes SET identity = '%s', until = %[3]d;
 		UPDATE interlude.departed SET at = %[3]d WHERE at > %[3]d;
 		UPDATE interlude.store SET identity = '%[2]s';

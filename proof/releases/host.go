@@ -21,8 +21,8 @@ import (
 // below.
 const poll = 5 * time.Millisecond
 
-// clock stands still except when the play moves it, so that all stored times are the same each time
-// that the play is repeated.
+// clock is a clock that only the play advances, so that all stored times are the same in each
+// repetition of the play.
 type clock struct {
 	mu     sync.Mutex
 	now    time.Time            // guarded by mu
@@ -73,19 +73,19 @@ func (c *clock) pass(d time.Duration) {
 	}
 }
 
-// The engines that runs name, other than the default one.
+// The names of the engines, except for the default one.
 const (
 	residentEngine  = "resident"  // its processes live between turns
 	elsewhereEngine = "elsewhere" // only the first node has it
 )
 
-// pools are the pools that runs name, other than the default one.
+// pools has the pools, except for the default one.
 var pools = []slots.Pool{{Name: "p", Capacity: 8, KeyCapacity: 4}}
 
 // leaseOfNode is longer than the play, both by the play's clock and by a server's.
 const leaseOfNode = time.Hour
 
-// host is a process that works on the runs: a node, or a client, which has no engine.
+// host stands for a process that works on the runs: a node, or a client, which has no engine.
 type host struct {
 	*lifecycle.Client
 	store  store.Store
@@ -94,7 +94,7 @@ type host struct {
 	served chan error
 }
 
-// newNode makes a node join. The cast says what its turns do.
+// newNode returns a node that has joined the store. The cast says what its turns do.
 func newNode(ctx context.Context, s store.Store, c *clock, elsewhere bool) (*host, error) {
 	engines := map[string]engine.Engine{
 		residentEngine: &resident{FakeAgent: enginetest.FakeAgent{Kind: fsm.ProfileStickyProcess,
@@ -122,13 +122,13 @@ func newClient(s store.Store, c *clock) (*host, error) {
 	return &host{Client: client, store: s, clock: c}, err
 }
 
-// end makes the node leave in good order.
+// end shuts the node down in order.
 func (h *host) end() error {
 	h.leave()
 	return errors.Join(<-h.served, h.close())
 }
 
-// die takes the store away from the node, so that it cannot clean up.
+// die ends the node's access to the store, so that it cannot clean up.
 func (h *host) die() error {
 	err := h.store.Close()
 	if served := <-h.served; !errors.Is(served, store.ErrClosed) {
@@ -163,8 +163,7 @@ func (h *host) until(ctx context.Context, id, what string, is func(*lifecycle.Ru
 	}
 }
 
-// inState waits until the turn with the number has brought the run to the state. The number is that
-// of the last turn that began.
+// inState waits until the run is in the state and its last turn has the number.
 func (h *host) inState(ctx context.Context, id string, state fsm.State, attempt int) error {
 	return h.until(ctx, id, string(state), func(r *lifecycle.Run) bool {
 		return r.State == state && r.Attempt >= attempt
@@ -182,8 +181,8 @@ func (r *resident) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (e
 	return turn(ctx, t, s)
 }
 
-// turn executes the run's turn with this number, as the cast says. The last turn of the cast is
-// repeated.
+// turn executes the turn of the cast for this run and attempt. Further attempts execute the last
+// turn of the cast.
 func turn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 	at := slices.IndexFunc(cast, func(p part) bool { return p.id == t.RunID })
 	if at < 0 || len(cast[at].turns) == 0 {

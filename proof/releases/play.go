@@ -17,11 +17,11 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// opening is the time at which the play begins, by its own clock.
+// opening is the time at which the play begins, by the clock of the play.
 var opening = time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC)
 
-// seenRun is a run as the version that stored it reads it, and what happens to it later: a line of
-// runs.jsonl.
+// seenRun is a line of runs.jsonl: a run as the version that stored it reads it, and what happens
+// to it later.
 type seenRun struct {
 	ID      string               `json:"id"`
 	Record  string               `json:"record"`
@@ -33,10 +33,10 @@ type seenRun struct {
 	Fails   lifecycle.Code       `json:"fails,omitempty"`
 }
 
-// play plays all acts, and returns the database as SQL and the runs as lines.
+// play performs all acts, and returns the database as SQL and the runs as lines.
 func play(ctx context.Context, kept database) (dump, lines []byte, err error) {
 	c := newClock(opening)
-	names := make(map[string]string) // by the id of a node: its replacement in the dump
+	names := make(map[string]string) // the replacement of each node's id in the dump
 	nodes := []func() (*host, error){
 		func() (*host, error) { return node(ctx, kept, c, false) },
 		func() (*host, error) { return node(ctx, kept, c, true) },
@@ -50,7 +50,7 @@ func play(ctx context.Context, kept database) (dump, lines []byte, err error) {
 		},
 	}
 	for turn, join := range nodes {
-		c.pass(time.Second) // so that the leases of the nodes before have ended
+		c.pass(time.Second) // so that the leases of earlier nodes have ended
 		h, err := join()
 		if err != nil {
 			return nil, nil, err
@@ -95,7 +95,7 @@ func node(ctx context.Context, kept database, c *clock, elsewhere bool) (*host, 
 	return newNode(ctx, s, c, elsewhere)
 }
 
-// perform does everything that happens in the act, one thing after the other.
+// perform takes the steps of the act, one after the other.
 func (h *host) perform(ctx context.Context, now act) error {
 	for _, p := range cast { // a node recovers runs when it starts to serve
 		if p.by == now-1 && len(p.recovered) > 0 {
@@ -178,7 +178,7 @@ func (h *host) name(ctx context.Context, run, name string, names map[string]stri
 	return nil
 }
 
-// describe writes a line for each run.
+// describe returns a line for each run.
 func (h *host) describe(ctx context.Context) ([]byte, error) {
 	var out bytes.Buffer
 	lines := json.NewEncoder(&out)
@@ -221,7 +221,7 @@ func see(ctx context.Context, s store.Store, id string) (*seenRun, error) {
 	return seen, nil
 }
 
-// contractFiles is the folder of package contract, of which only the contract's files are visible.
+// contractFiles is the folder of package contract with only the contract's files.
 type contractFiles struct{ fs.FS }
 
 // ReadDir implements fs.ReadDirFS.

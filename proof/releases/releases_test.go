@@ -33,9 +33,9 @@ const folders = "../../testdata/releases"
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
 
-// J14 J8 E1: the data of each release are opened and migrated. Every run is read as that release
-// read it, goes on, and ends as it should, with a log that keeps the contract of the version that
-// began it.
+// J14 J8 E1: the current code opens and migrates the data of each release. Every run is read as
+// that release read it, goes on, and ends as planned. Its log keeps the contract of the version
+// that began it.
 func TestRunsOfEachReleaseGoOn(t *testing.T) {
 	releases, err := os.ReadDir(folders)
 	require.NoError(t, err)
@@ -58,8 +58,8 @@ func TestThisVersionHasAFolder(t *testing.T) {
 	require.DirExists(t, filepath.Join(folders, string(version[1])), "make it: see RELEASING.md")
 }
 
-// J14: the data of the current code go on as well, for every state in which a run can be. Whoever
-// adds a state must add it to the cast.
+// J14: runs that the current code stores go on as well, from every state that a run can have. A new
+// state must be added to the cast.
 func TestTheCastStandsInEveryWay(t *testing.T) {
 	folder := t.TempDir()
 	dsn := pgtest.DSN(t)
@@ -139,7 +139,7 @@ func openPostgres(t *testing.T, folder string) store.Store {
 	return s
 }
 
-// readRuns reads the first of the files that exists.
+// readRuns reads the first of these files that exists.
 func readRuns(t *testing.T, folder string, names ...string) (runs []seenRun) {
 	t.Helper()
 	for _, name := range names {
@@ -172,7 +172,7 @@ func (c *movedClock) Now() time.Time { return time.Now().Add(time.Duration(c.off
 // serveOn serves the runs of a folder to their ends.
 func serveOn(t *testing.T, folder string, s store.Store) {
 	t.Helper()
-	name := "postgres.jsonl" // for a release whose stores were made separately
+	name := "postgres.jsonl" // for a release with a separate list for each store
 	if _, ok := s.(*sqlite.Store); ok {
 		name = "sqlite.jsonl"
 	}
@@ -208,7 +208,7 @@ func serveOn(t *testing.T, folder string, s store.Store) {
 		require.NoError(t, <-served)
 	}()
 
-	w.settle(func(r *seenRun, run *lifecycle.Run) bool { // everything that needs no time to pass
+	w.settle(func(r *seenRun, run *lifecycle.Run) bool { // everything that does not need time to pass
 		return r.Next == overdue || run.NotBefore.After(clock.Now())
 	})
 	for _, r := range runs {
@@ -229,7 +229,7 @@ func serveOn(t *testing.T, folder string, s store.Store) {
 	require.Empty(t, today.Close())
 }
 
-// world has a release's runs, served by the current code.
+// world has the runs of a release, which the current code serves.
 type world struct {
 	*testing.T
 	*lifecycle.Lifecycle
@@ -271,7 +271,7 @@ func (w *world) requireKnown() {
 	}
 }
 
-// settle does to the runs what their fates say, until all have ended except those that stay.
+// settle lets happen to the runs what their fates say, until all have ended except those that stay.
 func (w *world) settle(stays func(*seenRun, *lifecycle.Run) bool) {
 	w.Helper()
 	pause := time.NewTicker(2 * time.Millisecond)
@@ -296,9 +296,9 @@ func (w *world) settle(stays func(*seenRun, *lifecycle.Run) bool) {
 	}
 }
 
-// requireEnd requires that the run has ended as it should, that its log continues the release's
-// log, and that it keeps the contract of that release and the current one. A run that had ended
-// before has not changed.
+// requireEnd requires that the run has ended as planned, and that its log continues the release's
+// log and keeps both the contract of that release and the current one. A run that had ended before
+// must not have changed.
 func (w *world) requireEnd(s store.Store, before *seenRun, checkers ...*audit.Checker) {
 	w.Helper()
 	run := w.get(before.ID)
@@ -321,7 +321,7 @@ func (w *world) requireEnd(s store.Store, before *seenRun, checkers ...*audit.Ch
 	}
 }
 
-// requireAsItWas requires that the store shows the run as that release did.
+// requireAsItWas requires that the store returns the run as that release did.
 func requireAsItWas(t *testing.T, s store.Store, want *seenRun) {
 	t.Helper()
 	have, err := see(t.Context(), s, want.ID)
