@@ -8,7 +8,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// What a call answers when it did nothing, for errors.Is. The types below carry the details.
+// Errors of calls that stored nothing, for errors.Is. The types below have the details.
 var (
 	// ErrNotFound: no run has this id.
 	ErrNotFound = store.ErrNotFound
@@ -18,7 +18,7 @@ var (
 	ErrSpecConflict = errors.New("lifecycle: run id belongs to another spec")
 	// ErrInvalidReply: the reply cannot be accepted in any state.
 	ErrInvalidReply = interaction.ErrInvalidReply
-	// ErrNotWaiting: the run has no such question now: it never asked it, or not yet.
+	// ErrNotWaiting: the run does not wait with this question, and has not asked it so far.
 	ErrNotWaiting = errors.New("lifecycle: run is not waiting for this interaction")
 	// ErrSettled: the question was settled by somebody else; see SettledError.
 	ErrSettled = errors.New("lifecycle: interaction is already settled")
@@ -32,18 +32,18 @@ var (
 	ErrRunChanged = errors.New("lifecycle: run has changed")
 	// ErrUnknownPool: the specification names a pool that nobody configured.
 	ErrUnknownPool = store.ErrUnknownPool
-	// ErrCursorBeyondEnd: the run has ended, and its last event comes before the cursor: no reader
-	// of this run was given such a cursor. It belongs to another run, to a run that was pruned and
+	// ErrCursorBeyondEnd: the run has ended, and its last event comes before the cursor, so the
+	// cursor is not one of this run's. It belongs to another run, to a run that was pruned and
 	// submitted again, or to a store that lost commits.
 	ErrCursorBeyondEnd = errors.New("lifecycle: cursor is beyond the run's last event")
 	// ErrServing: Serve is already going on for this Lifecycle.
 	ErrServing = errors.New("lifecycle: already serving")
-	// ErrStuck: Serve has ended, and left behind engine code that ignores its context; see
+	// ErrStuck: Serve has ended, but engine code that ignores its context has not returned; see
 	// StuckError.
 	ErrStuck = errors.New("lifecycle: engine code has not returned")
 )
 
-// SpecError says which field of a Spec is wrong, its value, and what it should be.
+// SpecError names an invalid field of a Spec, with its value and what it should be.
 type SpecError struct {
 	Field string
 	Value string
@@ -76,7 +76,7 @@ type WaitError struct {
 	Pending int
 	// Asked is how many interactions the run has asked so far.
 	Asked int
-	// Failure is why the run failed or was canceled; nil when it did not.
+	// Failure is why the run failed or was canceled; nil if it was neither.
 	Failure *Failure
 }
 
@@ -102,7 +102,7 @@ func (e *WaitError) Error() string {
 // Is makes errors.Is(err, ErrNotWaiting) true.
 func (e *WaitError) Is(target error) bool { return target == ErrNotWaiting }
 
-// SettledError tells the loser of a race how the interaction was settled (C5, C8).
+// SettledError says how the interaction was settled, for a caller that came too late (C5, C8).
 type SettledError struct {
 	RunID      string
 	ID         int

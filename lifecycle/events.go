@@ -23,11 +23,12 @@ const eventPage = 256
 const recheckAfter = 16
 
 // Events yields the run's events after the cursor (0: from the first), in order and without a gap,
-// and then follows it live until its terminal event. It may start at any time: before the run does,
-// while it is parked, or long after its end (F8, F9). An error ends the sequence; go on from the
-// last event's Seq. A cursor beyond the last event of a run that has ended is ErrCursorBeyondEnd;
-// one beyond the events of a run that goes on is waited for, and judged by the run's end. A
-// follower holds nothing that a run needs: a slow one delays nobody (I5).
+// and then follows the run live until its terminal event. You may call it at any time: before the
+// run starts, while it is parked, or long after its end (F8, F9). An error ends the sequence; call
+// Events again with the Seq of the last event. If the run has ended and the cursor is beyond its
+// last event, the error is ErrCursorBeyondEnd. If the run has not ended, Events waits for events
+// after the cursor, and returns this error when the run ends before the cursor. A slow follower
+// delays neither the run nor other followers (I5).
 func (c *Client) Events(ctx context.Context, id string, after uint64) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		if err := c.checkRun(ctx, id); err != nil {

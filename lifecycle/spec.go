@@ -46,16 +46,16 @@ const (
 type Spec struct {
 	// ID is the caller's own id for the run, 1 to MaxRunID of [A-Za-z0-9._-] beginning with a
 	// letter or digit. Submitting the same id and spec again returns the run; another spec is a
-	// conflict. Empty: one is made, sortable by time.
+	// conflict. If it is empty, Submit makes an id; such ids sort by time.
 	ID string `json:"-"`
-	// Prompt is what the agent is to do; 1 byte to MaxPrompt of UTF-8.
+	// Prompt says what the agent must do; 1 byte to MaxPrompt of UTF-8.
 	Prompt string `json:"prompt" plain:"own"`
 	// Mode is Interactive when empty.
 	Mode Mode `json:"mode"`
 	// Engine names one of Config.Engines; empty stands for Config.Engine.
 	Engine string `json:"engine,omitempty" plain:"word"`
 
-	// OutputSchema is a JSON Schema (draft 2020-12) that the final output must pass; empty declares
+	// OutputSchema is a JSON Schema (draft 2020-12) that the final output must pass; empty for
 	// none.
 	OutputSchema json.RawMessage `json:"output_schema,omitempty"`
 
@@ -74,70 +74,69 @@ type Spec struct {
 	// Repeatable says that a turn that was interrupted by a crash or a shutdown may be executed
 	// again (E4), and also one whose agent was killed while the host lives.
 	Repeatable bool `json:"repeatable,omitempty"`
-	// OnInterrupt says what becomes of a turn that was interrupted by a shutdown of its host, or
-	// lost with its worker or its agent (J1). Empty: as Repeatable says, or else
-	// Config.OnInterrupt. Fail: the run fails (E4). Repeat: the same as Repeatable. Ask: the run is
-	// held until somebody decides whether the turn is executed again (Client.Resume). A turn whose
-	// engine was not called yet when its host shuts down goes back to the queue in any case. Runs
-	// of the profile sticky_process lose their process, and fail.
+	// OnInterrupt is the policy for a turn that was interrupted by a shutdown of its host, or lost
+	// with its worker or its agent (J1). Fail: the run fails (E4). Repeat: the same as Repeatable.
+	// Ask: the run is held until somebody decides whether the turn is executed again
+	// (Client.Resume). If it is empty and Repeatable is false, Config.OnInterrupt applies. If the
+	// host shuts down before the engine was called for the turn, the run always returns to the
+	// queue. Runs of the profile sticky_process lose their process, and fail.
 	OnInterrupt OnInterrupt `json:"on_interrupt,omitempty"`
-	// Hold says whether the run is held, instead of failing, when something keeps it from going on
-	// that somebody can repair (J5): its engine is unavailable, its session refused, its workspace
-	// missing, or passing failures do not pass. Empty: as Config.Hold says. A held turn is tried
-	// again by Client.Resume, and by itself after a pause, of a minute at first and an hour at
-	// most.
+	// Hold says whether the run is held instead of failed if somebody can repair the cause (J5):
+	// its engine is unavailable, its session is refused, its workspace is missing, or its retries
+	// are used up. If it is empty, Config.Hold applies. The turn of a held run is executed again
+	// after Client.Resume, or automatically after a pause of a minute at first and an hour at most.
 	Hold HoldPolicy `json:"hold,omitempty"`
 	// MaxRepeats is how often in a row a repeatable turn that lost its worker or its agent is
 	// executed again, each time after a longer pause, of a second at first and a minute at most
 	// (J3); 0 stands for DefaultMaxRepeats. The next loss fails the run with
-	// TURN_REPEAT_LIMIT_EXCEEDED. A turn that ends well starts the count again; an orderly shutdown
-	// of the host does not count.
+	// TURN_REPEAT_LIMIT_EXCEEDED. A turn that ends without a failure resets the count; an orderly
+	// shutdown of the host does not count.
 	MaxRepeats int `json:"max_repeats,omitempty"`
-	// Retry says how a turn that failed for a passing reason is tried again (J2). Nil: as
-	// Config.Retry says, which is not at all unless the host has set it. A Retry with Max 0: not at
-	// all, whatever the host says.
+	// Retry says how a turn that failed for a passing reason is retried (J2). If it is nil,
+	// Config.Retry applies, and without that there are no retries. With Max 0 there are no retries,
+	// whatever the Config says.
 	Retry *Retry `json:"retry,omitempty"`
-	// Budget holds the run when its turns have used up so many tokens, or when there were so many
-	// turns (J13). It is judged when the run would start another turn: no turn is cut short, a run
-	// that is complete stays so, and a person's time never counts. The run is held with its answer
-	// until somebody raises the budget or ends the run (Client.Resume). A run of the profile
-	// sticky_process cannot be held; it fails with BUDGET_EXHAUSTED instead of asking its next
-	// question. The zero value is no budget.
+	// Budget limits the tokens and the turns that the run may use (J13). It is checked before the
+	// run is queued for another turn: no turn is interrupted because of it, and a run that is
+	// complete stays complete. A person's time does not count. If the budget is used up, the run is
+	// held with its answer until somebody raises the budget or ends the run (Client.Resume). A run
+	// of the profile sticky_process cannot be held; it fails with BUDGET_EXHAUSTED instead of
+	// asking its next question. The zero value means no limits.
 	Budget store.Budget `json:"budget,omitzero"`
 	// TurnTimeout limits one turn, its repair rounds included; 0: no limit of the library's own.
 	TurnTimeout time.Duration `json:"turn_timeout,omitempty"`
-	// RepairRounds is how often, in one attempt, an agent whose output fails OutputSchema is told
-	// why and gives it again before the run fails with OUTPUT_INVALID (B3, B5); at most
-	// MaxRepairRounds, 0 is off. The engine must be able to go on with its session, and to tell
-	// such a round from a first turn (engine.Turn.Repair).
+	// RepairRounds is how often, in one attempt, an agent whose output fails OutputSchema gets the
+	// reason and can correct the output, before the run fails with OUTPUT_INVALID (B3, B5). At most
+	// MaxRepairRounds; 0 means never. The engine must be able to continue its session, and to
+	// distinguish such a round from a first turn (engine.Turn.Repair).
 	RepairRounds int `json:"repair_rounds,omitempty"`
 
-	// Pool and Key say in which pool the run executes, and for whom (a tenant, say). Empty Pool:
-	// the default pool.
+	// Pool is the pool in which the run executes; empty for the default pool. Key says for whom it
+	// executes, for example a tenant.
 	Pool string `json:"pool" plain:"word"`
 	Key  string `json:"key,omitempty"`
-	// Priority orders runs of one pool, higher first; -MaxPriority to MaxPriority. It is strict: a
-	// run does not age, and waits for as long as runs of a higher priority keep the pool's slots
-	// taken. Work that must go on beside more urgent work wants a pool of its own. Stats shows for
-	// each pool since when its oldest ready run has waited.
+	// Priority orders runs of one pool, higher first; -MaxPriority to MaxPriority. The order is
+	// strict: a run waits as long as runs of a higher priority occupy all slots of the pool,
+	// however old it is. Use a separate pool for work that must go on while there is more urgent
+	// work. Stats shows for each pool since when its oldest ready run has waited.
 	Priority int `json:"priority,omitempty"`
-	// NotBefore keeps the run in the queue until then.
+	// NotBefore is the earliest time at which the run starts. It stays queued until then.
 	NotBefore time.Time `json:"not_before,omitzero"`
 	// Labels are for filtering; at most MaxLabels, keys to 63 bytes and values to 255.
 	Labels map[string]string `json:"labels,omitempty"`
 
-	// WorkDir is the agent's working folder; it must exist when a turn starts. A relative one is
-	// made absolute by Submit. Empty: a folder of the run's own under Config.Dir.
+	// WorkDir is the agent's working folder; it must exist when a turn starts. Submit makes a
+	// relative path absolute. If it is empty, the run has its own folder under Config.Dir.
 	WorkDir string `json:"work_dir,omitempty"`
 
-	// Meta is handed to each turn (engine.Turn.Meta) and to Observer.Turn, and otherwise left as it
-	// is: a place for "traceparent". At most MaxMeta entries. It does not count when specs are
-	// compared: submitting the same id and spec again with another Meta returns the run, which
-	// keeps its own. Events do not have it, since their schemas are closed.
+	// Meta is passed to each turn (engine.Turn.Meta) and to Observer.Turn, and has no other effect.
+	// It is the place for a "traceparent", for example. At most MaxMeta entries. It is ignored when
+	// specs are compared: submitting the same id and spec again with another Meta returns the run,
+	// which keeps the first Meta. Events do not contain it, because their schemas are closed.
 	Meta map[string]string `json:"meta,omitempty"`
 }
 
-// withDefaults fills in what the zero values stand for.
+// withDefaults replaces zero values by their defaults.
 func (s Spec) withDefaults() Spec {
 	if s.Mode == "" {
 		s.Mode = Interactive
@@ -161,8 +160,8 @@ func (s Spec) withDefaults() Spec {
 	return s
 }
 
-// record turns a valid spec into the run that is submitted, and its encoding. They share nothing
-// that the caller may change.
+// record returns the new run of a valid spec, and the encoded spec. They share no memory that the
+// caller may change.
 func (s Spec) record(now time.Time) (store.Run, []byte, error) {
 	s = s.withDefaults()
 	meta := s.Meta
@@ -187,7 +186,8 @@ func (s Spec) record(now time.Time) (store.Run, []byte, error) {
 	}, body, nil
 }
 
-// digestOf is SHA-256 in hexadecimal. It decides whether a submission is the same one again.
+// digestOf returns the SHA-256 of body in hexadecimal. Two submissions are the same if their
+// digests are equal.
 func digestOf(body []byte) string {
 	digest := sha256.Sum256(body)
 	var text [2 * sha256.Size]byte
@@ -221,8 +221,8 @@ func (p pattern) matches(s string) bool {
 	return true
 }
 
-// Validate says what is wrong with the spec as a *SpecError; nil when it can be submitted. Whether
-// its pool and engine exist is known at submission only.
+// Validate returns a *SpecError if the spec is invalid. Only Submit checks that its pool and engine
+// exist.
 func (s Spec) Validate() error {
 	if fault := s.findFault(); fault != nil {
 		return fault
@@ -243,8 +243,8 @@ func (s Spec) Validate() error {
 	return nil
 }
 
-// findFault checks the fields one by one, and describes the first that is wrong. It must not
-// allocate for a spec that is right, as nearly every one is.
+// findFault checks the fields one by one, and describes the first invalid one. It must not allocate
+// for a valid spec, because nearly all specs are valid.
 func (s *Spec) findFault() *SpecError {
 	if s.ID != "" && !idPattern.matches(s.ID) {
 		return &SpecError{"ID", quote(s.ID), wantID, nil}
