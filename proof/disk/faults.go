@@ -54,12 +54,9 @@ func (f fault) injector() (inject func(call) syscall.Errno, calls *int) {
 	}, calls
 }
 
-// The calls that a failing disk and a full disk refuse. The flush of the folder is not among them,
-// because SQLite ignores its failure: some systems cannot flush a folder. On a file system that
-// does not store a file's name when the file is flushed, a loss of power after such a failure could
-// lose the name of a new WAL.
+// The calls that a failing disk and a full disk refuse.
 var (
-	anyCall = []kind{opOpen, opRead, opWrite, opTruncate, opSync, opUnlink, opStat, opMap}
+	anyCall = []kind{opOpen, opRead, opWrite, opTruncate, opSync, opSyncFolder, opUnlink, opStat, opMap}
 	growing = []kind{opOpen, opWrite, opTruncate}
 	writes  = []kind{opWrite}
 )
@@ -178,6 +175,7 @@ func (s *faultSearch) try(ctx context.Context, f fault) (r tried, err error) {
 			return r, fmt.Errorf("it cannot be opened any more: %w", err)
 		}
 	}
+	d.syncFolder("") // by Open, past SQLite, which goes on if its own flush of the folder fails
 	l := newLedger(d.position)
 	w := work{store: st, runs: s.runs, ledger: l, lease: patience, unreadable: true}
 	err = w.do(ctx)

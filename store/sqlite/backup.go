@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"syscall"
 )
 
 // Backup copies the store to a new file at path, as it is at one moment, while hosts work on it.
@@ -167,6 +168,23 @@ func flushFile(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
+// flushNames makes the name of an open file durable, and those of the files that SQLite has made
+// beside it, as for its WAL. SQLite flushes the folder itself and goes on if that fails, so without
+// this the name of a new WAL could be lost with the power, and what was acknowledged with it.
+func flushNames(path string) error {
+	file, err := filepath.EvalSymlinks(path) // the WAL is beside the file itself
+	if err != nil {
+		return err
+	}
+	err = flushFolder(filepath.Dir(file))
+	// A folder that may not be read cannot be flushed, and some file systems have no such call.
+	if err == nil || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EINVAL) ||
+		errors.Is(err, errors.ErrUnsupported) {
+		return nil
+	}
+	return fmt.Errorf("the names in its folder cannot be made durable: %w", err)
+}
+
 // flushFolder makes the names in a folder durable. Windows has no such call, and needs none.
 func flushFolder(path string) error {
 	if runtime.GOOS == "windows" {
@@ -176,8 +194,11 @@ func flushFolder(path string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Sync(), f.Close())
+	return errors.Join(syncFolder(f), f.Close())
 }
+
+// syncFolder is replaced by tests of a disk that fails.
+var syncFolder = (*os.File).Sync
 
 // reader reads from r until ctx ends.
 type reader struct {

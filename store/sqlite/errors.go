@@ -32,7 +32,7 @@ var (
 var (
 	// ErrFull: the disk is full.
 	ErrFull = errors.New("sqlite: disk is full")
-	// ErrReadOnly: the file or its folder cannot be written.
+	// ErrReadOnly: the file or its folder may not be written.
 	ErrReadOnly = errors.New("sqlite: database is read-only")
 	// ErrReplaced: the file, or one that SQLite keeps beside it, was removed, moved or replaced while
 	// the store had it open. Calls that were not acknowledged may be stored in the file that is gone
@@ -56,7 +56,7 @@ func explain(err error) error {
 		return fmt.Errorf("%w: %w", ErrNotDatabase, err)
 	case sqlite3.SQLITE_FULL:
 		return fmt.Errorf("%w: %w", ErrFull, err)
-	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
+	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM: // for SQLITE_CANTOPEN see unwritable
 		return fmt.Errorf("%w: %w", ErrReadOnly, err)
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
 		return fmt.Errorf("%w: %w", ErrBusy, err)

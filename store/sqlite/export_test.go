@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"maps"
+	"os"
 	"slices"
 )
 
@@ -62,6 +63,13 @@ func (s *Store) Deny() (allow func() error, _ error) {
 		})
 	}
 	return func() error { return set("PRAGMA query_only = 0") }, set("PRAGMA query_only = 1")
+}
+
+// FailFolderSync has each flush of a folder fail with err, until restore is called.
+func FailFolderSync(err error) (restore func()) {
+	before := syncFolder
+	syncFolder = func(*os.File) error { return err }
+	return func() { syncFolder = before }
 }
 
 // Cached is how many runs the writer caches, and the bytes of their specs and events.

@@ -131,3 +131,47 @@ func TestOpenReportsUnwritableFolder(t *testing.T) {
 	require.ErrorIs(t, err, sqlite.ErrReadOnly)
 	require.ErrorIs(t, err, fs.ErrPermission)
 }
+
+// J8: a file beside the database that cannot be opened is named, with the system's reason. Only what
+// may not be written is ErrReadOnly.
+func TestOpenNamesWhatCannotBeOpened(t *testing.T) {
+	path := closedFile(t)
+	require.NoError(t, os.Mkdir(path+"-wal", 0o700))
+	_, err := sqlite.Open(t.Context(), path, quick)
+	require.ErrorIs(t, err, syscall.EISDIR)
+	require.ErrorContains(t, err, path+"-wal")
+	require.NotErrorIs(t, err, sqlite.ErrReadOnly)
+	require.NoError(t, os.Remove(path+"-wal"))
+
+	entries, err := os.ReadDir(filepath.Dir(path))
+	require.NoError(t, err)
+	require.Len(t, entries, 1, "no probe is left")
+}
+
+// J8: SQLite goes on if the folder cannot be flushed, and so the name of a new WAL could go with the
+// power. Open refuses instead, unless the folder may not be read or its file system has no such
+// call, or a loss of power may take commits anyway.
+func TestOpenFlushesItsFolder(t *testing.T) {
+	for _, tc := range []struct {
+		fault error
+		level sqlite.Synchronous
+		fails bool
+	}{
+		{syscall.EIO, sqlite.Full, true}, {syscall.ENOSPC, sqlite.Full, true}, {syscall.EIO, sqlite.Normal, false},
+		{syscall.EINVAL, sqlite.Full, false}, {syscall.ENOTSUP, sqlite.Full, false},
+		{syscall.EACCES, sqlite.Full, false},
+	} {
+		path := filepath.Join(t.TempDir(), "runs.db")
+		o := sqlite.Options{Synchronous: tc.level, WatchInterval: -1}
+		restore := sqlite.FailFolderSync(tc.fault)
+		s, err := sqlite.Open(t.Context(), path, o)
+		restore()
+		if tc.fails {
+			require.ErrorIs(t, err, tc.fault)
+			require.ErrorContains(t, err, "the names in its folder cannot be made durable")
+			s, err = sqlite.Open(t.Context(), path, o)
+		}
+		require.NoError(t, err, "%v with %s", tc.fault, tc.level)
+		require.NoError(t, s.Close())
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -69,24 +70,58 @@ func create(path string, mode fs.FileMode) error {
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, mode)
 	if err != nil {
-		return fmt.Errorf("%w: no file can be made in the folder: %w", ErrReadOnly, err)
+		return unmade(err)
 	}
 	return errors.Join(f.Chmod(mode), f.Close()) // the mode that was asked for, whatever the process's umask takes away
 }
 
-// unwritable adds to an error of SQLite's what cannot be written: the file, or the folder in which
-// it makes others.
+// unmade says why no file can be made in a folder: ErrReadOnly only where that is the cause.
+func unmade(err error) error {
+	cause := readOnly(err)
+	if errors.Is(err, fs.ErrNotExist) { // of a link that leads nowhere
+		cause = fmt.Errorf("%w: %w", ErrReadOnly, err)
+	}
+	return fmt.Errorf("no file can be made in the folder: %w", cause)
+}
+
+// readOnly adds ErrReadOnly to an error of the system that says that something may not be written.
+func readOnly(err error) error {
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+		return fmt.Errorf("%w: %w", ErrReadOnly, err)
+	}
+	return err
+}
+
+// unwritable says why SQLite could not open or write a file: it says only that, for itself and for
+// the files that it keeps beside it. So they are tried, and the system's own error tells what is not
+// allowed, and what is out of order. FILE-shm is not: closing it would end the locks that another
+// store of this process has on it.
 func unwritable(path string, err error) error {
-	if !errors.Is(err, ErrReadOnly) {
+	var e *sqlite.Error
+	unopened := errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_CANTOPEN
+	if !unopened && !errors.Is(err, ErrReadOnly) {
 		return err
 	}
-	f, opening := os.OpenFile(path, os.O_RDWR, 0)
-	if opening != nil {
-		return fmt.Errorf("%w: %w", err, opening)
+	for _, name := range []string{path, path + "-wal"} {
+		f, opening := os.OpenFile(name, os.O_RDWR, 0)
+		switch {
+		case opening == nil:
+			_ = f.Close() // nothing was written
+		case name == path || !errors.Is(opening, fs.ErrNotExist):
+			return fmt.Errorf("%w: %w", err, readOnly(opening))
+		}
 	}
-	_ = f.Close() // nothing was written
-	return fmt.Errorf("%w: the file may be written; its folder must be, too, for %s-wal and %[2]s-shm", err,
-		filepath.Base(path))
+	probe, making := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".probe-*")
+	if making != nil {
+		return fmt.Errorf("%w: the file may be written; its folder must be, too, for %s-wal and %[2]s-shm: %w", err,
+			filepath.Base(path), unmade(making))
+	}
+	_ = errors.Join(probe.Close(), os.Remove(probe.Name()))
+	if unopened {
+		return fmt.Errorf("%w: the file, its folder and what is beside it can be opened now, so the system failed for "+
+			"a moment: look at its log, and at the number of open files", err)
+	}
+	return err
 }
 
 // newer says that a file cannot be used because this package is too old.

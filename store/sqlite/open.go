@@ -79,7 +79,7 @@ var (
 // folder must exist, or the error matches fs.ErrNotExist: otherwise a mistyped path would go
 // unnoticed, and the runs would seem to be gone. A name of SQLite's own (":memory:", "file:…") is
 // store.ErrInvalid: it would be a file of that name. The error matches ErrReadOnly when the file or
-// its folder cannot be written, and ErrNotDatabase, ErrForeign, ErrNewer, ErrSchema or ErrCorrupt
+// its folder may not be written, and ErrNotDatabase, ErrForeign, ErrNewer, ErrSchema or ErrCorrupt
 // for a file that is not this package's, or not of this version, or is damaged; such a file is left
 // as it is. Close the store when done.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
@@ -103,7 +103,11 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	}
 	s := &Store{path: path, closed: make(chan struct{}), readers: make(chan *conn, readerCount),
 		listers: make(chan *conn, listerCount)}
-	if err := s.open(path, o); err != nil {
+	err = s.open(path, o)
+	if err == nil && o.Synchronous == Full {
+		err = flushNames(path)
+	}
+	if err != nil {
 		s.closeConns()
 		return nil, fmt.Errorf("sqlite: open %s: %w", path, unwritable(path, explain(err)))
 	}
