@@ -76,6 +76,52 @@ func TestJ1InterruptedTurns(t *testing.T) {
 	}
 }
 
+// J1, D6: the first turn of a run with a resident process is treated as that of any run, whether its
+// worker was lost or its host shut down: nothing was asked, so a new process may execute it again.
+// Afterwards the process is the run's context, and the run fails without it.
+func TestJ1InterruptedTurnsOfStickyRuns(t *testing.T) {
+	for _, shutdown := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newStore(t)
+			cfg := Config{Store: s, OnInterrupt: Ask, Grace: -1, Engine: agent{
+				profile: func() (engine.Profile, error) { return engine.Profile{Kind: fsm.ProfileStickyProcess}, nil },
+				turn: func(ctx context.Context, in engine.Turn) (engine.Outcome, error) {
+					if in.Attempt == 2 {
+						return asking("Go on?"), nil
+					}
+					<-ctx.Done()
+					return engine.Outcome{}, context.Cause(ctx)
+				},
+			}}
+			c := clientOf(t, s)
+			_, err := c.Submit(t.Context(), Spec{ID: "r", Prompt: "x"})
+			require.NoError(t, err)
+			if shutdown {
+				_, stop := serve(t, cfg)
+				synctest.Wait()
+				stop()
+			} else {
+				dies(t, s, 1)
+			}
+			_, stop := serve(t, cfg)
+			synctest.Wait()
+			run := in(t, c, "r", fsm.StateQueued)
+			require.True(t, run.Held())
+			require.Equal(t, []Choice{ChoiceRepeat, ChoiceEnd}, run.Block.Choices)
+			require.Empty(t, run.Profile)
+
+			require.NoError(t, c.Resume(t.Context(), "r", Resume{Choice: ChoiceRepeat}))
+			pass(10 * time.Second)
+			require.Equal(t, fsm.ProfileStickyProcess, in(t, c, "r", fsm.StateWaitingUser).Profile)
+			reply(t, c, "r", 1, "yes")
+			pass(10 * time.Second)
+			in(t, c, "r", fsm.StateRunning)
+			stop()
+			require.Equal(t, fsm.CodeOrchestratorRestartInterrupted, in(t, c, "r", fsm.StateFailed).Error.Code)
+		})
+	}
+}
+
 // J1: an accepted answer survives a shutdown and a kill; whoever asks after it finds the run, and
 // it goes on with the answer when somebody says so.
 func TestJ1AnAnswerIsNotSpent(t *testing.T) {

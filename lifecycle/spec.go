@@ -79,7 +79,9 @@ type Spec struct {
 	// Ask: the run is held until somebody decides whether the turn is executed again
 	// (Client.Resume). If it is empty and Repeatable is false, Config.OnInterrupt applies. If the
 	// host shuts down before the engine was called for the turn, the run always returns to the
-	// queue. Runs of the profile sticky_process lose their process, and fail.
+	// queue. A run of the profile sticky_process fails, because it has lost its process and with it
+	// all that was said. Its first turn is an exception: nobody was asked yet, so only that turn is
+	// lost, and the policy applies, with a new process.
 	OnInterrupt OnInterrupt `json:"on_interrupt,omitempty"`
 	// Hold says whether the run is held instead of failed if somebody can repair the cause (J5):
 	// its engine is unavailable, its session is refused, its workspace is missing, or its retries
