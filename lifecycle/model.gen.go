@@ -10,8 +10,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Run is the stored truth of one run. It is one record: what it says of state, slot, question and
-// deadline always agrees (I10).
+// Run is the stored record of one run. Its state, slot, question and deadline always agree, because
+// they are stored together (I10).
 //
 //	type Run struct {
 //		ID string
@@ -35,42 +35,42 @@ import (
 //		Pool             string
 //		Key              string
 //		Priority         int // higher first
-//		// NotBefore is the time until which the run stays in the queue in any case. It moves when an
-//		// interrupted turn goes back to the queue.
+//		// NotBefore is the earliest time at which the run can leave the queue. It becomes later when an
+//		// interrupted turn returns the run to the queue.
 //		NotBefore time.Time
 //		Labels    map[string]string
 //		CreatedAt time.Time
-//		// ForkedFrom is what a fork goes on from; nil in every other run.
+//		// ForkedFrom is the point from which a fork goes on; nil in every other run.
 //		ForkedFrom *ForkPoint
 //
-//		// Where it stands.
+//		// The state.
 //		State     State
 //		UpdatedAt time.Time
-//		// QueuedAt is when the run was last put into the queue: its age there.
+//		// QueuedAt is the time at which the run last entered the queue.
 //		QueuedAt time.Time
 //		// Attempt is the number of the current or last turn; 0 before the first.
 //		Attempt int
-//		// Repeats is how often in a row a turn was executed again, because it lost its worker or failed
-//		// for a passing reason, since a turn last ended well.
+//		// Repeats is how often in a row a turn was repeated or retried, because it lost its worker or
+//		// failed for a passing reason, since a turn last ended without a failure.
 //		Repeats int
-//		// Yielded is how many of the attempts do not count towards MaxAttempts: those that were put off
-//		// (J2, J5) or handed back (J1).
+//		// Yielded is the number of attempts that do not count towards MaxAttempts: those that were
+//		// retried later (J2), held (J5) or handed back (J1).
 //		Yielded int
-//		// Holds is how often in a row a turn was held, since a turn last ended well or somebody resumed
-//		// the run.
+//		// Holds is how often in a row a turn was held, since a turn last ended without a failure or
+//		// somebody resumed the run.
 //		Holds int
-//		// Budget is what the run may use, and what it has used of that; nil: it has no budget.
+//		// Budget has what the run may use and what it has used; nil if it has no budget.
 //		Budget *RunBudget
 //		// Block says why the run cannot go on now; nil when it can.
 //		Block *Block
 //		// Slot says that the run holds an execution slot of its pool.
 //		Slot bool
-//		// Owner is the node that executes the run, holds its process, or parked it; empty when none has
-//		// to do with it. Of a parked run without a slot it says no more than who parked it.
+//		// Owner is the node that executes the run, holds its process, or parked it; empty if there is
+//		// none. For a parked run without a slot, it only says which node parked the run.
 //		Owner string
 //		// Epoch is the fencing epoch of the last claim.
 //		Epoch uint64
-//		// Seq is the last event's number, LocalSeq the number of events in the current attempt.
+//		// Seq is the number of the last event, and LocalSeq the count of events in the current attempt.
 //		Seq      uint64
 //		LocalSeq uint64
 //
@@ -106,7 +106,7 @@ import (
 //	// Held reports whether the run is held.
 //	func (r *Run) Held() bool
 //
-//	// HeldSince is since when a held run could go on if it were not held, or, if it is parked, since when it has been held.
+//	// HeldSince returns the time from which a held run could have gone on without the hold or, if the run is parked, the time at which the hold began.
 //	func (r *Run) HeldSince() time.Time
 //
 //	// Parked reports whether the run waits for a reply without holding a slot.
@@ -250,11 +250,11 @@ const (
 	WarnTurnHandedBack WarningCode = fsm.WarnTurnHandedBack
 )
 
-// ForkPoint is what a fork goes on from (J6). The run may be pruned by now.
+// ForkPoint is the point from which a fork goes on (J6). The run may have been pruned since.
 //
 //	type ForkPoint struct {
 //		RunID string
-//		// Question is the number of the question there, 0 for the run's end.
+//		// Question is the number of the settled question; 0 for the end of the run.
 //		Question int
 //	}
 type ForkPoint = store.ForkPoint
@@ -267,36 +267,36 @@ type ForkPoint = store.ForkPoint
 //	}
 type Failure = store.Failure
 
-// Block says why a run cannot go on now. The run holds no slot meanwhile. A queued run has one, and
-// a parked run may have one of the kind BlockHeld: then it goes on waiting, and stays blocked when
-// it is answered.
+// Block says why a run cannot go on for now. A blocked run holds no slot. It is queued, or it is
+// parked and its block has the kind BlockHeld: then it goes on waiting, and stays blocked after its
+// question is answered.
 //
 //	type Block struct {
 //		Kind BlockKind
-//		// Until is when the run is tried again by itself. Zero: only when somebody resumes it or the
-//		// reason is gone.
+//		// Until is the time at which the run is tried again automatically. If it is zero, the run goes
+//		// on only when somebody resumes it or when the cause has gone.
 //		Until time.Time
-//		// Code and Reason say what keeps it from going on.
+//		// Code and Reason say why the run cannot go on.
 //		Code   Code
 //		Reason string
-//		// Choices are what somebody may decide about a held run.
+//		// Choices are the decisions that a person can make about a held run.
 //		Choices []Choice
 //	}
 type Block = store.Block
 
-// Budget bounds what the turns of a run use (J13). A field that is 0 bounds nothing.
+// Budget limits what the turns of a run use (J13). A field that is 0 is no limit.
 //
 //	type Budget struct {
-//		// Turns are those whose engine was called, the ones that are tried again or repeated included.
+//		// Turns is the number of turns whose engine was called, including retries and repeats.
 //		Turns int
-//		// Tokens are the input and output tokens of all turns together, as the engine reports them.
+//		// Tokens is the sum of the input and output tokens of all turns, as the engine reports them.
 //		Tokens int64
 //	}
 type Budget = store.Budget
 
-// RunBudget is the budget of a run, and what the run has used of it. The sum stands in the record,
-// and only of runs with a budget, so that whoever lets the next turn start reads it together with
-// all else. A store checks that it grows by what Commit.Usage has.
+// RunBudget is the budget of a run, and what the run has used so far. Only the records of runs with
+// a budget have it, so that a decision about the next turn needs nothing but the record. A store
+// checks that Used grows by what Commit.Usage has.
 //
 //	type RunBudget struct {
 //		Limit Budget
@@ -309,36 +309,35 @@ type BlockKind = store.BlockKind
 
 // The kinds of blocks.
 const (
-	// BlockRetry: the last turn failed for a passing reason, and is tried again at Until.
+	// BlockRetry: the last turn failed for a passing reason, and is retried at Until.
 	BlockRetry BlockKind = store.BlockRetry
 	// BlockHeld: the run cannot go on for a reason that an operator can repair (J5), or has used up
 	// its budget (J13). It is not claimed before a commit has ended the block.
 	BlockHeld BlockKind = store.BlockHeld
 )
 
-// Choice is what somebody may decide about a held run.
+// Choice is a decision about a held run.
 type Choice = store.Choice
 
 // The choices.
 const (
-	ChoiceRepeat Choice = store.ChoiceRepeat // go on: execute the turn again, or wait on
-	ChoiceRaise  Choice = store.ChoiceRaise  // go on with a larger budget, which is used up
+	ChoiceRepeat Choice = store.ChoiceRepeat // go on: execute the turn again, or go on waiting
+	ChoiceRaise  Choice = store.ChoiceRaise  // go on with a larger budget
 	ChoiceEnd    Choice = store.ChoiceEnd    // fail the run
 )
 
-// OnInterrupt says what becomes of a turn that was interrupted by a shutdown or lost with its
-// worker (J1).
+// OnInterrupt is the policy for a turn that was interrupted by a shutdown or lost with its worker
+// (J1).
 type OnInterrupt = store.OnInterrupt
 
-// What may become of an interrupted turn.
+// The policies for interrupted turns.
 const (
 	Fail   OnInterrupt = store.InterruptFail   // the run fails (E4)
 	Repeat OnInterrupt = store.InterruptRepeat // the turn is executed again
 	Ask    OnInterrupt = store.InterruptAsk    // the run is held until somebody decides
 )
 
-// HoldPolicy says whether a run is held, instead of failing, when something keeps it from going on
-// that an operator can repair (J5).
+// HoldPolicy says whether a run is held instead of failed if an operator can repair the cause (J5).
 type HoldPolicy = store.HoldPolicy
 
 // The policies.
@@ -544,8 +543,8 @@ type FieldError = interaction.FieldError
 //		// Held asks for held runs alone (Run.Held). The cost of such a listing grows with their number,
 //		// however many other runs there are.
 //		Held bool
-//		// ForkedFrom asks for the forks of the run with this id alone (Run.ForkedFrom). The cost of such
-//		// a listing grows with their number.
+//		// ForkedFrom asks for the forks of the run with this id alone (Run.ForkedFrom). The cost of
+//		// such a listing grows with their number.
 //		ForkedFrom string
 //		// Labels must all be present with these values; at most 1000. A store may have an index of
 //		// them; SQLite and PostgreSQL do.
@@ -608,15 +607,15 @@ type Page = store.Page
 //	func (s *Stats) AddEngines(engines map[string]EngineSurvey, nodes []store.Node)
 type Stats = store.Survey
 
-// Usage is what turns have used: the figures that engines report, and the time for which workers
-// executed them. A person's time is no part of it. The figures are whole numbers, so that a sum is
+// Usage is what turns have used: the numbers that engines report, and the time for which workers
+// executed the turns. It does not include a person's time. All are whole numbers, so that sums are
 // the same on every store.
 //
 //	type Usage struct {
 //		InputTokens, OutputTokens int64
-//		// CostMicroUSD is the cost in millionths of a US dollar, where the engine knows it.
+//		// CostMicroUSD is the cost in millionths of a US dollar; 0 if the engine does not know it.
 //		CostMicroUSD int64
-//		// Worked is in microseconds, as times are.
+//		// Worked is a whole number of microseconds, like all stored times.
 //		Worked time.Duration
 //	}
 //

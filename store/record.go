@@ -8,8 +8,8 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// Run is the stored truth of one run. It is one record: what it says of state, slot, question and
-// deadline always agrees (I10).
+// Run is the stored record of one run. Its state, slot, question and deadline always agree, because
+// they are stored together (I10).
 type Run struct {
 	ID string `json:"id" plain:"own"`
 	// Version counts the commits of the run, from 1.
@@ -32,42 +32,42 @@ type Run struct {
 	Pool             string        `json:"pool" plain:"own"`
 	Key              string        `json:"key,omitempty" plain:"own"`
 	Priority         int           `json:"priority,omitempty"` // higher first
-	// NotBefore is the time until which the run stays in the queue in any case. It moves when an
-	// interrupted turn goes back to the queue.
+	// NotBefore is the earliest time at which the run can leave the queue. It becomes later when an
+	// interrupted turn returns the run to the queue.
 	NotBefore time.Time         `json:"not_before,omitzero"`
 	Labels    map[string]string `json:"labels,omitempty"`
 	CreatedAt time.Time         `json:"created_at"`
-	// ForkedFrom is what a fork goes on from; nil in every other run.
+	// ForkedFrom is the point from which a fork goes on; nil in every other run.
 	ForkedFrom *ForkPoint `json:"forked_from,omitempty"`
 
-	// Where it stands.
+	// The state.
 	State     fsm.State `json:"state"`
 	UpdatedAt time.Time `json:"updated_at"`
-	// QueuedAt is when the run was last put into the queue: its age there.
+	// QueuedAt is the time at which the run last entered the queue.
 	QueuedAt time.Time `json:"queued_at,omitzero"`
 	// Attempt is the number of the current or last turn; 0 before the first.
 	Attempt int `json:"attempt"`
-	// Repeats is how often in a row a turn was executed again, because it lost its worker or failed
-	// for a passing reason, since a turn last ended well.
+	// Repeats is how often in a row a turn was repeated or retried, because it lost its worker or
+	// failed for a passing reason, since a turn last ended without a failure.
 	Repeats int `json:"repeats,omitempty"`
-	// Yielded is how many of the attempts do not count towards MaxAttempts: those that were put off
-	// (J2, J5) or handed back (J1).
+	// Yielded is the number of attempts that do not count towards MaxAttempts: those that were
+	// retried later (J2), held (J5) or handed back (J1).
 	Yielded int `json:"yielded,omitempty"`
-	// Holds is how often in a row a turn was held, since a turn last ended well or somebody resumed
-	// the run.
+	// Holds is how often in a row a turn was held, since a turn last ended without a failure or
+	// somebody resumed the run.
 	Holds int `json:"holds,omitempty"`
-	// Budget is what the run may use, and what it has used of that; nil: it has no budget.
+	// Budget has what the run may use and what it has used; nil if it has no budget.
 	Budget *RunBudget `json:"budget,omitempty"`
 	// Block says why the run cannot go on now; nil when it can.
 	Block *Block `json:"block,omitempty"`
 	// Slot says that the run holds an execution slot of its pool.
 	Slot bool `json:"slot,omitempty"`
-	// Owner is the node that executes the run, holds its process, or parked it; empty when none has
-	// to do with it. Of a parked run without a slot it says no more than who parked it.
+	// Owner is the node that executes the run, holds its process, or parked it; empty if there is
+	// none. For a parked run without a slot, it only says which node parked the run.
 	Owner string `json:"owner,omitempty"`
 	// Epoch is the fencing epoch of the last claim.
 	Epoch uint64 `json:"epoch,omitempty"`
-	// Seq is the last event's number, LocalSeq the number of events in the current attempt.
+	// Seq is the number of the last event, and LocalSeq the count of events in the current attempt.
 	Seq      uint64 `json:"seq"`
 	LocalSeq uint64 `json:"local_seq,omitempty"`
 
@@ -97,25 +97,25 @@ type Run struct {
 	FinishedAt   time.Time       `json:"finished_at,omitzero"`
 }
 
-// ForkPoint is what a fork goes on from (J6). The run may be pruned by now.
+// ForkPoint is the point from which a fork goes on (J6). The run may have been pruned since.
 type ForkPoint struct {
 	RunID string `json:"run_id" plain:"own"`
-	// Question is the number of the question there, 0 for the run's end.
+	// Question is the number of the settled question; 0 for the end of the run.
 	Question int `json:"question,omitempty"`
 }
 
-// Block says why a run cannot go on now. The run holds no slot meanwhile. A queued run has one, and
-// a parked run may have one of the kind BlockHeld: then it goes on waiting, and stays blocked when
-// it is answered.
+// Block says why a run cannot go on for now. A blocked run holds no slot. It is queued, or it is
+// parked and its block has the kind BlockHeld: then it goes on waiting, and stays blocked after its
+// question is answered.
 type Block struct {
 	Kind BlockKind `json:"kind"`
-	// Until is when the run is tried again by itself. Zero: only when somebody resumes it or the
-	// reason is gone.
+	// Until is the time at which the run is tried again automatically. If it is zero, the run goes
+	// on only when somebody resumes it or when the cause has gone.
 	Until time.Time `json:"until,omitzero"`
-	// Code and Reason say what keeps it from going on.
+	// Code and Reason say why the run cannot go on.
 	Code   fsm.Code `json:"code,omitempty"`
 	Reason string   `json:"reason,omitempty"`
-	// Choices are what somebody may decide about a held run.
+	// Choices are the decisions that a person can make about a held run.
 	Choices []Choice `json:"choices,omitempty"`
 }
 
@@ -124,36 +124,35 @@ type BlockKind string
 
 // The kinds of blocks.
 const (
-	// BlockRetry: the last turn failed for a passing reason, and is tried again at Until.
+	// BlockRetry: the last turn failed for a passing reason, and is retried at Until.
 	BlockRetry BlockKind = "retry"
 	// BlockHeld: the run cannot go on for a reason that an operator can repair (J5), or has used up
 	// its budget (J13). It is not claimed before a commit has ended the block.
 	BlockHeld BlockKind = "held"
 )
 
-// Choice is what somebody may decide about a held run.
+// Choice is a decision about a held run.
 type Choice string
 
 // The choices.
 const (
-	ChoiceRepeat Choice = "repeat" // go on: execute the turn again, or wait on
-	ChoiceRaise  Choice = "raise"  // go on with a larger budget, which is used up
+	ChoiceRepeat Choice = "repeat" // go on: execute the turn again, or go on waiting
+	ChoiceRaise  Choice = "raise"  // go on with a larger budget
 	ChoiceEnd    Choice = "end"    // fail the run
 )
 
-// OnInterrupt says what becomes of a turn that was interrupted by a shutdown or lost with its
-// worker (J1).
+// OnInterrupt is the policy for a turn that was interrupted by a shutdown or lost with its worker
+// (J1).
 type OnInterrupt string
 
-// What may become of an interrupted turn.
+// The policies for interrupted turns.
 const (
 	InterruptFail   OnInterrupt = "fail"   // the run fails (E4)
 	InterruptRepeat OnInterrupt = "repeat" // the turn is executed again
 	InterruptAsk    OnInterrupt = "ask"    // the run is held until somebody decides
 )
 
-// HoldPolicy says whether a run is held, instead of failing, when something keeps it from going on
-// that an operator can repair (J5).
+// HoldPolicy says whether a run is held instead of failed if an operator can repair the cause (J5).
 type HoldPolicy string
 
 // The policies.
@@ -165,8 +164,8 @@ const (
 // Held reports whether the run is held.
 func (r *Run) Held() bool { return r.Block != nil && r.Block.Kind == BlockHeld }
 
-// HeldSince is since when a held run could go on if it were not held, or, if it is parked, since
-// when it has been held.
+// HeldSince returns the time from which a held run could have gone on without the hold or, if the
+// run is parked, the time at which the hold began.
 func (r *Run) HeldSince() time.Time {
 	if r.State == fsm.StateQueued {
 		return r.QueuedAt

@@ -54,16 +54,16 @@ type Writer interface {
 	// is free. Its cost does not depend on how many runs are queued, parked or finished.
 	Claim(ctx context.Context, req ClaimRequest) ([]Claimed, error)
 
-	// Prune deletes up to limit terminal runs that finished before the given time, with all that
-	// belongs to them, oldest first, and returns how many.
+	// Prune deletes up to limit terminal runs that finished before the given time, oldest first,
+	// with all their data, and returns their number.
 	Prune(ctx context.Context, before time.Time, limit int) (int, error)
 }
 
 // Reader reads runs. What one call returns is of one moment.
 //
-// A run that was parked by a node which has gone is recovered by that alone: nothing is written for
-// it (J7). Every method that returns runs returns it as Run.AfterDeparture shows it, and the next
-// commit of the run, which is made on what was read, stores that. See Departure.
+// A parked run counts as recovered once the node that parked it has gone; nothing is written for it
+// (J7). Every method that returns runs returns it as Run.AfterDeparture does. The next commit of
+// the run is based on what was read, and so stores the recovered record. See Departure.
 type Reader interface {
 	// Run returns the record, or ErrNotFound.
 	Run(ctx context.Context, id string) (Run, error)
@@ -74,8 +74,8 @@ type Reader interface {
 	// Inbox lists runs in waiting_user, the oldest question first.
 	Inbox(ctx context.Context, q Query) (Page, error)
 	// Events returns up to limit events of a run with Seq > after, in order, without a gap;
-	// ErrNotFound for an unknown run. It returns fewer than there are only when those are together
-	// larger than MinPage bytes. An empty result means that there are none yet.
+	// ErrNotFound for an unknown run. It returns fewer events than exist only if the returned ones
+	// have more than MinPage bytes together. An empty result means that there are none yet.
 	Events(ctx context.Context, id string, after uint64, limit int) ([]Event, error)
 	// History returns the settled interactions of a run in order, and the run they belong to, of
 	// one moment.
@@ -86,25 +86,24 @@ type Reader interface {
 	// Due returns up to limit runs in waiting_user whose deadline is at or before now, the oldest
 	// deadline first, and after them, within the limit, the queued runs that are held until a time
 	// at or before now, the earliest first. It also returns the time at which the next thing falls
-	// due after now: a deadline, or a queued run's not-before time. Zero when there is none. That
-	// of a held run is none: callers ask again at times.
+	// due after now: a deadline, or a queued run's not-before time. That time is zero if there is
+	// none. It does not include the times at which held runs are tried again, so callers must call
+	// Due again from time to time.
 	Due(ctx context.Context, now time.Time, limit int) (due []Run, next time.Time, err error)
 	// Orphans returns up to limit runs that hold a slot and whose owner is not a registered node.
-	// It passes over the first skip of them: those that the caller is settling already. A parked
-	// run that holds no slot is never an orphan, since nobody has to do anything for it (J7).
+	// It skips the first skip of them, which the caller is already settling. A parked run without a
+	// slot is never an orphan, because it needs no recovery (J7).
 	Orphans(ctx context.Context, skip, limit int) ([]Run, error)
 }
 
-// Confirmer makes what was read fit to be acknowledged.
+// Confirmer makes sure that what was read is durable, so that a caller can acknowledge it.
 //
-// A read may show what is not durable yet: a commit whose outcome its caller does not know. On a
-// replicated store that is one that the primary has and no standby, because the wait for the
-// standby was given up; a failover undoes it. Whoever acknowledges something to a caller because a
-// read says so, and not because a commit of his own was acknowledged, must therefore read through
-// Confirm.
+// A read may show a commit that is not durable yet. On a replicated store, this is a commit that
+// only the primary has, because the wait for the standby was canceled; a failover undoes it.
+// Therefore, if you acknowledge something because of a read, and not because your own commit was
+// acknowledged, you must read through Confirm.
 //
-// It is a method of every store and no optional ability: a wrapper that forgot it would lose
-// replies silently.
+// It is not optional, because a wrapper without it would lose replies silently.
 type Confirmer interface {
 	// Confirm calls read with a view of the store, and returns nil only when everything that read
 	// was shown is as durable as what Commit acknowledges. It makes durable what the same server
@@ -113,15 +112,15 @@ type Confirmer interface {
 	// confirmed then. After any other error nothing that read saw may be acknowledged; the caller
 	// may try again.
 	//
-	// A store that shows nothing before it is durable calls read and is done.
+	// A store whose reads show only durable data just calls read.
 	Confirm(ctx context.Context, read func(Reader) error) error
 }
 
 // Registry keeps the nodes that execute runs, and the pools.
 //
 // A node holds a lease on all runs that it owns. It renews it in one write, however many runs it
-// owns. Once somebody has expired the node, each of its writes gets ErrStaleEpoch. The process may
-// join again under another id only; no id is ever used again.
+// owns. Once the node has been expired, each of its writes gets ErrStaleEpoch. The process can join
+// again only under another id; no id is ever used again.
 type Registry interface {
 	// Join registers a node with a lease that ends at now + n.Lease. ErrExists when a node with
 	// this id is registered.
@@ -135,14 +134,14 @@ type Registry interface {
 	// them; of many callers, one removes a node. The runs that hold a slot and are owned by them
 	// are orphans from then on.
 	//
-	// In the same step it brings the departures up to date: each node that a parked run names and
-	// that is not registered has one from then on, at now if it had none, so that what it parked is
-	// recovered; those that no parked run names any more go. Its cost does not depend on how many
+	// In the same step it updates the departures. Each unregistered node that a parked run names
+	// gets a departure at now, unless it has one, so that its parked runs are recovered. Departures
+	// of nodes that no parked run names any more are removed. Its cost does not depend on how many
 	// runs are parked. A store with a clock of its own judges leases by that, but a departure is at
 	// the caller's now, as the times of runs are.
 	Expire(ctx context.Context, now time.Time, ids ...string) ([]Node, error)
-	// Departures lists what Expire left of the nodes that parked runs still name, by id. A few that
-	// no run names may be among them.
+	// Departures lists the departures that Expire has stored, by the id of the node. A few may
+	// belong to nodes that no parked run names any more.
 	Departures(ctx context.Context) ([]Departure, error)
 	// Nodes lists the registered nodes by id.
 	Nodes(ctx context.Context) ([]Node, error)
@@ -153,11 +152,11 @@ type Registry interface {
 	Pools(ctx context.Context) ([]PoolUse, error)
 }
 
-// Watcher is implemented by a store that can shorten waiting. Hints may be lost, doubled or late;
-// nothing may depend on them.
+// Watcher is implemented by a store that can give hints of commits, so that callers need not wait
+// for the next poll. Hints may be lost, doubled or late; nothing may depend on them.
 type Watcher interface {
-	// Watch has fn called after commits. fn must not block and must not call the store. It is not
-	// called after stop returned.
+	// Watch calls fn after each commit that the store learns of. fn must not block and must not
+	// call the store. It is not called after stop returned.
 	Watch(fn func(Hint)) (stop func())
 }
 
@@ -165,11 +164,11 @@ type Watcher interface {
 type Hint struct {
 	RunID string
 	State fsm.State
-	// Seq is the run's last event, and Events, which may be left out, are those that end there.
-	// They are stored, and shared by all who watch: not to be changed.
+	// Seq is the number of the run's last event. Events, which may be empty, are the events up to
+	// it. They are stored already, and shared by all callers of Watch, who must not change them.
 	Seq    uint64
 	Events []Event
-	// Run, which may be left out, is the record as it was stored; shared like Events.
+	// Run, which may be nil, is the record as it was stored; it is shared like Events.
 	Run *Run
 }
 
@@ -254,9 +253,10 @@ type ClaimRequest struct {
 	// Hinted says that a hint reported a ready run, so that a store need not check whether there is
 	// one before it begins its transaction. Most claims without a hint find nothing.
 	Hinted bool
-	// Drained, unless it is nil, is set to true by a claim that leaves no ready run of these engines
-	// behind: until a hint reports a queued run, or the time of a NotBefore comes, further claims
-	// find nothing, whatever slots become free. A store that does not know leaves it as it is.
+	// Drained, unless it is nil, is set to true by a claim that leaves no ready run of these
+	// engines behind: until a hint reports a queued run, or the time of a NotBefore comes, further
+	// claims find nothing, whatever slots become free. A store that does not know leaves it as it
+	// is.
 	Drained *bool
 	// Start turns a picked run into its commit. It is given the record with Slot, Owner and Epoch
 	// already set and the specification; it is pure, fast, and may be called again for the same run
@@ -324,8 +324,8 @@ type Query struct {
 	// Held asks for held runs alone (Run.Held). The cost of such a listing grows with their number,
 	// however many other runs there are.
 	Held bool
-	// ForkedFrom asks for the forks of the run with this id alone (Run.ForkedFrom). The cost of such
-	// a listing grows with their number.
+	// ForkedFrom asks for the forks of the run with this id alone (Run.ForkedFrom). The cost of
+	// such a listing grows with their number.
 	ForkedFrom string
 	// Labels must all be present with these values; at most 1000. A store may have an index of
 	// them; SQLite and PostgreSQL do.

@@ -7,14 +7,14 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// Usage is what turns have used: the figures that engines report, and the time for which workers
-// executed them. A person's time is no part of it. The figures are whole numbers, so that a sum is
+// Usage is what turns have used: the numbers that engines report, and the time for which workers
+// executed the turns. It does not include a person's time. All are whole numbers, so that sums are
 // the same on every store.
 type Usage struct {
 	InputTokens, OutputTokens int64
-	// CostMicroUSD is the cost in millionths of a US dollar, where the engine knows it.
+	// CostMicroUSD is the cost in millionths of a US dollar; 0 if the engine does not know it.
 	CostMicroUSD int64
-	// Worked is in microseconds, as times are.
+	// Worked is a whole number of microseconds, like all stored times.
 	Worked time.Duration
 }
 
@@ -29,7 +29,7 @@ func (u *Usage) Add(more Usage) {
 	u.Worked += more.Worked
 }
 
-// Subtract takes away the usage of turns that were added before.
+// Subtract removes the usage of turns that were added before.
 func (u *Usage) Subtract(turns Usage) {
 	u.InputTokens -= turns.InputTokens
 	u.OutputTokens -= turns.OutputTokens
@@ -37,30 +37,30 @@ func (u *Usage) Subtract(turns Usage) {
 	u.Worked -= turns.Worked
 }
 
-// Budget bounds what the turns of a run use (J13). A field that is 0 bounds nothing.
+// Budget limits what the turns of a run use (J13). A field that is 0 is no limit.
 type Budget struct {
-	// Turns are those whose engine was called, the ones that are tried again or repeated included.
+	// Turns is the number of turns whose engine was called, including retries and repeats.
 	Turns int `json:"turns"`
-	// Tokens are the input and output tokens of all turns together, as the engine reports them.
+	// Tokens is the sum of the input and output tokens of all turns, as the engine reports them.
 	Tokens int64 `json:"tokens"`
 }
 
-// RunBudget is the budget of a run, and what the run has used of it. The sum stands in the record,
-// and only of runs with a budget, so that whoever lets the next turn start reads it together with
-// all else. A store checks that it grows by what Commit.Usage has.
+// RunBudget is the budget of a run, and what the run has used so far. Only the records of runs with
+// a budget have it, so that a decision about the next turn needs nothing but the record. A store
+// checks that Used grows by what Commit.Usage has.
 type RunBudget struct {
 	Limit Budget `json:"limit"`
 	Used  Budget `json:"used"`
 }
 
-// Spent reports whether the run has used up its budget. A run without a budget has none to use up.
+// Spent reports whether the run has used up its budget. It is false for a run without a budget.
 func (b *RunBudget) Spent() bool {
 	return b != nil && (b.Limit.Turns > 0 && b.Used.Turns >= b.Limit.Turns ||
 		b.Limit.Tokens > 0 && b.Used.Tokens >= b.Limit.Tokens)
 }
 
-// After returns the budget after a turn with this usage, which may be nil: nil if there is none.
-// The budget itself does not change.
+// After returns a copy of the budget after a turn with this usage, which may be nil. It returns nil
+// for a nil budget.
 func (b *RunBudget) After(turn *Usage) *RunBudget {
 	if b == nil || turn == nil {
 		return b
@@ -74,7 +74,7 @@ func (b *RunBudget) After(turn *Usage) *RunBudget {
 // maxUsedTokens bounds the sum of a run's tokens. It is above every limit.
 const maxUsedTokens = 1 << 61
 
-// fits says whether the numbers of the budget are ones that a run may have.
+// fits reports whether the numbers of the budget are possible for a run with so many attempts.
 func (b *RunBudget) fits(attempts int) bool {
 	return b.Limit != (Budget{}) && b.Limit.Turns >= 0 && 0 <= b.Limit.Tokens && b.Limit.Tokens <= MaxUsage &&
 		0 <= b.Used.Turns && b.Used.Turns <= attempts && 0 <= b.Used.Tokens && b.Used.Tokens <= maxUsedTokens
@@ -87,20 +87,20 @@ type TurnUsage struct {
 }
 
 // UsageReader is implemented by a store that keeps Commit.Usage. The stores of this project are
-// UsageReaders, and storetest requires it of every store. A store that is none is given usage only
-// with the turns of runs that have a budget, whose records count it, and need not keep it.
+// UsageReaders, and storetest requires it of every store. Other stores get a Commit.Usage only for
+// runs with a budget, whose records count it, and need not keep it.
 type UsageReader interface {
-	// Usage returns the usage of the run's turns, by attempt: of those that had any. ErrNotFound
-	// for an unknown run.
+	// Usage returns the usage of those turns of the run that have any, ordered by attempt.
+	// ErrNotFound for an unknown run.
 	Usage(ctx context.Context, id string) ([]TurnUsage, error)
 }
 
-// MaxUsage is the largest figure of one turn's usage, Worked in microseconds, so that the sum over
-// a million turns is a number too.
+// MaxUsage is the largest value of each number of one turn's usage (Worked in microseconds). The
+// sum over a million turns does not overflow.
 const MaxUsage = 1 << 43
 
-// checkBudget says whether the record counts what its turns have used of the budget, and no more:
-// prev is the stored record. Only the decision about a held run changes the limits.
+// checkBudget returns an error unless the budget of the record grows by exactly what its turns have
+// used since prev, the stored record. Only a decision about a held run changes the limits.
 func (c *Commit) checkBudget(prev *Run) error {
 	was, is := prev.Budget, c.Run.Budget
 	switch {
@@ -124,7 +124,7 @@ func (c *Commit) checkBudget(prev *Run) error {
 	return nil
 }
 
-// checkUsage says whether the commit may have the usage that it has: prev is the stored record.
+// checkUsage returns an error if the commit must not have its usage. prev is the stored record.
 func (c *Commit) checkUsage(prev *Run) error {
 	u := c.Usage
 	if u == nil {
