@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/slots"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/memory"
@@ -34,18 +35,19 @@ func (s *claimCounter) Claim(ctx context.Context, req store.ClaimRequest) ([]sto
 func TestSchedulerClaimsForAFreedSlotOnlyIfRunsWait(t *testing.T) {
 	for name, c := range map[string]struct {
 		silent       bool
-		runs         int
+		runs, places int
 		fewest, most int64 // claims
 	}{
-		"nobody waits":            {false, 1, 1, 1},
-		"others wait for a slot":  {false, 3, 3, 7},
-		"the store does not tell": {true, 1, 2, 3},
+		"nobody waits":            {false, 1, 0, 1, 1},
+		"nobody waits, full node": {false, 1, 1, 1, 1},
+		"others wait for a slot":  {false, 3, 0, 3, 7},
+		"the store does not tell": {true, 1, 0, 2, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &claimCounter{Store: newStore(t), silent: c.silent}
 				require.NoError(t, s.SetPool(t.Context(), slots.Pool{Name: slots.DefaultPool, Capacity: 1}))
-				lc, stop := serve(t, Config{Store: s, Engine: agent{}, Poll: time.Hour})
+				lc, stop := serve(t, Config{Store: s, Engine: agent{}, Poll: time.Hour, Concurrency: c.places})
 				synctest.Wait()
 				before := s.claims.Load()
 				var ids []string
@@ -86,5 +88,49 @@ func TestSchedulerClaimsUntilThereIsNoRoom(t *testing.T) {
 		close(done)
 		stop()
 		require.EqualValues(t, backlog, started, "nothing waits for a poll")
+	})
+}
+
+// freeing is a store in which a slot becomes free while a claim is made that leaves nothing behind.
+type freeing struct {
+	store.Store
+	whileClaiming func()
+}
+
+func (s freeing) Claim(_ context.Context, req store.ClaimRequest) ([]store.Claimed, error) {
+	s.whileClaiming()
+	*req.Drained = true
+	return nil, nil
+}
+
+// TestSlotFreedDuringAClaimIsClaimedFor: A2, the claim may have been made before the slot was free,
+// so what an earlier claim found does not count while the next one is made.
+func TestSlotFreedDuringAClaimIsClaimedFor(t *testing.T) {
+	var n *node
+	n = alone(t, freeing{newStore(t), func() { n.wakeForBacklog() }}, agent{})
+	defer n.die(nil)
+	n.drained.Store(true)
+	_, err := n.claim(t.Context(), 1)
+	require.NoError(t, err)
+	require.Len(t, n.wakeup, 1)
+	require.True(t, n.drained.Load(), "and then it counts")
+}
+
+// TestFreedSlotIsClaimedForWithoutHints: A2, a store need not give hints: a node knows by itself
+// that a turn of its own has ended.
+func TestFreedSlotIsClaimedForWithoutHints(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(t)
+		require.NoError(t, s.SetPool(t.Context(), slots.Pool{Name: slots.DefaultPool, Capacity: 1}))
+		c := clientOf(t, s)
+		for _, id := range []string{"a", "b", "c"} {
+			_, err := c.Submit(t.Context(), Spec{ID: id, Prompt: "x"})
+			require.NoError(t, err)
+		}
+		_, stop := serve(t, Config{Store: hintless{s}, Engine: agent{}, Poll: time.Hour})
+		stop()
+		for _, id := range []string{"a", "b", "c"} {
+			in(t, c, id, fsm.StateSucceeded)
+		}
 	})
 }
