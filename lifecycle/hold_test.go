@@ -431,7 +431,8 @@ func TestJ5Resume(t *testing.T) {
 		run := in(t, lc.Client, "r", fsm.StateQueued)
 		require.ErrorIs(t, lc.Resume(t.Context(), "r", Resume{Choice: "raise"}), ErrInvalidArgument)
 		for _, version := range []uint64{run.Version - 1, run.Version + 1} {
-			require.ErrorIs(t, lc.Resume(t.Context(), "r", Resume{Choice: ChoiceRepeat, Version: version}), ErrRunChanged)
+			err := lc.Resume(t.Context(), "r", Resume{Choice: ChoiceRepeat, Version: version})
+			require.ErrorIs(t, err, ErrRunChanged)
 		}
 		for _, actor := range []string{"\xff", "a\x00b", "\x00b", strings.Repeat("a", 256)} {
 			require.ErrorIs(t, lc.Resume(t.Context(), "r", Resume{Choice: ChoiceEnd, Actor: actor}), ErrInvalidArgument)
