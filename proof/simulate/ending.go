@@ -70,6 +70,11 @@ func (w *world) goHome() {
 	}
 	w.ended = true
 	close(w.ending)
+	w.mu.Lock()
+	for id, r := range w.witness.runs {
+		w.open[id] = !r.State.Terminal()
+	}
+	w.mu.Unlock()
 	for _, h := range w.hosts {
 		if h.process() != nil {
 			h.stop()

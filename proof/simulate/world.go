@@ -36,6 +36,7 @@ type world struct {
 	step     int  // changed under mu
 	calmed   bool // nothing goes wrong any more; changed under mu
 	ending   chan struct{}
+	open     map[string]bool // guarded by mu; the runs that had not ended when everybody was sent home
 	ended    bool
 
 	witness witness
@@ -112,7 +113,7 @@ func Run(seed uint64, o Options) *Report {
 func newWorld(p *plan, r *rand.Rand, o Options) *world {
 	inner := memory.New()
 	w := &world{
-		ctx: context.Background(), plan: p, rand: r, store: inner, names: newNames(), ending: make(chan struct{}),
+		ctx: context.Background(), plan: p, rand: r, store: inner, names: newNames(), ending: make(chan struct{}), open: make(map[string]bool),
 		unheard: make(map[hold]bool), lost: make(map[write]bool), failed: make(map[write]bool),
 		trace: trace{store: o.Trace}, sightings: make(map[string]int),
 	}
