@@ -231,7 +231,8 @@ func (e *ending) followed(*ending) string {
 			}
 		}
 		follower := slices.ContainsFunc(e.plan.followers, func(f followerPlan) bool { return f.name == p.view.name })
-		if follower && e.run.State.Terminal() && !e.world.open[e.run.ID] && len(p.seen) != len(e.log) {
+		if follower && e.run.State.Terminal() && !e.world.open[e.run.ID] &&
+			len(p.seen) != len(e.log) {
 			return fmt.Sprintf("%s saw %d events of %d", p.view.name, len(p.seen), len(e.log))
 		}
 		if p.canceled && e.run.State != fsm.StateCanceled {
