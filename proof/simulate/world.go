@@ -113,7 +113,8 @@ func Run(seed uint64, o Options) *Report {
 func newWorld(p *plan, r *rand.Rand, o Options) *world {
 	inner := memory.New()
 	w := &world{
-		ctx: context.Background(), plan: p, rand: r, store: inner, names: newNames(), ending: make(chan struct{}), open: make(map[string]bool),
+		ctx: context.Background(), plan: p, rand: r, store: inner, names: newNames(), ending: make(chan struct{}),
+		open:    make(map[string]bool),
 		unheard: make(map[hold]bool), lost: make(map[write]bool), failed: make(map[write]bool),
 		trace: trace{store: o.Trace}, sightings: make(map[string]int),
 	}
