@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"context"
 	"encoding/json"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -192,12 +193,12 @@ func TestJ13AStickyRunFailsInsteadOfAsking(t *testing.T) {
 func TestJ13OneHoldAfterTheOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t)
-		available := false
+		var available atomic.Bool
 		e := eachTurn(10, func(engine.Turn) (engine.Outcome, error) {
 			return engine.Outcome{}, engine.Hold(fsm.CodeEngineFailed, "no such file")
 		})
 		e.profile = func() (engine.Profile, error) {
-			if !available {
+			if !available.Load() {
 				return engine.Profile{}, context.DeadlineExceeded
 			}
 			return engine.Profile{Kind: fsm.ProfileResumable}, nil
@@ -211,7 +212,7 @@ func TestJ13OneHoldAfterTheOther(t *testing.T) {
 		require.Equal(t, fsm.CodeEngineUnavailable, run.Block.Code)
 		require.Equal(t, Budget{}, run.Budget.Used)
 
-		available = true
+		available.Store(true)
 		pass(2 * time.Minute)
 		run = in(t, lc.Client, "r", fsm.StateQueued)
 		require.Equal(t, fsm.CodeEngineFailed, run.Block.Code)
