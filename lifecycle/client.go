@@ -110,9 +110,9 @@ func (c *Client) Submit(ctx context.Context, spec Spec) (Run, error) {
 	return run, err
 }
 
-// GetOrSubmit is Submit, and also returns whether the run existed before: then known is true, and
-// the call has stored nothing. Of several calls with the same id and spec, one returns that the run
-// is new, unless that call got an error after which the outcome is unknown.
+// GetOrSubmit is Submit, and also reports whether the run existed before. If known is true, this
+// call stored nothing. If several calls submit the same id and spec, exactly one of them creates
+// the run and returns known as false, unless that call returns an error whose outcome is unknown.
 func (c *Client) GetOrSubmit(ctx context.Context, spec Spec) (run Run, known bool, err error) {
 	if err := c.check(ctx); err != nil {
 		return Run{}, false, err

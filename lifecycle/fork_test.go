@@ -81,9 +81,10 @@ func requireSoundLog(tb testing.TB, s store.Store, id string) {
 	}
 }
 
-// J6, A1: a run is forked from a settled question, with the stored answer or another one, while it
-// is going on and after it has ended. The fork goes on with what was known there; the run it came
-// from is not changed by a byte; each is found from the other.
+// J6, A1: a run can be forked from a settled question, with the stored answer or with another one,
+// while the run is still active and after it has ended. The fork starts with the session, history
+// and answers up to that question. The original run stays the same byte for byte. Each of the two
+// can be found from the other.
 func TestJ6ForkOfASettledQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t)
@@ -458,7 +459,8 @@ func TestJ6QuestionsOfAnEarlierRelease(t *testing.T) {
 	})
 }
 
-// withoutSessions keeps no session with a settled question, as earlier releases did.
+// withoutSessions is a store that, like earlier releases, does not save the session with a settled
+// question.
 type withoutSessions struct{ *memory.Store }
 
 func (s withoutSessions) Commit(ctx context.Context, batch []store.Commit) []error {
@@ -471,8 +473,8 @@ func (s withoutSessions) Commit(ctx context.Context, batch []store.Commit) []err
 }
 
 // J6: which session a fork goes on from, of which run it is, and whether nothing uses it any more.
-// A record's own session counts before the run's, and a fork that never had a turn passes on what it
-// inherited. What a person sent along with a reply is not inherited.
+// A record's own session counts before the run's, and a fork that never had a turn passes on what
+// it inherited. What a person sent along with a reply is not inherited.
 func TestJ6WhatAForkInherits(t *testing.T) {
 	session := func(data string) *SessionHandle { return &SessionHandle{Engine: "agent", Data: []byte(data)} }
 	ended := Run{ID: "r", State: fsm.StateFailed, Attempt: 2, Profile: fsm.ProfileResumable, Session: session("run")}

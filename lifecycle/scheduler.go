@@ -44,7 +44,8 @@ func (n *node) schedule(ctx context.Context) error {
 		if pause.wait(ctx) != nil {
 			return nil
 		}
-		runtime.Gosched() // whoever is about to queue another run does so before the claim, which then starts both
+		// Goroutines that are about to queue another run go first, so that one claim starts both.
+		runtime.Gosched()
 	}
 }
 

@@ -81,8 +81,9 @@ func TestOlderVersionsRefuseWhatTheyDoNotKnow(t *testing.T) {
 	}
 }
 
-// J6 J14: so is a fork, which an older version would execute in the session of the run that it was
-// forked from. The version before knows the form of held runs, so a fork has one of its own.
+// J6 J14: an older version refuses the record of a fork, too. It would otherwise execute the fork
+// in the session of the original run. A version that knows held runs can read the form of their
+// records, so the record of a fork has yet another form.
 func TestOlderVersionsRefuseForks(t *testing.T) {
 	r := submitted()
 	r.ForkedFrom = &store.ForkPoint{RunID: "first", Question: 3}

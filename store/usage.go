@@ -95,12 +95,13 @@ type UsageReader interface {
 	Usage(ctx context.Context, id string) ([]TurnUsage, error)
 }
 
-// MaxUsage is the largest value of each number of one turn's usage (Worked in microseconds). The
-// sum over a million turns does not overflow.
+// MaxUsage is the upper bound of each field of the usage of one turn (of Worked in microseconds).
+// It is so small that the sum over a million turns does not overflow an int64.
 const MaxUsage = 1 << 43
 
-// checkBudget returns an error unless the budget of the record grows by exactly what its turns have
-// used since prev, the stored record. Only a decision about a held run changes the limits.
+// checkBudget compares the budget of the run with that of the stored record prev. The used tokens
+// must grow by exactly the usage in this commit, and the used turns by the turns that it starts.
+// The limits may change only if the stored run was held.
 func (c *Commit) checkBudget(prev *Run) error {
 	was, is := prev.Budget, c.Run.Budget
 	switch {

@@ -285,17 +285,18 @@ func (r *alternates) judge(v *view, s *step) string {
 	return ""
 }
 
-// blockedAs is IV-40: what may be decided about a run follows from the state in which it is blocked,
-// and a hold that offers a choice of its own ends by that choice's cause alone. First begins a hold,
-// and Second ends it.
+// blockedAs is IV-40: what may be decided about a run follows from the state in which it is
+// blocked, and a hold that offers a choice of its own ends by that choice's cause alone. First
+// begins a hold, and Second ends it.
 type blockedAs struct {
 	First  string       `json:"first"`
 	Second string       `json:"second"`
 	Holds  []holdOfKind `json:"holds"`
 }
 
-// holdOfKind is a kind of hold: the state in which it begins, the choice that it alone offers, and
-// the cause that it alone ends by. The last two are empty if it has none of its own.
+// holdOfKind describes one kind of hold. State is the state of the run in which the hold begins.
+// Choice is the choice that only this kind offers, and Cause is the cause of run.unblocked that
+// only this kind has; both are empty if the kind has none of its own.
 type holdOfKind struct {
 	State  string `json:"state"`
 	Choice string `json:"choice,omitempty"`

@@ -178,7 +178,7 @@ func protocols(s *source, l *contract.Lifecycle) {
 	s.linef("return ProtocolOf(p.Type(), \"\")\n}\n")
 }
 
-// presentMember is the condition under which a payload p has the member.
+// presentMember returns the Go expression that tests whether the payload p has the member.
 func presentMember(typ, member string) string {
 	raw, _ := contract.EventSchema(typ)
 	k, _ := readSchema(raw) // soundness has found the member in it

@@ -196,8 +196,8 @@ func (c *conductor) replaceAll(ctx context.Context) error {
 	return nil
 }
 
-// share returns how many runs are submitted before the next node is replaced, when the given number
-// of nodes has been replaced.
+// share returns how many runs must have been submitted before the next node is replaced; replaced
+// is the number of nodes that have been replaced so far.
 func (c *conductor) share(replaced int) int { return (replaced + 1) * c.runs / (places + 1) }
 
 // busiest waits until the given number of runs was submitted and agents work on one of the nodes.
@@ -259,7 +259,7 @@ func (c *conductor) drain(ctx context.Context) error {
 
 // openQuestions counts the open questions that people will answer.
 func (c *conductor) openQuestions(ctx context.Context) (n int, err error) {
-	err = c.inbox(ctx, func(run *lifecycle.Run) error {
+	err = eachRun(ctx, c.client.Inbox, lifecycle.Query{}, func(run *lifecycle.Run) error {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if c.plans[run.ID].kind != parked || c.released {
@@ -270,9 +270,11 @@ func (c *conductor) openQuestions(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-func (c *conductor) inbox(ctx context.Context, fn func(*lifecycle.Run) error) error {
-	for q := (lifecycle.Query{Limit: 500}); ; {
-		page, err := c.client.Inbox(ctx, q)
+// eachRun calls fn with each run of a listing, page by page.
+func eachRun(ctx context.Context, list func(context.Context, lifecycle.Query) (lifecycle.Page, error),
+	q lifecycle.Query, fn func(*lifecycle.Run) error) error {
+	for q.Limit = 500; ; {
+		page, err := list(ctx, q)
 		if err != nil {
 			return err
 		}
@@ -290,7 +292,9 @@ func (c *conductor) inbox(ctx context.Context, fn func(*lifecycle.Run) error) er
 // reply answers open questions until the context ends, as people would.
 func (c *conductor) reply(ctx context.Context) error {
 	for {
-		err := c.inbox(ctx, func(run *lifecycle.Run) error { return c.answer(ctx, run) })
+		err := eachRun(ctx, c.client.Inbox, lifecycle.Query{}, func(run *lifecycle.Run) error {
+			return c.answer(ctx, run)
+		})
 		if err == nil {
 			err = rest(ctx, 20*time.Millisecond)
 		}

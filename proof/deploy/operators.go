@@ -15,7 +15,7 @@ const operator = "olga"
 // held for a while first, because a person needs some time.
 func (c *conductor) operate(ctx context.Context) error {
 	for {
-		err := c.held(ctx, func(run *lifecycle.Run) error {
+		err := eachRun(ctx, c.client.Runs, lifecycle.Query{Held: true}, func(run *lifecycle.Run) error {
 			if time.Since(run.HeldSince()) < 300*time.Millisecond {
 				return nil
 			}
@@ -29,23 +29,6 @@ func (c *conductor) operate(ctx context.Context) error {
 		}
 		if err != nil {
 			return err
-		}
-	}
-}
-
-func (c *conductor) held(ctx context.Context, fn func(*lifecycle.Run) error) error {
-	for q := (lifecycle.Query{Held: true, Limit: 500}); ; {
-		page, err := c.client.Runs(ctx, q)
-		if err != nil {
-			return err
-		}
-		for i := range page.Runs {
-			if err := fn(&page.Runs[i]); err != nil {
-				return err
-			}
-		}
-		if q.After = page.Next; q.After == "" {
-			return nil
 		}
 	}
 }

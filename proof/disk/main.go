@@ -32,14 +32,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
-	"math/rand/v2"
 	"os"
-	"os/signal"
 	"time"
 
+	"github.com/interlude-go/interlude/proof/program"
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
@@ -74,16 +72,13 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.deaf, "deaf", "", "leave the flushes of this `file` out: runs.db or runs.db-wal")
 	f.DurationVar(&o.full, "full", 0, "for how long a volume is full; 0: it is not tried")
 	f.DurationVar(&o.lease, "lease", patience, "the host's lease under -full: turns that are under way when it ends "+
-		"are "+
-		"interrupted, and fail their runs, which the search then finds")
+		"are interrupted, and fail their runs, which the search then finds")
 	f.IntVar(&o.bytes, "bytes", 0, "how many times a byte of the file is changed behind the store's back")
 	f.Uint64Var(&o.seed, "seed", 0, "what the points follow from; 0: a new one")
-	if err := f.Parse(args); err != nil {
+	if err := program.Parse(f, args, &o.seed); err != nil {
 		return o, err
 	}
 	switch {
-	case f.NArg() > 0:
-		return o, fmt.Errorf("unexpected argument %q", f.Arg(0))
 	case o.runs < 1 || o.runs > 900 || min(o.points, o.settle, o.every, o.bytes) < 0:
 		return o, fmt.Errorf(
 			"-runs is %d (want 1 to 900), -points %d, -settle %d, -every %d and -bytes %d (at least 0)",
@@ -93,9 +88,6 @@ func parse(args []string) (options, error) {
 	case o.deaf != "" && o.deaf != "runs.db" && o.deaf != "runs.db-wal":
 		return o, fmt.Errorf("-deaf is %q, want runs.db or runs.db-wal", o.deaf)
 	}
-	if o.seed == 0 {
-		o.seed = rand.Uint64N(1 << 48)
-	}
 	return o, nil
 }
 
@@ -103,27 +95,12 @@ func main() {
 	if recordMain() {
 		return
 	}
-	o, err := parse(os.Args[1:])
-	if errors.Is(err, flag.ErrHelp) {
-		os.Exit(0)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "disk:", err)
-		os.Exit(2)
-	}
-	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
-	wrong, err := conduct(ctx, o)
-	cancel()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "disk:", err)
-	}
-	if err != nil || wrong {
-		os.Exit(1)
-	}
+	program.Main("disk", parse, conduct)
 }
 
 // conduct runs the proofs that the options ask for, and prints the results.
-func conduct(ctx context.Context, o options) (wrong bool, _ error) {
+func conduct(ctx context.Context, o options) (holds bool, _ error) {
+	wrong := false
 	fmt.Fprintf(os.Stderr, "seed %d\n", o.seed)
 	if o.points > 0 {
 		t, err := recorded(ctx, o.runs, sqlite.Synchronous(o.level))
@@ -142,7 +119,7 @@ func conduct(ctx context.Context, o options) (wrong bool, _ error) {
 		s := faultSearch{runs: min(o.runs, 5), every: o.every, seed: o.seed}
 		found, err := s.run(ctx)
 		if err != nil {
-			return wrong, err
+			return false, err
 		}
 		fmt.Print(found)
 		wrong = wrong || len(found.Wrong) > 0
@@ -150,11 +127,11 @@ func conduct(ctx context.Context, o options) (wrong bool, _ error) {
 	if o.bytes > 0 {
 		t, err := recorded(ctx, o.runs, sqlite.Full)
 		if err != nil {
-			return wrong, err
+			return false, err
 		}
 		found, err := changed(ctx, t, o.bytes, o.seed)
 		if err != nil {
-			return wrong, err
+			return false, err
 		}
 		for _, n := range notices {
 			fmt.Printf("%6d changed bytes %s\n", found[n], n)
@@ -166,10 +143,10 @@ func conduct(ctx context.Context, o options) (wrong bool, _ error) {
 		}
 		found, err := fillVolume(ctx, name, o.runs+10, o.full, o.lease)
 		if err != nil {
-			return wrong, err
+			return false, err
 		}
 		fmt.Println(found)
 		wrong = wrong || len(found.Unclear) > 0
 	}
-	return wrong, nil
+	return !wrong, nil
 }

@@ -146,8 +146,8 @@ func (m *Model) cancel(now run) (run, Output) {
 	return next.enter(verdict.Transition, ""), Output{}
 }
 
-// resume is an operator's decision about a held run (J1, J5). One that was made about an older
-// version is refused.
+// resume applies an operator's decision about a held run (J1, J5). It refuses a decision whose
+// version is not the run's present version.
 func (m *Model) resume(now run, r lifecycle.Resume) (run, Output) {
 	switch {
 	case m.law.Terminal(now.State):

@@ -17,7 +17,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// opening is the time at which the play begins, by the clock of the play.
+// opening is the time on the simulated clock at which the recording of a release begins.
 var opening = time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC)
 
 // seenRun is a line of runs.jsonl: a run as the version that stored it reads it, and what happens
