@@ -92,7 +92,7 @@ func (h *hints) of(t *testing.T, run string, seq uint64) (hint store.Hint) {
 		defer h.Unlock()
 		hint = h.last[run]
 		return hint.Seq == seq
-	}, 10*time.Second, 100*time.Microsecond)
+	}, time.Minute, 100*time.Microsecond)
 	return hint
 }
 
