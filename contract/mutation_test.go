@@ -15,6 +15,7 @@ import (
 	"github.com/interlude-go/interlude/contract"
 	"github.com/interlude-go/interlude/contract/audit"
 	"github.com/interlude-go/interlude/contract/fcmp"
+	"github.com/interlude-go/interlude/internal/sample"
 )
 
 // G1, G4: whoever changes one thing in the contract is told so by something other than a copy of
@@ -36,7 +37,7 @@ func TestEveryMutantIsCaught(t *testing.T) {
 	caught := map[string]int{}
 	var survivors []string
 	for i, mutant := range m.all {
-		if i%eachMutant != 0 {
+		if i%eachMutant != 0 || !sample.Has(i/eachMutant, sample.MutantParts) {
 			continue
 		}
 		l := mutant.l()

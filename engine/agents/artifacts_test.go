@@ -23,6 +23,7 @@ import (
 // scripted is an agent that asks a scripted model, and a turn of it.
 func scripted(t *testing.T, a adapter, o agents.Options) (*agents.Engine, *modeltest.Server) {
 	t.Helper()
+	agentstest.RequireInFull(t, a.name)
 	model, err := modeltest.Start(modeltest.Config{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, model.Close()) })

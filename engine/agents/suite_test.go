@@ -20,6 +20,7 @@ func TestMain(m *testing.M) { os.Exit(agentstest.Main(m)) }
 // proven runs the suite with a real agent that asks a scripted model.
 func proven(t *testing.T, name string, build func(agents.Options) (*agents.Engine, error), o agents.Options) {
 	t.Helper()
+	agentstest.RequireInFull(t, name)
 	o.Command = agentstest.Remembered(t, name)
 	model, err := modeltest.Start(modeltest.Config{})
 	require.NoError(t, err)

@@ -19,9 +19,10 @@ var done = []string{"recall", `delta "\n__SKILL_DONE__\n"`}
 
 // E1, E4, E7, D5: a run asks twice. Its host is killed twice while it waits, and host and agent are
 // killed while a turn executes. Each time another host goes on with the session that the agent
-// stored: the model gets everything that was said before.
+// stored: the model gets everything that was said before. Each agent shows it with each commit.
 func TestARunSurvivesWhatIsKilled(t *testing.T) {
-	eachAgent(t, survives, func(w *world) {
+	everyAgent(t, survives, func(w *world) {
+		w.start()
 		id := w.submit(lifecycle.Spec{Repeatable: true}, "note alpha", "ask One?")
 		first := w.asked(id, "One?")
 		w.gone(id) // a parked run has no process

@@ -49,8 +49,18 @@ type world struct {
 	errs bytes.Buffer
 }
 
-// eachAgent runs the story with each agent that it is for.
+// eachAgent runs the story with each agent that it is for and that is shown in full.
 func eachAgent(t *testing.T, isFor func(agent) bool, story func(*world)) {
+	t.Helper()
+	everyAgent(t, isFor, func(w *world) {
+		agentstest.RequireInFull(w, w.agent.program)
+		w.start()
+		story(w)
+	})
+}
+
+// everyAgent runs the story with each agent that it is for.
+func everyAgent(t *testing.T, isFor func(agent) bool, story func(*world)) {
 	t.Helper()
 	names := make([]string, 0, len(byName))
 	for name, a := range byName {
@@ -61,9 +71,7 @@ func eachAgent(t *testing.T, isFor func(agent) bool, story func(*world)) {
 	slices.Sort(names)
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, name)
-			w.start()
-			story(w)
+			story(newWorld(t, name))
 		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/internal/sample"
 	"github.com/interlude-go/interlude/proof/explore"
 )
 
@@ -99,7 +100,7 @@ func TestExploreCatchesChangedContracts(t *testing.T) {
 	explained := 0 // survivors among the mutants that are tried
 	all := mutants(t)
 	for i, m := range all {
-		if i%eachMutant != 0 {
+		if i%eachMutant != 0 || !sample.Has(i/eachMutant, sample.MutantParts) {
 			continue
 		}
 		if survivors[m.name] != "" {

@@ -18,6 +18,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/interlude-go/interlude/internal/sample"
 	"github.com/interlude-go/interlude/slots"
 	"github.com/interlude-go/interlude/store/postgres"
 	"github.com/interlude-go/interlude/store/postgres/pgtest"
@@ -102,6 +103,7 @@ func newPooler(tb testing.TB) *pooler {
 // The suite passes through a pooler that gives each transaction another session, in each mode of
 // the driver that needs no session.
 func TestStoreThroughPgBouncer(t *testing.T) {
+	sample.Require(t, 1, sample.SuiteParts)
 	p := newPooler(t)
 	stateless := []string{"exec", "simple_protocol", "cache_describe"}
 	if p.prepares {

@@ -6,6 +6,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/interlude-go/interlude/internal/sample"
 	"github.com/interlude-go/interlude/store/postgres/pgtest"
 )
 
@@ -31,6 +32,7 @@ func isolated(tb testing.TB, isolation string) string {
 // The suite passes in every mode of the driver and at every default isolation: each case takes the
 // next combination, and each of its handles another mode.
 func TestStoreWithEveryOption(t *testing.T) {
+	sample.Require(t, 0, sample.SuiteParts)
 	databases := make([]string, len(isolations))
 	for i, isolation := range isolations {
 		databases[i] = isolated(t, isolation)

@@ -8,8 +8,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/interlude-go/interlude/internal/sample"
 )
 
 // EnvFolder names the folder that agents were installed in by .ci/agents.sh, when it is not
@@ -33,6 +36,21 @@ func Program(tb testing.TB, name string) string {
 	}
 	tb.Skip(missing)
 	return ""
+}
+
+// InFull reports whether the agent is shown in full, with the suite and each story. CI shows one of
+// them with each commit (see package sample), and those that are named by hand.
+func InFull(name string) bool {
+	i := slices.Index(sample.Agents, name)
+	return i < 0 || sample.Has(i, len(sample.Agents))
+}
+
+// RequireInFull skips the test of an agent that other commits show in full.
+func RequireInFull(tb testing.TB, name string) {
+	tb.Helper()
+	if i := slices.Index(sample.Agents, name); i >= 0 {
+		sample.Require(tb, i, len(sample.Agents))
+	}
 }
 
 // byHand is the agent that CI may not install: it is tested where its program is named.

@@ -1,0 +1,14 @@
+// Command chosen prints which parts of the divided proofs the sample of INTERLUDE_SAMPLE has.
+package main
+
+import (
+	"fmt"
+
+	"github.com/interlude-go/interlude/internal/sample"
+)
+
+func main() {
+	for _, line := range sample.Parts() {
+		fmt.Println(line)
+	}
+}
