@@ -100,7 +100,9 @@ func (l *Lifecycle) Terminal(state string) bool {
 func (l *Lifecycle) Protocols() []string {
 	all := []string{l.Protocol}
 	for _, e := range l.Extensions {
-		all = append(all, e.Protocol)
+		if !slices.Contains(all, e.Protocol) {
+			all = append(all, e.Protocol)
+		}
 	}
 	return all
 }

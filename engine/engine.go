@@ -108,7 +108,7 @@ func (t Turn) Input() string {
 	case t.Repair != "":
 		return t.Repair
 	case len(t.Answers) > 0:
-		text := t.Answers[len(t.Answers)-1].Text
+		text := t.Answers[len(t.Answers)-1].Message()
 		switch {
 		case t.Plain:
 			return text

@@ -25,15 +25,30 @@ import (
 //		DefaultPolicy  DecisionPolicy
 //
 //		AskedAt time.Time
+//
+//		// Schema makes the question a form (K3): the JSON Schema of the reply's Value, or of the edited
+//		// arguments of an approval; at most MaxSchema bytes. Only engines set it; the text of an agent
+//		// never does.
+//		Schema json.RawMessage
+//		// AlsoText: a form or an approval takes a text, too, as any other question does.
+//		AlsoText bool
+//		// Subject is what an Approval is about (K4); nil for every other kind.
+//		Subject *Subject
 //	}
+//
+//	// Digest identifies what the question shows and what it is about: SHA-256, in hexadecimal digits, over one JSON object of kind, prompt, context, options, required_fields, subject and schema, as far as they are set.
+//	func (q Question) Digest() string
 type Question = interaction.Question
 
 // Kind says what sort of answer a question hopes for. It is a rendering hint: a reply is free text
-// for every kind (C3).
+// for every kind (C3) but Approval, which takes a decision.
 type Kind = interaction.Kind
 
 // The kinds of question (C1).
 const (
+	// Approval asks whether something may be done: the question's Subject. The reply has a Decision
+	// (K4).
+	Approval   Kind = interaction.Approval
 	ChooseOne  Kind = interaction.ChooseOne
 	Confirm    Kind = interaction.Confirm
 	FillFields Kind = interaction.FillFields
@@ -48,6 +63,35 @@ const (
 //		Value string
 //	}
 type Option = interaction.Option
+
+// Subject is what an Approval is about: the call of a tool. Only engines set it; the text of an
+// agent never does.
+//
+//	type Subject struct {
+//		Tool string
+//		// Arguments are those that are executed if they are approved: one JSON value, of at most
+//		// MaxArguments bytes, stored byte for byte. No member may stand in it twice.
+//		Arguments json.RawMessage
+//		// Title and Risk tell a person in a few words what would happen, and what could go wrong.
+//		Title string
+//		Risk  string
+//	}
+type Subject = interaction.Subject
+
+// Decision is what a person decides about an Approval.
+type Decision = interaction.Decision
+
+// The decisions.
+const (
+	// Approve: the arguments are executed as they are.
+	Approve Decision = interaction.Approve
+	// Edit: the reply's Value is executed in place of the arguments.
+	Edit Decision = interaction.Edit
+	// Reject: nothing is executed. The reply's Text may say why.
+	Reject Decision = interaction.Reject
+	// Respond: nothing is executed now. The reply's Text is handed to the agent.
+	Respond Decision = interaction.Respond
+)
 
 // DecisionPolicy tells the engine how to decide when nobody replies in time (C1).
 type DecisionPolicy = interaction.DecisionPolicy
@@ -71,7 +115,21 @@ const (
 //		AcceptedAt time.Time
 //		// Auto is set for an automatic decision only.
 //		Auto *AutoDecision
+//
+//		// Value is the form that was filled in (K3), nil if there is none; As decodes it.
+//		Value json.RawMessage
+//		// Decision is what was decided about an Approval (K4). It is empty if nobody has decided: for
+//		// an automatic decision, and for a text in place of a decision.
+//		Decision Decision
+//		// Digest is that of the question, if it was a form or an approval.
+//		Digest string
+//		// Arguments are what may be executed, byte for byte: those of the Subject, or the edited ones.
+//		// They are nil unless the decision is Approve or Edit.
+//		Arguments json.RawMessage
 //	}
+//
+//	// Message is the answer as a text for an agent that is told nothing else: the reply, or what was decided, or the form as JSON.
+//	func (a Answer) Message() string
 type Answer = interaction.Answer
 
 // Resolution says how an interaction was settled (C7).
@@ -119,6 +177,13 @@ type AutoDecision = interaction.AutoDecision
 //		// Session is the session in which the question was asked, so that a fork can go on from there
 //		// (J6). Earlier releases did not keep it.
 //		Session *SessionHandle
+//
+//		// Value is that of the accepted reply: the form, or the edited arguments. Decision is what was
+//		// decided about an approval, and Seen the digest that the reply's author saw, if the reply said
+//		// so (K3, K4).
+//		Value    json.RawMessage
+//		Decision Decision
+//		Seen     string
 //	}
 type Record = interaction.Record
 

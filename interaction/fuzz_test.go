@@ -2,6 +2,7 @@ package interaction_test
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -41,6 +42,9 @@ func FuzzQuestion(f *testing.F) {
 		}
 		require.Empty(t, r.Text)
 		q := *r.Question
+		require.Nil(t, q.Schema, "which no agent sets by its text (K3)")
+		require.Nil(t, q.Subject, "nor what is to be approved (K4)")
+		require.NotEqual(t, interaction.Approval, q.Kind)
 		again, odd := interaction.Normalize(q)
 		require.Empty(t, odd)
 		require.Equal(t, q, again)
@@ -78,4 +82,47 @@ func BenchmarkReadForms(b *testing.B) {
 			}
 		})
 	}
+}
+
+// K3 K4: whatever the schema and the value are, the refusal of a reply is one of the documented
+// types, a value that is accepted is JSON that means the same to everybody, and the question is
+// stored as it was checked.
+func FuzzReplyToForm(f *testing.F) {
+	for _, seed := range [][2]string{
+		{`{"type":"integer","maximum":9007199254740993}`, `9007199254740993`}, {`true`, `{"a":1,"a":2}`},
+		{`{"pattern":"^(a+)+$"}`, `"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab"`}, {`{"$ref":"#"}`, `[[[]]]`},
+		{`{"multipleOf":0.01}`, `1e400`}, {`{"enum":["\ud800"]}`, `"\udc00"`}, {`false`, `null`}, {`{`, `{`},
+		{`{"format":"date-time"}`, `"2026-02-30T00:00:00Z"`}, {`{"uniqueItems":true}`, `[1,1.0]`},
+		{`{"$dynamicRef":"#a","$defs":{"a":{"$dynamicAnchor":"a"}}}`, "\"\x00\""},
+	} {
+		f.Add(seed[0], seed[1], true)
+		f.Add(seed[0], seed[1], false)
+	}
+	f.Fuzz(func(t *testing.T, schema, value string, approval bool) {
+		q := interaction.Question{ID: 1, Prompt: "?", Schema: json.RawMessage(schema)}
+		r := interaction.Reply{ID: 1, Value: json.RawMessage(value)}
+		if approval {
+			q.Subject = &interaction.Subject{Tool: "t", Arguments: json.RawMessage(value)}
+			r.Decision = interaction.Edit
+		}
+		asked, _ := interaction.Normalize(q)
+		again, odd := interaction.Normalize(asked)
+		require.Empty(t, odd)
+		require.Equal(t, asked, again)
+		require.Len(t, asked.Digest(), 64)
+		err := r.Validate()
+		if err == nil {
+			err = r.CheckFor(asked)
+		}
+		if err != nil {
+			var field *interaction.FieldError
+			var faults *interaction.ValueError
+			require.ErrorIs(t, err, interaction.ErrInvalidReply)
+			require.True(t, errors.As(err, &field) || errors.As(err, &faults) && len(faults.Faults) > 0)
+			require.Less(t, len(err.Error()), 20_000)
+			return
+		}
+		require.True(t, json.Valid(r.Value))
+		require.True(t, utf8.ValidString(value))
+	})
 }

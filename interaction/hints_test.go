@@ -28,9 +28,9 @@ type brief struct{ Ring *link }
 
 func (brief) MarshalJSON() ([]byte, error) { return []byte(`"brief"`), nil }
 
-// TestNormalizeHintsOfAnyShape: C2 J10, an engine in the host's process may hand over any Go value as hints.
-// What JSON cannot hold within the limits is left out with a diagnostic; nothing of it ends the
-// process.
+// TestNormalizeHintsOfAnyShape: C2 J10, an engine in the host's process may hand over any Go value
+// as hints. What JSON cannot hold within the limits is left out with a diagnostic; nothing of it
+// ends the process.
 func TestNormalizeHintsOfAnyShape(t *testing.T) {
 	const million = 1_000_000
 	maps := map[string]any{}

@@ -38,10 +38,16 @@ func (r Reading) Baseline() Question {
 // is none (C1, C2). The diagnostics name all but a missing kind or policy.
 func Normalize(q Question) (Question, []Diagnostic) {
 	n := normalizer{}
+	n.form(&q)
 	switch q.Kind {
 	case ChooseOne, Confirm, FillFields, OpenText, RiskAck:
 	case "":
 		q.Kind = OpenText
+	case Approval:
+		if q.Subject != nil {
+			break
+		}
+		fallthrough
 	default:
 		n.diagnose(fsm.WarnAskUserUnknownKind, fmt.Sprintf("kind %.40q is asked as %s", q.Kind, OpenText))
 		q.Kind = OpenText

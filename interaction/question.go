@@ -1,9 +1,12 @@
 package interaction
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // Kind says what sort of answer a question hopes for. It is a rendering hint: a reply is free text
-// for every kind (C3).
+// for every kind (C3) but Approval, which takes a decision.
 type Kind string
 
 // The kinds of question (C1).
@@ -48,4 +51,13 @@ type Question struct {
 	DefaultPolicy  DecisionPolicy `json:"default_decision_policy,omitempty"`
 
 	AskedAt time.Time `json:"asked_at"`
+
+	// Schema makes the question a form (K3): the JSON Schema of the reply's Value, or of the edited
+	// arguments of an approval; at most MaxSchema bytes. Only engines set it; the text of an agent
+	// never does.
+	Schema json.RawMessage `json:"schema,omitempty" plain:"exact"`
+	// AlsoText: a form or an approval takes a text, too, as any other question does.
+	AlsoText bool `json:"also_text,omitempty"`
+	// Subject is what an Approval is about (K4); nil for every other kind.
+	Subject *Subject `json:"subject,omitempty"`
 }

@@ -1,6 +1,9 @@
 package interaction
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // Resolution says how an interaction was settled (C7).
 type Resolution string
@@ -13,17 +16,28 @@ const (
 	Abandoned         Resolution = "abandoned"
 )
 
-// Reply is a person's answer to one question: free text whatever the question's kind (C3).
+// Reply is a person's answer to one question: free text whatever the question's kind (C3), unless
+// the question has a Schema or is an Approval.
 type Reply struct {
 	// ID names the interaction that is answered (C4).
 	ID int
-	// Text is the answer; at most MaxReplyText bytes of valid UTF-8, and not empty.
+	// Text is the answer; at most MaxReplyText bytes of valid UTF-8, and not empty unless there is
+	// a Value or a Decision.
 	Text string
 	// Key makes the reply idempotent within the run: the same key and body is accepted again with
 	// the first receipt, the same key with another body is a conflict (C5). Empty: no idempotency.
 	Key string
 	// Actor says who answered, for the history (C7). Optional.
 	Actor string
+
+	// Value is the answer to a question with a Schema, which it must fit (K3): one JSON value of at
+	// most MaxValue bytes. With the decision Edit it has the arguments to execute.
+	Value json.RawMessage
+	// Decision is what was decided about an Approval (K4); empty for every other question.
+	Decision Decision
+	// Seen is the Digest of the question that the author saw. A reply is refused if the question is
+	// another one by now (ChangedError). Empty: the reply holds whatever the question is.
+	Seen string
 }
 
 // Receipt acknowledges an accepted reply.
@@ -47,6 +61,17 @@ type Answer struct {
 	AcceptedAt time.Time `json:"accepted_at"`
 	// Auto is set for an automatic decision only.
 	Auto *AutoDecision `json:"auto,omitempty"`
+
+	// Value is the form that was filled in (K3), nil if there is none; As decodes it.
+	Value json.RawMessage `json:"value,omitempty" plain:"exact"`
+	// Decision is what was decided about an Approval (K4). It is empty if nobody has decided: for
+	// an automatic decision, and for a text in place of a decision.
+	Decision Decision `json:"decision,omitempty"`
+	// Digest is that of the question, if it was a form or an approval.
+	Digest string `json:"question_digest,omitempty"`
+	// Arguments are what may be executed, byte for byte: those of the Subject, or the edited ones.
+	// They are nil unless the decision is Approve or Edit.
+	Arguments json.RawMessage `json:"arguments,omitempty" plain:"exact"`
 }
 
 // Record is one entry of a run's history: a question and how it was settled (C7). The open question
@@ -67,4 +92,11 @@ type Record struct {
 	// Session is the session in which the question was asked, so that a fork can go on from there
 	// (J6). Earlier releases did not keep it.
 	Session *SessionHandle `json:"session,omitempty"`
+
+	// Value is that of the accepted reply: the form, or the edited arguments. Decision is what was
+	// decided about an approval, and Seen the digest that the reply's author saw, if the reply said
+	// so (K3, K4).
+	Value    json.RawMessage `json:"value,omitempty" plain:"exact"`
+	Decision Decision        `json:"decision,omitempty"`
+	Seen     string          `json:"seen,omitempty"`
 }

@@ -24,14 +24,14 @@ func (e *FieldError) Error() string {
 // Is makes errors.Is(err, ErrInvalidReply) true.
 func (e *FieldError) Is(target error) bool { return target == ErrInvalidReply }
 
-// Validate says what is wrong with the reply as a *FieldError. Nothing depends on the question's
-// kind (C3).
+// Validate says what is wrong with the reply, whatever the question is, as a *FieldError. CheckFor
+// holds the reply to its question.
 func (r Reply) Validate() error {
 	size := func(s string) string { return fmt.Sprintf("%d bytes", len(s)) }
 	switch {
 	case r.ID < 1:
 		return &FieldError{"ID", strconv.Itoa(r.ID), "the interaction's number, from 1"}
-	case strings.TrimSpace(r.Text) == "":
+	case strings.TrimSpace(r.Text) == "" && (r.Text != "" || len(r.Value) == 0 && r.Decision == ""):
 		return &FieldError{"Text", "blank", "a text"}
 	case len(r.Text) > MaxReplyText:
 		return &FieldError{"Text", size(r.Text), fmt.Sprintf("at most %d bytes", MaxReplyText)}
@@ -42,17 +42,22 @@ func (r Reply) Validate() error {
 	case len(r.Actor) > MaxActor || !utf8.ValidString(r.Actor) || strings.IndexByte(r.Actor, 0) >= 0:
 		return &FieldError{"Actor", size(r.Actor), fmt.Sprintf("at most %d bytes of UTF-8 without NUL", MaxActor)}
 	}
-	return nil
+	return r.checkForm()
 }
 
-// Digest identifies the reply's body: the interaction and the text. Two replies with one key are
-// the same reply when their digests are equal (C5); who says it does not matter.
+// Digest identifies the reply's body: the interaction and the text, and the decision and the value
+// where there are any. Two replies with one key are the same reply when their digests are equal
+// (C5); who says it does not matter.
 func (r Reply) Digest() string {
-	sum := sha256.Sum256([]byte(strconv.Itoa(r.ID) + "\n" + r.Text))
+	body := strconv.Itoa(r.ID) + "\n" + r.Text
+	if r.Decision != "" || len(r.Value) > 0 { // a text has no NUL
+		body += "\x00" + string(r.Decision) + "\x00" + string(r.Value)
+	}
+	sum := sha256.Sum256([]byte(body))
 	return hex.EncodeToString(sum[:])
 }
 
-// Answer is the reply as a turn is resumed with it.
+// Answer is a reply in text as a turn is resumed with it.
 func (r Reply) Answer(now time.Time) Answer {
 	return Answer{ID: r.ID, Resolution: UserReply, Text: r.Text, Actor: r.Actor, AcceptedAt: now}
 }
@@ -63,6 +68,10 @@ func Settle(q Question, a Answer, key, digest string) Record {
 	r := Record{Question: q, Resolution: a.Resolution, Response: a.Text, Actor: a.Actor, ResolvedAt: a.AcceptedAt}
 	if a.Auto != nil {
 		r.AutoDecideReason = a.Auto.Reason
+	}
+	r.Value, r.Decision = a.Value, a.Decision
+	if a.Decision == Edit {
+		r.Value = a.Arguments
 	}
 	if key != "" {
 		r.Key, r.Digest = key, digest

@@ -60,11 +60,16 @@ func decideStart(run *store.Run, node string, now time.Time) (store.Commit, erro
 	return *c, nil
 }
 
-// decideReply settles the pending question with a reply, and returns the run to the queue.
+// decideReply settles the pending question with a reply, and returns the run to the queue. The error
+// may also be that of Reply.CheckFor.
 func decideReply(run *store.Run, reply interaction.Reply, digest string, now time.Time) (*store.Commit, error) {
+	if err := reply.CheckFor(*run.Pending); err != nil {
+		return nil, err
+	}
 	now = notEarlier(now, run.UpdatedAt) // the answer has the time of the commit
-	answer := reply.Answer(now)
+	answer := reply.AnswerTo(run.Pending, now)
 	record := settled(run, answer, reply.Key, digest)
+	record.Seen = reply.Seen
 	return transition(run, fsm.EventInteractionReplyAccepted, &details{
 		now: now, facts: fsm.FactPendingMatches, answer: &answer, settled: &record,
 	})

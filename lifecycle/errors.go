@@ -16,8 +16,11 @@ var (
 	ErrInvalidSpec = errors.New("lifecycle: invalid spec")
 	// ErrSpecConflict: the run id is taken by another specification.
 	ErrSpecConflict = errors.New("lifecycle: run id belongs to another spec")
-	// ErrInvalidReply: the reply cannot be accepted in any state.
+	// ErrInvalidReply: the reply cannot be accepted, in any state or by this question; see
+	// FieldError and ValueError.
 	ErrInvalidReply = interaction.ErrInvalidReply
+	// ErrQuestionChanged: the reply was made to another text of the question; see ChangedError.
+	ErrQuestionChanged = interaction.ErrQuestionChanged
 	// ErrNotWaiting: the run does not wait with this question, and has not asked it so far.
 	ErrNotWaiting = errors.New("lifecycle: run is not waiting for this interaction")
 	// ErrSettled: the question was settled by somebody else; see SettledError.

@@ -347,7 +347,11 @@ func (s *forkSource) forkQuestion(number int, at *At, now time.Time) (*origin, e
 	o.Session, o.AtRest = session, s.run.State.Terminal() && untouched
 	switch {
 	case at.Reply != "":
-		answer := Reply{ID: number, Text: at.Reply, Actor: at.Actor}.Answer(now)
+		reply := Reply{ID: number, Text: at.Reply, Actor: at.Actor}
+		if err := reply.CheckFor(record.Question); err != nil {
+			return nil, s.refuse("question %d takes no text: %v", number, err)
+		}
+		answer := reply.AnswerTo(&record.Question, now)
 		o.Answer = &answer
 		o.History[len(o.History)-1] = interaction.Settle(record.Question, answer, "", "")
 	case record.Resolution == interaction.Abandoned:
@@ -398,8 +402,10 @@ func answerOf(r *Record) Answer {
 		answer.Text = r.Response
 		return answer
 	}
-	return Answer{ID: r.Question.ID, Resolution: r.Resolution, Text: r.Response, Actor: r.Actor,
-		AcceptedAt: r.ResolvedAt}
+	answer := Reply{ID: r.Question.ID, Text: r.Response, Actor: r.Actor, Value: r.Value, Decision: r.Decision}.
+		AnswerTo(&r.Question, r.ResolvedAt)
+	answer.Resolution = r.Resolution
+	return answer
 }
 
 // checkBranch asks the engine whether it can branch the session, if there is one. A client without

@@ -388,15 +388,30 @@ type SessionHandle = interaction.SessionHandle
 //		DefaultPolicy  DecisionPolicy
 //
 //		AskedAt time.Time
+//
+//		// Schema makes the question a form (K3): the JSON Schema of the reply's Value, or of the edited
+//		// arguments of an approval; at most MaxSchema bytes. Only engines set it; the text of an agent
+//		// never does.
+//		Schema json.RawMessage
+//		// AlsoText: a form or an approval takes a text, too, as any other question does.
+//		AlsoText bool
+//		// Subject is what an Approval is about (K4); nil for every other kind.
+//		Subject *Subject
 //	}
+//
+//	// Digest identifies what the question shows and what it is about: SHA-256, in hexadecimal digits, over one JSON object of kind, prompt, context, options, required_fields, subject and schema, as far as they are set.
+//	func (q Question) Digest() string
 type Question = interaction.Question
 
 // Kind says what sort of answer a question hopes for. It is a rendering hint: a reply is free text
-// for every kind (C3).
+// for every kind (C3) but Approval, which takes a decision.
 type Kind = interaction.Kind
 
 // The kinds of question (C1).
 const (
+	// Approval asks whether something may be done: the question's Subject. The reply has a Decision
+	// (K4).
+	Approval   Kind = interaction.Approval
 	ChooseOne  Kind = interaction.ChooseOne
 	Confirm    Kind = interaction.Confirm
 	FillFields Kind = interaction.FillFields
@@ -412,6 +427,35 @@ const (
 //	}
 type Option = interaction.Option
 
+// Subject is what an Approval is about: the call of a tool. Only engines set it; the text of an
+// agent never does.
+//
+//	type Subject struct {
+//		Tool string
+//		// Arguments are those that are executed if they are approved: one JSON value, of at most
+//		// MaxArguments bytes, stored byte for byte. No member may stand in it twice.
+//		Arguments json.RawMessage
+//		// Title and Risk tell a person in a few words what would happen, and what could go wrong.
+//		Title string
+//		Risk  string
+//	}
+type Subject = interaction.Subject
+
+// Decision is what a person decides about an Approval.
+type Decision = interaction.Decision
+
+// The decisions.
+const (
+	// Approve: the arguments are executed as they are.
+	Approve Decision = interaction.Approve
+	// Edit: the reply's Value is executed in place of the arguments.
+	Edit Decision = interaction.Edit
+	// Reject: nothing is executed. The reply's Text may say why.
+	Reject Decision = interaction.Reject
+	// Respond: nothing is executed now. The reply's Text is handed to the agent.
+	Respond Decision = interaction.Respond
+)
+
 // DecisionPolicy tells the engine how to decide when nobody replies in time (C1).
 type DecisionPolicy = interaction.DecisionPolicy
 
@@ -422,27 +466,44 @@ const (
 	Abort           DecisionPolicy = interaction.Abort
 )
 
-// Reply is a person's answer to one question: free text whatever the question's kind (C3).
+// Reply is a person's answer to one question: free text whatever the question's kind (C3), unless
+// the question has a Schema or is an Approval.
 //
 //	type Reply struct {
 //		// ID names the interaction that is answered (C4).
 //		ID int
-//		// Text is the answer; at most MaxReplyText bytes of valid UTF-8, and not empty.
+//		// Text is the answer; at most MaxReplyText bytes of valid UTF-8, and not empty unless there is
+//		// a Value or a Decision.
 //		Text string
 //		// Key makes the reply idempotent within the run: the same key and body is accepted again with
 //		// the first receipt, the same key with another body is a conflict (C5). Empty: no idempotency.
 //		Key string
 //		// Actor says who answered, for the history (C7). Optional.
 //		Actor string
+//
+//		// Value is the answer to a question with a Schema, which it must fit (K3): one JSON value of at
+//		// most MaxValue bytes. With the decision Edit it has the arguments to execute.
+//		Value json.RawMessage
+//		// Decision is what was decided about an Approval (K4); empty for every other question.
+//		Decision Decision
+//		// Seen is the Digest of the question that the author saw. A reply is refused if the question is
+//		// another one by now (ChangedError). Empty: the reply holds whatever the question is.
+//		Seen string
 //	}
 //
-//	// Validate says what is wrong with the reply as a *FieldError.
+//	// CheckFor says why the reply does not answer the question, which must be the one that it names.
+//	func (r Reply) CheckFor(q Question) error
+//
+//	// AnswerTo is Answer for a reply to any question: that to a form has the value, and that to an approval the decision and the arguments to execute.
+//	func (r Reply) AnswerTo(q *Question, now time.Time) Answer
+//
+//	// Validate says what is wrong with the reply, whatever the question is, as a *FieldError.
 //	func (r Reply) Validate() error
 //
-//	// Digest identifies the reply's body: the interaction and the text.
+//	// Digest identifies the reply's body: the interaction and the text, and the decision and the value where there are any.
 //	func (r Reply) Digest() string
 //
-//	// Answer is the reply as a turn is resumed with it.
+//	// Answer is a reply in text as a turn is resumed with it.
 //	func (r Reply) Answer(now time.Time) Answer
 type Reply = interaction.Reply
 
@@ -470,7 +531,21 @@ type Receipt = interaction.Receipt
 //		AcceptedAt time.Time
 //		// Auto is set for an automatic decision only.
 //		Auto *AutoDecision
+//
+//		// Value is the form that was filled in (K3), nil if there is none; As decodes it.
+//		Value json.RawMessage
+//		// Decision is what was decided about an Approval (K4). It is empty if nobody has decided: for
+//		// an automatic decision, and for a text in place of a decision.
+//		Decision Decision
+//		// Digest is that of the question, if it was a form or an approval.
+//		Digest string
+//		// Arguments are what may be executed, byte for byte: those of the Subject, or the edited ones.
+//		// They are nil unless the decision is Approve or Edit.
+//		Arguments json.RawMessage
 //	}
+//
+//	// Message is the answer as a text for an agent that is told nothing else: the reply, or what was decided, or the form as JSON.
+//	func (a Answer) Message() string
 type Answer = interaction.Answer
 
 // AutoDecision is the envelope of an automatic decision, which an engine gets when nobody replied
@@ -507,6 +582,13 @@ type AutoDecision = interaction.AutoDecision
 //		// Session is the session in which the question was asked, so that a fork can go on from there
 //		// (J6). Earlier releases did not keep it.
 //		Session *SessionHandle
+//
+//		// Value is that of the accepted reply: the form, or the edited arguments. Decision is what was
+//		// decided about an approval, and Seen the digest that the reply's author saw, if the reply said
+//		// so (K3, K4).
+//		Value    json.RawMessage
+//		Decision Decision
+//		Seen     string
 //	}
 type Record = interaction.Record
 
@@ -532,6 +614,43 @@ const (
 //	// Is makes errors.Is(err, ErrInvalidReply) true.
 //	func (e *FieldError) Is(target error) bool
 type FieldError = interaction.FieldError
+
+// ValueError lists what is wrong with the value of a reply, in the order of the pointers.
+//
+//	type ValueError struct {
+//		Faults []Fault
+//	}
+//
+//	func (e *ValueError) Error() string
+//
+//	// Is makes errors.Is(err, ErrInvalidReply) true.
+//	func (e *ValueError) Is(target error) bool
+type ValueError = interaction.ValueError
+
+// Fault is one place of a value that its schema does not allow.
+//
+//	type Fault struct {
+//		// Pointer is the place as a JSON pointer; empty for the value as a whole.
+//		Pointer string
+//		// Want says what was expected there.
+//		Want string
+//	}
+type Fault = interaction.Fault
+
+// ChangedError says that a reply was made to another text of the question: the digest that it
+// carries (Reply.Seen) is not the question's.
+//
+//	type ChangedError struct {
+//		Seen string
+//		// Question is the question as it is.
+//		Question Question
+//	}
+//
+//	func (e *ChangedError) Error() string
+//
+//	// Is makes errors.Is(err, ErrQuestionChanged) true.
+//	func (e *ChangedError) Is(target error) bool
+type ChangedError = interaction.ChangedError
 
 // Query filters and pages a listing. Zero fields do not filter.
 //
@@ -854,6 +973,14 @@ type Terminal = fcmp.Terminal
 //		OnDeadline            string
 //		// Missing when the question waits without end.
 //		WaitDeadlineAt time.Time
+//		// The JSON Schema of the reply's value, or of an approval's edited arguments, as JSON text. Missing when the question takes a text.
+//		Schema string
+//		// Whether a question with a schema or a subject takes a text, too.
+//		AlsoText bool
+//		// What is to be approved: the call of a tool. There is one exactly when the kind is approval.
+//		Subject *fcmp.Subject
+//		// Identifies what the question shows and what it is about, when it has a schema or a subject. A reply may carry it.
+//		Digest string
 //	}
 //
 //	// Type is the event type.
@@ -877,6 +1004,10 @@ const (
 //		ResolutionMode string
 //		AcceptedAt     time.Time
 //		Actor          string
+//		// What was decided about an approval.
+//		Decision string
+//		// That of the question that was answered, when it has a schema or a subject.
+//		Digest string
 //	}
 //
 //	// Type is the event type.

@@ -13,10 +13,12 @@ import (
 // cancels wins (C8). With a Key it is idempotent: the same key and body returns the first receipt,
 // whatever state the run is in by then (C5).
 //
-// Errors, with nothing written: ErrInvalidReply, ErrNotFound, ErrNotWaiting (a *WaitError: no such
-// question, or not yet), ErrSettled (a *SettledError: somebody was first), ErrKeyConflict. After
-// any other error, of the context too, the reply may or may not have been accepted: call again with
-// the same Key.
+// Errors, with nothing written: ErrInvalidReply (a *ValueError if the question's schema does not
+// allow the value: K3), ErrQuestionChanged (a *ChangedError: the reply was made to another text of
+// the question, which the error has as it is: K4), ErrNotFound, ErrNotWaiting (a *WaitError: no
+// such question, or not yet), ErrSettled (a *SettledError: somebody was first), ErrKeyConflict.
+// After any other error, of the context too, the reply may or may not have been accepted: call
+// again with the same Key.
 func (c *Client) Reply(ctx context.Context, id string, reply Reply) (Receipt, error) {
 	if err := c.checkRun(ctx, id); err != nil {
 		return Receipt{}, err
@@ -99,7 +101,7 @@ func readReplyStatus(ctx context.Context, r store.Reader, id string, reply Reply
 func (c *Client) acceptReply(ctx context.Context, run *Run, reply Reply, digest string) (Receipt, error) {
 	cm, err := decideReply(run, reply, digest, commitTime(c.clock))
 	if err != nil {
-		return Receipt{}, err
+		return Receipt{}, fmt.Errorf("lifecycle: reply to run %s: %w", run.ID, err)
 	}
 	defer releaseCommit(cm)
 	if err := c.commit(ctx, cm); err != nil {

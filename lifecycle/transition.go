@@ -360,6 +360,7 @@ func (e *cause) stateChanged(r *store.Run) *fcmp.StateChanged {
 func replyAccepted(a *interaction.Answer) *fcmp.ReplyAccepted {
 	return &fcmp.ReplyAccepted{
 		InteractionID: a.ID, ResolutionMode: string(a.Resolution), AcceptedAt: a.AcceptedAt, Actor: a.Actor,
+		Decision: string(a.Decision), Digest: a.Digest,
 	}
 }
 
@@ -380,6 +381,12 @@ func inputRequired(r *store.Run) *fcmp.InputRequired {
 	}
 	for _, o := range q.Options {
 		asked.Options = append(asked.Options, fcmp.Option{Label: o.Label, Value: o.Value})
+	}
+	if s := q.Subject; s != nil {
+		asked.Subject = &fcmp.Subject{Tool: s.Tool, Arguments: string(s.Arguments), Title: s.Title, Risk: s.Risk}
+	}
+	if len(q.Schema) > 0 || q.Subject != nil {
+		asked.Schema, asked.AlsoText, asked.Digest = string(q.Schema), q.AlsoText, q.Digest()
 	}
 	return asked
 }

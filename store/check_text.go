@@ -1,6 +1,7 @@
 package store
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -40,8 +41,8 @@ func (c *Commit) checkTexts() error {
 	if t.wrong != "" {
 		return invalid(r, "%s is not UTF-8, which no store can keep", t.wrong)
 	}
-	if len(r.Output) > 0 && !plainjson.Embeddable(r.Output) {
-		return invalid(r, "the output is not JSON, or has blanks around it")
+	if t.notJSON != "" {
+		return invalid(r, "%s is not JSON, or has blanks around it", t.notJSON)
 	}
 	if r.Pending != nil && !plainValues(r.Pending.UIHints, 0) || c.Settled != nil &&
 		!plainValues(c.Settled.Question.UIHints, 0) {
@@ -51,8 +52,14 @@ func (c *Commit) checkTexts() error {
 	return nil
 }
 
-// texts remembers which text is wrong.
-type texts struct{ wrong string }
+// texts remembers which text is wrong, and which JSON from others cannot be stored byte for byte.
+type texts struct{ wrong, notJSON string }
+
+func (t *texts) json(name string, raw json.RawMessage) {
+	if len(raw) > 0 && !plainjson.Embeddable(raw) {
+		t.notJSON = name
+	}
+}
 
 func (t *texts) text(name, s string) {
 	if !utf8.ValidString(s) {
@@ -87,6 +94,10 @@ func (t *texts) run(r *Run) {
 				t.text("the answer's decision", s)
 			}
 		}
+		t.text("the answer's decision", string(a.Decision))
+		t.text("the answer's question_digest", a.Digest)
+		t.json("the answer's value", a.Value)
+		t.json("the answer's arguments", a.Arguments)
 	}
 	t.text("on_interrupt", string(r.OnInterrupt))
 	t.text("hold", string(r.Hold))
@@ -100,6 +111,7 @@ func (t *texts) run(r *Run) {
 	t.text("recovery_state", string(r.Recovery))
 	t.text("recovery_reason", r.RecoveryReason)
 	t.text("final_text", r.FinalText)
+	t.json("the output", r.Output)
 	if f := r.Error; f != nil {
 		t.text("the error's code", string(f.Code))
 		t.text("the error's message", f.Message)
@@ -129,6 +141,13 @@ func (t *texts) question(q *interaction.Question) {
 	}
 	t.text("the question's context", q.Context)
 	t.text("the question's policy", string(q.DefaultPolicy))
+	t.json("the question's schema", q.Schema)
+	if s := q.Subject; s != nil {
+		t.text("the subject's tool", s.Tool)
+		t.text("the subject's title", s.Title)
+		t.text("the subject's risk", s.Risk)
+		t.json("the subject's arguments", s.Arguments)
+	}
 }
 
 func (t *texts) settled(r *interaction.Record) {
@@ -139,6 +158,9 @@ func (t *texts) settled(r *interaction.Record) {
 	t.text("auto_decide_reason", r.AutoDecideReason)
 	t.text("the idempotency key", r.Key)
 	t.text("the reply's digest", r.Digest)
+	t.text("the decision", string(r.Decision))
+	t.text("the digest that was seen", r.Seen)
+	t.json("the value", r.Value)
 	t.session(r.Session)
 }
 

@@ -24,6 +24,7 @@ func (r Run) Clone() Run {
 			auto := *a.Auto
 			a.Auto = &auto
 		}
+		a.Value, a.Arguments = bytes.Clone(a.Value), bytes.Clone(a.Arguments)
 		r.Answer = &a
 	}
 	if r.ForkedFrom != nil {
@@ -50,6 +51,7 @@ func (r Run) Clone() Run {
 func CloneRecord(r interaction.Record) interaction.Record {
 	r.Question = cloneQuestion(r.Question)
 	r.Session = r.Session.Clone()
+	r.Value = bytes.Clone(r.Value)
 	return r
 }
 
@@ -58,6 +60,12 @@ func cloneQuestion(q interaction.Question) interaction.Question {
 	q.RequiredFields = slices.Clone(q.RequiredFields)
 	if q.UIHints != nil {
 		q.UIHints = cloneValue(q.UIHints).(map[string]any) //nolint:forcetypeassert // a map's clone is a map
+	}
+	q.Schema = bytes.Clone(q.Schema)
+	if q.Subject != nil {
+		s := *q.Subject
+		s.Arguments = bytes.Clone(s.Arguments)
+		q.Subject = &s
 	}
 	return q
 }

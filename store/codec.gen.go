@@ -22,6 +22,9 @@ func writeRecord(w *plainjson.Writer, v *interaction.Record) {
 		w.Put(`,"session":`)
 		writeSessionHandle(w, v.Session)
 	}
+	w.ExactIf(`,"value":`, v.Value)
+	w.TextIf(`,"decision":`, string(v.Decision))
+	w.TextIf(`,"seen":`, v.Seen)
 	w.Put(`}`)
 }
 
@@ -36,12 +39,26 @@ func writeQuestion(w *plainjson.Writer, v *interaction.Question) {
 	w.TextIf(`,"context":`, v.Context)
 	w.TextIf(`,"default_decision_policy":`, string(v.DefaultPolicy))
 	w.Time(`,"asked_at":`, v.AskedAt)
+	w.ExactIf(`,"schema":`, v.Schema)
+	w.FlagIf(`,"also_text":`, v.AlsoText)
+	if v.Subject != nil {
+		w.Put(`,"subject":`)
+		writeSubject(w, v.Subject)
+	}
 	w.Put(`}`)
 }
 
 func writeOption(w *plainjson.Writer, v *interaction.Option) {
 	w.Text(`{"label":`, v.Label)
 	w.Text(`,"value":`, v.Value)
+	w.Put(`}`)
+}
+
+func writeSubject(w *plainjson.Writer, v *interaction.Subject) {
+	w.Text(`{"tool":`, v.Tool)
+	w.ExactIf(`,"arguments":`, v.Arguments)
+	w.TextIf(`,"title":`, v.Title)
+	w.TextIf(`,"risk":`, v.Risk)
 	w.Put(`}`)
 }
 
@@ -168,6 +185,10 @@ func writeAnswer(w *plainjson.Writer, v *interaction.Answer) {
 		w.Put(`,"auto":`)
 		writeAutoDecision(w, v.Auto)
 	}
+	w.ExactIf(`,"value":`, v.Value)
+	w.TextIf(`,"decision":`, string(v.Decision))
+	w.TextIf(`,"question_digest":`, v.Digest)
+	w.ExactIf(`,"arguments":`, v.Arguments)
 	w.Put(`}`)
 }
 
@@ -207,6 +228,12 @@ func readQuestion(s *plainjson.Scanner, v *interaction.Question) {
 	s.Text(`,"context":`, &v.Context)
 	plainjson.Word(s, `,"default_decision_policy":`, &v.DefaultPolicy)
 	s.Time(`,"asked_at":`, &v.AskedAt)
+	s.Exact(`,"schema":`, &v.Schema)
+	s.Flag(`,"also_text":`, &v.AlsoText)
+	if s.Member(`,"subject":`) {
+		v.Subject = new(interaction.Subject)
+		readSubject(s, v.Subject)
+	}
 	s.Need(`}`)
 }
 
@@ -214,6 +241,15 @@ func readOption(s *plainjson.Scanner, v *interaction.Option) {
 	s.Need(`{"label":`)
 	v.Label = s.AText()
 	s.Text(`,"value":`, &v.Value)
+	s.Need(`}`)
+}
+
+func readSubject(s *plainjson.Scanner, v *interaction.Subject) {
+	s.Need(`{"tool":`)
+	v.Tool = s.AText()
+	s.Exact(`,"arguments":`, &v.Arguments)
+	s.Text(`,"title":`, &v.Title)
+	s.Text(`,"risk":`, &v.Risk)
 	s.Need(`}`)
 }
 
@@ -346,6 +382,10 @@ func readAnswer(s *plainjson.Scanner, v *interaction.Answer) {
 		v.Auto = new(interaction.AutoDecision)
 		readAutoDecision(s, v.Auto)
 	}
+	s.Exact(`,"value":`, &v.Value)
+	plainjson.Word(s, `,"decision":`, &v.Decision)
+	s.Text(`,"question_digest":`, &v.Digest)
+	s.Exact(`,"arguments":`, &v.Arguments)
 	s.Need(`}`)
 }
 

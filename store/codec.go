@@ -12,8 +12,8 @@ import (
 
 // Records are written and read several times in each turn, so their code is generated from the
 // structs (codec.gen.go): package plainjson writes them as encoding/json would, byte for byte, and
-// reads them in just that form; what is stored in any other is left to encoding/json. Only an
-// output is written as it is.
+// reads them in just that form; what is stored in any other is left to encoding/json. Only JSON
+// that comes from others (an output, a schema, arguments, a value) is written as it is.
 
 //go:generate go run ../internal/plainjson/gen -write interaction.Record -read Run
 
@@ -32,15 +32,16 @@ var knownWords = func() plainjson.Words {
 	plainjson.Learn(words, InterruptFail, InterruptRepeat, InterruptAsk)
 	plainjson.Learn(words, HoldOff, HoldOn)
 	plainjson.Learn(words, interaction.ChooseOne, interaction.Confirm, interaction.FillFields, interaction.OpenText,
-		interaction.RiskAck)
+		interaction.RiskAck, interaction.Approval)
+	plainjson.Learn(words, interaction.Approve, interaction.Edit, interaction.Reject, interaction.Respond)
 	plainjson.Learn(words, interaction.EngineJudgement, interaction.SafeDefault, interaction.Abort)
 	plainjson.Learn(words, interaction.UserReply, interaction.AutoDecideTimeout, interaction.Abandoned)
 	return words
 }()
 
 // Encode returns the record's stored form, exactly as large as needed. It is what json.Marshal
-// gives, except that the output stands in it byte for byte, with whatever blanks and line breaks it
-// has.
+// gives, except that JSON from others stands in it byte for byte, with whatever blanks and line
+// breaks it has.
 func Encode(r Run) ([]byte, error) {
 	return plainjson.Exact(func(dst []byte) ([]byte, error) { return AppendRun(dst, &r) })
 }
@@ -71,12 +72,15 @@ func AppendRun(dst []byte, r *Run) ([]byte, error) {
 const (
 	heldForm   = "[2," // turns that were put off, and holds
 	forkForm   = "[3," // a fork
+	typedForm  = "[4," // a form or an approval, and the answer to one
 	formSuffix = "]"
 )
 
 // form is the beginning of the list that the record stands in; empty for the first form.
 func (r *Run) form() string {
 	switch {
+	case r.typed():
+		return typedForm
 	case r.ForkedFrom != nil:
 		return forkForm
 	case r.Block != nil || r.Yielded > 0 || r.OnInterrupt != "" || r.Hold != "" || r.Budget != nil:
@@ -85,9 +89,17 @@ func (r *Run) form() string {
 	return ""
 }
 
+// typed reports whether the run's question, or the answer to it, is a form or an approval. An
+// earlier version would take any text as the reply, or execute a turn without the decision.
+func (r *Run) typed() bool {
+	q, a := r.Pending, r.Answer
+	return q != nil && (len(q.Schema) > 0 || q.Subject != nil || q.AlsoText) ||
+		a != nil && (len(a.Value) > 0 || a.Decision != "" || a.Digest != "" || len(a.Arguments) > 0)
+}
+
 // firstForm returns a record without the list that it may stand in.
 func firstForm(body []byte) []byte {
-	for _, form := range []string{heldForm, forkForm} {
+	for _, form := range []string{heldForm, forkForm, typedForm} {
 		if inner, ok := bytes.CutPrefix(body, []byte(form)); ok {
 			if inner, ok = bytes.CutSuffix(inner, []byte(formSuffix)); ok {
 				return inner
@@ -97,9 +109,9 @@ func firstForm(body []byte) []byte {
 	return body
 }
 
-// AppendRecord appends the stored form of a history entry, which is what json.Marshal gives, to dst
-// and returns the longer buffer. An entry that cannot be encoded is ErrInvalid, and dst is returned
-// as it was. The result shares nothing with the entry.
+// AppendRecord appends the stored form of a history entry to dst and returns the longer buffer. It
+// is what json.Marshal gives, but for JSON from others (see Encode). An entry that cannot be
+// encoded is ErrInvalid, and dst is returned as it was. The result shares nothing with the entry.
 func AppendRecord(dst []byte, r *interaction.Record) ([]byte, error) {
 	w := plainjson.Writer{Buf: dst}
 	writeRecord(&w, r)

@@ -2,7 +2,9 @@ package store_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -35,19 +37,19 @@ func TestEncodeWritesEveryField(t *testing.T) {
 	eachField(t, func(t *testing.T, path string, r interaction.Record) {
 		got, err := store.AppendRecord(nil, &r)
 		require.NoError(t, err, path)
-		require.Equal(t, marshaled(t, r), string(got), path)
+		require.Equal(t, exactly(t, store.CloneRecord(r)), string(got), path)
 		require.NotEqual(t, string(none), string(got), path)
 	})
 }
 
-// stored is a run as encoding/json writes it, but for its output, which stands there as it is, and
-// for the list around a run that the first form of records did not know.
+// stored is a run as encoding/json writes it, but for JSON of others, which stands there as it is,
+// and for the list around a run that the first form of records did not know.
 func stored(t require.TestingT, r store.Run) string {
-	output := string(r.Output)
-	if output != "" {
-		r.Output = json.RawMessage(`"the output"`)
+	body := exactly(t, r.Clone())
+	if q, a := r.Pending, r.Answer; q != nil && (len(q.Schema) > 0 || q.AlsoText || q.Subject != nil) ||
+		a != nil && (len(a.Value) > 0 || a.Decision != "" || a.Digest != "" || len(a.Arguments) > 0) {
+		return "[4," + body + "]"
 	}
-	body := strings.Replace(marshaled(t, r), `"output":"the output"`, `"output":`+output, 1)
 	if r.ForkedFrom != nil {
 		return "[3," + body + "]"
 	}
@@ -74,7 +76,7 @@ func TestOlderVersionsRefuseWhatTheyDoNotKnow(t *testing.T) {
 	got, err := store.Decode(body)
 	require.NoError(t, err)
 	require.Equal(t, r, got)
-	for _, damaged := range []string{string(body[:len(body)-1]), "[4," + string(body[3:]), "[2,]",
+	for _, damaged := range []string{string(body[:len(body)-1]), "[9," + string(body[3:]), "[2,]",
 		"[2," + string(body) + "]"} {
 		_, err = store.Decode([]byte(damaged))
 		require.ErrorIs(t, err, store.ErrCorrupt, damaged)
@@ -101,6 +103,37 @@ func TestOlderVersionsRefuseForks(t *testing.T) {
 	require.ErrorIs(t, r.Coherent(), store.ErrInvalid)
 }
 
+// K3 K4 J14: an older version refuses a run that asks with a form or for an approval, and one that
+// has the answer to it: it would take any text for the reply, or go on without the decision. A run
+// that asks a plain question is stored as ever.
+func TestOlderVersionsRefuseFormsAndApprovals(t *testing.T) {
+	for name, change := range map[string]func(r *store.Run){
+		"schema":    func(r *store.Run) { r.Pending.Schema = json.RawMessage(`{"type": "string"}`) },
+		"also_text": func(r *store.Run) { r.Pending.AlsoText = true },
+		"subject": func(r *store.Run) {
+			r.Pending.Subject = &interaction.Subject{Tool: "pay",
+				Arguments: json.RawMessage(`{"eur": 12345678901234567890.10}`)}
+		},
+		"value":    func(r *store.Run) { r.Answer = &interaction.Answer{ID: 1, Value: json.RawMessage(`[ 1 ]`)} },
+		"decision": func(r *store.Run) { r.Answer = &interaction.Answer{ID: 1, Decision: interaction.Reject} },
+		"digest":   func(r *store.Run) { r.Answer = &interaction.Answer{ID: 1, Digest: "d"} },
+		"arguments": func(r *store.Run) {
+			r.Answer = &interaction.Answer{ID: 1, Arguments: json.RawMessage(`{"a" : "<"}`)}
+		},
+	} {
+		r := parked()
+		change(&r)
+		r.ForkedFrom = &store.ForkPoint{RunID: "first"} // whose form does not say it
+		body, err := store.Encode(r)
+		require.NoError(t, err, name)
+		require.Equal(t, "[4,", string(body[:3]), name)
+		requireScanned(t, body)
+		got, err := store.Decode(body)
+		require.NoError(t, err, name)
+		require.Equal(t, r, got, name)
+	}
+}
+
 func TestEncodeMatchesJSON(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := anyRun(t)
@@ -114,7 +147,7 @@ func TestEncodeMatchesJSON(t *testing.T) {
 		h := anyRecord(t)
 		got, err = store.AppendRecord([]byte("before"), &h)
 		require.NoError(t, err)
-		require.Equal(t, "before"+marshaled(t, h), string(got))
+		require.Equal(t, "before"+exactly(t, store.CloneRecord(h)), string(got))
 	})
 }
 
@@ -197,6 +230,41 @@ func TestFailedAppendLeavesBuffer(t *testing.T) {
 func TestWriterReusesItsBuffer(t *testing.T) {
 	r, buf := finished(), make([]byte, 0, 4096)
 	require.Zero(t, testing.AllocsPerRun(1000, func() { buf, _ = store.AppendRun(buf[:0], &r) }))
+}
+
+// exactly is a value as encoding/json writes it, but with each json.RawMessage as it is. The value
+// is changed.
+func exactly[T any](t require.TestingT, v T) string {
+	var pairs []string
+	replaceRaw(reflect.ValueOf(&v).Elem(), func(raw json.RawMessage) json.RawMessage {
+		mark := fmt.Sprintf(`"raw JSON %d"`, len(pairs))
+		pairs = append(pairs, mark, string(raw))
+		return json.RawMessage(mark)
+	})
+	return strings.NewReplacer(pairs...).Replace(marshaled(t, v))
+}
+
+// replaceRaw replaces each json.RawMessage in v that is not empty.
+func replaceRaw(v reflect.Value, replace func(json.RawMessage) json.RawMessage) {
+	if p, ok := v.Addr().Interface().(*json.RawMessage); ok {
+		if len(*p) > 0 {
+			*p = replace(*p)
+		}
+		return
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			replaceRaw(v.Elem(), replace)
+		}
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[time.Time]() {
+			return
+		}
+		for i := range v.NumField() {
+			replaceRaw(v.Field(i), replace)
+		}
+	}
 }
 
 func marshaled(t require.TestingT, v any) string {

@@ -51,6 +51,7 @@ var optionals = []optional{
 	{fcmp.TypeStarted, "pool", "unknown", nil},
 	{fcmp.TypeStarted, "contract_version", "0.0.0", nil},
 	{fcmp.TypeStarted, "forked_from.run_id", "unknown", nil},
+	{fcmp.TypeInputRequired, "subject.tool", "unknown", nil},
 	{fcmp.TypeStateChanged, "terminal.status", "failed", []string{"IV-20"}},
 	{fcmp.TypeStateChanged, "terminal.warnings", []any{}, nil},
 	{fcmp.TypeStateChanged, "terminal.error.code", "UNKNOWN", []string{"IV-21"}},

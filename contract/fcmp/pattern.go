@@ -6,6 +6,7 @@ const (
 	patternRunID   = `^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`
 	patternCode    = `^[A-Z][A-Z0-9_]{0,127}$`
 	patternVersion = `^[0-9]+\.[0-9]+\.[0-9]+$`
+	patternDigest  = `^[0-9a-f]{64}$`
 )
 
 func isRunID(s string) bool {
@@ -46,6 +47,16 @@ func isVersion(s string) bool {
 		}
 	}
 	return groups == 3 && digits > 0
+}
+
+// isDigest: 64 hexadecimal digits in small letters.
+func isDigest(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; !isDigit(c) && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return len(s) == 64
 }
 
 func isAlphanumeric(c byte) bool { return isUpper(c) || 'a' <= c && c <= 'z' || isDigit(c) }

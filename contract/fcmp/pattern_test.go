@@ -12,7 +12,8 @@ import (
 )
 
 // loops are the functions by the expression that each stands for.
-var loops = map[string]func(string) bool{patternRunID: isRunID, patternCode: isCode, patternVersion: isVersion}
+var loops = map[string]func(string) bool{patternRunID: isRunID, patternCode: isCode, patternVersion: isVersion,
+	patternDigest: isDigest}
 
 // The loops are the expressions of the schemas.
 func TestLoopsMatchLikeTheirExpressions(t *testing.T) {

@@ -84,13 +84,13 @@ var (
 		"run.unblocked":                   "Unblocked",
 	}
 	objectNames = map[string]string{"terminal": "Terminal", "error": "Failure", "options": "Option",
-		"raw_ref": "RawRef", "forked_from": "ForkedFrom"}
+		"raw_ref": "RawRef", "forked_from": "ForkedFrom", "subject": "Subject"}
 )
 
 // matchers are the functions of package fcmp that match as the patterns do.
 var matchers = map[string]string{
 	"": "nil", `^[A-Z][A-Z0-9_]{0,127}$`: "isCode", `^[0-9]+\.[0-9]+\.[0-9]+$`: "isVersion",
-	`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`: "isRunID",
+	`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`: "isRunID", `^[0-9a-f]{64}$`: "isDigest",
 }
 
 // payloads makes package fcmp's payload types: for each a struct, and a method that writes it as
@@ -154,7 +154,6 @@ func protocols(s *source, l *contract.Lifecycle) {
 	s.linef("// and, if it is a change of state, with this trigger.")
 	s.linef("func ProtocolOf(typ, trigger string) string {\nswitch {")
 	for _, e := range l.Extensions {
-		s.linef("// %s", documented(e.ID, e.Doc, e.Requirements))
 		var conditions []string
 		for _, typ := range e.Types {
 			conditions = append(conditions, fmt.Sprintf("typ == Type%s", typeNames[typ]))
@@ -162,20 +161,40 @@ func protocols(s *source, l *contract.Lifecycle) {
 		for _, trigger := range e.Triggers {
 			conditions = append(conditions, fmt.Sprintf("typ == TypeStateChanged && trigger == %q", trigger))
 		}
-		s.linef("case %s:\nreturn %q", strings.Join(conditions, ",\n"), e.Protocol)
+		if len(conditions) > 0 {
+			s.linef("// %s", documented(e.ID, e.Doc, e.Requirements))
+			s.linef("case %s:\nreturn %q", strings.Join(conditions, ",\n"), e.Protocol)
+		}
 	}
 	s.linef("}\nreturn Protocol\n}\n")
 	s.linef("// protocolOf returns the lowest version of the protocol that can express the payload.")
 	s.linef("func protocolOf(p Payload) string {\nswitch p := p.(type) {")
-	for _, e := range l.Extensions {
-		for _, m := range e.Members {
-			typ, member := contract.SplitMember(m)
-			s.linef("case *%s:\nif %s { // %s\nreturn %q\n}", typeNames[typ], presentMember(typ, member), e.ID,
-				e.Protocol)
+	for _, p := range l.Payloads {
+		if conditions := presentMembers(l, p.Type); conditions != "" {
+			s.linef("case *%s:\n%s", typeNames[p.Type], conditions)
 		}
 	}
 	s.linef("case *StateChanged:\nreturn ProtocolOf(TypeStateChanged, p.Trigger)\n}")
 	s.linef("return ProtocolOf(p.Type(), \"\")\n}\n")
+}
+
+// presentMembers returns the Go statements that return the version of a payload p of this type when
+// it has members of later versions, the latest version first.
+func presentMembers(l *contract.Lifecycle, typ string) string {
+	var all []string
+	for _, e := range slices.Backward(l.Extensions) {
+		var conditions []string
+		for _, m := range e.Members {
+			if of, member := contract.SplitMember(m); of == typ {
+				conditions = append(conditions, presentMember(typ, member))
+			}
+		}
+		if len(conditions) > 0 {
+			all = append(all, fmt.Sprintf("if %s { // %s\nreturn %q\n}", strings.Join(conditions, " || "), e.ID,
+				e.Protocol))
+		}
+	}
+	return strings.Join(all, "\n")
 }
 
 // presentMember returns the Go expression that tests whether the payload p has the member.

@@ -79,7 +79,8 @@ var rules = []rule{
 	{"contract", "engine", nil, "the contract knows evidence, not the engine that gives it"},
 	{"contract/fcmp", "contract/audit", nil, "who writes events shares no code with the judge"},
 	{"slots", "", nil, "slots is pure policy over names and numbers"},
-	{"interaction", "", []string{"fsm"}, "interaction is text and time; it needs no more than the contract's words"},
+	{"interaction", "", []string{"fsm", "internal/schema"}, "interaction is text and time; it needs no more than the " +
+		"contract's words, and the schemas of forms"},
 	{"store", "engine", nil, "store and engine do not depend on each other"},
 	{"engine", "store", nil, "store and engine do not depend on each other"},
 	{"store", "contract", nil, "a store keeps events; it does not interpret them"},

@@ -74,6 +74,27 @@ func ordered(message string) string {
 	return message
 }
 
+// Fault is one place of a document that the schema does not allow.
+type Fault struct {
+	Pointer string // the place as a JSON pointer; empty for the whole document
+	Want    string
+}
+
+// maxFaults bounds a list of faults.
+const maxFaults = 20
+
+// faultsOf lists the reasons at the leaves of the validator's tree of errors, in a stable order,
+// maxFaults at most.
+func faultsOf(v *jsonschema.ValidationError, list []Fault) []Fault {
+	if len(v.Causes) == 0 {
+		return append(list, Fault{clip(v.InstanceLocation), clip(ordered(v.Message))})
+	}
+	for _, cause := range v.Causes {
+		list = faultsOf(cause, list)
+	}
+	return list
+}
+
 func clip(s string) string {
 	if len(s) <= maxReason {
 		return s

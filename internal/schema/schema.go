@@ -2,9 +2,12 @@ package schema
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
 )
@@ -94,6 +97,30 @@ func (s *Schema) ValidateJSON(raw []byte) error {
 		return err
 	}
 	return s.validate(v)
+}
+
+// Faults decodes a document within the bounds of this package and lists what the schema does not
+// allow in it, in the order of the places, 20 at most. The error says that the document cannot be
+// read.
+func (s *Schema) Faults(raw []byte) ([]Fault, error) {
+	v, err := Decode(raw)
+	if err != nil {
+		return nil, err
+	}
+	err = s.compiled.Validate(v)
+	if err == nil {
+		return nil, nil
+	}
+	var violation *jsonschema.ValidationError
+	if !errors.As(err, &violation) {
+		return nil, explain(err)
+	}
+	faults := faultsOf(violation, nil)
+	slices.SortFunc(faults, func(a, b Fault) int {
+		return cmp.Or(strings.Compare(a.Pointer, b.Pointer), strings.Compare(a.Want, b.Want))
+	})
+	faults = slices.Compact(faults)
+	return faults[:min(len(faults), maxFaults)], nil
 }
 
 // Permissive reports whether the schema accepts every object, so that validating against it proves

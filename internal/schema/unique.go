@@ -12,6 +12,7 @@ import (
 // by token, because a decoder silently keeps the last of two equal keys.
 func UniqueKeys(raw []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber() // a number need not fit into a float64
 	type level struct {
 		keys    map[string]bool // nil in an array
 		atValue bool            // in an object, whether the next token is a value

@@ -85,6 +85,9 @@ func (a *agent) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engi
 
 // describeInput says what the agent is given, and what it goes on with.
 func (a *agent) describeInput(t engine.Turn) string {
+	if n := len(t.Answers); n > 0 && t.Answers[n-1].Arguments != nil {
+		return fmt.Sprintf("%s, which allows it to execute %s", t.Answers[n-1].Decision, t.Answers[n-1].Arguments)
+	}
 	switch {
 	case !t.GoesOn() && t.Session == nil:
 		return "the prompt"

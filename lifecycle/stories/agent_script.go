@@ -36,15 +36,16 @@ var verbs = map[string]struct {
 	"work":    {words: 1},
 	"uses":    {words: 1},
 	"dies":    {},
-	"ask":     {words: 2, named: []string{"options", "policy", "handle", "output"}, ends: true},
-	"asks":    {words: 9, ends: true},
-	"say":     {words: 1, named: []string{"handle"}, ends: true},
-	"done":    {words: 1, named: []string{"handle", "offset"}, ends: true},
-	"output":  {words: 1, named: []string{"handle"}, ends: true},
-	"fail":    {words: 2, named: []string{"text"}, ends: true},
-	"error":   {words: 1, ends: true},
-	"later":   {words: 1, named: []string{"after"}, ends: true},
-	"killed":  {words: 1, ends: true},
+	"ask": {words: 2, named: []string{"options", "policy", "handle", "output", "schema", "also", "tool", "arguments",
+		"title", "risk"}, ends: true},
+	"asks":   {words: 9, ends: true},
+	"say":    {words: 1, named: []string{"handle"}, ends: true},
+	"done":   {words: 1, named: []string{"handle", "offset"}, ends: true},
+	"output": {words: 1, named: []string{"handle"}, ends: true},
+	"fail":   {words: 2, named: []string{"text"}, ends: true},
+	"error":  {words: 1, ends: true},
+	"later":  {words: 1, named: []string{"after"}, ends: true},
+	"killed": {words: 1, ends: true},
 }
 
 // readTurn reads one line of a script: steps with semicolons between them. The last one ends the
@@ -149,6 +150,15 @@ func (s agentStep) question() interaction.Question {
 		DefaultPolicy: interaction.DecisionPolicy(s.named["policy"])}
 	if len(s.words) == 2 {
 		q.Kind, q.Prompt = interaction.Kind(s.words[0]), s.words[1]
+	}
+	if s.named["schema"] != "" && len(s.words) < 2 {
+		q.Kind = "" // as the schema makes it
+	}
+	q.Schema, q.AlsoText = raw(s.named["schema"]), s.named["also"] == "text"
+	if tool := s.named["tool"]; tool != "" {
+		q.Kind = interaction.Approval
+		q.Subject = &interaction.Subject{Tool: tool, Arguments: raw(s.named["arguments"]), Title: s.named["title"],
+			Risk: s.named["risk"]}
 	}
 	if all := s.named["options"]; all != "" {
 		for _, o := range strings.Split(all, ",") {

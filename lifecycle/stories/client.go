@@ -3,6 +3,7 @@ package stories
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -32,7 +33,7 @@ var clientCommands = map[string]command{
 		named: []string{"question", "actor", "key", "engine", "as"},
 		body:  "reply and what its agent is told instead of the stored answer, and the agent's turns", do: fork},
 	"reply": {doc: "answers a question", words: []string{"RUN", "QUESTION"}, flags: []string{"held"},
-		named: []string{"key", "actor", "as"}, body: "the reply's text", do: reply},
+		named: []string{"key", "actor", "value", "decision", "seen", "as"}, body: "the reply's text", do: reply},
 	"cancel": {doc: "cancels a run", words: []string{"RUN"}, flags: []string{"held"}, named: []string{"as"},
 		body: "the reason", do: cancel},
 	"choose": {doc: "decides about a held run: repeat, end, or raise with a new budget of turns and tokens",
@@ -158,7 +159,10 @@ func reply(w *world, a *args) (string, error) {
 		text = a.body
 	}
 	r := interaction.Reply{ID: value(a, a.words["QUESTION"], strconv.Atoi), Text: text, Key: a.named["key"],
-		Actor: a.named["actor"]}
+		Actor: a.named["actor"], Decision: interaction.Decision(a.named["decision"]), Seen: a.named["seen"]}
+	if value, _ := unquoted(a.named["value"]); value != "" {
+		r.Value = json.RawMessage(value)
+	}
 	c := w.client(a.named["as"])
 	return w.call(c, a.flags["held"], func(ctx context.Context) string {
 		receipt, err := c.Reply(ctx, a.words["RUN"], r)

@@ -114,7 +114,8 @@ func (w *world) formatHistory(all []lifecycle.Record, err error) string {
 			continue
 		}
 		text += fmt.Sprintf(" %s resolved=%s", r.Resolution, w.formatTime(r.ResolvedAt))
-		for _, field := range [][2]string{{"response", r.Response}, {"actor", r.Actor}, {"key", r.Key},
+		for _, field := range [][2]string{{"response", r.Response}, {"decision", string(r.Decision)},
+			{"value", string(r.Value)}, {"actor", r.Actor}, {"key", r.Key},
 			{"reason", r.AutoDecideReason}} {
 			if field[1] != "" {
 				text += fmt.Sprintf(" %s=%q", field[0], field[1])

@@ -188,6 +188,7 @@ var sentinels = []struct {
 	{"lifecycle.ErrSettled", lifecycle.ErrSettled}, {"lifecycle.ErrKeyConflict", lifecycle.ErrKeyConflict},
 	{"lifecycle.ErrTerminal", lifecycle.ErrTerminal}, {"lifecycle.ErrNotHeld", lifecycle.ErrNotHeld},
 	{"lifecycle.ErrCannotFork", lifecycle.ErrCannotFork},
+	{"lifecycle.ErrQuestionChanged", lifecycle.ErrQuestionChanged},
 	{"lifecycle.ErrRunChanged", lifecycle.ErrRunChanged}, {"lifecycle.ErrUnknownPool", lifecycle.ErrUnknownPool},
 	{"lifecycle.ErrNotFound", lifecycle.ErrNotFound}, {"lifecycle.ErrServing", lifecycle.ErrServing},
 	{"lifecycle.ErrCursorBeyondEnd", lifecycle.ErrCursorBeyondEnd}, {"store.ErrConflict", store.ErrConflict},
@@ -210,6 +211,8 @@ func formatError(err error) string {
 	var settled *lifecycle.SettledError
 	var terminal *lifecycle.TerminalError
 	var field *interaction.FieldError
+	var form *interaction.ValueError
+	var changed *interaction.ChangedError
 	switch {
 	case errors.As(err, &spec):
 		name += fmt.Sprintf(" Field=%s Value=%s Want=%q", spec.Field, spec.Value, spec.Want)
@@ -219,6 +222,12 @@ func formatError(err error) string {
 		name += fmt.Sprintf(" ID=%d Resolution=%s State=%s", settled.ID, settled.Resolution, settled.State)
 	case errors.As(err, &terminal):
 		name += fmt.Sprintf(" State=%s", terminal.State)
+	case errors.As(err, &form):
+		for _, f := range form.Faults {
+			name += fmt.Sprintf(" %q: %q", f.Pointer, f.Want)
+		}
+	case errors.As(err, &changed):
+		name += fmt.Sprintf(" Question=%d", changed.Question.ID)
 	case errors.As(err, &field):
 		name += fmt.Sprintf(" Field=%s Value=%q Want=%q", field.Field, field.Value, field.Want)
 	}

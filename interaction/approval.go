@@ -1,0 +1,310 @@
+package interaction
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/interlude-go/interlude/fsm"
+)
+
+// Approval asks whether something may be done: the question's Subject. The reply has a Decision
+// (K4).
+const Approval Kind = "approval"
+
+// Subject is what an Approval is about: the call of a tool. Only engines set it; the text of an
+// agent never does.
+type Subject struct {
+	Tool string `json:"tool"`
+	// Arguments are those that are executed if they are approved: one JSON value, of at most
+	// MaxArguments bytes, stored byte for byte. No member may stand in it twice.
+	Arguments json.RawMessage `json:"arguments,omitempty" plain:"exact"`
+	// Title and Risk tell a person in a few words what would happen, and what could go wrong.
+	Title string `json:"title,omitempty"`
+	Risk  string `json:"risk,omitempty"`
+}
+
+// Decision is what a person decides about an Approval.
+type Decision string
+
+// The decisions.
+const (
+	// Approve: the arguments are executed as they are.
+	Approve Decision = "approve"
+	// Edit: the reply's Value is executed in place of the arguments.
+	Edit Decision = "edit"
+	// Reject: nothing is executed. The reply's Text may say why.
+	Reject Decision = "reject"
+	// Respond: nothing is executed now. The reply's Text is handed to the agent.
+	Respond Decision = "respond"
+)
+
+// ErrQuestionChanged is matched by every ChangedError.
+var ErrQuestionChanged = errors.New("interaction: the question is not the one that the reply's author saw")
+
+// ChangedError says that a reply was made to another text of the question: the digest that it
+// carries (Reply.Seen) is not the question's.
+type ChangedError struct {
+	Seen string
+	// Question is the question as it is.
+	Question Question
+}
+
+func (e *ChangedError) Error() string {
+	return fmt.Sprintf("%v: interaction %d has digest %s, and the reply was made to %.80q", ErrQuestionChanged,
+		e.Question.ID, e.Question.Digest(), e.Seen)
+}
+
+// Is makes errors.Is(err, ErrQuestionChanged) true.
+func (e *ChangedError) Is(target error) bool { return target == ErrQuestionChanged }
+
+// Digest identifies what the question shows and what it is about: SHA-256, in hexadecimal digits,
+// over one JSON object of kind, prompt, context, options, required_fields, subject and schema, as
+// far as they are set. The object has no blanks, its members and those of all objects in it are
+// sorted by name, and numbers are as they were written. Number, attempt, time, hints and policy of
+// the question do not count.
+func (q Question) Digest() string {
+	parts := map[string]any{"kind": q.Kind, "prompt": q.Prompt}
+	if q.Context != "" {
+		parts["context"] = q.Context
+	}
+	if len(q.Options) > 0 {
+		parts["options"] = q.Options
+	}
+	if len(q.RequiredFields) > 0 {
+		parts["required_fields"] = q.RequiredFields
+	}
+	if len(q.Schema) > 0 {
+		parts["schema"] = digestible(q.Schema)
+	}
+	if s := q.Subject; s != nil {
+		subject := map[string]any{"tool": s.Tool}
+		if len(s.Arguments) > 0 {
+			subject["arguments"] = digestible(s.Arguments)
+		}
+		if s.Title != "" {
+			subject["title"] = s.Title
+		}
+		if s.Risk != "" {
+			subject["risk"] = s.Risk
+		}
+		parts["subject"] = subject
+	}
+	body, err := encodeCanonical(parts)
+	if err != nil {
+		body = fmt.Appendf(nil, "%#v", parts) // cannot be: texts and valid JSON can be encoded
+	}
+	sum := sha256.Sum256(body)
+	return hex.EncodeToString(sum[:])
+}
+
+// digestible is a JSON value in its canonical form. A text that is not JSON stands for itself: such
+// a question was never asked, but may be digested.
+func digestible(raw json.RawMessage) any {
+	if checkJSON(raw) == nil {
+		if c, err := canonical(raw); err == nil {
+			return c
+		}
+	}
+	return string(raw)
+}
+
+// plain reports whether the question is one that takes a text and nothing else.
+func (q *Question) plain() bool { return len(q.Schema) == 0 && q.Subject == nil }
+
+// CheckFor says why the reply does not answer the question, which must be the one that it names. A
+// question without Schema and Subject takes a text (C3). One with a Schema takes a Value that the
+// schema allows, and an approval takes a Decision; either of them takes a text instead if it has
+// AlsoText.
+//
+// The error matches ErrInvalidReply and is a *FieldError, or a *ValueError if the schema does not
+// allow the value. It is a *ChangedError if the reply was made to another text of the question.
+func (r Reply) CheckFor(q Question) error {
+	if r.Seen != "" && r.Seen != q.Digest() {
+		return &ChangedError{r.Seen, q}
+	}
+	switch {
+	case q.Subject != nil:
+		return r.checkDecision(&q)
+	case r.Decision != "":
+		return &FieldError{"Decision", string(r.Decision), "none, since the question is no approval"}
+	case len(q.Schema) == 0 && len(r.Value) > 0:
+		return &FieldError{"Value", sizeOf(r.Value), "a text in its place, since the question has no schema"}
+	case len(q.Schema) == 0:
+		return nil
+	case len(r.Value) == 0 && !q.AlsoText:
+		return &FieldError{"Value", "missing", "JSON that the question's schema allows"}
+	case r.Text != "" && !q.AlsoText:
+		return &FieldError{"Text", sizeOf(r.Text), "none, since the question takes a value"}
+	case len(r.Value) == 0:
+		return nil
+	}
+	return checkValue(q.Schema, r.Value)
+}
+
+// checkDecision is CheckFor for an approval.
+func (r Reply) checkDecision(q *Question) error {
+	switch r.Decision {
+	case "":
+		if q.AlsoText && len(r.Value) == 0 {
+			return nil
+		}
+		return &FieldError{"Decision", "missing", "approve, edit, reject or respond"}
+	case Edit:
+		return r.checkEdit(q)
+	}
+	if len(r.Value) > 0 {
+		return &FieldError{"Value", sizeOf(r.Value), "none, unless the arguments are edited"}
+	}
+	return nil
+}
+
+// checkEdit says what is wrong with edited arguments.
+func (r Reply) checkEdit(q *Question) error {
+	switch {
+	case len(r.Value) == 0:
+		return &FieldError{"Value", "missing", "the edited arguments"}
+	case len(q.Schema) > 0:
+		return checkValue(q.Schema, r.Value)
+	case isObject(q.Subject.Arguments) && !isObject(r.Value):
+		return &FieldError{"Value", sizeOf(r.Value), "an object, as the arguments are"}
+	}
+	return nil
+}
+
+func isObject(raw json.RawMessage) bool { return bytes.HasPrefix(raw, []byte{'{'}) }
+
+func sizeOf[T ~string | ~[]byte](s T) string { return fmt.Sprintf("%d bytes", len(s)) }
+
+// checkForm says what is wrong with the parts of the reply that only forms and approvals have,
+// whatever the question is.
+func (r Reply) checkForm() error {
+	switch {
+	case len(r.Value) > MaxValue:
+		return &FieldError{"Value", sizeOf(r.Value), fmt.Sprintf("at most %d bytes", MaxValue)}
+	case len(r.Seen) > maxDigest || !utf8.ValidString(r.Seen):
+		return &FieldError{"Seen", sizeOf(r.Seen), "the Digest of the question"}
+	}
+	if len(r.Value) > 0 {
+		if err := checkJSON(r.Value); err != nil {
+			return &FieldError{"Value", sizeOf(r.Value), "one JSON value: " + err.Error()}
+		}
+	}
+	switch r.Decision {
+	case "", Approve, Edit, Reject:
+	case Respond:
+		if strings.TrimSpace(r.Text) == "" {
+			return &FieldError{"Text", "blank", "the response"}
+		}
+	default:
+		return &FieldError{"Decision", fmt.Sprintf("%.40q", r.Decision), "approve, edit, reject or respond"}
+	}
+	return nil
+}
+
+// maxDigest is the length of a digest.
+const maxDigest = 2 * sha256.Size
+
+// AnswerTo is Answer for a reply to any question: that to a form has the value, and that to an
+// approval the decision and the arguments to execute.
+func (r Reply) AnswerTo(q *Question, now time.Time) Answer {
+	a := r.Answer(now)
+	if q.plain() {
+		return a
+	}
+	a.Digest, a.Decision = q.Digest(), r.Decision
+	switch r.Decision {
+	case Approve:
+		a.Arguments = q.Subject.Arguments
+	case Edit:
+		a.Arguments = r.Value
+	default:
+		a.Value = r.Value
+	}
+	return a
+}
+
+// Message is the answer as a text for an agent that is told nothing else: the reply, or what was
+// decided, or the form as JSON.
+func (a Answer) Message() string {
+	note := ""
+	if a.Text != "" {
+		note = "\n\n" + a.Text
+	}
+	switch {
+	case a.Decision == Approve:
+		return "Approved: go on with exactly what was proposed." + note
+	case a.Decision == Edit:
+		return "Approved with other arguments. Go on with exactly these: " + string(a.Arguments) + note
+	case a.Decision == Reject && a.Text != "":
+		return "Rejected: do not do it. The reason is:" + note
+	case a.Decision == Reject:
+		return "Rejected: do not do it."
+	case len(a.Value) > 0:
+		return string(a.Value) + note
+	}
+	return a.Text
+}
+
+// form brings what makes a question a form or an approval within the limits. What is malformed is
+// left out, with a diagnostic: the question is asked as one that takes a text (C2), so that nothing
+// is ever approved that nobody could see.
+func (n *normalizer) form(q *Question) {
+	if len(q.Schema) > 0 {
+		switch err := checkSchema(q.Schema); {
+		case err != nil && q.Subject != nil:
+			n.diagnose(fsm.WarnAskUserMalformed, fmt.Sprintf("the arguments cannot be edited: schema: %v", err))
+			q.Schema = json.RawMessage("false")
+		case err != nil:
+			n.diagnose(fsm.WarnAskUserMalformed, fmt.Sprintf("schema is left out: %v", err))
+			q.Schema = nil
+		}
+	}
+	if q.Subject != nil {
+		subject, err := n.subject(*q.Subject)
+		if err != nil {
+			n.diagnose(fsm.WarnAskUserMalformed, fmt.Sprintf("subject is left out: %v", err))
+			q.Schema = nil // it is that of the arguments
+		}
+		q.Subject = subject
+	}
+	if q.Subject != nil && q.Kind != Approval {
+		if q.Kind != "" {
+			n.diagnose(fsm.WarnAskUserMalformed, fmt.Sprintf("a question of kind %.40q with a subject is asked as %s",
+				q.Kind, Approval))
+		}
+		q.Kind = Approval
+	}
+	if q.Kind == "" && len(q.Schema) > 0 {
+		q.Kind = FillFields
+	}
+	q.Schema = bytes.Clone(q.Schema)
+	if len(q.Schema) == 0 {
+		q.Schema = nil
+	}
+	q.AlsoText = q.AlsoText && !q.plain()
+}
+
+// subject returns a copy of the subject within the limits. The error says what cannot be stored.
+func (n *normalizer) subject(s Subject) (*Subject, error) {
+	if len(s.Arguments) > MaxArguments {
+		return nil, fmt.Errorf("arguments have %d bytes, at most %d", len(s.Arguments), MaxArguments)
+	}
+	if len(s.Arguments) > 0 {
+		if err := checkJSON(s.Arguments); err != nil {
+			return nil, fmt.Errorf("arguments: %w", err)
+		}
+	}
+	if tool, short := cut(s.Tool, MaxLabel); short || tool != s.Tool || strings.TrimSpace(tool) == "" {
+		return nil, fmt.Errorf("tool is %.40q, want a text of at most %d bytes", s.Tool, MaxLabel)
+	}
+	s.Arguments = bytes.Clone(s.Arguments)
+	s.Title, s.Risk = n.cut("title", s.Title, MaxLabel), n.cut("risk", s.Risk, MaxLabel)
+	return &s, nil
+}

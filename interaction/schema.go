@@ -1,0 +1,146 @@
+package interaction
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/interlude-go/interlude/internal/schema"
+)
+
+// A question with a Schema is a form: its reply has a Value that the schema allows (K3). Schemas
+// and values are bounded and read as output schemas and outputs are: JSON Schema 2020-12, formats
+// asserted, and no reference to another document is followed.
+
+// Limits of forms, in bytes.
+const (
+	MaxSchema    = 16 << 10
+	MaxArguments = 64 << 10
+	MaxValue     = 64 << 10
+)
+
+// Fault is one place of a value that its schema does not allow.
+type Fault struct {
+	// Pointer is the place as a JSON pointer; empty for the value as a whole.
+	Pointer string
+	// Want says what was expected there.
+	Want string
+}
+
+// ValueError lists what is wrong with the value of a reply, in the order of the pointers.
+type ValueError struct{ Faults []Fault }
+
+func (e *ValueError) Error() string {
+	var all []string
+	for _, f := range e.Faults {
+		all = append(all, fmt.Sprintf("%q: %s", f.Pointer, f.Want))
+	}
+	return "interaction: invalid reply: the value does not fit the question's schema: " + strings.Join(all, "; ")
+}
+
+// Is makes errors.Is(err, ErrInvalidReply) true.
+func (e *ValueError) Is(target error) bool { return target == ErrInvalidReply }
+
+// checkSchema says what is wrong with the schema of a question.
+func checkSchema(raw json.RawMessage) error {
+	if len(raw) > MaxSchema {
+		return fmt.Errorf("%d bytes, at most %d", len(raw), MaxSchema)
+	}
+	if err := checkJSON(raw); err != nil {
+		return err
+	}
+	_, err := schema.Compile(raw)
+	return err
+}
+
+// checkValue holds a value to a schema. The error is a *ValueError if the value is JSON that the
+// schema does not allow.
+func checkValue(declared, value json.RawMessage) error {
+	s, err := schema.Compile(declared)
+	if err != nil {
+		return fmt.Errorf("interaction: the question's schema: %w", err)
+	}
+	faults, err := s.Faults(value)
+	if err != nil || len(faults) == 0 {
+		return err
+	}
+	e := &ValueError{}
+	for _, f := range faults {
+		e.Faults = append(e.Faults, Fault(f))
+	}
+	return e
+}
+
+// checkJSON says why a text is no JSON that means the same to everybody: it must be UTF-8 without a
+// member given twice, without half of a character, and within the bounds of package schema.
+func checkJSON(raw json.RawMessage) error {
+	switch {
+	case !utf8.Valid(raw):
+		return errors.New("it is not UTF-8")
+	case len(raw) == 0 || len(bytes.TrimSpace(raw)) != len(raw):
+		return errors.New("it is empty, or has blanks around it")
+	}
+	if _, err := schema.Decode(raw); err != nil {
+		return err
+	}
+	if halfCharacter(raw) {
+		return errors.New("an escape stands for half of a character")
+	}
+	return schema.UniqueKeys(raw)
+}
+
+// halfCharacter reports whether valid JSON has an escape of a surrogate that is no part of a pair.
+// Readers make different characters of it.
+func halfCharacter(raw []byte) bool {
+	const digits = 4
+	unit := func(i int) rune { // the escape at i, -1 if there is none
+		if i+2+digits > len(raw) || raw[i] != '\\' || raw[i+1] != 'u' {
+			return -1
+		}
+		var r rune
+		for _, c := range bytes.ToLower(raw[i+2 : i+2+digits]) {
+			r = r<<4 | rune(strings.IndexByte("0123456789abcdef", c))
+		}
+		return r
+	}
+	for i := 0; i < len(raw); i++ {
+		if raw[i] != '\\' {
+			continue
+		}
+		switch first := unit(i); {
+		case first >= 0xD800 && first < 0xDC00:
+			if second := unit(i + 2 + digits); second < 0xDC00 || second > 0xDFFF {
+				return true
+			}
+			i += 3 + 2*digits
+		case first >= 0xDC00 && first <= 0xDFFF:
+			return true
+		default:
+			i++ // what is escaped is no escape
+		}
+	}
+	return false
+}
+
+// canonical writes JSON that passed checkJSON as decision digests have it: without blanks, the
+// members of objects sorted by name, and numbers as they were written.
+func canonical(raw json.RawMessage) (json.RawMessage, error) {
+	v, err := schema.Decode(raw)
+	if err != nil {
+		return nil, err
+	}
+	return encodeCanonical(v)
+}
+
+func encodeCanonical(v any) (json.RawMessage, error) {
+	var buf bytes.Buffer
+	e := json.NewEncoder(&buf)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(buf.Bytes(), []byte{'\n'}), nil
+}
