@@ -66,12 +66,12 @@ func (r Reply) Answer(now time.Time) Answer {
 // that has a key.
 func Settle(q Question, a Answer, key, digest string) Record {
 	r := Record{Question: q, Resolution: a.Resolution, Response: a.Text, Actor: a.Actor, ResolvedAt: a.AcceptedAt}
-	if a.Auto != nil {
-		r.AutoDecideReason = a.Auto.Reason
-	}
 	r.Value, r.Decision = a.Value, a.Decision
 	if a.Decision == Edit {
 		r.Value = a.Arguments
+	}
+	if a.Auto != nil {
+		r.AutoDecideReason = a.Auto.Reason
 	}
 	if key != "" {
 		r.Key, r.Digest = key, digest

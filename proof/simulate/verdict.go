@@ -3,6 +3,7 @@ package simulate
 import (
 	"bytes"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -97,7 +98,7 @@ func (e *ending) answered(*ending) string {
 			maybe[text] = true
 		}
 		for _, t := range p.accepted {
-			if first, twice := replies[t.reply.ID]; twice && first.reply != t.reply {
+			if first, twice := replies[t.reply.ID]; twice && !reflect.DeepEqual(first.reply, t.reply) {
 				return fmt.Sprintf("two replies to %d were accepted: %q and %q", t.reply.ID, first.reply.Text,
 					t.reply.Text)
 			}
