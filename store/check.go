@@ -246,12 +246,11 @@ func CheckSkip(skip, limit int) error {
 	return CheckLimit(limit)
 }
 
-// Claim returns the record as it is given to Start: with slot, owner and the next epoch. It claims
+// Claim changes the record to what is given to Start: with slot, owner and the next epoch. It claims
 // nothing by itself.
-func (r Run) Claim(node string) Run {
+func (r *Run) Claim(node string) {
 	r.Slot, r.Owner = true, node
 	r.Epoch++
-	return r
 }
 
 // CheckClaim says whether the commit that Start made of the given record may be stored.

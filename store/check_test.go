@@ -45,7 +45,8 @@ func TestCommitCannotTakeSlot(t *testing.T) {
 	require.ErrorIs(t, c.Check(&prev, false), store.ErrInvalid)
 	require.NoError(t, c.Check(&prev, true))
 
-	given := prev.Claim("n")
+	given := prev.Clone()
+	given.Claim("n")
 	require.Equal(t, "n", given.Owner)
 	require.True(t, given.Slot)
 	require.EqualValues(t, 1, given.Epoch)

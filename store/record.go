@@ -194,7 +194,7 @@ const PreservedReason = "pending question and session are intact"
 
 // Parked reports whether the run waits for a reply without holding a slot. Such a run belongs to no
 // node; Owner only says which node parked it. Once that node has gone, readers see the run as
-// recovered (AfterDeparture).
+// recovered (ShowDeparture).
 func (r *Run) Parked() bool { return r.State == fsm.StateWaitingUser && !r.Slot && r.Owner != "" }
 
 // DepartureTime is the time of a departure as stores keep it. The zero time stands for "not gone",

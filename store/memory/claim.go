@@ -78,7 +78,8 @@ func (s *Store) startRun(id string, req *store.ClaimRequest) (store.Claimed, sto
 	if err != nil {
 		return store.Claimed{}, store.Hint{}, err
 	}
-	own := copyOf(&c)
+	var own commitCopy
+	own.fill(&c)
 	s.write(e, &e.run, &c, &own)
 	return store.Claimed{Run: e.run.Clone(), Spec: slices.Clone(e.spec)}, s.hintOf(&c), nil
 }
