@@ -56,6 +56,8 @@ var fieldCases = []promised{
 			c := Answered(w.commit(parked), w.tick(), "the key")
 			c.Settled.AutoDecideReason = "user_no_reply"
 			c.Settled.Session = &interaction.SessionHandle{Engine: "agent", Version: "2", Data: []byte{0, 255}}
+			c.Settled.Decision, c.Settled.Value = interaction.Edit, json.RawMessage(`{"amount":1.0, "to":"bob"}`)
+			c.Settled.Seen = c.Settled.Question.Digest()
 			w.commit(c)
 			got, err := w.store.Settled(w.ctx, "a", "the key")
 			require.NoError(w, err)
@@ -143,7 +145,10 @@ func parking(r *store.Run) {
 	q.RequiredFields = []string{"name", "date"}
 	q.UIHints = map[string]any{"wide": true, "rows": 3.5, "nested": map[string]any{"list": []any{"a", nil}}}
 	q.Context, q.DefaultPolicy = "because", interaction.SafeDefault
-	q.Kind = interaction.ChooseOne
+	q.Kind, q.AlsoText = interaction.Approval, true
+	q.Schema = json.RawMessage(`{ "type":"object" }`)
+	q.Subject = &interaction.Subject{Tool: "pay", Arguments: json.RawMessage(`{"amount":1.50, "to":"ada <&>"}`),
+		Title: "Pay Ada", Risk: "high"}
 }
 
 func ending(r *store.Run) {
