@@ -56,8 +56,6 @@ const (
 	// SequenceParts divide the policies under which every short sequence of events is lived with the
 	// race detector. Without it, each is lived in memory and on SQLite.
 	SequenceParts = 2
-	// FuzzParts divide the packages that have fuzz targets, in .ci/run.
-	FuzzParts = 3
 )
 
 // Parts describes the division, a line for each, with the numbers of the parts that are chosen.
@@ -77,7 +75,6 @@ func Parts() []string {
 		part("bugs of the museum", BugParts),
 		part("suite of stores on PostgreSQL with every option (1) or through PgBouncer (2)", SuiteParts),
 		part("sequences of events with the race detector, on PostgreSQL above all", SequenceParts),
-		part("packages with fuzz targets", FuzzParts),
 		"what is left out is shown by other commits; INTERLUDE_FULL=1 runs everything",
 	}
 }
