@@ -21,8 +21,7 @@ func BenchmarkDecide(b *testing.B) {
 	require.NoError(b, err)
 	created, err := decideSubmission(&run, body)
 	require.NoError(b, err)
-	claimed := created.Run.Clone()
-	claimed.Claim("node-1")
+	claimed := created.Run.Claim("node-1")
 	running, err := decideStart(&claimed, "node-1", now)
 	require.NoError(b, err)
 	ask := &details{

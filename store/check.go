@@ -246,11 +246,12 @@ func CheckSkip(skip, limit int) error {
 	return CheckLimit(limit)
 }
 
-// Claim changes the record to what is given to Start: with slot, owner and the next epoch. It claims
+// Claim returns the record as it is given to Start: with slot, owner and the next epoch. It claims
 // nothing by itself.
-func (r *Run) Claim(node string) {
+func (r Run) Claim(node string) Run {
 	r.Slot, r.Owner = true, node
 	r.Epoch++
+	return r
 }
 
 // CheckClaim says whether the commit that Start made of the given record may be stored.

@@ -45,8 +45,7 @@ func TestCommitCannotTakeSlot(t *testing.T) {
 	require.ErrorIs(t, c.Check(&prev, false), store.ErrInvalid)
 	require.NoError(t, c.Check(&prev, true))
 
-	given := prev.Clone()
-	given.Claim("n")
+	given := prev.Claim("n")
 	require.Equal(t, "n", given.Owner)
 	require.True(t, given.Slot)
 	require.EqualValues(t, 1, given.Epoch)

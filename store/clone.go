@@ -9,21 +9,7 @@ import (
 )
 
 // Clone returns a copy that shares nothing with the record.
-func (r *Run) Clone() (c Run) {
-	c = *r
-	c.unshare()
-	return c
-}
-
-// CloneInto is Clone into a record that is there already: it saves copies of a large struct where
-// every commit passes.
-func (r *Run) CloneInto(c *Run) {
-	*c = *r
-	c.unshare()
-}
-
-// unshare replaces everything that the record refers to by a copy.
-func (r *Run) unshare() {
+func (r Run) Clone() Run {
 	r.Labels = maps.Clone(r.Labels)
 	r.Output = bytes.Clone(r.Output)
 	r.Warnings = slices.Clone(r.Warnings)
@@ -58,6 +44,7 @@ func (r *Run) unshare() {
 		e := *r.Error
 		r.Error = &e
 	}
+	return r
 }
 
 // CloneRecord returns a copy that shares nothing with the history entry.

@@ -21,8 +21,7 @@ func TestCloneSharesNothing(t *testing.T) {
 	require.Equal(t, record, store.CloneRecord(record))
 	requireApart(t, "Record", reflect.ValueOf(record), reflect.ValueOf(store.CloneRecord(record)))
 
-	var empty store.Run
-	require.Equal(t, store.Run{}, empty.Clone(), "what is nil stays nil")
+	require.Equal(t, store.Run{}, store.Run{}.Clone(), "what is nil stays nil")
 	require.Equal(t, interaction.Record{}, store.CloneRecord(interaction.Record{}))
 }
 

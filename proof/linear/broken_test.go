@@ -183,8 +183,7 @@ var brokenStores = map[string]func() *broken{
 		cached, hits := sync.Map{}, every(9)
 		return &broken{run: func(r store.Run) store.Run {
 			if old, ok := cached.Load(r.ID); ok && hits() {
-				earlier := old.(store.Run)
-				return earlier.Clone()
+				return old.(store.Run).Clone()
 			}
 			cached.Store(r.ID, r.Clone())
 			return r

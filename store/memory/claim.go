@@ -78,8 +78,7 @@ func (s *Store) startRun(id string, req *store.ClaimRequest) (store.Claimed, sto
 	if err != nil {
 		return store.Claimed{}, store.Hint{}, err
 	}
-	var own commitCopy
-	own.fill(&c)
+	own := copyOf(&c)
 	s.write(e, &e.run, &c, &own)
 	return store.Claimed{Run: e.run.Clone(), Spec: slices.Clone(e.spec)}, s.hintOf(&c), nil
 }

@@ -24,8 +24,8 @@ func (s *Store) load(ctx context.Context, id string) (*entry, error) {
 }
 
 // view is a copy of a run for a reader. The caller holds the lock.
-func (s *Store) view(r *store.Run) (seen store.Run) {
-	r.CloneInto(&seen)
+func (s *Store) view(r *store.Run) store.Run {
+	seen := r.Clone()
 	if r.Parked() {
 		seen.ShowDeparture(s.departed[r.Owner])
 	}

@@ -89,13 +89,12 @@ func (s *Store) checkOpen(ctx context.Context) error {
 func (s *Store) Commit(ctx context.Context, batch []store.Commit) []error {
 	errs := make([]error, len(batch))
 	var one [1]commitCopy // most batches have one commit
-	copies := one[:]
-	if len(batch) > 1 {
-		copies = make([]commitCopy, len(batch))
-	}
+	copies := one[:0]
 	for i := range batch {
 		if errs[i] = batch[i].CheckSelf(); errs[i] == nil {
-			copies[i].fill(&batch[i])
+			copies = append(copies, copyOf(&batch[i]))
+		} else {
+			copies = append(copies, commitCopy{})
 		}
 	}
 	s.watchers.Notify(s.commitAll(ctx, batch, copies, errs))
@@ -128,10 +127,8 @@ type commitCopy struct {
 	settled interaction.Record
 }
 
-// fill copies what the commit brings.
-func (own *commitCopy) fill(c *store.Commit) {
-	c.Run.CloneInto(&own.run)
-	own.spec = bytes.Clone(c.Spec)
+func copyOf(c *store.Commit) commitCopy {
+	own := commitCopy{run: c.Run.Clone(), spec: bytes.Clone(c.Spec)}
 	size := 0
 	for i := range c.Events {
 		size += len(c.Events[i].Body)
@@ -143,6 +140,7 @@ func (own *commitCopy) fill(c *store.Commit) {
 	if c.Settled != nil {
 		own.settled = store.CloneRecord(*c.Settled)
 	}
+	return own
 }
 
 // hintOf returns the hint of a commit that was just stored. The caller holds the lock.

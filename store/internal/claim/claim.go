@@ -25,8 +25,7 @@ func Start(req *store.ClaimRequest, prev *store.Run, spec []byte) (c store.Commi
 			err = fmt.Errorf("%w: Start panicked: %v", store.ErrInvalid, p)
 		}
 	}()
-	given := prev.Clone()
-	given.Claim(req.Node)
+	given := prev.Clone().Claim(req.Node)
 	if c, err = req.Start(given, slices.Clone(spec)); err != nil {
 		return c, err
 	}
