@@ -8,9 +8,9 @@ import "github.com/interlude-go/interlude/proof/explore"
 // single goroutine, so the detector can find nothing in it, and makes it ten times slower. CI
 // explores all states without the detector.
 var (
-	explored = explore.Bounds{Nodes: 2, Questions: 1, Attempts: 2, Faults: 1}
-	least    = 100_000
-	twice    = explore.Bounds{Nodes: 1, Questions: 1, Attempts: 2, Faults: 2}
+	explored = explore.Bounds{Nodes: 1, Questions: 1, Attempts: 2, Faults: 1}
+	least    = 10_000
+	twice    = explore.Bounds{Nodes: 1, Questions: 1, Attempts: 1, Faults: 2}
 	logged   = explore.Bounds{Nodes: 1, Questions: 1, Attempts: 1, Faults: 1}
 	unmet    = []string{`no step ever had the result "refused: key conflict"`} // this result needs a second question
 )
