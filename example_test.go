@@ -34,7 +34,8 @@ func Example() {
 			panic(err)
 		}
 		if ev.Type == "user.input.required" {
-			_, err = lc.Reply(ctx, run.ID, lifecycle.Reply{ID: 1, Text: "yes, ship it", Key: "msg-42", Actor: "ada"})
+			ada := lifecycle.Actor{ID: "ada"}
+			_, err = lc.Reply(ctx, run.ID, lifecycle.Reply{ID: 1, Text: "yes, ship it", Key: "msg-42", Actor: ada})
 			if err != nil {
 				panic(err)
 			}

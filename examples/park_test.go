@@ -49,7 +49,7 @@ func thursday(name string) {
 	must(err)
 	defer lc.Close()
 	defer serve(lc)()
-	_, err = lc.Reply(ctx, "release-2", lifecycle.Reply{ID: 1, Text: "yes", Actor: "ada"})
+	_, err = lc.Reply(ctx, "release-2", lifecycle.Reply{ID: 1, Text: "yes", Actor: lifecycle.Actor{ID: "ada"}})
 	must(err)
 	run, err := lc.Wait(ctx, "release-2")
 	must(err)

@@ -21,7 +21,7 @@ func Example_idempotentReply() {
 	must(err)
 	untilAsked(ctx, lc, run.ID)
 
-	reply := lifecycle.Reply{ID: 1, Text: "yes", Key: "msg-42", Actor: "ada"}
+	reply := lifecycle.Reply{ID: 1, Text: "yes", Key: "msg-42", Actor: lifecycle.Actor{ID: "ada"}}
 	first, err := lc.Reply(ctx, run.ID, reply)
 	must(err)
 	run, err = lc.Wait(ctx, run.ID)

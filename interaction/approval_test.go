@@ -165,7 +165,7 @@ func TestDigestOfForms(t *testing.T) {
 	}
 	r := interaction.Reply{ID: 1, Decision: interaction.Approve}
 	again := r
-	again.Seen, again.Actor, again.Key = strings.Repeat("0", 64), "ann", "k"
+	again.Seen, again.Actor, again.Key = strings.Repeat("0", 64), interaction.Actor{ID: "ann"}, "k"
 	require.Equal(t, r.Digest(), again.Digest(), "what the author saw is no part of what was said")
 }
 

@@ -157,16 +157,16 @@ func TestNormalizeCutsTextsBetweenCharacters(t *testing.T) {
 func TestReplyIsAcceptedUpToTheLimits(t *testing.T) {
 	key, actor, text := strings.Repeat("k", interaction.MaxKey), strings.Repeat("a", interaction.MaxActor),
 		strings.Repeat("x", interaction.MaxReplyText)
-	require.NoError(t, interaction.Reply{ID: 1, Text: text, Key: key, Actor: actor}.Validate())
+	require.NoError(t, interaction.Reply{ID: 1, Text: text, Key: key, Actor: interaction.Actor{ID: actor}}.Validate())
 	for field, r := range map[string]interaction.Reply{
 		"Text is 262145 bytes": {ID: 1, Text: text + "x"},
 		"Text is not text":     {ID: 1, Text: "\x00a"},
 		"Key is 256 bytes":     {ID: 1, Text: "x", Key: key + "k"},
 		"Key is 3 bytes":       {ID: 1, Text: "x", Key: "k\xffk"},
 		"Key is 2 bytes":       {ID: 1, Text: "x", Key: "\x00k"},
-		"Actor is 256 bytes":   {ID: 1, Text: "x", Actor: actor + "a"},
-		"Actor is 3 bytes":     {ID: 1, Text: "x", Actor: "a\xffa"},
-		"Actor is 2 bytes":     {ID: 1, Text: "x", Actor: "\x00a"},
+		"Actor is 256 bytes":   {ID: 1, Text: "x", Actor: interaction.Actor{ID: actor + "a"}},
+		"Actor is 3 bytes":     {ID: 1, Text: "x", Actor: interaction.Actor{ID: "a\xffa"}},
+		"Actor is 2 bytes":     {ID: 1, Text: "x", Actor: interaction.Actor{ID: "\x00a"}},
 	} {
 		require.ErrorContains(t, r.Validate(), "invalid reply: "+field+", want ")
 	}

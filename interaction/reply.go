@@ -27,8 +27,8 @@ type Reply struct {
 	// Key makes the reply idempotent within the run: the same key and body is accepted again with
 	// the first receipt, the same key with another body is a conflict (C5). Empty: no idempotency.
 	Key string
-	// Actor says who answered, for the history (C7). Optional.
-	Actor string
+	// Actor says who answers, for the history (C7) and for whoever may answer (K5). Optional.
+	Actor Actor
 
 	// Value is the answer to a question with a Schema, which it must fit (K3): one JSON value of at
 	// most MaxValue bytes. With the decision Edit it has the arguments to execute.

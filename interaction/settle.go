@@ -39,8 +39,9 @@ func (r Reply) Validate() error {
 		return &FieldError{"Text", "not text", "valid UTF-8 without NUL"}
 	case len(r.Key) > MaxKey || !utf8.ValidString(r.Key) || strings.IndexByte(r.Key, 0) >= 0:
 		return &FieldError{"Key", size(r.Key), fmt.Sprintf("at most %d bytes of UTF-8 without NUL", MaxKey)}
-	case len(r.Actor) > MaxActor || !utf8.ValidString(r.Actor) || strings.IndexByte(r.Actor, 0) >= 0:
-		return &FieldError{"Actor", size(r.Actor), fmt.Sprintf("at most %d bytes of UTF-8 without NUL", MaxActor)}
+	}
+	if err := r.Actor.Validate(); err != nil {
+		return err
 	}
 	return r.checkForm()
 }
@@ -59,7 +60,7 @@ func (r Reply) Digest() string {
 
 // Answer is a reply in text as a turn is resumed with it.
 func (r Reply) Answer(now time.Time) Answer {
-	return Answer{ID: r.ID, Resolution: UserReply, Text: r.Text, Actor: r.Actor, AcceptedAt: now}
+	return Answer{ID: r.ID, Resolution: UserReply, Text: r.Text, Actor: r.Actor.ID, AcceptedAt: now}
 }
 
 // Settle is the history entry of a question that was answered. Key and digest are those of a reply

@@ -17,13 +17,14 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
 // C3 C4: a reply is any text; what it names is checked.
 func TestReplyValidateRefuses(t *testing.T) {
-	require.NoError(t, interaction.Reply{ID: 1, Text: "anything: {not json", Key: "k", Actor: "ada"}.Validate())
+	require.NoError(t, interaction.Reply{ID: 1, Text: "anything: {not json", Key: "k",
+		Actor: interaction.Actor{ID: "ada"}}.Validate())
 	for field, bad := range map[string][]interaction.Reply{
 		"ID": {{Text: "x"}, {ID: -1, Text: "x"}},
 		"Text": {{ID: 1}, {ID: 1, Text: " \n"}, {ID: 1, Text: "\xff"}, {ID: 1, Text: "a\x00"},
 			{ID: 1, Text: strings.Repeat("x", interaction.MaxReplyText+1)}},
 		"Key":   {{ID: 1, Text: "x", Key: strings.Repeat("k", 256)}, {ID: 1, Text: "x", Key: "\xff"}},
-		"Actor": {{ID: 1, Text: "x", Actor: strings.Repeat("k", 256)}},
+		"Actor": {{ID: 1, Text: "x", Actor: interaction.Actor{ID: strings.Repeat("k", 256)}}},
 	} {
 		for _, r := range bad {
 			err := r.Validate()
@@ -38,8 +39,9 @@ func TestReplyValidateRefuses(t *testing.T) {
 
 // C5: the digest is the body's, whoever says it.
 func TestDigest(t *testing.T) {
-	r := interaction.Reply{ID: 1, Text: "yes", Key: "a", Actor: "ada"}
-	require.Equal(t, r.Digest(), interaction.Reply{ID: 1, Text: "yes", Key: "b", Actor: "bob"}.Digest())
+	r := interaction.Reply{ID: 1, Text: "yes", Key: "a", Actor: interaction.Actor{ID: "ada"}}
+	require.Equal(t, r.Digest(), interaction.Reply{ID: 1, Text: "yes", Key: "b",
+		Actor: interaction.Actor{ID: "bob"}}.Digest())
 	require.NotEqual(t, r.Digest(), interaction.Reply{ID: 2, Text: "yes"}.Digest())
 	require.NotEqual(t, r.Digest(), interaction.Reply{ID: 1, Text: "no"}.Digest())
 	require.NotEqual(t, interaction.Reply{ID: 1, Text: "1\nx"}.Digest(), interaction.Reply{ID: 11, Text: "x"}.Digest())
@@ -73,7 +75,7 @@ func TestAutoDecisionAnswersByEachPolicy(t *testing.T) {
 // C7: what history keeps of each way to settle.
 func TestRecordKeepsEachWayToSettle(t *testing.T) {
 	q := interaction.Question{ID: 1, Attempt: 1, Prompt: "?", AskedAt: noon}
-	reply := interaction.Reply{ID: 1, Text: "yes", Key: "k", Actor: "ada"}
+	reply := interaction.Reply{ID: 1, Text: "yes", Key: "k", Actor: interaction.Actor{ID: "ada"}}
 	require.Equal(t, interaction.Record{
 		Question: q, Resolution: interaction.UserReply, Response: "yes", Actor: "ada", ResolvedAt: noon, Key: "k",
 		Digest: reply.Digest(),

@@ -52,6 +52,13 @@ func (c *Client) check(ctx context.Context) error {
 	case c.store == nil:
 		return &ArgumentError{"view", "nil", "a store for Client.On", nil}
 	}
+	if c.actor.IsZero() {
+		return nil
+	}
+	var fault *FieldError
+	if err := c.actor.Validate(); errors.As(err, &fault) {
+		return &ArgumentError{"a" + fault.Field[1:], fault.Value, fault.Want, fault}
+	}
 	return nil
 }
 

@@ -115,6 +115,17 @@ func wrongCalls() []wrongCall {
 			})
 		}
 	}
+	for argument, actors := range map[string]map[string]Actor{
+		"actor":        {"256 bytes": {ID: strings.Repeat("a", 256)}, "1 bytes": {ID: "\xff"}},
+		"actor.Via":    {"64 bytes": {Via: strings.Repeat("v", 64)}},
+		"actor.Groups": {"257 groups": {Groups: make([]string, 257)}, "one of 0 bytes": {Groups: []string{""}}},
+	} {
+		for value, actor := range actors {
+			add("As", argument, value, func(ctx context.Context, l *Lifecycle) error {
+				return second(l.As(actor).Get(ctx, "r"))
+			})
+		}
+	}
 	for value, at := range map[string]time.Time{
 		"in the year -1": time.Date(-1, 1, 1, 0, 0, 0, 0, time.UTC), "in the year 10000": time.Date(10000, 1, 1, 0, 0,
 			0, 0, time.UTC),
@@ -126,7 +137,7 @@ func wrongCalls() []wrongCall {
 		"reply.Text": {"blank": {ID: 1, Text: " "}, "not text": {ID: 1, Text: "\xff"}},
 		"reply.Key": {"256 bytes": {ID: 1, Text: "yes", Key: strings.Repeat("k", 256)},
 			"1 bytes": {ID: 1, Text: "yes", Key: "\x00"}},
-		"reply.Actor": {"1 bytes": {ID: 1, Text: "yes", Actor: "\xff"}},
+		"reply.Actor": {"1 bytes": {ID: 1, Text: "yes", Actor: Actor{ID: "\xff"}}},
 	} {
 		for value, r := range replies {
 			add("Reply", argument, value, func(ctx context.Context, l *Lifecycle) error {
@@ -138,7 +149,7 @@ func wrongCalls() []wrongCall {
 		"at.Question": {"-1": {Question: -1}},
 		"at.ID":       {`"no run"`: {ID: "no run"}},
 		"at.Reply":    {"blank": {Reply: " "}, "not text": {Reply: "\xff"}},
-		"at.Actor":    {`"ada"`: {Actor: "ada"}, "1 bytes": {Reply: "yes", Actor: "\xff"}},
+		"at.Actor":    {`"ada"`: {Actor: Actor{ID: "ada"}}, "1 bytes": {Reply: "yes", Actor: Actor{ID: "\xff"}}},
 	} {
 		for value, at := range points {
 			add("Fork", argument, value, func(ctx context.Context, l *Lifecycle) error {

@@ -33,7 +33,7 @@ func BenchmarkDecide(b *testing.B) {
 	}
 	parked, err := transition(&running.Run, fsm.EventTurnNeedsInput, ask)
 	require.NoError(b, err)
-	answer := interaction.Reply{ID: 1, Text: "yes", Actor: "ada"}.Answer(now)
+	answer := interaction.Reply{ID: 1, Text: "yes", Actor: Actor{ID: "ada"}}.Answer(now)
 	record := interaction.Settle(*parked.Run.Pending, answer, "key", "digest")
 	for name, c := range map[string]struct {
 		run   *store.Run

@@ -77,9 +77,9 @@ func TestJ13ASpentBudgetHoldsTheRunWithItsAnswer(t *testing.T) {
 		require.Equal(t, 1, stats.Held)
 
 		require.NoError(t, lc.Resume(t.Context(), "r",
-			Resume{Choice: ChoiceRaise, Version: run.Version, Actor: "ada", Budget: Budget{Tokens: 121}}))
+			Resume{Choice: ChoiceRaise, Version: run.Version, Actor: Actor{ID: "ada"}, Budget: Budget{Tokens: 121}}))
 		require.ErrorIs(t, lc.Resume(t.Context(), "r",
-			Resume{Choice: ChoiceRaise, Version: run.Version, Actor: "ben", Budget: Budget{Tokens: 1000}}),
+			Resume{Choice: ChoiceRaise, Version: run.Version, Actor: Actor{ID: "ben"}, Budget: Budget{Tokens: 1000}}),
 			ErrRunChanged)
 		pass(time.Minute)
 		run = in(t, lc.Client, "r", fsm.StateSucceeded)
@@ -156,7 +156,7 @@ func TestJ13ARunIsEndedForItsBudget(t *testing.T) {
 			pass(10 * time.Second)
 			reply(t, lc.Client, id, 1, "yes")
 		}
-		require.NoError(t, lc.Resume(t.Context(), "ended", Resume{Choice: ChoiceEnd, Actor: "ada"}))
+		require.NoError(t, lc.Resume(t.Context(), "ended", Resume{Choice: ChoiceEnd, Actor: Actor{ID: "ada"}}))
 		require.Equal(t, &Failure{Code: fsm.CodeBudgetExhausted,
 			Message: "the budget is used up: 1 turn and 10 tokens " +
 				"of 100 turns and 5 tokens (given up by ada)"}, in(t, lc.Client, "ended", fsm.StateFailed).Error)

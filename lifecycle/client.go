@@ -17,6 +17,9 @@ import (
 // Client has all calls of a Lifecycle but Serve, for processes that execute no runs: web front
 // ends, command lines. It is safe for concurrent use. Close ends its watch on the store; the store
 // stays open.
+//
+// Without an Authorize (ClientConfig, Config), everything is allowed to whoever has the client.
+// Doors that serve several people use a client for each: see As.
 type Client struct {
 	store   store.Store
 	clock   Clock
@@ -28,6 +31,9 @@ type Client struct {
 	stuck   *stuckCalls // of this process's engines
 	notices *notices    // nil without an observer
 	host    hostPolicy
+
+	authorize Authorize // nil: everything is allowed
+	actor     Actor     // whose calls these are; see As
 }
 
 // ClientConfig configures a Client. Only Store is required.
@@ -48,6 +54,15 @@ type ClientConfig struct {
 	OnInterrupt OnInterrupt
 	// Observer gets a notice of each change that this client makes. See Observer.
 	Observer Observer
+	// Authorize is asked about each call that reads or changes runs (K6): after the run was read
+	// and before anything is stored or returned, once a call or stream, and again when a call has
+	// lost a race and reads the run again. Lists are asked about once, with the query, and never by
+	// row. What workers, deadlines and recovery do is not asked about, nor is Recover. It is called
+	// on the caller's goroutine with the caller's context, outside of the store's transactions, so
+	// it may call this client's store. A panic refuses the call.
+	//
+	// Nil: everything is allowed, and whoever has the client can do everything with every run.
+	Authorize Authorize
 }
 
 // NewClient returns a client of the store. It starts nothing, and does not call the store.
@@ -69,7 +84,7 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 	}
 	c := &Client{store: cfg.Store, clock: cfg.Clock, log: cfg.Logger, poll: cfg.Poll, due: newDueHint(),
 		stuck: new(stuckCalls), notices: newNotices(cfg.Observer, cfg.Logger),
-		host: hostPolicy{onInterrupt: cfg.OnInterrupt}}
+		host: hostPolicy{onInterrupt: cfg.OnInterrupt}, authorize: cfg.Authorize}
 	c.hub = newHub(cfg.Store)
 	return c, nil
 }
@@ -141,6 +156,9 @@ func (c *Client) GetOrSubmit(ctx context.Context, spec Spec) (run Run, known boo
 		return Run{}, false, err
 	}
 	defer releaseCommit(cm)
+	if err := c.allow(ctx, ActionSubmit, &run, nil); err != nil {
+		return Run{}, false, err
+	}
 	err = c.commit(ctx, cm)
 	if errors.Is(err, store.ErrExists) {
 		run, err = c.existingRun(ctx, run)
@@ -189,6 +207,9 @@ func (c *Client) Cancel(ctx context.Context, id, reason string) error {
 		if err != nil {
 			return fmt.Errorf("lifecycle: cancel run %s: %w", id, err)
 		}
+		if err := c.allow(ctx, ActionCancel, &run, run.Pending); err != nil {
+			return err
+		}
 		if run.State.Terminal() { // the caller relies on the error, so the end of the run must be durable (J8)
 			if run, err = c.confirmedRun(ctx, id); err != nil {
 				return fmt.Errorf("lifecycle: cancel run %s: %w", id, err)
@@ -216,13 +237,23 @@ func (c *Client) Get(ctx context.Context, id string) (Run, error) {
 	if err := c.checkRun(ctx, id); err != nil {
 		return Run{}, err
 	}
-	return c.store.Run(ctx, id)
+	run, err := c.store.Run(ctx, id)
+	if err == nil {
+		err = c.allow(ctx, ActionView, &run, run.Pending)
+	}
+	if err != nil {
+		return Run{}, err
+	}
+	return run, nil
 }
 
 // Runs lists runs in the order of their creation. The error is an *ArgumentError if the query is
 // invalid.
 func (c *Client) Runs(ctx context.Context, query Query) (Page, error) {
 	if err := c.checkQuery(ctx, &query); err != nil {
+		return Page{}, err
+	}
+	if err := c.allowQuery(ctx, &query); err != nil {
 		return Page{}, err
 	}
 	return c.store.Runs(ctx, query)
@@ -232,6 +263,9 @@ func (c *Client) Runs(ctx context.Context, query Query) (Page, error) {
 // Pending.
 func (c *Client) Inbox(ctx context.Context, query Query) (Page, error) {
 	if err := c.checkQuery(ctx, &query); err != nil {
+		return Page{}, err
+	}
+	if err := c.allowQuery(ctx, &query); err != nil {
 		return Page{}, err
 	}
 	return c.store.Inbox(ctx, query)
@@ -250,13 +284,19 @@ func (c *Client) History(ctx context.Context, id string) ([]Record, error) {
 		return nil, err
 	}
 	run, records, err := c.store.History(ctx, id)
+	if err == nil {
+		err = c.allow(ctx, ActionView, &run, run.Pending)
+	}
+	if err != nil {
+		return nil, err
+	}
 	for i := range records {
 		records[i].Session = nil // only engines and Fork use it
 	}
-	if err == nil && run.Pending != nil {
+	if run.Pending != nil {
 		records = append(records, Record{Question: *run.Pending})
 	}
-	return records, err
+	return records, nil
 }
 
 // Wait returns the run once it has ended.
@@ -268,8 +308,14 @@ func (c *Client) Wait(ctx context.Context, id string) (Run, error) {
 	defer f.close()
 	p := c.newPoller(f)
 	defer p.stop()
-	for {
+	for asked := false; ; {
 		r, err := c.store.Run(ctx, id)
+		if err == nil && !asked {
+			if err := c.allow(ctx, ActionView, &r, r.Pending); err != nil {
+				return Run{}, err
+			}
+			asked = true
+		}
 		if err != nil || r.State.Terminal() {
 			return r, err
 		}
@@ -295,6 +341,9 @@ func (c *Client) newPoller(f *follower) poller {
 // be pruned, and remove the folder that Lifecycle.Folder names for each, before they are pruned.
 func (c *Client) Prune(ctx context.Context, before time.Time) (int, error) {
 	if err := errors.Join(c.check(ctx), checkTime("before", before)); err != nil {
+		return 0, err
+	}
+	if err := c.allow(ctx, ActionPrune, nil, nil); err != nil {
 		return 0, err
 	}
 	const batch = 500
@@ -323,6 +372,9 @@ func (c *Client) Stats(ctx context.Context) (Stats, error) {
 	s, ok := c.store.(store.Surveyor)
 	if !ok {
 		return Stats{}, ErrNoStats
+	}
+	if err := c.allow(ctx, ActionStats, nil, nil); err != nil {
+		return Stats{}, err
 	}
 	return s.Survey(ctx, commitTime(c.clock))
 }

@@ -35,6 +35,10 @@ func (c *Client) Events(ctx context.Context, id string, after uint64) iter.Seq2[
 			yield(Event{}, err)
 			return
 		}
+		if err := c.allowView(ctx, id); err != nil {
+			yield(Event{}, err)
+			return
+		}
 		f := c.hub.followEvents(id)
 		defer f.close()
 		r := reader{client: c, follower: f, poller: c.newPoller(f), id: id, after: after, fromStore: true,

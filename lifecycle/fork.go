@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/interlude-go/interlude/engine"
@@ -31,7 +32,7 @@ type At struct {
 	// succeeded.
 	Reply string
 	// Actor is who gives the Reply, as in Reply.Actor.
-	Actor string
+	Actor Actor
 	// ID is the id of the fork, like Spec.ID. A second call of Fork with the same id and the same
 	// At returns the existing fork. If it is empty, Fork makes an id.
 	ID string
@@ -78,13 +79,26 @@ func (c *Client) Fork(ctx context.Context, id string, at At) (Run, error) {
 	if err := c.checkRun(ctx, id); err != nil {
 		return Run{}, err
 	}
+	actor, err := c.resolveActor("at.Actor", at.Actor)
+	if err != nil {
+		return Run{}, err
+	}
+	if at.Reply != "" {
+		at.Actor = actor
+	}
 	if err := at.check(); err != nil {
 		return Run{}, err
 	}
 	now := commitTime(c.clock)
 	run, body, err := c.draftFork(ctx, id, &at, now)
 	if err != nil {
+		if errors.Is(err, ErrNotAllowed) {
+			return Run{}, err
+		}
 		if fork, ok := c.existingFork(ctx, id, &at); ok { // the source has changed since, or was pruned
+			if err := c.allow(ctx, ActionFork, &fork, nil); err != nil {
+				return Run{}, err
+			}
 			return fork, nil
 		}
 		return Run{}, err
@@ -111,6 +125,9 @@ func (c *Client) Inherited(ctx context.Context, id string) ([]Record, error) {
 	if err := c.checkRun(ctx, id); err != nil {
 		return nil, err
 	}
+	if err := c.allowView(ctx, id); err != nil {
+		return nil, err
+	}
 	body, err := c.store.Spec(ctx, id)
 	if err != nil {
 		return nil, err
@@ -133,16 +150,15 @@ func (at *At) check() error {
 	}
 	reply := Reply{ID: 1, Text: at.Reply, Actor: at.Actor}
 	if at.Reply == "" {
-		if at.Actor != "" {
-			return &ArgumentError{"at.Actor", quote(at.Actor), "nothing, since there is no Reply", nil}
+		if !at.Actor.IsZero() {
+			return &ArgumentError{"at.Actor", quote(at.Actor.ID), "nothing, since there is no Reply", nil}
 		}
 		return nil
 	}
 	err := reply.Validate()
 	var fault *FieldError
 	if errors.As(err, &fault) {
-		return &ArgumentError{"at." + map[string]string{"Text": "Reply", "Actor": "Actor"}[fault.Field], fault.Value,
-			fault.Want, err}
+		return &ArgumentError{"at." + strings.Replace(fault.Field, "Text", "Reply", 1), fault.Value, fault.Want, err}
 	}
 	return err
 }
@@ -166,6 +182,9 @@ type origin struct {
 func (c *Client) draftFork(ctx context.Context, id string, at *At, now time.Time) (run Run, body []byte, _ error) {
 	source, err := c.forkSource(ctx, id)
 	if err != nil {
+		return Run{}, nil, err
+	}
+	if err := c.allow(ctx, ActionFork, &source.run, questionOf(source.settled, at.Question)); err != nil {
 		return Run{}, nil, err
 	}
 	from, err := source.fork(at, now)
@@ -217,7 +236,7 @@ func draftRun(spec Spec, id string, at *At, now time.Time) (run Run, body []byte
 		return Run{}, nil, err
 	}
 	run.ForkedFrom = &ForkPoint{RunID: id, Question: at.Question}
-	asked, err := json.Marshal([]any{run.SpecDigest, run.ForkedFrom, at.Reply, at.Actor})
+	asked, err := json.Marshal([]any{run.SpecDigest, run.ForkedFrom, at.Reply, at.Actor.ID})
 	run.SpecDigest = digestOf(asked)
 	return run, body, err
 }
@@ -402,7 +421,8 @@ func answerOf(r *Record) Answer {
 		answer.Text = r.Response
 		return answer
 	}
-	answer := Reply{ID: r.Question.ID, Text: r.Response, Actor: r.Actor, Value: r.Value, Decision: r.Decision}.
+	answer := Reply{ID: r.Question.ID, Text: r.Response, Actor: Actor{ID: r.Actor}, Value: r.Value,
+		Decision: r.Decision}.
 		AnswerTo(&r.Question, r.ResolvedAt)
 	answer.Resolution = r.Resolution
 	return answer

@@ -52,7 +52,7 @@ func replied(tb testing.TB, lc *Lifecycle, id string, replies ...string) Run {
 	tb.Helper()
 	synctest.Wait()
 	for i, text := range replies {
-		_, err := lc.Reply(tb.Context(), id, Reply{ID: i + 1, Text: text, Actor: "ada"})
+		_, err := lc.Reply(tb.Context(), id, Reply{ID: i + 1, Text: text, Actor: Actor{ID: "ada"}})
 		require.NoError(tb, err)
 		synctest.Wait()
 	}
@@ -99,7 +99,7 @@ func TestJ6ForkOfASettledQuestion(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, &ForkPoint{RunID: "r", Question: 1}, same.ForkedFrom)
 		require.Equal(t, []any{"tenant", 3, spec.Labels}, []any{same.Key, same.Priority, same.Labels})
-		_, err = lc.Fork(t.Context(), "r", At{Question: 2, ID: "other", Reply: "B", Actor: "bob",
+		_, err = lc.Fork(t.Context(), "r", At{Question: 2, ID: "other", Reply: "B", Actor: Actor{ID: "bob"},
 			Change: func(s *Spec) { s.Key, s.Labels = "tenant 2", nil }})
 		require.NoError(t, err)
 		synctest.Wait()
@@ -274,7 +274,7 @@ func TestJ6ForkIsIdempotent(t *testing.T) {
 		lc, stop := serve(t, Config{Store: s, Engine: collector()})
 		defer stop()
 		answered(t, lc, Spec{ID: "r", Prompt: "x"}, "a")
-		at := At{Question: 1, ID: "f", Reply: "A", Actor: "ada", Change: func(s *Spec) { s.Key = "k" }}
+		at := At{Question: 1, ID: "f", Reply: "A", Actor: Actor{ID: "ada"}, Change: func(s *Spec) { s.Key = "k" }}
 		var calls sync.WaitGroup
 		for range 20 {
 			calls.Go(func() {
@@ -297,8 +297,8 @@ func TestJ6ForkIsIdempotent(t *testing.T) {
 		}
 		differently := map[string]func(*At){
 			"another reply":    func(at *At) { at.Reply = "B" },
-			"the stored reply": func(at *At) { at.Reply, at.Actor = "", "" },
-			"another actor":    func(at *At) { at.Actor = "bob" },
+			"the stored reply": func(at *At) { at.Reply, at.Actor = "", Actor{} },
+			"another actor":    func(at *At) { at.Actor = Actor{ID: "bob"} },
 			"another spec":     func(at *At) { at.Change = func(s *Spec) { s.Key = "other" } },
 		}
 		for name, change := range differently {

@@ -6,14 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
-	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -161,15 +158,15 @@ func decideUnblock(run *store.Run, cause, actor string, now time.Time) (*store.C
 func decideResume(run *store.Run, r *Resume, now time.Time) (*store.Commit, error) {
 	switch r.Choice {
 	case ChoiceRepeat:
-		return decideUnblock(run, causeResumed, r.Actor, now)
+		return decideUnblock(run, causeResumed, r.Actor.ID, now)
 	case ChoiceRaise:
 		raised := *run
 		raised.Budget = raise(run.Budget, r.Budget)
-		return decideUnblock(&raised, causeRaised, r.Actor, now)
+		return decideUnblock(&raised, causeRaised, r.Actor.ID, now)
 	}
 	message := run.Block.Reason + " (given up)"
-	if r.Actor != "" {
-		message = fmt.Sprintf("%s (given up by %s)", run.Block.Reason, r.Actor)
+	if r.Actor.ID != "" {
+		message = fmt.Sprintf("%s (given up by %s)", run.Block.Reason, r.Actor.ID)
 	}
 	return transition(run, fsm.EventRunGivenUp, &details{
 		now: now, code: run.Block.Code, message: message, settled: abandoned(run, now),
@@ -230,9 +227,8 @@ type Resume struct {
 	// Version is the version of the run that the person has seen. The decision is refused if the
 	// run has changed since. With 0, the decision applies to whatever the run is held for now.
 	Version uint64
-	// Actor names the person who decides, for the run's events; at most 255 bytes of UTF-8 without
-	// NUL.
-	Actor string
+	// Actor is the person who decides, for the run's events.
+	Actor Actor
 }
 
 // Resume ends the hold of a run: the run goes on, or it fails (J1, J5, J13). With ChoiceRepeat, a
@@ -251,11 +247,20 @@ func (c *Client) Resume(ctx context.Context, id string, r Resume) error {
 	if err := c.checkRun(ctx, id); err != nil {
 		return err
 	}
+	var err error
+	if r.Actor, err = c.resolveActor("resume.Actor", r.Actor); err != nil {
+		return err
+	}
 	if err := r.findFault(); err != nil {
 		return err
 	}
 	for {
 		run, err := c.store.Run(ctx, id)
+		if err == nil {
+			if err := c.allowActor(ctx, r.Actor, ActionResume, &run, run.Pending); err != nil {
+				return err
+			}
+		}
 		// the caller relies on the refusal, so what was read must be durable (J8)
 		if err == nil && r.refusal(&run) != nil {
 			run, err = c.confirmedRun(ctx, id)
@@ -282,9 +287,9 @@ func (c *Client) Resume(ctx context.Context, id string, r Resume) error {
 
 // findFault returns what is wrong with the decision independently of the run; nil if nothing is.
 func (r *Resume) findFault() error {
-	if len(r.Actor) > interaction.MaxActor || !utf8.ValidString(r.Actor) || strings.IndexByte(r.Actor, 0) >= 0 {
-		return &ArgumentError{"resume.Actor", quote(r.Actor),
-			fmt.Sprintf("at most %d bytes of UTF-8 without NUL", interaction.MaxActor), nil}
+	var fault *FieldError
+	if err := r.Actor.Validate(); errors.As(err, &fault) {
+		return &ArgumentError{"resume." + fault.Field, fault.Value, fault.Want, nil}
 	}
 	if r.Budget != (Budget{}) && r.Choice != ChoiceRaise {
 		return &ArgumentError{"resume.Budget", textOfBudget(r.Budget), fmt.Sprintf("none unless Choice is %q",

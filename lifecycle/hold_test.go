@@ -149,7 +149,7 @@ func TestJ1AnAnswerIsNotSpent(t *testing.T) {
 		stop()
 
 		c := clientOf(t, s)
-		resume := Resume{Choice: ChoiceRepeat, Version: in(t, c, "r", fsm.StateQueued).Version, Actor: "ada"}
+		resume := Resume{Choice: ChoiceRepeat, Version: in(t, c, "r", fsm.StateQueued).Version, Actor: Actor{ID: "ada"}}
 		require.NoError(t, c.Resume(t.Context(), "r", resume))
 		require.ErrorIs(t, c.Resume(t.Context(), "r", resume), ErrRunChanged)
 		require.ErrorIs(t, c.Resume(t.Context(), "r", Resume{Choice: ChoiceRepeat}), ErrNotHeld)
@@ -342,7 +342,7 @@ func TestJ5ARefusedSessionHoldsTheWait(t *testing.T) {
 		synctest.Wait()
 		answered := in(t, c, "r0001", fsm.StateQueued)
 		require.Equal(t, answered.UpdatedAt.Add(firstHoldPause), answered.Block.Until)
-		require.NoError(t, c.Resume(t.Context(), "r0002", Resume{Choice: ChoiceEnd, Actor: "ada"}))
+		require.NoError(t, c.Resume(t.Context(), "r0002", Resume{Choice: ChoiceEnd, Actor: Actor{ID: "ada"}}))
 		ended := in(t, c, "r0002", fsm.StateFailed)
 		require.Equal(t, fsm.CodeSessionResumeFailed, ended.Error.Code)
 		require.Contains(t, ended.Error.Message, "given up by ada")
@@ -435,7 +435,8 @@ func TestJ5Resume(t *testing.T) {
 			require.ErrorIs(t, err, ErrRunChanged)
 		}
 		for _, actor := range []string{"\xff", "a\x00b", "\x00b", strings.Repeat("a", 256)} {
-			require.ErrorIs(t, lc.Resume(t.Context(), "r", Resume{Choice: ChoiceEnd, Actor: actor}), ErrInvalidArgument)
+			require.ErrorIs(t, lc.Resume(t.Context(), "r", Resume{Choice: ChoiceEnd, Actor: Actor{ID: actor}}),
+				ErrInvalidArgument)
 		}
 		require.ErrorIs(t, lc.Resume(t.Context(), "none", Resume{Choice: ChoiceEnd}), ErrNotFound)
 		require.Equal(t, run, in(t, lc.Client, "r", fsm.StateQueued))
@@ -499,7 +500,7 @@ func TestResumeRefusesByWhatIsDurable(t *testing.T) {
 		shown := in(t, c, "a", fsm.StateQueued)
 		shown.State, shown.Block = fsm.StateCanceled, nil
 		s.run, s.confirms = &shown, 0
-		resume := Resume{Choice: ChoiceRepeat, Actor: strings.Repeat("a", interaction.MaxActor)}
+		resume := Resume{Choice: ChoiceRepeat, Actor: Actor{ID: strings.Repeat("a", interaction.MaxActor)}}
 		require.NoError(t, c.Resume(t.Context(), "a", resume), "it is held, whatever was shown")
 		require.Equal(t, 1, s.confirms)
 		s.run, s.confirms = nil, 0

@@ -95,6 +95,9 @@ type Config struct {
 	Logger *slog.Logger
 	// Observer gets a notice of each change that this process makes. See Observer.
 	Observer Observer
+	// Authorize is asked about each call of this process that reads or changes runs (K6). See
+	// ClientConfig.Authorize.
+	Authorize Authorize
 }
 
 // UntilDone is the Config.Grace of a shutdown that lets every turn finish (J1). Nothing is claimed
@@ -127,7 +130,7 @@ func New(cfg Config) (*Lifecycle, error) {
 		return nil, err
 	}
 	c, err := NewClient(ClientConfig{Store: cfg.Store, Clock: cfg.Clock, Logger: cfg.Logger, Poll: cfg.Poll,
-		Observer: cfg.Observer})
+		Observer: cfg.Observer, Authorize: cfg.Authorize})
 	if err != nil {
 		return nil, err
 	}

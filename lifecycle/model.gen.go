@@ -478,8 +478,8 @@ const (
 //		// Key makes the reply idempotent within the run: the same key and body is accepted again with
 //		// the first receipt, the same key with another body is a conflict (C5). Empty: no idempotency.
 //		Key string
-//		// Actor says who answered, for the history (C7). Optional.
-//		Actor string
+//		// Actor says who answers, for the history (C7) and for whoever may answer (K5). Optional.
+//		Actor Actor
 //
 //		// Value is the answer to a question with a Schema, which it must fit (K3): one JSON value of at
 //		// most MaxValue bytes. With the decision Edit it has the arguments to execute.
@@ -506,6 +506,34 @@ const (
 //	// Answer is a reply in text as a turn is resumed with it.
 //	func (r Reply) Answer(now time.Time) Answer
 type Reply = interaction.Reply
+
+// Actor is who acts on a run: a person, or a program on its own behalf. The host has authenticated
+// it and says so; the library believes the host. The zero Actor is the host itself.
+//
+//	type Actor struct {
+//		// ID names the actor, for the history, the events and the host's own records; at most MaxActor
+//		// bytes of UTF-8 without NUL. Empty: the host does not say.
+//		ID string
+//		// Groups are those that the actor belongs to at this moment, each of at most MaxGroup bytes.
+//		// They count for this one call, and are not stored.
+//		Groups []string
+//		// Via is the door that the actor came through, "web" or "mail" for example; at most MaxVia
+//		// bytes.
+//		Via string
+//	}
+//
+//	// IsZero reports whether nothing is said of the actor.
+//	func (a Actor) IsZero() bool
+//
+//	// Equal reports whether both are the same, with their groups in the same order.
+//	func (a Actor) Equal(b Actor) bool
+//
+//	// String is the ID and the door, for messages.
+//	func (a Actor) String() string
+//
+//	// Validate says what is wrong with the actor as a *FieldError.
+//	func (a Actor) Validate() error
+type Actor = interaction.Actor
 
 // Receipt acknowledges an accepted reply.
 //

@@ -83,7 +83,7 @@ func TestEventPayloadsOfARun(t *testing.T) {
 				RequiredFields: []string{"name", "date"}, UIHints: map[string]any{"wide": true},
 				Context: "There are two.", DefaultPolicy: interaction.SafeDefault,
 			},
-			reply: interaction.Reply{ID: 1, Text: "1", Actor: "ada"},
+			reply: interaction.Reply{ID: 1, Text: "1", Actor: Actor{ID: "ada"}},
 			warnings: []interaction.Diagnostic{
 				{Code: fsm.WarnEngineDiagnostic, Detail: "slow"}, {Code: fsm.WarnEngineOutputTruncated},
 				{Code: fsm.WarnEngineDiagnostic, Detail: "slower"},

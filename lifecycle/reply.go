@@ -23,6 +23,11 @@ func (c *Client) Reply(ctx context.Context, id string, reply Reply) (Receipt, er
 	if err := c.checkRun(ctx, id); err != nil {
 		return Receipt{}, err
 	}
+	actor, err := c.resolveActor("reply.Actor", reply.Actor)
+	if err != nil {
+		return Receipt{}, err
+	}
+	reply.Actor = actor
 	if err := checkReply(&reply); err != nil {
 		return Receipt{}, err
 	}
@@ -31,6 +36,9 @@ func (c *Client) Reply(ctx context.Context, id string, reply Reply) (Receipt, er
 		status, err := c.replyStatus(ctx, id, reply, digest)
 		if err != nil {
 			return Receipt{}, fmt.Errorf("lifecycle: reply to run %s: %w", id, err)
+		}
+		if err := c.allowActor(ctx, actor, ActionReply, status.run, status.question); err != nil {
+			return Receipt{}, err
 		}
 		if !status.pending {
 			return status.receipt, status.refusal
@@ -46,10 +54,12 @@ func (c *Client) Reply(ctx context.Context, id string, reply Reply) (Receipt, er
 // question that the reply answers. Otherwise the reply is a duplicate or is refused, and Reply
 // returns what is set: the receipt or the refusal.
 type replyStatus struct {
-	run     *Run // as it was read
-	pending bool
-	receipt Receipt // of the accepted reply with the same key and body
-	refusal error
+	run *Run // as it was read
+	// question is the one that the reply answers, open or settled; nil if it was never asked.
+	question *Question
+	pending  bool
+	receipt  Receipt // of the accepted reply with the same key and body
+	refusal  error
 	// settled: the receipt or the refusal says how the question was settled. The caller will not
 	// retry then, so what it is told must be durable (J8).
 	settled bool
@@ -84,14 +94,15 @@ func readReplyStatus(ctx context.Context, r store.Reader, id string, reply Reply
 		record, err := r.Settled(ctx, id, reply.Key)
 		if err == nil {
 			receipt, refusal := replayedReceipt(id, record, digest)
-			return replyStatus{run: run, receipt: receipt, refusal: refusal, settled: true}, nil
+			return replyStatus{run: run, question: &record.Question, receipt: receipt, refusal: refusal,
+				settled: true}, nil
 		}
 		if !errors.Is(err, store.ErrNotFound) {
 			return replyStatus{}, err
 		}
 	}
 	if pending {
-		return replyStatus{run: run, pending: true}, nil
+		return replyStatus{run: run, question: run.Pending, pending: true}, nil
 	}
 	return refusedReply(ctx, r, run, reply.ID)
 }
@@ -140,7 +151,7 @@ func refusedReply(ctx context.Context, r store.Reader, run *Run, interactionID i
 	if err != nil {
 		return replyStatus{}, err
 	}
-	return replyStatus{run: run, settled: true, refusal: &SettledError{
+	return replyStatus{run: run, question: &record.Question, settled: true, refusal: &SettledError{
 		RunID: run.ID, ID: interactionID, Resolution: record.Resolution, State: run.State,
 	}}, nil
 }

@@ -40,6 +40,9 @@ func (c *Client) Usage(ctx context.Context, id string) (RunUsage, error) {
 	if !ok {
 		return RunUsage{}, ErrNoUsage
 	}
+	if err := c.allowView(ctx, id); err != nil {
+		return RunUsage{}, err
+	}
 	turns, err := s.Usage(ctx, id)
 	u := RunUsage{Turns: turns}
 	for _, t := range turns {

@@ -34,7 +34,8 @@ func startAnswerer(ctx context.Context, h *host, n int) *answerer {
 		a.work.Go(func() {
 			for id := range a.asked {
 				a.replied.Store(id, time.Now())
-				err := h.reply(ctx, id, interaction.Reply{ID: 1, Text: "yes", Key: "reply-1", Actor: "ada"})
+				err := h.reply(ctx, id, interaction.Reply{ID: 1, Text: "yes", Key: "reply-1",
+					Actor: interaction.Actor{ID: "ada"}})
 				if err != nil && ctx.Err() == nil {
 					a.fail(err)
 				}

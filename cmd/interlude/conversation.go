@@ -131,7 +131,7 @@ func (c *conversation) reply(ctx context.Context, text string) error {
 		return nil
 	}
 	_, err := c.lc.Reply(ctx, c.run.ID, lifecycle.Reply{ID: c.open.InteractionID, Text: choose(c.open, text),
-		Actor: "terminal"})
+		Actor: lifecycle.Actor{ID: "terminal"}})
 	switch {
 	case errors.Is(err, lifecycle.ErrSettled), errors.Is(err, lifecycle.ErrTerminal):
 		c.screen.line(amber, "! too late: "+err.Error())

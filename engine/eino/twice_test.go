@@ -171,7 +171,7 @@ func TestOfTwoRepliesOneIsAcceptedAndPaid(t *testing.T) {
 				for i := range answered {
 					both.Go(func() {
 						_, answered[i] = first.Reply(t.Context(), run.ID, interaction.Reply{ID: q.ID, Text: "yes",
-							Actor: string(rune('a' + i))})
+							Actor: lifecycle.Actor{ID: string(rune('a' + i))}})
 					})
 				}
 				both.Wait()

@@ -50,7 +50,8 @@ func host(ctx context.Context) error {
 		}
 		fmt.Println(ev.Seq, ev.Type)
 		if ev.Type == lifecycle.TypeInputRequired { // the reply may come in three weeks, and from another process
-			_, err = lc.Reply(ctx, run.ID, lifecycle.Reply{ID: 1, Text: "yes, ship it", Key: "msg-42", Actor: "ada"})
+			ada := lifecycle.Actor{ID: "ada"}
+			_, err = lc.Reply(ctx, run.ID, lifecycle.Reply{ID: 1, Text: "yes, ship it", Key: "msg-42", Actor: ada})
 			if err != nil {
 				return err
 			}

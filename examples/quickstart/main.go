@@ -245,7 +245,8 @@ func (c *chat) answer(ctx context.Context, leave func()) {
 		if n, err := strconv.Atoi(text); err == nil && n > 0 && n <= len(q.Options) {
 			text = q.Options[n-1].Value
 		}
-		_, err := c.lc.Reply(ctx, c.run.ID, lifecycle.Reply{ID: q.ID, Text: text, Actor: "quickstart"})
+		_, err := c.lc.Reply(ctx, c.run.ID, lifecycle.Reply{ID: q.ID, Text: text,
+			Actor: lifecycle.Actor{ID: "quickstart"}})
 		if errors.Is(err, lifecycle.ErrInvalidReply) {
 			fmt.Fprint(c.out, "  That is no answer. Once more, please:\n  > ")
 			continue

@@ -97,7 +97,8 @@ func submit(w *world, a *args) (string, error) {
 }
 
 func fork(w *world, a *args) (string, error) {
-	at := lifecycle.At{Question: a.number("question"), Actor: a.named["actor"], ID: a.words["FORK"]}
+	at := lifecycle.At{Question: a.number("question"), Actor: lifecycle.Actor{ID: a.named["actor"]},
+		ID: a.words["FORK"]}
 	key, engine := a.named["key"], a.named["engine"]
 	at.Change = func(s *lifecycle.Spec) { s.Key, s.Engine = cmp.Or(key, s.Key), cmp.Or(engine, s.Engine) }
 	script := a.body
@@ -159,7 +160,8 @@ func reply(w *world, a *args) (string, error) {
 		text = a.body
 	}
 	r := interaction.Reply{ID: value(a, a.words["QUESTION"], strconv.Atoi), Text: text, Key: a.named["key"],
-		Actor: a.named["actor"], Decision: interaction.Decision(a.named["decision"]), Seen: a.named["seen"]}
+		Actor: lifecycle.Actor{ID: a.named["actor"]}, Decision: interaction.Decision(a.named["decision"]),
+		Seen: a.named["seen"]}
 	if value, _ := unquoted(a.named["value"]); value != "" {
 		r.Value = json.RawMessage(value)
 	}
@@ -197,7 +199,7 @@ func budget(a *args) lifecycle.Budget {
 
 func choose(w *world, a *args) (string, error) {
 	r := lifecycle.Resume{Choice: lifecycle.Choice(a.words["CHOICE"]), Version: uint64(a.number("version")),
-		Actor: a.named["actor"], Budget: budget(a)}
+		Actor: lifecycle.Actor{ID: a.named["actor"]}, Budget: budget(a)}
 	c := w.client(a.named["as"])
 	return w.call(c, false, func(ctx context.Context) string {
 		if err := c.Resume(ctx, a.words["RUN"], r); err != nil {

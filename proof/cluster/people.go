@@ -162,7 +162,7 @@ func (p *people) reply(ctx context.Context, d *dealing, s *saying) (interaction.
 	within, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	return p.client.Reply(within, d.plan.id, interaction.Reply{ID: s.question, Text: s.text, Key: s.key,
-		Actor: "somebody"})
+		Actor: lifecycle.Actor{ID: "somebody"}})
 }
 
 // repeat sends the same reply again, which must get the same answer.

@@ -132,7 +132,7 @@ func (p *person) cancel(ctx context.Context) error {
 // resume decides about the run, if it is still held.
 func (p *person) resume(ctx context.Context) error {
 	err := p.insist(func() error {
-		return p.lc.Resume(ctx, p.id, lifecycle.Resume{Choice: p.plan.Resume, Actor: "olga"})
+		return p.lc.Resume(ctx, p.id, lifecycle.Resume{Choice: p.plan.Resume, Actor: lifecycle.Actor{ID: "olga"}})
 	})
 	if errors.Is(err, lifecycle.ErrNotHeld) || errors.Is(err, lifecycle.ErrTerminal) {
 		return nil
@@ -161,7 +161,7 @@ func (p *person) reply(ctx context.Context, question int) error {
 // reply returns the reply to the question.
 func reply(p *Plan, question int) interaction.Reply {
 	return interaction.Reply{ID: question, Text: p.Replies[question], Key: "answer-" + string(rune('0'+question)),
-		Actor: "ada"}
+		Actor: lifecycle.Actor{ID: "ada"}}
 }
 
 // rescued waits until the run is recovered, so that the person does not act in the middle of the

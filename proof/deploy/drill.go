@@ -317,7 +317,8 @@ func (c *conductor) answer(ctx context.Context, run *lifecycle.Run) error {
 	}
 	id := run.Pending.ID
 	text := fmt.Sprintf("answer %d of %s", id, run.ID)
-	_, err := c.client.Reply(ctx, run.ID, lifecycle.Reply{ID: id, Text: text, Key: fmt.Sprint(id), Actor: "ada"})
+	_, err := c.client.Reply(ctx, run.ID, lifecycle.Reply{ID: id, Text: text, Key: fmt.Sprint(id),
+		Actor: lifecycle.Actor{ID: "ada"}})
 	if errors.Is(err, lifecycle.ErrSettled) || errors.Is(err, lifecycle.ErrNotWaiting) {
 		return nil // the run was canceled
 	}

@@ -40,7 +40,7 @@ func (c *conductor) decide(ctx context.Context, run *lifecycle.Run) error {
 	if p.unattended && run.Block.Code == lifecycle.CodeSessionResumeFailed {
 		return nil
 	}
-	r := lifecycle.Resume{Choice: lifecycle.ChoiceRepeat, Version: run.Version, Actor: operator}
+	r := lifecycle.Resume{Choice: lifecycle.ChoiceRepeat, Version: run.Version, Actor: lifecycle.Actor{ID: operator}}
 	if p.kind == givenUp && run.Block.Code == lifecycle.CodeEngineFailed {
 		r.Choice = lifecycle.ChoiceEnd
 	}

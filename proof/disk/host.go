@@ -173,7 +173,7 @@ func (w *work) react(ctx context.Context, lc *lifecycle.Lifecycle, n int, e fcmp
 	}
 	return w.insist(ctx, func() error {
 		reply := lifecycle.Reply{ID: asked.InteractionID, Text: answerTo(id, asked.InteractionID),
-			Key: fmt.Sprint(asked.InteractionID), Actor: "ada"}
+			Key: fmt.Sprint(asked.InteractionID), Actor: lifecycle.Actor{ID: "ada"}}
 		r, err := lc.Reply(ctx, id, reply)
 		if err == nil {
 			err = w.ledger.receipt(r, reply.Text)

@@ -71,7 +71,7 @@ func (w *world) reply(o operation) {
 }
 
 func (w *world) resume(o operation) {
-	decision := lifecycle.Resume{Choice: o.choice, Actor: "olga"}
+	decision := lifecycle.Resume{Choice: o.choice, Actor: lifecycle.Actor{ID: "olga"}}
 	if run, err := w.client.Get(w.ctx, id(o.run)); err == nil && o.version {
 		decision.Version = run.Version - uint64(o.which)
 	}

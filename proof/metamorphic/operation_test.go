@@ -75,7 +75,7 @@ var operations = rapid.Custom(func(t *rapid.T) operation {
 	case "reply":
 		o.run, o.which = rapid.IntRange(0, runs).Draw(t, "run"), of(t, "which", 0, 0, 0, 0, 1, 2, -1)
 		o.reply = interaction.Reply{Text: of(t, "text", "yes", "no", " "), Key: of(t, "key", "", "", "k1", "k2"),
-			Actor: of(t, "actor", "", "ada")}
+			Actor: lifecycle.Actor{ID: of(t, "actor", "", "ada")}}
 	case "resume":
 		o.run, o.which = rapid.IntRange(0, runs).Draw(t, "run"), of(t, "which", 0, 0, 0, 1)
 		o.choice = of(t, "choice", lifecycle.ChoiceRepeat, lifecycle.ChoiceRepeat, lifecycle.ChoiceEnd, "perhaps")

@@ -125,7 +125,7 @@ func (h *host) perform(ctx context.Context, now act) error {
 			}
 			h.clock.pass(time.Second)
 			if _, err := h.Reply(ctx, p.id, lifecycle.Reply{ID: i + 1, Text: r.text, Key: fmt.Sprintf("key-%d", i+1),
-				Actor: "ada"}); err != nil {
+				Actor: lifecycle.Actor{ID: "ada"}}); err != nil {
 				return err
 			}
 			if err := h.inState(ctx, p.id, r.to, r.at); err != nil {

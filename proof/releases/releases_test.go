@@ -259,7 +259,8 @@ func (w *world) requireKnown() {
 			if past.Key == "" {
 				continue
 			}
-			reply := lifecycle.Reply{ID: past.Question.ID, Text: past.Response, Key: past.Key, Actor: past.Actor}
+			reply := lifecycle.Reply{ID: past.Question.ID, Text: past.Response, Key: past.Key,
+				Actor: lifecycle.Actor{ID: past.Actor}}
 			receipt, err := w.Reply(w.Context(), r.ID, reply)
 			require.NoError(w, err)
 			require.True(w, receipt.Replayed)

@@ -115,7 +115,7 @@ func (p *person) decide(ctx context.Context, run *store.Run, r *rand.Rand) {
 		d = new(decisions)
 		p.decided[run.ID] = d
 	}
-	choice := lifecycle.Resume{Choice: lifecycle.ChoiceRepeat, Actor: p.view.name}
+	choice := lifecycle.Resume{Choice: lifecycle.ChoiceRepeat, Actor: lifecycle.Actor{ID: p.view.name}}
 	if b := run.Budget; slices.Contains(run.Block.Choices, lifecycle.ChoiceRaise) {
 		choice.Choice, choice.Budget.Turns = lifecycle.ChoiceRaise, b.Used.Turns+1+r.IntN(2)
 	}

@@ -172,7 +172,7 @@ func (p *person) replies(ctx context.Context, plan *replierPlan) {
 // accepted, now or by an earlier try. A reply without a key is not tried again.
 func (p *person) reply(ctx context.Context, plan *replierPlan, id int, text string) bool {
 	w := p.world
-	reply := interaction.Reply{ID: id, Text: text, Actor: plan.name}
+	reply := interaction.Reply{ID: id, Text: text, Actor: lifecycle.Actor{ID: plan.name}}
 	if plan.keyed {
 		reply.Key = fmt.Sprintf("%s to %d", plan.name, id)
 	}

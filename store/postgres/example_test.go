@@ -81,7 +81,7 @@ func ExampleOpen() {
 		}
 		if ev.Type == "user.input.required" {
 			if _, err := lc.Reply(ctx, run.ID, interaction.Reply{ID: 1, Text: "yes", Key: "msg-42",
-				Actor: "ada"}); err != nil {
+				Actor: lifecycle.Actor{ID: "ada"}}); err != nil {
 				log.Panic(err)
 			}
 		}

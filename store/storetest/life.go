@@ -92,7 +92,7 @@ func Asked(prev store.Run, now time.Time, sticky bool, deadline time.Time) store
 // Answered settles the pending question with a reply and queues the run. An empty key means that
 // the reply has none.
 func Answered(prev store.Run, now time.Time, key string) store.Commit {
-	reply := interaction.Reply{ID: prev.Pending.ID, Text: "yes", Key: key, Actor: "ada"}
+	reply := interaction.Reply{ID: prev.Pending.ID, Text: "yes", Key: key, Actor: interaction.Actor{ID: "ada"}}
 	answer := reply.Answer(now)
 	record := interaction.Settle(*prev.Pending, answer, key, reply.Digest())
 	c := queuedAgain(prev, now)

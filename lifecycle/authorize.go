@@ -1,0 +1,169 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+)
+
+// Action is what an actor wants to do, as Authorize is asked about it.
+type Action string
+
+// The actions. Each exported call of a Client that reads or changes runs is one of them.
+const (
+	ActionSubmit Action = "submit" // Submit, GetOrSubmit; Run is the run as it would be stored
+	ActionView   Action = "view"   // Get, Pending, History, Inherited, Usage, Wait, Events
+	ActionList   Action = "list"   // Runs, Inbox; Query says what is listed, and no row is asked about
+	ActionReply  Action = "reply"  // Reply; Question is the one that it answers
+	ActionCancel Action = "cancel" // Cancel
+	ActionResume Action = "resume" // Resume
+	ActionFork   Action = "fork"   // Fork; Run is the source
+	ActionPrune  Action = "prune"  // Prune
+	ActionStats  Action = "stats"  // Stats
+)
+
+// Access is what Authorize decides about. Its pointers are copies of the library's, and nil where
+// the action is about nothing of the kind.
+type Access struct {
+	Actor  Actor
+	Action Action
+	// Run is as it was read a moment ago.
+	Run *Run
+	// Question is the one that a reply answers: the open one, or a settled one if the reply comes
+	// again or too late.
+	Question *Question
+	// Query is that of a listing.
+	Query *Query
+}
+
+// Authorize decides whether an actor may do something: nil allows it. Any error refuses it, and the
+// caller gets a *NotAllowedError that has the error as its cause. See Config.Authorize.
+type Authorize func(ctx context.Context, access Access) error
+
+// ErrNotAllowed: the host's Authorize has refused the call.
+var ErrNotAllowed = errors.New("lifecycle: not allowed")
+
+// NotAllowedError says who may not do what, and why.
+type NotAllowedError struct {
+	Actor  Actor
+	Action Action
+	RunID  string // empty if the action is about no single run
+	Err    error  // what Authorize returned
+}
+
+func (e *NotAllowedError) Error() string {
+	about := ""
+	if e.RunID != "" {
+		about = " run " + e.RunID
+	}
+	return fmt.Sprintf("lifecycle: not allowed: %s may not %s%s: %v", e.Actor, e.Action, about, e.Err)
+}
+
+// Is makes errors.Is(err, ErrNotAllowed) true.
+func (e *NotAllowedError) Is(target error) bool { return target == ErrNotAllowed }
+
+// Unwrap returns what Authorize returned.
+func (e *NotAllowedError) Unwrap() error { return e.Err }
+
+// As returns the same client for calls of the actor: Authorize is asked about it, and it is the
+// Actor of each Reply, Resume and At that names none. One that names somebody else is refused. The
+// call is cheap, so make a client for each request. It shares everything with this client, and
+// needs no Close.
+func (c *Client) As(actor Actor) *Client {
+	as := *c
+	as.actor = actor
+	return &as
+}
+
+// resolveActor returns the actor of a call: the one that the call names, or that of the client. If
+// both are set, they must be the same: a door that passes on a person's input must not let the
+// person say who it is.
+func (c *Client) resolveActor(argument string, named Actor) (Actor, error) {
+	switch {
+	case named.IsZero():
+		return c.actor, nil
+	case c.actor.IsZero() || c.actor.Equal(named):
+		return named, nil
+	}
+	return Actor{}, &ArgumentError{argument, quote(named.ID), "the actor of Client.As, or none", nil}
+}
+
+// allow asks Authorize whether the client's actor may do something. Every exported call that reads
+// or changes runs comes here, or to one of the functions below, after it has read the run and
+// before it commits or returns anything, outside of the store's transactions. A call that reads the
+// run again after a lost compare-and-set asks again. Workers, deadlines and recovery do not ask.
+func (c *Client) allow(ctx context.Context, action Action, run *Run, question *Question) error {
+	return c.allowActor(ctx, c.actor, action, run, question)
+}
+
+// allowActor is allow for a call that names its actor.
+func (c *Client) allowActor(ctx context.Context, actor Actor, action Action, run *Run, question *Question) error {
+	if c.authorize == nil {
+		return nil
+	}
+	a := Access{Actor: actor, Action: action}
+	if run != nil {
+		r := *run // also so that the caller's run stays where it is when nobody is asked
+		a.Run = &r
+	}
+	if question != nil {
+		q := *question
+		a.Question = &q
+	}
+	return c.askAuthorize(ctx, &a)
+}
+
+// allowQuery is allow for a listing.
+func (c *Client) allowQuery(ctx context.Context, query *Query) error {
+	if c.authorize == nil {
+		return nil
+	}
+	q := *query
+	return c.askAuthorize(ctx, &Access{Actor: c.actor, Action: ActionList, Query: &q})
+}
+
+// allowView is allow for a call that does not read the run otherwise, or reads it again and again:
+// it is asked about once.
+func (c *Client) allowView(ctx context.Context, id string) error {
+	if c.authorize == nil {
+		return nil
+	}
+	run, err := c.store.Run(ctx, id)
+	if err != nil {
+		return err
+	}
+	return c.allow(ctx, ActionView, &run, run.Pending)
+}
+
+// askAuthorize calls the host's function on the caller's goroutine, with the caller's context: one
+// that hangs holds up only its caller. A panic refuses the call.
+func (c *Client) askAuthorize(ctx context.Context, a *Access) (err error) {
+	refused := &NotAllowedError{Actor: a.Actor, Action: a.Action}
+	if a.Run != nil {
+		refused.RunID = a.Run.ID
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			text := shortened(fmt.Sprint(p))
+			c.log.Error("Authorize panicked", "action", a.Action, "run", refused.RunID, "panic", text, "stack",
+				string(debug.Stack()))
+			refused.Err = errors.New("Authorize panicked: " + text)
+			err = refused
+		}
+	}()
+	if refused.Err = c.authorize(ctx, *a); refused.Err != nil {
+		return refused
+	}
+	return nil
+}
+
+// questionOf returns the settled question of this number; nil if there is none.
+func questionOf(settled []Record, number int) *Question {
+	for i := range settled {
+		if settled[i].Question.ID == number {
+			return &settled[i].Question
+		}
+	}
+	return nil
+}

@@ -1,0 +1,233 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/store"
+)
+
+// guard is an Authorize that remembers what it was asked, and refuses when it is told to.
+type guard struct {
+	asked   []Access
+	refusal error
+}
+
+func (g *guard) authorize(_ context.Context, a Access) error {
+	g.asked = append(g.asked, a)
+	return g.refusal
+}
+
+// drain returns what was asked since the last call, in words.
+func (g *guard) drain() (asked []string) {
+	for _, a := range g.asked {
+		text := string(a.Action) + " by " + a.Actor.String()
+		if a.Run != nil {
+			text += " of " + a.Run.ID
+		}
+		if a.Question != nil {
+			text += fmt.Sprintf(" question %d", a.Question.ID)
+		}
+		if a.Query != nil {
+			text += " in pool " + a.Query.Pool
+		}
+		asked = append(asked, text)
+	}
+	g.asked = nil
+	return asked
+}
+
+// K6: one function sees each call that reads or changes runs, once, with who makes it. What it
+// refuses is not done.
+func TestK6AuthorizeSeesEveryCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g guard
+		s := newStore(t)
+		lc, stop := serve(t, Config{Store: s, Engine: collector(), Authorize: g.authorize})
+		defer stop()
+		submit(t, lc, "r")
+		synctest.Wait()
+		require.Equal(t, []string{"submit by an actor without a name of r"}, g.drain(), "the turn has not asked")
+		ada := lc.As(Actor{ID: "ada", Groups: []string{"finance"}, Via: "web"})
+		const viewed = "view by ada (by web) of r question 1"
+		calls := []struct {
+			asked string
+			call  func(c *Client) error
+		}{
+			{"submit by ada (by web) of s", func(c *Client) error {
+				return second(c.Submit(t.Context(), Spec{ID: "s", Prompt: "p", NotBefore: time.Now().Add(time.Hour)}))
+			}},
+			{viewed, func(c *Client) error { return second(c.Get(t.Context(), "r")) }},
+			{viewed, func(c *Client) error { return second(c.Pending(t.Context(), "r")) }},
+			{viewed, func(c *Client) error { return second(c.History(t.Context(), "r")) }},
+			{viewed, func(c *Client) error { return second(c.Inherited(t.Context(), "r")) }},
+			{viewed, func(c *Client) error { return second(c.Usage(t.Context(), "r")) }},
+			{viewed, func(c *Client) error {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				if _, err := c.Wait(ctx, "r"); !errors.Is(err, context.DeadlineExceeded) {
+					return err
+				}
+				return nil
+			}},
+			{viewed, func(c *Client) error {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				for _, err := range c.Events(ctx, "r", 0) {
+					if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+						return err
+					}
+				}
+				return nil
+			}},
+			{"list by ada (by web) in pool p", func(c *Client) error {
+				return second(c.Runs(t.Context(), Query{Pool: "p"}))
+			}},
+			{"list by ada (by web) in pool p", func(c *Client) error {
+				return second(c.Inbox(t.Context(), Query{Pool: "p"}))
+			}},
+			{"stats by ada (by web)", func(c *Client) error { return second(c.Stats(t.Context())) }},
+			{"prune by ada (by web)", func(c *Client) error { return second(c.Prune(t.Context(), time.Now())) }},
+			{"reply by ada (by web) of r question 1", func(c *Client) error {
+				return second(c.Reply(t.Context(), "r", Reply{ID: 1, Text: "yes", Key: "k"}))
+			}},
+			{"reply by ada (by web) of r question 1", func(c *Client) error { // it comes again
+				return second(c.Reply(t.Context(), "r", Reply{ID: 1, Text: "yes", Key: "k"}))
+			}},
+			{"fork by ada (by web) of r question 1", func(c *Client) error {
+				at := At{Question: 1, ID: "f", Change: func(s *Spec) { s.Labels = map[string]string{"a": "b"} }}
+				return second(c.Fork(t.Context(), "r", at))
+			}},
+			{"cancel by ada (by web) of s", func(c *Client) error { return c.Cancel(t.Context(), "s", "enough") }},
+		}
+		for _, call := range calls {
+			before := stateOf(t, s)
+			g.refusal = errors.New("not today")
+			err := call.call(ada)
+			require.ErrorIs(t, err, ErrNotAllowed, call.asked)
+			require.ErrorIs(t, err, g.refusal)
+			require.ErrorContains(t, err, "ada (by web) may not ")
+			require.Equal(t, []string{call.asked}, g.drain())
+			require.Equal(t, before, stateOf(t, s), "%s: nothing was done", call.asked)
+
+			g.refusal = nil
+			require.NoError(t, call.call(ada), call.asked)
+			synctest.Wait()
+			require.Equal(t, []string{call.asked}, g.drain())
+		}
+		history, err := lc.History(t.Context(), "r")
+		require.NoError(t, err)
+		require.Equal(t, "ada", history[0].Actor)
+	})
+}
+
+// stateOf is what a store has.
+func stateOf(tb testing.TB, s store.Store) []Run {
+	tb.Helper()
+	page, err := s.Runs(tb.Context(), Query{})
+	require.NoError(tb, err)
+	return page.Runs
+}
+
+// K6: a held run is resumed by whom Authorize allows to.
+func TestK6AuthorizeSeesResume(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := guard{refusal: errors.New("no")}
+		s := newStore(t)
+		lc, err := NewClient(ClientConfig{Store: s, Authorize: g.authorize})
+		require.NoError(t, err)
+		defer lc.Close()
+		held := Run{ID: "r", State: fsm.StateQueued, Block: &store.Block{Kind: store.BlockHeld}}
+		shown := &showing{Store: s, run: &held}
+		err = lc.On(shown).As(Actor{ID: "olga"}).Resume(t.Context(), "r", Resume{Choice: ChoiceRepeat})
+		require.ErrorIs(t, err, ErrNotAllowed)
+		require.Equal(t, []string{"resume by olga of r"}, g.drain())
+	})
+}
+
+// rival is a store in which somebody else changes the run before each commit, a few times.
+type rival struct {
+	store.Store
+	times int
+}
+
+func (s *rival) Commit(ctx context.Context, batch []store.Commit) []error {
+	if s.times > 0 {
+		s.times--
+		return []error{store.ErrConflict}
+	}
+	return s.Store.Commit(ctx, batch)
+}
+
+// K6: a call that loses a race and reads the run again asks again: what was allowed for the run as
+// it was need not be allowed for the run as it is.
+func TestK6ALostRaceAsksAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(t)
+		lc, stop := serve(t, Config{Store: s, Engine: collector()})
+		defer stop()
+		submit(t, lc, "r")
+		synctest.Wait()
+		var g guard
+		c, err := NewClient(ClientConfig{Store: &rival{Store: s, times: 2}, Authorize: g.authorize})
+		require.NoError(t, err)
+		defer c.Close()
+		_, err = c.Reply(t.Context(), "r", Reply{ID: 1, Text: "yes", Actor: Actor{ID: "ada"}})
+		require.NoError(t, err)
+		require.Equal(t, []string{"reply by ada of r question 1", "reply by ada of r question 1",
+			"reply by ada of r question 1"}, g.drain())
+	})
+}
+
+// K6, J10: an Authorize that panics refuses, and what it does to the run that it is shown stays
+// with it.
+func TestK6AnAuthorizeThatMisbehaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(t)
+		lc, stop := serve(t, Config{Store: s, Engine: collector(), Authorize: func(_ context.Context, a Access) error {
+			if a.Action == ActionCancel {
+				panic("out of order")
+			}
+			if a.Run != nil {
+				a.Run.State, a.Run.Version = fsm.StateFailed, 99
+			}
+			return nil
+		}})
+		defer stop()
+		submit(t, lc, "r")
+		synctest.Wait()
+		err := lc.Cancel(t.Context(), "r", "why not")
+		require.ErrorIs(t, err, ErrNotAllowed)
+		require.ErrorContains(t, err, "Authorize panicked: out of order")
+		_, err = lc.Reply(t.Context(), "r", Reply{ID: 1, Text: "yes"})
+		require.NoError(t, err)
+	})
+}
+
+// K6: a client that is somebody's makes no call in another one's name.
+func TestK6AClientOfAnActorIsNobodyElse(t *testing.T) {
+	s := newStore(t)
+	lc, err := NewClient(ClientConfig{Store: s})
+	require.NoError(t, err)
+	defer lc.Close()
+	ada := lc.As(Actor{ID: "ada"})
+	bob := Actor{ID: "bob"}
+	for what, err := range map[string]error{
+		"reply.Actor":  second(ada.Reply(t.Context(), "r", Reply{ID: 1, Text: "yes", Actor: bob})),
+		"resume.Actor": ada.Resume(t.Context(), "r", Resume{Choice: ChoiceRepeat, Actor: bob}),
+		"at.Actor":     second(ada.Fork(t.Context(), "r", At{Question: 1, Reply: "yes", Actor: bob})),
+	} {
+		var fault *ArgumentError
+		require.ErrorAs(t, err, &fault)
+		require.Equal(t, what, fault.Argument)
+	}
+	_, err = ada.Reply(t.Context(), "r", Reply{ID: 1, Text: "yes", Actor: Actor{ID: "ada"}})
+	require.ErrorIs(t, err, ErrNotFound)
+}
