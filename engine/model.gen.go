@@ -76,6 +76,9 @@ type Option = interaction.Option
 //		Title string
 //		Risk  string
 //	}
+//
+//	// Validate says why the subject cannot be asked about: its tool must have a name, and its arguments must be one JSON value within MaxArguments, without a member given twice.
+//	func (s Subject) Validate() error
 type Subject = interaction.Subject
 
 // Decision is what a person decides about an Approval.
@@ -130,6 +133,9 @@ const (
 //
 //	// Message is the answer as a text for an agent that is told nothing else: the reply, or what was decided, or the form as JSON.
 //	func (a Answer) Message() string
+//
+//	// Approved returns the arguments that may be executed, if the answer approves the question as the engine would ask it now.
+//	func (a Answer) Approved(q Question) (json.RawMessage, error)
 type Answer = interaction.Answer
 
 // Resolution says how an interaction was settled (C7).

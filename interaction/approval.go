@@ -291,20 +291,70 @@ func (n *normalizer) form(q *Question) {
 	q.AlsoText = q.AlsoText && !q.plain()
 }
 
-// subject returns a copy of the subject within the limits. The error says what cannot be stored.
-func (n *normalizer) subject(s Subject) (*Subject, error) {
+// Validate says why the subject cannot be asked about: its tool must have a name, and its arguments
+// must be one JSON value within MaxArguments, without a member given twice. A question with another
+// subject is asked as one that takes a text, with a warning.
+func (s Subject) Validate() error {
 	if len(s.Arguments) > MaxArguments {
-		return nil, fmt.Errorf("arguments have %d bytes, at most %d", len(s.Arguments), MaxArguments)
+		return fmt.Errorf("arguments have %d bytes, at most %d", len(s.Arguments), MaxArguments)
 	}
 	if len(s.Arguments) > 0 {
 		if err := checkJSON(s.Arguments); err != nil {
-			return nil, fmt.Errorf("arguments: %w", err)
+			return fmt.Errorf("arguments: %w", err)
 		}
 	}
 	if tool, short := cut(s.Tool, MaxLabel); short || tool != s.Tool || strings.TrimSpace(tool) == "" {
-		return nil, fmt.Errorf("tool is %.40q, want a text of at most %d bytes", s.Tool, MaxLabel)
+		return fmt.Errorf("tool is %.40q, want a text of at most %d bytes", s.Tool, MaxLabel)
+	}
+	return nil
+}
+
+// subject returns a copy of the subject within the limits. The error says what cannot be stored.
+func (n *normalizer) subject(s Subject) (*Subject, error) {
+	if err := s.Validate(); err != nil {
+		return nil, err
 	}
 	s.Arguments = bytes.Clone(s.Arguments)
 	s.Title, s.Risk = n.cut("title", s.Title, MaxLabel), n.cut("risk", s.Risk, MaxLabel)
 	return &s, nil
+}
+
+// ErrNotApproved is matched by every NotApprovedError.
+var ErrNotApproved = errors.New("interaction: not approved")
+
+// NotApprovedError says that nothing may be executed.
+type NotApprovedError struct {
+	// Answer is what was answered in place of an approval. It is zero if no answer is about the
+	// question.
+	Answer Answer
+	// Changed says that the answer was given to another question: other arguments, say.
+	Changed bool
+}
+
+func (e *NotApprovedError) Error() string {
+	switch {
+	case e.Changed:
+		return fmt.Sprintf("%v: what was answered is not what is to be executed now", ErrNotApproved)
+	case e.Answer.Decision != "":
+		return fmt.Sprintf("%v: question %d: %s: %.400q", ErrNotApproved, e.Answer.ID, e.Answer.Decision, e.Answer.Text)
+	}
+	return fmt.Sprintf("%v: nobody has decided", ErrNotApproved)
+}
+
+// Is makes errors.Is(err, ErrNotApproved) true.
+func (e *NotApprovedError) Is(target error) bool { return target == ErrNotApproved }
+
+// Approved returns the arguments that may be executed, if the answer approves the question as the
+// engine would ask it now. Execute these, and nothing that was computed anew. The error is a
+// *NotApprovedError: nobody has approved, or what is to be executed has changed since the question
+// was asked.
+func (a Answer) Approved(q Question) (json.RawMessage, error) {
+	q, _ = Normalize(q)
+	switch {
+	case a.Decision != Approve && a.Decision != Edit:
+		return nil, &NotApprovedError{Answer: a}
+	case a.Digest != q.Digest() || q.Subject == nil:
+		return nil, &NotApprovedError{Answer: a, Changed: true}
+	}
+	return a.Arguments, nil
 }

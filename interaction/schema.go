@@ -144,3 +144,23 @@ func encodeCanonical(v any) (json.RawMessage, error) {
 	}
 	return bytes.TrimSuffix(buf.Bytes(), []byte{'\n'}), nil
 }
+
+// ErrNoValue says that an answer has no value: it is a text, an automatic decision, or the decision
+// about an approval.
+var ErrNoValue = errors.New("interaction: the answer has no value")
+
+// As decodes the value of an answer to a question with a schema. Where T leaves the type of a
+// number open, it is a json.Number, so that none is rounded. The error matches ErrNoValue, or says
+// that the value is no T, which a schema that was made of T (package interaction/typed) rules out.
+func As[T any](a Answer) (T, error) {
+	var v T
+	if len(a.Value) == 0 {
+		return v, fmt.Errorf("%w: question %d was settled by %s", ErrNoValue, a.ID, a.Resolution)
+	}
+	d := json.NewDecoder(bytes.NewReader(a.Value))
+	d.UseNumber()
+	if err := d.Decode(&v); err != nil {
+		return v, fmt.Errorf("interaction: the answer to question %d: %w", a.ID, err)
+	}
+	return v, nil
+}

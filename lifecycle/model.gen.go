@@ -439,6 +439,9 @@ type Option = interaction.Option
 //		Title string
 //		Risk  string
 //	}
+//
+//	// Validate says why the subject cannot be asked about: its tool must have a name, and its arguments must be one JSON value within MaxArguments, without a member given twice.
+//	func (s Subject) Validate() error
 type Subject = interaction.Subject
 
 // Decision is what a person decides about an Approval.
@@ -574,6 +577,9 @@ type Receipt = interaction.Receipt
 //
 //	// Message is the answer as a text for an agent that is told nothing else: the reply, or what was decided, or the form as JSON.
 //	func (a Answer) Message() string
+//
+//	// Approved returns the arguments that may be executed, if the answer approves the question as the engine would ask it now.
+//	func (a Answer) Approved(q Question) (json.RawMessage, error)
 type Answer = interaction.Answer
 
 // AutoDecision is the envelope of an automatic decision, which an engine gets when nobody replied
@@ -679,6 +685,22 @@ type Fault = interaction.Fault
 //	// Is makes errors.Is(err, ErrQuestionChanged) true.
 //	func (e *ChangedError) Is(target error) bool
 type ChangedError = interaction.ChangedError
+
+// NotApprovedError says that nothing may be executed.
+//
+//	type NotApprovedError struct {
+//		// Answer is what was answered in place of an approval. It is zero if no answer is about the
+//		// question.
+//		Answer Answer
+//		// Changed says that the answer was given to another question: other arguments, say.
+//		Changed bool
+//	}
+//
+//	func (e *NotApprovedError) Error() string
+//
+//	// Is makes errors.Is(err, ErrNotApproved) true.
+//	func (e *NotApprovedError) Is(target error) bool
+type NotApprovedError = interaction.NotApprovedError
 
 // Query filters and pages a listing. Zero fields do not filter.
 //

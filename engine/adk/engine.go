@@ -120,13 +120,17 @@ func (e *Engine) applyAnswer(ctx context.Context, t engine.Turn, o *pendingCall)
 	if len(t.Answers) == 0 {
 		return errNoAnswer
 	}
-	response, err := e.cfg.Reply(ctx, o.Interrupt, t.Answers[len(t.Answers)-1])
+	answer := t.Answers[len(t.Answers)-1]
+	response, err := e.cfg.Reply(ctx, o.Interrupt, answer)
 	if err != nil {
 		return fmt.Errorf("the answer cannot be used: %w", err)
 	}
 	if response["confirmed"] == true && o.Document != nil && !o.Document.Intact(t.ArtifactDir) {
 		return &Unclear{Need: "The artifact " + o.Document.Name + " is not as it was when this was asked, so it can " +
 			"only be refused: please answer no."}
+	}
+	if err := o.decide(answer); err != nil {
+		return err
 	}
 	if response == nil {
 		response = map[string]any{}

@@ -9,8 +9,10 @@ import (
 
 // Ask makes the question of what an agent waits for. When its payload is an interaction.Question,
 // or the payload or the arguments of the long-running tool have the shape of one (kind, prompt,
-// options …), it is that question. Otherwise a confirmation is asked with the tool, its arguments
-// and its hint; input with its message; a result with the tool and its arguments.
+// options …), it is that question; the arguments, which a model has chosen, make neither a form nor
+// an approval of it. Otherwise a confirmation is asked as an approval of the tool with its arguments,
+// which also takes a plain yes or no, with its hint; input with its message; a result with the tool
+// and its arguments.
 func Ask(i Interrupt) interaction.Question {
 	if q, ok := questionIn(i.Payload); ok {
 		return q
@@ -21,11 +23,15 @@ func Ask(i Interrupt) interaction.Question {
 		if prompt == "" {
 			prompt = "May the tool " + i.Tool + " run?"
 		}
-		return interaction.Question{
+		q := interaction.Question{
 			Kind: interaction.RiskAck, Prompt: approval.Visible(prompt), Context: contextOf(i),
 			Options:       []interaction.Option{{Label: "Yes", Value: "yes"}, {Label: "No", Value: "no"}},
 			DefaultPolicy: interaction.SafeDefault,
 		}
+		if s := subjectOf(i); s != nil {
+			q.Kind, q.Subject, q.AlsoText = interaction.Approval, s, true
+		}
+		return q
 	case Input:
 		q := interaction.Baseline(i.Message)
 		q.Context = contextOf(i)
@@ -33,6 +39,7 @@ func Ask(i Interrupt) interaction.Question {
 	case Result:
 	}
 	if q, ok := questionIn(i.Args); ok {
+		q.Schema, q.Subject, q.AlsoText = nil, nil, false
 		return q
 	}
 	return interaction.Question{Kind: interaction.OpenText, Prompt: "The tool " + i.Tool + " waits for its result.",

@@ -21,8 +21,9 @@ func (u *Unclear) Error() string { return "adk: unclear answer: " + u.Need }
 
 // Respond makes the function response of an answer.
 //
-// A confirmation is given by a plain yes, in one of the usual words, and refused by a plain no; any
-// other answer is Unclear. An automatic decision refuses it. The whole text is the payload.
+// A confirmation is given by the decisions approve and edit, and refused by reject and respond. A
+// text gives it by a plain yes, in one of the usual words, and refuses it by a plain no; any other
+// text is Unclear. An automatic decision refuses it. The whole text is the payload.
 //
 // Input is the text, when it may be one; where the node's schema wants something else it is read as
 // JSON, with yes and no for a boolean. What does not pass the schema is Unclear, unless it is an
@@ -33,8 +34,11 @@ func Respond(i Interrupt, a interaction.Answer) (map[string]any, error) {
 	switch i.Kind {
 	case Confirmation:
 		yes, plain := agreed(a.Text)
-		if a.Auto != nil {
+		switch {
+		case a.Auto != nil:
 			yes, plain = false, true
+		case a.Decision != "":
+			yes, plain = a.Arguments != nil, true
 		}
 		if !plain {
 			return nil, &Unclear{Need: "Please answer yes or no."}

@@ -36,6 +36,8 @@ type pendingCall struct {
 	// Document has all of the question's context when the question shows only a part.
 	Document *approval.Document `json:"whole,omitempty"`
 	Response map[string]any     `json:"response,omitempty"`
+	// Decided is what was decided about the call by something else than a text.
+	Decided *decision `json:"decided,omitempty"`
 }
 
 // firstUnanswered returns the first call that has no response, nil when there is none.
@@ -67,8 +69,10 @@ func resumeFailed(err error) error {
 	return &engine.Failure{Code: fsm.CodeSessionResumeFailed, Detail: "the session cannot be resumed", Err: err}
 }
 
-// fork creates the turn's own session, with the events and the state of the saved one.
-func (e *Engine) fork(ctx context.Context, t engine.Turn, k *savedSession) (session.Service, session.Session, error) {
+// fork creates the turn's own session, with the events and the state of the saved one, and with the
+// arguments that were edited. The decisions are those about pending calls.
+func (e *Engine) fork(ctx context.Context, t engine.Turn, k *savedSession) (session.Service, session.Session, decisions,
+	error) {
 	service, state, events := e.cfg.Sessions, k.State, k.Events
 	if service == nil {
 		service = session.InMemoryService()
@@ -76,26 +80,30 @@ func (e *Engine) fork(ctx context.Context, t engine.Turn, k *savedSession) (sess
 		before, err := service.Get(ctx, &session.GetRequest{AppName: e.cfg.App, UserID: e.cfg.User,
 			SessionID: k.Session})
 		if err != nil {
-			return nil, nil, resumeFailed(fmt.Errorf("adk: session %s: %w", k.Session, err))
+			return nil, nil, nil, resumeFailed(fmt.Errorf("adk: session %s: %w", k.Session, err))
 		}
 		state, events = sessionOnlyState(before.Session.State()), eventsOf(before.Session)
 	}
 	if err := k.unchanged(events); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
+	}
+	events, decided, err := k.apply(events)
+	if err != nil {
+		return nil, nil, nil, err
 	}
 	created, err := service.Create(ctx, &session.CreateRequest{
 		AppName: e.cfg.App, UserID: e.cfg.User, State: maps.Clone(state),
 		SessionID: fmt.Sprintf("%s-%d-%d-%s", t.RunID, t.Attempt, t.Epoch, rand.Text()),
 	})
 	if err != nil {
-		return nil, nil, fmt.Errorf("adk: make the turn's session: %w", err)
+		return nil, nil, nil, fmt.Errorf("adk: make the turn's session: %w", err)
 	}
 	for _, ev := range events {
 		if err := service.AppendEvent(ctx, created.Session, ev); err != nil {
-			return nil, nil, fmt.Errorf("adk: copy into the turn's session: %w", err)
+			return nil, nil, nil, fmt.Errorf("adk: copy into the turn's session: %w", err)
 		}
 	}
-	return service, created.Session, nil
+	return service, created.Session, decided, nil
 }
 
 // unchanged returns an error when a pending call in the session is not the one that a person was

@@ -33,7 +33,7 @@ type turnKey struct{}
 // runAgent runs the agent in a new session of the turn's own, and returns the session as it is
 // stored.
 func (e *Engine) runAgent(ctx context.Context, p *activeTurn, before *savedSession) (*savedSession, error) {
-	service, s, err := e.fork(ctx, p.turn, before)
+	service, s, decided, err := e.fork(ctx, p.turn, before)
 	if err != nil {
 		return nil, err
 	}
@@ -49,6 +49,12 @@ func (e *Engine) runAgent(ctx context.Context, p *activeTurn, before *savedSessi
 	if cfg.PluginConfig.Plugins, err = withOwnIDs(cfg.PluginConfig.Plugins); err != nil {
 		return nil, err
 	}
+	approvals, err := decided.plugin()
+	if err != nil {
+		return nil, err
+	}
+	// The last one, so that no plugin of the host changes the arguments afterwards.
+	cfg.PluginConfig.Plugins = append(cfg.PluginConfig.Plugins, approvals)
 	r, err := runner.New(cfg)
 	if err != nil {
 		return nil, err

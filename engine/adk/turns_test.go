@@ -2,6 +2,7 @@ package adk_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"iter"
 	"os"
@@ -106,7 +107,8 @@ func TestConfirmedToolRuns(t *testing.T) {
 			o := s.do("pay 5EUR")
 			require.Len(t, o.Questions, 1)
 			q := o.Questions[0]
-			require.Equal(t, interaction.RiskAck, q.Kind)
+			require.Equal(t, interaction.Approval, q.Kind)
+			require.Equal(t, &interaction.Subject{Tool: "pay", Arguments: json.RawMessage(`{"sum":"5EUR"}`)}, q.Subject)
 			require.Equal(t, []interaction.Option{{Label: "Yes", Value: "yes"}, {Label: "No", Value: "no"}}, q.Options)
 			require.Contains(t, q.Context, `pay {"sum":"5EUR"}`)
 			require.Equal(t, interaction.SafeDefault, q.DefaultPolicy)

@@ -30,7 +30,7 @@ func TestAskMakesAQuestionOfAnInterrupt(t *testing.T) {
 		"a payload that is text": {adk.Interrupt{Kind: adk.Input, Message: "How much?", Payload: "at most 5"},
 			"open_text How much?"},
 		"a hint": {adk.Interrupt{Kind: adk.Confirmation, Tool: "pay", Message: "Pay 5?"},
-			"risk_ack Pay 5?"},
+			"approval Pay 5?"},
 		"a confirmation": {adk.Interrupt{Kind: adk.Confirmation, Tool: "pay"},
 			"risk_ack May the tool pay run?"},
 		"a result": {adk.Interrupt{Kind: adk.Result, Tool: "approve"},

@@ -1,0 +1,74 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/interlude-go/interlude/interaction"
+)
+
+// ApprovalOf is the question whether a tool may be called. The arguments are the value as JSON, or
+// JSON itself as a json.RawMessage. The error says that they are no JSON, or too long.
+//
+// A function asks it, and in the turn that goes on executes what Turn.Approved returns:
+//
+//	q, err := engine.ApprovalOf("Pay the invoice?", "pay", invoice)
+//	if err != nil {
+//		return engine.Outcome{}, err
+//	}
+//	if len(t.Answers) == 0 {
+//		return engine.Ask(q), nil
+//	}
+//	arguments, err := t.Approved(q)
+//	if err != nil {
+//		return engine.Done(err.Error()), nil // rejected, or another invoice by now
+//	}
+//	return pay(ctx, arguments)
+func ApprovalOf(prompt, tool string, arguments any) (Question, error) {
+	raw, isJSON := arguments.(json.RawMessage)
+	if !isJSON {
+		var err error
+		if raw, err = json.Marshal(arguments); err != nil {
+			return Question{}, fmt.Errorf("engine: arguments of %s: %w", tool, err)
+		}
+	}
+	subject := Subject{Tool: tool, Arguments: raw}
+	if err := subject.Validate(); err != nil {
+		return Question{}, fmt.Errorf("engine: %w", err)
+	}
+	return Question{Kind: interaction.Approval, Prompt: prompt, DefaultPolicy: interaction.SafeDefault,
+		Subject: &subject}, nil
+}
+
+// Approved returns the arguments that the turn may execute for this question: those that a person
+// has approved, or put in their place. The question is the one that the engine would ask now. If it
+// is not the one that was asked, because the arguments have changed meanwhile, say, nothing may be
+// executed. The error is then an *interaction.NotApprovedError, and also if nobody has approved. If
+// several answers are about equal questions, all of them must approve the same.
+func (t Turn) Approved(q Question) (json.RawMessage, error) {
+	q, _ = interaction.Normalize(q)
+	digest := q.Digest()
+	var approved *Answer
+	refusal := &interaction.NotApprovedError{}
+	for i := range t.Answers {
+		a := &t.Answers[i]
+		if a.Digest != digest && !refusal.Changed {
+			refusal = &interaction.NotApprovedError{Answer: *a, Changed: a.Arguments != nil}
+		}
+		if a.Digest != digest {
+			continue
+		}
+		arguments, err := a.Approved(q)
+		if err != nil {
+			return nil, err
+		}
+		if approved != nil && string(approved.Arguments) != string(arguments) {
+			return nil, &interaction.NotApprovedError{Answer: *a}
+		}
+		approved = a
+	}
+	if approved == nil {
+		return nil, refusal
+	}
+	return approved.Arguments, nil
+}

@@ -1,0 +1,108 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/interaction"
+)
+
+type invoice struct {
+	To  string      `json:"to"`
+	EUR json.Number `json:"eur"`
+}
+
+func answered(t *testing.T, q engine.Question, r interaction.Reply) engine.Answer {
+	t.Helper()
+	q.ID, r.ID = 1, 1
+	q, odd := interaction.Normalize(q)
+	require.Empty(t, odd)
+	require.NoError(t, r.CheckFor(q))
+	return r.AnswerTo(&q, time.Now())
+}
+
+// K4: a function executes what was approved or edited, and nothing when its call has changed since,
+// when it was rejected, or when nobody has decided.
+func TestApprovedArguments(t *testing.T) {
+	q, err := engine.ApprovalOf("Pay?", "pay", invoice{"ann", "12345678901234567890.10"})
+	require.NoError(t, err)
+	dearer, err := engine.ApprovalOf("Pay?", "pay", invoice{"ann", "12345678901234567890.11"})
+	require.NoError(t, err)
+	approve := interaction.Reply{Decision: interaction.Approve}
+	edit := interaction.Reply{Decision: interaction.Edit, Value: json.RawMessage(`{"to":"bob"}`)}
+	reject := interaction.Reply{Decision: interaction.Reject, Text: "no money"}
+	turn := func(answers ...engine.Answer) engine.Turn { return engine.Turn{Answers: answers} }
+
+	got, err := turn(answered(t, q, approve)).Approved(q)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"to":"ann","eur":12345678901234567890.10}`, string(got))
+	require.Contains(t, string(got), "12345678901234567890.10")
+	got, err = turn(answered(t, q, edit)).Approved(q)
+	require.NoError(t, err)
+	require.Equal(t, `{"to":"bob"}`, string(got))
+
+	refused := func(q engine.Question, answers ...engine.Answer) *interaction.NotApprovedError {
+		t.Helper()
+		got, err := turn(answers...).Approved(q)
+		require.Nil(t, got)
+		require.ErrorIs(t, err, interaction.ErrNotApproved)
+		var not *interaction.NotApprovedError
+		require.ErrorAs(t, err, &not)
+		require.NotEmpty(t, err.Error())
+		return not
+	}
+	require.True(t, refused(dearer, answered(t, q, approve)).Changed)
+	require.True(t, refused(dearer, answered(t, q, edit)).Changed)
+	not := refused(q, answered(t, q, reject))
+	require.False(t, not.Changed)
+	require.Equal(t, "no money", not.Answer.Text)
+	require.False(t, refused(q).Changed)
+	q.ID = 1
+	require.False(t, refused(q, interaction.NewAutoDecision(q).Answer(time.Now())).Changed)
+
+	// Of two calls, each has its own answer; two equal ones must agree.
+	both := []engine.Answer{answered(t, dearer, reject), answered(t, q, edit)}
+	got, err = turn(both...).Approved(q)
+	require.NoError(t, err)
+	require.Equal(t, `{"to":"bob"}`, string(got))
+	require.Equal(t, interaction.Reject, refused(dearer, both...).Answer.Decision)
+	refused(q, answered(t, q, edit), answered(t, q, reject))
+	refused(q, answered(t, q, edit), answered(t, q, approve))
+	_, err = turn(answered(t, q, edit), answered(t, q, edit)).Approved(q)
+	require.NoError(t, err)
+}
+
+// K4: arguments that nobody could see as they are cannot be asked about.
+func TestApprovalOf(t *testing.T) {
+	for _, arguments := range []any{json.RawMessage(`{"a":1,"a":2}`), json.RawMessage(`{`), func() {},
+		strings.Repeat("x", interaction.MaxArguments)} {
+		_, err := engine.ApprovalOf("?", "pay", arguments)
+		require.Error(t, err)
+	}
+	_, err := engine.ApprovalOf("?", " ", 1)
+	require.Error(t, err)
+	q, err := engine.ApprovalOf("?", "pay", json.RawMessage("{ \"a\": 1e2 }"))
+	require.NoError(t, err)
+	require.Equal(t, "{ \"a\": 1e2 }", string(q.Subject.Arguments))
+}
+
+// K3: the value of an answer is decoded, with numbers that are not rounded.
+func TestAs(t *testing.T) {
+	q := engine.Question{Prompt: "?", Schema: json.RawMessage(`{}`)}
+	a := answered(t, q, interaction.Reply{Value: json.RawMessage(`{"to":"ann","eur":12345678901234567890.10}`)})
+	got, err := interaction.As[invoice](a)
+	require.NoError(t, err)
+	require.Equal(t, invoice{"ann", "12345678901234567890.10"}, got)
+	open, err := interaction.As[map[string]any](a)
+	require.NoError(t, err)
+	require.Equal(t, json.Number("12345678901234567890.10"), open["eur"])
+	_, err = interaction.As[[]int](a)
+	require.Error(t, err)
+	_, err = interaction.As[invoice](engine.Answer{ID: 2, Text: "three", Resolution: interaction.UserReply})
+	require.ErrorIs(t, err, interaction.ErrNoValue)
+}
