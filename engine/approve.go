@@ -2,6 +2,7 @@ package engine
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/interlude-go/interlude/interaction"
@@ -46,29 +47,25 @@ func ApprovalOf(prompt, tool string, arguments any) (Question, error) {
 // executed. The error is then an *interaction.NotApprovedError, and also if nobody has approved. If
 // several answers are about equal questions, all of them must approve the same.
 func (t Turn) Approved(q Question) (json.RawMessage, error) {
-	q, _ = interaction.Normalize(q)
-	digest := q.Digest()
 	var approved *Answer
 	refusal := &interaction.NotApprovedError{}
 	for i := range t.Answers {
 		a := &t.Answers[i]
-		if a.Digest != digest && !refusal.Changed {
-			refusal = &interaction.NotApprovedError{Answer: *a, Changed: a.Arguments != nil}
-		}
-		if a.Digest != digest {
-			continue
-		}
-		arguments, err := a.Approved(q)
-		if err != nil {
+		_, err := a.Approved(q)
+		var not *interaction.NotApprovedError
+		switch {
+		case errors.As(err, &not) && not.Changed: // it is about another question of the turn, perhaps
+			refusal = not
+		case err != nil:
 			return nil, err
-		}
-		if approved != nil && string(approved.Arguments) != string(arguments) {
+		case approved != nil && string(approved.Arguments) != string(a.Arguments):
 			return nil, &interaction.NotApprovedError{Answer: *a}
+		default:
+			approved = a
 		}
-		approved = a
 	}
 	if approved == nil {
 		return nil, refusal
 	}
-	return approved.Arguments, nil
+	return approved.Approved(q)
 }

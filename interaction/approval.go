@@ -351,10 +351,10 @@ func (e *NotApprovedError) Is(target error) bool { return target == ErrNotApprov
 func (a Answer) Approved(q Question) (json.RawMessage, error) {
 	q, _ = Normalize(q)
 	switch {
+	case a.Digest != "" && a.Digest != q.Digest():
+		return nil, &NotApprovedError{Answer: a, Changed: true}
 	case a.Decision != Approve && a.Decision != Edit:
 		return nil, &NotApprovedError{Answer: a}
-	case a.Digest != q.Digest() || q.Subject == nil:
-		return nil, &NotApprovedError{Answer: a, Changed: true}
 	}
 	return a.Arguments, nil
 }

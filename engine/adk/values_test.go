@@ -32,7 +32,7 @@ func TestAskMakesAQuestionOfAnInterrupt(t *testing.T) {
 		"a hint": {adk.Interrupt{Kind: adk.Confirmation, Tool: "pay", Message: "Pay 5?"},
 			"approval Pay 5?"},
 		"a confirmation": {adk.Interrupt{Kind: adk.Confirmation, Tool: "pay"},
-			"risk_ack May the tool pay run?"},
+			"approval May the tool pay run?"},
 		"a result": {adk.Interrupt{Kind: adk.Result, Tool: "approve"},
 			"open_text The tool approve waits for its result."},
 		"nothing": {adk.Interrupt{Kind: adk.Input}, "open_text " + interaction.Baseline("").Prompt},

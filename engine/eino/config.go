@@ -28,8 +28,9 @@ type Config struct {
 	// Question makes the question of an interrupt. Nil: Ask.
 	Question func(Interrupt) interaction.Question
 	// Reply makes the resume data of the answer to an interrupt: what the node, tool or agent asks
-	// for with GetResumeContext. Nil: the text of the answer, a string. For a Gate it returns the
-	// graph's new state, or nil to leave it as it is. Its error fails the turn.
+	// for with GetResumeContext. Nil: the text of the answer, a string; the interaction.Answer
+	// itself if the question has a schema or is an approval. For a Gate it returns the graph's new
+	// state, or nil to leave it as it is. Its error fails the turn.
 	Reply func(context.Context, Interrupt, interaction.Answer) (any, error)
 
 	// Ends says what the end of a graph or agent means for the run.

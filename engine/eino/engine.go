@@ -138,7 +138,11 @@ func (e *Engine) resumeData(ctx context.Context, t engine.Turn, o openInterrupt)
 			"turn has none"}
 	}
 	answer := t.Answers[len(t.Answers)-1]
-	if e.cfg.Reply == nil {
+	switch {
+	case e.cfg.Reply != nil:
+	case len(o.Question.Schema) > 0 || o.Question.Subject != nil:
+		return answer, nil
+	default:
 		return answer.Text, nil
 	}
 	data, err := e.cfg.Reply(ctx, Interrupt{ID: o.ID, Address: o.Address, Gate: o.Gate, Question: o.Question}, answer)

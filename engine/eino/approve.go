@@ -1,0 +1,81 @@
+package eino
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/cloudwego/eino/components/tool"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/approval"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+)
+
+// Approve returns a tool that runs t when a person has approved the call (K4). It interrupts with
+// an approval of the tool's name and the arguments. An approval runs t with just these arguments,
+// an edit with those of the person; anything else runs nothing, and the model is told what the
+// person said. Arguments that cannot be shown as they are, such as those with a member given twice,
+// are not asked about: the model is told why.
+//
+// The question may be changed before it is asked: a schema for edited arguments, a risk, a prompt.
+// Its subject's tool and arguments stay. Nil: it is asked as it is.
+func Approve(t tool.InvokableTool, change func(*interaction.Question)) tool.InvokableTool {
+	return approvedTool{t, change}
+}
+
+type approvedTool struct {
+	tool.InvokableTool
+
+	change func(*interaction.Question)
+}
+
+// InvokableRun asks, or runs the tool with what was approved.
+func (a approvedTool) InvokableRun(ctx context.Context, arguments string, opts ...tool.Option) (string, error) {
+	q, err := a.question(ctx, arguments)
+	if err != nil {
+		return "Not executed: " + err.Error(), nil
+	}
+	asked, _, before := tool.GetInterruptState[string](ctx)
+	target, given, answer := tool.GetResumeContext[interaction.Answer](ctx)
+	switch {
+	case !asked || !target:
+		return "", tool.StatefulInterrupt(ctx, q, arguments)
+	case before != arguments || answer.Decision == interaction.Approve && string(answer.Arguments) != arguments:
+		return "", &engine.Failure{Code: fsm.CodeSessionResumeFailed,
+			Detail: "the call of " + q.Subject.Tool + " is not the one that a person was asked about"}
+	case !given:
+		return "", errors.New("eino: the answer to an approval is resumed with something else: Config.Reply must " +
+			"return the interaction.Answer")
+	case answer.Arguments == nil:
+		return "Not executed. " + answer.Message(), nil
+	}
+	return a.InvokableTool.InvokableRun(ctx, string(answer.Arguments), opts...)
+}
+
+// question is what a person is asked about the call.
+func (a approvedTool) question(ctx context.Context, arguments string) (interaction.Question, error) {
+	info, err := a.Info(ctx)
+	if err != nil {
+		return interaction.Question{}, fmt.Errorf("the tool has no name: %w", err)
+	}
+	subject := interaction.Subject{Tool: info.Name, Arguments: json.RawMessage(arguments)}
+	if err := subject.Validate(); err != nil {
+		return interaction.Question{}, err
+	}
+	q := interaction.Question{
+		Kind: interaction.Approval, Prompt: "May the tool " + approval.Visible(info.Name) + " run?",
+		DefaultPolicy: interaction.SafeDefault, Subject: &interaction.Subject{},
+	}
+	*q.Subject = subject
+	if a.change != nil {
+		a.change(&q)
+		if q.Subject == nil {
+			q.Subject = &interaction.Subject{}
+		}
+		q.Subject.Tool, q.Subject.Arguments = subject.Tool, subject.Arguments
+	}
+	return q, nil
+}
