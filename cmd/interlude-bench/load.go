@@ -50,17 +50,21 @@ func (r *report) roundTrips(ctx context.Context, h *host, o options, p *progress
 		return err
 	}
 	runtime.GC()
+	feed, err := startFeed(ctx, h, o)
+	if err != nil {
+		return err
+	}
 	bar := p.start("round trips", o.runs)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	stats, begun, cpu := h.store.Counters(), time.Now(), cpuTime()
-	err := load(ctx, h, o.concurrency, o.follow, upTo(o.runs, bar.at))
+	err = load(ctx, h, o.concurrency, o.follow, upTo(o.runs, bar.at))
 	took, used := time.Since(begun), cpuTime()-cpu
 	written := minus(h.store.Counters(), stats)
 	runtime.ReadMemStats(&after)
 	bar.end()
 	replies, refused := h.answerer.drain()
-	if err := errors.Join(err, refused); err != nil {
+	if err := errors.Join(err, refused, feed.wait()); err != nil {
 		return err
 	}
 	n := float64(o.runs)

@@ -44,6 +44,7 @@ type options struct {
 	replay      int
 	soak        time.Duration
 	follow      bool
+	feed        bool
 	group       bool
 	asJSON      bool
 	profile     string
@@ -70,6 +71,7 @@ func parse(args []string) (options, error) {
 	f.IntVar(&o.replay, "replay", 0, "how many `events` of one run are replayed")
 	f.DurationVar(&o.soak, "soak", 0, "how long to go on at half the speed that was reached, pruning what is done")
 	f.BoolVar(&o.follow, "follow", false, "have a reader follow the events of each run")
+	f.BoolVar(&o.feed, "feed", false, "have one reader of a feed read and acknowledge the events of all runs")
 	f.BoolVar(&o.group, "group-commit", true, "let commits that arrive together share a flush (sqlite, postgres)")
 	f.BoolVar(&o.asJSON, "json", false, "print one JSON object on the last line")
 	f.StringVar(&o.profile, "cpuprofile", "", "write a CPU profile of the round trips to the `file`")
@@ -130,7 +132,7 @@ func measure(ctx context.Context, o options, p *progress) (*report, error) {
 	goroutines := runtime.NumGoroutine()
 	r := &report{
 		Store: o.store, Runs: o.runs, Concurrency: o.concurrency, Parked: o.parked, Finished: o.finished,
-		GroupCommit: o.group, Followed: o.follow,
+		GroupCommit: o.group, Followed: o.follow, Feed: o.feed,
 		Across: o.across,
 	}
 	if err := place.seed(ctx, o.parked, o.finished, p); err != nil {

@@ -33,6 +33,7 @@ func TestRoundTrips(t *testing.T) {
 		"one at a time":        {"-store", "sqlite", "-concurrency", "1"},
 		"without group commit": {"-store", "sqlite", "-group-commit=false"},
 		"followed":             {"-store", "sqlite", "-follow"},
+		"with a feed":          {"-store", "sqlite", "-feed"},
 		"beside parked runs":   {"-store", "sqlite", "-parked", "500"},
 		"postgres":             {"-store", "postgres", "-parked", "300", "-finished", "300"},
 		"by two nodes":         {"-store", "postgres", "-across"},

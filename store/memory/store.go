@@ -28,6 +28,7 @@ type Store struct {
 	usage    store.Usage          // of the runs that have not ended
 	pools    map[string]slots.Pool
 	counters store.Counters
+	feeds    feeds
 
 	rotation claim.Rotation
 	identity string // never changes
@@ -51,6 +52,7 @@ var (
 	_ store.Identified        = (*Store)(nil)
 	_ store.InteractionReader = (*Store)(nil)
 	_ store.UsageReader       = (*Store)(nil)
+	_ store.FeedStore         = (*Store)(nil)
 )
 
 // New returns an empty store.
@@ -58,6 +60,7 @@ func New() *Store {
 	return &Store{
 		runs: make(map[string]*entry), index: newIndex(), nodes: make(map[string]*store.Node),
 		departed: make(map[string]time.Time), pools: make(map[string]slots.Pool), identity: rand.Text(),
+		feeds: feeds{byName: make(map[string]*feed), first: 1},
 	}
 }
 
@@ -202,6 +205,7 @@ func (s *Store) write(e *entry, prev *store.Run, c *store.Commit, own *commitCop
 		e.events = append(e.events, store.Event{Seq: c.Events[i].Seq, Body: own.bodies[:n:n]})
 		own.bodies = own.bodies[n:]
 	}
+	s.feeds.note(e, len(c.Events))
 	s.count(c)
 	if c.Usage != nil {
 		e.usage = append(e.usage, store.TurnUsage{Attempt: e.run.Attempt, Usage: *c.Usage})
@@ -262,17 +266,22 @@ func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (int, er
 		return 0, err
 	}
 	var old []string
+	noted := s.feeds.lastNoted()
 	s.index.finished.from(start, func(m moment) bool {
 		if m.at >= before.UnixMicro() || len(old) == limit {
 			return false
 		}
-		old = append(old, m.id)
+		if e := s.runs[m.id]; !s.feeds.needs(&e.run, noted[e], before) {
+			old = append(old, m.id)
+		}
 		return true
 	})
 	for _, id := range old {
-		r := &s.runs[id].run
-		s.index.removePruned(r)
+		e := s.runs[id]
+		s.feeds.lose(noted[e])
+		s.index.removePruned(&e.run)
 		delete(s.runs, id)
 	}
+	s.feeds.forget()
 	return len(old), nil
 }

@@ -128,10 +128,18 @@ func (s *Store) Commit(ctx context.Context, batch []store.Commit) []error {
 // are the records, events, specs and settled interactions in them.
 func (s *Store) Counters() store.Counters { return s.counters.Load() }
 
-// pruneText passes over runs that another prune is deleting.
+// pruneText passes over runs that another prune is deleting, and over those that a feed needs.
 var pruneText = sql(`WITH old AS MATERIALIZED (
-		SELECT n FROM interlude.states WHERE finished_at IS NOT NULL AND finished_at < $1::bigint
+		SELECT n FROM interlude.states s WHERE finished_at IS NOT NULL AND finished_at < $1::bigint
+			AND NOT EXISTS (SELECT FROM interlude.feed f JOIN interlude.feeds c
+				ON (f.place, f.run, f.last) > (c.place, c.run, c.last)
+				WHERE f.run = s.n AND NOT c.lost AND s.finished_at >= $1::bigint - c.max_lag)
 			ORDER BY finished_at, id LIMIT $2::bigint FOR UPDATE SKIP LOCKED
+	), lost AS (
+		UPDATE interlude.feeds c SET lost = true WHERE NOT lost AND EXISTS (SELECT FROM interlude.feed f
+			WHERE f.run = ANY (ARRAY (SELECT n FROM old)) AND (f.place, f.run, f.last) > (c.place, c.run, c.last))
+	), feed AS (
+		DELETE FROM interlude.feed WHERE run = ANY (ARRAY (SELECT n FROM old))
 	), events AS (
 		DELETE FROM interlude.events WHERE run = ANY (ARRAY (SELECT n FROM old))
 	), settled AS (

@@ -131,7 +131,8 @@ const neededRights = `(VALUES
 	('departed', ARRAY['SELECT', 'INSERT', 'DELETE']),
 	('states', ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']), ('runs', ARRAY['SELECT', 'INSERT', 'DELETE']),
 	('events', ARRAY['SELECT', 'INSERT', 'DELETE']), ('settled', ARRAY['SELECT', 'INSERT', 'DELETE']),
-	('usage', ARRAY['SELECT', 'INSERT', 'DELETE']))`
+	('usage', ARRAY['SELECT', 'INSERT', 'DELETE']), ('feed', ARRAY['SELECT', 'DELETE']),
+	('feeds', ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']))`
 
 // missingRights returns which of them the role does not have.
 func missingRights(ctx context.Context, conn *pgx.Conn, schema string) ([]string, error) {

@@ -30,6 +30,7 @@ type writeCache struct {
 	nodes    map[string]bool      // whether a node is registered, of those that were asked for
 	departed map[string]time.Time // when a node went, zero if it has not; likewise
 	watched  *time.Time           // until when another open store watches; nil when not loaded
+	notes    *notes               // of feeds; nil when not loaded
 }
 
 // storedRun is a run as it stands in the file.
@@ -60,7 +61,7 @@ func (c *writeCache) validate(conn *conn) error {
 
 func (c *writeCache) clear() {
 	c.runs.Clear()
-	c.pools, c.nodes, c.departed, c.watched = nil, nil, nil, nil
+	c.pools, c.nodes, c.departed, c.watched, c.notes = nil, nil, nil, nil, nil
 }
 
 // put keeps a run that was just written; size is how many bytes of the cache it counts for. A

@@ -182,6 +182,9 @@ func (w *writer) create(e *entry.Entry) (refused, _ error) {
 	if inserted == 0 {
 		return refuse.Exists(r.ID), nil
 	}
+	if err := w.noteCreated(e); err != nil {
+		return nil, err
+	}
 	if inlineSpec == nil {
 		if _, err := w.exec(`INSERT INTO specs (run, spec) VALUES (?, ?)`, row, e.Spec); err != nil {
 			return nil, err
@@ -207,6 +210,9 @@ func (w *writer) create(e *entry.Entry) (refused, _ error) {
 // update writes a checked commit of an existing run.
 func (w *writer) update(prev storedRun, e *entry.Entry) error {
 	t, err := w.appendEvents(prev.row, prev.tail, e)
+	if err == nil {
+		err = w.note(prev.row, e)
+	}
 	if err != nil {
 		return err
 	}
@@ -215,12 +221,12 @@ func (w *writer) update(prev storedRun, e *entry.Entry) error {
 	// a report of a running turn: no index has to change
 	if r.State == prev.run.State && r.Epoch == prev.run.Epoch && entry.ColumnsOf(r) == entry.ColumnsOf(prev.run) {
 		changed, err = w.exec(
-			`UPDATE runs SET version = ?, record = ?, first = ?, tail = ? WHERE n = ? AND version = ?`,
+			`UPDATE OR ROLLBACK runs SET version = ?, record = ?, first = ?, tail = ? WHERE n = ? AND version = ?`,
 			int64(r.Version), e.Record, int64(t.first), t.column(), prev.row, int64(e.Expect))
 	} else {
 		c := columnsOf(r)
 		changed, err = w.exec(
-			`UPDATE runs SET version = ?, state = ?, queued_at = ?, ready = ?, delayed_until = ?, slot = ?, owner = ?,
+			`UPDATE OR ROLLBACK runs SET version = ?, state = ?, queued_at = ?, ready = ?, delayed_until = ?, slot = ?, owner = ?,
 				epoch = ?,
 			asked_at = ?, deadline = ?, finished_at = ?, record = ?, first = ?, tail = ? WHERE n = ? AND version = ?`,
 			int64(r.Version), string(r.State), c.queuedAt, c.ready, c.delayedUntil, c.slot, c.owner, int64(r.Epoch),
@@ -252,7 +258,8 @@ func (w *writer) finishCommit(s storedRun, e *entry.Entry) error {
 		w.countRow(len(e.SettledRecord))
 	}
 	if u := e.Usage; u != nil {
-		_, err := w.exec(`INSERT INTO usage (run, attempt, input, output, cost, worked) VALUES (?, ?, ?, ?, ?, ?)`, s.row,
+		_, err := w.exec(`INSERT INTO usage (run, attempt, input, output, cost, worked) VALUES (?, ?, ?, ?, ?, ?)`,
+			s.row,
 			int64(e.Run.Attempt), u.InputTokens, u.OutputTokens, u.CostMicroUSD, u.Worked.Microseconds())
 		if err != nil {
 			return err
@@ -306,17 +313,33 @@ func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (int, er
 	}
 	pruned := 0
 	err := s.write(ctx, maxBatch, func(w *writer) ([]store.Hint, error) {
-		var rows []int64
-		err := w.each(context.Background(), func(r row) error {
-			rows = append(rows, r.int(0))
-			return nil
-		}, `SELECT n FROM runs WHERE finished_at IS NOT NULL AND finished_at < ? ORDER BY finished_at, id LIMIT ? + 0`,
-			before.UnixMicro(), int64(limit))
+		n, err := w.notes()
 		if err != nil {
 			return nil, err
 		}
-		for _, n := range rows {
-			if err := w.deleteRun(n); err != nil {
+		query := `SELECT n FROM runs WHERE finished_at IS NOT NULL AND finished_at < ? ORDER BY finished_at, id LIMIT ? + 0`
+		args := []driver.Value{before.UnixMicro(), int64(limit)}
+		if n.needed {
+			query = `SELECT n FROM runs WHERE finished_at IS NOT NULL AND finished_at < ? AND NOT ` + pruneWaits + `
+				ORDER BY finished_at, id LIMIT ? + 0`
+			args = []driver.Value{before.UnixMicro(), before.UnixMicro(), int64(limit)}
+		}
+		var rows []int64
+		err = w.each(context.Background(), func(r row) error {
+			rows = append(rows, r.int(0))
+			return nil
+		}, query, args...)
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range rows {
+			if err := w.deleteRun(row); err != nil {
+				return nil, err
+			}
+		}
+		if n.needed && len(rows) > 0 { // a feed that is lost now keeps nothing for itself any more
+			w.cache.notes = nil
+			if err := w.forgetNoted(); err != nil {
 				return nil, err
 			}
 		}

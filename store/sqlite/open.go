@@ -73,6 +73,7 @@ var (
 	_ store.Identified        = (*Store)(nil)
 	_ store.InteractionReader = (*Store)(nil)
 	_ store.UsageReader       = (*Store)(nil)
+	_ store.FeedStore         = (*Store)(nil)
 )
 
 // Open opens the file, makes it when it does not exist, and brings it to this version's schema. Its

@@ -71,6 +71,9 @@ func migrate(c *conn) (err error) {
 //
 // A row of usage is what a turn has used. It goes with its run by a trigger, since an earlier
 // release that prunes the run does not know it, and the number of the run's row is used again.
+//
+// A row of feed is a commit that some feed has not acknowledged, final that of a run's end. While
+// there are feeds, triggers note the commits of earlier releases: see makeTriggers.
 const additions = `CREATE TABLE IF NOT EXISTS departed (
 	id TEXT    PRIMARY KEY,
 	at INTEGER NOT NULL
@@ -86,7 +89,24 @@ CREATE TABLE IF NOT EXISTS usage (
 ) WITHOUT ROWID;
 CREATE TRIGGER IF NOT EXISTS runs_pruned AFTER DELETE ON runs BEGIN
 	DELETE FROM usage WHERE run = old.n;
-END;`
+END;
+CREATE TABLE IF NOT EXISTS feeds (
+	name    TEXT    PRIMARY KEY,
+	cursor  INTEGER NOT NULL,
+	epoch   INTEGER NOT NULL,
+	until   INTEGER NOT NULL,
+	max_lag INTEGER NOT NULL,
+	lost    INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS feed (
+	position INTEGER PRIMARY KEY,
+	run      INTEGER NOT NULL,
+	version  INTEGER NOT NULL,
+	first    INTEGER NOT NULL,
+	last     INTEGER NOT NULL,
+	final    INTEGER
+);
+CREATE INDEX IF NOT EXISTS feed_final ON feed (run) WHERE final = 1;`
 
 // apply brings a schema of this version, 0 for an empty file, to the next one.
 func apply(c *conn, version int) error {

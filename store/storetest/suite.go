@@ -43,9 +43,9 @@ func (h Harness) Run(t *testing.T) {
 		pruneCases,
 		sharingCases,
 		raceCases, momentCases,
-		handleCases, hintCases, surveyCases, usageCases, identityCases, confirmCases, closingCases)
+		handleCases, hintCases, surveyCases, usageCases, feedCases, identityCases, confirmCases, closingCases)
 	if h.Reopen != nil {
-		all = slices.Concat(all, durableCases, usageDurableCases)
+		all = slices.Concat(all, durableCases, usageDurableCases, feedDurableCases)
 	}
 	for _, c := range all {
 		t.Run(c.name, func(t *testing.T) {

@@ -1,0 +1,491 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/interlude-go/interlude/contract/fcmp"
+	"github.com/interlude-go/interlude/store"
+)
+
+// Feed yields the events of all runs, in an order in which no event is ever passed over, and then
+// follows live (K8). It begins after the last acknowledged event: the store keeps a cursor under
+// the feed's name, and FeedEvent.Ack moves it. The order keeps the events of one run in the order
+// of their Seq.
+//
+// A feed that does not exist is created, and begins then: whatever nobody can see yet when the
+// first call begins to read will come. To know what was there before, create the feed with
+// CreateFeed, and list the runs afterwards.
+//
+// Delivery is at least once. A reader that ends, or dies, is followed by one that gets again what
+// was not acknowledged, so what an event causes should be done once for each FeedEvent.ID. If
+// several processes call Feed with the same name, one of them is served, and the others wait; when
+// it returns, the next one goes on within a poll, and when it dies, within FeedLease.
+//
+// The filter is this reader's, and is not stored. Events that it does not let through count as
+// acknowledged once all events before them are.
+//
+// An error ends the sequence; call Feed again to go on from the cursor. ErrFeedTaken: the process
+// stood still for so long that another reader took over. ErrFeedLost: see there. ErrNoFeeds: the
+// store has no feeds.
+//
+// On PostgreSQL a transaction that stays open for long, in whatever database of the server, delays
+// the events that are stored after its first write; Feeds shows by how much. On every store a
+// reader that does not acknowledge keeps runs from being pruned: see CreateFeed.
+func (c *Client) Feed(ctx context.Context, name string, filter FeedFilter) iter.Seq2[FeedEvent, error] {
+	return func(yield func(FeedEvent, error) bool) {
+		r, err := c.newFeedReader(ctx, name, filter)
+		if err == nil {
+			err = r.serve(ctx, yield)
+		}
+		if err != nil {
+			yield(FeedEvent{}, err)
+		}
+	}
+}
+
+// FeedFilter chooses what a reader of a feed gets. Zero fields do not filter.
+type FeedFilter struct {
+	// Types are the types of the events, as fcmp.Event.Type has them.
+	Types []string
+	// Pool, Key and Labels are those of the events' runs; all labels must be there.
+	Pool   string
+	Key    string
+	Labels map[string]string
+}
+
+// FeedEvent is an event of a feed.
+type FeedEvent struct {
+	Event
+	// More says that further events are at hand. A reader that acknowledges when it is false writes
+	// little and repeats little.
+	More bool
+
+	reader *feedReader
+	number uint64 // of the events that the reader has yielded
+	// done is the position to which the cursor moves when the event is acknowledged. The events of
+	// one commit, of which a run's change often has several, are acknowledged together: by the
+	// last.
+	done store.FeedPosition
+}
+
+// ID is "run/seq", which no other event has. (A run that is submitted again under its id after it
+// was pruned has its own events.)
+func (e FeedEvent) ID() string { return fmt.Sprintf("%s/%d", e.RunID, e.Seq) }
+
+// Ack acknowledges the event and all before it: no reader of the feed gets them again. It stores
+// the cursor, in one short transaction; a reader of many events calls it now and then, for instance
+// when More is false. After an error the event may come again. ErrFeedTaken: another reader has
+// taken over.
+func (e FeedEvent) Ack(ctx context.Context) error {
+	if e.reader == nil {
+		return &ArgumentError{"event", "zero", "an event of Client.Feed", nil}
+	}
+	return e.reader.ack(ctx, e)
+}
+
+// DefaultFeedLag is the MaxLag of a feed for which nobody calls CreateFeed.
+const DefaultFeedLag = 7 * 24 * time.Hour
+
+// FeedLease is how long the other readers of a feed wait for one that has died.
+const FeedLease = 15 * time.Second
+
+var (
+	// ErrNoFeeds is the error of calls about feeds if the store has none. The stores of this
+	// project have them.
+	ErrNoFeeds = fmt.Errorf("lifecycle: the store is no store.FeedStore and has no feeds: %w", errors.ErrUnsupported)
+	// ErrFeedTaken: another process reads the feed now. What was not acknowledged is its business.
+	ErrFeedTaken = errors.New("lifecycle: feed is read by another process")
+	// ErrFeedLost: events are gone that the feed had not acknowledged, because their runs were
+	// pruned (see CreateFeed), or because the database was restored on another server. Delete the
+	// feed, and begin again with what Runs lists.
+	ErrFeedLost = store.ErrFeedLost
+)
+
+// FeedStatus is a feed as it stands.
+type FeedStatus struct {
+	Name   string
+	MaxLag time.Duration
+	// Unacked is how many commits are stored that the feed has not acknowledged, whatever its
+	// readers filter, and Oldest is when the first event of these happened. Oldest is zero when
+	// Unacked is 0. Alert on its age.
+	Unacked int
+	Oldest time.Time
+	// Leased is the end of the lease of the process that reads the feed; zero when none does.
+	Leased time.Time
+	// Lost says that the feed is lost: see ErrFeedLost.
+	Lost bool
+}
+
+// CreateFeed creates a feed, which begins now: whatever nobody can see yet when the call returns
+// will come in it. It is for those who need to know when the feed begins, or another lag than
+// DefaultFeedLag; others only call Feed. It reports false if the feed was there, and leaves it as
+// it is.
+//
+// Prune leaves the runs whose events the feed has not acknowledged, but those that ended earlier
+// than maxLag before the time that it is given: these are deleted, and the feed is lost
+// (ErrFeedLost). A feed that nobody reads costs a row for each commit until then, so delete it.
+//
+// On PostgreSQL the first feed waits for all transactions that have written events, and so for the
+// host's own ones; a single one that stays open makes the call fail, and nothing is created.
+func (c *Client) CreateFeed(ctx context.Context, name string, maxLag time.Duration) (created bool, err error) {
+	s, err := c.feeds(ctx, name)
+	if err != nil {
+		return false, err
+	}
+	if maxLag <= 0 {
+		return false, &ArgumentError{"maxLag", maxLag.String(), "more than zero", nil}
+	}
+	err = s.CreateFeed(ctx, store.Feed{Name: name, MaxLag: max(maxLag.Truncate(time.Microsecond), time.Microsecond)})
+	if errors.Is(err, store.ErrExists) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// DeleteFeed deletes the feed and its cursor; ErrNotFound if there is none of that name. A reader
+// of it gets ErrFeedTaken.
+func (c *Client) DeleteFeed(ctx context.Context, name string) error {
+	s, err := c.feeds(ctx, name)
+	if err != nil {
+		return err
+	}
+	return s.DeleteFeed(ctx, name)
+}
+
+// Feeds lists the feeds by name, with their lag. Its cost grows with the lag.
+func (c *Client) Feeds(ctx context.Context) ([]FeedStatus, error) {
+	s, err := c.feeds(ctx, "any")
+	if err != nil {
+		return nil, err
+	}
+	stored, err := s.Feeds(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]FeedStatus, len(stored))
+	for i, f := range stored {
+		all[i] = FeedStatus{Name: f.Name, MaxLag: f.MaxLag, Unacked: f.Unacked, Leased: f.Leased, Lost: f.Lost}
+		if f.Unacked > 0 {
+			event, err := fcmp.Decode(f.Next.Body)
+			if err != nil {
+				return nil, fmt.Errorf("lifecycle: feed %s: %w", f.Name, err)
+			}
+			all[i].Oldest = event.TS
+		}
+	}
+	return all, nil
+}
+
+// feeds returns the store as one that has feeds, for a call about the feed of this name.
+func (c *Client) feeds(ctx context.Context, name string) (store.FeedStore, error) {
+	if err := c.check(ctx); err != nil {
+		return nil, err
+	}
+	if !namePattern.matches(name) {
+		return nil, &ArgumentError{"name", quote(name), wantName, nil}
+	}
+	s, ok := c.store.(store.FeedStore)
+	if !ok {
+		return nil, ErrNoFeeds
+	}
+	return s, nil
+}
+
+// check returns an error if the filter is invalid.
+func (f *FeedFilter) check() error {
+	q := Query{Pool: f.Pool, Key: f.Key, Labels: f.Labels}
+	switch {
+	case slices.Contains(f.Types, ""):
+		return &ArgumentError{"filter.Types", `""`, "types of events", nil}
+	case q.Pool != "" && !namePattern.matches(q.Pool):
+		return &ArgumentError{"filter.Pool", quote(q.Pool), wantName, nil}
+	case len(q.Key) > MaxKey || !utf8.ValidString(q.Key):
+		return &ArgumentError{"filter.Key", quote(q.Key), wantKey, nil}
+	case len(q.Labels) > MaxLabels:
+		return &ArgumentError{"filter.Labels", entriesOf(len(q.Labels)), fmt.Sprintf("at most %d", MaxLabels), nil}
+	}
+	if key, ok := wrongLabel(q.Labels); !ok {
+		return &ArgumentError{"filter.Labels", quote(key), wantLabels, nil}
+	}
+	return nil
+}
+
+// feedReader serves one call of Feed.
+type feedReader struct {
+	client *Client
+	store  store.FeedStore
+	name   string
+	filter FeedFilter
+	lease  store.FeedLease
+	runs   map[string]bool // whether runs pass the filter, of those that were looked up
+
+	mu    sync.Mutex
+	given uint64 // guarded by mu; the events that were yielded
+	acked uint64 // guarded by mu; the number of the last one that was acknowledged
+	// passed is the position up to which everything that was not yielded may be acknowledged once
+	// all that was yielded is; guarded by mu.
+	passed store.FeedPosition
+}
+
+// Bounds of a reader.
+const (
+	feedPage = 256 // commits that it reads at a time
+	// feedPause is how long it waits after a page that was not full. Under load every commit gives
+	// a hint; without the pause the reader would read the store for each.
+	feedPause = 5 * time.Millisecond
+	// maxFeedRuns is how many runs it remembers, for a filter that looks at runs.
+	maxFeedRuns = 10_000
+)
+
+func (c *Client) newFeedReader(ctx context.Context, name string, filter FeedFilter) (*feedReader, error) {
+	s, err := c.feeds(ctx, name)
+	if err == nil {
+		err = filter.check()
+	}
+	if err != nil {
+		return nil, err
+	}
+	filter.Types, filter.Labels = slices.Clone(filter.Types), maps.Clone(filter.Labels)
+	return &feedReader{client: c, store: s, name: name, filter: filter, runs: make(map[string]bool)}, nil
+}
+
+// serve waits for the lease and yields events until the caller stops, ctx ends or something fails.
+func (r *feedReader) serve(ctx context.Context, yield func(FeedEvent, error) bool) (err error) {
+	hints := make(chan struct{}, 1)
+	f := r.client.hub.subscribe(func(store.Hint) {
+		select {
+		case hints <- struct{}{}:
+		default: // the reader is about to wake
+		}
+	})
+	defer f.close()
+	p := poller{clock: r.client.clock, wake: hints, interval: r.client.poll}
+	defer p.stop()
+	if err := r.takeLease(ctx, &p); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	var heartbeat sync.WaitGroup
+	heartbeat.Go(func() { r.keepLease(ctx, cancel) })
+	defer func() {
+		cancel(nil)
+		heartbeat.Wait()
+		r.release(ctx)
+	}()
+	err = r.deliver(ctx, &p, yield)
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		return cause
+	}
+	return err
+}
+
+// takeLease waits until the feed has no other reader. It creates the feed if there is none.
+func (r *feedReader) takeLease(ctx context.Context, p *poller) error {
+	for {
+		l, free, err := r.store.LeaseFeed(ctx, r.name, FeedLease, r.client.leaseTime())
+		switch {
+		case errors.Is(err, store.ErrNotFound):
+			err = r.store.CreateFeed(ctx, store.Feed{Name: r.name, MaxLag: DefaultFeedLag})
+			if err != nil && !errors.Is(err, store.ErrExists) {
+				return fmt.Errorf("lifecycle: feed %s: %w", r.name, err)
+			}
+			continue
+		case err != nil:
+			return fmt.Errorf("lifecycle: feed %s: %w", r.name, err)
+		case free:
+			r.lease = l
+			return nil
+		}
+		for over := false; !over; over = p.intervalOver() { // hints say nothing of leases
+			if err := p.wait(ctx); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// keepLease renews the lease, and acknowledges what the filter has not let through, until ctx ends.
+// When another reader has taken over, it ends ctx.
+func (r *feedReader) keepLease(ctx context.Context, cancel context.CancelCauseFunc) {
+	for r.client.sleep(ctx, FeedLease/3) == nil {
+		err := r.store.AckFeed(ctx, r.lease, r.acknowledged(), r.client.leaseTime())
+		if err = r.explain(err); errors.Is(err, ErrFeedTaken) || errors.Is(err, ErrFeedLost) {
+			cancel(err)
+			return
+		}
+		// Any other error may pass. While the lease is over and nobody has taken it, it can be
+		// renewed.
+	}
+}
+
+// release acknowledges what the filter has not let through, and lets the next reader begin.
+func (r *feedReader) release(ctx context.Context) {
+	const patience = 2 * time.Second
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer cancel()
+	if to := r.acknowledged(); to != "" {
+		_ = r.store.AckFeed(ctx, r.lease, to, r.client.leaseTime()) // these would come again, and be filtered again
+	}
+	_ = r.store.ReleaseFeed(ctx, r.lease) // it ends by itself later
+}
+
+// explain returns the error of a call under the lease.
+func (r *feedReader) explain(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, store.ErrStaleEpoch):
+		return fmt.Errorf("%w: %s", ErrFeedTaken, r.name)
+	}
+	return fmt.Errorf("lifecycle: feed %s: %w", r.name, err)
+}
+
+// deliver reads and yields. It returns nil when the caller stops.
+func (r *feedReader) deliver(ctx context.Context, p *poller, yield func(FeedEvent, error) bool) error {
+	at := r.lease.Cursor
+	for {
+		page, err := r.store.ReadFeed(ctx, r.lease, at, feedPage)
+		if err != nil {
+			return r.explain(err)
+		}
+		events, err := r.choose(ctx, page.Commits, at)
+		if err != nil {
+			return err
+		}
+		for i, e := range events {
+			e.More = i < len(events)-1
+			r.note(&e)
+			if !yield(e, nil) {
+				return nil
+			}
+			if err := context.Cause(ctx); err != nil {
+				return err
+			}
+		}
+		if n := len(page.Commits); n > 0 {
+			at = page.Commits[n-1].Position
+			r.pass(at)
+		}
+		if page.More {
+			continue
+		}
+		if err := r.pause(ctx, p, page.Held); err != nil {
+			return err
+		}
+	}
+}
+
+// pause waits for a hint or the next poll, and for feedPause at least. Nobody gives a hint when
+// events can be read that were held, so that it does not wait for one then.
+func (r *feedReader) pause(ctx context.Context, p *poller, held bool) error {
+	if !held {
+		if err := p.wait(ctx); err != nil {
+			return err
+		}
+	}
+	return r.client.sleep(ctx, min(feedPause, r.client.poll))
+}
+
+// choose returns the events of commits that pass the filter. At is the position before them.
+func (r *feedReader) choose(ctx context.Context, commits []store.FeedCommit, at store.FeedPosition) ([]FeedEvent,
+	error,
+) {
+	var events []FeedEvent
+	for _, commit := range commits {
+		before := len(events)
+		for _, stored := range commit.Events {
+			event, err := fcmp.Decode(stored.Body)
+			if err != nil {
+				return nil, fmt.Errorf("lifecycle: feed %s: event %d of run %s: %w", r.name, stored.Seq, commit.RunID,
+					err)
+			}
+			if len(r.filter.Types) == 0 || slices.Contains(r.filter.Types, event.Type) {
+				events = append(events, FeedEvent{Event: event, reader: r, done: at})
+			}
+		}
+		if len(events) > before {
+			ok, err := r.passes(ctx, commit.RunID)
+			if err != nil {
+				return nil, err
+			}
+			if !ok {
+				events = events[:before]
+			}
+		}
+		at = commit.Position
+		if len(events) > 0 {
+			events[len(events)-1].done = at // of this commit, or of those without an event after an earlier one
+		}
+	}
+	return events, nil
+}
+
+// passes reports whether the events of the run pass the filter. A run's pool, key and labels never
+// change.
+func (r *feedReader) passes(ctx context.Context, id string) (bool, error) {
+	f := &r.filter
+	if f.Pool == "" && f.Key == "" && len(f.Labels) == 0 {
+		return true, nil
+	}
+	if ok, cached := r.runs[id]; cached {
+		return ok, nil
+	}
+	run, err := r.client.store.Run(ctx, id)
+	if err != nil { // not ErrNotFound: Prune waits for the feed
+		return false, fmt.Errorf("lifecycle: feed %s: %w", r.name, err)
+	}
+	if len(r.runs) >= maxFeedRuns {
+		clear(r.runs)
+	}
+	ok := Query{Pool: f.Pool, Key: f.Key, Labels: f.Labels}.Matches(&run)
+	r.runs[id] = ok
+	return ok, nil
+}
+
+// note counts an event that is yielded next.
+func (r *feedReader) note(e *FeedEvent) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.given++
+	e.number = r.given
+}
+
+// pass notes that everything up to the position was yielded or did not pass the filter.
+func (r *feedReader) pass(at store.FeedPosition) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.passed = at
+}
+
+// acknowledged is how far the cursor may move without the caller: to the end of what was read once
+// all that was yielded is acknowledged. It is empty before.
+func (r *feedReader) acknowledged() store.FeedPosition {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.acked < r.given {
+		return ""
+	}
+	return r.passed
+}
+
+// ack stores the cursor.
+func (r *feedReader) ack(ctx context.Context, e FeedEvent) error {
+	if ctx == nil {
+		return &ArgumentError{"ctx", "nil", "a context", nil}
+	}
+	if err := r.store.AckFeed(ctx, r.lease, e.done, r.client.leaseTime()); err != nil {
+		return r.explain(err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.acked = max(r.acked, e.number)
+	return nil
+}

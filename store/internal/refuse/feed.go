@@ -1,0 +1,22 @@
+package refuse
+
+import (
+	"fmt"
+
+	"github.com/interlude-go/interlude/store"
+)
+
+// FeedExists refuses to create a feed whose name is taken.
+func FeedExists(name string) error { return fmt.Errorf("%w: feed %s", store.ErrExists, name) }
+
+// NoFeed says that there is no feed of this name.
+func NoFeed(name string) error { return fmt.Errorf("%w: feed %.80q", store.ErrNotFound, name) }
+
+// StaleFeed refuses a reader whose lease is not the feed's last one, because another reader took
+// over or the feed was deleted.
+func StaleFeed(name string) error {
+	return fmt.Errorf("%w: feed %.80s has another reader or is deleted", store.ErrStaleEpoch, name)
+}
+
+// LostFeed says that the feed is lost.
+func LostFeed(name string) error { return fmt.Errorf("%w: feed %.80s", store.ErrFeedLost, name) }

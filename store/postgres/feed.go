@@ -1,0 +1,428 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/internal/refuse"
+)
+
+// A trigger notes the commits for the feeds (migration 6). This file reads and acknowledges them.
+
+const (
+	// horizon is the lowest transaction that is under way: every row of feed below it can be read.
+	horizon = `pg_catalog.pg_snapshot_xmin(pg_catalog.pg_current_snapshot())::text::bigint`
+	// beyond is above every transaction that has begun, as far as the snapshot shows.
+	beyond = `pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())::text::bigint`
+)
+
+var (
+	// lockFeedsText lets only one transaction at a time create or delete feeds. It waits for those
+	// that acknowledge and prune.
+	lockFeedsText = sql(`LOCK TABLE interlude.feeds IN SHARE ROW EXCLUSIVE MODE`)
+	// createFeedText lets the feed begin with the transactions that are under way: what they have
+	// noted is not visible yet.
+	createFeedText = sql(`INSERT INTO interlude.feeds (name, place, run, last, epoch, until, max_lag, lost)
+		SELECT $1::text, ` + horizon + ` - 1, $3::bigint, $3::bigint, 0, 0, $2::bigint, false
+		ON CONFLICT (name) DO NOTHING`)
+	deleteFeedText  = sql(`DELETE FROM interlude.feeds WHERE name = $1::text`)
+	switchFeedsText = sql(`SELECT interlude.switch_feeds()`)
+	// forgetNotedText deletes what all feeds have acknowledged that are left. It reads feed from
+	// its beginning.
+	forgetNotedText = sql(`DELETE FROM interlude.feed f WHERE NOT EXISTS (SELECT FROM interlude.feeds c
+		WHERE NOT c.lost AND (c.place, c.run, c.last) < (f.place, f.run, f.last))`)
+
+	feedsText = sql(`SELECT c.name, c.max_lag, c.until, c.lost, f.unacked, n.bodies, n.first FROM interlude.feeds c
+		LEFT JOIN LATERAL (
+			SELECT count(*) AS unacked FROM interlude.feed f WHERE NOT c.lost
+				AND (f.place, f.run, f.last) > (c.place, c.run, c.last)
+		) f ON true
+		LEFT JOIN LATERAL (
+			SELECT e.bodies, e.first FROM interlude.feed f JOIN interlude.events e ON e.run = f.run AND e.last = f.last
+				WHERE NOT c.lost AND (f.place, f.run, f.last) > (c.place, c.run, c.last)
+				ORDER BY f.place, f.run, f.last LIMIT 1
+		) n ON true
+		ORDER BY c.name`)
+
+	// leaseFeedText returns no row when there is no such feed. A cursor that is beyond every
+	// transaction comes from another server, and so may rows of feed: their transactions mean
+	// nothing here.
+	leaseFeedText = sql(`WITH leased AS (
+			UPDATE interlude.feeds SET epoch = epoch + 1, until = ` + serverMicros + ` + $2::bigint
+				WHERE name = $1::text AND NOT lost AND until <= ` + serverMicros + ` RETURNING epoch
+		)
+		SELECT (SELECT epoch FROM leased), c.lost, c.place, c.run, c.last, c.place >= ` + beyond + `
+			OR EXISTS (SELECT FROM interlude.feed f WHERE f.place >= ` + beyond + ` + 1000000)
+		FROM interlude.feeds c WHERE c.name = $1::text`)
+	renewFeedText = sql(`UPDATE interlude.feeds SET until = ` + serverMicros + ` + $3::bigint
+		WHERE name = $1::text AND epoch = $2::bigint RETURNING lost, true`)
+	// ackFeedText locks all feeds, or of two that acknowledge at one time each would take the other
+	// one's cursor for the lowest, and nobody would delete what is between. It deletes from the
+	// lowest cursor of before on, and so does not walk over what was deleted earlier.
+	ackFeedText = sql(`WITH locked AS MATERIALIZED (
+			SELECT name, epoch, lost, place, run, last FROM interlude.feeds ORDER BY name FOR NO KEY UPDATE
+		), mine AS MATERIALIZED (
+			SELECT m.*, (m.place, m.run, m.last) >= ($4::bigint, $5::bigint, $6::bigint) OR EXISTS (
+				SELECT FROM interlude.feed f WHERE (f.place, f.run, f.last) = ($4::bigint, $5::bigint, $6::bigint)
+			) AS valid FROM locked m WHERE m.name = $1::text AND m.epoch = $2::bigint
+		), next AS MATERIALIZED (
+			SELECT name, $4::bigint AS place, $5::bigint AS run, $6::bigint AS last FROM mine WHERE valid AND NOT lost
+				AND (place, run, last) < ($4::bigint, $5::bigint, $6::bigint)
+		), moved AS (
+			UPDATE interlude.feeds c SET until = ` + serverMicros + ` + $3::bigint, place = coalesce(n.place, c.place),
+				run = coalesce(n.run, c.run), last = coalesce(n.last, c.last)
+			FROM mine m LEFT JOIN next n ON true WHERE c.name = m.name AND m.valid AND NOT m.lost
+		), lowest AS MATERIALIZED (
+			SELECT place, run, last FROM locked WHERE NOT lost ORDER BY place, run, last LIMIT 1
+		), common AS MATERIALIZED (
+			SELECT place, run, last FROM (
+				SELECT place, run, last FROM next
+				UNION ALL
+				SELECT place, run, last FROM locked WHERE NOT lost AND name <> $1::text
+			) AS all_cursors ORDER BY place, run, last LIMIT 1
+		), forgotten AS (
+			DELETE FROM interlude.feed f
+			WHERE (f.place, f.run, f.last) > (SELECT place, run, last FROM lowest)
+				AND (f.place, f.run, f.last) <= (SELECT place, run, last FROM common)
+				AND EXISTS (SELECT FROM next)
+		)
+		SELECT lost, valid FROM mine`)
+	releaseFeedText = sql(`UPDATE interlude.feeds SET until = 0 WHERE name = $1::text AND epoch = $2::bigint`)
+
+	// readFeedText returns a row without a commit for a page that is empty. It does not read the
+	// bodies of events beyond a page.
+	readFeedText = sql(`SELECT c.lost, EXISTS (SELECT FROM interlude.feed WHERE place >= ` + horizon + `),
+			f.place, f.run, f.last, f.id, f.first, f.bodies
+		FROM interlude.feeds c LEFT JOIN LATERAL (
+			SELECT n.place, n.run, n.last, r.id, e.first, e.bodies,
+				sum(octet_length(e.bodies)) OVER (ORDER BY n.place, n.run, n.last) - octet_length(e.bodies) AS before
+			FROM (
+				SELECT place, run, last FROM interlude.feed
+				WHERE (place, run, last) > ($3::bigint, $4::bigint, $5::bigint) AND place < ` + horizon + `
+				ORDER BY place, run, last LIMIT $6::bigint
+			) AS n LEFT JOIN interlude.events e ON e.run = n.run AND e.last = n.last
+			LEFT JOIN interlude.runs r ON r.n = n.run
+		) f ON f.before IS NULL OR f.before <= $7::bigint
+		WHERE c.name = $1::text AND c.epoch = $2::bigint ORDER BY f.place, f.run, f.last`)
+)
+
+// place is a position: that of a row of feed.
+type place struct{ place, run, last int64 }
+
+func (p place) position() store.FeedPosition {
+	return store.FeedPosition(fmt.Sprintf("%d.%d.%d", p.place, p.run, p.last))
+}
+
+// readPlace reads a position. The empty one is before everything.
+func readPlace(feed string, p store.FeedPosition) (at place, _ error) {
+	if p == "" {
+		return at, nil
+	}
+	parts := strings.Split(string(p), ".")
+	for i, to := range []*int64{&at.place, &at.run, &at.last} {
+		if len(parts) != 3 {
+			break
+		}
+		*to, _ = strconv.ParseInt(parts[i], 10, 64) // anything but what position returns is found below
+	}
+	if at.place <= 0 || at.position() != p {
+		return at, store.InvalidPosition(feed, p)
+	}
+	return at, nil
+}
+
+// CreateFeed implements store.FeedStore.
+func (s *Store) CreateFeed(ctx context.Context, f store.Feed) error {
+	if err := f.Check(); err != nil {
+		return err
+	}
+	made, err := s.changeFeeds(ctx, createFeedText, f.Name, f.MaxLag.Microseconds(), int64(math.MaxInt64))
+	if err == nil && made == 0 {
+		err = refuse.FeedExists(f.Name)
+	}
+	return err
+}
+
+// DeleteFeed implements store.FeedStore.
+func (s *Store) DeleteFeed(ctx context.Context, name string) error {
+	if !storable(name) {
+		return refuse.NoFeed(name)
+	}
+	deleted, err := s.changeFeeds(ctx, deleteFeedText, name)
+	if err == nil && deleted == 0 {
+		err = refuse.NoFeed(name)
+	}
+	return err
+}
+
+// How long a change of the feeds waits for locks at one time. Whoever writes events after it waits
+// too. It is more than the second after which the server looks for deadlocks, and asks an
+// autovacuum to step aside.
+const (
+	feedLockWait  = "1500ms"
+	feedLockPause = time.Second
+)
+
+// changeFeeds creates or deletes a feed by a statement, and returns how many it changed. It waits
+// until no other transaction that has written events is under way, in turns between which they go
+// on.
+func (s *Store) changeFeeds(ctx context.Context, text statement, args ...any) (int64, error) {
+	within, done, err := s.beginCall(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer done()
+	for try := 0; ; try++ {
+		changed, err := s.changeFeedsOnce(within, text, args...)
+		var e *pgconn.PgError
+		switch {
+		case err == nil:
+			return changed, nil
+		case errors.As(err, &e) && e.Code == lockNotAvailable:
+			select {
+			case <-time.After(feedLockPause):
+			case <-within.Done():
+			}
+			if within.Err() != nil && ctx.Err() == nil {
+				return 0, fmt.Errorf("postgres: change the feeds: %w: a transaction that has written events is still "+
+					"open: "+
+					"%w", ErrTimeout, err)
+			}
+		}
+		switch {
+		case ctx.Err() != nil:
+			return 0, ctx.Err()
+		case errors.As(err, &e) && e.Code == lockNotAvailable:
+		case !lostRace(err) || try >= maxTries:
+			return 0, writeError(err)
+		}
+	}
+}
+
+func (s *Store) changeFeedsOnce(ctx context.Context, text statement, args ...any) (changed int64, err error) {
+	conn, err := s.acquire(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer conn.Release()
+	clearReplicationWarning(conn.Conn().PgConn())
+	b := newBatch(7)
+	b.Queue(beginText)
+	b.Queue(s.texts[guardText], feedLockWait)
+	b.Queue(s.texts[lockFeedsText])
+	b.Queue(s.texts[text], args...)
+	b.Queue(s.texts[switchFeedsText])
+	if text == deleteFeedText {
+		b.Queue(s.texts[forgetNotedText])
+	}
+	b.Queue(commitText)
+	results := conn.SendBatch(ctx, b)
+	for i := 0; i < b.Len() && err == nil; i++ {
+		var tag pgconn.CommandTag
+		if tag, err = results.Exec(); i == 3 {
+			changed = tag.RowsAffected()
+		}
+	}
+	if closing := results.Close(); err == nil {
+		err = closing
+	}
+	if err == nil {
+		err = acknowledgmentError(conn.Conn().PgConn())
+	}
+	if err != nil {
+		s.cache.clearIfDisconnected(err)
+		rollBack(ctx, conn.Conn())
+	}
+	return changed, err
+}
+
+// Feeds implements store.FeedStore.
+func (r *reader) Feeds(ctx context.Context) ([]store.FeedStatus, error) {
+	return readRows(ctx, r, r.texts[feedsText], func(row pgx.CollectableRow) (f store.FeedStatus, _ error) {
+		var lag, until int64
+		var bodies []byte
+		var first *uint64
+		err := row.Scan(&f.Name, &lag, &until, &f.Lost, &f.Unacked, &bodies, &first)
+		f.MaxLag = time.Duration(lag) * time.Microsecond
+		if until != 0 {
+			f.Leased = timeOf(until)
+		}
+		if first != nil {
+			f.Next = store.EventsIn(bodies, *first, *first, *first)[0]
+		}
+		return f, err
+	})
+}
+
+// LeaseFeed implements store.FeedStore.
+func (s *Store) LeaseFeed(ctx context.Context, name string, length time.Duration, _ time.Time) (store.FeedLease, bool,
+	error,
+) {
+	type found struct {
+		epoch         *uint64
+		lost, foreign bool
+		cursor        place
+	}
+	var all []found
+	var err error
+	if storable(name) {
+		all, err = readRows(ctx, &s.reader, s.texts[leaseFeedText], func(row pgx.CollectableRow) (f found, _ error) {
+			return f, row.Scan(&f.epoch, &f.lost, &f.cursor.place, &f.cursor.run, &f.cursor.last, &f.foreign)
+		}, name, length.Microseconds())
+	}
+	l := store.FeedLease{Feed: name, Length: length}
+	switch {
+	case err != nil:
+		return l, false, err
+	case len(all) == 0:
+		return l, false, refuse.NoFeed(name)
+	case all[0].lost:
+		return l, false, refuse.LostFeed(name)
+	case all[0].foreign:
+		return l, false, fmt.Errorf("%w: its cursor is of another server, whose transactions had other numbers; this "+
+			"one was restored from a dump: delete the feeds and create them again", refuse.LostFeed(name))
+	case all[0].epoch == nil:
+		return l, false, nil
+	}
+	l.Epoch, l.Cursor = *all[0].epoch, all[0].cursor.position()
+	return l, true, nil
+}
+
+// ReadFeed implements store.FeedStore.
+func (s *Store) ReadFeed(ctx context.Context, l store.FeedLease, after store.FeedPosition,
+	limit int) (page store.FeedPage,
+	_ error,
+) {
+	from, err := readPlace(l.Feed, after)
+	if err == nil {
+		err = store.CheckLimit(limit)
+	}
+	if err != nil {
+		return page, err
+	}
+	leased, missing, rows, lost := false, false, 0, false
+	if storable(l.Feed) {
+		_, err = readRows(ctx, &s.reader, s.texts[readFeedText], func(row pgx.CollectableRow) (none struct{}, _ error) {
+			leased = true
+			var at struct{ place, run, last *int64 }
+			var id *string
+			var first *uint64
+			var bodies []byte
+			err := row.Scan(&lost, &page.Held, &at.place, &at.run, &at.last, &id, &first, &bodies)
+			if err != nil || at.place == nil {
+				return none, err
+			}
+			if rows++; rows > limit {
+				page.More = true
+				return none, nil
+			}
+			if id == nil || first == nil {
+				missing = true
+				return none, nil
+			}
+			page.Commits = append(page.Commits, store.FeedCommit{
+				Position: place{*at.place, *at.run, *at.last}.position(), RunID: *id,
+				Events: store.EventsIn(bodies, *first, *first, uint64(*at.last)),
+			})
+			return none, nil
+		}, l.Feed, int64(l.Epoch), from.place, from.run, from.last, limit+1, store.MinPage)
+	}
+	switch {
+	case err != nil:
+	case !leased:
+		err = refuse.StaleFeed(l.Feed)
+	case lost:
+		err = refuse.LostFeed(l.Feed)
+	case missing:
+		err = fmt.Errorf("%w: an earlier release, which does not wait for feeds, has pruned runs: delete the feed and "+
+			"create it again", refuse.LostFeed(l.Feed))
+	default:
+		page.More = page.More || bytesOf(page.Commits) > store.MinPage
+		return page, nil
+	}
+	return store.FeedPage{}, err
+}
+
+func bytesOf(commits []store.FeedCommit) (size int) {
+	for _, c := range commits {
+		for _, e := range c.Events {
+			size += len(e.Body)
+		}
+	}
+	return size
+}
+
+// AckFeed implements store.FeedStore.
+func (s *Store) AckFeed(ctx context.Context, l store.FeedLease, to store.FeedPosition, _ time.Time) error {
+	at, err := readPlace(l.Feed, to)
+	if err != nil {
+		return err
+	}
+	type answer struct{ lost, valid bool }
+	text, args := renewFeedText, []any{l.Feed, int64(l.Epoch), l.Length.Microseconds()}
+	if to != "" {
+		text, args = ackFeedText, append(args, at.place, at.run, at.last)
+	}
+	var all []answer
+	if storable(l.Feed) {
+		all, err = readRows(ctx, &s.reader, s.texts[text], func(row pgx.CollectableRow) (a answer, _ error) {
+			return a, row.Scan(&a.lost, &a.valid)
+		}, args...)
+	}
+	switch {
+	case err != nil:
+		return err
+	case len(all) == 0:
+		return refuse.StaleFeed(l.Feed)
+	case all[0].lost:
+		return refuse.LostFeed(l.Feed)
+	case !all[0].valid:
+		return store.InvalidPosition(l.Feed, to)
+	}
+	return nil
+}
+
+// ReleaseFeed implements store.FeedStore.
+func (s *Store) ReleaseFeed(ctx context.Context, l store.FeedLease) error {
+	if !storable(l.Feed) {
+		return nil
+	}
+	_, err := s.change(ctx, releaseFeedText, l.Feed, int64(l.Epoch))
+	return err
+}
+
+// CreateFeed returns ErrInTransaction, as the other calls that change feeds do.
+func (t *txStore) CreateFeed(context.Context, store.Feed) error { return ErrInTransaction }
+
+// DeleteFeed returns ErrInTransaction.
+func (t *txStore) DeleteFeed(context.Context, string) error { return ErrInTransaction }
+
+// Feeds implements store.FeedStore, in the transaction.
+func (t *txStore) Feeds(ctx context.Context) ([]store.FeedStatus, error) { return t.reader.Feeds(ctx) }
+
+// LeaseFeed returns ErrInTransaction.
+func (t *txStore) LeaseFeed(context.Context, string, time.Duration, time.Time) (store.FeedLease, bool, error) {
+	return store.FeedLease{}, false, ErrInTransaction
+}
+
+// ReadFeed returns ErrInTransaction: what a transaction reads may be of an old snapshot.
+func (t *txStore) ReadFeed(context.Context, store.FeedLease, store.FeedPosition, int) (store.FeedPage, error) {
+	return store.FeedPage{}, ErrInTransaction
+}
+
+// AckFeed returns ErrInTransaction.
+func (t *txStore) AckFeed(context.Context, store.FeedLease, store.FeedPosition, time.Time) error {
+	return ErrInTransaction
+}
+
+// ReleaseFeed returns ErrInTransaction.
+func (t *txStore) ReleaseFeed(context.Context, store.FeedLease) error { return ErrInTransaction }

@@ -1,0 +1,405 @@
+package storetest
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/store"
+)
+
+// feedsOf returns the store as a store.FeedStore. It fails if it is none.
+func (w *world) feedsOf(s store.Store) store.FeedStore {
+	w.Helper()
+	feeds, ok := s.(store.FeedStore)
+	require.True(w, ok, "%T has no feeds: every store implements store.FeedStore", s)
+	return feeds
+}
+
+func (w *world) feeds() store.FeedStore {
+	w.Helper()
+	return w.feedsOf(w.store)
+}
+
+// maxLag is that of the feeds of the suite.
+const maxLag = 24 * time.Hour
+
+// feed creates a feed and makes the caller its reader.
+func (w *world) feed(name string) *feedReader {
+	w.Helper()
+	require.NoError(w, w.feeds().CreateFeed(w.ctx, store.Feed{Name: name, MaxLag: maxLag}))
+	return w.reader(name)
+}
+
+// reader makes the caller the reader of a feed that nobody reads.
+func (w *world) reader(name string) *feedReader {
+	w.Helper()
+	l, free, err := w.feeds().LeaseFeed(w.ctx, name, lease, w.now)
+	require.NoError(w, err)
+	require.True(w, free, "nobody reads the feed")
+	return &feedReader{world: w, lease: l, at: l.Cursor}
+}
+
+// feedReader reads one feed.
+type feedReader struct {
+	*world
+
+	lease store.FeedLease
+	at    store.FeedPosition // after the last commit that was read
+}
+
+// page reads one page.
+func (r *feedReader) page(limit int) store.FeedPage {
+	r.Helper()
+	for range 1000 {
+		page, err := r.feeds().ReadFeed(r.ctx, r.lease, r.at, limit)
+		require.NoError(r, err)
+		if n := len(page.Commits); n > 0 {
+			r.at = page.Commits[n-1].Position
+			return page
+		}
+		if !page.Held {
+			return page
+		}
+		time.Sleep(time.Millisecond) // other transactions of the server are under way
+	}
+	require.Fail(r, "the feed is held for ever")
+	return store.FeedPage{}
+}
+
+// rest reads all that there is, as "run/seq".
+func (r *feedReader) rest() []string {
+	r.Helper()
+	all := []string{}
+	for {
+		page := r.page(7)
+		all = append(all, r.names(page)...)
+		if !page.More && !page.Held {
+			return all
+		}
+	}
+}
+
+// names returns the events of a page, as "run/seq". They are those of the runs.
+func (r *feedReader) names(page store.FeedPage) (all []string) {
+	r.Helper()
+	for _, c := range page.Commits {
+		require.NotEmpty(r, c.Position)
+		require.NotEmpty(r, c.Events, "only commits with events are noted")
+		stored, err := r.store.Events(r.ctx, c.RunID, c.Events[0].Seq-1, len(c.Events))
+		require.NoError(r, err)
+		require.Equal(r, stored, c.Events)
+		for _, e := range c.Events {
+			all = append(all, fmt.Sprintf("%s/%d", c.RunID, e.Seq))
+		}
+	}
+	return all
+}
+
+// ack acknowledges all that was read.
+func (r *feedReader) ack() {
+	r.Helper()
+	require.NoError(r, r.feeds().AckFeed(r.ctx, r.lease, r.at, r.now))
+}
+
+// status returns the feed as it stands.
+func (r *feedReader) status() store.FeedStatus {
+	r.Helper()
+	all, err := r.feeds().Feeds(r.ctx)
+	require.NoError(r, err)
+	for _, f := range all {
+		if f.Name == r.lease.Feed {
+			return f
+		}
+	}
+	require.Fail(r, "there is no such feed", r.lease.Feed)
+	return store.FeedStatus{}
+}
+
+// events are the names of a run's events from first to last.
+func events(id string, first, last uint64) (all []string) {
+	for seq := first; seq <= last; seq++ {
+		all = append(all, fmt.Sprintf("%s/%d", id, seq))
+	}
+	return all
+}
+
+var feedCases = []promised{
+	{
+		"feeds/begin where they are created",
+		"A feed has every event that is stored after it was created, of each kind of commit, and none that somebody " +
+			"had long seen by then; a second one of the same name is ErrExists (K8).",
+		func(w *world) {
+			before := w.waiting("before")
+			r := w.feed("mail")
+			require.ErrorIs(w, w.feeds().CreateFeed(w.ctx, store.Feed{Name: "mail", MaxLag: time.Hour}),
+				store.ErrExists)
+			require.Empty(w, r.rest())
+			answered := w.commit(Answered(before, w.tick(), "k"))
+			require.Equal(w, events("before", before.Seq+1, answered.Seq), r.rest())
+			started := w.start("n")
+			require.Equal(w, events("before", answered.Seq+1, started.Seq), r.rest())
+			w.submit("a")
+			w.submit("b")
+			require.Equal(w, append(events("a", 1, w.load("a").Seq), events("b", 1, w.load("b").Seq)...), r.rest())
+			require.Empty(w, r.rest())
+		},
+	},
+	{
+		"feeds/have the events of a run in order",
+		"Commits of many runs, by several processes at one time: a feed has each event exactly once, and those of " +
+			"one run in the order of their numbers (K8).",
+		func(w *world) {
+			r := w.feed("all")
+			const writers, runs = 4, 6
+			var group sync.WaitGroup
+			var done atomic.Bool
+			for i := range writers {
+				s := w.also()
+				group.Go(func() {
+					for n := range runs {
+						c := Created(fmt.Sprintf("r%d-%d", i, n), base)
+						for range 4 {
+							if errs := s.Commit(w.ctx, []store.Commit{c}); errs[0] != nil {
+								w.Errorf("commit: %v", errs[0])
+								return
+							}
+							c = addEvent(Changed(c.Run, base, func(*store.Run) {}))
+						}
+					}
+				})
+			}
+			go func() {
+				group.Wait()
+				done.Store(true)
+			}()
+			seen := make(map[string]uint64)
+			for end := false; !end; {
+				end = done.Load()
+				page := r.page(5)
+				for page.More || len(page.Commits) > 0 {
+					for _, c := range page.Commits {
+						for _, e := range c.Events {
+							require.Equal(w, seen[c.RunID]+1, e.Seq, "of run %s", c.RunID)
+							seen[c.RunID] = e.Seq
+						}
+					}
+					page = r.page(5)
+				}
+			}
+			require.Len(w, seen, writers*runs)
+			for id, seq := range seen {
+				require.Equal(w, w.load(id).Seq, seq, "of run %s", id)
+			}
+		},
+	},
+	{
+		"feeds/go on from the cursor",
+		"A reader begins after what was acknowledged, and reads again what was not; acknowledging moves the cursor " +
+			"on and never back; each name has a cursor of its own (K8).",
+		func(w *world) {
+			mail, page := w.feed("mail"), w.feed("page")
+			w.submit("a")
+			require.Equal(w, events("a", 1, 1), mail.rest())
+			first := mail.at
+			mail.ack()
+			w.submit("b")
+			require.Equal(w, events("b", 1, 1), mail.rest())
+			require.NoError(w, w.feeds().AckFeed(w.ctx, mail.lease, first, w.now))
+			require.NoError(w, w.feeds().AckFeed(w.ctx, mail.lease, "", w.now))
+			require.NoError(w, w.feeds().ReleaseFeed(w.ctx, mail.lease))
+			mail = w.reader("mail")
+			require.Equal(w, first, mail.lease.Cursor)
+			require.Equal(w, events("b", 1, 1), mail.rest())
+			mail.ack()
+			require.Equal(w, []string{"a/1", "b/1"}, page.rest())
+			status := mail.status()
+			require.Zero(w, status.Unacked)
+			require.Empty(w, status.Next.Body)
+			status = page.status()
+			require.Equal(w, 2, status.Unacked)
+			require.Equal(w, w.snapshot("a").Events[0], status.Next)
+			require.Equal(w, store.Feed{Name: "page", MaxLag: maxLag}, status.Feed)
+			require.False(w, status.Leased.IsZero())
+		},
+	},
+	{
+		"feeds/serve one reader at a time",
+		"While a lease lasts, nobody else gets the feed; after it was released, somebody does, and the one before is " +
+			"refused from then on and cannot move the cursor (K8).",
+		func(w *world) {
+			old := w.feed("mail")
+			other := w.feedsOf(w.also())
+			_, free, err := other.LeaseFeed(w.ctx, "mail", lease, w.now)
+			require.NoError(w, err)
+			require.False(w, free)
+			w.submit("a")
+			require.Equal(w, events("a", 1, 1), old.rest())
+			require.NoError(w, w.feeds().ReleaseFeed(w.ctx, old.lease))
+			require.True(w, old.status().Leased.IsZero())
+			now := w.reader("mail")
+			_, err = other.ReadFeed(w.ctx, old.lease, "", 9)
+			require.ErrorIs(w, err, store.ErrStaleEpoch)
+			require.ErrorIs(w, other.AckFeed(w.ctx, old.lease, old.at, w.now), store.ErrStaleEpoch)
+			require.NoError(w, other.ReleaseFeed(w.ctx, old.lease))
+			_, free, err = other.LeaseFeed(w.ctx, "mail", lease, w.now)
+			require.NoError(w, err)
+			require.False(w, free, "the release of an earlier lease ends no later one")
+			require.Equal(w, events("a", 1, 1), now.rest())
+		},
+	},
+	{
+		"feeds/are read in portions",
+		"A page has at most limit commits, and says whether there are more; a reader goes on after the last one. " +
+			"Large events come in smaller pages.",
+		func(w *world) {
+			r := w.feed("mail")
+			for i := range 5 {
+				w.submit(fmt.Sprint("r", i))
+			}
+			require.Len(w, r.page(2).Commits, 2)
+			page := r.page(2)
+			require.Equal(w, []string{"r2/1", "r3/1"}, r.names(page))
+			require.True(w, page.More)
+			page = r.page(2)
+			require.Equal(w, []string{"r4/1"}, r.names(page))
+			require.False(w, page.More)
+			_, err := w.feeds().ReadFeed(w.ctx, r.lease, r.at, 0)
+			require.ErrorIs(w, err, store.ErrInvalid)
+		},
+	},
+	{
+		"feeds/refuse what is none",
+		"Names, lags and positions that are none are ErrInvalid, and names of no feed ErrNotFound; a position beyond " +
+			"the last commit acknowledges nothing.",
+		func(w *world) {
+			feeds := w.feeds()
+			for _, f := range []store.Feed{{MaxLag: 1000}, {Name: "-", MaxLag: 1000}, {Name: "a b", MaxLag: 1000},
+				{Name: "a\x00", MaxLag: 1000}, {Name: fmt.Sprintf("%064d", 1), MaxLag: 1000}, {Name: "a"},
+				{Name: "a", MaxLag: -1000}, {Name: "a", MaxLag: 1}} {
+				require.ErrorIs(w, feeds.CreateFeed(w.ctx, f), store.ErrInvalid, "%+v", f)
+			}
+			require.ErrorIs(w, feeds.DeleteFeed(w.ctx, "a"), store.ErrNotFound)
+			require.ErrorIs(w, feeds.DeleteFeed(w.ctx, "a\x00"), store.ErrNotFound)
+			_, _, err := feeds.LeaseFeed(w.ctx, "a", lease, w.now)
+			require.ErrorIs(w, err, store.ErrNotFound)
+			all, err := feeds.Feeds(w.ctx)
+			require.NoError(w, err)
+			require.Empty(w, all)
+
+			r := w.feed("mail")
+			w.submit("a")
+			r.rest()
+			for _, p := range []store.FeedPosition{"x", "-1", " 1", "1.2", "99999999999999999999", r.at + "0"} {
+				require.ErrorIs(w, feeds.AckFeed(w.ctx, r.lease, p, w.now), store.ErrInvalid, "%q", p)
+			}
+			for _, p := range []store.FeedPosition{"x", "-1", " 1", "1.2", "99999999999999999999"} {
+				_, err := feeds.ReadFeed(w.ctx, r.lease, p, 9)
+				require.ErrorIs(w, err, store.ErrInvalid, "%q", p)
+			}
+			require.Equal(w, 1, r.status().Unacked)
+		},
+	},
+	{
+		"feeds/are deleted",
+		"A deleted feed has no readers and keeps nothing; one of the same name that is created afterwards begins " +
+			"there.",
+		func(w *world) {
+			r := w.feed("mail")
+			w.submit("a")
+			require.NoError(w, w.feeds().DeleteFeed(w.ctx, "mail"))
+			_, err := w.feeds().ReadFeed(w.ctx, r.lease, "", 9)
+			require.ErrorIs(w, err, store.ErrStaleEpoch)
+			require.ErrorIs(w, w.feeds().AckFeed(w.ctx, r.lease, "", w.now), store.ErrStaleEpoch)
+			w.submit("b")
+			r = w.feed("mail")
+			require.Empty(w, r.rest())
+			w.submit("c")
+			require.Equal(w, events("c", 1, 1), r.rest())
+		},
+	},
+	{
+		"feeds/keep the runs that they need",
+		"Prune leaves a run whose events a feed has not acknowledged, until it finished MaxLag before the given " +
+			"time; then the run goes, and the feeds that needed it are lost, and no other (K8).",
+		func(w *world) {
+			slow, quick := w.feed("slow"), w.feed("quick")
+			old := w.finished("old")
+			quick.rest()
+			quick.ack()
+			require.Zero(w, w.prune(w.tick(), 9))
+			require.Equal(w, events("old", 1, old.Seq), slow.rest())
+			require.Zero(w, w.prune(w.now, 9), "it was read, and not acknowledged")
+			slow.ack()
+			require.Equal(w, 1, w.prune(w.now, 9))
+
+			late := w.finished("late")
+			quick.rest()
+			quick.ack()
+			require.Zero(w, w.prune(late.FinishedAt.Add(maxLag), 9))
+			require.Equal(w, 1, w.prune(late.FinishedAt.Add(maxLag+time.Second), 9))
+			_, err := w.feeds().ReadFeed(w.ctx, slow.lease, slow.at, 9)
+			require.ErrorIs(w, err, store.ErrFeedLost)
+			require.ErrorIs(w, w.feeds().AckFeed(w.ctx, slow.lease, slow.at, w.now), store.ErrFeedLost)
+			_, _, err = w.feeds().LeaseFeed(w.ctx, "slow", lease, w.now)
+			require.ErrorIs(w, err, store.ErrFeedLost)
+			require.True(w, slow.status().Lost)
+			require.False(w, quick.status().Lost)
+			w.finished("next")
+			require.NotEmpty(w, quick.rest())
+			quick.ack()
+			require.Equal(w, 1, w.prune(w.tick(), 9), "a lost feed keeps nothing")
+			require.NoError(w, w.feeds().DeleteFeed(w.ctx, "slow"))
+			require.Empty(w, w.feed("slow").rest())
+		},
+	},
+	{
+		"feeds/have nothing of commits that are refused",
+		"A commit that is refused, or that has no event, is in no feed; the others of its batch are (I2).",
+		func(w *world) {
+			r := w.feed("mail")
+			a, b := w.submit("a"), w.submit("b")
+			r.rest()
+			silent := Changed(b, w.tick(), func(*store.Run) {})
+			silent.Run.Seq, silent.Events = b.Seq, nil
+			errs := w.store.Commit(w.ctx, []store.Commit{Created("a", w.tick()), ended(a, w.now, fsm.StateCanceled),
+				silent})
+			require.ErrorIs(w, errs[0], store.ErrExists)
+			require.NoError(w, errs[1])
+			require.NoError(w, errs[2])
+			require.Equal(w, events("a", a.Seq+1, w.load("a").Seq), r.rest())
+		},
+	},
+}
+
+var feedDurableCases = []promised{
+	{
+		"feeds/are there after a restart",
+		"Cursor, lease and what is not acknowledged are there after the store was closed or its process died; what " +
+			"was acknowledged does not come again (K8).",
+		func(w *world) {
+			r := w.feed("mail")
+			for i, restart := range w.restarts() {
+				done, left := fmt.Sprint("done", i), fmt.Sprint("left", i)
+				w.submit(done)
+				r.rest()
+				r.ack()
+				w.submit(left)
+				w.store = restart(w, w.store)
+				_, free, err := w.feeds().LeaseFeed(w.ctx, "mail", lease, w.now)
+				require.NoError(w, err)
+				require.False(w, free, "the lease of a reader that died lasts")
+				r.at = r.lease.Cursor
+				require.Equal(w, 1, r.status().Unacked)
+				require.NoError(w, w.feeds().ReleaseFeed(w.ctx, r.lease))
+				r = w.reader("mail")
+				require.Equal(w, events(left, 1, 1), r.rest())
+				r.ack()
+			}
+		},
+	},
+}
