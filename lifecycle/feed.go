@@ -117,7 +117,7 @@ type FeedStatus struct {
 	// readers filter, and Oldest is when the first event of these happened. Oldest is zero when
 	// Unacked is 0. Alert on its age.
 	Unacked int
-	Oldest time.Time
+	Oldest  time.Time
 	// Leased is the end of the lease of the process that reads the feed; zero when none does.
 	Leased time.Time
 	// Lost says that the feed is lost: see ErrFeedLost.
