@@ -261,6 +261,8 @@ var feedCases = []promised{
 			for i := range 5 {
 				w.submit(fmt.Sprint("r", i))
 			}
+			require.Len(w, r.rest(), 5, "from now on all of them can be read at once")
+			r.at = r.lease.Cursor
 			require.Len(w, r.page(2).Commits, 2)
 			page := r.page(2)
 			require.Equal(w, []string{"r2/1", "r3/1"}, r.names(page))
