@@ -296,7 +296,13 @@ func TestMalformedForms(t *testing.T) {
 		"schema deep":      {Schema: json.RawMessage(strings.Repeat(`{"not":`, 65) + `{}` + strings.Repeat(`}`, 65))},
 		"schema large": {Schema: json.RawMessage(`{"title":"` + strings.Repeat("x", interaction.MaxSchema) +
 			`"}`)},
-		"schema slow":       {Schema: json.RawMessage(`{"pattern":"(((x{100}){100}){100})"}`)},
+		"schema slow": {Schema: json.RawMessage(`{"pattern":"(((x{100}){100}){100})"}`)},
+		"schema of patterns": {Schema: json.RawMessage(`{"allOf":[` + strings.Repeat(`{"pattern":"[a-z]{900}"},`, 9) +
+			`{"patternProperties":{"\\pL{900}":true}}]}`)},
+		"schema that repeats itself": {Schema: json.RawMessage(`{"$defs":{"a":{"pattern":"x{900}"},"b":{"allOf":[` +
+			strings.Repeat(`{"$ref":"#/$defs/a"},`, 9) + `true]}},"$ref":"#/$defs/b"}`)},
+		"schema of many checks": {Schema: json.RawMessage(`{"$defs":{"a":{"allOf":[` + strings.Repeat(`true,`, 99) +
+			`true]}},"allOf":[` + strings.Repeat(`{"$ref":"#/$defs/a"},`, 20) + `true]}`)},
 		"no subject":        {Kind: interaction.Approval},
 		"no tool":           {Subject: &interaction.Subject{}},
 		"tool too long":     {Subject: &interaction.Subject{Tool: long}},

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp/syntax"
 	"strings"
 	"unicode/utf8"
 
@@ -52,8 +53,62 @@ func checkSchema(raw json.RawMessage) error {
 	if err := checkJSON(raw); err != nil {
 		return err
 	}
-	_, err := schema.Compile(raw)
-	return err
+	v, err := schema.Decode(raw)
+	if err != nil {
+		return err
+	}
+	size := patternSize(v, 0)
+	if size > maxPatterns {
+		return fmt.Errorf("its patterns are too large: more than %d instructions", maxPatterns)
+	}
+	s, err := schema.Compile(raw)
+	if err != nil {
+		return err
+	}
+	if checks := s.Cost(); checks > maxChecks || size*checks > maxPatterns {
+		return fmt.Errorf("it is too complex: one value would be checked %d times over", checks)
+	}
+	return nil
+}
+
+// Limits of what holding a value to a schema can cost: how often one value may be checked, and the
+// size of all patterns as instructions of the matcher, times these checks. A matcher may execute
+// each of its instructions for each character of a text.
+const (
+	maxChecks   = 1000
+	maxPatterns = 5000
+)
+
+// patternSize counts the instructions of the patterns in a schema, up to maxPatterns and some more.
+func patternSize(v any, size int) int {
+	add := func(pattern string) {
+		parsed, err := syntax.Parse(pattern, syntax.Perl)
+		if err != nil || size > maxPatterns {
+			return // Compile says what is wrong with it
+		}
+		if program, err := syntax.Compile(parsed.Simplify()); err == nil {
+			size += len(program.Inst)
+		}
+	}
+	switch v := v.(type) {
+	case []any:
+		for _, item := range v {
+			size = patternSize(item, size)
+		}
+	case map[string]any:
+		for name, item := range v {
+			if pattern, ok := item.(string); ok && name == "pattern" {
+				add(pattern)
+			}
+			if patterns, ok := item.(map[string]any); ok && name == "patternProperties" {
+				for pattern := range patterns {
+					add(pattern)
+				}
+			}
+			size = patternSize(item, size)
+		}
+	}
+	return size
 }
 
 // checkValue holds a value to a schema. The error is a *ValueError if the value is JSON that the

@@ -39,6 +39,8 @@ type permissionQuestion struct {
 	Options []choice `json:"options"`
 	// Document has all of the subject when the question shows only a part.
 	Document *approval.Document `json:"whole,omitempty"`
+	// Seen is the digest of the question that was asked. Sessions of earlier versions have none.
+	Seen string `json:"seen,omitempty"`
 	// SettledBy is the interaction whose answer was applied. A turn that is repeated after a crash
 	// does not grant the permission twice.
 	SettledBy int `json:"settled_by,omitempty"`

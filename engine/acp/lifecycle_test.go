@@ -154,7 +154,7 @@ func TestRunThatAsksForAPermissionWaitsWithoutAProcess(t *testing.T) {
 		run := h.asks(1)
 		require.False(h, run.Slot)
 		require.Equal(h, fsm.ProfileResumable, run.Profile)
-		require.Equal(h, interaction.ChooseOne, run.Pending.Kind)
+		require.Equal(h, interaction.Approval, run.Pending.Kind)
 		require.True(h, run.Deadline.IsZero())
 		require.False(h, lives(h.pid("self")))
 		h.reply(1, "Allow once")

@@ -172,15 +172,21 @@ func (t *turn) automaticChoice(about subject, options []choice) *choice {
 	if t.cfg.AutoPermission == Allow {
 		wanted = choice.allows
 	}
-	var found *choice
+	found := firstOnce(options, wanted)
+	if found == nil || !found.allows() {
+		t.diagnose(fsm.WarnEngineDiagnostic, "a permission was refused, since nobody can be asked in auto mode: "+
+			t.agent.text(about.name()))
+	}
+	return found
+}
+
+// firstOnce returns the first option of the kind that holds once, or else the first one that always
+// holds; nil when there is none.
+func firstOnce(options []choice, wanted func(choice) bool) (found *choice) {
 	for i, o := range options {
 		if wanted(o) && (found == nil || found.isAlways() && !o.isAlways()) {
 			found = &options[i]
 		}
-	}
-	if found == nil || !found.allows() {
-		t.diagnose(fsm.WarnEngineDiagnostic, "a permission was refused, since nobody can be asked in auto mode: "+
-			t.agent.text(about.name()))
 	}
 	return found
 }
@@ -197,8 +203,9 @@ func (t *turn) ask(about subject, options []choice, e envelope) {
 		a.answerPermission(e, nil)
 		return
 	}
+	q, _ = interaction.Normalize(q)
 	t.asked = &permissionQuestion{Digest: about.digest(), Title: a.text(about.name()), Options: options,
-		Document: document}
+		Document: document, Seen: q.Digest()}
 	t.out.Questions = []interaction.Question{q}
 	t.live = false // what it says about the cancel is no message of the turn
 	if t.sticky && t.cfg.HoldPermission > 0 {
@@ -235,6 +242,10 @@ func (t *turn) question(about subject, options []choice) (q interaction.Question
 	if twoWays(options) {
 		q.Kind = interaction.RiskAck
 	}
+	if s := t.approvable(about); s != nil {
+		// The agent executes what it has proposed, and knows no way to be given something else.
+		q.Kind, q.Subject, q.Schema, q.AlsoText = interaction.Approval, s, json.RawMessage("false"), true
+	}
 	for _, o := range options {
 		q.Options = append(q.Options, interaction.Option{Label: visible(o.Name), Value: o.value()})
 	}
@@ -249,6 +260,21 @@ func (t *turn) question(about subject, options []choice) (q interaction.Question
 	q.Context = document.Note(len(q.Context)) + about.details(visible, maxPart)
 	q.Context, _ = approval.Cut(q.Context, interaction.MaxContext)
 	return q, document, nil
+}
+
+// approvable is the subject as a person approves it (K4); nil if that cannot be shown as it is.
+func (t *turn) approvable(about subject) *interaction.Subject {
+	s := &interaction.Subject{Tool: about.Kind, Title: approval.Visible(t.agent.text(about.name()))}
+	if s.Tool == "" {
+		s.Tool = "other" // the protocol's word
+	}
+	if canonical(about.RawInput) != nil {
+		s.Arguments = json.RawMessage(t.agent.text(string(about.RawInput)))
+	}
+	if s.Validate() != nil || approval.Visible(s.Tool) != s.Tool {
+		return nil
+	}
+	return s
 }
 
 // maxPart is how many bytes are shown of each part of a subject that is too large for a question.

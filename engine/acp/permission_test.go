@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	sdk "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
@@ -36,7 +37,9 @@ func TestPermissionRequestBecomesAQuestion(t *testing.T) {
 		require.Len(t, o.Questions, 1)
 		q, odd := interaction.Normalize(o.Questions[0])
 		require.Empty(t, odd)
-		require.Equal(t, interaction.ChooseOne, q.Kind)
+		require.Equal(t, interaction.Approval, q.Kind)
+		require.Equal(t, "execute", q.Subject.Tool)
+		require.Contains(t, string(q.Subject.Arguments), "9007199254740993")
 		require.Contains(t, q.Prompt, "rm -r build")
 		require.Contains(t, q.Context, "execute")
 		require.Contains(t, q.Context, "9007199254740993")
@@ -52,13 +55,55 @@ func TestPermissionRequestBecomesAQuestion(t *testing.T) {
 	})
 }
 
-// C1: one way to allow and one to reject is a risk to be acknowledged.
-func TestRequestWithOneAllowAndOneRejectIsARiskAck(t *testing.T) {
+// C1 K4: what cannot be shown as the subject of an approval is a choice, and a risk to be acknowledged
+// where there is one way to allow and one to reject.
+func TestRequestWithoutASubjectIsNoApproval(t *testing.T) {
 	w := removing("build")
-	w.Options = yesOrNo
+	w.Kind = "tool\u200b" // which hides a character
 	r := newRun(t, "load", nil)
+	q := r.does(permit(w)).Questions[0]
+	require.Equal(t, interaction.ChooseOne, q.Kind)
+	require.Nil(t, q.Subject)
+	w.Options = yesOrNo
+	r = newRun(t, "load", nil)
 	require.Equal(t, interaction.RiskAck, r.does(permit(w)).Questions[0].Kind)
 	require.Equal(t, "rm -r build: ok", r.answer("Yes").FinalText)
+}
+
+// K4: a permission is decided: approve and reject choose the option that holds once, respond chooses
+// none, and the agent hears the reason. The decision is applied to just what was asked about. An agent
+// cannot be given other arguments, so they cannot be edited.
+func TestDecisionsAboutAPermission(t *testing.T) {
+	everyAgent(t, func(r *run) {
+		decide := func(q interaction.Question, reply interaction.Reply) engine.Outcome {
+			r.Helper()
+			q.ID, reply.ID = r.turn.Attempt, r.turn.Attempt
+			require.NoError(r, reply.CheckFor(q))
+			r.turn.Answers = []interaction.Answer{reply.AnswerTo(&q, time.Now())}
+			o, err := r.repeatTurn(r.Context())
+			require.NoError(r, err)
+			return o
+		}
+		q := r.does(permit(removing("a"))).Questions[0]
+		require.ErrorIs(r, interaction.Reply{ID: 1, Decision: interaction.Edit, Value: json.RawMessage(`{}`)}.CheckFor(q),
+			interaction.ErrInvalidReply)
+		o := decide(q, interaction.Reply{Decision: interaction.Approve, Seen: q.Digest()})
+		require.Equal(r, "rm -r a: once", o.FinalText)
+
+		q = r.does(permit(removing("b"))).Questions[0]
+		o = decide(q, interaction.Reply{Decision: interaction.Reject, Text: "b is needed"})
+		require.Equal(r, "rm -r b: no", o.FinalText)
+		require.Contains(r, r.transcript(r.turn.Attempt), "b is needed")
+
+		q = r.does(permit(removing("c"))).Questions[0]
+		decide(q, interaction.Reply{Decision: interaction.Respond, Text: "ask in May"})
+		require.Contains(r, r.transcript(r.turn.Attempt), "ask in May")
+
+		q = r.does(permit(removing("d"))).Questions[0]
+		q.Prompt = "Something else?"
+		decide(q, interaction.Reply{Decision: interaction.Approve})
+		require.Contains(r, r.transcript(r.turn.Attempt), "What was decided is not what you asked for")
+	})
 }
 
 // C3: a person answers in free text: an option's value, its label, or its number.

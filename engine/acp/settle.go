@@ -29,6 +29,10 @@ func (t *turn) settle() *settlement {
 	}
 	first := q.SettledBy == 0
 	q.SettledBy = a.ID
+	if a.Decision != "" && a.Digest != q.Seen {
+		t.diagnose(fsm.WarnEngineDiagnostic, "a permission was not given: the decision is about something else")
+		return &settlement{nil, q.answerText(nil, "What was decided is not what you asked for. Propose it again.")}
+	}
 	option := q.choice(a)
 	if option != nil && option.allows() && q.Document != nil && !q.Document.Intact(t.in.ArtifactDir) {
 		t.diagnose(fsm.WarnEngineDiagnostic, "a permission was not given: the artifact "+q.Document.Name+
@@ -40,7 +44,11 @@ func (t *turn) settle() *settlement {
 		t.state.Grants = slices.DeleteFunc(t.state.Grants, func(g grant) bool { return g.Digest == q.Digest })
 		t.state.Grants = append(t.state.Grants, grant{q.Digest, *option})
 	}
-	return &settlement{option, q.answerText(option, a.Text)}
+	text := q.answerText(option, a.Text)
+	if a.Decision == interaction.Reject && option != nil && a.Text != "" {
+		text += " The reason is:\n" + a.Text
+	}
+	return &settlement{option, text}
 }
 
 // answerText is the agent's input that tells it the answer.
@@ -56,11 +64,21 @@ func (q *permissionQuestion) answerText(option *choice, text string) string {
 		"say why you cannot.", q.Title, option.Name)
 }
 
-// choice finds the option that an answer means: by its value, its label or its number in the list,
+// choice finds the option that an answer means: by its decision, of which each holds once; by its
+// value, its label or its number in the list,
 // or by yes and no where there is one option to allow and one to reject. An answer that fits two
 // options in any of these ways, or none, chooses nothing; nor does an automatic decision.
 func (q *permissionQuestion) choice(a interaction.Answer) *choice {
 	if a.Auto != nil || a.Resolution == interaction.AutoDecideTimeout {
+		return nil
+	}
+	switch a.Decision {
+	case "":
+	case interaction.Approve:
+		return firstOnce(q.Options, choice.allows)
+	case interaction.Reject:
+		return firstOnce(q.Options, choice.rejects)
+	default:
 		return nil
 	}
 	text := strings.TrimSpace(a.Text)

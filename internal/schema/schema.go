@@ -123,6 +123,9 @@ func (s *Schema) Faults(raw []byte) ([]Fault, error) {
 	return faults[:min(len(faults), maxFaults)], nil
 }
 
+// Cost is how often the schema may check one value, as MaxCost has it.
+func (s *Schema) Cost() int { return cost(s.compiled) }
+
 // Permissive reports whether the schema accepts every object, so that validating against it proves
 // nothing. It follows references and combinations; if it cannot decide, it returns false.
 func (s *Schema) Permissive() bool { return s.permissive }
