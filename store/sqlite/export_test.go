@@ -1,9 +1,14 @@
 package sqlite
 
 import (
+	"context"
+	"errors"
 	"maps"
 	"os"
 	"slices"
+
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/internal/entry"
 )
 
 // The bounds that tests go up to, and beyond.
@@ -118,3 +123,29 @@ const (
 	KeptChanges    = keptChanges
 	ChangesBetween = changesBetween
 )
+
+// CommitAsEarlier stores a commit as a release without feeds does: it notes nothing.
+func (s *Store) CommitAsEarlier(c store.Commit) error {
+	e := new(entry.Entry)
+	if err := e.Encode(&c); err != nil {
+		return err
+	}
+	return s.write(context.Background(), 1, func(w *writer) ([]store.Hint, error) {
+		w.cache.notes = &notes{}
+		refused, err := w.commit(e)
+		w.cache.notes = nil
+		return nil, errors.Join(refused, err)
+	})
+}
+
+// DeleteAsEarlier deletes a run as a release without feeds prunes it.
+func (s *Store) DeleteAsEarlier(id string) error {
+	return s.write(context.Background(), 1, func(w *writer) ([]store.Hint, error) {
+		r, err := w.one(`SELECT n FROM runs WHERE id = ?`, id)
+		if err == nil {
+			err = w.deleteRun(r.int(0))
+		}
+		w.cache.clear()
+		return nil, err
+	})
+}

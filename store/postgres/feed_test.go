@@ -1,0 +1,179 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/postgres"
+	"github.com/interlude-go/interlude/store/postgres/pgtest"
+)
+
+// TestFeedPassesNothingOver: K8, writers of three nodes commit in flushes and in transactions of the
+// host's own, which stay open for random times, at every isolation, and are rolled back at random;
+// connections are killed, those of the reader too. Readers come one after the other, some without
+// acknowledging. Whatever is stored in the end was in the feed, and the events of each run in order.
+func TestFeedPassesNothingOver(t *testing.T) {
+	w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
+	name := "application_name=" + w.schema
+	stores := []*postgres.Store{s}
+	for range 2 {
+		stores = append(stores, w.open(postgres.Options{NoListen: true, NoNotify: true}, name))
+	}
+	config, err := pgxpool.ParseConfig(pgtest.With(w.dsn, name))
+	require.NoError(t, err)
+	host, err := pgxpool.NewWithConfig(t.Context(), config)
+	require.NoError(t, err)
+	defer host.Close()
+	require.NoError(t, s.CreateFeed(t.Context(), store.Feed{Name: "all", MaxLag: time.Hour}))
+
+	const writers, commits = 8, 40
+	var group sync.WaitGroup
+	for i := range writers {
+		group.Go(func() {
+			n := &feedWriter{TB: t, host: host, random: rand.New(rand.NewPCG(uint64(i), 1))}
+			for k := range commits {
+				n.node = stores[n.random.IntN(len(stores))]
+				n.write(t.Context(), fmt.Sprintf("r%d-%d", i/4, k/8)) // four write to one run
+			}
+		})
+	}
+	var done atomic.Bool
+	killer := w.connect()
+	var others sync.WaitGroup
+	others.Go(func() {
+		group.Wait()
+		done.Store(true)
+	})
+	others.Go(func() {
+		for !done.Load() {
+			time.Sleep(40 * time.Millisecond)
+			_, _ = killer.Exec(context.Background(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+				WHERE application_name = $1 ORDER BY random() LIMIT 1`, w.schema)
+		}
+	})
+
+	seen := make(map[string]uint64) // the last event of each run, of all readers
+	random := rand.New(rand.NewPCG(writers, 1))
+	for end := false; !end; {
+		end = done.Load() // a reader that began after the last commit reads to the end
+		readFeedOnce(t, stores[random.IntN(len(stores))], random, end, seen)
+	}
+	others.Wait()
+	page, err := s.Runs(t.Context(), store.Query{Limit: 1000})
+	require.NoError(t, err)
+	require.NotEmpty(t, page.Runs)
+	for _, r := range page.Runs {
+		require.Equal(t, r.Seq, seen[r.ID], "of run %s", r.ID)
+		delete(seen, r.ID)
+	}
+	require.Empty(t, seen, "what was rolled back is in no feed")
+	feeds, err := s.Feeds(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, feeds[0].Unacked)
+	var left int
+	require.NoError(t, w.connect().QueryRow(t.Context(), w.inSchema(`SELECT count(*) FROM interlude.feed`)).Scan(&left))
+	require.Zero(t, left, "what is acknowledged is deleted")
+}
+
+// feedWriter commits to runs, in ways that it chooses at random.
+type feedWriter struct {
+	testing.TB
+
+	node   *postgres.Store
+	host   *pgxpool.Pool
+	random *rand.Rand
+}
+
+// write creates the run, or adds an event to it. That it may fail, or that nobody knows whether it
+// did, is what the test is about.
+func (n *feedWriter) write(ctx context.Context, id string) {
+	if n.random.IntN(3) > 0 {
+		n.commit(ctx, n.node, id)
+		return
+	}
+	levels := []pgx.TxIsoLevel{pgx.ReadCommitted, pgx.ReadCommitted, pgx.RepeatableRead, pgx.Serializable}
+	tx, err := n.host.BeginTx(ctx, pgx.TxOptions{IsoLevel: levels[n.random.IntN(len(levels))]})
+	if err != nil {
+		return
+	}
+	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
+	if n.random.IntN(2) == 0 { // as a transaction that has written rows of the host's before
+		_, _ = tx.Exec(ctx, `SELECT pg_current_xact_id()`)
+	}
+	n.pause()
+	in := n.node.In(tx)
+	if n.commit(ctx, in, id) {
+		n.commit(ctx, in, id)
+		n.pause()
+		if n.random.IntN(4) > 0 {
+			_ = tx.Commit(ctx)
+		}
+	}
+}
+
+func (n *feedWriter) pause() { time.Sleep(time.Duration(n.random.IntN(30)) * time.Millisecond) }
+
+// commit reports whether it was stored.
+func (n *feedWriter) commit(ctx context.Context, in store.Store, id string) bool {
+	r, err := in.Run(ctx, id)
+	c := report(r)
+	if errors.Is(err, store.ErrNotFound) {
+		c, err = created(id), nil
+	}
+	return err == nil && in.Commit(ctx, []store.Commit{c})[0] == nil
+}
+
+// readFeedOnce reads as one reader does: for some pages, or to the end if toEnd is set. It may be
+// killed at any moment, and may end without acknowledging.
+func readFeedOnce(tb testing.TB, s *postgres.Store, random *rand.Rand, toEnd bool, seen map[string]uint64) {
+	tb.Helper()
+	ctx := tb.Context()
+	l, free, err := s.LeaseFeed(ctx, "all", time.Millisecond, time.Time{})
+	for ; toEnd && (err != nil || !free); time.Sleep(time.Millisecond) {
+		l, free, err = s.LeaseFeed(ctx, "all", time.Millisecond, time.Time{})
+	}
+	if err != nil || !free {
+		return
+	}
+	at := l.Cursor
+	own := make(map[string]uint64)
+	for n := random.IntN(20); toEnd || n > 0; n-- {
+		page, err := s.ReadFeed(ctx, l, at, 1+random.IntN(9))
+		if err != nil && toEnd {
+			continue
+		}
+		if err != nil {
+			return
+		}
+		for _, c := range page.Commits {
+			for _, e := range c.Events {
+				if last, again := own[c.RunID]; again {
+					require.Equal(tb, last+1, e.Seq, "of run %s, to one reader", c.RunID)
+				}
+				require.LessOrEqual(tb, e.Seq, seen[c.RunID]+1, "an event of run %s was passed over", c.RunID)
+				own[c.RunID], seen[c.RunID] = e.Seq, max(seen[c.RunID], e.Seq)
+			}
+			at = c.Position
+		}
+		if toEnd && len(page.Commits) == 0 && !page.Held {
+			for s.AckFeed(ctx, l, at, time.Time{}) != nil {
+				time.Sleep(time.Millisecond)
+			}
+			return
+		}
+		if random.IntN(3) == 0 && s.AckFeed(ctx, l, at, time.Time{}) != nil && !toEnd {
+			return
+		}
+	}
+}
