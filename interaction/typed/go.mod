@@ -1,0 +1,17 @@
+module github.com/interlude-go/interlude/interaction/typed
+
+go 1.25.0
+
+require (
+	github.com/google/jsonschema-go v0.4.3
+	github.com/interlude-go/interlude v0.1.0
+	github.com/stretchr/testify v1.12.1
+)
+
+require (
+	github.com/qmuntal/stateless v1.7.2 // indirect
+	github.com/santhosh-tekuri/jsonschema/v5 v5.3.1 // indirect
+	go.yaml.in/yaml/v3 v3.0.6 // indirect
+)
+
+replace github.com/interlude-go/interlude => ../..
