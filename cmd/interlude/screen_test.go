@@ -48,7 +48,7 @@ func TestHint(t *testing.T) {
 		"in your own words":                              {Kind: "open_text"},
 		"yes or no":                                      {Kind: "confirm"},
 		"yes accepts the risk, no does not":              {Kind: "risk_ack"},
-		"please give name, date":                         {Kind: "fill_fields", RequiredFields: []string{"name", "date"}},
+		"please give name, date":                         {RequiredFields: []string{"name", "date"}},
 		"a number, or your own words":                    {Kind: "choose_one", Options: make([]fcmp.Option, 2)},
 		"yes, no, other arguments as JSON, or an answer": {Kind: "approval", Subject: &fcmp.Subject{Tool: "pay"}},
 		`JSON that fits {"type":"integer"}`:              {Kind: "fill_fields", Schema: `{"type":"integer"}`},
