@@ -251,17 +251,19 @@ func (s *readEarly) Orphans(ctx context.Context, skip, limit int) ([]Run, error)
 // TestRecoverReadsAStaleListAgain: E6, what is read while others settle orphans
 // may show what is none any more.
 func TestRecoverReadsAStaleListAgain(t *testing.T) {
+	const late = 40
 	below := newStore(t)
-	ids := orphaned(t, below, 300)
+	require.NoError(t, below.SetPool(t.Context(), slots.Pool{Name: slots.DefaultPool, Capacity: orphanPage + late}))
+	ids := orphaned(t, below, orphanPage+late)
 	person := clientOf(t, below)
 	s := &faulty{Store: &readEarly{Store: below}, fail: func(int64, *store.Commit) error { return nil }, first: func() {
-		for _, id := range ids {
+		for _, id := range ids[:orphanPage] {
 			require.NoError(t, person.Cancel(t.Context(), id, "not needed"))
 		}
 	}}
 	done, err := clientOf(t, s).Recover(t.Context())
 	require.NoError(t, err)
-	require.Zero(t, done)
+	require.Equal(t, Recovery{Failed: late}, done)
 }
 
 // TestRecoverConcurrently: E6, with more orphans than are read at one time.
@@ -443,4 +445,137 @@ func (c checking) Check(_ context.Context, _ string, h engine.SessionHandle) err
 
 func (c checking) Reap(_ context.Context, id string) error {
 	return errors.New("a run that waits for its engine's session has left nothing: " + id)
+}
+
+// TestRecoverChecksSessions: E2 J7, a client that recovers asks about the sessions of parked runs
+// after the orphans are settled, and says so if these could not be.
+func TestRecoverChecksSessions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		below := newStore(t)
+		parksMany(t, below, 2)
+		s := &watched{Store: below}
+		lc, err := New(Config{Store: s, Logger: slog.New(slog.DiscardHandler), Engine: faultyEngine{
+			check: func(_ context.Context, id string) error { return expiredSession(id) },
+		}})
+		require.NoError(t, err)
+		defer lc.Close()
+		s.away.Store(true)
+		done, err := lc.Recover(t.Context())
+		require.ErrorContains(t, err, "connection refused")
+		require.Zero(t, done)
+		in(t, lc.Client, "r0000", fsm.StateWaitingUser)
+
+		s.away.Store(false)
+		done, err = lc.Recover(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, Recovery{Failed: 2}, done)
+	})
+}
+
+// TestRecoverReportsWhatFailsLate: E6 J10, Recover waits for engines that answer late, and returns
+// why their runs could not be settled.
+func TestRecoverReportsWhatFailsLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		below := newStore(t)
+		orphaned(t, below, 1)
+		s := &faulty{Store: below, fail: func(int64, *store.Commit) error { return errors.New("disk full") }}
+		lc, err := New(Config{Store: s, Engine: faultyEngine{
+			reap: func(context.Context, string) error { time.Sleep(engineWait + time.Second); return nil },
+		}})
+		require.NoError(t, err)
+		defer lc.Close()
+		done, err := lc.Recover(t.Context())
+		require.ErrorContains(t, err, "lifecycle: recover: run r0000: disk full")
+		require.Zero(t, done)
+	})
+}
+
+// TestRecoverCountsEachRun: E4 J1.
+func TestRecoverCountsEachRun(t *testing.T) {
+	for name, c := range map[string]struct {
+		adjust func(*Spec)
+		done   Recovery
+	}{
+		"requeued": {func(s *Spec) { s.OnInterrupt = Repeat }, Recovery{Requeued: 3}},
+		"held":     {func(s *Spec) { s.OnInterrupt = Ask }, Recovery{Held: 3}},
+		"failed":   {func(*Spec) {}, Recovery{Failed: 3}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStore(t)
+			orphaned(t, s, 3, c.adjust)
+			done, err := clientOf(t, s).Recover(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, c.done, done)
+		})
+	}
+}
+
+// TestRecoveryPassesWholePagesOfAwaitedOrphans: E6 J10, however many orphans have an engine that
+// hangs, the others are settled.
+func TestRecoveryPassesWholePagesOfAwaitedOrphans(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const awaited = 2 * orphanPage
+		below := newStore(t)
+		require.NoError(t, below.SetPool(t.Context(), slots.Pool{Name: slots.DefaultPool, Capacity: awaited + 1}))
+		ids := orphaned(t, below, awaited+1)
+		last := ids[awaited]
+		full := errors.New("disk full")
+		answer := make(chan struct{})
+		lc, err := New(Config{Store: &faulty{Store: below, fail: func(int64, *store.Commit) error { return full }},
+			Engine: faultyEngine{reap: func(_ context.Context, id string) error {
+				if id != last {
+					<-answer
+				}
+				return nil
+			}}})
+		require.NoError(t, err)
+		defer lc.Close()
+		s := &orphanSettler{client: lc.Client, callCtx: t.Context()}
+		require.ErrorContains(t, s.runPass(t.Context()), "run "+last+": disk full")
+		full = nil
+		require.NoError(t, s.runPass(t.Context()))
+		done, _ := s.drainCounts()
+		require.Equal(t, Recovery{Failed: 1}, done)
+		in(t, lc.Client, last, fsm.StateFailed)
+
+		close(answer)
+		s.engineCalls.Wait()
+		done, late := s.drainCounts()
+		require.NoError(t, late)
+		require.Equal(t, Recovery{Failed: awaited}, done)
+	})
+}
+
+// TestRecoverySettlesNoRunOfItsOwnNode: I5, a node whose lease was lost leaves its runs to those that
+// took it for dead.
+func TestRecoverySettlesNoRunOfItsOwnNode(t *testing.T) {
+	s := newStore(t)
+	orphaned(t, s, 3)
+	own := &orphanSettler{client: clientOf(t, s), node: "dead", callCtx: t.Context()}
+	require.ErrorIs(t, own.runPass(t.Context()), store.ErrStaleEpoch)
+	done, _ := own.drainCounts()
+	require.Zero(t, done)
+
+	other := &orphanSettler{client: clientOf(t, s), node: "alive", callCtx: t.Context()}
+	require.NoError(t, other.runPass(t.Context()))
+	done, _ = other.drainCounts()
+	require.Equal(t, Recovery{Failed: 3}, done)
+}
+
+// TestRecoveryWritesOnceForAnExpiredLease: E6 J7, the pass after the one that expired a node finds
+// nothing to write.
+func TestRecoveryWritesOnceForAnExpiredLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &watched{Store: newStore(t)}
+		require.NoError(t, s.Join(t.Context(), store.Node{ID: "silent", Lease: time.Second}, time.Now()))
+		require.NoError(t, s.Join(t.Context(), store.Node{ID: "alive", Lease: time.Hour}, time.Now()))
+		settler := &orphanSettler{client: clientOf(t, s), callCtx: t.Context()}
+		for _, expires := range []int64{1, 2, 2, 2} {
+			require.NoError(t, settler.runPass(t.Context()))
+			require.Equal(t, expires, s.expires.Load())
+			pass(2 * time.Second)
+		}
+		done, _ := settler.drainCounts()
+		require.Equal(t, Recovery{Nodes: 1}, done)
+	})
 }

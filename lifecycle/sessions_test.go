@@ -286,3 +286,99 @@ func TestJ7ChecksThatFailAreMadeAgain(t *testing.T) {
 		stop()
 	})
 }
+
+// TestJ7OnlyWhatWasLeftIsChecked: E2, a node asks about the runs of nodes that have gone, not about
+// those of a node that lives, and neither writes nor logs anything if all sessions are good. What is
+// refused is logged with both figures.
+func TestJ7OnlyWhatWasLeftIsChecked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		below := newStore(t)
+		parksMany(t, below, 2)
+		living, leave := serveBeside(t, Config{Store: below, Engine: asksOnce()})
+		submit(t, living, "mine")
+		synctest.Wait()
+		s := &faulty{Store: below, fail: func(int64, *store.Commit) error { return nil }}
+		var asked checks
+		log := &journal{}
+		e := asked.of(func(context.Context, string) error { return nil })
+		_, stop := serveBeside(t, Config{Store: s, Engine: e, Logger: slog.New(log)})
+		pass(time.Minute)
+		require.Equal(t, map[string]int{"r0000": 1, "r0001": 1}, asked.asked)
+		require.Zero(t, s.calls.Load())
+		require.Empty(t, log.logged())
+		stop()
+
+		_, err := living.Submit(t.Context(), Spec{ID: "holds", Prompt: "x", Hold: HoldOn})
+		require.NoError(t, err)
+		synctest.Wait()
+		leave()
+		e = asked.of(func(_ context.Context, id string) error {
+			if id == "holds" || id == "mine" {
+				return expiredSession(id)
+			}
+			return nil
+		})
+		_, stop = serve(t, Config{Store: below, Engine: e, Logger: slog.New(log)})
+		pass(10 * time.Second)
+		require.Equal(t, []string{"INFO sessions of parked runs refused"}, log.logged())
+		stop()
+	})
+}
+
+// TestJ5HeldSessionsAreCheckedInPages: the checks of held sessions go through all pages, with a pause
+// between them, and come at longer and longer intervals until no run is held.
+func TestJ5HeldSessionsAreCheckedInPages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const many = sessionBatch + 5
+		s := newStore(t)
+		parksMany(t, s, many)
+		good := false
+		lc, err := New(Config{Store: s, Hold: HoldOn, Engine: faultyEngine{
+			check: func(_ context.Context, id string) error {
+				if good {
+					return nil
+				}
+				return expiredSession(id)
+			},
+		}})
+		require.NoError(t, err)
+		defer lc.Close()
+		done, err := lc.Recover(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, Recovery{Held: many}, done)
+
+		pauses, leaves := 0, error(nil)
+		h := heldChecks{settler: &orphanSettler{client: lc.Client, callCtx: t.Context()}, pause: func(time.Duration) error {
+			pauses++
+			return leaves
+		}}
+		check := func(next time.Duration) {
+			t.Helper()
+			time.Sleep(h.due.Sub(monotonicNow(lc.clock)))
+			pauses = 0
+			require.NoError(t, h.checkDue(t.Context()))
+			require.Equal(t, next, h.due.Sub(monotonicNow(lc.clock)))
+		}
+		for _, next := range []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute} {
+			check(next)
+			require.Equal(t, 1, pauses)
+		}
+		require.NoError(t, h.checkDue(t.Context()), "it is not due yet")
+		require.Equal(t, 1, pauses)
+
+		good = true
+		check(8 * time.Minute)
+		page, err := lc.Runs(t.Context(), Query{Held: true})
+		require.NoError(t, err)
+		require.Empty(t, page.Runs)
+		check(time.Minute)
+		require.Zero(t, pauses)
+		check(time.Minute)
+
+		good, leaves = false, context.Canceled
+		_, err = lc.Recover(t.Context())
+		require.NoError(t, err)
+		time.Sleep(time.Minute)
+		require.ErrorIs(t, h.checkDue(t.Context()), leaves)
+	})
+}

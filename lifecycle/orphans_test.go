@@ -1,0 +1,110 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+)
+
+// cleaner is an agent that cleans up processes of dead workers.
+type cleaner struct {
+	agent
+	cleanUp func(ctx context.Context) error
+}
+
+func (c cleaner) CleanUp(ctx context.Context) error { return c.cleanUp(ctx) }
+
+// TestCleanUpFaultsAreLoggedOnce: E7 J11, a node has each engine clean up once in a lease, and logs a
+// fault when it appears and not again while it stays. The end of Serve is no fault.
+func TestCleanUpFaultsAreLoggedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var fault atomic.Value
+		fault.Store("no cgroup")
+		calls, log := 0, &journal{}
+		e := cleaner{cleanUp: func(ctx context.Context) error {
+			calls++
+			switch text, _ := fault.Load().(string); text {
+			case "":
+				return nil
+			case "hang":
+				<-ctx.Done()
+				return ctx.Err()
+			default:
+				return errors.New(text)
+			}
+		}}
+		_, stop := serve(t, Config{Store: newStore(t), Logger: slog.New(log), Lease: 12 * time.Second,
+			Engines: map[string]engine.Engine{"a": agent{}, "b": e}})
+		const busy, missing = "WARN processes of dead workers may be left: busy",
+			"WARN processes of dead workers may be left: no cgroup"
+		require.Equal(t, []string{missing}, log.logged())
+		pass(time.Minute)
+		require.Equal(t, 6, calls)
+		require.Equal(t, []string{missing}, log.logged())
+		for _, text := range []string{"busy", "", "busy", "busy"} {
+			fault.Store(text)
+			pass(12 * time.Second)
+		}
+		require.Equal(t, []string{missing, busy, busy}, log.logged())
+		fault.Store("hang")
+		pass(12 * time.Second)
+		stop()
+		require.Equal(t, []string{missing, busy, busy}, log.logged())
+	})
+}
+
+// TestCleanUpThatHangsIsNotCalledAgain: E7 J10, nor does it keep another engine from being cleaned up.
+func TestCleanUpThatHangsIsNotCalledAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hung, others, release := 0, 0, make(chan struct{})
+		log := &journal{}
+		_, stop := serve(t, Config{Store: newStore(t), Logger: slog.New(log), Lease: 2 * cleanUpLimit,
+			Engines: map[string]engine.Engine{
+				"a": cleaner{cleanUp: func(context.Context) error { hung++; <-release; return nil }},
+				"b": cleaner{cleanUp: func(context.Context) error { others++; return nil }},
+			}})
+		pass(10 * cleanUpLimit)
+		require.Equal(t, 1, hung)
+		require.Greater(t, others, 2)
+		require.Contains(t, log.logged(),
+			"WARN processes of dead workers may be left: the last call has not returned yet")
+		close(release)
+		pass(4 * cleanUpLimit)
+		require.Greater(t, hung, 1)
+		stop()
+	})
+}
+
+// TestOrphansWhoseEngineIsAsked: E2 E7, an engine is asked to end the processes of a run that holds a
+// slot, and whether the session of a wait is good, if it can do that.
+func TestOrphansWhoseEngineIsAsked(t *testing.T) {
+	c, err := New(Config{Store: newStore(t), Engines: map[string]engine.Engine{
+		"plain": agent{}, "checks": checker{}, "both": faultyEngine{},
+	}})
+	require.NoError(t, err)
+	defer c.Close()
+	running, waits, holds := fsm.StateRunning, fsm.StateWaitingUser, true
+	for _, o := range []struct {
+		engine string
+		state  fsm.State
+		slot   bool
+		asked  bool
+	}{
+		{"plain", running, holds, false}, {"plain", waits, !holds, false}, {"plain", waits, holds, false},
+		{"checks", running, holds, false}, {"checks", waits, !holds, true}, {"checks", waits, holds, true},
+		{"both", running, holds, true}, {"both", waits, !holds, true}, {"both", running, !holds, false},
+		{"unknown", waits, holds, false},
+	} {
+		run := &Run{Engine: o.engine, State: o.state, Slot: o.slot}
+		require.Equal(t, o.asked, c.asksEngine(run), "%+v", o)
+	}
+}
