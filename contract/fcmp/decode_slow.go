@@ -52,8 +52,8 @@ func decodeSlow(body []byte) (Event, error) {
 var byteOrderMark = []byte("\ufeff")
 
 // Unambiguous refuses JSON that readers understand differently: an object with a member twice, of
-// which some readers take the first and some the last, and an escape of half a character, which
-// some refuse and some replace. The body must be valid JSON otherwise. The error matches ErrEvent.
+// which some readers take the first and some the last, a number that does not fit into a float64,
+// and an escape of half a character, both of which some refuse and some replace. The body must be valid JSON otherwise. The error matches ErrEvent.
 func Unambiguous(body []byte) error {
 	if err := unambiguous(body); err != nil {
 		return fmt.Errorf("%w: %w", ErrEvent, err)
@@ -63,6 +63,10 @@ func Unambiguous(body []byte) error {
 
 func unambiguous(body []byte) error {
 	if err := schema.UniqueKeys(body); err != nil {
+		return err
+	}
+	var v any
+	if err := json.Unmarshal(body, &v); err != nil { // a number that does not fit into a float64
 		return err
 	}
 	if i := loneSurrogate(body); i >= 0 {
