@@ -34,6 +34,10 @@ import (
 //		AlsoText bool
 //		// Subject is what an Approval is about (K4); nil for every other kind.
 //		Subject *Subject
+//
+//		// To is who may answer (K5); nil: everybody. Only engines and the run's Spec.Ask set it; the
+//		// text of an agent never does.
+//		To *Audience
 //	}
 //
 //	// Digest identifies what the question shows and what it is about: SHA-256, in hexadecimal digits, over one JSON object of kind, prompt, context, options, required_fields, subject and schema, as far as they are set.
@@ -81,6 +85,33 @@ type Option = interaction.Option
 //	func (s Subject) Validate() error
 type Subject = interaction.Subject
 
+// Audience says who may answer a question (K5). It comes from the host, never from the text of an
+// agent, and is stored with the question when it is asked.
+//
+//	type Audience struct {
+//		// Everybody may answer, but for Except. If it is false, Users and Groups say who may.
+//		Everybody bool
+//		// Users and Groups may answer: whoever has one of the IDs, or belongs to one of the groups. With
+//		// neither, nobody may: a list that comes out empty by mistake opens nothing.
+//		Users  []string
+//		Groups []string
+//		// Except may not answer, whatever else is said: for instance who submitted the run.
+//		Except []string
+//	}
+//
+//	// Admits reports whether the actor may answer; nil admits everybody.
+//	func (a *Audience) Admits(actor interaction.Actor) bool
+//
+//	// String says who may answer, for messages.
+//	func (a *Audience) String() string
+//
+//	// Clone returns a copy that shares nothing.
+//	func (a *Audience) Clone() *Audience
+//
+//	// Fault says what is wrong with the audience, empty if nothing is.
+//	func (a *Audience) Fault() string
+type Audience = interaction.Audience
+
 // Decision is what a person decides about an Approval.
 type Decision = interaction.Decision
 
@@ -116,6 +147,8 @@ const (
 //		Text       string
 //		Actor      string
 //		AcceptedAt time.Time
+//		// Via is the door that the Actor came through.
+//		Via string
 //		// Auto is set for an automatic decision only.
 //		Auto *AutoDecision
 //
@@ -190,6 +223,8 @@ type AutoDecision = interaction.AutoDecision
 //		Value    json.RawMessage
 //		Decision Decision
 //		Seen     string
+//		// Via is the door that the Actor came through, if the reply said so (K5).
+//		Via string
 //	}
 type Record = interaction.Record
 

@@ -126,6 +126,9 @@ func (q *Question) plain() bool { return len(q.Schema) == 0 && q.Subject == nil 
 // The error matches ErrInvalidReply and is a *FieldError, or a *ValueError if the schema does not
 // allow the value. It is a *ChangedError if the reply was made to another text of the question.
 func (r Reply) CheckFor(q Question) error {
+	if !q.To.Admits(r.Actor) {
+		return &NotAskedError{q.ID, r.Actor, *q.To.Clone()}
+	}
 	if r.Seen != "" && r.Seen != q.Digest() {
 		return &ChangedError{r.Seen, q}
 	}

@@ -69,6 +69,7 @@ func Normalize(q Question) (Question, []Diagnostic) {
 	q.Context = n.cut("context", q.Context, MaxContext)
 	q.Options = n.options(q.Options)
 	q.RequiredFields = n.fields(q.RequiredFields)
+	q.To = n.audience(q.To)
 	hints, err := PlainHints(q.UIHints)
 	if err != nil {
 		n.diagnose(fsm.WarnAskUserTruncated, fmt.Sprintf("ui_hints are left out: %v", err))
@@ -114,6 +115,16 @@ func (n *normalizer) options(given []Option) []Option {
 		}
 	}
 	return all
+}
+
+// audience refuses everybody where an engine names what cannot be stored, so that never more people
+// may answer than it says.
+func (n *normalizer) audience(to *Audience) *Audience {
+	if fault := to.Fault(); fault != "" {
+		n.diagnose(fsm.WarnAskUserTruncated, "who is asked has "+fault+"; the question is for nobody")
+		return &Audience{}
+	}
+	return to.Clone()
 }
 
 func (n *normalizer) fields(given []string) []string {

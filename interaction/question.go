@@ -60,4 +60,8 @@ type Question struct {
 	AlsoText bool `json:"also_text,omitempty"`
 	// Subject is what an Approval is about (K4); nil for every other kind.
 	Subject *Subject `json:"subject,omitempty"`
+
+	// To is who may answer (K5); nil: everybody. Only engines and the run's Spec.Ask set it; the
+	// text of an agent never does.
+	To *Audience `json:"to,omitempty"`
 }

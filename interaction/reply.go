@@ -59,6 +59,8 @@ type Answer struct {
 	Text       string    `json:"text"`
 	Actor      string    `json:"actor,omitempty"`
 	AcceptedAt time.Time `json:"accepted_at"`
+	// Via is the door that the Actor came through.
+	Via string `json:"via,omitempty"`
 	// Auto is set for an automatic decision only.
 	Auto *AutoDecision `json:"auto,omitempty"`
 
@@ -99,4 +101,6 @@ type Record struct {
 	Value    json.RawMessage `json:"value,omitempty" plain:"exact"`
 	Decision Decision        `json:"decision,omitempty"`
 	Seen     string          `json:"seen,omitempty"`
+	// Via is the door that the Actor came through, if the reply said so (K5).
+	Via string `json:"via,omitempty"`
 }

@@ -60,14 +60,14 @@ func (r Reply) Digest() string {
 
 // Answer is a reply in text as a turn is resumed with it.
 func (r Reply) Answer(now time.Time) Answer {
-	return Answer{ID: r.ID, Resolution: UserReply, Text: r.Text, Actor: r.Actor.ID, AcceptedAt: now}
+	return Answer{ID: r.ID, Resolution: UserReply, Text: r.Text, Actor: r.Actor.ID, Via: r.Actor.Via, AcceptedAt: now}
 }
 
 // Settle is the history entry of a question that was answered. Key and digest are those of a reply
 // that has a key.
 func Settle(q Question, a Answer, key, digest string) Record {
 	r := Record{Question: q, Resolution: a.Resolution, Response: a.Text, Actor: a.Actor, ResolvedAt: a.AcceptedAt}
-	r.Value, r.Decision = a.Value, a.Decision
+	r.Value, r.Decision, r.Via = a.Value, a.Decision, a.Via
 	if a.Decision == Edit {
 		r.Value = a.Arguments
 	}

@@ -19,7 +19,7 @@ import (
 )
 
 // withoutArguments are the calls that a caller can give nothing wrong, or that return no error.
-var withoutArguments = []string{"Close", "Stuck", "On"}
+var withoutArguments = []string{"Close", "Stuck", "On", "Feeds"}
 
 // wrongCall is one call with one wrong argument.
 type wrongCall struct {
@@ -115,6 +115,16 @@ func wrongCalls() []wrongCall {
 			})
 		}
 	}
+	add("CreateFeed", "name", `"a b"`, func(ctx context.Context, l *Lifecycle) error {
+		return second(l.CreateFeed(ctx, "a b", time.Hour))
+	})
+	add("DeleteFeed", "name", `""`, func(ctx context.Context, l *Lifecycle) error { return l.DeleteFeed(ctx, "") })
+	add("Feed", "name", `""`, func(ctx context.Context, l *Lifecycle) error {
+		for _, err := range l.Feed(ctx, "", FeedFilter{}) {
+			return err
+		}
+		return nil
+	})
 	for argument, actors := range map[string]map[string]Actor{
 		"actor":        {"256 bytes": {ID: strings.Repeat("a", 256)}, "1 bytes": {ID: "\xff"}},
 		"actor.Via":    {"64 bytes": {Via: strings.Repeat("v", 64)}},

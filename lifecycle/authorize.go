@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+
+	"github.com/interlude-go/interlude/store"
 )
 
 // Action is what an actor wants to do, as Authorize is asked about it.
@@ -21,6 +23,7 @@ const (
 	ActionFork   Action = "fork"   // Fork; Run is the source
 	ActionPrune  Action = "prune"  // Prune
 	ActionStats  Action = "stats"  // Stats
+	ActionFeed   Action = "feed"   // Feed, CreateFeed, DeleteFeed, Feeds; a feed has the events of all runs
 )
 
 // Access is what Authorize decides about. Its pointers are copies of the library's, and nil where
@@ -35,6 +38,8 @@ type Access struct {
 	Question *Question
 	// Query is that of a listing.
 	Query *Query
+	// Feed is the name of a feed; empty for Feeds, which lists them.
+	Feed string
 }
 
 // Authorize decides whether an actor may do something: nil allows it. Any error refuses it, and the
@@ -121,6 +126,26 @@ func (c *Client) allowQuery(ctx context.Context, query *Query) error {
 	}
 	q := *query
 	return c.askAuthorize(ctx, &Access{Actor: c.actor, Action: ActionList, Query: &q})
+}
+
+// allowFeed is allow for a feed.
+func (c *Client) allowFeed(ctx context.Context, name string) error {
+	if c.authorize == nil {
+		return nil
+	}
+	return c.askAuthorize(ctx, &Access{Actor: c.actor, Action: ActionFeed, Feed: name})
+}
+
+// feedStore is feeds for a name that was checked, or for all feeds.
+func (c *Client) feedStore(ctx context.Context, name string) (store.FeedStore, error) {
+	s, ok := c.store.(store.FeedStore)
+	if !ok {
+		return nil, ErrNoFeeds
+	}
+	if err := c.allowFeed(ctx, name); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // allowView is allow for a call that does not read the run otherwise, or reads it again and again:

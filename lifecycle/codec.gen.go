@@ -3,6 +3,7 @@
 package lifecycle
 
 import (
+	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/internal/plainjson"
 	"github.com/interlude-go/interlude/store"
 )
@@ -35,6 +36,11 @@ func writeSpec(w *plainjson.Writer, v *Spec) {
 	w.IntIf(`,"priority":`, v.Priority)
 	w.TimeIf(`,"not_before":`, v.NotBefore)
 	w.LabelsIf(`,"labels":`, v.Labels)
+	if v.Ask != nil {
+		w.Put(`,"ask":`)
+		writeAskPolicy(w, v.Ask)
+	}
+	w.TextIf(`,"submitter":`, v.Submitter)
 	w.TextIf(`,"work_dir":`, v.WorkDir)
 	w.LabelsIf(`,"meta":`, v.Meta)
 	w.Put(`}`)
@@ -51,6 +57,23 @@ func writeRetry(w *plainjson.Writer, v *Retry) {
 func writeBudget(w *plainjson.Writer, v *store.Budget) {
 	w.Int(`{"turns":`, int64(v.Turns))
 	w.Int(`,"tokens":`, int64(v.Tokens))
+	w.Put(`}`)
+}
+
+func writeAskPolicy(w *plainjson.Writer, v *AskPolicy) {
+	w.Flag(`{"not_submitter":`, v.NotSubmitter)
+	if v.To != nil {
+		w.Put(`,"to":`)
+		writeAudience(w, v.To)
+	}
+	w.Put(`}`)
+}
+
+func writeAudience(w *plainjson.Writer, v *interaction.Audience) {
+	w.Flag(`{"everybody":`, v.Everybody)
+	plainjson.WriteTexts(w, `,"users":`, v.Users)
+	plainjson.WriteTexts(w, `,"groups":`, v.Groups)
+	plainjson.WriteTexts(w, `,"except":`, v.Except)
 	w.Put(`}`)
 }
 
@@ -82,6 +105,11 @@ func readSpec(s *plainjson.Scanner, v *Spec) {
 	s.Int(`,"priority":`, &v.Priority)
 	s.Time(`,"not_before":`, &v.NotBefore)
 	s.Labels(`,"labels":`, &v.Labels)
+	if s.Member(`,"ask":`) {
+		v.Ask = new(AskPolicy)
+		readAskPolicy(s, v.Ask)
+	}
+	s.Text(`,"submitter":`, &v.Submitter)
 	s.Text(`,"work_dir":`, &v.WorkDir)
 	s.Labels(`,"meta":`, &v.Meta)
 	s.Need(`}`)
@@ -100,5 +128,28 @@ func readBudget(s *plainjson.Scanner, v *store.Budget) {
 	s.Need(`{"turns":`)
 	v.Turns = s.AnInt()
 	s.Int64(`,"tokens":`, &v.Tokens)
+	s.Need(`}`)
+}
+
+func readAskPolicy(s *plainjson.Scanner, v *AskPolicy) {
+	s.Need(`{"not_submitter":`)
+	if v.NotSubmitter = s.Member(`true`); !v.NotSubmitter {
+		s.Need(`false`)
+	}
+	if s.Member(`,"to":`) {
+		v.To = new(interaction.Audience)
+		readAudience(s, v.To)
+	}
+	s.Need(`}`)
+}
+
+func readAudience(s *plainjson.Scanner, v *interaction.Audience) {
+	s.Need(`{"everybody":`)
+	if v.Everybody = s.Member(`true`); !v.Everybody {
+		s.Need(`false`)
+	}
+	plainjson.ReadWords(s, `,"users":`, &v.Users)
+	plainjson.ReadWords(s, `,"groups":`, &v.Groups)
+	plainjson.ReadWords(s, `,"except":`, &v.Except)
 	s.Need(`}`)
 }

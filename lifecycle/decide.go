@@ -88,7 +88,7 @@ func decideCancel(run *store.Run, reason string, now time.Time) (*store.Commit, 
 // The time until which a queued run is held is such a deadline, too: the run is tried again (J5).
 func decideDeadline(run *store.Run, now time.Time) (*store.Commit, error) {
 	if run.State == fsm.StateQueued && run.Held() {
-		return decideUnblock(run, causeDue, "", now)
+		return decideUnblock(run, causeDue, Actor{}, now)
 	}
 	if run.Pending == nil {
 		return nil, errors.New("lifecycle: run has a deadline and no question")
@@ -294,7 +294,7 @@ func decideOrphan(run *store.Run, found *orphanEvidence, host hostPolicy) (*stor
 	waiting, sticky := run.State == fsm.StateWaitingUser, run.Profile == fsm.ProfileStickyProcess
 	switch {
 	case waiting && run.Held() && found.sessionFault == "":
-		return decideUnblock(run, causeRepaired, "", found.at)
+		return decideUnblock(run, causeRepaired, Actor{}, found.at)
 	case waiting && !sticky && run.Session != nil && host.holds(run):
 		return decideBlock(run, found.sessionFault, found.at)
 	}

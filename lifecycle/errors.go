@@ -21,6 +21,8 @@ var (
 	ErrInvalidReply = interaction.ErrInvalidReply
 	// ErrQuestionChanged: the reply was made to another text of the question; see ChangedError.
 	ErrQuestionChanged = interaction.ErrQuestionChanged
+	// ErrNotAsked: the question is for others; see NotAskedError.
+	ErrNotAsked = interaction.ErrNotAsked
 	// ErrNotWaiting: the run does not wait with this question, and has not asked it so far.
 	ErrNotWaiting = errors.New("lifecycle: run is not waiting for this interaction")
 	// ErrSettled: the question was settled by somebody else; see SettledError.

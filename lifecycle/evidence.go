@@ -89,6 +89,7 @@ func (t *turn) collectEvidence(o engine.Outcome) *turnEvidence {
 		ev.final = &finalMessage{text: text, truncated: cut, ref: o.FinalRef}
 	}
 	ev.findQuestion(o)
+	t.spec.address(&ev.question)
 	ev.setProcess(o.Process)
 	ev.facts |= factIf(ev.reading.Done, fsm.FactDoneMarker)
 	ev.facts |= factIf(ev.reading.NotDone, fsm.FactNotDoneSaid)

@@ -162,7 +162,10 @@ func (c *Client) DeleteFeed(ctx context.Context, name string) error {
 
 // Feeds lists the feeds by name, with their lag. Its cost grows with the lag.
 func (c *Client) Feeds(ctx context.Context) ([]FeedStatus, error) {
-	s, err := c.feeds(ctx, "any")
+	if err := c.check(ctx); err != nil {
+		return nil, err
+	}
+	s, err := c.feedStore(ctx, "")
 	if err != nil {
 		return nil, err
 	}
@@ -192,11 +195,7 @@ func (c *Client) feeds(ctx context.Context, name string) (store.FeedStore, error
 	if !namePattern.matches(name) {
 		return nil, &ArgumentError{"name", quote(name), wantName, nil}
 	}
-	s, ok := c.store.(store.FeedStore)
-	if !ok {
-		return nil, ErrNoFeeds
-	}
-	return s, nil
+	return c.feedStore(ctx, name)
 }
 
 // check returns an error if the filter is invalid.

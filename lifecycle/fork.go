@@ -421,7 +421,7 @@ func answerOf(r *Record) Answer {
 		answer.Text = r.Response
 		return answer
 	}
-	answer := Reply{ID: r.Question.ID, Text: r.Response, Actor: Actor{ID: r.Actor}, Value: r.Value,
+	answer := Reply{ID: r.Question.ID, Text: r.Response, Actor: Actor{ID: r.Actor, Via: r.Via}, Value: r.Value,
 		Decision: r.Decision}.
 		AnswerTo(&r.Question, r.ResolvedAt)
 	answer.Resolution = r.Resolution

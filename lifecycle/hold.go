@@ -150,7 +150,7 @@ const (
 )
 
 // decideUnblock ends a hold.
-func decideUnblock(run *store.Run, cause, actor string, now time.Time) (*store.Commit, error) {
+func decideUnblock(run *store.Run, cause string, actor Actor, now time.Time) (*store.Commit, error) {
 	return transition(run, fsm.EventRunUnblocked, &details{now: now, unblocked: cause, actor: actor})
 }
 
@@ -158,11 +158,11 @@ func decideUnblock(run *store.Run, cause, actor string, now time.Time) (*store.C
 func decideResume(run *store.Run, r *Resume, now time.Time) (*store.Commit, error) {
 	switch r.Choice {
 	case ChoiceRepeat:
-		return decideUnblock(run, causeResumed, r.Actor.ID, now)
+		return decideUnblock(run, causeResumed, r.Actor, now)
 	case ChoiceRaise:
 		raised := *run
 		raised.Budget = raise(run.Budget, r.Budget)
-		return decideUnblock(&raised, causeRaised, r.Actor.ID, now)
+		return decideUnblock(&raised, causeRaised, r.Actor, now)
 	}
 	message := run.Block.Reason + " (given up)"
 	if r.Actor.ID != "" {

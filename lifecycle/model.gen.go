@@ -61,6 +61,9 @@ import (
 //		Holds int
 //		// Budget has what the run may use and what it has used; nil if it has no budget.
 //		Budget *RunBudget
+//		// Restricted says that the run's specification lets only certain people answer (K5). An earlier
+//		// release, which would let everybody, refuses the record.
+//		Restricted bool
 //		// Block says why the run cannot go on now; nil when it can.
 //		Block *Block
 //		// Slot says that the run holds an execution slot of its pool.
@@ -397,6 +400,10 @@ type SessionHandle = interaction.SessionHandle
 //		AlsoText bool
 //		// Subject is what an Approval is about (K4); nil for every other kind.
 //		Subject *Subject
+//
+//		// To is who may answer (K5); nil: everybody. Only engines and the run's Spec.Ask set it; the
+//		// text of an agent never does.
+//		To *Audience
 //	}
 //
 //	// Digest identifies what the question shows and what it is about: SHA-256, in hexadecimal digits, over one JSON object of kind, prompt, context, options, required_fields, subject and schema, as far as they are set.
@@ -538,6 +545,47 @@ type Reply = interaction.Reply
 //	func (a Actor) Validate() error
 type Actor = interaction.Actor
 
+// Audience says who may answer a question (K5). It comes from the host, never from the text of an
+// agent, and is stored with the question when it is asked.
+//
+//	type Audience struct {
+//		// Everybody may answer, but for Except. If it is false, Users and Groups say who may.
+//		Everybody bool
+//		// Users and Groups may answer: whoever has one of the IDs, or belongs to one of the groups. With
+//		// neither, nobody may: a list that comes out empty by mistake opens nothing.
+//		Users  []string
+//		Groups []string
+//		// Except may not answer, whatever else is said: for instance who submitted the run.
+//		Except []string
+//	}
+//
+//	// Admits reports whether the actor may answer; nil admits everybody.
+//	func (a *Audience) Admits(actor Actor) bool
+//
+//	// String says who may answer, for messages.
+//	func (a *Audience) String() string
+//
+//	// Clone returns a copy that shares nothing.
+//	func (a *Audience) Clone() *Audience
+//
+//	// Fault says what is wrong with the audience, empty if nothing is.
+//	func (a *Audience) Fault() string
+type Audience = interaction.Audience
+
+// NotAskedError says that the reply's author may not answer the question, and who may.
+//
+//	type NotAskedError struct {
+//		ID    int // the question's
+//		Actor Actor
+//		To    Audience
+//	}
+//
+//	func (e *NotAskedError) Error() string
+//
+//	// Is makes errors.Is(err, ErrNotAsked) true.
+//	func (e *NotAskedError) Is(target error) bool
+type NotAskedError = interaction.NotAskedError
+
 // Receipt acknowledges an accepted reply.
 //
 //	type Receipt struct {
@@ -560,6 +608,8 @@ type Receipt = interaction.Receipt
 //		Text       string
 //		Actor      string
 //		AcceptedAt time.Time
+//		// Via is the door that the Actor came through.
+//		Via string
 //		// Auto is set for an automatic decision only.
 //		Auto *AutoDecision
 //
@@ -623,6 +673,8 @@ type AutoDecision = interaction.AutoDecision
 //		Value    json.RawMessage
 //		Decision Decision
 //		Seen     string
+//		// Via is the door that the Actor came through, if the reply said so (K5).
+//		Via string
 //	}
 type Record = interaction.Record
 
@@ -1031,6 +1083,8 @@ type Terminal = fcmp.Terminal
 //		Subject *fcmp.Subject
 //		// Identifies what the question shows and what it is about, when it has a schema or a subject. A reply may carry it.
 //		Digest string
+//		// Who may answer: who has one of the names or is of one of the groups, or everybody, but for those who are excepted. Missing when everybody may.
+//		To *fcmp.Audience
 //	}
 //
 //	// Type is the event type.
@@ -1054,6 +1108,8 @@ const (
 //		ResolutionMode string
 //		AcceptedAt     time.Time
 //		Actor          string
+//		// The door that the actor came through.
+//		Via string
 //		// What was decided about an approval.
 //		Decision string
 //		// That of the question that was answered, when it has a schema or a subject.
@@ -1165,6 +1221,8 @@ type Blocked = fcmp.Blocked
 //		Cause string
 //		// Who decided, as far as the host says.
 //		Actor string
+//		// The door that the actor came through.
+//		Via string
 //	}
 //
 //	// Type is the event type.

@@ -127,6 +127,11 @@ type Spec struct {
 	// Labels are for filtering; at most MaxLabels, keys to 63 bytes and values to 255.
 	Labels map[string]string `json:"labels,omitempty"`
 
+	// Ask is who may answer the run's questions (K5); nil: everybody. Submitter names who submits
+	// the run, in Actor.ID's words.
+	Ask       *AskPolicy `json:"ask,omitempty"`
+	Submitter string     `json:"submitter,omitempty"`
+
 	// WorkDir is the agent's working folder; it must exist when a turn starts. Submit makes a
 	// relative path absolute. If it is empty, the run has its own folder under Config.Dir.
 	WorkDir string `json:"work_dir,omitempty"`
@@ -183,8 +188,9 @@ func (s Spec) record(now time.Time) (store.Run, []byte, error) {
 		MaxAttempts: s.MaxAttempts, MaxAutoDecisions: s.MaxAutoDecisions, Repeatable: s.Repeatable,
 		MaxRepeats: s.MaxRepeats, OnInterrupt: s.OnInterrupt, Hold: s.Hold, Budget: newBudget(s.Budget),
 		Pool: s.Pool, Key: s.Key, Priority: s.Priority, NotBefore: s.NotBefore, Labels: maps.Clone(s.Labels),
-		CreatedAt: now,
-		State:     fsm.StateQueued, UpdatedAt: now, QueuedAt: now, Recovery: store.RecoveryNone,
+		Restricted: s.Ask.restricts(),
+		CreatedAt:  now,
+		State:      fsm.StateQueued, UpdatedAt: now, QueuedAt: now, Recovery: store.RecoveryNone,
 	}, body, nil
 }
 
@@ -227,6 +233,9 @@ func (p pattern) matches(s string) bool {
 // exist.
 func (s Spec) Validate() error {
 	if fault := s.findFault(); fault != nil {
+		return fault
+	}
+	if fault := s.findAskFault(); fault != nil {
 		return fault
 	}
 	if key, ok := wrongLabel(s.Labels); !ok {

@@ -29,7 +29,9 @@ func whole() Spec {
 		MaxRepeats: 5, TurnTimeout: time.Minute, RepairRounds: 2, Retry: &Retry{Max: 3, Backoff: time.Minute,
 			MaxBackoff: time.Hour,
 			Jitter:     time.Second},
-		Pool: "agents", Key: "tenant-17", Priority: -3, NotBefore: noon, Labels: map[string]string{"team": "blue",
+		Pool: "agents", Key: "tenant-17", Priority: -3, NotBefore: noon, Submitter: "ada",
+		Ask: &AskPolicy{NotSubmitter: true, To: &Audience{Users: []string{"bob"}, Groups: []string{"finance"}}},
+		Labels: map[string]string{"team": "blue",
 			"env": "test"}, WorkDir: "/srv/work", Meta: map[string]string{"traceparent": "00-1-2-01"},
 	}
 }

@@ -147,6 +147,7 @@ func TestEncodeSpecIsStable(t *testing.T) {
 	s := whole()
 	// These fields were added later. A spec that does not set them is encoded as it was before.
 	s.RepairRounds, s.MaxRepeats, s.Retry, s.Hold, s.Budget, s.Meta = 0, 0, nil, "", Budget{}, nil
+	s.Ask, s.Submitter = nil, ""
 	s.Prompt = "Drop \"it\".\n<now> & here"
 	run, body, err := s.record(noon)
 	require.NoError(t, err)

@@ -98,6 +98,12 @@ var wrongSpecs = []wrongSpec{
 	{"WorkDir", func(s *Spec) { s.WorkDir = "/a\xff" }, `is "/a\xff", want valid UTF-8 without NUL`},
 	{"WorkDir", func(s *Spec) { s.WorkDir = "/a\x00" }, `is "/a\x00", want valid UTF-8 without NUL`},
 	{"WorkDir", func(s *Spec) { s.WorkDir = "\x00a" }, `is "\x00a", want valid UTF-8 without NUL`},
+	{"Submitter", func(s *Spec) { s.Submitter = "a\xff" }, "is 2 bytes, want at most 255 bytes of UTF-8 without NUL"},
+	{"Ask", func(s *Spec) { s.Ask = &AskPolicy{To: &Audience{Users: []string{""}}} },
+		"is with a name of 0 bytes; 1 to 255 bytes of UTF-8 without NUL are allowed, want names that actors can have"},
+	{"Ask", func(s *Spec) { s.Ask = &AskPolicy{To: &Audience{}} }, "is for nobody, want users, groups or Everybody"},
+	{"Ask", func(s *Spec) { s.Ask, s.Submitter = &AskPolicy{NotSubmitter: true}, "" },
+		"is with NotSubmitter, want a Submitter"},
 	{"Labels", func(s *Spec) {
 		s.Labels = map[string]string{"": "x"}
 	}, `is "", want keys of 1 to 63 bytes and values of at most 255, valid UTF-8`},

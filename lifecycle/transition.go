@@ -51,7 +51,7 @@ type details struct {
 	passing   *passingFailure // after which the turn is put off; nil: it is not
 	hold      *hold           // why the run is held from now on; nil: it is not
 	unblocked string          // why it is held no more
-	actor     string          // who decided that
+	actor     Actor           // who decided that
 
 	recovery store.RecoveryState // what recovery does to the run; empty: it has no part in this
 	reason   string              // of a recovery or a cancel
@@ -291,7 +291,7 @@ func (e *cause) addEvents(c *store.Commit, kind string) error {
 	case fcmp.TypeBlocked:
 		return addEvent(c, blocked(&c.Run))
 	case fcmp.TypeUnblocked:
-		return addEvent(c, &fcmp.Unblocked{Cause: e.unblocked, Actor: e.actor})
+		return addEvent(c, &fcmp.Unblocked{Cause: e.unblocked, Actor: e.actor.ID, Via: e.actor.Via})
 	case fcmp.TypeMessageFinal:
 		if f := e.final; f != nil {
 			return addEvent(c, &fcmp.MessageFinal{Text: f.text, Truncated: f.truncated, RawRef: (*fcmp.RawRef)(f.ref)})
@@ -360,7 +360,7 @@ func (e *cause) stateChanged(r *store.Run) *fcmp.StateChanged {
 func replyAccepted(a *interaction.Answer) *fcmp.ReplyAccepted {
 	return &fcmp.ReplyAccepted{
 		InteractionID: a.ID, ResolutionMode: string(a.Resolution), AcceptedAt: a.AcceptedAt, Actor: a.Actor,
-		Decision: string(a.Decision), Digest: a.Digest,
+		Decision: string(a.Decision), Digest: a.Digest, Via: a.Via,
 	}
 }
 
@@ -387,6 +387,9 @@ func inputRequired(r *store.Run) *fcmp.InputRequired {
 	}
 	if len(q.Schema) > 0 || q.Subject != nil {
 		asked.Schema, asked.AlsoText, asked.Digest = string(q.Schema), q.AlsoText, q.Digest()
+	}
+	if to := q.To; to != nil {
+		asked.To = &fcmp.Audience{Everybody: to.Everybody, Users: to.Users, Groups: to.Groups, Except: to.Except}
 	}
 	return asked
 }

@@ -128,7 +128,7 @@ func leads(from, to fsm.State) bool { return changes[[2]fsm.State{from, to}] }
 
 func sameSubmission(a, b *Run) bool {
 	return a.ID == b.ID && a.Contract == b.Contract && a.SpecDigest == b.SpecDigest && a.Engine == b.Engine &&
-		a.Mode == b.Mode &&
+		a.Mode == b.Mode && a.Restricted == b.Restricted &&
 		a.Strict == b.Strict && a.SessionTimeout == b.SessionTimeout && a.MaxAttempts == b.MaxAttempts &&
 		a.MaxAutoDecisions == b.MaxAutoDecisions && a.Repeatable == b.Repeatable && a.MaxRepeats == b.MaxRepeats &&
 		a.OnInterrupt == b.OnInterrupt && a.Hold == b.Hold &&

@@ -96,6 +96,7 @@ func (t *texts) run(r *Run) {
 		}
 		t.text("the answer's decision", string(a.Decision))
 		t.text("the answer's question_digest", a.Digest)
+		t.text("the answer's door", a.Via)
 		t.json("the answer's value", a.Value)
 		t.json("the answer's arguments", a.Arguments)
 	}
@@ -142,6 +143,11 @@ func (t *texts) question(q *interaction.Question) {
 	t.text("the question's context", q.Context)
 	t.text("the question's policy", string(q.DefaultPolicy))
 	t.json("the question's schema", q.Schema)
+	if q.To != nil {
+		for _, name := range slices.Concat(q.To.Users, q.To.Groups, q.To.Except) {
+			t.text("a name of who may answer", name)
+		}
+	}
 	if s := q.Subject; s != nil {
 		t.text("the subject's tool", s.Tool)
 		t.text("the subject's title", s.Title)
@@ -160,6 +166,7 @@ func (t *texts) settled(r *interaction.Record) {
 	t.text("the reply's digest", r.Digest)
 	t.text("the decision", string(r.Decision))
 	t.text("the digest that was seen", r.Seen)
+	t.text("the door", r.Via)
 	t.json("the value", r.Value)
 	t.session(r.Session)
 }

@@ -62,6 +62,7 @@ func cloneQuestion(q interaction.Question) interaction.Question {
 		q.UIHints = cloneValue(q.UIHints).(map[string]any) //nolint:forcetypeassert // a map's clone is a map
 	}
 	q.Schema = bytes.Clone(q.Schema)
+	q.To = q.To.Clone()
 	if q.Subject != nil {
 		s := *q.Subject
 		s.Arguments = bytes.Clone(s.Arguments)

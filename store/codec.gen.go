@@ -25,6 +25,7 @@ func writeRecord(w *plainjson.Writer, v *interaction.Record) {
 	w.ExactIf(`,"value":`, v.Value)
 	w.TextIf(`,"decision":`, string(v.Decision))
 	w.TextIf(`,"seen":`, v.Seen)
+	w.TextIf(`,"via":`, v.Via)
 	w.Put(`}`)
 }
 
@@ -45,6 +46,10 @@ func writeQuestion(w *plainjson.Writer, v *interaction.Question) {
 		w.Put(`,"subject":`)
 		writeSubject(w, v.Subject)
 	}
+	if v.To != nil {
+		w.Put(`,"to":`)
+		writeAudience(w, v.To)
+	}
 	w.Put(`}`)
 }
 
@@ -59,6 +64,14 @@ func writeSubject(w *plainjson.Writer, v *interaction.Subject) {
 	w.ExactIf(`,"arguments":`, v.Arguments)
 	w.TextIf(`,"title":`, v.Title)
 	w.TextIf(`,"risk":`, v.Risk)
+	w.Put(`}`)
+}
+
+func writeAudience(w *plainjson.Writer, v *interaction.Audience) {
+	w.Flag(`{"everybody":`, v.Everybody)
+	plainjson.WriteTexts(w, `,"users":`, v.Users)
+	plainjson.WriteTexts(w, `,"groups":`, v.Groups)
+	plainjson.WriteTexts(w, `,"except":`, v.Except)
 	w.Put(`}`)
 }
 
@@ -105,6 +118,7 @@ func writeRun(w *plainjson.Writer, v *Run) {
 		w.Put(`,"budget":`)
 		writeRunBudget(w, v.Budget)
 	}
+	w.FlagIf(`,"restricted":`, v.Restricted)
 	if v.Block != nil {
 		w.Put(`,"block":`)
 		writeBlock(w, v.Block)
@@ -181,6 +195,7 @@ func writeAnswer(w *plainjson.Writer, v *interaction.Answer) {
 	w.Text(`,"text":`, v.Text)
 	w.TextIf(`,"actor":`, v.Actor)
 	w.Time(`,"accepted_at":`, v.AcceptedAt)
+	w.TextIf(`,"via":`, v.Via)
 	if v.Auto != nil {
 		w.Put(`,"auto":`)
 		writeAutoDecision(w, v.Auto)
@@ -234,6 +249,10 @@ func readQuestion(s *plainjson.Scanner, v *interaction.Question) {
 		v.Subject = new(interaction.Subject)
 		readSubject(s, v.Subject)
 	}
+	if s.Member(`,"to":`) {
+		v.To = new(interaction.Audience)
+		readAudience(s, v.To)
+	}
 	s.Need(`}`)
 }
 
@@ -250,6 +269,17 @@ func readSubject(s *plainjson.Scanner, v *interaction.Subject) {
 	s.Exact(`,"arguments":`, &v.Arguments)
 	s.Text(`,"title":`, &v.Title)
 	s.Text(`,"risk":`, &v.Risk)
+	s.Need(`}`)
+}
+
+func readAudience(s *plainjson.Scanner, v *interaction.Audience) {
+	s.Need(`{"everybody":`)
+	if v.Everybody = s.Member(`true`); !v.Everybody {
+		s.Need(`false`)
+	}
+	plainjson.ReadWords(s, `,"users":`, &v.Users)
+	plainjson.ReadWords(s, `,"groups":`, &v.Groups)
+	plainjson.ReadWords(s, `,"except":`, &v.Except)
 	s.Need(`}`)
 }
 
@@ -298,6 +328,7 @@ func readRun(s *plainjson.Scanner, v *Run) {
 		v.Budget = new(RunBudget)
 		readRunBudget(s, v.Budget)
 	}
+	s.Flag(`,"restricted":`, &v.Restricted)
 	if s.Member(`,"block":`) {
 		v.Block = new(Block)
 		readBlock(s, v.Block)
@@ -378,6 +409,7 @@ func readAnswer(s *plainjson.Scanner, v *interaction.Answer) {
 	s.Text(`,"text":`, &v.Text)
 	s.Text(`,"actor":`, &v.Actor)
 	s.Time(`,"accepted_at":`, &v.AcceptedAt)
+	s.Text(`,"via":`, &v.Via)
 	if s.Member(`,"auto":`) {
 		v.Auto = new(interaction.AutoDecision)
 		readAutoDecision(s, v.Auto)

@@ -72,7 +72,7 @@ func AppendRun(dst []byte, r *Run) ([]byte, error) {
 const (
 	heldForm   = "[2," // turns that were put off, and holds
 	forkForm   = "[3," // a fork
-	typedForm  = "[4," // a form or an approval, and the answer to one
+	typedForm  = "[4," // a form or an approval, and the answer to one; questions for certain people
 	formSuffix = "]"
 )
 
@@ -89,12 +89,13 @@ func (r *Run) form() string {
 	return ""
 }
 
-// typed reports whether the run's question, or the answer to it, is a form or an approval. An
-// earlier version would take any text as the reply, or execute a turn without the decision.
+// typed reports whether the run's question, or the answer to it, is a form or an approval, or not
+// for everybody. An earlier version would take any text from anybody as the reply, ask without the
+// policy, or execute a turn without the decision.
 func (r *Run) typed() bool {
 	q, a := r.Pending, r.Answer
-	return q != nil && (len(q.Schema) > 0 || q.Subject != nil || q.AlsoText) ||
-		a != nil && (len(a.Value) > 0 || a.Decision != "" || a.Digest != "" || len(a.Arguments) > 0)
+	return r.Restricted || q != nil && (len(q.Schema) > 0 || q.Subject != nil || q.AlsoText || q.To != nil) ||
+		a != nil && (a.Via != "" || len(a.Value) > 0 || a.Decision != "" || a.Digest != "" || len(a.Arguments) > 0)
 }
 
 // firstForm returns a record without the list that it may stand in.

@@ -46,8 +46,9 @@ func TestEncodeWritesEveryField(t *testing.T) {
 // and for the list around a run that the first form of records did not know.
 func stored(t require.TestingT, r store.Run) string {
 	body := exactly(t, r.Clone())
-	if q, a := r.Pending, r.Answer; q != nil && (len(q.Schema) > 0 || q.AlsoText || q.Subject != nil) ||
-		a != nil && (len(a.Value) > 0 || a.Decision != "" || a.Digest != "" || len(a.Arguments) > 0) {
+	if q, a := r.Pending, r.Answer; r.Restricted ||
+		q != nil && (len(q.Schema) > 0 || q.AlsoText || q.Subject != nil || q.To != nil) ||
+		a != nil && (a.Via != "" || len(a.Value) > 0 || a.Decision != "" || a.Digest != "" || len(a.Arguments) > 0) {
 		return "[4," + body + "]"
 	}
 	if r.ForkedFrom != nil {

@@ -84,7 +84,7 @@ var (
 		"run.unblocked":                   "Unblocked",
 	}
 	objectNames = map[string]string{"terminal": "Terminal", "error": "Failure", "options": "Option",
-		"raw_ref": "RawRef", "forked_from": "ForkedFrom", "subject": "Subject"}
+		"raw_ref": "RawRef", "forked_from": "ForkedFrom", "subject": "Subject", "to": "Audience"}
 )
 
 // matchers are the functions of package fcmp that match as the patterns do.

@@ -57,7 +57,7 @@ var fieldCases = []promised{
 			c.Settled.AutoDecideReason = "user_no_reply"
 			c.Settled.Session = &interaction.SessionHandle{Engine: "agent", Version: "2", Data: []byte{0, 255}}
 			c.Settled.Decision, c.Settled.Value = interaction.Edit, json.RawMessage(`{"amount":1.0, "to":"bob"}`)
-			c.Settled.Seen = c.Settled.Question.Digest()
+			c.Settled.Seen, c.Settled.Via = c.Settled.Question.Digest(), "mail"
 			w.commit(c)
 			got, err := w.store.Settled(w.ctx, "a", "the key")
 			require.NoError(w, err)
@@ -134,6 +134,7 @@ func submitted(r *store.Run) {
 	withBudget(9, 1<<40)(r)
 	r.Profile = fsm.ProfileStickyProcess
 	r.ForkedFrom = &store.ForkPoint{RunID: "another", Question: 3}
+	r.Restricted = true
 }
 
 func parking(r *store.Run) {
@@ -149,6 +150,7 @@ func parking(r *store.Run) {
 	q.Schema = json.RawMessage(`{ "type":"object" }`)
 	q.Subject = &interaction.Subject{Tool: "pay", Arguments: json.RawMessage(`{"amount":1.50, "to":"ada <&>"}`),
 		Title: "Pay Ada", Risk: "high"}
+	q.To = &interaction.Audience{Users: []string{"ada <&>"}, Groups: []string{"f", "g"}, Except: []string{"bob"}}
 }
 
 func ending(r *store.Run) {

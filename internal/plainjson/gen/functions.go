@@ -224,6 +224,8 @@ func (g *generator) readFirst(m member) string {
 		return fmt.Sprintf("v.%s = s.OwnText()", m.field)
 	case m.typ == "int":
 		return fmt.Sprintf("v.%s = s.AnInt()", m.field)
+	case m.typ == "bool":
+		return fmt.Sprintf("if v.%s = s.Member(`true`); !v.%s {\ns.Need(`false`)\n}", m.field, m.field)
 	case m.typ == "string" && m.plain == "":
 		return fmt.Sprintf("v.%s = s.AText()", m.field)
 	case g.isText(m.typ):

@@ -1,0 +1,108 @@
+package interaction
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// MaxAudience is how many names each list of an Audience may have.
+const MaxAudience = 100
+
+// Audience says who may answer a question (K5). It comes from the host, never from the text of an
+// agent, and is stored with the question when it is asked.
+type Audience struct {
+	// Everybody may answer, but for Except. If it is false, Users and Groups say who may.
+	Everybody bool `json:"everybody"`
+	// Users and Groups may answer: whoever has one of the IDs, or belongs to one of the groups. With
+	// neither, nobody may: a list that comes out empty by mistake opens nothing.
+	Users  []string `json:"users,omitempty"`
+	Groups []string `json:"groups,omitempty"`
+	// Except may not answer, whatever else is said: for instance who submitted the run.
+	Except []string `json:"except,omitempty"`
+}
+
+// Admits reports whether the actor may answer; nil admits everybody. An actor without an ID is
+// admitted by nothing else, since it may be anybody.
+func (a *Audience) Admits(actor Actor) bool {
+	switch {
+	case a == nil:
+		return true
+	case actor.ID == "" || slices.Contains(a.Except, actor.ID):
+		return false
+	case a.Everybody || slices.Contains(a.Users, actor.ID):
+		return true
+	}
+	return slices.ContainsFunc(a.Groups, func(group string) bool { return slices.Contains(actor.Groups, group) })
+}
+
+// String says who may answer, for messages.
+func (a *Audience) String() string {
+	if a == nil {
+		return "everybody"
+	}
+	var parts []string
+	if len(a.Users) > 0 {
+		parts = append(parts, strings.Join(a.Users, ", "))
+	}
+	if len(a.Groups) > 0 {
+		parts = append(parts, "the groups "+strings.Join(a.Groups, ", "))
+	}
+	text := strings.Join(parts, " and ")
+	switch {
+	case a.Everybody:
+		text = "everybody"
+	case text == "":
+		text = "nobody"
+	}
+	if len(a.Except) > 0 {
+		text += ", but not " + strings.Join(a.Except, ", ")
+	}
+	return text
+}
+
+// Clone returns a copy that shares nothing.
+func (a *Audience) Clone() *Audience {
+	if a == nil {
+		return nil
+	}
+	return &Audience{a.Everybody, slices.Clone(a.Users), slices.Clone(a.Groups), slices.Clone(a.Except)}
+}
+
+// Fault says what is wrong with the audience, empty if nothing is.
+func (a *Audience) Fault() string {
+	if a == nil {
+		return ""
+	}
+	for _, list := range [][]string{a.Users, a.Groups, a.Except} {
+		if len(list) > MaxAudience {
+			return fmt.Sprintf("a list of %d names; at most %d are allowed", len(list), MaxAudience)
+		}
+		for _, name := range list {
+			if name == "" || len(name) > MaxActor || !utf8.ValidString(name) || strings.IndexByte(name, 0) >= 0 {
+				return fmt.Sprintf("a name of %d bytes; 1 to %d bytes of UTF-8 without NUL are allowed", len(name),
+					MaxActor)
+			}
+		}
+	}
+	return ""
+}
+
+// ErrNotAsked is matched by every NotAskedError.
+var ErrNotAsked = errors.New("interaction: the question is for others")
+
+// NotAskedError says that the reply's author may not answer the question, and who may.
+type NotAskedError struct {
+	ID    int // the question's
+	Actor Actor
+	To    Audience
+}
+
+func (e *NotAskedError) Error() string {
+	return fmt.Sprintf("%v: %s may not answer interaction %d; it is for %s", ErrNotAsked, e.Actor, e.ID, &e.To)
+}
+
+// Is makes errors.Is(err, ErrNotAsked) true.
+func (e *NotAskedError) Is(target error) bool { return target == ErrNotAsked }

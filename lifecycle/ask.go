@@ -1,0 +1,64 @@
+package lifecycle
+
+import (
+	"slices"
+
+	"github.com/interlude-go/interlude/interaction"
+)
+
+// AskPolicy is the host's policy for all questions of a run (K5). It is in force when a question is asked,
+// and is stored with it then: agents cannot choose who approves what they do.
+type AskPolicy struct {
+	// NotSubmitter: whoever submitted the run, as Spec.Submitter says, may answer none of its
+	// questions.
+	NotSubmitter bool `json:"not_submitter"`
+	// To is who may answer the questions that name nobody; nil: everybody. Only a Go engine can name
+	// somebody itself (engine.Question.To).
+	To *interaction.Audience `json:"to,omitempty"`
+}
+
+// findFault returns what is wrong with the policy; nil if nothing is.
+func (s *Spec) findAskFault() *SpecError {
+	if s.Submitter != "" {
+		if fault := (&Audience{Users: []string{s.Submitter}}).Fault(); fault != "" {
+			return &SpecError{"Submitter", bytesOf(len(s.Submitter)), "at most 255 bytes of UTF-8 without NUL", nil}
+		}
+	}
+	if s.Ask == nil {
+		return nil
+	}
+	to := s.Ask.To
+	switch fault := to.Fault(); {
+	case fault != "":
+		return &SpecError{"Ask", "with " + fault, "names that actors can have", nil}
+	case to != nil && !to.Everybody && len(to.Users)+len(to.Groups) == 0:
+		return &SpecError{"Ask", "for nobody", "users, groups or Everybody", nil}
+	case s.Ask.NotSubmitter && s.Submitter == "":
+		return &SpecError{"Ask", "with NotSubmitter", "a Submitter", nil}
+	case s.Ask.NotSubmitter && to != nil && len(to.Except) >= interaction.MaxAudience:
+		return &SpecError{"Ask", "with Except of " + entriesOf(len(to.Except)), "room for the submitter", nil}
+	}
+	return nil
+}
+
+// restricts reports whether the policy lets not everybody answer.
+func (a *AskPolicy) restricts() bool { return a != nil && (a.To != nil || a.NotSubmitter) }
+
+// address names who may answer a question of the run. What the engine says of it comes before what
+// the specification says, but the submitter stays excepted.
+func (s *Spec) address(q *interaction.Question) {
+	if !s.Ask.restricts() {
+		return
+	}
+	to := q.To.Clone()
+	if to == nil {
+		to = s.Ask.To.Clone()
+	}
+	if to == nil {
+		to = &Audience{Everybody: true}
+	}
+	if s.Ask.NotSubmitter && !slices.Contains(to.Except, s.Submitter) {
+		to.Except = append(to.Except, s.Submitter)
+	}
+	q.To = to
+}

@@ -1,0 +1,133 @@
+package lifecycle
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/contract/fcmp"
+	"github.com/interlude-go/interlude/store"
+)
+
+// K5: a question is stored with who may answer it, and nobody else's reply settles it, whatever
+// door it comes through. The log has the policy, who answered, and the door.
+func TestK5AQuestionIsForCertainPeople(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(t)
+		lc, stop := serve(t, Config{Store: s, Engine: collector()})
+		defer stop()
+		_, err := lc.Submit(t.Context(), Spec{ID: "r", Prompt: "p", Submitter: "carl",
+			Ask: &AskPolicy{To: &Audience{Users: []string{"ada"}, Groups: []string{"finance"}}, NotSubmitter: true}})
+		require.NoError(t, err)
+		synctest.Wait()
+		q, err := lc.Pending(t.Context(), "r")
+		require.NoError(t, err)
+		to := &Audience{Users: []string{"ada"}, Groups: []string{"finance"}, Except: []string{"carl"}}
+		require.Equal(t, to, q.To)
+		before, err := lc.Get(t.Context(), "r")
+		require.NoError(t, err)
+		for _, actor := range []Actor{{}, {ID: "bob"}, {ID: "bob", Groups: []string{"ada", "sales"}},
+			{ID: "carl", Groups: []string{"finance"}}} {
+			var refused *NotAskedError
+			_, err = lc.Reply(t.Context(), "r", Reply{ID: 1, Text: "yes", Key: "k", Actor: actor})
+			require.ErrorIs(t, err, ErrNotAsked)
+			require.ErrorAs(t, err, &refused)
+			require.Equal(t, *to, refused.To)
+			require.ErrorContains(t, err, "it is for ada and the groups finance, but not carl")
+		}
+		after, err := lc.Get(t.Context(), "r")
+		require.NoError(t, err)
+		require.Equal(t, before, after, "nothing was written")
+
+		dora := lc.As(Actor{ID: "dora", Groups: []string{"finance"}, Via: "mail"})
+		_, err = dora.Reply(t.Context(), "r", Reply{ID: 1, Text: "yes", Key: "k"})
+		require.NoError(t, err)
+		synctest.Wait()
+		history, err := lc.History(t.Context(), "r")
+		require.NoError(t, err)
+		require.Equal(t, []any{"dora", "mail", to}, []any{history[0].Actor, history[0].Via, history[0].Question.To})
+		require.Equal(t, to, history[1].Question.To, "the next question has the policy, too")
+		log := strings.Join(wholeLog(t, s, "r"), "\n")
+		require.Contains(t, log, `"to":{"except":["carl"],"groups":["finance"],"users":["ada"]}`)
+		require.Contains(t, log, `"actor":"dora"`)
+		require.Contains(t, log, `"via":"mail"`)
+		requireSoundLog(t, s, "r")
+		for _, body := range wholeLog(t, s, "r") {
+			isNew := strings.Contains(body, `"to":{`) || strings.Contains(body, `"via"`)
+			e, err := fcmp.Decode([]byte(body))
+			require.NoError(t, err)
+			require.Equal(t, isNew, e.ProtocolVersion == "fcmp/1.1", body)
+		}
+	})
+}
+
+// K5: a question whose engine names nobody else has the policy of its run; one that names somebody
+// keeps that, but the submitter stays excepted.
+func TestK5WhoMayAnswer(t *testing.T) {
+	ada, bob := &Audience{Users: []string{"ada"}}, &Audience{Users: []string{"bob"}}
+	but := func(to Audience, except ...string) *Audience { to.Except = except; return &to }
+	for name, tc := range map[string]struct {
+		ask        *AskPolicy
+		named, has *Audience
+	}{
+		"everybody":                     {nil, nil, nil},
+		"an empty policy":               {&AskPolicy{}, nil, nil},
+		"the engine's":                  {nil, ada, ada},
+		"the run's":                     {&AskPolicy{To: ada}, nil, ada},
+		"the engine's before the run's": {&AskPolicy{To: ada}, bob, bob},
+		"not the submitter":             {&AskPolicy{NotSubmitter: true}, nil, but(Audience{Everybody: true}, "carl")},
+		"neither for the engine":        {&AskPolicy{NotSubmitter: true}, bob, but(*bob, "carl")},
+	} {
+		s := Spec{Ask: tc.ask, Submitter: "carl"}
+		q := Question{To: tc.named}
+		s.address(&q)
+		require.Equal(t, tc.has, q.To, name)
+	}
+	require.Empty(t, ada.Except, "nobody's list is changed")
+}
+
+// K5: a policy that cannot be kept is refused at submission.
+func TestK5PoliciesAreChecked(t *testing.T) {
+	long := strings.Repeat("a", 256)
+	for value, s := range map[string]Spec{
+		"for nobody":        {Ask: &AskPolicy{To: &Audience{}}},
+		"256 bytes":         {Submitter: long},
+		"with NotSubmitter": {Ask: &AskPolicy{NotSubmitter: true}},
+		"with Except of 100 entries": {Submitter: "ada", Ask: &AskPolicy{NotSubmitter: true, To: &Audience{Everybody: true,
+			Except: strings.Split(strings.Repeat("a ", 99)+"a", " ")}}},
+	} {
+		s.Prompt = "p"
+		var fault *SpecError
+		require.ErrorAs(t, s.Validate(), &fault)
+		require.Equal(t, value, fault.Value)
+	}
+	wrong := Spec{Prompt: "p", Ask: &AskPolicy{To: &Audience{Users: []string{long}}}}
+	require.ErrorContains(t, wrong.Validate(), "Ask is with a name of 256 bytes")
+}
+
+// K5, J14: an earlier release, which would ask everybody, refuses the record from its submission on.
+// A run for everybody keeps its bytes.
+func TestK5EarlierReleasesRefuseRestrictedRuns(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for want, s := range map[string]Spec{
+		"[4,":      {ID: "r", Prompt: "p", Ask: &AskPolicy{To: &Audience{Groups: []string{"finance"}}}},
+		`{"id":"r`: {ID: "r", Prompt: "p", Ask: &AskPolicy{}, Submitter: "ada"},
+	} {
+		run, body, err := s.record(now)
+		require.NoError(t, err)
+		run.Version = 1
+		encoded, err := store.Encode(run)
+		require.NoError(t, err)
+		require.True(t, strings.HasPrefix(string(encoded), want), "%s", encoded)
+		again, err := store.Decode(encoded)
+		require.NoError(t, err)
+		require.Equal(t, run, again)
+		spec, err := decodeSpec("r", body)
+		require.NoError(t, err)
+		require.Equal(t, s.Ask, spec.Ask)
+		require.Equal(t, s.Submitter, spec.Submitter)
+	}
+}
