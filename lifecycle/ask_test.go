@@ -96,8 +96,9 @@ func TestK5PoliciesAreChecked(t *testing.T) {
 		"for nobody":        {Ask: &AskPolicy{To: &Audience{}}},
 		"256 bytes":         {Submitter: long},
 		"with NotSubmitter": {Ask: &AskPolicy{NotSubmitter: true}},
-		"with Except of 100 entries": {Submitter: "ada", Ask: &AskPolicy{NotSubmitter: true, To: &Audience{Everybody: true,
-			Except: strings.Split(strings.Repeat("a ", 99)+"a", " ")}}},
+		"with Except of 100 entries": {Submitter: "ada", Ask: &AskPolicy{NotSubmitter: true,
+			To: &Audience{Everybody: true,
+				Except: strings.Split(strings.Repeat("a ", 99)+"a", " ")}}},
 	} {
 		s.Prompt = "p"
 		var fault *SpecError
