@@ -2,9 +2,9 @@ package audit
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
