@@ -57,7 +57,7 @@ func TestFeedPassesNothingOver(t *testing.T) {
 	})
 	others.Go(func() {
 		for !done.Load() {
-			time.Sleep(40 * time.Millisecond)
+			pause(40 * time.Millisecond)
 			_, _ = killer.Exec(context.Background(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 				WHERE application_name = $1 ORDER BY random() LIMIT 1`, w.schema)
 		}
@@ -122,7 +122,10 @@ func (n *feedWriter) write(ctx context.Context, id string) {
 	}
 }
 
-func (n *feedWriter) pause() { time.Sleep(time.Duration(n.random.IntN(30)) * time.Millisecond) }
+func (n *feedWriter) pause() { pause(time.Duration(n.random.IntN(30)) * time.Millisecond) }
+
+// pause lets transactions stay open, and polls, on a real server. No outcome depends on its length.
+func pause(d time.Duration) { <-time.After(d) }
 
 // commit reports whether it was stored.
 func (n *feedWriter) commit(ctx context.Context, in store.Store, id string) bool {
@@ -140,7 +143,7 @@ func readFeedOnce(tb testing.TB, s *postgres.Store, random *rand.Rand, toEnd boo
 	tb.Helper()
 	ctx := tb.Context()
 	l, free, err := s.LeaseFeed(ctx, "all", time.Millisecond, time.Time{})
-	for ; toEnd && (err != nil || !free); time.Sleep(time.Millisecond) {
+	for ; toEnd && (err != nil || !free); pause(time.Millisecond) {
 		l, free, err = s.LeaseFeed(ctx, "all", time.Millisecond, time.Time{})
 	}
 	if err != nil || !free {
@@ -168,7 +171,7 @@ func readFeedOnce(tb testing.TB, s *postgres.Store, random *rand.Rand, toEnd boo
 		}
 		if toEnd && len(page.Commits) == 0 && !page.Held {
 			for s.AckFeed(ctx, l, at, time.Time{}) != nil {
-				time.Sleep(time.Millisecond)
+				pause(time.Millisecond)
 			}
 			return
 		}

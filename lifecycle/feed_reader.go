@@ -1,0 +1,286 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/interlude-go/interlude/contract/fcmp"
+	"github.com/interlude-go/interlude/store"
+)
+
+// feedReader serves one call of Feed.
+type feedReader struct {
+	client *Client
+	store  store.FeedStore
+	name   string
+	filter FeedFilter
+	lease  store.FeedLease
+	runs   map[string]bool // whether runs pass the filter, of those that were looked up
+
+	mu    sync.Mutex
+	given uint64 // guarded by mu; the events that were yielded
+	acked uint64 // guarded by mu; the number of the last one that was acknowledged
+	// passed is the position up to which everything that was not yielded may be acknowledged once
+	// all that was yielded is; guarded by mu.
+	passed store.FeedPosition
+}
+
+// Bounds of a reader.
+const (
+	feedPage = 256 // commits that it reads at a time
+	// feedPause is how long it waits after a page that was not full. Under load every commit gives
+	// a hint; without the pause the reader would read the store for each.
+	feedPause = 5 * time.Millisecond
+	// maxFeedRuns is how many runs it remembers, for a filter that looks at runs.
+	maxFeedRuns = 10_000
+)
+
+func (c *Client) newFeedReader(ctx context.Context, name string, filter FeedFilter) (*feedReader, error) {
+	s, err := c.feeds(ctx, name)
+	if err == nil {
+		err = filter.check()
+	}
+	if err != nil {
+		return nil, err
+	}
+	filter.Types, filter.Labels = slices.Clone(filter.Types), maps.Clone(filter.Labels)
+	return &feedReader{client: c, store: s, name: name, filter: filter, runs: make(map[string]bool)}, nil
+}
+
+// serve waits for the lease and yields events until the caller stops, ctx ends or something fails.
+func (r *feedReader) serve(ctx context.Context, yield func(FeedEvent, error) bool) (err error) {
+	hints := make(chan struct{}, 1)
+	f := r.client.hub.subscribe(func(store.Hint) {
+		select {
+		case hints <- struct{}{}:
+		default: // the reader is about to wake
+		}
+	})
+	defer f.close()
+	p := poller{clock: r.client.clock, wake: hints, interval: r.client.poll}
+	defer p.stop()
+	if err := r.takeLease(ctx, &p); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	var heartbeat sync.WaitGroup
+	heartbeat.Go(func() { r.keepLease(ctx, cancel) })
+	defer func() {
+		cancel(nil)
+		heartbeat.Wait()
+		r.release(ctx)
+	}()
+	err = r.deliver(ctx, &p, yield)
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		return cause
+	}
+	return err
+}
+
+// takeLease waits until the feed has no other reader. It creates the feed if there is none.
+func (r *feedReader) takeLease(ctx context.Context, p *poller) error {
+	for {
+		l, free, err := r.store.LeaseFeed(ctx, r.name, FeedLease, r.client.leaseTime())
+		switch {
+		case errors.Is(err, store.ErrNotFound):
+			err = r.store.CreateFeed(ctx, store.Feed{Name: r.name, MaxLag: DefaultFeedLag})
+			if err != nil && !errors.Is(err, store.ErrExists) {
+				return fmt.Errorf("lifecycle: feed %s: %w", r.name, err)
+			}
+			continue
+		case err != nil:
+			return fmt.Errorf("lifecycle: feed %s: %w", r.name, err)
+		case free:
+			r.lease = l
+			return nil
+		}
+		for over := false; !over; over = p.intervalOver() { // hints say nothing of leases
+			if err := p.wait(ctx); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// keepLease renews the lease, and acknowledges what the filter has not let through, until ctx ends.
+// When another reader has taken over, it ends ctx.
+func (r *feedReader) keepLease(ctx context.Context, cancel context.CancelCauseFunc) {
+	for r.client.sleep(ctx, FeedLease/3) == nil {
+		err := r.store.AckFeed(ctx, r.lease, r.acknowledged(), r.client.leaseTime())
+		if err = r.explain(err); errors.Is(err, ErrFeedTaken) || errors.Is(err, ErrFeedLost) {
+			cancel(err)
+			return
+		}
+		// Any other error may pass. While the lease is over and nobody has taken it, it can be
+		// renewed.
+	}
+}
+
+// release acknowledges what the filter has not let through, and lets the next reader begin.
+func (r *feedReader) release(ctx context.Context) {
+	const patience = 2 * time.Second
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer cancel()
+	if to := r.acknowledged(); to != "" {
+		_ = r.store.AckFeed(ctx, r.lease, to, r.client.leaseTime()) // these would come again, and be filtered again
+	}
+	_ = r.store.ReleaseFeed(ctx, r.lease) // it ends by itself later
+}
+
+// explain returns the error of a call under the lease.
+func (r *feedReader) explain(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, store.ErrStaleEpoch):
+		return fmt.Errorf("%w: %s", ErrFeedTaken, r.name)
+	}
+	return fmt.Errorf("lifecycle: feed %s: %w", r.name, err)
+}
+
+// deliver reads and yields. It returns nil when the caller stops.
+func (r *feedReader) deliver(ctx context.Context, p *poller, yield func(FeedEvent, error) bool) error {
+	at := r.lease.Cursor
+	for {
+		page, err := r.store.ReadFeed(ctx, r.lease, at, feedPage)
+		if err != nil {
+			return r.explain(err)
+		}
+		events, err := r.choose(ctx, page.Commits, at)
+		if err != nil {
+			return err
+		}
+		for i, e := range events {
+			e.More = i < len(events)-1
+			r.note(&e)
+			if !yield(e, nil) {
+				return nil
+			}
+			if err := context.Cause(ctx); err != nil {
+				return err
+			}
+		}
+		if n := len(page.Commits); n > 0 {
+			at = page.Commits[n-1].Position
+			r.pass(at)
+		}
+		if page.More {
+			continue
+		}
+		if err := r.pause(ctx, p, page.Held); err != nil {
+			return err
+		}
+	}
+}
+
+// pause waits for a hint or the next poll, and for feedPause at least. Nobody gives a hint when
+// events can be read that were held, so that it does not wait for one then.
+func (r *feedReader) pause(ctx context.Context, p *poller, held bool) error {
+	if !held {
+		if err := p.wait(ctx); err != nil {
+			return err
+		}
+	}
+	return r.client.sleep(ctx, min(feedPause, r.client.poll))
+}
+
+// choose returns the events of commits that pass the filter. At is the position before them.
+func (r *feedReader) choose(ctx context.Context, commits []store.FeedCommit, at store.FeedPosition) ([]FeedEvent,
+	error,
+) {
+	var events []FeedEvent
+	for _, commit := range commits {
+		before := len(events)
+		for _, stored := range commit.Events {
+			event, err := fcmp.Decode(stored.Body)
+			if err != nil {
+				return nil, fmt.Errorf("lifecycle: feed %s: event %d of run %s: %w", r.name, stored.Seq, commit.RunID,
+					err)
+			}
+			if len(r.filter.Types) == 0 || slices.Contains(r.filter.Types, event.Type) {
+				events = append(events, FeedEvent{Event: event, reader: r, done: at})
+			}
+		}
+		if len(events) > before {
+			ok, err := r.passes(ctx, commit.RunID)
+			if err != nil {
+				return nil, err
+			}
+			if !ok {
+				events = events[:before]
+			}
+		}
+		at = commit.Position
+		if len(events) > 0 {
+			events[len(events)-1].done = at // of this commit, or of those without an event after an earlier one
+		}
+	}
+	return events, nil
+}
+
+// passes reports whether the events of the run pass the filter. A run's pool, key and labels never
+// change.
+func (r *feedReader) passes(ctx context.Context, id string) (bool, error) {
+	f := &r.filter
+	if f.Pool == "" && f.Key == "" && len(f.Labels) == 0 {
+		return true, nil
+	}
+	if ok, cached := r.runs[id]; cached {
+		return ok, nil
+	}
+	run, err := r.client.store.Run(ctx, id)
+	if err != nil { // not ErrNotFound: Prune waits for the feed
+		return false, fmt.Errorf("lifecycle: feed %s: %w", r.name, err)
+	}
+	if len(r.runs) >= maxFeedRuns {
+		clear(r.runs)
+	}
+	ok := Query{Pool: f.Pool, Key: f.Key, Labels: f.Labels}.Matches(&run)
+	r.runs[id] = ok
+	return ok, nil
+}
+
+// note counts an event that is yielded next.
+func (r *feedReader) note(e *FeedEvent) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.given++
+	e.number = r.given
+}
+
+// pass notes that everything up to the position was yielded or did not pass the filter.
+func (r *feedReader) pass(at store.FeedPosition) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.passed = at
+}
+
+// acknowledged is how far the cursor may move without the caller: to the end of what was read once
+// all that was yielded is acknowledged. It is empty before.
+func (r *feedReader) acknowledged() store.FeedPosition {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.acked < r.given {
+		return ""
+	}
+	return r.passed
+}
+
+// ack stores the cursor.
+func (r *feedReader) ack(ctx context.Context, e FeedEvent) error {
+	if ctx == nil {
+		return &ArgumentError{"ctx", "nil", "a context", nil}
+	}
+	if err := r.store.AckFeed(ctx, r.lease, e.done, r.client.leaseTime()); err != nil {
+		return r.explain(err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.acked = max(r.acked, e.number)
+	return nil
+}
