@@ -348,7 +348,8 @@ func TestJ5HeldSessionsAreCheckedInPages(t *testing.T) {
 		require.Equal(t, Recovery{Held: many}, done)
 
 		pauses, leaves := 0, error(nil)
-		h := heldChecks{settler: &orphanSettler{client: lc.Client, callCtx: t.Context()}, pause: func(time.Duration) error {
+		settler := &orphanSettler{client: lc.Client, callCtx: t.Context()}
+		h := heldChecks{settler: settler, pause: func(time.Duration) error {
 			pauses++
 			return leaves
 		}}

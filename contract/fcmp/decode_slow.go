@@ -53,7 +53,8 @@ var byteOrderMark = []byte("\ufeff")
 
 // Unambiguous refuses JSON that readers understand differently: an object with a member twice, of
 // which some readers take the first and some the last, a number that does not fit into a float64,
-// and an escape of half a character, both of which some refuse and some replace. The body must be valid JSON otherwise. The error matches ErrEvent.
+// and an escape of half a character, both of which some refuse and some replace. The body must be
+// valid JSON otherwise. The error matches ErrEvent.
 func Unambiguous(body []byte) error {
 	if err := unambiguous(body); err != nil {
 		return fmt.Errorf("%w: %w", ErrEvent, err)
