@@ -1,6 +1,7 @@
 package fcmp
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -56,6 +57,9 @@ func TestEncodingAcceptsWhatTheSchemasDo(t *testing.T) {
 			})
 		})
 	}
+	data := samples()[TypeInputRequired]
+	data["prompt"], data["ui_hints"] = "", map[string]any{"a": math.Inf(1)}
+	require.False(t, requireSame(t, header(), TypeInputRequired, data), "two members are wrong")
 	for name, change := range map[string]func(*Header){
 		"run":      func(h *Header) { h.RunID = "a/b" },
 		"seq":      func(h *Header) { h.Seq = 0 },

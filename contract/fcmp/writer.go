@@ -158,6 +158,10 @@ func explain(p Payload, why error) error {
 		return why
 	}
 	raw, err := json.Marshal(p)
+	var unwritable *json.UnsupportedValueError // a number in an object of any shape
+	if errors.As(err, &unwritable) {
+		return fmt.Errorf("%w: %s", schema.ErrNumber, unwritable.Str)
+	}
 	if err != nil {
 		return err
 	}
