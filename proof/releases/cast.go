@@ -29,8 +29,10 @@ type part struct {
 	by    act // the act in which the run is submitted
 	spec  lifecycle.Spec
 	turns []turnFunc // by attempt; further attempts execute the last one
-	stops fsm.State  // the state after its first turns
-	at    int        // the number of its attempt in this state
+	// The run is a fork of the source, from its first question.
+	source string
+	stops  fsm.State // the state after its first turns
+	at     int       // the number of its attempt in this state
 	// the replies of people and the states after them, in order
 	replies []reply
 	cancel  bool
@@ -122,6 +124,16 @@ var cast = []part{
 	asksOne("open-text", interaction.Question{Kind: interaction.OpenText, DefaultPolicy: interaction.EngineJudgement}),
 	asksOne("risk-ack", interaction.Question{Kind: interaction.RiskAck, Context: "It cannot be painted over. " +
 		"\u202e<&>\u2028"}),
+	asksOne("form", interaction.Question{Kind: interaction.FillFields,
+		Schema: json.RawMessage(`{"required": ["colour"]}`)}),
+	asksOne("form-or-text", interaction.Question{Kind: interaction.OpenText, AlsoText: true,
+		Schema: json.RawMessage(`{"type":"integer"}`)}),
+	asksOne("approval", interaction.Question{Kind: interaction.Approval, DefaultPolicy: interaction.SafeDefault,
+		Subject: &interaction.Subject{Tool: "spray", Arguments: json.RawMessage(`{"coats": 2.0, "wall": "<&>"}`),
+			Title: "Spray the wall", Risk: "it cannot be undone"}}),
+	{id: "asked-of-ada", by: first, spec: lifecycle.Spec{Submitter: "bob", Ask: &lifecycle.AskPolicy{NotSubmitter: true,
+		To: &lifecycle.Audience{Users: []string{"ada"}, Groups: []string{"painters"}}}}, turns: turns(asks),
+		stops: waiting, at: 1, next: answered, ends: succeeded},
 	{id: "no-question", by: first, turns: turns(says), stops: waiting, at: 1, next: answered, ends: succeeded},
 	{id: "with-state", by: first, turns: turns(asksWithState, paints), stops: waiting, at: 1, next: answered,
 		ends: succeeded},
@@ -169,7 +181,21 @@ var cast = []part{
 	{id: "lost", by: second, turns: turns(hangs), stops: running, at: 1, ends: failed,
 		fails: fsm.CodeOrchestratorRestartInterrupted},
 
+	// Held runs (J1, J5, J13). In a later version somebody resumes them, or they go on by themselves.
+	{id: "held-interrupted", by: first, spec: lifecycle.Spec{OnInterrupt: lifecycle.Ask}, turns: turns(hangs),
+		stops: running, at: 1, next: answered, ends: succeeded},
+	{id: "held-for-budget", by: second, spec: lifecycle.Spec{Budget: lifecycle.Budget{Turns: 1, Tokens: 1 << 40}},
+		turns: turns(spends), stops: waiting, at: 1, replies: []reply{{second, "green", queued, 1}}, next: answered,
+		ends: succeeded},
+	{id: "spending", by: second, spec: lifecycle.Spec{Budget: lifecycle.Budget{Tokens: 500},
+		Meta: map[string]string{"traceparent": "00-1-2-01", "é<&>": `"`}}, turns: turns(spends), stops: waiting, at: 1,
+		next: answered, ends: succeeded},
+	// Its node submits it last, because it would try it again after a minute.
+	{id: "held-for-repair", by: second, spec: lifecycle.Spec{Hold: lifecycle.HoldOn}, turns: turns(holds),
+		stops: queued, at: 1, next: answered, ends: succeeded},
+
 	// Runs that were submitted after the last node.
+	{id: "forked", by: last, source: "decided", stops: queued, next: answered, ends: succeeded},
 	{id: "queued", by: last, spec: lifecycle.Spec{Pool: "p", Key: "ada", Priority: -3,
 		Labels: map[string]string{"team": "red", `we"ird`: "$[0]"}}, stops: queued, next: answered, ends: succeeded},
 	{id: "delayed", by: last, spec: lifecycle.Spec{Prompt: "Paint. " + strings.Repeat("y", 1500),
@@ -228,6 +254,17 @@ func crashes(context.Context, engine.Turn, engine.Sink) (engine.Outcome, error) 
 func hangs(ctx context.Context, _ engine.Turn, _ engine.Sink) (engine.Outcome, error) {
 	<-ctx.Done()
 	return engine.Outcome{}, context.Cause(ctx)
+}
+
+// spends is asks, with what it has used.
+func spends(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
+	o, err := asks(ctx, t, s)
+	o.Usage = engine.Usage{InputTokens: 40, OutputTokens: 2, CostUSD: 0.001}
+	return o, err
+}
+
+func holds(context.Context, engine.Turn, engine.Sink) (engine.Outcome, error) {
+	return engine.Outcome{}, engine.Hold(fsm.CodeEngineFailed, "the ladder is gone")
 }
 
 func later(after time.Duration) turnFunc {

@@ -78,13 +78,26 @@ func makeFolder(ctx context.Context, folder, file, dsn string) error {
 		if err := write(folder, kept.name()+".sql", dump); err != nil {
 			return err
 		}
-		if lines != nil && !bytes.Equal(lines, seen) {
-			return fmt.Errorf("%s shows other runs than the store before it:\n%s\nbefore:\n%s", kept.name(), seen,
-				lines)
+		if err := sameLines(lines, seen); lines != nil && err != nil {
+			return fmt.Errorf("%s shows another run than the store before it: %w", kept.name(), err)
 		}
 		lines = seen
 	}
 	return write(folder, "runs.jsonl", lines)
+}
+
+// sameLines returns an error with the first line that differs.
+func sameLines(a, b []byte) error {
+	want, have := bytes.Split(a, []byte("\n")), bytes.Split(b, []byte("\n"))
+	for i := range min(len(want), len(have)) {
+		if !bytes.Equal(want[i], have[i]) {
+			return fmt.Errorf("%s\nbefore:\n%s", have[i], want[i])
+		}
+	}
+	if len(want) != len(have) {
+		return fmt.Errorf("%d lines, %d before", len(have), len(want))
+	}
+	return nil
 }
 
 func write(folder, name string, text []byte) error {

@@ -146,7 +146,7 @@ func (h *host) enter(ctx context.Context, p *part) error {
 	if spec.Labels == nil {
 		spec.Labels = map[string]string{"run": p.id, "team": "blue"}
 	}
-	if _, err := h.Submit(ctx, spec); err != nil {
+	if err := h.submit(ctx, p.source, spec); err != nil {
 		return err
 	}
 	if err := h.inState(ctx, p.id, p.stops, p.at); err != nil {
@@ -162,6 +162,19 @@ func (h *host) enter(ctx context.Context, p *part) error {
 		return nil
 	}
 	return h.inState(ctx, p.id, p.then, p.at)
+}
+
+// submit submits a run, or forks it from the first question of its source.
+func (h *host) submit(ctx context.Context, source string, spec lifecycle.Spec) error {
+	if source == "" {
+		_, err := h.Submit(ctx, spec)
+		return err
+	}
+	_, err := h.Fork(ctx, source, lifecycle.At{
+		ID: spec.ID, Question: 1, Reply: "silver", Actor: lifecycle.Actor{ID: "ada"},
+		Change: func(s *lifecycle.Spec) { s.Labels = spec.Labels },
+	})
+	return err
 }
 
 // name reads the node's id from a run that the node has parked, and assigns a replacement that is

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -79,7 +80,20 @@ func TestTheCastStandsInEveryWay(t *testing.T) {
 			seen[waitingAs{run.Profile, run.Strict}] = true
 		}
 		if run.Block != nil {
-			seen[run.Block.Kind] = true
+			seen[run.Block.Kind], seen[run.Block.Code] = true, true
+		}
+		for what, is := range map[string]bool{
+			"fork": run.ForkedFrom != nil, "meta": strings.Contains(line.Spec, "traceparent"),
+			"budget and usage": run.Budget != nil && run.Budget.Used.Tokens == 42,
+			"not before":       run.Attempt == 0 && !run.NotBefore.IsZero(),
+			"form":             run.Pending != nil && run.Pending.Schema != nil && !run.Pending.AlsoText,
+			"form or text":     run.Pending != nil && run.Pending.Schema != nil && run.Pending.AlsoText,
+			"approval":         run.Pending != nil && run.Pending.Subject != nil,
+			"asked of some":    run.Pending != nil && run.Pending.To != nil,
+		} {
+			if is {
+				seen[what] = true
+			}
 		}
 		for _, r := range line.History {
 			seen[r.Resolution] = true
@@ -88,7 +102,9 @@ func TestTheCastStandsInEveryWay(t *testing.T) {
 	want := []any{interaction.ChooseOne, interaction.Confirm, interaction.FillFields, interaction.OpenText,
 		interaction.RiskAck, interaction.EngineJudgement, interaction.SafeDefault, interaction.Abort,
 		interaction.UserReply, interaction.AutoDecideTimeout, interaction.Abandoned, store.RecoveryNone,
-		store.RecoveredWaiting, store.FailedReconciled, store.BlockRetry}
+		store.RecoveredWaiting, store.FailedReconciled, store.BlockRetry, store.BlockHeld,
+		fsm.CodeBudgetExhausted, fsm.CodeOrchestratorRestartInterrupted, fsm.CodeEngineFailed, "fork", "meta",
+		"budget and usage", "not before", "form", "form or text", "approval", "asked of some"}
 	for _, s := range fsm.States() {
 		want = append(want, s)
 	}
@@ -288,13 +304,33 @@ func (w *world) settle(stays func(*seenRun, *lifecycle.Run) bool) {
 			switch {
 			case r.Next == canceled:
 				require.NoError(w, w.Cancel(w.Context(), r.ID, "no longer needed"))
+			case r.Next == answered && run.Held():
+				resume := lifecycle.Resume{Choice: run.Block.Choices[0], Version: run.Version}
+				if resume.Choice == lifecycle.ChoiceRaise {
+					resume.Budget = lifecycle.Budget{Turns: 10}
+				}
+				_ = w.Resume(w.Context(), r.ID, resume) // it may have gone on by itself: its end is what matters
 			case r.Next == answered && run.Pending != nil:
-				_, err := w.Reply(w.Context(), r.ID, lifecycle.Reply{ID: run.Pending.ID, Text: "blue"})
+				_, err := w.Reply(w.Context(), r.ID, replyTo(run.Pending))
 				require.NoError(w, err, r.ID)
 			}
 			return false
 		})
 	}
+}
+
+// replyTo is Ada's reply to a question of any kind.
+func replyTo(q *lifecycle.Question) lifecycle.Reply {
+	reply := lifecycle.Reply{ID: q.ID, Actor: lifecycle.Actor{ID: "ada"}}
+	switch {
+	case q.Kind == interaction.Approval:
+		reply.Decision = interaction.Approve
+	case q.Schema != nil && !q.AlsoText:
+		reply.Value = json.RawMessage(`{"colour":"blue"}`)
+	default:
+		reply.Text = "blue"
+	}
+	return reply
 }
 
 // requireEnd requires that the run has ended as planned, and that its log continues the release's
