@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -130,8 +131,9 @@ func (c *conversation) reply(ctx context.Context, text string) error {
 		c.screen.prompt()
 		return nil
 	}
-	_, err := c.lc.Reply(ctx, c.run.ID, lifecycle.Reply{ID: c.open.InteractionID, Text: choose(c.open, text),
-		Actor: lifecycle.Actor{ID: "terminal"}})
+	reply := replyTo(c.open, text)
+	reply.Actor = lifecycle.Actor{ID: "terminal"}
+	_, err := c.lc.Reply(ctx, c.run.ID, reply)
 	switch {
 	case errors.Is(err, lifecycle.ErrSettled), errors.Is(err, lifecycle.ErrTerminal):
 		c.screen.line(amber, "! too late: "+err.Error())
@@ -154,6 +156,26 @@ func (c *conversation) unanswered() {
 	if c.quiet && c.open != nil && c.open.OnDeadline != string(lifecycle.DeadlineKeepWaiting) {
 		c.screen.line(dim, "\n  no more replies: waiting for the deadline")
 	}
+}
+
+// replyTo makes the reply of what was typed. JSON is a value where the question takes one, yes and no
+// decide about an approval, and everything else is a text.
+func replyTo(q *lifecycle.InputRequired, text string) lifecycle.Reply {
+	r := lifecycle.Reply{ID: q.InteractionID, Text: choose(q, text), Seen: q.Digest}
+	isJSON := json.Valid([]byte(text))
+	switch word := strings.ToLower(text); {
+	case q.Subject != nil && (word == "yes" || word == "y"):
+		r.Decision, r.Text = lifecycle.Approve, ""
+	case q.Subject != nil && (word == "no" || word == "n"):
+		r.Decision, r.Text = lifecycle.Reject, ""
+	case q.Subject != nil && isJSON && text[0] == '{':
+		r.Decision, r.Value, r.Text = lifecycle.Edit, json.RawMessage(text), ""
+	case q.Subject != nil && !q.AlsoText:
+		r.Decision = lifecycle.Respond
+	case q.Subject == nil && q.Schema != "" && isJSON:
+		r.Value, r.Text = json.RawMessage(text), ""
+	}
+	return r
 }
 
 // choose replaces the number of an option by its value. Every other text is the reply itself.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"testing"
 	"time"
 
@@ -44,14 +45,43 @@ func TestAgain(t *testing.T) {
 func TestHint(t *testing.T) {
 	at := time.Now().Add(time.Minute)
 	for want, q := range map[string]lifecycle.InputRequired{
-		"in your own words":                 {Kind: "open_text"},
-		"yes or no":                         {Kind: "confirm"},
-		"yes accepts the risk, no does not": {Kind: "risk_ack"},
-		"please give name, date":            {Kind: "fill_fields", RequiredFields: []string{"name", "date"}},
-		"a number, or your own words":       {Kind: "choose_one", Options: make([]fcmp.Option, 2)},
+		"in your own words":                              {Kind: "open_text"},
+		"yes or no":                                      {Kind: "confirm"},
+		"yes accepts the risk, no does not":              {Kind: "risk_ack"},
+		"please give name, date":                         {RequiredFields: []string{"name", "date"}},
+		"a number, or your own words":                    {Kind: "choose_one", Options: make([]fcmp.Option, 2)},
+		"yes, no, other arguments as JSON, or an answer": {Kind: "approval", Subject: &fcmp.Subject{Tool: "pay"}},
+		`JSON that fits {"type":"integer"}`:              {Kind: "fill_fields", Schema: `{"type":"integer"}`},
 		"yes or no; until " + at.Local().Format("15:04:05") + ", then the run fails": {Kind: "confirm",
 			WaitDeadlineAt: at, OnDeadline: "fail"},
 	} {
 		require.Equal(t, want, hint(q))
+	}
+}
+
+// K3 K4: what is typed is a decision, a value or a text, as the question takes it, and always made to
+// the question that was shown.
+func TestReplyTo(t *testing.T) {
+	pay := lifecycle.InputRequired{InteractionID: 1, Subject: &fcmp.Subject{Tool: "pay"}, Digest: "d"}
+	spoken, form := pay, lifecycle.InputRequired{InteractionID: 1, Schema: "{}", Digest: "d"}
+	spoken.AlsoText = true
+	plain := lifecycle.InputRequired{InteractionID: 1}
+	for _, c := range []struct {
+		question lifecycle.InputRequired
+		text     string
+		want     lifecycle.Reply
+	}{
+		{pay, "Yes", lifecycle.Reply{Decision: lifecycle.Approve}},
+		{spoken, "no", lifecycle.Reply{Decision: lifecycle.Reject}},
+		{pay, `{"eur":1}`, lifecycle.Reply{Decision: lifecycle.Edit, Value: json.RawMessage(`{"eur":1}`)}},
+		{pay, "later", lifecycle.Reply{Decision: lifecycle.Respond, Text: "later"}},
+		{spoken, "later", lifecycle.Reply{Text: "later"}},
+		{form, "3", lifecycle.Reply{Value: json.RawMessage("3")}},
+		{form, "three", lifecycle.Reply{Text: "three"}},
+		{plain, `{"eur":1}`, lifecycle.Reply{Text: `{"eur":1}`}},
+		{plain, "yes", lifecycle.Reply{Text: "yes"}},
+	} {
+		c.want.ID, c.want.Seen = 1, c.question.Digest
+		require.Equal(t, c.want, replyTo(&c.question, c.text))
 	}
 }

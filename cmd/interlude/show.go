@@ -146,6 +146,9 @@ func (c *conversation) ask(q lifecycle.InputRequired, fresh bool) {
 	if q.Context != "" {
 		c.screen.text(dim, brief(q.Context))
 	}
+	if s := q.Subject; s != nil { // in whole, since it is executed if it is approved
+		c.screen.text(plain, strings.TrimSpace(s.Title+"\n"+s.Tool+" "+s.Arguments+"\n"+s.Risk))
+	}
 	for i, o := range q.Options {
 		c.screen.line(plain, fmt.Sprintf("  %d  %s", i+1, terminal.Line(o.Label)))
 	}
@@ -165,6 +168,10 @@ func hint(q lifecycle.InputRequired) string {
 		text = "yes accepts the risk, no does not"
 	case q.Kind == "confirm":
 		text = "yes or no"
+	case q.Subject != nil:
+		text = "yes, no, other arguments as JSON, or an answer"
+	case q.Schema != "":
+		text = "JSON that fits " + terminal.Line(q.Schema)
 	case len(q.RequiredFields) > 0:
 		text = "please give " + strings.Join(q.RequiredFields, ", ")
 	}
