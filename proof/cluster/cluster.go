@@ -72,7 +72,7 @@ func (c *cluster) open(ctx context.Context) (err error) {
 	c.chaos = newChaos(c.o, c.server, c.fleet)
 	c.people = newPeople(c.client, c.ledger)
 	c.load = &load{client: c.client, people: c.people, ledger: c.ledger, seed: c.o.seed, runs: c.o.runs,
-		idle: !c.o.chaos, share: c.chaos.share}
+		idle: !c.o.chaos, unfollowed: c.o.asynchronous, share: c.chaos.share}
 	c.capacity = &capacity{server: c.server, pools: c.store, seed: c.o.seed}
 	return nil
 }

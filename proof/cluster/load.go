@@ -19,7 +19,9 @@ type load struct {
 	seed   uint64
 	runs   int
 	idle   bool // agents do not work
-	share  func() float64
+	// Without followers. One of a run whose last commits are lost would wait for them for ever.
+	unfollowed bool
+	share      func() float64
 
 	mu    sync.Mutex
 	stats lifecycle.Stats // guarded by mu; as of the last poll
@@ -45,6 +47,7 @@ func (l *load) run(ctx context.Context) error {
 		limit := make(chan struct{}, 32)
 		for range room {
 			p := planFor(l.seed, next, l.idle)
+			p.followed = p.followed && !l.unfollowed
 			next++
 			if p.kind == parked {
 				waits++

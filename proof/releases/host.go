@@ -181,6 +181,30 @@ func (r *resident) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (e
 	return turn(ctx, t, s)
 }
 
+// begun counts the turns of each run that were called. A run is running before its turn is called,
+// and a turn that was never called goes back to the queue when its node ends (J1).
+var begun calls
+
+type calls struct {
+	mu sync.Mutex
+	of map[string]int // guarded by mu
+}
+
+func (c *calls) note(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.of == nil {
+		c.of = make(map[string]int)
+	}
+	c.of[id]++
+}
+
+func (c *calls) count(id string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.of[id]
+}
+
 // turn executes the turn of the cast for this run and attempt. Further attempts execute the last
 // turn of the cast.
 func turn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
@@ -188,6 +212,7 @@ func turn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, er
 	if at < 0 || len(cast[at].turns) == 0 {
 		return engine.Outcome{}, fmt.Errorf("run %s has no turn", t.RunID)
 	}
+	begun.note(t.RunID)
 	turns := cast[at].turns
 	return turns[min(t.Attempt, len(turns))-1](ctx, t, s)
 }

@@ -146,10 +146,14 @@ func (h *host) enter(ctx context.Context, p *part) error {
 	if spec.Labels == nil {
 		spec.Labels = map[string]string{"run": p.id, "team": "blue"}
 	}
+	before := begun.count(p.id)
 	if err := h.submit(ctx, p.source, spec); err != nil {
 		return err
 	}
-	if err := h.inState(ctx, p.id, p.stops, p.at); err != nil {
+	if err := h.until(ctx, p.id, string(p.stops), func(r *lifecycle.Run) bool {
+		called := p.stops != running || begun.count(p.id) > before
+		return r.State == p.stops && r.Attempt >= p.at && called
+	}); err != nil {
 		return err
 	}
 	if p.cancel {
