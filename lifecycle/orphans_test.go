@@ -29,9 +29,10 @@ func TestCleanUpFaultsAreLoggedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var fault atomic.Value
 		fault.Store("no cgroup")
-		calls, log := 0, &journal{}
+		var calls atomic.Int64
+		log := &journal{}
 		e := cleaner{cleanUp: func(ctx context.Context) error {
-			calls++
+			calls.Add(1)
 			switch text, _ := fault.Load().(string); text {
 			case "":
 				return nil
@@ -48,7 +49,7 @@ func TestCleanUpFaultsAreLoggedOnce(t *testing.T) {
 			"WARN processes of dead workers may be left: no cgroup"
 		require.Equal(t, []string{missing}, log.logged())
 		pass(time.Minute)
-		require.Equal(t, 6, calls)
+		require.EqualValues(t, 6, calls.Load())
 		require.Equal(t, []string{missing}, log.logged())
 		for _, text := range []string{"busy", "", "busy", "busy"} {
 			fault.Store(text)
@@ -65,21 +66,22 @@ func TestCleanUpFaultsAreLoggedOnce(t *testing.T) {
 // TestCleanUpThatHangsIsNotCalledAgain: E7 J10, nor does it keep another engine from being cleaned up.
 func TestCleanUpThatHangsIsNotCalledAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		hung, others, release := 0, 0, make(chan struct{})
+		var hung, others atomic.Int64
+		release := make(chan struct{})
 		log := &journal{}
 		_, stop := serve(t, Config{Store: newStore(t), Logger: slog.New(log), Lease: 2 * cleanUpLimit,
 			Engines: map[string]engine.Engine{
-				"a": cleaner{cleanUp: func(context.Context) error { hung++; <-release; return nil }},
-				"b": cleaner{cleanUp: func(context.Context) error { others++; return nil }},
+				"a": cleaner{cleanUp: func(context.Context) error { hung.Add(1); <-release; return nil }},
+				"b": cleaner{cleanUp: func(context.Context) error { others.Add(1); return nil }},
 			}})
 		pass(10 * cleanUpLimit)
-		require.Equal(t, 1, hung)
-		require.Greater(t, others, 2)
+		require.EqualValues(t, 1, hung.Load())
+		require.Greater(t, others.Load(), int64(2))
 		require.Contains(t, log.logged(),
 			"WARN processes of dead workers may be left: the last call has not returned yet")
 		close(release)
 		pass(4 * cleanUpLimit)
-		require.Greater(t, hung, 1)
+		require.Greater(t, hung.Load(), int64(1))
 		stop()
 	})
 }
