@@ -41,11 +41,11 @@ func ApprovalOf(prompt, tool string, arguments any) (Question, error) {
 		Subject: &subject}, nil
 }
 
-// Approved returns the arguments that the turn may execute for this question: those that a person
-// has approved, or put in their place. The question is the one that the engine would ask now. If it
-// is not the one that was asked, because the arguments have changed meanwhile, say, nothing may be
-// executed. The error is then an *interaction.NotApprovedError, and also if nobody has approved. If
-// several answers are about equal questions, all of them must approve the same.
+// Approved returns the arguments that the turn may execute: those in the question if a person has
+// approved them, or the edited ones. Pass the question as the engine would ask it now. If it differs
+// from the question that was asked, for instance because the arguments have changed meanwhile, or if
+// nobody has approved it, nothing may be executed and the error is an *interaction.NotApprovedError.
+// If several answers are about equal questions, all of them must approve the same arguments.
 func (t Turn) Approved(q Question) (json.RawMessage, error) {
 	var approved *Answer
 	refusal := &interaction.NotApprovedError{}

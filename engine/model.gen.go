@@ -167,7 +167,7 @@ const (
 //	// Message is the answer as a text for an agent that is told nothing else: the reply, or what was decided, or the form as JSON.
 //	func (a Answer) Message() string
 //
-//	// Approved returns the arguments that may be executed, if the answer approves the question as the engine would ask it now.
+//	// Approved returns the arguments that the engine may execute.
 //	func (a Answer) Approved(q Question) (json.RawMessage, error)
 type Answer = interaction.Answer
 

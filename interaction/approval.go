@@ -48,8 +48,8 @@ const (
 // ErrQuestionChanged is matched by every ChangedError.
 var ErrQuestionChanged = errors.New("interaction: the question is not the one that the reply's author saw")
 
-// ChangedError says that a reply was made to another text of the question: the digest that it
-// carries (Reply.Seen) is not the question's.
+// ChangedError says that the question has changed since the reply's author saw it: the digest in
+// Reply.Seen is not the digest of the present question.
 type ChangedError struct {
 	Seen string
 	// Question is the question as it is.
@@ -347,10 +347,10 @@ func (e *NotApprovedError) Error() string {
 // Is makes errors.Is(err, ErrNotApproved) true.
 func (e *NotApprovedError) Is(target error) bool { return target == ErrNotApproved }
 
-// Approved returns the arguments that may be executed, if the answer approves the question as the
-// engine would ask it now. Execute these, and nothing that was computed anew. The error is a
-// *NotApprovedError: nobody has approved, or what is to be executed has changed since the question
-// was asked.
+// Approved returns the arguments that the engine may execute. Pass the question as the engine would
+// ask it now; the answer must approve a question with the same digest. Execute the returned bytes,
+// not arguments that were computed again. The error is a *NotApprovedError if nobody has approved, or
+// if the question has changed since it was asked.
 func (a Answer) Approved(q Question) (json.RawMessage, error) {
 	q, _ = Normalize(q)
 	switch {

@@ -35,8 +35,8 @@ type Reply struct {
 	Value json.RawMessage
 	// Decision is what was decided about an Approval (K4); empty for every other question.
 	Decision Decision
-	// Seen is the Digest of the question that the author saw. A reply is refused if the question is
-	// another one by now (ChangedError). Empty: the reply holds whatever the question is.
+	// Seen is the Digest of the question that the author saw. If the question has changed since, the
+	// reply is refused with a ChangedError. If Seen is empty, this is not checked.
 	Seen string
 }
 

@@ -23,7 +23,7 @@ const (
 	MaxValue     = 64 << 10
 )
 
-// Fault is one place of a value that its schema does not allow.
+// Fault describes one place in a value where the value violates its schema.
 type Fault struct {
 	// Pointer is the place as a JSON pointer; empty for the value as a whole.
 	Pointer string

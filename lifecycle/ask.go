@@ -6,8 +6,9 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// AskPolicy is the host's policy for all questions of a run (K5). It is in force when a question is asked,
-// and is stored with it then: agents cannot choose who approves what they do.
+// AskPolicy says who may answer the questions of a run (K5). The host sets it in Spec.Ask, and it is
+// stored with each question when the question is asked, so an agent cannot choose who approves what
+// it does.
 type AskPolicy struct {
 	// NotSubmitter: whoever submitted the run, as Spec.Submitter says, may answer none of its
 	// questions.
@@ -41,7 +42,7 @@ func (s *Spec) findAskFault() *SpecError {
 	return nil
 }
 
-// restricts reports whether the policy lets not everybody answer.
+// restricts reports whether there is anybody whom the policy does not let answer.
 func (a *AskPolicy) restricts() bool { return a != nil && (a.To != nil || a.NotSubmitter) }
 
 // address names who may answer a question of the run. What the engine says of it comes before what

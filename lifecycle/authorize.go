@@ -71,9 +71,9 @@ func (e *NotAllowedError) Is(target error) bool { return target == ErrNotAllowed
 // Unwrap returns what Authorize returned.
 func (e *NotAllowedError) Unwrap() error { return e.Err }
 
-// As returns the same client for calls of the actor: Authorize is asked about it, and it is the
-// Actor of each Reply, Resume and At that names none. One that names somebody else is refused. The
-// call is cheap, so make a client for each request. It shares everything with this client, and
+// As returns a client that makes its calls on behalf of the actor. Authorize is asked about this
+// actor, and a Reply, Resume or At without an Actor gets it; one with another Actor is refused. The
+// call is cheap, so make a client for each request. The client shares everything with this one, and
 // needs no Close.
 func (c *Client) As(actor Actor) *Client {
 	as := *c
@@ -94,10 +94,11 @@ func (c *Client) resolveActor(argument string, named Actor) (Actor, error) {
 	return Actor{}, &ArgumentError{argument, quote(named.ID), "the actor of Client.As, or none", nil}
 }
 
-// allow asks Authorize whether the client's actor may do something. Every exported call that reads
-// or changes runs comes here, or to one of the functions below, after it has read the run and
-// before it commits or returns anything, outside of the store's transactions. A call that reads the
-// run again after a lost compare-and-set asks again. Workers, deadlines and recovery do not ask.
+// allow asks Authorize whether the client's actor may perform the action. Every exported method that
+// reads or changes runs calls it, or one of the functions below, after the method has read the run
+// and before it commits or returns anything, outside of the store's transactions. A method that
+// reads the run again after a lost compare-and-set asks again. Workers, deadlines and recovery do not
+// ask.
 func (c *Client) allow(ctx context.Context, action Action, run *Run, question *Question) error {
 	return c.allowActor(ctx, c.actor, action, run, question)
 }

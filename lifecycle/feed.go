@@ -18,9 +18,9 @@ import (
 // the feed's name, and FeedEvent.Ack moves it. The order keeps the events of one run in the order
 // of their Seq.
 //
-// A feed that does not exist is created, and begins then: whatever nobody can see yet when the
-// first call begins to read will come. To know what was there before, create the feed with
-// CreateFeed, and list the runs afterwards.
+// If there is no feed of this name, the call creates it. A new feed has the events of all commits
+// that were not yet visible when it was created. To process earlier runs too, create the feed with
+// CreateFeed and list the runs afterwards.
 //
 // Delivery is at least once. A reader that ends, or dies, is followed by one that gets again what
 // was not acknowledged, so what an event causes should be done once for each FeedEvent.ID. If
@@ -99,7 +99,7 @@ var (
 	// ErrNoFeeds is the error of calls about feeds if the store has none. The stores of this
 	// project have them.
 	ErrNoFeeds = fmt.Errorf("lifecycle: the store is no store.FeedStore and has no feeds: %w", errors.ErrUnsupported)
-	// ErrFeedTaken: another process reads the feed now. What was not acknowledged is its business.
+	// ErrFeedTaken: another process reads the feed now, from the last acknowledged event.
 	ErrFeedTaken = errors.New("lifecycle: feed is read by another process")
 	// ErrFeedLost: events are gone that the feed had not acknowledged, because their runs were
 	// pruned (see CreateFeed), or because the database was restored on another server. Delete the
@@ -122,14 +122,14 @@ type FeedStatus struct {
 	Lost bool
 }
 
-// CreateFeed creates a feed, which begins now: whatever nobody can see yet when the call returns
-// will come in it. It is for those who need to know when the feed begins, or another lag than
-// DefaultFeedLag; others only call Feed. It reports false if the feed was there, and leaves it as
-// it is.
+// CreateFeed creates a feed with the events of all commits that are not yet visible when the call
+// returns. Hosts need it only if they must know when the feed begins, or if they want another lag
+// than DefaultFeedLag; Feed creates a missing feed itself. If the feed exists, CreateFeed changes
+// nothing and returns false.
 //
-// Prune leaves the runs whose events the feed has not acknowledged, but those that ended earlier
-// than maxLag before the time that it is given: these are deleted, and the feed is lost
-// (ErrFeedLost). A feed that nobody reads costs a row for each commit until then, so delete it.
+// Prune(before) keeps a run whose events the feed has not acknowledged, unless the run ended more
+// than maxLag before that time. Then it deletes the run, and the feed is lost (ErrFeedLost). Delete a
+// feed that nobody reads any more: until it is lost, it costs a row for each commit.
 //
 // On PostgreSQL the first feed waits for all transactions that have written events, and so for the
 // host's own ones; a single one that stays open makes the call fail, and nothing is created.

@@ -107,8 +107,8 @@ func (r *feedReader) takeLease(ctx context.Context, p *poller) error {
 	}
 }
 
-// keepLease renews the lease, and acknowledges what the filter has not let through, until ctx ends.
-// When another reader has taken over, it ends ctx.
+// keepLease renews the lease until ctx ends, and each time moves the cursor past the events that the
+// filter has excluded. When another reader has taken over, it ends ctx.
 func (r *feedReader) keepLease(ctx context.Context, cancel context.CancelCauseFunc) {
 	for r.client.sleep(ctx, FeedLease/3) == nil {
 		err := r.store.AckFeed(ctx, r.lease, r.acknowledged(), r.client.leaseTime())
@@ -121,7 +121,8 @@ func (r *feedReader) keepLease(ctx context.Context, cancel context.CancelCauseFu
 	}
 }
 
-// release acknowledges what the filter has not let through, and lets the next reader begin.
+// release ends the lease, so that the next reader can begin. Before that, it moves the cursor past
+// the events that the filter has excluded.
 func (r *feedReader) release(ctx context.Context) {
 	const patience = 2 * time.Second
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)

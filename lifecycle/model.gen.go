@@ -496,8 +496,8 @@ const (
 //		Value json.RawMessage
 //		// Decision is what was decided about an Approval (K4); empty for every other question.
 //		Decision Decision
-//		// Seen is the Digest of the question that the author saw. A reply is refused if the question is
-//		// another one by now (ChangedError). Empty: the reply holds whatever the question is.
+//		// Seen is the Digest of the question that the author saw. If the question has changed since, the
+//		// reply is refused with a ChangedError. If Seen is empty, this is not checked.
 //		Seen string
 //	}
 //
@@ -628,7 +628,7 @@ type Receipt = interaction.Receipt
 //	// Message is the answer as a text for an agent that is told nothing else: the reply, or what was decided, or the form as JSON.
 //	func (a Answer) Message() string
 //
-//	// Approved returns the arguments that may be executed, if the answer approves the question as the engine would ask it now.
+//	// Approved returns the arguments that the engine may execute.
 //	func (a Answer) Approved(q Question) (json.RawMessage, error)
 type Answer = interaction.Answer
 
@@ -713,7 +713,7 @@ type FieldError = interaction.FieldError
 //	func (e *ValueError) Is(target error) bool
 type ValueError = interaction.ValueError
 
-// Fault is one place of a value that its schema does not allow.
+// Fault describes one place in a value where the value violates its schema.
 //
 //	type Fault struct {
 //		// Pointer is the place as a JSON pointer; empty for the value as a whole.
@@ -723,8 +723,8 @@ type ValueError = interaction.ValueError
 //	}
 type Fault = interaction.Fault
 
-// ChangedError says that a reply was made to another text of the question: the digest that it
-// carries (Reply.Seen) is not the question's.
+// ChangedError says that the question has changed since the reply's author saw it: the digest in
+// Reply.Seen is not the digest of the present question.
 //
 //	type ChangedError struct {
 //		Seen string

@@ -86,8 +86,8 @@ func TestCleanUpThatHangsIsNotCalledAgain(t *testing.T) {
 	})
 }
 
-// TestOrphansWhoseEngineIsAsked: E2 E7, an engine is asked to end the processes of a run that holds a
-// slot, and whether the session of a wait is good, if it can do that.
+// TestOrphansWhoseEngineIsAsked: E2 E7, recovery calls the engine of an orphan if the orphan holds a
+// slot and the engine is a Reaper, or if the orphan waits and the engine is a Checker.
 func TestOrphansWhoseEngineIsAsked(t *testing.T) {
 	c, err := New(Config{Store: newStore(t), Engines: map[string]engine.Engine{
 		"plain": agent{}, "checks": checker{}, "both": faultyEngine{},

@@ -510,8 +510,8 @@ func TestRecoverCountsEachRun(t *testing.T) {
 	}
 }
 
-// TestRecoveryPassesWholePagesOfAwaitedOrphans: E6 J10, however many orphans have an engine that
-// hangs, the others are settled.
+// TestRecoveryPassesWholePagesOfAwaitedOrphans: E6 J10, recovery settles an orphan even if the
+// engines of all orphans on the pages before it hang.
 func TestRecoveryPassesWholePagesOfAwaitedOrphans(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const awaited = 2 * orphanPage

@@ -325,8 +325,9 @@ func TestJ7OnlyWhatWasLeftIsChecked(t *testing.T) {
 	})
 }
 
-// TestJ5HeldSessionsAreCheckedInPages: the checks of held sessions go through all pages, with a pause
-// between them, and come at longer and longer intervals until no run is held.
+// TestJ5HeldSessionsAreCheckedInPages: one check of held runs reads all pages, and pauses between
+// them. The interval between checks grows while runs are held, and is the first one again after a
+// check that found none.
 func TestJ5HeldSessionsAreCheckedInPages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const many = sessionBatch + 5

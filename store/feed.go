@@ -20,8 +20,8 @@ import (
 //  1. Nothing is passed over: once ReadFeed has returned a position, no commit is stored before it.
 //  2. The events of one run come in the order of their numbers.
 //
-// A feed begins when it is created. Whatever the caller of CreateFeed cannot see yet when the call
-// returns will come in the feed; a few commits that were stored shortly before may come too.
+// A feed begins when it is created. It has all commits that are not yet visible when CreateFeed
+// returns, and possibly a few that were stored shortly before.
 //
 // Its cursor is the position up to which everything is acknowledged. Commits before all cursors are
 // forgotten.

@@ -57,7 +57,7 @@ func encodeExactly(args map[string]any) (json.RawMessage, error) {
 	return bytes.TrimSpace(b.Bytes()), err
 }
 
-// decide keeps what the answer decides about the call. The error says that the call is not the one
+// decide stores the answer's decision about the call. It returns an error if the call is not the one
 // that was approved.
 func (o *pendingCall) decide(a interaction.Answer) error {
 	if a.Decision == "" || o.Kind != Confirmation {

@@ -14,7 +14,8 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// decide does the next turn, which goes on with the reply to the question, and returns its outcome.
+// decide answers the question of the last turn with the reply, executes the next turn, and returns
+// its outcome.
 func (s *talk) decide(q engine.Question, r interaction.Reply) (engine.Outcome, error) {
 	s.Helper()
 	turn := s.next("")

@@ -48,7 +48,7 @@ func newCashier(t *testing.T, r *register, change func(*interaction.Question), s
 	return e
 }
 
-// decide does the next turn, which goes on with the reply to the question.
+// decide answers the question of the last turn with the reply, and executes the next turn.
 func (s *session) decide(q engine.Question, r interaction.Reply) (engine.Outcome, error) {
 	s.Helper()
 	turn := s.next("")

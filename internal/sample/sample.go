@@ -1,7 +1,7 @@
-// Package sample lets CI divide proofs that differ little between commits: each commit shows a part
-// of them, another one by chance, so that some commits together show all. What is left out says so,
-// and what was chosen is printed when CI begins. Whoever runs tests by hand, and CI with
-// INTERLUDE_FULL=1, has all of them.
+// Package sample divides groups of similar proofs between the commits that CI tests. The hash of a
+// commit selects the part of each group that CI runs for it, so that several commits together run
+// everything. CI prints the selection when it begins, and a proof that is not selected is skipped
+// with a reason. Tests that are run by hand, and CI with INTERLUDE_FULL=1, run all proofs.
 //
 // Neighbours: .ci/run derives the number from the commit; its proofs are those of docs/proof.md.
 package sample
@@ -12,23 +12,24 @@ import (
 	"testing"
 )
 
-// Env is the variable with the number that chooses. Without it everything is chosen.
+// Env is the environment variable with the number from which the selection is computed. If it is not
+// set, every part is selected.
 const Env = "INTERLUDE_SAMPLE"
 
-// number returns the number that chooses, and false when everything is chosen.
+// number returns the number in Env, and false if every part is selected.
 func number() (uint64, bool) {
 	n, err := strconv.ParseUint(os.Getenv(Env), 10, 64)
 	return n, err == nil
 }
 
-// Has reports whether part i is chosen where commits divide the work into the given number of parts.
-// Numbers beyond that begin again with the first part, so that i can be the number of a case.
+// Has reports whether part i of the given number of parts is selected. It takes i modulo parts, so
+// that i can be the index of a case in a list.
 func Has(i, parts int) bool {
 	n, divided := number()
 	return !divided || n%uint64(parts) == uint64(i%parts)
 }
 
-// Require skips the test unless part i is chosen.
+// Require skips the test unless part i is selected.
 func Require(tb testing.TB, i, parts int) {
 	tb.Helper()
 	if !Has(i, parts) {
@@ -37,14 +38,14 @@ func Require(tb testing.TB, i, parts int) {
 	}
 }
 
-// Agents are the real agents. One is shown in full, with the suite and each story; the others start,
-// ask, park, resume and are killed.
+// Agents are the real agents. The selected one runs its whole suite and every story. The others are
+// only started, asked, parked, resumed and killed.
 var Agents = []string{"codex", "gemini", "opencode", "qwen"}
 
 // These are the parts into which the other proofs are divided.
 const (
-	// CrashParts divide the cases of proof/crash on SQLite and PostgreSQL. In memory each case is
-	// played.
+	// CrashParts divide the cases of proof/crash on SQLite and PostgreSQL. On the memory store every
+	// case is run.
 	CrashParts = 3
 	// MutantParts divide the changed contracts that contract's laws and proof/explore must notice.
 	MutantParts = 3
@@ -53,12 +54,12 @@ const (
 	// SuiteParts divide the ways to PostgreSQL, beside the plain one, on which the suite of stores
 	// is run: every option of the driver and the server, or PgBouncer.
 	SuiteParts = 2
-	// SequenceParts divide the policies under which every short sequence of events is lived with the
-	// race detector. Without it, each is lived in memory and on SQLite.
+	// SequenceParts divide the policies for which every short sequence of events is executed under
+	// the race detector. Without the detector, every policy is run on memory and SQLite.
 	SequenceParts = 2
 )
 
-// Parts describes the division, a line for each, with the numbers of the parts that are chosen.
+// Parts describes the selected parts, in one line for each group.
 func Parts() []string {
 	n, divided := number()
 	if !divided {

@@ -74,7 +74,7 @@ func ordered(message string) string {
 	return message
 }
 
-// Fault is one place of a document that the schema does not allow.
+// Fault describes one place in a document where the document violates the schema.
 type Fault struct {
 	Pointer string // the place as a JSON pointer; empty for the whole document
 	Want    string
@@ -83,8 +83,8 @@ type Fault struct {
 // maxFaults bounds a list of faults.
 const maxFaults = 20
 
-// faultsOf lists the reasons at the leaves of the validator's tree of errors, in a stable order,
-// maxFaults at most.
+// faultsOf collects the leaves of the validator's tree of errors: the violations that have no
+// further cause.
 func faultsOf(v *jsonschema.ValidationError, list []Fault) []Fault {
 	if len(v.Causes) == 0 {
 		return append(list, Fault{clip(v.InstanceLocation), clip(ordered(v.Message))})

@@ -19,7 +19,8 @@ type load struct {
 	seed   uint64
 	runs   int
 	idle   bool // agents do not work
-	// Without followers. One of a run whose last commits are lost would wait for them for ever.
+	// No run has a follower. After a failover that loses commits, the follower of such a run would
+	// wait for ever for events that do not come.
 	unfollowed bool
 	share      func() float64
 

@@ -65,9 +65,9 @@ var (
 		FROM interlude.feeds c WHERE c.name = $1::text`)
 	renewFeedText = sql(`UPDATE interlude.feeds SET until = ` + serverMicros + ` + $3::bigint
 		WHERE name = $1::text AND epoch = $2::bigint RETURNING lost, true`)
-	// ackFeedText locks all feeds, or of two that acknowledge at one time each would take the other
-	// one's cursor for the lowest, and nobody would delete what is between. It deletes from the
-	// lowest cursor of before on, and so does not walk over what was deleted earlier.
+	// ackFeedText locks all feeds. Otherwise two concurrent acknowledgements could each take the
+	// other's old cursor for the lowest one, and nobody would delete the rows between. It deletes
+	// from the previous lowest cursor on, so that it does not scan rows that were deleted earlier.
 	ackFeedText = sql(`WITH locked AS MATERIALIZED (
 			SELECT name, epoch, lost, place, run, last FROM interlude.feeds ORDER BY name FOR NO KEY UPDATE
 		), mine AS MATERIALIZED (

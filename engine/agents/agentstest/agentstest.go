@@ -38,14 +38,14 @@ func Program(tb testing.TB, name string) string {
 	return ""
 }
 
-// InFull reports whether the agent is shown in full, with the suite and each story. CI shows one of
-// them with each commit (see package sample), and those that are named by hand.
+// InFull reports whether the whole suite and every story are run with the agent. CI does that with
+// one agent for each commit (see package sample), and with those that are named by hand.
 func InFull(name string) bool {
 	i := slices.Index(sample.Agents, name)
 	return i < 0 || sample.Has(i, len(sample.Agents))
 }
 
-// RequireInFull skips the test of an agent that other commits show in full.
+// RequireInFull skips the test if only other commits run the whole suite with the agent.
 func RequireInFull(tb testing.TB, name string) {
 	tb.Helper()
 	if i := slices.Index(sample.Agents, name); i >= 0 {

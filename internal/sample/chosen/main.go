@@ -1,4 +1,4 @@
-// Command chosen prints which parts of the divided proofs the sample of INTERLUDE_SAMPLE has.
+// Command chosen prints which parts of the divided proofs INTERLUDE_SAMPLE selects.
 package main
 
 import (
