@@ -64,7 +64,7 @@ func cell(b *strings.Builder, l *Lifecycle, state, event string) {
 }
 
 func emitted(list []Emission) string {
-	marks := map[string]string{"one": "", "optional": "?", "many": "*"}
+	marks := map[string]string{"one": "", "optional": "?", "many": "*", "some": "+"}
 	var out []string
 	for _, e := range list {
 		out = append(out, e.Type+marks[e.Count])

@@ -56,11 +56,13 @@ func eventLaws() []law {
 		{"J5 a run that is given up tells how it ended", expect("run.given_up", "["+changed+"]")},
 		{"A2 a start tells its state", expect("turn.started", "["+changed+"]")},
 		{"F3 a reply stands directly before its change", expect("interaction.reply.accepted",
-			"[interaction.reply.accepted "+changed+"]")},
+			"[interaction.reply.accepted "+changed+" interaction.closed*]")},
 		{"F4 a decision stands directly before its change", expect("interaction.auto_decide.timeout",
-			"[interaction.auto_decide.timeout "+changed+"]")},
+			"[interaction.auto_decide.timeout+ "+changed+"]")},
 		{"F5 F6 the question stands directly beside the wait, after the final message", expect("turn.needs_input",
-			"["+final+warnings+changed+" user.input.required]")},
+			"["+final+warnings+changed+" user.input.required+]")},
+		{"K2 an answer to one of several questions stands alone", expect("interaction.recorded",
+			"[interaction.recorded]")},
 		{"F6 the final message precedes success", expect("turn.succeeded", "["+final+warnings+changed+"]")},
 		{"F6 the final message precedes failure", expect("turn.failed", "["+final+warnings+changed+"]")},
 		{"D3 an ended wait may come with warnings", expect("interaction.wait.timeout", "["+warnings+changed+"]")},
@@ -69,7 +71,7 @@ func eventLaws() []law {
 			return same(l.PayloadTypes(), "conversation.started", changed, "interaction.reply.accepted",
 				"interaction.auto_decide.timeout", "user.input.required", "assistant.message.final",
 				"assistant.message.intermediate", "diagnostic.warning", "turn.yielded", "run.blocked",
-				"run.unblocked")
+				"run.unblocked", "interaction.recorded", "interaction.closed")
 		}},
 		{"B7 B11 D3 D6 E4 F6 I12 every code of the requirements is there", func(l *Lifecycle) string {
 			for _, code := range []string{

@@ -49,9 +49,12 @@ var arrows = []arrow{
 	{"B4 a completed run succeeds", "running", "turn.succeeded", nil, nil, "succeeded", "release", ""},
 	{"B1 a failed turn fails the run", "running", "turn.failed", nil, nil, "failed", "release", "ENGINE_FAILED"},
 	{"A4 a reply queues the run, C4 if it names the question", "waiting_user", "interaction.reply.accepted",
-		[]string{"pending_matches"}, nil, "queued", "keep", ""},
+		[]string{"pending_matches", "rule_met"}, nil, "queued", "keep", ""},
+	{"K2 a reply to one of several questions leaves the others open", "waiting_user", "interaction.recorded",
+		[]string{"pending_matches"}, []string{"rule_met"}, "waiting_user", "keep", ""},
 	{"A5 a timeout decides, I12 within the limit, I8 for its own question", "waiting_user",
-		"interaction.auto_decide.timeout", []string{"pending_matches", "deadline_passed", "auto_decision_left"},
+		"interaction.auto_decide.timeout", []string{"pending_matches", "deadline_passed", "auto_decision_left",
+			"rule_met"},
 		[]string{"strict"}, "queued", "keep", ""},
 	{"D3 a strict sticky wait ends", "waiting_user", "interaction.wait.timeout", []string{"pending_matches",
 		"deadline_passed", "strict", "sticky"}, nil, "failed", "release", "INTERACTION_WAIT_TIMEOUT"},
@@ -191,12 +194,12 @@ func stateLaws() []law {
 		{"A2 a run begins in the queue, without a slot", func(l *Lifecycle) string {
 			return same([]string{l.Submission.To, l.Submission.Slot}, "queued", "release")
 		}},
-		{"A3 twelve events, J2 one more, and J5 three", func(l *Lifecycle) string {
+		{"A3 twelve events, J2 one more, J5 three and K2 one", func(l *Lifecycle) string {
 			return same(Names(l.Events), "turn.started", "turn.needs_input", "turn.succeeded", "turn.failed",
 				"interaction.reply.accepted", "interaction.auto_decide.timeout",
 				"interaction.wait.timeout", "interaction.process.lost", "run.canceled", "restart.preserve_waiting",
 				"restart.reconcile_failed", "restart.requeue", "turn.yielded", "run.blocked", "run.unblocked",
-				"run.given_up")
+				"run.given_up", "interaction.recorded")
 		}},
 		{"A6 an automatic run never waits", func(l *Lifecycle) string {
 			return everything(l, func(s, _ string, facts Facts, t *Transition, _ string) string {

@@ -125,7 +125,7 @@ func (m *mutants) emissions(id string, list []contract.Emission, of func(l *cont
 			list := of(l)
 			*list = slices.Delete(*list, i, i+1)
 		})
-		for _, count := range others([]string{"one", "optional", "many"}, e.Count) {
+		for _, count := range others([]string{"one", "optional", "many", "some"}, e.Count) {
 			m.add(id+" tells "+count+" "+e.Type, func(l *contract.Lifecycle) { (*of(l))[i].Count = count })
 		}
 		if i > 0 {

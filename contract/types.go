@@ -53,7 +53,8 @@ type Guard struct {
 	None []string `json:"none,omitempty"`
 }
 
-// Emission is one event type that a transition emits; Count is one, optional or many (any number).
+// Emission is one event type that a transition emits; Count is one, optional, many (any number)
+// or some (at least one).
 type Emission struct {
 	Type  string `json:"type"`
 	Count string `json:"count"`

@@ -30,6 +30,7 @@ const (
 	CountOne      Count = "one"
 	CountOptional Count = "optional"
 	CountMany     Count = "many"
+	CountSome     Count = "some"
 )
 
 // Emission is one FCMP event type that a transition emits, in order.

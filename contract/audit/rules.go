@@ -59,6 +59,9 @@ var kinds = map[string]func() rule{
 	"waits_for":      func() rule { return new(waitsFor) },
 	"alternates":     func() rule { return new(alternates) },
 	"blocked_as":     func() rule { return new(blockedAs) },
+	"rule_decides":   func() rule { return new(ruleDecides) },
+	"closes_open":    func() rule { return new(closesOpen) },
+	"asked_together": func() rule { return new(askedTogether) },
 }
 
 // ruleOf makes an invariant executable.

@@ -95,8 +95,9 @@ func (r *atMostOnce) bind(l *contract.Lifecycle) error {
 	return errors.Join(some("event type", l.PayloadTypes(), r.Types...), all("field", numbers, r.Per))
 }
 
-// judge compares only with the last event of each type: other rules have already made sure that the
-// numbers never go back.
+// judge compares with the last event of each type: other rules have already made sure that the
+// numbers never go back. Only questions that were asked together are settled in any order, so these
+// are compared with all that are settled of them.
 func (r *atMostOnce) judge(v *view, s *step) string {
 	if !slices.Contains(r.Types, s.Type) {
 		return ""
@@ -104,8 +105,14 @@ func (r *atMostOnce) judge(v *view, s *step) string {
 	if s.number(r.Per) == unknownAttempt {
 		return s.skip()
 	}
-	for _, last := range v.last {
-		if slices.Contains(r.Types, last.Type) && s.number(r.Per) <= last.number(r.Per) {
+	together := r.Per == "data.interaction_id" && v.round.has(s.data.InteractionID)
+	earlier := v.last
+	if together {
+		earlier = v.round.settled
+	}
+	for _, last := range earlier {
+		if slices.Contains(r.Types, last.Type) && (s.number(r.Per) == last.number(r.Per) ||
+			!together && s.number(r.Per) < last.number(r.Per)) {
 			return fmt.Sprintf("%s for %s %d, after %s at seq %d", s.Type, r.Per, s.number(r.Per), last.Type, last.Seq)
 		}
 	}

@@ -121,11 +121,13 @@ func (absorbing) judge(v *view, s *step) string {
 }
 
 // paired is IV-26, IV-27, IV-28: First is directly followed by Second, and Second directly follows
-// First. Other producers may store the two of IV-28 (SameInteraction) in the reverse order.
+// First. Other producers may store the two of IV-28 (SameInteraction) in the reverse order. With
+// Several, the one of the two that is about a question may occur for several questions in a row.
 type paired struct {
 	First           pattern `json:"first"`
 	Second          pattern `json:"second"`
 	SameInteraction bool    `json:"same_interaction,omitempty"`
+	Several         bool    `json:"several,omitempty"`
 }
 
 func (r *paired) bind(l *contract.Lifecycle) error {
@@ -134,6 +136,9 @@ func (r *paired) bind(l *contract.Lifecycle) error {
 
 func (r *paired) judge(v *view, s *step) string {
 	first, second := r.First.matches(v.prev), r.Second.matches(s)
+	if r.Several && (first && r.First.matches(s) && !r.SameInteraction || second && v.round.toShow > 0) {
+		return "" // the next question; askedTogether and ruleDecides judge it
+	}
 	if first && !second && r.excused(v) {
 		return ""
 	}

@@ -61,7 +61,7 @@ func (r *sameTime) judge(v *view, s *step) string {
 }
 
 // instants are the members of an event's data that are times.
-var instants = []string{"updated_at", "accepted_at", "asked_at", "wait_deadline_at"}
+var instants = []string{"updated_at", "accepted_at", "asked_at", "wait_deadline_at", "closed_at"}
 
 // instant reads a time of an event, zero when it is missing.
 func (s *step) instant(member string) time.Time {
@@ -74,6 +74,8 @@ func (s *step) instant(member string) time.Time {
 		return s.data.AskedAt
 	case "wait_deadline_at":
 		return s.data.WaitDeadlineAt
+	case "closed_at":
+		return s.data.ClosedAt
 	}
 	return time.Time{}
 }

@@ -11,7 +11,7 @@ import (
 
 // The rules about waiting: questions, deadlines and the waiting policy.
 
-// namesOpen is IV-25: an event that settles a question names the one that is open.
+// namesOpen is IV-25: an event that settles a question names one that is open.
 type namesOpen struct {
 	Types []string `json:"types"`
 }
@@ -26,11 +26,14 @@ func (r *namesOpen) judge(v *view, s *step) string {
 		return ""
 	case v.openUnknown:
 		return s.skip()
-	case v.open == nil:
+	case len(v.open) == 0:
 		return fmt.Sprintf("%s names question %d, but none is open", s.Type, s.data.InteractionID)
-	case v.open.data.InteractionID != s.data.InteractionID:
+	case len(v.open) == 1 && !v.isOpen(s.data.InteractionID):
 		return fmt.Sprintf("%s names question %d, but question %d is open", s.Type, s.data.InteractionID,
-			v.open.data.InteractionID)
+			v.open[0].data.InteractionID)
+	case !v.isOpen(s.data.InteractionID):
+		return fmt.Sprintf("%s names question %d, but questions %v are open", s.Type, s.data.InteractionID,
+			v.openNumbers())
 	}
 	return ""
 }
@@ -51,8 +54,8 @@ func (c condition) holds(v *view) (holds, known bool) {
 		known = known && (!asked || stated)
 	}
 	left, ok := v.autoDecisionLeft()
-	asks(c.Profile != "", v.open.data.Profile != "", c.Profile == v.open.data.Profile)
-	asks(c.OnDeadline != "", v.open.data.OnDeadline != "", c.OnDeadline == v.open.data.OnDeadline)
+	asks(c.Profile != "", v.open[0].data.Profile != "", c.Profile == v.open[0].data.Profile)
+	asks(c.OnDeadline != "", v.open[0].data.OnDeadline != "", c.OnDeadline == v.open[0].data.OnDeadline)
 	asks(c.AutoDecisionLeft != nil, ok, c.AutoDecisionLeft != nil && *c.AutoDecisionLeft == left)
 	return holds, known
 }
@@ -83,7 +86,7 @@ func (r *waitingAllows) judge(v *view, s *step) string {
 	if s.Type != fcmp.TypeStateChanged || s.data.Trigger != r.Trigger {
 		return ""
 	}
-	if v.open == nil {
+	if len(v.open) == 0 {
 		if v.openUnknown {
 			return s.skip()
 		}
@@ -102,7 +105,7 @@ func (r *waitingAllows) judge(v *view, s *step) string {
 	}
 	return fmt.Sprintf("%s, but question %d waits with profile %s, %s at the deadline, %d automatic decisions made",
 		r.Trigger,
-		v.open.data.InteractionID, v.open.data.Profile, v.open.data.OnDeadline, v.autoDecisions)
+		v.open[0].data.InteractionID, v.open[0].data.Profile, v.open[0].data.OnDeadline, v.autoDecisions)
 }
 
 var deadlineActions = []string{"keep_waiting", "auto_decide", "fail"}
@@ -180,15 +183,15 @@ func (r *notBefore) judge(v *view, s *step) string {
 	if !slices.ContainsFunc(r.Events, func(p pattern) bool { return p.matches(s) }) {
 		return ""
 	}
-	if v.openUnknown || v.lenient && v.open != nil && v.open.data.WaitDeadlineAt.IsZero() {
+	if v.openUnknown || v.lenient && v.open != nil && v.open[0].data.WaitDeadlineAt.IsZero() {
 		return s.skip()
 	}
-	if v.open == nil {
+	if len(v.open) == 0 {
 		return ""
 	}
-	if due := v.open.data.WaitDeadlineAt; s.TS.Before(due) {
+	if due := v.open[0].data.WaitDeadlineAt; s.TS.Before(due) {
 		return fmt.Sprintf("%s comes %s before the deadline of question %d", describe(s), due.Sub(s.TS),
-			v.open.data.InteractionID)
+			v.open[0].data.InteractionID)
 	}
 	return ""
 }

@@ -52,6 +52,9 @@ type stepData struct {
 	Code                 string         `json:"code"`
 	Choices              []string       `json:"choices"`
 	Cause                string         `json:"cause"`
+	Decision             string         `json:"decision"`
+	Together             *fcmp.Together `json:"together"`
+	ClosedAt             time.Time      `json:"closed_at"`
 }
 
 // newStep requires an event that was verified, so that its data has the types that are read here.
@@ -129,7 +132,7 @@ type view struct {
 	unpaired      int     // the question that was reported as not beside its change of state
 	last          []*step // the last event of each type
 	turn          int     // the attempt of the last turn that started, 0 if unknown
-	open          *step   // user.input.required of the open question
+	open          []*step // user.input.required of the open questions, the lowest first
 	openUnknown   bool    // it is unknown whether a question is open, and which
 	profile       string
 	asked         int // the last question's number
@@ -139,6 +142,8 @@ type view struct {
 	held          bool // the run is held
 	holdUnknown   bool
 	choices       []string // of the hold
+
+	round round // the questions that were asked last
 }
 
 // newView is the view of a run without events.
@@ -164,6 +169,9 @@ func (v *view) pass(s *step) {
 func (v *view) advance(s *step) {
 	s.lost = v.fresh
 	v.noteQuestion(s)
+	if s.Type != fcmp.TypeInputRequired {
+		v.round.toShow = 0
+	}
 	v.pass(s)
 	v.prev, v.fresh = s, false
 	if i := slices.IndexFunc(v.last, func(last *step) bool { return last.Type == s.Type }); i >= 0 {
@@ -180,7 +188,8 @@ func (v *view) advance(s *step) {
 			v.started = s
 		}
 	case fcmp.TypeInputRequired:
-		v.open, v.openUnknown = s, s.misplaced
+		v.noteAsked(s)
+		v.openUnknown = s.misplaced
 		v.asked, v.askedUnknown, v.profile = s.data.InteractionID, s.misplaced, s.data.Profile
 	case fcmp.TypeBlocked, fcmp.TypeUnblocked, fcmp.TypeYielded:
 		v.held = s.Type == fcmp.TypeBlocked || len(s.data.Choices) > 0
@@ -190,7 +199,10 @@ func (v *view) advance(s *step) {
 		if s.data.Code == handedBack {
 			v.yielded++
 		}
+	case fcmp.TypeReplyAccepted, fcmp.TypeRecorded, fcmp.TypeAutoDecided, fcmp.TypeClosed:
+		v.noteSettled(s)
 	case fcmp.TypeStateChanged:
+		v.noteGoesOn(s)
 		v.state, v.changed, v.pastEnd = s.data.To, s, false
 		if s.data.To == "running" {
 			v.held, v.holdUnknown = false, false
@@ -226,7 +238,7 @@ func (v *view) noteQuestion(s *step) {
 		v.openUnknown, v.open = true, nil
 		v.asked = max(v.asked, v.prev.data.PendingInteractionID)
 		v.early = nil
-	case shown && !v.prev.waits():
+	case shown && !v.prev.waits() && v.round.toShow == 0:
 		v.early = s
 	case s.waits() && v.early != nil && v.early == v.prev:
 		// the pair is complete

@@ -82,9 +82,12 @@ var (
 		"turn.yielded":                    "Yielded",
 		"run.blocked":                     "Blocked",
 		"run.unblocked":                   "Unblocked",
+		"interaction.recorded":            "Recorded",
+		"interaction.closed":              "Closed",
 	}
 	objectNames = map[string]string{"terminal": "Terminal", "error": "Failure", "options": "Option",
-		"raw_ref": "RawRef", "forked_from": "ForkedFrom", "subject": "Subject", "to": "Audience"}
+		"raw_ref": "RawRef", "forked_from": "ForkedFrom", "subject": "Subject", "to": "Audience",
+		"together": "Together"}
 )
 
 // matchers are the functions of package fcmp that match as the patterns do.

@@ -1,0 +1,202 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
+)
+
+// The rules about questions that were asked together.
+
+// round is what is known of the questions that a turn asked, one or several. A question that was
+// asked alone has no rule.
+type round struct {
+	rule    *fcmp.Together // nil: the question was asked alone, or it is unknown
+	first   int            // the lowest number
+	toShow  int            // how many questions must still be shown, directly after the event before
+	settled []*step        // the events that settled questions of a round with a rule
+	replies int            // how many people have answered
+	closing []int          // the questions that must be closed now, in order
+}
+
+// has reports whether the question is, or may be, of a round with a rule.
+func (r *round) has(question int) bool { return r.rule != nil && question >= r.first }
+
+// noteAsked adds a question that is shown.
+func (v *view) noteAsked(s *step) {
+	if v.round.toShow > 0 {
+		v.round.toShow--
+		v.open = append(v.open, s)
+		return
+	}
+	v.open = []*step{s}
+	v.round = round{rule: s.data.Together, first: s.data.InteractionID}
+	if s.data.Together != nil && !s.misplaced {
+		v.round.toShow = min(s.data.Together.Questions, maxRound) - 1
+	}
+}
+
+// maxRound bounds what is kept of a round whose size is wrong.
+const maxRound = 1000
+
+// noteSettled removes a question that is settled or closed.
+func (v *view) noteSettled(s *step) {
+	if s.Type == fcmp.TypeClosed {
+		v.round.closing = slices.DeleteFunc(v.round.closing, func(n int) bool { return n == s.data.InteractionID })
+	}
+	if !v.round.has(s.data.InteractionID) || s.misplaced {
+		return
+	}
+	if len(v.round.settled) < maxRound {
+		v.round.settled = append(v.round.settled, s)
+	}
+	if s.Type == fcmp.TypeReplyAccepted || s.Type == fcmp.TypeRecorded {
+		v.round.replies++
+	}
+	v.open = slices.DeleteFunc(v.open, func(q *step) bool { return q.data.InteractionID == s.data.InteractionID })
+}
+
+// noteGoesOn notes which questions have to be closed after a change of state.
+func (v *view) noteGoesOn(s *step) {
+	v.round.closing = nil
+	if s.data.Trigger == fcmp.TypeReplyAccepted && v.round.rule != nil && !v.openUnknown && !v.prev.misplaced {
+		v.round.closing = v.openNumbers()
+	}
+}
+
+func (v *view) openNumbers() (numbers []int) {
+	for _, q := range v.open {
+		numbers = append(numbers, q.data.InteractionID)
+	}
+	return numbers
+}
+
+func (v *view) isOpen(question int) bool {
+	return slices.ContainsFunc(v.open, func(q *step) bool { return q.data.InteractionID == question })
+}
+
+// met reports whether the rule of the open questions is met with this reply.
+func (v *view) met(reply *step) bool {
+	rule := v.round.rule
+	return rule == nil || len(v.open) <= 1 || v.round.replies+1 >= rule.Answers ||
+		rule.StopOnReject && reply.data.Decision == "reject"
+}
+
+// ruleDecides is IV-41: after an event of the type Recorded the rule of the questions is not met,
+// after one of Completed it is, and the change of state that Decided explains leaves none open.
+type ruleDecides struct {
+	Recorded  string `json:"recorded"`
+	Completed string `json:"completed"`
+	Decided   string `json:"decided"`
+}
+
+func (r *ruleDecides) bind(l *contract.Lifecycle) error {
+	return errors.Join(all("event type of a reply after which the run waits on", []string{fcmp.TypeRecorded}, r.Recorded),
+		all("event type of a reply after which the run goes on", []string{fcmp.TypeReplyAccepted}, r.Completed),
+		all("event type of a decision without a reply", []string{fcmp.TypeAutoDecided}, r.Decided))
+}
+
+func (r *ruleDecides) judge(v *view, s *step) string {
+	decided := s.Type == fcmp.TypeStateChanged && s.data.Trigger == r.Decided
+	switch {
+	case s.Type != r.Recorded && s.Type != r.Completed && !decided:
+		return ""
+	case v.openUnknown:
+		return s.skip()
+	case decided && v.round.rule != nil && len(v.open) > 0 && !v.prev.misplaced:
+		return fmt.Sprintf("%s, but questions %v are open", describe(s), v.openNumbers())
+	case decided:
+		return ""
+	case s.Type == r.Recorded && v.met(s):
+		return fmt.Sprintf("%s for question %d, but the run must go on with that reply", s.Type, s.data.InteractionID)
+	case s.Type == r.Completed && !v.met(s):
+		return fmt.Sprintf("%s for question %d, but that is reply %d, and %d are needed", s.Type, s.data.InteractionID,
+			v.round.replies+1, v.round.rule.Answers)
+	}
+	return ""
+}
+
+// closesOpen is IV-42: directly after the change of state After, each question that is still open
+// is closed by an event of the type, in order; there is no such event elsewhere.
+type closesOpen struct {
+	Type  string  `json:"type"`
+	After pattern `json:"after"`
+}
+
+func (r *closesOpen) bind(l *contract.Lifecycle) error {
+	fault := errors.Join(all("event type that closes a question", []string{fcmp.TypeClosed}, r.Type), r.After.bind(l))
+	if !slices.Equal(r.After.Trigger, []string{fcmp.TypeReplyAccepted}) || len(r.After.To) > 0 {
+		fault = errors.Join(fault, fmt.Errorf("questions are closed after %s, not after %s", fcmp.TypeReplyAccepted,
+			r.After))
+	}
+	return fault
+}
+
+func (r *closesOpen) judge(v *view, s *step) string {
+	switch due := v.round.closing; {
+	case len(due) > 0 && s.Type != r.Type:
+		return fmt.Sprintf("%s, but question %d was asked with those that are answered, and must be closed", s.Type,
+			due[0])
+	case len(due) > 0 && s.data.InteractionID != due[0]:
+		return fmt.Sprintf("%s for question %d, but question %d is next", s.Type, s.data.InteractionID, due[0])
+	case len(due) == 0 && s.Type == r.Type && v.fresh:
+		return s.skip()
+	case len(due) == 0 && s.Type == r.Type:
+		return fmt.Sprintf("%s for question %d, but nothing has made it superfluous", s.Type, s.data.InteractionID)
+	}
+	return ""
+}
+
+func (r *closesOpen) unfinished(v *view) string {
+	if len(v.round.closing) > 0 {
+		return fmt.Sprintf("the log ends, but %s must follow for questions %v", r.Type, v.round.closing)
+	}
+	return ""
+}
+
+// askedTogether is IV-43: the questions of a round directly follow each other and agree about it.
+type askedTogether struct {
+	Type string `json:"type"`
+	Most int    `json:"most"` // questions of one round
+}
+
+func (r *askedTogether) bind(*contract.Lifecycle) error {
+	if r.Most < 2 || r.Most > maxRound {
+		return fmt.Errorf("%d questions are no round", r.Most)
+	}
+	return all("event type", []string{fcmp.TypeInputRequired}, r.Type)
+}
+
+func (r *askedTogether) judge(v *view, s *step) string {
+	rule, next := s.data.Together, v.round.toShow > 0
+	switch {
+	case next && s.Type != r.Type:
+		return fmt.Sprintf("%s, but %d more questions must be shown", s.Type, v.round.toShow)
+	case s.Type != r.Type:
+		return ""
+	case next && (rule == nil || *rule != *v.round.rule):
+		return fmt.Sprintf("question %d says of those that it is asked with: %s; the one before it says: %s",
+			s.data.InteractionID, describeRule(rule), describeRule(v.round.rule))
+	case rule != nil && (rule.Questions > r.Most || rule.Answers > rule.Questions):
+		return fmt.Sprintf("question %d says: %s; at most %d are asked together", s.data.InteractionID,
+			describeRule(rule), r.Most)
+	}
+	return ""
+}
+
+func (r *askedTogether) unfinished(v *view) string {
+	if v.round.toShow > 0 {
+		return fmt.Sprintf("the log ends, but %d more questions must be shown", v.round.toShow)
+	}
+	return ""
+}
+
+func describeRule(r *fcmp.Together) string {
+	if r == nil {
+		return "asked alone"
+	}
+	return fmt.Sprintf("%d questions, %d answers, stop_on_reject %t", r.Questions, r.Answers, r.StopOnReject)
+}
