@@ -60,8 +60,9 @@ type Turn struct {
 	// Prompt is the run's full prompt with the instructions of its mode (section H); without them
 	// where the engine is plain.
 	Prompt string
-	// Answers are the answers that this turn goes on with; empty in the first turn. Version 1 has
-	// at most one.
+	// Answers are the answers that this turn goes on with; empty in the first turn. There is one for
+	// each question that the turn before has asked, in their order. Of several questions some may
+	// have no answer (Answer.Answered), because the others were enough to go on.
 	Answers []Answer
 	// Plain says that the engine is plain code, as its Profile does: Input leaves replies as they
 	// are.
@@ -100,7 +101,7 @@ type Turn struct {
 }
 
 // Input is the text that the agent is to be given now: what to repair or the answer when there is
-// one, otherwise the prompt. An answer comes with the nonce of the attempt. To an agent that has
+// one, otherwise the prompt. Several answers stand in it with the numbers of their questions. An answer comes with the nonce of the attempt. To an agent that has
 // none, a reply that would be a signal if it were repeated comes as a quotation (J12); Answers have
 // it as it was written.
 func (t Turn) Input() string {
@@ -108,7 +109,7 @@ func (t Turn) Input() string {
 	case t.Repair != "":
 		return t.Repair
 	case len(t.Answers) > 0:
-		text := t.Answers[len(t.Answers)-1].Message()
+		text := interaction.Message(t.Answers)
 		switch {
 		case t.Plain:
 			return text

@@ -126,6 +126,18 @@ func Ask(q Question) Outcome {
 	return Outcome{Process: Process{Status: OK}, Questions: []Question{q}}
 }
 
+// AskAll is the outcome of a turn that asks several questions, which are all open together (K1): 1 to
+// MaxQuestions of them. The run goes on, once, when each is answered; set the Rule of the outcome to
+// let it go on earlier. The next turn has an answer for each question in Turn.Answers, in the order
+// of the questions. A single question is asked as Ask does.
+//
+//	o := engine.AskAll(finance, legal, security)
+//	o.Rule.Answers = 2 // two of the three are enough
+//	return o, nil
+func AskAll(questions ...Question) Outcome {
+	return Outcome{Process: Process{Status: OK}, Questions: questions}
+}
+
 // Say is the outcome of a turn that ends with a message. In an interactive run it does not complete
 // the run.
 func Say(text string) Outcome {

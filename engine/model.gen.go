@@ -68,6 +68,18 @@ const (
 //	}
 type Option = interaction.Option
 
+// Rule says when a run goes on that waits with several questions (K1). The zero Rule waits for an
+// answer to each of them. In any case the run goes on when none of its questions is open any more.
+// The questions that are still open then are closed as Superseded.
+//
+//	type Rule struct {
+//		// Answers is how many of the questions people must answer; 0, or more than there are: all.
+//		Answers int
+//		// StopOnReject lets the run go on as soon as a person rejects an Approval.
+//		StopOnReject bool
+//	}
+type Rule = interaction.Rule
+
 // Subject is what an Approval is about: the call of a tool. Only engines set it; the text of an
 // agent never does.
 //
@@ -169,17 +181,22 @@ const (
 //
 //	// Approved returns the arguments that the engine may execute.
 //	func (a Answer) Approved(q Question) (json.RawMessage, error)
+//
+//	// Answered reports whether a person or an automatic decision has answered: not so if the question was closed, or its run ended before.
+//	func (a Answer) Answered() bool
 type Answer = interaction.Answer
 
 // Resolution says how an interaction was settled (C7).
 type Resolution = interaction.Resolution
 
 // The ways to settle an interaction. Abandoned closes the record of a question whose run ended
-// without an answer.
+// without an answer, and Superseded that of a question which others that were asked with it have
+// made superfluous.
 const (
 	UserReply         Resolution = interaction.UserReply
 	AutoDecideTimeout Resolution = interaction.AutoDecideTimeout
 	Abandoned         Resolution = interaction.Abandoned
+	Superseded        Resolution = interaction.Superseded
 )
 
 // AutoDecision is the envelope of an automatic decision, which an engine gets when nobody replied
@@ -226,6 +243,9 @@ type AutoDecision = interaction.AutoDecision
 //		// Via is the door that the Actor came through, if the reply said so (K5).
 //		Via string
 //	}
+//
+//	// Answer is how the question of the record was settled, as a turn is told: the answer that a person or an automatic decision gave.
+//	func (r Record) Answer() Answer
 type Record = interaction.Record
 
 // SessionHandle is how an engine finds its session again when a run goes on: opaque bytes, and the
@@ -346,7 +366,7 @@ const (
 	WarnAskUserUnknownKind WarningCode = fsm.WarnAskUserUnknownKind
 	// WarnAskUserTruncated: A question exceeded a limit; it was cut or replaced. (WC-05: C2)
 	WarnAskUserTruncated WarningCode = fsm.WarnAskUserTruncated
-	// WarnAskUserSurplus: The turn asked several questions; only the first was put. (WC-06: C2)
+	// WarnAskUserSurplus: The turn asked more questions than may be asked together; the others were not put. (WC-06: C2)
 	WarnAskUserSurplus WarningCode = fsm.WarnAskUserSurplus
 	// WarnEngineOutputTruncated: The agent's output exceeded a limit and was cut. (WC-07: I11)
 	WarnEngineOutputTruncated WarningCode = fsm.WarnEngineOutputTruncated
@@ -371,8 +391,13 @@ const (
 const (
 	// MaxSessionHandle is the largest SessionHandle.Data in bytes. A run whose turn ends with a longer
 	// one fails: its wait could never be resumed.
-	MaxSessionHandle  = interaction.MaxSessionHandle
-	MaxOutput         = interaction.MaxOutput
+	MaxSessionHandle = interaction.MaxSessionHandle
+	MaxOutput        = interaction.MaxOutput
+	// MaxQuestions is the most questions that are asked together.
+	MaxQuestions = interaction.MaxQuestions
+	// MaxTogether bounds their size together, as JSON. A question that is asked alone has the limits
+	// of its parts only.
+	MaxTogether       = interaction.MaxTogether
 	MaxPromptText     = interaction.MaxPromptText
 	MaxContext        = interaction.MaxContext
 	MaxOptions        = interaction.MaxOptions

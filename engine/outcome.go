@@ -63,8 +63,12 @@ type Outcome struct {
 	// marker.
 	Done bool
 	// Questions are explicit questions that the engine hands over; those in the FinalText of an
-	// engine that is not plain are found by the library.
+	// engine that is not plain are found by the library. All are open together, MaxQuestions at
+	// most; what exceeds a limit is left out, with a warning.
 	Questions []Question
+	// Rule says when a run goes on that waits with several Questions; the zero value: when each is
+	// answered. It has no meaning for a single one.
+	Rule Rule
 	// Session is the session to resume; nil leaves the one that the Sink was given, or that the
 	// run has from an earlier turn.
 	Session *SessionHandle

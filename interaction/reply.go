@@ -9,11 +9,13 @@ import (
 type Resolution string
 
 // The ways to settle an interaction. Abandoned closes the record of a question whose run ended
-// without an answer.
+// without an answer, and Superseded that of a question which others that were asked with it have
+// made superfluous.
 const (
 	UserReply         Resolution = "user_reply"
 	AutoDecideTimeout Resolution = "auto_decide_timeout"
 	Abandoned         Resolution = "abandoned"
+	Superseded        Resolution = "superseded"
 )
 
 // Reply is a person's answer to one question: free text whatever the question's kind (C3), unless

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"log/slog"
 	"time"
 
@@ -260,7 +261,7 @@ func (c *Client) Runs(ctx context.Context, query Query) (Page, error) {
 }
 
 // Inbox lists the runs that wait for a person, the oldest question first; each has its question in
-// Pending.
+// Pending, and of several that are open the others in Siblings.
 func (c *Client) Inbox(ctx context.Context, query Query) (Page, error) {
 	if err := c.checkQuery(ctx, &query); err != nil {
 		return Page{}, err
@@ -271,14 +272,15 @@ func (c *Client) Inbox(ctx context.Context, query Query) (Page, error) {
 	return c.store.Inbox(ctx, query)
 }
 
-// Pending returns the open question of the run, nil if it has none.
+// Pending returns the open question of the run, nil if it has none, and of several the first one. All
+// are those of Run.OpenQuestions.
 func (c *Client) Pending(ctx context.Context, id string) (*Question, error) {
 	r, err := c.Get(ctx, id)
 	return r.Pending, err
 }
 
-// History returns every question of the run and how it was settled, in order; the open one, without
-// a resolution, comes last (C7).
+// History returns every question of the run and how it was settled, in order; those that are open
+// have no resolution (C7).
 func (c *Client) History(ctx context.Context, id string) ([]Record, error) {
 	if err := c.checkRun(ctx, id); err != nil {
 		return nil, err
@@ -293,9 +295,10 @@ func (c *Client) History(ctx context.Context, id string) ([]Record, error) {
 	for i := range records {
 		records[i].Session = nil // only engines and Fork use it
 	}
-	if run.Pending != nil {
-		records = append(records, Record{Question: *run.Pending})
+	for _, q := range run.OpenQuestions() {
+		records = append(records, Record{Question: q})
 	}
+	slices.SortFunc(records, func(a, b Record) int { return a.Question.ID - b.Question.ID })
 	return records, nil
 }
 

@@ -60,19 +60,26 @@ func decideStart(run *store.Run, node string, now time.Time) (store.Commit, erro
 	return *c, nil
 }
 
-// decideReply settles the pending question with a reply, and returns the run to the queue. The error
-// may also be that of Reply.CheckFor.
+// decideReply settles the open question that the reply names. The run returns to the queue, unless it
+// waits for further answers (K1). The error may also be that of Reply.CheckFor.
 func decideReply(run *store.Run, reply interaction.Reply, digest string, now time.Time) (*store.Commit, error) {
-	if err := reply.CheckFor(*run.Pending); err != nil {
+	question := run.OpenQuestion(reply.ID)
+	if err := reply.CheckFor(*question); err != nil {
 		return nil, err
 	}
 	now = notEarlier(now, run.UpdatedAt) // the answer has the time of the commit
-	answer := reply.AnswerTo(run.Pending, now)
-	record := settled(run, answer, reply.Key, digest)
-	record.Seen = reply.Seen
-	return transition(run, fsm.EventInteractionReplyAccepted, &details{
-		now: now, facts: fsm.FactPendingMatches, answer: &answer, settled: &record,
-	})
+	answer := reply.AnswerTo(question, now)
+	d := details{
+		now: now, facts: fsm.FactPendingMatches | fsm.FactRuleMet, answer: &answer,
+		settled: settledBy(run, question, answer, reply.Key, digest),
+	}
+	d.settled[0].Seen = reply.Seen
+	if run.Together != nil && !completesRule(run, &answer) {
+		d.facts &^= fsm.FactRuleMet
+		return transition(run, fsm.EventInteractionRecorded, &d)
+	}
+	d.closeSiblings(run, now)
+	return transition(run, fsm.EventInteractionReplyAccepted, &d)
 }
 
 // decideCancel ends a run for the reason that somebody gave.
@@ -82,8 +89,8 @@ func decideCancel(run *store.Run, reason string, now time.Time) (*store.Commit, 
 	})
 }
 
-// decideDeadline fires the deadline of the pending question, if it has passed: the run goes on with
-// an automatic decision, or fails (section D).
+// decideDeadline fires the deadline of the open questions, if it has passed: the run goes on with
+// automatic decisions, or fails (section D).
 //
 // The time until which a queued run is held is such a deadline, too: the run is tried again (J5).
 func decideDeadline(run *store.Run, now time.Time) (*store.Commit, error) {
@@ -97,9 +104,7 @@ func decideDeadline(run *store.Run, now time.Time) (*store.Commit, error) {
 	d.facts |= factIf(!run.Deadline.After(now), fsm.FactDeadlinePassed)
 	rule, _ := fsm.Wait(run.Profile, run.Strict)
 	if rule.OnDeadline == fsm.DeadlineAutoDecide && factsOf(run, &d).Has(fsm.FactAutoDecisionLeft) {
-		answer := interaction.NewAutoDecision(*run.Pending).Answer(d.now)
-		record := settled(run, answer, "", "")
-		d.answer, d.settled = &answer, &record
+		decideOpenQuestions(run, &d)
 		return transition(run, fsm.EventInteractionAutoDecideTimeout, &d)
 	}
 	d.settled = abandoned(run, d.now)
@@ -182,7 +187,7 @@ func decideByGate(run *store.Run, turn *turnEvidence, node string, now time.Time
 	}
 	switch rule.Outcome {
 	case fsm.EventTurnNeedsInput:
-		d.question = &turn.question
+		d.question, d.siblings, d.rule = &turn.question, turn.siblings, turn.rule
 		d.warnings = append(d.warnings, turn.questionWarnings...)
 	case fsm.EventTurnFailed:
 		d.message = turn.failureMessage(rule)
@@ -314,20 +319,27 @@ func decideOrphan(run *store.Run, found *orphanEvidence, host hostPolicy) (*stor
 	return transition(run, fsm.EventRestartReconcileFailed, &failure)
 }
 
-// abandoned is the record of the open question of a run that ends, nil if it has none.
-func abandoned(run *store.Run, at time.Time) *interaction.Record {
+// abandoned are the records of the open questions of a run that ends.
+func abandoned(run *store.Run, at time.Time) []interaction.Record {
 	if run.Pending == nil {
 		return nil
 	}
-	r := interaction.Abandon(*run.Pending, at)
-	r.Session = run.Session
-	return &r
+	all := make([]interaction.Record, 0, 1+len(run.Siblings))
+	all = append(all, interaction.Abandon(*run.Pending, at))
+	for _, q := range run.Siblings {
+		all = append(all, interaction.Abandon(q, at))
+	}
+	for i := range all {
+		all[i].Session = run.Session
+	}
+	return all
 }
 
-// settled is the record of the open question as the answer settles it, with the session in which it
+// settledBy is the record of an open question as the answer settles it, with the session in which it
 // was asked: it does not change as long as the run waits.
-func settled(run *store.Run, answer interaction.Answer, key, digest string) interaction.Record {
-	r := interaction.Settle(*run.Pending, answer, key, digest)
-	r.Session = run.Session
-	return r
+func settledBy(run *store.Run, q *interaction.Question, answer interaction.Answer, key, digest string,
+) []interaction.Record {
+	all := []interaction.Record{interaction.Settle(*q, answer, key, digest)}
+	all[0].Session = run.Session
+	return all
 }

@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"cmp"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -28,7 +29,9 @@ type turnEvidence struct {
 	host         hostPolicy
 
 	reading          interaction.Reading
-	question         interaction.Question // see findQuestion
+	question         interaction.Question   // see findQuestions
+	siblings         []interaction.Question // that are asked together with it
+	rule             interaction.Rule
 	session          *engine.SessionHandle
 	final            *finalMessage
 	warnings         []interaction.Diagnostic
@@ -88,8 +91,12 @@ func (t *turn) collectEvidence(o engine.Outcome) *turnEvidence {
 		text, cut := bounded(ev.reading.Text, maxFinalText)
 		ev.final = &finalMessage{text: text, truncated: cut, ref: o.FinalRef}
 	}
-	ev.findQuestion(o)
+	ev.findQuestions(o)
 	t.spec.address(&ev.question)
+	for i := range ev.siblings {
+		t.spec.address(&ev.siblings[i])
+	}
+	ev.limitQuestions()
 	ev.setProcess(o.Process)
 	ev.facts |= factIf(ev.reading.Done, fsm.FactDoneMarker)
 	ev.facts |= factIf(ev.reading.NotDone, fsm.FactNotDoneSaid)
@@ -136,27 +143,64 @@ func (d dialect) read(o engine.Outcome) interaction.Reading {
 	return r
 }
 
-// findQuestion finds the question that the run waits with, if the gate decides that it waits: the
-// engine's, the one in its text, or the baseline (C2). The first two are left in the reading, as
+// findQuestions finds the questions that the run waits with, if the gate decides that it waits: the
+// engine's, the one in its text, or the baseline (C2, K1). The first two are left in the reading, as
 // questions that were asked; the baseline is not.
-func (t *turnEvidence) findQuestion(o engine.Outcome) {
+func (t *turnEvidence) findQuestions(o engine.Outcome) {
 	t.questionWarnings = slices.Clip(t.reading.Diagnostics)
-	if len(o.Questions) > 0 {
-		q, diagnostics := interaction.Normalize(o.Questions[0])
-		t.reading.Question = &q
-		t.questionWarnings = append(t.questionWarnings, diagnostics...)
-		if len(o.Questions) > 1 {
-			t.questionWarnings = append(t.questionWarnings, interaction.Diagnostic{
-				Code: fsm.WarnAskUserSurplus, Detail: fmt.Sprintf("%d questions in one turn; only the first is asked",
-					len(o.Questions)),
-			})
+	for i, asked := range o.Questions {
+		if i == interaction.MaxQuestions {
+			t.warnSurplus("%d questions in one turn; the first %d are asked", len(o.Questions), interaction.MaxQuestions)
+			break
 		}
+		q, diagnostics := interaction.Normalize(asked)
+		t.questionWarnings = append(t.questionWarnings, diagnostics...)
+		if i == 0 {
+			t.reading.Question = &q
+		} else {
+			t.siblings = append(t.siblings, q)
+		}
+	}
+	if t.rule = o.Rule; t.rule.Answers < 0 || t.rule.Answers > 1+len(t.siblings) {
+		t.rule.Answers = 0
 	}
 	if t.reading.Question != nil {
 		t.question = *t.reading.Question
 		return
 	}
 	t.question = t.reading.Baseline()
+}
+
+// limitQuestions leaves out the last of several questions that are too large together to be stored
+// in one record.
+func (t *turnEvidence) limitQuestions() {
+	if len(t.siblings) == 0 {
+		return
+	}
+	size := sizeOfQuestion(&t.question)
+	for i := range t.siblings {
+		if size += sizeOfQuestion(&t.siblings[i]); size > interaction.MaxTogether {
+			t.warnSurplus("the first %d of %d questions have %d KiB together, which is the limit; the others are not "+
+				"asked", i+1, 1+len(t.siblings), interaction.MaxTogether>>10)
+			t.siblings = t.siblings[:i]
+			return
+		}
+	}
+}
+
+// sizeOfQuestion is about how many bytes the question has in the run's record.
+func sizeOfQuestion(q *interaction.Question) int {
+	body, err := json.Marshal(q)
+	if err != nil { // it cannot be stored, and the store says so
+		return 0
+	}
+	return len(body)
+}
+
+func (t *turnEvidence) warnSurplus(format string, args ...any) {
+	t.questionWarnings = append(t.questionWarnings, interaction.Diagnostic{
+		Code: fsm.WarnAskUserSurplus, Detail: fmt.Sprintf(format, args...),
+	})
 }
 
 // processFault says how a process failed, for a person.

@@ -23,7 +23,8 @@ import (
 type At struct {
 	// Question is the number of a settled question of the run. The fork goes on from the moment at
 	// which the question was settled: it knows what happened before, and nothing that happened
-	// later. 0 means the end of a run that has ended.
+	// later. 0 means the end of a run that has ended. Of several questions that were asked together,
+	// any stands for all: the fork goes on with the answers to all of them, once all are settled.
 	Question int
 	// Reply is the answer that the fork's agent gets in place of the stored one; at most
 	// MaxReplyText bytes. If it is empty, the agent gets the stored answer of the person or of the
@@ -176,6 +177,8 @@ type origin struct {
 	AtRest  bool           `json:"at_rest,omitempty"` // see engine.BranchPoint
 	History []Record       `json:"history,omitempty"`
 	Answer  *Answer        `json:"answer,omitempty"` // what the first turn gets
+	// Answers are what it gets instead of Answer: those to several questions that were asked together.
+	Answers []Answer `json:"answers,omitempty"`
 }
 
 // draftFork reads the source, and makes the record and the stored form of the fork's specification.
@@ -205,7 +208,9 @@ func (c *Client) draftFork(ctx context.Context, id string, at *At, now time.Time
 	if run.ID == id {
 		return Run{}, nil, fmt.Errorf("%w: %s; a fork needs an id of its own", ErrSpecConflict, id)
 	}
-	run.Answer = from.Answer
+	if run.Answer = from.Answer; len(from.Answers) > 0 {
+		run.Together = &store.Together{Inherited: true}
+	}
 	inherited, err := json.Marshal(from)
 	if err == nil && len(inherited) > maxOrigin {
 		err = fmt.Errorf("%w: run %s has a history of %s, a fork inherits at most %s", ErrCannotFork, id,
@@ -321,8 +326,12 @@ func (s *forkSource) fork(at *At, now time.Time) (*origin, error) {
 	if !s.run.State.Terminal() {
 		return nil, s.refuse("it is %s and has not ended; name a settled question", s.run.State)
 	}
-	if n := len(s.settled); n > 0 && s.settled[n-1].Resolution == interaction.Abandoned {
-		return s.forkQuestion(s.settled[n-1].Question.ID, at, now)
+	if n := len(s.settled); n > 0 {
+		for _, r := range s.round(n - 1) {
+			if r.Resolution == interaction.Abandoned {
+				return s.forkQuestion(r.Question.ID, at, now)
+			}
+		}
 	}
 	return s.forkEnd(at, now)
 }
@@ -345,8 +354,11 @@ func (s *forkSource) inherit(settled int) *origin {
 func (s *forkSource) forkQuestion(number int, at *At, now time.Time) (*origin, error) {
 	i := slices.IndexFunc(s.settled, func(r Record) bool { return r.Question.ID == number })
 	switch {
-	case s.run.Pending != nil && s.run.Pending.ID == number:
+	case s.run.OpenQuestion(number) != nil:
 		return nil, s.refuse("question %d is open; reply to it, or fork the run once it is settled", number)
+	case i >= 0 && s.run.Pending != nil && s.run.Pending.Attempt == s.settled[i].Question.Attempt:
+		return nil, s.refuse("question %d was asked together with others, and question %d of these is open", number,
+			s.run.Pending.ID)
 	case i < 0:
 		return nil, s.refuse("it has asked %d questions, and question %d is none of them", s.run.Interactions, number)
 	case s.run.Profile == fsm.ProfileStickyProcess:
@@ -362,7 +374,9 @@ func (s *forkSource) forkQuestion(number int, at *At, now time.Time) (*origin, e
 		return nil, s.refuse("the session of question %d was not kept: the question was settled by a release that did "+
 			"not keep it, or the engine had none", number)
 	}
-	o := s.inherit(i + 1)
+	round := s.round(i)
+	end := slices.IndexFunc(s.settled, func(r Record) bool { return r.Question.ID == round[0].Question.ID }) + len(round)
+	o := s.inherit(end)
 	o.Session, o.AtRest = session, s.run.State.Terminal() && untouched
 	switch {
 	case at.Reply != "":
@@ -371,15 +385,39 @@ func (s *forkSource) forkQuestion(number int, at *At, now time.Time) (*origin, e
 			return nil, s.refuse("question %d takes no text: %v", number, err)
 		}
 		answer := reply.AnswerTo(&record.Question, now)
-		o.Answer = &answer
-		o.History[len(o.History)-1] = interaction.Settle(record.Question, answer, "", "")
+		o.History[len(o.History)-(end-i)] = interaction.Settle(record.Question, answer, "", "")
 	case record.Resolution == interaction.Abandoned:
 		return nil, s.refuse("nobody has answered question %d; give a Reply", number)
-	default:
-		answer := answerOf(&record)
-		o.Answer = &answer
 	}
+	o.goOnWith(o.History[len(o.History)-len(round):])
 	return o, nil
+}
+
+// round returns the settled questions that were asked together with the one at this index: those of
+// one attempt. Usually it is one.
+func (s *forkSource) round(i int) []Record {
+	attempt := s.settled[i].Question.Attempt
+	first, last := i, i
+	for first > 0 && s.settled[first-1].Question.Attempt == attempt {
+		first--
+	}
+	for last+1 < len(s.settled) && s.settled[last+1].Question.Attempt == attempt {
+		last++
+	}
+	return s.settled[first : last+1]
+}
+
+// goOnWith has the first turn of the fork get the answers to these questions.
+func (o *origin) goOnWith(round []Record) {
+	answers := make([]Answer, 0, len(round))
+	for i := range round {
+		answers = append(answers, round[i].Answer())
+	}
+	if len(answers) > 1 {
+		o.Answers = answers
+	} else {
+		o.Answer = &answers[0]
+	}
 }
 
 // forkEnd forks a run that had no open question when it ended. The fork executes the run's last
@@ -394,13 +432,12 @@ func (s *forkSource) forkEnd(at *At, now time.Time) (*origin, error) {
 	case s.run.State == fsm.StateSucceeded:
 		return nil, s.refuse("it has succeeded; say by Reply what is to be done next, or name a settled question")
 	case n > 0:
-		answer := answerOf(&s.settled[n-1])
-		o.Answer = &answer
+		o.goOnWith(s.round(n - 1))
 	case s.from != nil:
-		o.Answer = s.from.Answer
+		o.Answer, o.Answers = s.from.Answer, s.from.Answers
 	}
 	switch {
-	case o.Answer == nil: // the fork begins anew with the prompt
+	case o.Answer == nil && o.Answers == nil: // the fork begins anew with the prompt
 	case s.run.Profile == fsm.ProfileStickyProcess:
 		return nil, s.refuse("its session was in its resident process, which has ended")
 	case s.run.Session != nil:
@@ -412,20 +449,6 @@ func (s *forkSource) forkEnd(at *At, now time.Time) (*origin, error) {
 		return nil, s.refuse("it has no session that could be told something")
 	}
 	return o, nil
-}
-
-// answerOf returns the answer that settled a question.
-func answerOf(r *Record) Answer {
-	if r.Resolution == interaction.AutoDecideTimeout {
-		answer := interaction.NewAutoDecision(r.Question).Answer(r.ResolvedAt)
-		answer.Text = r.Response
-		return answer
-	}
-	answer := Reply{ID: r.Question.ID, Text: r.Response, Actor: Actor{ID: r.Actor, Via: r.Via}, Value: r.Value,
-		Decision: r.Decision}.
-		AnswerTo(&r.Question, r.ResolvedAt)
-	answer.Resolution = r.Resolution
-	return answer
 }
 
 // checkBranch asks the engine whether it can branch the session, if there is one. A client without

@@ -465,8 +465,8 @@ type withoutSessions struct{ *memory.Store }
 
 func (s withoutSessions) Commit(ctx context.Context, batch []store.Commit) []error {
 	for i := range batch {
-		if settled := batch[i].Settled; settled != nil {
-			settled.Session = nil
+		for k := range batch[i].Settled {
+			batch[i].Settled[k].Session = nil
 		}
 	}
 	return s.Store.Commit(ctx, batch)
@@ -537,7 +537,7 @@ func TestJ6TheAnswerOfAnAutomaticDecision(t *testing.T) {
 	question := interaction.Question{ID: 1, Kind: interaction.OpenText, Prompt: "?"}
 	auto := interaction.NewAutoDecision(question).Answer(noon)
 	record := interaction.Settle(question, auto, "", "")
-	require.Equal(t, auto, answerOf(&record))
+	require.Equal(t, auto, record.Answer())
 }
 
 // J6: a process that does not have the engine says so, rather than that the engine cannot branch.

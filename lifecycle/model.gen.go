@@ -82,10 +82,21 @@ import (
 //		Session *SessionHandle
 //
 //		// The question.
-//		Interactions       int       // asked so far
-//		Pending            *Question // set exactly in waiting_user
-//		Deadline           time.Time
-//		Answer             *Answer // accepted, not yet executed to the end
+//		Interactions int // asked so far
+//		// Pending is the open question, and of several that are open the one with the lowest number. It is
+//		// set exactly in waiting_user.
+//		Pending *Question
+//		// Siblings are the other open questions that were asked together with Pending (K1), in the order
+//		// of their numbers. See OpenQuestions.
+//		Siblings []Question
+//		// Together describes the questions that the last turn asked together: while the run waits with
+//		// them, and until a turn that goes on with the answers has ended. It is nil for a question that
+//		// was asked alone.
+//		Together *Together
+//		Deadline time.Time
+//		// Answer is the accepted answer to a question that was asked alone, until a turn that goes on with
+//		// it has ended. The answers to several are in the history.
+//		Answer             *Answer
 //		AutoDecisions      int
 //		LastAutoDecisionAt time.Time
 //
@@ -109,7 +120,7 @@ import (
 //	// Held reports whether the run is held.
 //	func (r *Run) Held() bool
 //
-//	// HeldSince returns the time from which a held run could have gone on without the hold or, if the run is parked, the time at which the hold began.
+//	// HeldSince returns the time from which a held run could have gone on without the hold or, if the run is parked, the time of its last commit, which is when the hold began or one of several questions was answered.
 //	func (r *Run) HeldSince() time.Time
 //
 //	// Parked reports whether the run waits for a reply without holding a slot.
@@ -120,6 +131,12 @@ import (
 //
 //	// MissesDeparture reports whether a commit with this record was decided on a view of the parked run prev that did not yet show its owner as gone; at is when the owner went.
 //	func (r *Run) MissesDeparture(prev *Run, at time.Time) bool
+//
+//	// OpenQuestions returns the questions that the run waits with, in the order of their numbers.
+//	func (r *Run) OpenQuestions() []Question
+//
+//	// OpenQuestion returns the open question of that number; nil if it is not open.
+//	func (r *Run) OpenQuestion(number int) *Question
 type Run = store.Run
 
 // State is where a run stands.
@@ -133,7 +150,7 @@ const (
 	StateQueued State = fsm.StateQueued
 	// StateRunning: A worker executes one turn under a lease and a fencing epoch. (ST-02: A1)
 	StateRunning State = fsm.StateRunning
-	// StateWaitingUser: Parked with one open question. (ST-03: A1)
+	// StateWaitingUser: Parked with its open question, or with several that were asked together. (ST-03: A1)
 	StateWaitingUser State = fsm.StateWaitingUser
 	// StateSucceeded: Finished with its output. (ST-04: A1)
 	StateSucceeded State = fsm.StateSucceeded
@@ -233,7 +250,7 @@ const (
 	WarnAskUserUnknownKind WarningCode = fsm.WarnAskUserUnknownKind
 	// WarnAskUserTruncated: A question exceeded a limit; it was cut or replaced. (WC-05: C2)
 	WarnAskUserTruncated WarningCode = fsm.WarnAskUserTruncated
-	// WarnAskUserSurplus: The turn asked several questions; only the first was put. (WC-06: C2)
+	// WarnAskUserSurplus: The turn asked more questions than may be asked together; the others were not put. (WC-06: C2)
 	WarnAskUserSurplus WarningCode = fsm.WarnAskUserSurplus
 	// WarnEngineOutputTruncated: The agent's output exceeded a limit and was cut. (WC-07: I11)
 	WarnEngineOutputTruncated WarningCode = fsm.WarnEngineOutputTruncated
@@ -261,6 +278,22 @@ const (
 //		Question int
 //	}
 type ForkPoint = store.ForkPoint
+
+// Together describes questions that one turn has asked together (K1). Their numbers follow each
+// other.
+//
+//	type Together struct {
+//		First int // the number of the first question
+//		Asked int // how many were asked
+//		// Rule says when the run goes on.
+//		Rule Rule
+//		// Replies is how many of the questions people have answered.
+//		Replies int
+//		// Inherited says that the questions are those of the run that a fork goes on from. The fork's
+//		// specification has the answers, and First and Asked are 0.
+//		Inherited bool
+//	}
+type Together = store.Together
 
 // Failure is why a run failed or was canceled.
 //
@@ -433,6 +466,18 @@ const (
 //		Value string
 //	}
 type Option = interaction.Option
+
+// Rule says when a run goes on that waits with several questions (K1). The zero Rule waits for an
+// answer to each of them. In any case the run goes on when none of its questions is open any more.
+// The questions that are still open then are closed as Superseded.
+//
+//	type Rule struct {
+//		// Answers is how many of the questions people must answer; 0, or more than there are: all.
+//		Answers int
+//		// StopOnReject lets the run go on as soon as a person rejects an Approval.
+//		StopOnReject bool
+//	}
+type Rule = interaction.Rule
 
 // Subject is what an Approval is about: the call of a tool. Only engines set it; the text of an
 // agent never does.
@@ -630,6 +675,9 @@ type Receipt = interaction.Receipt
 //
 //	// Approved returns the arguments that the engine may execute.
 //	func (a Answer) Approved(q Question) (json.RawMessage, error)
+//
+//	// Answered reports whether a person or an automatic decision has answered: not so if the question was closed, or its run ended before.
+//	func (a Answer) Answered() bool
 type Answer = interaction.Answer
 
 // AutoDecision is the envelope of an automatic decision, which an engine gets when nobody replied
@@ -676,17 +724,22 @@ type AutoDecision = interaction.AutoDecision
 //		// Via is the door that the Actor came through, if the reply said so (K5).
 //		Via string
 //	}
+//
+//	// Answer is how the question of the record was settled, as a turn is told: the answer that a person or an automatic decision gave.
+//	func (r Record) Answer() Answer
 type Record = interaction.Record
 
 // Resolution says how an interaction was settled (C7).
 type Resolution = interaction.Resolution
 
 // The ways to settle an interaction. Abandoned closes the record of a question whose run ended
-// without an answer.
+// without an answer, and Superseded that of a question which others that were asked with it have
+// made superfluous.
 const (
 	UserReply         Resolution = interaction.UserReply
 	AutoDecideTimeout Resolution = interaction.AutoDecideTimeout
 	Abandoned         Resolution = interaction.Abandoned
+	Superseded        Resolution = interaction.Superseded
 )
 
 // FieldError says which field of a reply is wrong, its value and what it should be.
@@ -1046,6 +1099,8 @@ const (
 	TriggerRunUnblocked Trigger = fsm.EventRunUnblocked
 	// TriggerRunGivenUp: Somebody ended a held run. (EV-16: J5, J13)
 	TriggerRunGivenUp Trigger = fsm.EventRunGivenUp
+	// TriggerInteractionRecorded: A person's reply to one of several questions was accepted, and the run waits on for the others. (EV-17: K1, K2)
+	TriggerInteractionRecorded Trigger = fsm.EventInteractionRecorded
 )
 
 // Terminal: How the run ended; there exactly when the new state is terminal.
@@ -1085,6 +1140,8 @@ type Terminal = fcmp.Terminal
 //		Digest string
 //		// Who may answer: who has one of the names or is of one of the groups, or everybody, but for those who are excepted. Missing when everybody may.
 //		To *fcmp.Audience
+//		// The questions that were asked together, one event each, and when the run goes on. Missing when the question was asked alone.
+//		Together *AskedTogether
 //	}
 //
 //	// Type is the event type.
@@ -1229,6 +1286,49 @@ type Blocked = fcmp.Blocked
 //	func (*Unblocked) Type() string
 type Unblocked = fcmp.Unblocked
 
+// Recorded is the data of interaction.recorded: A person's reply to one of several questions was accepted; the run waits on for the others. (PL-12: K1, K2)
+//
+//	type Recorded struct {
+//		InteractionID  int
+//		ResolutionMode string
+//		AcceptedAt     time.Time
+//		Actor          string
+//		// The door that the actor came through.
+//		Via string
+//		// What was decided about an approval.
+//		Decision string
+//		// That of the question that was answered, when it has a schema or a subject.
+//		Digest string
+//	}
+//
+//	// Type is the event type.
+//	func (*Recorded) Type() string
+type Recorded = fcmp.Recorded
+
+// Closed is the data of interaction.closed: A question was closed without an answer: others that were asked together with it have met their rule. (PL-13: K1)
+//
+//	type Closed struct {
+//		InteractionID  int
+//		ResolutionMode string
+//		ClosedAt       time.Time
+//	}
+//
+//	// Type is the event type.
+//	func (*Closed) Type() string
+type Closed = fcmp.Closed
+
+// AskedTogether: The questions that were asked together, one event each, and when the run goes on. Missing when the question was asked alone.
+//
+//	type AskedTogether struct {
+//		// How many were asked.
+//		Questions int
+//		// How many of them people must answer before the run goes on.
+//		Answers int
+//		// Whether a rejection lets it go on at once.
+//		StopOnReject bool
+//	}
+type AskedTogether = fcmp.Together
+
 // The types of events: Event.Type, each with the struct that Event.Decode reads its data into.
 const (
 	TypeStarted             = fcmp.TypeStarted
@@ -1241,6 +1341,8 @@ const (
 	TypeWarning             = fcmp.TypeWarning
 	TypeYielded             = fcmp.TypeYielded
 	TypeBlocked             = fcmp.TypeBlocked
+	TypeRecorded            = fcmp.TypeRecorded
+	TypeClosed              = fcmp.TypeClosed
 	TypeUnblocked           = fcmp.TypeUnblocked
 )
 

@@ -247,9 +247,11 @@ func (n *notices) committed(cm *store.Commit) {
 			n.add(func() { o.Transition(change) })
 		}
 	}
-	if s := cm.Settled; s != nil && o.Settled != nil {
-		settled := Settlement{run, s.Question.ID, s.Resolution, s.ResolvedAt.Sub(s.Question.AskedAt)}
-		n.add(func() { o.Settled(settled) })
+	for i := range cm.Settled {
+		if s := &cm.Settled[i]; o.Settled != nil {
+			settled := Settlement{run, s.Question.ID, s.Resolution, s.ResolvedAt.Sub(s.Question.AskedAt)}
+			n.add(func() { o.Settled(settled) })
+		}
 	}
 	if cm.Run.Block != nil && o.Blocked != nil {
 		blocked := BlockedRun{run, *cm.Run.Block}

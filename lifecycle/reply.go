@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/store"
 )
 
-// Reply answers the question that the run waits with. Exactly one of all replies, deadlines and
-// cancels wins (C8). With a Key it is idempotent: the same key and body returns the first receipt,
+// Reply answers the question that the run waits with, or one of several (K1, K2): the run goes on
+// when their rule is met, and until then the other questions stay open as they are. Exactly one of
+// all replies to a question, deadlines and cancels wins (C8). With a Key it is idempotent: the same key and body returns the first receipt,
 // whatever state the run is in by then (C5).
 //
 // Errors, with nothing written: ErrInvalidReply (a *ValueError if the question's schema does not
@@ -89,7 +89,8 @@ func readReplyStatus(ctx context.Context, r store.Reader, id string, reply Reply
 		return replyStatus{}, err
 	}
 	run := &stored
-	pending := run.State == fsm.StateWaitingUser && run.Pending.ID == reply.ID
+	question := run.OpenQuestion(reply.ID)
+	pending := question != nil
 	// While a run waits with its first question, no reply was accepted yet, under any key.
 	if reply.Key != "" && (!pending || run.Interactions > 1) {
 		record, err := r.Settled(ctx, id, reply.Key)
@@ -103,12 +104,12 @@ func readReplyStatus(ctx context.Context, r store.Reader, id string, reply Reply
 		}
 	}
 	if pending {
-		return replyStatus{run: run, question: run.Pending, pending: true}, nil
+		return replyStatus{run: run, question: question, pending: true}, nil
 	}
 	return refusedReply(ctx, r, run, reply.ID)
 }
 
-// acceptReply settles the pending question with the reply. The error is store.ErrConflict if
+// acceptReply settles the open question that the reply names. The error is store.ErrConflict if
 // somebody else has changed the run since it was read: another reply, a deadline or a cancel.
 func (c *Client) acceptReply(ctx context.Context, run *Run, reply Reply, digest string) (Receipt, error) {
 	cm, err := decideReply(run, reply, digest, commitTime(c.clock))
@@ -119,7 +120,7 @@ func (c *Client) acceptReply(ctx context.Context, run *Run, reply Reply, digest 
 	if err := c.commit(ctx, cm); err != nil {
 		return Receipt{}, fmt.Errorf("lifecycle: reply to run %s: %w", run.ID, err)
 	}
-	return Receipt{RunID: run.ID, ID: reply.ID, Key: reply.Key, AcceptedAt: cm.Settled.ResolvedAt}, nil
+	return Receipt{RunID: run.ID, ID: reply.ID, Key: reply.Key, AcceptedAt: cm.Run.UpdatedAt}, nil
 }
 
 // replayedReceipt is the receipt that the accepted reply with this key was given. The error is

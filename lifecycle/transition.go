@@ -44,9 +44,13 @@ type details struct {
 	final    *finalMessage
 	output   []byte
 
-	question *interaction.Question // that the run asks
-	answer   *interaction.Answer   // that the run goes on with
-	settled  *interaction.Record   // of the question that the event closes
+	question *interaction.Question  // that the run asks
+	siblings []interaction.Question // that it asks together with question
+	rule     interaction.Rule       // of these
+	answer   *interaction.Answer    // that settles a question
+	// furtherAnswers settle the other open questions at the same time: those of a deadline.
+	furtherAnswers []interaction.Answer
+	settled        []interaction.Record // of the questions that the event closes, by their numbers
 
 	passing   *passingFailure // after which the turn is put off; nil: it is not
 	hold      *hold           // why the run is held from now on; nil: it is not
@@ -126,9 +130,12 @@ func transition(run *store.Run, event fsm.Event, d *details) (*store.Commit, err
 	if d.recovery != "" {
 		next.Recovery, next.RecoveredAt, next.RecoveryReason = d.recovery, notEarlier(now, run.RecoveredAt), d.reason
 	}
-	if row.To == run.State {
+	switch {
+	case row.Event == fsm.EventInteractionRecorded:
+		recordReply(next, run, d)
+	case row.To == run.State:
 		changeBlock(next, d, now)
-	} else {
+	default:
 		enterState(next, run, &row, d, now)
 	}
 	err = addTransitionEvents(c, row.Emits, &cause{from: run.State, event: row.Event, details: d})
@@ -153,7 +160,7 @@ func enterState(next, prev *store.Run, row *fsm.Transition, d *details, now time
 	if row.Slot == fsm.SlotRelease {
 		next.Slot = false
 	}
-	next.Pending, next.Deadline = nil, time.Time{} // unless openQuestion sets them
+	next.Pending, next.Siblings, next.Deadline = nil, nil, time.Time{} // unless openQuestions sets them
 	switch row.To {
 	case fsm.StateQueued:
 		enterQueue(next, row.Event, d, now)
@@ -167,7 +174,7 @@ func enterState(next, prev *store.Run, row *fsm.Transition, d *details, now time
 	case fsm.StateWaitingUser:
 		next.Owner = d.node
 		next.Answer, next.Repeats, next.Holds = nil, 0, 0
-		openQuestion(next, *d.question, now)
+		openQuestions(next, d, now)
 	default:
 		endRun(next, row, d, now)
 	}
@@ -194,7 +201,9 @@ func enterQueue(next *store.Run, event fsm.Event, d *details, now time.Time) {
 		next.NotBefore = now.Add(repeatBackoff(next.Repeats))
 	}
 	if d.answer != nil {
-		next.Answer = d.answer
+		if next.Together == nil {
+			next.Answer = d.answer
+		}
 		if d.answer.Resolution == interaction.AutoDecideTimeout {
 			next.AutoDecisions++
 			next.LastAutoDecisionAt = now
@@ -209,21 +218,10 @@ func repeatBackoff(repeats int) time.Duration {
 	return min(time.Second<<min(repeats-1, 6), time.Minute)
 }
 
-// openQuestion makes the question the run's pending one, with the deadline that the waiting policy
-// gives it.
-func openQuestion(next *store.Run, q interaction.Question, now time.Time) {
-	next.Interactions++
-	q.ID, q.Attempt, q.AskedAt = next.Interactions, next.Attempt, now
-	next.Pending = &q
-	if rule, ok := fsm.Wait(next.Profile, next.Strict); ok && rule.OnDeadline != fsm.DeadlineKeepWaiting {
-		next.Deadline = now.Add(next.SessionTimeout)
-	}
-}
-
 // endRun sets what a run has when it has ended.
 func endRun(next *store.Run, row *fsm.Transition, d *details, now time.Time) {
 	next.FinishedAt = now
-	next.Slot, next.Owner, next.Answer = false, "", nil
+	next.Slot, next.Owner, next.Answer, next.Together = false, "", nil, nil
 	if d.final != nil {
 		next.FinalText = d.final.text
 	}
@@ -283,9 +281,13 @@ func (e *cause) addEvents(c *store.Commit, kind string) error {
 	case fcmp.TypeReplyAccepted:
 		return addEvent(c, replyAccepted(e.answer))
 	case fcmp.TypeAutoDecided:
-		return addEvent(c, autoDecided(e.answer, &c.Run))
+		return e.addAutoDecided(c)
 	case fcmp.TypeInputRequired:
-		return addEvent(c, inputRequired(&c.Run))
+		return addInputRequired(c)
+	case fcmp.TypeRecorded:
+		return addEvent(c, (*fcmp.Recorded)(replyAccepted(e.answer)))
+	case fcmp.TypeClosed:
+		return addClosed(c)
 	case fcmp.TypeYielded:
 		return addEvent(c, yielded(&c.Run))
 	case fcmp.TypeBlocked:
@@ -371,8 +373,49 @@ func autoDecided(a *interaction.Answer, r *store.Run) *fcmp.AutoDecided {
 	}
 }
 
-func inputRequired(r *store.Run) *fcmp.InputRequired {
-	q := r.Pending
+// addAutoDecided adds an event for each question that the deadline has decided.
+func (e *cause) addAutoDecided(c *store.Commit) error {
+	if err := addEvent(c, autoDecided(e.answer, &c.Run)); err != nil {
+		return err
+	}
+	for i := range e.furtherAnswers {
+		if err := addEvent(c, autoDecided(&e.furtherAnswers[i], &c.Run)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addClosed adds an event for each question that the commit closes without an answer.
+func addClosed(c *store.Commit) error {
+	for i := range c.Settled {
+		r := &c.Settled[i]
+		if r.Resolution != interaction.Superseded {
+			continue
+		}
+		err := addEvent(c, &fcmp.Closed{InteractionID: r.Question.ID, ResolutionMode: string(r.Resolution),
+			ClosedAt: r.ResolvedAt})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addInputRequired adds an event for each question that the run waits with.
+func addInputRequired(c *store.Commit) error {
+	if err := addEvent(c, inputRequired(&c.Run, c.Run.Pending)); err != nil {
+		return err
+	}
+	for i := range c.Run.Siblings {
+		if err := addEvent(c, inputRequired(&c.Run, &c.Run.Siblings[i])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func inputRequired(r *store.Run, q *interaction.Question) *fcmp.InputRequired {
 	rule, _ := fsm.Wait(r.Profile, r.Strict)
 	asked := &fcmp.InputRequired{
 		InteractionID: q.ID, Kind: string(q.Kind), Prompt: q.Prompt, RequiredFields: q.RequiredFields,
@@ -390,6 +433,10 @@ func inputRequired(r *store.Run) *fcmp.InputRequired {
 	}
 	if to := q.To; to != nil {
 		asked.To = &fcmp.Audience{Everybody: to.Everybody, Users: to.Users, Groups: to.Groups, Except: to.Except}
+	}
+	if t := r.Together; t != nil {
+		asked.Together = &fcmp.Together{Questions: t.Asked, Answers: t.Rule.Needs(t.Asked),
+			StopOnReject: t.Rule.StopOnReject}
 	}
 	return asked
 }

@@ -85,7 +85,11 @@ func (t *turn) execute(ctx context.Context) *turnEvidence {
 	if profile == fsm.ProfileStickyProcess {
 		t.node.holdResident(t.call.RunID, t.call.Engine)
 	}
-	in := t.input(dirs)
+	answers, err := t.answers(ctx)
+	if err != nil {
+		return t.failed(fsm.CodeEngineFailed, err)
+	}
+	in := t.input(dirs, answers)
 	if in.Session == nil && t.origin != nil && t.origin.Session != nil {
 		if in.Session, err = t.branchSession(ctx, e, in); err != nil {
 			return t.failed(fsm.CodeSessionResumeFailed, err)
@@ -168,19 +172,21 @@ func (t *turn) runEngine(ctx context.Context, e engine.Engine, in engine.Turn) (
 	return o
 }
 
-// withPlainHints returns the outcome with such hints of its first question as can be stored. It is
+// withPlainHints returns the outcome with such hints of its questions as can be stored. It is
 // called within guarded: hints may have methods, which are code of the engine.
 func withPlainHints(o engine.Outcome) engine.Outcome {
 	if len(o.Questions) == 0 {
 		return o
 	}
 	o.Questions = slices.Clone(o.Questions)
-	hints, err := interaction.PlainHints(o.Questions[0].UIHints)
-	o.Questions[0].UIHints = hints
-	if err != nil {
-		o.Diagnostics = append(slices.Clip(o.Diagnostics), interaction.Diagnostic{
-			Code: fsm.WarnAskUserTruncated, Detail: shortened(fmt.Sprintf("ui_hints are left out: %v", err)),
-		})
+	for i := range o.Questions[:min(len(o.Questions), interaction.MaxQuestions)] {
+		hints, err := interaction.PlainHints(o.Questions[i].UIHints)
+		o.Questions[i].UIHints = hints
+		if err != nil {
+			o.Diagnostics = append(slices.Clip(o.Diagnostics), interaction.Diagnostic{
+				Code: fsm.WarnAskUserTruncated, Detail: shortened(fmt.Sprintf("ui_hints are left out: %v", err)),
+			})
+		}
 	}
 	return o
 }
@@ -269,7 +275,7 @@ func interruptedProcess(cause error, p engine.Process) engine.Process {
 }
 
 // input is what the engine is given for the turn.
-func (t *turn) input(dirs workspace) engine.Turn {
+func (t *turn) input(dirs workspace, answers []interaction.Answer) engine.Turn {
 	d := t.currentDialect()
 	var inherited []Record
 	if t.origin != nil {
@@ -279,7 +285,7 @@ func (t *turn) input(dirs workspace) engine.Turn {
 		RunID: t.record.ID, Attempt: t.record.Attempt, Epoch: t.epoch, Mode: t.record.Mode,
 		Prompt: d.prompt(t.spec, dirs.artifacts),
 		Plain:  d.plain, Nonce: d.nonce,
-		Answers: answers(&t.record), OutputSchema: t.spec.OutputSchema,
+		Answers: answers, OutputSchema: t.spec.OutputSchema,
 		WorkDir: dirs.work, ArtifactDir: dirs.artifacts, TranscriptDir: dirs.transcripts, HomeDir: dirs.home,
 		Session: forEngine(t.record.Session), Meta: maps.Clone(t.spec.Meta), Inherited: inherited,
 	}
@@ -296,12 +302,47 @@ func (d dialect) prompt(spec Spec, artifacts string) string {
 	})
 }
 
-// answers are the answers that the turn goes on with; none in a first turn.
-func answers(run *Run) []interaction.Answer {
-	if run.Answer == nil {
-		return nil
+// answers are the answers that the turn goes on with; none in a first turn. Those to several
+// questions stand in the run's history, or in what a fork inherits. As long as the store fails, they
+// are read again, until ctx ends.
+func (t *turn) answers(ctx context.Context) ([]interaction.Answer, error) {
+	run := &t.record
+	switch {
+	case run.Answer != nil:
+		return []interaction.Answer{*run.Answer}, nil
+	case run.Together == nil:
+		return nil, nil
+	case run.Together.Inherited:
+		return t.origin.Answers, nil
 	}
-	return []interaction.Answer{*run.Answer}
+	backoff := firstBackoff
+	for {
+		answers, err := t.readAnswers(ctx, run.Together)
+		switch {
+		case err == nil, errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrCorrupt):
+			return answers, err
+		case ctx.Err() != nil:
+			return nil, nil // the engine is not called
+		}
+		t.node.log.Error("answers not read; trying again", "run", run.ID, "err", err)
+		if t.node.sleep(ctx, backoff) != nil {
+			return nil, nil
+		}
+		backoff = min(2*backoff, t.node.cfg.Poll)
+	}
+}
+
+// readAnswers reads the answers to questions that were asked together, in their order.
+func (t *turn) readAnswers(ctx context.Context, asked *store.Together) ([]interaction.Answer, error) {
+	all := make([]interaction.Answer, 0, asked.Asked)
+	for number := asked.First; number < asked.First+asked.Asked; number++ {
+		record, err := settledInteraction(ctx, t.node.store, t.record.ID, number)
+		if err != nil {
+			return nil, fmt.Errorf("answer to question %d: %w", number, err)
+		}
+		all = append(all, record.Answer())
+	}
+	return all, nil
 }
 
 // repairInput is what the engine is given for a round of repair: why the output is not valid, and

@@ -41,9 +41,9 @@ func (c *Commit) CheckSelf() error {
 		return err
 	case r.Version != c.Expect+1:
 		return invalid(r, "version is %d, want %d", r.Version, c.Expect+1)
-	case create && (len(c.Spec) == 0 || c.Fence != nil || c.Settled != nil || c.Usage != nil):
+	case create && (len(c.Spec) == 0 || c.Fence != nil || len(c.Settled) > 0 || c.Usage != nil):
 		return invalid(r, "a commit that creates a run has a spec, no fence and no usage, and settles nothing")
-	case create && r.Answer != nil && r.ForkedFrom == nil:
+	case create && (r.Answer != nil || r.Together != nil) && r.ForkedFrom == nil:
 		return invalid(r, "only a fork begins with an answer")
 	case create && (r.State != fsm.StateQueued || r.Slot || r.Attempt != 0 || r.Epoch != 0 || first != 1):
 		return invalid(r, "a new run is queued, without slot, attempt or epoch, and its events begin at 1")
@@ -101,10 +101,6 @@ func (c *Commit) CheckNext(prev *Run, claim bool) error {
 	case !r.NotBefore.Equal(prev.NotBefore) && (prev.State != fsm.StateRunning || r.State != fsm.StateQueued ||
 		r.NotBefore.Before(prev.NotBefore)):
 		return invalid(r, "not_before moves only when a turn goes back to the queue, and only later")
-	case c.Settled != nil && (prev.Pending == nil || c.Settled.Question.ID != prev.Pending.ID):
-		return invalid(r, "it settles interaction %d, which is not the pending one", c.Settled.Question.ID)
-	case c.Settled == nil && prev.Pending != nil && r.Pending == nil:
-		return invalid(r, "interaction %d goes without being settled", prev.Pending.ID)
 	}
 	if err := c.checkUsage(prev); err != nil {
 		return err
@@ -112,7 +108,7 @@ func (c *Commit) CheckNext(prev *Run, claim bool) error {
 	if err := c.checkBudget(prev); err != nil {
 		return err
 	}
-	return r.checkQuestion(prev)
+	return c.checkQuestions(prev)
 }
 
 // changes are the pairs of states, from and to, for which the contract has a transition.
@@ -177,10 +173,9 @@ func (r *Run) Coherent() error {
 		return invalid(r, "finished_at belongs to finished runs; it is %s", r.State)
 	case r.State == fsm.StateQueued && r.QueuedAt.IsZero():
 		return invalid(r, "a queued run has queued_at")
-	case waiting && (r.Pending.ID != r.Interactions || r.Pending.AskedAt.IsZero() || !kept(r.Pending.AskedAt)):
-		return invalid(r, "the pending question has number %d and asked_at %s, want the last number, %d, and a time "+
-			"in UTC in microseconds",
-			r.Pending.ID, r.Pending.AskedAt, r.Interactions)
+	}
+	if err := r.checkOpen(); err != nil {
+		return err
 	}
 	if r.Block != nil && !kept(r.Block.Until) {
 		return invalid(r, "times are UTC in microseconds, not %s", r.Block.Until)
@@ -260,41 +255,6 @@ func (c *Commit) CheckClaim(given, prev *Run) error {
 		return invalid(prev, "Start changed owner, epoch or version")
 	}
 	return c.Check(prev, true)
-}
-
-// checkQuestion follows the run's questions: they are numbered without a gap, and each stays until
-// it is settled (I8). So no interaction is ever settled twice.
-func (r *Run) checkQuestion(prev *Run) error {
-	asked := 0
-	if prev.Pending == nil && r.Pending != nil {
-		asked = 1
-	}
-	switch {
-	case r.Interactions != prev.Interactions+asked:
-		return invalid(r, "interactions is %d, want %d", r.Interactions, prev.Interactions+asked)
-	case prev.Pending != nil && r.Pending != nil && r.Pending.ID != prev.Pending.ID:
-		return invalid(r, "interaction %d takes the place of %d, which is not settled", r.Pending.ID, prev.Pending.ID)
-	}
-	return nil
-}
-
-// checkSettled says whether the settled interaction is one.
-func (c *Commit) checkSettled() error {
-	s := c.Settled
-	switch {
-	case s == nil:
-		return nil
-	case c.Run.Pending != nil:
-		return invalid(&c.Run, "interaction %d is settled and still pending", s.Question.ID)
-	case s.Question.AskedAt.IsZero() || !kept(s.Question.AskedAt):
-		return invalid(&c.Run, "interaction %d is settled with asked_at %s, want a time in UTC in microseconds",
-			s.Question.ID, s.Question.AskedAt)
-	case s.Resolution == "" || s.ResolvedAt.IsZero() || !kept(s.ResolvedAt):
-		return invalid(&c.Run, "interaction %d is settled with resolution %q at %s, want a resolution and a time in "+
-			"UTC in microseconds",
-			s.Question.ID, s.Resolution, s.ResolvedAt)
-	}
-	return nil
 }
 
 // kept says whether a store keeps the time as it is: in UTC, without nanoseconds, and with a year

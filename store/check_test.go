@@ -108,12 +108,12 @@ func TestCheckRefusesInvalidUTF8(t *testing.T) {
 	settling := follow(parked(), func(r *store.Run) {
 		r.State, r.Slot, r.QueuedAt, r.Pending, r.Deadline = fsm.StateQueued, false, noon, nil, time.Time{}
 	})
-	settling.Settled = &interaction.Record{
+	settling.Settled = []interaction.Record{{
 		Question: *parked().Pending, Resolution: interaction.UserReply, Response: "r", Actor: "a", ResolvedAt: noon,
 		AutoDecideReason: "d", Key: "k", Digest: "g",
-	}
+	}}
 	require.NoError(t, settling.CheckSelf())
-	eachText(reflect.ValueOf(settling.Settled).Elem(), "settled", func(path string, spoil, mend func()) {
+	eachText(reflect.ValueOf(&settling.Settled[0]).Elem(), "settled", func(path string, spoil, mend func()) {
 		spoil()
 		refused(path, settling)
 		mend()

@@ -35,8 +35,8 @@ func (c *Commit) checkTexts() error {
 	}
 	t := texts{}
 	t.run(r)
-	if c.Settled != nil {
-		t.settled(c.Settled)
+	for i := range c.Settled {
+		t.settled(&c.Settled[i])
 	}
 	if t.wrong != "" {
 		return invalid(r, "%s is not UTF-8, which no store can keep", t.wrong)
@@ -44,12 +44,29 @@ func (c *Commit) checkTexts() error {
 	if t.notJSON != "" {
 		return invalid(r, "%s is not JSON, or has blanks around it", t.notJSON)
 	}
-	if r.Pending != nil && !plainValues(r.Pending.UIHints, 0) || c.Settled != nil &&
-		!plainValues(c.Settled.Question.UIHints, 0) {
+	if !c.plainHints() {
 		return invalid(r, "the question's ui_hints are not of the types that encoding/json decodes to, or nest "+
 			"deeper than %d", maxHints)
 	}
 	return nil
+}
+
+// plainHints reports whether the hints of all questions are of the types that JSON is decoded to.
+func (c *Commit) plainHints() bool {
+	if q := c.Run.Pending; q != nil && !plainValues(q.UIHints, 0) {
+		return false
+	}
+	for i := range c.Run.Siblings {
+		if !plainValues(c.Run.Siblings[i].UIHints, 0) {
+			return false
+		}
+	}
+	for i := range c.Settled {
+		if !plainValues(c.Settled[i].Question.UIHints, 0) {
+			return false
+		}
+	}
+	return true
 }
 
 // texts remembers which text is wrong, and which JSON from others cannot be stored byte for byte.
@@ -84,6 +101,9 @@ func (t *texts) run(r *Run) {
 	t.session(r.Session)
 	if r.Pending != nil {
 		t.question(r.Pending)
+	}
+	for i := range r.Siblings {
+		t.question(&r.Siblings[i])
 	}
 	if a := r.Answer; a != nil {
 		t.text("the answer's resolution_mode", string(a.Resolution))

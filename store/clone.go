@@ -18,6 +18,14 @@ func (r Run) Clone() Run {
 		q := cloneQuestion(*r.Pending)
 		r.Pending = &q
 	}
+	if r.Together != nil {
+		t := *r.Together
+		r.Together = &t
+		r.Siblings = slices.Clone(r.Siblings)
+		for i, q := range r.Siblings {
+			r.Siblings[i] = cloneQuestion(q)
+		}
+	}
 	if r.Answer != nil {
 		a := *r.Answer
 		if a.Auto != nil {

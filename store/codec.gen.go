@@ -138,6 +138,11 @@ func writeRun(w *plainjson.Writer, v *Run) {
 		w.Put(`,"pending":`)
 		writeQuestion(w, v.Pending)
 	}
+	plainjson.WriteList(w, `,"siblings":`, v.Siblings, writeQuestion)
+	if v.Together != nil {
+		w.Put(`,"together":`)
+		writeTogether(w, v.Together)
+	}
 	w.TimeIf(`,"wait_deadline_at":`, v.Deadline)
 	if v.Answer != nil {
 		w.Put(`,"answer":`)
@@ -186,6 +191,22 @@ func writeBlock(w *plainjson.Writer, v *Block) {
 	w.TextIf(`,"code":`, string(v.Code))
 	w.TextIf(`,"reason":`, v.Reason)
 	plainjson.WriteTexts(w, `,"choices":`, v.Choices)
+	w.Put(`}`)
+}
+
+func writeTogether(w *plainjson.Writer, v *Together) {
+	w.Int(`{"first":`, int64(v.First))
+	w.Int(`,"asked":`, int64(v.Asked))
+	w.Put(`,"rule":`)
+	writeRule(w, &v.Rule)
+	w.IntIf(`,"replies":`, v.Replies)
+	w.FlagIf(`,"inherited":`, v.Inherited)
+	w.Put(`}`)
+}
+
+func writeRule(w *plainjson.Writer, v *interaction.Rule) {
+	w.Int(`{"answers":`, int64(v.Answers))
+	w.FlagIf(`,"stop_on_reject":`, v.StopOnReject)
 	w.Put(`}`)
 }
 
@@ -348,6 +369,20 @@ func readRun(s *plainjson.Scanner, v *Run) {
 		v.Pending = new(interaction.Question)
 		readQuestion(s, v.Pending)
 	}
+	if s.Member(`,"siblings":`) {
+		list := make([]interaction.Question, 0, plainjson.FewElements)
+		s.Need(`[`)
+		for more := s.Going(); more; more = s.Member(`,`) {
+			list = append(list, interaction.Question{})
+			readQuestion(s, &list[len(list)-1])
+		}
+		s.Need(`]`)
+		v.Siblings = list
+	}
+	if s.Member(`,"together":`) {
+		v.Together = new(Together)
+		readTogether(s, v.Together)
+	}
 	s.Time(`,"wait_deadline_at":`, &v.Deadline)
 	if s.Member(`,"answer":`) {
 		v.Answer = new(interaction.Answer)
@@ -399,6 +434,24 @@ func readBlock(s *plainjson.Scanner, v *Block) {
 	plainjson.Word(s, `,"code":`, &v.Code)
 	s.Text(`,"reason":`, &v.Reason)
 	plainjson.ReadWords(s, `,"choices":`, &v.Choices)
+	s.Need(`}`)
+}
+
+func readTogether(s *plainjson.Scanner, v *Together) {
+	s.Need(`{"first":`)
+	v.First = s.AnInt()
+	s.Int(`,"asked":`, &v.Asked)
+	s.Need(`,"rule":`)
+	readRule(s, &v.Rule)
+	s.Int(`,"replies":`, &v.Replies)
+	s.Flag(`,"inherited":`, &v.Inherited)
+	s.Need(`}`)
+}
+
+func readRule(s *plainjson.Scanner, v *interaction.Rule) {
+	s.Need(`{"answers":`)
+	v.Answers = s.AnInt()
+	s.Flag(`,"stop_on_reject":`, &v.StopOnReject)
 	s.Need(`}`)
 }
 

@@ -35,7 +35,8 @@ var knownWords = func() plainjson.Words {
 		interaction.RiskAck, interaction.Approval)
 	plainjson.Learn(words, interaction.Approve, interaction.Edit, interaction.Reject, interaction.Respond)
 	plainjson.Learn(words, interaction.EngineJudgement, interaction.SafeDefault, interaction.Abort)
-	plainjson.Learn(words, interaction.UserReply, interaction.AutoDecideTimeout, interaction.Abandoned)
+	plainjson.Learn(words, interaction.UserReply, interaction.AutoDecideTimeout, interaction.Abandoned,
+		interaction.Superseded)
 	return words
 }()
 
@@ -70,15 +71,18 @@ func AppendRun(dst []byte, r *Run) ([]byte, error) {
 // it refuses the run, and never stores it without what it does not know. All other records have the
 // first form.
 const (
-	heldForm   = "[2," // turns that were put off, and holds
-	forkForm   = "[3," // a fork
-	typedForm  = "[4," // a form or an approval, and the answer to one; questions for certain people
-	formSuffix = "]"
+	heldForm    = "[2," // turns that were put off, and holds
+	forkForm    = "[3," // a fork
+	typedForm   = "[4," // a form or an approval, and the answer to one; questions for certain people
+	severalForm = "[5," // several questions that were asked together
+	formSuffix  = "]"
 )
 
 // form is the beginning of the list that the record stands in; empty for the first form.
 func (r *Run) form() string {
 	switch {
+	case r.Together != nil:
+		return severalForm
 	case r.typed():
 		return typedForm
 	case r.ForkedFrom != nil:
@@ -100,7 +104,7 @@ func (r *Run) typed() bool {
 
 // firstForm returns a record without the list that it may stand in.
 func firstForm(body []byte) []byte {
-	for _, form := range []string{heldForm, forkForm, typedForm} {
+	for _, form := range []string{heldForm, forkForm, typedForm, severalForm} {
 		if inner, ok := bytes.CutPrefix(body, []byte(form)); ok {
 			if inner, ok = bytes.CutSuffix(inner, []byte(formSuffix)); ok {
 				return inner

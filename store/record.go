@@ -79,12 +79,23 @@ type Run struct {
 	Session *interaction.SessionHandle `json:"session,omitempty"`
 
 	// The question.
-	Interactions       int                   `json:"interactions,omitempty"` // asked so far
-	Pending            *interaction.Question `json:"pending,omitempty"`      // set exactly in waiting_user
-	Deadline           time.Time             `json:"wait_deadline_at,omitzero"`
-	Answer             *interaction.Answer   `json:"answer,omitempty"` // accepted, not yet executed to the end
-	AutoDecisions      int                   `json:"auto_decision_count,omitempty"`
-	LastAutoDecisionAt time.Time             `json:"last_auto_decision_at,omitzero"`
+	Interactions int `json:"interactions,omitempty"` // asked so far
+	// Pending is the open question, and of several that are open the one with the lowest number. It is
+	// set exactly in waiting_user.
+	Pending *interaction.Question `json:"pending,omitempty"`
+	// Siblings are the other open questions that were asked together with Pending (K1), in the order
+	// of their numbers. See OpenQuestions.
+	Siblings []interaction.Question `json:"siblings,omitempty"`
+	// Together describes the questions that the last turn asked together: while the run waits with
+	// them, and until a turn that goes on with the answers has ended. It is nil for a question that
+	// was asked alone.
+	Together *Together `json:"together,omitempty"`
+	Deadline time.Time `json:"wait_deadline_at,omitzero"`
+	// Answer is the accepted answer to a question that was asked alone, until a turn that goes on with
+	// it has ended. The answers to several are in the history.
+	Answer             *interaction.Answer `json:"answer,omitempty"`
+	AutoDecisions      int                 `json:"auto_decision_count,omitempty"`
+	LastAutoDecisionAt time.Time           `json:"last_auto_decision_at,omitzero"`
 
 	// Recovery (E8).
 	Recovery       RecoveryState `json:"recovery_state"`
@@ -168,7 +179,8 @@ const (
 func (r *Run) Held() bool { return r.Block != nil && r.Block.Kind == BlockHeld }
 
 // HeldSince returns the time from which a held run could have gone on without the hold or, if the
-// run is parked, the time at which the hold began.
+// run is parked, the time of its last commit, which is when the hold began or one of several questions was
+// answered.
 func (r *Run) HeldSince() time.Time {
 	if r.State == fsm.StateQueued {
 		return r.QueuedAt

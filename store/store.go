@@ -77,8 +77,9 @@ type Reader interface {
 	// ErrNotFound for an unknown run. It returns fewer events than exist only if the returned ones
 	// have more than MinPage bytes together. An empty result means that there are none yet.
 	Events(ctx context.Context, id string, after uint64, limit int) ([]Event, error)
-	// History returns the settled interactions of a run in order, and the run they belong to, of
-	// one moment.
+	// History returns the settled interactions of a run in the order of their numbers, and the run
+	// they belong to, of one moment. Interactions that were asked together may be settled in any
+	// order, so that numbers may be missing that are open.
 	History(ctx context.Context, id string) (Run, []interaction.Record, error)
 	// Settled returns the settled interaction whose accepted reply carried the key, or ErrNotFound
 	// (C5).
@@ -222,8 +223,9 @@ type Commit struct {
 	// Events are the new events; their Seq go on from the stored ones without a gap and end at
 	// Run.Seq.
 	Events []Event
-	// Settled is the interaction that this commit settles, nil when it settles none.
-	Settled *interaction.Record
+	// Settled are the interactions that this commit settles, in the order of their numbers: of a run
+	// with a single question at most one. At most one of them has an idempotency key.
+	Settled []interaction.Record
 	// Usage is what the turn has used that this commit ends; nil when its engine reported nothing.
 	// See UsageReader.
 	Usage *Usage

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/interlude-go/interlude/engine"
@@ -85,8 +86,15 @@ func (a *agent) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engi
 
 // describeInput says what the agent is given, and what it goes on with.
 func (a *agent) describeInput(t engine.Turn) string {
-	if n := len(t.Answers); n > 0 && t.Answers[n-1].Arguments != nil {
-		return fmt.Sprintf("%s, which allows it to execute %s", t.Answers[n-1].Decision, t.Answers[n-1].Arguments)
+	if len(t.Answers) > 1 {
+		var all []string
+		for _, answer := range t.Answers {
+			all = append(all, describeAnswer(answer))
+		}
+		return strings.Join(all, ", ")
+	}
+	if len(t.Answers) == 1 && t.Answers[0].Arguments != nil {
+		return fmt.Sprintf("%s, which allows it to execute %s", t.Answers[0].Decision, t.Answers[0].Arguments)
 	}
 	switch {
 	case !t.GoesOn() && t.Session == nil:
@@ -97,6 +105,19 @@ func (a *agent) describeInput(t engine.Turn) string {
 		return fmt.Sprintf("%q, in its process", t.Input())
 	}
 	return fmt.Sprintf("%q, in its session", t.Input())
+}
+
+// describeAnswer says what the agent is given as the answer to one of several questions.
+func describeAnswer(a engine.Answer) string {
+	switch {
+	case !a.Answered():
+		return fmt.Sprintf("%d %s", a.ID, a.Resolution)
+	case a.Decision != "":
+		return fmt.Sprintf("%d %s", a.ID, a.Decision)
+	case a.Auto != nil:
+		return fmt.Sprintf("%d is to be decided", a.ID)
+	}
+	return fmt.Sprintf("%d %q", a.ID, a.Text)
 }
 
 // enter finds the resident process or the session that the turn goes on with. It is an error when

@@ -38,7 +38,7 @@ var verbs = map[string]struct {
 	"dies":    {},
 	"ask": {words: 2, named: []string{"options", "policy", "handle", "output", "schema", "also", "tool", "arguments",
 		"title", "risk"}, ends: true},
-	"asks":   {words: 9, ends: true},
+	"asks":   {words: 40, named: []string{"answers", "stop", "tools", "policy"}, ends: true},
 	"say":    {words: 1, named: []string{"handle"}, ends: true},
 	"done":   {words: 1, named: []string{"handle", "offset"}, ends: true},
 	"output": {words: 1, named: []string{"handle"}, ends: true},
@@ -168,6 +168,23 @@ func (s agentStep) question() interaction.Question {
 	return q
 }
 
+// questions are what "asks PROMPT PROMPT" asks, and their rule. Tools names those of the questions
+// that are approvals, one after the other; "-" is none.
+func (s agentStep) questions() (all []interaction.Question, rule interaction.Rule) {
+	tools := strings.Split(s.named["tools"], ",")
+	for i, prompt := range s.words {
+		q := interaction.Question{Kind: interaction.OpenText, Prompt: prompt,
+			DefaultPolicy: interaction.DecisionPolicy(s.named["policy"])}
+		if i < len(tools) && tools[i] != "" && tools[i] != "-" {
+			q.Kind, q.Subject = interaction.Approval, &interaction.Subject{Tool: tools[i], Arguments: raw(`{}`)}
+		}
+		all = append(all, q)
+	}
+	rule.Answers, _ = strconv.Atoi(s.named["answers"]) // missing: all
+	rule.StopOnReject = s.named["stop"] == "reject"
+	return all, rule
+}
+
 // outcome is the evidence of a turn that ends with the step.
 func (s agentStep) outcome() (engine.Outcome, error) {
 	o := engine.Outcome{Process: engine.Process{Status: engine.OK}}
@@ -176,9 +193,7 @@ func (s agentStep) outcome() (engine.Outcome, error) {
 		o.Questions = []interaction.Question{s.question()}
 		o.Output = raw(s.named["output"])
 	case "asks":
-		for _, prompt := range s.words {
-			o.Questions = append(o.Questions, interaction.Question{Kind: interaction.OpenText, Prompt: prompt})
-		}
+		o.Questions, o.Rule = s.questions()
 	case "say":
 		o.FinalText = s.word(0)
 	case "done":

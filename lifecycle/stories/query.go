@@ -162,6 +162,13 @@ func showRun(w *world, a *args) (string, error) {
 	if r.Pending != nil {
 		add(true, "pending: %s", formatQuestion(r.Pending))
 	}
+	for _, q := range r.Siblings {
+		add(true, "pending: %s", formatQuestion(&q))
+	}
+	if t := r.Together; t != nil && !t.Inherited {
+		add(true, "asked together: %d from question %d on, %d answers needed, stop on reject %t, %d replies", t.Asked,
+			t.First, t.Rule.Needs(t.Asked), t.Rule.StopOnReject, t.Replies)
+	}
 	if r.Answer != nil {
 		add(true, "answer: %s %q", r.Answer.Resolution, r.Answer.Text)
 	}

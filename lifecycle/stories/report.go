@@ -80,12 +80,19 @@ func (w *world) formatRun(r *store.Run) string {
 	add(!r.State.Terminal(), "slot=%s", map[bool]string{true: "yes", false: "no"}[r.Slot])
 	add(r.Owner != "", "owner=%s", w.shared.nodeName(r.Owner))
 	if r.Pending != nil {
-		add(true, "question=%d", r.Pending.ID)
+		open := fmt.Sprint(r.Pending.ID)
+		for _, q := range r.Siblings {
+			open += fmt.Sprintf(",%d", q.ID)
+		}
+		add(true, "question=%s", open)
 		add(r.Deadline.IsZero(), "deadline=none")
 	}
 	add(!r.Deadline.IsZero(), "deadline=%s", w.formatTime(r.Deadline))
 	if r.Answer != nil {
 		add(true, "answer=%d", r.Answer.ID)
+	}
+	if t := r.Together; t != nil && r.Pending == nil && !t.Inherited {
+		add(true, "answers=%d-%d", t.First, t.First+t.Asked-1)
 	}
 	add(r.Held(), "held")
 	add(r.AutoDecisions > 0, "auto_decisions=%d", r.AutoDecisions)
@@ -98,7 +105,7 @@ func (w *world) formatTime(t time.Time) string { return "+" + t.Sub(w.start).Str
 
 // omittedFields are fields of events that stories do without: times, which they know, and what was
 // submitted.
-var omittedFields = []string{"updated_at", "accepted_at", "asked_at", "contract_version", "max_auto_decisions", "pool",
+var omittedFields = []string{"updated_at", "accepted_at", "asked_at", "closed_at", "contract_version", "max_auto_decisions", "pool",
 	"profile", "from", "to", "trigger", "terminal"}
 
 // defaultValues are not shown.

@@ -103,7 +103,7 @@ func rebased(ctx context.Context, s store.Store, c store.Commit, change func(*st
 }
 
 func isReply(c *store.Commit) bool {
-	return c.Settled != nil && c.Settled.Resolution == interaction.UserReply
+	return c.Settled != nil && c.Settled[0].Resolution == interaction.UserReply
 }
 
 // every returns a function that is true at each nth call.

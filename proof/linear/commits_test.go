@@ -64,7 +64,7 @@ func answered(prev store.Run, now time.Time) store.Commit {
 	a := interaction.Reply{ID: prev.Pending.ID, Text: "yes"}.Answer(now)
 	record := interaction.Settle(*prev.Pending, a, "", "")
 	c := queuedAgain(prev, now)
-	c.Run.Pending, c.Run.Answer, c.Settled = nil, &a, &record
+	c.Run.Pending, c.Run.Answer, c.Settled = nil, &a, []interaction.Record{record}
 	return c
 }
 
@@ -87,7 +87,7 @@ func ended(prev store.Run, now time.Time, state fsm.State) store.Commit {
 	})
 	if prev.Pending != nil {
 		record := interaction.Abandon(*prev.Pending, now)
-		c.Settled = &record
+		c.Settled = []interaction.Record{record}
 	}
 	return c
 }

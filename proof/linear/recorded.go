@@ -75,8 +75,8 @@ func (s *Recorded) change(c *store.Commit) *Change {
 		fence := *c.Fence
 		ch.Fence = &fence
 	}
-	if c.Settled != nil {
-		ch.Settles = c.Settled.Question.ID
+	if len(c.Settled) > 0 {
+		ch.Settles = c.Settled[0].Question.ID
 	}
 	if s.Evidence != nil && (isTurnEnd(ch.Event) || heldForFailure(c)) {
 		ch.Evidence = s.Evidence(c.Run.ID, c.Run.Attempt)

@@ -63,14 +63,14 @@ type write struct {
 // racer names the purpose of a commit by a client, or by a node that owns nothing.
 func racer(c *store.Commit) string {
 	switch {
-	case c.Settled == nil && c.Run.State.Terminal():
+	case len(c.Settled) == 0 && c.Run.State.Terminal():
 		return "a cancel or a recovery"
-	case c.Settled == nil:
+	case len(c.Settled) == 0:
 		return "a recovery"
-	case c.Settled.Resolution == interaction.Abandoned:
+	case c.Settled[0].Resolution == interaction.Abandoned:
 		return "an end without an answer"
 	}
-	return string(c.Settled.Resolution)
+	return string(c.Settled[0].Resolution)
 }
 
 // run reads a run for a process, which may want to know whether one of its writes was stored.

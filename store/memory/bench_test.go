@@ -62,7 +62,7 @@ func answer(r store.Run) store.Commit {
 	c := step(r, func(r *store.Run) {
 		r.State, r.Owner, r.Pending, r.Deadline, r.Answer = fsm.StateQueued, "", nil, time.Time{}, &a
 	})
-	c.Settled = &settled
+	c.Settled = []interaction.Record{settled}
 	return c
 }
 

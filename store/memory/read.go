@@ -171,10 +171,11 @@ func (s *Store) Settled(ctx context.Context, id, key string) (interaction.Record
 	if err != nil {
 		return interaction.Record{}, err
 	}
-	i, ok := e.keys[key]
+	number, ok := e.keys[key]
 	if !ok || key == "" {
 		return interaction.Record{}, refuse.NoReply(id)
 	}
+	i, _ := e.find(number)
 	return store.CloneRecord(e.settled[i]), nil
 }
 
@@ -238,8 +239,7 @@ func (s *Store) Orphans(ctx context.Context, skip, limit int) (orphans []store.R
 	return orphans, nil
 }
 
-// Interaction implements store.InteractionReader. Interactions are numbered from 1 and settled in
-// their order.
+// Interaction implements store.InteractionReader.
 func (s *Store) Interaction(ctx context.Context, id string, number int) (interaction.Record, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -247,10 +247,11 @@ func (s *Store) Interaction(ctx context.Context, id string, number int) (interac
 	if err != nil {
 		return interaction.Record{}, err
 	}
-	if number < 1 || number > len(e.settled) {
+	i, settled := e.find(number)
+	if !settled {
 		return interaction.Record{}, refuse.NoInteraction(id, number)
 	}
-	return store.CloneRecord(e.settled[number-1]), nil
+	return store.CloneRecord(e.settled[i]), nil
 }
 
 // Confirm implements store.Confirmer. Nothing here outlives the process, so nothing can be undone.

@@ -38,9 +38,9 @@ type Store struct {
 type entry struct {
 	run     store.Run
 	spec    []byte
-	events  []store.Event // events[i].Seq is i+1
-	settled []interaction.Record
-	keys    map[string]int // idempotency key → index in settled
+	events  []store.Event        // events[i].Seq is i+1
+	settled []interaction.Record // by their numbers
+	keys    map[string]int       // idempotency key → number of the interaction
 	usage   []store.TurnUsage
 }
 
@@ -126,8 +126,9 @@ func (s *Store) commitAll(ctx context.Context, batch []store.Commit, copies []co
 type commitCopy struct {
 	run     store.Run
 	spec    []byte
-	bodies  []byte // of all events together
-	settled interaction.Record
+	bodies  []byte               // of all events together
+	settled interaction.Record   // the first one
+	more    []interaction.Record // the others
 }
 
 func copyOf(c *store.Commit) commitCopy {
@@ -140,10 +141,34 @@ func copyOf(c *store.Commit) commitCopy {
 	for i := range c.Events {
 		own.bodies = append(own.bodies, c.Events[i].Body...)
 	}
-	if c.Settled != nil {
-		own.settled = store.CloneRecord(*c.Settled)
+	for i, r := range c.Settled {
+		if r = store.CloneRecord(r); i == 0 {
+			own.settled = r
+		} else {
+			own.more = append(own.more, r)
+		}
 	}
 	return own
+}
+
+// find returns where in settled the interaction of that number stands, or would stand.
+func (e *entry) find(number int) (i int, settled bool) {
+	return slices.BinarySearchFunc(e.settled, number, func(r interaction.Record, number int) int {
+		return r.Question.ID - number
+	})
+}
+
+// settle adds a settled interaction in its place: those that were asked together are settled in any
+// order.
+func (e *entry) settle(r *interaction.Record) {
+	if r.Key != "" {
+		if e.keys == nil {
+			e.keys = make(map[string]int)
+		}
+		e.keys[r.Key] = r.Question.ID
+	}
+	i, _ := e.find(r.Question.ID)
+	e.settled = slices.Insert(e.settled, i, *r)
 }
 
 // hintOf returns the hint of a commit that was just stored. The caller holds the lock.
@@ -216,14 +241,11 @@ func (s *Store) write(e *entry, prev *store.Run, c *store.Commit, own *commitCop
 			s.usage.Subtract(u.Usage)
 		}
 	}
-	if c.Settled != nil {
-		if own.settled.Key != "" {
-			if e.keys == nil {
-				e.keys = make(map[string]int)
-			}
-			e.keys[own.settled.Key] = len(e.settled)
-		}
-		e.settled = append(e.settled, own.settled)
+	if len(c.Settled) > 0 {
+		e.settle(&own.settled)
+	}
+	for i := range own.more {
+		e.settle(&own.more[i])
 	}
 }
 
@@ -238,9 +260,7 @@ func (s *Store) count(c *store.Commit) {
 	for _, event := range c.Events {
 		s.counters.Bytes += uint64(len(event.Body))
 	}
-	if c.Settled != nil {
-		s.counters.Rows++
-	}
+	s.counters.Rows += uint64(len(c.Settled))
 	if c.Usage != nil {
 		s.counters.Rows++
 	}

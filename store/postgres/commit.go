@@ -80,15 +80,16 @@ func (p *pendingCommit) rows() (n int) {
 	if len(p.Events) > 0 {
 		n++
 	}
-	if p.Settled != nil {
-		n++
-	}
-	return n
+	return n + len(p.Settled)
 }
 
 // size is how many bytes the commit writes.
 func (p *pendingCommit) size() int {
-	return len(p.Record) + len(p.EventLines) + len(p.Spec) + len(p.SettledRecord)
+	n := len(p.Record) + len(p.EventLines) + len(p.Spec)
+	for _, record := range p.SettledRecords {
+		n += len(record)
+	}
+	return n
 }
 
 // Commit implements store.Writer. Commits that arrive while transactions are under way share the

@@ -102,8 +102,8 @@ func crowd(t *testing.T, s *Store) {
 	} {
 		next := follow(sticky.Clone(), change)
 		if sticky.Pending != nil {
-			next.Settled = &interaction.Record{Question: *sticky.Pending, Resolution: interaction.UserReply,
-				ResolvedAt: planNoon}
+			next.Settled = []interaction.Record{{Question: *sticky.Pending, Resolution: interaction.UserReply,
+				ResolvedAt: planNoon}}
 		}
 		put([]store.Commit{next})
 		sticky = next.Run

@@ -126,8 +126,8 @@ func (s *Store) loadSnapshots(ctx context.Context, q querier, settings string, c
 		if c.Fence != nil {
 			nodes[i] = &c.Fence.Node
 		}
-		if c.Settled != nil {
-			keys[i] = bytesColumn(c.Settled.Key)
+		if keyed := c.Keyed(); keyed != nil {
+			keys[i] = bytesColumn(keyed.Key)
 		}
 	}
 	snapshots, err := queryAfter(ctx, q, settings, s.texts[snapshotText],

@@ -41,14 +41,18 @@ var (
 
 	// updateText names rows and versions: a run that somebody else has changed meanwhile is not
 	// written.
-	updateText = sql(updateStatement("", false))
+	updateText = sql(updateStatement("", false, false))
 	// fencedUpdateText is updateText for commits of which some have fences. It locks the rows of
 	// their nodes, so that whoever expires such a node waits until the write is stored, and none is
 	// stored afterwards. The lock takes a right that only those have who execute runs.
-	fencedUpdateText = sql(updateStatement(nodeLock, false))
+	fencedUpdateText = sql(updateStatement(nodeLock, false, false))
 	// usageUpdateText is fencedUpdateText for commits of which some have usage. Most have none, and
 	// are not made slower by its further columns.
-	usageUpdateText = sql(updateStatement(nodeLock, true))
+	usageUpdateText = sql(updateStatement(nodeLock, true, false))
+	// severalUpdateText is updateText for commits of which some settle several questions, and
+	// severalUsageUpdateText is that for commits of which some have fences or usage, too.
+	severalUpdateText      = sql(updateStatement("", false, true))
+	severalUsageUpdateText = sql(updateStatement(nodeLock, true, true))
 
 	// nestedLoopsText goes before each of them.
 	nestedLoopsText = sql(`SELECT ` + nestedLoops)
@@ -58,7 +62,7 @@ const nodeLock = "FOR KEY SHARE"
 
 // updateStatement is the statement that changes runs. Lock is the lock that it takes on the row of
 // a fence's node.
-func updateStatement(lock string, usage bool) string {
+func updateStatement(lock string, usage, several bool) string {
 	var arguments, columns, insert string
 	if usage {
 		arguments = `, $23::bigint[], $24::bigint[], $25::bigint[], $26::bigint[], $27::bigint[]`
@@ -66,6 +70,16 @@ func updateStatement(lock string, usage bool) string {
 		insert = `, usage AS (
 			INSERT INTO interlude.usage (run, attempt, input, output, cost, worked)
 				SELECT n, attempt, input, output, cost, worked FROM state WHERE attempt > 0
+		)`
+	}
+	if several {
+		further := `unnest($23::bigint[], $24::bigint[], $25::bytea[])`
+		if usage {
+			further = `unnest($28::bigint[], $29::bigint[], $30::bytea[])`
+		}
+		insert += `, further AS (
+			INSERT INTO interlude.settled (run, id, record) SELECT f.run, f.question, f.record
+				FROM ` + further + ` AS f (run, question, record) JOIN state ON state.n = f.run
 		)`
 	}
 	returned := strings.ReplaceAll(columns, ", ", ", v.")
@@ -123,6 +137,14 @@ type updateColumns struct {
 	owner, node                                           []*string
 	record, bodies, key, settled                          [][]byte
 	usage                                                 usageColumns
+	further                                               furtherColumns
+}
+
+// furtherColumns are the further arguments of severalUpdateText, one row for each settled question
+// beside the one that stands with its run.
+type furtherColumns struct {
+	run, question []int64
+	record        [][]byte
 }
 
 // usageColumns are the further arguments of usageUpdateText. The attempt of a commit without usage
@@ -164,16 +186,28 @@ func (u *updateColumns) add(p *pendingCommit) {
 		append(u.last, int64(r.Seq)), append(u.bodies, p.EventLines)
 	var node *string
 	var held, question int64
-	var key []byte
+	var key, settled []byte
 	if p.Fence != nil {
 		node, held = &p.Fence.Node, int64(p.Fence.Epoch)
 	}
-	if p.Settled != nil {
-		question, key = int64(p.Settled.Question.ID), bytesColumn(p.Settled.Key)
+	main := 0 // the settled question that stands with its run: one with a key if there is one
+	for i := range p.Settled {
+		if p.Settled[i].Key != "" {
+			main = i
+		}
+	}
+	for i := range p.Settled {
+		if i == main {
+			question, key, settled = int64(p.Settled[i].Question.ID), bytesColumn(p.Settled[i].Key), p.SettledRecords[i]
+			continue
+		}
+		f := &u.further
+		f.run, f.question, f.record = append(f.run, p.row), append(f.question, int64(p.Settled[i].Question.ID)),
+			append(f.record, p.SettledRecords[i])
 	}
 	u.recovered = append(u.recovered, recoveredColumn(r))
 	u.node, u.held = append(u.node, node), append(u.held, held)
-	u.question, u.key, u.settled = append(u.question, question), append(u.key, key), append(u.settled, p.SettledRecord)
+	u.question, u.key, u.settled = append(u.question, question), append(u.key, key), append(u.settled, settled)
 }
 
 // recoveredColumn is the latest departure of who parked the run that the record heeds: see
@@ -207,22 +241,36 @@ func (s *Store) queueWrites(b *pgx.Batch, commits []*pendingCommit, creating int
 
 func (s *Store) queueUpdates(b *pgx.Batch, commits []*pendingCommit) {
 	var u updateColumns
-	text := updateText
+	fenced, usage := false, false
 	for _, p := range commits {
 		u.add(p)
-		if p.Fence != nil {
-			text = fencedUpdateText
-		}
+		fenced, usage = fenced || p.Fence != nil, usage || p.Usage != nil
 	}
+	several := len(u.further.run) > 0
 	arguments := []any{u.n, u.expect, u.state, u.queuedAt, u.ready, u.delayedUntil, u.slot, u.owner, u.epoch,
 		u.askedAt, u.deadline, u.finishedAt, u.record, u.node, u.held, u.first, u.last, u.bodies, u.question, u.key,
 		u.settled, u.recovered}
-	if slices.ContainsFunc(commits, func(p *pendingCommit) bool { return p.Usage != nil }) {
+	if usage = usage || fenced && several; usage {
 		for _, p := range commits {
 			u.usage.add(p)
 		}
-		text = usageUpdateText
 		arguments = append(arguments, u.usage.attempt, u.usage.input, u.usage.output, u.usage.cost, u.usage.worked)
+	}
+	if several {
+		arguments = append(arguments, u.further.run, u.further.question, u.further.record)
+	}
+	var text statement
+	switch {
+	case several && usage:
+		text = severalUsageUpdateText
+	case several:
+		text = severalUpdateText
+	case usage:
+		text = usageUpdateText
+	case fenced:
+		text = fencedUpdateText
+	default:
+		text = updateText
 	}
 	b.Queue(s.texts[text], arguments...)
 }

@@ -82,7 +82,7 @@ func (w *writer) commit(e *entry.Entry) (refused, _ error) {
 	refused, err = refuse.Change(&e.Commit, prev.run, refuse.Facts{
 		Registered: w.registered, Departed: w.departed,
 		KeyUsed: func(key string) (bool, error) {
-			if e.Settled.Question.ID == 1 { // the run has settled no other
+			if e.Run.Interactions == 1 { // the run has settled no other
 				return false, nil
 			}
 			return w.exists(`SELECT 1 FROM settled WHERE run = ? AND key = ?`, prev.row, key)
@@ -249,13 +249,13 @@ func (w *writer) update(prev storedRun, e *entry.Entry) error {
 // finishCommit completes the commit of a run whose row was just written.
 func (w *writer) finishCommit(s storedRun, e *entry.Entry) error {
 	w.written.Commits++
-	if e.Settled != nil {
+	for i := range e.Settled {
 		_, err := w.exec(`INSERT INTO settled (run, id, key, record) VALUES (?, ?, ?, ?)`, s.row,
-			int64(e.Settled.Question.ID), textColumn(e.Settled.Key), e.SettledRecord)
+			int64(e.Settled[i].Question.ID), textColumn(e.Settled[i].Key), e.SettledRecords[i])
 		if err != nil {
 			return err
 		}
-		w.countRow(len(e.SettledRecord))
+		w.countRow(len(e.SettledRecords[i]))
 	}
 	if u := e.Usage; u != nil {
 		_, err := w.exec(`INSERT INTO usage (run, attempt, input, output, cost, worked) VALUES (?, ?, ?, ?, ?, ?)`,

@@ -51,7 +51,7 @@ func overwrite(batch []store.Commit) {
 			*c.Run.Answer = interaction.Answer{}
 		}
 		if c.Settled != nil {
-			*c.Settled = interaction.Record{}
+			c.Settled[0] = interaction.Record{}
 		}
 		if c.Fence != nil {
 			*c.Fence = store.Fence{}
@@ -64,7 +64,7 @@ func settledQuestion(c *store.Commit) *interaction.Question {
 	if c.Settled == nil {
 		return nil
 	}
-	return &c.Settled.Question
+	return &c.Settled[0].Question
 }
 
 // hints has what watchers got.
@@ -125,7 +125,7 @@ func story(t *testing.T, s *sqlite.Store) func() []store.Commit {
 	put(t, s, newRun("told", 10))
 	return func() []store.Commit {
 		answered := answer(asked.Clone(), "key")
-		answered.Settled.Question = *asked.Clone().Pending
+		answered.Settled[0].Question = *asked.Clone().Pending
 		created := newRun("new", 10)
 		created.Spec = []byte(`{"prompt":"a spec of its own"}`)
 		created.Run.Labels = map[string]string{"team": "red"}
@@ -155,10 +155,10 @@ func requireStored(t *testing.T, s *sqlite.Store, h *hints, made []store.Commit)
 			require.Equal(t, c.Spec, spec)
 		}
 		if c.Settled != nil {
-			require.Equal(t, []interaction.Record{*c.Settled}, history)
-			record, err := s.Settled(ctx, c.Run.ID, c.Settled.Key)
+			require.Equal(t, c.Settled, history)
+			record, err := s.Settled(ctx, c.Run.ID, c.Settled[0].Key)
 			require.NoError(t, err)
-			require.Equal(t, *c.Settled, record)
+			require.Equal(t, c.Settled[0], record)
 		}
 	}
 	for _, c := range made { // what the writer remembers is whole too: the next commits follow up on it

@@ -57,7 +57,7 @@ func TestUnencodableCommitFailsAlone(t *testing.T) {
 	parked := ask(start(t, s, 1)[0].Run)
 	put(t, s, parked)
 	bad := answer(parked.Run, "k")
-	bad.Settled.Question.UIHints = map[string]any{"size": math.NaN()}
+	bad.Settled[0].Question.UIHints = map[string]any{"size": math.NaN()}
 	errs := s.Commit(t.Context(), []store.Commit{newRun("before", 10), bad, newRun("after", 10)})
 	require.NoError(t, errs[0])
 	require.ErrorIs(t, errs[1], store.ErrInvalid)

@@ -37,7 +37,7 @@ var commitCases = []promised{
 			require.Equal(w, Created("a", w.now).Spec, []byte(got.Spec))
 			require.Equal(w, c.Events[0], got.Events[len(got.Events)-1])
 			require.Len(w, got.History, 1)
-			require.Equal(w, *c.Settled, got.History[0])
+			require.Equal(w, c.Settled[0], got.History[0])
 		},
 	},
 	{

@@ -142,7 +142,7 @@ var historyCases = []promised{
 			decision := interaction.NewAutoDecision(*r.Pending).Answer(w.tick())
 			c := Answered(r, w.now, "")
 			record := interaction.Settle(*r.Pending, decision, "", "")
-			c.Run.Answer, c.Settled = &decision, &record
+			c.Run.Answer, c.Settled = &decision, []interaction.Record{record}
 			w.commit(c)
 			r = w.commit(Asked(w.start("n"), w.tick(), false, w.now))
 

@@ -54,10 +54,10 @@ var fieldCases = []promised{
 			parked := Asked(w.running("a"), w.tick(), false, time.Time{})
 			parking(&parked.Run)
 			c := Answered(w.commit(parked), w.tick(), "the key")
-			c.Settled.AutoDecideReason = "user_no_reply"
-			c.Settled.Session = &interaction.SessionHandle{Engine: "agent", Version: "2", Data: []byte{0, 255}}
-			c.Settled.Decision, c.Settled.Value = interaction.Edit, json.RawMessage(`{"amount":1.0, "to":"bob"}`)
-			c.Settled.Seen, c.Settled.Via = c.Settled.Question.Digest(), "mail"
+			c.Settled[0].AutoDecideReason = "user_no_reply"
+			c.Settled[0].Session = &interaction.SessionHandle{Engine: "agent", Version: "2", Data: []byte{0, 255}}
+			c.Settled[0].Decision, c.Settled[0].Value = interaction.Edit, json.RawMessage(`{"amount":1.0, "to":"bob"}`)
+			c.Settled[0].Seen, c.Settled[0].Via = c.Settled[0].Question.Digest(), "mail"
 			w.commit(c)
 			got, err := w.store.Settled(w.ctx, "a", "the key")
 			require.NoError(w, err)

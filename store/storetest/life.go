@@ -100,7 +100,7 @@ func Answered(prev store.Run, now time.Time, key string) store.Commit {
 	if prev.Held() {
 		c.Run.Block = aHold(now.Add(time.Second))
 	}
-	c.Settled = &record
+	c.Settled = []interaction.Record{record}
 	return c
 }
 
@@ -140,7 +140,7 @@ func ended(prev store.Run, now time.Time, state fsm.State) store.Commit {
 	})
 	if prev.Pending != nil {
 		record := interaction.Abandon(*prev.Pending, now)
-		c.Settled = &record
+		c.Settled = []interaction.Record{record}
 	}
 	return c
 }

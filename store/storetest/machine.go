@@ -288,7 +288,7 @@ func (m *machine) step(rt *rapid.T, r store.Run) store.Commit {
 		if rapid.Bool().Draw(rt, "automatic") {
 			decision := interaction.NewAutoDecision(*r.Pending).Answer(m.now)
 			record := interaction.Settle(*r.Pending, decision, "", "")
-			c.Run.Answer, c.Settled = &decision, &record
+			c.Run.Answer, c.Settled = &decision, []interaction.Record{record}
 		}
 		return c
 	case r.State == fsm.StateWaitingUser && choice == 4:

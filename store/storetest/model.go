@@ -62,7 +62,7 @@ func (m *model) commit(c store.Commit) error {
 		return store.ErrConflict
 	case c.Run.MissesDeparture(&s.run, m.gone[s.run.Owner]):
 		return store.ErrConflict
-	case c.Settled != nil && c.Settled.Key != "" && m.settled(c.Run.ID, c.Settled.Key) != nil:
+	case c.Keyed() != nil && m.settled(c.Run.ID, c.Keyed().Key) != nil:
 		return store.ErrInvalid
 	}
 	if c.Usage != nil {
@@ -70,9 +70,10 @@ func (m *model) commit(c store.Commit) error {
 	}
 	s.run = c.Run.Clone()
 	s.events = append(s.events, c.Events...)
-	if c.Settled != nil {
-		s.history = append(s.history, store.CloneRecord(*c.Settled))
+	for _, settled := range c.Settled {
+		s.history = append(s.history, store.CloneRecord(settled))
 	}
+	slices.SortFunc(s.history, func(a, b interaction.Record) int { return a.Question.ID - b.Question.ID })
 	return nil
 }
 

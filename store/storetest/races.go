@@ -79,7 +79,7 @@ var raceCases = []promised{
 				now := w.tick()
 				decision := interaction.NewAutoDecision(*r.Pending).Answer(now)
 				auto, settled := Answered(r, now, ""), interaction.Settle(*r.Pending, decision, "", "")
-				auto.Run.Answer, auto.Settled = &decision, &settled
+				auto.Run.Answer, auto.Settled = &decision, []interaction.Record{settled}
 				rivals := []store.Commit{
 					Answered(r, now, "k1"), Answered(r, now, "k2"), auto, ended(r, now, fsm.StateCanceled),
 					ended(r, now, fsm.StateFailed),
@@ -99,7 +99,7 @@ var raceCases = []promised{
 				require.EqualValues(w, 1, wins.Load())
 				got := w.snapshot(id)
 				require.Equal(w, text(w, rivals[winner.Load()].Run), got.Run)
-				require.Equal(w, []interaction.Record{*rivals[winner.Load()].Settled}, got.History)
+				require.Equal(w, []interaction.Record{rivals[winner.Load()].Settled[0]}, got.History)
 				for _, c := range w.claim("n", 9) {
 					w.commit(ended(c, w.tick(), fsm.StateSucceeded))
 				}

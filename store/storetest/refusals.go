@@ -25,9 +25,9 @@ func refuses(w *world, good store.Commit, faults []fault) {
 		c := good
 		c.Run = good.Run.Clone()
 		c.Events = append([]store.Event(nil), good.Events...)
-		if good.Settled != nil {
-			settled := store.CloneRecord(*good.Settled)
-			c.Settled = &settled
+		c.Settled = nil
+		for _, settled := range good.Settled {
+			c.Settled = append(c.Settled, store.CloneRecord(settled))
 		}
 		f.damage(&c)
 		w.Logf("fault: %s", f.name)
@@ -98,25 +98,25 @@ var refusalCases = []promised{
 			r := w.waiting("a")
 			refuses(w, Answered(r, w.tick(), "k"), []fault{
 				{"not settled", func(c *store.Commit) { c.Settled = nil }},
-				{"another question", func(c *store.Commit) { c.Settled.Question.ID = 2 }},
+				{"another question", func(c *store.Commit) { c.Settled[0].Question.ID = 2 }},
 				{"without an event that tells of it", dropEvents},
 				{"an answer that is not UTF-8", func(c *store.Commit) { c.Run.Answer.Text = "\xff" }},
-				{"a settlement that is not UTF-8", func(c *store.Commit) { c.Settled.Response = "\xff" }},
+				{"a settlement that is not UTF-8", func(c *store.Commit) { c.Settled[0].Response = "\xff" }},
 				{"a question asked in another time zone", func(c *store.Commit) {
-					c.Settled.Question.AskedAt = c.Settled.Question.AskedAt.In(time.FixedZone("x", 60))
+					c.Settled[0].Question.AskedAt = c.Settled[0].Question.AskedAt.In(time.FixedZone("x", 60))
 				}},
 				{"settled and still pending", func(c *store.Commit) {
 					c.Run.State, c.Run.Answer, c.Run.Pending = fsm.StateWaitingUser, nil, r.Pending
 				}},
-				{"without a resolution", func(c *store.Commit) { c.Settled.Resolution = "" }},
-				{"without a time", func(c *store.Commit) { c.Settled.ResolvedAt = time.Time{} }},
+				{"without a resolution", func(c *store.Commit) { c.Settled[0].Resolution = "" }},
+				{"without a time", func(c *store.Commit) { c.Settled[0].ResolvedAt = time.Time{} }},
 				{"deadline is left", func(c *store.Commit) { c.Run.Deadline = c.Run.UpdatedAt }},
 				{"a slot without a claim", func(c *store.Commit) { c.Run.Slot, c.Run.Owner = true, "n" }},
 			})
 			r = w.load("a")
 			again := reported(r, w.tick())
-			again.Settled = &interaction.Record{Question: interaction.Question{ID: 1},
-				Resolution: interaction.UserReply, ResolvedAt: w.now}
+			again.Settled = []interaction.Record{{Question: interaction.Question{ID: 1},
+				Resolution: interaction.UserReply, ResolvedAt: w.now}}
 			w.refused(store.ErrInvalid, again)
 		},
 	},
@@ -230,7 +230,7 @@ var creationFaults = []fault{
 	{"an attempt", func(c *store.Commit) { c.Run.Attempt = 1 }},
 	{"an epoch", func(c *store.Commit) { c.Run.Epoch = 1 }},
 	{"a settled interaction", func(c *store.Commit) {
-		c.Settled = &interaction.Record{Question: interaction.Question{ID: 1}}
+		c.Settled = []interaction.Record{{Question: interaction.Question{ID: 1}}}
 	}},
 	{"an id with NUL", func(c *store.Commit) { c.Run.ID = "a\x00b" }},
 	{"an id that is not UTF-8", func(c *store.Commit) { c.Run.ID = "a\xff" }},
@@ -302,8 +302,8 @@ var followFaults = []fault{
 	{"time goes back", func(c *store.Commit) { c.Run.UpdatedAt = base.Add(-time.Hour) }},
 	{"a new epoch without a claim", func(c *store.Commit) { c.Run.Epoch++ }},
 	{"a settlement of nothing", func(c *store.Commit) {
-		c.Settled = &interaction.Record{Question: interaction.Question{ID: 1}, Resolution: interaction.UserReply,
-			ResolvedAt: c.Run.UpdatedAt}
+		c.Settled = []interaction.Record{{Question: interaction.Question{ID: 1}, Resolution: interaction.UserReply,
+			ResolvedAt: c.Run.UpdatedAt}}
 	}},
 }
 

@@ -92,8 +92,8 @@ var sharingCases = []promised{
 						fill(e.Body)
 					}
 					if c.Settled != nil {
-						c.Settled.Response = "scribbled"
-						scribbleQuestion(&c.Settled.Question)
+						c.Settled[0].Response = "scribbled"
+						scribbleQuestion(&c.Settled[0].Question)
 					}
 				})
 			}

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/interlude-go/interlude/interaction"
@@ -17,11 +18,14 @@ import (
 type Entry struct {
 	store.Commit
 
-	// Record is the run, EventLines the bodies of the events with a line break between them, and
-	// SettledRecord the settled interaction; each as it is stored.
-	Record, EventLines, SettledRecord []byte
+	// Record is the run, and EventLines the bodies of the events with a line break between them; each
+	// as it is stored.
+	Record, EventLines []byte
+	// SettledRecords are the settled interactions as they are stored, in the order of Settled.
+	SettledRecords [][]byte
 
-	buffer *[]byte // of Record, from buffers
+	buffer *[]byte   // of Record, from buffers
+	one    [1][]byte // of SettledRecords, which are seldom more
 }
 
 // buffers are reused for one record after the other: database drivers copy what is bound.
@@ -44,13 +48,15 @@ func (e *Entry) Encode(c *store.Commit) (err error) {
 		e.Fence = &fence
 	}
 	e.EventLines, e.Events = store.JoinEvents(c.Events)
-	if c.Settled != nil {
-		if e.SettledRecord, err = store.AppendRecord(nil, c.Settled); err != nil {
+	e.SettledRecords = e.one[:0]
+	for i := range c.Settled {
+		record, err := store.AppendRecord(nil, &c.Settled[i])
+		if err != nil {
 			return fmt.Errorf("run %s: %w", c.Run.ID, err)
 		}
-		settled := *c.Settled // a shallow copy: only numbers and texts are read from now on
-		e.Settled = &settled
+		e.SettledRecords = append(e.SettledRecords, record)
 	}
+	e.Settled = slices.Clone(c.Settled) // shallow: only numbers and texts are read from now on
 	if c.Usage != nil {
 		usage := *c.Usage
 		e.Usage = &usage
@@ -73,7 +79,7 @@ func (e *Entry) Written() {
 		*e.buffer = e.Record
 		buffers.Put(e.buffer)
 	}
-	e.Record, e.SettledRecord, e.buffer = nil, nil, nil
+	e.Record, e.SettledRecords, e.one, e.buffer = nil, nil, [1][]byte{}, nil
 }
 
 // Release drops everything but the run, which may stay in a cache for long.
@@ -81,7 +87,7 @@ func (e *Entry) Release() {
 	e.EventLines, e.Events, e.Spec, e.Fence, e.Settled, e.Usage = nil, nil, nil, nil, nil, nil
 }
 
-// DecodeSettled decodes a settled interaction as SettledRecord has it.
+// DecodeSettled decodes a settled interaction as SettledRecords have it.
 func DecodeSettled(body []byte) (r interaction.Record, _ error) {
 	if err := json.Unmarshal(body, &r); err != nil {
 		return r, fmt.Errorf("%w: settled interaction: %w", store.ErrCorrupt, err)

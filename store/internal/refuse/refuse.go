@@ -50,8 +50,8 @@ func Change(c *store.Commit, prev *store.Run, known Facts) (refused, err error) 
 	if err := c.CheckNext(prev, false); err != nil {
 		return err, nil
 	}
-	if c.Settled != nil && c.Settled.Key != "" {
-		used, err := known.KeyUsed(c.Settled.Key)
+	if keyed := c.Keyed(); keyed != nil {
+		used, err := known.KeyUsed(keyed.Key)
 		if err != nil {
 			return nil, err
 		}

@@ -1,0 +1,219 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+)
+
+// Together describes questions that one turn has asked together (K1). Their numbers follow each
+// other.
+type Together struct {
+	First int `json:"first"` // the number of the first question
+	Asked int `json:"asked"` // how many were asked
+	// Rule says when the run goes on.
+	Rule interaction.Rule `json:"rule"`
+	// Replies is how many of the questions people have answered.
+	Replies int `json:"replies,omitempty"`
+	// Inherited says that the questions are those of the run that a fork goes on from. The fork's
+	// specification has the answers, and First and Asked are 0.
+	Inherited bool `json:"inherited,omitempty"`
+}
+
+// Met reports whether the run goes on after so many replies, if so many questions are still open and
+// the last reply rejects something or not.
+func (t *Together) Met(replies, open int, rejected bool) bool {
+	return open == 0 || replies >= t.Rule.Needs(t.Asked) || rejected && t.Rule.StopOnReject
+}
+
+// OpenQuestions returns the questions that the run waits with, in the order of their numbers.
+func (r *Run) OpenQuestions() []interaction.Question {
+	if r.Pending == nil {
+		return nil
+	}
+	return append([]interaction.Question{*r.Pending}, r.Siblings...)
+}
+
+// OpenQuestion returns the open question of that number; nil if it is not open.
+func (r *Run) OpenQuestion(number int) *interaction.Question {
+	if r.Pending != nil && r.Pending.ID == number {
+		return r.Pending
+	}
+	for i := range r.Siblings {
+		if r.Siblings[i].ID == number {
+			return &r.Siblings[i]
+		}
+	}
+	return nil
+}
+
+// CloseQuestion removes an open question from the record of a run that waits with several. It does not
+// change the questions themselves, which other copies of the record may share.
+func (r *Run) CloseQuestion(number int) {
+	open := slices.DeleteFunc(r.OpenQuestions(), func(q interaction.Question) bool { return q.ID == number })
+	r.Pending, r.Siblings = nil, nil
+	if len(open) > 0 {
+		r.Pending = &open[0]
+	}
+	if len(open) > 1 {
+		r.Siblings = open[1:]
+	}
+}
+
+// checkOpen says whether the open questions fit the record: a single one has the last number, and
+// several are of those that were asked together.
+func (r *Run) checkOpen() error {
+	t := r.Together
+	if t == nil {
+		switch {
+		case len(r.Siblings) > 0:
+			return invalid(r, "questions are open together that were not asked together")
+		case r.Pending != nil && r.Pending.ID != r.Interactions:
+			return invalid(r, "the pending question has number %d, want the last number, %d", r.Pending.ID, r.Interactions)
+		}
+		return r.checkAskedAt()
+	}
+	if err := t.check(r); err != nil {
+		return err
+	}
+	last := t.First - 1
+	for _, q := range r.OpenQuestions() {
+		if q.ID <= last || q.ID >= t.First+t.Asked {
+			return invalid(r, "question %d is open, want numbers from %d on in their order, and %d at most", q.ID, t.First,
+				t.Asked)
+		}
+		last = q.ID
+	}
+	return r.checkAskedAt()
+}
+
+// check says whether the questions were asked last, and whether their counts are possible.
+func (t *Together) check(r *Run) error {
+	open := 0
+	if r.Pending != nil {
+		open = 1 + len(r.Siblings)
+	}
+	switch {
+	case t.Rule.Answers < 0:
+		return invalid(r, "the rule of its questions needs %d answers", t.Rule.Answers)
+	case t.Inherited:
+		if r.ForkedFrom == nil || r.Interactions > 0 || open > 0 || t.First != 0 || t.Asked != 0 || t.Replies != 0 {
+			return invalid(r, "only a fork that has asked nothing yet inherits several answers")
+		}
+	case t.Asked < 2 || t.Asked > interaction.MaxQuestions || t.First < 1 || t.First+t.Asked-1 != r.Interactions:
+		return invalid(r, "%d questions were asked together from number %d on, want 2 to %d, the last of them %d", t.Asked,
+			t.First, interaction.MaxQuestions, r.Interactions)
+	case t.Replies < 0 || t.Replies > t.Asked-open:
+		return invalid(r, "%d of %d questions have replies, and %d are open", t.Replies, t.Asked, open)
+	case r.State.Terminal():
+		return invalid(r, "it has ended, and goes on with no answers")
+	case r.Answer != nil || r.State != fsm.StateWaitingUser && open > 0:
+		return invalid(r, "the answers to several questions are in its history alone")
+	}
+	return nil
+}
+
+func (r *Run) checkAskedAt() error {
+	for i := -1; r.Pending != nil && i < len(r.Siblings); i++ {
+		q := r.Pending
+		if i >= 0 {
+			q = &r.Siblings[i]
+		}
+		if q.AskedAt.IsZero() || !kept(q.AskedAt) {
+			return invalid(r, "question %d has asked_at %s, want a time in UTC in microseconds", q.ID, q.AskedAt)
+		}
+	}
+	return nil
+}
+
+// checkQuestions follows the run's questions from the previous record on: they are numbered without a
+// gap, and each stays open until it is settled, once (I8). So no interaction is ever settled twice.
+func (c *Commit) checkQuestions(prev *Run) error {
+	r := &c.Run
+	for i := range c.Settled {
+		if number := c.Settled[i].Question.ID; prev.OpenQuestion(number) == nil {
+			return invalid(r, "it settles interaction %d, which is not open", number)
+		}
+	}
+	if prev.Pending == nil {
+		asked := 0
+		if r.Pending != nil {
+			asked = 1 + len(r.Siblings)
+		}
+		if r.Interactions != prev.Interactions+asked {
+			return invalid(r, "interactions is %d, want %d", r.Interactions, prev.Interactions+asked)
+		}
+		return nil
+	}
+	if r.Interactions != prev.Interactions {
+		return invalid(r, "interactions is %d, want %d: it waits", r.Interactions, prev.Interactions)
+	}
+	open := 0
+	for i := -1; i < len(prev.Siblings); i++ {
+		number := prev.Pending.ID
+		if i >= 0 {
+			number = prev.Siblings[i].ID
+		}
+		switch closed := c.settles(number); {
+		case r.OpenQuestion(number) != nil:
+			open++
+		case !closed:
+			return invalid(r, "interaction %d goes without being settled", number)
+		}
+	}
+	if r.Pending != nil && open != 1+len(r.Siblings) {
+		return invalid(r, "a question is open that was not open before, and it waits already")
+	}
+	return nil
+}
+
+// settles reports whether the commit settles the question.
+func (c *Commit) settles(number int) bool {
+	for i := range c.Settled {
+		if c.Settled[i].Question.ID == number {
+			return true
+		}
+	}
+	return false
+}
+
+// Keyed returns the settled interaction of the commit that has an idempotency key; nil if none has.
+func (c *Commit) Keyed() *interaction.Record {
+	for i := range c.Settled {
+		if c.Settled[i].Key != "" {
+			return &c.Settled[i]
+		}
+	}
+	return nil
+}
+
+// checkSettled says whether the settled interactions are such.
+func (c *Commit) checkSettled() error {
+	keys, last := 0, 0
+	for i := range c.Settled {
+		s := &c.Settled[i]
+		switch {
+		case s.Question.ID <= last && i > 0:
+			return invalid(&c.Run, "interactions are settled in the order of their numbers, %d comes after %d",
+				s.Question.ID, last)
+		case c.Run.OpenQuestion(s.Question.ID) != nil:
+			return invalid(&c.Run, "interaction %d is settled and still pending", s.Question.ID)
+		case s.Question.AskedAt.IsZero() || !kept(s.Question.AskedAt):
+			return invalid(&c.Run, "interaction %d is settled with asked_at %s, want a time in UTC in microseconds",
+				s.Question.ID, s.Question.AskedAt)
+		case s.Resolution == "" || s.ResolvedAt.IsZero() || !kept(s.ResolvedAt):
+			return invalid(&c.Run, "interaction %d is settled with resolution %q at %s, want a resolution and a time in "+
+				"UTC in microseconds", s.Question.ID, s.Resolution, s.ResolvedAt)
+		}
+		last = s.Question.ID
+		if s.Key != "" {
+			keys++
+		}
+	}
+	if keys > 1 {
+		return fmt.Errorf("%w: run %.128s: one reply makes a commit, so one key", ErrInvalid, c.Run.ID)
+	}
+	return nil
+}
