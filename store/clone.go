@@ -21,6 +21,8 @@ func (r Run) Clone() Run {
 	if r.Together != nil {
 		t := *r.Together
 		r.Together = &t
+	}
+	if r.Siblings != nil {
 		r.Siblings = slices.Clone(r.Siblings)
 		for i, q := range r.Siblings {
 			r.Siblings[i] = cloneQuestion(q)

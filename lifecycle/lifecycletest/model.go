@@ -157,7 +157,7 @@ func (l *life) facts(run lifecycle.Run, event fsm.Event) contract.Facts {
 		"handle_present": run.Session != nil || event == fsm.EventTurnNeedsInput, "pending_matches": waiting,
 		"deadline_passed": waiting, "strict": l.v.strict,
 		"auto_decision_left": true, "worker_gone": run.State == fsm.StateRunning, "context_lost": lost,
-		"repeatable":        l.v.repeatable,
+		"rule_met": waiting, "repeatable": l.v.repeatable,
 		"repeats_exhausted": l.v.repeatable && run.Repeats >= lifecycle.DefaultMaxRepeats,
 	}
 }

@@ -41,6 +41,9 @@ var fieldCases = []promised{
 			reply.Run.Answer.Auto = &interaction.AutoDecision{Source: "s", InteractionID: 1, Reason: "r",
 				Policy: interaction.Abort, Instruction: "i"}
 			keep(reply)
+			several := keep(AskedTogether(w.start("n"), w.tick(), 3, interaction.Rule{Answers: 2, StopOnReject: true}))
+			several = keep(Recorded(several, w.tick(), several.Pending.ID, ""))
+			keep(Completed(several, w.tick(), several.Pending.ID, ""))
 			end := ended(w.start("n"), w.tick(), fsm.StateFailed)
 			ending(&end.Run)
 			keep(end)
@@ -61,7 +64,7 @@ var fieldCases = []promised{
 			w.commit(c)
 			got, err := w.store.Settled(w.ctx, "a", "the key")
 			require.NoError(w, err)
-			want, err := json.Marshal(c.Settled)
+			want, err := json.Marshal(c.Settled[0])
 			require.NoError(w, err)
 			have, err := json.Marshal(got)
 			require.NoError(w, err)

@@ -82,6 +82,7 @@ func Asked(prev store.Run, now time.Time, sticky bool, deadline time.Time) store
 			r.Session = &interaction.SessionHandle{Engine: "agent", Data: []byte("session")}
 		}
 		r.Interactions++
+		r.Together = nil
 		r.Pending = &interaction.Question{
 			ID: r.Interactions, Attempt: r.Attempt, Kind: interaction.Confirm, Prompt: fmt.Sprintf("Question %d of %s?",
 				r.Interactions, r.ID), AskedAt: now,
@@ -101,6 +102,50 @@ func Answered(prev store.Run, now time.Time, key string) store.Commit {
 		c.Run.Block = aHold(now.Add(time.Second))
 	}
 	c.Settled = []interaction.Record{record}
+	return c
+}
+
+// AskedTogether parks a running run with so many questions, none of which has a deadline.
+func AskedTogether(prev store.Run, now time.Time, questions int, rule interaction.Rule) store.Commit {
+	c := Asked(prev, now, false, time.Time{})
+	r := &c.Run
+	r.Together = &store.Together{First: r.Interactions, Asked: questions, Rule: rule}
+	for len(r.Siblings) < questions-1 {
+		r.Interactions++
+		q := *r.Pending
+		q.ID, q.Prompt = r.Interactions, fmt.Sprintf("Question %d of %s?", r.Interactions, r.ID)
+		r.Siblings = append(r.Siblings, q)
+	}
+	return c
+}
+
+// Recorded settles one of several open questions with a reply. The run waits on.
+func Recorded(prev store.Run, now time.Time, number int, key string) store.Commit {
+	reply := interaction.Reply{ID: number, Text: fmt.Sprintf("answer %d", number), Key: key}
+	c := Changed(prev, now, func(r *store.Run) {
+		r.Together.Replies++
+		r.CloseQuestion(number)
+	})
+	c.Settled = []interaction.Record{interaction.Settle(*prev.OpenQuestion(number), reply.Answer(now), key,
+		reply.Digest())}
+	return c
+}
+
+// Completed settles one of several open questions with a reply, closes the others, and queues the
+// run.
+func Completed(prev store.Run, now time.Time, number int, key string) store.Commit {
+	c := queuedAgain(prev, now)
+	c.Settled = nil
+	for _, q := range prev.OpenQuestions() {
+		record := interaction.Supersede(q, now)
+		if q.ID == number {
+			reply := interaction.Reply{ID: number, Text: fmt.Sprintf("answer %d", number), Key: key}
+			record = interaction.Settle(q, reply.Answer(now), key, reply.Digest())
+		}
+		c.Settled = append(c.Settled, record)
+	}
+	c.Run.Pending, c.Run.Siblings, c.Run.Deadline = nil, nil, time.Time{}
+	c.Run.Together.Replies++
 	return c
 }
 
@@ -134,13 +179,13 @@ func ended(prev store.Run, now time.Time, state fsm.State) store.Commit {
 	c := Changed(prev, now, func(r *store.Run) {
 		r.State, r.FinishedAt = state, now
 		r.Slot, r.Owner, r.Pending, r.Deadline, r.Answer, r.Block = false, "", nil, time.Time{}, nil, nil
+		r.Siblings, r.Together = nil, nil
 		if state != fsm.StateSucceeded {
 			r.Error = &store.Failure{Code: fsm.CodeEngineFailed, Message: "it broke"}
 		}
 	})
-	if prev.Pending != nil {
-		record := interaction.Abandon(*prev.Pending, now)
-		c.Settled = []interaction.Record{record}
+	for _, q := range prev.OpenQuestions() {
+		c.Settled = append(c.Settled, interaction.Abandon(q, now))
 	}
 	return c
 }

@@ -1,0 +1,209 @@
+package storetest
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/store"
+)
+
+// waitingWith submits a run that waits with so many questions.
+func (w *world) waitingWith(id string, questions int, rule interaction.Rule) store.Run {
+	w.Helper()
+	return w.commit(AskedTogether(w.running(id), w.tick(), questions, rule))
+}
+
+// settledNumbers returns the numbers of the settled questions and of the open ones, and checks that
+// every other way to read them agrees.
+func (w *world) settledNumbers(id string) (settled, open []int) {
+	w.Helper()
+	run, history, err := w.store.History(w.ctx, id)
+	require.NoError(w, err)
+	reader, ok := w.store.(store.InteractionReader)
+	require.True(w, ok)
+	for _, r := range history {
+		settled = append(settled, r.Question.ID)
+		one, err := reader.Interaction(w.ctx, id, r.Question.ID)
+		require.NoError(w, err)
+		require.Equal(w, r, one)
+	}
+	for _, q := range run.OpenQuestions() {
+		open = append(open, q.ID)
+		require.ErrorIs(w, second(reader.Interaction(w.ctx, id, q.ID)), store.ErrNotFound)
+	}
+	return settled, open
+}
+
+var togetherCases = []promised{
+	{
+		"together/each of several questions is settled by a commit of its own",
+		"Questions that were asked together are settled one by one, in any order; the others stay open as they " +
+			"are, and the history has the settled ones in the order of their numbers (K1, K2).",
+		func(w *world) {
+			r := w.waitingWith("a", 4, interaction.Rule{})
+			page, err := w.store.Inbox(w.ctx, store.Query{})
+			require.NoError(w, err)
+			require.Len(w, page.Runs, 1, "a run stands in the inbox once")
+			require.Equal(w, text(w, r), text(w, page.Runs[0]))
+			for i, number := range []int{3, 1, 4} {
+				r = w.commit(Recorded(w.load("a"), w.tick(), number, map[int]string{3: "third"}[number]))
+				require.Equal(w, text(w, r), text(w, w.load("a")))
+				settled, open := w.settledNumbers("a")
+				require.Equal(w, [][]int{{3}, {1, 3}, {1, 3, 4}}[i], settled)
+				require.Equal(w, [][]int{{1, 2, 4}, {2, 4}, {2}}[i], open)
+			}
+			kept, err := w.store.Settled(w.ctx, "a", "third")
+			require.NoError(w, err)
+			require.Equal(w, "answer 3", kept.Response)
+			w.commit(Completed(w.load("a"), w.tick(), 2, "second"))
+			settled, open := w.settledNumbers("a")
+			require.Equal(w, []int{1, 2, 3, 4}, settled)
+			require.Empty(w, open)
+			kept, err = w.store.Settled(w.ctx, "a", "second")
+			require.NoError(w, err)
+			require.Equal(w, "answer 2", kept.Response)
+			r = w.claim("n", 1)[0]
+			require.NotNil(w, r.Together, "the turn knows which answers it goes on with")
+			next := w.commit(Asked(r, w.tick(), false, time.Time{}))
+			require.Equal(w, 5, next.Pending.ID)
+		},
+	},
+	{
+		"together/one commit settles a question and closes the others",
+		"A commit may settle several questions at once; each is an entry of the history, and the key belongs to " +
+			"the one that has it, wherever it stands (K1, C5).",
+		func(w *world) {
+			for number, id := range []string{1: "a", 2: "b", 3: "c"} {
+				if number == 0 {
+					continue
+				}
+				before := w.store.(store.Meter).Counters() //nolint:forcetypeassert // every store is one
+				r := w.waitingWith(id, 3, interaction.Rule{Answers: 1})
+				completed := w.commit(Completed(r, w.tick(), number, "key"))
+				require.Positive(w, w.store.(store.Meter).Counters().Rows-before.Rows) //nolint:forcetypeassert // every store is one
+				settled, open := w.settledNumbers(id)
+				require.Equal(w, []int{1, 2, 3}, settled)
+				require.Empty(w, open)
+				kept, err := w.store.Settled(w.ctx, id, "key")
+				require.NoError(w, err)
+				require.Equal(w, number, kept.Question.ID)
+				for _, r := range w.snapshot(id).History {
+					require.Equal(w, r.Question.ID == number, r.Resolution == interaction.UserReply)
+				}
+				w.commit(ended(completed, w.tick(), fsm.StateCanceled)) // so that the next claim does not find it
+			}
+			// under a fence, and with the turn's usage beside others in one batch
+			r := w.waitingWith("d", 32, interaction.Rule{})
+			other := w.waiting("e")
+			errs := w.store.Commit(w.ctx, []store.Commit{ended(r, w.tick(), fsm.StateCanceled), Answered(other, w.now, "k")})
+			require.Equal(w, []error{nil, nil}, errs)
+			settled, _ := w.settledNumbers("d")
+			require.Len(w, settled, 32)
+			settled, _ = w.settledNumbers("e")
+			require.Equal(w, []int{1}, settled)
+		},
+	},
+	{
+		"together/a key settles one of several questions",
+		"An idempotency key that settled one question of a run cannot settle another one (C5, K2).",
+		func(w *world) {
+			w.waitingWith("a", 3, interaction.Rule{})
+			w.commit(Recorded(w.load("a"), w.tick(), 2, "key"))
+			w.refused(store.ErrInvalid, Recorded(w.load("a"), w.tick(), 1, "key"))
+			w.refused(store.ErrInvalid, Completed(w.load("a"), w.tick(), 3, "key"))
+			w.commit(Recorded(w.load("a"), w.tick(), 1, "another"))
+		},
+	},
+	{
+		"together/refuses what does not follow from the questions",
+		"A question goes only by being settled, once and while it is open; none comes while the run waits (I8, K2).",
+		func(w *world) {
+			w.Helper()
+			running := w.running("a")
+			refuses(w, AskedTogether(running, w.tick(), 3, interaction.Rule{}), []fault{
+				{"a number is left out", func(c *store.Commit) { c.Run.Siblings[1].ID++ }},
+				{"a number stands twice", func(c *store.Commit) { c.Run.Siblings[1].ID-- }},
+				{"they begin at another number", func(c *store.Commit) { c.Run.Together.First++ }},
+				{"there are fewer", func(c *store.Commit) { c.Run.Siblings = c.Run.Siblings[:1] }},
+				{"they were not asked together", func(c *store.Commit) { c.Run.Together = nil }},
+				{"more than there may be", func(c *store.Commit) { *c = AskedTogether(running, w.now, 33, interaction.Rule{}) }},
+				{"asked at no time", func(c *store.Commit) { c.Run.Siblings[0].AskedAt = time.Time{} }},
+				{"a prompt that is not UTF-8", func(c *store.Commit) { c.Run.Siblings[1].Prompt = "\xff" }},
+				{"hints of no JSON type", func(c *store.Commit) { c.Run.Siblings[0].UIHints = map[string]any{"rows": 3} }},
+				{"a reply before any", func(c *store.Commit) { c.Run.Together.Replies = 1 }},
+				{"a rule without sense", func(c *store.Commit) { c.Run.Together.Rule.Answers = -1 }},
+				{"an answer of one question", func(c *store.Commit) { c.Run.Answer = &interaction.Answer{ID: 1} }},
+			})
+			r := w.load("a")
+			refuses(w, Recorded(r, w.tick(), 2, "k"), []fault{
+				{"not settled", func(c *store.Commit) { c.Settled = nil }},
+				{"another question is settled", func(c *store.Commit) { c.Settled[0].Question.ID = 1 }},
+				{"a question that there is not", func(c *store.Commit) { c.Settled[0].Question.ID = 4 }},
+				{"still open", func(c *store.Commit) { c.Run.Pending, c.Run.Siblings = r.Pending, r.Siblings }},
+				{"one more goes", func(c *store.Commit) { c.Run.CloseQuestion(3) }},
+				{"settled twice", func(c *store.Commit) { c.Settled = append(c.Settled, c.Settled[0]) }},
+				{"a question comes", func(c *store.Commit) {
+					q := *c.Run.Pending
+					q.ID = 4
+					c.Run.Siblings, c.Run.Interactions = append(c.Run.Siblings, q), 4
+				}},
+			})
+			r = w.load("a")
+			w.refused(store.ErrInvalid, func() store.Commit {
+				c := Changed(r, w.tick(), func(*store.Run) {})
+				c.Settled = []interaction.Record{w.snapshot("a").History[0]}
+				return c
+			}())
+			refuses(w, Completed(r, w.tick(), 1, "l"), []fault{
+				{"one goes without being settled", func(c *store.Commit) { c.Settled = c.Settled[:1] }},
+				{"out of order", func(c *store.Commit) { c.Settled[0], c.Settled[1] = c.Settled[1], c.Settled[0] }},
+				{"two keys", func(c *store.Commit) { c.Settled[1].Key = "m" }},
+				{"a sibling is left open", func(c *store.Commit) { c.Run.Siblings = r.Siblings }},
+			})
+		},
+	},
+	{
+		"together/replies to several questions are commits that conflict",
+		"Of commits that settle different questions of one run on one version, one is stored; each of the others, " +
+			"made anew, is stored after it (K2, I1).",
+		func(w *world) {
+			const questions = 8
+			r := w.waitingWith("a", questions, interaction.Rule{})
+			now := w.tick()
+			var lost atomic.Int64
+			var replies sync.WaitGroup
+			for number := 1; number <= questions; number++ {
+				replies.Go(func() {
+					for prev, first := r, true; ; first = false {
+						if !first {
+							var err error
+							if prev, err = w.store.Run(w.ctx, "a"); err != nil {
+								w.Errorf("question %d: %v", number, err)
+								return
+							}
+						}
+						c := Recorded(prev, now, number, "")
+						if len(prev.Siblings) == 0 {
+							c = Completed(prev, now, number, "")
+						}
+						if w.store.Commit(w.ctx, []store.Commit{c})[0] == nil {
+							return
+						}
+						lost.Add(1)
+					}
+				})
+			}
+			replies.Wait()
+			require.GreaterOrEqual(w, lost.Load(), int64(questions-1), "all began with one version")
+			settled, open := w.settledNumbers("a")
+			require.Len(w, settled, questions)
+			require.Empty(w, open)
+			require.Equal(w, fsm.StateQueued, w.load("a").State)
+		},
+	},
+}
