@@ -9,7 +9,8 @@ import (
 
 // A reply settles the question that it names; nothing else does.
 func ExampleNext() {
-	t, err := fsm.Next(fsm.StateWaitingUser, fsm.EventInteractionReplyAccepted, fsm.FactPendingMatches)
+	t, err := fsm.Next(fsm.StateWaitingUser, fsm.EventInteractionReplyAccepted,
+		fsm.FactPendingMatches|fsm.FactRuleMet)
 	fmt.Println(t.ID, t.From, "→", t.To, "slot", t.Slot, err)
 
 	_, err = fsm.Next(fsm.StateWaitingUser, fsm.EventInteractionReplyAccepted, 0)

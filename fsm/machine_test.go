@@ -174,7 +174,7 @@ func BenchmarkNext(b *testing.B) {
 	b.Run("taken", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := Next(StateWaitingUser, EventInteractionReplyAccepted, FactPendingMatches); err != nil {
+			if _, err := Next(StateWaitingUser, EventInteractionReplyAccepted, FactPendingMatches|FactRuleMet); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -63,29 +63,35 @@ var optionals = []optional{
 	{fcmp.TypeInputRequired, "asked_at", anyTime, []string{"IV-35", "IV-37"}},
 	{fcmp.TypeInputRequired, "profile", "resumable", []string{"IV-13", "IV-32"}},
 	{fcmp.TypeInputRequired, "on_deadline", "keep_waiting", []string{"IV-14", "IV-32", "IV-33"}},
+	{fcmp.TypeClosed, "closed_at", anyTime, []string{"IV-35"}},
 }
 
 // skippedWithout has members that the schemas do not require, with the invariants that cannot be
 // decided on an event without them.
 var skippedWithout = map[[2]string][]string{
-	{fcmp.TypeStateChanged, "pending_interaction_id"}: {"IV-18"},
-	{fcmp.TypeStateChanged, "terminal"}:               {"IV-19"},
-	{fcmp.TypeStateChanged, "terminal.error"}:         {"IV-21"},
-	{fcmp.TypeInputRequired, "wait_deadline_at"}:      {"IV-33", "IV-34"},
-	{fcmp.TypeYielded, "choices"}:                     {"IV-39", "IV-40"},
-	{fcmp.TypeBlocked, "choices"}:                     {"IV-40"},
+	{fcmp.TypeStateChanged, "pending_interaction_id"}:   {"IV-18"},
+	{fcmp.TypeStateChanged, "terminal"}:                 {"IV-19"},
+	{fcmp.TypeStateChanged, "terminal.error"}:           {"IV-21"},
+	{fcmp.TypeInputRequired, "wait_deadline_at"}:        {"IV-33", "IV-34"},
+	{fcmp.TypeYielded, "choices"}:                       {"IV-39", "IV-40"},
+	{fcmp.TypeBlocked, "choices"}:                       {"IV-40"},
+	{fcmp.TypeReplyAccepted, "decision"}:                {"IV-41"},
+	{fcmp.TypeInputRequired, "together.stop_on_reject"}: {"IV-41"},
+	{fcmp.TypeInputRequired, "together"}:                {"IV-41", "IV-42", "IV-43"},
 }
 
 // demanded has the members that a log must have even when it is read leniently: those that identify
 // an event's run and its place in the run, and those that the protocol prescribes for a change of
-// state, a reply, a decision, a question, a message, a warning, a turn that is retried later and a
-// hold.
+// state, a reply, a decision, a question (and what it says of those that it is asked with), a message,
+// a warning, a turn that is retried later and a hold.
 var demanded = map[string][]string{
 	"":                           {"protocol_version", "run_id", "seq", "ts", "type", "data"},
 	fcmp.TypeStateChanged:        {"from", "to", "trigger", "updated_at"},
 	fcmp.TypeReplyAccepted:       {"interaction_id", "resolution_mode", "accepted_at"},
 	fcmp.TypeAutoDecided:         {"interaction_id", "resolution_mode", "policy"},
-	fcmp.TypeInputRequired:       {"interaction_id", "prompt"},
+	fcmp.TypeInputRequired:       {"interaction_id", "prompt", "together.questions", "together.answers"},
+	fcmp.TypeRecorded:            {"interaction_id", "resolution_mode", "accepted_at"},
+	fcmp.TypeClosed:              {"interaction_id", "resolution_mode"},
 	fcmp.TypeMessageFinal:        {"text"},
 	fcmp.TypeMessageIntermediate: {"text"},
 	fcmp.TypeWarning:             {"code"},

@@ -136,7 +136,8 @@ func (r *paired) bind(l *contract.Lifecycle) error {
 
 func (r *paired) judge(v *view, s *step) string {
 	first, second := r.First.matches(v.prev), r.Second.matches(s)
-	if r.Several && (first && r.First.matches(s) && !r.SameInteraction || second && v.round.toShow > 0) {
+	if r.Several && (first && r.First.matches(s) && !r.SameInteraction || second && (v.round.toShow > 0 ||
+		v.showsRuleless(v.prev, s))) {
 		return "" // the next question; askedTogether and ruleDecides judge it
 	}
 	if first && !second && r.excused(v) {

@@ -20,23 +20,40 @@ type round struct {
 	settled []*step        // the events that settled questions of a round with a rule
 	replies int            // how many people have answered
 	closing []int          // the questions that must be closed now, in order
+	// unsure says that it is unknown which questions must be closed now.
+	unsure bool
+	// ruleless says that several questions were asked in a log of another producer that does not say
+	// of them that they were, nor under which rule.
+	ruleless bool
 }
 
-// has reports whether the question is, or may be, of a round with a rule.
-func (r *round) has(question int) bool { return r.rule != nil && question >= r.first }
+// has reports whether the question is, or may be, of a round with several.
+func (r *round) has(question int) bool { return (r.rule != nil || r.ruleless) && question >= r.first }
 
-// noteAsked adds a question that is shown.
-func (v *view) noteAsked(s *step) {
+// noteAsked adds a question that is shown after the step prev.
+func (v *view) noteAsked(prev, s *step) {
 	if v.round.toShow > 0 {
 		v.round.toShow--
 		v.open = append(v.open, s)
 		return
 	}
+	if v.showsRuleless(prev, s) {
+		v.round.ruleless = true
+		v.open = append(v.open, s)
+		return
+	}
 	v.open = []*step{s}
 	v.round = round{rule: s.data.Together, first: s.data.InteractionID}
-	if s.data.Together != nil && !s.misplaced {
+	if surplus := s.misplaced && prev != nil && prev.Type == s.Type; s.data.Together != nil && !surplus {
 		v.round.toShow = min(s.data.Together.Questions, maxRound) - 1
 	}
+}
+
+// showsRuleless reports whether a log of another producer shows one more question directly after the
+// one before, without a word about the rule of the two.
+func (v *view) showsRuleless(prev, s *step) bool {
+	return v.lenient && s.Type == fcmp.TypeInputRequired && s.data.Together == nil && v.round.rule == nil &&
+		prev != nil && prev.Type == s.Type && v.state == "waiting_user" && len(v.open) > 0 && len(v.open) < maxRound
 }
 
 // maxRound bounds what is kept of a round whose size is wrong.
@@ -47,7 +64,7 @@ func (v *view) noteSettled(s *step) {
 	if s.Type == fcmp.TypeClosed {
 		v.round.closing = slices.DeleteFunc(v.round.closing, func(n int) bool { return n == s.data.InteractionID })
 	}
-	if !v.round.has(s.data.InteractionID) || s.misplaced {
+	if !v.round.has(s.data.InteractionID) || s.Type != fcmp.TypeClosed && !v.isOpen(s.data.InteractionID) {
 		return
 	}
 	if len(v.round.settled) < maxRound {
@@ -59,10 +76,15 @@ func (v *view) noteSettled(s *step) {
 	v.open = slices.DeleteFunc(v.open, func(q *step) bool { return q.data.InteractionID == s.data.InteractionID })
 }
 
-// noteGoesOn notes which questions have to be closed after a change of state.
-func (v *view) noteGoesOn(s *step) {
-	v.round.closing = nil
-	if s.data.Trigger == fcmp.TypeReplyAccepted && v.round.rule != nil && !v.openUnknown && !v.prev.misplaced {
+// noteGoesOn notes which questions have to be closed after a change of state that follows the step
+// prev.
+func (v *view) noteGoesOn(prev, s *step) {
+	v.round.closing, v.round.unsure = nil, false
+	switch {
+	case s.data.Trigger != fcmp.TypeReplyAccepted:
+	case v.openUnknown || v.round.ruleless || prev == nil || prev.misplaced:
+		v.round.unsure = true
+	case v.round.rule != nil:
 		v.round.closing = v.openNumbers()
 	}
 }
@@ -85,6 +107,13 @@ func (v *view) met(reply *step) bool {
 		rule.StopOnReject && reply.data.Decision == "reject"
 }
 
+// mayStop reports whether the reply may be a rejection that stops the run, in a log of another
+// producer that leaves out the decision, or that a rejection stops it.
+func (v *view) mayStop(reply *step) bool {
+	decision, stops := reply.data.Decision, v.round.rule.StopOnReject
+	return v.lenient && (stops && decision == "" || !stops && decision == "reject")
+}
+
 // ruleDecides is IV-41: after an event of the type Recorded the rule of the questions is not met,
 // after one of Completed it is, and the change of state that Decided explains leaves none open.
 type ruleDecides struct {
@@ -104,7 +133,7 @@ func (r *ruleDecides) judge(v *view, s *step) string {
 	switch {
 	case s.Type != r.Recorded && s.Type != r.Completed && !decided:
 		return ""
-	case v.openUnknown:
+	case v.openUnknown || v.round.ruleless:
 		return s.skip()
 	case decided && v.round.rule != nil && len(v.open) > 0 && !v.prev.misplaced:
 		return fmt.Sprintf("%s, but questions %v are open", describe(s), v.openNumbers())
@@ -112,6 +141,8 @@ func (r *ruleDecides) judge(v *view, s *step) string {
 		return ""
 	case s.Type == r.Recorded && v.met(s):
 		return fmt.Sprintf("%s for question %d, but the run must go on with that reply", s.Type, s.data.InteractionID)
+	case s.Type == r.Completed && !v.met(s) && v.mayStop(s):
+		return s.skip()
 	case s.Type == r.Completed && !v.met(s):
 		return fmt.Sprintf("%s for question %d, but that is reply %d, and %d are needed", s.Type, s.data.InteractionID,
 			v.round.replies+1, v.round.rule.Answers)
@@ -142,7 +173,7 @@ func (r *closesOpen) judge(v *view, s *step) string {
 			due[0])
 	case len(due) > 0 && s.data.InteractionID != due[0]:
 		return fmt.Sprintf("%s for question %d, but question %d is next", s.Type, s.data.InteractionID, due[0])
-	case len(due) == 0 && s.Type == r.Type && v.fresh:
+	case len(due) == 0 && s.Type == r.Type && (v.fresh || v.round.unsure):
 		return s.skip()
 	case len(due) == 0 && s.Type == r.Type:
 		return fmt.Sprintf("%s for question %d, but nothing has made it superfluous", s.Type, s.data.InteractionID)
@@ -177,6 +208,8 @@ func (r *askedTogether) judge(v *view, s *step) string {
 		return fmt.Sprintf("%s, but %d more questions must be shown", s.Type, v.round.toShow)
 	case s.Type != r.Type:
 		return ""
+	case v.showsRuleless(v.prev, s):
+		return s.skip()
 	case next && (rule == nil || *rule != *v.round.rule):
 		return fmt.Sprintf("question %d says of those that it is asked with: %s; the one before it says: %s",
 			s.data.InteractionID, describeRule(rule), describeRule(v.round.rule))

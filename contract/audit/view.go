@@ -168,8 +168,9 @@ func (v *view) pass(s *step) {
 // advance adds an event to the view.
 func (v *view) advance(s *step) {
 	s.lost = v.fresh
+	prev := v.prev
 	v.noteQuestion(s)
-	if s.Type != fcmp.TypeInputRequired {
+	if s.Type != fcmp.TypeInputRequired && s.Type != fcmp.TypeWarning { // a warning there was reported
 		v.round.toShow = 0
 	}
 	v.pass(s)
@@ -188,7 +189,7 @@ func (v *view) advance(s *step) {
 			v.started = s
 		}
 	case fcmp.TypeInputRequired:
-		v.noteAsked(s)
+		v.noteAsked(prev, s)
 		v.openUnknown = s.misplaced
 		v.asked, v.askedUnknown, v.profile = s.data.InteractionID, s.misplaced, s.data.Profile
 	case fcmp.TypeBlocked, fcmp.TypeUnblocked, fcmp.TypeYielded:
@@ -202,7 +203,7 @@ func (v *view) advance(s *step) {
 	case fcmp.TypeReplyAccepted, fcmp.TypeRecorded, fcmp.TypeAutoDecided, fcmp.TypeClosed:
 		v.noteSettled(s)
 	case fcmp.TypeStateChanged:
-		v.noteGoesOn(s)
+		v.noteGoesOn(prev, s)
 		v.state, v.changed, v.pastEnd = s.data.To, s, false
 		if s.data.To == "running" {
 			v.held, v.holdUnknown = false, false
@@ -238,7 +239,7 @@ func (v *view) noteQuestion(s *step) {
 		v.openUnknown, v.open = true, nil
 		v.asked = max(v.asked, v.prev.data.PendingInteractionID)
 		v.early = nil
-	case shown && !v.prev.waits() && v.round.toShow == 0:
+	case shown && !v.prev.waits() && v.round.toShow == 0 && !v.showsRuleless(v.prev, s):
 		v.early = s
 	case s.waits() && v.early != nil && v.early == v.prev:
 		// the pair is complete

@@ -66,6 +66,8 @@ func samples() map[string]map[string]any {
 		TypeBlocked: {"code": "SESSION_RESUME_FAILED", "message": "the session is of another version",
 			"choices": []any{"repeat", "end"}},
 		TypeUnblocked: {"cause": "resumed", "actor": "ada"},
+		TypeRecorded:  {"interaction_id": 1, "resolution_mode": "user_reply", "accepted_at": at, "actor": "ada"},
+		TypeClosed:    {"interaction_id": 1, "resolution_mode": "superseded", "closed_at": at},
 	}
 }
 
@@ -108,7 +110,7 @@ func TestPayloadTypesKeepEverything(t *testing.T) {
 		TypeAutoDecided:   &AutoDecided{},
 		TypeInputRequired: &InputRequired{}, TypeMessageFinal: &MessageFinal{},
 		TypeMessageIntermediate: &MessageIntermediate{}, TypeWarning: &Warning{}, TypeYielded: &Yielded{},
-		TypeBlocked: &Blocked{}, TypeUnblocked: &Unblocked{},
+		TypeBlocked: &Blocked{}, TypeUnblocked: &Unblocked{}, TypeRecorded: &Recorded{}, TypeClosed: &Closed{},
 	}
 	for typ, data := range samples() {
 		delete(data, "truncated") // false is the zero value, which is left out

@@ -102,7 +102,7 @@ func dataOf(p Payload) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range []string{"accepted_at", "asked_at", "not_before", "updated_at", "wait_deadline_at"} {
+	for _, name := range []string{"accepted_at", "asked_at", "closed_at", "not_before", "updated_at", "wait_deadline_at"} {
 		if text, ok := data[name].(string); ok {
 			at, err := time.Parse(time.RFC3339Nano, text)
 			if err != nil || at.Year() < 1 {
