@@ -307,6 +307,9 @@ func (c *Checker) judge(e fcmp.Event) []Violation {
 		r.lose()
 	}
 	j := judgement{c: c, view: r, step: s, declared: c.l.HasPayload(e.Type)}
+	if r.prev.decides() && s.decides() && r.prev.misplaced { // the deadline of both was reported
+		j.placed, s.misplaced = true, true
+	}
 	if r.head != nil && s.Seq <= r.head.Seq {
 		// The event is in the log twice, or the log is out of order. Of consecutive events like
 		// that only the first is reported, and none becomes part of the run.

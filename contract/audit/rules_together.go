@@ -30,6 +30,9 @@ type round struct {
 // has reports whether the question is, or may be, of a round with several.
 func (r *round) has(question int) bool { return (r.rule != nil || r.ruleless) && question >= r.first }
 
+// decides reports whether the event decides a question because of its deadline.
+func (s *step) decides() bool { return s != nil && s.Type == fcmp.TypeAutoDecided }
+
 // noteAsked adds a question that is shown after the step prev.
 func (v *view) noteAsked(prev, s *step) {
 	if v.round.toShow > 0 {
@@ -79,7 +82,7 @@ func (v *view) noteSettled(s *step) {
 // noteGoesOn notes which questions have to be closed after a change of state that follows the step
 // prev.
 func (v *view) noteGoesOn(prev, s *step) {
-	v.round.closing, v.round.unsure = nil, false
+	v.round.closing, v.round.unsure = nil, len(v.round.closing) > 0 // they may follow, too late
 	switch {
 	case s.data.Trigger != fcmp.TypeReplyAccepted:
 	case v.openUnknown || v.round.ruleless || prev == nil || prev.misplaced:
@@ -213,7 +216,7 @@ func (r *askedTogether) judge(v *view, s *step) string {
 	case next && (rule == nil || *rule != *v.round.rule):
 		return fmt.Sprintf("question %d says of those that it is asked with: %s; the one before it says: %s",
 			s.data.InteractionID, describeRule(rule), describeRule(v.round.rule))
-	case rule != nil && (rule.Questions > r.Most || rule.Answers > rule.Questions):
+	case !next && rule != nil && (rule.Questions > r.Most || rule.Answers > rule.Questions):
 		return fmt.Sprintf("question %d says: %s; at most %d are asked together", s.data.InteractionID,
 			describeRule(rule), r.Most)
 	}

@@ -186,7 +186,7 @@ func (r *notBefore) judge(v *view, s *step) string {
 	if v.openUnknown || v.lenient && v.open != nil && v.open[0].data.WaitDeadlineAt.IsZero() {
 		return s.skip()
 	}
-	if len(v.open) == 0 || v.prev.Type == s.Type && v.prev.misplaced { // the same deadline was reported
+	if len(v.open) == 0 {
 		return ""
 	}
 	if due := v.open[0].data.WaitDeadlineAt; s.TS.Before(due) {
