@@ -42,6 +42,7 @@ func (c *Coverage) Add(o Coverage) {
 var Explained = map[string]string{
 	"TR-18": "a queued resumable run has no owner, so recovery does not meet it; its next turn finds the session " +
 		"gone, and fails by TR-05",
+	"TR-29": "each question of the model is asked alone",
 }
 
 // Missing lists the rules that were not reached although they should have been, and the explained

@@ -123,7 +123,8 @@ func (m *model) emits(t *emission) []contract.Emission {
 	if t.then >= 0 {
 		emits = slices.Concat(emits, m.rules.l.Transitions[t.then].Emits)
 	}
-	return emits
+	// each question of the model is asked alone, so that no other one is closed with it
+	return slices.DeleteFunc(slices.Clone(emits), func(e contract.Emission) bool { return e.Type == fcmp.TypeClosed })
 }
 
 func (m *model) trigger(transition int8) string {

@@ -150,5 +150,5 @@ func (w *walk) personStores(i int, op Command) {
 	if i == 1 {
 		by = byBen
 	}
-	w.commit(n, a, base, &change{event: replyAccepted, extra: pendingMatches, id: op.ID, by: by})
+	w.commit(n, a, base, &change{event: replyAccepted, extra: pendingMatches | ruleMet, id: op.ID, by: by})
 }

@@ -10,7 +10,8 @@ func (m *model) probe(s *State) string {
 	}
 	m.probed[k] = true
 	// the last two, and the first, are known only with the outcome of a turn
-	const storeClaim = passing | pendingMatches | deadlinePassed | workerGone | contextLost | handlePresent | sticky
+	const storeClaim = passing | pendingMatches | deadlinePassed | workerGone | contextLost | handlePresent | sticky |
+		ruleMet
 	for event := range eventKinds {
 		for extra := facts(0); ; extra = (extra - storeClaim) & storeClaim { // every subset
 			r := m.rules.next(k.from, event, k.holds|extra)
@@ -51,9 +52,11 @@ func mayHappen(from runState, event eventKind, f facts) bool {
 	case turnNeedsInput:
 		return has(interactive) && (has(sticky) || has(handlePresent))
 	case replyAccepted:
-		return has(pendingMatches)
+		return has(pendingMatches | ruleMet)
+	case interactionRecorded:
+		return has(pendingMatches) && !has(ruleMet)
 	case autoDecided:
-		return has(pendingMatches|deadlinePassed|autoDecisionLeft) && !has(strict)
+		return has(pendingMatches|deadlinePassed|autoDecisionLeft|ruleMet) && !has(strict)
 	case waitTimeout:
 		return has(pendingMatches|deadlinePassed) && (has(strict|sticky) || !has(strict) && !has(autoDecisionLeft))
 	case processLost:

@@ -78,6 +78,7 @@ func (w *walk) expire(r *Run) *change {
 	ch := &change{event: waitTimeout, extra: pendingMatches | deadlinePassed, id: r.Pending}
 	if w.policy.OnDeadline == "auto_decide" && w.facts(r)&autoDecisionLeft != 0 {
 		ch.event, ch.by = autoDecided, byDeadline
+		ch.extra |= ruleMet
 	}
 	return ch
 }

@@ -39,6 +39,7 @@ const (
 	runBlocked
 	runUnblocked
 	runGivenUp
+	interactionRecorded
 	eventKinds // the number of events
 )
 
@@ -47,6 +48,7 @@ var eventNames = [eventKinds]string{
 	"interaction.auto_decide.timeout",
 	"interaction.wait.timeout", "interaction.process.lost", "run.canceled", "restart.preserve_waiting",
 	"restart.reconcile_failed", "restart.requeue", "turn.yielded", "run.blocked", "run.unblocked", "run.given_up",
+	"interaction.recorded",
 }
 
 func (h eventKind) String() string { return eventNames[h] }
@@ -78,6 +80,7 @@ const (
 	passing
 	heldFact
 	budgetSpent
+	ruleMet
 )
 
 var factNames = []string{
@@ -86,6 +89,7 @@ var factNames = []string{
 	"context_lost", "repeatable", "attempts_exhausted", "process_ok", "done_marker", "question_asked",
 	"schema_declared", "output_valid", "schema_permissive",
 	"not_done_said", "repeats_exhausted", "passing", "held", "budget_spent",
+	"rule_met",
 }
 
 // when returns the fact if it holds, and the empty set otherwise.

@@ -120,7 +120,7 @@ func (m *Model) reply(now run, in Input) (run, Output) {
 		}
 		return now, Output{Replayed: true}
 	}
-	facts := contract.Facts{"pending_matches": now.Pending == r.ID}
+	facts := contract.Facts{"pending_matches": now.Pending == r.ID, "rule_met": true}
 	verdict := m.law.Next(now.State, "interaction.reply.accepted", facts)
 	if verdict.Transition == nil {
 		if known, ok := now.byID(r.ID); ok {
@@ -184,7 +184,7 @@ func (now run) enter(t *contract.Transition, node string) run {
 	next.State = t.To
 	next.Version++
 	for _, e := range t.Emits {
-		if e.Count == "one" {
+		if e.Count == "one" || e.Count == "some" {
 			next.Seq++
 		}
 	}

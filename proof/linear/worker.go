@@ -185,7 +185,7 @@ func (now run) addEvents(t *contract.Transition, c *Change) (next run, wrong str
 		switch e.Count {
 		case "optional":
 			most++
-		case "many":
+		case "many", "some":
 			most += 1000
 		}
 	}
@@ -231,7 +231,7 @@ func (now run) facts() contract.Facts {
 		"strict":         t.Strict, "auto_decision_left": now.AutoDecisions < t.MaxAutoDecisions,
 		"repeatable":         t.Repeatable,
 		"attempts_exhausted": t.MaxAttempts > 0 && now.Attempt-now.yielded >= t.MaxAttempts,
-		"held":               now.Held != "",
+		"held":               now.Held != "", "rule_met": true,
 	}
 }
 
