@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync/atomic"
+
+	"github.com/interlude-go/interlude/interaction"
 )
 
 // Func is an engine in the host's own process: a function that does one turn. It is plain code
@@ -137,6 +139,12 @@ func Ask(q Question) Outcome {
 func AskAll(questions ...Question) Outcome {
 	return Outcome{Process: Process{Status: OK}, Questions: questions}
 }
+
+// As decodes the value of an answer to a question with a schema (K3). Where T leaves the type of a
+// number open, it is a json.Number, so that none is rounded. The error says that the answer has no
+// value, since nobody has filled in the form, or that the value is no T: a schema that was made of T
+// (package interaction/typed) rules the latter out.
+func As[T any](a Answer) (T, error) { return interaction.As[T](a) }
 
 // Say is the outcome of a turn that ends with a message. In an interactive run it does not complete
 // the run.

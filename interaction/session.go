@@ -22,3 +22,11 @@ func (h *SessionHandle) Clone() *SessionHandle {
 	}
 	return &SessionHandle{Engine: h.Engine, Version: h.Version, Data: bytes.Clone(h.Data)}
 }
+
+// Equal reports whether two handles have the same content; nil equals nil only.
+func (h *SessionHandle) Equal(other *SessionHandle) bool {
+	if h == nil || other == nil {
+		return h == other
+	}
+	return h.Engine == other.Engine && h.Version == other.Version && bytes.Equal(h.Data, other.Data)
+}

@@ -87,13 +87,7 @@ func holdForBudget(c *store.Commit) error {
 		Kind: store.BlockHeld, Code: fsm.CodeBudgetExhausted, Reason: spentReason(c.Run.Budget),
 		Choices: slices.Clone(budgetChoices),
 	}
-	why := cause{from: c.Run.State, event: row.Event, details: &details{}}
-	for _, e := range row.Emits {
-		if err := why.addEvents(c, e.Type); err != nil {
-			return err
-		}
-	}
-	return nil
+	return addTransitionEvents(c, row.Emits, &details{from: c.Run.State, event: row.Event})
 }
 
 // spentReason describes the used budget, as the reason that a person reads.

@@ -26,11 +26,24 @@ func newCommit(prev *store.Run) *store.Commit {
 	return c
 }
 
-// releaseCommit gives a commit back that is stored, or is not to be. It is optional: what is not
-// given back is left to the garbage collector.
+// releaseCommit gives a commit back that is stored, or is not to be. Nobody may use its events any
+// more. It is optional: what is not given back is left to the garbage collector.
 func releaseCommit(c *store.Commit) {
+	if encodedSize(c.Events) <= largestReused {
+		c.Reset()
+		commits.Put(c)
+	}
+}
+
+// largestReused is how large the events of a commit may be whose memory is used again, in bytes.
+const largestReused = 64 << 10
+
+// takeCommit gives a commit back and returns what it held, which keeps its events.
+func takeCommit(c *store.Commit) store.Commit {
+	taken := *c
 	*c = store.Commit{}
 	commits.Put(c)
+	return taken
 }
 
 // commit stores one commit.

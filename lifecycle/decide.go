@@ -45,7 +45,7 @@ var creation = fsm.Submit()
 func decideSubmission(r *store.Run, spec []byte) (*store.Commit, error) {
 	c := newCommit(r)
 	c.Run.Version, c.Spec = 1, spec
-	err := addTransitionEvents(c, creation.Emits, &cause{details: &details{}})
+	err := addTransitionEvents(c, creation.Emits, &details{})
 	return c, err
 }
 
@@ -56,8 +56,7 @@ func decideStart(run *store.Run, node string, now time.Time) (store.Commit, erro
 	if err != nil {
 		return store.Commit{}, err
 	}
-	defer releaseCommit(c)
-	return *c, nil
+	return takeCommit(c), nil
 }
 
 // decideReply settles the open question that the reply names. The run returns to the queue, unless it

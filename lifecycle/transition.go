@@ -20,6 +20,11 @@ import (
 // details are what a transition needs to know beside the run's record and the event. Which of them
 // matter depends on the event; the zero value of any says that there is nothing to know.
 type details struct {
+	// from is the state that the transition leaves, and event what leaves it. The transition itself
+	// sets them, for the events that publish it.
+	from  fsm.State
+	event fsm.Event
+
 	now   time.Time
 	node  string    // who starts, parks or recovers the run
 	facts fsm.Facts // about the event; those about the run come from its record
@@ -138,7 +143,8 @@ func transition(run *store.Run, event fsm.Event, d *details) (*store.Commit, err
 	default:
 		enterState(next, run, &row, d, now)
 	}
-	err = addTransitionEvents(c, row.Emits, &cause{from: run.State, event: row.Event, details: d})
+	d.from, d.event = run.State, row.Event
+	err = addTransitionEvents(c, row.Emits, d)
 	if err == nil && next.State == fsm.StateQueued && !next.Held() && next.Budget.Spent() {
 		err = holdForBudget(c)
 	}
@@ -252,19 +258,11 @@ func withWarning(codes []fsm.Warning, code fsm.Warning) []fsm.Warning {
 	return append(slices.Clip(codes), code)
 }
 
-// cause is the transition whose events are published: the state that it leaves, its event and its
-// details. It has nothing to do with the cause of an interruption, which is an error.
-type cause struct {
-	from  fsm.State
-	event fsm.Event
-	*details
-}
-
 // addTransitionEvents adds the events that the contract lists for a transition, in its order.
-func addTransitionEvents(c *store.Commit, listed []fsm.Emission, why *cause) error {
-	c.Events = make([]store.Event, 0, len(listed)+len(why.warnings))
+func addTransitionEvents(c *store.Commit, listed []fsm.Emission, d *details) error {
+	c.Events = slices.Grow(c.Events, len(listed)+len(d.warnings))
 	for _, e := range listed {
-		if err := why.addEvents(c, e.Type); err != nil {
+		if err := d.addEvents(c, e.Type); err != nil {
 			return err
 		}
 	}
@@ -272,20 +270,20 @@ func addTransitionEvents(c *store.Commit, listed []fsm.Emission, why *cause) err
 }
 
 // addEvents adds the events of one type, of which a transition may have none or several.
-func (e *cause) addEvents(c *store.Commit, kind string) error {
+func (d *details) addEvents(c *store.Commit, kind string) error {
 	switch kind {
 	case fcmp.TypeStarted:
 		return addEvent(c, started(&c.Run))
 	case fcmp.TypeStateChanged:
-		return addEvent(c, e.stateChanged(&c.Run))
+		return addEvent(c, d.stateChanged(&c.Run))
 	case fcmp.TypeReplyAccepted:
-		return addEvent(c, replyAccepted(e.answer))
+		return addEvent(c, replyAccepted(d.answer))
 	case fcmp.TypeAutoDecided:
-		return e.addAutoDecided(c)
+		return d.addAutoDecided(c)
 	case fcmp.TypeInputRequired:
 		return addInputRequired(c)
 	case fcmp.TypeRecorded:
-		return addEvent(c, (*fcmp.Recorded)(replyAccepted(e.answer)))
+		return addEvent(c, (*fcmp.Recorded)(replyAccepted(d.answer)))
 	case fcmp.TypeClosed:
 		return addClosed(c)
 	case fcmp.TypeYielded:
@@ -293,14 +291,14 @@ func (e *cause) addEvents(c *store.Commit, kind string) error {
 	case fcmp.TypeBlocked:
 		return addEvent(c, blocked(&c.Run))
 	case fcmp.TypeUnblocked:
-		return addEvent(c, &fcmp.Unblocked{Cause: e.unblocked, Actor: e.actor.ID, Via: e.actor.Via})
+		return addEvent(c, &fcmp.Unblocked{Cause: d.unblocked, Actor: d.actor.ID, Via: d.actor.Via})
 	case fcmp.TypeMessageFinal:
-		if f := e.final; f != nil {
+		if f := d.final; f != nil {
 			return addEvent(c, &fcmp.MessageFinal{Text: f.text, Truncated: f.truncated, RawRef: (*fcmp.RawRef)(f.ref)})
 		}
 		return nil
 	case fcmp.TypeWarning:
-		for _, w := range e.warnings {
+		for _, w := range d.warnings {
 			if err := addEvent(c, warning(w)); err != nil {
 				return err
 			}
@@ -314,14 +312,14 @@ func (e *cause) addEvents(c *store.Commit, kind string) error {
 func addEvent(c *store.Commit, p fcmp.Payload) error {
 	c.Run.Seq++
 	c.Run.LocalSeq++
-	body, err := fcmp.Encode(fcmp.Header{
+	h := fcmp.Header{
 		RunID: c.Run.ID, Seq: c.Run.Seq, TS: c.Run.UpdatedAt, Engine: c.Run.Engine, Attempt: c.Run.Attempt,
 		LocalSeq: c.Run.LocalSeq,
-	}, p)
+	}
+	err := c.AddEvent(h.Seq, func(to []byte) ([]byte, error) { return fcmp.Append(to, h, p) })
 	if err != nil {
 		return fmt.Errorf("lifecycle: event %d of run %s: %w", c.Run.Seq, c.Run.ID, err)
 	}
-	c.Events = append(c.Events, store.Event{Seq: c.Run.Seq, Body: body})
 	return nil
 }
 
@@ -340,9 +338,9 @@ func forkedFrom(p *store.ForkPoint) *fcmp.ForkedFrom {
 	return &fcmp.ForkedFrom{RunID: p.RunID, InteractionID: p.Question}
 }
 
-func (e *cause) stateChanged(r *store.Run) *fcmp.StateChanged {
+func (d *details) stateChanged(r *store.Run) *fcmp.StateChanged {
 	change := &fcmp.StateChanged{
-		From: string(e.from), To: string(r.State), Trigger: string(e.event), UpdatedAt: r.UpdatedAt,
+		From: string(d.from), To: string(r.State), Trigger: string(d.event), UpdatedAt: r.UpdatedAt,
 	}
 	if r.Pending != nil {
 		change.PendingInteractionID = r.Pending.ID
@@ -374,12 +372,12 @@ func autoDecided(a *interaction.Answer, r *store.Run) *fcmp.AutoDecided {
 }
 
 // addAutoDecided adds an event for each question that the deadline has decided.
-func (e *cause) addAutoDecided(c *store.Commit) error {
-	if err := addEvent(c, autoDecided(e.answer, &c.Run)); err != nil {
+func (d *details) addAutoDecided(c *store.Commit) error {
+	if err := addEvent(c, autoDecided(d.answer, &c.Run)); err != nil {
 		return err
 	}
-	for i := range e.furtherAnswers {
-		if err := addEvent(c, autoDecided(&e.furtherAnswers[i], &c.Run)); err != nil {
+	for i := range d.furtherAnswers {
+		if err := addEvent(c, autoDecided(&d.furtherAnswers[i], &c.Run)); err != nil {
 			return err
 		}
 	}

@@ -229,6 +229,33 @@ type Commit struct {
 	// Usage is what the turn has used that this commit ends; nil when its engine reported nothing.
 	// See UsageReader.
 	Usage *Usage
+
+	bodies []byte // of the events that AddEvent has added, one after the other
+}
+
+// usualBodies holds the events of any usual commit, in bytes.
+const usualBodies = 512
+
+// AddEvent adds an event to Events. The function encode appends the event's body to what it is
+// given, as append does.
+func (c *Commit) AddEvent(seq uint64, encode func([]byte) ([]byte, error)) error {
+	if c.bodies == nil {
+		c.bodies = make([]byte, 0, usualBodies)
+	}
+	from := len(c.bodies)
+	bodies, err := encode(c.bodies)
+	if err != nil {
+		return err
+	}
+	c.bodies = bodies
+	c.Events = append(c.Events, Event{Seq: seq, Body: bodies[from:len(bodies):len(bodies)]})
+	return nil
+}
+
+// Reset empties the commit, so that it can be used for another one. The memory of its events is
+// used again: nobody may have kept them.
+func (c *Commit) Reset() {
+	*c = Commit{Events: c.Events[:0], bodies: c.bodies[:0]}
 }
 
 // Fence identifies a worker's right to write.
@@ -262,8 +289,9 @@ type ClaimRequest struct {
 	Drained *bool
 	// Start turns a picked run into its commit. It is given the record with Slot, Owner and Epoch
 	// already set and the specification; it is pure, fast, and may be called again for the same run
-	// when the store repeats its transaction. When it fails, that run is left as it was and the
-	// error is joined into Claim's.
+	// when the store repeats its transaction. The record and the specification share memory with
+	// the store's: Start must not change what they refer to. When it fails, that run is left as it
+	// was and the error is joined into Claim's.
 	Start func(r Run, spec []byte) (Commit, error)
 }
 

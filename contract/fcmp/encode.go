@@ -43,20 +43,44 @@ func (*SchemaViolation) Code() string { return "PROTOCOL_SCHEMA_VIOLATION" }
 func Encode(h Header, p Payload) ([]byte, error) {
 	w := newWriter()
 	defer w.free()
+	if err := w.encode(h, p); err != nil {
+		return nil, err
+	}
+	return bytes.Clone(w.b), nil
+}
+
+// Append is Encode for a caller that has a buffer: it appends the event to dst, and returns it as
+// append does. With an error nothing is appended.
+func Append(dst []byte, h Header, p Payload) ([]byte, error) {
+	w := newWriter()
+	defer w.free()
+	own := w.b
+	w.b = dst
+	err := w.encode(h, p)
+	if err == nil {
+		dst = w.b
+	}
+	w.b = own
+	return dst, err
+}
+
+// encode appends an event, or returns why it may not be written.
+func (w *writer) encode(h Header, p Payload) error {
+	before := len(w.b)
 	err := h.check()
 	if err == nil {
 		w.event(h, p)
-		switch {
+		switch size := len(w.b) - before; {
 		case w.bad:
 			err = explain(p, w.why)
-		case len(w.b) >= MaxEvent:
-			err = fmt.Errorf("%d bytes encoded, at most %d", len(w.b)+1, MaxEvent) // with its line's end
+		case size >= MaxEvent:
+			err = fmt.Errorf("%d bytes encoded, at most %d", size+1, MaxEvent) // with its line's end
 		}
 	}
 	if err != nil {
-		return nil, &SchemaViolation{Type: p.Type(), RunID: h.RunID, Seq: h.Seq, Detail: err.Error()}
+		return &SchemaViolation{Type: p.Type(), RunID: h.RunID, Seq: h.Seq, Detail: err.Error()}
 	}
-	return bytes.Clone(w.b), nil
+	return nil
 }
 
 // event writes an event whose header is in order.

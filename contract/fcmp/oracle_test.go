@@ -184,6 +184,7 @@ func requireSame(t require.TestingT, h Header, typ string, data map[string]any) 
 		return false
 	}
 	got, gotErr := Encode(h, p)
+	requireAppended(t, h, p, got, gotErr)
 	data, err = dataOf(p)
 	if err != nil {
 		require.Error(t, gotErr, "%v", err)
@@ -197,4 +198,12 @@ func requireSame(t require.TestingT, h Header, typ string, data map[string]any) 
 	require.NoError(t, gotErr, "the schema allows it")
 	require.Equal(t, string(want), string(got))
 	return true
+}
+
+// requireAppended holds Append to what Encode has returned: the same bytes after those of the
+// caller, or the same error and nothing but those.
+func requireAppended(t require.TestingT, h Header, p Payload, encoded []byte, refused error) {
+	appended, err := Append([]byte("{before\n"), h, p)
+	require.Equal(t, refused, err)
+	require.Equal(t, "{before\n"+string(encoded), string(appended))
 }

@@ -100,13 +100,15 @@ func (s *Store) Commit(ctx context.Context, batch []store.Commit) []error {
 			copies = append(copies, commitCopy{})
 		}
 	}
-	s.watchers.Notify(s.commitAll(ctx, batch, copies, errs))
+	var oneHint [1]store.Hint
+	s.watchers.Notify(s.commitAll(ctx, batch, copies, errs, oneHint[:0]))
 	return errs
 }
 
-// commitAll stores the commits of a batch that have no error yet, and returns their hints.
-func (s *Store) commitAll(ctx context.Context, batch []store.Commit, copies []commitCopy, errs []error) []store.Hint {
-	hints := make([]store.Hint, 0, len(batch))
+// commitAll stores the commits of a batch that have no error yet, and adds their hints to those
+// given.
+func (s *Store) commitAll(ctx context.Context, batch []store.Commit, copies []commitCopy, errs []error,
+	hints []store.Hint) []store.Hint {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range batch {
@@ -124,7 +126,7 @@ func (s *Store) commitAll(ctx context.Context, batch []store.Commit, copies []co
 
 // commitCopy is the store's own copy of what a commit brings.
 type commitCopy struct {
-	run     store.Run
+	run     store.Run // without its session, which write adds
 	spec    []byte
 	bodies  []byte               // of all events together
 	settled interaction.Record   // the first one
@@ -132,7 +134,9 @@ type commitCopy struct {
 }
 
 func copyOf(c *store.Commit) commitCopy {
-	own := commitCopy{run: c.Run.Clone(), spec: bytes.Clone(c.Spec)}
+	own := commitCopy{run: c.Run, spec: bytes.Clone(c.Spec)}
+	own.run.Session = nil // see write
+	own.run = own.run.Clone()
 	size := 0
 	for i := range c.Events {
 		size += len(c.Events[i].Body)
@@ -222,6 +226,11 @@ func (s *Store) write(e *entry, prev *store.Run, c *store.Commit, own *commitCop
 		s.index.addNew(&own.run)
 	} else {
 		s.index.remove(prev)
+	}
+	if c.Run.Session.Equal(e.run.Session) { // as in nearly all commits
+		own.run.Session = e.run.Session
+	} else {
+		own.run.Session = c.Run.Session.Clone()
 	}
 	e.run = own.run
 	s.index.add(&e.run)

@@ -25,8 +25,8 @@ func Start(req *store.ClaimRequest, prev *store.Run, spec []byte) (c store.Commi
 			err = fmt.Errorf("%w: Start panicked: %v", store.ErrInvalid, p)
 		}
 	}()
-	given := prev.Clone().Claim(req.Node)
-	if c, err = req.Start(given, slices.Clone(spec)); err != nil {
+	given := prev.Claim(req.Node)
+	if c, err = req.Start(given, spec); err != nil {
 		return c, err
 	}
 	return c, c.CheckClaim(&given, prev)
