@@ -123,6 +123,27 @@ func TestTurnInputIsTheAnswerOrThePrompt(t *testing.T) {
 	require.Equal(t, "yes", engine.Turn{Prompt: "do it", Answers: []interaction.Answer{{Text: "yes"}}}.Input())
 }
 
+// K1: the text of a turn that goes on with several answers has each with its question, in order, and
+// says which have none.
+func TestTurnInputHasEachAnswerToSeveralQuestions(t *testing.T) {
+	answers := []interaction.Answer{{ID: 4, Text: "red"}, {ID: 5, Resolution: interaction.Superseded},
+		{ID: 6, Decision: interaction.Reject, Text: "too dear"}, {ID: 7, Resolution: interaction.Abandoned}}
+	require.Equal(t, "Answer to question 4, the 1st of 4:\nred\n\n"+
+		"Answer to question 5, the 2nd of 4:\nThere is no answer: the others were enough to go on.\n\n"+
+		"Answer to question 6, the 3rd of 4:\nRejected: do not do it. The reason is:\n\ntoo dear\n\n"+
+		"Answer to question 7, the 4th of 4:\nThere is no answer: the others were enough to go on.",
+		engine.Turn{Prompt: "do it", Plain: true, Answers: answers}.Input())
+	require.Equal(t, "red", engine.Turn{Answers: answers[:1]}.Input(), "one answer is left as it is")
+}
+
+// K1: several questions make one outcome, and a single one is that of Ask.
+func TestAskAllMakesOneOutcome(t *testing.T) {
+	a, b := engine.Question{Prompt: "a"}, engine.Question{Prompt: "b"}
+	require.Equal(t, engine.Ask(a), engine.AskAll(a))
+	require.Equal(t, engine.Outcome{Process: engine.Process{Status: engine.OK}, Questions: []engine.Question{a, b}},
+		engine.AskAll(a, b))
+}
+
 // B1: a failure says its code, what happened, and why.
 func TestFailureErrorHasItsCodeDetailAndCause(t *testing.T) {
 	why := errors.New("not in PATH")

@@ -60,7 +60,7 @@ type Spec struct {
 	OutputSchema json.RawMessage `json:"output_schema,omitempty"`
 
 	// MaxAttempts is max_attempt: the turn in which an interactive run must complete. 0: not
-	// declared, rounds are unlimited (B7, B9).
+	// declared, rounds are unlimited (B7, B9). Questions that a turn asks together are one round.
 	MaxAttempts int `json:"max_attempts,omitempty"`
 	// SessionTimeout is session_timeout_sec: how long a question waits before its deadline. Whole
 	// seconds, at least 1 s; 0 stands for DefaultSessionTimeout.
@@ -69,7 +69,8 @@ type Spec struct {
 	// interactive_require_user_reply is true (section D).
 	AutoDecide bool `json:"auto_decide,omitempty"`
 	// MaxAutoDecisions bounds automatic decisions (I12); 0 stands for DefaultMaxAutoDecisions. The
-	// run fails at the deadline after the last one.
+	// run fails at the deadline after the last one. The decisions that one deadline makes on several
+	// questions count once.
 	MaxAutoDecisions int `json:"max_auto_decisions"`
 	// Repeatable says that a turn that was interrupted by a crash or a shutdown may be executed
 	// again (E4), and also one whose agent was killed while the host lives.

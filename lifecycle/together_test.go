@@ -1,0 +1,192 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/memory"
+)
+
+// asker is an engine that asks the questions in its first turn, and succeeds in its second with the
+// answers that it got.
+func asker(rule engine.Rule, questions ...engine.Question) engine.Engine {
+	return engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+		if len(t.Answers) == 0 {
+			o := engine.AskAll(questions...)
+			o.Rule = rule
+			return o, nil
+		}
+		var texts []string
+		for _, a := range t.Answers {
+			texts = append(texts, a.Text)
+		}
+		return engine.Done(strings.Join(texts, ",")), nil
+	})
+}
+
+func questionsNamed(prompts ...string) (all []engine.Question) {
+	for _, prompt := range prompts {
+		all = append(all, engine.Question{Kind: engine.OpenText, Prompt: prompt})
+	}
+	return all
+}
+
+// K2, K5, K6: each of several questions is for its own people, and Authorize sees the one that is
+// replied to.
+func TestK2AReplyConcernsOneOfSeveralQuestions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		questions := questionsNamed("Budget?", "Contract?")
+		questions[0].To, questions[1].To = &Audience{Users: []string{"fay"}}, &Audience{Users: []string{"lea"}}
+		var g guard
+		s := newStore(t)
+		lc, stop := serve(t, Config{Store: s, Engine: asker(engine.Rule{}, questions...), Authorize: g.authorize})
+		defer stop()
+		submit(t, lc, "r")
+		synctest.Wait()
+		g.drain()
+		reply := func(id int, who string) error {
+			return second(lc.Reply(t.Context(), "r", Reply{ID: id, Text: who, Actor: Actor{ID: who}}))
+		}
+		require.ErrorIs(t, reply(2, "fay"), ErrNotAsked)
+		require.NoError(t, reply(2, "lea"))
+		require.ErrorIs(t, reply(1, "lea"), ErrNotAsked)
+		require.NoError(t, reply(1, "fay"))
+		require.Equal(t, []string{"reply by fay of r question 2", "reply by lea of r question 2",
+			"reply by lea of r question 1", "reply by fay of r question 1"}, g.drain())
+		synctest.Wait()
+		run, err := lc.Get(t.Context(), "r")
+		require.NoError(t, err)
+		require.Equal(t, "fay,lea", run.FinalText)
+		requireSoundLog(t, s, "r")
+	})
+}
+
+// K1: Spec.Ask is the policy of each question that has none of its own.
+func TestK1ThePolicyHoldsForEachQuestion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lc, stop := serve(t, Config{Store: newStore(t), Engine: asker(engine.Rule{}, questionsNamed("a", "b")...)})
+		defer stop()
+		to := &Audience{Groups: []string{"finance"}}
+		_, err := lc.Submit(t.Context(), Spec{ID: "r", Prompt: "p", Ask: &AskPolicy{To: to}})
+		require.NoError(t, err)
+		synctest.Wait()
+		run, err := lc.Get(t.Context(), "r")
+		require.NoError(t, err)
+		require.Len(t, run.OpenQuestions(), 2)
+		for _, q := range run.OpenQuestions() {
+			require.Equal(t, to, q.To)
+		}
+	})
+}
+
+// K1, I11: questions that are too large together are left out from the end, with a warning; one that
+// is left over is asked alone.
+func TestK1QuestionsAreBoundedTogether(t *testing.T) {
+	large := engine.Question{Kind: engine.OpenText, Prompt: strings.Repeat("p", 30<<10),
+		Context: strings.Repeat("c", 30<<10)}
+	huge := large
+	for range 60 {
+		huge.Options = append(huge.Options, engine.Option{Label: strings.Repeat("l", 1<<10),
+			Value: strings.Repeat("v", 1<<10)})
+	}
+	for name, c := range map[string]struct {
+		asked []engine.Question
+		left  int
+	}{
+		"ten of which four fit": {[]engine.Question{large, large, large, large, large, large, large, large, large,
+			large}, 4},
+		"two of which one fits": {[]engine.Question{huge, huge}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newStore(t)
+				lc, stop := serve(t, Config{Store: s, Engine: asker(engine.Rule{}, c.asked...)})
+				defer stop()
+				submit(t, lc, "r")
+				synctest.Wait()
+				run, err := lc.Get(t.Context(), "r")
+				require.NoError(t, err)
+				require.Equal(t, c.left, len(run.OpenQuestions()))
+				require.Equal(t, c.left == 1, run.Together == nil)
+				require.Contains(t, run.Warnings, fsm.WarnAskUserSurplus)
+				requireSoundLog(t, s, "r")
+			})
+		})
+	}
+}
+
+// unreadable is a store whose settled interactions cannot be read for a time.
+type unreadable struct {
+	*memory.Store
+
+	failures atomic.Int32
+}
+
+func (s *unreadable) Interaction(ctx context.Context, id string, number int) (interaction.Record, error) {
+	if s.failures.Add(-1) >= 0 {
+		return interaction.Record{}, errors.New("the disk is slow today")
+	}
+	return s.Store.Interaction(ctx, id, number)
+}
+
+// K1, E5: a turn whose answers cannot be read now reads them again, and goes on with all of them. A
+// shutdown meanwhile hands the turn back; no answer is lost.
+func TestK1AnswersAreReadUntilTheyAreThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &unreadable{Store: newStore(t)}
+		cfg := Config{Store: s, Engine: asker(engine.Rule{}, questionsNamed("a", "b")...)}
+		lc, stop := serve(t, cfg)
+		submit(t, lc, "r")
+		synctest.Wait()
+		s.failures.Store(1000)
+		for _, id := range []int{2, 1} {
+			_, err := lc.Reply(t.Context(), "r", Reply{ID: id, Text: map[int]string{1: "one", 2: "two"}[id]})
+			require.NoError(t, err)
+		}
+		synctest.Wait()
+		run, err := lc.Get(t.Context(), "r")
+		require.NoError(t, err)
+		require.Equal(t, fsm.StateRunning, run.State)
+		stop()
+		run, err = s.Run(t.Context(), "r")
+		require.NoError(t, err)
+		require.Equal(t, fsm.StateQueued, run.State, "handed back")
+
+		s.failures.Store(3)
+		lc, stop = serve(t, cfg)
+		defer stop()
+		run, err = lc.Wait(t.Context(), "r")
+		require.NoError(t, err)
+		require.Equal(t, "one,two", run.FinalText)
+		requireSoundLog(t, s.Store, "r")
+	})
+}
+
+// K1: the rule of a single question means nothing, and the record is that of a question alone.
+func TestK1ASingleQuestionIsAskedAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(t)
+		rule := engine.Rule{Answers: 7, StopOnReject: true}
+		lc, stop := serve(t, Config{Store: s, Engine: asker(rule, questionsNamed("a")...)})
+		defer stop()
+		submit(t, lc, "r")
+		synctest.Wait()
+		run, err := s.Run(t.Context(), "r")
+		require.NoError(t, err)
+		require.Nil(t, run.Together)
+		body, err := store.Encode(run)
+		require.NoError(t, err)
+		require.Equal(t, byte('{'), body[0], "the first form of records, which each release reads")
+		require.NotContains(t, strings.Join(wholeLog(t, s, "r"), ""), "fcmp/1.1")
+	})
+}
