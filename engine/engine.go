@@ -101,9 +101,10 @@ type Turn struct {
 }
 
 // Input is the text that the agent is to be given now: what to repair or the answer when there is
-// one, otherwise the prompt. Several answers stand in it with the numbers of their questions. An answer comes with the nonce of the attempt. To an agent that has
-// none, a reply that would be a signal if it were repeated comes as a quotation (J12); Answers have
-// it as it was written.
+// one, otherwise the prompt. Several answers stand in it one after the other, each with the number
+// of its question. An answer comes with the nonce of the attempt. To an agent that has none, a reply
+// that would be a signal if it were repeated comes as a quotation (J12); Answers have it as it was
+// written.
 func (t Turn) Input() string {
 	switch {
 	case t.Repair != "":

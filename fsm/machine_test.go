@@ -174,7 +174,8 @@ func BenchmarkNext(b *testing.B) {
 	b.Run("taken", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := Next(StateWaitingUser, EventInteractionReplyAccepted, FactPendingMatches|FactRuleMet); err != nil {
+			facts := FactPendingMatches | FactRuleMet
+			if _, err := Next(StateWaitingUser, EventInteractionReplyAccepted, facts); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -36,7 +36,7 @@ func TestK1RecordGivesTheAnswerThatSettledIt(t *testing.T) {
 		"text":    {plain, interaction.Reply{ID: 2, Text: "red", Actor: ada}},
 		"form":    {form, interaction.Reply{ID: 2, Value: json.RawMessage(`7`), Actor: ada}},
 		"approve": {approval, interaction.Reply{ID: 3, Decision: interaction.Approve, Text: "go", Actor: ada}},
-		"edit":    {approval, interaction.Reply{ID: 3, Decision: interaction.Edit, Value: json.RawMessage(`{"eur":1}`)}},
+		"edit":    {approval, interaction.Reply{ID: 3, Decision: interaction.Edit, Value: []byte(`{"eur":1}`)}},
 		"reject":  {approval, interaction.Reply{ID: 3, Decision: interaction.Reject, Text: "no money"}},
 		"respond": {approval, interaction.Reply{ID: 3, Decision: interaction.Respond, Text: "why?"}},
 	} {

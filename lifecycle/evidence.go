@@ -150,7 +150,7 @@ func (t *turnEvidence) findQuestions(o engine.Outcome) {
 	t.questionWarnings = slices.Clip(t.reading.Diagnostics)
 	for i, asked := range o.Questions {
 		if i == interaction.MaxQuestions {
-			t.warnSurplus("%d questions in one turn; the first %d are asked", len(o.Questions), interaction.MaxQuestions)
+			t.warnSurplus("%d questions in one turn; the first %d are asked", len(o.Questions), i)
 			break
 		}
 		q, diagnostics := interaction.Normalize(asked)

@@ -375,7 +375,7 @@ func (s *forkSource) forkQuestion(number int, at *At, now time.Time) (*origin, e
 			"not keep it, or the engine had none", number)
 	}
 	round := s.round(i)
-	end := slices.IndexFunc(s.settled, func(r Record) bool { return r.Question.ID == round[0].Question.ID }) + len(round)
+	end := i + 1 + round[len(round)-1].Question.ID - number // the questions of a round have consecutive numbers
 	o := s.inherit(end)
 	o.Session, o.AtRest = session, s.run.State.Terminal() && untouched
 	switch {

@@ -10,8 +10,8 @@ import (
 
 // Reply answers the question that the run waits with, or one of several (K1, K2): the run goes on
 // when their rule is met, and until then the other questions stay open as they are. Exactly one of
-// all replies to a question, deadlines and cancels wins (C8). With a Key it is idempotent: the same key and body returns the first receipt,
-// whatever state the run is in by then (C5).
+// all replies to a question, deadlines and cancels wins (C8). With a Key it is idempotent: the same
+// key and body returns the first receipt, whatever state the run is in by then (C5).
 //
 // Errors, with nothing written: ErrInvalidReply (a *ValueError if the question's schema does not
 // allow the value: K3), ErrQuestionChanged (a *ChangedError: the reply was made to another text of

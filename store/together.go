@@ -71,7 +71,8 @@ func (r *Run) checkOpen() error {
 		case len(r.Siblings) > 0:
 			return invalid(r, "questions are open together that were not asked together")
 		case r.Pending != nil && r.Pending.ID != r.Interactions:
-			return invalid(r, "the pending question has number %d, want the last number, %d", r.Pending.ID, r.Interactions)
+			return invalid(r, "the pending question has number %d, want the last number, %d", r.Pending.ID,
+				r.Interactions)
 		}
 		return r.checkAskedAt()
 	}
@@ -81,8 +82,8 @@ func (r *Run) checkOpen() error {
 	last := t.First - 1
 	for _, q := range r.OpenQuestions() {
 		if q.ID <= last || q.ID >= t.First+t.Asked {
-			return invalid(r, "question %d is open, want numbers from %d on in their order, and %d at most", q.ID, t.First,
-				t.Asked)
+			return invalid(r, "question %d is open, want numbers from %d on in their order, and %d at most", q.ID,
+				t.First, t.Asked)
 		}
 		last = q.ID
 	}
@@ -103,8 +104,8 @@ func (t *Together) check(r *Run) error {
 			return invalid(r, "only a fork that has asked nothing yet inherits several answers")
 		}
 	case t.Asked < 2 || t.Asked > interaction.MaxQuestions || t.First < 1 || t.First+t.Asked-1 != r.Interactions:
-		return invalid(r, "%d questions were asked together from number %d on, want 2 to %d, the last of them %d", t.Asked,
-			t.First, interaction.MaxQuestions, r.Interactions)
+		return invalid(r, "%d questions were asked together from number %d on, want 2 to %d, the last of them %d",
+			t.Asked, t.First, interaction.MaxQuestions, r.Interactions)
 	case t.Replies < 0 || t.Replies > t.Asked-open:
 		return invalid(r, "%d of %d questions have replies, and %d are open", t.Replies, t.Asked, open)
 	case r.State.Terminal():
@@ -204,8 +205,8 @@ func (c *Commit) checkSettled() error {
 			return invalid(&c.Run, "interaction %d is settled with asked_at %s, want a time in UTC in microseconds",
 				s.Question.ID, s.Question.AskedAt)
 		case s.Resolution == "" || s.ResolvedAt.IsZero() || !kept(s.ResolvedAt):
-			return invalid(&c.Run, "interaction %d is settled with resolution %q at %s, want a resolution and a time in "+
-				"UTC in microseconds", s.Question.ID, s.Resolution, s.ResolvedAt)
+			return invalid(&c.Run, "interaction %d is settled with resolution %q at %s, want a resolution and a time "+
+				"in UTC in microseconds", s.Question.ID, s.Resolution, s.ResolvedAt)
 		}
 		last = s.Question.ID
 		if s.Key != "" {

@@ -126,7 +126,8 @@ type ruleDecides struct {
 }
 
 func (r *ruleDecides) bind(l *contract.Lifecycle) error {
-	return errors.Join(all("event type of a reply after which the run waits on", []string{fcmp.TypeRecorded}, r.Recorded),
+	return errors.Join(
+		all("event type of a reply after which the run waits on", []string{fcmp.TypeRecorded}, r.Recorded),
 		all("event type of a reply after which the run goes on", []string{fcmp.TypeReplyAccepted}, r.Completed),
 		all("event type of a decision without a reply", []string{fcmp.TypeAutoDecided}, r.Decided))
 }

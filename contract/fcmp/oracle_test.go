@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/internal/schema"
 )
 
 // keywords is an event schema, as far as payloads are drawn from it.
@@ -102,7 +103,8 @@ func dataOf(p Payload) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range []string{"accepted_at", "asked_at", "closed_at", "not_before", "updated_at", "wait_deadline_at"} {
+	for _, name := range []string{"accepted_at", "asked_at", "closed_at", "not_before", "updated_at",
+		"wait_deadline_at"} {
 		if text, ok := data[name].(string); ok {
 			at, err := time.Parse(time.RFC3339Nano, text)
 			if err != nil || at.Year() < 1 {
@@ -191,6 +193,10 @@ func requireSame(t require.TestingT, h Header, typ string, data map[string]any) 
 		return false
 	}
 	want, wantErr := encodeSlow(h, typ, data)
+	if errors.Is(wantErr, schema.ErrNumber) { // found before all other faults here, and only then there
+		require.Error(t, gotErr)
+		return false
+	}
 	if wantErr != nil {
 		require.ErrorContains(t, gotErr, wantErr.Error())
 		return false

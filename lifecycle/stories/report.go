@@ -105,8 +105,8 @@ func (w *world) formatTime(t time.Time) string { return "+" + t.Sub(w.start).Str
 
 // omittedFields are fields of events that stories do without: times, which they know, and what was
 // submitted.
-var omittedFields = []string{"updated_at", "accepted_at", "asked_at", "closed_at", "contract_version", "max_auto_decisions", "pool",
-	"profile", "from", "to", "trigger", "terminal"}
+var omittedFields = []string{"updated_at", "accepted_at", "asked_at", "closed_at", "contract_version",
+	"max_auto_decisions", "pool", "profile", "from", "to", "trigger", "terminal"}
 
 // defaultValues are not shown.
 var defaultValues = map[string]string{"default_decision_policy": `"engine_judgement"`}

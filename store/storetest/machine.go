@@ -251,6 +251,11 @@ func (m *machine) step(rt *rapid.T, r store.Run) store.Commit {
 		if rapid.Bool().Draw(rt, "deadline") {
 			deadline = m.now.Add(time.Duration(rapid.Int64Range(0, 4).Draw(rt, "seconds")) * time.Second)
 		}
+		if questions := rapid.IntRange(-1, 4).Draw(rt, "questions"); questions > 1 {
+			c := AskedTogether(r, m.now, questions, interaction.Rule{Answers: rapid.IntRange(0, 3).Draw(rt, "needed")})
+			c.Run.Deadline = deadline
+			return c
+		}
 		c := Asked(r, m.now, rapid.Bool().Draw(rt, "sticky"), deadline)
 		if rapid.IntRange(0, 4).Draw(rt, "session") == 0 {
 			c.Run.Session = nil
@@ -283,6 +288,13 @@ func (m *machine) step(rt *rapid.T, r store.Run) store.Commit {
 		return c
 	case r.State == fsm.StateWaitingUser && !r.Slot && choice == 0:
 		return blocked(r, m.now)
+	case r.State == fsm.StateWaitingUser && choice < 4 && r.Together != nil:
+		open := r.OpenQuestions()
+		number, key := rapid.SampledFrom(open).Draw(rt, "open").ID, rapid.SampledFrom(replyKeys).Draw(rt, "key")
+		if r.Together.Met(r.Together.Replies+1, len(open)-1, false) {
+			return Completed(r, m.now, number, key)
+		}
+		return Recorded(r, m.now, number, key)
 	case r.State == fsm.StateWaitingUser && choice < 4:
 		c := Answered(r, m.now, rapid.SampledFrom(replyKeys).Draw(rt, "key"))
 		if rapid.Bool().Draw(rt, "automatic") {

@@ -39,7 +39,8 @@ func (h Harness) Run(t *testing.T) {
 	}
 	all := slices.Concat(commitCases, fieldCases, refusalCases, fenceCases, claimCases, engineCases, queueCases,
 		stickyCases, poolCases, registryCases, departureCases, orphanCases,
-		deadlineCases, holdCases, eventCases, historyCases, togetherCases, listingCases, filterCases, forkCases, inboxCases,
+		deadlineCases, holdCases, eventCases, historyCases, togetherCases, listingCases, filterCases,
+		forkCases, inboxCases,
 		pruneCases,
 		sharingCases,
 		raceCases, momentCases,

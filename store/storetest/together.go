@@ -78,14 +78,10 @@ var togetherCases = []promised{
 		"A commit may settle several questions at once; each is an entry of the history, and the key belongs to " +
 			"the one that has it, wherever it stands (K1, C5).",
 		func(w *world) {
-			for number, id := range []string{1: "a", 2: "b", 3: "c"} {
-				if number == 0 {
-					continue
-				}
-				before := w.store.(store.Meter).Counters() //nolint:forcetypeassert // every store is one
+			for i, id := range []string{"a", "b", "c"} {
+				number := i + 1
 				r := w.waitingWith(id, 3, interaction.Rule{Answers: 1})
 				completed := w.commit(Completed(r, w.tick(), number, "key"))
-				require.Positive(w, w.store.(store.Meter).Counters().Rows-before.Rows) //nolint:forcetypeassert // every store is one
 				settled, open := w.settledNumbers(id)
 				require.Equal(w, []int{1, 2, 3}, settled)
 				require.Empty(w, open)
@@ -100,7 +96,8 @@ var togetherCases = []promised{
 			// under a fence, and with the turn's usage beside others in one batch
 			r := w.waitingWith("d", 32, interaction.Rule{})
 			other := w.waiting("e")
-			errs := w.store.Commit(w.ctx, []store.Commit{ended(r, w.tick(), fsm.StateCanceled), Answered(other, w.now, "k")})
+			now := w.tick()
+			errs := w.store.Commit(w.ctx, []store.Commit{ended(r, now, fsm.StateCanceled), Answered(other, now, "k")})
 			require.Equal(w, []error{nil, nil}, errs)
 			settled, _ := w.settledNumbers("d")
 			require.Len(w, settled, 32)
@@ -131,10 +128,14 @@ var togetherCases = []promised{
 				{"they begin at another number", func(c *store.Commit) { c.Run.Together.First++ }},
 				{"there are fewer", func(c *store.Commit) { c.Run.Siblings = c.Run.Siblings[:1] }},
 				{"they were not asked together", func(c *store.Commit) { c.Run.Together = nil }},
-				{"more than there may be", func(c *store.Commit) { *c = AskedTogether(running, w.now, 33, interaction.Rule{}) }},
+				{"more than there may be", func(c *store.Commit) {
+					*c = AskedTogether(running, w.now, interaction.MaxQuestions+1, interaction.Rule{})
+				}},
 				{"asked at no time", func(c *store.Commit) { c.Run.Siblings[0].AskedAt = time.Time{} }},
 				{"a prompt that is not UTF-8", func(c *store.Commit) { c.Run.Siblings[1].Prompt = "\xff" }},
-				{"hints of no JSON type", func(c *store.Commit) { c.Run.Siblings[0].UIHints = map[string]any{"rows": 3} }},
+				{"hints of no JSON type", func(c *store.Commit) {
+					c.Run.Siblings[0].UIHints = map[string]any{"rows": 3}
+				}},
 				{"a reply before any", func(c *store.Commit) { c.Run.Together.Replies = 1 }},
 				{"a rule without sense", func(c *store.Commit) { c.Run.Together.Rule.Answers = -1 }},
 				{"an answer of one question", func(c *store.Commit) { c.Run.Answer = &interaction.Answer{ID: 1} }},
