@@ -43,7 +43,8 @@ func BenchmarkDecide(b *testing.B) {
 		"start": {&claimed, fsm.EventTurnStarted, &details{now: now, node: "node-1"}},
 		"ask":   {&running.Run, fsm.EventTurnNeedsInput, ask},
 		"reply": {&parked.Run, fsm.EventInteractionReplyAccepted, &details{
-			facts: fsm.FactPendingMatches | fsm.FactRuleMet, now: now, answer: &answer, settled: []interaction.Record{record}}},
+			facts: fsm.FactPendingMatches | fsm.FactRuleMet, now: now, answer: &answer,
+			settled: []interaction.Record{record}}},
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

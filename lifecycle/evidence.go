@@ -150,7 +150,7 @@ func (t *turnEvidence) findQuestions(o engine.Outcome) {
 	t.questionWarnings = slices.Clip(t.reading.Diagnostics)
 	for i, asked := range o.Questions {
 		if i == interaction.MaxQuestions {
-			t.warnSurplus("%d questions in one turn; the first %d are asked", len(o.Questions), i)
+			t.warnSurplusf("%d questions in one turn; the first %d are asked", len(o.Questions), i)
 			break
 		}
 		q, diagnostics := interaction.Normalize(asked)
@@ -180,7 +180,7 @@ func (t *turnEvidence) limitQuestions() {
 	size := sizeOfQuestion(&t.question)
 	for i := range t.siblings {
 		if size += sizeOfQuestion(&t.siblings[i]); size > interaction.MaxTogether {
-			t.warnSurplus("the first %d of %d questions have %d KiB together, which is the limit; the others are not "+
+			t.warnSurplusf("the first %d of %d questions have %d KiB together, which is the limit; the others are not "+
 				"asked", i+1, 1+len(t.siblings), interaction.MaxTogether>>10)
 			t.siblings = t.siblings[:i]
 			return
@@ -197,7 +197,7 @@ func sizeOfQuestion(q *interaction.Question) int {
 	return len(body)
 }
 
-func (t *turnEvidence) warnSurplus(format string, args ...any) {
+func (t *turnEvidence) warnSurplusf(format string, args ...any) {
 	t.questionWarnings = append(t.questionWarnings, interaction.Diagnostic{
 		Code: fsm.WarnAskUserSurplus, Detail: fmt.Sprintf(format, args...),
 	})

@@ -116,7 +116,7 @@ func TestK1QuestionsAreBoundedTogether(t *testing.T) {
 				synctest.Wait()
 				run, err := lc.Get(t.Context(), "r")
 				require.NoError(t, err)
-				require.Equal(t, c.left, len(run.OpenQuestions()))
+				require.Len(t, run.OpenQuestions(), c.left)
 				require.Equal(t, c.left == 1, run.Together == nil)
 				require.Contains(t, run.Warnings, fsm.WarnAskUserSurplus)
 				requireSoundLog(t, s, "r")
