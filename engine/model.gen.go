@@ -240,6 +240,9 @@ type Record = interaction.Record
 //
 //	// Clone returns a copy that shares nothing with the handle, nil of nil.
 //	func (h *SessionHandle) Clone() *SessionHandle
+//
+//	// Equal reports whether two handles have the same content; nil equals nil only.
+//	func (h *SessionHandle) Equal(other *SessionHandle) bool
 type SessionHandle = interaction.SessionHandle
 
 // Diagnostic is something worth knowing that ends neither a turn nor a run: an oddity of an agent's

@@ -371,6 +371,9 @@ const (
 //
 //	// Clone returns a copy that shares nothing with the handle, nil of nil.
 //	func (h *SessionHandle) Clone() *SessionHandle
+//
+//	// Equal reports whether two handles have the same content; nil equals nil only.
+//	func (h *SessionHandle) Equal(other *SessionHandle) bool
 type SessionHandle = interaction.SessionHandle
 
 // Question is what an agent asks a person (C1). ID, Attempt and AskedAt are given by the run.
