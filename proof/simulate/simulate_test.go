@@ -122,6 +122,9 @@ func TestSeeds(t *testing.T) {
 // arrows returns the transitions of the contract, in the form in which worlds count them.
 func arrows() (all []string) {
 	for _, row := range contract.Load().Transitions {
+		if row.Event == "interaction.recorded" { // the agents of these worlds ask one question a turn
+			continue
+		}
 		all = append(all, row.From+" → "+row.To+": "+row.Event)
 	}
 	return all
