@@ -77,7 +77,11 @@ func (a *agent) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engi
 		}
 	}
 	if p.handle && a.kind == fsm.ProfileResumable {
-		if err := s.Session(ctx, *handle(heard[:len(heard)-len(t.Answers)])); err != nil {
+		before := heard
+		if t.GoesOn() {
+			before = heard[:len(heard)-1]
+		}
+		if err := s.Session(ctx, *handle(before)); err != nil {
 			return a.broken(ctx, t, err)
 		}
 	}
@@ -116,7 +120,7 @@ func (a *agent) resume(t engine.Turn) (heard []string, err error) {
 		}
 		s.busy = true
 		if t.GoesOn() {
-			s.heard = append(slices.Clone(s.heard), t.Input())
+			s.heard = append(slices.Clone(s.heard), hear(t))
 		}
 		return s.heard, nil
 	}
@@ -128,7 +132,7 @@ func (a *agent) resume(t engine.Turn) (heard []string, err error) {
 			return nil, &engine.Failure{Code: fsm.CodeSessionResumeFailed,
 				Detail: "the turn goes on and has no session"}
 		}
-		heard = append(heard, t.Input())
+		heard = append(heard, hear(t))
 	}
 	if t.Session != nil && a.expired(t.RunID) {
 		return nil, &engine.Failure{Code: fsm.CodeSessionResumeFailed, Detail: "the session has expired"}
@@ -206,8 +210,11 @@ func (a *agent) outcome(t engine.Turn, p turnPlan, heard []string) (engine.Outco
 	case p.fails:
 		return o, errors.New("the agent has no more ideas")
 	case p.asks && t.Mode == fsm.ModeInteractive:
-		o.Questions = []interaction.Question{{Kind: interaction.OpenText, Prompt: fmt.Sprintf("Question %d?",
-			len(heard)+1), DefaultPolicy: p.policy}}
+		first := 1
+		for i := range len(heard) {
+			first += w.runPlan(t.RunID).turns[i].asked()
+		}
+		o.Questions, o.Rule = p.questions(first), p.several.rule
 	default:
 		o.FinalText = said(heard) + "\n" + interaction.DoneMarker + "\n"
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -140,6 +141,21 @@ func (keyless) Settled(context.Context, string, string) (interaction.Record, err
 	return interaction.Record{}, store.ErrNotFound
 }
 
+// forgetful is a store that does not keep how many of several questions were answered.
+type forgetful struct{ store.Store }
+
+func (s forgetful) Commit(ctx context.Context, batch []store.Commit) []error {
+	batch = slices.Clone(batch)
+	for i := range batch {
+		if t := batch[i].Run.Together; t != nil {
+			changed := *t
+			changed.Replies = 0
+			batch[i].Run.Together = &changed
+		}
+	}
+	return s.Store.Commit(ctx, batch)
+}
+
 // A check that cannot fail proves nothing: it must find each broken store within a few seeds.
 func TestABrokenStoreIsFound(t *testing.T) {
 	const within = 1500
@@ -159,6 +175,9 @@ func TestABrokenStoreIsFound(t *testing.T) {
 		"keys of replies are forgotten": {func(s store.Store) store.Store {
 			return keyless{s}
 		}, "came too late, and it was accepted"},
+		"replies to several questions are not counted": {func(s store.Store) store.Store {
+			return forgetful{s}
+		}, "the questions from"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for seed := *from; seed < *from+within; seed++ {

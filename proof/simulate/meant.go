@@ -61,7 +61,7 @@ func (w *world) recount(e *ending) {
 		case event.Type == fcmp.TypeStateChanged && event.Decode(&c) == nil:
 			w.saw(c.From + " → " + c.To + ": " + c.Trigger)
 			state = c.To
-		case event.Type == fcmp.TypeBlocked, event.Type == fcmp.TypeUnblocked:
+		case event.Type == fcmp.TypeBlocked, event.Type == fcmp.TypeUnblocked, event.Type == fcmp.TypeRecorded:
 			w.saw(state + " → " + state + ": " + event.Type)
 		}
 	}

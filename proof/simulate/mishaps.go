@@ -25,7 +25,7 @@ const (
 // mishaps are those of one run: in one of its turns, and in the calls that recovery and a shutdown
 // make about it.
 type mishaps struct {
-	inTurn           int // by the number of answers that the agent has heard
+	inTurn           int // by the number of rounds that the agent has heard
 	turn             mishap
 	check, reap, end mishap
 }

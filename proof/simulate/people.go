@@ -131,7 +131,7 @@ func (p *person) submits(ctx context.Context) {
 
 // replies answers questions until the run has ended or the person's patience is over.
 func (p *person) replies(ctx context.Context, plan *replierPlan) {
-	r := rand.New(rand.NewPCG(plan.seed, 0))
+	r, choose := rand.New(rand.NewPCG(plan.seed, 0)), rand.New(rand.NewPCG(plan.seed, 1))
 	for range plan.patience {
 		if !p.pause(time.Duration(1 + r.Int64N(int64(plan.thinks)))) {
 			return
@@ -148,13 +148,14 @@ func (p *person) replies(ctx context.Context, plan *replierPlan) {
 		case run.State != fsm.StateWaitingUser:
 			continue
 		}
-		asked := run.Pending.ID
+		open := run.OpenQuestions()
+		asked := open[choose.IntN(len(open))].ID
 		if plan.clumsy {
 			switch r.IntN(4) {
 			case 0:
-				p.reply(ctx, plan, asked+1, "nobody asked")
+				p.reply(ctx, plan, run.Interactions+1, "nobody asked")
 			case 1:
-				p.reply(ctx, plan, asked-1, "again")
+				p.reply(ctx, plan, open[0].ID-1, "again")
 			}
 		}
 		text := fmt.Sprintf("%s says yes to %d", plan.name, asked)
@@ -178,6 +179,9 @@ func (p *person) reply(ctx context.Context, plan *replierPlan, id int, text stri
 	}
 	if id < 1 {
 		return false
+	}
+	if p.run.approval(id) {
+		plan.decide(&reply)
 	}
 	for tried := false; ; tried = true {
 		receipt, err := p.Reply(ctx, p.run.spec.ID, reply)

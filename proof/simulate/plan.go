@@ -45,7 +45,7 @@ type rates struct {
 type runPlan struct {
 	spec      lifecycle.Spec
 	sticky    bool
-	turns     []turnPlan // by the number of answers that the agent has heard
+	turns     []turnPlan // by the number of rounds of questions whose answers the agent has heard
 	submitAt  time.Duration
 	repliers  []*replierPlan
 	cancelAt  time.Duration // 0 if it is not canceled
@@ -67,6 +67,7 @@ type turnPlan struct {
 	busy     int           // how often its model is overloaded before it executes
 	asks     bool          // asks a question; otherwise the agent is done
 	policy   interaction.DecisionPolicy
+	several  severalPlan
 }
 
 // replierPlan is a person who answers questions.
@@ -130,6 +131,7 @@ func newPlan(r *rand.Rand) *plan {
 	}
 	p.planHolds()
 	p.planMishaps()
+	p.planSeveral()
 	return p
 }
 

@@ -17,7 +17,7 @@ type call struct {
 	view    *view
 	attempt int
 	epoch   uint64
-	answer  int // the interaction whose answer it got; 0 in the first turn
+	round   int // the round whose answers it got, from 1; 0 in the first turn
 	text    string
 	over    bool // guarded by world.mu
 }
@@ -29,7 +29,10 @@ func (t *turns) start(v *view, turn engine.Turn) (before int) {
 	w := t.world
 	c := &call{view: v, attempt: turn.Attempt, epoch: turn.Epoch}
 	if len(turn.Answers) > 0 {
-		c.answer, c.text = turn.Answers[0].ID, turn.Answers[0].Text
+		c.round, c.text = w.runPlan(turn.RunID).turn(turn.Answers[0].ID), turn.Answers[0].Text
+	}
+	if len(turn.Answers) > 1 {
+		c.text = hear(turn)
 	}
 	for _, o := range t.calls[turn.RunID] {
 		if o.attempt == c.attempt || o.epoch == c.epoch {
@@ -37,7 +40,7 @@ func (t *turns) start(v *view, turn engine.Turn) (before int) {
 				"under epoch %d",
 				turn.RunID, o.attempt, o.epoch, o.view.name, v.name, c.attempt, c.epoch))
 		}
-		if o.answer == c.answer {
+		if o.round == c.round {
 			before++
 		}
 		if !o.over {

@@ -35,7 +35,7 @@ func (w *world) judge() {
 			w.fault(fmt.Sprintf("run %s cannot be read after the end: %v", p.spec.ID, err))
 			continue
 		}
-		for _, check := range []func(*ending) string{e.answered, e.executed, e.followed, e.meant,
+		for _, check := range []func(*ending) string{e.ruled, e.answered, e.executed, e.followed, e.meant,
 			e.heldAsMeant} {
 			if why := check(e); why != "" {
 				w.fault(fmt.Sprintf("run %s: %s", e.run.ID, why))
@@ -105,10 +105,7 @@ func (e *ending) answered(*ending) string {
 			replies[t.reply.ID] = t
 		}
 	}
-	for i, r := range e.settled {
-		if r.Question.ID != i+1 {
-			return fmt.Sprintf("the history has interaction %d in place %d", r.Question.ID, i+1)
-		}
+	for _, r := range e.settled {
 		for _, p := range e.people {
 			if r.Key != "" && p.refused[r.Key] {
 				return fmt.Sprintf("%s was told that the reply to %d came too late, and it was accepted", p.view.name,
@@ -118,7 +115,8 @@ func (e *ending) answered(*ending) string {
 		t, known := replies[r.Question.ID]
 		delete(replies, r.Question.ID)
 		switch {
-		case known && (r.Resolution != interaction.UserReply || r.Response != t.reply.Text || r.Key != t.reply.Key):
+		case known && (r.Resolution != interaction.UserReply || r.Response != t.reply.Text || r.Key != t.reply.Key ||
+			r.Decision != t.reply.Decision || string(r.Value) != string(t.reply.Value)):
 			return fmt.Sprintf("the reply %q to %d was accepted, and it was settled as %s with %q", t.reply.Text,
 				r.Question.ID, r.Resolution, r.Response)
 		case !known && r.Resolution == interaction.UserReply && !maybe[r.Response] && r.Key == "":
@@ -131,11 +129,12 @@ func (e *ending) answered(*ending) string {
 	return ""
 }
 
-// answers returns the answers that agents had to go on with, in order.
+// answers returns what agents had to go on with, by rounds of questions.
 func (e *ending) answers() (texts []string) {
-	for _, r := range e.settled {
-		if r.Resolution != interaction.Abandoned {
-			texts = append(texts, r.Response)
+	rounds, _ := e.rounds() // ruled has the error
+	for i := range rounds {
+		if rounds[i].over() {
+			texts = append(texts, rounds[i].heard())
 		}
 	}
 	return texts
@@ -186,27 +185,27 @@ func (e *ending) executed(*ending) string {
 		if handedBack[c.attempt] {
 			return fmt.Sprintf("attempt %d was executed, and handed back as one that was not", c.attempt)
 		}
-		heard[c.answer]++
-		if c.answer > len(answers) {
-			return fmt.Sprintf("attempt %d went on with an answer to %d, which nobody gave", c.attempt, c.answer)
+		heard[c.round]++
+		if c.round > len(answers) {
+			return fmt.Sprintf("attempt %d went on with answers of round %d, which nobody gave", c.attempt, c.round)
 		}
-		if c.answer > 0 && c.text != answers[c.answer-1] {
-			return fmt.Sprintf("attempt %d went on with %q, and the answer to %d is %q", c.attempt, c.text, c.answer,
-				answers[c.answer-1])
+		if c.round > 0 && c.text != answers[c.round-1] {
+			return fmt.Sprintf("attempt %d went on with %q, and the answer of round %d is %q", c.attempt, c.text,
+				c.round, answers[c.round-1])
 		}
 	}
-	for id, n := range heard {
+	for round, n := range heard {
 		if n > 1+requeued+putOff {
-			return fmt.Sprintf("the answer to %d was executed %d times, %d turns were repeated, and %d put off", id, n,
-				requeued, putOff)
+			return fmt.Sprintf("the answers of round %d were executed %d times, %d turns were repeated, and %d put off",
+				round, n, requeued, putOff)
 		}
 	}
 	if e.run.State != fsm.StateSucceeded {
 		return ""
 	}
-	for id := range len(answers) + 1 {
-		if heard[id] == 0 {
-			return fmt.Sprintf("it succeeded, and the answer to %d was never executed", id)
+	for round := range len(answers) + 1 {
+		if heard[round] == 0 {
+			return fmt.Sprintf("it succeeded, and the answers of round %d were never executed", round)
 		}
 	}
 	if want := said(answers); e.run.FinalText != want {

@@ -159,12 +159,11 @@ func (w *world) leaveView(v *view) {
 
 // script returns the agent's plan for the turn.
 func (w *world) script(t engine.Turn) turnPlan {
-	answered := 0
+	p, turn := w.runPlan(t.RunID), 0
 	if len(t.Answers) > 0 {
-		answered = t.Answers[0].ID
+		turn = p.turn(t.Answers[0].ID)
 	}
-	turns := w.runPlan(t.RunID).turns
-	return turns[min(answered, len(turns)-1)]
+	return p.turns[min(turn, len(p.turns)-1)]
 }
 
 func (w *world) runPlan(id string) *runPlan {
