@@ -208,10 +208,16 @@ func (l *life) executed(p *Plan) error {
 			return fmt.Errorf("%q was executed %d times, want at most %d", input, n, most)
 		}
 	}
-	for _, r := range l.records {
-		answered := r.Resolution != interaction.Abandoned
-		if answered && l.run.State == fsm.StateSucceeded && given[r.Response] == 0 {
-			return fmt.Errorf("answer %q to question %d was accepted and never executed", r.Response, r.Question.ID)
+	if l.run.State != fsm.StateSucceeded {
+		return nil
+	}
+	for left := l.records; len(left) > 0; {
+		var together []interaction.Answer
+		for first := left[0].Question.Attempt; len(left) > 0 && left[0].Question.Attempt == first; left = left[1:] {
+			together = append(together, left[0].Answer())
+		}
+		if said := interaction.Message(together); given[said] == 0 {
+			return fmt.Errorf("answer %q to question %d was accepted and never executed", said, together[0].ID)
 		}
 	}
 	return nil

@@ -28,6 +28,10 @@ func Scenarios() []Scenario {
 			Name: "two", Spec: with(report, again), Turn: speaks(counts("Count what?", "Really?")),
 			Replies: map[int]string{1: "the chairs", 2: "yes"}, Ends: succeeded,
 		}}},
+		{Name: "board", Doc: "Three questions at once, two of which are answered, which is enough.", Runs: []Plan{{
+			Name: "board", Spec: again, Turn: asksAll(2, "Affordable?", "Legal?", "Safe?"),
+			Replies: map[int]string{1: "it is", 2: "yes"}, Ends: succeeded,
+		}}},
 		{Name: "once", Doc: "A question whose turns must not be repeated.", Runs: []Plan{{
 			Name: "once", Turn: asks("Go on?"), Replies: map[int]string{1: "yes"}, Ends: succeeded,
 			Broken: []End{interrupted},

@@ -23,6 +23,22 @@ func asks(prompts ...string) Turn {
 	}
 }
 
+// asksAll returns a turn that asks the questions at once, and is done after so many answers.
+func asksAll(enough int, prompts ...string) Turn {
+	return func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+		if t.GoesOn() {
+			return engine.Done("The answers were: " + t.Input()), nil
+		}
+		questions := make([]interaction.Question, len(prompts))
+		for i := range prompts {
+			questions[i] = interaction.Question{Kind: interaction.OpenText, Prompt: prompts[i]}
+		}
+		o := engine.AskAll(questions...)
+		o.Rule.Answers = enough
+		return o, nil
+	}
+}
+
 // speaks reports its session and sends a message in the first turn, and then does the same as then.
 func speaks(then Turn) Turn {
 	return func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {

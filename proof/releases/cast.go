@@ -90,6 +90,8 @@ var cast = []part{
 	{id: "succeeded", by: first, spec: lifecycle.Spec{OutputSchema: object}, turns: turns(asks, paints), stops: waiting,
 		at:      1,
 		replies: []reply{{first, "red <b>", succeeded, 2}}, ends: succeeded},
+	{id: "two-of-three", by: first, turns: turns(asksAll(interaction.Rule{Answers: 2}), paints), stops: waiting, at: 1,
+		replies: []reply{{first, "green", waiting, 1}, {first, "blue", succeeded, 2}}, ends: succeeded},
 	{id: "auto", by: first, spec: lifecycle.Spec{Mode: lifecycle.Auto, OutputSchema: object,
 		Labels: map[string]string{"by": "cron"}},
 		turns: turns(outputs), stops: succeeded, at: 1, ends: succeeded},
@@ -160,6 +162,10 @@ var cast = []part{
 	{id: "asked-twice", by: second, spec: lifecycle.Spec{Pool: "p", Key: "ada", Priority: 7, MaxAttempts: 5},
 		turns: turns(asks), stops: waiting, at: 1, replies: []reply{{second, "green", waiting, 2}}, next: answered,
 		ends: succeeded},
+	{id: "several", by: second, turns: turns(asksAll(interaction.Rule{Answers: 2, StopOnReject: true})), stops: waiting,
+		at: 1, replies: []reply{{second, "green", waiting, 1}}, next: answered, ends: succeeded},
+	{id: "several-answered", by: second, turns: turns(asksAll(interaction.Rule{Answers: 1})), stops: waiting, at: 1,
+		replies: []reply{{last, "yellow", queued, 1}}, next: answered, ends: succeeded},
 	{id: "long", by: second, turns: turns(asksAtLength), stops: waiting, at: 1, next: canceled,
 		ends: fsm.StateCanceled, fails: fsm.CodeRunCanceled},
 	{id: "due-later", by: second, spec: lifecycle.Spec{AutoDecide: true, SessionTimeout: time.Hour}, turns: turns(asks),
@@ -222,6 +228,17 @@ var usual = interaction.Question{
 
 func asks(ctx context.Context, _ engine.Turn, s engine.Sink) (engine.Outcome, error) {
 	return engine.Ask(usual), s.Message(ctx, engine.Message{Text: "I look at the wall."})
+}
+
+// asksAll asks three questions at once.
+func asksAll(rule interaction.Rule) turnFunc {
+	return func(context.Context, engine.Turn, engine.Sink) (engine.Outcome, error) {
+		o := engine.AskAll(usual, interaction.Question{Kind: interaction.OpenText, Prompt: "How many coats?"},
+			interaction.Question{Kind: interaction.Approval, Prompt: "Spray it?",
+				Subject: &interaction.Subject{Tool: "spray"}})
+		o.Rule = rule
+		return o, nil
+	}
 }
 
 // asksAtLength reports so many events that they do not fit into the row of the run.

@@ -89,6 +89,8 @@ func TestTheCastStandsInEveryWay(t *testing.T) {
 			"form":             run.Pending != nil && run.Pending.Schema != nil && !run.Pending.AlsoText,
 			"form or text":     run.Pending != nil && run.Pending.Schema != nil && run.Pending.AlsoText,
 			"approval":         run.Pending != nil && run.Pending.Subject != nil,
+			"several":          run.Together != nil && run.Together.Replies > 0 && len(run.Siblings) > 0,
+			"several answers":  run.Together != nil && run.State == queued,
 			"asked of some":    run.Pending != nil && run.Pending.To != nil,
 		} {
 			if is {
@@ -104,7 +106,8 @@ func TestTheCastStandsInEveryWay(t *testing.T) {
 		interaction.UserReply, interaction.AutoDecideTimeout, interaction.Abandoned, store.RecoveryNone,
 		store.RecoveredWaiting, store.FailedReconciled, store.BlockRetry, store.BlockHeld,
 		fsm.CodeBudgetExhausted, fsm.CodeOrchestratorRestartInterrupted, fsm.CodeEngineFailed, "fork", "meta",
-		"budget and usage", "not before", "form", "form or text", "approval", "asked of some"}
+		"budget and usage", "not before", "form", "form or text", "approval", "asked of some",
+		"several", "several answers", interaction.Superseded}
 	for _, s := range fsm.States() {
 		want = append(want, s)
 	}
