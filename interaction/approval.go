@@ -67,8 +67,8 @@ func (e *ChangedError) Is(target error) bool { return target == ErrQuestionChang
 // Digest identifies what the question shows and what it is about: SHA-256, in hexadecimal digits,
 // over one JSON object of kind, prompt, context, options, required_fields, subject and schema, as
 // far as they are set. The object has no blanks, its members and those of all objects in it are
-// sorted by name, and numbers are as they were written. Number, attempt, time, hints and policy of
-// the question do not count.
+// sorted by name, and numbers are as they were written. Number, attempt, time, hints, policy and ref
+// of the question do not count.
 func (q Question) Digest() string {
 	parts := map[string]any{"kind": q.Kind, "prompt": q.Prompt}
 	if q.Context != "" {
@@ -218,6 +218,7 @@ const maxDigest = 2 * sha256.Size
 // approval the decision and the arguments to execute.
 func (r Reply) AnswerTo(q *Question, now time.Time) Answer {
 	a := r.Answer(now)
+	a.Ref = q.Ref
 	if q.plain() {
 		return a
 	}
@@ -330,7 +331,7 @@ type NotApprovedError struct {
 	// Answer is what was answered in place of an approval. It is zero if no answer is about the
 	// question.
 	Answer Answer
-	// Changed says that the answer was given to another question: other arguments, say.
+	// Changed says that the answer was given to another question: other arguments, or another call.
 	Changed bool
 }
 
@@ -348,13 +349,13 @@ func (e *NotApprovedError) Error() string {
 func (e *NotApprovedError) Is(target error) bool { return target == ErrNotApproved }
 
 // Approved returns the arguments that the engine may execute. Pass the question as the engine would
-// ask it now; the answer must approve a question with the same digest. Execute the returned bytes,
-// not arguments that were computed again. The error is a *NotApprovedError if nobody has approved, or
+// ask it now; the answer must approve a question with the same digest and the same Ref. Execute the
+// returned bytes, not arguments that were computed again. The error is a *NotApprovedError if nobody has approved, or
 // if the question has changed since it was asked.
 func (a Answer) Approved(q Question) (json.RawMessage, error) {
 	q, _ = Normalize(q)
 	switch {
-	case a.Digest != "" && a.Digest != q.Digest():
+	case a.Ref != q.Ref || a.Digest != "" && a.Digest != q.Digest():
 		return nil, &NotApprovedError{Answer: a, Changed: true}
 	case a.Decision != Approve && a.Decision != Edit:
 		return nil, &NotApprovedError{Answer: a}

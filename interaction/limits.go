@@ -18,6 +18,7 @@ const (
 	MaxLabel          = 1 << 10
 	MaxRequiredFields = 100
 	MaxUIHints        = 8 << 10 // as JSON
+	MaxRef            = 512
 
 	// MaxAskUser is the largest question text that is read, MaxDepth how deep it may nest,
 	// MaxOutput the largest output.

@@ -70,6 +70,7 @@ func Normalize(q Question) (Question, []Diagnostic) {
 	q.Options = n.options(q.Options)
 	q.RequiredFields = n.fields(q.RequiredFields)
 	q.To = n.audience(q.To)
+	q.Ref = n.ref(q.Ref)
 	hints, err := PlainHints(q.UIHints)
 	if err != nil {
 		n.diagnose(fsm.WarnAskUserTruncated, fmt.Sprintf("ui_hints are left out: %v", err))
@@ -125,6 +126,16 @@ func (n *normalizer) audience(to *Audience) *Audience {
 		return &Audience{}
 	}
 	return to.Clone()
+}
+
+// ref leaves out a name that cannot be stored as it is: cut, it could be that of another question.
+func (n *normalizer) ref(ref string) string {
+	if whole, short := cut(ref, MaxRef); short || whole != ref {
+		n.diagnose(fsm.WarnAskUserTruncated, fmt.Sprintf("ref is left out: it has %d bytes, want a text of at most %d",
+			len(ref), MaxRef))
+		return ""
+	}
+	return ref
 }
 
 func (n *normalizer) fields(given []string) []string {

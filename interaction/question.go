@@ -64,4 +64,9 @@ type Question struct {
 	// To is who may answer (K5); nil: everybody. Only engines and the run's Spec.Ask set it; the
 	// text of an agent never does.
 	To *Audience `json:"to,omitempty"`
+
+	// Ref is the engine's own name of what the question is about, such as the id of a tool's call;
+	// at most MaxRef bytes. The answer has it too (Answer.Ref). It is neither shown nor part of the
+	// Digest, and only engines set it; the text of an agent never does.
+	Ref string `json:"ref,omitempty"`
 }

@@ -76,6 +76,9 @@ type Answer struct {
 	// Arguments are what may be executed, byte for byte: those of the Subject, or the edited ones.
 	// They are nil unless the decision is Approve or Edit.
 	Arguments json.RawMessage `json:"arguments,omitempty" plain:"exact"`
+	// Ref is that of the question. Of questions that were asked together it says which one this
+	// answers, whatever their order.
+	Ref string `json:"ref,omitempty"`
 }
 
 // Record is one entry of a run's history: a question and how it was settled (C7). The open question

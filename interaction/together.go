@@ -46,14 +46,14 @@ func (r Record) Answer() Answer {
 	switch r.Resolution {
 	case AutoDecideTimeout:
 		a := NewAutoDecision(r.Question).Answer(r.ResolvedAt)
-		a.Text = r.Response
+		a.Text, a.Ref = r.Response, r.Question.Ref
 		return a
 	case UserReply:
 		reply := Reply{ID: r.Question.ID, Text: r.Response, Actor: Actor{ID: r.Actor, Via: r.Via}, Value: r.Value,
 			Decision: r.Decision}
 		return reply.AnswerTo(&r.Question, r.ResolvedAt)
 	}
-	return Answer{ID: r.Question.ID, Resolution: r.Resolution, AcceptedAt: r.ResolvedAt}
+	return Answer{ID: r.Question.ID, Resolution: r.Resolution, AcceptedAt: r.ResolvedAt, Ref: r.Question.Ref}
 }
 
 // Answered reports whether a person or an automatic decision has answered: not so if the question

@@ -39,10 +39,12 @@ func (d *details) closeSiblings(run *store.Run, now time.Time) {
 func decideOpenQuestions(run *store.Run, d *details) {
 	d.facts |= fsm.FactRuleMet // no question is open afterwards
 	answer := interaction.NewAutoDecision(*run.Pending).Answer(d.now)
+	answer.Ref = run.Pending.Ref
 	d.answer, d.settled = &answer, settledBy(run, run.Pending, answer, "", "")
 	for i := range run.Siblings {
 		q := &run.Siblings[i]
 		further := interaction.NewAutoDecision(*q).Answer(d.now)
+		further.Ref = q.Ref
 		d.furtherAnswers = append(d.furtherAnswers, further)
 		d.settled = append(d.settled, settledBy(run, q, further, "", "")...)
 	}

@@ -117,6 +117,7 @@ func (t *texts) run(r *Run) {
 		t.text("the answer's decision", string(a.Decision))
 		t.text("the answer's question_digest", a.Digest)
 		t.text("the answer's door", a.Via)
+		t.text("the answer's ref", a.Ref)
 		t.json("the answer's value", a.Value)
 		t.json("the answer's arguments", a.Arguments)
 	}
@@ -162,6 +163,7 @@ func (t *texts) question(q *interaction.Question) {
 	}
 	t.text("the question's context", q.Context)
 	t.text("the question's policy", string(q.DefaultPolicy))
+	t.text("the question's ref", q.Ref)
 	t.json("the question's schema", q.Schema)
 	if q.To != nil {
 		for _, name := range slices.Concat(q.To.Users, q.To.Groups, q.To.Except) {

@@ -50,6 +50,7 @@ func writeQuestion(w *plainjson.Writer, v *interaction.Question) {
 		w.Put(`,"to":`)
 		writeAudience(w, v.To)
 	}
+	w.TextIf(`,"ref":`, v.Ref)
 	w.Put(`}`)
 }
 
@@ -225,6 +226,7 @@ func writeAnswer(w *plainjson.Writer, v *interaction.Answer) {
 	w.TextIf(`,"decision":`, string(v.Decision))
 	w.TextIf(`,"question_digest":`, v.Digest)
 	w.ExactIf(`,"arguments":`, v.Arguments)
+	w.TextIf(`,"ref":`, v.Ref)
 	w.Put(`}`)
 }
 
@@ -274,6 +276,7 @@ func readQuestion(s *plainjson.Scanner, v *interaction.Question) {
 		v.To = new(interaction.Audience)
 		readAudience(s, v.To)
 	}
+	s.Text(`,"ref":`, &v.Ref)
 	s.Need(`}`)
 }
 
@@ -471,6 +474,7 @@ func readAnswer(s *plainjson.Scanner, v *interaction.Answer) {
 	plainjson.Word(s, `,"decision":`, &v.Decision)
 	s.Text(`,"question_digest":`, &v.Digest)
 	s.Exact(`,"arguments":`, &v.Arguments)
+	s.Text(`,"ref":`, &v.Ref)
 	s.Need(`}`)
 }
 

@@ -95,11 +95,11 @@ func (r *Run) form() string {
 
 // typed reports whether the run's question, or the answer to it, is a form or an approval, or not
 // for everybody. An earlier version would take any text from anybody as the reply, ask without the
-// policy, or execute a turn without the decision.
+// policy, or execute a turn without the decision, or without knowing the call that it is about.
 func (r *Run) typed() bool {
 	q, a := r.Pending, r.Answer
-	return r.Restricted || q != nil && (len(q.Schema) > 0 || q.Subject != nil || q.AlsoText || q.To != nil) ||
-		a != nil && (a.Via != "" || len(a.Value) > 0 || a.Decision != "" || a.Digest != "" || len(a.Arguments) > 0)
+	return r.Restricted || q != nil && (len(q.Schema) > 0 || q.Subject != nil || q.AlsoText || q.To != nil ||
+		q.Ref != "") || a != nil && (a.Via != "" || a.Ref != "" || len(a.Value) > 0 || a.Decision != "" || a.Digest != "" || len(a.Arguments) > 0)
 }
 
 // firstForm returns a record without the list that it may stand in.

@@ -50,8 +50,8 @@ func stored(t require.TestingT, r store.Run) string {
 		return "[5," + body + "]"
 	}
 	if q, a := r.Pending, r.Answer; r.Restricted ||
-		q != nil && (len(q.Schema) > 0 || q.AlsoText || q.Subject != nil || q.To != nil) ||
-		a != nil && (a.Via != "" || len(a.Value) > 0 || a.Decision != "" || a.Digest != "" || len(a.Arguments) > 0) {
+		q != nil && (len(q.Schema) > 0 || q.AlsoText || q.Subject != nil || q.To != nil || q.Ref != "") ||
+		a != nil && (a.Via != "" || a.Ref != "" || len(a.Value) > 0 || a.Decision != "" || a.Digest != "" || len(a.Arguments) > 0) {
 		return "[4," + body + "]"
 	}
 	if r.ForkedFrom != nil {
@@ -118,9 +118,11 @@ func TestOlderVersionsRefuseFormsAndApprovals(t *testing.T) {
 			r.Pending.Subject = &interaction.Subject{Tool: "pay",
 				Arguments: json.RawMessage(`{"eur": 12345678901234567890.10}`)}
 		},
-		"value":    func(r *store.Run) { r.Answer = &interaction.Answer{ID: 1, Value: json.RawMessage(`[ 1 ]`)} },
-		"decision": func(r *store.Run) { r.Answer = &interaction.Answer{ID: 1, Decision: interaction.Reject} },
-		"digest":   func(r *store.Run) { r.Answer = &interaction.Answer{ID: 1, Digest: "d"} },
+		"value":             func(r *store.Run) { r.Answer = &interaction.Answer{ID: 1, Value: json.RawMessage(`[ 1 ]`)} },
+		"decision":          func(r *store.Run) { r.Answer = &interaction.Answer{ID: 1, Decision: interaction.Reject} },
+		"ref":               func(r *store.Run) { r.Pending.Ref = "call-1" },
+		"ref of the answer": func(r *store.Run) { r.Answer = &interaction.Answer{ID: 1, Ref: "call-1"} },
+		"digest":            func(r *store.Run) { r.Answer = &interaction.Answer{ID: 1, Digest: "d"} },
 		"arguments": func(r *store.Run) {
 			r.Answer = &interaction.Answer{ID: 1, Arguments: json.RawMessage(`{"a" : "<"}`)}
 		},

@@ -154,6 +154,7 @@ func parking(r *store.Run) {
 	q.Subject = &interaction.Subject{Tool: "pay", Arguments: json.RawMessage(`{"amount":1.50, "to":"ada <&>"}`),
 		Title: "Pay Ada", Risk: "high"}
 	q.To = &interaction.Audience{Users: []string{"ada <&>"}, Groups: []string{"f", "g"}, Except: []string{"bob"}}
+	q.Ref = "call \u2028 <1>"
 }
 
 func ending(r *store.Run) {
