@@ -66,8 +66,7 @@ func (o *pendingCall) decide(a interaction.Answer) error {
 	if a.Decision == interaction.Approve {
 		arguments, err := encodeExactly(o.Args)
 		if err != nil || !bytes.Equal(arguments, a.Arguments) {
-			return resumeFailed(fmt.Errorf("adk: the call %s of the tool %q is not the one that was approved", o.ID,
-				o.Tool))
+			return o.anotherCall()
 		}
 	}
 	o.Decided = &decision{Decision: a.Decision, Arguments: a.Arguments, Text: a.Text}

@@ -2,6 +2,7 @@ package adk_test
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 	"time"
 
@@ -18,47 +19,103 @@ import (
 // its outcome.
 func (s *talk) decide(q engine.Question, r interaction.Reply) (engine.Outcome, error) {
 	s.Helper()
-	turn := s.next("")
-	q.ID, r.ID = s.turn.Attempt-1, s.turn.Attempt-1
+	turn := s.next()
+	turn.Answers = []interaction.Answer{s.answerTo(q, r)}
+	return s.execute(turn)
+}
+
+func (s *talk) answerTo(q engine.Question, r interaction.Reply) interaction.Answer {
+	s.Helper()
+	q.ID, r.ID = s.turn.Attempt, s.turn.Attempt
 	q, odd := interaction.Normalize(q)
 	require.Empty(s, odd)
 	require.NoError(s, r.CheckFor(q))
-	turn.Answers = []interaction.Answer{r.AnswerTo(&q, time.Now())}
-	o, err := s.engine.RunTurn(s.Context(), turn, s)
-	if o.Session != nil {
-		s.turn.Session = o.Session
-	}
-	return o, err
+	return r.AnswerTo(&q, time.Now())
 }
 
-// K4: a model calls a tool three times in one answer. One call is approved, one is edited and one is
-// rejected: just the approved and the edited arguments are executed, each by its own call, and the
-// model hears the reason.
-func TestDecisionsAboutCalls(t *testing.T) {
+// decisions are what people decide about the calls of TestK4DecisionsAboutCalls, by their arguments.
+var decisions = map[string]interaction.Reply{
+	`{"sum":"1EUR"}`: {Decision: interaction.Approve},
+	`{"sum":"2EUR"}`: {Decision: interaction.Edit, Value: json.RawMessage(`{"sum":"20EUR"}`)},
+	`{"sum":"3EUR"}`: {Decision: interaction.Reject, Text: "too dear"},
+	`{"sum":"4EUR"}`: {Decision: interaction.Respond, Text: "ask in May"},
+	`{"sum":"5EUR"}`: {Decision: interaction.Edit, Value: json.RawMessage(`{"sum":"50EUR"}`)},
+}
+
+// K1 K4: a model calls a tool five times in one answer, and the turn asks about all of them. Just the
+// approved and the edited arguments are executed, each by its own call, in whatever order the answers
+// come, and the model hears the reasons of the others.
+func TestK4DecisionsAboutCalls(t *testing.T) {
 	for name, service := range services {
 		t.Run(name, func(t *testing.T) {
+			for _, reversed := range []bool{false, true} {
+				var shop till
+				s := newTalk(t, newClerk(&shop), adk.Config{Sessions: service()})
+				var answers []interaction.Answer
+				for _, q := range s.do("pay 1EUR 2EUR 3EUR 4EUR 5EUR").Questions {
+					r := decisions[string(q.Subject.Arguments)]
+					r.Seen = q.Digest()
+					answers = append(answers, s.answerTo(q, r))
+				}
+				require.Len(t, answers, 5)
+				if reversed {
+					slices.Reverse(answers)
+				}
+				turn := s.next()
+				turn.Answers = answers
+				o, err := s.execute(turn)
+				require.NoError(t, err)
+				require.Contains(t, o.FinalText, "call is rejected")
+				require.ElementsMatch(t, []string{"1EUR", "20EUR", "50EUR"}, shop.sums())
+				require.Regexp(t, `paid 1EUR.*paid 20EUR,.*too dear,.*ask in May,.*paid 50EUR`, o.FinalText)
+			}
+		})
+	}
+}
+
+// K1 K4: a call that nobody has decided about is not executed and asked about again; an answer that
+// is about no call that waits, or about another one than it says, executes nothing.
+func TestK4AnswerOfAnotherCallIsRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(answers []interaction.Answer) []interaction.Answer
+		err    string
+	}{
+		"swapped": {func(a []interaction.Answer) []interaction.Answer {
+			a[0].Ref, a[1].Ref = a[1].Ref, a[0].Ref
+			return a
+		}, "not the one that was approved"},
+		"without a call": {func(a []interaction.Answer) []interaction.Answer {
+			a[0].Ref = ""
+			return a
+		}, "about no call that waits"},
+		"twice": {func(a []interaction.Answer) []interaction.Answer { return append(a, a[1]) },
+			"about no call that waits"},
+		"undecided": {func(a []interaction.Answer) []interaction.Answer {
+			a[0] = interaction.Answer{ID: a[0].ID, Resolution: interaction.Superseded, Ref: a[0].Ref}
+			return a
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
 			var shop till
-			s := newTalk(t, newClerk(&shop), adk.Config{Sessions: service()})
-			q := s.do("pay 1EUR 2EUR 3EUR 4EUR").Questions[0]
-			require.JSONEq(t, `{"sum":"1EUR"}`, string(q.Subject.Arguments))
-			o, err := s.decide(q, interaction.Reply{Decision: interaction.Approve, Seen: q.Digest()})
-			require.NoError(t, err)
-			q = o.Questions[0]
-			require.JSONEq(t, `{"sum":"2EUR"}`, string(q.Subject.Arguments))
-			o, err = s.decide(q, interaction.Reply{Decision: interaction.Edit, Value: json.RawMessage(`{"sum":"20EUR"}`)})
-			require.NoError(t, err)
-			o, err = s.decide(o.Questions[0], interaction.Reply{Decision: interaction.Reject, Text: "too dear"})
-			require.NoError(t, err)
-			require.Zero(t, shop.paid.Load())
-			o, err = s.decide(o.Questions[0], interaction.Reply{Decision: interaction.Respond, Text: "ask in May"})
-			require.NoError(t, err)
-			for _, said := range []string{"paid 1EUR", "paid 20EUR", "too dear", "ask in May", "rejected"} {
-				require.Contains(t, o.FinalText, said)
+			s := newTalk(t, newClerk(&shop), adk.Config{})
+			questions := s.do("pay 2EUR 5EUR").Questions
+			var answers []interaction.Answer
+			for _, q := range questions {
+				answers = append(answers, s.answerTo(q, decisions[string(q.Subject.Arguments)]))
 			}
-			for _, unsaid := range []string{"paid 2EUR", "paid 3EUR", "paid 4EUR"} {
-				require.NotContains(t, o.FinalText, unsaid)
+			turn := s.next()
+			turn.Answers = c.change(answers)
+			o, err := s.execute(turn)
+			require.Empty(t, shop.sums())
+			if c.err != "" {
+				require.ErrorContains(t, err, c.err)
+				return
 			}
-			require.EqualValues(t, 2, shop.paid.Load())
+			require.NoError(t, err)
+			require.Equal(t, questions[:1], o.Questions)
+			_, err = s.decide(o.Questions[0], interaction.Reply{Decision: interaction.Reject})
+			require.NoError(t, err)
+			require.Equal(t, []string{"50EUR"}, shop.sums())
 		})
 	}
 }
@@ -104,6 +161,7 @@ func TestAnotherCallIsNotExecuted(t *testing.T) {
 func TestArgumentsOfAModelMakeNoApproval(t *testing.T) {
 	q := adk.Ask(adk.Interrupt{Kind: adk.Result, Tool: "ask", Args: map[string]any{
 		"kind": "approval", "prompt": "Pay?", "schema": map[string]any{"type": "object"}, "also_text": true,
+		"ref": "call-1", "to": map[string]any{"users": []any{"eve"}},
 		"subject": map[string]any{"tool": "pay", "arguments": map[string]any{"sum": "1EUR"}},
 	}})
 	q, odd := interaction.Normalize(q)

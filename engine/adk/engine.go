@@ -55,9 +55,10 @@ func (e *Engine) Check(ctx context.Context, runID string, h engine.SessionHandle
 	return e.versions.Check(ctx, runID, h)
 }
 
-// RunTurn runs the agent until it waits for something or comes to its end. When the agent waits for
-// several things, a turn may only store one answer and ask for the next. The tokens that its models
-// used are in the outcome, beside an error too (J13).
+// RunTurn runs the agent until it waits for something or comes to its end. All that it waits for is
+// asked together, and it goes on when all is answered. A turn in which something is unclear, or was
+// beyond the limits of questions asked together, only stores the answers and asks for the rest. The
+// tokens that its models used are in the outcome, beside an error too (J13).
 func (e *Engine) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 	if ctx.Err() != nil {
 		return engine.Outcome{}, interrupted(ctx, context.Cause(ctx))
@@ -74,12 +75,12 @@ func (e *Engine) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (eng
 	if err := e.storeFirstHandle(ctx, t, s); err != nil {
 		return engine.Outcome{}, err
 	}
-	if next := before.firstUnanswered(); next != nil {
-		if err := e.applyAnswer(ctx, t, next); err != nil {
-			return askAgain(next, err)
+	if before.waits() {
+		if err := e.applyAnswers(ctx, t, before); err != nil {
+			return engine.Outcome{}, failure(err)
 		}
-		if next = before.firstUnanswered(); next != nil {
-			return e.ask(ctx, t, before, next.Question)
+		if before.waits() {
+			return e.ask(ctx, t, before)
 		}
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -115,12 +116,37 @@ func (e *Engine) storeFirstHandle(ctx context.Context, t engine.Turn, s engine.S
 	return s.Session(ctx, h)
 }
 
-// applyAnswer stores the response that the turn's answer gives to the pending call.
-func (e *Engine) applyAnswer(ctx context.Context, t engine.Turn, o *pendingCall) error {
+// applyAnswers stores the responses that the turn's answers give to the pending calls. What nobody
+// has answered, or not clearly, stays without a response: nothing is executed.
+func (e *Engine) applyAnswers(ctx context.Context, t engine.Turn, k *savedSession) error {
 	if len(t.Answers) == 0 {
 		return errNoAnswer
 	}
-	answer := t.Answers[len(t.Answers)-1]
+	for _, answer := range t.Answers {
+		if !answer.Answered() {
+			continue
+		}
+		o, err := k.callOf(answer)
+		if err != nil {
+			return err
+		}
+		err = e.applyAnswer(ctx, t, o, answer)
+		var need *Unclear
+		switch {
+		case errors.As(err, &need):
+			o.Need = need.Need
+		case err != nil:
+			return err
+		}
+	}
+	return nil
+}
+
+// applyAnswer stores the response that the answer gives to the pending call.
+func (e *Engine) applyAnswer(ctx context.Context, t engine.Turn, o *pendingCall, answer engine.Answer) error {
+	if answer.Digest != "" && answer.Digest != o.asked().Digest() {
+		return o.anotherCall()
+	}
 	response, err := e.cfg.Reply(ctx, o.Interrupt, answer)
 	if err != nil {
 		return fmt.Errorf("the answer cannot be used: %w", err)
@@ -137,17 +163,6 @@ func (e *Engine) applyAnswer(ctx context.Context, t engine.Turn, o *pendingCall)
 	}
 	o.Response = response
 	return nil
-}
-
-// askAgain repeats the question when err is an *Unclear. The session has not changed.
-func askAgain(o *pendingCall, err error) (engine.Outcome, error) {
-	var need *Unclear
-	if !errors.As(err, &need) {
-		return engine.Outcome{}, failure(err)
-	}
-	q := o.Question
-	q.Prompt += "\n" + need.Need
-	return engine.Ask(q), nil
 }
 
 // runInput is what the agent is run with: the responses to its pending calls, or the prompt or
@@ -184,10 +199,13 @@ func (e *Engine) outcome(ctx context.Context, p *activeTurn, after *savedSession
 			return engine.Outcome{}, failure(fmt.Errorf("what the agent asks for cannot be shown in whole, so that "+
 				"nobody can approve it: set lifecycle.Config.Dir: %w", err))
 		}
+		if q.Ref = ""; len(after.Open) > 1 || q.Subject != nil {
+			q.Ref = approval.Ref(o.ID)
+		}
 		o.Document = document
 		o.Question, _ = interaction.Normalize(q)
 	}
-	return e.ask(ctx, p.turn, after, after.Open[0].Question)
+	return e.ask(ctx, p.turn, after)
 }
 
 // ends is the outcome of a turn in which the agent came to its end.
@@ -203,9 +221,20 @@ func (e *Engine) ends(ctx context.Context, p *activeTurn, after *savedSession) (
 	return e.save(ctx, p.turn, o, after)
 }
 
-func (e *Engine) ask(ctx context.Context, t engine.Turn, k *savedSession,
-	q interaction.Question) (engine.Outcome, error) {
-	return e.save(ctx, t, engine.Ask(q), k)
+// ask asks for all that has no response yet. Of calls with one Ref only the first is asked about, so
+// that no answer can be taken for that of another call.
+func (e *Engine) ask(ctx context.Context, t engine.Turn, k *savedSession) (engine.Outcome, error) {
+	var questions []interaction.Question
+	refs := make(map[string]bool)
+	for i := range k.Open {
+		o := &k.Open[i]
+		if o.Response != nil || refs[o.Question.Ref] || len(questions) == interaction.MaxQuestions {
+			continue
+		}
+		refs[o.Question.Ref] = true
+		questions = append(questions, o.asked())
+	}
+	return e.save(ctx, t, engine.AskAll(questions...), k)
 }
 
 func (e *Engine) save(ctx context.Context, t engine.Turn, o engine.Outcome, k *savedSession) (engine.Outcome, error) {

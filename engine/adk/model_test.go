@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"google.golang.org/genai"
@@ -22,7 +24,26 @@ import (
 )
 
 // till is a shop: its tool pays, once it was confirmed, and counts how often it did.
-type till struct{ paid atomic.Int64 }
+type till struct {
+	paid atomic.Int64
+	mu   sync.Mutex
+	all  []string // guarded by mu
+}
+
+// pay pays a sum.
+func (s *till) pay(sum string) {
+	s.paid.Add(1)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all = append(s.all, sum)
+}
+
+// sums are what was paid.
+func (s *till) sums() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.all)
+}
 
 type payment struct {
 	Sum string `json:"sum"`
@@ -36,7 +57,7 @@ type paid struct {
 func (s *till) tools() ([]tool.Tool, error) {
 	pay, err := functiontool.New(functiontool.Config{Name: "pay", Description: "pays a sum", RequireConfirmation: true},
 		func(_ agent.Context, p payment) (paid, error) {
-			s.paid.Add(1)
+			s.pay(p.Sum)
 			return paid{"paid " + p.Sum}, nil
 		})
 	approve, wrong := functiontool.New(functiontool.Config{Name: "approve", Description: "asks the office",

@@ -10,7 +10,7 @@ import (
 // Ask makes the question of what an agent waits for. When its payload is an interaction.Question,
 // or the payload or the arguments of the long-running tool have the shape of one (kind, prompt,
 // options …), it is that question; the arguments, which a model has chosen, make neither a form nor
-// an approval of it. Otherwise a confirmation is asked as an approval of the tool with its arguments,
+// an approval of it, nor say who may answer. Otherwise a confirmation is asked as an approval of the tool with its arguments,
 // which also takes a plain yes or no, with its hint; input with its message; a result with the tool
 // and its arguments.
 func Ask(i Interrupt) interaction.Question {
@@ -39,7 +39,7 @@ func Ask(i Interrupt) interaction.Question {
 	case Result:
 	}
 	if q, ok := questionIn(i.Args); ok {
-		q.Schema, q.Subject, q.AlsoText = nil, nil, false
+		q.Schema, q.Subject, q.AlsoText, q.To, q.Ref = nil, nil, false, nil, ""
 		return q
 	}
 	return interaction.Question{Kind: interaction.OpenText, Prompt: "The tool " + i.Tool + " waits for its result.",

@@ -2,6 +2,7 @@ package adk_test
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"testing"
 
@@ -56,6 +57,53 @@ func TestOfManyRepliesOneIsAcceptedAndPaid(t *testing.T) {
 				require.NoError(t, err)
 				require.True(t, again.Replayed)
 				require.EqualValues(t, 1, shop.paid.Load())
+			})
+		}
+	}
+}
+
+// K1 K4 I9: an agent calls two tools in one turn. The run parks once with two approvals; one call is
+// rejected and the other edited, in either order, and the host dies between the two replies. Just the
+// edited arguments are executed, once.
+func TestK4HostDiesBetweenTheRepliesToTwoCalls(t *testing.T) {
+	for _, s := range stores {
+		for _, order := range [][]int{{0, 1}, {1, 0}} {
+			t.Run(fmt.Sprint(s.name, order), func(t *testing.T) {
+				var shop till
+				open, dir := s.open(t), t.TempDir()
+				serving := func() *host {
+					e, err := adk.New(newClerk(&shop), adk.Config{})
+					require.NoError(t, err)
+					h := newHost(t, open(), e, dir)
+					h.serve(t)
+					return h
+				}
+				h := serving()
+				run, err := h.Submit(t.Context(), lifecycle.Spec{Prompt: "pay 3EUR 2EUR"})
+				require.NoError(t, err)
+				h.parked(t, run.ID)
+				for i, which := range order {
+					waits, err := h.Get(t.Context(), run.ID)
+					require.NoError(t, err)
+					require.Len(t, waits.OpenQuestions(), 2-i)
+					q := waits.OpenQuestion(which + 1)
+					require.NotNil(t, q)
+					r := decisions[string(q.Subject.Arguments)]
+					r.ID, r.Seen = q.ID, q.Digest()
+					_, err = h.Reply(t.Context(), run.ID, r)
+					require.NoError(t, err)
+					require.Empty(t, shop.sums())
+					if i == 0 {
+						h.stop()
+						h = serving()
+					}
+				}
+				ended, err := h.Wait(t.Context(), run.ID)
+				require.NoError(t, err)
+				require.Equal(t, fsm.StateSucceeded, ended.State, "%+v", ended.Error)
+				require.Equal(t, 2, ended.Attempt)
+				require.Equal(t, []string{"20EUR"}, shop.sums())
+				require.Contains(t, ended.FinalText, "too dear")
 			})
 		}
 	}

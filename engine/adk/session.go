@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"google.golang.org/adk/v2/session"
@@ -14,12 +15,13 @@ import (
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/engine/approval"
 	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
 )
 
 // savedSession is what a turn leaves for the next one: a version of package checkpoint, as JSON.
 type savedSession struct {
-	// Open are the calls that wait for their responses. They are answered in separate turns, and
-	// the agent gets all responses together.
+	// Open are the calls that wait for their responses. The agent gets all responses together, also
+	// when they were answered in several turns.
 	Open []pendingCall `json:"open,omitempty"`
 	// State and Events are ADK's session, unless it is in the host's service, under the id Session.
 	State   map[string]any   `json:"state,omitempty"`
@@ -38,16 +40,38 @@ type pendingCall struct {
 	Response map[string]any     `json:"response,omitempty"`
 	// Decided is what was decided about the call by something else than a text.
 	Decided *decision `json:"decided,omitempty"`
+	// Need is what the question says in addition, since an earlier answer to it was unclear.
+	Need string `json:"need,omitempty"`
 }
 
-// firstUnanswered returns the first call that has no response, nil when there is none.
-func (k *savedSession) firstUnanswered() *pendingCall {
+// asked is the question as a person is asked it.
+func (o *pendingCall) asked() interaction.Question {
+	q := o.Question
+	if o.Need != "" {
+		q.Prompt += "\n" + o.Need
+	}
+	q, _ = interaction.Normalize(q)
+	return q
+}
+
+func (o *pendingCall) anotherCall() error {
+	return resumeFailed(fmt.Errorf("adk: the call %s of the tool %q is not the one that was approved", o.ID, o.Tool))
+}
+
+// waits reports whether a call has no response.
+func (k *savedSession) waits() bool {
+	return slices.ContainsFunc(k.Open, func(o pendingCall) bool { return o.Response == nil })
+}
+
+// callOf returns the call that the answer is about, which has no response yet. It is found by its
+// Ref, never by its place. A question without a Ref was asked alone, about the first such call.
+func (k *savedSession) callOf(a engine.Answer) (*pendingCall, error) {
 	for i := range k.Open {
-		if k.Open[i].Response == nil {
-			return &k.Open[i]
+		if o := &k.Open[i]; o.Response == nil && o.Question.Ref == a.Ref {
+			return o, nil
 		}
 	}
-	return nil
+	return nil, resumeFailed(fmt.Errorf("adk: the answer to question %d is about no call that waits", a.ID))
 }
 
 func readSession(body []byte) (*savedSession, error) {

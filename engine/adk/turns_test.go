@@ -35,6 +35,7 @@ type talk struct {
 	enginetest.Recorder
 	engine *adk.Engine
 	turn   engine.Turn
+	asked  []interaction.Question // of the last turn
 }
 
 func newTalk(tb testing.TB, newAgent func(context.Context) (agent.Agent, error), cfg adk.Config) *talk {
@@ -44,28 +45,41 @@ func newTalk(tb testing.TB, newAgent func(context.Context) (agent.Agent, error),
 	return &talk{TB: tb, engine: e, turn: engine.Turn{RunID: "r1", Mode: fsm.ModeInteractive, HomeDir: tb.TempDir()}}
 }
 
-// next is the run's next turn.
-func (s *talk) next(input string) engine.Turn {
+// next is the run's next turn: with the prompt, or a text for each question of the last turn.
+func (s *talk) next(inputs ...string) engine.Turn {
 	s.turn.Attempt++
 	s.turn.Epoch++
-	if s.turn.Attempt == 1 {
-		s.turn.Prompt = input
-	} else {
-		s.turn.Answers = []interaction.Answer{{ID: s.turn.Attempt - 1, Resolution: interaction.UserReply, Text: input}}
+	s.turn.Answers = nil
+	for i, input := range inputs {
+		if s.turn.Attempt == 1 {
+			s.turn.Prompt = input
+			break
+		}
+		a := interaction.Answer{ID: i + 1, Resolution: interaction.UserReply, Text: input}
+		if i < len(s.asked) {
+			a.Ref = s.asked[i].Ref
+		}
+		s.turn.Answers = append(s.turn.Answers, a)
 	}
 	return s.turn
 }
 
 // do does the next turn, which must go well.
-func (s *talk) do(input string) engine.Outcome {
+func (s *talk) do(inputs ...string) engine.Outcome {
 	s.Helper()
-	o, err := s.engine.RunTurn(s.Context(), s.next(input), s)
+	o, err := s.execute(s.next(inputs...))
 	require.NoError(s, err)
 	require.Equal(s, engine.OK, o.Process.Status)
+	return o
+}
+
+func (s *talk) execute(t engine.Turn) (engine.Outcome, error) {
+	o, err := s.engine.RunTurn(s.Context(), t, s)
 	if o.Session != nil {
 		s.turn.Session = o.Session
 	}
-	return o
+	s.asked = o.Questions
+	return o, err
 }
 
 // fails does the next turn, which must fail.
@@ -86,9 +100,9 @@ func (s *talk) asks(input string) string {
 }
 
 // says does the next turn, which must end, and returns the text.
-func (s *talk) says(input string) string {
+func (s *talk) says(inputs ...string) string {
 	s.Helper()
-	o := s.do(input)
+	o := s.do(inputs...)
 	require.Empty(s, o.Questions)
 	return interaction.Read(o.FinalText, o.Output).Text
 }
@@ -137,23 +151,29 @@ func TestRefusedToolDoesNotRun(t *testing.T) {
 	auto := interaction.NewAutoDecision(q)
 	turn := s.next("")
 	turn.Answers = []interaction.Answer{{ID: 1, Resolution: interaction.AutoDecideTimeout, Text: auto.Instruction,
-		Auto: &auto}}
+		Auto: &auto, Ref: q.Ref}}
 	o, err := s.engine.RunTurn(t.Context(), turn, s)
 	require.NoError(t, err)
 	require.Contains(t, o.FinalText, "rejected")
 	require.Zero(t, shop.paid.Load())
 }
 
-// Several calls wait at one time: they are asked for one after the other, and the agent goes on
-// when it has all.
-func TestQuestionsOfSeveralToolsAreAskedInTurn(t *testing.T) {
+// K1: several calls wait at one time: they are asked for together, and the agent goes on when it has
+// all. What is unclear is asked again, alone.
+func TestK1QuestionsOfSeveralToolsAreAskedTogether(t *testing.T) {
 	for name, service := range services {
 		t.Run(name, func(t *testing.T) {
 			var shop till
 			s := newTalk(t, newClerk(&shop), adk.Config{Sessions: service()})
-			require.Contains(t, s.do("pay 1EUR 2EUR 3EUR").Questions[0].Context, "1EUR")
-			require.Contains(t, s.do("yes").Questions[0].Context, "2EUR")
-			require.Contains(t, s.do("no").Questions[0].Context, "3EUR")
+			questions := s.do("pay 1EUR 2EUR 3EUR").Questions
+			require.Len(t, questions, 3)
+			for i, sum := range []string{"1EUR", "2EUR", "3EUR"} {
+				require.Contains(t, questions[i].Context, sum)
+			}
+			again := s.do("yes", "no", "perhaps").Questions
+			require.Len(t, again, 1)
+			require.Equal(t, questions[2].Ref, again[0].Ref)
+			require.Contains(t, again[0].Prompt, "Please answer yes or no.")
 			require.Zero(t, shop.paid.Load())
 			said := s.says("yes")
 			require.Contains(t, said, "paid 1EUR")
@@ -361,9 +381,11 @@ func TestCallsWithOneIDAreApprovedSeparately(t *testing.T) {
 	} {
 		var got []int64
 		s := newTalk(t, newCaller(&got, call("same", 1), call("same", 2)), adk.Config{})
-		require.Contains(t, s.do("go").Questions[0].Context, `{"n":1}`)
-		require.Contains(t, s.do(answers[0]).Questions[0].Context, `{"n":2}`)
-		s.says(answers[1])
+		questions := s.do("go").Questions
+		require.Len(t, questions, 2)
+		require.Contains(t, questions[0].Context, `{"n":1}`)
+		require.Contains(t, questions[1].Context, `{"n":2}`)
+		s.says(answers[0], answers[1])
 		slices.Sort(got)
 		require.Equal(t, want, got, answers)
 	}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/interlude-go/interlude/interaction"
 )
 
 // longSpace is from how many characters on white space is told by its length: a screen may fold it,
@@ -72,6 +74,15 @@ func Cut(s string, limit int) (shown string, hidden int) {
 		tail++
 	}
 	return s[:head] + gap(tail-head) + s[tail:], tail - head
+}
+
+// Ref is the Ref of a question about the call with this id: the id itself, or its digest where it
+// cannot be a Ref as it is.
+func Ref(id string) string {
+	if len(id) <= interaction.MaxRef && utf8.ValidString(id) && !strings.Contains(id, "\x00") {
+		return id
+	}
+	return sum([]byte(id))
 }
 
 func gap(n int) string { return fmt.Sprintf("\n[… %d more bytes are not shown …]\n", n) }

@@ -31,11 +31,11 @@ func (a agent) run(ctx context.Context, p *activeTurn) (result, error) {
 	}
 	runner := adk.NewRunner(ctx, adk.RunnerConfig{Agent: created, CheckPointStore: p.checkpoints})
 	var events *adk.AsyncIterator[*adk.AgentEvent]
-	if p.open == nil {
+	if len(p.open) == 0 {
 		p.history = append(completeCalls(p.history), schema.UserMessage(p.turn.Input()))
 		events = runner.Run(ctx, p.history, adk.WithCheckPointID(rootID))
 	} else {
-		params := &adk.ResumeParams{Targets: map[string]any{p.open.ID: p.data}}
+		params := &adk.ResumeParams{Targets: p.data}
 		if events, err = runner.ResumeWithParams(ctx, rootID, params); err != nil {
 			return result{}, err
 		}

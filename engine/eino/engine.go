@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/engine/approval"
@@ -112,10 +113,10 @@ func (e *Engine) startTurn(ctx context.Context, t engine.Turn, s engine.Sink) (*
 		return nil, &engine.Failure{Code: fsm.CodeSessionResumeFailed, Detail: "the session cannot be resumed",
 			Err: err}
 	}
-	p := &activeTurn{turn: t, sink: s, open: kept.Open, history: kept.Past,
+	p := &activeTurn{turn: t, sink: s, open: kept.asked(), history: kept.Past,
 		checkpoints: &turnCheckpoints{byID: kept.Checkpoints}}
-	if kept.Open != nil {
-		if p.data, err = e.resumeData(ctx, t, *kept.Open); err != nil {
+	if len(p.open) > 0 {
+		if p.data, err = e.resumeAll(ctx, t, p.open); err != nil {
 			return nil, err
 		}
 	}
@@ -131,13 +132,38 @@ func (e *Engine) startTurn(ctx context.Context, t engine.Turn, s engine.Sink) (*
 	return p, nil
 }
 
-// resumeData is what the open interrupt is resumed with.
-func (e *Engine) resumeData(ctx context.Context, t engine.Turn, o openInterrupt) (any, error) {
-	if len(t.Answers) == 0 {
+// resumeAll is what the open interrupts are resumed with, by their ids. An answer is that of the
+// interrupt which its Ref names, never of the one in its place. What nobody has answered is not
+// resumed: it interrupts again.
+func (e *Engine) resumeAll(ctx context.Context, t engine.Turn, open []openInterrupt) (map[string]any, error) {
+	data := make(map[string]any)
+	for _, answer := range t.Answers {
+		if !answer.Answered() {
+			continue
+		}
+		i := slices.IndexFunc(open, func(o openInterrupt) bool {
+			_, answered := data[o.ID]
+			return o.Question.Ref == answer.Ref && !answered
+		})
+		if i < 0 || answer.Digest != "" && answer.Digest != open[i].Question.Digest() {
+			return nil, &engine.Failure{Code: fsm.CodeSessionResumeFailed,
+				Detail: fmt.Sprintf("the answer to question %d is not to the one that a person was asked about", answer.ID)}
+		}
+		given, err := e.resumeData(ctx, open[i], answer)
+		if err != nil {
+			return nil, err
+		}
+		data[open[i].ID] = given
+	}
+	if len(data) == 0 {
 		return nil, &engine.Failure{Code: fsm.CodeEngineFailed, Detail: "the session waits for an answer, and the " +
 			"turn has none"}
 	}
-	answer := t.Answers[len(t.Answers)-1]
+	return data, nil
+}
+
+// resumeData is what an open interrupt is resumed with.
+func (e *Engine) resumeData(ctx context.Context, o openInterrupt, answer engine.Answer) (any, error) {
 	switch {
 	case e.cfg.Reply != nil:
 	case len(o.Question.Schema) > 0 || o.Question.Subject != nil:
@@ -152,8 +178,9 @@ func (e *Engine) resumeData(ctx context.Context, t engine.Turn, o openInterrupt)
 	return data, nil
 }
 
-// askOutcome is the outcome of a turn that was interrupted. A person is asked about the first
-// interrupt; the other nodes interrupt again when that one is resumed.
+// askOutcome is the outcome of a turn that was interrupted. All interrupts are asked about together,
+// but for a gate, which is asked about alone. Nodes that were not asked about interrupt again when the
+// others are resumed.
 func (e *Engine) askOutcome(ctx context.Context, p *activeTurn, all []Interrupt) (engine.Outcome, error) {
 	first := all[0]
 	switch {
@@ -176,20 +203,44 @@ func (e *Engine) askOutcome(ctx context.Context, p *activeTurn, all []Interrupt)
 				"eino.Checkpoints()",
 		}
 	}
-	q, _, err := approval.Fit(e.cfg.Question(first), p.turn.ArtifactDir, fmt.Sprintf("question-%d", p.turn.Attempt))
+	open, err := e.openInterrupts(p, all)
 	if err != nil {
-		return engine.Outcome{},
-			failure(fmt.Errorf("what is asked at %s cannot be shown in whole: set lifecycle.Config.Dir: %w",
-				first.Address, err))
+		return engine.Outcome{}, err
 	}
-	q, _ = interaction.Normalize(q)
-	kept.Open = &openInterrupt{ID: first.ID, Address: first.Address, Gate: first.Gate, Question: q}
+	kept.keep(open)
 	ids := make([]string, len(all))
 	for i, in := range all {
 		ids[i] = in.ID
 	}
-	o := engine.Ask(q)
-	return e.save(ctx, p, o, kept, ids...)
+	questions := make([]interaction.Question, len(open))
+	for i, o := range open {
+		questions[i] = o.Question
+	}
+	return e.save(ctx, p, engine.AskAll(questions...), kept, ids...)
+}
+
+// openInterrupts are those that a person is asked about, with their questions.
+func (e *Engine) openInterrupts(p *activeTurn, all []Interrupt) ([]openInterrupt, error) {
+	if !all[0].Gate {
+		all = slices.DeleteFunc(slices.Clone(all), func(i Interrupt) bool { return i.Gate })
+	} else {
+		all = all[:1]
+	}
+	all = all[:min(len(all), interaction.MaxQuestions)]
+	open := make([]openInterrupt, len(all))
+	for i, in := range all {
+		q, _, err := approval.Fit(e.cfg.Question(in), p.turn.ArtifactDir, fmt.Sprintf("question-%d", p.turn.Attempt))
+		if err != nil {
+			return nil, failure(fmt.Errorf("what is asked at %s cannot be shown in whole: set lifecycle.Config.Dir: %w",
+				in.Address, err))
+		}
+		if q.Ref = ""; len(all) > 1 || q.Subject != nil {
+			q.Ref = approval.Ref(in.ID)
+		}
+		q, _ = interaction.Normalize(q)
+		open[i] = openInterrupt{ID: in.ID, Address: in.Address, Gate: in.Gate, Question: q}
+	}
+	return open, nil
 }
 
 // endOutcome is the outcome of a turn in which the graph or agent came to its end.

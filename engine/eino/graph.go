@@ -84,7 +84,7 @@ func (g graph[I, O]) run(ctx context.Context, p *activeTurn) (result, error) {
 		p.watchNodes()), compose.WithCheckPointID(rootID))
 	start := Start{Turn: p.turn, Text: p.turn.Input(), Past: p.history}
 	var in I
-	if p.open == nil {
+	if len(p.open) == 0 {
 		var err error
 		if in, err = g.cfg.Input(ctx, start); err != nil {
 			return result{}, fmt.Errorf("input: %w", err)
@@ -108,11 +108,11 @@ func (g graph[I, O]) run(ctx context.Context, p *activeTurn) (result, error) {
 	return result{end: end}, nil
 }
 
-// resume marks the interrupt that the turn answers. A gate that got no new state is passed as it
-// is: data would become the state.
+// resume marks the interrupts that the turn answers. A gate, which is asked about alone, is passed as
+// it is if it got no new state: data would become the state.
 func (p *activeTurn) resume(ctx context.Context) context.Context {
-	if p.open.Gate && p.data == nil {
+	if p.open[0].Gate && p.data[p.open[0].ID] == nil {
 		return ctx
 	}
-	return compose.ResumeWithData(ctx, p.open.ID, p.data)
+	return compose.BatchResumeWithData(ctx, p.data)
 }

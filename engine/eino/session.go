@@ -15,8 +15,10 @@ import (
 
 // session is what a turn leaves for the next one: a version of package checkpoint, as JSON.
 type session struct {
-	// Open is the interrupt that waits for its answer; nil when none does.
-	Open *openInterrupt `json:"open,omitempty"`
+	// Open is the interrupt that waits for its answer, and Together those that wait for theirs
+	// together. At most one of them is set.
+	Open     *openInterrupt  `json:"open,omitempty"`
+	Together []openInterrupt `json:"together,omitempty"`
 	// Checkpoints are Eino's, by their ids.
 	Checkpoints map[string][]byte `json:"checkpoints,omitempty"`
 	// Past is the conversation: of a graph the turns that ended without an interrupt, of an agent
@@ -30,6 +32,21 @@ type openInterrupt struct {
 	Address  string               `json:"address"`
 	Gate     bool                 `json:"gate,omitempty"`
 	Question interaction.Question `json:"question"`
+}
+
+// asked are the interrupts that wait for their answers.
+func (s *session) asked() []openInterrupt {
+	if s.Open != nil {
+		return []openInterrupt{*s.Open}
+	}
+	return s.Together
+}
+
+// keep has the interrupts wait. A single one is stored as earlier releases did.
+func (s *session) keep(open []openInterrupt) {
+	if s.Together = open; len(open) == 1 {
+		s.Open, s.Together = &open[0], nil
+	}
 }
 
 func readSession(body []byte) (*session, error) {

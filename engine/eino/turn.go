@@ -16,8 +16,8 @@ type activeTurn struct {
 	turn   engine.Turn
 	sink   engine.Sink
 	cancel context.CancelCauseFunc
-	open   *openInterrupt // that the turn resumes; nil when it starts the graph or agent
-	data   any            // with which it is resumed
+	open   []openInterrupt // that the turn resumes; none when it starts the graph or agent
+	data   map[string]any  // with which they are resumed, by their ids
 	// history is the earlier conversation, and what this turn adds.
 	history     []*schema.Message
 	checkpoints *turnCheckpoints
