@@ -92,8 +92,8 @@ func TestK4HostDiesBetweenTheRepliesToTwoCalls(t *testing.T) {
 					r.ID, r.Seen = q.ID, q.Digest()
 					_, err = h.Reply(t.Context(), run.ID, r)
 					require.NoError(t, err)
-					require.Empty(t, shop.sums())
 					if i == 0 {
+						require.Empty(t, shop.sums())
 						h.stop()
 						h = serving()
 					}

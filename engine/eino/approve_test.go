@@ -3,6 +3,7 @@ package eino_test
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -51,48 +52,130 @@ func newCashier(t *testing.T, r *register, change func(*interaction.Question), s
 // decide answers the question of the last turn with the reply, and executes the next turn.
 func (s *session) decide(q engine.Question, r interaction.Reply) (engine.Outcome, error) {
 	s.Helper()
-	turn := s.next("")
-	q.ID, r.ID = s.turn.Attempt-1, s.turn.Attempt-1
+	turn := s.next()
+	turn.Answers = []interaction.Answer{s.answerTo(q, r)}
+	return s.execute(turn)
+}
+
+func (s *session) answerTo(q engine.Question, r interaction.Reply) interaction.Answer {
+	s.Helper()
+	q.ID, r.ID = s.turn.Attempt, s.turn.Attempt
 	q, odd := interaction.Normalize(q)
 	require.Empty(s, odd)
 	require.NoError(s, r.CheckFor(q))
-	turn.Answers = []interaction.Answer{r.AnswerTo(&q, time.Now())}
-	o, err := s.engine.RunTurn(s.Context(), turn, s)
-	if o.Session != nil {
-		s.turn.Session = o.Session
-	}
-	return o, err
+	return r.AnswerTo(&q, time.Now())
 }
 
-// K4: a model calls a tool four times in one answer. Just the approved and the edited arguments are
-// executed, byte for byte, and the model hears why the others are not.
-func TestApprovedToolRunsWithWhatWasApproved(t *testing.T) {
-	var r register
-	s := newSession(t, newCashier(t, &r, nil, `{"eur": 1}`, `{"eur": 12345678901234567890.10}`, `{"eur":3}`,
-		`{"eur":4}`))
-	o := s.do("Pay.")
-	replies := map[string]interaction.Reply{
-		`{"eur": 1}`:                       {Decision: interaction.Approve},
-		`{"eur": 12345678901234567890.10}`: {Decision: interaction.Edit, Value: json.RawMessage(`{ "eur": 2 }`)},
-		`{"eur":3}`:                        {Decision: interaction.Reject, Text: "too dear"},
-		`{"eur":4}`:                        {Decision: interaction.Respond, Text: "ask in May"},
-	}
-	for range replies {
-		require.Len(t, o.Questions, 1)
-		q := o.Questions[0]
-		require.Equal(t, interaction.Approval, q.Kind)
-		require.Equal(t, "pay", q.Subject.Tool)
-		reply, ok := replies[string(q.Subject.Arguments)]
-		require.True(t, ok, "%s", q.Subject.Arguments)
-		reply.Seen = q.Digest()
-		var err error
-		o, err = s.decide(q, reply)
+// decisions are what people decide about calls, by the arguments.
+var decisions = map[string]interaction.Reply{
+	`{"eur": 1}`:                       {Decision: interaction.Approve},
+	`{"eur": 12345678901234567890.10}`: {Decision: interaction.Edit, Value: json.RawMessage(`{ "eur": 2 }`)},
+	`{"eur":3}`:                        {Decision: interaction.Reject, Text: "too dear"},
+	`{"eur":4}`:                        {Decision: interaction.Respond, Text: "ask in May"},
+	`{"eur":5}`:                        {Decision: interaction.Edit, Value: json.RawMessage(`{"eur":50}`)},
+}
+
+// K1 K4: a model calls a tool five times in one answer, and the turn asks about all of them. Just the
+// approved and the edited arguments are executed, byte for byte, each by its own call, in whatever
+// order the answers come, and the model hears why the others are not.
+func TestK4ApprovedToolRunsWithWhatWasApproved(t *testing.T) {
+	for _, reversed := range []bool{false, true} {
+		var r register
+		s := newSession(t, newCashier(t, &r, nil, `{"eur": 1}`, `{"eur": 12345678901234567890.10}`, `{"eur":3}`,
+			`{"eur":4}`, `{"eur":5}`))
+		var answers []interaction.Answer
+		for _, q := range s.do("Pay.").Questions {
+			require.Equal(t, interaction.Approval, q.Kind)
+			require.Equal(t, "pay", q.Subject.Tool)
+			reply, ok := decisions[string(q.Subject.Arguments)]
+			require.True(t, ok, "%s", q.Subject.Arguments)
+			reply.Seen = q.Digest()
+			answers = append(answers, s.answerTo(q, reply))
+		}
+		require.Len(t, answers, 5)
+		if reversed {
+			slices.Reverse(answers)
+		}
+		turn := s.next()
+		turn.Answers = answers
+		o, err := s.execute(turn)
 		require.NoError(t, err)
+		require.Empty(t, o.Questions)
+		require.ElementsMatch(t, []string{`{"eur": 1}`, `{ "eur": 2 }`, `{"eur":50}`}, r.rung)
+		require.Regexp(t, `(?s)paid \{"eur": 1\}.*paid \{ "eur": 2 \}.*too dear.*ask in May.*paid \{"eur":50\}`, o.FinalText)
 	}
-	require.Empty(t, o.Questions)
-	require.ElementsMatch(t, []string{`{"eur": 1}`, `{ "eur": 2 }`}, r.rung)
-	require.Contains(t, o.FinalText, "too dear")
-	require.Contains(t, o.FinalText, "ask in May")
+}
+
+// K1 K4: of two calls with the same arguments each has its own decision.
+func TestK4EqualCallsAreDecidedSeparately(t *testing.T) {
+	for _, rejected := range []int{0, 1} {
+		var r register
+		s := newSession(t, newCashier(t, &r, nil, `{"eur":3}`, `{"eur":3}`))
+		var answers []interaction.Answer
+		for i, q := range s.do("Pay.").Questions {
+			reply := interaction.Reply{Decision: interaction.Edit, Value: json.RawMessage(`{"eur":2}`)}
+			if i == rejected {
+				reply = decisions[`{"eur":3}`]
+			}
+			answers = append([]interaction.Answer{s.answerTo(q, reply)}, answers...)
+		}
+		turn := s.next()
+		turn.Answers = answers
+		o, err := s.execute(turn)
+		require.NoError(t, err)
+		require.Equal(t, []string{`{"eur":2}`}, r.rung)
+		want := []string{`too dear.*paid \{"eur":2\}`, `paid \{"eur":2\}.*too dear`}[rejected]
+		require.Regexp(t, "(?s)"+want, o.FinalText)
+	}
+}
+
+// K1 K4: a call that nobody has decided about is not executed and asked about again; an answer that
+// is about no call that waits, or about another one than it says, executes nothing.
+func TestK4AnswerOfAnotherCallIsRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		change  func(answers []interaction.Answer) []interaction.Answer
+		refused bool
+	}{
+		"swapped": {func(a []interaction.Answer) []interaction.Answer {
+			a[0].Ref, a[1].Ref = a[1].Ref, a[0].Ref
+			return a
+		}, true},
+		"without a call": {func(a []interaction.Answer) []interaction.Answer {
+			a[0].Ref = ""
+			return a
+		}, true},
+		"twice": {func(a []interaction.Answer) []interaction.Answer { return append(a, a[1]) }, true},
+		"undecided": {func(a []interaction.Answer) []interaction.Answer {
+			a[0] = interaction.Answer{ID: a[0].ID, Resolution: interaction.Superseded, Ref: a[0].Ref}
+			return a
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var r register
+			s := newSession(t, newCashier(t, &r, nil, `{"eur": 1}`, `{"eur":5}`))
+			questions := s.do("Pay.").Questions
+			var answers []interaction.Answer
+			for _, q := range questions {
+				answers = append(answers, s.answerTo(q, decisions[string(q.Subject.Arguments)]))
+			}
+			turn := s.next()
+			turn.Answers = c.change(answers)
+			o, err := s.execute(turn)
+			if c.refused {
+				require.ErrorContains(t, err, "not the one that a person was asked about")
+				require.Empty(t, r.rung)
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, []string{`{"eur":50}`}, r.rung)
+			require.Len(t, o.Questions, 1)
+			require.Equal(t, questions[0].Subject, o.Questions[0].Subject)
+			o, err = s.decide(o.Questions[0], interaction.Reply{Decision: interaction.Reject, Text: "too late"})
+			require.NoError(t, err)
+			require.Equal(t, []string{`{"eur":50}`}, r.rung)
+			require.Contains(t, o.FinalText, "too late")
+		})
+	}
 }
 
 // K4: an approval of other arguments than those of the call that waits executes nothing.
@@ -109,7 +192,9 @@ func TestAnotherApprovalRunsNothing(t *testing.T) {
 	s = newSession(t, newCashier(t, &r, nil, `{"eur":1}`))
 	q = s.do("Pay.").Questions[0]
 	turn := s.next("")
-	turn.Answers = []interaction.Answer{interaction.NewAutoDecision(q).Answer(time.Now())}
+	auto := interaction.NewAutoDecision(q).Answer(time.Now())
+	auto.Ref = q.Ref
+	turn.Answers = []interaction.Answer{auto}
 	o, err := s.engine.RunTurn(t.Context(), turn, s)
 	require.NoError(t, err)
 	require.Contains(t, o.FinalText, "Not executed")

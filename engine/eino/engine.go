@@ -147,7 +147,8 @@ func (e *Engine) resumeAll(ctx context.Context, t engine.Turn, open []openInterr
 		})
 		if i < 0 || answer.Digest != "" && answer.Digest != open[i].Question.Digest() {
 			return nil, &engine.Failure{Code: fsm.CodeSessionResumeFailed,
-				Detail: fmt.Sprintf("the answer to question %d is not to the one that a person was asked about", answer.ID)}
+				Detail: fmt.Sprintf("what the answer to question %d is about is not the one that a person was asked about",
+					answer.ID)}
 		}
 		given, err := e.resumeData(ctx, open[i], answer)
 		if err != nil {

@@ -2,6 +2,7 @@ package eino_test
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"testing"
 
@@ -51,6 +52,51 @@ func TestOfManyRepliesOneIsAcceptedAndPaid(t *testing.T) {
 				require.NoError(t, err)
 				require.True(t, again.Replayed)
 				require.EqualValues(t, 1, shop.paid.Load())
+			})
+		}
+	}
+}
+
+// K1 K4 I9: an agent calls two tools in one turn. The run parks once with two approvals; one call is
+// rejected and the other edited, in either order, and the host dies between the two replies. Just the
+// edited arguments are executed, once.
+func TestK4HostDiesBetweenTheRepliesToTwoCalls(t *testing.T) {
+	for _, s := range stores {
+		for _, order := range [][]int{{0, 1}, {1, 0}} {
+			t.Run(fmt.Sprint(s.name, order), func(t *testing.T) {
+				var r register
+				open, dir := s.open(t), t.TempDir()
+				serving := func() *host {
+					h := newHost(t, open(), newCashier(t, &r, nil, `{"eur":3}`, `{"eur":5}`), dir)
+					h.serve(t)
+					return h
+				}
+				h := serving()
+				run, err := h.Submit(t.Context(), lifecycle.Spec{Prompt: "Pay."})
+				require.NoError(t, err)
+				h.parked(t, run.ID)
+				for i, which := range order {
+					waits, err := h.Get(t.Context(), run.ID)
+					require.NoError(t, err)
+					require.Len(t, waits.OpenQuestions(), 2-i)
+					q := waits.OpenQuestion(which + 1)
+					require.NotNil(t, q)
+					reply := decisions[string(q.Subject.Arguments)]
+					reply.ID, reply.Seen = q.ID, q.Digest()
+					_, err = h.Reply(t.Context(), run.ID, reply)
+					require.NoError(t, err)
+					if i == 0 {
+						require.Empty(t, r.rung)
+						h.stop()
+						h = serving()
+					}
+				}
+				ended, err := h.Wait(t.Context(), run.ID)
+				require.NoError(t, err)
+				require.Equal(t, fsm.StateSucceeded, ended.State, "%+v", ended.Error)
+				require.Equal(t, 2, ended.Attempt)
+				require.Equal(t, []string{`{"eur":50}`}, r.rung)
+				require.Contains(t, ended.FinalText, "too dear")
 			})
 		}
 	}

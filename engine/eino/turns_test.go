@@ -26,6 +26,7 @@ type session struct {
 	enginetest.Recorder
 	engine engine.Engine
 	turn   engine.Turn
+	asked  []interaction.Question // of the last turn
 }
 
 func newSession(tb testing.TB, e engine.Engine) *session {
@@ -33,28 +34,41 @@ func newSession(tb testing.TB, e engine.Engine) *session {
 	return &session{TB: tb, engine: e, turn: engine.Turn{RunID: "r1", Mode: fsm.ModeInteractive, HomeDir: tb.TempDir()}}
 }
 
-// next is the run's next turn.
-func (s *session) next(input string) engine.Turn {
+// next is the run's next turn: with the prompt, or a text for each question of the last turn.
+func (s *session) next(inputs ...string) engine.Turn {
 	s.turn.Attempt++
 	s.turn.Epoch++
-	if s.turn.Attempt == 1 {
-		s.turn.Prompt = input
-	} else {
-		s.turn.Answers = []interaction.Answer{{ID: s.turn.Attempt - 1, Resolution: interaction.UserReply, Text: input}}
+	s.turn.Answers = nil
+	for i, input := range inputs {
+		if s.turn.Attempt == 1 {
+			s.turn.Prompt = input
+			break
+		}
+		a := interaction.Answer{ID: i + 1, Resolution: interaction.UserReply, Text: input}
+		if i < len(s.asked) {
+			a.Ref = s.asked[i].Ref
+		}
+		s.turn.Answers = append(s.turn.Answers, a)
 	}
 	return s.turn
 }
 
 // do does the next turn, which must go well.
-func (s *session) do(input string) engine.Outcome {
+func (s *session) do(inputs ...string) engine.Outcome {
 	s.Helper()
-	o, err := s.engine.RunTurn(s.Context(), s.next(input), s)
+	o, err := s.execute(s.next(inputs...))
 	require.NoError(s, err)
 	require.Equal(s, engine.OK, o.Process.Status)
+	return o
+}
+
+func (s *session) execute(t engine.Turn) (engine.Outcome, error) {
+	o, err := s.engine.RunTurn(s.Context(), t, s)
 	if o.Session != nil {
 		s.turn.Session = o.Session
 	}
-	return o
+	s.asked = o.Questions
+	return o, err
 }
 
 // fails does the next turn, which must fail.
@@ -90,17 +104,17 @@ func TestToolOfAnAgentAsksAndGetsTheAnswer(t *testing.T) {
 	require.EqualValues(t, 1, shop.paid.Load())
 }
 
-// Several interrupts at one time are asked one after the other, and each answer is for one of them.
-func TestQuestionsOfSeveralToolsAreAskedInTurn(t *testing.T) {
+// K1: several interrupts at one time are asked together, and each answer is for one of them.
+func TestK1QuestionsOfSeveralToolsAreAskedTogether(t *testing.T) {
 	var shop till
 	e, err := eino.NewAgent(newClerk(&shop, "1 EUR", "2 EUR", "3 EUR"), eino.Config{})
 	require.NoError(t, err)
 	s := newSession(t, e)
-	asked := []string{s.do("Pay them all.").Questions[0].Prompt}
-	for _, answer := range []string{"yes", "no"} {
-		asked = append(asked, s.do(answer).Questions[0].Prompt)
+	var asked []string
+	for _, q := range s.do("Pay them all.").Questions {
+		asked = append(asked, q.Prompt)
 	}
-	o := s.do("yes")
+	o := s.do("yes", "no", "yes")
 	require.Equal(t, []string{"Pay 1 EUR?", "Pay 2 EUR?", "Pay 3 EUR?"}, asked)
 	require.Equal(t, "paid 1 EUR, not paid, paid 3 EUR", interaction.Read(o.FinalText, nil).Text)
 	require.EqualValues(t, 2, shop.paid.Load())
@@ -128,7 +142,7 @@ func TestConcurrentAttemptsDoNotShareACheckpoint(t *testing.T) {
 	require.NoError(t, err)
 	s := newSession(t, e)
 	s.do("Pay them.")
-	before := s.next("yes")
+	before := s.next("yes") // and to the other question nobody has an answer
 
 	outcomes := make([]engine.Outcome, 4)
 	var all sync.WaitGroup
@@ -142,7 +156,7 @@ func TestConcurrentAttemptsDoNotShareACheckpoint(t *testing.T) {
 		require.Equal(t, "Pay 2 EUR?", o.Questions[0].Prompt)
 		require.NoError(t, e.Check(t.Context(), "r1", *o.Session))
 	}
-	s.turn.Session = outcomes[0].Session
+	s.turn.Session, s.asked = outcomes[0].Session, outcomes[0].Questions
 	require.Equal(t, "paid 1 EUR, not paid", interaction.Read(s.do("no").FinalText, nil).Text)
 }
 
