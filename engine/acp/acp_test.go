@@ -3,6 +3,7 @@ package acp_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -47,9 +48,13 @@ func scripted(tb testing.TB, dir, can string) acp.Config {
 
 // agentOf is the agent that this test binary is; can are words of agent.can.
 func agentOf(self, dir, can string) acp.Config {
+	gather := time.Millisecond
+	if strings.Contains(can, "together") {
+		gather = time.Second
+	}
 	return acp.Config{
 		Name: "scripted", Command: self, Args: []string{agentArg, "-artifacts={artifacts}", "-can=" + can},
-		StateDir: filepath.Join(dir, "processes"), Grace: grace,
+		StateDir: filepath.Join(dir, "processes"), Grace: grace, Gather: gather,
 		Set: map[string]string{"GORACE": "atexit_sleep_ms=0"}, // the race detector's wait at each exit
 	}
 }

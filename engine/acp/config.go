@@ -69,6 +69,9 @@ type Config struct {
 	// is answered as canceled, and the person's decision is applied when the agent proposes the
 	// same again.
 	HoldPermission time.Duration
+	// Gather is how long after a permission request further ones are waited for, so that a person is
+	// asked about them together: those of an agent that calls several tools at once. 100 ms when zero.
+	Gather time.Duration
 	// AutoPermission answers permission requests in auto mode (H4); Reject when empty.
 	AutoPermission Permission
 
@@ -108,7 +111,7 @@ func (c Config) checked() (Config, error) {
 		return c, fmt.Errorf("acp: Config.AutoPermission is %q, want %q or %q", c.AutoPermission, Reject, Allow)
 	}
 	if min(c.MaxLine, c.MaxOutput, c.MaxTranscript, c.MaxStream) < 0 || c.MaxMemory < 0 || min(c.Grace, c.StartLimit,
-		c.TurnLimit, c.IdleLimit, c.HoldPermission) < 0 {
+		c.TurnLimit, c.IdleLimit, c.HoldPermission, c.Gather) < 0 {
 		return c, errors.New("acp: Config: limits and times must not be negative")
 	}
 	if err := c.checkTexts(); err != nil {
@@ -120,6 +123,7 @@ func (c Config) checked() (Config, error) {
 	c.MaxStream = cmp.Or(c.MaxStream, 256<<20)
 	c.Grace = cmp.Or(c.Grace, process.DefaultGrace)
 	c.StartLimit = cmp.Or(c.StartLimit, 2*time.Minute)
+	c.Gather = cmp.Or(c.Gather, 100*time.Millisecond)
 	return c, nil
 }
 

@@ -20,13 +20,16 @@ const (
 	maxOptionID = 512     // bytes
 	maxLabel    = 200     // bytes of an option's name, and of a title
 	maxGrants   = 32
+	maxAsked    = 32 << 10 // bytes of the permissions that are asked for together, as JSON
 )
 
 // state is what a run's session needs to go on with: the data of its handle.
 type state struct {
 	Session string `json:"session"`
-	// Asked is the permission that the last turn asked a person for.
-	Asked *permissionQuestion `json:"asked,omitempty"`
+	// Asked is the permission that the last turn asked a person for, and Others are those that it
+	// asked for beside it.
+	Asked  *permissionQuestion  `json:"asked,omitempty"`
+	Others []permissionQuestion `json:"others,omitempty"`
 	// Grants are the decisions of people, the oldest first. Each is applied when the agent requests
 	// a permission for the same subject again.
 	Grants []grant `json:"grants,omitempty"`
@@ -44,6 +47,28 @@ type permissionQuestion struct {
 	// SettledBy is the interaction whose answer was applied. A turn that is repeated after a crash
 	// does not grant the permission twice.
 	SettledBy int `json:"settled_by,omitempty"`
+}
+
+// setAsked sets the permissions that the turn asks a person for.
+func (s *state) setAsked(asked []permissionQuestion) {
+	s.Asked, s.Others = nil, nil
+	if len(asked) > 0 {
+		s.Asked, s.Others = &asked[0], asked[1:]
+	}
+}
+
+// askedFor returns the permission that the answer is about; nil if it is about none. It is found by
+// its Ref, never by its place. An answer without one is about the only permission that was asked for.
+func (s *state) askedFor(a engine.Answer) *permissionQuestion {
+	if s.Asked == nil || a.Ref == "" && len(s.Others) == 0 || a.Ref == s.Asked.Digest {
+		return s.Asked
+	}
+	for i := range s.Others {
+		if s.Others[i].Digest == a.Ref {
+			return &s.Others[i]
+		}
+	}
+	return nil
 }
 
 // choice is an option of a permission request.

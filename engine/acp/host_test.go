@@ -7,12 +7,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/engine/enginetest"
 	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
@@ -63,6 +65,40 @@ func TestDecisionIsAppliedByAnotherHost(t *testing.T) {
 	h.reply(1, "once")
 	h.ends(fsm.StateSucceeded, "")
 	require.Equal(t, "rm -r build: canceled\nrm -r build: once", h.artifact("decisions"))
+}
+
+// K1 K4 I9: an agent asks for two permissions at once. The run parks once with two approvals; one is
+// given and the other refused, in either order, and the host is killed between the two replies. Just
+// what was allowed is done.
+func TestK4HostIsKilledBetweenTheRepliesToTwoCalls(t *testing.T) {
+	for _, order := range [][]int{{0, 1}, {1, 0}} {
+		dir := t.TempDir()
+		c := submitted(t, dir, lifecycle.Spec{ID: "r", Prompt: enginetest.Script(
+			together(removing("build"), removing("src")), "done cleaned")})
+		killed(t, dir, "load,together", inState(t, c, fsm.StateWaitingUser))
+		run, err := c.Get(t.Context(), "r")
+		require.NoError(t, err)
+		open := run.OpenQuestions()
+		require.Len(t, open, 2)
+		decide := func(i int) {
+			r := interaction.Reply{ID: open[i].ID, Seen: open[i].Digest(), Decision: interaction.Approve}
+			if open[i].Subject.Title == "rm -r src" {
+				r.Decision, r.Text = interaction.Reject, "src is needed"
+			}
+			_, err := c.Reply(t.Context(), "r", r)
+			require.NoError(t, err)
+		}
+		decide(order[0])
+		idle := filepath.Join(dir, "runs", "r", "artifacts", "decisions")
+		before, err := os.ReadFile(idle)
+		require.NoError(t, err)
+		require.Equal(t, 2, strings.Count(string(before), ": canceled"))
+		h := serving(t, dir, scripted(t, dir, "load,together"), stores["sqlite"](t, dir))
+		decide(order[1])
+		ended := h.ends(fsm.StateSucceeded, "")
+		require.Equal(t, 2, ended.Attempt)
+		require.Equal(t, "rm -r src: no\nrm -r build: once", strings.TrimPrefix(h.artifact("decisions"), string(before)))
+	}
 }
 
 // E4, E7: a host is killed in the middle of a turn; the next one ends what it left, also what left

@@ -86,7 +86,7 @@ func (t *turn) outcome(end ending) (engine.Outcome, error) {
 		o.Diagnostics = append(o.Diagnostics, interaction.Diagnostic{Code: fsm.WarnEngineOutputTruncated,
 			Detail: "acp: " + process.ErrFlood.Error()})
 	}
-	t.state.Asked = t.asked
+	t.state.setAsked(t.asked)
 	o.Session = t.handle()
 	var failure *engine.Failure
 	switch {

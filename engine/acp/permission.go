@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	sdk "github.com/coder/acp-go-sdk"
 
@@ -52,7 +54,7 @@ func (a *agent) handlePermission(t *turn, e envelope) {
 		a.held.enqueue(a, e)
 		return
 	}
-	if t == nil || !t.live || r.SessionID != a.session || t.asked != nil || t.ctx.Err() != nil {
+	if t == nil || !t.live || r.SessionID != a.session || t.ctx.Err() != nil {
 		a.answerPermission(e, nil)
 		return
 	}
@@ -191,9 +193,11 @@ func firstOnce(options []choice, wanted func(choice) bool) (found *choice) {
 	return found
 }
 
-// ask ends the turn with a question. The prompt is canceled, and the request with it, unless
-// Config.HoldPermission is set. A request that cannot be shown in whole is canceled and nobody is
-// asked, since nobody should approve what they have not seen.
+// ask has the turn end with a question. Requests that come within Config.Gather are asked about
+// together. Then the prompt is canceled, and the requests with it. With Config.HoldPermission the turn
+// ends at once, and the prompt stays open. A request that cannot be shown in whole is canceled and
+// nobody is asked, since nobody should approve what they have not seen. So is one that cannot be
+// distinguished from another, and one that is too much: the agent may ask again.
 func (t *turn) ask(about subject, options []choice, e envelope) {
 	a := t.agent
 	q, document, err := t.question(about, options)
@@ -204,18 +208,69 @@ func (t *turn) ask(about subject, options []choice, e envelope) {
 		return
 	}
 	q, _ = interaction.Normalize(q)
-	t.asked = &permissionQuestion{Digest: about.digest(), Title: a.text(about.name()), Options: options,
-		Document: document, Seen: q.Digest()}
-	t.out.Questions = []interaction.Question{q}
-	t.live = false // what it says about the cancel is no message of the turn
+	asked := append(slices.Clone(t.asked), permissionQuestion{Digest: about.digest(), Title: a.text(about.name()),
+		Options: options, Document: document, Seen: q.Digest()})
+	if !t.fits(asked) {
+		a.answerPermission(e, nil)
+		return
+	}
+	t.asked, t.out.Questions = asked, append(t.out.Questions, q)
 	if t.sticky && t.cfg.HoldPermission > 0 {
+		t.live = false
+		t.nameQuestions()
 		a.held = &held{request: e}
 		t.halt(errHeld)
 		return
 	}
-	_ = a.stop()
-	a.answerPermission(e, nil)
-	t.halt(errAsked)
+	if t.requests = append(t.requests, e); len(asked) == 1 {
+		time.AfterFunc(t.cfg.Gather, func() {
+			a.handling.Lock()
+			defer a.handling.Unlock()
+			if a.turn == t && t.live && t.ctx.Err() == nil {
+				t.park()
+				t.halt(errAsked)
+			}
+		})
+	}
+}
+
+// fits reports whether the last of the permissions can be asked for beside the others.
+func (t *turn) fits(asked []permissionQuestion) bool {
+	others, last := asked[:len(asked)-1], asked[len(asked)-1]
+	body, err := json.Marshal(asked)
+	return len(others) == 0 || err == nil && len(body) <= maxAsked && len(asked) <= interaction.MaxQuestions &&
+		!slices.ContainsFunc(others, func(q permissionQuestion) bool { return q.Digest == last.Digest })
+}
+
+// park cancels the prompt and the requests that are open.
+func (t *turn) park() {
+	t.live = false // what it says about the cancel is no message of the turn
+	t.nameQuestions()
+	_ = t.agent.stop()
+	for _, e := range t.requests {
+		t.agent.answerPermission(e, nil)
+	}
+	t.requests = nil
+}
+
+// parks parks the turn if it asks for permissions, and reports whether it does.
+func (t *turn) parks() bool {
+	t.agent.handling.Lock()
+	defer t.agent.handling.Unlock()
+	if len(t.asked) > 0 && t.live {
+		t.park()
+	}
+	return len(t.asked) > 0
+}
+
+// nameQuestions gives the questions their Refs: the digests of what they are about, since the agent
+// gives its calls new ids when it proposes them again.
+func (t *turn) nameQuestions() {
+	for i := range t.out.Questions {
+		if q := &t.out.Questions[i]; len(t.asked) > 1 || q.Subject != nil {
+			q.Ref = t.asked[i].Digest
+		}
+	}
 }
 
 // name names the subject for a person, in one line.

@@ -3,6 +3,7 @@ package acp_test
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -104,6 +105,76 @@ func TestDecisionsAboutAPermission(t *testing.T) {
 		decide(q, interaction.Reply{Decision: interaction.Approve})
 		require.Contains(r, r.transcript(r.turn.Attempt), "What was decided is not what you asked for")
 	})
+}
+
+// K1 K4: an agent asks for three permissions at once, and a person is asked about all of them. Each
+// decision is applied to just what it is about, when the agent proposes that again in another order,
+// and whatever the order of the answers is. What nobody has decided, and what has changed meanwhile,
+// is not allowed.
+func TestK4PermissionsAskedForTogether(t *testing.T) {
+	for can, reversed := range map[string]bool{"load,together": false, "together": true} {
+		r := newRun(t, can, nil)
+		o := r.does(together(removing("a"), removing("b"), removing("c")), "final done")
+		require.Len(r, o.Questions, 3)
+		answers := make(map[string]interaction.Answer)
+		var all []interaction.Answer
+		for i, q := range o.Questions {
+			q.ID = i + 1
+			require.NotEmpty(r, q.Ref)
+			reply := interaction.Reply{ID: q.ID, Seen: q.Digest(), Decision: interaction.Approve}
+			if q.Subject.Title == "rm -r b" {
+				reply.Decision, reply.Text = interaction.Reject, "b is needed"
+			}
+			require.NoError(r, reply.CheckFor(q))
+			answers[q.Subject.Title] = reply.AnswerTo(&q, time.Now())
+			all = append(all, answers[q.Subject.Title])
+		}
+		c := answers["rm -r c"]
+		for i := range all {
+			if all[i].ID == c.ID {
+				all[i] = interaction.Answer{ID: c.ID, Ref: c.Ref, Resolution: interaction.Superseded}
+			}
+		}
+		if reversed {
+			slices.Reverse(all)
+		}
+		r.turn.Answers = all
+		o, err := r.repeatTurn(t.Context())
+		require.NoError(t, err)
+		require.Len(r, o.Questions, 1, "what nobody has decided is asked about again")
+		require.Equal(r, "rm -r c", o.Questions[0].Subject.Title)
+		require.ElementsMatch(r, []string{"rm -r a: canceled", "rm -r b: canceled", "rm -r c: canceled", "rm -r a: once",
+			"rm -r b: no", "rm -r c: canceled"}, r.decisions())
+		require.Contains(r, r.transcript(2), "b is needed")
+		require.Contains(r, r.transcript(2), "Nobody has decided.")
+	}
+}
+
+// K1 K4: answers whose Refs are swapped permit nothing.
+func TestK4AnswerOfAnotherPermissionIsRefused(t *testing.T) {
+	r := newRun(t, "load,together", nil)
+	o := r.does(together(removing("a"), removing("b")))
+	require.Len(t, o.Questions, 2)
+	r.turn.Answers = nil
+	for i, q := range o.Questions {
+		q.ID = i + 1
+		a := interaction.Reply{ID: q.ID, Decision: interaction.Approve}.AnswerTo(&q, time.Now())
+		a.Ref = o.Questions[1-i].Ref
+		r.turn.Answers = append(r.turn.Answers, a)
+	}
+	o, err := r.repeatTurn(t.Context())
+	require.NoError(t, err)
+	require.Len(t, o.Questions, 2)
+	require.NotContains(t, strings.Join(r.decisions(), " "), "once")
+}
+
+// K1: an agent that asks for the same twice at once is asked about one, since its calls cannot be told
+// apart when it proposes them again; the decision is used once.
+func TestK1EqualPermissionsAreAskedForOneAfterTheOther(t *testing.T) {
+	r := newRun(t, "load,together", nil)
+	require.Len(t, r.does(together(removing("a"), removing("a"))).Questions, 1)
+	require.Len(t, r.answer("once").Questions, 1)
+	require.Equal(t, 1, strings.Count(strings.Join(r.decisions(), " "), "once"))
 }
 
 // C3: a person answers in free text: an option's value, its label, or its number.
@@ -364,8 +435,7 @@ func TestAutoModeAnswersPermissionRequests(t *testing.T) {
 	require.Equal(t, "rm -r build: canceled", r.does(permit(w)).FinalText, "there is no way to reject")
 }
 
-// C1: an agent that asks for several things is asked one at a time, and its odd options are
-// bounded.
+// C1: the odd options of an agent are bounded.
 func TestUnusableOptionsAreLeftOut(t *testing.T) {
 	r := newRun(t, "load", nil)
 	w := removing("build")

@@ -9,8 +9,10 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -24,6 +26,7 @@ import (
 // playing is a turn of the agent. Beside the suite's steps it knows:
 //
 //	permit JSON    asks for a permission, see wanted; what comes of it is the final text, and in the file decisions
+//	together JSON  asks for several permissions at once, and in the next turn in the other order
 //	later STEP     a step for the next input that says nothing
 //	stop REASON    the turn ends with the stop reason
 //	thought TEXT   thinks aloud
@@ -194,12 +197,48 @@ func (p *playing) step(ctx context.Context, s script.Step) error {
 		m, err := recalled(string(p.session))
 		m.Plan = append(m.Plan, s.Rest)
 		return errors.Join(err, remember(string(p.session), m))
+	case "together":
+		return p.together(ctx, s.Rest)
 	case "permit":
 		return p.permit(ctx, s.Rest)
 	default:
 		return p.act(s)
 	}
 	return nil
+}
+
+// together asks for several permissions at once.
+func (p *playing) together(ctx context.Context, text string) error {
+	var all []wanted
+	if err := json.Unmarshal([]byte(text), &all); err != nil {
+		return err
+	}
+	if len(p.inputs) > 1 {
+		slices.Reverse(all)
+	}
+	decisions, failures := make([]string, len(all)), make([]error, len(all))
+	var asking sync.WaitGroup
+	for i, w := range all {
+		p.tools++
+		call := p.newCall()
+		asking.Go(func() { decisions[i], failures[i] = p.request(ctx, w, call) })
+	}
+	asking.Wait()
+	err := errors.Join(failures...)
+	for i, w := range all {
+		said := w.Title + ": " + decisions[i]
+		err = errors.Join(err, noted(filepath.Join(p.artifacts, "decisions"), said))
+		if p.canceled = p.canceled || decisions[i] == "canceled"; !p.canceled {
+			err = errors.Join(err, p.sendMessage(ctx, "message", said))
+		}
+	}
+	return err
+}
+
+// newCall is a call with an id of its own.
+func (p *playing) newCall() sdk.ToolCallUpdate {
+	return sdk.ToolCallUpdate{ToolCallId: sdk.ToolCallId("tool-" + strconv.Itoa(p.tools) + "-" +
+		strconv.Itoa(len(p.inputs)))}
 }
 
 // permit asks for a permission.
@@ -209,28 +248,9 @@ func (p *playing) permit(ctx context.Context, text string) error {
 		return err
 	}
 	p.tools++
-	call := sdk.ToolCallUpdate{ToolCallId: sdk.ToolCallId("tool-" + strconv.Itoa(p.tools) + "-" +
-		strconv.Itoa(len(p.inputs)))}
-	var input any
-	if w.RawInput != nil {
-		input = w.RawInput
-	}
-	if w.Announce {
-		start := sdk.StartToolCall(call.ToolCallId, w.Title, sdk.WithStartKind(w.Kind), sdk.WithStartRawInput(input))
-		if err := p.update(ctx, start); err != nil {
-			return err
-		}
-	} else {
-		call.Title, call.Kind, call.RawInput = &w.Title, &w.Kind, input
-	}
-	if w.Path != "" {
-		call.Locations = []sdk.ToolCallLocation{{Path: w.Path}}
-	}
-	res, err := p.agent.conn.RequestPermission(ctx, sdk.RequestPermissionRequest{SessionId: p.session, ToolCall: call,
-		Options: w.Options})
-	decision := "canceled"
-	if err == nil && res.Outcome.Selected != nil {
-		decision = string(res.Outcome.Selected.OptionId)
+	decision, err := p.request(ctx, w, p.newCall())
+	if err != nil {
+		return err
 	}
 	if err := noted(filepath.Join(p.artifacts, "decisions"), w.Title+": "+decision); err != nil {
 		return err
@@ -243,6 +263,31 @@ func (p *playing) permit(ctx context.Context, text string) error {
 		return nil
 	}
 	return p.sendMessage(ctx, "message", w.Title+": "+decision)
+}
+
+// request requests a permission for the call, and returns what was decided.
+func (p *playing) request(ctx context.Context, w wanted, call sdk.ToolCallUpdate) (string, error) {
+	var input any
+	if w.RawInput != nil {
+		input = w.RawInput
+	}
+	if w.Announce {
+		start := sdk.StartToolCall(call.ToolCallId, w.Title, sdk.WithStartKind(w.Kind), sdk.WithStartRawInput(input))
+		if err := p.update(ctx, start); err != nil {
+			return "", err
+		}
+	} else {
+		call.Title, call.Kind, call.RawInput = &w.Title, &w.Kind, input
+	}
+	if w.Path != "" {
+		call.Locations = []sdk.ToolCallLocation{{Path: w.Path}}
+	}
+	res, err := p.agent.conn.RequestPermission(ctx, sdk.RequestPermissionRequest{SessionId: p.session, ToolCall: call,
+		Options: w.Options})
+	if err == nil && res.Outcome.Selected != nil {
+		return string(res.Outcome.Selected.OptionId), nil
+	}
+	return "canceled", nil
 }
 
 func noted(path, line string) error {

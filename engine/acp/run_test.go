@@ -120,7 +120,9 @@ func (r *run) does(steps ...string) engine.Outcome {
 func (r *run) nobodyAnswers(asked interaction.Question) engine.Outcome {
 	r.Helper()
 	asked.ID = r.turn.Attempt
-	r.turn.Answers = []interaction.Answer{interaction.NewAutoDecision(asked).Answer(time.Now())}
+	auto := interaction.NewAutoDecision(asked).Answer(time.Now())
+	auto.Ref = asked.Ref
+	r.turn.Answers = []interaction.Answer{auto}
 	o, err := r.repeatTurn(r.Context())
 	require.NoError(r, err)
 	require.Equal(r, engine.OK, o.Process.Status, o.Process.Detail)
@@ -181,6 +183,12 @@ func removing(path string) wanted {
 	input, _ := json.Marshal(map[string]any{"command": "rm -r " + path, "depth": json.Number("9007199254740993")})
 	return wanted{Title: "rm -r " + path, Kind: sdk.ToolKindExecute, RawInput: input, Path: "/" + path,
 		Options: threeWays}
+}
+
+// together is the step that asks for all of them at once.
+func together(all ...wanted) string {
+	body, _ := json.Marshal(all)
+	return "together " + string(body)
 }
 
 // permit is the step that asks for it.

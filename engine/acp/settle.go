@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 )
@@ -16,14 +17,32 @@ type settlement struct {
 	text   string  // the agent's input, unless the choice answers a held request
 }
 
-// settle reads the answer to the permission that the last turn asked for; nil when that turn asked
-// for none. It adds the decision to the grants once, also when the turn is repeated.
+// settle reads the answers to the permissions that the last turn asked for; nil when that turn asked
+// for none.
 func (t *turn) settle() *settlement {
-	q := t.state.Asked
-	if q == nil || len(t.in.Answers) == 0 {
+	var all []string
+	var last *settlement
+	for _, a := range t.in.Answers {
+		if s := t.settleOne(a); s != nil {
+			all, last = append(all, s.text), s
+		}
+	}
+	if len(all) > 1 {
+		return &settlement{nil, strings.Join(all, "\n\n")}
+	}
+	return last
+}
+
+// settleOne reads the answer to one permission. It adds the decision to the grants once, also when the
+// turn is repeated.
+func (t *turn) settleOne(a engine.Answer) *settlement {
+	q := t.state.askedFor(a)
+	if q == nil {
 		return nil
 	}
-	a := t.in.Answers[len(t.in.Answers)-1]
+	if !a.Answered() {
+		return &settlement{nil, q.answerText(nil, "Nobody has decided.")}
+	}
 	if q.SettledBy != 0 && q.SettledBy != a.ID {
 		return nil // an earlier answer settled it
 	}

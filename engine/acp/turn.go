@@ -33,7 +33,8 @@ type turn struct {
 	wrote       bool // the agent wrote something in this turn
 	messages    messages
 	tools       tools
-	asked       *permissionQuestion // that ends the turn
+	asked       []permissionQuestion // that end the turn
+	requests    []envelope           // that ask for them, and are not answered yet
 	out         engine.Outcome
 	diagnostics process.Diagnostics
 }
@@ -131,6 +132,9 @@ func (t *turn) awaitPrompt(p *promptCall) error {
 	}
 	why := context.Cause(t.ctx)
 	switch {
+	case why == nil && t.parks(): // the agent gave up its requests before it was told to stop
+		t.addUsage(p)
+		return errAsked
 	case why == nil:
 		return t.takeResult(p)
 	case errors.Is(why, errHeld):
