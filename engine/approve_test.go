@@ -77,6 +77,28 @@ func TestApprovedArguments(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// K1 K4: of two calls with the same arguments each has its own answer, by its Ref.
+func TestK4ApprovedArgumentsAreThoseOfTheCall(t *testing.T) {
+	first, err := engine.ApprovalOf("Pay?", "pay", invoice{"ann", "1"})
+	require.NoError(t, err)
+	second := first
+	first.Ref, second.Ref = "call-1", "call-2"
+	edit := interaction.Reply{Decision: interaction.Edit, Value: json.RawMessage(`{"to":"bob"}`)}
+	turn := engine.Turn{Answers: []engine.Answer{
+		answered(t, second, interaction.Reply{Decision: interaction.Reject, Text: "twice"}), answered(t, first, edit)}}
+	got, err := turn.Approved(first)
+	require.NoError(t, err)
+	require.Equal(t, `{"to":"bob"}`, string(got))
+	var not *interaction.NotApprovedError
+	_, err = turn.Approved(second)
+	require.ErrorAs(t, err, &not)
+	require.Equal(t, "twice", not.Answer.Text)
+	second.Ref = "call-3"
+	_, err = turn.Approved(second)
+	require.ErrorAs(t, err, &not)
+	require.True(t, not.Changed)
+}
+
 // K4: arguments that nobody could see as they are cannot be asked about.
 func TestApprovalOf(t *testing.T) {
 	for _, arguments := range []any{json.RawMessage(`{"a":1,"a":2}`), json.RawMessage(`{`), func() {},

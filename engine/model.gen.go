@@ -38,6 +38,11 @@ import (
 //		// To is who may answer (K5); nil: everybody. Only engines and the run's Spec.Ask set it; the
 //		// text of an agent never does.
 //		To *Audience
+//
+//		// Ref is the engine's own name of what the question is about, such as the id of a tool's call;
+//		// at most MaxRef bytes. The answer has it too (Answer.Ref). It is neither shown nor part of the
+//		// Digest, and only engines set it; the text of an agent never does.
+//		Ref string
 //	}
 //
 //	// Digest identifies what the question shows and what it is about: SHA-256, in hexadecimal digits, over one JSON object of kind, prompt, context, options, required_fields, subject and schema, as far as they are set.
@@ -174,6 +179,9 @@ const (
 //		// Arguments are what may be executed, byte for byte: those of the Subject, or the edited ones.
 //		// They are nil unless the decision is Approve or Edit.
 //		Arguments json.RawMessage
+//		// Ref is that of the question. Of questions that were asked together it says which one this
+//		// answers, whatever their order.
+//		Ref string
 //	}
 //
 //	// Message is the answer as a text for an agent that is told nothing else: the reply, or what was decided, or the form as JSON.

@@ -4,7 +4,8 @@
 //	e, err := adk.New(newAgent, adk.Config{}) // newAgent func(context.Context) (agent.Agent, error)
 //
 // What an agent waits for becomes a question, and the answer its function response: a tool that
-// wants confirmation, a long-running tool, a workflow node that requests input. A run resumes each
+// wants confirmation, a long-running tool, a workflow node that requests input. Several are asked
+// about together, and each call gets the answer to its own question. A run resumes each
 // of its questions once: the reply is claimed by the store of the runs, and every turn works on a
 // session of its own, made from the one that it goes on from (see package checkpoint).
 //

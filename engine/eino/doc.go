@@ -3,6 +3,7 @@
 //
 // Compile takes a graph, chain or workflow, NewAgent what makes an agent of Eino's agent
 // development kit. An interrupt becomes a question, and the answer resumes it as its resume data.
+// Several are asked about together, and each gets the answer to its own question.
 // Where Eino resumes a checkpoint as often as it is asked to, a run resumes each of its questions
 // once: the reply is claimed by the store of the runs, and every turn writes a checkpoint of its
 // own, beside the one that it read (see package checkpoint).
