@@ -55,7 +55,7 @@ func TestK1RecordGivesTheAnswerThatSettledIt(t *testing.T) {
 	}
 }
 
-// K1 K4: a Ref that cannot be stored as it is is left out, since a part of it could be that of another
+// K1 K4: a Ref that cannot be stored unchanged is left out, since a part of it could be that of another
 // call. It does not count in the digest, and the text of an agent never sets it.
 func TestK4RefIsStoredAsItIsOrNotAtAll(t *testing.T) {
 	q := interaction.Question{Kind: interaction.OpenText, Prompt: "Which?", DefaultPolicy: interaction.SafeDefault}

@@ -98,8 +98,10 @@ func (r *Run) form() string {
 // policy, or execute a turn without the decision, or without knowing the call that it is about.
 func (r *Run) typed() bool {
 	q, a := r.Pending, r.Answer
-	return r.Restricted || q != nil && (len(q.Schema) > 0 || q.Subject != nil || q.AlsoText || q.To != nil ||
-		q.Ref != "") || a != nil && (a.Via != "" || a.Ref != "" || len(a.Value) > 0 || a.Decision != "" || a.Digest != "" || len(a.Arguments) > 0)
+	return r.Restricted ||
+		q != nil && (len(q.Schema) > 0 || q.Subject != nil || q.AlsoText || q.To != nil || q.Ref != "") ||
+		a != nil && (a.Via != "" || a.Ref != "" || len(a.Value) > 0 || a.Decision != "" || a.Digest != "" ||
+			len(a.Arguments) > 0)
 }
 
 // firstForm returns a record without the list that it may stand in.

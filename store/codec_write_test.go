@@ -51,7 +51,8 @@ func stored(t require.TestingT, r store.Run) string {
 	}
 	if q, a := r.Pending, r.Answer; r.Restricted ||
 		q != nil && (len(q.Schema) > 0 || q.AlsoText || q.Subject != nil || q.To != nil || q.Ref != "") ||
-		a != nil && (a.Via != "" || a.Ref != "" || len(a.Value) > 0 || a.Decision != "" || a.Digest != "" || len(a.Arguments) > 0) {
+		a != nil && (a.Via != "" || a.Ref != "" || len(a.Value) > 0 || a.Decision != "" || a.Digest != "" ||
+			len(a.Arguments) > 0) {
 		return "[4," + body + "]"
 	}
 	if r.ForkedFrom != nil {

@@ -89,15 +89,15 @@ func TestK4HostIsKilledBetweenTheRepliesToTwoCalls(t *testing.T) {
 			require.NoError(t, err)
 		}
 		decide(order[0])
-		idle := filepath.Join(dir, "runs", "r", "artifacts", "decisions")
-		before, err := os.ReadFile(idle)
+		before, err := os.ReadFile(filepath.Join(dir, "runs", "r", "artifacts", "decisions"))
 		require.NoError(t, err)
 		require.Equal(t, 2, strings.Count(string(before), ": canceled"))
 		h := serving(t, dir, scripted(t, dir, "load,together"), stores["sqlite"](t, dir))
 		decide(order[1])
 		ended := h.ends(fsm.StateSucceeded, "")
 		require.Equal(t, 2, ended.Attempt)
-		require.Equal(t, "rm -r src: no\nrm -r build: once", strings.TrimPrefix(h.artifact("decisions"), string(before)))
+		require.Equal(t, "rm -r src: no\nrm -r build: once",
+			strings.TrimPrefix(h.artifact("decisions"), string(before)))
 	}
 }
 

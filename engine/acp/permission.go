@@ -253,8 +253,8 @@ func (t *turn) park() {
 	t.requests = nil
 }
 
-// parks parks the turn if it asks for permissions, and reports whether it does.
-func (t *turn) parks() bool {
+// parkAsked parks the turn if it asks for permissions, and reports whether it does.
+func (t *turn) parkAsked() bool {
 	t.agent.handling.Lock()
 	defer t.agent.handling.Unlock()
 	if len(t.asked) > 0 && t.live {

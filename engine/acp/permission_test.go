@@ -143,8 +143,8 @@ func TestK4PermissionsAskedForTogether(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(r, o.Questions, 1, "what nobody has decided is asked about again")
 		require.Equal(r, "rm -r c", o.Questions[0].Subject.Title)
-		require.ElementsMatch(r, []string{"rm -r a: canceled", "rm -r b: canceled", "rm -r c: canceled", "rm -r a: once",
-			"rm -r b: no", "rm -r c: canceled"}, r.decisions())
+		require.ElementsMatch(r, []string{"rm -r a: canceled", "rm -r b: canceled", "rm -r c: canceled",
+			"rm -r a: once", "rm -r b: no", "rm -r c: canceled"}, r.decisions())
 		require.Contains(r, r.transcript(2), "b is needed")
 		require.Contains(r, r.transcript(2), "Nobody has decided.")
 	}

@@ -132,7 +132,7 @@ func (t *turn) awaitPrompt(p *promptCall) error {
 	}
 	why := context.Cause(t.ctx)
 	switch {
-	case why == nil && t.parks(): // the agent gave up its requests before it was told to stop
+	case why == nil && t.parkAsked(): // the agent gave up its requests before it was told to stop
 		t.addUsage(p)
 		return errAsked
 	case why == nil:

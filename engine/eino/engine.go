@@ -146,9 +146,8 @@ func (e *Engine) resumeAll(ctx context.Context, t engine.Turn, open []openInterr
 			return o.Question.Ref == answer.Ref && !answered
 		})
 		if i < 0 || answer.Digest != "" && answer.Digest != open[i].Question.Digest() {
-			return nil, &engine.Failure{Code: fsm.CodeSessionResumeFailed,
-				Detail: fmt.Sprintf("what the answer to question %d is about is not the one that a person was asked about",
-					answer.ID)}
+			return nil, &engine.Failure{Code: fsm.CodeSessionResumeFailed, Detail: fmt.Sprintf("what the answer to "+
+				"question %d is about is not the one that a person was asked about", answer.ID)}
 		}
 		given, err := e.resumeData(ctx, open[i], answer)
 		if err != nil {
@@ -208,7 +207,7 @@ func (e *Engine) askOutcome(ctx context.Context, p *activeTurn, all []Interrupt)
 	if err != nil {
 		return engine.Outcome{}, err
 	}
-	kept.keep(open)
+	kept.setOpen(open)
 	ids := make([]string, len(all))
 	for i, in := range all {
 		ids[i] = in.ID

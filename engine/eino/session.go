@@ -42,8 +42,8 @@ func (s *session) asked() []openInterrupt {
 	return s.Together
 }
 
-// keep has the interrupts wait. A single one is stored as earlier releases did.
-func (s *session) keep(open []openInterrupt) {
+// setOpen has the interrupts wait. A single one is stored as earlier releases did.
+func (s *session) setOpen(open []openInterrupt) {
 	if s.Together = open; len(open) == 1 {
 		s.Open, s.Together = &open[0], nil
 	}
