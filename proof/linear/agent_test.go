@@ -92,8 +92,15 @@ func (a *agent) end(rng *rand.Rand, t engine.Turn, e *linear.Evidence) (engine.O
 	facts := contract.Facts{"process_ok": true, "schema_declared": len(t.OutputSchema) > 0}
 	maps.Copy(e.Facts, facts)
 	asks := func() {
-		o.Questions = []interaction.Question{{Kind: interaction.OpenText, Prompt: fmt.Sprintf("Question of attempt %d?",
-			t.Attempt)}}
+		n := max(1, rng.IntN(5)) // three turns in five ask several at once
+		for i := range n {
+			o.Questions = append(o.Questions, interaction.Question{Kind: interaction.OpenText,
+				Prompt: fmt.Sprintf("Question %d of attempt %d?", i+1, t.Attempt)})
+		}
+		if n > 1 {
+			o.Rule.Answers = 1 + rng.IntN(n)
+			e.Asked, e.Needs = n, o.Rule.Answers
+		}
 		e.Facts["question_asked"] = true
 	}
 	output := func(text string, valid bool) {

@@ -142,6 +142,25 @@ var brokenStores = map[string]func() *broken{
 			return err
 		}}
 	},
+	"completed twice: two replies to several questions are both told that the run goes on with them": func() *broken {
+		return &broken{commit: func(ctx context.Context, s store.Store, c store.Commit) error {
+			err := one(ctx, s, c)
+			if errors.Is(err, store.ErrConflict) && isReply(&c) && c.Run.Together != nil &&
+				c.Run.State == fsm.StateQueued {
+				return nil
+			}
+			return err
+		}}
+	},
+	"forgotten sibling: a reply to one of several questions is acknowledged, and forgotten": func() *broken {
+		forgets := every(5)
+		return &broken{commit: func(ctx context.Context, s store.Store, c store.Commit) error {
+			if isReply(&c) && c.Run.Together != nil && c.Run.State == fsm.StateWaitingUser && forgets() {
+				return nil
+			}
+			return one(ctx, s, c)
+		}}
+	},
 	"double decision: two who resume a held run are told that they won": func() *broken {
 		return &broken{commit: func(ctx context.Context, s store.Store, c store.Commit) error {
 			err := one(ctx, s, c)

@@ -71,6 +71,8 @@ type Evidence struct {
 	Profile string
 	Handle  bool
 	Code    string // the failure of the process
+	Asked   int    // how many questions it asks; 0 or 1: one at most
+	Needs   int    // how many answers it needs, if it asks several
 }
 
 // Output is the answer of a call. Equal answers are equal values.

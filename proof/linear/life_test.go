@@ -128,7 +128,8 @@ func (p *person) acts(ctx context.Context) {
 	default:
 		p.get(ctx)
 		if p.last.State == fsm.StateWaitingUser && p.rng.IntN(4) > 0 {
-			p.reply(ctx, p.last.Pending.ID)
+			open := p.last.OpenQuestions()
+			p.reply(ctx, open[p.rng.IntN(len(open))].ID)
 		}
 		if p.last.Held() || p.rng.IntN(8) == 0 {
 			p.resume(ctx)

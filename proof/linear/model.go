@@ -1,6 +1,7 @@
 package linear
 
 import (
+	"fmt"
 	"hash/maphash"
 	"slices"
 	"strconv"
@@ -36,6 +37,7 @@ const (
 	userReply  = "user_reply"
 	autoDecide = "auto_decide_timeout"
 	abandoned  = "abandoned"
+	superseded = "superseded"
 )
 
 // Spec returns the model in the form that Decide needs.
@@ -120,8 +122,13 @@ func (m *Model) reply(now run, in Input) (run, Output) {
 		}
 		return now, Output{Replayed: true}
 	}
-	facts := contract.Facts{"pending_matches": now.Pending == r.ID, "rule_met": true}
-	verdict := m.law.Next(now.State, "interaction.reply.accepted", facts)
+	met := now.Siblings == "" || now.Replies+1 >= now.Needs
+	event := "interaction.reply.accepted"
+	if !met {
+		event = "interaction.recorded"
+	}
+	facts := contract.Facts{"pending_matches": slices.Contains(now.open(), r.ID), "rule_met": met}
+	verdict := m.law.Next(now.State, event, facts)
 	if verdict.Transition == nil {
 		if known, ok := now.byID(r.ID); ok {
 			return now, Output{Err: SettledAs(known.resolution, now.State)}
@@ -129,7 +136,15 @@ func (m *Model) reply(now run, in Input) (run, Output) {
 		return now, Output{Err: NotWaiting(now.State, now.Pending, now.Interactions)}
 	}
 	next := now.settle(settled{r.ID, userReply, r.Key, r.Digest()})
-	next.Answer = answer(r.ID, userReply, r.Text)
+	if !met {
+		next.Replies++
+		return next.enter(verdict.Transition, now.Owner), Output{}
+	}
+	next.Seq += uint64(len(next.open())) // an event for each that is closed without an answer
+	next = next.settleAll(superseded)
+	if now.Asked == 0 {
+		next.Answer = answer(r.ID, userReply, r.Text)
+	}
 	return next.enter(verdict.Transition, ""), Output{}
 }
 
@@ -138,10 +153,7 @@ func (m *Model) cancel(now run) (run, Output) {
 	if verdict.Transition == nil {
 		return now, Output{Err: Ended(now.State)}
 	}
-	next := now
-	if now.Pending != 0 {
-		next = now.settle(settled{id: now.Pending, resolution: abandoned})
-	}
+	next := now.settleAll(abandoned)
 	next.Code = verdict.Transition.Error
 	return next.enter(verdict.Transition, ""), Output{}
 }
@@ -170,9 +182,7 @@ func (m *Model) resume(now run, r lifecycle.Resume) (run, Output) {
 	if event == "run.unblocked" {
 		return next.enter(verdict.Transition, now.Owner), Output{}
 	}
-	if now.Pending != 0 {
-		next = next.settle(settled{id: now.Pending, resolution: abandoned})
-	}
+	next = next.settleAll(abandoned)
 	next.Code = code
 	return next.enter(verdict.Transition, ""), Output{}
 }
@@ -206,6 +216,7 @@ func (now run) enter(t *contract.Transition, node string) run {
 		next.Attempt++
 	default:
 		next.Owner, next.Answer, next.Held = "", "", ""
+		next.Asked, next.Needs, next.Replies = 0, 0, 0
 	}
 	return next
 }
@@ -218,10 +229,36 @@ type settled struct {
 
 const fieldSeparator = "\x1f"
 
-// settle closes the open question.
+// open returns the numbers of the open questions.
+func (now run) open() (all []int) {
+	if now.Pending != 0 {
+		all = append(all, now.Pending)
+	}
+	for _, field := range strings.Fields(now.Siblings) {
+		n, _ := strconv.Atoi(field) // settle and follow wrote numbers
+		all = append(all, n)
+	}
+	return all
+}
+
+// settleAll closes all open questions.
+func (now run) settleAll(resolution string) run {
+	for _, id := range now.open() {
+		now = now.settle(settled{id: id, resolution: resolution})
+	}
+	return now
+}
+
+// settle closes an open question.
 func (now run) settle(s settled) run {
+	open := slices.DeleteFunc(now.open(), func(n int) bool { return n == s.id })
 	now.settled += strings.Join([]string{strconv.Itoa(s.id), s.resolution, s.key, s.digest}, fieldSeparator) + "\n"
-	now.Pending, now.Deadline = 0, 0
+	if now.Pending, now.Siblings = 0, ""; len(open) == 0 {
+		now.Deadline = 0
+		return now
+	}
+	now.Pending = open[0]
+	now.Siblings = strings.Trim(fmt.Sprint(open[1:]), "[]")
 	return now
 }
 

@@ -3,8 +3,10 @@ package linear
 import (
 	"fmt"
 	"reflect"
+	"strconv"
 	"time"
 
+	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -17,6 +19,10 @@ type View struct {
 	Slot                  bool
 	Owner                 string
 	Interactions, Pending int
+	Siblings              string // the open questions after the pending one, separated by spaces
+	// Of questions that were asked together: how many they were, how many answers the run needs, and how
+	// many replies it has while it waits. 0 for a question that was asked alone.
+	Asked, Needs, Replies int
 	Deadline              int64 // microseconds; 0 for none
 	AutoDecisions         int
 	Profile               string
@@ -39,6 +45,10 @@ func ViewOf(r *store.Run) View {
 	if r.Pending != nil {
 		v.Pending = r.Pending.ID
 	}
+	v.Siblings = numbers(r.OpenQuestions())
+	if t := r.Together; t != nil {
+		v.Asked, v.Needs, v.Replies = t.Asked, t.Rule.Needs(t.Asked), t.Replies
+	}
 	if r.Answer != nil {
 		v.Answer = answer(r.Answer.ID, string(r.Answer.Resolution), r.Answer.Text)
 	}
@@ -49,6 +59,20 @@ func ViewOf(r *store.Run) View {
 		v.Code = string(r.Error.Code)
 	}
 	return v
+}
+
+// numbers returns the numbers of all questions but the first.
+func numbers(open []interaction.Question) (text string) {
+	for i, q := range open {
+		switch i {
+		case 0:
+		case 1:
+			text = strconv.Itoa(q.ID)
+		default:
+			text += " " + strconv.Itoa(q.ID)
+		}
+	}
+	return text
 }
 
 // answer names an accepted answer. An automatic one has no text here, since the library chooses its
@@ -95,6 +119,9 @@ func (v View) String() string {
 	}
 	if v.Pending != 0 {
 		text += fmt.Sprintf(" asks %d", v.Pending)
+	}
+	if v.Asked != 0 {
+		text += fmt.Sprintf(" %s with %d of %d replies to %d", v.Siblings, v.Replies, v.Needs, v.Asked)
 	}
 	if v.Answer != "" {
 		text += fmt.Sprintf(" answered %q", v.Answer)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/interlude-go/interlude/contract"
 	"github.com/interlude-go/interlude/fsm"
@@ -127,8 +129,10 @@ func (m *Model) follow(now run, t *contract.Transition, c *Change, code string) 
 	next = now
 	switch {
 	case t.Event == "interaction.auto_decide.timeout":
-		next = now.settle(settled{id: now.Pending, resolution: autoDecide})
-		next.Answer = answer(now.Pending, autoDecide, "")
+		next = now.settleAll(autoDecide)
+		if now.Asked == 0 {
+			next.Answer = answer(now.Pending, autoDecide, "")
+		}
 		next.AutoDecisions++
 	case t.Event == "interaction.reply.accepted": // only in histories of a store alone, where nodes reply
 		a := c.After.Answer
@@ -138,12 +142,13 @@ func (m *Model) follow(now run, t *contract.Transition, c *Change, code string) 
 		next = now.settle(settled{id: now.Pending, resolution: userReply})
 		next.Answer = answer(now.Pending, userReply, a.Text)
 	case now.Pending != 0 && t.To != "waiting_user":
-		next = now.settle(settled{id: now.Pending, resolution: abandoned})
+		next = now.settleAll(abandoned)
 	}
 	next = next.enter(t, node)
 	if t.Event == "turn.needs_input" {
-		next.Interactions++
-		next.Pending, next.Answer = next.Interactions, ""
+		if next, wrong = next.ask(c); wrong != "" {
+			return now, wrong
+		}
 		rule, ok := m.law.Wait(next.Profile, next.terms.Strict)
 		if !ok {
 			return now, "no waiting policy for " + next.Profile
@@ -176,6 +181,29 @@ func (m *Model) follow(now run, t *contract.Transition, c *Change, code string) 
 		}
 	}
 	return next.addEvents(t, c)
+}
+
+// ask opens the questions of a turn: as many as its agent has asked, under its rule, if that is known.
+func (now run) ask(c *Change) (next run, wrong string) {
+	next = now
+	next.Answer, next.Asked, next.Needs, next.Replies = "", 0, 0, 0
+	asked := 1
+	if t := c.After.Together; t != nil {
+		asked = t.Asked
+		next.Asked, next.Needs = asked, t.Rule.Needs(asked)
+	}
+	if e := c.Evidence; e != nil && max(e.Asked, 1) != asked {
+		return now, fmt.Sprintf("%d questions are open, and %d were asked", asked, e.Asked)
+	} else if e != nil && e.Asked > 1 && e.Needs != next.Needs {
+		return now, fmt.Sprintf("the rule needs %d answers, and the agent asked for %d", next.Needs, e.Needs)
+	}
+	var siblings []string
+	for i := range asked - 1 {
+		siblings = append(siblings, strconv.Itoa(next.Interactions+2+i))
+	}
+	next.Pending, next.Siblings = next.Interactions+1, strings.Join(siblings, " ")
+	next.Interactions += asked
+	return next, ""
 }
 
 // addEvents counts the events of a transition. Some events may occur any number of times.
