@@ -115,6 +115,15 @@ func Asks(prompt string) Step {
 		Questions: []interaction.Question{{Kind: interaction.OpenText, Prompt: prompt}}})
 }
 
+// AsksAll ends the turn with several open questions and their rule.
+func AsksAll(rule interaction.Rule, prompts ...string) Step {
+	o := engine.Outcome{Process: engine.Process{Status: engine.OK}, FinalText: "I have questions.", Rule: rule}
+	for _, prompt := range prompts {
+		o.Questions = append(o.Questions, interaction.Question{Kind: interaction.OpenText, Prompt: prompt})
+	}
+	return endWith(o)
+}
+
 // Done ends the turn with a text and the done marker.
 func Done(text string) Step {
 	return endWith(engine.Outcome{Process: engine.Process{Status: engine.OK}, FinalText: text + "\n__SKILL_DONE__\n"})

@@ -24,11 +24,12 @@ type variant struct {
 	profile    fsm.Profile
 	strict     bool
 	repeatable bool
+	several    bool // its agent asks three questions at once, and two answers are enough
 }
 
 var variants = []variant{
-	{fsm.ProfileResumable, true, false}, {fsm.ProfileResumable, false, true},
-	{fsm.ProfileStickyProcess, true, true}, {fsm.ProfileStickyProcess, false, false},
+	{fsm.ProfileResumable, true, false, true}, {fsm.ProfileResumable, false, true, false},
+	{fsm.ProfileStickyProcess, true, true, false}, {fsm.ProfileStickyProcess, false, false, true},
 }
 
 // lives is a world in which runs live any sequence of events, held in the queue until the sequence
@@ -92,15 +93,24 @@ func (l *life) command(run lifecycle.Run, event fsm.Event) func() {
 	case fsm.EventTurnStarted:
 		return on(fsm.StateQueued, func() { l.gate.set(true); synctest.Wait(); l.gate.set(false) })
 	case fsm.EventTurnNeedsInput:
+		if l.v.several {
+			return turn(AsksAll(interaction.Rule{Answers: 2}, "Well?", "Really?", "Ready?"))
+		}
 		return turn(Asks("Well?"))
 	case fsm.EventTurnSucceeded:
 		return turn(Done("Done."))
 	case fsm.EventTurnFailed:
 		return turn(Crashes())
-	case fsm.EventInteractionReplyAccepted:
+	case fsm.EventInteractionReplyAccepted, fsm.EventInteractionRecorded:
+		if ruleMet(&run) != (event == fsm.EventInteractionReplyAccepted) && run.State == fsm.StateWaitingUser {
+			return nil // the reply is the other event
+		}
+		if event == fsm.EventInteractionRecorded && run.State != fsm.StateWaitingUser {
+			return nil // a reply is only recorded where questions are open
+		}
 		return func() {
 			// whether it is accepted follows from the state, which is compared below
-			_, _ = l.Reply(l.ctx, l.id, interaction.Reply{ID: max(run.Interactions, 1), Text: "Go on."})
+			_, _ = l.Reply(l.ctx, l.id, interaction.Reply{ID: l.answers(&run), Text: "Go on."})
 		}
 	case fsm.EventInteractionAutoDecideTimeout, fsm.EventInteractionWaitTimeout:
 		if (event == fsm.EventInteractionAutoDecideTimeout) == l.v.strict || run.Deadline.IsZero() {
@@ -116,6 +126,21 @@ func (l *life) command(run lifecycle.Run, event fsm.Event) func() {
 		return func() { _ = l.Cancel(l.ctx, l.id, "") }
 	}
 	return l.crash(run, event)
+}
+
+// ruleMet reports whether the run goes on with a reply to one of its open questions.
+func ruleMet(run *lifecycle.Run) bool {
+	open := len(run.OpenQuestions())
+	return open < 2 || run.Together.Replies+1 >= run.Together.Rule.Needs(run.Together.Asked)
+}
+
+// answers returns the question that a person replies to next: one that is open, not always the first,
+// or the last one that was.
+func (l *life) answers(run *lifecycle.Run) int {
+	if open := run.OpenQuestions(); len(open) > 0 {
+		return open[int(run.Version)%len(open)].ID
+	}
+	return max(run.Interactions, 1)
 }
 
 // crash is the restart events: the host is taken for dead, and another recovers.
@@ -157,7 +182,7 @@ func (l *life) facts(run lifecycle.Run, event fsm.Event) contract.Facts {
 		"handle_present": run.Session != nil || event == fsm.EventTurnNeedsInput, "pending_matches": waiting,
 		"deadline_passed": waiting, "strict": l.v.strict,
 		"auto_decision_left": true, "worker_gone": run.State == fsm.StateRunning, "context_lost": lost,
-		"rule_met": waiting, "repeatable": l.v.repeatable,
+		"rule_met": waiting && (event != fsm.EventInteractionRecorded || ruleMet(&run)), "repeatable": l.v.repeatable,
 		"repeats_exhausted": l.v.repeatable && run.Repeats >= lifecycle.DefaultMaxRepeats,
 	}
 }
@@ -226,7 +251,7 @@ func (ls *lives) walk(path []fsm.Event, length int) {
 // refused event is the same sequence without it, since a refused event changes nothing, which each
 // step shows.
 var sequences = []testCase{
-	{"G3 G2 A3 A7/every sequence of few events", func(t *testing.T, open Opener) {
+	{"G3 G2 A3 A7 K1 K2/every sequence of few events", func(t *testing.T, open Opener) {
 		for i, v := range variants {
 			if watched && !sample.Has(i, sample.SequenceParts) {
 				continue // without the race detector, each commit lives them all
@@ -236,7 +261,7 @@ var sequences = []testCase{
 			ls.end()
 		}
 	}},
-	{"G3 A1/random sequences of up to sixty events", func(t *testing.T, open Opener) {
+	{"G3 A1 K1 K2/random sequences of up to sixty events", func(t *testing.T, open Opener) {
 		worlds := make([]*lives, len(variants))
 		for i, v := range variants {
 			worlds[i] = newLives(t, open, v)
@@ -260,7 +285,7 @@ var lasting = func() []fsm.Event {
 	for _, e := range fsm.Events() {
 		switch e {
 		case fsm.EventTurnStarted, fsm.EventTurnNeedsInput, fsm.EventInteractionReplyAccepted,
-			fsm.EventRestartPreserveWaiting, fsm.EventInteractionAutoDecideTimeout:
+			fsm.EventInteractionRecorded, fsm.EventRestartPreserveWaiting, fsm.EventInteractionAutoDecideTimeout:
 			all = append(all, e, e, e, e, e, e, e, e)
 		default:
 			all = append(all, e)
