@@ -136,7 +136,8 @@ func TestSchemasNameWhatTheContractDefines(t *testing.T) {
 		{started, "mode", Names(l.Modes)}, {stateChanged, "from", l.StateNames()}, {stateChanged, "to",
 			l.StateNames()},
 		{stateChanged, "trigger", Names(l.Events)}, {stateChanged, "status", terminal},
-		{asked, "profile", Names(l.Profiles)}, {asked, "on_deadline", []string{"keep_waiting", "auto_decide", "fail"}},
+		{asked, "profile", Names(l.Profiles)}, {asked, "on_deadline", []string{"keep_waiting", "auto_decide", "fail",
+			"take_default"}},
 	} {
 		raw, err := eventFiles.ReadFile("events/" + c.typ + schemaSuffix)
 		require.NoError(t, err)

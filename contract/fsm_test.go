@@ -129,7 +129,7 @@ func TestMachineAgreesInEveryCell(t *testing.T) {
 			})
 		}
 	}
-	require.Equal(t, (6+1)*(17+1), cells)
+	require.Equal(t, (6+1)*(20+1), cells)
 	require.Greater(t, probes, 150)
 }
 
@@ -217,7 +217,7 @@ func TestMachineAgreesOnEverySequenceUpToSix(t *testing.T) {
 		}
 	}
 	walk(1<<slices.Index(states, l.Submission.To), 0)
-	require.Equal(t, 1+17+289+4913+83521+1419857+24137569, sequences)
+	require.Equal(t, 1+20+400+8000+160_000+3_200_000+64_000_000, sequences)
 }
 
 // G3: random longer sequences with any facts.

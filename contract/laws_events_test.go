@@ -63,6 +63,10 @@ func eventLaws() []law {
 			"["+final+warnings+changed+" user.input.required+]")},
 		{"K2 an answer to one of several questions stands alone", expect("interaction.recorded",
 			"[interaction.recorded]")},
+		{"K7 a default answer stands directly before its change", expect("interaction.default.timeout",
+			"[interaction.default.timeout "+changed+"]")},
+		{"K7 a step stands alone", expect("interaction.step", "[user.input.reminder? user.input.escalated?]")},
+		{"K7 an end that is moved stands alone", expect("interaction.changed", "[interaction.changed]")},
 		{"F6 the final message precedes success", expect("turn.succeeded", "["+final+warnings+changed+"]")},
 		{"F6 the final message precedes failure", expect("turn.failed", "["+final+warnings+changed+"]")},
 		{"D3 an ended wait may come with warnings", expect("interaction.wait.timeout", "["+warnings+changed+"]")},
@@ -71,7 +75,8 @@ func eventLaws() []law {
 			return same(l.PayloadTypes(), "conversation.started", changed, "interaction.reply.accepted",
 				"interaction.auto_decide.timeout", "user.input.required", "assistant.message.final",
 				"assistant.message.intermediate", "diagnostic.warning", "turn.yielded", "run.blocked",
-				"run.unblocked", "interaction.recorded", "interaction.closed")
+				"run.unblocked", "interaction.recorded", "interaction.closed", "user.input.reminder",
+				"user.input.escalated", "interaction.default.timeout", "interaction.changed")
 		}},
 		{"B7 B11 D3 D6 E4 F6 I12 every code of the requirements is there", func(l *Lifecycle) string {
 			for _, code := range []string{

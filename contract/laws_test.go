@@ -37,64 +37,75 @@ type arrow struct {
 	requirement, from, event string
 	needs, bars              []string
 	to, slot, code           string
+	// other is a fact that another arrow to the same end is about.
+	other string
 }
 
 var arrows = []arrow{
 	{"A2 a claimed run starts, D5 with its slot", "queued", "turn.started", []string{"slot_held"}, []string{"held",
-		"budget_spent"}, "running", "acquire", ""},
+		"budget_spent"}, "running", "acquire", "", ""},
 	{"B8 an undecided turn waits, D1 D2 without its slot, B11 resumably", "running", "turn.needs_input",
-		[]string{"interactive", "handle_present"}, []string{"sticky"}, "waiting_user", "release", ""},
+		[]string{"interactive", "handle_present"}, []string{"sticky"}, "waiting_user", "release", "", ""},
 	{"B8 an undecided sticky turn waits, D3 D4 with its slot", "running", "turn.needs_input", []string{"interactive",
-		"sticky"}, nil, "waiting_user", "keep", ""},
-	{"B4 a completed run succeeds", "running", "turn.succeeded", nil, nil, "succeeded", "release", ""},
-	{"B1 a failed turn fails the run", "running", "turn.failed", nil, nil, "failed", "release", "ENGINE_FAILED"},
+		"sticky"}, nil, "waiting_user", "keep", "", ""},
+	{"B4 a completed run succeeds", "running", "turn.succeeded", nil, nil, "succeeded", "release", "", ""},
+	{"B1 a failed turn fails the run", "running", "turn.failed", nil, nil, "failed", "release", "ENGINE_FAILED", ""},
 	{"A4 a reply queues the run, C4 if it names the question", "waiting_user", "interaction.reply.accepted",
-		[]string{"pending_matches", "rule_met"}, nil, "queued", "keep", ""},
+		[]string{"pending_matches", "rule_met"}, nil, "queued", "keep", "", ""},
 	{"K2 a reply to one of several questions leaves the others open", "waiting_user", "interaction.recorded",
-		[]string{"pending_matches"}, []string{"rule_met"}, "waiting_user", "keep", ""},
+		[]string{"pending_matches"}, []string{"rule_met"}, "waiting_user", "keep", "", ""},
 	{"A5 a timeout decides, I12 within the limit, I8 for its own question", "waiting_user",
 		"interaction.auto_decide.timeout", []string{"pending_matches", "deadline_passed", "auto_decision_left",
 			"rule_met"},
-		[]string{"strict"}, "queued", "keep", ""},
+		[]string{"strict"}, "queued", "keep", "", ""},
 	{"D3 a strict sticky wait ends", "waiting_user", "interaction.wait.timeout", []string{"pending_matches",
-		"deadline_passed", "strict", "sticky"}, nil, "failed", "release", "INTERACTION_WAIT_TIMEOUT"},
+		"deadline_passed", "strict", "sticky"}, nil, "failed", "release", "INTERACTION_WAIT_TIMEOUT", "own_wait"},
+	{"K7 the end of a question's own wait fails the run", "waiting_user", "interaction.wait.timeout",
+		[]string{"pending_matches", "deadline_passed", "strict", "own_wait"}, nil, "failed", "release",
+		"INTERACTION_WAIT_TIMEOUT", "sticky"},
+	{"K7 a default answer queues the run", "waiting_user", "interaction.default.timeout", []string{"pending_matches",
+		"deadline_passed", "own_wait", "rule_met"}, nil, "queued", "keep", "", ""},
+	{"K7 a step of a question's own wait changes no state", "waiting_user", "interaction.step",
+		[]string{"pending_matches", "deadline_passed", "own_wait"}, nil, "waiting_user", "keep", "", ""},
+	{"K7 an end that is moved changes no state", "waiting_user", "interaction.changed", []string{"pending_matches"},
+		nil, "waiting_user", "keep", "", ""},
 	{"I12 a lenient wait ends at its limit", "waiting_user", "interaction.wait.timeout", []string{"pending_matches",
 		"deadline_passed"}, []string{"strict", "auto_decision_left"}, "failed", "release",
-		"INTERACTIVE_AUTO_DECISION_LIMIT_EXCEEDED"},
+		"INTERACTIVE_AUTO_DECISION_LIMIT_EXCEEDED", ""},
 	{"D6 a lost process fails the run", "waiting_user", "interaction.process.lost", []string{"sticky"}, nil, "failed",
-		"release", "INTERACTION_PROCESS_LOST"},
-	{"F9 cancel while queued", "queued", "run.canceled", nil, nil, "canceled", "release", "RUN_CANCELED"},
-	{"I6 cancel while running", "running", "run.canceled", nil, nil, "canceled", "release", "RUN_CANCELED"},
-	{"F2 cancel while waiting", "waiting_user", "run.canceled", nil, nil, "canceled", "release", "RUN_CANCELED"},
+		"release", "INTERACTION_PROCESS_LOST", ""},
+	{"F9 cancel while queued", "queued", "run.canceled", nil, nil, "canceled", "release", "RUN_CANCELED", ""},
+	{"I6 cancel while running", "running", "run.canceled", nil, nil, "canceled", "release", "RUN_CANCELED", ""},
+	{"F2 cancel while waiting", "waiting_user", "run.canceled", nil, nil, "canceled", "release", "RUN_CANCELED", ""},
 	{"E1 an intact wait is preserved", "waiting_user", "restart.preserve_waiting", []string{"pending_matches",
-		"handle_present"}, []string{"sticky"}, "waiting_user", "keep", ""},
+		"handle_present"}, []string{"sticky"}, "waiting_user", "keep", "", ""},
 	{"E2 a lost session fails the wait", "waiting_user", "restart.reconcile_failed", []string{"context_lost"},
-		[]string{"sticky"}, "failed", "release", "SESSION_RESUME_FAILED"},
+		[]string{"sticky"}, "failed", "release", "SESSION_RESUME_FAILED", ""},
 	{"E3 a lost process fails the wait", "waiting_user", "restart.reconcile_failed", []string{"context_lost", "sticky"},
-		nil, "failed", "release", "INTERACTION_PROCESS_LOST"},
+		nil, "failed", "release", "INTERACTION_PROCESS_LOST", ""},
 	{"E4 a lost worker fails the turn", "running", "restart.reconcile_failed", []string{"worker_gone"},
-		[]string{"repeats_exhausted"}, "failed", "release", "ORCHESTRATOR_RESTART_INTERRUPTED"},
+		[]string{"repeats_exhausted"}, "failed", "release", "ORCHESTRATOR_RESTART_INTERRUPTED", ""},
 	{"J3 a worker that is lost again and again fails the turn with a code of its own", "running",
 		"restart.reconcile_failed", []string{"worker_gone", "repeats_exhausted"}, nil, "failed", "release",
-		"TURN_REPEAT_LIMIT_EXCEEDED"},
+		"TURN_REPEAT_LIMIT_EXCEEDED", ""},
 	{"I4 a queued resume without its files fails", "queued", "restart.reconcile_failed", []string{"context_lost"},
-		[]string{"sticky"}, "failed", "release", "SESSION_RESUME_FAILED"},
+		[]string{"sticky"}, "failed", "release", "SESSION_RESUME_FAILED", ""},
 	{"E3 a queued turn without its process fails", "queued", "restart.reconcile_failed", []string{"context_lost",
-		"sticky"}, nil, "failed", "release", "INTERACTION_PROCESS_LOST"},
+		"sticky"}, nil, "failed", "release", "INTERACTION_PROCESS_LOST", ""},
 	{"E4 a repeatable turn is queued again", "running", "restart.requeue", []string{"worker_gone", "repeatable"},
-		[]string{"attempts_exhausted", "repeats_exhausted", "sticky"}, "queued", "release", ""},
+		[]string{"attempts_exhausted", "repeats_exhausted", "sticky"}, "queued", "release", "", ""},
 	{"J2 a turn that failed for a passing reason is put off", "running", "turn.yielded", []string{"passing"},
-		[]string{"repeats_exhausted", "sticky"}, "queued", "release", ""},
+		[]string{"repeats_exhausted", "sticky"}, "queued", "release", "", ""},
 	{"J5 a refused session holds the wait", "waiting_user", "run.blocked", []string{"context_lost"}, []string{"sticky",
-		"held"}, "waiting_user", "keep", ""},
+		"held"}, "waiting_user", "keep", "", ""},
 	{"J13 a spent budget holds the run before its next turn", "queued", "run.blocked", []string{"budget_spent"},
-		[]string{"held"}, "queued", "keep", ""},
-	{"J5 a held wait goes on", "waiting_user", "run.unblocked", []string{"held"}, nil, "waiting_user", "keep", ""},
-	{"J5 a held run goes on", "queued", "run.unblocked", []string{"held"}, nil, "queued", "keep", ""},
+		[]string{"held"}, "queued", "keep", "", ""},
+	{"J5 a held wait goes on", "waiting_user", "run.unblocked", []string{"held"}, nil, "waiting_user", "keep", "", ""},
+	{"J5 a held run goes on", "queued", "run.unblocked", []string{"held"}, nil, "queued", "keep", "", ""},
 	{"J5 a held run is given up", "queued", "run.given_up", []string{"held"}, nil, "failed", "release",
-		"ENGINE_FAILED"},
+		"ENGINE_FAILED", ""},
 	{"J5 a held wait is given up", "waiting_user", "run.given_up", []string{"held"}, nil, "failed", "release",
-		"SESSION_RESUME_FAILED"},
+		"SESSION_RESUME_FAILED", ""},
 }
 
 // arrowLaws: each arrow is taken with the fewest facts and with the most, and not when any one of
@@ -125,6 +136,7 @@ func (a arrow) holds(l *Lifecycle) string {
 	}
 	most := func() Facts {
 		facts := allTrue(Names(l.Facts))
+		delete(facts, a.other)
 		for _, name := range a.bars {
 			delete(facts, name)
 		}
@@ -194,12 +206,13 @@ func stateLaws() []law {
 		{"A2 a run begins in the queue, without a slot", func(l *Lifecycle) string {
 			return same([]string{l.Submission.To, l.Submission.Slot}, "queued", "release")
 		}},
-		{"A3 twelve events, J2 one more, J5 three and K2 one", func(l *Lifecycle) string {
+		{"A3 twelve events, J2 one more, J5 three, K2 one and K7 three", func(l *Lifecycle) string {
 			return same(Names(l.Events), "turn.started", "turn.needs_input", "turn.succeeded", "turn.failed",
 				"interaction.reply.accepted", "interaction.auto_decide.timeout",
 				"interaction.wait.timeout", "interaction.process.lost", "run.canceled", "restart.preserve_waiting",
 				"restart.reconcile_failed", "restart.requeue", "turn.yielded", "run.blocked", "run.unblocked",
-				"run.given_up", "interaction.recorded")
+				"run.given_up", "interaction.recorded", "interaction.step", "interaction.default.timeout",
+				"interaction.changed")
 		}},
 		{"A6 an automatic run never waits", func(l *Lifecycle) string {
 			return everything(l, func(s, _ string, facts Facts, t *Transition, _ string) string {

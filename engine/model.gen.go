@@ -43,10 +43,38 @@ import (
 //		// at most MaxRef bytes. The answer has it too (Answer.Ref). It is neither shown nor part of the
 //		// Digest, and only engines set it; the text of an agent never does.
 //		Ref string
+//
+//		// Wait is how long the question waits, and what happens meanwhile (K7); nil: as the run's policy
+//		// says. Only engines and the run's Spec.Ask set it; the text of an agent never does. If one of the
+//		// questions that are asked together has a Wait, the run gives each of the others one that says
+//		// what the policy says.
+//		Wait *Wait
+//		// Fired is how many steps of the Wait were carried out, and EndsAt when it ends; zero: never. Both
+//		// are given by the run.
+//		Fired  int
+//		EndsAt time.Time
 //	}
 //
 //	// Digest identifies what the question shows and what it is about: SHA-256, in hexadecimal digits, over one JSON object of kind, prompt, context, options, required_fields, subject and schema, as far as they are set.
 //	func (q Question) Digest() string
+//
+//	// StartWait sets the time of the end, when the question is asked.
+//	func (q *Question) StartWait()
+//
+//	// NextDue is the time at which something is next to be done about the open question by its own Wait: its next step, or its end.
+//	func (q *Question) NextDue() time.Time
+//
+//	// NextStep is the next step of the question's Wait; nil if all were carried out.
+//	func (q *Question) NextStep() *Step
+//
+//	// StepDue reports whether it is a step that is due at NextDue, and not the end.
+//	func (q *Question) StepDue() bool
+//
+//	// Fire returns the question after its next step, which there must be.
+//	func (q Question) Fire() Question
+//
+//	// TakeDefault is the default answer of the question, which must have one.
+//	func (q *Question) TakeDefault(now time.Time) Answer
 type Question = interaction.Question
 
 // Kind says what sort of answer a question hopes for. It is a rendering hint: a reply is free text
@@ -129,6 +157,75 @@ type Subject = interaction.Subject
 //	func (a *Audience) Fault() string
 type Audience = interaction.Audience
 
+// Wait is how long a question waits, and what happens meanwhile (K7). It comes from the host or the
+// engine, never from the text of an agent, and is stored with the question when it is asked. All
+// times count from then, in whole seconds.
+//
+//	type Wait struct {
+//		// Then says what happens at the End. It must be set if there is one.
+//		Then Then
+//		// End is when Then happens; 0: the question waits until somebody replies.
+//		End time.Duration
+//		// Steps are carried out one after the other as long as the question is open, each later than the
+//		// one before it and before End; at most MaxSteps.
+//		Steps []Step
+//		// Default is the answer for ThenDefault.
+//		Default *DefaultReply
+//	}
+//
+//	// Fault says what is wrong with the wait, empty if nothing is.
+//	func (w *Wait) Fault() string
+//
+//	// FaultFor says why the question cannot wait so: its default answer is not one that the question takes, or too many people would be asked.
+//	func (w *Wait) FaultFor(q Question) string
+//
+//	// Clone returns a copy that shares nothing.
+//	func (w *Wait) Clone() *Wait
+type Wait = interaction.Wait
+
+// Step is something that is done about a question that is still open.
+//
+//	type Step struct {
+//		Do    StepAction
+//		After time.Duration
+//		// To is who is asked by Escalate, in place of those who were asked before, or beside them if
+//		// Join is set. Whoever was excepted stays excepted.
+//		To   *Audience
+//		Join bool
+//	}
+type Step = interaction.Step
+
+// StepAction is what a Step does.
+type StepAction = interaction.StepAction
+
+// The actions of steps.
+const (
+	Remind   StepAction = interaction.Remind   // whoever was asked is reminded
+	Escalate StepAction = interaction.Escalate // others are asked
+)
+
+// Then is what happens at the End of a Wait.
+type Then = interaction.Then
+
+// What may happen at the End of a Wait.
+const (
+	ThenWait    Then = interaction.ThenWait    // nothing: the question is overdue, and waits on
+	ThenFail    Then = interaction.ThenFail    // the run fails
+	ThenDecide  Then = interaction.ThenDecide  // the engine decides, as far as the run allows it
+	ThenDefault Then = interaction.ThenDefault // the Default is the answer
+)
+
+// DefaultReply is the answer that is taken when nobody replied in time. It has a Text, or what a question
+// of its kind takes: the Value of a form, or the Decision about an Approval, which can only be
+// Reject, since time approves nothing.
+//
+//	type DefaultReply struct {
+//		Text     string
+//		Value    json.RawMessage
+//		Decision Decision
+//	}
+type DefaultReply = interaction.DefaultReply
+
 // Decision is what a person decides about an Approval.
 type Decision = interaction.Decision
 
@@ -199,10 +296,12 @@ type Resolution = interaction.Resolution
 
 // The ways to settle an interaction. Abandoned closes the record of a question whose run ended
 // without an answer, and Superseded that of a question which others that were asked with it have
-// made superfluous.
+// made superfluous. DefaultAnswer is the answer that a question's Wait has for the case that nobody
+// replies in time.
 const (
 	UserReply         Resolution = interaction.UserReply
 	AutoDecideTimeout Resolution = interaction.AutoDecideTimeout
+	DefaultAnswer     Resolution = interaction.DefaultAnswer
 	Abandoned         Resolution = interaction.Abandoned
 	Superseded        Resolution = interaction.Superseded
 )

@@ -116,7 +116,7 @@ func TestFactsHaveDistinctBits(t *testing.T) {
 		fsm.FactOutputValid:    "output_valid", fsm.FactSchemaPermissive: "schema_permissive",
 		fsm.FactNotDoneSaid: "not_done_said", fsm.FactRepeatsExhausted: "repeats_exhausted",
 		fsm.FactPassing: "passing", fsm.FactHeld: "held", fsm.FactBudgetSpent: "budget_spent",
-		fsm.FactRuleMet: "rule_met",
+		fsm.FactRuleMet: "rule_met", fsm.FactOwnWait: "own_wait",
 	}
 	require.Len(t, facts, len(contract.Load().Facts))
 	for fact, name := range facts {

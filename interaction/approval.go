@@ -235,8 +235,13 @@ func (r Reply) AnswerTo(q *Question, now time.Time) Answer {
 }
 
 // Message is the answer as a text for an agent that is told nothing else: the reply, or what was
-// decided, or the form as JSON.
+// decided, or the form as JSON. A default answer says that nobody gave it.
 func (a Answer) Message() string {
+	if a.Resolution == DefaultAnswer {
+		given := a
+		given.Resolution = UserReply
+		return "Nobody replied in time, so this default answer counts:\n\n" + given.Message()
+	}
 	note := ""
 	if a.Text != "" {
 		note = "\n\n" + a.Text

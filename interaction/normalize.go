@@ -71,6 +71,7 @@ func Normalize(q Question) (Question, []Diagnostic) {
 	q.RequiredFields = n.fields(q.RequiredFields)
 	q.To = n.audience(q.To)
 	q.Ref = n.ref(q.Ref)
+	q.Wait = n.wait(q.Wait)
 	hints, err := PlainHints(q.UIHints)
 	if err != nil {
 		n.diagnose(fsm.WarnAskUserTruncated, fmt.Sprintf("ui_hints are left out: %v", err))
@@ -136,6 +137,15 @@ func (n *normalizer) ref(ref string) string {
 		return ""
 	}
 	return ref
+}
+
+// wait returns a copy of the question's own wait, nil if it is none.
+func (n *normalizer) wait(w *Wait) *Wait {
+	if fault := w.Fault(); fault != "" {
+		n.diagnose(fsm.WarnAskUserMalformed, "the question's wait has "+fault+"; it is left out")
+		return nil
+	}
+	return w.Clone()
 }
 
 func (n *normalizer) fields(given []string) []string {

@@ -69,4 +69,14 @@ type Question struct {
 	// at most MaxRef bytes. The answer has it too (Answer.Ref). It is neither shown nor part of the
 	// Digest, and only engines set it; the text of an agent never does.
 	Ref string `json:"ref,omitempty"`
+
+	// Wait is how long the question waits, and what happens meanwhile (K7); nil: as the run's policy
+	// says. Only engines and the run's Spec.Ask set it; the text of an agent never does. If one of the
+	// questions that are asked together has a Wait, the run gives each of the others one that says
+	// what the policy says.
+	Wait *Wait `json:"wait,omitempty"`
+	// Fired is how many steps of the Wait were carried out, and EndsAt when it ends; zero: never. Both
+	// are given by the run.
+	Fired  int       `json:"steps_fired,omitempty"`
+	EndsAt time.Time `json:"ends_at,omitzero"`
 }

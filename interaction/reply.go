@@ -10,10 +10,12 @@ type Resolution string
 
 // The ways to settle an interaction. Abandoned closes the record of a question whose run ended
 // without an answer, and Superseded that of a question which others that were asked with it have
-// made superfluous.
+// made superfluous. DefaultAnswer is the answer that a question's Wait has for the case that nobody
+// replies in time.
 const (
 	UserReply         Resolution = "user_reply"
 	AutoDecideTimeout Resolution = "auto_decide_timeout"
+	DefaultAnswer     Resolution = "default_answer"
 	Abandoned         Resolution = "abandoned"
 	Superseded        Resolution = "superseded"
 )

@@ -48,10 +48,12 @@ func (r Record) Answer() Answer {
 		a := NewAutoDecision(r.Question).Answer(r.ResolvedAt)
 		a.Text, a.Ref = r.Response, r.Question.Ref
 		return a
-	case UserReply:
+	case UserReply, DefaultAnswer:
 		reply := Reply{ID: r.Question.ID, Text: r.Response, Actor: Actor{ID: r.Actor, Via: r.Via}, Value: r.Value,
 			Decision: r.Decision}
-		return reply.AnswerTo(&r.Question, r.ResolvedAt)
+		a := reply.AnswerTo(&r.Question, r.ResolvedAt)
+		a.Resolution = r.Resolution
+		return a
 	}
 	return Answer{ID: r.Question.ID, Resolution: r.Resolution, AcceptedAt: r.ResolvedAt, Ref: r.Question.Ref}
 }

@@ -155,6 +155,12 @@ func wrongCalls() []wrongCall {
 			})
 		}
 	}
+	add("Extend", "question", "0", func(ctx context.Context, l *Lifecycle) error {
+		return l.Extend(ctx, "r", 0, time.Now())
+	})
+	add("Extend", "until", "0001-01-01 00:00:00 +0000 UTC", func(ctx context.Context, l *Lifecycle) error {
+		return l.Extend(ctx, "r", 1, time.Time{})
+	})
 	for argument, points := range map[string]map[string]At{
 		"at.Question": {"-1": {Question: -1}},
 		"at.ID":       {`"no run"`: {ID: "no run"}},

@@ -20,6 +20,7 @@ const (
 	ActionReply  Action = "reply"  // Reply; Question is the one that it answers
 	ActionCancel Action = "cancel" // Cancel
 	ActionResume Action = "resume" // Resume
+	ActionExtend Action = "extend" // Extend; Question is the one whose end is moved
 	ActionFork   Action = "fork"   // Fork; Run is the source
 	ActionPrune  Action = "prune"  // Prune
 	ActionStats  Action = "stats"  // Stats

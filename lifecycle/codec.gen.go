@@ -66,6 +66,10 @@ func writeAskPolicy(w *plainjson.Writer, v *AskPolicy) {
 		w.Put(`,"to":`)
 		writeAudience(w, v.To)
 	}
+	if v.Wait != nil {
+		w.Put(`,"wait":`)
+		writeWait(w, v.Wait)
+	}
 	w.Put(`}`)
 }
 
@@ -74,6 +78,35 @@ func writeAudience(w *plainjson.Writer, v *interaction.Audience) {
 	plainjson.WriteTexts(w, `,"users":`, v.Users)
 	plainjson.WriteTexts(w, `,"groups":`, v.Groups)
 	plainjson.WriteTexts(w, `,"except":`, v.Except)
+	w.Put(`}`)
+}
+
+func writeWait(w *plainjson.Writer, v *interaction.Wait) {
+	w.Text(`{"then":`, string(v.Then))
+	w.DurationIf(`,"end":`, v.End)
+	plainjson.WriteList(w, `,"steps":`, v.Steps, writeStep)
+	if v.Default != nil {
+		w.Put(`,"default":`)
+		writeDefaultReply(w, v.Default)
+	}
+	w.Put(`}`)
+}
+
+func writeStep(w *plainjson.Writer, v *interaction.Step) {
+	w.Text(`{"do":`, string(v.Do))
+	w.Duration(`,"after":`, v.After)
+	if v.To != nil {
+		w.Put(`,"to":`)
+		writeAudience(w, v.To)
+	}
+	w.FlagIf(`,"join":`, v.Join)
+	w.Put(`}`)
+}
+
+func writeDefaultReply(w *plainjson.Writer, v *interaction.DefaultReply) {
+	w.Text(`{"text":`, v.Text)
+	w.ExactIf(`,"value":`, v.Value)
+	w.TextIf(`,"decision":`, string(v.Decision))
 	w.Put(`}`)
 }
 
@@ -140,6 +173,10 @@ func readAskPolicy(s *plainjson.Scanner, v *AskPolicy) {
 		v.To = new(interaction.Audience)
 		readAudience(s, v.To)
 	}
+	if s.Member(`,"wait":`) {
+		v.Wait = new(interaction.Wait)
+		readWait(s, v.Wait)
+	}
 	s.Need(`}`)
 }
 
@@ -151,5 +188,46 @@ func readAudience(s *plainjson.Scanner, v *interaction.Audience) {
 	plainjson.ReadWords(s, `,"users":`, &v.Users)
 	plainjson.ReadWords(s, `,"groups":`, &v.Groups)
 	plainjson.ReadWords(s, `,"except":`, &v.Except)
+	s.Need(`}`)
+}
+
+func readWait(s *plainjson.Scanner, v *interaction.Wait) {
+	s.Need(`{"then":`)
+	v.Then = interaction.Then(s.AWord())
+	s.Duration(`,"end":`, &v.End)
+	if s.Member(`,"steps":`) {
+		list := make([]interaction.Step, 0, plainjson.FewElements)
+		s.Need(`[`)
+		for more := s.Going(); more; more = s.Member(`,`) {
+			list = append(list, interaction.Step{})
+			readStep(s, &list[len(list)-1])
+		}
+		s.Need(`]`)
+		v.Steps = list
+	}
+	if s.Member(`,"default":`) {
+		v.Default = new(interaction.DefaultReply)
+		readDefaultReply(s, v.Default)
+	}
+	s.Need(`}`)
+}
+
+func readStep(s *plainjson.Scanner, v *interaction.Step) {
+	s.Need(`{"do":`)
+	v.Do = interaction.StepAction(s.AWord())
+	s.Duration(`,"after":`, &v.After)
+	if s.Member(`,"to":`) {
+		v.To = new(interaction.Audience)
+		readAudience(s, v.To)
+	}
+	s.Flag(`,"join":`, &v.Join)
+	s.Need(`}`)
+}
+
+func readDefaultReply(s *plainjson.Scanner, v *interaction.DefaultReply) {
+	s.Need(`{"text":`)
+	v.Text = s.AText()
+	s.Exact(`,"value":`, &v.Value)
+	plainjson.Word(s, `,"decision":`, &v.Decision)
 	s.Need(`}`)
 }

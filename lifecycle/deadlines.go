@@ -86,6 +86,9 @@ func (n *node) fireDeadlines(ctx context.Context, due []Run, now time.Time) (fir
 	for i, err := range n.commitBatch(ctx, batch) {
 		if err == nil {
 			fired++
+			if batch[i].Run.State == fsm.StateWaitingUser { // its next step may be due already
+				n.due.noteRun(&batch[i].Run)
+			}
 		} else if !errors.Is(err, store.ErrConflict) && ctx.Err() == nil {
 			n.log.Error("deadline not fired; trying again", "run", batch[i].Run.ID, "err", err)
 		}

@@ -21,6 +21,8 @@ import (
 //	decideStart         a node claims a run
 //	decideReply         a reply settles the question
 //	decideDeadline      nobody replied in time
+//	decideOwnWait       a step of a question's own wait, or its end, is due (steps.go)
+//	decideExtend        somebody moves the end of such a wait (steps.go)
 //	decideCancel        somebody cancels the run
 //	decideTurn          a turn has ended
 //	decideReport        an engine reports something during its turn
@@ -98,6 +100,9 @@ func decideDeadline(run *store.Run, now time.Time) (*store.Commit, error) {
 	}
 	if run.Pending == nil {
 		return nil, errors.New("lifecycle: run has a deadline and no question")
+	}
+	if run.Pending.Wait != nil {
+		return decideOwnWait(run, now)
 	}
 	d := details{now: notEarlier(now, run.UpdatedAt), facts: fsm.FactPendingMatches}
 	d.facts |= factIf(!run.Deadline.After(now), fsm.FactDeadlinePassed)

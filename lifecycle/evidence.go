@@ -92,9 +92,9 @@ func (t *turn) collectEvidence(o engine.Outcome) *turnEvidence {
 		ev.final = &finalMessage{text: text, truncated: cut, ref: o.FinalRef}
 	}
 	ev.findQuestions(o)
-	t.spec.address(&ev.question)
+	ev.applyPolicy(&t.spec, &ev.question)
 	for i := range ev.siblings {
-		t.spec.address(&ev.siblings[i])
+		ev.applyPolicy(&t.spec, &ev.siblings[i])
 	}
 	ev.limitQuestions()
 	ev.setProcess(o.Process)
@@ -169,6 +169,15 @@ func (t *turnEvidence) findQuestions(o engine.Outcome) {
 		return
 	}
 	t.question = t.reading.Baseline()
+}
+
+// applyPolicy applies the host's policy to a question.
+func (t *turnEvidence) applyPolicy(s *Spec, q *interaction.Question) {
+	if err := s.applyPolicy(q); err != nil {
+		t.questionWarnings = append(t.questionWarnings, interaction.Diagnostic{
+			Code: fsm.WarnAskUserMalformed, Detail: shortened(err.Error()),
+		})
+	}
 }
 
 // limitQuestions leaves out the last of several questions that are too large together to be stored

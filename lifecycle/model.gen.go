@@ -61,8 +61,8 @@ import (
 //		Holds int
 //		// Budget has what the run may use and what it has used; nil if it has no budget.
 //		Budget *RunBudget
-//		// Restricted says that the run's specification lets only certain people answer (K5). An earlier
-//		// release, which would let everybody, refuses the record.
+//		// Restricted says that the run's specification lets only certain people answer (K5), or says how
+//		// its questions wait (K7). An earlier release, which would pass over that, refuses the record.
 //		Restricted bool
 //		// Block says why the run cannot go on now; nil when it can.
 //		Block *Block
@@ -137,6 +137,9 @@ import (
 //
 //	// OpenQuestion returns the open question of that number; nil if it is not open.
 //	func (r *Run) OpenQuestion(number int) *Question
+//
+//	// NextDue is the earliest time at which something is next to be done about an open question by its own wait (K7), and the question: of several at the same time the one with the lowest number.
+//	func (r *Run) NextDue() (at time.Time, question *Question)
 type Run = store.Run
 
 // State is where a run stands.
@@ -445,10 +448,38 @@ type SessionHandle = interaction.SessionHandle
 //		// at most MaxRef bytes. The answer has it too (Answer.Ref). It is neither shown nor part of the
 //		// Digest, and only engines set it; the text of an agent never does.
 //		Ref string
+//
+//		// Wait is how long the question waits, and what happens meanwhile (K7); nil: as the run's policy
+//		// says. Only engines and the run's Spec.Ask set it; the text of an agent never does. If one of the
+//		// questions that are asked together has a Wait, the run gives each of the others one that says
+//		// what the policy says.
+//		Wait *Wait
+//		// Fired is how many steps of the Wait were carried out, and EndsAt when it ends; zero: never. Both
+//		// are given by the run.
+//		Fired  int
+//		EndsAt time.Time
 //	}
 //
 //	// Digest identifies what the question shows and what it is about: SHA-256, in hexadecimal digits, over one JSON object of kind, prompt, context, options, required_fields, subject and schema, as far as they are set.
 //	func (q Question) Digest() string
+//
+//	// StartWait sets the time of the end, when the question is asked.
+//	func (q *Question) StartWait()
+//
+//	// NextDue is the time at which something is next to be done about the open question by its own Wait: its next step, or its end.
+//	func (q *Question) NextDue() time.Time
+//
+//	// NextStep is the next step of the question's Wait; nil if all were carried out.
+//	func (q *Question) NextStep() *Step
+//
+//	// StepDue reports whether it is a step that is due at NextDue, and not the end.
+//	func (q *Question) StepDue() bool
+//
+//	// Fire returns the question after its next step, which there must be.
+//	func (q Question) Fire() Question
+//
+//	// TakeDefault is the default answer of the question, which must have one.
+//	func (q *Question) TakeDefault(now time.Time) Answer
 type Question = interaction.Question
 
 // Kind says what sort of answer a question hopes for. It is a rendering hint: a reply is free text
@@ -625,6 +656,75 @@ type Actor = interaction.Actor
 //	func (a *Audience) Fault() string
 type Audience = interaction.Audience
 
+// Wait is how long a question waits, and what happens meanwhile (K7). It comes from the host or the
+// engine, never from the text of an agent, and is stored with the question when it is asked. All
+// times count from then, in whole seconds.
+//
+//	type Wait struct {
+//		// Then says what happens at the End. It must be set if there is one.
+//		Then Then
+//		// End is when Then happens; 0: the question waits until somebody replies.
+//		End time.Duration
+//		// Steps are carried out one after the other as long as the question is open, each later than the
+//		// one before it and before End; at most MaxSteps.
+//		Steps []Step
+//		// Default is the answer for ThenDefault.
+//		Default *DefaultReply
+//	}
+//
+//	// Fault says what is wrong with the wait, empty if nothing is.
+//	func (w *Wait) Fault() string
+//
+//	// FaultFor says why the question cannot wait so: its default answer is not one that the question takes, or too many people would be asked.
+//	func (w *Wait) FaultFor(q Question) string
+//
+//	// Clone returns a copy that shares nothing.
+//	func (w *Wait) Clone() *Wait
+type Wait = interaction.Wait
+
+// Step is something that is done about a question that is still open.
+//
+//	type Step struct {
+//		Do    StepAction
+//		After time.Duration
+//		// To is who is asked by Escalate, in place of those who were asked before, or beside them if
+//		// Join is set. Whoever was excepted stays excepted.
+//		To   *Audience
+//		Join bool
+//	}
+type Step = interaction.Step
+
+// StepAction is what a Step does.
+type StepAction = interaction.StepAction
+
+// The actions of steps.
+const (
+	Remind   StepAction = interaction.Remind   // whoever was asked is reminded
+	Escalate StepAction = interaction.Escalate // others are asked
+)
+
+// Then is what happens at the End of a Wait.
+type Then = interaction.Then
+
+// What may happen at the End of a Wait.
+const (
+	ThenWait    Then = interaction.ThenWait    // nothing: the question is overdue, and waits on
+	ThenFail    Then = interaction.ThenFail    // the run fails
+	ThenDecide  Then = interaction.ThenDecide  // the engine decides, as far as the run allows it
+	ThenDefault Then = interaction.ThenDefault // the Default is the answer
+)
+
+// DefaultReply is the answer that is taken when nobody replied in time. It has a Text, or what a question
+// of its kind takes: the Value of a form, or the Decision about an Approval, which can only be
+// Reject, since time approves nothing.
+//
+//	type DefaultReply struct {
+//		Text     string
+//		Value    json.RawMessage
+//		Decision Decision
+//	}
+type DefaultReply = interaction.DefaultReply
+
 // NotAskedError says that the reply's author may not answer the question, and who may.
 //
 //	type NotAskedError struct {
@@ -745,10 +845,12 @@ type Resolution = interaction.Resolution
 
 // The ways to settle an interaction. Abandoned closes the record of a question whose run ended
 // without an answer, and Superseded that of a question which others that were asked with it have
-// made superfluous.
+// made superfluous. DefaultAnswer is the answer that a question's Wait has for the case that nobody
+// replies in time.
 const (
 	UserReply         Resolution = interaction.UserReply
 	AutoDecideTimeout Resolution = interaction.AutoDecideTimeout
+	DefaultAnswer     Resolution = interaction.DefaultAnswer
 	Abandoned         Resolution = interaction.Abandoned
 	Superseded        Resolution = interaction.Superseded
 )
@@ -1110,8 +1212,14 @@ const (
 	TriggerRunUnblocked Trigger = fsm.EventRunUnblocked
 	// TriggerRunGivenUp: Somebody ended a held run. (EV-16: J5, J13)
 	TriggerRunGivenUp Trigger = fsm.EventRunGivenUp
-	// TriggerInteractionRecorded: A person's reply to one of several questions was accepted, and the run waits on for the others. (EV-17: K1, K2)
+	// TriggerInteractionRecorded: A person's reply to one of several questions was accepted, or the end of its own wait settled it, and the run waits on for the others. (EV-17: K1, K2, K7)
 	TriggerInteractionRecorded Trigger = fsm.EventInteractionRecorded
+	// TriggerInteractionStep: A step of a question's own wait is due: people are reminded, or others are asked. (EV-18: K7)
+	TriggerInteractionStep Trigger = fsm.EventInteractionStep
+	// TriggerInteractionDefaultTimeout: Nobody replied before the end of a question's own wait; its default answer is taken. (EV-19: K7)
+	TriggerInteractionDefaultTimeout Trigger = fsm.EventInteractionDefaultTimeout
+	// TriggerInteractionChanged: Somebody moved the end of an open question's own wait. (EV-20: K7)
+	TriggerInteractionChanged Trigger = fsm.EventInteractionChanged
 )
 
 // Terminal: How the run ended; there exactly when the new state is terminal.
@@ -1153,6 +1261,8 @@ type Terminal = fcmp.Terminal
 //		To *fcmp.Audience
 //		// The questions that were asked together, one event each, and when the run goes on. Missing when the question was asked alone.
 //		Together *AskedTogether
+//		// The question's own wait, whose end is wait_deadline_at. Missing when the policy of the run says how the question waits.
+//		Wait *OwnWait
 //	}
 //
 //	// Type is the event type.
@@ -1297,10 +1407,11 @@ type Blocked = fcmp.Blocked
 //	func (*Unblocked) Type() string
 type Unblocked = fcmp.Unblocked
 
-// Recorded is the data of interaction.recorded: A person's reply to one of several questions was accepted; the run waits on for the others. (PL-12: K1, K2)
+// Recorded is the data of interaction.recorded: A person's reply to one of several questions was accepted, or its own wait settled it; the run waits on for the others. (PL-12: K1, K2, K7)
 //
 //	type Recorded struct {
-//		InteractionID  int
+//		InteractionID int
+//		// How the question was settled.
 //		ResolutionMode string
 //		AcceptedAt     time.Time
 //		Actor          string
@@ -1328,6 +1439,82 @@ type Recorded = fcmp.Recorded
 //	func (*Closed) Type() string
 type Closed = fcmp.Closed
 
+// Reminder is the data of user.input.reminder: Whoever was asked is reminded of an open question. (PL-14: K7)
+//
+//	type Reminder struct {
+//		InteractionID int
+//		// The number of the step of the question's wait.
+//		Step int
+//		// The time of the step.
+//		DueAt time.Time
+//	}
+//
+//	// Type is the event type.
+//	func (*Reminder) Type() string
+type Reminder = fcmp.Reminder
+
+// Escalated is the data of user.input.escalated: Others are asked an open question, beside or instead of those who were asked. (PL-15: K7)
+//
+//	type Escalated struct {
+//		InteractionID int
+//		// The number of the step of the question's wait.
+//		Step int
+//		// The time of the step.
+//		DueAt time.Time
+//		// Who may answer: who has one of the names or is of one of the groups, or everybody, but for those who are excepted. Missing when everybody may.
+//		To *fcmp.Audience
+//	}
+//
+//	// Type is the event type.
+//	func (*Escalated) Type() string
+type Escalated = fcmp.Escalated
+
+// DefaultTaken is the data of interaction.default.timeout: Nobody replied in time; the open question was settled by its default answer. (PL-16: K7)
+//
+//	type DefaultTaken struct {
+//		InteractionID  int
+//		ResolutionMode string
+//		AcceptedAt     time.Time
+//		// How long the question was open.
+//		TimeoutSec int
+//		// The decision about an approval.
+//		Decision string
+//	}
+//
+//	// Type is the event type.
+//	func (*DefaultTaken) Type() string
+type DefaultTaken = fcmp.DefaultTaken
+
+// Changed is the data of interaction.changed: The end of an open question's wait was moved. (PL-17: K7)
+//
+//	type Changed struct {
+//		InteractionID int
+//		// The new end.
+//		WaitDeadlineAt time.Time
+//		Actor          string
+//		// The door that the actor came through.
+//		Via string
+//	}
+//
+//	// Type is the event type.
+//	func (*Changed) Type() string
+type Changed = fcmp.Changed
+
+// OwnWait: The question's own wait, whose end is wait_deadline_at. Missing when the policy of the run says how the question waits.
+//
+//	type OwnWait struct {
+//		Steps []WaitStep
+//	}
+type OwnWait = fcmp.OwnWait
+
+// WaitStep: What is done at a time if the question is still open.
+//
+//	type WaitStep struct {
+//		At     time.Time
+//		Action string
+//	}
+type WaitStep = fcmp.WaitStep
+
 // AskedTogether: The questions that were asked together, one event each, and when the run goes on. Missing when the question was asked alone.
 //
 //	type AskedTogether struct {
@@ -1354,6 +1541,10 @@ const (
 	TypeBlocked             = fcmp.TypeBlocked
 	TypeRecorded            = fcmp.TypeRecorded
 	TypeClosed              = fcmp.TypeClosed
+	TypeReminder            = fcmp.TypeReminder
+	TypeEscalated           = fcmp.TypeEscalated
+	TypeDefaultTaken        = fcmp.TypeDefaultTaken
+	TypeChanged             = fcmp.TypeChanged
 	TypeUnblocked           = fcmp.TypeUnblocked
 )
 

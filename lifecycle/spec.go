@@ -63,7 +63,8 @@ type Spec struct {
 	// declared, rounds are unlimited (B7, B9). Questions that a turn asks together are one round.
 	MaxAttempts int `json:"max_attempts,omitempty"`
 	// SessionTimeout is session_timeout_sec: how long a question waits before its deadline. Whole
-	// seconds, at least 1 s; 0 stands for DefaultSessionTimeout.
+	// seconds, at least 1 s; 0 stands for DefaultSessionTimeout. In a strict run nothing happens then
+	// unless the engine holds a process (D1): Ask.Wait says for each question what is to happen.
 	SessionTimeout time.Duration `json:"session_timeout"`
 	// AutoDecide lets the engine decide when nobody replies in time. Its zero value is strict:
 	// interactive_require_user_reply is true (section D).
@@ -189,7 +190,7 @@ func (s Spec) record(now time.Time) (store.Run, []byte, error) {
 		MaxAttempts: s.MaxAttempts, MaxAutoDecisions: s.MaxAutoDecisions, Repeatable: s.Repeatable,
 		MaxRepeats: s.MaxRepeats, OnInterrupt: s.OnInterrupt, Hold: s.Hold, Budget: newBudget(s.Budget),
 		Pool: s.Pool, Key: s.Key, Priority: s.Priority, NotBefore: s.NotBefore, Labels: maps.Clone(s.Labels),
-		Restricted: s.Ask.restricts(),
+		Restricted: s.Ask.binds(),
 		CreatedAt:  now,
 		State:      fsm.StateQueued, UpdatedAt: now, QueuedAt: now, Recovery: store.RecoveryNone,
 	}, body, nil

@@ -10,8 +10,8 @@ import (
 )
 
 // This file decides what concerns several questions that one turn has asked together (K1, K2): when
-// the run goes on, and what becomes of the questions that are open then. They have one deadline, and
-// their turn is one round and one attempt.
+// the run goes on, and what becomes of the questions that are open then. They have one deadline,
+// unless they have waits of their own (steps.go), and their turn is one round and one attempt.
 
 // completesRule reports whether the run goes on with this reply to one of its open questions.
 func completesRule(run *store.Run, answer *interaction.Answer) bool {
@@ -52,15 +52,19 @@ func decideOpenQuestions(run *store.Run, d *details) {
 
 // recordReply notes the reply to one of several questions in the record of a run that waits on. A
 // hold of the run stays.
-func recordReply(next, prev *store.Run, d *details) {
+func recordReply(next, prev *store.Run, d *details, now time.Time) {
 	together := *prev.Together
-	together.Replies++
+	if d.answer.Resolution == interaction.UserReply {
+		together.Replies++
+	}
 	next.Together, next.Block = &together, prev.Block
 	next.CloseQuestion(d.answer.ID)
+	countAutoDecision(next, d.answer, now)
+	setDeadline(next)
 }
 
 // openQuestions makes the turn's questions the run's open ones. They have consecutive numbers and
-// one deadline, that of the waiting policy.
+// one deadline, that of the waiting policy or the earliest of their own waits.
 func openQuestions(next *store.Run, d *details, now time.Time) {
 	first := next.Interactions + 1
 	number := func(q interaction.Question) interaction.Question {
@@ -76,6 +80,10 @@ func openQuestions(next *store.Run, d *details, now time.Time) {
 			next.Siblings = append(next.Siblings, number(q))
 		}
 		next.Together = &store.Together{First: first, Asked: 1 + len(d.siblings), Rule: d.rule}
+	}
+	if startWaits(next) {
+		setDeadline(next)
+		return
 	}
 	if rule, ok := fsm.Wait(next.Profile, next.Strict); ok && rule.OnDeadline != fsm.DeadlineKeepWaiting {
 		next.Deadline = now.Add(next.SessionTimeout)

@@ -57,6 +57,8 @@ type details struct {
 	furtherAnswers []interaction.Answer
 	settled        []interaction.Record // of the questions that the event closes, by their numbers
 
+	changed *interaction.Question // an open question as it becomes; nil: none changes
+
 	passing   *passingFailure // after which the turn is put off; nil: it is not
 	hold      *hold           // why the run is held from now on; nil: it is not
 	unblocked string          // why it is held no more
@@ -97,7 +99,7 @@ func factsOf(r *store.Run, d *details) fsm.Facts {
 		factIf(r.Mode == fsm.ModeInteractive, fsm.FactInteractive) |
 		factIf(cmp.Or(d.profile, r.Profile) == fsm.ProfileStickyProcess, fsm.FactSticky) |
 		factIf((r.Session != nil || d.session != nil) && !d.sessionLost, fsm.FactHandlePresent) |
-		factIf(r.Strict, fsm.FactStrict) |
+		factIf(r.Strict && !d.facts.Has(fsm.FactOwnWait), fsm.FactStrict) |
 		factIf(r.AutoDecisions < r.MaxAutoDecisions, fsm.FactAutoDecisionLeft) |
 		factIf(repeatable, fsm.FactRepeatable) |
 		factIf(r.MaxAttempts > 0 && attempts >= r.MaxAttempts, fsm.FactAttemptsExhausted) |
@@ -137,7 +139,9 @@ func transition(run *store.Run, event fsm.Event, d *details) (*store.Commit, err
 	}
 	switch {
 	case row.Event == fsm.EventInteractionRecorded:
-		recordReply(next, run, d)
+		recordReply(next, run, d, now)
+	case row.Event == fsm.EventInteractionStep || row.Event == fsm.EventInteractionChanged:
+		changeQuestion(next, run, d)
 	case row.To == run.State:
 		changeBlock(next, d, now)
 	default:
@@ -210,10 +214,7 @@ func enterQueue(next *store.Run, event fsm.Event, d *details, now time.Time) {
 		if next.Together == nil {
 			next.Answer = d.answer
 		}
-		if d.answer.Resolution == interaction.AutoDecideTimeout {
-			next.AutoDecisions++
-			next.LastAutoDecisionAt = now
-		}
+		countAutoDecision(next, d.answer, now)
 	}
 }
 
@@ -286,6 +287,13 @@ func (d *details) addEvents(c *store.Commit, kind string) error {
 		return addEvent(c, (*fcmp.Recorded)(replyAccepted(d.answer)))
 	case fcmp.TypeClosed:
 		return addClosed(c)
+	case fcmp.TypeDefaultTaken:
+		return addEvent(c, defaultTaken(&d.settled[0].Question, d.answer))
+	case fcmp.TypeReminder, fcmp.TypeEscalated:
+		return d.addStep(c, kind)
+	case fcmp.TypeChanged:
+		return addEvent(c, &fcmp.Changed{InteractionID: d.changed.ID, WaitDeadlineAt: d.changed.EndsAt,
+			Actor: d.actor.ID, Via: d.actor.Via})
 	case fcmp.TypeYielded:
 		return addEvent(c, yielded(&c.Run))
 	case fcmp.TypeBlocked:
@@ -373,7 +381,11 @@ func autoDecided(a *interaction.Answer, r *store.Run) *fcmp.AutoDecided {
 
 // addAutoDecided adds an event for each question that the deadline has decided.
 func (d *details) addAutoDecided(c *store.Commit) error {
-	if err := addEvent(c, autoDecided(d.answer, &c.Run)); err != nil {
+	first := autoDecided(d.answer, &c.Run)
+	if q := &d.settled[0].Question; q.Wait != nil {
+		first.TimeoutSec = openFor(q)
+	}
+	if err := addEvent(c, first); err != nil {
 		return err
 	}
 	for i := range d.furtherAnswers {
@@ -430,7 +442,10 @@ func inputRequired(r *store.Run, q *interaction.Question) *fcmp.InputRequired {
 		asked.Schema, asked.AlsoText, asked.Digest = string(q.Schema), q.AlsoText, q.Digest()
 	}
 	if to := q.To; to != nil {
-		asked.To = &fcmp.Audience{Everybody: to.Everybody, Users: to.Users, Groups: to.Groups, Except: to.Except}
+		asked.To = audience(to)
+	}
+	if q.Wait != nil {
+		showWait(asked, q)
 	}
 	if t := r.Together; t != nil {
 		asked.Together = &fcmp.Together{Questions: t.Asked, Answers: t.Rule.Needs(t.Asked),

@@ -170,6 +170,10 @@ func (t *texts) question(q *interaction.Question) {
 			t.text("a name of who may answer", name)
 		}
 	}
+	if w := q.Wait; w != nil && w.Default != nil {
+		t.text("the default answer", w.Default.Text)
+		t.json("the default answer's value", w.Default.Value)
+	}
 	if s := q.Subject; s != nil {
 		t.text("the subject's tool", s.Tool)
 		t.text("the subject's title", s.Title)

@@ -73,6 +73,7 @@ func cloneQuestion(q interaction.Question) interaction.Question {
 	}
 	q.Schema = bytes.Clone(q.Schema)
 	q.To = q.To.Clone()
+	q.Wait = q.Wait.Clone()
 	if q.Subject != nil {
 		s := *q.Subject
 		s.Arguments = bytes.Clone(s.Arguments)

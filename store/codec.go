@@ -36,7 +36,9 @@ var knownWords = func() plainjson.Words {
 	plainjson.Learn(words, interaction.Approve, interaction.Edit, interaction.Reject, interaction.Respond)
 	plainjson.Learn(words, interaction.EngineJudgement, interaction.SafeDefault, interaction.Abort)
 	plainjson.Learn(words, interaction.UserReply, interaction.AutoDecideTimeout, interaction.Abandoned,
-		interaction.Superseded)
+		interaction.Superseded, interaction.DefaultAnswer)
+	plainjson.Learn(words, interaction.Remind, interaction.Escalate)
+	plainjson.Learn(words, interaction.ThenWait, interaction.ThenFail, interaction.ThenDecide, interaction.ThenDefault)
 	return words
 }()
 
@@ -75,12 +77,15 @@ const (
 	forkForm    = "[3," // a fork
 	typedForm   = "[4," // a form or an approval, and the answer to one; questions for certain people
 	severalForm = "[5," // several questions that were asked together
+	waitForm    = "[6," // a question with a wait of its own, and its default answer
 	formSuffix  = "]"
 )
 
 // form is the beginning of the list that the record stands in; empty for the first form.
 func (r *Run) form() string {
 	switch {
+	case r.Pending != nil && r.Pending.Wait != nil, r.Answer != nil && r.Answer.Resolution == interaction.DefaultAnswer:
+		return waitForm
 	case r.Together != nil:
 		return severalForm
 	case r.typed():
@@ -106,7 +111,7 @@ func (r *Run) typed() bool {
 
 // firstForm returns a record without the list that it may stand in.
 func firstForm(body []byte) []byte {
-	for _, form := range []string{heldForm, forkForm, typedForm, severalForm} {
+	for _, form := range []string{heldForm, forkForm, typedForm, severalForm, waitForm} {
 		if inner, ok := bytes.CutPrefix(body, []byte(form)); ok {
 			if inner, ok = bytes.CutSuffix(inner, []byte(formSuffix)); ok {
 				return inner

@@ -46,6 +46,10 @@ func TestEncodeWritesEveryField(t *testing.T) {
 // and for the list around a run that the first form of records did not know.
 func stored(t require.TestingT, r store.Run) string {
 	body := exactly(t, r.Clone())
+	if r.Pending != nil && r.Pending.Wait != nil ||
+		r.Answer != nil && r.Answer.Resolution == interaction.DefaultAnswer {
+		return "[6," + body + "]"
+	}
 	if r.Together != nil {
 		return "[5," + body + "]"
 	}
@@ -106,6 +110,31 @@ func TestOlderVersionsRefuseForks(t *testing.T) {
 	require.ErrorIs(t, r.Coherent(), store.ErrInvalid, "no run is forked from itself")
 	r.ForkedFrom = &store.ForkPoint{}
 	require.ErrorIs(t, r.Coherent(), store.ErrInvalid)
+}
+
+// K7 J14: an older version refuses a run with a question that has a wait of its own, which it would
+// not carry out, and one that goes on with a default answer, which it would take for a person's.
+func TestOlderVersionsRefuseWaitsOfQuestions(t *testing.T) {
+	for name, change := range map[string]func(r *store.Run){
+		"wait": func(r *store.Run) {
+			r.Pending.Wait = &interaction.Wait{End: time.Hour, Then: interaction.ThenFail}
+			r.Pending.StartWait()
+			r.Deadline, _ = r.NextDue()
+		},
+		"default answer": func(r *store.Run) {
+			r.Answer = &interaction.Answer{ID: 1, Resolution: interaction.DefaultAnswer, Text: "no"}
+		},
+	} {
+		r := parked()
+		change(&r)
+		body, err := store.Encode(r)
+		require.NoError(t, err, name)
+		require.Equal(t, "[6,", string(body[:3]), name)
+		requireScanned(t, body)
+		got, err := store.Decode(body)
+		require.NoError(t, err, name)
+		require.Equal(t, r, got, name)
+	}
 }
 
 // K3 K4 J14: an older version refuses a run that asks with a form or for an approval, and one that

@@ -58,8 +58,8 @@ type Run struct {
 	Holds int `json:"holds,omitempty"`
 	// Budget has what the run may use and what it has used; nil if it has no budget.
 	Budget *RunBudget `json:"budget,omitempty"`
-	// Restricted says that the run's specification lets only certain people answer (K5). An earlier
-	// release, which would let everybody, refuses the record.
+	// Restricted says that the run's specification lets only certain people answer (K5), or says how
+	// its questions wait (K7). An earlier release, which would pass over that, refuses the record.
 	Restricted bool `json:"restricted,omitempty"`
 	// Block says why the run cannot go on now; nil when it can.
 	Block *Block `json:"block,omitempty"`

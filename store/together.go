@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
@@ -65,6 +66,9 @@ func (r *Run) CloseQuestion(number int) {
 // checkOpen says whether the open questions fit the record: a single one has the last number, and
 // several are of those that were asked together.
 func (r *Run) checkOpen() error {
+	if err := r.checkWaits(); err != nil {
+		return err
+	}
 	t := r.Together
 	if t == nil {
 		switch {
@@ -112,6 +116,68 @@ func (t *Together) check(r *Run) error {
 		return invalid(r, "it has ended, and goes on with no answers")
 	case r.Answer != nil || r.State != fsm.StateWaitingUser && open > 0:
 		return invalid(r, "the answers to several questions are in its history alone")
+	}
+	return nil
+}
+
+// NextDue is the earliest time at which something is next to be done about an open question by its
+// own wait (K7), and the question: of several at the same time the one with the lowest number. It is
+// zero if there is none.
+func (r *Run) NextDue() (at time.Time, question *interaction.Question) {
+	for i := -1; r.Pending != nil && i < len(r.Siblings); i++ {
+		q := r.Pending
+		if i >= 0 {
+			q = &r.Siblings[i]
+		}
+		if due := q.NextDue(); !due.IsZero() && (at.IsZero() || due.Before(at)) {
+			at, question = due, q
+		}
+	}
+	return at, question
+}
+
+// ReplaceQuestion puts an open question in place of the one that has its number. It does not change
+// the questions themselves, which other copies of the record may share.
+func (r *Run) ReplaceQuestion(q interaction.Question) {
+	if r.Pending.ID == q.ID {
+		r.Pending = &q
+		return
+	}
+	r.Siblings = slices.Clone(r.Siblings)
+	for i := range r.Siblings {
+		if r.Siblings[i].ID == q.ID {
+			r.Siblings[i] = q
+		}
+	}
+}
+
+// checkWaits says whether the open questions have waits of their own, all or none of them, and
+// whether the deadline is the earliest time that these name.
+func (r *Run) checkWaits() error {
+	if r.Pending == nil {
+		return nil
+	}
+	for i := -1; i < len(r.Siblings); i++ {
+		q := r.Pending
+		if i >= 0 {
+			q = &r.Siblings[i]
+		}
+		switch {
+		case (q.Wait == nil) != (r.Pending.Wait == nil):
+			return invalid(r, "question %d has a wait of its own, or has none, unlike the others", q.ID)
+		case q.Wait == nil && (q.Fired != 0 || !q.EndsAt.IsZero()):
+			return invalid(r, "question %d has no wait of its own, and %d steps of one, or an end", q.ID, q.Fired)
+		case q.Wait == nil:
+			continue
+		case q.Wait.Fault() != "":
+			return invalid(r, "question %d has a wait with %s", q.ID, q.Wait.Fault())
+		case q.Fired < 0 || q.Fired > len(q.Wait.Steps) || q.EndsAt.IsZero() != (q.Wait.End == 0) || !kept(q.EndsAt):
+			return invalid(r, "question %d has had %d steps of %d, and ends at %s", q.ID, q.Fired, len(q.Wait.Steps),
+				q.EndsAt)
+		}
+	}
+	if at, _ := r.NextDue(); r.Pending.Wait != nil && !at.Equal(r.Deadline) {
+		return invalid(r, "its deadline is %s, and the next step of its questions is at %s", r.Deadline, at)
 	}
 	return nil
 }

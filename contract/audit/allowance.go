@@ -60,10 +60,11 @@ var optionals = []optional{
 	{fcmp.TypeAutoDecided, "timeout_sec", json.Number("1"), []string{"IV-36"}},
 	{fcmp.TypeInputRequired, "kind", "open_text", nil},
 	{fcmp.TypeInputRequired, "default_decision_policy", "engine_judgement", nil},
-	{fcmp.TypeInputRequired, "asked_at", anyTime, []string{"IV-35", "IV-37"}},
+	{fcmp.TypeInputRequired, "asked_at", anyTime, []string{"IV-35", "IV-36", "IV-37"}},
 	{fcmp.TypeInputRequired, "profile", "resumable", []string{"IV-13", "IV-32"}},
-	{fcmp.TypeInputRequired, "on_deadline", "keep_waiting", []string{"IV-14", "IV-32", "IV-33"}},
+	{fcmp.TypeInputRequired, "on_deadline", "keep_waiting", []string{"IV-14", "IV-32", "IV-33", "IV-45"}},
 	{fcmp.TypeClosed, "closed_at", anyTime, []string{"IV-35"}},
+	{fcmp.TypeDefaultTaken, "timeout_sec", json.Number("1"), nil},
 }
 
 // skippedWithout has members that the schemas do not require, with the invariants that cannot be
@@ -72,7 +73,7 @@ var skippedWithout = map[[2]string][]string{
 	{fcmp.TypeStateChanged, "pending_interaction_id"}:   {"IV-18"},
 	{fcmp.TypeStateChanged, "terminal"}:                 {"IV-19"},
 	{fcmp.TypeStateChanged, "terminal.error"}:           {"IV-21"},
-	{fcmp.TypeInputRequired, "wait_deadline_at"}:        {"IV-33", "IV-34"},
+	{fcmp.TypeInputRequired, "wait_deadline_at"}:        {"IV-33", "IV-34", "IV-36", "IV-45"},
 	{fcmp.TypeYielded, "choices"}:                       {"IV-39", "IV-40"},
 	{fcmp.TypeBlocked, "choices"}:                       {"IV-40"},
 	{fcmp.TypeReplyAccepted, "decision"}:                {"IV-41"},
@@ -83,15 +84,20 @@ var skippedWithout = map[[2]string][]string{
 // demanded has the members that a log must have even when it is read leniently: those that identify
 // an event's run and its place in the run, and those that the protocol prescribes for a change of
 // state, a reply, a decision, a question (and what it says of those that it is asked with), a message,
-// a warning, a turn that is retried later and a hold.
+// a warning, a turn that is retried later, a hold, and what a question's own wait does.
 var demanded = map[string][]string{
-	"":                           {"protocol_version", "run_id", "seq", "ts", "type", "data"},
-	fcmp.TypeStateChanged:        {"from", "to", "trigger", "updated_at"},
-	fcmp.TypeReplyAccepted:       {"interaction_id", "resolution_mode", "accepted_at"},
-	fcmp.TypeAutoDecided:         {"interaction_id", "resolution_mode", "policy"},
-	fcmp.TypeInputRequired:       {"interaction_id", "prompt", "together.questions", "together.answers"},
+	"":                     {"protocol_version", "run_id", "seq", "ts", "type", "data"},
+	fcmp.TypeStateChanged:  {"from", "to", "trigger", "updated_at"},
+	fcmp.TypeReplyAccepted: {"interaction_id", "resolution_mode", "accepted_at"},
+	fcmp.TypeAutoDecided:   {"interaction_id", "resolution_mode", "policy"},
+	fcmp.TypeInputRequired: {"interaction_id", "prompt", "together.questions", "together.answers",
+		"wait.steps"},
 	fcmp.TypeRecorded:            {"interaction_id", "resolution_mode", "accepted_at"},
 	fcmp.TypeClosed:              {"interaction_id", "resolution_mode"},
+	fcmp.TypeReminder:            {"interaction_id", "step", "due_at"},
+	fcmp.TypeEscalated:           {"interaction_id", "step", "due_at"},
+	fcmp.TypeDefaultTaken:        {"interaction_id", "resolution_mode", "accepted_at"},
+	fcmp.TypeChanged:             {"interaction_id", "wait_deadline_at"},
 	fcmp.TypeMessageFinal:        {"text"},
 	fcmp.TypeMessageIntermediate: {"text"},
 	fcmp.TypeWarning:             {"code"},
@@ -99,6 +105,10 @@ var demanded = map[string][]string{
 	fcmp.TypeBlocked:             {"code", "message"},
 	fcmp.TypeUnblocked:           {"cause"},
 }
+
+// essential are members that not every event has, and that none which has one may leave out: without
+// a question's own wait, all that follows would contradict the policy of the run.
+var essential = map[[2]string]bool{{fcmp.TypeInputRequired, "wait"}: true}
 
 // named are the members whose value may be a name that is not in this contract.
 var named = map[[2]string]bool{
@@ -117,6 +127,9 @@ func Allowances() []Allowance {
 	}
 	for _, p := range contract.Load().Payloads {
 		for _, member := range schemas()[p.Type].members("", false) {
+			if essential[[2]string{p.Type, member}] {
+				continue
+			}
 			all = append(all, Allowance{p.Type, member, false, skippedWithout[[2]string{p.Type, member}]})
 		}
 	}

@@ -19,7 +19,7 @@ import (
 // belongs to an object that counts as missing when it is incomplete.
 func TestEveryRequiredMemberIsDemandedOrMayBeMissing(t *testing.T) {
 	t.Parallel()
-	parts := []string{"options[].", "raw_ref."}
+	parts := []string{"options[].", "raw_ref.", "wait.steps[]."}
 	mayBeMissing := map[string][]string{}
 	for _, a := range Allowances() {
 		if a.Required {

@@ -138,13 +138,14 @@ func (f *fitting) fit(n *node, value map[string]any, typ, prefix string) {
 		case !known:
 			delete(value, name)
 			f.mark(typ, path, Unknown)
-		case slices.Contains(demanded[typ], path):
+		case slices.Contains(demanded[typ], path), essential[[2]string{typ, path}]:
 			value[name] = f.fitItem(child, item, typ, path)
 		case item == nil:
 			delete(value, name)
 			f.mark(typ, path, Null)
 		default:
-			if value[name] = f.fitItem(child, item, typ, path); !child.valid(value[name]) {
+			value[name] = f.fitItem(child, item, typ, path)
+			if !child.valid(value[name]) && !lacksDemanded(value[name], typ, path+".") {
 				delete(value, name)
 				f.mark(typ, path, Foreign)
 			}
@@ -161,6 +162,26 @@ func (f *fitting) fit(n *node, value map[string]any, typ, prefix string) {
 			f.missing(typ, o.member)
 		}
 	}
+}
+
+// lacksDemanded reports whether an object, or one in it, lacks a member that no log may leave out.
+func lacksDemanded(item any, typ, prefix string) bool {
+	return slices.ContainsFunc(demanded[typ], func(member string) bool {
+		inner, inside := strings.CutPrefix(member, prefix)
+		return inside && lacks(item, strings.Split(inner, "."))
+	})
+}
+
+func lacks(item any, path []string) bool {
+	object, ok := item.(map[string]any)
+	if !ok {
+		return false
+	}
+	inner, there := object[path[0]]
+	if len(path) == 1 {
+		return !there
+	}
+	return lacks(inner, path[1:])
 }
 
 // fitItem fits the content of a member, adds the zone that a time lacks, and accepts a name that is

@@ -62,6 +62,7 @@ var kinds = map[string]func() rule{
 	"rule_decides":   func() rule { return new(ruleDecides) },
 	"closes_open":    func() rule { return new(closesOpen) },
 	"asked_together": func() rule { return new(askedTogether) },
+	"own_wait":       func() rule { return new(ownWait) },
 }
 
 // ruleOf makes an invariant executable.

@@ -131,7 +131,7 @@ func (r *atMost) bind(l *contract.Lifecycle) error {
 }
 
 func (r *atMost) judge(v *view, s *step) string {
-	if !r.Event.matches(s) {
+	if !r.Event.matches(s) && !s.autoDecides() {
 		return ""
 	}
 	left, ok := v.autoDecisionLeft()

@@ -172,6 +172,8 @@ type never struct {
 		Strict *bool  `json:"strict,omitempty"`
 	} `json:"given"`
 	Event pattern `json:"event"`
+	// UnlessOwnWait allows the event for a question with a wait of its own.
+	UnlessOwnWait bool `json:"unless_own_wait,omitempty"`
 }
 
 func (r *never) bind(l *contract.Lifecycle) error {
@@ -182,10 +184,10 @@ func (r *never) bind(l *contract.Lifecycle) error {
 }
 
 func (r *never) judge(v *view, s *step) string {
-	if !r.Event.matches(s) {
+	if !r.Event.matches(s) || r.UnlessOwnWait && v.round.own {
 		return ""
 	}
-	if v.started == nil {
+	if v.started == nil || r.UnlessOwnWait && v.openUnknown && v.partial {
 		return s.skip()
 	}
 	mode, strict := v.started.data.Mode, v.started.data.Strict

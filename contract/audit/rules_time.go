@@ -98,9 +98,24 @@ func (r *asSubmitted) judge(v *view, s *step) string {
 		return ""
 	case v.started == nil || v.started.data.SessionTimeoutSec == 0 || s.data.TimeoutSec == 0:
 		return s.skip()
+	case v.round.own:
+		return v.openedFor(s)
 	case s.data.TimeoutSec != v.started.data.SessionTimeoutSec:
 		return fmt.Sprintf("%s is %d, but the run was submitted with %s %d", r.Member, s.data.TimeoutSec, r.Limit,
 			v.started.data.SessionTimeoutSec)
+	}
+	return ""
+}
+
+// openedFor says whether the event names how long the own wait of its question was.
+func (v *view) openedFor(s *step) string {
+	q := v.question(s)
+	if q == nil || q.data.AskedAt.IsZero() || q.data.WaitDeadlineAt.IsZero() {
+		return s.skip()
+	}
+	if span := int(q.data.WaitDeadlineAt.Sub(q.data.AskedAt) / time.Second); s.data.TimeoutSec != span {
+		return fmt.Sprintf("timeout_sec is %d, but question %d waited for %d s", s.data.TimeoutSec,
+			s.data.InteractionID, span)
 	}
 	return ""
 }
@@ -122,7 +137,7 @@ func (r *waitsFor) bind(*contract.Lifecycle) error {
 
 func (r *waitsFor) judge(v *view, s *step) string {
 	deadline := s.instant(r.Deadline)
-	if s.Type != r.Type || deadline.IsZero() {
+	if s.Type != r.Type || deadline.IsZero() || s.waitsOwn() {
 		return "" // implies reports a deadline that is missing
 	}
 	from := s.instant(r.From)

@@ -25,6 +25,7 @@ type round struct {
 	// ruleless says that several questions were asked in a log of another producer that does not say
 	// of them that they were, nor under which rule.
 	ruleless bool
+	own      bool // the questions have waits of their own
 }
 
 // has reports whether the question is, or may be, of a round with several.
@@ -46,7 +47,7 @@ func (v *view) noteAsked(prev, s *step) {
 		return
 	}
 	v.open = []*step{s}
-	v.round = round{rule: s.data.Together, first: s.data.InteractionID}
+	v.round = round{rule: s.data.Together, first: s.data.InteractionID, own: s.waitsOwn()}
 	if surplus := s.misplaced && prev != nil && prev.Type == s.Type; s.data.Together != nil && !surplus {
 		v.round.toShow = min(s.data.Together.Questions, maxRound) - 1
 	}
@@ -73,7 +74,7 @@ func (v *view) noteSettled(s *step) {
 	if len(v.round.settled) < maxRound {
 		v.round.settled = append(v.round.settled, s)
 	}
-	if s.Type == fcmp.TypeReplyAccepted || s.Type == fcmp.TypeRecorded {
+	if s.Type == fcmp.TypeReplyAccepted || s.Type == fcmp.TypeRecorded && s.byTime() == "" {
 		v.round.replies++
 	}
 	v.open = slices.DeleteFunc(v.open, func(q *step) bool { return q.data.InteractionID == s.data.InteractionID })
@@ -106,7 +107,7 @@ func (v *view) isOpen(question int) bool {
 // met reports whether the rule of the open questions is met with this reply.
 func (v *view) met(reply *step) bool {
 	rule := v.round.rule
-	return rule == nil || len(v.open) <= 1 || v.round.replies+1 >= rule.Answers ||
+	return rule == nil || len(v.open) <= 1 || reply.byTime() == "" && v.round.replies+1 >= rule.Answers ||
 		rule.StopOnReject && reply.data.Decision == "reject"
 }
 
@@ -118,22 +119,23 @@ func (v *view) mayStop(reply *step) bool {
 }
 
 // ruleDecides is IV-41: after an event of the type Recorded the rule of the questions is not met,
-// after one of Completed it is, and the change of state that Decided explains leaves none open.
+// after one of Completed it is, and a change of state that one of Decided explains leaves none open.
 type ruleDecides struct {
-	Recorded  string `json:"recorded"`
-	Completed string `json:"completed"`
-	Decided   string `json:"decided"`
+	Recorded  string   `json:"recorded"`
+	Completed string   `json:"completed"`
+	Decided   []string `json:"decided"`
 }
 
 func (r *ruleDecides) bind(l *contract.Lifecycle) error {
 	return errors.Join(
 		all("event type of a reply after which the run waits on", []string{fcmp.TypeRecorded}, r.Recorded),
 		all("event type of a reply after which the run goes on", []string{fcmp.TypeReplyAccepted}, r.Completed),
-		all("event type of a decision without a reply", []string{fcmp.TypeAutoDecided}, r.Decided))
+		some("event type of a decision without a reply", []string{fcmp.TypeAutoDecided, fcmp.TypeDefaultTaken},
+			r.Decided...))
 }
 
 func (r *ruleDecides) judge(v *view, s *step) string {
-	decided := s.Type == fcmp.TypeStateChanged && s.data.Trigger == r.Decided
+	decided := s.Type == fcmp.TypeStateChanged && slices.Contains(r.Decided, s.data.Trigger)
 	switch {
 	case s.Type != r.Recorded && s.Type != r.Completed && !decided:
 		return ""

@@ -47,15 +47,15 @@ type condition struct {
 
 // holds reports whether the condition holds. Known is false if the log does not contain enough to
 // decide that.
-func (c condition) holds(v *view) (holds, known bool) {
+func (c condition) holds(v *view, q *step) (holds, known bool) {
 	holds, known = true, true
 	asks := func(asked, stated, is bool) {
 		holds = holds && (!asked || is)
 		known = known && (!asked || stated)
 	}
 	left, ok := v.autoDecisionLeft()
-	asks(c.Profile != "", v.open[0].data.Profile != "", c.Profile == v.open[0].data.Profile)
-	asks(c.OnDeadline != "", v.open[0].data.OnDeadline != "", c.OnDeadline == v.open[0].data.OnDeadline)
+	asks(c.Profile != "", q.data.Profile != "", c.Profile == q.data.Profile)
+	asks(c.OnDeadline != "", q.data.OnDeadline != "", c.OnDeadline == q.data.OnDeadline)
 	asks(c.AutoDecisionLeft != nil, ok, c.AutoDecisionLeft != nil && *c.AutoDecisionLeft == left)
 	return holds, known
 }
@@ -93,12 +93,14 @@ func (r *waitingAllows) judge(v *view, s *step) string {
 		return ""
 	}
 	allKnown := true
-	for _, c := range r.Any {
-		holds, known := c.holds(v)
-		if holds && known {
-			return ""
+	for _, q := range v.questionsDue(s) {
+		for _, c := range r.Any {
+			holds, known := c.holds(v, q)
+			if holds && known {
+				return ""
+			}
+			allKnown = allKnown && known
 		}
-		allKnown = allKnown && known
 	}
 	if !allKnown {
 		return s.skip()
@@ -108,7 +110,7 @@ func (r *waitingAllows) judge(v *view, s *step) string {
 		v.open[0].data.InteractionID, v.open[0].data.Profile, v.open[0].data.OnDeadline, v.autoDecisions)
 }
 
-var deadlineActions = []string{"keep_waiting", "auto_decide", "fail"}
+var deadlineActions = []string{"keep_waiting", "auto_decide", "fail", takeDefault}
 
 // policyRow is IV-32: the action at the deadline is that of the waiting policy.
 type policyRow struct {
@@ -120,7 +122,7 @@ func (r *policyRow) bind(*contract.Lifecycle) error {
 }
 
 func (r *policyRow) judge(v *view, s *step) string {
-	if s.Type != r.Type {
+	if s.Type != r.Type || s.waitsOwn() {
 		return ""
 	}
 	if v.started == nil || v.started.data.Strict == nil || s.data.Profile == "" || s.data.OnDeadline == "" {
@@ -180,7 +182,8 @@ func (r *notBefore) bind(l *contract.Lifecycle) error {
 }
 
 func (r *notBefore) judge(v *view, s *step) string {
-	if !slices.ContainsFunc(r.Events, func(p pattern) bool { return p.matches(s) }) {
+	if !slices.ContainsFunc(r.Events, func(p pattern) bool { return p.matches(s) }) &&
+		(s.Type != fcmp.TypeRecorded || s.byTime() == "") {
 		return ""
 	}
 	if v.openUnknown || v.lenient && v.open != nil && v.open[0].data.WaitDeadlineAt.IsZero() {
@@ -188,6 +191,9 @@ func (r *notBefore) judge(v *view, s *step) string {
 	}
 	if len(v.open) == 0 {
 		return ""
+	}
+	if v.round.own {
+		return v.endedEarly(s)
 	}
 	if due := v.open[0].data.WaitDeadlineAt; s.TS.Before(due) {
 		return fmt.Sprintf("%s comes %s before the deadline of question %d", describe(s), due.Sub(s.TS),

@@ -26,6 +26,8 @@ type step struct {
 	// the right engine.
 	due       map[string]int
 	dueEngine string
+	// fired is how many steps of its own wait an open question has had.
+	fired int
 }
 
 // stepData is the union of the payloads: a member means the same in each of them. A missing member
@@ -55,6 +57,10 @@ type stepData struct {
 	Decision             string         `json:"decision"`
 	Together             *fcmp.Together `json:"together"`
 	ClosedAt             time.Time      `json:"closed_at"`
+	ResolutionMode       string         `json:"resolution_mode"`
+	Wait                 *fcmp.OwnWait  `json:"wait"`
+	Step                 int            `json:"step"`
+	DueAt                time.Time      `json:"due_at"`
 }
 
 // newStep requires an event that was verified, so that its data has the types that are read here.
@@ -200,8 +206,13 @@ func (v *view) advance(s *step) {
 		if s.data.Code == handedBack {
 			v.yielded++
 		}
-	case fcmp.TypeReplyAccepted, fcmp.TypeRecorded, fcmp.TypeAutoDecided, fcmp.TypeClosed:
+	case fcmp.TypeReplyAccepted, fcmp.TypeRecorded, fcmp.TypeAutoDecided, fcmp.TypeClosed, fcmp.TypeDefaultTaken:
+		if s.autoDecides() {
+			v.autoDecisions++
+		}
 		v.noteSettled(s)
+	case fcmp.TypeReminder, fcmp.TypeEscalated, fcmp.TypeChanged:
+		v.noteOwnWait(s)
 	case fcmp.TypeStateChanged:
 		v.noteGoesOn(prev, s)
 		v.state, v.changed, v.pastEnd = s.data.To, s, false
@@ -273,8 +284,11 @@ func (v *view) facts() contract.Facts {
 	if v.started != nil && v.started.data.Mode != "" {
 		known["interactive"] = v.started.data.Mode == "interactive"
 	}
-	if v.started != nil && v.started.data.Strict != nil {
+	if v.started != nil && v.started.data.Strict != nil && !v.round.own {
 		known["strict"] = *v.started.data.Strict
+	}
+	if !v.openUnknown {
+		known["own_wait"] = v.round.own
 	}
 	if !v.holdUnknown {
 		known["held"] = v.held

@@ -66,8 +66,14 @@ func samples() map[string]map[string]any {
 		TypeBlocked: {"code": "SESSION_RESUME_FAILED", "message": "the session is of another version",
 			"choices": []any{"repeat", "end"}},
 		TypeUnblocked: {"cause": "resumed", "actor": "ada"},
-		TypeRecorded:  {"interaction_id": 1, "resolution_mode": "user_reply", "accepted_at": at, "actor": "ada"},
-		TypeClosed:    {"interaction_id": 1, "resolution_mode": "superseded", "closed_at": at},
+		TypeReminder:  {"interaction_id": 1, "step": 1, "due_at": at},
+		TypeEscalated: {"interaction_id": 1, "step": 2, "due_at": at, "to": map[string]any{"groups": []any{"finance"}}},
+		TypeDefaultTaken: {"interaction_id": 1, "resolution_mode": "default_answer", "accepted_at": at,
+			"timeout_sec": 60,
+			"decision": "reject"},
+		TypeChanged:  {"interaction_id": 1, "wait_deadline_at": at, "actor": "ada", "via": "web"},
+		TypeRecorded: {"interaction_id": 1, "resolution_mode": "user_reply", "accepted_at": at, "actor": "ada"},
+		TypeClosed:   {"interaction_id": 1, "resolution_mode": "superseded", "closed_at": at},
 	}
 }
 
@@ -111,6 +117,8 @@ func TestPayloadTypesKeepEverything(t *testing.T) {
 		TypeInputRequired: &InputRequired{}, TypeMessageFinal: &MessageFinal{},
 		TypeMessageIntermediate: &MessageIntermediate{}, TypeWarning: &Warning{}, TypeYielded: &Yielded{},
 		TypeBlocked: &Blocked{}, TypeUnblocked: &Unblocked{}, TypeRecorded: &Recorded{}, TypeClosed: &Closed{},
+		TypeReminder: &Reminder{}, TypeEscalated: &Escalated{}, TypeDefaultTaken: &DefaultTaken{},
+		TypeChanged: &Changed{},
 	}
 	for typ, data := range samples() {
 		delete(data, "truncated") // false is the zero value, which is left out

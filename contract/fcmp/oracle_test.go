@@ -103,14 +103,16 @@ func dataOf(p Payload) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range []string{"accepted_at", "asked_at", "closed_at", "not_before", "updated_at",
-		"wait_deadline_at"} {
-		if text, ok := data[name].(string); ok {
-			at, err := time.Parse(time.RFC3339Nano, text)
-			if err != nil || at.Year() < 1 {
-				return nil, fmt.Errorf("%s is %s: %w", name, text, err)
+	if err := formatTimes(data); err != nil {
+		return nil, err
+	}
+	if own, ok := data["wait"].(map[string]any); ok && own["steps"] == nil {
+		own["steps"] = []any{}
+	} else if ok {
+		for _, s := range own["steps"].([]any) {
+			if err := formatTimes(s.(map[string]any)); err != nil {
+				return nil, err
 			}
-			data[name] = FormatTime(at)
 		}
 	}
 	if end, ok := data["terminal"].(map[string]any); ok && end["warnings"] == nil {
@@ -120,6 +122,22 @@ func dataOf(p Payload) (map[string]any, error) {
 		data[hints] = asked.UIHints
 	}
 	return data, nil
+}
+
+// formatTimes writes the times of an object as Encode does.
+func formatTimes(data map[string]any) error {
+	for _, name := range []string{
+		"accepted_at", "asked_at", "at", "closed_at", "due_at", "not_before", "updated_at", "wait_deadline_at",
+	} {
+		if text, ok := data[name].(string); ok {
+			at, err := time.Parse(time.RFC3339Nano, text)
+			if err != nil || at.Year() < 1 {
+				return fmt.Errorf("%s is %s: %w", name, text, err)
+			}
+			data[name] = FormatTime(at)
+		}
+	}
+	return nil
 }
 
 // wire is an event as it is written. The order of its fields is the order in the bytes.

@@ -84,10 +84,14 @@ var (
 		"run.unblocked":                   "Unblocked",
 		"interaction.recorded":            "Recorded",
 		"interaction.closed":              "Closed",
+		"user.input.reminder":             "Reminder",
+		"user.input.escalated":            "Escalated",
+		"interaction.default.timeout":     "DefaultTaken",
+		"interaction.changed":             "Changed",
 	}
 	objectNames = map[string]string{"terminal": "Terminal", "error": "Failure", "options": "Option",
 		"raw_ref": "RawRef", "forked_from": "ForkedFrom", "subject": "Subject", "to": "Audience",
-		"together": "Together"}
+		"together": "Together", "wait": "OwnWait", "steps": "WaitStep"}
 )
 
 // matchers are the functions of package fcmp that match as the patterns do.

@@ -116,6 +116,8 @@ func describeAnswer(a engine.Answer) string {
 		return fmt.Sprintf("%d %s", a.ID, a.Decision)
 	case a.Auto != nil:
 		return fmt.Sprintf("%d is to be decided", a.ID)
+	case a.Resolution == interaction.DefaultAnswer:
+		return fmt.Sprintf("%d by default %q", a.ID, a.Text)
 	}
 	return fmt.Sprintf("%d %q", a.ID, a.Text)
 }

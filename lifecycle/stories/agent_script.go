@@ -37,8 +37,9 @@ var verbs = map[string]struct {
 	"uses":    {words: 1},
 	"dies":    {},
 	"ask": {words: 2, named: []string{"options", "policy", "handle", "output", "schema", "also", "tool", "arguments",
-		"title", "risk"}, ends: true},
-	"asks":   {words: 40, named: []string{"answers", "stop", "tools", "policy"}, ends: true},
+		"title", "risk", "wait"}, ends: true},
+	"asks": {words: 40, named: []string{"answers", "stop", "tools", "policy", "wait1", "wait2", "wait3"},
+		ends: true},
 	"say":    {words: 1, named: []string{"handle"}, ends: true},
 	"done":   {words: 1, named: []string{"handle", "offset"}, ends: true},
 	"output": {words: 1, named: []string{"handle"}, ends: true},
@@ -154,6 +155,7 @@ func (s agentStep) question() interaction.Question {
 	if s.named["schema"] != "" && len(s.words) < 2 {
 		q.Kind = "" // as the schema makes it
 	}
+	q.Wait, _ = readWait(s.named["wait"])
 	q.Schema, q.AlsoText = raw(s.named["schema"]), s.named["also"] == "text"
 	if tool := s.named["tool"]; tool != "" {
 		q.Kind = interaction.Approval
@@ -178,6 +180,7 @@ func (s agentStep) questions() (all []interaction.Question, rule interaction.Rul
 		if i < len(tools) && tools[i] != "" && tools[i] != "-" {
 			q.Kind, q.Subject = interaction.Approval, &interaction.Subject{Tool: tools[i], Arguments: raw(`{}`)}
 		}
+		q.Wait, _ = readWait(s.named["wait"+strconv.Itoa(i+1)])
 		all = append(all, q)
 	}
 	rule.Answers, _ = strconv.Atoi(s.named["answers"]) // missing: all

@@ -24,7 +24,7 @@ var clientCommands = map[string]command{
 			"on-interrupt",
 			"mode", "profile", "session-timeout", "max-attempts", "max-repeats", "max-auto-decisions",
 			"turn-timeout", "repair-rounds", "retries", "backoff", "turns", "tokens",
-			"pool", "key", "priority", "not-before", "label", "work-dir", "as",
+			"pool", "key", "priority", "not-before", "label", "work-dir", "wait", "as",
 		},
 		body: "the agent's turns", do: submit,
 	},
@@ -34,6 +34,8 @@ var clientCommands = map[string]command{
 		body:  "reply and what its agent is told instead of the stored answer, and the agent's turns", do: fork},
 	"reply": {doc: "answers a question", words: []string{"RUN", "QUESTION"}, flags: []string{"held"},
 		named: []string{"key", "actor", "value", "decision", "seen", "as"}, body: "the reply's text", do: reply},
+	"extend": {doc: "moves the end of a question's wait", words: []string{"RUN", "QUESTION", "TIME"},
+		flags: []string{"held"}, named: []string{"as"}, do: extend},
 	"cancel": {doc: "cancels a run", words: []string{"RUN"}, flags: []string{"held"}, named: []string{"as"},
 		body: "the reason", do: cancel},
 	"choose": {doc: "decides about a held run: repeat, end, or raise with a new budget of turns and tokens",
@@ -67,6 +69,9 @@ func submit(w *world, a *args) (string, error) {
 	}
 	if a.named["retries"] != "" {
 		spec.Retry = &lifecycle.Retry{Max: a.number("retries"), Backoff: a.duration("backoff")}
+	}
+	if wait := value(a, a.named["wait"], readWait); wait != nil {
+		spec.Ask = &lifecycle.AskPolicy{Wait: wait}
 	}
 	spec.OnInterrupt = lifecycle.OnInterrupt(a.named["on-interrupt"])
 	if a.flags["hold"] {

@@ -31,7 +31,7 @@ func mutants(t testing.TB) []mutant {
 		all = append(all, mutant{name, l})
 	}
 	for i, tr := range base.Transitions {
-		if tr.Event == "interaction.recorded" { // each question of the model is asked alone; see Explained
+		if explore.Explained[tr.ID] != "" && tr.ID != "TR-18" { // the model has no such questions
 			continue
 		}
 		at := func(change func(t *contract.Transition)) func(l *contract.Lifecycle) {

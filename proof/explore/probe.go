@@ -55,10 +55,17 @@ func mayHappen(from runState, event eventKind, f facts) bool {
 		return has(pendingMatches | ruleMet)
 	case interactionRecorded:
 		return has(pendingMatches) && !has(ruleMet)
+	case interactionStep:
+		return has(pendingMatches | deadlinePassed | ownWait)
+	case defaultTaken:
+		return has(pendingMatches | deadlinePassed | ownWait | ruleMet)
+	case interactionChanged:
+		return has(pendingMatches)
 	case autoDecided:
 		return has(pendingMatches|deadlinePassed|autoDecisionLeft|ruleMet) && !has(strict)
 	case waitTimeout:
-		return has(pendingMatches|deadlinePassed) && (has(strict|sticky) || !has(strict) && !has(autoDecisionLeft))
+		return has(pendingMatches|deadlinePassed) && (has(strict|sticky) || has(strict|ownWait) ||
+			!has(strict) && !has(autoDecisionLeft))
 	case processLost:
 		return has(sticky)
 	case preserveWaiting:

@@ -40,6 +40,9 @@ const (
 	runUnblocked
 	runGivenUp
 	interactionRecorded
+	interactionStep
+	defaultTaken
+	interactionChanged
 	eventKinds // the number of events
 )
 
@@ -48,7 +51,7 @@ var eventNames = [eventKinds]string{
 	"interaction.auto_decide.timeout",
 	"interaction.wait.timeout", "interaction.process.lost", "run.canceled", "restart.preserve_waiting",
 	"restart.reconcile_failed", "restart.requeue", "turn.yielded", "run.blocked", "run.unblocked", "run.given_up",
-	"interaction.recorded",
+	"interaction.recorded", "interaction.step", "interaction.default.timeout", "interaction.changed",
 }
 
 func (h eventKind) String() string { return eventNames[h] }
@@ -81,6 +84,7 @@ const (
 	heldFact
 	budgetSpent
 	ruleMet
+	ownWait
 )
 
 var factNames = []string{
@@ -89,7 +93,7 @@ var factNames = []string{
 	"context_lost", "repeatable", "attempts_exhausted", "process_ok", "done_marker", "question_asked",
 	"schema_declared", "output_valid", "schema_permissive",
 	"not_done_said", "repeats_exhausted", "passing", "held", "budget_spent",
-	"rule_met",
+	"rule_met", "own_wait",
 }
 
 // when returns the fact if it holds, and the empty set otherwise.

@@ -155,6 +155,18 @@ func parking(r *store.Run) {
 		Title: "Pay Ada", Risk: "high"}
 	q.To = &interaction.Audience{Users: []string{"ada <&>"}, Groups: []string{"f", "g"}, Except: []string{"bob"}}
 	q.Ref = "call \u2028 <1>"
+	q.Wait = &interaction.Wait{
+		Steps: []interaction.Step{
+			{Do: interaction.Remind, After: time.Minute},
+			{Do: interaction.Escalate, After: time.Hour, To: &interaction.Audience{Groups: []string{"h"}}, Join: true},
+		},
+		End: 2 * time.Hour, Then: interaction.ThenDefault,
+		Default: &interaction.DefaultReply{Text: "late <&>", Value: json.RawMessage(`{ "a":1.50}`),
+			Decision: interaction.Reject},
+	}
+	q.StartWait()
+	q.Fired = 1
+	r.Deadline, _ = r.NextDue()
 }
 
 func ending(r *store.Run) {

@@ -127,7 +127,7 @@ var sharingCases = []promised{
 					require.Len(w, page.Runs, 1)
 					scribble(&page.Runs[0])
 				}
-				due, _, err := w.store.Due(w.ctx, w.now, 1)
+				due, _, err := w.store.Due(w.ctx, parked.Run.Deadline, 1)
 				require.NoError(w, err)
 				require.Len(w, due, 1)
 				scribble(&due[0])

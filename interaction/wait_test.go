@@ -1,0 +1,152 @@
+package interaction_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/interaction"
+)
+
+func groups(names ...string) *interaction.Audience { return &interaction.Audience{Groups: names} }
+
+func after(d time.Duration, do interaction.StepAction, to *interaction.Audience) interaction.Step {
+	return interaction.Step{Do: do, After: d, To: to}
+}
+
+// K7: a wait that could not be carried out as it is written is refused, and the fault says what it is.
+func TestK7AWaitThatCannotBeCarriedOutIsRefused(t *testing.T) {
+	full := func() *interaction.Wait {
+		return &interaction.Wait{
+			Then: interaction.ThenDefault, End: time.Hour, Default: &interaction.DefaultReply{Text: "no"},
+			Steps: []interaction.Step{after(time.Second, interaction.Remind, nil),
+				after(time.Minute, interaction.Escalate, groups("finance"))},
+		}
+	}
+	require.Empty(t, full().Fault())
+	require.Empty(t, (*interaction.Wait)(nil).Fault())
+	require.Empty(t, (&interaction.Wait{}).Fault())
+	require.Empty(t, (&interaction.Wait{Then: interaction.ThenWait}).Fault(), "it waits, and nothing is overdue")
+	for want, change := range map[string]func(w *interaction.Wait){
+		"an End and no Then":              func(w *interaction.Wait) { w.Then = "" },
+		"and no End":                      func(w *interaction.Wait) { w.End = 0 },
+		"which is unknown":                func(w *interaction.Wait) { w.Then = "perhaps" },
+		"whole seconds are allowed":       func(w *interaction.Wait) { w.End += time.Millisecond },
+		"End -1s":                         func(w *interaction.Wait) { w.End = -time.Second },
+		"which is not before its End":     func(w *interaction.Wait) { w.End = time.Minute },
+		"later than the one before it":    func(w *interaction.Wait) { w.Steps[1].After = time.Second },
+		"step 1 after 0s":                 func(w *interaction.Wait) { w.Steps[0].After = 0 },
+		"step 1 after 1.5s":               func(w *interaction.Wait) { w.Steps[0].After = 1500 * time.Millisecond },
+		"a reminder is for those":         func(w *interaction.Wait) { w.Steps[0].To = groups("finance") },
+		`action "shout"`:                  func(w *interaction.Wait) { w.Steps[0].Do = "shout" },
+		"nobody to escalate to":           func(w *interaction.Wait) { w.Steps[1].To = &interaction.Audience{} },
+		"step 2 with a name of 0 bytes":   func(w *interaction.Wait) { w.Steps[1].To = groups("") },
+		"a Default, or none":              func(w *interaction.Wait) { w.Default = nil },
+		"no answer":                       func(w *interaction.Wait) { w.Default = &interaction.DefaultReply{} },
+		"only \"reject\" may be taken by": func(w *interaction.Wait) { w.Default.Decision = interaction.Approve },
+		"17 steps": func(w *interaction.Wait) {
+			w.Steps = slices.Repeat(w.Steps[:1], 17)
+		},
+	} {
+		w := full()
+		change(w)
+		require.Contains(t, w.Fault(), want)
+	}
+}
+
+// K7: steps come in their order, and a step before the end of the same time; an end that is moved acts
+// later, and one that only says that a question is overdue never does.
+func TestK7StepsAndEndsComeInTheirOrder(t *testing.T) {
+	asked := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+	q := interaction.Question{ID: 1, AskedAt: asked, Wait: &interaction.Wait{
+		Then: interaction.ThenFail, End: time.Hour, Steps: []interaction.Step{after(time.Minute, interaction.Remind, nil),
+			after(2*time.Minute, interaction.Escalate, groups("finance"))},
+	}}
+	q.StartWait()
+	require.Equal(t, []any{asked.Add(time.Minute), true}, []any{q.NextDue(), q.StepDue()})
+	second := q.Fire()
+	require.Equal(t, []int{0, 1}, []int{q.Fired, second.Fired}, "the question before stays as it was")
+	require.Equal(t, asked.Add(2*time.Minute), second.NextDue())
+	moved := second
+	moved.EndsAt = asked.Add(2 * time.Minute)
+	require.True(t, moved.StepDue(), "the step comes first")
+	last := second.Fire()
+	require.Equal(t, "the groups finance", last.To.String())
+	require.Nil(t, second.To)
+	require.Equal(t, []any{asked.Add(time.Hour), false}, []any{last.NextDue(), last.StepDue()})
+	overdue := last
+	overdue.Wait = overdue.Wait.Clone()
+	overdue.Wait.Then = interaction.ThenWait
+	require.Zero(t, overdue.NextDue())
+}
+
+// K7 K5: an escalation replaces those who were asked, or joins them; whoever is excepted stays so.
+func TestK7AnEscalationAsksOthers(t *testing.T) {
+	for _, c := range []struct {
+		to   *interaction.Audience
+		step interaction.Step
+		want string
+	}{
+		{nil, interaction.Step{To: groups("b")}, "the groups b"},
+		{nil, interaction.Step{To: groups("b"), Join: true}, "everybody"},
+		{groups("a"), interaction.Step{To: groups("b")}, "the groups b"},
+		{groups("a", "b"), interaction.Step{To: groups("b"), Join: true}, "the groups b, a"},
+		{&interaction.Audience{Everybody: true, Except: []string{"ada"}}, interaction.Step{To: groups("b")},
+			"the groups b, but not ada"},
+		{&interaction.Audience{Everybody: true, Except: []string{"ada"}},
+			interaction.Step{To: groups("b"), Join: true}, "everybody, but not ada"},
+	} {
+		c.step.Do, c.step.After = interaction.Escalate, time.Second
+		q := interaction.Question{To: c.to, Wait: &interaction.Wait{Steps: []interaction.Step{c.step}}}
+		require.Equal(t, c.want, q.Fire().To.String())
+	}
+}
+
+// K7: a default answer fits its question, is never empty, and is not one that a person gave.
+func TestK7ADefaultAnswerFitsItsQuestion(t *testing.T) {
+	form := interaction.Question{ID: 1, Kind: interaction.FillFields, Prompt: "Which?",
+		Schema: json.RawMessage(`{"type":"object","required":["colour"]}`)}
+	approval := interaction.Question{ID: 1, Kind: interaction.Approval, Prompt: "May I?",
+		Subject: &interaction.Subject{Tool: "pay", Arguments: json.RawMessage(`{"amount":1}`)}}
+	plain := interaction.Question{ID: 1, Kind: interaction.OpenText, Prompt: "Which?"}
+	for _, c := range []struct {
+		q       interaction.Question
+		given   interaction.DefaultReply
+		fits    bool
+		message string
+	}{
+		{plain, interaction.DefaultReply{Text: "grey"}, true, "grey"},
+		{plain, interaction.DefaultReply{Decision: interaction.Reject}, false, ""},
+		{form, interaction.DefaultReply{Value: json.RawMessage(`{"colour":"grey"}`)}, true, `{"colour":"grey"}`},
+		{form, interaction.DefaultReply{Value: json.RawMessage(`{}`)}, false, ""},
+		{form, interaction.DefaultReply{Text: "grey"}, false, ""},
+		{approval, interaction.DefaultReply{Decision: interaction.Reject}, true, "Rejected"},
+		{approval, interaction.DefaultReply{Text: "yes"}, false, ""},
+	} {
+		c.q.Wait = &interaction.Wait{Then: interaction.ThenDefault, End: time.Second, Default: &c.given}
+		require.Empty(t, c.q.Wait.Fault())
+		require.Equal(t, c.fits, c.q.Wait.FaultFor(c.q) == "", c.q.Wait.FaultFor(c.q))
+		if !c.fits {
+			continue
+		}
+		at := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+		answer := c.q.TakeDefault(at)
+		require.Equal(t, interaction.DefaultAnswer, answer.Resolution)
+		require.Empty(t, answer.Arguments)
+		require.Contains(t, answer.Message(), "Nobody replied in time")
+		require.Contains(t, answer.Message(), c.message)
+		require.Equal(t, answer, interaction.Settle(c.q, answer, "", "").Answer(), "as the history has it")
+	}
+	names := make([]string, 100)
+	for i := range names {
+		names[i] = fmt.Sprintf("group %d", i)
+	}
+	several := interaction.Question{ID: 1, To: groups(names...)}
+	several.Wait = &interaction.Wait{Steps: []interaction.Step{{Do: interaction.Escalate, After: time.Second, Join: true,
+		To: groups("b")}}}
+	require.Contains(t, several.Wait.FaultFor(several), "a list of 101 names")
+}

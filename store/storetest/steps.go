@@ -1,0 +1,93 @@
+package storetest
+
+import (
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/store"
+)
+
+// waits gives the open questions of a run waits of their own: each is reminded of after a minute more
+// than the one before, and fails the run after an hour.
+func waits(c store.Commit) store.Commit {
+	number := 0
+	give := func(q *interaction.Question) {
+		number++
+		q.Wait = &interaction.Wait{End: time.Hour, Then: interaction.ThenFail, Steps: []interaction.Step{
+			{Do: interaction.Remind, After: time.Duration(number) * time.Minute},
+		}}
+		q.StartWait()
+	}
+	give(c.Run.Pending)
+	for i := range c.Run.Siblings {
+		give(&c.Run.Siblings[i])
+	}
+	c.Run.Deadline, _ = c.Run.NextDue()
+	return c
+}
+
+// stepped carries out the next step of the run's questions.
+func stepped(prev store.Run, now time.Time) store.Commit {
+	_, q := prev.NextDue()
+	return Changed(prev, now, func(r *store.Run) {
+		r.ReplaceQuestion(q.Fire())
+		r.Deadline, _ = r.NextDue()
+	})
+}
+
+var stepCases = []promised{
+	{
+		"steps/the deadline of a run is the next step of its questions",
+		"A run is due when something is next to be done about one of its open questions, and not before; a step " +
+			"that is carried out makes it due at the next one (K7).",
+		func(w *world) {
+			r := w.commit(waits(AskedTogether(w.running("a"), w.tick(), 2, interaction.Rule{})))
+			asked := r.Pending.AskedAt
+			for i, at := range []time.Duration{time.Minute, 2 * time.Minute, time.Hour} {
+				due, next, err := w.store.Due(w.ctx, asked.Add(at-time.Microsecond), 10)
+				require.NoError(w, err)
+				require.Empty(w, due)
+				require.Equal(w, asked.Add(at), next)
+				due, _, err = w.store.Due(w.ctx, asked.Add(at), 10)
+				require.NoError(w, err)
+				require.Len(w, due, 1)
+				require.Equal(w, text(w, r), text(w, due[0]))
+				if i < 2 {
+					w.now = asked.Add(at)
+					r = w.commit(stepped(r, w.now))
+					require.Equal(w, text(w, r), text(w, w.load("a")))
+				}
+			}
+			require.Equal(w, []int{1, 1}, []int{r.Pending.Fired, r.Siblings[0].Fired})
+		},
+	},
+	{
+		"steps/a record whose questions do not agree about their waits is refused",
+		"What a record says of the waits of its questions agrees with itself and with its deadline (I10, K7).",
+		func(w *world) {
+			r := w.running("a")
+			for _, c := range []struct {
+				name   string
+				change func(c *store.Commit)
+			}{
+				{"only one has a wait", func(c *store.Commit) { c.Run.Siblings[0].Wait = nil }},
+				{"a deadline of its own", func(c *store.Commit) { c.Run.Deadline = c.Run.Deadline.Add(time.Second) }},
+				{"no deadline", func(c *store.Commit) { c.Run.Deadline = time.Time{} }},
+				{"a step more than there are", func(c *store.Commit) { c.Run.Siblings[0].Fired = 2 }},
+				{"steps less than none", func(c *store.Commit) { c.Run.Pending.Fired = -1 }},
+				{"no end", func(c *store.Commit) { c.Run.Siblings[0].EndsAt = time.Time{} }},
+				{"an end in nanoseconds", func(c *store.Commit) {
+					c.Run.Siblings[0].EndsAt = c.Run.Siblings[0].EndsAt.Add(time.Nanosecond)
+				}},
+				{"an end without its consequence", func(c *store.Commit) { c.Run.Pending.Wait.Then = "" }},
+			} {
+				commit := waits(AskedTogether(r, w.now, 2, interaction.Rule{}))
+				c.change(&commit)
+				w.refused(store.ErrInvalid, commit)
+			}
+			w.commit(waits(AskedTogether(r, w.now, 2, interaction.Rule{})))
+		},
+	},
+}
