@@ -63,8 +63,9 @@ func TestK7AWaitThatCannotBeCarriedOutIsRefused(t *testing.T) {
 func TestK7StepsAndEndsComeInTheirOrder(t *testing.T) {
 	asked := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	q := interaction.Question{ID: 1, AskedAt: asked, Wait: &interaction.Wait{
-		Then: interaction.ThenFail, End: time.Hour, Steps: []interaction.Step{after(time.Minute, interaction.Remind, nil),
-			after(2*time.Minute, interaction.Escalate, groups("finance"))},
+		Then: interaction.ThenFail, End: time.Hour, Steps: []interaction.Step{
+			after(time.Minute, interaction.Remind, nil), after(2*time.Minute, interaction.Escalate, groups("finance")),
+		},
 	}}
 	q.StartWait()
 	require.Equal(t, []any{asked.Add(time.Minute), true}, []any{q.NextDue(), q.StepDue()})
@@ -146,7 +147,8 @@ func TestK7ADefaultAnswerFitsItsQuestion(t *testing.T) {
 		names[i] = fmt.Sprintf("group %d", i)
 	}
 	several := interaction.Question{ID: 1, To: groups(names...)}
-	several.Wait = &interaction.Wait{Steps: []interaction.Step{{Do: interaction.Escalate, After: time.Second, Join: true,
-		To: groups("b")}}}
+	several.Wait = &interaction.Wait{Steps: []interaction.Step{{
+		Do: interaction.Escalate, After: time.Second, Join: true, To: groups("b"),
+	}}}
 	require.Contains(t, several.Wait.FaultFor(several), "a list of 101 names")
 }
