@@ -1,0 +1,45 @@
+package sqlite
+
+import (
+	"errors"
+
+	"golang.org/x/sys/unix"
+)
+
+// fileID tells a file from every other on the machine.
+type fileID unix.Statx_t
+
+// identify asks for the number of the file and nothing else, since each flush calls it. Linux 6.13
+// and later note that somebody has asked for the times of a file, as stat does: the next write then
+// gives the file a new time, which the next fsync has to make durable, too. A round trip would take
+// a fifth longer.
+func identify(path string, id *fileID) error {
+	for {
+		err := unix.Statx(unix.AT_FDCWD, path, 0, unix.STATX_INO, (*unix.Statx_t)(id))
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case errors.Is(err, unix.ENOSYS), errors.Is(err, unix.EPERM): // an old kernel, or a sandbox that knows it not
+			return identifyByStat(path, id)
+		default:
+			return err
+		}
+	}
+}
+
+// identifyByStat is identify with the call that every kernel has.
+func identifyByStat(path string, id *fileID) error {
+	for {
+		var st unix.Stat_t
+		err := unix.Stat(path, &st)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		id.Ino = st.Ino
+		id.Dev_major, id.Dev_minor = unix.Major(st.Dev), unix.Minor(st.Dev) //nolint:unconvert // not everywhere 64 bits
+		return err
+	}
+}
+
+func (id *fileID) same(other *fileID) bool {
+	return id.Ino == other.Ino && id.Dev_major == other.Dev_major && id.Dev_minor == other.Dev_minor
+}
