@@ -35,7 +35,8 @@ func identifyByStat(path string, id *fileID) error {
 			continue
 		}
 		id.Ino = st.Ino
-		id.Dev_major, id.Dev_minor = unix.Major(st.Dev), unix.Minor(st.Dev) //nolint:unconvert // not everywhere 64 bits
+		device := uint64(st.Dev) //nolint:unconvert // some architectures have 32 bits for it
+		id.Dev_major, id.Dev_minor = unix.Major(device), unix.Minor(device)
 		return err
 	}
 }
