@@ -72,7 +72,7 @@ func TestCheckReportsEveryInvariant(t *testing.T) {
 		// a lenient reader forgives a time that differs by less than a day
 		"IV-35-accepted-before-it-was-told": true, "IV-35-decided-later": true,
 		"IV-35-a-default-answer-of-another-time": true, "IV-45-an-end-moved-of-a-wait-without-end": true,
-		"IV-37-another-deadline": true,
+		"IV-37-another-deadline":         true,
 		"IV-37-deadline-before-its-time": true,
 		// another producer may leave out that a rejection stops it, and what was decided
 		"IV-41-a-rejection-stops-it-without-that-rule": true,

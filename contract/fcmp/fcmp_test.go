@@ -70,7 +70,7 @@ func samples() map[string]map[string]any {
 		TypeEscalated: {"interaction_id": 1, "step": 2, "due_at": at, "to": map[string]any{"groups": []any{"finance"}}},
 		TypeDefaultTaken: {"interaction_id": 1, "resolution_mode": "default_answer", "accepted_at": at,
 			"timeout_sec": 60,
-			"decision": "reject"},
+			"decision":    "reject"},
 		TypeChanged:  {"interaction_id": 1, "wait_deadline_at": at, "actor": "ada", "via": "web"},
 		TypeRecorded: {"interaction_id": 1, "resolution_mode": "user_reply", "accepted_at": at, "actor": "ada"},
 		TypeClosed:   {"interaction_id": 1, "resolution_mode": "superseded", "closed_at": at},

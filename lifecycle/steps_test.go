@@ -1,0 +1,52 @@
+package lifecycle
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/interaction"
+)
+
+// K7: a wait of the host that could not be carried out is refused at submission, with its fault.
+func TestK7TheHostsWaitIsCheckedAtSubmission(t *testing.T) {
+	lc, err := New(Config{Store: newStore(t), Engine: agent{}})
+	require.NoError(t, err)
+	defer lc.Close()
+	spec := Spec{ID: "r", Prompt: "Do it.", Ask: &AskPolicy{Wait: &Wait{End: time.Hour}}}
+	_, err = lc.Submit(t.Context(), spec)
+	var wrong *SpecError
+	require.ErrorAs(t, err, &wrong)
+	require.Equal(t, []string{"Ask.Wait", "with an End and no Then"}, []string{wrong.Field, wrong.Value})
+
+	spec.Ask.Wait.Then = interaction.ThenFail
+	run, err := lc.Submit(t.Context(), spec)
+	require.NoError(t, err)
+	require.True(t, run.Restricted, "an earlier release, which would pass over the wait, refuses the run")
+}
+
+// K7: the engine's wait comes before the host's; a question that cannot wait so waits until somebody
+// replies, and a warning says why.
+func TestK7TheHostsWaitIsForQuestionsWithoutTheirOwn(t *testing.T) {
+	hosts := &interaction.Wait{Then: interaction.ThenDefault, End: time.Hour,
+		Default: &interaction.DefaultReply{Text: "no"}}
+	spec := &Spec{Ask: &AskPolicy{Wait: hosts}}
+	own := &interaction.Wait{Then: interaction.ThenFail, End: time.Minute}
+	q := interaction.Question{ID: 1, Kind: interaction.OpenText, Prompt: "Which?", Wait: own}
+	require.NoError(t, spec.applyPolicy(&q))
+	require.Equal(t, own, q.Wait)
+
+	q.Wait = nil
+	require.NoError(t, spec.applyPolicy(&q))
+	require.Equal(t, hosts, q.Wait)
+	require.NotSame(t, hosts, q.Wait)
+
+	approval := interaction.Question{ID: 1, Kind: interaction.Approval, Prompt: "May I?",
+		Subject: &interaction.Subject{Tool: "pay"}}
+	ev := &turnEvidence{}
+	ev.applyPolicy(spec, &approval)
+	require.Equal(t, &interaction.Wait{}, approval.Wait, "a text is no decision")
+	require.Len(t, ev.questionWarnings, 1)
+	require.Contains(t, ev.questionWarnings[0].Detail, "it waits until somebody replies")
+}
