@@ -147,6 +147,9 @@ type Subject = interaction.Subject
 //	// Admits reports whether the actor may answer; nil admits everybody.
 //	func (a *Audience) Admits(actor interaction.Actor) bool
 //
+//	// Open reports whether everybody may answer, but for those that Except names.
+//	func (a *Audience) Open() bool
+//
 //	// String says who may answer, for messages.
 //	func (a *Audience) String() string
 //

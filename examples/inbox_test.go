@@ -20,13 +20,13 @@ func Example_inbox() {
 		must(err)
 		untilAsked(ctx, lc, id)
 	}
-	all, err := lc.Inbox(ctx, lifecycle.Query{})
+	all, err := lc.Inbox(ctx, lifecycle.InboxQuery{})
 	must(err)
-	fmt.Println("open questions:", len(all.Runs))
-	web, err := lc.Inbox(ctx, lifecycle.Query{Labels: map[string]string{"team": "web"}})
+	fmt.Println("open questions:", len(all.Questions))
+	web, err := lc.Inbox(ctx, lifecycle.InboxQuery{Labels: map[string]string{"team": "web"}})
 	must(err)
-	for _, run := range web.Runs {
-		fmt.Println(run.ID, "asks:", run.Pending.Prompt)
+	for _, open := range web.Questions {
+		fmt.Println(open.RunID, "asks:", open.Question.Prompt)
 	}
 	// Output:
 	// open questions: 2

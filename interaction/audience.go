@@ -38,6 +38,9 @@ func (a *Audience) Admits(actor Actor) bool {
 	return slices.ContainsFunc(a.Groups, func(group string) bool { return slices.Contains(actor.Groups, group) })
 }
 
+// Open reports whether everybody may answer, but for those that Except names.
+func (a *Audience) Open() bool { return a == nil || a.Everybody }
+
 // String says who may answer, for messages.
 func (a *Audience) String() string {
 	if a == nil {

@@ -43,12 +43,13 @@ func wrongCalls() []wrongCall {
 			_, _, err := l.GetOrSubmit(ctx, spec)
 			return err
 		},
-		"Runs":    func(ctx context.Context, l *Lifecycle) error { return second(l.Runs(ctx, Query{})) },
-		"Inbox":   func(ctx context.Context, l *Lifecycle) error { return second(l.Inbox(ctx, Query{})) },
-		"Prune":   func(ctx context.Context, l *Lifecycle) error { return second(l.Prune(ctx, noon)) },
-		"Stats":   func(ctx context.Context, l *Lifecycle) error { return second(l.Stats(ctx)) },
-		"Recover": func(ctx context.Context, l *Lifecycle) error { return second(l.Recover(ctx)) },
-		"Serve":   func(ctx context.Context, l *Lifecycle) error { return l.Serve(ctx) },
+		"Runs":       func(ctx context.Context, l *Lifecycle) error { return second(l.Runs(ctx, Query{})) },
+		"CountInbox": func(ctx context.Context, l *Lifecycle) error { return second(l.CountInbox(ctx, InboxQuery{})) },
+		"Inbox":      func(ctx context.Context, l *Lifecycle) error { return second(l.Inbox(ctx, InboxQuery{})) },
+		"Prune":      func(ctx context.Context, l *Lifecycle) error { return second(l.Prune(ctx, noon)) },
+		"Stats":      func(ctx context.Context, l *Lifecycle) error { return second(l.Stats(ctx)) },
+		"Recover":    func(ctx context.Context, l *Lifecycle) error { return second(l.Recover(ctx)) },
+		"Serve":      func(ctx context.Context, l *Lifecycle) error { return l.Serve(ctx) },
 	}
 	withID := map[string]func(context.Context, *Lifecycle, string) error{
 		"Cancel": func(ctx context.Context, l *Lifecycle, id string) error { return l.Cancel(ctx, id, "") },
@@ -110,8 +111,28 @@ func wrongCalls() []wrongCall {
 			add("Runs", argument, value, func(ctx context.Context, l *Lifecycle) error {
 				return second(l.Runs(ctx, q))
 			})
+			if q.States == nil && q.ForkedFrom == "" {
+				inbox := InboxQuery{Limit: q.Limit, After: q.After, Pool: q.Pool, Key: q.Key, Labels: q.Labels}
+				add("Inbox", argument, value, func(ctx context.Context, l *Lifecycle) error {
+					return second(l.Inbox(ctx, inbox))
+				})
+			}
+		}
+	}
+	for argument, queries := range map[string]map[string]InboxQuery{
+		"query.For":        {"256 bytes": {For: Actor{ID: strings.Repeat("a", 256)}}},
+		"query.For.Groups": {"one of 0 bytes": {For: Actor{Groups: []string{""}}}},
+		"query.Kinds":      {"1001 entries": {Kinds: make([]Kind, 1001)}},
+		"query.DueBefore":  {"in the year 10000": {DueBefore: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)}},
+		"query.After": {`"bm9uc2Vuc2U.1.r"`: {After: "bm9uc2Vuc2U.1.r"}, `".0.r"`: {After: ".0.r"}, `".1"`: {After: ".1"},
+			`".x.r"`: {After: ".x.r"}, `".1.a b"`: {After: ".1.a b"}},
+	} {
+		for value, q := range queries {
 			add("Inbox", argument, value, func(ctx context.Context, l *Lifecycle) error {
 				return second(l.Inbox(ctx, q))
+			})
+			add("CountInbox", argument, value, func(ctx context.Context, l *Lifecycle) error {
+				return second(l.CountInbox(ctx, q))
 			})
 		}
 	}
@@ -228,7 +249,12 @@ func TestRightArgumentsAreAccepted(t *testing.T) {
 	} {
 		_, err := lc.Runs(t.Context(), q)
 		require.NoError(t, err)
-		_, err = lc.Inbox(t.Context(), q)
+	}
+	for _, q := range []InboxQuery{
+		{}, {Limit: 1}, {Limit: store.MaxBatch}, {For: Actor{ID: strings.Repeat("a", 255), Groups: []string{"g"}}},
+		{Kinds: []Kind{"unknown"}}, {After: store.Cursor{At: noon, ID: "r"}.String()}, {After: ".1.r.2"}, {DueBefore: noon},
+	} {
+		_, err := lc.Inbox(t.Context(), q)
 		require.NoError(t, err)
 	}
 	for _, at := range []time.Time{{}, noon} {

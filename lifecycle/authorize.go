@@ -16,7 +16,7 @@ type Action string
 const (
 	ActionSubmit Action = "submit" // Submit, GetOrSubmit; Run is the run as it would be stored
 	ActionView   Action = "view"   // Get, Pending, History, Inherited, Usage, Wait, Events
-	ActionList   Action = "list"   // Runs, Inbox; Query says what is listed, and no row is asked about
+	ActionList   Action = "list"   // Runs, Inbox; Query or Inbox says what is listed, and no row is asked about
 	ActionReply  Action = "reply"  // Reply; Question is the one that it answers
 	ActionCancel Action = "cancel" // Cancel
 	ActionResume Action = "resume" // Resume
@@ -37,8 +37,11 @@ type Access struct {
 	// Question is the one that a reply answers: the open one, or a settled one if the reply comes
 	// again or too late.
 	Question *Question
-	// Query is that of a listing.
+	// Query is that of Runs.
 	Query *Query
+	// Inbox is the query of Inbox and CountInbox. A host that shows everybody only what is theirs
+	// compares its For with Actor.
+	Inbox *InboxQuery
 	// Feed is the name of a feed; empty for Feeds, which lists them.
 	Feed string
 }
@@ -119,6 +122,15 @@ func (c *Client) allowActor(ctx context.Context, actor Actor, action Action, run
 		a.Question = &q
 	}
 	return c.askAuthorize(ctx, &a)
+}
+
+// allowInbox is allow for an inbox.
+func (c *Client) allowInbox(ctx context.Context, query *InboxQuery) error {
+	if c.authorize == nil {
+		return nil
+	}
+	q := *query
+	return c.askAuthorize(ctx, &Access{Actor: c.actor, Action: ActionList, Inbox: &q})
 }
 
 // allowQuery is allow for a listing.

@@ -35,6 +35,9 @@ func (g *guard) drain() (asked []string) {
 		if a.Question != nil {
 			text += fmt.Sprintf(" question %d", a.Question.ID)
 		}
+		if a.Inbox != nil {
+			text += " for " + a.Inbox.For.ID
+		}
 		if a.Query != nil {
 			text += " in pool " + a.Query.Pool
 		}
@@ -90,8 +93,11 @@ func TestK6AuthorizeSeesEveryCall(t *testing.T) {
 			{"list by ada (by web) in pool p", func(c *Client) error {
 				return second(c.Runs(t.Context(), Query{Pool: "p"}))
 			}},
-			{"list by ada (by web) in pool p", func(c *Client) error {
-				return second(c.Inbox(t.Context(), Query{Pool: "p"}))
+			{"list by ada (by web) for bob", func(c *Client) error {
+				return second(c.Inbox(t.Context(), InboxQuery{For: Actor{ID: "bob"}}))
+			}},
+			{"list by ada (by web) for bob", func(c *Client) error {
+				return second(c.CountInbox(t.Context(), InboxQuery{For: Actor{ID: "bob"}}))
 			}},
 			{"stats by ada (by web)", func(c *Client) error { return second(c.Stats(t.Context())) }},
 			{"prune by ada (by web)", func(c *Client) error { return second(c.Prune(t.Context(), time.Now())) }},

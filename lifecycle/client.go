@@ -260,18 +260,6 @@ func (c *Client) Runs(ctx context.Context, query Query) (Page, error) {
 	return c.store.Runs(ctx, query)
 }
 
-// Inbox lists the runs that wait for a person, the oldest question first; each has its question in
-// Pending, and of several that are open the others in Siblings.
-func (c *Client) Inbox(ctx context.Context, query Query) (Page, error) {
-	if err := c.checkQuery(ctx, &query); err != nil {
-		return Page{}, err
-	}
-	if err := c.allowQuery(ctx, &query); err != nil {
-		return Page{}, err
-	}
-	return c.store.Inbox(ctx, query)
-}
-
 // Pending returns the open question of the run, nil if it has none, and of several the first one. All
 // are those of Run.OpenQuestions.
 func (c *Client) Pending(ctx context.Context, id string) (*Question, error) {

@@ -174,7 +174,9 @@ func (s *twin) Spec(ctx context.Context, id string) ([]byte, error) { return s.n
 
 func (s *twin) Runs(ctx context.Context, q Query) (Page, error) { return s.now().Runs(ctx, q) }
 
-func (s *twin) Inbox(ctx context.Context, q Query) (Page, error) { return s.now().Inbox(ctx, q) }
+func (s *twin) Waiting(ctx context.Context, q store.WaitingQuery) (Page, error) {
+	return s.now().Waiting(ctx, q)
+}
 
 func (s *twin) Events(ctx context.Context, id string, after uint64, limit int) ([]store.Event, error) {
 	return s.now().Events(ctx, id, after, limit)

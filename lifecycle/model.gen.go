@@ -646,6 +646,9 @@ type Actor = interaction.Actor
 //	// Admits reports whether the actor may answer; nil admits everybody.
 //	func (a *Audience) Admits(actor Actor) bool
 //
+//	// Open reports whether everybody may answer, but for those that Except names.
+//	func (a *Audience) Open() bool
+//
 //	// String says who may answer, for messages.
 //	func (a *Audience) String() string
 //

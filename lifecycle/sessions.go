@@ -67,11 +67,11 @@ func (n *node) checkSessions(ctx context.Context) error {
 }
 
 const (
-	sessionBatch = 100                   // how many runs of the inbox are read at a time
+	sessionBatch = 100                   // how many waiting runs are read at a time
 	sessionPause = 10 * time.Millisecond // at least, before the next ones are read
 )
 
-// checkSessions goes through the inbox, and fails or holds the runs whose engine refuses their
+// checkSessions goes through the runs that wait, and fails or holds the runs whose engine refuses their
 // session, if a node has parked them whose departure is not among those that were checked. It calls
 // pause between its parts, with the time that the last one took. When all engines have answered and
 // every refusal is stored, it adds the departures to checked.
@@ -91,9 +91,9 @@ func (s *orphanSettler) checkSessions(ctx context.Context, checked map[string]bo
 		return nil
 	}
 	var failures []error
-	for q := (store.Query{Limit: sessionBatch}); ; {
+	for q := (store.WaitingQuery{Query: store.Query{Limit: sessionBatch}}); ; {
 		began := monotonicNow(s.client.clock)
-		page, err := s.client.store.Inbox(ctx, q)
+		page, err := s.client.store.Waiting(ctx, q)
 		if err != nil {
 			return fmt.Errorf("lifecycle: check sessions: %w", err)
 		}
@@ -119,7 +119,7 @@ func (s *orphanSettler) checkSessions(ctx context.Context, checked map[string]bo
 	return nil
 }
 
-// checkPage checks the sessions of a page of the inbox.
+// checkPage checks the sessions of a page of waiting runs.
 func (s *orphanSettler) checkPage(ctx context.Context, page []Run, departed map[string]bool) (failures []error) {
 	var runs []Run
 	for i := range page {

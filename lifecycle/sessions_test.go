@@ -56,8 +56,8 @@ func TestJ7NothingIsWrittenForParkedRuns(t *testing.T) {
 		require.NoError(t, err)
 		require.Zero(t, done)
 		read := 0
-		for q := (Query{Limit: 500}); ; {
-			page, err := c.Inbox(t.Context(), q)
+		for q := (store.WaitingQuery{Query: Query{Limit: 500}}); ; {
+			page, err := s.Waiting(t.Context(), q)
 			require.NoError(t, err)
 			for _, run := range page.Runs {
 				read++

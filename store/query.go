@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/interlude-go/interlude/interaction"
 )
 
 // Normal checks a query, fills in its defaults and leaves each state once, so that its size is
@@ -48,6 +50,53 @@ func (q Query) Matches(r *Run) bool {
 	}
 	return true
 }
+
+// Normal is Query.Normal, and checks the filters of its own. Times are kept to the microsecond.
+func (q WaitingQuery) Normal() (WaitingQuery, error) {
+	var err error
+	if q.Query, err = q.Query.Normal(); err == nil && q.For != nil && len(q.For.Groups) > MaxBatch {
+		err = fmt.Errorf("%w: %d groups, want at most %d", ErrInvalid, len(q.For.Groups), MaxBatch)
+	}
+	q.DueBefore = q.DueBefore.Truncate(time.Microsecond)
+	return q, err
+}
+
+// Matches reports whether the run waits and passes the query's filters.
+func (q WaitingQuery) Matches(r *Run) bool {
+	if r.Pending == nil || !q.Query.Matches(r) {
+		return false
+	}
+	if !q.DueBefore.IsZero() && (r.Deadline.IsZero() || !r.Deadline.Before(q.DueBefore)) {
+		return false
+	}
+	if q.For == nil || r.Pending.To.Admits(*q.For) {
+		return true
+	}
+	return slices.ContainsFunc(r.Siblings, func(o interaction.Question) bool { return o.To.Admits(*q.For) })
+}
+
+// NewPage makes a page of the runs that a store found for the query, as the function of that name
+// does. Of those it leaves out what does not match the query: an index that only leads to runs may
+// find too many.
+func (q WaitingQuery) NewPage(found []Run) Page {
+	more := len(found) > q.Limit
+	var last Cursor
+	if more {
+		last = found[len(found)-1].askedCursor()
+	}
+	page := Page{Runs: slices.DeleteFunc(found, func(r Run) bool { return !q.Matches(&r) })}
+	if len(page.Runs) > q.Limit {
+		page.Runs = page.Runs[:q.Limit]
+		last = page.Runs[q.Limit-1].askedCursor()
+	}
+	if more {
+		page.Next = last.String()
+	}
+	return page
+}
+
+// askedCursor is the place of a waiting run among those that wait.
+func (r *Run) askedCursor() Cursor { return Cursor{At: r.Pending.AskedAt, ID: r.ID} }
 
 // NewPage makes a page of the runs that a listing found. Stores look for one run more than the
 // limit: if it is there, another page follows. Key is the time that the listing is ordered by.

@@ -71,8 +71,10 @@ type Reader interface {
 	Spec(ctx context.Context, id string) ([]byte, error)
 	// Runs lists runs in the order of their creation.
 	Runs(ctx context.Context, q Query) (Page, error)
-	// Inbox lists runs in waiting_user, the oldest question first.
-	Inbox(ctx context.Context, q Query) (Page, error)
+	// Waiting lists runs in waiting_user, those with the oldest questions first. Unlike with Runs, a
+	// page may have fewer runs than the limit, or none, although others follow; its Next says so. The
+	// cost of a page does not grow with the number of runs that wait for other people.
+	Waiting(ctx context.Context, q WaitingQuery) (Page, error)
 	// Events returns up to limit events of a run with Seq > after, in order, without a gap;
 	// ErrNotFound for an unknown run. It returns fewer events than exist only if the returned ones
 	// have more than MinPage bytes together. An empty result means that there are none yet.
@@ -366,6 +368,16 @@ type Query struct {
 	After string
 	// Limit is the most runs to return, from 1 to 1000; 0 means 100.
 	Limit int
+}
+
+// WaitingQuery filters and pages the runs that wait for people. Zero fields do not filter.
+type WaitingQuery struct {
+	Query
+	// For asks for the runs alone that have an open question which this actor may answer
+	// (interaction.Audience.Admits); at most 1000 groups. Nil asks for all.
+	For *interaction.Actor
+	// DueBefore asks for the runs alone whose deadline is before this time.
+	DueBefore time.Time
 }
 
 // Page is one page of a listing. Next is empty at its end.

@@ -239,7 +239,7 @@ func (r *report) recovery(ctx context.Context, h *host, begun time.Time, pr *pro
 		if err := h.trip(ctx, false); err != nil {
 			return err
 		}
-		page, err := h.Inbox(ctx, lifecycle.Query{Limit: 100})
+		page, err := h.Runs(ctx, lifecycle.Query{Limit: 100, States: []fsm.State{fsm.StateWaitingUser}})
 		if err != nil {
 			return err
 		}

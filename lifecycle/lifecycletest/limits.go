@@ -84,9 +84,9 @@ var limits = append([]testCase{
 		w.agent.Plan("r", Done("ok"))
 		w.submit("r")
 		w.is("r", fsm.StateSucceeded)
-		page, err := w.Inbox(w.ctx, lifecycle.Query{Limit: 1000})
+		page, err := w.Inbox(w.ctx, lifecycle.InboxQuery{Limit: 1000})
 		require.NoError(w, err)
-		require.Len(w, page.Runs, 1000)
+		require.Len(w, page.Questions, 1000)
 		require.NotEmpty(w, page.Next)
 	})},
 	{"I13/ids that the library makes are unique and sort by time", inWorld(func(w *world) {

@@ -37,8 +37,8 @@ var verbs = map[string]struct {
 	"uses":    {words: 1},
 	"dies":    {},
 	"ask": {words: 2, named: []string{"options", "policy", "handle", "output", "schema", "also", "tool", "arguments",
-		"title", "risk", "wait"}, ends: true},
-	"asks": {words: 40, named: []string{"answers", "stop", "tools", "policy", "wait1", "wait2", "wait3"},
+		"title", "risk", "wait", "to"}, ends: true},
+	"asks": {words: 40, named: []string{"answers", "stop", "tools", "policy", "wait1", "wait2", "wait3", "to"},
 		ends: true},
 	"say":    {words: 1, named: []string{"handle"}, ends: true},
 	"done":   {words: 1, named: []string{"handle", "offset"}, ends: true},
@@ -156,6 +156,7 @@ func (s agentStep) question() interaction.Question {
 		q.Kind = "" // as the schema makes it
 	}
 	q.Wait, _ = readWait(s.named["wait"])
+	q.To = audience(s.named["to"])
 	q.Schema, q.AlsoText = raw(s.named["schema"]), s.named["also"] == "text"
 	if tool := s.named["tool"]; tool != "" {
 		q.Kind = interaction.Approval
@@ -170,10 +171,25 @@ func (s agentStep) question() interaction.Question {
 	return q
 }
 
+// audience is whom a question is for: a person, a group as "@GROUP", everybody but one as "*-NAME", or
+// just everybody.
+func audience(text string) *interaction.Audience {
+	if text == "" || text == "*" {
+		return nil
+	}
+	if except, ok := strings.CutPrefix(text, "*-"); ok {
+		return &interaction.Audience{Everybody: true, Except: []string{except}}
+	}
+	if group, ok := strings.CutPrefix(text, "@"); ok {
+		return &interaction.Audience{Groups: []string{group}}
+	}
+	return &interaction.Audience{Users: []string{text}}
+}
+
 // questions are what "asks PROMPT PROMPT" asks, and their rule. Tools names those of the questions
-// that are approvals, one after the other; "-" is none.
+// that are approvals, one after the other; "-" is none. To says likewise whom each is for.
 func (s agentStep) questions() (all []interaction.Question, rule interaction.Rule) {
-	tools := strings.Split(s.named["tools"], ",")
+	tools, to := strings.Split(s.named["tools"], ","), strings.Split(s.named["to"], ",")
 	for i, prompt := range s.words {
 		q := interaction.Question{Kind: interaction.OpenText, Prompt: prompt,
 			DefaultPolicy: interaction.DecisionPolicy(s.named["policy"])}
@@ -181,6 +197,9 @@ func (s agentStep) questions() (all []interaction.Question, rule interaction.Rul
 			q.Kind, q.Subject = interaction.Approval, &interaction.Subject{Tool: tools[i], Arguments: raw(`{}`)}
 		}
 		q.Wait, _ = readWait(s.named["wait"+strconv.Itoa(i+1)])
+		if i < len(to) {
+			q.To = audience(to[i])
+		}
 		all = append(all, q)
 	}
 	rule.Answers, _ = strconv.Atoi(s.named["answers"]) // missing: all

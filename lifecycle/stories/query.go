@@ -2,7 +2,6 @@ package stories
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -32,9 +31,12 @@ var queryCommands = map[string]command{
 	}},
 	"inherited": {doc: "the questions that a fork has from the run that it was forked from, and how they were settled",
 		words: []string{"RUN"}, do: showInherited},
-	"inbox": listing("runs that wait for a person, the oldest question first", (*lifecycle.Client).Inbox),
-	"runs": listing("runs, in the order of their creation. held: those that somebody has to repair or decide about",
-		(*lifecycle.Client).Runs),
+	"inbox": {doc: "open questions, the oldest first. for, groups: those that this person may answer; after: those of " +
+		"runs after this one", named: []string{"for", "groups", "kind", "due-before", "label", "limit", "after"},
+		flags: []string{"count"}, do: showInbox},
+	"runs": {doc: "runs, in the order of their creation. held: those that somebody has to repair or decide about",
+		named: []string{"state", "label", "forked-from", "limit", "after"}, flags: []string{"newest", "held"},
+		do: showRuns},
 	"pools": {doc: "pools, and the slots that are held in them", do: func(w *world, _ *args) (string, error) {
 		pools, err := w.base.Pools(w.ctx)
 		text := ""
@@ -196,48 +198,99 @@ func formatQuestion(q *interaction.Question) string {
 	return text
 }
 
-// listing is a command that lists runs.
-func listing(doc string, list func(*lifecycle.Client, context.Context, lifecycle.Query) (lifecycle.Page,
-	error)) command {
-	return command{doc: doc, named: []string{"state", "label", "forked-from", "limit", "after"},
-		flags: []string{"newest", "held"},
-		do: func(w *world, a *args) (string, error) {
-			q := lifecycle.Query{Limit: a.number("limit"), Newest: a.flags["newest"], Held: a.flags["held"],
-				ForkedFrom: a.named["forked-from"]}
-			if s := a.named["state"]; s != "" {
-				q.States = []fsm.State{fsm.State(s)}
-			}
-			if name, text, ok := strings.Cut(a.named["label"], ":"); ok {
-				q.Labels = map[string]string{name: text}
-			}
-			if last := a.named["after"]; last != "" {
-				r, err := w.base.Run(w.ctx, last)
-				if err != nil {
-					return "", err
-				}
-				q.After = store.Cursor{At: r.CreatedAt, ID: r.ID}.String()
-			}
-			page, err := list(w.client("").Client, w.ctx, q)
-			if err != nil {
-				return formatError(err), nil
-			}
-			text := ""
-			for i := range page.Runs {
-				r := &page.Runs[i]
-				text += w.formatRun(r)
-				if r.Pending != nil {
-					text += fmt.Sprintf(" %q since %s", r.Pending.Prompt, w.formatTime(r.Pending.AskedAt))
-				}
-				text += "\n"
-			}
-			switch {
-			case text == "":
-				text = "none\n"
-			case page.Next != "":
-				text += "and more\n"
-			}
-			return text, nil
-		}}
+// labelsOf reads an argument label=NAME:VALUE.
+func labelsOf(a *args) map[string]string {
+	if name, text, ok := strings.Cut(a.named["label"], ":"); ok {
+		return map[string]string{name: text}
+	}
+	return nil
+}
+
+func showRuns(w *world, a *args) (string, error) {
+	q := lifecycle.Query{Limit: a.number("limit"), Newest: a.flags["newest"], Held: a.flags["held"],
+		ForkedFrom: a.named["forked-from"], Labels: labelsOf(a)}
+	if s := a.named["state"]; s != "" {
+		q.States = []fsm.State{fsm.State(s)}
+	}
+	if last := a.named["after"]; last != "" {
+		r, err := w.base.Run(w.ctx, last)
+		if err != nil {
+			return "", err
+		}
+		q.After = store.Cursor{At: r.CreatedAt, ID: r.ID}.String()
+	}
+	page, err := w.client("").Runs(w.ctx, q)
+	if err != nil {
+		return formatError(err), nil
+	}
+	var lines []string
+	for i := range page.Runs {
+		r := &page.Runs[i]
+		line := w.formatRun(r)
+		if r.Pending != nil {
+			line += fmt.Sprintf(" %q since %s", r.Pending.Prompt, w.formatTime(r.Pending.AskedAt))
+		}
+		lines = append(lines, line)
+	}
+	return formatPage(lines, page.Next), nil
+}
+
+// formatPage is a page of a listing.
+func formatPage(lines []string, next string) string {
+	switch {
+	case len(lines) == 0:
+		return "none\n"
+	case next != "":
+		lines = append(lines, "and more")
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+func showInbox(w *world, a *args) (string, error) {
+	q := lifecycle.InboxQuery{Limit: a.number("limit"), Labels: labelsOf(a), For: lifecycle.Actor{ID: a.named["for"]}}
+	if groups := a.named["groups"]; groups != "" {
+		q.For.Groups = strings.Split(groups, ",")
+	}
+	if kind := a.named["kind"]; kind != "" {
+		q.Kinds = []lifecycle.Kind{lifecycle.Kind(kind)}
+	}
+	if due := a.named["due-before"]; due != "" {
+		after, err := time.ParseDuration(due)
+		if err != nil {
+			return "", err
+		}
+		q.DueBefore = time.Now().Add(after).UTC()
+	}
+	if last := a.named["after"]; last != "" {
+		r, err := w.base.Run(w.ctx, last)
+		if err != nil {
+			return "", err
+		}
+		q.After = store.Cursor{At: r.Pending.AskedAt, ID: r.ID}.String()
+	}
+	if a.flags["count"] {
+		n, err := w.client("").CountInbox(w.ctx, q)
+		return fmt.Sprintf("%d, more=%t\n", n.Questions, n.More), err
+	}
+	page, err := w.client("").Inbox(w.ctx, q)
+	if err != nil {
+		return formatError(err), nil
+	}
+	var lines []string
+	for i := range page.Questions {
+		o := &page.Questions[i]
+		due := "none"
+		if !o.Due.IsZero() {
+			due = w.formatTime(o.Due)
+		}
+		line := fmt.Sprintf("%s: %s since %s due=%s", o.RunID, formatQuestion(&o.Question), w.formatTime(o.Question.AskedAt),
+			due)
+		if o.Question.To != nil {
+			line += fmt.Sprintf(" for %s", o.Question.To)
+		}
+		lines = append(lines, line)
+	}
+	return formatPage(lines, page.Next), nil
 }
 
 func showStats(w *world, _ *args) (string, error) {

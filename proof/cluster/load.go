@@ -167,13 +167,13 @@ func (l *load) drain(ctx context.Context, patience time.Duration) error {
 
 // waiting counts the waiting runs if all of them are parked ones; otherwise it returns -1.
 func (l *load) waiting(ctx context.Context) (n int, _ error) {
-	for q := (lifecycle.Query{Limit: 1000}); ; {
+	for q := (lifecycle.InboxQuery{Limit: 1000}); ; {
 		page, err := l.client.Inbox(ctx, q)
 		if err != nil {
 			return 0, err
 		}
-		for _, r := range page.Runs {
-			if d := l.ledger.of(r.ID); d != nil && !d.waits() {
+		for _, r := range page.Questions {
+			if d := l.ledger.of(r.RunID); d != nil && !d.waits() {
 				return -1, nil
 			}
 			n++

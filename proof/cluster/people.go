@@ -65,17 +65,30 @@ func (p *people) run(ctx context.Context) {
 
 // inbox finds the questions for which no hint came.
 func (p *people) inbox(ctx context.Context) {
-	for q := (lifecycle.Query{Limit: 1000}); ; {
+	for q := (lifecycle.InboxQuery{Limit: 1000}); ; {
 		page, err := p.client.Inbox(ctx, q)
 		if err != nil {
 			return
 		}
-		for _, run := range page.Runs {
-			p.answerOnce(ctx, run)
+		for _, open := range page.Questions {
+			p.answerKnown(ctx, open)
 		}
 		if q.After = page.Next; q.After == "" {
 			return
 		}
+	}
+}
+
+// answerKnown deals with an open question of the inbox, unless somebody has dealt with it already.
+func (p *people) answerKnown(ctx context.Context, open lifecycle.InboxQuestion) {
+	p.mu.Lock()
+	known := p.seen[open.RunID] >= open.Question.ID
+	p.mu.Unlock()
+	if known {
+		return
+	}
+	if run, err := p.client.Get(ctx, open.RunID); err == nil {
+		p.answerOnce(ctx, run)
 	}
 }
 

@@ -30,11 +30,11 @@ func (s *Store) Runs(ctx context.Context, q store.Query) (store.Page, error) {
 	}, func(store.Page) Point { return Point{Name: "runs"} })
 }
 
-// Inbox implements store.Reader.
-func (s *Store) Inbox(ctx context.Context, q store.Query) (store.Page, error) {
+// Waiting implements store.Reader.
+func (s *Store) Waiting(ctx context.Context, q store.WaitingQuery) (store.Page, error) {
 	return read(s, func() (store.Page, error) {
-		return s.Store.Inbox(ctx, q)
-	}, func(store.Page) Point { return Point{Name: "inbox"} })
+		return s.Store.Waiting(ctx, q)
+	}, func(store.Page) Point { return Point{Name: "waiting"} })
 }
 
 // Events implements store.Reader.

@@ -259,15 +259,33 @@ func (c *conductor) drain(ctx context.Context) error {
 
 // openQuestions counts the open questions that people will answer.
 func (c *conductor) openQuestions(ctx context.Context) (n int, err error) {
-	err = eachRun(ctx, c.client.Inbox, lifecycle.Query{}, func(run *lifecycle.Run) error {
+	err = c.eachQuestion(ctx, func(open *lifecycle.InboxQuestion) error {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if c.plans[run.ID].kind != parked || c.released {
+		if c.plans[open.RunID].kind != parked || c.released {
 			n++
 		}
 		return nil
 	})
 	return n, err
+}
+
+// eachQuestion calls fn with each open question, page by page.
+func (c *conductor) eachQuestion(ctx context.Context, fn func(*lifecycle.InboxQuestion) error) error {
+	for q := (lifecycle.InboxQuery{Limit: 500}); ; {
+		page, err := c.client.Inbox(ctx, q)
+		if err != nil {
+			return err
+		}
+		for i := range page.Questions {
+			if err := fn(&page.Questions[i]); err != nil {
+				return err
+			}
+		}
+		if q.After = page.Next; q.After == "" {
+			return nil
+		}
+	}
 }
 
 // eachRun calls fn with each run of a listing, page by page.
@@ -292,9 +310,7 @@ func eachRun(ctx context.Context, list func(context.Context, lifecycle.Query) (l
 // reply answers open questions until the context ends, as people would.
 func (c *conductor) reply(ctx context.Context) error {
 	for {
-		err := eachRun(ctx, c.client.Inbox, lifecycle.Query{}, func(run *lifecycle.Run) error {
-			return c.answer(ctx, run)
-		})
+		err := c.eachQuestion(ctx, func(open *lifecycle.InboxQuestion) error { return c.answer(ctx, open) })
 		if err == nil {
 			err = rest(ctx, 20*time.Millisecond)
 		}
@@ -308,16 +324,16 @@ func (c *conductor) reply(ctx context.Context) error {
 }
 
 // answer answers a question if the run's plan says so, and records the acknowledged answer.
-func (c *conductor) answer(ctx context.Context, run *lifecycle.Run) error {
+func (c *conductor) answer(ctx context.Context, open *lifecycle.InboxQuestion) error {
 	c.mu.Lock()
-	stays := c.plans[run.ID].kind == parked && !c.released || c.plans[run.ID].kind == silent
+	stays := c.plans[open.RunID].kind == parked && !c.released || c.plans[open.RunID].kind == silent
 	c.mu.Unlock()
 	if stays {
 		return nil
 	}
-	id := run.Pending.ID
-	text := fmt.Sprintf("answer %d of %s", id, run.ID)
-	_, err := c.client.Reply(ctx, run.ID, lifecycle.Reply{ID: id, Text: text, Key: fmt.Sprint(id),
+	id := open.Question.ID
+	text := fmt.Sprintf("answer %d of %s", id, open.RunID)
+	_, err := c.client.Reply(ctx, open.RunID, lifecycle.Reply{ID: id, Text: text, Key: fmt.Sprint(id),
 		Actor: lifecycle.Actor{ID: "ada"}})
 	if errors.Is(err, lifecycle.ErrSettled) || errors.Is(err, lifecycle.ErrNotWaiting) {
 		return nil // the run was canceled
@@ -327,10 +343,10 @@ func (c *conductor) answer(ctx context.Context, run *lifecycle.Run) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.accepted[run.ID] == nil {
-		c.accepted[run.ID] = make(map[int]string)
+	if c.accepted[open.RunID] == nil {
+		c.accepted[open.RunID] = make(map[int]string)
 	}
-	c.accepted[run.ID][id] = text
+	c.accepted[open.RunID][id] = text
 	return nil
 }
 

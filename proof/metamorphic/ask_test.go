@@ -18,8 +18,10 @@ func (w *world) ask(o operation) {
 			page, err := w.second.Events(w.ctx, id(o.run), after, 2)
 			w.say(after, len(page), w.fault(err))
 		}
-	case "runs", "inbox":
+	case "runs":
 		w.list(o)
+	case "inbox":
+		w.inbox(o)
 	case "stats":
 		stats, err := w.client.Stats(w.ctx)
 		w.say(fmt.Sprintf("%+v", stats), w.fault(err))
@@ -47,20 +49,35 @@ func (w *world) ask(o operation) {
 }
 
 func (w *world) list(o operation) {
-	ask := w.client.Runs
-	if o.do == "inbox" {
-		ask = w.client.Inbox
-	}
 	q := o.query
 	if o.page {
 		q.After = w.next[o.do]
 	}
-	page, err := ask(w.ctx, q)
+	page, err := w.client.Runs(w.ctx, q)
 	w.next[o.do] = page.Next
 	w.say(page.Next, w.fault(err))
 	for i := range page.Runs {
 		w.say(w.record(&page.Runs[i]))
 	}
+}
+
+// inbox reads a page of open questions, and counts them.
+func (w *world) inbox(o operation) {
+	q := o.inbox
+	if o.page {
+		q.After = w.next[o.do]
+	}
+	if o.wait > 0 {
+		q.DueBefore = time.Now().Add(o.wait).UTC()
+	}
+	page, err := w.client.Inbox(w.ctx, q)
+	w.next[o.do] = page.Next
+	w.say(page.Next, w.fault(err))
+	for _, open := range page.Questions {
+		w.say(open.RunID, open.Question, open.Due, open.Labels, open.Pool, open.Key)
+	}
+	n, err := w.client.CountInbox(w.ctx, q)
+	w.say(n, w.fault(err))
 }
 
 // readRun reads everything about a run.

@@ -26,7 +26,8 @@ type operation struct {
 	version bool // the decision is about a version
 	turn    ending
 	query   store.Query
-	page    bool // go on where the last listing of this kind ended
+	inbox   lifecycle.InboxQuery // due before so long after the step as wait says, unless that is 0
+	page    bool                 // go on where the last listing of this kind ended
 	wait    time.Duration
 }
 
@@ -41,8 +42,10 @@ func (o operation) String() string {
 		return fmt.Sprintf("resume %d: %q, of a version %t last-%d", o.run, o.choice, o.version, o.which)
 	case "turn":
 		return fmt.Sprintf("turn %d %+v", o.run, o.turn)
-	case "runs", "inbox":
+	case "runs":
 		return fmt.Sprintf("%s %+v, go on: %t", o.do, o.query, o.page)
+	case "inbox":
+		return fmt.Sprintf("%s %+v, go on: %t, due in %s", o.do, o.inbox, o.page, o.wait)
 	case "wait", "prune":
 		return o.do + " " + o.wait.String()
 	}
@@ -82,7 +85,10 @@ var operations = rapid.Custom(func(t *rapid.T) operation {
 		o.version = rapid.Bool().Draw(t, "of a version")
 	case "turn":
 		o.run, o.turn = rapid.IntRange(0, runs-1).Draw(t, "run"), endings.Draw(t, "ending")
-	case "runs", "inbox":
+	case "inbox":
+		o.inbox, o.page = inboxes.Draw(t, "query"), rapid.Bool().Draw(t, "go on")
+		o.wait = time.Duration(of(t, "due", 0, 0, 1, 5)) * time.Second
+	case "runs":
 		o.query, o.page = queries.Draw(t, "query"), rapid.Bool().Draw(t, "go on")
 	case "wait", "deadlines", "prune":
 		o.wait = time.Duration(rapid.IntRange(1, 9).Draw(t, "seconds")) * time.Second
@@ -121,11 +127,25 @@ var specs = rapid.Custom(func(t *rapid.T) lifecycle.Spec {
 		s.OnInterrupt = of(t, "on interrupt", "", lifecycle.Fail, lifecycle.Ask)
 	}
 	s.Hold = of(t, "hold", "", lifecycle.HoldOff, lifecycle.HoldOn, lifecycle.HoldOn)
+	s.Ask = of(t, "ask", nil, nil, nil, &lifecycle.AskPolicy{To: &interaction.Audience{Users: []string{"ada"}}},
+		&lifecycle.AskPolicy{To: &interaction.Audience{Groups: []string{"finance"}, Except: []string{"bob"}}},
+		&lifecycle.AskPolicy{To: &interaction.Audience{Everybody: true, Except: []string{"ada"}}})
 	s.Retry = of(t, "retry", nil, &lifecycle.Retry{Max: 2, Backoff: 3 * time.Second})
 	if rapid.IntRange(0, 15).Draw(t, "folder") == 0 {
 		s.WorkDir = "/nowhere/at/all"
 	}
 	return s
+})
+
+var inboxes = rapid.Custom(func(t *rapid.T) lifecycle.InboxQuery {
+	q := lifecycle.InboxQuery{
+		For:  lifecycle.Actor{ID: of(t, "for", "", "", "ada", "bob"), Groups: of(t, "groups", nil, []string{"finance"})},
+		Pool: of(t, "pool", "", "", "small"), Key: of(t, "key", "", "", "a"), Labels: of(t, "labels", nil, nil,
+			map[string]string{"team": "a"}),
+		Kinds: of(t, "kinds", nil, nil, []lifecycle.Kind{interaction.OpenText}, []lifecycle.Kind{interaction.Approval}),
+		Limit: of(t, "limit", 0, 1, 2, 3, 1001),
+	}
+	return q
 })
 
 var queries = rapid.Custom(func(t *rapid.T) store.Query {

@@ -103,16 +103,17 @@ func (v *view) Spec(ctx context.Context, id string) ([]byte, error) {
 
 // Runs implements store.Reader.
 func (v *view) Runs(ctx context.Context, q store.Query) (store.Page, error) {
-	return v.page(ctx, "Runs", q, v.world.store.Runs)
+	return page(ctx, v, "Runs", q, v.world.store.Runs)
 }
 
-// Inbox implements store.Reader.
-func (v *view) Inbox(ctx context.Context, q store.Query) (store.Page, error) {
-	return v.page(ctx, "Inbox", q, v.world.store.Inbox)
+// Waiting implements store.Reader.
+func (v *view) Waiting(ctx context.Context, q store.WaitingQuery) (store.Page, error) {
+	return page(ctx, v, "Waiting", q, v.world.store.Waiting)
 }
 
-func (v *view) page(ctx context.Context, kind string, q store.Query, read func(context.Context,
-	store.Query) (store.Page, error)) (store.Page, error) {
+// page reads a page of a listing.
+func page[Q any](ctx context.Context, v *view, kind string, q Q, read func(context.Context, Q) (store.Page,
+	error)) (store.Page, error) {
 	return do(ctx, v, kind, fmt.Sprint(q), func() (store.Page, error) {
 		p, err := read(v.world.ctx, q)
 		p.Runs = v.world.names.runs(p.Runs)

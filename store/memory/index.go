@@ -7,6 +7,7 @@ import (
 
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/internal/asked"
 )
 
 // moment orders runs by a time.
@@ -66,7 +67,8 @@ type tenancy struct{ pool, key string }
 // creation time and the source of a fork never change.
 type index struct {
 	created   *ordered[moment]
-	waiting   *ordered[moment] // by asked_at
+	anyone    *ordered[moment] // waiting with a question for everybody, by asked_at
+	addressed *ordered[moment] // the others that wait, by asked_at
 	deadlines *ordered[moment]
 	delayed   *ordered[moment] // queued, held back by not-before
 	ready     *ordered[place]
@@ -78,12 +80,14 @@ type index struct {
 	slots     map[string]int   // occupied slots by pool
 	keySlots  map[tenancy]int  // occupied slots by pool and key
 	isDelayed map[string]bool
+	asked     map[string]*ordered[moment] // the runs that ask each principal (package asked), by asked_at
 	forks     map[string]*ordered[moment] // the forks of each run that has any, by creation
 }
 
 func newIndex() index {
 	return index{
-		created: newOrdered(compareMoments), waiting: newOrdered(compareMoments), deadlines: newOrdered(compareMoments),
+		created: newOrdered(compareMoments), anyone: newOrdered(compareMoments), deadlines: newOrdered(compareMoments),
+		addressed: newOrdered(compareMoments), asked: make(map[string]*ordered[moment]),
 		delayed: newOrdered(compareMoments), ready: newOrdered(comparePlaces), sticky: newOrdered(compareBelongings),
 		owned: newOrdered(compareBelongings), finished: newOrdered(compareMoments),
 		held: newOrdered(compareMoments), heldUntil: newOrdered(compareMoments), slots: make(map[string]int),
@@ -135,7 +139,7 @@ func (x *index) add(r *store.Run) {
 	case r.State == fsm.StateQueued:
 		x.ready.add(placeOf(r))
 	case r.State == fsm.StateWaitingUser:
-		x.waiting.add(at(r.Pending.AskedAt, r.ID))
+		x.addWaiting(r)
 		if !r.Deadline.IsZero() {
 			x.deadlines.add(at(r.Deadline, r.ID))
 		}
@@ -168,13 +172,57 @@ func (x *index) remove(r *store.Run) {
 	case r.State == fsm.StateQueued:
 		x.ready.remove(placeOf(r))
 	case r.State == fsm.StateWaitingUser:
-		x.waiting.remove(at(r.Pending.AskedAt, r.ID))
+		x.removeWaiting(r)
 		if !r.Deadline.IsZero() {
 			x.deadlines.remove(at(r.Deadline, r.ID))
 		}
 	case r.State.Terminal():
 		x.finished.remove(at(r.FinishedAt, r.ID))
 	}
+}
+
+// waiting returns the list that a run which waits is in.
+func (x *index) waiting(r *store.Run) *ordered[moment] {
+	if asked.Anyone(r) {
+		return x.anyone
+	}
+	return x.addressed
+}
+
+func (x *index) addWaiting(r *store.Run) {
+	m := at(r.Pending.AskedAt, r.ID)
+	x.waiting(r).add(m)
+	for _, principal := range asked.Principals(r) {
+		if x.asked[principal] == nil {
+			x.asked[principal] = newOrdered(compareMoments)
+		}
+		x.asked[principal].add(m)
+	}
+}
+
+func (x *index) removeWaiting(r *store.Run) {
+	m := at(r.Pending.AskedAt, r.ID)
+	x.waiting(r).remove(m)
+	for _, principal := range asked.Principals(r) {
+		runs := x.asked[principal]
+		if runs.remove(m); runs.size == 0 {
+			delete(x.asked, principal)
+		}
+	}
+}
+
+// ranges returns the lists that together contain all runs which the query can match.
+func (x *index) ranges(q store.WaitingQuery) []*ordered[moment] {
+	if q.For == nil {
+		return []*ordered[moment]{x.anyone, x.addressed}
+	}
+	all := []*ordered[moment]{x.anyone}
+	for _, principal := range asked.Of(q.For) {
+		if runs := x.asked[principal]; runs != nil {
+			all = append(all, runs)
+		}
+	}
+	return all
 }
 
 // addNew adds a new run to the lists whose order never changes.

@@ -56,18 +56,6 @@ func (s *Store) Spec(ctx context.Context, id string) ([]byte, error) {
 
 // Runs implements store.Reader.
 func (s *Store) Runs(ctx context.Context, q store.Query) (store.Page, error) {
-	return s.list(ctx, q, s.index.listed, func(r *store.Run) time.Time { return r.CreatedAt })
-}
-
-// Inbox implements store.Reader.
-func (s *Store) Inbox(ctx context.Context, q store.Query) (store.Page, error) {
-	waiting := func(store.Query) *ordered[moment] { return s.index.waiting }
-	return s.list(ctx, q, waiting, func(r *store.Run) time.Time { return r.Pending.AskedAt })
-}
-
-// list pages through the index that choose returns.
-func (s *Store) list(ctx context.Context, q store.Query, choose func(store.Query) *ordered[moment],
-	key func(*store.Run) time.Time) (store.Page, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if err := s.checkOpen(ctx); err != nil {
@@ -77,26 +65,54 @@ func (s *Store) list(ctx context.Context, q store.Query, choose func(store.Query
 	if err != nil {
 		return store.Page{}, err
 	}
-	by := choose(q)
-	var page store.Page
+	found, err := s.find(q, s.index.listed(q), q.Matches)
+	if err != nil {
+		return store.Page{}, err
+	}
+	return store.NewPage(s.views(found), q.Limit, func(r *store.Run) time.Time { return r.CreatedAt }), nil
+}
+
+// Waiting implements store.Reader.
+func (s *Store) Waiting(ctx context.Context, q store.WaitingQuery) (store.Page, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if err := s.checkOpen(ctx); err != nil {
+		return store.Page{}, err
+	}
+	q, err := q.Normal()
+	if err != nil {
+		return store.Page{}, err
+	}
+	var found []moment
+	for _, by := range s.index.ranges(q) {
+		some, err := s.find(q.Query, by, q.Matches)
+		if err != nil {
+			return store.Page{}, err
+		}
+		found = append(found, some...)
+	}
+	slices.SortFunc(found, compareMoments)
+	found = slices.Compact(found) // a run may ask several principals of one person
+	if q.Newest {
+		slices.Reverse(found)
+	}
+	return q.NewPage(s.views(found[:min(len(found), q.Limit+1)])), nil
+}
+
+// find returns the first runs of a list that match, in the order of the query: one more than its
+// limit, if there are so many. The caller holds the lock.
+func (s *Store) find(q store.Query, by *ordered[moment], matches func(*store.Run) bool) (found []moment, _ error) {
 	visit := func(m moment) bool {
-		r := &s.runs[m.id].run
-		if !q.Matches(r) {
-			return true
+		if matches(&s.runs[m.id].run) {
+			found = append(found, m)
 		}
-		if len(page.Runs) == q.Limit {
-			last := &page.Runs[q.Limit-1]
-			page.Next = store.Cursor{At: key(last), ID: last.ID}.String()
-			return false
-		}
-		page.Runs = append(page.Runs, s.view(r))
-		return true
+		return len(found) <= q.Limit
 	}
 	before := start
 	if q.After != "" {
 		c, err := store.ReadCursor(q.After)
 		if err != nil {
-			return store.Page{}, err
+			return nil, err
 		}
 		before = beforeMoment(at(c.At, c.ID), !q.Newest)
 	} else if q.Newest {
@@ -107,7 +123,16 @@ func (s *Store) list(ctx context.Context, q store.Query, choose func(store.Query
 	} else {
 		by.from(before, visit)
 	}
-	return page, nil
+	return found, nil
+}
+
+// views returns copies of runs for a reader. The caller holds the lock.
+func (s *Store) views(found []moment) []store.Run {
+	runs := make([]store.Run, len(found))
+	for i, m := range found {
+		runs[i] = s.view(&s.runs[m.id].run)
+	}
+	return runs
 }
 
 // Events implements store.Reader.

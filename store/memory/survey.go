@@ -20,11 +20,13 @@ func (s *Store) Survey(ctx context.Context, now time.Time) (store.Survey, error)
 	}
 	x, heldInQueue := &s.index, 0
 	survey := store.Survey{
-		Queued: x.ready.size + x.delayed.size + x.sticky.size, Running: s.running(), Waiting: x.waiting.size,
+		Queued: x.ready.size + x.delayed.size + x.sticky.size, Running: s.running(), Waiting: x.anyone.size + x.addressed.size,
 		Nodes: len(s.nodes), Usage: s.usage,
 	}
-	if oldest, ok := x.waiting.first(start); ok {
-		survey.OldestWaiting = oldest.time()
+	for _, by := range x.ranges(store.WaitingQuery{}) {
+		if m, ok := by.first(start); ok && (survey.OldestWaiting.IsZero() || m.time().Before(survey.OldestWaiting)) {
+			survey.OldestWaiting = m.time()
+		}
 	}
 	x.held.from(start, func(m moment) bool {
 		r := &s.runs[m.id].run

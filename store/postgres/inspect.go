@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -131,7 +132,7 @@ const neededRights = `(VALUES
 	('departed', ARRAY['SELECT', 'INSERT', 'DELETE']),
 	('states', ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']), ('runs', ARRAY['SELECT', 'INSERT', 'DELETE']),
 	('events', ARRAY['SELECT', 'INSERT', 'DELETE']), ('settled', ARRAY['SELECT', 'INSERT', 'DELETE']),
-	('usage', ARRAY['SELECT', 'INSERT', 'DELETE']), ('feed', ARRAY['SELECT', 'DELETE']),
+	('asked', ARRAY['SELECT', 'INSERT', 'DELETE']), ('usage', ARRAY['SELECT', 'INSERT', 'DELETE']), ('feed', ARRAY['SELECT', 'DELETE']),
 	('feeds', ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']))`
 
 // missingRights returns which of them the role does not have.
@@ -151,15 +152,18 @@ func missingRights(ctx context.Context, conn *pgx.Conn, schema string) ([]string
 // prepare.
 func checkStatements(ctx context.Context, conn *pgx.Conn, schema string) (wrong []error, _ error) {
 	all := textsIn(schema)
-	for _, l := range []listing{byCreation, byQuestion} {
-		text, _, err := l.text(store.Query{
-			Pool: "p", Key: "k", Labels: map[string]string{"a": "b"}, Limit: 1, After: store.Cursor{ID: "a"}.String(),
-		})
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, inSchema(text, schema))
+	q := store.Query{
+		Pool: "p", Key: "k", Labels: map[string]string{"a": "b"}, Limit: 1, After: store.Cursor{ID: "a"}.String(),
 	}
+	runs, _, err := runsListText(q)
+	if err != nil {
+		return nil, err
+	}
+	waiting, _, err := waitingText(store.WaitingQuery{Query: q, For: &interaction.Actor{ID: "a"}})
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, inSchema(runs, schema), inSchema(waiting, schema))
 	for _, text := range all {
 		_, err := conn.PgConn().Prepare(ctx, "", text, nil)
 		if err == nil {

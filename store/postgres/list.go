@@ -11,54 +11,35 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// listing is an order in which runs are listed.
-type listing struct {
-	column, id string
-	key        func(*store.Run) time.Time
-}
-
-var (
-	byCreation = listing{"r.created_at", "r.id", func(r *store.Run) time.Time { return r.CreatedAt }}
-	byQuestion = listing{"s.asked_at", "s.id", func(r *store.Run) time.Time { return r.Pending.AskedAt }}
-)
-
 // Runs implements store.Reader.
 func (r *reader) Runs(ctx context.Context, q store.Query) (store.Page, error) {
-	return r.list(ctx, q, byCreation)
-}
-
-// Inbox implements store.Reader.
-func (r *reader) Inbox(ctx context.Context, q store.Query) (store.Page, error) {
-	return r.list(ctx, q, byQuestion)
-}
-
-// list pages through the runs.
-func (r *reader) list(ctx context.Context, q store.Query, l listing) (page store.Page, _ error) {
 	q, err := q.Normal()
 	if err != nil {
-		return page, err
+		return store.Page{}, err
 	}
-	text, args, err := l.text(q)
+	text, args, err := runsListText(q)
+	if err != nil || text == "" {
+		return store.Page{}, err
+	}
+	runs, err := r.list(ctx, len(q.Labels) > 0 || q.ForkedFrom != "", text, args)
 	if err != nil {
-		return page, err
+		return store.Page{}, err
 	}
-	if text == "" {
-		return page, nil
-	}
-	planned := *r
-	// Runs with the labels may be few among many, as the planner knows. Their index is of a kind
-	// that indexPlans excludes.
-	if len(q.Labels) > 0 || q.ForkedFrom != "" {
-		planned.customPlan = true
-		if !planned.planner { // in a transaction of the host's own: a statement that is parsed anew has no plan yet
+	return store.NewPage(runs, q.Limit, func(r *store.Run) time.Time { return r.CreatedAt }), nil
+}
+
+// list reads the runs of a listing. Those with some label may be few among many, as the planner
+// knows: then it is planned for its arguments. The index of labels is of a kind that indexPlans
+// excludes.
+func (r *reader) list(ctx context.Context, planned bool, text string, args []any) ([]store.Run, error) {
+	on := *r
+	if planned {
+		on.customPlan = true
+		if !on.planner { // in a transaction of the host's own: a statement that is parsed anew has no plan yet
 			args = append([]any{pgx.QueryExecModeDescribeExec}, args...)
 		}
 	}
-	runs, err := readRows(ctx, &planned, inSchema(text, r.schema), scanRun, args...)
-	if err != nil {
-		return page, err
-	}
-	return store.NewPage(runs, q.Limit, l.key), nil
+	return readRows(ctx, &on, inSchema(text, r.schema), scanRun, args...)
 }
 
 // filter is the conditions of a query and their arguments.
@@ -73,23 +54,80 @@ func (f *filter) and(clause string, arg any) {
 	f.where = append(f.where, fmt.Sprintf(clause, len(f.args)))
 }
 
-// text is the statement of a query; empty when nothing can match it.
-func (l listing) text(q store.Query) (string, []any, error) {
-	f := filter{where: []string{l.column + " IS NOT NULL"}}
-	order, compare := "", ">"
+// cursor is what a statement needs of the place where a listing goes on.
+type cursor struct {
+	order, compare string
+	// at and id are the arguments, which stand first; empty at the beginning of the listing.
+	at, id string
+}
+
+// cursor reads the place after which the query begins.
+func (f *filter) cursor(q store.Query) (c cursor, _ error) {
+	c = cursor{order: "", compare: ">"}
 	if q.Newest {
-		order, compare = " DESC", "<"
+		c.order, c.compare = " DESC", "<"
 	}
 	if q.After != "" {
-		c, err := store.ReadCursor(q.After)
+		at, err := store.ReadCursor(q.After)
 		if err != nil {
-			return "", nil, err
+			return c, err
 		}
-		f.args = append(f.args, c.At.UnixMicro())
-		f.and("("+l.column+", "+l.id+") "+compare+" ($1, $%d)", c.ID)
+		f.args = append(f.args, at.At.UnixMicro(), at.ID)
+		c.at, c.id = "$1::bigint", "$2::text"
 	}
+	return c, nil
+}
+
+// where is the condition on the columns by which a range is ordered, and shift what is added to the
+// time in the first one; empty for the whole range.
+func (c cursor) where(at, id, shift string) string {
+	if c.at == "" {
+		return ""
+	}
+	return " AND (" + at + ", " + id + ") " + c.compare + " (" + c.at + shift + ", " + c.id + ")"
+}
+
+// by is the order by these columns.
+func (c cursor) by(at, id string) string {
+	return " ORDER BY " + at + c.order + ", " + id + c.order
+}
+
+// runsListText is the statement that lists runs; empty when nothing can match the query.
+func runsListText(q store.Query) (string, []any, error) {
+	var f filter
+	c, err := f.cursor(q)
+	if err != nil || !f.columns(q) {
+		return "", nil, err
+	}
+	f.args = append(f.args, q.Limit+1)
+	return "SELECT " + view + " FROM interlude.runs r JOIN " + statesOf(q) + " s ON s.n = r.n WHERE r.created_at IS NOT NULL" +
+		f.text() + c.where("r.created_at", "r.id", "") + c.by("r.created_at", "r.id") +
+		fmt.Sprintf(" LIMIT $%d", len(f.args)), f.args, nil
+}
+
+// statesOf is the table of states, or the held ones: the planner would rather walk in the listing's
+// order, and pass over all runs that are not held.
+func statesOf(q store.Query) string {
+	if !q.Held {
+		return "interlude.states"
+	}
+	return "(SELECT * FROM interlude.states WHERE delayed_until IS NOT NULL AND delayed_until > " + heldRange +
+		" OFFSET 0)"
+}
+
+// text is the conditions, each after an AND.
+func (f *filter) text() string {
+	if len(f.where) == 0 {
+		return ""
+	}
+	return " AND " + strings.Join(f.where, " AND ")
+}
+
+// columns adds the conditions of a query on columns of runs, r, and states, s. It reports whether
+// anything can match them.
+func (f *filter) columns(q store.Query) bool {
 	if !storable(q.Pool) {
-		return "", nil, nil
+		return false
 	}
 	if q.Pool != "" {
 		f.and("s.pool = $%d", q.Pool)
@@ -107,18 +145,8 @@ func (l listing) text(q store.Query) (string, []any, error) {
 		}
 		f.and("s.state = ANY ($%d::text[])", states)
 	}
-	// The planner would rather walk in the listing's order, and pass over all runs that are not
-	// held.
-	states := "interlude.states"
-	if q.Held {
-		states = "(SELECT * FROM interlude.states WHERE delayed_until IS NOT NULL AND delayed_until > " + heldRange +
-			" OFFSET 0)"
-	}
 	if labels := labelTexts(q.Labels, q.ForkedFrom); labels != nil {
 		f.and("r.labels @> $%d::text[]", labels)
 	}
-	f.args = append(f.args, q.Limit+1)
-	return fmt.Sprintf("SELECT "+view+" FROM interlude.runs r JOIN "+states+" s ON s.n = r.n WHERE %s "+
-		"ORDER BY %s%s, %s%s LIMIT $%d",
-		strings.Join(f.where, " AND "), l.column, order, l.id, order, len(f.args)), f.args, nil
+	return true
 }

@@ -39,7 +39,7 @@ func life(w *world, s *postgres.Store) {
 	ctx := w.Context()
 	run := w.commit(s, fenced(report(w.running(s, "r")), "n"))
 	run = w.commit(s, fenced(ask(run), "n"))
-	page, err := s.Inbox(ctx, store.Query{Key: run.Key})
+	page, err := s.Waiting(ctx, store.WaitingQuery{Query: store.Query{Key: run.Key}})
 	require.NoError(w, err)
 	require.Len(w, page.Runs, 1)
 	due, next, err := s.Due(ctx, noon, 5)

@@ -143,7 +143,7 @@ type plan struct {
 }
 
 // tables are those that grow.
-var tables = []string{"runs", "states", "events", "settled"}
+var tables = []string{"runs", "states", "events", "settled", "asked"}
 
 // walk visits the plan and adds up how many rows of the tables are touched.
 func (p *plan) walk(visit func(*plan)) (touched float64) {
@@ -238,6 +238,49 @@ func TestFrequentStatementsUseIndexes(t *testing.T) {
 		})
 	}
 	t.Run("held", func(t *testing.T) { checkHeldListings(t, s) })
+	t.Run("asked", func(t *testing.T) { checkInbox(t, s) })
+}
+
+// The first page of a person's inbox touches as many rows as it has places for, in each range, however
+// many runs wait for everybody or for others (K9).
+func checkInbox(t *testing.T, s *Store) {
+	t.Helper()
+	ask := func(r store.Run, i int) store.Commit {
+		r.Version++
+		r.Seq++
+		q := *r.Pending
+		q.To = &interaction.Audience{Groups: []string{[]string{"finance", "sales", "staff"}[i%3]}}
+		r.Pending = &q
+		return store.Commit{Run: r, Expect: r.Version - 1, Events: []store.Event{{Seq: r.Seq, Body: []byte(`{}`)}}}
+	}
+	page, err := s.Waiting(t.Context(), store.WaitingQuery{Query: store.Query{Limit: store.MaxBatch}})
+	require.NoError(t, err)
+	batch := make([]store.Commit, len(page.Runs))
+	for i, r := range page.Runs {
+		batch[i] = ask(r, i)
+	}
+	for _, err := range s.Commit(t.Context(), batch) {
+		require.NoError(t, err)
+	}
+	const limit = 20
+	who := &interaction.Actor{ID: "ada", Groups: []string{"finance", "staff", "none"}}
+	for name, q := range map[string]store.WaitingQuery{
+		"first page": {For: who}, "all": {}, "newest": {For: who, Query: store.Query{Newest: true}},
+		"next page": {For: who, Query: store.Query{After: store.Cursor{At: page.Runs[500].Pending.AskedAt, ID: "x"}.String()}},
+	} {
+		q.Limit = limit
+		q, err := q.Normal()
+		require.NoError(t, err)
+		text, args, err := waitingText(q)
+		require.NoError(t, err)
+		p := explainedOnce(t, s, text, args)
+		touched := p.walk(func(p *plan) {
+			require.False(t, p.Kind == "Seq Scan" && slices.Contains(tables, p.Relation), "%s of %s", name, p.Relation)
+		})
+		// what is for everybody; for each of two groups the row of the index and the run; and the page's runs
+		require.LessOrEqual(t, touched, float64((1+2*2+1)*(limit+1)), name)
+		require.Positive(t, touched, name)
+	}
 }
 
 // A listing of held runs touches these alone, however many others are parked, wait for their turn,
@@ -261,14 +304,15 @@ func checkHeldListings(t *testing.T, s *Store) {
 		c.Run, c.Events = r, []store.Event{{Seq: r.Seq, Body: []byte(`{}`)}}
 		require.NoError(t, s.Commit(t.Context(), []store.Commit{c})[0])
 	}
-	for _, l := range []listing{byCreation, byQuestion} {
+	waiting := func(q store.Query) (string, []any, error) { return waitingText(store.WaitingQuery{Query: q}) }
+	for _, textOf := range []func(store.Query) (string, []any, error){runsListText, waiting} {
 		for name, q := range map[string]store.Query{"all": {}, "of a pool": {Pool: "p", Newest: true},
 			"parked": {States: []fsm.State{fsm.StateWaitingUser}},
 			"beyond": {After: store.Cursor{At: planNoon, ID: "held-1"}.String()}} {
 			q.Held = true
 			q, err := q.Normal()
 			require.NoError(t, err)
-			text, args, err := l.text(q)
+			text, args, err := textOf(q)
 			require.NoError(t, err)
 			require.NotEmpty(t, text)
 			p := explainedOnce(t, s, text, args)

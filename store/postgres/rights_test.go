@@ -139,7 +139,8 @@ func TestClientNeedsFewerRights(t *testing.T) {
 	for name, err := range map[string]error{
 		"run": second(l.Run(t.Context(), "r")), "spec": second(l.Spec(t.Context(), "r")),
 		"events": second(l.Events(t.Context(), "r", 0, 1)),
-		"runs":   second(l.Runs(t.Context(), store.Query{})), "inbox": second(l.Inbox(t.Context(), store.Query{})),
+		"runs":   second(l.Runs(t.Context(), store.Query{})), "waiting": second(l.Waiting(t.Context(),
+			store.WaitingQuery{For: &interaction.Actor{ID: "ada"}})),
 		"survey": second(l.Survey(t.Context(), noon)), "pools": second(l.Pools(t.Context())),
 		"nodes": second(l.Nodes(t.Context())),
 	} {

@@ -58,6 +58,14 @@ var (
 	heldWaiting = strconv.FormatInt(entry.HeldWaiting, 10)
 )
 
+// addressed is what is added to asked_at of runs whose questions name who may answer them.
+var addressed = strconv.FormatInt(entry.Addressed, 10)
+
+// askedSince is the time at which the questions of a run with this asked_at were asked.
+func askedSince(column string) string {
+	return "CASE WHEN " + column + " >= " + addressed + " THEN " + column + " - " + addressed + " ELSE " + column + " END"
+}
+
 // idleTimeout bounds how long a transaction of more than one exchange keeps its locks when its
 // process is stopped in the middle.
 const idleTimeout = `set_config('idle_in_transaction_session_timeout', '2s', true)`

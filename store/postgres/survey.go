@@ -19,8 +19,8 @@ var (
 		CROSS JOIN (SELECT count(*) FILTER (WHERE state = 'running') AS running,
 			count(*) FILTER (WHERE state = 'queued') AS queued
 			FROM interlude.states WHERE slot) t
-		CROSS JOIN (SELECT count(*) AS waiting, min(asked_at) AS oldest FROM interlude.states
-			WHERE asked_at IS NOT NULL) w
+		CROSS JOIN (SELECT count(*) AS waiting, min(` + askedSince("asked_at") + `) AS oldest
+			FROM interlude.states WHERE asked_at IS NOT NULL) w
 		CROSS JOIN (SELECT count(*) AS due FROM interlude.states WHERE deadline IS NOT NULL
 			AND deadline <= $1::bigint) d
 		CROSS JOIN (SELECT count(*) AS delayed FROM interlude.states WHERE delayed_until IS NOT NULL

@@ -49,8 +49,9 @@ var (
 	// usageUpdateText is fencedUpdateText for commits of which some have usage. Most have none, and
 	// are not made slower by its further columns.
 	usageUpdateText = sql(updateStatement(nodeLock, true, false))
-	// severalUpdateText is updateText for commits of which some settle several questions, and
-	// severalUsageUpdateText is that for commits of which some have fences or usage, too.
+	// severalUpdateText is updateText for commits of which some settle several questions, or change
+	// who is asked, and severalUsageUpdateText is that for commits of which some have fences or usage,
+	// too.
 	severalUpdateText      = sql(updateStatement("", false, true))
 	severalUsageUpdateText = sql(updateStatement(nodeLock, true, true))
 
@@ -73,14 +74,14 @@ func updateStatement(lock string, usage, several bool) string {
 		)`
 	}
 	if several {
-		further := `unnest($23::bigint[], $24::bigint[], $25::bytea[])`
+		further, first := `unnest($23::bigint[], $24::bigint[], $25::bytea[])`, 26
 		if usage {
-			further = `unnest($28::bigint[], $29::bigint[], $30::bytea[])`
+			further, first = `unnest($28::bigint[], $29::bigint[], $30::bytea[])`, 31
 		}
 		insert += `, further AS (
 			INSERT INTO interlude.settled (run, id, record) SELECT f.run, f.question, f.record
 				FROM ` + further + ` AS f (run, question, record) JOIN state ON state.n = f.run
-		)`
+		)` + askedText(first)
 	}
 	returned := strings.ReplaceAll(columns, ", ", ", v.")
 	return `WITH state AS (
@@ -138,6 +139,7 @@ type updateColumns struct {
 	record, bodies, key, settled                          [][]byte
 	usage                                                 usageColumns
 	further                                               furtherColumns
+	asked                                                 askedColumns
 }
 
 // furtherColumns are the further arguments of severalUpdateText, one row for each settled question
@@ -205,6 +207,7 @@ func (u *updateColumns) add(p *pendingCommit) {
 		f.run, f.question, f.record = append(f.run, p.row), append(f.question, int64(p.Settled[i].Question.ID)),
 			append(f.record, p.SettledRecords[i])
 	}
+	u.asked.add(p)
 	u.recovered = append(u.recovered, recoveredColumn(r))
 	u.node, u.held = append(u.node, node), append(u.held, held)
 	u.question, u.key, u.settled = append(u.question, question), append(u.key, key), append(u.settled, settled)
@@ -246,7 +249,7 @@ func (s *Store) queueUpdates(b *pgx.Batch, commits []*pendingCommit) {
 		u.add(p)
 		fenced, usage = fenced || p.Fence != nil, usage || p.Usage != nil
 	}
-	several := len(u.further.run) > 0
+	several := len(u.further.run) > 0 || len(u.asked.changed) > 0
 	arguments := []any{u.n, u.expect, u.state, u.queuedAt, u.ready, u.delayedUntil, u.slot, u.owner, u.epoch,
 		u.askedAt, u.deadline, u.finishedAt, u.record, u.node, u.held, u.first, u.last, u.bodies, u.question, u.key,
 		u.settled, u.recovered}
@@ -257,7 +260,8 @@ func (s *Store) queueUpdates(b *pgx.Batch, commits []*pendingCommit) {
 		arguments = append(arguments, u.usage.attempt, u.usage.input, u.usage.output, u.usage.cost, u.usage.worked)
 	}
 	if several {
-		arguments = append(arguments, u.further.run, u.further.question, u.further.record)
+		arguments = append(arguments, u.further.run, u.further.question, u.further.record,
+			u.asked.changed, u.asked.run, u.asked.since, u.asked.principal, u.asked.id)
 	}
 	var text statement
 	switch {

@@ -243,7 +243,7 @@ func (w *writer) update(prev storedRun, e *entry.Entry) error {
 		specBytes = 0
 	}
 	w.countRow(len(e.Record) + len(t.lines) + specBytes)
-	return w.finishCommit(storedRun{row: prev.row, spec: prev.spec, tail: t}, e)
+	return w.finishCommit(storedRun{row: prev.row, run: prev.run, spec: prev.spec, tail: t}, e)
 }
 
 // finishCommit completes the commit of a run whose row was just written.
@@ -265,6 +265,9 @@ func (w *writer) finishCommit(s storedRun, e *entry.Entry) error {
 			return err
 		}
 		w.countRow(0)
+	}
+	if err := w.updateAsked(s.row, s.run, e); err != nil {
+		return err
 	}
 	s.run = &e.Run
 	w.cache.put(s, len(e.Record)+len(s.spec)+maxTail)

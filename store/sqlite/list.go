@@ -13,72 +13,48 @@ import (
 	"github.com/interlude-go/interlude/store/internal/entry"
 )
 
-// listing is an order in which runs are listed.
-type listing struct {
-	column string
-	key    func(*store.Run) time.Time
-}
-
-var (
-	byCreation = listing{"created_at", func(r *store.Run) time.Time { return r.CreatedAt }}
-	byQuestion = listing{"asked_at", func(r *store.Run) time.Time { return r.Pending.AskedAt }}
-)
-
-// Runs implements store.Reader.
+// Runs implements store.Reader. Listings have connections of their own: one that has to walk far
+// holds up other listings only.
 func (s *Store) Runs(ctx context.Context, q store.Query) (store.Page, error) {
-	return s.list(ctx, q, byCreation)
-}
-
-// Inbox implements store.Reader.
-func (s *Store) Inbox(ctx context.Context, q store.Query) (store.Page, error) {
-	return s.list(ctx, q, byQuestion)
-}
-
-// list pages through the runs in the order of a time column. It has connections of its own: one
-// that has to walk far holds up other listings only.
-func (s *Store) list(ctx context.Context, q store.Query, l listing) (page store.Page, _ error) {
 	q, err := q.Normal()
 	if err != nil {
-		return page, err
+		return store.Page{}, err
 	}
+	var found []store.Run
 	err = s.readOn(ctx, s.listers, func(c *conn) error {
 		return c.snapshot(func() error {
-			page.Runs, err = c.list(ctx, q, l)
+			found, err = c.list(ctx, q)
 			return err
 		})
 	})
 	if err != nil {
 		return store.Page{}, err
 	}
-	return store.NewPage(page.Runs, q.Limit, l.key), nil
+	return store.NewPage(found, q.Limit, func(r *store.Run) time.Time { return r.CreatedAt }), nil
 }
 
 // list returns the runs of a page, and one more if there is one. What has a column is filtered by
 // the database. Labels are found by their hashes and checked here: a run that only has the same
 // hash is left out, and another one takes its place.
-func (c *conn) list(ctx context.Context, q store.Query, l listing) (page []store.Run, _ error) {
+func (c *conn) list(ctx context.Context, q store.Query) (page []store.Run, _ error) {
 	labels := hashLabels(q.Labels, q.ForkedFrom)
 	rarest, having, err := c.rarest(labels)
 	if err != nil || having == 0 {
 		return nil, err
 	}
-	order := " ORDER BY " + l.column + ", id"
-	if q.Newest {
-		order = " ORDER BY " + l.column + " DESC, id DESC"
-	}
-	const limit = " LIMIT ? + 0"
+	order := orderOf(q, "created_at", "id")
 	for want := q.Limit + 1; ; {
-		f, err := filterOf(q, l.column)
+		f, err := filterOf(q, "created_at", "id", 0)
 		if err != nil {
 			return nil, err
 		}
 		var some []store.Run
 		if having <= fewRuns {
 			f.hasLabels(labels, func(hash int64) bool { return hash == rarest })
-			some, err = c.listByLabel(ctx, rarest, f, order, limit, int64(want))
+			some, err = c.listByLabel(ctx, rarest, f, order, int64(want))
 		} else {
 			f.hasLabels(labels, func(int64) bool { return false })
-			some, err = c.records(ctx, "SELECT "+view+from(q)+" WHERE "+f.text()+order+limit,
+			some, err = c.records(ctx, "SELECT "+view+from(q)+" WHERE "+f.text()+order+limited,
 				append(f.args, int64(want))...)
 		}
 		if err != nil {
@@ -93,8 +69,19 @@ func (c *conn) list(ctx context.Context, q store.Query, l listing) (page []store
 			return page, nil
 		}
 		last := &some[len(some)-1]
-		q.After = store.Cursor{At: l.key(last), ID: last.ID}.String()
+		q.After = store.Cursor{At: last.CreatedAt, ID: last.ID}.String()
 	}
+}
+
+// limited ends a statement that returns at most so many rows.
+const limited = " LIMIT ? + 0"
+
+// orderOf is the order of a listing.
+func orderOf(q store.Query, at, id string) string {
+	if q.Newest {
+		return " ORDER BY " + at + " DESC, " + id + " DESC"
+	}
+	return " ORDER BY " + at + ", " + id
 }
 
 // from names the table, and the index by which held runs are found: a walk in the listing's order
@@ -118,9 +105,10 @@ func (f *filter) and(clause string, args ...driver.Value) {
 
 func (f *filter) text() string { return strings.Join(f.where, " AND ") }
 
-// filterOf returns the conditions of a query on columns.
-func filterOf(q store.Query, column string) (f filter, _ error) {
-	f.and(column + " IS NOT NULL")
+// filterOf returns the conditions of a query on columns. The listing is ordered by the columns at and
+// id, and shift is added to the times in the former.
+func filterOf(q store.Query, at, id string, shift int64) (f filter, _ error) {
+	f.and(at + " IS NOT NULL")
 	if q.After != "" {
 		c, err := store.ReadCursor(q.After)
 		if err != nil {
@@ -130,7 +118,7 @@ func filterOf(q store.Query, column string) (f filter, _ error) {
 		if q.Newest {
 			compare = "<"
 		}
-		f.and("("+column+", id) "+compare+" (?, ?)", c.At.UnixMicro(), c.ID)
+		f.and("("+at+", "+id+") "+compare+" (?, ?)", c.At.UnixMicro()+shift, c.ID)
 	}
 	if q.Pool != "" {
 		f.and("pool = ?", q.Pool)
@@ -254,15 +242,15 @@ func (f *filter) hasLabels(labels []int64, except func(int64) bool) {
 }
 
 // listByLabel returns the runs of a listing by way of a label that few runs have.
-func (c *conn) listByLabel(ctx context.Context, label int64, f filter, order, limit string, count int64,
+func (c *conn) listByLabel(ctx context.Context, label int64, f filter, order string, count int64,
 ) (runs []store.Run, _ error) {
 	var rows []int64 // the numbers are sorted without their records, which are large
 	args := append(append([]driver.Value{label}, f.args...), count)
 	err := c.each(ctx, func(r row) error {
 		rows = append(rows, r.int(0))
 		return nil
-	}, "SELECT runs.n FROM labels AS l CROSS JOIN runs ON runs.n = l.run WHERE l.label = ? AND "+f.text()+order+limit,
-		args...)
+	}, "SELECT runs.n FROM labels AS l CROSS JOIN runs ON runs.n = l.run WHERE l.label = ? AND "+f.text()+order+
+		limited, args...)
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ func TestRunsDelaysNoOtherRead(t *testing.T) {
 	free := s.HoldListings()
 	ctx, cancel := context.WithCancel(t.Context())
 	waiting := make(chan error, 2)
-	for _, list := range []func(context.Context, store.Query) (store.Page, error){s.Runs, s.Inbox} {
+	for _, list := range []func(context.Context, store.Query) (store.Page, error){s.Runs, waits(s)} {
 		go func() { waiting <- second(list(ctx, store.Query{Labels: map[string]string{"a": "b"}})) }()
 	}
 	for range 100 {
@@ -41,6 +41,13 @@ func TestRunsDelaysNoOtherRead(t *testing.T) {
 	require.ErrorIs(t, <-waiting, context.Canceled)
 	free()
 	require.NoError(t, second(s.Runs(t.Context(), store.Query{})))
+}
+
+// waits is Waiting of a store, for a listing without further filters.
+func waits(s *sqlite.Store) func(context.Context, store.Query) (store.Page, error) {
+	return func(ctx context.Context, q store.Query) (store.Page, error) {
+		return s.Waiting(ctx, store.WaitingQuery{Query: q})
+	}
 }
 
 // I10: the index of labels is a hint. A listing leaves out runs whose labels only have the same

@@ -74,9 +74,9 @@ func TestWhatAKilledHostLeftIsFoundWhateverBecameOfItsRuns(t *testing.T) {
 		c.submit()
 	}
 	require.Eventually(t, func() bool {
-		page, err := c.client.Inbox(t.Context(), lifecycle.Query{})
+		page, err := c.client.Inbox(t.Context(), lifecycle.InboxQuery{})
 		require.NoError(t, err)
-		return len(page.Runs) == 4
+		return len(page.Questions) == 4
 	}, time.Minute, 10*time.Millisecond, "all ask")
 	_, err := c.client.Submit(t.Context(), lifecycle.Spec{
 		ID: "resident", Engine: "resident", Prompt: enginetest.Script("spawn child", "detach astray", "ask One?"),
@@ -239,16 +239,13 @@ func (c *hostWorld) answer(ctx context.Context) {
 		enginetest.Script("detach third", "done well"),
 	}
 	for ctx.Err() == nil {
-		page, err := c.client.Inbox(ctx, lifecycle.Query{Limit: 100})
-		for _, run := range page.Runs {
-			if run.Pending == nil {
-				continue
-			}
-			_, err = c.client.Reply(ctx, run.ID, interaction.Reply{ID: run.Pending.ID,
-				Text: next[min(run.Pending.ID, 2)-1]})
+		page, err := c.client.Inbox(ctx, lifecycle.InboxQuery{Limit: 100})
+		for _, open := range page.Questions {
+			_, err = c.client.Reply(ctx, open.RunID, interaction.Reply{ID: open.Question.ID,
+				Text: next[min(open.Question.ID, 2)-1]})
 			if err != nil && ctx.Err() == nil && !errors.Is(err, lifecycle.ErrSettled) && !errors.Is(err,
 				lifecycle.ErrNotWaiting) && !errors.Is(err, lifecycle.ErrTerminal) {
-				c.Errorf("reply to %s: %v", run.ID, err)
+				c.Errorf("reply to %s: %v", open.RunID, err)
 			}
 		}
 		if err != nil && ctx.Err() == nil {

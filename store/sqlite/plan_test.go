@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/slots"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/sqlite"
@@ -91,7 +92,7 @@ func TestRunsByLabelUsesIndex(t *testing.T) {
 	require.NoError(t, err)
 	before := s.Statements()
 	for _, labels := range []map[string]string{{"team": "blue"}, {"team": "blue", "few": "yes"}} {
-		for _, list := range []func(context.Context, store.Query) (store.Page, error){s.Runs, s.Inbox} {
+		for _, list := range []func(context.Context, store.Query) (store.Page, error){s.Runs, waits(s)} {
 			for _, newest := range []bool{false, true} {
 				_, err := list(t.Context(), store.Query{Labels: labels, Newest: newest,
 					After: store.Cursor{At: noon}.String(), Pool: "p", Key: "k"})
@@ -118,7 +119,7 @@ func TestRunsByLabelUsesIndex(t *testing.T) {
 		require.NotContains(t, steps, "TEMP B-TREE", text)
 		many++
 	}
-	require.Equal(t, []int{4, 4}, []int{few, many})
+	require.Equal(t, []int{4, 6}, []int{few, many}) // those that wait are in two ranges
 }
 
 // plan is how SQLite executes a statement.
@@ -182,7 +183,7 @@ func live(t *testing.T, s *sqlite.Store) {
 	require.NoError(t, err)
 	_, err = s.Pools(ctx)
 	require.NoError(t, err)
-	_, err = s.Inbox(ctx, store.Query{After: store.Cursor{At: noon, ID: "first"}.String()})
+	_, err = waits(s)(ctx, store.Query{After: store.Cursor{At: noon, ID: "first"}.String()})
 	require.NoError(t, err)
 	_, err = s.Runs(ctx, store.Query{})
 	require.NoError(t, err)
@@ -196,7 +197,7 @@ func TestHeldRunsUseIndex(t *testing.T) {
 	s, path := openMade(t, quick)
 	db := plain(t, path)
 	before := s.Statements()
-	for _, list := range []func(context.Context, store.Query) (store.Page, error){s.Runs, s.Inbox} {
+	for _, list := range []func(context.Context, store.Query) (store.Page, error){s.Runs, waits(s)} {
 		for _, newest := range []bool{false, true} {
 			for _, q := range []store.Query{{}, {States: []fsm.State{fsm.StateWaitingUser}},
 				{After: store.Cursor{At: noon}.String(), Pool: "p", Key: "k"}} {
@@ -217,4 +218,38 @@ func TestHeldRunsUseIndex(t *testing.T) {
 		listings++
 	}
 	require.Equal(t, 12, listings)
+}
+
+// K9: what waits for a person is found in the rows that lead to it, and in those of what waits for
+// everybody, in the order of the listing.
+func TestWaitingForSomebodyUsesIndexes(t *testing.T) {
+	s, path := openMade(t, quick)
+	db := plain(t, path)
+	before := s.Statements()
+	for _, q := range []store.Query{{}, {Newest: true}, {After: store.Cursor{At: noon}.String(), Pool: "p", Key: "k"}} {
+		for _, who := range []*interaction.Actor{nil, {ID: "ada", Groups: []string{"finance"}}} {
+			require.NoError(t, second(s.Waiting(t.Context(), store.WaitingQuery{Query: q, For: who})))
+		}
+	}
+	ranges := 0
+	for text := range s.Statements() {
+		if before[text] || !strings.Contains(text, "FROM runs") && !strings.Contains(text, "FROM asked") {
+			continue
+		}
+		steps := strings.Join(plan(t, db, text), "\n")
+		require.NotContains(t, steps, "SCAN", text)
+		require.NotContains(t, steps, "TEMP B-TREE", text)
+		require.Regexp(t, `^SEARCH (asked USING PRIMARY KEY \(principal=\?|runs USING (COVERING )?INDEX runs_waiting \(+asked_at)`,
+			steps, text)
+		ranges++
+	}
+	require.Equal(t, 9, ranges)
+	before = s.Statements()
+	require.NoError(t, second(s.Waiting(t.Context(), store.WaitingQuery{DueBefore: noon})))
+	for text := range s.Statements() {
+		if !before[text] && strings.Contains(text, "runs_deadline") {
+			require.Equal(t, "SEARCH runs USING INDEX runs_deadline (deadline>? AND deadline<?)",
+				strings.Replace(plan(t, db, text)[0], "(deadline<?)", "(deadline>? AND deadline<?)", 1), text)
+		}
+	}
 }

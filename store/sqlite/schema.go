@@ -72,6 +72,9 @@ func migrate(c *conn) (err error) {
 // A row of usage is what a turn has used. It goes with its run by a trigger, since an earlier
 // release that prunes the run does not know it, and the number of the run's row is used again.
 //
+// A row of asked leads from a person or group to a run whose open questions name it (package asked).
+// An earlier release refuses such runs, and writes none.
+//
 // A row of feed is a commit that some feed has not acknowledged, final that of a run's end. While
 // there are feeds, triggers note the commits of earlier releases: see makeTriggers.
 const additions = `CREATE TABLE IF NOT EXISTS departed (
@@ -106,7 +109,14 @@ CREATE TABLE IF NOT EXISTS feed (
 	last     INTEGER NOT NULL,
 	final    INTEGER
 );
-CREATE INDEX IF NOT EXISTS feed_final ON feed (run) WHERE final = 1;`
+CREATE INDEX IF NOT EXISTS feed_final ON feed (run) WHERE final = 1;
+CREATE TABLE IF NOT EXISTS asked (
+	principal TEXT    NOT NULL,
+	since     INTEGER NOT NULL,
+	run_id    TEXT    NOT NULL,
+	run       INTEGER NOT NULL,
+	PRIMARY KEY (principal, since, run_id)
+) WITHOUT ROWID;`
 
 // apply brings a schema of this version, 0 for an empty file, to the next one.
 func apply(c *conn, version int) error {

@@ -39,7 +39,8 @@ func (c *conn) survey(ctx context.Context, now int64) (s store.Survey, err error
 	nodes, err := c.loadNodes()
 	s.Nodes = len(nodes)
 	scan(func(r row) { s.Waiting, s.OldestWaiting = int(r.int(0)), r.time(1) },
-		`SELECT count(*), min(asked_at) FROM runs WHERE asked_at IS NOT NULL`)
+		`SELECT count(*), min(CASE WHEN asked_at >= ? THEN asked_at - ? ELSE asked_at END) FROM runs
+			WHERE asked_at IS NOT NULL`, entry.Addressed, entry.Addressed)
 	scan(func(r row) {
 		s.Due = int(r.int(0))
 	}, `SELECT count(*) FROM runs WHERE deadline IS NOT NULL AND deadline <= ?`, now)

@@ -25,7 +25,7 @@ var closingCases = []promised{
 					Start: Started(w.now)})),
 				"Prune": second(s.Prune(w.ctx, w.now, 1)), "Run": second(s.Run(w.ctx, "a")),
 				"Spec": second(s.Spec(w.ctx, "a")),
-				"Runs": second(s.Runs(w.ctx, store.Query{})), "Inbox": second(s.Inbox(w.ctx, store.Query{})),
+				"Runs": second(s.Runs(w.ctx, store.Query{})), "Waiting": second(s.Waiting(w.ctx, store.WaitingQuery{})),
 				"Events": second(s.Events(w.ctx, "a", 0, 1)), "History": third(s.History(w.ctx, "a")),
 				"Settled": second(s.Settled(w.ctx, "a", "k")),
 				"Due":     third(s.Due(w.ctx, w.now, 1)), "Orphans": second(s.Orphans(w.ctx, 0, 1)),

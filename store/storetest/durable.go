@@ -22,7 +22,7 @@ func (w *world) restarts() map[string]func(testing.TB, store.Store) store.Store 
 // state is everything that a store returns to its readers.
 type state struct {
 	Runs    map[string]runSnapshot
-	Inbox   []string
+	Waiting []string
 	Due     []string
 	Next    time.Time
 	Orphans []string
@@ -37,7 +37,7 @@ func (w *world) state() state {
 	for _, id := range w.pages(w.runs, store.Query{Limit: 50}, nil) {
 		s.Runs[id] = w.snapshot(id)
 	}
-	s.Inbox = w.pages(w.inbox, store.Query{Limit: 50}, nil)
+	s.Waiting = w.pages(w.waits, store.Query{Limit: 50}, nil)
 	s.Due, s.Next = w.due(w.now, 99)
 	s.Orphans = w.orphans(99)
 	var err error

@@ -60,7 +60,7 @@ var forkCases = []promised{
 		func(w *world) {
 			w.waiting("a")
 			w.waiting("f", forkOf("a", 1))
-			page, err := w.store.Inbox(w.ctx, store.Query{ForkedFrom: "a"})
+			page, err := w.waits(store.Query{ForkedFrom: "a"})
 			require.NoError(w, err)
 			require.Equal(w, []string{"f"}, ids(page.Runs))
 		},

@@ -99,7 +99,7 @@ var holdCases = []promised{
 		func(w *world) {
 			at := base.Add(time.Hour)
 			r := w.commit(blocked(w.until("a", at), w.tick()))
-			page, err := w.store.Inbox(w.ctx, store.Query{Held: true})
+			page, err := w.waits(store.Query{Held: true})
 			require.NoError(w, err)
 			require.Equal(w, []string{"a"}, ids(page.Runs))
 			due, _ := w.due(at, 9)

@@ -32,8 +32,12 @@ func (w *world) pages(list func(store.Query) (store.Page, error), q store.Query,
 	}
 }
 
-func (w *world) runs(q store.Query) (store.Page, error)  { return w.store.Runs(w.ctx, q) }
-func (w *world) inbox(q store.Query) (store.Page, error) { return w.store.Inbox(w.ctx, q) }
+func (w *world) runs(q store.Query) (store.Page, error) { return w.store.Runs(w.ctx, q) }
+
+// waits lists the runs that wait.
+func (w *world) waits(q store.Query) (store.Page, error) {
+	return w.store.Waiting(w.ctx, store.WaitingQuery{Query: q})
+}
 
 // list returns the ids of one page of runs.
 func (w *world) list(q store.Query) []string {
@@ -122,7 +126,7 @@ var listingCases = []promised{
 				w.submit(fmt.Sprintf("r%03d", i))
 			}
 			require.Len(w, w.list(store.Query{}), 100)
-			for _, list := range []func(store.Query) (store.Page, error){w.runs, w.inbox} {
+			for _, list := range []func(store.Query) (store.Page, error){w.runs, w.waits} {
 				for _, q := range []store.Query{
 					{Limit: -1}, {Limit: store.MaxBatch + 1}, {After: "?"}, {After: "bm9uc2Vuc2U"},
 					{After: store.Cursor{At: base, ID: "a\x00b"}.String()},
@@ -183,16 +187,16 @@ var listingCases = []promised{
 	},
 }
 
-var inboxCases = []promised{
+var waitingCases = []promised{
 	{
-		"inbox/the oldest question first",
-		"The inbox lists the runs in waiting_user, each with its question, in the order in which the questions were " +
+		"waiting/the oldest question first",
+		"Waiting lists the runs in waiting_user, each with its question, in the order in which the questions were " +
 			"asked, whatever the runs' age.",
 		func(w *world) {
 			a, b, c := w.waiting("a"), w.waiting("b"), w.sticking("c")
 			w.finished("over")
 			w.submit("queued")
-			page, err := w.store.Inbox(w.ctx, store.Query{})
+			page, err := w.waits(store.Query{})
 			require.NoError(w, err)
 			require.Len(w, page.Runs, 3)
 			require.Equal(w, []string{text(w, a), text(w, b), text(w, c)}, []string{text(w, page.Runs[0]),
@@ -204,30 +208,30 @@ var inboxCases = []promised{
 					w.commit(Asked(r, w.tick(), false, time.Time{}))
 				}
 			}
-			require.Equal(w, []string{"b", "c", "a"}, w.pages(w.inbox, store.Query{Limit: 2}, nil))
-			require.Equal(w, []string{"a", "c", "b"}, w.pages(w.inbox, store.Query{Limit: 1, Newest: true}, nil))
+			require.Equal(w, []string{"b", "c", "a"}, w.pages(w.waits, store.Query{Limit: 2}, nil))
+			require.Equal(w, []string{"a", "c", "b"}, w.pages(w.waits, store.Query{Limit: 1, Newest: true}, nil))
 			w.commit(ended(c, w.tick(), fsm.StateCanceled))
-			require.Equal(w, []string{"b", "a"}, w.pages(w.inbox, store.Query{Limit: 9}, nil))
+			require.Equal(w, []string{"b", "a"}, w.pages(w.waits, store.Query{Limit: 9}, nil))
 		},
 	},
 	{
-		"inbox/filters",
-		"The inbox takes the filters of a listing.",
+		"waiting/filters",
+		"Waiting takes the filters of a listing.",
 		func(w *world) {
 			w.pool("q", 9, 0)
 			w.waiting("a", withKey("k"), withLabels(map[string]string{"l": "1"}))
 			w.waiting("b", inPool("q"))
 			w.waiting("c", inPool("q"), withKey("k"))
-			require.Equal(w, []string{"a", "c"}, w.pages(w.inbox, store.Query{Key: "k", Limit: 9}, nil))
-			require.Equal(w, []string{"b", "c"}, w.pages(w.inbox, store.Query{Pool: "q", Limit: 1}, nil))
-			require.Equal(w, []string{"a"}, w.pages(w.inbox, store.Query{Labels: map[string]string{"l": "1"}, Limit: 9},
+			require.Equal(w, []string{"a", "c"}, w.pages(w.waits, store.Query{Key: "k", Limit: 9}, nil))
+			require.Equal(w, []string{"b", "c"}, w.pages(w.waits, store.Query{Pool: "q", Limit: 1}, nil))
+			require.Equal(w, []string{"a"}, w.pages(w.waits, store.Query{Labels: map[string]string{"l": "1"}, Limit: 9},
 				nil))
-			require.Empty(w, w.pages(w.inbox, store.Query{States: []fsm.State{fsm.StateQueued}, Limit: 9}, nil))
+			require.Empty(w, w.pages(w.waits, store.Query{States: []fsm.State{fsm.StateQueued}, Limit: 9}, nil))
 		},
 	},
 	{
-		"inbox/while questions come and go",
-		"Paging through the inbox while questions are asked and answered returns each question that was open all " +
+		"waiting/while questions come and go",
+		"Paging through what waits while questions are asked and answered returns each question that was open all " +
 			"the time exactly once (F9).",
 		func(w *world) {
 			var stay, leave []string
@@ -236,7 +240,7 @@ var inboxCases = []promised{
 				leave = append(leave, w.waiting(fmt.Sprintf("goes-%d", i)).ID)
 			}
 			n := 0
-			got := w.pages(w.inbox, store.Query{Limit: 2}, func() {
+			got := w.pages(w.waits, store.Query{Limit: 2}, func() {
 				if n < len(leave) {
 					w.commit(ended(w.load(leave[n]), w.tick(), fsm.StateCanceled))
 					w.waiting(fmt.Sprintf("new-%d", n))

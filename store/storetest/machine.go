@@ -260,6 +260,7 @@ func (m *machine) step(rt *rapid.T, r store.Run) store.Commit {
 		if rapid.IntRange(0, 4).Draw(rt, "session") == 0 {
 			c.Run.Session = nil
 		}
+		c.Run.Pending.To = rapid.SampledFrom(audiences).Draw(rt, "to")
 		return c
 	case r.State == fsm.StateRunning && choice == 2:
 		until := m.now.Add(time.Duration(rapid.IntRange(0, 4).Draw(rt, "pause")) * time.Second)

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -163,7 +164,7 @@ func (m *machine) surveys(rt *rapid.T) {
 	require.Equal(rt, m.survey(now), got)
 }
 
-// lists pages through a filtered listing or the inbox.
+// lists pages through a filtered listing, of all runs or of those that wait.
 func (m *machine) lists(rt *rapid.T) {
 	q := store.Query{
 		Pool:   rapid.SampledFrom([]string{"", "p", "q"}).Draw(rt, "pool"),
@@ -177,12 +178,21 @@ func (m *machine) lists(rt *rapid.T) {
 	}
 	s := m.store(rt)
 	list, at := s.Runs, func(r store.Run) time.Time { return r.CreatedAt }
-	inbox := rapid.Bool().Draw(rt, "inbox")
-	if inbox {
-		list, at = s.Inbox, func(r store.Run) time.Time { return r.Pending.AskedAt }
+	var waiting store.WaitingQuery
+	waits := rapid.Bool().Draw(rt, "waiting")
+	if waits {
+		waiting.For = rapid.SampledFrom(askers).Draw(rt, "for")
+		if rapid.IntRange(0, 3).Draw(rt, "due") == 0 {
+			waiting.DueBefore = m.now.Add(time.Duration(rapid.Int64Range(0, 3).Draw(rt, "seconds")) * time.Second)
+		}
+		at = func(r store.Run) time.Time { return r.Pending.AskedAt }
+		list = func(ctx context.Context, q store.Query) (store.Page, error) {
+			waiting.Query = q
+			return s.Waiting(ctx, waiting)
+		}
 	}
 	want := ids(by(m.where(func(r store.Run) bool {
-		return (!inbox || r.State == fsm.StateWaitingUser) && (q.Pool == "" || r.Pool == q.Pool) &&
+		return (!waits || waiting.Matches(&r)) && (q.Pool == "" || r.Pool == q.Pool) &&
 			(q.Key == "" || r.Key == q.Key) && (!q.Held || r.Held()) &&
 			(q.ForkedFrom == "" || r.ForkedFrom != nil && r.ForkedFrom.RunID == q.ForkedFrom) &&
 			(q.States == nil || slices.Contains(q.States, r.State))

@@ -66,6 +66,13 @@ func (w *world) round(ctx context.Context, s store.Store) error {
 	return nil
 }
 
+// waitsOf is Waiting of a store, for a listing without further filters.
+func waitsOf(s store.Reader) func(context.Context, store.Query) (store.Page, error) {
+	return func(ctx context.Context, q store.Query) (store.Page, error) {
+		return s.Waiting(ctx, store.WaitingQuery{Query: q})
+	}
+}
+
 // agrees reads a run in every way and returns an error if two of them disagree.
 func agrees(ctx context.Context, s store.Store, id string) error {
 	before, err := s.Run(ctx, id)
@@ -94,7 +101,7 @@ func agrees(ctx context.Context, s store.Store, id string) error {
 		return fmt.Errorf("%d settled interactions in a run that is %s and asked %d", len(history), run.State,
 			run.Interactions)
 	}
-	for _, list := range []func(context.Context, store.Query) (store.Page, error){s.Runs, s.Inbox} {
+	for _, list := range []func(context.Context, store.Query) (store.Page, error){s.Runs, waitsOf(s)} {
 		page, err := list(ctx, store.Query{})
 		if err != nil {
 			return err
@@ -105,7 +112,7 @@ func agrees(ctx context.Context, s store.Store, id string) error {
 			}
 		}
 	}
-	inbox, err := s.Inbox(ctx, store.Query{})
+	waiting, err := s.Waiting(ctx, store.WaitingQuery{})
 	if err != nil {
 		return err
 	}
@@ -113,7 +120,7 @@ func agrees(ctx context.Context, s store.Store, id string) error {
 	if err != nil {
 		return err
 	}
-	for _, r := range append(inbox.Runs, due...) {
+	for _, r := range append(waiting.Runs, due...) {
 		if r.State != fsm.StateWaitingUser || r.Pending == nil {
 			return fmt.Errorf("run %s is listed as waiting and is %s", r.ID, r.State)
 		}

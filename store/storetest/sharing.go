@@ -121,7 +121,7 @@ var sharingCases = []promised{
 			w.untouched("a", func() {
 				r := w.load("a")
 				scribble(&r)
-				for _, list := range []func(store.Query) (store.Page, error){w.runs, w.inbox} {
+				for _, list := range []func(store.Query) (store.Page, error){w.runs, w.waits} {
 					page, err := list(store.Query{})
 					require.NoError(w, err)
 					require.Len(w, page.Runs, 1)

@@ -40,7 +40,7 @@ func (h Harness) Run(t *testing.T) {
 	all := slices.Concat(commitCases, fieldCases, refusalCases, fenceCases, claimCases, engineCases, queueCases,
 		stickyCases, poolCases, registryCases, departureCases, orphanCases,
 		deadlineCases, holdCases, eventCases, historyCases, togetherCases, stepCases, listingCases, filterCases,
-		forkCases, inboxCases,
+		forkCases, waitingCases, askedCases,
 		pruneCases,
 		sharingCases,
 		raceCases, momentCases,

@@ -46,7 +46,7 @@ var togetherCases = []promised{
 			"are, and the history has the settled ones in the order of their numbers (K1, K2).",
 		func(w *world) {
 			r := w.waitingWith("a", 4, interaction.Rule{})
-			page, err := w.store.Inbox(w.ctx, store.Query{})
+			page, err := w.waits(store.Query{})
 			require.NoError(w, err)
 			require.Len(w, page.Runs, 1, "a run stands in the inbox once")
 			require.Equal(w, text(w, r), text(w, page.Runs[0]))

@@ -5,6 +5,7 @@ import (
 
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/internal/asked"
 )
 
 // Columns repeat for a database's indexes what a run's record says. A zero value stands for NULL,
@@ -18,9 +19,11 @@ type Columns struct {
 	DelayedUntil time.Time
 	Slot         bool
 	Owner        string
-	AskedAt      time.Time // waiting for an answer
-	Deadline     time.Time
-	FinishedAt   time.Time
+	// AskedAt: waiting for an answer. If no open question is for everybody, it is in a range of its
+	// own, see Addressed.
+	AskedAt    time.Time
+	Deadline   time.Time
+	FinishedAt time.Time
 }
 
 // ColumnsOf returns the columns of a record.
@@ -42,6 +45,9 @@ func ColumnsOf(r *store.Run) Columns {
 	}
 	if r.Pending != nil {
 		c.AskedAt = r.Pending.AskedAt
+		if !asked.Anyone(r) {
+			c.AskedAt = time.UnixMicro(c.AskedAt.UnixMicro() + Addressed).UTC()
+		}
 	}
 	return c
 }
@@ -62,6 +68,12 @@ const (
 	heldForGood int64 = 7e17
 	HeldWaiting int64 = 8e17
 )
+
+// Addressed is added to AskedAt, in microseconds, of a run whose open questions all name who may
+// answer them. So one index has the questions for everybody before all others, whoever wrote the
+// run. A run that an earlier version parked stands among the former in any case; what it asks of whom
+// is then read in its record alone.
+const Addressed int64 = 4e17
 
 // heldColumn is DelayedUntil of a held run.
 func heldColumn(r *store.Run) time.Time {

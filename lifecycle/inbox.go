@@ -1,0 +1,213 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/interlude-go/interlude/store"
+)
+
+// InboxQuery filters and pages an inbox (K9). Zero fields do not filter.
+type InboxQuery struct {
+	// For asks for the questions that this person may answer, by ID or group: those for everybody,
+	// too, and none that excepts the person. The zero Actor asks for all open questions.
+	For Actor
+	// Labels are those of the questions' runs; all of them must be present with these values.
+	Labels map[string]string
+	// Pool and Key are those of the questions' runs.
+	Pool string
+	Key  string
+	// Kinds are those that a question may have.
+	Kinds []Kind
+	// DueBefore asks for questions whose wait ends before this time.
+	DueBefore time.Time
+	// After is the Next of the page before; empty starts with the oldest question.
+	After string
+	// Limit is the most questions to return, from 1 to 1000; 0 means 100.
+	Limit int
+}
+
+// InboxPage is one page of an inbox, the oldest question first. If Next is empty, no question follows.
+// With Next, there may be more: a call reads about MaxInboxRead runs at most, so that a page may have
+// fewer questions than the limit, or none, although others follow.
+type InboxPage struct {
+	Questions []InboxQuestion
+	Next      string
+}
+
+// InboxQuestion is an open question, with what somebody who answers it needs to know of its run.
+type InboxQuestion struct {
+	RunID  string
+	Labels map[string]string
+	Pool   string
+	Key    string
+	// Question is what is asked, when (AskedAt), and of whom (To; nil: everybody).
+	Question Question
+	// Due is when the wait ends; zero if it has no end.
+	Due time.Time
+}
+
+// InboxCount is how many questions an inbox has. If More is set, there may be more than these.
+type InboxCount struct {
+	Questions int
+	More      bool
+}
+
+// MaxInboxRead is about how many runs one call of Inbox or CountInbox reads.
+const MaxInboxRead = 10_000
+
+// Inbox lists open questions (K9), the oldest first, and those of one run in the order of their
+// numbers. Page by page, each question that is open all the time is listed once, whatever is asked or
+// answered meanwhile. Its cost does not grow with the number of runs that wait for other people, nor
+// with those that wait for nobody.
+//
+// Kinds is checked question by question: where few of many questions have the kind, pages are short.
+// Authorize is asked once, with the query as Access.Inbox.
+func (c *Client) Inbox(ctx context.Context, query InboxQuery) (InboxPage, error) {
+	place, err := c.checkInbox(ctx, &query)
+	if err != nil {
+		return InboxPage{}, err
+	}
+	if err := c.allowInbox(ctx, &query); err != nil {
+		return InboxPage{}, err
+	}
+	r := inboxReader{query: &query, limit: query.Limit, place: place}
+	if r.limit == 0 {
+		r.limit = 100
+	}
+	waiting := query.waiting()
+	for read := 0; read < MaxInboxRead; read += waiting.Limit {
+		waiting.After = r.place.after
+		// one more than there is room for shows whether another question follows
+		waiting.Limit = min(max(r.limit+1, 2*waiting.Limit), store.MaxBatch)
+		found, err := c.store.Waiting(ctx, waiting)
+		if err != nil {
+			return InboxPage{}, err
+		}
+		for i := range found.Runs {
+			if !r.add(&found.Runs[i]) {
+				r.page.Next = r.place.String()
+				return r.page, nil
+			}
+		}
+		if found.Next == "" {
+			return r.page, nil
+		}
+		if len(r.page.Questions) == r.limit {
+			break
+		}
+		r.place = inboxPlace{after: found.Next}
+	}
+	r.page.Next = r.place.String()
+	return r.page, nil
+}
+
+// CountInbox counts the questions that Inbox lists, from query.After on; Limit is not used. It counts
+// at most 1000, and says whether there are more.
+func (c *Client) CountInbox(ctx context.Context, query InboxQuery) (InboxCount, error) {
+	query.Limit = store.MaxBatch
+	page, err := c.Inbox(ctx, query)
+	return InboxCount{len(page.Questions), page.Next != ""}, err
+}
+
+// waiting is the query for the runs that may have such questions.
+func (q *InboxQuery) waiting() store.WaitingQuery {
+	w := store.WaitingQuery{Query: store.Query{Pool: q.Pool, Key: q.Key, Labels: q.Labels}, DueBefore: q.DueBefore}
+	if !q.For.IsZero() {
+		w.For = &q.For
+	}
+	return w
+}
+
+// matches reports whether a question passes the filters that are about questions.
+func (q *InboxQuery) matches(o *Question) bool {
+	return (q.For.IsZero() || o.To.Admits(q.For)) && (len(q.Kinds) == 0 || slices.Contains(q.Kinds, o.Kind))
+}
+
+// inboxReader fills a page.
+type inboxReader struct {
+	query *InboxQuery
+	limit int
+	page  InboxPage
+	place inboxPlace // after what was read
+}
+
+// add adds the questions of the next run. It reports false when there is no room for one of them.
+func (r *inboxReader) add(run *Run) bool {
+	for _, o := range run.OpenQuestions() {
+		if run.ID == r.place.runID && o.ID <= r.place.question || !r.query.matches(&o) {
+			continue
+		}
+		if len(r.page.Questions) == r.limit {
+			return false
+		}
+		r.page.Questions = append(r.page.Questions, InboxQuestion{RunID: run.ID, Labels: run.Labels, Pool: run.Pool,
+			Key: run.Key, Question: o, Due: run.Deadline})
+		r.place.runID, r.place.question = run.ID, o.ID
+	}
+	r.place = inboxPlace{after: store.Cursor{At: run.Pending.AskedAt, ID: run.ID}.String()}
+	return true
+}
+
+// inboxPlace is a place in an inbox: after a run among those that wait, and, unless the run's id is
+// empty, after a question of the run that comes next.
+type inboxPlace struct {
+	after    string
+	runID    string
+	question int
+}
+
+// String is the opaque form of a place, for InboxPage.Next.
+func (p inboxPlace) String() string {
+	if p.runID == "" {
+		return p.after
+	}
+	return p.after + "." + strconv.Itoa(p.question) + "." + p.runID
+}
+
+var errNoInboxPlace = errors.New("not the Next of a page")
+
+// readInboxPlace reads the opaque form.
+func readInboxPlace(text string) (p inboxPlace, _ error) {
+	after, inside, has := strings.Cut(text, ".")
+	if p.after = after; after != "" {
+		if _, err := store.ReadCursor(after); err != nil {
+			return p, errNoInboxPlace
+		}
+	}
+	if !has {
+		return p, nil
+	}
+	number, id, _ := strings.Cut(inside, ".")
+	var err error
+	if p.question, err = strconv.Atoi(number); err != nil || p.question < 1 || !idPattern.matches(id) {
+		return p, errNoInboxPlace
+	}
+	p.runID = id
+	return p, nil
+}
+
+// checkInbox checks the arguments of Inbox, and reads the place where the page begins.
+func (c *Client) checkInbox(ctx context.Context, q *InboxQuery) (place inboxPlace, _ error) {
+	all := Query{Labels: q.Labels, Pool: q.Pool, Key: q.Key, Limit: q.Limit}
+	if err := c.checkQuery(ctx, &all); err != nil {
+		return place, err
+	}
+	place, err := readInboxPlace(q.After)
+	if err != nil {
+		return place, &ArgumentError{"query.After", quote(q.After), "the Next of a page, or nothing for the first page", nil}
+	}
+	var fault *FieldError
+	if err := q.For.Validate(); errors.As(err, &fault) {
+		return place, &ArgumentError{"query.For" + strings.TrimPrefix(fault.Field, "Actor"), fault.Value, fault.Want, fault}
+	}
+	if len(q.Kinds) > store.MaxBatch {
+		return place, &ArgumentError{"query.Kinds", entriesOf(len(q.Kinds)), fmt.Sprintf("at most %d", store.MaxBatch), nil}
+	}
+	return place, checkTime("query.DueBefore", q.DueBefore)
+}

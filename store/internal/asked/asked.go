@@ -1,0 +1,93 @@
+// Package asked says who is asked by the open questions of a run, in the form in which stores index
+// it. A question for everybody needs no entry: the index of waiting runs finds it. For the others,
+// each person and each group that is named has one entry a run.
+//
+// The index only leads to runs; whether somebody may answer, the record alone says (Admits).
+package asked
+
+import (
+	"slices"
+
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/store"
+)
+
+// A principal is the name of a person or of a group, with a letter before it that says which.
+const (
+	person = "u"
+	group  = "g"
+)
+
+// Anyone reports whether an open question of the run is for everybody.
+func Anyone(r *store.Run) bool {
+	if r.Pending == nil || r.Pending.To.Open() {
+		return true
+	}
+	return slices.ContainsFunc(r.Siblings, func(q interaction.Question) bool { return q.To.Open() })
+}
+
+// Principals returns whom the open questions of the run name, in order, each once. It is nil for a
+// run whose questions are for everybody.
+func Principals(r *store.Run) (all []string) {
+	if r.Pending == nil {
+		return nil
+	}
+	all = appendNamed(all, r.Pending)
+	for i := range r.Siblings {
+		all = appendNamed(all, &r.Siblings[i])
+	}
+	if len(all) > 1 {
+		slices.Sort(all)
+		all = slices.Compact(all)
+	}
+	return all
+}
+
+func appendNamed(all []string, q *interaction.Question) []string {
+	if q.To.Open() {
+		return all
+	}
+	for _, name := range q.To.Users {
+		all = append(all, person+name)
+	}
+	for _, name := range q.To.Groups {
+		all = append(all, group+name)
+	}
+	return all
+}
+
+// Of returns the principals that an actor stands for, in order, each once. Only a person who says
+// who it is may answer a question that is not for everybody.
+func Of(a *interaction.Actor) []string {
+	if a.ID == "" {
+		return nil
+	}
+	all := make([]string, 0, 1+len(a.Groups))
+	all = append(all, person+a.ID)
+	for _, name := range a.Groups {
+		all = append(all, group+name)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// Changes reports whether the commit can change the entries of its run: an open question, or one that
+// it settles, is not for everybody, or was not before a step of its wait.
+func Changes(c *store.Commit) bool {
+	named := func(q *interaction.Question) bool { return !q.To.Open() || q.Wait != nil }
+	r := &c.Run
+	if r.Pending != nil && named(r.Pending) {
+		return true
+	}
+	for i := range r.Siblings {
+		if named(&r.Siblings[i]) {
+			return true
+		}
+	}
+	for i := range c.Settled {
+		if named(&c.Settled[i].Question) {
+			return true
+		}
+	}
+	return false
+}

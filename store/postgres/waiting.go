@@ -1,0 +1,102 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/internal/asked"
+)
+
+// Waiting implements store.Reader.
+func (r *reader) Waiting(ctx context.Context, q store.WaitingQuery) (store.Page, error) {
+	q, err := q.Normal()
+	if err != nil {
+		return store.Page{}, err
+	}
+	text, args, err := waitingText(q)
+	if err != nil || text == "" {
+		return store.Page{}, err
+	}
+	runs, err := r.list(ctx, len(q.Labels) > 0 || q.ForkedFrom != "" || !q.DueBefore.IsZero(), text, args)
+	if err != nil {
+		return store.Page{}, err
+	}
+	return q.NewPage(runs), nil
+}
+
+// waitingText is the statement that lists the runs which wait; empty when nothing can match the
+// query. It takes the first ones of each range that can have some, in the order of the range's index,
+// and of these the first ones.
+func waitingText(q store.WaitingQuery) (string, []any, error) {
+	var f filter
+	c, err := f.cursor(q.Query)
+	if err != nil || !f.columns(q.Query) {
+		return "", nil, err
+	}
+	if !q.DueBefore.IsZero() {
+		f.and("s.deadline IS NOT NULL AND s.deadline < $%d::bigint", q.DueBefore.UnixMicro())
+	}
+	f.args = append(f.args, q.Limit+1)
+	limit := fmt.Sprintf(" LIMIT $%d::bigint", len(f.args))
+	if q.Held { // these are few, and sorted
+		since := askedSince("s.asked_at")
+		return "SELECT " + view + " FROM interlude.runs r JOIN " + statesOf(q.Query) + " s ON s.n = r.n " +
+				"WHERE s.asked_at IS NOT NULL" + f.text() + c.where("("+since+")", "s.id", "") + c.by(since, "s.id") + limit,
+			f.args, nil
+	}
+	runs := ""
+	if len(q.Labels) > 0 || q.ForkedFrom != "" {
+		runs = " JOIN interlude.runs r ON r.n = s.n"
+	}
+	anyone := "SELECT s.n, s.asked_at AS since, s.id FROM interlude.states s" + runs +
+		" WHERE s.asked_at IS NOT NULL AND s.asked_at < " + addressed + f.text() +
+		c.where("s.asked_at", "s.id", "") + c.by("s.asked_at", "s.id") + limit
+	others := "SELECT s.n, s.asked_at - " + addressed + ", s.id FROM interlude.states s" + runs +
+		" WHERE s.asked_at IS NOT NULL AND s.asked_at >= " + addressed + f.text() +
+		c.where("s.asked_at", "s.id", " + "+addressed) + c.by("s.asked_at", "s.id") + limit
+	if q.For != nil {
+		f.args = append(f.args, bytesArray(asked.Of(q.For)))
+		// a row that an earlier question has left leads nowhere
+		others = "SELECT p.* FROM unnest($" + fmt.Sprint(len(f.args)) + "::bytea[]) AS w (principal) CROSS JOIN LATERAL (" +
+			"SELECT s.n, a.since, s.id FROM interlude.asked a JOIN interlude.states s ON s.n = a.run" + runs +
+			" WHERE a.principal = w.principal AND s.asked_at IN (a.since, a.since + " + addressed + ")" + f.text() +
+			c.where("a.since", "a.run_id", "") + c.by("a.since", "a.run_id") + limit + ") p"
+	}
+	return "SELECT " + view + " FROM (SELECT * FROM ((" + anyone + ") UNION (" + others + ")) AS u" +
+		c.by("u.since", "u.id") + limit + ") AS w JOIN interlude.states s ON s.n = w.n" + c.by("w.since", "w.id"), f.args, nil
+}
+
+// askedColumns are the further arguments of severalUpdateText for the index of who is asked: the runs
+// for which it is made right, and the rows that these have then.
+type askedColumns struct {
+	changed    []int64
+	run, since []int64
+	principal  [][]byte
+	id         []string
+}
+
+func (a *askedColumns) add(p *pendingCommit) {
+	if !asked.Changes(&p.Commit) {
+		return
+	}
+	a.changed = append(a.changed, p.row)
+	for _, principal := range asked.Principals(&p.Run) {
+		a.run, a.since = append(a.run, p.row), append(a.since, p.Run.Pending.AskedAt.UnixMicro())
+		a.principal, a.id = append(a.principal, []byte(principal)), append(a.id, p.Run.ID)
+	}
+}
+
+// askedText are the parts of a statement that make the index right. First is the number of the first
+// of its five arguments.
+func askedText(first int) string {
+	rows := fmt.Sprintf("unnest($%d::bigint[], $%d::bigint[], $%d::bytea[], $%d::text[])", first+1, first+2, first+3,
+		first+4) + " AS k (run, since, principal, run_id)"
+	return `, gone AS (
+			DELETE FROM interlude.asked a USING state WHERE a.run = state.n AND state.n = ANY ($` + fmt.Sprint(first) + `::bigint[])
+				AND NOT EXISTS (SELECT FROM ` + rows + ` WHERE k.run = a.run AND k.principal = a.principal AND k.since = a.since)
+		), asked AS (
+			INSERT INTO interlude.asked (principal, since, run_id, run) SELECT k.principal, k.since, k.run_id, k.run
+				FROM ` + rows + ` JOIN state ON state.n = k.run ON CONFLICT DO NOTHING
+		)`
+}

@@ -1,0 +1,188 @@
+package sqlite
+
+import (
+	"cmp"
+	"context"
+	"database/sql/driver"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/internal/asked"
+	"github.com/interlude-go/interlude/store/internal/entry"
+)
+
+// Waiting implements store.Reader.
+func (s *Store) Waiting(ctx context.Context, q store.WaitingQuery) (store.Page, error) {
+	q, err := q.Normal()
+	if err != nil {
+		return store.Page{}, err
+	}
+	var page store.Page
+	err = s.readOn(ctx, s.listers, func(c *conn) error {
+		return c.snapshot(func() error {
+			page, err = c.waiting(ctx, q)
+			return err
+		})
+	})
+	if err != nil {
+		return store.Page{}, err
+	}
+	return page, nil
+}
+
+// waitRange is a part of the runs that wait, in the order of an index.
+type waitRange struct {
+	from  string
+	at    string // the column of the time, and the number that is added to the times there
+	shift int64
+	id    string
+	where []string // conditions, and their arguments
+	args  []driver.Value
+}
+
+// asksAnyone are the runs with a question for everybody, and asksSome the others: see
+// entry.Addressed.
+var (
+	asksAnyone = waitRange{from: "runs", at: "asked_at", id: "id", where: []string{"asked_at < ?"},
+		args: []driver.Value{entry.Addressed}}
+	asksSome = waitRange{from: "runs", at: "asked_at", id: "id", shift: entry.Addressed,
+		where: []string{"asked_at >= ?"}, args: []driver.Value{entry.Addressed}}
+)
+
+// asks are the runs that ask this principal. A row that an earlier question has left leads nowhere.
+func asks(principal string) waitRange {
+	return waitRange{from: "asked CROSS JOIN runs ON runs.n = asked.run", at: "since", id: "run_id",
+		where: []string{"principal = ?", "(asked_at = since + ? OR asked_at = since)"},
+		args:  []driver.Value{principal, entry.Addressed}}
+}
+
+// since is the time at which the questions of a run were asked. Ranges that are few runs are sorted by
+// it.
+var since = fmt.Sprintf("CASE WHEN asked_at >= %[1]d THEN asked_at - %[1]d ELSE asked_at END", entry.Addressed)
+
+// waitRanges returns the ranges that together have all runs that the query can match. Those that are
+// held, or due soon, or have a rare label, are few, whomever they ask.
+func (c *conn) waitRanges(q store.WaitingQuery, rarest int64, having int) ([]waitRange, error) {
+	few := waitRange{at: since, id: "id", where: []string{"asked_at IS NOT NULL"}}
+	if having <= fewRuns {
+		few.from = "labels AS l CROSS JOIN runs ON runs.n = l.run"
+		few.where, few.args = append(few.where, "l.label = ?"), []driver.Value{rarest}
+		return []waitRange{few}, nil
+	}
+	if q.Held {
+		few.from = "runs INDEXED BY runs_delayed"
+		return []waitRange{few}, nil
+	}
+	if !q.DueBefore.IsZero() {
+		r, err := c.one(`SELECT count(*) FROM (SELECT 1 FROM runs WHERE deadline IS NOT NULL AND deadline < ? LIMIT ? + 0)`,
+			q.DueBefore.UnixMicro(), int64(fewRuns+1))
+		if err != nil {
+			return nil, err
+		}
+		if r.int(0) <= fewRuns {
+			few.from = "runs INDEXED BY runs_deadline"
+			return []waitRange{few}, nil
+		}
+	}
+	if q.For == nil {
+		return []waitRange{asksAnyone, asksSome}, nil
+	}
+	ranges := []waitRange{asksAnyone}
+	for _, principal := range asked.Of(q.For) {
+		ranges = append(ranges, asks(principal))
+	}
+	return ranges, nil
+}
+
+// waitPlace is a run's place in a listing.
+type waitPlace struct {
+	at  int64
+	id  string
+	row int64
+}
+
+// waiting returns a page of the runs that wait. It finds the places of the first runs of each range,
+// and loads the first of all. A run that only has the same hash of a label is left out.
+func (c *conn) waiting(ctx context.Context, q store.WaitingQuery) (page store.Page, _ error) {
+	labels := hashLabels(q.Labels, q.ForkedFrom)
+	rarest, having, err := c.rarest(labels)
+	if err != nil || having == 0 {
+		return page, err
+	}
+	ranges, err := c.waitRanges(q, rarest, having)
+	if err != nil {
+		return page, err
+	}
+	var places []waitPlace
+	for _, part := range ranges {
+		if places, err = c.appendPlaces(ctx, places, part, q, labels); err != nil {
+			return page, err
+		}
+	}
+	slices.SortFunc(places, func(a, b waitPlace) int {
+		if q.Newest {
+			a, b = b, a
+		}
+		return cmp.Or(cmp.Compare(a.at, b.at), strings.Compare(a.id, b.id))
+	})
+	places = slices.Compact(places) // a run may ask several principals of one person
+	var found []store.Run
+	for _, place := range places[:min(len(places), q.Limit+1)] {
+		some, err := c.records(ctx, `SELECT `+view+` FROM runs WHERE n = ?`, place.row)
+		if err != nil {
+			return page, err
+		}
+		found = append(found, some...)
+	}
+	return q.NewPage(found), nil
+}
+
+// appendPlaces appends the places of the first runs of a range, one more than the query's limit.
+func (c *conn) appendPlaces(ctx context.Context, places []waitPlace, part waitRange, q store.WaitingQuery,
+	labels []int64) ([]waitPlace, error) {
+	f, err := filterOf(q.Query, part.at, part.id, part.shift)
+	if err != nil {
+		return nil, err
+	}
+	f.and(strings.Join(part.where, " AND "), part.args...)
+	if !q.DueBefore.IsZero() {
+		f.and("deadline IS NOT NULL AND deadline < ?", q.DueBefore.UnixMicro())
+	}
+	f.hasLabels(labels, func(int64) bool { return false })
+	text := "SELECT " + part.at + ", runs.id, runs.n FROM " + part.from + " WHERE " + f.text() +
+		orderOf(q.Query, part.at, part.id) + limited
+	err = c.each(ctx, func(r row) error {
+		places = append(places, waitPlace{r.int(0) - part.shift, r.text(1), r.int(2)})
+		return nil
+	}, text, append(f.args, int64(q.Limit+1))...)
+	return places, err
+}
+
+// updateAsked makes the rows of asked right that lead to the run. Prev is the record that the commit
+// replaces; nil for a new run.
+func (w *writer) updateAsked(row int64, prev *store.Run, e *entry.Entry) error {
+	if !asked.Changes(&e.Commit) {
+		return nil
+	}
+	after := asked.Principals(&e.Run)
+	if prev != nil && prev.Pending != nil {
+		for _, principal := range asked.Principals(prev) {
+			if slices.Contains(after, principal) {
+				continue
+			}
+			if _, err := w.exec(`DELETE FROM asked WHERE principal = ? AND since = ? AND run_id = ?`, principal,
+				prev.Pending.AskedAt.UnixMicro(), prev.ID); err != nil {
+				return err
+			}
+		}
+	}
+	for _, principal := range after {
+		if _, err := w.exec(`INSERT OR IGNORE INTO asked (principal, since, run_id, run) VALUES (?, ?, ?, ?)`, principal,
+			e.Run.Pending.AskedAt.UnixMicro(), e.Run.ID, row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
