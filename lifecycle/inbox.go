@@ -24,7 +24,8 @@ type InboxQuery struct {
 	Key  string
 	// Kinds are those that a question may have.
 	Kinds []Kind
-	// DueBefore asks for questions whose wait ends before this time.
+	// DueBefore asks for the questions of runs with a Run.Deadline before this time: that is when the
+	// next step or the end of the wait of one of their questions falls due.
 	DueBefore time.Time
 	// After is the Next of the page before; empty starts with the oldest question.
 	After string
@@ -48,7 +49,8 @@ type InboxQuestion struct {
 	Key    string
 	// Question is what is asked, when (AskedAt), and of whom (To; nil: everybody).
 	Question Question
-	// Due is when the wait ends; zero if it has no end.
+	// Due is the Run.Deadline: when the next step or the end of the wait of one of the run's questions
+	// falls due; zero if none does. A question with a Wait has its own end in Question.EndsAt.
 	Due time.Time
 }
 
