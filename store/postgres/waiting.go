@@ -93,8 +93,10 @@ func askedText(first int) string {
 	rows := fmt.Sprintf("unnest($%d::bigint[], $%d::bigint[], $%d::bytea[], $%d::text[])", first+1, first+2, first+3,
 		first+4) + " AS k (run, since, principal, run_id)"
 	return `, gone AS (
-			DELETE FROM interlude.asked a USING state WHERE a.run = state.n AND state.n = ANY ($` + fmt.Sprint(first) + `::bigint[])
-				AND NOT EXISTS (SELECT FROM ` + rows + ` WHERE k.run = a.run AND k.principal = a.principal AND k.since = a.since)
+			DELETE FROM interlude.asked a USING state
+				WHERE a.run = state.n AND state.n = ANY ($` + fmt.Sprint(first) + `::bigint[])
+				AND NOT EXISTS (SELECT FROM ` + rows + `
+					WHERE k.run = a.run AND k.principal = a.principal AND k.since = a.since)
 		), asked AS (
 			INSERT INTO interlude.asked (principal, since, run_id, run) SELECT k.principal, k.since, k.run_id, k.run
 				FROM ` + rows + ` JOIN state ON state.n = k.run ON CONFLICT DO NOTHING
