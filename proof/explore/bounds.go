@@ -69,6 +69,17 @@ type Scenario struct {
 	// Budget says that the run has a budget. Each turn uses it up, and a person can raise it by one
 	// turn.
 	Budget bool
+	// Together is how many answers the run needs of two questions that its agent asks at once; 0: it asks
+	// one question a turn.
+	Together int
+}
+
+// asks is how many questions a turn asks.
+func (s *Scenario) asks() uint8 {
+	if s.Together > 0 {
+		return 2
+	}
+	return 1
 }
 
 func (s Scenario) String() string {
@@ -89,6 +100,9 @@ func (s Scenario) String() string {
 	add(s.Repeatable, "repeatable", "")
 	add(s.NoRepeatLeft, "no repeat left", "")
 	add(s.Budget, "budget", "")
+	if s.Together > 0 {
+		words = append(words, fmt.Sprintf("two questions at once, %d answers", s.Together))
+	}
 	if s.MaxAttempt > 0 {
 		words = append(words, fmt.Sprintf("max_attempt %d", s.MaxAttempt))
 	}
@@ -100,7 +114,8 @@ func (s Scenario) String() string {
 
 // Scenarios returns all scenarios that differ in the model: every mode, profile, strictness and
 // repeatability, with and without a declared max_attempt, with no or one automatic decision
-// allowed, resumable runs that have no repeat left, and repeatable runs with a budget.
+// allowed, resumable runs that have no repeat left, repeatable runs with a budget, and runs whose agent
+// asks two questions at once.
 func Scenarios() []Scenario {
 	var all []Scenario
 	for _, sticky := range []bool{false, true} {
@@ -115,6 +130,11 @@ func Scenarios() []Scenario {
 				if kind.Budget = repeatable && attempts == 0; kind.Budget {
 					all = append(all, kind.modes()...)
 				}
+			}
+		}
+		for _, answers := range []int{1, 2} {
+			for _, strict := range []bool{false, true} {
+				all = append(all, Scenario{Interactive: true, Sticky: sticky, Strict: strict, MaxAuto: 1, Together: answers})
 			}
 		}
 	}

@@ -79,6 +79,10 @@ func (m *model) decide(prev *Run, w *change) (Run, ruling) {
 	case r.slot == releases && !m.off[CommitSlot]:
 		next.Slot = false
 	}
+	if w.event == interactionRecorded {
+		m.record(&next, w)
+		return next, r
+	}
 	if prev.State == waiting && r.to != waiting {
 		m.settle(&next, w)
 	}
@@ -108,6 +112,23 @@ func (m *model) holdForBudget(next *Run) int8 {
 	return r.transition
 }
 
+// beside returns the question that is open beside this one; 0 for none.
+func (r *Run) beside(id uint8) uint8 {
+	if id == r.Sibling {
+		return r.Pending
+	}
+	return r.Sibling
+}
+
+// record settles one of two open questions; the run waits on, held or not.
+func (m *model) record(next *Run, w *change) {
+	if !m.off[CommitReceipt] {
+		next.Settled[w.id-1] = w.by
+	}
+	next.Pending, next.Sibling = next.beside(w.id), 0
+	next.Replies++
+}
+
 // settle closes the open question and records how it was settled. Receipts are made from this
 // record.
 func (m *model) settle(next *Run, w *change) {
@@ -120,8 +141,14 @@ func (m *model) settle(next *Run, w *change) {
 	}
 	if !m.off[CommitReceipt] && 0 < id && id <= MaxQuestions {
 		next.Settled[id-1] = by
+		if other := next.beside(id); other != 0 {
+			if by == byAda || by == byBen {
+				by = superseded
+			}
+			next.Settled[other-1] = by
+		}
 	}
-	next.Pending = 0
+	next.Pending, next.Sibling, next.Replies = 0, 0, 0
 	if !m.off[CommitDeadline] {
 		next.Deadline = 0
 	}
@@ -136,6 +163,9 @@ func (m *model) enterState(next, prev *Run, w *change) {
 		}
 		if w.by.answered() && !m.off[CommitAnswer] {
 			next.Answer = w.id
+			if m.scenario.Together > 0 {
+				next.Answer = next.Asked // the answers of a round are one
+			}
 		}
 		if w.by == byDeadline {
 			next.Autos++
@@ -152,8 +182,11 @@ func (m *model) enterState(next, prev *Run, w *change) {
 		next.Owner = owner(w.node + 1)
 		if prev.State != waiting && w.event == turnNeedsInput {
 			next.Answer = 0
-			next.Asked++
-			next.Pending = next.Asked
+			next.Pending = next.Asked + 1
+			next.Asked += m.scenario.asks()
+			if m.scenario.Together > 0 {
+				next.Sibling = next.Asked
+			}
 			m.coverage.addRule(m.policy.ID)
 			if m.policy.OnDeadline != "keep_waiting" {
 				next.Deadline = next.Asked
@@ -199,11 +232,27 @@ func (m *model) store(s *State, next Run, w *change, r ruling, from runState, by
 		return broken
 	}
 	brokenLog := m.emit(s, &emission{transition: r.transition, then: r.then, from: from, next: next.visible(), id: w.id,
-		code: w.code, due: due, handBack: w.handBack, raised: w.raise})
+		code: w.code, due: due, handBack: w.handBack, raised: w.raise,
+		sibling: siblingOf(&before, &next, w)})
 	if broken == "" {
 		broken = brokenLog
 	}
 	return broken
+}
+
+// siblingOf is the second question of a commit: that is asked, decided or closed with the first one.
+func siblingOf(before, next *Run, w *change) uint8 {
+	switch w.event {
+	case turnNeedsInput:
+		return next.Sibling
+	case autoDecided:
+		return before.Sibling
+	case replyAccepted:
+		if before.Sibling != 0 {
+			return before.beside(w.id)
+		}
+	}
+	return 0
 }
 
 // outdateOthers makes the views of everybody but the committer stale.

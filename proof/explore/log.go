@@ -23,6 +23,7 @@ type Log struct {
 	Begun                       bool
 	Yielded                     uint8
 	Held, Raisable              bool
+	Sibling, Replies            uint8
 }
 
 // emission has everything that the events of a commit depend on.
@@ -32,6 +33,7 @@ type emission struct {
 	from       runState
 	next       visible
 	id         uint8  // the number of the settled question
+	sibling    uint8  // the second question that is asked, decided or closed; 0 for none
 	code       string // empty for the code of the transition
 	due        bool   // the deadline has passed
 	handBack   bool
@@ -93,7 +95,7 @@ func (j *judge) decide(q judgement) judged {
 	log := append(append([]emission(nil), j.logs[q.log]...), q.emission)
 	next := q.log
 	for _, e := range j.emits(&q.emission) {
-		next.add(e, &q.emission, j.trigger(q.emission.transition))
+		next.add(e.Emission, e.id, &q.emission, j.trigger(q.emission.transition))
 	}
 	if _, ok := j.logs[next]; !ok {
 		j.logs[next] = log
@@ -115,16 +117,43 @@ func (j *judge) replay(log []emission) string {
 	return ""
 }
 
-func (m *model) emits(t *emission) []contract.Emission {
+// emitted is an event of a commit, and the question that it is about, if it is about one.
+type emitted struct {
+	contract.Emission
+
+	id uint8
+}
+
+func (m *model) emits(t *emission) (all []emitted) {
 	if t.transition == submission {
-		return m.rules.l.Submission.Emits
+		for _, e := range m.rules.l.Submission.Emits {
+			all = append(all, emitted{e, 0})
+		}
+		return all
 	}
 	emits := m.rules.l.Transitions[t.transition].Emits
 	if t.then >= 0 {
 		emits = slices.Concat(emits, m.rules.l.Transitions[t.then].Emits)
 	}
-	// each question of the model is asked alone, so that no other one is closed with it
-	return slices.DeleteFunc(slices.Clone(emits), func(e contract.Emission) bool { return e.Type == fcmp.TypeClosed })
+	for _, e := range emits {
+		first := t.id
+		switch e.Type {
+		case fcmp.TypeInputRequired:
+			first = t.next.pending
+		case fcmp.TypeClosed:
+			first = 0
+		case fcmp.TypeAutoDecided:
+		default:
+			all = append(all, emitted{e, first})
+			continue
+		}
+		for _, id := range []uint8{first, t.sibling} {
+			if id != 0 {
+				all = append(all, emitted{e, id})
+			}
+		}
+	}
+	return all
 }
 
 func (m *model) trigger(transition int8) string {
@@ -135,7 +164,7 @@ func (m *model) trigger(transition int8) string {
 }
 
 // add adds one event to the summary.
-func (l *Log) add(e contract.Emission, t *emission, trigger string) {
+func (l *Log) add(e contract.Emission, id uint8, t *emission, trigger string) {
 	l.Attempt = t.next.attempt
 	switch e.Type {
 	case fcmp.TypeStarted:
@@ -144,7 +173,7 @@ func (l *Log) add(e contract.Emission, t *emission, trigger string) {
 		l.State = t.next.state
 		l.AnswerDue = trigger == replyAccepted.String() || trigger == autoDecided.String()
 		if l.State != waiting {
-			l.Open = 0
+			l.Open, l.Sibling, l.Replies = 0, 0, 0
 		}
 		l.Held = l.Held && (l.State == waiting || l.State == queued)
 		l.Raisable = l.Raisable && l.Held
@@ -152,9 +181,15 @@ func (l *Log) add(e contract.Emission, t *emission, trigger string) {
 			l.Autos++
 		}
 	case fcmp.TypeReplyAccepted:
-		l.LastReply = t.id
+		l.LastReply = id
+	case fcmp.TypeRecorded:
+		l.LastReply = id
+		if l.Replies++; id != l.Sibling {
+			l.Open = l.Sibling
+		}
+		l.Sibling = 0
 	case fcmp.TypeAutoDecided:
-		l.LastAuto = t.id
+		l.LastAuto = id
 	case fcmp.TypeYielded:
 		l.Yielded++
 		l.Held = t.next.held && !t.next.raisable
@@ -166,7 +201,11 @@ func (l *Log) add(e contract.Emission, t *emission, trigger string) {
 			l.Yielded++
 		}
 	case fcmp.TypeInputRequired:
-		l.Asked, l.Open = t.next.pending, t.next.pending
+		if l.Asked = id; id == t.sibling {
+			l.Sibling = id
+		} else {
+			l.Open = id
+		}
 	}
 }
 
@@ -182,7 +221,7 @@ func (j *judge) events(log []emission) []fcmp.Event {
 			w.now = w.deadline
 		}
 		for _, e := range j.emits(t) {
-			w.write(e.Type, t)
+			w.write(e.Type, e.id, t)
 		}
 	}
 	return w.events
@@ -197,8 +236,8 @@ type logWriter struct {
 	events        []fcmp.Event
 }
 
-func (w *logWriter) write(kind string, t *emission) {
-	data := w.data(kind, t)
+func (w *logWriter) write(kind string, id uint8, t *emission) {
+	data := w.data(kind, id, t)
 	body, err := json.Marshal(data)
 	if err != nil {
 		// never happens: the payloads are structs of this module
@@ -207,9 +246,13 @@ func (w *logWriter) write(kind string, t *emission) {
 	if w.attempt != int(t.next.attempt) {
 		w.attempt, w.local = int(t.next.attempt), 0
 	}
+	protocol := fcmp.ProtocolOf(kind, w.trigger(t.transition))
+	if asked, ok := data.(fcmp.InputRequired); ok && asked.Together != nil {
+		protocol = fcmp.ProtocolOf(fcmp.TypeRecorded, "") // the two came together
+	}
 	w.local++
 	w.events = append(w.events, fcmp.Event{
-		ProtocolVersion: fcmp.ProtocolOf(kind, w.trigger(t.transition)), RunID: "run", Seq: uint64(len(w.events) + 1),
+		ProtocolVersion: protocol, RunID: "run", Seq: uint64(len(w.events) + 1),
 		TS: w.now, Engine: "engine",
 		Type: kind, Data: body,
 		Meta: fcmp.Meta{Attempt: w.attempt, LocalSeq: w.local},
@@ -218,7 +261,7 @@ func (w *logWriter) write(kind string, t *emission) {
 }
 
 // data returns the payload of one event.
-func (w *logWriter) data(kind string, t *emission) any {
+func (w *logWriter) data(kind string, id uint8, t *emission) any {
 	sc := &w.scenario
 	switch kind {
 	case fcmp.TypeStarted:
@@ -234,17 +277,24 @@ func (w *logWriter) data(kind string, t *emission) any {
 	case fcmp.TypeStateChanged:
 		return w.change(t)
 	case fcmp.TypeReplyAccepted:
-		return fcmp.ReplyAccepted{InteractionID: int(t.id), ResolutionMode: "user_reply", AcceptedAt: w.now}
+		return fcmp.ReplyAccepted{InteractionID: int(id), ResolutionMode: "user_reply", AcceptedAt: w.now}
+	case fcmp.TypeRecorded:
+		return fcmp.Recorded{InteractionID: int(id), ResolutionMode: "user_reply", AcceptedAt: w.now}
+	case fcmp.TypeClosed:
+		return fcmp.Closed{InteractionID: int(id), ResolutionMode: "superseded", ClosedAt: w.now}
 	case fcmp.TypeAutoDecided:
 		return fcmp.AutoDecided{
-			InteractionID: int(t.id), ResolutionMode: "auto_decide_timeout", Policy: "engine_judgement",
+			InteractionID: int(id), ResolutionMode: "auto_decide_timeout", Policy: "engine_judgement",
 			AcceptedAt: w.now, TimeoutSec: int(waitTime / time.Second),
 		}
 	case fcmp.TypeInputRequired:
 		asked := fcmp.InputRequired{
-			InteractionID: int(t.next.pending), Kind: "open_text", Prompt: "?",
+			InteractionID: int(id), Kind: "open_text", Prompt: "?",
 			DefaultDecisionPolicy: "engine_judgement", AskedAt: w.now,
 			Profile: w.policy.Profile, OnDeadline: w.policy.OnDeadline,
+		}
+		if sc.Together > 0 {
+			asked.Together = &fcmp.Together{Questions: 2, Answers: sc.Together}
 		}
 		if t.next.deadline != 0 {
 			w.deadline = w.now.Add(waitTime)

@@ -14,7 +14,7 @@ func (w *walk) finish(i int) {
 	r.Profile = true
 	for _, v := range w.rules.verdicts(w.facts(&r)) {
 		asks := v.outcome == turnNeedsInput
-		if asks && (int(r.Asked) >= w.bounds.Questions || int(r.Attempt) >= w.bounds.Attempts) {
+		if asks && (w.asksTooMuch(&r) || int(r.Attempt) >= w.bounds.Attempts) {
 			continue
 		}
 		if v.outcome != turnFailed && w.scenario.Sticky && r.Answer != 0 && !n.Resident {
@@ -48,6 +48,13 @@ func (w *walk) finish(i int) {
 		w.put(next, i, Action{kind: handsBack, who: worker(i)}, &change{event: requeue, extra: workerGone, node: i,
 			handBack: true})
 	}
+}
+
+// asksTooMuch reports whether one more turn that asks would exceed the bound. Two questions that are
+// asked at once are always within it, once.
+func (w *walk) asksTooMuch(r *Run) bool {
+	n := int(w.scenario.asks())
+	return int(r.Asked)+n > max(w.bounds.Questions, n) || w.bounds.Questions == 0
 }
 
 // outcomeNumber gives the verdict a number, for the text of a counter-example.

@@ -54,7 +54,7 @@ func (w *walk) reply(i int, id uint8, reused bool) {
 	if reused {
 		key = 1
 	}
-	pending := r.State == waiting && r.Pending == id
+	pending := r.State == waiting && (r.Pending == id || r.Sibling == id)
 	n := w.newStep()
 	if i == 0 && (!pending || r.Asked > 1) && !w.off[ReplyKey] && r.Settled[key-1] == byAda {
 		a.result = replayed
@@ -149,6 +149,10 @@ func (w *walk) personStores(i int, op Command) {
 	by := byAda
 	if i == 1 {
 		by = byBen
+	}
+	if base.Sibling != 0 && int(base.Replies)+1 < w.scenario.Together {
+		w.commit(n, a, base, &change{event: interactionRecorded, extra: pendingMatches, id: op.ID, by: by})
+		return
 	}
 	w.commit(n, a, base, &change{event: replyAccepted, extra: pendingMatches | ruleMet, id: op.ID, by: by})
 }

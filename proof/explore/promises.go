@@ -40,12 +40,13 @@ var promises = []promise{
 		return !m.over(r) || !r.Slot && r.Owner == 0 && r.Pending == 0 && r.Answer == 0
 	}},
 	{"PI-03", "at most one worker has the current epoch of a turn that executes", oneWorker},
-	{"PI-04", "a question is open exactly while the run waits, and it is the last one", func(_ *model, s *State) bool {
+	{"PI-04", "a question is open exactly while the run waits, and it is the last one", func(m *model, s *State) bool {
 		r := &s.Run
-		return (r.Pending != 0) == (r.State == waiting) && (r.Pending == 0 || r.Pending == r.Asked)
+		return (r.Pending != 0) == (r.State == waiting) && (r.Pending == 0 || r.Pending == r.Asked ||
+			m.scenario.Together > 0 && r.Pending < r.Asked) && (r.Sibling == 0 || r.Pending != 0 && r.Sibling == r.Asked)
 	}},
 	{"PI-05", "a deadline belongs to the open question", func(_ *model, s *State) bool {
-		return s.Run.Deadline == 0 || s.Run.Deadline == s.Run.Pending
+		return s.Run.Deadline == 0 || s.Run.Pending != 0 && s.Run.Deadline == s.Run.Asked
 	}},
 	{"PI-06", "each question but the open one is settled, and the open one is not", settledRight},
 	{"PI-07", "an accepted answer is kept until its turn has ended", func(_ *model, s *State) bool {
@@ -58,7 +59,8 @@ var promises = []promise{
 	{"PI-09", "events and record agree", func(m *model, s *State) bool {
 		r, l := &s.Run, &s.Log
 		return m.bare || r.State == l.State && r.Attempt == l.Attempt && r.Asked == l.Asked && r.Autos == l.Autos &&
-			r.Pending == l.Open && r.Yielded == l.Yielded && r.Held == l.Held && r.Raisable == l.Raisable
+			r.Pending == l.Open && r.Sibling == l.Sibling && r.Replies == l.Replies && r.Yielded == l.Yielded &&
+			r.Held == l.Held && r.Raisable == l.Raisable
 	}},
 	{"PI-25", "a held run is in the queue or waits, and has no slot", func(_ *model, s *State) bool {
 		r := &s.Run
@@ -69,6 +71,10 @@ var promises = []promise{
 		r := &s.Run
 		return !m.scenario.Budget || r.State != queued || r.Spent == (r.Raisable || r.Spent && r.Held)
 	}},
+	{"PI-27", "of questions that were asked together one stays open only as long as answers are missing",
+		func(m *model, s *State) bool {
+			return s.Run.Pending == 0 || m.scenario.Together == 0 || int(s.Run.Replies) < m.scenario.Together
+		}},
 	{"PI-19", "a turn that executes has an owner", func(_ *model, s *State) bool {
 		return s.Run.State != running || s.Run.Owner != 0
 	}},
@@ -98,7 +104,7 @@ func settledRight(_ *model, s *State) bool {
 	r := &s.Run
 	for i, how := range r.Settled {
 		id := uint8(i + 1)
-		if (how != unsettled) != (id <= r.Asked && id != r.Pending) {
+		if (how != unsettled) != (id <= r.Asked && id != r.Pending && id != r.Sibling) {
 			return false
 		}
 	}

@@ -77,6 +77,9 @@ func (o Options) interpreter() *interpreter {
 }
 
 func explore(o Options, rules *interpreter, sc Scenario) Result {
+	if sc.Together > 0 { // small, since the other scenarios have everything but the questions
+		o.Bounds.Attempts, o.Bounds.Rival = min(o.Bounds.Attempts, 2), false
+	}
 	s := search{model: newModel(o, rules, sc), seen: newTable()}
 	return s.run()
 }

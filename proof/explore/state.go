@@ -48,6 +48,9 @@ type Run struct {
 	// stored, and Answer that of the question whose accepted answer is stored until the turn with
 	// it ends; 0 for none.
 	Pending, Deadline, Answer uint8
+	// Sibling is the number of the question that is open beside Pending, and after it; 0 for none. Replies
+	// counts the replies to questions that were asked together, while the run waits on.
+	Sibling, Replies uint8
 	// Autos counts automatic decisions.
 	Autos uint8
 	// Session: the record has a session handle. Profile: the record has the engine's profile.

@@ -113,9 +113,11 @@ const (
 	byBen                 // by a reply without a key
 	byDeadline            // automatically
 	abandoned             // the run ended
+	superseded            // the run went on without an answer
 )
 
-var settlementNames = []string{"open", "answered by ada", "answered by ben", "decided automatically", "abandoned"}
+var settlementNames = []string{"open", "answered by ada", "answered by ben", "decided automatically", "abandoned",
+	"superseded"}
 
 func (s settlement) String() string { return settlementNames[s] }
 

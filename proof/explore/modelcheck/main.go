@@ -47,7 +47,7 @@ func run(args []string, out io.Writer) error {
 	flags.IntVar(&o.Bounds.Faults, "faults", o.Bounds.Faults, "faults at most: crashes, leases that run out, "+
 		"lost acknowledgements, …")
 	flags.BoolVar(&o.Bounds.Rival, "rival", o.Bounds.Rival, "another run competes for the pool's only slot")
-	flags.BoolVar(&o.Bare, "bare", false, "leave the logs out, as the model for Rumur does")
+	flags.BoolVar(&o.Bare, "bare", false, "leave out what the model for Rumur leaves out: the logs, and questions that are asked together")
 	without := flags.String("without", "", "guards to take away, separated by commas; list shows them")
 	murphi := flags.String("murphi", "", "write the model for Rumur into this file, and explore nothing")
 	workers := flags.Int("j", runtime.NumCPU(), "scenarios explored at a time")
@@ -123,6 +123,9 @@ func all(o explore.Options, workers int) (explore.Result, error) {
 		})
 	}
 	for _, sc := range explore.Scenarios() {
+		if o.Bare && sc.Together > 0 {
+			continue // in the model for Rumur each question is asked alone
+		}
 		next <- sc
 	}
 	close(next)
