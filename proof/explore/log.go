@@ -181,9 +181,9 @@ func (l *Log) add(e contract.Emission, id uint8, t *emission, trigger string) {
 			l.Autos++
 		}
 	case fcmp.TypeReplyAccepted:
-		l.LastReply = id
+		l.LastReply = max(l.LastReply, id) // two that are asked together are answered in any order
 	case fcmp.TypeRecorded:
-		l.LastReply = id
+		l.LastReply = max(l.LastReply, id) // two that are asked together are answered in any order
 		if l.Replies++; id != l.Sibling {
 			l.Open = l.Sibling
 		}
