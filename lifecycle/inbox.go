@@ -202,14 +202,17 @@ func (c *Client) checkInbox(ctx context.Context, q *InboxQuery) (place inboxPlac
 	}
 	place, err := readInboxPlace(q.After)
 	if err != nil {
-		return place, &ArgumentError{"query.After", quote(q.After), "the Next of a page, or nothing for the first page", nil}
+		return place, &ArgumentError{"query.After", quote(q.After), "the Next of a page, or nothing for the first page",
+			nil}
 	}
 	var fault *FieldError
 	if err := q.For.Validate(); errors.As(err, &fault) {
-		return place, &ArgumentError{"query.For" + strings.TrimPrefix(fault.Field, "Actor"), fault.Value, fault.Want, fault}
+		return place, &ArgumentError{"query.For" + strings.TrimPrefix(fault.Field, "Actor"), fault.Value, fault.Want,
+			fault}
 	}
 	if len(q.Kinds) > store.MaxBatch {
-		return place, &ArgumentError{"query.Kinds", entriesOf(len(q.Kinds)), fmt.Sprintf("at most %d", store.MaxBatch), nil}
+		return place, &ArgumentError{"query.Kinds", entriesOf(len(q.Kinds)), fmt.Sprintf("at most %d", store.MaxBatch),
+			nil}
 	}
 	return place, checkTime("query.DueBefore", q.DueBefore)
 }

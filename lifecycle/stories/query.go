@@ -31,8 +31,8 @@ var queryCommands = map[string]command{
 	}},
 	"inherited": {doc: "the questions that a fork has from the run that it was forked from, and how they were settled",
 		words: []string{"RUN"}, do: showInherited},
-	"inbox": {doc: "open questions, the oldest first. for, groups: those that this person may answer; after: those of " +
-		"runs after this one", named: []string{"for", "groups", "kind", "due-before", "label", "limit", "after"},
+	"inbox": {doc: "open questions, the oldest first. for, groups: those that this person may answer; after: those " +
+		"of runs after this one", named: []string{"for", "groups", "kind", "due-before", "label", "limit", "after"},
 		flags: []string{"count"}, do: showInbox},
 	"runs": {doc: "runs, in the order of their creation. held: those that somebody has to repair or decide about",
 		named: []string{"state", "label", "forked-from", "limit", "after"}, flags: []string{"newest", "held"},
@@ -283,8 +283,8 @@ func showInbox(w *world, a *args) (string, error) {
 		if !o.Due.IsZero() {
 			due = w.formatTime(o.Due)
 		}
-		line := fmt.Sprintf("%s: %s since %s due=%s", o.RunID, formatQuestion(&o.Question), w.formatTime(o.Question.AskedAt),
-			due)
+		line := fmt.Sprintf("%s: %s since %s due=%s", o.RunID, formatQuestion(&o.Question),
+			w.formatTime(o.Question.AskedAt), due)
 		if o.Question.To != nil {
 			line += fmt.Sprintf(" for %s", o.Question.To)
 		}

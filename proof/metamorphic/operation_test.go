@@ -139,7 +139,8 @@ var specs = rapid.Custom(func(t *rapid.T) lifecycle.Spec {
 
 var inboxes = rapid.Custom(func(t *rapid.T) lifecycle.InboxQuery {
 	q := lifecycle.InboxQuery{
-		For:  lifecycle.Actor{ID: of(t, "for", "", "", "ada", "bob"), Groups: of(t, "groups", nil, []string{"finance"})},
+		For: lifecycle.Actor{ID: of(t, "for", "", "", "ada", "bob"),
+			Groups: of(t, "groups", nil, []string{"finance"})},
 		Pool: of(t, "pool", "", "", "small"), Key: of(t, "key", "", "", "a"), Labels: of(t, "labels", nil, nil,
 			map[string]string{"team": "a"}),
 		Kinds: of(t, "kinds", nil, nil, []lifecycle.Kind{interaction.OpenText}, []lifecycle.Kind{interaction.Approval}),

@@ -211,7 +211,7 @@ func (a *agent) outcome(t engine.Turn, p turnPlan, heard []string) (engine.Outco
 		return o, errors.New("the agent has no more ideas")
 	case p.asks && t.Mode == fsm.ModeInteractive:
 		first := 1
-		for i := range len(heard) {
+		for i := range heard {
 			first += w.runPlan(t.RunID).turns[i].asked()
 		}
 		o.Questions, o.Rule = p.questions(first), p.several.rule

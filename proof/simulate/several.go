@@ -149,8 +149,8 @@ func (e *ending) rounds() (all []round, err error) {
 		all = append(all, r)
 	}
 	if len(left) > 0 || len(open) > 0 || number != e.run.Interactions+1 {
-		return nil, fmt.Errorf("the history and the open questions have numbers up to %d, %d and %d are left over, and "+
-			"%d were asked", number-1, len(left), len(open), e.run.Interactions)
+		return nil, fmt.Errorf("the history and the open questions have numbers up to %d, %d and %d are left over, "+
+			"and %d were asked", number-1, len(left), len(open), e.run.Interactions)
 	}
 	return all, nil
 }

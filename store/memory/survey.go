@@ -20,7 +20,8 @@ func (s *Store) Survey(ctx context.Context, now time.Time) (store.Survey, error)
 	}
 	x, heldInQueue := &s.index, 0
 	survey := store.Survey{
-		Queued: x.ready.size + x.delayed.size + x.sticky.size, Running: s.running(), Waiting: x.anyone.size + x.addressed.size,
+		Queued: x.ready.size + x.delayed.size + x.sticky.size, Running: s.running(),
+		Waiting: x.anyone.size + x.addressed.size,
 		Nodes: len(s.nodes), Usage: s.usage,
 	}
 	for _, by := range x.ranges(store.WaitingQuery{}) {

@@ -132,7 +132,8 @@ const neededRights = `(VALUES
 	('departed', ARRAY['SELECT', 'INSERT', 'DELETE']),
 	('states', ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']), ('runs', ARRAY['SELECT', 'INSERT', 'DELETE']),
 	('events', ARRAY['SELECT', 'INSERT', 'DELETE']), ('settled', ARRAY['SELECT', 'INSERT', 'DELETE']),
-	('asked', ARRAY['SELECT', 'INSERT', 'DELETE']), ('usage', ARRAY['SELECT', 'INSERT', 'DELETE']), ('feed', ARRAY['SELECT', 'DELETE']),
+	('asked', ARRAY['SELECT', 'INSERT', 'DELETE']), ('usage', ARRAY['SELECT', 'INSERT', 'DELETE']),
+	('feed', ARRAY['SELECT', 'DELETE']),
 	('feeds', ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']))`
 
 // missingRights returns which of them the role does not have.

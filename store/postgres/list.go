@@ -100,7 +100,8 @@ func runsListText(q store.Query) (string, []any, error) {
 		return "", nil, err
 	}
 	f.args = append(f.args, q.Limit+1)
-	return "SELECT " + view + " FROM interlude.runs r JOIN " + statesOf(q) + " s ON s.n = r.n WHERE r.created_at IS NOT NULL" +
+	return "SELECT " + view + " FROM interlude.runs r JOIN " + statesOf(q) + " s ON s.n = r.n " +
+		"WHERE r.created_at IS NOT NULL" +
 		f.text() + c.where("r.created_at", "r.id", "") + c.by("r.created_at", "r.id") +
 		fmt.Sprintf(" LIMIT $%d", len(f.args)), f.args, nil
 }

@@ -266,7 +266,9 @@ func checkInbox(t *testing.T, s *Store) {
 	who := &interaction.Actor{ID: "ada", Groups: []string{"finance", "staff", "none"}}
 	for name, q := range map[string]store.WaitingQuery{
 		"first page": {For: who}, "all": {}, "newest": {For: who, Query: store.Query{Newest: true}},
-		"next page": {For: who, Query: store.Query{After: store.Cursor{At: page.Runs[500].Pending.AskedAt, ID: "x"}.String()}},
+		"next page": {For: who, Query: store.Query{
+			After: store.Cursor{At: page.Runs[500].Pending.AskedAt, ID: "x"}.String(),
+		}},
 	} {
 		q.Limit = limit
 		q, err := q.Normal()

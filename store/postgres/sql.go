@@ -63,7 +63,8 @@ var addressed = strconv.FormatInt(entry.Addressed, 10)
 
 // askedSince is the time at which the questions of a run with this asked_at were asked.
 func askedSince(column string) string {
-	return "CASE WHEN " + column + " >= " + addressed + " THEN " + column + " - " + addressed + " ELSE " + column + " END"
+	return "CASE WHEN " + column + " >= " + addressed + " THEN " + column + " - " + addressed +
+		" ELSE " + column + " END"
 }
 
 // idleTimeout bounds how long a transaction of more than one exchange keeps its locks when its

@@ -42,7 +42,8 @@ func waitingText(q store.WaitingQuery) (string, []any, error) {
 	if q.Held { // these are few, and sorted
 		since := askedSince("s.asked_at")
 		return "SELECT " + view + " FROM interlude.runs r JOIN " + statesOf(q.Query) + " s ON s.n = r.n " +
-				"WHERE s.asked_at IS NOT NULL" + f.text() + c.where("("+since+")", "s.id", "") + c.by(since, "s.id") + limit,
+				"WHERE s.asked_at IS NOT NULL" + f.text() + c.where("("+since+")", "s.id", "") + c.by(since, "s.id") +
+				limit,
 			f.args, nil
 	}
 	runs := ""
@@ -58,13 +59,15 @@ func waitingText(q store.WaitingQuery) (string, []any, error) {
 	if q.For != nil {
 		f.args = append(f.args, bytesArray(asked.Of(q.For)))
 		// a row that an earlier question has left leads nowhere
-		others = "SELECT p.* FROM unnest($" + fmt.Sprint(len(f.args)) + "::bytea[]) AS w (principal) CROSS JOIN LATERAL (" +
+		others = "SELECT p.* FROM unnest($" + fmt.Sprint(len(f.args)) + "::bytea[]) AS w (principal) " +
+			"CROSS JOIN LATERAL (" +
 			"SELECT s.n, a.since, s.id FROM interlude.asked a JOIN interlude.states s ON s.n = a.run" + runs +
 			" WHERE a.principal = w.principal AND s.asked_at IN (a.since, a.since + " + addressed + ")" + f.text() +
 			c.where("a.since", "a.run_id", "") + c.by("a.since", "a.run_id") + limit + ") p"
 	}
 	return "SELECT " + view + " FROM (SELECT * FROM ((" + anyone + ") UNION (" + others + ")) AS u" +
-		c.by("u.since", "u.id") + limit + ") AS w JOIN interlude.states s ON s.n = w.n" + c.by("w.since", "w.id"), f.args, nil
+		c.by("u.since", "u.id") + limit + ") AS w JOIN interlude.states s ON s.n = w.n" + c.by("w.since", "w.id"),
+		f.args, nil
 }
 
 // askedColumns are the further arguments of severalUpdateText for the index of who is asked: the runs

@@ -118,10 +118,12 @@ var askedCases = []promised{
 				{adaFinance, []string{"everybody", "ada", "finance", "both", "mixed", "several"}},
 				{bobAlone, []string{"everybody", "both", "not-ada", "mixed"}},
 				{someone, []string{"everybody", "mixed"}},
-				{&interaction.Actor{ID: "finance", Groups: []string{"ada"}}, []string{"everybody", "both", "not-ada", "mixed"}},
+				{&interaction.Actor{ID: "finance", Groups: []string{"ada"}},
+					[]string{"everybody", "both", "not-ada", "mixed"}},
 			} {
 				for _, limit := range []int{1, 2, 3, 50} {
-					require.Equal(w, c.want, w.waitsFor(store.WaitingQuery{For: c.who, Query: store.Query{Limit: limit}}, nil),
+					got := w.waitsFor(store.WaitingQuery{For: c.who, Query: store.Query{Limit: limit}}, nil)
+					require.Equal(w, c.want, got,
 						"for %v", c.who)
 				}
 			}
@@ -148,7 +150,8 @@ var askedCases = []promised{
 	},
 	{
 		"asked/filters",
-		"What waits for a person can be filtered by label, pool, key, hold, source of a fork and the end of the wait (K9).",
+		"What waits for a person can be filtered by label, pool, key, hold, source of a fork and the end of the wait " +
+			"(K9).",
 		func(w *world) {
 			w.pool("q", 9, 0)
 			blue := map[string]string{"team": "blue"}
@@ -167,13 +170,14 @@ var askedCases = []promised{
 				q    store.WaitingQuery
 				want []string
 			}{
-				"label":       {store.WaitingQuery{Query: store.Query{Labels: blue}}, []string{"blue-0", "blue-1"}},
-				"no label":    {store.WaitingQuery{Query: store.Query{Labels: map[string]string{"team": "red"}}}, nil},
-				"pool":        {store.WaitingQuery{Query: store.Query{Pool: "q"}}, []string{"q-0", "q-1"}},
-				"key":         {store.WaitingQuery{Query: store.Query{Key: "k"}}, []string{"blue-0", "blue-1"}},
-				"held":        {store.WaitingQuery{Query: store.Query{Held: true}}, []string{"blue-1"}},
-				"fork":        {store.WaitingQuery{Query: store.Query{ForkedFrom: "source"}}, []string{"q-0", "q-1"}},
-				"due":         {store.WaitingQuery{DueBefore: base.Add(2*time.Hour + time.Microsecond)}, []string{"q-0", "q-1"}},
+				"label":    {store.WaitingQuery{Query: store.Query{Labels: blue}}, []string{"blue-0", "blue-1"}},
+				"no label": {store.WaitingQuery{Query: store.Query{Labels: map[string]string{"team": "red"}}}, nil},
+				"pool":     {store.WaitingQuery{Query: store.Query{Pool: "q"}}, []string{"q-0", "q-1"}},
+				"key":      {store.WaitingQuery{Query: store.Query{Key: "k"}}, []string{"blue-0", "blue-1"}},
+				"held":     {store.WaitingQuery{Query: store.Query{Held: true}}, []string{"blue-1"}},
+				"fork":     {store.WaitingQuery{Query: store.Query{ForkedFrom: "source"}}, []string{"q-0", "q-1"}},
+				"due": {store.WaitingQuery{DueBefore: base.Add(2*time.Hour + time.Microsecond)},
+					[]string{"q-0", "q-1"}},
 				"due earlier": {store.WaitingQuery{DueBefore: base.Add(2 * time.Hour)}, []string{"q-0"}},
 				"none is due": {store.WaitingQuery{DueBefore: base.Add(time.Hour)}, nil},
 				"wrong state": {store.WaitingQuery{Query: store.Query{States: []fsm.State{fsm.StateQueued}}}, nil},
@@ -236,15 +240,16 @@ var askedCases = []promised{
 	},
 	{
 		"asked/while questions come and go",
-		"Paging for two people while questions are asked, answered and forgotten finds each run exactly once that asked " +
-			"them all the time (K9, F9).",
+		"Paging for two people while questions are asked, answered and forgotten finds each run exactly once that " +
+			"asked them all the time (K9, F9).",
 		func(w *world) {
 			for _, who := range []*interaction.Actor{adaFinance, bobAlone} {
 				var stay, leave []string
 				prefix := who.ID
 				for i := range 6 {
-					stay = append(stay, w.asks(fmt.Sprint(prefix, "-stays-", i), []*interaction.Audience{nil, toBoth}[i%2]).ID)
-					leave = append(leave, w.asks(fmt.Sprint(prefix, "-goes-", i), []*interaction.Audience{toBoth, nil}[i%2]).ID)
+					to := []*interaction.Audience{nil, toBoth}
+					stay = append(stay, w.asks(fmt.Sprint(prefix, "-stays-", i), to[i%2]).ID)
+					leave = append(leave, w.asks(fmt.Sprint(prefix, "-goes-", i), to[(i+1)%2]).ID)
 				}
 				n := 0
 				got := w.waitsFor(store.WaitingQuery{For: who, Query: store.Query{Limit: 2}}, func() {

@@ -66,7 +66,8 @@ var departureCases = []promised{
 			require.NoError(w, err)
 			require.Len(w, due, 1)
 			require.Equal(w, text(w, want), text(w, due[0]))
-			for _, list := range []func(context.Context, store.Query) (store.Page, error){w.store.Runs, waitsOf(w.store)} {
+			lists := []func(context.Context, store.Query) (store.Page, error){w.store.Runs, waitsOf(w.store)}
+			for _, list := range lists {
 				for _, q := range []store.Query{{}, {Newest: true}, {Pool: "p"}} {
 					page, err := list(w.ctx, q)
 					require.NoError(w, err)
