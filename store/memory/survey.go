@@ -22,7 +22,7 @@ func (s *Store) Survey(ctx context.Context, now time.Time) (store.Survey, error)
 	survey := store.Survey{
 		Queued: x.ready.size + x.delayed.size + x.sticky.size, Running: s.running(),
 		Waiting: x.anyone.size + x.addressed.size,
-		Nodes: len(s.nodes), Usage: s.usage,
+		Nodes:   len(s.nodes), Usage: s.usage,
 	}
 	for _, by := range x.ranges(store.WaitingQuery{}) {
 		if m, ok := by.first(start); ok && (survey.OldestWaiting.IsZero() || m.time().Before(survey.OldestWaiting)) {

@@ -66,7 +66,7 @@ func waitingText(q store.WaitingQuery) (string, []any, error) {
 			c.where("a.since", "a.run_id", "") + c.by("a.since", "a.run_id") + limit + ") p"
 	}
 	return "SELECT " + view + " FROM (SELECT * FROM ((" + anyone + ") UNION (" + others + ")) AS u" +
-		c.by("u.since", "u.id") + limit + ") AS w JOIN interlude.states s ON s.n = w.n" + c.by("w.since", "w.id"),
+			c.by("u.since", "u.id") + limit + ") AS w JOIN interlude.states s ON s.n = w.n" + c.by("w.since", "w.id"),
 		f.args, nil
 }
 
