@@ -134,7 +134,9 @@ func Scenarios() []Scenario {
 		}
 		for _, answers := range []int{1, 2} {
 			for _, strict := range []bool{false, true} {
-				all = append(all, Scenario{Interactive: true, Sticky: sticky, Strict: strict, MaxAuto: 1, Together: answers})
+				all = append(all, Scenario{
+					Interactive: true, Sticky: sticky, Strict: strict, MaxAuto: 1, Together: answers,
+				})
 			}
 		}
 	}

@@ -43,7 +43,8 @@ var promises = []promise{
 	{"PI-04", "a question is open exactly while the run waits, and it is the last one", func(m *model, s *State) bool {
 		r := &s.Run
 		return (r.Pending != 0) == (r.State == waiting) && (r.Pending == 0 || r.Pending == r.Asked ||
-			m.scenario.Together > 0 && r.Pending < r.Asked) && (r.Sibling == 0 || r.Pending != 0 && r.Sibling == r.Asked)
+			m.scenario.Together > 0 && r.Pending < r.Asked) &&
+			(r.Sibling == 0 || r.Pending != 0 && r.Sibling == r.Asked)
 	}},
 	{"PI-05", "a deadline belongs to the open question", func(_ *model, s *State) bool {
 		return s.Run.Deadline == 0 || s.Run.Pending != 0 && s.Run.Deadline == s.Run.Asked

@@ -47,7 +47,8 @@ func run(args []string, out io.Writer) error {
 	flags.IntVar(&o.Bounds.Faults, "faults", o.Bounds.Faults, "faults at most: crashes, leases that run out, "+
 		"lost acknowledgements, …")
 	flags.BoolVar(&o.Bounds.Rival, "rival", o.Bounds.Rival, "another run competes for the pool's only slot")
-	flags.BoolVar(&o.Bare, "bare", false, "leave out what the model for Rumur leaves out: the logs, and questions that are asked together")
+	flags.BoolVar(&o.Bare, "bare", false, "leave out what the model for Rumur leaves out: the logs, and "+
+		"questions that are asked together")
 	without := flags.String("without", "", "guards to take away, separated by commas; list shows them")
 	murphi := flags.String("murphi", "", "write the model for Rumur into this file, and explore nothing")
 	workers := flags.Int("j", runtime.NumCPU(), "scenarios explored at a time")
