@@ -15,5 +15,6 @@
 //	Example_twoNodes          two nodes share a database; either is replied to
 //	Example_engine            an engine of your own
 //
-// The folders below are programs: hello is the README's, quickstart asks on the terminal.
+// The folders below are programs: hello is the README's, quickstart asks on the terminal, and people
+// asks three people at once and may be killed between their answers.
 package examples
