@@ -12,7 +12,6 @@ var (
 	least    = 10_000
 	twice    = explore.Bounds{Nodes: 1, Questions: 1, Attempts: 1, Faults: 2}
 	logged   = explore.Bounds{Nodes: 1, Questions: 1, Attempts: 1, Faults: 1}
-	unmet    = []string{`no step ever had the result "refused: key conflict"`} // this result needs a second question
 )
 
 const eachMutant = 120

@@ -5,9 +5,8 @@ package explore_test
 import "github.com/interlude-go/interlude/proof/explore"
 
 var (
-	explored = explore.Usual() // the bounds of the ordinary test,
-	least    = 1_000_000       // the least number of states that it visits,
-	unmet    []string          // and the rules that it does not reach
+	explored = explore.Usual() // the bounds of the ordinary test
+	least    = 1_000_000       // the least number of states that it visits
 
 	twice = explore.Bounds{Nodes: 2, Questions: 1, Attempts: 2, Faults: 2} // the test with two faults
 
