@@ -323,7 +323,8 @@ func decideOrphan(run *store.Run, found *orphanEvidence, host hostPolicy) (*stor
 	return transition(run, fsm.EventRestartReconcileFailed, &failure)
 }
 
-// abandoned are the records of the open questions of a run that ends.
+// abandoned returns a history entry for each open question of a run that ends: the question was
+// closed without an answer.
 func abandoned(run *store.Run, at time.Time) []interaction.Record {
 	if run.Pending == nil {
 		return nil

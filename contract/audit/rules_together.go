@@ -111,8 +111,9 @@ func (v *view) met(reply *step) bool {
 		rule.StopOnReject && reply.data.Decision == "reject"
 }
 
-// mayStop reports whether the reply may be a rejection that stops the run, in a log of another
-// producer that leaves out the decision, or that a rejection stops it.
+// mayStop reports whether the reply may be a rejection that lets the run go on. It concerns logs
+// that are read leniently: their producers may leave out the reply's decision, or the rule's member
+// that says that a rejection is enough.
 func (v *view) mayStop(reply *step) bool {
 	decision, stops := reply.data.Decision, v.round.rule.StopOnReject
 	return v.lenient && (stops && decision == "" || !stops && decision == "reject")
@@ -156,8 +157,9 @@ func (r *ruleDecides) judge(v *view, s *step) string {
 	return ""
 }
 
-// closesOpen is IV-42: directly after the change of state After, each question that is still open
-// is closed by an event of the type, in order; there is no such event elsewhere.
+// closesOpen is IV-42. Directly after a change of state that matches After comes one event of Type
+// for each question that is still open, in the order of the questions. There are no other events of
+// Type.
 type closesOpen struct {
 	Type  string  `json:"type"`
 	After pattern `json:"after"`

@@ -33,7 +33,7 @@ func (s *talk) answerTo(q engine.Question, r interaction.Reply) interaction.Answ
 	return r.AnswerTo(&q, time.Now())
 }
 
-// decisions are what people decide about the calls of TestK4DecisionsAboutCalls, by their arguments.
+// decisions has the reply to each call of TestK4DecisionsAboutCalls; the key is the call's arguments.
 var decisions = map[string]interaction.Reply{
 	`{"sum":"1EUR"}`: {Decision: interaction.Approve},
 	`{"sum":"2EUR"}`: {Decision: interaction.Edit, Value: json.RawMessage(`{"sum":"20EUR"}`)},

@@ -54,8 +54,9 @@ const (
 	// SuiteParts divide the ways to PostgreSQL, beside the plain one, on which the suite of stores
 	// is run: every option of the driver and the server, or PgBouncer.
 	SuiteParts = 2
-	// SequenceParts divide the policies for which every short sequence of events is executed under
-	// the race detector. Without the detector, every policy is run on memory and SQLite.
+	// SequenceParts divide the test that executes every short sequence of events once for each
+	// waiting policy. Under the race detector, a commit runs it for a part of the policies; without
+	// the detector, it is run for all policies, on memory and SQLite.
 	SequenceParts = 2
 )
 

@@ -19,8 +19,8 @@ type load struct {
 	seed   uint64
 	runs   int
 	idle   bool // agents do not work
-	// No run has a follower. After a failover that loses commits, the follower of such a run would
-	// wait for ever for events that do not come.
+	// unfollowed says that nobody follows the events of the runs. If a failover loses the last
+	// events of a run, a follower that has already read them waits for further ones for ever.
 	unfollowed bool
 	share      func() float64
 

@@ -181,8 +181,9 @@ func (r *resident) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (e
 	return turn(ctx, t, s)
 }
 
-// begun counts the turns of each run that were called. A run is running before its turn is called,
-// and a turn that was never called goes back to the queue when its node ends (J1).
+// begun counts, for each run, how often its engine was called. The state running is not enough to
+// wait for: it is stored before the engine is called, and a node that ends in between returns the
+// run to the queue (J1).
 var begun calls
 
 type calls struct {

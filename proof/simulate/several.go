@@ -10,8 +10,9 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// This file has the turns that ask several questions at once (K1, K2): what they ask and under which
-// rule, who decides what about their approvals, and the judge of when the run went on.
+// This file has the turns that ask several questions at once (K1, K2): their questions, their rule,
+// and the decisions that people make about the approvals among them. It also has the judge that
+// computes from the history when the run had to go on.
 
 // severalPlan is what a turn asks together; without approvals it asks one question, or none.
 type severalPlan struct {
@@ -45,8 +46,8 @@ func newSeveral(r *rand.Rand) (s severalPlan) {
 // asked is how many questions the turn asks.
 func (t *turnPlan) asked() int { return max(1, len(t.several.approvals)) }
 
-// turn returns which of the run's turns goes on with the answer to this question, and with the
-// answers to those that were asked with it; 0 is the first turn.
+// turn returns the index of the turn that gets the answer to question number answered, together with
+// the answers to the questions that were asked with it. Index 0 is the first turn, which gets none.
 func (p *runPlan) turn(answered int) int {
 	turn, first := 0, 1
 	for turn < len(p.turns) && answered >= first {

@@ -65,9 +65,10 @@ var (
 		FROM interlude.feeds c WHERE c.name = $1::text`)
 	renewFeedText = sql(`UPDATE interlude.feeds SET until = ` + serverMicros + ` + $3::bigint
 		WHERE name = $1::text AND epoch = $2::bigint RETURNING lost, true`)
-	// ackFeedText locks all feeds. Otherwise two concurrent acknowledgements could each take the
-	// other's old cursor for the lowest one, and nobody would delete the rows between. It deletes
-	// from the previous lowest cursor on, so that it does not scan rows that were deleted earlier.
+	// ackFeedText moves a feed's cursor, and deletes the rows that lie below the cursors of all
+	// feeds. It locks all feeds: of two concurrent acknowledgements, each would otherwise compute
+	// the lowest cursor from the old cursor of the other, and some rows would never be deleted. The
+	// deletion begins at the previous lowest cursor, so that rows deleted earlier are not scanned.
 	ackFeedText = sql(`WITH locked AS MATERIALIZED (
 			SELECT name, epoch, lost, place, run, last FROM interlude.feeds ORDER BY name FOR NO KEY UPDATE
 		), mine AS MATERIALIZED (
