@@ -231,7 +231,9 @@ func (l *heldLog) read(e *ending, event *fcmp.Event) string {
 // yieldedAsMeant explains why a turn must not have been put off.
 func (e *ending) yieldedAsMeant(y *fcmp.Yielded) string {
 	plan := e.world.plan
-	retried, asks := len(y.Choices) == 0, fsm.Code(y.Code) == fsm.CodeOrchestratorRestartInterrupted
+	retried := len(y.Choices) == 0
+	asks := slices.Contains([]fsm.Code{fsm.CodeOrchestratorRestartInterrupted, fsm.CodeTurnInterrupted},
+		fsm.Code(y.Code)) // the second one: an earlier turn of the run has not returned from its engine
 	switch {
 	case retried && !e.plan.sticky && (e.plan.spec.Retry != nil || plan.holds.forgiving):
 	case !retried && asks && plan.asks(e.plan):
