@@ -24,16 +24,16 @@ func tooLarge(err error) bool { return errors.Is(err, errTooLarge) }
 // maxNodes limits how many values a question may have.
 const maxNodes = 4096
 
-// parseJSON reads a JSON object within the limits.
-func parseJSON(text string) (map[string]any, error) {
+// parseJSON reads a JSON value within the limits.
+func parseJSON(text string) (any, error) {
 	if len(text) > MaxAskUser {
 		return nil, fmt.Errorf("question is %w: %d bytes, at most %d", errTooLarge, len(text), MaxAskUser)
 	}
-	var tree map[string]any
+	var tree any
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.UseNumber() // numbers stay as they are written, as with YAML
 	if err := decoder.Decode(&tree); err != nil {
-		return nil, fmt.Errorf("question is no JSON object: %w", err)
+		return nil, fmt.Errorf("question is no JSON: %w", err)
 	}
 	if depth(tree) > MaxDepth {
 		return nil, fmt.Errorf("question is %w: nested deeper than %d", errTooLarge, MaxDepth)
@@ -58,9 +58,8 @@ func depth(v any) int {
 	return deepest + 1
 }
 
-// parseYAML reads a YAML (or JSON) mapping within the limits, without anchors, aliases, merge keys
-// and tags.
-func parseYAML(text string) (map[string]any, error) {
+// parseYAML reads YAML (or JSON) within the limits, without anchors, aliases, merge keys and tags.
+func parseYAML(text string) (any, error) {
 	if len(text) > MaxAskUser {
 		return nil, fmt.Errorf("question is %w: %d bytes, at most %d", errTooLarge, len(text), MaxAskUser)
 	}
@@ -75,15 +74,7 @@ func parseYAML(text string) (map[string]any, error) {
 		return nil, errors.New("question is empty")
 	}
 	nodes := 0
-	v, err := plainValue(doc.Content[0], 1, &nodes)
-	if err != nil {
-		return nil, err
-	}
-	tree, ok := v.(map[string]any)
-	if !ok {
-		return nil, errors.New("question is no mapping")
-	}
-	return tree, nil
+	return plainValue(doc.Content[0], 1, &nodes)
 }
 
 // nestedFlow limits how deep brackets nest. It is checked before parsing, since the parser
@@ -155,14 +146,53 @@ func scalar(n *yaml.Node) (any, error) {
 	return nil, fmt.Errorf("line %d: tag %.40q is not taken", n.Line, n.Tag)
 }
 
-// questionOf reads a question from a decoded tree, with or without a key ask_user around it. An
-// optional part that is wrong is left out, with a diagnostic.
-func questionOf(tree map[string]any) (Question, []Diagnostic, error) {
-	if inner, ok := tree[askUserField]; ok {
-		if tree, ok = inner.(map[string]any); !ok {
-			return Question{}, nil, errors.New("ask_user is no mapping")
+// questionsOf reads a question from a decoded tree, or a list of several if so many are allowed, with
+// or without a key ask_user around it. A list that is too long, or has an entry that cannot be read,
+// is refused as a whole: none of its questions is left out unseen.
+func questionsOf(tree any, atMost int) ([]Question, []Diagnostic, error) {
+	what := "question"
+	if fields, ok := tree.(map[string]any); ok {
+		if inner, ok := fields[askUserField]; ok {
+			tree, what = inner, askUserField
 		}
 	}
+	if one, ok := tree.(map[string]any); ok {
+		q, odd, err := questionOf(one)
+		return []Question{q}, odd, err
+	}
+	list, ok := tree.([]any)
+	switch {
+	case atMost <= 1:
+		return nil, nil, fmt.Errorf("%s is no mapping", what)
+	case !ok || len(list) == 0:
+		return nil, nil, fmt.Errorf("%s is neither a mapping nor a list of them", what)
+	case len(list) > atMost:
+		return nil, nil, fmt.Errorf("%d questions in one list; at most %d may be asked together", len(list), atMost)
+	}
+	var all []Question
+	var odd []Diagnostic
+	for i, entry := range list {
+		one, ok := entry.(map[string]any)
+		if !ok {
+			return nil, nil, fmt.Errorf("question %d of %d is no mapping", i+1, len(list))
+		}
+		q, more, err := questionOf(one)
+		if err != nil {
+			return nil, nil, fmt.Errorf("question %d of %d: %w", i+1, len(list), err)
+		}
+		for _, d := range more {
+			d.Detail = fmt.Sprintf("question %d of %d: %s", i+1, len(list), d.Detail)
+			odd = append(odd, d)
+		}
+		all = append(all, q)
+	}
+	return all, odd, nil
+}
+
+// questionOf reads one question. An optional part that is wrong is left out, with a diagnostic. The
+// fields that say who may answer, how long the question waits, and what is approved are the host's:
+// in the text of an agent they mean nothing (K3, K4, K5, K7).
+func questionOf(tree map[string]any) (Question, []Diagnostic, error) {
 	var odd []Diagnostic
 	leaveOut := func(field, want string) {
 		odd = append(odd, Diagnostic{fsm.WarnAskUserMalformed, fmt.Sprintf("%s is left out: want %s", field, want)})

@@ -25,6 +25,8 @@ func FuzzQuestion(f *testing.F) {
 		"prompt: 2001-01-01", "%YAML 1.1\n---\nprompt: x\n...",
 		"prompt: Which region: EU or US?", strings.Repeat("- ", 200), strings.Repeat("{a: ", 40),
 		"prompt: x\n# c\n\n# d\nkind: confirm # e",
+		"ask_user:\n  - prompt: x\n  - {kind: confirm, prompt: y, to: ops}\n- z", "- prompt: x\n- prompt: ''\n", "[]",
+		`{"ask_user":[{"prompt":"x"},{"prompt":"y","schema":{},"wait":{"end":1},"subject":{"tool":"t"},"ref":"r"}]}`,
 	} {
 		f.Add(body)
 	}
@@ -32,6 +34,7 @@ func FuzzQuestion(f *testing.F) {
 		if strings.Contains(body, "ASK_USER_YAML>") {
 			return // another tag
 		}
+		requireList(t, body)
 		r := interaction.Read("<ASK_USER_YAML>\n"+body+"\n</ASK_USER_YAML>\n", nil)
 		require.False(t, r.Done)
 		require.Nil(t, r.Output)
@@ -48,12 +51,7 @@ func FuzzQuestion(f *testing.F) {
 		again, odd := interaction.Normalize(q)
 		require.Empty(t, odd)
 		require.Equal(t, q, again)
-		asked := map[string]any{
-			"kind": q.Kind, "prompt": q.Prompt, "options": q.Options, "required_fields": q.RequiredFields,
-			"ui_hints": q.UIHints, "context": q.Context,
-			"default_decision_policy": q.DefaultPolicy,
-		}
-		object, err := json.Marshal(map[string]any{"ask_user": asked})
+		object, err := json.Marshal(map[string]any{"ask_user": asText(q)})
 		require.NoError(t, err)
 		if len(object) > interaction.MaxAskUser {
 			return // its escapes made it longer
@@ -63,6 +61,54 @@ func FuzzQuestion(f *testing.F) {
 		require.NotNil(t, r.Question)
 		require.Equal(t, q, *r.Question)
 	})
+}
+
+// requireList holds the reading of an agent that may ask several questions to the same (K1): what
+// stands in the tag is read whole or not at all, the text says nothing that only a host may say, and
+// the questions survive being asked again as a list.
+func requireList(t *testing.T, body string) {
+	const atMost = 3
+	r := interaction.ReadSeveral("<ASK_USER_YAML>\n"+body+"\n</ASK_USER_YAML>\n", nil, "", atMost)
+	if r.Question == nil {
+		require.NotEmpty(t, r.Diagnostics)
+		require.Empty(t, r.Siblings)
+		return
+	}
+	require.Empty(t, r.Text)
+	all := append([]interaction.Question{*r.Question}, r.Siblings...)
+	require.LessOrEqual(t, len(all), atMost)
+	var asked []any
+	for _, q := range all {
+		require.Equal(t, interaction.Question{Kind: q.Kind, Prompt: q.Prompt, Options: q.Options, UIHints: q.UIHints,
+			RequiredFields: q.RequiredFields, Context: q.Context, DefaultPolicy: q.DefaultPolicy}, q)
+		again, odd := interaction.Normalize(q)
+		require.Empty(t, odd)
+		require.Equal(t, q, again)
+		asked = append(asked, asText(q))
+	}
+	for i := 1; i <= len(asked); i++ {
+		object, err := json.Marshal(map[string]any{"ask_user": asked[:i]})
+		require.NoError(t, err)
+		if len(object) > interaction.MaxAskUser {
+			return // its escapes made it longer
+		}
+		one := interaction.ReadSeveral(string(object), nil, "", i-1)
+		require.Nil(t, one.Question, "a list that is too long is no question")
+		require.NotEmpty(t, one.Diagnostics)
+		require.Equal(t, string(object), one.Text, "and is shown to people")
+		r = interaction.ReadSeveral(string(object), nil, "", max(i, 2))
+		require.Empty(t, r.Diagnostics)
+		require.Equal(t, all[:i], append([]interaction.Question{*r.Question}, r.Siblings...))
+	}
+}
+
+// asText is what an agent writes to ask the question.
+func asText(q interaction.Question) map[string]any {
+	return map[string]any{
+		"kind": q.Kind, "prompt": q.Prompt, "options": q.Options, "required_fields": q.RequiredFields,
+		"ui_hints": q.UIHints, "context": q.Context,
+		"default_decision_policy": q.DefaultPolicy,
+	}
 }
 
 // Most turns of a long run look like one of these.

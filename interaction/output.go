@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/interlude-go/interlude/fsm"
@@ -110,23 +111,23 @@ func (r *reader) takeMarker(fields map[string]json.RawMessage) {
 	delete(fields, DoneMarker)
 }
 
-// takeQuestion removes the question from an object's fields: an object named ask_user, or any value
-// of that name if it is the only field. Any other value of that name is a field like the others.
-// Read is false if the question cannot be read.
+// takeQuestion removes the question from an object's fields: an object named ask_user (or a list,
+// where several may be asked), or any value of that name if it is the only field. Any other value of
+// that name is a field like the others. Read is false if the question cannot be read.
 func (r *reader) takeQuestion(fields map[string]json.RawMessage) (took, read bool) {
 	asked := fields[askUserField]
-	parse := func() (map[string]any, error) { return parseJSON(string(asked)) }
+	parse := func() (any, error) { return parseJSON(string(asked)) }
 	switch {
 	case len(asked) == 0:
 		return false, false
-	case asked[0] == '{':
+	case asked[0] == '{', asked[0] == '[' && r.atMost > 1:
 		if r.isRepeated(parse) {
 			read = true
 			break
 		}
 		read = r.readQuestion(parse)
 	case len(fields) == 1 && (asked[0] == '"' || asked[0] == '['):
-		read = r.readQuestion(func() (map[string]any, error) { return nil, errors.New("ask_user is no mapping") })
+		read = r.readQuestion(func() (any, error) { return nil, errors.New("ask_user is no mapping") })
 	default:
 		return false, false
 	}
@@ -136,7 +137,7 @@ func (r *reader) takeQuestion(fields map[string]json.RawMessage) (took, read boo
 
 // isRepeated reports whether the question was read already: some engines return as structured
 // output what is also in the text.
-func (r *reader) isRepeated(parse func() (map[string]any, error)) bool {
+func (r *reader) isRepeated(parse func() (any, error)) bool {
 	if r.Question == nil {
 		return false
 	}
@@ -144,8 +145,9 @@ func (r *reader) isRepeated(parse func() (map[string]any, error)) bool {
 	if err != nil {
 		return false
 	}
-	q, _, err := questionOf(tree)
-	return err == nil && reflect.DeepEqual(q, *r.Question)
+	again, _, err := questionsOf(tree, r.atMost)
+	return err == nil && reflect.DeepEqual(again[0], *r.Question) && slices.EqualFunc(again[1:], r.Siblings,
+		func(a, b Question) bool { return reflect.DeepEqual(a, b) })
 }
 
 // candidate is the JSON in the text that may be the output: all of the text, or its only fenced
@@ -159,7 +161,7 @@ func (r *reader) candidate() (found []byte, signed bool) {
 			return whole, false
 		}
 		if r.nonce == "" && meantToAsk(r.message) {
-			r.readQuestion(func() (map[string]any, error) { return nil, errors.New("the question is no valid JSON") })
+			r.readQuestion(func() (any, error) { return nil, errors.New("the question is no valid JSON") })
 			return nil, false
 		}
 	}

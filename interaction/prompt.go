@@ -2,6 +2,7 @@ package interaction
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"unicode"
 
@@ -15,6 +16,7 @@ type PromptParts struct {
 	ArtifactDir  string // where artifacts go; empty: the run has no folders
 	OutputSchema []byte // nil: none declared
 	Nonce        string // of the agent's signals in interactive mode; empty: they have none
+	Questions    int    // that a turn may ask in interactive mode, MaxQuestions at most; below 2: one
 }
 
 // patchBegin and patchEnd mark the text that Patch adds, so that a later Patch finds it.
@@ -28,13 +30,12 @@ const (
 // patched before is replaced. An auto prompt holds nothing of the interactive part (H1, H2).
 func Patch(p PromptParts) string {
 	task := strings.TrimSpace(removePatches(p.Task))
-	mode := interactiveText
+	mode := interactiveText(p.Nonce, p.Questions)
 	block := "fenced json block"
 	switch {
 	case p.Mode == fsm.ModeAuto:
 		mode = autoText
 	case p.Nonce != "":
-		mode = strings.ReplaceAll(signedText, "NONCE", p.Nonce)
 		block = "fenced block that begins with the line ```json " + p.Nonce
 	}
 	parts := []string{task, patchBegin}
@@ -54,25 +55,64 @@ func Patch(p PromptParts) string {
 const autoText = `## Working alone
 Nobody is there to answer. Decide everything by your own judgement and go on to the end; stop only at an error that makes the task impossible, and then say what it is.`
 
-const interactiveText = `## Working with a person
-When you need a decision, an approval or a fact that only a person has, ask, and end your turn. Ask at most one question a turn, as the last thing you write, in this form:
+// interactiveText is the interactive part for an agent that may ask so many questions in one turn,
+// and that was given the nonce (H2, K1). For one question it never changes: hosts that compare
+// prompts, and caches of models, see the same bytes.
+func interactiveText(nonce string, questions int) string {
+	begin, end := "<ASK_USER_YAML>\nask_user:\n", "</ASK_USER_YAML>"
+	indent, form, done, note := "  ", "in this form", DoneMarker, ""
+	if nonce != "" {
+		begin, end = "```ask_user "+nonce+"\n", "```"
+		indent, form = "", "in this form, with "+nonce+" in its first line"
+		done, note = DoneMarker+":"+nonce, "\n\n"+nonce+nonceText
+	}
+	ask, example, replies := oneText, indented(indent, exampleText), replyText
+	if questions = min(questions, MaxQuestions); questions > 1 {
+		ask = fmt.Sprintf(severalText, questions)
+		example = listEntry(indent, exampleText) + listEntry(indent, furtherText)
+		replies = repliesText + replyText
+	}
+	return "## Working with a person\n" + whenText + ask + ", " + form + ":\n\n" + begin + example + end + "\n\n" +
+		replies + "\n\n" + doneText + "\n\n" + done + note
+}
 
-<ASK_USER_YAML>
-ask_user:
-  kind: choose_one            # choose_one, confirm, fill_fields, open_text or risk_ack
-  prompt: Which region?       # required, as is kind
-  options:                    # optional
-    - label: Frankfurt
-      value: fra
-  ui_hints: {}                # optional
-  default_decision_policy: engine_judgement   # engine_judgement, safe_default or abort: how you decide if nobody replies
-</ASK_USER_YAML>
+// indented returns the lines, each with the indent before it.
+func indented(indent, lines string) string {
+	return indent + strings.TrimSuffix(strings.ReplaceAll(lines, "\n", "\n"+indent), indent)
+}
 
-The reply comes as free text, whatever the kind. Understand it as a person would; never demand JSON or any other form.
+// listEntry returns the lines as an entry of a YAML list.
+func listEntry(indent, lines string) string {
+	return indent + "- " + strings.TrimPrefix(indented(indent+"  ", lines), indent+"  ")
+}
 
-When the whole task is done, and only then, write this on a line of its own at the end of your final message:
+const (
+	whenText = `When you need a decision, an approval or a fact that only a person has, ask, and end your turn. `
 
-` + DoneMarker
+	oneText = `Ask at most one question a turn, as the last thing you write`
+
+	severalText = `Ask for all that you need now in one list of at most %d questions, as the last thing you write`
+
+	exampleText = `kind: choose_one            # choose_one, confirm, fill_fields, open_text or risk_ack
+prompt: Which region?       # required, as is kind
+options:                    # optional
+  - label: Frankfurt
+    value: fra
+ui_hints: {}                # optional
+default_decision_policy: engine_judgement   # engine_judgement, safe_default or abort: how you decide if nobody replies
+`
+	furtherText = `kind: open_text
+prompt: What is its name to be?
+`
+	repliesText = `The questions are asked at the same time, perhaps of different people. Ask only what can be answered without the other answers. You go on when all are answered, and get the answers together, in the order of your list. A list that is longer is not asked.
+
+`
+	replyText = `The reply comes as free text, whatever the kind. Understand it as a person would; never demand JSON or any other form.`
+
+	doneText = `When the whole task is done, and only then, write this on a line of its own at the end of your final message:`
+
+	nonceText = ` shows that a question, an output or the end is yours and not something that you quote: never put it into quoted text. Each reply brings a new one; only the newest counts.`
+)
 
 // RepairText tells an agent that its output is not valid, and why, and asks for a valid one, with
 // the nonce of the attempt if it has one.

@@ -39,8 +39,10 @@ type Reading struct {
 	// OutputFault says why an output that the agent handed over is not accepted; nil when it is,
 	// and when there was none. An output is never dropped silently (B2, B3, I11).
 	OutputFault *Diagnostic
-	// Question is the explicit question; nil when there is none that can be read.
+	// Question is the explicit question; nil when there is none that can be read. Siblings are those
+	// that are asked together with it, in their order (K1).
 	Question *Question
+	Siblings []Question
 	// Diagnostics concern the question and the marker.
 	Diagnostics []Diagnostic
 	// Text is the final text without marker and question, for people; a question that cannot be
@@ -78,7 +80,15 @@ func Read(text string, structured json.RawMessage) Reading { return ReadSigned(t
 //
 // Everything without the nonce is text like any other. Text and Output do not show the nonce.
 func ReadSigned(text string, structured json.RawMessage, nonce string) Reading {
-	r := reader{nonce: nonce}
+	return ReadSeveral(text, structured, nonce, 1)
+}
+
+// ReadSeveral is ReadSigned for an agent that may ask so many questions in one turn, MaxQuestions at
+// most (K1). Where a question may stand, a list of questions may stand, too. A list that is longer,
+// is empty, or has an entry that is no question cannot be read, and is treated as a question that
+// cannot be read.
+func ReadSeveral(text string, structured json.RawMessage, nonce string, atMost int) Reading {
+	r := reader{nonce: nonce, atMost: min(atMost, MaxQuestions)}
 	var unended bool
 	if r.segments, unended = segments(text, nonce == ""); unended {
 		r.diagnose(fsm.WarnAskUserMalformed, openTag+" has no end")
@@ -90,7 +100,11 @@ func ReadSigned(text string, structured json.RawMessage, nonce string) Reading {
 	r.output(structured)
 	r.Text = RemoveNonce(r.Text, nonce)
 	if r.asked > 1 {
-		r.diagnose(fsm.WarnAskUserSurplus, fmt.Sprintf("%d questions in one turn; only the first is asked", r.asked))
+		what := "questions"
+		if r.atMost > 1 {
+			what = "lists of questions"
+		}
+		r.diagnose(fsm.WarnAskUserSurplus, fmt.Sprintf("%d %s in one turn; only the first is asked", r.asked, what))
 	}
 	return r.Reading
 }
@@ -110,6 +124,7 @@ func ReadPlain(text string, structured json.RawMessage) Reading {
 type reader struct {
 	Reading
 	nonce    string // of the agent's signals; empty: they have none
+	atMost   int    // questions that may be asked together; below 2: one
 	segments []segment
 	message  string // the text without the marker and without questions, readable or not
 	asked    int    // questions seen, readable or not
@@ -134,18 +149,18 @@ func (r *reader) extractQuestion(s *segment) {
 	var read bool
 	switch {
 	case s.kind == fence && isAskUser(s.info) && !s.closed:
-		read = r.readQuestion(func() (map[string]any, error) {
+		read = r.readQuestion(func() (any, error) {
 			return nil, errors.New("the ask_user block has no end")
 		})
 	case s.kind == tag, s.kind == fence && isAskUser(s.info):
-		read = r.readQuestion(func() (map[string]any, error) { return parseYAML(s.body) })
+		read = r.readQuestion(func() (any, error) { return parseYAML(s.body) })
 	case s.kind == fence && s.closed && mayBeJSON(s) && mayHold(s.body, askUserField):
 		fields, err := fieldsOf([]byte(s.body))
 		switch {
 		case err != nil && !meantToAsk(s.body):
 			return
 		case err != nil:
-			read = r.readQuestion(func() (map[string]any, error) { return nil, err })
+			read = r.readQuestion(func() (any, error) { return nil, err })
 		default:
 			var took bool
 			if took, read = r.takeQuestion(fields); !took {
@@ -178,9 +193,9 @@ func isAskUser(info string) bool {
 	return slices.Contains([]string{"ask_user", "ask_user_yaml", "ask_user_json"}, word)
 }
 
-// readQuestion counts a question, and parses the first one, which counts. It returns false when
-// that cannot be read.
-func (r *reader) readQuestion(parse func() (map[string]any, error)) bool {
+// readQuestion counts a question, or a list of them, and parses the first one, which counts. It
+// returns false when that cannot be read.
+func (r *reader) readQuestion(parse func() (any, error)) bool {
 	r.asked++
 	if r.settled {
 		return true
@@ -188,10 +203,10 @@ func (r *reader) readQuestion(parse func() (map[string]any, error)) bool {
 	r.settled = true
 	tree, err := parse()
 	if err == nil {
-		var q Question
+		var all []Question
 		var odd []Diagnostic
-		if q, odd, err = questionOf(tree); err == nil {
-			r.Question = &q
+		if all, odd, err = questionsOf(tree, r.atMost); err == nil {
+			r.Question, r.Siblings = &all[0], all[1:]
 		}
 		for _, d := range odd {
 			r.diagnose(d.Code, d.Detail)

@@ -51,7 +51,7 @@ func GoOnText(nonce string) string {
 // agent repeated it becomes a quotation, which is none (J12); any other stays as it is, also JSON
 // that is the whole text and holds neither marker nor question.
 func Quoted(text string) string {
-	r := Read(text, nil)
+	r := ReadSeveral(text, nil, "", MaxQuestions) // whatever its run allows
 	block := r.Output != nil && !json.Valid([]byte(text))
 	asks := false
 	for _, d := range r.Diagnostics {
@@ -62,24 +62,3 @@ func Quoted(text string) string {
 	}
 	return "> " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n> ")
 }
-
-const signedText = `## Working with a person
-When you need a decision, an approval or a fact that only a person has, ask, and end your turn. Ask at most one question a turn, as the last thing you write, in this form, with NONCE in its first line:
-
-` + "```" + `ask_user NONCE
-kind: choose_one            # choose_one, confirm, fill_fields, open_text or risk_ack
-prompt: Which region?       # required, as is kind
-options:                    # optional
-  - label: Frankfurt
-    value: fra
-ui_hints: {}                # optional
-default_decision_policy: engine_judgement   # engine_judgement, safe_default or abort: how you decide if nobody replies
-` + "```" + `
-
-The reply comes as free text, whatever the kind. Understand it as a person would; never demand JSON or any other form.
-
-When the whole task is done, and only then, write this on a line of its own at the end of your final message:
-
-` + DoneMarker + `:NONCE
-
-NONCE shows that a question, an output or the end is yours and not something that you quote: never put it into quoted text. Each reply brings a new one; only the newest counts.`

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 )
 
@@ -73,4 +74,119 @@ func TestK4RefIsStoredAsItIsOrNotAtAll(t *testing.T) {
 	read := interaction.Read("```ask_user\nkind: open_text\nprompt: Which?\nref: call-1\n```", nil)
 	require.Equal(t, "Which?", read.Question.Prompt)
 	require.Empty(t, read.Question.Ref)
+}
+
+// K1: where an agent may ask several questions, each form takes a list of them, or one alone. The
+// first list counts. A list beside an output is taken out of it.
+func TestK1ReadFindsAListOfQuestionsInEachForm(t *testing.T) {
+	const nonce = "abcdefgh2345"
+	yaml := "- kind: confirm\n  prompt: Ship it?\n- kind: open_text\n  prompt: When?\n"
+	asJSON := `[{"kind":"confirm","prompt":"Ship it?"},{"kind":"open_text","prompt":"When?"}]`
+	for name, text := range map[string]string{
+		"tagged":               "Well.\n<ASK_USER_YAML>\nask_user:\n" + yaml + "</ASK_USER_YAML>",
+		"a list in the tag":    "<ASK_USER_YAML>\n" + yaml + "</ASK_USER_YAML>",
+		"fenced":               "```ask_user\n" + yaml + "```",
+		"whole text":           `{"ask_user":` + asJSON + `}`,
+		"beside an output":     `{"ask_user":` + asJSON + `,"a":1}`,
+		"fenced beside output": "```json\n{\"ask_user\":" + asJSON + ",\"a\":1}\n```",
+		"signed":               "```ask_user " + nonce + "\n" + yaml + "```",
+		"signed json":          "```json " + nonce + "\n{\"ask_user\":" + asJSON + "}\n```",
+	} {
+		t.Run(name, func(t *testing.T) {
+			signed := ""
+			if strings.HasPrefix(name, "signed") {
+				signed = nonce
+			}
+			r := interaction.ReadSeveral(text, nil, signed, 2)
+			require.Empty(t, r.Diagnostics)
+			require.NotNil(t, r.Question)
+			require.Equal(t, "Ship it?", r.Question.Prompt)
+			require.Len(t, r.Siblings, 1)
+			require.Equal(t, interaction.Question{Kind: interaction.OpenText, Prompt: "When?",
+				DefaultPolicy: interaction.EngineJudgement}, r.Siblings[0])
+			require.NotContains(t, r.Text, "Ship it?")
+			require.Equal(t, strings.Contains(name, "beside"), string(r.Output) == `{"a":1}`)
+			twice := interaction.ReadSeveral(text, json.RawMessage(`{"ask_user":`+asJSON+`}`), signed, 2)
+			require.Equal(t, r.Siblings, twice.Siblings, "said and handed over is asked once")
+			require.Empty(t, interaction.ReadSigned(text, nil, signed).Siblings, "one is the rule")
+			require.NotEqual(t, text, interaction.Quoted(strings.ReplaceAll(text, " "+nonce, "")),
+				"J12: a person's text that would be a list of questions is a quotation")
+		})
+	}
+	alone := interaction.ReadSeveral("```ask_user\nprompt: When?\n```\n```ask_user\n"+yaml+"```", nil, "", 2)
+	require.Equal(t, "When?", alone.Question.Prompt)
+	require.Empty(t, alone.Siblings)
+	require.Equal(t, []interaction.Diagnostic{{Code: fsm.WarnAskUserSurplus,
+		Detail: "2 lists of questions in one turn; only the first is asked"}}, alone.Diagnostics)
+}
+
+// K1, C2: a list that is longer than allowed, or of which an entry cannot be read, is treated like a
+// question that cannot be read: none is asked, and people see them all.
+func TestK1AListThatCannotBeReadIsShown(t *testing.T) {
+	for list, fault := range map[string]string{
+		"[]":                             "ask_user is neither a mapping nor a list of them",
+		"yes":                            "ask_user is neither a mapping nor a list of them",
+		"[{prompt: a}, b]":               "question 2 of 2 is no mapping",
+		"[{prompt: a}, {kind: confirm}]": "question 2 of 2: question has no prompt",
+		"[{prompt: a}, {prompt: b}, {prompt: c}, {prompt: d}]": "4 questions in one list; at most 3 may be asked " +
+			"together",
+	} {
+		r := interaction.ReadSeveral("Hm.\n```ask_user\nask_user: "+list+"\n```", nil, "", 3)
+		require.Nil(t, r.Question, list)
+		require.Empty(t, r.Siblings, list)
+		require.Equal(t, []interaction.Diagnostic{{Code: fsm.WarnAskUserMalformed, Detail: fault}}, r.Diagnostics)
+		require.Equal(t, "Hm.\nask_user: "+list, r.Baseline().Prompt)
+	}
+	odd := interaction.ReadSeveral("```ask_user\n[{prompt: a}, {prompt: b, kind: odd}]\n```", nil, "", 3)
+	require.Len(t, odd.Siblings, 1)
+	require.Equal(t, `question 2 of 2: kind "odd" is asked as open_text`, odd.Diagnostics[0].Detail)
+	none := interaction.ReadSeveral("```ask_user\n["+strings.Repeat("{prompt: a}, ", interaction.MaxQuestions)+
+		"{prompt: b}]\n```", nil, "", 1000)
+	require.Nil(t, none.Question, "however many the caller names")
+}
+
+// K1, K3, K4, K5, K7: what only a host or an engine says of a question means nothing in the text of an
+// agent, in a list as little as alone.
+func TestK1AListSetsNoPolicy(t *testing.T) {
+	r := interaction.ReadSeveral(`{"ask_user":[{"prompt":"a","to":{"users":["eve"]}},{"prompt":"b","kind":"approval",`+
+		`"subject":{"tool":"pay","arguments":{}},"schema":{"type":"object"},"wait":{"end":1,"then":"fail"},"ref":"c",`+
+		`"also_text":true,"interaction_id":7,"attempt":3}],"rule":{"answers":1}}`, nil, "", 2)
+	plain := interaction.Question{Kind: interaction.OpenText, DefaultPolicy: interaction.EngineJudgement, Prompt: "a"}
+	require.Equal(t, plain, *r.Question)
+	plain.Prompt = "b"
+	require.Equal(t, []interaction.Question{plain}, r.Siblings)
+}
+
+// K1, H2: an agent that may ask several is told how, and how many; what it is taught is understood. One
+// that may ask one gets the prompt that it always got.
+func TestK1ThePromptSaysHowToAskSeveral(t *testing.T) {
+	for _, nonce := range []string{"", "abcdefgh2345"} {
+		parts := interaction.PromptParts{Task: "Do it.", Mode: fsm.ModeInteractive, Nonce: nonce}
+		one := interaction.Patch(parts)
+		parts.Questions = 1
+		require.Equal(t, one, interaction.Patch(parts))
+		require.Contains(t, one, "at most one question a turn")
+
+		parts.Questions = 7
+		told := interaction.Patch(parts)
+		require.Contains(t, told, "one list of at most 7 questions")
+		require.Contains(t, told, "free text")
+		require.NotContains(t, told, "one question a turn")
+		begin := max(strings.Index(told, "<ASK_USER_YAML>"), strings.Index(told, "```ask_user"))
+		r := interaction.ReadSeveral(told[begin:strings.Index(told, "The questions are asked")], nil, nonce, 7)
+		require.Empty(t, r.Diagnostics)
+		require.Equal(t, "Which region?", r.Question.Prompt)
+		require.Len(t, r.Question.Options, 1)
+		require.Len(t, r.Siblings, 1)
+		require.Equal(t, interaction.OpenText, r.Siblings[0].Kind)
+		alone := one[max(strings.Index(one, "<ASK_USER_YAML>"), strings.Index(one, "```ask_user")):]
+		require.Equal(t, *r.Question, *interaction.ReadSigned(alone, nil, nonce).Question)
+
+		parts.Task, parts.Questions = told, 0
+		require.Equal(t, one, interaction.Patch(parts), "H3: patched anew")
+		parts.Questions = 1000
+		require.Contains(t, interaction.Patch(parts), "at most 32 questions")
+		parts.Mode = fsm.ModeAuto
+		require.NotContains(t, interaction.Patch(parts), "questions", "H1")
+	}
 }

@@ -53,13 +53,15 @@ func (t *turnEvidence) details() details {
 type dialect struct {
 	plain bool   // the text has no signals (engine.Profile.Plain)
 	nonce string // each signal in the text must carry it (engine.Profile.Signed); empty: signals need none
+	// questions is how many the text may ask (Spec.MaxQuestions).
+	questions int
 }
 
 // dialectOf is the dialect of an engine with the profile, for one turn: each has a nonce of its
 // own, which is not stored (J12).
-func dialectOf(p engine.Profile, mode fsm.Mode) dialect {
-	d := dialect{plain: p.Plain}
-	if p.Signed && !p.Plain && mode == fsm.ModeInteractive {
+func dialectOf(p engine.Profile, s *Spec) dialect {
+	d := dialect{plain: p.Plain, questions: s.MaxQuestions}
+	if p.Signed && !p.Plain && s.Mode == fsm.ModeInteractive {
 		d.nonce = strings.ToLower(rand.Text()[:12]) // 60 bits
 	}
 	return d
@@ -135,7 +137,7 @@ func (t *turnEvidence) interrupt(cause error) {
 // read reads what the outcome says: in its fields, and, unless the engine is plain code, in its
 // text (J12).
 func (d dialect) read(o engine.Outcome) interaction.Reading {
-	r := interaction.ReadSigned(o.FinalText, o.Output, d.nonce)
+	r := interaction.ReadSeveral(o.FinalText, o.Output, d.nonce, d.questions)
 	if d.plain {
 		r = interaction.ReadPlain(o.FinalText, o.Output)
 	}
@@ -144,10 +146,13 @@ func (d dialect) read(o engine.Outcome) interaction.Reading {
 }
 
 // findQuestions finds the questions that the run waits with, if the gate decides that it waits: the
-// engine's, the one in its text, or the baseline (C2, K1). The first two are left in the reading, as
+// engine's, those in its text, or the baseline (C2, K1). The first two are left in the reading, as
 // questions that were asked; the baseline is not.
 func (t *turnEvidence) findQuestions(o engine.Outcome) {
 	t.questionWarnings = slices.Clip(t.reading.Diagnostics)
+	if len(o.Questions) == 0 {
+		t.siblings = slices.Clip(t.reading.Siblings)
+	}
 	for i, asked := range o.Questions {
 		if i == interaction.MaxQuestions {
 			t.warnSurplusf("%d questions in one turn; the first %d are asked", len(o.Questions), i)

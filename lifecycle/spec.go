@@ -15,6 +15,7 @@ import (
 
 	"github.com/interlude-go/interlude/contract"
 	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/internal/plainjson"
 	"github.com/interlude-go/interlude/internal/schema"
 	"github.com/interlude-go/interlude/lifecycle/skill"
@@ -62,6 +63,12 @@ type Spec struct {
 	// MaxAttempts is max_attempt: the turn in which an interactive run must complete. 0: not
 	// declared, rounds are unlimited (B7, B9). Questions that a turn asks together are one round.
 	MaxAttempts int `json:"max_attempts,omitempty"`
+	// MaxQuestions is how many questions a language model may ask in one turn by its text (K1), up to
+	// interaction.MaxQuestions. If it is above 1, the agent is told how to write a list of questions,
+	// and the run goes on when each is answered. A list that is longer is treated as any question that
+	// cannot be read: the person sees the text. 0 stands for 1. Questions that a Go engine asks
+	// (engine.AskAll) do not depend on it.
+	MaxQuestions int `json:"max_questions,omitempty"`
 	// SessionTimeout is session_timeout_sec: how long a question waits before its deadline. Whole
 	// seconds, at least 1 s; 0 stands for DefaultSessionTimeout. In a strict run nothing happens then
 	// unless the engine holds a process (D1): Ask.Wait says for each question what is to happen.
@@ -159,10 +166,13 @@ func (s Spec) withDefaults() Spec {
 	if s.MaxAutoDecisions == 0 {
 		s.MaxAutoDecisions = DefaultMaxAutoDecisions
 	}
+	if s.MaxQuestions == 1 { // one form for one meaning
+		s.MaxQuestions = 0
+	}
 	if s.Pool == "" {
 		s.Pool = DefaultPool
 	}
-	if s.OnInterrupt == Repeat { // one form for one meaning
+	if s.OnInterrupt == Repeat { // likewise
 		s.Repeatable, s.OnInterrupt = true, ""
 	}
 	s.NotBefore = s.NotBefore.UTC().Truncate(time.Microsecond)
@@ -276,6 +286,10 @@ func (s *Spec) findFault() *SpecError {
 	}
 	if s.MaxAttempts < 0 {
 		return &SpecError{"MaxAttempts", fmt.Sprint(s.MaxAttempts), "an integer of at least 1, or 0 for not declared",
+			nil}
+	}
+	if s.MaxQuestions < 0 || s.MaxQuestions > interaction.MaxQuestions {
+		return &SpecError{"MaxQuestions", fmt.Sprint(s.MaxQuestions), fmt.Sprintf("0 to %d", interaction.MaxQuestions),
 			nil}
 	}
 	if s.SessionTimeout < 0 || s.SessionTimeout%time.Second != 0 {

@@ -105,6 +105,7 @@ func anySpec(t *rapid.T) Spec {
 		ID: texts.Draw(t, "ID"), Prompt: texts.Draw(t, "Prompt"), Mode: Mode(texts.Draw(t, "Mode")),
 		Engine:       texts.Draw(t, "Engine"),
 		OutputSchema: json.RawMessage(anySchema.Draw(t, "OutputSchema")),
+		MaxQuestions: rapid.IntMin(-math.MaxInt).Draw(t, "MaxQuestions"),
 		MaxAttempts:  rapid.IntMin(-math.MaxInt).Draw(t, "MaxAttempts"), SessionTimeout: spans.Draw(t,
 			"SessionTimeout"),
 		AutoDecide: rapid.Bool().Draw(t, "AutoDecide"), MaxAutoDecisions: rapid.IntMin(-math.MaxInt).Draw(t,
@@ -147,7 +148,7 @@ func TestEncodeSpecIsStable(t *testing.T) {
 	s := whole()
 	// These fields were added later. A spec that does not set them is encoded as it was before.
 	s.RepairRounds, s.MaxRepeats, s.Retry, s.Hold, s.Budget, s.Meta = 0, 0, nil, "", Budget{}, nil
-	s.Ask, s.Submitter = nil, ""
+	s.Ask, s.Submitter, s.MaxQuestions = nil, "", 0
 	s.Prompt = "Drop \"it\".\n<now> & here"
 	run, body, err := s.record(noon)
 	require.NoError(t, err)

@@ -51,6 +51,8 @@ var wrongSpecs = []wrongSpec{
 	{"MaxAttempts", func(s *Spec) {
 		s.MaxAttempts = -1
 	}, "is -1, want an integer of at least 1, or 0 for not declared"},
+	{"MaxQuestions", func(s *Spec) { s.MaxQuestions = -1 }, "is -1, want 0 to 32"},
+	{"MaxQuestions", func(s *Spec) { s.MaxQuestions = 33 }, "is 33, want 0 to 32"},
 	{"SessionTimeout", func(s *Spec) { s.SessionTimeout = -time.Second }, "is -1s, want whole seconds, at least 1s"},
 	{"SessionTimeout", func(s *Spec) {
 		s.SessionTimeout = time.Millisecond

@@ -190,3 +190,88 @@ func TestK1ASingleQuestionIsAskedAlone(t *testing.T) {
 		require.NotContains(t, strings.Join(wholeLog(t, s, "r"), ""), "fcmp/1.1")
 	})
 }
+
+// K1, H2: a language model whose run may ask several writes a list of three questions, and goes on once
+// with their answers, each with its number. The policy of the host holds for each, and nothing that the
+// text says of policies.
+func TestK1AnAgentAsksThreeByItsText(t *testing.T) {
+	for _, signed := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			var inputs []string
+			agent := model{signed, func(turn engine.Turn) string {
+				inputs = append(inputs, turn.Input())
+				list := "- prompt: Budget?\n  to: {users: [eve]}\n- prompt: Contract?\n- prompt: When?\n  kind: confirm"
+				if len(turn.Answers) == 0 {
+					return strings.TrimSpace("Three things.\n```ask_user "+turn.Nonce) + "\n" + list + "\n```"
+				}
+				return strings.TrimSuffix("Well.\n__SKILL_DONE__:"+turn.Nonce, ":")
+			}}
+			s := newStore(t)
+			lc, stop := serve(t, Config{Store: s, Engine: agent})
+			defer stop()
+			to := &Audience{Users: []string{"fay"}}
+			_, err := lc.Submit(t.Context(), Spec{ID: "r", Prompt: "p", MaxQuestions: 3, Ask: &AskPolicy{To: to}})
+			require.NoError(t, err)
+			synctest.Wait()
+			run := in(t, lc.Client, "r", fsm.StateWaitingUser)
+			require.Empty(t, run.Warnings)
+			require.Len(t, run.OpenQuestions(), 3)
+			for i, q := range run.OpenQuestions() {
+				require.Equal(t, i+1, q.ID)
+				require.Equal(t, to, q.To)
+			}
+			for _, id := range []int{3, 1, 2} {
+				require.Len(t, inputs, 1)
+				_, err = lc.Reply(t.Context(), "r", Reply{ID: id, Text: []string{"9", "yes", "now"}[id-1],
+					Actor: Actor{ID: "fay"}})
+				require.NoError(t, err)
+				synctest.Wait()
+			}
+			run = in(t, lc.Client, "r", fsm.StateSucceeded)
+			require.Equal(t, "Well.", run.FinalText)
+			require.Equal(t, 2, run.Attempt)
+			require.Len(t, inputs, 2)
+			require.Contains(t, inputs[0], "one list of at most 3 questions")
+			require.True(t, strings.HasPrefix(inputs[1], "Answer to question 1, the 1st of 3:\n9\n\n"+
+				"Answer to question 2, the 2nd of 3:\nyes\n\nAnswer to question 3, the 3rd of 3:\nnow"), inputs[1])
+			requireSoundLog(t, s, "r")
+		})
+	}
+}
+
+// K1, C2: a list that is longer than the run allows is asked as what the agent said, with a warning, as
+// is every list in a run that allows one question.
+func TestK1AListThatIsTooLongIsShownToThePerson(t *testing.T) {
+	const list = "```ask_user\n- prompt: Budget?\n- prompt: Contract?\n- prompt: When?\n```"
+	for allowed, asked := range map[int]int{0: 1, 1: 1, 2: 1, 3: 3, 32: 3} {
+		synctest.Test(t, func(t *testing.T) {
+			agent := model{turn: func(engine.Turn) string { return list }}
+			lc, stop := serve(t, Config{Store: newStore(t), Engine: agent})
+			defer stop()
+			_, err := lc.Submit(t.Context(), Spec{ID: "r", Prompt: "p", MaxQuestions: allowed})
+			require.NoError(t, err)
+			synctest.Wait()
+			run := in(t, lc.Client, "r", fsm.StateWaitingUser)
+			require.Len(t, run.OpenQuestions(), asked)
+			if asked > 1 {
+				require.Empty(t, run.Warnings)
+				return
+			}
+			require.Equal(t, "- prompt: Budget?\n- prompt: Contract?\n- prompt: When?", run.Pending.Prompt)
+			require.Equal(t, []WarningCode{fsm.WarnAskUserMalformed}, run.Warnings)
+		})
+	}
+}
+
+// K1, A1: MaxQuestions is part of what is submitted. One is the same as none: the spec of a run that asks
+// one question has the digest that it always had.
+func TestK1MaxQuestionsOfOneIsTheDefault(t *testing.T) {
+	digest := func(n int) string {
+		run, _, err := Spec{ID: "r", Prompt: "p", MaxQuestions: n}.record(noon)
+		require.NoError(t, err)
+		return run.SpecDigest
+	}
+	require.Equal(t, digest(0), digest(1))
+	require.NotEqual(t, digest(0), digest(2))
+	require.NotEqual(t, digest(3), digest(2))
+}

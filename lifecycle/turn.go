@@ -214,7 +214,7 @@ func (t *turn) askProfile(ctx context.Context, e engine.Engine) (fsm.Profile, er
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.profile, t.dialect = profile.Kind, dialectOf(profile, t.spec.Mode)
+	t.profile, t.dialect = profile.Kind, dialectOf(profile, &t.spec)
 	return profile.Kind, nil
 }
 
@@ -299,6 +299,7 @@ func (d dialect) prompt(spec Spec, artifacts string) string {
 	}
 	return interaction.Patch(interaction.PromptParts{
 		Task: spec.Prompt, Mode: spec.Mode, ArtifactDir: artifacts, OutputSchema: spec.OutputSchema, Nonce: d.nonce,
+		Questions: d.questions,
 	})
 }
 

@@ -82,6 +82,8 @@ func withSize(tb testing.TB, field string, n int) (s lifecycle.Spec) {
 		s.Meta = map[string]string{text: "b"}
 	case "Labels":
 		s.Labels = map[string]string{text: strings.Repeat("b", 255)}
+	case "MaxQuestions":
+		s.MaxQuestions = n
 	case "Priority":
 		s.Priority = -n
 	default:

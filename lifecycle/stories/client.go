@@ -22,7 +22,7 @@ var clientCommands = map[string]command{
 		words: []string{"RUN"}, flags: []string{"auto-decide", "repeatable", "hold", "held"},
 		named: []string{
 			"on-interrupt",
-			"mode", "profile", "session-timeout", "max-attempts", "max-repeats", "max-auto-decisions",
+			"mode", "profile", "session-timeout", "max-attempts", "questions", "max-repeats", "max-auto-decisions",
 			"turn-timeout", "repair-rounds", "retries", "backoff", "turns", "tokens",
 			"pool", "key", "priority", "not-before", "label", "work-dir", "wait", "as",
 		},
@@ -58,7 +58,8 @@ func submit(w *world, a *args) (string, error) {
 		ID: a.words["RUN"], Prompt: "Do the job.", Mode: lifecycle.Mode(a.named["mode"]),
 		AutoDecide: a.flags["auto-decide"], Repeatable: a.flags["repeatable"],
 		SessionTimeout: a.duration("session-timeout"), MaxAttempts: a.number("max-attempts"),
-		MaxRepeats: a.number("max-repeats"), MaxAutoDecisions: a.number("max-auto-decisions"),
+		MaxQuestions: a.number("questions"),
+		MaxRepeats:   a.number("max-repeats"), MaxAutoDecisions: a.number("max-auto-decisions"),
 		TurnTimeout:  a.duration("turn-timeout"),
 		RepairRounds: a.number("repair-rounds"), Pool: a.named["pool"], Key: a.named["key"],
 		Priority: a.number("priority"), WorkDir: a.named["work-dir"],
