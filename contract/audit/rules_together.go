@@ -104,11 +104,15 @@ func (v *view) isOpen(question int) bool {
 	return slices.ContainsFunc(v.open, func(q *step) bool { return q.data.InteractionID == question })
 }
 
-// met reports whether the rule of the open questions is met with this reply.
+// met reports whether the rule of the open questions is met with this reply. What time settles meets it
+// only if it is the last open question, whatever its default answer decides.
 func (v *view) met(reply *step) bool {
 	rule := v.round.rule
-	return rule == nil || len(v.open) <= 1 || reply.byTime() == "" && v.round.replies+1 >= rule.Answers ||
-		rule.StopOnReject && reply.data.Decision == "reject"
+	if rule == nil || len(v.open) <= 1 {
+		return true
+	}
+	stops := rule.StopOnReject && reply.data.Decision == "reject"
+	return reply.byTime() == "" && (stops || v.round.replies+1 >= rule.Answers)
 }
 
 // mayStop reports whether the reply may be a rejection that lets the run go on. It concerns logs

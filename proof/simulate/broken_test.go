@@ -156,6 +156,61 @@ func (s forgetful) Commit(ctx context.Context, batch []store.Commit) []error {
 	return s.Store.Commit(ctx, batch)
 }
 
+// unremembering is a store that now and then shows a question as if no step of its wait had been carried
+// out.
+type unremembering struct {
+	store.Store
+	reads int
+}
+
+func (s *unremembering) Due(ctx context.Context, now time.Time, limit int) ([]store.Run, time.Time, error) {
+	due, next, err := s.Store.Due(ctx, now, limit)
+	for i := range due {
+		if q := due[i].Pending; q != nil && q.Fired > 0 {
+			if s.reads++; s.reads%3 == 0 {
+				again := *q
+				again.Fired = 0
+				due[i].Pending = &again
+			}
+		}
+	}
+	return due, next, err
+}
+
+// stale is a store that stores a step of a question, and not whom it is escalated to.
+type stale struct{ store.Store }
+
+func (s stale) Commit(ctx context.Context, batch []store.Commit) []error {
+	batch = slices.Clone(batch)
+	for i := range batch {
+		q := batch[i].Run.Pending
+		before, err := s.Run(ctx, batch[i].Run.ID)
+		if err != nil || q == nil || before.Pending == nil || before.Pending.ID != q.ID {
+			continue
+		}
+		changed := *q
+		changed.To = before.Pending.To
+		batch[i].Run.Pending = &changed
+	}
+	return s.Store.Commit(ctx, batch)
+}
+
+// mute is a store that keeps that a default answer was taken, and not which.
+type mute struct{ store.Store }
+
+func (s mute) Commit(ctx context.Context, batch []store.Commit) []error {
+	batch = slices.Clone(batch)
+	for i := range batch {
+		batch[i].Settled = slices.Clone(batch[i].Settled)
+		for j := range batch[i].Settled {
+			if r := &batch[i].Settled[j]; r.Resolution == interaction.DefaultAnswer {
+				r.Response = ""
+			}
+		}
+	}
+	return s.Store.Commit(ctx, batch)
+}
+
 // A check that cannot fail proves nothing: it must find each broken store within a few seeds.
 func TestABrokenStoreIsFound(t *testing.T) {
 	const within = 1500
@@ -178,6 +233,11 @@ func TestABrokenStoreIsFound(t *testing.T) {
 		"replies to several questions are not counted": {func(s store.Store) store.Store {
 			return forgetful{s}
 		}, "the questions from"},
+		"a step is carried out again": {func(s store.Store) store.Store {
+			return &unremembering{Store: s}
+		}, "it is step 1"},
+		"an escalation is stored without its audience": {func(s store.Store) store.Store { return stale{s} }, ""},
+		"a default answer is stored empty":             {func(s store.Store) store.Store { return mute{s} }, "default"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for seed := *from; seed < *from+within; seed++ {

@@ -63,6 +63,10 @@ func (w *world) recount(e *ending) {
 			state = c.To
 		case event.Type == fcmp.TypeBlocked, event.Type == fcmp.TypeUnblocked, event.Type == fcmp.TypeRecorded:
 			w.saw(state + " → " + state + ": " + event.Type)
+		case event.Type == fcmp.TypeReminder, event.Type == fcmp.TypeEscalated:
+			w.saw(state + " → " + state + ": " + string(fsm.EventInteractionStep))
+		case event.Type == fcmp.TypeChanged:
+			w.saw(state + " → " + state + ": " + string(fsm.EventInteractionChanged))
 		}
 	}
 	if e.run.Error != nil {

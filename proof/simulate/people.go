@@ -32,6 +32,8 @@ type person struct {
 	refused  map[string]bool // the keys of replies that were refused for good
 	maybe    map[string]bool // the texts of replies without a key whose outcome they never learned
 	decided  map[string]*decisions
+	extended extensions
+	notAsked map[int]bool // the questions that were put to others when they replied
 }
 
 // acceptedReply is a reply that the library reported as accepted.
@@ -68,7 +70,8 @@ func (w *world) person(run *runPlan, name string) *person {
 	if err != nil {
 		panic(err)
 	}
-	return &person{Client: c, world: w, view: v, run: run, refused: make(map[string]bool), maybe: make(map[string]bool)}
+	return &person{Client: c, world: w, view: v, run: run, refused: make(map[string]bool), maybe: make(map[string]bool),
+		notAsked: make(map[int]bool)}
 }
 
 // send starts a person's life. It is called while the world is quiescent, or by a person whose own
@@ -112,6 +115,10 @@ func (p *person) submits(ctx context.Context) {
 	for _, r := range p.run.repliers {
 		q := w.person(p.run, r.name)
 		w.send(q, func() { q.replies(ctx, r) })
+	}
+	for i, x := range p.run.extenders {
+		q := w.person(p.run, fmt.Sprintf("%s.extender%d", p.run.spec.ID, i+1))
+		w.send(q, func() { q.extends(ctx, x) })
 	}
 	for _, f := range p.run.followers {
 		q := w.person(p.run, f.name)
@@ -173,7 +180,7 @@ func (p *person) replies(ctx context.Context, plan *replierPlan) {
 // accepted, now or by an earlier try. A reply without a key is not tried again.
 func (p *person) reply(ctx context.Context, plan *replierPlan, id int, text string) bool {
 	w := p.world
-	reply := interaction.Reply{ID: id, Text: text, Actor: lifecycle.Actor{ID: plan.name}}
+	reply := interaction.Reply{ID: id, Text: text, Actor: lifecycle.Actor{ID: plan.name, Groups: plan.groups}}
 	if plan.keyed {
 		reply.Key = fmt.Sprintf("%s to %d", plan.name, id)
 	}
@@ -202,6 +209,10 @@ func (p *person) reply(ctx context.Context, plan *replierPlan, id int, text stri
 			return false
 		case errors.Is(err, lifecycle.ErrKeyConflict):
 			w.saw("a key was used for another reply")
+			return false
+		case errors.Is(err, lifecycle.ErrNotAsked):
+			w.saw("a reply was refused since others are asked")
+			p.notAsked[id] = true
 			return false
 		case errors.Is(err, lifecycle.ErrNotWaiting):
 			w.saw("a reply to what was not asked was refused")

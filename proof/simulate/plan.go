@@ -48,6 +48,7 @@ type runPlan struct {
 	turns     []turnPlan // by the number of rounds of questions whose answers the agent has heard
 	submitAt  time.Duration
 	repliers  []*replierPlan
+	extenders []extenderPlan
 	cancelAt  time.Duration // 0 if it is not canceled
 	followers []followerPlan
 	waits     bool          // a person waits for its end
@@ -68,6 +69,7 @@ type turnPlan struct {
 	asks     bool          // asks a question; otherwise the agent is done
 	policy   interaction.DecisionPolicy
 	several  severalPlan
+	waits    []*interaction.Wait // of its questions; nil: they have none of their own
 }
 
 // replierPlan is a person who answers questions.
@@ -78,6 +80,7 @@ type replierPlan struct {
 	keyed    bool
 	patience int  // how often they read the run before they give up
 	clumsy   bool // also answers questions that are settled or were never asked
+	groups   []string
 }
 
 // followerPlan is a person who reads a run's events.
@@ -132,6 +135,7 @@ func newPlan(r *rand.Rand) *plan {
 	p.planHolds()
 	p.planMishaps()
 	p.planSeveral()
+	p.planWaits()
 	return p
 }
 

@@ -1,9 +1,11 @@
 package simulate
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/interlude-go/interlude/store"
@@ -38,7 +40,15 @@ type request struct {
 // goroutines were scheduled.
 func (r *request) compare(o *request) int {
 	return cmp.Or(strings.Compare(r.view.name, o.view.name), strings.Compare(r.kind, o.kind), strings.Compare(r.what,
-		o.what))
+		o.what), slices.CompareFunc(r.commits, o.commits, compareCommits))
+}
+
+// compareCommits orders commits that make the same version of a run by their first event.
+func compareCommits(a, b store.Commit) int {
+	if len(a.Events) == 0 || len(b.Events) == 0 {
+		return cmp.Compare(len(a.Events), len(b.Events))
+	}
+	return bytes.Compare(a.Events[0].Body, b.Events[0].Body)
 }
 
 // answer lets the caller go on.

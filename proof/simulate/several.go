@@ -3,7 +3,6 @@ package simulate
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 
 	"github.com/interlude-go/interlude/engine"
@@ -81,6 +80,9 @@ func (t *turnPlan) questions(first int) (all []interaction.Question) {
 			}
 		}
 		q.DefaultPolicy = t.policy
+		if len(t.waits) > 0 {
+			q.Wait = t.waits[i].Clone()
+		}
 		all = append(all, q)
 	}
 	return all
@@ -102,7 +104,10 @@ func (p *replierPlan) decide(reply *interaction.Reply) {
 
 // hear returns what an agent remembers of the answers that a turn goes on with.
 func hear(t engine.Turn) string {
-	if len(t.Answers) < 2 {
+	switch {
+	case len(t.Answers) == 1 && t.Answers[0].Resolution == interaction.DefaultAnswer:
+		return t.Answers[0].Text // Input also says that nobody replied
+	case len(t.Answers) < 2:
 		return t.Input()
 	}
 	all := make([]string, len(t.Answers))
@@ -192,7 +197,7 @@ func (e *ending) ruled(*ending) string {
 		if len(plan.approvals) == 0 {
 			continue
 		}
-		if why := r.ruled(plan); why != "" {
+		if why := r.ruled(plan, e.plan.wait(r.first) != nil); why != "" {
 			return fmt.Sprintf("the questions from %d on, under %+v: %s", r.first, plan.rule, why)
 		}
 		e.world.sawRound(r, plan)
@@ -200,13 +205,18 @@ func (e *ending) ruled(*ending) string {
 	return ""
 }
 
-func (r *round) ruled(plan *severalPlan) string {
+// ruled judges one round. Waits of their own settle its questions one by one; otherwise the deadline
+// decides about all that are open then.
+func (r *round) ruled(plan *severalPlan, ownWaits bool) string {
 	enough := len(plan.approvals)
 	if plan.rule.Answers > 0 {
 		enough = plan.rule.Answers
 	}
 	replies := r.count(interaction.UserReply)
 	decided, superseded := r.count(interaction.AutoDecideTimeout), r.count(interaction.Superseded)
+	if ownWaits {
+		decided = 0
+	}
 	stopped := plan.stopped(r)
 	met := replies >= enough || stopped > 0
 	switch {
@@ -229,8 +239,13 @@ func (s *severalPlan) stopped(r *round) int {
 	if !s.rule.StopOnReject {
 		return 0
 	}
-	rejects := func(r interaction.Record) bool { return r.Decision != interaction.Reject }
-	return len(slices.DeleteFunc(slices.Clone(r.records), rejects))
+	n := 0
+	for i := range r.records { // a default answer rejects too, and stops nothing
+		if r.records[i].Resolution == interaction.UserReply && r.records[i].Decision == interaction.Reject {
+			n++
+		}
+	}
+	return n
 }
 
 // sawRound counts how several questions ended.

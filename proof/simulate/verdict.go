@@ -35,7 +35,7 @@ func (w *world) judge() {
 			w.fault(fmt.Sprintf("run %s cannot be read after the end: %v", p.spec.ID, err))
 			continue
 		}
-		for _, check := range []func(*ending) string{e.ruled, e.answered, e.executed, e.followed, e.meant,
+		for _, check := range []func(*ending) string{e.ruled, e.answered, e.executed, e.followed, e.meant, e.waited,
 			e.heldAsMeant} {
 			if why := check(e); why != "" {
 				w.fault(fmt.Sprintf("run %s: %s", e.run.ID, why))

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/store"
@@ -63,6 +64,10 @@ type write struct {
 // racer names the purpose of a commit by a client, or by a node that owns nothing.
 func racer(c *store.Commit) string {
 	switch {
+	case len(c.Settled) == 0 && c.Run.State == fsm.StateWaitingUser && len(c.Events) == 1:
+		if e, err := fcmp.Decode(c.Events[0].Body); err == nil {
+			return e.Type
+		}
 	case len(c.Settled) == 0 && c.Run.State.Terminal():
 		return "a cancel or a recovery"
 	case len(c.Settled) == 0:
