@@ -27,7 +27,7 @@ type node struct {
 	hasRecovered  chan struct{} // closed after the first recovery pass
 	lostProcesses chan string   // run ids whose resident process ended by itself
 
-	leaseStart time.Time // when the lease was renewed last, by monotonicNow; used by the heartbeats alone
+	lease *ownLease
 
 	// live ends when the node may not execute any more: turns, and their commits, depend on it. A
 	// shutdown ends it only when the turns have ended, or have taken too long.
@@ -74,7 +74,7 @@ func (l *Lifecycle) join(ctx context.Context) (*node, error) {
 		n.interruptTurns(cause)
 	}
 	n.endCtx, n.cancelEnd = context.WithCancel(context.WithoutCancel(ctx))
-	n.leaseStart = monotonicNow(l.clock)
+	n.lease = newOwnLease(l.cfg.Lease, monotonicNow(l.clock))
 	self := store.Node{ID: n.id, Identity: procid.Self(), Lease: l.cfg.Lease, Engines: l.engineNames}
 	if err := l.store.Join(ctx, self, l.leaseTime()); err != nil {
 		n.cancelEnd()
@@ -181,7 +181,7 @@ func (n *node) shutDown() {
 	for _, id := range ended { // a run that waits has lost the process that it needs
 		n.settleLostProcess(ctx, id, "the host shut down while the run waited")
 	}
-	if _, err := n.store.Expire(ctx, n.leaseTime(), n.id); err != nil {
+	if _, err := n.expire(ctx, n.leaseTime(), []store.Node{{ID: n.id}}); err != nil {
 		n.log.Warn("lease not given back; it runs out by itself", "node", n.id, "err", err)
 	}
 }
@@ -236,7 +236,8 @@ func (n *node) interruptTurns(cause error) {
 // sendHeartbeats renews the node's lease whenever a third of it has passed. The store answers with
 // the runs that the node holds, which are compared with those that execute here. When the store
 // says that the lease is lost, or it could not be renewed for its whole length, other nodes may
-// have taken over the runs: every turn that executes here is ended.
+// have taken over the runs: every turn that executes here is ended. Only if nobody else could renew
+// a lease either, they go on; see outage.
 //
 // The node measures the lease on its own machine, from before it asked the store. So it gives up no
 // later than others take over, whatever clocks are set meanwhile, and even if the store never
@@ -244,14 +245,19 @@ func (n *node) interruptTurns(cause error) {
 func (n *node) sendHeartbeats(ctx context.Context) error {
 	interval, retry := n.cfg.Lease/3, n.cfg.Lease/12
 	wait := interval
+	var out *outage // nil while renewals succeed
 	for {
 		if n.sleep(ctx, wait) != nil {
 			return nil
 		}
 		asked := monotonicNow(n.clock)
-		held, err := n.renewLease(ctx, n.cfg.Lease-asked.Sub(n.leaseStart))
+		if out == nil {
+			out = &outage{before: n.otherLeases(ctx)}
+		}
+		held, err := n.renewLease(ctx, n.lease.left(asked))
 		if err == nil {
-			n.leaseStart, wait = asked, interval
+			n.lease.renew(asked)
+			out, wait = nil, interval
 			n.compareHolds(held, asked)
 			continue
 		}
@@ -264,9 +270,9 @@ func (n *node) sendHeartbeats(ctx context.Context) error {
 		}
 		n.log.Error("lease not renewed; trying again", "node", n.id, "err", err)
 		wait = retry
-		if left := n.cfg.Lease - monotonicNow(n.clock).Sub(n.leaseStart); left > 0 {
+		if left := n.lease.left(monotonicNow(n.clock)); left > 0 {
 			wait = min(retry, left)
-		} else {
+		} else if out.endsTurns(n.otherLeases(ctx), monotonicNow(n.clock), n.cfg.Lease) {
 			n.interruptTurns(engine.ErrStale)
 		}
 	}

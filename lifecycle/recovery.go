@@ -25,7 +25,8 @@ type Recovery struct {
 
 // Recover settles what dead processes left (section E). Serve does it by itself, at its start and
 // whenever a lease runs out; it may be called at any time, twice or by several processes at once,
-// with the same result as once (E6).
+// with the same result as once (E6). On a store.Local, a process that lives but is silent is taken
+// over by Serve alone, which observes it for a lease.
 //
 // Parked runs of resumable engines belong to no process. They go on when their question is settled,
 // and nothing is written for them, however many there are (J7); so they are not counted. Only those
@@ -51,7 +52,7 @@ func (c *Client) Recover(ctx context.Context) (Recovery, error) {
 // recoverPeriodically makes a recovery pass at the start, and whenever a third of a lease has
 // passed.
 func (n *node) recoverPeriodically(ctx context.Context) error {
-	s := &orphanSettler{client: n.Client, node: n.id, callCtx: ctx}
+	s := &orphanSettler{client: n.Client, node: n.id, callCtx: ctx, leases: leaseWatch{own: n.lease}}
 	defer s.engineCalls.Wait()
 	noteFirst := sync.OnceFunc(func() { close(n.hasRecovered) })
 	for {
@@ -85,6 +86,7 @@ type orphanSettler struct {
 	engineCalls sync.WaitGroup // and the commits for those that answered late
 
 	registered []string // the nodes that the last pass found; nil before the first one
+	leases     leaseWatch
 
 	mu         sync.Mutex
 	awaited    map[string]bool // guarded by mu; the runs whose engine has not answered yet
@@ -255,16 +257,18 @@ func (s *orphanSettler) settleAll(ctx context.Context, orphans []Run) error {
 // its own lease has run out, because its machine slept, it is renewed, unless another node has
 // expired it.
 //
-// In the first pass it calls Expire in any case, and later if a node has gone that was there
-// before: one of an older release leaves no departure when it goes.
+// In the first pass it expires in any case, and later if a node has gone that was there before: one
+// of an older release leaves no departure when it goes.
 func (s *orphanSettler) expireDead(ctx context.Context) ([]store.Node, error) {
 	nodes, err := s.client.store.Nodes(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var dead []string // Expire needs their ids, since their leases may still go on
+	_, local := s.client.store.(store.Local)
+	s.leases.look(nodes, monotonicNow(s.client.clock))
+	var dead []store.Node // must be named, since their leases may still go on
 	now := s.client.leaseTime()
-	ended := s.registered == nil // or a lease has ended, or a node is gone: Expire finds out which
+	ended := s.registered == nil // or a lease has ended, or a node is gone: the store finds out which
 	here := make([]string, len(nodes))
 	for i, n := range nodes {
 		here[i] = n.ID
@@ -276,8 +280,10 @@ func (s *orphanSettler) expireDead(ctx context.Context) ([]store.Node, error) {
 			}
 		case n.ID == s.node:
 		case procid.Alive(n.Identity) == procid.Dead:
-			dead = append(dead, n.ID)
-		case over:
+			dead = append(dead, store.Node{ID: n.ID})
+		case local && s.leases.gone(n, over):
+			dead = append(dead, n)
+		case over && !local:
 			ended = true
 		}
 	}
@@ -286,7 +292,7 @@ func (s *orphanSettler) expireDead(ctx context.Context) ([]store.Node, error) {
 	}
 	var expired []store.Node // otherwise there is nothing to write
 	if len(dead) > 0 || ended {
-		if expired, err = s.client.store.Expire(ctx, now, dead...); err != nil {
+		if expired, err = s.client.expire(ctx, now, dead); err != nil {
 			return nil, err
 		}
 	}
@@ -294,6 +300,19 @@ func (s *orphanSettler) expireDead(ctx context.Context) ([]store.Node, error) {
 		return slices.ContainsFunc(expired, func(n store.Node) bool { return n.ID == id })
 	})
 	return expired, nil
+}
+
+// expire removes the nodes that have gone, and, unless the store is a store.Local, those whose lease
+// is over by the store's clock.
+func (c *Client) expire(ctx context.Context, now time.Time, gone []store.Node) ([]store.Node, error) {
+	if local, ok := c.store.(store.Local); ok {
+		return local.ExpireSilent(ctx, now, gone)
+	}
+	ids := make([]string, len(gone))
+	for i, n := range gone {
+		ids[i] = n.ID
+	}
+	return c.store.Expire(ctx, now, ids...)
 }
 
 // settleBatch settles a batch of orphans. It skips those whose engines have not answered yet. If

@@ -57,6 +57,16 @@ func (s *Store) Renew(ctx context.Context, id string, now time.Time) ([]store.Ho
 
 // Expire implements store.Registry.
 func (s *Store) Expire(ctx context.Context, now time.Time, ids ...string) ([]store.Node, error) {
+	return s.expire(ctx, now, func(n *store.Node) bool { return n.Until.Before(now) || slices.Contains(ids, n.ID) })
+}
+
+// ExpireSilent implements store.Local.
+func (s *Store) ExpireSilent(ctx context.Context, now time.Time, nodes []store.Node) ([]store.Node, error) {
+	return s.expire(ctx, now, func(n *store.Node) bool { return store.IsSilent(*n, nodes) })
+}
+
+// expire removes the nodes that have gone, and updates the departures.
+func (s *Store) expire(ctx context.Context, now time.Time, gone func(*store.Node) bool) ([]store.Node, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.checkOpen(ctx); err != nil {
@@ -64,7 +74,7 @@ func (s *Store) Expire(ctx context.Context, now time.Time, ids ...string) ([]sto
 	}
 	var expired []store.Node
 	for _, id := range slices.Sorted(maps.Keys(s.nodes)) {
-		if n := s.nodes[id]; n.Until.Before(now) || slices.Contains(ids, id) {
+		if n := s.nodes[id]; gone(n) {
 			expired = append(expired, *n)
 			delete(s.nodes, id)
 		}

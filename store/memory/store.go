@@ -53,6 +53,7 @@ var (
 	_ store.InteractionReader = (*Store)(nil)
 	_ store.UsageReader       = (*Store)(nil)
 	_ store.FeedStore         = (*Store)(nil)
+	_ store.Local             = (*Store)(nil)
 )
 
 // New returns an empty store.

@@ -74,6 +74,7 @@ var (
 	_ store.InteractionReader = (*Store)(nil)
 	_ store.UsageReader       = (*Store)(nil)
 	_ store.FeedStore         = (*Store)(nil)
+	_ store.Local             = (*Store)(nil)
 )
 
 // Open opens the file, makes it when it does not exist, and brings it to this version's schema. Its

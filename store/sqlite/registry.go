@@ -91,6 +91,16 @@ func (s *Store) Renew(ctx context.Context, id string, now time.Time) ([]store.Ho
 
 // Expire implements store.Registry.
 func (s *Store) Expire(ctx context.Context, now time.Time, ids ...string) ([]store.Node, error) {
+	return s.expire(ctx, now, func(n store.Node) bool { return n.Until.Before(now) || slices.Contains(ids, n.ID) })
+}
+
+// ExpireSilent implements store.Local.
+func (s *Store) ExpireSilent(ctx context.Context, now time.Time, nodes []store.Node) ([]store.Node, error) {
+	return s.expire(ctx, now, func(n store.Node) bool { return store.IsSilent(n, nodes) })
+}
+
+// expire removes the nodes that have gone, and updates the departures.
+func (s *Store) expire(ctx context.Context, now time.Time, gone func(store.Node) bool) ([]store.Node, error) {
 	var expired []store.Node
 	err := s.write(ctx, 1, func(w *writer) ([]store.Hint, error) {
 		expired = nil
@@ -100,7 +110,7 @@ func (s *Store) Expire(ctx context.Context, now time.Time, ids ...string) ([]sto
 			return nil, err
 		}
 		for _, n := range all {
-			if !n.Until.Before(now) && !slices.Contains(ids, n.ID) {
+			if !gone(n) {
 				continue
 			}
 			if _, err := w.exec(`DELETE FROM nodes WHERE id = ?`, n.ID); err != nil {
