@@ -126,7 +126,7 @@ func TestOutageOfTheWholeMachineInterruptsNoTurn(t *testing.T) {
 				lc, stop := serveBeside(t, Config{Store: one, Engine: e.agent(), Lease: machineLease, Concurrency: 1})
 				submit(t, lc, "a")
 				pass(3 * time.Second)
-				_, stopOther := serveBeside(t, Config{Store: other, Engine: e.agent(), Lease: machineLease, Concurrency: 1})
+				_, stopOther := serveBeside(t, Config{Store: other, Engine: e.agent(), Lease: machineLease})
 				submit(t, lc, "b")
 				pass(20 * time.Second)
 				require.Len(t, e.begun, 2)

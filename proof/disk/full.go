@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// fullOutcome is the result of a test with a full volume.
+// fullOutcome is the result of a test with a full volume, or with a database that is locked.
 type fullOutcome struct {
-	Database string
-	Refused  int     // refused calls, while the volume was full
+	Database string  // and what is wrong with it
+	Refused  int     // refused calls, while it was so
 	Crashed  bool    // the server stopped and had to be started again
 	Unclear  []error // refusals that do not say that the store is full or down
 }
@@ -16,7 +16,7 @@ type fullOutcome struct {
 // String formats the outcome for people.
 func (o *fullOutcome) String() string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "%s on a full volume: %d calls refused, server started again: %t; nothing lost, no run failed\n",
+	fmt.Fprintf(&out, "%s: %d calls refused, server started again: %t; nothing lost, no run failed\n",
 		o.Database, o.Refused, o.Crashed)
 	for _, e := range o.Unclear {
 		fmt.Fprintf(&out, "WRONG: it does not say what is wrong: %v\n", e)

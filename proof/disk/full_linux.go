@@ -17,9 +17,12 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// database is a database whose files are on the volume.
+// database is a database that is out of order for a while, since its volume is full or somebody else
+// has locked it.
 type database struct {
 	open func(context.Context) (store.Store, error)
+	fail func() error
+	heal func() error
 	// squeeze uses up the space that the database has reserved for itself.
 	squeeze func(context.Context)
 	// revive starts the database again if it has not recovered on its own.
@@ -32,6 +35,8 @@ func newSQLite(v *volume) *database {
 	path := filepath.Join(v.dir, "runs.db")
 	return &database{
 		open:    func(ctx context.Context) (store.Store, error) { return sqlite.Open(ctx, path, sqlite.Options{}) },
+		fail:    v.fill,
+		heal:    v.free,
 		squeeze: func(context.Context) {},
 		revive:  func(context.Context) (bool, error) { return false, nil },
 		close:   func() error { return nil },
@@ -50,6 +55,8 @@ func newPostgreSQL(ctx context.Context, v *volume) (*database, error) {
 		open: func(ctx context.Context) (store.Store, error) {
 			return postgres.Open(ctx, server.DSN(""), postgres.Options{})
 		},
+		fail:  v.fill,
+		heal:  v.free,
 		close: server.Stop,
 		clear: []error{postgres.ErrFull, postgres.ErrDown, postgres.ErrUnreachable, postgres.ErrReadOnly},
 	}
@@ -97,25 +104,25 @@ func fillVolume(ctx context.Context, name string, runs int, full, lease time.Dur
 		}
 	}
 	defer func() { err = errors.Join(err, d.close()) }()
-	o, err = fillUp(ctx, v, d, runs, full, lease)
+	o, err = endure(ctx, d, runs, full, lease)
 	if err != nil {
 		return nil, fmt.Errorf("%s on a full volume: %w", name, err)
 	}
-	o.Database = name
+	o.Database = name + " on a full volume"
 	return o, nil
 }
 
-// fillUp lets a host do its work while the volume becomes full, stays full for the given time, and
-// then has space again.
-func fillUp(ctx context.Context, v *volume, d *database, runs int, full, lease time.Duration) (o *fullOutcome,
-	err error) {
+// endure lets a host do its work while the database gets out of order, stays so for the given time,
+// and is well again.
+func endure(ctx context.Context, d *database, runs int, out, lease time.Duration) (o *fullOutcome, err error) {
 	st, err := d.open(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
 	l := newLedger(func() int { return 0 })
-	w := work{store: st, runs: runs, ledger: l, lease: lease, halt: runs + 10, resume: make(chan struct{})}
+	w := work{store: st, runs: runs, ledger: l, lease: lease, halt: runs + 10, resume: make(chan struct{}),
+		over: make(chan struct{})}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var host errgroup.Group
@@ -128,17 +135,18 @@ func fillUp(ctx context.Context, v *volume, d *database, runs int, full, lease t
 				return ctx.Err()
 			}
 		}
-		if err := v.fill(); err != nil {
+		if err := d.fail(); err != nil {
 			return err
 		}
 		close(w.resume)
 		d.squeeze(ctx)
-		time.Sleep(full)
-		if err := v.free(); err != nil {
+		time.Sleep(out)
+		if err := d.heal(); err != nil {
 			return err
 		}
 		var err error
 		o.Crashed, err = d.revive(ctx)
+		close(w.over)
 		return err
 	}()
 	if err != nil {

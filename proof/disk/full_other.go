@@ -12,3 +12,9 @@ import (
 func fillVolume(context.Context, string, int, time.Duration, time.Duration) (*fullOutcome, error) {
 	return nil, fmt.Errorf("disk: a volume of one's own is for Linux: %w", errors.ErrUnsupported)
 }
+
+func lockOut(context.Context, int, time.Duration, time.Duration) (*fullOutcome, error) {
+	return nil, fmt.Errorf("disk: a file that another process locks is for Linux: %w", errors.ErrUnsupported)
+}
+
+func lockMain() bool { return false }

@@ -116,7 +116,12 @@ func (b *book) until(p int) *book {
 // over wraps the store, so that the ledger records what the store acknowledges.
 func (l *ledger) over(s store.Store) store.Store {
 	kept := noted{s, l}
-	if w, ok := s.(store.Watcher); ok {
+	w, watches := s.(store.Watcher)
+	local, isLocal := s.(store.Local)
+	switch {
+	case watches && isLocal:
+		return watchedLocal{watched{kept, w}, local}
+	case watches:
 		return watched{kept, w}
 	}
 	return kept
@@ -132,6 +137,12 @@ type noted struct {
 type watched struct {
 	noted
 	store.Watcher
+}
+
+// watchedLocal is such a store whose processes share a machine.
+type watchedLocal struct {
+	watched
+	store.Local
 }
 
 func (n noted) Commit(ctx context.Context, batch []store.Commit) []error {

@@ -17,13 +17,14 @@
 // must find losses.
 //
 // With -full, a small volume under SQLite and PostgreSQL, with the WAL on it, is full for a while;
-// that needs the right to mount.
+// that needs the right to mount. With -locked, another process holds the lock of the SQLite file.
 //
 //	go run ./proof/disk                                1,500 points, and each 7th call fails
 //	go run ./proof/disk -points 20000 -runs 40 -every 1
 //	go run ./proof/disk -synchronous NORMAL -every 0   to see that losses are found
 //	go run ./proof/disk -deaf runs.db-wal -every 0     likewise
 //	go run ./proof/disk -points 0 -every 0 -full 20s
+//	go run ./proof/disk -points 0 -every 0 -locked 20s -lease 5s
 //	go run ./proof/disk -points 0 -every 0 -bytes 1500 to see what an inspection finds of a changed byte
 //
 // The seed determines the points, the faults and the losses. What the host does also depends on
@@ -56,6 +57,7 @@ type options struct {
 	level  string
 	deaf   string
 	full   time.Duration
+	locked time.Duration
 	lease  time.Duration
 	bytes  int
 	seed   uint64
@@ -71,8 +73,9 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.level, "synchronous", string(sqlite.Full), "sqlite.Options.Synchronous: FULL or NORMAL")
 	f.StringVar(&o.deaf, "deaf", "", "leave the flushes of this `file` out: runs.db or runs.db-wal")
 	f.DurationVar(&o.full, "full", 0, "for how long a volume is full; 0: it is not tried")
-	f.DurationVar(&o.lease, "lease", patience, "the host's lease under -full: turns that are under way when it ends "+
-		"are interrupted, and fail their runs, which the search then finds")
+	f.DurationVar(&o.locked, "locked", 0, "for how long another process locks the SQLite file; 0: it is not tried")
+	f.DurationVar(&o.lease, "lease", patience, "the host's lease under -full and -locked: on PostgreSQL, turns that "+
+		"are under way when it ends are interrupted, and fail their runs, which the search then finds")
 	f.IntVar(&o.bytes, "bytes", 0, "how many times a byte of the file is changed behind the store's back")
 	f.Uint64Var(&o.seed, "seed", 0, "what the points follow from; 0: a new one")
 	if err := program.Parse(f, args, &o.seed); err != nil {
@@ -92,7 +95,7 @@ func parse(args []string) (options, error) {
 }
 
 func main() {
-	if recordMain() {
+	if recordMain() || lockMain() {
 		return
 	}
 	program.Main("disk", parse, conduct)
@@ -142,6 +145,14 @@ func conduct(ctx context.Context, o options) (holds bool, _ error) {
 			break
 		}
 		found, err := fillVolume(ctx, name, o.runs+10, o.full, o.lease)
+		if err != nil {
+			return false, err
+		}
+		fmt.Println(found)
+		wrong = wrong || len(found.Unclear) > 0
+	}
+	if o.locked > 0 {
+		found, err := lockOut(ctx, o.runs+10, o.locked, o.lease)
 		if err != nil {
 			return false, err
 		}

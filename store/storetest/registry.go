@@ -183,6 +183,41 @@ var registryCases = []promised{
 		},
 	},
 	{
+		"registry/expiring the silent",
+		"On a store.Local, ExpireSilent removes those of the given nodes that have not renewed their lease since " +
+			"they were read, and those that are given without its end, whatever the time; and updates the departures " +
+			"(J9).",
+		func(w *world) {
+			local, ok := w.store.(store.Local)
+			if !ok {
+				return // its processes may run on several machines
+			}
+			w.waiting("parked")
+			w.join("a", "b", "c")
+			seen, err := w.store.Nodes(w.ctx)
+			require.NoError(w, err)
+			_, err = w.store.Renew(w.ctx, "b", w.tick())
+			require.NoError(w, err)
+			late := w.now.Add(10 * lease)
+			gone, err := local.ExpireSilent(w.ctx, late, seen[:2])
+			require.NoError(w, err)
+			require.Equal(w, seen[:1], gone)
+			require.Equal(w, []string{"b", "c", "n"}, w.nodes())
+			gone, err = local.ExpireSilent(w.ctx, late, []store.Node{{ID: "b"}, {ID: "stranger"}})
+			require.NoError(w, err)
+			require.Len(w, gone, 1)
+			require.Empty(w, w.departures())
+			gone, err = local.ExpireSilent(w.ctx, late, []store.Node{{ID: "n"}})
+			require.NoError(w, err)
+			require.Len(w, gone, 1)
+			require.Equal(w, []string{"c"}, w.nodes())
+			require.Equal(w, map[string]time.Time{"n": late}, w.departures())
+			gone, err = local.ExpireSilent(w.ctx, late, nil)
+			require.NoError(w, err)
+			require.Empty(w, gone)
+		},
+	},
+	{
 		"registry/Expire may be repeated",
 		"A node that was expired is returned once, to one caller (E6).",
 		func(w *world) {
