@@ -25,7 +25,7 @@ type onMachine struct {
 	*memory.Store
 	identity string
 	full     atomic.Bool   // nothing can be written
-	behind   time.Duration // how far the process's clock lags
+	lag      time.Duration // how far the process's clock lags
 	joined   chan string
 }
 
@@ -49,14 +49,14 @@ func (m *onMachine) written() error {
 func (m *onMachine) Join(ctx context.Context, n store.Node, now time.Time) error {
 	n.Identity = m.identity
 	m.joined <- n.ID
-	return errors.Join(m.written(), m.Store.Join(ctx, n, now.Add(-m.behind)))
+	return errors.Join(m.written(), m.Store.Join(ctx, n, now.Add(-m.lag)))
 }
 
 func (m *onMachine) Renew(ctx context.Context, id string, now time.Time) ([]store.Hold, error) {
 	if err := m.written(); err != nil {
 		return nil, err
 	}
-	return m.Store.Renew(ctx, id, now.Add(-m.behind))
+	return m.Store.Renew(ctx, id, now.Add(-m.lag))
 }
 
 func (m *onMachine) ExpireSilent(ctx context.Context, now time.Time, nodes []store.Node) ([]store.Node, error) {
@@ -238,7 +238,7 @@ func TestLeapOfTheClockExpiresNoNode(t *testing.T) {
 		s := newStore(t)
 		e := &executions{done: make(chan struct{})}
 		one, other := process(t, s), process(t, s)
-		one.behind = 24 * time.Hour
+		one.lag = 24 * time.Hour
 		lc, stop := serveBeside(t, Config{Store: one, Engine: e.agent(), Lease: machineLease})
 		submit(t, lc, "r")
 		synctest.Wait()
