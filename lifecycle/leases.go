@@ -67,8 +67,8 @@ type sighting struct {
 	renewed bool      // it had another end before
 }
 
-// look notes the leases of the nodes that are registered now.
-func (w *leaseWatch) look(nodes []store.Node, now time.Time) {
+// observe notes the leases of the nodes that are registered now.
+func (w *leaseWatch) observe(nodes []store.Node, now time.Time) {
 	seen := make(map[string]sighting, len(nodes))
 	for _, n := range nodes {
 		s, known := w.seen[n.ID]

@@ -265,7 +265,7 @@ func (s *orphanSettler) expireDead(ctx context.Context) ([]store.Node, error) {
 		return nil, err
 	}
 	_, local := s.client.store.(store.Local)
-	s.leases.look(nodes, monotonicNow(s.client.clock))
+	s.leases.observe(nodes, monotonicNow(s.client.clock))
 	var dead []store.Node // must be named, since their leases may still go on
 	now := s.client.leaseTime()
 	ended := s.registered == nil // or a lease has ended, or a node is gone: the store finds out which
