@@ -39,6 +39,16 @@ import (
 //		// text of an agent never does.
 //		To *Audience
 //
+//		// Need is how many people must approve an Approval before it is approved, and Rejects how many must
+//		// reject it before it is rejected (K5); 0: one. Each is at most MaxNeed, and each person counts once.
+//		// If either is more than one, people only approve or reject: they edit nothing and claim nothing.
+//		// Only engines and the run's Spec.Ask set them; the text of an agent never does.
+//		Need    int
+//		Rejects int
+//		// Votes are what people have decided of an approval that several decide, in the order in which they
+//		// came; those on a settled approval include the last one. They are given by the run.
+//		Votes []Vote
+//
 //		// Ref is the engine's own name of what the question is about, such as the id of a tool's call;
 //		// at most MaxRef bytes. The answer has it too (Answer.Ref). It is neither shown nor part of the
 //		// Digest, and only engines set it; the text of an agent never does.
@@ -57,6 +67,21 @@ import (
 //
 //	// Digest identifies what the question shows and what it is about: SHA-256, in hexadecimal digits, over one JSON object of kind, prompt, context, options, required_fields, subject and schema, as far as they are set.
 //	func (q Question) Digest() string
+//
+//	// DecidedBySeveral reports whether the question is an approval that one person alone cannot decide either way.
+//	func (q *Question) DecidedBySeveral() bool
+//
+//	// VoteOf returns the vote of the actor with this ID; nil if there is none.
+//	func (q *Question) VoteOf(actor string) *Vote
+//
+//	// Count returns how many people have decided so.
+//	func (q *Question) Count(d Decision) (n int)
+//
+//	// Decides reports whether one more vote with this decision settles the approval.
+//	func (q *Question) Decides(d Decision) bool
+//
+//	// WithVote returns the question with the vote that the reply is.
+//	func (q Question) WithVote(r interaction.Reply, now time.Time) Question
 //
 //	// StartWait sets the time of the end, when the question is asked.
 //	func (q *Question) StartWait()
@@ -279,6 +304,9 @@ const (
 //		// Arguments are what may be executed, byte for byte: those of the Subject, or the edited ones.
 //		// They are nil unless the decision is Approve or Edit.
 //		Arguments json.RawMessage
+//		// Votes are those of all who have decided about an approval that several people decide (K5). The
+//		// Actor is the one whose vote came last.
+//		Votes []Vote
 //		// Ref is that of the question. Of questions that were asked together it says which one this
 //		// answers, whatever their order.
 //		Ref string
@@ -293,6 +321,22 @@ const (
 //	// Answered reports whether a person or an automatic decision has answered: not so if the question was closed, or its run ended before.
 //	func (a Answer) Answered() bool
 type Answer = interaction.Answer
+
+// Vote is what one of several people has decided about an Approval.
+//
+//	type Vote struct {
+//		Actor    string
+//		Via      string   // the door that the actor came through
+//		Decision Decision // Approve or Reject
+//		Text     string
+//		VotedAt  time.Time
+//		// Key and Digest are the idempotency key of the vote and the digest of its body (C5), and Seen is
+//		// the digest of the question that its author saw.
+//		Key    string
+//		Digest string
+//		Seen   string
+//	}
+type Vote = interaction.Vote
 
 // Resolution says how an interaction was settled (C7).
 type Resolution = interaction.Resolution

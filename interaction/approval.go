@@ -153,6 +153,9 @@ func (r Reply) CheckFor(q Question) error {
 
 // checkDecision is CheckFor for an approval.
 func (r Reply) checkDecision(q *Question) error {
+	if q.DecidedBySeveral() {
+		return r.checkVote(q)
+	}
 	switch r.Decision {
 	case "":
 		if q.AlsoText && len(r.Value) == 0 {
@@ -222,7 +225,7 @@ func (r Reply) AnswerTo(q *Question, now time.Time) Answer {
 	if q.plain() {
 		return a
 	}
-	a.Digest, a.Decision = q.Digest(), r.Decision
+	a.Digest, a.Decision, a.Votes = q.Digest(), r.Decision, q.Votes
 	switch r.Decision {
 	case Approve:
 		a.Arguments = q.Subject.Arguments

@@ -70,6 +70,7 @@ func Normalize(q Question) (Question, []Diagnostic) {
 	q.Options = n.options(q.Options)
 	q.RequiredFields = n.fields(q.RequiredFields)
 	q.To = n.audience(q.To)
+	n.votes(&q)
 	q.Ref = n.ref(q.Ref)
 	q.Wait = n.wait(q.Wait)
 	hints, err := PlainHints(q.UIHints)

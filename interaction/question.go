@@ -65,6 +65,16 @@ type Question struct {
 	// text of an agent never does.
 	To *Audience `json:"to,omitempty"`
 
+	// Need is how many people must approve an Approval before it is approved, and Rejects how many must
+	// reject it before it is rejected (K5); 0: one. Each is at most MaxNeed, and each person counts once.
+	// If either is more than one, people only approve or reject: they edit nothing and claim nothing.
+	// Only engines and the run's Spec.Ask set them; the text of an agent never does.
+	Need    int `json:"need,omitempty"`
+	Rejects int `json:"rejects,omitempty"`
+	// Votes are what people have decided of an approval that several decide, in the order in which they
+	// came; those on a settled approval include the last one. They are given by the run.
+	Votes []Vote `json:"votes,omitempty"`
+
 	// Ref is the engine's own name of what the question is about, such as the id of a tool's call;
 	// at most MaxRef bytes. The answer has it too (Answer.Ref). It is neither shown nor part of the
 	// Digest, and only engines set it; the text of an agent never does.

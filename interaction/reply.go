@@ -78,6 +78,9 @@ type Answer struct {
 	// Arguments are what may be executed, byte for byte: those of the Subject, or the edited ones.
 	// They are nil unless the decision is Approve or Edit.
 	Arguments json.RawMessage `json:"arguments,omitempty" plain:"exact"`
+	// Votes are those of all who have decided about an approval that several people decide (K5). The
+	// Actor is the one whose vote came last.
+	Votes []Vote `json:"votes,omitempty"`
 	// Ref is that of the question. Of questions that were asked together it says which one this
 	// answers, whatever their order.
 	Ref string `json:"ref,omitempty"`

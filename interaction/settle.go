@@ -48,12 +48,15 @@ func (r Reply) Validate() error {
 
 // Digest identifies the reply's body: the interaction and the text, and the decision and the value
 // where there are any. Two replies with one key are the same reply when their digests are equal
-// (C5); who says it does not matter.
-func (r Reply) Digest() string {
+// (C5); who says it does not matter, but for votes (DigestFor).
+func (r Reply) Digest() string { return r.digest("") }
+
+func (r Reply) digest(suffix string) string {
 	body := strconv.Itoa(r.ID) + "\n" + r.Text
 	if r.Decision != "" || len(r.Value) > 0 { // a text has no NUL
 		body += "\x00" + string(r.Decision) + "\x00" + string(r.Value)
 	}
+	body += suffix
 	sum := sha256.Sum256([]byte(body))
 	return hex.EncodeToString(sum[:])
 }

@@ -154,7 +154,7 @@ func (w *Wait) FaultFor(q Question) string {
 	if w.Default == nil {
 		return ""
 	}
-	q.To = nil
+	q.To, q.Need, q.Rejects = nil, 0, 0
 	if err := w.Default.reply(q.ID).CheckFor(q); err != nil {
 		return "a Default that is no answer to it: " + err.Error()
 	}

@@ -1,13 +1,16 @@
 package lifecycle
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// AskPolicy says who may answer the questions of a run (K5), and how long these wait (K7). The host
+// AskPolicy says who may answer the questions of a run and how many people decide an approval (K5), and how
+// long the questions wait (K7). The host
 // sets it in Spec.Ask, and it is stored with each question when the question is asked, so an agent
 // cannot choose who approves what it does.
 type AskPolicy struct {
@@ -17,6 +20,11 @@ type AskPolicy struct {
 	// To is who may answer the questions that name nobody; nil: everybody. Only a Go engine can name
 	// somebody itself (engine.Question.To).
 	To *interaction.Audience `json:"to,omitempty"`
+	// Need is how many people must approve an approval, and Rejects how many must reject it, if the
+	// question does not say it itself (engine.Question.Need); 0: one. Each is at most
+	// interaction.MaxNeed. Other questions take the first answer.
+	Need    int `json:"need,omitempty"`
+	Rejects int `json:"rejects,omitempty"`
 	// Wait is how long the questions wait, and what happens meanwhile; nil: as session_timeout and
 	// strictness say. Only a Go engine can say it itself, for a question (engine.Question.Wait).
 	Wait *interaction.Wait `json:"wait,omitempty"`
@@ -46,6 +54,27 @@ func (s *Spec) findAskFault() *SpecError {
 	if fault := s.Ask.Wait.Fault(); fault != "" {
 		return &SpecError{"Ask.Wait", "with " + fault, "steps in their order, and an end with its Then", nil}
 	}
+	return s.findVotesFault()
+}
+
+// findVotesFault says whether there may be as many people as the policy needs; nil if so.
+func (s *Spec) findVotesFault() *SpecError {
+	switch need, rejects := s.Ask.Need, s.Ask.Rejects; {
+	case interaction.VotesFault(need, 0) != "":
+		return &SpecError{"Ask.Need", strconv.Itoa(need), fmt.Sprintf("0 to %d", interaction.MaxNeed), nil}
+	case interaction.VotesFault(0, rejects) != "":
+		return &SpecError{"Ask.Rejects", strconv.Itoa(rejects), fmt.Sprintf("0 to %d", interaction.MaxNeed), nil}
+	case need < 2 && rejects < 2:
+		return nil
+	}
+	q := Question{Subject: &interaction.Subject{}}
+	asked := *s
+	asked.Ask = &AskPolicy{NotSubmitter: s.Ask.NotSubmitter, To: s.Ask.To}
+	asked.address(&q)
+	q.Wait, q.Need, q.Rejects = s.Ask.Wait, s.Ask.Need, s.Ask.Rejects
+	if fault := interaction.FaultOfVotes(q); fault != "" {
+		return &SpecError{"Ask", "such that an approval " + fault, "as many people as must decide", nil}
+	}
 	return nil
 }
 
@@ -53,13 +82,16 @@ func (s *Spec) findAskFault() *SpecError {
 func (a *AskPolicy) restricts() bool { return a != nil && (a.To != nil || a.NotSubmitter) }
 
 // binds reports whether the policy says anything about the run's questions.
-func (a *AskPolicy) binds() bool { return a.restricts() || a != nil && a.Wait != nil }
+func (a *AskPolicy) binds() bool {
+	return a.restricts() || a != nil && (a.Wait != nil || a.Need > 1 || a.Rejects > 1)
+}
 
-// applyPolicy applies the host's policy to a question, and gives it the wait that the specification
-// has unless the engine has given it one. The error says why it cannot wait so: then it waits until
-// somebody replies.
+// applyPolicy applies the host's policy to a question, and gives it the numbers of people and the wait
+// that the specification has unless the engine has given it some. The error says why it cannot wait
+// so: then it waits until somebody replies; or why it cannot be decided: it is asked nevertheless.
 func (s *Spec) applyPolicy(q *interaction.Question) error {
 	s.address(q)
+	s.needPeople(q)
 	if q.Wait == nil && s.Ask != nil {
 		q.Wait = s.Ask.Wait.Clone()
 	}
@@ -67,7 +99,22 @@ func (s *Spec) applyPolicy(q *interaction.Question) error {
 		q.Wait = &interaction.Wait{}
 		return fmt.Errorf("the question's wait has %s; it waits until somebody replies", fault)
 	}
+	if fault := interaction.FaultOfVotes(*q); fault != "" {
+		return fmt.Errorf("the approval %s: they cannot approve it, or cannot reject it", fault)
+	}
 	return nil
+}
+
+// needPeople says how many people decide an approval. What one person decides has the plain form.
+func (s *Spec) needPeople(q *interaction.Question) {
+	if s.Ask != nil && q.Subject != nil {
+		q.Need, q.Rejects = cmp.Or(q.Need, s.Ask.Need), cmp.Or(q.Rejects, s.Ask.Rejects)
+	}
+	if q.DecidedBySeveral() {
+		q.AlsoText = false
+	} else {
+		q.Need, q.Rejects = 0, 0
+	}
 }
 
 // address names who may answer a question of the run. What the engine says of it comes before what

@@ -96,6 +96,10 @@ func TestK5PoliciesAreChecked(t *testing.T) {
 		"for nobody":        {Ask: &AskPolicy{To: &Audience{}}},
 		"256 bytes":         {Submitter: long},
 		"with NotSubmitter": {Ask: &AskPolicy{NotSubmitter: true}},
+		"33":                {Ask: &AskPolicy{Need: 33}},
+		"-1":                {Ask: &AskPolicy{Rejects: -1}},
+		"such that an approval needs 2 people, and is for ada, bob, but not bob": {Submitter: "bob",
+			Ask: &AskPolicy{NotSubmitter: true, To: &Audience{Users: []string{"ada", "bob"}}, Rejects: 2}},
 		"with Except of 100 entries": {Submitter: "ada", Ask: &AskPolicy{NotSubmitter: true,
 			To: &Audience{Everybody: true,
 				Except: strings.Split(strings.Repeat("a ", 99)+"a", " ")}}},
@@ -115,6 +119,7 @@ func TestK5EarlierReleasesRefuseRestrictedRuns(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for want, s := range map[string]Spec{
 		"[4,":      {ID: "r", Prompt: "p", Ask: &AskPolicy{To: &Audience{Groups: []string{"finance"}}}},
+		"[4,{":     {ID: "r", Prompt: "p", Ask: &AskPolicy{Need: 2}},
 		`{"id":"r`: {ID: "r", Prompt: "p", Ask: &AskPolicy{}, Submitter: "ada"},
 	} {
 		run, body, err := s.record(now)

@@ -67,6 +67,8 @@ func writeAskPolicy(w *plainjson.Writer, v *AskPolicy) {
 		w.Put(`,"to":`)
 		writeAudience(w, v.To)
 	}
+	w.IntIf(`,"need":`, v.Need)
+	w.IntIf(`,"rejects":`, v.Rejects)
 	if v.Wait != nil {
 		w.Put(`,"wait":`)
 		writeWait(w, v.Wait)
@@ -175,6 +177,8 @@ func readAskPolicy(s *plainjson.Scanner, v *AskPolicy) {
 		v.To = new(interaction.Audience)
 		readAudience(s, v.To)
 	}
+	s.Int(`,"need":`, &v.Need)
+	s.Int(`,"rejects":`, &v.Rejects)
 	if s.Member(`,"wait":`) {
 		v.Wait = new(interaction.Wait)
 		readWait(s, v.Wait)

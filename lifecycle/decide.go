@@ -20,6 +20,7 @@ import (
 //	decideSubmission    a host submits a run
 //	decideStart         a node claims a run
 //	decideReply         a reply settles the question
+//	decideVote          a reply is a vote that needs others (votes.go)
 //	decideDeadline      nobody replied in time
 //	decideOwnWait       a step of a question's own wait, or its end, is due (steps.go)
 //	decideExtend        somebody moves the end of such a wait (steps.go)
@@ -63,16 +64,27 @@ func decideStart(run *store.Run, node string, now time.Time) (store.Commit, erro
 
 // decideReply settles the open question that the reply names. The run returns to the queue, unless it
 // waits for further answers (K1). The error may also be that of Reply.CheckFor.
-func decideReply(run *store.Run, reply interaction.Reply, digest string, now time.Time) (*store.Commit, error) {
+func decideReply(run *store.Run, reply interaction.Reply, now time.Time) (*store.Commit, error) {
 	question := run.OpenQuestion(reply.ID)
 	if err := reply.CheckFor(*question); err != nil {
 		return nil, err
 	}
 	now = notEarlier(now, run.UpdatedAt) // the answer has the time of the commit
+	if question.DecidedBySeveral() {
+		voted := question.WithVote(reply, now)
+		if !question.Decides(reply.Decision) {
+			return decideVote(run, &voted, reply, now)
+		}
+		question = &voted
+	}
 	answer := reply.AnswerTo(question, now)
+	digest := ""
+	if reply.Key != "" {
+		digest = reply.DigestFor(question)
+	}
 	d := details{
 		now: now, facts: fsm.FactPendingMatches | fsm.FactRuleMet, answer: &answer,
-		settled: settledBy(run, question, answer, reply.Key, digest),
+		settled: settledBy(run, question, answer, reply.Key, digest), voted: question.DecidedBySeveral(),
 	}
 	d.settled[0].Seen = reply.Seen
 	if run.Together != nil && !completesRule(run, &answer) {

@@ -23,6 +23,8 @@ var (
 	ErrQuestionChanged = interaction.ErrQuestionChanged
 	// ErrNotAsked: the question is for others; see NotAskedError.
 	ErrNotAsked = interaction.ErrNotAsked
+	// ErrVoted: the person has voted on the approval before; see VotedError.
+	ErrVoted = interaction.ErrVoted
 	// ErrNotWaiting: the run does not wait with this question, and has not asked it so far.
 	ErrNotWaiting = errors.New("lifecycle: run is not waiting for this interaction")
 	// ErrSettled: the question was settled by somebody else; see SettledError.

@@ -15,7 +15,8 @@ import (
 // InboxQuery filters and pages an inbox (K9). Zero fields do not filter.
 type InboxQuery struct {
 	// For asks for the questions that this person may answer, by ID or group: those for everybody,
-	// too, and none that excepts the person. The zero Actor asks for all open questions.
+	// too, and none that excepts the person, or that the person has voted on. The zero Actor asks for
+	// all open questions.
 	For Actor
 	// Labels are those of the questions' runs; all of them must be present with these values.
 	Labels map[string]string
@@ -128,7 +129,8 @@ func (q *InboxQuery) waiting() store.WaitingQuery {
 
 // matches reports whether a question passes the filters that are about questions.
 func (q *InboxQuery) matches(o *Question) bool {
-	return (q.For.IsZero() || o.To.Admits(q.For)) && (len(q.Kinds) == 0 || slices.Contains(q.Kinds, o.Kind))
+	mine := q.For.IsZero() || o.To.Admits(q.For) && (q.For.ID == "" || o.VoteOf(q.For.ID) == nil)
+	return mine && (len(q.Kinds) == 0 || slices.Contains(q.Kinds, o.Kind))
 }
 
 // inboxReader fills a page.

@@ -64,6 +64,9 @@ import (
 //		// Restricted says that the run's specification lets only certain people answer (K5), or says how
 //		// its questions wait (K7). An earlier release, which would pass over that, refuses the record.
 //		Restricted bool
+//		// Votes is how many votes people have given on approvals of the run that several decide (K5). Their
+//		// idempotency keys are those of replies, and stand with the questions.
+//		Votes int
 //		// Block says why the run cannot go on now; nil when it can.
 //		Block *Block
 //		// Slot says that the run holds an execution slot of its pool.
@@ -444,6 +447,16 @@ type SessionHandle = interaction.SessionHandle
 //		// text of an agent never does.
 //		To *Audience
 //
+//		// Need is how many people must approve an Approval before it is approved, and Rejects how many must
+//		// reject it before it is rejected (K5); 0: one. Each is at most MaxNeed, and each person counts once.
+//		// If either is more than one, people only approve or reject: they edit nothing and claim nothing.
+//		// Only engines and the run's Spec.Ask set them; the text of an agent never does.
+//		Need    int
+//		Rejects int
+//		// Votes are what people have decided of an approval that several decide, in the order in which they
+//		// came; those on a settled approval include the last one. They are given by the run.
+//		Votes []Vote
+//
 //		// Ref is the engine's own name of what the question is about, such as the id of a tool's call;
 //		// at most MaxRef bytes. The answer has it too (Answer.Ref). It is neither shown nor part of the
 //		// Digest, and only engines set it; the text of an agent never does.
@@ -462,6 +475,21 @@ type SessionHandle = interaction.SessionHandle
 //
 //	// Digest identifies what the question shows and what it is about: SHA-256, in hexadecimal digits, over one JSON object of kind, prompt, context, options, required_fields, subject and schema, as far as they are set.
 //	func (q Question) Digest() string
+//
+//	// DecidedBySeveral reports whether the question is an approval that one person alone cannot decide either way.
+//	func (q *Question) DecidedBySeveral() bool
+//
+//	// VoteOf returns the vote of the actor with this ID; nil if there is none.
+//	func (q *Question) VoteOf(actor string) *Vote
+//
+//	// Count returns how many people have decided so.
+//	func (q *Question) Count(d Decision) (n int)
+//
+//	// Decides reports whether one more vote with this decision settles the approval.
+//	func (q *Question) Decides(d Decision) bool
+//
+//	// WithVote returns the question with the vote that the reply is.
+//	func (q Question) WithVote(r Reply, now time.Time) Question
 //
 //	// StartWait sets the time of the end, when the question is asked.
 //	func (q *Question) StartWait()
@@ -599,6 +627,9 @@ const (
 //
 //	// Answer is a reply in text as a turn is resumed with it.
 //	func (r Reply) Answer(now time.Time) Answer
+//
+//	// DigestFor is the Digest of a reply to this question.
+//	func (r Reply) DigestFor(q *Question) string
 type Reply = interaction.Reply
 
 // Actor is who acts on a run: a person, or a program on its own behalf. The host has authenticated
@@ -742,6 +773,35 @@ type DefaultReply = interaction.DefaultReply
 //	func (e *NotAskedError) Is(target error) bool
 type NotAskedError = interaction.NotAskedError
 
+// Vote is what one of several people has decided about an Approval.
+//
+//	type Vote struct {
+//		Actor    string
+//		Via      string   // the door that the actor came through
+//		Decision Decision // Approve or Reject
+//		Text     string
+//		VotedAt  time.Time
+//		// Key and Digest are the idempotency key of the vote and the digest of its body (C5), and Seen is
+//		// the digest of the question that its author saw.
+//		Key    string
+//		Digest string
+//		Seen   string
+//	}
+type Vote = interaction.Vote
+
+// VotedError says that the reply's author has voted on the approval before.
+//
+//	type VotedError struct {
+//		ID   int // the question's
+//		Vote Vote
+//	}
+//
+//	func (e *VotedError) Error() string
+//
+//	// Is makes errors.Is(err, ErrVoted) true.
+//	func (e *VotedError) Is(target error) bool
+type VotedError = interaction.VotedError
+
 // Receipt acknowledges an accepted reply.
 //
 //	type Receipt struct {
@@ -779,6 +839,9 @@ type Receipt = interaction.Receipt
 //		// Arguments are what may be executed, byte for byte: those of the Subject, or the edited ones.
 //		// They are nil unless the decision is Approve or Edit.
 //		Arguments json.RawMessage
+//		// Votes are those of all who have decided about an approval that several people decide (K5). The
+//		// Actor is the one whose vote came last.
+//		Votes []Vote
 //		// Ref is that of the question. Of questions that were asked together it says which one this
 //		// answers, whatever their order.
 //		Ref string
@@ -1215,7 +1278,7 @@ const (
 	TriggerRunUnblocked Trigger = fsm.EventRunUnblocked
 	// TriggerRunGivenUp: Somebody ended a held run. (EV-16: J5, J13)
 	TriggerRunGivenUp Trigger = fsm.EventRunGivenUp
-	// TriggerInteractionRecorded: A person's reply to one of several questions was accepted, or the end of its own wait settled it, and the run waits on for the others. (EV-17: K1, K2, K7)
+	// TriggerInteractionRecorded: A person's reply to one of several questions was accepted, or the end of its own wait settled it, or one of several people has voted on an approval; the run waits on. (EV-17: K1, K2, K5, K7)
 	TriggerInteractionRecorded Trigger = fsm.EventInteractionRecorded
 	// TriggerInteractionStep: A step of a question's own wait is due: people are reminded, or others are asked. (EV-18: K7)
 	TriggerInteractionStep Trigger = fsm.EventInteractionStep
@@ -1262,6 +1325,10 @@ type Terminal = fcmp.Terminal
 //		Digest string
 //		// Who may answer: who has one of the names or is of one of the groups, or everybody, but for those who are excepted. Missing when everybody may.
 //		To *fcmp.Audience
+//		// How many people must approve. There, like rejects, exactly when several people decide.
+//		Need int
+//		// How many people must reject.
+//		Rejects int
 //		// The questions that were asked together, one event each, and when the run goes on. Missing when the question was asked alone.
 //		Together *AskedTogether
 //		// The question's own wait, whose end is wait_deadline_at. Missing when the policy of the run says how the question waits.
@@ -1410,11 +1477,11 @@ type Blocked = fcmp.Blocked
 //	func (*Unblocked) Type() string
 type Unblocked = fcmp.Unblocked
 
-// Recorded is the data of interaction.recorded: A person's reply to one of several questions was accepted, or its own wait settled it; the run waits on for the others. (PL-12: K1, K2, K7)
+// Recorded is the data of interaction.recorded: A person's reply to one of several questions was accepted, or its own wait settled it, or one of several people has voted on an approval; the run waits on. (PL-12: K1, K2, K5, K7)
 //
 //	type Recorded struct {
 //		InteractionID int
-//		// How the question was settled.
+//		// How the question was settled; or that it was not, by a vote that needs others.
 //		ResolutionMode string
 //		AcceptedAt     time.Time
 //		Actor          string

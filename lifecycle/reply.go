@@ -9,14 +9,17 @@ import (
 )
 
 // Reply answers the question that the run waits with, or one of several (K1, K2): the run goes on
-// when their rule is met, and until then the other questions stay open as they are. Exactly one of
+// when their rule is met, and until then the other questions stay open as they are. A reply to an
+// approval that several people decide is a vote (K5): the question stays open until enough people have
+// approved or rejected it. Exactly one of
 // all replies to a question, deadlines and cancels wins (C8). With a Key it is idempotent: the same
 // key and body returns the first receipt, whatever state the run is in by then (C5).
 //
 // Errors, with nothing written: ErrInvalidReply (a *ValueError if the question's schema does not
 // allow the value: K3), ErrQuestionChanged (a *ChangedError: the reply was made to another text of
 // the question, which the error has as it is: K4), ErrNotFound, ErrNotAllowed, ErrNotAsked
-// (a *NotAskedError: the question is for others), ErrNotWaiting (a *WaitError: no such question, or
+// (a *NotAskedError: the question is for others), ErrVoted (a *VotedError: the author has voted),
+// ErrNotWaiting (a *WaitError: no such question, or
 // not yet), ErrSettled (a *SettledError: somebody was first), ErrKeyConflict.
 // After any other error, of the context too, the reply may or may not have been accepted: call
 // again with the same Key.
@@ -32,9 +35,8 @@ func (c *Client) Reply(ctx context.Context, id string, reply Reply) (Receipt, er
 	if err := checkReply(&reply); err != nil {
 		return Receipt{}, err
 	}
-	digest := reply.Digest()
 	for {
-		status, err := c.replyStatus(ctx, id, reply, digest)
+		status, err := c.replyStatus(ctx, id, reply)
 		if err != nil {
 			return Receipt{}, fmt.Errorf("lifecycle: reply to run %s: %w", id, err)
 		}
@@ -44,7 +46,7 @@ func (c *Client) Reply(ctx context.Context, id string, reply Reply) (Receipt, er
 		if !status.pending {
 			return status.receipt, status.refusal
 		}
-		receipt, err := c.acceptReply(ctx, status.run, reply, digest)
+		receipt, err := c.acceptReply(ctx, status.run, reply)
 		if !errors.Is(err, store.ErrConflict) {
 			return receipt, err
 		}
@@ -68,13 +70,13 @@ type replyStatus struct {
 
 // replyStatus reads the status of a reply. A status that says how the question was settled is read
 // again through Confirm: the first read may show a commit that is not durable.
-func (c *Client) replyStatus(ctx context.Context, id string, reply Reply, digest string) (replyStatus, error) {
-	status, err := readReplyStatus(ctx, c.store, id, reply, digest)
+func (c *Client) replyStatus(ctx context.Context, id string, reply Reply) (replyStatus, error) {
+	status, err := readReplyStatus(ctx, c.store, id, reply)
 	if err != nil || !status.settled {
 		return status, err
 	}
 	err = c.store.Confirm(ctx, func(r store.Reader) (err error) {
-		status, err = readReplyStatus(ctx, r, id, reply, digest)
+		status, err = readReplyStatus(ctx, r, id, reply)
 		return err
 	})
 	return status, err
@@ -83,7 +85,7 @@ func (c *Client) replyStatus(ctx context.Context, id string, reply Reply, digest
 // readReplyStatus reads the run, and the settled interaction of which the reply may be a duplicate
 // (by its key) or for which it may be late (by its number). The error says that the store could not
 // be read; why the reply is refused is in the status.
-func readReplyStatus(ctx context.Context, r store.Reader, id string, reply Reply, digest string) (replyStatus, error) {
+func readReplyStatus(ctx context.Context, r store.Reader, id string, reply Reply) (replyStatus, error) {
 	stored, err := r.Run(ctx, id)
 	if err != nil {
 		return replyStatus{}, err
@@ -95,13 +97,16 @@ func readReplyStatus(ctx context.Context, r store.Reader, id string, reply Reply
 	if reply.Key != "" && (!pending || run.Interactions > 1) {
 		record, err := r.Settled(ctx, id, reply.Key)
 		if err == nil {
-			receipt, refusal := replayedReceipt(id, record, digest)
+			receipt, refusal := replayedReceipt(id, record, reply)
 			return replyStatus{run: run, question: &record.Question, receipt: receipt, refusal: refusal,
 				settled: true}, nil
 		}
 		if !errors.Is(err, store.ErrNotFound) {
 			return replyStatus{}, err
 		}
+	}
+	if status, voted, err := readVote(ctx, r, run, reply); voted || err != nil {
+		return status, err
 	}
 	if pending {
 		return replyStatus{run: run, question: question, pending: true}, nil
@@ -111,8 +116,8 @@ func readReplyStatus(ctx context.Context, r store.Reader, id string, reply Reply
 
 // acceptReply settles the open question that the reply names. The error is store.ErrConflict if
 // somebody else has changed the run since it was read: another reply, a deadline or a cancel.
-func (c *Client) acceptReply(ctx context.Context, run *Run, reply Reply, digest string) (Receipt, error) {
-	cm, err := decideReply(run, reply, digest, commitTime(c.clock))
+func (c *Client) acceptReply(ctx context.Context, run *Run, reply Reply) (Receipt, error) {
+	cm, err := decideReply(run, reply, commitTime(c.clock))
 	if err != nil {
 		return Receipt{}, fmt.Errorf("lifecycle: reply to run %s: %w", run.ID, err)
 	}
@@ -125,8 +130,8 @@ func (c *Client) acceptReply(ctx context.Context, run *Run, reply Reply, digest 
 
 // replayedReceipt is the receipt that the accepted reply with this key was given. The error is
 // ErrKeyConflict if that reply had another body.
-func replayedReceipt(id string, accepted Record, digest string) (Receipt, error) {
-	if accepted.Digest != digest {
+func replayedReceipt(id string, accepted Record, reply Reply) (Receipt, error) {
+	if accepted.Digest != reply.DigestFor(&accepted.Question) {
 		return Receipt{}, fmt.Errorf("%w: key %q settled interaction %d of run %s", ErrKeyConflict,
 			accepted.Key, accepted.Question.ID, id)
 	}

@@ -57,6 +57,7 @@ type details struct {
 	furtherAnswers []interaction.Answer
 	settled        []interaction.Record // of the questions that the event closes, by their numbers
 
+	voted   bool                  // a person has voted
 	changed *interaction.Question // an open question as it becomes; nil: none changes
 
 	passing   *passingFailure // after which the turn is put off; nil: it is not
@@ -125,6 +126,9 @@ func transition(run *store.Run, event fsm.Event, d *details) (*store.Commit, err
 	next.UpdatedAt = now
 	next.State = row.To
 	next.Block = nil // unless enterState sets it
+	if d.voted {
+		next.Votes++
+	}
 	if d.profile != "" {
 		next.Profile = d.profile
 	}
@@ -138,9 +142,9 @@ func transition(run *store.Run, event fsm.Event, d *details) (*store.Commit, err
 		next.Recovery, next.RecoveredAt, next.RecoveryReason = d.recovery, notEarlier(now, run.RecoveredAt), d.reason
 	}
 	switch {
-	case row.Event == fsm.EventInteractionRecorded:
+	case row.Event == fsm.EventInteractionRecorded && d.changed == nil:
 		recordReply(next, run, d, now)
-	case row.Event == fsm.EventInteractionStep || row.Event == fsm.EventInteractionChanged:
+	case d.changed != nil:
 		changeQuestion(next, run, d)
 	case row.To == run.State:
 		changeBlock(next, d, now)
@@ -284,7 +288,7 @@ func (d *details) addEvents(c *store.Commit, kind string) error {
 	case fcmp.TypeInputRequired:
 		return addInputRequired(c)
 	case fcmp.TypeRecorded:
-		return addEvent(c, (*fcmp.Recorded)(replyAccepted(d.answer)))
+		return addEvent(c, d.recorded())
 	case fcmp.TypeClosed:
 		return addClosed(c)
 	case fcmp.TypeDefaultTaken:
@@ -443,6 +447,9 @@ func inputRequired(r *store.Run, q *interaction.Question) *fcmp.InputRequired {
 	}
 	if to := q.To; to != nil {
 		asked.To = audience(to)
+	}
+	if q.DecidedBySeveral() {
+		asked.Need, asked.Rejects = max(q.Need, 1), max(q.Rejects, 1)
 	}
 	if q.Wait != nil {
 		showWait(asked, q)

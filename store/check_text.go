@@ -118,6 +118,7 @@ func (t *texts) run(r *Run) {
 		t.text("the answer's question_digest", a.Digest)
 		t.text("the answer's door", a.Via)
 		t.text("the answer's ref", a.Ref)
+		t.votes(a.Votes)
 		t.json("the answer's value", a.Value)
 		t.json("the answer's arguments", a.Arguments)
 	}
@@ -174,11 +175,21 @@ func (t *texts) question(q *interaction.Question) {
 		t.text("the default answer", w.Default.Text)
 		t.json("the default answer's value", w.Default.Value)
 	}
+	t.votes(q.Votes)
 	if s := q.Subject; s != nil {
 		t.text("the subject's tool", s.Tool)
 		t.text("the subject's title", s.Title)
 		t.text("the subject's risk", s.Risk)
 		t.json("the subject's arguments", s.Arguments)
+	}
+}
+
+func (t *texts) votes(all []interaction.Vote) {
+	for i := range all {
+		v := &all[i]
+		for _, s := range []string{v.Actor, v.Via, string(v.Decision), v.Text, v.Key, v.Digest, v.Seen} {
+			t.text("a vote", s)
+		}
 	}
 }
 

@@ -35,6 +35,7 @@ func (r Run) Clone() Run {
 			a.Auto = &auto
 		}
 		a.Value, a.Arguments = bytes.Clone(a.Value), bytes.Clone(a.Arguments)
+		a.Votes = slices.Clone(a.Votes)
 		r.Answer = &a
 	}
 	if r.ForkedFrom != nil {
@@ -74,6 +75,7 @@ func cloneQuestion(q interaction.Question) interaction.Question {
 	q.Schema = bytes.Clone(q.Schema)
 	q.To = q.To.Clone()
 	q.Wait = q.Wait.Clone()
+	q.Votes = slices.Clone(q.Votes)
 	if q.Subject != nil {
 		s := *q.Subject
 		s.Arguments = bytes.Clone(s.Arguments)

@@ -50,6 +50,9 @@ func writeQuestion(w *plainjson.Writer, v *interaction.Question) {
 		w.Put(`,"to":`)
 		writeAudience(w, v.To)
 	}
+	w.IntIf(`,"need":`, v.Need)
+	w.IntIf(`,"rejects":`, v.Rejects)
+	plainjson.WriteList(w, `,"votes":`, v.Votes, writeVote)
 	w.TextIf(`,"ref":`, v.Ref)
 	if v.Wait != nil {
 		w.Put(`,"wait":`)
@@ -79,6 +82,18 @@ func writeAudience(w *plainjson.Writer, v *interaction.Audience) {
 	plainjson.WriteTexts(w, `,"users":`, v.Users)
 	plainjson.WriteTexts(w, `,"groups":`, v.Groups)
 	plainjson.WriteTexts(w, `,"except":`, v.Except)
+	w.Put(`}`)
+}
+
+func writeVote(w *plainjson.Writer, v *interaction.Vote) {
+	w.Text(`{"actor":`, v.Actor)
+	w.TextIf(`,"via":`, v.Via)
+	w.Text(`,"decision":`, string(v.Decision))
+	w.TextIf(`,"text":`, v.Text)
+	w.Time(`,"voted_at":`, v.VotedAt)
+	w.TextIf(`,"key":`, v.Key)
+	w.TextIf(`,"digest":`, v.Digest)
+	w.TextIf(`,"seen":`, v.Seen)
 	w.Put(`}`)
 }
 
@@ -155,6 +170,7 @@ func writeRun(w *plainjson.Writer, v *Run) {
 		writeRunBudget(w, v.Budget)
 	}
 	w.FlagIf(`,"restricted":`, v.Restricted)
+	w.IntIf(`,"votes":`, v.Votes)
 	if v.Block != nil {
 		w.Put(`,"block":`)
 		writeBlock(w, v.Block)
@@ -261,6 +277,7 @@ func writeAnswer(w *plainjson.Writer, v *interaction.Answer) {
 	w.TextIf(`,"decision":`, string(v.Decision))
 	w.TextIf(`,"question_digest":`, v.Digest)
 	w.ExactIf(`,"arguments":`, v.Arguments)
+	plainjson.WriteList(w, `,"votes":`, v.Votes, writeVote)
 	w.TextIf(`,"ref":`, v.Ref)
 	w.Put(`}`)
 }
@@ -311,6 +328,18 @@ func readQuestion(s *plainjson.Scanner, v *interaction.Question) {
 		v.To = new(interaction.Audience)
 		readAudience(s, v.To)
 	}
+	s.Int(`,"need":`, &v.Need)
+	s.Int(`,"rejects":`, &v.Rejects)
+	if s.Member(`,"votes":`) {
+		list := make([]interaction.Vote, 0, plainjson.FewElements)
+		s.Need(`[`)
+		for more := s.Going(); more; more = s.Member(`,`) {
+			list = append(list, interaction.Vote{})
+			readVote(s, &list[len(list)-1])
+		}
+		s.Need(`]`)
+		v.Votes = list
+	}
 	s.Text(`,"ref":`, &v.Ref)
 	if s.Member(`,"wait":`) {
 		v.Wait = new(interaction.Wait)
@@ -345,6 +374,19 @@ func readAudience(s *plainjson.Scanner, v *interaction.Audience) {
 	plainjson.ReadWords(s, `,"users":`, &v.Users)
 	plainjson.ReadWords(s, `,"groups":`, &v.Groups)
 	plainjson.ReadWords(s, `,"except":`, &v.Except)
+	s.Need(`}`)
+}
+
+func readVote(s *plainjson.Scanner, v *interaction.Vote) {
+	s.Need(`{"actor":`)
+	v.Actor = s.AText()
+	s.Text(`,"via":`, &v.Via)
+	plainjson.Word(s, `,"decision":`, &v.Decision)
+	s.Text(`,"text":`, &v.Text)
+	s.Time(`,"voted_at":`, &v.VotedAt)
+	s.Text(`,"key":`, &v.Key)
+	s.Text(`,"digest":`, &v.Digest)
+	s.Text(`,"seen":`, &v.Seen)
 	s.Need(`}`)
 }
 
@@ -435,6 +477,7 @@ func readRun(s *plainjson.Scanner, v *Run) {
 		readRunBudget(s, v.Budget)
 	}
 	s.Flag(`,"restricted":`, &v.Restricted)
+	s.Int(`,"votes":`, &v.Votes)
 	if s.Member(`,"block":`) {
 		v.Block = new(Block)
 		readBlock(s, v.Block)
@@ -556,6 +599,16 @@ func readAnswer(s *plainjson.Scanner, v *interaction.Answer) {
 	plainjson.Word(s, `,"decision":`, &v.Decision)
 	s.Text(`,"question_digest":`, &v.Digest)
 	s.Exact(`,"arguments":`, &v.Arguments)
+	if s.Member(`,"votes":`) {
+		list := make([]interaction.Vote, 0, plainjson.FewElements)
+		s.Need(`[`)
+		for more := s.Going(); more; more = s.Member(`,`) {
+			list = append(list, interaction.Vote{})
+			readVote(s, &list[len(list)-1])
+		}
+		s.Need(`]`)
+		v.Votes = list
+	}
 	s.Text(`,"ref":`, &v.Ref)
 	s.Need(`}`)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
@@ -78,12 +79,15 @@ const (
 	typedForm   = "[4," // a form or an approval, and the answer to one; questions for certain people
 	severalForm = "[5," // several questions that were asked together
 	waitForm    = "[6," // a question with a wait of its own, and its default answer
+	peopleForm  = "[7," // an approval that several people decide, and their votes
 	formSuffix  = "]"
 )
 
 // form is the beginning of the list that the record stands in; empty for the first form.
 func (r *Run) form() string {
 	switch {
+	case r.people():
+		return peopleForm
 	case r.Pending != nil && r.Pending.Wait != nil, r.Answer != nil && r.Answer.Resolution == interaction.DefaultAnswer:
 		return waitForm
 	case r.Together != nil:
@@ -96,6 +100,14 @@ func (r *Run) form() string {
 		return heldForm
 	}
 	return ""
+}
+
+// people reports whether several people decide an open question of the run, or have voted. An earlier
+// version would take one person's decision for that of all, or a vote's key for an unused one.
+func (r *Run) people() bool {
+	return r.Votes > 0 || r.Answer != nil && len(r.Answer.Votes) > 0 ||
+		r.Pending != nil && r.Pending.DecidedBySeveral() ||
+		slices.ContainsFunc(r.Siblings, func(q interaction.Question) bool { return q.DecidedBySeveral() })
 }
 
 // typed reports whether the run's question, or the answer to it, is a form or an approval, or not
@@ -111,7 +123,7 @@ func (r *Run) typed() bool {
 
 // firstForm returns a record without the list that it may stand in.
 func firstForm(body []byte) []byte {
-	for _, form := range []string{heldForm, forkForm, typedForm, severalForm, waitForm} {
+	for _, form := range []string{heldForm, forkForm, typedForm, severalForm, waitForm, peopleForm} {
 		if inner, ok := bytes.CutPrefix(body, []byte(form)); ok {
 			if inner, ok = bytes.CutSuffix(inner, []byte(formSuffix)); ok {
 				return inner

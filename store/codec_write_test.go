@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -46,6 +47,11 @@ func TestEncodeWritesEveryField(t *testing.T) {
 // and for the list around a run that the first form of records did not know.
 func stored(t require.TestingT, r store.Run) string {
 	body := exactly(t, r.Clone())
+	if several := func(q interaction.Question) bool { return q.Need > 1 || q.Rejects > 1 }; r.Votes > 0 ||
+		r.Pending != nil && several(*r.Pending) || slices.ContainsFunc(r.Siblings, several) ||
+		r.Answer != nil && len(r.Answer.Votes) > 0 {
+		return "[7," + body + "]"
+	}
 	if r.Pending != nil && r.Pending.Wait != nil ||
 		r.Answer != nil && r.Answer.Resolution == interaction.DefaultAnswer {
 		return "[6," + body + "]"
@@ -110,6 +116,39 @@ func TestOlderVersionsRefuseForks(t *testing.T) {
 	require.ErrorIs(t, r.Coherent(), store.ErrInvalid, "no run is forked from itself")
 	r.ForkedFrom = &store.ForkPoint{}
 	require.ErrorIs(t, r.Coherent(), store.ErrInvalid)
+}
+
+// K5 J14: an older version refuses a run with an approval that several people decide, which it would
+// take one person's word for, and one whose votes have keys that it would not find.
+func TestOlderVersionsRefuseVotes(t *testing.T) {
+	vote := interaction.Vote{Actor: "ada", Decision: interaction.Approve, VotedAt: parked().UpdatedAt}
+	several := func(q *interaction.Question) {
+		q.Kind, q.Subject, q.Need = interaction.Approval, &interaction.Subject{Tool: "pay"}, 2
+	}
+	for name, change := range map[string]func(r *store.Run){
+		"need":    func(r *store.Run) { several(r.Pending) },
+		"rejects": func(r *store.Run) { several(r.Pending); r.Pending.Need, r.Pending.Rejects = 0, 2 },
+		"a vote": func(r *store.Run) {
+			several(r.Pending)
+			r.Pending.Votes, r.Votes = []interaction.Vote{vote}, 1
+		},
+		"an earlier vote": func(r *store.Run) { r.Votes = 2 },
+		"an inherited answer": func(r *store.Run) {
+			r.Answer = &interaction.Answer{ID: 1, Resolution: interaction.UserReply, Decision: interaction.Approve,
+				Votes: []interaction.Vote{vote}}
+		},
+	} {
+		r := parked()
+		change(&r)
+		body, err := store.Encode(r)
+		require.NoError(t, err, name)
+		require.Equal(t, "[7,", string(body[:3]), name)
+		requireScanned(t, body)
+		got, err := store.Decode(body)
+		require.NoError(t, err, name)
+		require.Equal(t, r, got, name)
+		require.Equal(t, r, r.Clone(), name)
+	}
 }
 
 // K7 J14: an older version refuses a run with a question that has a wait of its own, which it would

@@ -61,6 +61,9 @@ type Run struct {
 	// Restricted says that the run's specification lets only certain people answer (K5), or says how
 	// its questions wait (K7). An earlier release, which would pass over that, refuses the record.
 	Restricted bool `json:"restricted,omitempty"`
+	// Votes is how many votes people have given on approvals of the run that several decide (K5). Their
+	// idempotency keys are those of replies, and stand with the questions.
+	Votes int `json:"votes,omitempty"`
 	// Block says why the run cannot go on now; nil when it can.
 	Block *Block `json:"block,omitempty"`
 	// Slot says that the run holds an execution slot of its pool.

@@ -69,6 +69,9 @@ func (r *Run) checkOpen() error {
 	if err := r.checkWaits(); err != nil {
 		return err
 	}
+	if err := r.checkVotes(); err != nil {
+		return err
+	}
 	t := r.Together
 	if t == nil {
 		switch {
@@ -225,6 +228,9 @@ func (c *Commit) checkQuestions(prev *Run) error {
 		}
 		switch closed := c.settles(number); {
 		case r.OpenQuestion(number) != nil:
+			if err := c.checkBallots(prev, number); err != nil {
+				return err
+			}
 			open++
 		case !closed:
 			return invalid(r, "interaction %d goes without being settled", number)

@@ -58,7 +58,7 @@ var optionals = []optional{
 	{fcmp.TypeStateChanged, "terminal.error.message", "", nil},
 	{fcmp.TypeAutoDecided, "accepted_at", anyTime, []string{"IV-35"}},
 	{fcmp.TypeAutoDecided, "timeout_sec", json.Number("1"), []string{"IV-36"}},
-	{fcmp.TypeInputRequired, "kind", "open_text", nil},
+	{fcmp.TypeInputRequired, "kind", "open_text", []string{"IV-46"}},
 	{fcmp.TypeInputRequired, "default_decision_policy", "engine_judgement", nil},
 	{fcmp.TypeInputRequired, "asked_at", anyTime, []string{"IV-35", "IV-36", "IV-37"}},
 	{fcmp.TypeInputRequired, "profile", "resumable", []string{"IV-13", "IV-32"}},
@@ -76,7 +76,10 @@ var skippedWithout = map[[2]string][]string{
 	{fcmp.TypeInputRequired, "wait_deadline_at"}:        {"IV-33", "IV-34", "IV-36", "IV-45"},
 	{fcmp.TypeYielded, "choices"}:                       {"IV-39", "IV-40"},
 	{fcmp.TypeBlocked, "choices"}:                       {"IV-40"},
-	{fcmp.TypeReplyAccepted, "decision"}:                {"IV-41"},
+	{fcmp.TypeReplyAccepted, "decision"}:                {"IV-41", "IV-46"},
+	{fcmp.TypeReplyAccepted, "actor"}:                   {"IV-46"},
+	{fcmp.TypeRecorded, "decision"}:                     {"IV-46"},
+	{fcmp.TypeRecorded, "actor"}:                        {"IV-46"},
 	{fcmp.TypeInputRequired, "together.stop_on_reject"}: {"IV-41"},
 	{fcmp.TypeInputRequired, "together"}:                {"IV-41", "IV-42", "IV-43"},
 }
@@ -107,8 +110,12 @@ var demanded = map[string][]string{
 }
 
 // essential are members that not every event has, and that none which has one may leave out: without
-// a question's own wait, all that follows would contradict the policy of the run.
-var essential = map[[2]string]bool{{fcmp.TypeInputRequired, "wait"}: true}
+// a question's own wait, all that follows would contradict the policy of the run; and without the
+// number of people that decide, their votes would settle nothing.
+var essential = map[[2]string]bool{
+	{fcmp.TypeInputRequired, "wait"}: true, {fcmp.TypeInputRequired, "need"}: true,
+	{fcmp.TypeInputRequired, "rejects"}: true,
+}
 
 // named are the members whose value may be a name that is not in this contract.
 var named = map[[2]string]bool{

@@ -63,6 +63,7 @@ var kinds = map[string]func() rule{
 	"closes_open":    func() rule { return new(closesOpen) },
 	"asked_together": func() rule { return new(askedTogether) },
 	"own_wait":       func() rule { return new(ownWait) },
+	"votes":          func() rule { return new(votes) },
 }
 
 // ruleOf makes an invariant executable.

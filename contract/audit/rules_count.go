@@ -99,7 +99,7 @@ func (r *atMostOnce) bind(l *contract.Lifecycle) error {
 // numbers never go back. Only questions that were asked together are settled in any order, so these
 // are compared with all that are settled of them.
 func (r *atMostOnce) judge(v *view, s *step) string {
-	if !slices.Contains(r.Types, s.Type) {
+	if !slices.Contains(r.Types, s.Type) || s.votes() {
 		return ""
 	}
 	if s.number(r.Per) == unknownAttempt {

@@ -142,7 +142,7 @@ func (r *ruleDecides) bind(l *contract.Lifecycle) error {
 func (r *ruleDecides) judge(v *view, s *step) string {
 	decided := s.Type == fcmp.TypeStateChanged && slices.Contains(r.Decided, s.data.Trigger)
 	switch {
-	case s.Type != r.Recorded && s.Type != r.Completed && !decided:
+	case s.Type != r.Recorded && s.Type != r.Completed && !decided, s.votes():
 		return ""
 	case v.openUnknown || v.round.ruleless:
 		return s.skip()

@@ -28,6 +28,8 @@ type step struct {
 	dueEngine string
 	// fired is how many steps of its own wait an open question has had.
 	fired int
+	// ballots are the votes on an open question so far.
+	ballots ballots
 }
 
 // stepData is the union of the payloads: a member means the same in each of them. A missing member
@@ -58,6 +60,10 @@ type stepData struct {
 	Together             *fcmp.Together `json:"together"`
 	ClosedAt             time.Time      `json:"closed_at"`
 	ResolutionMode       string         `json:"resolution_mode"`
+	Actor                string         `json:"actor"`
+	Kind                 string         `json:"kind"`
+	Need                 int            `json:"need"`
+	Rejects              int            `json:"rejects"`
 	Wait                 *fcmp.OwnWait  `json:"wait"`
 	Step                 int            `json:"step"`
 	DueAt                time.Time      `json:"due_at"`
@@ -181,11 +187,7 @@ func (v *view) advance(s *step) {
 	}
 	v.pass(s)
 	v.prev, v.fresh = s, false
-	if i := slices.IndexFunc(v.last, func(last *step) bool { return last.Type == s.Type }); i >= 0 {
-		v.last[i] = s
-	} else {
-		v.last = append(v.last, s)
-	}
+	v.noteLast(s)
 	if s.Type != fcmp.TypeWarning {
 		v.loud = s
 	}
@@ -210,6 +212,10 @@ func (v *view) advance(s *step) {
 		if s.autoDecides() {
 			v.autoDecisions++
 		}
+		if s.votes() {
+			v.noteVote(s)
+			break
+		}
 		v.noteSettled(s)
 	case fcmp.TypeReminder, fcmp.TypeEscalated, fcmp.TypeChanged:
 		v.noteOwnWait(s)
@@ -230,6 +236,18 @@ func (v *view) advance(s *step) {
 		case fcmp.TypeYielded:
 			v.yielded++
 		}
+	}
+}
+
+// noteLast notes the last event of each type. A vote settles nothing, so it is not one of those that
+// an event that does is compared with.
+func (v *view) noteLast(s *step) {
+	switch i := slices.IndexFunc(v.last, func(last *step) bool { return last.Type == s.Type }); {
+	case s.votes():
+	case i >= 0:
+		v.last[i] = s
+	default:
+		v.last = append(v.last, s)
 	}
 }
 

@@ -94,7 +94,8 @@ func (a *agent) describeInput(t engine.Turn) string {
 		return strings.Join(all, ", ")
 	}
 	if len(t.Answers) == 1 && t.Answers[0].Arguments != nil {
-		return fmt.Sprintf("%s, which allows it to execute %s", t.Answers[0].Decision, t.Answers[0].Arguments)
+		return fmt.Sprintf("%s, which allows it to execute %s%s", t.Answers[0].Decision, t.Answers[0].Arguments,
+			formatVotes(t.Answers[0].Votes))
 	}
 	switch {
 	case !t.GoesOn() && t.Session == nil:

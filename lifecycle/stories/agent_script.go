@@ -37,8 +37,9 @@ var verbs = map[string]struct {
 	"uses":    {words: 1},
 	"dies":    {},
 	"ask": {words: 2, named: []string{"options", "policy", "handle", "output", "schema", "also", "tool", "arguments",
-		"title", "risk", "wait", "to"}, ends: true},
-	"asks": {words: 40, named: []string{"answers", "stop", "tools", "policy", "wait1", "wait2", "wait3", "to"},
+		"title", "risk", "wait", "to", "need", "rejects"}, ends: true},
+	"asks": {words: 40, named: []string{"answers", "stop", "tools", "policy", "wait1", "wait2", "wait3", "to", "need",
+		"rejects"},
 		ends: true},
 	"say":    {words: 1, named: []string{"handle"}, ends: true},
 	"done":   {words: 1, named: []string{"handle", "offset"}, ends: true},
@@ -162,6 +163,7 @@ func (s agentStep) question() interaction.Question {
 		q.Kind = interaction.Approval
 		q.Subject = &interaction.Subject{Tool: tool, Arguments: raw(s.named["arguments"]), Title: s.named["title"],
 			Risk: s.named["risk"]}
+		s.needPeople(&q)
 	}
 	if all := s.named["options"]; all != "" {
 		for _, o := range strings.Split(all, ",") {
@@ -171,8 +173,14 @@ func (s agentStep) question() interaction.Question {
 	return q
 }
 
-// audience is whom a question is for: a person, a group as "@GROUP", everybody but one as "*-NAME", or
-// just everybody.
+// needPeople says how many people decide an approval.
+func (s agentStep) needPeople(q *interaction.Question) {
+	q.Need, _ = strconv.Atoi(s.named["need"]) // missing: one
+	q.Rejects, _ = strconv.Atoi(s.named["rejects"])
+}
+
+// audience is whom a question is for: people and groups as "NAME+NAME+@GROUP", everybody but one as
+// "*-NAME", or just everybody.
 func audience(text string) *interaction.Audience {
 	if text == "" || text == "*" {
 		return nil
@@ -180,10 +188,15 @@ func audience(text string) *interaction.Audience {
 	if except, ok := strings.CutPrefix(text, "*-"); ok {
 		return &interaction.Audience{Everybody: true, Except: []string{except}}
 	}
-	if group, ok := strings.CutPrefix(text, "@"); ok {
-		return &interaction.Audience{Groups: []string{group}}
+	to := &interaction.Audience{}
+	for name := range strings.SplitSeq(text, "+") {
+		if group, ok := strings.CutPrefix(name, "@"); ok {
+			to.Groups = append(to.Groups, group)
+		} else {
+			to.Users = append(to.Users, name)
+		}
 	}
-	return &interaction.Audience{Users: []string{text}}
+	return to
 }
 
 // questions are what "asks PROMPT PROMPT" asks, and their rule. Tools names those of the questions
@@ -195,6 +208,7 @@ func (s agentStep) questions() (all []interaction.Question, rule interaction.Rul
 			DefaultPolicy: interaction.DecisionPolicy(s.named["policy"])}
 		if i < len(tools) && tools[i] != "" && tools[i] != "-" {
 			q.Kind, q.Subject = interaction.Approval, &interaction.Subject{Tool: tools[i], Arguments: raw(`{}`)}
+			s.needPeople(&q)
 		}
 		q.Wait, _ = readWait(s.named["wait"+strconv.Itoa(i+1)])
 		if i < len(to) {

@@ -24,7 +24,8 @@ var clientCommands = map[string]command{
 			"on-interrupt",
 			"mode", "profile", "session-timeout", "max-attempts", "questions", "max-repeats", "max-auto-decisions",
 			"turn-timeout", "repair-rounds", "retries", "backoff", "turns", "tokens",
-			"pool", "key", "priority", "not-before", "label", "work-dir", "wait", "as",
+			"pool", "key", "priority", "not-before", "label", "work-dir", "wait", "to", "need", "rejects",
+			"as",
 		},
 		body: "the agent's turns", do: submit,
 	},
@@ -33,7 +34,8 @@ var clientCommands = map[string]command{
 		named: []string{"question", "actor", "key", "engine", "as"},
 		body:  "reply and what its agent is told instead of the stored answer, and the agent's turns", do: fork},
 	"reply": {doc: "answers a question", words: []string{"RUN", "QUESTION"}, flags: []string{"held"},
-		named: []string{"key", "actor", "value", "decision", "seen", "as"}, body: "the reply's text", do: reply},
+		named: []string{"key", "actor", "value", "decision", "seen", "groups", "as"}, body: "the reply's text",
+		do: reply},
 	"extend": {doc: "moves the end of a question's wait", words: []string{"RUN", "QUESTION", "TIME"},
 		flags: []string{"held"}, named: []string{"as"}, do: extend},
 	"cancel": {doc: "cancels a run", words: []string{"RUN"}, flags: []string{"held"}, named: []string{"as"},
@@ -71,8 +73,10 @@ func submit(w *world, a *args) (string, error) {
 	if a.named["retries"] != "" {
 		spec.Retry = &lifecycle.Retry{Max: a.number("retries"), Backoff: a.duration("backoff")}
 	}
-	if wait := value(a, a.named["wait"], readWait); wait != nil {
-		spec.Ask = &lifecycle.AskPolicy{Wait: wait}
+	ask := lifecycle.AskPolicy{Wait: value(a, a.named["wait"], readWait), To: audience(a.named["to"]),
+		Need: a.number("need"), Rejects: a.number("rejects")}
+	if ask != (lifecycle.AskPolicy{}) {
+		spec.Ask = &ask
 	}
 	spec.OnInterrupt = lifecycle.OnInterrupt(a.named["on-interrupt"])
 	if a.flags["hold"] {
@@ -168,6 +172,9 @@ func reply(w *world, a *args) (string, error) {
 	r := interaction.Reply{ID: value(a, a.words["QUESTION"], strconv.Atoi), Text: text, Key: a.named["key"],
 		Actor: lifecycle.Actor{ID: a.named["actor"]}, Decision: interaction.Decision(a.named["decision"]),
 		Seen: a.named["seen"]}
+	if groups := a.named["groups"]; groups != "" {
+		r.Actor.Groups = strings.Split(groups, ",")
+	}
 	if value, _ := unquoted(a.named["value"]); value != "" {
 		r.Value = json.RawMessage(value)
 	}

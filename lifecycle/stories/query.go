@@ -112,7 +112,7 @@ func (w *world) formatHistory(all []lifecycle.Record, err error) string {
 		q := r.Question
 		text += fmt.Sprintf("%d attempt=%d %s %q asked=%s", q.ID, q.Attempt, q.Kind, q.Prompt, w.formatTime(q.AskedAt))
 		if r.Resolution == "" {
-			text += " open\n"
+			text += " open" + formatVotes(q.Votes) + "\n"
 			continue
 		}
 		text += fmt.Sprintf(" %s resolved=%s", r.Resolution, w.formatTime(r.ResolvedAt))
@@ -123,6 +123,7 @@ func (w *world) formatHistory(all []lifecycle.Record, err error) string {
 				text += fmt.Sprintf(" %s=%q", field[0], field[1])
 			}
 		}
+		text += formatVotes(q.Votes)
 		text += "\n"
 	}
 	if text == "" {
@@ -195,7 +196,21 @@ func formatQuestion(q *interaction.Question) string {
 	if q.DefaultPolicy != "" {
 		text += " policy=" + string(q.DefaultPolicy)
 	}
-	return text
+	if q.DecidedBySeveral() {
+		text += fmt.Sprintf(" need=%d rejects=%d", q.Need, q.Rejects)
+	}
+	return text + formatVotes(q.Votes)
+}
+
+func formatVotes(votes []interaction.Vote) string {
+	if len(votes) == 0 {
+		return ""
+	}
+	var all []string
+	for _, v := range votes {
+		all = append(all, v.Actor+" "+string(v.Decision))
+	}
+	return fmt.Sprintf(" votes=%q", all)
 }
 
 // labelsOf reads an argument label=NAME:VALUE.

@@ -194,7 +194,8 @@ var sentinels = []struct {
 	{"lifecycle.ErrInvalidReply", lifecycle.ErrInvalidReply}, {"lifecycle.ErrNotWaiting", lifecycle.ErrNotWaiting},
 	{"lifecycle.ErrSettled", lifecycle.ErrSettled}, {"lifecycle.ErrKeyConflict", lifecycle.ErrKeyConflict},
 	{"lifecycle.ErrTerminal", lifecycle.ErrTerminal}, {"lifecycle.ErrNotHeld", lifecycle.ErrNotHeld},
-	{"lifecycle.ErrCannotFork", lifecycle.ErrCannotFork},
+	{"lifecycle.ErrCannotFork", lifecycle.ErrCannotFork}, {"lifecycle.ErrNotAsked", lifecycle.ErrNotAsked},
+	{"lifecycle.ErrVoted", lifecycle.ErrVoted},
 	{"lifecycle.ErrQuestionChanged", lifecycle.ErrQuestionChanged},
 	{"lifecycle.ErrRunChanged", lifecycle.ErrRunChanged}, {"lifecycle.ErrUnknownPool", lifecycle.ErrUnknownPool},
 	{"lifecycle.ErrNotFound", lifecycle.ErrNotFound}, {"lifecycle.ErrServing", lifecycle.ErrServing},
@@ -220,6 +221,8 @@ func formatError(err error) string {
 	var field *interaction.FieldError
 	var form *interaction.ValueError
 	var changed *interaction.ChangedError
+	var notAsked *interaction.NotAskedError
+	var voted *interaction.VotedError
 	switch {
 	case errors.As(err, &spec):
 		name += fmt.Sprintf(" Field=%s Value=%s Want=%q", spec.Field, spec.Value, spec.Want)
@@ -235,6 +238,10 @@ func formatError(err error) string {
 		}
 	case errors.As(err, &changed):
 		name += fmt.Sprintf(" Question=%d", changed.Question.ID)
+	case errors.As(err, &notAsked):
+		name += fmt.Sprintf(" Actor=%q To=%q", notAsked.Actor.ID, &notAsked.To)
+	case errors.As(err, &voted):
+		name += fmt.Sprintf(" ID=%d Vote=%q", voted.ID, voted.Vote.Actor+" "+string(voted.Vote.Decision))
 	case errors.As(err, &field):
 		name += fmt.Sprintf(" Field=%s Value=%q Want=%q", field.Field, field.Value, field.Want)
 	}

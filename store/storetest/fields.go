@@ -154,6 +154,9 @@ func parking(r *store.Run) {
 	q.Subject = &interaction.Subject{Tool: "pay", Arguments: json.RawMessage(`{"amount":1.50, "to":"ada <&>"}`),
 		Title: "Pay Ada", Risk: "high"}
 	q.To = &interaction.Audience{Users: []string{"ada <&>"}, Groups: []string{"f", "g"}, Except: []string{"bob"}}
+	q.Need, q.Rejects, r.Votes = 3, 2, 1
+	q.Votes = []interaction.Vote{{Actor: "ada <&>", Via: "mail", Decision: interaction.Reject, Text: "no \u2028",
+		VotedAt: r.UpdatedAt, Key: "k <1>", Digest: "d", Seen: "s"}}
 	q.Ref = "call \u2028 <1>"
 	q.Wait = &interaction.Wait{
 		Steps: []interaction.Step{

@@ -39,7 +39,8 @@ func (h Harness) Run(t *testing.T) {
 	}
 	all := slices.Concat(commitCases, fieldCases, refusalCases, fenceCases, claimCases, engineCases, queueCases,
 		stickyCases, poolCases, registryCases, departureCases, orphanCases,
-		deadlineCases, holdCases, eventCases, historyCases, togetherCases, stepCases, listingCases, filterCases,
+		deadlineCases, holdCases, eventCases, historyCases, togetherCases, stepCases, voteCases,
+		listingCases, filterCases,
 		forkCases, waitingCases, askedCases,
 		pruneCases,
 		sharingCases,

@@ -1,0 +1,113 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
+)
+
+// The rule about approvals that several people decide.
+
+// ballots are the votes on a question.
+type ballots struct {
+	voters             []string
+	approved, rejected int
+	unknown            bool // votes were given of which the log does not say by whom, or what
+}
+
+// votes reports whether the event is a vote that does not settle its question.
+func (s *step) votes() bool { return s.Type == fcmp.TypeRecorded && s.data.ResolutionMode == "vote" }
+
+// several reports whether several people decide the question.
+func (s *step) several() bool { return s.data.Need > 0 || s.data.Rejects > 0 }
+
+// noteVote adds a vote to those on its question.
+func (v *view) noteVote(s *step) {
+	q := v.question(s)
+	if q == nil || len(q.ballots.voters) >= maxRound {
+		return
+	}
+	b := &q.ballots
+	b.voters = append(b.voters, s.data.Actor)
+	switch s.data.Decision {
+	case "approve":
+		b.approved++
+	case "reject":
+		b.rejected++
+	}
+	b.unknown = b.unknown || s.data.Actor == "" || s.data.Decision == ""
+}
+
+// completes reports whether the vote is the last one that the question needs.
+func (q *step) completes(vote *step) bool {
+	if vote.data.Decision == "reject" {
+		return q.ballots.rejected+1 >= max(q.data.Rejects, 1)
+	}
+	return q.ballots.approved+1 >= max(q.data.Need, 1)
+}
+
+// votes is IV-46: an event of the type Voted is a vote on an approval that several people decide and
+// does not complete it; what settles such an approval by a reply is the vote that does.
+type votes struct {
+	Asked     string `json:"asked"`
+	Voted     string `json:"voted"`
+	Completed string `json:"completed"`
+}
+
+func (r *votes) bind(*contract.Lifecycle) error {
+	return errors.Join(all("event type of a question", []string{fcmp.TypeInputRequired}, r.Asked),
+		all("event type of a vote", []string{fcmp.TypeRecorded}, r.Voted),
+		all("event type of a reply after which the run goes on", []string{fcmp.TypeReplyAccepted}, r.Completed))
+}
+
+func (r *votes) judge(v *view, s *step) string {
+	if s.Type == r.Asked {
+		return judgeNeed(s)
+	}
+	if s.Type != r.Completed && (s.Type != r.Voted || s.byTime() != "") {
+		return ""
+	}
+	q := v.question(s)
+	switch {
+	case v.openUnknown || v.lenient && q == nil:
+		return s.skip()
+	case q == nil:
+		return "" // namesOpen reports it
+	case !q.several() && s.votes():
+		return fmt.Sprintf("%s is a vote on question %d, which one person answers", s.Type, s.data.InteractionID)
+	case !q.several():
+		return ""
+	case v.lenient && (s.data.Actor == "" || s.data.Decision == "" || q.ballots.unknown):
+		return s.skip()
+	case s.data.Actor == "":
+		return fmt.Sprintf("%s for question %d, but nobody is named who votes", s.Type, s.data.InteractionID)
+	case slices.Contains(q.ballots.voters, s.data.Actor):
+		return fmt.Sprintf("%s for question %d, but %.100q has voted on it before", s.Type, s.data.InteractionID,
+			s.data.Actor)
+	case s.data.Decision != "approve" && s.data.Decision != "reject":
+		return fmt.Sprintf("%s for question %d decides %q, but several people only approve or reject", s.Type,
+			s.data.InteractionID, s.data.Decision)
+	case q.completes(s) == s.votes():
+		return fmt.Sprintf("%s for question %d with resolution_mode %s, after %d who approved of %d and %d who "+
+			"rejected of %d", s.Type, s.data.InteractionID, s.data.ResolutionMode, q.ballots.approved, q.data.Need,
+			q.ballots.rejected, q.data.Rejects)
+	}
+	return ""
+}
+
+// judgeNeed judges what a question says of how many people decide it.
+func judgeNeed(s *step) string {
+	switch {
+	case !s.several():
+	case s.data.Kind == "":
+		return s.skip()
+	case s.data.Kind != "approval":
+		return fmt.Sprintf("question %d needs several people, and is no approval", s.data.InteractionID)
+	case s.data.Need <= 1 && s.data.Rejects <= 1:
+		return fmt.Sprintf("question %d says that several people decide, and needs one", s.data.InteractionID)
+	}
+	return ""
+}

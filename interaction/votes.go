@@ -1,0 +1,179 @@
+package interaction
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/interlude-go/interlude/fsm"
+)
+
+// This file is about approvals that several people decide (K5).
+
+// Limits of an approval that several people decide.
+const (
+	MaxNeed     = 32      // people who must approve, and people who must reject
+	MaxVoteText = 4 << 10 // bytes of a vote's text
+)
+
+// Vote is what one of several people has decided about an Approval.
+type Vote struct {
+	Actor    string    `json:"actor"`
+	Via      string    `json:"via,omitempty"` // the door that the actor came through
+	Decision Decision  `json:"decision"`      // Approve or Reject
+	Text     string    `json:"text,omitempty"`
+	VotedAt  time.Time `json:"voted_at"`
+	// Key and Digest are the idempotency key of the vote and the digest of its body (C5), and Seen is
+	// the digest of the question that its author saw.
+	Key    string `json:"key,omitempty"`
+	Digest string `json:"digest,omitempty"`
+	Seen   string `json:"seen,omitempty"`
+}
+
+// ErrVoted is matched by every VotedError.
+var ErrVoted = errors.New("interaction: this person has voted")
+
+// VotedError says that the reply's author has voted on the approval before.
+type VotedError struct {
+	ID   int // the question's
+	Vote Vote
+}
+
+func (e *VotedError) Error() string {
+	return fmt.Sprintf("%v: %s has decided %q about interaction %d at %s", ErrVoted, e.Vote.Actor, e.Vote.Decision,
+		e.ID, e.Vote.VotedAt.Format(time.RFC3339))
+}
+
+// Is makes errors.Is(err, ErrVoted) true.
+func (e *VotedError) Is(target error) bool { return target == ErrVoted }
+
+// DecidedBySeveral reports whether the question is an approval that one person alone cannot decide
+// either way.
+func (q *Question) DecidedBySeveral() bool { return q.Need > 1 || q.Rejects > 1 }
+
+// VoteOf returns the vote of the actor with this ID; nil if there is none.
+func (q *Question) VoteOf(actor string) *Vote {
+	i := slices.IndexFunc(q.Votes, func(v Vote) bool { return v.Actor == actor })
+	if i < 0 {
+		return nil
+	}
+	return &q.Votes[i]
+}
+
+// Count returns how many people have decided so.
+func (q *Question) Count(d Decision) (n int) {
+	for i := range q.Votes {
+		if q.Votes[i].Decision == d {
+			n++
+		}
+	}
+	return n
+}
+
+// Decides reports whether one more vote with this decision settles the approval.
+func (q *Question) Decides(d Decision) bool {
+	if d == Reject {
+		return q.Count(Reject)+1 >= max(q.Rejects, 1)
+	}
+	return q.Count(Approve)+1 >= max(q.Need, 1)
+}
+
+// WithVote returns the question with the vote that the reply is. It shares nothing that the vote
+// changes with the question before.
+func (q Question) WithVote(r Reply, now time.Time) Question {
+	v := Vote{Actor: r.Actor.ID, Via: r.Actor.Via, Decision: r.Decision, Text: r.Text, VotedAt: now, Seen: r.Seen}
+	if r.Key != "" {
+		v.Key, v.Digest = r.Key, r.DigestFor(&q)
+	}
+	q.Votes = append(slices.Clip(q.Votes), v)
+	return q
+}
+
+// checkVote is CheckFor for an approval that several people decide.
+func (r Reply) checkVote(q *Question) error {
+	switch {
+	case r.Actor.ID == "":
+		return &FieldError{"Actor.ID", "missing", "who votes, since several people decide this"}
+	case q.VoteOf(r.Actor.ID) != nil:
+		return &VotedError{q.ID, *q.VoteOf(r.Actor.ID)}
+	case r.Decision == "":
+		return &FieldError{"Decision", "missing", "approve or reject, since several people decide this"}
+	case r.Decision != Approve && r.Decision != Reject:
+		return &FieldError{"Decision", string(r.Decision), "approve or reject, since several people decide this"}
+	case len(r.Value) > 0:
+		return &FieldError{"Value", sizeOf(r.Value), "none, since several people decide this"}
+	case len(r.Text) > MaxVoteText:
+		return &FieldError{"Text", sizeOf(r.Text), fmt.Sprintf("at most %d bytes, since several people decide this",
+			MaxVoteText)}
+	}
+	return nil
+}
+
+// DigestFor is the Digest of a reply to this question. To an approval that several people decide, the
+// same words of another person are another vote.
+func (r Reply) DigestFor(q *Question) string {
+	if q != nil && q.DecidedBySeveral() {
+		return r.digest("\x00\x00" + r.Actor.ID)
+	}
+	return r.digest("")
+}
+
+// VotesFault says what is wrong with how many people decide; empty if nothing is.
+func VotesFault(need, rejects int) string {
+	for _, n := range []int{need, rejects} {
+		if n < 0 || n > MaxNeed {
+			return fmt.Sprintf("%d people; 0 to %d are allowed", n, MaxNeed)
+		}
+	}
+	return ""
+}
+
+// Enough reports whether so many people may be among those who may answer, if each of these
+// audiences is asked in turn.
+func Enough(people int, audiences ...*Audience) bool {
+	var named, except []string
+	for _, to := range audiences {
+		if to.Open() || len(to.Groups) > 0 {
+			return true
+		}
+		named, except = append(named, to.Users...), append(except, to.Except...)
+	}
+	slices.Sort(named)
+	named = slices.DeleteFunc(slices.Compact(named), func(name string) bool { return slices.Contains(except, name) })
+	return len(named) >= people
+}
+
+// FaultOfVotes says why as many people as must decide the question can never do so; empty if they can.
+func FaultOfVotes(q Question) string {
+	audiences := []*Audience{q.To}
+	if q.Wait != nil {
+		for i := range q.Wait.Steps {
+			if s := &q.Wait.Steps[i]; s.Do == Escalate {
+				audiences = append(audiences, s.escalated(q.To))
+			}
+		}
+	}
+	if n := max(q.Need, q.Rejects); n > 1 && !Enough(n, audiences...) {
+		return fmt.Sprintf("needs %d people, and is for %s", n, q.To)
+	}
+	return ""
+}
+
+// votes leaves to approvals what only they can have. Where an engine asks for more people than there
+// may be, nobody may answer, so that never fewer decide than it says.
+func (n *normalizer) votes(q *Question) {
+	q.Votes = nil
+	switch fault := VotesFault(q.Need, q.Rejects); {
+	case q.Need == 0 && q.Rejects == 0:
+		return
+	case q.Subject == nil:
+		n.diagnose(fsm.WarnAskUserMalformed, "only an approval can need several people")
+	case fault != "":
+		n.diagnose(fsm.WarnAskUserMalformed, "the approval is to be decided by "+fault+"; it is for nobody")
+		q.To = &Audience{}
+	default:
+		return
+	}
+	q.Need, q.Rejects = 0, 0
+}

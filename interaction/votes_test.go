@@ -1,0 +1,146 @@
+package interaction
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func payment(need, rejects int) Question {
+	return Question{ID: 1, Kind: Approval, Prompt: "Pay?", Subject: &Subject{Tool: "pay"}, Need: need, Rejects: rejects}
+}
+
+func ballot(actor string, d Decision) Reply {
+	return Reply{ID: 1, Decision: d, Actor: Actor{ID: actor}}
+}
+
+// K5: an approval is settled with the vote that completes the number of those who approve or of those
+// who reject, in whatever order they come, and each person counts once.
+func TestK5VotesAreCountedByPerson(t *testing.T) {
+	for need := range 4 {
+		for rejects := range 4 {
+			q := payment(need, rejects)
+			require.Equal(t, need > 1 || rejects > 1, q.DecidedBySeveral())
+			if !q.DecidedBySeveral() {
+				continue
+			}
+			approved, rejected := 0, 0
+			for i := 0; ; i++ {
+				d := Approve
+				if i%2 == 1 {
+					d, rejected = Reject, rejected+1
+				} else {
+					approved++
+				}
+				reply := ballot(fmt.Sprint(i), d)
+				require.NoError(t, reply.CheckFor(q))
+				done := approved >= max(need, 1) || rejected >= max(rejects, 1)
+				require.Equal(t, done, q.Decides(d), "%d of %d, %d of %d", approved, need, rejected, rejects)
+				before := len(q.Votes)
+				voted := q.WithVote(reply, time.Unix(1, 0))
+				require.Len(t, q.Votes, before, "the question before is as it was")
+				q = voted
+				var again *VotedError
+				require.ErrorAs(t, ballot(fmt.Sprint(i), Reject).CheckFor(q), &again)
+				require.ErrorIs(t, again, ErrVoted)
+				require.Equal(t, d, again.Vote.Decision)
+				if done {
+					break
+				}
+			}
+			require.Equal(t, []int{approved, rejected}, []int{q.Count(Approve), q.Count(Reject)})
+		}
+	}
+}
+
+// K5: several people only approve or reject, by name and with few words; one person decides as always.
+func TestK5WhatAVoteCanBe(t *testing.T) {
+	long := strings.Repeat("a", MaxVoteText+1)
+	for want, r := range map[string]Reply{
+		"Actor.ID":   ballot("", Approve),
+		"Decision":   ballot("ada", Edit),
+		"Decision ":  ballot("ada", Respond),
+		"Decision  ": {ID: 1, Text: "yes", Actor: Actor{ID: "ada"}},
+		"Value":      {ID: 1, Decision: Approve, Value: []byte(`{}`), Actor: Actor{ID: "ada"}},
+		"Text":       {ID: 1, Decision: Reject, Text: long, Actor: Actor{ID: "ada"}},
+	} {
+		var fault *FieldError
+		require.ErrorAs(t, r.CheckFor(payment(2, 0)), &fault)
+		require.Equal(t, strings.TrimSpace(want), fault.Field)
+	}
+	require.NoError(t, ballot("", Approve).CheckFor(payment(1, 1)))
+	require.NoError(t, Reply{ID: 1, Decision: Edit, Value: []byte(`{}`)}.CheckFor(payment(0, 0)))
+}
+
+// K5, C5: the same words of another person are another vote; to any other question they are the same
+// reply.
+func TestK5TheDigestOfAVoteHasItsActor(t *testing.T) {
+	ada, bob := ballot("ada", Approve), ballot("bob", Approve)
+	several, one := payment(2, 0), payment(0, 0)
+	require.NotEqual(t, ada.DigestFor(&several), bob.DigestFor(&several))
+	require.Equal(t, ada.DigestFor(&several), ballot("ada", Approve).DigestFor(&several))
+	require.Equal(t, ada.DigestFor(&one), bob.DigestFor(&one))
+	require.Equal(t, ada.Digest(), ada.DigestFor(&one))
+	require.Equal(t, ada.Digest(), ada.DigestFor(nil))
+}
+
+// K5: the answer, also one that is read from the history, says who has decided.
+func TestK5AnAnswerSaysWhoHasVoted(t *testing.T) {
+	now := time.Unix(9, 0)
+	q := payment(2, 0).WithVote(ballot("ada", Approve), now).WithVote(ballot("bob", Approve), now)
+	a := ballot("bob", Approve).AnswerTo(&q, now)
+	require.Equal(t, q.Votes, a.Votes)
+	again := Settle(q, a, "", "").Answer()
+	require.Equal(t, a, again)
+}
+
+// K5: what an engine asks for is kept where an approval can have it. Where it asks for more people than
+// there may be, nobody may answer.
+func TestK5WhatAnEngineNeeds(t *testing.T) {
+	q, diagnostics := Normalize(payment(2, 3))
+	require.Empty(t, diagnostics)
+	require.Equal(t, []int{2, 3}, []int{q.Need, q.Rejects})
+	q, diagnostics = Normalize(Question{Prompt: "?", Need: 2, Votes: []Vote{{Actor: "ada"}}})
+	require.Len(t, diagnostics, 1)
+	require.Equal(t, []int{0, 0}, []int{q.Need, len(q.Votes)})
+	for _, wrong := range []Question{payment(MaxNeed+1, 0), payment(0, -1)} {
+		q, diagnostics = Normalize(wrong)
+		require.Len(t, diagnostics, 1)
+		require.False(t, q.To.Admits(Actor{ID: "ada"}))
+	}
+}
+
+// K5: as many people as must decide have to be among those who may answer, at once or after an
+// escalation.
+func TestK5EnoughPeople(t *testing.T) {
+	users := func(names ...string) *Audience { return &Audience{Users: names} }
+	escalates := func(to *Audience, join bool) *Wait {
+		return &Wait{Steps: []Step{{Do: Escalate, After: time.Hour, To: to, Join: join}}}
+	}
+	for name, tc := range map[string]struct {
+		to     *Audience
+		wait   *Wait
+		enough bool
+	}{
+		"everybody":                    {nil, nil, true},
+		"everybody but one":            {&Audience{Everybody: true, Except: []string{"ada"}}, nil, true},
+		"a group":                      {&Audience{Groups: []string{"finance"}}, nil, true},
+		"two":                          {users("ada", "bob"), nil, true},
+		"one":                          {users("ada"), nil, false},
+		"one, twice":                   {users("ada", "ada"), nil, false},
+		"two, but not one of them":     {&Audience{Users: []string{"ada", "bob"}, Except: []string{"bob"}}, nil, false},
+		"nobody":                       {&Audience{}, nil, false},
+		"one, then another":            {users("ada"), escalates(users("bob"), true), true},
+		"one, then the same":           {users("ada"), escalates(users("ada"), false), false},
+		"one, then a group":            {users("ada"), escalates(&Audience{Groups: []string{"finance"}}, false), true},
+		"one, who is only reminded of": {users("ada"), &Wait{Steps: []Step{{Do: Remind, After: time.Hour}}}, false},
+	} {
+		q := payment(2, 0)
+		q.To, q.Wait = tc.to, tc.wait
+		require.Equal(t, tc.enough, FaultOfVotes(q) == "", name)
+	}
+	require.Empty(t, FaultOfVotes(payment(0, 0)))
+}

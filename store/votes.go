@@ -1,0 +1,72 @@
+package store
+
+import (
+	"slices"
+
+	"github.com/interlude-go/interlude/interaction"
+)
+
+// checkVotes says whether the votes on the open questions can be: on approvals that need others still,
+// each by another person (K5).
+func (r *Run) checkVotes() error {
+	given := 0
+	for i := -1; r.Pending != nil && i < len(r.Siblings); i++ {
+		q := r.Pending
+		if i >= 0 {
+			q = &r.Siblings[i]
+		}
+		if q.Need == 0 && q.Rejects == 0 && q.Votes == nil { // most questions
+			continue
+		}
+		if err := r.checkVotesOn(q); err != nil {
+			return err
+		}
+		given += len(q.Votes)
+	}
+	if r.Votes < given {
+		return invalid(r, "people have given %d votes, and %d stand with its open questions", r.Votes, given)
+	}
+	return nil
+}
+
+func (r *Run) checkVotesOn(q *interaction.Question) error {
+	switch {
+	case interaction.VotesFault(q.Need, q.Rejects) != "" || !q.DecidedBySeveral() || q.Subject == nil:
+		return invalid(r, "question %d needs %d people to approve and %d to reject, want 2 to %d for an approval", q.ID,
+			q.Need, q.Rejects, interaction.MaxNeed)
+	case q.Count(interaction.Approve) >= max(q.Need, 1) || q.Count(interaction.Reject) >= max(q.Rejects, 1):
+		return invalid(r, "question %d is open, and enough people have decided it", q.ID)
+	}
+	for i := range q.Votes {
+		v := &q.Votes[i]
+		switch {
+		case v.Actor == "" || votesBefore(q.Votes[:i], v.Actor):
+			return invalid(r, "a person has voted twice on question %d, or votes without a name", q.ID)
+		case v.Decision != interaction.Approve && v.Decision != interaction.Reject:
+			return invalid(r, "a vote on question %d is %.40q", q.ID, v.Decision)
+		case v.VotedAt.IsZero() || !kept(v.VotedAt):
+			return invalid(r, "a vote on question %d has voted_at %s, want a time in UTC in microseconds", q.ID,
+				v.VotedAt)
+		}
+	}
+	return nil
+}
+
+// checkBallots says whether the votes on a question that stays open are those that it had, and one more
+// at most.
+func (c *Commit) checkBallots(prev *Run, number int) error {
+	before, after := prev.OpenQuestion(number).Votes, c.Run.OpenQuestion(number).Votes
+	if len(before) == 0 && len(after) == 0 {
+		return nil
+	}
+	if len(after) < len(before) || len(after) > len(before)+1 || !slices.Equal(before, after[:len(before)]) {
+		return invalid(&c.Run, "question %d had %d votes, and has %d others now", number, len(before), len(after))
+	}
+	return nil
+}
+
+// votesBefore reports whether one of these votes is the actor's. It does not rely on VoteOf, by which the
+// decision is made.
+func votesBefore(votes []interaction.Vote, actor string) bool {
+	return slices.ContainsFunc(votes, func(v interaction.Vote) bool { return v.Actor == actor })
+}
