@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/qmuntal/stateless"
 )
@@ -18,11 +19,22 @@ var machine = newMachine()
 
 // call is one question to the machine.
 type call struct {
-	context.Context //nolint:containedctx // it is the context: the library has no other way to hand a value to a guard
-	state           State
+	context.Context                 //nolint:containedctx // it is the context: the library has no other way to hand a value to a guard
+	state           stateless.State // a State; as the library's type, so that it is boxed once
 	facts           Facts
 	taken           int // index of the transition whose guard held; of no meaning when the machine took none
 }
+
+// calls holds calls that are over, to be used again.
+var calls = sync.Pool{New: func() any { return &call{Context: context.Background()} }}
+
+// boxed are the known states, in the order of knownStates, as the library takes them.
+var boxed = func() (all []stateless.State) {
+	for _, s := range knownStates {
+		all = append(all, s)
+	}
+	return all
+}()
 
 // errUnhandled is the machine's answer when no guard holds.
 var errUnhandled = errors.New("fsm: unhandled")
@@ -36,7 +48,7 @@ func newMachine() *stateless.StateMachine {
 			return submission.To, nil // somebody draws the machine; no run is concerned
 		},
 		func(ctx context.Context, to stateless.State) error {
-			ctx.(*call).state = to.(State) //nolint:forcetypeassert // the machine is fired by Next alone
+			ctx.(*call).state = to //nolint:forcetypeassert // the machine is fired by Next alone
 			return nil
 		},
 		stateless.FiringImmediate,
@@ -69,11 +81,13 @@ func nothing(context.Context, ...any) error { return nil }
 // Next returns the transition that the event causes in the state when the facts hold, or a *Refusal
 // (A3, A7).
 func Next(s State, e Event, f Facts) (Transition, error) {
-	// The machine would remember a state that it does not know, for ever.
-	if !slices.Contains(knownStates, s) {
+	known := slices.Index(knownStates, s)
+	if known < 0 { // the machine would remember it for ever
 		return Transition{}, &Refusal{State: s, Event: e, Facts: f, Code: CodeEventNotAllowed}
 	}
-	c := &call{Context: context.Background(), state: s, facts: f}
+	c := calls.Get().(*call) //nolint:forcetypeassert // there is nothing else in it
+	defer calls.Put(c)
+	c.state, c.facts = boxed[known], f
 	if err := machine.FireCtx(c, e); err != nil {
 		return Transition{}, refuse(s, e, f)
 	}

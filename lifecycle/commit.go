@@ -106,15 +106,15 @@ func (t *turn) commitLocked(decide decision) error {
 		if errors.Is(context.Cause(t.ctx), errCommitsLost) { // the fence may be that of another claim by now
 			return fmt.Errorf("%w: %w", store.ErrStaleEpoch, errCommitsLost)
 		}
-		cm, err := decide(&t.record, commitTime(t.node.clock))
+		cm, err := decide(t.record, commitTime(t.node.clock))
 		if err != nil {
 			return err
 		}
 		cm.Fence = &store.Fence{Node: t.node.id, Epoch: t.epoch}
 		if err = t.node.commit(t.node.live, cm); err == nil {
-			t.record = cm.Run
+			*t.record = cm.Run
 			releaseCommit(cm)
-			t.node.due.noteRun(&t.record)
+			t.node.due.noteRun(t.record)
 			return nil
 		}
 		stale := errors.Is(err, store.ErrStaleEpoch)
@@ -139,7 +139,7 @@ func (t *turn) commitLocked(decide decision) error {
 			t.interrupt(lost)
 			return lost
 		case found == commitStored:
-			t.node.due.noteRun(&t.record)
+			t.node.due.noteRun(t.record)
 			t.node.notices.committed(cm)
 			return nil
 		case found == runChanged && stale:
@@ -194,7 +194,7 @@ func (t *turn) findCommitted(run *store.Run) (commitOutcome, error) {
 	if !t.isCommitted(run, &stored) {
 		return runChanged, nil
 	}
-	t.record = stored
+	*t.record = stored
 	return commitStored, nil
 }
 
@@ -216,7 +216,7 @@ func (t *turn) isCommitted(run, stored *store.Run) bool {
 func (t *turn) lastStored() store.Run {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.record
+	return *t.record
 }
 
 // commitLock is a mutex that may be held while a commit is stored. It is made of a sync.Cond for

@@ -108,14 +108,14 @@ func TestFindCommitted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			worker, n := workerAt5(t, saying{newStore(t), c.stored, nil, nil})
 			defer n.die(nil)
-			before, next := worker.record, held(6, c.committed, "n", 2)
+			before, next := *worker.record, held(6, c.committed, "n", 2)
 			got, lost := worker.findCommitted(&next)
 			require.NoError(t, lost)
 			require.Equal(t, c.want, got)
 			if got == commitStored {
-				require.Equal(t, c.stored, worker.record)
+				require.Equal(t, c.stored, *worker.record)
 			} else {
-				require.Equal(t, before, worker.record)
+				require.Equal(t, before, *worker.record)
 			}
 			require.Equal(t, c.stored, *worker.reload(), "the run as others left it")
 		})
@@ -123,7 +123,7 @@ func TestFindCommitted(t *testing.T) {
 	t.Run("store cannot be read", func(t *testing.T) {
 		worker, n := workerAt5(t, saying{newStore(t), Run{}, errAway, nil})
 		defer n.die(nil)
-		before, next := worker.record, held(6, fsm.StateSucceeded, "n", 2)
+		before, next := *worker.record, held(6, fsm.StateSucceeded, "n", 2)
 		got, lost := worker.findCommitted(&next)
 		require.NoError(t, lost)
 		require.Equal(t, commitUnknown, got)
@@ -144,5 +144,5 @@ func workerAt5(t *testing.T, s store.Store) (*turn, *node) {
 	t.Helper()
 	n := alone(t, s, agent{})
 	record := Run{ID: "r", Version: 5, State: fsm.StateRunning, Owner: "n", Epoch: 2}
-	return &turn{node: n, epoch: 2, record: record}, n
+	return &turn{node: n, epoch: 2, record: &record}, n
 }

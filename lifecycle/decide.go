@@ -203,7 +203,7 @@ func decideByGate(run *store.Run, turn *turnEvidence, node string, now time.Time
 	}
 	switch rule.Outcome {
 	case fsm.EventTurnNeedsInput:
-		d.question, d.siblings, d.rule = &turn.question, turn.siblings, turn.rule
+		d.question, d.siblings, d.rule = turn.question, turn.siblings, turn.rule
 		d.warnings = append(d.warnings, turn.questionWarnings...)
 	case fsm.EventTurnFailed:
 		d.message = turn.failureMessage(rule)

@@ -29,7 +29,7 @@ type turnEvidence struct {
 	host         hostPolicy
 
 	reading          interaction.Reading
-	question         interaction.Question   // see findQuestions
+	question         *interaction.Question  // see findQuestions
 	siblings         []interaction.Question // that are asked together with it
 	rule             interaction.Rule
 	session          *engine.SessionHandle
@@ -94,7 +94,7 @@ func (t *turn) collectEvidence(o engine.Outcome) *turnEvidence {
 		ev.final = &finalMessage{text: text, truncated: cut, ref: o.FinalRef}
 	}
 	ev.findQuestions(o)
-	ev.applyPolicy(&t.spec, &ev.question)
+	ev.applyPolicy(&t.spec, ev.question)
 	for i := range ev.siblings {
 		ev.applyPolicy(&t.spec, &ev.siblings[i])
 	}
@@ -169,11 +169,10 @@ func (t *turnEvidence) findQuestions(o engine.Outcome) {
 	if t.rule = o.Rule; t.rule.Answers < 0 || t.rule.Answers > 1+len(t.siblings) {
 		t.rule.Answers = 0
 	}
-	if t.reading.Question != nil {
-		t.question = *t.reading.Question
-		return
+	if t.question = t.reading.Question; t.question == nil {
+		q := t.reading.Baseline()
+		t.question = &q
 	}
-	t.question = t.reading.Baseline()
 }
 
 // applyPolicy applies the host's policy to a question.
@@ -191,7 +190,7 @@ func (t *turnEvidence) limitQuestions() {
 	if len(t.siblings) == 0 {
 		return
 	}
-	size := sizeOfQuestion(&t.question)
+	size := sizeOfQuestion(t.question)
 	for i := range t.siblings {
 		if size += sizeOfQuestion(&t.siblings[i]); size > interaction.MaxTogether {
 			t.warnSurplusf("the first %d of %d questions have %d KiB together, which is the limit; the others are not "+

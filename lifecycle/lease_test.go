@@ -301,7 +301,7 @@ func alone(tb testing.TB, s store.Store, e engine.Engine) *node {
 	n := &node{
 		Lifecycle: lc, id: "n", wakeup: make(chan struct{}, 1), leavingCh: make(chan struct{}),
 		turns: make(map[string]*turn), residents: make(map[string]resident), unexecuted: make(map[store.Hold]bool),
-		ended: make(map[store.Hold]time.Time), endedBefore: make(map[store.Hold]time.Time),
+		ended: make(map[string]endedTurn), endedBefore: make(map[string]endedTurn),
 	}
 	n.live, n.die = context.WithCancelCause(tb.Context())
 	n.endCtx, n.cancelEnd = context.WithCancel(tb.Context())

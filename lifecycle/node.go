@@ -52,9 +52,15 @@ type node struct {
 	// guarded by mu; the runs that the store listed at the last heartbeat as running on this node,
 	// though no turn of theirs was here
 	unexecuted map[store.Hold]bool
-	// guarded by mu; the turns that have ended here since the last heartbeat, and between that and
-	// the one before it, with the creation of their run; see hasEnded
-	ended, endedBefore map[store.Hold]time.Time
+	// guarded by mu; the last turn of each run that has ended here since the last heartbeat, and
+	// between that and the one before it, by run id; see hasEnded
+	ended, endedBefore map[string]endedTurn
+}
+
+// endedTurn is a turn that has ended on this node.
+type endedTurn struct {
+	epoch   uint64
+	created time.Time // when its run was created
 }
 
 // join registers a new node with the store.
@@ -65,8 +71,7 @@ func (l *Lifecycle) join(ctx context.Context) (*node, error) {
 		lostProcesses: make(chan string, 64),
 		assignments:   make(chan assignment), leavingCh: make(chan struct{}),
 		turns: make(map[string]*turn), residents: make(map[string]resident),
-		unexecuted: make(map[store.Hold]bool), ended: make(map[store.Hold]time.Time),
-		endedBefore: make(map[store.Hold]time.Time),
+		unexecuted: make(map[store.Hold]bool), ended: make(map[string]endedTurn), endedBefore: make(map[string]endedTurn),
 	}
 	live, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	n.live, n.die = live, func(cause error) {
@@ -310,46 +315,42 @@ func (n *node) compareHolds(held []store.Hold, asked time.Time) {
 // The caller holds mu.
 func (n *node) findUnexecuted(held []store.Hold) (found []store.Hold) {
 	now := make(map[store.Hold]bool)
+	listed := make(map[string]bool)
 	for _, h := range held {
 		if h.State == fsm.StateRunning && n.turns[h.RunID] == nil {
-			now[h] = true
-			if n.unexecuted[h] || !n.endedRun(h).IsZero() {
+			now[h], listed[h.RunID] = true, true
+			if n.unexecuted[h] || n.lastEnded(h.RunID).epoch >= h.Epoch {
 				found = append(found, h)
 			}
 		}
 	}
 	n.unexecuted = now
 	older := n.endedBefore
-	maps.DeleteFunc(older, func(h store.Hold, _ time.Time) bool { return !now[h] })
+	maps.DeleteFunc(older, func(id string, _ endedTurn) bool { return !listed[id] })
 	n.endedBefore, n.ended = n.ended, older
 	return found
 }
 
 // hasEnded reports whether this node has recently ended a turn of the run under the run's present
-// epoch. If the store lists the run as running all the same, or lets this node claim it again, then
-// the end of the turn is not in the store: it was never stored, or a failover lost it after it was
-// acknowledged. Such a turn has been executed, and must not be started as if it had not.
+// epoch or a later one. If the store lists the run as running all the same, or lets this node claim
+// it again, then the end of the turn is not in the store: it was never stored, or a failover lost it
+// after it was acknowledged. Such a turn has been executed, and must not be started as if it had not.
 //
 // A turn is remembered until the second successful heartbeat after its end, and for as long as
 // heartbeats list its run as running. No heartbeat succeeds during an outage, so turns that ended
 // just before it are remembered until it is over. The caller holds mu.
 func (n *node) hasEnded(run *store.Run) bool {
-	created := n.endedRun(runningNow(run)) // a run that was pruned and submitted again is another one
-	return !created.IsZero() && created.Equal(run.CreatedAt)
+	last := n.lastEnded(run.ID)
+	return last.epoch >= run.Epoch && last.created.Equal(run.CreatedAt) // not of a pruned run with the same id
 }
 
-// endedRun returns the creation time of the run whose turn has ended here under that epoch, or zero
-// if no such turn is remembered. The caller holds mu.
-func (n *node) endedRun(h store.Hold) time.Time {
-	if created, ok := n.ended[h]; ok {
-		return created
+// lastEnded returns the last turn of the run that has ended here, or the zero value if none is
+// remembered. The caller holds mu.
+func (n *node) lastEnded(id string) endedTurn {
+	if last, ok := n.ended[id]; ok {
+		return last
 	}
-	return n.endedBefore[h]
-}
-
-// runningNow is the run as a heartbeat lists it while a turn executes under its epoch.
-func runningNow(run *store.Run) store.Hold {
-	return store.Hold{RunID: run.ID, Epoch: run.Epoch, State: fsm.StateRunning}
+	return n.endedBefore[id]
 }
 
 // interruptNotHeld interrupts the turns whose runs this node does not hold any more, and returns
@@ -404,7 +405,7 @@ func (n *node) settleUnexecuted(h store.Hold) {
 		return
 	}
 	n.log.Warn("starting a turn whose claim was not acknowledged", "run", run.ID, "attempt", run.Attempt)
-	n.dispatch(store.Claimed{Run: run, Spec: spec})
+	n.dispatch(&run, spec)
 }
 
 // settleDroppedTurn commits that a turn was dropped. If the commit fails, the next heartbeat finds

@@ -26,9 +26,9 @@ func (n *node) schedule(ctx context.Context) error {
 		room := 1 + n.reserveMore(claimBatch-1)
 		claimed, err := n.claim(ctx, room) // may return runs and an error
 		n.permits.Release(int64(room - len(claimed)))
-		for _, c := range claimed {
-			n.notices.claimed(&c.Run)
-			n.dispatch(c)
+		for i := range claimed {
+			n.notices.claimed(&claimed[i].Run)
+			n.dispatch(ownRecord(claimed, i))
 		}
 		if err == nil {
 			noteClaim()
@@ -47,6 +47,20 @@ func (n *node) schedule(ctx context.Context) error {
 		// Goroutines that are about to queue another run go first, so that one claim starts both.
 		runtime.Gosched()
 	}
+}
+
+// smallBatch is how many runs a claim may have started for one of them to keep the memory of all.
+const smallBatch = 8
+
+// ownRecord returns the run and its spec in the memory that its turn keeps. The records of a large
+// batch are copied, so that a turn that goes on for hours does not hold those of all the others.
+func ownRecord(claimed []store.Claimed, i int) (*store.Run, []byte) {
+	record := &claimed[i].Run
+	if len(claimed) > smallBatch {
+		own := *record
+		record = &own
+	}
+	return record, claimed[i].Spec
 }
 
 // reserveMore acquires up to limit more permits without waiting, and returns how many it got. It
@@ -101,10 +115,10 @@ type assignment struct {
 
 // dispatch hands a claimed run to an idle worker, or to a new one when none is idle. The caller
 // holds a permit for the turn, which the worker releases.
-func (n *node) dispatch(c store.Claimed) {
-	t := n.newTurn(&c.Run)
+func (n *node) dispatch(run *store.Run, spec []byte) {
+	t := n.newTurn(run)
 	n.mu.Lock()
-	earlier := n.turns[c.Run.ID]
+	earlier := n.turns[run.ID]
 	if earlier != nil && (earlier.epoch < t.epoch || !earlier.created.Equal(t.created)) {
 		earlier = nil // it ends by itself, as it should
 	}
@@ -114,8 +128,8 @@ func (n *node) dispatch(c store.Claimed) {
 		t.cancel(nil)
 		return // the claim's answer came so late that a heartbeat has found the run before
 	}
-	lost := earlier != nil || n.hasEnded(&c.Run)
-	n.turns[c.Run.ID] = t
+	lost := earlier != nil || n.hasEnded(run)
+	n.turns[run.ID] = t
 	idle := n.idleWorkers > 0
 	if idle {
 		n.idleWorkers--
@@ -127,7 +141,7 @@ func (n *node) dispatch(c store.Claimed) {
 	if lost {
 		n.interruptRepeatedClaim(t, earlier)
 	}
-	a := assignment{t, c.Spec}
+	a := assignment{t, spec}
 	if idle {
 		select {
 		case n.assignments <- a: // the idle worker receives, or is about to

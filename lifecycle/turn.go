@@ -32,7 +32,7 @@ type turn struct {
 	engineReturn engineReturn
 
 	mu            commitLock
-	record        store.Run   // guarded by mu; as last stored by this worker; constant once the turn is settled
+	record        *store.Run  // guarded by mu; as last stored by this worker; constant once the turn is settled
 	profile       fsm.Profile // guarded by mu; the engine's, once it is known
 	dialect       dialect     // guarded by mu; set with profile
 	call          EngineCall  // Method is guarded by mu: the method that the worker called last; the rest is constant
@@ -46,12 +46,13 @@ type turn struct {
 	processLost bool // guarded by node.mu; the resident process ended before the turn was removed from the node
 }
 
-// newTurn returns the turn of a run that this node has claimed.
+// newTurn returns the turn of a run that this node has claimed. The record is the turn's from then
+// on.
 func (n *node) newTurn(run *store.Run) *turn {
 	ctx, cancel := context.WithCancelCause(n.live)
 	return &turn{
 		node: n, epoch: run.Epoch, started: monotonicNow(n.clock), created: run.CreatedAt, claimed: run.UpdatedAt,
-		ctx: ctx, cancel: cancel, record: *run, profile: run.Profile,
+		ctx: ctx, cancel: cancel, record: run, profile: run.Profile,
 		call: EngineCall{Engine: run.Engine, Method: "RunTurn", RunID: run.ID, Attempt: run.Attempt},
 	}
 }
@@ -78,7 +79,7 @@ func (t *turn) execute(ctx context.Context) *turnEvidence {
 	if err != nil {
 		return t.failed(fsm.CodeEngineUnavailable, err)
 	}
-	dirs, err := t.node.prepareFolders(&t.record, t.spec)
+	dirs, err := t.node.prepareFolders(t.record, t.spec)
 	if err != nil {
 		return t.failed(fsm.CodeWorkspaceMissing, err)
 	}
@@ -307,7 +308,7 @@ func (d dialect) prompt(spec Spec, artifacts string) string {
 // questions stand in the run's history, or in what a fork inherits. As long as the store fails, they
 // are read again, until ctx ends.
 func (t *turn) answers(ctx context.Context) ([]interaction.Answer, error) {
-	run := &t.record
+	run := t.record
 	switch {
 	case run.Answer != nil:
 		return []interaction.Answer{*run.Answer}, nil

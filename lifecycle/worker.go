@@ -164,7 +164,7 @@ func (t *turn) settle(cause error, ev *turnEvidence) {
 	}
 	ended := EndedTurn{Usage: usageOf(ev.usage, t.age()), Meta: t.spec.Meta}
 	ended.Queued = max(0, t.claimed.Sub(notEarlier(t.record.QueuedAt, t.record.NotBefore)))
-	run, stored := t.commitOutcome(ev, t.storedUsage(&t.record, ev.usage, ended.Usage))
+	run, stored := t.commitOutcome(ev, t.storedUsage(t.record, ev.usage, ended.Usage))
 	ended.Stored = stored
 	t.node.notices.turnEnded(run, ended)
 	t.node.removeTurn(t, run)
@@ -203,7 +203,7 @@ func (t *turn) commitOutcome(ev *turnEvidence, usage *Usage) (_ *store.Run, stor
 		t.node.log.Error("turn's result not stored; recovery settles the run", "run", t.record.ID, "attempt",
 			t.record.Attempt, "err", err)
 	}
-	return &t.record, err == nil
+	return t.record, err == nil
 }
 
 // reload returns the run as the store has it, or as the worker stored it last if the store cannot
@@ -212,7 +212,7 @@ func (t *turn) reload() *store.Run {
 	if run, err := t.node.store.Run(t.node.live, t.record.ID); err == nil {
 		return &run
 	}
-	return &t.record
+	return t.record
 }
 
 // removeTurn removes a settled turn from the node, and ends its resident process if the run does
@@ -222,7 +222,7 @@ func (n *node) removeTurn(t *turn, run *store.Run) {
 	latest := n.turns[run.ID]
 	if latest == t {
 		delete(n.turns, run.ID)
-		n.ended[store.Hold{RunID: run.ID, Epoch: t.epoch, State: fsm.StateRunning}] = run.CreatedAt
+		n.ended[run.ID] = endedTurn{t.epoch, run.CreatedAt}
 	}
 	processLost := t.processLost
 	n.mu.Unlock()

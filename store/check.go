@@ -257,8 +257,15 @@ func (c *Commit) CheckClaim(given, prev *Run) error {
 	return c.Check(prev, true)
 }
 
+// The years that RFC 3339 has, in Unix time.
+var (
+	firstYear     = time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
+	afterLastYear = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
+)
+
 // kept says whether a store keeps the time as it is: in UTC, without nanoseconds, and with a year
 // that RFC 3339 has.
 func kept(t time.Time) bool {
-	return t.Location() == time.UTC && t.Nanosecond()%1000 == 0 && t.Year() >= 0 && t.Year() <= 9999
+	at := t.Unix()
+	return t.Location() == time.UTC && t.Nanosecond()%1000 == 0 && at >= firstYear && at < afterLastYear
 }

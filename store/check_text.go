@@ -79,7 +79,7 @@ func (t *texts) json(name string, raw json.RawMessage) {
 }
 
 func (t *texts) text(name, s string) {
-	if !utf8.ValidString(s) {
+	if s != "" && !utf8.ValidString(s) { // most are empty
 		t.wrong = name
 	}
 }

@@ -106,7 +106,7 @@ func (h Header) check() error {
 		return fmt.Errorf("run_id %.140q does not match %s", h.RunID, patternRunID)
 	case h.Seq < 1:
 		return errors.New("seq counts from 1")
-	case h.TS.IsZero() || h.TS.UTC().Year() > 9999 || h.TS.UTC().Year() < 1:
+	case h.TS.IsZero() || !hasPlainYear(h.TS):
 		return errors.New("ts is missing or outside of the years 1 to 9999")
 	case h.Engine == "" || len(h.Engine) > MaxEngine:
 		return fmt.Errorf("engine has %d bytes, from 1 to %d are allowed", len(h.Engine), MaxEngine)

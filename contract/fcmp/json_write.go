@@ -102,13 +102,22 @@ func appendFloat(dst []byte, f float64) []byte {
 // digits.
 func appendTime(dst []byte, t time.Time) ([]byte, bool) {
 	t = t.UTC().Truncate(time.Microsecond)
-	if year := t.Year(); year < 1 || year > 9999 {
+	if !hasPlainYear(t) {
 		return dst, false
 	}
 	dst = append(dst, '"')
 	dst = t.AppendFormat(dst, time.RFC3339Nano) // no more digits than microseconds are left
 	return append(dst, '"'), true
 }
+
+// The years 1 to 9999, in Unix time.
+var (
+	firstYear     = time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
+	afterLastYear = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
+)
+
+// hasPlainYear says whether the year is from 1 to 9999.
+func hasPlainYear(t time.Time) bool { return t.Unix() >= firstYear && t.Unix() < afterLastYear }
 
 // appendOpen writes a value that may be of any shape. It refuses what it does not know.
 func appendOpen(dst []byte, v any, depth int) ([]byte, bool) {

@@ -13,30 +13,28 @@ var protocols = [...]string{"fcmp/1.0", "fcmp/1.1"}
 // ProtocolOf returns the lowest version of the protocol that can express an event: one of this type,
 // and, if it is a change of state, with this trigger.
 func ProtocolOf(typ, trigger string) string {
-	switch {
+	switch typ {
 	// Turns that are put off, runs that are held, for their budget too, and forks. Each event has the lowest version that can express it, so a reader of an older one reads every run that uses nothing new. (PX-01: J2, J5, J6, J13)
-	case typ == TypeYielded,
-		typ == TypeBlocked,
-		typ == TypeUnblocked,
-		typ == TypeStateChanged && trigger == "turn.yielded",
-		typ == TypeStateChanged && trigger == "run.blocked",
-		typ == TypeStateChanged && trigger == "run.unblocked",
-		typ == TypeStateChanged && trigger == "run.given_up":
+	case TypeYielded, TypeBlocked, TypeUnblocked:
 		return "fcmp/1.1"
 	// Several questions of one turn, and the answers to some of them. (PX-04: K1, K2)
-	case typ == TypeRecorded,
-		typ == TypeClosed,
-		typ == TypeStateChanged && trigger == "interaction.recorded":
+	case TypeRecorded, TypeClosed:
 		return "fcmp/1.1"
 	// Questions with a wait of their own: its steps, its end, and that its end is moved. (PX-05: K7)
-	case typ == TypeReminder,
-		typ == TypeEscalated,
-		typ == TypeDefaultTaken,
-		typ == TypeChanged,
-		typ == TypeStateChanged && trigger == "interaction.step",
-		typ == TypeStateChanged && trigger == "interaction.default.timeout",
-		typ == TypeStateChanged && trigger == "interaction.changed":
+	case TypeReminder, TypeEscalated, TypeDefaultTaken, TypeChanged:
 		return "fcmp/1.1"
+	case TypeStateChanged:
+		switch trigger {
+		// Turns that are put off, runs that are held, for their budget too, and forks. Each event has the lowest version that can express it, so a reader of an older one reads every run that uses nothing new. (PX-01: J2, J5, J6, J13)
+		case "turn.yielded", "run.blocked", "run.unblocked", "run.given_up":
+			return "fcmp/1.1"
+		// Several questions of one turn, and the answers to some of them. (PX-04: K1, K2)
+		case "interaction.recorded":
+			return "fcmp/1.1"
+		// Questions with a wait of their own: its steps, its end, and that its end is moved. (PX-05: K7)
+		case "interaction.step", "interaction.default.timeout", "interaction.changed":
+			return "fcmp/1.1"
+		}
 	}
 	return Protocol
 }

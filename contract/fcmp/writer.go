@@ -31,6 +31,11 @@ type writer struct {
 	// no meaning.
 	bad bool
 	why error // says why, where the schema does not
+
+	// The time that was written last, and its JSON. The events of a commit have the same time, most
+	// of them twice.
+	lastTime     time.Time
+	lastTimeText []byte
 }
 
 // Events are written into buffers that are used again. A usual one fits without growing; the
@@ -96,9 +101,17 @@ func (w *writer) integer(n, least int64) {
 }
 
 func (w *writer) time(t time.Time) {
+	if t == w.lastTime && len(w.lastTimeText) > 0 { // the same in every respect: ==, not Equal
+		w.b = append(w.b, w.lastTimeText...)
+		return
+	}
+	before := len(w.b)
 	var ok bool
-	w.b, ok = appendTime(w.b, t)
-	w.bad = w.bad || !ok
+	if w.b, ok = appendTime(w.b, t); !ok {
+		w.bad = true
+		return
+	}
+	w.lastTime, w.lastTimeText = t, append(w.lastTimeText[:0], w.b[before:]...)
 }
 
 func (w *writer) atMost(n, most int) { w.bad = w.bad || n > most }

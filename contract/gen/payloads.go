@@ -8,6 +8,7 @@ import (
 	"go/format"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/interlude-go/interlude/contract"
@@ -159,21 +160,21 @@ func protocols(s *source, l *contract.Lifecycle) {
 	s.linef("var protocols = [...]string{%s}\n", quoted(l.Protocols()))
 	s.linef("// ProtocolOf returns the lowest version of the protocol that can express an event: one of this type,")
 	s.linef("// and, if it is a change of state, with this trigger.")
-	s.linef("func ProtocolOf(typ, trigger string) string {\nswitch {")
-	for _, e := range l.Extensions {
-		var conditions []string
+	s.linef("func ProtocolOf(typ, trigger string) string {\nswitch typ {")
+	extensionCases(s, l, func(e contract.Extension) (words []string) {
 		for _, typ := range e.Types {
-			conditions = append(conditions, fmt.Sprintf("typ == Type%s", typeNames[typ]))
+			words = append(words, "Type"+typeNames[typ])
 		}
+		return words
+	})
+	s.linef("case TypeStateChanged:\nswitch trigger {")
+	extensionCases(s, l, func(e contract.Extension) (words []string) {
 		for _, trigger := range e.Triggers {
-			conditions = append(conditions, fmt.Sprintf("typ == TypeStateChanged && trigger == %q", trigger))
+			words = append(words, strconv.Quote(trigger))
 		}
-		if len(conditions) > 0 {
-			s.linef("// %s", documented(e.ID, e.Doc, e.Requirements))
-			s.linef("case %s:\nreturn %q", strings.Join(conditions, ",\n"), e.Protocol)
-		}
-	}
-	s.linef("}\nreturn Protocol\n}\n")
+		return words
+	})
+	s.linef("}\n}\nreturn Protocol\n}\n")
 	s.linef("// protocolOf returns the lowest version of the protocol that can express the payload.")
 	s.linef("func protocolOf(p Payload) string {\nswitch p := p.(type) {")
 	for _, p := range l.Payloads {
@@ -183,6 +184,16 @@ func protocols(s *source, l *contract.Lifecycle) {
 	}
 	s.linef("case *StateChanged:\nreturn ProtocolOf(TypeStateChanged, p.Trigger)\n}")
 	s.linef("return ProtocolOf(p.Type(), \"\")\n}\n")
+}
+
+// extensionCases writes a case for each extension that has such words, which returns its version.
+func extensionCases(s *source, l *contract.Lifecycle, wordsOf func(contract.Extension) []string) {
+	for _, e := range l.Extensions {
+		if words := wordsOf(e); len(words) > 0 {
+			s.linef("// %s", documented(e.ID, e.Doc, e.Requirements))
+			s.linef("case %s:\nreturn %q", strings.Join(words, ", "), e.Protocol)
+		}
+	}
 }
 
 // presentMembers returns the Go statements that return the version of a payload p of this type when

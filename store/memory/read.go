@@ -196,11 +196,10 @@ func (s *Store) Settled(ctx context.Context, id, key string) (interaction.Record
 	if err != nil {
 		return interaction.Record{}, err
 	}
-	number, ok := e.keys[key]
-	if !ok || key == "" {
+	i, used := e.byKey(key)
+	if !used {
 		return interaction.Record{}, refuse.NoReply(id)
 	}
-	i, _ := e.find(number)
 	return store.CloneRecord(e.settled[i]), nil
 }
 

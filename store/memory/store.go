@@ -40,7 +40,7 @@ type entry struct {
 	spec    []byte
 	events  []store.Event        // events[i].Seq is i+1
 	settled []interaction.Record // by their numbers
-	keys    map[string]int       // idempotency key → number of the interaction
+	keys    map[string]int       // idempotency key → number of the interaction; nil for a few: see byKey
 	usage   []store.TurnUsage
 }
 
@@ -130,7 +130,7 @@ type commitCopy struct {
 	run     store.Run // without its session, which write adds
 	spec    []byte
 	bodies  []byte               // of all events together
-	settled interaction.Record   // the first one
+	settled interaction.Record   // the first one, also without its session
 	more    []interaction.Record // the others
 }
 
@@ -147,6 +147,7 @@ func copyOf(c *store.Commit) commitCopy {
 		own.bodies = append(own.bodies, c.Events[i].Body...)
 	}
 	for i, r := range c.Settled {
+		r.Session = nil // see write
 		if r = store.CloneRecord(r); i == 0 {
 			own.settled = r
 		} else {
@@ -166,14 +167,52 @@ func (e *entry) find(number int) (i int, settled bool) {
 // settle adds a settled interaction in its place: those that were asked together are settled in any
 // order.
 func (e *entry) settle(r *interaction.Record) {
-	if r.Key != "" {
-		if e.keys == nil {
-			e.keys = make(map[string]int)
-		}
-		e.keys[r.Key] = r.Question.ID
-	}
 	i, _ := e.find(r.Question.ID)
 	e.settled = slices.Insert(e.settled, i, *r)
+	if e.keys != nil && r.Key != "" {
+		e.keys[r.Key] = r.Question.ID
+	}
+	if e.keys == nil && len(e.settled) > fewSettled {
+		e.keys = make(map[string]int)
+		for i := range e.settled {
+			if key := e.settled[i].Key; key != "" {
+				e.keys[key] = e.settled[i].Question.ID
+			}
+		}
+	}
+}
+
+// fewSettled is how many settled interactions are searched for a key one after the other. Most runs
+// have so few that a map of their keys would be larger than they are.
+const fewSettled = 8
+
+// byKey returns where in settled the interaction stands that was settled with the idempotency key.
+func (e *entry) byKey(key string) (i int, used bool) {
+	if key == "" {
+		return 0, false
+	}
+	if e.keys != nil {
+		number, used := e.keys[key]
+		if !used {
+			return 0, false
+		}
+		return e.find(number)
+	}
+	for i := range e.settled {
+		if e.settled[i].Key == key {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// session returns the store's own copy of a session: the one that the run has, if it is the same, as
+// in nearly all commits.
+func (e *entry) session(h *interaction.SessionHandle) *interaction.SessionHandle {
+	if h.Equal(e.run.Session) {
+		return e.run.Session
+	}
+	return h.Clone()
 }
 
 // hintOf returns the hint of a commit that was just stored. The caller holds the lock.
@@ -188,6 +227,9 @@ func (s *Store) hintOf(c *store.Commit) store.Hint {
 		Events: slices.Clip(events[len(events)-len(c.Events):])}
 }
 
+// usualEvents is room for the events of a run that asks one question.
+const usualEvents = 10
+
 // commit stores a commit, or returns why it is refused.
 func (s *Store) commit(c *store.Commit, own *commitCopy) error {
 	e := s.runs[c.Run.ID]
@@ -198,7 +240,7 @@ func (s *Store) commit(c *store.Commit, own *commitCopy) error {
 		if _, ok := s.pools[c.Run.Pool]; !ok {
 			return refuse.UnknownPool(c.Run.Pool)
 		}
-		e = &entry{spec: own.spec, events: make([]store.Event, 0, 8)} // as a run with one question has
+		e = &entry{spec: own.spec, events: make([]store.Event, 0, usualEvents)}
 		s.runs[c.Run.ID] = e
 		s.write(e, nil, c, own)
 		return nil
@@ -209,7 +251,7 @@ func (s *Store) commit(c *store.Commit, own *commitCopy) error {
 	known := refuse.Facts{
 		Registered: func(node string) (bool, error) { return s.nodes[node] != nil, nil },
 		KeyUsed: func(key string) (bool, error) {
-			_, used := e.keys[key]
+			_, used := e.byKey(key)
 			return used, nil
 		},
 		Departed: func(node string) (time.Time, error) { return s.departed[node], nil },
@@ -228,11 +270,7 @@ func (s *Store) write(e *entry, prev *store.Run, c *store.Commit, own *commitCop
 	} else {
 		s.index.remove(prev)
 	}
-	if c.Run.Session.Equal(e.run.Session) { // as in nearly all commits
-		own.run.Session = e.run.Session
-	} else {
-		own.run.Session = c.Run.Session.Clone()
-	}
+	own.run.Session = e.session(c.Run.Session)
 	e.run = own.run
 	s.index.add(&e.run)
 	for i := range c.Events {
@@ -251,11 +289,13 @@ func (s *Store) write(e *entry, prev *store.Run, c *store.Commit, own *commitCop
 			s.usage.Subtract(u.Usage)
 		}
 	}
-	if len(c.Settled) > 0 {
-		e.settle(&own.settled)
-	}
-	for i := range own.more {
-		e.settle(&own.more[i])
+	for i := range c.Settled {
+		r := &own.settled
+		if i > 0 {
+			r = &own.more[i-1]
+		}
+		r.Session = e.session(c.Settled[i].Session)
+		e.settle(r)
 	}
 }
 
