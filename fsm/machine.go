@@ -19,8 +19,8 @@ var machine = newMachine()
 
 // call is one question to the machine.
 type call struct {
-	context.Context                 //nolint:containedctx // it is the context: the library has no other way to hand a value to a guard
-	state           stateless.State // a State; as the library's type, so that it is boxed once
+	context.Context     //nolint:containedctx // it is the context: the library has no other way to hand a value to a guard
+	state           any // a State, which the library takes as any: so it is boxed once
 	facts           Facts
 	taken           int // index of the transition whose guard held; of no meaning when the machine took none
 }

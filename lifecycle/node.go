@@ -71,7 +71,8 @@ func (l *Lifecycle) join(ctx context.Context) (*node, error) {
 		lostProcesses: make(chan string, 64),
 		assignments:   make(chan assignment), leavingCh: make(chan struct{}),
 		turns: make(map[string]*turn), residents: make(map[string]resident),
-		unexecuted: make(map[store.Hold]bool), ended: make(map[string]endedTurn), endedBefore: make(map[string]endedTurn),
+		unexecuted: make(map[store.Hold]bool),
+		ended:      make(map[string]endedTurn), endedBefore: make(map[string]endedTurn),
 	}
 	live, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	n.live, n.die = live, func(cause error) {

@@ -101,7 +101,7 @@ func (w *writer) integer(n, least int64) {
 }
 
 func (w *writer) time(t time.Time) {
-	if t == w.lastTime && len(w.lastTimeText) > 0 { // the same in every respect: ==, not Equal
+	if len(w.lastTimeText) > 0 && t.Equal(w.lastTime) { // whatever its location: it is written in UTC
 		w.b = append(w.b, w.lastTimeText...)
 		return
 	}
