@@ -3,6 +3,7 @@ package lifecycletest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,12 +25,20 @@ type variant struct {
 	profile    fsm.Profile
 	strict     bool
 	repeatable bool
-	several    bool // its agent asks three questions at once, and two answers are enough
+	several    bool             // its agent asks three questions at once, and two answers are enough
+	then       interaction.Then // how the questions' own waits end; empty: they have none
 }
 
 var variants = []variant{
-	{fsm.ProfileResumable, true, false, true}, {fsm.ProfileResumable, false, true, false},
-	{fsm.ProfileStickyProcess, true, true, false}, {fsm.ProfileStickyProcess, false, false, true},
+	{fsm.ProfileResumable, true, false, true, ""}, {fsm.ProfileResumable, false, true, false, ""},
+	{fsm.ProfileStickyProcess, true, true, false, ""}, {fsm.ProfileStickyProcess, false, false, true, ""},
+}
+
+// waitVariants are those whose questions have waits of their own, which say the opposite of the policy.
+var waitVariants = []variant{
+	{fsm.ProfileResumable, true, false, true, interaction.ThenDefault},
+	{fsm.ProfileResumable, false, true, true, interaction.ThenFail},
+	{fsm.ProfileStickyProcess, true, false, false, interaction.ThenDecide},
 }
 
 // lives is a world in which runs live any sequence of events, held in the queue until the sequence
@@ -47,6 +56,7 @@ type life struct {
 	*lives
 	id    string
 	turns chan Step
+	ends  map[int]time.Time // of the questions whose end was moved
 }
 
 func newLives(t *testing.T, open Opener, v variant) *lives {
@@ -64,7 +74,7 @@ func newLives(t *testing.T, open Opener, v variant) *lives {
 // newLife submits a run whose questions wait for d, longer than all crashes of its life take.
 func (ls *lives) newLife(d time.Duration) *life {
 	ls.count++
-	l := &life{lives: ls, id: fmt.Sprintf("life-%d", ls.count), turns: make(chan Step)}
+	l := &life{lives: ls, id: fmt.Sprintf("life-%d", ls.count), turns: make(chan Step), ends: make(map[int]time.Time)}
 	ls.agent.Plan(l.id, func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 		select {
 		case step := <-l.turns:
@@ -75,6 +85,9 @@ func (ls *lives) newLife(d time.Duration) *life {
 	})
 	ls.submit(l.id, func(s *lifecycle.Spec) {
 		s.AutoDecide, s.SessionTimeout, s.Repeatable, s.MaxAutoDecisions = !ls.v.strict, d, ls.v.repeatable, 1000
+		if ls.v.then != "" {
+			s.Ask = &lifecycle.AskPolicy{Wait: ls.v.wait(d)}
+		}
 	})
 	return l
 }
@@ -110,13 +123,19 @@ func (l *life) command(run lifecycle.Run, event fsm.Event) func() {
 		}
 		return func() {
 			// whether it is accepted follows from the state, which is compared below
-			_, _ = l.Reply(l.ctx, l.id, interaction.Reply{ID: l.answers(&run), Text: "Go on."})
+			_, _ = l.Reply(l.ctx, l.id, interaction.Reply{ID: l.answers(&run), Text: "Go on.", Actor: boss})
 		}
-	case fsm.EventInteractionAutoDecideTimeout, fsm.EventInteractionWaitTimeout:
-		if (event == fsm.EventInteractionAutoDecideTimeout) == l.v.strict || run.Deadline.IsZero() {
+	case fsm.EventInteractionStep, fsm.EventInteractionDefaultTimeout, fsm.EventInteractionAutoDecideTimeout,
+		fsm.EventInteractionWaitTimeout:
+		if run.Deadline.IsZero() || l.fires(&run) != event {
 			return nil
 		}
 		return on(fsm.StateWaitingUser, func() { l.advance(time.Until(run.Deadline) + time.Second) })
+	case fsm.EventInteractionChanged:
+		if l.v.then == "" {
+			return nil
+		}
+		return on(fsm.StateWaitingUser, func() { l.extend(&run) })
 	case fsm.EventInteractionProcessLost:
 		if l.v.profile != fsm.ProfileStickyProcess {
 			return nil
@@ -132,6 +151,26 @@ func (l *life) command(run lifecycle.Run, event fsm.Event) func() {
 func ruleMet(run *lifecycle.Run) bool {
 	open := len(run.OpenQuestions())
 	return open < 2 || run.Together.Replies+1 >= run.Together.Rule.Needs(run.Together.Asked)
+}
+
+// fires is what happens to the waiting run at its deadline; empty if it is not one event.
+func (l *life) fires(run *lifecycle.Run) fsm.Event {
+	open := run.OpenQuestions()
+	switch {
+	case l.v.then == "" && l.v.strict:
+		return fsm.EventInteractionWaitTimeout
+	case l.v.then == "":
+		return fsm.EventInteractionAutoDecideTimeout
+	case len(open) > 0 && open[0].Fired < 2:
+		return fsm.EventInteractionStep
+	case slices.ContainsFunc(open, func(q interaction.Question) bool { return !q.EndsAt.Equal(run.Deadline) }):
+		return "" // the others stay open
+	}
+	return map[interaction.Then]fsm.Event{
+		interaction.ThenDefault: fsm.EventInteractionDefaultTimeout,
+		interaction.ThenFail:    fsm.EventInteractionWaitTimeout,
+		interaction.ThenDecide:  fsm.EventInteractionAutoDecideTimeout,
+	}[l.v.then]
 }
 
 // answers returns the question that a person replies to next: one that is open, not always the first,
@@ -180,7 +219,8 @@ func (l *life) facts(run lifecycle.Run, event fsm.Event) contract.Facts {
 		"sticky": run.Profile == fsm.ProfileStickyProcess || event == fsm.EventTurnNeedsInput &&
 			l.v.profile == fsm.ProfileStickyProcess,
 		"handle_present": run.Session != nil || event == fsm.EventTurnNeedsInput, "pending_matches": waiting,
-		"deadline_passed": waiting, "strict": l.v.strict,
+		"deadline_passed": waiting, "own_wait": waiting && l.v.then != "",
+		"strict":             l.v.strict && l.v.then == "" || l.v.then == interaction.ThenFail,
 		"auto_decision_left": true, "worker_gone": run.State == fsm.StateRunning, "context_lost": lost,
 		"rule_met": waiting && (event != fsm.EventInteractionRecorded || ruleMet(&run)), "repeatable": l.v.repeatable,
 		"repeats_exhausted": l.v.repeatable && run.Repeats >= lifecycle.DefaultMaxRepeats,
@@ -218,6 +258,7 @@ func (l *life) step(event fsm.Event) bool {
 	require.NoError(l, err)
 	require.Equal(l, verdict.Transition.ID, row.ID)
 	require.Equal(l, verdict.Transition.To, string(after.State), "%s in %s: %+v", event, run.State, after.Error)
+	l.checkWaits(&after)
 	return true
 }
 
@@ -250,6 +291,9 @@ func (ls *lives) walk(path []fsm.Event, length int) {
 // on the contract's model, on the machine, and on a lifecycle with this store. A sequence with a
 // refused event is the same sequence without it, since a refused event changes nothing, which each
 // step shows.
+//
+// G3 K7: questions with waits of their own, too, whose steps and ends are compared with what the time
+// says (checkWaits).
 var sequences = []testCase{
 	{"G3 G2 A3 A7 K1 K2/every sequence of few events", func(t *testing.T, open Opener) {
 		for i, v := range variants {
@@ -261,9 +305,15 @@ var sequences = []testCase{
 			ls.end()
 		}
 	}},
-	{"G3 A1 K1 K2/random sequences of up to sixty events", func(t *testing.T, open Opener) {
-		worlds := make([]*lives, len(variants))
-		for i, v := range variants {
+	{"G3 K7/every sequence of few events, of questions with waits of their own", func(t *testing.T, open Opener) {
+		ls := newLives(t, open, waitVariants[0])
+		ls.walk(nil, depth-1)
+		ls.end()
+	}},
+	{"G3 A1 K1 K2 K7/random sequences of up to sixty events", func(t *testing.T, open Opener) {
+		all := slices.Concat(variants, waitVariants)
+		worlds := make([]*lives, len(all))
+		for i, v := range all {
 			worlds[i] = newLives(t, open, v)
 		}
 		rapid.Check(struct{ testing.TB }{t}, func(rt *rapid.T) { // a bubble has no deadline to ask for
@@ -285,7 +335,8 @@ var lasting = func() []fsm.Event {
 	for _, e := range fsm.Events() {
 		switch e {
 		case fsm.EventTurnStarted, fsm.EventTurnNeedsInput, fsm.EventInteractionReplyAccepted,
-			fsm.EventInteractionRecorded, fsm.EventRestartPreserveWaiting, fsm.EventInteractionAutoDecideTimeout:
+			fsm.EventInteractionRecorded, fsm.EventRestartPreserveWaiting, fsm.EventInteractionAutoDecideTimeout,
+			fsm.EventInteractionStep, fsm.EventInteractionDefaultTimeout, fsm.EventInteractionChanged:
 			all = append(all, e, e, e, e, e, e, e, e)
 		default:
 			all = append(all, e)
