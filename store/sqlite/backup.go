@@ -47,7 +47,14 @@ func vacuumInto(ctx context.Context, from, to string) (err error) {
 	}
 	defer func() { err = errors.Join(err, c.close()) }()
 	_, err = c.raw.ExecContext(ctx, "VACUUM INTO ?", []driver.NamedValue{{Ordinal: 1, Value: to}})
-	return err
+	if err != nil {
+		return err
+	}
+	copied, err := dial(to, "", nil)
+	if err != nil {
+		return err
+	}
+	return errors.Join(copied.nameNoWAL(), copied.close())
 }
 
 // Restore puts a copy of a backup at path, for Open. The backup is a file that Backup made, or one

@@ -23,6 +23,9 @@ var (
 	// development version from before the first release made it, or somebody changed its tables.
 	// Open it with the version that made it, or start with a new file.
 	ErrSchema = errors.New("sqlite: database of another schema")
+	// ErrForeignWAL: the WAL beside the file (FILE-wal) belongs to another file, or to another copy of
+	// it. SQLite would mix the pages of both.
+	ErrForeignWAL = errors.New("sqlite: WAL of another database")
 	// ErrCorrupt: the database is damaged, or the disk could not read it (EIO), which SQLite reports
 	// alike. Look at the system's log; restore a backup.
 	ErrCorrupt = store.ErrCorrupt
@@ -35,7 +38,7 @@ var (
 	// ErrReadOnly: the file or its folder may not be written.
 	ErrReadOnly = errors.New("sqlite: database is read-only")
 	// ErrReplaced: the file, or one that SQLite keeps beside it, was removed, moved or replaced while
-	// the store had it open. Calls that were not acknowledged may be stored in the file that is gone
+	// the store had it open, or its WAL was written over. Calls that were not acknowledged may be stored in the file that is gone
 	// from its path, or not. Every later call is refused: close the store, put the right file in
 	// place, and open it again.
 	ErrReplaced = errors.New("sqlite: database file was removed or replaced")

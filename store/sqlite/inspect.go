@@ -56,6 +56,9 @@ func inspect(path string, mode fs.FileMode) error {
 	if id := field(68); id != 0 && id != applicationID {
 		return fmt.Errorf("%w: application_id is %#x", ErrForeign, id)
 	}
+	if err := checkWAL(path, f); err != nil {
+		return err
+	}
 	return unwritable(path, inspectSchema(path))
 }
 

@@ -81,9 +81,9 @@ var (
 // folder must exist, or the error matches fs.ErrNotExist: otherwise a mistyped path would go
 // unnoticed, and the runs would seem to be gone. A name of SQLite's own (":memory:", "file:…") is
 // store.ErrInvalid: it would be a file of that name. The error matches ErrReadOnly when the file or
-// its folder may not be written, and ErrNotDatabase, ErrForeign, ErrNewer, ErrSchema or ErrCorrupt
-// for a file that is not this package's, or not of this version, or is damaged; such a file is left
-// as it is. Close the store when done.
+// its folder may not be written, and ErrNotDatabase, ErrForeign, ErrNewer, ErrSchema,
+// ErrForeignWAL or ErrCorrupt for a file that is not this package's, or not of this version, or has
+// another file's WAL, or is damaged; such a file is left as it is. Close the store when done.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -172,6 +172,12 @@ func (s *Store) open(path string, o Options) error {
 		return err
 	}
 	s.writer.present = s.present
+	if s.writer.wal, err = watchWAL(path); err != nil {
+		return err
+	}
+	if err := c.settleMark(s.writer.wal.db); err != nil {
+		return err
+	}
 	for _, conns := range []chan *conn{s.readers, s.listers} {
 		for range cap(conns) {
 			c, err := dial(path, "", append(pragmas, "query_only(1)"))
@@ -204,6 +210,9 @@ func (s *Store) closeConns() {
 	}
 	if s.writer != nil {
 		s.keepErr(s.writer.close())
+		if s.writer.wal != nil {
+			s.keepErr(s.writer.wal.close())
+		}
 	}
 }
 

@@ -75,6 +75,8 @@ func migrate(c *conn) (err error) {
 // A row of asked leads from a person or group to a run whose open questions name it (package asked).
 // An earlier release refuses such runs, and writes none.
 //
+// The row of wal links the file and its WAL: see wal.go.
+//
 // A row of feed is a commit that some feed has not acknowledged, final that of a run's end. While
 // there are feeds, triggers note the commits of earlier releases: see makeTriggers.
 const additions = `CREATE TABLE IF NOT EXISTS departed (
@@ -116,7 +118,14 @@ CREATE TABLE IF NOT EXISTS asked (
 	run_id    TEXT    NOT NULL,
 	run       INTEGER NOT NULL,
 	PRIMARY KEY (principal, since, run_id)
-) WITHOUT ROWID;`
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS wal (
+	current  TEXT NOT NULL,
+	previous TEXT NOT NULL,
+	nonce    TEXT NOT NULL
+);
+INSERT INTO wal (current, previous, nonce) SELECT ` + randomMark + `, ` + randomMark + `, ` + randomMark + `
+	WHERE NOT EXISTS (SELECT 1 FROM wal);`
 
 // apply brings a schema of this version, 0 for an empty file, to the next one.
 func apply(c *conn, version int) error {

@@ -34,6 +34,7 @@ type writer struct {
 	queue    *groupcommit.Queue[work]
 	grouped  bool // calls share transactions
 	present  *present
+	wal      *walWatch
 	fileID   fileID // reused from transaction to transaction
 	watchers *store.Watchers
 	counters groupcommit.Counters
@@ -106,7 +107,13 @@ func (w *writer) transactPresent(batch []*job) ([]store.Hint, error) {
 	if gone := w.present.checkCommitted(&w.fileID); gone != nil {
 		return nil, gone
 	}
-	return hints, err
+	if err != nil {
+		return nil, err
+	}
+	if gone := w.checkBegunWAL(); gone != nil {
+		return nil, gone
+	}
+	return hints, nil
 }
 
 func (w *writer) transact(batch []*job) (hints []store.Hint, err error) {

@@ -1,0 +1,328 @@
+package sqlite
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// SQLite replays any sound WAL that it finds beside a file, also one of another database, or one
+// that was left when somebody put a copy in the place of the file: the pages of both are mixed, and
+// what results is damaged or, worse, looks sound. So the table wal links the two. Its row names the
+// WAL that is in use, by the salts of its header, which SQLite makes anew each time that it begins
+// the WAL from the start, and the one before. It is written by a transaction of its own, after the
+// first one in each WAL. So
+//
+//   - the file names the WAL before the one that stands beside it, or that one;
+//   - a WAL in which the row was written has both names.
+//
+// Open refuses a pair of which this is not true (checkWAL). A store that is open notices by the
+// salts that another WAL was written over its own one (walWatch).
+
+// markPrefix stands before each value of the row, so that a page shows that it is the one.
+const markPrefix = "interlude-wal:"
+
+// mark is the row of the table wal.
+type mark struct {
+	current, previous salts
+	nonce             salts // another one each time that the row is written
+}
+
+// markText is the value of a column of the row.
+func markText(s salts) string { return markPrefix + string(s[:]) }
+
+// markAt is the record of the row, up to its first value: the length of the record, the number of
+// the row, the length of the record's head, and the type of each value, a text of 30 bytes.
+const markAt = "\x5e\x01\x04\x49\x49\x49"
+
+// readMark returns the row if it stands on the page: a leaf with one cell, of which all is as SQLite
+// writes it. No page that has other texts, whoever gave them, is like that.
+func readMark(page []byte) (m mark, ok bool) {
+	const leaf, head = 0x0d, 8
+	if page[0] != leaf || binary.BigEndian.Uint16(page[3:]) != 1 {
+		return m, false
+	}
+	cell := page[min(int(binary.BigEndian.Uint16(page[head:])), len(page)):]
+	values, ok := bytes.CutPrefix(cell, []byte(markAt))
+	for _, into := range []*salts{&m.current, &m.previous, &m.nonce} {
+		if values, ok = bytes.CutPrefix(values, []byte(markPrefix)); !ok || len(values) < len(into) {
+			return m, false
+		}
+		values = values[copy(into[:], values):]
+	}
+	return m, true
+}
+
+// salts are those of a WAL's header, in hexadecimal.
+type salts [16]byte
+
+// walHead is the header of a WAL.
+type walHead struct {
+	pageSize int
+	order    binary.ByteOrder // of the numbers that are summed up
+	salts    salts
+	sums     [2]uint32
+}
+
+const (
+	walHeadSize   = 32
+	frameHeadSize = 24
+)
+
+// readWALHead reads the header of a WAL; ok is false if there is none that SQLite would accept.
+func readWALHead(f io.ReaderAt) (h walHead, ok bool) {
+	var b [walHeadSize]byte
+	if _, err := f.ReadAt(b[:], 0); err != nil {
+		return h, false
+	}
+	switch binary.BigEndian.Uint32(b[:]) {
+	case 0x377f0682:
+		h.order = binary.LittleEndian
+	case 0x377f0683:
+		h.order = binary.BigEndian
+	default:
+		return h, false
+	}
+	h.pageSize = int(binary.BigEndian.Uint32(b[8:]))
+	hex.Encode(h.salts[:], b[16:24])
+	h.sums = checksum(h.order, [2]uint32{}, b[:24])
+	ok = h.sums == sumsOf(b[24:]) && h.pageSize >= 512 && h.pageSize <= 65536
+	return h, ok
+}
+
+// checksum goes on with SQLite's sum of a WAL, which is over all that stands before.
+func checksum(order binary.ByteOrder, s [2]uint32, b []byte) [2]uint32 {
+	for ; len(b) >= 8; b = b[8:] {
+		s[0] += order.Uint32(b) + s[1]
+		s[1] += order.Uint32(b[4:]) + s[0]
+	}
+	return s
+}
+
+func sumsOf(b []byte) [2]uint32 {
+	return [2]uint32{binary.BigEndian.Uint32(b), binary.BigEndian.Uint32(b[4:])}
+}
+
+// walMarks are the rows of the table wal that the transactions in a WAL have written.
+type walMarks struct {
+	page uint32 // where the row stands
+	rows []mark
+}
+
+// names reports whether one of the rows names that WAL, as the one in use or the one before.
+func (w walMarks) names(s salts) bool {
+	return slices.ContainsFunc(w.rows, func(m mark) bool { return m.current == s || m.previous == s })
+}
+
+// readWALMarks reads the WAL as SQLite does, up to its last transaction that is whole.
+func readWALMarks(f io.ReaderAt, h walHead) (found walMarks, _ error) {
+	frame := make([]byte, frameHeadSize+h.pageSize)
+	raw := make([]byte, len(h.salts)/2)
+	if _, err := hex.Decode(raw, h.salts[:]); err != nil {
+		return found, err
+	}
+	var all walMarks
+	for at := int64(walHeadSize); ; at += int64(len(frame)) {
+		if _, err := f.ReadAt(frame, at); errors.Is(err, io.EOF) {
+			return found, nil
+		} else if err != nil {
+			return found, err
+		}
+		head, page := frame[:frameHeadSize], frame[frameHeadSize:]
+		h.sums = checksum(h.order, checksum(h.order, h.sums, head[:8]), page)
+		if !bytes.Equal(head[8:16], raw) || h.sums != sumsOf(head[16:]) {
+			return found, nil
+		}
+		if m, ok := readMark(page); ok {
+			all.page, all.rows = binary.BigEndian.Uint32(head), append(all.rows, m)
+		}
+		if binary.BigEndian.Uint32(head[4:]) != 0 { // the last frame of a transaction
+			found = all
+		}
+	}
+}
+
+// markOfFile returns the row that a page of the database file itself has, without its WAL.
+func markOfFile(db io.ReaderAt, page uint32, pageSize int) (m mark, ok bool, _ error) {
+	b := make([]byte, pageSize)
+	if _, err := db.ReadAt(b, (int64(page)-1)*int64(pageSize)); err != nil && !errors.Is(err, io.EOF) {
+		return m, false, err
+	}
+	m, ok = readMark(b)
+	return m, ok, nil
+}
+
+// checkWAL refuses a file beside which the WAL of another one stands, or of another copy of it,
+// before anything reads it. A WAL in which no mark was written is accepted: an earlier release
+// left it, or the process ended before it wrote the mark.
+func checkWAL(path string, db io.ReaderAt) error {
+	target, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return err
+	}
+	f, err := os.Open(target + "-wal")
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return nil // opening it tells why it may not be read
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for {
+		h, ok := readWALHead(f)
+		if !ok {
+			return nil // SQLite ignores it, too
+		}
+		found, err := readWALMarks(f, h)
+		if err != nil || len(found.rows) == 0 {
+			return err
+		}
+		stored, there, err := markOfFile(db, found.page, h.pageSize)
+		if err != nil || there && found.names(stored.current) {
+			return err
+		}
+		if now, ok := readWALHead(f); ok && now.salts == h.salts {
+			return fmt.Errorf("%w: if the file was restored, move %s-wal and %[2]s-shm away; if not, put the file back "+
+				"that they belong to", ErrForeignWAL, filepath.Base(target))
+		}
+		// other processes use it, and have begun it anew meanwhile
+	}
+}
+
+// walWatch follows the WAL of an open store.
+type walWatch struct {
+	path string // of the database, without links
+	// db is the database. It is closed after the connections: closing it ends the locks of this
+	// process on the file.
+	db     *os.File
+	f      *os.File
+	marked salts // of the WAL that has its row
+	head   [walHeadSize]byte
+}
+
+func watchWAL(path string) (*walWatch, error) {
+	target, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return nil, err
+	}
+	db, err := os.Open(target)
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.Open(target + "-wal")
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return &walWatch{path: target, db: db, f: f}, nil
+}
+
+func (w *walWatch) close() error { return errors.Join(w.f.Close(), w.db.Close()) }
+
+// begun returns the salts of a WAL that was begun since it was marked last.
+func (w *walWatch) begun() (now salts, begun bool) {
+	if n, _ := w.f.ReadAt(w.head[:24], 0); n < 24 {
+		return now, false // nothing was written since it was truncated
+	}
+	hex.Encode(now[:], w.head[16:24])
+	return now, now != w.marked
+}
+
+// checkBegunWAL marks a WAL that was begun anew, after the transaction that has done so and before
+// that is acknowledged. When the mark is not in the WAL that stands beside the file, SQLite writes
+// where the next process will not read: somebody has written over it.
+func (w *writer) checkBegunWAL() error {
+	now, begun := w.wal.begun()
+	if !begun {
+		return nil
+	}
+	nonce, err := w.markWAL(now)
+	if explained := explain(err); errors.Is(explained, ErrCorrupt) || errors.Is(explained, ErrNotDatabase) {
+		return w.walReplaced()
+	}
+	if err != nil || nonce == (salts{}) {
+		return nil //nolint:nilerr // what is to be acknowledged is stored; the next transaction tries again
+	}
+	h, ok := readWALHead(w.wal.f)
+	if !ok || h.salts != now {
+		return nil // another process has begun it anew; the next transaction marks it
+	}
+	found, err := readWALMarks(w.wal.f, h)
+	if err != nil {
+		return nil //nolint:nilerr // as above
+	}
+	if slices.ContainsFunc(found.rows, func(m mark) bool { return m.nonce == nonce }) {
+		w.wal.marked = now
+		return nil
+	}
+	if again, _ := w.wal.begun(); again != now {
+		return nil
+	}
+	return w.walReplaced()
+}
+
+// walReplaced ends the use of a file whose WAL was written over.
+func (w *writer) walReplaced() error {
+	path := w.wal.path + "-wal"
+	w.present.lost.CompareAndSwap(nil, &path)
+	return w.present.err()
+}
+
+// markWAL writes the row that names the WAL, and returns its nonce. It writes none as long as the
+// file itself has no such row, since nothing would be known of the WAL before.
+func (w *writer) markWAL(now salts) (nonce salts, err error) {
+	there, err := w.markSettled(w.wal.db)
+	if err != nil {
+		return nonce, err
+	}
+	if !there {
+		w.wal.marked = now
+		return nonce, nil
+	}
+	if _, err := w.exec("BEGIN IMMEDIATE"); err != nil {
+		return nonce, err
+	}
+	fresh := salts([]byte(rand.Text()[:len(nonce)]))
+	_, err = w.exec(`UPDATE wal SET previous = CASE WHEN current = ?1 THEN previous ELSE current END, current = ?1,
+		nonce = ?2`, markText(now), markText(fresh))
+	if err == nil {
+		_, err = w.exec("COMMIT")
+	}
+	if err != nil {
+		_, _ = w.exec("ROLLBACK") // may have been rolled back already
+		w.cache.clear()
+		return nonce, err
+	}
+	return fresh, nil
+}
+
+// markSettled reports whether the row of the table wal stands in the file itself.
+func (c *conn) markSettled(db io.ReaderAt) (bool, error) {
+	r, err := c.one(`SELECT rootpage, (SELECT page_size FROM pragma_page_size) FROM sqlite_schema WHERE name = 'wal'`)
+	if err != nil {
+		return false, err
+	}
+	_, there, err := markOfFile(db, uint32(r.int(0)), int(r.int(1)))
+	return there, err
+}
+
+// settleMark brings the row into the file itself, where it is new.
+func (c *conn) settleMark(db io.ReaderAt) error {
+	if there, err := c.markSettled(db); err != nil || there {
+		return err
+	}
+	return c.run("PRAGMA wal_checkpoint(PASSIVE)")
+}
+
+// nameNoWAL gives a copy a row that names no WAL.
+func (c *conn) nameNoWAL() error { return c.run(`UPDATE wal SET current = ` + randomMark) }
+
+// randomMark is a value of the row that names no WAL.
+const randomMark = `'` + markPrefix + `' || lower(hex(randomblob(8)))`

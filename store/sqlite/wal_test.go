@@ -1,0 +1,202 @@
+package sqlite_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/sqlite"
+)
+
+// snapshot copies a file and its WAL, as a crash at this moment would leave them.
+func snapshot(t *testing.T, path string) (db, wal []byte) {
+	t.Helper()
+	db, err := os.ReadFile(path)
+	require.NoError(t, err)
+	wal, err = os.ReadFile(path + "-wal")
+	require.NoError(t, err)
+	return db, wal
+}
+
+// pairOf makes a file and a WAL beside it.
+func pairOf(t *testing.T, db, wal []byte) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "runs.db")
+	require.NoError(t, os.WriteFile(path, db, 0o600))
+	require.NoError(t, os.WriteFile(path+"-wal", wal, 0o600))
+	return path
+}
+
+// opened is an open store with some runs.
+func opened(t *testing.T, runs ...string) (path string, s *sqlite.Store) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "runs.db")
+	s, err := sqlite.Open(t.Context(), path, quiet)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = s.Close() })
+	require.NoError(t, setPools(t, s))
+	commitRuns(t, s, runs...)
+	return path, s
+}
+
+func commitRuns(t *testing.T, s *sqlite.Store, ids ...string) {
+	t.Helper()
+	for _, id := range ids {
+		require.NoError(t, s.Commit(t.Context(), []store.Commit{newRun(id, 3000)})[0])
+	}
+}
+
+// execute executes statements on a file as another program does.
+func execute(t *testing.T, path string, statements ...string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	require.NoError(t, err)
+	for _, s := range statements {
+		_, err := db.ExecContext(t.Context(), s)
+		require.NoError(t, err)
+	}
+	require.NoError(t, db.Close())
+}
+
+func backupOf(t *testing.T, s *sqlite.Store) []byte {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "backup.db")
+	require.NoError(t, s.Backup(context.WithoutCancel(t.Context()), path))
+	body, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return body
+}
+
+// J8, J9: a file beside which the WAL of another one stands is refused, and both are left as they
+// are. So is an earlier copy of the same file.
+func TestOpenRefusesTheWALOfAnotherFile(t *testing.T) {
+	path, s := opened(t, "a", "b")
+	earlier, err := os.ReadFile(path)
+	require.NoError(t, err)
+	backup := backupOf(t, s)
+	for i := range 3 { // the WAL is begun anew, and what was in it stands in the file
+		execute(t, path, "PRAGMA wal_checkpoint(RESTART)")
+		commitRuns(t, s, fmt.Sprint("later-", i))
+	}
+	db, wal := snapshot(t, path)
+	otherPath, _ := opened(t, "x")
+	otherDB, otherWAL := snapshot(t, otherPath)
+	for name, c := range map[string]struct{ db, wal []byte }{
+		"a new store's file":                          {otherDB, wal},
+		"a new store's WAL":                           {db, otherWAL},
+		"a backup of the store":                       {backup, wal},
+		"a backup of the store, as it is now":         {backupOf(t, s), wal},
+		"a copy of the file from some WALs before":    {earlier, wal},
+		"a copy of the file, and a new store's WAL":   {earlier, otherWAL},
+		"a backup of the store beside another's WAL ": {backup, otherWAL},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pair := pairOf(t, c.db, c.wal)
+			_, err := sqlite.Open(t.Context(), pair, quiet)
+			require.ErrorIs(t, err, sqlite.ErrForeignWAL)
+			require.ErrorContains(t, err, "runs.db-wal")
+			db, wal := snapshot(t, pair)
+			require.Equal(t, c.db, db)
+			require.Equal(t, c.wal, wal)
+			require.NoError(t, os.Remove(pair+"-wal"))
+			s, err := sqlite.Open(t.Context(), pair, quiet)
+			require.NoError(t, err, "the file alone is sound")
+			require.NoError(t, s.Close())
+		})
+	}
+}
+
+// J8: what a crash leaves is opened again, with all that was acknowledged, whatever checkpoints were
+// made and WALs begun, by one store or another.
+func TestOpenAcceptsWhatACrashLeaves(t *testing.T) {
+	path, s := opened(t)
+	other, err := sqlite.Open(t.Context(), path, quiet)
+	require.NoError(t, err)
+	defer other.Close()
+	stores := []*sqlite.Store{s, other}
+	checkpoints := []string{"PASSIVE", "RESTART", "FULL", "TRUNCATE"}
+	var ids []string
+	for i := range 40 {
+		id := fmt.Sprint("run-", i)
+		commitRuns(t, stores[i/3%2], id)
+		ids = append(ids, id)
+		if i%5 == 4 {
+			execute(t, path, "PRAGMA wal_checkpoint("+checkpoints[i/5%len(checkpoints)]+")")
+		}
+		if i%11 == 10 {
+			require.NoError(t, other.Close())
+			other, err = sqlite.Open(t.Context(), path, quiet)
+			require.NoError(t, err)
+			stores[1] = other
+		}
+		db, wal := snapshot(t, path)
+		left, err := sqlite.Open(t.Context(), pairOf(t, db, wal), quiet)
+		require.NoError(t, err, i)
+		for _, id := range ids {
+			_, err := left.Run(t.Context(), id)
+			require.NoError(t, err, id)
+		}
+		require.NoError(t, left.Close())
+	}
+}
+
+// J8: a file whose WAL an earlier release has left, which names none, is opened; so is one that has
+// no such table yet.
+func TestOpenAcceptsTheWALOfAnEarlierRelease(t *testing.T) {
+	path, s := opened(t, "a")
+	require.NoError(t, s.Close())
+	execute(t, path, "DROP TABLE wal")
+	db, err := sql.Open("sqlite", path)
+	require.NoError(t, err)
+	defer db.Close()
+	_, err = db.ExecContext(t.Context(), "PRAGMA wal_autocheckpoint = 0; UPDATE pools SET capacity = 77")
+	require.NoError(t, err)
+	file, wal := snapshot(t, path)
+	s, err = sqlite.Open(t.Context(), pairOf(t, file, wal), quiet)
+	require.NoError(t, err)
+	defer s.Close()
+	pools, err := s.Pools(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 77, pools[0].Capacity)
+	commitRuns(t, s, "b")
+}
+
+// J8, J11: what people and agents say cannot pass for the name of a WAL.
+func TestTextsDoNotNameAWAL(t *testing.T) {
+	path, s := opened(t, "a")
+	execute(t, path, "PRAGMA wal_checkpoint(RESTART)")
+	cm := newRun("b", 10)
+	cm.Spec = []byte(`"` + strings.Repeat("\x0d\x00\x00\x00\x01\x00\x0a\x5e\x01\x04III", 1) +
+		strings.Repeat("interlude-wal:0123456789abcdef", 1000) + `"`)
+	require.NoError(t, s.Commit(t.Context(), []store.Commit{cm})[0])
+	db, wal := snapshot(t, path)
+	left, err := sqlite.Open(t.Context(), pairOf(t, db, wal), quiet)
+	require.NoError(t, err)
+	require.NoError(t, left.Close())
+}
+
+// J9: nothing is acknowledged once the WAL was written over by that of another store.
+func TestCommitIsRefusedOnceTheWALIsWrittenOver(t *testing.T) {
+	for name, others := range map[string]int{"a short one": 1, "a long one": 60} {
+		t.Run(name, func(t *testing.T) {
+			path, s := opened(t, "a", "b", "c", "d", "e", "f")
+			otherPath, other := opened(t, "x")
+			for i := range others {
+				commitRuns(t, other, fmt.Sprint("x", i))
+			}
+			_, wal := snapshot(t, otherPath)
+			require.NoError(t, os.WriteFile(path+"-wal", wal, 0o600))
+			require.ErrorIs(t, s.Commit(t.Context(), []store.Commit{newRun("g", 10)})[0], sqlite.ErrReplaced)
+			_, err := s.Run(t.Context(), "a")
+			require.ErrorIs(t, err, sqlite.ErrReplaced)
+			_ = s.Close()
+		})
+	}
+}
