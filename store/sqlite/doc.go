@@ -21,7 +21,8 @@
 // written for as long as another process watches, says which runs it changed (watch.go). The file
 // must be on a local disk, and its folder writable: FILE-wal and FILE-shm stand beside it. Copy it
 // with Backup while hosts work, and put a copy in place with Restore. A file that is removed or
-// replaced under an open store is noticed before anything more is acknowledged (present.go).
+// replaced under an open store is noticed before anything more is acknowledged (present.go), and a WAL
+// of another file before it is replayed (wal.go).
 //
 // The file is private to its user (0600) unless Options.FileMode says otherwise.
 //

@@ -38,9 +38,9 @@ var (
 	// ErrReadOnly: the file or its folder may not be written.
 	ErrReadOnly = errors.New("sqlite: database is read-only")
 	// ErrReplaced: the file, or one that SQLite keeps beside it, was removed, moved or replaced while
-	// the store had it open, or its WAL was written over. Calls that were not acknowledged may be stored in the file that is gone
-	// from its path, or not. Every later call is refused: close the store, put the right file in
-	// place, and open it again.
+	// the store had it open, or its WAL was written over. Calls that were not acknowledged may be
+	// stored in the file that is gone from its path, or not. Every later call is refused: close the
+	// store, put the right file in place, and open it again.
 	ErrReplaced = errors.New("sqlite: database file was removed or replaced")
 	// ErrBusy: another process held the file for longer than Options.BusyTimeout; try again.
 	ErrBusy = errors.New("sqlite: database is locked by another process")

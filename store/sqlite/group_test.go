@@ -64,6 +64,7 @@ func TestWaitingCommitsShareTransaction(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, path := openMade(t, c.options)
+			require.NoError(t, setPools(t, s)) // begins the WAL, which is then marked
 			before := transactions(t, path)
 			free := s.Hold()
 			calls := make([]<-chan []error, 40)

@@ -124,7 +124,7 @@ CREATE TABLE IF NOT EXISTS wal (
 	previous TEXT NOT NULL,
 	nonce    TEXT NOT NULL
 );
-INSERT INTO wal (current, previous, nonce) SELECT ` + randomMark + `, ` + randomMark + `, ` + randomMark + `
+INSERT INTO wal (current, previous, nonce) SELECT ` + randomMark + `, '` + newMark + `', ` + randomMark + `
 	WHERE NOT EXISTS (SELECT 1 FROM wal);`
 
 // apply brings a schema of this version, 0 for an empty file, to the next one.

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/rand"
 	"encoding/binary"
@@ -9,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -52,6 +54,9 @@ func readMark(page []byte) (m mark, ok bool) {
 	}
 	cell := page[min(int(binary.BigEndian.Uint16(page[head:])), len(page)):]
 	values, ok := bytes.CutPrefix(cell, []byte(markAt))
+	if !ok {
+		return m, false
+	}
 	for _, into := range []*salts{&m.current, &m.previous, &m.nonce} {
 		if values, ok = bytes.CutPrefix(values, []byte(markPrefix)); !ok || len(values) < len(into) {
 			return m, false
@@ -160,9 +165,29 @@ func markOfFile(db io.ReaderAt, page uint32, pageSize int) (m mark, ok bool, _ e
 	return m, ok, nil
 }
 
+// nameFile reports whether the file has the row, with a name that the WAL has, too. It is searched
+// for in all pages if it is not where the WAL has it: VACUUM may have moved it.
+func (w walMarks) nameFile(db io.ReaderAt, pageSize int) (bool, error) {
+	m, there, err := markOfFile(db, w.page, pageSize)
+	if err != nil || there && w.names(m.current) {
+		return err == nil, err
+	}
+	pages := bufio.NewReaderSize(io.NewSectionReader(db, 0, math.MaxInt64), 1<<20)
+	for page := make([]byte, pageSize); ; {
+		if _, err := io.ReadFull(pages, page); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return false, nil
+		} else if err != nil {
+			return false, err
+		}
+		if m, there := readMark(page); there && w.names(m.current) {
+			return true, nil
+		}
+	}
+}
+
 // checkWAL refuses a file beside which the WAL of another one stands, or of another copy of it,
-// before anything reads it. A WAL in which no mark was written is accepted: an earlier release
-// left it, or the process ended before it wrote the mark.
+// before anything reads it. A WAL that has not got the row is accepted: an earlier release left it,
+// or the process ended before it wrote the row. So is one that has made the table.
 func checkWAL(path string, db io.ReaderAt) error {
 	target, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -182,16 +207,16 @@ func checkWAL(path string, db io.ReaderAt) error {
 			return nil // SQLite ignores it, too
 		}
 		found, err := readWALMarks(f, h)
-		if err != nil || len(found.rows) == 0 {
+		if err != nil || len(found.rows) == 0 || markText(found.rows[0].previous) == newMark {
 			return err
 		}
-		stored, there, err := markOfFile(db, found.page, h.pageSize)
-		if err != nil || there && found.names(stored.current) {
+		named, err := found.nameFile(db, h.pageSize)
+		if err != nil || named {
 			return err
 		}
 		if now, ok := readWALHead(f); ok && now.salts == h.salts {
-			return fmt.Errorf("%w: if the file was restored, move %s-wal and %[2]s-shm away; if not, put the file back "+
-				"that they belong to", ErrForeignWAL, filepath.Base(target))
+			return fmt.Errorf("%w: if the file was restored, move %s-wal and %[2]s-shm away; if not, put the file "+
+				"back that they belong to", ErrForeignWAL, filepath.Base(target))
 		}
 		// other processes use it, and have begun it anew meanwhile
 	}
@@ -323,6 +348,10 @@ func (c *conn) settleMark(db io.ReaderAt) error {
 
 // nameNoWAL gives a copy a row that names no WAL.
 func (c *conn) nameNoWAL() error { return c.run(`UPDATE wal SET current = ` + randomMark) }
+
+// newMark is what a row has as the WAL before if the table was made in this one: then the file need
+// not have the row yet.
+const newMark = markPrefix + "0000000000000000"
 
 // randomMark is a value of the row that names no WAL.
 const randomMark = `'` + markPrefix + `' || lower(hex(randomblob(8)))`
