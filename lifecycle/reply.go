@@ -35,18 +35,19 @@ func (c *Client) Reply(ctx context.Context, id string, reply Reply) (Receipt, er
 	if err := checkReply(&reply); err != nil {
 		return Receipt{}, err
 	}
+	var run Run
 	for {
-		status, err := c.replyStatus(ctx, id, reply)
+		status, err := c.replyStatus(ctx, id, reply, &run)
 		if err != nil {
 			return Receipt{}, fmt.Errorf("lifecycle: reply to run %s: %w", id, err)
 		}
-		if err := c.allowActor(ctx, actor, ActionReply, status.run, status.question); err != nil {
+		if err := c.allowActor(ctx, actor, ActionReply, &run, status.question); err != nil {
 			return Receipt{}, err
 		}
 		if !status.pending {
 			return status.receipt, status.refusal
 		}
-		receipt, err := c.acceptReply(ctx, status.run, reply)
+		receipt, err := c.acceptReply(ctx, &run, reply)
 		if !errors.Is(err, store.ErrConflict) {
 			return receipt, err
 		}
@@ -57,7 +58,6 @@ func (c *Client) Reply(ctx context.Context, id string, reply Reply) (Receipt, er
 // question that the reply answers. Otherwise the reply is a duplicate or is refused, and Reply
 // returns what is set: the receipt or the refusal.
 type replyStatus struct {
-	run *Run // as it was read
 	// question is the one that the reply answers, open or settled; nil if it was never asked.
 	question *Question
 	pending  bool
@@ -68,29 +68,37 @@ type replyStatus struct {
 	settled bool
 }
 
-// replyStatus reads the status of a reply. A status that says how the question was settled is read
-// again through Confirm: the first read may show a commit that is not durable.
-func (c *Client) replyStatus(ctx context.Context, id string, reply Reply) (replyStatus, error) {
-	status, err := readReplyStatus(ctx, c.store, id, reply)
-	if err != nil || !status.settled {
-		return status, err
+// replyStatus reads the run, and the status of a reply to it. A status that says how the question was
+// settled is read again through Confirm: the first read may show a commit that is not durable.
+func (c *Client) replyStatus(ctx context.Context, id string, reply Reply, run *Run) (replyStatus, error) {
+	status, err := readReplyStatus(ctx, c.store, id, reply, run)
+	if err == nil && status.settled {
+		return c.confirmedReplyStatus(ctx, id, reply, run)
 	}
-	err = c.store.Confirm(ctx, func(r store.Reader) (err error) {
-		status, err = readReplyStatus(ctx, r, id, reply)
+	return status, err
+}
+
+// confirmedReplyStatus is a function of its own because what Confirm reads into escapes to the heap.
+func (c *Client) confirmedReplyStatus(ctx context.Context, id string, reply Reply, run *Run) (replyStatus, error) {
+	var confirmed struct {
+		run    Run
+		status replyStatus
+	}
+	err := c.store.Confirm(ctx, func(r store.Reader) (err error) {
+		confirmed.status, err = readReplyStatus(ctx, r, id, reply, &confirmed.run)
 		return err
 	})
-	return status, err
+	*run = confirmed.run
+	return confirmed.status, err
 }
 
 // readReplyStatus reads the run, and the settled interaction of which the reply may be a duplicate
 // (by its key) or for which it may be late (by its number). The error says that the store could not
 // be read; why the reply is refused is in the status.
-func readReplyStatus(ctx context.Context, r store.Reader, id string, reply Reply) (replyStatus, error) {
-	stored, err := r.Run(ctx, id)
-	if err != nil {
+func readReplyStatus(ctx context.Context, r store.Reader, id string, reply Reply, run *Run) (_ replyStatus, err error) {
+	if *run, err = r.Run(ctx, id); err != nil {
 		return replyStatus{}, err
 	}
-	run := &stored
 	question := run.OpenQuestion(reply.ID)
 	pending := question != nil
 	// While a run waits with its first question, no reply was accepted yet, under any key.
@@ -98,8 +106,7 @@ func readReplyStatus(ctx context.Context, r store.Reader, id string, reply Reply
 		record, err := r.Settled(ctx, id, reply.Key)
 		if err == nil {
 			receipt, refusal := replayedReceipt(id, record, reply)
-			return replyStatus{run: run, question: &record.Question, receipt: receipt, refusal: refusal,
-				settled: true}, nil
+			return replyStatus{question: &record.Question, receipt: receipt, refusal: refusal, settled: true}, nil
 		}
 		if !errors.Is(err, store.ErrNotFound) {
 			return replyStatus{}, err
@@ -109,7 +116,7 @@ func readReplyStatus(ctx context.Context, r store.Reader, id string, reply Reply
 		return status, err
 	}
 	if pending {
-		return replyStatus{run: run, question: question, pending: true}, nil
+		return replyStatus{question: question, pending: true}, nil
 	}
 	return refusedReply(ctx, r, run, reply.ID)
 }
@@ -147,7 +154,7 @@ func refusedReply(ctx context.Context, r store.Reader, run *Run, interactionID i
 	if run.Pending != nil {
 		notWaiting.Pending = run.Pending.ID
 	}
-	neverAsked := replyStatus{run: run, refusal: notWaiting}
+	neverAsked := replyStatus{refusal: notWaiting}
 	if interactionID > run.Interactions {
 		return neverAsked, nil
 	}
@@ -158,7 +165,7 @@ func refusedReply(ctx context.Context, r store.Reader, run *Run, interactionID i
 	if err != nil {
 		return replyStatus{}, err
 	}
-	return replyStatus{run: run, question: &record.Question, settled: true, refusal: &SettledError{
+	return replyStatus{question: &record.Question, settled: true, refusal: &SettledError{
 		RunID: run.ID, ID: interactionID, Resolution: record.Resolution, State: run.State,
 	}}, nil
 }

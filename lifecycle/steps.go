@@ -227,13 +227,13 @@ func (c *Client) openQuestion(ctx context.Context, id string, question int) (*Ru
 			return err
 		}
 		if q := run.OpenQuestion(question); q != nil {
-			status = replyStatus{run: &run, question: q}
+			status = replyStatus{question: q}
 			return nil
 		}
 		status, err = refusedReply(ctx, r, &run, question)
 		return err
 	})
-	return status.run, status.question, status.refusal, err
+	return &run, status.question, status.refusal, err
 }
 
 // decideExtend moves the end of an open question.

@@ -49,7 +49,7 @@ func readVote(ctx context.Context, r store.Reader, run *Run, reply Reply) (reply
 		}
 		if vote != nil {
 			receipt, refusal := replayedReceipt(run.ID, votedRecord(question, vote), reply)
-			return replyStatus{run: run, question: question, receipt: receipt, refusal: refusal,
+			return replyStatus{question: question, receipt: receipt, refusal: refusal,
 				settled: true}, true, nil
 		}
 	}
@@ -61,7 +61,7 @@ func readVote(ctx context.Context, r store.Reader, run *Run, reply Reply) (reply
 	if vote == nil {
 		return replyStatus{}, false, nil
 	}
-	return replyStatus{run: run, question: question, settled: true,
+	return replyStatus{question: question, settled: true,
 		refusal: fmt.Errorf("lifecycle: reply to run %s: %w", run.ID,
 			&interaction.VotedError{ID: question.ID, Vote: *vote})}, true, nil
 }
