@@ -32,10 +32,12 @@ type feedReader struct {
 
 // Bounds of a reader.
 const (
-	feedPage = 256 // commits that it reads at a time
-	// feedPause is how long it waits after a page that was not full. Under load every commit gives
-	// a hint; without the pause the reader would read the store for each.
-	feedPause = 5 * time.Millisecond
+	feedPage = 512 // commits that it reads at a time
+	// feedPause is the shortest time between two reads of which the first gave a page that was not
+	// full. Under load every commit gives a hint; without the pause the reader would read the store,
+	// and its caller move the cursor, for each. A reader that has had nothing to read for that long
+	// reads at once.
+	feedPause = 25 * time.Millisecond
 	// maxFeedRuns is how many runs it remembers, for a filter that looks at runs.
 	maxFeedRuns = 10_000
 )
@@ -148,6 +150,7 @@ func (r *feedReader) explain(err error) error {
 func (r *feedReader) deliver(ctx context.Context, p *poller, yield func(FeedEvent, error) bool) error {
 	at := r.lease.Cursor
 	for {
+		read := monotonicNow(r.client.clock)
 		page, err := r.store.ReadFeed(ctx, r.lease, at, feedPage)
 		if err != nil {
 			return r.explain(err)
@@ -173,21 +176,26 @@ func (r *feedReader) deliver(ctx context.Context, p *poller, yield func(FeedEven
 		if page.More {
 			continue
 		}
-		if err := r.pause(ctx, p, page.Held); err != nil {
+		if err := r.pause(ctx, p, read, page.Held); err != nil {
 			return err
 		}
 	}
 }
 
-// pause waits for a hint or the next poll, and for feedPause at least. Nobody gives a hint when
-// events can be read that were held, so that it does not wait for one then.
-func (r *feedReader) pause(ctx context.Context, p *poller, held bool) error {
+// pause waits for a hint or the next poll, and until feedPause has passed since the last read began.
+// Nobody gives a hint when events can be read that were held, so that it does not wait for one then.
+func (r *feedReader) pause(ctx context.Context, p *poller, read time.Time, held bool) error {
 	if !held {
 		if err := p.wait(ctx); err != nil {
 			return err
 		}
 	}
-	return r.client.sleep(ctx, min(feedPause, r.client.poll))
+	pause := min(feedPause, r.client.poll)
+	rest := pause - max(0, monotonicNow(r.client.clock).Sub(read)) // a host's clock may be set back
+	if rest <= 0 {
+		return ctx.Err()
+	}
+	return r.client.sleep(ctx, rest)
 }
 
 // choose returns the events of commits that pass the filter. At is the position before them.

@@ -169,12 +169,16 @@ func (w *writer) create(e *entry.Entry) (refused, _ error) {
 	} else {
 		t.first = r.Seq + 1
 	}
+	slot, err := w.slotOfNew(e)
+	if err != nil {
+		return nil, err
+	}
 	row, inserted, err := w.insert(
 		`INSERT INTO runs (id, version, state, pool, engine, key, priority, created_at, queued_at, ready, delayed_until,
-			epoch, record, first, tail, spec)
-		VALUES (?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+			slot, epoch, record, first, tail, spec)
+		VALUES (?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
 		r.ID, string(r.State), r.Pool, r.Engine, r.Key, int64(r.Priority), r.CreatedAt.UnixMicro(), c.queuedAt, c.ready,
-		c.delayedUntil, e.Record,
+		c.delayedUntil, slot, e.Record,
 		int64(t.first), t.column(), inlineSpec)
 	if err != nil {
 		return nil, err
@@ -182,7 +186,7 @@ func (w *writer) create(e *entry.Entry) (refused, _ error) {
 	if inserted == 0 {
 		return refuse.Exists(r.ID), nil
 	}
-	if err := w.noteCreated(e); err != nil {
+	if err := w.noteCreated(row, e); err != nil {
 		return nil, err
 	}
 	if inlineSpec == nil {
@@ -210,28 +214,17 @@ func (w *writer) create(e *entry.Entry) (refused, _ error) {
 // update writes a checked commit of an existing run.
 func (w *writer) update(prev storedRun, e *entry.Entry) error {
 	t, err := w.appendEvents(prev.row, prev.tail, e)
+	var noted bool
 	if err == nil {
-		err = w.note(prev.row, e)
+		noted, err = w.note(prev.row, e)
 	}
 	if err != nil {
 		return err
 	}
 	r := &e.Run
-	var changed int64
 	// a report of a running turn: no index has to change
-	if r.State == prev.run.State && r.Epoch == prev.run.Epoch && entry.ColumnsOf(r) == entry.ColumnsOf(prev.run) {
-		changed, err = w.exec(
-			`UPDATE OR ROLLBACK runs SET version = ?, record = ?, first = ?, tail = ? WHERE n = ? AND version = ?`,
-			int64(r.Version), e.Record, int64(t.first), t.column(), prev.row, int64(e.Expect))
-	} else {
-		c := columnsOf(r)
-		changed, err = w.exec(
-			`UPDATE OR ROLLBACK runs SET version = ?, state = ?, queued_at = ?, ready = ?, delayed_until = ?, slot = ?, owner = ?,
-				epoch = ?,
-			asked_at = ?, deadline = ?, finished_at = ?, record = ?, first = ?, tail = ? WHERE n = ? AND version = ?`,
-			int64(r.Version), string(r.State), c.queuedAt, c.ready, c.delayedUntil, c.slot, c.owner, int64(r.Epoch),
-			c.askedAt, c.deadline, c.finishedAt, e.Record, int64(t.first), t.column(), prev.row, int64(e.Expect))
-	}
+	same := r.State == prev.run.State && r.Epoch == prev.run.Epoch && entry.ColumnsOf(r) == entry.ColumnsOf(prev.run)
+	changed, err := w.updateRow(prev.row, e, t, same, noted && t.first == prev.tail.first)
 	if err != nil {
 		return err
 	}
@@ -244,6 +237,33 @@ func (w *writer) update(prev storedRun, e *entry.Entry) error {
 	}
 	w.countRow(len(e.Record) + len(t.lines) + specBytes)
 	return w.finishCommit(storedRun{row: prev.row, run: prev.run, spec: prev.spec, tail: t}, e)
+}
+
+// updateRow writes the row of a run, and returns how many it found. The columns beside the record are
+// left as they are if they are the same; the column first is not named if unnamed (see makeTriggers).
+func (w *writer) updateRow(row int64, e *entry.Entry, t tail, same, unnamed bool) (changed int64, _ error) {
+	const (
+		reported  = `UPDATE OR ROLLBACK runs SET version = ?, record = ?, tail = ?`
+		changeAll = `UPDATE OR ROLLBACK runs SET version = ?, record = ?, tail = ?, state = ?, queued_at = ?, ready = ?,
+			delayed_until = ?, slot = ?, owner = ?, epoch = ?, asked_at = ?, deadline = ?, finished_at = ?`
+		first = `, first = ?`
+		where = ` WHERE n = ? AND version = ?`
+	)
+	r := &e.Run
+	version, number, expect := int64(r.Version), int64(t.first), int64(e.Expect)
+	if same && unnamed {
+		return w.exec(reported+where, version, e.Record, t.column(), row, expect)
+	}
+	if same {
+		return w.exec(reported+first+where, version, e.Record, t.column(), number, row, expect)
+	}
+	c := columnsOf(r)
+	if unnamed {
+		return w.exec(changeAll+where, version, e.Record, t.column(), string(r.State), c.queuedAt, c.ready,
+			c.delayedUntil, c.slot, c.owner, int64(r.Epoch), c.askedAt, c.deadline, c.finishedAt, row, expect)
+	}
+	return w.exec(changeAll+first+where, version, e.Record, t.column(), string(r.State), c.queuedAt, c.ready,
+		c.delayedUntil, c.slot, c.owner, int64(r.Epoch), c.askedAt, c.deadline, c.finishedAt, number, row, expect)
 }
 
 // finishCommit completes the commit of a run whose row was just written.

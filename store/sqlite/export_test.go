@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"strings"
 	"maps"
 	"os"
 	"slices"
@@ -135,6 +136,15 @@ func (s *Store) CommitAsEarlier(c store.Commit) error {
 		refused, err := w.commit(e)
 		w.cache.notes = nil
 		return nil, errors.Join(refused, err)
+	})
+}
+
+// TriggersAsEarlier gives the feeds the triggers that look at every row.
+func (s *Store) TriggersAsEarlier() error {
+	return s.write(context.Background(), 1, func(w *writer) ([]store.Hint, error) {
+		w.cache.clear()
+		return nil, w.conn.run(dropTriggers +
+			strings.NewReplacer("WHEN new.slot IS NULL ", "", "OF first ", "").Replace(makeTriggers))
 	})
 }
 

@@ -20,6 +20,9 @@ func TestFeedHasCommitsOfEarlierReleases(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		checks++
 		require.NoError(rt, s.CreateFeed(t.Context(), store.Feed{Name: "all", MaxLag: time.Hour}))
+		if rapid.Bool().Draw(rt, "triggers that look at all") {
+			require.NoError(rt, s.TriggersAsEarlier())
+		}
 		runs := make([]store.Run, 3)
 		for i := range runs {
 			runs[i].ID = fmt.Sprintf("r%d-%d", checks, i)
