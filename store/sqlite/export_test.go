@@ -3,10 +3,10 @@ package sqlite
 import (
 	"context"
 	"errors"
-	"strings"
 	"maps"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/internal/entry"
