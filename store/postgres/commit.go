@@ -31,6 +31,7 @@ type pendingCommit struct {
 	batch    *commitBatch   // nil for a commit of a claim, or of a host's transaction
 	index    int            // in the batch
 	row      int64          // the number of the run's rows; 0 while it is not known
+	parker   string         // the node that parked the run; set with verified
 	verified bool           // nothing spoke against the commit, and row is set
 	written  bool           // by the last transaction that was sent
 	prev     *pendingCommit // the commit of the same flush that this one follows up on

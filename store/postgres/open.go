@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -75,6 +76,7 @@ type Store struct {
 	closed     chan struct{}
 	live       context.Context // ends when the store is closed
 	end        context.CancelFunc
+	departing  atomic.Bool    // departures are tried again in the background
 	flushes    sync.WaitGroup // of commits and of reads, and retries of locked runs
 	background sync.WaitGroup // listening, and reading the clock
 	notifying  sync.WaitGroup

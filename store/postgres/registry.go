@@ -25,25 +25,9 @@ var (
 		SELECT s.id, s.epoch, s.state FROM renewed LEFT JOIN LATERAL (
 			SELECT id, epoch, state FROM interlude.states WHERE slot AND owner = renewed.id
 		) s ON true ORDER BY s.id`)
-	// expireText finds the nodes that parked runs name by one seek a node. Those that it removes get a
-	// departure in any case: it does not see the commits for which their removal has waited.
-	expireText = sql(`WITH RECURSIVE gone AS (
+	expireText = sql(`WITH gone AS (
 			DELETE FROM interlude.nodes WHERE until < ` + serverMicros + ` OR id = ANY ($1::text[])
 			RETURNING id, identity, lease, until, engines
-		), parkers (id) AS (
-			(SELECT s.owner FROM interlude.states s WHERE s.owner IS NOT NULL AND NOT s.slot ORDER BY s.owner LIMIT 1)
-			UNION ALL
-			SELECT next.owner FROM parkers CROSS JOIN LATERAL (
-				SELECT s.owner FROM interlude.states s WHERE s.owner IS NOT NULL AND NOT s.slot
-					AND s.owner > parkers.id ORDER BY s.owner LIMIT 1
-			) AS next
-		), made AS (
-			INSERT INTO interlude.departed (id, at)
-			SELECT id, $2::bigint FROM gone
-			UNION
-			SELECT id, $2::bigint FROM parkers WHERE NOT EXISTS (SELECT FROM interlude.nodes
-				WHERE nodes.id = parkers.id)
-			ON CONFLICT (id) DO NOTHING
 		), forgotten AS (
 			DELETE FROM interlude.departed d WHERE NOT EXISTS (SELECT FROM interlude.states s WHERE s.owner = d.id
 				AND s.owner IS NOT NULL AND NOT s.slot)
@@ -151,8 +135,11 @@ func (s *Store) Expire(ctx context.Context, now time.Time, ids ...string) ([]sto
 			named = append(named, id)
 		}
 	}
-	return readRows(ctx, &s.reader, s.texts[expireText], scanNode, named,
-		store.DepartureTime(now).UnixMicro())
+	expired, err := readRows(ctx, &s.reader, s.texts[expireText], scanNode, named)
+	if err == nil {
+		err = s.addDepartures(ctx, now)
+	}
+	return expired, err
 }
 
 // Departures implements store.Registry.

@@ -111,12 +111,20 @@ func (t *txStore) write(ctx context.Context, p *pendingCommit) (err error) {
 	if p.Expect == 0 {
 		t.queueWrites(b, commits, 1)
 	} else {
+		if p.parker != "" {
+			b.Queue(t.texts[shareParkersText], t.parkerLock(), []string{p.parker})
+		}
 		t.queueUpdates(b, commits)
 	}
 	results := t.tx.SendBatch(ctx, b)
-	if p.Expect == 0 {
+	if p.Expect > 0 && p.parker != "" {
+		_, err = results.Exec()
+	}
+	switch {
+	case err != nil:
+	case p.Expect == 0:
 		err = readCreated(results, commits)
-	} else {
+	default:
 		err = readUpdated(results, commits)
 	}
 	if closing := results.Close(); err == nil {

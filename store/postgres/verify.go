@@ -20,7 +20,7 @@ import (
 func (s *Store) verifyFromCache(c *pendingCommit) {
 	prev, ok := s.cache.get(c.Run.ID)
 	if c.Expect > 0 && ok && prev.run.Version == c.Expect && c.CheckNext(prev.run, false) == nil {
-		c.row, c.verified = prev.row, true
+		c.row, c.parker, c.verified = prev.row, parkerOf(prev.run), true
 	}
 }
 
@@ -167,6 +167,6 @@ func (c *pendingCommit) verifyAgainst(v *snapshot) (prev *store.Run, refused err
 	if refused, _ := refuse.Change(&c.Commit, &run, known); refused != nil {
 		return &run, refused
 	}
-	c.row, c.verified = v.row, true
+	c.row, c.parker, c.verified = v.row, parkerOf(&run), true
 	return &run, nil
 }

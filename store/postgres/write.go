@@ -237,6 +237,9 @@ func (s *Store) queueWrites(b *pgx.Batch, commits []*pendingCommit, creating int
 			c.queuedAt, c.ready, c.delayedUntil, c.record, c.last, c.bodies, c.engine)
 	}
 	if creating < len(commits) {
+		if parkers := parkersOf(commits[creating:]); len(parkers) > 0 {
+			b.Queue(s.texts[shareParkersText], s.parkerLock(), parkers)
+		}
 		b.Queue(s.texts[nestedLoopsText])
 		s.queueUpdates(b, commits[creating:])
 	}
@@ -290,8 +293,14 @@ func readWritten(results pgx.BatchResults, commits []*pendingCommit, creating in
 	if creating == len(commits) {
 		return nil
 	}
-	if _, err := results.Exec(); err != nil {
-		return err
+	before := 1
+	if len(parkersOf(commits[creating:])) > 0 {
+		before++
+	}
+	for range before {
+		if _, err := results.Exec(); err != nil {
+			return err
+		}
 	}
 	return readUpdated(results, commits[creating:])
 }

@@ -1,0 +1,132 @@
+package postgres
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/interlude-go/interlude/store"
+)
+
+// A departure shows the runs that its node has parked as recovered. A commit of such a run that has
+// begun before, and cannot see the departure, would store the run as one that never was, though
+// somebody has read it as recovered meanwhile (E8). So each transaction that changes a parked run
+// shares a lock that is named for the node, from before it reads the departures until it ends, and a
+// departure is only made while nobody shares the lock. It does not wait for that: a transaction of
+// the host's may stay open for as long as the host likes, and others would wait behind. It tries
+// again later.
+
+var (
+	// shareParkersText takes a node's lock, for each node, so that it makes no departure meanwhile.
+	shareParkersText = sql(`SELECT pg_advisory_xact_lock_shared(hashtextextended($1::text || id, 0))
+		FROM unnest($2::text[]) AS id`)
+	// goneParkersText finds the nodes that parked runs name by one seek a node, and returns those that
+	// are gone and have no departure.
+	goneParkersText = sql(`WITH RECURSIVE parkers (id) AS (
+			(SELECT s.owner FROM interlude.states s WHERE s.owner IS NOT NULL AND NOT s.slot ORDER BY s.owner LIMIT 1)
+			UNION ALL
+			SELECT next.owner FROM parkers CROSS JOIN LATERAL (
+				SELECT s.owner FROM interlude.states s WHERE s.owner IS NOT NULL AND NOT s.slot
+					AND s.owner > parkers.id ORDER BY s.owner LIMIT 1
+			) AS next
+		)
+		SELECT id FROM parkers WHERE NOT EXISTS (SELECT FROM interlude.nodes WHERE nodes.id = parkers.id)
+			AND NOT EXISTS (SELECT FROM interlude.departed WHERE departed.id = parkers.id)`)
+	// departText makes a node's departure unless somebody shares its lock; it returns whether that was
+	// possible.
+	departText = sql(`WITH lock AS MATERIALIZED (
+			SELECT pg_try_advisory_xact_lock(hashtextextended($1::text || $2::text, 0)) AS free
+		), made AS (
+			INSERT INTO interlude.departed (id, at) SELECT $2::text, $3::bigint FROM lock WHERE free
+			ON CONFLICT (id) DO NOTHING
+		)
+		SELECT free FROM lock`)
+)
+
+// parkerLock is what the names of the locks begin with.
+func (s *Store) parkerLock() string { return "interlude parker in " + s.o.Schema + ": " }
+
+// parkerOf is the node that parked the run; empty if the run is not parked.
+func parkerOf(prev *store.Run) string {
+	if !prev.Parked() {
+		return ""
+	}
+	return prev.Owner
+}
+
+// parkersOf are the nodes that parked the runs of the commits, in one order for all transactions.
+func parkersOf(commits []*pendingCommit) (ids []string) {
+	for _, c := range commits {
+		parker := c.parker
+		if c.prev != nil {
+			parker = parkerOf(&c.prev.Run)
+		}
+		if parker != "" && !slices.Contains(ids, parker) {
+			ids = append(ids, parker)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// addDepartures makes the departures that are missing. Those that cannot be made soon, since a commit
+// of a run that the node parked is under way, are made in the background.
+func (s *Store) addDepartures(ctx context.Context, now time.Time) error {
+	left, err := s.tryDepartures(ctx, now)
+	for wait := firstDeparturePause; left && err == nil && wait < slowDeparturePause; wait *= 2 {
+		select {
+		case <-time.After(wait):
+			left, err = s.tryDepartures(ctx, now)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	if !left || err != nil || s.departing.Swap(true) {
+		return err
+	}
+	if !s.calls.add(s.closed) {
+		return nil // the next call of Expire, by any process, makes them
+	}
+	defer s.calls.pending.Done()
+	s.background.Go(func() {
+		defer s.departing.Store(false)
+		for wait := slowDeparturePause; left; wait = min(2*wait, lastDeparturePause) {
+			select {
+			case <-time.After(wait):
+			case <-s.closed:
+				return
+			}
+			if more, err := s.tryDepartures(s.live, now); err == nil {
+				left = more
+			}
+		}
+	})
+	return nil
+}
+
+// The pauses after which departures are tried again: the first, that from which on it happens in the
+// background, and the longest.
+const (
+	firstDeparturePause = time.Millisecond
+	slowDeparturePause  = 32 * time.Millisecond
+	lastDeparturePause  = time.Second
+)
+
+// tryDepartures makes the departures that can be made now, and reports whether others are missing.
+func (s *Store) tryDepartures(ctx context.Context, now time.Time) (left bool, _ error) {
+	gone, err := readRows(ctx, &s.reader, s.texts[goneParkersText], pgx.RowTo[string])
+	if err != nil {
+		return false, err
+	}
+	for _, id := range gone {
+		made, err := readRows(ctx, &s.reader, s.texts[departText], pgx.RowTo[bool], s.parkerLock(), id,
+			store.DepartureTime(now).UnixMicro())
+		if err != nil {
+			return false, err
+		}
+		left = left || !made[0]
+	}
+	return left, nil
+}
