@@ -49,6 +49,10 @@ import (
 //		// came; those on a settled approval include the last one. They are given by the run.
 //		Votes []Vote
 //
+//		// Claim is who works on the open question (K5); nil: nobody, or nobody any more (Claim.Lasts). It is
+//		// given by the run.
+//		Claim *Claim
+//
 //		// Ref is the engine's own name of what the question is about, such as the id of a tool's call;
 //		// at most MaxRef bytes. The answer has it too (Answer.Ref). It is neither shown nor part of the
 //		// Digest, and only engines set it; the text of an agent never does.
@@ -67,6 +71,15 @@ import (
 //
 //	// Digest identifies what the question shows and what it is about: SHA-256, in hexadecimal digits, over one JSON object of kind, prompt, context, options, required_fields, subject and schema, as far as they are set.
 //	func (q Question) Digest() string
+//
+//	// CheckClaim says whether a claim of somebody else keeps the actor from answering the question.
+//	func (q *Question) CheckClaim(actor interaction.Actor, now time.Time) error
+//
+//	// ClaimedBy returns the question as the actor claims it.
+//	func (q Question) ClaimedBy(actor interaction.Actor, until time.Time) Question
+//
+//	// PutTo returns the question as it asks others.
+//	func (q Question) PutTo(to Audience) Question
 //
 //	// DecidedBySeveral reports whether the question is an approval that one person alone cannot decide either way.
 //	func (q *Question) DecidedBySeveral() bool
@@ -183,6 +196,9 @@ type Subject = interaction.Subject
 //
 //	// Fault says what is wrong with the audience, empty if nothing is.
 //	func (a *Audience) Fault() string
+//
+//	// Equal reports whether both admit the same by the same words; nil and a zero but open audience are different words.
+//	func (a *Audience) Equal(b *Audience) bool
 type Audience = interaction.Audience
 
 // Wait is how long a question waits, and what happens meanwhile (K7). It comes from the host or the
@@ -337,6 +353,25 @@ type Answer = interaction.Answer
 //		Seen   string
 //	}
 type Vote = interaction.Vote
+
+// Claim says who works on an open question. Until that time nobody else may answer or claim it. Nothing
+// happens when the time comes: a claim that is over just excludes nobody any more.
+//
+//	type Claim struct {
+//		Actor string
+//		Via   string // the door that the actor came through
+//		Until time.Time
+//	}
+//
+//	// Lasts reports whether the claim is not over; nil is no claim.
+//	func (c *Claim) Lasts(now time.Time) bool
+//
+//	// Excludes reports whether the claim keeps the actor from answering.
+//	func (c *Claim) Excludes(actor interaction.Actor, now time.Time) bool
+//
+//	// Fault says what is wrong with the claim, empty if nothing is.
+//	func (c *Claim) Fault() string
+type Claim = interaction.Claim
 
 // Resolution says how an interaction was settled (C7).
 type Resolution = interaction.Resolution

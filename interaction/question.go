@@ -75,6 +75,10 @@ type Question struct {
 	// came; those on a settled approval include the last one. They are given by the run.
 	Votes []Vote `json:"votes,omitempty"`
 
+	// Claim is who works on the open question (K5); nil: nobody, or nobody any more (Claim.Lasts). It is
+	// given by the run.
+	Claim *Claim `json:"claim,omitempty"`
+
 	// Ref is the engine's own name of what the question is about, such as the id of a tool's call;
 	// at most MaxRef bytes. The answer has it too (Answer.Ref). It is neither shown nor part of the
 	// Digest, and only engines set it; the text of an agent never does.

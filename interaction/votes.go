@@ -154,7 +154,14 @@ func FaultOfVotes(q Question) string {
 			}
 		}
 	}
-	if n := max(q.Need, q.Rejects); n > 1 && !Enough(n, audiences...) {
+	if !q.DecidedBySeveral() {
+		return ""
+	}
+	voted := &Audience{} // those who have voted count, whoever is asked now
+	for i := range q.Votes {
+		voted.Users = append(voted.Users, q.Votes[i].Actor)
+	}
+	if n := max(q.Need, q.Rejects); !Enough(n, append(audiences, voted)...) {
 		return fmt.Sprintf("needs %d people, and is for %s", n, q.To)
 	}
 	return ""
@@ -163,7 +170,7 @@ func FaultOfVotes(q Question) string {
 // votes leaves to approvals what only they can have. Where an engine asks for more people than there
 // may be, nobody may answer, so that never fewer decide than it says.
 func (n *normalizer) votes(q *Question) {
-	q.Votes = nil
+	q.Votes, q.Claim = nil, nil
 	switch fault := VotesFault(q.Need, q.Rejects); {
 	case q.Need == 0 && q.Rejects == 0:
 		return

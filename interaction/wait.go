@@ -245,10 +245,11 @@ func (q *Question) StepDue() bool {
 	return s != nil && q.AskedAt.Add(s.After).Equal(q.NextDue())
 }
 
-// Fire returns the question after its next step, which there must be.
+// Fire returns the question after its next step, which there must be. An escalation ends a claim: whoever
+// made it has let that time pass, and may not be asked any more.
 func (q Question) Fire() Question {
 	if s := q.NextStep(); s.Do == Escalate {
-		q.To = s.escalated(q.To)
+		q.To, q.Claim = s.escalated(q.To), nil
 	}
 	q.Fired++
 	return q

@@ -179,6 +179,20 @@ func wrongCalls() []wrongCall {
 	add("Extend", "question", "0", func(ctx context.Context, l *Lifecycle) error {
 		return l.Extend(ctx, "r", 0, time.Now())
 	})
+	tomorrow := time.Now().Add(24 * time.Hour)
+	add("Claim", "question", "0", func(ctx context.Context, l *Lifecycle) error { return l.Claim(ctx, "r", 0, tomorrow) })
+	add("Claim", "actor", `""`, func(ctx context.Context, l *Lifecycle) error { return l.Claim(ctx, "r", 1, tomorrow) })
+	add("Release", "question", "-1", func(ctx context.Context, l *Lifecycle) error { return l.Release(ctx, "r", -1) })
+	add("Reassign", "question", "0", func(ctx context.Context, l *Lifecycle) error {
+		return l.Reassign(ctx, "r", 0, nil, Audience{Everybody: true})
+	})
+	add("Reassign", "to", "for nobody", func(ctx context.Context, l *Lifecycle) error {
+		return l.Reassign(ctx, "r", 1, nil, Audience{Except: []string{"ada"}})
+	})
+	add("Reassign", "to", "an audience with a name of 0 bytes; 1 to 255 bytes of UTF-8 without NUL are allowed",
+		func(ctx context.Context, l *Lifecycle) error {
+			return l.Reassign(ctx, "r", 1, nil, Audience{Users: []string{""}})
+		})
 	add("Extend", "until", "0001-01-01 00:00:00 +0000 UTC", func(ctx context.Context, l *Lifecycle) error {
 		return l.Extend(ctx, "r", 1, time.Time{})
 	})

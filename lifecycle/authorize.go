@@ -14,17 +14,24 @@ type Action string
 
 // The actions. Each exported call of a Client that reads or changes runs is one of them.
 const (
-	ActionSubmit Action = "submit" // Submit, GetOrSubmit; Run is the run as it would be stored
-	ActionView   Action = "view"   // Get, Pending, History, Inherited, Usage, Wait, Events
-	ActionList   Action = "list"   // Runs, Inbox; Query or Inbox says what is listed, and no row is asked about
-	ActionReply  Action = "reply"  // Reply; Question is the one that it answers
-	ActionCancel Action = "cancel" // Cancel
-	ActionResume Action = "resume" // Resume
-	ActionExtend Action = "extend" // Extend; Question is the one whose end is moved
-	ActionFork   Action = "fork"   // Fork; Run is the source
-	ActionPrune  Action = "prune"  // Prune
-	ActionStats  Action = "stats"  // Stats
-	ActionFeed   Action = "feed"   // Feed, CreateFeed, DeleteFeed, Feeds; a feed has the events of all runs
+	ActionSubmit   Action = "submit"   // Submit, GetOrSubmit; Run is the run as it would be stored
+	ActionView     Action = "view"     // Get, Pending, History, Inherited, Usage, Wait, Events
+	ActionList     Action = "list"     // Runs, Inbox; Query or Inbox says what is listed, and no row is asked about
+	ActionReply    Action = "reply"    // Reply; Question is the one that it answers
+	ActionCancel   Action = "cancel"   // Cancel
+	ActionResume   Action = "resume"   // Resume
+	ActionExtend   Action = "extend"   // Extend; Question is the one whose end is moved
+	ActionClaim    Action = "claim"    // Claim; Question is the one that is claimed
+	ActionRelease  Action = "release"  // Release; Question is the one that is given back
+	ActionReassign Action = "reassign" // Reassign, by somebody who is asked; Question is the one that is put to others
+	// ActionOverrule is Release or Reassign by somebody who has no right of its own to do so: another
+	// person has claimed the Question, or it is for others. Only the host itself can, or whom
+	// Authorize allows it.
+	ActionOverrule Action = "overrule"
+	ActionFork     Action = "fork"  // Fork; Run is the source
+	ActionPrune    Action = "prune" // Prune
+	ActionStats    Action = "stats" // Stats
+	ActionFeed     Action = "feed"  // Feed, CreateFeed, DeleteFeed, Feeds; a feed has the events of all runs
 )
 
 // Access is what Authorize decides about. Its pointers are copies of the library's, and nil where

@@ -101,6 +101,16 @@ func TestK6AuthorizeSeesEveryCall(t *testing.T) {
 			}},
 			{"stats by ada (by web)", func(c *Client) error { return second(c.Stats(t.Context())) }},
 			{"prune by ada (by web)", func(c *Client) error { return second(c.Prune(t.Context(), time.Now())) }},
+			{"claim by ada (by web) of r question 1", func(c *Client) error {
+				return c.Claim(t.Context(), "r", 1, time.Now().Add(time.Hour))
+			}},
+			{"release by ada (by web) of r question 1", func(c *Client) error { return c.Release(t.Context(), "r", 1) }},
+			{"reassign by ada (by web) of r question 1", func(c *Client) error {
+				return c.Reassign(t.Context(), "r", 1, nil, Audience{Users: []string{"bob"}})
+			}},
+			{"overrule by ada (by web) of r question 1", func(c *Client) error {
+				return c.Reassign(t.Context(), "r", 1, &Audience{Users: []string{"bob"}}, Audience{Users: []string{"ada"}})
+			}},
 			{"reply by ada (by web) of r question 1", func(c *Client) error {
 				return second(c.Reply(t.Context(), "r", Reply{ID: 1, Text: "yes", Key: "k"}))
 			}},
@@ -140,6 +150,55 @@ func stateOf(tb testing.TB, s store.Store) []Run {
 	page, err := s.Runs(tb.Context(), Query{})
 	require.NoError(tb, err)
 	return page.Runs
+}
+
+// K5 K6: who has no right of its own to a question takes it from others only if Authorize allows that, or
+// if it is the host itself.
+func TestK5OnlyTheHostOverrules(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := guard{}
+		s := newStore(t)
+		lc, stop := serve(t, Config{Store: s, Engine: collector()})
+		defer stop()
+		guarded, err := NewClient(ClientConfig{Store: s, Authorize: g.authorize})
+		require.NoError(t, err)
+		defer guarded.Close()
+		_, err = lc.Submit(t.Context(), Spec{ID: "r", Prompt: "p", Ask: &AskPolicy{To: &Audience{
+			Users: []string{"ada", "bob"}}}})
+		require.NoError(t, err)
+		synctest.Wait()
+		asked := &Audience{Users: []string{"ada", "bob"}}
+		claim := func() {
+			require.NoError(t, lc.As(Actor{ID: "ada"}).Claim(t.Context(), "r", 1, time.Now().Add(time.Hour)))
+		}
+		calls := []struct {
+			what, who string
+			err       error
+			call      func(c *Client) error
+		}{
+			{"release", "bob", ErrClaimed, func(c *Client) error { return c.Release(t.Context(), "r", 1) }},
+			{"reassign", "bob", ErrClaimed, func(c *Client) error { return c.Reassign(t.Context(), "r", 1, asked, *asked) }},
+			{"reassign", "eve", ErrNotAsked, func(c *Client) error { return c.Reassign(t.Context(), "r", 1, asked, *asked) }},
+		}
+		for _, tc := range calls {
+			claim()
+			require.ErrorIs(t, tc.call(lc.As(Actor{ID: tc.who})), tc.err, tc.what)
+			require.Error(t, tc.call(lc.As(Actor{Via: "web"})), "it may be anybody")
+			require.NoError(t, tc.call(lc.As(Actor{})), "the host itself")
+			claim()
+			g.refusal = errors.New("no")
+			require.ErrorIs(t, tc.call(guarded.As(Actor{ID: tc.who})), ErrNotAllowed)
+			require.ErrorIs(t, tc.call(guarded.As(Actor{})), ErrNotAllowed, "where a hook is set, it decides")
+			g.refusal = nil
+			g.drain()
+			require.NoError(t, tc.call(guarded.As(Actor{ID: tc.who})))
+			require.Equal(t, []string{"overrule by " + tc.who + " of r question 1"}, g.drain())
+		}
+		claim()
+		_, err = guarded.As(Actor{ID: "bob"}).Reply(t.Context(), "r", Reply{ID: 1, Text: "yes"})
+		require.ErrorIs(t, err, ErrClaimed, "nobody answers in place of who has claimed it")
+		requireSoundLog(t, s, "r")
+	})
 }
 
 // K6: a held run is resumed by whom Authorize allows to.

@@ -24,6 +24,9 @@ import (
 //	decideDeadline      nobody replied in time
 //	decideOwnWait       a step of a question's own wait, or its end, is due (steps.go)
 //	decideExtend        somebody moves the end of such a wait (steps.go)
+//	decideClaim         somebody claims an open question (claims.go)
+//	decideRelease       somebody gives it back (claims.go)
+//	decideReassign      somebody puts it to others (claims.go)
 //	decideCancel        somebody cancels the run
 //	decideTurn          a turn has ended
 //	decideReport        an engine reports something during its turn
@@ -70,6 +73,9 @@ func decideReply(run *store.Run, reply interaction.Reply, now time.Time) (*store
 		return nil, err
 	}
 	now = notEarlier(now, run.UpdatedAt) // the answer has the time of the commit
+	if err := question.CheckClaim(reply.Actor, now); err != nil {
+		return nil, err
+	}
 	if question.DecidedBySeveral() {
 		voted := question.WithVote(reply, now)
 		if !question.Decides(reply.Decision) {

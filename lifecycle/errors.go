@@ -25,6 +25,10 @@ var (
 	ErrNotAsked = interaction.ErrNotAsked
 	// ErrVoted: the person has voted on the approval before; see VotedError.
 	ErrVoted = interaction.ErrVoted
+	// ErrClaimed: somebody else works on the question; see ClaimedError.
+	ErrClaimed = interaction.ErrClaimed
+	// ErrReassigned: others are asked than the caller saw; see ReassignedError.
+	ErrReassigned = interaction.ErrReassigned
 	// ErrNotWaiting: the run does not wait with this question, and has not asked it so far.
 	ErrNotWaiting = errors.New("lifecycle: run is not waiting for this interaction")
 	// ErrSettled: the question was settled by somebody else; see SettledError.

@@ -457,6 +457,10 @@ type SessionHandle = interaction.SessionHandle
 //		// came; those on a settled approval include the last one. They are given by the run.
 //		Votes []Vote
 //
+//		// Claim is who works on the open question (K5); nil: nobody, or nobody any more (Claim.Lasts). It is
+//		// given by the run.
+//		Claim *Claim
+//
 //		// Ref is the engine's own name of what the question is about, such as the id of a tool's call;
 //		// at most MaxRef bytes. The answer has it too (Answer.Ref). It is neither shown nor part of the
 //		// Digest, and only engines set it; the text of an agent never does.
@@ -475,6 +479,15 @@ type SessionHandle = interaction.SessionHandle
 //
 //	// Digest identifies what the question shows and what it is about: SHA-256, in hexadecimal digits, over one JSON object of kind, prompt, context, options, required_fields, subject and schema, as far as they are set.
 //	func (q Question) Digest() string
+//
+//	// CheckClaim says whether a claim of somebody else keeps the actor from answering the question.
+//	func (q *Question) CheckClaim(actor Actor, now time.Time) error
+//
+//	// ClaimedBy returns the question as the actor claims it.
+//	func (q Question) ClaimedBy(actor Actor, until time.Time) Question
+//
+//	// PutTo returns the question as it asks others.
+//	func (q Question) PutTo(to Audience) Question
 //
 //	// DecidedBySeveral reports whether the question is an approval that one person alone cannot decide either way.
 //	func (q *Question) DecidedBySeveral() bool
@@ -688,6 +701,9 @@ type Actor = interaction.Actor
 //
 //	// Fault says what is wrong with the audience, empty if nothing is.
 //	func (a *Audience) Fault() string
+//
+//	// Equal reports whether both admit the same by the same words; nil and a zero but open audience are different words.
+//	func (a *Audience) Equal(b *Audience) bool
 type Audience = interaction.Audience
 
 // Wait is how long a question waits, and what happens meanwhile (K7). It comes from the host or the
@@ -801,6 +817,51 @@ type Vote = interaction.Vote
 //	// Is makes errors.Is(err, ErrVoted) true.
 //	func (e *VotedError) Is(target error) bool
 type VotedError = interaction.VotedError
+
+// Claim says who works on an open question. Until that time nobody else may answer or claim it. Nothing
+// happens when the time comes: a claim that is over just excludes nobody any more.
+//
+//	type Claim struct {
+//		Actor string
+//		Via   string // the door that the actor came through
+//		Until time.Time
+//	}
+//
+//	// Lasts reports whether the claim is not over; nil is no claim.
+//	func (c *Claim) Lasts(now time.Time) bool
+//
+//	// Excludes reports whether the claim keeps the actor from answering.
+//	func (c *Claim) Excludes(actor Actor, now time.Time) bool
+//
+//	// Fault says what is wrong with the claim, empty if nothing is.
+//	func (c *Claim) Fault() string
+type Claim = interaction.Claim
+
+// ClaimedError says who works on the question, and until when.
+//
+//	type ClaimedError struct {
+//		ID    int // the question's
+//		Claim Claim
+//	}
+//
+//	func (e *ClaimedError) Error() string
+//
+//	// Is makes errors.Is(err, ErrClaimed) true.
+//	func (e *ClaimedError) Is(target error) bool
+type ClaimedError = interaction.ClaimedError
+
+// ReassignedError says who is asked now, which is not what the caller saw.
+//
+//	type ReassignedError struct {
+//		ID int       // the question's
+//		To *Audience // nil: everybody
+//	}
+//
+//	func (e *ReassignedError) Error() string
+//
+//	// Is makes errors.Is(err, ErrReassigned) true.
+//	func (e *ReassignedError) Is(target error) bool
+type ReassignedError = interaction.ReassignedError
 
 // Receipt acknowledges an accepted reply.
 //
@@ -1284,7 +1345,7 @@ const (
 	TriggerInteractionStep Trigger = fsm.EventInteractionStep
 	// TriggerInteractionDefaultTimeout: Nobody replied before the end of a question's own wait; its default answer is taken. (EV-19: K7)
 	TriggerInteractionDefaultTimeout Trigger = fsm.EventInteractionDefaultTimeout
-	// TriggerInteractionChanged: Somebody moved the end of an open question's own wait. (EV-20: K7)
+	// TriggerInteractionChanged: Somebody moved the end of an open question's own wait, claimed the question or gave it back, or put it to others. (EV-20: K5, K7)
 	TriggerInteractionChanged Trigger = fsm.EventInteractionChanged
 )
 
@@ -1555,13 +1616,18 @@ type Escalated = fcmp.Escalated
 //	func (*DefaultTaken) Type() string
 type DefaultTaken = fcmp.DefaultTaken
 
-// Changed is the data of interaction.changed: The end of an open question's wait was moved. (PL-17: K7)
+// Changed is the data of interaction.changed: Something about an open question was changed: the end of its wait was moved, somebody claimed it or gave it back, or others are asked. (PL-17: K5, K7)
 //
 //	type Changed struct {
 //		InteractionID int
-//		// The new end.
+//		Change        string
+//		// The new end. There exactly in: extend.
 //		WaitDeadlineAt time.Time
-//		Actor          string
+//		// Until when nobody but the actor may answer. There exactly in: claim.
+//		ClaimedUntil time.Time
+//		// Who may answer: who has one of the names or is of one of the groups, or everybody, but for those who are excepted. Missing when everybody may.
+//		To    *fcmp.Audience
+//		Actor string
 //		// The door that the actor came through.
 //		Via string
 //	}

@@ -163,13 +163,10 @@ func audience(to *interaction.Audience) *fcmp.Audience {
 // or until is not later than that end and now). After any other error the end may or may not have been
 // moved: read the question.
 func (c *Client) Extend(ctx context.Context, id string, question int, until time.Time) error {
-	if err := c.checkRun(ctx, id); err != nil {
+	if err := c.checkOpenChange(ctx, id, question); err != nil {
 		return err
 	}
-	switch {
-	case question < 1:
-		return &ArgumentError{"question", strconv.Itoa(question), "the number of an open question, from 1", nil}
-	case until.IsZero():
+	if until.IsZero() {
 		return &ArgumentError{"until", until.String(), "a time", nil}
 	}
 	if err := checkTime("until", until); err != nil {
@@ -241,7 +238,5 @@ func decideExtend(run *store.Run, q *interaction.Question, until time.Time, by A
 ) (*store.Commit, error) {
 	changed := *q
 	changed.EndsAt = until
-	return transition(run, fsm.EventInteractionChanged, &details{
-		now: now, facts: fsm.FactPendingMatches | fsm.FactOwnWait, changed: &changed, actor: by,
-	})
+	return decideChange(run, &changed, changeExtend, by, now)
 }

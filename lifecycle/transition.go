@@ -59,6 +59,7 @@ type details struct {
 
 	voted   bool                  // a person has voted
 	changed *interaction.Question // an open question as it becomes; nil: none changes
+	change  string                // what somebody changes about it
 
 	passing   *passingFailure // after which the turn is put off; nil: it is not
 	hold      *hold           // why the run is held from now on; nil: it is not
@@ -296,8 +297,7 @@ func (d *details) addEvents(c *store.Commit, kind string) error {
 	case fcmp.TypeReminder, fcmp.TypeEscalated:
 		return d.addStep(c, kind)
 	case fcmp.TypeChanged:
-		return addEvent(c, &fcmp.Changed{InteractionID: d.changed.ID, WaitDeadlineAt: d.changed.EndsAt,
-			Actor: d.actor.ID, Via: d.actor.Via})
+		return addEvent(c, d.changedEvent())
 	case fcmp.TypeYielded:
 		return addEvent(c, yielded(&c.Run))
 	case fcmp.TypeBlocked:

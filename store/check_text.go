@@ -176,6 +176,10 @@ func (t *texts) question(q *interaction.Question) {
 		t.json("the default answer's value", w.Default.Value)
 	}
 	t.votes(q.Votes)
+	if q.Claim != nil {
+		t.text("a claim", q.Claim.Actor)
+		t.text("a claim", q.Claim.Via)
+	}
 	if s := q.Subject; s != nil {
 		t.text("the subject's tool", s.Tool)
 		t.text("the subject's title", s.Title)

@@ -76,6 +76,10 @@ func cloneQuestion(q interaction.Question) interaction.Question {
 	q.To = q.To.Clone()
 	q.Wait = q.Wait.Clone()
 	q.Votes = slices.Clone(q.Votes)
+	if q.Claim != nil {
+		claim := *q.Claim
+		q.Claim = &claim
+	}
 	if q.Subject != nil {
 		s := *q.Subject
 		s.Arguments = bytes.Clone(s.Arguments)

@@ -53,6 +53,10 @@ func writeQuestion(w *plainjson.Writer, v *interaction.Question) {
 	w.IntIf(`,"need":`, v.Need)
 	w.IntIf(`,"rejects":`, v.Rejects)
 	plainjson.WriteList(w, `,"votes":`, v.Votes, writeVote)
+	if v.Claim != nil {
+		w.Put(`,"claim":`)
+		writeClaim(w, v.Claim)
+	}
 	w.TextIf(`,"ref":`, v.Ref)
 	if v.Wait != nil {
 		w.Put(`,"wait":`)
@@ -94,6 +98,13 @@ func writeVote(w *plainjson.Writer, v *interaction.Vote) {
 	w.TextIf(`,"key":`, v.Key)
 	w.TextIf(`,"digest":`, v.Digest)
 	w.TextIf(`,"seen":`, v.Seen)
+	w.Put(`}`)
+}
+
+func writeClaim(w *plainjson.Writer, v *interaction.Claim) {
+	w.Text(`{"actor":`, v.Actor)
+	w.TextIf(`,"via":`, v.Via)
+	w.Time(`,"until":`, v.Until)
 	w.Put(`}`)
 }
 
@@ -340,6 +351,10 @@ func readQuestion(s *plainjson.Scanner, v *interaction.Question) {
 		s.Need(`]`)
 		v.Votes = list
 	}
+	if s.Member(`,"claim":`) {
+		v.Claim = new(interaction.Claim)
+		readClaim(s, v.Claim)
+	}
 	s.Text(`,"ref":`, &v.Ref)
 	if s.Member(`,"wait":`) {
 		v.Wait = new(interaction.Wait)
@@ -387,6 +402,14 @@ func readVote(s *plainjson.Scanner, v *interaction.Vote) {
 	s.Text(`,"key":`, &v.Key)
 	s.Text(`,"digest":`, &v.Digest)
 	s.Text(`,"seen":`, &v.Seen)
+	s.Need(`}`)
+}
+
+func readClaim(s *plainjson.Scanner, v *interaction.Claim) {
+	s.Need(`{"actor":`)
+	v.Actor = s.AText()
+	s.Text(`,"via":`, &v.Via)
+	s.Time(`,"until":`, &v.Until)
 	s.Need(`}`)
 }
 

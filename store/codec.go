@@ -79,7 +79,7 @@ const (
 	typedForm   = "[4," // a form or an approval, and the answer to one; questions for certain people
 	severalForm = "[5," // several questions that were asked together
 	waitForm    = "[6," // a question with a wait of its own, and its default answer
-	peopleForm  = "[7," // an approval that several people decide, and their votes
+	peopleForm  = "[7," // an approval that several people decide, and their votes; a question that is claimed
 	formSuffix  = "]"
 )
 
@@ -102,12 +102,14 @@ func (r *Run) form() string {
 	return ""
 }
 
-// people reports whether several people decide an open question of the run, or have voted. An earlier
-// version would take one person's decision for that of all, or a vote's key for an unused one.
+// people reports whether several people decide an open question of the run, or have voted, or somebody
+// has claimed one. An earlier version would take one person's decision for that of all, a vote's key for
+// an unused one, or the reply of anybody.
 func (r *Run) people() bool {
+	own := func(q *interaction.Question) bool { return q.DecidedBySeveral() || q.Claim != nil }
 	return r.Votes > 0 || r.Answer != nil && len(r.Answer.Votes) > 0 ||
-		r.Pending != nil && r.Pending.DecidedBySeveral() ||
-		slices.ContainsFunc(r.Siblings, func(q interaction.Question) bool { return q.DecidedBySeveral() })
+		r.Pending != nil && own(r.Pending) ||
+		slices.ContainsFunc(r.Siblings, func(q interaction.Question) bool { return own(&q) })
 }
 
 // typed reports whether the run's question, or the answer to it, is a form or an approval, or not

@@ -47,7 +47,9 @@ func TestEncodeWritesEveryField(t *testing.T) {
 // and for the list around a run that the first form of records did not know.
 func stored(t require.TestingT, r store.Run) string {
 	body := exactly(t, r.Clone())
-	if several := func(q interaction.Question) bool { return q.Need > 1 || q.Rejects > 1 }; r.Votes > 0 ||
+	if several := func(q interaction.Question) bool {
+		return q.Need > 1 || q.Rejects > 1 || q.Claim != nil
+	}; r.Votes > 0 ||
 		r.Pending != nil && several(*r.Pending) || slices.ContainsFunc(r.Siblings, several) ||
 		r.Answer != nil && len(r.Answer.Votes) > 0 {
 		return "[7," + body + "]"
@@ -119,7 +121,8 @@ func TestOlderVersionsRefuseForks(t *testing.T) {
 }
 
 // K5 J14: an older version refuses a run with an approval that several people decide, which it would
-// take one person's word for, and one whose votes have keys that it would not find.
+// take one person's word for, one whose votes have keys that it would not find, and one with a question
+// that somebody has claimed.
 func TestOlderVersionsRefuseVotes(t *testing.T) {
 	vote := interaction.Vote{Actor: "ada", Decision: interaction.Approve, VotedAt: parked().UpdatedAt}
 	several := func(q *interaction.Question) {
@@ -131,6 +134,9 @@ func TestOlderVersionsRefuseVotes(t *testing.T) {
 		"a vote": func(r *store.Run) {
 			several(r.Pending)
 			r.Pending.Votes, r.Votes = []interaction.Vote{vote}, 1
+		},
+		"a claim": func(r *store.Run) {
+			r.Pending.Claim = &interaction.Claim{Actor: "ada", Until: r.UpdatedAt.Add(time.Hour)}
 		},
 		"an earlier vote": func(r *store.Run) { r.Votes = 2 },
 		"an inherited answer": func(r *store.Run) {

@@ -7,13 +7,16 @@ import (
 )
 
 // checkVotes says whether the votes on the open questions can be: on approvals that need others still,
-// each by another person (K5).
+// each by another person; and whether their claims can be (K5).
 func (r *Run) checkVotes() error {
 	given := 0
 	for i := -1; r.Pending != nil && i < len(r.Siblings); i++ {
 		q := r.Pending
 		if i >= 0 {
 			q = &r.Siblings[i]
+		}
+		if fault := q.Claim.Fault(); fault != "" || q.Claim != nil && (!kept(q.Claim.Until) || q.DecidedBySeveral()) {
+			return invalid(r, "question %d has a claim that cannot be: %s", q.ID, fault)
 		}
 		if q.Need == 0 && q.Rejects == 0 && q.Votes == nil { // most questions
 			continue

@@ -77,9 +77,10 @@ var skippedWithout = map[[2]string][]string{
 	{fcmp.TypeYielded, "choices"}:                       {"IV-39", "IV-40"},
 	{fcmp.TypeBlocked, "choices"}:                       {"IV-40"},
 	{fcmp.TypeReplyAccepted, "decision"}:                {"IV-41", "IV-46"},
-	{fcmp.TypeReplyAccepted, "actor"}:                   {"IV-46"},
+	{fcmp.TypeReplyAccepted, "actor"}:                   {"IV-46", "IV-47"},
 	{fcmp.TypeRecorded, "decision"}:                     {"IV-46"},
-	{fcmp.TypeRecorded, "actor"}:                        {"IV-46"},
+	{fcmp.TypeRecorded, "actor"}:                        {"IV-46", "IV-47"},
+	{fcmp.TypeChanged, "actor"}:                         {"IV-47"},
 	{fcmp.TypeInputRequired, "together.stop_on_reject"}: {"IV-41"},
 	{fcmp.TypeInputRequired, "together"}:                {"IV-41", "IV-42", "IV-43"},
 }
@@ -100,7 +101,7 @@ var demanded = map[string][]string{
 	fcmp.TypeReminder:            {"interaction_id", "step", "due_at"},
 	fcmp.TypeEscalated:           {"interaction_id", "step", "due_at"},
 	fcmp.TypeDefaultTaken:        {"interaction_id", "resolution_mode", "accepted_at"},
-	fcmp.TypeChanged:             {"interaction_id", "wait_deadline_at"},
+	fcmp.TypeChanged:             {"interaction_id", "change"},
 	fcmp.TypeMessageFinal:        {"text"},
 	fcmp.TypeMessageIntermediate: {"text"},
 	fcmp.TypeWarning:             {"code"},
@@ -111,10 +112,12 @@ var demanded = map[string][]string{
 
 // essential are members that not every event has, and that none which has one may leave out: without
 // a question's own wait, all that follows would contradict the policy of the run; and without the
-// number of people that decide, their votes would settle nothing.
+// number of people that decide, their votes would settle nothing; and without its new value, a change
+// would say nothing.
 var essential = map[[2]string]bool{
 	{fcmp.TypeInputRequired, "wait"}: true, {fcmp.TypeInputRequired, "need"}: true,
-	{fcmp.TypeInputRequired, "rejects"}: true,
+	{fcmp.TypeInputRequired, "rejects"}: true, {fcmp.TypeChanged, "wait_deadline_at"}: true,
+	{fcmp.TypeChanged, "claimed_until"}: true, {fcmp.TypeChanged, "to"}: true,
 }
 
 // named are the members whose value may be a name that is not in this contract.

@@ -76,6 +76,7 @@ func TestCheckReportsEveryInvariant(t *testing.T) {
 		"IV-37-deadline-before-its-time": true,
 		// another producer may leave out who has decided, and what
 		"IV-46-a-vote-without-a-name": true, "IV-46-a-vote-that-decides-nothing": true,
+		"IV-47-answered-by-nobody": true, "IV-47-claimed-by-nobody": true,
 		// another producer may leave out that a rejection stops it, and what was decided
 		"IV-41-a-rejection-stops-it-without-that-rule": true,
 	}

@@ -64,6 +64,7 @@ var kinds = map[string]func() rule{
 	"asked_together": func() rule { return new(askedTogether) },
 	"own_wait":       func() rule { return new(ownWait) },
 	"votes":          func() rule { return new(votes) },
+	"claims":         func() rule { return new(claims) },
 }
 
 // ruleOf makes an invariant executable.

@@ -51,6 +51,9 @@ func (v *view) question(s *step) *step {
 	return nil
 }
 
+// extends reports whether the event moves the end of a question.
+func (s *step) extends() bool { return s.Type == fcmp.TypeChanged && s.data.Change == "extend" }
+
 // nextStep is the next step of an open question; nil if there is none.
 func (s *step) nextStep() *fcmp.WaitStep {
 	if !s.waitsOwn() || s.fired >= len(s.data.Wait.Steps) {
@@ -76,10 +79,15 @@ func (v *view) noteOwnWait(s *step) {
 	q := v.question(s)
 	switch {
 	case q == nil:
-	case s.Type == fcmp.TypeChanged:
+	case s.extends():
 		q.data.WaitDeadlineAt = s.data.WaitDeadlineAt
+	case s.Type == fcmp.TypeChanged:
+		q.noteClaim(s)
 	default:
 		q.fired = s.data.Step
+		if s.Type == fcmp.TypeEscalated {
+			q.claim = claimed{}
+		}
 	}
 }
 
@@ -103,7 +111,7 @@ func (r *ownWait) bind(*contract.Lifecycle) error {
 func (r *ownWait) judge(v *view, s *step) string {
 	stepped := s.Type == r.Reminder || s.Type == r.Escalated
 	ended := s.Type == r.Defaulted || s.Type == r.Recorded && s.byTime() != "" || s.Type == fcmp.TypeAutoDecided
-	if !stepped && !ended && s.Type != r.Changed {
+	if !stepped && !ended && !s.extends() {
 		return ""
 	}
 	q := v.question(s)
@@ -118,7 +126,7 @@ func (r *ownWait) judge(v *view, s *step) string {
 		return fmt.Sprintf("%s for question %d, which has no wait of its own", s.Type, s.data.InteractionID)
 	case stepped:
 		return r.judgeStep(v, s, q)
-	case s.Type == r.Changed:
+	case s.extends():
 		return judgeEnd(v, s, q)
 	case q.data.OnDeadline == "":
 		return s.skip()

@@ -30,6 +30,10 @@ type step struct {
 	fired int
 	// ballots are the votes on an open question so far.
 	ballots ballots
+	// claim is who may answer an open question, and until when.
+	claim claimed
+	// putsToOthers says that the change of a question has whom it is put to.
+	putsToOthers bool
 }
 
 // stepData is the union of the payloads: a member means the same in each of them. A missing member
@@ -63,6 +67,8 @@ type stepData struct {
 	Actor                string         `json:"actor"`
 	Kind                 string         `json:"kind"`
 	Need                 int            `json:"need"`
+	Change               string         `json:"change"`
+	ClaimedUntil         time.Time      `json:"claimed_until"`
 	Rejects              int            `json:"rejects"`
 	Wait                 *fcmp.OwnWait  `json:"wait"`
 	Step                 int            `json:"step"`
@@ -74,6 +80,11 @@ func newStep(e fcmp.Event) *step {
 	s := &step{Event: e}
 	if e.Type != fcmp.TypeMessageFinal && e.Type != fcmp.TypeMessageIntermediate {
 		_ = json.Unmarshal(e.Data, &s.data)
+	}
+	if e.Type == fcmp.TypeChanged {
+		var c fcmp.Changed
+		_ = json.Unmarshal(e.Data, &c)
+		s.putsToOthers = c.To != nil
 	}
 	s.Data = nil
 	return s

@@ -71,7 +71,7 @@ func samples() map[string]map[string]any {
 		TypeDefaultTaken: {"interaction_id": 1, "resolution_mode": "default_answer", "accepted_at": at,
 			"timeout_sec": 60,
 			"decision":    "reject"},
-		TypeChanged:  {"interaction_id": 1, "wait_deadline_at": at, "actor": "ada", "via": "web"},
+		TypeChanged:  {"interaction_id": 1, "change": "extend", "wait_deadline_at": at, "actor": "ada", "via": "web"},
 		TypeRecorded: {"interaction_id": 1, "resolution_mode": "user_reply", "accepted_at": at, "actor": "ada"},
 		TypeClosed:   {"interaction_id": 1, "resolution_mode": "superseded", "closed_at": at},
 	}

@@ -19,7 +19,7 @@ import (
 // units are the units that follow a number in docs/limits.md.
 var units = map[string]int64{
 	"": 1, "bytes": 1, "KiB": 1 << 10, "MiB": 1 << 20,
-	"ms": int64(time.Millisecond), "s": int64(time.Second), "min": int64(time.Minute),
+	"ms": int64(time.Millisecond), "s": int64(time.Second), "min": int64(time.Minute), "days": 24 * int64(time.Hour),
 }
 
 var quantity = regexp.MustCompile(`^([\d,]+)(?: (\w+))?$`)

@@ -38,6 +38,12 @@ var clientCommands = map[string]command{
 		do: reply},
 	"extend": {doc: "moves the end of a question's wait", words: []string{"RUN", "QUESTION", "TIME"},
 		flags: []string{"held"}, named: []string{"as"}, do: extend},
+	"claim-question": {doc: "claims a question until a time", words: []string{"RUN", "QUESTION", "TIME"},
+		flags: []string{"held"}, named: []string{"actor", "groups", "as"}, do: claim},
+	"release-question": {doc: "gives a question back", words: []string{"RUN", "QUESTION"},
+		flags: []string{"held"}, named: []string{"actor", "groups", "as"}, do: unclaim},
+	"reassign": {doc: "puts a question to others; from: who was asked, if not those who are", words: []string{"RUN",
+		"QUESTION", "WHOM"}, flags: []string{"held"}, named: []string{"actor", "groups", "from", "as"}, do: reassign},
 	"cancel": {doc: "cancels a run", words: []string{"RUN"}, flags: []string{"held"}, named: []string{"as"},
 		body: "the reason", do: cancel},
 	"choose": {doc: "decides about a held run: repeat, end, or raise with a new budget of turns and tokens",
@@ -170,11 +176,7 @@ func reply(w *world, a *args) (string, error) {
 		text = a.body
 	}
 	r := interaction.Reply{ID: value(a, a.words["QUESTION"], strconv.Atoi), Text: text, Key: a.named["key"],
-		Actor: lifecycle.Actor{ID: a.named["actor"]}, Decision: interaction.Decision(a.named["decision"]),
-		Seen: a.named["seen"]}
-	if groups := a.named["groups"]; groups != "" {
-		r.Actor.Groups = strings.Split(groups, ",")
-	}
+		Actor: person(a), Decision: interaction.Decision(a.named["decision"]), Seen: a.named["seen"]}
 	if value, _ := unquoted(a.named["value"]); value != "" {
 		r.Value = json.RawMessage(value)
 	}

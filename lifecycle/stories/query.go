@@ -112,7 +112,7 @@ func (w *world) formatHistory(all []lifecycle.Record, err error) string {
 		q := r.Question
 		text += fmt.Sprintf("%d attempt=%d %s %q asked=%s", q.ID, q.Attempt, q.Kind, q.Prompt, w.formatTime(q.AskedAt))
 		if r.Resolution == "" {
-			text += " open" + formatVotes(q.Votes) + "\n"
+			text += " open" + formatVotes(q.Votes) + w.formatClaim(q.Claim) + "\n"
 			continue
 		}
 		text += fmt.Sprintf(" %s resolved=%s", r.Resolution, w.formatTime(r.ResolvedAt))
@@ -123,7 +123,7 @@ func (w *world) formatHistory(all []lifecycle.Record, err error) string {
 				text += fmt.Sprintf(" %s=%q", field[0], field[1])
 			}
 		}
-		text += formatVotes(q.Votes)
+		text += formatVotes(q.Votes) + w.formatClaim(q.Claim)
 		text += "\n"
 	}
 	if text == "" {
@@ -163,10 +163,10 @@ func showRun(w *world, a *args) (string, error) {
 		add(len(b.Choices) > 0, "choices: %q", b.Choices)
 	}
 	if r.Pending != nil {
-		add(true, "pending: %s", formatQuestion(r.Pending))
+		add(true, "pending: %s", w.formatQuestion(r.Pending))
 	}
 	for _, q := range r.Siblings {
-		add(true, "pending: %s", formatQuestion(&q))
+		add(true, "pending: %s", w.formatQuestion(&q))
 	}
 	if t := r.Together; t != nil && !t.Inherited {
 		add(true, "asked together: %d from question %d on, %d answers needed, stop on reject %t, %d replies", t.Asked,
@@ -188,7 +188,7 @@ func showRun(w *world, a *args) (string, error) {
 	return text, nil
 }
 
-func formatQuestion(q *interaction.Question) string {
+func (w *world) formatQuestion(q *interaction.Question) string {
 	text := fmt.Sprintf("%d %s %q", q.ID, q.Kind, q.Prompt)
 	for _, o := range q.Options {
 		text += fmt.Sprintf(" [%s]", o.Label)
@@ -199,7 +199,14 @@ func formatQuestion(q *interaction.Question) string {
 	if q.DecidedBySeveral() {
 		text += fmt.Sprintf(" need=%d rejects=%d", q.Need, q.Rejects)
 	}
-	return text + formatVotes(q.Votes)
+	return text + formatVotes(q.Votes) + w.formatClaim(q.Claim)
+}
+
+func (w *world) formatClaim(c *interaction.Claim) string {
+	if c == nil {
+		return ""
+	}
+	return fmt.Sprintf(" claimed by %s until %s", c.Actor, w.formatTime(c.Until))
 }
 
 func formatVotes(votes []interaction.Vote) string {
@@ -298,7 +305,7 @@ func showInbox(w *world, a *args) (string, error) {
 		if !o.Due.IsZero() {
 			due = w.formatTime(o.Due)
 		}
-		line := fmt.Sprintf("%s: %s since %s due=%s", o.RunID, formatQuestion(&o.Question),
+		line := fmt.Sprintf("%s: %s since %s due=%s", o.RunID, w.formatQuestion(&o.Question),
 			w.formatTime(o.Question.AskedAt), due)
 		if o.Question.To != nil {
 			line += fmt.Sprintf(" for %s", o.Question.To)

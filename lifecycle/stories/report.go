@@ -131,7 +131,8 @@ func (w *world) formatEvent(e store.Event) (string, error) {
 	keys := slices.Sorted(maps.Keys(data))
 	slices.SortStableFunc(keys, func(a, b string) int { return rank(a) - rank(b) })
 	for _, k := range keys {
-		if !slices.Contains(omittedFields, k) && defaultValues[k] != string(data[k]) {
+		omitted := slices.Contains(omittedFields, k) && (k != "to" || event.Type != fcmp.TypeChanged)
+		if !omitted && defaultValues[k] != string(data[k]) {
 			text += fmt.Sprintf(" %s=%s", k, w.formatValue(data[k]))
 		}
 	}
@@ -195,11 +196,13 @@ var sentinels = []struct {
 	{"lifecycle.ErrSettled", lifecycle.ErrSettled}, {"lifecycle.ErrKeyConflict", lifecycle.ErrKeyConflict},
 	{"lifecycle.ErrTerminal", lifecycle.ErrTerminal}, {"lifecycle.ErrNotHeld", lifecycle.ErrNotHeld},
 	{"lifecycle.ErrCannotFork", lifecycle.ErrCannotFork}, {"lifecycle.ErrNotAsked", lifecycle.ErrNotAsked},
-	{"lifecycle.ErrVoted", lifecycle.ErrVoted},
+	{"lifecycle.ErrVoted", lifecycle.ErrVoted}, {"lifecycle.ErrClaimed", lifecycle.ErrClaimed},
+	{"lifecycle.ErrReassigned", lifecycle.ErrReassigned}, {"lifecycle.ErrNotAllowed", lifecycle.ErrNotAllowed},
 	{"lifecycle.ErrQuestionChanged", lifecycle.ErrQuestionChanged},
 	{"lifecycle.ErrRunChanged", lifecycle.ErrRunChanged}, {"lifecycle.ErrUnknownPool", lifecycle.ErrUnknownPool},
 	{"lifecycle.ErrNotFound", lifecycle.ErrNotFound}, {"lifecycle.ErrServing", lifecycle.ErrServing},
 	{"lifecycle.ErrCursorBeyondEnd", lifecycle.ErrCursorBeyondEnd}, {"store.ErrConflict", store.ErrConflict},
+	{"lifecycle.ErrInvalidArgument", lifecycle.ErrInvalidArgument},
 	{"store.ErrStaleEpoch", store.ErrStaleEpoch}, {"store.ErrInvalid", store.ErrInvalid},
 	{"the answer got lost", errUnheard}, {"the store cannot be reached", errCut},
 }
@@ -223,6 +226,9 @@ func formatError(err error) string {
 	var changed *interaction.ChangedError
 	var notAsked *interaction.NotAskedError
 	var voted *interaction.VotedError
+	var claimed *interaction.ClaimedError
+	var reassigned *interaction.ReassignedError
+	var argument *lifecycle.ArgumentError
 	switch {
 	case errors.As(err, &spec):
 		name += fmt.Sprintf(" Field=%s Value=%s Want=%q", spec.Field, spec.Value, spec.Want)
@@ -240,10 +246,16 @@ func formatError(err error) string {
 		name += fmt.Sprintf(" Question=%d", changed.Question.ID)
 	case errors.As(err, &notAsked):
 		name += fmt.Sprintf(" Actor=%q To=%q", notAsked.Actor.ID, &notAsked.To)
+	case errors.As(err, &claimed):
+		name += fmt.Sprintf(" ID=%d Claim=%q", claimed.ID, claimed.Claim.Actor)
+	case errors.As(err, &reassigned):
+		name += fmt.Sprintf(" ID=%d To=%q", reassigned.ID, reassigned.To)
 	case errors.As(err, &voted):
 		name += fmt.Sprintf(" ID=%d Vote=%q", voted.ID, voted.Vote.Actor+" "+string(voted.Vote.Decision))
 	case errors.As(err, &field):
 		name += fmt.Sprintf(" Field=%s Value=%q Want=%q", field.Field, field.Value, field.Want)
+	case errors.As(err, &argument):
+		name += fmt.Sprintf(" Argument=%s Value=%q Want=%q", argument.Argument, argument.Value, argument.Want)
 	}
 	return "error: " + name + "\n"
 }

@@ -61,6 +61,7 @@ var fieldCases = []promised{
 			c.Settled[0].Session = &interaction.SessionHandle{Engine: "agent", Version: "2", Data: []byte{0, 255}}
 			c.Settled[0].Decision, c.Settled[0].Value = interaction.Edit, json.RawMessage(`{"amount":1.0, "to":"bob"}`)
 			c.Settled[0].Seen, c.Settled[0].Via = c.Settled[0].Question.Digest(), "mail"
+			c.Settled[0].Question.Claim = &interaction.Claim{Actor: "ada <&>", Via: "web", Until: w.now.Add(time.Hour)}
 			w.commit(c)
 			got, err := w.store.Settled(w.ctx, "a", "the key")
 			require.NoError(w, err)

@@ -107,5 +107,68 @@ var voteCases = []promised{
 			}))
 			w.commit(Voted(r, w.tick(), 1, "bob", ""))
 		},
+	},	{
+		"claims/stand with their question, and others are asked in the same commit",
+		"A claim of an open question is read with it. When a question is put to others, the listing of who is asked " +
+			"changes with the commit (K5, K9).",
+		func(w *world) {
+			asked := AskedTogether(w.running("a"), w.tick(), 2, interaction.Rule{})
+			asked.Run.Pending.To = &interaction.Audience{Users: []string{"ada"}}
+			asked.Run.Siblings[0].To = &interaction.Audience{Users: []string{"bob"}, Groups: []string{"finance"}}
+			r := w.commit(asked)
+			require.Equal(w, []bool{true, true, false}, w.isAsked("a", "ada", "bob", "eve"))
+			r = w.commit(Changed(r, w.tick(), func(r *store.Run) {
+				q := r.Siblings[0].ClaimedBy(interaction.Actor{ID: "bob", Via: "web"}, w.now.Add(time.Hour))
+				r.ReplaceQuestion(q)
+			}))
+			require.Equal(w, text(w, r), text(w, w.load("a")))
+			require.Equal(w, "bob", r.Siblings[0].Claim.Actor)
+			r = w.commit(Changed(r, w.tick(), func(r *store.Run) {
+				r.ReplaceQuestion(r.Siblings[0].PutTo(interaction.Audience{Users: []string{"eve"}}))
+			}))
+			require.Nil(w, r.Siblings[0].Claim)
+			require.Equal(w, []bool{true, false, true}, w.isAsked("a", "ada", "bob", "eve"))
+			r = w.commit(Changed(r, w.tick(), func(r *store.Run) {
+				r.ReplaceQuestion(r.Pending.PutTo(interaction.Audience{Everybody: true, Except: []string{"eve"}}))
+			}))
+			require.Equal(w, []bool{true, true, true}, w.isAsked("a", "ada", "bob", "eve"))
+			r = w.commit(Changed(r, w.tick(), func(r *store.Run) {
+				r.ReplaceQuestion(r.Pending.PutTo(interaction.Audience{Groups: []string{"sales"}}))
+			}))
+			require.Equal(w, []bool{false, false, true}, w.isAsked("a", "ada", "bob", "eve"))
+			w.commit(Completed(r, w.tick(), 1, ""))
+			require.Equal(w, []bool{false, false, false}, w.isAsked("a", "ada", "bob", "eve"))
+		},
 	},
+	{
+		"claims/a record with a claim that cannot be is refused",
+		"A claim has a name and an end, and nobody claims what several people decide (I10, K5).",
+		func(w *world) {
+			r := w.running("a")
+			asked := Asked(r, w.now, false, time.Time{})
+			until := w.now.Add(time.Hour)
+			for _, claim := range []interaction.Claim{
+				{Until: until}, {Actor: "ada"}, {Actor: "ada", Until: until.Add(time.Nanosecond)},
+			} {
+				wrong := asked
+				wrong.Run = asked.Run.Clone()
+				wrong.Run.Pending.Claim = &claim
+				w.refused(store.ErrInvalid, wrong)
+			}
+			wrong := severalDecide(asked, 2)
+			wrong.Run.Pending.Claim = &interaction.Claim{Actor: "ada", Until: until}
+			w.refused(store.ErrInvalid, wrong)
+		},
+	},
+}
+
+// isAsked reports for each person whether the open questions that it may answer are of the run.
+func (w *world) isAsked(run string, people ...string) (asked []bool) {
+	w.Helper()
+	for _, who := range people {
+		page, err := w.store.Waiting(w.ctx, store.WaitingQuery{For: &interaction.Actor{ID: who}, Query: store.Query{Limit: 10}})
+		require.NoError(w, err)
+		asked = append(asked, len(page.Runs) == 1 && page.Runs[0].ID == run)
+	}
+	return asked
 }

@@ -72,9 +72,10 @@ func Of(a *interaction.Actor) []string {
 }
 
 // Changes reports whether the commit can change the entries of its run: an open question, or one that
-// it settles, is not for everybody, or was not before a step of its wait.
+// it settles, is not for everybody, or may not have been before a step of its wait or before it was put to
+// others, which leaves an audience.
 func Changes(c *store.Commit) bool {
-	named := func(q *interaction.Question) bool { return !q.To.Open() || q.Wait != nil }
+	named := func(q *interaction.Question) bool { return q.To != nil || q.Wait != nil }
 	r := &c.Run
 	if r.Pending != nil && named(r.Pending) {
 		return true

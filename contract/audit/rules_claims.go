@@ -1,0 +1,114 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
+)
+
+// The rule about questions that somebody has claimed.
+
+// claimed is who alone may answer a question, and until when.
+type claimed struct {
+	by      string
+	until   time.Time
+	unknown bool // somebody has claimed it, and the log does not say who
+}
+
+// lasts reports whether the claim lasts at the time of the event.
+func (c *claimed) lasts(s *step) bool { return s.TS.Before(c.until) }
+
+// noteClaim notes on the open question what the event has changed.
+func (q *step) noteClaim(s *step) {
+	q.claim = claimed{}
+	if s.data.Change == "claim" {
+		q.claim = claimed{by: s.data.Actor, until: s.data.ClaimedUntil, unknown: s.data.Actor == ""}
+	}
+}
+
+// claims is IV-47: as long as a claim lasts, nobody else claims the question, with an event of the type
+// Changed, or answers it, with one of Replied; an event of Escalated ends the claim.
+type claims struct {
+	Changed   string   `json:"changed"`
+	Escalated string   `json:"escalated"`
+	Replied   []string `json:"replied"`
+}
+
+func (r *claims) bind(*contract.Lifecycle) error {
+	return errors.Join(all("event type of a change", []string{fcmp.TypeChanged}, r.Changed),
+		all("event type of an escalation", []string{fcmp.TypeEscalated}, r.Escalated),
+		some("event type of a reply", []string{fcmp.TypeReplyAccepted, fcmp.TypeRecorded}, r.Replied...))
+}
+
+func (r *claims) judge(v *view, s *step) string {
+	replied := slices.Contains(r.Replied, s.Type) && s.byTime() == ""
+	if s.Type != r.Changed && !replied {
+		return ""
+	}
+	if s.Type == r.Changed {
+		if fault := judgeChange(s); fault != "" {
+			return fault
+		}
+	}
+	q := v.question(s)
+	switch {
+	case v.openUnknown || v.lenient && q == nil:
+		return s.skip()
+	case q == nil:
+		return "" // namesOpen reports it
+	case s.Type == r.Changed && s.data.Change != "claim" && s.data.Change != "release":
+		return ""
+	case s.data.Change == "release":
+		return judgeRelease(s, q)
+	case v.lenient && (s.data.Actor == "" && (s.Type == r.Changed || q.claim.lasts(s)) || q.claim.unknown):
+		return s.skip()
+	case q.claim.lasts(s) && s.data.Actor != q.claim.by:
+		return fmt.Sprintf("%s for question %d by %.100q, but %.100q has claimed it until %s", describe(s),
+			s.data.InteractionID, s.data.Actor, q.claim.by, fcmp.FormatTime(q.claim.until))
+	case replied:
+		return ""
+	}
+	return judgeClaim(s, q)
+}
+
+// judgeClaim judges a claim of the open question q that nobody else has claimed.
+func judgeClaim(s, q *step) string {
+	switch {
+	case q.several():
+		return fmt.Sprintf("question %d is claimed, but several people decide it", s.data.InteractionID)
+	case s.data.Actor == "":
+		return fmt.Sprintf("question %d is claimed, but nobody is named who claims it", s.data.InteractionID)
+	case !s.data.ClaimedUntil.After(s.TS):
+		return fmt.Sprintf("question %d is claimed until %s, which is not later", s.data.InteractionID,
+			fcmp.FormatTime(s.data.ClaimedUntil))
+	}
+	return ""
+}
+
+// judgeRelease judges that a claim of the open question q is given back.
+func judgeRelease(s, q *step) string {
+	if !q.claim.lasts(s) {
+		return fmt.Sprintf("question %d is given back, but nobody has claimed it", s.data.InteractionID)
+	}
+	return ""
+}
+
+// judgeChange says whether the event has what its change is about, and nothing else.
+func judgeChange(s *step) string {
+	for _, about := range []struct {
+		change string
+		there  bool
+	}{
+		{"extend", !s.data.WaitDeadlineAt.IsZero()}, {"claim", !s.data.ClaimedUntil.IsZero()},
+		{"reassign", s.putsToOthers},
+	} {
+		if about.there != (s.data.Change == about.change) {
+			return fmt.Sprintf("%s is %q, and has what %q is about: %t", s.Type, s.data.Change, about.change, about.there)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,76 @@
+package interaction
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// K5: a claim excludes everybody else until its time, and nobody from then on. It is compared with the
+// time of the commit alone.
+func TestK5AClaimExcludesOthersUntilItsTime(t *testing.T) {
+	now := time.Unix(100, 0)
+	q := Question{ID: 7}.ClaimedBy(Actor{ID: "ada", Via: "web"}, now)
+	require.Equal(t, Claim{Actor: "ada", Via: "web", Until: now}, *q.Claim)
+	for _, tc := range []struct {
+		who   string
+		at    time.Time
+		claim bool
+	}{
+		{"ada", now.Add(-time.Microsecond), false}, {"bob", now.Add(-time.Microsecond), true},
+		{"", now.Add(-time.Microsecond), true}, {"bob", now, false}, {"", now.Add(time.Hour), false},
+	} {
+		err := q.CheckClaim(Actor{ID: tc.who}, tc.at)
+		if !tc.claim {
+			require.NoError(t, err, tc)
+			continue
+		}
+		var claimed *ClaimedError
+		require.ErrorAs(t, err, &claimed)
+		require.ErrorIs(t, err, ErrClaimed)
+		require.Equal(t, ClaimedError{7, *q.Claim}, *claimed)
+	}
+	require.NoError(t, (&Question{}).CheckClaim(Actor{}, now))
+	require.False(t, (*Claim)(nil).Lasts(now))
+}
+
+// K5: a claim that cannot be stored is none.
+func TestK5ClaimsThatCannotBe(t *testing.T) {
+	until := time.Unix(100, 0)
+	require.Empty(t, (*Claim)(nil).Fault())
+	require.Empty(t, (&Claim{Actor: "ada", Until: until}).Fault())
+	for _, wrong := range []Claim{{Until: until}, {Actor: "ada"}, {Actor: "\xff", Until: until},
+		{Actor: "a\x00", Until: until}, {Actor: strings.Repeat("a", MaxActor+1), Until: until}} {
+		require.NotEmpty(t, wrong.Fault(), wrong)
+	}
+}
+
+// K5: when a question is put to others or escalated, whoever was excepted stays so, and a claim is over.
+func TestK5OthersAreAsked(t *testing.T) {
+	q := Question{To: &Audience{Everybody: true, Except: []string{"eve"}}}.ClaimedBy(Actor{ID: "ada"}, time.Unix(9, 0))
+	next := q.PutTo(Audience{Users: []string{"bob", "eve"}, Except: []string{"carl"}})
+	require.Equal(t, &Audience{Users: []string{"bob", "eve"}, Except: []string{"carl", "eve"}}, next.To)
+	require.Nil(t, next.Claim)
+	require.NotNil(t, q.Claim, "the question before is as it was")
+	require.Equal(t, &Audience{Everybody: true}, Question{}.PutTo(Audience{Everybody: true}).To)
+
+	q.Wait = &Wait{Steps: []Step{{Do: Remind, After: time.Minute},
+		{Do: Escalate, After: time.Hour, To: &Audience{Users: []string{"bob"}}}}}
+	q = q.Fire()
+	require.NotNil(t, q.Claim, "a reminder leaves it")
+	require.Nil(t, q.Fire().Claim)
+}
+
+// K5: what a caller saw is compared word for word.
+func TestK5AudiencesAreCompared(t *testing.T) {
+	ada := &Audience{Users: []string{"ada"}}
+	require.True(t, ada.Equal(ada.Clone()))
+	require.True(t, (*Audience)(nil).Equal(nil))
+	for _, other := range []*Audience{nil, {}, {Everybody: true, Users: []string{"ada"}}, {Users: []string{"bob"}},
+		{Users: []string{"ada"}, Groups: []string{"g"}}, {Users: []string{"ada"}, Except: []string{"bob"}}} {
+		require.False(t, ada.Equal(other))
+		require.False(t, other.Equal(ada))
+	}
+}

@@ -1,0 +1,252 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/interlude-go/interlude/contract/fcmp"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/store"
+)
+
+// This file is about who works on an open question (K5): one person claims it for a time or gives it
+// back, and others are asked in place of those who were. Each is one commit with the event
+// interaction.changed, and races with replies, deadlines and other changes: one of them wins.
+
+// Claim has the client's actor (Client.As) work on an open question: until that time nobody else can
+// answer or claim it. To claim it again moves the time. Steps and the end of the question's wait do not
+// stop for a claim; an escalation ends it. A claim that is over excludes nobody; nothing happens then.
+//
+// Errors, with nothing written: ErrNotFound, ErrNotAllowed, ErrNotAsked (a *NotAskedError), ErrClaimed
+// (a *ClaimedError: who has it, and until when), ErrNotWaiting (a *WaitError: no such question),
+// ErrSettled (a *SettledError), an *ArgumentError (the actor has no ID, several people decide the
+// question, or until is not after now or more than interaction.MaxClaim away). After any other error the
+// question may or may not be claimed: call again.
+func (c *Client) Claim(ctx context.Context, id string, question int, until time.Time) error {
+	if err := c.checkOpenChange(ctx, id, question); err != nil {
+		return err
+	}
+	if err := checkTime("until", until); err != nil {
+		return err
+	}
+	if c.actor.ID == "" {
+		return &ArgumentError{"actor", quote(""), "an ID: call Claim of Client.As", nil}
+	}
+	until = until.UTC().Truncate(time.Microsecond)
+	return c.changeOpen(ctx, "claim", id, question, func(*Question, time.Time) (Action, error) {
+		return ActionClaim, nil
+	}, func(run *Run, q *Question, now time.Time) (*store.Commit, error) {
+		return decideClaim(run, q, c.actor, until, now)
+	})
+}
+
+// Release gives back a question that the client's actor has claimed. Without a claim that lasts it does
+// nothing. The claim of somebody else is only released by the host itself (the zero Actor), and by
+// those whom Authorize allows ActionOverrule.
+//
+// Errors, with nothing written: ErrNotFound, ErrNotAllowed, ErrClaimed (a *ClaimedError: somebody else
+// has it), ErrNotWaiting (a *WaitError: no such question), ErrSettled (a *SettledError). After any other
+// error the question may or may not be released: call again.
+func (c *Client) Release(ctx context.Context, id string, question int) error {
+	if err := c.checkOpenChange(ctx, id, question); err != nil {
+		return err
+	}
+	return c.changeOpen(ctx, "release", id, question, func(q *Question, now time.Time) (Action, error) {
+		return c.overrules(ActionRelease, q.CheckClaim(c.actor, now))
+	}, func(run *Run, q *Question, now time.Time) (*store.Commit, error) {
+		if !q.Claim.Lasts(now) {
+			return nil, c.confirmReleased(ctx, id, question, now)
+		}
+		return decideRelease(run, q, c.actor, now)
+	})
+}
+
+// Reassign puts an open question to others, in place of those who were asked, and ends a claim. From is
+// who was asked when the caller looked, Question.To: if others are asked by now, the call is refused.
+// Whoever was excepted stays excepted, and votes that were given stay. Who is asked may do so, unless
+// somebody else has claimed the question; besides them the host itself (the zero Actor), and those whom
+// Authorize allows ActionOverrule.
+//
+// Errors, with nothing written: ErrNotFound, ErrNotAllowed, ErrNotAsked (a *NotAskedError), ErrClaimed
+// (a *ClaimedError: who has it, and until when), ErrReassigned (a *ReassignedError: who is asked now),
+// ErrNotWaiting (a *WaitError: no such question), ErrSettled (a *SettledError), an *ArgumentError (to is
+// for nobody, for fewer people than must decide, or has names that cannot be stored). After any other
+// error others may or may not be asked: read the question.
+func (c *Client) Reassign(ctx context.Context, id string, question int, from *Audience, to Audience) error {
+	if err := c.checkOpenChange(ctx, id, question); err != nil {
+		return err
+	}
+	if fault := to.Fault(); fault != "" {
+		return &ArgumentError{"to", "an audience with " + fault, "names that actors can have", nil}
+	}
+	if !to.Everybody && len(to.Users)+len(to.Groups) == 0 {
+		return &ArgumentError{"to", "for nobody", "users, groups or Everybody", nil}
+	}
+	return c.changeOpen(ctx, "reassign", id, question, func(q *Question, now time.Time) (Action, error) {
+		if !q.To.Admits(c.actor) {
+			return c.overrules(ActionReassign, &NotAskedError{ID: question, Actor: c.actor, To: *q.To.Clone()})
+		}
+		return c.overrules(ActionReassign, q.CheckClaim(c.actor, now))
+	}, func(run *Run, q *Question, now time.Time) (*store.Commit, error) {
+		return decideReassign(run, q, c.actor, from, to, now)
+	})
+}
+
+// overrules is the action of a call for which the refusal, if there is one, says that the actor has no
+// right of its own. The host itself has it, and Authorize may give it to others.
+func (c *Client) overrules(action Action, refusal error) (Action, error) {
+	switch {
+	case refusal == nil:
+		return action, nil
+	case c.authorize == nil && !c.actor.IsZero():
+		return action, refusal
+	}
+	return ActionOverrule, nil
+}
+
+// checkOpenChange checks the arguments of a call about an open question.
+func (c *Client) checkOpenChange(ctx context.Context, id string, question int) error {
+	if err := c.checkRun(ctx, id); err != nil {
+		return err
+	}
+	if question < 1 {
+		return &ArgumentError{"question", strconv.Itoa(question), "the number of an open question, from 1", nil}
+	}
+	return nil
+}
+
+// changeOpen changes an open question. The action is what Authorize is asked about, and decide makes the
+// commit, or none if nothing has to change. Both see the question as it was just read; after a lost
+// compare-and-set it is read again.
+func (c *Client) changeOpen(ctx context.Context, what, id string, question int,
+	action func(q *Question, now time.Time) (Action, error),
+	decide func(run *Run, q *Question, now time.Time) (*store.Commit, error)) error {
+	for {
+		run, q, refusal, err := c.openQuestion(ctx, id, question)
+		if err != nil {
+			return fmt.Errorf("lifecycle: %s question %d of run %s: %w", what, question, id, err)
+		}
+		if refusal != nil {
+			if err := c.allow(ctx, Action(what), run, q); err != nil {
+				return err
+			}
+			return refusal
+		}
+		now := notEarlier(commitTime(c.clock), run.UpdatedAt)
+		asked, denied := action(q, now)
+		if err := c.allow(ctx, asked, run, q); err != nil {
+			return err
+		}
+		if denied != nil {
+			return fmt.Errorf("lifecycle: %s question %d of run %s: %w", what, question, id, denied)
+		}
+		cm, err := decide(run, q, now)
+		if errors.Is(err, store.ErrConflict) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("lifecycle: %s question %d of run %s: %w", what, question, id, err)
+		}
+		if cm == nil {
+			return nil
+		}
+		if err := c.commit(ctx, cm); !errors.Is(err, store.ErrConflict) {
+			if err != nil {
+				return fmt.Errorf("lifecycle: %s question %d of run %s: %w", what, question, id, err)
+			}
+			c.due.noteRun(&cm.Run)
+			return nil
+		}
+	}
+}
+
+// confirmReleased makes durable that nobody has claimed the question (J8). It is store.ErrConflict if
+// somebody has.
+func (c *Client) confirmReleased(ctx context.Context, id string, question int, now time.Time) error {
+	return c.store.Confirm(ctx, func(r store.Reader) error {
+		run, err := r.Run(ctx, id)
+		if err != nil {
+			return err
+		}
+		if q := run.OpenQuestion(question); q != nil && q.Claim.Lasts(now) {
+			return store.ErrConflict
+		}
+		return nil
+	})
+}
+
+// decideClaim has the actor claim an open question.
+func decideClaim(run *store.Run, q *interaction.Question, by Actor, until, now time.Time) (*store.Commit, error) {
+	switch {
+	case !q.To.Admits(by):
+		return nil, &NotAskedError{ID: q.ID, Actor: by, To: *q.To.Clone()}
+	case q.DecidedBySeveral():
+		return nil, &ArgumentError{"question", strconv.Itoa(q.ID), "one that one person answers", nil}
+	case !until.After(now) || until.After(now.Add(interaction.MaxClaim)):
+		return nil, &ArgumentError{"until", until.String(), "a time after now, and within " +
+			interaction.MaxClaim.String(), nil}
+	}
+	if err := q.CheckClaim(by, now); err != nil {
+		return nil, err
+	}
+	claimed := q.ClaimedBy(by, until)
+	return decideChange(run, &claimed, changeClaim, by, now)
+}
+
+// decideRelease ends the claim of an open question.
+func decideRelease(run *store.Run, q *interaction.Question, by Actor, now time.Time) (*store.Commit, error) {
+	released := *q
+	released.Claim = nil
+	return decideChange(run, &released, changeRelease, by, now)
+}
+
+// decideReassign puts an open question to others, if those are asked whom the caller saw.
+func decideReassign(run *store.Run, q *interaction.Question, by Actor, from *Audience, to Audience, now time.Time,
+) (*store.Commit, error) {
+	if !q.To.Equal(from) {
+		return nil, &ReassignedError{ID: q.ID, To: q.To.Clone()}
+	}
+	next := q.PutTo(to)
+	if fault := next.To.Fault(); fault != "" {
+		return nil, &ArgumentError{"to", "an audience with " + fault, "room for those who are excepted", nil}
+	}
+	if fault := interaction.FaultOfVotes(next); fault != "" {
+		return nil, &ArgumentError{"to", "such that the approval " + fault, "as many people as must decide", nil}
+	}
+	return decideChange(run, &next, changeReassign, by, now)
+}
+
+// The changes of an open question, as events name them.
+const (
+	changeExtend   = "extend"
+	changeClaim    = "claim"
+	changeRelease  = "release"
+	changeReassign = "reassign"
+)
+
+// decideChange stores an open question as somebody has changed it.
+func decideChange(run *store.Run, changed *interaction.Question, change string, by Actor, now time.Time,
+) (*store.Commit, error) {
+	facts := fsm.FactPendingMatches | factIf(changed.Wait != nil, fsm.FactOwnWait)
+	return transition(run, fsm.EventInteractionChanged, &details{
+		now: now, facts: facts, changed: changed, change: change, actor: by,
+	})
+}
+
+// changedEvent says what was changed about an open question.
+func (d *details) changedEvent() *fcmp.Changed {
+	e := &fcmp.Changed{InteractionID: d.changed.ID, Change: d.change, Actor: d.actor.ID, Via: d.actor.Via}
+	switch d.change {
+	case changeExtend:
+		e.WaitDeadlineAt = d.changed.EndsAt
+	case changeClaim:
+		e.ClaimedUntil = d.changed.Claim.Until
+	case changeReassign:
+		e.To = audience(d.changed.To)
+	}
+	return e
+}

@@ -1,0 +1,71 @@
+package stories
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+// person is who an argument actor=NAME and groups=A,B name.
+func person(a *args) lifecycle.Actor {
+	actor := lifecycle.Actor{ID: a.named["actor"]}
+	if groups := a.named["groups"]; groups != "" {
+		actor.Groups = strings.Split(groups, ",")
+	}
+	return actor
+}
+
+// claim claims a question until a time after the beginning of the story.
+func claim(w *world, a *args) (string, error) {
+	until := w.start.Add(value(a, a.words["TIME"], time.ParseDuration))
+	return changeQuestion(w, a, "claimed", func(ctx context.Context, c *lifecycle.Client, run string, q int) error {
+		return c.Claim(ctx, run, q, until)
+	})
+}
+
+func unclaim(w *world, a *args) (string, error) {
+	return changeQuestion(w, a, "released", func(ctx context.Context, c *lifecycle.Client, run string, q int) error {
+		return c.Release(ctx, run, q)
+	})
+}
+
+// reassign puts a question to others. The caller has seen who is asked when the command begins.
+func reassign(w *world, a *args) (string, error) {
+	to := audience(a.words["WHOM"])
+	if to == nil {
+		to = &interaction.Audience{Everybody: true}
+	}
+	r, err := w.base.Run(w.ctx, a.words["RUN"])
+	if err != nil {
+		return "", err
+	}
+	from := audience(a.named["from"])
+	if q := r.OpenQuestion(value(a, a.words["QUESTION"], strconv.Atoi)); q != nil && a.named["from"] == "" {
+		from = q.To
+	}
+	return changeQuestion(w, a, "reassigned", func(ctx context.Context, c *lifecycle.Client, run string, q int) error {
+		return c.Reassign(ctx, run, q, from, *to)
+	})
+}
+
+// changeQuestion makes a call about an open question, as the actor that is named.
+func changeQuestion(w *world, a *args, done string,
+	call func(ctx context.Context, c *lifecycle.Client, run string, question int) error) (string, error) {
+	question := value(a, a.words["QUESTION"], strconv.Atoi)
+	c := w.client(a.named["as"])
+	if a.err != nil {
+		return "", a.err
+	}
+	as, run := person(a), a.words["RUN"]
+	return w.call(c, a.flags["held"], func(ctx context.Context) string {
+		if err := call(ctx, c.As(as), run, question); err != nil {
+			return formatError(err)
+		}
+		return fmt.Sprintf("%s question %d of %s\n", done, question, run)
+	})
+}
