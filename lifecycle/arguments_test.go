@@ -180,8 +180,12 @@ func wrongCalls() []wrongCall {
 		return l.Extend(ctx, "r", 0, time.Now())
 	})
 	tomorrow := time.Now().Add(24 * time.Hour)
-	add("Claim", "question", "0", func(ctx context.Context, l *Lifecycle) error { return l.Claim(ctx, "r", 0, tomorrow) })
-	add("Claim", "actor", `""`, func(ctx context.Context, l *Lifecycle) error { return l.Claim(ctx, "r", 1, tomorrow) })
+	add("Claim", "question", "0", func(ctx context.Context, l *Lifecycle) error {
+		return l.Claim(ctx, "r", 0, tomorrow)
+	})
+	add("Claim", "actor", `""`, func(ctx context.Context, l *Lifecycle) error {
+		return l.Claim(ctx, "r", 1, tomorrow)
+	})
 	add("Release", "question", "-1", func(ctx context.Context, l *Lifecycle) error { return l.Release(ctx, "r", -1) })
 	add("Reassign", "question", "0", func(ctx context.Context, l *Lifecycle) error {
 		return l.Reassign(ctx, "r", 0, nil, Audience{Everybody: true})

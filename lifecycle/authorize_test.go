@@ -104,12 +104,15 @@ func TestK6AuthorizeSeesEveryCall(t *testing.T) {
 			{"claim by ada (by web) of r question 1", func(c *Client) error {
 				return c.Claim(t.Context(), "r", 1, time.Now().Add(time.Hour))
 			}},
-			{"release by ada (by web) of r question 1", func(c *Client) error { return c.Release(t.Context(), "r", 1) }},
+			{"release by ada (by web) of r question 1", func(c *Client) error {
+				return c.Release(t.Context(), "r", 1)
+			}},
 			{"reassign by ada (by web) of r question 1", func(c *Client) error {
 				return c.Reassign(t.Context(), "r", 1, nil, Audience{Users: []string{"bob"}})
 			}},
 			{"overrule by ada (by web) of r question 1", func(c *Client) error {
-				return c.Reassign(t.Context(), "r", 1, &Audience{Users: []string{"bob"}}, Audience{Users: []string{"ada"}})
+				asked := &Audience{Users: []string{"bob"}}
+				return c.Reassign(t.Context(), "r", 1, asked, Audience{Users: []string{"ada"}})
 			}},
 			{"reply by ada (by web) of r question 1", func(c *Client) error {
 				return second(c.Reply(t.Context(), "r", Reply{ID: 1, Text: "yes", Key: "k"}))
@@ -171,14 +174,15 @@ func TestK5OnlyTheHostOverrules(t *testing.T) {
 		claim := func() {
 			require.NoError(t, lc.As(Actor{ID: "ada"}).Claim(t.Context(), "r", 1, time.Now().Add(time.Hour)))
 		}
+		move := func(c *Client) error { return c.Reassign(t.Context(), "r", 1, asked, *asked) }
 		calls := []struct {
 			what, who string
 			err       error
 			call      func(c *Client) error
 		}{
 			{"release", "bob", ErrClaimed, func(c *Client) error { return c.Release(t.Context(), "r", 1) }},
-			{"reassign", "bob", ErrClaimed, func(c *Client) error { return c.Reassign(t.Context(), "r", 1, asked, *asked) }},
-			{"reassign", "eve", ErrNotAsked, func(c *Client) error { return c.Reassign(t.Context(), "r", 1, asked, *asked) }},
+			{"reassign", "bob", ErrClaimed, move},
+			{"reassign", "eve", ErrNotAsked, move},
 		}
 		for _, tc := range calls {
 			claim()

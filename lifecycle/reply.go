@@ -19,8 +19,7 @@ import (
 // allow the value: K3), ErrQuestionChanged (a *ChangedError: the reply was made to another text of
 // the question, which the error has as it is: K4), ErrNotFound, ErrNotAllowed, ErrNotAsked
 // (a *NotAskedError: the question is for others), ErrClaimed (a *ClaimedError: somebody else works on
-// it), ErrVoted (a *VotedError: the author has voted),
-// ErrNotWaiting (a *WaitError: no such question, or
+// it), ErrVoted (a *VotedError: the author has voted), ErrNotWaiting (a *WaitError: no such question, or
 // not yet), ErrSettled (a *SettledError: somebody was first), ErrKeyConflict.
 // After any other error, of the context too, the reply may or may not have been accepted: call
 // again with the same Key.

@@ -107,7 +107,8 @@ func judgeChange(s *step) string {
 		{"reassign", s.putsToOthers},
 	} {
 		if about.there != (s.data.Change == about.change) {
-			return fmt.Sprintf("%s is %q, and has what %q is about: %t", s.Type, s.data.Change, about.change, about.there)
+			return fmt.Sprintf("%s is %q, and has what %q is about: %t", s.Type, s.data.Change, about.change,
+				about.there)
 		}
 	}
 	return ""

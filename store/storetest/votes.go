@@ -107,7 +107,7 @@ var voteCases = []promised{
 			}))
 			w.commit(Voted(r, w.tick(), 1, "bob", ""))
 		},
-	},	{
+	}, {
 		"claims/stand with their question, and others are asked in the same commit",
 		"A claim of an open question is read with it. When a question is put to others, the listing of who is asked " +
 			"changes with the commit (K5, K9).",
@@ -166,7 +166,8 @@ var voteCases = []promised{
 func (w *world) isAsked(run string, people ...string) (asked []bool) {
 	w.Helper()
 	for _, who := range people {
-		page, err := w.store.Waiting(w.ctx, store.WaitingQuery{For: &interaction.Actor{ID: who}, Query: store.Query{Limit: 10}})
+		page, err := w.store.Waiting(w.ctx, store.WaitingQuery{For: &interaction.Actor{ID: who},
+			Query: store.Query{Limit: 10}})
 		require.NoError(w, err)
 		asked = append(asked, len(page.Runs) == 1 && page.Runs[0].ID == run)
 	}
