@@ -11,9 +11,9 @@ import (
 // Reply answers the question that the run waits with, or one of several (K1, K2): the run goes on
 // when their rule is met, and until then the other questions stay open as they are. A reply to an
 // approval that several people decide is a vote (K5): the question stays open until enough people have
-// approved or rejected it. Exactly one of
-// all replies to a question, deadlines and cancels wins (C8). With a Key it is idempotent: the same
-// key and body returns the first receipt, whatever state the run is in by then (C5).
+// approved or rejected it. Exactly one of all replies to a question, deadlines and cancels wins (C8).
+// With a Key it is idempotent: the same key and body returns the first receipt, whatever state the run
+// is in by then (C5).
 //
 // Errors, with nothing written: ErrInvalidReply (a *ValueError if the question's schema does not
 // allow the value: K3), ErrQuestionChanged (a *ChangedError: the reply was made to another text of
