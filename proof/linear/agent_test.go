@@ -83,6 +83,31 @@ func (a *agent) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engi
 	return o, err
 }
 
+// drawWait gives every other question a wait of its own.
+func drawWait(rng *rand.Rand) *interaction.Wait {
+	if rng.IntN(2) == 0 {
+		return nil
+	}
+	w, at := &interaction.Wait{}, time.Duration(0)
+	for range rng.IntN(3) {
+		at += time.Duration(1+rng.IntN(2)) * time.Second
+		step := interaction.Step{Do: interaction.Remind, After: at}
+		if rng.IntN(3) == 0 {
+			step.Do, step.To = interaction.Escalate, &interaction.Audience{Users: []string{linear.Boss}}
+		}
+		w.Steps = append(w.Steps, step)
+	}
+	ends := []interaction.Then{interaction.ThenWait, interaction.ThenFail, interaction.ThenDecide,
+		interaction.ThenDefault, ""}
+	if w.Then = ends[rng.IntN(len(ends))]; w.Then != "" {
+		w.End = at + time.Duration(1+rng.IntN(2))*time.Second
+	}
+	if w.Then == interaction.ThenDefault {
+		w.Default = &interaction.DefaultReply{Text: "Do without."}
+	}
+	return w
+}
+
 var answerSchema = json.RawMessage(
 	`{"type":"object","properties":{"answer":{"type":"integer"}},"required":["answer"],"additionalProperties":false}`)
 
@@ -95,7 +120,8 @@ func (a *agent) end(rng *rand.Rand, t engine.Turn, e *linear.Evidence) (engine.O
 		n := max(1, rng.IntN(5)) // three turns in five ask several at once
 		for i := range n {
 			o.Questions = append(o.Questions, interaction.Question{Kind: interaction.OpenText,
-				Prompt: fmt.Sprintf("Question %d of attempt %d?", i+1, t.Attempt)})
+				Prompt: fmt.Sprintf("Question %d of attempt %d?", i+1, t.Attempt), Wait: drawWait(rng)})
+			e.Waits = append(e.Waits, linear.TextOf(o.Questions[i].Wait))
 		}
 		if n > 1 {
 			o.Rule.Answers = 1 + rng.IntN(n)

@@ -17,6 +17,8 @@ const (
 	Conflict    = "the record changed"
 	NotHeld     = "not held"
 	RunChanged  = "another version than was seen"
+	NotLater    = "not later than the end, or there is no end"
+	NotAsked    = "others are asked"
 )
 
 // NotWaiting is the class of a lifecycle.WaitError.
@@ -57,7 +59,7 @@ func Answer(err error) Output {
 	for class, sentinels := range map[string][]error{
 		NotFound: {store.ErrNotFound}, OtherSpec: {lifecycle.ErrSpecConflict}, KeyConflict: {lifecycle.ErrKeyConflict},
 		Stale: {store.ErrStaleEpoch}, Conflict: {store.ErrConflict}, NotHeld: {lifecycle.ErrNotHeld},
-		RunChanged: {lifecycle.ErrRunChanged},
+		RunChanged: {lifecycle.ErrRunChanged}, NotAsked: {lifecycle.ErrNotAsked},
 	} {
 		for _, s := range sentinels {
 			if errors.Is(err, s) {

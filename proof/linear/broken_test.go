@@ -161,6 +161,30 @@ var brokenStores = map[string]func() *broken{
 			return one(ctx, s, c)
 		}}
 	},
+	"settled, then extended: who moves the end of a question that changed meanwhile is told that it moved": func() *broken {
+		return &broken{commit: func(ctx context.Context, s store.Store, c store.Commit) error {
+			err := one(ctx, s, c)
+			if errors.Is(err, store.ErrConflict) && linear.EventOf(&c) == "interaction.changed" {
+				return nil
+			}
+			return err
+		}}
+	},
+	"step carried out twice: a question is read as if its first step were still to come": func() *broken {
+		forgets := every(3)
+		return &broken{due: func(ctx context.Context, s store.Store, now time.Time, limit int) ([]store.Run, time.Time,
+			error) {
+			due, next, err := s.Due(ctx, now, limit)
+			for i := range due {
+				if q := due[i].Pending; q != nil && q.Fired > 0 && forgets() {
+					again := *q
+					again.Fired = 0
+					due[i].Pending = &again
+				}
+			}
+			return due, next, err
+		}}
+	},
 	"double decision: two who resume a held run are told that they won": func() *broken {
 		return &broken{commit: func(ctx context.Context, s store.Store, c store.Commit) error {
 			err := one(ctx, s, c)

@@ -14,6 +14,8 @@ func describe(in Input, out Output) string {
 		text += fmt.Sprintf(" to %d %q key %q", in.Reply.ID, in.Reply.Text, in.Reply.Key)
 	case Resume:
 		text += fmt.Sprintf(" to %s v%d", in.Resume.Choice, in.Resume.Version)
+	case Extend:
+		text += fmt.Sprintf(" %d until %d", in.Until.Question, in.Until.At)
 	case Claim:
 		text += " by " + in.Node
 		if in.After != nil {

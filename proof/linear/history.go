@@ -17,7 +17,7 @@ import (
 // Kind is the kind of a call.
 type Kind string
 
-// The kinds of calls about a run: clients make Submit, Reply, Cancel, Resume and Get; nodes make Claim and
+// The kinds of calls about a run: clients make Submit, Reply, Cancel, Resume, Extend and Get; nodes make Claim and
 // Write, and their stores are recorded. Leave is the end of a node's registration, by the node
 // itself or by another one.
 const (
@@ -25,6 +25,7 @@ const (
 	Reply  Kind = "reply"
 	Cancel Kind = "cancel"
 	Resume Kind = "resume"
+	Extend Kind = "extend"
 	Get    Kind = "get"
 	Claim  Kind = "claim"
 	Write  Kind = "write"
@@ -39,6 +40,7 @@ type Input struct {
 	Terms  Terms             // for Submit
 	Reply  interaction.Reply // for Reply
 	Resume lifecycle.Resume  // for Resume
+	Until  Until             // for Extend
 	Change *Change           // for Write
 	After  *store.Run        // for Claim: the run as it was started
 }
@@ -70,9 +72,10 @@ type Evidence struct {
 	Facts   contract.Facts // only facts about the turn itself
 	Profile string
 	Handle  bool
-	Code    string // the failure of the process
-	Asked   int    // how many questions it asks; 0 or 1: one at most
-	Needs   int    // how many answers it needs, if it asks several
+	Code    string   // the failure of the process
+	Asked   int      // how many questions it asks; 0 or 1: one at most
+	Needs   int      // how many answers it needs, if it asks several
+	Waits   []string // of its questions, as TextOf describes them; "" for none
 }
 
 // Output is the answer of a call. Equal answers are equal values.

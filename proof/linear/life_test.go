@@ -2,6 +2,7 @@ package linear_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -130,6 +131,8 @@ func (p *person) acts(ctx context.Context) {
 		if p.last.State == fsm.StateWaitingUser && p.rng.IntN(4) > 0 {
 			open := p.last.OpenQuestions()
 			p.reply(ctx, open[p.rng.IntN(len(open))].ID)
+		} else if p.last.State == fsm.StateWaitingUser {
+			p.extend(ctx)
 		}
 		if p.last.Held() || p.rng.IntN(8) == 0 {
 			p.resume(ctx)
@@ -171,7 +174,7 @@ func seen(r lifecycle.Run, err error) linear.Output {
 // has a key.
 func (p *person) reply(ctx context.Context, id int) {
 	r := interaction.Reply{ID: id, Text: []string{"yes", "no"}[p.rng.IntN(2)], Key: []string{"", "k1", "k2",
-		fmt.Sprint("k", p.i, id)}[p.rng.IntN(4)]}
+		fmt.Sprint("k", p.i, id)}[p.rng.IntN(4)], Actor: lifecycle.Actor{ID: []string{linear.Boss, "ada"}[p.i%2]}}
 	for unknown := true; unknown; {
 		p.ask(linear.Input{Kind: linear.Reply, Reply: r}, func() linear.Output {
 			receipt, err := p.client().Reply(ctx, p.spec.ID, r)
@@ -181,6 +184,33 @@ func (p *person) reply(ctx context.Context, id int) {
 			return out
 		})
 	}
+}
+
+// extend moves the end of an open question, from what they saw of it. A refusal of a later time than
+// that end comes from the clock, which is no part of the history.
+func (p *person) extend(ctx context.Context) {
+	open := p.last.OpenQuestions()
+	q := open[p.rng.IntN(len(open))]
+	if q.Wait == nil {
+		return
+	}
+	until := q.EndsAt
+	if until.IsZero() {
+		until = q.AskedAt
+	}
+	until = until.Add(time.Duration(p.rng.IntN(4)) * time.Second).UTC().Truncate(time.Microsecond)
+	in := linear.Input{Kind: linear.Extend, Until: linear.Until{Question: q.ID, At: until.UnixMicro()}}
+	p.ask(in, func() linear.Output {
+		err := p.client().Extend(ctx, p.spec.ID, q.ID, until)
+		var wrong *lifecycle.ArgumentError
+		switch {
+		case !errors.As(err, &wrong):
+			return linear.Answer(err)
+		case wrong.Argument == "until" && !q.EndsAt.IsZero() && until.After(q.EndsAt):
+			return linear.Output{Unknown: true}
+		}
+		return linear.Output{Err: linear.NotLater}
+	})
 }
 
 // resume decides about a run that may be held: about the version that they saw, about any, or about

@@ -25,6 +25,7 @@ type run struct {
 	View
 	terms   Terms
 	settled string // the settled interactions, one on each line
+	waits   string // the waits that open questions have of their own, one on each line
 	gone    string // the nodes that have left, one on each line
 	// yielded counts the attempts that do not count towards the limit of attempts: those that a
 	// shutdown handed back before their engine was called, and those that ended in a hold (J1, J5).
@@ -38,6 +39,7 @@ const (
 	autoDecide = "auto_decide_timeout"
 	abandoned  = "abandoned"
 	superseded = "superseded"
+	byDefault  = "default_answer"
 )
 
 // Spec returns the model in the form that Decide needs.
@@ -50,6 +52,9 @@ func (m *Model) Spec() Spec {
 			out := output.(Output)                         //nolint:forcetypeassert // histories of runs have no others
 			// An unknown call returns at the end of time. If it did not happen, the search can
 			// put it last, where it changes nothing that anybody saw.
+			if in := input.(Input); in.Kind == Extend && out.Err == RunChanged { //nolint:forcetypeassert // as above
+				return state.(run).mayLose(in), state //nolint:forcetypeassert // as above
+			}
 			return out.Unknown || out == want, next
 		},
 		Hash: func(state any) uint64 {
@@ -91,6 +96,8 @@ func (m *Model) do(now run, in Input) (run, Output) {
 		return m.cancel(now)
 	case Resume:
 		return m.resume(now, in.Resume)
+	case Extend:
+		return m.extend(now, in.Until)
 	case Get:
 		return now, Output{Seen: now.View}
 	case Claim:
@@ -134,6 +141,11 @@ func (m *Model) reply(now run, in Input) (run, Output) {
 			return now, Output{Err: SettledAs(known.resolution, now.State)}
 		}
 		return now, Output{Err: NotWaiting(now.State, now.Pending, now.Interactions)}
+	}
+	for _, w := range now.ownWaits() {
+		if w.id == r.ID && w.escalated() && r.Actor.ID != Boss {
+			return now, Output{Err: NotAsked}
+		}
 	}
 	next := now.settle(settled{r.ID, userReply, r.Key, r.Digest()})
 	if !met {
@@ -227,6 +239,9 @@ type settled struct {
 	resolution, key, digest string
 }
 
+// Boss is the person whom questions are escalated to.
+const Boss = "boss"
+
 const fieldSeparator = "\x1f"
 
 // open returns the numbers of the open questions.
@@ -252,6 +267,7 @@ func (now run) settleAll(resolution string) run {
 // settle closes an open question.
 func (now run) settle(s settled) run {
 	open := slices.DeleteFunc(now.open(), func(n int) bool { return n == s.id })
+	now = now.dropWait(s.id)
 	now.settled += strings.Join([]string{strconv.Itoa(s.id), s.resolution, s.key, s.digest}, fieldSeparator) + "\n"
 	if now.Pending, now.Siblings = 0, ""; len(open) == 0 {
 		now.Deadline = 0
@@ -279,6 +295,12 @@ func (now run) byKey(key string) (settled, bool) {
 
 func (now run) byID(id int) (settled, bool) {
 	return now.find(func(s settled) bool { return s.id == id })
+}
+
+// resolution is how the interaction was settled.
+func (now run) resolution(id int) string {
+	known, _ := now.byID(id)
+	return known.resolution
 }
 
 // left reports whether the node's registration has ended.

@@ -100,8 +100,10 @@ func EventOf(c *store.Commit) string {
 			continue
 		}
 		switch event.Type {
-		case fcmp.TypeBlocked, fcmp.TypeUnblocked:
+		case fcmp.TypeBlocked, fcmp.TypeUnblocked, fcmp.TypeRecorded, fcmp.TypeChanged:
 			return event.Type // the contract's event has the same name
+		case fcmp.TypeReminder, fcmp.TypeEscalated:
+			return string(fsm.EventInteractionStep)
 		case fcmp.TypeStateChanged:
 		default:
 			continue

@@ -23,7 +23,8 @@ type View struct {
 	// Of questions that were asked together: how many they were, how many answers the run needs, and how
 	// many replies it has while it waits. 0 for a question that was asked alone.
 	Asked, Needs, Replies int
-	Deadline              int64 // microseconds; 0 for none
+	Waits                 string // what the questions show of waits of their own
+	Deadline              int64  // microseconds; 0 for none
 	AutoDecisions         int
 	Profile               string
 	Session               bool
@@ -45,7 +46,7 @@ func ViewOf(r *store.Run) View {
 	if r.Pending != nil {
 		v.Pending = r.Pending.ID
 	}
-	v.Siblings = numbers(r.OpenQuestions())
+	v.Siblings, v.Waits = numbers(r.OpenQuestions()), waitsOf(r)
 	if t := r.Together; t != nil {
 		v.Asked, v.Needs, v.Replies = t.Asked, t.Rule.Needs(t.Asked), t.Replies
 	}
@@ -122,6 +123,9 @@ func (v View) String() string {
 	}
 	if v.Asked != 0 {
 		text += fmt.Sprintf(" %s with %d of %d replies to %d", v.Siblings, v.Replies, v.Needs, v.Asked)
+	}
+	if v.Waits != "" {
+		text += " waits " + v.Waits
 	}
 	if v.Answer != "" {
 		text += fmt.Sprintf(" answered %q", v.Answer)

@@ -70,6 +70,10 @@ func (m *Model) fire(now run, c *Change) (next run, wrong string) {
 	facts := then.facts()
 	facts["pending_matches"] = now.Pending != 0 && (c.Settles == now.Pending || c.After.Pending != nil &&
 		c.After.Pending.ID == now.Pending)
+	if now.waits != "" {
+		facts["own_wait"], facts["strict"] = true, now.endFails()
+	}
+	facts["rule_met"] = c.Event != "interaction.recorded"
 	facts["deadline_passed"] = now.Deadline != 0 && now.Deadline <= c.After.UpdatedAt.UnixMicro()
 	facts["worker_gone"] = now.left(now.Owner) || c.Fence != nil
 	facts["context_lost"] = now.left(now.Owner)
@@ -128,6 +132,14 @@ func (m *Model) follow(now run, t *contract.Transition, c *Change, code string) 
 	}
 	next = now
 	switch {
+	case t.Event == "interaction.step", t.Event == "interaction.recorded", now.waits != "" && c.Settles != 0 &&
+		t.To == "queued":
+		if next, wrong = now.carryOut(c); wrong != "" {
+			return now, wrong
+		}
+		if t.To == "queued" && now.Asked == 0 {
+			next.Answer = answer(now.Pending, next.resolution(now.Pending), "")
+		}
 	case t.Event == "interaction.auto_decide.timeout":
 		next = now.settleAll(autoDecide)
 		if now.Asked == 0 {
@@ -155,6 +167,9 @@ func (m *Model) follow(now run, t *contract.Transition, c *Change, code string) 
 		}
 		if rule.OnDeadline != "keep_waiting" {
 			next.Deadline = c.After.UpdatedAt.Add(next.terms.SessionTimeout).UnixMicro()
+		}
+		if next, wrong = m.startWaits(next, c); wrong != "" {
+			return now, wrong
 		}
 	}
 	if m.law.Terminal(t.To) && t.Error != "" {

@@ -166,6 +166,13 @@ var cast = []part{
 		at: 1, replies: []reply{{second, "green", waiting, 1}}, next: answered, ends: succeeded},
 	{id: "several-answered", by: second, turns: turns(asksAll(interaction.Rule{Answers: 1})), stops: waiting, at: 1,
 		replies: []reply{{last, "yellow", queued, 1}}, next: answered, ends: succeeded},
+	// A reminder was sent when its node dies; it is escalated only in a later version.
+	{id: "reminded", by: second, spec: lifecycle.Spec{Ask: &lifecycle.AskPolicy{Wait: &interaction.Wait{
+		Then: interaction.ThenDefault, End: time.Hour, Default: &interaction.DefaultReply{Text: "grey"},
+		Steps: []interaction.Step{{Do: interaction.Remind, After: time.Second},
+			{Do: interaction.Escalate, After: 30 * time.Minute, To: &interaction.Audience{Groups: []string{"painters"}}}},
+	}}}, turns: turns(asks, paints), stops: waiting, at: 1, passes: time.Second, next: overdue,
+		ends: succeeded},
 	{id: "long", by: second, turns: turns(asksAtLength), stops: waiting, at: 1, next: canceled,
 		ends: fsm.StateCanceled, fails: fsm.CodeRunCanceled},
 	{id: "due-later", by: second, spec: lifecycle.Spec{AutoDecide: true, SessionTimeout: time.Hour}, turns: turns(asks),

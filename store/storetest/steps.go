@@ -64,6 +64,35 @@ var stepCases = []promised{
 		},
 	},
 	{
+		"steps/an escalation leads to the question whoever is asked then",
+		"A question that is escalated is found by those who are asked from then on, and by nobody else any more " +
+			"(K7, K9).",
+		func(w *world) {
+			c := AskedTogether(w.running("a"), w.tick(), 2, interaction.Rule{})
+			c.Run.Pending.To, c.Run.Siblings[0].To = toAda, toAda
+			for _, q := range []*interaction.Question{c.Run.Pending, &c.Run.Siblings[0]} {
+				q.Wait = &interaction.Wait{Steps: []interaction.Step{
+					{Do: interaction.Escalate, After: time.Minute, To: toFinance},
+					{Do: interaction.Escalate, After: 2 * time.Minute, To: toAda, Join: true},
+				}}
+			}
+			c.Run.Deadline, _ = c.Run.NextDue()
+			r := w.commit(c)
+			finance := &interaction.Actor{ID: "eve", Groups: toFinance.Groups}
+			found := func(who *interaction.Actor) bool {
+				return len(w.waitsFor(store.WaitingQuery{For: who, Query: store.Query{Limit: 2}}, nil)) > 0
+			}
+			for i, want := range [][2]bool{{true, false}, {true, true}, {false, true}, {true, true}} {
+				if i > 0 {
+					w.now = r.Deadline
+					r = w.commit(stepped(r, w.now))
+				}
+				require.Equal(w, want, [2]bool{found(adaAlone), found(finance)}, "ada, finance after %d steps", i)
+				w.judgeWaiting(1, 50)
+			}
+		},
+	},
+	{
 		"steps/a record whose questions do not agree about their waits is refused",
 		"What a record says of the waits of its questions agrees with itself and with its deadline (I10, K7).",
 		func(w *world) {
