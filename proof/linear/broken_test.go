@@ -161,7 +161,7 @@ var brokenStores = map[string]func() *broken{
 			return one(ctx, s, c)
 		}}
 	},
-	"settled, then extended: who moves the end of a question that changed meanwhile is told that it moved": func() *broken {
+	"settled, then extended: an end is moved though its question has changed": func() *broken {
 		return &broken{commit: func(ctx context.Context, s store.Store, c store.Commit) error {
 			err := one(ctx, s, c)
 			if errors.Is(err, store.ErrConflict) && linear.EventOf(&c) == "interaction.changed" {

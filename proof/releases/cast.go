@@ -170,7 +170,7 @@ var cast = []part{
 	{id: "reminded", by: second, spec: lifecycle.Spec{Ask: &lifecycle.AskPolicy{Wait: &interaction.Wait{
 		Then: interaction.ThenDefault, End: time.Hour, Default: &interaction.DefaultReply{Text: "grey"},
 		Steps: []interaction.Step{{Do: interaction.Remind, After: time.Second},
-			{Do: interaction.Escalate, After: 30 * time.Minute, To: &interaction.Audience{Groups: []string{"painters"}}}},
+			{Do: interaction.Escalate, After: 30 * time.Minute, To: &interaction.Audience{Users: []string{"eve"}}}},
 	}}}, turns: turns(asks, paints), stops: waiting, at: 1, passes: time.Second, next: overdue,
 		ends: succeeded},
 	{id: "long", by: second, turns: turns(asksAtLength), stops: waiting, at: 1, next: canceled,
