@@ -29,7 +29,7 @@ type node struct {
 var nodeCommands = map[string]command{
 	"node": {doc: "starts a node. standby: it does nothing by itself; folders: runs have folders; shell: it has the " +
 		"profile of that name, too, a real process that says how it was called", words: []string{"NODE"},
-		flags: []string{"standby", "folders", "shell"}, named: []string{"lease", "concurrency", "grace"},
+		flags: []string{"standby", "folders", "shell"}, named: []string{"lease", "poll", "concurrency", "grace"},
 		do: startNode},
 	"serve": onNode("ends a node's standing by", nil, func(w *world, n *node, _ *args) error {
 		return w.activate(n, false)
@@ -121,6 +121,9 @@ func startNode(w *world, a *args) (string, error) {
 		Grace: a.duration("grace")}
 	if a.named["lease"] != "" {
 		cfg.Lease = a.duration("lease")
+	}
+	if a.named["poll"] != "" { // a story of days needs no look at the store every few seconds
+		cfg.Poll = a.duration("poll")
 	}
 	if a.named["grace"] == "0s" {
 		cfg.Grace = -1
