@@ -124,6 +124,16 @@ func AsksAll(rule interaction.Rule, prompts ...string) Step {
 	return endWith(o)
 }
 
+// AsksApprovals ends the turn with approvals that so many people must give, and their rule.
+func AsksApprovals(rule interaction.Rule, need int, prompts ...string) Step {
+	o := engine.Outcome{Process: engine.Process{Status: engine.OK}, FinalText: "May I?", Rule: rule}
+	for _, prompt := range prompts {
+		o.Questions = append(o.Questions, interaction.Question{Kind: interaction.Approval, Prompt: prompt, Need: need,
+			Subject: &interaction.Subject{Tool: "act"}})
+	}
+	return endWith(o)
+}
+
 // Done ends the turn with a text and the done marker.
 func Done(text string) Step {
 	return endWith(engine.Outcome{Process: engine.Process{Status: engine.OK}, FinalText: text + "\n__SKILL_DONE__\n"})

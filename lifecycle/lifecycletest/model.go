@@ -27,18 +27,25 @@ type variant struct {
 	repeatable bool
 	several    bool             // its agent asks three questions at once, and two answers are enough
 	then       interaction.Then // how the questions' own waits end; empty: they have none
+	votes      bool             // its questions are approvals, which two people decide
 }
 
 var variants = []variant{
-	{fsm.ProfileResumable, true, false, true, ""}, {fsm.ProfileResumable, false, true, false, ""},
-	{fsm.ProfileStickyProcess, true, true, false, ""}, {fsm.ProfileStickyProcess, false, false, true, ""},
+	{fsm.ProfileResumable, true, false, true, "", false}, {fsm.ProfileResumable, false, true, false, "", false},
+	{fsm.ProfileStickyProcess, true, true, false, "", false}, {fsm.ProfileStickyProcess, false, false, true, "", false},
 }
 
 // waitVariants are those whose questions have waits of their own, which say the opposite of the policy.
 var waitVariants = []variant{
-	{fsm.ProfileResumable, true, false, true, interaction.ThenDefault},
-	{fsm.ProfileResumable, false, true, true, interaction.ThenFail},
-	{fsm.ProfileStickyProcess, true, false, false, interaction.ThenDecide},
+	{fsm.ProfileResumable, true, false, true, interaction.ThenDefault, false},
+	{fsm.ProfileResumable, false, true, true, interaction.ThenFail, false},
+	{fsm.ProfileStickyProcess, true, false, false, interaction.ThenDecide, false},
+}
+
+// voteVariants are those whose questions several people decide.
+var voteVariants = []variant{
+	{fsm.ProfileResumable, true, false, true, "", true},
+	{fsm.ProfileStickyProcess, false, false, false, "", true},
 }
 
 // lives is a world in which runs live any sequence of events, held in the queue until the sequence
@@ -106,6 +113,9 @@ func (l *life) command(run lifecycle.Run, event fsm.Event) func() {
 	case fsm.EventTurnStarted:
 		return on(fsm.StateQueued, func() { l.gate.set(true); synctest.Wait(); l.gate.set(false) })
 	case fsm.EventTurnNeedsInput:
+		if l.v.votes {
+			return turn(AsksApprovals(interaction.Rule{Answers: 2}, 2, l.v.prompts()...))
+		}
 		if l.v.several {
 			return turn(AsksAll(interaction.Rule{Answers: 2}, "Well?", "Really?", "Ready?"))
 		}
@@ -115,7 +125,7 @@ func (l *life) command(run lifecycle.Run, event fsm.Event) func() {
 	case fsm.EventTurnFailed:
 		return turn(Crashes())
 	case fsm.EventInteractionReplyAccepted, fsm.EventInteractionRecorded:
-		if ruleMet(&run) != (event == fsm.EventInteractionReplyAccepted) && run.State == fsm.StateWaitingUser {
+		if l.ruleMet(&run) != (event == fsm.EventInteractionReplyAccepted) && run.State == fsm.StateWaitingUser {
 			return nil // the reply is the other event
 		}
 		if event == fsm.EventInteractionRecorded && run.State != fsm.StateWaitingUser {
@@ -123,6 +133,10 @@ func (l *life) command(run lifecycle.Run, event fsm.Event) func() {
 		}
 		return func() {
 			// whether it is accepted follows from the state, which is compared below
+			if q := run.OpenQuestion(l.answers(&run)); q != nil && l.v.votes {
+				l.vote(&run, q)
+				return
+			}
 			_, _ = l.Reply(l.ctx, l.id, interaction.Reply{ID: l.answers(&run), Text: "Go on.", Actor: boss})
 		}
 	case fsm.EventInteractionStep, fsm.EventInteractionDefaultTimeout, fsm.EventInteractionAutoDecideTimeout,
@@ -132,10 +146,7 @@ func (l *life) command(run lifecycle.Run, event fsm.Event) func() {
 		}
 		return on(fsm.StateWaitingUser, func() { l.advance(time.Until(run.Deadline) + time.Second) })
 	case fsm.EventInteractionChanged:
-		if l.v.then == "" {
-			return nil
-		}
-		return on(fsm.StateWaitingUser, func() { l.extend(&run) })
+		return on(fsm.StateWaitingUser, func() { l.change(&run) })
 	case fsm.EventInteractionProcessLost:
 		if l.v.profile != fsm.ProfileStickyProcess {
 			return nil
@@ -147,9 +158,12 @@ func (l *life) command(run lifecycle.Run, event fsm.Event) func() {
 	return l.crash(run, event)
 }
 
-// ruleMet reports whether the run goes on with a reply to one of its open questions.
-func ruleMet(run *lifecycle.Run) bool {
+// ruleMet reports whether the run goes on with the next reply to one of its open questions.
+func (l *life) ruleMet(run *lifecycle.Run) bool {
 	open := len(run.OpenQuestions())
+	if q := run.OpenQuestion(l.answers(run)); l.v.votes && q != nil && len(q.Votes) == 0 {
+		return false
+	}
 	return open < 2 || run.Together.Replies+1 >= run.Together.Rule.Needs(run.Together.Asked)
 }
 
@@ -222,7 +236,7 @@ func (l *life) facts(run lifecycle.Run, event fsm.Event) contract.Facts {
 		"deadline_passed": waiting, "own_wait": waiting && l.v.then != "",
 		"strict":             l.v.strict && l.v.then == "" || l.v.then == interaction.ThenFail,
 		"auto_decision_left": true, "worker_gone": run.State == fsm.StateRunning, "context_lost": lost,
-		"rule_met": waiting && (event != fsm.EventInteractionRecorded || ruleMet(&run)), "repeatable": l.v.repeatable,
+		"rule_met": waiting && (event != fsm.EventInteractionRecorded || l.ruleMet(&run)), "repeatable": l.v.repeatable,
 		"repeats_exhausted": l.v.repeatable && run.Repeats >= lifecycle.DefaultMaxRepeats,
 	}
 }
@@ -310,8 +324,8 @@ var sequences = []testCase{
 		ls.walk(nil, depth-1)
 		ls.end()
 	}},
-	{"G3 A1 K1 K2 K7/random sequences of up to sixty events", func(t *testing.T, open Opener) {
-		all := slices.Concat(variants, waitVariants)
+	{"G3 A1 K1 K2 K5 K7/random sequences of up to sixty events", func(t *testing.T, open Opener) {
+		all := slices.Concat(variants, waitVariants, voteVariants)
 		worlds := make([]*lives, len(all))
 		for i, v := range all {
 			worlds[i] = newLives(t, open, v)

@@ -37,6 +37,50 @@ func (l *life) extend(run *lifecycle.Run) {
 	l.ends[q.ID] = until
 }
 
+// change changes something about the question that a person would reply to next: its end if it has one,
+// who works on it, or, if several people decide it, whom it is for.
+func (l *life) change(run *lifecycle.Run) {
+	l.Helper()
+	switch q := run.OpenQuestion(l.answers(run)); {
+	case l.v.then != "":
+		l.extend(run)
+	case l.v.votes:
+		require.ErrorIs(l, l.As(boss).Reassign(l.ctx, l.id, q.ID, &lifecycle.Audience{Users: []string{"nobody"}},
+			lifecycle.Audience{Everybody: true}), lifecycle.ErrReassigned)
+		require.NoError(l, l.As(boss).Reassign(l.ctx, l.id, q.ID, q.To, lifecycle.Audience{Groups: boss.Groups}))
+	default:
+		require.NoError(l, l.As(boss).Claim(l.ctx, l.id, q.ID, time.Now().Add(time.Minute)))
+		stranger := l.As(lifecycle.Actor{ID: "stranger"})
+		_, err := stranger.Reply(l.ctx, l.id, interaction.Reply{ID: q.ID, Text: "Stop."})
+		require.ErrorIs(l, err, lifecycle.ErrClaimed)
+		require.ErrorIs(l, stranger.Claim(l.ctx, l.id, q.ID, time.Now().Add(time.Hour)), lifecycle.ErrClaimed)
+	}
+}
+
+// prompts are what is asked about, one or three things.
+func (v *variant) prompts() []string {
+	if v.several {
+		return []string{"Well?", "Really?", "Ready?"}
+	}
+	return []string{"Well?"}
+}
+
+// vote has the next person approve, and then try to take it back.
+func (l *life) vote(run *lifecycle.Run, q *lifecycle.Question) {
+	l.Helper()
+	who := lifecycle.Actor{ID: []string{boss.ID, "bob"}[len(q.Votes)], Groups: boss.Groups}
+	reply := interaction.Reply{ID: q.ID, Decision: interaction.Approve, Actor: who}
+	_, err := l.Reply(l.ctx, l.id, reply)
+	require.NoError(l, err)
+	reply.Decision = interaction.Reject
+	_, err = l.Reply(l.ctx, l.id, reply)
+	if len(q.Votes) == 0 {
+		require.ErrorIs(l, err, lifecycle.ErrVoted)
+	} else {
+		require.ErrorIs(l, err, lifecycle.ErrSettled, run.State)
+	}
+}
+
 // checkWaits compares the open questions, and when something is next done about them, with the time.
 func (l *life) checkWaits(run *lifecycle.Run) {
 	l.Helper()
