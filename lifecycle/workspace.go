@@ -248,8 +248,12 @@ func writeOwner(base string, m ownerRecord) error {
 	if err = root.Link(temporary, ownerFile); err == nil || errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	// The file system has no hard links. Of two hosts that claim the folder at the same moment,
-	// both may succeed.
+	return renameOwner(root, temporary)
+}
+
+// renameOwner is how an owner is recorded on a file system that has no hard links. Of two hosts that
+// claim the folder at the same moment, both may succeed.
+func renameOwner(root *os.Root, temporary string) error {
 	if _, err := root.Lstat(ownerFile); err == nil {
 		return fs.ErrExist
 	}

@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"context"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -247,6 +248,22 @@ func TestFolderWithoutOwnerBecomesTheRuns(t *testing.T) {
 		require.FileExists(t, filepath.Join(dir, "r", ownerFile))
 	})
 	require.Equal(t, "<prepared><r>", found["rr"])
+}
+
+// TestOwnerOfFolderWithoutHardLinks: J11, also where the file system has no hard links, the first
+// owner of a folder remains.
+func TestOwnerOfFolderWithoutHardLinks(t *testing.T) {
+	root, err := os.OpenRoot(t.TempDir())
+	require.NoError(t, err)
+	for _, name := range []string{"first", "second"} {
+		require.NoError(t, root.WriteFile(name, []byte(name), 0o600))
+	}
+	require.NoError(t, renameOwner(root, "first"))
+	require.ErrorIs(t, renameOwner(root, "second"), fs.ErrExist)
+	owner, err := root.ReadFile(ownerFile)
+	require.NoError(t, err)
+	require.Equal(t, "first", string(owner))
+	require.NoError(t, root.Close())
 }
 
 // TestFolderWithUnreadableOwnerFailsTheTurn: J11, and holds up nobody.
