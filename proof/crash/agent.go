@@ -23,6 +23,17 @@ type agent struct {
 	unready bool            // it does not say its profile
 }
 
+// CanBranch implements engine.Brancher.
+func (a *agent) CanBranch(context.Context, engine.BranchPoint) error { return nil }
+
+// Branch implements engine.Brancher: a session of this agent is a name.
+func (a *agent) Branch(_ context.Context, p engine.BranchPoint, _ engine.Turn) (engine.SessionHandle, error) {
+	if a.store.Gone() {
+		return engine.SessionHandle{}, ErrGone
+	}
+	return p.Session, nil
+}
+
 // checker is an agent that can tell a session that is good from one that is not.
 type checker struct {
 	*agent

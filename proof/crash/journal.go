@@ -19,6 +19,8 @@ type Entry struct {
 	Attempt int    `json:"attempt,omitempty"`
 	Input   string `json:"input,omitempty"` // "prompt" in a first turn
 
+	Source uint64 `json:"source,omitempty"` // the version of the source before a run was forked from it
+
 	Key     string               `json:"key,omitempty"`
 	Receipt *interaction.Receipt `json:"receipt,omitempty"`
 	Refused string               `json:"refused,omitempty"`

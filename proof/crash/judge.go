@@ -67,7 +67,47 @@ func (v Verdict) run(ctx context.Context, s store.Store, p *Plan, id string) err
 	if err != nil {
 		return err
 	}
-	return errors.Join(v.end(p, &l), l.executed(p), v.receipts(ctx, s, p, &l))
+	return errors.Join(v.end(p, &l), l.executed(p), v.receipts(ctx, s, p, &l), v.forked(ctx, s, p, &l))
+}
+
+// forked checks that a fork knows the first question of its source, was given its own answer in place
+// of the stored one, and that its source is as it was before.
+func (v Verdict) forked(ctx context.Context, s store.Store, p *Plan, l *life) error {
+	if p.Fork == nil {
+		return nil
+	}
+	source := sourceOf(p, l.run.ID)
+	run, records, err := s.History(ctx, source)
+	if err != nil {
+		return fmt.Errorf("its source: %w", err)
+	}
+	if from := l.run.ForkedFrom; from == nil || from.RunID != source || from.Question != 1 {
+		return fmt.Errorf("it is a fork of %+v, want question 1 of %s", from, source)
+	}
+	given := false
+	for _, e := range l.entries {
+		given = given || e.Attempt > 0 && e.Input == p.Fork.Reply
+		if e.Source > 0 && e.Source != run.Version {
+			return fmt.Errorf("its source had version %d before, and has %d", e.Source, run.Version)
+		}
+		if e.Attempt > 0 && e.Input == "prompt" {
+			return errors.New("it began with the prompt")
+		}
+	}
+	if l.run.State == fsm.StateSucceeded && !given {
+		return errors.New("its agent was never given the answer that it was forked with")
+	}
+	c, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: s})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	inherited, err := c.Inherited(ctx, l.run.ID)
+	if err != nil || len(inherited) != 1 || inherited[0].Question.Prompt != records[0].Question.Prompt ||
+		inherited[0].Answer().Text != p.Fork.Reply {
+		return fmt.Errorf("it inherited %+v, %w", inherited, orNil(err))
+	}
+	return nil
 }
 
 // pruned checks that nothing is left of a deleted run.

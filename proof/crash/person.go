@@ -3,6 +3,7 @@ package crash
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/interlude-go/interlude/contract/fcmp"
@@ -37,10 +38,7 @@ func (p *person) follow(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := p.insist(func() error {
-		_, err := p.lc.Submit(ctx, p.plan.spec(p.id))
-		return err
-	}); err != nil {
+	if err := p.begin(ctx); err != nil {
 		return err
 	}
 	if err := p.at(ctx, Queued, 0); err != nil {
@@ -69,6 +67,36 @@ func (p *person) follow(ctx context.Context) error {
 	}
 	return nil
 }
+
+// begin submits the run, or makes it as a fork.
+func (p *person) begin(ctx context.Context) error {
+	if p.plan.Fork == nil {
+		return p.insist(func() error {
+			_, err := p.lc.Submit(ctx, p.plan.spec(p.id))
+			return err
+		})
+	}
+	source := sourceOf(p.plan, p.id)
+	var run store.Run
+	if err := p.until(ctx, func() (ended bool) {
+		var err error
+		run, err = p.watch.Get(ctx, source)
+		return err == nil && run.State.Terminal()
+	}); err != nil {
+		return err
+	}
+	if err := p.Journal.Add(Entry{Run: p.id, Source: run.Version}); err != nil {
+		return err
+	}
+	return p.insist(func() error {
+		_, err := p.lc.Fork(ctx, source, lifecycle.At{Question: 1, Reply: p.plan.Fork.Reply,
+			Actor: lifecycle.Actor{ID: "ada"}, ID: p.id})
+		return err
+	})
+}
+
+// sourceOf is the id of the run that the run with this id is a fork of.
+func sourceOf(p *Plan, id string) string { return strings.TrimSuffix(id, p.Name) + p.Fork.Of }
 
 // isHold reports whether the run is held from the event on, until somebody decides.
 func isHold(e *fcmp.Event) bool {

@@ -54,7 +54,9 @@ type Plan struct {
 	Refused bool
 	// Unready: in the second host, the engine does not say its profile before the host leaves.
 	Unready bool
-	Turn    Turn
+	// Fork, unless nil, makes the run a fork of another one of the scenario, when that has ended.
+	Fork *Fork
+	Turn Turn
 	// Later replaces Turn in the last host, if Turn waits for a host to end. It may be nil.
 	Later Turn
 
@@ -72,6 +74,9 @@ type Plan struct {
 	// (section E).
 	Broken []End
 }
+
+// Fork says where a run is forked: at the first question of the run of that name, with the reply.
+type Fork struct{ Of, Reply string }
 
 // End is how a run ends.
 type End struct {

@@ -23,6 +23,16 @@ func asks(prompts ...string) Turn {
 	}
 }
 
+// asksUntil returns a turn that asks until it gets the answer.
+func asksUntil(answer, prompt string) Turn {
+	return func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
+		if t.Input() == answer {
+			return engine.Done("At last: " + answer), nil
+		}
+		return asks(prompt)(ctx, engine.Turn{}, s)
+	}
+}
+
 // asksAll returns a turn that asks the questions at once, and is done after so many answers.
 func asksAll(enough int, prompts ...string) Turn {
 	return func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
