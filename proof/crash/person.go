@@ -38,7 +38,7 @@ func (p *person) follow(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := p.begin(ctx); err != nil {
+	if err := p.create(ctx); err != nil {
 		return err
 	}
 	if err := p.at(ctx, Queued, 0); err != nil {
@@ -68,8 +68,8 @@ func (p *person) follow(ctx context.Context) error {
 	return nil
 }
 
-// begin submits the run, or makes it as a fork.
-func (p *person) begin(ctx context.Context) error {
+// create submits the run, or forks it.
+func (p *person) create(ctx context.Context) error {
 	if p.plan.Fork == nil {
 		return p.insist(func() error {
 			_, err := p.lc.Submit(ctx, p.plan.spec(p.id))

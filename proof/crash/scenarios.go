@@ -99,7 +99,7 @@ func Scenarios() []Scenario {
 		{Name: "pruned", Doc: "A run is deleted when it has ended.", Runs: []Plan{{
 			Name: "pruned", Spec: again, Turn: asks(), Prune: true, Ends: succeeded,
 		}}},
-		{Name: "forked", Doc: "A run that has ended is forked from its first question, with another answer.", Runs: []Plan{
+		{Name: "forked", Doc: "A run that has ended is forked from its question, with another answer.", Runs: []Plan{
 			{Name: "source", Spec: again, Turn: asks("Which one?"), Replies: map[int]string{1: "the blue one"},
 				Ends: succeeded},
 			{Name: "fork", Fork: &Fork{"source", "the red one"}, Spec: again, Turn: asksUntil("yes", "Really?"),
