@@ -48,7 +48,8 @@ func startAnswerer(ctx context.Context, h *host, n int) *answerer {
 // hint receives the store's hints: the store calls it after each commit.
 func (a *answerer) hint(h store.Hint) {
 	switch {
-	case strings.HasPrefix(h.RunID, parkedPrefix), strings.HasPrefix(h.RunID, duePrefix): // nobody replies to these
+	case strings.HasPrefix(h.RunID, parkedPrefix), strings.HasPrefix(h.RunID, duePrefix),
+		strings.HasPrefix(h.RunID, inboxPrefix): // nobody replies to these
 	case h.State == fsm.StateWaitingUser:
 		a.asked <- h.RunID
 	case h.State == fsm.StateRunning:

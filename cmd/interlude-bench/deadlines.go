@@ -16,7 +16,7 @@ import (
 // until the last of them has fired. Each run then gets an automatic decision and is executed to its
 // end.
 func (r *report) fireDeadlines(ctx context.Context, h *host, n int, pr *progress) error {
-	m, err := newModel(ctx)
+	m, err := newModel(ctx, nil)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 
 	"github.com/interlude-go/interlude/engine"
@@ -28,11 +29,15 @@ type host struct {
 }
 
 // agent asks one question and is done once it has the answer. Where talks has an entry for a run,
-// the agent sends the messages of that channel instead and asks nothing.
+// the agent sends the messages of that channel instead and asks nothing. In the runs of readInbox it
+// asks ten questions.
 func agent(talks *sync.Map) engine.Engine {
 	return engine.Func(func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 		if len(t.Answers) > 0 {
 			return engine.Done("Shipped."), nil
+		}
+		if strings.HasPrefix(t.RunID, inboxPrefix) {
+			return askGroups(t.RunID)
 		}
 		if said, ok := talks.Load(t.RunID); ok {
 			for line := range said.(chan string) { //nolint:forcetypeassert // the map holds nothing but channels

@@ -10,9 +10,9 @@
 // With -store postgres it starts a private server from the installed binaries, with PostgreSQL's
 // default durability, unless -dsn names a server.
 //
-// It also measures 10,000 deadlines that fall due together, followers that read live runs
-// (-followers), the replay of a long log (-replay), and a host that goes on for some time at half
-// its speed (-soak). With -json the last line is one object with all figures.
+// It also measures 10,000 deadlines that fall due together, the inbox of a person (-inbox), followers
+// that read live runs (-followers), the replay of a long log (-replay), and a host that goes on for
+// some time at half its speed (-soak). With -json the last line is one object with all figures.
 package main
 
 import (
@@ -40,6 +40,7 @@ type options struct {
 	concurrency int
 	parked      int
 	deadlines   int
+	inbox       int
 	followers   int
 	replay      int
 	soak        time.Duration
@@ -66,6 +67,8 @@ func parse(args []string) (options, error) {
 	f.IntVar(&o.parked, "parked", 0, "how many runs wait for somebody meanwhile, left by a process that died")
 	f.IntVar(&o.finished, "finished", 0, "how many runs have ended before, and are kept")
 	f.IntVar(&o.deadlines, "deadlines", 10000, "how many deadlines fall due together, after the round trips; 0: none")
+	f.IntVar(&o.inbox, "inbox", 0, "how many questions of 50 groups are open, ten a run, while the first page of an "+
+		"inbox is read; parked runs wait for others then")
 	f.IntVar(&o.followers, "followers", 0, "how many readers follow as many live runs, at 1,000 events a second "+
 		"together")
 	f.IntVar(&o.replay, "replay", 0, "how many `events` of one run are replayed")
@@ -91,8 +94,10 @@ func parse(args []string) (options, error) {
 	case o.runs < 1 || o.concurrency < 1 || o.concurrency > 10000:
 		return o, fmt.Errorf("-runs is %d and -concurrency %d, want at least 1, and a concurrency of at most 10000",
 			o.runs, o.concurrency)
-	case o.parked < 0 || o.finished < 0 || o.deadlines < 0 || o.followers < 0 || o.replay < 0 || o.soak < 0:
-		return o, errors.New("-parked, -finished, -deadlines, -followers, -replay and -soak must not be negative")
+	case o.parked < 0 || o.finished < 0 || o.deadlines < 0 || o.followers < 0 || o.replay < 0 || o.soak < 0 ||
+		o.inbox < 0:
+		return o, errors.New("-parked, -finished, -deadlines, -inbox, -followers, -replay and -soak must not be " +
+			"negative")
 	}
 	return o, nil
 }
@@ -181,6 +186,7 @@ func (r *report) phases(ctx context.Context, o options, place *place, h *host, p
 		run    func() error
 	}{
 		{o.deadlines > 0, func() error { return r.fireDeadlines(ctx, h, o.deadlines, p) }},
+		{o.inbox > 0, func() error { return r.readInbox(ctx, h, o.inbox, p) }},
 		{o.followers > 0, func() error { return r.followers(ctx, h, o, p) }},
 		{o.replay > 0, func() error { return r.replay(ctx, h, o.replay, p) }},
 		{o.soak > 0, func() error { return r.soak(ctx, place, h, o, p) }},

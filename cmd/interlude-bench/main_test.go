@@ -119,3 +119,17 @@ func TestAWrongCommandLineSaysWhatIsWrong(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 }
+
+// K9: beside parked runs that wait for others, a person's inbox has what the person's group is asked.
+func TestInbox(t *testing.T) {
+	for _, kind := range []string{"memory", "sqlite", "postgres"} {
+		t.Run(kind, func(t *testing.T) {
+			r, out := run(t, "-store", kind, "-runs", "20", "-concurrency", "8", "-deadlines", "0", "-inbox", "500",
+				"-parked", "300")
+			require.Equal(t, 10, r.InboxPage)
+			require.Greater(t, r.InboxP50, 0.0)
+			require.GreaterOrEqual(t, r.InboxP99, r.InboxP50)
+			require.Contains(t, out, "first page of an inbox")
+		})
+	}
+}

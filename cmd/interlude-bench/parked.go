@@ -41,9 +41,9 @@ type model struct {
 // parking is the pool of the copies, which has a slot for each of them.
 var parking = slots.Pool{Name: "parking", Capacity: slots.MaxCapacity}
 
-// newModel executes a run until it waits, and returns its commits. The run is not strict: at its
-// deadline it gets an automatic decision, so that a copy's deadline fires as well.
-func newModel(ctx context.Context) (*model, error) {
+// newModel executes a run until it waits for whom the policy says, and returns its commits. The run is
+// not strict: at its deadline it gets an automatic decision, so that a copy's deadline fires as well.
+func newModel(ctx context.Context, ask *lifecycle.AskPolicy) (*model, error) {
 	kept := memory.New()
 	lc, err := lifecycle.New(lifecycle.Config{Store: kept, Engine: agent(&sync.Map{}), Pools: []slots.Pool{parking}})
 	if err != nil {
@@ -54,6 +54,7 @@ func newModel(ctx context.Context) (*model, error) {
 	go func() { served <- lc.Serve(serving) }()
 	job := spec()
 	job.ID, job.AutoDecide, job.SessionTimeout, job.Pool = "model-0000000000", true, time.Hour, parking.Name
+	job.Ask = ask
 	created, err := lc.Submit(ctx, job)
 	if err == nil {
 		for e, failed := range lc.Events(ctx, job.ID, 0) {
@@ -180,7 +181,11 @@ func (p *place) seed(ctx context.Context, parked, finished int, pr *progress) er
 	if parked == 0 && finished == 0 {
 		return nil
 	}
-	m, err := newModel(ctx)
+	var ask *lifecycle.AskPolicy
+	if p.o.inbox > 0 {
+		ask = others
+	}
+	m, err := newModel(ctx, ask)
 	if err != nil {
 		return err
 	}

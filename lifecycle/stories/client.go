@@ -50,7 +50,7 @@ var clientCommands = map[string]command{
 		words: []string{"RUN", "CHOICE"}, named: []string{"turns", "tokens", "version", "actor", "as"}, do: choose},
 	"recover": {doc: "recovers what dead nodes left", flags: []string{"held"}, named: []string{"as"}, do: recoverOnce},
 	"prune":   {doc: "deletes runs that ended longer ago", named: []string{"older-than"}, do: prune},
-	"hold": {doc: "stops the next call of a node or client just before the store: commit, claim, renew or expire",
+	"hold": {doc: "stops the next call of a node or client just before the store: commit, claim, renew, expire or ack",
 		words: []string{"WHO", "CALL"}, do: hold},
 	"release": {doc: "lets a call that was held go on. fails: the store does not do it; unheard: the store does it, " +
 		"and its answer is lost", words: []string{"WHO"}, flags: []string{string(fails), string(unheard)},
@@ -248,7 +248,7 @@ func prune(w *world, a *args) (string, error) {
 }
 
 func hold(w *world, a *args) (string, error) {
-	kinds := []string{"commit", "claim", "renew", "expire"}
+	kinds := []string{"commit", "claim", "renew", "expire", "ack"}
 	if !slices.Contains(kinds, a.words["CALL"]) {
 		return "", fmt.Errorf("nothing is held but %s", strings.Join(kinds, ", "))
 	}

@@ -65,7 +65,12 @@ var queryCommands = map[string]command{
 	"await": {doc: "waits for a run's end", words: []string{"READER", "RUN"}, do: await},
 	"follow": {doc: "reads a run's events from then on, as they come. slowly: one at a time", words: []string{"READER",
 		"RUN"}, named: []string{"after"}, flags: []string{"slowly"}, do: follow},
-	"read": {doc: "lets a slow reader take all that there is", words: []string{"READER"}, do: readMore},
+	"feed": {doc: "a process reads a feed from then on: the events of all runs, or those of the types, with commas",
+		words: []string{"READER", "FEED"}, named: []string{"types"}, do: readFeed},
+	"leave": {doc: "ends the process that reads a feed. killed: at once", words: []string{"READER"},
+		flags: []string{"killed"}, do: leaveFeed},
+	"feeds": {doc: "the feeds, and how many commits nobody has acknowledged", do: showFeeds},
+	"read":  {doc: "lets a slow reader take all that there is", words: []string{"READER"}, do: readMore},
 }
 
 func showEvents(w *world, a *args) (string, error) {

@@ -8,10 +8,13 @@ import (
 	"sync"
 )
 
-// reader follows a run, as a browser's stream does.
+// reader follows a run, as a browser's stream does, or reads a feed.
 type reader struct {
 	name string
-	next chan struct{} // receives once for each event that a slow reader may take; nil: it takes all
+	// leave ends the process that reads a feed, which closes ended; nil: it follows a run.
+	leave func()
+	ended chan struct{}
+	next  chan struct{} // receives once for each event that a slow reader may take; nil: it takes all
 
 	mu       sync.Mutex
 	received []string // guarded by mu; not reported yet

@@ -30,17 +30,18 @@ type note struct {
 // what is to be reported.
 type shared struct {
 	mu          sync.Mutex
-	connections []*connection     // guarded by mu
-	leases      map[string]lease  // guarded by mu; by node id
-	names       map[string]string // guarded by mu; of all nodes that there were, by id
-	seqs        map[string]uint64 // guarded by mu; the last event of each run
-	notes       map[string][]note // guarded by mu; not reported yet, by run
-	messages    []string          // guarded by mu; not reported yet, about no run
+	connections []*connection        // guarded by mu
+	leases      map[string]lease     // guarded by mu; by node id
+	names       map[string]string    // guarded by mu; of all nodes that there were, by id
+	seqs        map[string]uint64    // guarded by mu; the last event of each run
+	notes       map[string][]note    // guarded by mu; not reported yet, by run
+	messages    []string             // guarded by mu; not reported yet, about no run
+	feeds       map[string]time.Time // guarded by mu; when the lease of each feed's reader ends
 }
 
 func newShared() *shared {
 	return &shared{leases: make(map[string]lease), names: make(map[string]string), seqs: make(map[string]uint64),
-		notes: make(map[string][]note)}
+		notes: make(map[string][]note), feeds: make(map[string]time.Time)}
 }
 
 // addMessage has something reported that is about no run.

@@ -1,0 +1,207 @@
+package stories
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store"
+)
+
+// readFeed has a process read a feed: a client with the reader's name, so that its calls can be held.
+// It acknowledges what is at hand with its last event.
+func readFeed(w *world, a *args) (string, error) {
+	r := &reader{name: a.words["READER"], ended: make(chan struct{})}
+	if err := w.addReader(r); err != nil {
+		return "", err
+	}
+	c := w.client(r.name)
+	ctx, cancel := context.WithCancel(w.ctx)
+	r.leave = cancel
+	filter := lifecycle.FeedFilter{}
+	if types := a.named["types"]; types != "" {
+		filter.Types = strings.Split(types, ",")
+	}
+	go func() {
+		defer close(r.ended)
+		for event, err := range c.Feed(ctx, a.words["FEED"], filter) {
+			if err == nil {
+				r.receive(0, event.ID())
+				if !event.More {
+					err = event.Ack(ctx)
+				}
+			}
+			if err != nil && ctx.Err() == nil {
+				r.receive(0, strings.TrimSpace(formatError(err)))
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return "", nil
+}
+
+// leaveFeed ends the process of a feed's reader. If it is killed, nothing that it does then reaches
+// the store.
+func leaveFeed(w *world, a *args) (string, error) {
+	for i, r := range w.readers {
+		if r.name != a.words["READER"] || r.leave == nil {
+			continue
+		}
+		conn := w.clients[r.name].conn
+		if a.flags["killed"] {
+			conn.mu.Lock()
+			conn.gone = true
+			h := conn.held
+			conn.mu.Unlock()
+			if h != nil {
+				h.fate <- fails
+			}
+		}
+		r.leave()
+		<-r.ended
+		w.readers = append(w.readers[:i], w.readers[i+1:]...)
+		w.clients[r.name].Close()
+		delete(w.clients, r.name) // another process may have the name
+		return "", nil
+	}
+	return "", fmt.Errorf("nobody reads a feed as %s", a.words["READER"])
+}
+
+func showFeeds(w *world, _ *args) (string, error) {
+	all, err := w.client("").Feeds(w.ctx)
+	if err != nil {
+		return formatError(err), nil
+	}
+	text := ""
+	for _, f := range all {
+		text += fmt.Sprintf("%s: %d commits not acknowledged\n", f.Name, f.Unacked)
+	}
+	return text, nil
+}
+
+// feeds is the store below as one that has feeds.
+func (c *connection) feeds() (store.FeedStore, error) {
+	f, ok := c.Store.(store.FeedStore)
+	if !ok {
+		return nil, errors.New("stories: the store has no feeds")
+	}
+	return f, nil
+}
+
+// CreateFeed implements store.FeedStore.
+func (c *connection) CreateFeed(ctx context.Context, f store.Feed) error {
+	_, err := forward(ctx, c, "feed", func() (struct{}, error) {
+		s, err := c.feeds()
+		if err == nil {
+			err = s.CreateFeed(ctx, f)
+		}
+		return struct{}{}, err
+	})
+	return err
+}
+
+// DeleteFeed implements store.FeedStore.
+func (c *connection) DeleteFeed(ctx context.Context, name string) error {
+	_, err := forward(ctx, c, "feed", func() (struct{}, error) {
+		s, err := c.feeds()
+		if err == nil {
+			err = s.DeleteFeed(ctx, name)
+		}
+		return struct{}{}, err
+	})
+	return err
+}
+
+// Feeds implements store.FeedStore.
+func (c *connection) Feeds(ctx context.Context) ([]store.FeedStatus, error) {
+	return forward(ctx, c, "read", func() ([]store.FeedStatus, error) {
+		s, err := c.feeds()
+		if err != nil {
+			return nil, err
+		}
+		return s.Feeds(ctx)
+	})
+}
+
+// LeaseFeed implements store.FeedStore. Leases are judged by the story's time on every store: to the
+// store each is over at once.
+func (c *connection) LeaseFeed(ctx context.Context, name string, length time.Duration, now time.Time) (
+	l store.FeedLease, free bool, _ error,
+) {
+	l, err := forward(ctx, c, "lease", func() (l store.FeedLease, err error) {
+		s, err := c.feeds()
+		if err != nil || !c.shared.feedIsFree(name, now) {
+			return l, err
+		}
+		l, free, err = s.LeaseFeed(ctx, name, time.Microsecond, now)
+		if free {
+			c.shared.keepFeed(name, now.Add(length))
+		}
+		return l, err
+	})
+	return l, free && err == nil, err
+}
+
+// ReadFeed implements store.FeedStore. Commits that are held back by transactions of other tests are
+// waited for, so that the story is the same on every store.
+func (c *connection) ReadFeed(ctx context.Context, l store.FeedLease, after store.FeedPosition, limit int) (
+	store.FeedPage, error,
+) {
+	return forward(ctx, c, "read", func() (page store.FeedPage, err error) {
+		s, err := c.feeds()
+		for err == nil {
+			page, err = s.ReadFeed(ctx, l, after, limit)
+			if !page.Held {
+				break
+			}
+		}
+		return page, err
+	})
+}
+
+// AckFeed implements store.FeedStore.
+func (c *connection) AckFeed(ctx context.Context, l store.FeedLease, to store.FeedPosition, now time.Time) error {
+	_, err := forward(ctx, c, "ack", func() (struct{}, error) {
+		s, err := c.feeds()
+		if err == nil {
+			err = s.AckFeed(ctx, l, to, now)
+		}
+		if err == nil {
+			c.shared.keepFeed(l.Feed, now.Add(lifecycle.FeedLease))
+		}
+		return struct{}{}, err
+	})
+	return err
+}
+
+// ReleaseFeed implements store.FeedStore.
+func (c *connection) ReleaseFeed(ctx context.Context, l store.FeedLease) error {
+	_, err := forward(ctx, c, "leave", func() (struct{}, error) {
+		s, err := c.feeds()
+		if err == nil {
+			err = s.ReleaseFeed(ctx, l)
+		}
+		c.shared.keepFeed(l.Feed, time.Time{})
+		return struct{}{}, err
+	})
+	return err
+}
+
+// feedIsFree reports whether no reader has a lease of the feed.
+func (s *shared) feedIsFree(name string, now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !now.Before(s.feeds[name])
+}
+
+// keepFeed sets the end of the lease of the feed's reader.
+func (s *shared) keepFeed(name string, until time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.feeds[name] = until
+}
