@@ -327,7 +327,10 @@ func (n *node) findUnexecuted(held []store.Hold) (found []store.Hold) {
 	}
 	n.unexecuted = now
 	older := n.endedBefore
-	maps.DeleteFunc(older, func(id string, _ endedTurn) bool { return !listed[id] })
+	maps.DeleteFunc(older, func(id string, _ endedTurn) bool {
+		_, later := n.ended[id] // must not be taken for the last one
+		return later || !listed[id]
+	})
 	n.endedBefore, n.ended = n.ended, older
 	return found
 }
