@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"time"
 
+	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
@@ -32,6 +33,19 @@ func Scenarios() []Scenario {
 			Name: "board", Spec: again, Turn: asksAll(2, "Affordable?", "Legal?", "Safe?"),
 			Replies: map[int]string{1: "it is", 2: "yes"}, Ends: succeeded,
 		}}},
+		{Name: "default", Doc: "Nobody answers a question: a reminder, and then its default answer.", Runs: []Plan{{
+			Name: "default", Spec: waits(interaction.Wait{Then: interaction.ThenDefault,
+				Steps:   []interaction.Step{{Do: interaction.Remind, After: time.Second}},
+				Default: &interaction.DefaultReply{Text: "the blue one"}}),
+			Turn: asks("Which one?"), Ends: succeeded,
+		}}},
+		{Name: "escalated", Doc: "Nobody answers a question, though it is put to others, and its end fails the run.",
+			Runs: []Plan{{
+				Name: "escalated", Spec: waits(interaction.Wait{Then: interaction.ThenFail,
+					Steps: []interaction.Step{{Do: interaction.Escalate, After: time.Second,
+						To: &interaction.Audience{Groups: []string{"bosses"}}}}}),
+				Turn: asks("Which one?"), Ends: timedOut,
+			}}},
 		{Name: "once", Doc: "A question whose turns must not be repeated.", Runs: []Plan{{
 			Name: "once", Turn: asks("Go on?"), Replies: map[int]string{1: "yes"}, Ends: succeeded,
 			Broken: []End{interrupted},
@@ -121,6 +135,12 @@ func Scenarios() []Scenario {
 func with(s, again lifecycle.Spec) lifecycle.Spec {
 	s.Repeatable = again.Repeatable
 	return s
+}
+
+// waits is a spec whose questions have a wait of their own (K7), which ends after two seconds.
+func waits(w interaction.Wait) lifecycle.Spec {
+	w.End = 2 * time.Second
+	return lifecycle.Spec{Repeatable: true, Ask: &lifecycle.AskPolicy{Wait: &w}}
 }
 
 func skillSpec() lifecycle.Spec {
