@@ -97,6 +97,26 @@ func Migrate(ctx context.Context, dsn, schema string) error {
 	return nil
 }
 
+// RefuseEarlier makes releases that know fewer migrations than this one refuse to open the schema,
+// with ErrNewer. Call it, with the role that migrates, when the last node of an earlier release has
+// been replaced, and before the hosts use what earlier releases cannot read: a node of theirs that
+// is started by mistake then stops at once. It does not end those that are running. There is no way
+// back but a backup. Calling it again changes nothing.
+func RefuseEarlier(ctx context.Context, dsn, schema string) error {
+	if err := Migrate(ctx, dsn, schema); err != nil {
+		return err
+	}
+	err := withConn(ctx, dsn, schema, func(conn *pgx.Conn, schema string) error {
+		_, err := conn.Exec(ctx, inSchema(`UPDATE interlude.migrations SET oldest = version WHERE version = $1`, schema),
+			len(migrations))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("postgres: refuse earlier releases: %w", explain(err))
+	}
+	return nil
+}
+
 // withConn connects to a database for one task in a schema.
 func withConn(ctx context.Context, dsn, schema string, task func(conn *pgx.Conn, schema string) error) error {
 	config, err := pgx.ParseConfig(dsn)

@@ -172,10 +172,12 @@ func inspectSchemaAs(path, mode string) error {
 		return nil
 	case id != applicationID:
 		return fmt.Errorf("%w: application_id is %#x", ErrForeign, id)
-	case version > int64(len(migrations)):
-		return newer(version)
 	case version < 1:
 		return fmt.Errorf("%w: it has tables and schema version %d: %s", ErrSchema, version, otherSchema)
 	}
-	return explain(c.checkSchema(int(version)))
+	_, made, err := readVersion(version)
+	if err != nil {
+		return err
+	}
+	return explain(c.checkSchema(made))
 }

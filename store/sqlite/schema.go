@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -42,15 +43,15 @@ func migrate(c *conn) (err error) {
 	if err != nil {
 		return err
 	}
-	version := int(r.int(0))
-	if version > len(migrations) {
-		return newer(int64(version))
+	level, version, err := readVersion(r.int(0))
+	if err != nil {
+		return err
 	}
 	for ; version < len(migrations); version++ {
 		if err := apply(c, version); err != nil {
 			return err
 		}
-		if err := c.run(fmt.Sprintf("PRAGMA user_version = %d", version+1)); err != nil {
+		if err := c.setVersion(level, version+1); err != nil {
 			return err
 		}
 	}
@@ -61,6 +62,41 @@ func migrate(c *conn) (err error) {
 		return err
 	}
 	return c.run("COMMIT")
+}
+
+// A file's user_version is the version of its schema and, times levelSize, the level that
+// RefuseEarlier has given to it: releases that know only lower levels take it for a version that is
+// too new for them. A release that stores runs in a way that the one before refuses (see
+// store.ErrCorrupt) has a higher level than that one.
+const (
+	ownLevel  = 1
+	levelSize = 1 << 20
+)
+
+// readVersion divides a user_version. It returns ErrNewer if this release is too old for it.
+func readVersion(stored int64) (level int64, version int, _ error) {
+	level, version = stored/levelSize, int(stored%levelSize)
+	if level > ownLevel || version > len(migrations) {
+		return 0, 0, newer(stored)
+	}
+	return level, version, nil
+}
+
+func (c *conn) setVersion(level int64, version int) error {
+	return c.run(fmt.Sprintf("PRAGMA user_version = %d", level*levelSize+int64(version)))
+}
+
+// RefuseEarlier makes releases before this one refuse the file, with ErrNewer. Call it when the last
+// process of an earlier release has been replaced, and before the hosts use what earlier releases
+// cannot read: a process of theirs that is started by mistake then stops at once. It does not end
+// those that have the file open. There is no way back but a backup. Calling it again changes nothing.
+func RefuseEarlier(ctx context.Context, path string) (err error) {
+	s, err := Open(ctx, path, Options{WatchInterval: -1}) // brings the file to this release's schema
+	if err != nil {
+		return err
+	}
+	err = s.write(ctx, 1, func(w *writer) ([]store.Hint, error) { return nil, w.setVersion(ownLevel, len(migrations)) })
+	return errors.Join(err, s.Close())
 }
 
 // additions are tables that earlier versions do without. They are made at each Open where they are
