@@ -31,6 +31,8 @@ type world struct {
 	*lifecycle.Lifecycle
 	stop func() // ends Serve in good order
 	runs map[string]bool
+
+	feedCalls map[string]int // of the readers of a feed, by kind
 }
 
 // option changes a world before it starts.
@@ -165,7 +167,7 @@ type testCase struct {
 
 // Run runs every case on the store.
 func Run(t *testing.T, open Opener) {
-	for _, cases := range [][]testCase{races, outages, hints, limits, costs, sequences} {
+	for _, cases := range [][]testCase{races, outages, hints, limits, costs, feeds, sequences} {
 		for _, c := range cases {
 			t.Run(c.name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) { c.run(t, open) })

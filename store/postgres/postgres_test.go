@@ -125,13 +125,14 @@ type bubbled struct {
 	store.Watcher
 	store.Surveyor
 	store.Meter
+	store.FeedStore
 
 	inner store.Store
 }
 
 func bubble(s store.Store) store.Store {
 	p := s.(*place)
-	return &bubbled{p, p, p, p, p}
+	return &bubbled{p, p, p, p, p, p}
 }
 
 func TestRequirements(t *testing.T) {
