@@ -17,7 +17,8 @@ import (
 // Kind is the kind of a call.
 type Kind string
 
-// The kinds of calls about a run: clients make Submit, Reply, Cancel, Resume, Extend and Get; nodes make Claim and
+// The kinds of calls about a run: clients make Submit, Reply, Take, Give, Cancel, Resume, Extend and
+// Get; nodes make Claim and
 // Write, and their stores are recorded. Leave is the end of a node's registration, by the node
 // itself or by another one.
 const (
@@ -26,6 +27,8 @@ const (
 	Cancel Kind = "cancel"
 	Resume Kind = "resume"
 	Extend Kind = "extend"
+	Take   Kind = "take" // a person claims a question
+	Give   Kind = "give" // a person gives it back
 	Get    Kind = "get"
 	Claim  Kind = "claim"
 	Write  Kind = "write"
@@ -38,7 +41,7 @@ type Input struct {
 	Run    string
 	Node   string            // for Claim and Leave
 	Terms  Terms             // for Submit
-	Reply  interaction.Reply // for Reply
+	Reply  interaction.Reply // for Reply; its ID and Actor for Take and Give
 	Resume lifecycle.Resume  // for Resume
 	Until  Until             // for Extend
 	Change *Change           // for Write

@@ -134,6 +134,9 @@ func (p *person) acts(ctx context.Context) {
 		} else if p.last.State == fsm.StateWaitingUser {
 			p.extend(ctx)
 		}
+		if p.last.Interactions > 0 && p.rng.IntN(6) == 0 {
+			p.take(ctx, max(1, p.last.Interactions-p.rng.IntN(3)))
+		}
 		if p.last.Held() || p.rng.IntN(8) == 0 {
 			p.resume(ctx)
 		}
@@ -210,6 +213,23 @@ func (p *person) extend(ctx context.Context) {
 			return linear.Output{Unknown: true}
 		}
 		return linear.Output{Err: linear.NotLater}
+	})
+}
+
+func (p *person) actor() lifecycle.Actor {
+	return lifecycle.Actor{ID: []string{linear.Boss, "ada"}[p.i%2]}
+}
+
+// take claims a question until long after the history, or gives it back.
+func (p *person) take(ctx context.Context, id int) {
+	kind := []linear.Kind{linear.Take, linear.Give, linear.Give}[p.rng.IntN(3)]
+	in := linear.Input{Kind: kind, Reply: interaction.Reply{ID: id, Actor: p.actor()}}
+	p.ask(in, func() linear.Output {
+		c := p.client().As(p.actor())
+		if kind == linear.Give {
+			return linear.Answer(c.Release(ctx, p.spec.ID, id))
+		}
+		return linear.Answer(c.Claim(ctx, p.spec.ID, id, p.clock.Now().Add(interaction.MaxClaim-24*time.Hour)))
 	})
 }
 

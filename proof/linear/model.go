@@ -92,6 +92,8 @@ func (m *Model) do(now run, in Input) (run, Output) {
 	switch in.Kind {
 	case Reply:
 		return m.reply(now, in)
+	case Take, Give:
+		return m.take(now, in)
 	case Cancel:
 		return m.cancel(now)
 	case Resume:
@@ -142,10 +144,11 @@ func (m *Model) reply(now run, in Input) (run, Output) {
 		}
 		return now, Output{Err: NotWaiting(now.State, now.Pending, now.Interactions)}
 	}
-	for _, w := range now.ownWaits() {
-		if w.id == r.ID && w.escalated() && r.Actor.ID != Boss {
-			return now, Output{Err: NotAsked}
-		}
+	if now.isEscalated(r.ID) && r.Actor.ID != Boss {
+		return now, Output{Err: NotAsked}
+	}
+	if now.isTaken(r.ID, r.Actor.ID) {
+		return now, Output{Err: Taken}
 	}
 	next := now.settle(settled{r.ID, userReply, r.Key, r.Digest()})
 	if !met {
@@ -266,6 +269,7 @@ func (now run) settleAll(resolution string) run {
 
 // settle closes an open question.
 func (now run) settle(s settled) run {
+	now.Claims = without(now.Claims, s.id)
 	open := slices.DeleteFunc(now.open(), func(n int) bool { return n == s.id })
 	now = now.dropWait(s.id)
 	now.settled += strings.Join([]string{strconv.Itoa(s.id), s.resolution, s.key, s.digest}, fieldSeparator) + "\n"

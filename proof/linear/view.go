@@ -31,6 +31,7 @@ type View struct {
 	Answer                string // an answer that was accepted and not yet executed to the end
 	Code                  string // the error code of a run that failed or was canceled
 	Recovery              string
+	Claims                string // of the open questions, one on each line; see people.go
 	Held                  string // the code for which the run is held; empty if it is not
 }
 
@@ -47,6 +48,7 @@ func ViewOf(r *store.Run) View {
 		v.Pending = r.Pending.ID
 	}
 	v.Siblings, v.Waits = numbers(r.OpenQuestions()), waitsOf(r)
+	v.Claims = claimsOf(r)
 	if t := r.Together; t != nil {
 		v.Asked, v.Needs, v.Replies = t.Asked, t.Rule.Needs(t.Asked), t.Replies
 	}
@@ -129,6 +131,9 @@ func (v View) String() string {
 	}
 	if v.Answer != "" {
 		text += fmt.Sprintf(" answered %q", v.Answer)
+	}
+	if v.Claims != "" {
+		text += fmt.Sprintf(" claimed %q", v.Claims)
 	}
 	if v.Held != "" {
 		text += " held for " + v.Held

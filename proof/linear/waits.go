@@ -177,6 +177,9 @@ func (now run) carryOut(c *Change) (after run, wrong string) {
 	case first == nil || step != (c.Event == "interaction.step"):
 		return now, "nothing is due, or something else"
 	case step:
+		if strings.HasPrefix(first.steps[first.fired], "escalate") {
+			now.Claims = without(now.Claims, first.id)
+		}
 		first.fired++
 		return now.keepWaits(all), ""
 	case c.Settles != first.id:
