@@ -19,7 +19,7 @@ const (
 	RunChanged  = "another version than was seen"
 	NotLater    = "not later than the end, or there is no end"
 	NotAsked    = "others are asked"
-	Taken       = "somebody else has claimed the question"
+	Claimed     = "somebody else has claimed the question"
 )
 
 // NotWaiting is the class of a lifecycle.WaitError.
@@ -60,7 +60,7 @@ func Answer(err error) Output {
 	for class, sentinels := range map[string][]error{
 		NotFound: {store.ErrNotFound}, OtherSpec: {lifecycle.ErrSpecConflict}, KeyConflict: {lifecycle.ErrKeyConflict},
 		Stale: {store.ErrStaleEpoch}, Conflict: {store.ErrConflict}, NotHeld: {lifecycle.ErrNotHeld},
-		RunChanged: {lifecycle.ErrRunChanged}, NotAsked: {lifecycle.ErrNotAsked}, Taken: {lifecycle.ErrClaimed},
+		RunChanged: {lifecycle.ErrRunChanged}, NotAsked: {lifecycle.ErrNotAsked}, Claimed: {lifecycle.ErrClaimed},
 	} {
 		for _, s := range sentinels {
 			if errors.Is(err, s) {

@@ -12,7 +12,7 @@ func describe(in Input, out Output) string {
 	switch in.Kind {
 	case Reply:
 		text += fmt.Sprintf(" to %d %q key %q by %s", in.Reply.ID, in.Reply.Text, in.Reply.Key, in.Reply.Actor.ID)
-	case Take, Give:
+	case ClaimQuestion, ReleaseQuestion:
 		text += fmt.Sprintf(" %d by %s", in.Reply.ID, in.Reply.Actor.ID)
 	case Resume:
 		text += fmt.Sprintf(" to %s v%d", in.Resume.Choice, in.Resume.Version)

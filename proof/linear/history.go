@@ -17,22 +17,22 @@ import (
 // Kind is the kind of a call.
 type Kind string
 
-// The kinds of calls about a run: clients make Submit, Reply, Take, Give, Cancel, Resume, Extend and
+// The kinds of calls about a run: clients make Submit, Reply, ClaimQuestion, ReleaseQuestion, Cancel, Resume, Extend and
 // Get; nodes make Claim and
 // Write, and their stores are recorded. Leave is the end of a node's registration, by the node
 // itself or by another one.
 const (
-	Submit Kind = "submit"
-	Reply  Kind = "reply"
-	Cancel Kind = "cancel"
-	Resume Kind = "resume"
-	Extend Kind = "extend"
-	Take   Kind = "take" // a person claims a question
-	Give   Kind = "give" // a person gives it back
-	Get    Kind = "get"
-	Claim  Kind = "claim"
-	Write  Kind = "write"
-	Leave  Kind = "leave"
+	Submit          Kind = "submit"
+	Reply           Kind = "reply"
+	Cancel          Kind = "cancel"
+	Resume          Kind = "resume"
+	Extend          Kind = "extend"
+	ClaimQuestion   Kind = "claim question"   // a person claims a question
+	ReleaseQuestion Kind = "release question" // a person gives it back
+	Get             Kind = "get"
+	Claim           Kind = "claim"
+	Write           Kind = "write"
+	Leave           Kind = "leave"
 )
 
 // Input is one call.
@@ -41,7 +41,7 @@ type Input struct {
 	Run    string
 	Node   string            // for Claim and Leave
 	Terms  Terms             // for Submit
-	Reply  interaction.Reply // for Reply; its ID and Actor for Take and Give
+	Reply  interaction.Reply // for Reply; its ID and Actor for ClaimQuestion and ReleaseQuestion
 	Resume lifecycle.Resume  // for Resume
 	Until  Until             // for Extend
 	Change *Change           // for Write

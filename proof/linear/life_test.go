@@ -135,7 +135,7 @@ func (p *person) acts(ctx context.Context) {
 			p.extend(ctx)
 		}
 		if p.last.Interactions > 0 && p.rng.IntN(6) == 0 {
-			p.take(ctx, max(1, p.last.Interactions-p.rng.IntN(3)))
+			p.claimQuestion(ctx, max(1, p.last.Interactions-p.rng.IntN(3)))
 		}
 		if p.last.Held() || p.rng.IntN(8) == 0 {
 			p.resume(ctx)
@@ -220,13 +220,13 @@ func (p *person) actor() lifecycle.Actor {
 	return lifecycle.Actor{ID: []string{linear.Boss, "ada"}[p.i%2]}
 }
 
-// take claims a question until long after the history, or gives it back.
-func (p *person) take(ctx context.Context, id int) {
-	kind := []linear.Kind{linear.Take, linear.Give, linear.Give}[p.rng.IntN(3)]
+// claimQuestion claims a question until long after the history, or gives it back.
+func (p *person) claimQuestion(ctx context.Context, id int) {
+	kind := []linear.Kind{linear.ClaimQuestion, linear.ReleaseQuestion, linear.ReleaseQuestion}[p.rng.IntN(3)]
 	in := linear.Input{Kind: kind, Reply: interaction.Reply{ID: id, Actor: p.actor()}}
 	p.ask(in, func() linear.Output {
 		c := p.client().As(p.actor())
-		if kind == linear.Give {
+		if kind == linear.ReleaseQuestion {
 			return linear.Answer(c.Release(ctx, p.spec.ID, id))
 		}
 		return linear.Answer(c.Claim(ctx, p.spec.ID, id, p.clock.Now().Add(interaction.MaxClaim-24*time.Hour)))

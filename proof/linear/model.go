@@ -92,8 +92,8 @@ func (m *Model) do(now run, in Input) (run, Output) {
 	switch in.Kind {
 	case Reply:
 		return m.reply(now, in)
-	case Take, Give:
-		return m.take(now, in)
+	case ClaimQuestion, ReleaseQuestion:
+		return m.claimQuestion(now, in)
 	case Cancel:
 		return m.cancel(now)
 	case Resume:
@@ -147,8 +147,8 @@ func (m *Model) reply(now run, in Input) (run, Output) {
 	if now.isEscalated(r.ID) && r.Actor.ID != Boss {
 		return now, Output{Err: NotAsked}
 	}
-	if now.isTaken(r.ID, r.Actor.ID) {
-		return now, Output{Err: Taken}
+	if now.isClaimed(r.ID, r.Actor.ID) {
+		return now, Output{Err: Claimed}
 	}
 	next := now.settle(settled{r.ID, userReply, r.Key, r.Digest()})
 	if !met {

@@ -56,8 +56,8 @@ func with(lines string, question int, words ...string) string {
 	return strings.Join(slices.Insert(all, at, line), "")
 }
 
-// isTaken reports whether somebody else has claimed the question.
-func (now run) isTaken(question int, person string) bool {
+// isClaimed reports whether somebody else has claimed the question.
+func (now run) isClaimed(question int, person string) bool {
 	claims := of(now.Claims, question)
 	return len(claims) > 0 && claims[0] != fmt.Sprintf("%d %s\n", question, person)
 }
@@ -67,8 +67,8 @@ func (now run) isEscalated(question int) bool {
 	return slices.ContainsFunc(now.ownWaits(), func(w wait) bool { return w.id == question && w.escalated() })
 }
 
-// take has a person claim an open question, or give it back.
-func (m *Model) take(now run, in Input) (run, Output) {
+// claimQuestion has a person claim an open question, or give it back.
+func (m *Model) claimQuestion(now run, in Input) (run, Output) {
 	question, person := in.Reply.ID, in.Reply.Actor.ID
 	if !slices.Contains(now.open(), question) {
 		if known, ok := now.byID(question); ok {
@@ -77,12 +77,12 @@ func (m *Model) take(now run, in Input) (run, Output) {
 		return now, Output{Err: NotWaiting(now.State, now.Pending, now.Interactions)}
 	}
 	switch {
-	case in.Kind == Take && now.isEscalated(question) && person != Boss:
+	case in.Kind == ClaimQuestion && now.isEscalated(question) && person != Boss:
 		return now, Output{Err: NotAsked}
-	case now.isTaken(question, person):
-		return now, Output{Err: Taken}
+	case now.isClaimed(question, person):
+		return now, Output{Err: Claimed}
 	}
-	if in.Kind == Give && len(of(now.Claims, question)) == 0 {
+	if in.Kind == ReleaseQuestion && len(of(now.Claims, question)) == 0 {
 		return now, Output{}
 	}
 	verdict := m.law.Next(now.State, "interaction.changed", contract.Facts{"pending_matches": true})
@@ -91,7 +91,7 @@ func (m *Model) take(now run, in Input) (run, Output) {
 	}
 	next := now
 	next.Claims = without(now.Claims, question)
-	if in.Kind == Take {
+	if in.Kind == ClaimQuestion {
 		next.Claims = with(next.Claims, question, person)
 	}
 	return next.enter(verdict.Transition, now.Owner), Output{}
