@@ -144,31 +144,34 @@ func Enough(people int, audiences ...*Audience) bool {
 	return len(named) >= people
 }
 
-// FaultOfVotes says why as many people as must decide the question can never do so; empty if they can.
+// FaultOfVotes says why as many people as must still approve or reject the question can never do so;
+// empty if they can. Steps that were carried out ask nobody any more, and nobody votes twice.
 func FaultOfVotes(q Question) string {
+	if !q.DecidedBySeveral() {
+		return ""
+	}
 	audiences := []*Audience{q.To}
 	if q.Wait != nil {
-		for i := range q.Wait.Steps {
+		for i := q.Fired; i < len(q.Wait.Steps); i++ {
 			if s := &q.Wait.Steps[i]; s.Do == Escalate {
 				audiences = append(audiences, s.escalated(q.To))
 			}
 		}
 	}
-	if !q.DecidedBySeveral() {
-		return ""
-	}
-	voted := &Audience{} // those who have voted count, whoever is asked now
+	voted, more := &Audience{}, ""
 	for i := range q.Votes {
-		voted.Users = append(voted.Users, q.Votes[i].Actor)
+		voted.Except, more = append(voted.Except, q.Votes[i].Actor), " more"
 	}
-	if n := max(q.Need, q.Rejects); !Enough(n, append(audiences, voted)...) {
-		return fmt.Sprintf("needs %d people, and is for %s", n, q.To)
+	n := max(q.Need-q.Count(Approve), q.Rejects-q.Count(Reject), 1)
+	if !Enough(n, append(audiences, voted)...) {
+		return fmt.Sprintf("needs %d%s people, and is for %s", n, more, q.To)
 	}
 	return ""
 }
 
 // votes leaves to approvals what only they can have. Where an engine asks for more people than there
-// may be, nobody may answer, so that never fewer decide than it says.
+// may be, nobody may answer, and whoever is asked instead is as many as there may be at least: never
+// do one or two people decide what an engine wanted many to decide.
 func (n *normalizer) votes(q *Question) {
 	q.Votes, q.Claim = nil, nil
 	switch fault := VotesFault(q.Need, q.Rejects); {
@@ -179,6 +182,12 @@ func (n *normalizer) votes(q *Question) {
 	case fault != "":
 		n.diagnose(fsm.WarnAskUserMalformed, "the approval is to be decided by "+fault+"; it is for nobody")
 		q.To = &Audience{}
+		for _, people := range []*int{&q.Need, &q.Rejects} {
+			if VotesFault(*people, 0) != "" {
+				*people = MaxNeed
+			}
+		}
+		return
 	default:
 		return
 	}

@@ -110,6 +110,8 @@ func TestK5WhatAnEngineNeeds(t *testing.T) {
 		q, diagnostics = Normalize(wrong)
 		require.Len(t, diagnostics, 1)
 		require.False(t, q.To.Admits(Actor{ID: "ada"}))
+		require.True(t, q.DecidedBySeveral(), "others who are asked instead are several, too")
+		require.NotEmpty(t, FaultOfVotes(q.PutTo(Audience{Users: []string{"ada", "bob"}})))
 	}
 }
 
@@ -143,4 +145,52 @@ func TestK5EnoughPeople(t *testing.T) {
 		require.Equal(t, tc.enough, FaultOfVotes(q) == "", name)
 	}
 	require.Empty(t, FaultOfVotes(payment(0, 0)))
+}
+
+// K5: when others are asked, those who have voted are done, and what was carried out of the wait asks
+// nobody any more. Approval and rejection must both stay possible.
+func TestK5EnoughPeopleAfterVotes(t *testing.T) {
+	users := func(names ...string) Audience { return Audience{Users: names} }
+	board := &Wait{Steps: []Step{{Do: Escalate, After: time.Hour, To: &Audience{Groups: []string{"board"}}}}}
+	for name, tc := range map[string]struct {
+		need, rejects int
+		votes         []Reply
+		to            Audience
+		wait          *Wait
+		fired         int
+		fault         string
+	}{
+		"who is missing":         {2, 0, []Reply{ballot("ada", Approve)}, users("bob"), nil, 0, ""},
+		"who has voted, too":     {2, 0, []Reply{ballot("ada", Approve)}, users("ada", "bob"), nil, 0, ""},
+		"not who has voted":      {2, 0, []Reply{ballot("ada", Approve)}, Audience{Users: []string{"bob"}, Except: []string{"ada"}}, nil, 0, ""},
+		"only who has voted":     {2, 0, []Reply{ballot("ada", Approve)}, users("ada"), nil, 0, "needs 1 more people, and is for ada"},
+		"one who cannot reject":  {2, 2, []Reply{ballot("ada", Approve)}, users("bob"), nil, 0, "needs 2 more people, and is for bob"},
+		"two who may":            {2, 2, []Reply{ballot("ada", Approve)}, users("bob", "eve"), nil, 0, ""},
+		"a tie":                  {2, 2, []Reply{ballot("ada", Approve), ballot("bob", Reject)}, users("ada", "bob"), nil, 0, "needs 1 more people, and is for ada, bob"},
+		"one, then the board":    {2, 0, nil, users("ada"), board, 0, ""},
+		"one, after the board":   {2, 0, nil, users("ada"), board, 1, "needs 2 people, and is for ada"},
+		"two, without the board": {2, 0, nil, users("ada", "bob"), board, 1, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			q := payment(tc.need, tc.rejects)
+			for _, v := range tc.votes {
+				q = q.WithVote(v, time.Unix(1, 0))
+			}
+			q.Wait, q.Fired = tc.wait, tc.fired
+			require.Equal(t, tc.fault, FaultOfVotes(q.PutTo(tc.to)))
+		})
+	}
+}
+
+// K5, K7: no step asks only people who are excepted.
+func TestK5StepsAskSomebody(t *testing.T) {
+	w := &Wait{Steps: []Step{{Do: Remind, After: time.Minute},
+		{Do: Escalate, After: time.Hour, To: &Audience{Users: []string{"eve"}}}}}
+	require.Empty(t, w.FaultOfSteps(nil))
+	excepted := &Audience{Everybody: true, Except: []string{"eve"}}
+	const fault = "step 2 for nobody but those who are excepted"
+	require.Equal(t, fault, w.FaultOfSteps(excepted))
+	require.Equal(t, fault, w.FaultFor(Question{To: excepted}))
+	w.Steps[1].Join = true
+	require.Empty(t, w.FaultOfSteps(excepted))
 }

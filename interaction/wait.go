@@ -137,26 +137,34 @@ func (d *DefaultReply) reply(number int) Reply {
 }
 
 // FaultFor says why the question cannot wait so: its default answer is not one that the question
-// takes, or too many people would be asked. It is empty if the question can.
+// takes, or too many people or none would be asked. It is empty if the question can.
 func (w *Wait) FaultFor(q Question) string {
-	if w == nil {
-		return ""
-	}
-	to := q.To
-	for i := range w.Steps {
-		if w.Steps[i].Do != Escalate {
-			continue
-		}
-		if to = w.Steps[i].escalated(to); to.Fault() != "" {
-			return fmt.Sprintf("step %d with %s", i+1, to.Fault())
-		}
-	}
-	if w.Default == nil {
-		return ""
+	if fault := w.FaultOfSteps(q.To); fault != "" || w == nil || w.Default == nil {
+		return fault
 	}
 	q.To, q.Need, q.Rejects = nil, 0, 0
 	if err := w.Default.reply(q.ID).CheckFor(q); err != nil {
 		return "a Default that is no answer to it: " + err.Error()
+	}
+	return ""
+}
+
+// FaultOfSteps says why a question that asks these cannot be escalated so: too many people would be
+// asked, or nobody but those who are excepted. It is empty if the question can.
+func (w *Wait) FaultOfSteps(to *Audience) string {
+	if w == nil {
+		return ""
+	}
+	for i := range w.Steps {
+		if w.Steps[i].Do != Escalate {
+			continue
+		}
+		switch to = w.Steps[i].escalated(to); {
+		case to.Fault() != "":
+			return fmt.Sprintf("step %d with %s", i+1, to.Fault())
+		case !Enough(1, to):
+			return fmt.Sprintf("step %d for nobody but those who are excepted", i+1)
+		}
 	}
 	return ""
 }

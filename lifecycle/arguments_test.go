@@ -193,6 +193,9 @@ func wrongCalls() []wrongCall {
 	add("Reassign", "to", "for nobody", func(ctx context.Context, l *Lifecycle) error {
 		return l.Reassign(ctx, "r", 1, nil, Audience{Except: []string{"ada"}})
 	})
+	add("Reassign", "to", "for nobody", func(ctx context.Context, l *Lifecycle) error {
+		return l.Reassign(ctx, "r", 1, nil, Audience{Users: []string{"ada"}, Except: []string{"ada"}})
+	})
 	add("Reassign", "to", "an audience with a name of 0 bytes; 1 to 255 bytes of UTF-8 without NUL are allowed",
 		func(ctx context.Context, l *Lifecycle) error {
 			return l.Reassign(ctx, "r", 1, nil, Audience{Users: []string{""}})

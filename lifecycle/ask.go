@@ -10,9 +10,8 @@ import (
 )
 
 // AskPolicy says who may answer the questions of a run and how many people decide an approval (K5), and how
-// long the questions wait (K7). The host
-// sets it in Spec.Ask, and it is stored with each question when the question is asked, so an agent
-// cannot choose who approves what it does.
+// long the questions wait (K7). The host sets it in Spec.Ask, and it is stored with each question when
+// the question is asked, so an agent cannot choose who approves what it does.
 type AskPolicy struct {
 	// NotSubmitter: whoever submitted the run, as Spec.Submitter says, may answer none of its
 	// questions.
@@ -44,8 +43,8 @@ func (s *Spec) findAskFault() *SpecError {
 	switch fault := to.Fault(); {
 	case fault != "":
 		return &SpecError{"Ask", "with " + fault, "names that actors can have", nil}
-	case to != nil && !to.Everybody && len(to.Users)+len(to.Groups) == 0:
-		return &SpecError{"Ask", "for nobody", "users, groups or Everybody", nil}
+	case !interaction.Enough(1, to):
+		return &SpecError{"Ask", forNobody, wantSomebody, nil}
 	case s.Ask.NotSubmitter && s.Submitter == "":
 		return &SpecError{"Ask", "with NotSubmitter", "a Submitter", nil}
 	case s.Ask.NotSubmitter && to != nil && len(to.Except) >= interaction.MaxAudience:
@@ -54,24 +53,35 @@ func (s *Spec) findAskFault() *SpecError {
 	if fault := s.Ask.Wait.Fault(); fault != "" {
 		return &SpecError{"Ask.Wait", "with " + fault, "steps in their order, and an end with its Then", nil}
 	}
-	return s.findVotesFault()
+	return s.findPeopleFault()
 }
 
-// findVotesFault says whether there may be as many people as the policy needs; nil if so.
-func (s *Spec) findVotesFault() *SpecError {
+// What an audience is to which nobody can belong, and what it should be.
+const (
+	forNobody    = "for nobody"
+	wantSomebody = "users, groups or Everybody"
+)
+
+// findPeopleFault says whether there is anybody whom the policy asks, and as many people as it needs;
+// nil if so.
+func (s *Spec) findPeopleFault() *SpecError {
 	switch need, rejects := s.Ask.Need, s.Ask.Rejects; {
 	case interaction.VotesFault(need, 0) != "":
 		return &SpecError{"Ask.Need", strconv.Itoa(need), fmt.Sprintf("0 to %d", interaction.MaxNeed), nil}
 	case interaction.VotesFault(0, rejects) != "":
 		return &SpecError{"Ask.Rejects", strconv.Itoa(rejects), fmt.Sprintf("0 to %d", interaction.MaxNeed), nil}
-	case need < 2 && rejects < 2:
-		return nil
 	}
 	q := Question{Subject: &interaction.Subject{}}
 	asked := *s
 	asked.Ask = &AskPolicy{NotSubmitter: s.Ask.NotSubmitter, To: s.Ask.To}
 	asked.address(&q)
 	q.Wait, q.Need, q.Rejects = s.Ask.Wait, s.Ask.Need, s.Ask.Rejects
+	if !interaction.Enough(1, q.To) {
+		return &SpecError{"Ask", forNobody + " but the submitter, who is excepted", wantSomebody, nil}
+	}
+	if fault := q.Wait.FaultOfSteps(q.To); fault != "" {
+		return &SpecError{"Ask.Wait", "with " + fault, "escalations to people who may answer", nil}
+	}
 	if fault := interaction.FaultOfVotes(q); fault != "" {
 		return &SpecError{"Ask", "such that an approval " + fault, "as many people as must decide", nil}
 	}

@@ -93,7 +93,13 @@ func TestK5WhoMayAnswer(t *testing.T) {
 func TestK5PoliciesAreChecked(t *testing.T) {
 	long := strings.Repeat("a", 256)
 	for value, s := range map[string]Spec{
-		"for nobody":        {Ask: &AskPolicy{To: &Audience{}}},
+		"for nobody ": {Ask: &AskPolicy{To: &Audience{Users: []string{"ada"}, Except: []string{"ada"}}}},
+		"for nobody":  {Ask: &AskPolicy{To: &Audience{}}},
+		"for nobody but the submitter, who is excepted": {Submitter: "ada",
+			Ask: &AskPolicy{NotSubmitter: true, To: &Audience{Users: []string{"ada"}}}},
+		"with step 1 for nobody but those who are excepted": {Submitter: "ada",
+			Ask: &AskPolicy{NotSubmitter: true, Wait: &Wait{Steps: []Step{{Do: Escalate, After: time.Hour,
+				To: &Audience{Users: []string{"ada"}}}}}}},
 		"256 bytes":         {Submitter: long},
 		"with NotSubmitter": {Ask: &AskPolicy{NotSubmitter: true}},
 		"33":                {Ask: &AskPolicy{Need: 33}},
@@ -107,7 +113,7 @@ func TestK5PoliciesAreChecked(t *testing.T) {
 		s.Prompt = "p"
 		var fault *SpecError
 		require.ErrorAs(t, s.Validate(), &fault)
-		require.Equal(t, value, fault.Value)
+		require.Equal(t, strings.TrimSpace(value), fault.Value)
 	}
 	wrong := Spec{Prompt: "p", Ask: &AskPolicy{To: &Audience{Users: []string{long}}}}
 	require.ErrorContains(t, wrong.Validate(), "Ask is with a name of 256 bytes")

@@ -83,8 +83,8 @@ func (c *Client) Reassign(ctx context.Context, id string, question int, from *Au
 	if fault := to.Fault(); fault != "" {
 		return &ArgumentError{"to", "an audience with " + fault, "names that actors can have", nil}
 	}
-	if !to.Everybody && len(to.Users)+len(to.Groups) == 0 {
-		return &ArgumentError{"to", "for nobody", "users, groups or Everybody", nil}
+	if !interaction.Enough(1, &to) {
+		return &ArgumentError{"to", forNobody, wantSomebody, nil}
 	}
 	return c.changeOpen(ctx, "reassign", id, question, func(q *Question, now time.Time) (Action, error) {
 		if !q.To.Admits(c.actor) {
@@ -213,6 +213,9 @@ func decideReassign(run *store.Run, q *interaction.Question, by Actor, from *Aud
 	next := q.PutTo(to)
 	if fault := next.To.Fault(); fault != "" {
 		return nil, &ArgumentError{"to", "an audience with " + fault, "room for those who are excepted", nil}
+	}
+	if !interaction.Enough(1, next.To) {
+		return nil, &ArgumentError{"to", forNobody + " but those who are excepted", wantSomebody, nil}
 	}
 	if fault := interaction.FaultOfVotes(next); fault != "" {
 		return nil, &ArgumentError{"to", "such that the approval " + fault, "as many people as must decide", nil}

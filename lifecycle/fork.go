@@ -382,7 +382,7 @@ func (s *forkSource) forkQuestion(number int, at *At, now time.Time) (*origin, e
 	case at.Reply != "":
 		reply := Reply{ID: number, Text: at.Reply, Actor: at.Actor}
 		if err := reply.CheckFor(record.Question); err != nil {
-			return nil, s.refuse("question %d takes no text: %v", number, err)
+			return nil, s.refuse("question %d does not take the reply: %v", number, err)
 		}
 		answer := reply.AnswerTo(&record.Question, now)
 		o.History[len(o.History)-(end-i)] = interaction.Settle(record.Question, answer, "", "")
