@@ -152,6 +152,7 @@ func TestK5EnoughPeople(t *testing.T) {
 func TestK5EnoughPeopleAfterVotes(t *testing.T) {
 	users := func(names ...string) Audience { return Audience{Users: names} }
 	board := &Wait{Steps: []Step{{Do: Escalate, After: time.Hour, To: &Audience{Groups: []string{"board"}}}}}
+	yes, no := []Reply{ballot("ada", Approve)}, ballot("bob", Reject)
 	for name, tc := range map[string]struct {
 		need, rejects int
 		votes         []Reply
@@ -160,13 +161,13 @@ func TestK5EnoughPeopleAfterVotes(t *testing.T) {
 		fired         int
 		fault         string
 	}{
-		"who is missing":         {2, 0, []Reply{ballot("ada", Approve)}, users("bob"), nil, 0, ""},
-		"who has voted, too":     {2, 0, []Reply{ballot("ada", Approve)}, users("ada", "bob"), nil, 0, ""},
-		"not who has voted":      {2, 0, []Reply{ballot("ada", Approve)}, Audience{Users: []string{"bob"}, Except: []string{"ada"}}, nil, 0, ""},
-		"only who has voted":     {2, 0, []Reply{ballot("ada", Approve)}, users("ada"), nil, 0, "needs 1 more people, and is for ada"},
-		"one who cannot reject":  {2, 2, []Reply{ballot("ada", Approve)}, users("bob"), nil, 0, "needs 2 more people, and is for bob"},
-		"two who may":            {2, 2, []Reply{ballot("ada", Approve)}, users("bob", "eve"), nil, 0, ""},
-		"a tie":                  {2, 2, []Reply{ballot("ada", Approve), ballot("bob", Reject)}, users("ada", "bob"), nil, 0, "needs 1 more people, and is for ada, bob"},
+		"who is missing":         {2, 0, yes, users("bob"), nil, 0, ""},
+		"who has voted, too":     {2, 0, yes, users("ada", "bob"), nil, 0, ""},
+		"not who has voted":      {2, 0, yes, Audience{Users: []string{"bob"}, Except: []string{"ada"}}, nil, 0, ""},
+		"only who has voted":     {2, 0, yes, users("ada"), nil, 0, "needs 1 more people, and is for ada"},
+		"one who cannot reject":  {2, 2, yes, users("bob"), nil, 0, "needs 2 more people, and is for bob"},
+		"two who may":            {2, 2, yes, users("bob", "eve"), nil, 0, ""},
+		"a tie":                  {2, 2, append(yes, no), users("bob"), nil, 0, "needs 1 more people, and is for bob"},
 		"one, then the board":    {2, 0, nil, users("ada"), board, 0, ""},
 		"one, after the board":   {2, 0, nil, users("ada"), board, 1, "needs 2 people, and is for ada"},
 		"two, without the board": {2, 0, nil, users("ada", "bob"), board, 1, ""},
