@@ -17,10 +17,9 @@ import (
 // Kind is the kind of a call.
 type Kind string
 
-// The kinds of calls about a run: clients make Submit, Reply, ClaimQuestion, ReleaseQuestion, Cancel, Resume, Extend and
-// Get; nodes make Claim and
-// Write, and their stores are recorded. Leave is the end of a node's registration, by the node
-// itself or by another one.
+// The kinds of calls about a run: clients make Submit, Reply, ClaimQuestion, ReleaseQuestion, Cancel,
+// Resume, Extend and Get; nodes make Claim and Write, and their stores are recorded. Leave is the end
+// of a node's registration, by the node itself or by another one.
 const (
 	Submit          Kind = "submit"
 	Reply           Kind = "reply"
