@@ -71,6 +71,9 @@ func (s *Spec) findPeopleFault() *SpecError {
 	case interaction.VotesFault(0, rejects) != "":
 		return &SpecError{"Ask.Rejects", strconv.Itoa(rejects), fmt.Sprintf("0 to %d", interaction.MaxNeed), nil}
 	}
+	if to := s.Ask.To; s.Ask.Wait == nil && (to.Open() || len(to.Groups) > 0) {
+		return nil // as many as it takes, as far as anybody knows
+	}
 	q := Question{Subject: &interaction.Subject{}}
 	asked := *s
 	asked.Ask = &AskPolicy{NotSubmitter: s.Ask.NotSubmitter, To: s.Ask.To}
