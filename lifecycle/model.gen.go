@@ -725,8 +725,11 @@ type Audience = interaction.Audience
 //	// Fault says what is wrong with the wait, empty if nothing is.
 //	func (w *Wait) Fault() string
 //
-//	// FaultFor says why the question cannot wait so: its default answer is not one that the question takes, or too many people would be asked.
+//	// FaultFor says why the question cannot wait so: its default answer is not one that the question takes, or too many people or none would be asked.
 //	func (w *Wait) FaultFor(q Question) string
+//
+//	// FaultOfSteps says why a question that asks these cannot be escalated so: too many people would be asked, or nobody but those who are excepted.
+//	func (w *Wait) FaultOfSteps(to *Audience) string
 //
 //	// Clone returns a copy that shares nothing.
 //	func (w *Wait) Clone() *Wait
