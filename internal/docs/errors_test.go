@@ -62,7 +62,8 @@ func TestEachErrorIsExplained(t *testing.T) {
 
 // The guide answers with the HTTP statuses of docs/errors.md.
 func TestTheGuideAnswersWithTheStatusOfEachError(t *testing.T) {
-	statuses := map[string]string{"StatusBadRequest": "400", "StatusNotFound": "404", "StatusConflict": "409"}
+	statuses := map[string]string{"StatusBadRequest": "400", "StatusForbidden": "403", "StatusNotFound": "404",
+		"StatusConflict": "409"}
 	cases := regexp.MustCompile(`(?s)case (errors\.Is.*?):\n\t\treturn http\.(\w+)`)
 	table := rows(read(t, "docs/errors.md"))
 	found := cases.FindAllStringSubmatch(read(t, "docs/guide.md"), -1)
