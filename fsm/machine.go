@@ -19,10 +19,12 @@ var machine = newMachine()
 
 // call is one question to the machine.
 type call struct {
-	context.Context     //nolint:containedctx // it is the context: the library has no other way to hand a value to a guard
-	state           any // a State, which the library takes as any: so it is boxed once
-	facts           Facts
-	taken           int // index of the transition whose guard held; of no meaning when the machine took none
+	// It is the context of the machine, which has no other way to hand a value to a guard.
+	context.Context //nolint:containedctx // see above
+
+	state any // a State, which the library takes as any: so it is boxed once
+	facts Facts
+	taken int // index of the transition whose guard held; of no meaning when the machine took none
 }
 
 // calls holds calls that are over, to be used again.
