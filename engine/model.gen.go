@@ -72,7 +72,7 @@ import (
 //	// Digest identifies what the question shows and what it is about: SHA-256, in hexadecimal digits, over one JSON object of kind, prompt, context, options, required_fields, subject and schema, as far as they are set.
 //	func (q Question) Digest() string
 //
-//	// CheckClaim says whether a claim of somebody else keeps the actor from answering the question.
+//	// CheckClaim returns a *ClaimedError if somebody else has claimed the question, so that the actor may not answer it now.
 //	func (q *Question) CheckClaim(actor interaction.Actor, now time.Time) error
 //
 //	// ClaimedBy returns the question as the actor claims it.
@@ -357,8 +357,8 @@ type Answer = interaction.Answer
 //	}
 type Vote = interaction.Vote
 
-// Claim says who works on an open question. Until that time nobody else may answer or claim it. Nothing
-// happens when the time comes: a claim that is over just excludes nobody any more.
+// Claim says who works on an open question. Nobody else may answer or claim the question before
+// Until. A claim that has expired has no effect; that it expires causes no commit and no event.
 //
 //	type Claim struct {
 //		Actor string

@@ -14,8 +14,8 @@ import (
 // MaxClaim is for how long a person may claim a question at a time.
 const MaxClaim = 31 * 24 * time.Hour
 
-// Claim says who works on an open question. Until that time nobody else may answer or claim it. Nothing
-// happens when the time comes: a claim that is over just excludes nobody any more.
+// Claim says who works on an open question. Nobody else may answer or claim the question before
+// Until. A claim that has expired has no effect; that it expires causes no commit and no event.
 type Claim struct {
 	Actor string    `json:"actor"`
 	Via   string    `json:"via,omitempty"` // the door that the actor came through
@@ -77,7 +77,8 @@ func (e *ReassignedError) Error() string {
 // Is makes errors.Is(err, ErrReassigned) true.
 func (e *ReassignedError) Is(target error) bool { return target == ErrReassigned }
 
-// CheckClaim says whether a claim of somebody else keeps the actor from answering the question.
+// CheckClaim returns a *ClaimedError if somebody else has claimed the question, so that the actor may
+// not answer it now.
 func (q *Question) CheckClaim(actor Actor, now time.Time) error {
 	if q.Claim.Excludes(actor, now) {
 		return &ClaimedError{q.ID, *q.Claim}

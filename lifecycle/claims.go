@@ -17,15 +17,15 @@ import (
 // back, and others are asked in place of those who were. Each is one commit with the event
 // interaction.changed, and races with replies, deadlines and other changes: one of them wins.
 
-// Claim has the client's actor (Client.As) work on an open question: until that time nobody else can
-// answer or claim it. To claim it again moves the time. Steps and the end of the question's wait do not
-// stop for a claim; an escalation ends it. A claim that is over excludes nobody; nothing happens then.
+// Claim gives an open question to the client's actor (Client.As) alone: nobody else can answer or claim
+// it before until. Claiming it again changes the time. A claim does not delay the steps and the end of
+// the question's wait, and an escalation ends the claim. A claim that has expired has no effect.
 //
 // Errors, with nothing written: ErrNotFound, ErrNotAllowed, ErrNotAsked (a *NotAskedError), ErrClaimed
 // (a *ClaimedError: who has it, and until when), ErrNotWaiting (a *WaitError: no such question),
-// ErrSettled (a *SettledError), an *ArgumentError (the actor has no ID, several people decide the
-// question, or until is not after now or more than interaction.MaxClaim away). After any other error the
-// question may or may not be claimed: call again.
+// ErrSettled (a *SettledError), and an *ArgumentError in three cases: the actor has no ID, several people
+// decide the question, or until is not after now and at most interaction.MaxClaim later. After any other
+// error the question may or may not be claimed: call again.
 func (c *Client) Claim(ctx context.Context, id string, question int, until time.Time) error {
 	if err := c.checkOpenChange(ctx, id, question); err != nil {
 		return err

@@ -10,7 +10,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// ownLease is what a node knows of its own lease. All times are by monotonicNow.
+// ownLease records how long this node's lease is and when the node renewed it. Its times are readings
+// of the monotonic clock (monotonicNow).
 type ownLease struct {
 	length time.Duration
 
@@ -80,9 +81,9 @@ func (w *leaseWatch) observe(nodes []store.Node, now time.Time) {
 	w.seen = seen
 }
 
-// gone reports whether a node whose process is not known to be dead has gone, and whose lease is, or
-// is not, over by the clock. If nothing shows that the node lives, neither its process nor a renewal,
-// the clock decides.
+// gone reports whether a node is to be removed whose process is not known to be dead. Over says that
+// its lease has run out by the clock. That decides only if nothing else shows that the node lives:
+// neither its process nor a renewal.
 func (w *leaseWatch) gone(n store.Node, over bool) bool {
 	s := w.seen[n.ID]
 	lives := s.renewed || n.Identity != procid.Self() && procid.Alive(n.Identity) == procid.Living

@@ -480,7 +480,7 @@ type SessionHandle = interaction.SessionHandle
 //	// Digest identifies what the question shows and what it is about: SHA-256, in hexadecimal digits, over one JSON object of kind, prompt, context, options, required_fields, subject and schema, as far as they are set.
 //	func (q Question) Digest() string
 //
-//	// CheckClaim says whether a claim of somebody else keeps the actor from answering the question.
+//	// CheckClaim returns a *ClaimedError if somebody else has claimed the question, so that the actor may not answer it now.
 //	func (q *Question) CheckClaim(actor Actor, now time.Time) error
 //
 //	// ClaimedBy returns the question as the actor claims it.
@@ -821,8 +821,8 @@ type Vote = interaction.Vote
 //	func (e *VotedError) Is(target error) bool
 type VotedError = interaction.VotedError
 
-// Claim says who works on an open question. Until that time nobody else may answer or claim it. Nothing
-// happens when the time comes: a claim that is over just excludes nobody any more.
+// Claim says who works on an open question. Nobody else may answer or claim the question before
+// Until. A claim that has expired has no effect; that it expires causes no commit and no event.
 //
 //	type Claim struct {
 //		Actor string

@@ -65,9 +65,9 @@ type Spec struct {
 	MaxAttempts int `json:"max_attempts,omitempty"`
 	// MaxQuestions is how many questions a language model may ask in one turn by its text (K1), up to
 	// interaction.MaxQuestions. If it is above 1, the agent is told how to write a list of questions,
-	// and the run goes on when each is answered. A list that is longer is treated as any question that
-	// cannot be read: the person sees the text. 0 stands for 1. Questions that a Go engine asks
-	// (engine.AskAll) do not depend on it.
+	// and the run goes on when each is answered. A longer list is treated as a malformed question: the
+	// person is shown the agent's text as it is. 0 stands for 1. The limit does not apply to questions
+	// that a Go engine asks (engine.AskAll).
 	MaxQuestions int `json:"max_questions,omitempty"`
 	// SessionTimeout is session_timeout_sec: how long a question waits before its deadline. Whole
 	// seconds, at least 1 s; 0 stands for DefaultSessionTimeout. In a strict run nothing happens then

@@ -191,9 +191,9 @@ func TestK1ASingleQuestionIsAskedAlone(t *testing.T) {
 	})
 }
 
-// K1, H2: a language model whose run may ask several writes a list of three questions, and goes on once
-// with their answers, each with its number. The policy of the host holds for each, and nothing that the
-// text says of policies.
+// K1, H2: a language model whose run may ask several questions writes a list of three. It goes on once,
+// with the three answers and their numbers. The host's policy applies to each question; a policy that
+// the model writes into its text is ignored.
 func TestK1AnAgentAsksThreeByItsText(t *testing.T) {
 	for _, signed := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {

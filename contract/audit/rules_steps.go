@@ -51,7 +51,7 @@ func (v *view) question(s *step) *step {
 	return nil
 }
 
-// extends reports whether the event moves the end of a question.
+// extends reports whether the event changes the time at which the wait for an answer ends.
 func (s *step) extends() bool { return s.Type == fcmp.TypeChanged && s.data.Change == "extend" }
 
 // nextStep is the next step of an open question; nil if there is none.

@@ -65,7 +65,8 @@ func (s *Store) ExpireSilent(ctx context.Context, now time.Time, nodes []store.N
 	return s.expire(ctx, now, func(n *store.Node) bool { return store.IsSilent(*n, nodes) })
 }
 
-// expire removes the nodes that have gone, and updates the departures.
+// expire removes the nodes for which gone is true, and records when they departed for as long as parked
+// runs name them.
 func (s *Store) expire(ctx context.Context, now time.Time, gone func(*store.Node) bool) ([]store.Node, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

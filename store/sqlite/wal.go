@@ -45,8 +45,8 @@ func markText(s salts) string { return markPrefix + string(s[:]) }
 // the row, the length of the record's head, and the type of each value, a text of 30 bytes.
 const markAt = "\x5e\x01\x04\x49\x49\x49"
 
-// readMark returns the row if it stands on the page: a leaf with one cell, of which all is as SQLite
-// writes it. No page that has other texts, whoever gave them, is like that.
+// readMark returns the row if the page has it: a leaf page with a single cell, every byte of which is as
+// SQLite writes that row. No text that a user stores can make another page look like that.
 func readMark(page []byte) (m mark, ok bool) {
 	const leaf, head = 0x0d, 8
 	if page[0] != leaf || binary.BigEndian.Uint16(page[3:]) != 1 {
