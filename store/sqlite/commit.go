@@ -186,7 +186,7 @@ func (w *writer) create(e *entry.Entry) (refused, _ error) {
 	if inserted == 0 {
 		return refuse.Exists(r.ID), nil
 	}
-	if err := w.noteCreated(row, e); err != nil {
+	if _, err := w.note(row, e); err != nil {
 		return nil, err
 	}
 	if inlineSpec == nil {
@@ -218,13 +218,17 @@ func (w *writer) update(prev storedRun, e *entry.Entry) error {
 	if err == nil {
 		noted, err = w.note(prev.row, e)
 	}
+	moved := t.first != prev.tail.first
+	if noted && moved && err == nil { // the trigger looks for it
+		err = w.insertNotedAlone()
+	}
 	if err != nil {
 		return err
 	}
 	r := &e.Run
 	// a report of a running turn: no index has to change
 	same := r.State == prev.run.State && r.Epoch == prev.run.Epoch && entry.ColumnsOf(r) == entry.ColumnsOf(prev.run)
-	changed, err := w.updateRow(prev.row, e, t, same, noted && t.first == prev.tail.first)
+	changed, err := w.updateRow(prev.row, e, t, same, noted && !moved)
 	if err != nil {
 		return err
 	}
@@ -361,8 +365,7 @@ func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (int, er
 			}
 		}
 		if n.needed && len(rows) > 0 { // a feed that is lost now keeps nothing for itself any more
-			w.cache.notes = nil
-			if err := w.forgetNoted(); err != nil {
+			if err := errors.Join(w.forgetNotes(), w.forgetNoted()); err != nil {
 				return nil, err
 			}
 		}

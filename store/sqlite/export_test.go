@@ -6,7 +6,6 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/internal/entry"
@@ -132,6 +131,9 @@ func (s *Store) CommitAsEarlier(c store.Commit) error {
 		return err
 	}
 	return s.write(context.Background(), 1, func(w *writer) ([]store.Hint, error) {
+		if err := w.insertNoted(); err != nil {
+			return nil, err
+		}
 		w.cache.notes = &notes{}
 		refused, err := w.commit(e)
 		w.cache.notes = nil
@@ -139,13 +141,11 @@ func (s *Store) CommitAsEarlier(c store.Commit) error {
 	})
 }
 
-// TriggersAsEarlier gives the feeds the triggers that look at every row.
-func (s *Store) TriggersAsEarlier() error {
-	return s.write(context.Background(), 1, func(w *writer) ([]store.Hint, error) {
-		w.cache.clear()
-		return nil, w.conn.run(dropTriggers +
-			strings.NewReplacer("WHEN new.slot IS NULL ", "", "OF first ", "").Replace(makeTriggers))
-	})
+// ForgetRecentCommits makes readers of feeds read the events of all commits from the file.
+func (s *Store) ForgetRecentCommits() {
+	s.writer.recent.mu.Lock()
+	defer s.writer.recent.mu.Unlock()
+	s.writer.recent.all = nil
 }
 
 // DeleteAsEarlier deletes a run as a release without feeds prunes it.

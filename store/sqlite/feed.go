@@ -1,11 +1,13 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql/driver"
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/interlude-go/interlude/store"
@@ -14,69 +16,93 @@ import (
 )
 
 // While a feed exists, triggers note the commits of releases without feeds, which do not know of
-// them. This release notes its commits itself, since counting the events in a trigger costs more than
-// the rest of a commit. Its statements are such that the triggers need not even look, which would cost
-// a quarter of it. It creates a run with 0 in the column slot, where earlier releases leave NULL; both
-// mean no slot. Its updates do not name the column first, which those of earlier releases always do,
-// unless it changes; then the trigger finds that the commit was noted just before. When a run is
-// deleted, the feeds that have not acknowledged its last commit are lost.
+// them. This release notes its commits itself, one row for all of a transaction: a row for each, or a
+// trigger that counts events, would cost more than the rest of a commit. Its statements are such that
+// the triggers need not even look. It creates a run with 0 in the column slot, where earlier releases
+// leave NULL; both mean no slot. Its updates do not name the column first, which those of earlier
+// releases always do, unless it changes; then the trigger finds that the commit was noted just before.
+// When a run is deleted, the feeds that have not acknowledged its last commit are lost.
 const (
 	makeTriggers = `CREATE TRIGGER IF NOT EXISTS feed_created AFTER INSERT ON runs WHEN new.slot IS NULL BEGIN
-	INSERT OR ROLLBACK INTO feed (position, run, version, first, last)
-		SELECT ` + nextPosition + `, new.n, new.version, 1, ` + lastOfNew + ` WHERE ` + lastOfNew + ` > 0;
+	INSERT OR ROLLBACK INTO noted (position, size, commits)
+		SELECT ` + lastPosition + ` + 1, 1, new.n || ' 1 ' || ` + lastOfNew + ` WHERE ` + lastOfNew + ` > 0;
 END;
 CREATE TRIGGER IF NOT EXISTS feed_changed AFTER UPDATE OF first ON runs
-	WHEN NOT EXISTS (SELECT 1 FROM feed WHERE position = (SELECT max(position) FROM feed) AND run = new.n
-		AND version = new.version) BEGIN
-	INSERT OR ROLLBACK INTO feed (position, run, version, first, last, final)
-		SELECT ` + nextPosition + `, new.n, new.version, ` + lastOfOld + ` + 1, ` + lastOfNew + `,
-			CASE WHEN new.finished_at IS NOT NULL THEN 1 END
-		WHERE ` + lastOfNew + ` > ` + lastOfOld + `;
+	WHEN ` + lastOfNew + ` > ` + lastOfOld + ` AND NOT EXISTS (SELECT 1 FROM noted
+		WHERE position = ` + lastPosition + ` AND commits = ` + changeOfNew + `) BEGIN
+	INSERT OR ROLLBACK INTO noted (position, size, commits) SELECT ` + lastPosition + ` + 1, 1, ` + changeOfNew + `;
+	INSERT OR REPLACE INTO ended (run, position) SELECT new.n, ` + lastPosition + ` WHERE new.finished_at IS NOT NULL;
 END;
 CREATE TRIGGER IF NOT EXISTS feed_pruned AFTER DELETE ON runs BEGIN
-	UPDATE feeds SET lost = 1 WHERE lost = 0
-		AND EXISTS (SELECT 1 FROM feed WHERE final = 1 AND run = old.n AND position > cursor);
+	UPDATE feeds SET lost = 1 WHERE lost = 0 AND cursor < (SELECT position FROM ended WHERE run = old.n);
+	DELETE FROM ended WHERE run = old.n;
 END;`
 	dropTriggers = `DROP TRIGGER IF EXISTS feed_created; DROP TRIGGER IF EXISTS feed_changed;
 DROP TRIGGER IF EXISTS feed_pruned;`
 
-	// A position is above every cursor and every commit that is noted, so that none is used again
-	// while somebody could compare it with another.
-	lastPosition = `max(coalesce((SELECT max(cursor) FROM feeds), 0), coalesce((SELECT max(position) FROM feed), 0))`
-	nextPosition = lastPosition + ` + 1`
+	// The last position is never forgotten, so that no position is used twice.
+	lastPosition = `coalesce((SELECT max(position) FROM noted), 0)`
 	// lastOf… is the number of a run's last event, from its tail: a line each, the first of which
 	// has the number first.
 	lastOfNew = `(new.first - 1 + (length(new.tail) > 0) * (1 + length(new.tail)
 			- length(CAST(replace(CAST(new.tail AS TEXT), char(10), '') AS BLOB))))`
 	lastOfOld = `(old.first - 1 + (length(old.tail) > 0) * (1 + length(old.tail)
 			- length(CAST(replace(CAST(old.tail AS TEXT), char(10), '') AS BLOB))))`
+	// changeOfNew is what change.append writes.
+	changeOfNew = `new.n || ' ' || (` + lastOfOld + ` + 1) || ' ' || ` + lastOfNew
 )
 
-// notes is what a transaction knows of the feeds: whether it notes commits, whether it notes the
-// creation of runs, too, because no trigger does, and the position of the last commit.
+// change is a commit as the table noted has it: the number of the run's row, and the numbers of the
+// commit's events.
+type change struct {
+	run         int64
+	first, last uint64
+}
+
+// append appends the text of a change, with which the text of others is joined by line breaks.
+func (c change) append(text []byte) []byte {
+	text = append(strconv.AppendInt(text, c.run, 10), ' ')
+	text = append(strconv.AppendUint(text, c.first, 10), ' ')
+	return strconv.AppendUint(text, c.last, 10)
+}
+
+// readChange reads the first change of a text, and returns the text of the others.
+func readChange(text string) (c change, rest string, _ error) {
+	line, rest, _ := strings.Cut(text, "\n")
+	run, events, _ := strings.Cut(line, " ")
+	first, last, _ := strings.Cut(events, " ")
+	row, err1 := strconv.ParseInt(run, 10, 64)
+	from, err2 := strconv.ParseUint(first, 10, 63)
+	to, err3 := strconv.ParseUint(last, 10, 63)
+	return change{row, from, to}, rest, cmp.Or(err1, err2, err3)
+}
+
+// notes is what a transaction knows of the feeds: whether it notes commits, and the last position.
 type notes struct {
-	needed  bool
-	created bool
-	last    int64
+	needed bool
+	last   int64
 }
 
 // notes returns them for the transaction. Like everything in the cache they are those of the file:
 // the cache is emptied when somebody else has written to it.
 func (w *writer) notes() (*notes, error) {
 	if w.cache.notes == nil {
-		// A file whose feeds another release has made may have triggers that look at all runs.
-		r, err := w.one(`SELECT coalesce(sum(lost = 0), 0), ` + lastPosition + `, NOT EXISTS (SELECT 1 FROM sqlite_schema
-			WHERE name = 'feed_created' AND instr(sql, 'WHEN new.slot IS NULL') = 0) FROM feeds`)
+		r, err := w.one(`SELECT EXISTS (SELECT 1 FROM feeds WHERE lost = 0), ` + lastPosition)
 		if err != nil {
 			return nil, err
 		}
-		w.cache.notes = &notes{needed: r.int(0) > 0, last: r.int(1), created: r.int(2) != 0}
+		w.cache.notes = &notes{needed: r.int(0) != 0, last: r.int(1)}
 	}
 	return w.cache.notes, nil
 }
 
-// note notes a commit that changes the run of the row, before the row is updated. Noted is false if
-// nothing needs it.
+// forgetNotes lets the next commit read the notes anew, after a change of the feeds.
+func (w *writer) forgetNotes() error {
+	w.cache.notes = nil
+	return w.insertNoted()
+}
+
+// note notes a commit of the run in the row, if a feed needs it.
 func (w *writer) note(row int64, e *entry.Entry) (noted bool, _ error) {
 	if len(e.Events) == 0 {
 		return false, nil
@@ -86,44 +112,58 @@ func (w *writer) note(row int64, e *entry.Entry) (noted bool, _ error) {
 		return false, err
 	}
 	n.last++
-	_, err = w.exec(`INSERT INTO feed (position, run, version, first, last, final) VALUES (?, ?, ?, ?, ?, ?)`, n.last,
-		row,
-		int64(e.Run.Version), int64(e.FirstSeq()), int64(e.Run.Seq), flagColumn(e.Run.State.Terminal()))
-	w.countRow(0)
+	w.noted = append(w.noted, recentCommit{n.last, change{row, e.FirstSeq(), e.Run.Seq}, e.Run.ID, e.Events})
+	if e.Run.State.Terminal() {
+		_, err = w.exec(`INSERT OR REPLACE INTO ended (run, position) VALUES (?, ?)`, row, n.last)
+		w.countRow(0)
+	}
 	return err == nil, err
 }
 
-// slotOfNew is what the column slot of a run has that is created: 0 if noteCreated will note it.
+// insertNotedAlone stores the last commit that was noted in a row of its own, where the triggers look
+// for it.
+func (w *writer) insertNotedAlone() error {
+	end := len(w.noted) - 1
+	return errors.Join(w.insertNotedUntil(end), w.insertNotedUntil(end+1))
+}
+
+// insertNoted stores what the transaction has noted so far.
+func (w *writer) insertNoted() error { return w.insertNotedUntil(len(w.noted)) }
+
+// insertNotedUntil stores so many of the commits that the transaction has noted, but for those that
+// are stored.
+func (w *writer) insertNotedUntil(end int) error {
+	more := w.noted[w.notedStored:end]
+	if len(more) == 0 {
+		return nil
+	}
+	w.notedStored = end
+	w.notedText = w.notedText[:0]
+	for i := range more {
+		if i > 0 {
+			w.notedText = append(w.notedText, '\n')
+		}
+		w.notedText = more[i].append(w.notedText)
+	}
+	_, err := w.exec(`INSERT INTO noted (position, size, commits) VALUES (?, ?, ?)`, more[len(more)-1].position,
+		int64(len(more)), string(w.notedText))
+	w.countRow(len(w.notedText))
+	return err
+}
+
+// slotOfNew is what the column slot of a run has that is created: 0 if its commit is noted.
 func (w *writer) slotOfNew(e *entry.Entry) (driver.Value, error) {
 	n, err := w.notes()
-	if err == nil && n.needed && n.created && len(e.Events) > 0 {
+	if err == nil && n.needed && len(e.Events) > 0 {
 		return int64(0), nil
 	}
 	return nil, err
 }
 
-// noteCreated notes that the run of the row was created, or counts the row by which a trigger has
-// noted it.
-func (w *writer) noteCreated(row int64, e *entry.Entry) error {
-	n, err := w.notes()
-	if err != nil {
-		return err
-	}
-	if n.created {
-		_, err = w.note(row, e)
-		return err
-	}
-	if n.needed && len(e.Events) > 0 {
-		n.last++
-		w.countRow(0)
-	}
-	return nil
-}
-
-// forgetNoted deletes the commits that every feed has acknowledged.
+// forgetNoted deletes what every feed has acknowledged, but for the last position.
 func (w *writer) forgetNoted() error {
-	_, err := w.exec(`DELETE FROM feed WHERE position <= coalesce((SELECT min(cursor) FROM feeds WHERE lost = 0),
-		9223372036854775807)`)
+	_, err := w.exec(`DELETE FROM noted WHERE position <= coalesce((SELECT min(cursor) FROM feeds WHERE lost = 0),
+		9223372036854775807) AND position < ` + lastPosition)
 	return err
 }
 
@@ -158,7 +198,9 @@ func (s *Store) CreateFeed(ctx context.Context, f store.Feed) error {
 		if made == 0 {
 			return refuse.FeedExists(f.Name), nil
 		}
-		w.cache.notes = nil
+		if err := w.forgetNotes(); err != nil {
+			return nil, err
+		}
 		return nil, w.conn.run(dropTriggers + makeTriggers)
 	})
 }
@@ -173,13 +215,12 @@ func (s *Store) DeleteFeed(ctx context.Context, name string) error {
 		if deleted == 0 {
 			return refuse.NoFeed(name), nil
 		}
-		w.cache.notes = nil
-		if err := w.forgetNoted(); err != nil {
+		if err := errors.Join(w.forgetNotes(), w.forgetNoted()); err != nil {
 			return nil, err
 		}
 		more, err := w.exists(`SELECT 1 FROM feeds`)
 		if err == nil && !more {
-			err = w.conn.run(dropTriggers)
+			err = w.conn.run(dropTriggers + `DELETE FROM ended`)
 		}
 		return nil, err
 	})
@@ -202,7 +243,7 @@ func (s *Store) Feeds(ctx context.Context) (all []store.FeedStatus, _ error) {
 			}, `SELECT name, max_lag, until, lost, cursor FROM feeds ORDER BY name`)
 			for i := range all {
 				if err == nil && !all[i].Lost {
-					err = c.measureLag(&all[i], cursors[i])
+					err = c.measureLag(&all[i], cursors[i], &s.writer.recent)
 				}
 			}
 			return err
@@ -212,19 +253,16 @@ func (s *Store) Feeds(ctx context.Context) (all []store.FeedStatus, _ error) {
 }
 
 // measureLag sets what a feed has not acknowledged.
-func (c *conn) measureLag(f *store.FeedStatus, cursor int64) error {
-	r, err := c.one(`SELECT count(*) FROM feed WHERE position > ?`, cursor)
+func (c *conn) measureLag(f *store.FeedStatus, cursor int64, recent *recentCommits) error {
+	r, err := c.one(`SELECT coalesce(sum(min(size, position - ?)), 0) FROM noted WHERE position > ?`, cursor, cursor)
 	if err != nil || r.int(0) == 0 {
 		return err
 	}
 	f.Unacked = int(r.int(0))
-	noted, err := c.noted(cursor, 1)
+	reader := feedReader{conn: c, recent: recent}
+	page, err := reader.read(cursor, 1)
 	if err == nil {
-		events, err := c.eventsOf(noted[0])
-		if err != nil {
-			return err
-		}
-		f.Next = events[0]
+		f.Next = page.Commits[0].Events[0]
 	}
 	return err
 }
@@ -302,26 +340,9 @@ func (s *Store) ReadFeed(ctx context.Context, l store.FeedLease, after store.Fee
 			if refused != nil || err != nil {
 				return errors.Join(refused, err)
 			}
-			noted, err := c.noted(from, limit+1)
-			if err != nil {
-				return err
-			}
-			size := 0
-			for i, n := range noted {
-				if page.More = i == limit || size > store.MinPage; page.More {
-					return nil
-				}
-				events, err := c.eventsOf(n)
-				if err != nil {
-					return err
-				}
-				for _, e := range events {
-					size += len(e.Body)
-				}
-				page.Commits = append(page.Commits, store.FeedCommit{Position: position(n.position), RunID: n.id,
-					Events: events})
-			}
-			return nil
+			reader := feedReader{conn: c, recent: &s.writer.recent}
+			page, err = reader.read(from, limit)
+			return err
 		})
 	})
 	if err != nil {
@@ -330,51 +351,122 @@ func (s *Store) ReadFeed(ctx context.Context, l store.FeedLease, after store.Fee
 	return page, nil
 }
 
-// notedCommit is a row of the table feed, with what the row of its run has: the run's id, and the
-// events of its tail.
+// feedReader reads commits in a snapshot.
+type feedReader struct {
+	*conn
+
+	recent *recentCommits
+	runs   map[int64]runTail // by row, of those that were read
+}
+
+// runTail is what the row of a run has for a feed.
+type runTail struct {
+	id string
+	tail
+}
+
+// notedCommit is a commit of the table noted.
 type notedCommit struct {
-	position, run int64
-	first, last   uint64
-	id            string
-	tail          tail
+	position int64
+	change
+}
+
+// read returns a page of commits after the position.
+func (f *feedReader) read(after int64, limit int) (page store.FeedPage, _ error) {
+	noted, err := f.noted(after, limit+1)
+	if err != nil {
+		return page, err
+	}
+	page.Commits = make([]store.FeedCommit, 0, min(len(noted), limit))
+	size := 0
+	for i, n := range noted {
+		if page.More = i == limit || size > store.MinPage; page.More {
+			break
+		}
+		commit, err := f.commitOf(n)
+		if err != nil {
+			return page, err
+		}
+		for _, e := range commit.Events {
+			size += len(e.Body)
+		}
+		page.Commits = append(page.Commits, commit)
+	}
+	return page, nil
 }
 
 // noted returns up to limit commits after the position.
 func (c *conn) noted(after int64, limit int) (all []notedCommit, _ error) {
 	err := c.each(context.Background(), func(r row) error {
-		all = append(all, notedCommit{r.int(0), r.int(1), uint64(r.int(2)), uint64(r.int(3)), r.text(4),
-			tail{uint64(r.int(5)), r.blob(6)}})
+		position := r.int(0) - r.int(1)
+		for text := r.text(2); text != "" && len(all) < limit; {
+			var of change
+			var err error
+			if of, text, err = readChange(text); err != nil {
+				return fmt.Errorf("%w: the feed has %.80q: %w", ErrCorrupt, r.text(2), err)
+			}
+			if position++; position > after {
+				all = append(all, notedCommit{position, of})
+			}
+		}
+		if len(all) == limit {
+			return errPageFull
+		}
 		return nil
-	}, `SELECT position, run, feed.first, feed.last, runs.id, runs.first, runs.tail FROM feed
-		LEFT JOIN runs ON runs.n = feed.run WHERE position > ? ORDER BY position LIMIT ? + 0`, after, int64(limit))
+	}, `SELECT position, size, commits FROM noted WHERE position > ? ORDER BY position LIMIT ? + 0`, after, int64(limit))
+	if errors.Is(err, errPageFull) {
+		err = nil
+	}
 	return all, err
 }
 
-// eventsOf returns the events of a commit. They stand together: in the run's tail, or in one row of
-// the log.
-func (c *conn) eventsOf(n notedCommit) ([]store.Event, error) {
-	from, lines := n.tail.first, n.tail.lines
+// commitOf returns a commit with its events. These stand together: in the run's tail, or in one row
+// of the log.
+func (f *feedReader) commitOf(n notedCommit) (store.FeedCommit, error) {
+	if id, events := f.recent.find(n); events != nil {
+		return store.FeedCommit{Position: position(n.position), RunID: id, Events: events}, nil
+	}
+	run, err := f.runOf(n.run)
+	if err != nil {
+		return store.FeedCommit{}, missingEvents(n, err)
+	}
+	from, lines := run.first, run.lines
 	if from > n.first {
-		r, err := c.one(`SELECT first, bodies FROM log WHERE k BETWEEN ? AND ? ORDER BY k LIMIT 1`,
-			logKey(n.run, n.first),
-			logKey(n.run, maxSeq))
+		r, err := f.one(`SELECT first, bodies FROM log WHERE k BETWEEN ? AND ? ORDER BY k LIMIT 1`,
+			logKey(n.run, n.first), logKey(n.run, maxSeq))
 		if err != nil {
-			return nil, c.missingEvents(n, err)
+			return store.FeedCommit{}, missingEvents(n, err)
 		}
 		from, lines = uint64(r.int(0)), r.blob(1)
 	}
 	events := store.EventsIn(lines, from, n.first, n.last)
 	if len(events) != int(n.last-n.first+1) {
-		return nil, c.missingEvents(n, errNoRow)
+		return store.FeedCommit{}, missingEvents(n, errNoRow)
 	}
-	return events, nil
+	return store.FeedCommit{Position: position(n.position), RunID: run.id, Events: events}, nil
 }
 
-func (c *conn) missingEvents(n notedCommit, err error) error {
+// runOf reads the run of a row, once for all of its commits in the page.
+func (f *feedReader) runOf(row int64) (run runTail, _ error) {
+	if run, read := f.runs[row]; read {
+		return run, nil
+	}
+	r, err := f.one(`SELECT id, first, tail FROM runs WHERE n = ?`, row)
+	if err != nil {
+		return run, err
+	}
+	run = runTail{r.text(0), tail{uint64(r.int(1)), r.blob(2)}}
+	if f.runs == nil {
+		f.runs = make(map[int64]runTail)
+	}
+	f.runs[row] = run
+	return run, nil
+}
+
+func missingEvents(n notedCommit, err error) error {
 	if errors.Is(err, errNoRow) {
 		return fmt.Errorf("%w: the feed names events %d to %d of row %d, which are not there", ErrCorrupt, n.first,
-			n.last,
-			n.run)
+			n.last, n.run)
 	}
 	return err
 }
@@ -419,7 +511,7 @@ func (s *Store) ReleaseFeed(ctx context.Context, l store.FeedLease) error {
 // pruneWaits is a condition on a row of runs: a feed needs the run that is to be pruned. It takes
 // the time before which runs are pruned.
 const pruneWaits = `EXISTS (SELECT 1 FROM feeds WHERE lost = 0 AND runs.finished_at >= ? - max_lag
-	AND EXISTS (SELECT 1 FROM feed WHERE final = 1 AND feed.run = runs.n AND position > cursor))`
+	AND cursor < (SELECT position FROM ended WHERE run = runs.n))`
 
 func position(n int64) store.FeedPosition {
 	if n == 0 {

@@ -113,8 +113,11 @@ func RefuseEarlier(ctx context.Context, path string) (err error) {
 //
 // The row of wal links the file and its WAL: see wal.go.
 //
-// A row of feed is a commit that some feed has not acknowledged, final that of a run's end. While
-// there are feeds, triggers note the commits of earlier releases: see makeTriggers.
+// A row of noted has commits of one transaction that some feed has not acknowledged: so many as size
+// says, of which the last has the position, and those before it the positions below. A line of
+// commits is a run's row, and the first and last number of the commit's events. A row of ended has the
+// position of a run's last commit; it goes with the run. While there are feeds, triggers note the
+// commits of earlier releases: see makeTriggers.
 const additions = `CREATE TABLE IF NOT EXISTS departed (
 	id TEXT    PRIMARY KEY,
 	at INTEGER NOT NULL
@@ -139,15 +142,15 @@ CREATE TABLE IF NOT EXISTS feeds (
 	max_lag INTEGER NOT NULL,
 	lost    INTEGER NOT NULL
 ) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS feed (
+CREATE TABLE IF NOT EXISTS noted (
 	position INTEGER PRIMARY KEY,
-	run      INTEGER NOT NULL,
-	version  INTEGER NOT NULL,
-	first    INTEGER NOT NULL,
-	last     INTEGER NOT NULL,
-	final    INTEGER
+	size     INTEGER NOT NULL,
+	commits  TEXT    NOT NULL
 );
-CREATE INDEX IF NOT EXISTS feed_final ON feed (run) WHERE final = 1;
+CREATE TABLE IF NOT EXISTS ended (
+	run      INTEGER PRIMARY KEY,
+	position INTEGER NOT NULL
+);
 CREATE TABLE IF NOT EXISTS asked (
 	principal TEXT    NOT NULL,
 	since     INTEGER NOT NULL,

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -44,6 +45,11 @@ type writer struct {
 	changes  []byte // reused from transaction to transaction
 	cache    writeCache
 	rotation claim.Rotation // where the last claims ended, so that pools and keys take turns
+
+	noted       []recentCommit // for the feeds, by the transaction under way
+	notedStored int            // how many of them the table has
+	notedText   []byte         // reused from transaction to transaction
+	recent      recentCommits
 }
 
 func newWriter(c *conn, ws *store.Watchers, grouped bool) *writer {
@@ -122,6 +128,8 @@ func (w *writer) transact(batch []*job) (hints []store.Hint, err error) {
 	}
 	w.written = store.Counters{}
 	defer func() {
+		clear(w.noted)
+		w.noted, w.notedStored = w.noted[:0], 0
 		if err != nil {
 			_, _ = w.exec("ROLLBACK") // may have been rolled back already
 			w.cache.clear()           // it may hold what was not stored
@@ -141,12 +149,13 @@ func (w *writer) transact(batch []*job) (hints []store.Hint, err error) {
 		}
 		hints = append(hints, changed...)
 	}
-	if err := w.insertChanges(hints); err != nil {
+	if err := errors.Join(w.insertNoted(), w.insertChanges(hints)); err != nil {
 		return nil, err
 	}
 	if _, err := w.exec("COMMIT"); err != nil {
 		return nil, err
 	}
+	w.recent.add(w.noted)
 	w.counters.Add(w.written)
 	return hints, nil
 }
