@@ -43,6 +43,8 @@ func (c *Commit) CheckSelf() error {
 		return invalid(r, "version is %d, want %d", r.Version, c.Expect+1)
 	case create && (len(c.Spec) == 0 || c.Fence != nil || len(c.Settled) > 0 || c.Usage != nil):
 		return invalid(r, "a commit that creates a run has a spec, no fence and no usage, and settles nothing")
+	case create && (len(c.Journal) > 0 || r.Journal != nil):
+		return invalid(r, "a new run has no journal")
 	case create && (r.Answer != nil || r.Together != nil) && r.ForkedFrom == nil:
 		return invalid(r, "only a fork begins with an answer")
 	case create && (r.State != fsm.StateQueued || r.Slot || r.Attempt != 0 || r.Epoch != 0 || first != 1):
@@ -108,6 +110,9 @@ func (c *Commit) CheckNext(prev *Run, claim bool) error {
 	if err := c.checkBudget(prev); err != nil {
 		return err
 	}
+	if err := c.checkJournal(prev); err != nil {
+		return err
+	}
 	return c.checkQuestions(prev)
 }
 
@@ -148,12 +153,14 @@ func (r *Run) Coherent() error {
 		return invalid(r, "repeats and max_repeats are at least 0, and yielded is from 0 to attempt")
 	case r.Holds < 0 || r.Holds > r.Yielded:
 		return invalid(r, "holds are from 0 to yielded")
+	case r.Journal != nil && (r.Journal.Entries < 1 || r.Journal.Bytes < int64(r.Journal.Entries)):
+		return invalid(r, "a journal that is counted has entries and bytes")
 	case r.Budget != nil && !r.Budget.fits(r.Attempt):
 		return invalid(r, "a budget has a limit, and what is used of it are at most as many turns as there were "+
 			"attempts")
 	case r.Block != nil && !r.Block.fits(r):
-		return invalid(r, "a block is a retry, of a queued run and until its not_before, or a hold with 1 to %d "+
-			"choices, of a queued or waiting run; the run has no slot", maxChoices)
+		return invalid(r, "a block is a retry or a sleep, of a queued run and until its not_before, or a hold with "+
+			"1 to %d choices, of a queued or waiting run; the run has no slot", maxChoices)
 	case r.ForkedFrom != nil && (r.ForkedFrom.RunID == "" || r.ForkedFrom.RunID == r.ID || r.ForkedFrom.Question < 0):
 		return invalid(r, "a fork names another run and a question there, or its end; it names %.128q and %d",
 			r.ForkedFrom.RunID, r.ForkedFrom.Question)
@@ -205,6 +212,8 @@ func (b *Block) fits(r *Run) bool {
 		return false
 	case b.Kind == BlockRetry:
 		return queued && b.Until.Equal(r.NotBefore) && b.Choices == nil
+	case b.Kind == BlockSleep:
+		return queued && b.Until.Equal(r.NotBefore) && b.Choices == nil && b.Code == ""
 	case b.Kind == BlockHeld:
 		return (queued || r.State == fsm.StateWaitingUser && b.Until.IsZero()) && len(b.Choices) > 0 &&
 			len(b.Choices) <= maxChoices

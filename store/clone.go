@@ -46,6 +46,10 @@ func (r Run) Clone() Run {
 		b := *r.Budget
 		r.Budget = &b
 	}
+	if r.Journal != nil {
+		j := *r.Journal
+		r.Journal = &j
+	}
 	if r.Block != nil {
 		b := *r.Block
 		b.Choices = slices.Clone(b.Choices)
@@ -64,6 +68,15 @@ func CloneRecord(r interaction.Record) interaction.Record {
 	r.Session = r.Session.Clone()
 	r.Value = bytes.Clone(r.Value)
 	return r
+}
+
+// CloneJournal returns a copy of the entries that shares nothing with them.
+func CloneJournal(entries []interaction.JournalEntry) []interaction.JournalEntry {
+	entries = slices.Clone(entries)
+	for i := range entries {
+		entries[i].Body = bytes.Clone(entries[i].Body)
+	}
+	return entries
 }
 
 func cloneQuestion(q interaction.Question) interaction.Question {

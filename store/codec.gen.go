@@ -182,6 +182,10 @@ func writeRun(w *plainjson.Writer, v *Run) {
 	}
 	w.FlagIf(`,"restricted":`, v.Restricted)
 	w.IntIf(`,"votes":`, v.Votes)
+	if v.Journal != nil {
+		w.Put(`,"journal":`)
+		writeJournalSize(w, v.Journal)
+	}
 	if v.Block != nil {
 		w.Put(`,"block":`)
 		writeBlock(w, v.Block)
@@ -245,6 +249,12 @@ func writeRunBudget(w *plainjson.Writer, v *RunBudget) {
 func writeBudget(w *plainjson.Writer, v *Budget) {
 	w.Int(`{"turns":`, int64(v.Turns))
 	w.Int(`,"tokens":`, int64(v.Tokens))
+	w.Put(`}`)
+}
+
+func writeJournalSize(w *plainjson.Writer, v *interaction.JournalSize) {
+	w.Int(`{"entries":`, int64(v.Entries))
+	w.Int(`,"bytes":`, int64(v.Bytes))
 	w.Put(`}`)
 }
 
@@ -501,6 +511,10 @@ func readRun(s *plainjson.Scanner, v *Run) {
 	}
 	s.Flag(`,"restricted":`, &v.Restricted)
 	s.Int(`,"votes":`, &v.Votes)
+	if s.Member(`,"journal":`) {
+		v.Journal = new(interaction.JournalSize)
+		readJournalSize(s, v.Journal)
+	}
 	if s.Member(`,"block":`) {
 		v.Block = new(Block)
 		readBlock(s, v.Block)
@@ -575,6 +589,13 @@ func readBudget(s *plainjson.Scanner, v *Budget) {
 	s.Need(`{"turns":`)
 	v.Turns = s.AnInt()
 	s.Int64(`,"tokens":`, &v.Tokens)
+	s.Need(`}`)
+}
+
+func readJournalSize(s *plainjson.Scanner, v *interaction.JournalSize) {
+	s.Need(`{"entries":`)
+	v.Entries = s.AnInt()
+	s.Int64(`,"bytes":`, &v.Bytes)
 	s.Need(`}`)
 }
 

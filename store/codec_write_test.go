@@ -47,6 +47,9 @@ func TestEncodeWritesEveryField(t *testing.T) {
 // and for the list around a run that the first form of records did not know.
 func stored(t require.TestingT, r store.Run) string {
 	body := exactly(t, r.Clone())
+	if r.Journal != nil || r.Block != nil && r.Block.Kind == store.BlockSleep {
+		return "[8," + body + "]"
+	}
 	if several := func(q interaction.Question) bool {
 		return q.Need > 1 || q.Rejects > 1 || q.Claim != nil
 	}; r.Votes > 0 ||
@@ -149,6 +152,30 @@ func TestOlderVersionsRefuseVotes(t *testing.T) {
 		body, err := store.Encode(r)
 		require.NoError(t, err, name)
 		require.Equal(t, "[7,", string(body[:3]), name)
+		requireScanned(t, body)
+		got, err := store.Decode(body)
+		require.NoError(t, err, name)
+		require.Equal(t, r, got, name)
+		require.Equal(t, r, r.Clone(), name)
+	}
+}
+
+// M1 J14: an older version refuses a run with a journal, which its engines would not heed, and one that
+// sleeps.
+func TestOlderVersionsRefuseJournals(t *testing.T) {
+	for name, change := range map[string]func(r *store.Run){
+		"journal": func(r *store.Run) { r.Journal = &interaction.JournalSize{Entries: 2, Bytes: 20} },
+		"sleep": func(r *store.Run) {
+			*r = queued()
+			r.NotBefore = noon
+			r.Block = &store.Block{Kind: store.BlockSleep, Until: noon}
+		},
+	} {
+		r := parked()
+		change(&r)
+		body, err := store.Encode(r)
+		require.NoError(t, err, name)
+		require.Equal(t, "[8,", string(body[:3]), name)
 		requireScanned(t, body)
 		got, err := store.Decode(body)
 		require.NoError(t, err, name)

@@ -64,6 +64,8 @@ type Run struct {
 	// Votes is how many votes people have given on approvals of the run that several decide (K5). Their
 	// idempotency keys are those of replies, and stand with the questions.
 	Votes int `json:"votes,omitempty"`
+	// Journal is how much the journal of the run has; nil while it is empty.
+	Journal *interaction.JournalSize `json:"journal,omitempty"`
 	// Block says why the run cannot go on now; nil when it can.
 	Block *Block `json:"block,omitempty"`
 	// Slot says that the run holds an execution slot of its pool.
@@ -143,6 +145,8 @@ type BlockKind string
 const (
 	// BlockRetry: the last turn failed for a passing reason, and is retried at Until.
 	BlockRetry BlockKind = "retry"
+	// BlockSleep: the last turn ended well, and the run goes on with another one at Until.
+	BlockSleep BlockKind = "sleep"
 	// BlockHeld: the run cannot go on for a reason that an operator can repair (J5), or has used up
 	// its budget (J13). It is not claimed before a commit has ended the block.
 	BlockHeld BlockKind = "held"

@@ -231,6 +231,9 @@ type Commit struct {
 	// Usage is what the turn has used that this commit ends; nil when its engine reported nothing.
 	// See UsageReader.
 	Usage *Usage
+	// Journal are the entries that the turn adds to the journal of its run, which Run.Journal counts.
+	// See JournalReader.
+	Journal []interaction.JournalEntry
 
 	bodies []byte // of the events that AddEvent has added, one after the other
 }

@@ -188,6 +188,17 @@ func (s *Store) Usage(ctx context.Context, id string) ([]store.TurnUsage, error)
 	return slices.Clone(e.usage), nil
 }
 
+// Journal implements store.JournalReader.
+func (s *Store) Journal(ctx context.Context, id string) ([]interaction.JournalEntry, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	e, err := s.load(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return store.CloneJournal(e.journal), nil
+}
+
 // Settled implements store.Reader.
 func (s *Store) Settled(ctx context.Context, id, key string) (interaction.Record, error) {
 	s.mu.RLock()

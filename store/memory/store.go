@@ -42,6 +42,7 @@ type entry struct {
 	settled []interaction.Record // by their numbers
 	keys    map[string]int       // idempotency key → number of the interaction; nil for a few: see byKey
 	usage   []store.TurnUsage
+	journal []interaction.JournalEntry
 }
 
 var (
@@ -52,6 +53,7 @@ var (
 	_ store.Identified        = (*Store)(nil)
 	_ store.InteractionReader = (*Store)(nil)
 	_ store.UsageReader       = (*Store)(nil)
+	_ store.JournalReader     = (*Store)(nil)
 	_ store.FeedStore         = (*Store)(nil)
 	_ store.Local             = (*Store)(nil)
 )
@@ -132,10 +134,11 @@ type commitCopy struct {
 	bodies  []byte               // of all events together
 	settled interaction.Record   // the first one, also without its session
 	more    []interaction.Record // the others
+	journal []interaction.JournalEntry
 }
 
 func copyOf(c *store.Commit) commitCopy {
-	own := commitCopy{run: c.Run, spec: bytes.Clone(c.Spec)}
+	own := commitCopy{run: c.Run, spec: bytes.Clone(c.Spec), journal: store.CloneJournal(c.Journal)}
 	own.run.Session = nil // see write
 	own.run = own.run.Clone()
 	size := 0
@@ -284,6 +287,7 @@ func (s *Store) write(e *entry, prev *store.Run, c *store.Commit, own *commitCop
 		e.usage = append(e.usage, store.TurnUsage{Attempt: e.run.Attempt, Usage: *c.Usage})
 		s.usage.Add(*c.Usage)
 	}
+	e.journal = append(e.journal, own.journal...)
 	if e.run.State.Terminal() {
 		for _, u := range e.usage {
 			s.usage.Subtract(u.Usage)
@@ -310,14 +314,18 @@ func (s *Store) count(c *store.Commit) {
 	for _, event := range c.Events {
 		s.counters.Bytes += uint64(len(event.Body))
 	}
-	s.counters.Rows += uint64(len(c.Settled))
+	for i := range c.Journal {
+		s.counters.Bytes += uint64(c.Journal[i].Size())
+	}
+	s.counters.Rows += uint64(len(c.Settled) + len(c.Journal))
 	if c.Usage != nil {
 		s.counters.Rows++
 	}
 }
 
-// Counters implements store.Meter. Rows are records, the events of a commit, and settled
-// interactions; bytes are those of events and specs, which alone are kept as bytes. Nothing is ever
+// Counters implements store.Meter. Rows are records, the events of a commit, settled
+// interactions and journal entries; bytes are those of events, specs and journal entries, which alone
+// are kept as bytes. Nothing is ever
 // flushed.
 func (s *Store) Counters() store.Counters {
 	s.mu.RLock()

@@ -81,7 +81,7 @@ func (p *pendingCommit) rows() (n int) {
 	if len(p.Events) > 0 {
 		n++
 	}
-	return n + len(p.Settled)
+	return n + len(p.Settled) + len(p.Journal)
 }
 
 // size is how many bytes the commit writes.
@@ -89,6 +89,9 @@ func (p *pendingCommit) size() int {
 	n := len(p.Record) + len(p.EventLines) + len(p.Spec)
 	for _, record := range p.SettledRecords {
 		n += len(record)
+	}
+	for i := range p.Journal {
+		n += p.Journal[i].Size()
 	}
 	return n
 }
@@ -148,6 +151,8 @@ var pruneText = sql(`WITH old AS MATERIALIZED (
 		DELETE FROM interlude.settled WHERE run = ANY (ARRAY (SELECT n FROM old))
 	), usage AS (
 		DELETE FROM interlude.usage WHERE run = ANY (ARRAY (SELECT n FROM old))
+	), journal AS (
+		DELETE FROM interlude.journal WHERE run = ANY (ARRAY (SELECT n FROM old))
 	), runs AS (
 		DELETE FROM interlude.runs WHERE n = ANY (ARRAY (SELECT n FROM old))
 	)

@@ -91,6 +91,7 @@ var (
 	_ store.Identified        = (*Store)(nil)
 	_ store.InteractionReader = (*Store)(nil)
 	_ store.UsageReader       = (*Store)(nil)
+	_ store.JournalReader     = (*Store)(nil)
 	_ store.FeedStore         = (*Store)(nil)
 	_ store.Timekeeper        = (*Store)(nil)
 )

@@ -82,6 +82,9 @@ func updateStatement(lock string, usage, several bool) string {
 			INSERT INTO interlude.settled (run, id, record) SELECT f.run, f.question, f.record
 				FROM ` + further + ` AS f (run, question, record) JOIN state ON state.n = f.run
 		)` + askedText(first)
+		if usage { // only those write to journals who execute runs, and need the right to do so
+			insert += journalText(first + 5)
+		}
 	}
 	returned := strings.ReplaceAll(columns, ", ", ", v.")
 	return `WITH state AS (
@@ -140,6 +143,7 @@ type updateColumns struct {
 	usage                                                 usageColumns
 	further                                               furtherColumns
 	asked                                                 askedColumns
+	journal                                               journalColumns
 }
 
 // furtherColumns are the further arguments of severalUpdateText, one row for each settled question
@@ -208,6 +212,7 @@ func (u *updateColumns) add(p *pendingCommit) {
 			append(f.record, p.SettledRecords[i])
 	}
 	u.asked.add(p)
+	u.journal.add(p)
 	u.recovered = append(u.recovered, recoveredColumn(r))
 	u.node, u.held = append(u.node, node), append(u.held, held)
 	u.question, u.key, u.settled = append(u.question, question), append(u.key, key), append(u.settled, settled)
@@ -252,11 +257,12 @@ func (s *Store) queueUpdates(b *pgx.Batch, commits []*pendingCommit) {
 		u.add(p)
 		fenced, usage = fenced || p.Fence != nil, usage || p.Usage != nil
 	}
-	several := len(u.further.run) > 0 || len(u.asked.changed) > 0
+	journal := len(u.journal.run) > 0
+	several := len(u.further.run) > 0 || len(u.asked.changed) > 0 || journal
 	arguments := []any{u.n, u.expect, u.state, u.queuedAt, u.ready, u.delayedUntil, u.slot, u.owner, u.epoch,
 		u.askedAt, u.deadline, u.finishedAt, u.record, u.node, u.held, u.first, u.last, u.bodies, u.question, u.key,
 		u.settled, u.recovered}
-	if usage = usage || fenced && several; usage {
+	if usage = usage || journal || fenced && several; usage {
 		for _, p := range commits {
 			u.usage.add(p)
 		}
@@ -265,6 +271,10 @@ func (s *Store) queueUpdates(b *pgx.Batch, commits []*pendingCommit) {
 	if several {
 		arguments = append(arguments, u.further.run, u.further.question, u.further.record,
 			u.asked.changed, u.asked.run, u.asked.since, u.asked.principal, u.asked.id)
+	}
+	if several && usage {
+		arguments = append(arguments, u.journal.run, u.journal.number, u.journal.path, u.journal.name,
+			u.journal.kind, u.journal.body)
 	}
 	var text statement
 	switch {

@@ -290,6 +290,15 @@ func (w *writer) finishCommit(s storedRun, e *entry.Entry) error {
 		}
 		w.countRow(0)
 	}
+	for i := range e.Journal {
+		j := &e.Journal[i]
+		_, err := w.exec(`INSERT INTO journal (k, path, name, type, body) VALUES (?, ?, ?, ?, ?)`,
+			logKey(s.row, uint64(e.FirstOfJournal()+i)), j.Path, j.Name, j.Type, j.Body)
+		if err != nil {
+			return err
+		}
+		w.countRow(j.Size())
+	}
 	if err := w.updateAsked(s.row, s.run, e); err != nil {
 		return err
 	}

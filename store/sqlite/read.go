@@ -183,6 +183,29 @@ func (s *Store) Usage(ctx context.Context, id string) (turns []store.TurnUsage, 
 	return turns, err
 }
 
+// Journal implements store.JournalReader.
+func (s *Store) Journal(ctx context.Context, id string) (entries []interaction.JournalEntry, _ error) {
+	err := s.read(ctx, func(c *conn) error {
+		return c.snapshot(func() error {
+			r, err := c.one(`SELECT n FROM runs WHERE id = ?`, id)
+			if errors.Is(err, errNoRow) {
+				return refuse.NotFound(id)
+			}
+			if err != nil {
+				return err
+			}
+			n := r.int(0)
+			return c.each(context.Background(), func(r row) error {
+				entries = append(entries, interaction.JournalEntry{Path: r.text(0), Name: r.text(1), Type: r.text(2),
+					Body: r.blob(3)})
+				return nil
+			}, `SELECT path, name, type, body FROM journal WHERE k BETWEEN ? AND ? ORDER BY k`, logKey(n, 0),
+				logKey(n, maxSeq))
+		})
+	})
+	return entries, err
+}
+
 // usage is what stands in four columns, the first of which is i.
 func (r row) usage(i int) store.Usage {
 	return store.Usage{InputTokens: r.int(i), OutputTokens: r.int(i + 1), CostMicroUSD: r.int(i + 2),

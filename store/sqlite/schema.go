@@ -108,6 +108,9 @@ func RefuseEarlier(ctx context.Context, path string) (err error) {
 // A row of usage is what a turn has used. It goes with its run by a trigger, since an earlier
 // release that prunes the run does not know it, and the number of the run's row is used again.
 //
+// A row of journal is an entry of a run's journal (M1). Its key is made of the numbers of the run's row
+// and of the entry, as that of the log (logKey, seqBits). It goes with its run by a trigger, as usage does.
+//
 // A row of asked leads from a person or group to a run whose open questions name it (package asked).
 // An earlier release refuses such runs, and writes none.
 //
@@ -133,6 +136,16 @@ CREATE TABLE IF NOT EXISTS usage (
 ) WITHOUT ROWID;
 CREATE TRIGGER IF NOT EXISTS runs_pruned AFTER DELETE ON runs BEGIN
 	DELETE FROM usage WHERE run = old.n;
+END;
+CREATE TABLE IF NOT EXISTS journal (
+	k    INTEGER PRIMARY KEY,
+	path TEXT    NOT NULL,
+	name TEXT    NOT NULL,
+	type TEXT    NOT NULL,
+	body BLOB    NOT NULL
+);
+CREATE TRIGGER IF NOT EXISTS runs_pruned_journal AFTER DELETE ON runs BEGIN
+	DELETE FROM journal WHERE k BETWEEN (old.n << 28) AND ((old.n + 1) << 28) - 1;
 END;
 CREATE TABLE IF NOT EXISTS feeds (
 	name    TEXT    PRIMARY KEY,

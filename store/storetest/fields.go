@@ -35,6 +35,7 @@ var fieldCases = []promised{
 			w.now = until
 			keep(unblocked(keep(Held(w.start("n"), w.tick(), w.now.Add(time.Hour))), w.tick()))
 			r := w.start("n")
+			r = keep(keptOnly(r, w.tick(), kept(1)))
 			parked := Asked(r, w.tick(), true, w.now.Add(time.Hour))
 			parking(&parked.Run)
 			reply := Answered(keep(parked), w.tick(), "k")

@@ -201,6 +201,9 @@ func (m *machine) draft(rt *rapid.T) store.Commit {
 	if seen.State == fsm.StateRunning && c.Run.State != seen.State && rapid.Bool().Draw(rt, "reports usage") {
 		c = using(c, rapid.Int64Range(1, 9).Draw(rt, "usage"))
 	}
+	if seen.State == fsm.StateRunning && rapid.Bool().Draw(rt, "keeps something") {
+		c = keeping(c, kept(rapid.IntRange(1, 9).Draw(rt, "entry")))
+	}
 	if s.run.State.Terminal() || rapid.IntRange(0, 9).Draw(rt, "raced") == 0 {
 		c.Expect++
 		c.Run.Version++

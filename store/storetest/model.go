@@ -25,13 +25,14 @@ type model struct {
 	pools map[string]slots.Pool
 }
 
-// saved is a run with its specification, events, history and usage.
+// saved is a run with its specification, events, history, usage and journal.
 type saved struct {
 	run     store.Run
 	spec    string
 	events  []store.Event
 	history []interaction.Record
 	usage   []store.TurnUsage
+	journal []interaction.JournalEntry
 }
 
 func newModel() *model {
@@ -68,6 +69,7 @@ func (m *model) commit(c store.Commit) error {
 	if c.Usage != nil {
 		s.usage = append(s.usage, store.TurnUsage{Attempt: s.run.Attempt, Usage: *c.Usage})
 	}
+	s.journal = append(s.journal, c.Journal...)
 	s.run = c.Run.Clone()
 	s.events = append(s.events, c.Events...)
 	for _, settled := range c.Settled {
@@ -93,7 +95,7 @@ func (m *model) snapshot(tb require.TestingT, id string) runSnapshot {
 		return runSnapshot{Missing: true}
 	}
 	return runSnapshot{Run: text(tb, m.view(s)), Spec: s.spec, Events: s.events, History: s.history,
-		Usage: s.usage}
+		Usage: s.usage, Journal: s.journal}
 }
 
 func (m *model) settled(id, key string) *interaction.Record {

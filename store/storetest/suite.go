@@ -45,9 +45,10 @@ func (h Harness) Run(t *testing.T) {
 		pruneCases,
 		sharingCases,
 		raceCases, momentCases,
-		handleCases, hintCases, surveyCases, usageCases, feedCases, identityCases, confirmCases, closingCases)
+		handleCases, hintCases, surveyCases, usageCases, journalCases,
+		feedCases, identityCases, confirmCases, closingCases)
 	if h.Reopen != nil {
-		all = slices.Concat(all, durableCases, usageDurableCases, feedDurableCases)
+		all = slices.Concat(all, durableCases, usageDurableCases, journalDurableCases, feedDurableCases)
 	}
 	for _, c := range all {
 		t.Run(c.name, func(t *testing.T) {

@@ -197,6 +197,7 @@ type runSnapshot struct {
 	Events  []store.Event
 	History []interaction.Record
 	Usage   []store.TurnUsage
+	Journal []interaction.JournalEntry
 }
 
 // readSnapshot reads everything of a run, and checks that the parts agree (I10).
@@ -225,7 +226,13 @@ func readSnapshot(ctx context.Context, tb require.TestingT, s store.Store, id st
 	if len(usage) == 0 {
 		usage = nil
 	}
-	return runSnapshot{Run: text(tb, run), Spec: string(spec), Events: events, History: history, Usage: usage}
+	journal, err := journalOf(ctx, s, id)
+	require.NoError(tb, err)
+	if len(journal) == 0 {
+		journal = nil
+	}
+	return runSnapshot{Run: text(tb, run), Spec: string(spec), Events: events, History: history, Usage: usage,
+		Journal: journal}
 }
 
 // readAll reads a run's events page by page.

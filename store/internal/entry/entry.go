@@ -61,11 +61,15 @@ func (e *Entry) Encode(c *store.Commit) (err error) {
 		usage := *c.Usage
 		e.Usage = &usage
 	}
+	e.Journal = store.CloneJournal(c.Journal)
 	return nil
 }
 
 // FirstSeq is the number of the entry's first event.
 func (e *Entry) FirstSeq() uint64 { return e.Run.Seq - uint64(len(e.Events)) + 1 }
+
+// FirstOfJournal is the number of the entry's first journal entry; its journal begins at 1.
+func (e *Entry) FirstOfJournal() int { return e.Run.Journal.Entries - len(e.Journal) + 1 }
 
 // Hint is what watchers are told of the entry once it is stored. The run is shared with those who
 // cache it, and is not changed any more.
@@ -85,6 +89,7 @@ func (e *Entry) Written() {
 // Release drops everything but the run, which may stay in a cache for long.
 func (e *Entry) Release() {
 	e.EventLines, e.Events, e.Spec, e.Fence, e.Settled, e.Usage = nil, nil, nil, nil, nil, nil
+	e.Journal = nil
 }
 
 // DecodeSettled decodes a settled interaction as SettledRecords have it.

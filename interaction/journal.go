@@ -1,0 +1,87 @@
+package interaction
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// JournalEntry is something that an engine has kept of a turn, so that later turns of the run need
+// not do it again: the result of a step, a time, an answer. A store keeps the entries of a run in the
+// order in which they were written, and never changes one.
+type JournalEntry struct {
+	// Path says where in the engine's code the entry belongs, and Name and Type what was done there: up
+	// to MaxJournalWord bytes each, of UTF-8 without NUL. Path and Type are not empty.
+	Path, Name, Type string
+	// Body is what was kept: 1 to MaxJournalBody bytes.
+	Body []byte
+}
+
+// Limits of a journal.
+const (
+	MaxJournalWord    = 512
+	MaxJournalBody    = 1 << 20
+	MaxJournalEntries = 10_000
+	MaxJournalSize    = 64 << 20 // bytes of all entries of a run, their paths, names and types included
+)
+
+// ErrJournalFull says that an entry does not fit into the journal of its run any more.
+var ErrJournalFull = errors.New("interaction: the journal is full")
+
+// JournalSize is how much the journal of a run has.
+type JournalSize struct {
+	Entries int   `json:"entries"`
+	Bytes   int64 `json:"bytes"`
+}
+
+// Size is the number of bytes for which the entry counts.
+func (e *JournalEntry) Size() int { return len(e.Path) + len(e.Name) + len(e.Type) + len(e.Body) }
+
+// fault says why the entry cannot be kept, whatever the journal has; empty if it can.
+func (e *JournalEntry) fault() string {
+	for _, word := range []string{e.Path, e.Name, e.Type} {
+		if len(word) > MaxJournalWord || !utf8.ValidString(word) || strings.IndexByte(word, 0) >= 0 {
+			return fmt.Sprintf("path, name and type are at most %d bytes of UTF-8 without NUL, not %.80q, %.80q and "+
+				"%.80q", MaxJournalWord, e.Path, e.Name, e.Type)
+		}
+	}
+	if e.Path == "" || e.Type == "" || len(e.Body) == 0 {
+		return "it has a path, a type and a body"
+	}
+	return ""
+}
+
+// With returns the size after these entries; nil stands for an empty journal, and nil is returned for
+// one. The error names the first entry that cannot be kept. It matches ErrJournalFull if that is only
+// because of a limit.
+func (s *JournalSize) With(entries []JournalEntry) (*JournalSize, error) {
+	if len(entries) == 0 {
+		return s, nil
+	}
+	var next JournalSize
+	if s != nil {
+		next = *s
+	}
+	for i := range entries {
+		e := &entries[i]
+		if fault := e.fault(); fault != "" {
+			return nil, fmt.Errorf("interaction: journal entry %.80q at %.80s: %s", e.Name, e.Path, fault)
+		}
+		next.Entries++
+		next.Bytes += int64(e.Size())
+		limit := ""
+		switch {
+		case len(e.Body) > MaxJournalBody:
+			limit = fmt.Sprintf("it has %d bytes, and an entry may have %d", len(e.Body), MaxJournalBody)
+		case next.Entries > MaxJournalEntries:
+			limit = fmt.Sprintf("a run may have %d entries", MaxJournalEntries)
+		case next.Bytes > MaxJournalSize:
+			limit = fmt.Sprintf("the entries of a run may have %d MiB together", MaxJournalSize>>20)
+		}
+		if limit != "" {
+			return nil, fmt.Errorf("%w: entry %.80q at %.80s: %s", ErrJournalFull, e.Name, e.Path, limit)
+		}
+	}
+	return &next, nil
+}
