@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -23,7 +24,14 @@ const (
 type runCache struct {
 	mu   sync.Mutex
 	runs cache.Runs[storedRun] // guarded by mu
+
+	// events are those of the last commits, while this process reads a feed.
+	events cache.Commits[commitKey]
+	feeds  atomic.Bool // this process has read a feed
 }
+
+// commitKey is a commit: the row of its run, and the number of its last event.
+type commitKey struct{ run, last int64 }
 
 // storedRun is a run as it stood at its version.
 type storedRun struct {
@@ -71,8 +79,16 @@ func (c *runCache) clearIfDisconnected(err error) {
 	}
 }
 
+// keepEvents keeps the events of a commit that is stored.
+func (c *runCache) keepEvents(p *pendingCommit) {
+	if len(p.Events) > 0 && c.feeds.Load() {
+		c.events.Put(commitKey{p.row, int64(p.Run.Seq)}, cache.Commit{RunID: p.Run.ID, Events: p.Events})
+	}
+}
+
 func (c *runCache) clear() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.runs.Clear()
+	c.events.Clear()
 }

@@ -99,21 +99,25 @@ var (
 		SELECT lost, valid FROM mine`)
 	releaseFeedText = sql(`UPDATE interlude.feeds SET until = 0 WHERE name = $1::text AND epoch = $2::bigint`)
 
-	// readFeedText returns a row without a commit for a page that is empty. It does not read the
-	// bodies of events beyond a page.
+	// readFeedText returns a row without a commit for a page that is empty.
 	readFeedText = sql(`SELECT c.lost, EXISTS (SELECT FROM interlude.feed WHERE place >= ` + horizon + `),
-			f.place, f.run, f.last, f.id, f.first, f.bodies
+			f.place, f.run, f.last
 		FROM interlude.feeds c LEFT JOIN LATERAL (
-			SELECT n.place, n.run, n.last, r.id, e.first, e.bodies,
-				sum(octet_length(e.bodies)) OVER (ORDER BY n.place, n.run, n.last) - octet_length(e.bodies) AS before
-			FROM (
-				SELECT place, run, last FROM interlude.feed
-				WHERE (place, run, last) > ($3::bigint, $4::bigint, $5::bigint) AND place < ` + horizon + `
-				ORDER BY place, run, last LIMIT $6::bigint
-			) AS n LEFT JOIN interlude.events e ON e.run = n.run AND e.last = n.last
-			LEFT JOIN interlude.runs r ON r.n = n.run
-		) f ON f.before IS NULL OR f.before <= $7::bigint
+			SELECT place, run, last FROM interlude.feed
+			WHERE (place, run, last) > ($3::bigint, $4::bigint, $5::bigint) AND place < ` + horizon + `
+			ORDER BY place, run, last LIMIT $6::bigint
+		) f ON true
 		WHERE c.name = $1::text AND c.epoch = $2::bigint ORDER BY f.place, f.run, f.last`)
+	// feedEventsText returns the events of commits, in the order in which these are named: of the
+	// first ones, so that a page is not larger than it has to be. It does not read the bodies of the
+	// others.
+	feedEventsText = sql(`SELECT id, first, bodies FROM (
+			SELECT v.n, r.id, e.first, e.bodies,
+				sum(octet_length(e.bodies)) OVER (ORDER BY v.n) - octet_length(e.bodies) AS before
+			FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS v (run, last, n)
+			LEFT JOIN interlude.events e ON e.run = v.run AND e.last = v.last
+			LEFT JOIN interlude.runs r ON r.n = v.run
+		) f WHERE before IS NULL OR before <= $3::bigint ORDER BY n`)
 )
 
 // place is a position: that of a row of feed.
@@ -310,56 +314,90 @@ func (s *Store) ReadFeed(ctx context.Context, l store.FeedLease, after store.Fee
 	if err != nil {
 		return page, err
 	}
-	leased, missing, rows, lost := false, false, 0, false
+	var noted []place
+	leased, lost := false, false
 	if storable(l.Feed) {
 		_, err = readRows(ctx, &s.reader, s.texts[readFeedText], func(row pgx.CollectableRow) (none struct{}, _ error) {
 			leased = true
-			var at struct{ place, run, last *int64 }
-			var id *string
-			var first *uint64
-			var bodies []byte
-			err := row.Scan(&lost, &page.Held, &at.place, &at.run, &at.last, &id, &first, &bodies)
-			if err != nil || at.place == nil {
-				return none, err
+			var at, run, last *int64
+			err := row.Scan(&lost, &page.Held, &at, &run, &last)
+			if err == nil && at != nil {
+				noted = append(noted, place{*at, *run, *last})
 			}
-			if rows++; rows > limit {
-				page.More = true
-				return none, nil
-			}
-			if id == nil || first == nil {
-				missing = true
-				return none, nil
-			}
-			page.Commits = append(page.Commits, store.FeedCommit{
-				Position: place{*at.place, *at.run, *at.last}.position(), RunID: *id,
-				Events: store.EventsIn(bodies, *first, *first, uint64(*at.last)),
-			})
-			return none, nil
-		}, l.Feed, int64(l.Epoch), from.place, from.run, from.last, limit+1, store.MinPage)
+			return none, err
+		}, l.Feed, int64(l.Epoch), from.place, from.run, from.last, limit+1)
 	}
 	switch {
 	case err != nil:
+		return store.FeedPage{}, err
 	case !leased:
-		err = refuse.StaleFeed(l.Feed)
+		return store.FeedPage{}, refuse.StaleFeed(l.Feed)
 	case lost:
-		err = refuse.LostFeed(l.Feed)
-	case missing:
-		err = fmt.Errorf("%w: an earlier release, which does not wait for feeds, has pruned runs: delete the feed and "+
-			"create it again", refuse.LostFeed(l.Feed))
-	default:
-		page.More = page.More || bytesOf(page.Commits) > store.MinPage
-		return page, nil
+		return store.FeedPage{}, refuse.LostFeed(l.Feed)
 	}
-	return store.FeedPage{}, err
+	if page.More = len(noted) > limit; page.More {
+		noted = noted[:limit]
+	}
+	if page.Commits, err = s.feedCommits(ctx, l.Feed, noted); err != nil {
+		return store.FeedPage{}, err
+	}
+	page.More = page.More || len(page.Commits) < len(noted)
+	return page, nil
 }
 
-func bytesOf(commits []store.FeedCommit) (size int) {
-	for _, c := range commits {
-		for _, e := range c.Events {
+// feedCommits returns the commits at these places, of the first ones if their events are large. Those
+// that this process has stored a moment ago are in the cache.
+func (s *Store) feedCommits(ctx context.Context, feed string, at []place) ([]store.FeedCommit, error) {
+	s.cache.feeds.Store(true)
+	commits := make([]store.FeedCommit, len(at))
+	var missing []int // indexes of at
+	var runs, lasts []int64
+	for i, p := range at {
+		commits[i].Position = p.position()
+		if c, ok := s.cache.events.Get(commitKey{p.run, p.last}); ok {
+			commits[i].RunID, commits[i].Events = c.RunID, c.Events
+			continue
+		}
+		missing, runs, lasts = append(missing, i), append(runs, p.run), append(lasts, p.last)
+	}
+	if len(missing) > 0 {
+		found, pruned := 0, false
+		_, err := readRows(ctx, &s.reader, s.texts[feedEventsText], func(row pgx.CollectableRow) (none struct{}, _ error) {
+			var id *string
+			var first *uint64
+			var bodies []byte
+			if err := row.Scan(&id, &first, &bodies); err != nil {
+				return none, err
+			}
+			if id == nil || first == nil {
+				pruned = true
+				return none, nil
+			}
+			c := &commits[missing[found]]
+			c.RunID, c.Events = *id, store.EventsIn(bodies, *first, *first, uint64(lasts[found]))
+			found++
+			return none, nil
+		}, runs, lasts, store.MinPage)
+		switch {
+		case err != nil:
+			return nil, err
+		case pruned:
+			return nil, fmt.Errorf("%w: runs were pruned just now, or by an earlier release, which does not wait for "+
+				"feeds: delete the feed and create it again", refuse.LostFeed(feed))
+		case found < len(missing):
+			commits = commits[:missing[found]]
+		}
+	}
+	size := 0
+	for i := range commits {
+		if size > store.MinPage {
+			return commits[:i], nil
+		}
+		for _, e := range commits[i].Events {
 			size += len(e.Body)
 		}
 	}
-	return size
+	return commits, nil
 }
 
 // AckFeed implements store.FeedStore.

@@ -238,6 +238,7 @@ func (s *Store) finishWritten(commits []*pendingCommit) (others []*pendingCommit
 		written.Rows += uint64(c.rows())
 		written.Bytes += uint64(c.size())
 		s.cache.put(storedRun{row: c.row, run: &c.Run, spec: c.Spec}, len(c.Record))
+		s.cache.keepEvents(c)
 		hints = append(hints, c.Hint())
 	}
 	s.counters.Add(written)

@@ -142,11 +142,7 @@ func (s *Store) CommitAsEarlier(c store.Commit) error {
 }
 
 // ForgetRecentCommits makes readers of feeds read the events of all commits from the file.
-func (s *Store) ForgetRecentCommits() {
-	s.writer.recent.mu.Lock()
-	defer s.writer.recent.mu.Unlock()
-	s.writer.recent.all = nil
-}
+func (s *Store) ForgetRecentCommits() { s.writer.recent.Clear() }
 
 // DeleteAsEarlier deletes a run as a release without feeds prunes it.
 func (s *Store) DeleteAsEarlier(id string) error {

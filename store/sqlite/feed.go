@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/internal/cache"
 	"github.com/interlude-go/interlude/store/internal/entry"
 	"github.com/interlude-go/interlude/store/internal/refuse"
 )
@@ -77,6 +78,18 @@ func readChange(text string) (c change, rest string, _ error) {
 	return change{row, from, to}, rest, cmp.Or(err1, err2, err3)
 }
 
+// notedCommit is a commit that is noted. No position is used twice, so that no other one is like it.
+type notedCommit struct {
+	position int64
+	change
+}
+
+// newCommit is a commit that a transaction has noted, with its events.
+type newCommit struct {
+	notedCommit
+	cache.Commit
+}
+
 // notes is what a transaction knows of the feeds: whether it notes commits, and the last position.
 type notes struct {
 	needed bool
@@ -112,7 +125,8 @@ func (w *writer) note(row int64, e *entry.Entry) (noted bool, _ error) {
 		return false, err
 	}
 	n.last++
-	w.noted = append(w.noted, recentCommit{n.last, change{row, e.FirstSeq(), e.Run.Seq}, e.Run.ID, e.Events})
+	w.noted = append(w.noted, newCommit{notedCommit{n.last, change{row, e.FirstSeq(), e.Run.Seq}},
+		cache.Commit{RunID: e.Run.ID, Events: e.Events}})
 	if e.Run.State.Terminal() {
 		_, err = w.exec(`INSERT OR REPLACE INTO ended (run, position) VALUES (?, ?)`, row, n.last)
 		w.countRow(0)
@@ -149,6 +163,14 @@ func (w *writer) insertNotedUntil(end int) error {
 		int64(len(more)), string(w.notedText))
 	w.countRow(len(w.notedText))
 	return err
+}
+
+// keepNoted keeps the events of what the transaction has noted, once that is stored.
+func (w *writer) keepNoted() {
+	for i := range w.noted {
+		w.recent.Put(w.noted[i].notedCommit, w.noted[i].Commit)
+	}
+	clear(w.noted) // the events are the cache's now
 }
 
 // slotOfNew is what the column slot of a run has that is created: 0 if its commit is noted.
@@ -253,7 +275,7 @@ func (s *Store) Feeds(ctx context.Context) (all []store.FeedStatus, _ error) {
 }
 
 // measureLag sets what a feed has not acknowledged.
-func (c *conn) measureLag(f *store.FeedStatus, cursor int64, recent *recentCommits) error {
+func (c *conn) measureLag(f *store.FeedStatus, cursor int64, recent *cache.Commits[notedCommit]) error {
 	r, err := c.one(`SELECT coalesce(sum(min(size, position - ?)), 0) FROM noted WHERE position > ?`, cursor, cursor)
 	if err != nil || r.int(0) == 0 {
 		return err
@@ -355,7 +377,7 @@ func (s *Store) ReadFeed(ctx context.Context, l store.FeedLease, after store.Fee
 type feedReader struct {
 	*conn
 
-	recent *recentCommits
+	recent *cache.Commits[notedCommit]
 	runs   map[int64]runTail // by row, of those that were read
 }
 
@@ -363,12 +385,6 @@ type feedReader struct {
 type runTail struct {
 	id string
 	tail
-}
-
-// notedCommit is a commit of the table noted.
-type notedCommit struct {
-	position int64
-	change
 }
 
 // read returns a page of commits after the position.
@@ -423,8 +439,8 @@ func (c *conn) noted(after int64, limit int) (all []notedCommit, _ error) {
 // commitOf returns a commit with its events. These stand together: in the run's tail, or in one row
 // of the log.
 func (f *feedReader) commitOf(n notedCommit) (store.FeedCommit, error) {
-	if id, events := f.recent.find(n); events != nil {
-		return store.FeedCommit{Position: position(n.position), RunID: id, Events: events}, nil
+	if c, ok := f.recent.Get(n); ok {
+		return store.FeedCommit{Position: position(n.position), RunID: c.RunID, Events: c.Events}, nil
 	}
 	run, err := f.runOf(n.run)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/internal/cache"
 	"github.com/interlude-go/interlude/store/internal/claim"
 	"github.com/interlude-go/interlude/store/internal/groupcommit"
 )
@@ -46,10 +47,10 @@ type writer struct {
 	cache    writeCache
 	rotation claim.Rotation // where the last claims ended, so that pools and keys take turns
 
-	noted       []recentCommit // for the feeds, by the transaction under way
-	notedStored int            // how many of them the table has
-	notedText   []byte         // reused from transaction to transaction
-	recent      recentCommits
+	noted       []newCommit // for the feeds, by the transaction under way
+	notedStored int         // how many of them the table has
+	notedText   []byte      // reused from transaction to transaction
+	recent      cache.Commits[notedCommit]
 }
 
 func newWriter(c *conn, ws *store.Watchers, grouped bool) *writer {
@@ -127,9 +128,8 @@ func (w *writer) transact(batch []*job) (hints []store.Hint, err error) {
 		return nil, err
 	}
 	w.written = store.Counters{}
+	w.noted, w.notedStored = w.noted[:0], 0
 	defer func() {
-		clear(w.noted)
-		w.noted, w.notedStored = w.noted[:0], 0
 		if err != nil {
 			_, _ = w.exec("ROLLBACK") // may have been rolled back already
 			w.cache.clear()           // it may hold what was not stored
@@ -155,8 +155,8 @@ func (w *writer) transact(batch []*job) (hints []store.Hint, err error) {
 	if _, err := w.exec("COMMIT"); err != nil {
 		return nil, err
 	}
-	w.recent.add(w.noted)
 	w.counters.Add(w.written)
+	w.keepNoted()
 	return hints, nil
 }
 

@@ -1,0 +1,65 @@
+package cache
+
+import (
+	"sync"
+
+	"github.com/interlude-go/interlude/store"
+)
+
+// Bounds of a generation of Commits.
+const (
+	maxCommits      = 1024
+	maxCommitsBytes = 2 << 20
+)
+
+// Commits keeps the events of the commits that a store wrote last, for a reader of a feed in the same
+// process, which is seldom far behind. It has two generations, as Runs has. It is safe for concurrent
+// use, and the zero value is empty.
+//
+// It does not say what a feed has: that is read from the database. A store keeps a commit under a key
+// that no other commit has, and only once it is stored.
+type Commits[K comparable] struct {
+	mu         sync.Mutex
+	young, old map[K]Commit // guarded by mu
+	bytes      int          // guarded by mu; added to young
+}
+
+// Commit is the events of one commit.
+type Commit struct {
+	RunID  string
+	Events []store.Event // never changed
+}
+
+// Put keeps a commit.
+func (c *Commits[K]) Put(key K, commit Commit) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.young) >= maxCommits || c.bytes >= maxCommitsBytes {
+		clear(c.old)
+		c.old, c.young, c.bytes = c.young, c.old, 0
+	}
+	if c.young == nil {
+		c.young = make(map[K]Commit)
+	}
+	c.young[key] = commit
+	for _, e := range commit.Events {
+		c.bytes += len(e.Body)
+	}
+}
+
+// Get returns the commit of the key, if it is still there.
+func (c *Commits[K]) Get(key K) (commit Commit, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if commit, ok = c.young[key]; !ok {
+		commit, ok = c.old[key]
+	}
+	return commit, ok
+}
+
+// Clear drops all commits.
+func (c *Commits[K]) Clear() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.young, c.old, c.bytes = nil, nil, 0
+}
