@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/interlude-go/interlude/store"
 )
 
 // What tests of other versions of this package need.
@@ -21,3 +23,13 @@ func MigrateWith(ctx context.Context, dsn, schema string, known []Migration) err
 
 // ExpectedIndexes are the indexes that Inspect looks for.
 func ExpectedIndexes() []string { return expectedIndexes(migrations) }
+
+// Keeps reports whether the events of the commit at this position of a feed are in memory.
+func (s *Store) Keeps(at store.FeedPosition) bool {
+	p, err := readPlace("", at)
+	_, ok := s.cache.events.Get(commitKey{p.run, p.last})
+	return err == nil && ok
+}
+
+// LoseConnection has the store do what it does when a connection breaks.
+func (s *Store) LoseConnection() { s.cache.clearIfDisconnected(context.Canceled) }

@@ -124,7 +124,10 @@ var (
 type place struct{ place, run, last int64 }
 
 func (p place) position() store.FeedPosition {
-	return store.FeedPosition(fmt.Sprintf("%d.%d.%d", p.place, p.run, p.last))
+	const most = 3 * len("-9223372036854775808.")
+	text := append(strconv.AppendInt(make([]byte, 0, most), p.place, 10), '.')
+	text = append(strconv.AppendInt(text, p.run, 10), '.')
+	return store.FeedPosition(strconv.AppendInt(text, p.last, 10))
 }
 
 // readPlace reads a position. The empty one is before everything.
@@ -362,7 +365,7 @@ func (s *Store) feedCommits(ctx context.Context, feed string, at []place) ([]sto
 	}
 	if len(missing) > 0 {
 		found, pruned := 0, false
-		_, err := readRows(ctx, &s.reader, s.texts[feedEventsText], func(row pgx.CollectableRow) (none struct{}, _ error) {
+		scan := func(row pgx.CollectableRow) (none struct{}, _ error) {
 			var id *string
 			var first *uint64
 			var bodies []byte
@@ -377,7 +380,8 @@ func (s *Store) feedCommits(ctx context.Context, feed string, at []place) ([]sto
 			c.RunID, c.Events = *id, store.EventsIn(bodies, *first, *first, uint64(lasts[found]))
 			found++
 			return none, nil
-		}, runs, lasts, store.MinPage)
+		}
+		_, err := readRows(ctx, &s.reader, s.texts[feedEventsText], scan, runs, lasts, store.MinPage)
 		switch {
 		case err != nil:
 			return nil, err

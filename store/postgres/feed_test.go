@@ -12,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/store"
@@ -179,4 +180,54 @@ func readFeedOnce(tb testing.TB, s *postgres.Store, random *rand.Rand, toEnd boo
 			return
 		}
 	}
+}
+
+// K8: a reader takes the events of its process's commits from memory, and those of others from the
+// database, in the order of the feed; when the server was another one meanwhile, all from the
+// database.
+func TestFeedIsReadByTheProcessThatWrites(t *testing.T) {
+	w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
+	other := w.open(postgres.Options{NoListen: true, NoNotify: true})
+	require.NoError(t, s.CreateFeed(t.Context(), store.Feed{Name: "all", MaxLag: time.Hour}))
+	l, free, err := s.LeaseFeed(t.Context(), "all", time.Hour, time.Time{})
+	require.NoError(t, err)
+	require.True(t, free)
+	_, err = s.ReadFeed(t.Context(), l, l.Cursor, 100) // from now on it keeps what it commits
+	require.NoError(t, err)
+	var want []string
+	for i := range 12 {
+		id := fmt.Sprintf("r%d", i)
+		r := w.commit([]*postgres.Store{s, other}[i%2], created(id))
+		r = w.commit([]*postgres.Store{s, other, other}[i%3], report(r))
+		want = append(want, fmt.Sprint(id, r.Seq-1), fmt.Sprint(id, r.Seq))
+	}
+	kept := 0
+	read := func(limit int) (got []string, bodies [][]byte) {
+		kept = 0
+		for at, more := l.Cursor, true; more; {
+			page, err := s.ReadFeed(t.Context(), l, at, limit)
+			require.NoError(t, err)
+			for _, c := range page.Commits {
+				for _, e := range c.Events {
+					got, bodies = append(got, fmt.Sprint(c.RunID, e.Seq)), append(bodies, e.Body)
+				}
+				if at = c.Position; s.Keeps(at) {
+					kept++
+				}
+			}
+			more = page.More
+		}
+		return got, bodies
+	}
+	require.EventuallyWithT(t, func(t *assert.CollectT) {
+		got, _ := read(100)
+		assert.Equal(t, want, got)
+	}, patience, time.Millisecond, "no other transaction of the server is under way")
+	_, fromMemory := read(5)
+	require.Equal(t, 10, kept, "each commit of its own")
+	s.LoseConnection()
+	got, fromDatabase := read(5)
+	require.Zero(t, kept)
+	require.Equal(t, want, got)
+	require.Equal(t, fromDatabase, fromMemory)
 }
