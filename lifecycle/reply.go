@@ -36,6 +36,9 @@ func (c *Client) Reply(ctx context.Context, id string, reply Reply) (Receipt, er
 		return Receipt{}, err
 	}
 	var run Run
+	if receipt, done, err := c.replyToRecent(ctx, id, reply, &run); done {
+		return receipt, err
+	}
 	for {
 		status, err := c.replyStatus(ctx, id, reply, &run)
 		if err != nil {
@@ -52,6 +55,32 @@ func (c *Client) Reply(ctx context.Context, id string, reply Reply) (Receipt, er
 			return receipt, err
 		}
 	}
+}
+
+// replyToRecent accepts the reply on the record that a store.RecentReader has in memory, which saves
+// the read of the run. The commit compares the version, so it accepts only what is accepted after a
+// read, too. Done is false, with nothing written, if that record does not show that the reply will be
+// accepted: it may be old, so nothing is refused because of it.
+func (c *Client) replyToRecent(ctx context.Context, id string, reply Reply, run *Run) (_ Receipt, done bool, _ error) {
+	recent, ok := c.store.(store.RecentReader)
+	if !ok {
+		return Receipt{}, false, nil
+	}
+	if *run, ok = recent.Recent(id); !ok || run.Votes > 0 { // the keys of votes must be looked up
+		return Receipt{}, false, nil
+	}
+	question := run.OpenQuestion(reply.ID)
+	if question == nil || c.allowActor(ctx, reply.Actor, ActionReply, run, question) != nil {
+		return Receipt{}, false, nil
+	}
+	cm, err := decideReply(run, reply, commitTime(c.clock))
+	if err != nil {
+		return Receipt{}, false, nil
+	}
+	receipt, err := c.commitReply(ctx, cm, reply)
+	// The run has changed, or the key was used before: both show after a read.
+	refused := errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrInvalid)
+	return receipt, !refused, err
 }
 
 // replyStatus is what the store shows about a reply. If pending is set, the run waits with the very
@@ -128,11 +157,16 @@ func (c *Client) acceptReply(ctx context.Context, run *Run, reply Reply) (Receip
 	if err != nil {
 		return Receipt{}, fmt.Errorf("lifecycle: reply to run %s: %w", run.ID, err)
 	}
+	return c.commitReply(ctx, cm, reply)
+}
+
+// commitReply stores the commit that settles the question, or counts a vote, and releases it.
+func (c *Client) commitReply(ctx context.Context, cm *store.Commit, reply Reply) (Receipt, error) {
 	defer releaseCommit(cm)
 	if err := c.commit(ctx, cm); err != nil {
-		return Receipt{}, fmt.Errorf("lifecycle: reply to run %s: %w", run.ID, err)
+		return Receipt{}, fmt.Errorf("lifecycle: reply to run %s: %w", cm.Run.ID, err)
 	}
-	return Receipt{RunID: run.ID, ID: reply.ID, Key: reply.Key, AcceptedAt: cm.Run.UpdatedAt}, nil
+	return Receipt{RunID: cm.Run.ID, ID: reply.ID, Key: reply.Key, AcceptedAt: cm.Run.UpdatedAt}, nil
 }
 
 // replayedReceipt is the receipt that the accepted reply with this key was given. The error is

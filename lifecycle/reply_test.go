@@ -167,3 +167,106 @@ func TestReplyFailsIfTheStoreCannotBeRead(t *testing.T) {
 		stop()
 	})
 }
+
+// rememberer is a store that has a run in memory, however old it is by now.
+type rememberer struct {
+	store.Store
+	run       *Run
+	reads     int
+	committed int
+	lost      bool // the next commit is stored, and its outcome is not reported
+}
+
+func (s *rememberer) Recent(string) (run Run, ok bool) {
+	if s.run == nil {
+		return run, false
+	}
+	return s.run.Clone(), true
+}
+
+func (s *rememberer) Run(ctx context.Context, id string) (Run, error) {
+	s.reads++
+	return s.Store.Run(ctx, id)
+}
+
+func (s *rememberer) Commit(ctx context.Context, batch []store.Commit) []error {
+	s.committed++
+	errs := s.Store.Commit(ctx, batch)
+	if s.lost {
+		s.lost = false
+		return []error{errAway}
+	}
+	return errs
+}
+
+// TestReplyToARecentRecord: C5, C8, I4, a record that the store has in memory saves the read of the
+// run, and decides nothing: what a reply is refused for, it is refused for as after a read.
+func TestReplyToARecentRecord(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(t)
+		lc, stop := serve(t, Config{Store: s, Engine: asksThrice()})
+		defer stop()
+		submit(t, lc, "r")
+		stored := func() Run {
+			run, err := s.Run(t.Context(), "r")
+			require.NoError(t, err)
+			return run
+		}
+		queued := stored()
+		synctest.Wait()
+		first := stored()
+
+		r := &rememberer{Store: s}
+		var allowed error
+		c, err := NewClient(ClientConfig{Store: r, Authorize: func(context.Context, Access) error { return allowed }})
+		require.NoError(t, err)
+		defer c.Close()
+		reply := func(recent *Run, reply Reply) (Receipt, error) {
+			r.run, r.reads, r.committed = recent, 0, 0
+			defer synctest.Wait()
+			return c.Reply(t.Context(), "r", reply)
+		}
+
+		allowed = errAway
+		_, err = reply(&first, Reply{ID: 1, Text: "yes"})
+		require.ErrorIs(t, err, ErrNotAllowed)
+		require.Zero(t, r.committed)
+		allowed = nil
+		_, err = reply(&first, Reply{ID: 1, Text: "yes", Seen: "another"})
+		require.ErrorIs(t, err, ErrQuestionChanged)
+		require.Zero(t, r.committed)
+
+		receipt, err := reply(&first, Reply{ID: 1, Text: "yes", Key: "a"})
+		require.NoError(t, err)
+		require.Zero(t, r.reads, "the record in memory is the present one")
+		replayed := receipt
+		replayed.Replayed = true
+		second := stored()
+		require.Equal(t, 2, second.Pending.ID)
+
+		for _, old := range []*Run{&queued, &first, &second, nil} {
+			again, err := reply(old, Reply{ID: 1, Text: "yes", Key: "a"})
+			require.NoError(t, err)
+			require.Equal(t, replayed, again)
+			_, err = reply(old, Reply{ID: 1, Text: "yes"})
+			require.ErrorIs(t, err, ErrSettled)
+			_, err = reply(old, Reply{ID: 2, Text: "yes", Key: "a"})
+			require.ErrorIs(t, err, ErrKeyConflict)
+			_, err = reply(old, Reply{ID: 3, Text: "yes"})
+			require.ErrorIs(t, err, ErrNotWaiting)
+			require.Equal(t, second, stored(), "nothing is written")
+		}
+
+		_, err = reply(&queued, Reply{ID: 2, Text: "yes"})
+		require.NoError(t, err, "the record in memory is old")
+		third := stored()
+		require.Equal(t, 3, third.Pending.ID)
+
+		r.lost = true
+		_, err = reply(&third, Reply{ID: 3, Text: "yes", Key: "c"})
+		require.ErrorIs(t, err, errAway, "it was stored, but the caller cannot know")
+		require.NotErrorIs(t, err, ErrSettled)
+		require.Equal(t, 1, r.committed)
+		require.Equal(t, fsm.StateSucceeded, stored().State)
+	})
+}

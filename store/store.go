@@ -202,6 +202,16 @@ type InteractionReader interface {
 	Interaction(ctx context.Context, id string, number int) (interaction.Record, error)
 }
 
+// RecentReader is implemented by a store that keeps the records that it wrote or read last in memory.
+type RecentReader interface {
+	// Recent returns the run as this store object wrote or read it last, without a look at the
+	// store; false if it has no such record. The record may be old: others may have changed the run
+	// since, the transaction that wrote it may fail, and a departure is not shown in it. So it is good
+	// for one thing: to base a Commit on, which compares the version. Whoever would refuse something
+	// because of it must call Run first.
+	Recent(id string) (Run, bool)
+}
+
 // Counters are what one store object has made durable since it was opened. (A Survey counts the
 // runs that a store keeps.)
 type Counters struct {

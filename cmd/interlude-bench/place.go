@@ -114,6 +114,14 @@ func (t *timed) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Clai
 	return claimed, err
 }
 
+// Recent passes on what the store has in memory, as a host's store does that nobody has wrapped.
+func (t *timed) Recent(id string) (run store.Run, ok bool) {
+	if recent, is := t.counted.(store.RecentReader); is {
+		return recent.Recent(id)
+	}
+	return run, false
+}
+
 // drain returns the times of the claims since the last call.
 func (t *timed) drain() []time.Duration {
 	t.mu.Lock()

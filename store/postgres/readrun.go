@@ -47,6 +47,15 @@ func (s *Store) Run(ctx context.Context, id string) (store.Run, error) {
 	return r.run, nil
 }
 
+// Recent implements store.RecentReader.
+func (s *Store) Recent(id string) (store.Run, bool) {
+	cached, ok := s.cache.get(id)
+	if !ok {
+		return store.Run{}, false
+	}
+	return cached.run.Clone(), true
+}
+
 // readRuns serves calls of Run with one statement. What it reads was committed when the calls began,
 // or later.
 func (s *Store) readRuns(jobs []*runReadJob) {

@@ -62,6 +62,9 @@ func (t *txStore) checkOpen(ctx context.Context) error {
 	}
 }
 
+// Recent implements store.RecentReader. Nothing is kept of a transaction, which may be rolled back.
+func (t *txStore) Recent(string) (run store.Run, ok bool) { return run, false }
+
 // Commit implements store.Writer.
 func (t *txStore) Commit(ctx context.Context, batch []store.Commit) []error {
 	errs := make([]error, len(batch))

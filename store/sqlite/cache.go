@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"sync"
 	"time"
 
 	"github.com/interlude-go/interlude/slots"
@@ -24,8 +25,11 @@ const maxCachedNodes = 1000
 // and somebody else has written since the last one, and when it fails. SQLite does the same with
 // its page cache.
 type writeCache struct {
-	version  int64 // PRAGMA data_version, which the commits of others change
-	runs     cache.Runs[storedRun]
+	version int64 // PRAGMA data_version, which the commits of others change
+
+	mu   sync.Mutex
+	runs cache.Runs[storedRun] // guarded by mu, for Recent
+
 	pools    []slots.Pool         // by name; nil when not loaded
 	nodes    map[string]bool      // whether a node is registered, of those that were asked for
 	departed map[string]time.Time // when a node went, zero if it has not; likewise
@@ -41,8 +45,8 @@ type storedRun struct {
 	tail tail
 }
 
-func newWriteCache() writeCache {
-	return writeCache{runs: cache.New[storedRun](cachedRuns, cachedBytes)}
+func newWriteCache() *writeCache {
+	return &writeCache{runs: cache.New[storedRun](cachedRuns, cachedBytes)}
 }
 
 // validate empties the cache if somebody else has written to the file. A transaction calls it once
@@ -60,13 +64,24 @@ func (c *writeCache) validate(conn *conn) error {
 }
 
 func (c *writeCache) clear() {
+	c.mu.Lock()
 	c.runs.Clear()
+	c.mu.Unlock()
 	c.pools, c.nodes, c.departed, c.watched, c.notes = nil, nil, nil, nil, nil
+}
+
+// run returns the run as it was written last, if it is kept.
+func (c *writeCache) run(id string) (storedRun, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.runs.Get(id)
 }
 
 // put keeps a run that was just written; size is how many bytes of the cache it counts for. A
 // finished run is removed instead, since nobody writes it again.
 func (c *writeCache) put(s storedRun, size int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if s.run.State.Terminal() {
 		c.runs.Delete(s.run.ID)
 		return

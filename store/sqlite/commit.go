@@ -96,7 +96,7 @@ func (w *writer) commit(e *entry.Entry) (refused, _ error) {
 
 // loadForUpdate returns the run as it is stored, or errNoRow.
 func (w *writer) loadForUpdate(id string) (storedRun, error) {
-	if s, ok := w.cache.runs.Get(id); ok {
+	if s, ok := w.cache.run(id); ok {
 		return s, nil
 	}
 	r, err := w.one(`SELECT n, record, spec, first, tail FROM runs WHERE id = ?`, id)

@@ -72,6 +72,7 @@ var (
 	_ store.Surveyor          = (*Store)(nil)
 	_ store.Identified        = (*Store)(nil)
 	_ store.InteractionReader = (*Store)(nil)
+	_ store.RecentReader      = (*Store)(nil)
 	_ store.UsageReader       = (*Store)(nil)
 	_ store.JournalReader     = (*Store)(nil)
 	_ store.FeedStore         = (*Store)(nil)

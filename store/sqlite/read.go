@@ -95,6 +95,15 @@ func (s *Store) Run(ctx context.Context, id string) (run store.Run, _ error) {
 	return run, err
 }
 
+// Recent implements store.RecentReader. What the transaction under way has written may be shown.
+func (s *Store) Recent(id string) (store.Run, bool) {
+	stored, ok := s.writer.cache.run(id)
+	if !ok {
+		return store.Run{}, false
+	}
+	return stored.run.Clone(), true
+}
+
 // Spec implements store.Reader.
 func (s *Store) Spec(ctx context.Context, id string) (spec []byte, _ error) {
 	err := s.read(ctx, func(c *conn) error {

@@ -44,7 +44,7 @@ type writer struct {
 
 	name     string // tells the changes of this store from those of others
 	changes  []byte // reused from transaction to transaction
-	cache    writeCache
+	cache    *writeCache
 	rotation claim.Rotation // where the last claims ended, so that pools and keys take turns
 
 	noted       []newCommit // for the feeds, by the transaction under way

@@ -46,6 +46,31 @@ var confirmCases = []promised{
 			w.submit("b")
 		},
 	},
+	{
+		"confirm/recent records",
+		"A store.RecentReader gives a run as it was at one of its versions, and gives a copy; what is based on an " +
+			"old one is refused with ErrConflict (C8).",
+		func(w *world) {
+			recent, ok := w.store.(store.RecentReader)
+			if !ok {
+				return
+			}
+			asked := w.waiting("a")
+			if run, ok := recent.Recent("a"); ok {
+				require.Equal(w, text(w, asked), text(w, run))
+				run.Pending.Prompt = "another"
+				again, _ := recent.Recent("a")
+				require.Equal(w, text(w, asked), text(w, again), "it is a copy")
+			}
+			_, ok = recent.Recent("unknown")
+			require.False(w, ok)
+			w.commit(Answered(asked, w.tick(), "key"))
+			if run, ok := recent.Recent("a"); ok {
+				require.LessOrEqual(w, run.Version, asked.Version+1)
+			}
+			w.refused(store.ErrConflict, Answered(asked, w.tick(), "key"))
+		},
+	},
 }
 
 // Replica is a store whose commits wait for a copy. The copy can take over from it.
