@@ -171,15 +171,17 @@ var brokenStores = map[string]func() *broken{
 		}}
 	},
 	"step carried out twice: a question is read as if its first step were still to come": func() *broken {
-		forgets := every(3)
 		return &broken{due: func(ctx context.Context, s store.Store, now time.Time, limit int) ([]store.Run, time.Time,
 			error) {
 			due, next, err := s.Due(ctx, now, limit)
 			for i := range due {
-				if q := due[i].Pending; q != nil && q.Fired > 0 && forgets() {
+				if q := due[i].Pending; q != nil {
 					again := *q
 					again.Fired = 0
 					due[i].Pending = &again
+				}
+				for j := range due[i].Siblings {
+					due[i].Siblings[j].Fired = 0
 				}
 			}
 			return due, next, err
