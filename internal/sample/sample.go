@@ -48,9 +48,9 @@ const (
 	// case is run.
 	CrashParts = 3
 	// MutantParts divide the changed contracts that contract's laws and proof/explore must notice.
-	MutantParts = 3
+	MutantParts = 4
 	// BugParts divide the bugs of proof/museum.
-	BugParts = 3
+	BugParts = 4
 	// SuiteParts divide the ways to PostgreSQL, beside the plain one, on which the suite of stores
 	// is run: every option of the driver and the server, or PgBouncer.
 	SuiteParts = 2
