@@ -91,6 +91,15 @@ type Turn struct {
 
 	// OutputSchema is the declared JSON Schema of the output, nil when there is none.
 	OutputSchema []byte
+	// InputJSON is the run's input as the host has given it (Spec.Input); nil when it gave none. Labels
+	// are those of the run.
+	InputJSON []byte
+	Labels    map[string]string
+	// Clock is the host's, for engines in its process. It is nil where no lifecycle made the turn.
+	Clock Clock
+	// History reads the run's earlier questions with their answers, in their order, for engines in the
+	// host's process. It is nil where no lifecycle made the turn.
+	History func(ctx context.Context) ([]Record, error)
 	// Meta is what the host has given to the run for whoever executes or observes it, such as
 	// "traceparent"; nil when it gave nothing. It is no part of the prompt.
 	Meta map[string]string

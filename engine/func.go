@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"github.com/interlude-go/interlude/interaction"
 )
@@ -145,6 +146,11 @@ func AskAll(questions ...Question) Outcome {
 // value, since nobody has filled in the form, or that the value is no T: a schema that was made of T
 // (package interaction/typed) rules the latter out.
 func As[T any](a Answer) (T, error) { return interaction.As[T](a) }
+
+// SleepUntil is the outcome of a turn whose run goes on with another turn at a later time.
+func SleepUntil(at time.Time) Outcome {
+	return Outcome{Process: Process{Status: OK}, Sleep: at}
+}
 
 // Say is the outcome of a turn that ends with a message. In an interactive run it does not complete
 // the run.

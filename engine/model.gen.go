@@ -457,6 +457,22 @@ type Record = interaction.Record
 //	func (h *SessionHandle) Equal(other *SessionHandle) bool
 type SessionHandle = interaction.SessionHandle
 
+// JournalEntry is something that an engine has kept of a turn, so that later turns of the run need
+// not do it again: the result of a step, a time, an answer. A store keeps the entries of a run in the
+// order in which they were written, and never changes one.
+//
+//	type JournalEntry struct {
+//		// Path says where in the engine's code the entry belongs, and Name and Type what was done there: up
+//		// to MaxJournalWord bytes each, of UTF-8 without NUL. Path and Type are not empty.
+//		Path, Name, Type string
+//		// Body is what was kept: 1 to MaxJournalBody bytes.
+//		Body []byte
+//	}
+//
+//	// Size is the number of bytes for which the entry counts.
+//	func (e *JournalEntry) Size() int
+type JournalEntry = interaction.JournalEntry
+
 // Diagnostic is something worth knowing that ends neither a turn nor a run: an oddity of an agent's
 // text, or what an engine reports.
 //
@@ -586,8 +602,12 @@ const (
 const (
 	// MaxSessionHandle is the largest SessionHandle.Data in bytes. A run whose turn ends with a longer
 	// one fails: its wait could never be resumed.
-	MaxSessionHandle = interaction.MaxSessionHandle
-	MaxOutput        = interaction.MaxOutput
+	MaxSessionHandle  = interaction.MaxSessionHandle
+	MaxJournalWord    = interaction.MaxJournalWord
+	MaxJournalBody    = interaction.MaxJournalBody
+	MaxJournalEntries = interaction.MaxJournalEntries
+	MaxJournalSize    = interaction.MaxJournalSize // bytes of all entries of a run, their paths, names and types included
+	MaxOutput         = interaction.MaxOutput
 	// MaxQuestions is the most questions that are asked together.
 	MaxQuestions = interaction.MaxQuestions
 	// MaxTogether bounds their size together, as JSON. A question that is asked alone has the limits

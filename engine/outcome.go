@@ -69,6 +69,13 @@ type Outcome struct {
 	// Rule says when a run goes on that waits with several Questions; the zero value: when each is
 	// answered. It has no meaning for a single one.
 	Rule Rule
+	// Sleep lets the run go on with another turn, without an answer, no earlier than at this time (M1).
+	// Until then it holds no slot, and neither goroutine nor memory. The turn counts neither as a round
+	// nor as a retry. It has no meaning beside Done and Questions. A sticky run fails.
+	Sleep time.Time
+	// Journal are entries that are kept in the commit which ends the turn (see the interface Journal),
+	// unless the turn was interrupted.
+	Journal []JournalEntry
 	// Session is the session to resume; nil leaves the one that the Sink was given, or that the
 	// run has from an earlier turn.
 	Session *SessionHandle

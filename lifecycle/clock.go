@@ -4,21 +4,17 @@ import (
 	"context"
 	"time"
 
+	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/store"
 )
 
-// Clock tells the time and waits for it. It must be safe for concurrent use. Now must not go back
-// by more than the length of a lease; event times never go back within a run even if it does.
+// Clock tells the time and waits for it. Now must not go back by more than the length of a lease; event
+// times never go back within a run even if it does.
 //
 // All processes on one store must agree on the time to within a lease, or deadlines fire early and
 // silent nodes are taken over late. Where the store is a store.Timekeeper they do, if nobody sets a
 // Clock: they take the time from the store.
-type Clock interface {
-	// Now returns the present time.
-	Now() time.Time
-	// Timer returns a channel that receives once after d, and a function that releases the timer.
-	Timer(d time.Duration) (c <-chan time.Time, stop func())
-}
+type Clock = engine.Clock
 
 // SystemClock is the operating system's clock.
 type SystemClock struct{}

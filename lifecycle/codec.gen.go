@@ -10,6 +10,7 @@ import (
 
 func writeSpec(w *plainjson.Writer, v *Spec) {
 	w.Text(`{"prompt":`, v.Prompt)
+	w.RawIf(`,"input":`, v.Input)
 	w.Text(`,"mode":`, string(v.Mode))
 	w.TextIf(`,"engine":`, v.Engine)
 	w.RawIf(`,"output_schema":`, v.OutputSchema)
@@ -116,6 +117,7 @@ func writeDefaultReply(w *plainjson.Writer, v *interaction.DefaultReply) {
 func readSpec(s *plainjson.Scanner, v *Spec) {
 	s.Need(`{"prompt":`)
 	v.Prompt = s.OwnText()
+	s.Raw(`,"input":`, &v.Input)
 	plainjson.Word(s, `,"mode":`, &v.Mode)
 	plainjson.Word(s, `,"engine":`, &v.Engine)
 	s.Raw(`,"output_schema":`, &v.OutputSchema)

@@ -138,9 +138,12 @@ func decideDeadline(run *store.Run, now time.Time) (*store.Commit, error) {
 // host shut down goes back to the queue. One that was interrupted through no fault of its own, by a
 // shutdown of its host or by the loss of its agent, is executed again or held where spec or host
 // say so (E4, J1, J3). One that failed for a passing reason is tried again later (J2), and one that
-// failed for a reason that an operator can repair may be held (J5).
+// failed for a reason that an operator can repair may be held (J5). One that ended well may let its
+// run sleep (M1).
 func decideTurn(run *store.Run, turn *turnEvidence, node string, now time.Time) (*store.Commit, error) {
 	switch {
+	case turn.interruption == nil && !turn.sleep.IsZero():
+		return decideSleep(run, turn, node, now)
 	case errors.Is(turn.interruption, engine.ErrShutdown):
 		return decideShutDownTurn(run, turn, node, now)
 	case turn.interruption == nil && turn.process.Status == engine.Interrupted:

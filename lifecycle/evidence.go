@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/interlude-go/interlude/engine"
@@ -24,8 +25,10 @@ type turnEvidence struct {
 	usage   engine.Usage
 	// interruption is why the library ended the turn; nil when it ended by itself.
 	interruption error
-	begun        bool   // the engine was called to execute the turn
-	retry        *Retry // how the turn is tried again if it failed for a passing reason; nil: it is not
+	begun        bool                  // the engine was called to execute the turn
+	sleep        time.Time             // until when the run sleeps; zero: it does not
+	journal      []engine.JournalEntry // to be kept with the turn's end
+	retry        *Retry                // how the turn is tried again if it failed for a passing reason; nil: it is not
 	host         hostPolicy
 
 	reading          interaction.Reading
@@ -100,6 +103,8 @@ func (t *turn) collectEvidence(o engine.Outcome) *turnEvidence {
 	}
 	ev.limitQuestions()
 	ev.setProcess(o.Process)
+	ev.findSleep(o)
+	t.findJournal(ev, o)
 	ev.facts |= factIf(ev.reading.Done, fsm.FactDoneMarker)
 	ev.facts |= factIf(ev.reading.NotDone, fsm.FactNotDoneSaid)
 	ev.facts |= factIf(ev.reading.Question != nil, fsm.FactQuestionAsked)
@@ -173,6 +178,18 @@ func (t *turnEvidence) findQuestions(o engine.Outcome) {
 		q := t.reading.Baseline()
 		t.question = &q
 	}
+}
+
+// findSleep notes until when the run sleeps. A run that is done or asks does not sleep.
+func (t *turnEvidence) findSleep(o engine.Outcome) {
+	if o.Sleep.IsZero() || t.process.Status != engine.OK || t.reading.Done || len(o.Questions) > 0 {
+		return
+	}
+	if t.profile == fsm.ProfileStickyProcess {
+		t.setProcess(engine.Process{Status: engine.Failed, Detail: "a run whose engine holds a process cannot sleep"})
+		return
+	}
+	t.sleep = o.Sleep
 }
 
 // applyPolicy applies the host's policy to a question.

@@ -107,12 +107,13 @@ const UntilDone = time.Duration(math.MaxInt64)
 // Lifecycle executes runs, and has all calls of a Client. It is safe for concurrent use.
 type Lifecycle struct {
 	*Client
-	cfg         Config
-	storeID     string   // marks the folders of this store's runs; empty if the store has no identity or Dir is empty
-	engineNames []string // sorted
-	keepsUsage  bool     // the store is a store.UsageReader
-	serving     atomic.Bool
-	permits     *semaphore.Weighted // Config.Concurrency of them: each turn that executes here holds one
+	cfg           Config
+	storeID       string   // marks the folders of this store's runs; empty if the store has no identity or Dir is empty
+	engineNames   []string // sorted
+	keepsUsage    bool     // the store is a store.UsageReader
+	keepsJournals bool     // the store is a store.JournalReader
+	serving       atomic.Bool
+	permits       *semaphore.Weighted // Config.Concurrency of them: each turn that executes here holds one
 }
 
 // New returns a Lifecycle. It starts nothing: call Serve.
@@ -139,6 +140,7 @@ func New(cfg Config) (*Lifecycle, error) {
 	l := &Lifecycle{Client: c, cfg: cfg, engineNames: slices.Sorted(maps.Keys(engines)),
 		permits: semaphore.NewWeighted(int64(cfg.Concurrency))}
 	_, l.keepsUsage = cfg.Store.(store.UsageReader)
+	_, l.keepsJournals = cfg.Store.(store.JournalReader)
 	if err := l.setPools(); err != nil {
 		return nil, err
 	}

@@ -67,6 +67,8 @@ import (
 //		// Votes is how many votes people have given on approvals of the run that several decide (K5). Their
 //		// idempotency keys are those of replies, and stand with the questions.
 //		Votes int
+//		// Journal is how much the journal of the run has; nil while it is empty.
+//		Journal *interaction.JournalSize
 //		// Block says why the run cannot go on now; nil when it can.
 //		Block *Block
 //		// Slot says that the run holds an execution slot of its pool.
@@ -353,6 +355,8 @@ type BlockKind = store.BlockKind
 const (
 	// BlockRetry: the last turn failed for a passing reason, and is retried at Until.
 	BlockRetry BlockKind = store.BlockRetry
+	// BlockSleep: the last turn ended well, and the run goes on with another one at Until.
+	BlockSleep BlockKind = store.BlockSleep
 	// BlockHeld: the run cannot go on for a reason that an operator can repair (J5), or has used up
 	// its budget (J13). It is not claimed before a commit has ended the block.
 	BlockHeld BlockKind = store.BlockHeld
@@ -1334,7 +1338,7 @@ const (
 	TriggerRestartReconcileFailed Trigger = fsm.EventRestartReconcileFailed
 	// TriggerRestartRequeue: Recovery, or a shutdown, returns an interrupted turn that may be repeated. (EV-12: E4)
 	TriggerRestartRequeue Trigger = fsm.EventRestartRequeue
-	// TriggerTurnYielded: The turn is put off: it failed for a passing reason and is tried again later, or it is held. (EV-13: J2, J5)
+	// TriggerTurnYielded: The turn is put off: it failed for a passing reason and is tried again later, or it is held, or its run sleeps. (EV-13: J2, J5, M1)
 	TriggerTurnYielded Trigger = fsm.EventTurnYielded
 	// TriggerRunBlocked: A parked run cannot go on for a reason that an operator can repair, or a queued run has used up its budget; it is held. (EV-14: J5, J13)
 	TriggerRunBlocked Trigger = fsm.EventRunBlocked
@@ -1492,14 +1496,14 @@ type RawRef = fcmp.RawRef
 //	func (*Warning) Type() string
 type Warning = fcmp.Warning
 
-// Yielded is the data of turn.yielded: The turn is put off; the run gives its slot to others. A run that has choices is held: it goes on when it is unblocked. Any other one is tried again later. (PL-09: J2, J5)
+// Yielded is the data of turn.yielded: The turn is put off; the run gives its slot to others. A run that has choices is held: it goes on when it is unblocked. Any other one is tried again later. One without a code has not failed: its run sleeps, and goes on later. (PL-09: J2, J5, M1)
 //
 //	type Yielded struct {
-//		// The code of the failure.
+//		// The code of the failure; none if the run sleeps.
 //		Code string
-//		// What failed, for a person.
+//		// What failed, or that the run sleeps, for a person.
 //		Message string
-//		// How often in a row turns of the run were put off for such a reason, this time included. Those that are held are counted apart from those that are retried.
+//		// How often in a row turns of the run were put off for such a reason, this time included. Those that are held are counted apart from those that are retried. None if the run sleeps.
 //		Retry int
 //		// The time until which the run stays in the queue. Without it, only an operator ends the hold.
 //		NotBefore time.Time

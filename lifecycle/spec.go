@@ -43,14 +43,18 @@ const (
 	MaxMetaValue            = 1024 // bytes
 )
 
-// Spec is the job that a host submits. Only Prompt is required.
+// Spec is the job that a host submits. Only Prompt is required, or Input in its place.
 type Spec struct {
 	// ID is the caller's own id for the run, 1 to MaxRunID of [A-Za-z0-9._-] beginning with a
 	// letter or digit. Submitting the same id and spec again returns the run; another spec is a
 	// conflict. If it is empty, Submit makes an id; such ids sort by time.
 	ID string `json:"-"`
-	// Prompt says what the agent must do; 1 byte to MaxPrompt of UTF-8.
+	// Prompt says what the agent must do; 1 byte to MaxPrompt of UTF-8. Of a run with an Input, whose
+	// engine is plain code, it is what people are shown, and may be empty.
 	Prompt string `json:"prompt" plain:"own"`
+	// Input is the run's input as one JSON value, of at most MaxPrompt bytes, for an engine that takes
+	// such a one (engine.Turn.InputJSON): a function of engine/flow. With it the Prompt may be empty.
+	Input json.RawMessage `json:"input,omitempty"`
 	// Mode is Interactive when empty.
 	Mode Mode `json:"mode"`
 	// Engine names one of Config.Engines; empty stands for Config.Engine.
@@ -272,11 +276,14 @@ func (s *Spec) findFault() *SpecError {
 	if s.ID != "" && !idPattern.matches(s.ID) {
 		return &SpecError{"ID", quote(s.ID), wantID, nil}
 	}
-	if s.Prompt == "" || len(s.Prompt) > MaxPrompt {
+	if s.Prompt == "" && len(s.Input) == 0 || len(s.Prompt) > MaxPrompt {
 		return &SpecError{"Prompt", bytesOf(len(s.Prompt)), "1 to " + bytesOf(MaxPrompt), nil}
 	}
 	if !utf8.ValidString(s.Prompt) {
 		return &SpecError{"Prompt", "not UTF-8", "valid UTF-8", nil}
+	}
+	if len(s.Input) > MaxPrompt || len(s.Input) > 0 && !json.Valid(s.Input) {
+		return &SpecError{"Input", bytesOf(len(s.Input)), "one JSON value of at most " + bytesOf(MaxPrompt), nil}
 	}
 	if s.Mode != "" && s.Mode != Auto && s.Mode != Interactive {
 		return &SpecError{"Mode", quote(string(s.Mode)), `"auto" or "interactive"`, nil}

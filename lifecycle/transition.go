@@ -63,6 +63,7 @@ type details struct {
 
 	passing   *passingFailure // after which the turn is put off; nil: it is not
 	hold      *hold           // why the run is held from now on; nil: it is not
+	sleep     time.Time       // until when the run sleeps; zero: it does not
 	unblocked string          // why it is held no more
 	actor     Actor           // who decided that
 
@@ -105,7 +106,7 @@ func factsOf(r *store.Run, d *details) fsm.Facts {
 		factIf(r.AutoDecisions < r.MaxAutoDecisions, fsm.FactAutoDecisionLeft) |
 		factIf(repeatable, fsm.FactRepeatable) |
 		factIf(r.MaxAttempts > 0 && attempts >= r.MaxAttempts, fsm.FactAttemptsExhausted) |
-		factIf(repeatsExhausted && !d.shutdown && d.hold == nil, fsm.FactRepeatsExhausted) |
+		factIf(repeatsExhausted && !d.shutdown && d.hold == nil && d.sleep.IsZero(), fsm.FactRepeatsExhausted) |
 		factIf(r.Held(), fsm.FactHeld) |
 		factIf(r.Budget.Spent(), fsm.FactBudgetSpent)
 }
@@ -207,6 +208,9 @@ func enterQueue(next *store.Run, event fsm.Event, d *details, now time.Time) {
 	}
 	if d.hold != nil {
 		holdRun(next, d.hold, now)
+	}
+	if !d.sleep.IsZero() {
+		sleep(next, d.sleep)
 	}
 	if d.handedBack && next.MaxAttempts > 0 { // otherwise nobody counts, and the record keeps its first form
 		next.Yielded++
@@ -464,6 +468,9 @@ func inputRequired(r *store.Run, q *interaction.Question) *fcmp.InputRequired {
 func yielded(r *store.Run) *fcmp.Yielded {
 	y := &fcmp.Yielded{
 		Code: string(r.Block.Code), Message: r.Block.Reason, Retry: r.Repeats, NotBefore: r.Block.Until,
+	}
+	if r.Block.Kind == store.BlockSleep {
+		y.Retry = 0
 	}
 	if r.Held() {
 		y.Retry, y.Choices = r.Holds, choiceTexts(r.Block)

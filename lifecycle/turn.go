@@ -289,7 +289,14 @@ func (t *turn) input(dirs workspace, answers []interaction.Answer) engine.Turn {
 		Answers: answers, OutputSchema: t.spec.OutputSchema,
 		WorkDir: dirs.work, ArtifactDir: dirs.artifacts, TranscriptDir: dirs.transcripts, HomeDir: dirs.home,
 		Session: forEngine(t.record.Session), Meta: maps.Clone(t.spec.Meta), Inherited: inherited,
+		InputJSON: t.spec.Input, Labels: maps.Clone(t.record.Labels), Clock: t.node.clock, History: t.readHistory,
 	}
+}
+
+// readHistory reads the questions and answers of the run so far.
+func (t *turn) readHistory(ctx context.Context) ([]Record, error) {
+	_, history, err := t.node.store.History(ctx, t.call.RunID)
+	return history, err
 }
 
 // prompt is the host's prompt, with instructions for an agent unless the engine is plain code (H1,
@@ -437,6 +444,11 @@ func (s *sink) report(ctx context.Context, session *engine.SessionHandle, events
 		return c, err
 	})
 	t.reportBytes += size
+	return staleFor(err)
+}
+
+// staleFor is an error of a commit as engines know it.
+func staleFor(err error) error {
 	if errors.Is(err, store.ErrStaleEpoch) {
 		return fmt.Errorf("%w: %w", engine.ErrStale, err)
 	}

@@ -1,0 +1,37 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/interlude-go/interlude/interaction"
+)
+
+// Journal is implemented by the Sink of a host whose store keeps journals. An engine in the host's
+// process keeps there what later turns of the run must not do again (M1): package engine/flow is such
+// an engine. Each call of Keep is one commit, without an event.
+//
+// An entry stays as long as its run. A journal has limits: see MaxJournalEntries.
+type Journal interface {
+	// Kept returns what the turns of the run have kept so far, in the order in which they did.
+	// ErrNoJournal if the host's store keeps no journals.
+	Kept(ctx context.Context) ([]JournalEntry, error)
+	// Keep adds entries to the journal, all or none, and returns once they are stored. ErrStale,
+	// ErrNoJournal and ErrJournalFull; after ErrJournalFull nothing is stored, and the turn may go on.
+	Keep(ctx context.Context, entries ...JournalEntry) error
+}
+
+// Errors of a Journal.
+var (
+	ErrNoJournal   = errors.New("engine: the host's store keeps no journals")
+	ErrJournalFull = interaction.ErrJournalFull
+)
+
+// Clock tells the time and waits for it. It must be safe for concurrent use.
+type Clock interface {
+	// Now returns the present time.
+	Now() time.Time
+	// Timer returns a channel that receives once after d, and a function that releases the timer.
+	Timer(d time.Duration) (c <-chan time.Time, stop func())
+}

@@ -1,0 +1,116 @@
+package lifecycle
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/store"
+)
+
+// This file has what turns keep for later ones (M1): entries in the run's journal, each written in one
+// commit under the turn's fence, without an event. And it lets runs sleep.
+
+// Kept implements engine.Journal.
+func (s *sink) Kept(ctx context.Context) ([]engine.JournalEntry, error) {
+	t := (*turn)(s)
+	reader, ok := t.node.store.(store.JournalReader)
+	if !ok {
+		return nil, engine.ErrNoJournal
+	}
+	if run := t.lastStored(); run.Journal == nil {
+		return nil, nil
+	}
+	return reader.Journal(ctx, t.call.RunID)
+}
+
+// Keep implements engine.Journal.
+func (s *sink) Keep(ctx context.Context, entries ...engine.JournalEntry) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("engine: journal not written: %w", context.Cause(ctx))
+	}
+	t := (*turn)(s)
+	if !t.node.keepsJournals {
+		return engine.ErrNoJournal
+	}
+	t.mu.Lock() // so that the turn does not end before the commit
+	defer t.mu.Unlock()
+	if t.reportsClosed {
+		return fmt.Errorf("%w: the turn has ended", engine.ErrStale)
+	}
+	if _, err := t.record.Journal.With(entries); err != nil || len(entries) == 0 {
+		return err
+	}
+	return staleFor(t.commitLocked(func(run *store.Run, now time.Time) (*store.Commit, error) {
+		return decideKeep(run, entries, now)
+	}))
+}
+
+// decideKeep makes the commit that writes entries to the journal of a run while its turn executes.
+func decideKeep(run *store.Run, entries []interaction.JournalEntry, now time.Time) (*store.Commit, error) {
+	c, err := decideReport(run, now, nil)
+	if err == nil {
+		err = addJournal(c, entries)
+	}
+	return c, err
+}
+
+// addJournal adds entries to a commit, and counts them.
+func addJournal(c *store.Commit, entries []interaction.JournalEntry) error {
+	if len(entries) == 0 {
+		return nil
+	}
+	size, err := c.Run.Journal.With(entries)
+	c.Run.Journal, c.Journal = size, entries
+	return err
+}
+
+// findJournal notes what the outcome adds to the journal. A turn whose entries cannot be kept has
+// failed.
+func (t *turn) findJournal(ev *turnEvidence, o engine.Outcome) {
+	if len(o.Journal) == 0 {
+		return
+	}
+	run := t.lastStored()
+	_, err := run.Journal.With(o.Journal)
+	if !t.node.keepsJournals {
+		err = engine.ErrNoJournal
+	}
+	if err != nil {
+		ev.sleep = time.Time{}
+		ev.setProcess(engine.Process{Status: engine.Failed, Detail: err.Error()})
+		return
+	}
+	ev.journal = slices.Clone(o.Journal)
+}
+
+// keptJournal are the entries that are kept with the turn's end: none if it was interrupted, since what
+// its engine returned then does not count.
+func (t *turnEvidence) keptJournal() []engine.JournalEntry {
+	if t.interruption != nil {
+		return nil
+	}
+	return t.journal
+}
+
+// decideSleep ends a turn that ended well, and whose run goes on with another turn at a later time.
+func decideSleep(run *store.Run, turn *turnEvidence, node string, now time.Time) (*store.Commit, error) {
+	return transition(run, fsm.EventTurnYielded, &details{
+		now: now, node: node, facts: fsm.FactPassing, profile: turn.profile, session: turn.session,
+		warnings: turn.warnings, sleep: turn.sleep,
+	})
+}
+
+// sleep records in next that its turn ended well, and when the next one begins. It is no round, and no
+// retry.
+func sleep(next *store.Run, until time.Time) {
+	next.Repeats, next.Holds = 0, 0
+	next.Yielded++
+	next.Answer, next.Together = nil, nil
+	next.NotBefore = notEarlier(storeTime(until.Add(time.Microsecond-1)), next.NotBefore)
+	next.Block = &store.Block{Kind: store.BlockSleep, Until: next.NotBefore, Reason: "the run sleeps"}
+}
