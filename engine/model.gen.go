@@ -610,6 +610,7 @@ const (
 	MaxOutput         = interaction.MaxOutput
 	// MaxQuestions is the most questions that are asked together.
 	MaxQuestions = interaction.MaxQuestions
+	MaxRef       = interaction.MaxRef
 	// MaxTogether bounds their size together, as JSON. A question that is asked alone has the limits
 	// of its parts only.
 	MaxTogether       = interaction.MaxTogether

@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -15,7 +16,7 @@ import (
 // This file has what turns keep for later ones (M1): entries in the run's journal, each written in one
 // commit under the turn's fence, without an event. And it lets runs sleep.
 
-// Kept implements engine.Journal.
+// Kept implements engine.Journal. As long as the store fails, it reads again.
 func (s *sink) Kept(ctx context.Context) ([]engine.JournalEntry, error) {
 	t := (*turn)(s)
 	reader, ok := t.node.store.(store.JournalReader)
@@ -25,7 +26,19 @@ func (s *sink) Kept(ctx context.Context) ([]engine.JournalEntry, error) {
 	if run := t.lastStored(); run.Journal == nil {
 		return nil, nil
 	}
-	return reader.Journal(ctx, t.call.RunID)
+	for backoff := firstBackoff; ; backoff = min(2*backoff, t.node.cfg.Poll) {
+		entries, err := reader.Journal(ctx, t.call.RunID)
+		switch {
+		case err == nil, errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrCorrupt):
+			return entries, err
+		case ctx.Err() != nil:
+			return nil, fmt.Errorf("engine: journal not read: %w", context.Cause(ctx))
+		}
+		t.node.log.Error("journal not read; trying again", "run", t.call.RunID, "err", err)
+		if t.node.sleep(ctx, backoff) != nil {
+			return nil, fmt.Errorf("engine: journal not read: %w", context.Cause(ctx))
+		}
+	}
 }
 
 // Keep implements engine.Journal.

@@ -24,7 +24,7 @@ func whole() Spec {
 		Mode: Interactive, Engine: "agent",
 		OutputSchema: json.RawMessage(
 			`{"type":"object","properties":{"column":{"type":"string"},"rows":{"type":"integer","minimum":0}},"required":["column"]}`),
-		MaxAttempts: 10, MaxQuestions: 3, SessionTimeout: time.Hour, AutoDecide: true, MaxAutoDecisions: 3,
+		Input: json.RawMessage(`{"order":7}`), MaxAttempts: 10, MaxQuestions: 3, SessionTimeout: time.Hour, AutoDecide: true, MaxAutoDecisions: 3,
 		Repeatable:  true,
 		OnInterrupt: Repeat, Hold: HoldOn, Budget: Budget{Turns: 7, Tokens: 1 << 40},
 		MaxRepeats: 5, TurnTimeout: time.Minute, RepairRounds: 2, Retry: &Retry{Max: 3, Backoff: time.Minute,

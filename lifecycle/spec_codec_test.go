@@ -104,6 +104,7 @@ func anySpec(t *rapid.T) Spec {
 	return Spec{
 		ID: texts.Draw(t, "ID"), Prompt: texts.Draw(t, "Prompt"), Mode: Mode(texts.Draw(t, "Mode")),
 		Engine:       texts.Draw(t, "Engine"),
+		Input:        json.RawMessage(anySchema.Draw(t, "Input")),
 		OutputSchema: json.RawMessage(anySchema.Draw(t, "OutputSchema")),
 		MaxQuestions: rapid.IntMin(-math.MaxInt).Draw(t, "MaxQuestions"),
 		MaxAttempts:  rapid.IntMin(-math.MaxInt).Draw(t, "MaxAttempts"), SessionTimeout: spans.Draw(t,
@@ -148,7 +149,7 @@ func TestEncodeSpecIsStable(t *testing.T) {
 	s := whole()
 	// These fields were added later. A spec that does not set them is encoded as it was before.
 	s.RepairRounds, s.MaxRepeats, s.Retry, s.Hold, s.Budget, s.Meta = 0, 0, nil, "", Budget{}, nil
-	s.Ask, s.Submitter, s.MaxQuestions = nil, "", 0
+	s.Ask, s.Submitter, s.MaxQuestions, s.Input = nil, "", 0, nil
 	s.Prompt = "Drop \"it\".\n<now> & here"
 	run, body, err := s.record(noon)
 	require.NoError(t, err)

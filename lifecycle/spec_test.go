@@ -46,6 +46,10 @@ var wrongSpecs = []wrongSpec{
 		s.Prompt = strings.Repeat("x", MaxPrompt+1)
 	}, "is 1048577 bytes, want 1 to 1048576 bytes"},
 	{"Prompt", func(s *Spec) { s.Prompt = "\xff" }, "is not UTF-8, want valid UTF-8"},
+	{"Input", func(s *Spec) { s.Input = []byte("{") }, "is 1 bytes, want one JSON value of at most 1048576 bytes"},
+	{"Input", func(s *Spec) {
+		s.Input = []byte(`"` + strings.Repeat("x", MaxPrompt) + `"`)
+	}, "is 1048578 bytes, want one JSON value of at most 1048576 bytes"},
 	{"Mode", func(s *Spec) { s.Mode = "manual" }, `is "manual", want "auto" or "interactive"`},
 	{"Engine", func(s *Spec) { s.Engine = "a b" }, `is "a b", want 1 to 63 of [A-Za-z0-9._/-]`},
 	{"MaxAttempts", func(s *Spec) {
@@ -190,6 +194,7 @@ func TestValidateAcceptsAValidSpec(t *testing.T) {
 		"as it is":      func(*Spec) {},
 		"only a prompt": func(s *Spec) { *s = Spec{Prompt: "x"} },
 		"auto":          func(s *Spec) { s.Mode = Auto },
+		"only an input": func(s *Spec) { *s = Spec{Input: []byte("null")} },
 		"a long id":     func(s *Spec) { s.ID = strings.Repeat("x", 128) },
 		"a long prompt": func(s *Spec) { s.Prompt = strings.Repeat("x", MaxPrompt) },
 		"long names": func(s *Spec) {

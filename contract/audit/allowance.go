@@ -105,7 +105,7 @@ var demanded = map[string][]string{
 	fcmp.TypeMessageFinal:        {"text"},
 	fcmp.TypeMessageIntermediate: {"text"},
 	fcmp.TypeWarning:             {"code"},
-	fcmp.TypeYielded:             {"code", "message", "retry"},
+	fcmp.TypeYielded:             {"message"},
 	fcmp.TypeBlocked:             {"code", "message"},
 	fcmp.TypeUnblocked:           {"cause"},
 }

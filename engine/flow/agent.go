@@ -1,0 +1,195 @@
+package flow
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/interlude-go/interlude/engine"
+)
+
+// Agent is a function as an engine. It is safe for concurrent use.
+type Agent[In, Out any] struct {
+	name string
+	call func(c *Ctx, in In) (Out, error)
+}
+
+// New makes an engine of a function. The name is kept with each run: a run of one function is never
+// gone on with by another one. In is decoded from the run's input (Spec.Input), or is its prompt if
+// it is a string and there is no input. Out is the run's output: a string is its final text, and
+// anything else must be a JSON object.
+//
+// It panics if the name is empty, or if Out cannot be such an output.
+func New[In, Out any](name string, f func(c *Ctx, in In) (Out, error)) *Agent[In, Out] {
+	var zero Out
+	if name == "" || len(name) > maxName || f == nil {
+		panic(fmt.Sprintf("flow: a function needs a name of at most %d bytes, not %.200q", maxName, name))
+	}
+	if _, err := outcomeOf(zero); err != nil {
+		panic(fmt.Sprintf("flow: function %s returns a %s, which is no output: %v", name, reflect.TypeFor[Out](), err))
+	}
+	return &Agent[In, Out]{name, f}
+}
+
+// Profile is resumable and plain.
+func (a *Agent[In, Out]) Profile(context.Context) (engine.Profile, error) {
+	return engine.Profile{Kind: engine.Resumable, Reason: "a function goes on from its run's journal", Plain: true}, nil
+}
+
+// RunTurn calls the function, which goes on from what the journal has.
+func (a *Agent[In, Out]) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
+	if t.Repair != "" {
+		return engine.Outcome{}, &engine.Failure{Code: engine.CodeEngineFailed,
+			Detail: "a function gives the same output again, which is not valid: " + t.Repair}
+	}
+	if h := t.Session; h != nil && (h.Engine != sessionEngine || string(h.Data) != a.name) {
+		return engine.Outcome{}, engine.Hold(engine.CodeEngineFailed, fmt.Sprintf("the run belongs to %s %.100q, and the "+
+			"engine is function %q", h.Engine, h.Data, a.name))
+	}
+	r, err := newRun(ctx, t, s)
+	if err != nil {
+		return engine.Outcome{}, err
+	}
+	in, err := inputOf[In](t)
+	if err != nil {
+		return engine.Outcome{}, engine.Hold(engine.CodeEngineFailed, fmt.Sprintf("the run's input does not fit function "+
+			"%s: %v", a.name, err))
+	}
+	c := &Ctx{run: r}
+	out, err := guarded(func() (Out, error) { return a.call(c, in) })
+	if err == nil && c.over == nil {
+		err = r.checkLeft(true)
+	}
+	if c.over == nil && err != nil && !putsOff(err) {
+		err = c.compensate(err)
+	}
+	o, err := r.outcome(c.over, func() (engine.Outcome, error) {
+		if err != nil {
+			return engine.Outcome{}, err
+		}
+		return outcomeOf(out)
+	})
+	if err == nil && t.Session == nil {
+		o.Session = &engine.SessionHandle{Engine: sessionEngine, Data: []byte(a.name)}
+	}
+	return o, err
+}
+
+// sessionEngine names the sessions of functions, whose data is the function's name.
+const sessionEngine = "flow"
+
+// maxName bounds the names of functions, steps and questions.
+const maxName = 128
+
+// inputOf decodes the input of the run.
+func inputOf[In any](t engine.Turn) (in In, err error) {
+	if text, ok := any(&in).(*string); ok && len(t.InputJSON) == 0 {
+		*text = t.Prompt
+		return in, nil
+	}
+	if len(t.InputJSON) == 0 {
+		if reflect.TypeFor[In]() == reflect.TypeFor[struct{}]() {
+			return in, nil
+		}
+		return in, errors.New("it has none (Spec.Input)")
+	}
+	err = decode(t.InputJSON, &in)
+	return in, err
+}
+
+// outcomeOf is the outcome of a function that has returned this.
+func outcomeOf(out any) (engine.Outcome, error) {
+	body, err := json.Marshal(out)
+	if err != nil {
+		return engine.Outcome{}, &engine.Failure{Code: engine.CodeEngineFailed, Detail: "the result is no JSON", Err: err}
+	}
+	var text string
+	if json.Unmarshal(body, &text) == nil && !bytes.Equal(body, []byte("null")) {
+		return engine.Done(text), nil
+	}
+	return engine.Output(json.RawMessage(body))
+}
+
+// guarded calls code of the host, and returns its panic as an error.
+func guarded[T any](f func() (T, error)) (v T, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return f()
+}
+
+// putsOff reports whether an error of the host's code is not final: it puts the turn off, or holds the
+// run (engine.Later, engine.Hold).
+func putsOff(err error) bool {
+	var f *engine.Failure
+	return errors.As(err, &f) && (f.Transient || f.Held)
+}
+
+// decode decodes a JSON value strictly: a member that the type does not have is an error, since it
+// shows that the value was another type's.
+func decode(body []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.DisallowUnknownFields()
+	return d.Decode(into)
+}
+
+// outcome is how the turn ends.
+func (r *run) outcome(over error, returned func() (engine.Outcome, error)) (engine.Outcome, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.ctx.Err() != nil:
+		return engine.Outcome{}, context.Cause(r.ctx)
+	case r.fatal != nil:
+		return engine.Outcome{}, r.fatal
+	case over == nil:
+		return returned()
+	case len(r.asking) > 0:
+		return r.park(), nil
+	}
+	o := engine.SleepUntil(r.wake)
+	o.Journal = r.takePending()
+	return o, nil
+}
+
+// park is the outcome of a turn that asks. Questions of several places are asked together, and the run
+// goes on when each is answered; those with a rule are asked alone.
+func (r *run) park() engine.Outcome {
+	slices.SortFunc(r.asking, func(a, b *asking) int { return comparePaths(a.path, b.path) })
+	first := r.asking[0]
+	questions, rule := first.questions, first.rule
+	for _, a := range r.asking[1:] {
+		if first.rule == (engine.Rule{}) && a.rule == (engine.Rule{}) &&
+			len(questions)+len(a.questions) <= engine.MaxQuestions {
+			questions = append(slices.Clip(questions), a.questions...)
+		}
+	}
+	o := engine.AskAll(questions...)
+	o.Rule, o.Journal = rule, r.takePending()
+	return o
+}
+
+// takePending returns the entries that are not written yet. The caller holds mu.
+func (r *run) takePending() []engine.JournalEntry {
+	pending := r.pending
+	r.pending, r.due = nil, false
+	return pending
+}
+
+// machineClock is the clock of a turn that no lifecycle made.
+type machineClock struct{}
+
+func (machineClock) Now() time.Time { return time.Now() }
+
+func (machineClock) Timer(d time.Duration) (<-chan time.Time, func()) {
+	t := time.NewTimer(d)
+	return t.C, func() { t.Stop() }
+}

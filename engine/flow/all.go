@@ -1,0 +1,47 @@
+package flow
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// errExited is the error of a branch whose goroutine was ended.
+var errExited = errors.New("flow: the branch was ended by runtime.Goexit")
+
+// All executes branches at the same time, each with a Ctx of its own, and returns once each has ended
+// or waits. A branch keeps its places in the journal whatever the others do. Questions of several
+// branches are asked together, and the run goes on when each is answered.
+//
+// The error joins those of the branches, in their order; results the branches leave in variables of the
+// function. If a branch waits, All returns ErrTurnOver.
+func All(c *Ctx, branches ...func(c *Ctx) error) error {
+	path := c.next()
+	if err := c.going(); err != nil {
+		return err
+	}
+	inner := make([]*Ctx, len(branches))
+	errs := make([]error, len(branches))
+	var all sync.WaitGroup
+	for i, f := range branches {
+		errs[i] = errExited
+		inner[i] = &Ctx{run: c.run, prefix: fmt.Sprintf("%s.b%d.", path, i+1)}
+		all.Go(func() {
+			_, errs[i] = guarded(func() (struct{}, error) { return struct{}{}, f(inner[i]) })
+		})
+	}
+	all.Wait()
+	for i, b := range inner {
+		c.undo = append(c.undo, b.undo...)
+		if b.over != nil && c.over == nil {
+			c.over = b.over
+		}
+		if putsOff(errs[i]) {
+			return c.stop(errs[i])
+		}
+	}
+	if err := c.going(); err != nil {
+		return err
+	}
+	return errors.Join(errs...)
+}

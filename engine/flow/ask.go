@@ -1,0 +1,146 @@
+package flow
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/interlude-go/interlude/engine"
+)
+
+// asking is a place where the turn asks, or several questions there.
+type asking struct {
+	path      string
+	questions []engine.Question
+	rule      engine.Rule
+}
+
+// answered is an answer that the turn goes on with, and what it answers.
+type answered struct {
+	path, name string
+	number     int // of the question among those of its place
+	answer     engine.Answer
+}
+
+// refOf names the place and number of a question, for its answer (engine.Question.Ref).
+func refOf(path string, number int, name string) string {
+	return "flow " + path + " " + strconv.Itoa(number) + " " + name
+}
+
+func readRef(a engine.Answer) (answered, error) {
+	parts := strings.SplitN(a.Ref, " ", 4)
+	if len(parts) == 4 && parts[0] == "flow" {
+		if number, err := strconv.Atoi(parts[2]); err == nil {
+			return answered{parts[1], parts[3], number, a}, nil
+		}
+	}
+	return answered{}, engine.Hold(engine.CodeEngineFailed, fmt.Sprintf("the run has an answer to question %d, which no "+
+		"function asked", a.ID))
+}
+
+// Ask asks a person. The run parks: it holds no slot, and costs a row until it is answered. Then the
+// function goes on here with the answer.
+//
+// If T is engine.Answer, it is the whole answer; if T is string, its text. Otherwise it is the value
+// of the form that was filled in, and the question needs a Schema (package interaction/typed makes one
+// of T). The error is that of engine.As then, for instance because nobody replied and a deadline
+// decided.
+func Ask[T any](c *Ctx, name string, q engine.Question) (v T, _ error) {
+	answers, err := c.ask(name, engine.Rule{}, []engine.Question{q})
+	if err != nil {
+		return v, err
+	}
+	switch v := any(&v).(type) {
+	case *engine.Answer:
+		*v = answers[0]
+	case *string:
+		*v = answers[0].Text
+	default:
+		return engine.As[T](answers[0])
+	}
+	return v, nil
+}
+
+// AskAll asks several questions at the same time, 1 to engine.MaxQuestions. The run goes on when the
+// rule is met; the zero Rule waits for an answer to each. There is an answer for each question, in
+// their order, and those that were not needed have none (Answer.Answered).
+func AskAll(c *Ctx, name string, rule engine.Rule, questions ...engine.Question) ([]engine.Answer, error) {
+	return c.ask(name, rule, questions)
+}
+
+// Approve asks whether a tool may be called (engine.ApprovalOf), and returns the arguments that may be
+// executed. If it was not approved, or if the call is another one than was asked about, the error
+// matches interaction.ErrNotApproved.
+func Approve(c *Ctx, name string, q engine.Question) (json.RawMessage, error) {
+	a, err := Ask[engine.Answer](c, name, q)
+	if err != nil {
+		return nil, err
+	}
+	return a.Approved(q)
+}
+
+func (c *Ctx) ask(name string, rule engine.Rule, questions []engine.Question) (answers []engine.Answer, _ error) {
+	path := c.next()
+	if err := c.going(); err != nil {
+		return nil, err
+	}
+	if len(questions) == 0 || len(questions) > engine.MaxQuestions {
+		return nil, c.stop(&engine.Failure{Code: engine.CodeEngineFailed,
+			Detail: fmt.Sprintf("%d questions at %s, want 1 to %d", len(questions), path, engine.MaxQuestions)})
+	}
+	if ref := refOf(path, len(questions), name); len(ref) > engine.MaxRef {
+		return nil, c.stop(&engine.Failure{Code: engine.CodeEngineFailed,
+			Detail: fmt.Sprintf("question %.40q at %.80s… lies too deep in branches", name, path)})
+	}
+	found, err := c.lookUp(path, typeAsk, name, &answers)
+	if err != nil {
+		return nil, err
+	}
+	answered := found
+	if !found {
+		answers = c.run.takeAnswers(path)
+		answered = answers != nil
+	}
+	switch {
+	case answered && len(answers) != len(questions):
+		return nil, c.stop(engine.Hold(engine.CodeEngineFailed, fmt.Sprintf("the journal has %d answers to %q at %s, and "+
+			"the code asks %d questions there", len(answers), name, path, len(questions))))
+	case found:
+		return answers, nil
+	case answered:
+		for i := range answers {
+			answers[i].Ref = questions[i].Ref // the function's own
+		}
+		return answers, c.keepLater(path, typeAsk, name, answers, false)
+	}
+	asked := make([]engine.Question, len(questions))
+	for i, q := range questions {
+		q.Ref = refOf(path, i, name)
+		asked[i] = q
+	}
+	c.run.mu.Lock()
+	c.run.asking = append(c.run.asking, &asking{path, asked, rule})
+	c.run.mu.Unlock()
+	return nil, c.wait("the run waits for an answer to " + name)
+}
+
+// takeAnswers returns the answers to the questions of a place, in their order; nil if the turn does not
+// go on with any.
+func (r *run) takeAnswers(path string) []engine.Answer {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	got := r.answers[path]
+	if got == nil {
+		return nil
+	}
+	delete(r.answers, path)
+	r.left--
+	slices.SortFunc(got, func(a, b answered) int { return a.number - b.number })
+	answers := make([]engine.Answer, len(got))
+	for i := range got {
+		answers[i] = got[i].answer
+	}
+	return answers
+}

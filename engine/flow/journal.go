@@ -1,0 +1,301 @@
+package flow
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/interlude-go/interlude/engine"
+)
+
+// Ctx is a function's way to the run: it belongs to one turn, and to one goroutine. A parallel branch
+// has a Ctx of its own (All).
+type Ctx struct {
+	run    *run
+	prefix string // of the paths of the branch
+	last   int    // the number of the last place in the branch
+	over   error  // why nothing more is done in the branch; nil: it goes on
+	undo   []compensation
+}
+
+// Context returns the turn's context, which ends when the run is canceled or the host shuts down.
+func (c *Ctx) Context() context.Context { return c.run.ctx }
+
+// RunID is the id of the run.
+func (c *Ctx) RunID() string { return c.run.id }
+
+// ErrTurnOver says that the turn ends here: the run waits for an answer or a time, was canceled, or
+// cannot go on now. A function returns it.
+var ErrTurnOver = errors.New("flow: the turn is over")
+
+// The types of journal entries.
+const (
+	typeStep   = "step"
+	typeUndo   = "undo"
+	typeAsk    = "ask"
+	typeSleep  = "sleep"
+	typeNow    = "now"
+	typeID     = "id"
+	typeRandom = "random"
+	typeSay    = "say"
+	typeVer    = "version"
+)
+
+// run is what the branches of a turn share.
+type run struct {
+	id      string
+	ctx     context.Context //nolint:containedctx // it is the turn's
+	clock   engine.Clock
+	sink    engine.Sink
+	journal engine.Journal
+
+	mu      sync.Mutex
+	kept    map[string]*kept      // guarded by mu; what the journal has, by path
+	answers map[string][]answered // guarded by mu; what the turn goes on with and is not kept, by path
+	left    int                   // guarded by mu; how many of both the function has not come to
+	pending []engine.JournalEntry // guarded by mu; to be written with the next entries
+	due     bool                  // guarded by mu; pending must be written before the next effect
+	asking  []*asking             // guarded by mu; what the turn asks at its end
+	wake    time.Time             // guarded by mu; when the run goes on; zero: it does not sleep
+	fatal   error                 // guarded by mu; why no branch can go on
+}
+
+// kept is an entry of the journal.
+type kept struct {
+	engine.JournalEntry
+
+	seen bool // the function has come to it
+}
+
+// newRun reads the journal.
+func newRun(ctx context.Context, t engine.Turn, s engine.Sink) (*run, error) {
+	journal, ok := s.(engine.Journal)
+	if !ok {
+		return nil, &engine.Failure{Code: engine.CodeEngineUnavailable, Err: engine.ErrNoJournal}
+	}
+	entries, err := journal.Kept(ctx)
+	if errors.Is(err, engine.ErrNoJournal) {
+		err = &engine.Failure{Code: engine.CodeEngineUnavailable, Err: err}
+	}
+	if err != nil {
+		return nil, err
+	}
+	r := &run{id: t.RunID, ctx: ctx, clock: t.Clock, sink: s, journal: journal,
+		kept: make(map[string]*kept, len(entries)), answers: make(map[string][]answered)}
+	if r.clock == nil {
+		r.clock = machineClock{}
+	}
+	for _, e := range entries {
+		r.kept[e.Path] = &kept{JournalEntry: e}
+	}
+	r.left = len(r.kept)
+	for _, a := range t.Answers {
+		place, err := readRef(a)
+		if err != nil {
+			return nil, err
+		}
+		if r.kept[place.path] == nil { // otherwise a turn that was lost has written it
+			if r.answers[place.path] == nil {
+				r.left++
+			}
+			r.answers[place.path] = append(r.answers[place.path], place)
+		}
+	}
+	return r, nil
+}
+
+// next is the path of the next place in the branch.
+func (c *Ctx) next() string {
+	c.last++
+	return c.prefix + strconv.Itoa(c.last)
+}
+
+// going returns why the branch cannot go on, nil if it can.
+func (c *Ctx) going() error {
+	if c.over != nil {
+		return c.over
+	}
+	r := c.run
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.fatal == nil && r.ctx.Err() == nil {
+		return nil
+	}
+	why := r.fatal
+	if why == nil {
+		why = context.Cause(r.ctx)
+	}
+	c.over = fmt.Errorf("%w: %w", ErrTurnOver, why)
+	return c.over
+}
+
+// stop ends the turn in all branches, for this reason.
+func (c *Ctx) stop(why error) error {
+	c.run.mu.Lock()
+	if c.run.fatal == nil {
+		c.run.fatal = why
+	}
+	c.run.mu.Unlock()
+	return c.going()
+}
+
+// wait ends the turn in this branch: it waits for an answer or a time.
+func (c *Ctx) wait(what string) error {
+	c.over = fmt.Errorf("%w: %s", ErrTurnOver, what)
+	return c.over
+}
+
+// lookUp finds what the journal has at a path, and decodes it. It is not found if the function has not
+// been there. The error ends the turn: the journal has something else there (M2).
+func (c *Ctx) lookUp(path, kind, name string, into any) (found bool, _ error) {
+	if name == "" && kind != typeSleep && kind != typeNow && kind != typeID && kind != typeRandom && kind != typeSay ||
+		len(name) > maxName {
+		return false, c.stop(&engine.Failure{Code: engine.CodeEngineFailed,
+			Detail: fmt.Sprintf("a %s needs a name of at most %d bytes, not %.200q", kind, maxName, name)})
+	}
+	r := c.run
+	r.mu.Lock()
+	e, answers := r.kept[path], r.answers[path]
+	if e != nil && !e.seen {
+		e.seen = true
+		r.left--
+	}
+	r.mu.Unlock()
+	switch {
+	case e == nil && (answers == nil || kind == typeAsk && answers[0].name == name):
+		return false, nil
+	case e == nil:
+		return false, c.misfit(path, typeAsk, answers[0].name, kind, name)
+	case e.Type != kind || e.Name != name:
+		return false, c.misfit(path, e.Type, e.Name, kind, name)
+	}
+	if err := decode(e.Body, into); err != nil {
+		return false, c.stop(engine.Hold(engine.CodeEngineFailed, fmt.Sprintf("the journal has %s at %s, and the code "+
+			"expects another type there: %v", described(kind, name), path, err)))
+	}
+	return true, nil
+}
+
+// misfit holds the run, because the journal has something else at the path.
+func (c *Ctx) misfit(path, keptKind, keptName, kind, name string) error {
+	return c.stop(engine.Hold(engine.CodeEngineFailed, fmt.Sprintf("the journal has %s at %s, and the code has %s there",
+		described(keptKind, keptName), path, described(kind, name))))
+}
+
+func described(kind, name string) string {
+	if name == "" {
+		return kind
+	}
+	return fmt.Sprintf("%s %q", kind, name)
+}
+
+// checkLeft returns an error that holds the run if the journal has what the function has not come to.
+// What it undid is not looked at if that is still to come.
+func (r *run) checkLeft(undone bool) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.left == 0 || r.fatal != nil {
+		return nil
+	}
+	first, what := "", ""
+	note := func(path, is string) {
+		if first == "" || comparePaths(path, first) < 0 {
+			first, what = path, is
+		}
+	}
+	for path, e := range r.kept {
+		if !e.seen && (undone || e.Type != typeUndo) {
+			note(path, described(e.Type, e.Name))
+		}
+	}
+	for path, a := range r.answers {
+		note(path, described(typeAsk, a[0].name))
+	}
+	if first == "" {
+		return nil
+	}
+	r.fatal = engine.Hold(engine.CodeEngineFailed, fmt.Sprintf("the journal has %s at %s, and the code ends before it",
+		what, first))
+	return r.fatal
+}
+
+// entry encodes an entry. What cannot be encoded ends the turn.
+func (c *Ctx) entry(path, kind, name string, value any) (engine.JournalEntry, error) {
+	body, err := json.Marshal(value)
+	if err != nil {
+		return engine.JournalEntry{}, c.stop(&engine.Failure{Code: engine.CodeEngineFailed,
+			Detail: fmt.Sprintf("%s at %s has no JSON", described(kind, name), path), Err: err})
+	}
+	return engine.JournalEntry{Path: path, Name: name, Type: kind, Body: body}, nil
+}
+
+// keep writes an entry, and before it those that are pending.
+func (c *Ctx) keep(path, kind, name string, value any) error {
+	e, err := c.entry(path, kind, name, value)
+	if err != nil {
+		return err
+	}
+	return c.write(e)
+}
+
+// keepLater has an entry written with the next one, or with the turn's end. If it is due, it is written
+// before the next effect: what the effect depends on must be the same if it is executed again.
+func (c *Ctx) keepLater(path, kind, name string, value any, due bool) error {
+	e, err := c.entry(path, kind, name, value)
+	if err != nil {
+		return err
+	}
+	c.run.mu.Lock()
+	defer c.run.mu.Unlock()
+	c.run.pending = append(c.run.pending, e)
+	c.run.due = c.run.due || due
+	return nil
+}
+
+// writeDue writes the pending entries if the next effect may depend on one.
+func (c *Ctx) writeDue() error {
+	c.run.mu.Lock()
+	due := c.run.due
+	c.run.mu.Unlock()
+	if !due {
+		return nil
+	}
+	return c.write()
+}
+
+// write writes the pending entries and these, in one commit.
+func (c *Ctx) write(entries ...engine.JournalEntry) error {
+	r := c.run
+	r.mu.Lock()
+	all := append(r.takePending(), entries...)
+	r.mu.Unlock()
+	err := r.journal.Keep(r.ctx, all...)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, engine.ErrJournalFull):
+		err = &engine.Failure{Code: engine.CodeEngineFailed, Detail: "what the function did cannot be kept", Err: err}
+	}
+	return c.stop(err)
+}
+
+// comparePaths compares paths as the function comes to them: 2 is before 10, and 3.b1.1 after 3.
+func comparePaths(a, b string) int {
+	for a != "" && b != "" {
+		var x, y string
+		x, a, _ = strings.Cut(a, ".")
+		y, b, _ = strings.Cut(b, ".")
+		m, _ := strconv.Atoi(strings.TrimLeft(x, "bv:u"))
+		n, _ := strconv.Atoi(strings.TrimLeft(y, "bv:u"))
+		if d := cmp.Or(cmp.Compare(m, n), cmp.Compare(x, y)); d != 0 {
+			return d
+		}
+	}
+	return cmp.Compare(len(a), len(b))
+}

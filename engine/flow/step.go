@@ -1,0 +1,223 @@
+package flow
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/interlude-go/interlude/engine"
+)
+
+// Policy says how often and how long a step is tried. The zero Policy tries it once, without a limit
+// of time.
+type Policy struct {
+	// Retries is how often the step is tried again after an error, within the turn. The run keeps its
+	// slot meanwhile: for a long pause, the step returns engine.Later instead.
+	Retries int
+	// Backoff is the pause before the first retry, a second if it is 0. It doubles with each further
+	// one, up to MaxBackoff, a minute if that is 0.
+	Backoff, MaxBackoff time.Duration
+	// Timeout limits each try; 0: no limit.
+	Timeout time.Duration
+}
+
+// StepError is the error of a step that failed, in the turn in which it did and in all later ones. It
+// has the text of the error that the step returned, and not the error itself, which no journal could
+// keep: a function that must tell errors apart returns them as part of the step's result.
+type StepError struct {
+	Step string
+	Text string
+}
+
+func (e *StepError) Error() string { return fmt.Sprintf("step %s: %s", e.Step, e.Text) }
+
+// result is what is kept of a step.
+type result[T any] struct {
+	Value T      `json:"value"`
+	Error string `json:"error,omitempty"`
+}
+
+// Step executes f, and keeps its result: once it is kept, f is never executed again, and the result is
+// given from the journal. T must survive JSON. A result has at most engine.MaxJournalBody bytes.
+//
+// If f fails, its last error is kept too, and the function decides what becomes of it. There are three
+// kinds of errors that are not kept, after which the turn ends and the step is tried again in another
+// one: that of a context that was canceled, engine.Later, and engine.Hold.
+//
+// At most one Policy is given.
+func Step[T any](c *Ctx, name string, f func(ctx context.Context) (T, error), policy ...Policy) (T, error) {
+	return step(c, c.next(), typeStep, name, f, policy)
+}
+
+func step[T any](c *Ctx, path, kind, name string, f func(ctx context.Context) (T, error), policy []Policy) (T, error) {
+	var r result[T]
+	if err := c.going(); err != nil {
+		return r.Value, err
+	}
+	found, err := c.lookUp(path, kind, name, &r)
+	if err == nil && !found {
+		if err = c.writeDue(); err == nil {
+			r, err = execute(c, path, name, f, policy)
+		}
+		if err == nil {
+			err = c.keep(path, kind, name, r)
+		}
+	}
+	if err != nil {
+		var none T
+		return none, err
+	}
+	if r.Error != "" {
+		return r.Value, &StepError{name, r.Error}
+	}
+	return r.Value, nil
+}
+
+// execute tries a step as its policy says. The error ends the turn.
+func execute[T any](c *Ctx, path, name string, f func(ctx context.Context) (T, error), policy []Policy) (
+	r result[T], _ error) {
+	var p Policy
+	if len(policy) > 0 {
+		p = policy[0]
+	}
+	ctx := context.WithValue(c.run.ctx, inStep{}, &stepInfo{c.run, c.run.id + "/" + path + "/" + name})
+	for try := 0; ; try++ {
+		v, err := guarded(func() (T, error) {
+			ctx, cancel := c.limited(ctx, p.Timeout)
+			defer cancel()
+			return f(ctx)
+		})
+		switch {
+		case err == nil:
+			r.Value = v
+			return r, nil
+		case c.run.ctx.Err() != nil:
+			return r, c.going()
+		case putsOff(err):
+			return r, c.stop(err)
+		case try >= p.Retries:
+			r.Error = cmp.Or(bounded(err.Error()), "failed")
+			return r, nil
+		}
+		if err := c.pause(p.pause(try)); err != nil {
+			return r, err
+		}
+	}
+}
+
+// maxError bounds the text that is kept of an error.
+const maxError = 16 << 10
+
+func bounded(text string) string { return text[:min(len(text), maxError)] }
+
+// pause is the pause after so many retries.
+func (p Policy) pause(retries int) time.Duration {
+	first, longest := cmp.Or(p.Backoff, time.Second), cmp.Or(p.MaxBackoff, time.Minute)
+	return time.Duration(min(math.Ldexp(float64(first), retries), float64(max(first, longest))))
+}
+
+// pause waits by the run's clock.
+func (c *Ctx) pause(d time.Duration) error {
+	tick, stop := c.run.clock.Timer(d)
+	defer stop()
+	select {
+	case <-tick:
+		return nil
+	case <-c.run.ctx.Done():
+		return c.going()
+	}
+}
+
+// limited returns a context that ends after the time, by the run's clock.
+func (c *Ctx) limited(ctx context.Context, d time.Duration) (context.Context, func()) {
+	if d <= 0 {
+		return ctx, func() {}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	tick, stop := c.run.clock.Timer(d)
+	ended := make(chan struct{})
+	go func() { // until cancel is called
+		defer close(ended)
+		select {
+		case <-tick:
+			cancel(context.DeadlineExceeded)
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() {
+		cancel(context.Canceled)
+		<-ended
+		stop()
+	}
+}
+
+// stepInfo is what the context of a step has.
+type stepInfo struct {
+	run *run
+	key string
+}
+
+type inStep struct{}
+
+// Key is the key of the step that is executed with this context: the same in each try, in each turn and
+// on each node, and another one for every other step and run. Pass it as an idempotency key to
+// whoever causes the step's effect. It is empty outside a step.
+func Key(ctx context.Context) string {
+	if s, ok := ctx.Value(inStep{}).(*stepInfo); ok {
+		return s.key
+	}
+	return ""
+}
+
+// Progress stores a message of the step that is executed with this context, as an event of the run. A
+// step that is executed again says it again.
+func Progress(ctx context.Context, text string) error {
+	s, ok := ctx.Value(inStep{}).(*stepInfo)
+	if !ok {
+		return errors.New("flow: Progress is for steps; outside, there is Ctx.Say")
+	}
+	return s.run.sink.Message(ctx, engine.Message{Text: text})
+}
+
+// compensation is what undoes something if the function fails.
+type compensation struct {
+	path, name string
+	f          func(ctx context.Context) error
+	policy     []Policy
+}
+
+// Defer has f executed if the function fails, after everything that is deferred later (compensation in
+// reverse order). Each is a step: its end is kept, and it is not executed again. A failing one does not
+// keep the others from being executed. Nothing is executed if the run is canceled, which ends it at
+// once, or if it fails by a decision of somebody else, such as a deadline.
+func (c *Ctx) Defer(name string, f func(ctx context.Context) error, policy ...Policy) {
+	c.undo = append(c.undo, compensation{c.prefix + "u" + strconv.Itoa(len(c.undo)+1), name, f, policy})
+}
+
+// compensate executes what was deferred, and returns the error with which the run fails.
+func (c *Ctx) compensate(failure error) error {
+	if err := c.run.checkLeft(false); err != nil { // before anything is undone
+		return err
+	}
+	all := []error{failure}
+	for _, u := range slices.Backward(c.undo) {
+		_, err := step(c, u.path, typeUndo, u.name, func(ctx context.Context) (struct{}, error) {
+			return struct{}{}, u.f(ctx)
+		}, u.policy)
+		if errors.Is(err, ErrTurnOver) {
+			return err
+		}
+		if err != nil {
+			all = append(all, fmt.Errorf("compensation: %w", err))
+		}
+	}
+	if err := c.run.checkLeft(true); err != nil {
+		return err
+	}
+	return errors.Join(all...)
+}

@@ -1,0 +1,135 @@
+package flow
+
+import (
+	crand "crypto/rand"
+	"math/rand/v2"
+	"time"
+
+	"github.com/interlude-go/interlude/engine"
+)
+
+// value gives what the journal has at the next place, or what f makes, which is kept.
+func value[T any](c *Ctx, kind string, f func() T) (v T) {
+	path := c.next()
+	if c.going() != nil {
+		return f() // it has no effect any more
+	}
+	found, err := c.lookUp(path, kind, "", &v)
+	if err != nil || found {
+		return v
+	}
+	v = f()
+	_ = c.keepLater(path, kind, "", v, true) // the next call says that the turn is over
+	return v
+}
+
+// Now is the time at which the function first came here, by the host's clock, in UTC and microseconds.
+func (c *Ctx) Now() time.Time {
+	return value(c, typeNow, func() time.Time { return c.run.clock.Now().UTC().Truncate(time.Microsecond) })
+}
+
+// ID is a random text of 26 letters and digits, the same whenever the function comes here.
+func (c *Ctx) ID() string { return value(c, typeID, crand.Text) }
+
+// Rand is a source of random numbers, which are the same whenever the function comes here. It is not
+// for secrets.
+func (c *Ctx) Rand() *rand.Rand {
+	seed := value(c, typeRandom, func() [2]uint64 { return [2]uint64{rand.Uint64(), rand.Uint64()} })
+	return rand.New(rand.NewPCG(seed[0], seed[1]))
+}
+
+// Say stores a message as an event of the run, once. After a crash it may be stored a second time.
+func (c *Ctx) Say(text string) error {
+	path := c.next()
+	if err := c.going(); err != nil {
+		return err
+	}
+	var said bool
+	found, err := c.lookUp(path, typeSay, "", &said)
+	if err != nil || found {
+		return err
+	}
+	if err := c.run.sink.Message(c.run.ctx, engine.Message{Text: text}); err != nil {
+		return c.stop(err)
+	}
+	return c.keepLater(path, typeSay, "", true, false)
+}
+
+// Sleep lets the run sleep: it is queued until the time has come, without slot, goroutine and memory.
+// The error only says that the turn is over. While another branch waits for an answer, the run goes on
+// only once that has come.
+func (c *Ctx) Sleep(d time.Duration) error {
+	path := c.next()
+	if err := c.going(); err != nil {
+		return err
+	}
+	var until time.Time
+	found, err := c.lookUp(path, typeSleep, "", &until)
+	if err != nil {
+		return err
+	}
+	now := c.run.clock.Now().UTC()
+	if !found {
+		until = now.Add(d + time.Microsecond - 1).Truncate(time.Microsecond)
+		if err := c.keepLater(path, typeSleep, "", until, false); err != nil {
+			return err
+		}
+	}
+	if !until.After(now) {
+		return nil
+	}
+	r := c.run
+	r.mu.Lock()
+	if r.wake.IsZero() || until.Before(r.wake) {
+		r.wake = until
+	}
+	r.mu.Unlock()
+	return c.wait("the run sleeps until " + until.Format(time.RFC3339))
+}
+
+// Version is for a change of the function that runs under way must not see. It returns newest for a
+// run that comes here for the first time, and whatever it returned then ever after. For a run that was
+// beyond this place before the call was added, it returns 0.
+//
+//	if flow.Version(c, "tax", 1) >= 1 { // runs from before go on without
+//		tax, err = flow.Step(c, "tax", …)
+//	}
+func Version(c *Ctx, name string, newest int) (version int) {
+	if c.going() != nil {
+		return newest
+	}
+	path := c.prefix + "v:" + name
+	found, err := c.lookUp(path, typeVer, name, &version)
+	if err != nil || found {
+		return version
+	}
+	if c.beyond() {
+		return 0
+	}
+	_ = c.keepLater(path, typeVer, name, newest, true) // the next call says that the turn is over
+	return newest
+}
+
+// beyond reports whether an earlier turn has come to the next place of the branch, or into it.
+func (c *Ctx) beyond() bool {
+	next := *c
+	path := next.next()
+	r := c.run
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.kept[path] != nil || r.answers[path] != nil {
+		return true
+	}
+	inside := func(p string) bool { return len(p) > len(path) && p[:len(path)] == path && p[len(path)] == '.' }
+	for p := range r.kept {
+		if inside(p) {
+			return true
+		}
+	}
+	for p := range r.answers {
+		if inside(p) {
+			return true
+		}
+	}
+	return false
+}
