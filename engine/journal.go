@@ -10,16 +10,16 @@ import (
 
 // Journal is implemented by the Sink of a host whose store keeps journals. An engine in the host's
 // process keeps there what later turns of the run must not do again (M1): package engine/flow is such
-// an engine. Each call of Keep is one commit, without an event.
+// an engine. Each call of Append is one commit, without an event.
 //
 // An entry stays as long as its run. A journal has limits: see MaxJournalEntries.
 type Journal interface {
-	// Kept returns what the turns of the run have kept so far, in the order in which they did.
+	// Entries returns what the turns of the run have kept so far, in the order in which they did.
 	// ErrNoJournal if the host's store keeps no journals.
-	Kept(ctx context.Context) ([]JournalEntry, error)
-	// Keep adds entries to the journal, all or none, and returns once they are stored. ErrStale,
+	Entries(ctx context.Context) ([]JournalEntry, error)
+	// Append adds entries to the journal, all or none, and returns once they are stored. ErrStale,
 	// ErrNoJournal and ErrJournalFull; after ErrJournalFull nothing is stored, and the turn may go on.
-	Keep(ctx context.Context, entries ...JournalEntry) error
+	Append(ctx context.Context, entries ...JournalEntry) error
 }
 
 // Errors of a Journal.

@@ -16,8 +16,8 @@ import (
 // This file has what turns keep for later ones (M1): entries in the run's journal, each written in one
 // commit under the turn's fence, without an event. And it lets runs sleep.
 
-// Kept implements engine.Journal. As long as the store fails, it reads again.
-func (s *sink) Kept(ctx context.Context) ([]engine.JournalEntry, error) {
+// Entries implements engine.Journal. As long as the store fails, it reads again.
+func (s *sink) Entries(ctx context.Context) ([]engine.JournalEntry, error) {
 	t := (*turn)(s)
 	reader, ok := t.node.store.(store.JournalReader)
 	if !ok {
@@ -41,8 +41,8 @@ func (s *sink) Kept(ctx context.Context) ([]engine.JournalEntry, error) {
 	}
 }
 
-// Keep implements engine.Journal.
-func (s *sink) Keep(ctx context.Context, entries ...engine.JournalEntry) error {
+// Append implements engine.Journal.
+func (s *sink) Append(ctx context.Context, entries ...engine.JournalEntry) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("engine: journal not written: %w", context.Cause(ctx))
 	}
@@ -59,12 +59,12 @@ func (s *sink) Keep(ctx context.Context, entries ...engine.JournalEntry) error {
 		return err
 	}
 	return staleFor(t.commitLocked(func(run *store.Run, now time.Time) (*store.Commit, error) {
-		return decideKeep(run, entries, now)
+		return decideEntries(run, entries, now)
 	}))
 }
 
-// decideKeep makes the commit that writes entries to the journal of a run while its turn executes.
-func decideKeep(run *store.Run, entries []interaction.JournalEntry, now time.Time) (*store.Commit, error) {
+// decideEntries makes the commit that writes entries to the journal of a run while its turn executes.
+func decideEntries(run *store.Run, entries []interaction.JournalEntry, now time.Time) (*store.Commit, error) {
 	c, err := decideReport(run, now, nil)
 	if err == nil {
 		err = addJournal(c, entries)

@@ -49,11 +49,10 @@ type Spec struct {
 	// letter or digit. Submitting the same id and spec again returns the run; another spec is a
 	// conflict. If it is empty, Submit makes an id; such ids sort by time.
 	ID string `json:"-"`
-	// Prompt says what the agent must do; 1 byte to MaxPrompt of UTF-8. Of a run with an Input, whose
-	// engine is plain code, it is what people are shown, and may be empty.
+	// Prompt says what the agent must do; 1 byte to MaxPrompt of UTF-8, or none beside an Input.
 	Prompt string `json:"prompt" plain:"own"`
 	// Input is the run's input as one JSON value, of at most MaxPrompt bytes, for an engine that takes
-	// such a one (engine.Turn.InputJSON): a function of engine/flow. With it the Prompt may be empty.
+	// such a one (engine.Turn.InputJSON): a function of engine/flow.
 	Input json.RawMessage `json:"input,omitempty"`
 	// Mode is Interactive when empty.
 	Mode Mode `json:"mode"`

@@ -41,7 +41,7 @@ var wrongSpecs = []wrongSpec{
 	{"ID", func(s *Spec) {
 		s.ID = strings.Repeat("!", 80)
 	}, `is "` + strings.Repeat("!", 80) + `", want 1 to 128 of [A-Za-z0-9._-], beginning with a letter or digit`},
-	{"Prompt", func(s *Spec) { s.Prompt = "" }, "is 0 bytes, want 1 to 1048576 bytes"},
+	{"Prompt", func(s *Spec) { s.Prompt, s.Input = "", nil }, "is 0 bytes, want 1 to 1048576 bytes"},
 	{"Prompt", func(s *Spec) {
 		s.Prompt = strings.Repeat("x", MaxPrompt+1)
 	}, "is 1048577 bytes, want 1 to 1048576 bytes"},

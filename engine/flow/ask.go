@@ -113,7 +113,7 @@ func (c *Ctx) ask(name string, rule engine.Rule, questions []engine.Question) (a
 		for i := range answers {
 			answers[i].Ref = questions[i].Ref // the function's own
 		}
-		return answers, c.keepLater(path, typeAsk, name, answers, false)
+		return answers, c.storeLater(path, typeAsk, name, answers, false)
 	}
 	asked := make([]engine.Question, len(questions))
 	for i, q := range questions {

@@ -79,7 +79,7 @@ func newRun(ctx context.Context, t engine.Turn, s engine.Sink) (*run, error) {
 	if !ok {
 		return nil, &engine.Failure{Code: engine.CodeEngineUnavailable, Err: engine.ErrNoJournal}
 	}
-	entries, err := journal.Kept(ctx)
+	entries, err := journal.Entries(ctx)
 	if errors.Is(err, engine.ErrNoJournal) {
 		err = &engine.Failure{Code: engine.CodeEngineUnavailable, Err: err}
 	}
@@ -235,8 +235,8 @@ func (c *Ctx) entry(path, kind, name string, value any) (engine.JournalEntry, er
 	return engine.JournalEntry{Path: path, Name: name, Type: kind, Body: body}, nil
 }
 
-// keep writes an entry, and before it those that are pending.
-func (c *Ctx) keep(path, kind, name string, value any) error {
+// storeEntry writes an entry, and before it those that are pending.
+func (c *Ctx) storeEntry(path, kind, name string, value any) error {
 	e, err := c.entry(path, kind, name, value)
 	if err != nil {
 		return err
@@ -244,9 +244,9 @@ func (c *Ctx) keep(path, kind, name string, value any) error {
 	return c.write(e)
 }
 
-// keepLater has an entry written with the next one, or with the turn's end. If it is due, it is written
+// storeLater has an entry written with the next one, or with the turn's end. If it is due, it is written
 // before the next effect: what the effect depends on must be the same if it is executed again.
-func (c *Ctx) keepLater(path, kind, name string, value any, due bool) error {
+func (c *Ctx) storeLater(path, kind, name string, value any, due bool) error {
 	e, err := c.entry(path, kind, name, value)
 	if err != nil {
 		return err
@@ -275,7 +275,7 @@ func (c *Ctx) write(entries ...engine.JournalEntry) error {
 	r.mu.Lock()
 	all := append(r.takePending(), entries...)
 	r.mu.Unlock()
-	err := r.journal.Keep(r.ctx, all...)
+	err := r.journal.Append(r.ctx, all...)
 	switch {
 	case err == nil:
 		return nil

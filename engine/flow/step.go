@@ -65,7 +65,7 @@ func step[T any](c *Ctx, path, kind, name string, f func(ctx context.Context) (T
 			r, err = execute(c, path, name, f, policy)
 		}
 		if err == nil {
-			err = c.keep(path, kind, name, r)
+			err = c.storeEntry(path, kind, name, r)
 		}
 	}
 	if err != nil {

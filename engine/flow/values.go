@@ -19,7 +19,7 @@ func value[T any](c *Ctx, kind string, f func() T) (v T) {
 		return v
 	}
 	v = f()
-	_ = c.keepLater(path, kind, "", v, true) // the next call says that the turn is over
+	_ = c.storeLater(path, kind, "", v, true) // the next call says that the turn is over
 	return v
 }
 
@@ -52,7 +52,7 @@ func (c *Ctx) Say(text string) error {
 	if err := c.run.sink.Message(c.run.ctx, engine.Message{Text: text}); err != nil {
 		return c.stop(err)
 	}
-	return c.keepLater(path, typeSay, "", true, false)
+	return c.storeLater(path, typeSay, "", true, false)
 }
 
 // Sleep lets the run sleep: it is queued until the time has come, without slot, goroutine and memory.
@@ -71,7 +71,7 @@ func (c *Ctx) Sleep(d time.Duration) error {
 	now := c.run.clock.Now().UTC()
 	if !found {
 		until = now.Add(d + time.Microsecond - 1).Truncate(time.Microsecond)
-		if err := c.keepLater(path, typeSleep, "", until, false); err != nil {
+		if err := c.storeLater(path, typeSleep, "", until, false); err != nil {
 			return err
 		}
 	}
@@ -106,7 +106,7 @@ func Version(c *Ctx, name string, newest int) (version int) {
 	if c.beyond() {
 		return 0
 	}
-	_ = c.keepLater(path, typeVer, name, newest, true) // the next call says that the turn is over
+	_ = c.storeLater(path, typeVer, name, newest, true) // the next call says that the turn is over
 	return newest
 }
 
