@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -154,4 +155,17 @@ func wrongLabel(labels map[string]string) (key string, ok bool) {
 		}
 	}
 	return "", true
+}
+
+// findJobFault checks what the run has to do.
+func (s *Spec) findJobFault() *SpecError {
+	switch {
+	case s.Prompt == "" && len(s.Input) == 0, len(s.Prompt) > MaxPrompt:
+		return &SpecError{"Prompt", bytesOf(len(s.Prompt)), "1 to " + bytesOf(MaxPrompt), nil}
+	case !utf8.ValidString(s.Prompt):
+		return &SpecError{"Prompt", "not UTF-8", "valid UTF-8", nil}
+	case len(s.Input) > MaxPrompt || len(s.Input) > 0 && !json.Valid(s.Input):
+		return &SpecError{"Input", bytesOf(len(s.Input)), "one JSON value of at most " + bytesOf(MaxPrompt), nil}
+	}
+	return nil
 }

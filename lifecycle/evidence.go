@@ -103,14 +103,14 @@ func (t *turn) collectEvidence(o engine.Outcome) *turnEvidence {
 	}
 	ev.limitQuestions()
 	ev.setProcess(o.Process)
-	ev.findSleep(o)
-	t.findJournal(ev, o)
 	ev.facts |= factIf(ev.reading.Done, fsm.FactDoneMarker)
 	ev.facts |= factIf(ev.reading.NotDone, fsm.FactNotDoneSaid)
 	ev.facts |= factIf(ev.reading.Question != nil, fsm.FactQuestionAsked)
 	if len(t.spec.OutputSchema) > 0 {
 		ev.checkOutput(t.spec.OutputSchema, d)
 	}
+	ev.findSleep(o)
+	t.findJournal(ev, o)
 	return ev
 }
 

@@ -275,14 +275,8 @@ func (s *Spec) findFault() *SpecError {
 	if s.ID != "" && !idPattern.matches(s.ID) {
 		return &SpecError{"ID", quote(s.ID), wantID, nil}
 	}
-	if s.Prompt == "" && len(s.Input) == 0 || len(s.Prompt) > MaxPrompt {
-		return &SpecError{"Prompt", bytesOf(len(s.Prompt)), "1 to " + bytesOf(MaxPrompt), nil}
-	}
-	if !utf8.ValidString(s.Prompt) {
-		return &SpecError{"Prompt", "not UTF-8", "valid UTF-8", nil}
-	}
-	if len(s.Input) > MaxPrompt || len(s.Input) > 0 && !json.Valid(s.Input) {
-		return &SpecError{"Input", bytesOf(len(s.Input)), "one JSON value of at most " + bytesOf(MaxPrompt), nil}
+	if fault := s.findJobFault(); fault != nil {
+		return fault
 	}
 	if s.Mode != "" && s.Mode != Auto && s.Mode != Interactive {
 		return &SpecError{"Mode", quote(string(s.Mode)), `"auto" or "interactive"`, nil}

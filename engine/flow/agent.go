@@ -45,12 +45,11 @@ func (a *Agent[In, Out]) Profile(context.Context) (engine.Profile, error) {
 // RunTurn calls the function, which goes on from what the journal has.
 func (a *Agent[In, Out]) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 	if t.Repair != "" {
-		return engine.Outcome{}, &engine.Failure{Code: engine.CodeEngineFailed,
-			Detail: "a function gives the same output again, which is not valid: " + t.Repair}
+		return engine.Outcome{}, failed("a function gives the same output again, which is not valid: %s", t.Repair)
 	}
 	if h := t.Session; h != nil && (h.Engine != sessionEngine || string(h.Data) != a.name) {
-		return engine.Outcome{}, engine.Hold(engine.CodeEngineFailed, fmt.Sprintf("the run belongs to %s %.100q, and the "+
-			"engine is function %q", h.Engine, h.Data, a.name))
+		return engine.Outcome{}, misfit("the run belongs to %s %.100q, and the engine is function %q",
+			h.Engine, h.Data, a.name)
 	}
 	r, err := newRun(ctx, t, s)
 	if err != nil {
@@ -58,8 +57,7 @@ func (a *Agent[In, Out]) RunTurn(ctx context.Context, t engine.Turn, s engine.Si
 	}
 	in, err := inputOf[In](t)
 	if err != nil {
-		return engine.Outcome{}, engine.Hold(engine.CodeEngineFailed, fmt.Sprintf("the run's input does not fit function "+
-			"%s: %v", a.name, err))
+		return engine.Outcome{}, misfit("the run's input does not fit function %s: %v", a.name, err)
 	}
 	c := &Ctx{run: r}
 	out, err := guarded(func() (Out, error) { return a.call(c, in) })
@@ -107,7 +105,7 @@ func inputOf[In any](t engine.Turn) (in In, err error) {
 func outcomeOf(out any) (engine.Outcome, error) {
 	body, err := json.Marshal(out)
 	if err != nil {
-		return engine.Outcome{}, &engine.Failure{Code: engine.CodeEngineFailed, Detail: "the result is no JSON", Err: err}
+		return engine.Outcome{}, failed("the result is no JSON: %v", err)
 	}
 	var text string
 	if json.Unmarshal(body, &text) == nil && !bytes.Equal(body, []byte("null")) {
@@ -124,6 +122,17 @@ func guarded[T any](f func() (T, error)) (v T, err error) {
 		}
 	}()
 	return f()
+}
+
+// misfit is the error of a turn whose journal, or whatever else its run has, does not fit the code: it
+// holds the run (M2).
+func misfit(format string, args ...any) error {
+	return engine.Hold(engine.CodeEngineFailed, fmt.Sprintf(format, args...))
+}
+
+// failed is the error of a turn that cannot succeed, however often it is executed.
+func failed(format string, args ...any) error {
+	return &engine.Failure{Code: engine.CodeEngineFailed, Detail: fmt.Sprintf(format, args...)}
 }
 
 // putsOff reports whether an error of the host's code is not final: it puts the turn off, or holds the

@@ -2,7 +2,6 @@ package flow
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,8 +35,7 @@ func readRef(a engine.Answer) (answered, error) {
 			return answered{parts[1], parts[3], number, a}, nil
 		}
 	}
-	return answered{}, engine.Hold(engine.CodeEngineFailed, fmt.Sprintf("the run has an answer to question %d, which no "+
-		"function asked", a.ID))
+	return answered{}, misfit("the run has an answer to question %d, which no function asked", a.ID)
 }
 
 // Ask asks a person. The run parks: it holds no slot, and costs a row until it is answered. Then the
@@ -87,12 +85,10 @@ func (c *Ctx) ask(name string, rule engine.Rule, questions []engine.Question) (a
 		return nil, err
 	}
 	if len(questions) == 0 || len(questions) > engine.MaxQuestions {
-		return nil, c.stop(&engine.Failure{Code: engine.CodeEngineFailed,
-			Detail: fmt.Sprintf("%d questions at %s, want 1 to %d", len(questions), path, engine.MaxQuestions)})
+		return nil, c.stop(failed("%d questions at %s, want 1 to %d", len(questions), path, engine.MaxQuestions))
 	}
 	if ref := refOf(path, len(questions), name); len(ref) > engine.MaxRef {
-		return nil, c.stop(&engine.Failure{Code: engine.CodeEngineFailed,
-			Detail: fmt.Sprintf("question %.40q at %.80s… lies too deep in branches", name, path)})
+		return nil, c.stop(failed("question %.40q at %.80s… lies too deep in branches", name, path))
 	}
 	found, err := c.lookUp(path, typeAsk, name, &answers)
 	if err != nil {
@@ -105,13 +101,13 @@ func (c *Ctx) ask(name string, rule engine.Rule, questions []engine.Question) (a
 	}
 	switch {
 	case answered && len(answers) != len(questions):
-		return nil, c.stop(engine.Hold(engine.CodeEngineFailed, fmt.Sprintf("the journal has %d answers to %q at %s, and "+
-			"the code asks %d questions there", len(answers), name, path, len(questions))))
+		return nil, c.stop(misfit("the journal has %d answers to %q at %s, and the code asks %d questions there",
+			len(answers), name, path, len(questions)))
 	case found:
 		return answers, nil
 	case answered:
-		for i := range answers {
-			answers[i].Ref = questions[i].Ref // the function's own
+		for i, q := range questions {
+			answers[i].Ref = q.Ref // the function's own
 		}
 		return answers, c.storeLater(path, typeAsk, name, answers, false)
 	}

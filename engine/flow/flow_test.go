@@ -511,7 +511,8 @@ func TestM2VersionIsForIntendedChanges(t *testing.T) {
 		tax := ""
 		if flow.Version(c, "tax", 1) >= 1 {
 			var err error
-			if tax, err = flow.Step(c, "tax", func(context.Context) (string, error) { return "taxed ", nil }); err != nil {
+			tax, err = flow.Step(c, "tax", func(context.Context) (string, error) { return "taxed ", nil })
+			if err != nil {
 				return "", err
 			}
 		}

@@ -156,8 +156,7 @@ func (c *Ctx) wait(what string) error {
 func (c *Ctx) lookUp(path, kind, name string, into any) (found bool, _ error) {
 	if name == "" && kind != typeSleep && kind != typeNow && kind != typeID && kind != typeRandom && kind != typeSay ||
 		len(name) > maxName {
-		return false, c.stop(&engine.Failure{Code: engine.CodeEngineFailed,
-			Detail: fmt.Sprintf("a %s needs a name of at most %d bytes, not %.200q", kind, maxName, name)})
+		return false, c.stop(failed("a %s needs a name of at most %d bytes, not %.200q", kind, maxName, name))
 	}
 	r := c.run
 	r.mu.Lock()
@@ -171,21 +170,21 @@ func (c *Ctx) lookUp(path, kind, name string, into any) (found bool, _ error) {
 	case e == nil && (answers == nil || kind == typeAsk && answers[0].name == name):
 		return false, nil
 	case e == nil:
-		return false, c.misfit(path, typeAsk, answers[0].name, kind, name)
+		return false, c.holdAt(path, typeAsk, answers[0].name, kind, name)
 	case e.Type != kind || e.Name != name:
-		return false, c.misfit(path, e.Type, e.Name, kind, name)
+		return false, c.holdAt(path, e.Type, e.Name, kind, name)
 	}
 	if err := decode(e.Body, into); err != nil {
-		return false, c.stop(engine.Hold(engine.CodeEngineFailed, fmt.Sprintf("the journal has %s at %s, and the code "+
-			"expects another type there: %v", described(kind, name), path, err)))
+		return false, c.stop(misfit("the journal has %s at %s, and the code expects another type there: %v",
+			described(kind, name), path, err))
 	}
 	return true, nil
 }
 
-// misfit holds the run, because the journal has something else at the path.
-func (c *Ctx) misfit(path, keptKind, keptName, kind, name string) error {
-	return c.stop(engine.Hold(engine.CodeEngineFailed, fmt.Sprintf("the journal has %s at %s, and the code has %s there",
-		described(keptKind, keptName), path, described(kind, name))))
+// holdAt holds the run, because the journal has something else at the path.
+func (c *Ctx) holdAt(path, keptKind, keptName, kind, name string) error {
+	return c.stop(misfit("the journal has %s at %s, and the code has %s there",
+		described(keptKind, keptName), path, described(kind, name)))
 }
 
 func described(kind, name string) string {
@@ -220,8 +219,7 @@ func (r *run) checkLeft(undone bool) error {
 	if first == "" {
 		return nil
 	}
-	r.fatal = engine.Hold(engine.CodeEngineFailed, fmt.Sprintf("the journal has %s at %s, and the code ends before it",
-		what, first))
+	r.fatal = misfit("the journal has %s at %s, and the code ends before it", what, first)
 	return r.fatal
 }
 
@@ -229,8 +227,7 @@ func (r *run) checkLeft(undone bool) error {
 func (c *Ctx) entry(path, kind, name string, value any) (engine.JournalEntry, error) {
 	body, err := json.Marshal(value)
 	if err != nil {
-		return engine.JournalEntry{}, c.stop(&engine.Failure{Code: engine.CodeEngineFailed,
-			Detail: fmt.Sprintf("%s at %s has no JSON", described(kind, name), path), Err: err})
+		return engine.JournalEntry{}, c.stop(failed("%s at %s has no JSON: %v", described(kind, name), path, err))
 	}
 	return engine.JournalEntry{Path: path, Name: name, Type: kind, Body: body}, nil
 }
@@ -280,7 +277,7 @@ func (c *Ctx) write(entries ...engine.JournalEntry) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, engine.ErrJournalFull):
-		err = &engine.Failure{Code: engine.CodeEngineFailed, Detail: "what the function did cannot be kept", Err: err}
+		err = failed("what the function did cannot be kept: %v", err)
 	}
 	return c.stop(err)
 }
