@@ -96,10 +96,10 @@ type Turn struct {
 	InputJSON []byte
 	Labels    map[string]string
 	// Clock is the host's, for engines in its process. It is nil where no lifecycle made the turn.
-	Clock Clock
+	Clock Clock `json:"-"`
 	// History reads the run's earlier questions with their answers, in their order, for engines in the
 	// host's process. It is nil where no lifecycle made the turn.
-	History func(ctx context.Context) ([]Record, error)
+	History func(ctx context.Context) ([]Record, error) `json:"-"`
 	// Meta is what the host has given to the run for whoever executes or observes it, such as
 	// "traceparent"; nil when it gave nothing. It is no part of the prompt.
 	Meta map[string]string
