@@ -1,0 +1,57 @@
+package rehearsal_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/lifecycle/rehearsal"
+)
+
+// sleeper sleeps for a month, asks, and says what was answered.
+func sleeper(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+	switch {
+	case len(t.Answers) > 0:
+		return engine.Done(t.Answers[0].Text), nil
+	case t.State() == nil:
+		return engine.SleepUntil(t.Clock.Now().Add(30 * 24 * time.Hour)).WithState([]byte("slept")), nil
+	}
+	return engine.Ask(engine.Question{Kind: engine.OpenText, Prompt: "What?"}), nil
+}
+
+func caseOf(agent engine.Func) rehearsal.Case {
+	return rehearsal.Case{
+		Config: lifecycle.Config{Engine: agent, Forgiving: true, OnInterrupt: lifecycle.Repeat},
+		Spec:   lifecycle.Spec{Prompt: "x"},
+		Reply:  func(q lifecycle.Question) lifecycle.Reply { return lifecycle.Reply{Text: q.Prompt + " This."} },
+	}
+}
+
+// M5: a month passes in a play, and people answer.
+func TestM5PlayLetsWeeksPass(t *testing.T) {
+	run := rehearsal.Play(t, caseOf(sleeper))
+	require.Equal(t, lifecycle.StateSucceeded, run.State)
+	require.Equal(t, "What? This.", run.FinalText)
+	require.Greater(t, run.FinishedAt.Sub(run.CreatedAt), 30*24*time.Hour)
+}
+
+// M5: the host crashes at each commit of a run, and the run comes to its end every time: a turn that
+// was under way is executed again.
+func TestM5EveryCrashComesToTheSameEnd(t *testing.T) {
+	plays, turns := 0, 0
+	rehearsal.EveryCrash(t, func(*testing.T) rehearsal.Case {
+		plays++
+		c := caseOf(func(ctx context.Context, in engine.Turn, s engine.Sink) (engine.Outcome, error) {
+			turns++
+			return sleeper(ctx, in, s)
+		})
+		c.Check = func(t *testing.T, run lifecycle.Run) { require.Equal(t, "What? This.", run.FinalText) }
+		return c
+	})
+	require.Equal(t, 1+2*8, plays, "eight commits: submit, three claims, sleep, ask, reply, end")
+	require.Greater(t, turns, 3*plays, "turns were executed again")
+}
