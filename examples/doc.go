@@ -14,6 +14,7 @@
 //	Example_cancel            a waiting run is canceled; a late reply is refused
 //	Example_twoNodes          two nodes share a database; either is replied to
 //	Example_engine            an engine of your own
+//	Example_flow              straight-line Go charges, asks, ships and sleeps, and survives crashes in between
 //
 // The folders below are programs: hello is the README's, quickstart asks on the terminal, and people
 // asks three people at once and may be killed between their answers.

@@ -32,7 +32,7 @@ type host struct {
 func serve(t *testing.T, s store.Store, agent engine.Engine) *host {
 	t.Helper()
 	lc, err := lifecycle.New(lifecycle.Config{Store: s, Engine: agent, Forgiving: true, OnInterrupt: lifecycle.Repeat,
-		Logger: slog.New(slog.DiscardHandler)})
+		Poll: time.Hour, Lease: 24 * time.Hour, Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	served := make(chan error, 1)

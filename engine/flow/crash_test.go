@@ -1,0 +1,123 @@
+package flow_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/flow"
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/lifecycle/rehearsal"
+)
+
+// world is what the steps of a play have done outside of the run, by their keys.
+type world struct {
+	mu    sync.Mutex
+	tries map[string]int // guarded by mu
+}
+
+// effect is a step that has the word as its result, which is kept by the key.
+func (w *world) effect(word string) func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.tries[flow.Key(ctx)]++
+		return word, nil
+	}
+}
+
+// check requires these effects, each with one key, and at most one step to have been executed twice:
+// the one whose commit the crash has hit.
+func (w *world) check(t *testing.T, keys ...string) {
+	t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	repeated := 0
+	for _, key := range keys {
+		require.Contains(t, w.tries, "rehearsal/"+key)
+		repeated += w.tries["rehearsal/"+key] - 1
+	}
+	require.Len(t, w.tries, len(keys), "%v", w.tries)
+	require.LessOrEqual(t, repeated, 1, "%v", w.tries)
+}
+
+func people(q lifecycle.Question) lifecycle.Reply {
+	return lifecycle.Reply{Text: strings.TrimSuffix(q.Prompt, "?")}
+}
+
+func hosting(agent engine.Engine) lifecycle.Config {
+	return lifecycle.Config{Engine: agent, Forgiving: true, OnInterrupt: lifecycle.Repeat}
+}
+
+// M1 M5: the order agent (charge, ask, ship in a loop, sleep, mail) comes to the same end wherever its
+// host crashes; no step that was kept is executed again, and no answer is lost.
+func TestM1AnOrderSurvivesACrashAtEveryCommit(t *testing.T) {
+	rehearsal.EveryCrash(t, func(*testing.T) rehearsal.Case {
+		w := &world{tries: make(map[string]int)}
+		agent := flow.New("order", func(c *flow.Ctx, items []string) (out, error) {
+			text, err := flow.Step(c, "charge", w.effect("charged"))
+			if err != nil {
+				return out{}, err
+			}
+			where, err := flow.Ask[string](c, "ship", ask("Rome?"))
+			if err != nil {
+				return out{}, err
+			}
+			for _, item := range items {
+				parcel, err := flow.Step(c, "ship", w.effect(item+" to "+where))
+				if err != nil {
+					return out{}, err
+				}
+				text += ", " + parcel
+			}
+			if err := c.Sleep(7 * 24 * time.Hour); err != nil {
+				return out{}, err
+			}
+			_, err = flow.Step(c, "mail", w.effect("mail"))
+			return out{text}, err
+		})
+		return rehearsal.Case{Config: hosting(agent), Spec: lifecycle.Spec{Input: []byte(`["tea","cup"]`)},
+			Reply: people, Check: func(t *testing.T, run lifecycle.Run) {
+				require.JSONEq(t, `{"text":"charged, tea to Rome, cup to Rome"}`, string(run.Output))
+				w.check(t, "1/charge", "3/ship", "4/ship", "6/mail")
+				require.Greater(t, run.FinishedAt.Sub(run.CreatedAt), 7*24*time.Hour)
+			}}
+	})
+}
+
+// M1 M5: so do branches that ask together, and the compensation of a function that fails.
+func TestM1BranchesAndCompensationSurviveACrashAtEveryCommit(t *testing.T) {
+	rehearsal.EveryCrash(t, func(*testing.T) rehearsal.Case {
+		w := &world{tries: make(map[string]int)}
+		agent := flow.New("trip", func(c *flow.Ctx, _ string) (string, error) {
+			book := func(what string) func(c *flow.Ctx) error {
+				return func(c *flow.Ctx) error {
+					if _, err := flow.Step(c, "book", w.effect(what)); err != nil {
+						return err
+					}
+					c.Defer("cancel", func(ctx context.Context) error { _, err := w.effect(what)(ctx); return err })
+					_, err := flow.Ask[string](c, "fine", ask(what+"?"))
+					return err
+				}
+			}
+			if err := flow.All(c, book("flight"), book("hotel")); err != nil {
+				return "", err
+			}
+			return "", errors.New("no visa")
+		})
+		return rehearsal.Case{Config: hosting(agent), Spec: lifecycle.Spec{Prompt: "x"}, Reply: people,
+			Check: func(t *testing.T, run lifecycle.Run) {
+				require.Equal(t, lifecycle.StateFailed, run.State)
+				require.Equal(t, "no visa", run.Error.Message)
+				w.mu.Lock()
+				defer w.mu.Unlock()
+				require.Len(t, w.tries, 4, "%v", w.tries)
+			}}
+	})
+}
