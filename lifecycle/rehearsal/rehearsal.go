@@ -66,12 +66,12 @@ func Play(t *testing.T, c Case) (run lifecycle.Run) {
 // host right before it and once right after it. After a crash, another host goes on with the store. Each
 // play must come to the same state, output, final text and error code as the first one. The case is
 // made anew for each.
-func EveryCrash(t *testing.T, make func(t *testing.T) Case) {
+func EveryCrash(t *testing.T, newCase func(t *testing.T) Case) {
 	t.Helper()
 	var want string
 	var commits int
 	synctest.Test(t, func(t *testing.T) {
-		run, counted := play(t, make(t), point{})
+		run, counted := play(t, newCase(t), point{})
 		want, commits = endOf(run), counted
 	})
 	if t.Failed() {
@@ -82,7 +82,7 @@ func EveryCrash(t *testing.T, make func(t *testing.T) Case) {
 			p := point{commit: n, stored: stored}
 			t.Run(p.String(), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					run, _ := play(t, make(t), p)
+					run, _ := play(t, newCase(t), p)
 					if got := endOf(run); got != want && !t.Failed() {
 						t.Errorf("the run ended with\n\t%s\nand without a crash with\n\t%s", got, want)
 					}
@@ -269,7 +269,7 @@ func play(t *testing.T, c Case, p point) (run lifecycle.Run, commits int) {
 			h = start(t, &c, s, point{})
 			continue
 		}
-		ended := false
+		var ended bool
 		if run, ended = h.moveOn(t, &c); ended {
 			if c.Check != nil && !t.Failed() {
 				c.Check(t, run)
