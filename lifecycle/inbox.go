@@ -92,6 +92,7 @@ func (c *Client) Inbox(ctx context.Context, query InboxQuery) (InboxPage, error)
 		if err != nil {
 			return InboxPage{}, err
 		}
+		r.page.Questions = slices.Grow(r.page.Questions, min(len(found.Runs), r.limit-len(r.page.Questions)))
 		for i := range found.Runs {
 			if !r.add(&found.Runs[i]) {
 				r.page.Next = r.place.String()
@@ -143,15 +144,19 @@ type inboxReader struct {
 
 // add adds the questions of the next run. It reports false when there is no room for one of them.
 func (r *inboxReader) add(run *Run) bool {
-	for _, o := range run.OpenQuestions() {
-		if run.ID == r.place.runID && o.ID <= r.place.question || !r.query.matches(&o) {
+	for i := -1; i < len(run.Siblings); i++ {
+		o := run.Pending
+		if i >= 0 {
+			o = &run.Siblings[i]
+		}
+		if run.ID == r.place.runID && o.ID <= r.place.question || !r.query.matches(o) {
 			continue
 		}
 		if len(r.page.Questions) == r.limit {
 			return false
 		}
 		r.page.Questions = append(r.page.Questions, InboxQuestion{RunID: run.ID, Labels: run.Labels, Pool: run.Pool,
-			Key: run.Key, Question: o, Due: run.Deadline})
+			Key: run.Key, Question: *o, Due: run.Deadline})
 		r.place.runID, r.place.question = run.ID, o.ID
 	}
 	r.place = inboxPlace{after: store.Cursor{At: run.Pending.AskedAt, ID: run.ID}.String()}

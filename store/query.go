@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/interlude-go/interlude/interaction"
 )
 
 // Normal checks a query, fills in its defaults and leaves each state once, so that its size is
@@ -69,10 +67,11 @@ func (q WaitingQuery) Matches(r *Run) bool {
 	if !q.DueBefore.IsZero() && (r.Deadline.IsZero() || !r.Deadline.Before(q.DueBefore)) {
 		return false
 	}
-	if q.For == nil || r.Pending.To.Admits(*q.For) {
-		return true
+	admits := q.For == nil || r.Pending.To.Admits(*q.For)
+	for i := 0; i < len(r.Siblings) && !admits; i++ {
+		admits = r.Siblings[i].To.Admits(*q.For)
 	}
-	return slices.ContainsFunc(r.Siblings, func(o interaction.Question) bool { return o.To.Admits(*q.For) })
+	return admits
 }
 
 // NewPage makes a page of the runs that a store found for the query, as the function of that name
@@ -84,7 +83,13 @@ func (q WaitingQuery) NewPage(found []Run) Page {
 	if more {
 		last = found[len(found)-1].askedCursor()
 	}
-	page := Page{Runs: slices.DeleteFunc(found, func(r Run) bool { return !q.Matches(&r) })}
+	page := Page{Runs: found[:0]}
+	for i := range found {
+		if q.Matches(&found[i]) {
+			page.Runs = append(page.Runs, found[i])
+		}
+	}
+	clear(found[len(page.Runs):])
 	if len(page.Runs) > q.Limit {
 		page.Runs = page.Runs[:q.Limit]
 		last = page.Runs[q.Limit-1].askedCursor()

@@ -87,7 +87,11 @@ func (r *Run) checkOpen() error {
 		return err
 	}
 	last := t.First - 1
-	for _, q := range r.OpenQuestions() {
+	for i := -1; r.Pending != nil && i < len(r.Siblings); i++ {
+		q := r.Pending
+		if i >= 0 {
+			q = &r.Siblings[i]
+		}
 		if q.ID <= last || q.ID >= t.First+t.Asked {
 			return invalid(r, "question %d is open, want numbers from %d on in their order, and %d at most", q.ID,
 				t.First, t.Asked)

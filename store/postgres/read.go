@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/store"
@@ -140,7 +141,7 @@ const view = `s.record, CASE WHEN s.owner IS NOT NULL AND NOT s.slot
 
 // scanRun reads the columns of view.
 func scanRun(row pgx.CollectableRow) (store.Run, error) {
-	var record []byte
+	var record pgtype.DriverBytes // not copied: nothing that was decoded shares its memory
 	var departed *int64
 	if err := row.Scan(&record, &departed); err != nil {
 		return store.Run{}, err

@@ -128,13 +128,15 @@ func (c *conn) waiting(ctx context.Context, q store.WaitingQuery) (page store.Pa
 		return cmp.Or(cmp.Compare(a.at, b.at), strings.Compare(a.id, b.id))
 	})
 	places = slices.Compact(places) // a run may ask several principals of one person
-	var found []store.Run
-	for _, place := range places[:min(len(places), q.Limit+1)] {
-		some, err := c.records(ctx, `SELECT `+view+` FROM runs WHERE n = ?`, place.row)
-		if err != nil {
+	found := make([]store.Run, min(len(places), q.Limit+1))
+	for i := range found {
+		r, err := c.one(`SELECT `+view+` FROM runs WHERE n = ?`, places[i].row)
+		if err == nil {
+			err = r.view(0, &found[i])
+		}
+		if err = cmp.Or(err, ctx.Err()); err != nil {
 			return page, err
 		}
-		found = append(found, some...)
 	}
 	return q.NewPage(found), nil
 }
