@@ -24,7 +24,7 @@ func TestTheGuideWorks(t *testing.T) {
 			if name := b.file(); name != "" {
 				d.write(name, b.text)
 			} else {
-				b.insert(t, filepath.Join(d.dir, "agent.go"))
+				b.insert(t, d.dir)
 			}
 		case "sh":
 			for line := range strings.Lines(b.text) {

@@ -1,7 +1,9 @@
 package guide_test
 
 import (
+	"cmp"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -43,17 +45,19 @@ func (b block) file() string {
 	return ""
 }
 
-var below = regexp.MustCompile("below\\s+`([^`]+)`")
+var below = regexp.MustCompile("(?:to\\s+`(\\w+\\.go)`,\\s+)?below\\s+`([^`]+)`")
 
-// insert puts the block after the line of a file that the text before the block names.
-func (b block) insert(tb testing.TB, path string) {
+// insert puts the block after the line that the text before the block names, of the file in the folder
+// that it names; without a name it is agent.go.
+func (b block) insert(tb testing.TB, folder string) {
 	tb.Helper()
-	line := below.FindStringSubmatch(b.before)
-	require.NotNil(tb, line, "say below which line this stands: %s", b.text)
+	named := below.FindStringSubmatch(b.before)
+	require.NotNil(tb, named, "say below which line this stands: %s", b.text)
+	path, line := filepath.Join(folder, cmp.Or(named[1], "agent.go")), named[2]+"\n"
 	text, err := os.ReadFile(path)
 	require.NoError(tb, err)
-	require.Equal(tb, 1, strings.Count(string(text), line[1]+"\n"), "lines %q of %s", line[1], path)
-	changed := strings.Replace(string(text), line[1]+"\n", line[1]+"\n"+b.text, 1)
+	require.Equal(tb, 1, strings.Count(string(text), line), "lines %q of %s", line, path)
+	changed := strings.Replace(string(text), line, line+b.text, 1)
 	require.NoError(tb, os.WriteFile(path, []byte(changed), 0o600))
 }
 
