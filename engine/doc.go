@@ -9,7 +9,8 @@
 // What not every engine can do is an interface of its own, found by type assertion: Checker,
 // Brancher, Resident, Reaper, ProcessCleaner, Scoped.
 //
-// Func is an engine in the host's process; agents has the command lines that people use by name,
+// Func is an engine in the host's process, and flow one of straight-line code that goes on where it
+// was, from the run's journal (Journal); agents has the command lines that people use by name,
 // exec any other; acp, eino and adk are modules of their own. enginetest proves any of them.
 //
 // Neighbours: lifecycle calls engines. Questions and answers are defined in interaction, profiles

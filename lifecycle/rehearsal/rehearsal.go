@@ -133,8 +133,8 @@ type crashing struct {
 	dead    bool // guarded by mu
 }
 
-// begin counts a commit, and returns what becomes of it.
-func (s *crashing) begin() (write, answer bool) {
+// countCommit counts a commit, and returns what becomes of it.
+func (s *crashing) countCommit() (write, answer bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.dead {
@@ -163,7 +163,7 @@ func (s *crashing) counted() int {
 
 // Commit implements store.Writer.
 func (s *crashing) Commit(ctx context.Context, batch []store.Commit) []error {
-	write, answer := s.begin()
+	write, answer := s.countCommit()
 	errs := make([]error, len(batch))
 	if write {
 		errs = s.Store.Commit(ctx, batch)
@@ -184,7 +184,7 @@ func (s *crashing) Claim(ctx context.Context, req store.ClaimRequest) ([]store.C
 	}
 	claimed, err := s.Store.Claim(ctx, req)
 	if err == nil && len(claimed) > 0 {
-		if _, answer := s.begin(); !answer {
+		if _, answer := s.countCommit(); !answer {
 			return nil, errCrashed
 		}
 	}
