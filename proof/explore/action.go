@@ -11,6 +11,7 @@ type actionKind uint8
 const (
 	submits actionKind = iota
 	deadlinePasses
+	claimPasses
 	rivalClaims
 	rivalReleases
 
@@ -24,6 +25,9 @@ const (
 	readsOrphanToHold
 	readsToResume
 	readsToGiveUp
+	readsToExtend
+	readsToClaim
+	readsToRelease
 	noticesLostProcess
 
 	claims
@@ -60,6 +64,7 @@ const (
 var actionTexts = [...]string{
 	submits:              "ada submits the run once more under its id",
 	deadlinePasses:       "the deadline of question %n passes",
+	claimPasses:          "the time of the claim of question %n is over",
 	rivalClaims:          "another run acquires the pool's slot",
 	rivalReleases:        "the other run releases the slot",
 	readsToReply:         "%a reads the run, to reply to question %n",
@@ -72,6 +77,9 @@ var actionTexts = [...]string{
 	readsOrphanToHold:    "%a reads the orphans: the run is to be held",
 	readsToResume:        "%a reads the run, to resume it",
 	readsToGiveUp:        "%a reads the run, to end it because it is held",
+	readsToExtend:        "%a reads the run, to move the end of question %n",
+	readsToClaim:         "%a reads the run, to claim question %n",
+	readsToRelease:       "%a reads the run, to give question %n back",
 	noticesLostProcess:   "%a reads the run, whose resident process ended on this node",
 	claims:               "%a claims the run and starts turn %n",
 	claimsUnacknowledged: "%a claims the run for turn %n; the acknowledgement is on its way",
@@ -113,6 +121,9 @@ const (
 	keyConflict
 	alreadySettled
 	notWaiting
+	claimedByOther
+	notClaimed
+	votedBefore
 	alreadyOver
 	alreadySubmitted
 	outcomeStored
@@ -123,7 +134,9 @@ const (
 var resultNames = [results]string{
 	"", "stored", "refused: the record changed (conflict)", "refused: stale epoch", "answered with the first receipt",
 	"refused: key conflict", "refused: settled already",
-	"refused: not waiting", "refused: the run is over", "the run exists already", "it was stored", "it was not stored",
+	"refused: not waiting", "refused: somebody has claimed the question",
+	"refused: nobody has claimed the question", "refused: has voted before", "refused: the run is over",
+	"the run exists already", "it was stored", "it was not stored",
 }
 
 // Action is one step.

@@ -72,7 +72,26 @@ type Scenario struct {
 	// Together is how many answers the run needs of two questions that its agent asks at once; 0: it asks
 	// one question a turn.
 	Together int
+	// Then is what happens at the end of the wait that each question has of its own: one of the contract's
+	// words, or empty if questions wait as the policy says. Before the end the wait has one step.
+	Then string
+	// Votes says that each question is an approval that two people decide.
+	Votes bool
+	// Claims says that people claim questions, and give them back.
+	Claims bool
 }
+
+// The words for what happens at the end of a question's own wait.
+const (
+	thenWait    = "keep_waiting"
+	thenFail    = "fail"
+	thenDecide  = "auto_decide"
+	thenDefault = "take_default"
+)
+
+// Own reports whether the scenario is about what a single question can have of its own. These scenarios
+// are small, since the others have everything but that.
+func (s *Scenario) Own() bool { return s.Together > 0 || s.Then != "" || s.Votes || s.Claims }
 
 // asks is how many questions a turn asks.
 func (s *Scenario) asks() uint8 {
@@ -103,6 +122,11 @@ func (s Scenario) String() string {
 	if s.Together > 0 {
 		words = append(words, fmt.Sprintf("two questions at once, %d answers", s.Together))
 	}
+	if s.Then != "" {
+		words = append(words, "a step and an end: "+s.Then)
+	}
+	add(s.Votes, "two people decide", "")
+	add(s.Claims, "claims", "")
 	if s.MaxAttempt > 0 {
 		words = append(words, fmt.Sprintf("max_attempt %d", s.MaxAttempt))
 	}
@@ -115,7 +139,7 @@ func (s Scenario) String() string {
 // Scenarios returns all scenarios that differ in the model: every mode, profile, strictness and
 // repeatability, with and without a declared max_attempt, with no or one automatic decision
 // allowed, resumable runs that have no repeat left, repeatable runs with a budget, and runs whose agent
-// asks two questions at once.
+// asks two questions at once, or questions with a wait of their own, for two people, or to be claimed.
 func Scenarios() []Scenario {
 	var all []Scenario
 	for _, sticky := range []bool{false, true} {
@@ -132,6 +156,10 @@ func Scenarios() []Scenario {
 				}
 			}
 		}
+		for _, then := range []string{thenWait, thenFail, thenDecide, thenDefault} {
+			strict := then == thenDecide || then == thenDefault // of the run; the end of the wait goes before it
+			all = append(all, Scenario{Interactive: true, Sticky: sticky, Strict: strict, MaxAuto: 1, Then: then})
+		}
 		for _, answers := range []int{1, 2} {
 			for _, strict := range []bool{false, true} {
 				all = append(all, Scenario{
@@ -140,7 +168,8 @@ func Scenarios() []Scenario {
 			}
 		}
 	}
-	return all
+	return append(all, Scenario{Interactive: true, Votes: true},
+		Scenario{Interactive: true, Claims: true, Then: thenDefault})
 }
 
 // modes returns the scenario as an automatic run and as each kind of interactive run.

@@ -35,6 +35,9 @@ type change struct {
 	hold, handBack bool
 	// raise: a person raises the budget, so that it is no longer used up.
 	raise bool
+	// who votes, or changes the open question: 1 + the user. changed is what the user changes about it.
+	who     uint8
+	changed task
 }
 
 // facts returns the facts that follow from the record alone.
@@ -49,7 +52,11 @@ func (m *model) facts(r *Run) facts {
 
 // factsOf returns the facts of a change. No limit applies to a turn that is held or handed back.
 func (m *model) factsOf(r *Run, w *change) facts {
-	f := m.facts(r) | w.extra
+	f := m.facts(r)
+	if w.extra&ownWait != 0 {
+		f &^= strict // the question says whether its end fails the run
+	}
+	f |= w.extra
 	if w.hold {
 		f &^= repeatsExhausted
 	}
@@ -79,8 +86,12 @@ func (m *model) decide(prev *Run, w *change) (Run, ruling) {
 	case r.slot == releases && !m.off[CommitSlot]:
 		next.Slot = false
 	}
-	if w.event == interactionRecorded {
+	switch w.event {
+	case interactionRecorded:
 		m.record(&next, w)
+		return next, r
+	case interactionStep, interactionChanged:
+		m.change(&next, w)
 		return next, r
 	}
 	if prev.State == waiting && r.to != waiting {
@@ -122,6 +133,10 @@ func (r *Run) beside(id uint8) uint8 {
 
 // record settles one of two open questions; the run waits on, held or not.
 func (m *model) record(next *Run, w *change) {
+	if m.scenario.Votes {
+		next.Voted |= w.who
+		return
+	}
 	if !m.off[CommitReceipt] {
 		next.Settled[w.id-1] = w.by
 	}
@@ -136,7 +151,7 @@ func (m *model) settle(next *Run, w *change) {
 	if by == unsettled {
 		by = abandoned
 	}
-	if w.event == replyAccepted {
+	if w.event == replyAccepted || w.event == defaultTaken {
 		id = w.id
 	}
 	if !m.off[CommitReceipt] && 0 < id && id <= MaxQuestions {
@@ -149,6 +164,7 @@ func (m *model) settle(next *Run, w *change) {
 		}
 	}
 	next.Pending, next.Sibling, next.Replies = 0, 0, 0
+	next.Fired, next.Voted, next.Claim = 0, 0, 0
 	if !m.off[CommitDeadline] {
 		next.Deadline = 0
 	}
@@ -188,7 +204,7 @@ func (m *model) enterState(next, prev *Run, w *change) {
 				next.Sibling = next.Asked
 			}
 			m.coverage.addRule(m.policy.ID)
-			if m.policy.OnDeadline != "keep_waiting" {
+			if m.policy.OnDeadline != thenWait || m.scenario.Then != "" {
 				next.Deadline = next.Asked
 			}
 		}
@@ -216,8 +232,12 @@ func (m *model) store(s *State, next Run, w *change, r ruling, from runState, by
 	before := s.Run
 	due := s.Due
 	s.Run = next
-	if next.Deadline != before.Deadline {
+	if next.Deadline != before.Deadline || next.Fired != before.Fired || w.changed == extendWait {
 		s.Due = false
+	}
+	claimOver := s.ClaimOver
+	if next.Claim == 0 || w.changed == claimQuestion {
+		s.ClaimOver = false
 	}
 	if next.Yielded != before.Yielded {
 		s.Given = 0
@@ -233,6 +253,7 @@ func (m *model) store(s *State, next Run, w *change, r ruling, from runState, by
 	}
 	brokenLog := m.emit(s, &emission{transition: r.transition, then: r.then, from: from, next: next.visible(), id: w.id,
 		code: w.code, due: due, handBack: w.handBack, raised: w.raise,
+		who: w.who, changed: w.changed, claimOver: claimOver,
 		sibling: siblingOf(&before, &next, w)})
 	if broken == "" {
 		broken = brokenLog
@@ -295,7 +316,7 @@ func (m *model) outdateView(s *State, v *view, who, by actor, before *Run, guard
 // versionOf is the switch of the compare-and-set that guards a command.
 var versionOf = [...]Switch{reply: VersionReply, cancel: VersionCancel, fireDeadline: VersionDeadline,
 	recoverOrphan: VersionRecovery, reportLoss: VersionLoss,
-	resume: VersionResume}
+	resume: VersionResume, extendWait: VersionChange, claimQuestion: VersionChange, releaseQuestion: VersionChange}
 
 // releaseView ends a holder's view.
 func (s *State) releaseView(who actor) {

@@ -42,10 +42,6 @@ func (c *Coverage) Add(o Coverage) {
 var Explained = map[string]string{
 	"TR-18": "a queued resumable run has no owner, so recovery does not meet it; its next turn finds the session " +
 		"gone, and fails by TR-05",
-	"TR-30": "no question of the model has a wait of its own",
-	"TR-31": "no question of the model has a wait of its own",
-	"TR-32": "no question of the model has a wait of its own",
-	"TR-33": "no question of the model has a wait of its own",
 }
 
 // Missing lists the rules that were not reached although they should have been, and the explained

@@ -34,7 +34,7 @@ func exploreScenarios(t *testing.T, o explore.Options, which func(explore.Scenar
 	return sum
 }
 
-// A7 C5 C8 D5 E4 E6 I1 I2 I7 I8: with two nodes, two people and one fault, every reachable state
+// A7 C5 C8 D5 E4 E6 I1 I2 I7 I8 K1 K5 K7: with two nodes, two people and one fault, every reachable state
 // keeps every promise of the contract and of the protocol, and an end can be reached from it
 // without a person. The exploration reaches each rule and each result of the protocol.
 func TestExploreEveryReachableStateKeepsEveryPromise(t *testing.T) {
@@ -61,6 +61,8 @@ var (
 	repeat = explore.Scenario{Repeatable: true}
 	asks   = explore.Scenario{Interactive: true}
 	held   = explore.Scenario{Interactive: true, Sticky: true}
+	voted  = explore.Scenario{Interactive: true, Votes: true}
+	taken  = explore.Scenario{Interactive: true, Claims: true, Then: "take_default"}
 )
 
 // guards lists for each switch the promise that breaks without the guard, and after how many steps.
@@ -75,6 +77,7 @@ var guards = []struct {
 	{explore.VersionDeadline, asks, "PI-18", 7},
 	{explore.VersionRecovery, plain, "PI-16", 7},
 	{explore.VersionResume, asks, "PI-18", 10},
+	{explore.VersionChange, taken, "IV-47", 6},
 	{explore.VersionLoss, held, "PI-18", 7},
 	{explore.VersionFinish, asks, "IV-29", 5},
 	{explore.VersionCreate, plain, "IV-02", 1},
@@ -92,6 +95,8 @@ var guards = []struct {
 	{explore.CommitAnswer, asks, "PI-07", 4},
 	{explore.ReplyPending, asks, "IV-25", 4},
 	{explore.ReplyKey, asks, "PI-15", 5},
+	{explore.ReplyClaim, taken, "IV-47", 6},
+	{explore.ReplyVoted, voted, "IV-46", 6},
 	{explore.DeadlinePassed, asks, "IV-34", 4},
 	{explore.LeaseEnded, plain, "PI-13", 1},
 	{explore.RecoverOrphans, plain, "PI-12", 3},

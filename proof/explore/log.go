@@ -24,6 +24,7 @@ type Log struct {
 	Yielded                     uint8
 	Held, Raisable              bool
 	Sibling, Replies            uint8
+	Fired, Voted, Claim         uint8
 }
 
 // emission has everything that the events of a commit depend on.
@@ -37,7 +38,10 @@ type emission struct {
 	code       string // empty for the code of the transition
 	due        bool   // the deadline has passed
 	handBack   bool
-	raised     bool // a person raised the budget
+	raised     bool  // a person raised the budget
+	who        uint8 // votes, or changes the question
+	changed    task  // what is changed about it
+	claimOver  bool  // the time of the claim is over
 }
 
 // visible is the part of a record that is also in its events.
@@ -142,6 +146,11 @@ func (m *model) emits(t *emission) (all []emitted) {
 			first = t.next.pending
 		case fcmp.TypeClosed:
 			first = 0
+		case fcmp.TypeReminder, fcmp.TypeEscalated: // whatever the step of the question does
+			if (e.Type == fcmp.TypeEscalated) == m.scenario.Claims {
+				all = append(all, emitted{e, first})
+			}
+			continue
 		case fcmp.TypeAutoDecided:
 		default:
 			all = append(all, emitted{e, first})
@@ -174,6 +183,7 @@ func (l *Log) add(e contract.Emission, id uint8, t *emission, trigger string) {
 		l.AnswerDue = trigger == replyAccepted.String() || trigger == autoDecided.String()
 		if l.State != waiting {
 			l.Open, l.Sibling, l.Replies = 0, 0, 0
+			l.Fired, l.Voted, l.Claim = 0, 0, 0
 		}
 		l.Held = l.Held && (l.State == waiting || l.State == queued)
 		l.Raisable = l.Raisable && l.Held
@@ -182,7 +192,22 @@ func (l *Log) add(e contract.Emission, id uint8, t *emission, trigger string) {
 		}
 	case fcmp.TypeReplyAccepted:
 		l.LastReply = max(l.LastReply, id) // two that are asked together are answered in any order
+	case fcmp.TypeReminder, fcmp.TypeEscalated:
+		l.Fired, l.Claim = l.Fired+1, 0
+	case fcmp.TypeChanged:
+		switch t.changed {
+		case claimQuestion:
+			l.Claim = t.who
+		case releaseQuestion:
+			l.Claim = 0
+		}
+	case fcmp.TypeDefaultTaken:
+		l.LastAuto = id
 	case fcmp.TypeRecorded:
+		if t.who != 0 {
+			l.Voted |= t.who
+			return
+		}
 		l.LastReply = max(l.LastReply, id) // two that are asked together are answered in any order
 		if l.Replies++; id != l.Sibling {
 			l.Open = l.Sibling
@@ -217,8 +242,11 @@ func (j *judge) events(log []emission) []fcmp.Event {
 	w := logWriter{judge: j, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	for i := range log {
 		t := &log[i]
-		if t.due && w.now.Before(w.deadline) {
-			w.now = w.deadline
+		if t.due && w.now.Before(w.nextDue()) {
+			w.now = w.nextDue()
+		}
+		if t.claimOver && w.now.Before(w.claimedUntil) {
+			w.now = w.claimedUntil
 		}
 		for _, e := range j.emits(t) {
 			w.write(e.Type, e.id, t)
@@ -231,9 +259,13 @@ func (j *judge) events(log []emission) []fcmp.Event {
 type logWriter struct {
 	*judge
 	now, deadline time.Time
-	local         uint64
-	attempt       int
-	events        []fcmp.Event
+	// of a question with a wait of its own: when it was asked, and the time of its step until that is
+	// carried out
+	asked, step  time.Time
+	claimedUntil time.Time
+	local        uint64
+	attempt      int
+	events       []fcmp.Event
 }
 
 func (w *logWriter) write(kind string, id uint8, t *emission) {
@@ -247,8 +279,8 @@ func (w *logWriter) write(kind string, id uint8, t *emission) {
 		w.attempt, w.local = int(t.next.attempt), 0
 	}
 	protocol := fcmp.ProtocolOf(kind, w.trigger(t.transition))
-	if asked, ok := data.(fcmp.InputRequired); ok && asked.Together != nil {
-		protocol = fcmp.ProtocolOf(fcmp.TypeRecorded, "") // the two came together
+	if raisesProtocol(data) {
+		protocol = fcmp.ProtocolOf(fcmp.TypeRecorded, "") // the version of the members that raise it
 	}
 	w.local++
 	w.events = append(w.events, fcmp.Event{
@@ -258,6 +290,18 @@ func (w *logWriter) write(kind string, id uint8, t *emission) {
 		Meta: fcmp.Meta{Attempt: w.attempt, LocalSeq: w.local},
 	})
 	w.now = w.now.Add(time.Second)
+}
+
+// raisesProtocol reports whether a payload has members that the first version of the protocol does not
+// have.
+func raisesProtocol(data any) bool {
+	switch p := data.(type) {
+	case fcmp.InputRequired:
+		return p.Together != nil || p.Wait != nil || p.Subject != nil
+	case fcmp.ReplyAccepted:
+		return p.Decision != ""
+	}
+	return false
 }
 
 // data returns the payload of one event.
@@ -277,15 +321,28 @@ func (w *logWriter) data(kind string, id uint8, t *emission) any {
 	case fcmp.TypeStateChanged:
 		return w.change(t)
 	case fcmp.TypeReplyAccepted:
-		return fcmp.ReplyAccepted{InteractionID: int(id), ResolutionMode: "user_reply", AcceptedAt: w.now}
+		return w.reply(id, t)
 	case fcmp.TypeRecorded:
-		return fcmp.Recorded{InteractionID: int(id), ResolutionMode: "user_reply", AcceptedAt: w.now}
+		r := fcmp.Recorded(w.reply(id, t))
+		if t.who != 0 {
+			r.ResolutionMode = "vote"
+		}
+		return r
+	case fcmp.TypeReminder:
+		return fcmp.Reminder{InteractionID: int(id), Step: 1, DueAt: w.carryOutStep()}
+	case fcmp.TypeEscalated:
+		return fcmp.Escalated{InteractionID: int(id), Step: 1, DueAt: w.carryOutStep()}
+	case fcmp.TypeDefaultTaken:
+		return fcmp.DefaultTaken{InteractionID: int(id), ResolutionMode: "default_answer", AcceptedAt: w.now,
+			TimeoutSec: w.openFor()}
+	case fcmp.TypeChanged:
+		return w.changedQuestion(id, t)
 	case fcmp.TypeClosed:
 		return fcmp.Closed{InteractionID: int(id), ResolutionMode: "superseded", ClosedAt: w.now}
 	case fcmp.TypeAutoDecided:
 		return fcmp.AutoDecided{
 			InteractionID: int(id), ResolutionMode: "auto_decide_timeout", Policy: "engine_judgement",
-			AcceptedAt: w.now, TimeoutSec: int(waitTime / time.Second),
+			AcceptedAt: w.now, TimeoutSec: w.openFor(),
 		}
 	case fcmp.TypeInputRequired:
 		asked := fcmp.InputRequired{
@@ -296,7 +353,14 @@ func (w *logWriter) data(kind string, id uint8, t *emission) any {
 		if sc.Together > 0 {
 			asked.Together = &fcmp.Together{Questions: 2, Answers: sc.Together}
 		}
-		if t.next.deadline != 0 {
+		if sc.Votes {
+			asked.Kind, asked.Need, asked.Rejects = "approval", 2, 1
+			asked.Subject = &fcmp.Subject{Tool: "pay", Arguments: "{}"}
+		}
+		w.asked = w.now
+		if sc.Then != "" {
+			w.askWithWait(&asked)
+		} else if t.next.deadline != 0 {
 			w.deadline = w.now.Add(waitTime)
 			asked.WaitDeadlineAt = w.deadline
 		}

@@ -10,6 +10,7 @@ func (w *walk) person(i int) {
 		w.personStores(i, op)
 		return
 	}
+	w.changes(i)
 	for id := uint8(1); int(id) <= min(int(w.from.Run.Asked)+1, MaxQuestions); id++ {
 		w.reply(i, id, false)
 	}
@@ -56,7 +57,8 @@ func (w *walk) reply(i int, id uint8, reused bool) {
 	}
 	pending := r.State == waiting && (r.Pending == id || r.Sibling == id)
 	n := w.newStep()
-	if i == 0 && (!pending || r.Asked > 1) && !w.off[ReplyKey] && r.Settled[key-1] == byAda {
+	used := r.Settled[key-1].hasKey() || r.Pending == key && r.Voted&voter(0) != 0
+	if i == 0 && (!pending || r.Asked > 1 || r.Voted != 0) && !w.off[ReplyKey] && used {
 		a.result = replayed
 		if key != id {
 			a.result = keyConflict
@@ -76,6 +78,16 @@ func (w *walk) reply(i int, id uint8, reused bool) {
 		w.step(a, n, "PI-15: a key that settled question 1 is about to settle another")
 		return
 	}
+	switch {
+	case r.Voted&voter(i) != 0 && !w.off[ReplyVoted]:
+		a.result = votedBefore
+	case w.from.claimedByOther(i) && !w.off[ReplyClaim]:
+		a.result = claimedByOther
+	}
+	if a.result != noResult {
+		w.answered(a, n, id, key)
+		return
+	}
 	n.Users[i] = Command{Task: reply, ID: id}
 	w.step(a, n, "")
 }
@@ -87,7 +99,7 @@ func (w *walk) answered(a Action, n *State, id, key uint8) {
 	w.coverage.addResult(a.result)
 	broken := ""
 	switch {
-	case a.who == user(0) && r.Settled[key-1] == byAda && a.result != replayed && a.result != keyConflict:
+	case a.who == user(0) && r.Settled[key-1].hasKey() && a.result != replayed && a.result != keyConflict:
 		broken = "PI-15: the key of an accepted reply does not get its receipt"
 	case a.result == notWaiting && id <= r.Asked:
 		broken = "PI-06: a question is neither open nor settled"
@@ -135,6 +147,12 @@ func (w *walk) personStores(i int, op Command) {
 		w.step(a, n, "")
 		return
 	}
+	if op.Task == releaseQuestion && w.from.ClaimOver { // time has passed since the run was read
+		a.result = notClaimed
+		w.coverage.addResult(a.result)
+		w.step(a, n, "")
+		return
+	}
 	switch {
 	case op.Task == cancel:
 		w.commit(n, a, base, &change{event: runCanceled})
@@ -145,14 +163,29 @@ func (w *walk) personStores(i int, op Command) {
 	case op.Task == resume:
 		w.commit(n, a, base, &change{event: runUnblocked, raise: base.Raisable})
 		return
+	case op.Task != reply:
+		w.commit(n, a, base, &change{event: interactionChanged, extra: pendingMatches, id: op.ID, who: voter(i),
+			changed: op.Task})
+		return
 	}
 	by := byAda
 	if i == 1 {
 		by = byBen
 	}
+	if w.scenario.Votes && base.Voted == 0 {
+		w.commit(n, a, base, &change{event: interactionRecorded, extra: pendingMatches, id: op.ID, who: voter(i)})
+		return
+	}
+	if w.scenario.Votes {
+		by = byBoth
+	}
 	if base.Sibling != 0 && int(base.Replies)+1 < w.scenario.Together {
 		w.commit(n, a, base, &change{event: interactionRecorded, extra: pendingMatches, id: op.ID, by: by})
 		return
 	}
-	w.commit(n, a, base, &change{event: replyAccepted, extra: pendingMatches | ruleMet, id: op.ID, by: by})
+	ch := &change{event: replyAccepted, extra: pendingMatches | ruleMet, id: op.ID, by: by}
+	if w.scenario.Votes || w.scenario.Claims {
+		ch.who = voter(i)
+	}
+	w.commit(n, a, base, ch)
 }

@@ -11,7 +11,7 @@ func (m *model) probe(s *State) string {
 	m.probed[k] = true
 	// the last two, and the first, are known only with the outcome of a turn
 	const storeClaim = passing | pendingMatches | deadlinePassed | workerGone | contextLost | handlePresent | sticky |
-		ruleMet
+		ruleMet | ownWait
 	for event := range eventKinds {
 		for extra := facts(0); ; extra = (extra - storeClaim) & storeClaim { // every subset
 			r := m.rules.next(k.from, event, k.holds|extra)

@@ -30,11 +30,17 @@ func (a Action) isProgress() bool {
 }
 
 // isFinal reports whether the system may stay in the state for ever: the run has ended, it is held
-// until somebody decides (J5), or it waits for a person without a deadline (D1), whether or not the
+// until somebody decides (J5), or it waits for a person without a deadline (D1, K7), whether or not the
 // node that parked it is alive (J7).
 func (s *search) isFinal(from *State) bool {
 	r := &from.Run
-	return s.over(r) || r.Held || r.State == waiting && s.scenario.Strict && !s.scenario.Sticky
+	switch s.scenario.Then {
+	case "":
+		return s.over(r) || r.Held || r.State == waiting && s.scenario.Strict && !s.scenario.Sticky
+	case thenWait:
+		return s.over(r) || r.Held || r.State == waiting && r.Fired > 0
+	}
+	return s.over(r) || r.Held
 }
 
 // findStuck finds the first state from which no steps lead to a final one. It walks the graph

@@ -77,8 +77,11 @@ func (o Options) interpreter() *interpreter {
 }
 
 func explore(o Options, rules *interpreter, sc Scenario) Result {
-	if sc.Together > 0 { // small, since the other scenarios have everything but the questions
+	if sc.Own() {
 		o.Bounds.Attempts, o.Bounds.Rival = min(o.Bounds.Attempts, 2), false
+		if sc.Votes || sc.Claims { // only people take part in these
+			o.Bounds.Nodes = 1
+		}
 	}
 	s := search{model: newModel(o, rules, sc), seen: newTable()}
 	return s.run()

@@ -14,6 +14,8 @@ type State struct {
 	// Users are the commands of ada, who replies with a key, and of ben, who replies without one
 	// and cancels.
 	Users [2]Command
+	// ClaimOver says that the time of the claim of the open question is over.
+	ClaimOver bool
 	// Rival says that another run holds the pool's only slot.
 	Rival bool
 	// Faults is the number of faults so far.
@@ -51,6 +53,9 @@ type Run struct {
 	// Sibling is the number of the question that is open beside Pending, and after it; 0 for none. Replies
 	// counts the replies to questions that were asked together, while the run waits on.
 	Sibling, Replies uint8
+	// Fired is how many steps of the open question's own wait were carried out. Voted has a bit for each
+	// user who has voted on the open question. Claim is 1 + the user who has claimed it; 0 for nobody.
+	Fired, Voted, Claim uint8
 	// Autos counts automatic decisions.
 	Autos uint8
 	// Session: the record has a session handle. Profile: the record has the engine's profile.
@@ -131,6 +136,9 @@ const (
 	recoverOrphan
 	reportLoss
 	resume
+	extendWait
+	claimQuestion
+	releaseQuestion
 )
 
 // Command is a command that has read the record and has not made its commit yet.

@@ -58,6 +58,11 @@ func (w *walk) world() {
 		n.Due = true
 		w.step(Action{kind: deadlinePasses, arg: s.Run.Deadline}, n, "")
 	}
+	if s.Run.Claim != 0 && !s.ClaimOver {
+		n := w.newStep()
+		n.ClaimOver = true
+		w.step(Action{kind: claimPasses, arg: s.Run.Pending}, n, "")
+	}
 	if s.Rival {
 		n := w.newStep()
 		n.Rival = false

@@ -15,6 +15,7 @@ const (
 	VersionRecovery               // for recovery
 	VersionLoss                   // for the loss of a resident process
 	VersionResume                 // for a decision about a held run
+	VersionChange                 // for a claim, its return, and an end that is moved
 	VersionFinish                 // for a worker's outcome
 	VersionCreate                 // for a submission: no run has the id
 
@@ -43,6 +44,8 @@ const (
 
 	ReplyPending    // a reply must name the pending question
 	ReplyKey        // a reply first looks for a question that was settled with its key
+	ReplyClaim      // nobody else answers or claims a question that is claimed
+	ReplyVoted      // nobody votes twice
 	DeadlinePassed  // only deadlines that have passed fire
 	LeaseEnded      // only leases that ran out, and leases of dead nodes, expire
 	RecoverOrphans  // only orphans are recovered
@@ -63,6 +66,7 @@ var switchNames = [switches]string{
 	VersionRecovery: "version.recovery",
 	VersionLoss:     "version.loss",
 	VersionResume:   "version.resume",
+	VersionChange:   "version.change",
 	VersionFinish:   "version.finish",
 	VersionCreate:   "version.create",
 	FenceRegistered: "fence.registered",
@@ -81,6 +85,8 @@ var switchNames = [switches]string{
 	CommitAnswer:    "commit.answer",
 	ReplyPending:    "reply.pending",
 	ReplyKey:        "reply.key",
+	ReplyClaim:      "reply.claim",
+	ReplyVoted:      "reply.voted",
 	DeadlinePassed:  "deadline.passed",
 	LeaseEnded:      "lease.ended",
 	RecoverOrphans:  "recover.orphans",

@@ -59,6 +59,9 @@ func (s *search) text(st *State) string {
 	add(r.Pending != 0, "asks question %d", r.Pending)
 	add(r.Deadline != 0, "deadline of question %d", r.Deadline)
 	add(st.Due, "which has passed")
+	add(r.Fired != 0, "whose step was carried out")
+	add(r.Voted != 0, "on which %s has voted", userNames[r.Voted])
+	add(r.Claim != 0 && !st.ClaimOver, "claimed by %s", userNames[r.Claim])
 	add(r.Answer != 0, "has the answer to question %d", r.Answer)
 	for i, how := range r.Settled {
 		add(how != unsettled, "question %d %s", i+1, how)

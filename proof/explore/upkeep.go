@@ -75,6 +75,9 @@ func (w *walk) commitUpkeep(i int, op Command) {
 
 // expire returns the change that a passed deadline makes to a waiting run.
 func (w *walk) expire(r *Run) *change {
+	if w.scenario.Then != "" {
+		return w.endOwnWait(r)
+	}
 	ch := &change{event: waitTimeout, extra: pendingMatches | deadlinePassed, id: r.Pending}
 	if w.policy.OnDeadline == "auto_decide" && w.facts(r)&autoDecisionLeft != 0 {
 		ch.event, ch.by = autoDecided, byDeadline

@@ -111,15 +111,20 @@ const (
 	unsettled  settlement = iota
 	byAda                 // by a reply with a key
 	byBen                 // by a reply without a key
+	byBoth                // by the votes of both
 	byDeadline            // automatically
+	byDefault             // by the default answer
 	abandoned             // the run ended
 	superseded            // the run went on without an answer
 )
 
-var settlementNames = []string{"open", "answered by ada", "answered by ben", "decided automatically", "abandoned",
-	"superseded"}
+var settlementNames = []string{"open", "answered by ada", "answered by ben", "decided by both",
+	"decided automatically", "settled by default", "abandoned", "superseded"}
 
 func (s settlement) String() string { return settlementNames[s] }
 
 // answered reports whether the next turn gets an answer.
-func (s settlement) answered() bool { return s == byAda || s == byBen || s == byDeadline }
+func (s settlement) answered() bool { return byAda <= s && s <= byDefault }
+
+// hasKey reports whether the key of a reply of ada's belongs to how the question was settled.
+func (s settlement) hasKey() bool { return s == byAda || s == byBoth }

@@ -124,8 +124,8 @@ func all(o explore.Options, workers int) (explore.Result, error) {
 		})
 	}
 	for _, sc := range explore.Scenarios() {
-		if o.Bare && sc.Together > 0 {
-			continue // in the model for Rumur each question is asked alone
+		if o.Bare && sc.Own() {
+			continue // the model for Rumur has plain questions, asked one at a time
 		}
 		next <- sc
 	}

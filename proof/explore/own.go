@@ -1,0 +1,151 @@
+package explore
+
+import (
+	"time"
+
+	"github.com/interlude-go/interlude/contract/fcmp"
+)
+
+// This file is about what a single question can have of its own (K5, K7): a wait with a step before its
+// end, people who claim it, and an approval that two people decide.
+
+// voter is the bit of a user in Run.Voted, and who a claim names.
+func voter(i int) uint8 { return 1 << i }
+
+// claimedByOther reports whether somebody else has claimed the open question, and still may answer it
+// alone.
+func (s *State) claimedByOther(i int) bool {
+	return s.Run.Claim != 0 && s.Run.Claim != voter(i) && !s.ClaimOver
+}
+
+// changes has a user read the run, to change the open question: as lifecycle.Claim, Release and Extend
+// do. Ada claims, ben does so, too, and moves the end of waits.
+func (w *walk) changes(i int) {
+	r := &w.from.Run
+	if r.State != waiting {
+		return
+	}
+	read := func(kind actionKind, op task) {
+		n := w.newStep()
+		n.Users[i] = Command{Task: op, ID: r.Pending}
+		w.step(Action{kind: kind, who: user(i), arg: r.Pending}, n, "")
+	}
+	if i == 1 && r.Fired > 0 && r.Deadline != 0 && !w.scenario.Claims {
+		read(readsToExtend, extendWait)
+	}
+	if !w.scenario.Claims {
+		return
+	}
+	if !w.from.claimedByOther(i) || w.off[ReplyClaim] {
+		read(readsToClaim, claimQuestion)
+	}
+	if r.Claim == voter(i) && !w.from.ClaimOver {
+		read(readsToRelease, releaseQuestion)
+	}
+}
+
+// change changes the open question; the run waits on, held or not.
+func (m *model) change(next *Run, w *change) {
+	switch {
+	case w.event == interactionStep:
+		next.Fired++
+		next.Claim = 0 // in scenarios with claims, the step puts the question to others
+		if m.scenario.Then == thenWait {
+			next.Deadline = 0
+		}
+	case w.changed == claimQuestion:
+		next.Claim = w.who
+	case w.changed == releaseQuestion:
+		next.Claim = 0
+	}
+}
+
+// endOwnWait returns the change that is due by the open question's own wait.
+func (w *walk) endOwnWait(r *Run) *change {
+	ch := &change{extra: pendingMatches | deadlinePassed | ownWait, id: r.Pending}
+	switch then := w.scenario.Then; {
+	case r.Fired == 0:
+		ch.event = interactionStep
+	case then == thenDefault:
+		ch.event, ch.by = defaultTaken, byDefault
+		ch.extra |= ruleMet
+	case then == thenDecide && w.facts(r)&autoDecisionLeft != 0:
+		ch.event, ch.by = autoDecided, byDeadline
+		ch.extra |= ruleMet
+	default:
+		ch.event = waitTimeout
+		ch.extra |= when(then == thenFail, strict)
+	}
+	return ch
+}
+
+// The events of what a question can have of its own.
+
+var userNames = map[uint8]string{1: "ada", 2: "ben"}
+
+// askWithWait adds a wait of its own to the event of a question: a step after half of waitTime, and an
+// end after all of it.
+func (w *logWriter) askWithWait(asked *fcmp.InputRequired) {
+	w.step = w.now.Add(waitTime / 2)
+	action := "remind"
+	if w.scenario.Claims {
+		action = "escalate"
+	}
+	asked.OnDeadline = w.scenario.Then
+	asked.Wait = &fcmp.OwnWait{Steps: []fcmp.WaitStep{{At: w.step, Action: action}}}
+	if w.deadline = (time.Time{}); w.scenario.Then != thenWait {
+		w.deadline = w.now.Add(waitTime)
+		asked.WaitDeadlineAt = w.deadline
+	}
+}
+
+// nextDue is the time of the open question's next step, or its deadline.
+func (w *logWriter) nextDue() time.Time {
+	if !w.step.IsZero() {
+		return w.step
+	}
+	return w.deadline
+}
+
+// carryOutStep returns the time of the step that is carried out.
+func (w *logWriter) carryOutStep() time.Time {
+	due := w.step
+	w.step = time.Time{}
+	return due
+}
+
+// openFor is for how many seconds the question waits.
+func (w *logWriter) openFor() int {
+	if w.scenario.Then == "" {
+		return int(waitTime / time.Second)
+	}
+	return int(w.deadline.Sub(w.asked) / time.Second)
+}
+
+// changedQuestion is the event of a change of the open question.
+func (w *logWriter) changedQuestion(id uint8, t *emission) fcmp.Changed {
+	c := fcmp.Changed{InteractionID: int(id), Actor: userNames[t.who]}
+	switch t.changed {
+	case extendWait:
+		w.deadline = w.now.Add(waitTime)
+		c.Change, c.WaitDeadlineAt = "extend", w.deadline
+	case claimQuestion:
+		w.claimedUntil = w.now.Add(2 * waitTime) // longer than the wait, so that the order of the two is free
+		c.Change, c.ClaimedUntil = "claim", w.claimedUntil
+	default:
+		c.Change = "release"
+	}
+	return c
+}
+
+// reply is the event of an answer, which says who gave it where that matters.
+func (w *logWriter) reply(id uint8, t *emission) fcmp.ReplyAccepted {
+	r := fcmp.ReplyAccepted{InteractionID: int(id), ResolutionMode: "user_reply", AcceptedAt: w.now}
+	if w.scenario.Votes || w.scenario.Claims {
+		r.Actor = userNames[t.who]
+	}
+	if w.scenario.Votes {
+		r.Decision = "approve"
+	}
+	return r
+}
