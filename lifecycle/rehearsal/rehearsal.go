@@ -45,6 +45,8 @@ type Case struct {
 	// Reply is what people say to a question, a minute after it was asked; the play sets ID and Key. A
 	// nil Reply, or one without Text, Value and Decision, leaves the question open.
 	Reply func(q lifecycle.Question) lifecycle.Reply
+	// Crash is the commit right after which the host crashes; 0: it does not. It is for Play.
+	Crash int
 	// Check, unless it is nil, is called with the run when it has ended.
 	Check func(t *testing.T, run lifecycle.Run)
 }
@@ -55,10 +57,10 @@ const (
 	mostTurns = 100_000
 )
 
-// Play plays the case without a crash, in a bubble of its own, and returns the run as it ended.
+// Play plays the case in a bubble of its own, and returns the run as it ended.
 func Play(t *testing.T, c Case) (run lifecycle.Run) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) { run, _ = play(t, c, point{}) })
+	synctest.Test(t, func(t *testing.T) { run, _ = play(t, c, point{commit: c.Crash, stored: true}) })
 	return run
 }
 

@@ -1,0 +1,206 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/contract/fcmp"
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/memory"
+)
+
+// entry is what a turn adds to its journal.
+func entry(path string) engine.JournalEntry {
+	return engine.JournalEntry{Path: path, Name: "n", Type: "step", Body: []byte(path)}
+}
+
+// M1: a run that sleeps is queued until its time, without its answer; sleeps are neither rounds nor
+// retries, however many there are, and their events say so.
+func TestM1ASleepIsNeitherARoundNorARetry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slept := 0
+		lc, stop := serve(t, Config{Retry: &Retry{Max: 1}, Engine: agent{
+			turn: func(_ context.Context, in engine.Turn) (engine.Outcome, error) {
+				switch {
+				case in.Attempt == 1:
+					return asking("?"), nil
+				case slept < 12:
+					require.Equal(t, slept == 0, len(in.Answers) > 0, "the answer is of one turn")
+					slept++
+					return engine.SleepUntil(time.Now().Add(time.Hour + time.Nanosecond)), nil
+				}
+				return finished(), nil
+			},
+		}})
+		defer stop()
+		_, err := lc.Submit(t.Context(), Spec{ID: "r", Prompt: "x", MaxAttempts: 3})
+		require.NoError(t, err)
+		synctest.Wait()
+		_, err = lc.Reply(t.Context(), "r", Reply{ID: 1, Text: "yes"})
+		require.NoError(t, err)
+		synctest.Wait()
+		run := in(t, lc.Client, "r", fsm.StateQueued)
+		until := run.UpdatedAt.Add(time.Hour + time.Microsecond)
+		require.Equal(t, &store.Block{Kind: store.BlockSleep, Until: until, Reason: "the run sleeps"}, run.Block)
+		require.Equal(t, until, run.NotBefore)
+		require.False(t, run.Slot)
+		pass(13 * time.Hour)
+		run = in(t, lc.Client, "r", fsm.StateSucceeded)
+		require.Equal(t, 14, run.Attempt)
+		require.Equal(t, 12, run.Yielded)
+		yields := 0
+		for ev, err := range lc.Events(t.Context(), "r", 0) {
+			require.NoError(t, err)
+			if ev.Type == fcmp.TypeYielded {
+				var y fcmp.Yielded
+				require.NoError(t, ev.Decode(&y))
+				require.Equal(t, "the run sleeps", y.Message)
+				require.Empty(t, y.Code)
+				require.Zero(t, y.Retry)
+				require.False(t, y.NotBefore.IsZero())
+				yields++
+			}
+		}
+		require.Equal(t, 12, yields)
+		requireSoundLog(t, lc.store, "r")
+	})
+}
+
+// M1: a run whose engine holds a process cannot sleep, and one that is done or asks does not.
+func TestM1WhatASleepGivesWayTo(t *testing.T) {
+	at := func(o engine.Outcome) engine.Outcome {
+		o.Sleep = time.Now().Add(time.Hour)
+		return o
+	}
+	for name, c := range map[string]struct {
+		outcome func() engine.Outcome
+		kind    fsm.Profile
+		state   fsm.State
+	}{
+		"done":   {func() engine.Outcome { return at(engine.Done("so")) }, fsm.ProfileResumable, fsm.StateSucceeded},
+		"asks":   {func() engine.Outcome { return at(asking("?")) }, fsm.ProfileResumable, fsm.StateWaitingUser},
+		"sticky": {func() engine.Outcome { return engine.SleepUntil(time.Now()) }, fsm.ProfileStickyProcess,
+			fsm.StateFailed},
+		"failed": {func() engine.Outcome {
+			return at(engine.Outcome{Process: engine.Process{Status: engine.Failed}})
+		}, fsm.ProfileResumable, fsm.StateFailed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				lc, stop := serve(t, Config{Engine: agent{
+					profile: func() (engine.Profile, error) { return engine.Profile{Kind: c.kind}, nil },
+					turn:    func(context.Context, engine.Turn) (engine.Outcome, error) { return c.outcome(), nil },
+				}})
+				defer stop()
+				submit(t, lc, "r")
+				synctest.Wait()
+				in(t, lc.Client, "r", c.state)
+			})
+		})
+	}
+}
+
+// M1: what a turn adds to the journal is found by the next one, with the entries of its outcome, and in
+// one commit each; entries that cannot be stored fail the turn or are refused, and nothing is stored
+// after the turn.
+func TestM1AJournalIsOfTheRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var late engine.Journal
+		lc, stop := serve(t, Config{Engine: sinking(func(ctx context.Context, in engine.Turn, s engine.Sink) (
+			engine.Outcome, error) {
+			j := s.(engine.Journal) //nolint:errcheck // it is the lifecycle's
+			late = j
+			have, err := j.Entries(ctx)
+			require.NoError(t, err)
+			if in.Attempt > 1 {
+				require.Equal(t, []engine.JournalEntry{entry("1"), entry("2"), entry("3"), entry("end")}, have)
+				o := finished()
+				o.Journal = []engine.JournalEntry{{Path: "no body", Type: "step"}}
+				return o, nil
+			}
+			require.Empty(t, have)
+			before := versionOf(t, s)
+			require.NoError(t, j.Append(ctx))
+			require.NoError(t, j.Append(ctx, entry("1")))
+			require.NoError(t, j.Append(ctx, entry("2"), entry("3")))
+			require.Equal(t, before+2, versionOf(t, s))
+			large := entry("4")
+			large.Body = make([]byte, engine.MaxJournalBody+1)
+			require.ErrorIs(t, j.Append(ctx, large), engine.ErrJournalFull)
+			o := asking("?")
+			o.Journal = []engine.JournalEntry{entry("end")}
+			return o, nil
+		})})
+		defer stop()
+		submit(t, lc, "r")
+		synctest.Wait()
+		require.ErrorIs(t, late.Append(t.Context(), entry("late")), engine.ErrStale)
+		require.Equal(t, 4, in(t, lc.Client, "r", fsm.StateWaitingUser).Journal.Entries)
+		_, err := lc.Reply(t.Context(), "r", Reply{ID: 1, Text: "yes"})
+		require.NoError(t, err)
+		synctest.Wait()
+		run := in(t, lc.Client, "r", fsm.StateFailed)
+		require.Contains(t, run.Error.Message, `journal entry "" at no body: it has a path, a type and a body`)
+		requireSoundLog(t, lc.store, "r")
+	})
+}
+
+// versionOf is the version of the run that the sink stored last.
+func versionOf(t *testing.T, s engine.Sink) uint64 {
+	t.Helper()
+	run := (*turn)(s.(*sink)).lastStored() //nolint:errcheck // it is the lifecycle's
+	return run.Version
+}
+
+// plainStore is a store that keeps no journals.
+type plainStore struct{ store.Store }
+
+// M1: a turn that was interrupted adds nothing with its outcome.
+func TestM1AnInterruptedTurnAddsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lc, stop := serve(t, Config{Engine: agent{turn: func(ctx context.Context, _ engine.Turn) (
+			engine.Outcome, error) {
+			<-ctx.Done()
+			o := engine.SleepUntil(time.Now().Add(time.Hour))
+			o.Journal = []engine.JournalEntry{entry("1")}
+			return o, nil
+		}}})
+		defer stop()
+		_, err := lc.Submit(t.Context(), Spec{ID: "r", Prompt: "x", TurnTimeout: time.Second})
+		require.NoError(t, err)
+		pass(time.Minute)
+		run := in(t, lc.Client, "r", fsm.StateFailed)
+		require.Equal(t, fsm.CodeTurnTimeout, run.Error.Code)
+		require.Nil(t, run.Journal)
+	})
+}
+
+// M1: without a store for it, an engine is told so.
+func TestM1WithoutAJournal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var errs []error
+		lc, stop := serve(t, Config{Store: plainStore{memory.New()}, Engine: sinking(func(ctx context.Context,
+			_ engine.Turn, s engine.Sink) (engine.Outcome, error) {
+			j := s.(engine.Journal) //nolint:errcheck // it is the lifecycle's
+			_, err := j.Entries(ctx)
+			errs = append(errs, err, j.Append(ctx, entry("1")))
+			o := finished()
+			o.Journal = []engine.JournalEntry{entry("1")}
+			return o, nil
+		})})
+		defer stop()
+		submit(t, lc, "r")
+		pass(time.Minute) // the store gives no hints
+		run := in(t, lc.Client, "r", fsm.StateFailed)
+		require.Equal(t, engine.ErrNoJournal.Error(), run.Error.Message)
+		require.ErrorIs(t, errors.Join(errs...), engine.ErrNoJournal)
+		require.Len(t, errs, 2)
+	})
+}
