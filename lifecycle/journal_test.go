@@ -115,7 +115,7 @@ func TestM1AJournalIsOfTheRun(t *testing.T) {
 		var late engine.Journal
 		lc, stop := serve(t, Config{Engine: sinking(func(ctx context.Context, in engine.Turn, s engine.Sink) (
 			engine.Outcome, error) {
-			j := s.(engine.Journal) //nolint:errcheck // it is the lifecycle's
+			j := s.(engine.Journal)
 			late = j
 			have, err := j.Entries(ctx)
 			require.NoError(t, err)
@@ -155,7 +155,7 @@ func TestM1AJournalIsOfTheRun(t *testing.T) {
 // versionOf is the version of the run that the sink stored last.
 func versionOf(t *testing.T, s engine.Sink) uint64 {
 	t.Helper()
-	run := (*turn)(s.(*sink)).lastStored() //nolint:errcheck // it is the lifecycle's
+	run := (*turn)(s.(*sink)).lastStored()
 	return run.Version
 }
 
@@ -188,7 +188,7 @@ func TestM1WithoutAJournal(t *testing.T) {
 		var errs []error
 		lc, stop := serve(t, Config{Store: plainStore{memory.New()}, Engine: sinking(func(ctx context.Context,
 			_ engine.Turn, s engine.Sink) (engine.Outcome, error) {
-			j := s.(engine.Journal) //nolint:errcheck // it is the lifecycle's
+			j := s.(engine.Journal)
 			_, err := j.Entries(ctx)
 			errs = append(errs, err, j.Append(ctx, entry("1")))
 			o := finished()
