@@ -129,7 +129,7 @@ type FeedStatus struct {
 //
 // Prune(before) keeps a run whose events the feed has not acknowledged, unless the run ended more
 // than maxLag before that time. Then it deletes the run, and the feed is lost (ErrFeedLost). Delete a
-// feed that nobody reads any more: until it is lost, it costs a row for each commit.
+// feed that nobody reads any more: until it is lost, it grows with each commit.
 //
 // On PostgreSQL the first feed waits for all transactions that have written events, and so for the
 // host's own ones; a single one that stays open makes the call fail, and nothing is created.
