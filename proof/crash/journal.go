@@ -11,8 +11,8 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// Entry is a line of a Journal: a round that an agent was given, or a receipt that a person was
-// given.
+// Entry is a line of a Journal: a round that an agent was given, a receipt that a person was
+// given, or a change that a person was told is made.
 type Entry struct {
 	Run string `json:"run"`
 
@@ -20,6 +20,9 @@ type Entry struct {
 	Input   string `json:"input,omitempty"` // "prompt" in a first turn
 
 	Source uint64 `json:"source,omitempty"` // the version of the source before a run was forked from it
+
+	Hand string `json:"hand,omitempty"` // what a person changed about the first question
+	By   string `json:"by,omitempty"`
 
 	Key     string               `json:"key,omitempty"`
 	Receipt *interaction.Receipt `json:"receipt,omitempty"`

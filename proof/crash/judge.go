@@ -67,7 +67,59 @@ func (v Verdict) run(ctx context.Context, s store.Store, p *Plan, id string) err
 	if err != nil {
 		return err
 	}
-	return errors.Join(v.end(p, &l), l.executed(p), v.receipts(ctx, s, p, &l), v.forked(ctx, s, p, &l))
+	return errors.Join(v.end(p, &l), l.executed(p), v.receipts(ctx, s, p, &l), v.forked(ctx, s, p, &l),
+		v.hands(ctx, s, p, &l), l.votes(p))
+}
+
+// hands checks that each change of a question that somebody was told of is in the events, and that
+// the question was put to others once (K5).
+func (v Verdict) hands(ctx context.Context, s store.Store, p *Plan, l *life) error {
+	if !p.Hands || l.run.State != fsm.StateSucceeded {
+		return nil
+	}
+	events, err := s.Events(ctx, l.run.ID, 0, 1000)
+	if err != nil {
+		return err
+	}
+	made := make(map[string]int)
+	for _, stored := range events {
+		e, err := fcmp.Decode(stored.Body)
+		if err != nil {
+			return err
+		}
+		var changed fcmp.Changed
+		if e.Type == fcmp.TypeChanged {
+			if err := e.Decode(&changed); err != nil {
+				return err
+			}
+			made[changed.Change+" "+changed.Actor]++
+		}
+	}
+	for _, e := range l.entries {
+		if e.Hand != "" && made[e.Hand+" "+e.By] == 0 {
+			return fmt.Errorf("%s by %q was acknowledged, and is in no event", e.Hand, e.By)
+		}
+	}
+	to := l.records[0].Question.To
+	if made["reassign "] != 1 || to == nil || !slices.Equal(to.Users, []string{"bob"}) {
+		return fmt.Errorf("the question was put to others %d times, and in the end to %+v", made["reassign "], to)
+	}
+	return nil
+}
+
+// votes checks that everybody who was to vote has voted once (K5).
+func (l *life) votes(p *Plan) error {
+	if len(p.Voters) == 0 || l.run.State != fsm.StateSucceeded {
+		return nil
+	}
+	var voters []string
+	for _, vote := range l.records[0].Answer().Votes {
+		voters = append(voters, vote.Actor)
+	}
+	if !slices.Equal(voters, p.Voters) {
+		return fmt.Errorf("%q have voted, want %q", voters, p.Voters)
+	}
+	return nil
 }
 
 // forked checks that a fork knows the first question of its source, was given its own answer in place
@@ -288,13 +340,16 @@ func (v Verdict) receipts(ctx context.Context, s store.Store, p *Plan, l *life) 
 		if r.Resolution != interaction.UserReply {
 			continue
 		}
-		again, err := c.Reply(ctx, l.run.ID, reply(p, r.Question.ID))
-		if err != nil || !again.Replayed || !again.AcceptedAt.Equal(r.ResolvedAt) || first[r.Key] != nil &&
-			!same(first[r.Key], &again) {
-			return fmt.Errorf("key %s was accepted at %s and had the receipt %+v; now it has %+v, %w", r.Key,
-				r.ResolvedAt, first[r.Key], again, orNil(err))
+		for _, reply := range repliesTo(p, r.Question.ID) {
+			again, err := c.Reply(ctx, l.run.ID, reply)
+			known := first[reply.Key]
+			if err != nil || !again.Replayed || known != nil && !same(known, &again) ||
+				reply.Key == r.Key && !again.AcceptedAt.Equal(r.ResolvedAt) {
+				return fmt.Errorf("key %s of a question settled by %s at %s had the receipt %+v; now it has %+v, %w",
+					reply.Key, r.Key, r.ResolvedAt, known, again, orNil(err))
+			}
+			delete(first, reply.Key)
 		}
-		delete(first, r.Key)
 	}
 	for key := range first {
 		return fmt.Errorf("key %s had a receipt, and no question was settled by it", key)

@@ -66,7 +66,7 @@ func inMemory(tb testing.TB, scenario *crash.Scenario, fault crash.Fault, mute b
 	return second.Found()
 }
 
-// I9 E5 E6 C5: at each point, a host in this process ends or does not get the answer; the next host
+// I9 E5 E6 C5 K5: at each point, a host in this process ends or does not get the answer; the next host
 // finishes the work.
 func TestMemory(t *testing.T) { everywhere(t, exactly, each, memoryPlay(false)) }
 

@@ -140,7 +140,12 @@ func (p *person) at(ctx context.Context, m Moment, question int) error {
 		}
 		return p.reply(ctx, 1)
 	}
-	if m == Asked && !later && p.plan.Replies[question] != "" {
+	if m == Asked && first && p.plan.Hands {
+		if err := p.passOn(ctx); err != nil {
+			return err
+		}
+	}
+	if m == Asked && !later {
 		return p.reply(ctx, question)
 	}
 	if m == Ended {
@@ -168,10 +173,18 @@ func (p *person) resume(ctx context.Context) error {
 	return err
 }
 
-// reply answers the question, and repeats this while the answer is lost. The key makes it one
-// reply.
+// reply answers the question as the plan says, if it does.
 func (p *person) reply(ctx context.Context, question int) error {
-	r := reply(p.plan, question)
+	for _, r := range repliesTo(p.plan, question) {
+		if err := p.send(ctx, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// send sends a reply, and repeats this while the answer is lost. The key makes it one reply.
+func (p *person) send(ctx context.Context, r interaction.Reply) error {
 	var receipt interaction.Receipt
 	err := p.insist(func() (err error) {
 		receipt, err = p.lc.Reply(ctx, p.id, r)
@@ -186,10 +199,53 @@ func (p *person) reply(ctx context.Context, question int) error {
 	return p.Journal.Add(Entry{Run: p.id, Key: r.Key, Receipt: &receipt})
 }
 
-// reply returns the reply to the question.
-func reply(p *Plan, question int) interaction.Reply {
-	return interaction.Reply{ID: question, Text: p.Replies[question], Key: "answer-" + string(rune('0'+question)),
-		Actor: lifecycle.Actor{ID: "ada"}}
+// passOn has ada claim the first question and give it back, and bob claim it; then the host puts it to
+// bob alone (K5). What was done before, by an earlier host or by a call whose answer was lost, is
+// refused or done once more, which is the same to people.
+func (p *person) passOn(ctx context.Context) error {
+	ada, bob := p.lc.As(lifecycle.Actor{ID: "ada"}), p.lc.As(lifecycle.Actor{ID: "bob"})
+	until := p.Clock.Now().Add(time.Hour)
+	for _, hand := range []struct {
+		change, by string
+		do         func() error
+	}{
+		{"claim", "ada", func() error { return ada.Claim(ctx, p.id, 1, until) }},
+		{"release", "ada", func() error { return ada.Release(ctx, p.id, 1) }},
+		{"claim", "bob", func() error { return bob.Claim(ctx, p.id, 1, until) }},
+		{"reassign", "", func() error {
+			return p.lc.Reassign(ctx, p.id, 1, nil, interaction.Audience{Users: []string{"bob"}})
+		}},
+	} {
+		err := p.insist(hand.do)
+		switch {
+		case errors.Is(err, lifecycle.ErrClaimed), errors.Is(err, lifecycle.ErrNotAsked),
+			errors.Is(err, lifecycle.ErrReassigned), errors.Is(err, lifecycle.ErrSettled):
+			continue
+		case err == nil:
+			err = p.Journal.Add(Entry{Run: p.id, Hand: hand.change, By: hand.by})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// repliesTo returns the replies to the question: none, one, or the votes on it.
+func repliesTo(p *Plan, question int) (all []interaction.Reply) {
+	key := "answer-" + string(rune('0'+question))
+	for _, voter := range p.Voters {
+		all = append(all, interaction.Reply{ID: question, Decision: interaction.Approve, Key: key + "-" + voter,
+			Actor: lifecycle.Actor{ID: voter}})
+	}
+	if text := p.Replies[question]; text != "" {
+		actor := lifecycle.Actor{ID: "ada"}
+		if p.Hands {
+			actor.ID = "bob"
+		}
+		all = append(all, interaction.Reply{ID: question, Text: text, Key: key, Actor: actor})
+	}
+	return all
 }
 
 // rescued waits until the run is recovered, so that the person does not act in the middle of the

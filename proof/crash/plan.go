@@ -62,6 +62,8 @@ type Plan struct {
 
 	Place   Moment           // where the first host of a scenario with orphans leaves the run
 	Replies map[int]string   // by interaction
+	Voters  []string         // who approve the first question, one after the other
+	Hands   bool             // the first question goes through the hands of several people
 	Resume  lifecycle.Choice // what an operator decides when the run is held
 	Cancel  Moment
 	Lose    Moment // when its resident process dies

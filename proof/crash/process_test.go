@@ -103,7 +103,7 @@ func third(store int) func(number int) bool {
 	return func(number int) bool { return sample.Has(number+store, sample.CrashParts) }
 }
 
-// I9 E5 E6 C5: each host is a process that kills itself with kill -9 at its point. Each case has a
+// I9 E5 E6 C5 K5: each host is a process that kills itself with kill -9 at its point. Each case has a
 // file of its own.
 func TestSQLite(t *testing.T) {
 	host := program(t)
@@ -119,7 +119,7 @@ func TestSQLite(t *testing.T) {
 	})
 }
 
-// I9 E5 E6 C5: like TestSQLite. The cases of a scenario share a schema, unless they are about the
+// I9 E5 E6 C5 K5: like TestSQLite. The cases of a scenario share a schema, unless they are about the
 // schema's content as a whole.
 func TestPostgreSQL(t *testing.T) {
 	host := program(t)

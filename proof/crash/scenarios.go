@@ -33,6 +33,15 @@ func Scenarios() []Scenario {
 			Name: "board", Spec: again, Turn: asksAll(2, "Affordable?", "Legal?", "Safe?"),
 			Replies: map[int]string{1: "it is", 2: "yes"}, Ends: succeeded,
 		}}},
+		{Name: "voted", Doc: "An approval that two people decide.", Runs: []Plan{{
+			Name: "voted", Spec: lifecycle.Spec{Repeatable: true, Ask: &lifecycle.AskPolicy{Need: 2}},
+			Turn: asksApproval("deploy"), Voters: []string{"ada", "bob"}, Ends: succeeded,
+		}}},
+		{Name: "hands", Doc: "A question is claimed, given back, claimed by another, and put to that one alone.",
+			Runs: []Plan{{
+				Name: "hands", Spec: again, Turn: asks("Which one?"), Hands: true,
+				Replies: map[int]string{1: "the blue one"}, Ends: succeeded,
+			}}},
 		{Name: "default", Doc: "Nobody answers a question: a reminder, and then its default answer.", Runs: []Plan{{
 			Name: "default", Spec: waits(interaction.Wait{Then: interaction.ThenDefault,
 				Steps:   []interaction.Step{{Do: interaction.Remind, After: time.Second}},

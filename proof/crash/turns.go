@@ -2,6 +2,7 @@ package crash
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/interaction"
@@ -20,6 +21,17 @@ func asks(prompts ...string) Turn {
 			return o, nil
 		}
 		return engine.Done("The last answer was: " + t.Input()), nil
+	}
+}
+
+// asksApproval returns a turn that asks whether a tool may be called, and is done when that is decided.
+func asksApproval(tool string) Turn {
+	return func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+		if t.GoesOn() {
+			return engine.Done("It was decided: " + t.Input()), nil
+		}
+		return engine.Ask(interaction.Question{Kind: interaction.Approval, Prompt: "May I?",
+			Subject: &interaction.Subject{Tool: tool, Arguments: json.RawMessage(`{"to":"production"}`)}}), nil
 	}
 }
 
