@@ -1,0 +1,460 @@
+package link
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"flag"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/memory"
+)
+
+var mutations = flag.Int("mutations", 50_000, "random mutations of tokens that are tried")
+
+// host serves runs that ask one question, and its links.
+type host struct {
+	tb    testing.TB
+	lc    *lifecycle.Lifecycle
+	links *Links
+	now   time.Time // of the links' clock
+}
+
+func (h *host) Now() time.Time { return h.now }
+
+func (h *host) Timer(time.Duration) (<-chan time.Time, func()) { return nil, func() {} }
+
+var keyA = Key{ID: "a", Secret: []byte(strings.Repeat("a", MinSecret))}
+
+// newHost asks the question in each run; change may set up links and runs otherwise.
+func newHost(tb testing.TB, q engine.Question, change func(*Config, *lifecycle.Config)) *host {
+	tb.Helper()
+	quiet := slog.New(slog.DiscardHandler)
+	h := &host{tb: tb, now: time.Now()}
+	agent := engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+		if len(t.Answers) == 0 {
+			return engine.Ask(q), nil
+		}
+		return engine.Done(t.Answers[0].Message()), nil
+	})
+	lcfg := lifecycle.Config{Store: memory.New(), Engine: agent, Logger: quiet}
+	cfg := Config{URL: "https://example.com/answer", Keys: []Key{keyA}, Clock: h, Logger: quiet, Name: "Acme"}
+	if change != nil {
+		change(&cfg, &lcfg)
+	}
+	var err error
+	h.lc, err = lifecycle.New(lcfg)
+	require.NoError(tb, err)
+	ctx, stop := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- h.lc.Serve(ctx) }()
+	tb.Cleanup(func() {
+		stop()
+		require.NoError(tb, <-served)
+	})
+	cfg.Client = h.lc.Client
+	h.links, err = New(cfg)
+	require.NoError(tb, err)
+	return h
+}
+
+// asked submits a run and returns its question, once it is asked.
+func (h *host) asked(id string, ask *lifecycle.AskPolicy) lifecycle.Question {
+	h.tb.Helper()
+	_, err := h.lc.Submit(h.tb.Context(), lifecycle.Spec{ID: id, Prompt: "Go.", Ask: ask})
+	require.NoError(h.tb, err)
+	for e, err := range h.lc.Events(h.tb.Context(), id, 0) {
+		require.NoError(h.tb, err)
+		if e.Type == "user.input.required" {
+			break
+		}
+	}
+	q, err := h.lc.Pending(h.tb.Context(), id)
+	require.NoError(h.tb, err)
+	return *q
+}
+
+func (h *host) link(id string, q lifecycle.Question, options ...Option) string {
+	h.tb.Helper()
+	address, err := h.links.For(id, q, options...)
+	require.NoError(h.tb, err)
+	return address
+}
+
+// call requests the page, with a form for a POST.
+func (h *host) call(method, address string, form url.Values, header ...string) *http.Response {
+	h.tb.Helper()
+	r := httptest.NewRequestWithContext(h.tb.Context(), method, address, strings.NewReader(form.Encode()))
+	if form != nil {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	h.links.ServeHTTP(w, r)
+	return w.Result()
+}
+
+func text(tb testing.TB, r *http.Response) string {
+	tb.Helper()
+	b, err := io.ReadAll(r.Body)
+	require.NoError(tb, err)
+	return string(b)
+}
+
+var confirm = engine.Question{Kind: engine.Confirm, Prompt: "Ship <script>alert(1)</script> it?"}
+
+// L2: scanners follow links; whatever they do with GET and HEAD, nothing happens. POST decides, once.
+func TestL2GETAndHEADDecideNothingAndPOSTDecidesOnce(t *testing.T) {
+	h := newHost(t, confirm, nil)
+	q := h.asked("r", nil)
+	address := h.link("r", q, To("ada"))
+	before, err := h.lc.Get(t.Context(), "r")
+	require.NoError(t, err)
+	for _, method := range []string{"GET", "HEAD", "GET"} {
+		got := h.call(method, address+"?option=0&decision=approve&text=yes", nil)
+		require.Equal(t, http.StatusOK, got.StatusCode)
+		require.Empty(t, got.Header.Get("Interlude-Reason"))
+		body := text(t, got)
+		if method == "HEAD" {
+			require.Empty(t, body)
+			continue
+		}
+		require.Contains(t, body, "Ship &lt;script&gt;")
+		require.NotContains(t, body, "<script")
+		require.Contains(t, body, "<style>"+css+"</style>", "the policy has the hash of these bytes")
+		for name, want := range map[string]string{"Cache-Control": "no-store", "Referrer-Policy": "same-origin",
+			"Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff"} {
+			require.Equal(t, want, got.Header.Get(name), name)
+		}
+	}
+	require.Equal(t, http.StatusMethodNotAllowed, h.call("DELETE", address, nil).StatusCode)
+	after, err := h.lc.Get(t.Context(), "r")
+	require.NoError(t, err)
+	require.Equal(t, before, after)
+
+	for range 2 { // a button that is pressed twice is one reply
+		got := h.call("POST", address, url.Values{"option": {"0"}})
+		require.Equal(t, http.StatusOK, got.StatusCode)
+		require.Contains(t, text(t, got), "Thank you")
+	}
+	run, err := h.lc.Wait(t.Context(), "r")
+	require.NoError(t, err)
+	require.Equal(t, "yes", run.FinalText)
+	history, err := h.lc.History(t.Context(), "r")
+	require.NoError(t, err)
+	require.Equal(t, "ada", history[0].Actor)
+	require.Equal(t, "link", history[0].Via)
+	require.Equal(t, q.Digest(), history[0].Seen)
+	other := h.call("POST", address, url.Values{"option": {"1"}})
+	require.Equal(t, "settled", other.Header.Get("Interlude-Reason"), "a change of mind comes too late")
+}
+
+// L2: each reason has its own page and status, for GET as for POST, and nothing is decided.
+func TestL2EachRefusalHasItsReason(t *testing.T) {
+	to := func(names ...string) *lifecycle.AskPolicy {
+		return &lifecycle.AskPolicy{To: &lifecycle.Audience{Users: names}}
+	}
+	h := newHost(t, confirm, func(c *Config, _ *lifecycle.Config) {
+		c.Person = func(r *http.Request, person string) (lifecycle.Actor, error) {
+			if in := r.Header.Get("Signed-In"); in != "" && in != person {
+				return lifecycle.Actor{}, ErrWrongPerson
+			}
+			return lifecycle.Actor{ID: person}, nil
+		}
+	})
+	cases := map[Reason]func() (address string, header []string){
+		Damaged: func() (string, []string) {
+			a := h.link("r", h.asked("r", nil), To("ada"))
+			return a[:len(a)-3], nil
+		},
+		Foreign: func() (string, []string) {
+			l, err := New(Config{Client: h.lc.Client, URL: "https://example.com", Keys: []Key{{"old", keyA.Secret}}})
+			require.NoError(t, err)
+			a, err := l.For("foreign", h.asked("foreign", nil), To("ada"))
+			require.NoError(t, err)
+			return a, nil
+		},
+		Expired: func() (string, []string) {
+			return h.link("late", h.asked("late", nil), To("ada"), Until(h.now)), nil
+		},
+		WrongPerson: func() (string, []string) {
+			return h.link("wrong", h.asked("wrong", nil), To("ada")), []string{"Signed-In", "eve"}
+		},
+		Reassigned: func() (string, []string) {
+			q := h.asked("moved", to("ada"))
+			a := h.link("moved", q, To("ada"))
+			require.NoError(t, h.lc.Reassign(t.Context(), "moved", 1, q.To, lifecycle.Audience{Users: []string{"carl"}}))
+			return a, nil
+		},
+		Claimed: func() (string, []string) {
+			q := h.asked("claimed", nil)
+			bob := h.lc.As(lifecycle.Actor{ID: "bob"})
+			require.NoError(t, bob.Claim(t.Context(), "claimed", 1, time.Now().Add(time.Hour)))
+			return h.link("claimed", q, To("ada")), nil
+		},
+		Settled: func() (string, []string) {
+			q := h.asked("done", nil)
+			_, err := h.lc.As(lifecycle.Actor{ID: "bob"}).Reply(t.Context(), "done", lifecycle.Reply{ID: 1, Text: "no"})
+			require.NoError(t, err)
+			return h.link("done", q, To("ada")), nil
+		},
+		Changed: func() (string, []string) {
+			q := h.asked("changed", nil)
+			q.Prompt = "Shall I have a look?"
+			return h.link("changed", q, To("ada")), nil
+		},
+		Gone: func() (string, []string) {
+			q := h.asked("gone", nil)
+			q.ID = 7
+			return h.link("gone", q, To("ada")), nil
+		},
+	}
+	says := map[Reason]string{Reassigned: "carl", Claimed: "bob", Settled: "bob"}
+	for reason, prepare := range cases {
+		address, header := prepare()
+		for _, method := range []string{"GET", "POST"} {
+			got := h.call(method, address, url.Values{"option": {"0"}}, header...)
+			require.Equal(t, string(reason), got.Header.Get("Interlude-Reason"), "%s %s", method, reason)
+			require.Equal(t, statuses[reason], got.StatusCode, reason)
+			body := text(t, got)
+			require.Contains(t, body, texts[reason][0])
+			require.Contains(t, body, says[reason])
+			require.NotContains(t, body, "<form", "nothing can be pressed")
+		}
+	}
+	never := h.asked("never", to("bob"))
+	got := h.call("POST", h.link("never", never, To("ada")), url.Values{"option": {"0"}})
+	require.Equal(t, "wrong_person", got.Header.Get("Interlude-Reason"), "who was never asked")
+	blank := h.call("POST", h.link("never", never, To("bob")), url.Values{"text": {"  "}})
+	require.Equal(t, "invalid", blank.Header.Get("Interlude-Reason"))
+	strange := h.call("POST", h.link("never", never, To("bob")), url.Values{"option": {"0"}}, "Sec-Fetch-Site",
+		"cross-site")
+	require.Equal(t, "not_allowed", strange.Header.Get("Interlude-Reason"), "a page of somebody else's has a form")
+	for id := range map[string]bool{"r": true, "foreign": true, "late": true, "wrong": true, "never": true} {
+		run, err := h.lc.Get(t.Context(), id)
+		require.NoError(t, err)
+		require.Equal(t, lifecycle.StateWaitingUser, run.State, id)
+	}
+}
+
+// L1: what Authorize refuses is not done by a link either, and the hook sees who it is.
+func TestL1ALinkAsksAuthorize(t *testing.T) {
+	var mu sync.Mutex
+	var replies []string
+	h := newHost(t, confirm, func(_ *Config, lc *lifecycle.Config) {
+		lc.Authorize = func(_ context.Context, a lifecycle.Access) error {
+			if a.Action != lifecycle.ActionReply {
+				return nil
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			replies = append(replies, a.Actor.String())
+			return errors.New("not today")
+		}
+	})
+	address := h.link("r", h.asked("r", nil), To("ada"))
+	got := h.call("POST", address, url.Values{"text": {"yes"}})
+	require.Equal(t, "not_allowed", got.Header.Get("Interlude-Reason"))
+	mu.Lock()
+	defer mu.Unlock()
+	require.Equal(t, []string{"ada (by link)"}, replies)
+}
+
+// L1: links and Go calls race for one question: one wins, and each loser is told who it was.
+func TestL1OneWinnerAndTheOthersLearnWhoWon(t *testing.T) {
+	h := newHost(t, confirm, nil)
+	for _, id := range []string{"r1", "r2", "r3", "r4", "r5"} {
+		q := h.asked(id, nil)
+		people := []string{"ada", "bob", "eve"}
+		pages := make([]string, len(people))
+		reasons := make([]string, len(people))
+		var all sync.WaitGroup
+		for i, p := range people {
+			address := h.link(id, q, To(p))
+			all.Go(func() {
+				got := h.call("POST", address, url.Values{"text": {p}})
+				reasons[i], pages[i] = got.Header.Get("Interlude-Reason"), text(t, got)
+			})
+		}
+		var direct error
+		all.Go(func() {
+			_, direct = h.lc.As(lifecycle.Actor{ID: "lee"}).Reply(t.Context(), id, lifecycle.Reply{ID: 1, Text: "lee"})
+		})
+		all.Wait()
+		history, err := h.lc.History(t.Context(), id)
+		require.NoError(t, err)
+		winner := history[0].Actor
+		if winner != "lee" {
+			require.ErrorIs(t, direct, lifecycle.ErrSettled)
+		} else {
+			require.NoError(t, direct)
+		}
+		for i, p := range people {
+			if p == winner {
+				require.Contains(t, pages[i], "Thank you")
+				continue
+			}
+			require.Equal(t, "settled", reasons[i])
+			require.Contains(t, pages[i], "<strong>"+winner+"</strong>")
+		}
+	}
+}
+
+// An approval is decided as it was shown: approve executes the arguments, a rejection has its reason.
+func TestL2AnApprovalIsDecidedByItsButtons(t *testing.T) {
+	q, err := engine.ApprovalOf("Pay the invoice?", "pay", map[string]any{"amount": 420})
+	require.NoError(t, err)
+	h := newHost(t, q, func(c *Config, _ *lifecycle.Config) {
+		c.Page = func(run string, n int) string { return "https://example.com/full/" + run }
+	})
+	shown := text(t, h.call("GET", h.link("yes", h.asked("yes", nil), To("ada")), nil))
+	require.Contains(t, shown, "&#34;amount&#34;: 420")
+	require.Contains(t, shown, `href="https://example.com/full/yes"`)
+	for id, form := range map[string]url.Values{
+		"a": {"decision": {"approve"}}, "b": {"decision": {"reject"}, "text": {"too much"}},
+		"c": {"decision": {"respond"}, "text": {"ask me tomorrow"}},
+	} {
+		h.call("POST", h.link(id, h.asked(id, nil), To("ada")), form)
+		run, err := h.lc.Wait(t.Context(), id)
+		require.NoError(t, err)
+		require.Contains(t, run.FinalText, map[string]string{"a": "Approved", "b": "too much", "c": "tomorrow"}[id])
+	}
+	two := h.asked("two", &lifecycle.AskPolicy{Need: 2})
+	ada := h.link("two", two, To("ada"))
+	require.Equal(t, http.StatusOK, h.call("POST", ada, url.Values{"decision": {"approve"}}).StatusCode)
+	require.Equal(t, "voted", h.call("GET", ada, nil).Header.Get("Interlude-Reason"))
+	h.call("POST", h.link("two", two, To("bob")), url.Values{"decision": {"approve"}})
+	run, err := h.lc.Wait(t.Context(), "two")
+	require.NoError(t, err)
+	require.Contains(t, run.FinalText, "Approved")
+}
+
+// Links go on working while a new key is put first, and end when the old one is removed.
+func TestL2KeysRotate(t *testing.T) {
+	h := newHost(t, confirm, nil)
+	old := h.link("r", h.asked("r", nil), To("ada"))
+	keyB := Key{ID: "b", Secret: []byte(strings.Repeat("b", MinSecret))}
+	for _, c := range []struct {
+		keys   []Key
+		status int
+	}{{[]Key{keyB, keyA}, http.StatusOK}, {[]Key{keyB}, http.StatusForbidden}} {
+		cfg := h.links.config
+		cfg.Keys = c.keys
+		var err error
+		h.links, err = New(cfg)
+		require.NoError(t, err)
+		require.Equal(t, c.status, h.call("GET", old, nil).StatusCode)
+	}
+}
+
+// A store that does not answer is no reason to lose the link.
+func TestL2AStoreThatIsOutOfOrder(t *testing.T) {
+	h := newHost(t, confirm, nil)
+	address := h.link("r", h.asked("r", nil), To("ada"))
+	h.links.config.Client = h.lc.On(broken{})
+	got := h.call("POST", address, url.Values{"option": {"0"}})
+	require.Equal(t, "unavailable", got.Header.Get("Interlude-Reason"))
+	require.Equal(t, http.StatusServiceUnavailable, got.StatusCode)
+}
+
+type broken struct{ store.Store }
+
+func (broken) History(context.Context, string) (store.Run, []lifecycle.Record, error) {
+	return store.Run{}, nil, errors.New("out of order")
+}
+
+// sampleToken is a token with everything set.
+func sampleToken() string {
+	c := claims{run: "run-7", question: 3, person: "ada@example.com", until: time.Unix(1_900_000_000, 0), asked: 17}
+	return keyA.seal(&c)
+}
+
+// L2: no token is accepted but the one that was made, letter by letter. -mutations tries more.
+func TestL2NoMutationOfATokenIsAccepted(t *testing.T) {
+	token := sampleToken()
+	_, _, err := open([]Key{keyA}, token)
+	require.NoError(t, err)
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_=\n\r+/ "
+	r := rand.New(rand.NewPCG(1, 2))
+	for range *mutations {
+		b := []byte(token)
+		for range 1 + r.IntN(3) {
+			i := r.IntN(len(b))
+			switch r.IntN(5) {
+			case 0:
+				b = append(b[:i], b[i+1:]...)
+			case 1:
+				b = append(b[:i], append([]byte{letters[r.IntN(len(letters))]}, b[i:]...)...)
+			case 2: // a bit of what is signed
+				if raw, err := base64.RawURLEncoding.DecodeString(string(b)); err == nil {
+					raw[r.IntN(len(raw))] ^= 1 << r.IntN(8)
+					b = []byte(base64.RawURLEncoding.EncodeToString(raw))
+				}
+			default:
+				b[i] = letters[r.IntN(len(letters))]
+			}
+		}
+		if string(b) == token {
+			continue
+		}
+		_, _, err := open([]Key{keyA}, string(b))
+		require.Error(t, err, "%q", b)
+	}
+}
+
+// L2: what is no token of these keys is refused without a panic, and what is accepted has one spelling.
+func FuzzOpen(f *testing.F) {
+	f.Add(sampleToken())
+	f.Add("")
+	f.Add("AQFh")
+	f.Fuzz(func(t *testing.T, token string) {
+		c, key, err := open([]Key{keyA}, token)
+		if err == nil {
+			require.Equal(t, token, key.seal(c))
+		}
+	})
+}
+
+func TestNewRefusesWhatCannotWork(t *testing.T) {
+	client, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: memory.New()})
+	require.NoError(t, err)
+	defer client.Close()
+	good := Config{Client: client, URL: "https://example.com", Keys: []Key{keyA}}
+	_, err = New(good)
+	require.NoError(t, err)
+	for want, spoil := range map[string]func(*Config){
+		"Config.Client is nil": func(c *Config) { c.Client = nil }, "Config.URL is": func(c *Config) { c.URL = "/x" },
+		"Keys is empty":                    func(c *Config) { c.Keys = nil },
+		"has 3 bytes, want 32":             func(c *Config) { c.Keys = []Key{{"a", []byte("abc")}} },
+		"has 0 bytes, want 1":              func(c *Config) { c.Keys = []Key{{"", keyA.Secret}} },
+		`two keys have the ID "a"`:         func(c *Config) { c.Keys = []Key{keyA, keyA} },
+		`is "https://example.com/?x=1", w`: func(c *Config) { c.URL = "https://example.com/?x=1" },
+	} {
+		cfg := good
+		spoil(&cfg)
+		_, err := New(cfg)
+		require.ErrorContains(t, err, want)
+	}
+	links, err := New(good)
+	require.NoError(t, err)
+	_, err = links.For("r", lifecycle.Question{ID: 1})
+	require.ErrorContains(t, err, "(To)")
+	_, err = links.For("r", lifecycle.Question{}, To("ada"))
+	require.ErrorContains(t, err, "was not asked")
+}

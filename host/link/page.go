@@ -1,0 +1,167 @@
+package link
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"encoding/json"
+	"html/template"
+	"net/http"
+	"time"
+
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+//go:embed page.html
+var pageSource string
+
+//go:embed page.css
+var css string
+
+var page = template.Must(template.New("page").Parse(pageSource))
+
+// policy lets the page load nothing and execute nothing; its one style is named by its hash.
+var policy = func() string {
+	sum := sha256.Sum256([]byte(css))
+	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
+		"'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+}()
+
+// texts are what each page says: a heading and a sentence.
+var texts = map[Reason][2]string{
+	"": {"Please answer", ""},
+	Damaged: {"This link is not complete",
+		"It was cut or changed on its way. Copy the whole address from the message."},
+	Invalid:     {"This answer cannot be taken", "It is empty or too long. Go back, and answer once more."},
+	Foreign:     {"This link is no longer accepted", "It was signed with a key that is not in use here."},
+	WrongPerson: {"This link is for somebody else", "You are not the person who is asked."},
+	Reassigned:  {"Somebody else is asked now", "The question was put to others since you got the link."},
+	NotAllowed:  {"You may not do this", "Nothing was changed."},
+	Gone:        {"This question does not exist", "It was deleted, or was never asked."},
+	Settled:     {"This question is settled", ""},
+	Voted:       {"You have voted", "Your vote counts, and cannot be changed."},
+	Claimed:     {"Somebody works on it", "Until then nobody else can answer. The link goes on working."},
+	Expired:     {"This link has expired", "Ask for a new one, or answer in another way."},
+	Changed:     {"The question has changed", "What you were asked is not what is asked now. Nothing was answered."},
+	Unavailable: {"This does not work at the moment", "Try the same link a little later. An answer counts once."},
+}
+
+// view is what the template shows.
+type view struct {
+	Name, Heading, Text string
+	Reason              Reason
+	CSS                 template.CSS
+
+	Question  *lifecycle.Question // nil: none is shown
+	Arguments string
+	Choices   []lifecycle.Option
+	Approval  bool
+	Several   bool
+	Respond   bool // an approval takes a text in place of a decision
+	Writable  bool // a text may be written
+	Full      template.URL
+	Ends      *moment
+	Approved  int
+
+	Who  string // who settled it, has voted, works on it, or is asked
+	How  string
+	When *moment
+}
+
+type moment struct{ Machine, Text string }
+
+func momentOf(t time.Time) *moment {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC()
+	return &moment{t.Format(time.RFC3339), t.Format("2 January 2006, 15:04 UTC")}
+}
+
+// write sends the page.
+func (l *Links) write(w http.ResponseWriter, r *http.Request, v *visit, refused *refusal, post bool) {
+	shown := view{Name: l.config.Name, CSS: template.CSS(css)}
+	status := http.StatusOK
+	switch {
+	case refused != nil:
+		status = statuses[refused.reason]
+		shown.refused(refused)
+	case post:
+		shown.Heading, shown.Text = "Thank you", "Your answer was accepted."
+	default:
+		shown.ask(v, l.fullPage(v.claims))
+	}
+	var body bytes.Buffer
+	if err := page.Execute(&body, &shown); err != nil {
+		l.config.Logger.Error("link: page", "err", err)
+		http.Error(w, "the page cannot be made", http.StatusInternalServerError)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", policy)
+	h.Set("Referrer-Policy", "same-origin") // the address is a secret; the form's own origin must be known
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Robots-Tag", "noindex")
+	if refused != nil {
+		h.Set("Interlude-Reason", string(refused.reason))
+	}
+	w.WriteHeader(status)
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(body.Bytes()) // who has gone needs no page
+	}
+}
+
+// refused shows why there is no question.
+func (s *view) refused(r *refusal) {
+	s.Reason, s.Heading, s.Text = r.reason, texts[r.reason][0], texts[r.reason][1]
+	switch {
+	case r.record != nil:
+		s.Who, s.How, s.When = r.record.Actor, howSettled(r.record), momentOf(r.record.ResolvedAt)
+	case r.reason == Claimed && r.question != nil && r.question.Claim != nil:
+		s.Who, s.When = r.question.Claim.Actor, momentOf(r.question.Claim.Until)
+	case r.reason == Reassigned:
+		s.Who = r.audience.String()
+	}
+}
+
+// howSettled says in words how a question was settled. What was answered is not shown.
+func howSettled(r *lifecycle.Record) string {
+	switch {
+	case r.Resolution == lifecycle.Abandoned:
+		return "Its run has ended; nobody needs to answer."
+	case r.Resolution == lifecycle.Superseded:
+		return "Other answers were enough."
+	case r.Resolution == lifecycle.AutoDecideTimeout:
+		return "Nobody answered in time, so it was decided automatically."
+	case r.Resolution == lifecycle.DefaultAnswer:
+		return "Nobody answered in time, so the default answer counts."
+	case r.Decision == lifecycle.Approve, r.Decision == lifecycle.Edit:
+		return "It was approved."
+	case r.Decision == lifecycle.Reject:
+		return "It was rejected."
+	}
+	return "It was answered."
+}
+
+// ask shows the question with its controls.
+func (s *view) ask(v *visit, full template.URL) {
+	q := &v.question
+	s.Heading, s.Question, s.Full, s.Ends = texts[""][0], q, full, momentOf(q.EndsAt)
+	s.Approval, s.Several = q.Subject != nil, q.DecidedBySeveral()
+	s.Respond = s.Approval && !s.Several
+	s.Writable = len(q.Schema) == 0 || q.AlsoText || s.Approval
+	s.Approved = q.Count(lifecycle.Approve)
+	switch {
+	case s.Approval:
+		var pretty bytes.Buffer
+		s.Arguments = string(q.Subject.Arguments)
+		if json.Indent(&pretty, q.Subject.Arguments, "", "  ") == nil {
+			s.Arguments = pretty.String()
+		}
+	case s.Writable:
+		s.Choices = choices(q)
+	}
+}

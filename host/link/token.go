@@ -1,0 +1,144 @@
+package link
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+// claims are what a token says.
+type claims struct {
+	run      string
+	question int
+	person   string
+	until    time.Time // whole seconds
+	asked    int64     // Question.AskedAt in microseconds: a run that is submitted anew under its id asks anew
+	digest   [sha256.Size]byte
+	// audience identifies who was asked when the link was made. It only tells a question that was
+	// put to others from one that never was the person's.
+	audience [8]byte
+}
+
+// A token is the base64 (URL alphabet, without padding) of the payload and its HMAC-SHA-256. The
+// payload is: the version, the key's id, until, asked, question, digest, audience, run, person. Texts
+// have their length before them in one byte or, for a person, two.
+const (
+	tokenVersion = 1
+	fixedBytes   = 8 + 8 + 4 + sha256.Size + 8
+	maxToken     = 1200 // characters; the longest one has fewer
+)
+
+var (
+	errDamaged = errors.New("link: token is damaged or forged")
+	errForeign = errors.New("link: token is signed with an unknown key")
+)
+
+// purpose keeps what is signed here apart from whatever else a host signs with the same secret.
+const purpose = "interlude link token\x00"
+
+func (k *Key) sum(purpose string, payload []byte) []byte {
+	mac := hmac.New(sha256.New, k.Secret)
+	mac.Write([]byte(purpose))
+	mac.Write(payload)
+	return mac.Sum(nil)
+}
+
+// seal returns the token for the claims.
+func (k *Key) seal(c *claims) string {
+	b := []byte{tokenVersion, byte(len(k.ID))}
+	b = append(b, k.ID...)
+	b = binary.BigEndian.AppendUint64(b, uint64(c.until.Unix()))
+	b = binary.BigEndian.AppendUint64(b, uint64(c.asked))
+	b = binary.BigEndian.AppendUint32(b, uint32(c.question))
+	b = append(b, c.digest[:]...)
+	b = append(b, c.audience[:]...)
+	b = append(append(b, byte(len(c.run))), c.run...)
+	b = append(binary.BigEndian.AppendUint16(b, uint16(len(c.person))), c.person...)
+	return base64.RawURLEncoding.EncodeToString(append(b, k.sum(purpose, b)...))
+}
+
+// open returns the claims of a token that one of the keys has signed, and that key. Each token has one
+// spelling: the encoding ignores line breaks and the last bits, so that it is made again and compared.
+func open(keys []Key, token string) (*claims, *Key, error) {
+	if len(token) > maxToken {
+		return nil, nil, errDamaged
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(token)
+	if err != nil || base64.RawURLEncoding.EncodeToString(raw) != token {
+		return nil, nil, errDamaged
+	}
+	end := len(raw) - sha256.Size
+	if end < 2 || raw[0] != tokenVersion || 2+int(raw[1]) > end {
+		return nil, nil, errDamaged
+	}
+	payload, mac := raw[:end], raw[end:]
+	key := keyOf(keys, string(raw[2:2+raw[1]]))
+	if key == nil {
+		return nil, nil, errForeign
+	}
+	if !hmac.Equal(mac, key.sum(purpose, payload)) {
+		return nil, nil, errDamaged
+	}
+	c, ok := decode(payload[2+raw[1]:])
+	if !ok {
+		return nil, nil, errDamaged
+	}
+	return c, key, nil
+}
+
+func keyOf(keys []Key, id string) *Key {
+	for i := range keys {
+		if keys[i].ID == id {
+			return &keys[i]
+		}
+	}
+	return nil
+}
+
+// decode reads what seal has written after the key's id.
+func decode(b []byte) (*claims, bool) {
+	if len(b) < fixedBytes+1 {
+		return nil, false
+	}
+	c := claims{until: time.Unix(int64(binary.BigEndian.Uint64(b)), 0).UTC(),
+		asked: int64(binary.BigEndian.Uint64(b[8:])), question: int(binary.BigEndian.Uint32(b[16:]))}
+	copy(c.digest[:], b[20:])
+	copy(c.audience[:], b[20+sha256.Size:])
+	b = b[fixedBytes:]
+	n := int(b[0])
+	if len(b) < 1+n+2 {
+		return nil, false
+	}
+	c.run, b = string(b[1:1+n]), b[1+n:]
+	if int(binary.BigEndian.Uint16(b)) != len(b)-2 {
+		return nil, false
+	}
+	c.person = string(b[2:])
+	return &c, true
+}
+
+// seen is the digest as a reply names it.
+func (c *claims) seen() string { return hex.EncodeToString(c.digest[:]) }
+
+// replyKey is the idempotency key of the reply: the same for all links to this question for this
+// person. It is derived from the secret, so that nobody else can use it up beforehand.
+func (c *claims) replyKey(k *Key) string {
+	body := binary.BigEndian.AppendUint32(nil, uint32(c.question))
+	body = append(append(body, c.digest[:]...), c.run+"\x00"+c.person...)
+	return "link/" + hex.EncodeToString(k.sum("interlude link reply\x00", body)[:16])
+}
+
+// audienceOf identifies an audience.
+func audienceOf(to *lifecycle.Audience) (id [8]byte) {
+	body, _ := json.Marshal(to) // texts can be encoded
+	sum := sha256.Sum256(body)
+	copy(id[:], sum[:])
+	return id
+}
