@@ -4,7 +4,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"html/template"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -138,7 +137,7 @@ func (l *Links) For(runID string, q lifecycle.Question, options ...Option) (stri
 }
 
 // fullPage is the address of the host's own page; empty if there is none.
-func (l *Links) fullPage(c *claims) template.URL {
+func (l *Links) fullPage(c *claims) string {
 	if l.config.Page == nil {
 		return ""
 	}
@@ -147,5 +146,5 @@ func (l *Links) fullPage(c *claims) template.URL {
 		l.config.Logger.Error("Config.Page returned no address", "run", c.run, "err", err)
 		return ""
 	}
-	return template.URL(u.String()) // its scheme was checked
+	return u.String()
 }

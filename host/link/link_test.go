@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"flag"
-	"io"
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
@@ -96,7 +95,7 @@ func (h *host) link(id string, q lifecycle.Question, options ...Option) string {
 }
 
 // call requests the page, with a form for a POST.
-func (h *host) call(method, address string, form url.Values, header ...string) *http.Response {
+func (h *host) call(method, address string, form url.Values, header ...string) *httptest.ResponseRecorder {
 	h.tb.Helper()
 	r := httptest.NewRequestWithContext(h.tb.Context(), method, address, strings.NewReader(form.Encode()))
 	if form != nil {
@@ -107,14 +106,7 @@ func (h *host) call(method, address string, form url.Values, header ...string) *
 	}
 	w := httptest.NewRecorder()
 	h.links.ServeHTTP(w, r)
-	return w.Result()
-}
-
-func text(tb testing.TB, r *http.Response) string {
-	tb.Helper()
-	b, err := io.ReadAll(r.Body)
-	require.NoError(tb, err)
-	return string(b)
+	return w
 }
 
 var confirm = engine.Question{Kind: engine.Confirm, Prompt: "Ship <script>alert(1)</script> it?"}
@@ -128,9 +120,9 @@ func TestL2GETAndHEADDecideNothingAndPOSTDecidesOnce(t *testing.T) {
 	require.NoError(t, err)
 	for _, method := range []string{"GET", "HEAD", "GET"} {
 		got := h.call(method, address+"?option=0&decision=approve&text=yes", nil)
-		require.Equal(t, http.StatusOK, got.StatusCode)
-		require.Empty(t, got.Header.Get("Interlude-Reason"))
-		body := text(t, got)
+		require.Equal(t, http.StatusOK, got.Code)
+		require.Empty(t, got.Header().Get("Interlude-Reason"))
+		body := got.Body.String()
 		if method == "HEAD" {
 			require.Empty(t, body)
 			continue
@@ -140,18 +132,18 @@ func TestL2GETAndHEADDecideNothingAndPOSTDecidesOnce(t *testing.T) {
 		require.Contains(t, body, "<style>"+css+"</style>", "the policy has the hash of these bytes")
 		for name, want := range map[string]string{"Cache-Control": "no-store", "Referrer-Policy": "same-origin",
 			"Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff"} {
-			require.Equal(t, want, got.Header.Get(name), name)
+			require.Equal(t, want, got.Header().Get(name), name)
 		}
 	}
-	require.Equal(t, http.StatusMethodNotAllowed, h.call("DELETE", address, nil).StatusCode)
+	require.Equal(t, http.StatusMethodNotAllowed, h.call("DELETE", address, nil).Code)
 	after, err := h.lc.Get(t.Context(), "r")
 	require.NoError(t, err)
 	require.Equal(t, before, after)
 
 	for range 2 { // a button that is pressed twice is one reply
 		got := h.call("POST", address, url.Values{"option": {"0"}})
-		require.Equal(t, http.StatusOK, got.StatusCode)
-		require.Contains(t, text(t, got), "Thank you")
+		require.Equal(t, http.StatusOK, got.Code)
+		require.Contains(t, got.Body.String(), "Thank you")
 	}
 	run, err := h.lc.Wait(t.Context(), "r")
 	require.NoError(t, err)
@@ -162,7 +154,7 @@ func TestL2GETAndHEADDecideNothingAndPOSTDecidesOnce(t *testing.T) {
 	require.Equal(t, "link", history[0].Via)
 	require.Equal(t, q.Digest(), history[0].Seen)
 	other := h.call("POST", address, url.Values{"option": {"1"}})
-	require.Equal(t, "settled", other.Header.Get("Interlude-Reason"), "a change of mind comes too late")
+	require.Equal(t, "settled", other.Header().Get("Interlude-Reason"), "a change of mind comes too late")
 }
 
 // L2: each reason has its own page and status, for GET as for POST, and nothing is decided.
@@ -199,7 +191,8 @@ func TestL2EachRefusalHasItsReason(t *testing.T) {
 		Reassigned: func() (string, []string) {
 			q := h.asked("moved", to("ada"))
 			a := h.link("moved", q, To("ada"))
-			require.NoError(t, h.lc.Reassign(t.Context(), "moved", 1, q.To, lifecycle.Audience{Users: []string{"carl"}}))
+			carl := lifecycle.Audience{Users: []string{"carl"}}
+			require.NoError(t, h.lc.Reassign(t.Context(), "moved", 1, q.To, carl))
 			return a, nil
 		},
 		Claimed: func() (string, []string) {
@@ -230,9 +223,9 @@ func TestL2EachRefusalHasItsReason(t *testing.T) {
 		address, header := prepare()
 		for _, method := range []string{"GET", "POST"} {
 			got := h.call(method, address, url.Values{"option": {"0"}}, header...)
-			require.Equal(t, string(reason), got.Header.Get("Interlude-Reason"), "%s %s", method, reason)
-			require.Equal(t, statuses[reason], got.StatusCode, reason)
-			body := text(t, got)
+			require.Equal(t, string(reason), got.Header().Get("Interlude-Reason"), "%s %s", method, reason)
+			require.Equal(t, statuses[reason], got.Code, reason)
+			body := got.Body.String()
 			require.Contains(t, body, texts[reason][0])
 			require.Contains(t, body, says[reason])
 			require.NotContains(t, body, "<form", "nothing can be pressed")
@@ -240,12 +233,12 @@ func TestL2EachRefusalHasItsReason(t *testing.T) {
 	}
 	never := h.asked("never", to("bob"))
 	got := h.call("POST", h.link("never", never, To("ada")), url.Values{"option": {"0"}})
-	require.Equal(t, "wrong_person", got.Header.Get("Interlude-Reason"), "who was never asked")
+	require.Equal(t, "wrong_person", got.Header().Get("Interlude-Reason"), "who was never asked")
 	blank := h.call("POST", h.link("never", never, To("bob")), url.Values{"text": {"  "}})
-	require.Equal(t, "invalid", blank.Header.Get("Interlude-Reason"))
+	require.Equal(t, "invalid", blank.Header().Get("Interlude-Reason"))
 	strange := h.call("POST", h.link("never", never, To("bob")), url.Values{"option": {"0"}}, "Sec-Fetch-Site",
 		"cross-site")
-	require.Equal(t, "not_allowed", strange.Header.Get("Interlude-Reason"), "a page of somebody else's has a form")
+	require.Equal(t, "not_allowed", strange.Header().Get("Interlude-Reason"), "a page of somebody else's has a form")
 	for id := range map[string]bool{"r": true, "foreign": true, "late": true, "wrong": true, "never": true} {
 		run, err := h.lc.Get(t.Context(), id)
 		require.NoError(t, err)
@@ -270,7 +263,7 @@ func TestL1ALinkAsksAuthorize(t *testing.T) {
 	})
 	address := h.link("r", h.asked("r", nil), To("ada"))
 	got := h.call("POST", address, url.Values{"text": {"yes"}})
-	require.Equal(t, "not_allowed", got.Header.Get("Interlude-Reason"))
+	require.Equal(t, "not_allowed", got.Header().Get("Interlude-Reason"))
 	mu.Lock()
 	defer mu.Unlock()
 	require.Equal(t, []string{"ada (by link)"}, replies)
@@ -289,7 +282,7 @@ func TestL1OneWinnerAndTheOthersLearnWhoWon(t *testing.T) {
 			address := h.link(id, q, To(p))
 			all.Go(func() {
 				got := h.call("POST", address, url.Values{"text": {p}})
-				reasons[i], pages[i] = got.Header.Get("Interlude-Reason"), text(t, got)
+				reasons[i], pages[i] = got.Header().Get("Interlude-Reason"), got.Body.String()
 			})
 		}
 		var direct error
@@ -323,7 +316,7 @@ func TestL2AnApprovalIsDecidedByItsButtons(t *testing.T) {
 	h := newHost(t, q, func(c *Config, _ *lifecycle.Config) {
 		c.Page = func(run string, n int) string { return "https://example.com/full/" + run }
 	})
-	shown := text(t, h.call("GET", h.link("yes", h.asked("yes", nil), To("ada")), nil))
+	shown := h.call("GET", h.link("yes", h.asked("yes", nil), To("ada")), nil).Body.String()
 	require.Contains(t, shown, "&#34;amount&#34;: 420")
 	require.Contains(t, shown, `href="https://example.com/full/yes"`)
 	for id, form := range map[string]url.Values{
@@ -337,8 +330,8 @@ func TestL2AnApprovalIsDecidedByItsButtons(t *testing.T) {
 	}
 	two := h.asked("two", &lifecycle.AskPolicy{Need: 2})
 	ada := h.link("two", two, To("ada"))
-	require.Equal(t, http.StatusOK, h.call("POST", ada, url.Values{"decision": {"approve"}}).StatusCode)
-	require.Equal(t, "voted", h.call("GET", ada, nil).Header.Get("Interlude-Reason"))
+	require.Equal(t, http.StatusOK, h.call("POST", ada, url.Values{"decision": {"approve"}}).Code)
+	require.Equal(t, "voted", h.call("GET", ada, nil).Header().Get("Interlude-Reason"))
 	h.call("POST", h.link("two", two, To("bob")), url.Values{"decision": {"approve"}})
 	run, err := h.lc.Wait(t.Context(), "two")
 	require.NoError(t, err)
@@ -359,7 +352,7 @@ func TestL2KeysRotate(t *testing.T) {
 		var err error
 		h.links, err = New(cfg)
 		require.NoError(t, err)
-		require.Equal(t, c.status, h.call("GET", old, nil).StatusCode)
+		require.Equal(t, c.status, h.call("GET", old, nil).Code)
 	}
 }
 
@@ -369,8 +362,8 @@ func TestL2AStoreThatIsOutOfOrder(t *testing.T) {
 	address := h.link("r", h.asked("r", nil), To("ada"))
 	h.links.config.Client = h.lc.On(broken{})
 	got := h.call("POST", address, url.Values{"option": {"0"}})
-	require.Equal(t, "unavailable", got.Header.Get("Interlude-Reason"))
-	require.Equal(t, http.StatusServiceUnavailable, got.StatusCode)
+	require.Equal(t, "unavailable", got.Header().Get("Interlude-Reason"))
+	require.Equal(t, http.StatusServiceUnavailable, got.Code)
 }
 
 type broken struct{ store.Store }

@@ -60,7 +60,7 @@ type view struct {
 	Several   bool
 	Respond   bool // an approval takes a text in place of a decision
 	Writable  bool // a text may be written
-	Full      template.URL
+	Full      string
 	Ends      *moment
 	Approved  int
 
@@ -81,7 +81,7 @@ func momentOf(t time.Time) *moment {
 
 // write sends the page.
 func (l *Links) write(w http.ResponseWriter, r *http.Request, v *visit, refused *refusal, post bool) {
-	shown := view{Name: l.config.Name, CSS: template.CSS(css)}
+	shown := view{Name: l.config.Name, CSS: template.CSS(css)} //nolint:gosec // it is the file beside this one
 	status := http.StatusOK
 	switch {
 	case refused != nil:
@@ -147,7 +147,7 @@ func howSettled(r *lifecycle.Record) string {
 }
 
 // ask shows the question with its controls.
-func (s *view) ask(v *visit, full template.URL) {
+func (s *view) ask(v *visit, full string) {
 	q := &v.question
 	s.Heading, s.Question, s.Full, s.Ends = texts[""][0], q, full, momentOf(q.EndsAt)
 	s.Approval, s.Several = q.Subject != nil, q.DecidedBySeveral()
