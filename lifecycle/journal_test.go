@@ -84,8 +84,8 @@ func TestM1WhatASleepGivesWayTo(t *testing.T) {
 		kind    fsm.Profile
 		state   fsm.State
 	}{
-		"done":   {func() engine.Outcome { return at(engine.Done("so")) }, fsm.ProfileResumable, fsm.StateSucceeded},
-		"asks":   {func() engine.Outcome { return at(asking("?")) }, fsm.ProfileResumable, fsm.StateWaitingUser},
+		"done": {func() engine.Outcome { return at(engine.Done("so")) }, fsm.ProfileResumable, fsm.StateSucceeded},
+		"asks": {func() engine.Outcome { return at(asking("?")) }, fsm.ProfileResumable, fsm.StateWaitingUser},
 		"sticky": {func() engine.Outcome { return engine.SleepUntil(time.Now()) }, fsm.ProfileStickyProcess,
 			fsm.StateFailed},
 		"failed": {func() engine.Outcome {
