@@ -148,6 +148,7 @@ var cast = []part{
 	{id: "put-off", by: first, spec: lifecycle.Spec{Retry: &lifecycle.Retry{Max: 3},
 		Labels: map[string]string{"team": "red"}},
 		turns: turns(later(time.Hour)), stops: queued, at: 1, next: answered, ends: succeeded},
+	{id: "sleeping", by: first, turns: turns(sleeps), stops: queued, at: 1, next: answered, ends: succeeded},
 	{id: "put-off-answered", by: first, spec: lifecycle.Spec{Retry: &lifecycle.Retry{Max: 3, Backoff: time.Hour}},
 		turns: turns(asks, later(0)), stops: waiting, at: 1, replies: []reply{{first, "white", queued, 2}},
 		next: answered,
@@ -289,6 +290,13 @@ func spends(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, 
 
 func holds(context.Context, engine.Turn, engine.Sink) (engine.Outcome, error) {
 	return engine.Outcome{}, engine.Hold(fsm.CodeEngineFailed, "the ladder is gone")
+}
+
+// sleeps lets the run sleep, and leaves something in its journal.
+func sleeps(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+	o := engine.SleepUntil(t.Clock.Now().Add(time.Hour))
+	o.Journal = []engine.JournalEntry{{Path: "1", Name: "ladder", Type: "step", Body: []byte(`"fetched"`)}}
+	return o, nil
 }
 
 func later(after time.Duration) turnFunc {

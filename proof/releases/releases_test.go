@@ -90,6 +90,7 @@ func TestTheCastStandsInEveryWay(t *testing.T) {
 			"form or text":     run.Pending != nil && run.Pending.Schema != nil && run.Pending.AlsoText,
 			"approval":         run.Pending != nil && run.Pending.Subject != nil,
 			"several":          run.Together != nil && run.Together.Replies > 0 && len(run.Siblings) > 0,
+			"journal":          run.Journal != nil && run.Journal.Entries == 1,
 			"several answers":  run.Together != nil && run.State == queued,
 			"asked of some":    run.Pending != nil && run.Pending.To != nil,
 		} {
@@ -104,10 +105,10 @@ func TestTheCastStandsInEveryWay(t *testing.T) {
 	want := []any{interaction.ChooseOne, interaction.Confirm, interaction.FillFields, interaction.OpenText,
 		interaction.RiskAck, interaction.EngineJudgement, interaction.SafeDefault, interaction.Abort,
 		interaction.UserReply, interaction.AutoDecideTimeout, interaction.Abandoned, store.RecoveryNone,
-		store.RecoveredWaiting, store.FailedReconciled, store.BlockRetry, store.BlockHeld,
+		store.RecoveredWaiting, store.FailedReconciled, store.BlockRetry, store.BlockSleep, store.BlockHeld,
 		fsm.CodeBudgetExhausted, fsm.CodeOrchestratorRestartInterrupted, fsm.CodeEngineFailed, "fork", "meta",
 		"budget and usage", "not before", "form", "form or text", "approval", "asked of some",
-		"several", "several answers", interaction.Superseded}
+		"several", "several answers", "journal", interaction.Superseded}
 	for _, s := range fsm.States() {
 		want = append(want, s)
 	}
