@@ -10,7 +10,7 @@
 // The folders are the architecture:
 //
 //	lifecycle    what a host calls: Submit, Serve, Reply, Cancel, Events; start here
-//	engine       who executes a turn: a Go function, a child process (engine/exec), and the suite that proves an engine
+//	engine       who executes a turn: a Go function (also straight-line code that waits: engine/flow), a child process (engine/exec), and the suite that proves an engine
 //	store        who keeps the truth: the record, the one commit, and memory, SQLite, PostgreSQL and the suite that proves a store
 //	interaction  questions, replies, receipts, history, and how an agent's text is read
 //	slots        who may execute: pools, keys, fairness, priorities

@@ -118,7 +118,7 @@ func (c *conversation) changed(e lifecycle.Event, s lifecycle.StateChanged, fres
 	case lifecycle.TriggerRestartRequeue:
 		c.note(green, "↻ the turn was interrupted and is repeated", fresh)
 	case lifecycle.TriggerTurnYielded:
-		c.note(amber, "↻ the turn failed for a passing reason and is tried again later", fresh)
+		c.note(amber, "↻ the turn is put off, and goes on later", fresh)
 	case lifecycle.TriggerInteractionProcessLost:
 		c.note(amber, "! the agent's process ended while it was waiting", fresh)
 	default:
