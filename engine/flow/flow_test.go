@@ -488,6 +488,26 @@ func TestM2AJournalThatDoesNotFitHoldsTheRun(t *testing.T) {
 	require.NotContains(t, l.String(), "pay")
 }
 
+// M2: a result whose members are not those of the type is another type's.
+func TestM2AResultOfAnotherStructHoldsTheRun(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		type other struct{ Amount int }
+		s := memory.New()
+		h := serve(t, s, flow.New("f", func(c *flow.Ctx, _ string) (string, error) {
+			_, _ = flow.Step(c, "s", func(context.Context) (out, error) { return out{"a"}, nil })
+			return flow.Ask[string](c, "q", ask("?"))
+		}))
+		h.submit(lifecycle.Spec{})
+		h.stop()
+		h = serve(t, s, flow.New("f", func(c *flow.Ctx, _ string) (string, error) {
+			_, _ = flow.Step(c, "s", func(context.Context) (other, error) { return other{1}, nil })
+			return flow.Ask[string](c, "q", ask("?"))
+		}))
+		h.reply(1, "x")
+		require.Contains(t, h.held(), `the journal has step "s" at 1, and the code expects another type there`)
+	})
+}
+
 // M2: a run of one function, or of another engine, is not gone on with by another function.
 func TestM2ARunBelongsToItsFunction(t *testing.T) {
 	bubble(t, func(t *testing.T) {
