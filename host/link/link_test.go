@@ -411,11 +411,24 @@ func TestL2NoMutationOfATokenIsAccepted(t *testing.T) {
 	}
 }
 
+// L2: a forger writes any length before the key's id; it is refused, and no slice is made of it.
+func TestL2NoLengthInATokenIsTrusted(t *testing.T) {
+	for n := range 256 {
+		for _, size := range []int{2, 64, 300, 800} {
+			raw := make([]byte, size)
+			raw[0], raw[1] = tokenVersion, byte(n)
+			_, _, err := open([]Key{keyA}, base64.RawURLEncoding.EncodeToString(raw))
+			require.Error(t, err, "%d of %d bytes", n, size)
+		}
+	}
+}
+
 // L2: what is no token of these keys is refused without a panic, and what is accepted has one spelling.
 func FuzzOpen(f *testing.F) {
 	f.Add(sampleToken())
 	f.Add("")
 	f.Add("AQFh")
+	f.Add("Af8" + strings.Repeat("A", 400)) // the longest id of a key
 	f.Fuzz(func(t *testing.T, token string) {
 		c, key, err := open([]Key{keyA}, token)
 		if err == nil {

@@ -75,18 +75,22 @@ func open(keys []Key, token string) (*claims, *Key, error) {
 		return nil, nil, errDamaged
 	}
 	end := len(raw) - sha256.Size
-	if end < 2 || raw[0] != tokenVersion || 2+int(raw[1]) > end {
+	if end < 2 || raw[0] != tokenVersion {
 		return nil, nil, errDamaged
 	}
 	payload, mac := raw[:end], raw[end:]
-	key := keyOf(keys, string(raw[2:2+raw[1]]))
+	idEnd := 2 + int(raw[1])
+	if idEnd > end {
+		return nil, nil, errDamaged
+	}
+	key := keyOf(keys, string(payload[2:idEnd]))
 	if key == nil {
 		return nil, nil, errForeign
 	}
 	if !hmac.Equal(mac, key.sum(purpose, payload)) {
 		return nil, nil, errDamaged
 	}
-	c, ok := decode(payload[2+raw[1]:])
+	c, ok := decode(payload[idEnd:])
 	if !ok {
 		return nil, nil, errDamaged
 	}
