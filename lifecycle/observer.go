@@ -96,6 +96,7 @@ type Settlement struct {
 	ObservedRun
 	// InteractionID is the question's number.
 	InteractionID int
+	Kind          Kind
 	Resolution    Resolution
 	// Waited is how long the question was open.
 	Waited time.Duration
@@ -249,7 +250,8 @@ func (n *notices) committed(cm *store.Commit) {
 	}
 	for i := range cm.Settled {
 		if s := &cm.Settled[i]; o.Settled != nil {
-			settled := Settlement{run, s.Question.ID, s.Resolution, s.ResolvedAt.Sub(s.Question.AskedAt)}
+			settled := Settlement{run, s.Question.ID, s.Question.Kind, s.Resolution,
+				s.ResolvedAt.Sub(s.Question.AskedAt)}
 			n.add(func() { o.Settled(settled) })
 		}
 	}

@@ -1,0 +1,257 @@
+package otel
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/memory"
+)
+
+// asksOnce works for a second, asks, works for a second more, and is done, or fails if told so.
+var asksOnce = engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+	time.Sleep(time.Second)
+	if len(t.Answers) == 0 {
+		return engine.Ask(engine.Question{Kind: engine.Confirm, Prompt: "Ship it?"}), nil
+	}
+	if t.Answers[0].Text == "fail" {
+		return engine.Outcome{}, errors.New("no")
+	}
+	return engine.Done("Shipped."), nil
+})
+
+// serve executes runs in a bubble.
+func serve(tb testing.TB, o lifecycle.Observer) (lc *lifecycle.Lifecycle, st store.Store, stop func()) {
+	tb.Helper()
+	st = memory.New()
+	lc, err := lifecycle.New(lifecycle.Config{Store: st, Engine: asksOnce, Observer: o,
+		Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(tb, err)
+	ctx, cancel := context.WithCancel(tb.Context())
+	served := make(chan error, 1)
+	go func() { served <- lc.Serve(ctx) }()
+	return lc, st, func() {
+		cancel()
+		require.NoError(tb, <-served)
+		lc.Close()
+	}
+}
+
+// roundTrip submits a run, waits for three hours until it is answered, and for its end.
+func roundTrip(t *testing.T, lc *lifecycle.Lifecycle, id, answer string, meta map[string]string) {
+	t.Helper()
+	_, err := lc.Submit(t.Context(), lifecycle.Spec{ID: id, Prompt: "Go.", Meta: meta})
+	require.NoError(t, err)
+	time.Sleep(3 * time.Hour)
+	_, err = lc.Reply(t.Context(), id, lifecycle.Reply{ID: 1, Text: answer})
+	require.NoError(t, err)
+	_, err = lc.Wait(t.Context(), id)
+	require.NoError(t, err)
+	time.Sleep(time.Second)
+	synctest.Wait()
+}
+
+func named(events []sdktrace.Event) (names []string) {
+	for _, e := range events {
+		names = append(names, e.Name)
+	}
+	return names
+}
+
+// L5: a turn is a span as long as it worked; over a wait of hours no span is open, and links lead
+// from turn to turn and to whoever submitted the run.
+func TestL5ATurnIsASpanAndAWaitIsNone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		spans := tracetest.NewSpanRecorder()
+		provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans))
+		telemetry, err := New(Config{Traces: provider})
+		require.NoError(t, err)
+		lc, _, stop := serve(t, telemetry.Observer())
+		defer stop()
+		ctx, request := provider.Tracer("test").Start(t.Context(), "request")
+		meta := Inject(ctx, map[string]string{"tenant": "acme"})
+		request.End()
+		require.Equal(t, "acme", meta["tenant"])
+		roundTrip(t, lc, "good", "yes", meta)
+		ended := spans.Ended()[1:]
+		require.Len(t, ended, 2)
+		require.Equal(t, len(spans.Started()), len(spans.Ended()), "no span is open")
+		for _, s := range ended {
+			require.Equal(t, "turn default", s.Name())
+			require.Equal(t, time.Second, s.EndTime().Sub(s.StartTime()))
+			require.False(t, s.Parent().IsValid())
+			require.Equal(t, request.SpanContext().SpanID(), s.Links()[0].SpanContext.SpanID())
+			require.Contains(t, s.Attributes(), attribute.String("interlude.run", "good"))
+		}
+		require.Equal(t, []string{"interlude.asked"}, named(ended[0].Events()))
+		require.Equal(t, []string{"interlude.settled"}, named(ended[1].Events()))
+		require.Equal(t, ended[0].SpanContext().SpanID(), ended[1].Links()[1].SpanContext.SpanID())
+		require.Greater(t, ended[1].StartTime().Sub(ended[0].EndTime()), 2*time.Hour)
+
+		roundTrip(t, lc, "bad", "fail", nil)
+		last := spans.Ended()[len(spans.Ended())-1]
+		require.Equal(t, codes.Error, last.Status().Code)
+		require.Contains(t, last.Attributes(), attribute.String("error.type", "ENGINE_FAILED"))
+		require.Empty(t, telemetry.runs, "nothing is kept of runs that have ended")
+	})
+}
+
+// metricsOf collects all metrics by name.
+func metricsOf(t *testing.T, reader sdkmetric.Reader) map[string]metricdata.Aggregation {
+	t.Helper()
+	var got metricdata.ResourceMetrics
+	require.NoError(t, reader.Collect(t.Context(), &got))
+	all := make(map[string]metricdata.Aggregation)
+	for _, s := range got.ScopeMetrics {
+		for _, m := range s.Metrics {
+			all[m.Name] = m.Data
+		}
+	}
+	return all
+}
+
+// L5: metrics have the time that people took by kind and way, apart from the time that turns worked.
+func TestL5MetricsOfARun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reader := sdkmetric.NewManualReader()
+		telemetry, err := New(Config{Metrics: sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))})
+		require.NoError(t, err)
+		lc, st, stop := serve(t, telemetry.Observer())
+		defer stop()
+		end, err := telemetry.Gauges(lc.Client, st.(store.Meter))
+		require.NoError(t, err)
+		roundTrip(t, lc, "r", "yes", nil)
+		_, err = lc.Submit(t.Context(), lifecycle.Spec{ID: "open", Prompt: "Go."})
+		require.NoError(t, err)
+		time.Sleep(time.Hour)
+		got := metricsOf(t, reader)
+
+		answer := got["interlude.answer.duration"].(metricdata.Histogram[float64]).DataPoints
+		require.Len(t, answer, 1)
+		require.InDelta(t, (3 * time.Hour).Seconds(), answer[0].Sum, 2)
+		require.Equal(t, attribute.NewSet(attribute.String("kind", "confirm"),
+			attribute.String("resolution", "user_reply"), attribute.String("pool", "default")), answer[0].Attributes)
+		var worked float64
+		for _, p := range got["interlude.turn.duration"].(metricdata.Histogram[float64]).DataPoints {
+			worked += p.Sum
+		}
+		require.InDelta(t, 3, worked, .01)
+		gauge := func(name string) float64 {
+			return got[name].(metricdata.Gauge[float64]).DataPoints[0].Value
+		}
+		require.InDelta(t, 3599, gauge("interlude.questions.oldest"), 2)
+		require.Zero(t, gauge("interlude.slots.held"))
+		require.Positive(t, gauge("interlude.slots.capacity"))
+		commits := got["interlude.store.commits"].(metricdata.Sum[int64]).DataPoints[0].Value
+		require.EqualValues(t, st.(store.Meter).Counters().Commits, commits)
+		require.NoError(t, end())
+		require.NotContains(t, metricsOf(t, reader), "interlude.nodes")
+	})
+}
+
+// L5: a store that does not answer leaves gauges out, and a panic of an exporter changes no run.
+func TestL5TelemetryChangesNoOutcome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		telemetry, err := New(Config{Traces: sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(bad{}))})
+		require.NoError(t, err)
+		lc, _, stop := serve(t, telemetry.Observer())
+		defer stop()
+		roundTrip(t, lc, "r", "yes", nil)
+		run, err := lc.Get(t.Context(), "r")
+		require.NoError(t, err)
+		require.Equal(t, lifecycle.StateSucceeded, run.State)
+	})
+}
+
+// bad is a span processor that panics.
+type bad struct{ sdktrace.SpanProcessor }
+
+func (bad) OnStart(context.Context, sdktrace.ReadWriteSpan) { panic("out of order") }
+
+// L5: without providers there is no observer, so that nothing is called or kept.
+func TestL5WithoutProvidersThereIsNoObserver(t *testing.T) {
+	telemetry, err := New(Config{})
+	require.NoError(t, err)
+	o := telemetry.Observer()
+	require.True(t, o.Transition == nil && o.Turn == nil && o.Settled == nil && o.Blocked == nil &&
+		o.LeaseLost == nil && o.Dropped == nil)
+	stop, err := telemetry.Gauges(nil, nil)
+	require.NoError(t, err)
+	require.NoError(t, stop())
+}
+
+// L5: what is remembered of runs that wait is bounded.
+func TestL5MemoryIsBounded(t *testing.T) {
+	telemetry, err := New(Config{Traces: sdktrace.NewTracerProvider()})
+	require.NoError(t, err)
+	for i := range maxRuns + 100 {
+		id := string(rune('a'+i%26)) + time.Duration(i).String()
+		telemetry.settled(lifecycle.Settlement{ObservedRun: lifecycle.ObservedRun{RunID: id}})
+	}
+	for range maxEvents + 10 {
+		telemetry.settled(lifecycle.Settlement{ObservedRun: lifecycle.ObservedRun{RunID: "r"}})
+	}
+	require.Len(t, telemetry.runs, maxRuns)
+	require.Len(t, telemetry.runs["r"].events, maxEvents)
+}
+
+func TestInjectWithoutASpanChangesNothing(t *testing.T) {
+	require.Nil(t, Inject(t.Context(), nil))
+	require.False(t, trace.SpanContextFromContext(t.Context()).IsValid())
+}
+
+// A round trip on the memory store, with and without telemetry.
+func BenchmarkRoundTrip(b *testing.B) {
+	agent := engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+		if len(t.Answers) == 0 {
+			return engine.Ask(engine.Question{Kind: engine.Confirm, Prompt: "Ship it?"}), nil
+		}
+		return engine.Done("Shipped."), nil
+	})
+	for _, observed := range []bool{false, true} {
+		b.Run(map[bool]string{false: "plain", true: "observed"}[observed], func(b *testing.B) {
+			var cfg Config
+			if observed {
+				cfg = Config{Metrics: sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewManualReader())),
+					Traces: sdktrace.NewTracerProvider()}
+			}
+			telemetry, err := New(cfg)
+			require.NoError(b, err)
+			lc, err := lifecycle.New(lifecycle.Config{Engine: agent, Observer: telemetry.Observer(),
+				Logger: slog.New(slog.DiscardHandler)})
+			require.NoError(b, err)
+			ctx, stop := context.WithCancel(b.Context())
+			served := make(chan error, 1)
+			go func() { served <- lc.Serve(ctx) }()
+			for b.Loop() {
+				run, err := lc.Submit(ctx, lifecycle.Spec{Prompt: "Go."})
+				require.NoError(b, err)
+				for e, err := range lc.Events(ctx, run.ID, 0) {
+					require.NoError(b, err)
+					if e.Type == "user.input.required" {
+						_, err := lc.Reply(ctx, run.ID, lifecycle.Reply{ID: 1, Text: "yes"})
+						require.NoError(b, err)
+					}
+				}
+			}
+			b.StopTimer()
+			stop()
+			require.NoError(b, <-served)
+		})
+	}
+}
