@@ -130,8 +130,8 @@ func (t *Telemetry) Observer() lifecycle.Observer {
 func (t *Telemetry) transition(c lifecycle.Transition) {
 	if t.meter != nil {
 		t.transitions.Add(context.Background(), 1, metric.WithAttributes(attribute.String("from", string(c.From)),
-			attribute.String("to", string(c.To)), attribute.String("trigger", string(c.Trigger)), engineOf(&c.ObservedRun),
-			poolOf(&c.ObservedRun)))
+			attribute.String("to", string(c.To)), attribute.String("trigger", string(c.Trigger)),
+			engineOf(&c.ObservedRun), poolOf(&c.ObservedRun)))
 	}
 	if t.tracer == nil || !c.To.Terminal() {
 		return
@@ -236,7 +236,8 @@ func (t *Telemetry) ended(e lifecycle.EndedTurn) {
 func (t *Telemetry) measure(e *lifecycle.EndedTurn) {
 	ctx, where := context.Background(), metric.WithAttributeSet(attribute.NewSet(engineOf(&e.ObservedRun),
 		poolOf(&e.ObservedRun)))
-	t.turn.Record(ctx, e.Usage.Worked.Seconds(), where, metric.WithAttributes(attribute.String("state", string(e.State))))
+	t.turn.Record(ctx, e.Usage.Worked.Seconds(), where,
+		metric.WithAttributes(attribute.String("state", string(e.State))))
 	t.queued.Record(ctx, e.Queued.Seconds(), where)
 	for kind, n := range map[string]int64{"input": e.Usage.InputTokens, "output": e.Usage.OutputTokens} {
 		if n > 0 {

@@ -90,7 +90,7 @@ func TestL5ATurnIsASpanAndAWaitIsNone(t *testing.T) {
 		roundTrip(t, lc, "good", "yes", meta)
 		ended := spans.Ended()[1:]
 		require.Len(t, ended, 2)
-		require.Equal(t, len(spans.Started()), len(spans.Ended()), "no span is open")
+		require.Len(t, spans.Ended(), len(spans.Started()), "no span is open")
 		for _, s := range ended {
 			require.Equal(t, "turn default", s.Name())
 			require.Equal(t, time.Second, s.EndTime().Sub(s.StartTime()))
