@@ -1,0 +1,106 @@
+package web
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+// This file decides whether a request is served at all, and on whose behalf (L1, L2).
+
+// setSafeHeaders sets what every response has: nobody else may frame, sniff or cache it, and a page
+// loads nothing from elsewhere and runs no script that stands in its text.
+func setSafeHeaders(h http.Header) {
+	h.Set("Cache-Control", "private, no-cache")
+	h.Set("Content-Security-Policy", "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; "+
+		"frame-ancestors 'self'")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Vary", "Authorization, Cookie, Origin")
+	h.Set("X-Content-Type-Options", "nosniff")
+}
+
+// admit returns why a request is refused before anybody asks who makes it; nil if it is not.
+func (d *door) admit(w http.ResponseWriter, r *http.Request) *Problem {
+	if len(r.RequestURI) > maxURL {
+		return newProblem(http.StatusRequestURITooLong, "URL_TOO_LONG", "The URL is longer than 8 KiB.")
+	}
+	size := 0
+	for name, values := range r.Header {
+		for _, value := range values {
+			size += len(name) + len(value)
+		}
+	}
+	if size > maxHeader {
+		return newProblem(http.StatusRequestHeaderFieldsTooLarge, "HEADERS_TOO_LARGE", "The headers exceed 32 KiB.")
+	}
+	if origin := r.Header.Get("Origin"); d.origins[origin] {
+		h := w.Header()
+		h.Set("Access-Control-Allow-Origin", origin)
+		h.Set("Access-Control-Allow-Credentials", "true")
+		h.Set("Access-Control-Expose-Headers", "ETag, Location")
+		h.Set("Cross-Origin-Resource-Policy", "cross-origin")
+		if r.Method == http.MethodOptions {
+			h.Set("Access-Control-Allow-Methods", "GET, HEAD, POST")
+			h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Idempotency-Key, If-None-Match, "+
+				"Last-Event-ID")
+			h.Set("Access-Control-Max-Age", "600")
+		}
+	}
+	if err := d.sameSite.Check(r); err != nil {
+		return newProblem(http.StatusForbidden, "CROSS_ORIGIN", "A page of another site may not make this request.")
+	}
+	return nil
+}
+
+// localActor acts where there is no Identify.
+const localActor = "local"
+
+// identify returns who makes the request, or why it is refused.
+func (d *door) identify(r *http.Request) (lifecycle.Actor, *Problem) {
+	if d.opts.Identify == nil {
+		if !fromHere(r) {
+			return lifecycle.Actor{}, newProblem(http.StatusForbidden, "LOOPBACK_ONLY",
+				"This server knows no people: it serves its own machine only (web.Options.Identify).")
+		}
+		return lifecycle.Actor{ID: localActor, Via: "web"}, nil
+	}
+	actor, err := d.opts.Identify(r)
+	if err == nil && actor.ID != "" {
+		if actor.Via == "" {
+			actor.Via = "web"
+		}
+		return actor, nil
+	}
+	d.log.Info("web: a request was refused: nobody knows who makes it", "path", r.URL.Path, "peer", r.RemoteAddr,
+		"err", err)
+	return lifecycle.Actor{}, newProblem(http.StatusUnauthorized, "UNAUTHENTICATED", "Sign in first.")
+}
+
+// forwarded are headers by which a proxy says for whom it makes a request.
+var forwarded = []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip", "Via"}
+
+// fromHere reports whether a request was made on this machine: its peer is, no proxy made it for others,
+// and it names this machine as its host. A page elsewhere whose name was changed to mean this machine
+// (DNS rebinding) names another one.
+func fromHere(r *http.Request) bool {
+	peer, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil || !peer.Addr().Unmap().IsLoopback() {
+		return false
+	}
+	for _, name := range forwarded {
+		if r.Header.Get(name) != "" {
+			return false
+		}
+	}
+	host := r.Host
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.Trim(host, "[]")
+	addr, err := netip.ParseAddr(host)
+	return strings.EqualFold(host, "localhost") || err == nil && addr.Unmap().IsLoopback()
+}

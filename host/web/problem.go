@@ -1,0 +1,194 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store"
+)
+
+// Problem is why a request was refused, by RFC 9457. Code is what a program reads; of the members below
+// it those are set that the code says something about.
+type Problem struct {
+	Type   string `json:"type" doc:"The code as a URN."`
+	Title  string `json:"title" doc:"The status in words."`
+	Status int    `json:"status"`
+	Detail string `json:"detail" doc:"What was wrong, for people."`
+	Code   string `json:"code" doc:"What was wrong, for programs; see the page on errors."`
+
+	Faults   []Fault     `json:"faults,omitempty" nullable:"false" doc:"The places that are wrong."`
+	Settled  *Settlement `json:"settled,omitempty" doc:"SETTLED: how, and by whom."`
+	Question *Question   `json:"question,omitempty" doc:"QUESTION_CHANGED: the question as it is."`
+	Claim    *Claim      `json:"claim,omitempty" doc:"CLAIMED: by whom, until when."`
+	Vote     *Vote       `json:"vote,omitempty" doc:"VOTED: the vote that counts."`
+	To       *Audience   `json:"to,omitempty" doc:"NOT_ASKED and REASSIGNED: who may answer; missing: everybody."`
+	State    string      `json:"state,omitempty" doc:"RUN_TERMINAL and NOT_WAITING: the state of the run."`
+	Open     int         `json:"open,omitempty" doc:"NOT_WAITING: the question that the run waits with."`
+}
+
+// Fault is a place that is wrong: a JSON pointer into the value of a form, or the name of a field.
+type Fault struct {
+	Where string `json:"where"`
+	Want  string `json:"want"`
+}
+
+func newProblem(status int, code, detail string) *Problem {
+	return &Problem{Type: "urn:interlude:problem:" + code, Title: http.StatusText(status), Status: status,
+		Detail: detail, Code: code}
+}
+
+// Error, GetStatus and ContentType let huma answer with it.
+func (p *Problem) Error() string { return p.Detail }
+
+// GetStatus is the response's status.
+func (p *Problem) GetStatus() int { return p.Status }
+
+// ContentType is the response's.
+func (p *Problem) ContentType(string) string { return "application/problem+json" }
+
+// problemOf are the problems of the library's errors, the more special ones first. docs/errors.md has the
+// same statuses.
+var problemOf = []struct {
+	err    error
+	status int
+	code   string
+}{
+	{lifecycle.ErrNotFound, http.StatusNotFound, "NOT_FOUND"},
+	{lifecycle.ErrNotAllowed, http.StatusForbidden, "NOT_ALLOWED"},
+	{lifecycle.ErrNotAsked, http.StatusForbidden, "NOT_ASKED"},
+	{lifecycle.ErrSettled, http.StatusConflict, "SETTLED"},
+	{lifecycle.ErrNotWaiting, http.StatusConflict, "NOT_WAITING"},
+	{lifecycle.ErrQuestionChanged, http.StatusConflict, "QUESTION_CHANGED"},
+	{lifecycle.ErrClaimed, http.StatusConflict, "CLAIMED"},
+	{lifecycle.ErrReassigned, http.StatusConflict, "REASSIGNED"},
+	{lifecycle.ErrVoted, http.StatusConflict, "VOTED"},
+	{lifecycle.ErrKeyConflict, http.StatusConflict, "KEY_CONFLICT"},
+	{lifecycle.ErrSpecConflict, http.StatusConflict, "SPEC_CONFLICT"},
+	{lifecycle.ErrTerminal, http.StatusConflict, "RUN_TERMINAL"},
+	{lifecycle.ErrNotHeld, http.StatusConflict, "NOT_HELD"},
+	{lifecycle.ErrRunChanged, http.StatusConflict, "RUN_CHANGED"},
+	{lifecycle.ErrCannotFork, http.StatusConflict, "CANNOT_FORK"},
+	{lifecycle.ErrCursorBeyondEnd, http.StatusGone, "CURSOR_BEYOND_END"},
+	{lifecycle.ErrUnknownPool, http.StatusBadRequest, "UNKNOWN_POOL"},
+	{lifecycle.ErrInvalidReply, http.StatusBadRequest, "INVALID_REPLY"},
+	{lifecycle.ErrInvalidSpec, http.StatusBadRequest, "INVALID_SPEC"},
+	{lifecycle.ErrInvalidArgument, http.StatusBadRequest, "INVALID_ARGUMENT"},
+	{store.ErrInvalid, http.StatusBadRequest, "INVALID_ARGUMENT"},
+	{lifecycle.ErrNoStats, http.StatusNotImplemented, "NO_STATS"},
+	{lifecycle.ErrNoUsage, http.StatusNotImplemented, "NO_USAGE"},
+	{store.ErrClosed, http.StatusServiceUnavailable, "UNAVAILABLE"},
+	{context.DeadlineExceeded, http.StatusServiceUnavailable, "UNAVAILABLE"},
+	{context.Canceled, http.StatusServiceUnavailable, "UNAVAILABLE"},
+}
+
+const outcomeUnknown = "It is not known whether this was stored. Make the same request again: with the same " +
+	"Idempotency-Key it changes nothing the second time."
+
+func internalProblem() *Problem {
+	return newProblem(http.StatusInternalServerError, "INTERNAL", outcomeUnknown)
+}
+
+// problem is the problem of an error of the client, for the caller. What is not one of the library's own
+// errors is logged, and not shown: it may name files and hosts.
+func (d *door) problem(c *caller, err error) *Problem {
+	var p *Problem
+	if errors.As(err, &p) {
+		return p
+	}
+	i := slices.IndexFunc(problemOf, func(known struct {
+		err    error
+		status int
+		code   string
+	}) bool {
+		return errors.Is(err, known.err)
+	})
+	if i < 0 {
+		d.log.Error("web: a request failed", "method", c.request.Method, "path", c.request.URL.Path, "err", err)
+		return internalProblem()
+	}
+	known := problemOf[i]
+	p = newProblem(known.status, known.code, strings.TrimPrefix(err.Error(), "lifecycle: "))
+	if known.status >= http.StatusInternalServerError {
+		d.log.Warn("web: a request failed", "method", c.request.Method, "path", c.request.URL.Path, "err", err)
+		if known.status == http.StatusServiceUnavailable {
+			p.Detail = outcomeUnknown
+		}
+	}
+	p.describe(err, c.actor)
+	return p
+}
+
+// describe adds what the error says beside its text.
+func (p *Problem) describe(err error, actor lifecycle.Actor) {
+	var (
+		value      *lifecycle.ValueError
+		argument   *lifecycle.ArgumentError
+		spec       *lifecycle.SpecError
+		settled    *lifecycle.SettledError
+		changed    *lifecycle.ChangedError
+		claimed    *lifecycle.ClaimedError
+		voted      *lifecycle.VotedError
+		notAsked   *lifecycle.NotAskedError
+		reassigned *lifecycle.ReassignedError
+		ended      *lifecycle.TerminalError
+		wait       *lifecycle.WaitError
+	)
+	switch {
+	case errors.As(err, &value):
+		for _, f := range value.Faults {
+			p.Faults = append(p.Faults, Fault{f.Pointer, f.Want})
+		}
+	case errors.As(err, &argument):
+		p.Faults = []Fault{{argument.Argument, argument.Want}}
+	case errors.As(err, &spec):
+		p.Faults = []Fault{{spec.Field, spec.Want}}
+	case errors.As(err, &settled):
+		p.Settled = &Settlement{Resolution: string(settled.Resolution), State: string(settled.State)}
+	case errors.As(err, &changed):
+		q := showQuestion(&changed.Question, actor, now())
+		p.Question = &q
+	case errors.As(err, &claimed):
+		p.Claim = &Claim{claimed.Claim.Actor, claimed.Claim.Via, claimed.Claim.Until}
+	case errors.As(err, &voted):
+		v := showVote(&voted.Vote)
+		p.Vote = &v
+	case errors.As(err, &notAsked):
+		p.To = showAudience(&notAsked.To)
+	case errors.As(err, &reassigned):
+		p.To = showAudience(reassigned.To)
+	case errors.As(err, &ended):
+		p.State = string(ended.State)
+	case errors.As(err, &wait):
+		p.State, p.Open = string(wait.State), wait.Pending
+	}
+}
+
+// fromHuma turns what huma says about a request that does not fit its schema into a problem.
+func fromHuma(_ huma.Context, _ string, v any) (any, error) {
+	model, ok := v.(*huma.ErrorModel)
+	if !ok {
+		return v, nil
+	}
+	code := "INVALID_REQUEST"
+	switch model.Status {
+	case http.StatusRequestEntityTooLarge:
+		code = "BODY_TOO_LARGE"
+	case http.StatusUnsupportedMediaType:
+		code = "UNSUPPORTED_MEDIA_TYPE"
+	case http.StatusRequestTimeout:
+		code = "BODY_TIMEOUT"
+	case http.StatusInternalServerError:
+		return internalProblem(), nil
+	}
+	p := newProblem(model.Status, code, model.Detail)
+	for _, e := range model.Errors {
+		p.Faults = append(p.Faults, Fault{e.Location, e.Message})
+	}
+	return p, nil
+}

@@ -1,0 +1,208 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+// Inbox is a page of an inbox.
+type Inbox struct {
+	Questions []OpenQuestion `json:"questions" nullable:"false"`
+	Next      string         `json:"next,omitempty" doc:"The after of the next page; missing at the end."`
+}
+
+type inboxInput struct {
+	inboxFilter
+	Limit int `query:"limit" minimum:"1" maximum:"1000" default:"100"`
+}
+
+type inboxFilter struct {
+	All       bool      `query:"all" doc:"All open questions, and not only those that the caller may answer."`
+	Label     []string  `query:"label,explode" doc:"name=value, which the run must have; may be given several times."`
+	Pool      string    `query:"pool"`
+	Key       string    `query:"key"`
+	Kind      []string  `query:"kind,explode" doc:"Kinds that a question may have; may be given several times."`
+	DueBefore time.Time `query:"due_before"`
+	After     string    `query:"after" doc:"The next of the page before; the first page without it."`
+}
+
+func (f *inboxFilter) query(actor lifecycle.Actor) (lifecycle.InboxQuery, error) {
+	labels, err := readLabels(f.Label)
+	q := lifecycle.InboxQuery{For: actor, Labels: labels, Pool: f.Pool, Key: f.Key, DueBefore: f.DueBefore,
+		After: f.After}
+	if f.All {
+		q.For = lifecycle.Actor{}
+	}
+	for _, kind := range f.Kind {
+		q.Kinds = append(q.Kinds, lifecycle.Kind(kind))
+	}
+	return q, err
+}
+
+func (d *door) inbox(ctx context.Context, c *caller, in *inboxInput) (*body[Inbox], error) {
+	q, err := in.query(c.actor)
+	if err != nil {
+		return nil, err
+	}
+	q.Limit = in.Limit
+	page, err := c.client.Inbox(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	out := Inbox{Questions: make([]OpenQuestion, len(page.Questions)), Next: page.Next}
+	for i := range page.Questions {
+		o := &page.Questions[i]
+		out.Questions[i] = OpenQuestion{o.RunID, o.Labels, o.Pool, o.Key, o.Due, showQuestion(&o.Question, c.actor, now())}
+	}
+	return &body[Inbox]{out}, nil
+}
+
+// InboxCount is how many questions an inbox has.
+type InboxCount struct {
+	Questions int  `json:"questions"`
+	More      bool `json:"more" doc:"There may be more than these."`
+}
+
+func (d *door) countInbox(ctx context.Context, c *caller, in *inboxFilter) (*body[InboxCount], error) {
+	q, err := in.query(c.actor)
+	if err != nil {
+		return nil, err
+	}
+	n, err := c.client.CountInbox(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	return &body[InboxCount]{InboxCount(n)}, nil
+}
+
+// Questions are the open questions of a run.
+type Questions struct {
+	Questions []Question `json:"questions" nullable:"false"`
+}
+
+func (d *door) questions(ctx context.Context, c *caller, in *runPath) (*body[Questions], error) {
+	run, err := c.client.Get(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &body[Questions]{Questions{showQuestions(run.OpenQuestions(), c.actor, now())}}, nil
+}
+
+// History is every question of a run.
+type History struct {
+	Records []Record `json:"records" nullable:"false"`
+}
+
+func (d *door) history(ctx context.Context, c *caller, in *runPath) (*body[History], error) {
+	records, err := c.client.History(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	out := History{make([]Record, len(records))}
+	for i := range records {
+		out.Records[i] = showRecord(&records[i], c.actor, now())
+	}
+	return &body[History]{out}, nil
+}
+
+// NewReply is an answer. A form takes a value, an approval a decision, and every other question a text.
+type NewReply struct {
+	Text     string          `json:"text,omitempty"`
+	Value    json.RawMessage `json:"value,omitempty" doc:"A form, or edited arguments. Numbers stay as written."`
+	Decision string          `json:"decision,omitempty" enum:"approve,edit,reject,respond"`
+	Seen     string          `json:"seen,omitempty" doc:"The digest of the question as it was shown."`
+}
+
+// Receipt acknowledges a reply.
+type Receipt struct {
+	RunID      string    `json:"run_id"`
+	Question   int       `json:"question"`
+	AcceptedAt time.Time `json:"accepted_at"`
+	Replayed   bool      `json:"replayed" doc:"The same reply was accepted before; this one has changed nothing."`
+}
+
+type replyInput struct {
+	questionPath
+	Key  string `header:"Idempotency-Key" doc:"The same reply with the same key again gets the first receipt."`
+	Body NewReply
+}
+
+func (d *door) reply(ctx context.Context, c *caller, in *replyInput) (*created[Receipt], error) {
+	r, err := c.client.Reply(ctx, in.ID, lifecycle.Reply{ID: in.Question, Text: in.Body.Text, Key: in.Key,
+		Value: in.Body.Value, Decision: lifecycle.Decision(in.Body.Decision), Seen: in.Body.Seen})
+	if err != nil {
+		return nil, d.winner(ctx, c, in.ID, err)
+	}
+	return newOrKnown(r.Replayed, in.url(d), Receipt{r.RunID, r.ID, r.AcceptedAt, r.Replayed}), nil
+}
+
+// winner adds to the error of a reply that came too late who was faster, if the caller may view the run.
+func (d *door) winner(ctx context.Context, c *caller, id string, err error) error {
+	var settled *lifecycle.SettledError
+	if !errors.As(err, &settled) {
+		return err
+	}
+	p := d.problem(c, err)
+	records, err := c.client.History(ctx, id)
+	if err != nil {
+		return p
+	}
+	for i := range records {
+		if r := &records[i]; r.Question.ID == settled.ID {
+			p.Settled.Actor, p.Settled.Via, p.Settled.At = r.Actor, r.Via, r.ResolvedAt
+		}
+	}
+	return p
+}
+
+type claimInput struct {
+	questionPath
+	Body struct {
+		Until   time.Time `json:"until,omitzero" doc:"Until when; or seconds."`
+		Seconds int       `json:"seconds,omitempty" minimum:"1" maximum:"2678400" doc:"For how long; or until."`
+	}
+}
+
+func (d *door) claim(ctx context.Context, c *caller, in *claimInput) error {
+	until := in.Body.Until
+	if until.IsZero() == (in.Body.Seconds == 0) {
+		return newProblem(http.StatusBadRequest, "INVALID_ARGUMENT", "A claim has either until or seconds.")
+	}
+	if until.IsZero() {
+		until = now().Add(time.Duration(in.Body.Seconds) * time.Second)
+	}
+	return d.winner(ctx, c, in.ID, c.client.Claim(ctx, in.ID, in.Question, until))
+}
+
+func (d *door) release(ctx context.Context, c *caller, in *questionPath) error {
+	return d.winner(ctx, c, in.ID, c.client.Release(ctx, in.ID, in.Question))
+}
+
+type reassignInput struct {
+	questionPath
+	Body struct {
+		From *Audience `json:"from,omitempty" doc:"Who was asked when the caller looked; missing: everybody."`
+		To   Audience  `json:"to"`
+	}
+}
+
+func (d *door) reassign(ctx context.Context, c *caller, in *reassignInput) error {
+	err := c.client.Reassign(ctx, in.ID, in.Question, in.Body.From.audience(), *in.Body.To.audience())
+	return d.winner(ctx, c, in.ID, err)
+}
+
+type extendInput struct {
+	questionPath
+	Body struct {
+		Until time.Time `json:"until"`
+	}
+}
+
+func (d *door) extend(ctx context.Context, c *caller, in *extendInput) error {
+	return d.winner(ctx, c, in.ID, c.client.Extend(ctx, in.ID, in.Question, in.Body.Until))
+}

@@ -1,0 +1,103 @@
+package web
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// response holds a response back until it is complete, so that it has a length and an ETag, and a
+// connection that takes it slowly is cut. A stream passes through.
+type response struct {
+	w         http.ResponseWriter
+	request   *http.Request
+	timeout   time.Duration
+	status    int
+	body      bytes.Buffer
+	streaming bool
+}
+
+func (r *response) Header() http.Header { return r.w.Header() }
+
+// Unwrap is for http.ResponseController.
+func (r *response) Unwrap() http.ResponseWriter { return r.w }
+
+func (r *response) WriteHeader(status int) {
+	if r.status != 0 {
+		return
+	}
+	r.status = status
+	if r.streaming {
+		r.w.WriteHeader(status)
+	}
+}
+
+func (r *response) Write(b []byte) (int, error) {
+	r.WriteHeader(http.StatusOK)
+	if r.streaming {
+		return r.w.Write(b)
+	}
+	return r.body.Write(b)
+}
+
+// problem answers with a problem, in place of whatever was to be answered.
+func (r *response) problem(p *Problem) {
+	r.status = 0
+	r.body.Reset()
+	r.Header().Set("Content-Type", p.ContentType(""))
+	if p.Status == http.StatusServiceUnavailable {
+		r.Header().Set("Retry-After", "1")
+	}
+	r.WriteHeader(p.Status)
+	_ = json.NewEncoder(&r.body).Encode(p)
+}
+
+// finish sends the response.
+func (r *response) finish() {
+	if r.streaming {
+		return
+	}
+	r.WriteHeader(http.StatusOK)
+	h := r.Header()
+	if reads(r.request) && r.status == http.StatusOK {
+		sum := sha256.Sum256(r.body.Bytes())
+		tag := `"` + hex.EncodeToString(sum[:12]) + `"`
+		h.Set("ETag", tag)
+		if matchesTag(r.request.Header.Get("If-None-Match"), tag) {
+			r.status = http.StatusNotModified
+			h.Del("Content-Type")
+			h.Del("Content-Length")
+			r.body.Reset()
+		}
+	}
+	if r.status != http.StatusNotModified && r.status != http.StatusNoContent {
+		h.Set("Content-Length", strconv.Itoa(r.body.Len()))
+	}
+	c := http.NewResponseController(r.w)
+	_ = c.SetWriteDeadline(time.Now().Add(r.timeout))
+	r.w.WriteHeader(r.status)
+	if r.body.Len() > 0 {
+		_, _ = r.w.Write(r.body.Bytes())
+	}
+	_ = c.Flush()
+	_ = c.SetWriteDeadline(time.Time{}) // the connection's next request may be another handler's
+}
+
+// reads reports whether a request is one that changes nothing.
+func reads(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
+
+// matchesTag reports whether an If-None-Match names the tag.
+func matchesTag(header, tag string) bool {
+	for want := range strings.SplitSeq(header, ",") {
+		want = strings.TrimSpace(want)
+		if want == "*" || strings.TrimPrefix(want, "W/") == tag {
+			return true
+		}
+	}
+	return false
+}

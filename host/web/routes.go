@@ -1,0 +1,171 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"reflect"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+)
+
+// routes registers every route of the API. Nothing that GET reaches changes anything (L2).
+func (d *door) routes() {
+	a := d.newAPI()
+	get(a, "who", "/me", "Who makes this request", d.who)
+	get(a, "list-runs", "/runs", "List runs", d.list)
+	get(a, "get-run", "/runs/{id}", "Read a run", d.get)
+	get(a, "list-questions", "/runs/{id}/questions", "The open questions of a run", d.questions)
+	get(a, "get-history", "/runs/{id}/history", "Every question of a run, and how it was settled", d.history)
+	get(a, "get-inbox", "/inbox", "The open questions of all runs, the oldest first", d.inbox)
+	get(a, "count-inbox", "/inbox/count", "How many questions an inbox has", d.countInbox)
+	get(a, "get-stats", "/stats", "How much there is to do", d.stats)
+	d.followRoute(a)
+
+	create(a, "submit-run", "/runs", "Submit a run", d.submit)
+	create(a, "fork-run", "/runs/{id}/fork", "Begin a new run at a settled question of this one, or at its end", d.fork)
+	create(a, "reply", "/runs/{id}/questions/{question}/reply", "Answer a question", d.reply)
+	change(a, "claim", "/runs/{id}/questions/{question}/claim", "Work on a question, alone, for a time", d.claim)
+	change(a, "release", "/runs/{id}/questions/{question}/release", "Give a claimed question back", d.release)
+	change(a, "reassign", "/runs/{id}/questions/{question}/reassign", "Put a question to others", d.reassign)
+	change(a, "extend", "/runs/{id}/questions/{question}/extend", "Move the end of a question's own wait", d.extend)
+	change(a, "cancel-run", "/runs/{id}/cancel", "End a run, whatever it does", d.cancel)
+	change(a, "resume-run", "/runs/{id}/resume", "Decide about a held run", d.resume)
+
+	d.serveDocument(a.huma)
+}
+
+// api is where the routes are registered.
+type api struct {
+	*door
+	huma    huma.API
+	problem map[string]*huma.MediaType
+}
+
+func (d *door) newAPI() *api {
+	prefix := d.opts.Prefix + "/api"
+	c := huma.DefaultConfig("interlude", "1")
+	c.Info.Description = "Runs of agents, and the questions that they ask people. Errors are problems (RFC 9457)."
+	c.Servers = []*huma.Server{{URL: prefix}}
+	c.OpenAPIPath, c.DocsPath, c.SchemasPath, c.CreateHooks = "", "", "", nil
+	c.Formats = map[string]huma.Format{"application/json": huma.DefaultJSONFormat}
+	c.RejectUnknownQueryParameters = true
+	c.Transformers = []huma.Transformer{fromHuma}
+	a := &api{door: d, huma: humago.NewWithPrefix(d.mux, prefix, c)}
+	a.problem = map[string]*huma.MediaType{"application/problem+json": {
+		Schema: c.Components.Schemas.Schema(reflect.TypeFor[Problem](), true, "Problem"),
+	}}
+	return a
+}
+
+// operation is what all have in common.
+func (a *api) operation(method, id, path, summary string) huma.Operation {
+	return huma.Operation{
+		OperationID: id, Method: method, Path: path, Summary: summary,
+		MaxBodyBytes: a.opts.MaxBody, BodyReadTimeout: a.opts.Timeout,
+		Responses: map[string]*huma.Response{"default": {Description: "A problem", Content: a.problem}},
+	}
+}
+
+// call is what a route does for its caller.
+type call[I, O any] func(context.Context, *caller, *I) (*O, error)
+
+// register registers a route whose errors become problems.
+func register[I, O any](a *api, op huma.Operation, fn call[I, O]) {
+	huma.Register(a.huma, op, func(ctx context.Context, in *I) (*O, error) {
+		ctx, cancel := context.WithTimeout(ctx, a.opts.Timeout)
+		defer cancel()
+		c := callerOf(ctx)
+		out, err := fn(ctx, c, in)
+		if err != nil {
+			return nil, a.door.problem(c, err)
+		}
+		return out, nil
+	})
+}
+
+func get[I, O any](a *api, id, path, summary string, fn call[I, O]) {
+	op := a.operation(http.MethodGet, id, path, summary)
+	op.Parameters = []*huma.Param{{Name: "If-None-Match", In: "header", Schema: &huma.Schema{Type: huma.TypeString},
+		Description: "The ETag of an earlier response: 304 if nothing has changed since."}}
+	op.Responses["200"] = &huma.Response{Description: "OK", Headers: map[string]*huma.Param{
+		"ETag": {Schema: &huma.Schema{Type: huma.TypeString}},
+	}}
+	op.Responses["304"] = &huma.Response{Description: "Nothing has changed since the If-None-Match."}
+	register(a, op, fn)
+}
+
+// created answers 201 for what is new, and 200 for what was known.
+type created[B any] struct {
+	Status   int
+	Location string `header:"Location"`
+	Body     B
+}
+
+func newOrKnown[B any](known bool, location string, body B) *created[B] {
+	if known {
+		return &created[B]{http.StatusOK, location, body}
+	}
+	return &created[B]{http.StatusCreated, location, body}
+}
+
+func create[I, B any](a *api, id, path, summary string, fn call[I, created[B]]) {
+	op := a.operation(http.MethodPost, id, path, summary)
+	op.DefaultStatus = http.StatusCreated
+	op.Responses["200"] = &huma.Response{Description: "Known: an equal request was made before, and this one has " +
+		"changed nothing.", Content: map[string]*huma.MediaType{"application/json": {
+		Schema: a.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[B](), true, id),
+	}}}
+	register(a, op, fn)
+}
+
+// done answers 204.
+type done struct{}
+
+func change[I any](a *api, id, path, summary string, fn func(context.Context, *caller, *I) error) {
+	register(a, a.operation(http.MethodPost, id, path, summary),
+		func(ctx context.Context, c *caller, in *I) (*done, error) { return &done{}, fn(ctx, c, in) })
+}
+
+// serveDocument serves the OpenAPI document of what was registered.
+func (d *door) serveDocument(a huma.API) {
+	schemas := a.OpenAPI().Components.Schemas.Map()
+	delete(schemas, "ErrorModel") // huma's own, which fromHuma replaces
+	delete(schemas, "ErrorDetail")
+	document, err := json.Marshal(a.OpenAPI())
+	if err != nil {
+		panic("web: the OpenAPI document: " + err.Error()) // a type above cannot be described
+	}
+	d.mux.HandleFunc("GET "+d.opts.Prefix+"/api/openapi.json", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/vnd.oai.openapi+json;version=3.1")
+		_, _ = w.Write(document)
+	})
+}
+
+// runPath is the path of a run.
+type runPath struct {
+	ID string `path:"id" doc:"The run's id."`
+}
+
+// questionPath is the path of a question.
+type questionPath struct {
+	runPath
+	Question int `path:"question" minimum:"1" doc:"The question's number."`
+}
+
+// url is the path of the question's run in the handler.
+func (p *questionPath) url(d *door) string {
+	return d.runURL(p.ID) + "/questions#" + strconv.Itoa(p.Question)
+}
+
+// page are the parameters of a listing.
+type paging struct {
+	After string `query:"after" doc:"The next of the page before; the first page without it."`
+	Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"100"`
+}
+
+// now is the time by which claims are shown. What is decided is decided by the store's clock.
+func now() time.Time { return time.Now() }

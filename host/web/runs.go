@@ -1,0 +1,279 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+// body is a response with nothing but a body.
+type body[B any] struct{ Body B }
+
+// Me is who makes a request.
+type Me struct {
+	ID     string   `json:"id"`
+	Groups []string `json:"groups" nullable:"false"`
+	Via    string   `json:"via"`
+	// Identified is false where the host says nothing about people (Options.Identify).
+	Identified bool `json:"identified" doc:"Whether the host knows who this is; otherwise it is this machine."`
+}
+
+func (d *door) who(_ context.Context, c *caller, _ *struct{}) (*body[Me], error) {
+	groups := append([]string{}, c.actor.Groups...)
+	return &body[Me]{Me{c.actor.ID, groups, c.actor.Via, d.opts.Identify != nil}}, nil
+}
+
+// NewRun is a run to submit. The submitter is whoever makes the request.
+type NewRun struct {
+	ID           string          `json:"id,omitempty" doc:"The caller's own id for the run; or the Idempotency-Key."`
+	Prompt       string          `json:"prompt,omitempty" doc:"What the agent must do; or an input."`
+	Input        json.RawMessage `json:"input,omitempty" doc:"The input as one JSON value, for engines that take one."`
+	Mode         string          `json:"mode,omitempty" enum:"auto,interactive"`
+	Engine       string          `json:"engine,omitempty"`
+	OutputSchema json.RawMessage `json:"output_schema,omitempty" doc:"A JSON Schema that the output must pass."`
+
+	MaxAttempts       int    `json:"max_attempts,omitempty" minimum:"0"`
+	MaxQuestions      int    `json:"max_questions,omitempty" minimum:"0"`
+	SessionTimeoutSec int    `json:"session_timeout_sec,omitempty" minimum:"0" maximum:"315360000"`
+	TurnTimeoutSec    int    `json:"turn_timeout_sec,omitempty" minimum:"0" maximum:"315360000"`
+	AutoDecide        bool   `json:"auto_decide,omitempty"`
+	MaxAutoDecisions  int    `json:"max_auto_decisions,omitempty" minimum:"0"`
+	Repeatable        bool   `json:"repeatable,omitempty"`
+	RepairRounds      int    `json:"repair_rounds,omitempty" minimum:"0"`
+	Budget            Budget `json:"budget,omitzero"`
+
+	Pool      string            `json:"pool,omitempty"`
+	Key       string            `json:"key,omitempty"`
+	Priority  int               `json:"priority,omitempty"`
+	NotBefore time.Time         `json:"not_before,omitzero"`
+	Labels    map[string]string `json:"labels,omitempty"`
+	Ask       *AskPolicy        `json:"ask,omitempty"`
+}
+
+// AskPolicy says who may answer the questions of a run.
+type AskPolicy struct {
+	NotSubmitter bool      `json:"not_submitter,omitempty"`
+	To           *Audience `json:"to,omitempty"`
+	Need         int       `json:"need,omitempty" minimum:"0" doc:"How many people must approve an approval."`
+	Rejects      int       `json:"rejects,omitempty" minimum:"0" doc:"How many people must reject an approval."`
+}
+
+// spec is the specification of the run, submitted by the actor.
+func (n *NewRun) spec(submitter string) lifecycle.Spec {
+	s := lifecycle.Spec{ID: n.ID, Prompt: n.Prompt, Input: n.Input, Mode: lifecycle.Mode(n.Mode), Engine: n.Engine,
+		OutputSchema: n.OutputSchema, MaxAttempts: n.MaxAttempts, MaxQuestions: n.MaxQuestions,
+		SessionTimeout: time.Duration(n.SessionTimeoutSec) * time.Second,
+		TurnTimeout:    time.Duration(n.TurnTimeoutSec) * time.Second, AutoDecide: n.AutoDecide,
+		MaxAutoDecisions: n.MaxAutoDecisions, Repeatable: n.Repeatable, RepairRounds: n.RepairRounds,
+		Budget: lifecycle.Budget(n.Budget), Pool: n.Pool, Key: n.Key, Priority: n.Priority, NotBefore: n.NotBefore,
+		Labels: n.Labels, Submitter: submitter}
+	if n.Ask != nil {
+		s.Ask = &lifecycle.AskPolicy{NotSubmitter: n.Ask.NotSubmitter, To: n.Ask.To.audience(), Need: n.Ask.Need,
+			Rejects: n.Ask.Rejects}
+	}
+	return s
+}
+
+// sameID is the id of what is created: the one of the body, or that of the header, which must not differ.
+func sameID(inBody, key string) (string, error) {
+	if inBody != "" && key != "" && inBody != key {
+		return "", newProblem(http.StatusBadRequest, "INVALID_ARGUMENT",
+			"The Idempotency-Key is the id of what is created, and the body has another id.")
+	}
+	return inBody + strings.TrimPrefix(key, inBody), nil
+}
+
+type submitInput struct {
+	Key  string `header:"Idempotency-Key" doc:"The caller's own id for the run: the same request again returns it."`
+	Body NewRun
+}
+
+func (d *door) submit(ctx context.Context, c *caller, in *submitInput) (*created[Run], error) {
+	spec := in.Body.spec(c.actor.ID)
+	var err error
+	if spec.ID, err = sameID(in.Body.ID, in.Key); err != nil {
+		return nil, err
+	}
+	if d.opts.Prepare != nil {
+		if err := d.opts.Prepare(c.request, &spec); err != nil {
+			return nil, newProblem(http.StatusForbidden, "NOT_ALLOWED", err.Error())
+		}
+	}
+	run, known, err := c.client.GetOrSubmit(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	return newOrKnown(known, d.runURL(run.ID), showRun(&run, c.actor, now())), nil
+}
+
+func (d *door) get(ctx context.Context, c *caller, in *runPath) (*body[Run], error) {
+	run, err := c.client.Get(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &body[Run]{showRun(&run, c.actor, now())}, nil
+}
+
+// Runs is a page of a listing.
+type Runs struct {
+	Runs []Run  `json:"runs" nullable:"false"`
+	Next string `json:"next,omitempty" doc:"The after of the next page; missing at the end."`
+}
+
+type listInput struct {
+	paging
+	State      []string `query:"state,explode" doc:"States that a run may be in; may be given several times."`
+	Pool       string   `query:"pool"`
+	Key        string   `query:"key"`
+	Held       bool     `query:"held" doc:"Held runs alone."`
+	ForkedFrom string   `query:"forked_from" doc:"The forks of the run with this id alone."`
+	Label      []string `query:"label,explode" doc:"name=value, which a run must have; may be given several times."`
+	Newest     bool     `query:"newest" doc:"The newest first."`
+}
+
+func (d *door) list(ctx context.Context, c *caller, in *listInput) (*body[Runs], error) {
+	labels, err := readLabels(in.Label)
+	if err != nil {
+		return nil, err
+	}
+	q := lifecycle.Query{Pool: in.Pool, Key: in.Key, Held: in.Held, ForkedFrom: in.ForkedFrom, Labels: labels,
+		Newest: in.Newest, After: in.After, Limit: in.Limit}
+	for _, state := range in.State {
+		q.States = append(q.States, lifecycle.State(state))
+	}
+	page, err := c.client.Runs(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	out := Runs{Runs: make([]Run, len(page.Runs)), Next: page.Next}
+	for i := range page.Runs {
+		out.Runs[i] = showRun(&page.Runs[i], c.actor, now())
+	}
+	return &body[Runs]{out}, nil
+}
+
+func readLabels(all []string) (map[string]string, error) {
+	labels := make(map[string]string, len(all))
+	for _, label := range all {
+		name, value, ok := strings.Cut(label, "=")
+		if _, twice := labels[name]; !ok || twice {
+			return nil, newProblem(http.StatusBadRequest, "INVALID_ARGUMENT", "A label is name=value, each name once.")
+		}
+		labels[name] = value
+	}
+	return labels, nil
+}
+
+type cancelInput struct {
+	runPath
+	Body *struct {
+		Reason string `json:"reason,omitempty"`
+	}
+}
+
+func (d *door) cancel(ctx context.Context, c *caller, in *cancelInput) error {
+	reason := ""
+	if in.Body != nil {
+		reason = in.Body.Reason
+	}
+	return c.client.Cancel(ctx, in.ID, reason)
+}
+
+type resumeInput struct {
+	runPath
+	Body struct {
+		Choice  string `json:"choice" enum:"repeat,raise,end"`
+		Budget  Budget `json:"budget,omitzero" doc:"The new limits, for raise."`
+		Version uint64 `json:"version,omitempty" doc:"The version of the run that was seen: refused if it has changed."`
+	}
+}
+
+func (d *door) resume(ctx context.Context, c *caller, in *resumeInput) error {
+	return c.client.Resume(ctx, in.ID, lifecycle.Resume{Choice: lifecycle.Choice(in.Body.Choice),
+		Budget: lifecycle.Budget(in.Body.Budget), Version: in.Body.Version})
+}
+
+type forkInput struct {
+	runPath
+	Key  string `header:"Idempotency-Key" doc:"The caller's own id for the fork: the same request again returns it."`
+	Body struct {
+		ID       string `json:"id,omitempty" doc:"The caller's own id for the fork; or the Idempotency-Key."`
+		Question int    `json:"question,omitempty" minimum:"0" doc:"A settled question; missing: the end of the run."`
+		Reply    string `json:"reply,omitempty" doc:"What the fork is answered in place of what the run was."`
+	}
+}
+
+func (d *door) fork(ctx context.Context, c *caller, in *forkInput) (*created[Run], error) {
+	at := lifecycle.At{Question: in.Body.Question, Reply: in.Body.Reply}
+	var err error
+	if at.ID, err = sameID(in.Body.ID, in.Key); err != nil {
+		return nil, err
+	}
+	known := false
+	if at.ID != "" {
+		_, err := c.client.Get(ctx, at.ID)
+		known = err == nil
+	}
+	run, err := c.client.Fork(ctx, in.ID, at)
+	if err != nil {
+		return nil, err
+	}
+	return newOrKnown(known, d.runURL(run.ID), showRun(&run, c.actor, now())), nil
+}
+
+// Stats is how much there is to do, on all nodes together.
+type Stats struct {
+	Queued        int           `json:"queued"`
+	Running       int           `json:"running"`
+	Waiting       int           `json:"waiting"`
+	Delayed       int           `json:"delayed" doc:"Those queued whose time has not come."`
+	Ready         int           `json:"ready" doc:"Those queued that want nothing but a slot."`
+	Held          int           `json:"held" doc:"Runs that somebody should look at."`
+	Due           int           `json:"due" doc:"Questions whose deadline has passed: more than 0 for long is bad."`
+	Nodes         int           `json:"nodes"`
+	OldestReady   time.Time     `json:"oldest_ready,omitzero"`
+	OldestWaiting time.Time     `json:"oldest_waiting,omitzero"`
+	OldestHeld    time.Time     `json:"oldest_held,omitzero"`
+	Pools         []PoolStats   `json:"pools" nullable:"false"`
+	Engines       []EngineStats `json:"engines" nullable:"false"`
+}
+
+// PoolStats is a pool, and the runs that want a slot of it.
+type PoolStats struct {
+	Name        string    `json:"name"`
+	Capacity    int       `json:"capacity"`
+	KeyCapacity int       `json:"key_capacity,omitempty"`
+	Held        int       `json:"held" doc:"Slots that runs hold."`
+	Ready       int       `json:"ready"`
+	OldestReady time.Time `json:"oldest_ready,omitzero"`
+}
+
+// EngineStats is an engine, and the runs that want it.
+type EngineStats struct {
+	Engine      string    `json:"engine"`
+	Queued      int       `json:"queued"`
+	Nodes       int       `json:"nodes" doc:"Nodes that have the engine: with 0, nobody executes its runs."`
+	OldestReady time.Time `json:"oldest_ready,omitzero"`
+}
+
+func (d *door) stats(ctx context.Context, c *caller, _ *struct{}) (*body[Stats], error) {
+	s, err := c.client.Stats(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := Stats{Queued: s.Queued, Running: s.Running, Waiting: s.Waiting, Delayed: s.Delayed, Ready: s.Ready,
+		Held: s.Held, Due: s.Due, Nodes: s.Nodes, OldestReady: s.OldestReady, OldestWaiting: s.OldestWaiting,
+		OldestHeld: s.OldestHeld, Pools: []PoolStats{}, Engines: []EngineStats{}}
+	for i := range s.Pools {
+		p := &s.Pools[i]
+		out.Pools = append(out.Pools, PoolStats{p.Name, p.Capacity, p.KeyCapacity, p.Held, p.Ready, p.OldestReady})
+	}
+	for _, e := range s.Engines {
+		out.Engines = append(out.Engines, EngineStats{e.Engine, e.Queued, e.Nodes, e.OldestReady})
+	}
+	return &body[Stats]{out}, nil
+}

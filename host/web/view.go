@@ -1,0 +1,278 @@
+package web
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+// This file has what the API shows (L1). Of a run it shows what people need, and neither its session nor
+// who executes it: a session is as good as a password to the agent's memory.
+
+// Run is a run as the API shows it.
+type Run struct {
+	ID      string `json:"id"`
+	Version uint64 `json:"version" doc:"Counts the changes of the run."`
+	State   string `json:"state" enum:"queued,running,waiting_user,succeeded,failed,canceled"`
+	Mode    string `json:"mode" enum:"auto,interactive"`
+	Engine  string `json:"engine"`
+	Pool    string `json:"pool"`
+	//
+	Key        string            `json:"key,omitempty"`
+	Priority   int               `json:"priority,omitempty"`
+	Labels     map[string]string `json:"labels,omitempty"`
+	ForkedFrom *ForkPoint        `json:"forked_from,omitempty"`
+
+	Attempt   int        `json:"attempt" doc:"The number of the current or last turn; 0 before the first."`
+	LastEvent uint64     `json:"last_event" doc:"The number of the run's last event: a cursor for its events."`
+	Questions []Question `json:"questions" nullable:"false" doc:"Those that are open."`
+	Block     *Block     `json:"block,omitempty" doc:"Why the run cannot go on now; missing when it can."`
+	Budget    *RunBudget `json:"budget,omitempty"`
+
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+	NotBefore time.Time `json:"not_before,omitzero"`
+	QueuedAt  time.Time `json:"queued_at,omitzero"`
+	Due       time.Time `json:"due,omitzero" doc:"When something is next done about an open question by itself."`
+
+	FinishedAt   time.Time       `json:"finished_at,omitzero"`
+	Output       json.RawMessage `json:"output,omitempty" doc:"The result, as JSON."`
+	FinalText    string          `json:"final_text,omitempty"`
+	Error        *Failure        `json:"error,omitempty"`
+	Warnings     []string        `json:"warnings,omitempty" nullable:"false"`
+	CancelReason string          `json:"cancel_reason,omitempty"`
+}
+
+// ForkPoint is where a fork begins.
+type ForkPoint struct {
+	RunID    string `json:"run_id"`
+	Question int    `json:"question,omitempty" doc:"Missing when the fork goes on from the run's end."`
+}
+
+// Block says why a run cannot go on for now.
+type Block struct {
+	Kind    string    `json:"kind" enum:"retry,sleep,held"`
+	Until   time.Time `json:"until,omitzero"`
+	Code    string    `json:"code,omitempty"`
+	Reason  string    `json:"reason,omitempty"`
+	Choices []string  `json:"choices,omitempty" nullable:"false" doc:"What may be decided with resume."`
+}
+
+// Budget limits turns and tokens; 0 is no limit.
+type Budget struct {
+	Turns  int   `json:"turns,omitempty" minimum:"0"`
+	Tokens int64 `json:"tokens,omitempty" minimum:"0"`
+}
+
+// RunBudget is a run's budget, and what it has used.
+type RunBudget struct {
+	Limit Budget `json:"limit"`
+	Used  Budget `json:"used"`
+}
+
+// Failure is why a run failed or was canceled.
+type Failure struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// Question is a question as the API shows it.
+type Question struct {
+	ID      int       `json:"id" doc:"The question's number within its run, from 1."`
+	Attempt int       `json:"attempt"`
+	Kind    string    `json:"kind" enum:"choose_one,confirm,fill_fields,open_text,risk_ack,approval"`
+	Prompt  string    `json:"prompt"`
+	Context string    `json:"context,omitempty"`
+	AskedAt time.Time `json:"asked_at"`
+
+	Options        []Option        `json:"options,omitempty" nullable:"false"`
+	RequiredFields []string        `json:"required_fields,omitempty" nullable:"false"`
+	UIHints        map[string]any  `json:"ui_hints,omitempty"`
+	Schema         json.RawMessage `json:"schema,omitempty" doc:"The JSON Schema of a form, or of edited arguments."`
+	AlsoText       bool            `json:"also_text,omitempty" doc:"A form or an approval takes a text, too."`
+	Subject        *Subject        `json:"subject,omitempty" doc:"What is to be approved."`
+	Digest         string          `json:"digest" doc:"Identifies what is asked; a reply sends it back as seen."`
+
+	To       *Audience `json:"to,omitempty" doc:"Who may answer; missing when everybody may."`
+	MayReply bool      `json:"may_reply" doc:"Whether whoever makes this request may answer the question now."`
+	Need     int       `json:"need,omitempty" doc:"How many people must approve, if several decide."`
+	Rejects  int       `json:"rejects,omitempty" doc:"How many people must reject, if several decide."`
+	Votes    []Vote    `json:"votes,omitempty" nullable:"false"`
+	Claim    *Claim    `json:"claim,omitempty" doc:"Who works on the question; missing when nobody does."`
+
+	Steps  []Step    `json:"steps,omitempty" nullable:"false" doc:"What is done while nobody answers."`
+	Then   string    `json:"then,omitempty" enum:"keep_waiting,fail,auto_decide,take_default"`
+	EndsAt time.Time `json:"ends_at,omitzero" doc:"When the question's own wait ends."`
+}
+
+// Option is one choice that a question offers.
+type Option struct {
+	Label string `json:"label"`
+	Value string `json:"value"`
+}
+
+// Subject is the call of a tool that is to be approved.
+type Subject struct {
+	Tool      string          `json:"tool"`
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	Title     string          `json:"title,omitempty"`
+	Risk      string          `json:"risk,omitempty"`
+}
+
+// Audience says who may answer.
+type Audience struct {
+	Everybody bool     `json:"everybody,omitempty"`
+	Users     []string `json:"users,omitempty" nullable:"false" maxItems:"100"`
+	Groups    []string `json:"groups,omitempty" nullable:"false" maxItems:"100"`
+	Except    []string `json:"except,omitempty" nullable:"false" maxItems:"100"`
+}
+
+// Vote is what one of several people has decided.
+type Vote struct {
+	Actor    string    `json:"actor"`
+	Via      string    `json:"via,omitempty"`
+	Decision string    `json:"decision" enum:"approve,reject"`
+	Text     string    `json:"text,omitempty"`
+	VotedAt  time.Time `json:"voted_at"`
+}
+
+// Claim is who works on a question, and until when.
+type Claim struct {
+	Actor string    `json:"actor"`
+	Via   string    `json:"via,omitempty"`
+	Until time.Time `json:"until"`
+}
+
+// Step is something that is done about an open question.
+type Step struct {
+	Do   string    `json:"do" enum:"remind,escalate"`
+	At   time.Time `json:"at"`
+	Done bool      `json:"done,omitempty"`
+}
+
+// Settlement is how a question was settled, and by whom.
+type Settlement struct {
+	Resolution string    `json:"resolution"`
+	State      string    `json:"state,omitempty" doc:"The state of the run."`
+	Actor      string    `json:"actor,omitempty"`
+	Via        string    `json:"via,omitempty"`
+	At         time.Time `json:"at,omitzero"`
+}
+
+// Record is one entry of a run's history. An open question has no resolution.
+type Record struct {
+	Question   Question        `json:"question"`
+	Resolution string          `json:"resolution,omitempty"`
+	Text       string          `json:"text,omitempty" doc:"What the agent was given."`
+	Value      json.RawMessage `json:"value,omitempty"`
+	Decision   string          `json:"decision,omitempty"`
+	Actor      string          `json:"actor,omitempty"`
+	Via        string          `json:"via,omitempty"`
+	SettledAt  time.Time       `json:"settled_at,omitzero"`
+	AutoReason string          `json:"auto_reason,omitempty" doc:"Why nobody was waited for any longer."`
+}
+
+// OpenQuestion is a question of an inbox, with what is to be known of its run.
+type OpenQuestion struct {
+	RunID    string            `json:"run_id"`
+	Labels   map[string]string `json:"labels,omitempty"`
+	Pool     string            `json:"pool"`
+	Key      string            `json:"key,omitempty"`
+	Due      time.Time         `json:"due,omitzero"`
+	Question Question          `json:"question"`
+}
+
+func texts[T ~string](all []T) []string {
+	out := make([]string, len(all))
+	for i, text := range all {
+		out[i] = string(text)
+	}
+	return out
+}
+
+// showRun is the run as the actor sees it at this time.
+func showRun(r *lifecycle.Run, actor lifecycle.Actor, now time.Time) Run {
+	v := Run{ID: r.ID, Version: r.Version, State: string(r.State), Mode: string(r.Mode), Engine: r.Engine, Pool: r.Pool,
+		Key: r.Key, Priority: r.Priority, Labels: r.Labels, Attempt: r.Attempt, LastEvent: r.Seq,
+		Questions: showQuestions(r.OpenQuestions(), actor, now), CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
+		NotBefore: r.NotBefore, QueuedAt: r.QueuedAt, Due: r.Deadline, FinishedAt: r.FinishedAt, Output: r.Output,
+		FinalText: r.FinalText, Warnings: texts(r.Warnings), CancelReason: r.CancelReason}
+	if r.ForkedFrom != nil {
+		v.ForkedFrom = &ForkPoint{r.ForkedFrom.RunID, r.ForkedFrom.Question}
+	}
+	if b := r.Block; b != nil {
+		v.Block = &Block{string(b.Kind), b.Until, string(b.Code), b.Reason, texts(b.Choices)}
+	}
+	if b := r.Budget; b != nil {
+		v.Budget = &RunBudget{Budget(b.Limit), Budget(b.Used)}
+	}
+	if r.Error != nil {
+		v.Error = &Failure{string(r.Error.Code), r.Error.Message}
+	}
+	return v
+}
+
+func showQuestions(all []lifecycle.Question, actor lifecycle.Actor, now time.Time) []Question {
+	out := make([]Question, len(all))
+	for i := range all {
+		out[i] = showQuestion(&all[i], actor, now)
+	}
+	return out
+}
+
+// showQuestion is the question as the actor sees it at this time. MayReply is what is true of an open one.
+func showQuestion(q *lifecycle.Question, actor lifecycle.Actor, now time.Time) Question {
+	v := Question{ID: q.ID, Attempt: q.Attempt, Kind: string(q.Kind), Prompt: q.Prompt, Context: q.Context,
+		AskedAt: q.AskedAt, RequiredFields: q.RequiredFields, UIHints: q.UIHints, Schema: q.Schema, AlsoText: q.AlsoText,
+		Digest: q.Digest(), To: showAudience(q.To), Need: q.Need, Rejects: q.Rejects, EndsAt: q.EndsAt,
+		MayReply: q.To.Admits(actor) && q.VoteOf(actor.ID) == nil && !q.Claim.Excludes(actor, now)}
+	for _, o := range q.Options {
+		v.Options = append(v.Options, Option(o))
+	}
+	if q.Subject != nil {
+		v.Subject = &Subject{q.Subject.Tool, q.Subject.Arguments, q.Subject.Title, q.Subject.Risk}
+	}
+	for i := range q.Votes {
+		v.Votes = append(v.Votes, showVote(&q.Votes[i]))
+	}
+	if q.Claim.Lasts(now) {
+		v.Claim = &Claim{q.Claim.Actor, q.Claim.Via, q.Claim.Until}
+	}
+	if w := q.Wait; w != nil {
+		v.Then = string(w.Then)
+		for i, s := range w.Steps {
+			v.Steps = append(v.Steps, Step{string(s.Do), q.AskedAt.Add(s.After), i < q.Fired})
+		}
+	}
+	return v
+}
+
+func showVote(v *lifecycle.Vote) Vote {
+	return Vote{v.Actor, v.Via, string(v.Decision), v.Text, v.VotedAt}
+}
+
+func showAudience(a *lifecycle.Audience) *Audience {
+	if a == nil {
+		return nil
+	}
+	return &Audience{a.Everybody, a.Users, a.Groups, a.Except}
+}
+
+// audience is the reverse of showAudience.
+func (a *Audience) audience() *lifecycle.Audience {
+	if a == nil {
+		return nil
+	}
+	return &lifecycle.Audience{Everybody: a.Everybody, Users: a.Users, Groups: a.Groups, Except: a.Except}
+}
+
+func showRecord(r *lifecycle.Record, actor lifecycle.Actor, now time.Time) Record {
+	v := Record{Question: showQuestion(&r.Question, actor, now), Resolution: string(r.Resolution), Text: r.Response,
+		Value: r.Value, Decision: string(r.Decision), Actor: r.Actor, Via: r.Via, SettledAt: r.ResolvedAt,
+		AutoReason: r.AutoDecideReason}
+	if r.Resolution != "" {
+		v.Question.MayReply, v.Question.Claim = false, nil
+	}
+	return v
+}
