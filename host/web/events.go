@@ -15,7 +15,7 @@ import (
 )
 
 type followInput struct {
-	runPath
+	RunPath
 	LastEventID string `header:"Last-Event-ID" doc:"The id of the last event that was read, as EventSource sends it."`
 	After       uint64 `query:"after" doc:"The same, for the first connection; from the first event without it."`
 }

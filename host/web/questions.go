@@ -17,11 +17,12 @@ type Inbox struct {
 }
 
 type inboxInput struct {
-	inboxFilter
+	InboxFilter
 	Limit int `query:"limit" minimum:"1" maximum:"1000" default:"100"`
 }
 
-type inboxFilter struct {
+// InboxFilter are the parameters that say which questions an inbox has.
+type InboxFilter struct {
 	All       bool      `query:"all" doc:"All open questions, and not only those that the caller may answer."`
 	Label     []string  `query:"label,explode" doc:"name=value, which the run must have; may be given several times."`
 	Pool      string    `query:"pool"`
@@ -31,7 +32,7 @@ type inboxFilter struct {
 	After     string    `query:"after" doc:"The next of the page before; the first page without it."`
 }
 
-func (f *inboxFilter) query(actor lifecycle.Actor) (lifecycle.InboxQuery, error) {
+func (f *InboxFilter) query(actor lifecycle.Actor) (lifecycle.InboxQuery, error) {
 	labels, err := readLabels(f.Label)
 	q := lifecycle.InboxQuery{For: actor, Labels: labels, Pool: f.Pool, Key: f.Key, DueBefore: f.DueBefore,
 		After: f.After}
@@ -68,7 +69,7 @@ type InboxCount struct {
 	More      bool `json:"more" doc:"There may be more than these."`
 }
 
-func (d *door) countInbox(ctx context.Context, c *caller, in *inboxFilter) (*body[InboxCount], error) {
+func (d *door) countInbox(ctx context.Context, c *caller, in *InboxFilter) (*body[InboxCount], error) {
 	q, err := in.query(c.actor)
 	if err != nil {
 		return nil, err
@@ -85,7 +86,7 @@ type Questions struct {
 	Questions []Question `json:"questions" nullable:"false"`
 }
 
-func (d *door) questions(ctx context.Context, c *caller, in *runPath) (*body[Questions], error) {
+func (d *door) questions(ctx context.Context, c *caller, in *RunPath) (*body[Questions], error) {
 	run, err := c.client.Get(ctx, in.ID)
 	if err != nil {
 		return nil, err
@@ -98,7 +99,7 @@ type History struct {
 	Records []Record `json:"records" nullable:"false"`
 }
 
-func (d *door) history(ctx context.Context, c *caller, in *runPath) (*body[History], error) {
+func (d *door) history(ctx context.Context, c *caller, in *RunPath) (*body[History], error) {
 	records, err := c.client.History(ctx, in.ID)
 	if err != nil {
 		return nil, err
@@ -127,7 +128,7 @@ type Receipt struct {
 }
 
 type replyInput struct {
-	questionPath
+	QuestionPath
 	Key  string `header:"Idempotency-Key" doc:"The same reply with the same key again gets the first receipt."`
 	Body NewReply
 }
@@ -161,7 +162,7 @@ func (d *door) winner(ctx context.Context, c *caller, id string, err error) erro
 }
 
 type claimInput struct {
-	questionPath
+	QuestionPath
 	Body struct {
 		Until   time.Time `json:"until,omitzero" doc:"Until when; or seconds."`
 		Seconds int       `json:"seconds,omitempty" minimum:"1" maximum:"2678400" doc:"For how long; or until."`
@@ -179,12 +180,12 @@ func (d *door) claim(ctx context.Context, c *caller, in *claimInput) error {
 	return d.winner(ctx, c, in.ID, c.client.Claim(ctx, in.ID, in.Question, until))
 }
 
-func (d *door) release(ctx context.Context, c *caller, in *questionPath) error {
+func (d *door) release(ctx context.Context, c *caller, in *QuestionPath) error {
 	return d.winner(ctx, c, in.ID, c.client.Release(ctx, in.ID, in.Question))
 }
 
 type reassignInput struct {
-	questionPath
+	QuestionPath
 	Body struct {
 		From *Audience `json:"from,omitempty" doc:"Who was asked when the caller looked; missing: everybody."`
 		To   Audience  `json:"to"`
@@ -197,7 +198,7 @@ func (d *door) reassign(ctx context.Context, c *caller, in *reassignInput) error
 }
 
 type extendInput struct {
-	questionPath
+	QuestionPath
 	Body struct {
 		Until time.Time `json:"until"`
 	}

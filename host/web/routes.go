@@ -51,7 +51,8 @@ func (d *door) newAPI() *api {
 	c.Info.Description = "Runs of agents, and the questions that they ask people. Errors are problems (RFC 9457)."
 	c.Servers = []*huma.Server{{URL: prefix}}
 	c.OpenAPIPath, c.DocsPath, c.SchemasPath, c.CreateHooks = "", "", "", nil
-	c.Formats = map[string]huma.Format{"application/json": huma.DefaultJSONFormat}
+	c.Formats = map[string]huma.Format{"application/json": huma.DefaultJSONFormat,
+		"json": huma.DefaultJSONFormat}
 	c.RejectUnknownQueryParameters = true
 	c.Transformers = []huma.Transformer{fromHuma}
 	a := &api{door: d, huma: humago.NewWithPrefix(d.mux, prefix, c)}
@@ -145,24 +146,25 @@ func (d *door) serveDocument(a huma.API) {
 	})
 }
 
-// runPath is the path of a run.
-type runPath struct {
+// RunPath is the path of a run.
+type RunPath struct {
 	ID string `path:"id" doc:"The run's id."`
 }
 
-// questionPath is the path of a question.
-type questionPath struct {
-	runPath
+// QuestionPath is the path of a question.
+type QuestionPath struct {
+	RunPath
 	Question int `path:"question" minimum:"1" doc:"The question's number."`
 }
 
 // url is the path of the question's run in the handler.
-func (p *questionPath) url(d *door) string {
+func (p *QuestionPath) url(d *door) string {
 	return d.runURL(p.ID) + "/questions#" + strconv.Itoa(p.Question)
 }
 
-// page are the parameters of a listing.
-type paging struct {
+// Paging are the parameters of a listing. Like the two above it is exported because huma fills in only the
+// embedded structs that are.
+type Paging struct {
 	After string `query:"after" doc:"The next of the page before; the first page without it."`
 	Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"100"`
 }

@@ -110,7 +110,7 @@ func (d *door) submit(ctx context.Context, c *caller, in *submitInput) (*created
 	return newOrKnown(known, d.runURL(run.ID), showRun(&run, c.actor, now())), nil
 }
 
-func (d *door) get(ctx context.Context, c *caller, in *runPath) (*body[Run], error) {
+func (d *door) get(ctx context.Context, c *caller, in *RunPath) (*body[Run], error) {
 	run, err := c.client.Get(ctx, in.ID)
 	if err != nil {
 		return nil, err
@@ -125,7 +125,7 @@ type Runs struct {
 }
 
 type listInput struct {
-	paging
+	Paging
 	State      []string `query:"state,explode" doc:"States that a run may be in; may be given several times."`
 	Pool       string   `query:"pool"`
 	Key        string   `query:"key"`
@@ -169,7 +169,7 @@ func readLabels(all []string) (map[string]string, error) {
 }
 
 type cancelInput struct {
-	runPath
+	RunPath
 	Body *struct {
 		Reason string `json:"reason,omitempty"`
 	}
@@ -184,7 +184,7 @@ func (d *door) cancel(ctx context.Context, c *caller, in *cancelInput) error {
 }
 
 type resumeInput struct {
-	runPath
+	RunPath
 	Body struct {
 		Choice  string `json:"choice" enum:"repeat,raise,end"`
 		Budget  Budget `json:"budget,omitzero" doc:"The new limits, for raise."`
@@ -198,7 +198,7 @@ func (d *door) resume(ctx context.Context, c *caller, in *resumeInput) error {
 }
 
 type forkInput struct {
-	runPath
+	RunPath
 	Key  string `header:"Idempotency-Key" doc:"The caller's own id for the fork: the same request again returns it."`
 	Body struct {
 		ID       string `json:"id,omitempty" doc:"The caller's own id for the fork; or the Idempotency-Key."`

@@ -1,0 +1,216 @@
+package web_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/host/web"
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store/memory"
+)
+
+type ctx = context.Context
+
+// routes are all of the API, with a request that would do something for a run r that asks.
+var routes = []struct {
+	method, path, body string
+	open               bool // to everybody whom the host knows
+}{
+	{"GET", "/me", "", true},
+	{"GET", "/openapi.json", "", true},
+	{"GET", "/runs", "", false},
+	{"GET", "/runs/r", "", false},
+	{"GET", "/runs/r/questions", "", false},
+	{"GET", "/runs/r/history", "", false},
+	{"GET", "/runs/r/events", "", false},
+	{"GET", "/inbox", "", false},
+	{"GET", "/inbox/count", "", false},
+	{"GET", "/stats", "", false},
+	{"POST", "/runs", `{"prompt":"Another."}`, false},
+	{"POST", "/runs/r/fork", `{"reply":"no"}`, false},
+	{"POST", "/runs/r/questions/1/reply", `{"text":"yes"}`, false},
+	{"POST", "/runs/r/questions/1/claim", `{"seconds":60}`, false},
+	{"POST", "/runs/r/questions/1/release", "", false},
+	{"POST", "/runs/r/questions/1/reassign", `{"to":{"users":["eve"]}}`, false},
+	{"POST", "/runs/r/questions/1/extend", `{"until":"2099-01-01T00:00:00Z"}`, false},
+	{"POST", "/runs/r/cancel", "", false},
+	{"POST", "/runs/r/resume", `{"choice":"end"}`, false},
+}
+
+// request sends one request to a handler without a server.
+func request(h http.Handler, method, path, body string, change func(*http.Request)) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, "http://localhost/interlude/api"+path, bytes.NewBufferString(body))
+	r.RemoteAddr = "127.0.0.1:40000"
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if change != nil {
+		change(r)
+	}
+	rec := httptest.NewRecorder()
+	h.ServeHTTP(rec, r)
+	return rec
+}
+
+func clientOf(t *testing.T) *lifecycle.Client {
+	t.Helper()
+	c, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: memory.New()})
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	return c
+}
+
+func TestL1WithoutIdentifyOnlyThisMachineIsServedAndTheLogSaysSo(t *testing.T) {
+	var log bytes.Buffer
+	h := web.Handler(clientOf(t), web.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	require.Contains(t, log.String(), "only requests from this machine are served")
+	require.Contains(t, request(h, "GET", "/me", "", nil).Body.String(), `"id":"local"`)
+	for name, change := range map[string]func(*http.Request){
+		"another machine":          func(r *http.Request) { r.RemoteAddr = "203.0.113.7:40000" },
+		"no address":               func(r *http.Request) { r.RemoteAddr = "@" },
+		"a name that was rebound":  func(r *http.Request) { r.Host = "evil.example" },
+		"another address":          func(r *http.Request) { r.Host = "203.0.113.7:80" },
+		"a proxy on this machine":  func(r *http.Request) { r.Header.Set("X-Forwarded-For", "203.0.113.7") },
+		"a proxy by the standard":  func(r *http.Request) { r.Header.Set("Forwarded", "for=203.0.113.7") },
+		"no host":                  func(r *http.Request) { r.Host = "" },
+		"a host that is no host":   func(r *http.Request) { r.Host = "[::1" + ".evil.example]" },
+		"a name below the machine": func(r *http.Request) { r.Host = "localhost.evil.example" },
+	} {
+		rec := request(h, "POST", "/runs", `{"prompt":"x"}`, change)
+		require.Equal(t, http.StatusForbidden, rec.Code, name)
+		require.Contains(t, rec.Body.String(), "LOOPBACK_ONLY", name)
+	}
+	for _, host := range []string{"localhost", "LOCALHOST:8080", "127.0.0.1:8080", "[::1]:8080", "[::1]"} {
+		rec := request(h, "GET", "/me", "", func(r *http.Request) { r.Host = host })
+		require.Equal(t, http.StatusOK, rec.Code, host)
+	}
+	rec := request(h, "GET", "/me", "", func(r *http.Request) { r.RemoteAddr = "[::ffff:127.0.0.1]:1" })
+	require.Equal(t, http.StatusOK, rec.Code)
+}
+
+// The zero Actor would be the host itself, who may do everything.
+func TestL1WhoeverTheHostDoesNotKnowIsRefused(t *testing.T) {
+	client := clientOf(t)
+	for _, actor := range []lifecycle.Actor{{}, {Via: "web"}, {Groups: []string{"ops"}}} {
+		h := web.Handler(client, web.Options{Identify: func(*http.Request) (lifecycle.Actor, error) { return actor, nil }})
+		for _, c := range routes {
+			rec := request(h, c.method, c.path, c.body, nil)
+			require.Equal(t, http.StatusUnauthorized, rec.Code, "%s %s", c.method, c.path)
+		}
+	}
+	page, err := client.Runs(t.Context(), lifecycle.Query{})
+	require.NoError(t, err)
+	require.Empty(t, page.Runs)
+}
+
+func TestL2ReadingChangesNothingOnAnyRoute(t *testing.T) {
+	w := openFor(t)
+	w.submit("r", "Ship?", "ada")
+	snapshot := func() (lifecycle.Run, []lifecycle.Record, int) {
+		run, err := w.lc.Get(t.Context(), "r")
+		require.NoError(t, err)
+		history, err := w.lc.History(t.Context(), "r")
+		require.NoError(t, err)
+		page, err := w.lc.Runs(t.Context(), lifecycle.Query{})
+		require.NoError(t, err)
+		return run, history, len(page.Runs)
+	}
+	run, history, runs := snapshot()
+	for _, c := range routes {
+		if c.path == "/runs/r/events" { // it ends with the run; its HEAD is below
+			continue
+		}
+		for _, method := range []string{"GET", "HEAD", "OPTIONS"} {
+			a := w.send(method, c.path, "bob", c.body)
+			require.Less(t, a.status, 500, "%s %s", method, c.path)
+			if c.method == "POST" && c.path != "/runs" && method != "OPTIONS" {
+				require.Equal(t, http.StatusMethodNotAllowed, a.status, "%s %s", method, c.path)
+			}
+		}
+	}
+	require.Equal(t, http.StatusOK, w.send("HEAD", "/runs/r/events", "bob", "").status)
+	gotRun, gotHistory, gotRuns := snapshot()
+	require.Equal(t, run, gotRun)
+	require.Equal(t, history, gotHistory)
+	require.Equal(t, runs, gotRuns)
+}
+
+func TestL2APageOfAnotherSiteChangesNothing(t *testing.T) {
+	client := clientOf(t)
+	known := func(*http.Request) (lifecycle.Actor, error) { return lifecycle.Actor{ID: "ada"}, nil }
+	h := web.Handler(client, web.Options{Identify: known, Origins: []string{"https://desk.example.com"}})
+	from := func(origin, site string) func(*http.Request) {
+		return func(r *http.Request) {
+			r.Header.Set("Origin", origin)
+			r.Header.Set("Sec-Fetch-Site", site)
+		}
+	}
+	for _, c := range routes {
+		if c.method != "POST" {
+			continue
+		}
+		for _, change := range []func(*http.Request){
+			from("https://evil.example", "cross-site"), from("https://evil.localhost", "same-site"),
+			from("https://evil.example", ""), from("null", ""), from("", "cross-site"),
+		} {
+			rec := request(h, c.method, c.path, c.body, change)
+			require.Equal(t, http.StatusForbidden, rec.Code, "%s %s", c.method, c.path)
+			require.Contains(t, rec.Body.String(), "CROSS_ORIGIN")
+			require.Empty(t, rec.Header().Get("Access-Control-Allow-Origin"))
+		}
+	}
+	page, err := client.Runs(t.Context(), lifecycle.Query{})
+	require.NoError(t, err)
+	require.Empty(t, page.Runs)
+
+	rec := request(h, "OPTIONS", "/runs", "", from("https://desk.example.com", "cross-site"))
+	require.Equal(t, http.StatusNoContent, rec.Code)
+	require.Equal(t, "https://desk.example.com", rec.Header().Get("Access-Control-Allow-Origin"))
+	rec = request(h, "POST", "/runs", `{"prompt":"x"}`, from("https://desk.example.com", "cross-site"))
+	require.Equal(t, http.StatusCreated, rec.Code, "%s", rec.Body)
+	require.Equal(t, "https://desk.example.com", rec.Header().Get("Access-Control-Allow-Origin"))
+	rec = request(h, "POST", "/runs", `{"prompt":"x"}`, from("http://localhost", "same-origin"))
+	require.Equal(t, http.StatusCreated, rec.Code, "%s", rec.Body)
+}
+
+func TestL2EveryResponseForbidsScriptsInItsTextAndSharedCaches(t *testing.T) {
+	h := web.Handler(clientOf(t), web.Options{})
+	for _, path := range []string{"/me", "/runs/r", "/openapi.json", "/../", "/../style.css", "/nowhere"} {
+		header := request(h, "GET", path, "", nil).Header()
+		require.Contains(t, header.Get("Content-Security-Policy"), "default-src 'self'", path)
+		require.NotContains(t, header.Get("Content-Security-Policy"), "unsafe", path)
+		require.Contains(t, header.Get("Cache-Control"), "private", path)
+		require.Equal(t, "nosniff", header.Get("X-Content-Type-Options"), path)
+	}
+}
+
+func TestL1TheHandlerWorksUnderAnyPrefix(t *testing.T) {
+	client := clientOf(t)
+	for prefix, path := range map[string]string{"": "/interlude", "/": "", "/a/b": "/a/b", "/a/b/": "/a/b"} {
+		h := web.Handler(client, web.Options{Prefix: prefix})
+		for _, below := range []string{"/", "/style.css", "/api/me", "/api/openapi.json"} {
+			r := httptest.NewRequest(http.MethodGet, "http://localhost"+path+below, nil)
+			r.RemoteAddr = "127.0.0.1:1"
+			rec := httptest.NewRecorder()
+			h.ServeHTTP(rec, r)
+			require.Equal(t, http.StatusOK, rec.Code, path+below)
+		}
+	}
+	require.Panics(t, func() { web.Handler(client, web.Options{Prefix: "interlude"}) })
+	require.Panics(t, func() { web.Handler(client, web.Options{Origins: []string{"example.com"}}) })
+	require.Panics(t, func() { web.Handler(nil, web.Options{}) })
+}
+
+func TestL2APanicOfTheHostsIsAProblem(t *testing.T) {
+	h := web.Handler(clientOf(t), web.Options{Logger: slog.New(slog.DiscardHandler),
+		Identify: func(*http.Request) (lifecycle.Actor, error) { panic("the session's table is gone") }})
+	rec := request(h, "GET", "/me", "", nil)
+	require.Equal(t, http.StatusInternalServerError, rec.Code)
+	require.NotContains(t, rec.Body.String(), "table")
+}

@@ -1,0 +1,200 @@
+package web_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/host/web"
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+// follower reads one stream of server-sent events.
+type follower struct {
+	t     *testing.T
+	res   *http.Response
+	lines *bufio.Scanner
+}
+
+func (w *world) follow(run string, headers ...string) *follower {
+	w.t.Helper()
+	r, err := http.NewRequestWithContext(w.t.Context(), http.MethodGet, w.server.URL+"/interlude/api/runs/"+run+
+		"/events", nil)
+	require.NoError(w.t, err)
+	r.Header.Set("X-User", "ada")
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	res, err := http.DefaultClient.Do(r)
+	require.NoError(w.t, err)
+	f := &follower{w.t, res, bufio.NewScanner(res.Body)}
+	f.lines.Buffer(nil, 1<<20)
+	w.t.Cleanup(func() { res.Body.Close() })
+	return f
+}
+
+// next returns the next block of lines, without the blank one; nil at the end.
+func (f *follower) next() map[string]string {
+	f.t.Helper()
+	block := map[string]string{}
+	for f.lines.Scan() {
+		if f.lines.Text() == "" {
+			return block
+		}
+		name, value, _ := strings.Cut(f.lines.Text(), ": ")
+		block[name] = value
+	}
+	return nil
+}
+
+// events returns the events until the stream ends.
+func (f *follower) events() (all []lifecycle.Event) {
+	f.t.Helper()
+	for block := f.next(); block != nil; block = f.next() {
+		if block["data"] == "" {
+			continue
+		}
+		var e lifecycle.Event
+		require.NoError(f.t, json.Unmarshal([]byte(block["data"]), &e))
+		require.Equal(f.t, strconv.FormatUint(e.Seq, 10), block["id"])
+		all = append(all, e)
+	}
+	return all
+}
+
+func TestL3AStreamHasEveryEventAndEndsWithTheRun(t *testing.T) {
+	w := openFor(t)
+	w.submit("r", "Ship?", "ada")
+	f := w.follow("r")
+	require.Equal(t, "text/event-stream", f.res.Header.Get("Content-Type"))
+	require.Contains(t, f.next(), "retry")
+	require.Equal(t, "1", f.next()["id"], "what has happened before comes first")
+	w.send("POST", "/runs/r/questions/1/reply", "ada", `{"text":"yes"}`)
+	live := f.events()
+
+	var stored []lifecycle.Event
+	for e, err := range w.lc.Events(t.Context(), "r", 1) {
+		require.NoError(t, err)
+		stored = append(stored, e)
+	}
+	require.Equal(t, stored, live)
+	require.True(t, live[len(live)-1].Terminal())
+}
+
+func TestL3AReconnectGoesOnAfterTheLastEventAndStopsAtTheEnd(t *testing.T) {
+	w := openFor(t)
+	w.submit("r", "Ship?", "ada")
+	w.send("POST", "/runs/r/questions/1/reply", "ada", `{"text":"yes"}`)
+	run, err := w.lc.Wait(t.Context(), "r")
+	require.NoError(t, err)
+	for after := range run.Seq {
+		events := w.follow("r", "Last-Event-ID", strconv.FormatUint(after, 10)).events()
+		require.Len(t, events, int(run.Seq-after))
+		require.Equal(t, after+1, events[0].Seq, "nothing is lost or doubled")
+	}
+	last := strconv.FormatUint(run.Seq, 10)
+	require.Equal(t, 204, w.send("GET", "/runs/r/events", "ada", "", "Last-Event-ID", last).status)
+	require.Equal(t, 204, w.send("GET", "/runs/r/events?after="+last, "ada", "").status)
+	gone := w.send("GET", "/runs/r/events", "ada", "", "Last-Event-ID", strconv.FormatUint(run.Seq+1, 10))
+	require.Equal(t, "CURSOR_BEYOND_END", gone.code(t))
+	require.Equal(t, "INVALID_ARGUMENT", w.send("GET", "/runs/r/events", "ada", "", "Last-Event-ID", "x").code(t))
+	require.Equal(t, "NOT_FOUND", w.send("GET", "/runs/nobodys/events", "ada", "").code(t))
+}
+
+func TestL3AQuietStreamShowsThatItIsAliveAndAsksAgainWhoMayView(t *testing.T) {
+	var revoked atomic.Bool
+	w := open(t, lifecycle.Config{Authorize: func(_ context.Context, a lifecycle.Access) error {
+		if revoked.Load() && a.Actor.ID == "ada" {
+			return errors.New("left the team")
+		}
+		return nil
+	}}, web.Options{Identify: identify, Heartbeat: 5 * time.Millisecond})
+	w.submit("r", "Ship?", "ada")
+	f := w.follow("r")
+	beats := 0
+	for beats < 3 {
+		block := f.next()
+		require.NotNil(t, block)
+		if _, ok := block[""]; ok {
+			beats++
+		}
+	}
+	revoked.Store(true)
+	for block := f.next(); ; block = f.next() {
+		require.NotNil(t, block)
+		if block["event"] == "problem" {
+			require.Contains(t, block["data"], "NOT_ALLOWED")
+			break
+		}
+	}
+	require.Nil(t, f.next(), "the stream has ended")
+}
+
+func TestL3FurtherFollowersThanAllowedAreRefused(t *testing.T) {
+	w := open(t, lifecycle.Config{}, web.Options{Identify: identify, MaxFollowers: 1})
+	w.submit("r", "Ship?", "ada")
+	first := w.follow("r")
+	require.NotNil(t, first.next())
+	second := w.send("GET", "/runs/r/events", "ada", "")
+	require.Equal(t, "TOO_MANY_FOLLOWERS", second.code(t))
+	require.NotEmpty(t, second.header.Get("Retry-After"))
+}
+
+// A reader that takes nothing fills its socket; its run and the other readers do not wait for it, and its
+// connection is cut.
+func TestL3ASlowReaderDelaysNobodyAndIsCut(t *testing.T) {
+	const chunks, size = 200, 32 << 10
+	text := strings.Repeat("x", size)
+	var talker engine.Func = func(ctx context.Context, turn engine.Turn, sink engine.Sink) (engine.Outcome, error) {
+		if len(turn.Answers) == 0 {
+			return engine.Ask(engine.Question{Kind: engine.Confirm, Prompt: "Talk?"}), nil
+		}
+		for range chunks {
+			if err := sink.Message(ctx, engine.Message{Text: text}); err != nil {
+				return engine.Outcome{}, err
+			}
+		}
+		return engine.Done("done"), nil
+	}
+	w := open(t, lifecycle.Config{Engines: map[string]engine.Engine{"talker": talker}},
+		web.Options{Identify: identify, WriteTimeout: 50 * time.Millisecond})
+	a := w.send("POST", "/runs", "ada", `{"id":"r","prompt":"x","engine":"talker"}`)
+	require.Equal(t, http.StatusCreated, a.status, "%s", a.body)
+	w.untilAsked("r")
+
+	slow, err := net.Dial("tcp", strings.TrimPrefix(w.server.URL, "http://"))
+	require.NoError(t, err)
+	defer slow.Close()
+	require.NoError(t, slow.(*net.TCPConn).SetReadBuffer(4<<10))
+	_, err = slow.Write([]byte("GET /interlude/api/runs/r/events HTTP/1.1\r\nHost: x\r\nX-User: ada\r\n\r\n"))
+	require.NoError(t, err)
+	first := make([]byte, 1)
+	_, err = slow.Read(first) // it is connected, and reads nothing more
+	require.NoError(t, err)
+
+	quick := w.follow("r")
+	require.Equal(t, http.StatusCreated, w.send("POST", "/runs/r/questions/1/reply", "ada", `{"text":"yes"}`).status)
+	events := quick.events()
+	require.True(t, events[len(events)-1].Terminal())
+
+	got := 0
+	for buffer := make([]byte, 1<<20); ; {
+		n, err := slow.Read(buffer)
+		got += n
+		if err != nil {
+			break // cut
+		}
+	}
+	require.Less(t, got, chunks*size, "it was cut before the end")
+}

@@ -1,0 +1,141 @@
+package web_test
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/host/web"
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+func (w *world) questionOf(run, person string, headers ...string) web.Question {
+	w.t.Helper()
+	var all web.Questions
+	w.send("GET", "/runs/"+run+"/questions", person, "", headers...).into(w.t, &all)
+	require.Len(w.t, all.Questions, 1)
+	return all.Questions[0]
+}
+
+func TestL1AnApprovalIsShownEditedAndRecorded(t *testing.T) {
+	w := openFor(t)
+	w.submit("pay", "approval", "ada")
+	q := w.questionOf("pay", "bob")
+	require.Equal(t, "pay", q.Subject.Tool)
+	require.JSONEq(t, `{"amount":420,"to":"ACME"}`, string(q.Subject.Arguments))
+	require.Equal(t, "INVALID_REPLY", w.send("POST", "/runs/pay/questions/1/reply", "bob", `{"text":"sure"}`).code(t))
+
+	changed := w.send("POST", "/runs/pay/questions/1/reply", "bob", `{"decision":"approve","seen":"another"}`)
+	require.Equal(t, "QUESTION_CHANGED", changed.code(t))
+	var p web.Problem
+	changed.into(t, &p)
+	require.Equal(t, q.Digest, p.Question.Digest, "the present question comes with the refusal")
+
+	a := w.send("POST", "/runs/pay/questions/1/reply", "bob",
+		`{"decision":"edit","value":{"to":"ACME","amount":400.10},"seen":"`+q.Digest+`"}`)
+	require.Equal(t, http.StatusCreated, a.status, "%s", a.body)
+	history, err := w.lc.History(t.Context(), "pay")
+	require.NoError(t, err)
+	require.Equal(t, `{"to":"ACME","amount":400.10}`, string(history[0].Value), "numbers stay as they were written")
+}
+
+func TestL1AQuestionIsClaimedReleasedReassignedAndAnsweredByWhomItIsFor(t *testing.T) {
+	w := openFor(t)
+	a := w.send("POST", "/runs", "ada", `{"id":"r","prompt":"Ship?","ask":{"not_submitter":true,
+		"to":{"groups":["ops"]}}}`)
+	require.Equal(t, http.StatusCreated, a.status, "%s", a.body)
+	w.untilAsked("r")
+	const question = "/runs/r/questions/1/"
+	ops := []string{"X-Groups", "ops"}
+	require.False(t, w.questionOf("r", "ada", ops...).MayReply, "who submitted it may not")
+	require.True(t, w.questionOf("r", "bob", ops...).MayReply)
+	notAsked := w.send("POST", question+"reply", "carl", `{"text":"yes"}`)
+	require.Equal(t, "NOT_ASKED", notAsked.code(t))
+	require.Contains(t, string(notAsked.body), `"groups":["ops"]`)
+
+	require.Equal(t, "INVALID_ARGUMENT", w.send("POST", question+"claim", "bob", `{}`, ops...).code(t))
+	require.Equal(t, 204, w.send("POST", question+"claim", "bob", `{"seconds":600}`, ops...).status)
+	until := time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
+	require.Equal(t, 204, w.send("POST", question+"claim", "bob", `{"until":"`+until+`"}`, ops...).status)
+	q := w.questionOf("r", "dora", ops...)
+	require.Equal(t, "bob", q.Claim.Actor)
+	require.False(t, q.MayReply)
+	claimed := w.send("POST", question+"reply", "dora", `{"text":"yes"}`, ops...)
+	require.Equal(t, "CLAIMED", claimed.code(t))
+	require.Contains(t, string(claimed.body), `"actor":"bob"`)
+	require.Equal(t, "CLAIMED", w.send("POST", question+"release", "dora", "", ops...).code(t))
+	require.Equal(t, 204, w.send("POST", question+"release", "bob", "", ops...).status)
+
+	body := `{"from":{"groups":["ops"],"except":["ada"]},"to":{"users":["eve"]}}`
+	require.Equal(t, 204, w.send("POST", question+"reassign", "bob", body, ops...).status)
+	require.Equal(t, "NOT_ASKED", w.send("POST", question+"reassign", "bob", body, ops...).code(t))
+	require.Equal(t, "REASSIGNED", w.send("POST", question+"reassign", "eve", body).code(t), "a view from yesterday")
+	require.Equal(t, "INVALID_ARGUMENT", w.send("POST", question+"extend", "eve", `{"until":"`+until+`"}`).code(t))
+	require.Equal(t, 201, w.send("POST", question+"reply", "eve", `{"text":"yes"}`).status)
+}
+
+// Whatever the door, one wins; and who lost is told who won.
+func TestL1OfManyWhoAnswerOneWinsAndTheOthersLearnWho(t *testing.T) {
+	w := openFor(t)
+	w.submit("r", "Ship?", "ada")
+	w.questionOf("r", "ada") // the document is read once, before the race
+	const people = 8
+	answers, winners := make([]answer, people), make([]string, 0, people)
+	var all sync.WaitGroup
+	for i := range people {
+		all.Go(func() {
+			answers[i] = w.send("POST", "/runs/r/questions/1/reply", "p"+strconv.Itoa(i), `{"text":"mine"}`)
+		})
+	}
+	_, direct := w.lc.Reply(t.Context(), "r", lifecycle.Reply{ID: 1, Text: "mine", Actor: lifecycle.Actor{ID: "go"}})
+	all.Wait()
+	if direct == nil {
+		winners = append(winners, "go")
+	} else {
+		require.ErrorIs(t, direct, lifecycle.ErrSettled)
+	}
+	for i, a := range answers {
+		if a.status == http.StatusCreated {
+			winners = append(winners, "p"+strconv.Itoa(i))
+		}
+	}
+	require.Len(t, winners, 1)
+	for _, a := range answers {
+		if a.status != http.StatusCreated {
+			require.Equal(t, "SETTLED", a.code(t))
+			var p web.Problem
+			a.into(t, &p)
+			require.Equal(t, winners[0], p.Settled.Actor)
+			require.Equal(t, "user_reply", p.Settled.Resolution)
+		}
+	}
+}
+
+// The door asks nobody but the client's one authorization.
+func TestL1WhatAuthorizeRefusesIsRefusedHere(t *testing.T) {
+	refuse := lifecycle.Action("")
+	w := open(t, lifecycle.Config{Authorize: func(_ ctx, a lifecycle.Access) error {
+		if a.Actor.ID == "mallory" || a.Action == refuse {
+			return errors.New("not you")
+		}
+		return nil
+	}}, web.Options{Identify: identify})
+	w.submit("r", "Ship?", "ada")
+	before, err := w.lc.Get(t.Context(), "r")
+	require.NoError(t, err)
+	for _, c := range routes {
+		if c.open {
+			continue
+		}
+		a := w.send(c.method, c.path, "mallory", c.body)
+		require.Equal(t, "NOT_ALLOWED", a.code(t), "%s %s", c.method, c.path)
+	}
+	after, err := w.lc.Get(t.Context(), "r")
+	require.NoError(t, err)
+	require.Equal(t, before, after)
+}
