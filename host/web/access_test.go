@@ -60,7 +60,9 @@ func request(h http.Handler, method, path, body string, change func(*http.Reques
 
 func clientOf(t *testing.T) *lifecycle.Client {
 	t.Helper()
-	c, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: memory.New()})
+	st := memory.New()
+	require.NoError(t, st.SetPool(t.Context(), lifecycle.Pool{Name: lifecycle.DefaultPool, Capacity: 1}))
+	c, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: st})
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
 	return c

@@ -50,9 +50,6 @@ func (r *response) problem(p *Problem) {
 	r.status = 0
 	r.body.Reset()
 	r.Header().Set("Content-Type", p.ContentType(""))
-	if p.Status == http.StatusServiceUnavailable {
-		r.Header().Set("Retry-After", "1")
-	}
 	r.WriteHeader(p.Status)
 	_ = json.NewEncoder(&r.body).Encode(p)
 }
@@ -74,6 +71,9 @@ func (r *response) finish() {
 			h.Del("Content-Length")
 			r.body.Reset()
 		}
+	}
+	if r.status == http.StatusServiceUnavailable {
+		h.Set("Retry-After", "1")
 	}
 	if r.status != http.StatusNotModified && r.status != http.StatusNoContent {
 		h.Set("Content-Length", strconv.Itoa(r.body.Len()))

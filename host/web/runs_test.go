@@ -148,13 +148,16 @@ func TestL1ARunIsCanceledForkedAndCounted(t *testing.T) {
 	require.Equal(t, "RUN_TERMINAL", a.code(t))
 	require.Contains(t, string(a.body), `"state":"canceled"`)
 
-	fork := w.send("POST", "/runs/one/fork", "ada", `{}`, "Idempotency-Key", "two")
+	a = w.send("POST", "/runs", "ada", `{"id":"later","prompt":"x","not_before":"2040-01-01T00:00:00Z"}`)
+	require.Equal(t, http.StatusCreated, a.status)
+	require.Equal(t, http.StatusNoContent, w.send("POST", "/runs/later/cancel", "ada", "").status)
+	fork := w.send("POST", "/runs/later/fork", "ada", `{}`, "Idempotency-Key", "two")
 	require.Equal(t, http.StatusCreated, fork.status, "%s", fork.body)
-	fork = w.send("POST", "/runs/one/fork", "ada", `{}`, "Idempotency-Key", "two")
+	fork = w.send("POST", "/runs/later/fork", "ada", `{}`, "Idempotency-Key", "two")
 	require.Equal(t, http.StatusOK, fork.status, "%s", fork.body)
 	var run web.Run
 	fork.into(t, &run)
-	require.Equal(t, &web.ForkPoint{RunID: "one"}, run.ForkedFrom)
+	require.Equal(t, &web.ForkPoint{RunID: "later"}, run.ForkedFrom)
 }
 
 func TestL1TheSpecificationIsTheHostsToPrepare(t *testing.T) {
