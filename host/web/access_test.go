@@ -100,7 +100,8 @@ func TestL1WithoutIdentifyOnlyThisMachineIsServedAndTheLogSaysSo(t *testing.T) {
 func TestL1WhoeverTheHostDoesNotKnowIsRefused(t *testing.T) {
 	client := clientOf(t)
 	for _, actor := range []lifecycle.Actor{{}, {Via: "web"}, {Groups: []string{"ops"}}} {
-		h := web.Handler(client, web.Options{Identify: func(*http.Request) (lifecycle.Actor, error) { return actor, nil }})
+		identify := func(*http.Request) (lifecycle.Actor, error) { return actor, nil }
+		h := web.Handler(client, web.Options{Identify: identify, Logger: slog.New(slog.DiscardHandler)})
 		for _, c := range routes {
 			rec := request(h, c.method, c.path, c.body, nil)
 			require.Equal(t, http.StatusUnauthorized, rec.Code, "%s %s", c.method, c.path)

@@ -16,7 +16,7 @@ import (
 
 type followInput struct {
 	RunPath
-	LastEventID string `header:"Last-Event-ID" doc:"The id of the last event that was read, as EventSource sends it."`
+	LastEventID string `header:"Last-Event-ID" doc:"The last event that was read, as EventSource says it."` //nolint:tagliatelle // its name
 	After       uint64 `query:"after" doc:"The same, for the first connection; from the first event without it."`
 }
 

@@ -22,12 +22,14 @@ func StatusesByName() map[string]string {
 		"lifecycle.ErrCannotFork": lifecycle.ErrCannotFork, "lifecycle.ErrUnknownPool": lifecycle.ErrUnknownPool,
 		"lifecycle.ErrCursorBeyondEnd": lifecycle.ErrCursorBeyondEnd, "lifecycle.ErrNoStats": lifecycle.ErrNoStats,
 		"lifecycle.ErrInvalidReply": lifecycle.ErrInvalidReply, "lifecycle.ErrNoUsage": lifecycle.ErrNoUsage,
-		"lifecycle.ErrInvalidSpec": lifecycle.ErrInvalidSpec, "lifecycle.ErrInvalidArgument": lifecycle.ErrInvalidArgument,
+		"lifecycle.ErrInvalidSpec":     lifecycle.ErrInvalidSpec,
+		"lifecycle.ErrInvalidArgument": lifecycle.ErrInvalidArgument,
 	}
 	statuses := make(map[string]string)
+	d := &door{log: slog.New(slog.DiscardHandler)}
+	c := &caller{request: httptest.NewRequest(http.MethodGet, "/", nil)}
 	for name, err := range names {
-		p := (&door{log: slog.New(slog.DiscardHandler)}).problem(&caller{request: httptest.NewRequest(http.MethodGet, "/", nil)}, err)
-		statuses[name] = strconv.Itoa(p.Status)
+		statuses[name] = strconv.Itoa(d.problem(c, err).Status)
 	}
 	return statuses
 }

@@ -58,7 +58,8 @@ func (d *door) inbox(ctx context.Context, c *caller, in *inboxInput) (*body[Inbo
 	out := Inbox{Questions: make([]OpenQuestion, len(page.Questions)), Next: page.Next}
 	for i := range page.Questions {
 		o := &page.Questions[i]
-		out.Questions[i] = OpenQuestion{o.RunID, o.Labels, o.Pool, o.Key, o.Due, showQuestion(&o.Question, c.actor, now())}
+		out.Questions[i] = OpenQuestion{o.RunID, o.Labels, o.Pool, o.Key, o.Due,
+			showQuestion(&o.Question, c.actor, now())}
 	}
 	return &body[Inbox]{out}, nil
 }

@@ -185,12 +185,12 @@ func TestL2StatusesAreThoseOfTheErrorsPage(t *testing.T) {
 	rows := regexp.MustCompile("(?m)^\\| `(lifecycle\\.Err\\w+)` .*\\| (\\d+) \\|$").FindAllStringSubmatch(string(text), -1)
 	require.Greater(t, len(rows), 20)
 	for _, row := range rows {
-		want, ok := web.StatusesByName()[row[1]]
+		got, ok := web.StatusesByName()[row[1]]
 		if row[1] == "lifecycle.ErrNoFeeds" { // no route reads a feed
 			continue
 		}
 		require.True(t, ok, "%s has no problem", row[1])
-		require.Equal(t, row[2], want, row[1])
+		require.Equal(t, row[2], got, row[1])
 	}
 }
 

@@ -12,13 +12,12 @@ import (
 
 // Run is a run as the API shows it.
 type Run struct {
-	ID      string `json:"id"`
-	Version uint64 `json:"version" doc:"Counts the changes of the run."`
-	State   string `json:"state" enum:"queued,running,waiting_user,succeeded,failed,canceled"`
-	Mode    string `json:"mode" enum:"auto,interactive"`
-	Engine  string `json:"engine"`
-	Pool    string `json:"pool"`
-	//
+	ID         string            `json:"id"`
+	Version    uint64            `json:"version" doc:"Counts the changes of the run."`
+	State      string            `json:"state" enum:"queued,running,waiting_user,succeeded,failed,canceled"`
+	Mode       string            `json:"mode" enum:"auto,interactive"`
+	Engine     string            `json:"engine"`
+	Pool       string            `json:"pool"`
 	Key        string            `json:"key,omitempty"`
 	Priority   int               `json:"priority,omitempty"`
 	Labels     map[string]string `json:"labels,omitempty"`
@@ -224,8 +223,9 @@ func showQuestions(all []lifecycle.Question, actor lifecycle.Actor, now time.Tim
 // showQuestion is the question as the actor sees it at this time. MayReply is what is true of an open one.
 func showQuestion(q *lifecycle.Question, actor lifecycle.Actor, now time.Time) Question {
 	v := Question{ID: q.ID, Attempt: q.Attempt, Kind: string(q.Kind), Prompt: q.Prompt, Context: q.Context,
-		AskedAt: q.AskedAt, RequiredFields: q.RequiredFields, UIHints: q.UIHints, Schema: q.Schema, AlsoText: q.AlsoText,
-		Digest: q.Digest(), To: showAudience(q.To), Need: q.Need, Rejects: q.Rejects, EndsAt: q.EndsAt,
+		AskedAt: q.AskedAt, RequiredFields: q.RequiredFields, UIHints: q.UIHints, Schema: q.Schema,
+		AlsoText: q.AlsoText, Digest: q.Digest(), To: showAudience(q.To), Need: q.Need, Rejects: q.Rejects,
+		EndsAt:   q.EndsAt,
 		MayReply: q.To.Admits(actor) && q.VoteOf(actor.ID) == nil && !q.Claim.Excludes(actor, now)}
 	for _, o := range q.Options {
 		v.Options = append(v.Options, Option(o))

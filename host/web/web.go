@@ -83,7 +83,7 @@ func Handler(client *lifecycle.Client, opts Options) http.Handler {
 	}
 	for _, origin := range opts.Origins {
 		if err := d.sameSite.AddTrustedOrigin(origin); err != nil {
-			panic(fmt.Sprintf("web: Options.Origins has %q, want an origin such as https://example.com: %v", origin, err))
+			panic(fmt.Sprintf("web: Options.Origins has %q, want one such as https://example.com: %v", origin, err))
 		}
 		d.origins[origin] = true
 	}

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/pb33f/libopenapi"
@@ -41,10 +42,9 @@ var asker = engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (e
 
 // world is a server over real sockets, with a node that executes its runs.
 type world struct {
-	t         *testing.T
-	lc        *lifecycle.Lifecycle
-	server    *httptest.Server
-	validator validator.Validator
+	t      *testing.T
+	lc     *lifecycle.Lifecycle
+	server *httptest.Server
 }
 
 // identify believes a header, as a host believes its session.
@@ -60,7 +60,7 @@ func identify(r *http.Request) (lifecycle.Actor, error) {
 	return actor, nil
 }
 
-func open(t *testing.T, cfg lifecycle.Config, opts web.Options) *world {
+func open(t *testing.T, cfg lifecycle.Config, opts web.Options, around ...func(http.Handler) http.Handler) *world {
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
 	cfg.Engine, cfg.Forgiving, cfg.Logger = asker, true, quiet
@@ -69,7 +69,11 @@ func open(t *testing.T, cfg lifecycle.Config, opts web.Options) *world {
 	if opts.Logger == nil {
 		opts.Logger = quiet
 	}
-	w := &world{t: t, lc: lc, server: httptest.NewServer(web.Handler(lc.Client, opts))}
+	handler := web.Handler(lc.Client, opts)
+	for _, wrap := range around {
+		handler = wrap(handler)
+	}
+	w := &world{t: t, lc: lc, server: httptest.NewServer(handler)}
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() { served <- lc.Serve(ctx) }()
@@ -139,24 +143,36 @@ func (w *world) send(method, path, person, body string, headers ...string) answe
 	return a
 }
 
+// document is the OpenAPI document, which is the same for all worlds.
+var (
+	oneAtATime sync.Mutex
+	document   validator.Validator // guarded by oneAtATime
+)
+
+func (w *world) readDocument() validator.Validator {
+	w.t.Helper()
+	get := httptest.NewRequestWithContext(w.t.Context(), http.MethodGet, "/interlude/api/openapi.json", nil)
+	get.Header.Set("X-User", "ada")
+	rec := httptest.NewRecorder()
+	w.server.Config.Handler.ServeHTTP(rec, get)
+	require.Equal(w.t, http.StatusOK, rec.Code)
+	doc, err := libopenapi.NewDocument(rec.Body.Bytes())
+	require.NoError(w.t, err)
+	v, errs := validator.NewValidator(doc)
+	require.Empty(w.t, errs)
+	return v
+}
+
 // fits holds a response of a route against the document.
 func (w *world) fits(r *http.Request, res *http.Response, body []byte) {
 	w.t.Helper()
 	if r.Method == http.MethodHead || r.Method == http.MethodOptions || res.StatusCode == http.StatusMethodNotAllowed {
 		return
 	}
-	if w.validator == nil {
-		get := httptest.NewRequestWithContext(w.t.Context(), http.MethodGet, "http://localhost/interlude/api/openapi.json",
-			nil)
-		get.RemoteAddr = "127.0.0.1:1"
-		rec := httptest.NewRecorder()
-		w.server.Config.Handler.ServeHTTP(rec, withUser(get))
-		require.Equal(w.t, http.StatusOK, rec.Code)
-		doc, err := libopenapi.NewDocument(rec.Body.Bytes())
-		require.NoError(w.t, err)
-		var errs []error
-		w.validator, errs = validator.NewValidator(doc)
-		require.Empty(w.t, errs)
+	oneAtATime.Lock() // the validator is not safe for concurrent use
+	defer oneAtATime.Unlock()
+	if document == nil {
+		document = w.readDocument()
 	}
 	path := strings.TrimPrefix(r.URL.Path, "/interlude/api")
 	if path == "/openapi.json" || strings.Contains(path, "nowhere") {
@@ -164,16 +180,11 @@ func (w *world) fits(r *http.Request, res *http.Response, body []byte) {
 	}
 	copied := *res
 	copied.Body = io.NopCloser(bytes.NewReader(body))
-	ok, faults := w.validator.ValidateHttpResponse(r, &copied)
+	ok, faults := document.ValidateHttpResponse(r, &copied)
 	for _, f := range faults {
 		w.t.Logf("%s: %s %+v", f.Message, f.Reason, f.SchemaValidationErrors)
 	}
 	require.True(w.t, ok, "%s %s: %d %s", r.Method, r.URL, res.StatusCode, body)
-}
-
-func withUser(r *http.Request) *http.Request {
-	r.Header.Set("X-User", "ada")
-	return r
 }
 
 // submit submits a run, and waits until it asks.
