@@ -195,6 +195,19 @@ func (s stale) Commit(ctx context.Context, batch []store.Commit) []error {
 	return s.Store.Commit(ctx, batch)
 }
 
+// blind is a store that shows questions without who has claimed them.
+type blind struct{ store.Store }
+
+func (s blind) Run(ctx context.Context, id string) (store.Run, error) {
+	run, err := s.Store.Run(ctx, id)
+	if err == nil && run.Pending != nil && run.Pending.Claim != nil {
+		shown := *run.Pending
+		shown.Claim = nil
+		run.Pending = &shown
+	}
+	return run, err
+}
+
 // mute is a store that keeps that a default answer was taken, and not which.
 type mute struct{ store.Store }
 
@@ -237,6 +250,7 @@ func TestABrokenStoreIsFound(t *testing.T) {
 			return &unremembering{Store: s}
 		}, "it is step 1"},
 		"an escalation is stored without its audience": {func(s store.Store) store.Store { return stale{s} }, ""},
+		"a claim is not shown":                         {func(s store.Store) store.Store { return blind{s} }, "claim"},
 		"a default answer is stored empty":             {func(s store.Store) store.Store { return mute{s} }, "default"},
 	} {
 		t.Run(name, func(t *testing.T) {

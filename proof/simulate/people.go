@@ -33,6 +33,7 @@ type person struct {
 	maybe    map[string]bool // the texts of replies without a key whose outcome they never learned
 	decided  map[string]*decisions
 	extended extensions
+	claimed  []claimOf
 	notAsked map[int]bool // the questions that were put to others when they replied
 }
 
@@ -139,6 +140,7 @@ func (p *person) submits(ctx context.Context) {
 // replies answers questions until the run has ended or the person's patience is over.
 func (p *person) replies(ctx context.Context, plan *replierPlan) {
 	r, choose := rand.New(rand.NewPCG(plan.seed, 0)), rand.New(rand.NewPCG(plan.seed, 1))
+	claiming := rand.New(rand.NewPCG(plan.claims.seed, 0))
 	for range plan.patience {
 		if !p.pause(time.Duration(1 + r.Int64N(int64(plan.thinks)))) {
 			return
@@ -164,6 +166,9 @@ func (p *person) replies(ctx context.Context, plan *replierPlan) {
 			case 1:
 				p.reply(ctx, plan, open[0].ID-1, "again")
 			}
+		}
+		if !p.claims(ctx, plan, claiming, asked) {
+			continue
 		}
 		text := fmt.Sprintf("%s says yes to %d", plan.name, asked)
 		ok := p.reply(ctx, plan, asked, text)
@@ -213,6 +218,9 @@ func (p *person) reply(ctx context.Context, plan *replierPlan, id int, text stri
 		case errors.Is(err, lifecycle.ErrNotAsked):
 			w.saw("a reply was refused since others are asked")
 			p.notAsked[id] = true
+			return false
+		case errors.Is(err, lifecycle.ErrClaimed):
+			w.saw("a reply was refused since somebody else had claimed the question")
 			return false
 		case errors.Is(err, lifecycle.ErrNotWaiting):
 			w.saw("a reply to what was not asked was refused")

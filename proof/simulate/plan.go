@@ -81,6 +81,7 @@ type replierPlan struct {
 	patience int  // how often they read the run before they give up
 	clumsy   bool // also answers questions that are settled or were never asked
 	groups   []string
+	claims   claimPlan
 }
 
 // followerPlan is a person who reads a run's events.
@@ -136,6 +137,7 @@ func newPlan(r *rand.Rand) *plan {
 	p.planMishaps()
 	p.planSeveral()
 	p.planWaits()
+	p.planClaims()
 	return p
 }
 

@@ -36,7 +36,7 @@ func (w *world) judge() {
 			continue
 		}
 		for _, check := range []func(*ending) string{e.ruled, e.answered, e.executed, e.followed, e.meant, e.waited,
-			e.heldAsMeant} {
+			e.claimed, e.heldAsMeant} {
 			if why := check(e); why != "" {
 				w.fault(fmt.Sprintf("run %s: %s", e.run.ID, why))
 			}

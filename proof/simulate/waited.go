@@ -149,6 +149,7 @@ func (x *waits) follow(event *fcmp.Event) string {
 		Mode   string    `json:"resolution_mode"`
 		Actor  string    `json:"actor"`
 		EndAt  time.Time `json:"wait_deadline_at"`
+		Change string    `json:"change"`
 	}
 	if err := event.Decode(&data); err != nil {
 		return err.Error()
@@ -167,6 +168,9 @@ func (x *waits) follow(event *fcmp.Event) string {
 	case fcmp.TypeEscalated:
 		return x.step(event, q, interaction.Escalate, data.Step, data.DueAt)
 	case fcmp.TypeChanged:
+		if data.Change != "extend" {
+			return "" // a claim, which changes nothing about the wait
+		}
 		return x.extend(event, q, data.EndAt)
 	}
 	x.open = slices.Delete(x.open, i, i+1)
