@@ -208,6 +208,22 @@ func (s blind) Run(ctx context.Context, id string) (store.Run, error) {
 	return run, err
 }
 
+// overwriting is a store that keeps only the last vote of a question that was settled.
+type overwriting struct{ store.Store }
+
+func (s overwriting) Commit(ctx context.Context, batch []store.Commit) []error {
+	batch = slices.Clone(batch)
+	for i := range batch {
+		batch[i].Settled = slices.Clone(batch[i].Settled)
+		for j := range batch[i].Settled {
+			if q := &batch[i].Settled[j].Question; len(q.Votes) > 1 {
+				q.Votes = q.Votes[len(q.Votes)-1:]
+			}
+		}
+	}
+	return s.Store.Commit(ctx, batch)
+}
+
 // mute is a store that keeps that a default answer was taken, and not which.
 type mute struct{ store.Store }
 
@@ -251,6 +267,7 @@ func TestABrokenStoreIsFound(t *testing.T) {
 		}, "it is step 1"},
 		"an escalation is stored without its audience": {func(s store.Store) store.Store { return stale{s} }, ""},
 		"a claim is not shown":                         {func(s store.Store) store.Store { return blind{s} }, "claim"},
+		"earlier votes are forgotten":                  {func(s store.Store) store.Store { return overwriting{s} }, "the vote "},
 		"a default answer is stored empty":             {func(s store.Store) store.Store { return mute{s} }, "default"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -38,7 +38,7 @@ func (p *plan) planClaims() {
 // claims has the person claim the question before they reply to it, if they do such a thing. It reports
 // whether they go on to reply: not if somebody else has the question, or they give it back.
 func (p *person) claims(ctx context.Context, plan *replierPlan, r *rand.Rand, id int) bool {
-	if !chance(r, plan.claims.often) {
+	if !chance(r, plan.claims.often) || p.run.need(id).several() {
 		return true
 	}
 	mine := p.As(lifecycle.Actor{ID: plan.name, Groups: plan.groups})
@@ -75,7 +75,8 @@ func (e *ending) claimed(*ending) string {
 	for _, p := range e.people {
 		for _, c := range p.claimed {
 			if logged[c]--; logged[c] < 0 {
-				return fmt.Sprintf("%s was told that they have claimed question %d, and no event says so", c.by, c.question)
+				return fmt.Sprintf("%s was told that they have claimed question %d, and no event says so", c.by,
+					c.question)
 			}
 		}
 	}

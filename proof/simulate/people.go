@@ -193,7 +193,7 @@ func (p *person) reply(ctx context.Context, plan *replierPlan, id int, text stri
 		return false
 	}
 	if p.run.approval(id) {
-		plan.decide(&reply)
+		plan.decide(&reply, p.run.need(id))
 	}
 	for tried := false; ; tried = true {
 		receipt, err := p.Reply(ctx, p.run.spec.ID, reply)
@@ -218,6 +218,9 @@ func (p *person) reply(ctx context.Context, plan *replierPlan, id int, text stri
 		case errors.Is(err, lifecycle.ErrNotAsked):
 			w.saw("a reply was refused since others are asked")
 			p.notAsked[id] = true
+			return false
+		case errors.Is(err, lifecycle.ErrVoted):
+			w.saw("somebody who had voted tried again")
 			return false
 		case errors.Is(err, lifecycle.ErrClaimed):
 			w.saw("a reply was refused since somebody else had claimed the question")

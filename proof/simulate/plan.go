@@ -137,6 +137,7 @@ func newPlan(r *rand.Rand) *plan {
 	p.planMishaps()
 	p.planSeveral()
 	p.planWaits()
+	p.planVotes()
 	p.planClaims()
 	return p
 }

@@ -17,6 +17,7 @@ import (
 type severalPlan struct {
 	approvals []bool // by question: whether it is an approval, and not a text
 	rule      interaction.Rule
+	needs     []need // by question; nil: one person decides each
 }
 
 // planSeveral has some turns ask several questions. Like planHolds, it has a generator of its own.
@@ -80,6 +81,9 @@ func (t *turnPlan) questions(first int) (all []interaction.Question) {
 			}
 		}
 		q.DefaultPolicy = t.policy
+		if len(t.several.needs) > 0 {
+			q.Need, q.Rejects = t.several.needs[i].approve, t.several.needs[i].reject
+		}
 		if len(t.waits) > 0 {
 			q.Wait = t.waits[i].Clone()
 		}
@@ -89,7 +93,15 @@ func (t *turnPlan) questions(first int) (all []interaction.Question) {
 }
 
 // decide adds to a reply what a person decides about an approval: the same whenever they are asked.
-func (p *replierPlan) decide(reply *interaction.Reply) {
+// Several people only approve or reject.
+func (p *replierPlan) decide(reply *interaction.Reply, n need) {
+	if n.several() {
+		reply.Decision = interaction.Approve
+		if rand.New(rand.NewPCG(p.seed, uint64(reply.ID))).IntN(3) == 0 {
+			reply.Decision = interaction.Reject
+		}
+		return
+	}
 	switch rand.New(rand.NewPCG(p.seed, uint64(reply.ID))).IntN(4) {
 	case 0:
 		reply.Decision = interaction.Reject

@@ -36,7 +36,7 @@ func (w *world) judge() {
 			continue
 		}
 		for _, check := range []func(*ending) string{e.ruled, e.answered, e.executed, e.followed, e.meant, e.waited,
-			e.claimed, e.heldAsMeant} {
+			e.claimed, e.voted, e.heldAsMeant} {
 			if why := check(e); why != "" {
 				w.fault(fmt.Sprintf("run %s: %s", e.run.ID, why))
 			}
@@ -98,6 +98,9 @@ func (e *ending) answered(*ending) string {
 			maybe[text] = true
 		}
 		for _, t := range p.accepted {
+			if e.plan.need(t.reply.ID).several() {
+				continue // see voted
+			}
 			if first, twice := replies[t.reply.ID]; twice && !reflect.DeepEqual(first.reply, t.reply) {
 				return fmt.Sprintf("two replies to %d were accepted: %q and %q", t.reply.ID, first.reply.Text,
 					t.reply.Text)
@@ -111,6 +114,9 @@ func (e *ending) answered(*ending) string {
 				return fmt.Sprintf("%s was told that the reply to %d came too late, and it was accepted", p.view.name,
 					r.Question.ID)
 			}
+		}
+		if e.plan.need(r.Question.ID).several() {
+			continue
 		}
 		t, known := replies[r.Question.ID]
 		delete(replies, r.Question.ID)

@@ -173,6 +173,9 @@ func (x *waits) follow(event *fcmp.Event) string {
 		}
 		return x.extend(event, q, data.EndAt)
 	}
+	if data.Mode == "vote" {
+		return "" // the question stays open
+	}
 	x.open = slices.Delete(x.open, i, i+1)
 	return x.settle(event, q, interaction.Resolution(data.Mode), data.Actor)
 }

@@ -1,0 +1,120 @@
+package simulate
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/interlude-go/interlude/interaction"
+)
+
+// This file has approvals that several people decide (K5): what a seed decides about them, and the judge
+// that compares the votes in the history with what people were told.
+
+// planVotes has some approvals decided by several people. They have no waits of their own, since the
+// steps of those may ask fewer people. Like planHolds, it has a generator of its own.
+func (p *plan) planVotes() {
+	r := rand.New(rand.NewPCG(uint64(p.poll)<<20|uint64(p.lease), uint64(p.peace)))
+	for _, run := range p.runs {
+		for i := range run.turns {
+			t := &run.turns[i]
+			if run.spec.Ask != nil || len(t.waits) > 0 || len(t.several.approvals) == 0 || r.IntN(2) == 0 {
+				continue
+			}
+			t.several.needs = make([]need, len(t.several.approvals))
+			for j, approval := range t.several.approvals {
+				if approval {
+					t.several.needs[j] = need{1 + r.IntN(3), 1 + r.IntN(2)}
+				}
+			}
+		}
+	}
+}
+
+// need is how many people must approve, and how many must reject; 0 and 0 for a text.
+type need struct{ approve, reject int }
+
+func (n need) several() bool { return n.approve > 1 || n.reject > 1 }
+
+// need is that of the question of this number.
+func (p *runPlan) need(number int) need {
+	for i := range p.turns {
+		n := p.turns[i].asked()
+		if number <= n {
+			if needs := p.turns[i].several.needs; number >= 1 && len(needs) > 0 {
+				return needs[number-1]
+			}
+			return need{}
+		}
+		number -= n
+	}
+	return need{}
+}
+
+// voted explains which vote was lost, or counted twice, and which question was decided by others than
+// its votes say.
+func (e *ending) voted(*ending) string {
+	votes := make(map[int][]interaction.Vote)
+	for _, q := range e.run.OpenQuestions() {
+		votes[q.ID] = q.Votes
+		if why := e.tally(&q, "", ""); why != "" {
+			return why
+		}
+	}
+	for i := range e.settled {
+		r := &e.settled[i]
+		votes[r.Question.ID] = r.Question.Votes
+		if why := e.tally(&r.Question, r.Resolution, r.Decision); why != "" {
+			return why
+		}
+	}
+	for _, p := range e.people {
+		for _, a := range p.accepted {
+			if !e.plan.need(a.reply.ID).several() {
+				continue
+			}
+			found := false
+			for _, v := range votes[a.reply.ID] {
+				found = found || v.Actor == a.reply.Actor.ID && v.Decision == a.reply.Decision &&
+					v.Key == a.reply.Key && v.Text == a.reply.Text
+			}
+			if !found {
+				return fmt.Sprintf("the vote %q of %s on %d was accepted, and is not among %+v", a.reply.Decision,
+					a.reply.Actor.ID, a.reply.ID, votes[a.reply.ID])
+			}
+		}
+	}
+	return ""
+}
+
+// tally counts the votes on a question anew.
+func (e *ending) tally(q *interaction.Question, by interaction.Resolution, decision interaction.Decision) string {
+	n := e.plan.need(q.ID)
+	if !n.several() {
+		return ""
+	}
+	people, counts := make(map[string]bool), make(map[interaction.Decision]int)
+	for _, v := range q.Votes {
+		if people[v.Actor] {
+			return fmt.Sprintf("%s has voted twice on %d", v.Actor, q.ID)
+		}
+		people[v.Actor] = true
+		counts[v.Decision]++
+	}
+	if len(q.Votes) > 0 {
+		e.world.saw("somebody voted")
+	}
+	approved, rejected := counts[interaction.Approve] >= n.approve, counts[interaction.Reject] >= n.reject
+	switch {
+	case (approved || rejected) != (by == interaction.UserReply):
+		return fmt.Sprintf("question %d needs %+v, has %v, and was settled by %q", q.ID, n, counts, by)
+	case approved && (decision != interaction.Approve || counts[interaction.Approve] > n.approve):
+		return fmt.Sprintf("question %d needs %+v, has %v, and was settled with %q", q.ID, n, counts, decision)
+	case rejected && (decision != interaction.Reject || counts[interaction.Reject] > n.reject):
+		return fmt.Sprintf("question %d needs %+v, has %v, and was settled with %q", q.ID, n, counts, decision)
+	case approved:
+		e.world.saw("several people approved")
+	case rejected && n.reject > 1:
+		e.world.saw("several people rejected")
+	}
+	return ""
+}
