@@ -267,8 +267,10 @@ func TestABrokenStoreIsFound(t *testing.T) {
 		}, "it is step 1"},
 		"an escalation is stored without its audience": {func(s store.Store) store.Store { return stale{s} }, ""},
 		"a claim is not shown":                         {func(s store.Store) store.Store { return blind{s} }, "claim"},
-		"earlier votes are forgotten":                  {func(s store.Store) store.Store { return overwriting{s} }, "the vote "},
-		"a default answer is stored empty":             {func(s store.Store) store.Store { return mute{s} }, "default"},
+		"earlier votes are forgotten": {func(s store.Store) store.Store {
+			return overwriting{s}
+		}, "the vote "},
+		"a default answer is stored empty": {func(s store.Store) store.Store { return mute{s} }, "default"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for seed := *from; seed < *from+within; seed++ {
