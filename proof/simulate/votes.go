@@ -3,6 +3,7 @@ package simulate
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/interlude-go/interlude/interaction"
 )
@@ -80,6 +81,13 @@ func (e *ending) voted(*ending) string {
 			if !found {
 				return fmt.Sprintf("the vote %q of %s on %d was accepted, and is not among %+v", a.reply.Decision,
 					a.reply.Actor.ID, a.reply.ID, votes[a.reply.ID])
+			}
+		}
+		for _, r := range p.toldVoted {
+			mine := func(v interaction.Vote) bool { return v.Actor == r.Actor.ID }
+			if !slices.ContainsFunc(votes[r.ID], mine) {
+				return fmt.Sprintf("%s was told of having voted on %d, whose votes are %+v", r.Actor.ID, r.ID,
+					votes[r.ID])
 			}
 		}
 	}
