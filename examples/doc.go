@@ -8,6 +8,7 @@
 //	Example_form              a question is a form; a value that does not fit is refused
 //	Example_approval          a call of a tool is approved with edited arguments, and made with these
 //	Example_audience          some people may answer, others may not
+//	Example_link              a link in a mail answers one question for one person
 //	Example_several           three people are asked at once, and two answers are enough
 //	Example_transaction       a run and the host's own rows, together or not at all (PostgreSQL)
 //	Example_fork              a canceled run goes on from one of its questions, with another answer

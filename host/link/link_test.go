@@ -129,6 +129,7 @@ func TestL2GETAndHEADDecideNothingAndPOSTDecidesOnce(t *testing.T) {
 		}
 		require.Contains(t, body, "Ship &lt;script&gt;")
 		require.NotContains(t, body, "<script")
+		require.Contains(t, body, "You answer as <strong>ada</strong>", "whoever a mail was passed on to learns it")
 		require.Contains(t, body, "<style>"+css+"</style>", "the policy has the hash of these bytes")
 		for name, want := range map[string]string{"Cache-Control": "no-store", "Referrer-Policy": "same-origin",
 			"Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff"} {
@@ -336,6 +337,25 @@ func TestL2AnApprovalIsDecidedByItsButtons(t *testing.T) {
 	run, err := h.lc.Wait(t.Context(), "two")
 	require.NoError(t, err)
 	require.Contains(t, run.FinalText, "Approved")
+}
+
+// J12: an approval hides nothing on its page: what turns or hides text is written out, and the depth
+// of the arguments does not count as white space.
+func TestJ12AnApprovalHidesNothing(t *testing.T) {
+	deep := any("a\u202etxt.exe" + strings.Repeat(" ", 90) + "--all")
+	for range 12 {
+		deep = map[string]any{"in": deep}
+	}
+	q, err := engine.ApprovalOf("Delete\u200b it?", "delete", deep)
+	require.NoError(t, err)
+	q.Subject.Risk = "no\u2060ne"
+	h := newHost(t, q, nil)
+	shown := h.call("GET", h.link("r", h.asked("r", nil), To("ada")), nil).Body.String()
+	require.Contains(t, shown, `a\u{202E}txt.exe[90 white-space characters]--all`)
+	require.Contains(t, shown, `no\u{2060}ne`)
+	require.Contains(t, shown, `Delete\u{200B} it?`)
+	require.NotContains(t, strings.ReplaceAll(shown, "[90 white-space characters]", ""), "white-space characters]")
+	require.Contains(t, shown, "\n"+strings.Repeat("  ", 12)+"&#34;in&#34;: ")
 }
 
 // Links go on working while a new key is put first, and end when the old one is removed.

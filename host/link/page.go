@@ -8,8 +8,10 @@ import (
 	"encoding/json"
 	"html/template"
 	"net/http"
+	"strings"
 	"time"
 
+	"github.com/interlude-go/interlude/engine/approval"
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
@@ -54,6 +56,7 @@ type view struct {
 	CSS                 template.CSS
 
 	Question  *lifecycle.Question // nil: none is shown
+	Person    string              // who answers
 	Arguments string
 	Choices   []lifecycle.Option
 	Approval  bool
@@ -150,18 +153,39 @@ func howSettled(r *lifecycle.Record) string {
 func (s *view) ask(v *visit, full string) {
 	q := &v.question
 	s.Heading, s.Question, s.Full, s.Ends = texts[""][0], q, full, momentOf(q.EndsAt)
+	s.Person = approval.Visible(v.person)
 	s.Approval, s.Several = q.Subject != nil, q.DecidedBySeveral()
 	s.Respond = s.Approval && !s.Several
 	s.Writable = len(q.Schema) == 0 || q.AlsoText || s.Approval
 	s.Approved = q.Count(lifecycle.Approve)
 	switch {
 	case s.Approval:
-		var pretty bytes.Buffer
-		s.Arguments = string(q.Subject.Arguments)
-		if json.Indent(&pretty, q.Subject.Arguments, "", "  ") == nil {
-			s.Arguments = pretty.String()
-		}
+		s.Question, s.Arguments = visible(q), readable(q.Subject.Arguments)
 	case s.Writable:
 		s.Choices = choices(q)
 	}
+}
+
+// visible is an approval with what a screen would hide or move written out in its texts.
+func visible(q *lifecycle.Question) *lifecycle.Question {
+	shown, subject := *q, *q.Subject
+	subject.Tool, subject.Title = approval.Visible(subject.Tool), approval.Visible(subject.Title)
+	subject.Risk = approval.Visible(subject.Risk)
+	shown.Prompt, shown.Context, shown.Subject = approval.Visible(q.Prompt), approval.Visible(q.Context), &subject
+	return &shown
+}
+
+// readable is an approval's arguments, one member a line, with nothing hidden. Indentation is no part
+// of what is approved, so it is not counted as white space.
+func readable(arguments json.RawMessage) string {
+	var indented bytes.Buffer
+	if json.Indent(&indented, arguments, "", "  ") != nil {
+		return approval.Visible(string(arguments))
+	}
+	lines := strings.Split(indented.String(), "\n")
+	for i, line := range lines {
+		text := strings.TrimLeft(line, " ")
+		lines[i] = line[:len(line)-len(text)] + approval.Visible(text)
+	}
+	return strings.Join(lines, "\n")
 }

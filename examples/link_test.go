@@ -1,0 +1,63 @@
+package examples_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/interlude-go/interlude/host/link"
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+// A link in a mail lets one person answer one question. Programs that scan mail follow it, and decide
+// nothing: only the form does.
+func Example_link() {
+	ctx := context.Background()
+	lc, err := lifecycle.New(lifecycle.Config{Engine: shipper, Forgiving: true})
+	must(err)
+	defer lc.Close()
+	defer serve(lc)()
+	mux := http.NewServeMux()
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	links, err := link.New(link.Config{Client: lc.Client, URL: server.URL + "/answer/", Name: "Acme",
+		Keys: []link.Key{{ID: "2026-03", Secret: bytes.Repeat([]byte("random"), 6)}}})
+	must(err)
+	mux.Handle("/answer/", links)
+
+	_, err = lc.Submit(ctx, lifecycle.Spec{ID: "release-7", Prompt: "Release."})
+	must(err)
+	untilAsked(ctx, lc, "release-7")
+	question, err := lc.Pending(ctx, "release-7")
+	must(err)
+	ada, err := links.For("release-7", *question, link.To("ada"), link.Until(time.Now().Add(48*time.Hour)))
+	must(err)
+	bob, err := links.For("release-7", *question, link.To("bob"))
+	must(err)
+
+	request := func(method, address, form string) {
+		r, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(form))
+		must(err)
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		resp, err := server.Client().Do(r)
+		must(err)
+		must(resp.Body.Close())
+		fmt.Printf("%s %d %q\n", method, resp.StatusCode, resp.Header.Get("Interlude-Reason"))
+	}
+	request("GET", ada, "")
+	request("POST", ada, url.Values{"text": {"yes"}}.Encode())
+	request("POST", bob, url.Values{"text": {"no"}}.Encode())
+	run, err := lc.Wait(ctx, "release-7")
+	must(err)
+	fmt.Println(run.FinalText)
+	// Output:
+	// GET 200 ""
+	// POST 200 ""
+	// POST 409 "settled"
+	// You said: yes
+}
