@@ -131,7 +131,7 @@ func decode(b []byte) (*claims, bool) {
 // seen is the digest as a reply names it.
 func (c *claims) seen() string { return hex.EncodeToString(c.digest[:]) }
 
-// replyKey is the idempotency key of the reply: the same for all links to this question for this
+// replyKey is the idempotency key of the reply: the same for all links of a Key to this question for this
 // person. It is derived from the secret, so that nobody else can use it up beforehand.
 func (c *claims) replyKey(k *Key) string {
 	body := binary.BigEndian.AppendUint32(nil, uint32(c.question))
