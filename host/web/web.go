@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -90,7 +91,13 @@ func Handler(client *lifecycle.Client, opts Options) http.Handler {
 	d.routes()
 	files := http.StripPrefix(d.opts.Prefix, http.FileServerFS(page.Files))
 	d.mux.Handle("GET "+d.opts.Prefix+"/{$}", files)
-	d.mux.Handle("GET "+d.opts.Prefix+"/{file}", files)
+	d.mux.HandleFunc("GET "+d.opts.Prefix+"/{file}", func(w http.ResponseWriter, r *http.Request) {
+		if _, err := fs.Stat(page.Files, r.PathValue("file")); err != nil { // which a file server may call 500
+			w.(*response).problem(noSuchPath()) //nolint:forcetypeassert // ServeHTTP's
+			return
+		}
+		files.ServeHTTP(w, r)
+	})
 	if opts.Identify == nil {
 		d.log.Warn("web: no Options.Identify: only requests from this machine are served, as the actor local",
 			"prefix", d.opts.Prefix+"/")
@@ -180,7 +187,11 @@ func (d *door) noRoute(res *response, r *http.Request, route http.Handler) {
 		res.problem(newProblem(http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED", "This path takes "+allow+"."))
 		return
 	}
-	res.problem(newProblem(http.StatusNotFound, "NO_SUCH_PATH", "There is nothing at this path."))
+	res.problem(noSuchPath())
+}
+
+func noSuchPath() *Problem {
+	return newProblem(http.StatusNotFound, "NO_SUCH_PATH", "There is nothing at this path.")
 }
 
 // headerOnly keeps the headers of a response that nobody gets.
