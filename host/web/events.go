@@ -16,7 +16,8 @@ import (
 
 type followInput struct {
 	RunPath
-	LastEventID string `header:"Last-Event-ID" doc:"The last event that was read, as EventSource says it."` //nolint:tagliatelle // its name
+	//nolint:tagliatelle // the header's name
+	LastEventID string `header:"Last-Event-ID" doc:"The last event that was read, as EventSource says it."`
 	After       uint64 `query:"after" doc:"The same, for the first connection; from the first event without it."`
 }
 

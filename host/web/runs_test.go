@@ -182,7 +182,8 @@ func TestL1TheSpecificationIsTheHostsToPrepare(t *testing.T) {
 func TestL2StatusesAreThoseOfTheErrorsPage(t *testing.T) {
 	text, err := os.ReadFile("../../docs/errors.md")
 	require.NoError(t, err)
-	rows := regexp.MustCompile("(?m)^\\| `(lifecycle\\.Err\\w+)` .*\\| (\\d+) \\|$").FindAllStringSubmatch(string(text), -1)
+	row := regexp.MustCompile("(?m)^\\| `(lifecycle\\.Err\\w+)` .*\\| (\\d+) \\|$")
+	rows := row.FindAllStringSubmatch(string(text), -1)
 	require.Greater(t, len(rows), 20)
 	for _, row := range rows {
 		got, ok := web.StatusesByName()[row[1]]
