@@ -26,8 +26,8 @@ type person struct {
 
 	// What the person's calls returned, for the verdict.
 	accepted []acceptedReply
-	// toldVoted are the replies that were refused since their author had voted.
-	toldVoted []interaction.Reply
+	// votedBefore are the replies that were refused since their author had voted.
+	votedBefore []interaction.Reply
 
 	canceled bool            // their cancel ended the run
 	seen     []fcmp.Event    // the events that a follower got
@@ -224,7 +224,7 @@ func (p *person) reply(ctx context.Context, plan *replierPlan, id int, text stri
 			return false
 		case errors.Is(err, lifecycle.ErrVoted):
 			w.saw("somebody who had voted tried again")
-			p.toldVoted = append(p.toldVoted, reply)
+			p.votedBefore = append(p.votedBefore, reply)
 			return false
 		case errors.Is(err, lifecycle.ErrClaimed):
 			w.saw("a reply was refused since somebody else had claimed the question")

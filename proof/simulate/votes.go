@@ -83,7 +83,7 @@ func (e *ending) voted(*ending) string {
 					a.reply.Actor.ID, a.reply.ID, votes[a.reply.ID])
 			}
 		}
-		for _, r := range p.toldVoted {
+		for _, r := range p.votedBefore {
 			mine := func(v interaction.Vote) bool { return v.Actor == r.Actor.ID }
 			if !slices.ContainsFunc(votes[r.ID], mine) {
 				return fmt.Sprintf("%s was told of having voted on %d, whose votes are %+v", r.Actor.ID, r.ID,
