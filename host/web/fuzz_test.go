@@ -46,7 +46,7 @@ func FuzzL2NoRequestBreaksTheDoorOrPassesByItsAuthorization(f *testing.F) {
 	f.Fuzz(func(t *testing.T, method, path, name, value, body string) {
 		target, err := url.ParseRequestURI(path)
 		if err != nil || method == "" || strings.ContainsFunc(method, func(r rune) bool { return r < 'A' || r > 'Z' }) {
-			t.Skip("no server gets such a request")
+			return // no server gets such a request
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond) // a stream ends with its request
 		defer cancel()
