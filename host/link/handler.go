@@ -57,7 +57,8 @@ type visit struct {
 // maxForm bounds the body of an answer: a text of the greatest length, each byte of it escaped.
 const maxForm = 3*lifecycle.MaxReplyText + 4<<10
 
-// ServeHTTP shows the page of a link, whose token is the last part of the path, and takes the answer.
+// ServeHTTP shows the page of a link, whose token is the last part of the path, and takes the
+// answer.
 func (l *Links) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	post := r.Method == http.MethodPost
 	if !post && r.Method != http.MethodGet && r.Method != http.MethodHead {

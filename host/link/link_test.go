@@ -111,7 +111,8 @@ func (h *host) call(method, address string, form url.Values, header ...string) *
 
 var confirm = engine.Question{Kind: engine.Confirm, Prompt: "Ship <script>alert(1)</script> it?"}
 
-// L2: scanners follow links; whatever they do with GET and HEAD, nothing happens. POST decides, once.
+// L2: scanners follow links; whatever they do with GET and HEAD, nothing happens. POST decides,
+// once.
 func TestL2GETAndHEADDecideNothingAndPOSTDecidesOnce(t *testing.T) {
 	h := newHost(t, confirm, nil)
 	q := h.asked("r", nil)
@@ -310,7 +311,8 @@ func TestL1OneWinnerAndTheOthersLearnWhoWon(t *testing.T) {
 	}
 }
 
-// An approval is decided as it was shown: approve executes the arguments, a rejection has its reason.
+// An approval is decided as it was shown: approve executes the arguments, a rejection has its
+// reason.
 func TestL2AnApprovalIsDecidedByItsButtons(t *testing.T) {
 	q, err := engine.ApprovalOf("Pay the invoice?", "pay", map[string]any{"amount": 420})
 	require.NoError(t, err)
@@ -339,8 +341,8 @@ func TestL2AnApprovalIsDecidedByItsButtons(t *testing.T) {
 	require.Contains(t, run.FinalText, "Approved")
 }
 
-// J12: an approval hides nothing on its page: what turns or hides text is written out, and the depth
-// of the arguments does not count as white space.
+// J12: an approval hides nothing on its page: what turns or hides text is written out, and the
+// depth of the arguments does not count as white space.
 func TestJ12AnApprovalHidesNothing(t *testing.T) {
 	deep := any("a\u202etxt.exe" + strings.Repeat(" ", 90) + "--all")
 	for range 12 {
@@ -443,7 +445,8 @@ func TestL2NoLengthInATokenIsTrusted(t *testing.T) {
 	}
 }
 
-// L2: what is no token of these keys is refused without a panic, and what is accepted has one spelling.
+// L2: what is no token of these keys is refused without a panic, and what is accepted has one
+// spelling.
 func FuzzOpen(f *testing.F) {
 	f.Add(sampleToken())
 	f.Add("")

@@ -175,8 +175,8 @@ func visible(q *lifecycle.Question) *lifecycle.Question {
 	return &shown
 }
 
-// readable is an approval's arguments, one member a line, with nothing hidden. Indentation is no part
-// of what is approved, so it is not counted as white space.
+// readable is an approval's arguments, one member a line, with nothing hidden. Indentation is no
+// part of what is approved, so it is not counted as white space.
 func readable(arguments json.RawMessage) string {
 	var indented bytes.Buffer
 	if json.Indent(&indented, arguments, "", "  ") != nil {

@@ -27,8 +27,8 @@ type claims struct {
 }
 
 // A token is the base64 (URL alphabet, without padding) of the payload and its HMAC-SHA-256. The
-// payload is: the version, the key's id, until, asked, question, digest, audience, run, person. Texts
-// have their length before them in one byte or, for a person, two.
+// payload is: the version, the key's id, until, asked, question, digest, audience, run, person.
+// Texts have their length before them in one byte or, for a person, two.
 const (
 	tokenVersion = 1
 	fixedBytes   = 8 + 8 + 4 + sha256.Size + 8
@@ -64,8 +64,9 @@ func (k *Key) seal(c *claims) string {
 	return base64.RawURLEncoding.EncodeToString(append(b, k.sum(purpose, b)...))
 }
 
-// open returns the claims of a token that one of the keys has signed, and that key. Each token has one
-// spelling: the encoding ignores line breaks and the last bits, so that it is made again and compared.
+// open returns the claims of a token that one of the keys has signed, and that key. Each token has
+// one spelling: the encoding ignores line breaks and the last bits, so that it is made again and
+// compared.
 func open(keys []Key, token string) (*claims, *Key, error) {
 	if len(token) > maxToken {
 		return nil, nil, errDamaged
@@ -131,8 +132,8 @@ func decode(b []byte) (*claims, bool) {
 // seen is the digest as a reply names it.
 func (c *claims) seen() string { return hex.EncodeToString(c.digest[:]) }
 
-// replyKey is the idempotency key of the reply: the same for all links of a Key to this question for this
-// person. It is derived from the secret, so that nobody else can use it up beforehand.
+// replyKey is the idempotency key of the reply: the same for all links of a Key to this question
+// for this person. It is derived from the secret, so that nobody else can use it up beforehand.
 func (c *claims) replyKey(k *Key) string {
 	body := binary.BigEndian.AppendUint32(nil, uint32(c.question))
 	body = append(append(body, c.digest[:]...), c.run+"\x00"+c.person...)
