@@ -234,9 +234,8 @@ const (
 // decideChange stores an open question as somebody has changed it.
 func decideChange(run *store.Run, changed *interaction.Question, change string, by Actor, now time.Time,
 ) (*store.Commit, error) {
-	facts := fsm.FactPendingMatches | factIf(changed.Wait != nil, fsm.FactOwnWait)
 	return transition(run, fsm.EventInteractionChanged, &details{
-		now: now, facts: facts, changed: changed, change: change, actor: by,
+		now: now, facts: fsm.FactPendingMatches, changed: changed, change: change, actor: by,
 	})
 }
 

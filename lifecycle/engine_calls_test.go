@@ -28,6 +28,28 @@ func TestEngineCallsHaveTheirLimits(t *testing.T) {
 		[]time.Duration{reapLimit, checkLimit, endLimit, lossLimit})
 }
 
+// J10: who reads which calls are stuck is told of a run and of a turn only where the call is for one.
+func TestEngineCallNamesWhatItIsFor(t *testing.T) {
+	for want, c := range map[string]EngineCall{
+		`RunTurn of engine "e" for run r (attempt 1)`: {Engine: "e", Method: "RunTurn", RunID: "r", Attempt: 1},
+		`Reap of engine "e" for run r`:                {Engine: "e", Method: "Reap", RunID: "r"},
+		`OnLoss of engine "e"`:                        {Engine: "e", Method: "OnLoss"},
+	} {
+		require.Equal(t, want, c.String())
+	}
+}
+
+// J10: a stuck call outside of turns keeps no turn of its run from beginning.
+func TestStuckCallOutsideOfTurnsIsNoTurn(t *testing.T) {
+	var s stuckCalls
+	for _, c := range []EngineCall{{RunID: "reaped"}, {RunID: "executed", Attempt: 1}} {
+		s.add(&stuckCall{EngineCall: c})
+	}
+	require.True(t, s.hasTurnOf("executed"))
+	require.False(t, s.hasTurnOf("reaped"))
+	require.False(t, s.hasTurnOf("other"))
+}
+
 // faultyEngine is an agent with every optional ability, each a function that may be left out.
 type faultyEngine struct {
 	agent

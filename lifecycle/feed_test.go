@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -347,9 +348,11 @@ func TestFeedRefusesWhatIsWrong(t *testing.T) {
 		require.ErrorIs(t, c.DeleteFeed(t.Context(), name), ErrInvalidArgument)
 	}
 	for _, filter := range []FeedFilter{{Types: []string{""}}, {Pool: "a b"}, {Labels: map[string]string{"": ""}},
-		{Labels: numbered(MaxLabels + 1)}} {
+		{Labels: numbered(MaxLabels + 1)}, {Key: strings.Repeat("k", MaxKey+1)}, {Key: "\xff"}} {
 		require.ErrorIs(t, read(c, "a", filter), ErrInvalidArgument, "%+v", filter)
 	}
+	widest := FeedFilter{Types: []string{"x"}, Key: strings.Repeat("k", MaxKey), Labels: numbered(MaxLabels)}
+	require.NoError(t, widest.check())
 	require.ErrorIs(t, second(c.CreateFeed(t.Context(), "a", 0)), ErrInvalidArgument)
 	require.ErrorIs(t, c.DeleteFeed(t.Context(), "a"), ErrNotFound)
 	require.ErrorIs(t, FeedEvent{}.Ack(t.Context()), ErrInvalidArgument)
@@ -357,4 +360,100 @@ func TestFeedRefusesWhatIsWrong(t *testing.T) {
 	require.ErrorIs(t, read(without, "a", FeedFilter{}), ErrNoFeeds)
 	require.ErrorIs(t, read(without, "a", FeedFilter{}), errors.ErrUnsupported)
 	require.ErrorIs(t, second(without.Feeds(t.Context())), ErrNoFeeds)
+}
+
+// TestFeedIsDeletedUnderItsReader: K8, a reader that is busy when its feed goes is given nothing more
+// of what it has read: it would acknowledge that to nobody.
+func TestFeedIsDeletedUnderItsReader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := clientOf(t, newStore(t))
+		_, err := c.CreateFeed(t.Context(), "mail", time.Hour)
+		require.NoError(t, err)
+		submitted(t, c, "a", 1)
+		submitted(t, c, "b", 1)
+		goOn := make(chan struct{})
+		s := subscribe(t.Context(), c, "mail", FeedFilter{}, func(FeedEvent) bool {
+			<-goOn
+			return true
+		})
+		pass(time.Second)
+		require.NoError(t, c.DeleteFeed(t.Context(), "mail"))
+		pass(FeedLease)
+		close(goOn)
+		require.ErrorIs(t, s.ended(), ErrFeedTaken)
+		require.Equal(t, []string{"a/1"}, s.events())
+	})
+}
+
+// TestFeedMovesOnWhenItsReaderEnds: K8, what the filter kept back is acknowledged when the reader
+// ends, unless something before it is not.
+func TestFeedMovesOnWhenItsReaderEnds(t *testing.T) {
+	for name, c := range map[string]struct {
+		filter  FeedFilter
+		unacked bool
+	}{
+		"nothing passed":           {FeedFilter{Types: []string{"none"}}, false},
+		"one was not acknowledged": {FeedFilter{}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client := clientOf(t, newStore(t))
+				s := subscribe(t.Context(), client, "mail", c.filter, ignoring)
+				pass(time.Second)
+				submitted(t, client, "a", 1)
+				pass(time.Second)
+				s.stop()
+				require.ErrorIs(t, s.ended(), context.Canceled)
+				feeds, err := client.Feeds(t.Context())
+				require.NoError(t, err)
+				require.Equal(t, c.unacked, feeds[0].Unacked > 0)
+			})
+		})
+	}
+}
+
+// readingRuns is a store with feeds that counts how often a run is read.
+type readingRuns struct {
+	store.Store
+	store.FeedStore
+	reads int
+}
+
+func (s *readingRuns) Run(ctx context.Context, id string) (Run, error) {
+	s.reads++
+	return s.Store.Run(ctx, id)
+}
+
+// TestFeedReadsARunOnce: K8, and only if one of its events passes the rest of the filter. It
+// remembers so many runs, and no more.
+func TestFeedReadsARunOnce(t *testing.T) {
+	below := newStore(t)
+	submitted(t, clientOf(t, below), "a", 1)
+	for _, c := range []struct {
+		name            string
+		types           []string
+		knows           int
+		reads, knowsNow int
+	}{
+		{"none of its events passes", []string{"none"}, 0, 0, 0},
+		{"each passes", nil, 0, 1, 1},
+		{"it knows many", nil, maxFeedRuns - 1, 1, maxFeedRuns},
+		{"it knows as many as it may", nil, maxFeedRuns, 1, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := &readingRuns{Store: below, FeedStore: below}
+			r, err := clientOf(t, s).newFeedReader(t.Context(), "mail", FeedFilter{Types: c.types, Key: "k"})
+			require.NoError(t, err)
+			for i := range c.knows {
+				r.runs[fmt.Sprint("known-", i)] = true
+			}
+			events, err := below.Events(t.Context(), "a", 0, 1)
+			require.NoError(t, err)
+			commit := store.FeedCommit{RunID: "a", Events: events}
+			got, err := r.choose(t.Context(), []store.FeedCommit{commit, commit}, "")
+			require.NoError(t, err)
+			require.Empty(t, got)
+			require.Equal(t, []int{c.reads, c.knowsNow}, []int{s.reads, len(r.runs)})
+		})
+	}
 }

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -212,7 +213,7 @@ func (c *Client) draftFork(ctx context.Context, id string, at *At, now time.Time
 		run.Together = &store.Together{Inherited: true}
 	}
 	inherited, err := json.Marshal(from)
-	if err == nil && len(inherited) > maxOrigin {
+	if len(inherited) > maxOrigin {
 		err = fmt.Errorf("%w: run %s has a history of %s, a fork inherits at most %s", ErrCannotFork, id,
 			bytesOf(len(inherited)), bytesOf(maxOrigin))
 	}
@@ -249,7 +250,7 @@ func draftRun(spec Spec, id string, at *At, now time.Time) (run Run, body []byte
 // decodeSubmitted decodes the stored form of a specification. For a fork, this is a JSON list of
 // the origin and the specification.
 func decodeSubmitted(id string, body []byte) (spec Spec, from *origin, err error) {
-	if len(body) > 0 && body[0] == '[' {
+	if bytes.HasPrefix(body, []byte("[")) {
 		var parts []json.RawMessage
 		if err = json.Unmarshal(body, &parts); err == nil && len(parts) == 2 {
 			from = new(origin)
@@ -271,12 +272,12 @@ func (c *Client) existingFork(ctx context.Context, id string, at *At) (fork Run,
 	}
 	var body []byte
 	err := c.store.Confirm(ctx, func(r store.Reader) (err error) { // the caller relies on it (J8)
-		if fork, err = r.Run(ctx, at.ID); err == nil && fork.ForkedFrom != nil {
+		if fork, err = r.Run(ctx, at.ID); err == nil {
 			body, err = r.Spec(ctx, at.ID)
 		}
 		return err
 	})
-	if err != nil || body == nil {
+	if err != nil {
 		return Run{}, false
 	}
 	spec, _, err := decodeSubmitted(at.ID, body)
@@ -284,6 +285,7 @@ func (c *Client) existingFork(ctx context.Context, id string, at *At) (fork Run,
 		return Run{}, false
 	}
 	again, _, err := draftRun(spec, id, at, fork.CreatedAt)
+	// the digest of a fork's specification is never that of a submitted one
 	return fork, err == nil && again.SpecDigest == fork.SpecDigest
 }
 

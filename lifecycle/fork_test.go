@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -99,6 +100,7 @@ func TestJ6ForkOfASettledQuestion(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, &ForkPoint{RunID: "r", Question: 1}, same.ForkedFrom)
 		require.Equal(t, []any{"tenant", 3, spec.Labels}, []any{same.Key, same.Priority, same.Labels})
+		require.Nil(t, same.Together, "one question was asked")
 		_, err = lc.Fork(t.Context(), "r", At{Question: 2, ID: "other", Reply: "B", Actor: Actor{ID: "bob"},
 			Change: func(s *Spec) { s.Key, s.Labels = "tenant 2", nil }})
 		require.NoError(t, err)
@@ -313,7 +315,16 @@ func TestJ6ForkIsIdempotent(t *testing.T) {
 		n, err := s.Prune(t.Context(), lc.clock.Now().AddDate(1, 0, 0), 1)
 		require.NoError(t, err)
 		require.Equal(t, 1, n)
-		require.NoError(t, again(func(*At) {}), "the fork is there, though the other run is not")
+		fork, err := lc.Fork(t.Context(), "r", at)
+		require.NoError(t, err, "the fork is there, though the other run is not")
+		require.Equal(t, in(t, lc.Client, "f", StateSucceeded), fork)
+		guarded, err := NewClient(ClientConfig{Store: s, Authorize: func(context.Context, Access) error {
+			return errors.New("no")
+		}})
+		require.NoError(t, err)
+		defer guarded.Close()
+		_, err = guarded.Fork(t.Context(), "r", at)
+		require.ErrorIs(t, err, ErrNotAllowed, "who may not fork is not told of forks")
 		for name, change := range differently {
 			require.ErrorIs(t, again(change), ErrNotFound, name)
 		}
@@ -547,4 +558,70 @@ func TestJ6ForkWhereTheEngineIsNotConfigured(t *testing.T) {
 	err := c.checkBranch(t.Context(), "agent", &origin{})
 	require.ErrorIs(t, err, ErrInvalidSpec)
 	require.NotErrorIs(t, err, ErrCannotFork)
+}
+
+// J6: a fork inherits as much as can be stored, and no more.
+func TestJ6HowMuchAForkInherits(t *testing.T) {
+	s := newStore(t)
+	_, body, err := Spec{ID: "r", Prompt: "x"}.record(noon)
+	require.NoError(t, err)
+	source := forkSource{run: Run{ID: "r", State: fsm.StateFailed, Attempt: 1, Profile: fsm.ProfileResumable,
+		Session: &SessionHandle{Engine: "agent"}}, settled: []Record{{
+		Question: interaction.Question{ID: 1, Attempt: 1}, Resolution: interaction.UserReply, Response: "yes"}}}
+	at := At{Question: 1}
+	from, err := source.fork(&at, noon)
+	require.NoError(t, err)
+	least, err := json.Marshal(from)
+	require.NoError(t, err)
+	room := maxOrigin - len(least)
+	for prompt, refused := range map[string]bool{strings.Repeat("x", room): false, strings.Repeat("x", room+1): true} {
+		record := source.settled[0]
+		record.Question.Prompt = prompt
+		c := clientOf(t, remembering{s, source.run, record, body})
+		_, _, err := c.draftFork(t.Context(), "r", &at, noon)
+		if refused {
+			require.ErrorIs(t, err, ErrCannotFork)
+			require.ErrorContains(t, err, "run r has a history of 16777217 bytes, a fork inherits at most 16777216 bytes")
+		} else {
+			require.NoError(t, err)
+		}
+	}
+}
+
+// remembering is a store with one run, which has settled one question.
+type remembering struct {
+	store.Store
+	run    Run
+	record Record
+	spec   []byte
+}
+
+func (s remembering) Confirm(_ context.Context, read func(store.Reader) error) error { return read(s) }
+
+func (s remembering) History(context.Context, string) (Run, []Record, error) {
+	return s.run, []Record{s.record}, nil
+}
+
+func (s remembering) Spec(context.Context, string) ([]byte, error) { return s.spec, nil }
+
+// J6 J14: a stored list that is not the form of a fork is an error.
+func TestJ6DecodeSubmittedRefusesOtherLists(t *testing.T) {
+	for _, body := range []string{"", "[", "[]", "[{}]", "[{},{},{}]", "[1,{}]"} {
+		_, _, err := decodeSubmitted("f", []byte(body))
+		require.Error(t, err, body)
+	}
+	_, from, err := decodeSubmitted("f", []byte(`[{"run_id":"r"},{"prompt":"x"}]`))
+	require.NoError(t, err)
+	require.Equal(t, "r", from.RunID)
+}
+
+// J6: the id of a run that is no fork is not that of a fork, however alike they are.
+func TestJ6ARunIsNoFork(t *testing.T) {
+	c := clientOf(t, newStore(t))
+	_, err := c.Submit(t.Context(), Spec{ID: "f", Prompt: "x"})
+	require.NoError(t, err)
+	for _, id := range []string{"f", "none"} {
+		_, ok := c.existingFork(t.Context(), "r", &At{Question: 1, ID: id})
+		require.False(t, ok)
+	}
 }

@@ -293,6 +293,65 @@ func TestLostLeaseEndsCommitsThatCannotBeStored(t *testing.T) {
 	})
 }
 
+// lockedOut is a store that has given the node's lease to others, and can then not be joined for a
+// while.
+type lockedOut struct {
+	store.Store
+	over     atomic.Bool
+	refusals int
+
+	mu    sync.Mutex
+	joins []time.Time // guarded by mu
+}
+
+func (s *lockedOut) Join(ctx context.Context, n store.Node, now time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.joins = append(s.joins, time.Now())
+	if tries := len(s.joins); tries > 1 && tries <= 1+s.refusals {
+		return errors.New("connection refused")
+	}
+	return s.Store.Join(ctx, n, now)
+}
+
+func (s *lockedOut) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Claimed, error) {
+	s.mu.Lock()
+	lost := s.over.Load() && len(s.joins) == 1
+	s.mu.Unlock()
+	if lost {
+		return nil, store.ErrStaleEpoch
+	}
+	return s.Store.Claim(ctx, req)
+}
+
+// E3: a node that has lost its lease tries to join again, once a poll, as long as the store is away,
+// and then goes on. It can be stopped meanwhile.
+func TestRejoinTriesOncePerPoll(t *testing.T) {
+	const poll = 3 * time.Second
+	for name, refusals := range map[string]int{"the store comes back": 2, "it stays away": 1000} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &lockedOut{Store: newStore(t), refusals: refusals}
+				lc, stop := serve(t, Config{Store: s, Engine: agent{}, Poll: poll})
+				s.over.Store(true)
+				pass(10 * poll)
+				submitted(t, clientOf(t, s.Store), "r", 1)
+				pass(poll)
+				if refusals == 2 {
+					in(t, lc.Client, "r", fsm.StateSucceeded)
+				} else {
+					in(t, lc.Client, "r", fsm.StateQueued)
+				}
+				stop()
+				for i, at := range s.joins[2:] {
+					require.Equal(t, poll, at.Sub(s.joins[i+1]))
+				}
+				require.Equal(t, refusals == 2, len(s.joins) == 4, "%d joins", len(s.joins))
+			})
+		})
+	}
+}
+
 // alone is a node of which nothing goes on yet.
 func alone(tb testing.TB, s store.Store, e engine.Engine) *node {
 	tb.Helper()

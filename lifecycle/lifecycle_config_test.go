@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -44,6 +45,9 @@ func TestNewRefusesAnInvalidConfig(t *testing.T) {
 		{"an engine with a bad name", func(c *Config) {
 			c.Engines = map[string]engine.Engine{"a b": agent{}}
 		}, `lifecycle: Config.Engines is one under "a b", want a name of 1 to 63 of [A-Za-z0-9._/-]`},
+		{"too many engines", func(c *Config) {
+			c.Engines = engines(store.MaxEngines) // with the default one
+		}, "lifecycle: Config.Engines is 1001 entries, want at most 1000"},
 		{"a pool without a slot", func(c *Config) {
 			c.Pools = []slots.Pool{{Name: "p"}}
 		}, "lifecycle: Config.Pools is wrong: slots: invalid pool: capacity of p is 0, want 1 to "},
@@ -68,6 +72,34 @@ func TestNewRefusesAnInvalidConfig(t *testing.T) {
 			require.True(t, strings.HasPrefix(err.Error(), c.says), err.Error())
 			require.ErrorIs(t, err, ErrInvalidArgument)
 		})
+	}
+}
+
+// engines are so many agents, each under a name of its own.
+func engines(n int) map[string]engine.Engine {
+	all := make(map[string]engine.Engine, n)
+	for i := range n {
+		all[fmt.Sprintf("e%d", i)] = agent{}
+	}
+	return all
+}
+
+func TestNewTakesAsManyEnginesAsCanBeStored(t *testing.T) {
+	lc, err := New(Config{Engines: engines(store.MaxEngines)})
+	require.NoError(t, err)
+	lc.Close()
+}
+
+// J11: where runs have folders, these are told apart by the store that their runs are in.
+func TestNewReadsTheStoresIdentity(t *testing.T) {
+	s := newStore(t)
+	want, err := s.Identity(t.Context())
+	require.NoError(t, err)
+	for dir, id := range map[string]string{"": "", t.TempDir(): want} {
+		lc, err := New(Config{Store: s, Engine: agent{}, Dir: dir})
+		require.NoError(t, err)
+		require.Equal(t, id, lc.storeID)
+		lc.Close()
 	}
 }
 
@@ -116,7 +148,13 @@ func TestNewMakesDirAbsolute(t *testing.T) {
 func TestNewRefusesADirThatCannotBeWritten(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	for _, dir := range []string{file, filepath.Join(file, "runs")} {
+	// Its own path can just be used, and that of a file in it is too long.
+	const maxPath = 4095
+	long := t.TempDir()
+	for len(long) < maxPath-1 {
+		long = filepath.Join(long, strings.Repeat("x", min(200, maxPath-len(long)-1)))
+	}
+	for _, dir := range []string{file, filepath.Join(file, "runs"), long} {
 		_, err := New(Config{Engine: agent{}, Dir: dir})
 		require.ErrorContains(t, err, "lifecycle: Config.Dir is of no use: ")
 		require.ErrorContains(t, err, ", want a folder that this process can make and write to")

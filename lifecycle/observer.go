@@ -303,14 +303,11 @@ func cloned[T any](p *T) *T {
 // last event, except that a question may follow it.
 func transitionIn(events []store.Event) (Transition, bool) {
 	for _, e := range slices.Backward(events) {
-		event, err := fcmp.Decode(e.Body)
-		if err != nil {
-			continue // never happens: events are checked when they are encoded
-		}
-		switch event.Type {
-		case fcmp.TypeStarted:
+		switch event, err := fcmp.Decode(e.Body); {
+		case err != nil: // never happens: events are checked when they are encoded
+		case event.Type == fcmp.TypeStarted:
 			return Transition{}, true
-		case fcmp.TypeStateChanged:
+		case event.Type == fcmp.TypeStateChanged:
 			var changed fcmp.StateChanged
 			if event.Decode(&changed) == nil {
 				return Transition{From: State(changed.From), Trigger: Trigger(changed.Trigger)}, true

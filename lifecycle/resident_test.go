@@ -3,8 +3,10 @@ package lifecycle
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -264,4 +266,73 @@ type deafMortal struct {
 func (d *deafMortal) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 	<-d.goOn
 	return d.mortal.RunTurn(ctx, t, s)
+}
+
+// D3 J10: an engine has its time to end a process, also once the node is at its end. A call that is
+// under way then is cut short, since the node ends all processes together.
+func TestEndResidentIsGivenItsTime(t *testing.T) {
+	for name, c := range map[string]struct{ end, want time.Duration }{
+		"the node goes on":               {time.Hour, endLimit},
+		"the node comes to its end":      {time.Second, time.Second},
+		"the node was at its end before": {-1, endLimit},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := alone(t, newStore(t), faultyEngine{end: func(ctx context.Context, _ string) error {
+					<-ctx.Done()
+					return context.Cause(ctx)
+				}})
+				defer n.die(nil)
+				if c.end < 0 {
+					n.cancelEnd()
+				} else {
+					defer time.AfterFunc(c.end, n.cancelEnd).Stop()
+				}
+				began := time.Now()
+				n.endResident("r", DefaultEngine, endLimit)
+				require.Equal(t, c.want, time.Since(began))
+			})
+		})
+	}
+}
+
+// D6: each engine that has processes is asked for its reports, whatever other engines there are, and
+// each report is ended.
+func TestWatchResidentsAsksEachEngine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := alone(t, newStore(t), agent{})
+		defer n.die(nil)
+		var subscribed, ended atomic.Int64
+		for i := range 8 {
+			n.engines[fmt.Sprint("plain-", i)] = agent{}
+			n.engines[fmt.Sprint("sticky-", i)] = faultyEngine{onLoss: func() func() {
+				subscribed.Add(1)
+				return func() { ended.Add(1) }
+			}}
+		}
+		stop := n.watchResidents()
+		require.EqualValues(t, 8, subscribed.Load())
+		stop()
+		require.EqualValues(t, 8, ended.Load())
+	})
+}
+
+// D6 J10: a node does not wait for an OnLoss that hangs for longer than its lease allows.
+func TestWatchResidentsWaitsWithinTheLease(t *testing.T) {
+	for lease, want := range map[time.Duration]time.Duration{4 * time.Second: time.Second, time.Hour: lossLimit} {
+		synctest.Test(t, func(t *testing.T) {
+			goOn := make(chan struct{})
+			n := alone(t, newStore(t), faultyEngine{onLoss: func() func() {
+				<-goOn
+				return func() {}
+			}})
+			defer n.die(nil)
+			n.cfg.Lease = lease
+			began := time.Now()
+			stop := n.watchResidents()
+			require.Equal(t, want+callReturnLimit, time.Since(began))
+			close(goOn)
+			stop()
+		})
+	}
 }

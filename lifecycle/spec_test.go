@@ -129,6 +129,9 @@ var wrongSpecs = []wrongSpec{
 		s.Meta = map[string]string{"k": strings.Repeat("x", 1025)}
 	}, `is "k", want keys of 1 to 63 bytes and values of at most 1024, valid UTF-8`},
 	{"Meta", func(s *Spec) {
+		s.Meta = map[string]string{strings.Repeat("k", 64): "x"}
+	}, `is "` + strings.Repeat("k", 64) + `", want keys of 1 to 63 bytes and values of at most 1024, valid UTF-8`},
+	{"Meta", func(s *Spec) {
 		s.Meta = map[string]string{"": "x"}
 	}, `is "", want keys of 1 to 63 bytes and values of at most 1024, valid UTF-8`},
 	{"Meta", func(s *Spec) {
@@ -214,6 +217,10 @@ func TestValidateAcceptsAValidSpec(t *testing.T) {
 		"many labels":                func(s *Spec) { s.Labels = numbered(MaxLabels) },
 		"long labels": func(s *Spec) {
 			s.Labels = map[string]string{strings.Repeat("k", 63): strings.Repeat("v", 255)}
+		},
+		"much meta": func(s *Spec) { s.Meta = numbered(MaxMeta) },
+		"long meta": func(s *Spec) {
+			s.Meta = map[string]string{strings.Repeat("k", 63): strings.Repeat("v", 1024)}
 		},
 		"a deep folder":    func(s *Spec) { s.WorkDir = strings.Repeat("/x", 2048) },
 		"a boolean schema": func(s *Spec) { s.OutputSchema = json.RawMessage(`true`) },

@@ -1,11 +1,16 @@
 package lifecycle
 
 import (
+	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/interlude-go/interlude/contract/fcmp"
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 )
 
@@ -49,4 +54,34 @@ func TestK7TheHostsWaitIsForQuestionsWithoutTheirOwn(t *testing.T) {
 	require.Equal(t, &interaction.Wait{}, approval.Wait, "a text is no decision")
 	require.Len(t, ev.questionWarnings, 1)
 	require.Contains(t, ev.questionWarnings[0].Detail, "it waits until somebody replies")
+}
+
+// K7: each step is carried out once, at its time, and told by an event of its own.
+func TestK7EachStepHasItsEvent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(t)
+		q := engine.Question{Kind: engine.OpenText, Prompt: "Which?", Wait: &interaction.Wait{Steps: []interaction.Step{
+			{Do: interaction.Remind, After: time.Hour},
+			{Do: interaction.Escalate, After: 2 * time.Hour, To: &Audience{Users: []string{"bob"}}},
+		}}}
+		lc, stop := serve(t, Config{Store: s, Engine: engine.Func(func(context.Context, engine.Turn, engine.Sink) (
+			engine.Outcome, error) {
+			return engine.Ask(q), nil
+		})})
+		defer stop()
+		submit(t, lc, "r")
+		pass(30 * time.Minute)
+		for _, next := range []string{fcmp.TypeReminder, fcmp.TypeEscalated} {
+			asked := len(wholeLog(t, s, "r"))
+			pass(time.Hour)
+			steps := wholeLog(t, s, "r")[asked:]
+			require.Len(t, steps, 1)
+			event, err := fcmp.Decode([]byte(steps[0]))
+			require.NoError(t, err)
+			require.Equal(t, next, event.Type)
+		}
+		pass(10 * time.Hour)
+		require.Equal(t, 2, in(t, lc.Client, "r", fsm.StateWaitingUser).Pending.Fired)
+		requireSoundLog(t, s, "r")
+	})
 }

@@ -196,7 +196,7 @@ func (l *Lifecycle) claimFolder(run *Run) (string, error) {
 		if err := ensureDir(base); err != nil {
 			return "", err
 		}
-		if err := writeOwner(base, l.ownerRecordOf(run)); err == nil || !errors.Is(err, fs.ErrExist) {
+		if err := writeOwner(base, l.ownerRecordOf(run)); !errors.Is(err, fs.ErrExist) {
 			return base, err
 		}
 	}

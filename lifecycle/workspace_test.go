@@ -280,3 +280,62 @@ func TestFolderWithUnreadableOwnerFailsTheTurn(t *testing.T) {
 		require.Contains(t, run.Error.Message, "does not say whose folder it is")
 	})
 }
+
+// J11 J14: whose folder it is. A record of a time when the store had no identity is the run's, too.
+func TestSameRunOwnsTheFolder(t *testing.T) {
+	own := ownerRecord{RunID: "r", Store: "A", CreatedAt: noon}
+	for name, c := range map[string]struct {
+		other ownerRecord
+		want  bool
+	}{
+		"the same":            {ownerRecord{"r", "A", noon}, true},
+		"in another zone":     {ownerRecord{"r", "A", noon.In(time.FixedZone("", 3600))}, true},
+		"without an identity": {ownerRecord{"r", "", noon}, true},
+		"of another store":    {ownerRecord{"r", "B", noon}, false},
+		"of another run":      {ownerRecord{"s", "A", noon}, false},
+		"of an earlier run":   {ownerRecord{"r", "A", noon.Add(-1)}, false},
+	} {
+		require.Equal(t, c.want, own.sameRun(c.other), name)
+		require.Equal(t, c.want, c.other.sameRun(own), name)
+	}
+}
+
+// J11: the first owner of a folder is recorded, and remains.
+func TestOwnerOfAFolderIsWrittenOnce(t *testing.T) {
+	dir, first := t.TempDir(), ownerRecord{RunID: "r", Store: "A", CreatedAt: noon}
+	require.NoError(t, writeOwner(dir, first))
+	require.ErrorIs(t, writeOwner(dir, ownerRecord{RunID: "r", Store: "B", CreatedAt: noon}), fs.ErrExist)
+	owner, found, err := readOwner(dir)
+	require.NoError(t, err)
+	require.True(t, found)
+	require.Equal(t, first, owner)
+	files, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, files, 1, "nothing else is left")
+}
+
+// J6: an engine that branches a session is told of the folders that the other run has here, and of no
+// others.
+func TestJ6FoldersOfTheOtherRun(t *testing.T) {
+	dir := t.TempDir()
+	lc, err := New(Config{Store: newStore(t), Engine: agent{}, Dir: dir})
+	require.NoError(t, err)
+	defer lc.Close()
+	base, err := lc.claimFolder(&Run{ID: "here", CreatedAt: noon})
+	require.NoError(t, err)
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "nobodys"), 0o700))
+	for _, c := range []struct {
+		from       origin
+		work, home string
+	}{
+		{origin{RunID: "here", CreatedAt: noon}, filepath.Join(base, "work"), filepath.Join(base, "home")},
+		{origin{RunID: "here", CreatedAt: noon, WorkDir: "/src"}, "/src", filepath.Join(base, "home")},
+		{origin{RunID: "here", CreatedAt: noon.Add(time.Hour)}, "", ""}, // of another run with the id
+		{origin{RunID: "nobodys", CreatedAt: noon}, "", ""},
+		{origin{RunID: "elsewhere", CreatedAt: noon}, "", ""},
+		{origin{RunID: "elsewhere", CreatedAt: noon, WorkDir: "/src"}, "/src", ""},
+	} {
+		work, home := lc.foldersOf(&c.from)
+		require.Equal(t, []string{c.work, c.home}, []string{work, home}, "%+v", c.from)
+	}
+}
