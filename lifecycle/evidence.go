@@ -171,9 +171,8 @@ func (t *turnEvidence) findQuestions(o engine.Outcome) {
 			t.siblings = append(t.siblings, q)
 		}
 	}
-	if t.rule = o.Rule; t.rule.Answers < 0 || t.rule.Answers > 1+len(t.siblings) {
-		t.rule.Answers = 0
-	}
+	t.rule = o.Rule
+	t.rule.Answers = max(t.rule.Answers, 0) // all; more than there are means all, too
 	if t.question = t.reading.Question; t.question == nil {
 		q := t.reading.Baseline()
 		t.question = &q

@@ -334,3 +334,68 @@ func TestSchemaCacheIsBounded(t *testing.T) {
 	require.Error(t, err)
 	require.Nil(t, schemas.cached([]byte(`{"type":"objekt"}`)), "what does not compile is not kept")
 }
+
+// K1: a rule that asks for fewer answers than none, or for more than there are questions, asks for all.
+func TestK1ARuleWithoutSenseAsksForAll(t *testing.T) {
+	for answers, want := range map[int]int{-1: 3, 0: 3, 1: 1, 2: 2, 3: 3, 4: 3} {
+		o := engine.AskAll(questionsNamed("a", "b", "c")...)
+		o.Rule = engine.Rule{Answers: answers, StopOnReject: true}
+		var ev turnEvidence
+		ev.findQuestions(o)
+		require.Len(t, ev.siblings, 2)
+		require.Equal(t, want, ev.rule.Needs(3), "%d", answers)
+		require.GreaterOrEqual(t, ev.rule.Answers, 0, "no store takes less")
+		require.True(t, ev.rule.StopOnReject)
+	}
+}
+
+// K1 J11: of several questions as many are asked as can be stored together; a warning says how many
+// that are.
+func TestK1QuestionsThatAreTooLargeTogether(t *testing.T) {
+	sized := func(size int) engine.Question {
+		q := engine.Question{Kind: engine.OpenText}
+		q.Prompt = strings.Repeat("x", size-sizeOfQuestion(&q))
+		return q
+	}
+	const quarter = interaction.MaxTogether / 4
+	for name, c := range map[string]struct {
+		last    int // the size of the fourth of five
+		asked   int
+		warning string
+	}{
+		"as large as they may be": {quarter, 4, "the first 4 of 5 questions have 256 KiB together, which is the limit; " +
+			"the others are not asked"},
+		"larger": {quarter + 1, 3, "the first 3 of 5 questions have 256 KiB together, which is the limit; " +
+			"the others are not asked"},
+	} {
+		first := sized(quarter)
+		ev := turnEvidence{question: &first, siblings: []engine.Question{sized(quarter), sized(quarter), sized(c.last),
+			sized(1000)}}
+		ev.limitQuestions()
+		require.Len(t, ev.siblings, c.asked-1, name)
+		require.Equal(t, []interaction.Diagnostic{{Code: fsm.WarnAskUserSurplus, Detail: c.warning}}, ev.questionWarnings)
+	}
+	first := sized(quarter)
+	ev := turnEvidence{question: &first, siblings: []engine.Question{sized(3 * quarter)}}
+	ev.limitQuestions()
+	require.Len(t, ev.siblings, 1)
+	require.Empty(t, ev.questionWarnings)
+}
+
+// C2: hints are stored as plain JSON; those that are none are left out, which a warning says. The
+// engine's own questions stay as they are.
+func TestC2HintsAreMadePlain(t *testing.T) {
+	type place struct {
+		Row int `json:"row"`
+	}
+	asked := []engine.Question{{Prompt: "a", UIHints: map[string]any{"at": place{7}}},
+		{Prompt: "b", UIHints: map[string]any{"call": func() {}}}}
+	o := withPlainHints(engine.Outcome{Questions: asked})
+	require.Equal(t, map[string]any{"at": map[string]any{"row": 7.0}}, o.Questions[0].UIHints)
+	require.Nil(t, o.Questions[1].UIHints)
+	require.Len(t, o.Diagnostics, 1)
+	require.Equal(t, fsm.WarnAskUserTruncated, o.Diagnostics[0].Code)
+	require.Contains(t, o.Diagnostics[0].Detail, "ui_hints are left out")
+	require.Equal(t, place{7}, asked[0].UIHints["at"])
+	require.Equal(t, finished(), withPlainHints(finished()))
+}

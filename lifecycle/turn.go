@@ -176,9 +176,6 @@ func (t *turn) runEngine(ctx context.Context, e engine.Engine, in engine.Turn) (
 // withPlainHints returns the outcome with such hints of its questions as can be stored. It is
 // called within guarded: hints may have methods, which are code of the engine.
 func withPlainHints(o engine.Outcome) engine.Outcome {
-	if len(o.Questions) == 0 {
-		return o
-	}
 	o.Questions = slices.Clone(o.Questions)
 	for i := range o.Questions[:min(len(o.Questions), interaction.MaxQuestions)] {
 		hints, err := interaction.PlainHints(o.Questions[i].UIHints)
