@@ -16,7 +16,8 @@ import (
 func TestK5ReleaseIsConfirmed(t *testing.T) {
 	away := errors.New("connection refused")
 	claimed := func(until time.Time) Run {
-		return Run{ID: "r", Pending: &interaction.Question{ID: 1, Claim: &interaction.Claim{Actor: "ada", Until: until}}}
+		claim := &interaction.Claim{Actor: "ada", Until: until}
+		return Run{ID: "r", Pending: &interaction.Question{ID: 1, Claim: claim}}
 	}
 	for name, c := range map[string]struct {
 		store saying

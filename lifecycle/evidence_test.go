@@ -363,8 +363,8 @@ func TestK1QuestionsThatAreTooLargeTogether(t *testing.T) {
 		asked   int
 		warning string
 	}{
-		"as large as they may be": {quarter, 4, "the first 4 of 5 questions have 256 KiB together, which is the limit; " +
-			"the others are not asked"},
+		"as large as they may be": {quarter, 4, "the first 4 of 5 questions have 256 KiB together, which is the " +
+			"limit; the others are not asked"},
 		"larger": {quarter + 1, 3, "the first 3 of 5 questions have 256 KiB together, which is the limit; " +
 			"the others are not asked"},
 	} {
@@ -373,7 +373,8 @@ func TestK1QuestionsThatAreTooLargeTogether(t *testing.T) {
 			sized(1000)}}
 		ev.limitQuestions()
 		require.Len(t, ev.siblings, c.asked-1, name)
-		require.Equal(t, []interaction.Diagnostic{{Code: fsm.WarnAskUserSurplus, Detail: c.warning}}, ev.questionWarnings)
+		surplus := interaction.Diagnostic{Code: fsm.WarnAskUserSurplus, Detail: c.warning}
+		require.Equal(t, []interaction.Diagnostic{surplus}, ev.questionWarnings)
 	}
 	first := sized(quarter)
 	ev := turnEvidence{question: &first, siblings: []engine.Question{sized(3 * quarter)}}

@@ -581,7 +581,8 @@ func TestJ6HowMuchAForkInherits(t *testing.T) {
 		_, _, err := c.draftFork(t.Context(), "r", &at, noon)
 		if refused {
 			require.ErrorIs(t, err, ErrCannotFork)
-			require.ErrorContains(t, err, "run r has a history of 16777217 bytes, a fork inherits at most 16777216 bytes")
+			require.ErrorContains(t, err,
+				"run r has a history of 16777217 bytes, a fork inherits at most 16777216 bytes")
 		} else {
 			require.NoError(t, err)
 		}

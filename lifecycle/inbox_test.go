@@ -55,7 +55,8 @@ func TestK9InboxReadsUntilThePageIsFull(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &waitingPages{Store: newStore(t), pages: c.pages}
-			page, err := clientOf(t, s).Inbox(t.Context(), InboxQuery{Kinds: []Kind{interaction.OpenText}, Limit: c.limit})
+			query := InboxQuery{Kinds: []Kind{interaction.OpenText}, Limit: c.limit}
+			page, err := clientOf(t, s).Inbox(t.Context(), query)
 			require.NoError(t, err)
 			var got []string
 			for _, q := range page.Questions {
