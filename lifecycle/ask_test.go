@@ -143,3 +143,14 @@ func TestK5EarlierReleasesRefuseRestrictedRuns(t *testing.T) {
 		require.Equal(t, s.Submitter, spec.Submitter)
 	}
 }
+
+// K5, K7: a policy that lets everybody answer, at any time, one alone, says nothing.
+func TestK5APolicyThatBinds(t *testing.T) {
+	for _, free := range []*AskPolicy{nil, {}, {Need: 1}, {Rejects: 1}, {Need: 1, Rejects: 1}} {
+		require.False(t, free.binds(), free)
+	}
+	for _, bound := range []*AskPolicy{{Need: 2}, {Rejects: 2}, {NotSubmitter: true}, {Wait: &Wait{}},
+		{To: &Audience{}}} {
+		require.True(t, bound.binds(), bound)
+	}
+}

@@ -300,3 +300,11 @@ func TestK6AClientOfAnActorIsNobodyElse(t *testing.T) {
 	_, err = ada.Reply(t.Context(), "r", Reply{ID: 1, Text: "yes", Actor: Actor{ID: "ada"}})
 	require.ErrorIs(t, err, ErrNotFound)
 }
+
+// K6: the refusal says who may not do what, and about which run if it is about one.
+func TestK6ARefusalSaysWhat(t *testing.T) {
+	refusal := NotAllowedError{Actor: Actor{ID: "ada"}, Action: ActionCancel, Err: errAway}
+	require.EqualError(t, &refusal, "lifecycle: not allowed: ada may not cancel: connection refused")
+	refusal.RunID = "r"
+	require.EqualError(t, &refusal, "lifecycle: not allowed: ada may not cancel run r: connection refused")
+}

@@ -128,7 +128,7 @@ func (s *orphanSettler) settleOrphans(ctx context.Context) error {
 	list := orphanList{store: s.client.store}
 	var last position
 	err := list.readFirst(ctx)
-	for err == nil && len(list.page) > 0 {
+	for err == nil {
 		orphans := s.withoutAwaited(list.page)
 		if len(orphans) == 0 {
 			if len(list.page) < orphanPage {
@@ -325,7 +325,7 @@ func (s *orphanSettler) settleBatch(ctx context.Context, orphans []Run) error {
 	}
 	unstored := s.commitBatch(ctx, batch)
 	failures = append(failures, unstored...)
-	if len(unstored) == len(batch) && awaited == 0 || ctx.Err() != nil {
+	if len(unstored) == len(batch) && !awaited || ctx.Err() != nil {
 		return errors.Join(failures...)
 	}
 	for _, err := range failures {
@@ -348,14 +348,14 @@ func (s *orphanSettler) commitBatch(ctx context.Context, batch []store.Commit) (
 	return failures
 }
 
-// decideBatch makes the commits that settle a batch of orphans, and counts the orphans whose
-// engines are awaited.
-func (s *orphanSettler) decideBatch(ctx context.Context, orphans []Run) (batch []store.Commit, awaited int,
+// decideBatch makes the commits that settle a batch of orphans, and reports whether the engine
+// of one of them is awaited.
+func (s *orphanSettler) decideBatch(ctx context.Context, orphans []Run) (batch []store.Commit, awaited bool,
 	failures []error) {
 	batch = make([]store.Commit, 0, len(orphans))
 	for i, found := range s.collectEvidence(ctx, orphans) {
 		if found == nil {
-			awaited++
+			awaited = true
 			continue
 		}
 		if found.intact {

@@ -134,3 +134,12 @@ func TestFreedSlotIsClaimedForWithoutHints(t *testing.T) {
 		}
 	})
 }
+
+// A turn keeps the memory of the whole claim only if that was a small one.
+func TestARecordOfALargeClaimIsCopied(t *testing.T) {
+	for size, copied := range map[int]bool{1: false, smallBatch: false, smallBatch + 1: true} {
+		claimed := make([]store.Claimed, size)
+		record, _ := ownRecord(claimed, 0)
+		require.Equal(t, copied, record != &claimed[0].Run, size)
+	}
+}

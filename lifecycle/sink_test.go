@@ -237,13 +237,23 @@ func (s *refuses) Commit(ctx context.Context, batch []store.Commit) []error {
 // again; the operator is told.
 func TestOutcomeThatTheStoreRefusesFailsTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, log := &refuses{Store: newStore(t), which: func(c *store.Commit) error {
+		below := newStore(t)
+		s, log := &refuses{Store: below, which: func(c *store.Commit) error {
 			if c.Run.State == fsm.StateSucceeded {
 				return errors.Join(store.ErrInvalid, errors.New("output is too large"))
 			}
 			return nil
 		}}, &journal{}
-		lc, stop := serve(t, Config{Store: s, Engine: agent{}, Logger: slog.New(log)})
+		spends := agent{turn: func(context.Context, engine.Turn) (engine.Outcome, error) {
+			o := finished()
+			o.Usage = engine.Usage{InputTokens: 7}
+			return o, nil
+		}}
+		keeper := struct {
+			*refuses
+			store.UsageReader
+		}{s, below}
+		lc, stop := serve(t, Config{Store: keeper, Engine: spends, Logger: slog.New(log)})
 		submit(t, lc, "r")
 		pass(time.Minute)
 		run := in(t, lc.Client, "r", fsm.StateFailed)
@@ -252,6 +262,10 @@ func TestOutcomeThatTheStoreRefusesFailsTheRun(t *testing.T) {
 		require.Equal(t, 1, s.asked)
 		require.Len(t, log.logged(), 1)
 		require.Contains(t, log.logged()[0], "ERROR turn's result refused: ")
+		used, err := below.Usage(t.Context(), "r")
+		require.NoError(t, err)
+		require.Len(t, used, 1, "what the turn has used is stored all the same (J13)")
+		require.EqualValues(t, 7, used[0].InputTokens)
 		stop()
 	})
 }
