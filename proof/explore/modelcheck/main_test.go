@@ -10,12 +10,12 @@ import (
 func TestRunPrintsFiguresAndACounterexample(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
-	require.NoError(t, run([]string{"-nodes", "1", "-questions", "1", "-faults", "0"}, &out))
+	require.NoError(t, run([]string{"-nodes", "1", "-questions", "1", "-attempts", "2", "-faults", "0"}, &out))
 	require.Regexp(t, `\d+ states, \d+ transitions, depth \d+`, out.String())
 	require.Contains(t, out.String(), "TR-16", "what these bounds do not reach is listed")
 
 	out.Reset()
-	require.ErrorIs(t, run([]string{"-nodes", "1", "-questions", "1", "-faults", "0", "-without", "version.reply"},
+	require.ErrorIs(t, run([]string{"-nodes", "1", "-questions", "1", "-attempts", "2", "-faults", "0", "-without", "version.reply"},
 		&out), errBroken)
 	require.Contains(t, out.String(), "⇒ PI-18: question 1 was answered by ada, and is answered by ben now")
 
