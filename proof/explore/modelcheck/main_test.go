@@ -15,8 +15,8 @@ func TestRunPrintsFiguresAndACounterexample(t *testing.T) {
 	require.Contains(t, out.String(), "TR-16", "what these bounds do not reach is listed")
 
 	out.Reset()
-	require.ErrorIs(t, run([]string{"-nodes", "1", "-questions", "1", "-attempts", "2", "-faults", "0", "-without", "version.reply"},
-		&out), errBroken)
+	require.ErrorIs(t, run([]string{"-nodes", "1", "-questions", "1", "-attempts", "2", "-faults", "0", "-without",
+		"version.reply"}, &out), errBroken)
 	require.Contains(t, out.String(), "⇒ PI-18: question 1 was answered by ada, and is answered by ben now")
 
 	out.Reset()
