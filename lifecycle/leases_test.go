@@ -309,3 +309,17 @@ func TestJ9OtherLeasesAreAskedForInTime(t *testing.T) {
 		require.Equal(t, 5*time.Second, s.left)
 	})
 }
+
+// J9: a node is silent when this one has renewed its own lease for longer than either lease, and not
+// just as long.
+func TestJ9SilenceIsLongerThanALease(t *testing.T) {
+	joined := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	lease := newOwnLease(3*time.Second, joined)
+	for i := range 3 {
+		lease.renew(joined.Add(time.Duration(i+1) * time.Second))
+	}
+	require.False(t, lease.outlasts(joined, time.Second))
+	lease.renew(joined.Add(3*time.Second + 1))
+	require.True(t, lease.outlasts(joined, time.Second))
+	require.False(t, lease.outlasts(joined, 4*time.Second))
+}
