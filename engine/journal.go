@@ -14,11 +14,12 @@ import (
 //
 // An entry stays as long as its run. A journal has limits: see MaxJournalEntries.
 type Journal interface {
-	// Entries returns what the turns of the run have kept so far, in the order in which they did.
-	// ErrNoJournal if the host's store keeps no journals.
+	// Entries returns the entries that the turns of the run have added so far, the oldest first. The
+	// error is ErrNoJournal if the host's store keeps no journals.
 	Entries(ctx context.Context) ([]JournalEntry, error)
-	// Append adds entries to the journal, all or none, and returns once they are stored. ErrStale,
-	// ErrNoJournal and ErrJournalFull; after ErrJournalFull nothing is stored, and the turn may go on.
+	// Append adds entries to the journal, all or none, and returns once they are stored. The error is
+	// ErrStale if the run was taken over or has ended, ErrNoJournal, or ErrJournalFull; after
+	// ErrJournalFull nothing is stored, and the turn may go on.
 	Append(ctx context.Context, entries ...JournalEntry) error
 }
 

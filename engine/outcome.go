@@ -73,8 +73,8 @@ type Outcome struct {
 	// Until then it holds no slot, and neither goroutine nor memory. The turn counts neither as a round
 	// nor as a retry. It has no meaning beside Done and Questions. A sticky run fails.
 	Sleep time.Time
-	// Journal are entries that are kept in the commit which ends the turn (see the interface Journal),
-	// unless the turn was interrupted.
+	// Journal lists the entries that the commit at the end of the turn adds to the run's journal: see
+	// the interface Journal. An interrupted turn adds none.
 	Journal []JournalEntry
 	// Session is the session to resume; nil leaves the one that the Sink was given, or that the
 	// run has from an earlier turn.

@@ -589,7 +589,7 @@ func TestJ6HowMuchAForkInherits(t *testing.T) {
 	}
 }
 
-// remembering is a store with one run, which has settled one question.
+// remembering is a store that always returns the same run and the same settled question.
 type remembering struct {
 	store.Store
 	run    Run

@@ -88,8 +88,8 @@ func TestK9InboxReadsNoMoreThanItsBound(t *testing.T) {
 	}
 }
 
-// K9: page by page, each question is listed once, in the order of the runs and of their numbers, also
-// where a page ends among the questions of a run.
+// K9: the pages of the inbox list each question once, ordered by run and then by number, even if a page
+// ends between two questions of one run.
 func TestK9InboxPagesAreDisjoint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		question := func(prompt string) engine.Question {

@@ -52,7 +52,7 @@ type Spec struct {
 	// Prompt says what the agent must do; 1 byte to MaxPrompt of UTF-8, or none beside an Input.
 	Prompt string `json:"prompt" plain:"own"`
 	// Input is the run's input as one JSON value, of at most MaxPrompt bytes, for an engine that takes
-	// such a one (engine.Turn.InputJSON): a function of engine/flow.
+	// JSON (engine.Turn.InputJSON), such as a function of engine/flow.
 	Input json.RawMessage `json:"input,omitempty"`
 	// Mode is Interactive when empty.
 	Mode Mode `json:"mode"`

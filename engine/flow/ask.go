@@ -41,10 +41,10 @@ func readRef(a engine.Answer) (answered, error) {
 // Ask asks a person. The run parks: it holds no slot, and costs a row until it is answered. Then the
 // function goes on here with the answer.
 //
-// If T is engine.Answer, it is the whole answer; if T is string, its text. Otherwise it is the value
-// of the form that was filled in, and the question needs a Schema (package interaction/typed makes one
-// of T). The error is that of engine.As then, for instance because nobody replied and a deadline
-// decided.
+// If T is engine.Answer, Ask returns the whole answer; if T is string, its text. For any other T the
+// question needs a Schema (package interaction/typed makes one from T), and Ask returns the value that
+// the person filled in. If there is no such value, for instance because a deadline decided instead of a
+// person, the error is that of engine.As.
 func Ask[T any](c *Ctx, name string, q engine.Question) (v T, _ error) {
 	answers, err := c.ask(name, engine.Rule{}, []engine.Question{q})
 	if err != nil {

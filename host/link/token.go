@@ -129,7 +129,7 @@ func decode(b []byte) (*claims, bool) {
 	return &c, true
 }
 
-// seen is the digest as a reply names it.
+// seen is the digest in the form that interaction.Reply.Seen has.
 func (c *claims) seen() string { return hex.EncodeToString(c.digest[:]) }
 
 // replyKey is the idempotency key of the reply: the same for all links of a Key to this question

@@ -31,17 +31,17 @@ type Config struct {
 	Metrics metric.MeterProvider
 }
 
-// Telemetry makes spans and metrics of notices. It is safe for concurrent use.
+// Telemetry makes spans and metrics from what the lifecycle's observer is told. It is safe for concurrent use.
 type Telemetry struct {
 	tracer trace.Tracer // nil: no traces
 	meter  metric.Meter // nil: no metrics
 	instruments
 
 	mu   sync.Mutex
-	runs map[string]*runTrace // guarded by mu; runs that go on, of which there is something to remember
+	runs map[string]*runTrace // guarded by mu; by run id, at most maxRuns
 }
 
-// runTrace is what is remembered of a run until its next turn has ended here.
+// runTrace is what Telemetry keeps of a run until this process has executed the run's next turn.
 type runTrace struct {
 	last   trace.SpanContext // of the last turn that this process executed
 	events []event
@@ -54,7 +54,8 @@ type event struct {
 	attributes []attribute.KeyValue
 }
 
-// instruments are the metrics that notices make. All are nil, or none.
+// instruments are the metrics that the observer's calls record. Either all of them are set, or the
+// host gave no MeterProvider and all are nil.
 type instruments struct {
 	turn, queued, answer                        metric.Float64Histogram
 	tokens, transitions, blocked, lost, dropped metric.Int64Counter
@@ -99,8 +100,9 @@ func New(cfg Config) (*Telemetry, error) {
 	return t, nil
 }
 
-// Inject returns the meta with the traceparent of the context's span, for Spec.Meta: the turns of the
-// run get a link to it. It returns the meta itself if the context has no span.
+// Inject returns a copy of meta that also has the traceparent of the span in ctx. Use it as Spec.Meta:
+// the span of each turn then has a link to that span. Without a span in ctx, Inject returns meta
+// itself.
 func Inject(ctx context.Context, meta map[string]string) map[string]string {
 	if !trace.SpanContextFromContext(ctx).IsValid() {
 		return meta

@@ -51,7 +51,7 @@ type Case struct {
 	Check func(t *testing.T, run lifecycle.Run)
 }
 
-// longest bounds how long a play may go on in its own time, and mostTurns how often it may move on.
+// longest bounds the fake time that a play may take, and mostTurns how many steps it may have.
 const (
 	longest   = 10 * 365 * 24 * time.Hour
 	mostTurns = 100_000
@@ -120,10 +120,10 @@ func (p point) String() string {
 	return fmt.Sprintf("before commit %d", p.commit)
 }
 
-// errCrashed is what a crashed host gets from its store.
+// errCrashed is the error of every write that a crashed host makes.
 var errCrashed = errors.New("rehearsal: the host has crashed")
 
-// crashing is the store as a host sees it that crashes.
+// crashing is the store of a host that crashes: from the crash on, it refuses every write.
 type crashing struct {
 	*memory.Store
 

@@ -13,10 +13,11 @@ import (
 
 // While a feed exists, triggers note the commits of releases without feeds, which do not know of
 // them. This release notes its commits itself, one row for all of a transaction: a row for each, or a
-// trigger that counts events, would cost more than the rest of a commit. Its statements are such that
-// the triggers need not even look. It creates a run with 0 in the column slot, where earlier releases
-// leave NULL; both mean no slot. Its updates do not name the column first, which those of earlier
-// releases always do, unless it changes; then the trigger finds that the commit was noted just before.
+// trigger that counts events, would cost more than the rest of a commit. Its statements are written so
+// that the triggers rarely fire. It creates a run with 0 in the column "slot", where earlier releases
+// leave NULL; both mean no slot. Its updates set the column "first" only if the value changes, while
+// those of earlier releases always set it. When the trigger fires for such an update, it finds that the
+// commit was noted just before.
 // When a run is deleted, the feeds that have not acknowledged its last commit are lost.
 const (
 	makeTriggers = `CREATE TRIGGER IF NOT EXISTS feed_created AFTER INSERT ON runs WHEN new.slot IS NULL BEGIN
