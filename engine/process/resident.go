@@ -44,6 +44,7 @@ type Resident[P ResidentProcess] struct {
 
 	registry *Residents[P]
 	runID    string
+	release  sync.Once // Process.Release
 
 	mu sync.Mutex
 	// busy says that a turn uses the process, and notices by itself when it ends.
@@ -166,17 +167,16 @@ func (e *Resident[P]) TurnOver() {
 	}
 }
 
-// Remove takes an ended process out of the registry and releases it.
+// Remove releases an ended process and takes it out of the registry. It returns when that is done,
+// by whichever caller. The process stays in the registry until it is released, so that Close waits
+// for it.
 func (e *Resident[P]) Remove() {
+	e.release.Do(e.Process.Release)
 	r := e.registry
 	r.mu.Lock()
-	registered := r.byRun[e.runID] == e
-	if registered {
+	defer r.mu.Unlock()
+	if r.byRun[e.runID] == e {
 		delete(r.byRun, e.runID)
-	}
-	r.mu.Unlock()
-	if registered {
-		e.Process.Release()
 	}
 }
 
