@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -50,4 +51,32 @@ func TestTogetherSeesWhatSingleProgramsSee(t *testing.T) {
 	require.Equal(t, len(mutants)-2, together, "all but the constant and the text")
 	_, err = os.Stat(root + "/small/internal")
 	require.ErrorIs(t, err, os.ErrNotExist, "the tree must not be modified")
+}
+
+// A constant takes its type from its context, and keeps it in the call that stands in its place.
+func TestConstantsKeepTheirType(t *testing.T) {
+	root := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(root, "typed"), 0o750))
+	for name, text := range map[string]string{
+		"go.mod": "module example.org/typed\n\ngo 1.25.0\n",
+		"typed/typed.go": "package typed\n\nfunc A() rune { return -1 }\n" +
+			"func B() byte { return 5 - 1 }\nfunc C() rune { return 5 + 1 }\n",
+		"typed/typed_test.go": "package typed\n\nimport \"testing\"\n\nfunc TestTyped(t *testing.T) {\n" +
+			"\tif A() != -1 || C() != 6 {\n\t\tt.Error(A(), C())\n\t}\n}\n",
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(root, name), []byte(text), 0o600))
+	}
+	src, err := load(t.Context(), root, "typed")
+	require.NoError(t, err)
+	all := []mutant{{line: 3, column: 24, kind: "INVERT_NEGATIVES"}, {line: 4, column: 26, kind: "ARITHMETIC_BASE"},
+		{line: 5, column: 26, kind: "ARITHMETIC_BASE"}}
+	for i := range all {
+		all[i].file = "typed.go"
+	}
+	c, _, err := trial{root: root, pkg: "typed", patience: 10 * time.Second}.choose(t.Context(), src, t.TempDir(), all)
+	require.NoError(t, err)
+	_, err = c.settle(t.Context(), all, 2)
+	require.NoError(t, err)
+	require.Equal(t, []status{killed, lived, killed}, []status{all[0].status, all[1].status, all[2].status})
+	require.Len(t, c.in, 3)
 }

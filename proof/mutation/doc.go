@@ -17,6 +17,7 @@
 //	go run ./mutation -packages slots -survivors       # also prints what is not explained, in the form of the list
 //	go run ./mutation -packages lifecycle -together    # ten minutes of CPU time: one test program has all changes
 //	go run ./mutation -packages lifecycle -files wait  # only files named so; only their share is judged
+//	go run ./mutation -packages lifecycle -together -again list   # only the changes that -survivors printed into list
 //	go run ./mutation -packages lifecycle -together -sample 200 -seed 7    # 200 random changes; only they are judged
 //
 // Compiling takes most of the time. With -together, gremlins only finds the changes. Each operator

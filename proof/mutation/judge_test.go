@@ -158,6 +158,38 @@ func TestReadListRefusesIncompleteEntries(t *testing.T) {
 	require.Equal(t, e, again[0])
 }
 
+// Survivors are tried again by what was printed about them: those that the list names, wherever the
+// line stands, and no others. What was changed since is counted.
+func TestSurvivorsAreTriedAgainAsTheyWerePrinted(t *testing.T) {
+	_, mutants := small(t)
+	printed := "small  11  8\n# too long: small/small.go:9: n++\n"
+	for _, m := range mutants {
+		if strings.HasPrefix(m.after, "for n") {
+			printed += "\n# small/small.go:1\n" + m.entry().String()
+		}
+	}
+	printed += "\nsmall.go INVERT_LOGICAL\n- gone && forgotten\n+ gone || forgotten\n\nmutation: small/small.go:17:8: x"
+	path := filepath.Join(t.TempDir(), "list")
+	require.NoError(t, os.WriteFile(path, []byte(printed+printed), 0o600))
+	survivors, err := readSurvivors(path)
+	require.NoError(t, err)
+	listed, gone := again(survivors, mutants)
+	var after []string
+	for _, m := range listed {
+		after = append(after, m.after)
+	}
+	require.ElementsMatch(t, []string{"for n >= 5 {", "for n <= 5 {"}, after)
+	require.Equal(t, 1, gone)
+	_, err = readSurvivors("testdata/small/small.go.txt")
+	require.EqualError(t, err, "it names no mutant")
+
+	v := judge("small", listed, nil, false)
+	require.ErrorContains(t, v.err(), "want 90 %")
+	v.again = true
+	require.NotContains(t, v.err().Error(), "want 90 %", "their share says nothing about the package")
+	require.ErrorContains(t, v.err(), "is not explained: for n >= 5 {")
+}
+
 // Every list belongs to this tree: each entry's line exists, and its mutator turns the line into
 // the changed one.
 func TestSurvivorListsMatchTheTree(t *testing.T) {

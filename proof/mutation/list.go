@@ -71,6 +71,42 @@ func parseList(text string) ([]entry, error) {
 	return list, nil
 }
 
+// readSurvivors reads what -survivors printed, whose entries have no reason. It skips all other
+// lines: the table, comments, errors.
+func readSurvivors(path string) (map[entry]bool, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	found := make(map[entry]bool)
+	lines := strings.Split(string(text), "\n")
+	for i := range lines[:max(0, len(lines)-2)] {
+		file, kind, _ := strings.Cut(lines[i], " ")
+		before, isBefore := strings.CutPrefix(lines[i+1], "- ")
+		after, isAfter := strings.CutPrefix(lines[i+2], "+ ")
+		if swaps[kind] != nil && isBefore && isAfter {
+			found[entry{file: file, kind: kind, before: before, after: after}] = true
+		}
+	}
+	if len(found) == 0 {
+		return nil, errors.New("it names no mutant")
+	}
+	return found, nil
+}
+
+// again returns the mutants that the list names, and how many of its entries name none: their lines
+// are not in the package any more.
+func again(list map[entry]bool, all []mutant) (listed []mutant, gone int) {
+	present := make(map[entry]bool)
+	for _, m := range all {
+		if list[m.entry()] {
+			listed = append(listed, m)
+			present[m.entry()] = true
+		}
+	}
+	return listed, len(list) - len(present)
+}
+
 // fits reports whether the text of the file contains the entry's line, and whether the mutator
 // turns it into the entry's other line.
 func (e entry) fits(text []byte) bool {

@@ -50,11 +50,16 @@ func run(ctx context.Context, args []string) (err error) {
 		h.files, err = regexp.Compile(s)
 		return err
 	})
+	flags.Func("again", "only the mutants that this file names: what -survivors printed; needs -together",
+		func(path string) (err error) {
+			h.again, err = readSurvivors(path)
+			return err
+		})
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if h.sample > 0 && !h.together {
-		return errors.New("-sample needs -together: gremlins tries all that it finds")
+	if (h.sample > 0 || h.again != nil) && !h.together {
+		return errors.New("-sample and -again need -together: gremlins tries all that it finds")
 	}
 	if *verbose {
 		h.progress = os.Stderr
@@ -86,8 +91,8 @@ func run(ctx context.Context, args []string) (err error) {
 		if err != nil {
 			return err
 		}
-		v := judge(pkg, mutants, list, h.files == nil && h.sample == 0)
-		v.spent = spent
+		v := judge(pkg, mutants, list, h.files == nil && h.sample == 0 && h.again == nil)
+		v.spent, v.again = spent, h.again != nil
 		verdicts = append(verdicts, v)
 	}
 	return report(verdicts, *survivors)
@@ -140,6 +145,11 @@ func (h hunt) mutants(ctx context.Context, root, pkg string) (_ []mutant, spent 
 	}
 	// leave out files that are not compiled on this system
 	all = slices.DeleteFunc(all, func(m mutant) bool { return !slices.Contains(src.names, m.file) })
+	if h.again != nil {
+		var gone int
+		all, gone = again(h.again, all)
+		fmt.Printf("%s: of %d listed mutants %d are gone\n", pkg, len(h.again), gone)
+	}
 	if h.together {
 		all = h.draw(src, all)
 		more, err := h.choose(ctx, t, src, all)

@@ -136,8 +136,8 @@ func (w *weave) visit(n ast.Node) bool {
 		w.binary(n)
 	case *ast.UnaryExpr:
 		if n.Op == token.SUB && w.integer(n) {
-			w.wrap(n, n, n.OpPos, n.Op, fmt.Sprintf("chosen.Neg(%d, %d, ", w.id(n.OpPos, "INVERT_NEGATIVES"),
-				w.id(n.OpPos, "ARITHMETIC_BASE")), " ", ")")
+			w.wrap(n, n, n.OpPos, n.Op, fmt.Sprintf("chosen.Neg%s(%d, %d, ", w.typed(n, n.X),
+				w.id(n.OpPos, "INVERT_NEGATIVES"), w.id(n.OpPos, "ARITHMETIC_BASE")), " ", ")")
 		}
 	case *ast.IncDecStmt:
 		if w.addressable(n.X) {
@@ -187,26 +187,28 @@ func (w *weave) binary(e *ast.BinaryExpr) {
 			", func() bool { return (", ")})")
 	case token.SUB:
 		if w.integer(e) {
-			w.wrap(e.X, e.Y, e.OpPos, e.Op, fmt.Sprintf("chosen.Sub(%d, %d, ", w.id(e.OpPos, "ARITHMETIC_BASE"),
-				w.id(e.OpPos, "INVERT_NEGATIVES")), ",", ")")
+			w.wrap(e.X, e.Y, e.OpPos, e.Op, fmt.Sprintf("chosen.Sub%s(%d, %d, ", w.typed(e, e),
+				w.id(e.OpPos, "ARITHMETIC_BASE"), w.id(e.OpPos, "INVERT_NEGATIVES")), ",", ")")
 		}
 	default:
+		operand := ast.Expr(e)
+		if e.Op == token.SHL || e.Op == token.SHR {
+			operand = e.X
+		}
 		for kind, names := range map[string]map[token.Token]string{"ARITHMETIC_BASE": arithmetic,
 			"INVERT_BITWISE": bitwise} {
 			if name := names[e.Op]; name != "" && w.integer(e) {
-				w.wrap(e.X, e.Y, e.OpPos, e.Op, fmt.Sprintf("chosen.%s%s(%d, ", name, w.shifted(e),
+				w.wrap(e.X, e.Y, e.OpPos, e.Op, fmt.Sprintf("chosen.%s%s(%d, ", name, w.typed(e, operand),
 					w.id(e.OpPos, kind)), ",", ")")
 			}
 		}
 	}
 }
 
-// shifted returns the type argument that a call needs in place of a shift of a constant: an untyped
-// constant takes its type from its context, and a call hides the context. Other operators need
-// none.
-func (w *weave) shifted(e *ast.BinaryExpr) string {
-	shifts := e.Op == token.SHL || e.Op == token.SHR
-	if !shifts || w.info.Types[e.X].Value == nil {
+// typed returns the type argument that the call in place of an expression needs if the operand is a
+// constant: an untyped constant takes its type from its context, and a call hides the context.
+func (w *weave) typed(e, operand ast.Expr) string {
+	if w.info.Types[operand].Value == nil {
 		return ""
 	}
 	return "[" + types.TypeString(w.info.TypeOf(e), func(p *types.Package) string {
