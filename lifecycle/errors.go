@@ -54,6 +54,15 @@ var (
 	ErrStuck = errors.New("lifecycle: engine code has not returned")
 )
 
+// Errors of calls that may have been stored or not: make the call again, with the same id or key. The
+// errors of a store say more, and match one of these.
+var (
+	// ErrUnavailable: the store does not serve the call now.
+	ErrUnavailable = store.ErrUnavailable
+	// ErrFull: no space is left where the store keeps its data.
+	ErrFull = store.ErrFull
+)
+
 // SpecError names an invalid field of a Spec, with its value and what it should be.
 type SpecError struct {
 	Field string

@@ -10,7 +10,30 @@ var (
 	ErrStaleEpoch  = errors.New("store: worker's lease or epoch is no longer valid")
 	ErrUnknownPool = errors.New("store: unknown pool")
 	ErrInvalid     = errors.New("store: invalid")
-	ErrClosed      = errors.New("store: closed")
+	ErrClosed      = NewError(ErrUnavailable, "store: closed")
 	// ErrCorrupt: what is stored cannot be read as what was written.
 	ErrCorrupt = errors.New("store: corrupt")
 )
+
+// What a store's own errors match where a caller must do the same about them whatever the store is. A
+// call that a request made may have been stored or not: make it again, with the same id or key.
+var (
+	// ErrUnavailable: the store does not serve the call now. It is closed, cannot be reached, may not
+	// be written, or is held by others for too long. The call may succeed later.
+	ErrUnavailable = errors.New("store: unavailable")
+	// ErrFull: no space is left where the store keeps its data. Calls succeed when there is.
+	ErrFull = errors.New("store: no space is left")
+)
+
+// NewError returns an error for a store to declare as one of its own: it has the text, and matches
+// kind, for example ErrUnavailable.
+func NewError(kind error, text string) error { return &ownError{kind, text} }
+
+// ownError is an error of a store's own that is of one of the kinds above.
+type ownError struct {
+	kind error
+	text string
+}
+
+func (e *ownError) Error() string { return e.text }
+func (e *ownError) Unwrap() error { return e.kind }

@@ -82,7 +82,9 @@ var problemOf = []struct {
 	{store.ErrInvalid, http.StatusBadRequest, "INVALID_ARGUMENT"},
 	{lifecycle.ErrNoStats, http.StatusNotImplemented, "NO_STATS"},
 	{lifecycle.ErrNoUsage, http.StatusNotImplemented, "NO_USAGE"},
-	{store.ErrClosed, http.StatusServiceUnavailable, "UNAVAILABLE"},
+	{lifecycle.ErrNoFeeds, http.StatusNotImplemented, "NO_FEEDS"},
+	{lifecycle.ErrFull, http.StatusInsufficientStorage, "FULL"},
+	{lifecycle.ErrUnavailable, http.StatusServiceUnavailable, "UNAVAILABLE"},
 	{context.DeadlineExceeded, http.StatusServiceUnavailable, "UNAVAILABLE"},
 	{context.Canceled, http.StatusServiceUnavailable, "UNAVAILABLE"},
 }
@@ -116,7 +118,7 @@ func (d *door) problem(c *caller, err error) *Problem {
 	p = newProblem(known.status, known.code, strings.TrimPrefix(err.Error(), "lifecycle: "))
 	if known.status >= http.StatusInternalServerError {
 		d.log.Warn("web: a request failed", "method", c.request.Method, "path", c.request.URL.Path, "err", err)
-		if known.status == http.StatusServiceUnavailable {
+		if known.status != http.StatusNotImplemented {
 			p.Detail = outcomeUnknown
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"os"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -176,23 +175,6 @@ func TestL1TheSpecificationIsTheHostsToPrepare(t *testing.T) {
 	require.Equal(t, time.Date(2040, 1, 2, 3, 4, 5, 0, time.UTC), run.NotBefore)
 	a := w.send("POST", "/runs", "ada", `{"prompt":"x","work_dir":"/etc"}`)
 	require.Equal(t, "INVALID_REQUEST", a.code(t), "a request names no folder of the host")
-}
-
-// The document says what docs/errors.md says.
-func TestL2StatusesAreThoseOfTheErrorsPage(t *testing.T) {
-	text, err := os.ReadFile("../../docs/errors.md")
-	require.NoError(t, err)
-	row := regexp.MustCompile("(?m)^\\| `(lifecycle\\.Err\\w+)` .*\\| (\\d+) \\|$")
-	rows := row.FindAllStringSubmatch(string(text), -1)
-	require.Greater(t, len(rows), 20)
-	for _, row := range rows {
-		got, ok := web.StatusesByName()[row[1]]
-		if row[1] == "lifecycle.ErrNoFeeds" { // no route reads a feed
-			continue
-		}
-		require.True(t, ok, "%s has no problem", row[1])
-		require.Equal(t, row[2], got, row[1])
-	}
 }
 
 func TestL2RefusalsSayWhy(t *testing.T) {

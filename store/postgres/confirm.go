@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -108,7 +107,8 @@ func (t *txStore) Confirm(ctx context.Context, read func(store.Reader) error) er
 // ErrUnreplicated: somebody canceled the server's wait for its standby (pg_cancel_backend, a cancel
 // request on the way), which the server answers with success and a warning. The write is on the
 // primary, and a failover may undo it: its outcome is unknown.
-var ErrUnreplicated = errors.New("postgres: the wait for the synchronous standby was canceled")
+var ErrUnreplicated = store.NewError(store.ErrUnavailable,
+	"postgres: the wait for the synchronous standby was canceled")
 
 // replicationWarning is the key under which a connection keeps the text of such a warning.
 const replicationWarning = "interlude: not replicated"

@@ -22,7 +22,7 @@ var (
 	// ErrUnreachable: no server answers there, or it does not let us in: wrong host, port,
 	// database, user or password. Later, when a store is open: the server is down or the way there
 	// is cut; the call may be tried again.
-	ErrUnreachable = errors.New("postgres: server or database cannot be reached")
+	ErrUnreachable = store.NewError(store.ErrUnavailable, "postgres: server or database cannot be reached")
 	// ErrOlder: the schema is older than this version of the package needs; run Migrate, with a
 	// role that may.
 	ErrOlder = errors.New("postgres: schema is older than this version needs")
@@ -38,19 +38,19 @@ var (
 	// ErrRights: the role may not do that; grant it what docs/postgres.md lists.
 	ErrRights = errors.New("postgres: role has not the right")
 	// ErrConnections: the server, or a pooler before it, gives no further connection.
-	ErrConnections = errors.New("postgres: too many connections")
+	ErrConnections = store.NewError(store.ErrUnavailable, "postgres: too many connections")
 	// ErrFull: the server's disk or memory is full.
-	ErrFull = errors.New("postgres: server is full")
+	ErrFull = store.NewError(store.ErrFull, "postgres: server is full")
 	// ErrReadOnly: the server is a standby, in recovery, or set to read-only.
-	ErrReadOnly = errors.New("postgres: server is read-only")
+	ErrReadOnly = store.NewError(store.ErrUnavailable, "postgres: server is read-only")
 	// ErrTimeout: a statement or lock timeout of the server or of Options.Timeout ended the call.
-	ErrTimeout = errors.New("postgres: timed out")
+	ErrTimeout = store.NewError(store.ErrUnavailable, "postgres: timed out")
 	// ErrSerialization: a transaction of the caller's own lost against another one; roll it back
 	// and run it again.
-	ErrSerialization = errors.New("postgres: transaction lost against another one")
+	ErrSerialization = store.NewError(store.ErrUnavailable, "postgres: transaction lost against another one")
 	// ErrDown: the server is starting or stopping, or the connection broke; the call may be tried
 	// again.
-	ErrDown = errors.New("postgres: server or connection is down")
+	ErrDown = store.NewError(store.ErrUnavailable, "postgres: server or connection is down")
 	// ErrPooler: a pooler stands between, which gives each transaction another session, and the
 	// store prepares statements in them.
 	ErrPooler = errors.New("postgres: pooler loses prepared statements: add default_query_exec_mode=cache_describe " +

@@ -11,6 +11,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/interlude-go/interlude/store"
 )
 
 // ErrWrongServer: the server is not the one that this process works with: it is an older primary, in
@@ -18,7 +20,8 @@ import (
 // acknowledged is not acknowledged to the caller: its outcome is unknown, and most likely it is lost.
 // Fence the older server; to work with another cluster, or with a restored backup, start the process
 // anew.
-var ErrWrongServer = errors.New("postgres: wrong server: an older primary, or another cluster")
+var ErrWrongServer = store.NewError(store.ErrUnavailable,
+	"postgres: wrong server: an older primary, or another cluster")
 
 // lineage is what the connections of a pool have shown of the database's history: its cluster, and
 // the newest timeline that a primary was on. PostgreSQL begins a timeline with each promotion. So a

@@ -34,16 +34,16 @@ var (
 // What keeps a commit from being stored. What was stored before stays valid and readable.
 var (
 	// ErrFull: the disk is full.
-	ErrFull = errors.New("sqlite: disk is full")
+	ErrFull = store.NewError(store.ErrFull, "sqlite: disk is full")
 	// ErrReadOnly: the file or its folder may not be written.
-	ErrReadOnly = errors.New("sqlite: database is read-only")
+	ErrReadOnly = store.NewError(store.ErrUnavailable, "sqlite: database is read-only")
 	// ErrReplaced: the file, or one that SQLite keeps beside it, was removed, moved or replaced while
 	// the store had it open, or its WAL was written over. Calls that were not acknowledged may be
 	// stored in the file that is gone from its path, or not. Every later call is refused: close the
 	// store, put the right file in place, and open it again.
 	ErrReplaced = errors.New("sqlite: database file was removed or replaced")
 	// ErrBusy: another process held the file for longer than Options.BusyTimeout; try again.
-	ErrBusy = errors.New("sqlite: database is locked by another process")
+	ErrBusy = store.NewError(store.ErrUnavailable, "sqlite: database is locked by another process")
 )
 
 // explain says what a driver's error means.
