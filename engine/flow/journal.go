@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"sync"
@@ -282,17 +283,25 @@ func (c *Ctx) write(entries ...engine.JournalEntry) error {
 	return c.stop(err)
 }
 
-// comparePaths compares paths as the function comes to them: 2 is before 10, and 3.b1.1 after 3.
+// comparePaths compares paths as the function comes to them: 2 is before 10, 3.b1.1 after 3, and u1,
+// which compensates, after all places.
 func comparePaths(a, b string) int {
 	for a != "" && b != "" {
 		var x, y string
 		x, a, _ = strings.Cut(a, ".")
 		y, b, _ = strings.Cut(b, ".")
-		m, _ := strconv.Atoi(strings.TrimLeft(x, "bv:u"))
-		n, _ := strconv.Atoi(strings.TrimLeft(y, "bv:u"))
-		if d := cmp.Or(cmp.Compare(m, n), cmp.Compare(x, y)); d != 0 {
+		if d := cmp.Or(cmp.Compare(order(x), order(y)), cmp.Compare(x, y)); d != 0 {
 			return d
 		}
 	}
 	return cmp.Compare(len(a), len(b))
+}
+
+// order is the number in a part of a path, beyond all others for what compensates.
+func order(part string) int {
+	number, _ := strconv.Atoi(strings.TrimLeft(part, "bu"))
+	if strings.HasPrefix(part, "u") {
+		number += math.MaxInt32
+	}
+	return number
 }

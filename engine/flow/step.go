@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/interlude-go/interlude/engine"
@@ -113,7 +114,14 @@ func execute[T any](c *Ctx, path, name string, f func(ctx context.Context) (T, e
 // maxError bounds the text that is kept of an error.
 const maxError = 16 << 10
 
-func bounded(text string) string { return text[:min(len(text), maxError)] }
+// bounded cuts a text, and makes it what a journal gives back: JSON has no half characters.
+func bounded(text string) string {
+	cut := strings.ToValidUTF8(text[:min(len(text), maxError)], "\ufffd")
+	if len(text) > maxError {
+		cut = strings.TrimSuffix(cut, "\ufffd")
+	}
+	return cut
+}
 
 // pause is the pause after so many retries.
 func (p Policy) pause(retries int) time.Duration {

@@ -104,9 +104,15 @@ func Version(c *Ctx, name string, newest int) (version int) {
 		return version
 	}
 	if c.beyond() {
-		return 0
+		newest = 0 // and in later turns again
+	} else {
+		_ = c.storeLater(path, typeVer, name, newest, true) // the next call says that the turn is over
 	}
-	_ = c.storeLater(path, typeVer, name, newest, true) // the next call says that the turn is over
+	if e, err := c.entry(path, typeVer, name, newest); err == nil { // for the next time in this turn
+		c.run.mu.Lock()
+		c.run.kept[path] = &kept{JournalEntry: e, seen: true}
+		c.run.mu.Unlock()
+	}
 	return newest
 }
 

@@ -1,0 +1,521 @@
+package flow_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/flow"
+)
+
+// desk is the sink of turns that no lifecycle makes: it keeps the journal between them, and says what
+// was written when.
+type desk struct {
+	entries []engine.JournalEntry
+	writes  []int // how many entries each call of Append had
+	said    []string
+	err     error // of each call
+}
+
+func (d *desk) Message(_ context.Context, m engine.Message) error {
+	d.said = append(d.said, m.Text)
+	return d.err
+}
+func (*desk) Session(context.Context, engine.SessionHandle) error      { return nil }
+func (*desk) Warn(context.Context, engine.Diagnostic) error            { return nil }
+func (d *desk) Entries(context.Context) ([]engine.JournalEntry, error) { return d.entries, d.err }
+
+func (d *desk) Append(_ context.Context, entries ...engine.JournalEntry) error {
+	if d.err == nil {
+		d.entries = append(d.entries, entries...)
+		d.writes = append(d.writes, len(entries))
+	}
+	return d.err
+}
+
+// turn executes a turn, and keeps what its end adds to the journal.
+func (d *desk) turn(t *testing.T, f func(c *flow.Ctx, in string) (string, error), answers ...engine.Answer) (
+	engine.Outcome, error) {
+	t.Helper()
+	o, err := flow.New("f", f).RunTurn(t.Context(), engine.Turn{RunID: "r", Answers: answers}, d)
+	d.entries = append(d.entries, o.Journal...)
+	return o, err
+}
+
+// answersTo answers all questions of an outcome with their prompts.
+func answersTo(o engine.Outcome) (answers []engine.Answer) {
+	for i, q := range o.Questions {
+		answers = append(answers, engine.Answer{ID: i + 1, Text: q.Prompt, Ref: q.Ref})
+	}
+	return answers
+}
+
+// M1: names have their bound, and what cannot be an output is refused when the host starts.
+func TestM1NamesAndResultsHaveTheirBounds(t *testing.T) {
+	long := strings.Repeat("n", 128)
+	text := func(*flow.Ctx, string) (string, error) { return "", nil }
+	require.NotPanics(t, func() { flow.New(long, text) })
+	for _, name := range []string{"", long + "n"} {
+		require.Panics(t, func() { flow.New(name, text) })
+	}
+	require.Panics(t, func() { flow.New[string, string]("f", nil) })
+	require.Panics(t, func() { flow.New("f", func(*flow.Ctx, string) (int, error) { return 0, nil }) })
+	require.Panics(t, func() { flow.New("f", func(*flow.Ctx, string) (func(), error) { return nil, nil }) })
+
+	for name, ok := range map[string]bool{long: true, "s": true, "": false, long + "n": false} {
+		_, err := new(desk).turn(t, func(c *flow.Ctx, _ string) (string, error) {
+			_, err := flow.Step(c, name, func(context.Context) (int, error) { return 1, nil })
+			return "", err
+		})
+		if ok {
+			require.NoError(t, err)
+			continue
+		}
+		require.ErrorContains(t, err, "a step needs a name of at most 128 bytes")
+		for _, use := range []func(c *flow.Ctx) error{
+			func(c *flow.Ctx) error { _, err := flow.Ask[string](c, name, ask("?")); return err },
+			func(c *flow.Ctx) error { _ = flow.Version(c, name, 1); return c.Sleep(0) },
+			func(c *flow.Ctx) error {
+				c.Defer(name, func(context.Context) error { return nil })
+				return errors.New("it fails")
+			},
+		} {
+			_, err := new(desk).turn(t, func(c *flow.Ctx, _ string) (string, error) { return "", use(c) })
+			require.ErrorContains(t, err, "needs a name of at most 128 bytes")
+		}
+	}
+}
+
+// M1: what a function is given: the input; the prompt if it takes a text and there is no input;
+// nothing if it takes nothing. A run without the input that a function needs is held.
+func TestM1WhatAFunctionIsGiven(t *testing.T) {
+	text := flow.New("f", func(_ *flow.Ctx, in string) (string, error) { return in, nil })
+	for _, turn := range []engine.Turn{{Prompt: "a"}, {Prompt: "b", InputJSON: []byte(`"a"`)}} {
+		o, err := text.RunTurn(t.Context(), turn, &desk{})
+		require.NoError(t, err)
+		require.Equal(t, "a", o.FinalText)
+		require.Equal(t, &engine.SessionHandle{Engine: "flow", Data: []byte("f")}, o.Session)
+	}
+	o, err := text.RunTurn(t.Context(), engine.Turn{Prompt: "a",
+		Session: &engine.SessionHandle{Engine: "flow", Data: []byte("f")}}, &desk{})
+	require.NoError(t, err)
+	require.Nil(t, o.Session)
+	_, err = flow.New("f", func(*flow.Ctx, struct{}) (out, error) { return out{}, nil }).
+		RunTurn(t.Context(), engine.Turn{Prompt: "a"}, &desk{})
+	require.NoError(t, err)
+	_, err = flow.New("f", func(*flow.Ctx, in) (out, error) { return out{}, nil }).
+		RunTurn(t.Context(), engine.Turn{Prompt: "a"}, &desk{})
+	require.ErrorContains(t, err, "the run's input does not fit function f: it has none (Spec.Input)")
+
+	for _, session := range []engine.SessionHandle{{Engine: "flow", Data: []byte("g")},
+		{Engine: "process", Data: []byte("f")}} {
+		_, err = text.RunTurn(t.Context(), engine.Turn{Prompt: "a", Session: &session}, &desk{})
+		require.ErrorContains(t, err, `the run belongs to `+session.Engine)
+	}
+	_, err = text.RunTurn(t.Context(), engine.Turn{Prompt: "a", Repair: "it is too short"}, &desk{})
+	require.ErrorContains(t, err, "the same output again, which is not valid: it is too short")
+	null, err := flow.New("f", func(*flow.Ctx, string) (*out, error) { return nil, nil }).
+		RunTurn(t.Context(), engine.Turn{Prompt: "a"}, &desk{})
+	require.NoError(t, err)
+	require.JSONEq(t, `{}`, string(null.Output))
+	require.Empty(t, null.FinalText)
+}
+
+// noJournal is a sink whose host keeps no journals.
+type noJournal struct{ engine.Sink }
+
+// M1: without a journal no function is executed, and the error of its host ends the turn.
+func TestM1WithoutAJournalNothingIsExecuted(t *testing.T) {
+	agent := flow.New("f", func(*flow.Ctx, string) (string, error) { panic("it is executed") })
+	for _, sink := range []engine.Sink{noJournal{}, &desk{err: engine.ErrNoJournal}} {
+		_, err := agent.RunTurn(t.Context(), engine.Turn{}, sink)
+		var f *engine.Failure
+		require.ErrorAs(t, err, &f)
+		require.Equal(t, engine.CodeEngineUnavailable, f.Code)
+		require.ErrorIs(t, err, engine.ErrNoJournal)
+	}
+	gone := errors.New("gone")
+	_, err := agent.RunTurn(t.Context(), engine.Turn{}, &desk{err: gone})
+	require.Equal(t, gone, err)
+}
+
+// M1: the pauses between tries double from the first to the longest; a first one that is longer than
+// that stays as it is. Times that are not set are a second and a minute, and no limit of a try.
+func TestM1PausesOfAStep(t *testing.T) {
+	for name, test := range map[string]struct {
+		policy flow.Policy
+		pauses []time.Duration
+	}{
+		"once":   {flow.Policy{}, seconds()},
+		"unset":  {flow.Policy{Retries: 7}, seconds(1, 2, 4, 8, 16, 32, 60)},
+		"set":    {flow.Policy{Retries: 3, Backoff: 2 * time.Second, MaxBackoff: 7 * time.Second}, seconds(2, 4, 7)},
+		"longer": {flow.Policy{Retries: 2, Backoff: 3 * time.Second, MaxBackoff: time.Second}, seconds(3, 3)},
+		"many":   {flow.Policy{Retries: 2, Timeout: -1}, seconds(1, 2)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				last, pauses := time.Now(), []time.Duration(nil)
+				_, err := new(desk).turn(t, func(c *flow.Ctx, _ string) (string, error) {
+					return flow.Step(c, "s", func(ctx context.Context) (string, error) {
+						pauses = append(pauses, time.Since(last))
+						last = time.Now()
+						require.NoError(t, ctx.Err())
+						_, limited := ctx.Deadline()
+						require.False(t, limited)
+						return "", errors.New("")
+					}, test.policy)
+				})
+				require.EqualError(t, err, "step s: failed", "an error without a text is one")
+				require.Equal(t, test.pauses, append(seconds(), pauses[1:]...))
+			})
+		})
+	}
+}
+
+func seconds(all ...time.Duration) []time.Duration {
+	for i := range all {
+		all[i] *= time.Second
+	}
+	return all
+}
+
+// M1: the text of an error is kept up to its bound, without half a character, and is the same in all
+// turns.
+func TestM1TheTextOfAnErrorIsBounded(t *testing.T) {
+	const most = 16 << 10
+	for name, test := range map[string]struct{ text, kept string }{
+		"just fits":   {strings.Repeat("x", most), strings.Repeat("x", most)},
+		"is cut":      {strings.Repeat("x", most) + "y", strings.Repeat("x", most)},
+		"half a rune": {strings.Repeat("x", most-1) + "\u00e9", strings.Repeat("x", most-1)},
+		"no text":     {"a\xffb", "a\ufffdb"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := &desk{}
+			var texts []string
+			f := func(c *flow.Ctx, _ string) (string, error) {
+				_, err := flow.Step(c, "s", func(context.Context) (int, error) { return 0, errors.New(test.text) })
+				var failed *flow.StepError
+				require.ErrorAs(t, err, &failed)
+				texts = append(texts, failed.Text)
+				return flow.Ask[string](c, "q", ask("?"))
+			}
+			o, err := d.turn(t, f)
+			require.NoError(t, err)
+			_, err = d.turn(t, f, answersTo(o)...)
+			require.NoError(t, err)
+			require.Equal(t, []string{test.kept, test.kept}, texts)
+		})
+	}
+}
+
+// M1: a sleep ends at the first microsecond that is not too early, a run whose branches sleep goes on
+// with the first of them, and one that need not sleep goes on at once.
+func TestM1WhenASleepEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		now := time.Now().UTC() // a whole number of microseconds
+		for d, want := range map[time.Duration]time.Duration{1: time.Microsecond, time.Microsecond: time.Microsecond,
+			time.Microsecond + 1: 2 * time.Microsecond} {
+			o, err := new(desk).turn(t, func(c *flow.Ctx, _ string) (string, error) { return "", c.Sleep(d) })
+			require.NoError(t, err)
+			require.Equal(t, now.Add(want), o.Sleep)
+			require.Len(t, o.Journal, 1)
+		}
+		for _, d := range []time.Duration{0, -time.Hour} {
+			o, err := new(desk).turn(t, func(c *flow.Ctx, _ string) (string, error) { return "done", c.Sleep(d) })
+			require.NoError(t, err)
+			require.Equal(t, "done", o.FinalText)
+		}
+		for _, all := range [][]time.Duration{{1, 3, 2}, {3, 1, 2}, {2, 3, 1}} {
+			o, err := new(desk).turn(t, func(c *flow.Ctx, _ string) (string, error) {
+				var branches []func(c *flow.Ctx) error
+				for _, d := range all {
+					branches = append(branches, func(c *flow.Ctx) error { return c.Sleep(d * time.Hour) })
+				}
+				return "", flow.All(c, branches...)
+			})
+			require.NoError(t, err)
+			require.Equal(t, now.Add(time.Hour), o.Sleep)
+			require.Len(t, o.Journal, 3)
+		}
+	})
+}
+
+// M1: a place asks one to MaxQuestions questions, whose reference has its bound.
+func TestM1HowMuchAPlaceMayAsk(t *testing.T) {
+	asks := func(n int) func(c *flow.Ctx, _ string) (string, error) {
+		return func(c *flow.Ctx, _ string) (string, error) {
+			answers, err := flow.AskAll(c, "q", engine.Rule{}, slices.Repeat([]engine.Question{ask("?")}, n)...)
+			return strconv.Itoa(len(answers)), err
+		}
+	}
+	for n, ok := range map[int]bool{0: false, 1: true, engine.MaxQuestions: true, engine.MaxQuestions + 1: false} {
+		d := &desk{}
+		o, err := d.turn(t, asks(n))
+		if !ok {
+			require.ErrorContains(t, err, strconv.Itoa(n)+" questions at 1, want 1 to "+strconv.Itoa(engine.MaxQuestions))
+			continue
+		}
+		require.NoError(t, err)
+		require.Len(t, o.Questions, n)
+		o, err = d.turn(t, asks(n), answersTo(o)...)
+		require.NoError(t, err)
+		require.Equal(t, strconv.Itoa(n), o.FinalText)
+	}
+
+	// A reference is "flow <path> <number> <name>", and each branch that is inside of another adds to
+	// the path.
+	deep := func(branches int, name string) error {
+		_, err := new(desk).turn(t, func(c *flow.Ctx, _ string) (string, error) {
+			var into func(c *flow.Ctx, left int) error
+			into = func(c *flow.Ctx, left int) error {
+				if left > 0 {
+					return flow.All(c, func(c *flow.Ctx) error { return into(c, left-1) })
+				}
+				_, err := flow.Ask[string](c, name, ask("?"))
+				return err
+			}
+			return "", into(c, branches)
+		})
+		return err
+	}
+	branches := (engine.MaxRef - len("flow 1 1 ")) / len("1.b1.")
+	name := strings.Repeat("n", engine.MaxRef-len("flow 1 1 ")-branches*len("1.b1."))
+	require.NoError(t, deep(branches, name))
+	require.ErrorContains(t, deep(branches, name+"n"), "lies too deep in branches")
+}
+
+// M1: questions of branches are asked together, in the order of the branches, as many as there may be;
+// those that do not fit, or have a rule, or come beside one that has, are asked in a later turn.
+func TestM1WhichQuestionsAreAskedTogether(t *testing.T) {
+	rule := engine.Rule{Answers: 1}
+	type place struct {
+		questions int
+		rule      engine.Rule
+	}
+	for name, test := range map[string]struct {
+		places []place
+		asked  []string // in each turn the places, each with the number of its questions
+	}{
+		"all fit":       {[]place{{questions: 2}, {questions: engine.MaxQuestions - 3}, {questions: 1}}, []string{"012"}},
+		"one too many":  {[]place{{questions: 2}, {questions: engine.MaxQuestions - 1}, {questions: 1}}, []string{"02", "1"}},
+		"the first has": {[]place{{2, rule}, {questions: 1}, {questions: 1}}, []string{"0", "12"}},
+		"another has":   {[]place{{questions: 1}, {2, rule}, {questions: 1}}, []string{"02", "1"}},
+		"two have":      {[]place{{2, rule}, {2, rule}}, []string{"0", "1"}},
+		"ten places":    {slices.Repeat([]place{{questions: 1}}, 11), []string{"012345678910"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := func(c *flow.Ctx, _ string) (string, error) {
+				var branches []func(c *flow.Ctx) error
+				for i, p := range test.places {
+					branches = append(branches, func(c *flow.Ctx) error {
+						_, err := flow.AskAll(c, "q", p.rule,
+							slices.Repeat([]engine.Question{ask(strconv.Itoa(i))}, p.questions)...)
+						return err
+					})
+				}
+				return "done", flow.All(c, branches...)
+			}
+			d, o := &desk{}, engine.Outcome{}
+			var asked []string
+			for !o.Done {
+				var err error
+				o, err = d.turn(t, f, answersTo(o)...)
+				require.NoError(t, err)
+				var prompts []string
+				for _, q := range o.Questions {
+					prompts = append(prompts, q.Prompt)
+				}
+				if !o.Done {
+					asked = append(asked, strings.Join(slices.Compact(prompts), ""))
+				}
+			}
+			require.Equal(t, test.asked, asked)
+		})
+	}
+}
+
+// M1: an answer that no function of the run asked for holds it.
+func TestM1AnAnswerThatNoFunctionAskedFor(t *testing.T) {
+	asks := func(c *flow.Ctx, _ string) (string, error) { return flow.Ask[string](c, "q", ask("?")) }
+	for _, ref := range []string{"", "flow", "flow 1 0", "flow 1 x q", "mine 1 0 q"} {
+		_, err := new(desk).turn(t, asks, engine.Answer{ID: 7, Ref: ref})
+		require.ErrorContains(t, err, "the run has an answer to question 7, which no function asked")
+	}
+}
+
+// M1: a branch that is ended by runtime.Goexit fails, one that panics too, and an error of one that is
+// not final ends the turn.
+func TestM1HowBranchesEnd(t *testing.T) {
+	turn := func(branch func(c *flow.Ctx) error) error {
+		_, err := new(desk).turn(t, func(c *flow.Ctx, _ string) (string, error) {
+			return "", flow.All(c, func(*flow.Ctx) error { return nil }, branch)
+		})
+		return err
+	}
+	require.ErrorContains(t, turn(func(*flow.Ctx) error { runtime.Goexit(); return nil }), "ended by runtime.Goexit")
+	require.ErrorContains(t, turn(func(*flow.Ctx) error { panic("oh") }), "panic: oh")
+	var f *engine.Failure
+	require.ErrorAs(t, turn(func(*flow.Ctx) error { return engine.Later(time.Hour, "busy") }), &f)
+	require.Equal(t, time.Hour, f.After)
+	require.ErrorAs(t, turn(func(*flow.Ctx) error { return engine.Hold(engine.CodeEngineFailed, "why") }), &f)
+	require.True(t, f.Held)
+	require.NoError(t, turn(func(*flow.Ctx) error { return nil }))
+}
+
+// M1: outside a step there is neither a key nor progress; inside, each step has its own key, and so has
+// each of what is deferred.
+func TestM1KeysAndProgressAreForSteps(t *testing.T) {
+	require.Empty(t, flow.Key(t.Context()))
+	require.ErrorContains(t, flow.Progress(t.Context(), "x"), "Progress is for steps")
+	var keys []string
+	key := func(ctx context.Context) error {
+		keys = append(keys, flow.Key(ctx))
+		return flow.Progress(ctx, flow.Key(ctx))
+	}
+	d := &desk{}
+	_, err := d.turn(t, func(c *flow.Ctx, _ string) (string, error) {
+		c.Defer("a", key)
+		c.Defer("b", key)
+		err := flow.All(c, func(*flow.Ctx) error { return nil }, func(c *flow.Ctx) error {
+			c.Defer("c", key)
+			_, err := flow.Step(c, "s", func(ctx context.Context) (int, error) { return 0, key(ctx) })
+			return err
+		})
+		require.NoError(t, err)
+		return "", errors.New("no")
+	})
+	require.EqualError(t, err, "no")
+	require.Equal(t, []string{"r/1.b2.1/s", "r/1.b2.u1/c", "r/u2/b", "r/u1/a"}, keys)
+	require.Equal(t, keys, d.said)
+	var paths []string
+	for _, e := range d.entries {
+		paths = append(paths, e.Path)
+	}
+	require.Equal(t, []string{"1.b2.1", "1.b2.u1", "u2", "u1"}, paths)
+}
+
+// M1: what a step may depend on is written before it, and all else with the next entry or the turn's
+// end.
+func TestM1WhatIsWrittenWhen(t *testing.T) {
+	d := &desk{}
+	step := func(c *flow.Ctx, name string) {
+		_, err := flow.Step(c, name, func(context.Context) (int, error) { return len(d.writes), nil })
+		require.NoError(t, err)
+	}
+	o, err := d.turn(t, func(c *flow.Ctx, _ string) (string, error) {
+		require.NoError(t, c.Say("a"))
+		step(c, "with the message")
+		_ = c.ID()
+		_ = c.Now()
+		step(c, "after the values")
+		step(c, "alone")
+		require.NoError(t, c.Say("b"))
+		return flow.Ask[string](c, "q", ask("?"))
+	})
+	require.NoError(t, err)
+	require.Equal(t, []int{2, 2, 1, 1}, d.writes)
+	require.Len(t, o.Journal, 1)
+	require.Equal(t, []string{"a", "b"}, d.said)
+}
+
+// M2: Version is 0 in a run that was beyond its place, also where an earlier turn was inside of the next
+// place and has kept nothing else; and what it returned is kept.
+func TestM2WhatVersionReturns(t *testing.T) {
+	inside := func(c *flow.Ctx) error {
+		return flow.All(c, func(c *flow.Ctx) error { _, err := flow.Ask[string](c, "q", ask("?")); return err })
+	}
+	slept := func(c *flow.Ctx) error {
+		return flow.All(c, func(c *flow.Ctx) error { return c.Sleep(time.Nanosecond) },
+			func(c *flow.Ctx) error { _, err := flow.Ask[string](c, "q", ask("?")); return err })
+	}
+	for name, next := range map[string]func(c *flow.Ctx) error{"an answer inside": inside, "an entry inside": slept} {
+		t.Run(name, func(t *testing.T) {
+			d := &desk{}
+			o, err := d.turn(t, func(c *flow.Ctx, _ string) (string, error) { return "", next(c) })
+			require.NoError(t, err)
+			got := -1
+			_, err = d.turn(t, func(c *flow.Ctx, _ string) (string, error) {
+				got = flow.Version(c, "v", 3)
+				return "", next(c)
+			}, answersTo(o)...)
+			require.NoError(t, err)
+			require.Equal(t, 0, got)
+		})
+	}
+}
+
+// M2: Version of one name is one decision, also in a loop, wherever the change finds the run.
+func TestM2VersionIsTheSameInALoop(t *testing.T) {
+	loop := func(c *flow.Ctx, version func(newest int) int) (string, error) {
+		var got []string
+		for i := range 12 {
+			if v := version(i + 3); v > 0 {
+				got = append(got, strconv.Itoa(v))
+			}
+			if _, err := flow.Ask[string](c, "q", ask(strconv.Itoa(i))); err != nil {
+				return "", err
+			}
+		}
+		return strings.Join(got, ""), nil
+	}
+	play := func(d *desk, old int) (string, int) {
+		o, turns := engine.Outcome{}, 0
+		for ; !o.Done; turns++ {
+			var err error
+			o, err = d.turn(t, func(c *flow.Ctx, _ string) (string, error) {
+				return loop(c, func(newest int) int {
+					if turns < old {
+						return 0
+					}
+					return flow.Version(c, "v", newest)
+				})
+			}, answersTo(o)...)
+			require.NoError(t, err)
+		}
+		return o.FinalText, len(d.entries)
+	}
+	text, entries := play(&desk{}, 0)
+	require.Equal(t, strings.Repeat("3", 12), text)
+	require.Equal(t, 11+1, entries, "eleven answers, and one version")
+	text, entries = play(&desk{}, 2)
+	require.Empty(t, text, "the run was beyond the first place before the change")
+	require.Equal(t, 11, entries)
+}
+
+// M2: place 10 is not inside of place 1.
+func TestM2VersionLooksAtWholePlaces(t *testing.T) {
+	d := &desk{entries: []engine.JournalEntry{{Path: "10", Type: "id", Body: []byte(`"x"`)}}}
+	_, err := d.turn(t, func(c *flow.Ctx, _ string) (string, error) {
+		require.Equal(t, 3, flow.Version(c, "v", 3))
+		return "", engine.Later(time.Hour, "busy")
+	})
+	require.ErrorContains(t, err, "busy")
+}
+
+// M2: of several places that the function does not come to, the reason names the first, as the function
+// would come to them: 2 before 10, what is inside of a place after it and before the next.
+func TestM2TheFirstPlaceThatIsLeft(t *testing.T) {
+	for _, order := range []string{"2 10", "3 3.b1.1", "3.b1.1 4", "3.b2.1 3.b10.1", "3.b1.2 3.b2.1", "9 u1",
+		"1.b1.9 1.b1.10 1.b2.1", "v:a 1", "1 u1"} {
+		paths := strings.Fields(order)
+		for range 8 { // the journal is a map inside
+			d := &desk{}
+			for _, path := range paths {
+				d.entries = append(d.entries, engine.JournalEntry{Path: path, Type: "step", Name: path,
+					Body: json.RawMessage(`{"value":1}`)})
+			}
+			_, err := d.turn(t, func(*flow.Ctx, string) (string, error) { return "", nil })
+			require.ErrorContains(t, err, "at "+paths[0]+", and the code ends before it")
+		}
+	}
+}
