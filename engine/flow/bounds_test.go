@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"runtime"
 	"slices"
 	"strconv"
@@ -70,7 +71,7 @@ func TestM1NamesAndResultsHaveTheirBounds(t *testing.T) {
 	}
 	require.Panics(t, func() { flow.New[string, string]("f", nil) })
 	require.Panics(t, func() { flow.New("f", func(*flow.Ctx, string) (int, error) { return 0, nil }) })
-	require.Panics(t, func() { flow.New("f", func(*flow.Ctx, string) (func(), error) { return nil, nil }) })
+	require.Panics(t, func() { flow.New("f", func(*flow.Ctx, string) (func(), error) { return func() {}, nil }) })
 
 	for name, ok := range map[string]bool{long: true, "s": true, "": false, long + "n": false} {
 		_, err := new(desk).turn(t, func(c *flow.Ctx, _ string) (string, error) {
@@ -124,7 +125,7 @@ func TestM1WhatAFunctionIsGiven(t *testing.T) {
 	}
 	_, err = text.RunTurn(t.Context(), engine.Turn{Prompt: "a", Repair: "it is too short"}, &desk{})
 	require.ErrorContains(t, err, "the same output again, which is not valid: it is too short")
-	null, err := flow.New("f", func(*flow.Ctx, string) (*out, error) { return nil, nil }).
+	null, err := flow.New("f", func(*flow.Ctx, string) (none *out, _ error) { return none, nil }).
 		RunTurn(t.Context(), engine.Turn{Prompt: "a"}, &desk{})
 	require.NoError(t, err)
 	require.JSONEq(t, `{}`, string(null.Output))
@@ -182,11 +183,12 @@ func TestM1PausesOfAStep(t *testing.T) {
 	}
 }
 
-func seconds(all ...time.Duration) []time.Duration {
-	for i := range all {
-		all[i] *= time.Second
+func seconds(all ...int) []time.Duration {
+	times := make([]time.Duration, len(all))
+	for i, n := range all {
+		times[i] = time.Duration(n) * time.Second
 	}
-	return all
+	return times
 }
 
 // M1: the text of an error is kept up to its bound, without half a character, and is the same in all
@@ -235,16 +237,16 @@ func TestM1WhenASleepEnds(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, "done", o.FinalText)
 		}
-		for _, all := range [][]time.Duration{{1, 3, 2}, {3, 1, 2}, {2, 3, 1}} {
+		for _, all := range [][]time.Duration{seconds(1, 3, 2), seconds(3, 1, 2), seconds(2, 3, 1)} {
 			o, err := new(desk).turn(t, func(c *flow.Ctx, _ string) (string, error) {
 				var branches []func(c *flow.Ctx) error
 				for _, d := range all {
-					branches = append(branches, func(c *flow.Ctx) error { return c.Sleep(d * time.Hour) })
+					branches = append(branches, func(c *flow.Ctx) error { return c.Sleep(d) })
 				}
 				return "", flow.All(c, branches...)
 			})
 			require.NoError(t, err)
-			require.Equal(t, now.Add(time.Hour), o.Sleep)
+			require.Equal(t, now.Add(time.Second), o.Sleep)
 			require.Len(t, o.Journal, 3)
 		}
 	})
@@ -262,7 +264,7 @@ func TestM1HowMuchAPlaceMayAsk(t *testing.T) {
 		d := &desk{}
 		o, err := d.turn(t, asks(n))
 		if !ok {
-			require.ErrorContains(t, err, strconv.Itoa(n)+" questions at 1, want 1 to "+strconv.Itoa(engine.MaxQuestions))
+			require.ErrorContains(t, err, fmt.Sprintf("%d questions at 1, want 1 to %d", n, engine.MaxQuestions))
 			continue
 		}
 		require.NoError(t, err)
@@ -297,7 +299,7 @@ func TestM1HowMuchAPlaceMayAsk(t *testing.T) {
 // M1: questions of branches are asked together, in the order of the branches, as many as there may be;
 // those that do not fit, or have a rule, or come beside one that has, are asked in a later turn.
 func TestM1WhichQuestionsAreAskedTogether(t *testing.T) {
-	rule := engine.Rule{Answers: 1}
+	rule, most := engine.Rule{Answers: 1}, engine.MaxQuestions
 	type place struct {
 		questions int
 		rule      engine.Rule
@@ -306,8 +308,8 @@ func TestM1WhichQuestionsAreAskedTogether(t *testing.T) {
 		places []place
 		asked  []string // in each turn the places, each with the number of its questions
 	}{
-		"all fit":       {[]place{{questions: 2}, {questions: engine.MaxQuestions - 3}, {questions: 1}}, []string{"012"}},
-		"one too many":  {[]place{{questions: 2}, {questions: engine.MaxQuestions - 1}, {questions: 1}}, []string{"02", "1"}},
+		"all fit":       {[]place{{questions: 2}, {questions: most - 3}, {questions: 1}}, []string{"012"}},
+		"one too many":  {[]place{{questions: 2}, {questions: most - 1}, {questions: 1}}, []string{"02", "1"}},
 		"the first has": {[]place{{2, rule}, {questions: 1}, {questions: 1}}, []string{"0", "12"}},
 		"another has":   {[]place{{questions: 1}, {2, rule}, {questions: 1}}, []string{"02", "1"}},
 		"two have":      {[]place{{2, rule}, {2, rule}}, []string{"0", "1"}},
