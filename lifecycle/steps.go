@@ -115,18 +115,18 @@ func countAutoDecision(next *store.Run, a *interaction.Answer, now time.Time) {
 	}
 }
 
-// addStep adds the event of the step that was carried out, if it is of this type.
-func (d *details) addStep(c *store.Commit, kind string) error {
+// addStep adds the event of the step that was carried out, if it has done this.
+func (d *details) addStep(c *store.Commit, action interaction.StepAction) error {
 	q := d.changed
 	s := &q.Wait.Steps[q.Fired-1]
-	due := q.AskedAt.Add(s.After)
-	switch {
-	case s.Do == interaction.Remind && kind == fcmp.TypeReminder:
-		return addEvent(c, &fcmp.Reminder{InteractionID: q.ID, Step: q.Fired, DueAt: due})
-	case s.Do == interaction.Escalate && kind == fcmp.TypeEscalated:
-		return addEvent(c, &fcmp.Escalated{InteractionID: q.ID, Step: q.Fired, DueAt: due, To: audience(q.To)})
+	if s.Do != action {
+		return nil
 	}
-	return nil
+	due := q.AskedAt.Add(s.After)
+	if action == interaction.Remind {
+		return addEvent(c, &fcmp.Reminder{InteractionID: q.ID, Step: q.Fired, DueAt: due})
+	}
+	return addEvent(c, &fcmp.Escalated{InteractionID: q.ID, Step: q.Fired, DueAt: due, To: audience(q.To)})
 }
 
 // showWait adds to the event of a question what its own wait says.

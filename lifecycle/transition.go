@@ -298,8 +298,10 @@ func (d *details) addEvents(c *store.Commit, kind string) error {
 		return addClosed(c)
 	case fcmp.TypeDefaultTaken:
 		return addEvent(c, defaultTaken(&d.settled[0].Question, d.answer))
-	case fcmp.TypeReminder, fcmp.TypeEscalated:
-		return d.addStep(c, kind)
+	case fcmp.TypeReminder:
+		return d.addStep(c, interaction.Remind)
+	case fcmp.TypeEscalated:
+		return d.addStep(c, interaction.Escalate)
 	case fcmp.TypeChanged:
 		return addEvent(c, d.changedEvent())
 	case fcmp.TypeYielded:

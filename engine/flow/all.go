@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"sync"
@@ -33,9 +34,7 @@ func All(c *Ctx, branches ...func(c *Ctx) error) error {
 	all.Wait()
 	for i, b := range inner {
 		c.undo = append(c.undo, b.undo...)
-		if b.over != nil && c.over == nil {
-			c.over = b.over
-		}
+		c.over = cmp.Or(c.over, b.over)
 		if putsOff(errs[i]) {
 			return c.stop(errs[i])
 		}

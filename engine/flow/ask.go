@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -132,8 +133,7 @@ func (r *run) takeAnswers(path string) []engine.Answer {
 		return nil
 	}
 	delete(r.answers, path)
-	r.left--
-	slices.SortFunc(got, func(a, b answered) int { return a.number - b.number })
+	slices.SortFunc(got, func(a, b answered) int { return cmp.Compare(a.number, b.number) })
 	answers := make([]engine.Answer, len(got))
 	for i := range got {
 		answers[i] = got[i].answer

@@ -199,6 +199,7 @@ func TestM1TheTextOfAnErrorIsBounded(t *testing.T) {
 		"just fits":   {strings.Repeat("x", most), strings.Repeat("x", most)},
 		"is cut":      {strings.Repeat("x", most) + "y", strings.Repeat("x", most)},
 		"half a rune": {strings.Repeat("x", most-1) + "\u00e9", strings.Repeat("x", most-1)},
+		"is not cut":  {strings.Repeat("x", most-1) + "\xff", strings.Repeat("x", most-1) + "\ufffd"},
 		"no text":     {"a\xffb", "a\ufffdb"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -256,8 +257,16 @@ func TestM1WhenASleepEnds(t *testing.T) {
 func TestM1HowMuchAPlaceMayAsk(t *testing.T) {
 	asks := func(n int) func(c *flow.Ctx, _ string) (string, error) {
 		return func(c *flow.Ctx, _ string) (string, error) {
-			answers, err := flow.AskAll(c, "q", engine.Rule{}, slices.Repeat([]engine.Question{ask("?")}, n)...)
-			return strconv.Itoa(len(answers)), err
+			questions := make([]engine.Question, n)
+			for i := range questions {
+				questions[i] = ask(strconv.Itoa(i) + ",")
+			}
+			answers, err := flow.AskAll(c, "q", engine.Rule{}, questions...)
+			text := ""
+			for _, a := range answers {
+				text += a.Text
+			}
+			return text, err
 		}
 	}
 	for n, ok := range map[int]bool{0: false, 1: true, engine.MaxQuestions: true, engine.MaxQuestions + 1: false} {
@@ -269,9 +278,14 @@ func TestM1HowMuchAPlaceMayAsk(t *testing.T) {
 		}
 		require.NoError(t, err)
 		require.Len(t, o.Questions, n)
-		o, err = d.turn(t, asks(n), answersTo(o)...)
+		answers, want := answersTo(o), ""
+		for _, a := range answers {
+			want += a.Text
+		}
+		slices.Reverse(answers) // in whatever order they come
+		o, err = d.turn(t, asks(n), answers...)
 		require.NoError(t, err)
-		require.Equal(t, strconv.Itoa(n), o.FinalText)
+		require.Equal(t, want, o.FinalText)
 	}
 
 	// A reference is "flow <path> <number> <name>", and each branch that is inside of another adds to
@@ -414,7 +428,8 @@ func TestM1WhatIsWrittenWhen(t *testing.T) {
 		_, err := flow.Step(c, name, func(context.Context) (int, error) { return len(d.writes), nil })
 		require.NoError(t, err)
 	}
-	o, err := d.turn(t, func(c *flow.Ctx, _ string) (string, error) {
+	f := func(c *flow.Ctx, _ string) (string, error) {
+		c.Defer("undo", func(context.Context) error { panic("a function that succeeds is not undone") })
 		require.NoError(t, c.Say("a"))
 		step(c, "with the message")
 		_ = c.ID()
@@ -423,11 +438,39 @@ func TestM1WhatIsWrittenWhen(t *testing.T) {
 		step(c, "alone")
 		require.NoError(t, c.Say("b"))
 		return flow.Ask[string](c, "q", ask("?"))
-	})
+	}
+	o, err := d.turn(t, f)
 	require.NoError(t, err)
 	require.Equal(t, []int{2, 2, 1, 1}, d.writes)
 	require.Len(t, o.Journal, 1)
-	require.Equal(t, []string{"a", "b"}, d.said)
+	o, err = d.turn(t, f, answersTo(o)...)
+	require.NoError(t, err)
+	require.Equal(t, "?", o.FinalText)
+	require.Equal(t, []int{2, 2, 1, 1}, d.writes)
+	require.Equal(t, []string{"a", "b"}, d.said, "each once")
+}
+
+// M1: after the turn is over, each call says why.
+func TestM1WhyATurnIsOver(t *testing.T) {
+	for _, cause := range []error{engine.ErrCanceled, engine.ErrStale} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		_, err := flow.New("f", func(c *flow.Ctx, _ string) (string, error) {
+			cancel(cause)
+			_, err := flow.Step(c, "s", func(context.Context) (int, error) { return 1, nil })
+			require.ErrorIs(t, err, flow.ErrTurnOver)
+			require.ErrorIs(t, err, cause)
+			return "", nil
+		}).RunTurn(ctx, engine.Turn{}, &desk{})
+		require.Equal(t, cause, err)
+	}
+	_, err := new(desk).turn(t, func(c *flow.Ctx, _ string) (string, error) {
+		_, err := flow.Step(c, "", func(context.Context) (int, error) { return 1, nil })
+		require.ErrorIs(t, err, flow.ErrTurnOver)
+		require.ErrorContains(t, err, "a step needs a name")
+		require.Equal(t, err, c.Sleep(time.Hour), "and goes on saying so")
+		return "", nil
+	})
+	require.ErrorContains(t, err, "a step needs a name")
 }
 
 // M2: Version is 0 in a run that was beyond its place, also where an earlier turn was inside of the next
@@ -508,7 +551,7 @@ func TestM2VersionLooksAtWholePlaces(t *testing.T) {
 // would come to them: 2 before 10, what is inside of a place after it and before the next.
 func TestM2TheFirstPlaceThatIsLeft(t *testing.T) {
 	for _, order := range []string{"2 10", "3 3.b1.1", "3.b1.1 4", "3.b2.1 3.b10.1", "3.b1.2 3.b2.1", "9 u1",
-		"1.b1.9 1.b1.10 1.b2.1", "v:a 1", "1 u1"} {
+		"1.b1.9 1.b1.10 1.b2.1", "v:a 1", "1 u1", "u2 u10", "1.b1.u1 2"} {
 		paths := strings.Fields(order)
 		for range 8 { // the journal is a map inside
 			d := &desk{}

@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -59,7 +61,6 @@ type run struct {
 	mu      sync.Mutex
 	kept    map[string]*kept      // guarded by mu; what the journal has, by path
 	answers map[string][]answered // guarded by mu; what the turn goes on with and is not kept, by path
-	left    int                   // guarded by mu; how many of both the function has not come to
 	pending []engine.JournalEntry // guarded by mu; to be written with the next entries
 	due     bool                  // guarded by mu; pending must be written before the next effect
 	asking  []*asking             // guarded by mu; what the turn asks at its end
@@ -95,16 +96,12 @@ func newRun(ctx context.Context, t engine.Turn, s engine.Sink) (*run, error) {
 	for _, e := range entries {
 		r.kept[e.Path] = &kept{JournalEntry: e}
 	}
-	r.left = len(r.kept)
 	for _, a := range t.Answers {
 		place, err := readRef(a)
 		if err != nil {
 			return nil, err
 		}
 		if r.kept[place.path] == nil { // otherwise a turn that was lost has written it
-			if r.answers[place.path] == nil {
-				r.left++
-			}
 			r.answers[place.path] = append(r.answers[place.path], place)
 		}
 	}
@@ -125,14 +122,9 @@ func (c *Ctx) going() error {
 	r := c.run
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.fatal == nil && r.ctx.Err() == nil {
-		return nil
+	if why := cmp.Or(r.fatal, context.Cause(r.ctx)); why != nil {
+		c.over = fmt.Errorf("%w: %w", ErrTurnOver, why)
 	}
-	why := r.fatal
-	if why == nil {
-		why = context.Cause(r.ctx)
-	}
-	c.over = fmt.Errorf("%w: %w", ErrTurnOver, why)
 	return c.over
 }
 
@@ -162,9 +154,8 @@ func (c *Ctx) lookUp(path, kind, name string, into any) (found bool, _ error) {
 	r := c.run
 	r.mu.Lock()
 	e, answers := r.kept[path], r.answers[path]
-	if e != nil && !e.seen {
+	if e != nil {
 		e.seen = true
-		r.left--
 	}
 	r.mu.Unlock()
 	switch {
@@ -200,27 +191,23 @@ func described(kind, name string) string {
 func (r *run) checkLeft(undone bool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.left == 0 || r.fatal != nil {
+	if r.fatal != nil {
 		return nil
 	}
-	first, what := "", ""
-	note := func(path, is string) {
-		if first == "" || comparePaths(path, first) < 0 {
-			first, what = path, is
-		}
-	}
+	left := make(map[string]string)
 	for path, e := range r.kept {
 		if !e.seen && (undone || e.Type != typeUndo) {
-			note(path, described(e.Type, e.Name))
+			left[path] = described(e.Type, e.Name)
 		}
 	}
 	for path, a := range r.answers {
-		note(path, described(typeAsk, a[0].name))
+		left[path] = described(typeAsk, a[0].name)
 	}
-	if first == "" {
+	if len(left) == 0 {
 		return nil
 	}
-	r.fatal = misfit("the journal has %s at %s, and the code ends before it", what, first)
+	first := slices.MinFunc(slices.Collect(maps.Keys(left)), comparePaths)
+	r.fatal = misfit("the journal has %s at %s, and the code ends before it", left[first], first)
 	return r.fatal
 }
 
@@ -286,7 +273,7 @@ func (c *Ctx) write(entries ...engine.JournalEntry) error {
 // comparePaths compares paths as the function comes to them: 2 is before 10, 3.b1.1 after 3, and u1,
 // which compensates, after all places.
 func comparePaths(a, b string) int {
-	for a != "" && b != "" {
+	for a != b {
 		var x, y string
 		x, a, _ = strings.Cut(a, ".")
 		y, b, _ = strings.Cut(b, ".")
@@ -294,7 +281,7 @@ func comparePaths(a, b string) int {
 			return d
 		}
 	}
-	return cmp.Compare(len(a), len(b))
+	return 0
 }
 
 // order is the number in a part of a path, beyond all others for what compensates.

@@ -3,6 +3,7 @@ package flow
 import (
 	crand "crypto/rand"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"github.com/interlude-go/interlude/engine"
@@ -126,14 +127,13 @@ func (c *Ctx) beyond() bool {
 	if r.kept[path] != nil || r.answers[path] != nil {
 		return true
 	}
-	inside := func(p string) bool { return len(p) > len(path) && p[:len(path)] == path && p[len(path)] == '.' }
 	for p := range r.kept {
-		if inside(p) {
+		if strings.HasPrefix(p, path+".") {
 			return true
 		}
 	}
 	for p := range r.answers {
-		if inside(p) {
+		if strings.HasPrefix(p, path+".") {
 			return true
 		}
 	}

@@ -57,26 +57,33 @@ func TestTogetherSeesWhatSingleProgramsSee(t *testing.T) {
 func TestConstantsKeepTheirType(t *testing.T) {
 	root := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(root, "typed"), 0o750))
-	for name, text := range map[string]string{
+	files := map[string]string{
 		"go.mod": "module example.org/typed\n\ngo 1.25.0\n",
 		"typed/typed.go": "package typed\n\nfunc A() rune { return -1 }\n" +
-			"func B() byte { return 5 - 1 }\nfunc C() rune { return 5 + 1 }\n",
+			"func B() byte { return 5 - 1 }\nfunc C() rune { return 5 + 1 }\nfunc D() rune { return 1<<3 - 1 }\n",
 		"typed/typed_test.go": "package typed\n\nimport \"testing\"\n\nfunc TestTyped(t *testing.T) {\n" +
-			"\tif A() != -1 || C() != 6 {\n\t\tt.Error(A(), C())\n\t}\n}\n",
-	} {
+			"\tif A() != -1 || C() != 6 || D() != 7 {\n\t\tt.Error(A(), C(), D())\n\t}\n}\n",
+	}
+	for name, text := range files {
 		require.NoError(t, os.WriteFile(filepath.Join(root, name), []byte(text), 0o600))
 	}
 	src, err := load(t.Context(), root, "typed")
 	require.NoError(t, err)
 	all := []mutant{{line: 3, column: 24, kind: "INVERT_NEGATIVES"}, {line: 4, column: 26, kind: "ARITHMETIC_BASE"},
-		{line: 5, column: 26, kind: "ARITHMETIC_BASE"}}
+		{line: 5, column: 26, kind: "ARITHMETIC_BASE"}, {line: 6, column: 29, kind: "ARITHMETIC_BASE"},
+		{line: 6, column: 25, kind: "INVERT_BITWISE"}}
 	for i := range all {
 		all[i].file = "typed.go"
 	}
 	c, _, err := trial{root: root, pkg: "typed", patience: 10 * time.Second}.choose(t.Context(), src, t.TempDir(), all)
 	require.NoError(t, err)
+	for i := range all {
+		require.NoError(t, all[i].apply([]byte(files["typed/typed.go"])))
+	}
 	_, err = c.settle(t.Context(), all, 2)
 	require.NoError(t, err)
-	require.Equal(t, []status{killed, lived, killed}, []status{all[0].status, all[1].status, all[2].status})
-	require.Len(t, c.in, 3)
+	for i, want := range []status{killed, lived, killed, killed, killed} {
+		require.Equal(t, want, all[i].status, all[i].after)
+	}
+	require.Len(t, c.in, 4, "all but the constant in another constant")
 }

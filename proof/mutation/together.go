@@ -230,13 +230,15 @@ func (w *weave) assigned(s *ast.AssignStmt) {
 	}
 }
 
+// integer reports whether the expression is an integer with a type: a call gives its operands one, so
+// that a constant without a type, which is part of another constant, cannot become a call.
 func (w *weave) integer(e ast.Expr) bool {
 	t := w.info.TypeOf(e)
 	if t == nil {
 		return false
 	}
 	b, ok := t.Underlying().(*types.Basic)
-	return ok && b.Info()&types.IsInteger != 0
+	return ok && b.Info()&types.IsInteger != 0 && b.Info()&types.IsUntyped == 0
 }
 
 // addressable reports whether the operand's address can be taken: an element of a map has none.
