@@ -57,6 +57,10 @@ func wrongCalls() []wrongCall {
 			return l.Resume(ctx, id, Resume{Choice: ChoiceRepeat})
 		},
 		"Fork":      func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Fork(ctx, id, At{})) },
+		"GetOrFork": func(ctx context.Context, l *Lifecycle, id string) error {
+			_, _, err := l.GetOrFork(ctx, id, At{})
+			return err
+		},
 		"Inherited": func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Inherited(ctx, id)) },
 		"Get":       func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Get(ctx, id)) },
 		"Pending":   func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Pending(ctx, id)) },

@@ -78,46 +78,56 @@ const maxOrigin = 16 << 20
 //
 // Nodes of a release without forks can neither execute nor read a fork.
 func (c *Client) Fork(ctx context.Context, id string, at At) (Run, error) {
+	run, _, err := c.GetOrFork(ctx, id, at)
+	return run, err
+}
+
+// GetOrFork is Fork, and also reports whether the fork existed before. If known is true, this call
+// stored nothing. If several calls fork with the same At.ID and the same At, exactly one of them
+// creates the fork and returns known as false, unless that call returns an error whose outcome is
+// unknown.
+func (c *Client) GetOrFork(ctx context.Context, id string, at At) (fork Run, known bool, err error) {
 	if err := c.checkRun(ctx, id); err != nil {
-		return Run{}, err
+		return Run{}, false, err
 	}
 	actor, err := c.resolveActor("at.Actor", at.Actor)
 	if err != nil {
-		return Run{}, err
+		return Run{}, false, err
 	}
 	if at.Reply != "" {
 		at.Actor = actor
 	}
 	if err := at.check(); err != nil {
-		return Run{}, err
+		return Run{}, false, err
 	}
 	now := commitTime(c.clock)
 	run, body, err := c.draftFork(ctx, id, &at, now)
 	if err != nil {
 		if errors.Is(err, ErrNotAllowed) {
-			return Run{}, err
+			return Run{}, false, err
 		}
 		if fork, ok := c.existingFork(ctx, id, &at); ok { // the source has changed since, or was pruned
 			if err := c.allow(ctx, ActionFork, &fork, nil); err != nil {
-				return Run{}, err
+				return Run{}, false, err
 			}
-			return fork, nil
+			return fork, true, nil
 		}
-		return Run{}, err
+		return Run{}, false, err
 	}
 	cm, err := decideSubmission(&run, body)
 	if err != nil {
-		return Run{}, err
+		return Run{}, false, err
 	}
 	err = c.commit(ctx, cm)
 	if errors.Is(err, store.ErrExists) {
-		return c.existingRun(ctx, run)
+		fork, err = c.existingRun(ctx, run)
+		return fork, err == nil, err
 	}
 	if err != nil {
-		return Run{}, fmt.Errorf("lifecycle: fork run %s: %w", id, err)
+		return Run{}, false, fmt.Errorf("lifecycle: fork run %s: %w", id, err)
 	}
 	c.due.note(run.NotBefore)
-	return cm.Run, nil
+	return cm.Run, false, nil
 }
 
 // Inherited returns the history that a fork inherited from its source, in order, up to the answer

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -277,16 +278,23 @@ func TestJ6ForkIsIdempotent(t *testing.T) {
 		defer stop()
 		answered(t, lc, Spec{ID: "r", Prompt: "x"}, "a")
 		at := At{Question: 1, ID: "f", Reply: "A", Actor: Actor{ID: "ada"}, Change: func(s *Spec) { s.Key = "k" }}
-		var calls sync.WaitGroup
+		var (
+			calls sync.WaitGroup
+			made  atomic.Int64
+		)
 		for range 20 {
 			calls.Go(func() {
-				run, err := lc.Fork(t.Context(), "r", at)
+				run, known, err := lc.GetOrFork(t.Context(), "r", at)
 				if err != nil || run.ID != "f" {
 					t.Error(run.ID, err)
+				}
+				if !known {
+					made.Add(1)
 				}
 			})
 		}
 		calls.Wait()
+		require.Equal(t, int64(1), made.Load(), "one call says that it made the fork")
 		page, err := lc.Runs(t.Context(), Query{ForkedFrom: "r"})
 		require.NoError(t, err)
 		require.Len(t, page.Runs, 1)
@@ -315,8 +323,9 @@ func TestJ6ForkIsIdempotent(t *testing.T) {
 		n, err := s.Prune(t.Context(), lc.clock.Now().AddDate(1, 0, 0), 1)
 		require.NoError(t, err)
 		require.Equal(t, 1, n)
-		fork, err := lc.Fork(t.Context(), "r", at)
+		fork, known, err := lc.GetOrFork(t.Context(), "r", at)
 		require.NoError(t, err, "the fork is there, though the other run is not")
+		require.True(t, known)
 		require.Equal(t, in(t, lc.Client, "f", StateSucceeded), fork)
 		guarded, err := NewClient(ClientConfig{Store: s, Authorize: func(context.Context, Access) error {
 			return errors.New("no")

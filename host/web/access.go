@@ -24,7 +24,7 @@ func setSafeHeaders(h http.Header) {
 }
 
 // admit returns why a request is refused before anybody asks who makes it; nil if it is not.
-func (d *door) admit(w http.ResponseWriter, r *http.Request) *Problem {
+func (d *Door) admit(w http.ResponseWriter, r *http.Request) *Problem {
 	if len(r.RequestURI) > maxURL {
 		return newProblem(http.StatusRequestURITooLong, "URL_TOO_LONG", "The URL is longer than 8 KiB.")
 	}
@@ -60,7 +60,7 @@ func (d *door) admit(w http.ResponseWriter, r *http.Request) *Problem {
 const localActor = "local"
 
 // identify returns who makes the request, or why it is refused.
-func (d *door) identify(r *http.Request) (lifecycle.Actor, *Problem) {
+func (d *Door) identify(r *http.Request) (lifecycle.Actor, *Problem) {
 	if d.opts.Identify == nil {
 		if !fromHere(r) {
 			return lifecycle.Actor{}, newProblem(http.StatusForbidden, "LOOPBACK_ONLY",

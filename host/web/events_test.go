@@ -141,6 +141,68 @@ func TestL3AQuietStreamShowsThatItIsAliveAndAsksAgainWhoMayView(t *testing.T) {
 	require.Nil(t, f.next(), "the stream has ended")
 }
 
+// A session that ends, or becomes another person's, ends the streams that it opened.
+func TestL3AStreamEndsWithTheSessionOfItsReader(t *testing.T) {
+	for name, become := range map[string]func() (lifecycle.Actor, error){
+		"signed out":    func() (lifecycle.Actor, error) { return lifecycle.Actor{}, errors.New("no session") },
+		"another":       func() (lifecycle.Actor, error) { return lifecycle.Actor{ID: "bob"}, nil },
+		"left a group":  func() (lifecycle.Actor, error) { return lifecycle.Actor{ID: "ada", Groups: []string{"a"}}, nil },
+		"joined others": func() (lifecycle.Actor, error) { return lifecycle.Actor{ID: "ada"}, nil },
+	} {
+		var changed atomic.Bool
+		var asked atomic.Int64
+		w := open(t, lifecycle.Config{}, web.Options{Heartbeat: 5 * time.Millisecond,
+			Identify: func(*http.Request) (lifecycle.Actor, error) {
+				if changed.Load() {
+					return become()
+				}
+				groups := []string{"a", "b"}
+				if asked.Add(1)%2 == 0 {
+					groups = []string{"b", "a"} // the order says nothing
+				}
+				return lifecycle.Actor{ID: "ada", Groups: groups}, nil
+			}})
+		w.submit("r", "Ship?", "ada")
+		f := w.follow("r")
+		for beats := 0; beats < 3; {
+			block := f.next()
+			require.NotNil(t, block, name)
+			if _, ok := block[""]; ok {
+				beats++
+			}
+		}
+		changed.Store(true)
+		last := map[string]string{}
+		for block := f.next(); block != nil; block = f.next() {
+			last = block
+		}
+		require.Equal(t, "problem", last["event"], name)
+		require.Contains(t, last["data"], "UNAUTHENTICATED", name)
+	}
+}
+
+// http.Server.Shutdown waits for requests that go on, and a stream may go on for days.
+func TestL3AServerThatShutsDownDoesNotWaitForItsStreams(t *testing.T) {
+	var door *web.Door
+	w := open(t, lifecycle.Config{}, web.Options{Identify: identify}, func(h http.Handler) http.Handler {
+		door = h.(*web.Door) //nolint:forcetypeassert // open's
+		return h
+	})
+	w.server.Config.RegisterOnShutdown(door.Close)
+	w.submit("r", "Ship?", "ada")
+	f := w.follow("r")
+	require.Equal(t, "1", func() map[string]string { f.next(); return f.next() }()["id"])
+	require.NoError(t, w.server.Config.Shutdown(t.Context()))
+	for block := f.next(); block != nil; block = f.next() {
+		require.NotEqual(t, "problem", block["event"], "an EventSource comes back")
+	}
+	again := request(door, "GET", "/runs/r/events", "", func(r *http.Request) { r.Header.Set("X-User", "ada") })
+	require.Equal(t, http.StatusServiceUnavailable, again.Code)
+	require.Contains(t, again.Body.String(), "SHUTTING_DOWN")
+	other := request(door, "GET", "/runs/r", "", func(r *http.Request) { r.Header.Set("X-User", "ada") })
+	require.Equal(t, http.StatusOK, other.Code, "what was under way is still served")
+}
+
 func TestL3FurtherFollowersThanAllowedAreRefused(t *testing.T) {
 	w := open(t, lifecycle.Config{}, web.Options{Identify: identify, MaxFollowers: 1})
 	w.submit("r", "Ship?", "ada")

@@ -98,7 +98,7 @@ func internalProblem() *Problem {
 
 // problem is the problem of an error of the client, for the caller. What is not one of the library's own
 // errors is logged, and not shown: it may name files and hosts.
-func (d *door) problem(c *caller, err error) *Problem {
+func (d *Door) problem(c *caller, err error) *Problem {
 	var p *Problem
 	if errors.As(err, &p) {
 		return p

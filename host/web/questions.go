@@ -45,7 +45,7 @@ func (f *InboxFilter) query(actor lifecycle.Actor) (lifecycle.InboxQuery, error)
 	return q, err
 }
 
-func (d *door) inbox(ctx context.Context, c *caller, in *inboxInput) (*body[Inbox], error) {
+func (d *Door) inbox(ctx context.Context, c *caller, in *inboxInput) (*body[Inbox], error) {
 	q, err := in.query(c.actor)
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ type InboxCount struct {
 	More      bool `json:"more" doc:"There may be more than these."`
 }
 
-func (d *door) countInbox(ctx context.Context, c *caller, in *InboxFilter) (*body[InboxCount], error) {
+func (d *Door) countInbox(ctx context.Context, c *caller, in *InboxFilter) (*body[InboxCount], error) {
 	q, err := in.query(c.actor)
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ type Questions struct {
 	Questions []Question `json:"questions" nullable:"false"`
 }
 
-func (d *door) questions(ctx context.Context, c *caller, in *RunPath) (*body[Questions], error) {
+func (d *Door) questions(ctx context.Context, c *caller, in *RunPath) (*body[Questions], error) {
 	run, err := c.client.Get(ctx, in.ID)
 	if err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ type History struct {
 	Records []Record `json:"records" nullable:"false"`
 }
 
-func (d *door) history(ctx context.Context, c *caller, in *RunPath) (*body[History], error) {
+func (d *Door) history(ctx context.Context, c *caller, in *RunPath) (*body[History], error) {
 	records, err := c.client.History(ctx, in.ID)
 	if err != nil {
 		return nil, err
@@ -134,7 +134,7 @@ type replyInput struct {
 	Body NewReply
 }
 
-func (d *door) reply(ctx context.Context, c *caller, in *replyInput) (*created[Receipt], error) {
+func (d *Door) reply(ctx context.Context, c *caller, in *replyInput) (*created[Receipt], error) {
 	r, err := c.client.Reply(ctx, in.ID, lifecycle.Reply{ID: in.Question, Text: in.Body.Text, Key: in.Key,
 		Value: in.Body.Value, Decision: lifecycle.Decision(in.Body.Decision), Seen: in.Body.Seen})
 	if err != nil {
@@ -144,7 +144,7 @@ func (d *door) reply(ctx context.Context, c *caller, in *replyInput) (*created[R
 }
 
 // winner adds to the error of a reply that came too late who was faster, if the caller may view the run.
-func (d *door) winner(ctx context.Context, c *caller, id string, err error) error {
+func (d *Door) winner(ctx context.Context, c *caller, id string, err error) error {
 	var settled *lifecycle.SettledError
 	if !errors.As(err, &settled) {
 		return err
@@ -170,7 +170,7 @@ type claimInput struct {
 	}
 }
 
-func (d *door) claim(ctx context.Context, c *caller, in *claimInput) error {
+func (d *Door) claim(ctx context.Context, c *caller, in *claimInput) error {
 	until := in.Body.Until
 	if until.IsZero() == (in.Body.Seconds == 0) {
 		return newProblem(http.StatusBadRequest, "INVALID_ARGUMENT", "A claim has either until or seconds.")
@@ -181,7 +181,7 @@ func (d *door) claim(ctx context.Context, c *caller, in *claimInput) error {
 	return d.winner(ctx, c, in.ID, c.client.Claim(ctx, in.ID, in.Question, until))
 }
 
-func (d *door) release(ctx context.Context, c *caller, in *QuestionPath) error {
+func (d *Door) release(ctx context.Context, c *caller, in *QuestionPath) error {
 	return d.winner(ctx, c, in.ID, c.client.Release(ctx, in.ID, in.Question))
 }
 
@@ -193,7 +193,7 @@ type reassignInput struct {
 	}
 }
 
-func (d *door) reassign(ctx context.Context, c *caller, in *reassignInput) error {
+func (d *Door) reassign(ctx context.Context, c *caller, in *reassignInput) error {
 	err := c.client.Reassign(ctx, in.ID, in.Question, in.Body.From.audience(), *in.Body.To.audience())
 	return d.winner(ctx, c, in.ID, err)
 }
@@ -205,6 +205,6 @@ type extendInput struct {
 	}
 }
 
-func (d *door) extend(ctx context.Context, c *caller, in *extendInput) error {
+func (d *Door) extend(ctx context.Context, c *caller, in *extendInput) error {
 	return d.winner(ctx, c, in.ID, c.client.Extend(ctx, in.ID, in.Question, in.Body.Until))
 }

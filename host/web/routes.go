@@ -13,7 +13,7 @@ import (
 )
 
 // routes registers every route of the API. Nothing that GET reaches changes anything (L2).
-func (d *door) routes() {
+func (d *Door) routes() {
 	a := d.newAPI()
 	get(a, "who", "/me", "Who makes this request", d.who)
 	get(a, "list-runs", "/runs", "List runs", d.list)
@@ -40,12 +40,12 @@ func (d *door) routes() {
 
 // api is where the routes are registered.
 type api struct {
-	*door
+	*Door
 	huma    huma.API
 	problem map[string]*huma.MediaType
 }
 
-func (d *door) newAPI() *api {
+func (d *Door) newAPI() *api {
 	prefix := d.opts.Prefix + "/api"
 	c := huma.DefaultConfig("interlude", "1")
 	c.Info.Description = "Runs of agents, and the questions that they ask people. Errors are problems (RFC 9457)."
@@ -55,7 +55,7 @@ func (d *door) newAPI() *api {
 		"json": huma.DefaultJSONFormat}
 	c.RejectUnknownQueryParameters = true
 	c.Transformers = []huma.Transformer{fromHuma}
-	a := &api{door: d, huma: humago.NewWithPrefix(d.mux, prefix, c)}
+	a := &api{Door: d, huma: humago.NewWithPrefix(d.mux, prefix, c)}
 	a.problem = map[string]*huma.MediaType{"application/problem+json": {
 		Schema: c.Components.Schemas.Schema(reflect.TypeFor[Problem](), true, "Problem"),
 	}}
@@ -82,7 +82,7 @@ func register[I, O any](a *api, op huma.Operation, fn call[I, O]) {
 		c := callerOf(ctx)
 		out, err := fn(ctx, c, in)
 		if err != nil {
-			return nil, a.door.problem(c, err)
+			return nil, a.Door.problem(c, err)
 		}
 		return out, nil
 	})
@@ -132,7 +132,7 @@ func change[I any](a *api, id, path, summary string, fn func(context.Context, *c
 }
 
 // serveDocument serves the OpenAPI document of what was registered.
-func (d *door) serveDocument(a huma.API) {
+func (d *Door) serveDocument(a huma.API) {
 	schemas := a.OpenAPI().Components.Schemas.Map()
 	delete(schemas, "ErrorModel") // huma's own, which fromHuma replaces
 	delete(schemas, "ErrorDetail")
@@ -158,7 +158,7 @@ type QuestionPath struct {
 }
 
 // url is the path of the question's run in the handler.
-func (p *QuestionPath) url(d *door) string {
+func (p *QuestionPath) url(d *Door) string {
 	return d.runURL(p.ID) + "/questions#" + strconv.Itoa(p.Question)
 }
 

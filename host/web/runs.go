@@ -22,7 +22,7 @@ type Me struct {
 	Identified bool `json:"identified" doc:"Whether the host knows who this is; otherwise it is this machine."`
 }
 
-func (d *door) who(_ context.Context, c *caller, _ *struct{}) (*body[Me], error) {
+func (d *Door) who(_ context.Context, c *caller, _ *struct{}) (*body[Me], error) {
 	groups := append([]string{}, c.actor.Groups...)
 	return &body[Me]{Me{c.actor.ID, groups, c.actor.Via, d.opts.Identify != nil}}, nil
 }
@@ -92,7 +92,7 @@ type submitInput struct {
 	Body NewRun
 }
 
-func (d *door) submit(ctx context.Context, c *caller, in *submitInput) (*created[Run], error) {
+func (d *Door) submit(ctx context.Context, c *caller, in *submitInput) (*created[Run], error) {
 	spec := in.Body.spec(c.actor.ID)
 	var err error
 	if spec.ID, err = sameID(in.Body.ID, in.Key); err != nil {
@@ -110,7 +110,7 @@ func (d *door) submit(ctx context.Context, c *caller, in *submitInput) (*created
 	return newOrKnown(known, d.runURL(run.ID), showRun(&run, c.actor, now())), nil
 }
 
-func (d *door) get(ctx context.Context, c *caller, in *RunPath) (*body[Run], error) {
+func (d *Door) get(ctx context.Context, c *caller, in *RunPath) (*body[Run], error) {
 	run, err := c.client.Get(ctx, in.ID)
 	if err != nil {
 		return nil, err
@@ -135,7 +135,7 @@ type listInput struct {
 	Newest     bool     `query:"newest" doc:"The newest first."`
 }
 
-func (d *door) list(ctx context.Context, c *caller, in *listInput) (*body[Runs], error) {
+func (d *Door) list(ctx context.Context, c *caller, in *listInput) (*body[Runs], error) {
 	labels, err := readLabels(in.Label)
 	if err != nil {
 		return nil, err
@@ -175,7 +175,7 @@ type cancelInput struct {
 	}
 }
 
-func (d *door) cancel(ctx context.Context, c *caller, in *cancelInput) error {
+func (d *Door) cancel(ctx context.Context, c *caller, in *cancelInput) error {
 	reason := ""
 	if in.Body != nil {
 		reason = in.Body.Reason
@@ -192,7 +192,7 @@ type resumeInput struct {
 	}
 }
 
-func (d *door) resume(ctx context.Context, c *caller, in *resumeInput) error {
+func (d *Door) resume(ctx context.Context, c *caller, in *resumeInput) error {
 	return c.client.Resume(ctx, in.ID, lifecycle.Resume{Choice: lifecycle.Choice(in.Body.Choice),
 		Budget: lifecycle.Budget(in.Body.Budget), Version: in.Body.Version})
 }
@@ -207,18 +207,13 @@ type forkInput struct {
 	}
 }
 
-func (d *door) fork(ctx context.Context, c *caller, in *forkInput) (*created[Run], error) {
+func (d *Door) fork(ctx context.Context, c *caller, in *forkInput) (*created[Run], error) {
 	at := lifecycle.At{Question: in.Body.Question, Reply: in.Body.Reply}
 	var err error
 	if at.ID, err = sameID(in.Body.ID, in.Key); err != nil {
 		return nil, err
 	}
-	known := false
-	if at.ID != "" {
-		_, err := c.client.Get(ctx, at.ID)
-		known = err == nil
-	}
-	run, err := c.client.Fork(ctx, in.ID, at)
+	run, known, err := c.client.GetOrFork(ctx, in.ID, at)
 	if err != nil {
 		return nil, err
 	}
@@ -260,7 +255,7 @@ type EngineStats struct {
 	OldestReady time.Time `json:"oldest_ready,omitzero"`
 }
 
-func (d *door) stats(ctx context.Context, c *caller, _ *struct{}) (*body[Stats], error) {
+func (d *Door) stats(ctx context.Context, c *caller, _ *struct{}) (*body[Stats], error) {
 	s, err := c.client.Stats(ctx)
 	if err != nil {
 		return nil, err

@@ -159,6 +159,26 @@ func TestL1ARunIsCanceledForkedAndCounted(t *testing.T) {
 	require.Equal(t, &web.ForkPoint{RunID: "later"}, run.ForkedFrom)
 }
 
+// Of equal requests at once, one is told that it made something.
+func TestL1OneOfEqualRequestsAtOnceHasCreated(t *testing.T) {
+	w := openFor(t)
+	w.submit("r", "Ship?", "ada")
+	require.Equal(t, http.StatusCreated, w.send("POST", "/runs/r/questions/1/reply", "ada", `{"text":"yes"}`).status)
+	for path, body := range map[string]string{"/runs": `{"prompt":"x"}`, "/runs/r/fork": `{"question":1}`} {
+		statuses := make(chan int, 8)
+		for range cap(statuses) {
+			go func() {
+				statuses <- w.send("POST", path, "ada", body, "Idempotency-Key", strings.ReplaceAll("new"+path, "/", "-")).status
+			}()
+		}
+		count := make(map[int]int)
+		for range cap(statuses) {
+			count[<-statuses]++
+		}
+		require.Equal(t, map[int]int{http.StatusCreated: 1, http.StatusOK: 7}, count, path)
+	}
+}
+
 func TestL1TheSpecificationIsTheHostsToPrepare(t *testing.T) {
 	w := open(t, lifecycle.Config{}, web.Options{Identify: identify,
 		Prepare: func(r *http.Request, s *lifecycle.Spec) error {

@@ -39,8 +39,8 @@ type Options struct {
 	Origins []string
 	// Timeout limits a request that is no stream, and the reading of its body; 30 s when zero.
 	Timeout time.Duration
-	// Heartbeat is how often a stream without events shows that it is alive; 15 s when zero. Whether
-	// the actor may still view the run is asked again each time.
+	// Heartbeat is how often a stream shows that it is alive, and asks again who its reader is
+	// (Identify) and whether the reader may still have it (Authorize); 15 s when zero.
 	Heartbeat time.Duration
 	// WriteTimeout is how long one event, or one response, may take on its way; then the connection
 	// is cut. 10 s when zero. A follower that was cut off goes on from its last event.
@@ -59,8 +59,8 @@ const (
 	maxHeader = 32 << 10
 )
 
-// door serves one Handler.
-type door struct {
+// Door is an http.Handler over a client. Handler makes it.
+type Door struct {
 	client    *lifecycle.Client
 	opts      Options
 	log       *slog.Logger
@@ -68,14 +68,17 @@ type door struct {
 	sameSite  *http.CrossOriginProtection
 	origins   map[string]bool
 	followers atomic.Int64
+	life      context.Context // ends with Close
+	end       context.CancelFunc
 }
 
 // Handler serves the client's runs. It panics if the Options cannot be used, as http.Handle does for a
 // pattern that cannot.
-func Handler(client *lifecycle.Client, opts Options) http.Handler {
-	d := &door{client: client, opts: opts.withDefaults(), mux: http.NewServeMux(),
+func Handler(client *lifecycle.Client, opts Options) *Door {
+	d := &Door{client: client, opts: opts.withDefaults(), mux: http.NewServeMux(),
 		sameSite: http.NewCrossOriginProtection(), origins: make(map[string]bool)}
 	d.log = d.opts.Logger
+	d.life, d.end = context.WithCancel(context.Background())
 	if client == nil {
 		panic("web: Handler needs a client")
 	}
@@ -104,6 +107,12 @@ func Handler(client *lifecycle.Client, opts Options) http.Handler {
 	}
 	return d
 }
+
+// Close ends all streams, and refuses new ones with 503; other requests are served as before. A server
+// waits for its streams when it shuts down, and they may last for days, so register this with
+// http.Server.RegisterOnShutdown. The readers connect again, to another node or to the next process, and go
+// on from their last event.
+func (d *Door) Close() { d.end() }
 
 func (o Options) withDefaults() Options {
 	if o.Prefix == "" {
@@ -140,7 +149,7 @@ type callerKey struct{}
 func callerOf(ctx context.Context) *caller { return ctx.Value(callerKey{}).(*caller) } //nolint:forcetypeassert // set
 
 // ServeHTTP admits a request and passes it on to its route.
-func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	res := &response{w: w, request: r, timeout: d.opts.WriteTimeout}
 	defer func() {
 		if p := recover(); p != nil {
@@ -179,7 +188,7 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // noRoute answers as the mux would, with a problem: 404, or 405 with the methods that there are.
-func (d *door) noRoute(res *response, r *http.Request, route http.Handler) {
+func (d *Door) noRoute(res *response, r *http.Request, route http.Handler) {
 	mux := &response{w: &headerOnly{make(http.Header)}, request: r}
 	route.ServeHTTP(mux, r)
 	if allow := mux.Header().Get("Allow"); allow != "" {
@@ -202,4 +211,4 @@ func (h *headerOnly) Write(b []byte) (int, error) { return len(b), nil }
 func (h *headerOnly) WriteHeader(int)             {}
 
 // runURL is the path of a run.
-func (d *door) runURL(id string) string { return d.opts.Prefix + "/api/runs/" + url.PathEscape(id) }
+func (d *Door) runURL(id string) string { return d.opts.Prefix + "/api/runs/" + url.PathEscape(id) }

@@ -69,7 +69,7 @@ func open(t *testing.T, cfg lifecycle.Config, opts web.Options, around ...func(h
 	if opts.Logger == nil {
 		opts.Logger = quiet
 	}
-	handler := web.Handler(lc.Client, opts)
+	var handler http.Handler = web.Handler(lc.Client, opts)
 	for _, wrap := range around {
 		handler = wrap(handler)
 	}

@@ -1,0 +1,137 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+// eventStream writes server-sent events. Its goroutine is the connection's own: one that takes its events
+// slowly holds up nobody else, and is cut when one of them takes too long. It then goes on from its cursor.
+type eventStream struct {
+	*response
+	cut bool // its reader is gone, or too slow
+}
+
+// streamBody is what huma calls to write a response.
+type streamBody struct{ Body func(huma.Context) }
+
+func streamResponse() *huma.Response {
+	return &huma.Response{Description: "The events", Content: map[string]*huma.MediaType{
+		"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}},
+	}}
+}
+
+// openStream begins a stream of what send sends. Send is called for the time of one heartbeat after the
+// other, and must not lose anything when its context ends in between; it reports whether there is nothing
+// more to send, ever.
+func (d *Door) openStream(c *caller, send func(beat context.Context, s *eventStream) (bool, error)) (*streamBody,
+	error,
+) {
+	if d.life.Err() != nil {
+		return nil, newProblem(http.StatusServiceUnavailable, "SHUTTING_DOWN", "This server shuts down. Connect again.")
+	}
+	if d.followers.Add(1) > int64(d.opts.MaxFollowers) {
+		d.followers.Add(-1)
+		return nil, newProblem(http.StatusServiceUnavailable, "TOO_MANY_FOLLOWERS", "Too many streams are open.")
+	}
+	return &streamBody{func(h huma.Context) {
+		defer d.followers.Add(-1)
+		ctx, cancel := context.WithCancel(h.Context())
+		defer cancel()
+		defer context.AfterFunc(d.life, cancel)()
+		_, w := humago.Unwrap(h)
+		s := &eventStream{response: w.(*response)} //nolint:forcetypeassert // ServeHTTP's
+		s.serve(ctx, d, c, send)
+	}}, nil
+}
+
+// serve sends until there is nothing more to send, the context ends, or the reader may not have it any more.
+func (s *eventStream) serve(ctx context.Context, d *Door, c *caller,
+	send func(context.Context, *eventStream) (bool, error),
+) {
+	h := s.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Accel-Buffering", "no") // nginx would collect events
+	s.streaming = true
+	if s.request.Method == http.MethodHead {
+		s.WriteHeader(http.StatusOK)
+		return
+	}
+	text := "retry: 2000\n\n" // milliseconds until a client that was cut off comes back
+	for s.send(text) == nil {
+		beat, cancel := context.WithTimeout(ctx, d.opts.Heartbeat)
+		ended, err := send(beat, s)
+		over := beat.Err() != nil
+		cancel()
+		switch {
+		case ended || s.cut || ctx.Err() != nil:
+			return
+		case over:
+			err = d.stillThere(c)
+		}
+		if err != nil { // the run was pruned, say, or the actor may not view it any more
+			_ = s.sendEvent("", "problem", d.problem(c, err))
+			return
+		}
+		text = ": still here\n\n"
+	}
+}
+
+// stillThere asks again who the reader is, and returns an error if the stream may not go on: the session has
+// ended, or belongs to somebody else now, or to somebody with other groups.
+func (d *Door) stillThere(c *caller) error {
+	actor, fault := d.identify(c.request)
+	if fault != nil {
+		return fault
+	}
+	if !samePerson(actor, c.actor) {
+		return newProblem(http.StatusUnauthorized, "UNAUTHENTICATED", "Somebody else is signed in, or in other groups.")
+	}
+	return nil
+}
+
+// samePerson reports whether both are the same, with their groups in any order.
+func samePerson(a, b lifecycle.Actor) bool {
+	return a.ID == b.ID && a.Via == b.Via &&
+		slices.Equal(slices.Sorted(slices.Values(a.Groups)), slices.Sorted(slices.Values(b.Groups)))
+}
+
+// sendEvent sends an event with its data as JSON. The number and the name may be empty.
+func (s *eventStream) sendEvent(id, name string, data any) error {
+	body, err := json.Marshal(data)
+	if err != nil {
+		return err
+	}
+	var text strings.Builder
+	for _, field := range [][2]string{{"id", id}, {"event", name}, {"data", string(body)}} {
+		if field[1] != "" {
+			text.WriteString(field[0] + ": " + field[1] + "\n")
+		}
+	}
+	text.WriteByte('\n')
+	return s.send(text.String())
+}
+
+// send writes a text, which a reader must take within the time for it.
+func (s *eventStream) send(text string) error {
+	c := http.NewResponseController(s.w)
+	err := c.SetWriteDeadline(time.Now().Add(s.timeout))
+	if err == nil {
+		_, err = s.Write([]byte(text))
+	}
+	if err == nil {
+		err = c.Flush()
+	}
+	s.cut = s.cut || err != nil
+	return err
+}
