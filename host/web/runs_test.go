@@ -165,10 +165,10 @@ func TestL1OneOfEqualRequestsAtOnceHasCreated(t *testing.T) {
 	w.submit("r", "Ship?", "ada")
 	require.Equal(t, http.StatusCreated, w.send("POST", "/runs/r/questions/1/reply", "ada", `{"text":"yes"}`).status)
 	for path, body := range map[string]string{"/runs": `{"prompt":"x"}`, "/runs/r/fork": `{"question":1}`} {
-		statuses := make(chan int, 8)
+		statuses, key := make(chan int, 8), strings.ReplaceAll("new"+path, "/", "-")
 		for range cap(statuses) {
 			go func() {
-				statuses <- w.send("POST", path, "ada", body, "Idempotency-Key", strings.ReplaceAll("new"+path, "/", "-")).status
+				statuses <- w.send("POST", path, "ada", body, "Idempotency-Key", key).status
 			}()
 		}
 		count := make(map[int]int)
