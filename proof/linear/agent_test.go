@@ -83,6 +83,33 @@ func (a *agent) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engi
 	return o, err
 }
 
+// approves reports whether the agent of the run asks for approvals above all: in a third of the runs.
+func approves(seed uint64, run string) bool { return dice(seed, run+" approves").IntN(3) == 0 }
+
+// drawAudience is who may be asked a question; nil is everybody.
+func drawAudience(rng *rand.Rand) *interaction.Audience {
+	return []*interaction.Audience{nil, nil, {Users: []string{linear.Boss, "ada"}}, {Users: []string{"ada"},
+		Groups: []string{"crew"}}, {Groups: []string{"crew"}}, {Everybody: true, Except: []string{"ada"}}}[rng.IntN(6)]
+}
+
+// drawQuestion is a question for a text, or an approval that one person or several decide. Every other
+// question has a wait of its own.
+func drawQuestion(rng *rand.Rand, prompt string, approval bool) interaction.Question {
+	q := interaction.Question{Kind: interaction.OpenText, Prompt: prompt, To: drawAudience(rng)}
+	if rng.IntN(2) == 0 {
+		q.To = nil
+	}
+	if approval {
+		q.Kind, q.Subject = interaction.Approval, &interaction.Subject{Tool: "pay", Arguments: json.RawMessage(`{"n":1}`)}
+		q.Need, q.Rejects = rng.IntN(4), rng.IntN(3)
+	}
+	q.Wait = drawWait(rng)
+	if w := q.Wait; w != nil && w.Default != nil && approval {
+		w.Default.Decision = interaction.Reject
+	}
+	return q
+}
+
 // drawWait gives every other question a wait of its own.
 func drawWait(rng *rand.Rand) *interaction.Wait {
 	if rng.IntN(2) == 0 {
@@ -114,18 +141,20 @@ var answerSchema = json.RawMessage(
 // end returns an outcome with one of the kinds of evidence, and sets the facts that it shows.
 func (a *agent) end(rng *rand.Rand, t engine.Turn, e *linear.Evidence) (engine.Outcome, error) {
 	o := engine.Outcome{Process: engine.Process{Status: engine.OK}, FinalText: "Here I am."}
+	approving := approves(a.seed, t.RunID)
 	facts := contract.Facts{"process_ok": true, "schema_declared": len(t.OutputSchema) > 0}
 	maps.Copy(e.Facts, facts)
 	asks := func() {
 		n := max(1, rng.IntN(5)) // three turns in five ask several at once
 		for i := range n {
-			o.Questions = append(o.Questions, interaction.Question{Kind: interaction.OpenText,
-				Prompt: fmt.Sprintf("Question %d of attempt %d?", i+1, t.Attempt), Wait: drawWait(rng)})
+			o.Questions = append(o.Questions, drawQuestion(rng, fmt.Sprintf("Question %d of attempt %d?", i+1, t.Attempt),
+				approving && rng.IntN(4) > 0))
 			e.Waits = append(e.Waits, linear.TextOf(o.Questions[i].Wait))
+			e.Policies = append(e.Policies, linear.TextOfPolicy(&o.Questions[i]))
 		}
 		if n > 1 {
-			o.Rule.Answers = 1 + rng.IntN(n)
-			e.Asked, e.Needs = n, o.Rule.Answers
+			o.Rule.Answers, o.Rule.StopOnReject = 1+rng.IntN(n), rng.IntN(2) == 0
+			e.Asked, e.Needs, e.Stops = n, o.Rule.Answers, o.Rule.StopOnReject
 		}
 		e.Facts["question_asked"] = true
 	}
@@ -141,7 +170,11 @@ func (a *agent) end(rng *rand.Rand, t engine.Turn, e *linear.Evidence) (engine.O
 		o.Process = engine.Process{Status: engine.Failed, Code: code, Detail: "exit status 3", ExitCode: 3}
 		e.Facts["process_ok"], e.Code = false, string(code)
 	}
-	switch rng.IntN(20) {
+	way := rng.IntN(20)
+	if approving && t.Attempt < 4 && rng.IntN(4) > 0 {
+		way = 19
+	}
+	switch way {
 	default:
 		asks()
 	case 0, 1:

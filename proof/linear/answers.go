@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/store"
 )
@@ -18,9 +19,22 @@ const (
 	NotHeld     = "not held"
 	RunChanged  = "another version than was seen"
 	NotLater    = "not later than the end, or there is no end"
-	NotAsked    = "others are asked"
-	Claimed     = "somebody else has claimed the question"
+	BySeveral   = "several people decide the question"
+	TooFew      = "too few people would be asked"
+	NoReply     = "no reply that the question takes"
 )
+
+// NotAsked is the class of a lifecycle.NotAskedError: it says who is asked.
+func NotAsked(to string) string { return "others are asked: " + to }
+
+// Claimed is the class of a lifecycle.ClaimedError: it says by whom.
+func Claimed(by string) string { return "claimed by " + by }
+
+// Reassigned is the class of a lifecycle.ReassignedError: it says who is asked now.
+func Reassigned(to string) string { return "put to others meanwhile: " + to }
+
+// Voted is the class of a lifecycle.VotedError: it says how.
+func Voted(decision string) string { return "has voted to " + decision }
 
 // NotWaiting is the class of a lifecycle.WaitError.
 func NotWaiting(state string, pending, asked int) string {
@@ -47,6 +61,9 @@ func Answer(err error) Output {
 	var waits *lifecycle.WaitError
 	var lost *lifecycle.SettledError
 	var ended *lifecycle.TerminalError
+	if class := refusedTo(err); class != "" {
+		return Output{Err: class}
+	}
 	switch {
 	case err == nil:
 		return Output{}
@@ -60,7 +77,7 @@ func Answer(err error) Output {
 	for class, sentinels := range map[string][]error{
 		NotFound: {store.ErrNotFound}, OtherSpec: {lifecycle.ErrSpecConflict}, KeyConflict: {lifecycle.ErrKeyConflict},
 		Stale: {store.ErrStaleEpoch}, Conflict: {store.ErrConflict}, NotHeld: {lifecycle.ErrNotHeld},
-		RunChanged: {lifecycle.ErrRunChanged}, NotAsked: {lifecycle.ErrNotAsked}, Claimed: {lifecycle.ErrClaimed},
+		RunChanged: {lifecycle.ErrRunChanged}, NoReply: {lifecycle.ErrInvalidReply},
 	} {
 		for _, s := range sentinels {
 			if errors.Is(err, s) {
@@ -74,4 +91,28 @@ func Answer(err error) Output {
 		}
 	}
 	return Output{Unknown: true}
+}
+
+// refusedTo returns the class of an error that refuses the call to this person; empty if it is none.
+func refusedTo(err error) string {
+	var notAsked *interaction.NotAskedError
+	var claimed *interaction.ClaimedError
+	var reassigned *interaction.ReassignedError
+	var voted *interaction.VotedError
+	var argument *lifecycle.ArgumentError
+	switch {
+	case errors.As(err, &notAsked):
+		return NotAsked(TextOfAudience(&notAsked.To))
+	case errors.As(err, &claimed):
+		return Claimed(claimed.Claim.Actor)
+	case errors.As(err, &reassigned):
+		return Reassigned(TextOfAudience(reassigned.To))
+	case errors.As(err, &voted):
+		return Voted(string(voted.Vote.Decision))
+	case errors.As(err, &argument) && argument.Argument == "question":
+		return BySeveral
+	case errors.As(err, &argument) && argument.Argument == "to":
+		return TooFew
+	}
+	return ""
 }

@@ -11,9 +11,12 @@ func describe(in Input, out Output) string {
 	text := string(in.Kind) + " " + in.Run
 	switch in.Kind {
 	case Reply:
-		text += fmt.Sprintf(" to %d %q key %q by %s", in.Reply.ID, in.Reply.Text, in.Reply.Key, in.Reply.Actor.ID)
+		text += fmt.Sprintf(" to %d %q key %q by %s", in.Reply.ID, said(in.Reply.Decision, in.Reply.Text, ""),
+			in.Reply.Key, in.Reply.Actor.ID)
 	case ClaimQuestion, ReleaseQuestion:
 		text += fmt.Sprintf(" %d by %s", in.Reply.ID, in.Reply.Actor.ID)
+	case Reassign:
+		text += fmt.Sprintf(" %d by %s from %s to %s", in.Reply.ID, in.Reply.Actor.ID, in.From, in.To)
 	case Resume:
 		text += fmt.Sprintf(" to %s v%d", in.Resume.Choice, in.Resume.Version)
 	case Extend:

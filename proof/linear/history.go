@@ -17,8 +17,8 @@ import (
 // Kind is the kind of a call.
 type Kind string
 
-// The kinds of calls about a run: clients make Submit, Reply, ClaimQuestion, ReleaseQuestion, Cancel,
-// Resume, Extend and Get; nodes make Claim and Write, and their stores are recorded. Leave is the end
+// The kinds of calls about a run: clients make Submit, Reply, ClaimQuestion, ReleaseQuestion, Reassign,
+// Cancel, Resume, Extend and Get; nodes make Claim and Write, and their stores are recorded. Leave is the end
 // of a node's registration, by the node itself or by another one.
 const (
 	Submit          Kind = "submit"
@@ -28,6 +28,7 @@ const (
 	Extend          Kind = "extend"
 	ClaimQuestion   Kind = "claim question"   // a person claims a question
 	ReleaseQuestion Kind = "release question" // a person gives it back
+	Reassign        Kind = "reassign"         // a person puts it to others
 	Get             Kind = "get"
 	Claim           Kind = "claim"
 	Write           Kind = "write"
@@ -40,7 +41,9 @@ type Input struct {
 	Run    string
 	Node   string            // for Claim and Leave
 	Terms  Terms             // for Submit
-	Reply  interaction.Reply // for Reply; its ID and Actor for ClaimQuestion and ReleaseQuestion
+	Reply  interaction.Reply // for Reply; its ID and Actor for ClaimQuestion, ReleaseQuestion and Reassign
+	From   string            // for Reassign: who was asked when the caller looked, as TextOfAudience says it
+	To     string            // for Reassign: who is asked from then on
 	Resume lifecycle.Resume  // for Resume
 	Until  Until             // for Extend
 	Change *Change           // for Write
@@ -57,6 +60,7 @@ type Terms struct {
 	Pool, Key                                 string
 	Priority                                  int
 	SchemaDeclared, SchemaPermissive, Delayed bool
+	Excepted                                  string // who submitted the run, and may not answer; empty: nobody
 }
 
 // Change is one commit of a node: the event that it reports, and the record that it stores.
@@ -71,13 +75,15 @@ type Change struct {
 
 // Evidence is what a turn left behind, as its engine knows it.
 type Evidence struct {
-	Facts   contract.Facts // only facts about the turn itself
-	Profile string
-	Handle  bool
-	Code    string   // the failure of the process
-	Asked   int      // how many questions it asks; 0 or 1: one at most
-	Needs   int      // how many answers it needs, if it asks several
-	Waits   []string // of its questions, as TextOf describes them; "" for none
+	Facts    contract.Facts // only facts about the turn itself
+	Profile  string
+	Handle   bool
+	Code     string   // the failure of the process
+	Asked    int      // how many questions it asks; 0 or 1: one at most
+	Needs    int      // how many answers it needs, if it asks several
+	Stops    bool     // whether a rejection stops it, if it asks several
+	Waits    []string // of its questions, as TextOf describes them; "" for none
+	Policies []string // of its questions, as TextOfPolicy describes them
 }
 
 // Output is the answer of a call. Equal answers are equal values.

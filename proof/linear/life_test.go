@@ -56,8 +56,12 @@ func draw(rng *rand.Rand, id string) (lifecycle.Spec, linear.Terms) {
 	if rng.IntN(2) == 0 {
 		spec.Hold, spec.Repeatable, spec.OnInterrupt = lifecycle.HoldOn, false, lifecycle.Ask
 	}
+	if rng.IntN(4) == 0 {
+		spec.Submitter, spec.Ask = "bob", &lifecycle.AskPolicy{NotSubmitter: true}
+	}
 	return spec, linear.Terms{
-		Digest: spec.Prompt, Interactive: spec.Mode != lifecycle.Auto, Strict: !spec.AutoDecide,
+		Excepted: spec.Submitter,
+		Digest:   spec.Prompt, Interactive: spec.Mode != lifecycle.Auto, Strict: !spec.AutoDecide,
 		Repeatable: spec.Repeatable, Hold: spec.Hold == lifecycle.HoldOn, Ask: spec.OnInterrupt == lifecycle.Ask,
 		MaxAttempts: spec.MaxAttempts, MaxAutoDecisions: spec.MaxAutoDecisions, SessionTimeout: spec.SessionTimeout,
 	}
@@ -131,8 +135,10 @@ func (p *person) acts(ctx context.Context) {
 		if p.last.State == fsm.StateWaitingUser && p.rng.IntN(4) > 0 {
 			open := p.last.OpenQuestions()
 			p.reply(ctx, open[p.rng.IntN(len(open))].ID)
-		} else if p.last.State == fsm.StateWaitingUser {
+		} else if p.last.State == fsm.StateWaitingUser && p.rng.IntN(2) == 0 {
 			p.extend(ctx)
+		} else if p.last.State == fsm.StateWaitingUser {
+			p.reassign(ctx)
 		}
 		if p.last.Interactions > 0 && p.rng.IntN(6) == 0 {
 			p.claimQuestion(ctx, max(1, p.last.Interactions-p.rng.IntN(3)))
@@ -177,7 +183,10 @@ func seen(r lifecycle.Run, err error) linear.Output {
 // has a key.
 func (p *person) reply(ctx context.Context, id int) {
 	r := interaction.Reply{ID: id, Text: []string{"yes", "no"}[p.rng.IntN(2)], Key: []string{"", "k1", "k2",
-		fmt.Sprint("k", p.i, id)}[p.rng.IntN(4)], Actor: lifecycle.Actor{ID: []string{linear.Boss, "ada"}[p.i%2]}}
+		fmt.Sprint("k", p.i, id)}[p.rng.IntN(4)], Actor: p.actor()}
+	if q := p.last.OpenQuestion(id); q != nil && q.Subject != nil != (p.rng.IntN(20) == 0) || p.rng.IntN(20) == 0 {
+		r.Decision = []interaction.Decision{interaction.Approve, interaction.Approve, interaction.Reject}[p.rng.IntN(3)]
+	}
 	for unknown := true; unknown; {
 		p.ask(linear.Input{Kind: linear.Reply, Reply: r}, func() linear.Output {
 			receipt, err := p.client().Reply(ctx, p.spec.ID, r)
@@ -216,16 +225,40 @@ func (p *person) extend(ctx context.Context) {
 	})
 }
 
+// actor is most often the person's own; now and then somebody acts in two places at once.
 func (p *person) actor() lifecycle.Actor {
-	return lifecycle.Actor{ID: []string{linear.Boss, "ada"}[p.i%2]}
+	i := p.i
+	if p.rng.IntN(4) == 0 {
+		i = p.rng.IntN(people)
+	}
+	return linear.Person([]string{linear.Boss, "ada", "bob"}[i])
+}
+
+// reassign puts an open question to others than those who were asked when they last looked. The host
+// itself may do so, too.
+func (p *person) reassign(ctx context.Context) {
+	open := p.last.OpenQuestions()
+	q, by, to := open[p.rng.IntN(len(open))], p.actor(), drawAudience(p.rng)
+	if p.rng.IntN(4) == 0 {
+		by = linear.Person("")
+	}
+	if to == nil {
+		to = &interaction.Audience{Everybody: true}
+	}
+	in := linear.Input{Kind: linear.Reassign, Reply: interaction.Reply{ID: q.ID, Actor: by},
+		From: linear.TextOfAudience(q.To), To: linear.TextOfAudience(to)}
+	p.ask(in, func() linear.Output {
+		return linear.Answer(p.client().As(by).Reassign(ctx, p.spec.ID, q.ID, q.To, *to))
+	})
 }
 
 // claimQuestion claims a question until long after the history, or gives it back.
 func (p *person) claimQuestion(ctx context.Context, id int) {
 	kind := []linear.Kind{linear.ClaimQuestion, linear.ReleaseQuestion, linear.ReleaseQuestion}[p.rng.IntN(3)]
-	in := linear.Input{Kind: kind, Reply: interaction.Reply{ID: id, Actor: p.actor()}}
+	by := p.actor()
+	in := linear.Input{Kind: kind, Reply: interaction.Reply{ID: id, Actor: by}}
 	p.ask(in, func() linear.Output {
-		c := p.client().As(p.actor())
+		c := p.client().As(by)
 		if kind == linear.ReleaseQuestion {
 			return linear.Answer(c.Release(ctx, p.spec.ID, id))
 		}

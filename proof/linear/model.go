@@ -10,6 +10,7 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
@@ -25,8 +26,11 @@ type run struct {
 	View
 	terms   Terms
 	settled string // the settled interactions, one on each line
-	waits   string // the waits that open questions have of their own, one on each line
-	gone    string // the nodes that have left, one on each line
+	ballots string // the votes that had a key and settled nothing, in the same form
+	// policies says of each open question what it is: see votes.go.
+	policies string
+	waits    string // the waits that open questions have of their own, one on each line
+	gone     string // the nodes that have left, one on each line
 	// yielded counts the attempts that do not count towards the limit of attempts: those that a
 	// shutdown handed back before their engine was called, and those that ended in a hold (J1, J5).
 	// It is counted only for runs with such a limit.
@@ -94,6 +98,8 @@ func (m *Model) do(now run, in Input) (run, Output) {
 		return m.reply(now, in)
 	case ClaimQuestion, ReleaseQuestion:
 		return m.claimQuestion(now, in)
+	case Reassign:
+		return m.reassign(now, in)
 	case Cancel:
 		return m.cancel(now)
 	case Resume:
@@ -126,12 +132,16 @@ func (m *Model) submit(now run, terms Terms) (run, Output) {
 func (m *Model) reply(now run, in Input) (run, Output) {
 	r := in.Reply
 	if known, ok := now.byKey(r.Key); ok {
-		if known.digest != r.Digest() {
+		if known.body != bodyOf(r, known.several) {
 			return now, Output{Err: KeyConflict}
 		}
 		return now, Output{Replayed: true}
 	}
-	met := now.Siblings == "" || now.Replies+1 >= now.Needs
+	asked := now.policy(r.ID)
+	if asked.several() && !now.decides(r) {
+		return m.vote(now, r)
+	}
+	met := now.Siblings == "" || now.Replies+1 >= now.Needs || now.Stops && r.Decision == interaction.Reject
 	event := "interaction.reply.accepted"
 	if !met {
 		event = "interaction.recorded"
@@ -139,18 +149,17 @@ func (m *Model) reply(now run, in Input) (run, Output) {
 	facts := contract.Facts{"pending_matches": slices.Contains(now.open(), r.ID), "rule_met": met}
 	verdict := m.law.Next(now.State, event, facts)
 	if verdict.Transition == nil {
-		if known, ok := now.byID(r.ID); ok {
-			return now, Output{Err: SettledAs(known.resolution, now.State)}
-		}
-		return now, Output{Err: NotWaiting(now.State, now.Pending, now.Interactions)}
+		return now, now.notOpen(r.ID)
 	}
-	if now.isEscalated(r.ID) && r.Actor.ID != Boss {
-		return now, Output{Err: NotAsked}
+	if refused := now.mayNotAnswer(r); refused != "" {
+		return now, Output{Err: refused}
 	}
-	if now.isClaimed(r.ID, r.Actor.ID) {
-		return now, Output{Err: Claimed}
+	votes := ""
+	if asked.several() {
+		now.Voted++
+		votes = now.castOn(r.ID, r)
 	}
-	next := now.settle(settled{r.ID, userReply, r.Key, r.Digest()})
+	next := now.settle(settled{r.ID, userReply, r.Key, bodyOf(r, asked.several()), asked.several()})
 	if !met {
 		next.Replies++
 		return next.enter(verdict.Transition, now.Owner), Output{}
@@ -158,7 +167,7 @@ func (m *Model) reply(now run, in Input) (run, Output) {
 	next.Seq += uint64(len(next.open())) // an event for each that is closed without an answer
 	next = next.settleAll(superseded)
 	if now.Asked == 0 {
-		next.Answer = answer(r.ID, userReply, r.Text)
+		next.Answer = answer(r.ID, userReply, said(r.Decision, r.Text, votes))
 	}
 	return next.enter(verdict.Transition, ""), Output{}
 }
@@ -231,19 +240,22 @@ func (now run) enter(t *contract.Transition, node string) run {
 		next.Attempt++
 	default:
 		next.Owner, next.Answer, next.Held = "", "", ""
-		next.Asked, next.Needs, next.Replies = 0, 0, 0
+		next.Asked, next.Needs, next.Replies, next.Stops = 0, 0, 0, false
 	}
 	return next
 }
 
-// settled is a settled interaction.
+// settled is a settled interaction, or a vote.
 type settled struct {
-	id                      int
-	resolution, key, digest string
+	id                    int
+	resolution, key, body string
+	several               bool // several people decided it
 }
 
-// Boss is the person whom questions are escalated to.
-const Boss = "boss"
+func (s settled) line() string {
+	return strings.Join([]string{strconv.Itoa(s.id), s.resolution, s.key, s.body, strconv.FormatBool(s.several)},
+		fieldSeparator) + "\n"
+}
 
 const fieldSeparator = "\x1f"
 
@@ -269,10 +281,11 @@ func (now run) settleAll(resolution string) run {
 
 // settle closes an open question.
 func (now run) settle(s settled) run {
-	now.Claims = without(now.Claims, s.id)
+	now.Claims, now.Votes = without(now.Claims, s.id), without(now.Votes, s.id)
+	now.To, now.policies = without(now.To, s.id), without(now.policies, s.id)
 	open := slices.DeleteFunc(now.open(), func(n int) bool { return n == s.id })
 	now = now.dropWait(s.id)
-	now.settled += strings.Join([]string{strconv.Itoa(s.id), s.resolution, s.key, s.digest}, fieldSeparator) + "\n"
+	now.settled += s.line()
 	if now.Pending, now.Siblings = 0, ""; len(open) == 0 {
 		now.Deadline = 0
 		return now
@@ -282,11 +295,11 @@ func (now run) settle(s settled) run {
 	return now
 }
 
-func (now run) find(match func(settled) bool) (settled, bool) {
-	for line := range strings.Lines(now.settled) {
+func find(lines string, match func(settled) bool) (settled, bool) {
+	for line := range strings.Lines(lines) {
 		f := strings.Split(strings.TrimSuffix(line, "\n"), fieldSeparator)
-		id, _ := strconv.Atoi(f[0]) // settle wrote a number
-		if s := (settled{id, f[1], f[2], f[3]}); match(s) {
+		id, _ := strconv.Atoi(f[0]) // line wrote a number
+		if s := (settled{id, f[1], f[2], f[3], f[4] == "true"}); match(s) {
 			return s, true
 		}
 	}
@@ -294,11 +307,11 @@ func (now run) find(match func(settled) bool) (settled, bool) {
 }
 
 func (now run) byKey(key string) (settled, bool) {
-	return now.find(func(s settled) bool { return key != "" && s.key == key })
+	return find(now.settled+now.ballots, func(s settled) bool { return key != "" && s.key == key })
 }
 
 func (now run) byID(id int) (settled, bool) {
-	return now.find(func(s settled) bool { return s.id == id })
+	return find(now.settled, func(s settled) bool { return s.id == id })
 }
 
 // resolution is how the interaction was settled.

@@ -6,11 +6,125 @@ import (
 	"strings"
 
 	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/store"
 )
 
-// This file is the part of the model that is about who has claimed a question (K5). The claims of a
-// history last longer than the history.
+// This file is the part of the model that is about who is asked and who has claimed a question (K5).
+// The claims of a history last longer than the history.
+
+// Boss is the person whom questions are escalated to.
+const Boss = "boss"
+
+// Person is the actor of that name, with the groups that they belong to in each history. An empty
+// name is the host itself.
+func Person(name string) interaction.Actor {
+	a := interaction.Actor{ID: name}
+	if group := groupOf(name); group != "" {
+		a.Groups = []string{group}
+	}
+	return a
+}
+
+func groupOf(name string) string {
+	if name == "bob" {
+		return "crew"
+	}
+	return ""
+}
+
+// anybody is the text of no audience: everybody is asked.
+const anybody = "-"
+
+// TextOfAudience says who is asked, such that equal texts mean equal audiences: everybody, users, groups
+// and who is excepted.
+func TextOfAudience(to *interaction.Audience) string {
+	if to == nil {
+		return anybody
+	}
+	everybody := ""
+	if to.Everybody {
+		everybody = "*"
+	}
+	return strings.Join([]string{everybody, strings.Join(to.Users, ","), strings.Join(to.Groups, ","),
+		strings.Join(to.Except, ",")}, "/")
+}
+
+// The fields of an audience's text.
+const (
+	everybody = iota
+	users
+	groups
+	except
+)
+
+// names are those in a field of an audience's text.
+func names(to string, field int) []string {
+	if to == anybody {
+		return nil
+	}
+	return strings.FieldsFunc(strings.Split(to, "/")[field], func(r rune) bool { return r == ',' })
+}
+
+// admits reports whether the person is asked.
+func admits(to, person string) bool {
+	switch {
+	case to == anybody:
+		return true
+	case person == "" || slices.Contains(names(to, except), person):
+		return false
+	case len(names(to, everybody)) > 0 || slices.Contains(names(to, users), person):
+		return true
+	}
+	return slices.Contains(names(to, groups), groupOf(person))
+}
+
+// putTo is who is asked when others are asked than before: whoever was excepted stays excepted.
+func putTo(to, before string) string {
+	excepted := names(before, except)
+	if len(excepted) == 0 {
+		return to
+	}
+	if to == anybody {
+		to = "*///"
+	}
+	fields, all := strings.Split(to, "/"), names(to, except)
+	for _, name := range excepted {
+		if !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
+	fields[except] = strings.Join(all, ",")
+	return strings.Join(fields, "/")
+}
+
+// audiencesOf lists who is asked the open questions of a record, but for those that everybody is asked.
+func audiencesOf(r *store.Run) (text string) {
+	for _, q := range r.OpenQuestions() {
+		if q.To != nil {
+			text += fmt.Sprintf("%d %s\n", q.ID, TextOfAudience(q.To))
+		}
+	}
+	return text
+}
+
+// to is who is asked the open question.
+func (now run) to(question int) string {
+	lines := of(now.To, question)
+	if len(lines) == 0 {
+		return anybody
+	}
+	return strings.Fields(lines[0])[1]
+}
+
+// put has these people asked the open question.
+func (now run) put(question int, to string) run {
+	now.To = without(now.To, question)
+	if to != anybody {
+		now.To = with(now.To, question, to)
+	}
+	return now
+}
 
 // claimsOf lists the claims of the open questions of a record, as "QUESTION PERSON".
 func claimsOf(r *store.Run) (text string) {
@@ -56,31 +170,40 @@ func with(lines string, question int, words ...string) string {
 	return strings.Join(slices.Insert(all, at, line), "")
 }
 
-// isClaimed reports whether somebody else has claimed the question.
-func (now run) isClaimed(question int, person string) bool {
+// claimedBy is who else has claimed the question; empty if nobody has.
+func (now run) claimedBy(question int, person string) string {
 	claims := of(now.Claims, question)
-	return len(claims) > 0 && claims[0] != fmt.Sprintf("%d %s\n", question, person)
+	if len(claims) == 0 {
+		return ""
+	}
+	if by := strings.Fields(claims[0])[1]; by != person {
+		return by
+	}
+	return ""
 }
 
-// isEscalated reports whether the question was put to the boss.
-func (now run) isEscalated(question int) bool {
-	return slices.ContainsFunc(now.ownWaits(), func(w wait) bool { return w.id == question && w.escalated() })
+// notOpen is why a call about a question that is not open is refused.
+func (now run) notOpen(question int) Output {
+	if known, ok := now.byID(question); ok {
+		return Output{Err: SettledAs(known.resolution, now.State)}
+	}
+	return Output{Err: NotWaiting(now.State, now.Pending, now.Interactions)}
 }
 
 // claimQuestion has a person claim an open question, or give it back.
 func (m *Model) claimQuestion(now run, in Input) (run, Output) {
 	question, person := in.Reply.ID, in.Reply.Actor.ID
 	if !slices.Contains(now.open(), question) {
-		if known, ok := now.byID(question); ok {
-			return now, Output{Err: SettledAs(known.resolution, now.State)}
-		}
-		return now, Output{Err: NotWaiting(now.State, now.Pending, now.Interactions)}
+		return now, now.notOpen(question)
 	}
+	claims, by := in.Kind == ClaimQuestion, now.claimedBy(question, person)
 	switch {
-	case in.Kind == ClaimQuestion && now.isEscalated(question) && person != Boss:
-		return now, Output{Err: NotAsked}
-	case now.isClaimed(question, person):
-		return now, Output{Err: Claimed}
+	case claims && !admits(now.to(question), person):
+		return now, Output{Err: NotAsked(now.to(question))}
+	case claims && now.policy(question).several():
+		return now, Output{Err: BySeveral}
+	case by != "":
+		return now, Output{Err: Claimed(by)}
 	}
 	if in.Kind == ReleaseQuestion && len(of(now.Claims, question)) == 0 {
 		return now, Output{}
@@ -91,8 +214,36 @@ func (m *Model) claimQuestion(now run, in Input) (run, Output) {
 	}
 	next := now
 	next.Claims = without(now.Claims, question)
-	if in.Kind == ClaimQuestion {
+	if claims {
 		next.Claims = with(next.Claims, question, person)
 	}
+	return next.enter(verdict.Transition, now.Owner), Output{}
+}
+
+// reassign has a person, or the host itself, put an open question to others.
+func (m *Model) reassign(now run, in Input) (run, Output) {
+	question, person := in.Reply.ID, in.Reply.Actor.ID
+	if !slices.Contains(now.open(), question) {
+		return now, now.notOpen(question)
+	}
+	before := now.to(question)
+	after := putTo(in.To, before)
+	by := now.claimedBy(question, person)
+	switch {
+	case person != "" && !admits(before, person):
+		return now, Output{Err: NotAsked(before)}
+	case person != "" && by != "":
+		return now, Output{Err: Claimed(by)}
+	case in.From != before:
+		return now, Output{Err: Reassigned(before)}
+	case !now.enough(question, after):
+		return now, Output{Err: TooFew}
+	}
+	verdict := m.law.Next(now.State, "interaction.changed", contract.Facts{"pending_matches": true})
+	if verdict.Transition == nil {
+		return now, against("reassign: %s", verdict.Code)
+	}
+	next := now.put(question, after)
+	next.Claims = without(now.Claims, question)
 	return next.enter(verdict.Transition, now.Owner), Output{}
 }

@@ -23,6 +23,7 @@ type View struct {
 	// Of questions that were asked together: how many they were, how many answers the run needs, and how
 	// many replies it has while it waits. 0 for a question that was asked alone.
 	Asked, Needs, Replies int
+	Stops                 bool   // whether a rejection of one of them stops it
 	Waits                 string // what the questions show of waits of their own
 	Deadline              int64  // microseconds; 0 for none
 	AutoDecisions         int
@@ -32,6 +33,9 @@ type View struct {
 	Code                  string // the error code of a run that failed or was canceled
 	Recovery              string
 	Claims                string // of the open questions, one on each line; see people.go
+	To                    string // who is asked them, likewise
+	Votes                 string // on them, likewise; see votes.go
+	Voted                 int    // how many votes were given in all
 	Held                  string // the code for which the run is held; empty if it is not
 }
 
@@ -48,12 +52,13 @@ func ViewOf(r *store.Run) View {
 		v.Pending = r.Pending.ID
 	}
 	v.Siblings, v.Waits = numbers(r.OpenQuestions()), waitsOf(r)
-	v.Claims = claimsOf(r)
+	v.Claims, v.To, v.Votes, v.Voted = claimsOf(r), audiencesOf(r), votesOf(r), r.Votes
 	if t := r.Together; t != nil {
-		v.Asked, v.Needs, v.Replies = t.Asked, t.Rule.Needs(t.Asked), t.Replies
+		v.Asked, v.Needs, v.Replies, v.Stops = t.Asked, t.Rule.Needs(t.Asked), t.Replies, t.Rule.StopOnReject
 	}
 	if r.Answer != nil {
-		v.Answer = answer(r.Answer.ID, string(r.Answer.Resolution), r.Answer.Text)
+		a := r.Answer
+		v.Answer = answer(a.ID, string(a.Resolution), said(a.Decision, a.Text, ballot(a.ID, a.Votes)))
 	}
 	if r.Held() {
 		v.Held = string(r.Block.Code)
@@ -134,6 +139,12 @@ func (v View) String() string {
 	}
 	if v.Claims != "" {
 		text += fmt.Sprintf(" claimed %q", v.Claims)
+	}
+	if v.To != "" {
+		text += fmt.Sprintf(" to %q", v.To)
+	}
+	if v.Votes != "" {
+		text += fmt.Sprintf(" votes %q", v.Votes)
 	}
 	if v.Held != "" {
 		text += " held for " + v.Held

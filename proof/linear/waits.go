@@ -22,7 +22,7 @@ type wait struct {
 	fired      int
 	asked, end int64    // microseconds; an end of 0 is none
 	then       string   // what happens at the end
-	steps      []string // "remind 1s"
+	steps      []string // "remind:- 1s"; to whom it is escalated is told after the colon
 }
 
 // TextOf describes a wait, so that equal texts mean equal waits.
@@ -32,7 +32,7 @@ func TextOf(w *interaction.Wait) string {
 	}
 	text := fmt.Sprintf("%s %s", cmp.Or(w.Then, interaction.ThenWait), w.End)
 	for i := range w.Steps {
-		text += fmt.Sprintf(" %s %s", w.Steps[i].Do, w.Steps[i].After)
+		text += fmt.Sprintf(" %s:%s %s", w.Steps[i].Do, TextOfAudience(w.Steps[i].To), w.Steps[i].After)
 	}
 	return text
 }
@@ -67,9 +67,9 @@ func (w *wait) due() (at int64, step bool) {
 	return w.end, false
 }
 
-// escalated reports whether the question was put to others.
-func (w *wait) escalated() bool {
-	return slices.ContainsFunc(w.steps[:w.fired], func(s string) bool { return strings.HasPrefix(s, "escalate") })
+// escalates reports whether the step of that number puts the question to others, and to whom.
+func (w *wait) escalates(step int) (to string, is bool) {
+	return strings.CutPrefix(strings.Fields(w.steps[step])[0], "escalate:")
 }
 
 // ownWaits reads the waits of the open questions.
@@ -82,7 +82,7 @@ func (now run) ownWaits() (all []wait) {
 		w.asked, _ = strconv.ParseInt(f[2], 10, 64)
 		w.end, _ = strconv.ParseInt(f[3], 10, 64)
 		if f[5] != "" {
-			w.steps = strings.Split(f[5], ",")
+			w.steps = strings.Split(f[5], ";")
 		}
 		all = append(all, w)
 	}
@@ -98,7 +98,7 @@ func (now run) keepWaits(all []wait) run {
 	for i := range all {
 		w := &all[i]
 		now.waits += strings.Join([]string{strconv.Itoa(w.id), strconv.Itoa(w.fired), strconv.FormatInt(w.asked, 10),
-			strconv.FormatInt(w.end, 10), w.then, strings.Join(w.steps, ",")}, fieldSeparator) + "\n"
+			strconv.FormatInt(w.end, 10), w.then, strings.Join(w.steps, ";")}, fieldSeparator) + "\n"
 		now.Waits += seenWait(w.id, w.fired, w.end)
 		if at, _ := w.due(); at != 0 && (now.Deadline == 0 || at < now.Deadline) {
 			now.Deadline = at
@@ -177,7 +177,8 @@ func (now run) carryOut(c *Change) (after run, wrong string) {
 	case first == nil || step != (c.Event == "interaction.step"):
 		return now, "nothing is due, or something else"
 	case step:
-		if strings.HasPrefix(first.steps[first.fired], "escalate") {
+		if to, escalates := first.escalates(first.fired); escalates {
+			now = now.put(first.id, putTo(to, now.to(first.id)))
 			now.Claims = without(now.Claims, first.id)
 		}
 		first.fired++
@@ -213,10 +214,7 @@ func (m *Model) extend(now run, until Until) (run, Output) {
 		"pending_matches": slices.Contains(now.open(), until.Question)})
 	switch {
 	case verdict.Transition == nil:
-		if known, ok := now.byID(until.Question); ok {
-			return now, Output{Err: SettledAs(known.resolution, now.State)}
-		}
-		return now, Output{Err: NotWaiting(now.State, now.Pending, now.Interactions)}
+		return now, now.notOpen(until.Question)
 	case i < 0 || all[i].end == 0, until.At <= all[i].end:
 		return now, Output{Err: NotLater}
 	}

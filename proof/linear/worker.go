@@ -201,15 +201,15 @@ func (m *Model) follow(now run, t *contract.Transition, c *Change, code string) 
 // ask opens the questions of a turn: as many as its agent has asked, under its rule, if that is known.
 func (now run) ask(c *Change) (next run, wrong string) {
 	next = now
-	next.Answer, next.Asked, next.Needs, next.Replies = "", 0, 0, 0
+	next.Answer, next.Asked, next.Needs, next.Replies, next.Stops = "", 0, 0, 0, false
 	asked := 1
 	if t := c.After.Together; t != nil {
 		asked = t.Asked
-		next.Asked, next.Needs = asked, t.Rule.Needs(asked)
+		next.Asked, next.Needs, next.Stops = asked, t.Rule.Needs(asked), t.Rule.StopOnReject
 	}
 	if e := c.Evidence; e != nil && max(e.Asked, 1) != asked {
 		return now, fmt.Sprintf("%d questions are open, and %d were asked", asked, e.Asked)
-	} else if e != nil && e.Asked > 1 && e.Needs != next.Needs {
+	} else if e != nil && e.Asked > 1 && (e.Needs != next.Needs || e.Stops != next.Stops) {
 		return now, fmt.Sprintf("the rule needs %d answers, and the agent asked for %d", next.Needs, e.Needs)
 	}
 	var siblings []string
@@ -218,7 +218,7 @@ func (now run) ask(c *Change) (next run, wrong string) {
 	}
 	next.Pending, next.Siblings = next.Interactions+1, strings.Join(siblings, " ")
 	next.Interactions += asked
-	return next, ""
+	return next.startPolicies(c)
 }
 
 // addEvents counts the events of a transition. Some events may occur any number of times.

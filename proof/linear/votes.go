@@ -1,0 +1,204 @@
+package linear
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/store"
+)
+
+// This file is the part of the model that is about approvals, which one person or several decide (K4,
+// K5): how the model remembers what each open question needs and how people have voted.
+
+// policy is what decides an open question.
+type policy struct {
+	approval      bool
+	need, rejects int // how many people must approve or reject it; 0 is one
+}
+
+// TextOfPolicy says what decides a question and who is asked, such that equal texts mean the same.
+func TextOfPolicy(q *interaction.Question) string {
+	need, rejects := q.Need, q.Rejects
+	if need <= 1 && rejects <= 1 {
+		need, rejects = 0, 0 // one person decides
+	}
+	return fmt.Sprintf("%t %d %d %s", q.Subject != nil, need, rejects, TextOfAudience(q.To))
+}
+
+// startPolicies notes what decides the questions that a turn has just asked. Whoever submitted the run
+// may be excepted.
+func (now run) startPolicies(c *Change) (next run, wrong string) {
+	asked := c.After.OpenQuestions()
+	if len(asked) != len(now.open()) {
+		return now, fmt.Sprintf("%d questions are open, want %d", len(asked), len(now.open()))
+	}
+	for i, id := range now.open() {
+		text := TextOfPolicy(&asked[i])
+		if e := c.Evidence; e != nil && i < len(e.Policies) {
+			f := strings.Fields(e.Policies[i])
+			if now.terms.Excepted != "" {
+				f[3] = putTo(f[3], "///"+now.terms.Excepted)
+			}
+			if want := strings.Join(f, " "); text != want {
+				return now, fmt.Sprintf("question %d is asked as %q, want %q", id, text, want)
+			}
+		}
+		f := strings.Fields(text)
+		now.policies = with(now.policies, id, f[:3]...)
+		now = now.put(id, f[3])
+	}
+	return now, ""
+}
+
+// policy is that of an open question.
+func (now run) policy(question int) (p policy) {
+	for _, line := range of(now.policies, question) {
+		f := strings.Fields(line)
+		p.approval = f[1] == "true"
+		p.need, _ = strconv.Atoi(f[2]) // startPolicies wrote numbers
+		p.rejects, _ = strconv.Atoi(f[3])
+	}
+	return p
+}
+
+// several reports whether one person alone cannot decide the question either way.
+func (p policy) several() bool { return p.need > 1 || p.rejects > 1 }
+
+// ballot lists votes as "QUESTION PERSON DECISION", one on each line.
+func ballot(question int, votes []interaction.Vote) (text string) {
+	for _, v := range votes {
+		text += fmt.Sprintf("%d %s %s\n", question, v.Actor, v.Decision)
+	}
+	return text
+}
+
+// votesOf lists the votes on the open questions of a record.
+func votesOf(r *store.Run) (text string) {
+	for _, q := range r.OpenQuestions() {
+		text += ballot(q.ID, q.Votes)
+	}
+	return text
+}
+
+// said is what an answer says: a decision, a text, and the votes of several people.
+func said(d interaction.Decision, text, votes string) string {
+	return strings.TrimSpace(string(d) + " " + text + " " + votes)
+}
+
+// count is how many people have decided so about the question.
+func (now run) count(question int, d interaction.Decision) (n int) {
+	for _, line := range of(now.Votes, question) {
+		if strings.Fields(line)[2] == string(d) {
+			n++
+		}
+	}
+	return n
+}
+
+// decides reports whether the reply is the last vote that its question needs.
+func (now run) decides(r interaction.Reply) bool {
+	p := now.policy(r.ID)
+	if r.Decision == interaction.Reject {
+		return now.count(r.ID, r.Decision)+1 >= p.rejects
+	}
+	return now.count(r.ID, interaction.Approve)+1 >= p.need
+}
+
+// castOn are the votes on a question with one more.
+func (now run) castOn(question int, r interaction.Reply) string {
+	return strings.Join(of(with(now.Votes, question, r.Actor.ID, string(r.Decision)), question), "")
+}
+
+// bodyOf is what must be equal in two replies with one key. The same words of another person are another
+// vote.
+func bodyOf(r interaction.Reply, several bool) string {
+	body := fmt.Sprintf("%d %s %s", r.ID, r.Decision, r.Text)
+	if several {
+		body += " by " + r.Actor.ID
+	}
+	return body
+}
+
+// mayNotAnswer is why the person may not give this reply to the open question; empty if they may.
+func (now run) mayNotAnswer(r interaction.Reply) string {
+	p, person := now.policy(r.ID), r.Actor.ID
+	for _, line := range of(now.Votes, r.ID) {
+		if f := strings.Fields(line); f[1] == person {
+			return Voted(f[2])
+		}
+	}
+	by := now.claimedBy(r.ID, person)
+	switch {
+	case !admits(now.to(r.ID), person):
+		return NotAsked(now.to(r.ID))
+	case p.approval != (r.Decision != ""):
+		return NoReply
+	case by != "":
+		return Claimed(by)
+	}
+	return ""
+}
+
+// vote is a vote after which its question needs others still.
+func (m *Model) vote(now run, r interaction.Reply) (run, Output) {
+	verdict := m.law.Next(now.State, "interaction.recorded", contract.Facts{"pending_matches": true})
+	if refused := now.mayNotAnswer(r); refused != "" {
+		return now, Output{Err: refused}
+	}
+	if verdict.Transition == nil {
+		return now, against("vote: %s", verdict.Code)
+	}
+	next := now
+	next.Votes = with(now.Votes, r.ID, r.Actor.ID, string(r.Decision))
+	next.Voted++
+	if r.Key != "" {
+		next.ballots += settled{r.ID, "", r.Key, bodyOf(r, true), true}.line()
+	}
+	return next.enter(verdict.Transition, now.Owner), Output{}
+}
+
+// enough reports whether as many people as must still decide the question can do so if these are asked,
+// or are asked by an escalation that is still to come.
+func (now run) enough(question int, to string) bool {
+	if !canBe(1, nil, to) {
+		return false
+	}
+	p := now.policy(question)
+	if !p.several() {
+		return true
+	}
+	all := []string{to}
+	for _, w := range now.ownWaits() {
+		for i := w.fired; w.id == question && i < len(w.steps); i++ {
+			if other, escalates := w.escalates(i); escalates {
+				all = append(all, putTo(other, to))
+			}
+		}
+	}
+	var voted []string
+	for _, line := range of(now.Votes, question) {
+		voted = append(voted, strings.Fields(line)[1])
+	}
+	more := max(1, p.need-now.count(question, interaction.Approve), p.rejects-now.count(question, interaction.Reject))
+	return canBe(more, voted, all...)
+}
+
+// canBe reports whether so many people may be asked, but for those who have voted.
+func canBe(people int, voted []string, audiences ...string) bool {
+	var asked, excepted []string
+	for _, to := range audiences {
+		if to == anybody || len(names(to, everybody)) > 0 || len(names(to, groups)) > 0 {
+			return true
+		}
+		asked, excepted = append(asked, names(to, users)...), append(excepted, names(to, except)...)
+	}
+	slices.Sort(asked)
+	asked = slices.DeleteFunc(slices.Compact(asked), func(name string) bool {
+		return slices.Contains(voted, name) || slices.Contains(excepted, name)
+	})
+	return len(asked) >= people
+}
