@@ -147,8 +147,8 @@ func (a *agent) end(rng *rand.Rand, t engine.Turn, e *linear.Evidence) (engine.O
 	asks := func() {
 		n := max(1, rng.IntN(5)) // three turns in five ask several at once
 		for i := range n {
-			o.Questions = append(o.Questions, drawQuestion(rng, fmt.Sprintf("Question %d of attempt %d?", i+1, t.Attempt),
-				approving && rng.IntN(4) > 0))
+			prompt := fmt.Sprintf("Question %d of attempt %d?", i+1, t.Attempt)
+			o.Questions = append(o.Questions, drawQuestion(rng, prompt, approving && rng.IntN(4) > 0))
 			e.Waits = append(e.Waits, linear.TextOf(o.Questions[i].Wait))
 			e.Policies = append(e.Policies, linear.TextOfPolicy(&o.Questions[i]))
 		}

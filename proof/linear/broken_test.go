@@ -3,7 +3,9 @@ package linear_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -106,6 +108,24 @@ func isReply(c *store.Commit) bool {
 	return c.Settled != nil && c.Settled[0].Resolution == interaction.UserReply
 }
 
+// isVote reports whether the commit is a vote that needs others.
+func isVote(c *store.Commit) bool {
+	return c.Settled == nil && linear.EventOf(c) == "interaction.recorded"
+}
+
+// openAs returns the record with its open questions changed.
+func openAs(r store.Run, change func(*interaction.Question)) store.Run {
+	r = r.Clone()
+	for i := range r.OpenQuestions() {
+		q := r.Pending
+		if i > 0 {
+			q = &r.Siblings[i-1]
+		}
+		change(q)
+	}
+	return r
+}
+
 // every returns a function that is true at each nth call.
 func every(n int) func() bool {
 	var mu sync.Mutex
@@ -185,6 +205,63 @@ var brokenStores = map[string]func() *broken{
 				}
 			}
 			return due, next, err
+		}}
+	},
+	"quorum forgotten: an approval that several people decide is read as one person's": func() *broken {
+		return &broken{run: func(r store.Run) store.Run {
+			return openAs(r, func(q *interaction.Question) { q.Need, q.Rejects = 0, 0 })
+		}}
+	},
+	"a vote that lost the race is acknowledged": func() *broken {
+		return &broken{commit: func(ctx context.Context, s store.Store, c store.Commit) error {
+			err := one(ctx, s, c)
+			if errors.Is(err, store.ErrConflict) && isVote(&c) {
+				return nil
+			}
+			return err
+		}}
+	},
+	"a vote is acknowledged, and forgotten": func() *broken {
+		forgets := every(5)
+		return &broken{commit: func(ctx context.Context, s store.Store, c store.Commit) error {
+			if isVote(&c) && forgets() {
+				return nil
+			}
+			return one(ctx, s, c)
+		}}
+	},
+	"one person, two votes: a vote is read as somebody else's": func() *broken {
+		return &broken{run: func(r store.Run) store.Run {
+			return openAs(r, func(q *interaction.Question) {
+				q.Votes = slices.Clone(q.Votes)
+				for i := range q.Votes {
+					q.Votes[i].Actor += "'s"
+				}
+			})
+		}}
+	},
+	"stale delegate: a question is read as it was asked at first, though others are asked since": func() *broken {
+		asked := sync.Map{}
+		return &broken{run: func(r store.Run) store.Run {
+			return openAs(r, func(q *interaction.Question) {
+				first, _ := asked.LoadOrStore(fmt.Sprint(r.ID, " ", q.ID), q.To.Clone())
+				q.To = first.(*interaction.Audience)
+			})
+		}}
+	},
+	"stale claim: a question is read as if nobody had claimed it": func() *broken {
+		return &broken{run: func(r store.Run) store.Run {
+			return openAs(r, func(q *interaction.Question) { q.Claim = nil })
+		}}
+	},
+	"put to two: two who put a question to others at the same time are both told that they did": func() *broken {
+		return &broken{commit: func(ctx context.Context, s store.Store, c store.Commit) error {
+			err := one(ctx, s, c)
+			if now, failed := s.Run(ctx, c.Run.ID); errors.Is(err, store.ErrConflict) && failed == nil &&
+				linear.EventOf(&c) == "interaction.changed" && putToOthers(&now, &c.Run) {
+				return nil
+			}
+			return err
 		}}
 	},
 	"double decision: two who resume a held run are told that they won": func() *broken {
@@ -277,6 +354,16 @@ var brokenStores = map[string]func() *broken{
 			return one(ctx, s, c)
 		}}
 	},
+}
+
+// putToOthers reports whether an open question of the one record is put to others in the other one.
+func putToOthers(now, then *store.Run) bool {
+	for _, q := range then.OpenQuestions() {
+		if is := now.OpenQuestion(q.ID); is != nil && !is.To.Equal(q.To) {
+			return true
+		}
+	}
+	return false
 }
 
 // spoil wraps each handle in a broken store.

@@ -132,15 +132,19 @@ func (p *person) acts(ctx context.Context) {
 		p.reply(ctx, 1+p.rng.IntN(p.last.Interactions))
 	default:
 		p.get(ctx)
-		if p.last.State == fsm.StateWaitingUser && p.rng.IntN(4) > 0 {
-			open := p.last.OpenQuestions()
-			p.reply(ctx, open[p.rng.IntN(len(open))].ID)
-		} else if p.last.State == fsm.StateWaitingUser && p.rng.IntN(2) == 0 {
-			p.extend(ctx)
-		} else if p.last.State == fsm.StateWaitingUser {
-			p.reassign(ctx)
+		if p.last.State == fsm.StateWaitingUser {
+			switch open := p.last.OpenQuestions(); p.rng.IntN(8) {
+			case 0:
+				p.extend(ctx)
+			case 1:
+				p.reassign(ctx)
+			default:
+				p.reply(ctx, open[p.rng.IntN(len(open))].ID)
+			}
 		}
-		if p.last.Interactions > 0 && p.rng.IntN(6) == 0 {
+		if open := p.last.OpenQuestions(); len(open) > 0 && p.rng.IntN(4) == 0 {
+			p.claimQuestion(ctx, open[p.rng.IntN(len(open))].ID)
+		} else if p.last.Interactions > 0 && p.rng.IntN(8) == 0 {
 			p.claimQuestion(ctx, max(1, p.last.Interactions-p.rng.IntN(3)))
 		}
 		if p.last.Held() || p.rng.IntN(8) == 0 {
@@ -254,7 +258,7 @@ func (p *person) reassign(ctx context.Context) {
 
 // claimQuestion claims a question until long after the history, or gives it back.
 func (p *person) claimQuestion(ctx context.Context, id int) {
-	kind := []linear.Kind{linear.ClaimQuestion, linear.ReleaseQuestion, linear.ReleaseQuestion}[p.rng.IntN(3)]
+	kind := []linear.Kind{linear.ClaimQuestion, linear.ClaimQuestion, linear.ReleaseQuestion}[p.rng.IntN(3)]
 	by := p.actor()
 	in := linear.Input{Kind: kind, Reply: interaction.Reply{ID: id, Actor: by}}
 	p.ask(in, func() linear.Output {
