@@ -24,7 +24,7 @@ var folders = map[string]string{
 	"postgres": "store/postgres", "storetest": "store/storetest", "enginetest": "engine/enginetest",
 	"process": "engine/process", "exec": "engine/exec", "acp": "engine/acp", "agents": "engine/agents",
 	"schema": "internal/schema", "skill": "lifecycle/skill",
-	"link": "host/link", "otel": "host/otel",
+	"link": "host/link", "notify": "host/notify", "mail": "host/notify/mail", "otel": "host/otel",
 }
 
 // pkg has the declarations of a package.

@@ -1,0 +1,213 @@
+package notify
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+// endpoint is an Endpoint at work.
+type endpoint struct {
+	Endpoint
+	config *Config
+	logger *slog.Logger
+	// added and settled have an entry if notices were added to the queue, or left it, since the other loop
+	// has read it. They only shorten the wait for the next poll.
+	added, settled chan struct{}
+}
+
+// settleTimeout bounds the time in which what became of an attempt is stored. A claim lasts for that long
+// after the attempt's own end, so that nobody else sends the notice meanwhile.
+const settleTimeout = 15 * time.Second
+
+// enqueue adds the feed's events to the queue until ctx ends.
+func (e *endpoint) enqueue(ctx context.Context) {
+	for ctx.Err() == nil {
+		if err := e.readFeed(ctx); ctx.Err() == nil {
+			e.logger.Error("feed of notices: trying again", "err", err)
+			e.wait(ctx, e.config.Poll, nil)
+		}
+	}
+}
+
+// readFeed adds events until something fails. An event is acknowledged after it was added: a crash between
+// the two adds it again, which changes nothing while it is in the queue.
+func (e *endpoint) readFeed(ctx context.Context) error {
+	var batch []Entry
+	for event, err := range e.config.Client.Feed(ctx, FeedName(e.Name), e.Filter) {
+		if err != nil {
+			return err
+		}
+		body, err := json.Marshal(event.Event)
+		if err != nil {
+			return fmt.Errorf("notify: event %s: %w", event.ID(), err)
+		}
+		batch = append(batch, Entry{RunID: event.RunID, Seq: event.Seq, Body: body})
+		if event.More && len(batch) < MaxBatch {
+			continue
+		}
+		if err := e.waitForRoom(ctx); err != nil {
+			return err
+		}
+		if err := e.config.Queue.Add(ctx, e.Name, batch, e.config.Clock.Now()); err != nil {
+			return err
+		}
+		batch = batch[:0]
+		signal(e.added)
+		if err := event.Ack(ctx); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// waitForRoom waits until the queue has fewer than MaxPending of the endpoint's notices.
+func (e *endpoint) waitForRoom(ctx context.Context) error {
+	for {
+		count, err := e.config.Queue.Count(ctx, e.Name)
+		if err != nil {
+			return err
+		}
+		if count.Pending < e.config.MaxPending {
+			return nil
+		}
+		if err := e.wait(ctx, e.config.Poll, e.settled); err != nil {
+			return err
+		}
+	}
+}
+
+// deliver sends what is due until ctx ends.
+func (e *endpoint) deliver(ctx context.Context) {
+	var sends sync.WaitGroup
+	defer sends.Wait()
+	done := make(chan struct{}, e.Concurrency)
+	sending := 0
+	for ctx.Err() == nil {
+		pause, wake := e.config.Poll, e.added
+		if room := e.Concurrency - sending; room > 0 {
+			claimed, next, err := e.claim(ctx, room)
+			if err != nil && ctx.Err() == nil {
+				e.logger.Error("queue of notices: trying again", "err", err)
+			}
+			for _, p := range claimed {
+				sending++
+				sends.Go(func() {
+					e.send(ctx, p)
+					done <- struct{}{}
+				})
+			}
+			if !next.IsZero() {
+				pause = min(pause, max(0, next.Sub(e.config.Clock.Now())))
+			}
+		}
+		if sending == e.Concurrency { // nothing can be claimed before one is done
+			wake, pause = nil, e.config.Poll
+		}
+		timer, stop := e.config.Clock.Timer(pause)
+		select {
+		case <-ctx.Done():
+		case <-wake:
+		case <-timer:
+		case <-done:
+			sending--
+		}
+		stop()
+	}
+}
+
+// claim claims up to n notices for as long as an attempt takes at most. Next is when the next one is due; zero
+// when none is, or nobody knows.
+func (e *endpoint) claim(ctx context.Context, n int) (claimed []Claimed, next time.Time, err error) {
+	now := e.config.Clock.Now()
+	return e.config.Queue.Claim(ctx, e.Name, now, now.Add(e.Timeout+settleTimeout), n)
+}
+
+// send makes an attempt and stores what became of it.
+func (e *endpoint) send(ctx context.Context, c Claimed) {
+	err := e.attempt(ctx, c)
+	now := e.config.Clock.Now()
+	store, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
+	defer cancel()
+	var after *AfterError
+	errors.As(err, &after)
+	logger := e.logger.With("notice", c.ID(), "attempt", c.Attempt)
+	var stored error
+	switch {
+	case err == nil:
+		stored = e.config.Queue.Remove(store, e.Name, c.Key())
+	case ctx.Err() != nil: // this process ends, and that is no fault of the receiver's
+		stored = e.config.Queue.Retry(store, e.Name, c, now, "interrupted: "+reason(err))
+	case errors.Is(err, ErrPermanent) || c.Attempt >= e.Retry.Attempts:
+		logger.Error("notice is a dead letter", "err", err)
+		stored = e.config.Queue.Bury(store, e.Name, c, now, reason(err))
+	default:
+		pause := e.Retry.pause(c.Attempt, rand.Float64())
+		if after != nil {
+			pause = max(pause, min(after.Pause, e.Retry.Max))
+		}
+		logger.Warn("notice was not accepted", "pause", pause, "err", err)
+		stored = e.config.Queue.Retry(store, e.Name, c, now.Add(pause), reason(err))
+	}
+	if stored != nil { // the claim ends by itself, and the notice is sent again
+		logger.Error("the outcome of an attempt could not be stored", "err", stored)
+	}
+	signal(e.settled)
+}
+
+// attempt calls the sender.
+func (e *endpoint) attempt(ctx context.Context, c Claimed) (err error) {
+	n := Notice{ID: c.ID(), Endpoint: e.Name, Attempt: c.Attempt}
+	if err := json.Unmarshal(c.Body, &n.Event); err != nil {
+		return Permanent(fmt.Errorf("notify: stored event: %w", err))
+	}
+	n.ID = eventID(n.Event)
+	ctx, cancel := context.WithTimeout(ctx, e.Timeout)
+	defer cancel()
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("notify: sender panicked: %v", p)
+		}
+	}()
+	return e.Sender.Send(ctx, n)
+}
+
+// eventID is the notice's ID.
+func eventID(e lifecycle.Event) string { return fmt.Sprintf("%s/%d", e.RunID, e.Seq) }
+
+// pause is the time from the attempt to the next one; share, from 0 to 1, is what chance adds.
+func (r Retry) pause(attempt int, share float64) time.Duration {
+	pause := r.First
+	for i := 1; i < attempt && pause < r.Max; i++ {
+		pause *= 2
+	}
+	pause = min(pause, r.Max)
+	return pause/2 + time.Duration(share*float64(pause-pause/2))
+}
+
+// wait waits for a signal, the pause, or the end of ctx, whose error it returns.
+func (e *endpoint) wait(ctx context.Context, pause time.Duration, wake <-chan struct{}) error {
+	timer, stop := e.config.Clock.Timer(pause)
+	defer stop()
+	select {
+	case <-ctx.Done():
+	case <-timer:
+	case <-wake:
+	}
+	return ctx.Err()
+}
+
+// signal leaves a signal if there is none.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

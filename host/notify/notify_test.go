@@ -1,0 +1,485 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/memory"
+)
+
+// asks asks one question, and is done when it is answered.
+var asks = engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+	if len(t.Answers) == 0 {
+		return engine.Ask(engine.Question{Kind: engine.Confirm, Prompt: "Ship it?"}), nil
+	}
+	return engine.Done("Shipped."), nil
+})
+
+// host executes runs in a bubble.
+type host struct {
+	testing.TB
+
+	store store.Store
+	queue Queue
+	lc    *lifecycle.Lifecycle
+	stop  func()
+}
+
+func newHost(tb testing.TB) *host {
+	tb.Helper()
+	h := &host{TB: tb, store: memory.New(), queue: NewMemory()}
+	lc, err := lifecycle.New(lifecycle.Config{Store: h.store, Engine: asks, Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(tb, err)
+	ctx, cancel := context.WithCancel(tb.Context())
+	served := make(chan error, 1)
+	go func() { served <- lc.Serve(ctx) }()
+	h.lc = lc
+	h.stop = func() {
+		cancel()
+		require.NoError(tb, <-served)
+		lc.Close()
+	}
+	pass(time.Second)
+	return h
+}
+
+// notify serves the endpoints until stop is called.
+func (h *host) notify(change func(*Config), endpoints ...Endpoint) (n *Notifier, stop func()) {
+	h.Helper()
+	cfg := Config{Client: h.lc.Client, Queue: h.queue, Endpoints: endpoints, Logger: slog.New(slog.DiscardHandler)}
+	if change != nil {
+		change(&cfg)
+	}
+	n, err := New(cfg)
+	require.NoError(h, err)
+	ctx, cancel := context.WithCancel(h.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		n.Serve(ctx)
+	}()
+	pass(time.Second)
+	return n, func() {
+		cancel()
+		<-done
+	}
+}
+
+func (h *host) submit(ids ...string) {
+	h.Helper()
+	for _, id := range ids {
+		_, err := h.lc.Submit(h.Context(), lifecycle.Spec{ID: id, Prompt: "Go."})
+		require.NoError(h, err)
+	}
+	pass(time.Second)
+}
+
+func (h *host) reply(id string) {
+	h.Helper()
+	_, err := h.lc.Reply(h.Context(), id, lifecycle.Reply{ID: 1, Text: "yes"})
+	require.NoError(h, err)
+	pass(time.Second)
+}
+
+// events are the IDs of the run's events so far.
+func (h *host) events(id string) (ids []string) {
+	h.Helper()
+	run, err := h.lc.Get(h.Context(), id)
+	require.NoError(h, err)
+	for seq := uint64(1); seq <= run.Seq; seq++ {
+		ids = append(ids, fmt.Sprintf("%s/%d", id, seq))
+	}
+	return ids
+}
+
+// pass lets time pass in a bubble, until all are waiting.
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// receiver notes what it accepts, and refuses what refuses says.
+type receiver struct {
+	mu       sync.Mutex
+	accepted []string // guarded by mu
+	attempts []Notice // guarded by mu
+	at       []time.Time
+	refuses  func(Notice) error // guarded by mu
+}
+
+var errDown = errors.New("down")
+
+func (r *receiver) Send(_ context.Context, n Notice) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.attempts, r.at = append(r.attempts, n), append(r.at, time.Now())
+	if r.refuses != nil {
+		if err := r.refuses(n); err != nil {
+			return err
+		}
+	}
+	r.accepted = append(r.accepted, n.ID)
+	return nil
+}
+
+func (r *receiver) refuse(f func(Notice) error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.refuses = f
+}
+
+// got are the notices that were accepted, in order; of one run if it is named.
+func (r *receiver) got(run ...string) []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(r.accepted), func(id string) bool {
+		key, err := ParseID(id)
+		return err != nil || len(run) > 0 && key.RunID != run[0]
+	})
+}
+
+// L4: each event comes once when all is well, in the order of its run; with a filter, what it lets through.
+func TestL4EachEventIsSentInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		defer h.stop()
+		var all, questions receiver
+		_, stop := h.notify(nil, Endpoint{Name: "all", Sender: &all}, Endpoint{Name: "questions", Sender: &questions,
+			Filter: lifecycle.FeedFilter{Types: []string{lifecycle.TypeInputRequired}}})
+		defer stop()
+		h.submit("a", "b")
+		h.reply("a")
+		require.Equal(t, h.events("a"), all.got("a"))
+		require.Equal(t, h.events("b"), all.got("b"))
+		require.Len(t, questions.got(), 2)
+		for _, n := range questions.attempts {
+			q, ok := n.Question()
+			require.True(t, ok)
+			require.Equal(t, "Ship it?", q.Prompt)
+			open, err := OpenQuestion(t.Context(), h.lc.Client, n)
+			require.NoError(t, err)
+			require.Equal(t, n.Event.RunID == "b", open != nil, "the question of a is settled")
+		}
+	})
+}
+
+// L4: what fails is tried again with growing pauses; the later notices of its run wait for it, and those
+// of other runs and endpoints do not.
+func TestL4AFailureIsTriedAgainAndHoldsUpItsRunAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		defer h.stop()
+		var bad, good receiver
+		bad.refuse(func(n Notice) error {
+			if n.Event.RunID == "poison" && n.Event.Seq == 2 {
+				return errDown
+			}
+			return nil
+		})
+		retry := Retry{Attempts: 8, First: time.Second, Max: 20 * time.Second}
+		n, stop := h.notify(nil, Endpoint{Name: "bad", Sender: &bad, Retry: retry}, Endpoint{Name: "good", Sender: &good})
+		defer stop()
+		h.submit("poison", "other")
+		require.Equal(t, h.events("other"), bad.got("other"))
+		require.Equal(t, h.events("poison"), good.got("poison"))
+		pass(10 * time.Second)
+		require.Equal(t, []string{"poison/1"}, bad.got("poison"))
+		status, err := n.Status(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, len(h.events("poison"))-1, status[0].Pending)
+		require.Zero(t, status[1].Count)
+		bad.refuse(nil)
+		pass(time.Minute)
+		require.Equal(t, h.events("poison"), bad.got("poison"))
+		var at []time.Time
+		for i, n := range bad.attempts {
+			if n.ID == "poison/2" {
+				at = append(at, bad.at[i])
+				require.Equal(t, len(at), n.Attempt)
+			}
+		}
+		require.Greater(t, len(at), 3)
+		for i, longest := 1, retry.First; i < len(at); i, longest = i+1, min(2*longest, retry.Max) {
+			require.GreaterOrEqual(t, at[i].Sub(at[i-1]), longest/2)
+			require.LessOrEqual(t, at[i].Sub(at[i-1]), longest)
+		}
+	})
+}
+
+// L4: after its last attempt, or an error that is permanent, a notice is a dead letter: it is listed, its run
+// goes on without it, and it can be sent again.
+func TestL4ADeadLetterIsListedAndSentAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		defer h.stop()
+		var r receiver
+		r.refuse(func(n Notice) error {
+			switch n.ID {
+			case "a/2":
+				return errDown
+			case "b/1":
+				return Permanent(errDown)
+			}
+			return nil
+		})
+		n, stop := h.notify(nil, Endpoint{Name: "r", Sender: &r, Retry: Retry{Attempts: 3}})
+		defer stop()
+		h.submit("a", "b")
+		pass(time.Minute)
+		require.Equal(t, slices.Delete(h.events("a"), 1, 2), r.got("a"))
+		require.Equal(t, h.events("b")[1:], r.got("b"))
+		dead, err := n.DeadLetters(t.Context(), "r", Key{}, 10)
+		require.NoError(t, err)
+		require.Len(t, dead, 2)
+		require.Equal(t, []any{"a/2", 3, "down"}, []any{dead[0].ID(), dead[0].Attempts, dead[0].Reason})
+		require.Equal(t, []any{"b/1", 1}, []any{dead[1].ID(), dead[1].Attempts})
+		page, err := n.DeadLetters(t.Context(), "r", dead[0].Key(), 10)
+		require.NoError(t, err)
+		require.Equal(t, dead[1:], page)
+
+		r.refuse(nil)
+		require.NoError(t, n.Resend(t.Context(), "r", "a/2"))
+		require.ErrorIs(t, n.Resend(t.Context(), "r", "a/2"), ErrNoDeadLetter)
+		require.NoError(t, n.Discard(t.Context(), "r", "b/1"))
+		pass(time.Second)
+		require.Equal(t, "a/2", r.got("a")[len(r.got("a"))-1])
+		status, err := n.Status(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, []Status{{Endpoint: "r"}}, status)
+	})
+}
+
+// L4: an endpoint that is down for long holds its own feed, not the queue's size or another endpoint, and
+// gets everything when it is well again.
+func TestL4AnEndpointThatIsDownHoldsItsOwnFeed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		defer h.stop()
+		var down, up receiver
+		down.refuse(func(Notice) error { return errDown })
+		hangs := SenderFunc(func(ctx context.Context, _ Notice) error {
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		n, stop := h.notify(func(c *Config) { c.MaxPending = 10 }, Endpoint{Name: "down", Sender: &down},
+			Endpoint{Name: "hangs", Sender: hangs}, Endpoint{Name: "up", Sender: &up})
+		defer stop()
+		var ids []string
+		for i := range 40 {
+			ids = append(ids, fmt.Sprintf("run-%02d", i))
+			h.submit(ids[i])
+			require.Equal(t, h.events(ids[i]), up.got(ids[i]))
+		}
+		status, err := n.Status(t.Context())
+		require.NoError(t, err)
+		for _, s := range status[:2] {
+			require.GreaterOrEqual(t, s.Pending, 10, s.Endpoint)
+			require.Less(t, s.Pending, 10+MaxBatch, s.Endpoint)
+			require.Positive(t, s.Unread, s.Endpoint)
+		}
+		require.Zero(t, status[2].Unread)
+		down.refuse(nil)
+		pass(time.Hour)
+		for _, id := range ids {
+			require.Equal(t, h.events(id), down.got(id))
+		}
+	})
+}
+
+// L4: what a process was sending when it ended, in good order or not, is sent by the next one.
+func TestL4AnotherProcessGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		defer h.stop()
+		var r receiver
+		hangs := SenderFunc(func(ctx context.Context, _ Notice) error {
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		_, stop := h.notify(nil, Endpoint{Name: "r", Sender: hangs})
+		h.submit("a")
+		stop()
+		// This one dies: it has claimed a notice and stores nothing more.
+		dead, _, err := h.queue.Claim(t.Context(), "r", time.Now(), time.Now().Add(30*time.Second), 1)
+		require.NoError(t, err)
+		require.Equal(t, "a/1", dead[0].ID(), "an interrupted attempt is made again at once")
+		n, stop := h.notify(nil, Endpoint{Name: "r", Sender: &r})
+		defer stop()
+		pass(20 * time.Second)
+		require.Empty(t, r.got(), "the claim lasts")
+		pass(20 * time.Second)
+		require.Equal(t, h.events("a"), r.got())
+		require.Equal(t, 3, r.attempts[0].Attempt)
+
+		// It was not dead after all, but late: what it stores changes nothing.
+		require.NoError(t, h.queue.Retry(t.Context(), "r", dead[0], time.Now(), "late"))
+		require.NoError(t, h.queue.Bury(t.Context(), "r", dead[0], time.Now(), "late"))
+		status, err := n.Status(t.Context())
+		require.NoError(t, err)
+		require.Zero(t, status[0].Count)
+	})
+}
+
+// L4: a sender that panics, or a queue that fails for a time, loses nothing.
+func TestL4FaultsPass(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		defer h.stop()
+		faulty := &faultyQueue{Queue: h.queue}
+		h.queue = faulty
+		var r receiver
+		panicked := false
+		r.refuse(func(Notice) error {
+			if !panicked {
+				panicked = true
+				panic("out of order")
+			}
+			return nil
+		})
+		_, stop := h.notify(nil, Endpoint{Name: "r", Sender: &r})
+		defer stop()
+		h.submit("a")
+		faulty.fail(true)
+		h.submit("b")
+		pass(time.Minute)
+		faulty.fail(false)
+		pass(time.Minute)
+		require.Equal(t, h.events("a"), slices.Compact(r.got("a")))
+		require.Equal(t, h.events("b"), slices.Compact(r.got("b")))
+	})
+}
+
+// faultyQueue fails while it is told to.
+type faultyQueue struct {
+	Queue
+
+	mu    sync.Mutex
+	fails bool // guarded by mu
+}
+
+func (q *faultyQueue) fail(fails bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.fails = fails
+}
+
+func (q *faultyQueue) err() error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.fails {
+		return errDown
+	}
+	return nil
+}
+
+func (q *faultyQueue) Add(ctx context.Context, endpoint string, entries []Entry, now time.Time) error {
+	if err := q.err(); err != nil {
+		return err
+	}
+	return q.Queue.Add(ctx, endpoint, entries, now)
+}
+
+func (q *faultyQueue) Claim(ctx context.Context, endpoint string, now, until time.Time, n int) ([]Claimed, time.Time,
+	error,
+) {
+	if err := q.err(); err != nil {
+		return nil, time.Time{}, err
+	}
+	return q.Queue.Claim(ctx, endpoint, now, until, n)
+}
+
+// L4: an endpoint can be taken away, and begins anew.
+func TestL4AnEndpointIsReset(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		defer h.stop()
+		var r receiver
+		r.refuse(func(Notice) error { return errDown })
+		n, stop := h.notify(nil, Endpoint{Name: "r", Sender: &r})
+		h.submit("a")
+		stop()
+		require.NoError(t, n.Reset(t.Context(), "r"))
+		require.NoError(t, n.Reset(t.Context(), "r"), "there is none any more")
+		feeds, err := h.lc.Feeds(t.Context())
+		require.NoError(t, err)
+		require.Empty(t, feeds)
+		r.refuse(nil)
+		_, stop = h.notify(nil, Endpoint{Name: "r", Sender: &r})
+		defer stop()
+		h.submit("b")
+		require.Equal(t, h.events("b"), r.got())
+	})
+}
+
+// L4: a receiver that asks for a pause gets it, within the bound.
+func TestL4AReceiverMayAskForAPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		defer h.stop()
+		var r receiver
+		r.refuse(func(n Notice) error {
+			switch n.Attempt {
+			case 1:
+				return &AfterError{10 * time.Minute, errDown}
+			case 2:
+				return &AfterError{1000 * time.Hour, errDown}
+			}
+			return nil
+		})
+		_, stop := h.notify(nil, Endpoint{Name: "r", Sender: &r, Retry: Retry{Max: time.Hour}, Filter: lifecycle.FeedFilter{
+			Types: []string{lifecycle.TypeInputRequired}}})
+		defer stop()
+		h.submit("a")
+		pass(2 * time.Hour)
+		require.Len(t, r.at, 3)
+		require.Equal(t, 10*time.Minute, r.at[1].Sub(r.at[0]).Truncate(time.Millisecond))
+		require.Equal(t, time.Hour, r.at[2].Sub(r.at[1]).Truncate(time.Millisecond))
+	})
+}
+
+func TestNewRefusesWhatCannotWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		defer h.stop()
+		fine := Endpoint{Name: "a", Sender: &receiver{}}
+		for _, cfg := range []Config{
+			{Queue: h.queue}, {Client: h.lc.Client},
+			{Client: h.lc.Client, Queue: h.queue, MaxPending: -1},
+			{Client: h.lc.Client, Queue: h.queue, Poll: -1},
+			{Client: h.lc.Client, Queue: h.queue, Endpoints: []Endpoint{fine, fine}},
+			{Client: h.lc.Client, Queue: h.queue, Endpoints: []Endpoint{{Name: "a/b", Sender: fine.Sender}}},
+			{Client: h.lc.Client, Queue: h.queue, Endpoints: []Endpoint{{Name: "a"}}},
+			{Client: h.lc.Client, Queue: h.queue, Endpoints: []Endpoint{{Name: "a", Sender: fine.Sender, Timeout: -1}}},
+			{Client: h.lc.Client, Queue: h.queue, Endpoints: []Endpoint{{Name: "a", Sender: fine.Sender, Concurrency: -1}}},
+			{Client: h.lc.Client, Queue: h.queue, Endpoints: []Endpoint{{Name: "a", Sender: fine.Sender,
+				Retry: Retry{First: -1}}}},
+		} {
+			_, err := New(cfg)
+			require.ErrorContains(t, err, "notify: ")
+		}
+		n, err := New(Config{Client: h.lc.Client, Queue: h.queue, Endpoints: []Endpoint{fine}})
+		require.NoError(t, err)
+		_, err = n.DeadLetters(t.Context(), "other", Key{}, 1)
+		require.Error(t, err)
+		_, err = n.DeadLetters(t.Context(), "a", Key{}, 0)
+		require.Error(t, err)
+		for _, id := range []string{"", "a", "/1", "a/", "a/x", "a/-1"} {
+			require.Error(t, n.Resend(t.Context(), "a", id), id)
+			require.Error(t, n.Discard(t.Context(), "a", id), id)
+		}
+		require.Error(t, n.Resend(t.Context(), "other", "a/1"))
+		require.Error(t, n.Discard(t.Context(), "other", "a/1"))
+	})
+}

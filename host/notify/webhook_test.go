@@ -1,0 +1,275 @@
+package notify
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+// Secrets of the tests.
+var (
+	secretOld = secretPrefix + base64.StdEncoding.EncodeToString([]byte(strings.Repeat("o", minSecret)))
+	secretNew = secretPrefix + base64.StdEncoding.EncodeToString([]byte(strings.Repeat("n", maxSecret)))
+)
+
+var loopback = Network{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, PlainHTTP: true}
+
+func sample() Notice {
+	e := lifecycle.Event{ProtocolVersion: "fcmp/1.0", RunID: "release-1.2", Seq: 7, Type: lifecycle.TypeInputRequired,
+		TS:   time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC),
+		Data: json.RawMessage(`{"interaction_id":1,"kind":"confirm","prompt":"Ship <it>?"}`)}
+	return Notice{ID: "release-1.2/7", Endpoint: "r", Attempt: 1, Event: e}
+}
+
+// posted sends a notice to a receiver, and returns its error.
+func posted(tb testing.TB, handle http.HandlerFunc) error {
+	tb.Helper()
+	server := httptest.NewServer(handle)
+	defer server.Close()
+	w, err := NewWebhook(WebhookConfig{URL: server.URL + "/hook", Secrets: []string{secretNew, secretOld},
+		Network: loopback})
+	require.NoError(tb, err)
+	ctx, cancel := context.WithTimeout(tb.Context(), 20*time.Second)
+	defer cancel()
+	return w.Send(ctx, sample())
+}
+
+// L4: the webhook is one of Standard Webhooks: their own library verifies it with each of the secrets,
+// and so does Verify; the id is that of the notice.
+func TestL4AWebhookIsVerifiedByTheStandardsOwnLibrary(t *testing.T) {
+	require.NoError(t, posted(t, func(_ http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		require.NoError(t, err)
+		for _, secret := range []string{secretNew, secretOld} {
+			theirs, err := standardwebhooks.NewWebhook(secret)
+			require.NoError(t, err)
+			require.NoError(t, theirs.Verify(body, r.Header))
+			id, err := Verify(r.Header, body, time.Now(), secret)
+			require.NoError(t, err)
+			require.Equal(t, "release-1.2/7", id)
+		}
+		require.Equal(t, "/hook", r.URL.Path)
+		require.JSONEq(t, `{"type": "user.input.required", "timestamp": "2026-03-01T12:00:00Z", "data":
+			{"protocol_version": "fcmp/1.0", "run_id": "release-1.2", "seq": 7, "ts": "2026-03-01T12:00:00Z",
+			"engine": "", "type": "user.input.required", "data": {"interaction_id": 1, "kind": "confirm",
+			"prompt": "Ship <it>?"}, "meta": {"attempt": 0, "local_seq": 0}}}`, string(body))
+	}))
+}
+
+// L4: what the standard's library signs, Verify accepts, within the tolerance of time alone.
+func TestL4VerifyAcceptsWhatIsSignedAndNothingElse(t *testing.T) {
+	body := []byte(`{"a": 1}`)
+	now := time.Unix(1_770_000_000, 0)
+	theirs, err := standardwebhooks.NewWebhook(secretOld)
+	require.NoError(t, err)
+	signature, err := theirs.Sign("a/1", now, body)
+	require.NoError(t, err)
+	header := func(changes ...string) http.Header {
+		h := http.Header{HeaderID: {"a/1"}, HeaderTimestamp: {"1770000000"}, HeaderSignature: {"v1a,x v1,AAAA " + signature}}
+		for i := 0; i+1 < len(changes); i += 2 {
+			h.Set(changes[i], changes[i+1])
+		}
+		return h
+	}
+	id, err := Verify(header(), body, now.Add(Tolerance), secretNew, secretOld)
+	require.NoError(t, err)
+	require.Equal(t, "a/1", id)
+	for name, c := range map[string]struct {
+		header  http.Header
+		body    string
+		now     time.Time
+		secrets []string
+		want    error
+	}{
+		"other body":         {header(), `{"a": 2}`, now, []string{secretOld}, ErrSignature},
+		"other id":           {header(HeaderID, "a/2"), string(body), now, []string{secretOld}, ErrSignature},
+		"no id":              {header(HeaderID, ""), string(body), now, []string{secretOld}, ErrSignature},
+		"other time":         {header(HeaderTimestamp, "1770000001"), string(body), now, []string{secretOld}, ErrSignature},
+		"time written else":  {header(HeaderTimestamp, "+1770000000"), string(body), now, []string{secretOld}, ErrSignature},
+		"no time":            {header(HeaderTimestamp, ""), string(body), now, []string{secretOld}, ErrSignature},
+		"no signature":       {header(HeaderSignature, ""), string(body), now, []string{secretOld}, ErrSignature},
+		"another version":    {header(HeaderSignature, "v2"+signature[2:]), string(body), now, []string{secretOld}, ErrSignature},
+		"without version":    {header(HeaderSignature, signature[3:]), string(body), now, []string{secretOld}, ErrSignature},
+		"another secret":     {header(), string(body), now, []string{secretNew}, ErrSignature},
+		"no secret":          {header(), string(body), now, nil, ErrSignature},
+		"too old":            {header(), string(body), now.Add(Tolerance + 1), []string{secretOld}, ErrTimestamp},
+		"from the future":    {header(), string(body), now.Add(-Tolerance - 1), []string{secretOld}, ErrTimestamp},
+		"nothing but dashes": {http.Header{}, "", now, []string{secretOld}, ErrSignature},
+	} {
+		_, err := Verify(c.header, []byte(c.body), c.now, c.secrets...)
+		require.ErrorIs(t, err, c.want, name)
+	}
+	for _, secret := range []string{"", "whsec_", "whsec_c2hvcnQ=", secretOld[len(secretPrefix):], "whsec_****",
+		secretPrefix + base64.StdEncoding.EncodeToString(make([]byte, maxSecret+1))} {
+		_, err := Verify(header(), body, now, secret)
+		require.ErrorContains(t, err, "a secret is")
+		require.NotErrorIs(t, err, ErrSignature)
+		_, err = NewWebhook(WebhookConfig{URL: "https://example.com", Secrets: []string{secret}})
+		require.ErrorContains(t, err, "a secret is")
+	}
+}
+
+// FuzzL4Verify: what Verify accepts, the standard's library accepts, with the same id.
+func FuzzL4Verify(f *testing.F) {
+	now := time.Unix(1_770_000_000, 0)
+	theirs, err := standardwebhooks.NewWebhook(secretOld)
+	require.NoError(f, err)
+	good, err := theirs.Sign("a/1", now, []byte("{}"))
+	require.NoError(f, err)
+	f.Add("a/1", "1770000000", good, "{}")
+	f.Add("a/1", "1770000000", "v1,AAAA "+good+" v2,x", "{}")
+	f.Add("a.1", "1770000000", strings.TrimSuffix(good, "="), "{}")
+	f.Add("", "+1770000000", "v1,", "")
+	f.Fuzz(func(t *testing.T, id, timestamp, signature, body string) {
+		header := http.Header{HeaderID: {id}, HeaderTimestamp: {timestamp}, HeaderSignature: {signature}}
+		got, err := Verify(header, []byte(body), now, secretOld)
+		if err != nil {
+			require.Empty(t, got)
+			require.True(t, errors.Is(err, ErrSignature) || errors.Is(err, ErrTimestamp))
+			return
+		}
+		require.NoError(t, theirs.VerifyIgnoringTimestamp([]byte(body), header))
+		require.Equal(t, id, got)
+		signature, _ = theirs.Sign(id, now, []byte(body))
+		require.NotEmpty(t, signature)
+	})
+}
+
+// L4: receivers that refuse, redirect, hang, cut the line or send too much: each attempt fails in its way, and
+// says so.
+func TestL4ReceiversMisbehave(t *testing.T) {
+	inner := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		t.Error("the redirect was followed")
+	}))
+	defer inner.Close()
+	var status *StatusError
+	for code, permanent := range map[int]bool{500: false, 400: false, 404: false, 410: true, 304: false} {
+		err := posted(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) })
+		require.ErrorAs(t, err, &status)
+		require.Equal(t, code, status.Status)
+		require.Equal(t, permanent, errors.Is(err, ErrPermanent))
+	}
+	for _, code := range []int{301, 302, 303, 307, 308} {
+		err := posted(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, inner.URL, code) })
+		require.ErrorAs(t, err, &status)
+		require.Equal(t, code, status.Status)
+	}
+	for text, want := range map[string]time.Duration{"120": 2 * time.Minute, "soon": 0, "-5": 0, "99999999999": 0,
+		time.Now().Add(time.Hour).UTC().Format(http.TimeFormat): time.Hour} {
+		err := posted(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", text)
+			w.WriteHeader(http.StatusTooManyRequests)
+		})
+		var after *AfterError
+		require.Equal(t, want > 0, errors.As(err, &after), text)
+		require.ErrorAs(t, err, &status)
+		if want > 0 {
+			require.InDelta(t, want, after.Pause, float64(5*time.Second))
+		}
+	}
+	err := posted(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	require.ErrorIs(t, err, io.EOF, "the line was cut")
+	err = posted(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X", strings.Repeat("x", 2*maxHeader))
+	})
+	require.ErrorContains(t, err, "header")
+	require.NoError(t, posted(t, func(w http.ResponseWriter, r *http.Request) {
+		for r.Context().Err() == nil { // without an end: what is read of it is bounded
+			_, _ = w.Write(make([]byte, 1<<16))
+		}
+	}))
+}
+
+// L4: a receiver that hangs ends with the attempt.
+func TestL4AReceiverThatHangs(t *testing.T) {
+	arrived := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		close(arrived)
+		_, _ = io.Copy(io.Discard, r.Body)
+		<-r.Context().Done()
+	}))
+	defer server.Close()
+	w, err := NewWebhook(WebhookConfig{URL: server.URL, Secrets: []string{secretOld}, Network: loopback})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-arrived
+		cancel()
+	}()
+	require.ErrorIs(t, w.Send(ctx, sample()), context.Canceled)
+}
+
+// L4: addresses that are not public are refused when they are dialed, whatever name they have, unless they are
+// allowed.
+func TestL4PrivateAddressesAreRefused(t *testing.T) {
+	var n Network
+	for _, text := range []string{"127.0.0.1", "127.9.9.9", "0.0.0.0", "10.1.2.3", "172.16.0.1", "172.31.255.255",
+		"192.168.1.1", "169.254.169.254", "100.64.0.1", "100.100.100.200", "192.0.0.170", "198.18.0.1", "203.0.113.9",
+		"224.0.0.1", "240.0.0.1", "255.255.255.255", "168.63.129.16", "::", "::1", "::ffff:127.0.0.1",
+		"::ffff:169.254.169.254", "::7f00:1", "fe80::1", "fe80::1%eth0", "fc00::1", "fd00:ec2::254", "fec0::1", "ff02::1",
+		"64:ff9b::7f00:1", "64:ff9b:1::a00:1", "2002:7f00:1::", "2001:0:7f00:1::", "2001:db8::1", "3fff::1", "100::1",
+		"5f00::1"} {
+		require.False(t, n.allows(netip.MustParseAddr(text)), text)
+	}
+	for _, text := range []string{"8.8.8.8", "1.1.1.1", "172.32.0.1", "100.128.0.1", "192.0.1.1", "2606:4700::1111",
+		"2a00:1450::1", "::ffff:8.8.8.8"} {
+		require.True(t, n.allows(netip.MustParseAddr(text)), text)
+	}
+	n.Allow = prefixes("10.0.0.0/8", "fe80::/10")
+	require.True(t, n.allows(netip.MustParseAddr("10.1.1.1")))
+	require.True(t, n.allows(netip.MustParseAddr("::ffff:10.1.1.1")))
+	require.True(t, n.allows(netip.MustParseAddr("fe80::1%eth0")))
+	require.False(t, n.allows(netip.MustParseAddr("127.0.0.1")))
+	require.ErrorIs(t, n.control("tcp", "nonsense", nil), ErrForbiddenAddress)
+
+	reached := false
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached = true }))
+	defer server.Close()
+	_, port, err := net.SplitHostPort(server.Listener.Addr().String())
+	require.NoError(t, err)
+	for _, host := range []string{"127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "0.0.0.0"} {
+		w, err := NewWebhook(WebhookConfig{URL: "http://" + host + ":" + port, Secrets: []string{secretOld},
+			Network: Network{PlainHTTP: true}})
+		require.NoError(t, err)
+		require.ErrorIs(t, w.Send(t.Context(), sample()), ErrForbiddenAddress, host)
+	}
+	require.False(t, reached)
+}
+
+// L4: https is required unless the host says otherwise, and the certificate is verified.
+func TestL4TheReceiversCertificateIsVerified(t *testing.T) {
+	for _, address := range []string{"http://example.com", "ftp://example.com", "https://", "example.com", "https://a b", ""} {
+		_, err := NewWebhook(WebhookConfig{URL: address, Secrets: []string{secretOld}})
+		require.ErrorContains(t, err, "URL", address)
+	}
+	_, err := NewWebhook(WebhookConfig{URL: "https://example.com"})
+	require.ErrorContains(t, err, "Secrets")
+
+	server := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	server.Config.ErrorLog = nil
+	defer server.Close()
+	network := loopback
+	w, err := NewWebhook(WebhookConfig{URL: server.URL, Secrets: []string{secretOld}, Network: network})
+	require.NoError(t, err)
+	var unknown x509.UnknownAuthorityError
+	require.ErrorAs(t, w.Send(t.Context(), sample()), &unknown)
+	network.TLS = server.Client().Transport.(*http.Transport).TLSClientConfig
+	w, err = NewWebhook(WebhookConfig{URL: server.URL, Secrets: []string{secretOld}, Network: network})
+	require.NoError(t, err)
+	require.NoError(t, w.Send(t.Context(), sample()))
+}
