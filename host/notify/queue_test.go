@@ -1,0 +1,267 @@
+package notify
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/stretchr/testify/require"
+	_ "modernc.org/sqlite"
+
+	"github.com/interlude-go/interlude/store/postgres/pgtest"
+)
+
+func TestMain(m *testing.M) { pgtest.Main(m) }
+
+// openSQLite opens a file as docs/notify.md says.
+func openSQLite(tb testing.TB, path string) *SQL {
+	tb.Helper()
+	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)")
+	require.NoError(tb, err)
+	tb.Cleanup(func() { require.NoError(tb, db.Close()) })
+	q, err := OpenSQLite(tb.Context(), db)
+	require.NoError(tb, err)
+	return q
+}
+
+func openPostgreSQL(tb testing.TB, dsn string) *SQL {
+	tb.Helper()
+	cfg, err := pgx.ParseConfig(dsn)
+	require.NoError(tb, err)
+	db := stdlib.OpenDB(*cfg)
+	tb.Cleanup(func() { require.NoError(tb, db.Close()) })
+	q, err := OpenPostgreSQL(tb.Context(), db)
+	require.NoError(tb, err)
+	return q
+}
+
+// queues calls the test for each kind of queue, which open opens again and again.
+func queues(t *testing.T, test func(t *testing.T, open func() Queue)) {
+	t.Run("memory", func(t *testing.T) {
+		m := NewMemory()
+		test(t, func() Queue { return m })
+	})
+	t.Run("sqlite", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "notices.db")
+		test(t, func() Queue { return openSQLite(t, path) })
+	})
+	t.Run("postgresql", func(t *testing.T) {
+		dsn := pgtest.DSN(t)
+		test(t, func() Queue { return openPostgreSQL(t, dsn) })
+	})
+}
+
+func entries(run string, first, last uint64) (all []Entry) {
+	for seq := first; seq <= last; seq++ {
+		all = append(all, Entry{RunID: run, Seq: seq, Body: fmt.Appendf(nil, `{"%s": %d}`, run, seq)})
+	}
+	return all
+}
+
+// idsOf are the IDs of what was claimed, sorted.
+func idsOf(claimed []Claimed) []string {
+	ids := make([]string, 0, len(claimed))
+	for _, c := range claimed {
+		ids = append(ids, c.ID())
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// L4: a queue keeps what Queue promises, in memory, on SQLite and on PostgreSQL.
+func TestL4QueuesKeepTheirPromises(t *testing.T) {
+	queues(t, func(t *testing.T, open func() Queue) {
+		ctx, q, now := t.Context(), open(), time.UnixMicro(1_770_000_000_000_000)
+		claim := func(n int) (ids []string, claimed []Claimed, next time.Time) {
+			claimed, next, err := q.Claim(ctx, "e", now, now.Add(time.Minute), n)
+			require.NoError(t, err)
+			return idsOf(claimed), claimed, next
+		}
+		count := func(pending, dead int, oldest time.Time) {
+			t.Helper()
+			c, err := q.Count(ctx, "e")
+			require.NoError(t, err)
+			require.Equal(t, []int{pending, dead}, []int{c.Pending, c.Dead})
+			require.True(t, c.Oldest.Equal(oldest), c.Oldest)
+		}
+		start := now
+		count(0, 0, time.Time{})
+		require.NoError(t, q.Add(ctx, "e", append(entries("a", 9, 12), entries("b/c", 1, 2)...), now))
+		require.NoError(t, q.Add(ctx, "other", entries("a", 1, 1), now))
+		count(6, 0, start)
+
+		// Of each run the first one; the others wait for it, while it is claimed and while its retry is not due.
+		ids, claimed, next := claim(10)
+		require.Equal(t, []string{"a/9", "b/c/1"}, ids)
+		require.True(t, next.Equal(now.Add(time.Minute)))
+		require.JSONEq(t, `{"a": 9}`, string(claimed[slices.IndexFunc(claimed, func(c Claimed) bool {
+			return c.RunID == "a"
+		})].Body))
+		ids, _, _ = claim(10)
+		require.Empty(t, ids)
+		a, b := claimed[0], claimed[1]
+		if a.RunID != "a" {
+			a, b = b, a
+		}
+		require.NoError(t, q.Retry(ctx, "e", a, now.Add(time.Second), "busy"))
+		require.NoError(t, q.Remove(ctx, "e", b.Key()))
+		require.NoError(t, q.Remove(ctx, "e", b.Key()), "none is no error")
+		ids, _, next = claim(10)
+		require.Equal(t, []string{"b/c/2"}, ids)
+		require.True(t, next.Equal(now.Add(time.Second)))
+		now = now.Add(time.Second)
+		ids, claimed, _ = claim(10)
+		require.Equal(t, []string{"a/9"}, ids)
+		require.Equal(t, 2, claimed[0].Attempt)
+
+		// A claim that is not the last one changes nothing.
+		require.NoError(t, q.Retry(ctx, "e", a, now, "late"))
+		require.NoError(t, q.Bury(ctx, "e", a, now, "late"))
+		ids, _, _ = claim(10)
+		require.Empty(t, ids)
+		count(5, 0, start)
+
+		// A dead letter leaves the order of its run.
+		require.NoError(t, q.Bury(ctx, "e", claimed[0], now, "gone"))
+		require.NoError(t, q.Retry(ctx, "e", claimed[0], now, "late"))
+		count(4, 1, start)
+		ids, claimed, _ = claim(1)
+		require.Equal(t, []string{"a/10"}, ids)
+		dead, err := q.Dead(ctx, "e", Key{}, 10)
+		require.NoError(t, err)
+		require.Len(t, dead, 1)
+		require.Equal(t, []any{"a/9", 2, "gone", true, `{"a": 9}`}, []any{dead[0].ID(), dead[0].Attempts, dead[0].Reason,
+			dead[0].Died.Equal(now), string(dead[0].Body)})
+		require.NoError(t, q.Bury(ctx, "e", claimed[0], now, "gone"))
+		for _, page := range []struct {
+			after Key
+			limit int
+			want  []uint64
+		}{{Key{}, 10, []uint64{9, 10}}, {Key{}, 1, []uint64{9}}, {Key{"a", 9}, 10, []uint64{10}}, {Key{"a", 10}, 10, nil},
+			{Key{"0", 99}, 10, []uint64{9, 10}}, {Key{"b", 0}, 10, nil}} {
+			dead, err := q.Dead(ctx, "e", page.after, page.limit)
+			require.NoError(t, err)
+			var got []uint64
+			for _, d := range dead {
+				got = append(got, d.Seq)
+			}
+			require.Equal(t, page.want, got, page)
+		}
+
+		// What is added again stays as it is, unless it is another event.
+		require.NoError(t, q.Add(ctx, "e", entries("a", 9, 12), now.Add(time.Hour)))
+		count(3, 2, start)
+		require.NoError(t, q.Add(ctx, "e", []Entry{{"a", 10, []byte(`{"another": "run"}`)}}, now))
+		count(4, 1, start)
+		ids, claimed, _ = claim(1)
+		require.Equal(t, []string{"a/10"}, ids)
+		require.Equal(t, 1, claimed[0].Attempt)
+		require.JSONEq(t, `{"another": "run"}`, string(claimed[0].Body))
+
+		// A dead letter that is revived is before the later ones.
+		require.ErrorIs(t, q.Revive(ctx, "e", Key{"a", 10}, now), ErrNoDeadLetter)
+		require.ErrorIs(t, q.Revive(ctx, "e", Key{"a", 8}, now), ErrNoDeadLetter)
+		require.NoError(t, q.Revive(ctx, "e", Key{"a", 9}, now))
+		now = now.Add(time.Hour)
+		ids, claimed, _ = claim(10)
+		require.Equal(t, []string{"a/9", "b/c/2"}, ids)
+		require.Equal(t, 3, claimed[0].Attempt+claimed[1].Attempt, "the revived one begins anew")
+
+		// Another caller finds the same; nothing is the other endpoint's.
+		q = open()
+		count(5, 0, start)
+		require.NoError(t, q.Clear(ctx, "e"))
+		count(0, 0, time.Time{})
+		ids, _, next = claim(10)
+		require.Empty(t, ids)
+		require.Zero(t, next)
+		c, err := q.Count(ctx, "other")
+		require.NoError(t, err)
+		require.Equal(t, 1, c.Pending)
+	})
+}
+
+// L4: of many that claim at the same time, one gets a notice, and one run's notices come in order.
+func TestL4OneOfManyClaimsANotice(t *testing.T) {
+	queues(t, func(t *testing.T, open func() Queue) {
+		const runs, each, workers = 4, 6, 3
+		q, now := open(), time.UnixMicro(1_770_000_000_000_000)
+		for run := range runs {
+			require.NoError(t, q.Add(t.Context(), "e", entries(fmt.Sprint("run-", run), 1, each), now))
+		}
+		var mu sync.Mutex
+		got := make(map[string][]uint64) // guarded by mu
+		total := 0
+		var group sync.WaitGroup
+		for range workers {
+			q := open()
+			group.Go(func() {
+				for {
+					claimed, _, err := q.Claim(context.Background(), "e", now, now.Add(time.Hour), 2)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					mu.Lock()
+					for _, c := range claimed {
+						got[c.RunID] = append(got[c.RunID], c.Seq)
+						total++
+					}
+					over := total >= runs*each
+					mu.Unlock()
+					for _, c := range claimed {
+						if err := q.Remove(context.Background(), "e", c.Key()); err != nil {
+							t.Error(err)
+						}
+					}
+					if over {
+						return
+					}
+				}
+			})
+		}
+		group.Wait()
+		for run := range runs {
+			require.Equal(t, []uint64{1, 2, 3, 4, 5, 6}, got[fmt.Sprint("run-", run)])
+		}
+	})
+}
+
+// L4: many processes may make the table at the same time; one without the right to make it needs none.
+func TestL4TheTableIsMadeOnce(t *testing.T) {
+	dsn := pgtest.DSN(t)
+	var group sync.WaitGroup
+	for range 4 {
+		cfg, err := pgx.ParseConfig(dsn)
+		require.NoError(t, err)
+		db := stdlib.OpenDB(*cfg)
+		defer db.Close()
+		group.Go(func() {
+			if _, err := OpenPostgreSQL(t.Context(), db); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	conn, err := pgx.Connect(t.Context(), dsn)
+	require.NoError(t, err)
+	_, err = conn.Exec(t.Context(), `DROP TABLE interlude_notices`)
+	require.NoError(t, err)
+	require.NoError(t, conn.Close(t.Context()))
+	cfg, err := pgx.ParseConfig(pgtest.With(dsn, "default_transaction_read_only=on"))
+	require.NoError(t, err)
+	db := stdlib.OpenDB(*cfg)
+	defer db.Close()
+	_, err = OpenPostgreSQL(t.Context(), db)
+	require.ErrorContains(t, err, "interlude_notices")
+	openPostgreSQL(t, dsn)
+	_, err = OpenPostgreSQL(t.Context(), db)
+	require.NoError(t, err)
+}
