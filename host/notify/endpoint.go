@@ -32,7 +32,7 @@ func (e *endpoint) enqueue(ctx context.Context) {
 	for ctx.Err() == nil {
 		if err := e.readFeed(ctx); ctx.Err() == nil {
 			e.logger.Error("feed of notices: trying again", "err", err)
-			e.wait(ctx, e.config.Poll, nil)
+			_ = e.wait(ctx, e.config.Poll, nil) // the loop looks at ctx
 		}
 	}
 }

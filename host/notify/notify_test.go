@@ -19,7 +19,7 @@ import (
 	"github.com/interlude-go/interlude/store/memory"
 )
 
-// asks asks one question, and is done when it is answered.
+// asks is an engine that asks one question, and is done when it is answered.
 var asks = engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
 	if len(t.Answers) == 0 {
 		return engine.Ask(engine.Question{Kind: engine.Confirm, Prompt: "Ship it?"}), nil
@@ -189,7 +189,8 @@ func TestL4AFailureIsTriedAgainAndHoldsUpItsRunAlone(t *testing.T) {
 			return nil
 		})
 		retry := Retry{Attempts: 8, First: time.Second, Max: 20 * time.Second}
-		n, stop := h.notify(nil, Endpoint{Name: "bad", Sender: &bad, Retry: retry}, Endpoint{Name: "good", Sender: &good})
+		n, stop := h.notify(nil, Endpoint{Name: "bad", Sender: &bad, Retry: retry},
+			Endpoint{Name: "good", Sender: &good})
 		defer stop()
 		h.submit("poison", "other")
 		require.Equal(t, h.events("other"), bad.got("other"))
@@ -438,8 +439,8 @@ func TestL4AReceiverMayAskForAPause(t *testing.T) {
 			}
 			return nil
 		})
-		_, stop := h.notify(nil, Endpoint{Name: "r", Sender: &r, Retry: Retry{Max: time.Hour}, Filter: lifecycle.FeedFilter{
-			Types: []string{lifecycle.TypeInputRequired}}})
+		_, stop := h.notify(nil, Endpoint{Name: "r", Sender: &r, Retry: Retry{Max: time.Hour},
+			Filter: lifecycle.FeedFilter{Types: []string{lifecycle.TypeInputRequired}}})
 		defer stop()
 		h.submit("a")
 		pass(2 * time.Hour)
@@ -462,7 +463,8 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 			{Client: h.lc.Client, Queue: h.queue, Endpoints: []Endpoint{{Name: "a/b", Sender: fine.Sender}}},
 			{Client: h.lc.Client, Queue: h.queue, Endpoints: []Endpoint{{Name: "a"}}},
 			{Client: h.lc.Client, Queue: h.queue, Endpoints: []Endpoint{{Name: "a", Sender: fine.Sender, Timeout: -1}}},
-			{Client: h.lc.Client, Queue: h.queue, Endpoints: []Endpoint{{Name: "a", Sender: fine.Sender, Concurrency: -1}}},
+			{Client: h.lc.Client, Queue: h.queue, Endpoints: []Endpoint{{Name: "a", Sender: fine.Sender,
+				Concurrency: -1}}},
 			{Client: h.lc.Client, Queue: h.queue, Endpoints: []Endpoint{{Name: "a", Sender: fine.Sender,
 				Retry: Retry{First: -1}}}},
 		} {

@@ -97,4 +97,6 @@ func (n *Notifier) Reset(ctx context.Context, endpoint string) error {
 	return n.config.Queue.Clear(ctx, endpoint)
 }
 
-func unknownEndpoint(name string) error { return fmt.Errorf("notify: no endpoint is named %.80q", name) }
+func unknownEndpoint(name string) error {
+	return fmt.Errorf("notify: no endpoint is named %.80q", name)
+}

@@ -23,7 +23,8 @@ func TestMain(m *testing.M) { pgtest.Main(m) }
 // openSQLite opens a file as docs/notify.md says.
 func openSQLite(tb testing.TB, path string) *SQL {
 	tb.Helper()
-	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)")
+	db, err := sql.Open("sqlite", "file:"+path+
+		"?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)")
 	require.NoError(tb, err)
 	tb.Cleanup(func() { require.NoError(tb, db.Close()) })
 	q, err := OpenSQLite(tb.Context(), db)
@@ -144,8 +145,8 @@ func TestL4QueuesKeepTheirPromises(t *testing.T) {
 			after Key
 			limit int
 			want  []uint64
-		}{{Key{}, 10, []uint64{9, 10}}, {Key{}, 1, []uint64{9}}, {Key{"a", 9}, 10, []uint64{10}}, {Key{"a", 10}, 10, nil},
-			{Key{"0", 99}, 10, []uint64{9, 10}}, {Key{"b", 0}, 10, nil}} {
+		}{{Key{}, 10, []uint64{9, 10}}, {Key{}, 1, []uint64{9}}, {Key{"a", 9}, 10, []uint64{10}},
+			{Key{"a", 10}, 10, nil}, {Key{"0", 99}, 10, []uint64{9, 10}}, {Key{"b", 0}, 10, nil}} {
 			dead, err := q.Dead(ctx, "e", page.after, page.limit)
 			require.NoError(t, err)
 			var got []uint64

@@ -43,8 +43,8 @@ func parseSecret(secret string) ([]byte, error) {
 	text, ok := strings.CutPrefix(secret, secretPrefix)
 	key, err := base64.StdEncoding.DecodeString(text)
 	if !ok || err != nil || len(key) < minSecret || len(key) > maxSecret {
-		return nil, fmt.Errorf("notify: a secret is %q and the base64 of %d to %d random bytes", secretPrefix, minSecret,
-			maxSecret)
+		return nil, fmt.Errorf("notify: a secret is %q and the base64 of %d to %d random bytes", secretPrefix,
+			minSecret, maxSecret)
 	}
 	return key, nil
 }

@@ -1,0 +1,110 @@
+package notify
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+// chatted is what a chat gets of a notice; empty if nothing was posted.
+func chatted(t *testing.T, newChat func(ChatConfig) (Sender, error), cfg ChatConfig, n Notice) string {
+	t.Helper()
+	var body []byte
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ = io.ReadAll(r.Body)
+	}))
+	defer server.Close()
+	cfg.URL, cfg.Network = server.URL, loopback
+	s, err := newChat(cfg)
+	require.NoError(t, err)
+	require.NoError(t, s.Send(t.Context(), n))
+	return string(body)
+}
+
+// L4: chats get the question as a text in which nothing of an agent's is a mention or a link.
+func TestL4ChatsGetPlainText(t *testing.T) {
+	n := sample()
+	n.Event.Data = json.RawMessage(`{"interaction_id":1,"prompt":"<!channel> [ship](https://evil.example) & <it>?",
+		"options":[{"label":"yes","value":"y"}],"subject":{"tool":"pay","arguments":"{\"to\":1}"}}`)
+	page := func(_ context.Context, n Notice) (Message, error) {
+		m := DefaultMessage(n)
+		m.Address = "https://example.com/q?a=1&b=<x|y>"
+		return m, nil
+	}
+	text := "release-1.2 asks: <!channel> [ship](https://evil.example) & <it>?\npay {\"to\":1}\n- yes"
+	var slack struct {
+		Text   string
+		Blocks []struct{ Text struct{ Type, Text string } }
+	}
+	require.NoError(t, json.Unmarshal([]byte(chatted(t, NewSlack, ChatConfig{Message: page}, n)), &slack))
+	require.NotContains(t, slack.Text, "<")
+	require.Equal(t, "plain_text", slack.Blocks[0].Text.Type)
+	require.Equal(t, text, slack.Blocks[0].Text.Text)
+	require.Equal(t, "<https://example.com/q?a=1&b=%3Cx%7Cy%3E|Answer>", slack.Blocks[1].Text.Text)
+	require.NoError(t, json.Unmarshal([]byte(chatted(t, NewSlack, ChatConfig{}, n)), &slack))
+	require.Len(t, slack.Blocks, 1)
+
+	var teams struct {
+		Attachments []struct {
+			ContentType string
+			Content     struct {
+				Body    []struct{ Inlines []struct{ Type, Text string } }
+				Actions []struct{ Type, URL string }
+			}
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(chatted(t, NewTeams, ChatConfig{Message: page}, n)), &teams))
+	card := teams.Attachments[0].Content
+	require.Equal(t, "TextRun", card.Body[0].Inlines[0].Type)
+	require.Equal(t, text, card.Body[0].Inlines[0].Text)
+	require.Equal(t, "https://example.com/q?a=1&b=<x|y>", card.Actions[0].URL)
+}
+
+// L4: each event that people wait for has a message, and others are passed over.
+func TestL4MessagesOfEvents(t *testing.T) {
+	for _, c := range []struct{ kind, data, want string }{
+		{lifecycle.TypeInputRequired, `{"prompt":"Ship it?"}`, "release-1.2 asks: Ship it?"},
+		{lifecycle.TypeReminder, `{"interaction_id":1}`, "A question of release-1.2 still waits for an answer."},
+		{lifecycle.TypeEscalated, `{"interaction_id":1}`,
+			"A question of release-1.2 was put to others, since nobody has answered."},
+		{lifecycle.TypeBlocked, `{"message":"no engine"}`, "release-1.2 cannot go on: no engine"},
+		{lifecycle.TypeStateChanged, `{"to":"failed"}`, "release-1.2 has ended: failed"},
+		{lifecycle.TypeStateChanged, `{"to":"queued"}`, ""},
+		{lifecycle.TypeMessageFinal, `{"text":"hello"}`, ""},
+		{lifecycle.TypeInputRequired, `[]`, ""},
+	} {
+		n := sample()
+		n.Event.Type, n.Event.Data = c.kind, json.RawMessage(c.data)
+		require.Equal(t, c.want, DefaultMessage(n).Text)
+		require.Equal(t, c.want == "", chatted(t, NewTeams, ChatConfig{}, n) == "", c.kind)
+	}
+	n := sample()
+	n.Event.Data = json.RawMessage(`{"prompt":"` + strings.Repeat("é", MaxText) + `"}`)
+	got := cut(DefaultMessage(n).Text)
+	require.True(t, utf8.ValidString(got))
+	require.LessOrEqual(t, len(got), MaxText)
+	require.Greater(t, len(got), MaxText-3)
+	require.Equal(t, "short", cut("short"))
+
+	broken := func(context.Context, Notice) (Message, error) { return Message{}, errDown }
+	s, err := NewSlack(ChatConfig{URL: "https://example.com", Message: broken})
+	require.NoError(t, err)
+	require.ErrorIs(t, s.Send(t.Context(), n), errDown)
+	_, err = NewSlack(ChatConfig{URL: "http://example.com/secret"})
+	require.Error(t, err)
+	require.NotContains(t, err.Error(), "secret")
+	s, err = NewTeams(ChatConfig{URL: "http://127.0.0.1:1/secret", Network: Network{PlainHTTP: true}})
+	require.NoError(t, err)
+	err = s.Send(t.Context(), n)
+	require.ErrorIs(t, err, ErrForbiddenAddress)
+	require.NotContains(t, err.Error(), "secret", "the address of a chat is a secret")
+}
