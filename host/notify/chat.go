@@ -170,7 +170,7 @@ func teamsBody(m Message) any {
 	type object map[string]any
 	card := object{"type": "AdaptiveCard", "version": "1.4",
 		"$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
-		"body": []object{{"type": "RichTextBlock", "inlines": []object{{"type": "TextRun", "text": m.Text}}}}}
+		"body":    []object{{"type": "RichTextBlock", "inlines": []object{{"type": "TextRun", "text": m.Text}}}}}
 	if m.Address != "" {
 		card["actions"] = []object{{"type": "Action.OpenUrl", "title": "Answer", "url": m.Address}}
 	}

@@ -15,8 +15,4 @@ require (
 	golang.org/x/sync v0.22.0 // indirect
 )
 
-replace (
-	github.com/interlude-go/interlude => ../..
-	github.com/interlude-go/interlude/store/postgres => ../../store/postgres
-	github.com/interlude-go/interlude/store/sqlite => ../../store/sqlite
-)
+replace github.com/interlude-go/interlude => ../..

@@ -1,4 +1,4 @@
-package notify
+package notify_test
 
 import (
 	"context"
@@ -15,59 +15,58 @@ import (
 	"github.com/stretchr/testify/require"
 	_ "modernc.org/sqlite"
 
+	"github.com/interlude-go/interlude/host/notify"
 	"github.com/interlude-go/interlude/store/postgres/pgtest"
 )
 
-func TestMain(m *testing.M) { pgtest.Main(m) }
-
 // openSQLite opens a file as docs/notify.md says.
-func openSQLite(tb testing.TB, path string) *SQL {
+func openSQLite(tb testing.TB, path string) *notify.SQL {
 	tb.Helper()
 	db, err := sql.Open("sqlite", "file:"+path+
 		"?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)")
 	require.NoError(tb, err)
 	tb.Cleanup(func() { require.NoError(tb, db.Close()) })
-	q, err := OpenSQLite(tb.Context(), db)
+	q, err := notify.OpenSQLite(tb.Context(), db)
 	require.NoError(tb, err)
 	return q
 }
 
-func openPostgreSQL(tb testing.TB, dsn string) *SQL {
+func openPostgreSQL(tb testing.TB, dsn string) *notify.SQL {
 	tb.Helper()
 	cfg, err := pgx.ParseConfig(dsn)
 	require.NoError(tb, err)
 	db := stdlib.OpenDB(*cfg)
 	tb.Cleanup(func() { require.NoError(tb, db.Close()) })
-	q, err := OpenPostgreSQL(tb.Context(), db)
+	q, err := notify.OpenPostgreSQL(tb.Context(), db)
 	require.NoError(tb, err)
 	return q
 }
 
 // queues calls the test for each kind of queue, which open opens again and again.
-func queues(t *testing.T, test func(t *testing.T, open func() Queue)) {
+func queues(t *testing.T, test func(t *testing.T, open func() notify.Queue)) {
 	t.Run("memory", func(t *testing.T) {
-		m := NewMemory()
-		test(t, func() Queue { return m })
+		m := notify.NewMemory()
+		test(t, func() notify.Queue { return m })
 	})
 	t.Run("sqlite", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "notices.db")
-		test(t, func() Queue { return openSQLite(t, path) })
+		test(t, func() notify.Queue { return openSQLite(t, path) })
 	})
 	t.Run("postgresql", func(t *testing.T) {
 		dsn := pgtest.DSN(t)
-		test(t, func() Queue { return openPostgreSQL(t, dsn) })
+		test(t, func() notify.Queue { return openPostgreSQL(t, dsn) })
 	})
 }
 
-func entries(run string, first, last uint64) (all []Entry) {
+func entries(run string, first, last uint64) (all []notify.Entry) {
 	for seq := first; seq <= last; seq++ {
-		all = append(all, Entry{RunID: run, Seq: seq, Body: fmt.Appendf(nil, `{"%s": %d}`, run, seq)})
+		all = append(all, notify.Entry{RunID: run, Seq: seq, Body: fmt.Appendf(nil, `{"%s": %d}`, run, seq)})
 	}
 	return all
 }
 
 // idsOf are the IDs of what was claimed, sorted.
-func idsOf(claimed []Claimed) []string {
+func idsOf(claimed []notify.Claimed) []string {
 	ids := make([]string, 0, len(claimed))
 	for _, c := range claimed {
 		ids = append(ids, c.ID())
@@ -76,11 +75,11 @@ func idsOf(claimed []Claimed) []string {
 	return ids
 }
 
-// L4: a queue keeps what Queue promises, in memory, on SQLite and on PostgreSQL.
+// L4: a queue keeps what notify.Queue promises, in memory, on SQLite and on PostgreSQL.
 func TestL4QueuesKeepTheirPromises(t *testing.T) {
-	queues(t, func(t *testing.T, open func() Queue) {
+	queues(t, func(t *testing.T, open func() notify.Queue) {
 		ctx, q, now := t.Context(), open(), time.UnixMicro(1_770_000_000_000_000)
-		claim := func(n int) (ids []string, claimed []Claimed, next time.Time) {
+		claim := func(n int) (ids []string, claimed []notify.Claimed, next time.Time) {
 			claimed, next, err := q.Claim(ctx, "e", now, now.Add(time.Minute), n)
 			require.NoError(t, err)
 			return idsOf(claimed), claimed, next
@@ -102,7 +101,7 @@ func TestL4QueuesKeepTheirPromises(t *testing.T) {
 		ids, claimed, next := claim(10)
 		require.Equal(t, []string{"a/9", "b/c/1"}, ids)
 		require.True(t, next.Equal(now.Add(time.Minute)))
-		require.JSONEq(t, `{"a": 9}`, string(claimed[slices.IndexFunc(claimed, func(c Claimed) bool {
+		require.JSONEq(t, `{"a": 9}`, string(claimed[slices.IndexFunc(claimed, func(c notify.Claimed) bool {
 			return c.RunID == "a"
 		})].Body))
 		ids, _, _ = claim(10)
@@ -135,18 +134,24 @@ func TestL4QueuesKeepTheirPromises(t *testing.T) {
 		count(4, 1, start)
 		ids, claimed, _ = claim(1)
 		require.Equal(t, []string{"a/10"}, ids)
-		dead, err := q.Dead(ctx, "e", Key{}, 10)
+		dead, err := q.Dead(ctx, "e", notify.Key{}, 10)
 		require.NoError(t, err)
 		require.Len(t, dead, 1)
 		require.Equal(t, []any{"a/9", 2, "gone", true, `{"a": 9}`}, []any{dead[0].ID(), dead[0].Attempts, dead[0].Reason,
 			dead[0].Died.Equal(now), string(dead[0].Body)})
 		require.NoError(t, q.Bury(ctx, "e", claimed[0], now, "gone"))
 		for _, page := range []struct {
-			after Key
+			after notify.Key
 			limit int
 			want  []uint64
-		}{{Key{}, 10, []uint64{9, 10}}, {Key{}, 1, []uint64{9}}, {Key{"a", 9}, 10, []uint64{10}},
-			{Key{"a", 10}, 10, nil}, {Key{"0", 99}, 10, []uint64{9, 10}}, {Key{"b", 0}, 10, nil}} {
+		}{
+			{notify.Key{}, 10, []uint64{9, 10}},
+			{notify.Key{}, 1, []uint64{9}},
+			{notify.Key{RunID: "a", Seq: 9}, 10, []uint64{10}},
+			{notify.Key{RunID: "a", Seq: 10}, 10, nil},
+			{notify.Key{RunID: "0", Seq: 99}, 10, []uint64{9, 10}},
+			{notify.Key{RunID: "b"}, 10, nil},
+		} {
 			dead, err := q.Dead(ctx, "e", page.after, page.limit)
 			require.NoError(t, err)
 			var got []uint64
@@ -159,7 +164,7 @@ func TestL4QueuesKeepTheirPromises(t *testing.T) {
 		// What is added again stays as it is, unless it is another event.
 		require.NoError(t, q.Add(ctx, "e", entries("a", 9, 12), now.Add(time.Hour)))
 		count(3, 2, start)
-		require.NoError(t, q.Add(ctx, "e", []Entry{{"a", 10, []byte(`{"another": "run"}`)}}, now))
+		require.NoError(t, q.Add(ctx, "e", []notify.Entry{{RunID: "a", Seq: 10, Body: []byte(`{"another": "run"}`)}}, now))
 		count(4, 1, start)
 		ids, claimed, _ = claim(1)
 		require.Equal(t, []string{"a/10"}, ids)
@@ -167,9 +172,9 @@ func TestL4QueuesKeepTheirPromises(t *testing.T) {
 		require.JSONEq(t, `{"another": "run"}`, string(claimed[0].Body))
 
 		// A dead letter that is revived is before the later ones.
-		require.ErrorIs(t, q.Revive(ctx, "e", Key{"a", 10}, now), ErrNoDeadLetter)
-		require.ErrorIs(t, q.Revive(ctx, "e", Key{"a", 8}, now), ErrNoDeadLetter)
-		require.NoError(t, q.Revive(ctx, "e", Key{"a", 9}, now))
+		require.ErrorIs(t, q.Revive(ctx, "e", notify.Key{RunID: "a", Seq: 10}, now), notify.ErrNoDeadLetter)
+		require.ErrorIs(t, q.Revive(ctx, "e", notify.Key{RunID: "a", Seq: 8}, now), notify.ErrNoDeadLetter)
+		require.NoError(t, q.Revive(ctx, "e", notify.Key{RunID: "a", Seq: 9}, now))
 		now = now.Add(time.Hour)
 		ids, claimed, _ = claim(10)
 		require.Equal(t, []string{"a/9", "b/c/2"}, ids)
@@ -191,7 +196,7 @@ func TestL4QueuesKeepTheirPromises(t *testing.T) {
 
 // L4: of many that claim at the same time, one gets a notice, and one run's notices come in order.
 func TestL4OneOfManyClaimsANotice(t *testing.T) {
-	queues(t, func(t *testing.T, open func() Queue) {
+	queues(t, func(t *testing.T, open func() notify.Queue) {
 		const runs, each, workers = 4, 6, 3
 		q, now := open(), time.UnixMicro(1_770_000_000_000_000)
 		for run := range runs {
@@ -245,7 +250,7 @@ func TestL4TheTableIsMadeOnce(t *testing.T) {
 		db := stdlib.OpenDB(*cfg)
 		defer db.Close()
 		group.Go(func() {
-			if _, err := OpenPostgreSQL(t.Context(), db); err != nil {
+			if _, err := notify.OpenPostgreSQL(t.Context(), db); err != nil {
 				t.Error(err)
 			}
 		})
@@ -260,9 +265,9 @@ func TestL4TheTableIsMadeOnce(t *testing.T) {
 	require.NoError(t, err)
 	db := stdlib.OpenDB(*cfg)
 	defer db.Close()
-	_, err = OpenPostgreSQL(t.Context(), db)
+	_, err = notify.OpenPostgreSQL(t.Context(), db)
 	require.ErrorContains(t, err, "interlude_notices")
 	openPostgreSQL(t, dsn)
-	_, err = OpenPostgreSQL(t.Context(), db)
+	_, err = notify.OpenPostgreSQL(t.Context(), db)
 	require.NoError(t, err)
 }
