@@ -13,6 +13,8 @@ while read -r module; do packages=("$module/..." ${packages[@]+"${packages[@]}"}
 unwatched=()
 for package in modernc.org/sqlite/lib modernc.org/libc/... modernc.org/memory; do unwatched+=("-gcflags=$package=-race=false -d=checkptr=0"); done
 for package in github.com/jackc/pgx/v5/pgproto3 github.com/jackc/pgx/v5/pgconn crypto/internal/fips140/...; do unwatched+=("-gcflags=$package=-race=false"); done
+# Each program with the race detector, a child process too, sleeps for a second before it exits, unless told otherwise.
+export GORACE="atexit_sleep_ms=20 ${GORACE:-}"
 # engine/adk needs a newer Go than the others, and is not of the workspace. What both import is compiled once: flags and versions are the same.
 if (cd engine/adk && GOWORK=off go list -m) >/dev/null 2>&1; then
 	(cd engine/adk && GOWORK=off go test -race "${unwatched[@]}" "-ldflags=-s -w" -timeout 10m "$@" ./...)

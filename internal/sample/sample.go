@@ -58,6 +58,9 @@ const (
 	// waiting policy. Under the race detector, a commit runs it for a part of the policies; without
 	// the detector, it is run for all policies, on memory and SQLite.
 	SequenceParts = 2
+	// SearchParts divide the longest tests of proof/explore under the race detector. Each of them
+	// searches in a single goroutine, and every commit runs all of them without the detector.
+	SearchParts = 4
 )
 
 // Parts describes the selected parts, in one line for each group.
@@ -77,6 +80,7 @@ func Parts() []string {
 		part("bugs of the museum", BugParts),
 		part("suite of stores on PostgreSQL with every option (1) or through PgBouncer (2)", SuiteParts),
 		part("sequences of events with the race detector, on PostgreSQL above all", SequenceParts),
+		part("searches of proof/explore with the race detector, all without it", SearchParts),
 		"what is left out is shown by other commits; INTERLUDE_FULL=1 runs everything",
 	}
 }

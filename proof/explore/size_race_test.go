@@ -2,7 +2,12 @@
 
 package explore_test
 
-import "github.com/interlude-go/interlude/proof/explore"
+import (
+	"testing"
+
+	"github.com/interlude-go/interlude/internal/sample"
+	"github.com/interlude-go/interlude/proof/explore"
+)
 
 // Under the race detector the tests explore only a part of the states. Each exploration runs in a
 // single goroutine, so the detector can find nothing in it, and makes it ten times slower. CI
@@ -15,3 +20,9 @@ var (
 )
 
 const eachMutant = 120
+
+// requirePart divides the four longest tests between the commits that CI tests.
+func requirePart(t *testing.T, i int) {
+	t.Helper()
+	sample.Require(t, i, sample.SearchParts)
+}
