@@ -4,8 +4,11 @@ go 1.25.0
 
 require (
 	github.com/anishathalye/porcupine v1.3.1
+	github.com/chromedp/cdproto v0.159.0
+	github.com/chromedp/chromedp v0.23.0
 	github.com/interlude-go/interlude v0.1.0
 	github.com/interlude-go/interlude/host/notify v0.1.0
+	github.com/interlude-go/interlude/host/web v0.1.0
 	github.com/interlude-go/interlude/store/postgres v0.1.0
 	github.com/interlude-go/interlude/store/sqlite v0.1.0
 	github.com/jackc/pgx/v5 v5.12.0
@@ -19,7 +22,9 @@ require (
 )
 
 require (
+	github.com/danielgtaylor/huma/v2 v2.37.2 // indirect
 	github.com/dustin/go-humanize v1.0.1 // indirect
+	github.com/go-json-experiment/json v0.0.0-20260213210345-44df1a37e875 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/jackc/pgpassfile v1.0.0 // indirect
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
@@ -39,6 +44,7 @@ require (
 replace (
 	github.com/interlude-go/interlude => ..
 	github.com/interlude-go/interlude/host/notify => ../host/notify
+	github.com/interlude-go/interlude/host/web => ../host/web
 	github.com/interlude-go/interlude/store/postgres => ../store/postgres
 	github.com/interlude-go/interlude/store/sqlite => ../store/sqlite
 )

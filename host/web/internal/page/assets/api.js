@@ -1,0 +1,109 @@
+// The calls of the API. Every path is relative to the page, which may be served below any prefix.
+
+import { parse, stringify } from "./exact.js";
+
+// Problem is a request that the server has refused; its members are those of the problem (RFC 9457).
+export class Problem extends Error {
+  constructor(status, problem) {
+    super(problem.detail ?? "");
+    Object.assign(this, problem, { status });
+  }
+}
+
+// Unreachable says that it is not known what became of a request.
+export class Unreachable extends Error {}
+
+// The server's clock less this one's, so that a countdown is right where this machine's clock is not.
+let skew = 0;
+
+export function now() {
+  return Date.now() + skew;
+}
+
+function readClock(response) {
+  const date = Date.parse(response.headers.get("Date") ?? "");
+  const difference = date + 500 - Date.now(); // the header has whole seconds
+  if (Math.abs(difference) > 2000) skew = difference;
+  else if (!Number.isNaN(difference)) skew = 0;
+}
+
+async function request(method, path, { body, key, signal } = {}) {
+  const headers = {};
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  if (key) headers["Idempotency-Key"] = key;
+  let response, text;
+  try {
+    response = await fetch(path, { method, headers, signal, body: body === undefined ? undefined : stringify(body) });
+    text = await response.text();
+  } catch (e) {
+    if (signal?.aborted) throw e;
+    throw new Unreachable(e.message);
+  }
+  readClock(response);
+  if (response.ok) return { value: text ? parse(text) : null, tag: response.headers.get("ETag") };
+  let problem = {};
+  try {
+    problem = parse(text);
+  } catch { // a proxy's page, say
+    if (response.status >= 500) throw new Unreachable(response.statusText);
+  }
+  if (response.status === 500 || response.status === 502 || response.status === 503 || response.status === 504) {
+    throw new Unreachable(problem.detail);
+  }
+  throw new Problem(response.status, problem);
+}
+
+export async function get(path, signal) {
+  return (await request("GET", path, { signal })).value;
+}
+
+// getTagged is get with the ETag: the same tag is the same value.
+export function getTagged(path, signal) {
+  return request("GET", path, { signal });
+}
+
+export async function post(path, body, key) {
+  return (await request("POST", path, { body, key })).value;
+}
+
+const pauses = [300, 700, 1500, 3000, 5000, 8000];
+
+// postOnce makes a request until its outcome is known, each time with the same key: the server does it once. After
+// each loss it calls lost.
+export async function postOnce(path, body, key, lost) {
+  for (const pause of pauses) {
+    try {
+      return await post(path, body, key);
+    } catch (e) {
+      if (!(e instanceof Unreachable)) throw e;
+      lost();
+      await new Promise((again) => setTimeout(again, pause));
+    }
+  }
+  return post(path, body, key);
+}
+
+// newKey is a key that nobody else has. crypto.randomUUID is for pages over TLS only.
+export function newKey() {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, "0")).join("");
+}
+
+export function runPath(run) {
+  return `api/runs/${encodeURIComponent(run)}`;
+}
+
+export function questionPath(run, question) {
+  return `${runPath(run)}/questions/${question}`;
+}
+
+// query is a query string; members without a value are left out, lists are given member by member.
+export function query(parameters) {
+  const all = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters)) {
+    for (const one of Array.isArray(value) ? value : [value]) {
+      if (one !== undefined && one !== null && one !== "" && one !== false) all.append(name, one);
+    }
+  }
+  const text = all.toString();
+  return text ? "?" + text : "";
+}

@@ -1,0 +1,142 @@
+// JSON whose numbers stay as they were written. JSON.parse rounds 9007199254740993 and drops the end of 1.10: a
+// person would approve, or send back, another amount than was meant.
+
+// Exact is a number that JavaScript would write otherwise.
+export class Exact {
+  constructor(text) { this.text = text; }
+  toString() { return this.text; }
+}
+
+const literal = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?/y;
+const string = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y;
+const blank = /[ \t\r\n]*/y;
+const inexact = /(?:^|[\s:,[])(?:-0|-?[0-9]{16}|-?[0-9]+[.eE])/;
+
+// number is a number as its text says: a plain one if it is written the same way, else an Exact.
+export function number(text) {
+  literal.lastIndex = 0;
+  const match = literal.exec(text);
+  if (!match || match[0].length !== text.length) return undefined;
+  return String(Number(text)) === text ? Number(text) : new Exact(text);
+}
+
+// parse is JSON.parse with exact numbers.
+export function parse(text) {
+  if (!inexact.test(text)) return JSON.parse(text);
+  JSON.parse(text); // it says best what is wrong, and where
+  return new Parser(text).value();
+}
+
+// Parser reads JSON that is known to be well-formed.
+class Parser {
+  constructor(text) {
+    this.text = text;
+    this.at = 0;
+  }
+
+  match(pattern) {
+    pattern.lastIndex = this.at;
+    const [found] = pattern.exec(this.text);
+    this.at += found.length;
+    return found;
+  }
+
+  // next is the character after blanks.
+  next() {
+    this.match(blank);
+    return this.text[this.at];
+  }
+
+  value() {
+    switch (this.next()) {
+      case "{": return this.object();
+      case "[": return this.array();
+      case "\"": return JSON.parse(this.match(string));
+      case "t": this.at += 4; return true;
+      case "f": this.at += 5; return false;
+      case "n": this.at += 4; return null;
+      default: return number(this.match(literal));
+    }
+  }
+
+  object() {
+    const members = {};
+    this.at++;
+    while (this.next() !== "}") {
+      if (this.text[this.at] === ",") this.at++;
+      this.next();
+      const name = JSON.parse(this.match(string));
+      this.next();
+      this.at++; // the colon
+      put(members, name, this.value());
+    }
+    this.at++;
+    return members;
+  }
+
+  array() {
+    const items = [];
+    this.at++;
+    while (this.next() !== "]") {
+      if (this.text[this.at] === ",") this.at++;
+      items.push(this.value());
+    }
+    this.at++;
+    return items;
+  }
+}
+
+// put sets a member whatever its name: an assignment to __proto__ would be none.
+export function put(members, name, value) {
+  Object.defineProperty(members, name, { value, enumerable: true, configurable: true, writable: true });
+}
+
+export function isObject(value) {
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Exact);
+}
+
+// stringify is JSON.stringify for what parse returns.
+export function stringify(value, indent = "", before = "\n") {
+  if (value instanceof Exact) return value.text;
+  if (!Array.isArray(value) && !isObject(value)) return JSON.stringify(value);
+  const inner = before + indent;
+  const [open, close] = Array.isArray(value) ? "[]" : "{}";
+  const parts = Array.isArray(value) ? value.map((item) => stringify(item, indent, inner))
+    : Object.entries(value).filter(([, member]) => member !== undefined)
+      .map(([name, member]) => JSON.stringify(name) + (indent ? ": " : ":") + stringify(member, indent, inner));
+  if (parts.length === 0) return open + close;
+  return indent ? open + inner + parts.join("," + inner) + before + close : open + parts.join(",") + close;
+}
+
+// same reports whether two values are written the same, whatever the order of their members.
+export function same(a, b) {
+  if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((item, i) => same(item, b[i]));
+  if (isObject(a) && isObject(b)) {
+    const names = Object.keys(a);
+    return names.length === Object.keys(b).length && names.every((n) => Object.hasOwn(b, n) && same(a[n], b[n]));
+  }
+  return a === undefined || b === undefined ? a === b : stringify(a) === stringify(b);
+}
+
+// differences lists where two values differ: the pointer of each place, with what was there and what is.
+export function differences(before, after, pointer = "") {
+  if (isObject(before) && isObject(after)) {
+    const names = new Set([...Object.keys(before), ...Object.keys(after)]);
+    return [...names].flatMap((name) => differences(member(before, name), member(after, name),
+      pointer + "/" + escape(name)));
+  }
+  if (Array.isArray(before) && Array.isArray(after)) {
+    const all = before.length > after.length ? before : after;
+    return all.flatMap((_, i) => differences(before[i], after[i], `${pointer}/${i}`));
+  }
+  return same(before, after) ? [] : [{ pointer, before, after }];
+}
+
+export function member(value, name) {
+  return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+}
+
+// escape is a name as a part of a JSON pointer.
+export function escape(name) {
+  return name.replaceAll("~", "~0").replaceAll("/", "~1");
+}

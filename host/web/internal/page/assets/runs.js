@@ -1,0 +1,264 @@
+// For who operates: the runs by state, why one does not go on, and what may be done about it.
+
+import { T } from "./texts.js";
+import { Problem, get, getTagged, newKey, post, postOnce, query, runPath } from "./api.js";
+import { h, newID, once, said, set, shown } from "./dom.js";
+import { stringify } from "./exact.js";
+import { follow, followRun, refresh } from "./live.js";
+import { problemText } from "./question.js";
+import { readable } from "./approval.js";
+import { audience, showStory } from "./story.js";
+import { drawTimeline } from "./timeline.js";
+import { moment, since, until } from "./time.js";
+
+const states = ["waiting_user", "running", "queued", "succeeded", "failed", "canceled"];
+
+// RunList lists runs, the newest first.
+export class RunList {
+  constructor(node) {
+    this.node = node;
+    this.pages = 1;
+    this.chosen = new Set();
+    this.tags = "";
+    const chip = (id, label) => h("button", { type: "button", class: "chip", "aria-pressed": "false",
+      onclick: (e) => this.toggle(id, e.currentTarget) }, label);
+    this.filter = h("input", { type: "search", placeholder: T.labelFilter, "aria-label": T.labelFilter,
+      onchange: () => this.reload() });
+    this.list = h("div");
+    this.more = h("button", { type: "button", class: "more-rows", hidden: true, onclick: () => {
+      this.pages++;
+      this.reload();
+    } }, T.more);
+    set(node, h("div", { class: "list-head" }, h("h1", null, T.runs), h("div", { class: "chips", role: "group",
+      "aria-label": T.byState }, chip("held", T.heldOnly), states.map((s) => chip(s, T.states[s]))), this.filter),
+    this.list, this.more);
+    follow(() => this.visible && this.read());
+  }
+
+  setVisible(on) {
+    this.visible = on;
+    if (on) refresh();
+  }
+
+  toggle(id, button) {
+    if (!this.chosen.delete(id)) this.chosen.add(id);
+    button.setAttribute("aria-pressed", String(this.chosen.has(id)));
+    this.reload();
+  }
+
+  reload() {
+    this.tags = "";
+    refresh();
+  }
+
+  select(run) {
+    this.selected = run;
+    for (const row of this.list.querySelectorAll("a.row")) {
+      if (row.dataset.key === run) row.setAttribute("aria-current", "true");
+      else row.removeAttribute("aria-current");
+    }
+  }
+
+  async read() {
+    const runs = [];
+    const tags = [];
+    let after = "", stats = null;
+    try {
+      const label = this.filter.value.trim();
+      for (let i = 0; i < this.pages && (i === 0 || after); i++) {
+        const { value, tag } = await getTagged("api/runs" + query({ newest: true, limit: 100, after, label,
+          held: this.chosen.has("held"), state: states.filter((s) => this.chosen.has(s)) }));
+        runs.push(...value.runs);
+        tags.push(tag);
+        after = value.next;
+      }
+      stats = await get("api/stats").catch((e) => { if (e instanceof Problem) return null; throw e; });
+    } catch (e) {
+      if (!(e instanceof Problem)) throw e;
+      set(this.list, h("p", { class: "empty", role: "alert" }, problemText(e)));
+      return;
+    }
+    const text = tags.join() + stringify(stats);
+    if (text === this.tags) return;
+    this.tags = text;
+    this.more.hidden = !after;
+    const focused = document.activeElement?.dataset?.key;
+    set(this.list, runs.length ? h("ul", null, runs.map((run) => h("li", null, h("a", { class: "row", "data-key": run.id,
+      href: `#/runs/${encodeURIComponent(run.id)}`, "aria-current": run.id === this.selected ? "true" : null },
+    h("span", { class: "title mono", dir: "auto" }, shown(run.id)),
+    h("span", { class: "meta" }, badge(run), h("span", { dir: "auto" }, shown(whyNot(run, stats) ?? "")),
+      since(run.updated_at)))))) : h("p", { class: "empty" }, T.noRuns));
+    if (focused) this.list.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
+  }
+}
+
+function badge(run) {
+  return h("span", { class: `badge ${run.block?.kind === "held" ? "held" : run.state}` },
+    run.block?.kind === "held" ? T.heldState : T.states[run.state]);
+}
+
+// whyNot says why a run does not go on now; null if it does, or has ended well.
+export function whyNot(run, stats) {
+  const { block } = run;
+  if (block) return T.blocks[block.kind]?.(block) ?? block.reason;
+  if (run.state === "waiting_user") {
+    const [first] = run.questions;
+    return first ? T.waitsFor(run.questions.length, first.prompt.slice(0, 120)) : null;
+  }
+  if (run.state === "failed") return run.error?.message?.slice(0, 160) ?? null;
+  if (run.state === "canceled") return run.cancel_reason || null;
+  if (run.state !== "queued") return null;
+  if (Date.parse(run.not_before ?? "") > Date.now()) return T.notBefore(moment(run.not_before));
+  const engine = stats?.engines.find((e) => e.engine === run.engine);
+  if (engine && engine.nodes === 0) return T.noNode(run.engine);
+  const pool = stats?.pools.find((p) => p.name === run.pool);
+  if (pool && pool.held >= pool.capacity) return T.poolFull(pool.name, pool.held, pool.capacity);
+  return T.queued;
+}
+
+// RunPanel shows a run in a node, and follows it until it is closed.
+export class RunPanel {
+  constructor(node, id) {
+    Object.assign(this, { node, id, run: null, events: [] });
+    this.head = h("div");
+    this.notice = h("div", { role: "status" });
+    this.why = h("div");
+    this.timeline = h("section", { class: "timeline", "aria-label": T.timeline });
+    this.questions = h("section");
+    this.result = h("section");
+    this.story = h("section", { class: "story", "aria-label": T.story });
+    this.actions = h("div", { class: "more" });
+    set(node, h("p", { class: "muted loading" }, T.loading));
+    this.unfollow = follow(() => this.read());
+    this.unfollowRun = followRun(runPath(id), (events) => {
+      this.events = events;
+      drawTimeline(this.timeline, events, this.run);
+      clearTimeout(this.soon);
+      this.soon = setTimeout(refresh, 200);
+    });
+  }
+
+  close() {
+    this.closed = true;
+    clearTimeout(this.soon);
+    this.unfollow();
+    this.unfollowRun();
+    this.stopStory?.();
+  }
+
+  async read() {
+    let run, records, stats;
+    try {
+      [run, { records }, stats] = await Promise.all([get(runPath(this.id)), get(runPath(this.id) + "/history"),
+        get("api/stats").catch((e) => { if (e instanceof Problem) return null; throw e; })]);
+    } catch (e) {
+      if (!(e instanceof Problem)) throw e;
+      set(this.node, h("p", { class: "notice bad", role: "alert" }, problemText(e)));
+      return;
+    }
+    if (this.closed) return;
+    const text = stringify([run, records, whyNot(run, stats)]);
+    if (text === this.text) return;
+    this.text = text;
+    this.run = run;
+    if (!this.head.isConnected) {
+      set(this.node, this.head, this.notice, this.why, this.timeline, this.questions, this.result, this.actions, this.story);
+    }
+    this.show(run, records, stats);
+  }
+
+  show(run, records, stats) {
+    const fact = (label, ...content) => h("div", { class: "fact" }, h("dt", null, label), h("dd", null, content));
+    set(this.head, h("p", { class: "eyebrow" }, badge(run), " ", Object.entries(run.labels ?? {}).map(([name, value]) =>
+      h("span", { class: "label-chip", dir: "auto" }, shown(`${name}: ${value}`)))),
+    h("h1", { tabindex: "-1", dir: "auto", class: "mono" }, shown(run.id)),
+    h("div", { class: "facts" }, h("dl", null, fact(T.engine, shown(run.engine)), fact(T.pool, shown(run.pool)),
+      run.key ? fact(T.key, shown(run.key)) : null, fact(T.attempt, String(run.attempt)),
+      fact(T.created, since(run.created_at)), fact(T.updated, since(run.updated_at)),
+      run.forked_from ? fact(T.forkOf, h("a", { href: `#/runs/${encodeURIComponent(run.forked_from.run_id)}` },
+        shown(run.forked_from.run_id))) : null,
+      run.budget ? fact(T.budget, T.budgetOf(run.budget)) : null)));
+    const why = whyNot(run, stats);
+    set(this.why, why ? h("div", { class: `notice ${run.block || run.state === "failed" ? "warn" : "plain"}` },
+      h("strong", null, T.why[run.state]), " ", h("span", { dir: "auto" }, shown(why)), this.resume(run)) : null);
+    drawTimeline(this.timeline, this.events, run);
+    set(this.questions, run.questions.length ? [h("h2", null, T.openQuestions), h("ul", { class: "plain" },
+      run.questions.map((q) => h("li", null, h("a", { class: "row", href:
+        `#/inbox/${encodeURIComponent(run.id)}/${q.id}` }, h("span", { class: "title", dir: "auto" },
+      shown(q.subject?.title || q.prompt)), h("span", { class: "meta" }, T.kinds[q.kind], audience(q.to),
+        q.ends_at ? until(q.ends_at) : since(q.asked_at))))))] : null);
+    set(this.result, run.final_text || run.output !== undefined ? [h("h2", null, T.result),
+      run.final_text ? said(run.final_text) : null,
+      run.output !== undefined ? h("div", { class: "arguments" }, readable(run.output)) : null] : null);
+    if (!this.stopStory) ({ stop: this.stopStory, update: this.updateStory } = showStory(this.story, run, records));
+    else this.updateStory(run, records);
+    this.showActions(run, records);
+  }
+
+  async act(begin, done) {
+    try {
+      const result = await begin();
+      set(this.notice, h("p", { class: "notice good" }, done));
+      return result;
+    } catch (e) {
+      set(this.notice, h("p", { class: "notice bad" }, e instanceof Problem ? problemText(e) : T.notReached));
+      return null;
+    } finally {
+      refresh();
+    }
+  }
+
+  // resume are the decisions that a held run waits for.
+  resume(run) {
+    const choices = run.block?.choices ?? [];
+    if (!choices.length) return null;
+    const decide = (choice, budget) => this.act(() => post(runPath(run.id) + "/resume",
+      { choice, budget, version: run.version }), T.resumed);
+    const button = (choice, begin) => once(h("button", { type: "button", class: choice === "end" ? "danger small"
+      : "small" }, T.choices[choice]), begin);
+    const tokens = h("input", { type: "text", inputmode: "numeric", id: newID("tokens"),
+      value: String(run.budget?.limit.tokens ?? "") });
+    const turns = h("input", { type: "text", inputmode: "numeric", id: newID("turns"),
+      value: String(run.budget?.limit.turns ?? "") });
+    const raise = choices.includes("raise") ? h("div", { class: "inline" }, h("label", { for: turns.id }, T.turns), turns,
+      h("label", { for: tokens.id }, T.tokens), tokens) : null;
+    return [raise, h("div", { class: "buttons" }, choices.map((choice) => button(choice, () => decide(choice,
+      choice === "raise" ? { turns: Number(turns.value) || 0, tokens: Number(tokens.value) || 0 } : undefined))))];
+  }
+
+  showActions(run, records) {
+    const ended = ["succeeded", "failed", "canceled"].includes(run.state);
+    const settled = records.filter((r) => r.resolution && r.resolution !== "abandoned");
+    const signature = stringify([ended, settled.length]);
+    if (this.actionsShown === signature) return;
+    this.actionsShown = signature;
+    const words = (label, rows = 2) => {
+      const control = h("textarea", { id: newID("words"), rows, dir: "auto" });
+      return [control, h("div", { class: "field" }, h("label", { for: control.id }, label), control)];
+    };
+    const [reason, reasonField] = words(T.cancelReason);
+    const cancel = ended ? null : h("details", null, h("summary", null, T.cancel), reasonField, h("div",
+      { class: "buttons" }, once(h("button", { type: "button", class: "danger" }, T.cancelNow), () => this.act(
+      () => post(runPath(run.id) + "/cancel", reason.value.trim() ? { reason: reason.value } : {}), T.canceled))));
+    set(this.actions, cancel, this.forkForm(run, settled, ended, words));
+  }
+
+  forkForm(run, settled, ended, words) {
+    if (!settled.length && !ended) return null;
+    const from = h("select", { id: newID("from") }, settled.map((r) => h("option", { value: String(r.question.id) },
+      `${T.questionNumber(r.question.id)}: ${r.question.prompt.slice(0, 60)}`)),
+    ended ? h("option", { value: "0" }, T.theEnd) : null);
+    const [reply, replyField] = words(T.forkReply);
+    let key = newKey();
+    const fork = async () => {
+      const body = { question: Number(from.value) || undefined, reply: reply.value.trim() ? reply.value : undefined };
+      const made = await this.act(() => postOnce(runPath(run.id) + "/fork", body, key, () => {}), T.forked);
+      if (!made) return;
+      key = newKey();
+      location.hash = `#/runs/${encodeURIComponent(made.id)}`;
+    };
+    return h("details", null, h("summary", null, T.fork), h("p", { class: "help" }, T.forkHelp), h("div",
+      { class: "field" }, h("label", { for: from.id }, T.forkFrom), from), replyField, h("div", { class: "buttons" },
+      once(h("button", { type: "button" }, T.forkNow), fork)));
+  }
+}

@@ -1,0 +1,94 @@
+// What has happened in a run so far: what the agent said, what was asked, and how it was settled, by whom.
+
+import { T } from "./texts.js";
+import { runPath } from "./api.js";
+import { h, said, set, shown } from "./dom.js";
+import { stringify } from "./exact.js";
+import { followRun } from "./live.js";
+import { moment, since } from "./time.js";
+import { readable } from "./approval.js";
+
+// audience names who is asked.
+export function audience(to) {
+  if (!to) return T.everybody;
+  const parts = [...(to.everybody ? [T.everybody] : []), ...(to.users ?? []),
+    ...(to.groups ?? []).map((g) => T.group(g))];
+  const names = parts.length ? parts.join(", ") : T.nobody;
+  return h("span", { dir: "auto" }, shown(to.except?.length ? `${names} ${T.except(to.except.join(", "))}` : names));
+}
+
+// outcomeOf says in a sentence how a question was settled.
+export function outcomeOf(record, me) {
+  const who = record.actor ? record.actor === me?.id ? T.you : record.actor : T.somebody;
+  return (T.resolutions[record.resolution] ?? T.resolutions.abandoned)(who, record.decision);
+}
+
+// decided is what was answered, and when.
+export function decided(record) {
+  const at = record.settled_at ?? record.at;
+  return [record.decision && record.decision !== "respond" ? h("span", { class: `badge ${record.decision}` },
+    T.decisions[record.decision]) : null, " ", at ? since(at, "muted") : null,
+  record.via ? h("span", { class: "muted" }, ` ${T.via(record.via)}`) : null,
+  record.text ? said(record.text, "blockquote") : null,
+  record.value !== undefined ? h("div", { class: "arguments" }, readable(record.value)) : null];
+}
+
+// showStory shows the story in a node and follows it. The question with the number current is only pointed to.
+export function showStory(node, run, records, current) {
+  let events = [];
+  const list = h("ol", { class: "entries" });
+  set(node, h("h2", null, T.story), list);
+  const show = () => set(list, entries(run, records, events, current).map(({ at, kind, content }) =>
+    h("li", { class: `entry ${kind}` }, h("span", { class: "when" }, moment(at)), h("div", null, content))));
+  show();
+  const stop = followRun(runPath(run.id), (all) => {
+    events = all;
+    show();
+  });
+  return { stop, update: (nextRun, nextRecords) => {
+    if (stringify([nextRun, nextRecords]) === stringify([run, records])) return;
+    [run, records] = [nextRun, nextRecords];
+    show();
+  } };
+}
+
+function entries(run, records, events, current) {
+  const all = [{ at: run.created_at, kind: "mark", content: h("p", null, T.started(run.engine)) }];
+  const prompts = new Set(records.map((r) => r.question.prompt));
+  for (const { type, ts, data } of events) {
+    const entry = told(type, data, prompts);
+    if (entry) all.push({ at: ts, ...entry });
+  }
+  for (const record of records) {
+    const { question } = record;
+    all.push({ at: question.asked_at, kind: "asked", content: question.id === current
+      ? h("p", { class: "muted" }, T.thisQuestion)
+      : [h("p", { class: "label" }, h("a", { href: `#/inbox/${encodeURIComponent(run.id)}/${question.id}` },
+        T.questionNumber(question.id))), said(question.subject?.title || question.prompt)] });
+    if (record.resolution) {
+      all.push({ at: record.settled_at ?? question.asked_at, kind: "answered",
+        content: [h("p", { class: "label", dir: "auto" }, shown(outcomeOf(record))), decided(record)] });
+    }
+  }
+  return all.map((entry, i) => ({ ...entry, i })).sort((a, b) => Date.parse(a.at) - Date.parse(b.at) || a.i - b.i);
+}
+
+// told is what an event adds to the story, if anything.
+function told(type, data, prompts) {
+  const mark = (text, detail) => ({ kind: "mark", content: [h("p", null, shown(text)), detail ? said(detail) : null] });
+  switch (type) {
+    case "assistant.message.intermediate": case "assistant.message.final":
+      return prompts.has(data.text?.trim()) || !data.text?.trim() ? null : { kind: "message", content: said(data.text) };
+    case "turn.yielded": return mark(T.putOff, data.message);
+    case "run.blocked": return mark(T.held, data.message);
+    case "run.unblocked": return mark(T.goesOn(data.actor));
+    case "user.input.reminder": return mark(T.reminded(data.interaction_id));
+    case "user.input.escalated": return mark(T.escalated(data.interaction_id));
+    case "interaction.changed": return mark(T.changed[data.change](data.interaction_id, data.actor ?? T.somebody));
+    case "conversation.state.changed": {
+      if (!data.terminal) return null;
+      return mark(T.ended[data.to], data.terminal.error?.message);
+    }
+  }
+  return null;
+}

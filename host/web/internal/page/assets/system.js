@@ -1,0 +1,60 @@
+// For who operates: how much there is to do, who does it, and where there is no room.
+
+import { T } from "./texts.js";
+import { Problem, get } from "./api.js";
+import { h, set, shown } from "./dom.js";
+import { stringify } from "./exact.js";
+import { follow, refresh } from "./live.js";
+import { problemText } from "./question.js";
+import { since } from "./time.js";
+
+// SystemView shows counts, pools and engines in a node.
+export class SystemView {
+  constructor(node) {
+    this.node = node;
+    this.text = "";
+    follow(() => this.visible && this.read());
+  }
+
+  setVisible(on) {
+    this.visible = on;
+    clearInterval(this.timer);
+    if (!on) return;
+    refresh();
+    this.timer = setInterval(() => document.hidden || refresh(), 5000); // counts change without a question
+  }
+
+  async read() {
+    let stats;
+    try {
+      stats = await get("api/stats");
+    } catch (e) {
+      if (!(e instanceof Problem)) throw e;
+      set(this.node, h("h1", null, T.system), h("p", { class: "empty", role: "alert" }, problemText(e)));
+      return;
+    }
+    if (stringify(stats) === this.text) return;
+    this.text = stringify(stats);
+    const number = (label, value, bad, time) => h("div", { class: bad && value > 0 ? "figure bad" : "figure" },
+      h("dd", null, String(value)), h("dt", null, label, time ? [" ", since(time, "muted")] : null));
+    set(this.node, h("h1", null, T.system), h("dl", { class: "figures" },
+      number(T.states.waiting_user, stats.waiting, false, stats.oldest_waiting),
+      number(T.states.running, stats.running), number(T.ready, stats.ready, false, stats.oldest_ready),
+      number(T.delayed, stats.delayed), number(T.heldOnly, stats.held, true, stats.oldest_held),
+      number(T.due, stats.due, true), number(T.nodes, stats.nodes)),
+    h("h2", null, T.pools), stats.pools.length ? h("ul", { class: "pools" }, stats.pools.map((p) => this.pool(p)))
+      : h("p", { class: "muted" }, T.noPools),
+    h("h2", null, T.engines), h("div", { class: "table" }, h("table", null, h("thead", null, h("tr", null,
+      T.engineColumns.map((c) => h("th", { scope: "col" }, c)))), h("tbody", null, stats.engines.map((e) => h("tr", null,
+      h("th", { scope: "row", dir: "auto" }, shown(e.engine)), h("td", null, String(e.queued)),
+      h("td", { class: e.nodes === 0 && e.queued > 0 ? "bad" : null }, String(e.nodes),
+        e.nodes === 0 && e.queued > 0 ? ` ${T.nobodyHere}` : "")))))));
+  }
+
+  pool(p) {
+    const part = Math.min(1, p.capacity ? p.held / p.capacity : 0);
+    return h("li", null, h("div", { class: "pool-head" }, h("strong", { dir: "auto" }, shown(p.name)),
+      h("span", { class: "muted" }, T.slots(p.held, p.capacity), p.ready ? `, ${T.readyFor(p.ready)}` : "")),
+    h("meter", { min: "0", max: "1", high: "0.99", value: part, "aria-label": T.slots(p.held, p.capacity) }));
+  }
+}

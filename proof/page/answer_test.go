@@ -1,0 +1,231 @@
+package page_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+// L1: what waits for a person is listed, live, and is answered in place; the agent gets what was pressed.
+func TestL1APersonAnswersWhatWaits(t *testing.T) {
+	w := begin(t)
+	ada := w.open("ada", "")
+	ada.sees("Nothing waits for you.")
+	ada.pictures("empty")
+	w.ask(lifecycle.Spec{ID: "release-9", Labels: map[string]string{"team": "web"}},
+		confirm("Shall version 2.4 go out today?"))
+	w.ask(lifecycle.Spec{ID: "menu"}, engine.Question{Kind: engine.ChooseOne, Prompt: "Which supplier shall I order from?",
+		Context: "Both deliver by Friday. The northern mill is cheaper, the southern one delivers before noon.",
+		Options: []engine.Option{{Label: "Northern mill", Value: "north"}, {Label: "Southern mill", Value: "south"}}})
+	ada.sees("Shall version 2.4 go out today?")
+	ada.press("Shall version 2.4 go out today?\nYes or no\njust now")
+	ada.at("#/inbox/release-9/1")
+	ada.sees("I have read what there is about release-9.")
+	ada.pictures("confirm")
+	ada.press("Yes")
+	ada.sees("Your answer was recorded.")
+	require.Equal(t, "yes", w.answered("release-9")[0].Text)
+	ada.press("Next question")
+	ada.at("#/inbox/menu/1")
+	ada.press("Southern mill")
+	ada.pictures("choice")
+	ada.press("Send answer")
+	ada.sees("Your answer was recorded.")
+	ada.sees("Nothing waits for you.")
+	require.Equal(t, "south", w.answered("menu")[0].Text)
+	require.Equal(t, "ada", w.answered("menu")[0].Actor)
+}
+
+// L1: two answer at once; one wins, and the other is told so in place, with who, and loses no word.
+func TestL1OfTwoWindowsOneWinsAndTheOtherIsToldWho(t *testing.T) {
+	w := begin(t)
+	w.ask(lifecycle.Spec{ID: "r"}, openText("What shall the headline be?"))
+	ada, bob := w.open("ada", "#/inbox/r/1"), w.open("bob", "#/inbox/r/1")
+	for o, text := range map[*window]string{ada: "Spring is here", bob: "Winter is over"} {
+		o.sees("What shall the headline be?")
+		o.write("Your answer", text)
+	}
+	ada.js(named("Send answer")+".click()", nil)
+	bob.js(named("Send answer")+".click()", nil)
+	won := w.answered("r")[0]
+	winner, loser, lost := ada, bob, "Winter is over"
+	if won.Actor == "bob" {
+		winner, loser, lost = bob, ada, "Spring is here"
+	}
+	winner.sees("Your answer was recorded.")
+	loser.sees("Answered by " + won.Actor)
+	loser.sees("You had written:")
+	loser.sees(lost)
+	loser.pictures("lost")
+}
+
+// L1: somebody who looks at a question that is answered elsewhere is told at once, without pressing anything.
+func TestL1WhoLooksAtAQuestionSeesThatItIsSettled(t *testing.T) {
+	w := begin(t)
+	w.ask(lifecycle.Spec{ID: "r"}, confirm("Ship?"))
+	ada := w.open("ada", "#/inbox/r/1")
+	ada.sees("Ship?")
+	_, err := w.lc.Reply(t.Context(), "r", lifecycle.Reply{ID: 1, Text: "no", Actor: lifecycle.Actor{ID: "bob", Via: "phone"}})
+	require.NoError(t, err)
+	ada.sees("Answered by bob")
+	ada.sees("via phone")
+	ada.seesNot("Your answer was recorded.")
+}
+
+const order = `{"type":"object","required":["name","count","size","address"],"properties":{
+	"name":{"type":"string","title":"Name on the order","minLength":3},
+	"count":{"type":"integer","title":"How many","minimum":1},
+	"size":{"title":"Size","enum":["small","medium","large"]},
+	"gift":{"type":"boolean","title":"As a gift"},
+	"limit":{"type":"number","title":"Limit in euro"},
+	"address":{"type":"object","title":"Address","required":["city"],"properties":{
+		"city":{"type":"string","title":"City","pattern":"^[A-Z]"}}},
+	"notes":{"type":"array","title":"Notes","items":{"type":"string"}}}}`
+
+// K3: a form comes from its schema; what the server refuses stands at its field, and can be corrected there.
+func TestK3AFormIsRefusedAndCorrectedAtItsFields(t *testing.T) {
+	w := begin(t)
+	w.ask(lifecycle.Spec{ID: "r"}, engine.Question{Kind: engine.FillFields, Prompt: "What shall I order?",
+		Schema: json.RawMessage(order)})
+	ada := w.open("ada", "#/inbox/r/1")
+	ada.sees("What shall I order?")
+	ada.press("Send answer")
+	ada.sees("Please fill this in.")
+	ada.write("Name on the order", "Al")
+	ada.write("How many", "0")
+	ada.press("large")
+	ada.write("Limit in euro", "90071992547409931.10")
+	ada.write("City", "paris")
+	ada.press("Add one")
+	ada.write("No. 1", "ring twice")
+	ada.press("Send answer")
+	ada.sees("Some fields need another look.")
+	fault := func(pointer string) string {
+		return `document.querySelector('[data-pointer="` + pointer + `"] .fault').innerText`
+	}
+	ada.until(fault("/name") + ` !== "" && ` + fault("/count") + ` !== "" && ` + fault("/address/city") + ` !== ""`)
+	ada.until(fault("/limit") + ` === "" && ` + fault("/size") + ` === ""`)
+	ada.until(`document.activeElement.closest(".field").dataset.pointer === "/name"`)
+	ada.pictures("form")
+	ada.accessible("a form with faults")
+	ada.write("Name on the order", "Alice")
+	ada.write("How many", "3")
+	ada.write("City", "Paris")
+	ada.press("Send answer")
+	ada.sees("Your answer was recorded.")
+	require.JSONEq(t, `{"name":"Alice","count":3,"size":"large","limit":90071992547409931.10,"address":{"city":"Paris"},
+		"notes":["ring twice"]}`, string(w.answered("r")[0].Value))
+	require.Contains(t, string(w.answered("r")[0].Value), "90071992547409931.10", "no number is rounded")
+}
+
+// K4: an approval shows its arguments as they are, marks what was edited, and asks to acknowledge the risk.
+func TestK4AnApprovalIsEditedAndWhatDiffersIsShown(t *testing.T) {
+	w := begin(t)
+	q := approval(t, "Pay the invoice of ACME?", "payments.transfer", `{"to":"ACME Ltd.","iban":"DE02 1203 0000 0000 2020 51",
+		"amount":9007199254740993,"currency":"EUR","urgent":false,
+		"items":[{"what":"Consulting, May","cents":9007199254740000},{"what":"Travel","cents":993}]}`)
+	q.Subject.Risk = "The money leaves the account at once and cannot be called back."
+	w.ask(lifecycle.Spec{ID: "invoice-7", Labels: map[string]string{"customer": "acme"}}, q)
+	ada := w.open("ada", "#/inbox/invoice-7/1")
+	ada.sees("Pay the invoice of ACME?")
+	ada.sees("9007199254740993")
+	ada.pictures("approval")
+	ada.accessible("an approval")
+	ada.press("Approve")
+	ada.sees("Acknowledge the risk first.")
+	ada.press("I have read this and accept the risk.")
+	ada.press("Edit …")
+	ada.sees("Nothing differs from the proposal yet.")
+	ada.write("to", "ACME GmbH")
+	ada.sees("1 difference from the proposal")
+	ada.until(`document.querySelector('[data-pointer="/to"]').classList.contains("changed")`)
+	ada.until(`document.querySelector(".differences del").innerText === '"ACME Ltd."'`)
+	ada.pictures("edit")
+	ada.accessible("edited arguments")
+	ada.press("Approve as edited")
+	ada.sees("Your answer was recorded.")
+	answer := w.answered("invoice-7")[0]
+	require.Equal(t, lifecycle.Edit, answer.Decision)
+	require.JSONEq(t, `{"to":"ACME GmbH","iban":"DE02 1203 0000 0000 2020 51","amount":9007199254740993,"currency":"EUR",
+		"urgent":false,"items":[{"what":"Consulting, May","cents":9007199254740000},{"what":"Travel","cents":993}]}`,
+		string(answer.Arguments))
+	require.Contains(t, string(answer.Arguments), `"amount":9007199254740993,`)
+}
+
+// K5: votes are counted before everybody's eyes; who has voted is named, and votes once.
+func TestK5SeveralVoteAndSeeWhoHas(t *testing.T) {
+	w := begin(t)
+	w.ask(lifecycle.Spec{ID: "r", Ask: &lifecycle.AskPolicy{Need: 2, To: &lifecycle.Audience{Groups: []string{"finance"}}}},
+		approval(t, "Buy the press?", "buy", `{"what":"press","price":120000}`))
+	ada, bob := w.open("ada", "#/inbox/r/1"), w.open("bob", "#/inbox/r/1")
+	ada.sees("0 of 2 approved")
+	ada.press("Approve")
+	ada.sees("You have approved. The question waits for others.")
+	bob.sees("1 of 2 approved")
+	bob.sees("ada approved")
+	bob.pictures("votes")
+	bob.press("Reject")
+	bob.write("Reason", "Too dear.")
+	bob.press("Reject")
+	bob.sees("Your answer was recorded.")
+	ada.sees("Rejected by bob")
+	ada.sees("Too dear.")
+}
+
+// K5: a question is claimed, shown as claimed to others, given back, and put to somebody else.
+func TestK5AQuestionIsClaimedGivenBackAndPutToOthers(t *testing.T) {
+	w := begin(t)
+	w.ask(lifecycle.Spec{ID: "r", Ask: &lifecycle.AskPolicy{To: &lifecycle.Audience{Groups: []string{"finance"}}}},
+		openText("How do we book this?"))
+	ada, bob := w.open("ada", "#/inbox/r/1"), w.open("bob", "#/inbox/r/1")
+	bob.write("Your answer", "As rent")
+	ada.press("Work on this for 15 minutes")
+	ada.sees("It is yours")
+	bob.sees("ada works on this question. What you wrote is kept.")
+	bob.pictures("claimed")
+	ada.press("Give it back")
+	bob.until(`document.querySelector("textarea").value === "As rent"`)
+	ada.press("Ask others")
+	ada.write("People", "eve")
+	ada.press("Ask them instead")
+	ada.sees("This question is not for you. It is for eve.")
+	eve := w.open("eve", "")
+	eve.sees("How do we book this?")
+}
+
+// K7: what happens when nobody answers is said, and counts down.
+func TestK7WhatHappensWithoutAnAnswerCountsDown(t *testing.T) {
+	w := begin(t)
+	q := confirm("Close the shop tonight?")
+	q.Wait = &lifecycle.Wait{End: 40 * time.Minute, Then: lifecycle.ThenFail,
+		Steps: []lifecycle.Step{{After: 20 * time.Minute, Do: lifecycle.Remind}}}
+	w.ask(lifecycle.Spec{ID: "r"}, q)
+	ada := w.open("ada", "#/inbox/r/1")
+	ada.sees("Without an answer the run fails")
+	ada.sees("Reminder")
+	ada.sees("Within the hour")
+	ada.until(`/^in 39 min$/.test(document.querySelector(".deadline").innerText)`)
+	ada.press("One hour more time")
+	ada.until(`/^in 1 h 39 min$/.test(document.querySelector(".deadline").innerText)`)
+}
+
+// K1: the questions of a turn stand together, and one goes from one to the next.
+func TestK1QuestionsOfOneRunStandTogether(t *testing.T) {
+	w := begin(t)
+	w.ask(lifecycle.Spec{ID: "r"}, confirm("Is the hall booked?"), openText("Who speaks first?"))
+	ada := w.open("ada", "#/inbox/r/1")
+	ada.sees("2 open together")
+	ada.press("Yes")
+	ada.sees("Your answer was recorded.")
+	ada.press("Next question")
+	ada.at("#/inbox/r/2")
+	ada.write("Your answer", "Grace")
+	ada.press("Send answer")
+	ada.sees("Your answer was recorded.")
+	require.Equal(t, "Grace", w.answered("r")[1].Text)
+}

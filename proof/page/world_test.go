@@ -1,0 +1,153 @@
+package page_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/host/web"
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+// world is a host: a lifecycle that executes runs, and its page below /desk/.
+type world struct {
+	t       *testing.T
+	lc      *lifecycle.Lifecycle
+	handler http.Handler
+	address string
+
+	mu        sync.Mutex
+	server    *http.Server                 // guarded by mu
+	questions map[string][]engine.Question // by run; guarded by mu
+	answers   map[string][]engine.Answer   // by run; guarded by mu
+}
+
+// groups are those of the people in these tests.
+var groups = map[string][]string{"ada": {"finance"}, "bob": {"finance"}, "carl": {"finance"}, "eve": {"sales"}}
+
+func identify(r *http.Request) (lifecycle.Actor, error) {
+	id := r.Header.Get("X-User")
+	if id == "" {
+		return lifecycle.Actor{}, errors.New("no X-User")
+	}
+	return lifecycle.Actor{ID: id, Groups: groups[id]}, nil
+}
+
+// begin begins a world. around wraps the handler, outermost last.
+func begin(t *testing.T, around ...func(http.Handler) http.Handler) *world {
+	t.Helper()
+	need(t, browser != nil, "Chromium")
+	w := &world{t: t, questions: make(map[string][]engine.Question), answers: make(map[string][]engine.Answer)}
+	quiet := slog.New(slog.DiscardHandler)
+	lc, err := lifecycle.New(lifecycle.Config{Engine: engine.Func(w.turn), Forgiving: true, Logger: quiet})
+	require.NoError(t, err)
+	w.lc = lc
+	w.handler = web.Handler(lc.Client, web.Options{Prefix: "/desk", Identify: identify, Logger: quiet})
+	for _, wrap := range around {
+		w.handler = wrap(w.handler)
+	}
+	w.address = "127.0.0.1:0"
+	w.plugIn()
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- lc.Serve(ctx) }()
+	t.Cleanup(func() {
+		w.unplug()
+		cancel()
+		assert.NoError(t, <-served)
+		lc.Close()
+	})
+	return w
+}
+
+// plugIn begins to listen, at the same address as before.
+func (w *world) plugIn() {
+	w.t.Helper()
+	listener, err := net.Listen("tcp", w.address)
+	require.NoError(w.t, err)
+	w.address = listener.Addr().String()
+	server := &http.Server{Handler: w.handler, ReadHeaderTimeout: 10 * time.Second}
+	w.mu.Lock()
+	w.server = server
+	w.mu.Unlock()
+	go func() { _ = server.Serve(listener) }()
+}
+
+// unplug cuts all connections and listens no more.
+func (w *world) unplug() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_ = w.server.Close()
+}
+
+func (w *world) url() string { return "http://" + w.address }
+
+// turn asks what the test has put into the world for the run, and ends with what was answered.
+func (w *world) turn(ctx context.Context, t engine.Turn, sink engine.Sink) (engine.Outcome, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	id := t.RunID
+	if len(t.Answers) > 0 {
+		w.answers[id] = t.Answers
+		said := make([]string, len(t.Answers))
+		for i, a := range t.Answers {
+			said[i] = a.Message()
+		}
+		return engine.Done("The answer was: " + strings.Join(said, "; ")), nil
+	}
+	_ = sink.Message(ctx, engine.Message{Text: "I have read what there is about " + id + "."})
+	return engine.AskAll(w.questions[id]...), nil
+}
+
+// ask begins a run that asks these questions, and waits until they are open.
+func (w *world) ask(spec lifecycle.Spec, questions ...engine.Question) {
+	w.t.Helper()
+	w.mu.Lock()
+	w.questions[spec.ID] = questions
+	w.mu.Unlock()
+	spec.Prompt, spec.MaxQuestions = "Do it.", 32
+	_, err := w.lc.Submit(w.t.Context(), spec)
+	require.NoError(w.t, err)
+	for ev, err := range w.lc.Events(w.t.Context(), spec.ID, 0) {
+		require.NoError(w.t, err)
+		if ev.Type == lifecycle.TypeInputRequired {
+			return
+		}
+	}
+}
+
+// answered waits until the run has ended, and returns what its engine was given.
+func (w *world) answered(id string) []engine.Answer {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	defer cancel()
+	run, err := w.lc.Wait(ctx, id)
+	require.NoError(w.t, err)
+	require.Equal(w.t, lifecycle.StateSucceeded, run.State)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.answers[id]
+}
+
+func confirm(prompt string) engine.Question { return engine.Question{Kind: engine.Confirm, Prompt: prompt} }
+
+func openText(prompt string) engine.Question { return engine.Question{Kind: engine.OpenText, Prompt: prompt} }
+
+// approval is an approval of a call with these arguments.
+func approval(t *testing.T, title, tool, arguments string) engine.Question {
+	t.Helper()
+	q, err := engine.ApprovalOf(title, tool, json.RawMessage(arguments))
+	require.NoError(t, err)
+	return q
+}
