@@ -249,6 +249,7 @@ var skips = map[string]string{
 	"internal/sample/sample.go":  "CI divides proofs between commits, prints the division, and runs all when told to",
 	"engine/agents/agentstest/agentstest.go": "real agents are hundreds of megabytes: outside CI a test of one that " +
 		"is missing says in a line what to do; in CI it fails, but for the one that CI may not install",
+	"proof/page/browser_test.go": "a browser is hundreds of megabytes: in CI it must be there",
 }
 
 // TestNoForbiddenFileNamesSleepsOrSkips enforces the rules for source files that a program can

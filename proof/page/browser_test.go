@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	cdplog "github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
-	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
@@ -51,11 +51,11 @@ func withBrowser(run func() int) int {
 	defer cancel()
 	ctx, cancel = chromedp.NewContext(ctx)
 	defer cancel()
-	if err := chromedp.Run(ctx); err != nil {
+	if _, err := chromedp.Run(ctx, chromedp.Location()); err != nil {
 		fmt.Fprintln(os.Stderr, "page:", program, "does not start:", err)
 		return 1
 	}
-	browser = ctx
+	browser = ctx //nolint:fatcontext // there is one
 	return run()
 }
 
@@ -99,29 +99,13 @@ func (w *world) open(person, place string) *window {
 	ctx, cancel := chromedp.NewContext(browser)
 	w.t.Cleanup(cancel)
 	o := &window{t: w.t, ctx: ctx}
-	address := w.url()
-	chromedp.ListenTarget(ctx, func(ev any) {
-		switch ev := ev.(type) {
-		case *runtime.EventExceptionThrown:
-			o.fault("exception: %s", ev.ExceptionDetails.Error())
-		case *runtime.EventConsoleAPICalled:
-			if ev.Type == runtime.APITypeError {
-				args, _ := json.Marshal(ev.Args)
-				o.fault("console: %s", args)
-			}
-		case *cdplog.EventEntryAdded:
-			if ev.Entry.Source == cdplog.SourceSecurity || strings.Contains(ev.Entry.Text, "Content Security") {
-				o.fault("security: %s", ev.Entry.Text)
-			}
-		case *network.EventRequestWillBeSent:
-			if !strings.HasPrefix(ev.Request.URL, address) {
-				o.fault("a request to elsewhere: %s", ev.Request.URL)
-			}
-		}
-	})
-	headers := network.Headers{"X-User": person}
-	require.NoError(w.t, chromedp.Run(ctx, network.Enable(), cdplog.Enable(), network.SetExtraHTTPHeaders(headers),
-		emulation.SetDeviceMetricsOverride(1280, 860, 1, false), chromedp.Navigate(address+"/desk/"+place)))
+	require.NoError(w.t, chromedp.Listen(ctx, func(event any) { o.watch(event, w.url()) }))
+	call(o, network.Enable, network.EnableParams{})
+	call(o, cdplog.Enable, cdp.Empty{})
+	call(o, runtime.Enable, cdp.Empty{})
+	call(o, network.SetExtraHTTPHeaders, network.SetExtraHTTPHeadersParams{Headers: network.Headers{"X-User": person}})
+	o.desk()
+	o.do(chromedp.Navigate(w.url() + "/desk/" + place))
 	w.t.Cleanup(func() { // before the tab is closed
 		o.mu.Lock()
 		defer o.mu.Unlock()
@@ -130,42 +114,84 @@ func (w *world) open(person, place string) *window {
 	return o
 }
 
-func (o *window) fault(format string, args ...any) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.faults = append(o.faults, fmt.Sprintf(format, args...))
+// watch notes what a page must not do: fail, break its policy, or ask another host.
+func (o *window) watch(event any, address string) {
+	fault := ""
+	switch ev := event.(type) {
+	case *runtime.EventExceptionThrown:
+		fault = ev.ExceptionDetails.Text
+		if ev.ExceptionDetails.Exception != nil {
+			fault += " " + ev.ExceptionDetails.Exception.Description
+		}
+	case *runtime.EventConsoleAPICalled:
+		if ev.Type == "error" {
+			args, _ := json.Marshal(ev.Args)
+			fault = string(args)
+		}
+	case *cdplog.EventEntryAdded:
+		if ev.Entry.Source == "security" || strings.Contains(ev.Entry.Text, "Content Security") {
+			fault = ev.Entry.Text
+		}
+	case *network.EventRequestWillBeSent:
+		if !strings.HasPrefix(ev.Request.URL, address) {
+			fault = "a request to " + ev.Request.URL
+		}
+	}
+	if fault != "" {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.faults = append(o.faults, fault)
+	}
 }
 
-func (o *window) do(actions ...chromedp.Action) {
+// call makes a call of the browser's protocol.
+func call[P, R any](o *window, command cdp.Command[P, R], params P) {
+	o.t.Helper()
+	ctx, cancel := context.WithTimeout(o.ctx, patience)
+	defer cancel()
+	_, err := chromedp.Call(ctx, command, params)
+	require.NoError(o.t, err)
+}
+
+func (o *window) do(action chromedp.Action[chromedp.Void]) {
+	o.t.Helper()
+	_ = result(o, action)
+}
+
+func result[T any](o *window, action chromedp.Action[T]) T {
 	o.t.Helper()
 	ctx, cancel := context.WithTimeout(o.ctx, 2*patience)
 	defer cancel()
-	require.NoError(o.t, chromedp.Run(ctx, actions...))
+	value, err := chromedp.Run(ctx, action)
+	require.NoError(o.t, err)
+	return value
 }
 
-// js evaluates an expression in the page.
-func (o *window) js(expression string, into any) {
+// js evaluates an expression in the page, to its value as JSON.
+func js[T any](o *window, expression string) T {
 	o.t.Helper()
-	o.do(chromedp.Evaluate(expression, into, func(p *runtime.EvaluateParams) *runtime.EvaluateParams {
-		return p.WithAwaitPromise(true)
-	}))
+	return result(o, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+}
+
+// run executes statements in the page.
+func (o *window) run(statements string) {
+	o.t.Helper()
+	_ = js[bool](o, "{"+statements+"; true}")
 }
 
 // until waits until an expression is true. It does not use chromedp.Poll, which the page's policy forbids as eval.
 func (o *window) until(expression string) {
 	o.t.Helper()
-	var ok bool
-	o.js(fmt.Sprintf(`(async () => {
+	if js[bool](o, fmt.Sprintf(`(async () => {
 		for (const end = Date.now() + %d; Date.now() < end; await new Promise((r) => setTimeout(r, 20))) {
 			if (%s) return true;
 		}
 		return false;
-	})()`, patience.Milliseconds(), expression), &ok)
-	if !ok {
-		var text string
-		o.js("document.activeElement.outerHTML.slice(0, 300) + '\\n' + document.body.innerText", &text)
-		require.FailNow(o.t, "the page never came to it", "%s\n\n%s", expression, text)
+	})()`, patience.Milliseconds(), expression)) {
+		return
 	}
+	require.FailNow(o.t, "the page never came to it", "%s\n\n%s", expression,
+		js[string](o, "document.activeElement.outerHTML.slice(0, 300) + '\\n' + document.body.innerText"))
 }
 
 func quote(text string) string {
@@ -196,16 +222,17 @@ func named(name string) string {
 func (o *window) press(name string) {
 	o.t.Helper()
 	o.until(named(name) + " !== undefined")
-	o.js(named(name)+".click()", nil)
+	o.run(named(name) + ".click()")
 }
 
 // write writes into the field with this label, key by key, in place of what is there.
 func (o *window) write(label, text string) {
 	o.t.Helper()
 	field := fmt.Sprintf(`[...document.querySelectorAll("input, textarea")].find((e) => e.checkVisibility()
-		&& [...e.labels].some((l) => (l.firstElementChild ?? l).innerText.trim() === %s))`, quote(label))
+		&& [e.ariaLabel, ...[...e.labels].map((l) => (l.firstElementChild ?? l).innerText.trim())].includes(%s))`,
+		quote(label))
 	o.until(field + " !== undefined")
-	o.js(field+".focus(), "+field+".select()", nil)
+	o.run(field + ".focus(); " + field + ".select()")
 	o.do(chromedp.KeyEvent(text))
 }
 
@@ -226,8 +253,7 @@ func (o *window) picture(name string) {
 	if *screens == "" {
 		return
 	}
-	var png []byte
-	o.do(chromedp.CaptureScreenshot(&png))
+	png := result(o, chromedp.CaptureScreenshot())
 	require.NoError(o.t, os.WriteFile(filepath.Join(*screens, name+".png"), png, 0o600))
 }
 
@@ -243,17 +269,24 @@ func (o *window) pictures(name string) {
 	o.scheme("light")
 	o.phone()
 	o.picture(name + "-phone")
-	o.do(emulation.SetDeviceMetricsOverride(1280, 860, 1, false))
+	o.desk()
 }
 
 func (o *window) scheme(name string) {
 	o.t.Helper()
-	o.do(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}}))
+	call(o, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+		{Name: "prefers-color-scheme", Value: name}, {Name: "prefers-reduced-motion", Value: "reduce"}}})
 }
 
-func (o *window) phone() {
+// desk and phone are the sizes of a window.
+func (o *window) desk() { o.size(1280, 860, 1, false) }
+
+func (o *window) phone() { o.size(390, 844, 2, true) }
+
+func (o *window) size(width, height int64, scale float64, mobile bool) {
 	o.t.Helper()
-	o.do(emulation.SetDeviceMetricsOverride(390, 844, 2, true))
+	call(o, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height,
+		DeviceScaleFactor: scale, Mobile: mobile})
 }
 
 // accessible has axe-core look at the window.
@@ -261,18 +294,8 @@ func (o *window) accessible(what string) {
 	o.t.Helper()
 	axe, err := os.ReadFile("../../.tools/axe/node_modules/axe-core/axe.min.js")
 	need(o.t, err == nil, "axe-core")
-	var found []string
-	o.js(string(axe)+"; undefined", nil)
-	o.js(`axe.run(document, { resultTypes: ["violations"] }).then((r) => r.violations.flatMap((v) => v.nodes.map((n) =>
-		v.id + ": " + n.html.slice(0, 200) + " " + n.failureSummary)))`, &found)
+	o.run(string(axe))
+	found := js[[]string](o, `axe.run(document, { resultTypes: ["violations"] }).then((r) => r.violations.flatMap((v) =>
+		v.nodes.map((n) => v.id + ": " + n.html.slice(0, 200) + " " + n.failureSummary)))`)
 	assert.Empty(o.t, found, what)
-}
-
-// beforeLoad evaluates a script in each document that the window loads from now on, before its own.
-func (o *window) beforeLoad(script string) {
-	o.t.Helper()
-	o.do(chromedp.ActionFunc(func(ctx context.Context) error {
-		_, err := page.AddScriptToEvaluateOnNewDocument(script).Do(ctx)
-		return err
-	}))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/host/web"
@@ -44,8 +46,8 @@ func identify(r *http.Request) (lifecycle.Actor, error) {
 	return lifecycle.Actor{ID: id, Groups: groups[id]}, nil
 }
 
-// begin begins a world. around wraps the handler, outermost last.
-func begin(t *testing.T, around ...func(http.Handler) http.Handler) *world {
+// openWorld starts a world. around wraps the handler, outermost last.
+func openWorld(t *testing.T, around ...func(http.Handler) http.Handler) *world {
 	t.Helper()
 	need(t, browser != nil, "Chromium")
 	w := &world{t: t, questions: make(map[string][]engine.Question), answers: make(map[string][]engine.Answer)}
@@ -140,9 +142,13 @@ func (w *world) answered(id string) []engine.Answer {
 	return w.answers[id]
 }
 
-func confirm(prompt string) engine.Question { return engine.Question{Kind: engine.Confirm, Prompt: prompt} }
+func confirm(prompt string) engine.Question {
+	return engine.Question{Kind: engine.Confirm, Prompt: prompt}
+}
 
-func openText(prompt string) engine.Question { return engine.Question{Kind: engine.OpenText, Prompt: prompt} }
+func openText(prompt string) engine.Question {
+	return engine.Question{Kind: engine.OpenText, Prompt: prompt}
+}
 
 // approval is an approval of a call with these arguments.
 func approval(t *testing.T, title, tool, arguments string) engine.Question {
@@ -150,4 +156,27 @@ func approval(t *testing.T, title, tool, arguments string) engine.Question {
 	q, err := engine.ApprovalOf(title, tool, json.RawMessage(arguments))
 	require.NoError(t, err)
 	return q
+}
+
+// askMany begins many runs that ask a question each, and waits until all are open.
+func (w *world) askMany(n int) {
+	w.t.Helper()
+	var asking errgroup.Group
+	asking.SetLimit(16)
+	for i := range n {
+		asking.Go(func() error {
+			id := fmt.Sprintf("run-%04d", i)
+			w.mu.Lock()
+			w.questions[id] = []engine.Question{confirm(fmt.Sprintf("Is this number %04d?", i))}
+			w.mu.Unlock()
+			_, err := w.lc.Submit(w.t.Context(), lifecycle.Spec{ID: id, Prompt: "Do it.",
+				Labels: map[string]string{"team": fmt.Sprint(i % 7)}})
+			return err
+		})
+	}
+	require.NoError(w.t, asking.Wait())
+	require.Eventually(w.t, func() bool {
+		count, err := w.lc.CountInbox(w.t.Context(), lifecycle.InboxQuery{})
+		return err == nil && count.Questions == n
+	}, 2*patience, 20*time.Millisecond)
 }

@@ -87,8 +87,10 @@ function route() {
   if (moved && run) focusTitle(node, 20);
 }
 
-// focusTitle moves to what was opened, as soon as it is there, so that a reader goes on where it begins.
+// focusTitle moves to what was opened, as soon as it is there, so that a reader goes on where it begins; but not away
+// from where somebody has begun to type.
 function focusTitle(node, tries) {
+  if (node.contains(document.activeElement)) return;
   const title = node.querySelector("h1");
   if (title) title.focus({ preventScroll: true });
   else if (tries > 0 && node.isConnected) setTimeout(() => focusTitle(node, tries - 1), 50);
@@ -100,7 +102,7 @@ function texts() {
   byID("views").setAttribute("aria-label", T.views);
 }
 
-async function begin() {
+async function open() {
   texts();
   connection("connecting");
   byID("retry").addEventListener("click", () => refresh());
@@ -129,4 +131,4 @@ async function begin() {
   start();
 }
 
-begin();
+open();

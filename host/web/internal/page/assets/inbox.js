@@ -103,7 +103,11 @@ export class Inbox {
       sections.push(h("section", { "aria-labelledby": `section-${id}` },
         h("h2", { id: `section-${id}`, class: id }, T.sections[id]), h("ul", null, parts)));
     }
-    if (sections.length) set(this.list, sections);
+    if (sections.length) {
+      set(this.list, sections);
+      if (!this.painted) performance.mark("first-row");
+      this.painted = true;
+    }
     else set(this.list, h("div", { class: "empty" }, this.loaded ? [h("p", { class: "big" },
       this.filter ? T.nothingFound : T.allDone), this.filter ? null : h("p", null, T.allDoneHelp)] : T.loading));
     this.more.hidden = left > 0;

@@ -160,6 +160,7 @@ export class QuestionPanel {
   // showSettled shows how the question was settled, in place of its controls.
   showSettled(record, atFirst) {
     this.settled = true;
+    this.shownForm = null;
     const mine = this.sentKey && record.actor === this.me.id;
     const written = this.written();
     set(this.more);
@@ -189,6 +190,7 @@ export class QuestionPanel {
     const draft = readDraft(this.run, this.question) ?? (before ? this.draftOfBefore : null) ?? {};
     this.draft = draft;
     this.parts = {};
+    this.shownForm = null; // what is left behind keeps nothing: a field that goes may still say that it has changed
     if (!this.question.may_reply) {
       set(this.controls, this.whyNot());
       return;
@@ -196,8 +198,9 @@ export class QuestionPanel {
     const fault = h("p", { class: "fault", role: "alert", id: newID("fault") });
     this.fault = fault;
     const { question } = this;
-    const form = h("form", { class: "answer", novalidate: true, "aria-label": T.answer,
-      oninput: () => this.keep(), onchange: () => this.keep() });
+    const keep = () => this.shownForm === form && this.keep();
+    const form = h("form", { class: "answer", novalidate: true, "aria-label": T.answer, oninput: keep, onchange: keep });
+    this.shownForm = form;
     form.addEventListener("submit", (e) => e.preventDefault());
     form.addEventListener("keydown", (e) => {
       if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) form.querySelector("button.primary")?.click();
@@ -352,7 +355,7 @@ export class QuestionPanel {
     const { question } = this;
     let value;
     if (typeof draft.value === "string") value = parse(draft.value) ?? undefined;
-    const form = new Form(question.schema, value, { raw: { ...draft.typed }, changed: () => this.keep() });
+    const form = new Form(question.schema, value, { raw: { ...draft.typed }, changed: () => this.shownForm && this.keep() });
     this.parts.form = form;
     return [form.node, h("div", { class: "buttons" }, this.button(T.send, "primary", () => {
       if (!form.check()) return this.refuse(T.seeFields);
@@ -395,7 +398,7 @@ export class QuestionPanel {
     const { question } = this;
     const back = h("button", { type: "button", class: "quiet", onclick: () => this.parts.back() }, T.goBack);
     if (mode === "edit") {
-      const editor = new ArgumentsEditor(question, draft.editor, () => this.keep());
+      const editor = new ArgumentsEditor(question, draft.editor, () => this.parts.editor && this.keep());
       this.parts.editor = editor;
       return [h("h2", null, T.editTitle), editor.node, h("div", { class: "buttons" },
         this.button(T.approveEdited, "primary", () => {

@@ -185,7 +185,7 @@ export class RunPanel {
     set(this.questions, run.questions.length ? [h("h2", null, T.openQuestions), h("ul", { class: "plain" },
       run.questions.map((q) => h("li", null, h("a", { class: "row", href:
         `#/inbox/${encodeURIComponent(run.id)}/${q.id}` }, h("span", { class: "title", dir: "auto" },
-      shown(q.subject?.title || q.prompt)), h("span", { class: "meta" }, T.kinds[q.kind], audience(q.to),
+      shown(q.subject?.title || q.prompt)), h("span", { class: "meta" }, h("span", null, T.kinds[q.kind]), audience(q.to),
         q.ends_at ? until(q.ends_at) : since(q.asked_at))))))] : null);
     set(this.result, run.final_text || run.output !== undefined ? [h("h2", null, T.result),
       run.final_text ? said(run.final_text) : null,

@@ -53,10 +53,10 @@ export function showStory(node, run, records, current) {
 }
 
 function entries(run, records, events, current) {
-  const all = [{ at: run.created_at, kind: "mark", content: h("p", null, T.started(run.engine)) }];
+  const all = [{ at: run.created_at, kind: "mark", content: h("p", null, T.started) }];
   const prompts = new Set(records.map((r) => r.question.prompt));
   for (const { type, ts, data } of events) {
-    const entry = told(type, data, prompts);
+    const entry = entryOf(type, data, prompts);
     if (entry) all.push({ at: ts, ...entry });
   }
   for (const record of records) {
@@ -70,11 +70,17 @@ function entries(run, records, events, current) {
         content: [h("p", { class: "label", dir: "auto" }, shown(outcomeOf(record))), decided(record)] });
     }
   }
-  return all.map((entry, i) => ({ ...entry, i })).sort((a, b) => Date.parse(a.at) - Date.parse(b.at) || a.i - b.i);
+  return all.map((entry, i) => ({ ...entry, i })).sort((a, b) => instant(a.at) - instant(b.at) || a.i - b.i);
 }
 
-// told is what an event adds to the story, if anything.
-function told(type, data, prompts) {
+// instant is a time with its parts of a millisecond, which Date.parse drops.
+function instant(time) {
+  const [, more] = /\.\d{3}(\d+)/.exec(time) ?? [];
+  return Date.parse(time) + Number("0." + (more ?? "0"));
+}
+
+// entryOf is what an event adds to the story, if anything.
+function entryOf(type, data, prompts) {
   const mark = (text, detail) => ({ kind: "mark", content: [h("p", null, shown(text)), detail ? said(detail) : null] });
   switch (type) {
     case "assistant.message.intermediate": case "assistant.message.final":

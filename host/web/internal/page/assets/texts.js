@@ -171,7 +171,7 @@ export const T = {
 
   // What has happened
   story: "What happened so far",
-  started: (engine) => `The run was submitted, for ${engine}.`,
+  started: "The run was submitted.",
   thisQuestion: "This question was asked.",
   putOff: "The turn was put off and is tried again.",
   held: "The run is held.",

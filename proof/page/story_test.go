@@ -1,0 +1,265 @@
+package page_test
+
+import (
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+// L3: a reload in the middle of typing loses nothing, in a text, a form and edited arguments.
+func TestL3AReloadInTheMiddleOfTypingLosesNothing(t *testing.T) {
+	w := openWorld(t)
+	w.ask(lifecycle.Spec{ID: "text"}, openText("What shall the headline be?"))
+	w.ask(lifecycle.Spec{ID: "form"}, engine.Question{Kind: engine.FillFields, Prompt: "What shall I order?",
+		Schema: []byte(order)})
+	w.ask(lifecycle.Spec{ID: "call"}, approval(t, "Pay?", "pay", `{"to":"ACME","amount":420}`))
+	ada := w.open("ada", "#/inbox/text/1")
+	ada.write("Your answer", "Spring is h")
+	ada.reload()
+	ada.until(`document.querySelector("textarea")?.value === "Spring is h"`)
+	ada.run(`location.hash = "#/inbox/form/1"`)
+	ada.write("How many", "12 or so")
+	ada.press("medium")
+	ada.press("Add one")
+	ada.write("No. 1", "ring tw")
+	ada.reload()
+	field := func(pointer string) string {
+		return `document.querySelector('[data-pointer="` + pointer + `"] :is(input:checked, input[type=text])')`
+	}
+	ada.until(field("/count") + `?.value === "12 or so"`)
+	ada.until(field("/size") + `?.closest("label").innerText === "medium"`)
+	ada.until(field("/notes/0") + `?.value === "ring tw"`)
+	ada.run(`location.hash = "#/inbox/call/1"`)
+	ada.press("Edit …")
+	ada.write("amount", "4x")
+	ada.reload()
+	ada.until(field("/amount") + `?.value === "4x"`)
+}
+
+// L3: while the server is gone the page says so and keeps what is typed; when it is back the page goes on by itself,
+// and shows what has come meanwhile.
+func TestL3TheConnectionIsLostAndComesBack(t *testing.T) {
+	w := openWorld(t)
+	w.ask(lifecycle.Spec{ID: "r"}, openText("What shall the headline be?"))
+	ada := w.open("ada", "#/inbox/r/1")
+	ada.write("Your answer", "Spring is")
+	w.unplug()
+	ada.sees("The connection is lost.")
+	ada.do(chromedp.KeyEvent(" here"))
+	ada.pictures("offline")
+	w.ask(lifecycle.Spec{ID: "later"}, confirm("Asked in between?"))
+	w.plugIn()
+	ada.sees("Asked in between?")
+	ada.seesNot("The connection is lost.")
+	ada.until(`document.querySelector("textarea").value === "Spring is here"`)
+	ada.press("Send answer")
+	ada.sees("Your answer was recorded.")
+	require.Equal(t, "Spring is here", w.answered("r")[0].Text)
+}
+
+// L3: an answer whose response is lost on its way is sent again with the same key; also by a page that was reloaded
+// meanwhile. It counts once.
+func TestL3ALostResponseIsAskedForAgainWithTheSameKey(t *testing.T) {
+	var cut atomic.Int64
+	keys := make(chan string, 10)
+	cut.Store(2)
+	w := openWorld(t, func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			if r.Method != http.MethodPost {
+				next.ServeHTTP(rw, r)
+				return
+			}
+			keys <- r.Header.Get("Idempotency-Key")
+			switch cut.Add(-1) {
+			case 1: // lost on its way here
+				panic(http.ErrAbortHandler)
+			case 0: // lost on its way back
+				next.ServeHTTP(discard{http.Header{}}, r)
+				panic(http.ErrAbortHandler)
+			}
+			next.ServeHTTP(rw, r)
+		})
+	})
+	w.ask(lifecycle.Spec{ID: "r"}, confirm("Ship?"))
+	ada := w.open("ada", "#/inbox/r/1")
+	ada.press("Yes")
+	ada.sees("Your answer was recorded.")
+	first := <-keys
+	require.Len(t, first, 32)
+	require.Equal(t, first, <-keys)
+	require.Equal(t, first, <-keys)
+	require.Len(t, w.answered("r"), 1)
+}
+
+// discard is a response that nobody gets.
+type discard struct{ header http.Header }
+
+func (d discard) Header() http.Header         { return d.header }
+func (d discard) Write(b []byte) (int, error) { return len(b), nil }
+func (d discard) WriteHeader(int)             {}
+
+// L1: everything can be done by keys alone, and what has the focus can be seen.
+func TestL1AQuestionIsAnsweredByKeysAlone(t *testing.T) {
+	w := openWorld(t)
+	w.ask(lifecycle.Spec{ID: "a"}, confirm("First?"))
+	w.ask(lifecycle.Spec{ID: "b"}, approval(t, "Pay?", "pay", `{"to":"ACME","amount":420}`))
+	ada := w.open("ada", "")
+	ada.sees("Pay?")
+	key := func(keys string) { ada.do(chromedp.KeyEvent(keys)) }
+	tabTo := func(name string) {
+		for range 40 {
+			key(kb.Tab)
+			if js[bool](ada, "document.activeElement === "+named(name)) {
+				return
+			}
+		}
+		require.FailNow(t, "no way by keys", name)
+	}
+	ada.run(`document.querySelector("#skip").focus()`)
+	tabTo("Filter by text")
+	key(kb.ArrowDown)
+	key(kb.ArrowDown)
+	ada.until(`document.activeElement.dataset.key === "b/1"`)
+	require.NotEqual(t, "none", js[string](ada, "getComputedStyle(document.activeElement).outlineStyle"))
+	key(kb.Enter)
+	ada.until(`document.activeElement.id === "question-title"`)
+	tabTo("Reject")
+	key(kb.Enter)
+	ada.until(`document.activeElement.tagName === "TEXTAREA"`)
+	key("Too dear.")
+	tabTo("Reject")
+	key(" ")
+	ada.sees("Your answer was recorded.")
+	ada.until(`document.activeElement.tagName === "H1"`)
+	tabTo("Next question")
+	key(kb.Enter)
+	ada.at("#/inbox/a/1")
+	tabTo("Yes")
+	key(kb.Enter)
+	require.Equal(t, "yes", w.answered("a")[0].Text)
+	require.Equal(t, "Too dear.", w.answered("b")[0].Text)
+}
+
+// L1: what somebody wrote is shown as text, whatever it is: nothing of it is executed, and no character can hide.
+func TestL1HostileTextIsShownAsText(t *testing.T) {
+	w := openWorld(t)
+	const script = `<script>document.title="gone"</script><img src=x onerror='document.title="gone"'>` +
+		`<style>*{display:none}</style>`
+	long := fmt.Sprintf("%0300d", 7)
+	q := approval(t, script+" "+long, "rm <b>", `{"file":"invoice\u202efdp.exe","__proto__":{"polluted":true},
+		"<img src=x>":"`+long+`","constructor":"x"}`)
+	q.Subject.Risk = "\u202eksir on\u202c" + script
+	w.ask(lifecycle.Spec{ID: "r", Labels: map[string]string{"team": "<b>x</b>\u200b"}}, q)
+	w.ask(lifecycle.Spec{ID: "s"}, engine.Question{Kind: engine.ChooseOne, Prompt: "שלום <i>world</i>",
+		Options: []engine.Option{{Label: script, Value: "1"}, {Label: long, Value: "2"}}})
+	ada := w.open("ada", "#/inbox/r/1")
+	ada.sees("<script>document.title")
+	ada.sees("invoiceU+202Efdp.exe")
+	ada.sees(long)
+	ada.press("Edit …")
+	ada.sees("Edit the arguments")
+	ada.pictures("hostile")
+	ada.until(`!("polluted" in {}) && !document.title.includes("gone")`)
+	ada.until(`document.querySelectorAll("main :is(script, style, i, b), main img").length === 0`)
+	ada.until(`document.documentElement.scrollWidth <= innerWidth`)
+	ada.phone()
+	ada.until(`document.documentElement.scrollWidth <= innerWidth`)
+	ada.desk()
+	ada.press("I have read this and accept the risk.")
+	ada.write("file", "invoice.pdf")
+	ada.press("Approve as edited")
+	ada.sees("Your answer was recorded.")
+	require.JSONEq(t, `{"file":"invoice.pdf","__proto__":{"polluted":true},"<img src=x>":"`+long+`","constructor":"x"}`,
+		string(w.answered("r")[0].Arguments))
+}
+
+// L1: a full inbox is shown in parts, and all of it can be reached.
+func TestL1AThousandQuestionsAreListedInParts(t *testing.T) {
+	w := openWorld(t)
+	const many = 1000
+	w.askMany(many)
+	ada := w.open("ada", "")
+	ada.until(`document.querySelector(".count")?.innerText === "1000"`)
+	require.Less(t, js[int](ada, `document.querySelectorAll("a.row").length`), many/2)
+	if *paint {
+		t.Logf("first paint of content after %s, of a row after %s", js[string](ada,
+			`Math.round(performance.getEntriesByName("first-contentful-paint")[0].startTime) + " ms"`), js[string](ada,
+			`Math.round(performance.getEntriesByName("first-row")[0].startTime) + " ms"`))
+	}
+	ada.picture("thousand")
+	for js[int](ada, `document.querySelectorAll("a.row").length`) < many {
+		before := js[int](ada, `document.querySelectorAll("a.row").length`)
+		ada.run(`document.querySelector("#inbox").scrollTo(0, 1e7)`)
+		ada.until(fmt.Sprintf(`document.querySelectorAll("a.row").length > %d`, before))
+	}
+	ada.write("Filter by text", "number 0999?")
+	ada.until(`document.querySelectorAll("a.row").length === 1`)
+	ada.sees("Is this number 0999?")
+}
+
+// L1: who operates sees why a run does not go on, its life as a picture, and can cancel and fork it.
+func TestL1AnOperatorSeesWhyARunWaitsCancelsAndForksIt(t *testing.T) {
+	w := openWorld(t)
+	w.ask(lifecycle.Spec{ID: "release-9", Labels: map[string]string{"team": "web"}}, confirm("Ship?"))
+	w.ask(lifecycle.Spec{ID: "old"}, confirm("Older?"))
+	_, err := w.lc.Reply(t.Context(), "old", lifecycle.Reply{ID: 1, Text: "yes", Actor: lifecycle.Actor{ID: "bob"}})
+	require.NoError(t, err)
+	w.answered("old")
+	ada := w.open("ada", "#/runs")
+	ada.sees("waits for people")
+	ada.press("waits for people")
+	ada.until(`document.querySelectorAll("#runs a.row").length === 1`)
+	ada.sees("Ship?")
+	ada.press("waits for people")
+	ada.run(`location.hash = "#/runs/release-9"`)
+	ada.sees("It waits for people:")
+	ada.until(`document.querySelectorAll("svg .phase").length === 3`)
+	ada.pictures("run")
+	ada.accessible("a run")
+	ada.press("Cancel the run")
+	ada.write("Reason (optional)", "Not this week.")
+	ada.press("Cancel the run for good")
+	ada.sees("The run is canceled.")
+	ada.sees("Not this week.")
+	ada.run(`location.hash = "#/runs/old"`)
+	ada.sees("The answer was: yes")
+	ada.press("Fork the run")
+	ada.write("Another answer there (optional)", "no")
+	ada.press("Begin the fork")
+	ada.until(`location.hash !== "#/runs/old"`)
+	ada.sees("Fork of")
+	ada.sees("The answer was: no")
+	ada.run(`location.hash = "#/system"`)
+	ada.sees("Slots by pool")
+	ada.pictures("system")
+	ada.accessible("the system")
+}
+
+// L1: axe-core finds nothing against the list and the kinds of question, in light and dark and on a phone.
+func TestL1ThePageIsAccessible(t *testing.T) {
+	w := openWorld(t)
+	w.ask(lifecycle.Spec{ID: "a"}, confirm("First?"), openText("Second?"), engine.Question{Kind: engine.ChooseOne,
+		Prompt: "Third?", Options: []engine.Option{{Label: "x", Value: "x"}, {Label: "y", Value: "y"}}})
+	w.ask(lifecycle.Spec{ID: "b"}, approval(t, "Pay?", "pay", `{"to":"ACME","amount":420}`))
+	ada := w.open("ada", "#/inbox/a/2")
+	ada.sees("Second?")
+	ada.accessible("a question")
+	ada.scheme("dark")
+	ada.accessible("in the dark")
+	ada.phone()
+	ada.accessible("on a phone")
+	ada.run(`location.hash = "#/inbox/a/3"`)
+	ada.sees("Third?")
+	ada.accessible("a choice")
+	ada.run(`location.hash = "#/inbox"`)
+	ada.sees("Pay?")
+	ada.accessible("the list on a phone")
+}
