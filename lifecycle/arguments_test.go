@@ -46,6 +46,7 @@ func wrongCalls() []wrongCall {
 		"Runs":       func(ctx context.Context, l *Lifecycle) error { return second(l.Runs(ctx, Query{})) },
 		"CountInbox": func(ctx context.Context, l *Lifecycle) error { return second(l.CountInbox(ctx, InboxQuery{})) },
 		"Inbox":      func(ctx context.Context, l *Lifecycle) error { return second(l.Inbox(ctx, InboxQuery{})) },
+		"WatchInbox": func(ctx context.Context, l *Lifecycle) error { return second(l.WatchInbox(ctx, InboxQuery{})) },
 		"Prune":      func(ctx context.Context, l *Lifecycle) error { return second(l.Prune(ctx, noon)) },
 		"Stats":      func(ctx context.Context, l *Lifecycle) error { return second(l.Stats(ctx)) },
 		"Recover":    func(ctx context.Context, l *Lifecycle) error { return second(l.Recover(ctx)) },
@@ -56,7 +57,7 @@ func wrongCalls() []wrongCall {
 		"Resume": func(ctx context.Context, l *Lifecycle, id string) error {
 			return l.Resume(ctx, id, Resume{Choice: ChoiceRepeat})
 		},
-		"Fork":      func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Fork(ctx, id, At{})) },
+		"Fork": func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Fork(ctx, id, At{})) },
 		"GetOrFork": func(ctx context.Context, l *Lifecycle, id string) error {
 			_, _, err := l.GetOrFork(ctx, id, At{})
 			return err

@@ -32,6 +32,7 @@ type Client struct {
 	stuck   *stuckCalls // of this process's engines
 	notices *notices    // nil without an observer
 	host    hostPolicy
+	inboxes *inboxWatches
 
 	authorize Authorize // nil: everything is allowed
 	actor     Actor     // whose calls these are; see As
@@ -85,7 +86,7 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 	}
 	c := &Client{store: cfg.Store, clock: cfg.Clock, log: cfg.Logger, poll: cfg.Poll, due: newDueHint(),
 		stuck: new(stuckCalls), notices: newNotices(cfg.Observer, cfg.Logger),
-		host: hostPolicy{onInterrupt: cfg.OnInterrupt}, authorize: cfg.Authorize}
+		host: hostPolicy{onInterrupt: cfg.OnInterrupt}, authorize: cfg.Authorize, inboxes: new(inboxWatches)}
 	c.hub = newHub(cfg.Store)
 	return c, nil
 }
@@ -108,7 +109,7 @@ func (c *Client) On(view store.Store) *Client {
 	// The copy shares the due hint: Serve may wake for a deadline that the transaction has not
 	// committed yet, and finds it one poll later.
 	on := *c
-	on.store, on.hub, on.notices = view, newHub(nil), nil
+	on.store, on.hub, on.notices, on.inboxes = view, newHub(nil), nil, new(inboxWatches)
 	return &on
 }
 

@@ -1,0 +1,454 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/interlude-go/interlude/store"
+)
+
+// This file tells people who look at an inbox that it has changed (K9). All watches of a client share one
+// tracker, which is woken by the store's hints. Since hints may be lost, it also lists the runs that wait
+// every few seconds, once for all watches.
+
+// InboxChange is what has changed in an inbox.
+type InboxChange struct {
+	// Reload says that the whole inbox must be listed: at the beginning of a watch, and when more has
+	// changed than the watch remembers. Nothing else is set then.
+	Reload bool
+	// RunID is the run whose open questions have changed.
+	RunID string
+	// Questions are those of the run that the inbox has now, changed or not, in the order of their numbers.
+	Questions []InboxQuestion
+	// Gone are the numbers of those that it does not have any more: they were settled, put to others, or
+	// voted on by the person whose inbox it is. It may name one that the caller has not seen.
+	Gone []int
+}
+
+// InboxWatch reports what changes in an inbox. Make one with Client.WatchInbox, and call Close at the end.
+// Its methods are for one goroutine, which holds up nobody however slow it is.
+type InboxWatch struct {
+	client  *Client
+	query   InboxQuery
+	waiting store.WaitingQuery
+	tracker *inboxTracker
+	wake    chan struct{}
+
+	mu     sync.Mutex
+	reload bool                   // guarded by mu
+	runs   map[string]*watchedRun // guarded by mu; those that Next has not returned
+	order  []string               // guarded by mu; the ids of runs, the first to change first
+}
+
+// watchedRun is a run that has changed since Next has returned it.
+type watchedRun struct {
+	was   []int // the questions that the inbox had at some time since
+	after *Run  // nil: there is no such run any more
+}
+
+// Bounds of watches.
+const (
+	// maxWatched is how many changed runs a watch remembers until Next returns them. A reader that lags
+	// further behind lists its inbox.
+	maxWatched = 1000
+	// inboxRescan is how often the runs that wait are listed. Listing takes at most one part in
+	// inboxShare of the time.
+	inboxRescan = 5 * time.Second
+	inboxShare  = 20
+	// maxInboxHints is how many changed runs are remembered between two readings.
+	maxInboxHints = 10_000
+)
+
+// WatchInbox reports the changes of the inbox that Inbox lists for the query; After and Limit are not used.
+// A change is a question that is asked, claimed, given back, reminded of, escalated, put to others, extended,
+// voted on or settled. A claim that ends by its time is none: Question.Claim has the time.
+//
+// The first InboxChange has Reload set. Whoever lists the inbox after it, and applies the changes that
+// follow, has the inbox as it is, a few seconds late at most as long as the store answers: with a store.Watcher
+// usually at once. Several changes of a run may be reported as one. A watch has no cursor; whoever watches
+// again lists the inbox again.
+//
+// All watches of a client together read the store for the runs that have changed, and list all runs that
+// wait every 5 seconds; less often if that takes longer than a quarter of a second. Without a watch nothing
+// is read. Authorize is asked as for Inbox, and again by InboxWatch.Recheck.
+func (c *Client) WatchInbox(ctx context.Context, query InboxQuery) (*InboxWatch, error) {
+	query.After, query.Limit = "", 0
+	if _, err := c.checkInbox(ctx, &query); err != nil {
+		return nil, err
+	}
+	if err := c.allowInbox(ctx, &query); err != nil {
+		return nil, err
+	}
+	w := &InboxWatch{client: c, query: query, waiting: query.waiting(), wake: make(chan struct{}, 1),
+		runs: make(map[string]*watchedRun)}
+	c.inboxes.join(c, w)
+	return w, nil
+}
+
+// Next waits for the next change, until ctx ends. Nothing is lost when it does: call Next again.
+func (w *InboxWatch) Next(ctx context.Context) (InboxChange, error) {
+	for {
+		if change, ok := w.take(); ok {
+			return change, nil
+		}
+		select {
+		case <-w.wake:
+		case <-ctx.Done():
+			return InboxChange{}, ctx.Err()
+		}
+	}
+}
+
+// Recheck asks Authorize again whether the client's actor may have the inbox.
+func (w *InboxWatch) Recheck(ctx context.Context) error { return w.client.allowInbox(ctx, &w.query) }
+
+// Close ends the watch.
+func (w *InboxWatch) Close() { w.client.inboxes.leave(w) }
+
+// take returns the next change, if there is one.
+func (w *InboxWatch) take() (change InboxChange, ok bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.reload {
+		w.reload = false
+		return InboxChange{Reload: true}, true
+	}
+	if len(w.order) == 0 {
+		return InboxChange{}, false
+	}
+	change.RunID, w.order = w.order[0], w.order[1:]
+	run := w.runs[change.RunID]
+	delete(w.runs, change.RunID)
+	change.Questions = w.questions(run.after)
+	for _, number := range run.was {
+		if !slices.ContainsFunc(change.Questions, func(q InboxQuestion) bool { return q.Question.ID == number }) {
+			change.Gone = append(change.Gone, number)
+		}
+	}
+	return change, true
+}
+
+// questions are those of the run that the inbox has.
+func (w *InboxWatch) questions(run *Run) []InboxQuestion {
+	if run == nil || !w.waiting.Matches(run) {
+		return nil
+	}
+	r := inboxReader{query: &w.query, limit: len(run.Siblings) + 1}
+	r.add(run)
+	return r.page.Questions
+}
+
+// list has the watch list its inbox.
+func (w *InboxWatch) list() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.reload, w.order = true, nil
+	clear(w.runs)
+	w.signal()
+}
+
+// change notes that a run has changed, if the inbox has or had questions of it.
+func (w *InboxWatch) change(id string, before, after *Run) {
+	was := w.questions(before)
+	if len(was) == 0 && len(w.questions(after)) == 0 {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	run := w.runs[id]
+	switch {
+	case run == nil && len(w.runs) == maxWatched:
+		w.reload, w.order = true, nil
+		clear(w.runs)
+		w.signal()
+		return
+	case run == nil:
+		run = new(watchedRun)
+		w.runs[id] = run
+		w.order = append(w.order, id)
+	}
+	run.after = after
+	for i := range was {
+		if number := was[i].Question.ID; !slices.Contains(run.was, number) {
+			run.was = append(run.was, number)
+		}
+	}
+	w.signal()
+}
+
+func (w *InboxWatch) signal() {
+	select {
+	case w.wake <- struct{}{}:
+	default: // its reader is about to wake
+	}
+}
+
+// inboxWatches starts a tracker with the first watch and ends it with the last one.
+type inboxWatches struct {
+	mu      sync.Mutex
+	tracker *inboxTracker // guarded by mu; nil while nobody watches
+	count   int           // guarded by mu
+}
+
+func (s *inboxWatches) join(c *Client, w *InboxWatch) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.tracker == nil {
+		s.tracker = startInboxTracker(c)
+	}
+	s.count++
+	w.tracker = s.tracker
+	s.tracker.add(w)
+}
+
+func (s *inboxWatches) leave(w *InboxWatch) {
+	if !w.tracker.remove(w) {
+		return // it was closed before
+	}
+	s.mu.Lock()
+	s.count--
+	last := s.count == 0
+	if last {
+		s.tracker = nil
+	}
+	s.mu.Unlock()
+	if last {
+		w.tracker.cancel()
+		<-w.tracker.done
+	}
+}
+
+// inboxTracker knows the runs that wait, and passes on what changes. Its goroutine is the only one that
+// reads the store, and that writes known.
+type inboxTracker struct {
+	client *Client
+	cancel context.CancelFunc
+	done   chan struct{} // closed when the goroutine has ended
+	wake   chan struct{}
+
+	mu      sync.Mutex
+	watches map[*InboxWatch]struct{} // guarded by mu
+	ready   bool                     // guarded by mu; known is complete
+	known   map[string]*Run          // guarded by mu; the runs that wait, with what a watch compares
+	hinted  map[string]*Run          // guarded by mu; runs that have changed, by id; nil: to be read
+	applied map[string]*Run          // guarded by mu; those of hinted that are being applied
+	rescan  bool                     // guarded by mu; any run may have changed
+}
+
+func startInboxTracker(c *Client) *inboxTracker {
+	ctx, cancel := context.WithCancel(context.Background())
+	t := &inboxTracker{client: c, cancel: cancel, done: make(chan struct{}), wake: make(chan struct{}, 1),
+		watches: make(map[*InboxWatch]struct{}), known: make(map[string]*Run), hinted: make(map[string]*Run)}
+	go t.run(ctx)
+	return t
+}
+
+func (t *inboxTracker) add(w *InboxWatch) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.watches[w] = struct{}{}
+	if t.ready {
+		w.list()
+	}
+}
+
+func (t *inboxTracker) remove(w *InboxWatch) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_, there := t.watches[w]
+	delete(t.watches, w)
+	return there
+}
+
+// run reads until ctx ends.
+func (t *inboxTracker) run(ctx context.Context) {
+	defer close(t.done)
+	f := t.client.hub.subscribe(t.note)
+	defer f.close()
+	var scanned time.Time // when the last scan began
+	var took time.Duration
+	var failed bool
+	for ctx.Err() == nil {
+		rest := t.untilScan(scanned, took)
+		if rest <= 0 {
+			scanned = monotonicNow(t.client.clock)
+			err := t.scan(ctx)
+			if err != nil {
+				t.scanSoon()
+			}
+			if err != nil && !failed && ctx.Err() == nil {
+				t.client.log.Warn("inbox not read; trying again", "err", err)
+			}
+			failed = err != nil
+			took = monotonicNow(t.client.clock).Sub(scanned)
+			continue
+		}
+		if t.applyHints(ctx) {
+			_ = t.client.sleep(ctx, min(feedPause, t.client.poll)) // several changes are read together
+			continue
+		}
+		tick, stop := t.client.clock.Timer(rest)
+		select {
+		case <-t.wake:
+		case <-tick:
+		case <-ctx.Done():
+		}
+		stop()
+	}
+}
+
+// untilScan returns how long it is until the runs are to be listed again.
+func (t *inboxTracker) untilScan(scanned time.Time, took time.Duration) time.Duration {
+	if scanned.IsZero() {
+		return 0
+	}
+	t.mu.Lock()
+	interval := inboxRescan
+	if t.rescan {
+		interval = min(inboxRescan, t.client.poll)
+	}
+	t.mu.Unlock()
+	return max(interval, inboxShare*took) - monotonicNow(t.client.clock).Sub(scanned)
+}
+
+// note is called with each hint. It keeps those of runs that wait, or did.
+func (t *inboxTracker) note(hint store.Hint) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	id := hint.RunID
+	if id == "" || len(t.hinted) >= maxInboxHints {
+		t.rescan = true
+	} else {
+		waited := t.known[id] != nil
+		other, hinted := t.hinted[id]
+		_, applied := t.applied[id]
+		if !waited && !hinted && !applied && hint.State != "" && hint.State != StateWaitingUser {
+			return
+		}
+		late := hinted && (other == nil || hint.Run != nil && hint.Run.Version < other.Version)
+		if !late {
+			t.hinted[id] = hint.Run
+		}
+	}
+	select {
+	case t.wake <- struct{}{}:
+	default: // the goroutine is about to wake
+	}
+}
+
+// applyHints reads the runs that hints named. It reports whether there were any.
+func (t *inboxTracker) applyHints(ctx context.Context) bool {
+	t.mu.Lock()
+	t.applied, t.hinted = t.hinted, make(map[string]*Run)
+	changed := t.applied
+	t.mu.Unlock()
+	for id, run := range changed {
+		if run == nil {
+			t.read(ctx, id)
+			continue
+		}
+		t.apply(id, run)
+	}
+	t.mu.Lock()
+	t.applied = nil
+	t.mu.Unlock()
+	return len(changed) > 0
+}
+
+// read applies the run as it is stored. After an error the next scan finds what has changed.
+func (t *inboxTracker) read(ctx context.Context, id string) {
+	run, err := t.client.store.Run(ctx, id)
+	switch {
+	case err == nil:
+		t.apply(id, &run)
+	case errors.Is(err, store.ErrNotFound):
+		t.apply(id, nil)
+	default:
+		t.scanSoon()
+	}
+}
+
+// scanSoon has the runs listed as soon as it may be.
+func (t *inboxTracker) scanSoon() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.rescan = true
+}
+
+// scan lists the runs that wait.
+func (t *inboxTracker) scan(ctx context.Context) error {
+	t.mu.Lock()
+	t.rescan = false
+	t.mu.Unlock()
+	found := make(map[string]bool)
+	q := store.WaitingQuery{Query: store.Query{Limit: store.MaxBatch}}
+	for {
+		page, err := t.client.store.Waiting(ctx, q)
+		if err != nil {
+			return err
+		}
+		for i := range page.Runs {
+			found[page.Runs[i].ID] = true
+			t.apply(page.Runs[i].ID, &page.Runs[i])
+		}
+		if q.After = page.Next; page.Next == "" {
+			break
+		}
+	}
+	for id := range t.known { // only this goroutine writes it
+		if !found[id] {
+			t.read(ctx, id) // it waits no more, or has begun to since the page was read
+		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.ready {
+		t.ready = true
+		for w := range t.watches {
+			w.list()
+		}
+	}
+	return nil
+}
+
+// apply notes how a run stands, nil if there is none, and passes it on if it has changed.
+func (t *inboxTracker) apply(id string, run *Run) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	before := t.known[id]
+	waits := run != nil && run.Pending != nil
+	switch {
+	case before == nil && !waits:
+		return
+	case before != nil && run != nil && run.CreatedAt.Equal(before.CreatedAt) && run.Version <= before.Version:
+		return // known, or late
+	case waits:
+		t.known[id] = inboxPart(run)
+	default:
+		delete(t.known, id)
+	}
+	if !t.ready {
+		return // the watches list everything when it is
+	}
+	for w := range t.watches {
+		w.change(id, before, run)
+	}
+}
+
+// inboxPart is what has to be known of a run to find out who had its questions in an inbox.
+func inboxPart(r *Run) *Run {
+	part := &Run{ID: r.ID, Version: r.Version, CreatedAt: r.CreatedAt, State: r.State, Pool: r.Pool, Key: r.Key,
+		Labels: r.Labels, Deadline: r.Deadline}
+	slim := func(q *Question) Question {
+		return Question{ID: q.ID, Kind: q.Kind, AskedAt: q.AskedAt, To: q.To, Votes: q.Votes}
+	}
+	pending := slim(r.Pending)
+	part.Pending = &pending
+	for i := range r.Siblings {
+		part.Siblings = append(part.Siblings, slim(&r.Siblings[i]))
+	}
+	return part
+}
