@@ -91,7 +91,7 @@ func (c *Client) WatchInbox(ctx context.Context, query InboxQuery) (*InboxWatch,
 // Next waits for the next change, until ctx ends. Nothing is lost when it does: call Next again.
 func (w *InboxWatch) Next(ctx context.Context) (InboxChange, error) {
 	for {
-		if change, ok := w.take(); ok {
+		if change, ok := w.drainOne(); ok {
 			return change, nil
 		}
 		select {
@@ -108,8 +108,8 @@ func (w *InboxWatch) Recheck(ctx context.Context) error { return w.client.allowI
 // Close ends the watch.
 func (w *InboxWatch) Close() { w.client.inboxes.leave(w) }
 
-// take returns the next change, if there is one.
-func (w *InboxWatch) take() (change InboxChange, ok bool) {
+// drainOne returns the next change, if there is one.
+func (w *InboxWatch) drainOne() (change InboxChange, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.reload {
@@ -222,7 +222,7 @@ func (s *inboxWatches) leave(w *InboxWatch) {
 }
 
 // inboxTracker knows the runs that wait, and passes on what changes. Its goroutine is the only one that
-// reads the store, and that writes known.
+// reads the store, and that writes waiting.
 type inboxTracker struct {
 	client *Client
 	cancel context.CancelFunc
@@ -231,8 +231,8 @@ type inboxTracker struct {
 
 	mu      sync.Mutex
 	watches map[*InboxWatch]struct{} // guarded by mu
-	ready   bool                     // guarded by mu; known is complete
-	known   map[string]*Run          // guarded by mu; the runs that wait, with what a watch compares
+	ready   bool                     // guarded by mu; waiting is complete
+	waiting map[string]*Run          // guarded by mu; the runs that wait, with what a watch compares
 	hinted  map[string]*Run          // guarded by mu; runs that have changed, by id; nil: to be read
 	applied map[string]*Run          // guarded by mu; those of hinted that are being applied
 	rescan  bool                     // guarded by mu; any run may have changed
@@ -241,7 +241,7 @@ type inboxTracker struct {
 func startInboxTracker(c *Client) *inboxTracker {
 	ctx, cancel := context.WithCancel(context.Background())
 	t := &inboxTracker{client: c, cancel: cancel, done: make(chan struct{}), wake: make(chan struct{}, 1),
-		watches: make(map[*InboxWatch]struct{}), known: make(map[string]*Run), hinted: make(map[string]*Run)}
+		watches: make(map[*InboxWatch]struct{}), waiting: make(map[string]*Run), hinted: make(map[string]*Run)}
 	go t.run(ctx)
 	return t
 }
@@ -322,7 +322,7 @@ func (t *inboxTracker) note(hint store.Hint) {
 	if id == "" || len(t.hinted) >= maxInboxHints {
 		t.rescan = true
 	} else {
-		waited := t.known[id] != nil
+		waited := t.waiting[id] != nil
 		other, hinted := t.hinted[id]
 		_, applied := t.applied[id]
 		if !waited && !hinted && !applied && hint.State != "" && hint.State != StateWaitingUser {
@@ -398,7 +398,7 @@ func (t *inboxTracker) scan(ctx context.Context) error {
 			break
 		}
 	}
-	for id := range t.known { // only this goroutine writes it
+	for id := range t.waiting { // only this goroutine writes it
 		if !found[id] {
 			t.read(ctx, id) // it waits no more, or has begun to since the page was read
 		}
@@ -418,17 +418,17 @@ func (t *inboxTracker) scan(ctx context.Context) error {
 func (t *inboxTracker) apply(id string, run *Run) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	before := t.known[id]
+	before := t.waiting[id]
 	waits := run != nil && run.Pending != nil
 	switch {
 	case before == nil && !waits:
 		return
 	case before != nil && run != nil && run.CreatedAt.Equal(before.CreatedAt) && run.Version <= before.Version:
-		return // known, or late
+		return // an old state
 	case waits:
-		t.known[id] = inboxPart(run)
+		t.waiting[id] = inboxPart(run)
 	default:
-		delete(t.known, id)
+		delete(t.waiting, id)
 	}
 	if !t.ready {
 		return // the watches list everything when it is

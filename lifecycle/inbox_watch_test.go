@@ -19,7 +19,7 @@ func changesOf(tb testing.TB, w *InboxWatch) (all []string) {
 	tb.Helper()
 	pass(feedPause) // changes that follow each other closely are read together
 	for {
-		change, ok := w.take()
+		change, ok := w.drainOne()
 		if !ok {
 			return all
 		}
@@ -178,7 +178,7 @@ func TestK9AWatchThatNobodyReadsIsBounded(t *testing.T) {
 	one := withQuestion("one-more", OpenText)
 	w.change(one.ID, nil, &one)
 	require.Equal(t, []string{"reload"}, func() (all []string) {
-		for change, ok := w.take(); ok; change, ok = w.take() {
+		for change, ok := w.drainOne(); ok; change, ok = w.drainOne() {
 			require.True(t, change.Reload)
 			all = append(all, "reload")
 		}

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -31,6 +32,7 @@ var routes = []struct {
 	{"GET", "/runs/r/events", "", false},
 	{"GET", "/inbox", "", false},
 	{"GET", "/inbox/count", "", false},
+	{"GET", "/inbox/events", "", false},
 	{"GET", "/stats", "", false},
 	{"POST", "/runs", `{"prompt":"Another."}`, false},
 	{"POST", "/runs/r/fork", `{"reply":"no"}`, false},
@@ -126,7 +128,7 @@ func TestL2ReadingChangesNothingOnAnyRoute(t *testing.T) {
 	}
 	run, history, runs := snapshot()
 	for _, c := range routes {
-		if c.path == "/runs/r/events" { // it ends with the run; its HEAD is below
+		if strings.HasSuffix(c.path, "/events") { // they end with the run, or never; HEAD is below
 			continue
 		}
 		for _, method := range []string{"GET", "HEAD", "OPTIONS"} {
@@ -138,6 +140,7 @@ func TestL2ReadingChangesNothingOnAnyRoute(t *testing.T) {
 		}
 	}
 	require.Equal(t, http.StatusOK, w.send("HEAD", "/runs/r/events", "bob", "").status)
+	require.Equal(t, http.StatusOK, w.send("HEAD", "/inbox/events", "bob", "").status)
 	gotRun, gotHistory, gotRuns := snapshot()
 	require.Equal(t, run, gotRun)
 	require.Equal(t, history, gotHistory)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"reflect"
 	"strconv"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -80,4 +81,66 @@ func (s *eventStream) follow(ctx context.Context, c *caller, id string, after *u
 		*after = event.Seq
 	}
 	return true, nil
+}
+
+// InboxChange is what has changed in an inbox. It is the data of an event named change.
+type InboxChange struct {
+	RunID     string         `json:"run_id"`
+	Questions []OpenQuestion `json:"questions" nullable:"false" doc:"Those of the run that the inbox has now."`
+	Gone      []int          `json:"gone" nullable:"false" doc:"The numbers of those that it does not have any more."`
+}
+
+// watchRoute registers the stream of an inbox's changes.
+func (d *Door) watchRoute(a *api) {
+	op := a.operation(http.MethodGet, "watch-inbox", "/inbox/events", "Learn what changes in an inbox")
+	op.Description = "Server-sent events for the inbox that the same parameters list. At reload, the first event of " +
+		"each connection and one of a reader that lags far behind, list the inbox. Each change has a run, as JSON " +
+		"(InboxChange): put its questions in the place of those that are shown of the run. The events have no " +
+		"numbers: who connects again lists again."
+	op.Responses["200"] = streamResponse()
+	a.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[InboxChange](), true, "InboxChange")
+	huma.Register(a.huma, op, func(ctx context.Context, in *InboxFilter) (*streamBody, error) {
+		c := callerOf(ctx)
+		q, err := in.query(c.actor)
+		if err != nil {
+			return nil, err
+		}
+		watch, err := c.client.WatchInbox(ctx, q)
+		if err != nil {
+			return nil, d.problem(c, err)
+		}
+		body, err := d.openStream(c, func(beat context.Context, s *eventStream) (bool, error) {
+			return false, s.watch(beat, c, watch)
+		})
+		if err != nil {
+			watch.Close()
+			return nil, err
+		}
+		return &streamBody{func(h huma.Context) {
+			defer watch.Close()
+			body.Body(h)
+		}}, nil
+	})
+}
+
+// watch sends the changes until the context ends.
+func (s *eventStream) watch(ctx context.Context, c *caller, watch *lifecycle.InboxWatch) error {
+	if err := watch.Recheck(ctx); err != nil {
+		return err
+	}
+	for {
+		change, err := watch.Next(ctx)
+		switch {
+		case err != nil:
+			return err
+		case change.Reload:
+			err = s.sendEvent("", "reload", struct{}{})
+		default:
+			err = s.sendEvent("", "change", InboxChange{change.RunID, showInbox(change.Questions, c.actor, now()),
+				append([]int{}, change.Gone...)})
+		}
+		if err != nil {
+			return err
+		}
+	}
 }

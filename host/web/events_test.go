@@ -29,10 +29,14 @@ type follower struct {
 
 func (w *world) follow(run string, headers ...string) *follower {
 	w.t.Helper()
-	r, err := http.NewRequestWithContext(w.t.Context(), http.MethodGet, w.server.URL+"/interlude/api/runs/"+run+
-		"/events", nil)
+	return w.stream("/runs/"+run+"/events", "ada", headers...)
+}
+
+func (w *world) stream(path, person string, headers ...string) *follower {
+	w.t.Helper()
+	r, err := http.NewRequestWithContext(w.t.Context(), http.MethodGet, w.server.URL+"/interlude/api"+path, nil)
 	require.NoError(w.t, err)
-	r.Header.Set("X-User", "ada")
+	r.Header.Set("X-User", person)
 	for i := 0; i < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
 	}
@@ -277,4 +281,75 @@ func TestL3ASlowReaderDelaysNobodyAndIsCut(t *testing.T) {
 		}
 	}
 	require.Less(t, got, sent, "it was cut before the end")
+}
+
+// changes returns the changes of an inbox until there is one of the run without questions.
+func (f *follower) changes(run string) (all []web.InboxChange) {
+	f.t.Helper()
+	for block := f.next(); block != nil; block = f.next() {
+		if block["event"] != "change" {
+			continue
+		}
+		var c web.InboxChange
+		require.NoError(f.t, json.Unmarshal([]byte(block["data"]), &c))
+		if all = append(all, c); c.RunID == run && len(c.Questions) == 0 {
+			break
+		}
+	}
+	return all
+}
+
+func TestL3AnInboxIsWatchedByWhoeverMaySeeItsQuestions(t *testing.T) {
+	w := openFor(t)
+	ada, bob := w.stream("/inbox/events", "ada"), w.stream("/inbox/events?pool=default", "bob")
+	for _, f := range []*follower{ada, bob} {
+		require.Equal(t, "text/event-stream", f.res.Header.Get("Content-Type"))
+		require.Contains(t, f.next(), "retry")
+		require.Equal(t, map[string]string{"event": "reload", "data": "{}"}, f.next())
+	}
+	ask := func(id, person string) {
+		a := w.send("POST", "/runs", "ada", `{"prompt":"Ship?","ask":{"to":{"users":["`+person+`"]}}}`,
+			"Idempotency-Key", id)
+		require.Equal(t, http.StatusCreated, a.status, "%s", a.body)
+		w.untilAsked(id)
+	}
+	ask("hers", "ada")
+	ask("his", "bob")
+	require.Equal(t, 204, w.send("POST", "/runs/hers/questions/1/claim", "ada", `{"seconds":60}`).status)
+	require.Equal(t, 201, w.send("POST", "/runs/hers/questions/1/reply", "ada", `{"text":"yes"}`).status)
+	require.Equal(t, 201, w.send("POST", "/runs/his/questions/1/reply", "bob", `{"text":"yes"}`).status)
+	for run, f := range map[string]*follower{"hers": ada, "his": bob} {
+		changes := f.changes(run)
+		for _, c := range changes {
+			require.Equal(t, run, c.RunID, "nobody hears of what is for others")
+			for _, q := range c.Questions {
+				require.True(t, q.Question.MayReply)
+			}
+		}
+		require.Equal(t, web.InboxChange{RunID: run, Questions: []web.OpenQuestion{}, Gone: []int{1}},
+			changes[len(changes)-1])
+	}
+	require.Equal(t, "INVALID_ARGUMENT", w.send("GET", "/inbox/events?label=x", "ada", "").code(t))
+}
+
+func TestL3TheInboxOfOthersIsWatchedByWhomAuthorizeLetsAndAsLongAsItDoes(t *testing.T) {
+	var revoked atomic.Bool
+	w := open(t, lifecycle.Config{Authorize: func(_ context.Context, a lifecycle.Access) error {
+		if a.Inbox != nil && (a.Inbox.For.ID != a.Actor.ID || revoked.Load()) {
+			return errors.New("theirs alone")
+		}
+		return nil
+	}}, web.Options{Identify: identify, Heartbeat: 5 * time.Millisecond})
+	require.Equal(t, "NOT_ALLOWED", w.send("GET", "/inbox/events?all=true", "ada", "").code(t))
+	f := w.stream("/inbox/events", "ada")
+	for block := f.next(); block["event"] != "reload"; block = f.next() {
+		require.NotNil(t, block)
+	}
+	revoked.Store(true)
+	last := map[string]string{}
+	for block := f.next(); block != nil; block = f.next() {
+		last = block
+	}
+	require.Equal(t, "problem", last["event"])
+	require.Contains(t, last["data"], "NOT_ALLOWED")
 }

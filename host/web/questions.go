@@ -18,7 +18,12 @@ type Inbox struct {
 
 type inboxInput struct {
 	InboxFilter
-	Limit int `query:"limit" minimum:"1" maximum:"1000" default:"100"`
+	Paging
+}
+
+type countInput struct {
+	InboxFilter
+	After string `query:"after" doc:"The next of a page: the questions that follow it are counted."`
 }
 
 // InboxFilter are the parameters that say which questions an inbox has.
@@ -29,13 +34,11 @@ type InboxFilter struct {
 	Key       string    `query:"key"`
 	Kind      []string  `query:"kind,explode" doc:"Kinds that a question may have; may be given several times."`
 	DueBefore time.Time `query:"due_before"`
-	After     string    `query:"after" doc:"The next of the page before; the first page without it."`
 }
 
 func (f *InboxFilter) query(actor lifecycle.Actor) (lifecycle.InboxQuery, error) {
 	labels, err := readLabels(f.Label)
-	q := lifecycle.InboxQuery{For: actor, Labels: labels, Pool: f.Pool, Key: f.Key, DueBefore: f.DueBefore,
-		After: f.After}
+	q := lifecycle.InboxQuery{For: actor, Labels: labels, Pool: f.Pool, Key: f.Key, DueBefore: f.DueBefore}
 	if f.All {
 		q.For = lifecycle.Actor{}
 	}
@@ -50,18 +53,12 @@ func (d *Door) inbox(ctx context.Context, c *caller, in *inboxInput) (*body[Inbo
 	if err != nil {
 		return nil, err
 	}
-	q.Limit = in.Limit
+	q.After, q.Limit = in.After, in.Limit
 	page, err := c.client.Inbox(ctx, q)
 	if err != nil {
 		return nil, err
 	}
-	out := Inbox{Questions: make([]OpenQuestion, len(page.Questions)), Next: page.Next}
-	for i := range page.Questions {
-		o := &page.Questions[i]
-		out.Questions[i] = OpenQuestion{o.RunID, o.Labels, o.Pool, o.Key, o.Due,
-			showQuestion(&o.Question, c.actor, now())}
-	}
-	return &body[Inbox]{out}, nil
+	return &body[Inbox]{Inbox{showInbox(page.Questions, c.actor, now()), page.Next}}, nil
 }
 
 // InboxCount is how many questions an inbox has.
@@ -70,11 +67,12 @@ type InboxCount struct {
 	More      bool `json:"more" doc:"There may be more than these."`
 }
 
-func (d *Door) countInbox(ctx context.Context, c *caller, in *InboxFilter) (*body[InboxCount], error) {
+func (d *Door) countInbox(ctx context.Context, c *caller, in *countInput) (*body[InboxCount], error) {
 	q, err := in.query(c.actor)
 	if err != nil {
 		return nil, err
 	}
+	q.After = in.After
 	n, err := c.client.CountInbox(ctx, q)
 	if err != nil {
 		return nil, err

@@ -24,6 +24,7 @@ func (d *Door) routes() {
 	get(a, "count-inbox", "/inbox/count", "How many questions an inbox has", d.countInbox)
 	get(a, "get-stats", "/stats", "How much there is to do", d.stats)
 	d.followRoute(a)
+	d.watchRoute(a)
 
 	create(a, "submit-run", "/runs", "Submit a run", d.submit)
 	create(a, "fork-run", "/runs/{id}/fork", "Begin a new run at a settled question of this one, or at its end", d.fork)

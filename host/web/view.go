@@ -248,6 +248,15 @@ func showQuestion(q *lifecycle.Question, actor lifecycle.Actor, now time.Time) Q
 	return v
 }
 
+func showInbox(all []lifecycle.InboxQuestion, actor lifecycle.Actor, now time.Time) []OpenQuestion {
+	out := make([]OpenQuestion, len(all))
+	for i := range all {
+		o := &all[i]
+		out[i] = OpenQuestion{o.RunID, o.Labels, o.Pool, o.Key, o.Due, showQuestion(&o.Question, actor, now)}
+	}
+	return out
+}
+
 func showVote(v *lifecycle.Vote) Vote {
 	return Vote{v.Actor, v.Via, string(v.Decision), v.Text, v.VotedAt}
 }
