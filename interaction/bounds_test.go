@@ -1,0 +1,271 @@
+package interaction
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// This file has each limit at its exact bound: what just fits, and what is one beyond it.
+
+func letters(n int) string { return strings.Repeat("x", n) }
+
+// M1: a journal holds entries up to each of its limits; what is malformed is no matter of a limit.
+func TestM1AJournalHasItsBounds(t *testing.T) {
+	entry := func(change func(e *JournalEntry)) JournalEntry {
+		e := JournalEntry{Path: "1", Name: "n", Type: "step", Body: []byte("1")}
+		change(&e)
+		return e
+	}
+	full := JournalSize{Entries: MaxJournalEntries - 1, Bytes: MaxJournalSize - 7}
+	small := entry(func(*JournalEntry) {})
+	require.Equal(t, 7, small.Size())
+	for name, c := range map[string]struct {
+		size  *JournalSize
+		entry JournalEntry
+		fault string // of a limit
+	}{
+		"first":         {nil, entry(func(*JournalEntry) {}), ""},
+		"body fits":     {nil, entry(func(e *JournalEntry) { e.Body = make([]byte, MaxJournalBody) }), ""},
+		"body too long": {nil, entry(func(e *JournalEntry) { e.Body = make([]byte, MaxJournalBody+1) }),
+			"an entry may have 1048576"},
+		"last":          {&full, entry(func(*JournalEntry) {}), ""},
+		"one too many": {&JournalSize{Entries: MaxJournalEntries}, entry(func(*JournalEntry) {}),
+			"a run may have 10000 entries"},
+		"a byte too many": {&full, entry(func(e *JournalEntry) { e.Name = "nn" }),
+			"the entries of a run may have 64 MiB together"},
+		"words fit": {nil, entry(func(e *JournalEntry) {
+			e.Path, e.Name, e.Type = letters(MaxJournalWord), letters(MaxJournalWord), letters(MaxJournalWord)
+		}), ""},
+		"no name": {nil, entry(func(e *JournalEntry) { e.Name = "" }), ""},
+	} {
+		before := JournalSize{}
+		if c.size != nil {
+			before = *c.size
+		}
+		next, err := c.size.With([]JournalEntry{c.entry})
+		if c.fault != "" {
+			require.ErrorIs(t, err, ErrJournalFull, name)
+			require.ErrorContains(t, err, c.fault, name)
+			continue
+		}
+		require.NoError(t, err, name)
+		require.Equal(t, JournalSize{before.Entries + 1, before.Bytes + int64(c.entry.Size())}, *next, name)
+		if c.size != nil {
+			require.Equal(t, before, *c.size, "the size before is as it was")
+		}
+	}
+	for _, wrong := range []JournalEntry{
+		entry(func(e *JournalEntry) { e.Path = letters(MaxJournalWord + 1) }),
+		entry(func(e *JournalEntry) { e.Name = "\xff" }),
+		entry(func(e *JournalEntry) { e.Type = "\x00" }),
+		entry(func(e *JournalEntry) { e.Type = "a\x00" }),
+		entry(func(e *JournalEntry) { e.Path = "" }),
+		entry(func(e *JournalEntry) { e.Type = "" }),
+		entry(func(e *JournalEntry) { e.Body = nil }),
+	} {
+		_, err := full.With([]JournalEntry{entry(func(*JournalEntry) {}), wrong})
+		require.ErrorContains(t, err, "interaction: journal entry ")
+		require.NotErrorIs(t, err, ErrJournalFull)
+	}
+	for _, size := range []*JournalSize{nil, &full} {
+		next, err := size.With(nil)
+		require.NoError(t, err)
+		require.Same(t, size, next)
+	}
+}
+
+// C5, K3, K4: a reply may be as large as each limit says.
+func TestC5AReplyUpToItsBounds(t *testing.T) {
+	groups := slices.Repeat([]string{letters(MaxGroup)}, MaxGroups)
+	full := Reply{ID: 1, Text: letters(MaxReplyText), Key: letters(MaxKey), Seen: letters(64),
+		Value: json.RawMessage(`"` + letters(MaxValue-2) + `"`),
+		Actor: Actor{ID: letters(MaxActor), Via: letters(MaxVia), Groups: groups}}
+	require.NoError(t, full.Validate())
+	for field, change := range map[string]func(r *Reply){
+		"ID":            func(r *Reply) { r.ID = 0 },
+		"Text":          func(r *Reply) { r.Text += "x" },
+		"Text ":         func(r *Reply) { r.Text = "a\x00" },
+		"Text  ":        func(r *Reply) { r.Text = "\x00" },
+		"Key":           func(r *Reply) { r.Key += "x" },
+		"Key ":          func(r *Reply) { r.Key = "\x00" },
+		"Key  ":         func(r *Reply) { r.Key = "\xff" },
+		"Seen":          func(r *Reply) { r.Seen += "x" },
+		"Value":         func(r *Reply) { r.Value = json.RawMessage(`"` + letters(MaxValue-1) + `"`) },
+		"Actor":         func(r *Reply) { r.Actor.ID += "x" },
+		"Actor ":        func(r *Reply) { r.Actor.ID = "\x00" },
+		"Actor.Via":     func(r *Reply) { r.Actor.Via += "x" },
+		"Actor.Groups":  func(r *Reply) { r.Actor.Groups = append(slices.Clip(groups), "x") },
+		"Actor.Groups ": func(r *Reply) { r.Actor.Groups = []string{letters(MaxGroup + 1)} },
+	} {
+		r := full
+		change(&r)
+		var fault *FieldError
+		require.ErrorAs(t, r.Validate(), &fault, field)
+		require.Equal(t, strings.TrimSpace(field), fault.Field)
+	}
+}
+
+// K3: surrogates count only as whole pairs, wherever they stand.
+func TestK3HalvesOfCharacters(t *testing.T) {
+	for body, half := range map[string]bool{
+		`\ud800\udc00`: false, `\udbff\udfff`: false, `\uDBFF\uDC00`: false, `\ud800\udfff`: false, `\ud7ff`: false,
+		`\ue000`: false, `\ud800`: true, `\udbff`: true, `\udc00`: true, `\udfff`: true, `\ud800\ud800`: true,
+		`\ud800\ue000`: true, `\ud800\udbff`: true, `\udbff\u0041`: true, `\ud800xudc00`: true,
+		`\ud800\ndc000`: true, `\ud800\udc00\ud800\udc00`: false, `\ud800\udc00\udc00`: true, `a\\\ud800\udc00`: false,
+		`\ud800\udc00\\udc00`: false, `\ud800\udc00\n\udc00`: true, `\\\udc00`: true, `\\udc00`: false, `\n\ud800`: true,
+	} {
+		err := checkJSON(json.RawMessage(`"` + body + `"`))
+		require.Equal(t, half, err != nil, "%s: %v", body, err)
+	}
+}
+
+// K3: the schema of a form has its bounds: its bytes, its patterns, how often a value is checked, and
+// both together.
+func TestK3ASchemaHasItsBounds(t *testing.T) {
+	bytes := func(n int) string { return `{"title":"` + letters(n-len(`{"title":""}`)) + `"}` }
+	require.NoError(t, checkSchema(json.RawMessage(bytes(MaxSchema))))
+	require.ErrorContains(t, checkSchema(json.RawMessage(bytes(MaxSchema+1))), "16385 bytes, at most 16384")
+
+	pattern := func(instructions int) string { return letters(instructions - 2) } // and one that fails, and the match
+	alone := func(n int) string { return `{"pattern":"` + pattern(n) + `"}` }
+	within := func(n int) string { return `{"allOf":[` + alone(n) + `]}` }
+	named := func(n int) string { return `{"patternProperties":{"` + pattern(n) + `":true}}` }
+	for _, s := range []struct {
+		schema func(n int) string
+		most   int
+		fault  string
+	}{
+		{alone, maxPatterns, "its patterns are too large: more than 5000 instructions"},
+		{within, maxPatterns / 2, "it is too complex: one value would be checked 2 times over"},
+		{named, maxPatterns, "its patterns are too large: more than 5000 instructions"},
+	} {
+		require.NoError(t, checkSchema(json.RawMessage(s.schema(s.most))))
+		require.ErrorContains(t, checkSchema(json.RawMessage(s.schema(s.most+1))), s.fault)
+	}
+	checks := func(n int) string { return `{"allOf":[` + strings.Repeat("true,", n-2) + `true]}` }
+	require.NoError(t, checkSchema(json.RawMessage(checks(maxChecks))))
+	require.ErrorContains(t, checkSchema(json.RawMessage(checks(maxChecks+1))), "would be checked 1001 times over")
+}
+
+// K4: the call that an approval is about has its bounds.
+func TestK4ACallUpToItsBounds(t *testing.T) {
+	arguments := func(n int) json.RawMessage { return json.RawMessage(`"` + letters(n-2) + `"`) }
+	require.NoError(t, Subject{Tool: letters(MaxLabel), Arguments: arguments(MaxArguments)}.Validate())
+	require.NoError(t, Subject{Tool: "t"}.Validate())
+	require.ErrorContains(t, Subject{Tool: "t", Arguments: arguments(MaxArguments + 1)}.Validate(), "at most 65536")
+	for _, tool := range []string{"", " ", "a\xff", letters(MaxLabel + 1)} {
+		require.ErrorContains(t, Subject{Tool: tool}.Validate(), "tool is")
+	}
+}
+
+// K5: audiences, claims and votes up to their bounds.
+func TestK5PeopleUpToTheirBounds(t *testing.T) {
+	names := slices.Repeat([]string{letters(MaxActor)}, MaxAudience)
+	full := Audience{Users: names, Groups: names, Except: names}
+	require.Empty(t, full.Fault())
+	long := letters(MaxActor + 1)
+	for _, wrong := range []Audience{{Users: append(slices.Clip(names), "x")}, {Groups: []string{long}},
+		{Except: []string{""}}, {Users: []string{"\x00"}}} {
+		require.NotEmpty(t, wrong.Fault())
+	}
+	until := time.Unix(9, 0)
+	require.Empty(t, (&Claim{Actor: letters(MaxActor), Until: until}).Fault())
+	require.NotEmpty(t, (&Claim{Actor: "\x00", Until: until}).Fault())
+
+	require.Empty(t, VotesFault(MaxNeed, MaxNeed))
+	require.Empty(t, VotesFault(0, 0))
+	for _, wrong := range [][2]int{{MaxNeed + 1, 0}, {0, MaxNeed + 1}, {-1, 0}, {0, -1}} {
+		require.NotEmpty(t, VotesFault(wrong[0], wrong[1]))
+	}
+	vote := Reply{ID: 1, Decision: Reject, Actor: Actor{ID: "ada"}, Text: letters(MaxVoteText)}
+	require.NoError(t, vote.CheckFor(payment(2, 0)))
+	q, odd := Normalize(payment(MaxNeed, MaxNeed))
+	require.Empty(t, odd)
+	require.Equal(t, []int{MaxNeed, MaxNeed}, []int{q.Need, q.Rejects})
+	q, odd = Normalize(payment(0, 2))
+	require.Empty(t, odd)
+	require.Equal(t, 2, q.Rejects)
+	for _, wrong := range []Question{payment(MaxNeed+1, 2), payment(2, -1)} {
+		need, rejects := wrong.Need, wrong.Rejects
+		q, _ = Normalize(wrong)
+		require.Equal(t, &Audience{}, q.To)
+		if need == 2 {
+			require.Equal(t, []int{2, MaxNeed}, []int{q.Need, q.Rejects})
+		} else {
+			require.Equal(t, []int{MaxNeed, rejects}, []int{q.Need, q.Rejects})
+		}
+	}
+	require.Nil(t, q.VoteOf("ada"))
+	voted := payment(2, 0).WithVote(ballot("bob", Approve), until).WithVote(ballot("ada", Reject), until)
+	require.Equal(t, Reject, voted.VoteOf("ada").Decision)
+	require.Equal(t, Approve, voted.VoteOf("bob").Decision)
+	require.Empty(t, voted.Votes[0].Digest, "without a key there is no digest")
+	keyed := ballot("ada", Approve)
+	keyed.Key = "k"
+	require.NotEmpty(t, payment(2, 0).WithVote(keyed, until).Votes[0].Digest)
+}
+
+// K7: a wait up to its bounds.
+func TestK7AWaitUpToItsBounds(t *testing.T) {
+	steps := func(n int) (all []Step) {
+		for i := range n {
+			all = append(all, Step{Do: Remind, After: time.Duration(i+1) * time.Second})
+		}
+		return all
+	}
+	full := Wait{Steps: steps(MaxSteps), Then: ThenFail, End: (MaxSteps + 1) * time.Second}
+	require.Empty(t, full.Fault())
+	for _, then := range []Then{ThenWait, ThenDecide} {
+		full.Then = then
+		require.Empty(t, full.Fault())
+	}
+	require.Empty(t, (&Wait{Steps: steps(2)}).Fault())
+	require.Contains(t, (&Wait{Steps: steps(MaxSteps + 1)}).Fault(), "17 steps")
+	join := steps(2)
+	join[1].Join = true
+	require.Contains(t, (&Wait{Steps: join}).Fault(), "step 2 with others to remind")
+	for _, to := range []Audience{{Everybody: true}, {Users: []string{"ada"}}, {Groups: []string{"a"}}} {
+		require.Empty(t, (&Wait{Steps: []Step{{Do: Escalate, After: time.Second, To: &to}}}).Fault())
+	}
+	require.Contains(t, (&Wait{Then: ThenFail, End: time.Second, Default: &DefaultReply{Text: "x"}}).Fault(),
+		"a Default, or none")
+	var none *Wait
+	require.Empty(t, none.FaultFor(Question{ID: 1}))
+	require.Empty(t, none.FaultOfSteps(nil))
+	require.Nil(t, none.Clone())
+
+	asked := time.Unix(100, 0)
+	q := Question{ID: 1, AskedAt: asked}
+	q.StartWait()
+	require.True(t, q.EndsAt.IsZero() && q.NextDue().IsZero() && !q.StepDue() && q.NextStep() == nil)
+	q.Wait = &Wait{Steps: steps(1)}
+	q.StartWait()
+	require.True(t, q.EndsAt.IsZero())
+	require.Equal(t, asked.Add(time.Second), q.NextDue())
+	q = q.Fire()
+	require.True(t, q.NextDue().IsZero() && q.NextStep() == nil)
+	q.StartWait()
+	require.Equal(t, 0, q.Fired, "it is asked anew")
+	q.Wait, q.EndsAt = &Wait{Then: ThenFail, End: time.Minute, Steps: steps(1)}, asked.Add(time.Millisecond)
+	require.Equal(t, q.EndsAt, q.NextDue(), "an end that was moved before the step")
+	require.False(t, q.StepDue())
+}
+
+// K1: several answers are counted in words.
+func TestK1OrdinalsOfAnswers(t *testing.T) {
+	for n, want := range map[int]string{1: "1st", 2: "2nd", 3: "3rd", 4: "4th", 10: "10th", 11: "11th", 12: "12th",
+		13: "13th", 14: "14th", 20: "20th", 21: "21st", 22: "22nd", 23: "23rd", 24: "24th", 101: "101st", 110: "110th",
+		111: "111th", 112: "112th", 113: "113th", 114: "114th", 121: "121st"} {
+		require.Equal(t, want, ordinal(n))
+	}
+	a := Answer{ID: 7, Resolution: UserReply, Text: "a"}
+	require.Equal(t, "a", Message([]Answer{a}))
+	require.Equal(t, "Answer to question 7, the 1st of 2:\na\n\nAnswer to question 8, the 2nd of 2:\n"+
+		"There is no answer: the others were enough to go on.", Message([]Answer{a, {ID: 8, Resolution: Superseded}}))
+	require.Empty(t, Message(nil))
+}
