@@ -29,11 +29,11 @@ func TestM1AJournalHasItsBounds(t *testing.T) {
 		entry JournalEntry
 		fault string // of a limit
 	}{
-		"first":         {nil, entry(func(*JournalEntry) {}), ""},
-		"body fits":     {nil, entry(func(e *JournalEntry) { e.Body = make([]byte, MaxJournalBody) }), ""},
+		"first":     {nil, entry(func(*JournalEntry) {}), ""},
+		"body fits": {nil, entry(func(e *JournalEntry) { e.Body = make([]byte, MaxJournalBody) }), ""},
 		"body too long": {nil, entry(func(e *JournalEntry) { e.Body = make([]byte, MaxJournalBody+1) }),
 			"an entry may have 1048576"},
-		"last":          {&full, entry(func(*JournalEntry) {}), ""},
+		"last": {&full, entry(func(*JournalEntry) {}), ""},
 		"one too many": {&JournalSize{Entries: MaxJournalEntries}, entry(func(*JournalEntry) {}),
 			"a run may have 10000 entries"},
 		"a byte too many": {&full, entry(func(e *JournalEntry) { e.Name = "nn" }),
