@@ -61,6 +61,7 @@ type hunt struct {
 	sample      int            // how many mutants are tried; 0 for all
 	seed        uint64         // the seed of the sample
 	again       map[entry]bool // the only mutants that are tried; all when nil
+	slow        string         // tests that are executed last; a regular expression
 }
 
 // unleash runs gremlins on the package of the module at root and returns its report. Spent is CPU

@@ -32,7 +32,7 @@ func main() {
 // run judges the packages that the arguments name.
 func run(ctx context.Context, args []string) (err error) {
 	flags := flag.NewFlagSet("mutation", flag.ExitOnError)
-	packages := flags.String("packages", "fsm,slots,interaction,lifecycle", "folders of the root module")
+	packages := flags.String("packages", "fsm,slots,interaction,lifecycle,engine/flow", "folders of the root module")
 	survivors := flags.Bool("survivors", false, "print what is not explained, as it would stand in the list, and "+
 		"what takes the tests too long")
 	verbose := flags.Bool("v", false, "print what gremlins prints")
@@ -46,6 +46,8 @@ func run(ctx context.Context, args []string) (err error) {
 	flags.IntVar(&h.sample, "sample", 0,
 		"try so many mutants of each package, chosen at random; 0 is all; needs -together")
 	flags.Uint64Var(&h.seed, "seed", 1, "seed of the sample")
+	flags.StringVar(&h.slow, "slow", "", "tests whose name has a match of this regular expression are executed only if "+
+		"no other one detects the change; with -together")
 	flags.Func("files", "only files whose name has a match of this regular expression", func(s string) (err error) {
 		h.files, err = regexp.Compile(s)
 		return err
@@ -127,7 +129,7 @@ func (h hunt) mutants(ctx context.Context, root, pkg string) (_ []mutant, spent 
 		return nil, 0, err
 	}
 	began := time.Now()
-	t := trial{root: root, pkg: pkg, flags: src.flags}
+	t := trial{root: root, pkg: pkg, flags: src.flags, slow: h.slow}
 	args := append([]string{"test", "-count=1", "./" + pkg}, t.flags...)
 	if out, err := command(ctx, root, "go", args...).CombinedOutput(); err != nil {
 		return nil, 0, fmt.Errorf("the tests of %s fail without a change: %w\n%s", pkg, err, out)

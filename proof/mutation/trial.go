@@ -36,6 +36,7 @@ type trial struct {
 	root, pkg string
 	flags     []string      // flags of the test program
 	patience  time.Duration // the time limit of the tests
+	slow      string        // tests that are executed only if the others do not detect the mutant; a regular expression
 }
 
 // try compiles the tests with the mutant and reports whether they detect it. Spent is CPU time.
@@ -68,12 +69,30 @@ func (t trial) try(ctx context.Context, m mutant) (_ status, spent time.Duration
 
 // run runs the compiled tests, and reports whether they detect the mutant in them. The environment
 // is added to that of the tests.
-func (t trial) run(ctx context.Context, program string, m mutant, environment ...string) (_ status, spent time.Duration,
-	err error) {
+func (t trial) run(ctx context.Context, program string, m mutant, environment ...string) (became status,
+	spent time.Duration, err error) {
+	parts := []string{"-test.skip=" + t.slow, "-test.run=" + t.slow}
+	if t.slow == "" {
+		parts = []string{"-test.run="}
+	}
+	for _, part := range parts {
+		var more time.Duration
+		became, more, err = t.runPart(ctx, part, program, m, environment)
+		spent += more
+		if err != nil || became == killed || became == timedOut {
+			break
+		}
+	}
+	return became, spent, err
+}
+
+// runPart is run for the tests that the flag selects.
+func (t trial) runPart(ctx context.Context, selected, program string, m mutant, environment []string) (_ status,
+	spent time.Duration, err error) {
 	within, cancel := context.WithTimeout(ctx, t.patience)
 	defer cancel()
 	tests := command(within, filepath.Join(t.root, filepath.FromSlash(t.pkg)), program,
-		append([]string{"-test.failfast"}, t.flags...)...)
+		append([]string{"-test.failfast", selected}, t.flags...)...)
 	tests.Env = append(tests.Env, environment...)
 	err = tests.Run()
 	spent = took(tests)
