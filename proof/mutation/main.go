@@ -46,8 +46,8 @@ func run(ctx context.Context, args []string) (err error) {
 	flags.IntVar(&h.sample, "sample", 0,
 		"try so many mutants of each package, chosen at random; 0 is all; needs -together")
 	flags.Uint64Var(&h.seed, "seed", 1, "seed of the sample")
-	flags.StringVar(&h.slow, "slow", "", "tests whose name has a match of this regular expression are executed only if "+
-		"no other one detects the change; with -together")
+	flags.StringVar(&h.slow, "slow", "", "tests whose name has a match of this regular expression are executed only "+
+		"if no other one detects the change; with -together")
 	flags.Func("files", "only files whose name has a match of this regular expression", func(s string) (err error) {
 		h.files, err = regexp.Compile(s)
 		return err
