@@ -60,7 +60,7 @@ type hunt struct {
 	together    bool           // gremlins only finds the mutants
 	sample      int            // how many mutants are tried; 0 for all
 	seed        uint64         // the seed of the sample
-	again       map[entry]bool // the only mutants that are tried; all when nil
+	listed      map[entry]bool // the only mutants that are tried; all when nil
 	slow        string         // tests that are executed last; a regular expression
 }
 

@@ -14,10 +14,10 @@ const least = 0.9
 
 // verdict is the result for one package.
 type verdict struct {
-	pkg   string
-	count map[status]int
-	spent time.Duration // CPU time
-	again bool          // these are former survivors, whose share says nothing about the package
+	pkg    string
+	count  map[status]int
+	spent  time.Duration // CPU time
+	listed bool          // these are former survivors, whose share says nothing about the package
 
 	unexplained []mutant
 	late        []mutant // their tests ran into the time limit
@@ -71,7 +71,7 @@ func (v verdict) share() float64 {
 // err joins everything that is wrong with the package.
 func (v verdict) err() error {
 	var wrong []error
-	if v.share() < least && !v.again {
+	if v.share() < least && !v.listed {
 		wrong = append(wrong, fmt.Errorf("%s: %d of %d mutants are seen, %.1f %%: want %.0f %%", v.pkg, v.seen(),
 			v.all(), 100*v.share(), 100*least))
 	}

@@ -173,9 +173,9 @@ func TestSurvivorsAreTriedAgainAsTheyWerePrinted(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, []byte(printed+printed), 0o600))
 	survivors, err := readSurvivors(path)
 	require.NoError(t, err)
-	listed, gone := again(survivors, mutants)
+	tried, gone := listed(survivors, mutants)
 	var after []string
-	for _, m := range listed {
+	for _, m := range tried {
 		after = append(after, m.after)
 	}
 	require.ElementsMatch(t, []string{"for n >= 5 {", "for n <= 5 {"}, after)
@@ -183,9 +183,9 @@ func TestSurvivorsAreTriedAgainAsTheyWerePrinted(t *testing.T) {
 	_, err = readSurvivors("testdata/small/small.go.txt")
 	require.EqualError(t, err, "it names no mutant")
 
-	v := judge("small", listed, nil, false)
+	v := judge("small", tried, nil, false)
 	require.ErrorContains(t, v.err(), "want 90 %")
-	v.again = true
+	v.listed = true
 	require.NotContains(t, v.err().Error(), "want 90 %", "their share says nothing about the package")
 	require.ErrorContains(t, v.err(), "is not explained: for n >= 5 {")
 }

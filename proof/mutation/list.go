@@ -94,17 +94,17 @@ func readSurvivors(path string) (map[entry]bool, error) {
 	return found, nil
 }
 
-// again returns the mutants that the list names, and how many of its entries name none: their lines
+// listed returns the mutants that the list names, and how many of its entries name none: their lines
 // are not in the package any more.
-func again(list map[entry]bool, all []mutant) (listed []mutant, gone int) {
+func listed(list map[entry]bool, all []mutant) (found []mutant, gone int) {
 	present := make(map[entry]bool)
 	for _, m := range all {
 		if list[m.entry()] {
-			listed = append(listed, m)
+			found = append(found, m)
 			present[m.entry()] = true
 		}
 	}
-	return listed, len(list) - len(present)
+	return found, len(list) - len(present)
 }
 
 // fits reports whether the text of the file contains the entry's line, and whether the mutator

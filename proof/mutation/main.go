@@ -54,13 +54,13 @@ func run(ctx context.Context, args []string) (err error) {
 	})
 	flags.Func("again", "only the mutants that this file names: what -survivors printed; needs -together",
 		func(path string) (err error) {
-			h.again, err = readSurvivors(path)
+			h.listed, err = readSurvivors(path)
 			return err
 		})
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if (h.sample > 0 || h.again != nil) && !h.together {
+	if (h.sample > 0 || h.listed != nil) && !h.together {
 		return errors.New("-sample and -again need -together: gremlins tries all that it finds")
 	}
 	if *verbose {
@@ -93,8 +93,8 @@ func run(ctx context.Context, args []string) (err error) {
 		if err != nil {
 			return err
 		}
-		v := judge(pkg, mutants, list, h.files == nil && h.sample == 0 && h.again == nil)
-		v.spent, v.again = spent, h.again != nil
+		v := judge(pkg, mutants, list, h.files == nil && h.sample == 0 && h.listed == nil)
+		v.spent, v.listed = spent, h.listed != nil
 		verdicts = append(verdicts, v)
 	}
 	return report(verdicts, *survivors)
@@ -147,10 +147,10 @@ func (h hunt) mutants(ctx context.Context, root, pkg string) (_ []mutant, spent 
 	}
 	// leave out files that are not compiled on this system
 	all = slices.DeleteFunc(all, func(m mutant) bool { return !slices.Contains(src.names, m.file) })
-	if h.again != nil {
+	if h.listed != nil {
 		var gone int
-		all, gone = again(h.again, all)
-		fmt.Printf("%s: of %d listed mutants %d are gone\n", pkg, len(h.again), gone)
+		all, gone = listed(h.listed, all)
+		fmt.Printf("%s: of %d listed mutants %d are gone\n", pkg, len(h.listed), gone)
 	}
 	if h.together {
 		all = h.draw(src, all)
