@@ -17,7 +17,9 @@ func (t *turn) run(body []byte) {
 	var ev *turnEvidence // nil: the engine has exited this goroutine
 	defer func() { t.end(ev) }()
 	spec, from, err := decodeSubmitted(t.record.ID, body)
-	t.spec, t.origin = spec, from
+	if !t.setSpec(spec, from) {
+		return
+	}
 	if err != nil {
 		ev = t.failed(fsm.CodeEngineFailed, err)
 		return
@@ -27,6 +29,18 @@ func (t *turn) run(body []byte) {
 		defer stop()
 	}
 	ev = t.execute(t.ctx)
+}
+
+// setSpec sets what the turn executes. It is false, and sets nothing, if the turn was settled before its
+// worker came so far: whoever settled it reads the specification.
+func (t *turn) setSpec(spec Spec, from *origin) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.reportsClosed {
+		return false
+	}
+	t.spec, t.origin = spec, from
+	return true
 }
 
 // end settles the turn after its engine has returned, unless it was settled without the worker. The

@@ -475,3 +475,15 @@ func TestDispatchPicksEachIdleWorkerOnce(t *testing.T) {
 		stop()
 	})
 }
+
+// J10: whoever settles a turn without its worker reads its specification, so a worker that comes later
+// does not set it any more, and does not call the engine.
+func TestTurnSettledBeforeItsWorkerStarted(t *testing.T) {
+	settled, open := new(turn), new(turn)
+	require.True(t, settled.closeReports(&stuckCall{}))
+	require.False(t, settled.setSpec(Spec{Prompt: "too late"}, &origin{}))
+	require.Empty(t, settled.spec.Prompt)
+	require.Nil(t, settled.origin)
+	require.True(t, open.setSpec(Spec{Prompt: "in time"}, nil))
+	require.Equal(t, "in time", open.spec.Prompt)
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -77,6 +78,11 @@ func (a *agent) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engi
 	}
 	a.clock.ponder(ctx, time.Duration(rng.IntN(600))*time.Millisecond)
 	o, err := a.end(rng, t, e)
+	if rng.IntN(3) > 0 {
+		o.Usage = engine.Usage{InputTokens: rng.Int64N(1000), OutputTokens: 1 + rng.Int64N(100),
+			CostUSD: float64(rng.IntN(50)) / 100}
+		e.Used = fmt.Sprint(o.Usage.InputTokens, o.Usage.OutputTokens, int64(math.Round(o.Usage.CostUSD*1e6)))
+	}
 	if e.Handle = err == nil && rng.IntN(12) > 0; e.Handle {
 		o.Session = handle
 	}

@@ -27,6 +27,7 @@ type broken struct {
 	run     func(r store.Run) store.Run
 	due     func(ctx context.Context, below store.Store, now time.Time, limit int) ([]store.Run, time.Time, error)
 	orphans func(ctx context.Context, below store.Store) ([]store.Run, error)
+	usage   func(run string, turns []store.TurnUsage) []store.TurnUsage
 	settled error
 }
 
@@ -68,6 +69,14 @@ func (b *broken) Orphans(ctx context.Context, skip, limit int) ([]store.Run, err
 		return b.Store.Orphans(ctx, skip, limit)
 	}
 	return b.orphans(ctx, b.Store)
+}
+
+func (b *broken) Usage(ctx context.Context, id string) ([]store.TurnUsage, error) {
+	turns, err := linear.UsageOf(ctx, b.Store, id)
+	if b.usage != nil && err == nil {
+		turns = b.usage(id, turns)
+	}
+	return turns, err
 }
 
 func (b *broken) Settled(ctx context.Context, id, key string) (interaction.Record, error) {
@@ -264,6 +273,26 @@ var brokenStores = map[string]func() *broken{
 			return err
 		}}
 	},
+	"usage counted twice: that of a turn whose end lost the race is counted, too": lostUsageCounted(),
+	"usage lost: that of a turn is not stored with its end": func() *broken {
+		loses := every(6)
+		return &broken{commit: func(ctx context.Context, s store.Store, c store.Commit) error {
+			if c.Usage != nil && c.Run.Budget == nil && loses() {
+				c.Usage = nil
+			}
+			return one(ctx, s, c)
+		}}
+	},
+	"usage that shrinks: a reader is given what was used a moment ago": func() *broken {
+		cached, hits := sync.Map{}, every(3)
+		return &broken{usage: func(run string, turns []store.TurnUsage) []store.TurnUsage {
+			if old, ok := cached.Load(run); ok && hits() {
+				return old.([]store.TurnUsage)
+			}
+			cached.Store(run, turns)
+			return turns
+		}}
+	},
 	"double decision: two who resume a held run are told that they won": func() *broken {
 		return &broken{commit: func(ctx context.Context, s store.Store, c store.Commit) error {
 			err := one(ctx, s, c)
@@ -364,6 +393,25 @@ func putToOthers(now, then *store.Run) bool {
 		}
 	}
 	return false
+}
+
+// lostUsageCounted makes stores that share what they count.
+func lostUsageCounted() func() *broken {
+	lost := new(sync.Map)
+	return func() *broken {
+		return &broken{commit: func(ctx context.Context, s store.Store, c store.Commit) error {
+			err := one(ctx, s, c)
+			if c.Usage != nil && (errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrStaleEpoch)) {
+				lost.Store(c.Run.ID, store.TurnUsage{Attempt: c.Run.Attempt, Usage: *c.Usage})
+			}
+			return err
+		}, usage: func(run string, turns []store.TurnUsage) []store.TurnUsage {
+			if t, ok := lost.Load(run); ok {
+				return append(slices.Clip(turns), t.(store.TurnUsage))
+			}
+			return turns
+		}}
+	}
 }
 
 // spoil wraps each handle in a broken store.

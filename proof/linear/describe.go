@@ -30,7 +30,7 @@ func describe(in Input, out Output) string {
 		text += " of " + in.Node
 	case Write:
 		text += " " + in.Change.String()
-	case Submit, Cancel, Get:
+	case Submit, Cancel, Get, ReadUsage:
 	}
 	return text + " -> " + out.String()
 }
@@ -44,6 +44,8 @@ func (out Output) String() string {
 		return out.Err
 	case out.Replayed:
 		return "the receipt again"
+	case out.Used != "":
+		return strings.ReplaceAll(out.Used, "\n", "; ")
 	case out.Seen != View{}:
 		return out.Seen.String()
 	}
@@ -69,6 +71,9 @@ func (c *Change) String() string {
 		}
 		slices.Sort(facts)
 		text += fmt.Sprintf(" having seen %v", facts)
+	}
+	if c.Usage != nil {
+		text += " having used " + TextOfUsage(c.Usage)
 	}
 	return text + " to " + ViewOf(&c.After).String()
 }

@@ -18,8 +18,8 @@ import (
 type Kind string
 
 // The kinds of calls about a run: clients make Submit, Reply, ClaimQuestion, ReleaseQuestion, Reassign,
-// Cancel, Resume, Extend and Get; nodes make Claim and Write, and their stores are recorded. Leave is the end
-// of a node's registration, by the node itself or by another one.
+// Cancel, Resume, Extend, Get and ReadUsage; nodes make Claim and Write, and their stores are
+// recorded. Leave is the end of a node's registration, by the node itself or by another one.
 const (
 	Submit          Kind = "submit"
 	Reply           Kind = "reply"
@@ -30,6 +30,7 @@ const (
 	ReleaseQuestion Kind = "release question" // a person gives it back
 	Reassign        Kind = "reassign"         // a person puts it to others
 	Get             Kind = "get"
+	ReadUsage       Kind = "usage" // a person reads what the run has used
 	Claim           Kind = "claim"
 	Write           Kind = "write"
 	Leave           Kind = "leave"
@@ -61,6 +62,7 @@ type Terms struct {
 	Priority                                  int
 	SchemaDeclared, SchemaPermissive, Delayed bool
 	Excepted                                  string // who submitted the run, and may not answer; empty: nobody
+	Budget                                    bool   // the run has one, which no turn exceeds
 }
 
 // Change is one commit of a node: the event that it reports, and the record that it stores.
@@ -70,7 +72,8 @@ type Change struct {
 	Fence    *store.Fence
 	Settles  int // the interaction that it settles; 0 for none
 	After    store.Run
-	Evidence *Evidence // of the turn that ends; nil if it is unknown
+	Evidence *Evidence    // of the turn that ends; nil if it is unknown
+	Usage    *store.Usage // of the turn that ends; nil if its engine reported none
 }
 
 // Evidence is what a turn left behind, as its engine knows it.
@@ -84,6 +87,7 @@ type Evidence struct {
 	Stops    bool     // whether a rejection stops it, if it asks several
 	Waits    []string // of its questions, as TextOf describes them; "" for none
 	Policies []string // of its questions, as TextOfPolicy describes them
+	Used     string   // what the engine reported, as in TextOfUsage; "" for none
 }
 
 // Output is the answer of a call. Equal answers are equal values.
@@ -92,6 +96,7 @@ type Output struct {
 	Err      string // the class of the error and its details; empty for none
 	Seen     View   // for Submit and Get: the run
 	Replayed bool   // for Reply: the same receipt was given before
+	Used     string // for ReadUsage: see TextOfTurns
 }
 
 // Log records a history. It is safe for concurrent use.

@@ -36,6 +36,11 @@ func (f *flaky) Commit(ctx context.Context, batch []store.Commit) []error {
 	return errs
 }
 
+// Usage implements store.UsageReader.
+func (f *flaky) Usage(ctx context.Context, id string) ([]store.TurnUsage, error) {
+	return linear.UsageOf(ctx, f.Store, id)
+}
+
 // draw returns a random specification, and its terms.
 func draw(rng *rand.Rand, id string) (lifecycle.Spec, linear.Terms) {
 	spec := lifecycle.Spec{
@@ -59,7 +64,11 @@ func draw(rng *rand.Rand, id string) (lifecycle.Spec, linear.Terms) {
 	if rng.IntN(4) == 0 {
 		spec.Submitter, spec.Ask = "bob", &lifecycle.AskPolicy{NotSubmitter: true}
 	}
+	if rng.IntN(2) == 0 {
+		spec.Budget.Tokens = 1 << 40
+	}
 	return spec, linear.Terms{
+		Budget:   spec.Budget.Tokens > 0,
 		Excepted: spec.Submitter,
 		Digest:   spec.Prompt, Interactive: spec.Mode != lifecycle.Auto, Strict: !spec.AutoDecide,
 		Repeatable: spec.Repeatable, Hold: spec.Hold == lifecycle.HoldOn, Ask: spec.OnInterrupt == lifecycle.Ask,
@@ -104,6 +113,7 @@ func (w *world) life(ctx context.Context, id string) {
 	for p.get(ctx); !p.last.State.Terminal() && p.last.ID != ""; p.get(ctx) {
 		p.cancel(ctx)
 	}
+	p.usage(ctx)
 }
 
 func (p *person) client() *lifecycle.Client { return p.clients[p.i] }
@@ -128,7 +138,9 @@ func (p *person) acts(ctx context.Context) {
 		p.cancel(ctx)
 	case n < 5:
 		p.reply(ctx, p.last.Interactions+1)
-	case n < 12 && p.last.Interactions > 0:
+	case n < 8:
+		p.usage(ctx)
+	case n < 15 && p.last.Interactions > 0:
 		p.reply(ctx, 1+p.rng.IntN(p.last.Interactions))
 	default:
 		p.get(ctx)
@@ -172,6 +184,18 @@ func (p *person) get(ctx context.Context) {
 			p.last = r
 		}
 		return seen(r, err)
+	})
+}
+
+// usage reads what the run has used.
+func (p *person) usage(ctx context.Context) {
+	p.ask(linear.Input{Kind: linear.ReadUsage}, func() linear.Output {
+		u, err := p.client().Usage(ctx, p.spec.ID)
+		out := linear.Answer(err)
+		if err == nil {
+			out.Used = linear.TextOfTurns(u.Turns, u.Total)
+		}
+		return out
 	})
 }
 

@@ -31,6 +31,7 @@ type run struct {
 	policies string
 	waits    string // the waits that open questions have of their own, one on each line
 	gone     string // the nodes that have left, one on each line
+	used     string // what the turns have used, one on each line
 	// yielded counts the attempts that do not count towards the limit of attempts: those that a
 	// shutdown handed back before their engine was called, and those that ended in a hold (J1, J5).
 	// It is counted only for runs with such a limit.
@@ -108,6 +109,8 @@ func (m *Model) do(now run, in Input) (run, Output) {
 		return m.extend(now, in.Until)
 	case Get:
 		return now, Output{Seen: now.View}
+	case ReadUsage:
+		return now, Output{Used: now.usage()}
 	case Claim:
 		return m.claim(now, in)
 	case Write:

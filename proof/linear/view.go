@@ -36,6 +36,7 @@ type View struct {
 	To                    string // who is asked them, likewise
 	Votes                 string // on them, likewise; see votes.go
 	Voted                 int    // how many votes were given in all
+	Tokens                int64  // that were used, if the run has a budget
 	Held                  string // the code for which the run is held; empty if it is not
 }
 
@@ -59,6 +60,9 @@ func ViewOf(r *store.Run) View {
 	if r.Answer != nil {
 		a := r.Answer
 		v.Answer = answer(a.ID, string(a.Resolution), said(a.Decision, a.Text, ballot(a.ID, a.Votes)))
+	}
+	if r.Budget != nil {
+		v.Tokens = r.Budget.Used.Tokens
 	}
 	if r.Held() {
 		v.Held = string(r.Block.Code)
@@ -145,6 +149,9 @@ func (v View) String() string {
 	}
 	if v.Votes != "" {
 		text += fmt.Sprintf(" votes %q", v.Votes)
+	}
+	if v.Tokens != 0 {
+		text += fmt.Sprintf(" used %d tokens", v.Tokens)
 	}
 	if v.Held != "" {
 		text += " held for " + v.Held

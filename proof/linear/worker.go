@@ -47,6 +47,9 @@ func (m *Model) write(now run, c *Change) (run, Output) {
 	}
 	next, wrong := m.fire(now, c)
 	if wrong == "" {
+		next, wrong = next.countUsage(now, c)
+	}
+	if wrong == "" {
 		wrong = differs(next.View, ViewOf(&c.After))
 	}
 	if wrong != "" {
