@@ -99,7 +99,14 @@ type History struct {
 }
 
 func (d *Door) history(ctx context.Context, c *caller, in *RunPath) (*body[History], error) {
-	records, err := c.client.History(ctx, in.ID)
+	return c.showHistory(c.client.History(ctx, in.ID))
+}
+
+func (d *Door) inherited(ctx context.Context, c *caller, in *RunPath) (*body[History], error) {
+	return c.showHistory(c.client.Inherited(ctx, in.ID))
+}
+
+func (c *caller) showHistory(records []lifecycle.Record, err error) (*body[History], error) {
 	if err != nil {
 		return nil, err
 	}

@@ -20,9 +20,12 @@ func (d *Door) routes() {
 	get(a, "get-run", "/runs/{id}", "Read a run", d.get)
 	get(a, "list-questions", "/runs/{id}/questions", "The open questions of a run", d.questions)
 	get(a, "get-history", "/runs/{id}/history", "Every question of a run, and how it was settled", d.history)
+	get(a, "get-inherited", "/runs/{id}/inherited", "The questions that a fork has from its source", d.inherited)
+	get(a, "get-usage", "/runs/{id}/usage", "What the turns of a run have used", d.usage)
 	get(a, "get-inbox", "/inbox", "The open questions of all runs, the oldest first", d.inbox)
 	get(a, "count-inbox", "/inbox/count", "How many questions an inbox has", d.countInbox)
 	get(a, "get-stats", "/stats", "How much there is to do", d.stats)
+	get(a, "list-feeds", "/feeds", "The feeds, and how far behind they are", d.feeds)
 	d.followRoute(a)
 	d.watchRoute(a)
 

@@ -1,0 +1,127 @@
+package web
+
+import (
+	"context"
+	"time"
+
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+// This file has the figures for whoever looks after the runs.
+
+// Stats is how much there is to do, on all nodes together.
+type Stats struct {
+	Queued        int           `json:"queued"`
+	Running       int           `json:"running"`
+	Waiting       int           `json:"waiting"`
+	Delayed       int           `json:"delayed" doc:"Those queued whose time has not come."`
+	Ready         int           `json:"ready" doc:"Those queued that want nothing but a slot."`
+	Held          int           `json:"held" doc:"Runs that somebody should look at."`
+	Due           int           `json:"due" doc:"Questions whose deadline has passed: more than 0 for long is bad."`
+	Nodes         int           `json:"nodes"`
+	OldestReady   time.Time     `json:"oldest_ready,omitzero"`
+	OldestWaiting time.Time     `json:"oldest_waiting,omitzero"`
+	OldestHeld    time.Time     `json:"oldest_held,omitzero"`
+	Usage         Usage         `json:"usage" doc:"What the runs that have not ended have used so far."`
+	Pools         []PoolStats   `json:"pools" nullable:"false"`
+	Engines       []EngineStats `json:"engines" nullable:"false"`
+}
+
+// PoolStats is a pool, and the runs that want a slot of it.
+type PoolStats struct {
+	Name        string    `json:"name"`
+	Capacity    int       `json:"capacity"`
+	KeyCapacity int       `json:"key_capacity,omitempty"`
+	Held        int       `json:"held" doc:"Slots that runs hold."`
+	Ready       int       `json:"ready"`
+	OldestReady time.Time `json:"oldest_ready,omitzero"`
+}
+
+// EngineStats is an engine, and the runs that want it.
+type EngineStats struct {
+	Engine      string    `json:"engine"`
+	Queued      int       `json:"queued"`
+	Nodes       int       `json:"nodes" doc:"Nodes that have the engine: with 0, nobody executes its runs."`
+	OldestReady time.Time `json:"oldest_ready,omitzero"`
+}
+
+func (d *Door) stats(ctx context.Context, c *caller, _ *struct{}) (*body[Stats], error) {
+	s, err := c.client.Stats(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := Stats{Queued: s.Queued, Running: s.Running, Waiting: s.Waiting, Delayed: s.Delayed, Ready: s.Ready,
+		Held: s.Held, Due: s.Due, Nodes: s.Nodes, OldestReady: s.OldestReady, OldestWaiting: s.OldestWaiting,
+		OldestHeld: s.OldestHeld, Usage: showUsage(s.Usage), Pools: []PoolStats{}, Engines: []EngineStats{}}
+	for i := range s.Pools {
+		p := &s.Pools[i]
+		out.Pools = append(out.Pools, PoolStats{p.Name, p.Capacity, p.KeyCapacity, p.Held, p.Ready, p.OldestReady})
+	}
+	for _, e := range s.Engines {
+		out.Engines = append(out.Engines, EngineStats{e.Engine, e.Queued, e.Nodes, e.OldestReady})
+	}
+	return &body[Stats]{out}, nil
+}
+
+// Usage is what turns have used. Tokens and cost are there if the engine reports them.
+type Usage struct {
+	InputTokens  int64   `json:"input_tokens"`
+	OutputTokens int64   `json:"output_tokens"`
+	CostUSD      float64 `json:"cost_usd"`
+	WorkedSec    float64 `json:"worked_sec" doc:"How long workers have executed the turns."`
+}
+
+// RunUsage is what a run has used.
+type RunUsage struct {
+	Total Usage       `json:"total"`
+	Turns []TurnUsage `json:"turns" nullable:"false"`
+}
+
+// TurnUsage is what one turn has used.
+type TurnUsage struct {
+	Attempt int   `json:"attempt"`
+	Usage   Usage `json:"usage"`
+}
+
+func (d *Door) usage(ctx context.Context, c *caller, in *RunPath) (*body[RunUsage], error) {
+	u, err := c.client.Usage(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	out := RunUsage{showUsage(u.Total), make([]TurnUsage, len(u.Turns))}
+	for i := range u.Turns {
+		out.Turns[i] = TurnUsage{u.Turns[i].Attempt, showUsage(u.Turns[i].Usage)}
+	}
+	return &body[RunUsage]{out}, nil
+}
+
+// Feeds are the feeds of the store.
+type Feeds struct {
+	Feeds []Feed `json:"feeds" nullable:"false"`
+}
+
+// Feed is a feed as it stands.
+type Feed struct {
+	Name      string    `json:"name"`
+	MaxLagSec float64   `json:"max_lag_sec"`
+	Unacked   int       `json:"unacked" doc:"The commits that it has not acknowledged."`
+	Oldest    time.Time `json:"oldest,omitzero" doc:"When the first event of these happened."`
+	Leased    time.Time `json:"leased,omitzero" doc:"Until when its reader has it; missing when nobody reads it."`
+	Lost      bool      `json:"lost" doc:"Events that it had not acknowledged are gone."`
+}
+
+func (d *Door) feeds(ctx context.Context, c *caller, _ *struct{}) (*body[Feeds], error) {
+	all, err := c.client.Feeds(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := Feeds{make([]Feed, len(all))}
+	for i, f := range all {
+		out.Feeds[i] = Feed{f.Name, f.MaxLag.Seconds(), f.Unacked, f.Oldest, f.Leased, f.Lost}
+	}
+	return &body[Feeds]{out}, nil
+}
+
+func showUsage(u lifecycle.Usage) Usage {
+	return Usage{u.InputTokens, u.OutputTokens, u.CostUSD(), u.Worked.Seconds()}
+}
