@@ -1,0 +1,272 @@
+package mail
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	netmail "net/mail"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	gomail "github.com/wneessen/go-mail"
+
+	"github.com/interlude-go/interlude/host/notify"
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+// server speaks enough SMTP to get mails. Answers are its answers to a command, in place of the usual ones.
+type server struct {
+	net.Listener
+
+	mu      sync.Mutex
+	answers map[string]string // guarded by mu; by the beginning of a command
+	mails   []string          // guarded by mu
+	done    sync.WaitGroup
+}
+
+func newServer(tb testing.TB) *server {
+	tb.Helper()
+	l, err := (&net.ListenConfig{}).Listen(tb.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(tb, err)
+	s := &server{Listener: l, answers: make(map[string]string)}
+	s.done.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			s.done.Go(func() { s.talk(conn) })
+		}
+	})
+	tb.Cleanup(func() {
+		l.Close()
+		s.done.Wait()
+	})
+	return s
+}
+
+func (s *server) answer(command, text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answers[command] = text
+}
+
+// talk has a conversation with a client. An answer without a text cuts the line.
+func (s *server) talk(conn net.Conn) {
+	defer conn.Close()
+	lines := bufio.NewReader(conn)
+	text := "220 ready"
+	for {
+		if _, err := io.WriteString(conn, text+"\r\n"); err != nil {
+			return
+		}
+		command, err := lines.ReadString('\n')
+		if err != nil || strings.HasPrefix(command, "QUIT") {
+			return
+		}
+		text = "250 ok"
+		if strings.HasPrefix(command, "DATA") {
+			if _, err := io.WriteString(conn, "354 go on\r\n"); err != nil {
+				return
+			}
+			var mail strings.Builder
+			for {
+				line, err := lines.ReadString('\n')
+				if err != nil {
+					return
+				}
+				if line == ".\r\n" {
+					break
+				}
+				mail.WriteString(line)
+			}
+			s.mu.Lock()
+			if s.answers["DATA"] == "" {
+				s.mails = append(s.mails, mail.String())
+			}
+			s.mu.Unlock()
+		}
+		s.mu.Lock()
+		for beginning, other := range s.answers {
+			if strings.HasPrefix(command, beginning) {
+				text = other
+			}
+		}
+		s.mu.Unlock()
+		if text == "cut" {
+			return
+		}
+	}
+}
+
+// got are the mails so far.
+func (s *server) got(tb testing.TB) (mails []*netmail.Message) {
+	tb.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, text := range s.mails {
+		m, err := netmail.ReadMessage(strings.NewReader(text))
+		require.NoError(tb, err)
+		mails = append(mails, m)
+	}
+	s.mails = nil
+	return mails
+}
+
+// to are the recipients of mails, sorted.
+func to(mails []*netmail.Message) (all []string) {
+	for _, m := range mails {
+		all = append(all, strings.Trim(m.Header.Get("To"), "<>"))
+	}
+	slices.Sort(all)
+	return all
+}
+
+func (s *server) sender(tb testing.TB, change func(*Config)) *Sender {
+	tb.Helper()
+	port := s.Addr().(*net.TCPAddr).Port
+	client, err := gomail.NewClient("127.0.0.1", gomail.WithPort(port), gomail.WithTLSPolicy(gomail.NoTLS),
+		gomail.WithTimeout(10*time.Second), gomail.WithHELO("localhost"))
+	require.NoError(tb, err)
+	cfg := Config{Server: client, From: "Acme <runs@example.com>",
+		To: func(context.Context, notify.Notice) ([]string, error) {
+			return []string{"ada@example.com", "bob@example.com"}, nil
+		}}
+	if change != nil {
+		change(&cfg)
+	}
+	sender, err := New(cfg)
+	require.NoError(tb, err)
+	return sender
+}
+
+func notice(prompt string) notify.Notice {
+	data, err := json.Marshal(lifecycle.InputRequired{InteractionID: 1, Prompt: prompt})
+	if err != nil {
+		panic(err)
+	}
+	return notify.Notice{ID: "release-1/7", Attempt: 1, Event: lifecycle.Event{RunID: "release-1", Seq: 7,
+		Type: lifecycle.TypeInputRequired, TS: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), Data: data}}
+}
+
+// L4: each person gets a mail of their own, with their own link, and the same id in each attempt; what an agent
+// writes stays within the text and the subject.
+func TestL4EachPersonGetsAMail(t *testing.T) {
+	s := newServer(t)
+	sender := s.sender(t, func(c *Config) {
+		c.Compose = func(ctx context.Context, n notify.Notice, to string) (Mail, error) {
+			m, err := compose(ctx, n, to)
+			m.Address = "https://example.com/answer/" + to
+			return m, err
+		}
+	})
+	n := notice("Ship it?\r\nBcc: eve@example.com\r\n\r\nHello")
+	require.NoError(t, sender.Send(t.Context(), n))
+	first := s.got(t)
+	require.Equal(t, []string{"ada@example.com", "bob@example.com"}, to(first))
+	for _, m := range first {
+		require.Equal(t, `"Acme" <runs@example.com>`, m.Header.Get("From"))
+		require.Equal(t, "release-1 asks: Ship it?", m.Header.Get("Subject"))
+		require.Equal(t, "release-1/7", m.Header.Get("Interlude-Notice"))
+		require.Equal(t, "Sun, 01 Mar 2026 12:00:00 +0000", m.Header.Get("Date"))
+		require.Empty(t, m.Header.Get("Bcc"))
+		text, err := io.ReadAll(m.Body)
+		require.NoError(t, err)
+		require.Contains(t, string(text), "Answer: https://example.com/answer/"+to([]*netmail.Message{m})[0])
+	}
+	require.NotEqual(t, first[0].Header.Get("Message-ID"), first[1].Header.Get("Message-ID"))
+	require.NoError(t, sender.Send(t.Context(), n))
+	second := s.got(t)
+	require.Len(t, second, 2, "another attempt, by whoever knows nothing of the first")
+	for i := range second {
+		require.Equal(t, first[i].Header.Get("Message-ID"), second[i].Header.Get("Message-ID"))
+	}
+}
+
+// L4: a person who cannot be reached now gets the mail later, and the others get it once; one whom the server
+// does not know makes a dead letter.
+func TestL4SomeCannotBeReached(t *testing.T) {
+	s := newServer(t)
+	sender := s.sender(t, nil)
+	n := notice("Ship it?")
+	for _, trouble := range []string{"450 busy", "cut"} {
+		s.answer("RCPT TO:<bob", trouble)
+		err := sender.Send(t.Context(), n)
+		require.Error(t, err)
+		require.NotErrorIs(t, err, notify.ErrPermanent)
+	}
+	require.Equal(t, []string{"ada@example.com"}, to(s.got(t)))
+	s.answer("RCPT TO:<bob", "250 ok")
+	require.NoError(t, sender.Send(t.Context(), n))
+	require.Equal(t, []string{"bob@example.com"}, to(s.got(t)))
+	require.Empty(t, sender.sent, "nothing is kept of what was delivered")
+
+	s.answer("RCPT TO:<ada", "550 unknown")
+	require.ErrorIs(t, sender.Send(t.Context(), n), notify.ErrPermanent)
+	require.Equal(t, []string{"bob@example.com"}, to(s.got(t)))
+	s.answer("RCPT TO:<ada", "250 ok")
+	require.NoError(t, sender.Send(t.Context(), n))
+	require.Equal(t, []string{"ada@example.com"}, to(s.got(t)), "the dead letter is sent again")
+
+	s.answer("DATA", "554 refused")
+	require.ErrorIs(t, sender.Send(t.Context(), n), notify.ErrPermanent)
+	s.answer("DATA", "cut")
+	require.NotErrorIs(t, sender.Send(t.Context(), n), notify.ErrPermanent)
+	s.answer("MAIL FROM", "530 sign in first")
+	err := sender.Send(t.Context(), n)
+	require.Error(t, err)
+	require.NotErrorIs(t, err, notify.ErrPermanent, "that is the host's fault, and may be mended")
+	require.Empty(t, s.got(t))
+}
+
+// L4: nobody to write to, nothing to write, and functions that fail.
+func TestL4WhoAndWhatAreTheHosts(t *testing.T) {
+	s := newServer(t)
+	broken := errors.New("broken")
+	for name, c := range map[string]struct {
+		change func(*Config)
+		want   error
+	}{
+		"nobody": {change: func(c *Config) {
+			c.To = func(context.Context, notify.Notice) ([]string, error) { return nil, nil }
+		}},
+		"To fails": {want: broken, change: func(c *Config) {
+			c.To = func(context.Context, notify.Notice) ([]string, error) { return nil, broken }
+		}},
+		"no text": {change: func(c *Config) {
+			c.Compose = func(context.Context, notify.Notice, string) (Mail, error) { return Mail{Subject: "x"}, nil }
+		}},
+		"Compose fails": {want: broken, change: func(c *Config) {
+			c.Compose = func(context.Context, notify.Notice, string) (Mail, error) { return Mail{}, broken }
+		}},
+		"no address": {want: notify.ErrPermanent, change: func(c *Config) {
+			c.To = func(context.Context, notify.Notice) ([]string, error) { return []string{"ada\r\nX: y"}, nil }
+		}},
+	} {
+		require.ErrorIs(t, s.sender(t, c.change).Send(t.Context(), notice("?")), c.want, name)
+	}
+	require.Empty(t, s.got(t))
+	require.Equal(t, "a b c", line("a\r\n b\x00\u202e\tc"))
+	require.Len(t, []rune(line(strings.Repeat("é", 2*maxSubject))), maxSubject)
+	client, err := gomail.NewClient("localhost")
+	require.NoError(t, err)
+	nobody := func(context.Context, notify.Notice) ([]string, error) { return nil, nil }
+	for _, cfg := range []Config{{}, {Server: client, From: "a@b.c"}, {Server: client, To: nobody},
+		{Server: client, To: nobody, From: "a"}, {From: "a@b.c", To: nobody}} {
+		_, err := New(cfg)
+		require.ErrorContains(t, err, "mail: Config.")
+	}
+	sender := s.sender(t, nil)
+	for i := range maxSent + 1 {
+		sender.remember(fmt.Sprint(i))
+	}
+	require.Len(t, sender.sent, 1, "memory is bounded")
+}
