@@ -19,11 +19,13 @@ import (
 	"github.com/interlude-go/interlude/store/postgres/pgtest"
 )
 
+// sqliteSettings are those of docs/notify.md.
+const sqliteSettings = "?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"
+
 // openSQLite opens a file as docs/notify.md says.
 func openSQLite(tb testing.TB, path string) *notify.SQL {
 	tb.Helper()
-	db, err := sql.Open("sqlite", "file:"+path+
-		"?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)")
+	db, err := sql.Open("sqlite", "file:"+path+sqliteSettings)
 	require.NoError(tb, err)
 	tb.Cleanup(func() { require.NoError(tb, db.Close()) })
 	q, err := notify.OpenSQLite(tb.Context(), db)

@@ -1,0 +1,381 @@
+package notify_test
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/host/notify"
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store/postgres/pgtest"
+)
+
+var (
+	kills = flag.Int("kills", 4, "how often a node is killed, on each store")
+	runs  = flag.Int("runs", 8, "how many runs there are")
+)
+
+// L4: each notice arrives, at least once, with its id, in the order of its run, on each store; three nodes are
+// killed while they send, and the receivers refuse, redirect, hang and cut the line.
+func TestL4NoticesArriveThoughSendersAreKilled(t *testing.T) {
+	for name, open := range map[string]func(t *testing.T) string{
+		"sqlite":     func(t *testing.T) string { return filepath.Join(t.TempDir(), "runs.db") },
+		"postgresql": func(t *testing.T) string { return pgtest.DSN(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // it waits for leases most of the time
+			wrong := drill(t, node{Store: open(t)})
+			require.Empty(t, wrong)
+		})
+	}
+}
+
+// L4: a node that keeps one promise less is found out by the same drill.
+func TestL4BrokenSendersAreFound(t *testing.T) {
+	for promise, want := range map[string]string{acknowledgesFirst: "was never accepted", noOrder: "was sent before"} {
+		t.Run(promise, func(t *testing.T) {
+			t.Parallel()
+			wrong := drill(t, node{Store: filepath.Join(t.TempDir(), "runs.db"), Break: promise})
+			require.Contains(t, strings.Join(wrong, "\n"), want)
+		})
+	}
+}
+
+// arrival is a webhook as a receiver has seen it.
+type arrival struct {
+	id       string
+	accepted bool
+}
+
+// world is the receivers, the nodes, and what the judge needs.
+type world struct {
+	*testing.T
+
+	client *lifecycle.Client
+	queue  notify.Queue
+	node   node
+
+	mu       sync.Mutex
+	arrivals map[string][]arrival // guarded by mu; by endpoint, in order
+	wrong    []string             // guarded by mu
+	well     bool                 // guarded by mu; the receivers have no troubles any more
+	doomed   int                  // guarded by mu; so many nodes are killed while a receiver has their webhook
+	nodes    map[string]*exec.Cmd // guarded by mu
+	killed   int                  // guarded by mu
+}
+
+// drill is the whole story; it returns what the judge found.
+func drill(t *testing.T, n node) []string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(90+20**kills)*time.Second)
+	defer cancel()
+	w := &world{T: t, node: n, arrivals: make(map[string][]arrival), nodes: make(map[string]*exec.Cmd), doomed: *kills}
+	w.node.Start = time.Now()
+	s, q, err := w.node.open(ctx)
+	require.NoError(t, err)
+	defer s.Close()
+	w.queue = q
+	w.client, err = lifecycle.NewClient(lifecycle.ClientConfig{Store: s, Clock: w.node.clock()})
+	require.NoError(t, err)
+	defer w.client.Close()
+	for _, name := range append([]string{forbidden}, receivers...) {
+		_, err := w.client.CreateFeed(ctx, notify.FeedName(name), time.Hour)
+		require.NoError(t, err)
+	}
+
+	trap := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		w.blame("a forbidden address was reached")
+	}))
+	trap.Listener.Close()
+	trap.Listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.2:0")
+	require.NoError(t, err)
+	trap.Start()
+	defer trap.Close()
+	receiver := httptest.NewServer(w)
+	defer receiver.Close()
+	w.node.URL, w.node.Trap = receiver.URL, trap.URL
+	names := []string{"node-0", "node-1", "node-2"}
+	for _, name := range names {
+		w.start(name)
+	}
+	defer w.stop()
+
+	var ids []string
+	for i := range *runs {
+		ids = append(ids, fmt.Sprintf("run-%03d", i))
+		submit(ctx, t, w.client, ids[i])
+	}
+	// All nodes die at once, right after events were stored; later, each while its webhook is on the way.
+	for answered := 0; answered == 0; rest(ctx) {
+		answered = w.answer(ctx)
+	}
+	for _, name := range names {
+		w.kill(name)
+		w.start(name)
+	}
+	for !w.ended(ctx, ids) || w.toKill() {
+		w.answer(ctx)
+		w.restart()
+		rest(ctx)
+	}
+	w.mu.Lock()
+	w.well = true
+	w.mu.Unlock()
+	for !w.settled(ctx) {
+		w.restart()
+		rest(ctx)
+	}
+	return w.judge(ctx, ids)
+}
+
+// ServeHTTP receives a webhook, as a receiver that has its troubles.
+func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil { // its sender was killed
+		return
+	}
+	id, err := notify.Verify(r.Header, body, time.Now(), secret)
+	var content struct{ Data lifecycle.Event }
+	if err != nil || json.Unmarshal(body, &content) != nil ||
+		id != fmt.Sprintf("%s/%d", content.Data.RunID, content.Data.Seq) {
+		w.blame(fmt.Sprintf("webhook %q: %v: %s", id, err, body))
+	}
+	path := strings.Split(r.URL.Path, "/") // "", endpoint, node
+	trouble, kill := w.receive(path[1], id)
+	if kill {
+		w.kill(path[2])
+	}
+	switch trouble {
+	case 0:
+		rw.WriteHeader(http.StatusInternalServerError)
+	case 1:
+		http.Redirect(rw, r, w.node.Trap, http.StatusTemporaryRedirect)
+	case 2:
+		<-r.Context().Done() // it hangs
+	case 3, 4: // what was accepted, the sender need not learn
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// receive notes an arrival, and draws what becomes of it, and whether its sender dies now.
+func (w *world) receive(endpoint, id string) (trouble int, kill bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	trouble = rand.IntN(16)
+	if w.well {
+		trouble = 5
+	}
+	w.arrivals[endpoint] = append(w.arrivals[endpoint], arrival{id, trouble > 3})
+	if kill = w.doomed > 0 && rand.IntN(12) == 0; kill {
+		w.doomed--
+	}
+	return trouble, kill
+}
+
+func (w *world) blame(text string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.wrong = append(w.wrong, text)
+}
+
+// toKill reports whether nodes are still to be killed.
+func (w *world) toKill() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	missing := 0
+	for _, total := range w.arrivals {
+		missing += len(total)
+	}
+	return w.doomed > 0 && missing < 40**kills // if there is nothing left to send, nobody can be killed
+}
+
+// start starts a node.
+func (w *world) start(name string) {
+	n := w.node
+	n.Name = name
+	text, err := json.Marshal(n)
+	if err != nil {
+		panic(err)
+	}
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), nodeVariable+"="+string(text))
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		panic(err)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.nodes[name] = cmd
+}
+
+// kill kills a node, if it is there.
+func (w *world) kill(name string) {
+	w.mu.Lock()
+	cmd := w.nodes[name]
+	delete(w.nodes, name)
+	w.killed++
+	w.mu.Unlock()
+	if cmd != nil {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // it was killed
+	}
+}
+
+// restart starts the nodes that were killed.
+func (w *world) restart() {
+	for i := range 3 {
+		name := fmt.Sprint("node-", i)
+		w.mu.Lock()
+		missing := w.nodes[name] == nil
+		w.mu.Unlock()
+		if missing {
+			w.start(name)
+		}
+	}
+}
+
+// stop ends all nodes.
+func (w *world) stop() {
+	for i := range 3 {
+		w.kill(fmt.Sprint("node-", i))
+	}
+}
+
+// answer answers all open questions, and returns how many there were.
+func (w *world) answer(ctx context.Context) int {
+	page, err := w.client.Inbox(ctx, lifecycle.InboxQuery{})
+	require.NoError(w, err)
+	for _, q := range page.Questions {
+		_, err := w.client.Reply(ctx, q.RunID, lifecycle.Reply{ID: q.Question.ID, Text: "yes"})
+		require.NoError(w, err)
+	}
+	return len(page.Questions)
+}
+
+func (w *world) ended(ctx context.Context, ids []string) bool {
+	for _, id := range ids {
+		run, err := w.client.Get(ctx, id)
+		require.NoError(w, err)
+		if !run.State.Terminal() {
+			return false
+		}
+	}
+	return true
+}
+
+// settled reports whether all was read and nothing is pending, for long enough to be sure that nothing that
+// a node has in hand is added later.
+func (w *world) settled(ctx context.Context) bool {
+	for range 2 {
+		feeds, err := w.client.Feeds(ctx)
+		require.NoError(w, err)
+		for _, f := range feeds {
+			count, err := w.queue.Count(ctx, strings.TrimPrefix(f.Name, "notify/"))
+			require.NoError(w, err)
+			if f.Unacked > 0 || count.Pending > 0 {
+				return false
+			}
+		}
+		if w.node.Break == acknowledgesFirst {
+			for range 300 {
+				rest(ctx)
+			}
+		}
+	}
+	return true
+}
+
+// judge compares what arrived with the events of the runs.
+func (w *world) judge(ctx context.Context, ids []string) []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	total := 0
+	for _, id := range ids {
+		run, err := w.client.Get(ctx, id)
+		require.NoError(w, err)
+		total += int(run.Seq)
+		for _, endpoint := range receivers {
+			w.wrong = append(w.wrong, judgeRun(endpoint, id, run.Seq, w.arrivals[endpoint])...)
+		}
+	}
+	if w.node.Break == "" {
+		count, err := w.queue.Count(ctx, forbidden)
+		require.NoError(w, err)
+		if count.Dead != total {
+			w.wrong = append(w.wrong, fmt.Sprintf("%d dead letters, want one for each of %d events", count.Dead, total))
+		}
+	}
+	w.Logf("%d runs with %d events, %d kills; %d and %d webhooks", len(ids), total, w.killed,
+		len(w.arrivals[receivers[0]]), len(w.arrivals[receivers[1]]))
+	return w.wrong
+}
+
+// judgeRun says what is wrong with the webhooks of a run that has so many events.
+func judgeRun(endpoint, id string, last uint64, arrivals []arrival) (wrong []string) {
+	accepted := make(map[uint64]bool)
+	for _, a := range arrivals {
+		key, err := notify.ParseID(a.id)
+		if err != nil || key.RunID != id {
+			continue
+		}
+		for earlier := uint64(1); earlier < key.Seq; earlier++ {
+			if !accepted[earlier] {
+				wrong = append(wrong, fmt.Sprintf("%s: %s was sent before %d was accepted", endpoint, a.id, earlier))
+			}
+		}
+		accepted[key.Seq] = accepted[key.Seq] || a.accepted
+	}
+	for seq := uint64(1); seq <= last; seq++ {
+		if !accepted[seq] {
+			wrong = append(wrong, fmt.Sprintf("%s: %s/%d was never accepted", endpoint, id, seq))
+		}
+	}
+	return wrong
+}
+
+// L4: the judge sees what is missing and what is out of order.
+func TestL4TheJudge(t *testing.T) {
+	good := []arrival{{"r/1", false}, {"other/9", true}, {"r/1", true}, {"r/2", true}, {"r/1", true}, {"r/3", true}}
+	require.Empty(t, judgeRun("a", "r", 3, good))
+	require.Equal(t, []string{"a: r/4 was never accepted"}, judgeRun("a", "r", 4, good))
+	require.Equal(t, []string{"a: r/2 was sent before 1 was accepted"}, judgeRun("a", "r", 2,
+		[]arrival{{"r/1", false}, {"r/2", false}, {"r/1", true}, {"r/2", true}}))
+}
+
+// submit submits a run as soon as there is a pool, which the first node makes.
+func submit(ctx context.Context, t *testing.T, c *lifecycle.Client, id string) {
+	t.Helper()
+	for {
+		_, err := c.Submit(ctx, lifecycle.Spec{ID: id, Prompt: "x", MaxRepeats: 1_000_000})
+		if err == nil {
+			return
+		}
+		require.ErrorIs(t, err, lifecycle.ErrUnknownPool)
+		rest(ctx)
+	}
+}
+
+// rest waits a moment for the nodes, which are other processes.
+func rest(ctx context.Context) {
+	tick, stop := lifecycle.SystemClock{}.Timer(5 * time.Millisecond)
+	defer stop()
+	select {
+	case <-tick:
+	case <-ctx.Done():
+	}
+}
