@@ -55,12 +55,23 @@ const forbidden = "forbidden"
 // onSQLite reports whether the store is a SQLite file.
 func (n *node) onSQLite() bool { return strings.HasSuffix(n.Store, ".db") }
 
-// clock runs faster than the machine's, so that leases of killed nodes end soon; that of PostgreSQL cannot.
+// faster is how much faster than the machine's the clock of SQLite's nodes runs, so that leases of killed
+// nodes end soon. That of PostgreSQL cannot.
+const faster = 10
+
 func (n *node) clock() lifecycle.Clock {
 	if n.onSQLite() {
-		return fastclock.Clock{Start: n.Start, Factor: 10}
+		return fastclock.Clock{Start: n.Start, Factor: faster}
 	}
 	return lifecycle.SystemClock{}
+}
+
+// time is a time of the machine's on the node's clock.
+func (n *node) time(d time.Duration) time.Duration {
+	if n.onSQLite() {
+		return faster * d
+	}
+	return d
 }
 
 func (n *node) open(ctx context.Context) (store.Store, notify.Queue, error) {
@@ -114,7 +125,7 @@ func (n *node) serve(ctx context.Context) error {
 	}
 	q = breakQueue(q, n.Break)
 	lc, err := lifecycle.New(lifecycle.Config{Store: s, Engine: asksTwice, Forgiving: true, Clock: n.clock(),
-		OnInterrupt: lifecycle.Repeat, Poll: 200 * time.Millisecond, Lease: 10 * time.Second,
+		OnInterrupt: lifecycle.Repeat, Poll: n.time(50 * time.Millisecond), Lease: n.time(time.Second),
 		Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return err
@@ -123,7 +134,7 @@ func (n *node) serve(ctx context.Context) error {
 	var endpoints []notify.Endpoint
 	for _, name := range append([]string{forbidden}, receivers...) {
 		address := n.URL + "/" + name + "/" + n.Name
-		retry := notify.Retry{Attempts: 1000, First: 50 * time.Millisecond, Max: 400 * time.Millisecond}
+		retry := notify.Retry{Attempts: 1000, First: n.time(20 * time.Millisecond), Max: n.time(100 * time.Millisecond)}
 		if name == forbidden {
 			address, retry.Attempts = n.Trap, 1
 		}
@@ -135,7 +146,7 @@ func (n *node) serve(ctx context.Context) error {
 			Timeout: 300 * time.Millisecond})
 	}
 	notifier, err := notify.New(notify.Config{Client: lc.Client, Queue: q, Endpoints: endpoints, Clock: n.clock(),
-		Poll: 500 * time.Millisecond, Logger: slog.New(slog.DiscardHandler)})
+		Poll: n.time(200 * time.Millisecond), Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return err
 	}
