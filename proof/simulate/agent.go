@@ -197,7 +197,7 @@ func (a *agent) drop(runID string) {
 // outcome returns the result of the turn.
 func (a *agent) outcome(t engine.Turn, p turnPlan, heard []string) (engine.Outcome, error) {
 	w := a.view.world
-	o := engine.Outcome{Process: engine.Process{Status: engine.OK}}
+	o := engine.Outcome{Process: engine.Process{Status: engine.OK}, Usage: w.runPlan(t.RunID).spends(t.Attempt)}
 	if a.kind == fsm.ProfileStickyProcess {
 		w.mu.Lock()
 		s := a.sessions[t.RunID]

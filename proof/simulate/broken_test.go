@@ -224,6 +224,118 @@ func (s overwriting) Commit(ctx context.Context, batch []store.Commit) []error {
 	return s.Store.Commit(ctx, batch)
 }
 
+// unmoved is a store that stores that a question was put to others, and still has those who were asked.
+type unmoved struct{ store.Store }
+
+func (s unmoved) Commit(ctx context.Context, batch []store.Commit) []error {
+	batch = slices.Clone(batch)
+	for i := range batch {
+		c := &batch[i]
+		q := c.Run.Pending
+		before, err := s.Run(ctx, c.Run.ID)
+		if err != nil || q == nil || before.Pending == nil || before.Pending.ID != q.ID || len(c.Events) == 0 ||
+			!bytes.Contains(c.Events[0].Body, []byte(`"change":"reassign"`)) {
+			continue
+		}
+		changed := *q
+		changed.To = before.Pending.To
+		c.Run.Pending = &changed
+	}
+	return s.Store.Commit(ctx, batch)
+}
+
+// unsteady is a store that keeps no further votes on a question once a step of its wait was carried out.
+type unsteady struct{ store.Store }
+
+func (s unsteady) Commit(ctx context.Context, batch []store.Commit) []error {
+	batch = slices.Clone(batch)
+	for i := range batch {
+		q := batch[i].Run.Pending
+		before, err := s.Run(ctx, batch[i].Run.ID)
+		if err != nil || q == nil || before.Pending == nil || before.Pending.ID != q.ID ||
+			q.Fired == 0 {
+			continue
+		}
+		changed := *q
+		changed.Votes = before.Pending.Votes
+		batch[i].Run.Pending = &changed
+	}
+	return s.Store.Commit(ctx, batch)
+}
+
+// lavish is a store that now and then forgets what a turn has used.
+type lavish struct {
+	store.Store
+	stored int
+}
+
+func (s *lavish) Commit(ctx context.Context, batch []store.Commit) []error {
+	batch = slices.Clone(batch)
+	for i := range batch {
+		if c := &batch[i]; c.Usage != nil && c.Run.Budget == nil {
+			if s.stored++; s.stored%3 == 0 {
+				c.Usage = nil
+			}
+		}
+	}
+	return s.Store.Commit(ctx, batch)
+}
+
+// fed is a store with its feeds, which the following stores break.
+type fed struct {
+	store.Store
+	store.FeedStore
+}
+
+func feeds(s store.Store) fed { return fed{s, s.(store.FeedStore)} }
+
+// skipping is a store whose feeds pass over a commit that was stored while another one was.
+type skipping struct {
+	fed
+	reads int
+}
+
+func (s *skipping) ReadFeed(ctx context.Context, l store.FeedLease, after store.FeedPosition, limit int) (
+	store.FeedPage, error,
+) {
+	page, err := s.fed.ReadFeed(ctx, l, after, limit)
+	if n := len(page.Commits); n > 1 {
+		if s.reads++; s.reads%5 == 0 {
+			page.Commits = slices.Delete(page.Commits, n-2, n-1)
+		}
+	}
+	return page, err
+}
+
+// oblivious is a store that now and then forgets the cursor of a feed, and goes on where it was before.
+type oblivious struct {
+	fed
+	acks int
+}
+
+func (s *oblivious) AckFeed(ctx context.Context, l store.FeedLease, to store.FeedPosition, now time.Time) error {
+	if s.acks++; s.acks%3 == 0 {
+		to = ""
+	}
+	return s.fed.AckFeed(ctx, l, to, now)
+}
+
+// sharing is a store that gives a feed to another reader while its lease lasts.
+type sharing struct {
+	fed
+	asked int
+}
+
+func (s *sharing) LeaseFeed(ctx context.Context, name string, length time.Duration, now time.Time) (store.FeedLease,
+	bool, error,
+) {
+	l, free, err := s.fed.LeaseFeed(ctx, name, length, now)
+	if s.asked++; err == nil && !free && s.asked%5 == 0 {
+		return s.fed.LeaseFeed(ctx, name, length, now.Add(time.Minute))
+	}
+	return l, free, err
+}
+
 // mute is a store that keeps that a default answer was taken, and not which.
 type mute struct{ store.Store }
 
@@ -270,6 +382,22 @@ func TestABrokenStoreIsFound(t *testing.T) {
 		"earlier votes are forgotten": {func(s store.Store) store.Store {
 			return overwriting{s}
 		}, "the vote "},
+		"a question that is put to others keeps those who were asked": {func(s store.Store) store.Store {
+			return unmoved{s}
+		}, "question"},
+		"votes after a step are not kept": {func(s store.Store) store.Store { return unsteady{s} }, "vote"},
+		"what a turn has used is forgotten": {func(s store.Store) store.Store {
+			return &lavish{Store: s}
+		}, "have used"},
+		"a feed passes over a commit": {func(s store.Store) store.Store {
+			return &skipping{fed: feeds(s)}
+		}, "passed over"},
+		"an acknowledgement of a feed is forgotten": {func(s store.Store) store.Store {
+			return &oblivious{fed: feeds(s)}
+		}, "again"},
+		"a feed is given to two readers": {func(s store.Store) store.Store {
+			return &sharing{fed: feeds(s)}
+		}, "the feed is leased"},
 		"a default answer is stored empty": {func(s store.Store) store.Store { return mute{s} }, "default"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -24,7 +24,7 @@ func (w *world) settled() bool {
 			return false
 		}
 	}
-	return true
+	return w.feedBehind() == ""
 }
 
 // unsettled describes what is left to happen.
@@ -39,6 +39,9 @@ func (w *world) unsettled() string {
 		} else if !r.State.Terminal() && !w.waitsForEver(p.spec.ID) {
 			open = append(open, fmt.Sprintf("%s is %s", r.ID, r.State))
 		}
+	}
+	if behind := w.feedBehind(); behind != "" {
+		open = append(open, behind)
 	}
 	for _, p := range w.people {
 		if w.holds(p) {

@@ -117,7 +117,12 @@ func (p *person) decide(ctx context.Context, run *store.Run, r *rand.Rand) {
 	}
 	choice := lifecycle.Resume{Choice: lifecycle.ChoiceRepeat, Actor: lifecycle.Actor{ID: p.view.name}}
 	if b := run.Budget; slices.Contains(run.Block.Choices, lifecycle.ChoiceRaise) {
-		choice.Choice, choice.Budget.Turns = lifecycle.ChoiceRaise, b.Used.Turns+1+r.IntN(2)
+		choice.Choice = lifecycle.ChoiceRaise
+		if b.Limit.Turns > 0 {
+			choice.Budget.Turns = b.Used.Turns + 1 + r.IntN(2)
+		} else {
+			choice.Budget.Tokens = b.Used.Tokens + 1 + int64(r.IntN(200))
+		}
 	}
 	patience := 6
 	if run.State == fsm.StateWaitingUser { // which is rare
@@ -159,7 +164,7 @@ func (e *ending) heldAsMeant(*ending) string {
 	if d == nil {
 		d = new(decisions)
 	}
-	if b := e.run.Budget; b != nil && b.Used.Turns > b.Limit.Turns {
+	if b := e.run.Budget; b != nil && b.Limit.Turns > 0 && b.Used.Turns > b.Limit.Turns {
 		return fmt.Sprintf("it has used %d turns, and its budget is %d", b.Used.Turns, b.Limit.Turns)
 	}
 	switch {
@@ -202,7 +207,7 @@ func (l *heldLog) read(e *ending, event *fcmp.Event) string {
 		if err := event.Decode(&b); err != nil {
 			return err.Error()
 		}
-		spent := fsm.Code(b.Code) == fsm.CodeBudgetExhausted && e.plan.spec.Budget.Turns > 0
+		spent := fsm.Code(b.Code) == fsm.CodeBudgetExhausted && e.plan.spec.Budget != (lifecycle.Budget{})
 		if !spent && (!w.plan.held(e.plan) || e.plan.expires == 0) {
 			return "it was blocked, and nothing was the cause of it"
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/interlude-go/interlude/engine"
@@ -22,6 +23,7 @@ type host struct {
 	living *process // guarded by world.mu; nil between two processes
 	ending *process // used by the scheduler only; the process that was asked to end
 	home   bool     // guarded by world.mu
+	count  int      // of its processes so far
 }
 
 // process is one process of a node.
@@ -30,6 +32,7 @@ type process struct {
 	sticky *agent
 	cancel context.CancelFunc
 	lacks  bool          // it has no sticky engine
+	number int           // among the processes of its host
 	killed chan struct{} // closed by the scheduler
 	ended  chan struct{} // closed when all its goroutines have ended
 }
@@ -60,7 +63,8 @@ func (h *host) start() *process {
 	v := w.newView(h.name, h.skew)
 	ctx, cancel := context.WithCancel(w.ctx)
 	p := &process{view: v, sticky: newAgent(v, fsm.ProfileStickyProcess), cancel: cancel, killed: make(chan struct{}),
-		ended: make(chan struct{})}
+		ended: make(chan struct{}), number: h.count}
+	h.count++
 	w.mu.Lock()
 	p.lacks = h.name == w.plan.holds.lacking && !w.calmed
 	h.living = p
@@ -92,7 +96,14 @@ func (p *process) serve(ctx context.Context) {
 		Clock: clock{v}, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err == nil {
+		var reader sync.WaitGroup
+		reading, stop := context.WithCancel(ctx)
+		if w.plan.feed.read {
+			reader.Go(func() { p.reads(reading, lc) })
+		}
 		err = lc.Serve(ctx)
+		stop()
+		reader.Wait()
 		lc.Close()
 	}
 	// Serve may abandon an agent that was paused with its host, or that ignores its cancellation

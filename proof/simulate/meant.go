@@ -29,7 +29,7 @@ func (e *ending) meant(*ending) string {
 	case fsm.CodeTurnTimeout:
 		because = e.plan.spec.TurnTimeout > 0
 	case fsm.CodeBudgetExhausted: // J13: somebody has given it up, as heldAsMeant checks
-		because = e.plan.spec.Budget.Turns > 0
+		because = e.plan.spec.Budget != (lifecycle.Budget{})
 	case fsm.CodeInteractiveMaxAttemptExceeded:
 		because = e.plan.spec.MaxAttempts > 0
 	case fsm.CodeInteractionWaitTimeout, fsm.CodeInteractiveAutoDecisionLimitExceeded:

@@ -37,6 +37,7 @@ type person struct {
 	decided  map[string]*decisions
 	extended extensions
 	claimed  []claimOf
+	handed   hands
 	notAsked map[int]bool // the questions that were put to others when they replied
 }
 
@@ -75,7 +76,7 @@ func (w *world) person(run *runPlan, name string) *person {
 		panic(err)
 	}
 	return &person{Client: c, world: w, view: v, run: run, refused: make(map[string]bool), maybe: make(map[string]bool),
-		notAsked: make(map[int]bool)}
+		notAsked: make(map[int]bool), handed: hands{stored: make(map[string]int), refused: make(map[int]bool)}}
 }
 
 // send starts a person's life. It is called while the world is quiescent, or by a person whose own
@@ -123,6 +124,10 @@ func (p *person) submits(ctx context.Context) {
 	for i, x := range p.run.extenders {
 		q := w.person(p.run, fmt.Sprintf("%s.extender%d", p.run.spec.ID, i+1))
 		w.send(q, func() { q.extends(ctx, x) })
+	}
+	for i, a := range p.run.assigners {
+		q := w.person(p.run, fmt.Sprintf("%s.assigner%d", p.run.spec.ID, i+1))
+		w.send(q, func() { q.assigns(ctx, a) })
 	}
 	for _, f := range p.run.followers {
 		q := w.person(p.run, f.name)

@@ -26,6 +26,7 @@ type plan struct {
 	recovers time.Duration // when an administrator starts a recovery; 0 for never
 	peace    time.Duration // the time after which nothing goes wrong any more
 	holds    holdPlan
+	feed     feedPlan
 }
 
 // rates say how often something goes wrong, in a thousand cases.
@@ -49,12 +50,14 @@ type runPlan struct {
 	submitAt  time.Duration
 	repliers  []*replierPlan
 	extenders []extenderPlan
+	assigners []assignerPlan
 	cancelAt  time.Duration // 0 if it is not canceled
 	followers []followerPlan
 	waits     bool          // a person waits for its end
 	expires   time.Duration // when its sessions expire; 0 for never
 	repaired  time.Duration // when they are accepted again; 0 for never
 	clings    bool          // the process that a dead worker left cannot be ended
+	reports   bool          // its agent reports what it uses
 	mishaps   mishaps
 }
 
@@ -139,6 +142,9 @@ func newPlan(r *rand.Rand) *plan {
 	p.planWaits()
 	p.planVotes()
 	p.planClaims()
+	p.planHands()
+	p.planUsage()
+	p.planFeed()
 	return p
 }
 

@@ -29,6 +29,7 @@ type ending struct {
 func (w *world) judge() {
 	slices.SortFunc(w.people, func(p, o *person) int { return strings.Compare(p.view.name, o.view.name) })
 	var lines bytes.Buffer
+	var endings []*ending
 	for _, p := range w.plan.runs {
 		e, err := w.read(p, &lines)
 		if err != nil {
@@ -36,12 +37,16 @@ func (w *world) judge() {
 			continue
 		}
 		for _, check := range []func(*ending) string{e.ruled, e.answered, e.executed, e.followed, e.meant, e.waited,
-			e.claimed, e.voted, e.heldAsMeant} {
+			e.claimed, e.voted, e.heldAsMeant, e.usedAsStored} {
 			if why := check(e); why != "" {
 				w.fault(fmt.Sprintf("run %s: %s", e.run.ID, why))
 			}
 		}
 		w.recount(e)
+		endings = append(endings, e)
+	}
+	if why := w.judgeFeed(endings); why != "" {
+		w.fault(why)
 	}
 	w.witness.pools()
 	report, err := audit.Check(&lines)

@@ -33,8 +33,10 @@ type view struct {
 }
 
 var (
-	_ store.Store   = (*view)(nil)
-	_ store.Watcher = (*view)(nil)
+	_ store.Store       = (*view)(nil)
+	_ store.Watcher     = (*view)(nil)
+	_ store.UsageReader = (*view)(nil)
+	_ store.FeedStore   = (*view)(nil)
 )
 
 // Commit implements store.Writer.
@@ -142,6 +144,11 @@ func (v *view) History(ctx context.Context, id string) (store.Run, []interaction
 		return history{w.names.run(r), settled}, err
 	})
 	return h.run, h.settled, err
+}
+
+// Usage implements store.UsageReader.
+func (v *view) Usage(ctx context.Context, id string) ([]store.TurnUsage, error) {
+	return do(ctx, v, "Usage", id, func() ([]store.TurnUsage, error) { return v.world.usage.Usage(v.world.ctx, id) })
 }
 
 // Settled implements store.Reader.

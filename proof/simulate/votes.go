@@ -11,14 +11,14 @@ import (
 // This file has approvals that several people decide (K5): what a seed decides about them, and the judge
 // that compares the votes in the history with what people were told.
 
-// planVotes has some approvals decided by several people. They have no waits of their own, since the
-// steps of those may ask fewer people. Like planHolds, it has a generator of its own.
+// planVotes has some approvals decided by several people. Steps of their waits may ask fewer people than
+// must decide. Like planHolds, it has a generator of its own.
 func (p *plan) planVotes() {
 	r := rand.New(rand.NewPCG(uint64(p.poll)<<20|uint64(p.lease), uint64(p.peace)))
 	for _, run := range p.runs {
 		for i := range run.turns {
 			t := &run.turns[i]
-			if run.spec.Ask != nil || len(t.waits) > 0 || len(t.several.approvals) == 0 || r.IntN(2) == 0 {
+			if len(t.several.approvals) == 0 || r.IntN(2) == 0 {
 				continue
 			}
 			t.several.needs = make([]need, len(t.several.approvals))
@@ -119,8 +119,12 @@ func (e *ending) tally(q *interaction.Question, by interaction.Resolution, decis
 		return fmt.Sprintf("question %d needs %+v, has %v, and was settled with %q", q.ID, n, counts, decision)
 	case rejected && (decision != interaction.Reject || counts[interaction.Reject] > n.reject):
 		return fmt.Sprintf("question %d needs %+v, has %v, and was settled with %q", q.ID, n, counts, decision)
+	case approved && q.Fired > 0:
+		e.world.saw("several people approved, some of them after a step of the wait")
 	case approved:
 		e.world.saw("several people approved")
+	case len(q.Votes) > 0 && by == interaction.DefaultAnswer:
+		e.world.saw("a wait ended before enough people had voted")
 	case rejected && n.reject > 1:
 		e.world.saw("several people rejected")
 	}

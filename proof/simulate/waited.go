@@ -19,6 +19,7 @@ type asked struct {
 	wait           *interaction.Wait // nil: as the policy of the run says
 	askedAt, endAt time.Time
 	fired          int
+	put            []handing // whom it was put to since it was asked, in order
 }
 
 // due is when something is to be done about the question next; zero if nothing is.
@@ -34,16 +35,13 @@ func (q *asked) due() time.Time {
 	return q.endAt
 }
 
-// admits reports whether the person may answer after so many steps.
-func (q *asked) admits(name string, groups []string, fired int) bool {
+// admits reports whether the person may answer after it was put to others so often.
+func (q *asked) admits(name string, groups []string, put int) bool {
 	admitted := true
-	for i := range fired {
-		s := &q.wait.Steps[i]
-		if s.Do == interaction.Escalate {
-			member := func(group string) bool { return slices.Contains(groups, group) }
-			now := slices.Contains(s.To.Users, name) || slices.ContainsFunc(s.To.Groups, member)
-			admitted = now || s.Join && admitted
-		}
+	for _, h := range q.put[:put] {
+		member := func(group string) bool { return slices.Contains(groups, group) }
+		now := slices.Contains(h.to.Users, name) || slices.ContainsFunc(h.to.Groups, member)
+		admitted = now || h.join && admitted
 	}
 	return admitted
 }
@@ -51,22 +49,26 @@ func (q *asked) admits(name string, groups []string, fired int) bool {
 // waits follows the questions of a run through its log.
 type waits struct {
 	*ending
-	open  []*asked // by their numbers
-	all   map[int]*asked
-	moved int // how many ends were moved
+	open   []*asked // by their numbers
+	all    map[int]*asked
+	moved  int            // how many ends were moved
+	handed map[string]int // how often questions were put to others, by handOf
 }
 
 // waited explains which step or end of a question was left out, came twice, too early or in another
 // order, who answered though others were asked, and which question time has settled otherwise than its
 // wait says.
 func (e *ending) waited(*ending) string {
-	x := &waits{ending: e, all: make(map[int]*asked)}
+	x := &waits{ending: e, all: make(map[int]*asked), handed: make(map[string]int)}
 	for i := range e.log {
 		if why := x.follow(&e.log[i]); why != "" {
 			return fmt.Sprintf("event %d, %s: %s", i+1, e.log[i].Type, why)
 		}
 	}
 	if why := x.stillOpen(); why != "" {
+		return why
+	}
+	if why := x.handedAsTold(); why != "" {
 		return why
 	}
 	told := extensions{}
@@ -112,8 +114,8 @@ func (x *waits) stillOpen() string {
 // refused explains why the person must not have been told that others are asked the question.
 func (x *waits) refused(p *person, number int) string {
 	q := x.all[number]
-	for fired := range q.fired + 1 {
-		if !q.admits(p.view.name, p.run.groups(p.view.name), fired) {
+	for put := range len(q.put) + 1 {
+		if !q.admits(p.view.name, p.run.groups(p.view.name), put) {
 			return ""
 		}
 	}
@@ -143,13 +145,14 @@ func (x *waits) follow(event *fcmp.Event) string {
 		return ""
 	}
 	var data struct {
-		Number int       `json:"interaction_id"`
-		Step   int       `json:"step"`
-		DueAt  time.Time `json:"due_at"`
-		Mode   string    `json:"resolution_mode"`
-		Actor  string    `json:"actor"`
-		EndAt  time.Time `json:"wait_deadline_at"`
-		Change string    `json:"change"`
+		Number int            `json:"interaction_id"`
+		Step   int            `json:"step"`
+		DueAt  time.Time      `json:"due_at"`
+		Mode   string         `json:"resolution_mode"`
+		Actor  string         `json:"actor"`
+		EndAt  time.Time      `json:"wait_deadline_at"`
+		Change string         `json:"change"`
+		To     *fcmp.Audience `json:"to"`
 	}
 	if err := event.Decode(&data); err != nil {
 		return err.Error()
@@ -168,13 +171,19 @@ func (x *waits) follow(event *fcmp.Event) string {
 	case fcmp.TypeEscalated:
 		return x.step(event, q, interaction.Escalate, data.Step, data.DueAt)
 	case fcmp.TypeChanged:
-		if data.Change != "extend" {
-			return "" // a claim, which changes nothing about the wait
+		switch data.Change {
+		case "extend":
+			return x.extend(event, q, data.EndAt)
+		case "reassign":
+			return x.putTo(q, data.To)
 		}
-		return x.extend(event, q, data.EndAt)
+		return "" // a claim, which changes nothing about the wait
 	}
-	if data.Mode == "vote" {
-		return "" // the question stays open
+	if data.Mode == "vote" { // the question stays open
+		if !q.admits(data.Actor, x.plan.groups(data.Actor), len(q.put)) {
+			return fmt.Sprintf("%s has voted on question %d, and others are asked", data.Actor, q.number)
+		}
+		return ""
 	}
 	x.open = slices.Delete(x.open, i, i+1)
 	return x.settle(event, q, interaction.Resolution(data.Mode), data.Actor)
@@ -244,6 +253,9 @@ func (x *waits) step(event *fcmp.Event, q *asked, do interaction.StepAction, ste
 			q.fired+1, q.wait.Steps[q.fired].Do, q.due())
 	}
 	why := x.next(event, q)
+	if s := &q.wait.Steps[q.fired]; s.Do == interaction.Escalate {
+		q.put = append(q.put, handing{s.To, s.Join})
+	}
 	q.fired++
 	x.world.saw("a step was carried out: " + string(do))
 	if next := q.due(); !next.IsZero() && !next.After(event.TS) {
@@ -268,7 +280,7 @@ func (x *waits) settle(event *fcmp.Event, q *asked, by interaction.Resolution, a
 		interaction.DefaultAnswer: interaction.ThenDefault, interaction.AutoDecideTimeout: interaction.ThenDecide,
 	}[by]
 	switch {
-	case by == interaction.UserReply && !q.admits(actor, x.plan.groups(actor), q.fired):
+	case by == interaction.UserReply && !q.admits(actor, x.plan.groups(actor), len(q.put)):
 		return fmt.Sprintf("%s has answered question %d, and others are asked", actor, q.number)
 	case then == "" || q.wait == nil:
 		return ""
@@ -335,8 +347,9 @@ func (x *waits) settledAsMeant(r *interaction.Record) string {
 	}
 	for _, p := range x.plan.repliers {
 		actor := interaction.Actor{ID: p.name, Groups: p.groups}
-		if is, want := r.Question.To.Admits(actor), q.admits(p.name, p.groups, q.fired); is != want {
-			return fmt.Sprintf("that %s could answer it at the end is %t, after %d steps", p.name, is, q.fired)
+		if is, want := r.Question.To.Admits(actor), q.admits(p.name, p.groups, len(q.put)); is != want {
+			return fmt.Sprintf("that %s could answer it at the end is %t, after it was put to %d others", p.name, is,
+				len(q.put))
 		}
 	}
 	return ""

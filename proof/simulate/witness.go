@@ -19,6 +19,7 @@ type witness struct {
 	world *world
 	runs  map[string]*store.Run
 	nodes map[string]bool
+	used  map[string][]store.TurnUsage // of each run, in the order of the commits
 }
 
 // hold identifies a claim.
@@ -65,9 +66,15 @@ type write struct {
 func racer(c *store.Commit) string {
 	switch {
 	case len(c.Settled) == 0 && c.Run.State == fsm.StateWaitingUser && len(c.Events) == 1:
-		if e, err := fcmp.Decode(c.Events[0].Body); err == nil {
-			return e.Type
+		e, err := fcmp.Decode(c.Events[0].Body)
+		if err != nil {
+			break
 		}
+		var changed fcmp.Changed
+		if e.Type == fcmp.TypeChanged && e.Decode(&changed) == nil && changed.Change == "reassign" {
+			return "somebody who puts a question to others"
+		}
+		return e.Type
 	case len(c.Settled) == 0 && c.Run.State.Terminal():
 		return "a cancel or a recovery"
 	case len(c.Settled) == 0:
@@ -156,6 +163,9 @@ func (x *witness) stored(c *store.Commit) {
 		}
 	}
 	x.compareRun(c.Run.ID, c)
+	if c.Usage != nil {
+		x.spent(c)
+	}
 }
 
 // departed reads the runs that were parked by a node that has just gone: they must be recovered

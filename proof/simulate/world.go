@@ -20,6 +20,10 @@ type world struct {
 	plan  *plan
 	rand  *rand.Rand  // used by the scheduler only
 	store store.Store // without the gate, for the scheduler and the verdict
+	// What else the store can do, also without the gate.
+	usage  store.UsageReader
+	survey store.Surveyor
+	feeds  store.FeedStore
 
 	mu      sync.Mutex
 	names   names      // guarded by mu
@@ -41,6 +45,7 @@ type world struct {
 
 	witness witness
 	turns   turns
+	feed    feedWitness
 	claimed []hold         // the claims of the last call
 	said    string         // the result of the last call, for the trace
 	unheard map[hold]bool  // claims whose answer did not arrive
@@ -121,7 +126,15 @@ func newWorld(p *plan, r *rand.Rand, o Options) *world {
 	if o.Store != nil {
 		w.store = o.Store(inner)
 	}
-	w.witness = witness{world: w, runs: make(map[string]*store.Run), nodes: make(map[string]bool)}
+	w.usage, w.survey, w.feeds = inner, inner, inner
+	if able, ok := w.store.(store.UsageReader); ok {
+		w.usage = able
+	}
+	if able, ok := w.store.(store.FeedStore); ok {
+		w.feeds = able
+	}
+	w.witness = witness{world: w, runs: make(map[string]*store.Run), nodes: make(map[string]bool),
+		used: make(map[string][]store.TurnUsage)}
 	w.turns = turns{world: w, calls: make(map[string][]*call)}
 	inner.Watch(w.heard)
 	if p.calm {
