@@ -35,6 +35,7 @@ var (
 	_ engine.Resident = (*agent)(nil)
 	_ engine.Checker  = (*agent)(nil)
 	_ engine.Reaper   = (*agent)(nil)
+	_ engine.Brancher = (*agent)(nil)
 )
 
 func newAgent(v *view, kind fsm.Profile) *agent {
@@ -132,9 +133,7 @@ func (a *agent) resume(t engine.Turn) (heard []string, err error) {
 		}
 		return s.heard, nil
 	}
-	if t.Session != nil && len(t.Session.Data) > 1 {
-		heard = strings.Split(string(t.Session.Data[1:]), "|")
-	}
+	heard = remembered(t.Session)
 	if t.GoesOn() {
 		if t.Session == nil {
 			return nil, &engine.Failure{Code: fsm.CodeSessionResumeFailed,
@@ -219,7 +218,7 @@ func (a *agent) outcome(t engine.Turn, p turnPlan, heard []string) (engine.Outco
 		return o, errors.New("the agent has no more ideas")
 	case p.asks && t.Mode == fsm.ModeInteractive:
 		first := 1
-		for i := range heard {
+		for i := range len(heard) - w.runPlan(t.RunID).begins() {
 			first += w.runPlan(t.RunID).turns[i].asked()
 		}
 		o.Questions, o.Rule = p.questions(first), p.several.rule

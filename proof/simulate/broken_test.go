@@ -336,6 +336,29 @@ func (s *sharing) LeaseFeed(ctx context.Context, name string, length time.Durati
 	return l, free, err
 }
 
+// orphaning is a store that does not keep of which run a fork is one.
+type orphaning struct{ store.Store }
+
+func (s orphaning) Commit(ctx context.Context, batch []store.Commit) []error {
+	batch = slices.Clone(batch)
+	for i := range batch {
+		batch[i].Run.ForkedFrom = nil
+	}
+	return s.Store.Commit(ctx, batch)
+}
+
+// latest is a store that has the session of a run as it is now with every question that was settled.
+type latest struct{ store.Store }
+
+func (s latest) History(ctx context.Context, id string) (store.Run, []interaction.Record, error) {
+	run, records, err := s.Store.History(ctx, id)
+	records = slices.Clone(records)
+	for i := range records {
+		records[i].Session = run.Session
+	}
+	return run, records, err
+}
+
 // mute is a store that keeps that a default answer was taken, and not which.
 type mute struct{ store.Store }
 
@@ -398,6 +421,10 @@ func TestABrokenStoreIsFound(t *testing.T) {
 		"a feed is given to two readers": {func(s store.Store) store.Store {
 			return &sharing{fed: feeds(s)}
 		}, "the feed is leased"},
+		"a fork does not know its source": {func(s store.Store) store.Store { return orphaning{s} }, "fork"},
+		"a fork has the session of a later question": {func(s store.Store) store.Store {
+			return latest{s}
+		}, ".fork: "},
 		"a default answer is stored empty": {func(s store.Store) store.Store { return mute{s} }, "default"},
 	} {
 		t.Run(name, func(t *testing.T) {

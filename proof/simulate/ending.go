@@ -23,6 +23,12 @@ func (w *world) settled() bool {
 		if r == nil || !r.State.Terminal() && !w.waitsForEver(p.spec.ID) {
 			return false
 		}
+		if f := p.forked(); f != nil {
+			r := w.witness.runs[f.spec.ID]
+			if r != nil && !r.State.Terminal() && !w.waitsForEver(f.spec.ID) {
+				return false
+			}
+		}
 	}
 	return w.feedBehind() == ""
 }
@@ -38,6 +44,9 @@ func (w *world) unsettled() string {
 			open = append(open, p.spec.ID+" is not submitted")
 		} else if !r.State.Terminal() && !w.waitsForEver(p.spec.ID) {
 			open = append(open, fmt.Sprintf("%s is %s", r.ID, r.State))
+		}
+		if f := p.forked(); f != nil && w.witness.runs[f.spec.ID] != nil {
+			open = append(open, fmt.Sprintf("%s is %s", f.spec.ID, w.witness.runs[f.spec.ID].State))
 		}
 	}
 	if behind := w.feedBehind(); behind != "" {

@@ -38,6 +38,7 @@ type person struct {
 	extended extensions
 	claimed  []claimOf
 	handed   hands
+	made     bool         // their fork
 	notAsked map[int]bool // the questions that were put to others when they replied
 }
 
@@ -128,6 +129,11 @@ func (p *person) submits(ctx context.Context) {
 	for i, a := range p.run.assigners {
 		q := w.person(p.run, fmt.Sprintf("%s.assigner%d", p.run.spec.ID, i+1))
 		w.send(q, func() { q.assigns(ctx, a) })
+	}
+	if f := p.run.fork; f != nil {
+		q := w.person(p.run, p.run.spec.ID+".forker")
+		q.view.writes = f.id
+		w.send(q, func() { q.forks(ctx, f) })
 	}
 	for _, f := range p.run.followers {
 		q := w.person(p.run, f.name)

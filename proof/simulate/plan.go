@@ -59,6 +59,8 @@ type runPlan struct {
 	clings    bool          // the process that a dead worker left cannot be ended
 	reports   bool          // its agent reports what it uses
 	mishaps   mishaps
+	fork      *forkPlan // nil: nobody forks it
+	origin    *origin   // of a fork
 }
 
 // turnPlan is what an agent does in one turn.
@@ -145,6 +147,7 @@ func newPlan(r *rand.Rand) *plan {
 	p.planHands()
 	p.planUsage()
 	p.planFeed()
+	p.planForks()
 	return p
 }
 

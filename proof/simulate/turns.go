@@ -17,7 +17,7 @@ type call struct {
 	view    *view
 	attempt int
 	epoch   uint64
-	round   int // the round whose answers it got, from 1; 0 in the first turn
+	round   int // the round whose answers it got, from 1; 0 in the first turn, also of a fork
 	text    string
 	over    bool // guarded by world.mu
 }
@@ -28,8 +28,12 @@ type call struct {
 func (t *turns) start(v *view, turn engine.Turn) (before int) {
 	w := t.world
 	c := &call{view: v, attempt: turn.Attempt, epoch: turn.Epoch}
+	plan := w.runPlan(turn.RunID)
 	if len(turn.Answers) > 0 {
-		c.round, c.text = w.runPlan(turn.RunID).turn(turn.Answers[0].ID), turn.Answers[0].Text
+		c.text = turn.Answers[0].Text
+		if !plan.inherits(turn) {
+			c.round = plan.turn(turn.Answers[0].ID)
+		}
 	}
 	if len(turn.Answers) > 1 {
 		c.text = hear(turn)

@@ -30,7 +30,13 @@ func (w *world) judge() {
 	slices.SortFunc(w.people, func(p, o *person) int { return strings.Compare(p.view.name, o.view.name) })
 	var lines bytes.Buffer
 	var endings []*ending
+	lived := slices.Clone(w.plan.runs)
 	for _, p := range w.plan.runs {
+		if f := p.forked(); f != nil && w.witness.runs[f.spec.ID] != nil {
+			lived = append(lived, f)
+		}
+	}
+	for _, p := range lived {
 		e, err := w.read(p, &lines)
 		if err != nil {
 			w.fault(fmt.Sprintf("run %s cannot be read after the end: %v", p.spec.ID, err))
@@ -44,6 +50,9 @@ func (w *world) judge() {
 		}
 		w.recount(e)
 		endings = append(endings, e)
+	}
+	if why := w.forksFound(endings); why != "" {
+		w.fault(why)
 	}
 	if why := w.judgeFeed(endings); why != "" {
 		w.fault(why)
@@ -200,6 +209,10 @@ func (e *ending) executed(*ending) string {
 		if c.round > len(answers) {
 			return fmt.Sprintf("attempt %d went on with answers of round %d, which nobody gave", c.attempt, c.round)
 		}
+		if before := e.plan.begins(); c.round == 0 && before > 0 && c.text != e.plan.origin.heard[before-1] {
+			return fmt.Sprintf("attempt %d of a fork began with %q, and the answer is %q", c.attempt, c.text,
+				e.plan.origin.heard[before-1])
+		}
 		if c.round > 0 && c.text != answers[c.round-1] {
 			return fmt.Sprintf("attempt %d went on with %q, and the answer of round %d is %q", c.attempt, c.text,
 				c.round, answers[c.round-1])
@@ -218,6 +231,9 @@ func (e *ending) executed(*ending) string {
 		if heard[round] == 0 {
 			return fmt.Sprintf("it succeeded, and the answers of round %d were never executed", round)
 		}
+	}
+	if e.plan.origin != nil {
+		answers = slices.Concat(e.plan.origin.heard, answers)
 	}
 	if want := said(answers); e.run.FinalText != want {
 		return fmt.Sprintf("its agent says %q, and should say %q", e.run.FinalText, want)

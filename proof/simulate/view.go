@@ -19,6 +19,8 @@ type view struct {
 	name  string // the name of the host or the person
 	skew  time.Duration
 	only  string // the run whose hints are delivered here; empty for all
+	// writes is the only run that may be written from here; empty for any.
+	writes string
 
 	timers      []*timer            // guarded by world.mu, and read freely while the world is quiescent
 	watchers    []*func(store.Hint) // guarded by world.mu

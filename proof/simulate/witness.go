@@ -34,6 +34,9 @@ func (w *world) commit(v *view, batch []store.Commit) []error {
 	for i := range batch {
 		c := &batch[i]
 		key := write{v.name, c.Run.ID, c.Run.Version}
+		if v.writes != "" && c.Run.ID != v.writes {
+			w.fault(fmt.Sprintf("run %s: %s forks it, and has written it", c.Run.ID, v.name))
+		}
 		if errs[i] != nil {
 			w.said += "refused: " + errs[i].Error() + " "
 		}

@@ -173,7 +173,7 @@ func (w *world) leaveView(v *view) {
 // script returns the agent's plan for the turn.
 func (w *world) script(t engine.Turn) turnPlan {
 	p, turn := w.runPlan(t.RunID), 0
-	if len(t.Answers) > 0 {
+	if len(t.Answers) > 0 && !p.inherits(t) {
 		turn = p.turn(t.Answers[0].ID)
 	}
 	return p.turns[min(turn, len(p.turns)-1)]
@@ -183,6 +183,9 @@ func (w *world) runPlan(id string) *runPlan {
 	for _, r := range w.plan.runs {
 		if r.spec.ID == id {
 			return r
+		}
+		if f := r.forked(); f != nil && f.spec.ID == id {
+			return f
 		}
 	}
 	return nil
