@@ -70,7 +70,7 @@ func (h *Host) Play(ctx context.Context) error {
 	defer stop()
 	var all errgroup.Group
 	all.Go(func() error { return h.insist(func() error { return lc.Serve(serving) }) })
-	err = h.people(ctx, lc)
+	err = h.everybody(ctx, lc)
 	if h.Role == First && err == nil {
 		h.Store.Stop()
 	}
@@ -106,6 +106,26 @@ func (h *Host) furnish() {
 			h.agents[p.engine()] = checker{a, h.Role == Second}
 		}
 	}
+}
+
+// everybody runs the people, and beside them the reader of the feed if the scenario has one.
+func (h *Host) everybody(ctx context.Context, lc *lifecycle.Lifecycle) error {
+	if !h.Scenario.Feed {
+		return h.people(ctx, lc)
+	}
+	if err := h.createFeed(ctx, lc); err != nil {
+		return err
+	}
+	reading, stop := context.WithCancel(ctx)
+	defer stop()
+	var reader errgroup.Group
+	reader.Go(func() error { return h.reads(reading, lc) })
+	err := h.people(ctx, lc)
+	if err == nil {
+		err = h.readAll(ctx)
+	}
+	stop()
+	return errors.Join(err, reader.Wait())
 }
 
 // people runs the people of all runs, concurrently.

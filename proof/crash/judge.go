@@ -68,7 +68,7 @@ func (v Verdict) run(ctx context.Context, s store.Store, p *Plan, id string) err
 		return err
 	}
 	return errors.Join(v.end(p, &l), l.executed(p), v.receipts(ctx, s, p, &l), v.forked(ctx, s, p, &l),
-		v.hands(ctx, s, p, &l), l.votes(p))
+		v.hands(ctx, s, p, &l), l.votes(p), v.fed(ctx, s, &l))
 }
 
 // hands checks that each change of a question that somebody was told of is in the events, and that

@@ -19,6 +19,8 @@ type Scenario struct {
 	// run. In other scenarios these points are not counted, since they depend on the machine's
 	// speed.
 	Upkeep, Renewals bool
+	// Feed has the hosts read a feed of all runs (K8), of which there is one. Nobody else uses the store.
+	Feed bool
 }
 
 // Counts reports whether the point belongs to the scenario.

@@ -127,7 +127,7 @@ func TestPostgreSQL(t *testing.T) {
 	var cases atomic.Int64
 	dsn, schemas := "", make(map[string]string)
 	for _, scenario := range crash.Scenarios() {
-		if !scenario.Upkeep {
+		if !scenario.Upkeep && !scenario.Feed {
 			dsn, schemas[scenario.Name] = pgtest.Schema(t)
 		}
 	}

@@ -128,6 +128,9 @@ func Scenarios() []Scenario {
 			{Name: "fork", Fork: &Fork{"source", "the red one"}, Spec: again, Turn: asksUntil("yes", "Really?"),
 				Replies: map[int]string{1: "yes"}, Ends: succeeded},
 		}},
+		{Name: "fed", Doc: "A reader acknowledges all that happens.", Feed: true, Runs: []Plan{{
+			Name: "fed", Spec: again, Turn: asks(), Ends: succeeded,
+		}}},
 		{Name: "orphans", Doc: "A host finds what another left.", Orphans: true, Runs: []Plan{
 			{Name: "lost", Turn: sticks(asks()), Place: Spoke, Ends: interrupted},
 			{Name: "repeated", Spec: again, Turn: sticks(asks()), Place: Spoke, Ends: succeeded},

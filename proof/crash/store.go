@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/interlude-go/interlude/store"
 )
@@ -15,18 +16,22 @@ type Store struct {
 
 	// Mute withholds the store's hints from the host.
 	Mute bool
+	// Slower is how much slower the store's own clock goes than the host's; 0 for a store that has none.
+	Slower time.Duration
 
 	fault Fault
 	end   func()
 
 	mu      sync.Mutex
-	gone    bool            // guarded by mu
-	hit     bool            // guarded by mu; the fault has happened
-	found   []Point         // guarded by mu; in the order of the calls
-	seen    map[string]bool // guarded by mu; the names of found
-	stored  map[Record]bool // guarded by mu; the records that this host wrote
-	node    string          // guarded by mu; the node as which the host last joined
-	renewed chan struct{}   // closed when a renewal has named a run
+	gone    bool                         // guarded by mu
+	hit     bool                         // guarded by mu; the fault has happened
+	found   []Point                      // guarded by mu; in the order of the calls
+	seen    map[string]bool              // guarded by mu; the names of found
+	stored  map[Record]bool              // guarded by mu; the records that this host wrote
+	node    string                       // guarded by mu; the node as which the host last joined
+	places  map[store.FeedPosition]Place // guarded by mu; what a feed's positions are
+	acked   uint64                       // guarded by mu; see ackedTo
+	renewed chan struct{}                // closed when a renewal has named a run
 }
 
 // Record identifies a version of a run, by the run's name in the scenario.
@@ -39,6 +44,7 @@ type Record struct {
 // ends the host; every later call of the host is refused with ErrGone.
 func NewStore(s store.Store, fault Fault, end func()) *Store {
 	return &Store{Store: s, fault: fault, end: end, seen: make(map[string]bool), stored: make(map[Record]bool),
+		places:  make(map[store.FeedPosition]Place),
 		renewed: make(chan struct{})}
 }
 

@@ -21,6 +21,9 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
+// faster is how many times as fast as the machine's the host's clock goes.
+const faster = 20
+
 type options struct {
 	sqlite, postgres, schema string
 	scenario, id, journal    string
@@ -67,9 +70,12 @@ func (o *options) run(ctx context.Context) error {
 	}
 	host := crash.Host{
 		Scenario: scenario, Case: o.id, Journal: journal,
-		Clock: fastclock.Clock{Start: time.UnixMicro(o.base), Factor: 20},
+		Clock: fastclock.Clock{Start: time.UnixMicro(o.base), Factor: faster},
 		Role:  crash.Role(o.role),
 		Store: crash.NewStore(s, crash.Fault{Point: o.point, Outcome: crash.Outcome(o.outcome)}, die),
+	}
+	if o.postgres != "" {
+		host.Store.Slower = faster
 	}
 	before, err := crash.Versions(ctx, s, o.id)
 	if err != nil {
