@@ -250,15 +250,18 @@ type unsteady struct{ store.Store }
 func (s unsteady) Commit(ctx context.Context, batch []store.Commit) []error {
 	batch = slices.Clone(batch)
 	for i := range batch {
-		q := batch[i].Run.Pending
-		before, err := s.Run(ctx, batch[i].Run.ID)
-		if err != nil || q == nil || before.Pending == nil || before.Pending.ID != q.ID ||
-			q.Fired == 0 {
+		run := &batch[i].Run
+		before, err := s.Run(ctx, run.ID)
+		if err != nil || run.Pending == nil {
 			continue
 		}
-		changed := *q
-		changed.Votes = before.Pending.Votes
-		batch[i].Run.Pending = &changed
+		open := run.OpenQuestions()
+		for j := range open {
+			if q := before.OpenQuestion(open[j].ID); q != nil && q.Fired > 0 {
+				open[j].Votes = q.Votes
+			}
+		}
+		run.Pending, run.Siblings = &open[0], open[1:]
 	}
 	return s.Store.Commit(ctx, batch)
 }
