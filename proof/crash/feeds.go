@@ -14,7 +14,16 @@ import (
 // and the judge of what the readers of all hosts were given.
 
 // feeds are those of the store below.
-func (s *Store) feeds() store.FeedStore { return s.Store.(store.FeedStore) }
+func (s *Store) feeds() store.FeedStore { return feedsOf(s.Store) }
+
+// feedsOf is the store with its feeds, which each of those that are proved has.
+func feedsOf(s store.Store) store.FeedStore {
+	f, ok := s.(store.FeedStore)
+	if !ok {
+		panic("crash: the store has no feeds")
+	}
+	return f
+}
 
 // CreateFeed implements store.FeedStore.
 func (s *Store) CreateFeed(ctx context.Context, f store.Feed) (err error) {
@@ -126,7 +135,7 @@ func (h *Host) createFeed(ctx context.Context, lc *lifecycle.Lifecycle) error {
 	})
 }
 
-// reads reads the feed until ctx ends, and acknowledges each event.
+// reads keeps reading the feed until ctx ends, and acknowledges each event.
 func (h *Host) reads(ctx context.Context, lc *lifecycle.Lifecycle) error {
 	for {
 		err := h.session(ctx, lc)
@@ -189,7 +198,7 @@ func (v Verdict) fed(ctx context.Context, s store.Store, l *life) error {
 	if last != l.run.Seq {
 		return fmt.Errorf("the readers of the feed were given events to %d of %d", last, l.run.Seq)
 	}
-	all, err := s.(store.FeedStore).Feeds(ctx)
+	all, err := feedsOf(s).Feeds(ctx)
 	if err != nil || len(all) != 1 || all[0].Unacked > 0 || all[0].Lost {
 		return fmt.Errorf("the feed is left as %+v, %w", all, orNil(err))
 	}

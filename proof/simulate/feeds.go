@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"math/rand/v2"
 	"strconv"
 	"time"
@@ -36,11 +35,9 @@ func (p *plan) planFeed() {
 	}
 }
 
-// reads reads the feed until the process ends, in one session after the other.
+// reads keeps reading the feed until the process ends, in one session after the other.
 func (p *process) reads(ctx context.Context, lc *lifecycle.Lifecycle) {
-	h := fnv.New64a()
-	fmt.Fprint(h, p.view.name, p.number)
-	r := rand.New(rand.NewPCG(p.view.world.plan.feed.seed, h.Sum64()))
+	r := rand.New(rand.NewPCG(p.view.world.plan.feed.seed, hashOf(p.view.name, p.number)))
 	for {
 		p.session(ctx, lc, r)
 		if !p.view.rest(ctx.Done(), time.Second) {
@@ -79,7 +76,7 @@ func (p *process) session(ctx context.Context, lc *lifecycle.Lifecycle, r *rand.
 	}
 }
 
-// acknowledges acknowledges the event until that is known to be stored, and reports whether it is.
+// acknowledges tells the store so until that is known to be stored, and reports whether it is.
 func (p *process) acknowledges(ctx context.Context, e lifecycle.FeedEvent) bool {
 	v, w := p.view, p.view.world
 	for {

@@ -204,7 +204,7 @@ func (p *runPlan) complete(records []interaction.Record) (all []round) {
 	return all
 }
 
-// makes makes the fork, and reports whether it is made.
+// makes tries to make the fork, and reports whether it is made.
 func (p *person) makes(ctx context.Context, f *runPlan, may bool) bool {
 	w, at := p.world, f.origin.at
 	for tried := false; ; tried = true {
@@ -290,7 +290,8 @@ func (e *ending) forkedAs(fork *ending, c *lifecycle.Client) string {
 			return fmt.Sprintf("run %s inherits %+v, and should have heard %q", fork.run.ID, inherited, heard)
 		}
 	}
-	if len(rounds) < len(heard) && !(at.Question == 0 && len(rounds) == 0 && len(heard) == 1) {
+	toldFirst := at.Question == 0 && len(heard) == 1 // it was told something, and has asked nothing
+	if len(rounds) < len(heard) && (len(rounds) > 0 || !toldFirst) {
 		return fmt.Sprintf("run %s inherits %+v, and should have heard %q", fork.run.ID, inherited, heard)
 	}
 	if fork.run.State == fsm.StateSucceeded {

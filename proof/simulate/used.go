@@ -30,13 +30,18 @@ func (p *plan) planUsage() {
 
 // spends is what the agent of the run reports at the end of the attempt; of some attempts nothing.
 func (p *runPlan) spends(attempt int) engine.Usage {
-	h := fnv.New64a()
-	fmt.Fprint(h, p.spec.ID, p.submitAt)
-	r := rand.New(rand.NewPCG(h.Sum64(), uint64(attempt)))
+	r := rand.New(rand.NewPCG(hashOf(p.spec.ID, p.submitAt), uint64(attempt)))
 	if !p.reports || r.IntN(4) == 0 {
 		return engine.Usage{}
 	}
 	return engine.Usage{InputTokens: r.Int64N(100), OutputTokens: 1 + r.Int64N(100), CostUSD: float64(r.IntN(50)) / 1e6}
+}
+
+// hashOf is a number for what a generator of its own is drawn for.
+func hashOf(words ...any) uint64 {
+	h := fnv.New64a()
+	_, _ = fmt.Fprint(h, words...) // never fails
+	return h.Sum64()
 }
 
 // spent counts the usage of a commit that was accepted, and compares it with what the agent reported.
