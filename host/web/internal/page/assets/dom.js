@@ -34,6 +34,10 @@ export function set(node, ...children) {
 // Characters that change how others look, or cannot be seen: direction overrides, zero-width ones, controls.
 const unseen = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/u;
 
+export function hidesSomething(text) {
+  return unseen.test(text);
+}
+
 // shown is a text of somebody else as a node. Characters that could make it look like another text are named, so
 // that what is approved is what is seen.
 export function shown(text) {
@@ -85,4 +89,9 @@ export function once(button, begin) {
     }
   });
   return button;
+}
+
+// button is a button that begins something.
+export function button(label, className, begin) {
+  return once(h("button", { type: "button", class: className }, label), begin);
 }

@@ -5,7 +5,7 @@
 
 import { T } from "./texts.js";
 import { Exact, escape, isObject, member, number, parse, put, same, stringify } from "./exact.js";
-import { h, newID, set, shown } from "./dom.js";
+import { h, hidesSomething, newID, set, shown } from "./dom.js";
 
 const deepest = 8; // levels of a form; what is deeper is edited as JSON
 
@@ -135,7 +135,8 @@ export class Form {
     const control = long ? h("textarea", { rows: 3, dir: "auto" })
       : h("input", { type: types[schema.format] ?? "text", autocomplete: "off", dir: "auto" });
     control.value = value ?? "";
-    return this.field(place, control, () => {
+    const help = [place.help, hidesSomething(control.value) ? T.hidden : null].filter(Boolean).join(" ");
+    return this.field({ ...place, help }, control, () => {
       return control.value === "" && !(place.required && typeof value === "string") ? undefined : control.value;
     }, (report) => {
       if (place.required && control.value === "" && typeof value !== "string") report(T.fillIn);

@@ -35,7 +35,7 @@ export class Inbox {
       if (all.some((one) => one.isIntersecting)) this.showMore();
     }, { root: node, rootMargin: "600px" }).observe(this.more);
     node.addEventListener("keydown", (e) => this.move(e));
-    follow(() => this.read());
+    follow(() => this.read(), (change) => this.apply(change));
   }
 
   find(run, id) {
@@ -57,6 +57,14 @@ export class Inbox {
     if (this.tags === tags.join()) return;
     this.tags = tags.join();
     this.take(questions, Boolean(after));
+  }
+
+  // apply puts the questions of a run in place of those that were listed.
+  apply({ run_id: run, questions }) {
+    if (!this.loaded) return true;
+    this.tags = "";
+    this.take([...this.questions.filter((q) => q.run_id !== run), ...questions], this.unlisted);
+    return false;
   }
 
   take(questions, there) {

@@ -2,25 +2,27 @@
 // stream cannot be had the page asks every few seconds; an unchanged answer costs no more than its ETag.
 
 import { Unreachable } from "./api.js";
+import { parse } from "./exact.js";
 
 const polled = 4000;
 const checked = 60000; // beside the stream, in case that a proxy holds it back
 const longestPause = 10000;
 
-const readers = new Set();
+const readers = new Map(); // what reads, with which changes it wants to know
+const wanted = new Set(); // those that shall read
 const watchers = new Set();
 let state = "connecting";
 let source = null;
-let streams = true; // until the server has none
+let noStreamUntil = 0;
 let timer = 0;
 let failures = 0;
 let reading = false;
-let again = false;
 
-// follow calls read now, and whenever something may have changed. It returns what ends this.
-export function follow(read) {
-  readers.add(read);
-  refresh();
+// follow calls read now, and whenever something may have changed. Of a change of which the inbox's stream says what
+// it is, wants says whether it matters; it may also have dealt with it. follow returns what ends this.
+export function follow(read, wants = () => true) {
+  readers.set(read, wants);
+  refresh([read]);
   return () => readers.delete(read);
 }
 
@@ -36,45 +38,47 @@ function become(next) {
   for (const say of watchers) say(state);
 }
 
-// refresh reads everything again. Of calls while it reads, one more follows.
-export async function refresh() {
-  if (reading) {
-    again = true;
-    return;
-  }
+// refresh has these read again, or all. One that is asked to while it reads does so once more.
+export async function refresh(some = readers.keys()) {
+  for (const read of some) wanted.add(read);
+  if (reading) return;
   reading = true;
   clearTimeout(timer);
-  do {
-    again = false;
-    let lost = false;
-    for (const read of [...readers]) {
-      try {
-        await read();
-      } catch (e) {
-        if (e instanceof Unreachable) lost = true;
-        else console.error(e);
-      }
+  let lost = false;
+  for (const read of wanted) {
+    wanted.delete(read);
+    if (!readers.has(read)) continue;
+    try {
+      await read();
+      lost = false;
+    } catch (e) {
+      lost = e instanceof Unreachable;
+      if (!lost) console.error(e);
     }
-    failures = lost ? failures + 1 : 0;
-    become(lost ? "lost" : "live");
-  } while (again);
+  }
+  failures = lost ? failures + 1 : 0;
+  become(lost ? "lost" : "live");
   reading = false;
   if (!source && state === "live") connect();
-  timer = setTimeout(refresh, failures ? Math.min(longestPause, 500 * 2 ** failures) : source ? checked : polled);
+  const pause = failures ? Math.min(longestPause, 500 * 2 ** failures) : source ? checked : polled;
+  timer = setTimeout(() => refresh(), pause);
 }
 
-// connect opens the stream. Its first event comes at once.
+// connect opens the stream of the inbox. It says reload first, and when it has lost track.
 function connect() {
-  if (!streams || document.hidden) return;
-  const opened = new EventSource("api/questions/events");
+  if (document.hidden || Date.now() < noStreamUntil) return;
+  const opened = new EventSource("api/inbox/events");
   source = opened;
-  opened.onmessage = () => refresh();
-  opened.addEventListener("changed", () => refresh());
+  opened.addEventListener("reload", () => refresh());
+  opened.addEventListener("change", ({ data }) => {
+    const change = parse(data);
+    refresh([...readers].filter(([, wants]) => wants(change)).map(([read]) => read));
+  });
   opened.onerror = () => {
     if (source !== opened) return;
-    if (opened.readyState === EventSource.CLOSED) { // a status: it would not come back by itself
-      if (state === "live") streams = false;
+    if (opened.readyState === EventSource.CLOSED) { // by a status: too many streams are open, say
       disconnect();
+      if (state === "live") noStreamUntil = Date.now() + checked;
     }
     refresh();
   };
@@ -95,8 +99,8 @@ export function start() {
       refresh();
     }
   });
-  addEventListener("online", refresh);
-  addEventListener("offline", refresh);
+  addEventListener("online", () => refresh());
+  addEventListener("offline", () => refresh());
   refresh();
 }
 

@@ -83,11 +83,13 @@ export class RunList {
     this.tags = text;
     this.more.hidden = !after;
     const focused = document.activeElement?.dataset?.key;
-    set(this.list, runs.length ? h("ul", null, runs.map((run) => h("li", null, h("a", { class: "row", "data-key": run.id,
-      href: `#/runs/${encodeURIComponent(run.id)}`, "aria-current": run.id === this.selected ? "true" : null },
+    const row = (run) => h("a", { class: "row", "data-key": run.id, href: `#/runs/${encodeURIComponent(run.id)}`,
+      "aria-current": run.id === this.selected ? "true" : null },
     h("span", { class: "title mono", dir: "auto" }, shown(run.id)),
     h("span", { class: "meta" }, badge(run), h("span", { dir: "auto" }, shown(whyNot(run, stats) ?? "")),
-      since(run.updated_at)))))) : h("p", { class: "empty" }, T.noRuns));
+      since(run.updated_at)));
+    set(this.list, runs.length ? h("ul", null, runs.map((run) => h("li", null, row(run))))
+      : h("p", { class: "empty" }, T.noRuns));
     if (focused) this.list.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
   }
 }
@@ -129,7 +131,7 @@ export class RunPanel {
     this.story = h("section", { class: "story", "aria-label": T.story });
     this.actions = h("div", { class: "more" });
     set(node, h("p", { class: "muted loading" }, T.loading));
-    this.unfollow = follow(() => this.read());
+    this.unfollow = follow(() => this.read(), (change) => change.run_id === id);
     this.unfollowRun = followRun(runPath(id), (events) => {
       this.events = events;
       drawTimeline(this.timeline, events, this.run);
@@ -162,7 +164,8 @@ export class RunPanel {
     this.text = text;
     this.run = run;
     if (!this.head.isConnected) {
-      set(this.node, this.head, this.notice, this.why, this.timeline, this.questions, this.result, this.actions, this.story);
+      set(this.node, this.head, this.notice, this.why, this.timeline, this.questions, this.result, this.actions,
+        this.story);
     }
     this.show(run, records, stats);
   }
@@ -185,8 +188,8 @@ export class RunPanel {
     set(this.questions, run.questions.length ? [h("h2", null, T.openQuestions), h("ul", { class: "plain" },
       run.questions.map((q) => h("li", null, h("a", { class: "row", href:
         `#/inbox/${encodeURIComponent(run.id)}/${q.id}` }, h("span", { class: "title", dir: "auto" },
-      shown(q.subject?.title || q.prompt)), h("span", { class: "meta" }, h("span", null, T.kinds[q.kind]), audience(q.to),
-        q.ends_at ? until(q.ends_at) : since(q.asked_at))))))] : null);
+      shown(q.subject?.title || q.prompt)), h("span", { class: "meta" }, h("span", null, T.kinds[q.kind]),
+        audience(q.to), q.ends_at ? until(q.ends_at) : since(q.asked_at))))))] : null);
     set(this.result, run.final_text || run.output !== undefined ? [h("h2", null, T.result),
       run.final_text ? said(run.final_text) : null,
       run.output !== undefined ? h("div", { class: "arguments" }, readable(run.output)) : null] : null);
@@ -220,8 +223,8 @@ export class RunPanel {
       value: String(run.budget?.limit.tokens ?? "") });
     const turns = h("input", { type: "text", inputmode: "numeric", id: newID("turns"),
       value: String(run.budget?.limit.turns ?? "") });
-    const raise = choices.includes("raise") ? h("div", { class: "inline" }, h("label", { for: turns.id }, T.turns), turns,
-      h("label", { for: tokens.id }, T.tokens), tokens) : null;
+    const raise = choices.includes("raise") ? h("div", { class: "inline" }, h("label", { for: turns.id }, T.turns),
+      turns, h("label", { for: tokens.id }, T.tokens), tokens) : null;
     return [raise, h("div", { class: "buttons" }, choices.map((choice) => button(choice, () => decide(choice,
       choice === "raise" ? { turns: Number(turns.value) || 0, tokens: Number(tokens.value) || 0 } : undefined))))];
   }

@@ -84,7 +84,8 @@ function entryOf(type, data, prompts) {
   const mark = (text, detail) => ({ kind: "mark", content: [h("p", null, shown(text)), detail ? said(detail) : null] });
   switch (type) {
     case "assistant.message.intermediate": case "assistant.message.final":
-      return prompts.has(data.text?.trim()) || !data.text?.trim() ? null : { kind: "message", content: said(data.text) };
+      if (prompts.has(data.text?.trim()) || !data.text?.trim()) return null;
+      return { kind: "message", content: said(data.text) };
     case "turn.yielded": return mark(T.putOff, data.message);
     case "run.blocked": return mark(T.held, data.message);
     case "run.unblocked": return mark(T.goesOn(data.actor));

@@ -44,11 +44,17 @@ export class SystemView {
       number(T.due, stats.due, true), number(T.nodes, stats.nodes)),
     h("h2", null, T.pools), stats.pools.length ? h("ul", { class: "pools" }, stats.pools.map((p) => this.pool(p)))
       : h("p", { class: "muted" }, T.noPools),
-    h("h2", null, T.engines), h("div", { class: "table" }, h("table", null, h("thead", null, h("tr", null,
-      T.engineColumns.map((c) => h("th", { scope: "col" }, c)))), h("tbody", null, stats.engines.map((e) => h("tr", null,
-      h("th", { scope: "row", dir: "auto" }, shown(e.engine)), h("td", null, String(e.queued)),
-      h("td", { class: e.nodes === 0 && e.queued > 0 ? "bad" : null }, String(e.nodes),
-        e.nodes === 0 && e.queued > 0 ? ` ${T.nobodyHere}` : "")))))));
+    stats.engines.length ? this.engines(stats.engines) : null);
+  }
+
+  engines(all) {
+    const row = (e) => {
+      const nobody = e.nodes === 0 && e.queued > 0;
+      return h("tr", null, h("th", { scope: "row", dir: "auto" }, shown(e.engine)), h("td", null, String(e.queued)),
+        h("td", { class: nobody ? "bad" : null }, String(e.nodes), nobody ? ` ${T.nobodyHere}` : ""));
+    };
+    return [h("h2", null, T.engines), h("div", { class: "table" }, h("table", null, h("thead", null, h("tr", null,
+      T.engineColumns.map((c) => h("th", { scope: "col" }, c)))), h("tbody", null, all.map(row))))];
   }
 
   pool(p) {

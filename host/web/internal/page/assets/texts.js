@@ -107,6 +107,7 @@ export const T = {
   remove: "Remove",
   removeItem: (n) => `Remove no. ${n}`,
   asJSON: "As JSON.",
+  hidden: "This text has characters that cannot be seen, or that turn the direction of others.",
   noJSON: (why) => `This is no JSON: ${why}`,
 
   // Approvals

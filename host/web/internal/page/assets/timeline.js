@@ -9,7 +9,6 @@ import { duration, moment } from "./time.js";
 const lanes = ["queued", "running", "waiting_user"];
 const width = 1000;
 const laneHeight = 34;
-const left = 0;
 
 // phases are the times that a run has spent in one state, with what ended each.
 export function phases(events, end) {
@@ -19,13 +18,16 @@ export function phases(events, end) {
     if (type === "conversation.started") all.push({ state: "queued", from: at, attempt: 0 });
     if (type === "turn.yielded") all.push({ mark: "retry", from: at, text: data.message ?? T.putOff });
     if (type === "run.blocked") all.push({ mark: "held", from: at, text: data.message ?? T.held });
-    if (type === "diagnostic.warning") all.push({ mark: "warning", from: at, text: `${data.code} ${data.detail ?? ""}` });
+    if (type === "diagnostic.warning") {
+      all.push({ mark: "warning", from: at, text: `${data.code} ${data.detail ?? ""}` });
+    }
     if (type !== "conversation.state.changed" || data.from === data.to) continue;
     all.push({ state: data.to, from: at, attempt: meta?.attempt, trigger: data.trigger });
   }
   const states = all.filter((p) => p.state);
   states.forEach((p, i) => { p.to = states[i + 1]?.from ?? end; });
-  return { states: states.filter((p) => lanes.includes(p.state)), last: states.at(-1), marks: all.filter((p) => p.mark) };
+  return { states: states.filter((p) => lanes.includes(p.state)), last: states.at(-1),
+    marks: all.filter((p) => p.mark) };
 }
 
 // drawTimeline draws the events of a run into a node, with the same as a table for those who do not see it.
@@ -34,11 +36,11 @@ export function drawTimeline(node, events, run) {
   const { states, marks, last } = phases(events, Date.parse(run.finished_at ?? "") || now());
   const weight = (p) => 6 + 14 * Math.log10(1 + (p.to - p.from) / 100);
   const total = states.reduce((sum, p) => sum + weight(p), 0);
-  let x = left;
+  let x = 0;
   for (const p of states) {
     p.x = x;
-    p.w = Math.max(3, weight(p) / total * (width - left));
-    x += weight(p) / total * (width - left);
+    p.w = Math.max(3, weight(p) / total * width);
+    x += weight(p) / total * width;
   }
   const place = (at) => {
     const p = states.findLast((one) => one.from <= at) ?? states[0];
@@ -50,8 +52,8 @@ export function drawTimeline(node, events, run) {
     "aria-label": T.timelineSays(states.filter((p) => p.state === "running").length,
       states.filter((p) => p.state === "waiting_user").length, marks.filter((m) => m.mark === "retry").length) },
   lanes.map((_, i) => h("rect", { class: "lane", x: 0, y: i * laneHeight + 2, width, height: laneHeight - 6, rx: 4 })),
-  states.map((p) => h("rect", { class: `phase ${p.state}`, x: p.x, y: lanes.indexOf(p.state) * laneHeight + 2, width: p.w,
-    height: laneHeight - 6, rx: 4 }, h("title", null, describe(p)))),
+  states.map((p) => h("rect", { class: `phase ${p.state}`, x: p.x, y: lanes.indexOf(p.state) * laneHeight + 2,
+    width: p.w, height: laneHeight - 6, rx: 4 }, h("title", null, describe(p)))),
   marks.map((m) => h("circle", { class: `mark ${m.mark}`, cx: place(m.from), cy: height - 11, r: 6 },
     h("title", null, `${moment(m.from)} ${m.text}`))));
   set(node, h("h2", null, T.timeline), h("div", { class: "picture" }, h("div", { class: "lane-names",

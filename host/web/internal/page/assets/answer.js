@@ -1,0 +1,243 @@
+// The controls by which a question is answered: buttons, choices, words, a form, or the decisions of an approval.
+
+import { T } from "./texts.js";
+import { ArgumentsEditor } from "./approval.js";
+import { Form } from "./form.js";
+import { button, h, newID, said, set, shown } from "./dom.js";
+import { parse, stringify } from "./exact.js";
+
+// Answer has the controls for one question. It calls keep when somebody has changed something, and send with a reply.
+export class Answer {
+  constructor(question, draft, { keep, send }) {
+    Object.assign(this, { question, send });
+    this.parts = {};
+    this.begun = {}; // of an approval: what was written for a decision that is not shown now
+    this.fault = h("p", { class: "fault", role: "alert", id: newID("fault") });
+    this.changed = () => this.ready && keep(); // not while the controls are made, nor when they are gone
+    const form = h("form", { class: "answer", novalidate: true, "aria-label": T.answer, oninput: this.changed,
+      onchange: this.changed, onsubmit: (e) => e.preventDefault() });
+    form.addEventListener("keydown", (e) => {
+      if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) form.querySelector("button.primary")?.click();
+    });
+    const parts = question.subject ? this.approval(draft) : question.schema ? this.form(draft) : this.text(draft);
+    set(form, question.subject?.risk || question.kind === "risk_ack" ? this.risk(draft) : null, parts, this.fault);
+    this.node = form;
+    this.ready = true;
+  }
+
+  // close ends the controls: a field that is taken away may still say that it has changed.
+  close() {
+    this.ready = false;
+  }
+
+  // draft is what somebody has begun.
+  draft() {
+    const { parts } = this;
+    const draft = { ...this.begun, mode: parts.mode };
+    if (parts.words) draft.text = parts.words.value;
+    if (parts.reason) draft.reason = parts.reason.value;
+    if (parts.risk) draft.risk = parts.risk.checked;
+    if (parts.choice) draft.choice = parts.choice();
+    if (parts.named) draft.named = parts.named.map((control) => control.value);
+    if (parts.form) {
+      draft.value = stringify(parts.form.read() ?? null);
+      draft.typed = parts.form.typed();
+    }
+    if (parts.editor) draft.editor = parts.editor.draft();
+    return draft;
+  }
+
+  // written is what somebody has written, in short.
+  written() {
+    return [...this.node.querySelectorAll("textarea, input[type=text]")].map((control) => control.value.trim())
+      .filter(Boolean).join("\n");
+  }
+
+  // clear takes back what was refused.
+  clear() {
+    this.fault.textContent = "";
+    this.parts.form?.clear();
+    this.parts.editor?.form.clear();
+  }
+
+  refuse(text) {
+    this.fault.textContent = "";
+    this.fault.textContent = text;
+  }
+
+  // showFaults shows what the server refuses, each at its place, and what has none below.
+  showFaults(faults, text) {
+    const form = this.parts.form ?? this.parts.editor?.form;
+    const rest = faults.filter((f) => !form?.fault(f.where, f.want)).map((f) => `${f.where}: ${f.want}`);
+    this.refuse(form && faults.length ? [T.seeFields, ...rest].join(" ") : text);
+    form?.focusFault();
+  }
+
+  // words is a field for a text.
+  words(name, label, value, { rows = 3, help } = {}) {
+    const id = newID("words");
+    const control = h("textarea", { id, rows, dir: "auto", "aria-describedby": help ? id + "-help" : null });
+    control.value = value ?? "";
+    this.parts[name] = control;
+    return h("div", { class: "field" }, h("label", { for: id }, label),
+      help ? h("p", { class: "help", id: id + "-help" }, help) : null, control);
+  }
+
+  risk(draft) {
+    const control = h("input", { type: "checkbox", checked: draft.risk === true });
+    this.parts.risk = control;
+    const text = this.question.subject?.risk;
+    return h("div", { class: "risk" }, text ? [h("p", { class: "label" }, T.risk), said(text)] : null,
+      h("label", { class: "pick" }, control, T.riskSeen));
+  }
+
+  // riskSeen reports whether nothing stands against an approval; else it says what.
+  riskSeen() {
+    const { risk } = this.parts;
+    if (!risk || risk.checked) return true;
+    this.refuse(T.riskFirst);
+    risk.setAttribute("aria-invalid", "true");
+    risk.focus();
+    return false;
+  }
+
+  // text are the controls of a question that takes a text: choices, yes and no, or words of one's own.
+  text(draft) {
+    const { question } = this;
+    const options = question.options ?? [];
+    if (question.kind === "confirm" || question.kind === "risk_ack") {
+      const all = options.length ? options
+        : question.kind === "confirm" ? [{ label: T.yes, value: "yes" }, { label: T.no, value: "no" }]
+          : [{ label: T.accept, value: "yes" }, { label: T.decline, value: "no" }];
+      return [h("div", { class: "buttons" }, all.map((o, i) => button(h("span", { dir: "auto" }, shown(o.label)),
+        i === 0 ? "primary" : "", () => (i > 0 || this.riskSeen()) && this.send({ text: o.value })))),
+      this.ownWords(draft)];
+    }
+    if (question.kind === "choose_one" && options.length) return this.choices(options, draft);
+    if (question.required_fields?.length) return this.named(question.required_fields, draft);
+    return [this.words("words", T.yourAnswer, draft.text, { rows: 4 }), h("div", { class: "buttons" },
+      button(T.send, "primary", () => this.sendWords()), this.hint())];
+  }
+
+  hint() {
+    return h("span", { class: "muted small-screen-off" }, T.sendHint);
+  }
+
+  sendWords() {
+    const { words } = this.parts;
+    if (!words.value.trim()) {
+      this.refuse(T.writeFirst);
+      words.focus();
+      return undefined;
+    }
+    return this.send({ text: words.value });
+  }
+
+  ownWords(draft) {
+    return h("details", { open: Boolean(draft.text) }, h("summary", null, T.inOwnWords),
+      this.words("words", T.yourAnswer, draft.text), h("div", { class: "buttons" },
+        button(T.send, "", () => this.sendWords())));
+  }
+
+  choices(options, draft) {
+    const name = newID("choice");
+    let picked = draft.choice ?? -1;
+    this.parts.choice = () => picked;
+    const own = h("div", { hidden: picked !== options.length },
+      this.words("words", T.yourAnswer, draft.text));
+    const card = (label, i) => h("label", { class: "card" }, h("input", { type: "radio", name, checked: picked === i,
+      onchange: () => {
+        picked = i;
+        own.hidden = i !== options.length;
+      } }), h("span", { dir: "auto" }, label));
+    return [h("fieldset", { class: "cards" }, h("legend", { class: "hidden" }, T.choose),
+      options.map((o, i) => card(shown(o.label), i)), card(T.inOwnWords, options.length)), own,
+    h("div", { class: "buttons" }, button(T.send, "primary", () => {
+      if (picked < 0) return this.refuse(T.chooseFirst);
+      return picked === options.length ? this.sendWords() : this.send({ text: options[picked].value });
+    }), this.hint())];
+  }
+
+  // named are a text's parts that an agent has asked for by name.
+  named(names, draft) {
+    const controls = names.map((_, i) => h("input", { type: "text", id: newID("named"), dir: "auto",
+      autocomplete: "off", value: draft.named?.[i] ?? "" }));
+    this.parts.named = controls;
+    return [names.map((name, i) => h("div", { class: "field" }, h("label", { for: controls[i].id, dir: "auto" },
+      shown(name)), controls[i])), this.words("words", T.moreToSay, draft.text), h("div", { class: "buttons" },
+      button(T.send, "primary", () => {
+        const empty = controls.findIndex((control) => !control.value.trim());
+        if (empty >= 0) {
+          this.refuse(T.missing(names[empty]));
+          controls[empty].focus();
+          return undefined;
+        }
+        const lines = names.map((name, i) => `${name}: ${controls[i].value}`);
+        return this.send({ text: [...lines, this.parts.words.value].join("\n").trim() });
+      }), this.hint())];
+  }
+
+  form(draft) {
+    const { question } = this;
+    let value;
+    if (typeof draft.value === "string") value = parse(draft.value) ?? undefined;
+    const form = new Form(question.schema, value, { raw: { ...draft.typed }, changed: () => this.changed() });
+    this.parts.form = form;
+    return [form.node, h("div", { class: "buttons" }, button(T.send, "primary", () => {
+      if (!form.check()) return this.refuse(T.seeFields);
+      return this.send({ value: form.read() ?? null });
+    }), this.hint()), question.also_text ? this.ownWords(draft) : null];
+  }
+
+  // approval are the controls of an approval: approve at once; edit, reject and respond with what they need.
+  approval(draft) {
+    const { question, parts } = this;
+    const several = question.need > 1 || question.rejects > 1;
+    const place = h("div", { class: "decision" });
+    const buttons = h("div", { class: "buttons" });
+    this.begun = { editor: draft.editor, reason: draft.reason };
+    const open = (mode) => {
+      this.begun = this.draft();
+      parts.mode = mode;
+      delete parts.editor;
+      delete parts.reason;
+      set(place, mode ? this.decision(mode, this.begun) : null);
+      buttons.hidden = Boolean(mode);
+      place.querySelector("textarea, input")?.focus();
+    };
+    parts.back = () => {
+      open(null);
+      this.changed();
+      buttons.querySelector("button").focus();
+    };
+    set(buttons, button(T.approve, "primary", () => this.riskSeen() && this.send({ decision: "approve" })),
+      several ? null : button(T.edit, "", () => open("edit")),
+      button(T.reject, "danger", () => open("reject")),
+      several ? null : button(T.respond, "quiet", () => open("respond")));
+    if (draft.mode) open(draft.mode);
+    return [buttons, place];
+  }
+
+  decision(mode, draft) {
+    const { question } = this;
+    const back = h("button", { type: "button", class: "quiet", onclick: () => this.parts.back() }, T.goBack);
+    if (mode === "edit") {
+      const editor = new ArgumentsEditor(question, draft.editor, () => this.changed());
+      this.parts.editor = editor;
+      return [h("h2", null, T.editTitle), editor.node, h("div", { class: "buttons" },
+        button(T.approveEdited, "primary", () => {
+          if (!editor.form.check()) return this.refuse(T.seeFields);
+          if (!editor.compare()) return this.refuse(T.editSomething);
+          return this.riskSeen() && this.send({ decision: "edit", value: editor.form.read() });
+        }), back)];
+    }
+    const rejects = mode === "reject";
+    return [this.words("reason", rejects ? T.reason : T.response, draft.reason,
+      { help: rejects ? T.reasonHelp : T.responseHelp }), h("div", { class: "buttons" },
+      button(rejects ? T.reject : T.sendResponse, rejects ? "danger" : "primary", () => {
+        const text = this.parts.reason.value;
+        if (!rejects && !text.trim()) return this.refuse(T.writeFirst);
+        return this.send({ decision: mode, text: text.trim() ? text : undefined });
+      }), back)];
+  }
+}
