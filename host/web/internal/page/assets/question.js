@@ -27,13 +27,19 @@ export class QuestionPanel {
     this.story = h("section", { class: "story", "aria-label": T.story });
     this.more = h("div", { class: "more" });
     set(node, h("p", { class: "muted loading" }, T.loading));
-    this.unfollow = follow(() => this.read(), (change) => change.run_id === run);
+    this.again = () => this.read();
+    this.unfollow = follow(this.again, (change) => change.run_id === run);
   }
 
   close() {
     this.closed = true;
     this.unfollow();
     this.stopStory?.();
+  }
+
+  // reread reads the question again, now.
+  reread() {
+    return refresh([this.again]);
   }
 
   async read() {
@@ -85,7 +91,8 @@ export class QuestionPanel {
 
   showStory(run, records) {
     if (this.stopStory) this.updateStory(run, records);
-    else ({ stop: this.stopStory, update: this.updateStory } = showStory(this.story, run, records, this.id));
+    else ({ stop: this.stopStory, update: this.updateStory } = showStory(this.story, run, records,
+      { current: this.id, seen: () => this.reread() }));
   }
 
   showHead(run) {
@@ -161,7 +168,8 @@ export class QuestionPanel {
   // showSettled shows how the question was settled, in place of its controls.
   showSettled(record, atFirst) {
     this.settled = true;
-    const mine = this.sentKey && record.actor === this.me.id;
+    const mine = Boolean(this.sentKey) && record.actor === this.me.id;
+    this.mine = mine;
     const written = this.answer?.written();
     this.answer?.close();
     set(this.more);
@@ -217,9 +225,9 @@ export class QuestionPanel {
     try {
       await postOnce(this.path + "/reply", body, this.sentKey, () => this.say("warn", T.sendingAgain));
       dropDraft(this.run, this.question);
-      this.say("good", T.recorded);
+      if (!this.settled) this.say("good", T.recorded); // else that has been said, with more about it
       announce(T.recorded);
-      await refresh();
+      await this.reread();
     } catch (e) {
       if (!(e instanceof Problem)) this.say("bad", T.notKnown);
       else this.refused(e);
@@ -237,17 +245,19 @@ export class QuestionPanel {
   refused(problem) {
     delete this.draft.sent;
     this.sentKey = null;
+    if (problem.code === "SETTLED") { // perhaps by the same person, in another window
+      if (!this.settled) this.say("warn", h("strong", null, outcomeOf({ ...problem.settled }, this.me)));
+      this.settled = this.settled && !this.mine;
+      this.reread();
+      return;
+    }
     keepDraft(this.run, this.question, this.draft);
     set(this.notice);
     switch (problem.code) {
-      case "SETTLED":
-        this.say("warn", h("strong", null, outcomeOf({ ...problem.settled }, this.me)));
-        refresh();
-        return;
       case "QUESTION_CHANGED": case "NOT_WAITING": case "RUN_TERMINAL": case "REASSIGNED": case "NOT_ASKED":
       case "VOTED": case "CLAIMED":
         this.say("warn", problemText(problem));
-        refresh();
+        this.reread();
         return;
     }
     this.answer?.showFaults(problem.faults ?? [], problemText(problem));
@@ -267,7 +277,7 @@ export class QuestionPanel {
       } catch (e) {
         this.say("bad", e instanceof Problem ? problemText(e) : T.notReached);
       }
-      await refresh();
+      await this.reread();
     };
     const several = question.need > 1 || question.rejects > 1;
     const mine = question.claim?.actor === this.me.id;

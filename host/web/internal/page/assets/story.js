@@ -33,9 +33,11 @@ export function decided(record) {
   record.value !== undefined ? h("div", { class: "arguments" }, readable(record.value)) : null];
 }
 
-// showStory shows the story in a node and follows it. The question with the number current is only pointed to.
-export function showStory(node, run, records, current) {
+// showStory shows the story in a node and follows it; seen is called when the run has gone on. The question with the
+// number current is only pointed to.
+export function showStory(node, run, records, { current = 0, seen = () => {} } = {}) {
   let events = [];
+  let known = run.last_event;
   const list = h("ol", { class: "entries" });
   set(node, h("h2", null, T.story), list);
   const show = () => set(list, entries(run, records, events, current).map(({ at, kind, content }) =>
@@ -44,6 +46,8 @@ export function showStory(node, run, records, current) {
   const stop = followRun(runPath(run.id), (all) => {
     events = all;
     show();
+    if (all.at(-1).seq > known) seen();
+    known = all.at(-1).seq;
   });
   return { stop, update: (nextRun, nextRecords) => {
     if (stringify([nextRun, nextRecords]) === stringify([run, records])) return;
