@@ -13,7 +13,7 @@
 // the cursor has passed and the receiver has not accepted stands in a Queue: a table of the host's
 // database, or a file of its own. A notice is added to the queue before its event is acknowledged, and
 // removed after it was accepted; between these, a crash can only double it. The queue is short:
-// when it has MaxPending notices, the feed waits. All notices go this way, also those of endpoints
+// when it has notices of MaxRuns runs, the feed waits. All notices go this way, also those of endpoints
 // that are well, since one way is simpler to prove than two.
 //
 // Runs as notices, with the library's own retries and holds, would need no table. They would

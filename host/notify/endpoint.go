@@ -68,14 +68,14 @@ func (e *endpoint) readFeed(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// waitForRoom waits until the queue has fewer than MaxPending of the endpoint's notices.
+// waitForRoom waits until fewer than MaxRuns runs have notices of the endpoint in the queue.
 func (e *endpoint) waitForRoom(ctx context.Context) error {
 	for {
 		count, err := e.config.Queue.Count(ctx, e.Name)
 		if err != nil {
 			return err
 		}
-		if count.Pending < e.config.MaxPending {
+		if count.Runs < e.config.MaxRuns {
 			return nil
 		}
 		if err := e.wait(ctx, e.config.Poll, e.settled); err != nil {

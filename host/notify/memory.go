@@ -141,16 +141,19 @@ func (m *Memory) Revive(_ context.Context, endpoint string, key Key, now time.Ti
 func (m *Memory) Count(_ context.Context, endpoint string) (c Count, _ error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	runs := make(map[string]bool)
 	for _, s := range m.notices[endpoint] {
 		if !s.Died.IsZero() {
 			c.Dead++
 			continue
 		}
 		c.Pending++
+		runs[s.RunID] = true
 		if c.Oldest.IsZero() || s.added.Before(c.Oldest) {
 			c.Oldest = s.added
 		}
 	}
+	c.Runs = len(runs)
 	return c, nil
 }
 

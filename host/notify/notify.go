@@ -21,9 +21,10 @@ type Config struct {
 	Queue Queue
 	// Endpoints are those to which notices are sent.
 	Endpoints []Endpoint
-	// MaxPending is how many notices of an endpoint may wait in the queue before its feed waits; 0 is
-	// DefaultMaxPending. A batch that was begun is finished, so it may be exceeded by MaxBatch.
-	MaxPending int
+	// MaxRuns is how many runs may have notices of an endpoint in the queue before its feed waits; 0 is
+	// DefaultMaxRuns. A batch that was begun is finished, so it may be exceeded by MaxBatch. It is runs
+	// that are bounded, so that a long one that fails does not hold up the others.
+	MaxRuns int
 	// Poll is how often the queue is read for notices that another process has added or left; 0 is
 	// DefaultPoll.
 	Poll time.Duration
@@ -36,7 +37,7 @@ type Config struct {
 
 // Defaults and bounds of Config and Endpoint.
 const (
-	DefaultMaxPending  = 1000
+	DefaultMaxRuns     = 1000
 	DefaultPoll        = 5 * time.Second
 	DefaultTimeout     = 15 * time.Second
 	DefaultConcurrency = 4
@@ -101,12 +102,12 @@ func New(cfg Config) (*Notifier, error) {
 		return nil, errors.New("notify: Config.Client is nil")
 	case cfg.Queue == nil:
 		return nil, errors.New("notify: Config.Queue is nil")
-	case cfg.MaxPending < 0:
-		return nil, fmt.Errorf("notify: Config.MaxPending is %d, want 0 or more", cfg.MaxPending)
+	case cfg.MaxRuns < 0:
+		return nil, fmt.Errorf("notify: Config.MaxRuns is %d, want 0 or more", cfg.MaxRuns)
 	case cfg.Poll < 0:
 		return nil, fmt.Errorf("notify: Config.Poll is %s, want 0 or more", cfg.Poll)
 	}
-	setDefault(&cfg.MaxPending, DefaultMaxPending)
+	setDefault(&cfg.MaxRuns, DefaultMaxRuns)
 	setDefault(&cfg.Poll, DefaultPoll)
 	if cfg.Clock == nil {
 		cfg.Clock = lifecycle.SystemClock{}

@@ -189,7 +189,7 @@ func TestL4AFailureIsTriedAgainAndHoldsUpItsRunAlone(t *testing.T) {
 			return nil
 		})
 		retry := Retry{Attempts: 8, First: time.Second, Max: 20 * time.Second}
-		n, stop := h.notify(nil, Endpoint{Name: "bad", Sender: &bad, Retry: retry},
+		n, stop := h.notify(func(c *Config) { c.MaxRuns = 2 }, Endpoint{Name: "bad", Sender: &bad, Retry: retry},
 			Endpoint{Name: "good", Sender: &good})
 		defer stop()
 		h.submit("poison", "other")
@@ -199,7 +199,8 @@ func TestL4AFailureIsTriedAgainAndHoldsUpItsRunAlone(t *testing.T) {
 		require.Equal(t, []string{"poison/1"}, bad.got("poison"))
 		status, err := n.Status(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, len(h.events("poison"))-1, status[0].Pending)
+		require.Equal(t, len(h.events("poison"))-1, status[0].Pending, "more than MaxRuns: they are of one run")
+		require.Equal(t, 1, status[0].Runs)
 		require.Zero(t, status[1].Count)
 		bad.refuse(nil)
 		pass(time.Minute)
@@ -274,7 +275,7 @@ func TestL4AnEndpointThatIsDownHoldsItsOwnFeed(t *testing.T) {
 			<-ctx.Done()
 			return ctx.Err()
 		})
-		n, stop := h.notify(func(c *Config) { c.MaxPending = 10 }, Endpoint{Name: "down", Sender: &down},
+		n, stop := h.notify(func(c *Config) { c.MaxRuns = 10 }, Endpoint{Name: "down", Sender: &down},
 			Endpoint{Name: "hangs", Sender: hangs}, Endpoint{Name: "up", Sender: &up})
 		defer stop()
 		var ids []string
@@ -286,8 +287,8 @@ func TestL4AnEndpointThatIsDownHoldsItsOwnFeed(t *testing.T) {
 		status, err := n.Status(t.Context())
 		require.NoError(t, err)
 		for _, s := range status[:2] {
-			require.GreaterOrEqual(t, s.Pending, 10, s.Endpoint)
-			require.Less(t, s.Pending, 10+MaxBatch, s.Endpoint)
+			require.GreaterOrEqual(t, s.Runs, 10, s.Endpoint)
+			require.Less(t, s.Runs, 40, s.Endpoint)
 			require.Positive(t, s.Unread, s.Endpoint)
 		}
 		require.Zero(t, status[2].Unread)
@@ -457,7 +458,7 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 		fine := Endpoint{Name: "a", Sender: &receiver{}}
 		for _, cfg := range []Config{
 			{Queue: h.queue}, {Client: h.lc.Client},
-			{Client: h.lc.Client, Queue: h.queue, MaxPending: -1},
+			{Client: h.lc.Client, Queue: h.queue, MaxRuns: -1},
 			{Client: h.lc.Client, Queue: h.queue, Poll: -1},
 			{Client: h.lc.Client, Queue: h.queue, Endpoints: []Endpoint{fine, fine}},
 			{Client: h.lc.Client, Queue: h.queue, Endpoints: []Endpoint{{Name: "a/b", Sender: fine.Sender}}},

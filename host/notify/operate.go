@@ -16,7 +16,7 @@ type Status struct {
 	// Count is what the queue has. Dead letters wait for somebody: alert on them.
 	Count
 	// Unread is how many commits the endpoint's feed has not passed, and OldestUnread the time of the
-	// first of their events. They wait when the queue has MaxPending notices: alert on the age.
+	// first of their events. They wait when the queue has notices of MaxRuns runs: alert on the age.
 	Unread       int
 	OldestUnread time.Time
 	// Lost says that the feed is lost (lifecycle.ErrFeedLost): Reset the endpoint.

@@ -101,6 +101,8 @@ type DeadLetter struct {
 // Count is how many notices of an endpoint are in the queue.
 type Count struct {
 	Pending, Dead int
+	// Runs is how many runs have pending notices.
+	Runs int
 	// Oldest is when the oldest pending notice was added; zero when there is none.
 	Oldest time.Time
 }

@@ -175,8 +175,8 @@ func (q *SQL) Revive(ctx context.Context, endpoint string, key Key, now time.Tim
 func (q *SQL) Count(ctx context.Context, endpoint string) (c Count, _ error) {
 	var oldest sql.NullInt64
 	err := q.db.QueryRowContext(ctx, q.text(`SELECT count(CASE WHEN died = 0 THEN 1 END),
-	count(CASE WHEN died > 0 THEN 1 END), min(CASE WHEN died = 0 THEN added END)
-	FROM interlude_notices WHERE endpoint = ?`), endpoint).Scan(&c.Pending, &c.Dead, &oldest)
+	count(CASE WHEN died > 0 THEN 1 END), count(DISTINCT CASE WHEN died = 0 THEN run END), min(CASE WHEN died = 0 THEN added END)
+	FROM interlude_notices WHERE endpoint = ?`), endpoint).Scan(&c.Pending, &c.Dead, &c.Runs, &oldest)
 	c.Oldest = timeOf(oldest)
 	return c, err
 }

@@ -86,18 +86,18 @@ func TestL4QueuesKeepTheirPromises(t *testing.T) {
 			require.NoError(t, err)
 			return idsOf(claimed), claimed, next
 		}
-		count := func(pending, dead int, oldest time.Time) {
+		count := func(pending, dead, runs int, oldest time.Time) {
 			t.Helper()
 			c, err := q.Count(ctx, "e")
 			require.NoError(t, err)
-			require.Equal(t, []int{pending, dead}, []int{c.Pending, c.Dead})
+			require.Equal(t, []int{pending, dead, runs}, []int{c.Pending, c.Dead, c.Runs})
 			require.True(t, c.Oldest.Equal(oldest), c.Oldest)
 		}
 		start := now
-		count(0, 0, time.Time{})
+		count(0, 0, 0, time.Time{})
 		require.NoError(t, q.Add(ctx, "e", append(entries("a", 9, 12), entries("b/c", 1, 2)...), now))
 		require.NoError(t, q.Add(ctx, "other", entries("a", 1, 1), now))
-		count(6, 0, start)
+		count(6, 0, 2, start)
 
 		// Of each run the first one; the others wait for it, while it is claimed and while its retry is not due.
 		ids, claimed, next := claim(10)
@@ -128,12 +128,12 @@ func TestL4QueuesKeepTheirPromises(t *testing.T) {
 		require.NoError(t, q.Bury(ctx, "e", a, now, "late"))
 		ids, _, _ = claim(10)
 		require.Empty(t, ids)
-		count(5, 0, start)
+		count(5, 0, 2, start)
 
 		// A dead letter leaves the order of its run.
 		require.NoError(t, q.Bury(ctx, "e", claimed[0], now, "gone"))
 		require.NoError(t, q.Retry(ctx, "e", claimed[0], now, "late"))
-		count(4, 1, start)
+		count(4, 1, 2, start)
 		ids, claimed, _ = claim(1)
 		require.Equal(t, []string{"a/10"}, ids)
 		dead, err := q.Dead(ctx, "e", notify.Key{}, 10)
@@ -165,9 +165,9 @@ func TestL4QueuesKeepTheirPromises(t *testing.T) {
 
 		// What is added again stays as it is, unless it is another event.
 		require.NoError(t, q.Add(ctx, "e", entries("a", 9, 12), now.Add(time.Hour)))
-		count(3, 2, start)
+		count(3, 2, 2, start)
 		require.NoError(t, q.Add(ctx, "e", []notify.Entry{{RunID: "a", Seq: 10, Body: []byte(`{"another": "run"}`)}}, now))
-		count(4, 1, start)
+		count(4, 1, 2, start)
 		ids, claimed, _ = claim(1)
 		require.Equal(t, []string{"a/10"}, ids)
 		require.Equal(t, 1, claimed[0].Attempt)
@@ -184,9 +184,9 @@ func TestL4QueuesKeepTheirPromises(t *testing.T) {
 
 		// Another caller finds the same; nothing is the other endpoint's.
 		q = open()
-		count(5, 0, start)
+		count(5, 0, 2, start)
 		require.NoError(t, q.Clear(ctx, "e"))
-		count(0, 0, time.Time{})
+		count(0, 0, 0, time.Time{})
 		ids, _, next = claim(10)
 		require.Empty(t, ids)
 		require.Zero(t, next)
