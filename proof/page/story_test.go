@@ -65,8 +65,7 @@ func TestL3TheConnectionIsLostAndComesBack(t *testing.T) {
 	require.Equal(t, "Spring is here", w.answered("r")[0].Text)
 }
 
-// L3: an answer whose response is lost on its way is sent again with the same key; also by a page that was reloaded
-// meanwhile. It counts once.
+// L3: an answer whose response is lost on its way is sent again with the same key, and counts once.
 func TestL3ALostResponseIsAskedForAgainWithTheSameKey(t *testing.T) {
 	var cut atomic.Int64
 	keys := make(chan string, 10)
@@ -97,6 +96,35 @@ func TestL3ALostResponseIsAskedForAgainWithTheSameKey(t *testing.T) {
 	require.Equal(t, first, <-keys)
 	require.Equal(t, first, <-keys)
 	require.Len(t, w.answered("r"), 1)
+}
+
+// L3: a page that was reloaded while its answer was on its way sends it again, with the same key.
+func TestL3APageThatIsReloadedSendsWhatWasOnItsWay(t *testing.T) {
+	var plugged atomic.Bool
+	keys := make(chan string, 100)
+	w := openWorld(t, func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPost {
+				keys <- r.Header.Get("Idempotency-Key")
+				if !plugged.Load() {
+					panic(http.ErrAbortHandler)
+				}
+			}
+			next.ServeHTTP(rw, r)
+		})
+	})
+	w.ask(lifecycle.Spec{ID: "r"}, confirm("Ship?"))
+	ada := w.open("ada", "#/inbox/r/1")
+	ada.press("No")
+	ada.sees("The server did not answer.")
+	plugged.Store(true)
+	ada.reload()
+	ada.sees("Your answer was recorded.")
+	require.Equal(t, "no", w.answered("r")[0].Text)
+	first := <-keys
+	for range len(keys) {
+		require.Equal(t, first, <-keys)
+	}
 }
 
 // discard is a response that nobody gets.
@@ -237,6 +265,7 @@ func TestL1AnOperatorSeesWhyARunWaitsCancelsAndForksIt(t *testing.T) {
 	ada.until(`location.hash !== "#/runs/old"`)
 	ada.sees("Fork of")
 	ada.sees("The answer was: no")
+	ada.sees("Older?")
 	ada.run(`location.hash = "#/system"`)
 	ada.sees("Slots by pool")
 	ada.pictures("system")

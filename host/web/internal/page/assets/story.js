@@ -1,7 +1,7 @@
 // What has happened in a run so far: what the agent said, what was asked, and how it was settled, by whom.
 
 import { T } from "./texts.js";
-import { runPath } from "./api.js";
+import { get, runPath } from "./api.js";
 import { h, said, set, shown } from "./dom.js";
 import { stringify } from "./exact.js";
 import { followRun } from "./live.js";
@@ -38,11 +38,18 @@ export function decided(record) {
 export function showStory(node, run, records, { current = 0, seen = () => {} } = {}) {
   let events = [];
   let known = run.last_event;
+  let before = []; // what a fork has from its source
   const list = h("ol", { class: "entries" });
   set(node, h("h2", null, T.story), list);
-  const show = () => set(list, entries(run, records, events, current).map(({ at, kind, content }) =>
+  const show = () => set(list, entries(run, before, records, events, current).map(({ at, kind, content }) =>
     h("li", { class: `entry ${kind}` }, h("span", { class: "when" }, moment(at)), h("div", null, content))));
   show();
+  if (run.forked_from) {
+    get(runPath(run.id) + "/inherited").then(({ records: inherited }) => {
+      before = inherited;
+      show();
+    }, () => {}); // the story of its own is shown all the same
+  }
   const stop = followRun(runPath(run.id), (all) => {
     events = all;
     show();
@@ -56,25 +63,28 @@ export function showStory(node, run, records, { current = 0, seen = () => {} } =
   } };
 }
 
-function entries(run, records, events, current) {
+function entries(run, before, records, events, current) {
   const all = [{ at: run.created_at, kind: "mark", content: h("p", null, T.started) }];
   const prompts = new Set(records.map((r) => r.question.prompt));
   for (const { type, ts, data } of events) {
     const entry = entryOf(type, data, prompts);
     if (entry) all.push({ at: ts, ...entry });
   }
-  for (const record of records) {
-    const { question } = record;
-    all.push({ at: question.asked_at, kind: "asked", content: question.id === current
-      ? h("p", { class: "muted" }, T.thisQuestion)
-      : [h("p", { class: "label" }, h("a", { href: `#/inbox/${encodeURIComponent(run.id)}/${question.id}` },
-        T.questionNumber(question.id))), said(question.subject?.title || question.prompt)] });
-    if (record.resolution) {
-      all.push({ at: record.settled_at ?? question.asked_at, kind: "answered",
-        content: [h("p", { class: "label", dir: "auto" }, shown(outcomeOf(record))), decided(record)] });
-    }
-  }
+  for (const record of before) all.push(...exchange(run.forked_from.run_id, record));
+  for (const record of records) all.push(...exchange(run.id, record, current));
   return all.map((entry, i) => ({ ...entry, i })).sort((a, b) => instant(a.at) - instant(b.at) || a.i - b.i);
+}
+
+// exchange is a question of a run, and how it was settled.
+function exchange(run, record, current) {
+  const { question } = record;
+  const asked = { at: question.asked_at, kind: "asked", content: question.id === current
+    ? h("p", { class: "muted" }, T.thisQuestion)
+    : [h("p", { class: "label" }, h("a", { href: `#/inbox/${encodeURIComponent(run)}/${question.id}` },
+      T.questionNumber(question.id))), said(question.subject?.title || question.prompt)] };
+  if (!record.resolution) return [asked];
+  return [asked, { at: record.settled_at ?? question.asked_at, kind: "answered",
+    content: [h("p", { class: "label", dir: "auto" }, shown(outcomeOf(record))), decided(record)] }];
 }
 
 // instant is a time with its parts of a millisecond, which Date.parse drops.
