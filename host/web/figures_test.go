@@ -22,7 +22,8 @@ func TestL1OperatorsSeeUsageForksAndFeeds(t *testing.T) {
 		o.Usage = engine.Usage{InputTokens: 30, OutputTokens: 4, CostUSD: 0.5}
 		return o, nil
 	}
-	w := open(t, lifecycle.Config{Engines: map[string]engine.Engine{"spender": spender}}, web.Options{Identify: identify})
+	w := open(t, lifecycle.Config{Engines: map[string]engine.Engine{"spender": spender}},
+		web.Options{Identify: identify})
 	a := w.send("POST", "/runs", "ada", `{"id":"r","prompt":"x","engine":"spender"}`)
 	require.Equal(t, http.StatusCreated, a.status, "%s", a.body)
 	w.untilAsked("r")
