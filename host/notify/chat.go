@@ -17,8 +17,8 @@ import (
 type ChatConfig struct {
 	// URL is what the chat gives for its channel. It is a secret: whoever has it can write there.
 	URL string
-	// Message is what is written about a notice; without a Text nothing is, and the notice counts as
-	// delivered. Nil: DefaultMessage without an address.
+	// Message is what is written about a notice; without a Text nothing is, and the notice counts
+	// as delivered. Nil: DefaultMessage without an address.
 	Message func(ctx context.Context, n Notice) (Message, error)
 	// Network says what may be reached.
 	Network Network
@@ -30,16 +30,16 @@ type ChatConfig struct {
 type Message struct {
 	// Text is plain text: nothing in it is a link, a mention, or bold. It is cut to MaxText bytes.
 	Text string
-	// Address is that of a page where the question can be answered; may be empty. Many read a channel:
-	// a personal link of host/link is for mail.
+	// Address is that of a page where the question can be answered; may be empty. Many read a
+	// channel: a personal link of host/link is for mail.
 	Address string
 }
 
 // MaxText is the longest text of a Message.
 const MaxText = 3000
 
-// DefaultMessage is a message for the events that people wait for: questions, reminders, escalations,
-// runs that cannot go on, and the ends of runs. It has no text for others.
+// DefaultMessage is a message for the events that people wait for: questions, reminders,
+// escalations, runs that cannot go on, and the ends of runs. It has no text for others.
 func DefaultMessage(n Notice) Message {
 	e := n.Event
 	switch e.Type {
@@ -90,7 +90,8 @@ type chat struct {
 // NewSlack returns a Sender for an incoming webhook of Slack.
 func NewSlack(cfg ChatConfig) (Sender, error) { return newChat(cfg, slackBody) }
 
-// NewTeams returns a Sender for a workflow of Microsoft Teams that posts what a webhook request brings.
+// NewTeams returns a Sender for a workflow of Microsoft Teams that posts what a webhook request
+// brings.
 func NewTeams(cfg ChatConfig) (Sender, error) { return newChat(cfg, teamsBody) }
 
 func newChat(cfg ChatConfig, encode func(Message) any) (*chat, error) {

@@ -17,21 +17,21 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// Network says what the HTTP senders may reach. The zero value is for addresses that somebody else has
-// given: https to the public internet alone.
+// Network says what the HTTP senders may reach. The zero value is for addresses that somebody else
+// has given: https to the public internet alone.
 type Network struct {
-	// Allow are addresses that are allowed although they are not public, such as a host's own network:
-	// each is compared with the address that is dialed, after DNS.
+	// Allow are addresses that are allowed although they are not public, such as a host's own
+	// network: each is compared with the address that is dialed, after DNS.
 	Allow []netip.Prefix
 	// PlainHTTP allows http beside https.
 	PlainHTTP bool
-	// TLS is the configuration of connections, for a certificate authority of the host's own. Nil: the
-	// system's.
+	// TLS is the configuration of connections, for a certificate authority of the host's own. Nil:
+	// the system's.
 	TLS *tls.Config
 }
 
-// ErrForbiddenAddress: the receiver's address is not public, or not the one that Network allows. Whoever
-// gives the address of a webhook must not reach the host's own services by it.
+// ErrForbiddenAddress: the receiver's address is not public, or not the one that Network allows.
+// Whoever gives the address of a webhook must not reach the host's own services by it.
 var ErrForbiddenAddress = errors.New("notify: address is not public")
 
 // special are the ranges within the unicast ones that are not public.
@@ -39,7 +39,8 @@ var special = prefixes("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8"
 	"192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24", "192.168.0.0/16",
 	"192.175.48.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/3",
 	"168.63.129.16/32", // a cloud's metadata, at an address that is public elsewhere
-	// Of IPv6, 2000::/3 alone is given out. Within it: protocols that carry other addresses, and documentation.
+	// Of IPv6, 2000::/3 alone is given out. Within it: protocols that carry other addresses, and
+	// documentation.
 	"2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")
 
 var global6 = netip.MustParsePrefix("2000::/3")
@@ -71,8 +72,8 @@ func (n *Network) allows(a netip.Addr) bool {
 	return true
 }
 
-// control refuses an address at the last moment before it is dialed, when no name can change its address
-// any more.
+// control refuses an address at the last moment before it is dialed, when no name can change its
+// address any more.
 func (n *Network) control(_, address string, _ syscall.RawConn) error {
 	a, err := netip.ParseAddrPort(address)
 	if err != nil || !n.allows(a.Addr()) {
@@ -87,7 +88,8 @@ const (
 	maxAnswer = 64 << 10
 )
 
-// client returns the http.Client. It has no proxy, which would dial in its place, and follows no redirect.
+// client returns the http.Client. It has no proxy, which would dial in its place, and follows no
+// redirect.
 func (n *Network) client() *http.Client {
 	dialer := net.Dialer{Timeout: DefaultTimeout, Control: n.control}
 	return &http.Client{
@@ -121,7 +123,8 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("notify: receiver answered %d %s", e.Status, http.StatusText(e.Status))
 }
 
-// post sends a body, and returns nil if the receiver has accepted it. 410 says that the receiver wants no more.
+// post sends a body, and returns nil if the receiver has accepted it. 410 says that the receiver
+// wants no more.
 func post(ctx context.Context, c *http.Client, clock lifecycle.Clock, to *url.URL, header http.Header, body io.Reader,
 ) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, to.String(), body)

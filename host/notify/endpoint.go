@@ -18,13 +18,13 @@ type endpoint struct {
 	Endpoint
 	config *Config
 	logger *slog.Logger
-	// added and settled have an entry if notices were added to the queue, or left it, since the other loop
-	// has read it. They only shorten the wait for the next poll.
+	// added and settled have an entry if notices were added to the queue, or left it, since the
+	// other loop has read it. They only shorten the wait for the next poll.
 	added, settled chan struct{}
 }
 
-// settleTimeout bounds the time in which what became of an attempt is stored. A claim lasts for that long
-// after the attempt's own end, so that nobody else sends the notice meanwhile.
+// settleTimeout bounds the time in which what became of an attempt is stored. A claim lasts for
+// that long after the attempt's own end, so that nobody else sends the notice meanwhile.
 const settleTimeout = 15 * time.Second
 
 // enqueue adds the feed's events to the queue until ctx ends.
@@ -37,8 +37,8 @@ func (e *endpoint) enqueue(ctx context.Context) {
 	}
 }
 
-// readFeed adds events until something fails. An event is acknowledged after it was added: a crash between
-// the two adds it again, which changes nothing while it is in the queue.
+// readFeed adds events until something fails. An event is acknowledged after it was added: a crash
+// between the two adds it again, which changes nothing while it is in the queue.
 func (e *endpoint) readFeed(ctx context.Context) error {
 	var batch []Entry
 	for event, err := range e.config.Client.Feed(ctx, FeedName(e.Name), e.Filter) {
@@ -123,8 +123,8 @@ func (e *endpoint) deliver(ctx context.Context) {
 	}
 }
 
-// claim claims up to n notices for as long as an attempt takes at most. Next is when the next one is due; zero
-// when none is, or nobody knows.
+// claim claims up to n notices for as long as an attempt takes at most. Next is when the next one
+// is due; zero when none is, or nobody knows.
 func (e *endpoint) claim(ctx context.Context, n int) (claimed []Claimed, next time.Time, err error) {
 	now := e.config.Clock.Now()
 	return e.config.Queue.Claim(ctx, e.Name, now, now.Add(e.Timeout+settleTimeout), n)

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Memory is a Queue for tests, and for hosts whose runs are in memory too. What it has is lost with the
-// process, though the feeds have passed it.
+// Memory is a Queue for tests, and for hosts whose runs are in memory too. What it has is lost with
+// the process, though the feeds have passed it.
 type Memory struct {
 	mu      sync.Mutex
 	notices map[string]map[Key]*stored // guarded by mu; by endpoint

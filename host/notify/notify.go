@@ -21,9 +21,9 @@ type Config struct {
 	Queue Queue
 	// Endpoints are those to which notices are sent.
 	Endpoints []Endpoint
-	// MaxRuns is how many runs may have notices of an endpoint in the queue before its feed waits; 0 is
-	// DefaultMaxRuns. A batch that was begun is finished, so it may be exceeded by MaxBatch. It is runs
-	// that are bounded, so that a long one that fails does not hold up the others.
+	// MaxRuns is how many runs may have notices of an endpoint in the queue before its feed waits;
+	// 0 is DefaultMaxRuns. A batch that was begun is finished, so it may be exceeded by MaxBatch.
+	// It is runs that are bounded, so that a long one that fails does not hold up the others.
 	MaxRuns int
 	// Poll is how often the queue is read for notices that another process has added or left; 0 is
 	// DefaultPoll.
@@ -47,8 +47,8 @@ const (
 
 // Endpoint is a receiver of notices.
 type Endpoint struct {
-	// Name is 1 to 56 of [A-Za-z0-9._-], beginning with a letter or digit. It names the endpoint's feed
-	// and its notices in the queue, so another one is another endpoint, which begins anew.
+	// Name is 1 to 56 of [A-Za-z0-9._-], beginning with a letter or digit. It names the endpoint's
+	// feed and its notices in the queue, so another one is another endpoint, which begins anew.
 	Name string
 	// Sender delivers the notices.
 	Sender Sender
@@ -64,11 +64,11 @@ type Endpoint struct {
 }
 
 // Retry says when notices that were not accepted are sent again. The pause doubles from attempt to
-// attempt, and half of it is random, so that receivers which were down are not hit by all at once. A
-// receiver that asks for a longer pause (Retry-After) gets it, up to Max.
+// attempt, and half of it is random, so that receivers which were down are not hit by all at once.
+// A receiver that asks for a longer pause (Retry-After) gets it, up to Max.
 type Retry struct {
-	// Attempts is how often a notice is sent before it is a dead letter; 0 is 20, which with the other
-	// defaults takes one to two days.
+	// Attempts is how often a notice is sent before it is a dead letter; 0 is 20, which with the
+	// other defaults takes one to two days.
 	Attempts int
 	// First is the pause after the first attempt; 0 is 5 seconds.
 	First time.Duration
@@ -171,8 +171,9 @@ func (n *Notifier) endpoint(name string) *endpoint {
 	return n.endpoints[i]
 }
 
-// Serve sends notices until ctx ends, and then waits for the senders, which get the same ctx. An endpoint
-// whose feed or queue fails is tried again; the log says why, and no other endpoint waits for it.
+// Serve sends notices until ctx ends, and then waits for the senders, which get the same ctx. An
+// endpoint whose feed or queue fails is tried again; the log says why, and no other endpoint waits
+// for it.
 //
 // An endpoint begins with the events after its feed was created, which the first Serve does. Call
 // Client.CreateFeed with FeedName for an earlier beginning, or a longer lag.

@@ -150,7 +150,8 @@ func (r *receiver) got(run ...string) []string {
 	})
 }
 
-// L4: each event comes once when all is well, in the order of its run; with a filter, what it lets through.
+// L4: each event comes once when all is well, in the order of its run; with a filter, what it lets
+// through.
 func TestL4EachEventIsSentInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -175,8 +176,8 @@ func TestL4EachEventIsSentInOrder(t *testing.T) {
 	})
 }
 
-// L4: what fails is tried again with growing pauses; the later notices of its run wait for it, and those
-// of other runs and endpoints do not.
+// L4: what fails is tried again with growing pauses; the later notices of its run wait for it, and
+// those of other runs and endpoints do not.
 func TestL4AFailureIsTriedAgainAndHoldsUpItsRunAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -220,8 +221,8 @@ func TestL4AFailureIsTriedAgainAndHoldsUpItsRunAlone(t *testing.T) {
 	})
 }
 
-// L4: after its last attempt, or an error that is permanent, a notice is a dead letter: it is listed, its run
-// goes on without it, and it can be sent again.
+// L4: after its last attempt, or an error that is permanent, a notice is a dead letter: it is
+// listed, its run goes on without it, and it can be sent again.
 func TestL4ADeadLetterIsListedAndSentAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -263,8 +264,8 @@ func TestL4ADeadLetterIsListedAndSentAgain(t *testing.T) {
 	})
 }
 
-// L4: an endpoint that is down for long holds its own feed, not the queue's size or another endpoint, and
-// gets everything when it is well again.
+// L4: an endpoint that is down for long holds its own feed, not the queue's size or another
+// endpoint, and gets everything when it is well again.
 func TestL4AnEndpointThatIsDownHoldsItsOwnFeed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)

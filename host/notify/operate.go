@@ -15,8 +15,9 @@ type Status struct {
 	Endpoint string
 	// Count is what the queue has. Dead letters wait for somebody: alert on them.
 	Count
-	// Unread is how many commits the endpoint's feed has not passed, and OldestUnread the time of the
-	// first of their events. They wait when the queue has notices of MaxRuns runs: alert on the age.
+	// Unread is how many commits the endpoint's feed has not passed, and OldestUnread the time of
+	// the first of their events. They wait when the queue has notices of MaxRuns runs: alert on the
+	// age.
 	Unread       int
 	OldestUnread time.Time
 	// Lost says that the feed is lost (lifecycle.ErrFeedLost): Reset the endpoint.
@@ -45,8 +46,8 @@ func (n *Notifier) Status(ctx context.Context) ([]Status, error) {
 	return all, nil
 }
 
-// DeadLetters lists up to limit dead letters of the endpoint, in the order of run and number. After is the
-// key of the last one of the page before, or zero.
+// DeadLetters lists up to limit dead letters of the endpoint, in the order of run and number. After
+// is the key of the last one of the page before, or zero.
 func (n *Notifier) DeadLetters(ctx context.Context, endpoint string, after Key, limit int) ([]DeadLetter, error) {
 	if n.endpoint(endpoint) == nil {
 		return nil, unknownEndpoint(endpoint)
@@ -57,8 +58,8 @@ func (n *Notifier) DeadLetters(ctx context.Context, endpoint string, after Key, 
 	return n.config.Queue.Dead(ctx, endpoint, after, limit)
 }
 
-// Resend sends a dead letter again, with new attempts and before the later notices of its run that wait.
-// Those that were accepted meanwhile have come before it. ErrNoDeadLetter.
+// Resend sends a dead letter again, with new attempts and before the later notices of its run that
+// wait. Those that were accepted meanwhile have come before it. ErrNoDeadLetter.
 func (n *Notifier) Resend(ctx context.Context, endpoint, id string) error {
 	e := n.endpoint(endpoint)
 	if e == nil {
@@ -86,9 +87,9 @@ func (n *Notifier) Discard(ctx context.Context, endpoint, id string) error {
 	return n.config.Queue.Remove(ctx, endpoint, key)
 }
 
-// Reset removes the feed and all notices of an endpoint, which need not be one of Config's: do it for an
-// endpoint that nobody serves any more, or its feed grows until it is lost. One that is served begins
-// anew, with the events from then on.
+// Reset removes the feed and all notices of an endpoint, which need not be one of Config's: do it
+// for an endpoint that nobody serves any more, or its feed grows until it is lost. One that is
+// served begins anew, with the events from then on.
 func (n *Notifier) Reset(ctx context.Context, endpoint string) error {
 	err := n.config.Client.DeleteFeed(ctx, FeedName(endpoint))
 	if err != nil && !errors.Is(err, lifecycle.ErrNotFound) {

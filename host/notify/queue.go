@@ -9,31 +9,34 @@ import (
 	"time"
 )
 
-// Queue keeps the notices that were read from a feed and are not yet accepted, and the dead letters.
-// NewMemory, OpenSQLite and OpenPostgreSQL return one; a host may write its own.
+// Queue keeps the notices that were read from a feed and are not yet accepted, and the dead
+// letters. NewMemory, OpenSQLite and OpenPostgreSQL return one; a host may write its own.
 //
 // A notice has the key (endpoint, run, seq), and is pending or dead. Each call is atomic and, but
-// for Memory, durable when it returns. Any number of processes may use a queue at the same time. Errors are
-// taken to pass: the caller tries again later.
+// for Memory, durable when it returns. Any number of processes may use a queue at the same time.
+// Errors are taken to pass: the caller tries again later.
 type Queue interface {
-	// Add adds pending notices that are due now. One that is there with the same body, pending or dead,
-	// stays as it is; one with another body, of a run that was pruned and submitted again, is replaced.
+	// Add adds pending notices that are due now. One that is there with the same body, pending or
+	// dead, stays as it is; one with another body, of a run that was pruned and submitted again, is
+	// replaced.
 	Add(ctx context.Context, endpoint string, entries []Entry, now time.Time) error
-	// Claim returns up to n notices that are pending and due, and makes each due again at until, and its
-	// attempt one more. Of each run it looks at the notice with the lowest number alone: the others wait
-	// for it. Of several callers at the same time one gets a notice. Next is when the first notice that
-	// nobody waits for is due, those that were claimed included; zero if there is none.
+	// Claim returns up to n notices that are pending and due, and makes each due again at until,
+	// and its attempt one more. Of each run it looks at the notice with the lowest number alone:
+	// the others wait for it. Of several callers at the same time one gets a notice. Next is when
+	// the first notice that nobody waits for is due, those that were claimed included; zero if
+	// there is none.
 	Claim(ctx context.Context, endpoint string, now, until time.Time, n int) (_ []Claimed, next time.Time, _ error)
 	// Remove removes a notice, whatever became of it meanwhile; none is no error.
 	Remove(ctx context.Context, endpoint string, key Key) error
-	// Retry makes the notice due at that time, for the reason. It does nothing if the notice has gone, is
-	// dead, or has been claimed since.
+	// Retry makes the notice due at that time, for the reason. It does nothing if the notice has
+	// gone, is dead, or has been claimed since.
 	Retry(ctx context.Context, endpoint string, c Claimed, at time.Time, reason string) error
 	// Bury makes the notice a dead letter. It does nothing where Retry does nothing.
 	Bury(ctx context.Context, endpoint string, c Claimed, now time.Time, reason string) error
 	// Dead returns up to limit dead letters after the key, in the order of their keys.
 	Dead(ctx context.Context, endpoint string, after Key, limit int) ([]DeadLetter, error)
-	// Revive makes a dead letter a pending notice that is due now, with no attempt. ErrNoDeadLetter.
+	// Revive makes a dead letter a pending notice that is due now, with no attempt.
+	// ErrNoDeadLetter.
 	Revive(ctx context.Context, endpoint string, key Key, now time.Time) error
 	// Count counts the endpoint's notices.
 	Count(ctx context.Context, endpoint string) (Count, error)

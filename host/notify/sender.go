@@ -21,11 +21,12 @@ type Notice struct {
 
 // Sender delivers notices to one receiver.
 //
-// Send returns nil when the receiver has accepted the notice, and it does not come again unless this
-// process dies right then. After an error it comes again, until the attempts of Retry are used up;
-// Permanent makes it a dead letter at once, and After asks for a pause. Send may be called for notices
-// of different runs at the same time. It must return when ctx ends, which is at the latest after
-// Endpoint.Timeout; until it returns it occupies one of the endpoint's places. A panic is an error.
+// Send returns nil when the receiver has accepted the notice, and it does not come again unless
+// this process dies right then. After an error it comes again, until the attempts of Retry are used
+// up; Permanent makes it a dead letter at once, and After asks for a pause. Send may be called for
+// notices of different runs at the same time. It must return when ctx ends, which is at the latest
+// after Endpoint.Timeout; until it returns it occupies one of the endpoint's places. A panic is an
+// error.
 type Sender interface {
 	Send(ctx context.Context, n Notice) error
 }
@@ -61,9 +62,9 @@ func (n Notice) Question() (q lifecycle.InputRequired, ok bool) {
 	return q, n.Event.Decode(&q) == nil
 }
 
-// OpenQuestion returns the question that the notice is about, of whatever type the event is, if it is
-// still open, and nil if it is not, or the notice is about no question. It is for senders that make
-// links, and for those that spare people a question which somebody has answered meanwhile.
+// OpenQuestion returns the question that the notice is about, of whatever type the event is, if it
+// is still open, and nil if it is not, or the notice is about no question. It is for senders that
+// make links, and for those that spare people a question which somebody has answered meanwhile.
 func OpenQuestion(ctx context.Context, c *lifecycle.Client, n Notice) (*lifecycle.Question, error) {
 	var about struct {
 		Question int `json:"interaction_id"`

@@ -25,7 +25,8 @@ const Tolerance = 5 * time.Minute
 var (
 	// ErrSignature: the webhook was not signed with any of the secrets, or was changed since.
 	ErrSignature = errors.New("notify: signature of webhook does not match")
-	// ErrTimestamp: the webhook was signed too long ago, or not yet. Somebody may be sending it again.
+	// ErrTimestamp: the webhook was signed too long ago, or not yet. Somebody may be sending it
+	// again.
 	ErrTimestamp = errors.New("notify: time of webhook is not now")
 )
 
@@ -65,13 +66,13 @@ func sum(key []byte, id, timestamp string, body []byte) []byte {
 	return h.Sum(nil)
 }
 
-// Verify checks a webhook for its receiver, and returns its id: the notice's ID. Body is what came, byte
-// for byte; bound its length before reading it (http.MaxBytesReader). A webhook that was signed with any
-// of the secrets is accepted, so that they can be rotated. ErrSignature, ErrTimestamp; any other error is
-// about the secrets.
+// Verify checks a webhook for its receiver, and returns its id: the notice's ID. Body is what came,
+// byte for byte; bound its length before reading it (http.MaxBytesReader). A webhook that was
+// signed with any of the secrets is accepted, so that they can be rotated. ErrSignature,
+// ErrTimestamp; any other error is about the secrets.
 //
-// A notice may come more than once, with the same id. Any other receiver of Standard Webhooks verifies
-// these webhooks as well.
+// A notice may come more than once, with the same id. Any other receiver of Standard Webhooks
+// verifies these webhooks as well.
 func Verify(header http.Header, body []byte, now time.Time, secrets ...string) (id string, err error) {
 	keys := make([][]byte, len(secrets))
 	for i, s := range secrets {
@@ -81,8 +82,8 @@ func Verify(header http.Header, body []byte, now time.Time, secrets ...string) (
 	}
 	id, timestamp := header.Get(HeaderID), header.Get(HeaderTimestamp)
 	seconds, err := strconv.ParseInt(timestamp, 10, 64)
-	// What is signed is "id.timestamp.body": with a timestamp of digits alone, what is signed of a notice, whose
-	// body is an object, is no other webhook with an object.
+	// What is signed is "id.timestamp.body": with a timestamp of digits alone, what is signed of a
+	// notice, whose body is an object, is no other webhook with an object.
 	if id == "" || err != nil || strconv.FormatInt(seconds, 10) != timestamp || !signed(header, body, keys) {
 		return "", ErrSignature
 	}

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// SQL is a Queue in a table, interlude_notices, of a database that the host has opened with the driver of
-// its choice. Closing the database is the host's.
+// SQL is a Queue in a table, interlude_notices, of a database that the host has opened with the
+// driver of its choice. Closing the database is the host's.
 type SQL struct {
 	db       *sql.DB
 	numbered bool // the placeholders are $1, $2, … and not ?
@@ -35,16 +35,16 @@ CREATE INDEX IF NOT EXISTS interlude_notices_due ON interlude_notices (endpoint,
 // SchemaPostgreSQL is what OpenPostgreSQL executes if the table is missing.
 var SchemaPostgreSQL = strings.Replace(Schema, "BLOB", "BYTEA", 1)
 
-// OpenSQLite returns the queue in a SQLite database, 3.35 or newer; it makes the table if it is missing.
-// Any file will do, but that of store/sqlite. It needs synchronous=FULL, or an acknowledged event may be
-// lost with the power, and a busy_timeout.
+// OpenSQLite returns the queue in a SQLite database, 3.35 or newer; it makes the table if it is
+// missing. Any file will do, but that of store/sqlite. It needs synchronous=FULL, or an
+// acknowledged event may be lost with the power, and a busy_timeout.
 func OpenSQLite(ctx context.Context, db *sql.DB) (*SQL, error) {
 	q := &SQL{db: db}
 	return q, q.migrate(ctx, Schema)
 }
 
-// OpenPostgreSQL returns the queue in a PostgreSQL database, in the first schema of its search path; it
-// makes the table if it is missing, for which it needs the right to create one.
+// OpenPostgreSQL returns the queue in a PostgreSQL database, in the first schema of its search
+// path; it makes the table if it is missing, for which it needs the right to create one.
 func OpenPostgreSQL(ctx context.Context, db *sql.DB) (*SQL, error) {
 	q := &SQL{db: db, numbered: true}
 	return q, q.migrate(ctx, SchemaPostgreSQL)
@@ -175,7 +175,8 @@ func (q *SQL) Revive(ctx context.Context, endpoint string, key Key, now time.Tim
 func (q *SQL) Count(ctx context.Context, endpoint string) (c Count, _ error) {
 	var oldest sql.NullInt64
 	err := q.db.QueryRowContext(ctx, q.text(`SELECT count(CASE WHEN died = 0 THEN 1 END),
-	count(CASE WHEN died > 0 THEN 1 END), count(DISTINCT CASE WHEN died = 0 THEN run END), min(CASE WHEN died = 0 THEN added END)
+	count(CASE WHEN died > 0 THEN 1 END), count(DISTINCT CASE WHEN died = 0 THEN run END),
+	min(CASE WHEN died = 0 THEN added END)
 	FROM interlude_notices WHERE endpoint = ?`), endpoint).Scan(&c.Pending, &c.Dead, &c.Runs, &oldest)
 	c.Oldest = timeOf(oldest)
 	return c, err

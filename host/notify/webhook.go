@@ -16,8 +16,8 @@ import (
 // WebhookConfig configures a Webhook. URL and Secrets are required.
 type WebhookConfig struct {
 	URL string
-	// Secrets sign, each of them: "whsec_" and the base64 of 24 to 64 random bytes. To rotate, put a new
-	// one first, and remove the old one when the receiver has the new one.
+	// Secrets sign, each of them: "whsec_" and the base64 of 24 to 64 random bytes. To rotate, put
+	// a new one first, and remove the old one when the receiver has the new one.
 	Secrets []string
 	// Network says what may be reached.
 	Network Network
@@ -25,12 +25,14 @@ type WebhookConfig struct {
 	Clock lifecycle.Clock
 }
 
-// Webhook is a Sender of webhooks in the format of https://www.standardwebhooks.com: a POST with the body
+// Webhook is a Sender of webhooks in the format of https://www.standardwebhooks.com: a POST with
+// the body
 //
 //	{"type": "user.input.required", "timestamp": "2026-03-01T12:00:00Z", "data": {the event}}
 //
-// and three headers: the notice's ID, the time of the attempt, and the signatures. An answer of 2xx accepts
-// it; 410 makes it a dead letter; anything else, redirects too, is a failed attempt. See Verify.
+// and three headers: the notice's ID, the time of the attempt, and the signatures. An answer of 2xx
+// accepts it; 410 makes it a dead letter; anything else, redirects too, is a failed attempt. See
+// Verify.
 type Webhook struct {
 	to     *url.URL
 	keys   [][]byte

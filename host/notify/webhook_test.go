@@ -49,8 +49,8 @@ func posted(tb testing.TB, handle http.HandlerFunc) error {
 	return w.Send(ctx, sample())
 }
 
-// L4: the webhook is one of Standard Webhooks: their own library verifies it with each of the secrets,
-// and so does Verify; the id is that of the notice.
+// L4: the webhook is one of Standard Webhooks: their own library verifies it with each of the
+// secrets, and so does Verify; the id is that of the notice.
 func TestL4AWebhookIsVerifiedByTheStandardsOwnLibrary(t *testing.T) {
 	var came *http.Request
 	var body []byte
@@ -154,8 +154,8 @@ func FuzzL4Verify(f *testing.F) {
 	})
 }
 
-// L4: receivers that refuse, redirect, hang, cut the line or send too much: each attempt fails in its way, and
-// says so.
+// L4: receivers that refuse, redirect, hang, cut the line or send too much: each attempt fails in
+// its way, and says so.
 func TestL4ReceiversMisbehave(t *testing.T) {
 	inner := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		t.Error("the redirect was followed")
@@ -218,8 +218,8 @@ func TestL4AReceiverThatHangs(t *testing.T) {
 	require.ErrorIs(t, w.Send(ctx, sample()), context.Canceled)
 }
 
-// L4: addresses that are not public are refused when they are dialed, whatever name they have, unless they are
-// allowed.
+// L4: addresses that are not public are refused when they are dialed, whatever name they have,
+// unless they are allowed.
 func TestL4PrivateAddressesAreRefused(t *testing.T) {
 	var n Network
 	for _, text := range []string{"127.0.0.1", "127.9.9.9", "0.0.0.0", "10.1.2.3", "172.16.0.1", "172.31.255.255",

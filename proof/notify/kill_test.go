@@ -31,8 +31,9 @@ var (
 	runs  = flag.Int("runs", 5, "how many runs there are")
 )
 
-// L4: each notice arrives, at least once, with its id, in the order of its run, on each store; three nodes are
-// killed while they send, and the receivers refuse, redirect, hang and cut the line.
+// L4: each notice arrives, at least once, with its id, in the order of its run, on each store;
+// three nodes are killed while they send, and the receivers refuse, redirect, hang and cut the
+// line.
 func TestL4NoticesArriveThoughSendersAreKilled(t *testing.T) {
 	for i, name := range []string{"sqlite", "postgresql"} {
 		if !sample.Has(i, sample.NoticeParts) {
@@ -131,14 +132,15 @@ func drill(t *testing.T, n node, kills int) []string {
 		ids = append(ids, fmt.Sprintf("run-%03d", i))
 		submit(ctx, t, w.client, ids[i])
 	}
-	// All nodes die at once, right after events were stored; later, each while its webhook is on the way.
+	// All nodes die at once, right after events were stored; later, each while its webhook is on
+	// the way.
 	for answered := 0; answered == 0; rest(ctx) {
 		answered = w.answer(ctx)
 	}
 	for _, name := range names {
 		w.kill(name)
-		w.start(name)
 	}
+	w.restart()
 	for !w.ended(ctx, ids) || w.toKill() {
 		w.answer(ctx)
 		w.restart()
@@ -289,8 +291,8 @@ func (w *world) ended(ctx context.Context, ids []string) bool {
 	return true
 }
 
-// settled reports whether all was read and nothing is pending, for long enough to be sure that nothing that
-// a node has in hand is added later.
+// settled reports whether all was read and nothing is pending, for long enough to be sure that
+// nothing that a node has in hand is added later.
 func (w *world) settled(ctx context.Context) bool {
 	for range 2 {
 		feeds, err := w.client.Feeds(ctx)

@@ -55,8 +55,8 @@ const forbidden = "forbidden"
 // onSQLite reports whether the store is a SQLite file.
 func (n *node) onSQLite() bool { return strings.HasSuffix(n.Store, ".db") }
 
-// faster is how much faster than the machine's the clock of SQLite's nodes runs, so that leases of killed
-// nodes end soon. That of PostgreSQL cannot.
+// faster is how much faster than the machine's the clock of SQLite's nodes runs, so that leases of
+// killed nodes end soon. That of PostgreSQL cannot.
 const faster = 10
 
 func (n *node) clock() lifecycle.Clock {

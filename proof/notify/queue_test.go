@@ -99,7 +99,8 @@ func TestL4QueuesKeepTheirPromises(t *testing.T) {
 		require.NoError(t, q.Add(ctx, "other", entries("a", 1, 1), now))
 		count(6, 0, 2, start)
 
-		// Of each run the first one; the others wait for it, while it is claimed and while its retry is not due.
+		// Of each run the first one; the others wait for it, while it is claimed and while its
+		// retry is not due.
 		ids, claimed, next := claim(10)
 		require.Equal(t, []string{"a/9", "b/c/1"}, ids)
 		require.True(t, next.Equal(now.Add(time.Minute)))
@@ -242,7 +243,8 @@ func TestL4OneOfManyClaimsANotice(t *testing.T) {
 	})
 }
 
-// L4: many processes may make the table at the same time; one without the right to make it needs none.
+// L4: many processes may make the table at the same time; one without the right to make it needs
+// none.
 func TestL4TheTableIsMadeOnce(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	var group sync.WaitGroup

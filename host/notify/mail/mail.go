@@ -25,20 +25,22 @@ type Config struct {
 	Server *gomail.Client
 	// From is the sender's address, "Acme <runs@example.com>" or without the name.
 	From string
-	// To returns the addresses of those whom the notice concerns; none is a notice that is delivered. It
-	// may look at who is asked (notify.OpenQuestion), and leave out questions that somebody has answered.
+	// To returns the addresses of those whom the notice concerns; none is a notice that is
+	// delivered. It may look at who is asked (notify.OpenQuestion), and leave out questions that
+	// somebody has answered.
 	To func(ctx context.Context, n notify.Notice) ([]string, error)
-	// Compose returns what the person at this address is written; without a Text, nothing. Here personal
-	// links are made (host/link). Nil: notify.DefaultMessage, with a subject.
+	// Compose returns what the person at this address is written; without a Text, nothing. Here
+	// personal links are made (host/link). Nil: notify.DefaultMessage, with a subject.
 	Compose func(ctx context.Context, n notify.Notice, to string) (Mail, error)
 }
 
-// Mail is a mail to one person. It is plain text, so that nothing that an agent writes is an image, or a
-// link with another name.
+// Mail is a mail to one person. It is plain text, so that nothing that an agent writes is an image,
+// or a link with another name.
 type Mail struct {
 	Subject string
 	Text    string
-	// Address is that of a page where this person can answer; it is written below the text. May be empty.
+	// Address is that of a page where this person can answer; it is written below the text. May be
+	// empty.
 	Address string
 }
 
@@ -81,8 +83,9 @@ func compose(_ context.Context, n notify.Notice, _ string) (Mail, error) {
 }
 
 // Send sends a mail to each person. If some cannot be reached, the notice comes again; this process
-// remembers who has got it, and another one writes to all of them again, with the same Message-ID. A person
-// whom the server refuses for good makes the notice a dead letter, when all others have got it.
+// remembers who has got it, and another one writes to all of them again, with the same Message-ID.
+// A person whom the server refuses for good makes the notice a dead letter, when all others have
+// got it.
 func (s *Sender) Send(ctx context.Context, n notify.Notice) error {
 	people, err := s.config.To(ctx, n)
 	if err != nil {
@@ -130,8 +133,8 @@ func (s *Sender) sendTo(ctx context.Context, n notify.Notice, to string) error {
 	return explain(err)
 }
 
-// explain makes the refusal of a person, or of the mail, permanent. All else may pass: what a server says
-// before it has read the recipient is about the host.
+// explain makes the refusal of a person, or of the mail, permanent. All else may pass: what a
+// server says before it has read the recipient is about the host.
 func explain(err error) error {
 	var refusal *gomail.SendError
 	if errors.As(err, &refusal) && refusal.ErrorCode() >= 500 {

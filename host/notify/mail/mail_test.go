@@ -22,7 +22,8 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// server speaks enough SMTP to get mails. Answers are its answers to a command, in place of the usual ones.
+// server speaks enough SMTP to get mails. Answers are its answers to a command, in place of the
+// usual ones.
 type server struct {
 	net.Listener
 
@@ -157,8 +158,8 @@ func notice(prompt string) notify.Notice {
 		Type: lifecycle.TypeInputRequired, TS: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), Data: data}}
 }
 
-// L4: each person gets a mail of their own, with their own link, and the same id in each attempt; what an agent
-// writes stays within the text and the subject.
+// L4: each person gets a mail of their own, with their own link, and the same id in each attempt;
+// what an agent writes stays within the text and the subject.
 func TestL4EachPersonGetsAMail(t *testing.T) {
 	s := newServer(t)
 	sender := s.sender(t, func(c *Config) {
@@ -191,8 +192,8 @@ func TestL4EachPersonGetsAMail(t *testing.T) {
 	}
 }
 
-// L4: a person who cannot be reached now gets the mail later, and the others get it once; one whom the server
-// does not know makes a dead letter.
+// L4: a person who cannot be reached now gets the mail later, and the others get it once; one whom
+// the server does not know makes a dead letter.
 func TestL4SomeCannotBeReached(t *testing.T) {
 	s := newServer(t)
 	sender := s.sender(t, nil)
