@@ -116,6 +116,16 @@ func drawQuestion(rng *rand.Rand, prompt string, approval bool) interaction.Ques
 	return q
 }
 
+// CanBranch implements engine.Brancher.
+func (a *agent) CanBranch(context.Context, engine.BranchPoint) error { return nil }
+
+// Branch implements engine.Brancher.
+func (a *agent) Branch(_ context.Context, p engine.BranchPoint, t engine.Turn) (engine.SessionHandle, error) {
+	s := p.Session
+	s.Data = []byte("session of " + t.RunID)
+	return s, nil
+}
+
 // drawWait gives every other question a wait of its own.
 func drawWait(rng *rand.Rand) *interaction.Wait {
 	if rng.IntN(2) == 0 {

@@ -19,6 +19,7 @@ const (
 	NotHeld     = "not held"
 	RunChanged  = "another version than was seen"
 	NotLater    = "not later than the end, or there is no end"
+	CannotFork  = "cannot be forked there"
 	BySeveral   = "several people decide the question"
 	TooFew      = "too few people would be asked"
 	NoReply     = "no reply that the question takes"
@@ -78,6 +79,7 @@ func Answer(err error) Output {
 		NotFound: {store.ErrNotFound}, OtherSpec: {lifecycle.ErrSpecConflict}, KeyConflict: {lifecycle.ErrKeyConflict},
 		Stale: {store.ErrStaleEpoch}, Conflict: {store.ErrConflict}, NotHeld: {lifecycle.ErrNotHeld},
 		RunChanged: {lifecycle.ErrRunChanged}, NoReply: {lifecycle.ErrInvalidReply},
+		CannotFork: {lifecycle.ErrCannotFork},
 	} {
 		for _, s := range sentinels {
 			if errors.Is(err, s) {

@@ -27,6 +27,8 @@ type broken struct {
 	run     func(r store.Run) store.Run
 	due     func(ctx context.Context, below store.Store, now time.Time, limit int) ([]store.Run, time.Time, error)
 	orphans func(ctx context.Context, below store.Store) ([]store.Run, error)
+	runs    func(q store.Query, page store.Page) store.Page
+	history func(records []interaction.Record) []interaction.Record
 	usage   func(run string, turns []store.TurnUsage) []store.TurnUsage
 	settled error
 }
@@ -77,6 +79,36 @@ func (b *broken) Usage(ctx context.Context, id string) ([]store.TurnUsage, error
 		turns = b.usage(id, turns)
 	}
 	return turns, err
+}
+
+func (b *broken) Runs(ctx context.Context, q store.Query) (store.Page, error) {
+	page, err := b.Store.Runs(ctx, q)
+	if b.runs != nil && err == nil {
+		page = b.runs(q, page)
+	}
+	return page, err
+}
+
+// Confirm implements store.Store: what is read here is broken in the same way.
+func (b *broken) Confirm(ctx context.Context, read func(store.Reader) error) error {
+	return b.Store.Confirm(ctx, func(r store.Reader) error {
+		if b.history != nil {
+			r = &brokenHistory{r, b.history}
+		}
+		return read(r)
+	})
+}
+
+// brokenHistory is a reader whose histories are changed.
+type brokenHistory struct {
+	store.Reader
+
+	history func(records []interaction.Record) []interaction.Record
+}
+
+func (b *brokenHistory) History(ctx context.Context, id string) (store.Run, []interaction.Record, error) {
+	r, records, err := b.Reader.History(ctx, id)
+	return r, b.history(records), err
 }
 
 func (b *broken) Settled(ctx context.Context, id, key string) (interaction.Record, error) {
@@ -271,6 +303,40 @@ var brokenStores = map[string]func() *broken{
 				return nil
 			}
 			return err
+		}}
+	},
+	"forked twice: two forks with one id are both told that they are new": func() *broken {
+		return &broken{commit: func(ctx context.Context, s store.Store, c store.Commit) error {
+			err := one(ctx, s, c)
+			if errors.Is(err, store.ErrExists) && c.Run.ForkedFrom != nil {
+				return nil
+			}
+			return err
+		}}
+	},
+	"forked and written: a fork writes to its source": func() *broken {
+		return &broken{commit: func(ctx context.Context, s store.Store, c store.Commit) error {
+			err := one(ctx, s, c)
+			if from := c.Run.ForkedFrom; err == nil && from != nil && c.Expect == 0 {
+				write, failed := rebased(ctx, s, store.Commit{Run: store.Run{ID: from.RunID}}, func(*store.Run) {})
+				if failed == nil {
+					_ = one(ctx, s, write) // a source that has ended refuses it
+				}
+			}
+			return err
+		}}
+	},
+	"forked and lost: the last fork is not found from its source": func() *broken {
+		return &broken{runs: func(q store.Query, page store.Page) store.Page {
+			if q.ForkedFrom != "" && len(page.Runs) > 1 {
+				page.Runs = page.Runs[1:]
+			}
+			return page
+		}}
+	},
+	"forked without an answer: a fork goes on without what was settled last": func() *broken {
+		return &broken{history: func(records []interaction.Record) []interaction.Record {
+			return records[:max(0, len(records)-1)]
 		}}
 	},
 	"usage counted twice: that of a turn whose end lost the race is counted, too": lostUsageCounted(),

@@ -30,7 +30,9 @@ func describe(in Input, out Output) string {
 		text += " of " + in.Node
 	case Write:
 		text += " " + in.Change.String()
-	case Submit, Cancel, Get, ReadUsage:
+	case Fork, Begin:
+		text += fmt.Sprintf(" as %s at %s", in.Fork.ID, in.Fork.digest())
+	case Submit, Cancel, Get, ReadUsage, FindForks:
 	}
 	return text + " -> " + out.String()
 }
@@ -44,6 +46,10 @@ func (out Output) String() string {
 		return out.Err
 	case out.Replayed:
 		return "the receipt again"
+	case out.Inherited != "":
+		return "with " + strings.ReplaceAll(out.Inherited, "\n", "; ")
+	case out.Forks != "":
+		return out.Forks
 	case out.Used != "":
 		return strings.ReplaceAll(out.Used, "\n", "; ")
 	case out.Seen != View{}:

@@ -18,8 +18,8 @@ import (
 type Kind string
 
 // The kinds of calls about a run: clients make Submit, Reply, ClaimQuestion, ReleaseQuestion, Reassign,
-// Cancel, Resume, Extend, Get and ReadUsage; nodes make Claim and Write, and their stores are
-// recorded. Leave is the end of a node's registration, by the node itself or by another one.
+// Cancel, Resume, Extend, Get, ReadUsage, Fork and FindForks; nodes make Claim and Write, and their stores are
+// recorded. Begin is what a Fork is for the new run. Leave is the end of a node's registration, by the node itself or by another one.
 const (
 	Submit          Kind = "submit"
 	Reply           Kind = "reply"
@@ -31,6 +31,9 @@ const (
 	Reassign        Kind = "reassign"         // a person puts it to others
 	Get             Kind = "get"
 	ReadUsage       Kind = "usage" // a person reads what the run has used
+	Fork            Kind = "fork"
+	FindForks       Kind = "forks" // a person finds the forks of a run
+	Begin           Kind = "begin"
 	Claim           Kind = "claim"
 	Write           Kind = "write"
 	Leave           Kind = "leave"
@@ -47,6 +50,8 @@ type Input struct {
 	To     string            // for Reassign: who is asked from then on
 	Resume lifecycle.Resume  // for Resume
 	Until  Until             // for Extend
+	Fork   *Forking          // for Fork
+	Source string            // for Begin: the run that is forked; set by ByRun
 	Change *Change           // for Write
 	After  *store.Run        // for Claim: the run as it was started
 }
@@ -97,6 +102,8 @@ type Output struct {
 	Seen     View   // for Submit and Get: the run
 	Replayed bool   // for Reply: the same receipt was given before
 	Used     string // for ReadUsage: see TextOfTurns
+	// Inherited is for Fork, see Forking.Inherited, and Forks for FindForks: the ids, each with a space.
+	Inherited, Forks string
 }
 
 // Log records a history. It is safe for concurrent use.
@@ -182,7 +189,8 @@ func (l *Log) Operations() []porcupine.Operation {
 	return slices.Clone(l.ops)
 }
 
-// ByRun splits a history by run. A node's leaving is part of the history of each run that the node
+// ByRun splits a history by run. A fork is part of the history of its source, and of the run that it
+// may have made. A node's leaving is part of the history of each run that the node
 // wrote to.
 func ByRun(history []porcupine.Operation) map[string][]porcupine.Operation {
 	runs, nodes := make(map[string][]porcupine.Operation), make(map[string]map[string]bool)
@@ -192,6 +200,17 @@ func ByRun(history []porcupine.Operation) map[string][]porcupine.Operation {
 			continue
 		}
 		runs[in.Run] = append(runs[in.Run], op)
+		if f := in.Fork; f != nil {
+			source, out := &runs[in.Run][len(runs[in.Run])-1], op.Output.(Output) //nolint:forcetypeassert // likewise
+			begun := op
+			begun.Input = Input{Kind: Begin, Run: f.ID, Source: in.Run, Fork: f}
+			begun.Output = Output{Unknown: out.Unknown, Err: out.Err, Seen: out.Seen}
+			if out.Err != CannotFork && (!out.Unknown || f.Inherited != "" || f.Question == 0) {
+				runs[f.ID] = append(runs[f.ID], begun)
+			}
+			out.Seen = View{}
+			source.Output = out
+		}
 		if nodes[in.Run] == nil {
 			nodes[in.Run] = make(map[string]bool)
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -86,6 +87,19 @@ type person struct {
 	terms linear.Terms
 	last  lifecycle.Run
 	over  int // how often they read the run since it ended
+	forks *forks
+}
+
+// forks are the forks that were made of one run.
+type forks struct {
+	mu  sync.Mutex
+	ids map[string]bool // guarded by mu
+}
+
+func (f *forks) add(id string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ids[id] = true
 }
 
 // life is the life of one run: people make calls about it at the same time until it has ended. If
@@ -94,14 +108,29 @@ func (w *world) life(ctx context.Context, id string) {
 	rng := dice(w.seed, id)
 	spec, terms := draw(rng, id)
 	pace := []int{100, 300, 1200}[rng.IntN(3)] // some people are so slow that the deadline fires first
+	forked := &forks{ids: make(map[string]bool)}
+	w.lives(ctx, spec, terms, 24, pace, forked)
+	for fork := range forked.ids {
+		again := spec
+		again.ID = fork
+		w.lives(ctx, again, terms, 8, 100, nil)
+	}
+}
+
+// lives lets people make calls about the run, so many each, until it has ended.
+func (w *world) lives(ctx context.Context, spec lifecycle.Spec, terms linear.Terms, calls, pace int, forked *forks) {
 	var all sync.WaitGroup
 	for i := range w.clients {
 		all.Go(func() {
-			p := &person{world: w, i: i, rng: dice(w.seed, fmt.Sprint(id, " ", i)), spec: spec, terms: terms}
-			for range 24 {
+			p := &person{world: w, i: i, rng: dice(w.seed, fmt.Sprint(spec.ID, " ", i)), spec: spec, terms: terms,
+				forks: forked}
+			for range calls {
 				if p.acts(ctx); p.last.State.Terminal() {
 					if p.over++; p.over > 2 {
 						return
+					}
+					if p.over == 1 && forked != nil && p.rng.IntN(6) == 0 {
+						p.fork(ctx)
 					}
 				}
 				w.clock.ponder(ctx, time.Duration(p.rng.IntN(pace))*time.Millisecond)
@@ -114,6 +143,9 @@ func (w *world) life(ctx context.Context, id string) {
 		p.cancel(ctx)
 	}
 	p.usage(ctx)
+	if forked != nil {
+		p.findForks(ctx)
+	}
 }
 
 func (p *person) client() *lifecycle.Client { return p.clients[p.i] }
@@ -140,7 +172,10 @@ func (p *person) acts(ctx context.Context) {
 		p.reply(ctx, p.last.Interactions+1)
 	case n < 8:
 		p.usage(ctx)
-	case n < 15 && p.last.Interactions > 0:
+	case n < 12 && p.forks != nil && p.last.Interactions > 0:
+		p.fork(ctx)
+		p.findForks(ctx)
+	case n < 18 && p.last.Interactions > 0:
 		p.reply(ctx, 1+p.rng.IntN(p.last.Interactions))
 	default:
 		p.get(ctx)
@@ -184,6 +219,49 @@ func (p *person) get(ctx context.Context) {
 			p.last = r
 		}
 		return seen(r, err)
+	})
+}
+
+// fork makes one of two forks of the run, or finds it made. Who does not learn the outcome tries again.
+func (p *person) fork(ctx context.Context) {
+	f := &linear.Forking{ID: fmt.Sprint(p.spec.ID, "-f", p.rng.IntN(2)), Question: p.rng.IntN(3), Terms: p.terms}
+	if p.rng.IntN(3) == 0 {
+		f.Reply, f.Actor = "Otherwise.", "bob"
+	}
+	at := lifecycle.At{ID: f.ID, Question: f.Question, Reply: f.Reply, Actor: linear.Person(f.Actor)}
+	for unknown := true; unknown; {
+		p.ask(linear.Input{Kind: linear.Fork, Fork: f}, func() linear.Output {
+			r, err := p.client().Fork(ctx, p.spec.ID, at)
+			out := seen(r, err)
+			if err == nil {
+				records, failed := p.client().Inherited(ctx, f.ID)
+				if failed != nil {
+					p.Errorf("inherited by %s: %v", f.ID, failed)
+				}
+				f.Inherited = linear.TextOfRecords(records)
+				out.Inherited = f.Inherited
+				p.forks.add(f.ID)
+			}
+			unknown = out.Unknown && ctx.Err() == nil
+			return out
+		})
+	}
+}
+
+// findForks finds the forks of the run.
+func (p *person) findForks(ctx context.Context) {
+	p.ask(linear.Input{Kind: linear.FindForks}, func() linear.Output {
+		page, err := p.client().Runs(ctx, lifecycle.Query{ForkedFrom: p.spec.ID})
+		out := linear.Answer(err)
+		ids := make([]string, 0, len(page.Runs))
+		for _, r := range page.Runs {
+			ids = append(ids, r.ID)
+		}
+		slices.Sort(ids)
+		for _, id := range ids {
+			out.Forks += id + " "
+		}
+		return out
 	})
 }
 

@@ -32,6 +32,7 @@ type run struct {
 	waits    string // the waits that open questions have of their own, one on each line
 	gone     string // the nodes that have left, one on each line
 	used     string // what the turns have used, one on each line
+	forks    string // the runs that were forked from this one: their ids and what was asked, one on each line
 	// yielded counts the attempts that do not count towards the limit of attempts: those that a
 	// shutdown handed back before their engine was called, and those that ended in a hold (J1, J5).
 	// It is counted only for runs with such a limit.
@@ -88,8 +89,11 @@ func (m *Model) do(now run, in Input) (run, Output) {
 		}
 		return now, Output{}
 	}
-	if in.Kind == Submit {
+	switch in.Kind {
+	case Submit:
 		return m.submit(now, in.Terms)
+	case Begin:
+		return m.begin(now, in.Source, in.Fork)
 	}
 	if now.State == "" {
 		return now, Output{Err: NotFound}
@@ -109,6 +113,10 @@ func (m *Model) do(now run, in Input) (run, Output) {
 		return m.extend(now, in.Until)
 	case Get:
 		return now, Output{Seen: now.View}
+	case Fork:
+		return m.fork(now, in.Fork)
+	case FindForks:
+		return now, Output{Forks: now.forksOf()}
 	case ReadUsage:
 		return now, Output{Used: now.usage()}
 	case Claim:
@@ -162,7 +170,9 @@ func (m *Model) reply(now run, in Input) (run, Output) {
 		now.Voted++
 		votes = now.castOn(r.ID, r)
 	}
-	next := now.settle(settled{r.ID, userReply, r.Key, bodyOf(r, asked.several()), asked.several()})
+	words := said(r.Decision, r.Text, votes)
+	next := now.settle(settled{id: r.ID, resolution: userReply, key: r.Key, body: bodyOf(r, asked.several()),
+		several: asked.several(), said: words})
 	if !met {
 		next.Replies++
 		return next.enter(verdict.Transition, now.Owner), Output{}
@@ -170,7 +180,7 @@ func (m *Model) reply(now run, in Input) (run, Output) {
 	next.Seq += uint64(len(next.open())) // an event for each that is closed without an answer
 	next = next.settleAll(superseded)
 	if now.Asked == 0 {
-		next.Answer = answer(r.ID, userReply, said(r.Decision, r.Text, votes))
+		next.Answer = answer(r.ID, userReply, words)
 	}
 	return next.enter(verdict.Transition, ""), Output{}
 }
@@ -243,7 +253,7 @@ func (now run) enter(t *contract.Transition, node string) run {
 		next.Attempt++
 	default:
 		next.Owner, next.Answer, next.Held = "", "", ""
-		next.Asked, next.Needs, next.Replies, next.Stops = 0, 0, 0, false
+		next.Asked, next.Needs, next.Replies, next.Stops, next.Inherits = 0, 0, 0, false, false
 	}
 	return next
 }
@@ -253,10 +263,16 @@ type settled struct {
 	id                    int
 	resolution, key, body string
 	several               bool // several people decided it
+	// What a fork needs to know: the turn that asked, whether it was an approval, who was asked at last,
+	// and what a person has said.
+	attempt  int
+	approval bool
+	to, said string
 }
 
 func (s settled) line() string {
-	return strings.Join([]string{strconv.Itoa(s.id), s.resolution, s.key, s.body, strconv.FormatBool(s.several)},
+	return strings.Join([]string{strconv.Itoa(s.id), s.resolution, s.key, s.body, strconv.FormatBool(s.several),
+		strconv.Itoa(s.attempt), strconv.FormatBool(s.approval), s.to, strings.ReplaceAll(s.said, "\n", ";")},
 		fieldSeparator) + "\n"
 }
 
@@ -284,6 +300,7 @@ func (now run) settleAll(resolution string) run {
 
 // settle closes an open question.
 func (now run) settle(s settled) run {
+	s.attempt, s.approval, s.to = now.Attempt, now.policy(s.id).approval, now.to(s.id)
 	now.Claims, now.Votes = without(now.Claims, s.id), without(now.Votes, s.id)
 	now.To, now.policies = without(now.To, s.id), without(now.policies, s.id)
 	open := slices.DeleteFunc(now.open(), func(n int) bool { return n == s.id })
@@ -301,8 +318,9 @@ func (now run) settle(s settled) run {
 func find(lines string, match func(settled) bool) (settled, bool) {
 	for line := range strings.Lines(lines) {
 		f := strings.Split(strings.TrimSuffix(line, "\n"), fieldSeparator)
-		id, _ := strconv.Atoi(f[0]) // line wrote a number
-		if s := (settled{id, f[1], f[2], f[3], f[4] == "true"}); match(s) {
+		id, _ := strconv.Atoi(f[0])      // line wrote a number
+		attempt, _ := strconv.Atoi(f[5]) // likewise
+		if s := (settled{id, f[1], f[2], f[3], f[4] == "true", attempt, f[6] == "true", f[7], f[8]}); match(s) {
 			return s, true
 		}
 	}

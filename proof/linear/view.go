@@ -36,6 +36,8 @@ type View struct {
 	To                    string // who is asked them, likewise
 	Votes                 string // on them, likewise; see votes.go
 	Voted                 int    // how many votes were given in all
+	From                  string // the run that it was forked from, and the question
+	Inherits              bool   // it goes on with the answers to several questions of that run
 	Tokens                int64  // that were used, if the run has a budget
 	Held                  string // the code for which the run is held; empty if it is not
 }
@@ -56,10 +58,14 @@ func ViewOf(r *store.Run) View {
 	v.Claims, v.To, v.Votes, v.Voted = claimsOf(r), audiencesOf(r), votesOf(r), r.Votes
 	if t := r.Together; t != nil {
 		v.Asked, v.Needs, v.Replies, v.Stops = t.Asked, t.Rule.Needs(t.Asked), t.Replies, t.Rule.StopOnReject
+		v.Inherits = t.Inherited
 	}
 	if r.Answer != nil {
 		a := r.Answer
 		v.Answer = answer(a.ID, string(a.Resolution), said(a.Decision, a.Text, ballot(a.ID, a.Votes)))
+	}
+	if f := r.ForkedFrom; f != nil {
+		v.From = fmt.Sprint(f.RunID, " ", f.Question)
 	}
 	if r.Budget != nil {
 		v.Tokens = r.Budget.Used.Tokens
@@ -149,6 +155,9 @@ func (v View) String() string {
 	}
 	if v.Votes != "" {
 		text += fmt.Sprintf(" votes %q", v.Votes)
+	}
+	if v.From != "" {
+		text += " forked from " + v.From
 	}
 	if v.Tokens != 0 {
 		text += fmt.Sprintf(" used %d tokens", v.Tokens)

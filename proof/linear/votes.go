@@ -156,7 +156,7 @@ func (m *Model) vote(now run, r interaction.Reply) (run, Output) {
 	next.Votes = with(now.Votes, r.ID, r.Actor.ID, string(r.Decision))
 	next.Voted++
 	if r.Key != "" {
-		next.ballots += settled{r.ID, "", r.Key, bodyOf(r, true), true}.line()
+		next.ballots += settled{id: r.ID, key: r.Key, body: bodyOf(r, true), several: true}.line()
 	}
 	return next.enter(verdict.Transition, now.Owner), Output{}
 }

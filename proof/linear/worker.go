@@ -204,7 +204,7 @@ func (m *Model) follow(now run, t *contract.Transition, c *Change, code string) 
 // ask opens the questions of a turn: as many as its agent has asked, under its rule, if that is known.
 func (now run) ask(c *Change) (next run, wrong string) {
 	next = now
-	next.Answer, next.Asked, next.Needs, next.Replies, next.Stops = "", 0, 0, 0, false
+	next.Answer, next.Asked, next.Needs, next.Replies, next.Stops, next.Inherits = "", 0, 0, 0, false, false
 	asked := 1
 	if t := c.After.Together; t != nil {
 		asked = t.Asked
