@@ -18,7 +18,7 @@ import (
 type Forking struct {
 	ID       string // of the new run
 	Question int    // of the source, with which the fork goes on; 0 for the end
-	Reply    string // in place of the stored answer, if it is not empty
+	Reply    string // in place of the stored answer, if it is not empty; nobody replies so to the source
 	Actor    string // who gives it
 	Terms    Terms  // of the new run: those of its source
 	// Inherited is the history with which the new run goes on, as TextOfRecords describes it. Whoever
@@ -51,8 +51,8 @@ func inherited(id, attempt int, resolution, words string) string {
 // first is what the new run begins with: the answer to a question that was asked alone, or those to
 // several.
 func (f *Forking) first() (given string, several bool) {
-	if f.Question == 0 && f.Reply != "" && !strings.Contains(f.Inherited, abandoned) {
-		return answer(0, userReply, f.Reply), false
+	if f.Question == 0 && f.Reply != "" && !strings.Contains(f.Inherited, " "+userReply+" "+f.Reply+"\n") {
+		return answer(0, userReply, f.Reply), false // the run ended without an open question
 	}
 	lines := slices.Collect(strings.Lines(f.Inherited))
 	if len(lines) == 0 {

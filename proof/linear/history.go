@@ -19,7 +19,8 @@ type Kind string
 
 // The kinds of calls about a run: clients make Submit, Reply, ClaimQuestion, ReleaseQuestion, Reassign,
 // Cancel, Resume, Extend, Get, ReadUsage, Fork and FindForks; nodes make Claim and Write, and their stores are
-// recorded. Begin is what a Fork is for the new run. Leave is the end of a node's registration, by the node itself or by another one.
+// recorded. Begin is what a Fork is for the new run. Leave is the end of a node's registration, by
+// the node itself or by another one.
 const (
 	Submit          Kind = "submit"
 	Reply           Kind = "reply"

@@ -108,7 +108,7 @@ func report(tb testing.TB, dir string, seed uint64, history []porcupine.Operatio
 	return all
 }
 
-// C4 C5 C8 E4 E6 I1 I2 J1 J5 J13 K1 K2 K5 K7: the answers that clients and nodes get about a run could have been
+// C4 C5 C8 E4 E6 I1 I2 J1 J5 J6 J13 K1 K2 K5 K7: the answers that clients and nodes get about a run could have been
 // given one call at a time, according to the contract.
 func TestRunsAreLinearizable(t *testing.T) {
 	for name, at := range places {
