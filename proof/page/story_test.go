@@ -272,6 +272,26 @@ func TestL1AnOperatorSeesWhyARunWaitsCancelsAndForksIt(t *testing.T) {
 	ada.accessible("the system")
 }
 
+// L1: a run that is held says why, and goes on as the operator decides.
+func TestL1AnOperatorRaisesTheBudgetOfAHeldRun(t *testing.T) {
+	w := openWorld(t)
+	w.ask(lifecycle.Spec{ID: "r", Budget: lifecycle.Budget{Turns: 1}}, confirm("Ship?"))
+	_, err := w.lc.Reply(t.Context(), "r", lifecycle.Reply{ID: 1, Text: "yes", Actor: lifecycle.Actor{ID: "bob"}})
+	require.NoError(t, err)
+	ada := w.open("ada", "#/runs")
+	ada.press("held")
+	ada.sees("Held: ")
+	ada.run(`location.hash = "#/runs/r"`)
+	ada.sees("Why it does not go on:")
+	ada.until(`document.querySelector("svg .mark.held") !== null`)
+	ada.pictures("held")
+	ada.accessible("a held run")
+	ada.write("Turns", "5")
+	ada.press("Raise the budget")
+	ada.sees("The answer was: yes")
+	require.Len(t, w.answered("r"), 1)
+}
+
 // L1: axe-core finds nothing against the list and the kinds of question, in light and dark and on a phone.
 func TestL1ThePageIsAccessible(t *testing.T) {
 	w := openWorld(t)

@@ -182,8 +182,12 @@ export class RunPanel {
         shown(run.forked_from.run_id))) : null,
       run.budget ? fact(T.budget, T.budgetOf(run.budget)) : null)));
     const why = whyNot(run, stats);
-    set(this.why, why ? h("div", { class: `notice ${run.block || run.state === "failed" ? "warn" : "plain"}` },
-      h("strong", null, T.why[run.state]), " ", h("span", { dir: "auto" }, shown(why)), this.resume(run)) : null);
+    const signature = stringify([why, run.block ?? null, run.budget ?? null]);
+    if (this.whyShown !== signature) { // somebody may be typing into it
+      set(this.why, why ? h("div", { class: `notice ${run.block || run.state === "failed" ? "warn" : "plain"}` },
+        h("strong", null, T.why[run.state]), " ", h("span", { dir: "auto" }, shown(why)), this.resume(run)) : null);
+    }
+    this.whyShown = signature;
     drawTimeline(this.timeline, this.events, run);
     set(this.questions, run.questions.length ? [h("h2", null, T.openQuestions), h("ul", { class: "plain" },
       run.questions.map((q) => h("li", null, h("a", { class: "row", href:
@@ -216,7 +220,7 @@ export class RunPanel {
     const choices = run.block?.choices ?? [];
     if (!choices.length) return null;
     const decide = (choice, budget) => this.act(() => post(runPath(run.id) + "/resume",
-      { choice, budget, version: run.version }), T.resumed);
+      { choice, budget, version: this.run.version }), T.resumed);
     const button = (choice, begin) => once(h("button", { type: "button", class: choice === "end" ? "danger small"
       : "small" }, T.choices[choice]), begin);
     const tokens = h("input", { type: "text", inputmode: "numeric", id: newID("tokens"),

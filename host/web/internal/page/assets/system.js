@@ -8,7 +8,7 @@ import { follow, refresh } from "./live.js";
 import { problemText } from "./question.js";
 import { since } from "./time.js";
 
-// SystemView shows counts, pools and engines in a node.
+// SystemView shows counts, pools, engines and feeds in a node.
 export class SystemView {
   constructor(node) {
     this.node = node;
@@ -25,16 +25,18 @@ export class SystemView {
   }
 
   async read() {
-    let stats;
+    let stats, feeds;
     try {
       stats = await get("api/stats");
+      ({ feeds } = await get("api/feeds").catch((e) => { if (e instanceof Problem) return { feeds: [] }; throw e; }));
     } catch (e) {
       if (!(e instanceof Problem)) throw e;
       set(this.node, h("h1", null, T.system), h("p", { class: "empty", role: "alert" }, problemText(e)));
       return;
     }
-    if (stringify(stats) === this.text) return;
-    this.text = stringify(stats);
+    const text = stringify([stats, feeds]);
+    if (text === this.text) return;
+    this.text = text;
     const number = (label, value, bad, time) => h("div", { class: bad && value > 0 ? "figure bad" : "figure" },
       h("dd", null, String(value)), h("dt", null, label, time ? [" ", since(time, "muted")] : null));
     set(this.node, h("h1", null, T.system), h("dl", { class: "figures" },
@@ -44,7 +46,14 @@ export class SystemView {
       number(T.due, stats.due, true), number(T.nodes, stats.nodes)),
     h("h2", null, T.pools), stats.pools.length ? h("ul", { class: "pools" }, stats.pools.map((p) => this.pool(p)))
       : h("p", { class: "muted" }, T.noPools),
-    stats.engines.length ? this.engines(stats.engines) : null);
+    stats.engines.length ? this.engines(stats.engines) : null, feeds.length ? this.feeds(feeds) : null);
+  }
+
+  feeds(all) {
+    const row = (f) => h("tr", null, h("th", { scope: "row", dir: "auto" }, shown(f.name)),
+      h("td", { class: f.lost ? "bad" : null }, f.lost ? T.feedLost : String(f.unacked)),
+      h("td", null, f.oldest ? since(f.oldest) : ""), h("td", null, f.leased ? T.yes : T.no));
+    return this.table(T.feeds, T.feedColumns, all.map(row));
   }
 
   engines(all) {
@@ -53,8 +62,13 @@ export class SystemView {
       return h("tr", null, h("th", { scope: "row", dir: "auto" }, shown(e.engine)), h("td", null, String(e.queued)),
         h("td", { class: nobody ? "bad" : null }, String(e.nodes), nobody ? ` ${T.nobodyHere}` : ""));
     };
-    return [h("h2", null, T.engines), h("div", { class: "table" }, h("table", null, h("thead", null, h("tr", null,
-      T.engineColumns.map((c) => h("th", { scope: "col" }, c)))), h("tbody", null, all.map(row))))];
+    return this.table(T.engines, T.engineColumns, all.map(row));
+  }
+
+  table(title, columns, rows) {
+    return [h("h2", null, title), h("div", { class: "table", tabindex: "0", role: "region", "aria-label": title },
+      h("table", null, h("thead", null, h("tr", null, columns.map((c) => h("th", { scope: "col" }, c)))),
+        h("tbody", null, rows)))];
   }
 
   pool(p) {

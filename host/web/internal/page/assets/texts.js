@@ -258,6 +258,9 @@ export const T = {
   readyFor: (n) => `${plural(n, "run waits", "runs wait")} for one`,
   engines: "Engines",
   engineColumns: ["Engine", "Queued", "Nodes"],
+  feeds: "Feeds",
+  feedColumns: ["Feed", "Not yet acknowledged", "The oldest", "Is read"],
+  feedLost: "events are lost",
   nobodyHere: "(nobody executes its runs)",
 
   // Problems, by their codes

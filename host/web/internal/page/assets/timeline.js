@@ -7,7 +7,6 @@ import { h, set, shown } from "./dom.js";
 import { duration, moment } from "./time.js";
 
 const lanes = ["queued", "running", "waiting_user"];
-const width = 1000;
 const laneHeight = 34;
 
 // phases are the times that a run has spent in one state, with what ended each.
@@ -34,6 +33,7 @@ export function phases(events, end) {
 export function drawTimeline(node, events, run) {
   if (!events.length || !run) return;
   const { states, marks, last } = phases(events, Date.parse(run.finished_at ?? "") || now());
+  const width = Math.max(200, node.clientWidth - 84); // beside the names of the lanes
   const weight = (p) => 6 + 14 * Math.log10(1 + (p.to - p.from) / 100);
   const total = states.reduce((sum, p) => sum + weight(p), 0);
   let x = 0;
@@ -60,7 +60,7 @@ export function drawTimeline(node, events, run) {
     "aria-hidden": "true" }, lanes.map((l) => h("span", null, T.lanes[l]))), picture),
   h("p", { class: "scale muted", "aria-hidden": "true" }, h("span", null, moment(states[0]?.from ?? now())),
     h("span", null, T.logarithmic), h("span", null, last && !lanes.includes(last.state) ? moment(last.from) : T.now)),
-  h("details", null, h("summary", null, T.asTable), h("div", { class: "table", tabindex: "0", role: "region",
+  h("details", { open: node.querySelector("details")?.open }, h("summary", null, T.asTable), h("div", { class: "table", tabindex: "0", role: "region",
     "aria-label": T.asTable }, h("table", null, h("thead", null, h("tr", null, T.columns.map((c) => h("th",
     { scope: "col" }, c)))), h("tbody", null, rows(states, marks))))));
 }
