@@ -60,9 +60,13 @@ export function drawTimeline(node, events, run) {
     "aria-hidden": "true" }, lanes.map((l) => h("span", null, T.lanes[l]))), picture),
   h("p", { class: "scale muted", "aria-hidden": "true" }, h("span", null, moment(states[0]?.from ?? now())),
     h("span", null, T.logarithmic), h("span", null, last && !lanes.includes(last.state) ? moment(last.from) : T.now)),
-  h("details", { open: node.querySelector("details")?.open }, h("summary", null, T.asTable), h("div",
-    { class: "table", tabindex: "0", role: "region", "aria-label": T.asTable }, h("table", null, h("thead", null, h("tr", null, T.columns.map((c) => h("th",
-    { scope: "col" }, c)))), h("tbody", null, rows(states, marks))))));
+  h("details", { open: node.querySelector("details")?.open }, h("summary", null, T.asTable), table(states, marks)));
+}
+
+function table(states, marks) {
+  return h("div", { class: "table", tabindex: "0", role: "region", "aria-label": T.asTable }, h("table", null,
+    h("thead", null, h("tr", null, T.columns.map((c) => h("th", { scope: "col" }, c)))),
+    h("tbody", null, rows(states, marks))));
 }
 
 function describe(p) {
