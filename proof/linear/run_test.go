@@ -21,7 +21,7 @@ import (
 )
 
 var (
-	histories = flag.Int("histories", 192, "how many histories of runs, and a quarter as many of pools, are recorded "+
+	histories = flag.Int("histories", 168, "how many histories of runs, and a quarter as many of pools, are recorded "+
 		"on each store")
 	firstSeed = flag.Uint64("seed", 0, "of the first world; 0: any. Another machine's timing makes other histories "+
 		"of it")
