@@ -106,7 +106,8 @@ func drawQuestion(rng *rand.Rand, prompt string, approval bool) interaction.Ques
 		q.To = nil
 	}
 	if approval {
-		q.Kind, q.Subject = interaction.Approval, &interaction.Subject{Tool: "pay", Arguments: json.RawMessage(`{"n":1}`)}
+		q.Kind = interaction.Approval
+		q.Subject = &interaction.Subject{Tool: "pay", Arguments: json.RawMessage(`{"n":1}`)}
 		q.Need, q.Rejects = rng.IntN(4), rng.IntN(3)
 	}
 	q.Wait = drawWait(rng)
