@@ -72,6 +72,8 @@ func (c *Commit) CheckSelf() error {
 func (c *Commit) CheckNext(prev *Run, claim bool) error {
 	r := &c.Run
 	switch {
+	case prev.State.Terminal() && c.changesDueAlone(prev):
+		return nil
 	case prev.State.Terminal():
 		return invalid(r, "it is %s, which does not change any more", prev.State)
 	case r.Seq != prev.Seq+uint64(len(c.Events)):
@@ -80,8 +82,8 @@ func (c *Commit) CheckNext(prev *Run, claim bool) error {
 		return invalid(r, "no transition leads from %s to %s", prev.State, r.State)
 	case r.State != prev.State && len(c.Events) == 0:
 		return invalid(r, "it goes from %s to %s without an event that tells of it", prev.State, r.State)
-	case claim && prev.Held():
-		return invalid(r, "it is held, and cannot be claimed")
+	case claim && (prev.Held() || prev.AwaitsChildren()):
+		return invalid(r, "it is held, or waits for other runs, and cannot be claimed")
 	case claim && r.State == prev.State:
 		return invalid(r, "a claim starts the run or ends it; it is still %s", r.State)
 	case r.State == fsm.StateRunning && prev.State != fsm.StateRunning && r.Attempt != prev.Attempt+1,
@@ -135,7 +137,7 @@ func sameSubmission(a, b *Run) bool {
 		a.OnInterrupt == b.OnInterrupt && a.Hold == b.Hold &&
 		a.Pool == b.Pool && a.Key == b.Key &&
 		a.Priority == b.Priority && maps.Equal(a.Labels, b.Labels) && a.CreatedAt.Equal(b.CreatedAt) &&
-		sameForkPoint(a.ForkedFrom, b.ForkedFrom)
+		sameForkPoint(a.ForkedFrom, b.ForkedFrom) && sameAncestors(a, b)
 }
 
 func sameForkPoint(a, b *ForkPoint) bool {
@@ -159,8 +161,12 @@ func (r *Run) Coherent() error {
 		return invalid(r, "a budget has a limit, and what is used of it are at most as many turns as there were "+
 			"attempts")
 	case r.Block != nil && !r.Block.fits(r):
-		return invalid(r, "a block is a retry or a sleep, of a queued run and until its not_before, or a hold with "+
-			"1 to %d choices, of a queued or waiting run; the run has no slot", maxChoices)
+		return invalid(r, "a block is a retry or a sleep, of a queued run and until its not_before, or of a queued "+
+			"run that waits for 1 to %d children, or a hold with 1 to %d choices, of a queued or waiting run; the run "+
+			"has no slot", MaxChildren, maxChoices)
+	case r.Family != nil && !r.Family.fits(r):
+		return invalid(r, "a family has up to %d ancestors and %d children, and is due in a run that is queued or has "+
+			"ended", MaxDepth, MaxChildren)
 	case r.ForkedFrom != nil && (r.ForkedFrom.RunID == "" || r.ForkedFrom.RunID == r.ID || r.ForkedFrom.Question < 0):
 		return invalid(r, "a fork names another run and a question there, or its end; it names %.128q and %d",
 			r.ForkedFrom.RunID, r.ForkedFrom.Question)
@@ -208,8 +214,11 @@ const maxChoices = 8
 func (b *Block) fits(r *Run) bool {
 	queued := r.State == fsm.StateQueued
 	switch {
-	case r.Slot:
+	case r.Slot || b.Kind != BlockChildren && (b.Children != nil || b.Any):
 		return false
+	case b.Kind == BlockChildren:
+		return queued && r.Family != nil && b.Choices == nil && b.Code == "" && len(b.Children) > 0 &&
+			len(b.Children) <= MaxChildren
 	case b.Kind == BlockRetry:
 		return queued && b.Until.Equal(r.NotBefore) && b.Choices == nil
 	case b.Kind == BlockSleep:

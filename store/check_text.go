@@ -91,6 +91,11 @@ func (t *texts) run(r *Run) {
 	if f := r.ForkedFrom; f != nil {
 		t.text("the run that it was forked from", f.RunID)
 	}
+	if f := r.Family; f != nil {
+		for _, id := range f.Ancestors {
+			t.text("an ancestor", id)
+		}
+	}
 	t.text("mode", string(r.Mode))
 	t.text("key", r.Key)
 	for k, v := range r.Labels {
@@ -129,6 +134,9 @@ func (t *texts) run(r *Run) {
 		t.text("the block's reason", b.Reason)
 		for _, c := range b.Choices {
 			t.text("a choice", string(c))
+		}
+		for _, id := range b.Children {
+			t.text("a child", id)
 		}
 	}
 	t.text("recovery_state", string(r.Recovery))

@@ -42,6 +42,11 @@ func (r Run) Clone() Run {
 		f := *r.ForkedFrom
 		r.ForkedFrom = &f
 	}
+	if r.Family != nil {
+		f := *r.Family
+		f.Ancestors = slices.Clone(f.Ancestors)
+		r.Family = &f
+	}
 	if r.Budget != nil {
 		b := *r.Budget
 		r.Budget = &b
@@ -52,7 +57,7 @@ func (r Run) Clone() Run {
 	}
 	if r.Block != nil {
 		b := *r.Block
-		b.Choices = slices.Clone(b.Choices)
+		b.Choices, b.Children = slices.Clone(b.Choices), slices.Clone(b.Children)
 		r.Block = &b
 	}
 	if r.Error != nil {

@@ -169,6 +169,10 @@ func writeRun(w *plainjson.Writer, v *Run) {
 		w.Put(`,"forked_from":`)
 		writeForkPoint(w, v.ForkedFrom)
 	}
+	if v.Family != nil {
+		w.Put(`,"family":`)
+		writeFamily(w, v.Family)
+	}
 	w.Text(`,"state":`, string(v.State))
 	w.Time(`,"updated_at":`, v.UpdatedAt)
 	w.TimeIf(`,"queued_at":`, v.QueuedAt)
@@ -238,6 +242,13 @@ func writeForkPoint(w *plainjson.Writer, v *ForkPoint) {
 	w.Put(`}`)
 }
 
+func writeFamily(w *plainjson.Writer, v *Family) {
+	w.Int(`{"children":`, int64(v.Children))
+	plainjson.WriteTexts(w, `,"ancestors":`, v.Ancestors)
+	w.TimeIf(`,"due":`, v.Due)
+	w.Put(`}`)
+}
+
 func writeRunBudget(w *plainjson.Writer, v *RunBudget) {
 	w.Put(`{"limit":`)
 	writeBudget(w, &v.Limit)
@@ -264,6 +275,8 @@ func writeBlock(w *plainjson.Writer, v *Block) {
 	w.TextIf(`,"code":`, string(v.Code))
 	w.TextIf(`,"reason":`, v.Reason)
 	plainjson.WriteTexts(w, `,"choices":`, v.Choices)
+	plainjson.WriteTexts(w, `,"children":`, v.Children)
+	w.FlagIf(`,"any":`, v.Any)
 	w.Put(`}`)
 }
 
@@ -498,6 +511,10 @@ func readRun(s *plainjson.Scanner, v *Run) {
 		v.ForkedFrom = new(ForkPoint)
 		readForkPoint(s, v.ForkedFrom)
 	}
+	if s.Member(`,"family":`) {
+		v.Family = new(Family)
+		readFamily(s, v.Family)
+	}
 	plainjson.Word(s, `,"state":`, &v.State)
 	s.Time(`,"updated_at":`, &v.UpdatedAt)
 	s.Time(`,"queued_at":`, &v.QueuedAt)
@@ -577,6 +594,14 @@ func readForkPoint(s *plainjson.Scanner, v *ForkPoint) {
 	s.Need(`}`)
 }
 
+func readFamily(s *plainjson.Scanner, v *Family) {
+	s.Need(`{"children":`)
+	v.Children = s.AnInt()
+	plainjson.ReadWords(s, `,"ancestors":`, &v.Ancestors)
+	s.Time(`,"due":`, &v.Due)
+	s.Need(`}`)
+}
+
 func readRunBudget(s *plainjson.Scanner, v *RunBudget) {
 	s.Need(`{"limit":`)
 	readBudget(s, &v.Limit)
@@ -606,6 +631,8 @@ func readBlock(s *plainjson.Scanner, v *Block) {
 	plainjson.Word(s, `,"code":`, &v.Code)
 	s.Text(`,"reason":`, &v.Reason)
 	plainjson.ReadWords(s, `,"choices":`, &v.Choices)
+	plainjson.ReadWords(s, `,"children":`, &v.Children)
+	s.Flag(`,"any":`, &v.Any)
 	s.Need(`}`)
 }
 

@@ -28,7 +28,7 @@ var knownWords = func() plainjson.Words {
 	plainjson.Learn(words, fsm.Codes()...)
 	plainjson.Learn(words, fsm.Warnings()...)
 	plainjson.Learn(words, RecoveryNone, RecoveredWaiting, FailedReconciled)
-	plainjson.Learn(words, BlockRetry, BlockSleep, BlockHeld)
+	plainjson.Learn(words, BlockRetry, BlockSleep, BlockChildren, BlockHeld)
 	plainjson.Learn(words, ChoiceRepeat, ChoiceRaise, ChoiceEnd)
 	plainjson.Learn(words, InterruptFail, InterruptRepeat, InterruptAsk)
 	plainjson.Learn(words, HoldOff, HoldOn)
@@ -81,12 +81,15 @@ const (
 	waitForm    = "[6," // a question with a wait of its own, and its default answer
 	peopleForm  = "[7," // an approval that several people decide, and their votes; a question that is claimed
 	journalForm = "[8," // a run that has a journal, or sleeps
+	familyForm  = "[9," // a run that is a child, or has children
 	formSuffix  = "]"
 )
 
 // form is the beginning of the list that the record stands in; empty for the first form.
 func (r *Run) form() string {
 	switch {
+	case r.Family != nil:
+		return familyForm
 	case r.Journal != nil || r.Block != nil && r.Block.Kind == BlockSleep:
 		return journalForm
 	case r.people():
@@ -129,7 +132,7 @@ func (r *Run) typed() bool {
 // firstForm returns a record without the list that it may stand in.
 func firstForm(body []byte) []byte {
 	for _, form := range []string{heldForm, forkForm, typedForm, severalForm, waitForm, peopleForm,
-		journalForm} {
+		journalForm, familyForm} {
 		if inner, ok := bytes.CutPrefix(body, []byte(form)); ok {
 			if inner, ok = bytes.CutSuffix(inner, []byte(formSuffix)); ok {
 				return inner

@@ -47,6 +47,9 @@ func TestEncodeWritesEveryField(t *testing.T) {
 // and for the list around a run that the first form of records did not know.
 func stored(t require.TestingT, r store.Run) string {
 	body := exactly(t, r.Clone())
+	if r.Family != nil {
+		return "[9," + body + "]"
+	}
 	if r.Journal != nil || r.Block != nil && r.Block.Kind == store.BlockSleep {
 		return "[8," + body + "]"
 	}
@@ -96,7 +99,7 @@ func TestOlderVersionsRefuseWhatTheyDoNotKnow(t *testing.T) {
 	got, err := store.Decode(body)
 	require.NoError(t, err)
 	require.Equal(t, r, got)
-	for _, damaged := range []string{string(body[:len(body)-1]), "[9," + string(body[3:]), "[2,]",
+	for _, damaged := range []string{string(body[:len(body)-1]), "[10," + string(body[3:]), "[2,]",
 		"[2," + string(body) + "]"} {
 		_, err = store.Decode([]byte(damaged))
 		require.ErrorIs(t, err, store.ErrCorrupt, damaged)
@@ -176,6 +179,31 @@ func TestOlderVersionsRefuseJournals(t *testing.T) {
 		body, err := store.Encode(r)
 		require.NoError(t, err, name)
 		require.Equal(t, "[8,", string(body[:3]), name)
+		requireScanned(t, body)
+		got, err := store.Decode(body)
+		require.NoError(t, err, name)
+		require.Equal(t, r, got, name)
+		require.Equal(t, r, r.Clone(), name)
+	}
+}
+
+// M3 J14: an older version refuses a run that is a child or has children, which it would not end with its
+// parent, nor go on with after them.
+func TestOlderVersionsRefuseFamilies(t *testing.T) {
+	for name, change := range map[string]func(r *store.Run){
+		"child":  func(r *store.Run) { r.Family = &store.Family{Ancestors: []string{"root", "parent"}} },
+		"parent": func(r *store.Run) { r.Family = &store.Family{Children: 3} },
+		"waits": func(r *store.Run) {
+			*r = queued()
+			r.Family = &store.Family{Children: 3, Due: noon}
+			r.Block = &store.Block{Kind: store.BlockChildren, Until: noon, Children: []string{"a", "b"}, Any: true}
+		},
+	} {
+		r := parked()
+		change(&r)
+		body, err := store.Encode(r)
+		require.NoError(t, err, name)
+		require.Equal(t, "[9,", string(body[:3]), name)
 		requireScanned(t, body)
 		got, err := store.Decode(body)
 		require.NoError(t, err, name)

@@ -41,6 +41,9 @@ func (q Query) Matches(r *Run) bool {
 	if q.Held && !r.Held() || q.ForkedFrom != "" && (r.ForkedFrom == nil || r.ForkedFrom.RunID != q.ForkedFrom) {
 		return false
 	}
+	if q.Parent != "" && r.Parent() != q.Parent {
+		return false
+	}
 	for k := range maps.Keys(q.Labels) {
 		if have, ok := r.Labels[k]; !ok || have != q.Labels[k] {
 			return false

@@ -39,6 +39,8 @@ type Run struct {
 	CreatedAt time.Time         `json:"created_at"`
 	// ForkedFrom is the point from which a fork goes on; nil in every other run.
 	ForkedFrom *ForkPoint `json:"forked_from,omitempty"`
+	// Family is what the run has to do with the runs above and below it (M3); nil if there are none.
+	Family *Family `json:"family,omitempty"`
 
 	// The state.
 	State     fsm.State `json:"state"`
@@ -136,6 +138,9 @@ type Block struct {
 	Reason string   `json:"reason,omitempty"`
 	// Choices are the decisions that a person can make about a held run.
 	Choices []Choice `json:"choices,omitempty"`
+	// Children are the runs that the run waits for, until each has ended, or any with Any (M3).
+	Children []string `json:"children,omitempty"`
+	Any      bool     `json:"any,omitempty"`
 }
 
 // BlockKind is the kind of a Block.
@@ -147,6 +152,9 @@ const (
 	BlockRetry BlockKind = "retry"
 	// BlockSleep: the last turn ended well, and the run goes on with another one at Until.
 	BlockSleep BlockKind = "sleep"
+	// BlockChildren: the last turn ended well, and the run goes on with another one once Children have
+	// ended, and at Until at the latest unless that is zero (M3).
+	BlockChildren BlockKind = "children"
 	// BlockHeld: the run cannot go on for a reason that an operator can repair (J5), or has used up
 	// its budget (J13). It is not claimed before a commit has ended the block.
 	BlockHeld BlockKind = "held"

@@ -55,7 +55,7 @@ type Writer interface {
 	Claim(ctx context.Context, req ClaimRequest) ([]Claimed, error)
 
 	// Prune deletes up to limit terminal runs that finished before the given time, oldest first,
-	// with all their data, and returns their number.
+	// with all their data, and returns their number. It passes over those with a Family.Due.
 	Prune(ctx context.Context, before time.Time, limit int) (int, error)
 }
 
@@ -87,7 +87,8 @@ type Reader interface {
 	// (C5).
 	Settled(ctx context.Context, id, key string) (interaction.Record, error)
 	// Due returns up to limit runs in waiting_user whose deadline is at or before now, the oldest
-	// deadline first, and after them, within the limit, the queued runs that are held until a time
+	// deadline first, and, as if that were a deadline, runs whose relatives are to be seen to (Family.Due);
+	// after them, within the limit, the queued runs that are held until a time
 	// at or before now, the earliest first. It also returns the time at which the next thing falls
 	// due after now: a deadline, or a queued run's not-before time. That time is zero if there is
 	// none. It does not include the times at which held runs are tried again, so callers must call
@@ -372,6 +373,9 @@ type Query struct {
 	// ForkedFrom asks for the forks of the run with this id alone (Run.ForkedFrom). The cost of
 	// such a listing grows with their number.
 	ForkedFrom string
+	// Parent asks for the children of the run with this id alone (Run.Family). The cost of such a
+	// listing grows with their number.
+	Parent string
 	// Labels must all be present with these values; at most 1000. A store may have an index of
 	// them; SQLite and PostgreSQL do.
 	Labels map[string]string

@@ -38,8 +38,8 @@ type Survey struct {
 	// OldestHeld is the earliest of their times (Run.HeldSince), zero when there are none.
 	Held       int
 	OldestHeld time.Time
-	// Due are the open questions whose deadline is at or before now. A node that serves fires them
-	// at once: when the number stays above zero, none does, or none keeps up.
+	// Due are the open questions whose deadline is at or before now, and the runs whose Family.Due is. A
+	// node that serves sees to them at once: when the number stays above zero, none does, or none keeps up.
 	Due int
 	// Nodes are the registered nodes: those whose lease nobody has expired yet.
 	Nodes int

@@ -82,6 +82,7 @@ type index struct {
 	isDelayed map[string]bool
 	asked     map[string]*ordered[moment] // the runs that ask each principal (package asked), by asked_at
 	forks     map[string]*ordered[moment] // the forks of each run that has any, by creation
+	children  map[string]*ordered[moment] // the children of each run that has any, likewise
 }
 
 func newIndex() index {
@@ -92,6 +93,7 @@ func newIndex() index {
 		owned: newOrdered(compareBelongings), finished: newOrdered(compareMoments),
 		held: newOrdered(compareMoments), heldUntil: newOrdered(compareMoments), slots: make(map[string]int),
 		keySlots: make(map[tenancy]int), isDelayed: make(map[string]bool), forks: make(map[string]*ordered[moment]),
+		children: make(map[string]*ordered[moment]),
 	}
 }
 
@@ -109,6 +111,10 @@ func (x *index) listed(q store.Query) *ordered[moment] {
 		return newOrdered(compareMoments)
 	case q.ForkedFrom != "":
 		return x.forks[q.ForkedFrom]
+	case q.Parent != "" && x.children[q.Parent] == nil:
+		return newOrdered(compareMoments)
+	case q.Parent != "":
+		return x.children[q.Parent]
 	case q.Held:
 		return x.held
 	}
@@ -129,8 +135,11 @@ func (x *index) add(r *store.Run) {
 			x.heldUntil.add(at(r.Block.Until, r.ID))
 		}
 	}
+	if due := r.DueAt(); !due.IsZero() {
+		x.deadlines.add(at(due, r.ID))
+	}
 	switch {
-	case r.State == fsm.StateQueued && r.Held():
+	case r.State == fsm.StateQueued && (r.Held() || r.AwaitsChildren()):
 	case r.State == fsm.StateQueued && r.Slot:
 		x.sticky.add(belonging{r.Owner, false, at(r.QueuedAt, r.ID)})
 	case r.State == fsm.StateQueued && r.NotBefore.After(r.UpdatedAt):
@@ -140,9 +149,6 @@ func (x *index) add(r *store.Run) {
 		x.ready.add(placeOf(r))
 	case r.State == fsm.StateWaitingUser:
 		x.addWaiting(r)
-		if !r.Deadline.IsZero() {
-			x.deadlines.add(at(r.Deadline, r.ID))
-		}
 	case r.State.Terminal():
 		x.finished.add(at(r.FinishedAt, r.ID))
 	}
@@ -162,8 +168,11 @@ func (x *index) remove(r *store.Run) {
 			x.heldUntil.remove(at(r.Block.Until, r.ID))
 		}
 	}
+	if due := r.DueAt(); !due.IsZero() {
+		x.deadlines.remove(at(due, r.ID))
+	}
 	switch {
-	case r.State == fsm.StateQueued && r.Held():
+	case r.State == fsm.StateQueued && (r.Held() || r.AwaitsChildren()):
 	case r.State == fsm.StateQueued && r.Slot:
 		x.sticky.remove(belonging{r.Owner, false, at(r.QueuedAt, r.ID)})
 	case r.State == fsm.StateQueued && x.isDelayed[r.ID]:
@@ -173,9 +182,6 @@ func (x *index) remove(r *store.Run) {
 		x.ready.remove(placeOf(r))
 	case r.State == fsm.StateWaitingUser:
 		x.removeWaiting(r)
-		if !r.Deadline.IsZero() {
-			x.deadlines.remove(at(r.Deadline, r.ID))
-		}
 	case r.State.Terminal():
 		x.finished.remove(at(r.FinishedAt, r.ID))
 	}
@@ -229,10 +235,10 @@ func (x *index) ranges(q store.WaitingQuery) []*ordered[moment] {
 func (x *index) addNew(r *store.Run) {
 	x.created.add(at(r.CreatedAt, r.ID))
 	if f := r.ForkedFrom; f != nil {
-		if x.forks[f.RunID] == nil {
-			x.forks[f.RunID] = newOrdered(compareMoments)
-		}
-		x.forks[f.RunID].add(at(r.CreatedAt, r.ID))
+		addUnder(x.forks, f.RunID, r)
+	}
+	if parent := r.Parent(); parent != "" {
+		addUnder(x.children, parent, r)
 	}
 }
 
@@ -240,13 +246,28 @@ func (x *index) addNew(r *store.Run) {
 func (x *index) removePruned(r *store.Run) {
 	x.created.remove(at(r.CreatedAt, r.ID))
 	if f := r.ForkedFrom; f != nil {
-		forks := x.forks[f.RunID]
-		forks.remove(at(r.CreatedAt, r.ID))
-		if _, left := forks.first(start); !left {
-			delete(x.forks, f.RunID)
-		}
+		removeUnder(x.forks, f.RunID, r)
+	}
+	if parent := r.Parent(); parent != "" {
+		removeUnder(x.children, parent, r)
 	}
 	x.remove(r)
+}
+
+// addUnder adds a run to the list of those of another run, in the order of creation.
+func addUnder(lists map[string]*ordered[moment], id string, r *store.Run) {
+	if lists[id] == nil {
+		lists[id] = newOrdered(compareMoments)
+	}
+	lists[id].add(at(r.CreatedAt, r.ID))
+}
+
+func removeUnder(lists map[string]*ordered[moment], id string, r *store.Run) {
+	list := lists[id]
+	list.remove(at(r.CreatedAt, r.ID))
+	if _, left := list.first(start); !left {
+		delete(lists, id)
+	}
 }
 
 func decrement[K comparable](counts map[K]int, k K) {

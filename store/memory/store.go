@@ -268,6 +268,7 @@ func (s *Store) commit(c *store.Commit, own *commitCopy) error {
 
 // write stores a checked commit.
 func (s *Store) write(e *entry, prev *store.Run, c *store.Commit, own *commitCopy) {
+	hadEnded := prev != nil && prev.State.Terminal() // prev is e.run
 	if prev == nil {
 		s.index.addNew(&own.run)
 	} else {
@@ -288,7 +289,7 @@ func (s *Store) write(e *entry, prev *store.Run, c *store.Commit, own *commitCop
 		s.usage.Add(*c.Usage)
 	}
 	e.journal = append(e.journal, own.journal...)
-	if e.run.State.Terminal() {
+	if e.run.State.Terminal() && !hadEnded {
 		for _, u := range e.usage {
 			s.usage.Subtract(u.Usage)
 		}
@@ -349,7 +350,7 @@ func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (int, er
 		if m.at >= before.UnixMicro() || len(old) == limit {
 			return false
 		}
-		if e := s.runs[m.id]; !s.feeds.needs(&e.run, noted[e], before) {
+		if e := s.runs[m.id]; e.run.DueAt().IsZero() && !s.feeds.needs(&e.run, noted[e], before) {
 			old = append(old, m.id)
 		}
 		return true

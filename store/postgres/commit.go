@@ -136,7 +136,7 @@ func (s *Store) Counters() store.Counters { return s.counters.Load() }
 // pruneText passes over runs that another prune is deleting, and over those that a feed needs.
 var pruneText = sql(`WITH old AS MATERIALIZED (
 		SELECT n FROM interlude.states s WHERE finished_at IS NOT NULL AND finished_at < $1::bigint
-			AND NOT EXISTS (SELECT FROM interlude.feed f JOIN interlude.feeds c
+			AND deadline IS NULL AND NOT EXISTS (SELECT FROM interlude.feed f JOIN interlude.feeds c
 				ON (f.place, f.run, f.last) > (c.place, c.run, c.last)
 				WHERE f.run = s.n AND NOT c.lost AND s.finished_at >= $1::bigint - c.max_lag)
 			ORDER BY finished_at, id LIMIT $2::bigint FOR UPDATE SKIP LOCKED

@@ -21,7 +21,7 @@ func (r *reader) Runs(ctx context.Context, q store.Query) (store.Page, error) {
 	if err != nil || text == "" {
 		return store.Page{}, err
 	}
-	runs, err := r.list(ctx, len(q.Labels) > 0 || q.ForkedFrom != "", text, args)
+	runs, err := r.list(ctx, len(q.Labels) > 0 || q.ForkedFrom != "" || q.Parent != "", text, args)
 	if err != nil {
 		return store.Page{}, err
 	}
@@ -146,7 +146,7 @@ func (f *filter) columns(q store.Query) bool {
 		}
 		f.and("s.state = ANY ($%d::text[])", states)
 	}
-	if labels := labelTexts(q.Labels, q.ForkedFrom); labels != nil {
+	if labels := labelTexts(q.Labels, q.ForkedFrom, q.Parent); labels != nil {
 		f.and("r.labels @> $%d::text[]", labels)
 	}
 	return true

@@ -18,7 +18,8 @@ func (r *reader) Waiting(ctx context.Context, q store.WaitingQuery) (store.Page,
 	if err != nil || text == "" {
 		return store.Page{}, err
 	}
-	runs, err := r.list(ctx, len(q.Labels) > 0 || q.ForkedFrom != "" || !q.DueBefore.IsZero(), text, args)
+	searched := len(q.Labels) > 0 || q.ForkedFrom != "" || q.Parent != "" || !q.DueBefore.IsZero()
+	runs, err := r.list(ctx, searched, text, args)
 	if err != nil {
 		return store.Page{}, err
 	}
@@ -47,7 +48,7 @@ func waitingText(q store.WaitingQuery) (string, []any, error) {
 			f.args, nil
 	}
 	runs := ""
-	if len(q.Labels) > 0 || q.ForkedFrom != "" {
+	if len(q.Labels) > 0 || q.ForkedFrom != "" || q.Parent != "" {
 		runs = " JOIN interlude.runs r ON r.n = s.n"
 	}
 	anyone := "SELECT s.n, s.asked_at AS since, s.id FROM interlude.states s" + runs +

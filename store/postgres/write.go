@@ -409,20 +409,24 @@ func arrayText(texts []string) string {
 
 // labelsOf are labelTexts of the run.
 func labelsOf(r *store.Run) []string {
-	if r.ForkedFrom == nil {
-		return labelTexts(r.Labels, "")
+	forkedFrom := ""
+	if r.ForkedFrom != nil {
+		forkedFrom = r.ForkedFrom.RunID
 	}
-	return labelTexts(r.Labels, r.ForkedFrom.RunID)
+	return labelTexts(r.Labels, forkedFrom, r.Parent())
 }
 
 // labelTexts are the labels of a run in a form that an index can find, whatever characters they
-// have. A fork has one more, with the run that it was forked from: its name is not quoted, so no
-// label is like it (J6).
-func labelTexts(labels map[string]string, forkedFrom string) []string {
-	if len(labels) == 0 && forkedFrom == "" {
+// have. A fork has one more, with the run that it was forked from, and a child one with its parent: their
+// names are not quoted, so no label is like them (J6, M3).
+func labelTexts(labels map[string]string, forkedFrom, parent string) []string {
+	if len(labels) == 0 && forkedFrom == "" && parent == "" {
 		return nil
 	}
-	all := make([]string, 0, len(labels)+1)
+	all := make([]string, 0, len(labels)+2)
+	if parent != "" {
+		all = append(all, "parent="+strconv.QuoteToASCII(parent))
+	}
 	if forkedFrom != "" {
 		all = append(all, "forked_from="+strconv.QuoteToASCII(forkedFrom))
 	}

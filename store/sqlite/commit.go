@@ -353,10 +353,12 @@ func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (int, er
 		if err != nil {
 			return nil, err
 		}
-		query := `SELECT n FROM runs WHERE finished_at IS NOT NULL AND finished_at < ? ORDER BY finished_at, id LIMIT ? + 0`
+		query := `SELECT n FROM runs WHERE finished_at IS NOT NULL AND finished_at < ? AND deadline IS NULL
+			ORDER BY finished_at, id LIMIT ? + 0`
 		args := []driver.Value{before.UnixMicro(), int64(limit)}
 		if n.needed {
-			query = `SELECT n FROM runs WHERE finished_at IS NOT NULL AND finished_at < ? AND NOT ` + pruneWaits + `
+			query = `SELECT n FROM runs WHERE finished_at IS NOT NULL AND finished_at < ? AND deadline IS NULL
+				AND NOT ` + pruneWaits + `
 				ORDER BY finished_at, id LIMIT ? + 0`
 			args = []driver.Value{before.UnixMicro(), before.UnixMicro(), int64(limit)}
 		}

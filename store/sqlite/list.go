@@ -37,7 +37,7 @@ func (s *Store) Runs(ctx context.Context, q store.Query) (store.Page, error) {
 // the database. Labels are found by their hashes and checked here: a run that only has the same
 // hash is left out, and another one takes its place.
 func (c *conn) list(ctx context.Context, q store.Query) (page []store.Run, _ error) {
-	labels := hashLabels(q.Labels, q.ForkedFrom)
+	labels := hashLabels(q.Labels, q.ForkedFrom, q.Parent)
 	rarest, having, err := c.rarest(labels)
 	if err != nil || having == 0 {
 		return nil, err
@@ -150,9 +150,12 @@ func hashLabel(name, value string) int64 {
 }
 
 // hashLabels are the numbers of the labels of a run, each once, in order. A fork has one more, with
-// the run that it was forked from and a name that no label has (J6).
-func hashLabels(labels map[string]string, forkedFrom string) []int64 {
-	hashes := make([]int64, 0, len(labels)+1)
+// the run that it was forked from and a name that no label has (J6), and a child one with its parent (M3).
+func hashLabels(labels map[string]string, forkedFrom, parent string) []int64 {
+	hashes := make([]int64, 0, len(labels)+2)
+	if parent != "" {
+		hashes = append(hashes, hashLabel("\x00parent", parent))
+	}
 	if forkedFrom != "" {
 		hashes = append(hashes, hashLabel("", forkedFrom))
 	}
@@ -165,10 +168,11 @@ func hashLabels(labels map[string]string, forkedFrom string) []int64 {
 
 // labelsOf are hashLabels of the run.
 func labelsOf(r *store.Run) []int64 {
-	if r.ForkedFrom == nil {
-		return hashLabels(r.Labels, "")
+	forkedFrom := ""
+	if r.ForkedFrom != nil {
+		forkedFrom = r.ForkedFrom.RunID
 	}
-	return hashLabels(r.Labels, r.ForkedFrom.RunID)
+	return hashLabels(r.Labels, forkedFrom, r.Parent())
 }
 
 // indexLabels adds a new run to the index.

@@ -106,7 +106,7 @@ type waitPlace struct {
 // waiting returns a page of the runs that wait. It finds the places of the first runs of each range,
 // and loads the first of all. A run that only has the same hash of a label is left out.
 func (c *conn) waiting(ctx context.Context, q store.WaitingQuery) (page store.Page, _ error) {
-	labels := hashLabels(q.Labels, q.ForkedFrom)
+	labels := hashLabels(q.Labels, q.ForkedFrom, q.Parent)
 	rarest, having, err := c.rarest(labels)
 	if err != nil || having == 0 {
 		return page, err

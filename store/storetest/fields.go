@@ -139,6 +139,7 @@ func submitted(r *store.Run) {
 	withBudget(9, 1<<40)(r)
 	r.Profile = fsm.ProfileStickyProcess
 	r.ForkedFrom = &store.ForkPoint{RunID: "another", Question: 3}
+	r.Family = &store.Family{Ancestors: []string{"root <&>", "parent"}, Children: 4}
 	r.Restricted = true
 }
 

@@ -41,7 +41,7 @@ func (h Harness) Run(t *testing.T) {
 		stickyCases, poolCases, registryCases, departureCases, orphanCases,
 		deadlineCases, holdCases, eventCases, historyCases, togetherCases, stepCases, voteCases,
 		listingCases, filterCases,
-		forkCases, waitingCases, askedCases,
+		forkCases, familyCases, waitingCases, askedCases,
 		pruneCases,
 		sharingCases,
 		raceCases, momentCases,

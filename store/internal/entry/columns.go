@@ -22,18 +22,18 @@ type Columns struct {
 	// AskedAt: waiting for an answer. If no open question is for everybody, it is in a range of its
 	// own, see Addressed.
 	AskedAt    time.Time
-	Deadline   time.Time
+	Deadline   time.Time // waiting; or when the relatives of the run are to be seen to (Run.DueAt)
 	FinishedAt time.Time
 }
 
 // ColumnsOf returns the columns of a record.
 func ColumnsOf(r *store.Run) Columns {
-	c := Columns{Slot: r.Slot, Owner: r.Owner, Deadline: r.Deadline, FinishedAt: r.FinishedAt}
+	c := Columns{Slot: r.Slot, Owner: r.Owner, Deadline: r.DueAt(), FinishedAt: r.FinishedAt}
 	if r.State == fsm.StateQueued {
 		c.QueuedAt = r.QueuedAt
 		switch {
 		case r.Slot: // the next turn of a sticky run, which its owner alone claims
-		case r.Held():
+		case r.Held() || r.AwaitsChildren():
 		case r.NotBefore.After(r.UpdatedAt):
 			c.DelayedUntil = r.NotBefore
 		default:

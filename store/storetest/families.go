@@ -1,0 +1,198 @@
+package storetest
+
+import (
+	"strings"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/store"
+)
+
+// childOf makes a run the child of the last of these, below the others.
+func childOf(ancestors ...string) func(*store.Run) {
+	return func(r *store.Run) { r.Family = &store.Family{Ancestors: ancestors} }
+}
+
+// childrenOf lists the children of a run with the query, and returns their ids.
+func (w *world) childrenOf(id string, q store.Query) []string {
+	w.Helper()
+	q.Parent = id
+	page, err := w.store.Runs(w.ctx, q)
+	require.NoError(w, err)
+	return ids(page.Runs)
+}
+
+// awaiting returns a running run to the queue, where it waits for these children.
+func awaiting(prev store.Run, now time.Time, children ...string) store.Commit {
+	c := queuedAgain(prev, now)
+	c.Run.Yielded++
+	c.Run.Block = &store.Block{Kind: store.BlockChildren, Children: children, Any: true, Until: now.Add(time.Hour)}
+	c.Run.Family = &store.Family{Children: len(children), Due: now}
+	return c
+}
+
+// withDue is the commit that changes nothing but when the relatives of the run are due.
+func withDue(prev store.Run, due time.Time) store.Commit {
+	r := prev.Clone()
+	r.Version++
+	r.Family.Due = due
+	return store.Commit{Run: r, Expect: prev.Version}
+}
+
+// endedFamily ends a run of a family.
+func endedFamily(prev store.Run, now time.Time) store.Commit {
+	c := ended(prev, now, fsm.StateSucceeded)
+	c.Run.Family.Due = now
+	return c
+}
+
+var familyCases = []promised{
+	{
+		"family/is found by its parent",
+		"A listing with Parent returns the children of that run, in the order of their creation, in whatever state " +
+			"they are, and nothing else: not the run itself, not the children of a child, not a fork, not a run " +
+			"with a label like it. The inbox can be filtered by it, too (M3).",
+		func(w *world) {
+			w.submit("a")
+			require.Empty(w, w.childrenOf("a", store.Query{}))
+			w.submit("c2", childOf("a"))
+			w.submit("c1", childOf("a"), withLabels(map[string]string{"team": "blue"}))
+			w.submit("g", childOf("a", "c1"))
+			w.submit("fork", forkOf("a", 1))
+			w.submit("like", withLabels(map[string]string{"": "a", "parent": "a", "\x00parent": "a"}))
+			w.commit(ended(w.load("c2"), w.tick(), fsm.StateCanceled))
+			require.Equal(w, []string{"c2", "c1"}, w.childrenOf("a", store.Query{}))
+			require.Equal(w, []string{"c1", "c2"}, w.childrenOf("a", store.Query{Newest: true}))
+			require.Equal(w, []string{"c1"}, w.childrenOf("a", store.Query{Labels: map[string]string{"team": "blue"}}))
+			require.Equal(w, []string{"c1"}, w.childrenOf("a", store.Query{States: []fsm.State{fsm.StateQueued}}))
+			require.Equal(w, []string{"g"}, w.childrenOf("c1", store.Query{}))
+			for _, none := range []string{"A", "c", "like", "\xff", "a\xff"} {
+				require.Empty(w, w.childrenOf(none, store.Query{}), "%+q", none)
+			}
+			page, err := w.also().Runs(w.ctx, store.Query{Parent: "a", Limit: 1})
+			require.NoError(w, err)
+			require.Equal(w, []string{"c2"}, ids(page.Runs))
+			require.Equal(w, []string{"c1"}, w.childrenOf("a", store.Query{Limit: 1, After: page.Next}))
+			require.Equal(w, 1, w.prune(w.tick(), 9))
+			require.Equal(w, []string{"c1"}, w.childrenOf("a", store.Query{}))
+		},
+	},
+	{
+		"family/of a waiting child is found in the inbox",
+		"The inbox can be filtered by Parent like any listing (M3).",
+		func(w *world) {
+			w.waiting("a")
+			w.waiting("c", childOf("a"))
+			page, err := w.waits(store.Query{Parent: "a"})
+			require.NoError(w, err)
+			require.Equal(w, []string{"c"}, ids(page.Runs))
+		},
+	},
+	{
+		"family/keeps a run that waits for children from being claimed",
+		"No claim picks a run that waits for children, whatever time it is, and Due returns it at its time and not " +
+			"before, until a commit has changed that. Once a commit has ended the block, the next claim picks it (M3).",
+		func(w *world) {
+			r := w.running("a")
+			at := w.tick()
+			r = w.commit(awaiting(r, at, "x", "y"))
+			require.Equal(w, []string{"x", "y"}, w.load("a").Block.Children)
+			due, next := w.due(at.Add(-time.Microsecond), 9)
+			require.Empty(w, due)
+			require.Equal(w, at, next)
+			due, _ = w.due(at, 9)
+			require.Equal(w, []string{"a"}, due)
+			r = w.commit(withDue(r, time.Time{}))
+			w.now = w.now.AddDate(500, 0, 0)
+			due, next = w.due(w.now, 9)
+			require.Empty(w, due)
+			require.Zero(w, next)
+			require.Empty(w, w.claimed("n", 9))
+			w.commit(unblocked(r, w.tick()))
+			require.Equal(w, []string{"a"}, w.claimed("n", 9))
+		},
+	},
+	{
+		"family/is due once a run of it has ended, and keeps it until then",
+		"A run that has ended is returned by Due as long as its family is due, and is not pruned. A commit may " +
+			"change when it is due, and nothing else of it; not after that was nothing any more (M3).",
+		func(w *world) {
+			w.submit("a", childOf("p"))
+			r := w.start("n")
+			at := w.tick()
+			r = w.commit(using(endedFamily(r, at), 1))
+			used := w.survey().Usage
+			due, _ := w.due(at, 9)
+			require.Equal(w, []string{"a"}, due)
+			require.Zero(w, w.prune(w.now.Add(time.Hour), 9))
+			for name, change := range map[string]func(*store.Commit){
+				"text":      func(c *store.Commit) { c.Run.FinalText = "other" },
+				"children":  func(c *store.Commit) { c.Run.Family.Children = 1 },
+				"ancestors": func(c *store.Commit) { c.Run.Family.Ancestors = []string{"q"} },
+				"event":     func(c *store.Commit) { *c = addEvent(*c) },
+				"usage":     func(c *store.Commit) { *c = using(*c, 1) },
+				"journal":   func(c *store.Commit) { *c = keeping(*c, kept(1)) },
+				"state":     func(c *store.Commit) { c.Run.State = fsm.StateFailed },
+			} {
+				c := withDue(r, time.Time{})
+				change(&c)
+				require.ErrorIs(w, w.try(c), store.ErrInvalid, name)
+			}
+			old := r
+			r = w.commit(withDue(r, store.EndedChild))
+			w.refused(store.ErrConflict, withDue(old, time.Time{}))
+			due, _ = w.due(w.now.AddDate(500, 0, 0), 9)
+			require.Empty(w, due)
+			require.Zero(w, w.prune(w.now.Add(time.Hour), 9))
+			r = w.commit(withDue(r, time.Time{}))
+			require.Equal(w, text(w, r), text(w, w.load("a")))
+			require.Equal(w, used, w.survey().Usage)
+			w.refused(store.ErrInvalid, withDue(r, at))
+			require.Equal(w, 1, w.prune(w.now.Add(time.Hour), 9))
+		},
+	},
+	{
+		"family/has its limits, and never changes upwards",
+		"Who a run's ancestors are cannot be changed, and no run is its own; a family has limits, and a run that " +
+			"waits for children has some (M3).",
+		func(w *world) {
+			long := strings.Split(strings.Repeat("b ", store.MaxDepth+1), " ")[:store.MaxDepth+1]
+			for name, change := range map[string]func(*store.Run){
+				"itself":   childOf("a"),
+				"empty":    childOf(""),
+				"nothing":  childOf(),
+				"depth":    childOf(long...),
+				"no text":  childOf("\xff"),
+				"negative": func(r *store.Run) { r.Family = &store.Family{Children: -1} },
+				"number":   func(r *store.Run) { r.Family = &store.Family{Children: store.MaxChildren + 1} },
+				"block": func(r *store.Run) {
+					r.Family = &store.Family{Children: 1}
+					r.Block = &store.Block{Kind: store.BlockChildren}
+				},
+				"no family": func(r *store.Run) {
+					r.Block = &store.Block{Kind: store.BlockChildren, Children: []string{"x"}}
+				},
+			} {
+				require.ErrorIs(w, w.try(Created("a", w.tick(), change)), store.ErrInvalid, name)
+			}
+			w.submit("a", childOf(long[1:]...))
+			r := w.start("n")
+			for _, change := range []func(*store.Run){
+				childOf("c"), childOf(long[2:]...), func(r *store.Run) { r.Family = nil },
+				func(r *store.Run) { r.Family.Due = w.now },
+			} {
+				c := reported(r, w.tick())
+				c.Run = c.Run.Clone()
+				change(&c.Run)
+				w.refused(store.ErrInvalid, c)
+			}
+			c := reported(r, w.tick())
+			c.Run = c.Run.Clone()
+			c.Run.Family.Children = store.MaxChildren
+			w.commit(c)
+			require.Equal(w, long[1:], w.load("a").Family.Ancestors)
+		},
+	},
+}
