@@ -100,6 +100,24 @@ func (s *handleSeen) Session(ctx context.Context, h SessionHandle) error {
 	return err
 }
 
+// Spawn implements Parent where the host does.
+func (s *handleSeen) Spawn(ctx context.Context, c Child) (string, error) {
+	parent, ok := s.Sink.(Parent)
+	if !ok {
+		return "", ErrNoChildren
+	}
+	return parent.Spawn(ctx, c)
+}
+
+// ChildEnd implements Parent likewise.
+func (s *handleSeen) ChildEnd(ctx context.Context, runID string) (*ChildEnd, error) {
+	parent, ok := s.Sink.(Parent)
+	if !ok {
+		return nil, ErrNoChildren
+	}
+	return parent.ChildEnd(ctx, runID)
+}
+
 // The session handle of a Func: what it names, and the version of one whose bytes are a state.
 const (
 	funcEngine   = "func"

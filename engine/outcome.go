@@ -73,6 +73,11 @@ type Outcome struct {
 	// Until then it holds no slot, and neither goroutine nor memory. The turn counts neither as a round
 	// nor as a retry. It has no meaning beside Done and Questions. A sticky run fails.
 	Sleep time.Time
+	// Children lets the run go on with another turn, without an answer, once these children of it have
+	// ended (Parent), or, with AnyChild, once any of them has; and at Sleep at the latest unless that is
+	// zero. All that is said of Sleep holds here, too.
+	Children []string
+	AnyChild bool
 	// Journal lists the entries that the commit at the end of the turn adds to the run's journal: see
 	// the interface Journal. An interrupted turn adds none.
 	Journal []JournalEntry

@@ -103,6 +103,9 @@ func (c *Client) checkQuery(ctx context.Context, q *Query) error {
 	if q.ForkedFrom != "" && !idPattern.matches(q.ForkedFrom) {
 		return &ArgumentError{"query.ForkedFrom", quote(q.ForkedFrom), wantID, nil}
 	}
+	if q.Parent != "" && !idPattern.matches(q.Parent) {
+		return &ArgumentError{"query.Parent", quote(q.Parent), wantID, nil}
+	}
 	if len(q.Labels) > MaxLabels {
 		return &ArgumentError{"query.Labels", entriesOf(len(q.Labels)), fmt.Sprintf("at most %d", MaxLabels), nil}
 	}

@@ -228,6 +228,7 @@ func (c *Client) Cancel(ctx context.Context, id, reason string) error {
 			if err != nil {
 				return fmt.Errorf("lifecycle: cancel run %s: %w", id, err)
 			}
+			c.due.noteRun(&cm.Run)
 			return nil
 		}
 	}

@@ -28,8 +28,9 @@ func (n *node) watchDeadlines(ctx context.Context) error {
 		if err != nil && ctx.Err() == nil {
 			n.log.Error("deadlines not read; trying again", "err", err)
 		}
-		fired := n.fireDeadlines(ctx, due, now)
-		if fired > 0 && len(due) == dueBatch {
+		others, changed := n.seeToFamilies(ctx, due, now)
+		fired := n.fireDeadlines(ctx, others, now)
+		if changed || fired > 0 && len(due) == dueBatch {
 			continue // there may be more
 		}
 		n.due.note(next)
@@ -86,7 +87,7 @@ func (n *node) fireDeadlines(ctx context.Context, due []Run, now time.Time) (fir
 	for i, err := range n.commitBatch(ctx, batch) {
 		if err == nil {
 			fired++
-			if batch[i].Run.State == fsm.StateWaitingUser { // its next step may be due already
+			if batch[i].Run.State != fsm.StateQueued { // its next step, or its family, may be due already
 				n.due.noteRun(&batch[i].Run)
 			}
 		} else if !errors.Is(err, store.ErrConflict) && ctx.Err() == nil {
@@ -128,6 +129,9 @@ func (d *dueHint) note(t time.Time) {
 
 // noteRun adds the time at which something falls due for a run that was just stored.
 func (d *dueHint) noteRun(r *Run) {
+	if r.Family != nil {
+		d.note(r.Family.Due)
+	}
 	if r.State == fsm.StateQueued {
 		d.note(r.NotBefore)
 		return

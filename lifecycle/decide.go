@@ -36,6 +36,9 @@ import (
 //	decideBlock         an engine refuses the session of a parked run, which is held
 //	decideUnblock       a held run may go on (hold.go)
 //	decideResume        somebody decides about a held run
+//	decideAwait         a turn ends, and its run waits for children of it (children.go)
+//	decideGoOn          a run has waited long enough for its children
+//	decideFamilyDue     a node has seen to the relatives of a run
 //
 // Each picks the event of the contract, and transition (transition.go) makes the commit. All are
 // pure: the time is an argument, and no store, engine or clock is asked. Runs and details are
@@ -139,9 +142,11 @@ func decideDeadline(run *store.Run, now time.Time) (*store.Commit, error) {
 // shutdown of its host or by the loss of its agent, is executed again or held where spec or host
 // say so (E4, J1, J3). One that failed for a passing reason is tried again later (J2), and one that
 // failed for a reason that an operator can repair may be held (J5). One that ended well may let its
-// run sleep (M1).
+// run sleep (M1), or wait for its children (M3).
 func decideTurn(run *store.Run, turn *turnEvidence, node string, now time.Time) (*store.Commit, error) {
 	switch {
+	case turn.interruption == nil && len(turn.children) > 0:
+		return decideAwait(run, turn, node, now)
 	case turn.interruption == nil && !turn.sleep.IsZero():
 		return decideSleep(run, turn, node, now)
 	case errors.Is(turn.interruption, engine.ErrShutdown):

@@ -27,6 +27,8 @@ type turnEvidence struct {
 	interruption error
 	begun        bool                  // the engine was called to execute the turn
 	sleep        time.Time             // until when the run sleeps; zero: it does not
+	children     []string              // that the run waits for, until sleep at the latest; nil: for none
+	anyChild     bool                  // of them is enough
 	journal      []engine.JournalEntry // to be kept with the turn's end
 	retry        *Retry                // how the turn is tried again if it failed for a passing reason; nil: it is not
 	host         hostPolicy
@@ -179,16 +181,19 @@ func (t *turnEvidence) findQuestions(o engine.Outcome) {
 	}
 }
 
-// findSleep notes until when the run sleeps. A run that is done or asks does not sleep.
+// findSleep notes until when the run sleeps, or which children it waits for. A run that is done or asks
+// does neither.
 func (t *turnEvidence) findSleep(o engine.Outcome) {
-	if o.Sleep.IsZero() || t.process.Status != engine.OK || t.reading.Done || len(o.Questions) > 0 {
+	none := o.Sleep.IsZero() && len(o.Children) == 0
+	if none || t.process.Status != engine.OK || t.reading.Done || len(o.Questions) > 0 {
 		return
 	}
 	if t.profile == fsm.ProfileStickyProcess {
-		t.setProcess(engine.Process{Status: engine.Failed, Detail: "a run whose engine holds a process cannot sleep"})
+		t.setProcess(engine.Process{Status: engine.Failed, Detail: "a run whose engine holds a process cannot sleep, " +
+			"nor wait for other runs"})
 		return
 	}
-	t.sleep = o.Sleep
+	t.sleep, t.children, t.anyChild = o.Sleep, slices.Clone(o.Children), o.AnyChild
 }
 
 // applyPolicy applies the host's policy to a question.

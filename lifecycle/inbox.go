@@ -44,10 +44,13 @@ type InboxPage struct {
 
 // InboxQuestion is an open question, with what somebody who answers it needs to know of its run.
 type InboxQuestion struct {
-	RunID  string
-	Labels map[string]string
-	Pool   string
-	Key    string
+	RunID string
+	// Ancestors are the runs above it, from the root of its tree down to its parent (M3); nil for a run
+	// that no other has started.
+	Ancestors []string
+	Labels    map[string]string
+	Pool      string
+	Key       string
 	// Question is what is asked, when (AskedAt), and of whom (To; nil: everybody).
 	Question Question
 	// Due is the Run.Deadline: when the next step or the end of the wait of one of the run's questions
@@ -155,8 +158,8 @@ func (r *inboxReader) add(run *Run) bool {
 		if len(r.page.Questions) == r.limit {
 			return false
 		}
-		r.page.Questions = append(r.page.Questions, InboxQuestion{RunID: run.ID, Labels: run.Labels, Pool: run.Pool,
-			Key: run.Key, Question: *o, Due: run.Deadline})
+		r.page.Questions = append(r.page.Questions, InboxQuestion{RunID: run.ID, Ancestors: ancestorsOf(run),
+			Labels: run.Labels, Pool: run.Pool, Key: run.Key, Question: *o, Due: run.Deadline})
 		r.place.runID, r.place.question = run.ID, o.ID
 	}
 	r.place = inboxPlace{after: store.Cursor{At: run.Pending.AskedAt, ID: run.ID}.String()}

@@ -94,7 +94,7 @@ func (t *turn) findJournal(ev *turnEvidence, o engine.Outcome) {
 		err = engine.ErrNoJournal
 	}
 	if err != nil {
-		ev.sleep = time.Time{}
+		ev.sleep, ev.children = time.Time{}, nil
 		ev.setProcess(engine.Process{Status: engine.Failed, Detail: err.Error()})
 		return
 	}

@@ -42,6 +42,8 @@ import (
 //		CreatedAt time.Time
 //		// ForkedFrom is the point from which a fork goes on; nil in every other run.
 //		ForkedFrom *ForkPoint
+//		// Family is what the run has to do with the runs above and below it (M3); nil if there are none.
+//		Family *Family
 //
 //		// The state.
 //		State     State
@@ -121,6 +123,12 @@ import (
 //
 //	// Clone returns a copy that shares nothing with the record.
 //	func (r Run) Clone() Run
+//
+//	// Parent is the id of the run that has started this one; empty if none has.
+//	func (r *Run) Parent() string
+//
+//	// AwaitsChildren reports whether the run waits for children of it to end.
+//	func (r *Run) AwaitsChildren() bool
 //
 //	// Held reports whether the run is held.
 //	func (r *Run) Held() bool
@@ -287,6 +295,23 @@ const (
 //	}
 type ForkPoint = store.ForkPoint
 
+// Family is what a run has to do with other runs: those above it, and those that it has started (M3). A
+// run that is neither a child nor has any children has none.
+//
+//	type Family struct {
+//		// Children is how many children the run has started. One whose start a crash has interrupted may
+//		// count twice.
+//		Children int
+//		// Ancestors are the ids of the runs above this one, from the root of the tree down to the run's
+//		// parent, which has started it; empty in a root. They never change.
+//		Ancestors []string
+//		// Due is when a node is to see to the relatives of the run: of a run that waits for children,
+//		// whether they have ended; of a run that has ended, its parent, which may wait for it, and its
+//		// children, which end with it. Zero: there is nothing to be done. See EndedChild.
+//		Due time.Time
+//	}
+type Family = store.Family
+
 // Together describes questions that one turn has asked together (K1). Their numbers follow each
 // other.
 //
@@ -325,6 +350,9 @@ type Failure = store.Failure
 //		Reason string
 //		// Choices are the decisions that a person can make about a held run.
 //		Choices []Choice
+//		// Children are the runs that the run waits for, until each has ended, or any with Any (M3).
+//		Children []string
+//		Any      bool
 //	}
 type Block = store.Block
 
@@ -357,6 +385,9 @@ const (
 	BlockRetry BlockKind = store.BlockRetry
 	// BlockSleep: the last turn ended well, and the run goes on with another one at Until.
 	BlockSleep BlockKind = store.BlockSleep
+	// BlockChildren: the last turn ended well, and the run goes on with another one once Children have
+	// ended, and at Until at the latest unless that is zero (M3).
+	BlockChildren BlockKind = store.BlockChildren
 	// BlockHeld: the run cannot go on for a reason that an operator can repair (J5), or has used up
 	// its budget (J13). It is not claimed before a commit has ended the block.
 	BlockHeld BlockKind = store.BlockHeld
@@ -1067,6 +1098,9 @@ type NotApprovedError = interaction.NotApprovedError
 //		// ForkedFrom asks for the forks of the run with this id alone (Run.ForkedFrom). The cost of
 //		// such a listing grows with their number.
 //		ForkedFrom string
+//		// Parent asks for the children of the run with this id alone (Run.Family). The cost of such a
+//		// listing grows with their number.
+//		Parent string
 //		// Labels must all be present with these values; at most 1000. A store may have an index of
 //		// them; SQLite and PostgreSQL do.
 //		Labels map[string]string
@@ -1107,8 +1141,8 @@ type Page = store.Page
 //		// OldestHeld is the earliest of their times (Run.HeldSince), zero when there are none.
 //		Held       int
 //		OldestHeld time.Time
-//		// Due are the open questions whose deadline is at or before now. A node that serves fires them
-//		// at once: when the number stays above zero, none does, or none keeps up.
+//		// Due are the open questions whose deadline is at or before now, and the runs whose Family.Due is. A
+//		// node that serves sees to them at once: when the number stays above zero, none does, or none keeps up.
 //		Due int
 //		// Nodes are the registered nodes: those whose lease nobody has expired yet.
 //		Nodes int
@@ -1338,7 +1372,7 @@ const (
 	TriggerRestartReconcileFailed Trigger = fsm.EventRestartReconcileFailed
 	// TriggerRestartRequeue: Recovery, or a shutdown, returns an interrupted turn that may be repeated. (EV-12: E4)
 	TriggerRestartRequeue Trigger = fsm.EventRestartRequeue
-	// TriggerTurnYielded: The turn is put off: it failed for a passing reason and is tried again later, or it is held, or its run sleeps. (EV-13: J2, J5, M1)
+	// TriggerTurnYielded: The turn is put off: it failed for a passing reason and is tried again later, or it is held, or its run sleeps or waits for its children. (EV-13: J2, J5, M1)
 	TriggerTurnYielded Trigger = fsm.EventTurnYielded
 	// TriggerRunBlocked: A parked run cannot go on for a reason that an operator can repair, or a queued run has used up its budget; it is held. (EV-14: J5, J13)
 	TriggerRunBlocked Trigger = fsm.EventRunBlocked
@@ -1496,16 +1530,16 @@ type RawRef = fcmp.RawRef
 //	func (*Warning) Type() string
 type Warning = fcmp.Warning
 
-// Yielded is the data of turn.yielded: The turn is put off; the run gives its slot to others. A run that has choices is held: it goes on when it is unblocked. Any other one is tried again later. One without a code has not failed: its run sleeps, and goes on later. (PL-09: J2, J5, M1)
+// Yielded is the data of turn.yielded: The turn is put off; the run gives its slot to others. A run that has choices is held: it goes on when it is unblocked. Any other one is tried again later. One without a code has not failed: its run sleeps, or waits for runs that it has started, and goes on later. (PL-09: J2, J5, M1)
 //
 //	type Yielded struct {
-//		// The code of the failure; none if the run sleeps.
+//		// The code of the failure; none if the run sleeps or waits for its children.
 //		Code string
-//		// What failed, or that the run sleeps, for a person.
+//		// What failed, or why the run goes on later, for a person.
 //		Message string
-//		// How often in a row turns of the run were put off for such a reason, this time included. Those that are held are counted apart from those that are retried. None if the run sleeps.
+//		// How often in a row turns of the run were put off for such a reason, this time included. Those that are held are counted apart from those that are retried. None if the turn has not failed.
 //		Retry int
-//		// The time until which the run stays in the queue. Without it, only an operator ends the hold.
+//		// The time until which the run stays in the queue. Without it, only an operator ends the hold, or the end of its children the wait for them.
 //		NotBefore time.Time
 //		// What may be decided about a held run.
 //		Choices []string

@@ -64,6 +64,7 @@ type details struct {
 	passing   *passingFailure // after which the turn is put off; nil: it is not
 	hold      *hold           // why the run is held from now on; nil: it is not
 	sleep     time.Time       // until when the run sleeps; zero: it does not
+	await     *store.Block    // how the run waits for its children; nil: it does not
 	unblocked string          // why it is held no more
 	actor     Actor           // who decided that
 
@@ -106,7 +107,7 @@ func factsOf(r *store.Run, d *details) fsm.Facts {
 		factIf(r.AutoDecisions < r.MaxAutoDecisions, fsm.FactAutoDecisionLeft) |
 		factIf(repeatable, fsm.FactRepeatable) |
 		factIf(r.MaxAttempts > 0 && attempts >= r.MaxAttempts, fsm.FactAttemptsExhausted) |
-		factIf(repeatsExhausted && !d.shutdown && d.hold == nil && d.sleep.IsZero(), fsm.FactRepeatsExhausted) |
+		factIf(repeatsExhausted && !d.shutdown && d.hold == nil && !d.endedWell(), fsm.FactRepeatsExhausted) |
 		factIf(r.Held(), fsm.FactHeld) |
 		factIf(r.Budget.Spent(), fsm.FactBudgetSpent)
 }
@@ -177,6 +178,7 @@ func enterState(next, prev *store.Run, row *fsm.Transition, d *details, now time
 		next.Slot = false
 	}
 	next.Pending, next.Siblings, next.Deadline = nil, nil, time.Time{} // unless openQuestions sets them
+	setFamilyDue(next, time.Time{})                                    // unless awaitChildren or endRun sets it
 	switch row.To {
 	case fsm.StateQueued:
 		enterQueue(next, row.Event, d, now)
@@ -212,6 +214,9 @@ func enterQueue(next *store.Run, event fsm.Event, d *details, now time.Time) {
 	if !d.sleep.IsZero() {
 		sleep(next, d.sleep)
 	}
+	if d.await != nil {
+		awaitChildren(next, d.await, now)
+	}
 	if d.handedBack && next.MaxAttempts > 0 { // otherwise nobody counts, and the record keeps its first form
 		next.Yielded++
 	}
@@ -238,6 +243,7 @@ func repeatBackoff(repeats int) time.Duration {
 func endRun(next *store.Run, row *fsm.Transition, d *details, now time.Time) {
 	next.FinishedAt = now
 	next.Slot, next.Owner, next.Answer, next.Together = false, "", nil, nil
+	setFamilyDue(next, now)
 	if d.final != nil {
 		next.FinalText = d.final.text
 	}
@@ -471,7 +477,7 @@ func yielded(r *store.Run) *fcmp.Yielded {
 	y := &fcmp.Yielded{
 		Code: string(r.Block.Code), Message: r.Block.Reason, Retry: r.Repeats, NotBefore: r.Block.Until,
 	}
-	if r.Block.Kind == store.BlockSleep {
+	if r.Block.Kind == store.BlockSleep || r.AwaitsChildren() {
 		y.Retry = 0
 	}
 	if r.Held() {

@@ -75,6 +75,9 @@ func (t *turn) execute(ctx context.Context) *turnEvidence {
 				"returned from its engine in this process",
 		}})
 	}
+	if t.cancelWithParent(ctx) {
+		return t.collectEvidence(engine.Outcome{})
+	}
 	profile, err := t.askProfile(ctx, e)
 	if err != nil {
 		return t.failed(fsm.CodeEngineUnavailable, err)

@@ -165,6 +165,10 @@ func (r *run) outcome(over error, returned func() (engine.Outcome, error)) (engi
 		return r.park(), nil
 	}
 	o := engine.SleepUntil(r.wake)
+	for _, a := range r.await {
+		o.Children = append(o.Children, a.runs...)
+		o.AnyChild = a.any || len(r.await) > 1 // each branch goes on by itself
+	}
 	o.Journal = r.takePending()
 	return o, nil
 }

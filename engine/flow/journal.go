@@ -48,7 +48,13 @@ const (
 	typeRandom = "random"
 	typeSay    = "say"
 	typeVer    = "version"
+	typeSpawn  = "spawn"
+	typeEnd    = "end"
+	typeAny    = "any"
 )
+
+// nameless are the types of entries that have no name.
+var nameless = []string{typeSleep, typeNow, typeID, typeRandom, typeSay, typeAny}
 
 // run is what the branches of a turn share.
 type run struct {
@@ -64,6 +70,7 @@ type run struct {
 	pending []engine.JournalEntry // guarded by mu; to be written with the next entries
 	due     bool                  // guarded by mu; pending must be written before the next effect
 	asking  []*asking             // guarded by mu; what the turn asks at its end
+	await   []awaiting            // guarded by mu; which children the turn waits for at its end
 	wake    time.Time             // guarded by mu; when the run goes on; zero: it does not sleep
 	fatal   error                 // guarded by mu; why no branch can go on
 }
@@ -147,8 +154,7 @@ func (c *Ctx) wait(what string) error {
 // lookUp finds what the journal has at a path, and decodes it. It is not found if the function has not
 // been there. The error ends the turn: the journal has something else there (M2).
 func (c *Ctx) lookUp(path, kind, name string, into any) (found bool, _ error) {
-	if name == "" && kind != typeSleep && kind != typeNow && kind != typeID && kind != typeRandom && kind != typeSay ||
-		len(name) > maxName {
+	if name == "" && !slices.Contains(nameless, kind) || len(name) > maxName {
 		return false, c.stop(failed("a %s needs a name of at most %d bytes, not %.200q", kind, maxName, name))
 	}
 	r := c.run

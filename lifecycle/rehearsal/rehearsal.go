@@ -42,8 +42,8 @@ type Case struct {
 	Config lifecycle.Config
 	// Spec is the run.
 	Spec lifecycle.Spec
-	// Reply is what people say to a question, a minute after it was asked; the play sets ID and Key. A
-	// nil Reply, or one without Text, Value and Decision, leaves the question open.
+	// Reply is what people say to a question of the run, or of one that it has started, a minute after it
+	// was asked; the play sets ID and Key. A nil Reply, or one without Text, Value and Decision, leaves the question open.
 	Reply func(q lifecycle.Question) lifecycle.Reply
 	// Crash is the commit right after which the host crashes; 0: it does not. It is for Play.
 	Crash int
@@ -305,9 +305,19 @@ func (h *host) moveOn(t *testing.T, c *Case) (run lifecycle.Run, ended bool) {
 		t.Errorf("the run is held until somebody decides: %s", run.Block.Reason)
 		return run, true
 	}
+	waiting, err := h.store.Waiting(t.Context(), store.WaitingQuery{Query: store.Query{Limit: store.MaxBatch}})
+	if err != nil {
+		t.Errorf("questions: %v", err)
+		return run, true
+	}
 	time.Sleep(pauseOf(&run))
 	synctest.Wait()
-	return run, !h.reply(t, c, &run)
+	for i := range waiting.Runs {
+		if !h.reply(t, c, &waiting.Runs[i]) {
+			return run, true
+		}
+	}
+	return run, false
 }
 
 // pauseOf is how long nothing happens to the run.

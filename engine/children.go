@@ -1,0 +1,77 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+)
+
+// Child is a run that a turn starts (M3). All that it does not say it has from its parent: the mode, the
+// pool and its key, the priority, the session timeout and what happens then, who may answer, and the
+// policies for interrupted turns, holds and retries. A budget is each run's own: a child has none.
+type Child struct {
+	// Key tells the children of a run apart: 1 to MaxChildKey bytes. A child with this key that the run
+	// has started before is that child, whatever else the Child says.
+	Key string
+	// Engine names one of the host's engines; empty stands for the parent's.
+	Engine string
+	// Prompt and InputJSON are what the child has to do; one of them at least.
+	Prompt    string
+	InputJSON json.RawMessage
+	// Mode is the parent's when empty.
+	Mode         Mode
+	OutputSchema json.RawMessage
+	Labels       map[string]string
+	// WorkDir is the child's working folder; empty stands for one of its own.
+	WorkDir string
+}
+
+// Limits of children.
+const (
+	MaxChildKey = 1024
+	// MaxChildren is how many children one run may start, and MaxDepth how many ancestors a run may have.
+	MaxChildren = 1000
+	MaxDepth    = 8
+)
+
+// ChildEnd is how a child has ended.
+type ChildEnd struct {
+	// Succeeded says that the child has done what it had to; Output and FinalText are its result then.
+	Succeeded bool
+	Output    json.RawMessage
+	FinalText string
+	// Code and Message say why it failed or was canceled.
+	Code    Code
+	Message string
+}
+
+// Parent is implemented by the Sink of a host whose turns can start runs (M3). A child ends with its
+// parent at the latest: once the parent has ended, in whatever way, its children are canceled, and
+// theirs. To wait for children, a turn ends with Outcome.Children.
+type Parent interface {
+	// Spawn starts a child, once, and returns the id of its run, which is the same for the same run and
+	// Key. The error is ErrStale if the run was taken over or has ended, ErrTooManyChildren, or says what
+	// is wrong with the child.
+	Spawn(ctx context.Context, c Child) (runID string, err error)
+	// ChildEnd returns how a child of the run has ended; nil if it has not.
+	ChildEnd(ctx context.Context, runID string) (*ChildEnd, error)
+}
+
+// Errors of a Parent.
+var (
+	ErrNoChildren      = errors.New("engine: the host's turns cannot start runs")
+	ErrTooManyChildren = errors.New("engine: too many runs in a tree")
+)
+
+// AwaitAll is the outcome of a turn whose run goes on with another turn once all these children have
+// ended, and AwaitAny of one that goes on once any of them has.
+func AwaitAll(runIDs ...string) Outcome {
+	return Outcome{Process: Process{Status: OK}, Children: runIDs}
+}
+
+// AwaitAny see AwaitAll.
+func AwaitAny(runIDs ...string) Outcome {
+	o := AwaitAll(runIDs...)
+	o.AnyChild = true
+	return o
+}

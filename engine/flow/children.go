@@ -1,0 +1,225 @@
+package flow
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/interlude-go/interlude/engine"
+)
+
+// awaiting are children that a place waits for: all of them, or any.
+type awaiting struct {
+	runs []string
+	any  bool
+}
+
+// Child is a run that the function has started (Spawn).
+type Child struct {
+	// RunID is the id of its run, and Name the name that the function has given it.
+	RunID, Name string
+}
+
+// ChildError is the error of a child that has failed or was canceled.
+type ChildError struct {
+	RunID, Name string
+	Code        engine.Code
+	Message     string
+}
+
+func (e *ChildError) Error() string {
+	return fmt.Sprintf("child %s (run %s): %s: %s", e.Name, e.RunID, e.Code, e.Message)
+}
+
+// Spawn starts a run of its own, once, and goes on without waiting for it: see Wait and WaitAny. The
+// Key of the engine.Child is set here. What it does not say it has from the function's run. Its
+// questions stand in the inbox, with the way to the root. Once the function's run has ended, however, so
+// are its children: those that go on are canceled.
+func Spawn(c *Ctx, name string, child engine.Child) (Child, error) {
+	path := c.next()
+	started := Child{Name: name}
+	if err := c.going(); err != nil {
+		return started, err
+	}
+	found, err := c.lookUp(path, typeSpawn, name, &started.RunID)
+	if err != nil || found {
+		return started, err
+	}
+	parent, ok := c.run.sink.(engine.Parent)
+	if !ok {
+		return started, c.stop(&engine.Failure{Code: engine.CodeEngineUnavailable, Err: engine.ErrNoChildren})
+	}
+	if err := c.writeDue(); err != nil { // the child may depend on it
+		return started, err
+	}
+	child.Key = path + "/" + name
+	if started.RunID, err = parent.Spawn(c.run.ctx, child); err != nil {
+		if c.run.ctx.Err() == nil && !errors.Is(err, engine.ErrStale) {
+			err = failed("%s at %s: %v", described(typeSpawn, name), path, err)
+		}
+		return started, c.stop(err)
+	}
+	return started, c.storeLater(path, typeSpawn, name, started.RunID, true)
+}
+
+// Wait returns the result of a child once it has ended: its output, or its final text if Out is a string.
+// Until then the function's run is queued, without slot, goroutine and memory. A *ChildError says that
+// the child has failed or was canceled. While another branch waits for an answer, the run goes on only
+// once that has come.
+func Wait[Out any](c *Ctx, child Child) (out Out, _ error) {
+	ends, err := c.waitAll(child)
+	if err != nil {
+		return out, err
+	}
+	return resultOf[Out](c, child, ends[0])
+}
+
+// WaitAny waits until any of the children has ended, and returns the index of the first of those that
+// have. Wait then returns its result.
+func WaitAny(c *Ctx, children ...Child) (index int, _ error) {
+	path := c.next()
+	if err := c.going(); err != nil {
+		return 0, err
+	}
+	found, err := c.lookUp(path, typeAny, "", &index)
+	if err != nil || found {
+		return index, err
+	}
+	if len(children) == 0 {
+		return 0, c.stop(failed("WaitAny at %s has no children", path))
+	}
+	runs := make([]string, len(children))
+	for i, child := range children {
+		end, err := c.endOf(child)
+		switch {
+		case err != nil:
+			return 0, err
+		case end != nil:
+			return i, c.storeLater(path, typeAny, "", i, true)
+		}
+		runs[i] = child.RunID
+	}
+	return 0, c.awaitChildren(awaiting{runs, true})
+}
+
+// Run starts a child and waits for its result: Spawn and Wait.
+func Run[Out any](c *Ctx, name string, child engine.Child) (out Out, _ error) {
+	started, err := Spawn(c, name, child)
+	if err != nil {
+		return out, err
+	}
+	return Wait[Out](c, started)
+}
+
+// RunAll starts children and waits until each has ended. It returns their results in their order; the
+// error joins those of the children that have none.
+func RunAll[Out any](c *Ctx, name string, children ...engine.Child) ([]Out, error) {
+	started := make([]Child, len(children))
+	for i, child := range children {
+		var err error
+		if started[i], err = Spawn(c, name, child); err != nil {
+			return nil, err
+		}
+	}
+	ends, err := c.waitAll(started...)
+	if err != nil {
+		return nil, err
+	}
+	results := make([]Out, len(children))
+	errs := make([]error, len(children))
+	for i := range ends {
+		results[i], errs[i] = resultOf[Out](c, started[i], ends[i])
+	}
+	return results, errors.Join(errs...)
+}
+
+// keptEnd is what the journal has of a child's end. A large result stands in the child's record alone,
+// which stays as long as its parent has not ended.
+type keptEnd struct {
+	engine.ChildEnd
+
+	Large bool `json:"large,omitempty"`
+}
+
+// maxKeptEnd bounds the results that the journal has, in bytes.
+const maxKeptEnd = 16 << 10
+
+// waitAll waits until each of the children has ended. Each has a place in the journal.
+func (c *Ctx) waitAll(children ...Child) ([]engine.ChildEnd, error) {
+	ends := make([]engine.ChildEnd, len(children))
+	var alive []string
+	for i, child := range children {
+		path := c.next()
+		if err := c.going(); err != nil {
+			return nil, err
+		}
+		var known keptEnd
+		found, err := c.lookUp(path, typeEnd, child.Name, &known)
+		if err != nil {
+			return nil, err
+		}
+		if ends[i] = known.ChildEnd; found && !known.Large {
+			continue
+		}
+		end, err := c.endOf(child)
+		switch {
+		case err != nil:
+			return nil, err
+		case end == nil:
+			alive = append(alive, child.RunID)
+			continue
+		}
+		ends[i] = *end
+		if known.Large {
+			continue
+		}
+		known.ChildEnd = *end
+		if known.Large = len(end.Output)+len(end.FinalText) > maxKeptEnd; known.Large {
+			known.Output, known.FinalText = nil, ""
+		}
+		if err := c.storeLater(path, typeEnd, child.Name, known, true); err != nil {
+			return nil, err
+		}
+	}
+	if len(alive) > 0 {
+		return nil, c.awaitChildren(awaiting{alive, false})
+	}
+	return ends, nil
+}
+
+// endOf returns how a child has ended, nil if it has not.
+func (c *Ctx) endOf(child Child) (*engine.ChildEnd, error) {
+	parent, ok := c.run.sink.(engine.Parent)
+	if !ok {
+		return nil, c.stop(&engine.Failure{Code: engine.CodeEngineUnavailable, Err: engine.ErrNoChildren})
+	}
+	end, err := parent.ChildEnd(c.run.ctx, child.RunID)
+	if err != nil {
+		return nil, c.stop(err)
+	}
+	return end, nil
+}
+
+// awaitChildren ends the turn in this branch: it waits for children.
+func (c *Ctx) awaitChildren(a awaiting) error {
+	c.run.mu.Lock()
+	c.run.await = append(c.run.await, a)
+	c.run.mu.Unlock()
+	return c.wait("the run waits for runs that it has started")
+}
+
+// resultOf is the result of a child that has ended.
+func resultOf[Out any](c *Ctx, child Child, end engine.ChildEnd) (out Out, _ error) {
+	if !end.Succeeded {
+		return out, &ChildError{child.RunID, child.Name, end.Code, end.Message}
+	}
+	if text, ok := any(&out).(*string); ok {
+		*text = end.FinalText
+		return out, nil
+	}
+	if err := json.Unmarshal(end.Output, &out); err != nil {
+		return out, c.stop(misfit("child %q (run %s) has another output than the code expects: %v", child.Name,
+			child.RunID, err))
+	}
+	return out, nil
+}

@@ -1,0 +1,267 @@
+package flow_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/flow"
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/lifecycle/rehearsal"
+	"github.com/interlude-go/interlude/store/memory"
+)
+
+// task is the input of a run in a tree: what it does, and how deep the tree goes below it.
+type task struct {
+	Word  string
+	Depth int
+}
+
+// tree is a function whose runs start two further ones each, down to the leaves, which ask and have an
+// effect.
+func tree(w *world) engine.Engine {
+	return flow.New("tree", func(c *flow.Ctx, in task) (string, error) {
+		if in.Depth == 0 {
+			answer, err := flow.Ask[string](c, "leaf", ask(in.Word+"?"))
+			if err != nil {
+				return "", err
+			}
+			return flow.Step(c, "effect", w.effect(answer))
+		}
+		children := make([]engine.Child, 2)
+		for i := range children {
+			children[i].InputJSON = fmt.Appendf(nil, `{"Word":"%s%d","Depth":%d}`, in.Word, i, in.Depth-1)
+		}
+		parts, err := flow.RunAll[string](c, "half", children...)
+		if err != nil {
+			return "", err
+		}
+		return flow.Step(c, "join", w.effect(in.Word+"("+strings.Join(parts, " ")+")"))
+	})
+}
+
+// M3 M5: a tree of three levels comes to the same end wherever its host crashes; each run of it is
+// started once, and each end arrives once.
+func TestM3ATreeSurvivesACrashAtEveryCommit(t *testing.T) {
+	rehearsal.EveryCrash(t, func(*testing.T) rehearsal.Case {
+		w := &world{tries: make(map[string]int)}
+		return rehearsal.Case{Config: hosting(tree(w)), Spec: lifecycle.Spec{Input: []byte(`{"Word":"a","Depth":2}`)},
+			Reply: people, Check: func(t *testing.T, run lifecycle.Run) {
+				require.Equal(t, "a(a0(a00 a01) a1(a10 a11))", run.FinalText)
+				w.mu.Lock()
+				defer w.mu.Unlock()
+				require.Len(t, w.tries, 7, "%v", w.tries)
+				for key, n := range w.tries { // a crash may hit the commits of several runs
+					require.LessOrEqual(t, n, 2, key)
+				}
+			}}
+	})
+}
+
+// M3: the parent waits as a queued run without a slot. Its children's questions stand in the inbox with
+// the way to the root, and are answered there.
+func TestM3AChildsQuestionStandsInTheInbox(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{tries: make(map[string]int)}
+		h := serve(t, memory.New(), tree(w))
+		h.submit(lifecycle.Spec{Input: []byte(`{"Word":"a","Depth":2}`), Priority: 3, Key: "ada"})
+		root := h.run()
+		require.Equal(t, lifecycle.StateQueued, root.State)
+		require.False(t, root.Slot)
+		require.Equal(t, lifecycle.BlockChildren, root.Block.Kind)
+		require.Len(t, root.Block.Children, 2)
+		require.Equal(t, &lifecycle.Family{Children: 2}, root.Family)
+		middle, err := h.Runs(t.Context(), lifecycle.Query{Parent: "r"})
+		require.NoError(t, err)
+		require.Len(t, middle.Runs, 2)
+		page, err := h.Inbox(t.Context(), lifecycle.InboxQuery{Key: "ada"})
+		require.NoError(t, err)
+		require.Len(t, page.Questions, 4)
+		for i, q := range page.Questions {
+			require.Equal(t, "r", q.Ancestors[0])
+			require.Len(t, q.Ancestors, 2)
+			child, err := h.Get(t.Context(), q.RunID)
+			require.NoError(t, err)
+			require.Equal(t, q.Ancestors[1], child.Parent())
+			require.Equal(t, 3, child.Priority)
+			require.Equal(t, lifecycle.StateQueued, h.run().State, i)
+			_, err = h.Reply(t.Context(), q.RunID, lifecycle.Reply{ID: 1, Text: people(q.Question).Text})
+			require.NoError(t, err)
+			synctest.Wait()
+		}
+		require.Equal(t, "a(a0(a00 a01) a1(a10 a11))", h.ended())
+		require.Equal(t, 2, h.run().Attempt, "it is not started before all have ended")
+		n, err := h.Prune(t.Context(), time.Now().Add(time.Hour))
+		require.NoError(t, err)
+		require.Equal(t, 7, n)
+	})
+}
+
+// M3: a cancel goes down to the leaves, and their questions are closed.
+func TestM3ACancelGoesDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{tries: make(map[string]int)}
+		h := serve(t, memory.New(), tree(w))
+		h.submit(lifecycle.Spec{Input: []byte(`{"Word":"a","Depth":2}`)})
+		require.NoError(t, h.Cancel(t.Context(), "r", "no longer needed"))
+		synctest.Wait()
+		page, err := h.Runs(t.Context(), lifecycle.Query{})
+		require.NoError(t, err)
+		require.Len(t, page.Runs, 7)
+		for _, r := range page.Runs {
+			require.Equal(t, lifecycle.StateCanceled, r.State, r.ID)
+			require.Zero(t, r.Family.Due, r.ID)
+			if r.ID != "r" {
+				require.Equal(t, "its parent run "+r.Parent()+" has ended: canceled", r.CancelReason)
+			}
+		}
+		inbox, err := h.Inbox(t.Context(), lifecycle.InboxQuery{})
+		require.NoError(t, err)
+		require.Empty(t, inbox.Questions)
+	})
+}
+
+// M3: a function goes on when any child has ended, and with it end the others; the error of a child that
+// has failed says why.
+func TestM3AnyChildIsEnough(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		agent := flow.New("race", func(c *flow.Ctx, in string) (string, error) {
+			if in != "x" {
+				answer, err := flow.Ask[string](c, "q", ask(in))
+				if err == nil && answer == "fail" {
+					err = errors.New("of no use")
+				}
+				return answer, err
+			}
+			var kids []flow.Child
+			for _, word := range []string{"left", "right"} {
+				kid, err := flow.Spawn(c, word, engine.Child{Prompt: word})
+				if err != nil {
+					return "", err
+				}
+				kids = append(kids, kid)
+			}
+			first, err := flow.WaitAny(c, kids...)
+			if err != nil {
+				return "", err
+			}
+			text, err := flow.Wait[string](c, kids[first])
+			var failed *flow.ChildError
+			if errors.As(err, &failed) {
+				text, err = failed.Name+": "+failed.Message, nil
+			}
+			return text, err
+		})
+		h := serve(t, memory.New(), agent)
+		h.submit(lifecycle.Spec{})
+		kids, err := h.Runs(t.Context(), lifecycle.Query{Parent: "r"})
+		require.NoError(t, err)
+		require.True(t, h.run().Block.Any)
+		_, err = h.Reply(t.Context(), kids.Runs[1].ID, lifecycle.Reply{ID: 1, Text: "fail"})
+		require.NoError(t, err)
+		require.Equal(t, "right: of no use", h.ended())
+		other, err := h.Get(t.Context(), kids.Runs[0].ID)
+		require.NoError(t, err)
+		require.Equal(t, lifecycle.StateCanceled, other.State)
+	})
+}
+
+// M3: branches that wait for children go on each by itself, and a wait for children ends in time where
+// another branch sleeps.
+func TestM3BranchesWaitForTheirChildren(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var order []string
+		agent := flow.New("branches", func(c *flow.Ctx, in string) (string, error) {
+			if in != "x" {
+				return flow.Ask[string](c, "q", ask(in))
+			}
+			branch := func(word string) func(c *flow.Ctx) error {
+				return func(c *flow.Ctx) error {
+					_, err := flow.Run[string](c, word, engine.Child{Prompt: word})
+					if err == nil {
+						c.Now()
+						_, err = flow.Step(c, word, func(context.Context) (string, error) {
+							order = append(order, word)
+							return "", nil
+						})
+					}
+					return err
+				}
+			}
+			err := flow.All(c, branch("left"), branch("right"), func(c *flow.Ctx) error {
+				err := c.Sleep(time.Minute)
+				if err == nil {
+					_, err = flow.Step(c, "slept", func(context.Context) (string, error) {
+						order = append(order, "slept")
+						return "", nil
+					})
+				}
+				return err
+			})
+			return strings.Join(order, " "), err
+		})
+		h := serve(t, memory.New(), agent)
+		h.submit(lifecycle.Spec{})
+		kids, err := h.Runs(t.Context(), lifecycle.Query{Parent: "r"})
+		require.NoError(t, err)
+		ids := map[string]string{}
+		for _, kid := range kids.Runs {
+			ids[kid.Pending.Prompt] = kid.ID
+		}
+		reply := func(word string) {
+			_, err = h.Reply(t.Context(), ids[word], lifecycle.Reply{ID: 1, Text: "yes"})
+			require.NoError(t, err)
+			synctest.Wait()
+		}
+		reply("right")
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.Equal(t, lifecycle.BlockChildren, h.run().Block.Kind)
+		reply("left")
+		require.Equal(t, "right slept left", h.ended())
+	})
+}
+
+// M3: what cannot be a child ends the run with a reason, and so does a tree that is too deep.
+func TestM3RefusedChildren(t *testing.T) {
+	for name, test := range map[string]struct {
+		child engine.Child
+		want  string
+	}{
+		"engine":  {engine.Child{Prompt: "x", Engine: "other"}, `engine "other" is not configured`},
+		"nothing": {engine.Child{}, "Prompt"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				agent := flow.New("wrong", func(c *flow.Ctx, _ string) (string, error) {
+					return flow.Run[string](c, "kid", test.child)
+				})
+				h := serve(t, memory.New(), agent)
+				h.submit(lifecycle.Spec{})
+				require.Equal(t, lifecycle.StateFailed, h.run().State)
+				require.ErrorContains(t, errors.New(h.run().Error.Message), test.want)
+			})
+		})
+	}
+	t.Run("depth", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			agent := flow.New("deep", func(c *flow.Ctx, _ string) (string, error) {
+				return flow.Run[string](c, "kid", engine.Child{Prompt: "x"})
+			})
+			h := serve(t, memory.New(), agent)
+			h.submit(lifecycle.Spec{})
+			page, err := h.Runs(t.Context(), lifecycle.Query{})
+			require.NoError(t, err)
+			require.Len(t, page.Runs, engine.MaxDepth+1)
+			require.Equal(t, lifecycle.StateFailed, h.run().State)
+			require.Contains(t, page.Runs[engine.MaxDepth].Error.Message, "too many runs in a tree")
+		})
+	})
+}

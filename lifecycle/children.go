@@ -1,0 +1,440 @@
+package lifecycle
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/store"
+)
+
+// This file has the runs that turns start (M3). A child is a run like any other, whose id is made of its
+// parent's and a key: so it is started once, however often its parent's turn is repeated. The parent
+// waits as a queued run with a block of the kind children. Three things must follow a commit of another
+// run, whoever makes that and whatever crashes afterwards:
+//
+//	a run waits for children       some of them may have ended before
+//	a child has ended              its parent may wait for it
+//	a parent has ended             its children end with it
+//
+// In each case the commit itself sets Family.Due of its run, which Store.Due returns until a node has
+// seen to it: seeTo does that, as often as need be, and then commits that nothing is due any more. All
+// that it does may be done twice.
+
+// awaitChildren records in next that its turn ended well, and waits for children. It is no round, and no
+// retry.
+func awaitChildren(next *store.Run, block *store.Block, now time.Time) {
+	next.Repeats, next.Holds = 0, 0
+	next.Yielded++
+	next.Answer, next.Together = nil, nil
+	next.Block = block
+	setFamilyDue(next, now)
+}
+
+// endedWell reports whether the turn is put off although nothing has failed: its run sleeps, or waits for
+// its children.
+func (d *details) endedWell() bool { return !d.sleep.IsZero() || d.await != nil }
+
+// setFamilyDue sets when a node is to see to the relatives of a run, if it has any.
+func setFamilyDue(r *store.Run, due time.Time) {
+	if r.Family != nil && !r.Family.Due.Equal(due) {
+		family := *r.Family // the record that was read has the other one
+		family.Due = due
+		r.Family = &family
+	}
+}
+
+// decideAwait ends a turn that ended well, and whose run goes on once children of it have ended.
+func decideAwait(run *store.Run, turn *turnEvidence, node string, now time.Time) (*store.Commit, error) {
+	if run.Family == nil || run.Family.Children == 0 || len(turn.children) > store.MaxChildren {
+		failed := *turn
+		failed.setProcess(engine.Process{Status: engine.Failed, Detail: fmt.Sprintf(
+			"the engine waits for %d children, and the run has started none or not so many", len(turn.children))})
+		return decideFailedTurn(run, &failed, node, now)
+	}
+	block := &store.Block{Kind: store.BlockChildren, Reason: "the run waits for runs that it has started",
+		Children: turn.children, Any: turn.anyChild}
+	if !turn.sleep.IsZero() {
+		block.Until = storeTime(turn.sleep.Add(time.Microsecond - 1))
+	}
+	return transition(run, fsm.EventTurnYielded, &details{
+		now: now, node: node, facts: fsm.FactPassing, profile: turn.profile, session: turn.session,
+		warnings: turn.warnings, await: block,
+	})
+}
+
+// waitedEnough reports whether a run that waits for children goes on, where ended has those of its
+// children that have ended, or are gone.
+func waitedEnough(b *store.Block, ended func(id string) bool, now time.Time) bool {
+	switch {
+	case !b.Until.IsZero() && !b.Until.After(now):
+		return true
+	case b.Any:
+		return slices.ContainsFunc(b.Children, ended)
+	}
+	return !slices.ContainsFunc(b.Children, func(id string) bool { return !ended(id) })
+}
+
+// decideGoOn ends the block of a run that has waited long enough for its children. It is no transition
+// and no event, as the end of a sleep is none.
+func decideGoOn(run *store.Run, now time.Time) *store.Commit {
+	c := newCommit(run)
+	c.Run.Version++
+	c.Run.UpdatedAt = notEarlier(now, run.UpdatedAt)
+	c.Run.QueuedAt = c.Run.UpdatedAt
+	c.Run.Block = nil
+	setFamilyDue(&c.Run, time.Time{})
+	return c
+}
+
+// decideFamilyDue changes when a node is next to see to the relatives of a run.
+func decideFamilyDue(run *store.Run, due time.Time) *store.Commit {
+	c := newCommit(run)
+	c.Run.Version++
+	setFamilyDue(&c.Run, due)
+	return c
+}
+
+// seeTo does what is to be done about the relatives of a run, and commits that it is done. It returns
+// false where that is to be tried again: others were faster, or something is not over yet.
+func (n *node) seeTo(ctx context.Context, run *store.Run, now time.Time) (done bool, _ error) {
+	switch {
+	case run.Family == nil:
+		return true, nil
+	case run.State.Terminal():
+		return n.endFamily(ctx, run, now)
+	case !run.AwaitsChildren():
+		return n.commitFamily(ctx, decideFamilyDue(run, time.Time{}))
+	}
+	goesOn, err := n.goesOn(ctx, run, now)
+	switch {
+	case err != nil:
+		return false, err
+	case goesOn:
+		return n.commitFamily(ctx, decideGoOn(run, now))
+	}
+	return n.commitFamily(ctx, decideFamilyDue(run, run.Block.Until))
+}
+
+// goesOn reports whether a run that waits for children goes on now.
+func (n *node) goesOn(ctx context.Context, run *store.Run, now time.Time) (bool, error) {
+	alive := make(map[string]bool)
+	err := n.eachChild(ctx, run.ID, func(child *store.Run) error {
+		alive[child.ID] = !child.State.Terminal()
+		return nil
+	})
+	return waitedEnough(run.Block, func(id string) bool { return !alive[id] }, now), err
+}
+
+// endFamily lets the parent of a run that has ended go on, if that has waited for it, and its children end
+// with it.
+func (n *node) endFamily(ctx context.Context, run *store.Run, now time.Time) (done bool, _ error) {
+	due, ready, err := n.informParent(ctx, run, now)
+	if err != nil || !ready {
+		return false, err
+	}
+	over := true
+	if run.Family.Children > 0 {
+		err = n.eachChild(ctx, run.ID, func(child *store.Run) error {
+			ended, err := n.endChild(ctx, run, child, now)
+			over = over && ended
+			return err
+		})
+	}
+	if err != nil || !over {
+		return false, err
+	}
+	return n.commitFamily(ctx, decideFamilyDue(run, due))
+}
+
+// informParent lets the parent of a run that has ended go on, if that has waited for it. It returns when
+// the run is due next, and false if that is to be tried again.
+func (n *node) informParent(ctx context.Context, run *store.Run, now time.Time) (due time.Time, ready bool, _ error) {
+	id := run.Parent()
+	if id == "" {
+		return due, true, nil
+	}
+	parent, err := n.store.Run(ctx, id)
+	switch {
+	case errors.Is(err, store.ErrNotFound) || err == nil && parent.State.Terminal():
+		return due, true, nil
+	case err != nil:
+		return due, false, err
+	case !parent.AwaitsChildren() || !slices.Contains(parent.Block.Children, run.ID):
+		return store.EndedChild, true, nil
+	}
+	goesOn, err := n.goesOn(ctx, &parent, now)
+	if err == nil && goesOn {
+		ready, err = n.commitFamily(ctx, decideGoOn(&parent, now))
+		return store.EndedChild, ready, err
+	}
+	return store.EndedChild, err == nil, err
+}
+
+// endChild ends a child of a run that has ended, and reports whether nothing of it is left to do: it has
+// ended, its own children have, and it need not stay for its parent any more.
+func (n *node) endChild(ctx context.Context, parent, child *store.Run, now time.Time) (over bool, _ error) {
+	switch {
+	case child.State.Terminal() && child.Family.Due.IsZero():
+		return true, nil
+	case child.State.Terminal() && child.Family.Due.Equal(store.EndedChild):
+		return n.commitFamily(ctx, decideFamilyDue(child, time.Time{}))
+	case child.State.Terminal():
+		return false, nil // it is seen to first
+	}
+	cm, err := decideCancel(child, parentEnded(parent), now)
+	if err == nil {
+		err = n.commit(ctx, cm)
+	}
+	if errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	if err == nil {
+		n.due.noteRun(&cm.Run)
+	}
+	return false, err
+}
+
+// parentEnded is the reason for which a child is canceled.
+func parentEnded(parent *store.Run) string {
+	return fmt.Sprintf("its parent run %s has ended: %s", parent.ID, parent.State)
+}
+
+// eachChild calls f for each child of a run.
+func (n *node) eachChild(ctx context.Context, id string, f func(child *store.Run) error) error {
+	for q := (store.Query{Parent: id, Limit: store.MaxBatch}); ; {
+		page, err := n.store.Runs(ctx, q)
+		if err != nil {
+			return err
+		}
+		for i := range page.Runs {
+			if err := f(&page.Runs[i]); err != nil {
+				return err
+			}
+		}
+		if q.After = page.Next; q.After == "" {
+			return nil
+		}
+	}
+}
+
+// commitFamily stores a commit that has no event. It returns false if somebody else has changed the run.
+func (n *node) commitFamily(ctx context.Context, cm *store.Commit) (stored bool, _ error) {
+	err := n.store.Commit(ctx, []store.Commit{*cm})[0]
+	if err == nil {
+		n.due.noteRun(&cm.Run)
+	}
+	if errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// seeToFamilies sees to the relatives of those of the runs where that is due, and returns the others. It
+// reports whether that has changed something.
+func (n *node) seeToFamilies(ctx context.Context, due []Run, now time.Time) (others []Run, changed bool) {
+	others = due[:0]
+	for i := range due {
+		run := &due[i]
+		if run.Family == nil || run.Family.Due.IsZero() || run.Family.Due.After(now) {
+			others = append(others, *run)
+			continue
+		}
+		done, err := n.seeTo(ctx, run, now)
+		if err != nil && ctx.Err() == nil {
+			n.log.Error("relatives of the run not seen to; trying again", "run", run.ID, "err", err)
+		}
+		changed = changed || done
+	}
+	return others, changed
+}
+
+// childID is the id of the child that a run has started with the key.
+func childID(parent, key string) string {
+	body := binary.AppendUvarint(nil, uint64(len(parent)))
+	sum := sha256.Sum256(append(append(body, parent...), key...))
+	return "child-" + idEncoding.EncodeToString(sum[:20])
+}
+
+func ancestorsOf(r *store.Run) []string {
+	if r.Family == nil {
+		return nil
+	}
+	return r.Family.Ancestors
+}
+
+// Spawn implements engine.Parent. The parent's record counts the child first, under the turn's fence; a
+// crash between the two commits is followed by the same call, with the same id.
+func (s *sink) Spawn(ctx context.Context, c engine.Child) (string, error) {
+	t := (*turn)(s)
+	if c.Key == "" || len(c.Key) > engine.MaxChildKey {
+		return "", fmt.Errorf("engine: a child has a key of 1 to %d bytes, not %.80q", engine.MaxChildKey, c.Key)
+	}
+	parent := t.lastStored()
+	id := childID(parent.ID, c.Key)
+	if _, err := t.child(ctx, id); !errors.Is(err, store.ErrNotFound) {
+		return id, err
+	}
+	cm, err := t.newChild(&parent, id, &c)
+	if err != nil {
+		return "", err
+	}
+	if err := s.countChild(ctx); err != nil {
+		return "", err
+	}
+	err = t.untilStored(ctx, "child not started", func() error { return t.node.commit(ctx, cm) })
+	switch {
+	case err == nil:
+		return id, nil
+	case errors.Is(err, store.ErrExists): // a try of this call, or of a turn that was lost meanwhile
+		_, err = t.child(ctx, id)
+		return id, err
+	}
+	return "", fmt.Errorf("engine: child not started: %w", err)
+}
+
+// newChild makes the commit that creates a child.
+func (t *turn) newChild(parent *store.Run, id string, c *engine.Child) (*store.Commit, error) {
+	family := &store.Family{Ancestors: []string{parent.ID}}
+	if parent.Family != nil {
+		family.Ancestors = append(slices.Clip(parent.Family.Ancestors), parent.ID)
+	}
+	if len(family.Ancestors) > store.MaxDepth {
+		return nil, fmt.Errorf("%w: run %s has %d ancestors", engine.ErrTooManyChildren, parent.ID, store.MaxDepth)
+	}
+	spec := t.spec
+	spec.ID, spec.Prompt, spec.Input = id, c.Prompt, c.InputJSON
+	spec.OutputSchema, spec.Labels = c.OutputSchema, c.Labels
+	spec.MaxAttempts, spec.RepairRounds, spec.Budget, spec.NotBefore = 0, 0, store.Budget{}, time.Time{}
+	if c.Engine != "" {
+		spec.Engine = c.Engine
+	}
+	if c.Mode != "" {
+		spec.Mode = c.Mode
+	}
+	var err error
+	if spec.WorkDir, err = absolute(c.WorkDir); err == nil {
+		err = spec.Validate()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("engine: child %.80q: %w", c.Key, err)
+	}
+	run, body, err := spec.record(commitTime(t.node.clock))
+	if err != nil {
+		return nil, err
+	}
+	if t.node.engines[run.Engine] == nil {
+		return nil, fmt.Errorf("engine: child %.80q: engine %q is not configured in this process", c.Key, run.Engine)
+	}
+	run.Family = family
+	return decideSubmission(&run, body)
+}
+
+// countChild counts a child in its parent's record.
+func (s *sink) countChild(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("engine: child not started: %w", context.Cause(ctx))
+	}
+	t := (*turn)(s)
+	t.mu.Lock() // so that the turn does not end before the commit
+	defer t.mu.Unlock()
+	if t.reportsClosed {
+		return fmt.Errorf("%w: the turn has ended", engine.ErrStale)
+	}
+	if f := t.record.Family; f != nil && f.Children >= store.MaxChildren {
+		return fmt.Errorf("%w: run %s has started %d", engine.ErrTooManyChildren, t.record.ID, f.Children)
+	}
+	return staleFor(t.commitLocked(func(run *store.Run, now time.Time) (*store.Commit, error) {
+		c, err := decideReport(run, now, nil)
+		if err == nil {
+			family := store.Family{}
+			if run.Family != nil {
+				family = *run.Family
+			}
+			family.Children++
+			c.Run.Family = &family
+		}
+		return c, err
+	}))
+}
+
+// ChildEnd implements engine.Parent.
+func (s *sink) ChildEnd(ctx context.Context, id string) (*engine.ChildEnd, error) {
+	child, err := (*turn)(s).child(ctx, id)
+	if err != nil || !child.State.Terminal() {
+		return nil, err
+	}
+	end := &engine.ChildEnd{Succeeded: child.State == fsm.StateSucceeded, Output: child.Output,
+		FinalText: child.FinalText}
+	if f := child.Error; f != nil {
+		end.Code, end.Message = f.Code, f.Message
+	}
+	return end, nil
+}
+
+// child reads a child of the turn's run, or returns store.ErrNotFound. As long as the store fails, it
+// reads again. What it returns is durable (J8): the turn goes on by it.
+func (t *turn) child(ctx context.Context, id string) (child store.Run, _ error) {
+	err := t.untilStored(ctx, "child not read", func() (err error) {
+		child, err = t.node.confirmedRun(ctx, id)
+		return err
+	})
+	if err == nil && child.Parent() != t.call.RunID {
+		return store.Run{}, fmt.Errorf("engine: run %s is no child of run %s", id, t.call.RunID)
+	}
+	return child, err
+}
+
+// untilStored calls f until it gets an answer of the store, or ctx ends.
+func (t *turn) untilStored(ctx context.Context, what string, f func() error) error {
+	for backoff := firstBackoff; ; backoff = min(2*backoff, t.node.cfg.Poll) {
+		err := f()
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		for _, answer := range []error{store.ErrNotFound, store.ErrExists, store.ErrCorrupt, store.ErrUnknownPool,
+			store.ErrInvalid, store.ErrClosed} {
+			if errors.Is(err, answer) {
+				return err
+			}
+		}
+		t.node.log.Error(what+"; trying again", "run", t.call.RunID, "err", err)
+		if t.node.sleep(ctx, backoff) != nil {
+			return err
+		}
+	}
+}
+
+// cancelWithParent ends a run whose parent has ended before the turn could begin, and reports whether
+// that is so: no engine is called for it any more.
+func (t *turn) cancelWithParent(ctx context.Context) bool {
+	run := t.lastStored()
+	id := run.Parent()
+	if id == "" {
+		return false
+	}
+	parent := store.Run{ID: id, State: "pruned"}
+	err := t.untilStored(ctx, "parent not read", func() error {
+		read, err := t.node.store.Run(ctx, id)
+		if err == nil {
+			parent = read
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, store.ErrNotFound) || err == nil && !parent.State.Terminal() {
+		return false
+	}
+	err = t.commit(func(run *store.Run, now time.Time) (*store.Commit, error) {
+		return decideCancel(run, parentEnded(&parent), now)
+	})
+	if err == nil {
+		t.interrupt(engine.ErrCanceled)
+	}
+	return err == nil
+}

@@ -1,0 +1,200 @@
+package lifecycle
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/store"
+)
+
+// family is an engine whose run "r" does what its turn does. Its children ask if their prompt says so,
+// and otherwise end at once with it.
+func family(turn func(ctx context.Context, in engine.Turn, p engine.Parent) (engine.Outcome, error)) engine.Engine {
+	return engine.Func(func(ctx context.Context, in engine.Turn, s engine.Sink) (engine.Outcome, error) {
+		switch {
+		case in.RunID == "r":
+			return turn(ctx, in, s.(engine.Parent))
+		case in.Prompt == "ask" && len(in.Answers) == 0:
+			return engine.Ask(engine.Question{Kind: engine.OpenText, Prompt: "?"}), nil
+		case in.Prompt == "fail":
+			return engine.Outcome{}, &engine.Failure{Code: engine.CodeEngineFailed, Detail: "of no use"}
+		}
+		return engine.Done(in.Prompt), nil
+	})
+}
+
+// M3: a plain engine starts runs and waits for all of them. A key stands for one child, and a wait is
+// neither a round nor a retry, and has no event but that the turn ends.
+func TestM3AnEngineStartsRunsAndWaitsForThem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var kids []string
+		var ends []*engine.ChildEnd
+		lc, stop := serve(t, Config{Engine: family(func(ctx context.Context, in engine.Turn, p engine.Parent) (
+			engine.Outcome, error) {
+			if in.Attempt == 1 {
+				for _, prompt := range []string{"fail", "ask", "done", "ask"} {
+					id, err := p.Spawn(ctx, engine.Child{Key: prompt, Prompt: prompt})
+					require.NoError(t, err)
+					kids = append(kids, id)
+				}
+				_, err := p.ChildEnd(ctx, "other")
+				require.ErrorContains(t, err, "is no child of run r")
+				time.Sleep(time.Minute) // those that end at once have ended before the wait begins
+				return engine.AwaitAll(kids[:3]...), nil
+			}
+			for _, id := range kids[:3] {
+				end, err := p.ChildEnd(ctx, id)
+				require.NoError(t, err)
+				ends = append(ends, end)
+			}
+			return engine.Done("joined"), nil
+		})})
+		defer stop()
+		_, err := lc.Submit(t.Context(), Spec{ID: "other", Prompt: "x"})
+		require.NoError(t, err)
+		_, err = lc.Submit(t.Context(), Spec{ID: "r", Prompt: "x", MaxAttempts: 1})
+		require.NoError(t, err)
+		pass(2 * time.Minute)
+		require.Equal(t, kids[1], kids[3])
+		run := in(t, lc.Client, "r", fsm.StateQueued)
+		require.Equal(t, &store.Block{Kind: store.BlockChildren, Reason: "the run waits for runs that it has started",
+			Children: kids[:3]}, run.Block)
+		require.Equal(t, &store.Family{Children: 3}, run.Family)
+		require.Equal(t, 1, run.Yielded)
+		require.Equal(t, store.EndedChild, in(t, lc.Client, kids[2], fsm.StateSucceeded).Family.Due)
+		pass(time.Hour)
+		n, err := lc.Prune(t.Context(), time.Now())
+		require.NoError(t, err)
+		require.Equal(t, 1, n, "children stay for their parent")
+		_, err = lc.Reply(t.Context(), kids[1], Reply{ID: 1, Text: "yes"})
+		require.NoError(t, err)
+		synctest.Wait()
+		run = in(t, lc.Client, "r", fsm.StateSucceeded)
+		require.Equal(t, "joined", run.FinalText)
+		require.Equal(t, 2, run.Attempt)
+		require.Equal(t, []*engine.ChildEnd{
+			{Code: engine.CodeEngineFailed, Message: "of no use"}, {Succeeded: true, FinalText: "ask"},
+			{Succeeded: true, FinalText: "done"},
+		}, ends)
+		for _, id := range append(kids[:3], "r") {
+			requireSoundLog(t, lc.store, id)
+		}
+		n, err = lc.Prune(t.Context(), time.Now().Add(time.Hour))
+		require.NoError(t, err)
+		require.Equal(t, 4, n)
+	})
+}
+
+// M3: a wait for any child ends with the first, or in time; the children that go on end with the run.
+func TestM3AWaitForAnyEndsWithTheFirstOrInTime(t *testing.T) {
+	for name, text := range map[string]string{"first": "yes", "time": ""} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var kids []string
+				lc, stop := serve(t, Config{Engine: family(func(ctx context.Context, in engine.Turn, p engine.Parent) (
+					engine.Outcome, error) {
+					if in.Attempt > 1 {
+						return engine.Done("on"), nil
+					}
+					for _, key := range []string{"a", "b"} {
+						id, err := p.Spawn(ctx, engine.Child{Key: key, Prompt: "ask"})
+						require.NoError(t, err)
+						kids = append(kids, id)
+					}
+					o := engine.AwaitAny(kids...)
+					o.Sleep = time.Now().Add(time.Hour)
+					return o, nil
+				})})
+				defer stop()
+				_, err := lc.Submit(t.Context(), Spec{ID: "r", Prompt: "x"})
+				require.NoError(t, err)
+				pass(time.Hour - time.Minute)
+				in(t, lc.Client, "r", fsm.StateQueued)
+				ended := fsm.StateCanceled
+				if text == "" {
+					pass(2 * time.Minute)
+				} else {
+					_, err = lc.Reply(t.Context(), kids[1], Reply{ID: 1, Text: text})
+					require.NoError(t, err)
+					synctest.Wait()
+					ended = fsm.StateSucceeded
+				}
+				in(t, lc.Client, "r", fsm.StateSucceeded)
+				require.Equal(t, "its parent run r has ended: succeeded", in(t, lc.Client, kids[0],
+					fsm.StateCanceled).CancelReason)
+				in(t, lc.Client, kids[1], ended)
+			})
+		})
+	}
+}
+
+// M3: an engine is not called for a child whose parent has ended, or is gone.
+func TestM3AChildOfARunThatHasEndedIsNotExecuted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lc, stop := serve(t, Config{Engine: family(func(context.Context, engine.Turn, engine.Parent) (
+			engine.Outcome, error) {
+			return engine.Done("done"), nil
+		})})
+		defer stop()
+		_, err := lc.Submit(t.Context(), Spec{ID: "r", Prompt: "x"})
+		require.NoError(t, err)
+		synctest.Wait()
+		in(t, lc.Client, "r", fsm.StateSucceeded)
+		for _, parent := range []string{"r", "gone"} {
+			run, body, err := Spec{ID: "of-" + parent, Prompt: "done"}.record(commitTime(lc.clock))
+			require.NoError(t, err)
+			run.Family = &store.Family{Ancestors: []string{parent}}
+			cm, err := decideSubmission(&run, body)
+			require.NoError(t, err)
+			require.NoError(t, lc.commit(t.Context(), cm))
+			pass(time.Minute)
+			child := in(t, lc.Client, run.ID, fsm.StateCanceled)
+			require.Zero(t, child.Family.Due)
+			requireSoundLog(t, lc.store, run.ID)
+		}
+	})
+}
+
+// M3: a run has a limit of children, and must have those that it waits for.
+func TestM3LimitsOfChildren(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lc, stop := serve(t, Config{Engine: family(func(ctx context.Context, _ engine.Turn, p engine.Parent) (
+			engine.Outcome, error) {
+			for i, want := range []error{nil, engine.ErrTooManyChildren} {
+				_, err := p.Spawn(ctx, engine.Child{Key: string(rune('a' + i)), Prompt: "done"})
+				require.ErrorIs(t, err, want)
+			}
+			_, err := p.Spawn(ctx, engine.Child{Prompt: "done"})
+			require.ErrorContains(t, err, "a child has a key")
+			return engine.AwaitAll(make([]string, engine.MaxChildren+1)...), nil
+		})})
+		defer stop()
+		run, body, err := Spec{ID: "r", Prompt: "x"}.record(commitTime(lc.clock))
+		require.NoError(t, err)
+		run.Family = &store.Family{Children: engine.MaxChildren - 1}
+		cm, err := decideSubmission(&run, body)
+		require.NoError(t, err)
+		require.NoError(t, lc.commit(t.Context(), cm))
+		pass(time.Minute)
+		run = in(t, lc.Client, "r", fsm.StateFailed)
+		require.Contains(t, run.Error.Message, "waits for 1001 children")
+		require.Equal(t, engine.MaxChildren, run.Family.Children)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		lc, stop := serve(t, Config{Engine: family(func(context.Context, engine.Turn, engine.Parent) (
+			engine.Outcome, error) {
+			return engine.AwaitAll("x"), nil
+		})})
+		defer stop()
+		_, err := lc.Submit(t.Context(), Spec{ID: "r", Prompt: "x"})
+		require.NoError(t, err)
+		synctest.Wait()
+		require.Contains(t, in(t, lc.Client, "r", fsm.StateFailed).Error.Message, "has started none")
+	})
+}
