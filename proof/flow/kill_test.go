@@ -55,6 +55,7 @@ func host(name, ledger string) {
 	if err == nil {
 		var lc *lifecycle.Lifecycle
 		lc, err = lifecycle.New(lifecycle.Config{Store: s, Engine: orders(ledger), Forgiving: true,
+			Engines:     map[string]engine.Engine{"tree": tree(ledger)},
 			OnInterrupt: lifecycle.Repeat, Poll: 50 * time.Millisecond, Lease: time.Second,
 			Logger: slog.New(slog.DiscardHandler)})
 		if err == nil {
@@ -68,19 +69,46 @@ func host(name, ledger string) {
 // items are what an order has.
 const items = 4
 
-// orders charges, asks, ships in a loop, sleeps and writes a mail. Each effect is a line of the ledger.
-func orders(ledger string) engine.Engine {
-	effect := func(ctx context.Context) (string, error) {
-		f, err := os.OpenFile(ledger, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+// levels are those of a tree below its root, which has two children as each run above the leaves.
+const levels = 2
+
+// tree starts runs of its own down to the leaves, each of which asks. Each run has an effect at its end,
+// which is a line of the ledger.
+func tree(ledger string) engine.Engine {
+	return flow.New("tree", func(c *flow.Ctx, depth string) (string, error) {
+		var parts []string
+		var err error
+		if len(depth) == 1+levels {
+			parts = make([]string, 1)
+			parts[0], err = flow.Ask[string](c, "leaf", engine.Question{Kind: engine.OpenText, Prompt: "Go on?"})
+		} else {
+			child := engine.Child{Engine: "tree", Prompt: depth + "x"}
+			parts, err = flow.RunAll[string](c, "part", child, child)
+		}
 		if err != nil {
 			return "", err
 		}
-		_, err = f.WriteString(flow.Key(ctx) + "\n")
-		if closing := f.Close(); err == nil {
-			err = closing
-		}
-		return flow.Key(ctx), err
+		_, err = flow.Step(c, "end", func(ctx context.Context) (string, error) { return note(ctx, ledger) })
+		return strings.Join(parts, " "), err
+	})
+}
+
+// note writes the key of a step into the ledger.
+func note(ctx context.Context, ledger string) (string, error) {
+	f, err := os.OpenFile(ledger, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return "", err
 	}
+	_, err = f.WriteString(flow.Key(ctx) + "\n")
+	if closing := f.Close(); err == nil {
+		err = closing
+	}
+	return flow.Key(ctx), err
+}
+
+// orders charges, asks, ships in a loop, sleeps and writes a mail. Each effect is a line of the ledger.
+func orders(ledger string) engine.Engine {
+	effect := func(ctx context.Context) (string, error) { return note(ctx, ledger) }
 	return flow.New("order", func(c *flow.Ctx, _ string) (string, error) {
 		if _, err := flow.Step(c, "charge", effect); err != nil {
 			return "", err
@@ -103,13 +131,27 @@ func orders(ledger string) engine.Engine {
 }
 
 // M1 J9: hosts are killed while they execute functions, on SQLite and PostgreSQL.
-func TestM1HostsAreKilledOnSQLite(t *testing.T) { killHosts(t, filepath.Join(t.TempDir(), "runs.db")) }
+func TestM1HostsAreKilledOnSQLite(t *testing.T) {
+	killHosts(t, filepath.Join(t.TempDir(), "runs.db"), lifecycle.DefaultEngine, check)
+}
 
-func TestM1HostsAreKilledOnPostgreSQL(t *testing.T) { killHosts(t, pgtest.DSN(t)) }
+func TestM1HostsAreKilledOnPostgreSQL(t *testing.T) {
+	killHosts(t, pgtest.DSN(t), lifecycle.DefaultEngine, check)
+}
 
-// killHosts submits orders and answers their questions, while one host after the other is killed at a
-// time that is drawn, and then checks the ledger.
-func killHosts(t *testing.T, name string) {
+// M3 J9: hosts are killed while they execute trees of three levels.
+func TestM3TreesSurviveKillsOnSQLite(t *testing.T) {
+	killHosts(t, filepath.Join(t.TempDir(), "runs.db"), "tree", checkTrees)
+}
+
+func TestM3TreesSurviveKillsOnPostgreSQL(t *testing.T) {
+	killHosts(t, pgtest.DSN(t), "tree", checkTrees)
+}
+
+// killHosts submits runs of the engine and answers their questions, while one host after the other is
+// killed at a time that is drawn, and then checks the ledger.
+func killHosts(t *testing.T, name, engine string, check func(ctx context.Context, t *testing.T, c *lifecycle.Client,
+	runs []string, ledger string)) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(60+5**kills)*time.Second)
 	defer cancel()
@@ -130,7 +172,7 @@ func killHosts(t *testing.T, name string) {
 		for range 5 {
 			id := fmt.Sprintf("order-%d", len(runs))
 			runs = append(runs, id)
-			submit(ctx, t, client, id)
+			submit(ctx, t, client, id, engine)
 		}
 		last := n == *kills
 		for until := time.Now().Add(time.Minute); ; rest(ctx) {
@@ -147,11 +189,15 @@ func killHosts(t *testing.T, name string) {
 	check(ctx, t, client, runs, ledger)
 }
 
-// submit submits an order as soon as there is a pool, which the first host makes.
-func submit(ctx context.Context, t *testing.T, c *lifecycle.Client, id string) {
+// prompts are what runs of the engines begin with: a tree with its root.
+var prompts = map[string]string{lifecycle.DefaultEngine: "x", "tree": "."}
+
+// submit submits a run as soon as there is a pool, which the first host makes.
+func submit(ctx context.Context, t *testing.T, c *lifecycle.Client, id, engine string) {
 	t.Helper()
 	for {
-		_, err := c.Submit(ctx, lifecycle.Spec{ID: id, Prompt: "x", MaxRepeats: 1_000_000})
+		_, err := c.Submit(ctx, lifecycle.Spec{ID: id, Engine: engine, Prompt: prompts[engine],
+			MaxRepeats: 1_000_000})
 		if err == nil {
 			return
 		}
@@ -227,4 +273,41 @@ func check(ctx context.Context, t *testing.T, c *lifecycle.Client, runs []string
 		require.Equal(t, len(steps), come[id], id)
 	}
 	t.Logf("%d runs, %d hosts killed, %d steps executed twice", len(runs), *kills, repeated)
+}
+
+// checkTrees requires of each tree that each of its runs was started once, has succeeded and has had its
+// effect; and that the answers of the leaves have come up to the root, each once and in their order.
+func checkTrees(ctx context.Context, t *testing.T, c *lifecycle.Client, runs []string, ledger string) {
+	t.Helper()
+	body, err := os.ReadFile(ledger)
+	require.NoError(t, err)
+	effects := make(map[string]int)
+	for key := range strings.FieldsSeq(string(body)) {
+		run, _, _ := strings.Cut(key, "/")
+		effects[run]++
+	}
+	var leavesOf func(id string, depth int) []string
+	leavesOf = func(id string, depth int) (leaves []string) {
+		run, err := c.Get(ctx, id)
+		require.NoError(t, err)
+		require.Equal(t, lifecycle.StateSucceeded, run.State, "%s: %+v", id, run.Error)
+		require.Positive(t, effects[id], id)
+		children, err := c.Runs(ctx, lifecycle.Query{Parent: id})
+		require.NoError(t, err)
+		if depth == levels {
+			require.Empty(t, children.Runs)
+			require.Equal(t, id, run.FinalText, "the answer is that of the run")
+			return []string{id}
+		}
+		require.Len(t, children.Runs, 2, "each child of %s is started once", id)
+		for _, child := range children.Runs {
+			leaves = append(leaves, leavesOf(child.ID, depth+1)...)
+		}
+		require.Equal(t, strings.Join(leaves, " "), run.FinalText, "each end arrives once")
+		return leaves
+	}
+	for _, id := range runs {
+		require.Len(t, leavesOf(id, 0), 4)
+	}
+	t.Logf("%d trees, %d hosts killed", len(runs), *kills)
 }
