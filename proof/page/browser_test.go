@@ -97,9 +97,13 @@ type window struct {
 func (w *world) open(person, place string) *window {
 	w.t.Helper()
 	ctx, cancel := chromedp.NewContext(browser)
-	w.t.Cleanup(cancel)
+	w.t.Cleanup(func() { o := window{t: w.t}; o.within("the tab is closed", cancel) })
 	o := &window{t: w.t, ctx: ctx}
-	require.NoError(w.t, chromedp.Listen(ctx, func(event any) { o.watch(event, w.url()) }))
+	var err error
+	o.within("a tab is opened", func() {
+		err = chromedp.Listen(ctx, func(event any) { o.watch(event, w.url()) })
+	})
+	require.NoError(w.t, err)
 	call(o, network.Enable, network.EnableParams{})
 	call(o, cdplog.Enable, cdp.Empty{})
 	call(o, runtime.Enable, cdp.Empty{})
@@ -112,6 +116,21 @@ func (w *world) open(person, place string) *window {
 		assert.Empty(w.t, o.faults, "the page has faults, or asks another host")
 	})
 	return o
+}
+
+// within fails the test if something takes for ever that knows no deadline.
+func (o *window) within(what string, do func()) {
+	o.t.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		do()
+	}()
+	select {
+	case <-done:
+	case <-time.After(2 * patience):
+		require.FailNow(o.t, "the browser hangs", what)
+	}
 }
 
 // watch notes what a page must not do: fail, break its policy, or ask another host.
