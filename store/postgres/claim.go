@@ -177,12 +177,17 @@ func (c *claimTx) loadPicks(ctx context.Context) (map[int64]storedRun, error) {
 
 // commit writes the commits and ends the transaction.
 func (c *claimTx) commit(ctx context.Context) error {
-	b := newBatch(3)
-	c.queueWrites(b, c.commits, 0)
+	b := newBatch(2)
+	if len(c.commits) > 0 {
+		c.queueUpdates(b, c.commits)
+	}
 	b.Queue(commitText)
 	clearReplicationWarning(c.conn.PgConn())
 	results := c.conn.SendBatch(ctx, b)
-	err := readWritten(results, c.commits, 0)
+	var err error
+	if len(c.commits) > 0 {
+		err = readUpdated(results, c.commits)
+	}
 	if err == nil {
 		_, err = results.Exec()
 	}

@@ -22,9 +22,22 @@ const (
 	commitText = `COMMIT`
 )
 
-// guardText goes before the writes of a transaction.
-var guardText = sql(`SELECT ` + indexPlans + `, ` + idleTimeout + `, ` + showWarnings +
-	`, set_config('lock_timeout', $1::text, true)`)
+var (
+	// guardText goes before the writes of a transaction.
+	guardText = sql(`SELECT ` + guard + `, ` + setLockTimeout)
+	// updateGuardText is guardText and nestedLoopsText, for a transaction that begins with changes of
+	// runs; parkedGuardText also does what shareParkersText does for one parker, which is the usual
+	// number. Each statement of an exchange costs time, however little it does.
+	updateGuardText = sql(`SELECT ` + guard + `, ` + nestedLoops + `, ` + setLockTimeout)
+	parkedGuardText = sql(`SELECT ` + guard + `, ` + nestedLoops + `, CASE WHEN ` + setLockTimeout + ` <> ''
+		THEN ` + shareParker + ` END`)
+)
+
+const (
+	guard          = indexPlans + `, ` + idleTimeout + `, ` + showWarnings
+	setLockTimeout = `set_config('lock_timeout', $1::text, true)`
+	shareParker    = `pg_advisory_xact_lock_shared(hashtextextended($2::text, 0))`
+)
 
 // flushLockTimeout is how long a flush waits for a row that somebody else's transaction has locked:
 // all other commits of the flush wait with it.
@@ -181,12 +194,13 @@ func (s *Store) exchange(ctx context.Context, conn *pgx.Conn, lockTimeout string
 	for creating < len(commits) && commits[creating].Expect == 0 {
 		creating++
 	}
-	b := newBatch(5)
+	b := newBatch(6)
+	guarded := false // by a statement that does what queueWrites asks for
 	if first {
 		b.Queue(beginText)
-		b.Queue(s.texts[guardText], lockTimeout)
+		guarded = s.queueGuard(b, lockTimeout, commits, creating)
 	}
-	s.queueWrites(b, commits, creating)
+	s.queueWrites(b, commits, creating, guarded)
 	if last {
 		b.Queue(commitText)
 	}
@@ -198,7 +212,7 @@ func (s *Store) exchange(ctx context.Context, conn *pgx.Conn, lockTimeout string
 				return err
 			}
 		}
-		err := readWritten(results, commits, creating)
+		err := readWritten(results, commits, creating, guarded)
 		if err == nil && last {
 			_, err = results.Exec()
 		}
@@ -211,6 +225,25 @@ func (s *Store) exchange(ctx context.Context, conn *pgx.Conn, lockTimeout string
 		err = acknowledgmentError(conn.PgConn())
 	}
 	return err
+}
+
+// queueGuard adds the guard of a transaction's first round, and reports whether it does all that must
+// be done before runs are changed.
+func (s *Store) queueGuard(b *pgx.Batch, lockTimeout string, commits []*pendingCommit, creating int) (whole bool) {
+	var parkers []string
+	if creating == 0 {
+		parkers = parkersOf(commits)
+	}
+	switch {
+	case creating > 0 || len(parkers) > 1:
+		b.Queue(s.texts[guardText], lockTimeout)
+		return false
+	case len(parkers) == 1:
+		b.Queue(s.texts[parkedGuardText], lockTimeout, s.parkerLock()+parkers[0])
+	default:
+		b.Queue(s.texts[updateGuardText], lockTimeout)
+	}
+	return true
 }
 
 // rollBack makes a connection fit for others. One that cannot be rolled back is closed when it is

@@ -58,7 +58,7 @@ var (
 	// claimGuardText locks the node's row: whoever expires the node meanwhile waits until the claim
 	// is stored, so that none is stored afterwards.
 	claimGuardText = sql(`SELECT EXISTS (SELECT FROM interlude.nodes WHERE id = $1::text FOR KEY SHARE),
-		` + indexPlans + `, ` + idleTimeout + `, ` + showWarnings)
+		` + indexPlans + `, ` + nestedLoops + `, ` + idleTimeout + `, ` + showWarnings)
 	// releaseText makes runs ready whose not-before time has come.
 	releaseText = sql(`UPDATE interlude.states SET ready = true, delayed_until = NULL WHERE n = ANY (ARRAY (
 		SELECT n FROM interlude.states WHERE delayed_until IS NOT NULL AND delayed_until <= $1::bigint
@@ -157,7 +157,7 @@ func (c *claimTx) readPools(results pgx.BatchResults) (pools []openPool, _ error
 		return nil, err
 	}
 	var registered bool
-	if err := results.QueryRow().Scan(&registered, nil, nil, nil, nil, nil, nil, nil); err != nil {
+	if err := results.QueryRow().Scan(&registered, nil, nil, nil, nil, nil, nil, nil, nil, nil); err != nil {
 		return nil, err
 	}
 	if !registered {

@@ -200,19 +200,10 @@ func TestFrequentStatementsUseIndexes(t *testing.T) {
 		{"renew", renewText, []any{"n"}, 20},
 		{"orphans", orphansText, []any{int64(0), int64(10)}, 22},
 		{"prune", pruneText, []any{later, int64(5)}, 5 + 5 + 10 + 5 + 5},
-		{"commit: create", createText, args(func(b *pgx.Batch) {
-			r := store.Run{ID: "new", Version: 1, Pool: "p", State: fsm.StateQueued, Seq: 1, CreatedAt: planNoon,
-				UpdatedAt: planNoon, QueuedAt: planNoon}
-			s.queueWrites(b, entriesOf(t, store.Commit{Run: r, Spec: []byte(`{}`),
-				Events: []store.Event{{Seq: 1, Body: []byte(`{}`)}}}), 1)
-		}), 0},
-		{"commit: update", updateText, args(func(b *pgx.Batch) {
-			r := store.Run{ID: "run-000007", Version: 3, Pool: "p", State: fsm.StateCanceled, Seq: 3,
-				CreatedAt: planNoon, UpdatedAt: planNoon, FinishedAt: planNoon}
-			all := entriesOf(t, store.Commit{Run: r, Expect: 2, Events: []store.Event{{Seq: 3, Body: []byte(`{}`)}}})
-			all[0].row = 7
-			s.queueUpdates(b, all)
-		}), 1},
+		{"commit: create", createOneText, createArgs(t, s, "new"), 0},
+		{"commit: create several", createText, createArgs(t, s, "new", "newer"), 0},
+		{"commit: update", updateTexts[updateKind{one: true}], updateArgs(t, s, 7), 1},
+		{"commit: update several", updateTexts[updateKind{}], updateArgs(t, s, 7, 8), 2},
 	}
 	// The plans are made while there is nothing, on one connection, as each keeps its own.
 	conn, err := s.pool.Acquire(t.Context())
@@ -344,11 +335,38 @@ func explainedOnce(t *testing.T, s *Store, text string, args []any) plan {
 	return all[0].Plan
 }
 
-func entriesOf(t *testing.T, c store.Commit) []*pendingCommit {
+// createArgs are the arguments of the statement that creates the runs.
+func createArgs(t *testing.T, s *Store, ids ...string) []any {
 	t.Helper()
-	e, err := newPending(&c)
+	var all []*pendingCommit
+	for _, id := range ids {
+		r := store.Run{ID: id, Version: 1, Pool: "p", State: fsm.StateQueued, Seq: 1, CreatedAt: planNoon,
+			UpdatedAt: planNoon, QueuedAt: planNoon}
+		all = append(all, pending(t, store.Commit{Run: r, Spec: []byte(`{}`),
+			Events: []store.Event{{Seq: 1, Body: []byte(`{}`)}}}))
+	}
+	return args(func(b *pgx.Batch) { s.queueCreates(b, all) })
+}
+
+// updateArgs are the arguments of the statement that cancels the runs of the rows.
+func updateArgs(t *testing.T, s *Store, rows ...int64) []any {
+	t.Helper()
+	var all []*pendingCommit
+	for _, row := range rows {
+		r := store.Run{ID: fmt.Sprintf("run-%06d", row), Version: 4, Pool: "p", State: fsm.StateCanceled, Seq: 4,
+			CreatedAt: planNoon, UpdatedAt: planNoon, FinishedAt: planNoon}
+		p := pending(t, store.Commit{Run: r, Expect: 3, Events: []store.Event{{Seq: 4, Body: []byte(`{}`)}}})
+		p.row = row
+		all = append(all, p)
+	}
+	return args(func(b *pgx.Batch) { s.queueUpdates(b, all) })
+}
+
+func pending(t *testing.T, c store.Commit) *pendingCommit {
+	t.Helper()
+	p, err := newPending(&c)
 	require.NoError(t, err)
-	return []*pendingCommit{e}
+	return p
 }
 
 // args are the arguments of the last statement that is queued.

@@ -112,7 +112,7 @@ func (t *txStore) write(ctx context.Context, p *pendingCommit) (err error) {
 	b := newBatch(1)
 	commits := []*pendingCommit{p}
 	if p.Expect == 0 {
-		t.queueWrites(b, commits, 1)
+		t.queueCreates(b, commits)
 	} else {
 		if p.parker != "" {
 			b.Queue(t.texts[shareParkersText], t.parkerLock(), []string{p.parker})

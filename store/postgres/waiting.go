@@ -71,7 +71,7 @@ func waitingText(q store.WaitingQuery) (string, []any, error) {
 		f.args, nil
 }
 
-// askedColumns are the further arguments of severalUpdateText for the index of who is asked: the runs
+// askedColumns are the further arguments of updateTexts for the index of who is asked: the runs
 // for which it is made right, and the rows that these have then.
 type askedColumns struct {
 	changed    []int64

@@ -17,10 +17,55 @@ import (
 // The statements that write runs, any number of them at once. Each run is written whole or not at
 // all, and the statement returns those that were.
 var (
-	createText = sql(`WITH v AS MATERIALIZED (
-			SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::bytea[], $5::text[], $6::text[], $7::bytea[],
-				$8::bigint[], $9::bigint[],
-				$10::boolean[], $11::bigint[], $12::bytea[], $13::bigint[], $14::bytea[], $15::bytea[])
+	createText = sql(createStatement(false))
+	// createOneText is createText for one run: see rowsText.
+	createOneText = sql(createStatement(true))
+
+	// updateTexts name rows and versions: a run that somebody else has changed meanwhile is not
+	// written.
+	updateTexts = registerUpdates()
+
+	// nestedLoopsText goes before each of them, unless the transaction has these settings.
+	nestedLoopsText = sql(`SELECT ` + nestedLoops)
+)
+
+// rowsText is what a statement reads the rows of its arguments from, column by column. The server
+// makes a tuplestore for each column of an unnest, whose memory it gives back at the end of the
+// statement. That takes a third of the time of a statement for one commit, and most flushes of a
+// store that is not busy have one: then the arguments are the values themselves.
+func rowsText(one bool, columns string) string {
+	if one {
+		return "(VALUES (" + strings.ReplaceAll(columns, "[]", "") + "))"
+	}
+	return "unnest(" + columns + ")"
+}
+
+// onlyRow replaces each column of one row by its value.
+func onlyRow(columns []any) {
+	for i, column := range columns {
+		switch column := column.(type) {
+		case []int64:
+			columns[i] = column[0]
+		case []*int64:
+			columns[i] = column[0]
+		case []bool:
+			columns[i] = column[0]
+		case []string:
+			columns[i] = column[0]
+		case []*string:
+			columns[i] = column[0]
+		case [][]byte:
+			columns[i] = column[0]
+		}
+	}
+}
+
+// createStatement is the statement that creates runs.
+func createStatement(one bool) string {
+	return `WITH v AS MATERIALIZED (
+			SELECT * FROM ` + rowsText(one, `$1::text[], $2::bigint[], $3::text[], $4::bytea[], $5::text[], $6::text[],
+				$7::bytea[], $8::bigint[], $9::bigint[],
+				$10::boolean[], $11::bigint[], $12::bytea[], $13::bigint[], $14::bytea[], $15::bytea[]`) + `
 			AS v (id, created_at, labels, spec, pool, state, key, priority, queued_at, ready, delayed_until, record,
 				last, bodies, engine)
 		), run AS (
@@ -37,35 +82,48 @@ var (
 		), event AS (
 			INSERT INTO interlude.events (run, last, first, bodies) SELECT n, last, 1, bodies FROM made WHERE last > 0
 		)
-		SELECT n, id FROM run`)
+		SELECT n, id FROM run`
+}
 
-	// updateText names rows and versions: a run that somebody else has changed meanwhile is not
-	// written.
-	updateText = sql(updateStatement("", false, false))
-	// fencedUpdateText is updateText for commits of which some have fences. It locks the rows of
-	// their nodes, so that whoever expires such a node waits until the write is stored, and none is
-	// stored afterwards. The lock takes a right that only those have who execute runs.
-	fencedUpdateText = sql(updateStatement(nodeLock, false, false))
-	// usageUpdateText is fencedUpdateText for commits of which some have usage. Most have none, and
-	// are not made slower by its further columns.
-	usageUpdateText = sql(updateStatement(nodeLock, true, false))
-	// severalUpdateText is updateText for commits of which some settle several questions, or change
-	// who is asked, and severalUsageUpdateText is that for commits of which some have fences or usage,
-	// too.
-	severalUpdateText      = sql(updateStatement("", false, true))
-	severalUsageUpdateText = sql(updateStatement(nodeLock, true, true))
+// updateKind tells the statements of updateTexts apart.
+type updateKind struct {
+	// fenced is for commits of which some have fences. The statement locks the rows of their nodes,
+	// so that whoever expires such a node waits until the write is stored, and none is stored
+	// afterwards. The lock takes a right that only those have who execute runs.
+	fenced bool
+	// usage is for commits of which some have usage; they are fenced. Most have none, and are not made
+	// slower by its further columns.
+	usage bool
+	// several is for commits of which some settle several questions, or change who is asked. If they
+	// are fenced, the statement has the columns of usage too, and those of journals.
+	several bool
+	// one is for one commit: see rowsText.
+	one bool
+}
 
-	// nestedLoopsText goes before each of them.
-	nestedLoopsText = sql(`SELECT ` + nestedLoops)
-)
+func registerUpdates() map[updateKind]statement {
+	all := make(map[updateKind]statement)
+	for _, one := range []bool{false, true} {
+		for _, k := range []updateKind{
+			{}, {fenced: true}, {fenced: true, usage: true}, {several: true}, {fenced: true, usage: true, several: true},
+		} {
+			k.one = one
+			all[k] = sql(updateStatement(k))
+		}
+	}
+	return all
+}
 
+// nodeLock is the lock on the row of a fence's node.
 const nodeLock = "FOR KEY SHARE"
 
-// updateStatement is the statement that changes runs. Lock is the lock that it takes on the row of
-// a fence's node.
-func updateStatement(lock string, usage, several bool) string {
-	var arguments, columns, insert string
-	if usage {
+// updateStatement is the statement that changes runs.
+func updateStatement(k updateKind) string {
+	var lock, arguments, columns, insert string
+	if k.fenced {
+		lock = nodeLock
+	}
+	if k.usage {
 		arguments = `, $23::bigint[], $24::bigint[], $25::bigint[], $26::bigint[], $27::bigint[]`
 		columns = `, attempt, input, output, cost, worked`
 		insert = `, usage AS (
@@ -73,16 +131,16 @@ func updateStatement(lock string, usage, several bool) string {
 				SELECT n, attempt, input, output, cost, worked FROM state WHERE attempt > 0
 		)`
 	}
-	if several {
+	if k.several {
 		further, first := `unnest($23::bigint[], $24::bigint[], $25::bytea[])`, 26
-		if usage {
+		if k.usage {
 			further, first = `unnest($28::bigint[], $29::bigint[], $30::bytea[])`, 31
 		}
 		insert += `, further AS (
 			INSERT INTO interlude.settled (run, id, record) SELECT f.run, f.question, f.record
 				FROM ` + further + ` AS f (run, question, record) JOIN state ON state.n = f.run
 		)` + askedText(first)
-		if usage { // only those write to journals who execute runs, and need the right to do so
+		if k.usage { // only those write to journals who execute runs, and need the right to do so
 			insert += journalText(first + 5)
 		}
 	}
@@ -93,12 +151,12 @@ func updateStatement(lock string, usage, several bool) string {
 					delayed_until = v.delayed_until,
 				slot = v.slot, owner = v.owner, epoch = v.epoch, asked_at = v.asked_at, deadline = v.deadline,
 					finished_at = v.finished_at, record = v.record
-			FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::boolean[], $6::bigint[],
+			FROM ` + rowsText(k.one, `$1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::boolean[], $6::bigint[],
 				$7::boolean[], $8::text[], $9::bigint[],
 				$10::bigint[], $11::bigint[], $12::bigint[], $13::bytea[], $14::text[], $15::bigint[], $16::bigint[],
 					$17::bigint[], $18::bytea[],
 				$19::bigint[], $20::bytea[], $21::bytea[],
-				$22::bigint[]` + arguments + `)
+				$22::bigint[]`+arguments) + `
 			AS v (n, expect, state, queued_at, ready, delayed_until, slot, owner, epoch, asked_at, deadline,
 				finished_at, record, node, held, first, last,
 				bodies, question, key, settled, recovered` + columns + `)
@@ -131,7 +189,7 @@ type createColumns struct {
 	ready                     []bool
 }
 
-// updateColumns are the arguments of updateText, column by column.
+// updateColumns are the arguments of updateTexts, column by column.
 type updateColumns struct {
 	n, expect, epoch, held, first, last, question         []int64
 	recovered                                             []int64
@@ -146,14 +204,14 @@ type updateColumns struct {
 	journal                                               journalColumns
 }
 
-// furtherColumns are the further arguments of severalUpdateText, one row for each settled question
+// furtherColumns are the further arguments of updateTexts for several, one row for each settled question
 // beside the one that stands with its run.
 type furtherColumns struct {
 	run, question []int64
 	record        [][]byte
 }
 
-// usageColumns are the further arguments of usageUpdateText. The attempt of a commit without usage
+// usageColumns are the further arguments of updateTexts for usage. The attempt of a commit without usage
 // is 0.
 type usageColumns struct{ attempt, input, output, cost, worked []int64 }
 
@@ -231,70 +289,76 @@ func recoveredColumn(r *store.Run) int64 {
 }
 
 // queueWrites adds the statements of commits to a batch. The first ones, so many as creating says,
-// create runs.
-func (s *Store) queueWrites(b *pgx.Batch, commits []*pendingCommit, creating int) {
+// create runs. Before those that change runs go the statements that shareParkers and nestedLoopsText
+// ask for, unless the guard of the transaction has done so.
+func (s *Store) queueWrites(b *pgx.Batch, commits []*pendingCommit, creating int, guarded bool) {
 	if creating > 0 {
-		var c createColumns
-		for _, p := range commits[:creating] {
-			c.add(p)
-		}
-		b.Queue(s.texts[createText], c.id, c.createdAt, c.labels, c.spec, c.pool, c.state, c.key, c.priority,
-			c.queuedAt, c.ready, c.delayedUntil, c.record, c.last, c.bodies, c.engine)
+		s.queueCreates(b, commits[:creating])
 	}
-	if creating < len(commits) {
+	if creating == len(commits) {
+		return
+	}
+	if !guarded {
 		if parkers := parkersOf(commits[creating:]); len(parkers) > 0 {
 			b.Queue(s.texts[shareParkersText], s.parkerLock(), parkers)
 		}
 		b.Queue(s.texts[nestedLoopsText])
-		s.queueUpdates(b, commits[creating:])
 	}
+	s.queueUpdates(b, commits[creating:])
+}
+
+func (s *Store) queueCreates(b *pgx.Batch, commits []*pendingCommit) {
+	var c createColumns
+	for _, p := range commits {
+		c.add(p)
+	}
+	columns := []any{c.id, c.createdAt, c.labels, c.spec, c.pool, c.state, c.key, c.priority, c.queuedAt, c.ready,
+		c.delayedUntil, c.record, c.last, c.bodies, c.engine}
+	text := createText
+	if len(commits) == 1 {
+		onlyRow(columns)
+		text = createOneText
+	}
+	b.Queue(s.texts[text], columns...)
 }
 
 func (s *Store) queueUpdates(b *pgx.Batch, commits []*pendingCommit) {
 	var u updateColumns
-	fenced, usage := false, false
+	k := updateKind{one: len(commits) == 1}
 	for _, p := range commits {
 		u.add(p)
-		fenced, usage = fenced || p.Fence != nil, usage || p.Usage != nil
+		k.fenced, k.usage = k.fenced || p.Fence != nil, k.usage || p.Usage != nil
 	}
 	journal := len(u.journal.run) > 0
-	several := len(u.further.run) > 0 || len(u.asked.changed) > 0 || journal
+	k.several = len(u.further.run) > 0 || len(u.asked.changed) > 0 || journal
+	k.usage = k.usage || journal || k.fenced && k.several
+	k.fenced = k.fenced || k.usage
 	arguments := []any{u.n, u.expect, u.state, u.queuedAt, u.ready, u.delayedUntil, u.slot, u.owner, u.epoch,
 		u.askedAt, u.deadline, u.finishedAt, u.record, u.node, u.held, u.first, u.last, u.bodies, u.question, u.key,
 		u.settled, u.recovered}
-	if usage = usage || journal || fenced && several; usage {
+	if k.usage {
 		for _, p := range commits {
 			u.usage.add(p)
 		}
 		arguments = append(arguments, u.usage.attempt, u.usage.input, u.usage.output, u.usage.cost, u.usage.worked)
 	}
-	if several {
+	if k.one {
+		onlyRow(arguments)
+	}
+	if k.several {
 		arguments = append(arguments, u.further.run, u.further.question, u.further.record,
 			u.asked.changed, u.asked.run, u.asked.since, u.asked.principal, u.asked.id)
 	}
-	if several && usage {
+	if k.several && k.usage {
 		arguments = append(arguments, u.journal.run, u.journal.number, u.journal.path, u.journal.name,
 			u.journal.kind, u.journal.body)
 	}
-	var text statement
-	switch {
-	case several && usage:
-		text = severalUsageUpdateText
-	case several:
-		text = severalUpdateText
-	case usage:
-		text = usageUpdateText
-	case fenced:
-		text = fencedUpdateText
-	default:
-		text = updateText
-	}
-	b.Queue(s.texts[text], arguments...)
+	b.Queue(s.texts[updateTexts[k]], arguments...)
 }
 
 // readWritten reads the results of what queueWrites has added, and marks the commits that were
 // written.
-func readWritten(results pgx.BatchResults, commits []*pendingCommit, creating int) error {
+func readWritten(results pgx.BatchResults, commits []*pendingCommit, creating int, guarded bool) error {
 	if creating > 0 {
 		if err := readCreated(results, commits[:creating]); err != nil {
 			return err
@@ -303,9 +367,12 @@ func readWritten(results pgx.BatchResults, commits []*pendingCommit, creating in
 	if creating == len(commits) {
 		return nil
 	}
-	before := 1
-	if len(parkersOf(commits[creating:])) > 0 {
-		before++
+	before := 0
+	if !guarded {
+		before = 1
+		if len(parkersOf(commits[creating:])) > 0 {
+			before++
+		}
 	}
 	for range before {
 		if _, err := results.Exec(); err != nil {
