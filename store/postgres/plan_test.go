@@ -335,6 +335,46 @@ func explainedOnce(t *testing.T, s *Store, text string, args []any) plan {
 	return all[0].Plan
 }
 
+// The statements for one commit take the same arguments as those for several: the values instead of
+// the columns.
+func TestStatementsForOneCommitTakeItsValues(t *testing.T) {
+	dsn, schema := pgtest.Schema(t)
+	s, err := Open(t.Context(), dsn, Options{Schema: schema, NoListen: true, NoNotify: true})
+	require.NoError(t, err)
+	defer s.Close()
+	conn, err := s.pool.Acquire(t.Context())
+	require.NoError(t, err)
+	defer conn.Release()
+	types := func(text statement) (names []string) {
+		prepared, err := conn.Conn().Prepare(t.Context(), "", s.texts[text])
+		require.NoError(t, err, s.texts[text])
+		for _, oid := range prepared.ParamOIDs {
+			known, ok := conn.Conn().TypeMap().TypeForOID(oid)
+			require.True(t, ok, oid)
+			names = append(names, known.Name)
+		}
+		return names
+	}
+	check := func(several, one []string, columns int) {
+		require.Len(t, one, len(several))
+		for i := range columns {
+			require.Equal(t, several[i], "_"+one[i], "of $%d", i+1)
+		}
+		require.Equal(t, several[columns:], one[columns:])
+	}
+	check(types(createText), types(createOneText), 15)
+	for k, text := range updateTexts {
+		columns := 22
+		if k.usage {
+			columns = 27
+		}
+		if !k.one {
+			k.one = true
+			check(types(text), types(updateTexts[k]), columns)
+		}
+	}
+}
+
 // createArgs are the arguments of the statement that creates the runs.
 func createArgs(t *testing.T, s *Store, ids ...string) []any {
 	t.Helper()
