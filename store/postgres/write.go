@@ -105,7 +105,8 @@ func registerUpdates() map[updateKind]statement {
 	all := make(map[updateKind]statement)
 	for _, one := range []bool{false, true} {
 		for _, k := range []updateKind{
-			{}, {fenced: true}, {fenced: true, usage: true}, {several: true}, {fenced: true, usage: true, several: true},
+			{}, {fenced: true}, {fenced: true, usage: true},
+			{several: true}, {fenced: true, usage: true, several: true},
 		} {
 			k.one = one
 			all[k] = sql(updateStatement(k))
