@@ -30,7 +30,7 @@ func describe(in Input, out Output) string {
 		text += " of " + in.Node
 	case Write:
 		text += " " + in.Change.String()
-	case Fork, Begin:
+	case Fork, StartFork:
 		text += fmt.Sprintf(" as %s at %s", in.Fork.ID, in.Fork.digest())
 	case Submit, Cancel, Get, ReadUsage, FindForks:
 	}

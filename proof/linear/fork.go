@@ -66,8 +66,8 @@ func (f *Forking) first() (given string, several bool) {
 	return answer(id, last[2], strings.ReplaceAll(last[3], ";", "\n")), false
 }
 
-// begin makes the new run, unless there is one.
-func (m *Model) begin(now run, source string, f *Forking) (run, Output) {
+// startFork makes the new run, unless there is one.
+func (m *Model) startFork(now run, source string, f *Forking) (run, Output) {
 	terms := f.Terms
 	terms.Digest = f.digest()
 	if now.State != "" {

@@ -19,7 +19,7 @@ type Kind string
 
 // The kinds of calls about a run: clients make Submit, Reply, ClaimQuestion, ReleaseQuestion, Reassign,
 // Cancel, Resume, Extend, Get, ReadUsage, Fork and FindForks; nodes make Claim and Write, and their stores are
-// recorded. Begin is what a Fork is for the new run. Leave is the end of a node's registration, by
+// recorded. StartFork is what a Fork is for the new run. Leave is the end of a node's registration, by
 // the node itself or by another one.
 const (
 	Submit          Kind = "submit"
@@ -34,7 +34,7 @@ const (
 	ReadUsage       Kind = "usage" // a person reads what the run has used
 	Fork            Kind = "fork"
 	FindForks       Kind = "forks" // a person finds the forks of a run
-	Begin           Kind = "begin"
+	StartFork       Kind = "start fork"
 	Claim           Kind = "claim"
 	Write           Kind = "write"
 	Leave           Kind = "leave"
@@ -52,7 +52,7 @@ type Input struct {
 	Resume lifecycle.Resume  // for Resume
 	Until  Until             // for Extend
 	Fork   *Forking          // for Fork
-	Source string            // for Begin: the run that is forked; set by ByRun
+	Source string            // for StartFork: the run that is forked; set by ByRun
 	Change *Change           // for Write
 	After  *store.Run        // for Claim: the run as it was started
 }
@@ -204,7 +204,7 @@ func ByRun(history []porcupine.Operation) map[string][]porcupine.Operation {
 		if f := in.Fork; f != nil {
 			source, out := &runs[in.Run][len(runs[in.Run])-1], op.Output.(Output) //nolint:forcetypeassert // likewise
 			begun := op
-			begun.Input = Input{Kind: Begin, Run: f.ID, Source: in.Run, Fork: f}
+			begun.Input = Input{Kind: StartFork, Run: f.ID, Source: in.Run, Fork: f}
 			begun.Output = Output{Unknown: out.Unknown, Err: out.Err, Seen: out.Seen}
 			if out.Err != CannotFork && (!out.Unknown || f.Inherited != "" || f.Question == 0) {
 				runs[f.ID] = append(runs[f.ID], begun)

@@ -92,8 +92,8 @@ func (m *Model) do(now run, in Input) (run, Output) {
 	switch in.Kind {
 	case Submit:
 		return m.submit(now, in.Terms)
-	case Begin:
-		return m.begin(now, in.Source, in.Fork)
+	case StartFork:
+		return m.startFork(now, in.Source, in.Fork)
 	}
 	if now.State == "" {
 		return now, Output{Err: NotFound}

@@ -25,7 +25,7 @@ type forkPlan struct {
 	id       string
 	seed     uint64
 	patience int // how often its person looks for a place to fork
-	made     atomic.Pointer[runPlan]
+	created  atomic.Pointer[runPlan]
 }
 
 // origin is what the plan of a fork inherits.
@@ -51,7 +51,7 @@ func (p *runPlan) forked() *runPlan {
 	if p.fork == nil {
 		return nil
 	}
-	return p.fork.made.Load()
+	return p.fork.created.Load()
 }
 
 // forkOf is the plan of a fork that goes on with the turns from this one on.
@@ -118,7 +118,7 @@ func (p *person) forks(ctx context.Context, plan *forkPlan) {
 			continue
 		}
 		f := p.run.forkOf(*from, turn, r)
-		plan.made.Store(f)
+		plan.created.Store(f)
 		if p.makes(ctx, f, may) {
 			for _, replier := range f.repliers {
 				q := p.world.person(f, replier.name)
@@ -223,7 +223,7 @@ func (p *person) makes(ctx context.Context, f *runPlan, may bool) bool {
 			if from := run.ForkedFrom; from == nil || from.RunID != p.run.spec.ID || from.Question != at.Question {
 				w.fault(fmt.Sprintf("the fork of %s at %d was made as one of %+v", p.run.spec.ID, at.Question, from))
 			}
-			p.made = true
+			p.created = true
 			return true
 		case errors.Is(err, lifecycle.ErrCannotFork) && !may:
 			w.saw("a run was not forked where it cannot be")
@@ -254,7 +254,7 @@ func (w *world) forksFound(endings []*ending) string {
 			return err.Error()
 		}
 		i := slices.IndexFunc(endings, func(e *ending) bool { return e.run.ID == source.plan.fork.id })
-		told := slices.ContainsFunc(source.people, func(p *person) bool { return p.made })
+		told := slices.ContainsFunc(source.people, func(p *person) bool { return p.created })
 		switch {
 		case i < 0 && told:
 			return fmt.Sprintf("somebody was told that run %s is forked, and it is not", source.run.ID)

@@ -110,9 +110,9 @@ func (x *waits) putTo(q *asked, to *fcmp.Audience) string {
 	return ""
 }
 
-// handedAsTold compares what people were told about the questions that they have put to others with the
+// handedAsReported compares what people were told about the questions that they have put to others with the
 // log.
-func (x *waits) handedAsTold() string {
+func (x *waits) handedAsReported() string {
 	told, unclear, logged := make(map[string]int), 0, 0
 	for _, p := range x.people {
 		for hand, n := range p.handed.stored {

@@ -38,7 +38,7 @@ type person struct {
 	extended extensions
 	claimed  []claimOf
 	handed   hands
-	made     bool         // their fork
+	created  bool         // their fork
 	notAsked map[int]bool // the questions that were put to others when they replied
 }
 

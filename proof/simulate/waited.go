@@ -68,7 +68,7 @@ func (e *ending) waited(*ending) string {
 	if why := x.stillOpen(); why != "" {
 		return why
 	}
-	if why := x.handedAsTold(); why != "" {
+	if why := x.handedAsReported(); why != "" {
 		return why
 	}
 	told := extensions{}
