@@ -17,6 +17,7 @@ const (
 
 	readsToReply
 	readsToReuseKey
+	readsToReject
 	readsToCancel
 	commits // a command or upkeep commits its decision
 	readsDeadline
@@ -28,6 +29,7 @@ const (
 	readsToExtend
 	readsToClaim
 	readsToRelease
+	readsToReassign
 	noticesLostProcess
 
 	claims
@@ -69,6 +71,7 @@ var actionTexts = [...]string{
 	rivalReleases:        "the other run releases the slot",
 	readsToReply:         "%a reads the run, to reply to question %n",
 	readsToReuseKey:      "%a reads the run, to reply to question %n with the key of question 1",
+	readsToReject:        "%a reads the run, to reject question %n",
 	readsToCancel:        "%a reads the run, to cancel it",
 	commits:              "%a stores what was decided",
 	readsDeadline:        "%a reads which deadlines have passed: that of question %n",
@@ -80,6 +83,7 @@ var actionTexts = [...]string{
 	readsToExtend:        "%a reads the run, to move the end of question %n",
 	readsToClaim:         "%a reads the run, to claim question %n",
 	readsToRelease:       "%a reads the run, to give question %n back",
+	readsToReassign:      "%a reads the run, to put question %n to the other one alone",
 	noticesLostProcess:   "%a reads the run, whose resident process ended on this node",
 	claims:               "%a claims the run and starts turn %n",
 	claimsUnacknowledged: "%a claims the run for turn %n; the acknowledgement is on its way",
@@ -122,6 +126,7 @@ const (
 	alreadySettled
 	notWaiting
 	claimedByOther
+	notAsked
 	notClaimed
 	votedBefore
 	alreadyOver
@@ -135,6 +140,7 @@ var resultNames = [results]string{
 	"", "stored", "refused: the record changed (conflict)", "refused: stale epoch", "answered with the first receipt",
 	"refused: key conflict", "refused: settled already",
 	"refused: not waiting", "refused: somebody has claimed the question",
+	"refused: others are asked",
 	"refused: nobody has claimed the question", "refused: has voted before", "refused: the run is over",
 	"the run exists already", "it was stored", "it was not stored",
 }

@@ -164,7 +164,7 @@ func (m *model) settle(next *Run, w *change) {
 		}
 	}
 	next.Pending, next.Sibling, next.Replies = 0, 0, 0
-	next.Fired, next.Voted, next.Claim = 0, 0, 0
+	next.Fired, next.Voted, next.Claim, next.To = 0, 0, 0, 0
 	if !m.off[CommitDeadline] {
 		next.Deadline = 0
 	}
@@ -245,6 +245,9 @@ func (m *model) store(s *State, next Run, w *change, r ruling, from runState, by
 	m.outdateOthers(s, &before, by)
 	m.coverage.addRule(r.rule)
 	broken := m.changed(&before, &next)
+	if w.who != 0 && before.To != 0 && before.To != w.who && (w.event == replyAccepted || w.changed == claimQuestion) {
+		broken = "PI-29: somebody answers or claims a question that was put to others"
+	}
 	if m.bare {
 		return broken
 	}
@@ -254,6 +257,7 @@ func (m *model) store(s *State, next Run, w *change, r ruling, from runState, by
 	brokenLog := m.emit(s, &emission{transition: r.transition, then: r.then, from: from, next: next.visible(), id: w.id,
 		code: w.code, due: due, handBack: w.handBack, raised: w.raise,
 		who: w.who, changed: w.changed, claimOver: claimOver,
+		rejects: w.by == rejectedByAda || w.by == rejectedByBen,
 		sibling: siblingOf(&before, &next, w)})
 	if broken == "" {
 		broken = brokenLog
@@ -316,7 +320,8 @@ func (m *model) outdateView(s *State, v *view, who, by actor, before *Run, guard
 // versionOf is the switch of the compare-and-set that guards a command.
 var versionOf = [...]Switch{reply: VersionReply, cancel: VersionCancel, fireDeadline: VersionDeadline,
 	recoverOrphan: VersionRecovery, reportLoss: VersionLoss,
-	resume: VersionResume, extendWait: VersionChange, claimQuestion: VersionChange, releaseQuestion: VersionChange}
+	resume: VersionResume, extendWait: VersionChange, claimQuestion: VersionChange, releaseQuestion: VersionChange,
+	reassignQuestion: VersionChange, rejection: VersionReply}
 
 // releaseView ends a holder's view.
 func (s *State) releaseView(who actor) {

@@ -98,6 +98,7 @@ var guards = []struct {
 	{explore.ReplyKey, asks, "PI-15", 5},
 	{explore.ReplyClaim, taken, "IV-47", 6},
 	{explore.ReplyVoted, voted, "IV-46", 6},
+	{explore.ReplyAsked, taken, "PI-29", 6},
 	{explore.DeadlinePassed, asks, "IV-34", 4},
 	{explore.LeaseEnded, plain, "PI-13", 1},
 	{explore.RecoverOrphans, plain, "PI-12", 3},

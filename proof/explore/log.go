@@ -24,7 +24,7 @@ type Log struct {
 	Yielded                     uint8
 	Held, Raisable              bool
 	Sibling, Replies            uint8
-	Fired, Voted, Claim         uint8
+	Fired, Voted, Claim, To     uint8
 }
 
 // emission has everything that the events of a commit depend on.
@@ -42,6 +42,7 @@ type emission struct {
 	who        uint8 // votes, or changes the question
 	changed    task  // what is changed about it
 	claimOver  bool  // the time of the claim is over
+	rejects    bool  // the vote is a rejection
 }
 
 // visible is the part of a record that is also in its events.
@@ -183,7 +184,7 @@ func (l *Log) add(e contract.Emission, id uint8, t *emission, trigger string) {
 		l.AnswerDue = trigger == replyAccepted.String() || trigger == autoDecided.String()
 		if l.State != waiting {
 			l.Open, l.Sibling, l.Replies = 0, 0, 0
-			l.Fired, l.Voted, l.Claim = 0, 0, 0
+			l.Fired, l.Voted, l.Claim, l.To = 0, 0, 0, 0
 		}
 		l.Held = l.Held && (l.State == waiting || l.State == queued)
 		l.Raisable = l.Raisable && l.Held
@@ -193,13 +194,15 @@ func (l *Log) add(e contract.Emission, id uint8, t *emission, trigger string) {
 	case fcmp.TypeReplyAccepted:
 		l.LastReply = max(l.LastReply, id) // two that are asked together are answered in any order
 	case fcmp.TypeReminder, fcmp.TypeEscalated:
-		l.Fired, l.Claim = l.Fired+1, 0
+		l.Fired, l.Claim, l.To = l.Fired+1, 0, 0
 	case fcmp.TypeChanged:
 		switch t.changed {
 		case claimQuestion:
 			l.Claim = t.who
 		case releaseQuestion:
 			l.Claim = 0
+		case reassignQuestion:
+			l.Claim, l.To = 0, (voter(0)|voter(1))&^t.who
 		}
 	case fcmp.TypeDefaultTaken:
 		l.LastAuto = id

@@ -18,8 +18,12 @@ func (s *State) claimedByOther(i int) bool {
 	return s.Run.Claim != 0 && s.Run.Claim != voter(i) && !s.ClaimOver
 }
 
-// changes has a user read the run, to change the open question: as lifecycle.Claim, Release and Extend
-// do. Ada claims, ben does so, too, and moves the end of waits.
+// asks reports whether the user is asked the open question.
+func (s *State) asks(i int) bool { return s.Run.To == 0 || s.Run.To == voter(i) }
+
+// changes has a user read the run, to change the open question: as lifecycle.Claim, Release, Reassign
+// and Extend do. Ada claims, ben does so, too, and moves the end of waits. Each may put a question that
+// everybody is asked to the other one alone.
 func (w *walk) changes(i int) {
 	r := &w.from.Run
 	if r.State != waiting {
@@ -36,8 +40,11 @@ func (w *walk) changes(i int) {
 	if !w.scenario.Claims {
 		return
 	}
-	if !w.from.claimedByOther(i) || w.off[ReplyClaim] {
+	if w.from.asks(i) && !w.from.claimedByOther(i) || w.off[ReplyClaim] {
 		read(readsToClaim, claimQuestion)
+	}
+	if r.To == 0 && !w.from.claimedByOther(i) {
+		read(readsToReassign, reassignQuestion)
 	}
 	if r.Claim == voter(i) && !w.from.ClaimOver {
 		read(readsToRelease, releaseQuestion)
@@ -49,7 +56,7 @@ func (m *model) change(next *Run, w *change) {
 	switch {
 	case w.event == interactionStep:
 		next.Fired++
-		next.Claim = 0 // in scenarios with claims, the step puts the question to others
+		next.Claim, next.To = 0, 0 // in scenarios with claims, the step puts the question to others
 		if m.scenario.Then == thenWait {
 			next.Deadline = 0
 		}
@@ -57,6 +64,8 @@ func (m *model) change(next *Run, w *change) {
 		next.Claim = w.who
 	case w.changed == releaseQuestion:
 		next.Claim = 0
+	case w.changed == reassignQuestion:
+		next.Claim, next.To = 0, (voter(0)|voter(1))&^w.who
 	}
 }
 
@@ -132,6 +141,8 @@ func (w *logWriter) changedQuestion(id uint8, t *emission) fcmp.Changed {
 	case claimQuestion:
 		w.claimedUntil = w.now.Add(2 * waitTime) // longer than the wait, so that the order of the two is free
 		c.Change, c.ClaimedUntil = "claim", w.claimedUntil
+	case reassignQuestion:
+		c.Change, c.To = "reassign", &fcmp.Audience{Users: []string{userNames[(voter(0)|voter(1))&^t.who]}}
 	default:
 		c.Change = "release"
 	}
@@ -145,7 +156,9 @@ func (w *logWriter) reply(id uint8, t *emission) fcmp.ReplyAccepted {
 		r.Actor = userNames[t.who]
 	}
 	if w.scenario.Votes {
-		r.Decision = "approve"
+		if r.Decision = "approve"; t.rejects {
+			r.Decision = "reject"
+		}
 	}
 	return r
 }

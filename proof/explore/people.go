@@ -81,6 +81,8 @@ func (w *walk) reply(i int, id uint8, reused bool) {
 	switch {
 	case r.Voted&voter(i) != 0 && !w.off[ReplyVoted]:
 		a.result = votedBefore
+	case !w.from.asks(i) && !w.off[ReplyAsked]:
+		a.result = notAsked
 	case w.from.claimedByOther(i) && !w.off[ReplyClaim]:
 		a.result = claimedByOther
 	}
@@ -90,6 +92,11 @@ func (w *walk) reply(i int, id uint8, reused bool) {
 	}
 	n.Users[i] = Command{Task: reply, ID: id}
 	w.step(a, n, "")
+	if w.scenario.Votes && !reused {
+		n = w.newStep()
+		n.Users[i] = Command{Task: rejection, ID: id}
+		w.step(Action{kind: readsToReject, who: user(i), arg: id}, n, "")
+	}
 }
 
 // answered ends a reply that stores nothing, and checks its result (C5): the key of an accepted
@@ -163,7 +170,7 @@ func (w *walk) personStores(i int, op Command) {
 	case op.Task == resume:
 		w.commit(n, a, base, &change{event: runUnblocked, raise: base.Raisable})
 		return
-	case op.Task != reply:
+	case op.Task != reply && op.Task != rejection:
 		w.commit(n, a, base, &change{event: interactionChanged, extra: pendingMatches, id: op.ID, who: voter(i),
 			changed: op.Task})
 		return
@@ -172,11 +179,16 @@ func (w *walk) personStores(i int, op Command) {
 	if i == 1 {
 		by = byBen
 	}
-	if w.scenario.Votes && base.Voted == 0 {
+	if w.scenario.Votes && base.Voted == 0 && op.Task == reply {
 		w.commit(n, a, base, &change{event: interactionRecorded, extra: pendingMatches, id: op.ID, who: voter(i)})
 		return
 	}
-	if w.scenario.Votes {
+	switch {
+	case op.Task == rejection && (i == 0 || base.Voted&voter(0) != 0):
+		by = rejectedByAda
+	case op.Task == rejection:
+		by = rejectedByBen
+	case w.scenario.Votes:
 		by = byBoth
 	}
 	if base.Sibling != 0 && int(base.Replies)+1 < w.scenario.Together {

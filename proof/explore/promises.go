@@ -62,7 +62,7 @@ var promises = []promise{
 		return m.bare || r.State == l.State && r.Attempt == l.Attempt && r.Asked == l.Asked && r.Autos == l.Autos &&
 			r.Pending == l.Open && r.Sibling == l.Sibling && r.Replies == l.Replies && r.Yielded == l.Yielded &&
 			r.Held == l.Held && r.Raisable == l.Raisable &&
-			r.Fired == l.Fired && r.Voted == l.Voted && r.Claim == l.Claim
+			r.Fired == l.Fired && r.Voted == l.Voted && r.Claim == l.Claim && r.To == l.To
 	}},
 	{"PI-25", "a held run is in the queue or waits, and has no slot", func(_ *model, s *State) bool {
 		r := &s.Run
@@ -80,7 +80,7 @@ var promises = []promise{
 	{"PI-28", "steps, votes and a claim belong to the open question, and each step is carried out once",
 		func(_ *model, s *State) bool {
 			r := &s.Run
-			return r.Fired <= 1 && (r.Pending != 0 || r.Fired == 0 && r.Voted == 0 && r.Claim == 0)
+			return r.Fired <= 1 && (r.Pending != 0 || r.Fired == 0 && r.Voted == 0 && r.Claim == 0 && r.To == 0)
 		}},
 	{"PI-19", "a turn that executes has an owner", func(_ *model, s *State) bool {
 		return s.Run.State != running || s.Run.Owner != 0

@@ -56,6 +56,8 @@ type Run struct {
 	// Fired is how many steps of the open question's own wait were carried out. Voted has a bit for each
 	// user who has voted on the open question. Claim is 1 + the user who has claimed it; 0 for nobody.
 	Fired, Voted, Claim uint8
+	// To has the bit of the user to whom the open question was put; 0: everybody may answer it.
+	To uint8
 	// Autos counts automatic decisions.
 	Autos uint8
 	// Session: the record has a session handle. Profile: the record has the engine's profile.
@@ -139,6 +141,8 @@ const (
 	extendWait
 	claimQuestion
 	releaseQuestion
+	reassignQuestion
+	rejection
 )
 
 // Command is a command that has read the record and has not made its commit yet.

@@ -46,6 +46,7 @@ const (
 	ReplyKey        // a reply first looks for a question that was settled with its key
 	ReplyClaim      // nobody else answers or claims a question that is claimed
 	ReplyVoted      // nobody votes twice
+	ReplyAsked      // nobody answers or claims a question that was put to others
 	DeadlinePassed  // only deadlines that have passed fire
 	LeaseEnded      // only leases that ran out, and leases of dead nodes, expire
 	RecoverOrphans  // only orphans are recovered
@@ -87,6 +88,7 @@ var switchNames = [switches]string{
 	ReplyKey:        "reply.key",
 	ReplyClaim:      "reply.claim",
 	ReplyVoted:      "reply.voted",
+	ReplyAsked:      "reply.asked",
 	DeadlinePassed:  "deadline.passed",
 	LeaseEnded:      "lease.ended",
 	RecoverOrphans:  "recover.orphans",

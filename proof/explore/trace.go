@@ -62,6 +62,7 @@ func (s *search) text(st *State) string {
 	add(r.Fired != 0, "whose step was carried out")
 	add(r.Voted != 0, "on which %s has voted", userNames[r.Voted])
 	add(r.Claim != 0 && !st.ClaimOver, "claimed by %s", userNames[r.Claim])
+	add(r.To != 0, "put to %s alone", userNames[r.To])
 	add(r.Answer != 0, "has the answer to question %d", r.Answer)
 	for i, how := range r.Settled {
 		add(how != unsettled, "question %d %s", i+1, how)

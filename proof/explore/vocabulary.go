@@ -108,17 +108,20 @@ func when(is bool, fact facts) facts {
 type settlement uint8
 
 const (
-	unsettled  settlement = iota
-	byAda                 // by a reply with a key
-	byBen                 // by a reply without a key
-	byBoth                // by the votes of both
-	byDeadline            // automatically
-	byDefault             // by the default answer
-	abandoned             // the run ended
-	superseded            // the run went on without an answer
+	unsettled     settlement = iota
+	byAda                    // by a reply with a key
+	byBen                    // by a reply without a key
+	byBoth                   // by the votes of both
+	rejectedByAda            // by a vote of ada's, or of ben's after one of hers
+	rejectedByBen            // by a vote of ben's alone
+	byDeadline               // automatically
+	byDefault                // by the default answer
+	abandoned                // the run ended
+	superseded               // the run went on without an answer
 )
 
 var settlementNames = []string{"open", "answered by ada", "answered by ben", "decided by both",
+	"rejected, and ada has voted", "rejected by ben",
 	"decided automatically", "settled by default", "abandoned", "superseded"}
 
 func (s settlement) String() string { return settlementNames[s] }
@@ -127,4 +130,4 @@ func (s settlement) String() string { return settlementNames[s] }
 func (s settlement) answered() bool { return byAda <= s && s <= byDefault }
 
 // hasKey reports whether the key of a reply of ada's belongs to how the question was settled.
-func (s settlement) hasKey() bool { return s == byAda || s == byBoth }
+func (s settlement) hasKey() bool { return s == byAda || s == byBoth || s == rejectedByAda }
