@@ -3,6 +3,7 @@ package slots_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -33,6 +34,9 @@ func TestSelectSkipsAKeyAtItsCapacity(t *testing.T) {
 
 func TestPoolValidateNamesField(t *testing.T) {
 	require.NoError(t, slots.Pool{Name: slots.DefaultPool, Capacity: 1}.Validate())
+	longest := strings.Repeat("p", slots.MaxName)
+	require.NoError(t, slots.Pool{Name: longest, Capacity: 1}.Validate())
+	require.ErrorIs(t, slots.Pool{Name: longest + "p", Capacity: 1}.Validate(), slots.ErrInvalidPool)
 	require.NoError(t, slots.Pool{Name: "p", Capacity: slots.MaxCapacity, KeyCapacity: slots.MaxCapacity}.Validate())
 	for _, p := range []slots.Pool{
 		{Capacity: 1}, {Name: "a b", Capacity: 1}, {Name: "p"}, {Name: "p", Capacity: -1},
