@@ -2,6 +2,7 @@ package interaction
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -147,6 +148,9 @@ func TestK3ASchemaHasItsBounds(t *testing.T) {
 		require.NoError(t, checkSchema(json.RawMessage(s.schema(s.most))))
 		require.ErrorContains(t, checkSchema(json.RawMessage(s.schema(s.most+1))), s.fault)
 	}
+	both := func(n int) string { return `{"properties":{"a":` + alone(n) + `,"b":` + alone(maxPatterns/2) + `}}` }
+	require.NoError(t, checkSchema(json.RawMessage(both(maxPatterns/2))))
+	require.ErrorContains(t, checkSchema(json.RawMessage(both(maxPatterns/2+1))), "its patterns are too large")
 	checks := func(n int) string { return `{"allOf":[` + strings.Repeat("true,", n-2) + `true]}` }
 	require.NoError(t, checkSchema(json.RawMessage(checks(maxChecks))))
 	require.ErrorContains(t, checkSchema(json.RawMessage(checks(maxChecks+1))), "would be checked 1001 times over")
@@ -268,4 +272,98 @@ func TestK1OrdinalsOfAnswers(t *testing.T) {
 	require.Equal(t, "Answer to question 7, the 1st of 2:\na\n\nAnswer to question 8, the 2nd of 2:\n"+
 		"There is no answer: the others were enough to go on.", Message([]Answer{a, {ID: 8, Resolution: Superseded}}))
 	require.Empty(t, Message(nil))
+}
+
+// K5: what is said of an actor, and when two are the same.
+func TestK5ActorsInWords(t *testing.T) {
+	groups := []string{"a"}
+	require.True(t, Actor{}.IsZero())
+	for text, a := range map[string]Actor{"ada": {ID: "ada"}, "ada (by web)": {ID: "ada", Via: "web"},
+		"an actor without a name": {Groups: groups}, "an actor without a name (by web)": {Via: "web"}} {
+		require.False(t, a.IsZero())
+		require.Equal(t, text, a.String())
+	}
+	ada := Actor{ID: "ada", Via: "web", Groups: groups}
+	require.True(t, ada.Equal(Actor{ID: "ada", Via: "web", Groups: []string{"a"}}))
+	for _, other := range []Actor{{ID: "bob", Via: "web", Groups: groups}, {ID: "ada", Via: "mail", Groups: groups},
+		{ID: "ada", Via: "web", Groups: []string{"b"}}, {ID: "bob", Via: "mail", Groups: groups},
+		{ID: "bob", Via: "web"}, {ID: "ada", Via: "mail"}, {}} {
+		require.False(t, ada.Equal(other))
+	}
+}
+
+// K3: the value of an answer as a type of Go's.
+func TestK3AsDecodesTheValue(t *testing.T) {
+	v, err := As[map[string]any](Answer{ID: 7, Value: json.RawMessage(`{"n":9007199254740993}`)})
+	require.NoError(t, err)
+	require.Equal(t, map[string]any{"n": json.Number("9007199254740993")}, v)
+	_, err = As[string](Answer{ID: 7, Resolution: UserReply})
+	require.ErrorIs(t, err, ErrNoValue)
+	require.ErrorContains(t, err, "question 7 was settled by user_reply")
+	_, err = As[string](Answer{ID: 7, Value: json.RawMessage(`1`)})
+	require.ErrorContains(t, err, "interaction: the answer to question 7: ")
+	require.NotErrorIs(t, err, ErrNoValue)
+}
+
+// K4: only the approval of this very call lets it be executed.
+func TestK4WhatIsApproved(t *testing.T) {
+	q := payment(0, 0)
+	q.Ref, q.Subject.Arguments = "call-1", json.RawMessage(`{"eur":1}`)
+	other := q
+	other.Subject = &Subject{Tool: "pay", Arguments: json.RawMessage(`{"eur":2}`)}
+	approve := Reply{ID: 1, Decision: Approve}.AnswerTo(&q, time.Unix(9, 0))
+	edit := Reply{ID: 1, Decision: Edit, Value: json.RawMessage(`{"eur":3}`)}.AnswerTo(&q, time.Unix(9, 0))
+	changed := func(change func(a *Answer)) Answer {
+		a := approve
+		change(&a)
+		return a
+	}
+	for name, c := range map[string]struct {
+		answer   Answer
+		question Question
+		want     string // the arguments, or the error
+	}{
+		"approved":         {approve, q, `{"eur":1}`},
+		"edited":           {edit, q, `{"eur":3}`},
+		"without a digest": {changed(func(a *Answer) { a.Digest = "" }), q, `{"eur":1}`},
+		"another call": {changed(func(a *Answer) { a.Ref = "call-2" }), q,
+			"interaction: not approved: what was answered is not what is to be executed now"},
+		"other arguments": {approve, other,
+			"interaction: not approved: what was answered is not what is to be executed now"},
+		"rejected": {changed(func(a *Answer) { a.Decision, a.Text = Reject, "no" }), q,
+			`interaction: not approved: question 1: reject: "no"`},
+		"nobody": {changed(func(a *Answer) { a.Decision = "" }), q, "interaction: not approved: nobody has decided"},
+	} {
+		arguments, err := c.answer.Approved(c.question)
+		if strings.HasPrefix(c.want, "{") {
+			require.NoError(t, err, name)
+			require.Equal(t, c.want, string(arguments), name)
+			continue
+		}
+		require.EqualError(t, err, c.want, name)
+		require.ErrorIs(t, err, ErrNotApproved, name)
+		require.Nil(t, arguments, name)
+	}
+}
+
+// K4, K5: each kind of error is matched by its own sentinel, and by no other one.
+func TestK5ErrorsAreToldApart(t *testing.T) {
+	errs := []error{&NotAskedError{}, &ClaimedError{}, &ReassignedError{}, &VotedError{}, &NotApprovedError{},
+		&ChangedError{}, &FieldError{}, &ValueError{}}
+	sentinels := []error{ErrNotAsked, ErrClaimed, ErrReassigned, ErrVoted, ErrNotApproved, ErrQuestionChanged,
+		ErrInvalidReply, ErrInvalidReply}
+	for i, err := range errs {
+		for _, sentinel := range sentinels {
+			require.Equal(t, sentinels[i] == sentinel, errors.Is(err, sentinel), "%T, %v", err, sentinel)
+		}
+	}
+	require.EqualError(t, &ReassignedError{ID: 7}, ErrReassigned.Error()+": interaction 7 is for everybody")
+}
+
+// The limits are part of what hosts rely on: a run of one release goes on with the next one.
+func TestK1LimitsStayWhatTheyAre(t *testing.T) {
+	require.Equal(t, []int{262_144, 32, 32, 4096, 16_384, 65_536, 65_536, 512, 1_048_576, 10_000, 67_108_864, 16, 100},
+		[]int{MaxTogether, MaxQuestions, MaxNeed, MaxVoteText, MaxSchema, MaxArguments, MaxValue, MaxJournalWord,
+			MaxJournalBody, MaxJournalEntries, MaxJournalSize, MaxSteps, MaxAudience})
+	require.Equal(t, 744*time.Hour, MaxClaim)
 }

@@ -152,7 +152,7 @@ func checkJSON(raw json.RawMessage) error {
 func halfCharacter(raw []byte) bool {
 	const digits = 4
 	unit := func(i int) rune { // the escape at i, -1 if there is none
-		if i+2+digits > len(raw) || raw[i] != '\\' || raw[i+1] != 'u' {
+		if !bytes.HasPrefix(raw[i:], []byte(`\u`)) { // in valid JSON, digits follow
 			return -1
 		}
 		var r rune
