@@ -354,7 +354,7 @@ func TestK5ErrorsAreToldApart(t *testing.T) {
 		ErrInvalidReply, ErrInvalidReply}
 	for i, err := range errs {
 		for _, sentinel := range sentinels {
-			require.Equal(t, sentinels[i] == sentinel, errors.Is(err, sentinel), "%T, %v", err, sentinel)
+			require.Equal(t, sentinels[i].Error() == sentinel.Error(), errors.Is(err, sentinel), "%T, %v", err, sentinel)
 		}
 	}
 	require.EqualError(t, &ReassignedError{ID: 7}, ErrReassigned.Error()+": interaction 7 is for everybody")
