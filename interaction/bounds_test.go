@@ -348,7 +348,7 @@ func TestK4WhatIsApproved(t *testing.T) {
 }
 
 // K4, K5: each kind of error is matched by its own sentinel, and by no other one.
-func TestK5ErrorsAreToldApart(t *testing.T) {
+func TestK5ErrorsAreDistinguished(t *testing.T) {
 	errs := []error{&NotAskedError{}, &ClaimedError{}, &ReassignedError{}, &VotedError{}, &NotApprovedError{},
 		&ChangedError{}, &FieldError{}, &ValueError{}}
 	sentinels := []error{ErrNotAsked, ErrClaimed, ErrReassigned, ErrVoted, ErrNotApproved, ErrQuestionChanged,

@@ -42,8 +42,9 @@ type Case struct {
 	Config lifecycle.Config
 	// Spec is the run.
 	Spec lifecycle.Spec
-	// Reply is what people say to a question of the run, or of one that it has started, a minute after it
-	// was asked; the play sets ID and Key. A nil Reply, or one without Text, Value and Decision, leaves the question open.
+	// Reply is what people say to a question of the run, or of one that it has started, a minute
+	// after it was asked; the play sets ID and Key. A nil Reply, or one without Text, Value and Decision,
+	// leaves the question open.
 	Reply func(q lifecycle.Question) lifecycle.Reply
 	// Crash is the commit right after which the host crashes; 0: it does not. It is for Play.
 	Crash int

@@ -1,0 +1,121 @@
+package postgres
+
+import (
+	"encoding/hex"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/internal/entry"
+)
+
+// This file has what columns hold of a run, as the driver takes it.
+
+// columns are entry.Columns as the driver takes them; nil is NULL.
+type columns struct {
+	queuedAt, delayedUntil, askedAt, deadline, finishedAt *int64
+	ready                                                 bool
+	owner                                                 *string
+}
+
+func columnsOf(r *store.Run) columns {
+	c := entry.ColumnsOf(r)
+	columns := columns{
+		queuedAt: timeColumn(c.QueuedAt), delayedUntil: timeColumn(c.DelayedUntil), askedAt: timeColumn(c.AskedAt),
+		deadline: timeColumn(c.Deadline), finishedAt: timeColumn(c.FinishedAt), ready: c.Ready,
+	}
+	if r.Owner != "" {
+		columns.owner = &r.Owner
+	}
+	return columns
+}
+
+func timeColumn(t time.Time) *int64 {
+	if t.IsZero() {
+		return nil
+	}
+	n := t.UnixMicro()
+	return &n
+}
+
+func timeOf(micros int64) time.Time { return time.UnixMicro(micros).UTC() }
+
+// bytesColumn is a text as bytes, of which any can be stored; NULL for none.
+func bytesColumn(key string) []byte {
+	if key == "" {
+		return nil
+	}
+	return []byte(key)
+}
+
+// bytesArray is a list of texts as bytes; NULL for nil, and an empty array for an empty list.
+func bytesArray(texts []string) [][]byte {
+	if texts == nil {
+		return nil
+	}
+	all := make([][]byte, len(texts))
+	for i, t := range texts {
+		all[i] = []byte(t)
+	}
+	return all
+}
+
+// arrayText is bytesArray in PostgreSQL's notation of an array, which is quicker to send than the
+// array itself. Nil is an empty array.
+func arrayText(texts []string) string {
+	text := []byte{'{'}
+	for i, t := range texts {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = append(hex.AppendEncode(append(text, `"\\x`...), []byte(t)), '"')
+	}
+	return string(append(text, '}'))
+}
+
+// labelsOf are labelTexts of the run.
+func labelsOf(r *store.Run) []string {
+	forkedFrom := ""
+	if r.ForkedFrom != nil {
+		forkedFrom = r.ForkedFrom.RunID
+	}
+	return labelTexts(r.Labels, forkedFrom, r.Parent())
+}
+
+// labelTexts are the labels of a run in a form that an index can find, whatever characters they
+// have. A fork has one more, with the run that it was forked from, and a child one with its parent: their
+// names are not quoted, so no label is like them (J6, M3).
+func labelTexts(labels map[string]string, forkedFrom, parent string) []string {
+	if len(labels) == 0 && forkedFrom == "" && parent == "" {
+		return nil
+	}
+	all := make([]string, 0, len(labels)+2)
+	if parent != "" {
+		all = append(all, "parent="+strconv.QuoteToASCII(parent))
+	}
+	if forkedFrom != "" {
+		all = append(all, "forked_from="+strconv.QuoteToASCII(forkedFrom))
+	}
+	for k, v := range labels {
+		all = append(all, strconv.QuoteToASCII(k)+"="+strconv.QuoteToASCII(v))
+	}
+	slices.Sort(all)
+	return all
+}
+
+// labelsArray is labelTexts in PostgreSQL's notation of an array: the statement takes an array of
+// these. It is NULL for no labels.
+func labelsArray(all []string) *string {
+	if all == nil {
+		return nil
+	}
+	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`)
+	text := `{"` + escape.Replace(all[0])
+	for _, l := range all[1:] {
+		text += `","` + escape.Replace(l)
+	}
+	text += `"}`
+	return &text
+}
