@@ -15,7 +15,7 @@ import (
 // key has a bound may have been without room, so such jobs are only compared with jobs of the same
 // key.
 func Overtaken(history []porcupine.Operation) string {
-	spans := readiness(history)
+	spans := spansOf(history)
 	for _, op := range history {
 		in := op.Input.(PoolInput)    //nolint:forcetypeassert // histories of pools have no other types
 		out := op.Output.(PoolOutput) //nolint:forcetypeassert // likewise
@@ -26,7 +26,7 @@ func Overtaken(history []porcupine.Operation) string {
 		for _, id := range started {
 			for _, w := range spans {
 				g, ok := latest(spans, id, op)
-				if !ok || w.from >= op.Call || w.until <= op.Return {
+				if !ok || g.Place != Ready || !w.certain || w.from >= op.Call || w.until <= op.Return {
 					continue
 				}
 				if w.Priority > g.Priority && (w.free || w.Key == "") || w.Priority == g.Priority && w.Key == g.Key &&
@@ -40,17 +40,19 @@ func Overtaken(history []porcupine.Operation) string {
 	return ""
 }
 
-// span is the time for which a job was certainly ready: from the return of the call that made it
-// ready to the start of the call that ended this.
+// span is the time for which a job could be claimed: it was ready, or queued with the slot that its
+// process holds.
 type span struct {
 	Job
 
-	from, until int64
-	free        bool // no key of the pool ever had a bound
+	called      int64 // when the call began that made it so
+	from, until int64 // from that call's return to the start of the call that ended this
+	certain     bool  // it was ready all that time
+	free        bool  // no key of the pool ever had a bound
 }
 
-// readiness returns the spans of all jobs.
-func readiness(history []porcupine.Operation) (spans []span) {
+// spansOf returns the spans of all jobs.
+func spansOf(history []porcupine.Operation) (spans []span) {
 	type moment struct {
 		id      string
 		version uint64
@@ -78,10 +80,11 @@ func readiness(history []porcupine.Operation) (spans []span) {
 	}
 	for _, op := range history {
 		in, out := op.Input.(PoolInput), op.Output.(PoolOutput) //nolint:forcetypeassert // likewise
-		if in.Job == nil || in.Job.Place != Ready || out.Unknown || out.Err != "" {
+		if in.Job == nil || in.Job.Place != Ready && in.Job.Place != Sticky || out.Err != "" {
 			continue
 		}
-		s := span{Job: *in.Job, from: op.Return, until: math.MaxInt64, free: free}
+		s := span{Job: *in.Job, called: op.Call, from: op.Return, until: math.MaxInt64, free: free,
+			certain: in.Job.Place == Ready && !out.Unknown}
 		if at, ok := ended[moment{s.ID, s.Version}]; ok {
 			s.until = at
 		}
@@ -98,7 +101,7 @@ func readiness(history []porcupine.Operation) (spans []span) {
 // latest returns the job in the state in which the claim started it, if that state is certain.
 func latest(spans []span, id string, claim porcupine.Operation) (j Job, ok bool) {
 	for _, s := range spans {
-		if s.ID == id && s.from < claim.Return && s.until >= claim.Call && s.until <= claim.Return {
+		if s.ID == id && s.called < claim.Return && s.until >= claim.Call && s.until <= claim.Return {
 			if ok { // two states are possible
 				return j, false
 			}

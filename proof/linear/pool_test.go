@@ -180,3 +180,23 @@ func TestOvertakingIsFound(t *testing.T) {
 	}
 	t.Errorf("nobody was overtaken in %s", &sum)
 }
+
+// A run that was claimed with the slot that its process held has overtaken nobody, though it was ready
+// later, before the claim returned. One that was ready before, and was queued later, has.
+func TestOvertakingIsAboutWhatWasClaimed(t *testing.T) {
+	for place, overtakes := range map[linear.Place]bool{linear.Sticky: false, linear.Ready: true} {
+		job := func(id string, version uint64, queued int64, place linear.Place) linear.PoolInput {
+			return linear.PoolInput{Job: &linear.Job{ID: id, Version: version, Queued: queued, Place: place}}
+		}
+		history := []porcupine.Operation{
+			{Input: job("older", 1, 18, linear.Ready), Call: 1, Output: linear.PoolOutput{}, Return: 2},
+			{Input: job("younger", 4, 20, place), Call: 3, Output: linear.PoolOutput{}, Return: 4},
+			{Input: linear.PoolInput{Node: "n"}, Call: 5, Output: linear.PoolOutput{Started: "younger"}, Return: 8},
+		}
+		if !overtakes {
+			history = append(history, porcupine.Operation{Input: job("younger", 6, 25, linear.Ready), Call: 6,
+				Output: linear.PoolOutput{}, Return: 7})
+		}
+		require.Equal(t, overtakes, linear.Overtaken(history) != "", "%s: %s", place, linear.Overtaken(history))
+	}
+}
