@@ -182,7 +182,7 @@ func (c *Client) Extend(ctx context.Context, id string, question int, until time
 		if err := c.allow(ctx, ActionExtend, run, q); err != nil {
 			return err
 		}
-		now := commitTime(c.clock)
+		now := notEarlier(commitTime(c.clock), run.UpdatedAt) // the time of the event
 		switch {
 		case refusal != nil:
 			return refusal

@@ -12,6 +12,7 @@ import (
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/store"
 )
 
 // K7: a wait of the host that could not be carried out is refused at submission, with its fault.
@@ -84,4 +85,37 @@ func TestK7EachStepHasItsEvent(t *testing.T) {
 		require.Equal(t, 2, in(t, lc.Client, "r", fsm.StateWaitingUser).Pending.Fired)
 		requireSoundLog(t, s, "r")
 	})
+}
+
+// oneRun is a store that answers with a run, and whose commits conflict with nothing.
+type oneRun struct {
+	store.Store
+
+	run     Run
+	commits []store.Commit
+}
+
+func (s *oneRun) Run(context.Context, string) (Run, error) { return s.run, nil }
+
+func (s *oneRun) Commit(_ context.Context, commits []store.Commit) []error {
+	s.commits = append(s.commits, commits...)
+	return make([]error, len(commits))
+}
+
+// K7: an end is moved to a time after the event that says so, also on a node whose clock is behind that of
+// the node which changed the run last.
+func TestExtendOnANodeWhoseClockIsBehind(t *testing.T) {
+	ahead := commitTime(SystemClock{}).Add(time.Hour)
+	s := &oneRun{Store: newStore(t), run: Run{ID: "r", Engine: "e", State: StateWaitingUser, Version: 4, Epoch: 1,
+		Attempt: 1, CreatedAt: noon, UpdatedAt: ahead, Pending: &Question{ID: 1, Kind: OpenText, Prompt: "?",
+			AskedAt: noon, Wait: &interaction.Wait{Then: interaction.ThenFail, End: time.Hour},
+			EndsAt: ahead.Add(-time.Minute)}}}
+	c := clientOf(t, s)
+	var refused *ArgumentError
+	require.ErrorAs(t, c.Extend(t.Context(), "r", 1, ahead), &refused)
+	require.Equal(t, "until", refused.Argument)
+	require.Empty(t, s.commits)
+	require.NoError(t, c.Extend(t.Context(), "r", 1, ahead.Add(time.Microsecond)))
+	require.Len(t, s.commits, 1)
+	require.Equal(t, ahead, s.commits[0].Run.UpdatedAt)
 }

@@ -53,6 +53,7 @@ type waits struct {
 	all    map[int]*asked
 	moved  int            // how many ends were moved
 	handed map[string]int // how often questions were put to others, by handOf
+	last   time.Time      // the last event about an open question
 }
 
 // waited explains which step or end of a question was left out, came twice, too early or in another
@@ -165,6 +166,7 @@ func (x *waits) follow(event *fcmp.Event) string {
 	if why := x.late(event); why != "" {
 		return why
 	}
+	x.last = event.TS
 	switch event.Type {
 	case fcmp.TypeReminder:
 		return x.step(event, q, interaction.Remind, data.Step, data.DueAt)
@@ -190,13 +192,15 @@ func (x *waits) follow(event *fcmp.Event) string {
 }
 
 // late explains what should have been done before the event. Only in a world without a fault is there
-// always somebody to do it.
+// always somebody to do it. Whoever changes the run just then is first, and it is done a poll later.
 func (x *waits) late(event *fcmp.Event) string {
 	if !x.world.plan.calm {
 		return ""
 	}
 	for _, q := range x.open {
-		if at := q.due(); !at.IsZero() && at.Add(x.world.plan.poll+2*time.Second).Before(event.TS) {
+		at := q.due()
+		if latest := x.world.plan.poll + 2*time.Second; !at.IsZero() && at.Add(latest).Before(event.TS) &&
+			x.last.Add(latest).Before(event.TS) {
 			return fmt.Sprintf("it comes at %s, and what was due for question %d at %s is not done", event.TS, q.number,
 				at)
 		}
