@@ -2,9 +2,13 @@ package page_test
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -96,6 +100,48 @@ func TestL3ALostResponseIsAskedForAgainWithTheSameKey(t *testing.T) {
 	require.Equal(t, first, <-keys)
 	require.Equal(t, first, <-keys)
 	require.Len(t, w.answered("r"), 1)
+}
+
+// L3: a list that was on its way when a question was asked does not take the question away: it is read again.
+func TestL3AListThatIsOlderThanAChangeIsReadAgain(t *testing.T) {
+	var following, late atomic.Bool
+	listed, free := make(chan bool, 100), make(chan struct{})
+	w := openWorld(t, func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			if strings.HasSuffix(r.URL.Path, "/api/inbox/events") {
+				following.Store(true)
+			}
+			if !strings.HasSuffix(r.URL.Path, "/api/inbox") || !following.Load() {
+				next.ServeHTTP(rw, r)
+				return
+			}
+			list := httptest.NewRecorder()
+			next.ServeHTTP(list, r)
+			held := late.CompareAndSwap(true, false)
+			listed <- held
+			if held {
+				<-free
+			}
+			maps.Copy(rw.Header(), list.Header())
+			rw.WriteHeader(list.Code)
+			_, _ = list.Body.WriteTo(rw)
+		})
+	})
+	ada := w.open("ada", "")
+	require.False(t, <-listed) // as the stream has said at its beginning
+	ada.sees("Nothing waits for you.")
+	late.Store(true)
+	ada.run(`dispatchEvent(new Event("online"))`)
+	require.True(t, <-listed)
+	w.ask(lifecycle.Spec{ID: "r"}, confirm("Shall it go?"))
+	ada.sees("Shall it go?")
+	close(free)
+	select {
+	case <-listed:
+	case <-time.After(10 * time.Second):
+		require.Fail(t, "the list was not read again")
+	}
+	ada.sees("Shall it go?")
 }
 
 // L3: a page that was reloaded while its answer was on its way sends it again, with the same key.

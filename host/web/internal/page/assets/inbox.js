@@ -43,6 +43,15 @@ export class Inbox {
   }
 
   async read() {
+    this.reading = true;
+    try {
+      await this.readAll();
+    } finally {
+      this.reading = false;
+    }
+  }
+
+  async readAll() {
     const questions = [];
     const tags = [];
     let after = "";
@@ -64,7 +73,7 @@ export class Inbox {
     if (!this.loaded) return true;
     this.tags = "";
     this.take([...this.questions.filter((q) => q.run_id !== run), ...questions], this.unlisted);
-    return false;
+    return this.reading; // what is on its way may be older than the change: read once more
   }
 
   take(questions, there) {
