@@ -192,10 +192,11 @@ func TestK5AQuestionIsClaimedGivenBackAndPutToOthers(t *testing.T) {
 	ada.sees("It is yours")
 	bob.sees("ada works on this question. What you wrote is kept.")
 	bob.pictures("claimed")
-	ada.press("Give it back")
-	bob.until(`document.querySelector("textarea")?.value === "As rent"`)
 	ada.press("Ask others")
 	ada.write("People", "eve")
+	ada.press("Give it back")
+	bob.until(`document.querySelector("textarea")?.value === "As rent"`)
+	ada.sees("Work on this for 15 minutes") // and what was begun is kept
 	ada.press("Ask them instead")
 	ada.sees("This question is not for you. It is for eve.")
 	eve := w.open("eve", "")

@@ -283,13 +283,20 @@ export class QuestionPanel {
     const mine = question.claim?.actor === this.me.id;
     const later = (label, seconds) => button(label, "small", () => act("extend",
       { until: new Date(Date.parse(question.ends_at) + seconds * 1000).toISOString() }, T.extended));
+    const asked = stringify(question.to ?? null);
+    if (this.reassigns !== asked) { // whoever has begun to name others goes on, whatever else changes
+      this.reassigns = asked;
+      this.others = this.reassignment(act);
+    }
+    const focused = this.more.contains(document.activeElement) ? document.activeElement : null;
     set(this.more,
       !several && question.may_reply && !question.claim
         ? button(T.claim, "small", () => act("claim", { seconds: 900 }, T.claimed)) : null,
       mine ? [button(T.claimLonger, "small", () => act("claim", { seconds: 3600 }, T.claimed)),
         button(T.release, "small", () => act("release", undefined, T.released))] : null,
       question.ends_at ? [later(T.hourMore, 3600), later(T.dayMore, 86400)] : null,
-      this.reassignment(act));
+      this.others);
+    if (focused?.isConnected) focused.focus({ preventScroll: true });
   }
 
   reassignment(act) {
