@@ -23,8 +23,8 @@ type InboxChange struct {
 	RunID string
 	// Questions are those of the run that the inbox has now, changed or not, in the order of their numbers.
 	Questions []InboxQuestion
-	// Gone are the numbers of those that it does not have any more: they were settled, put to others, or
-	// voted on by the person whose inbox it is. It may name one that the caller has not seen.
+	// Gone are the numbers of the run's questions that have left the inbox: they were settled, put to
+	// others, or voted on by the person whose inbox it is. It may name one that the caller has not seen.
 	Gone []int
 }
 

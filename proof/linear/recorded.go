@@ -45,7 +45,7 @@ func (s *Recorded) Watch(fn func(store.Hint)) (stop func()) {
 	return func() {}
 }
 
-// Usage implements store.UsageReader. The store below must do so, too.
+// Usage implements store.UsageReader. It fails if the wrapped store does not implement it.
 func (s *Recorded) Usage(ctx context.Context, id string) ([]store.TurnUsage, error) {
 	return UsageOf(ctx, s.Store, id)
 }

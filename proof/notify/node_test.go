@@ -47,7 +47,7 @@ const (
 // secret signs the webhooks.
 const secret = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
 
-// The endpoints: two receivers with troubles, and one to which nothing may be sent.
+// The endpoints: two whose receivers fail now and then, and one whose address is refused.
 var receivers = []string{"a", "b"}
 
 const forbidden = "forbidden"

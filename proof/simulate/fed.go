@@ -30,7 +30,7 @@ const (
 	feedAcked // that is stored
 )
 
-// feedWitness is what is known of the feed while the world lives.
+// feedWitness records where the feed began, its last lease, and what its readers were given.
 type feedWitness struct {
 	begins map[string]uint64 // the events of each run that were stored when the feed was created
 	epoch  uint64

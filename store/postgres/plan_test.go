@@ -335,8 +335,8 @@ func explainedOnce(t *testing.T, s *Store, text string, args []any) plan {
 	return all[0].Plan
 }
 
-// The statements for one commit take the same arguments as those for several: the values instead of
-// the columns.
+// Each statement for one commit has as many arguments as the one for several commits: single values
+// where the other has arrays.
 func TestStatementsForOneCommitTakeItsValues(t *testing.T) {
 	dsn, schema := pgtest.Schema(t)
 	s, err := Open(t.Context(), dsn, Options{Schema: schema, NoListen: true, NoNotify: true})
