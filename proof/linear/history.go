@@ -42,19 +42,21 @@ const (
 
 // Input is one call.
 type Input struct {
-	Kind   Kind
-	Run    string
-	Node   string            // for Claim and Leave
-	Terms  Terms             // for Submit
-	Reply  interaction.Reply // for Reply; its ID and Actor for ClaimQuestion, ReleaseQuestion and Reassign
-	From   string            // for Reassign: who was asked when the caller looked, as TextOfAudience says it
-	To     string            // for Reassign: who is asked from then on
-	Resume lifecycle.Resume  // for Resume
-	Until  Until             // for Extend
-	Fork   *Forking          // for Fork
-	Source string            // for StartFork: the run that is forked; set by ByRun
-	Change *Change           // for Write
-	After  *store.Run        // for Claim: the run as it was started
+	Kind Kind
+	Run  string
+	Node string // for Claim and Leave
+	// Departed is for Leave: when the store says that the node went, in microseconds.
+	Departed int64
+	Terms    Terms             // for Submit
+	Reply    interaction.Reply // for Reply; its ID and Actor for ClaimQuestion, ReleaseQuestion and Reassign
+	From     string            // for Reassign: who was asked when the caller looked, as TextOfAudience says it
+	To       string            // for Reassign: who is asked from then on
+	Resume   lifecycle.Resume  // for Resume
+	Until    Until             // for Extend
+	Fork     *Forking          // for Fork
+	Source   string            // for StartFork: the run that is forked; set by ByRun
+	Change   *Change           // for Write
+	After    *store.Run        // for Claim: the run as it was started
 }
 
 // Terms are what a submission fixes for the whole run.

@@ -30,7 +30,7 @@ type run struct {
 	// policies says of each open question what it is: see votes.go.
 	policies string
 	waits    string // the waits that open questions have of their own, one on each line
-	gone     string // the nodes that have left, one on each line
+	gone     string // the nodes that have left, and when, one on each line
 	used     string // what the turns have used, one on each line
 	forks    string // the runs that were forked from this one: their ids and what was asked, one on each line
 	// yielded counts the attempts that do not count towards the limit of attempts: those that a
@@ -82,7 +82,7 @@ func (m *Model) Spec() Spec {
 func (m *Model) do(now run, in Input) (run, Output) {
 	if in.Kind == Leave {
 		if !now.left(in.Node) {
-			now.gone += in.Node + "\n"
+			now.gone += fmt.Sprintln(in.Node, in.Departed)
 		}
 		if now.State == "waiting_user" && !now.Slot && now.Owner == in.Node && now.Session { // TR-14
 			now.Recovery = "recovered_waiting"
@@ -342,6 +342,17 @@ func (now run) resolution(id int) string {
 }
 
 // left reports whether the node's registration has ended.
-func (now run) left(node string) bool {
-	return slices.Contains(strings.Split(now.gone, "\n"), node) && node != ""
+func (now run) left(node string) bool { return len(of(now.gone, node)) > 0 && node != "" }
+
+// missesDeparture reports whether the commit was made from a view of the parked run in which the node
+// that parked it was still there.
+func (now run) missesDeparture(c *Change) bool {
+	if now.State != "waiting_user" || now.Slot || c.After.Session == nil {
+		return false
+	}
+	for _, line := range of(now.gone, now.Owner) {
+		departed, _ := strconv.ParseInt(strings.Fields(line)[1], 10, 64) // do wrote a number
+		return now.Owner != "" && (c.After.RecoveredAt.IsZero() || c.After.RecoveredAt.UnixMicro() < departed)
+	}
+	return false
 }

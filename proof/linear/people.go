@@ -136,10 +136,10 @@ func claimsOf(r *store.Run) (text string) {
 	return text
 }
 
-// of are the lines about a question.
-func of(lines string, question int) (all []string) {
+// of are the lines about a question, or about a node.
+func of[T int | string](lines string, what T) (all []string) {
 	for line := range strings.Lines(lines) {
-		if strings.HasPrefix(line, fmt.Sprint(question, " ")) {
+		if strings.HasPrefix(line, fmt.Sprint(what)+" ") {
 			all = append(all, line)
 		}
 	}

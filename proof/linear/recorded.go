@@ -154,7 +154,7 @@ func (s *Recorded) Claim(ctx context.Context, req store.ClaimRequest) ([]store.C
 
 // Expire implements store.Registry.
 func (s *Recorded) Expire(ctx context.Context, now time.Time, ids ...string) ([]store.Node, error) {
-	asked := s.Log.Now()
+	asked, departed := s.Log.Now(), store.DepartureTime(now).UnixMicro()
 	before, failed := s.Nodes(ctx)
 	gone, err := s.Store.Expire(ctx, now, ids...)
 	if err != nil { // any node that was registered may be gone
@@ -162,11 +162,11 @@ func (s *Recorded) Expire(ctx context.Context, now time.Time, ids ...string) ([]
 			return gone, fmt.Errorf("%w, and nobody knows whom it concerns: %w", err, failed)
 		}
 		for _, n := range before {
-			s.Log.Learned(s.Client, asked, Input{Kind: Leave, Node: n.ID}, Output{Unknown: true})
+			s.Log.Learned(s.Client, asked, Input{Kind: Leave, Node: n.ID, Departed: departed}, Output{Unknown: true})
 		}
 	}
 	for _, n := range gone {
-		s.Log.Learned(s.Client, asked, Input{Kind: Leave, Node: n.ID}, Output{})
+		s.Log.Learned(s.Client, asked, Input{Kind: Leave, Node: n.ID, Departed: departed}, Output{})
 	}
 	return gone, err
 }

@@ -156,6 +156,12 @@ func (v View) String() string {
 	if v.Votes != "" {
 		text += fmt.Sprintf(" votes %q", v.Votes)
 	}
+	if v.Session {
+		text += " with a session"
+	}
+	if v.Recovery != "none" {
+		text += " " + v.Recovery
+	}
 	if v.From != "" {
 		text += " forked from " + v.From
 	}

@@ -42,8 +42,8 @@ func (m *Model) write(now run, c *Change) (run, Output) {
 	case now.Version != c.Expect:
 		return now, Output{Err: Conflict}
 	}
-	if now.Recovery == "recovered_waiting" && c.After.Recovery == "none" {
-		return now, Output{Err: Conflict} // the decision was made before the node went that parked the run
+	if now.missesDeparture(c) {
+		return now, Output{Err: Conflict}
 	}
 	next, wrong := m.fire(now, c)
 	if wrong == "" {
