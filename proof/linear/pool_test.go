@@ -53,7 +53,7 @@ func TestPoolsAreLinearizable(t *testing.T) {
 							r, err := spec.Explain(refusedDir(t), fmt.Sprintf("seed-%d-pool", s), c.log.Operations(),
 								patience)
 							require.NoError(t, err)
-							t.Errorf("seed %d: %s: see %s and %s", s, wrong, r.Text, r.HTML)
+							t.Errorf("seed %d: %s: see %s and %s%s", s, wrong, r.Text, r.HTML, r.Why)
 						}
 					}
 				})

@@ -16,6 +16,7 @@ import (
 type Refusal struct {
 	HTML string // porcupine's picture of the history
 	Text string // the calls by time, and the longest order that the model accepts
+	Why  string // the calls of which none can be next in that order
 }
 
 // Spec is a sequential specification. It can also return the answer that it expects to a call.
@@ -41,16 +42,18 @@ func (s Spec) Explain(dir, name string, history []porcupine.Operation, patience 
 	if err := porcupine.VisualizePath(s.Model, info, r.HTML); err != nil {
 		return r, fmt.Errorf("linear: draw: %w", err)
 	}
-	if err := os.WriteFile(r.Text, []byte(s.readable(history, info)), 0o640); err != nil {
+	text, why := s.readable(history, info)
+	r.Why = why
+	if err := os.WriteFile(r.Text, []byte(text+why), 0o640); err != nil {
 		return r, fmt.Errorf("linear: %w", err)
 	}
 	return r, nil
 }
 
 // readable lists the calls in the order in which they were made, and the longest order that the
-// model accepts, with its states.
-func (s Spec) readable(history []porcupine.Operation, info porcupine.LinearizationInfo) string {
-	var text strings.Builder
+// model accepts, with its states; and why it is no longer.
+func (s Spec) readable(history []porcupine.Operation, info porcupine.LinearizationInfo) (order, why string) {
+	var text, end strings.Builder
 	sorted := slices.Clone(history)
 	slices.SortStableFunc(sorted, func(a, b porcupine.Operation) int { return int(a.Call - b.Call) })
 	fmt.Fprintf(&text, "%d calls: called, returned, by whom, what\n", len(sorted))
@@ -76,13 +79,13 @@ func (s Spec) readable(history []porcupine.Operation, info porcupine.Linearizati
 			fmt.Fprintf(&text, "  %s\n      %s\n", s.DescribeOperation(op.Input, op.Output), s.DescribeState(state))
 		}
 		stuck := blocked(sorted, longest)
-		fmt.Fprintf(&text, "\nThen none of these can be next:\n")
+		fmt.Fprintf(&end, "\nThen none of these can be next:\n")
 		for _, op := range stuck {
-			fmt.Fprintf(&text, "  %s\n", s.DescribeOperation(op.Input, op.Output))
-			fmt.Fprintf(&text, "      the model answers: %s\n", s.Why(state, op.Input, op.Output))
+			fmt.Fprintf(&end, "  %s\n", s.DescribeOperation(op.Input, op.Output))
+			fmt.Fprintf(&end, "      the model answers: %s\n", s.Why(state, op.Input, op.Output))
 		}
 	}
-	return text.String()
+	return text.String(), end.String()
 }
 
 // blocked returns the calls that could come next by their times.

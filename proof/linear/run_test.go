@@ -122,8 +122,8 @@ func TestRunsAreLinearizable(t *testing.T) {
 				history := w.log.Operations()
 				if refused := judge(t, history, &sum); len(refused) > 0 {
 					for _, r := range report(t, refusedDir(t), s, history, refused) {
-						t.Errorf("seed %d: a history could not have happened: see %s and %s", s,
-							filepath.ToSlash(r.Text), filepath.ToSlash(r.HTML))
+						t.Errorf("seed %d: a history could not have happened: see %s and %s%s", s,
+							filepath.ToSlash(r.Text), filepath.ToSlash(r.HTML), r.Why)
 					}
 				}
 			}
