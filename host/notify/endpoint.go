@@ -28,23 +28,42 @@ type endpoint struct {
 const settleTimeout = 15 * time.Second
 
 // enqueue adds the feed's events to the queue until ctx ends.
+//
+// A lost feed stays lost until somebody resets it, which may take days: it is logged once, not with
+// each poll, and again when it was whole in between.
 func (e *endpoint) enqueue(ctx context.Context) {
+	lost := false
 	for ctx.Err() == nil {
-		if err := e.readFeed(ctx); ctx.Err() == nil {
-			e.logger.Error("feed of notices: trying again", "err", err)
-			_ = e.wait(ctx, e.config.Poll, nil) // the loop looks at ctx
+		err := e.readFeed(ctx, func() {
+			if lost {
+				lost = false
+				e.logger.Info("feed of notices is whole again")
+			}
+		})
+		if ctx.Err() != nil {
+			return
 		}
+		switch {
+		case !errors.Is(err, lifecycle.ErrFeedLost):
+			e.logger.Error("feed of notices: trying again", "err", err)
+		case !lost:
+			lost = true
+			e.logger.Error("feed of notices is lost: reset the endpoint", "err", err)
+		}
+		_ = e.wait(ctx, e.config.Poll, nil) // the loop looks at ctx
 	}
 }
 
-// readFeed adds events until something fails. An event is acknowledged after it was added: a crash
-// between the two adds it again, which changes nothing while it is in the queue.
-func (e *endpoint) readFeed(ctx context.Context) error {
+// readFeed adds events until something fails, and calls whole for each event that it gets. An event
+// is acknowledged after it was added: a crash between the two adds it again, which changes nothing
+// while it is in the queue.
+func (e *endpoint) readFeed(ctx context.Context, whole func()) error {
 	var batch []Entry
 	for event, err := range e.config.Client.Feed(ctx, FeedName(e.Name), e.Filter) {
 		if err != nil {
 			return err
 		}
+		whole()
 		body, err := json.Marshal(event.Event)
 		if err != nil {
 			return fmt.Errorf("notify: event %s: %w", event.ID(), err)

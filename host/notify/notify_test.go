@@ -426,6 +426,77 @@ func TestL4AnEndpointIsReset(t *testing.T) {
 	})
 }
 
+// records keeps the messages that are logged.
+type records struct {
+	slog.Handler
+
+	mu       sync.Mutex
+	messages []string // guarded by mu
+}
+
+func (r *records) Enabled(context.Context, slog.Level) bool { return true }
+func (r *records) WithAttrs([]slog.Attr) slog.Handler       { return r }
+func (r *records) Handle(_ context.Context, record slog.Record) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.messages = append(r.messages, record.Message)
+	return nil
+}
+
+// of returns the messages that are one of these, in order.
+func (r *records) of(messages ...string) []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(r.messages), func(m string) bool { return !slices.Contains(messages, m) })
+}
+
+// L4: a feed that is lost is logged once, however often it is tried, and once more when it was whole
+// in between.
+func TestL4ALostFeedIsLoggedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		defer h.stop()
+		faulty := &faultyQueue{Queue: h.queue}
+		h.queue = faulty
+		create := func() {
+			_, err := h.lc.CreateFeed(t.Context(), FeedName("r"), time.Minute)
+			require.NoError(t, err)
+		}
+		create()
+		var r receiver
+		logged := new(records)
+		n, stop := h.notify(func(c *Config) { c.Logger = slog.New(logged) }, Endpoint{Name: "r", Sender: &r})
+		defer stop()
+		lose := func(id string) { // nothing can be acknowledged while a run ends and is pruned
+			faulty.fail(true)
+			h.submit(id)
+			h.reply(id)
+			pass(time.Hour)
+			pruned, err := h.lc.Prune(t.Context(), time.Now())
+			require.NoError(t, err)
+			require.Equal(t, 1, pruned)
+			faulty.fail(false)
+			pass(time.Hour)
+		}
+		const lost, whole = "feed of notices is lost: reset the endpoint", "feed of notices is whole again"
+		lose("a")
+		require.Equal(t, []string{lost}, logged.of(lost, whole))
+		status, err := n.Status(t.Context())
+		require.NoError(t, err)
+		require.True(t, status[0].Lost)
+
+		require.NoError(t, n.Reset(t.Context(), "r"))
+		create()
+		pass(time.Minute)
+		h.submit("b")
+		require.Equal(t, h.events("b"), r.got(), "it begins anew")
+		require.Equal(t, []string{lost, whole}, logged.of(lost, whole))
+
+		lose("c")
+		require.Equal(t, []string{lost, whole, lost}, logged.of(lost, whole))
+	})
+}
+
 // L4: a receiver that asks for a pause gets it, within the bound.
 func TestL4AReceiverMayAskForAPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

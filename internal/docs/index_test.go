@@ -25,6 +25,7 @@ var folders = map[string]string{
 	"process": "engine/process", "exec": "engine/exec", "acp": "engine/acp", "agents": "engine/agents",
 	"schema": "internal/schema", "skill": "lifecycle/skill",
 	"link": "host/link", "notify": "host/notify", "mail": "host/notify/mail", "otel": "host/otel",
+	"web": "host/web",
 }
 
 // pkg has the declarations of a package.

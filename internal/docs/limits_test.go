@@ -129,10 +129,13 @@ var durations = map[string]time.Duration{
 }
 
 // otherwise returns the default that a package gives to a zero field:
-// if x.Field == 0 { x.Field = value }, or x.Field = cmp.Or(x.Field, value).
+// if x.Field == 0 { x.Field = value }, x.Field = cmp.Or(x.Field, value), or orElse(&x.Field, value).
 func (p *pkg) otherwise(tb testing.TB, field string) (v constant.Value) {
 	tb.Helper()
 	isField := func(e ast.Expr) bool {
+		if address, ok := e.(*ast.UnaryExpr); ok && address.Op == token.AND {
+			e = address.X
+		}
 		s, ok := e.(*ast.SelectorExpr)
 		return ok && s.Sel.Name == field
 	}
@@ -148,7 +151,7 @@ func (p *pkg) otherwise(tb testing.TB, field string) (v constant.Value) {
 					v = p.value(tb, set.Rhs[0])
 				}
 			case *ast.CallExpr:
-				if typeName(n.Fun) == "cmp.Or" && len(n.Args) == 2 && isField(n.Args[0]) {
+				if f := typeName(n.Fun); (f == "cmp.Or" || f == "orElse") && len(n.Args) == 2 && isField(n.Args[0]) {
 					v = p.value(tb, n.Args[1])
 				}
 			}

@@ -11,11 +11,13 @@ import (
 // The code writes the log messages that docs/production.md explains, with the level that the page
 // says.
 func TestTheLogMessagesOnThePageAreWritten(t *testing.T) {
-	paths, err := filepath.Glob(filepath.Join(root, "lifecycle/*.go"))
-	require.NoError(t, err)
 	var source strings.Builder
-	for _, path := range paths {
-		source.WriteString(read(t, strings.TrimPrefix(path, root+"/")))
+	for _, folder := range []string{"lifecycle", "host/notify"} {
+		paths, err := filepath.Glob(filepath.Join(root, folder, "*.go"))
+		require.NoError(t, err)
+		for _, path := range paths {
+			source.WriteString(read(t, strings.TrimPrefix(path, root+"/")))
+		}
 	}
 	_, section, found := strings.Cut(read(t, "docs/production.md"), "\nIn the log ")
 	require.True(t, found)
