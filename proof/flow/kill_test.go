@@ -69,30 +69,6 @@ func host(name, ledger string) {
 // items are what an order has.
 const items = 4
 
-// levels are those of a tree below its root, which has two children as each run above the leaves.
-const levels = 2
-
-// tree starts runs of its own down to the leaves, each of which asks. Each run has an effect at its end,
-// which is a line of the ledger.
-func tree(ledger string) engine.Engine {
-	return flow.New("tree", func(c *flow.Ctx, depth string) (string, error) {
-		var parts []string
-		var err error
-		if len(depth) == 1+levels {
-			parts = make([]string, 1)
-			parts[0], err = flow.Ask[string](c, "leaf", engine.Question{Kind: engine.OpenText, Prompt: "Go on?"})
-		} else {
-			child := engine.Child{Engine: "tree", Prompt: depth + "x"}
-			parts, err = flow.RunAll[string](c, "part", child, child)
-		}
-		if err != nil {
-			return "", err
-		}
-		_, err = flow.Step(c, "end", func(ctx context.Context) (string, error) { return note(ctx, ledger) })
-		return strings.Join(parts, " "), err
-	})
-}
-
 // note writes the key of a step into the ledger.
 func note(ctx context.Context, ledger string) (string, error) {
 	f, err := os.OpenFile(ledger, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
@@ -132,47 +108,29 @@ func orders(ledger string) engine.Engine {
 
 // M1 J9: hosts are killed while they execute functions, on SQLite and PostgreSQL.
 func TestM1HostsAreKilledOnSQLite(t *testing.T) {
-	killHosts(t, filepath.Join(t.TempDir(), "runs.db"), lifecycle.DefaultEngine, check)
+	killHosts(t, filepath.Join(t.TempDir(), "runs.db"))
 }
 
 func TestM1HostsAreKilledOnPostgreSQL(t *testing.T) {
-	killHosts(t, pgtest.DSN(t), lifecycle.DefaultEngine, check)
+	killHosts(t, pgtest.DSN(t))
 }
 
-// M3 J9: hosts are killed while they execute trees of three levels.
-func TestM3TreesSurviveKillsOnSQLite(t *testing.T) {
-	killHosts(t, filepath.Join(t.TempDir(), "runs.db"), "tree", checkTrees)
-}
-
-func TestM3TreesSurviveKillsOnPostgreSQL(t *testing.T) {
-	killHosts(t, pgtest.DSN(t), "tree", checkTrees)
-}
-
-// killHosts submits runs of the engine and answers their questions, while one host after the other is
-// killed at a time that is drawn, and then checks the ledger.
-func killHosts(t *testing.T, name, engine string, check func(ctx context.Context, t *testing.T, c *lifecycle.Client,
-	runs []string, ledger string)) {
+// killHosts submits orders and answers their questions, while one host after the other is killed at a
+// time that is drawn, and then checks the ledger.
+func killHosts(t *testing.T, name string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(60+5**kills)*time.Second)
 	defer cancel()
-	s, err := open(ctx, name)
-	require.NoError(t, err)
-	defer func() { require.NoError(t, s.Close()) }()
-	client, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: s})
-	require.NoError(t, err)
-	defer client.Close()
+	_, client := opened(ctx, t, name)
 	ledger := filepath.Join(t.TempDir(), "ledger")
 
 	var runs []string
 	for n := range *kills + 1 {
-		cmd := exec.CommandContext(ctx, os.Args[0])
-		cmd.Env = append(os.Environ(), storeVariable+"="+name, ledgerVariable+"="+ledger)
-		cmd.Stderr = os.Stderr
-		require.NoError(t, cmd.Start())
+		cmd := start(ctx, t, name, ledger)
 		for range 5 {
 			id := fmt.Sprintf("order-%d", len(runs))
 			runs = append(runs, id)
-			submit(ctx, t, client, id, engine)
+			submit(ctx, t, client, lifecycle.Spec{ID: id, Prompt: "x"})
 		}
 		last := n == *kills
 		for until := time.Now().Add(time.Minute); ; rest(ctx) {
@@ -183,21 +141,45 @@ func killHosts(t *testing.T, name, engine string, check func(ctx context.Context
 				break
 			}
 		}
-		require.NoError(t, cmd.Process.Kill())
-		require.Error(t, cmd.Wait(), "it was killed")
+		kill(t, cmd)
 	}
 	check(ctx, t, client, runs, ledger)
 }
 
-// prompts are what runs of the engines begin with: a tree with its root.
-var prompts = map[string]string{lifecycle.DefaultEngine: "x", "tree": "."}
+// opened opens the store and a client of it, until the test has ended.
+func opened(ctx context.Context, t *testing.T, name string) (store.Store, *lifecycle.Client) {
+	t.Helper()
+	s, err := open(ctx, name)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	client, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: s})
+	require.NoError(t, err)
+	t.Cleanup(client.Close)
+	return s, client
+}
+
+// start starts a host in a process of its own.
+func start(ctx context.Context, t *testing.T, name, ledger string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.CommandContext(ctx, os.Args[0])
+	cmd.Env = append(os.Environ(), storeVariable+"="+name, ledgerVariable+"="+ledger)
+	cmd.Stderr = os.Stderr
+	require.NoError(t, cmd.Start())
+	return cmd
+}
+
+func kill(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	require.NoError(t, cmd.Process.Kill())
+	require.Error(t, cmd.Wait(), "it was killed")
+}
 
 // submit submits a run as soon as there is a pool, which the first host makes.
-func submit(ctx context.Context, t *testing.T, c *lifecycle.Client, id, engine string) {
+func submit(ctx context.Context, t *testing.T, c *lifecycle.Client, spec lifecycle.Spec) {
 	t.Helper()
+	spec.MaxRepeats = 1_000_000
 	for {
-		_, err := c.Submit(ctx, lifecycle.Spec{ID: id, Engine: engine, Prompt: prompts[engine],
-			MaxRepeats: 1_000_000})
+		_, err := c.Submit(ctx, spec)
 		if err == nil {
 			return
 		}
@@ -273,41 +255,4 @@ func check(ctx context.Context, t *testing.T, c *lifecycle.Client, runs []string
 		require.Equal(t, len(steps), come[id], id)
 	}
 	t.Logf("%d runs, %d hosts killed, %d steps executed twice", len(runs), *kills, repeated)
-}
-
-// checkTrees requires of each tree that each of its runs was started once, has succeeded and has had its
-// effect; and that the answers of the leaves have come up to the root, each once and in their order.
-func checkTrees(ctx context.Context, t *testing.T, c *lifecycle.Client, runs []string, ledger string) {
-	t.Helper()
-	body, err := os.ReadFile(ledger)
-	require.NoError(t, err)
-	effects := make(map[string]int)
-	for key := range strings.FieldsSeq(string(body)) {
-		run, _, _ := strings.Cut(key, "/")
-		effects[run]++
-	}
-	var leavesOf func(id string, depth int) []string
-	leavesOf = func(id string, depth int) (leaves []string) {
-		run, err := c.Get(ctx, id)
-		require.NoError(t, err)
-		require.Equal(t, lifecycle.StateSucceeded, run.State, "%s: %+v", id, run.Error)
-		require.Positive(t, effects[id], id)
-		children, err := c.Runs(ctx, lifecycle.Query{Parent: id})
-		require.NoError(t, err)
-		if depth == levels {
-			require.Empty(t, children.Runs)
-			require.Equal(t, id, run.FinalText, "the answer is that of the run")
-			return []string{id}
-		}
-		require.Len(t, children.Runs, 2, "each child of %s is started once", id)
-		for _, child := range children.Runs {
-			leaves = append(leaves, leavesOf(child.ID, depth+1)...)
-		}
-		require.Equal(t, strings.Join(leaves, " "), run.FinalText, "each end arrives once")
-		return leaves
-	}
-	for _, id := range runs {
-		require.Len(t, leavesOf(id, 0), 4)
-	}
-	t.Logf("%d trees, %d hosts killed", len(runs), *kills)
 }
