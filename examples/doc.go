@@ -17,6 +17,7 @@
 //	Example_engine            an engine of your own
 //	Example_flow              straight-line Go charges, asks, ships and sleeps, and survives crashes in between
 //
-// The folders below are programs: hello is the README's, quickstart asks on the terminal, and people
-// asks three people at once and may be killed between their answers.
+// The folders below are programs: hello is the README's, quickstart asks on the terminal, people
+// asks three people at once and may be killed between their answers, and desk serves the page, the
+// API, links and webhooks.
 package examples

@@ -4,14 +4,18 @@ go 1.25.0
 
 require (
 	github.com/interlude-go/interlude v0.1.0
+	github.com/interlude-go/interlude/host/notify v0.1.0
+	github.com/interlude-go/interlude/host/web v0.1.0
 	github.com/interlude-go/interlude/store/postgres v0.1.0
 	github.com/interlude-go/interlude/store/sqlite v0.1.0
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/stretchr/testify v1.12.1
+	golang.org/x/sync v0.22.0
 	golang.org/x/sys v0.47.0
 )
 
 require (
+	github.com/danielgtaylor/huma/v2 v2.37.2 // indirect
 	github.com/dustin/go-humanize v1.0.1 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/jackc/pgpassfile v1.0.0 // indirect
@@ -23,7 +27,6 @@ require (
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
 	github.com/santhosh-tekuri/jsonschema/v5 v5.3.1 // indirect
 	go.yaml.in/yaml/v3 v3.0.6 // indirect
-	golang.org/x/sync v0.22.0 // indirect
 	golang.org/x/text v0.41.0 // indirect
 	modernc.org/libc v1.72.0 // indirect
 	modernc.org/mathutil v1.7.1 // indirect

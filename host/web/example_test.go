@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/interlude-go/interlude/host/link"
 	"github.com/interlude-go/interlude/host/web"
@@ -37,18 +36,12 @@ func host(ctx context.Context, file string, listener net.Listener) error {
 		return err
 	}
 	door := web.Handler(lc.Client, web.Options{Identify: identify}) // identify reads the session of your sign-in
-	mux := http.NewServeMux()
-	mux.Handle("/interlude/", door)
-	mux.Handle("/answer/", links)
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
-	server.RegisterOnShutdown(door.Close)
-	defer context.AfterFunc(ctx, func() { _ = server.Shutdown(context.WithoutCancel(ctx)) })()
+	pages := http.NewServeMux()
+	pages.Handle("/interlude/", door)
+	pages.Handle("/answer/", links)
 	served := make(chan error, 1)
 	go func() { served <- lc.Serve(ctx) }()
-	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return <-served
+	return errors.Join(door.Serve(ctx, listener, pages), <-served)
 }
 
 func Example() {

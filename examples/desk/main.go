@@ -1,0 +1,83 @@
+// Desk is a whole host in 25 lines of main: the page, the API, links that answer a question, and webhooks, over SQLite.
+//
+//	export LINK_SECRET=$(openssl rand -base64 32) HOOK_SECRET=whsec_$(openssl rand -base64 32)
+//	go run ./examples/desk ADDRESS HOOK, such as 127.0.0.1:8080 https://example.com/hook
+//
+// The door serves its own machine alone, until web.Options.Identify says who makes a request.
+package main
+
+import (
+	"context"
+	"database/sql"
+	"log"
+	"net/http"
+	"net/netip"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/host/link"
+	"github.com/interlude-go/interlude/host/notify"
+	"github.com/interlude-go/interlude/host/web"
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store/sqlite"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	st := must(sqlite.Open(ctx, "runs.db", sqlite.Options{}))
+	defer st.Close()
+	lc := must(lifecycle.New(lifecycle.Config{Store: st, Engine: engine.Func(agent), Forgiving: true}))
+	defer lc.Close()
+	links := must(link.New(link.Config{Client: lc.Client, URL: "http://" + os.Args[1] + "/answer/",
+		Keys: []link.Key{{ID: "1", Secret: []byte(os.Getenv("LINK_SECRET"))}}}))
+	hook := must(notify.NewWebhook(notify.WebhookConfig{URL: os.Args[2], Secrets: []string{os.Getenv("HOOK_SECRET")},
+		Network: notify.Network{PlainHTTP: true, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}}))
+	db := must(sql.Open("sqlite", "notices.db?_pragma=busy_timeout(10000)&_pragma=synchronous(FULL)"))
+	defer db.Close()
+	notices := must(notify.New(notify.Config{Client: lc.Client, Queue: must(notify.OpenSQLite(ctx, db)),
+		Endpoints: []notify.Endpoint{{Name: "hook", Sender: hook}, {Name: "ada", Sender: letter(lc.Client, links)}}}))
+	door := web.Handler(lc.Client, web.Options{})
+	pages := http.NewServeMux()
+	pages.Handle("/interlude/", door)
+	pages.Handle("/answer/", links)
+	parts, ctx := errgroup.WithContext(ctx)
+	parts.Go(func() error { return lc.Serve(ctx) })
+	parts.Go(func() error { notices.Serve(ctx); return nil })
+	parts.Go(func() error { return door.ListenAndServe(ctx, os.Args[1], pages) })
+	must(0, parts.Wait())
+}
+
+// agent asks before it ships. It stands for yours.
+func agent(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+	if len(t.Answers) == 0 {
+		return engine.Ask(engine.Question{Kind: engine.Confirm, Prompt: t.Prompt}), nil
+	}
+	return engine.Done("Answered: " + t.Answers[0].Text), nil
+}
+
+// letter writes to ada with a link for each question. Here it writes to the log; host/notify/mail sends mails.
+func letter(client *lifecycle.Client, links *link.Links) notify.SenderFunc {
+	return func(ctx context.Context, n notify.Notice) error {
+		q, err := notify.OpenQuestion(ctx, client, n)
+		if err != nil || q == nil {
+			return err
+		}
+		address, err := links.For(n.Event.RunID, *q, link.To("ada"))
+		if err == nil {
+			log.Println("ada:", q.Prompt, address)
+		}
+		return err
+	}
+}
+
+func must[T any](value T, err error) T {
+	if err != nil {
+		log.Fatal(err)
+	}
+	return value
+}
