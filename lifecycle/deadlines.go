@@ -16,8 +16,11 @@ const dueBatch = store.MaxBatch
 // watchDeadlines fires deadlines when they fall due, and wakes the scheduler when a run's
 // not-before time comes. It sleeps until the next of these times that it knows of, but for one poll
 // at most. Every node of a store does so; of those that fire the same deadline, one succeeds, by
-// compare-and-set.
+// compare-and-set. What was first may have left the run waiting, with its deadline passed (a claim,
+// the reply to another of its questions), so a lost commit has it look again at once; but once only:
+// if it loses again, the next poll looks, so that runs which change all the time keep no node busy.
 func (n *node) watchDeadlines(ctx context.Context) error {
+	again := false
 	for {
 		n.due.reset()
 		now := commitTime(n.clock)
@@ -29,8 +32,9 @@ func (n *node) watchDeadlines(ctx context.Context) error {
 			n.log.Error("deadlines not read; trying again", "err", err)
 		}
 		others, changed := n.seeToFamilies(ctx, due, now)
-		fired := n.fireDeadlines(ctx, others, now)
-		if changed || fired > 0 && len(due) == dueBatch {
+		fired, lost := n.fireDeadlines(ctx, others, now)
+		again = lost && !again
+		if changed || again || fired > 0 && len(due) == dueBatch {
 			continue // there may be more
 		}
 		n.due.note(next)
@@ -69,9 +73,9 @@ func (n *node) sleepUntilDue(ctx context.Context) error {
 	}
 }
 
-// fireDeadlines settles the questions whose deadline has passed, and returns how many it settled. A
-// conflict means that a reply, a cancel or another node was first (C8).
-func (n *node) fireDeadlines(ctx context.Context, due []Run, now time.Time) (fired int) {
+// fireDeadlines carries out what falls due for the questions of these runs, and returns for how many it
+// did. It has lost to others if a reply, a cancel, another change or another node was first (C8).
+func (n *node) fireDeadlines(ctx context.Context, due []Run, now time.Time) (fired int, lost bool) {
 	batch := make([]store.Commit, 0, len(due))
 	for _, run := range due {
 		cm, err := decideDeadline(&run, now)
@@ -82,19 +86,22 @@ func (n *node) fireDeadlines(ctx context.Context, due []Run, now time.Time) (fir
 		batch = append(batch, *cm)
 	}
 	if len(batch) == 0 {
-		return 0
+		return 0, false
 	}
 	for i, err := range n.commitBatch(ctx, batch) {
-		if err == nil {
+		switch {
+		case err == nil:
 			fired++
 			if batch[i].Run.State != fsm.StateQueued { // its next step, or its family, may be due already
 				n.due.noteRun(&batch[i].Run)
 			}
-		} else if !errors.Is(err, store.ErrConflict) && ctx.Err() == nil {
+		case errors.Is(err, store.ErrConflict):
+			lost = true
+		case ctx.Err() == nil:
 			n.log.Error("deadline not fired; trying again", "run", batch[i].Run.ID, "err", err)
 		}
 	}
-	return fired
+	return fired, lost
 }
 
 // dueHint is the earliest time at which something falls due, as far as this process knows. It is a

@@ -13,6 +13,7 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/memory"
 )
 
 // K7: a wait of the host that could not be carried out is refused at submission, with its fault.
@@ -85,6 +86,61 @@ func TestK7EachStepHasItsEvent(t *testing.T) {
 		require.Equal(t, 2, in(t, lc.Client, "r", fsm.StateWaitingUser).Pending.Fired)
 		requireSoundLog(t, s, "r")
 	})
+}
+
+// beaten is a store in which somebody else changes a run before each of the first commits that carry out
+// a step of its question's wait.
+type beaten struct {
+	*memory.Store
+
+	times int
+	first func()
+}
+
+func (s *beaten) Commit(ctx context.Context, batch []store.Commit) []error {
+	if q := batch[0].Run.Pending; q != nil && q.Fired > 0 && s.times > 0 {
+		s.times--
+		s.first()
+	}
+	return s.Store.Commit(ctx, batch)
+}
+
+// K7: a step whose commit loses to a claim is carried out in the same moment, and not a poll later; if it
+// loses again, the next poll carries it out.
+func TestK7AStepThatLosesToAClaimIsCarriedOutAtOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		times int
+		late  time.Duration
+	}{
+		"once":  {1, 0},
+		"twice": {2, 10 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &beaten{Store: newStore(t), times: c.times}
+				q := engine.Question{Kind: engine.OpenText, Prompt: "Which?", Wait: &interaction.Wait{
+					Steps: []interaction.Step{{Do: interaction.Remind, After: time.Hour}}}}
+				lc, stop := serve(t, Config{Store: s, Poll: 10 * time.Minute, Engine: engine.Func(
+					func(context.Context, engine.Turn, engine.Sink) (engine.Outcome, error) { return engine.Ask(q), nil })})
+				defer stop()
+				elsewhere := clientOf(t, s.Store) // not of this node, which hears nothing of it
+				s.first = func() {
+					until := time.Now().Add(2 * time.Hour).Add(-time.Duration(s.times) * time.Minute)
+					require.NoError(t, elsewhere.As(Actor{ID: "ada"}).Claim(t.Context(), "r", 1, until))
+				}
+				submit(t, lc, "r")
+				synctest.Wait()
+				asked := in(t, lc.Client, "r", fsm.StateWaitingUser).Pending.AskedAt
+				pass(time.Hour + c.late)
+				run := in(t, lc.Client, "r", fsm.StateWaitingUser)
+				require.Equal(t, 1, run.Pending.Fired)
+				require.NotNil(t, run.Pending.Claim)
+				require.Zero(t, s.times)
+				require.Equal(t, asked.Add(time.Hour+c.late), run.UpdatedAt)
+				requireSoundLog(t, s, "r")
+			})
+		})
+	}
 }
 
 // oneRun is a store that answers with a run, and whose commits conflict with nothing.
