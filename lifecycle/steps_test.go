@@ -120,8 +120,10 @@ func TestK7AStepThatLosesToAClaimIsCarriedOutAtOnce(t *testing.T) {
 				s := &beaten{Store: newStore(t), times: c.times}
 				q := engine.Question{Kind: engine.OpenText, Prompt: "Which?", Wait: &interaction.Wait{
 					Steps: []interaction.Step{{Do: interaction.Remind, After: time.Hour}}}}
-				lc, stop := serve(t, Config{Store: s, Poll: 10 * time.Minute, Engine: engine.Func(
-					func(context.Context, engine.Turn, engine.Sink) (engine.Outcome, error) { return engine.Ask(q), nil })})
+				lc, stop := serve(t, Config{Store: s, Poll: 10 * time.Minute,
+					Engine: engine.Func(func(context.Context, engine.Turn, engine.Sink) (engine.Outcome, error) {
+						return engine.Ask(q), nil
+					})})
 				defer stop()
 				elsewhere := clientOf(t, s.Store) // not of this node, which hears nothing of it
 				s.first = func() {
