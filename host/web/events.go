@@ -35,9 +35,10 @@ func (in *followInput) cursor() (uint64, error) {
 func (d *Door) followRoute(a *api) {
 	op := a.operation(http.MethodGet, "follow-run", "/runs/{id}/events", "Follow a run")
 	op.Description = "Server-sent events, from the first after the cursor until the run has ended, whenever that " +
-		"is. The id of each is its number, the data an event of the run as JSON. When the run has ended at the " +
-		"cursor, the status is 204, at which an EventSource stops."
+		"is. The id of each is its number, the data an event of the run as JSON (Event). When the run has ended " +
+		"at the cursor, the status is 204, at which an EventSource stops."
 	op.Responses["200"] = streamResponse()
+	a.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[lifecycle.Event](), true, "Event")
 	op.Responses["204"] = &huma.Response{Description: "The run has ended, and no event follows."}
 	huma.Register(a.huma, op, func(ctx context.Context, in *followInput) (*streamBody, error) {
 		c := callerOf(ctx)
