@@ -353,7 +353,8 @@ func (g *guarded) judgeWrites(r *http.Request, status int) error {
 		if !slices.ContainsFunc(g.grants, func(given grant) bool {
 			return given.run == about && slices.Contains(writes[path.Base(r.URL.Path)], given.action)
 		}) {
-			return fmt.Errorf("run %q was written by %s %s, and allowed was %v", c.Run.ID, r.Method, r.URL.Path, g.grants)
+			return fmt.Errorf("run %q was written by %s %s, and allowed was %v", c.Run.ID, r.Method, r.URL.Path,
+				g.grants)
 		}
 	}
 	return nil
@@ -364,16 +365,18 @@ func (g *guarded) judgeWrites(r *http.Request, status int) error {
 func FuzzL2NoRequestBreaksTheDoorOrPassesByItsAuthorization(f *testing.F) {
 	const json = "Content-Type: application/json\n"
 	for _, c := range routes {
-		f.Add(c.method, "/interlude/api"+c.path, json+"X-User: ada", c.body, uint16(everything), uint8(0))
-		f.Add(c.method, "/interlude/api"+c.path, json+"X-User: ada", c.body, uint16(everything), uint8(2))
-		f.Add(c.method, "/interlude/api"+c.path, json+"X-User: eve\nX-Groups: ada", c.body, uint16(everything), uint8(0))
+		at := "/interlude/api" + c.path
+		f.Add(c.method, at, json+"X-User: ada", c.body, uint16(everything), uint8(0))
+		f.Add(c.method, at, json+"X-User: ada", c.body, uint16(everything), uint8(2))
+		f.Add(c.method, at, json+"X-User: eve\nX-Groups: ada", c.body, uint16(everything), uint8(0))
 	}
 	for _, c := range []struct{ method, path, headers, body string }{
 		{"GET", "runs?limit=1&label=a=b&state=queued", "If-None-Match: *", ""},
 		{"GET", "runs/r/events", "Last-Event-ID: 1", ""},
 		{"GET", "inbox?all=true&kind=form&due_before=2030-01-01T00:00:00Z", "", ""},
 		{"POST", "runs", "Content-Type: application/json; charset=utf-16", `{"prompt":"x"}`},
-		{"POST", "runs", json + "Idempotency-Key: k", `{"prompt":"x","ask":{"to":{"users":["ada"]},"need":2},"key":"k"}`},
+		{"POST", "runs", json + "Idempotency-Key: k",
+			`{"prompt":"x","ask":{"to":{"users":["ada"]},"need":2},"key":"k"}`},
 		{"POST", "runs/r/questions/1/reply", json + "Idempotency-Key: \x00", `{"value":1e999999}`},
 		{"POST", "runs/form/questions/1/reply", json, `{"value":{"count":2}}`},
 		{"POST", "runs/form/questions/1/reply", json, `{"value":{"count":0,"x":[{}]}}`},
@@ -474,7 +477,8 @@ func TestL2TheJudgeOfFuzzedRequestsFindsBrokenDoors(t *testing.T) {
 	}
 	g := openGuarded(t)
 	defer g.client.Close()
-	crossed := &fuzzed{"POST", "/interlude/api/runs/r/cancel", "X-User: ada\nSec-Fetch-Site: cross-site", "", everything, 0}
+	crossed := &fuzzed{"POST", "/interlude/api/runs/r/cancel", "X-User: ada\nSec-Fetch-Site: cross-site", "",
+		everything, 0}
 	g.door = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_ = g.client.As(lifecycle.Actor{ID: "ada"}).Cancel(r.Context(), "r", "")
 		say(w, http.StatusNoContent, "", "")

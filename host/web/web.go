@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"mime"
 	"net/http"
 	"net/url"
+	"path"
 	"runtime/debug"
 	"strings"
 	"sync/atomic"
@@ -92,20 +94,29 @@ func Handler(client *lifecycle.Client, opts Options) *Door {
 		d.origins[origin] = true
 	}
 	d.routes()
-	files := http.StripPrefix(d.opts.Prefix, http.FileServerFS(page.Files))
-	d.mux.Handle("GET "+d.opts.Prefix+"/{$}", files)
+	d.mux.HandleFunc("GET "+d.opts.Prefix+"/{$}", func(w http.ResponseWriter, _ *http.Request) {
+		servePage(w, "index.html")
+	})
 	d.mux.HandleFunc("GET "+d.opts.Prefix+"/{file}", func(w http.ResponseWriter, r *http.Request) {
-		if _, err := fs.Stat(page.Files, r.PathValue("file")); err != nil { // which a file server may call 500
-			w.(*response).problem(noSuchPath()) //nolint:forcetypeassert // ServeHTTP's
-			return
-		}
-		files.ServeHTTP(w, r)
+		servePage(w, r.PathValue("file"))
 	})
 	if opts.Identify == nil {
 		d.log.Warn("web: no Options.Identify: only requests from this machine are served, as the actor local",
 			"prefix", d.opts.Prefix+"/")
 	}
 	return d
+}
+
+// servePage answers with a file of the page. It is always the whole file: http.FileServer has answers of its
+// own to ranges and conditions, which are no problems.
+func servePage(w http.ResponseWriter, name string) {
+	body, err := fs.ReadFile(page.Files, name)
+	if err != nil {
+		w.(*response).problem(noSuchPath()) //nolint:forcetypeassert // ServeHTTP's
+		return
+	}
+	w.Header().Set("Content-Type", mime.TypeByExtension(path.Ext(name)))
+	_, _ = w.Write(body)
 }
 
 // Close ends all streams, and refuses new ones with 503; other requests are served as before. A server
