@@ -51,12 +51,18 @@ func (c *Client) Feed(ctx context.Context, name string, filter FeedFilter) iter.
 
 // FeedFilter chooses what a reader of a feed gets. Zero fields do not filter.
 type FeedFilter struct {
-	// Types are the types of the events, as fcmp.Event.Type has them.
+	// Types are the types of the events, as fcmp.Event.Type has them: TypeInputRequired and so on. One
+	// that no event has lets nothing through.
 	Types []string
 	// Pool, Key and Labels are those of the events' runs; all labels must be there.
 	Pool   string
 	Key    string
 	Labels map[string]string
+	// For lets through only events about questions that this person may answer, by ID or group, those
+	// for everybody too: that they are asked, put to others, answered and so on. Where an event names
+	// who is asked, that counts; where it does not, as in a reminder, who is asked when the reader gets
+	// to it. The zero Actor does not filter.
+	For Actor
 }
 
 // FeedEvent is an event of a feed.
@@ -212,5 +218,5 @@ func (f *FeedFilter) check() error {
 	if key, ok := wrongLabel(q.Labels); !ok {
 		return &ArgumentError{"filter.Labels", quote(key), wantLabels, nil}
 	}
-	return nil
+	return checkFor("filter.For", f.For)
 }

@@ -51,6 +51,7 @@ func (c *Client) newFeedReader(ctx context.Context, name string, filter FeedFilt
 		return nil, err
 	}
 	filter.Types, filter.Labels = slices.Clone(filter.Types), maps.Clone(filter.Labels)
+	filter.For.Groups = slices.Clone(filter.For.Groups)
 	return &feedReader{client: c, store: s, name: name, filter: filter, runs: make(map[string]bool)}, nil
 }
 
@@ -223,6 +224,9 @@ func (r *feedReader) choose(ctx context.Context, commits []store.FeedCommit, at 
 			if !ok {
 				events = events[:before]
 			}
+			if events, err = r.concerning(ctx, events, before); err != nil {
+				return nil, err
+			}
 		}
 		at = commit.Position
 		if len(events) > 0 {
@@ -252,6 +256,56 @@ func (r *feedReader) passes(ctx context.Context, id string) (bool, error) {
 	ok := Query{Pool: f.Pool, Key: f.Key, Labels: f.Labels}.Matches(&run)
 	r.runs[id] = ok
 	return ok, nil
+}
+
+// concerning removes those events, from the given one on, that are not about a question for the filter's
+// person.
+func (r *feedReader) concerning(ctx context.Context, events []FeedEvent, from int) ([]FeedEvent, error) {
+	if r.filter.For.IsZero() {
+		return events, nil
+	}
+	kept := events[:from]
+	for i := from; i < len(events); i++ {
+		to, ok, err := r.audienceOf(ctx, &events[i].Event)
+		if err != nil {
+			return nil, fmt.Errorf("lifecycle: feed %s: event %s: %w", r.name, events[i].ID(), err)
+		}
+		if ok && to.Admits(r.filter.For) {
+			kept = append(kept, events[i])
+		}
+	}
+	return kept, nil
+}
+
+// audienceOf returns who is asked by the question that an event is about: as the event says, or else as
+// the question is stored. It reports false for an event that is about no question.
+func (r *feedReader) audienceOf(ctx context.Context, e *Event) (*Audience, bool, error) {
+	var about struct {
+		ID     int       `json:"interaction_id"`
+		Change string    `json:"change"`
+		To     *Audience `json:"to"`
+	}
+	switch e.Type {
+	case TypeInputRequired, TypeEscalated, TypeReminder, TypeChanged, TypeRecorded, TypeReplyAccepted, TypeAutoDecided,
+		TypeDefaultTaken, TypeClosed:
+	default:
+		return nil, false, nil
+	}
+	if err := e.Decode(&about); err != nil {
+		return nil, false, err
+	}
+	if e.Type == TypeInputRequired || e.Type == TypeEscalated || about.Change == changeReassign {
+		return about.To, true, nil
+	}
+	run, err := r.client.store.Run(ctx, e.RunID)
+	if err != nil { // not ErrNotFound: Prune waits for the feed
+		return nil, false, err
+	}
+	if q := run.OpenQuestion(about.ID); q != nil {
+		return q.To, true, nil
+	}
+	settled, err := settledInteraction(ctx, r.client.store, e.RunID, about.ID)
+	return settled.Question.To, true, err
 }
 
 // note counts an event that is yielded next.

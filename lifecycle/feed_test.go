@@ -348,7 +348,8 @@ func TestFeedRefusesWhatIsWrong(t *testing.T) {
 		require.ErrorIs(t, c.DeleteFeed(t.Context(), name), ErrInvalidArgument)
 	}
 	for _, filter := range []FeedFilter{{Types: []string{""}}, {Pool: "a b"}, {Labels: map[string]string{"": ""}},
-		{Labels: numbered(MaxLabels + 1)}, {Key: strings.Repeat("k", MaxKey+1)}, {Key: "\xff"}} {
+		{Labels: numbered(MaxLabels + 1)}, {Key: strings.Repeat("k", MaxKey+1)}, {Key: "\xff"},
+		{For: Actor{ID: strings.Repeat("a", MaxReplyActor+1)}}} {
 		require.ErrorIs(t, read(c, "a", filter), ErrInvalidArgument, "%+v", filter)
 	}
 	widest := FeedFilter{Types: []string{"x"}, Key: strings.Repeat("k", MaxKey), Labels: numbered(MaxLabels)}

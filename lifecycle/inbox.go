@@ -215,14 +215,21 @@ func (c *Client) checkInbox(ctx context.Context, q *InboxQuery) (place inboxPlac
 		return place, &ArgumentError{"query.After", quote(q.After), "the Next of a page, or nothing for the first page",
 			nil}
 	}
-	var fault *FieldError
-	if err := q.For.Validate(); errors.As(err, &fault) {
-		return place, &ArgumentError{"query.For" + strings.TrimPrefix(fault.Field, "Actor"), fault.Value, fault.Want,
-			fault}
+	if err := checkFor("query.For", q.For); err != nil {
+		return place, err
 	}
 	if len(q.Kinds) > store.MaxBatch {
 		return place, &ArgumentError{"query.Kinds", entriesOf(len(q.Kinds)), fmt.Sprintf("at most %d", store.MaxBatch),
 			nil}
 	}
 	return place, checkTime("query.DueBefore", q.DueBefore)
+}
+
+// checkFor checks the person of a filter.
+func checkFor(argument string, a Actor) error {
+	var fault *FieldError
+	if err := a.Validate(); errors.As(err, &fault) {
+		return &ArgumentError{argument + strings.TrimPrefix(fault.Field, "Actor"), fault.Value, fault.Want, fault}
+	}
+	return nil
 }

@@ -25,6 +25,10 @@ func readFeed(w *world, a *args) (string, error) {
 	if types := a.named["types"]; types != "" {
 		filter.Types = strings.Split(types, ",")
 	}
+	filter.For.ID = a.named["for"]
+	if groups := a.named["groups"]; groups != "" {
+		filter.For.Groups = strings.Split(groups, ",")
+	}
 	go func() {
 		defer close(r.ended)
 		for event, err := range c.Feed(ctx, a.words["FEED"], filter) {

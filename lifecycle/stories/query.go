@@ -65,8 +65,9 @@ var queryCommands = map[string]command{
 	"await": {doc: "waits for a run's end", words: []string{"READER", "RUN"}, do: await},
 	"follow": {doc: "reads a run's events from then on, as they come. slowly: one at a time", words: []string{"READER",
 		"RUN"}, named: []string{"after"}, flags: []string{"slowly"}, do: follow},
-	"feed": {doc: "a process reads a feed from then on: the events of all runs, or those of the types, with commas",
-		words: []string{"READER", "FEED"}, named: []string{"types"}, do: readFeed},
+	"feed": {doc: "a process reads a feed from then on: the events of all runs, those of the types, or those about " +
+		"questions for a person with its groups. With commas",
+		words: []string{"READER", "FEED"}, named: []string{"types", "for", "groups"}, do: readFeed},
 	"leave": {doc: "ends the process that reads a feed. killed: at once", words: []string{"READER"},
 		flags: []string{"killed"}, do: leaveFeed},
 	"feeds": {doc: "the feeds, and how many commits nobody has acknowledged", do: showFeeds},
