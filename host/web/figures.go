@@ -50,6 +50,11 @@ func (d *Door) stats(ctx context.Context, c *caller, _ *struct{}) (*body[Stats],
 	if err != nil {
 		return nil, err
 	}
+	return &body[Stats]{ShowStats(&s)}, nil
+}
+
+// ShowStats are the figures as the API shows them.
+func ShowStats(s *lifecycle.Stats) Stats {
 	out := Stats{Queued: s.Queued, Running: s.Running, Waiting: s.Waiting, Delayed: s.Delayed, Ready: s.Ready,
 		Held: s.Held, Due: s.Due, Nodes: s.Nodes, OldestReady: s.OldestReady, OldestWaiting: s.OldestWaiting,
 		OldestHeld: s.OldestHeld, Usage: showUsage(s.Usage), Pools: []PoolStats{}, Engines: []EngineStats{}}
@@ -60,7 +65,7 @@ func (d *Door) stats(ctx context.Context, c *caller, _ *struct{}) (*body[Stats],
 	for _, e := range s.Engines {
 		out.Engines = append(out.Engines, EngineStats{e.Engine, e.Queued, e.Nodes, e.OldestReady})
 	}
-	return &body[Stats]{out}, nil
+	return out
 }
 
 // Usage is what turns have used. Tokens and cost are there if the engine reports them.

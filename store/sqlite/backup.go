@@ -130,21 +130,10 @@ func place(path string, fill func(partial string) error) (err error) {
 
 // checkWhole refuses a file that Open would refuse, and one of which a page is damaged.
 func checkWhole(path string) error {
-	if err := inspect(path, 0o600); err != nil {
+	if _, err := inspectFile(path); err != nil {
 		return err
 	}
-	c, err := dial(path, "", nil)
-	if err != nil {
-		return err
-	}
-	var found error
-	err = c.each(context.Background(), func(r row) error {
-		if r.text(0) != "ok" {
-			found = fmt.Errorf("%w: %s", ErrCorrupt, r.text(0))
-		}
-		return nil
-	}, "PRAGMA quick_check(1)")
-	return errors.Join(found, err, c.close())
+	return checkPages(context.Background(), path, "")
 }
 
 // requireAbsent returns fs.ErrExist when something stands at path.

@@ -16,6 +16,9 @@ var (
 	ErrNotDatabase = errors.New("sqlite: not a SQLite database")
 	// ErrForeign: the database belongs to another program.
 	ErrForeign = errors.New("sqlite: database of another program")
+	// ErrOlder: the database has the schema of an older version, and Options.NoMigrate forbids to bring
+	// it to this one. Make a backup, and open it once without that.
+	ErrOlder = errors.New("sqlite: database of an older version")
 	// ErrNewer: the database was written by a newer version of this package; use that version. (One
 	// of an older version is migrated.)
 	ErrNewer = errors.New("sqlite: database of a newer version")

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -18,22 +19,80 @@ import (
 // applicationID marks a file as this package's: "ILud".
 const applicationID = 0x494c7564
 
+// Status is how far the schema of a file is.
+type Status struct {
+	// Version is that of the last migration that was applied; 0 when there is none.
+	Version int
+	// Newest is the version that this package brings a file to.
+	Newest int
+}
+
+// Inspect says how far the schema of a file is, and whether it is as this package needs it: a database
+// of this package's, not too old or too new, with every table, column and index, whose pages are whole.
+// The error matches what is wrong: fs.ErrNotExist, ErrOlder, and those of Open. It changes nothing, and
+// reads the whole file while hosts work on it.
+func Inspect(ctx context.Context, path string) (Status, error) {
+	have := Status{Newest: len(migrations)}
+	err := ctx.Err()
+	if err == nil {
+		have.Version, err = inspectFile(path)
+	}
+	if err == nil {
+		err = checkVersion(have.Version)
+	}
+	if err == nil {
+		err = checkPages(ctx, path, "ro")
+	}
+	if err != nil {
+		return have, fmt.Errorf("sqlite: inspect %s: %w", path, explain(err))
+	}
+	return have, nil
+}
+
+// checkVersion returns ErrOlder for a version that this package would have to migrate.
+func checkVersion(version int) error {
+	if version < len(migrations) {
+		return fmt.Errorf("%w: schema version is %d, this package needs %d: open it once without Options.NoMigrate, "+
+			"after a backup", ErrOlder, version, len(migrations))
+	}
+	return nil
+}
+
 // inspect refuses a file that is not this package's, before anything is written to it. It makes a
-// file that does not exist.
-func inspect(path string, mode fs.FileMode) error {
+// file that does not exist, unless nothing may be migrated.
+func inspect(path string, o Options) error {
+	version, err := inspectFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !o.NoMigrate:
+		return create(path, o.FileMode)
+	case err == nil && o.NoMigrate:
+		return checkVersion(version)
+	}
+	return err
+}
+
+// inspectFile returns the version of a file's schema; 0 when nothing was stored in it yet.
+func inspectFile(path string) (version int, _ error) {
 	info, err := os.Stat(path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return create(path, mode)
 	case err != nil:
-		return err
+		return 0, err
 	case info.IsDir():
-		return fmt.Errorf("%w: it is a folder: name a file in it", ErrNotDatabase)
+		return 0, fmt.Errorf("%w: it is a folder: name a file in it", ErrNotDatabase)
 	case !info.Mode().IsRegular(): // opening a named pipe would wait for somebody who writes to it
-		return fmt.Errorf("%w: it is no regular file (%s)", ErrNotDatabase, info.Mode().Type())
+		return 0, fmt.Errorf("%w: it is no regular file (%s)", ErrNotDatabase, info.Mode().Type())
 	case info.Size() == 0:
-		return nil
+		return 0, nil
 	}
+	if err := inspectHeader(path, info); err != nil {
+		return 0, err
+	}
+	version, err = inspectSchema(path)
+	return version, unwritable(path, err)
+}
+
+// inspectHeader reads the first bytes of the file, and those of its WAL.
+func inspectHeader(path string, info fs.FileInfo) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
@@ -56,10 +115,7 @@ func inspect(path string, mode fs.FileMode) error {
 	if id := field(68); id != 0 && id != applicationID {
 		return fmt.Errorf("%w: application_id is %#x", ErrForeign, id)
 	}
-	if err := checkWAL(path, f); err != nil {
-		return err
-	}
-	return unwritable(path, inspectSchema(path))
+	return checkWAL(path, f)
 }
 
 // create makes an empty file, so that it has the mode from its first moment. SQLite gives the same
@@ -136,21 +192,21 @@ func newer(version int64) error {
 
 // inspectSchema reads the version and the tables through a read-only connection, since they may
 // still stand in the WAL.
-func inspectSchema(path string) error {
-	err := inspectSchemaAs(path, "ro")
+func inspectSchema(path string) (int, error) {
+	version, err := inspectSchemaAs(path, "ro")
 	var e *sqlite.Error
 	if errors.As(err, &e) && e.Code() == sqlite3.SQLITE_READONLY_ROLLBACK {
 		// Power was lost while the file was made, before it had a WAL: the journal beside it takes
 		// back the half of a write, which a connection that only reads may not do.
-		err = inspectSchemaAs(path, "rw")
+		version, err = inspectSchemaAs(path, "rw")
 	}
-	return err
+	return version, err
 }
 
-func inspectSchemaAs(path, mode string) error {
+func inspectSchemaAs(path, mode string) (made int, _ error) {
 	c, err := dial(path, mode, []string{"busy_timeout(10000)"})
 	if err != nil {
-		return explain(err)
+		return 0, explain(err)
 	}
 	defer c.close() //nolint:errcheck // nothing was written
 	var id, version, tables int64
@@ -163,21 +219,36 @@ func inspectSchemaAs(path, mode string) error {
 	} {
 		r, err := c.one(q.text)
 		if err != nil {
-			return explain(err)
+			return 0, explain(err)
 		}
 		*q.into = r.int(0)
 	}
 	switch {
 	case id == 0 && tables == 0: // made, but nothing was stored yet
-		return nil
+		return 0, nil
 	case id != applicationID:
-		return fmt.Errorf("%w: application_id is %#x", ErrForeign, id)
+		return 0, fmt.Errorf("%w: application_id is %#x", ErrForeign, id)
 	case version < 1:
-		return fmt.Errorf("%w: it has tables and schema version %d: %s", ErrSchema, version, otherSchema)
+		return 0, fmt.Errorf("%w: it has tables and schema version %d: %s", ErrSchema, version, otherSchema)
 	}
-	_, made, err := readVersion(version)
+	if _, made, err = readVersion(version); err != nil {
+		return made, err
+	}
+	return made, explain(c.checkSchema(made))
+}
+
+// checkPages refuses a file of which a page is damaged.
+func checkPages(ctx context.Context, path, mode string) error {
+	c, err := dial(path, mode, []string{"busy_timeout(10000)"})
 	if err != nil {
 		return err
 	}
-	return explain(c.checkSchema(made))
+	var found error
+	err = c.each(ctx, func(r row) error {
+		if r.text(0) != "ok" {
+			found = fmt.Errorf("%w: %s", ErrCorrupt, r.text(0))
+		}
+		return nil
+	}, "PRAGMA quick_check(1)")
+	return errors.Join(found, err, c.close())
 }

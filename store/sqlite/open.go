@@ -27,6 +27,9 @@ const (
 
 // Options configure Open. The zero value is what a host should use.
 type Options struct {
+	// NoMigrate leaves the schema as it is, and makes no file: one of an older version is ErrOlder, and
+	// one that does not exist fs.ErrNotExist. For programs that look at what hosts keep.
+	NoMigrate bool
 	// Synchronous is Full when empty.
 	Synchronous Synchronous
 	// BusyTimeout is how long a commit waits for another process; 10 s when zero.
@@ -102,7 +105,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if err := inspect(path, o.FileMode); err != nil {
+	if err := inspect(path, o); err != nil {
 		return nil, fmt.Errorf("sqlite: open %s: %w", path, err)
 	}
 	s := &Store{path: path, closed: make(chan struct{}), readers: make(chan *conn, readerCount),
@@ -167,7 +170,7 @@ func (s *Store) open(path string, o Options) error {
 		return err
 	}
 	s.writer = newWriter(c, &s.watchers, !o.NoGroupCommit)
-	if err := migrate(c); err != nil {
+	if err := migrate(c, o.NoMigrate); err != nil {
 		return err
 	}
 	if s.present, err = newPresent(path); err != nil {

@@ -29,8 +29,8 @@ var migrations = func() []string {
 }()
 
 // migrate brings the file to the newest version in one transaction. Processes that do so at once
-// take turns; the second finds nothing to do.
-func migrate(c *conn) (err error) {
+// take turns; the second finds nothing to do. With fixed, a file of an older version is refused.
+func migrate(c *conn, fixed bool) (err error) {
 	if err := c.run("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
@@ -46,6 +46,11 @@ func migrate(c *conn) (err error) {
 	level, version, err := readVersion(r.int(0))
 	if err != nil {
 		return err
+	}
+	if fixed {
+		if err := checkVersion(version); err != nil {
+			return err
+		}
 	}
 	for ; version < len(migrations); version++ {
 		if err := apply(c, version); err != nil {

@@ -1,0 +1,16 @@
+package web
+
+import "github.com/interlude-go/interlude/lifecycle"
+
+// This file shows runs for doors that are not HTTP, so that their JSON is that of the API.
+
+// ShowRun is the run as the API shows it to the actor now.
+func ShowRun(r *lifecycle.Run, actor lifecycle.Actor) Run { return showRun(r, actor, now()) }
+
+// ShowQuestion is the open question as the API shows it to the actor now.
+func ShowQuestion(q *lifecycle.InboxQuestion, actor lifecycle.Actor) OpenQuestion {
+	return showInbox([]lifecycle.InboxQuestion{*q}, actor, now())[0]
+}
+
+// ShowRecord is the entry of a run's history as the API shows it to the actor now.
+func ShowRecord(r *lifecycle.Record, actor lifecycle.Actor) Record { return showRecord(r, actor, now()) }
