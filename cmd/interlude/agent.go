@@ -81,7 +81,7 @@ func (j *job) engine(d *death) (engine.Engine, error) {
 		}
 		e, err := k.build(o)
 		if err != nil {
-			return nil, misuse{err} // of the options that were given
+			return nil, misusef("%w", err) // of the options that were given
 		}
 		return e, nil
 	}

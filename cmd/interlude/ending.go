@@ -36,7 +36,7 @@ func (c *conversation) end(ctx context.Context) (int, error) {
 func (c *conversation) stands(r lifecycle.Run) int {
 	switch {
 	case r.State == lifecycle.StateSucceeded:
-		c.screen.line(green, "✓ succeeded: "+many(r.Attempt, "turn")+", "+c.took())
+		c.screen.line(green, "✓ succeeded: "+terminal.Many(r.Attempt, "turn")+", "+c.took())
 		if c.screen.events == nil {
 			c.results(r)
 		}
@@ -48,7 +48,7 @@ func (c *conversation) stands(r lifecycle.Run) int {
 			text += ": " + code + strings.ReplaceAll(strings.TrimPrefix(brief(r.Error.Message), code), "\n", "\n  ")
 		}
 		c.screen.line(red, text)
-		c.screen.line(dim, "  after "+many(r.Attempt, "turn")+", "+c.took()+"; transcripts are in "+
+		c.screen.line(dim, "  after "+terminal.Many(r.Attempt, "turn")+", "+c.took()+"; transcripts are in "+
 			near(filepath.Join(c.dir, r.ID, "transcripts")))
 		return failed
 	case r.State == lifecycle.StateWaitingUser && r.Profile == lifecycle.ProfileStickyProcess:
@@ -65,9 +65,9 @@ func (c *conversation) stands(r lifecycle.Run) int {
 
 // took prints how long turns and waits took.
 func (c *conversation) took() string {
-	text := span(c.work) + " of work"
+	text := terminal.Span(c.work) + " of work"
 	if c.waits > 0 {
-		text += ", " + span(c.waits) + " of waiting"
+		text += ", " + terminal.Span(c.waits) + " of waiting"
 	}
 	return text
 }
@@ -118,7 +118,7 @@ func near(path string) string {
 
 // resumeCommand is the command that goes on with the run: this one without flags that count once.
 func resumeCommand(name string, args []string) string {
-	words := []string{program(name), "run"}
+	words := []string{programName(name), "run"}
 	once := map[string]bool{"kill": true, "reply": true}
 	for i := 0; i < len(args); i++ {
 		name, value := flagName(args[i])
@@ -134,8 +134,8 @@ func resumeCommand(name string, args []string) string {
 	return strings.Join(words, " ")
 }
 
-// program is the command by which this program was called.
-func program(name string) string {
+// programName is the command by which this program was called.
+func programName(name string) string {
 	if strings.Contains(name, string(filepath.Separator)+"go-build") {
 		return "go run ./cmd/interlude"
 	}

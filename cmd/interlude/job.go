@@ -88,7 +88,7 @@ func (o *options) read(folder fs.FS) (lifecycle.Spec, error) {
 	case errors.As(err, &wrong):
 		return spec, misusef("%s: %s", o.folder, strings.TrimPrefix(wrong.Error(), "skill: "))
 	case err != nil:
-		return spec, misuse{err}
+		return spec, misusef("%w", err)
 	}
 	return spec, nil
 }

@@ -30,8 +30,8 @@ func TestMain(m *testing.M) {
 // patience is how long one call of the program may take.
 const patience = 2 * time.Minute
 
-// command is a call of the program, with nothing of this machine's agents and keys.
-func command(t *testing.T, args ...string) *exec.Cmd {
+// calling is a call of the program, with nothing of this machine's agents and keys.
+func calling(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -65,7 +65,7 @@ func play(t *testing.T, stdin string, args ...string) said {
 // called calls the program.
 func called(t *testing.T, stdin string, args ...string) said {
 	t.Helper()
-	cmd := command(t, args...)
+	cmd := calling(t, args...)
 	var out, side bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &out, &side
 	err := cmd.Run()
@@ -79,7 +79,7 @@ func called(t *testing.T, stdin string, args ...string) said {
 // begun starts a call that does not end by itself, and returns when it has shown the text.
 func begun(t *testing.T, shows string, args ...string) (*exec.Cmd, <-chan string) {
 	t.Helper()
-	cmd := command(t, append([]string{"run"}, args...)...)
+	cmd := calling(t, append([]string{"run"}, args...)...)
 	_, err := cmd.StdinPipe() // stays open: somebody thinks about it
 	require.NoError(t, err)
 	out, err := cmd.StdoutPipe()

@@ -4,9 +4,12 @@ import (
 	"context"
 	"embed"
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
+
+	"github.com/interlude-go/interlude/cmd/internal/command"
 )
 
 // sampleSkill is the skill folder that interlude new writes.
@@ -14,16 +17,17 @@ import (
 //go:embed hello
 var sampleSkill embed.FS
 
-const newUsage = `interlude new DIR
+var newVerb = command.Verb{
+	Name: "new", Args: "DIR", Does: "write a small skill folder to start from",
+	More:    "It has instructions, how they may be run, and the schema of the output.",
+	Prepare: func(*flag.FlagSet) command.Action { return newSkill },
+}
 
-Writes a small skill folder: its instructions, how it may be run, and the schema of its output.
-`
-
-// newSkill is interlude new. It overwrites nothing.
-func newSkill(_ context.Context, c call) (int, error) {
-	names, err := arguments(c, 1, newUsage)
+// newSkill overwrites nothing.
+func newSkill(_ context.Context, c command.Call) (int, error) {
+	names, err := c.Want("DIR")
 	if err != nil {
-		return failed, err
+		return misused, err
 	}
 	folder := names[0]
 	hello, err := fs.Sub(sampleSkill, "hello")
@@ -36,6 +40,6 @@ func newSkill(_ context.Context, c call) (int, error) {
 	case err != nil:
 		return failed, err
 	}
-	fmt.Fprintf(c.out, "%s is a skill folder; run it: %s run %s\n", folder, program(c.program), quoted(folder))
+	fmt.Fprintf(c.Out, "%s is a skill folder; run it: %s run %s\n", folder, programName(c.Program), quoted(folder))
 	return succeeded, nil
 }

@@ -1,10 +1,7 @@
 package main
 
 import (
-	"errors"
 	"flag"
-	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -25,6 +22,7 @@ type options struct {
 	another         bool
 
 	mode       lifecycle.Mode
+	modeText   string
 	timeout    time.Duration
 	autoDecide bool
 
@@ -35,49 +33,9 @@ type options struct {
 	given map[string]bool // the flags that were given
 }
 
-const runUsage = `interlude run [flags] DIR
-
-Runs a skill folder with an agent, durably, and asks on the terminal. The same command goes on with a run that
-has not ended. Without a terminal, replies are those of -reply, in order, and then the lines of standard input.
-
-  interlude run -agent demo DIR
-  interlude run -agent codex -offline DIR
-
-`
-
-// flagSet is a verb's flags. Its errors are misuse, and -help prints the usage.
-type flagSet struct {
-	*flag.FlagSet
-	out   io.Writer
-	usage string
-}
-
-func newFlags(out io.Writer, usage string) flagSet {
-	f := flagSet{flag.NewFlagSet("", flag.ContinueOnError), out, usage}
-	f.SetOutput(io.Discard)
-	return f
-}
-
-func (f flagSet) parse(args []string) error {
-	err := f.Parse(args)
-	if errors.Is(err, flag.ErrHelp) {
-		fmt.Fprint(f.out, f.usage)
-		f.SetOutput(f.out)
-		f.PrintDefaults()
-		return err
-	}
-	if err != nil {
-		return misusef("%w; see -help", err)
-	}
-	return nil
-}
-
-// parse reads the command line. Flags may stand before and after the folder.
-func parse(args []string, out io.Writer) (*options, error) {
-	o := &options{given: make(map[string]bool)}
-	var mode string
-	var folders []string
-	flags := newFlags(out, runUsage)
+// newOptions defines the flags.
+func newOptions(flags *flag.FlagSet) *options {
+	o := &options{}
 	flags.StringVar(&o.agent, "agent", "", strings.Join(agentNames(), ", ")+"; the skill's own choice when there is "+
 		"one, otherwise demo")
 	flags.StringVar(&o.command, "command", "", "the agent's `program`, when PATH does not find it")
@@ -93,7 +51,7 @@ func parse(args []string, out io.Writer) (*options, error) {
 		"skill, when empty")
 	flags.StringVar(&o.run, "run", "", "`id` of the run to go on with; the newest that has not ended when empty")
 	flags.BoolVar(&o.another, "new", false, "begin another run, though one has not ended")
-	flags.StringVar(&mode, "mode", "", "interactive or auto; interactive when the skill can")
+	flags.StringVar(&o.modeText, "mode", "", "interactive or auto; interactive when the skill can")
 	flags.DurationVar(&o.timeout, "timeout", 0, "how long a question waits, in whole seconds; the skill's own, or 20 "+
 		"minutes")
 	flags.BoolVar(&o.autoDecide, "auto-decide", false, "let the agent decide when nobody replies in time")
@@ -102,18 +60,15 @@ func parse(args []string, out io.Writer) (*options, error) {
 	flags.BoolVar(&o.verbose, "v", false, "log what the library does")
 	flags.StringVar(&o.kill, "kill", "", "kill -9 this program and its agent: `when` the run is parked, or running "+
 		"(a turn)")
-	for {
-		if err := flags.parse(args); err != nil {
-			return nil, err
-		}
-		if flags.NArg() == 0 {
-			break
-		}
-		folders, args = append(folders, flags.Arg(0)), flags.Args()[1:]
-	}
+	return o
+}
+
+// arguments reads the rest of the command line.
+func (o *options) arguments(flags *flag.FlagSet, folders []string) error {
+	o.given = make(map[string]bool)
 	flags.Visit(func(f *flag.Flag) { o.given[f.Name] = true })
-	o.mode = lifecycle.Mode(mode)
-	return o, o.check(folders)
+	o.mode = lifecycle.Mode(o.modeText)
+	return o.check(folders)
 }
 
 func list(to *[]string) func(string) error {

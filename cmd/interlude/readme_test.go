@@ -27,7 +27,7 @@ func TestReadmeShowsWhatIsPrinted(t *testing.T) {
 	calls := transcripts.FindAllStringSubmatch(string(page), -1)
 	require.Len(t, calls, 3)
 	for i, typed := range []string{"", "3\n", "yes\n"} {
-		cmd := command(t, strings.Fields(calls[i][1])...)
+		cmd := calling(t, strings.Fields(calls[i][1])...)
 		var out bytes.Buffer
 		cmd.Dir, cmd.Stdin, cmd.Stdout = dir, strings.NewReader(typed), &out
 		_ = cmd.Run() // two of the calls do not reach the end of the run

@@ -3,27 +3,37 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"io"
 	"log/slog"
 	"time"
 
+	"github.com/interlude-go/interlude/cmd/internal/command"
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// runSkill is interlude run.
-func runSkill(ctx context.Context, c call) (int, error) {
-	o, err := parse(c.args, c.out)
-	if err != nil {
-		return failed, err
-	}
-	return o.play(ctx, c)
+var runVerb = command.Verb{
+	Name: "run", Args: "DIR", Does: "run a skill folder with an agent, and ask on the terminal",
+	More: `The same command goes on with a run that has not ended. Without a terminal, replies are those of -reply, in order, and then the lines of standard input.
+
+  interlude run -agent demo DIR
+  interlude run -agent codex -offline DIR`,
+	Prepare: func(f *flag.FlagSet) command.Action {
+		o := newOptions(f)
+		return func(ctx context.Context, c command.Call) (int, error) {
+			if err := o.arguments(f, c.Args); err != nil {
+				return misused, err
+			}
+			return o.play(ctx, c)
+		}
+	},
 }
 
 // play runs the skill.
-func (o *options) play(ctx context.Context, c call) (_ int, err error) {
+func (o *options) play(ctx context.Context, c command.Call) (_ int, err error) {
 	j, err := o.job()
 	if err != nil {
 		return 0, err
@@ -44,7 +54,7 @@ func (o *options) play(ctx context.Context, c call) (_ int, err error) {
 	}
 	defer func() { err = errors.Join(err, files.Close()) }()
 	lc, err := lifecycle.New(lifecycle.Config{
-		Store: death.store(files), Engines: map[string]engine.Engine{j.name: eng}, Dir: j.dir, Logger: o.logger(c.side),
+		Store: death.store(files), Engines: map[string]engine.Engine{j.name: eng}, Dir: j.dir, Logger: o.logger(c.Side),
 		Grace: -1, // who leaves does not wait for the agent: the turn is repeated
 		Retry: &lifecycle.Retry{Max: 5, Backoff: 5 * time.Second},
 	})
@@ -69,9 +79,9 @@ func (o *options) play(ctx context.Context, c call) (_ int, err error) {
 	}()
 
 	talk := &conversation{
-		lc: lc, run: r, dir: j.dir, death: death, resume: resumeCommand(c.program, c.args),
-		in:     newPerson(o.replies, c.in),
-		screen: newScreen(c.out, c.side, o.json), past: r.Seq,
+		lc: lc, run: r, dir: j.dir, death: death, resume: resumeCommand(c.Program, c.Raw),
+		in:     newPerson(o.replies, c.In),
+		screen: newScreen(c.Out, c.Side, o.json), past: r.Seq,
 		served: served, leave: end, warned: make(map[lifecycle.Warning]bool),
 	}
 	talk.opening(j, begun)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"time"
 
 	"github.com/interlude-go/interlude/cmd/internal/terminal"
 	"github.com/interlude-go/interlude/lifecycle"
@@ -26,33 +25,34 @@ func newScreen(out, side *os.File, lines bool) *screen {
 	if lines {
 		to, s.events = side, out
 	}
-	s.to, s.live = to, terminal.Is(to) && os.Getenv("TERM") != "dumb"
-	s.styled = s.live && os.Getenv("NO_COLOR") == ""
+	s.to, s.live, s.styled = to, terminal.Live(to), terminal.Styled(to)
 	return s
 }
 
 // The styles.
 const (
-	plain = ""
-	bold  = "1"
-	dim   = "2"
-	red   = "31"
-	green = "32"
-	amber = "33"
+	plain = terminal.Plain
+	bold  = terminal.Bold
+	dim   = terminal.Dim
+	red   = terminal.Red
+	green = terminal.Green
+	amber = terminal.Amber
 )
 
 // line shows a text, of one line or more.
-func (s *screen) line(style, text string) {
+func (s *screen) line(style terminal.Style, text string) {
 	s.clear()
 	text = terminal.Text(text)
-	if s.styled && style != plain {
-		text = "\x1b[" + style + "m" + text + "\x1b[0m"
+	if s.styled {
+		text = style.On(text)
 	}
 	fmt.Fprintln(s.to, text)
 }
 
 // text shows what an agent said, indented.
-func (s *screen) text(style, text string) { s.line(style, terminal.Wrap(terminal.Text(text), "  ")) }
+func (s *screen) text(style terminal.Style, text string) {
+	s.line(style, terminal.Wrap(terminal.Text(text), "  "))
+}
 
 // prompt is printed where the person types.
 func (s *screen) prompt() {
@@ -65,7 +65,7 @@ func (s *screen) now(text string) {
 	if !s.live {
 		return
 	}
-	fmt.Fprint(s.to, "\r\x1b[K", "\x1b[", dim, "m", terminal.Text(text), "\x1b[0m")
+	fmt.Fprint(s.to, "\r\x1b[K", dim.On(terminal.Text(text)))
 	s.status = true
 }
 
@@ -87,28 +87,4 @@ func (s *screen) event(e lifecycle.Event) error {
 		_, err = fmt.Fprintln(s.events, terminal.JSON(body))
 	}
 	return err
-}
-
-// span formats a duration for people.
-func span(d time.Duration) string {
-	switch {
-	case d < 10*time.Second:
-		return fmt.Sprintf("%.1f s", d.Seconds())
-	case d < 2*time.Minute:
-		return fmt.Sprintf("%.0f s", d.Seconds())
-	case d < 2*time.Hour:
-		return fmt.Sprintf("%.0f min", d.Minutes())
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%.0f h", d.Hours())
-	default:
-		return fmt.Sprintf("%.0f days", d.Hours()/24)
-	}
-}
-
-// many formats a number of things.
-func many(n int, thing string) string {
-	if n != 1 {
-		thing += "s"
-	}
-	return fmt.Sprint(n, " ", thing)
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/interlude-go/interlude/cmd/internal/terminal"
+
 	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/lifecycle"
 )
@@ -24,7 +26,7 @@ func TestSpan(t *testing.T) {
 		1250 * time.Millisecond: "1.2 s", 59 * time.Second: "59 s", 3 * time.Minute: "3 min", 5 * time.Hour: "5 h",
 		72 * time.Hour: "3 days",
 	} {
-		require.Equal(t, want, span(d))
+		require.Equal(t, want, terminal.Span(d))
 	}
 }
 

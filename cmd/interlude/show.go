@@ -22,7 +22,7 @@ func (c *conversation) opening(j *job, begun bool) {
 	}
 	switch c.run.State {
 	case lifecycle.StateWaitingUser:
-		c.screen.line(green, "↻ goes on: it has been waiting for "+span(time.Since(c.run.Pending.AskedAt)))
+		c.screen.line(green, "↻ goes on: it has been waiting for "+terminal.Span(time.Since(c.run.Pending.AskedAt)))
 	case lifecycle.StateQueued, lifecycle.StateRunning:
 		c.screen.line(green, fmt.Sprintf("↻ goes on: it was interrupted in turn %d", c.run.Attempt))
 	default:
@@ -86,13 +86,13 @@ func (c *conversation) warn(w lifecycle.Warning, fresh bool) {
 }
 
 // say shows a text, but not with -json.
-func (c *conversation) say(style, text string, fresh bool) {
+func (c *conversation) say(style terminal.Style, text string, fresh bool) {
 	if fresh && c.screen.events == nil && strings.TrimSpace(text) != "" {
 		c.screen.text(style, brief(text))
 	}
 }
 
-func (c *conversation) note(style, text string, fresh bool) {
+func (c *conversation) note(style terminal.Style, text string, fresh bool) {
 	if fresh && c.screen.events == nil {
 		c.screen.line(style, text)
 	}
@@ -126,13 +126,13 @@ func (c *conversation) changed(e lifecycle.Event, s lifecycle.StateChanged, fres
 }
 
 // settled shows how a question was settled.
-func (c *conversation) settled(at time.Time, text, style string, fresh bool) {
+func (c *conversation) settled(at time.Time, text string, style terminal.Style, fresh bool) {
 	if c.open != nil && fresh && c.screen.events == nil { // not by this terminal
 		c.screen.line(plain, "")
 	}
 	c.open = nil
 	c.waits += at.Sub(c.asked)
-	c.note(style, text+span(at.Sub(c.asked)), fresh)
+	c.note(style, text+terminal.Span(at.Sub(c.asked)), fresh)
 }
 
 // ask asks the person a question. One from before this program started may be settled already.

@@ -73,11 +73,11 @@ func TestHelp(t *testing.T) {
 		require.Contains(t, s.out, "interlude run -agent demo DIR")
 		require.Contains(t, s.out, "-auto-decide")
 	}
-	for _, args := range [][]string{{"help"}, {"-h"}, {"--help"}} {
+	for _, args := range [][]string{nil, {"help"}, {"-h"}, {"--help"}} {
 		s := called(t, "", args...)
 		require.Equal(t, succeeded, s.status, s.side)
-		for _, v := range verbs() {
-			require.Contains(t, s.out, "interlude "+v.name)
+		for _, v := range program.Verbs {
+			require.Contains(t, s.out, "\n  "+v.Name+" ")
 		}
 	}
 	s := called(t, "", "version")
@@ -91,15 +91,15 @@ func TestWrongVerbs(t *testing.T) {
 		args []string
 		want string
 	}{
-		"none":               {nil, "name a verb: run, new, version, help"},
-		"an unknown one":     {[]string{"dance"}, `there is no verb "dance": want run, new`},
+		"an unknown one":     {[]string{"dance"}, `there is no verb "dance"; interlude help lists them`},
+		"half of one":        {[]string{"ver"}, `there is no verb "ver": did you mean version?`},
 		"a flag before it":   {[]string{"-agent", "demo", "run"}, `there is no verb "-agent"`},
 		"help for none":      {[]string{"help", "dance"}, `there is no verb "dance"`},
-		"help for two":       {[]string{"help", "run", "new"}, "want one verb after help"},
-		"new without folder": {[]string{"new"}, "want: interlude new DIR"},
+		"help for two":       {[]string{"help", "run", "new"}, `there is no verb "run new" to explain`},
+		"new without folder": {[]string{"new"}, "want DIR, not 0 arguments"},
 		"new with a flag":    {[]string{"new", "-dance", "x"}, "flag provided but not defined: -dance"},
 		"new over another":   {[]string{"new", hello(t)}, "has such files already"},
-		"version of what":    {[]string{"version", "x"}, "want: interlude version"},
+		"version of what":    {[]string{"version", "x"}, "want no arguments"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := called(t, "", c.args...)

@@ -1,0 +1,197 @@
+// Package command is how the program interlude is called: its verbs with their flags and help, its exit
+// statuses, and the completions for shells. A verb is one file in package desk or in the program itself.
+//
+// Flags are those of the standard library (-json is --json), and may stand before and after the other
+// arguments.
+package command
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/interlude-go/interlude/cmd/internal/terminal"
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+// The exit statuses.
+const (
+	Succeeded   = 0
+	Failed      = 1 // a run failed, something is wrong, or something was found
+	Misused     = 2 // a wrong command line, skill or reply: correct it
+	GoesOn      = 3 // the run goes on with the next call
+	Refused     = 4 // it is not, or no longer, as the caller thinks: look again
+	Unavailable = 5 // the database cannot be reached, or is full: try again
+)
+
+// Call is one call of a verb, with its arguments and streams.
+type Call struct {
+	Program   string   // the program's name
+	Args      []string // those that are no flags
+	Raw       []string // all after the verb, as they were given
+	In        *os.File
+	Out, Side *os.File // standard output, and standard error for what is said beside it
+}
+
+// Verb is one command of the program.
+type Verb struct {
+	Name string
+	Args string // as the help shows them
+	Does string // in one line
+	More string // further paragraphs of the help
+	// Prepare defines the flags, and returns what executes the verb once they were read.
+	Prepare func(*flag.FlagSet) Action
+}
+
+// Action executes a verb. It returns the exit status; an error decides the status by itself.
+type Action func(context.Context, Call) (status int, err error)
+
+// Program is the program with its verbs.
+type Program struct {
+	About  string
+	Verbs  []Verb
+	Status string // what the exit statuses mean
+}
+
+// Run executes the verb in the first argument, and returns the exit status.
+func (p Program) Run(ctx context.Context, c Call) (int, error) {
+	status, err := p.dispatch(ctx, c)
+	if err == nil || errors.Is(err, flag.ErrHelp) {
+		return status, nil
+	}
+	return statusOf(err, status), err
+}
+
+// statusOf is the exit status of an error: what its kind says, or else that of the action.
+func statusOf(err error, status int) int {
+	switch {
+	case errors.As(err, new(misuse)), errors.Is(err, lifecycle.ErrInvalidArgument),
+		errors.Is(err, lifecycle.ErrInvalidReply):
+		return Misused
+	case errors.As(err, new(refusal)):
+		return Refused
+	case errors.Is(err, lifecycle.ErrUnavailable), errors.Is(err, lifecycle.ErrFull):
+		return Unavailable
+	}
+	if slices.ContainsFunc(refusals, func(known error) bool { return errors.Is(err, known) }) {
+		return Refused
+	}
+	return max(Failed, status)
+}
+
+// refusals are the errors of a caller who is too late, not allowed to, or not up to date.
+var refusals = []error{
+	lifecycle.ErrNotFound, lifecycle.ErrNotAllowed, lifecycle.ErrNotAsked, lifecycle.ErrSettled,
+	lifecycle.ErrNotWaiting, lifecycle.ErrQuestionChanged, lifecycle.ErrClaimed, lifecycle.ErrReassigned,
+	lifecycle.ErrVoted, lifecycle.ErrKeyConflict, lifecycle.ErrSpecConflict, lifecycle.ErrTerminal,
+	lifecycle.ErrNotHeld, lifecycle.ErrRunChanged, lifecycle.ErrCannotFork, lifecycle.ErrCursorBeyondEnd,
+}
+
+func (p Program) dispatch(ctx context.Context, c Call) (int, error) {
+	if len(c.Args) == 0 {
+		return Succeeded, p.overview(c.Out)
+	}
+	name, args := c.Args[0], c.Args[1:]
+	switch strings.TrimLeft(name, "-") {
+	case "h", "help":
+		return p.help(c, args)
+	case "version":
+		name = "version"
+	case "completion":
+		return p.completion(c, args)
+	case completing:
+		return Succeeded, p.complete(c.Out, args)
+	}
+	v := p.verb(name)
+	if v == nil {
+		return Misused, Misusef("there is no verb %.80q%s; interlude help lists them", name, p.nearest(name))
+	}
+	if c.Raw = args; v.Prepare == nil {
+		return Misused, Misusef("%s has nothing to do", name)
+	}
+	flags := flag.NewFlagSet("", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	action := v.Prepare(flags)
+	var err error
+	if c.Args, err = parse(flags, args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			v.help(c.Out, flags)
+			return Succeeded, nil
+		}
+		return Misused, Misusef("%w; see interlude help %s", err, name)
+	}
+	return action(ctx, c)
+}
+
+func (p Program) verb(name string) *Verb {
+	if i := slices.IndexFunc(p.Verbs, func(v Verb) bool { return v.Name == name }); i >= 0 {
+		return &p.Verbs[i]
+	}
+	return nil
+}
+
+// nearest proposes the verb that begins alike.
+func (p Program) nearest(name string) string {
+	for _, v := range p.Verbs {
+		if len(name) > 1 && (strings.HasPrefix(v.Name, name) || strings.HasPrefix(name, v.Name)) {
+			return ": did you mean " + v.Name + "?"
+		}
+	}
+	return ""
+}
+
+// parse reads flags among the other arguments, up to "--", and returns the others.
+func parse(flags *flag.FlagSet, args []string) (others []string, _ error) {
+	for {
+		if err := flags.Parse(args); err != nil {
+			return nil, err
+		}
+		rest := flags.Args()
+		ended := len(rest) < len(args) && args[len(args)-len(rest)-1] == "--"
+		if len(rest) == 0 || ended {
+			return append(others, rest...), nil
+		}
+		others, args = append(others, rest[0]), rest[1:]
+	}
+}
+
+// Want returns the arguments if there are as many as the usage names.
+func (c Call) Want(usage string) ([]string, error) {
+	if n := len(strings.Fields(usage)); len(c.Args) != n {
+		if n == 0 {
+			return nil, Misusef("want no arguments, not %.80q: leave them out", c.Args)
+		}
+		return nil, Misusef("want %s, not %d arguments", usage, len(c.Args))
+	}
+	return c.Args, nil
+}
+
+// misuse is an error that the caller can correct: in the command line, in the skill, or by installing
+// something.
+type misuse struct{ error }
+
+// Misusef makes an error whose exit status is Misused.
+func Misusef(format string, args ...any) error { return misuse{fmt.Errorf(format, args...)} }
+
+// Unwrap returns the cause.
+func (m misuse) Unwrap() error { return m.error }
+
+// refusal is an error of a caller who is not up to date.
+type refusal struct{ error }
+
+// Refusef makes an error whose exit status is Refused.
+func Refusef(format string, args ...any) error { return refusal{fmt.Errorf(format, args...)} }
+
+// Unwrap returns the cause.
+func (r refusal) Unwrap() error { return r.error }
+
+// Line is an error in one line, as the program prints it.
+func Line(err error) string {
+	text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "lifecycle: "), "store: ")
+	return "interlude: " + terminal.Line(text)
+}

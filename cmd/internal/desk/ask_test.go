@@ -1,0 +1,104 @@
+package desk_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/creack/pty"
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/cmd/internal/command"
+	"github.com/interlude-go/interlude/cmd/internal/desk"
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+// L1: on a terminal, reply shows the question and asks with the control that it deserves.
+func TestL1OnATerminalTheQuestionIsAskedWithItsControl(t *testing.T) {
+	o := open(t, filepath.Join(t.TempDir(), "runs.db"))
+	for id, c := range map[string]struct {
+		question lifecycle.Question
+		keys     [][2]string // what is shown, and then typed
+		want     lifecycle.Record
+	}{
+		"choice": {colour, [][2]string{{"In my own words", "\x1b[B\r"}}, lifecycle.Record{Response: "blue"}},
+		"own words": {colour, [][2]string{{"In my own words", "\x1b[A\r"}, {"Your answer", "green\r"}},
+			lifecycle.Record{Response: "green"}},
+		"confirm": {confirm, [][2]string{{"Yes or no?", "y"}}, lifecycle.Record{Response: "yes"}},
+		"form": {form, [][2]string{{"Pieces", "0\r"}, {"! ", ""}, {"Pieces", "3\r"}},
+			lifecycle.Record{Value: []byte(`{"n":3}`)}},
+		"approval": {payment, [][2]string{{"Approve", "\x1b[A\x1b[A\r"}},
+			lifecycle.Record{Decision: lifecycle.Approve}},
+	} {
+		t.Run(id, func(t *testing.T) {
+			run := strings.ReplaceAll(id, " ", "-")
+			o.asks(run, c.question)
+			status, shown := typed(t, c.keys, "reply", "-db", o.db, "-as", "ada", run)
+			require.Equal(t, command.Succeeded, status, shown)
+			require.Contains(t, shown, c.question.Prompt)
+			require.Contains(t, shown, "is answered")
+			history, err := o.lc.History(t.Context(), run)
+			require.NoError(t, err)
+			got := history[0]
+			if c.want.Response != "" {
+				require.Equal(t, c.want.Response, got.Response)
+			}
+			require.Equal(t, string(c.want.Value), string(got.Value))
+			require.Equal(t, c.want.Decision, got.Decision)
+			require.Equal(t, "ada", got.Actor)
+		})
+	}
+}
+
+// L1: whoever leaves without an answer changes nothing.
+func TestL1WhoLeavesAnswersNothing(t *testing.T) {
+	o := open(t, filepath.Join(t.TempDir(), "runs.db"))
+	o.asks("r", confirm)
+	status, shown := typed(t, [][2]string{{"Yes or no?", "\x03"}}, "reply", "-db", o.db, "r")
+	require.Equal(t, command.Refused, status, shown)
+	require.Contains(t, o.call("", "inbox").well(), "Ship it?")
+}
+
+// typed calls the program on a terminal where somebody types when something is shown, and returns what
+// the terminal has shown.
+func typed(t *testing.T, keys [][2]string, args ...string) (status int, shown string) {
+	t.Helper()
+	master, tty, err := pty.Open()
+	require.NoError(t, err)
+	require.NoError(t, pty.Setsize(master, &pty.Winsize{Rows: 40, Cols: 80}))
+	t.Setenv("TERM", "xterm")
+	read := make(chan string, 1)
+	go func() {
+		var all strings.Builder
+		from, chunk := 0, make([]byte, 4096)
+		for {
+			n, err := master.Read(chunk)
+			all.Write(chunk[:n])
+			if err != nil {
+				read <- all.String()
+				return
+			}
+			for len(keys) > 0 {
+				at := strings.Index(all.String()[from:], keys[0][0])
+				if at < 0 {
+					break
+				}
+				from += at + len(keys[0][0])
+				if _, err := master.WriteString(keys[0][1]); err != nil {
+					t.Error(err)
+				}
+				keys = keys[1:]
+			}
+		}
+	}()
+	p := command.Program{Verbs: desk.Verbs()}
+	status, err = p.Run(t.Context(), command.Call{Program: "interlude", Args: args, In: tty, Out: tty, Side: os.Stderr})
+	if err != nil {
+		t.Log(command.Line(err))
+	}
+	require.NoError(t, tty.Close())
+	shown = <-read
+	require.NoError(t, master.Close())
+	return status, shown
+}

@@ -1,0 +1,193 @@
+package desk
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/interlude-go/interlude/cmd/internal/command"
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/postgres"
+	"github.com/interlude-go/interlude/store/sqlite"
+)
+
+// Env names the database of calls without -db.
+const Env = "INTERLUDE_DB"
+
+// Database is the database that the flags name.
+type Database struct {
+	name   string // a path, or a URL
+	schema string
+}
+
+// NewDatabase defines the flags.
+func NewDatabase(f *flag.FlagSet) *Database {
+	d := &Database{}
+	f.StringVar(&d.name, "db", "", "the `database` of the runs: a SQLite file, or a postgres:// URL; $"+Env+
+		" when it is not given")
+	f.StringVar(&d.schema, "schema", "", "the `schema` of the tables in PostgreSQL; interlude when it is not given")
+	return d
+}
+
+// Store is a store that the verbs can use.
+type Store interface {
+	store.Store
+	store.Watcher
+	store.Surveyor
+	io.Closer
+}
+
+// resolve reads the environment where no flag says which database is meant.
+func (d *Database) resolve() error {
+	if d.name == "" {
+		d.name = os.Getenv(Env)
+	}
+	switch {
+	case d.name == "":
+		return command.Misusef("which database? name it with -db FILE or -db postgres://HOST/NAME, or set $%s", Env)
+	case strings.Contains(d.name, "://") && !d.Server():
+		return command.Misusef("-db is %.80q: want the path of a SQLite file, or a postgres:// URL", d.String())
+	case d.schema != "" && !d.Server():
+		return command.Misusef("-schema is for PostgreSQL, and %s is a file: leave it out", d)
+	}
+	return nil
+}
+
+// Server reports whether the database is PostgreSQL.
+func (d *Database) Server() bool {
+	return strings.HasPrefix(d.name, "postgres://") || strings.HasPrefix(d.name, "postgresql://")
+}
+
+// String names the database without a password.
+func (d *Database) String() string {
+	if u, err := url.Parse(d.name); err == nil && u.Scheme != "" {
+		return u.Redacted()
+	}
+	return d.name
+}
+
+// flags are those that name the database in another command.
+func (d *Database) flags() string { return "-db " + d.String() }
+
+// access is what a verb does with the database.
+type access int
+
+const (
+	once  access = iota // a call or two
+	watch               // it follows what others commit
+)
+
+// open opens the database for a verb, which leaves its schema as it is.
+func (d *Database) open(ctx context.Context, how access) (Store, error) {
+	if err := d.resolve(); err != nil {
+		return nil, err
+	}
+	var st Store
+	var err error
+	if d.Server() {
+		st, err = opened(postgres.Open(ctx, d.name, postgres.Options{Schema: d.schema, NoMigrate: true,
+			NoListen: how == once}))
+	} else {
+		o := sqlite.Options{NoMigrate: true}
+		if how == once {
+			o.WatchInterval = -1
+		}
+		st, err = opened(sqlite.Open(ctx, d.name, o))
+	}
+	return st, d.explain(err)
+}
+
+// opened is nil, and no store that is nil, when there is an error.
+func opened[S Store](st S, err error) (Store, error) {
+	if err != nil {
+		return nil, err
+	}
+	return st, nil
+}
+
+// explain says in one line what to do about a database that cannot be used.
+func (d *Database) explain(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, fs.ErrNotExist):
+		return command.Misusef("there is no file %s: correct -db, or make it with interlude migrate -db %[1]s", d)
+	case errors.Is(err, sqlite.ErrOlder), errors.Is(err, postgres.ErrOlder):
+		return command.Misusef("the schema of %s is older than this program needs, or there is none yet: make a "+
+			"backup, then interlude migrate -db %[1]s", d)
+	case errors.Is(err, sqlite.ErrNewer), errors.Is(err, postgres.ErrNewer):
+		return command.Misusef("%s is of a newer release: use an interlude that is at least as new", d)
+	case errors.Is(err, sqlite.ErrNotDatabase), errors.Is(err, sqlite.ErrForeign):
+		return command.Misusef("%s has no runs, it is a file of another program: correct -db", d)
+	case errors.Is(err, postgres.ErrUnreachable):
+		return fmt.Errorf("%w: %s does not answer (%w): is the server running, and is -db right?",
+			lifecycle.ErrUnavailable, d, cause(err))
+	case errors.Is(err, postgres.ErrConfig):
+		return command.Misusef("-db cannot be used: %w", err)
+	}
+	return err
+}
+
+// cause is the error at the bottom, in a few words.
+func cause(err error) error {
+	for {
+		var next error
+		switch e := err.(type) { //nolint:errorlint // it goes down step by step
+		case interface{ Unwrap() error }:
+			next = e.Unwrap()
+		case interface{ Unwrap() []error }:
+			all := e.Unwrap()
+			next = all[len(all)-1]
+		}
+		if next == nil {
+			return err
+		}
+		err = next
+	}
+}
+
+// client opens the database for calls of a client. Close ends both.
+func (d *Database) client(ctx context.Context, how access) (*client, error) {
+	st, err := d.open(ctx, how)
+	if err != nil {
+		return nil, err
+	}
+	c, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: st, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return nil, errors.Join(err, st.Close())
+	}
+	return &client{c, st}, nil
+}
+
+// with opens the database for a task, and closes it again.
+func (d *Database) with(ctx context.Context, how access, task func(*client) error) (int, error) {
+	cl, err := d.client(ctx, how)
+	if err != nil {
+		return command.Failed, err
+	}
+	err = task(cl)
+	if end := cl.Close(); err == nil {
+		err = end
+	}
+	return command.Succeeded, err
+}
+
+// client is a client with its store.
+type client struct {
+	*lifecycle.Client
+	store Store
+}
+
+// Close closes the client and its store.
+func (c *client) Close() error {
+	c.Client.Close()
+	return c.store.Close()
+}

@@ -1,0 +1,46 @@
+package desk
+
+import (
+	"errors"
+	"flag"
+	"strconv"
+	"strings"
+)
+
+// pages reads pages of at most 1000 until there are as many as the limit, and reports whether there
+// are more. The page function is told how much room there is, and returns how many it has read and
+// whether others follow.
+func pages(limit int, page func(room int) (n int, more bool, err error)) (bool, error) {
+	for {
+		n, more, err := page(min(limit, 1000))
+		if limit -= n; err != nil || !more || limit == 0 {
+			return more, err
+		}
+	}
+}
+
+func limitFlag(f *flag.FlagSet) *int {
+	limit := 100
+	f.Func("limit", "list at most so `many`; 100 if it is not given", func(text string) error {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			return errors.New("want a number from 1")
+		}
+		limit = n
+		return nil
+	})
+	return &limit
+}
+
+func labelFlag(f *flag.FlagSet) *map[string]string {
+	labels := make(map[string]string)
+	f.Func("label", "only runs with this label, as `name=value` (again for more)", func(text string) error {
+		name, value, ok := strings.Cut(text, "=")
+		if _, twice := labels[name]; !ok || twice {
+			return errors.New("want name=value, each name once")
+		}
+		labels[name] = value
+		return nil
+	})
+	return &labels
+}

@@ -1,0 +1,137 @@
+package desk
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/interlude-go/interlude/cmd/internal/terminal"
+)
+
+// printer prints what a verb has to say.
+type printer struct {
+	out    *os.File
+	json   bool
+	styled bool
+	narrow bool // lines end where the terminal does
+	err    error
+}
+
+// jsonFlag defines -json.
+func jsonFlag(f *flag.FlagSet) *bool {
+	return f.Bool("json", false, "print JSON, an object a line, as the HTTP API has it")
+}
+
+func newPrinter(out *os.File, asJSON bool) *printer {
+	return &printer{out: out, json: asJSON, styled: terminal.Styled(out), narrow: terminal.Is(out)}
+}
+
+// object prints a value as JSON in one line.
+func (p *printer) object(v any) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		p.err = err
+		return
+	}
+	p.write(terminal.JSON(body))
+}
+
+// line prints a text that may have several lines.
+func (p *printer) line(style terminal.Style, text string) {
+	p.write(p.paint(style, terminal.Text(text)))
+}
+
+// linef prints one line.
+func (p *printer) linef(format string, args ...any) {
+	p.line(terminal.Plain, fmt.Sprintf(format, args...))
+}
+
+// text prints what somebody wrote, indented.
+func (p *printer) text(style terminal.Style, text, indent string) {
+	p.write(p.paint(style, terminal.Wrap(terminal.Text(text), indent)))
+}
+
+func (p *printer) paint(style terminal.Style, text string) string {
+	if p.styled {
+		return style.On(text)
+	}
+	return text
+}
+
+// write prints lines, and keeps the first error, of a pipe that nobody reads for instance.
+func (p *printer) write(text string) {
+	if _, err := fmt.Fprintln(p.out, text); p.err == nil {
+		p.err = err
+	}
+}
+
+// table prints rows under a head. The last column is cut where a terminal ends.
+func (p *printer) table(head []string, rows [][]string) {
+	widths := make([]int, len(head))
+	for _, row := range append([][]string{head}, rows...) {
+		for i := range row {
+			row[i] = terminal.Line(row[i])
+			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
+		}
+	}
+	for n, row := range slices.Concat([][]string{head}, rows) {
+		var b strings.Builder
+		for i, cell := range row {
+			if i < len(row)-1 {
+				cell += strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+2)
+			}
+			b.WriteString(cell)
+		}
+		text := strings.TrimRight(b.String(), " ")
+		if p.narrow {
+			text = cut(text, terminal.Width)
+		}
+		style := terminal.Plain
+		if n == 0 {
+			style = terminal.Dim
+		}
+		p.write(p.paint(style, text))
+	}
+}
+
+// cut shortens a line to so many characters.
+func cut(line string, most int) string {
+	if r := []rune(line); len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return line
+}
+
+// ago is how long a time is past; a dash for none.
+func ago(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return terminal.Span(max(0, time.Since(t)))
+}
+
+// until is how long a time is ahead; a dash for none.
+func until(t time.Time) string {
+	switch left := time.Until(t); {
+	case t.IsZero():
+		return "-"
+	case left < 0:
+		return "now"
+	default:
+		return "in " + terminal.Span(left)
+	}
+}
+
+// clock is a time of day, with its day unless that is today.
+func clock(t time.Time) string {
+	t = t.Local()
+	if t.Format(time.DateOnly) == time.Now().Format(time.DateOnly) {
+		return t.Format(time.TimeOnly)
+	}
+	return t.Format("2006-01-02 15:04")
+}

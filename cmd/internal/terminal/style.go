@@ -1,0 +1,58 @@
+package terminal
+
+import (
+	"fmt"
+	"os"
+	"time"
+)
+
+// Style is how a text is shown on a terminal.
+type Style string
+
+// The styles.
+const (
+	Plain Style = ""
+	Bold  Style = "1"
+	Dim   Style = "2"
+	Red   Style = "31"
+	Green Style = "32"
+	Amber Style = "33"
+)
+
+// Live reports whether the file is a terminal whose lines can be written over.
+func Live(f *os.File) bool { return Is(f) && os.Getenv("TERM") != "dumb" }
+
+// Styled reports whether the file shows styles.
+func Styled(f *os.File) bool { return Live(f) && os.Getenv("NO_COLOR") == "" }
+
+// On returns the text in the style.
+func (s Style) On(text string) string {
+	if s == Plain {
+		return text
+	}
+	return "\x1b[" + string(s) + "m" + text + "\x1b[0m"
+}
+
+// Span formats a duration for people.
+func Span(d time.Duration) string {
+	switch {
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%.0f s", d.Seconds())
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%.0f min", d.Minutes())
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%.0f h", d.Hours())
+	default:
+		return fmt.Sprintf("%.0f days", d.Hours()/24)
+	}
+}
+
+// Many formats a number of things.
+func Many(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprint(n, " ", thing)
+}
