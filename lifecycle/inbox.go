@@ -56,6 +56,10 @@ type InboxQuestion struct {
 	// Due is the Run.Deadline: when the next step or the end of the wait of one of the run's questions
 	// falls due; zero if none does. A question with a Wait has its own end in Question.EndsAt.
 	Due time.Time
+	// Then is what happens to the question if nobody replies to it, and EndsAt when; zero: it waits
+	// for ever. See Run.EndOf.
+	Then   Then
+	EndsAt time.Time
 }
 
 // InboxCount is how many questions an inbox has. If More is set, there may be more than these.
@@ -158,8 +162,9 @@ func (r *inboxReader) add(run *Run) bool {
 		if len(r.page.Questions) == r.limit {
 			return false
 		}
+		then, at := run.EndOf(o)
 		r.page.Questions = append(r.page.Questions, InboxQuestion{RunID: run.ID, Ancestors: ancestorsOf(run),
-			Labels: run.Labels, Pool: run.Pool, Key: run.Key, Question: *o, Due: run.Deadline})
+			Labels: run.Labels, Pool: run.Pool, Key: run.Key, Question: *o, Due: run.Deadline, Then: then, EndsAt: at})
 		r.place.runID, r.place.question = run.ID, o.ID
 	}
 	r.place = inboxPlace{after: store.Cursor{At: run.Pending.AskedAt, ID: run.ID}.String()}

@@ -153,6 +153,9 @@ import (
 //
 //	// NextDue is the earliest time at which something is next to be done about an open question by its own wait (K7), and the question: of several at the same time the one with the lowest number.
 //	func (r *Run) NextDue() (at time.Time, question *Question)
+//
+//	// EndOf is what happens to an open question if nobody replies to it, by its own wait (K7) or by the run's policy (D1 to D4), and when.
+//	func (r *Run) EndOf(q *Question) (then Then, at time.Time)
 type Run = store.Run
 
 // State is where a run stands.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -141,6 +142,22 @@ func (r *Run) NextDue() (at time.Time, question *interaction.Question) {
 		}
 	}
 	return at, question
+}
+
+// EndOf is what happens to an open question if nobody replies to it, by its own wait (K7) or by the
+// run's policy (D1 to D4), and when. The time is zero if it waits for ever. A decision of the agent's
+// that the run may not make any more fails it.
+func (r *Run) EndOf(q *interaction.Question) (then interaction.Then, at time.Time) {
+	if q.Wait != nil {
+		then, at = cmp.Or(q.Wait.Then, interaction.ThenWait), q.EndsAt
+	} else {
+		rule, _ := fsm.Wait(r.Profile, r.Strict)
+		then, at = interaction.Then(rule.OnDeadline), r.Deadline
+	}
+	if then == interaction.ThenDecide && r.AutoDecisions >= r.MaxAutoDecisions {
+		then = interaction.ThenFail
+	}
+	return then, at
 }
 
 // ReplaceQuestion puts an open question in place of the one that has its number. It does not change

@@ -90,7 +90,7 @@ func (d *Door) questions(ctx context.Context, c *caller, in *RunPath) (*body[Que
 	if err != nil {
 		return nil, err
 	}
-	return &body[Questions]{Questions{showQuestions(run.OpenQuestions(), c.actor, now())}}, nil
+	return &body[Questions]{Questions{showQuestions(&run, c.actor, now())}}, nil
 }
 
 // History is every question of a run.

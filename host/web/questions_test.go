@@ -3,6 +3,7 @@ package web_test
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -42,6 +43,46 @@ func TestL1AnApprovalIsShownEditedAndRecorded(t *testing.T) {
 	history, err := w.lc.History(t.Context(), "pay")
 	require.NoError(t, err)
 	require.Equal(t, `{"to":"ACME","amount":400.10}`, string(history[0].Value), "numbers stay as they were written")
+}
+
+// K7, D1, D2: a question says what happens when nobody answers it, and when: by its own wait, with the
+// answer that counts then, or by the run's policy. A run that may not decide once more fails.
+func TestK7WhatHappensWithoutAnAnswerIsShown(t *testing.T) {
+	own := &lifecycle.Wait{End: time.Hour, Then: lifecycle.ThenDefault,
+		Default: &lifecycle.DefaultReply{Text: "no"}}
+	w := open(t, lifecycle.Config{}, web.Options{Identify: identify,
+		Prepare: func(_ *http.Request, s *lifecycle.Spec) error {
+			if s.ID == "own" {
+				s.Ask = &lifecycle.AskPolicy{Wait: own}
+			}
+			return nil
+		}})
+	ask := func(id, more string) web.Question {
+		a := w.send("POST", "/runs", "ada", `{"id":"`+id+`","prompt":"Ship?","session_timeout_sec":600`+more+`}`)
+		require.Equal(t, http.StatusCreated, a.status, "%s", a.body)
+		w.untilAsked(id)
+		q := w.questionOf(id, "ada")
+		var inbox web.Inbox
+		w.send("GET", "/inbox", "ada", "").into(t, &inbox)
+		at := slices.IndexFunc(inbox.Questions, func(o web.OpenQuestion) bool { return o.RunID == id })
+		require.Equal(t, q, inbox.Questions[at].Question, "the inbox and the run say the same")
+		return q
+	}
+	q := ask("own", "")
+	require.Equal(t, []any{"take_default", q.AskedAt.Add(time.Hour), true, &web.DefaultAnswer{Text: "no"}},
+		[]any{q.Then, q.EndsAt, q.OwnWait, q.Default})
+	q = ask("decides", `,"auto_decide":true`)
+	require.Equal(t, []any{"auto_decide", q.AskedAt.Add(10 * time.Minute), false},
+		[]any{q.Then, q.EndsAt, q.OwnWait})
+	q = ask("waits", "")
+	require.Equal(t, "keep_waiting", q.Then)
+	require.True(t, q.EndsAt.IsZero(), "a strict run waits for ever")
+
+	run, err := w.lc.Get(t.Context(), "decides")
+	require.NoError(t, err)
+	run.AutoDecisions = run.MaxAutoDecisions
+	then, _ := run.EndOf(run.Pending)
+	require.Equal(t, lifecycle.ThenFail, then)
 }
 
 func TestL1AQuestionIsClaimedReleasedReassignedAndAnsweredByWhomItIsFor(t *testing.T) {

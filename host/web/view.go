@@ -100,9 +100,18 @@ type Question struct {
 	Votes    []Vote    `json:"votes,omitempty" nullable:"false"`
 	Claim    *Claim    `json:"claim,omitempty" doc:"Who works on the question; missing when nobody does."`
 
-	Steps  []Step    `json:"steps,omitempty" nullable:"false" doc:"What is done while nobody answers."`
-	Then   string    `json:"then,omitempty" enum:"keep_waiting,fail,auto_decide,take_default"`
-	EndsAt time.Time `json:"ends_at,omitzero" doc:"When the question's own wait ends."`
+	Steps   []Step         `json:"steps,omitempty" nullable:"false" doc:"What is done while nobody answers."`
+	Then    string         `json:"then,omitempty" enum:"keep_waiting,fail,auto_decide,take_default"`
+	EndsAt  time.Time      `json:"ends_at,omitzero" doc:"When the wait ends; missing: it waits for ever."`
+	OwnWait bool           `json:"own_wait,omitempty" doc:"The end is the question's own, and can be moved."`
+	Default *DefaultAnswer `json:"default,omitempty" doc:"The answer that counts then, at take_default."`
+}
+
+// DefaultAnswer is what counts as the answer when nobody has answered in time.
+type DefaultAnswer struct {
+	Text     string          `json:"text,omitempty"`
+	Value    json.RawMessage `json:"value,omitempty" doc:"The value of a form."`
+	Decision string          `json:"decision,omitempty" enum:"reject" doc:"Of an approval: time approves nothing."`
 }
 
 // Option is one choice that a question offers.
@@ -194,7 +203,7 @@ func texts[T ~string](all []T) []string {
 func showRun(r *lifecycle.Run, actor lifecycle.Actor, now time.Time) Run {
 	v := Run{ID: r.ID, Version: r.Version, State: string(r.State), Mode: string(r.Mode), Engine: r.Engine, Pool: r.Pool,
 		Key: r.Key, Priority: r.Priority, Labels: r.Labels, Attempt: r.Attempt, LastEvent: r.Seq,
-		Questions: showQuestions(r.OpenQuestions(), actor, now), CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
+		Questions: showQuestions(r, actor, now), CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
 		NotBefore: r.NotBefore, QueuedAt: r.QueuedAt, Due: r.Deadline, FinishedAt: r.FinishedAt, Output: r.Output,
 		FinalText: r.FinalText, Warnings: texts(r.Warnings), CancelReason: r.CancelReason}
 	if r.ForkedFrom != nil {
@@ -212,15 +221,20 @@ func showRun(r *lifecycle.Run, actor lifecycle.Actor, now time.Time) Run {
 	return v
 }
 
-func showQuestions(all []lifecycle.Question, actor lifecycle.Actor, now time.Time) []Question {
+// showQuestions are the run's open questions.
+func showQuestions(r *lifecycle.Run, actor lifecycle.Actor, now time.Time) []Question {
+	all := r.OpenQuestions()
 	out := make([]Question, len(all))
 	for i := range all {
 		out[i] = showQuestion(&all[i], actor, now)
+		then, at := r.EndOf(&all[i])
+		out[i].Then, out[i].EndsAt = string(then), at
 	}
 	return out
 }
 
 // showQuestion is the question as the actor sees it at this time. MayReply is what is true of an open one.
+// Of its end it has what its own wait says: what the run's policy says is shown where the run is known.
 func showQuestion(q *lifecycle.Question, actor lifecycle.Actor, now time.Time) Question {
 	v := Question{ID: q.ID, Attempt: q.Attempt, Kind: string(q.Kind), Prompt: q.Prompt, Context: q.Context,
 		AskedAt: q.AskedAt, RequiredFields: q.RequiredFields, UIHints: q.UIHints, Schema: q.Schema,
@@ -240,7 +254,10 @@ func showQuestion(q *lifecycle.Question, actor lifecycle.Actor, now time.Time) Q
 		v.Claim = &Claim{q.Claim.Actor, q.Claim.Via, q.Claim.Until}
 	}
 	if w := q.Wait; w != nil {
-		v.Then = string(w.Then)
+		v.Then, v.OwnWait = string(w.Then), w.End > 0
+		if d := w.Default; d != nil {
+			v.Default = &DefaultAnswer{d.Text, d.Value, string(d.Decision)}
+		}
 		for i, s := range w.Steps {
 			v.Steps = append(v.Steps, Step{string(s.Do), q.AskedAt.Add(s.After), i < q.Fired})
 		}
@@ -253,6 +270,7 @@ func showInbox(all []lifecycle.InboxQuestion, actor lifecycle.Actor, now time.Ti
 	for i := range all {
 		o := &all[i]
 		out[i] = OpenQuestion{o.RunID, o.Labels, o.Pool, o.Key, o.Due, showQuestion(&o.Question, actor, now)}
+		out[i].Question.Then, out[i].Question.EndsAt = string(o.Then), o.EndsAt
 	}
 	return out
 }

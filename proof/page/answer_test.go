@@ -217,6 +217,19 @@ func TestK7WhatHappensWithoutAnAnswerCountsDown(t *testing.T) {
 	ada.until(`/^in 39 min$/.test(document.querySelector(".deadline").innerText)`)
 	ada.press("One hour more time")
 	ada.until(`/^in 1 h 39 min$/.test(document.querySelector(".deadline").innerText)`)
+
+	q = confirm("Order the usual?")
+	q.Wait = &lifecycle.Wait{End: time.Hour, Then: lifecycle.ThenDefault,
+		Default: &lifecycle.DefaultReply{Text: "no, ask again tomorrow"}}
+	w.ask(lifecycle.Spec{ID: "usual"}, q)
+	ada.run(`location.hash = "#/inbox/usual/1"`)
+	ada.sees("Without an answer the default counts")
+	ada.sees("no, ask again tomorrow")
+
+	w.ask(lifecycle.Spec{ID: "policy", AutoDecide: true, SessionTimeout: time.Hour}, confirm("Which way?"))
+	ada.run(`location.hash = "#/inbox/policy/1"`)
+	ada.sees("Without an answer the agent decides")
+	ada.until(`![...document.querySelectorAll("button")].some((b) => b.innerText.includes("hour more"))`)
 }
 
 // K1: the questions of a turn stand together, and one goes from one to the next.

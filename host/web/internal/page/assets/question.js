@@ -62,7 +62,9 @@ export class QuestionPanel {
       set(this.node, h("p", { class: "notice bad", role: "alert" }, T.problems.NOT_FOUND));
       return;
     }
-    this.show(record, run, records);
+    // The run knows by its policy what happens to an open question when nobody answers it; its history does not.
+    const open = run?.questions.find((q) => q.id === this.id);
+    this.show(open && !record.resolution ? { ...record, question: open } : record, run, records);
   }
 
   show(record, run, records) {
@@ -131,6 +133,7 @@ export class QuestionPanel {
       if (question.ends_at) {
         fact(T.then[question.then] ?? T.waitEnds, until(question.ends_at, "deadline"),
           ` (${moment(question.ends_at)})`);
+        if (question.default) fact(T.defaultAnswer, decided(question.default));
       }
     }
     if (question.need > 1 || question.rejects > 1) fact(T.votes, this.votes(question));
@@ -294,7 +297,7 @@ export class QuestionPanel {
         ? button(T.claim, "small", () => act("claim", { seconds: 900 }, T.claimed)) : null,
       mine ? [button(T.claimLonger, "small", () => act("claim", { seconds: 3600 }, T.claimed)),
         button(T.release, "small", () => act("release", undefined, T.released))] : null,
-      question.ends_at ? [later(T.hourMore, 3600), later(T.dayMore, 86400)] : null,
+      question.own_wait ? [later(T.hourMore, 3600), later(T.dayMore, 86400)] : null,
       this.others);
     if (focused?.isConnected) focused.focus({ preventScroll: true });
   }

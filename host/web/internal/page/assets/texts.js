@@ -66,6 +66,7 @@ export const T = {
   then: { keep_waiting: "Overdue", fail: "Without an answer the run fails", auto_decide:
     "Without an answer the agent decides", take_default: "Without an answer the default counts" },
   waitEnds: "The wait ends",
+  defaultAnswer: "The default",
   otherQuestions: "Open questions of this run",
   severalOpen: (n) => `${n} open together`,
   questionNumber: (n) => `Question ${n}`,
