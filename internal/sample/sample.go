@@ -56,6 +56,8 @@ const (
 	SuiteParts = 2
 	// NoticeParts divide the drills in which senders of notices are killed: on SQLite, on PostgreSQL.
 	NoticeParts = 2
+	// DoorParts divide the races of proof/doors: on SQLite, on PostgreSQL.
+	DoorParts = 2
 	// SequenceParts divide the test that executes every short sequence of events once for each
 	// waiting policy. Under the race detector, a commit runs it for a part of the policies; without
 	// the detector, it is run for all policies, on memory and SQLite.
@@ -82,6 +84,7 @@ func Parts() []string {
 		part("bugs of the museum", BugParts),
 		part("suite of stores on PostgreSQL with every option (1) or through PgBouncer (2)", SuiteParts),
 		part("kills of those who send notices, on SQLite (1) or PostgreSQL (2)", NoticeParts),
+		part("races through all doors, on SQLite (1) or PostgreSQL (2)", DoorParts),
 		part("sequences of events with the race detector, on PostgreSQL above all", SequenceParts),
 		part("searches of proof/explore with the race detector, all without it", SearchParts),
 		"what is left out is shown by other commits; INTERLUDE_FULL=1 runs everything",

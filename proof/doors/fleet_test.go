@@ -1,0 +1,150 @@
+package doors_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+// process is a node that runs.
+type process struct {
+	cmd     *exec.Cmd
+	input   io.Closer // at its end the process ends, too
+	address string
+}
+
+// fleet has the processes of the nodes.
+type fleet struct {
+	node node
+
+	mu      sync.Mutex
+	living  []*process // guarded by mu
+	killed  int        // guarded by mu
+	stopped bool       // guarded by mu
+	err     error      // guarded by mu; why a node could not be started
+}
+
+// startFleet starts so many nodes.
+func startFleet(n node, size int) (*fleet, error) {
+	f := &fleet{node: n}
+	var starting sync.WaitGroup
+	for range size {
+		starting.Go(f.start)
+	}
+	starting.Wait()
+	return f, f.failure()
+}
+
+// start starts a node, and waits until it serves.
+func (f *fleet) start() {
+	p, err := f.node.start()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case err != nil:
+		f.err = errors.Join(f.err, err)
+	case f.stopped:
+		p.kill()
+	default:
+		f.living = append(f.living, p)
+	}
+}
+
+func (n *node) start() (*process, error) {
+	config, err := json.Marshal(n)
+	if err != nil {
+		return nil, err
+	}
+	p := &process{cmd: exec.Command(os.Args[0])}
+	p.cmd.Env = append(os.Environ(), nodeVariable+"="+string(config))
+	p.cmd.Stderr = os.Stderr
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if p.input, err = p.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	p.address = strings.TrimSpace(line)
+	if err != nil {
+		p.kill()
+	}
+	return p, err
+}
+
+// kill is kill -9.
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill()
+	_ = p.cmd.Wait() // it was killed
+	_ = p.input.Close()
+}
+
+// killOne kills a node, and starts another one in its place.
+func (f *fleet) killOne() {
+	f.mu.Lock()
+	if len(f.living) == 0 || f.stopped {
+		f.mu.Unlock()
+		return
+	}
+	i := rand.N(len(f.living))
+	p := f.living[i]
+	f.living = slices.Delete(f.living, i, i+1)
+	f.killed++
+	f.mu.Unlock()
+	p.kill()
+	f.start()
+}
+
+// address is that of some node; empty while none serves.
+func (f *fleet) address() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.living) == 0 {
+		return ""
+	}
+	return f.living[rand.N(len(f.living))].address
+}
+
+// failure is why a node could not be started.
+func (f *fleet) failure() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.err
+}
+
+// stop ends all nodes, and returns how many were killed before.
+func (f *fleet) stop() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.stopped = true
+	for _, p := range f.living {
+		p.kill()
+	}
+	f.living = nil
+	return f.killed
+}
+
+// rest waits a moment for the nodes, which are other processes.
+func rest(ctx context.Context, moment time.Duration) {
+	tick, stop := lifecycle.SystemClock{}.Timer(moment)
+	defer stop()
+	select {
+	case <-tick:
+	case <-ctx.Done():
+	}
+}

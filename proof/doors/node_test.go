@@ -1,0 +1,160 @@
+package doors_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/host/link"
+	"github.com/interlude-go/interlude/host/web"
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/postgres"
+	"github.com/interlude-go/interlude/store/postgres/pgtest"
+	"github.com/interlude-go/interlude/store/sqlite"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(nodeVariable) != "" {
+		serveNode() // until it is killed
+	}
+	pgtest.Main(m)
+}
+
+// nodeVariable has a node as JSON, in the environment of its process.
+const nodeVariable = "INTERLUDE_DOORS_NODE"
+
+// node is a process that executes runs and serves all doors.
+type node struct {
+	Store string // a SQLite file, or the connection string of a PostgreSQL
+	Cut   int    // one response in so many is lost on its way, and one request; 0: none
+}
+
+// openStore opens a SQLite file or, by its connection string, a PostgreSQL.
+func openStore(ctx context.Context, name string) (store.Store, error) {
+	if strings.HasSuffix(name, ".db") {
+		return sqlite.Open(ctx, name, sqlite.Options{})
+	}
+	return postgres.Open(ctx, name, postgres.Options{})
+}
+
+// serveNode is the process of a node. It writes its address to its standard output.
+func serveNode() {
+	var n node
+	err := json.Unmarshal([]byte(os.Getenv(nodeVariable)), &n)
+	if err == nil {
+		err = n.serve(context.Background())
+	}
+	fmt.Fprintln(os.Stderr, "node:", err)
+	os.Exit(1)
+}
+
+func (n *node) serve(ctx context.Context) error {
+	s, err := openStore(ctx, n.Store)
+	if err != nil {
+		return err
+	}
+	lc, err := newLifecycle(s)
+	if err != nil {
+		return err
+	}
+	handler, err := newHandler(lc.Client)
+	if err != nil {
+		return err
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	go func() { // no node outlives the test
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		os.Exit(1)
+	}()
+	server := &http.Server{Handler: cutLines(handler, n.Cut), ReadHeaderTimeout: time.Minute}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	fmt.Println("http://" + listener.Addr().String())
+	return errors.Join(lc.Serve(ctx), <-failed, errors.New("it was not killed"))
+}
+
+// asks asks once, and ends with the answer.
+var asks = engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+	if len(t.Answers) == 0 {
+		return engine.Ask(engine.Question{Kind: engine.OpenText, Prompt: "Who is first?"}), nil
+	}
+	return engine.Done(t.Answers[0].Text), nil
+})
+
+func newLifecycle(s store.Store) (*lifecycle.Lifecycle, error) {
+	return lifecycle.New(lifecycle.Config{Store: s, Engine: asks, Forgiving: true, OnInterrupt: lifecycle.Repeat,
+		Poll: 50 * time.Millisecond, Lease: time.Second, Authorize: authorize,
+		Pools:  []lifecycle.Pool{{Name: lifecycle.DefaultPool, Capacity: 64}},
+		Logger: slog.New(slog.DiscardHandler)})
+}
+
+// authorize lets nobody cancel but erin, who may do nothing else.
+func authorize(_ context.Context, a lifecycle.Access) error {
+	if !a.Actor.IsZero() && (a.Actor.ID == "erin") != (a.Action == lifecycle.ActionCancel) {
+		return fmt.Errorf("%s may not %s", a.Actor.ID, a.Action)
+	}
+	return nil
+}
+
+// newHandler has the doors: the API and the page below /interlude/, the pages of links below /answer/.
+func newHandler(c *lifecycle.Client) (http.Handler, error) {
+	links, err := newLinks(c)
+	if err != nil {
+		return nil, err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/interlude/", web.Handler(c, web.Options{Identify: identify, Logger: slog.New(slog.DiscardHandler)}))
+	mux.Handle("/answer/", links)
+	return mux, nil
+}
+
+func newLinks(c *lifecycle.Client) (*link.Links, error) {
+	return link.New(link.Config{Client: c, URL: "http://desk.example.com/answer/", Logger: slog.New(slog.DiscardHandler),
+		Keys: []link.Key{{ID: "a", Secret: bytes.Repeat([]byte("random"), 6)}}})
+}
+
+// identify believes the cookie of a session, as browsers send it, or a token, as programs do.
+func identify(r *http.Request) (lifecycle.Actor, error) {
+	if cookie, err := r.Cookie("session"); err == nil {
+		return lifecycle.Actor{ID: cookie.Value, Via: "page"}, nil
+	}
+	if token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
+		return lifecycle.Actor{ID: token, Via: "api"}, nil
+	}
+	return lifecycle.Actor{}, errors.New("nobody")
+}
+
+// cutLines loses one request in so many before it is served, and one response after that.
+func cutLines(h http.Handler, oneIn int) http.Handler {
+	if oneIn == 0 {
+		return h
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Method != http.MethodPost:
+		case rand.N(oneIn) == 0:
+			panic(http.ErrAbortHandler)
+		case rand.N(oneIn) == 0:
+			h.ServeHTTP(httptest.NewRecorder(), r)
+			panic(http.ErrAbortHandler)
+		}
+		h.ServeHTTP(w, r)
+	})
+}
