@@ -41,10 +41,9 @@ const abandoned = "abandoned"
 var model = porcupine.Model{
 	Init: func() any { return question{} },
 	Step: func(state, input, output any) (bool, any) {
-		//nolint:forcetypeassert // log makes no others
 		return state.(question).step(input.(call), output.(outcome))
 	},
-	DescribeOperation: func(input, output any) string { return describe(input.(call), output.(outcome)) }, //nolint:forcetypeassert // likewise
+	DescribeOperation: func(input, output any) string { return describe(input.(call), output.(outcome)) },
 }
 
 func (q question) step(in call, out outcome) (bool, any) {

@@ -90,7 +90,7 @@ func (n *node) serve(ctx context.Context) error {
 	return errors.Join(lc.Serve(ctx), <-failed, errors.New("it was not killed"))
 }
 
-// asks asks once, and ends with the answer.
+// asks is an agent that asks once, and ends with the answer.
 var asks = engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
 	if len(t.Answers) == 0 {
 		return engine.Ask(engine.Question{Kind: engine.OpenText, Prompt: "Who is first?"}), nil
@@ -126,8 +126,9 @@ func newHandler(c *lifecycle.Client) (http.Handler, error) {
 }
 
 func newLinks(c *lifecycle.Client) (*link.Links, error) {
-	return link.New(link.Config{Client: c, URL: "http://desk.example.com/answer/", Logger: slog.New(slog.DiscardHandler),
-		Keys: []link.Key{{ID: "a", Secret: bytes.Repeat([]byte("random"), 6)}}})
+	return link.New(link.Config{Client: c, URL: "http://desk.example.com/answer/",
+		Keys:   []link.Key{{ID: "a", Secret: bytes.Repeat([]byte("random"), 6)}},
+		Logger: slog.New(slog.DiscardHandler)})
 }
 
 // identify believes the cookie of a session, as browsers send it, or a token, as programs do.
@@ -147,11 +148,14 @@ func cutLines(h http.Handler, oneIn int) http.Handler {
 		return h
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch {
-		case r.Method != http.MethodPost:
-		case rand.N(oneIn) == 0:
+		fate := 2
+		if r.Method == http.MethodPost {
+			fate = rand.N(oneIn)
+		}
+		switch fate {
+		case 0:
 			panic(http.ErrAbortHandler)
-		case rand.N(oneIn) == 0:
+		case 1:
 			h.ServeHTTP(httptest.NewRecorder(), r)
 			panic(http.ErrAbortHandler)
 		}

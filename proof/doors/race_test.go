@@ -82,8 +82,8 @@ func TestL1OneWinnerThroughWhateverDoor(t *testing.T) {
 		require.NoError(t, errors.Join(err, f.failure()))
 		require.Empty(t, refused)
 		require.Positive(t, killed, "no node was killed")
-		t.Logf("%d questions, %d requests, %d nodes killed, %d calls of unknown outcome; they were won by %v", *questions,
-			w.requests.Load(), killed, w.unknown.Load(), w.winners)
+		t.Logf("%d questions, %d requests, %d nodes killed, %d calls of unknown outcome; they were won by %v",
+			*questions, w.requests.Load(), killed, w.unknown.Load(), w.winners)
 	})
 }
 
@@ -218,7 +218,8 @@ func (w *world) judge(ctx context.Context, id string, h *history) error {
 	won := winnerOf(&records[0])
 	h.begin(0, call{kind: callEnd})(outcome{winner: won, done: run.State == lifecycle.StateCanceled})
 	if run.State == lifecycle.StateSucceeded && run.FinalText != records[0].Response {
-		wrong = fmt.Sprintf("\n\tthe agent was answered %q, and the history says %q", run.FinalText, records[0].Response)
+		wrong = fmt.Sprintf("\n\tthe agent was answered %q, and the history says %q", run.FinalText,
+			records[0].Response)
 	}
 	wrong += h.judge()
 	w.mu.Lock()
