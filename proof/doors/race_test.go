@@ -31,9 +31,9 @@ import (
 )
 
 var (
-	questions = flag.Int("questions", 40, "how many questions are raced for, on each store")
-	atOnce    = flag.Int("at-once", 40, "how many of them at the same time")
-	every     = flag.Int64("kill-every", 100, "a node is killed while it serves, once in so many requests")
+	questions = flag.Int("questions", 30, "how many questions are raced for, on each store")
+	atOnce    = flag.Int("at-once", 30, "how many of them at the same time")
+	every     = flag.Int64("kill-every", 50, "a node is killed while it serves, once in so many requests")
 )
 
 // stores are where the proofs are held; a commit in CI has one of them.
@@ -92,7 +92,7 @@ type world struct {
 	client  *lifecycle.Client
 	links   *link.Links
 	address func() string // of some node; empty while none serves
-	sent    func(n int64) // is called after each request that was sent, with their number
+	sent    func(n int64) // is called after each POST, with their number
 	http    *http.Client
 	endless bool // no question has an end
 
@@ -288,8 +288,8 @@ func (w *world) send(ctx context.Context, method, address string, header http.He
 	}
 	r.Header = header.Clone()
 	r.GetBody = nil // http.Transport would make a request again by itself
-	if n := w.requests.Add(1); method == http.MethodPost {
-		defer w.sent(n)
+	if method == http.MethodPost {
+		defer w.sent(w.requests.Add(1))
 	}
 	res, err := w.http.Do(r)
 	if err != nil {
