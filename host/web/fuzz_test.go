@@ -189,8 +189,8 @@ func (g *guard) Survey(ctx context.Context, now time.Time) (store.Survey, error)
 	return g.Store.Survey(ctx, now)
 }
 
-// begin forgets what was before a request.
-func (g *guard) begin(may uint16, breaks uint8) {
+// reset forgets what was before a request.
+func (g *guard) reset(may uint16, breaks uint8) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.may, g.calls, g.broken, g.grants, g.written = may, int(breaks), false, nil, nil
@@ -293,7 +293,7 @@ func (g *guarded) serve(f *fuzzed) error {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	g.begin(f.may, f.breaks)
+	g.reset(f.may, f.breaks)
 	rec := &recorder{ResponseRecorder: httptest.NewRecorder(), end: cancel}
 	g.door.ServeHTTP(rec, r.WithContext(ctx))
 	g.mu.Lock()

@@ -153,7 +153,7 @@ func (w *world) raceFor(ctx context.Context, id string) error {
 	moment := time.Now()
 	if !q.EndsAt.IsZero() { // they come when the time is over
 		moment = q.EndsAt
-		h.begin(0, call{callDeadline, string(lifecycle.AutoDecideTimeout)})
+		h.start(0, call{callDeadline, string(lifecycle.AutoDecideTimeout)})
 	}
 	var people sync.WaitGroup
 	spread := []time.Duration{time.Millisecond, 10 * time.Millisecond, 60 * time.Millisecond}[rand.N(3)]
@@ -163,7 +163,7 @@ func (w *world) raceFor(ctx context.Context, id string) error {
 		}
 		people.Go(func() {
 			rest(ctx, time.Until(moment)+rand.N(spread)-spread/8)
-			end := h.begin(i+1, d.call)
+			end := h.start(i+1, d.call)
 			out := d.use(ctx, q)
 			end(out)
 			if out.unknown {
@@ -172,7 +172,7 @@ func (w *world) raceFor(ctx context.Context, id string) error {
 		})
 	}
 	people.Wait()
-	h.begin(0, call{kind: callRead})(w.read(ctx, q))
+	h.start(0, call{kind: callRead})(w.read(ctx, q))
 	return w.judge(ctx, id, h)
 }
 
@@ -216,7 +216,7 @@ func (w *world) judge(ctx context.Context, id string, h *history) error {
 		return fmt.Errorf("%s has %d questions", id, len(records))
 	}
 	won := winnerOf(&records[0])
-	h.begin(0, call{kind: callEnd})(outcome{winner: won, done: run.State == lifecycle.StateCanceled})
+	h.start(0, call{kind: callEnd})(outcome{winner: won, done: run.State == lifecycle.StateCanceled})
 	if run.State == lifecycle.StateSucceeded && run.FinalText != records[0].Response {
 		wrong = fmt.Sprintf("\n\tthe agent was answered %q, and the history says %q", run.FinalText,
 			records[0].Response)
