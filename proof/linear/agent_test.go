@@ -21,7 +21,11 @@ import (
 )
 
 // findings stores the evidence of each turn, by run and attempt, as the turn's agent knows it.
-type findings struct{ sync.Map }
+type findings struct {
+	sync.Map
+
+	begun sync.Map // the attempts that were begun
+}
 
 type attempt struct {
 	run string
@@ -51,6 +55,11 @@ func newAgent(kind fsm.Profile, seed uint64, clock quick, found *findings) *agen
 	return a
 }
 
+func (f *findings) began(run string, n int) bool {
+	_, ok := f.begun.Load(attempt{run, n})
+	return ok
+}
+
 // dice returns the random numbers of a seed and a name.
 func dice(seed uint64, name string) *rand.Rand {
 	h := fnv.New64a()
@@ -61,6 +70,7 @@ func dice(seed uint64, name string) *rand.Rand {
 func (a *agent) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 	rng := dice(a.seed, fmt.Sprint(t.RunID, "/", t.Attempt))
 	e := &linear.Evidence{Facts: contract.Facts{}, Profile: string(a.Kind)}
+	a.found.begun.Store(attempt{t.RunID, t.Attempt}, true)
 	defer a.found.Store(attempt{t.RunID, t.Attempt}, e)
 	if err := a.Enter(t); err != nil {
 		e.Code = string(fsm.CodeInteractionProcessLost)

@@ -17,6 +17,7 @@ const (
 	Stale       = "stale epoch"
 	Conflict    = "the record changed"
 	NotHeld     = "not held"
+	NotOffered  = "no choice for what the run is held for, or a budget that is used up"
 	RunChanged  = "another version than was seen"
 	NotLater    = "not later than the end, or there is no end"
 	CannotFork  = "cannot be forked there"
@@ -113,6 +114,8 @@ func refusedTo(err error) string {
 		return Voted(string(voted.Vote.Decision))
 	case errors.As(err, &argument) && argument.Argument == "question":
 		return BySeveral
+	case errors.As(err, &argument) && (argument.Argument == "resume.Choice" || argument.Argument == "resume.Budget"):
+		return NotOffered
 	case errors.As(err, &argument) && argument.Argument == "to":
 		return TooFew
 	}

@@ -2,9 +2,11 @@ package linear_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -29,6 +31,7 @@ type broken struct {
 	orphans func(ctx context.Context, below store.Store) ([]store.Run, error)
 	runs    func(q store.Query, page store.Page) store.Page
 	history func(records []interaction.Record) []interaction.Record
+	spec    func(body []byte) []byte
 	usage   func(run string, turns []store.TurnUsage) []store.TurnUsage
 	settled error
 }
@@ -95,6 +98,9 @@ func (b *broken) Confirm(ctx context.Context, read func(store.Reader) error) err
 		if b.history != nil {
 			r = &brokenHistory{r, b.history}
 		}
+		if b.spec != nil {
+			r = &brokenSpecs{r, b.spec}
+		}
 		return read(r)
 	})
 }
@@ -109,6 +115,18 @@ type brokenHistory struct {
 func (b *brokenHistory) History(ctx context.Context, id string) (store.Run, []interaction.Record, error) {
 	r, records, err := b.Reader.History(ctx, id)
 	return r, b.history(records), err
+}
+
+// brokenSpecs is a reader whose specifications are changed.
+type brokenSpecs struct {
+	store.Reader
+
+	spec func(body []byte) []byte
+}
+
+func (b *brokenSpecs) Spec(ctx context.Context, id string) ([]byte, error) {
+	body, err := b.Reader.Spec(ctx, id)
+	return b.spec(body), err
 }
 
 func (b *broken) Settled(ctx context.Context, id, key string) (interaction.Record, error) {
@@ -339,6 +357,26 @@ var brokenStores = map[string]func() *broken{
 			return records[:max(0, len(records)-1)]
 		}}
 	},
+	"fork of a fork: what it has inherited is not inherited from it": func() *broken {
+		return &broken{spec: withoutHistory}
+	},
+	"budget forgotten: a run that has used up its budget is queued as any other": func() *broken {
+		return &broken{commit: func(ctx context.Context, s store.Store, c store.Commit) error {
+			if b := c.Run.Block; b != nil && b.Code == fsm.CodeBudgetExhausted {
+				c.Run.Block = nil
+			}
+			return one(ctx, s, c)
+		}}
+	},
+	"raise forgotten: a decision about a budget is acknowledged, and forgotten": func() *broken {
+		return &broken{commit: func(ctx context.Context, s store.Store, c store.Commit) error {
+			now, err := s.Run(ctx, c.Run.ID)
+			if err == nil && now.Budget != nil && now.Budget.Limit != c.Run.Budget.Limit {
+				return nil
+			}
+			return one(ctx, s, c)
+		}}
+	},
 	"usage counted twice: that of a turn whose end lost the race is counted, too": lostUsageCounted(),
 	"usage lost: that of a turn is not stored with its end": func() *broken {
 		loses := every(6)
@@ -361,8 +399,12 @@ var brokenStores = map[string]func() *broken{
 	},
 	"double decision: two who resume a held run are told that they won": func() *broken {
 		return &broken{commit: func(ctx context.Context, s store.Store, c store.Commit) error {
+			decides := linear.EventOf(&c) == "run.unblocked"
+			for i := 0; decides && i < 2000; i++ {
+				runtime.Gosched() // others decide meanwhile
+			}
 			err := one(ctx, s, c)
-			if event := linear.EventOf(&c); errors.Is(err, store.ErrConflict) && event == "run.unblocked" {
+			if decides && errors.Is(err, store.ErrConflict) {
 				return nil
 			}
 			return err
@@ -449,6 +491,20 @@ var brokenStores = map[string]func() *broken{
 			return one(ctx, s, c)
 		}}
 	},
+}
+
+// withoutHistory returns the stored form of a fork's specification without the history that the fork has
+// inherited, and that of any other run as it is.
+func withoutHistory(body []byte) []byte {
+	var parts []json.RawMessage
+	var origin map[string]json.RawMessage
+	if json.Unmarshal(body, &parts) != nil || json.Unmarshal(parts[0], &origin) != nil {
+		return body
+	}
+	delete(origin, "history")
+	parts[0], _ = json.Marshal(origin) // of what was decoded
+	changed, _ := json.Marshal(parts)  // likewise
+	return changed
 }
 
 // putToOthers reports whether an open question of the one record is put to others in the other one.

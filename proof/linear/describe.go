@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/interlude-go/interlude/store"
 )
 
 // describe returns one call and its answer as text.
@@ -19,6 +21,9 @@ func describe(in Input, out Output) string {
 		text += fmt.Sprintf(" %d by %s from %s to %s", in.Reply.ID, in.Reply.Actor.ID, in.From, in.To)
 	case Resume:
 		text += fmt.Sprintf(" to %s v%d", in.Resume.Choice, in.Resume.Version)
+		if b := in.Resume.Budget; b != (store.Budget{}) {
+			text += fmt.Sprintf(" to %d turns and %d tokens", b.Turns, b.Tokens)
+		}
 	case Extend:
 		text += fmt.Sprintf(" %d until %d", in.Until.Question, in.Until.At)
 	case Claim:

@@ -24,6 +24,9 @@ type Forking struct {
 	// Inherited is the history with which the new run goes on, as TextOfRecords describes it. Whoever
 	// asked for the fork reads it from the new run; it is the same for all of their tries.
 	Inherited string
+	// Of is how the source was forked, if it is a fork itself: the new run goes on with what that has
+	// inherited, too.
+	Of *Forking
 }
 
 // digest is what must be equal in two calls with one id.
@@ -51,10 +54,18 @@ func inherited(id, attempt int, resolution, words string) string {
 // first is what the new run begins with: the answer to a question that was asked alone, or those to
 // several.
 func (f *Forking) first() (given string, several bool) {
-	if f.Question == 0 && f.Reply != "" && !strings.Contains(f.Inherited, " "+userReply+" "+f.Reply+"\n") {
-		return answer(0, userReply, f.Reply), false // the run ended without an open question
+	before := ""
+	if f.Of != nil {
+		before = f.Of.Inherited
 	}
-	lines := slices.Collect(strings.Lines(f.Inherited))
+	own := strings.TrimPrefix(f.Inherited, before)
+	switch {
+	case f.Question == 0 && f.Reply != "" && !strings.Contains(own, " "+userReply+" "+f.Reply+"\n"):
+		return answer(0, userReply, f.Reply), false // the run ended without an open question
+	case own == "" && f.Of != nil: // it ended in the turn that it began with
+		return f.Of.first()
+	}
+	lines := slices.Collect(strings.Lines(own))
 	if len(lines) == 0 {
 		return "", false
 	}
@@ -76,6 +87,7 @@ func (m *Model) startFork(now run, source string, f *Forking) (run, Output) {
 	next, _ := m.submit(now, terms)
 	next.From = fmt.Sprint(source, " ", f.Question)
 	next.Answer, next.Inherits = f.first()
+	next.inherited, next.answered = f.Inherited, next.Answer != "" || next.Inherits
 	return next, Output{Seen: next.View}
 }
 
@@ -107,8 +119,8 @@ func (now run) forksOf() (ids string) {
 }
 
 // inherit is the history with which a fork goes on, if there can be one.
-func (m *Model) inherit(now run, f *Forking) (lines string, ok bool) {
-	all := now.allSettled()
+func (m *Model) inherit(now run, f *Forking) (_ string, ok bool) {
+	all, lines := now.allSettled(), now.inherited
 	if f.Question > 0 {
 		return now.inheritUntil(all, f.Question, f)
 	}
@@ -126,10 +138,11 @@ func (m *Model) inherit(now run, f *Forking) (lines string, ok bool) {
 	switch {
 	case f.Reply == "" && now.State == "succeeded":
 		return "", false
-	case f.Reply == "" && len(all) == 0:
+	case f.Reply == "" && len(all) == 0 && !now.answered:
 		return lines, true
 	}
-	return lines, now.Profile != "sticky_process" && now.Session
+	// a fork that began with an answer has a session that is its source's until it has one of its own
+	return lines, now.Profile != "sticky_process" && (now.Session || now.answered)
 }
 
 // inheritUntil is inherit for a settled question, and those that were asked together with it.
@@ -138,6 +151,7 @@ func (now run) inheritUntil(all []settled, question int, f *Forking) (lines stri
 	if i < 0 || now.Pending != 0 && all[i].attempt == now.Attempt || now.Profile == "sticky_process" {
 		return "", false
 	}
+	lines = now.inherited
 	for _, s := range all {
 		if s.attempt > all[i].attempt {
 			break

@@ -70,7 +70,7 @@ type Terms struct {
 	Priority                                  int
 	SchemaDeclared, SchemaPermissive, Delayed bool
 	Excepted                                  string // who submitted the run, and may not answer; empty: nobody
-	Budget                                    bool   // the run has one, which no turn exceeds
+	Budget                                    store.Budget
 }
 
 // Change is one commit of a node: the event that it reports, and the record that it stores.
@@ -82,6 +82,7 @@ type Change struct {
 	After    store.Run
 	Evidence *Evidence    // of the turn that ends; nil if it is unknown
 	Usage    *store.Usage // of the turn that ends; nil if its engine reported none
+	Began    bool         // the agent is known to have begun the turn of this attempt
 }
 
 // Evidence is what a turn left behind, as its engine knows it.

@@ -65,16 +65,20 @@ func draw(rng *rand.Rand, id string) (lifecycle.Spec, linear.Terms) {
 	if rng.IntN(4) == 0 {
 		spec.Submitter, spec.Ask = "bob", &lifecycle.AskPolicy{NotSubmitter: true}
 	}
-	if rng.IntN(2) == 0 {
-		spec.Budget.Tokens = 1 << 40
-	}
+	spec.Budget = drawBudget(rng)
 	return spec, linear.Terms{
-		Budget:   spec.Budget.Tokens > 0,
+		Budget:   spec.Budget,
 		Excepted: spec.Submitter,
 		Digest:   spec.Prompt, Interactive: spec.Mode != lifecycle.Auto, Strict: !spec.AutoDecide,
 		Repeatable: spec.Repeatable, Hold: spec.Hold == lifecycle.HoldOn, Ask: spec.OnInterrupt == lifecycle.Ask,
 		MaxAttempts: spec.MaxAttempts, MaxAutoDecisions: spec.MaxAutoDecisions, SessionTimeout: spec.SessionTimeout,
 	}
+}
+
+// drawBudget gives every other run a budget. Half of these are so small that some runs use them up.
+func drawBudget(rng *rand.Rand) lifecycle.Budget {
+	return []lifecycle.Budget{{}, {Tokens: 1 << 40}, {Tokens: 1 + rng.Int64N(1500)}, {Turns: 1 + rng.IntN(3)},
+		{Turns: 2, Tokens: 1 + rng.Int64N(2000)}, {}, {}, {}}[rng.IntN(8)]
 }
 
 // person makes calls about one run, and remembers the run's last state that they saw.
@@ -93,13 +97,27 @@ type person struct {
 // forks are the forks that were made of one run.
 type forks struct {
 	mu  sync.Mutex
-	ids map[string]bool // guarded by mu
+	ids map[string]*linear.Forking // guarded by mu
+	of  *linear.Forking            // how the run was forked itself; nil if it was not
 }
 
-func (f *forks) add(id string) {
+func newForks(of *linear.Forking) *forks {
+	return &forks{ids: make(map[string]*linear.Forking), of: of}
+}
+
+// rare is one in how many of those who see that the run has ended fork it: few runs that were forked live
+// so long that their questions are.
+func (f *forks) rare() int {
+	if f.of != nil {
+		return 2
+	}
+	return 6
+}
+
+func (f *forks) add(how *linear.Forking) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.ids[id] = true
+	f.ids[how.ID] = how
 }
 
 // life is the life of one run: people make calls about it at the same time until it has ended. If
@@ -108,12 +126,21 @@ func (w *world) life(ctx context.Context, id string) {
 	rng := dice(w.seed, id)
 	spec, terms := draw(rng, id)
 	pace := []int{100, 300, 1200}[rng.IntN(3)] // some people are so slow that the deadline fires first
-	forked := &forks{ids: make(map[string]bool)}
+	forked := newForks(nil)
 	w.lives(ctx, spec, terms, 24, pace, forked)
-	for fork := range forked.ids {
-		again := spec
-		again.ID = fork
-		w.lives(ctx, again, terms, 8, 100, nil)
+	w.forksLive(ctx, spec, terms, forked)
+}
+
+// forksLive is the life of forks, and of theirs.
+func (w *world) forksLive(ctx context.Context, spec lifecycle.Spec, terms linear.Terms, made *forks) {
+	for _, fork := range made.ids {
+		spec.ID = fork.ID
+		again := newForks(fork)
+		w.lives(ctx, spec, terms, 8, 100, again)
+		for _, last := range again.ids {
+			spec.ID = last.ID
+			w.lives(ctx, spec, terms, 8, 100, nil)
+		}
 	}
 }
 
@@ -129,7 +156,7 @@ func (w *world) lives(ctx context.Context, spec lifecycle.Spec, terms linear.Ter
 					if p.over++; p.over > 2 {
 						return
 					}
-					if p.over == 1 && forked != nil && p.rng.IntN(6) == 0 {
+					if p.over == 1 && forked != nil && p.rng.IntN(forked.rare()) == 0 {
 						p.fork(ctx)
 					}
 				}
@@ -224,7 +251,8 @@ func (p *person) get(ctx context.Context) {
 
 // fork makes one of two forks of the run, or finds it made. Who does not learn the outcome tries again.
 func (p *person) fork(ctx context.Context) {
-	f := &linear.Forking{ID: fmt.Sprint(p.spec.ID, "-f", p.rng.IntN(2)), Question: p.rng.IntN(3), Terms: p.terms}
+	f := &linear.Forking{ID: fmt.Sprint(p.spec.ID, "-f", p.rng.IntN(2)), Question: p.rng.IntN(3), Terms: p.terms,
+		Of: p.forks.of}
 	if p.rng.IntN(3) == 0 {
 		f.Reply, f.Actor = "Otherwise.", "bob"
 	}
@@ -240,7 +268,7 @@ func (p *person) fork(ctx context.Context) {
 				}
 				f.Inherited = linear.TextOfRecords(records)
 				out.Inherited = f.Inherited
-				p.forks.add(f.ID)
+				p.forks.add(f)
 			}
 			unknown = out.Unknown && ctx.Err() == nil
 			return out
@@ -373,11 +401,21 @@ func (p *person) claimQuestion(ctx context.Context, id int) {
 }
 
 // resume decides about a run that may be held: about the version that they saw, about any, or about
-// an older one.
+// an older one. They raise a budget that is used up, now and then by too little.
 func (p *person) resume(ctx context.Context) {
 	r := lifecycle.Resume{Choice: lifecycle.ChoiceRepeat, Version: p.last.Version}
+	spent := p.last.Held() && p.last.Block.Code == fsm.CodeBudgetExhausted
+	if b := p.last.Budget; b != nil && spent != (p.rng.IntN(8) == 0) {
+		r.Choice = lifecycle.ChoiceRaise
+		if b.Limit.Turns > 0 {
+			r.Budget.Turns = b.Used.Turns + p.rng.IntN(4)
+		}
+		if b.Limit.Tokens > 0 {
+			r.Budget.Tokens = b.Used.Tokens + p.rng.Int64N(1000)
+		}
+	}
 	if p.rng.IntN(5) == 0 {
-		r.Choice = lifecycle.ChoiceEnd
+		r.Choice, r.Budget = lifecycle.ChoiceEnd, lifecycle.Budget{}
 	}
 	switch p.rng.IntN(4) {
 	case 0:

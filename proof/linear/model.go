@@ -12,6 +12,7 @@ import (
 	"github.com/interlude-go/interlude/contract"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store"
 )
 
 // Model is the sequential specification of one run. It follows the contract.
@@ -33,6 +34,9 @@ type run struct {
 	gone     string // the nodes that have left, and when, one on each line
 	used     string // what the turns have used, one on each line
 	forks    string // the runs that were forked from this one: their ids and what was asked, one on each line
+	// inherited is the history with which a fork began, and answered says whether it began with an answer.
+	inherited string
+	answered  bool
 	// yielded counts the attempts that do not count towards the limit of attempts: those that a
 	// shutdown handed back before their engine was called, and those that ended in a hold (J1, J5).
 	// It is counted only for runs with such a limit.
@@ -131,7 +135,8 @@ func (m *Model) submit(now run, terms Terms) (run, Output) {
 	switch {
 	case now.State == "":
 		begin := m.law.Submission
-		now.View = View{State: begin.To, Version: 1, Seq: uint64(len(begin.Emits)), Recovery: "none"}
+		now.View = View{State: begin.To, Version: 1, Seq: uint64(len(begin.Emits)), Recovery: "none",
+			Limit: terms.Budget}
 		now.terms = terms
 	case now.terms.Digest != terms.Digest:
 		return now, Output{Err: OtherSpec}
@@ -182,7 +187,7 @@ func (m *Model) reply(now run, in Input) (run, Output) {
 	if now.Asked == 0 {
 		next.Answer = answer(r.ID, userReply, words)
 	}
-	return next.enter(verdict.Transition, ""), Output{}
+	return next.enter(verdict.Transition, "").holdSpent(), Output{}
 }
 
 func (m *Model) cancel(now run) (run, Output) {
@@ -205,6 +210,8 @@ func (m *Model) resume(now run, r lifecycle.Resume) (run, Output) {
 		return now, Output{Err: RunChanged}
 	case now.Held == "":
 		return now, Output{Err: NotHeld}
+	case !now.offers(r):
+		return now, Output{Err: NotOffered}
 	}
 	event := "run.unblocked"
 	if r.Choice == lifecycle.ChoiceEnd {
@@ -217,7 +224,10 @@ func (m *Model) resume(now run, r lifecycle.Resume) (run, Output) {
 	next, code := now, now.Held
 	next.Held = ""
 	if event == "run.unblocked" {
-		return next.enter(verdict.Transition, now.Owner), Output{}
+		if r.Choice == lifecycle.ChoiceRaise {
+			next.Limit = raised(now.Limit, r.Budget)
+		}
+		return next.enter(verdict.Transition, now.Owner).holdSpent(), Output{}
 	}
 	next = next.settleAll(abandoned)
 	next.Code = code
@@ -251,6 +261,9 @@ func (now run) enter(t *contract.Transition, node string) run {
 	case "running":
 		next.Owner = node
 		next.Attempt++
+		if next.Limit != (store.Budget{}) {
+			next.Used.Turns++
+		}
 	default:
 		next.Owner, next.Answer, next.Held = "", "", ""
 		next.Asked, next.Needs, next.Replies, next.Stops, next.Inherits = 0, 0, 0, false, false

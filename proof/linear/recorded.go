@@ -33,6 +33,8 @@ type Recorded struct {
 	Client int
 	// Evidence returns the evidence of a turn that has ended; nil if it is unknown.
 	Evidence func(run string, attempt int) *Evidence
+	// Began reports whether an agent has begun the turn.
+	Began func(run string, attempt int) bool
 	// Fault decides the fate of each write; nil for no faults.
 	Fault func() Fault
 }
@@ -96,6 +98,7 @@ func (s *Recorded) change(c *store.Commit) *Change {
 	if len(c.Settled) > 0 {
 		ch.Settles = c.Settled[0].Question.ID
 	}
+	ch.Began = s.Began != nil && s.Began(c.Run.ID, c.Run.Attempt)
 	if s.Evidence != nil && (isTurnEnd(ch.Event) || heldForFailure(c)) {
 		ch.Evidence = s.Evidence(c.Run.ID, c.Run.Attempt)
 	}

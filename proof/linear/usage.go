@@ -1,14 +1,18 @@
 package linear
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/store"
 )
 
 // This file is the part of the model that is about what turns have used (J13): exactly the turns whose
-// end was committed are counted, each once, whoever reads it.
+// end was committed are counted, each once, whoever reads it; and about budgets, which hold a run that has
+// used up its own until somebody raises it or ends the run.
 
 // TextOfUsage is what one turn has used.
 func TextOfUsage(u *store.Usage) string {
@@ -26,9 +30,14 @@ func TextOfTurns(turns []store.TurnUsage, total store.Usage) (text string) {
 	return text + "together " + TextOfUsage(&total)
 }
 
-// countUsage adds what the turn has used that a commit ends. What its engine reported is known if there is
-// evidence of the turn.
-func (now run) countUsage(before run, c *Change) (after run, wrong string) {
+// countUsage adds what the turn has used that a commit ends, before the contract decides what the end makes
+// of the run. What its engine reported is known if there is evidence of the turn. A turn that its agent
+// never began does not count.
+func (now run) countUsage(c *Change) (after run, wrong string) {
+	ends := now.State == "running" && c.After.State != "running"
+	if b := c.After.Budget; ends && b != nil && !c.Began && c.Fence != nil && b.Used.Turns == now.Used.Turns-1 {
+		now.Used.Turns--
+	}
 	if e := c.Evidence; e != nil {
 		reported := ""
 		if f := strings.Fields(TextOfUsage(c.Usage)); len(f) > 0 {
@@ -41,14 +50,48 @@ func (now run) countUsage(before run, c *Change) (after run, wrong string) {
 	if c.Usage == nil {
 		return now, ""
 	}
-	if before.State != "running" || now.State == "running" {
-		return now, fmt.Sprintf("usage is stored, and no turn ends: from %s to %s", before.State, now.State)
+	if !ends {
+		return now, fmt.Sprintf("usage is stored, and no turn ends: from %s to %s", now.State, c.After.State)
 	}
-	now.used = with(now.used, before.Attempt, TextOfUsage(c.Usage))
-	if now.terms.Budget {
-		now.Tokens += c.Usage.InputTokens + c.Usage.OutputTokens
+	now.used = with(now.used, now.Attempt, TextOfUsage(c.Usage))
+	if now.Limit != (store.Budget{}) {
+		now.Used.Tokens += c.Usage.InputTokens + c.Usage.OutputTokens
 	}
 	return now, ""
+}
+
+// spent reports whether the run has used up its budget.
+func (now run) spent() bool {
+	return now.Limit.Turns > 0 && now.Used.Turns >= now.Limit.Turns ||
+		now.Limit.Tokens > 0 && now.Used.Tokens >= now.Limit.Tokens
+}
+
+// holdSpent holds a run that would start another turn and has used up its budget. Its agent gets the answer
+// when somebody has raised the budget.
+func (now run) holdSpent() run {
+	if now.State == "queued" && now.Held == "" && now.spent() {
+		now.Held = string(fsm.CodeBudgetExhausted)
+		now.Seq++ // run.blocked
+	}
+	return now
+}
+
+// offers reports whether the decision is one that a person has about the held run.
+func (now run) offers(r lifecycle.Resume) bool {
+	forBudget := now.Held == string(fsm.CodeBudgetExhausted)
+	switch r.Choice {
+	case lifecycle.ChoiceRaise:
+		now.Limit = raised(now.Limit, r.Budget)
+		return forBudget && !now.spent()
+	case lifecycle.ChoiceRepeat:
+		return !forBudget
+	}
+	return r.Choice == lifecycle.ChoiceEnd
+}
+
+// raised is the limit of a budget after a decision, in which 0 leaves a number as it is.
+func raised(limit, by store.Budget) store.Budget {
+	return store.Budget{Turns: cmp.Or(by.Turns, limit.Turns), Tokens: cmp.Or(by.Tokens, limit.Tokens)}
 }
 
 // usage is the answer to whoever asks what the run has used.

@@ -32,14 +32,14 @@ type View struct {
 	Answer                string // an answer that was accepted and not yet executed to the end
 	Code                  string // the error code of a run that failed or was canceled
 	Recovery              string
-	Claims                string // of the open questions, one on each line; see people.go
-	To                    string // who is asked them, likewise
-	Votes                 string // on them, likewise; see votes.go
-	Voted                 int    // how many votes were given in all
-	From                  string // the run that it was forked from, and the question
-	Inherits              bool   // it goes on with the answers to several questions of that run
-	Tokens                int64  // that were used, if the run has a budget
-	Held                  string // the code for which the run is held; empty if it is not
+	Claims                string       // of the open questions, one on each line; see people.go
+	To                    string       // who is asked them, likewise
+	Votes                 string       // on them, likewise; see votes.go
+	Voted                 int          // how many votes were given in all
+	From                  string       // the run that it was forked from, and the question
+	Inherits              bool         // it goes on with the answers to several questions of that run
+	Limit, Used           store.Budget // of a run with a budget
+	Held                  string       // the code for which the run is held; empty if it is not
 }
 
 // ViewOf returns the view of a record.
@@ -68,7 +68,7 @@ func ViewOf(r *store.Run) View {
 		v.From = fmt.Sprint(f.RunID, " ", f.Question)
 	}
 	if r.Budget != nil {
-		v.Tokens = r.Budget.Used.Tokens
+		v.Limit, v.Used = r.Budget.Limit, r.Budget.Used
 	}
 	if r.Held() {
 		v.Held = string(r.Block.Code)
@@ -165,8 +165,9 @@ func (v View) String() string {
 	if v.From != "" {
 		text += " forked from " + v.From
 	}
-	if v.Tokens != 0 {
-		text += fmt.Sprintf(" used %d tokens", v.Tokens)
+	if v.Limit != (store.Budget{}) {
+		text += fmt.Sprintf(" used %d tokens of %d in %d turns of %d", v.Used.Tokens, v.Limit.Tokens, v.Used.Turns,
+			v.Limit.Turns)
 	}
 	if v.Held != "" {
 		text += " held for " + v.Held

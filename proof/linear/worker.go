@@ -45,9 +45,9 @@ func (m *Model) write(now run, c *Change) (run, Output) {
 	if now.missesDeparture(c) {
 		return now, Output{Err: Conflict}
 	}
-	next, wrong := m.fire(now, c)
+	next, wrong := now.countUsage(c)
 	if wrong == "" {
-		next, wrong = next.countUsage(now, c)
+		next, wrong = m.fire(next, c)
 	}
 	if wrong == "" {
 		wrong = differs(next.View, ViewOf(&c.After))
@@ -198,7 +198,7 @@ func (m *Model) follow(now run, t *contract.Transition, c *Change, code string) 
 			next.Recovery = "failed_reconciled"
 		}
 	}
-	return next.addEvents(t, c)
+	return next.holdSpent().addEvents(t, c)
 }
 
 // ask opens the questions of a turn: as many as its agent has asked, under its rule, if that is known.
@@ -277,7 +277,7 @@ func (now run) facts() contract.Facts {
 		"strict":         t.Strict, "auto_decision_left": now.AutoDecisions < t.MaxAutoDecisions,
 		"repeatable":         t.Repeatable,
 		"attempts_exhausted": t.MaxAttempts > 0 && now.Attempt-now.yielded >= t.MaxAttempts,
-		"held":               now.Held != "", "rule_met": true,
+		"held":               now.Held != "", "rule_met": true, "budget_spent": now.spent(),
 	}
 }
 

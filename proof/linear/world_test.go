@@ -104,6 +104,7 @@ func (w *world) node(i int, s store.Store) *node {
 		n.agents[string(kind)] = newAgent(kind, w.seed, w.clock, &w.found)
 	}
 	recorded := &linear.Recorded{Store: s, Log: w.log, Client: people + i, Evidence: w.found.of,
+		Began: w.found.began,
 		Fault: w.faults(fmt.Sprint("node", i), 40)}
 	lc, err := lifecycle.New(lifecycle.Config{
 		Store: recorded, Clock: w.clock, Logger: slog.New(slog.DiscardHandler), Lease: lease, Grace: -1,
