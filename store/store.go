@@ -141,8 +141,10 @@ type Registry interface {
 	// In the same step it updates the departures. Each unregistered node that a parked run names
 	// gets a departure at now, unless it has one, so that its parked runs are recovered. Departures
 	// of nodes that no parked run names any more are removed. Its cost does not depend on how many
-	// runs are parked. A store with a clock of its own judges leases by that, but a departure is at
-	// the caller's now, as the times of runs are.
+	// runs are parked. While commits of a node's parked runs are under way, the store may make its
+	// departure later, even after Expire has returned. Until then, readers see these runs as ones
+	// whose node has not gone. A store with a clock of its own judges leases by that, but a
+	// departure is at the caller's now, as the times of runs are.
 	Expire(ctx context.Context, now time.Time, ids ...string) ([]Node, error)
 	// Departures lists the departures that Expire has stored, by the id of the node. A few may
 	// belong to nodes that no parked run names any more.

@@ -63,7 +63,8 @@ func TestEachDepartureIsHeeded(t *testing.T) {
 		}
 		early := write("interaction.reply.accepted", nil, accept)
 		departed := later()
-		follow(linear.Input{Kind: linear.Leave, Node: node, Departed: departed.UnixMicro()}, linear.Output{})
+		follow(linear.Input{Kind: linear.Leave, Node: node}, linear.Output{})
+		follow(linear.Input{Kind: linear.Depart, Node: node, Departed: departed.UnixMicro()}, linear.Output{})
 		accepted, _ := spec.Step(state, early, linear.Output{})
 		require.False(t, accepted, "a commit from the view in which node %s was there is accepted", node)
 		follow(early, linear.Output{Err: linear.Conflict})

@@ -31,7 +31,7 @@ func describe(in Input, out Output) string {
 		if in.After != nil {
 			text += " as " + ViewOf(in.After).String()
 		}
-	case Leave:
+	case Leave, Depart:
 		text += " of " + in.Node
 	case Write:
 		text += " " + in.Change.String()
@@ -96,6 +96,9 @@ func (now run) describe() string {
 	}
 	if now.gone != "" {
 		text += "; gone " + strings.ReplaceAll(strings.TrimSpace(now.gone), "\n", ", ")
+	}
+	if now.departed != "" {
+		text += "; departed " + strings.ReplaceAll(strings.TrimSpace(now.departed), "\n", ", ")
 	}
 	return text
 }

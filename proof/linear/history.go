@@ -20,7 +20,8 @@ type Kind string
 // The kinds of calls about a run: clients make Submit, Reply, ClaimQuestion, ReleaseQuestion, Reassign,
 // Cancel, Resume, Extend, Get, ReadUsage, Fork and FindForks; nodes make Claim and Write, and their stores are
 // recorded. StartFork is what a Fork is for the new run. Leave is the end of a node's registration, by
-// the node itself or by another one.
+// the node itself or by another one, and Depart its departure, which shows the runs that it has parked as
+// recovered.
 const (
 	Submit          Kind = "submit"
 	Reply           Kind = "reply"
@@ -38,14 +39,15 @@ const (
 	Claim           Kind = "claim"
 	Write           Kind = "write"
 	Leave           Kind = "leave"
+	Depart          Kind = "depart"
 )
 
 // Input is one call.
 type Input struct {
 	Kind Kind
 	Run  string
-	Node string // for Claim and Leave
-	// Departed is for Leave: when the store says that the node went, in microseconds.
+	Node string // for Claim, Leave and Depart
+	// Departed is for Depart: when the store says that the node went, in microseconds.
 	Departed int64
 	Terms    Terms             // for Submit
 	Reply    interaction.Reply // for Reply; its ID and Actor for ClaimQuestion, ReleaseQuestion and Reassign
@@ -229,7 +231,7 @@ func ByRun(history []porcupine.Operation) map[string][]porcupine.Operation {
 		}
 	}
 	for _, op := range history {
-		if in := inputOf(op); in.Kind == Leave {
+		if in := inputOf(op); in.Kind == Leave || in.Kind == Depart {
 			for run, concerned := range nodes {
 				if concerned[in.Node] {
 					runs[run] = append(runs[run], op)

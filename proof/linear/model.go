@@ -31,7 +31,8 @@ type run struct {
 	// policies says of each open question what it is: see votes.go.
 	policies string
 	waits    string // the waits that open questions have of their own, one on each line
-	gone     string // the nodes that have left, and when, one on each line
+	gone     string // the nodes whose registration has ended, one on each line
+	departed string // those that have departed, and when, likewise
 	used     string // what the turns have used, one on each line
 	forks    string // the runs that were forked from this one: their ids and what was asked, one on each line
 	// inherited is the history with which a fork began, and answered says whether it began with an answer.
@@ -84,16 +85,18 @@ func (m *Model) Spec() Spec {
 
 // do is one step of the specification: it returns the run after the call, and the answer.
 func (m *Model) do(now run, in Input) (run, Output) {
-	if in.Kind == Leave {
-		if !now.left(in.Node) {
-			now.gone += fmt.Sprintln(in.Node, in.Departed)
+	switch in.Kind {
+	case Leave:
+		now.gone += in.Node + "\n"
+		return now, Output{}
+	case Depart:
+		if len(of(now.departed, in.Node)) == 0 {
+			now.departed += fmt.Sprintln(in.Node, in.Departed)
 		}
 		if now.State == "waiting_user" && !now.Slot && now.Owner == in.Node && now.Session { // TR-14
 			now.Recovery = "recovered_waiting"
 		}
 		return now, Output{}
-	}
-	switch in.Kind {
 	case Submit:
 		return m.submit(now, in.Terms)
 	case StartFork:
@@ -355,7 +358,9 @@ func (now run) resolution(id int) string {
 }
 
 // left reports whether the node's registration has ended.
-func (now run) left(node string) bool { return len(of(now.gone, node)) > 0 && node != "" }
+func (now run) left(node string) bool {
+	return node != "" && strings.Contains("\n"+now.gone, "\n"+node+"\n")
+}
 
 // missesDeparture reports whether the commit was made from a view of the parked run in which the node
 // that parked it was still there.
@@ -363,7 +368,7 @@ func (now run) missesDeparture(c *Change) bool {
 	if now.State != "waiting_user" || now.Slot || c.After.Session == nil {
 		return false
 	}
-	for _, line := range of(now.gone, now.Owner) {
+	for _, line := range of(now.departed, now.Owner) {
 		departed, _ := strconv.ParseInt(strings.Fields(line)[1], 10, 64) // do wrote a number
 		return now.Owner != "" && (c.After.RecoveredAt.IsZero() || c.After.RecoveredAt.UnixMicro() < departed)
 	}

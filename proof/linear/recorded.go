@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/interlude-go/interlude/contract/fcmp"
@@ -155,9 +156,10 @@ func (s *Recorded) Claim(ctx context.Context, req store.ClaimRequest) ([]store.C
 	return claimed, err
 }
 
-// Expire implements store.Registry.
+// Expire implements store.Registry. A departure that the store does not list may be made later, while
+// commits of runs that the node parked are under way, or never, if it has parked none.
 func (s *Recorded) Expire(ctx context.Context, now time.Time, ids ...string) ([]store.Node, error) {
-	asked, departed := s.Log.Now(), store.DepartureTime(now).UnixMicro()
+	asked := s.Log.Now()
 	before, failed := s.Nodes(ctx)
 	gone, err := s.Store.Expire(ctx, now, ids...)
 	if err != nil { // any node that was registered may be gone
@@ -165,11 +167,21 @@ func (s *Recorded) Expire(ctx context.Context, now time.Time, ids ...string) ([]
 			return gone, fmt.Errorf("%w, and nobody knows whom it concerns: %w", err, failed)
 		}
 		for _, n := range before {
-			s.Log.Learned(s.Client, asked, Input{Kind: Leave, Node: n.ID, Departed: departed}, Output{Unknown: true})
+			s.Log.Learned(s.Client, asked, Input{Kind: Leave, Node: n.ID}, Output{Unknown: true})
+			s.departs(asked, n.ID, now, Output{Unknown: true})
 		}
+		return gone, err
 	}
+	departed, _ := s.Departures(ctx) // what is not listed may be made later
 	for _, n := range gone {
-		s.Log.Learned(s.Client, asked, Input{Kind: Leave, Node: n.ID, Departed: departed}, Output{})
+		made := slices.ContainsFunc(departed, func(d store.Departure) bool { return d.ID == n.ID })
+		s.Log.Learned(s.Client, asked, Input{Kind: Leave, Node: n.ID}, Output{})
+		s.departs(asked, n.ID, now, Output{Unknown: !made})
 	}
-	return gone, err
+	return gone, nil
+}
+
+func (s *Recorded) departs(asked int64, node string, now time.Time, out Output) {
+	at := store.DepartureTime(now).UnixMicro()
+	s.Log.Learned(s.Client, asked, Input{Kind: Depart, Node: node, Departed: at}, out)
 }
