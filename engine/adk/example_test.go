@@ -50,7 +50,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	lc, err := lifecycle.New(lifecycle.Config{Engine: agent, Dir: dir})
+	lc, err := lifecycle.New(lifecycle.Config{Engine: agent, Dir: dir, Forgiving: true})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -64,7 +64,7 @@ func ExampleOpen() {
 		log.Panic(err)
 	}
 	defer st.Close()
-	lc, err := lifecycle.New(lifecycle.Config{Store: st, Engine: shipper})
+	lc, err := lifecycle.New(lifecycle.Config{Store: st, Engine: shipper, Forgiving: true})
 	if err != nil {
 		log.Panic(err)
 	}
@@ -111,7 +111,7 @@ func ExampleStore_In() {
 		log.Panic(err)
 	}
 	defer st.Close()
-	lc, err := lifecycle.New(lifecycle.Config{Store: st, Engine: shipper})
+	lc, err := lifecycle.New(lifecycle.Config{Store: st, Engine: shipper, Forgiving: true})
 	if err != nil {
 		log.Panic(err)
 	}
