@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/internal/sample"
 )
 
 // toFSM turns facts by name into the machine's set.
@@ -176,6 +177,7 @@ func agree(t testing.TB, l *Lifecycle, state, event string, set fsm.Facts) strin
 // machine's on nothing else: TestNextIsSafeForConcurrentUse in fsm), so that what one step leads to
 // is asked once and looked up in the 3 million sequences.
 func TestMachineAgreesOnEverySequenceUpToSix(t *testing.T) {
+	sample.Search(t, 1)
 	t.Parallel()
 	const length = 6
 	l := embedded()

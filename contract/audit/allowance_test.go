@@ -13,6 +13,7 @@ import (
 
 	"github.com/interlude-go/interlude/contract"
 	"github.com/interlude-go/interlude/contract/fcmp"
+	"github.com/interlude-go/interlude/internal/sample"
 )
 
 // G4: no member that the schemas require was forgotten: it is demanded, or may be missing, or
@@ -120,6 +121,7 @@ func read(t testing.TB, log string, lenient bool) Report {
 // if the member is required. The invariants that are then not decided are those that the allowance
 // lists, and they are counted.
 func TestLenientForgivesMissingMembers(t *testing.T) {
+	sample.Search(t, 1)
 	t.Parallel()
 	met, lost := map[string]bool{}, map[string][]string{}
 	logs := goodLogs(t)
@@ -187,6 +189,7 @@ func raises(typ, member string) bool {
 
 // F2, F3, F4, G4: every producer must keep what the protocol prescribes.
 func TestLenientDemandsWhatTheProtocolFixes(t *testing.T) {
+	sample.Search(t, 0)
 	t.Parallel()
 	met := map[string]bool{}
 	for name, log := range goodLogs(t) {
@@ -218,6 +221,7 @@ func TestLenientDemandsWhatTheProtocolFixes(t *testing.T) {
 
 // G4: an optional member may be null, and an unknown member is ignored, at any depth.
 func TestLenientForgivesNullsAndUnknownMembers(t *testing.T) {
+	sample.Search(t, 2)
 	t.Parallel()
 	for name, log := range goodLogs(t) {
 		spread := rewrite(t, log, func(e event) {

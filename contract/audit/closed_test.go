@@ -10,6 +10,7 @@ import (
 
 	"github.com/interlude-go/interlude/contract"
 	"github.com/interlude-go/interlude/contract/audit"
+	"github.com/interlude-go/interlude/internal/sample"
 )
 
 // findings returns all violations that a checker finds in a log.
@@ -23,6 +24,7 @@ func findings(c *audit.Checker, log string) []audit.Violation {
 
 // A1, F8: the slim end of a run gives the same verdict as its whole view, whatever follows the end.
 func TestSummaryOfAnEndedRunGivesTheSameVerdict(t *testing.T) {
+	sample.Search(t, 3)
 	t.Parallel()
 	judge := func(name, log string) {
 		t.Helper()
@@ -95,6 +97,7 @@ func TestCheckLimitsAnUnreadableLineToItsRun(t *testing.T) {
 
 // A long log of many runs takes little memory for each run that has ended.
 func TestEndedRunsCostLittle(t *testing.T) {
+	sample.Search(t, 3)
 	log := logs(t, "good")["question-and-answer"]
 	require.Empty(t, findings(audit.NewChecker(), log), "what all checkers share is there")
 	c := audit.NewChecker()

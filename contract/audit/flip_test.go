@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/contract/audit"
+	"github.com/interlude-go/interlude/internal/sample"
 )
 
 // flips counts the changes of one bit in a log, and how many of them the checker detects.
@@ -28,6 +29,7 @@ var flipEach = flag.Int("flip-each", audit.FlipStride, "flip each nth bit only")
 // it. The other bits are in values that may be anything: texts, names of actors and pools, and
 // limits and times that nothing else in the log depends on.
 func TestFlippedBitsAreSeen(t *testing.T) {
+	sample.Search(t, 0)
 	t.Parallel()
 	var sum flips
 	sum.unseen = map[string]int{}

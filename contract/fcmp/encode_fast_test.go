@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/interlude-go/interlude/internal/sample"
 )
 
 func drawHeader(t *rapid.T) Header {
@@ -37,6 +39,7 @@ func TestValidPayloadsAreEncoded(t *testing.T) {
 // F7: whatever is wrong with a payload or its header, it is refused exactly when the validator of
 // schemas refuses it, and for the same reason.
 func TestEncodingAcceptsWhatTheSchemasDo(t *testing.T) {
+	sample.Search(t, 0)
 	t.Parallel()
 	for _, typ := range eventTypes() {
 		t.Run(typ, func(t *testing.T) {
@@ -91,6 +94,7 @@ func TestEncodeDoesNotBlameNilList(t *testing.T) {
 
 // Events that good runs leave are encoded to the bytes in which they were recorded.
 func TestRecordedEventsAreEncodedAgain(t *testing.T) {
+	sample.Search(t, 3)
 	t.Parallel()
 	for name, log := range logs(t, "good") {
 		for line := range strings.Lines(string(log)) {
@@ -110,6 +114,7 @@ func TestRecordedEventsAreEncodedAgain(t *testing.T) {
 
 // F7: an event beyond MaxEvent is refused.
 func TestEncodingKnowsTheLargestEvent(t *testing.T) {
+	sample.Search(t, 2)
 	t.Parallel()
 	asked := samples()[TypeInputRequired]
 	sized := func(padding int) map[string]any {

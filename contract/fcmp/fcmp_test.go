@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/internal/sample"
 )
 
 var epoch = time.Date(2026, 1, 2, 3, 4, 5, 678_901_234, time.FixedZone("east", 3600))
@@ -315,6 +316,7 @@ func TestNamesThatBecomeOneAreRefused(t *testing.T) {
 
 // F7: the longest text that the schema allows still fits into an event, whatever its characters.
 func TestLongestMessageFits(t *testing.T) {
+	sample.Search(t, 1)
 	t.Parallel()
 	for i, text := range []string{strings.Repeat("\x01", 1<<20), strings.Repeat("€", 1<<20),
 		strings.Repeat("\xff", 1<<20)} {

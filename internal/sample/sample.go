@@ -38,6 +38,16 @@ func Require(tb testing.TB, i, parts int) {
 	}
 }
 
+// Search is Require for a long test that searches in a single goroutine, where the race detector can
+// find nothing and takes ten times as long. Without the detector no part is left out: every commit
+// runs such a test once whole.
+func Search(tb testing.TB, i int) {
+	tb.Helper()
+	if Race {
+		Require(tb, i, SearchParts)
+	}
+}
+
 // Agents are the real agents. The selected one runs its whole suite and every story. The others are
 // only started, asked, parked, resumed and killed.
 var Agents = []string{"codex", "gemini", "opencode", "qwen"}
@@ -46,7 +56,7 @@ var Agents = []string{"codex", "gemini", "opencode", "qwen"}
 const (
 	// CrashParts divide the cases of proof/crash on SQLite and PostgreSQL. On the memory store every
 	// case is run.
-	CrashParts = 3
+	CrashParts = 4
 	// MutantParts divide the changed contracts that contract's laws and proof/explore must notice.
 	MutantParts = 4
 	// BugParts divide the bugs of proof/museum.
@@ -61,9 +71,9 @@ const (
 	// SequenceParts divide the test that executes every short sequence of events once for each
 	// waiting policy. Under the race detector, a commit runs it for a part of the policies; without
 	// the detector, it is run for all policies, on memory and SQLite.
-	SequenceParts = 2
-	// SearchParts divide the longest tests of proof/explore under the race detector. Each of them
-	// searches in a single goroutine, and every commit runs all of them without the detector.
+	SequenceParts = 4
+	// SearchParts divide the tests that call Search, under the race detector: of contract and its
+	// packages, and of proof/explore.
 	SearchParts = 4
 )
 
@@ -79,14 +89,14 @@ func Parts() []string {
 	return []string{
 		"real agents: " + Agents[n%uint64(len(Agents))] +
 			" in full, the others start, ask, park, resume and are killed",
-		part("crash points on SQLite, and another third on PostgreSQL", CrashParts),
+		part("crash points on SQLite, and another quarter on PostgreSQL", CrashParts),
 		part("changed contracts", MutantParts),
 		part("bugs of the museum", BugParts),
 		part("suite of stores on PostgreSQL with every option (1) or through PgBouncer (2)", SuiteParts),
 		part("kills of those who send notices, on SQLite (1) or PostgreSQL (2)", NoticeParts),
 		part("races through all doors, on SQLite (1) or PostgreSQL (2)", DoorParts),
 		part("sequences of events with the race detector, on PostgreSQL above all", SequenceParts),
-		part("searches of proof/explore with the race detector, all without it", SearchParts),
+		part("searches of contract and proof/explore with the race detector, all without it", SearchParts),
 		"what is left out is shown by other commits; INTERLUDE_FULL=1 runs everything",
 	}
 }

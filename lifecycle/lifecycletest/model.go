@@ -311,7 +311,7 @@ func (ls *lives) walk(path []fsm.Event, length int) {
 var sequences = []testCase{
 	{"G3 G2 A3 A7 K1 K2/every sequence of few events", func(t *testing.T, open Opener) {
 		for i, v := range variants {
-			if watched && !sample.Has(i, sample.SequenceParts) {
+			if sample.Race && !sample.Has(i, sample.SequenceParts) {
 				continue // without the race detector, each commit lives them all
 			}
 			ls := newLives(t, open, v)

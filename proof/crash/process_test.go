@@ -97,9 +97,9 @@ func (c *troupe) play(tb testing.TB, scenario *crash.Scenario, fault crash.Fault
 	return found, true
 }
 
-// third chooses the cases that the sample has of a store. Another store has others: in memory all
+// part chooses the cases that the sample has of a store. Another store has others: in memory all
 // cases are played, and SQLite and PostgreSQL differ little in them.
-func third(store int) func(number int) bool {
+func part(store int) func(number int) bool {
 	return func(number int) bool { return sample.Has(number+store, sample.CrashParts) }
 }
 
@@ -107,7 +107,7 @@ func third(store int) func(number int) bool {
 // file of its own.
 func TestSQLite(t *testing.T) {
 	host := program(t)
-	everywhere(t, listed, third(0), func(t *testing.T, scenario *crash.Scenario, fault crash.Fault) ([]crash.Point,
+	everywhere(t, listed, part(0), func(t *testing.T, scenario *crash.Scenario, fault crash.Fault) ([]crash.Point,
 		bool) {
 		t.Helper()
 		dir, err := os.MkdirTemp("", "crash")
@@ -131,7 +131,7 @@ func TestPostgreSQL(t *testing.T) {
 			dsn, schemas[scenario.Name] = pgtest.Schema(t)
 		}
 	}
-	everywhere(t, listed, third(1), func(t *testing.T, scenario *crash.Scenario, fault crash.Fault) ([]crash.Point,
+	everywhere(t, listed, part(1), func(t *testing.T, scenario *crash.Scenario, fault crash.Fault) ([]crash.Point,
 		bool) {
 		t.Helper()
 		schema := schemas[scenario.Name]

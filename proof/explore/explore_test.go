@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/internal/sample"
 	"github.com/interlude-go/interlude/proof/explore"
 )
 
@@ -38,7 +39,7 @@ func exploreScenarios(t *testing.T, o explore.Options, which func(explore.Scenar
 // keeps every promise of the contract and of the protocol, and an end can be reached from it
 // without a person. The exploration reaches each rule and each result of the protocol.
 func TestExploreEveryReachableStateKeepsEveryPromise(t *testing.T) {
-	requirePart(t, 0)
+	sample.Search(t, 0)
 	r := exploreScenarios(t, explore.Options{Bounds: explored}, func(explore.Scenario) bool { return true })
 	t.Log(r)
 	require.Nil(t, r.Broken)
@@ -112,7 +113,7 @@ var guards = []struct {
 
 // Without any one of the guards there is a counter-example, so each guard is needed.
 func TestExploreWithoutAGuardBreaksAPromise(t *testing.T) {
-	requirePart(t, 1)
+	sample.Search(t, 1)
 	t.Parallel()
 	tried := map[explore.Switch]bool{explore.FenceNode: true, explore.FenceEpoch: true} // see below
 	for _, g := range guards {

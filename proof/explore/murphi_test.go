@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/internal/sample"
 	"github.com/interlude-go/interlude/proof/explore"
 )
 
@@ -51,7 +52,7 @@ func TestModelForRumurNeedsBoundsAndAContract(t *testing.T) {
 // The model for Rumur has no logs. They follow from the records, so that the number of states is
 // the same with and without them.
 func TestLogsAddNoStates(t *testing.T) {
-	requirePart(t, 2)
+	sample.Search(t, 2)
 	t.Parallel()
 	with, err := explore.All(explore.Options{Bounds: logged})
 	require.NoError(t, err)

@@ -93,7 +93,7 @@ var survivors = map[string]string{
 // G1: the explorer notices each change of a transition, a guard or the policy: the contract is
 // unsound, a state breaks a promise or is stuck, or a rule is never reached.
 func TestExploreCatchesChangedContracts(t *testing.T) {
-	requirePart(t, 3)
+	sample.Search(t, 3)
 	t.Parallel()
 	own, err := explore.All(explore.Options{Bounds: small})
 	require.NoError(t, err)

@@ -2,12 +2,7 @@
 
 package explore_test
 
-import (
-	"testing"
-
-	"github.com/interlude-go/interlude/internal/sample"
-	"github.com/interlude-go/interlude/proof/explore"
-)
+import "github.com/interlude-go/interlude/proof/explore"
 
 // Under the race detector the tests explore only a part of the states. Each exploration runs in a
 // single goroutine, so the detector can find nothing in it, and makes it ten times slower. CI
@@ -20,9 +15,3 @@ var (
 )
 
 const eachMutant = 120
-
-// requirePart divides the four longest tests between the commits that CI tests.
-func requirePart(t *testing.T, i int) {
-	t.Helper()
-	sample.Require(t, i, sample.SearchParts)
-}

@@ -5,9 +5,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/internal/sample"
 )
 
 func TestRunPrintsFiguresAndACounterexample(t *testing.T) {
+	sample.Search(t, 2)
 	t.Parallel()
 	var out strings.Builder
 	require.NoError(t, run([]string{"-nodes", "1", "-questions", "1", "-attempts", "2", "-faults", "0"}, &out))
