@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -129,11 +130,13 @@ type notices struct {
 	observer Observer
 	log      *slog.Logger
 
-	mu      sync.Mutex
-	waiting []func()      // guarded by mu
-	dropped int           // guarded by mu; dropped notices since the last call of Dropped
-	faults  uint64        // guarded by mu; calls that panicked or ended their goroutine
-	idle    chan struct{} // guarded by mu; nil if no goroutine delivers; that goroutine closes it when it ends
+	mu         sync.Mutex
+	waiting    []any         // guarded by mu; the notices that wait are those from first on
+	first      int           // guarded by mu; of waiting, the notice that is delivered next
+	dropped    int           // guarded by mu; dropped notices since the last call of Dropped
+	faults     uint64        // guarded by mu; calls that panicked or ended their goroutine
+	delivering bool          // guarded by mu; a goroutine delivers
+	idle       chan struct{} // guarded by mu; nil if nobody waits; the goroutine that delivers closes it when it ends
 }
 
 // newNotices returns nil for an observer without functions.
@@ -144,17 +147,22 @@ func newNotices(o Observer, log *slog.Logger) *notices {
 	return &notices{observer: o, log: log}
 }
 
-// add queues a notice for delivery, or counts it as dropped if the queue is full. It never blocks.
-func (n *notices) add(notice func()) {
+// add queues a notice, a pointer to what one of the observer's functions takes, or counts it as dropped
+// if the queue is full. It never blocks.
+func (n *notices) add(notice any) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if len(n.waiting) >= MaxNotices {
+	if len(n.waiting)-n.first >= MaxNotices {
 		n.dropped++
 		return
 	}
+	if n.first > 0 && len(n.waiting) == cap(n.waiting) { // move them to the front, rather than grow
+		n.waiting = slices.Delete(n.waiting, 0, n.first)
+		n.first = 0
+	}
 	n.waiting = append(n.waiting, notice)
-	if n.idle == nil {
-		n.idle = make(chan struct{})
+	if !n.delivering {
+		n.delivering = true
 		go n.deliver()
 	}
 }
@@ -162,7 +170,7 @@ func (n *notices) add(notice func()) {
 // deliver calls the observer until no notice waits. If the observer panics or ends this goroutine,
 // a new goroutine goes on.
 func (n *notices) deliver() {
-	var notice func()
+	var notice any
 	defer func() {
 		if notice == nil {
 			return
@@ -170,30 +178,62 @@ func (n *notices) deliver() {
 		n.noteFault(recover())
 		go n.deliver()
 	}()
+	runtime.Gosched() // who has just committed goes on first; what it commits next is delivered together with this
 	for {
 		if notice = n.next(); notice == nil {
 			return
 		}
-		notice()
+		n.call(notice)
 	}
 }
 
+// droppedNotices are so many notices that were dropped.
+type droppedNotices int
+
+// call calls the observer's function for the notice.
+func (n *notices) call(notice any) {
+	switch notice := notice.(type) {
+	case *Transition:
+		n.observer.Transition(*notice)
+	case *EndedTurn:
+		n.observer.Turn(*notice)
+	case *Settlement:
+		n.observer.Settled(*notice)
+	case *BlockedRun:
+		n.observer.Blocked(*notice)
+	case *LostLease:
+		n.observer.LeaseLost(*notice)
+	case droppedNotices:
+		n.observer.Dropped(int(notice))
+	}
+}
+
+// keptNotices is how long a queue may have been whose memory is used again.
+const keptNotices = 256
+
 // next removes and returns the next notice. If there is none, it marks the delivery as ended and
 // returns nil.
-func (n *notices) next() (notice func()) {
+func (n *notices) next() (notice any) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if dropped := n.dropped; dropped > 0 && n.observer.Dropped != nil {
 		n.dropped = 0
-		return func() { n.observer.Dropped(dropped) }
+		return droppedNotices(dropped)
 	}
-	if len(n.waiting) == 0 {
-		close(n.idle)
-		n.idle, n.waiting = nil, nil
+	if n.first == len(n.waiting) {
+		n.waiting, n.first = n.waiting[:0], 0
+		if cap(n.waiting) > keptNotices {
+			n.waiting = nil
+		}
+		n.delivering = false
+		if n.idle != nil {
+			close(n.idle)
+			n.idle = nil
+		}
 		return nil
 	}
-	notice, n.waiting[0] = n.waiting[0], nil
-	n.waiting = n.waiting[1:]
+	notice, n.waiting[n.first] = n.waiting[n.first], nil
+	n.first++
 	return notice
 }
 
@@ -220,11 +260,15 @@ func (n *notices) flush() {
 		return
 	}
 	n.mu.Lock()
-	idle := n.idle
-	n.mu.Unlock()
-	if idle == nil {
+	if !n.delivering {
+		n.mu.Unlock()
 		return
 	}
+	if n.idle == nil {
+		n.idle = make(chan struct{})
+	}
+	idle := n.idle
+	n.mu.Unlock()
 	limit := time.NewTimer(flushLimit)
 	defer limit.Stop()
 	select {
@@ -241,24 +285,23 @@ func (n *notices) committed(cm *store.Commit) {
 	if n == nil {
 		return
 	}
-	run, o := observed(&cm.Run), &n.observer
+	o := &n.observer
 	if o.Transition != nil {
-		if change, ok := transitionIn(cm.Events); ok {
-			change.ObservedRun, change.To, change.Error = run, cm.Run.State, cloned(cm.Run.Error)
-			n.add(func() { o.Transition(change) })
+		if from, trigger, ok := transitionIn(cm.Events); ok {
+			n.add(&Transition{ObservedRun: observed(&cm.Run), From: from, To: cm.Run.State, Trigger: trigger,
+				Error: cloned(cm.Run.Error)})
 		}
 	}
 	for i := range cm.Settled {
 		if s := &cm.Settled[i]; o.Settled != nil {
-			settled := Settlement{run, s.Question.ID, s.Question.Kind, s.Resolution,
-				s.ResolvedAt.Sub(s.Question.AskedAt)}
-			n.add(func() { o.Settled(settled) })
+			n.add(&Settlement{observed(&cm.Run), s.Question.ID, s.Question.Kind, s.Resolution,
+				s.ResolvedAt.Sub(s.Question.AskedAt)})
 		}
 	}
 	if cm.Run.Block != nil && o.Blocked != nil {
-		blocked := BlockedRun{run, *cm.Run.Block}
+		blocked := &BlockedRun{observed(&cm.Run), *cm.Run.Block}
 		blocked.Block.Choices = slices.Clone(blocked.Block.Choices)
-		n.add(func() { o.Blocked(blocked) })
+		n.add(blocked)
 	}
 }
 
@@ -267,8 +310,7 @@ func (n *notices) claimed(r *store.Run) {
 	if n == nil || n.observer.Transition == nil {
 		return
 	}
-	started := Transition{ObservedRun: observed(r), From: fsm.StateQueued, To: r.State, Trigger: fsm.EventTurnStarted}
-	n.add(func() { n.observer.Transition(started) })
+	n.add(&Transition{ObservedRun: observed(r), From: fsm.StateQueued, To: r.State, Trigger: fsm.EventTurnStarted})
 }
 
 // turnEnded adds the notice that a turn has ended. The record r is the latest one of the run that
@@ -279,7 +321,7 @@ func (n *notices) turnEnded(r *store.Run, turn EndedTurn) {
 	}
 	ended := turn // a copy, so that nothing is allocated above
 	ended.ObservedRun, ended.State = observed(r), r.State
-	n.add(func() { n.observer.Turn(ended) })
+	n.add(&ended)
 }
 
 // leaseLost adds the notice that a node has lost its lease.
@@ -287,7 +329,7 @@ func (n *notices) leaseLost(node string, at time.Time) {
 	if n == nil || n.observer.LeaseLost == nil {
 		return
 	}
-	n.add(func() { n.observer.LeaseLost(LostLease{node, at}) })
+	n.add(&LostLease{node, at})
 }
 
 // cloned returns a copy of what p points to, and nil for nil.
@@ -301,18 +343,11 @@ func cloned[T any](p *T) *T {
 
 // transitionIn finds the submission or the change of state in the events of a commit. It is the
 // last event, except that a question may follow it.
-func transitionIn(events []store.Event) (Transition, bool) {
+func transitionIn(events []store.Event) (from State, trigger Trigger, ok bool) {
 	for _, e := range slices.Backward(events) {
-		switch event, err := fcmp.Decode(e.Body); {
-		case err != nil: // never happens: events are checked when they are encoded
-		case event.Type == fcmp.TypeStarted:
-			return Transition{}, true
-		case event.Type == fcmp.TypeStateChanged:
-			var changed fcmp.StateChanged
-			if event.Decode(&changed) == nil {
-				return Transition{From: State(changed.From), Trigger: Trigger(changed.Trigger)}, true
-			}
+		if from, trigger, ok := fcmp.ChangeIn(e.Body); ok {
+			return State(from), Trigger(trigger), true
 		}
 	}
-	return Transition{}, false
+	return "", "", false
 }

@@ -24,6 +24,7 @@ type host struct {
 	talks    *sync.Map // run id → chan string: the messages that the agent sends instead of asking
 	answerer *answerer
 	other    *replier // the node that replies; this one when nil
+	observed *telemetry
 	stop     context.CancelFunc
 	served   chan error
 }
@@ -55,18 +56,25 @@ func agent(talks *sync.Map) engine.Engine {
 // newHost opens the store and serves. Its concurrency is higher than the number of runs that the
 // load has at one time, so that no run waits for a slot.
 func newHost(ctx context.Context, p *place) (*host, error) {
+	observed, err := newTelemetry(p.o.telemetry)
+	if err != nil {
+		return nil, err
+	}
 	s, err := p.open(ctx)
 	if err != nil {
 		return nil, err
 	}
 	room := max(p.o.concurrency, p.o.followers) + 64
-	h := &host{store: &timed{counted: s}, talks: &sync.Map{}, served: make(chan error, 1)}
+	h := &host{store: &timed{counted: s}, talks: &sync.Map{}, served: make(chan error, 1), observed: observed}
 	h.Lifecycle, err = lifecycle.New(lifecycle.Config{
 		Store: h.store, Engine: agent(h.talks), Concurrency: room,
 		Pools:  []slots.Pool{{Name: slots.DefaultPool, Capacity: room}},
-		Logger: slog.New(slog.DiscardHandler),
+		Logger: slog.New(slog.DiscardHandler), Observer: observed.observer,
 	})
 	if err != nil {
+		return nil, err
+	}
+	if err := observed.watch(h.Client, h.store); err != nil {
 		return nil, err
 	}
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -89,7 +97,7 @@ func (h *host) leave() error {
 	if h.other != nil {
 		err = errors.Join(err, h.other.leave())
 	}
-	return errors.Join(err, h.store.Close())
+	return errors.Join(err, h.observed.end(context.Background()), h.store.Close())
 }
 
 // replier is a front end: a node that executes nothing.

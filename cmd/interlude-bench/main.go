@@ -47,6 +47,7 @@ type options struct {
 	follow      bool
 	feed        bool
 	group       bool
+	telemetry   string
 	asJSON      bool
 	profile     string
 	allocs      string
@@ -76,6 +77,8 @@ func parse(args []string) (options, error) {
 	f.BoolVar(&o.follow, "follow", false, "have a reader follow the events of each run")
 	f.BoolVar(&o.feed, "feed", false, "have one reader of a feed read and acknowledge the events of all runs")
 	f.BoolVar(&o.group, "group-commit", true, "let commits that arrive together share a flush (sqlite, postgres)")
+	f.StringVar(&o.telemetry, "telemetry", "none", "what OpenTelemetry's SDK makes of the round trips, and discards: "+
+		"none, observer (the library's part alone), metrics, traces or all")
 	f.BoolVar(&o.asJSON, "json", false, "print one JSON object on the last line")
 	f.StringVar(&o.profile, "cpuprofile", "", "write a CPU profile of the round trips to the `file`")
 	f.StringVar(&o.allocs, "memprofile", "", "write a profile of all allocations to the `file`")
@@ -138,7 +141,7 @@ func measure(ctx context.Context, o options, p *progress) (*report, error) {
 	r := &report{
 		Store: o.store, Runs: o.runs, Concurrency: o.concurrency, Parked: o.parked, Finished: o.finished,
 		GroupCommit: o.group, Followed: o.follow, Feed: o.feed,
-		Across: o.across,
+		Across: o.across, Telemetry: o.telemetry,
 	}
 	if err := place.seed(ctx, o.parked, o.finished, p); err != nil {
 		return nil, fmt.Errorf("park %d runs, finish %d: %w", o.parked, o.finished, err)

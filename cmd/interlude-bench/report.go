@@ -26,6 +26,7 @@ type report struct {
 	GroupCommit bool   `json:"group_commit"`
 	Followed    bool   `json:"followed"` // a follower read the events of each run
 	Feed        bool   `json:"feed"`     // a reader of a feed read the events of all runs
+	Telemetry   string `json:"telemetry"`
 
 	RunsPerS      float64 `json:"runs_per_s"`
 	ReplyP50      float64 `json:"reply_p50_ms"` // from the reply until the next turn is stored as running
@@ -91,6 +92,9 @@ func (r *report) print(w io.Writer, asJSON bool) error {
 	}
 	if r.Feed {
 		kind += ", with a feed"
+	}
+	if r.Telemetry != "none" {
+		kind += ", telemetry: " + r.Telemetry
 	}
 	line("store", "%s", kind)
 	line("runs / at one time / parked", "%d / %d / %d", r.Runs, r.Concurrency, r.Parked)

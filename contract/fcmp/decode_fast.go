@@ -14,37 +14,51 @@ func decodeFast(body []byte) (Event, bool) {
 
 // scanEvent is decodeFast; it also returns the time as it stands there.
 func scanEvent(body []byte) (e Event, ts []byte, ok bool) {
-	c := cursor{rest: body}
-	c.skip(`{"protocol_version":"`)
-	protocol := knownProtocol(c.text())
-	c.skip(`,"run_id":"`)
-	run := c.text()
-	c.skip(`,"seq":`)
-	seq := c.number()
-	c.skip(`,"ts":"`)
-	ts = c.text()
-	c.skip(`,"engine":"`)
-	engine := c.text()
-	c.skip(`,"type":"`)
-	typ := knownType(c.text())
-	c.skip(`,"data":`)
-	data := c.value()
-	c.skip(`,"meta":{"attempt":`)
-	attempt := c.number()
-	c.skip(`,"local_seq":`)
-	localSeq := c.number()
-	c.skip(`}}`)
-	if c.lost || len(c.rest) > 0 || typ == "" || protocol == "" || at(data, 0) != '{' || attempt > math.MaxInt {
+	w, ok := readWritten(body)
+	typ, protocol := knownType(w.typ), knownProtocol(w.protocol)
+	if !ok || typ == "" || protocol == "" || at(w.data, 0) != '{' || w.attempt > math.MaxInt {
 		return Event{}, nil, false
 	}
 	e = Event{
-		ProtocolVersion: protocol, RunID: string(run), Seq: seq, Engine: string(engine), Type: typ,
-		Data: bytes.Clone(data), Meta: Meta{Attempt: int(attempt), LocalSeq: localSeq},
+		ProtocolVersion: protocol, RunID: string(w.run), Seq: w.seq, Engine: string(w.engine), Type: typ,
+		Data: bytes.Clone(w.data), Meta: Meta{Attempt: int(w.attempt), LocalSeq: w.localSeq},
 	}
-	if e.TS.UnmarshalText(ts) != nil || e.header().check() != nil {
+	if e.TS.UnmarshalText(w.ts) != nil || e.header().check() != nil {
 		return Event{}, nil, false
 	}
-	return e, ts, true
+	return e, w.ts, true
+}
+
+// written is an event as it stands in its body. The slices are parts of the body.
+type written struct {
+	protocol, run, ts, engine, typ, data []byte
+	seq, attempt, localSeq               uint64
+}
+
+// readWritten divides an event in exactly the form that Encode gives it, and returns false for any
+// other form. It does not look at what the members say.
+func readWritten(body []byte) (w written, ok bool) {
+	c := cursor{rest: body}
+	c.skip(`{"protocol_version":"`)
+	w.protocol = c.text()
+	c.skip(`,"run_id":"`)
+	w.run = c.text()
+	c.skip(`,"seq":`)
+	w.seq = c.number()
+	c.skip(`,"ts":"`)
+	w.ts = c.text()
+	c.skip(`,"engine":"`)
+	w.engine = c.text()
+	c.skip(`,"type":"`)
+	w.typ = c.text()
+	c.skip(`,"data":`)
+	w.data = c.value()
+	c.skip(`,"meta":{"attempt":`)
+	w.attempt = c.number()
+	c.skip(`,"local_seq":`)
+	w.localSeq = c.number()
+	c.skip(`}}`)
+	return w, !c.lost && len(c.rest) == 0
 }
 
 // knownProtocol returns the version as a text that need not be allocated, empty for an unknown one.

@@ -67,10 +67,32 @@ func TestTerminalIsWhatReadingInFullSays(t *testing.T) {
 		e, err := Decode(body)
 		require.NoError(t, err)
 		data := []byte(e.Data)
-		require.NotNil(t, newState(data), "what Encode writes need not be read in full")
+		require.NotNil(t, member(data, "to"), "what Encode writes need not be read in full")
 		for _, data := range []string{string(data), string(spoil(t, data))} {
 			require.Equal(t, endsSlowly(changed(data)), changed(data).Terminal(), data)
 		}
+	})
+}
+
+// J13: what an observer is told of an event is what reading it in full says.
+func TestChangeInIsWhatReadingInFullSays(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		typ := rapid.SampledFrom([]string{TypeStarted, TypeStateChanged, TypeMessageFinal}).Draw(t, "type")
+		body, err := encode(header(), typ, drawPayload(t, typ))
+		require.NoError(t, err)
+		var want StateChanged
+		if typ == TypeStateChanged {
+			e, err := Decode(body)
+			require.NoError(t, err)
+			require.NoError(t, e.Decode(&want))
+		}
+		from, trigger, ok := ChangeIn(body)
+		require.Equal(t, typ != TypeMessageFinal, ok)
+		require.Equal(t, want.From, from)
+		require.Equal(t, want.Trigger, trigger)
+		_, _, ok = ChangeIn(body[1:])
+		require.False(t, ok, "Encode has not written this")
 	})
 }
 

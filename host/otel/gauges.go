@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/interlude-go/interlude/lifecycle"
@@ -58,14 +57,14 @@ func (t *Telemetry) Gauges(client *lifecycle.Client, stored store.Meter) (stop f
 		}
 		now := time.Now()
 		for state, n := range map[string]int{"queued": s.Queued, "running": s.Running, "waiting_user": s.Waiting} {
-			o.ObserveFloat64(runs, float64(n), metric.WithAttributes(attribute.String("state", state)))
+			o.ObserveFloat64(runs, float64(n), metric.WithAttributes(keyState.String(state)))
 		}
 		o.ObserveFloat64(held, float64(s.Held))
 		o.ObserveFloat64(due, float64(s.Due))
 		o.ObserveFloat64(asked, age(now, s.OldestWaiting))
 		o.ObserveFloat64(nodes, float64(s.Nodes))
 		for _, p := range s.Pools {
-			pool := metric.WithAttributes(attribute.String("pool", p.Name))
+			pool := metric.WithAttributes(keyPool.String(p.Name))
 			o.ObserveFloat64(ready, float64(p.Ready), pool)
 			o.ObserveFloat64(oldest, age(now, p.OldestReady), pool)
 			o.ObserveFloat64(slots, float64(p.Held), pool)

@@ -144,8 +144,8 @@ func TestL5MetricsOfARun(t *testing.T) {
 		answer := got["interlude.answer.duration"].(metricdata.Histogram[float64]).DataPoints
 		require.Len(t, answer, 1)
 		require.InDelta(t, (3 * time.Hour).Seconds(), answer[0].Sum, 2)
-		require.Equal(t, attribute.NewSet(attribute.String("kind", "confirm"),
-			attribute.String("resolution", "user_reply"), attribute.String("pool", "default")), answer[0].Attributes)
+		require.Equal(t, attribute.NewSet(keyKind.String("confirm"),
+			keyResolution.String("user_reply"), keyPool.String("default")), answer[0].Attributes)
 		var worked float64
 		for _, p := range got["interlude.turn.duration"].(metricdata.Histogram[float64]).DataPoints {
 			worked += p.Sum
@@ -215,43 +215,48 @@ func TestInjectWithoutASpanChangesNothing(t *testing.T) {
 	require.False(t, trace.SpanContextFromContext(t.Context()).IsValid())
 }
 
-// A round trip on the memory store, with and without telemetry.
-func BenchmarkRoundTrip(b *testing.B) {
-	agent := engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
-		if len(t.Answers) == 0 {
-			return engine.Ask(engine.Question{Kind: engine.Confirm, Prompt: "Ship it?"}), nil
-		}
-		return engine.Done("Shipped."), nil
-	})
-	for _, observed := range []bool{false, true} {
-		b.Run(map[bool]string{false: "plain", true: "observed"}[observed], func(b *testing.B) {
-			var cfg Config
-			if observed {
-				cfg = Config{Metrics: sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewManualReader())),
-					Traces: sdktrace.NewTracerProvider()}
-			}
+// BenchmarkNotices is what the notices of one round trip cost, without the round trip itself:
+// interlude-bench -telemetry measures both together.
+func BenchmarkNotices(b *testing.B) {
+	for name, cfg := range map[string]Config{
+		"metrics": {Metrics: sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewManualReader()))},
+		"traces":  {Traces: sdktrace.NewTracerProvider(sdktrace.WithBatcher(tracetest.NewNoopExporter()))},
+		"sampled": {Traces: sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample()))},
+	} {
+		b.Run(name, func(b *testing.B) {
 			telemetry, err := New(cfg)
 			require.NoError(b, err)
-			lc, err := lifecycle.New(lifecycle.Config{Engine: agent, Observer: telemetry.Observer(),
-				Logger: slog.New(slog.DiscardHandler)})
-			require.NoError(b, err)
-			ctx, stop := context.WithCancel(b.Context())
-			served := make(chan error, 1)
-			go func() { served <- lc.Serve(ctx) }()
+			b.ReportAllocs()
 			for b.Loop() {
-				run, err := lc.Submit(ctx, lifecycle.Spec{Prompt: "Go."})
-				require.NoError(b, err)
-				for e, err := range lc.Events(ctx, run.ID, 0) {
-					require.NoError(b, err)
-					if e.Type == "user.input.required" {
-						_, err := lc.Reply(ctx, run.ID, lifecycle.Reply{ID: 1, Text: "yes"})
-						require.NoError(b, err)
-					}
-				}
+				notices(telemetry)
 			}
-			b.StopTimer()
-			stop()
-			require.NoError(b, <-served)
 		})
 	}
+}
+
+// notices are those of a round trip.
+func notices(t *Telemetry) {
+	run := lifecycle.ObservedRun{RunID: "r", Engine: "default", Pool: "default", At: time.Unix(1, 0)}
+	for _, c := range []lifecycle.Transition{
+		{To: lifecycle.StateQueued},
+		{From: lifecycle.StateQueued, To: lifecycle.StateRunning, Trigger: "turn.started"},
+		{From: lifecycle.StateRunning, To: lifecycle.StateWaitingUser, Trigger: "turn.needs_input"},
+		{From: lifecycle.StateWaitingUser, To: lifecycle.StateQueued, Trigger: "interaction.reply.accepted"},
+		{From: lifecycle.StateQueued, To: lifecycle.StateRunning, Trigger: "turn.started"},
+		{From: lifecycle.StateRunning, To: lifecycle.StateSucceeded, Trigger: "turn.succeeded"},
+	} {
+		c.ObservedRun = run
+		t.transition(c)
+	}
+	t.ended(lifecycle.EndedTurn{ObservedRun: run, State: lifecycle.StateWaitingUser, Stored: true})
+	t.settled(lifecycle.Settlement{ObservedRun: run, InteractionID: 1, Kind: lifecycle.Confirm})
+	t.ended(lifecycle.EndedTurn{ObservedRun: run, State: lifecycle.StateSucceeded, Stored: true})
+}
+
+// L5: the metrics of a round trip allocate nothing, once their attributes are known.
+func TestL5MetricsAllocateNothing(t *testing.T) {
+	telemetry, err := New(Config{Metrics: sdkmetric.NewMeterProvider(
+		sdkmetric.WithReader(sdkmetric.NewManualReader()))})
+	require.NoError(t, err)
+	require.Zero(t, testing.AllocsPerRun(100, func() { notices(telemetry) }))
 }
