@@ -147,8 +147,8 @@ func newNotices(o Observer, log *slog.Logger) *notices {
 	return &notices{observer: o, log: log}
 }
 
-// add queues a notice, a pointer to what one of the observer's functions takes, or counts it as dropped
-// if the queue is full. It never blocks.
+// add queues a notice, a pointer to what one of the observer's functions takes, or counts it as
+// dropped if the queue is full. It never blocks.
 func (n *notices) add(notice any) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

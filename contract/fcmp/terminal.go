@@ -25,10 +25,10 @@ func terminalState(name string) bool {
 	return false
 }
 
-// ChangeIn returns which state the run has left with the event in body, and by which trigger. Both are
-// empty for a submission, which leaves no state. It returns false for an event that tells of neither, and for
-// a body that Encode has not written. It is a cheap form of Decode for who wants to know just this of
-// every commit.
+// ChangeIn returns which state the run has left with the event in body, and by which trigger. Both
+// are empty for a submission, which leaves no state. It returns false for an event that tells of
+// neither, and for a body that Encode has not written. It is a cheap form of Decode for who wants to
+// know just this of every commit.
 func ChangeIn(body []byte) (from, trigger string, ok bool) {
 	w, ok := readWritten(body)
 	switch {
