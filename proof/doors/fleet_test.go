@@ -120,6 +120,16 @@ func (f *fleet) address() string {
 	return f.living[rand.N(len(f.living))].address
 }
 
+// addresses are those of all nodes.
+func (f *fleet) addresses() (all []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, p := range f.living {
+		all = append(all, p.address)
+	}
+	return all
+}
+
 // failure is why a node could not be started.
 func (f *fleet) failure() error {
 	f.mu.Lock()

@@ -12,13 +12,18 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/host/link"
+	"github.com/interlude-go/interlude/host/notify"
 	"github.com/interlude-go/interlude/host/web"
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/store"
@@ -41,6 +46,7 @@ const nodeVariable = "INTERLUDE_DOORS_NODE"
 type node struct {
 	Store string // a SQLite file, or the connection string of a PostgreSQL
 	Cut   int    // one response in so many is lost on its way, and one request; 0: none
+	Hooks string // where webhooks go, of a host on PostgreSQL; empty: nowhere
 }
 
 // openStore opens a SQLite file or, by its connection string, a PostgreSQL.
@@ -87,7 +93,35 @@ func (n *node) serve(ctx context.Context) error {
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
 	fmt.Println("http://" + listener.Addr().String())
+	if n.Hooks != "" {
+		notifier, err := n.newNotifier(ctx, lc.Client)
+		if err != nil {
+			return err
+		}
+		go notifier.Serve(ctx)
+	}
 	return errors.Join(lc.Serve(ctx), <-failed, errors.New("it was not killed"))
+}
+
+// newNotifier sends a webhook for each event.
+func (n *node) newNotifier(ctx context.Context, c *lifecycle.Client) (*notify.Notifier, error) {
+	cfg, err := pgx.ParseConfig(n.Store)
+	if err != nil {
+		return nil, err
+	}
+	queue, err := notify.OpenPostgreSQL(ctx, stdlib.OpenDB(*cfg))
+	if err != nil {
+		return nil, err
+	}
+	hook, err := notify.NewWebhook(notify.WebhookConfig{URL: n.Hooks, Secrets: []string{hookSecret},
+		Network: notify.Network{PlainHTTP: true, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}})
+	if err != nil {
+		return nil, err
+	}
+	return notify.New(notify.Config{Client: c, Queue: queue, Poll: 100 * time.Millisecond,
+		Endpoints: []notify.Endpoint{{Name: hookName, Sender: hook, Timeout: time.Second,
+			Retry: notify.Retry{Attempts: 1000, First: 20 * time.Millisecond, Max: 100 * time.Millisecond}}},
+		Logger: slog.New(slog.DiscardHandler)})
 }
 
 // asks is an agent that asks once, and ends with the answer.
