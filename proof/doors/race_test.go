@@ -251,7 +251,7 @@ func (w *world) doors() []door {
 }
 
 // patience is for how long somebody makes the same request again whose answer was lost.
-const patience = 10 * time.Second
+const patience = time.Minute
 
 // request makes a request until somebody answers it; lost is whether an answer was lost before.
 // Answered is nil if nobody ever did.
