@@ -2,6 +2,8 @@ package lifecycle
 
 import (
 	"context"
+	"strconv"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/memory"
 )
 
 // family is an engine whose run "r" does what its turn does. Its children ask if their prompt says so,
@@ -197,4 +200,59 @@ func TestM3LimitsOfChildren(t *testing.T) {
 		synctest.Wait()
 		require.Contains(t, in(t, lc.Client, "r", fsm.StateFailed).Error.Message, "has started none")
 	})
+}
+
+// listedRuns counts the runs that a store returns in listings.
+type listedRuns struct {
+	*memory.Store
+
+	rows atomic.Int64
+}
+
+func (s *listedRuns) Runs(ctx context.Context, q store.Query) (store.Page, error) {
+	page, err := s.Store.Runs(ctx, q)
+	s.rows.Add(int64(len(page.Runs)))
+	return page, err
+}
+
+// M3: children that end one after the other are not all read at each end, in whatever order they end, and
+// the last of them has their parent go on.
+func TestM3TheEndOfAChildDoesNotReadAllOthers(t *testing.T) {
+	const children = 100
+	for name, nth := range map[string]func(i int) int{
+		"forwards":  func(i int) int { return i },
+		"backwards": func(i int) int { return children - 1 - i },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var kids []string
+				s := &listedRuns{Store: memory.New()}
+				lc, stop := serve(t, Config{Store: s, Engine: family(func(ctx context.Context, in engine.Turn,
+					p engine.Parent) (engine.Outcome, error) {
+					for i := 0; i < children && in.Attempt == 1; i++ {
+						id, err := p.Spawn(ctx, engine.Child{Key: strconv.Itoa(i), Prompt: "ask"})
+						require.NoError(t, err)
+						kids = append(kids, id)
+					}
+					if in.Attempt > 1 {
+						return engine.Done("joined"), nil
+					}
+					return engine.AwaitAll(kids...), nil
+				})})
+				defer stop()
+				_, err := lc.Submit(t.Context(), Spec{ID: "r", Prompt: "x"})
+				require.NoError(t, err)
+				pass(time.Minute)
+				s.rows.Store(0)
+				for i := range children {
+					in(t, lc.Client, "r", fsm.StateQueued)
+					_, err := lc.Reply(t.Context(), kids[nth(i)], Reply{ID: 1, Text: "yes"})
+					require.NoError(t, err)
+					synctest.Wait()
+				}
+				require.Equal(t, 2, in(t, lc.Client, "r", fsm.StateSucceeded).Attempt)
+				require.Less(t, s.rows.Load(), int64(7*children))
+			})
+		})
+	}
 }

@@ -20,6 +20,7 @@ const dueBatch = store.MaxBatch
 // the reply to another of its questions), so a lost commit has it look again at once; but once only:
 // if it loses again, the next poll looks, so that runs which change all the time keep no node busy.
 func (n *node) watchDeadlines(ctx context.Context) error {
+	related := families{node: n, open: make(map[string]string)}
 	again := false
 	for {
 		n.due.reset()
@@ -31,7 +32,7 @@ func (n *node) watchDeadlines(ctx context.Context) error {
 		if err != nil && ctx.Err() == nil {
 			n.log.Error("deadlines not read; trying again", "err", err)
 		}
-		others, changed := n.seeToFamilies(ctx, due, now)
+		others, changed := related.seeTo(ctx, due, now)
 		fired, lost := n.fireDeadlines(ctx, others, now)
 		again = lost && !again
 		if changed || again || fired > 0 && len(due) == dueBatch {

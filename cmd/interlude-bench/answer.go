@@ -49,7 +49,7 @@ func startAnswerer(ctx context.Context, h *host, n int) *answerer {
 func (a *answerer) hint(h store.Hint) {
 	switch {
 	case strings.HasPrefix(h.RunID, parkedPrefix), strings.HasPrefix(h.RunID, duePrefix),
-		strings.HasPrefix(h.RunID, inboxPrefix): // nobody replies to these
+		strings.HasPrefix(h.RunID, inboxPrefix), strings.HasPrefix(h.RunID, childPrefix): // nobody replies to these
 	case h.State == fsm.StateWaitingUser:
 		a.asked <- h.RunID
 	case h.State == fsm.StateRunning:

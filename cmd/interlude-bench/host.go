@@ -68,8 +68,9 @@ func newHost(ctx context.Context, p *place) (*host, error) {
 	h := &host{store: &timed{counted: s}, talks: &sync.Map{}, served: make(chan error, 1), observed: observed}
 	h.Lifecycle, err = lifecycle.New(lifecycle.Config{
 		Store: h.store, Engine: agent(h.talks), Concurrency: room,
-		Pools:  []slots.Pool{{Name: slots.DefaultPool, Capacity: room}},
-		Logger: slog.New(slog.DiscardHandler), Observer: observed.observer,
+		Engines: map[string]engine.Engine{parentEngine: parent(p.o.children)},
+		Pools:   []slots.Pool{{Name: slots.DefaultPool, Capacity: room}},
+		Logger:  slog.New(slog.DiscardHandler), Observer: observed.observer,
 	})
 	if err != nil {
 		return nil, err

@@ -10,9 +10,10 @@
 // With -store postgres it starts a private server from the installed binaries, with PostgreSQL's
 // default durability, unless -dsn names a server.
 //
-// It also measures 10,000 deadlines that fall due together, the inbox of a person (-inbox), followers
-// that read live runs (-followers), the replay of a long log (-replay), and a host that goes on for
-// some time at half its speed (-soak). With -json the last line is one object with all figures.
+// It also measures 10,000 deadlines that fall due together, the inbox of a person (-inbox), a run
+// that waits for others (-children), followers that read live runs (-followers), the replay of a long log
+// (-replay), and a host that goes on for some time at half its speed (-soak). With -json the last line is
+// one object with all figures.
 package main
 
 import (
@@ -27,6 +28,7 @@ import (
 	"time"
 
 	"github.com/interlude-go/interlude/cmd/internal/terminal"
+	"github.com/interlude-go/interlude/engine"
 )
 
 // options are the command line.
@@ -41,6 +43,7 @@ type options struct {
 	parked      int
 	deadlines   int
 	inbox       int
+	children    int
 	followers   int
 	replay      int
 	soak        time.Duration
@@ -70,6 +73,7 @@ func parse(args []string) (options, error) {
 	f.IntVar(&o.deadlines, "deadlines", 10000, "how many deadlines fall due together, after the round trips; 0: none")
 	f.IntVar(&o.inbox, "inbox", 0, "how many questions of 50 groups are open, ten a run, while the first page of an "+
 		"inbox is read; parked runs wait for others then")
+	f.IntVar(&o.children, "children", 0, "how many runs another one starts, which all ask and are answered together")
 	f.IntVar(&o.followers, "followers", 0, "how many readers follow as many live runs, at 1,000 events a second "+
 		"together")
 	f.IntVar(&o.replay, "replay", 0, "how many `events` of one run are replayed")
@@ -101,6 +105,8 @@ func parse(args []string) (options, error) {
 		o.inbox < 0:
 		return o, errors.New("-parked, -finished, -deadlines, -inbox, -followers, -replay and -soak must not be " +
 			"negative")
+	case o.children < 0 || o.children > engine.MaxChildren:
+		return o, fmt.Errorf("-children is %d, want 0 to %d", o.children, engine.MaxChildren)
 	}
 	return o, nil
 }
@@ -190,6 +196,7 @@ func (r *report) phases(ctx context.Context, o options, place *place, h *host, p
 	}{
 		{o.deadlines > 0, func() error { return r.fireDeadlines(ctx, h, o.deadlines, p) }},
 		{o.inbox > 0, func() error { return r.readInbox(ctx, h, o.inbox, p) }},
+		{o.children > 0, func() error { return r.endChildren(ctx, h, o.children, p) }},
 		{o.followers > 0, func() error { return r.followers(ctx, h, o, p) }},
 		{o.replay > 0, func() error { return r.replay(ctx, h, o.replay, p) }},
 		{o.soak > 0, func() error { return r.soak(ctx, place, h, o, p) }},

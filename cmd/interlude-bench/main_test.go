@@ -111,6 +111,7 @@ func TestAWrongCommandLineSaysWhatIsWrong(t *testing.T) {
 		"-runs 0":               "-runs is 0",
 		"-concurrency 100000":   "-concurrency 100000",
 		"-parked -1":            "must not be negative",
+		"-children 1001":        "-children is 1001, want 0 to 1000",
 		"now":                   `unexpected argument "now"`,
 		"-concurrency plenty":   "invalid value",
 		"-group-commit=perhaps": "invalid boolean",
@@ -132,4 +133,11 @@ func TestInbox(t *testing.T) {
 			require.Contains(t, out, "first page of an inbox")
 		})
 	}
+}
+
+// M3: a run goes on once each of its children has ended.
+func TestChildren(t *testing.T) {
+	r, out := run(t, "-store", "memory", "-runs", "20", "-concurrency", "8", "-deadlines", "0", "-children", "30")
+	require.Greater(t, r.ChildrenEnded, 0.0)
+	require.Contains(t, out, "children: started")
 }

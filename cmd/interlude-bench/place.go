@@ -15,10 +15,11 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// counted is a store that counts what it writes and calls watchers after each commit.
+// counted is a store that counts what it writes, calls watchers after each commit, and keeps journals.
 type counted interface {
 	store.Store
 	store.Watcher
+	store.JournalReader
 	store.Meter
 }
 

@@ -50,15 +50,18 @@ type report struct {
 	Recovery     float64 `json:"recovery_s,omitempty"`      // until all parked runs were read as recovered
 	DuringRunsPS float64 `json:"recovery_runs_s,omitempty"` // round trips meanwhile
 
-	RestartCommits int     `json:"restart_commits"`        // of the start, without those of the round trips
-	InboxPage      int     `json:"inbox_page,omitempty"`   // questions on the first page
-	InboxP50       float64 `json:"inbox_p50_ms,omitempty"` // to read that page
-	InboxP99       float64 `json:"inbox_p99_ms,omitempty"`
-	FollowersP99   float64 `json:"followers_p99_ms,omitempty"` // from sending a message until its follower got it
-	FollowersEPS   float64 `json:"followers_events_per_s,omitempty"`
-	ReplayEPS      float64 `json:"replay_events_per_s,omitempty"`
-	ReplayHeap     float64 `json:"replay_heap_mb,omitempty"`
-	Soak           *soaked `json:"soak,omitempty"`
+	RestartCommits  int     `json:"restart_commits"`        // of the start, without those of the round trips
+	InboxPage       int     `json:"inbox_page,omitempty"`   // questions on the first page
+	InboxP50        float64 `json:"inbox_p50_ms,omitempty"` // to read that page
+	InboxP99        float64 `json:"inbox_p99_ms,omitempty"`
+	ChildrenStarted float64 `json:"children_started_s,omitempty"` // until all of a run's children ask, and it waits
+	ChildrenEnded   float64 `json:"children_ended_s,omitempty"`   // from their replies until that run has ended
+	ChildCPU        float64 `json:"child_cpu_us,omitempty"`       // of processor time a child, from its reply on
+	FollowersP99    float64 `json:"followers_p99_ms,omitempty"`   // from sending a message until its follower got it
+	FollowersEPS    float64 `json:"followers_events_per_s,omitempty"`
+	ReplayEPS       float64 `json:"replay_events_per_s,omitempty"`
+	ReplayHeap      float64 `json:"replay_heap_mb,omitempty"`
+	Soak            *soaked `json:"soak,omitempty"`
 
 	written store.Counters // during the warm-up; gives the mean size of a row
 }
@@ -123,6 +126,8 @@ func (r *report) print(w io.Writer, asJSON bool) error {
 	optional(r.DeadlinesPerS > 0, "deadlines that fell due together", "%.0f fired/s", r.DeadlinesPerS)
 	optional(r.InboxP99 > 0, "first page of an inbox: questions / p50 / p99", "%d / %.2f / %.2f ms", r.InboxPage,
 		r.InboxP50, r.InboxP99)
+	optional(r.ChildrenEnded > 0, "children: started / replies until the parent's end / CPU",
+		"%.2f s / %.2f s / %.0f µs", r.ChildrenStarted, r.ChildrenEnded, r.ChildCPU)
 	optional(r.FollowersEPS > 0, "followers: events / message until seen, p99", "%.0f /s / %.2f ms", r.FollowersEPS,
 		r.FollowersP99)
 	optional(r.ReplayEPS > 0, "replay / heap meanwhile", "%.0f events/s / %.1f MB", r.ReplayEPS, r.ReplayHeap)
