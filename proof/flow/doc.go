@@ -2,6 +2,6 @@
 // while they execute steps: no step that was kept is executed again, no answer is lost, and each run
 // comes to its end. What the steps did is in a file outside of the store.
 //
-// go test ./proof/flow -args -kills 1000 does it a thousand times. With -wide, the tree of runs that three
-// hosts serve has 200 children and 50 questions.
+// And it kills them right before and right after each commit of an order, so that the ledger is known line
+// by line; and while they execute trees of runs. docs/proof.md has the long forms.
 package flow
