@@ -190,6 +190,9 @@ type BranchPoint struct {
 	// AtRest says that no turn has used it since and none will.
 	Session SessionHandle
 	AtRest  bool
+	// Message says that the fork goes on with a message after the end of the run, which answers no
+	// question.
+	Message bool
 	// WorkDir and HomeDir are the folders of that run; empty where they are not known or not here.
 	WorkDir, HomeDir string
 }

@@ -13,9 +13,11 @@ import (
 type JournalEntry struct {
 	// Path says where in the engine's code the entry belongs, and Name and Type what was done there: up
 	// to MaxJournalWord bytes each, of UTF-8 without NUL. Path and Type are not empty.
-	Path, Name, Type string
+	Path string `json:"path"`
+	Name string `json:"name,omitempty"`
+	Type string `json:"type"`
 	// Body is what was kept: 1 to MaxJournalBody bytes.
-	Body []byte
+	Body []byte `json:"body"`
 }
 
 // Limits of a journal.

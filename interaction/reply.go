@@ -104,6 +104,8 @@ type Record struct {
 	// Session is the session in which the question was asked, so that a fork can go on from there
 	// (J6). Earlier releases did not keep it.
 	Session *SessionHandle `json:"session,omitempty"`
+	// Journal is how many entries the journal of the run had then. A fork inherits these.
+	Journal int `json:"journal,omitempty"`
 
 	// Value is that of the accepted reply: the form, or the edited arguments. Decision is what was
 	// decided about an approval, and Seen the digest that the reply's author saw, if the reply said

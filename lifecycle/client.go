@@ -283,7 +283,7 @@ func (c *Client) History(ctx context.Context, id string) ([]Record, error) {
 		return nil, err
 	}
 	for i := range records {
-		records[i].Session = nil // only engines and Fork use it
+		records[i].Session, records[i].Journal = nil, 0 // only engines and Fork use them
 	}
 	for _, q := range run.OpenQuestions() {
 		records = append(records, Record{Question: q})

@@ -361,16 +361,24 @@ func abandoned(run *store.Run, at time.Time) []interaction.Record {
 		all = append(all, interaction.Abandon(q, at))
 	}
 	for i := range all {
-		all[i].Session = run.Session
+		keepPoint(&all[i], run)
 	}
 	return all
 }
 
-// settledBy is the record of an open question as the answer settles it, with the session in which it
-// was asked: it does not change as long as the run waits.
+// keepPoint notes in a record what a fork goes on from: the session and the journal that the run had
+// when it asked, which do not change as long as it waits.
+func keepPoint(r *interaction.Record, run *store.Run) {
+	r.Session = run.Session
+	if run.Journal != nil {
+		r.Journal = run.Journal.Entries
+	}
+}
+
+// settledBy is the record of an open question as the answer settles it.
 func settledBy(run *store.Run, q *interaction.Question, answer interaction.Answer, key, digest string,
 ) []interaction.Record {
 	all := []interaction.Record{interaction.Settle(*q, answer, key, digest)}
-	all[0].Session = run.Session
+	keepPoint(&all[0], run)
 	return all
 }

@@ -1,7 +1,6 @@
 package lifecycle
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -49,9 +48,6 @@ type At struct {
 // reason. Nothing was stored.
 var ErrCannotFork = errors.New("lifecycle: run cannot be forked there")
 
-// maxOrigin bounds what a fork inherits, in bytes: its history above all.
-const maxOrigin = 16 << 20
-
 // Fork stores and returns a new run that goes on from a settled question of the run with this id,
 // or from the end of that run (J6). The source run is not changed, and need not have ended. The
 // fork is a run like any other: it is queued, has its own log, attempts, limits and folders, and
@@ -61,6 +57,8 @@ const maxOrigin = 16 << 20
 //     fork. It must implement engine.Brancher, and decides which sessions it can branch. A fork
 //     from the end of a run that never got an answer begins anew with the prompt and needs no
 //     session;
+//   - the journal as it was at that point (engine.Journal). The fork's own begins after it. A run that
+//     had started runs of its own which had not ended then cannot be forked there;
 //   - the history up to that point, as Inherited returns it and as engine.Turn.Inherited has it;
 //   - the answer: the stored one, or At.Reply;
 //   - the specification, except for what At.Change changes. Files are not copied: a fork without a
@@ -175,23 +173,6 @@ func (at *At) check() error {
 	return err
 }
 
-// origin is what a fork inherits from its source. It is stored together with the fork's
-// specification, and never changes.
-type origin struct {
-	// RunID and CreatedAt identify the run that owns the session. WorkDir is the WorkDir of its
-	// Spec; if it is empty, that run works in its own folder.
-	RunID     string    `json:"run_id"`
-	CreatedAt time.Time `json:"created_at"`
-	WorkDir   string    `json:"work_dir,omitempty"`
-	// Session is the session that the first turn branches; nil if there is none.
-	Session *SessionHandle `json:"session,omitempty"`
-	AtRest  bool           `json:"at_rest,omitempty"` // see engine.BranchPoint
-	History []Record       `json:"history,omitempty"`
-	Answer  *Answer        `json:"answer,omitempty"` // what the first turn gets
-	// Answers are what it gets instead of Answer: those to several questions that were asked together.
-	Answers []Answer `json:"answers,omitempty"`
-}
-
 // draftFork reads the source, and makes the record and the stored form of the fork's specification.
 func (c *Client) draftFork(ctx context.Context, id string, at *At, now time.Time) (run Run, body []byte, _ error) {
 	source, err := c.forkSource(ctx, id)
@@ -202,6 +183,9 @@ func (c *Client) draftFork(ctx context.Context, id string, at *At, now time.Time
 		return Run{}, nil, err
 	}
 	from, err := source.fork(at, now)
+	if err == nil {
+		err = c.inheritJournal(ctx, &source, from)
+	}
 	if err != nil {
 		return Run{}, nil, err
 	}
@@ -224,7 +208,7 @@ func (c *Client) draftFork(ctx context.Context, id string, at *At, now time.Time
 	}
 	inherited, err := json.Marshal(from)
 	if len(inherited) > maxOrigin {
-		err = fmt.Errorf("%w: run %s has a history of %s, a fork inherits at most %s", ErrCannotFork, id,
+		err = fmt.Errorf("%w: run %s has a history and a journal of %s, a fork inherits at most %s", ErrCannotFork, id,
 			bytesOf(len(inherited)), bytesOf(maxOrigin))
 	}
 	return run, slices.Concat([]byte("["), inherited, []byte(","), body, []byte("]")), err
@@ -255,23 +239,6 @@ func draftRun(spec Spec, id string, at *At, now time.Time) (run Run, body []byte
 	asked, err := json.Marshal([]any{run.SpecDigest, run.ForkedFrom, at.Reply, at.Actor.ID})
 	run.SpecDigest = digestOf(asked)
 	return run, body, err
-}
-
-// decodeSubmitted decodes the stored form of a specification. For a fork, this is a JSON list of
-// the origin and the specification.
-func decodeSubmitted(id string, body []byte) (spec Spec, from *origin, err error) {
-	if bytes.HasPrefix(body, []byte("[")) {
-		var parts []json.RawMessage
-		if err = json.Unmarshal(body, &parts); err == nil && len(parts) == 2 {
-			from = new(origin)
-			err, body = json.Unmarshal(parts[0], from), parts[1]
-		}
-		if err != nil {
-			return Spec{}, nil, fmt.Errorf("lifecycle: stored spec of fork %s: %w", id, err)
-		}
-	}
-	spec, err = decodeSpec(id, body)
-	return spec, from, err
 }
 
 // existingFork returns the run with the fork's id if an earlier call with the same arguments has
@@ -353,10 +320,10 @@ func (s *forkSource) fork(at *At, now time.Time) (*origin, error) {
 func (s *forkSource) inherit(settled int) *origin {
 	o := &origin{RunID: s.run.ID, CreatedAt: s.run.CreatedAt, WorkDir: s.spec.WorkDir}
 	if s.from != nil {
-		o.History = slices.Clone(s.from.History)
+		o.History, o.Journal = slices.Clone(s.from.History), slices.Clone(s.from.Journal)
 	}
 	for _, r := range s.settled[:settled] {
-		r.Session, r.Key, r.Digest = nil, "", ""
+		r.Session, r.Journal, r.Key, r.Digest = nil, 0, "", ""
 		o.History = append(o.History, r)
 	}
 	return o
@@ -390,6 +357,7 @@ func (s *forkSource) forkQuestion(number int, at *At, now time.Time) (*origin, e
 	end := i + 1 + round[len(round)-1].Question.ID - number // the questions of a round have consecutive numbers
 	o := s.inherit(end)
 	o.Session, o.AtRest = session, s.run.State.Terminal() && untouched
+	o.journal, o.asked = record.Journal, record.Question.AskedAt
 	switch {
 	case at.Reply != "":
 		reply := Reply{ID: number, Text: at.Reply, Actor: at.Actor}
@@ -413,16 +381,21 @@ func (s *forkSource) forkEnd(at *At, now time.Time) (*origin, error) {
 	switch n := len(s.settled); {
 	case at.Reply != "":
 		answer := Reply{Text: at.Reply, Actor: at.Actor}.Answer(now)
-		o.Answer = &answer
+		o.Answer, o.Message, o.asked = &answer, true, now
+		if s.run.Journal != nil {
+			o.journal = s.run.Journal.Entries
+		}
 	case s.run.State == fsm.StateSucceeded:
 		return nil, s.refuse("it has succeeded; say by Reply what is to be done next, or name a settled question")
 	case n > 0:
 		o.goOnWith(s.round(n - 1))
+		o.journal, o.asked = s.settled[n-1].Journal, s.settled[n-1].Question.AskedAt
 	case s.from != nil:
-		o.Answer, o.Answers = s.from.Answer, s.from.Answers
+		o.Answer, o.Answers, o.Message = s.from.Answer, s.from.Answers, s.from.Message
 	}
 	switch {
 	case o.Answer == nil && o.Answers == nil: // the fork begins anew with the prompt
+		o.Journal = nil
 	case s.run.Profile == fsm.ProfileStickyProcess:
 		return nil, s.refuse("its session was in its resident process, which has ended")
 	case s.run.Session != nil:
@@ -460,11 +433,6 @@ func (c *Client) checkBranch(ctx context.Context, name string, from *origin) err
 		return fmt.Errorf("%w: engine %q: %w", ErrCannotFork, name, err)
 	}
 	return nil
-}
-
-// point describes the session that is branched, without its folders.
-func (o *origin) point() engine.BranchPoint {
-	return engine.BranchPoint{RunID: o.RunID, Session: *o.Session.Clone(), AtRest: o.AtRest}
 }
 
 // branchSession has the engine branch the inherited session in the first turn of a fork, and stores

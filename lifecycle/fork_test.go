@@ -591,7 +591,7 @@ func TestJ6HowMuchAForkInherits(t *testing.T) {
 		if refused {
 			require.ErrorIs(t, err, ErrCannotFork)
 			require.ErrorContains(t, err,
-				"run r has a history of 16777217 bytes, a fork inherits at most 16777216 bytes")
+				"run r has a history and a journal of 16777217 bytes, a fork inherits at most 16777216 bytes")
 		} else {
 			require.NoError(t, err)
 		}

@@ -23,20 +23,62 @@ func (s *sink) Entries(ctx context.Context) ([]engine.JournalEntry, error) {
 	if !ok {
 		return nil, engine.ErrNoJournal
 	}
+	var inherited []engine.JournalEntry
+	if t.origin != nil {
+		inherited = store.CloneJournal(t.origin.Journal)
+	}
 	if run := t.lastStored(); run.Journal == nil {
-		return nil, nil
+		return inherited, nil
 	}
 	for backoff := firstBackoff; ; backoff = min(2*backoff, t.node.cfg.Poll) {
 		entries, err := reader.Journal(ctx, t.call.RunID)
 		switch {
 		case err == nil, errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrCorrupt):
-			return entries, err
+			return append(inherited, entries...), err
 		case ctx.Err() != nil:
 			return nil, fmt.Errorf("engine: journal not read: %w", context.Cause(ctx))
 		}
 		t.node.log.Error("journal not read; trying again", "run", t.call.RunID, "err", err)
 		if t.node.sleep(ctx, backoff) != nil {
 			return nil, fmt.Errorf("engine: journal not read: %w", context.Cause(ctx))
+		}
+	}
+}
+
+// inheritJournal reads the part of the source's journal that the fork inherits. Entries are never changed,
+// so it matters not that the source may go on meanwhile.
+func (c *Client) inheritJournal(ctx context.Context, s *forkSource, from *origin) error {
+	if from.journal == 0 {
+		return nil
+	}
+	reader, ok := c.store.(store.JournalReader)
+	if !ok {
+		return s.refuse("its journal cannot be read: %v", engine.ErrNoJournal)
+	}
+	entries, err := reader.Journal(ctx, s.run.ID)
+	if err == nil && len(entries) < from.journal {
+		err = fmt.Errorf("%w: its journal has %d entries of %d", store.ErrCorrupt, len(entries), from.journal)
+	}
+	if err != nil {
+		return fmt.Errorf("lifecycle: fork run %s: %w", s.run.ID, err)
+	}
+	from.Journal = append(from.Journal, entries[:from.journal]...)
+	if s.run.Family == nil || s.run.Family.Children == 0 {
+		return nil
+	}
+	for q := (store.Query{Parent: s.run.ID, Limit: store.MaxBatch}); ; {
+		page, err := c.store.Runs(ctx, q)
+		if err != nil {
+			return fmt.Errorf("lifecycle: fork run %s: %w", s.run.ID, err)
+		}
+		for i := range page.Runs {
+			child := &page.Runs[i]
+			if !child.CreatedAt.After(from.asked) && (!child.State.Terminal() || child.FinishedAt.After(from.asked)) {
+				return s.refuse("it had started run %s, which had not ended at that point", child.ID)
+			}
+		}
+		if q.After = page.Next; page.Next == "" {
+			return nil
 		}
 	}
 }

@@ -993,6 +993,8 @@ type AutoDecision = interaction.AutoDecision
 //		// Session is the session in which the question was asked, so that a fork can go on from there
 //		// (J6). Earlier releases did not keep it.
 //		Session *SessionHandle
+//		// Journal is how many entries the journal of the run had then. A fork inherits these.
+//		Journal int
 //
 //		// Value is that of the accepted reply: the form, or the edited arguments. Decision is what was
 //		// decided about an approval, and Seen the digest that the reply's author saw, if the reply said

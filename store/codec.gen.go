@@ -22,6 +22,7 @@ func writeRecord(w *plainjson.Writer, v *interaction.Record) {
 		w.Put(`,"session":`)
 		writeSessionHandle(w, v.Session)
 	}
+	w.IntIf(`,"journal":`, v.Journal)
 	w.ExactIf(`,"value":`, v.Value)
 	w.TextIf(`,"decision":`, string(v.Decision))
 	w.TextIf(`,"seen":`, v.Seen)

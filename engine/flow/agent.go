@@ -42,14 +42,36 @@ func (a *Agent[In, Out]) Profile(context.Context) (engine.Profile, error) {
 	return engine.Profile{Kind: engine.Resumable, Reason: "a function goes on from its run's journal", Plain: true}, nil
 }
 
+// CanBranch implements engine.Brancher: a session is no more than the function's name, and a fork has the
+// journal as it was at the question (J6).
+func (a *Agent[In, Out]) CanBranch(_ context.Context, p engine.BranchPoint) error {
+	switch {
+	case p.Session.Engine != sessionEngine || string(p.Session.Data) != a.name:
+		return a.foreign(&p.Session)
+	case p.Message:
+		return fmt.Errorf("function %s takes no message after its end; name a settled question", a.name)
+	}
+	return nil
+}
+
+// Branch implements engine.Brancher.
+func (a *Agent[In, Out]) Branch(ctx context.Context, p engine.BranchPoint, _ engine.Turn) (
+	engine.SessionHandle, error) {
+	return p.Session, a.CanBranch(ctx, p)
+}
+
+// foreign is the error of a session that is another engine's or function's.
+func (a *Agent[In, Out]) foreign(h *engine.SessionHandle) error {
+	return misfit("the run belongs to %s %.100q, and the engine is function %q", h.Engine, h.Data, a.name)
+}
+
 // RunTurn calls the function, which goes on from what the journal has.
 func (a *Agent[In, Out]) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 	if t.Repair != "" {
 		return engine.Outcome{}, failed("a function gives the same output again, which is not valid: %s", t.Repair)
 	}
 	if h := t.Session; h != nil && (h.Engine != sessionEngine || string(h.Data) != a.name) {
-		return engine.Outcome{}, misfit("the run belongs to %s %.100q, and the engine is function %q",
-			h.Engine, h.Data, a.name)
+		return engine.Outcome{}, a.foreign(h)
 	}
 	r, err := newRun(ctx, t, s)
 	if err != nil {

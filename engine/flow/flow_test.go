@@ -522,21 +522,6 @@ func TestM2ARunBelongsToItsFunction(t *testing.T) {
 	})
 }
 
-// J6: a run of a function cannot be forked, since its journal would stay behind: the refusal says so, and
-// nothing is executed twice.
-func TestJ6AFunctionIsNotForked(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		h := serve(t, memory.New(), flow.New("one", func(c *flow.Ctx, _ string) (string, error) {
-			return flow.Ask[string](c, "q", ask("?"))
-		}))
-		h.submit(lifecycle.Spec{})
-		h.reply(1, "x")
-		require.Equal(t, "x", h.ended())
-		_, err := h.Fork(h.Context(), "r", lifecycle.At{Question: 1})
-		require.ErrorIs(t, err, lifecycle.ErrCannotFork)
-	})
-}
-
 // M2: Version lets new runs see a change, and old ones not, wherever they were.
 func TestM2VersionIsForIntendedChanges(t *testing.T) {
 	before := func(c *flow.Ctx, _ string) (string, error) {

@@ -1,0 +1,197 @@
+package flow_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/flow"
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store/memory"
+)
+
+// gift charges, asks where to, ships there, asks what to write, and says what it did.
+func gift(l *ledger) *flow.Agent[string, string] {
+	return flow.New("gift", func(c *flow.Ctx, _ string) (string, error) {
+		said, err := flow.Step(c, "charge", l.do("charge"))
+		for _, name := range []string{"where", "words"} {
+			var answer string
+			if err == nil {
+				answer, err = flow.Ask[string](c, name, ask(name+"?"))
+			}
+			if err == nil {
+				answer, err = flow.Step(c, "do", l.do(answer))
+			}
+			said += " " + answer
+		}
+		return said, err
+	})
+}
+
+// fork forks a run, and returns the fork once it has come to rest.
+func (h *host) fork(id string, at lifecycle.At) lifecycle.Run {
+	h.Helper()
+	fork, err := h.Fork(h.Context(), id, at)
+	require.NoError(h, err)
+	synctest.Wait()
+	fork, err = h.Get(h.Context(), fork.ID)
+	require.NoError(h, err)
+	return fork
+}
+
+// J6 M1: a fork of a function's run has the journal as it was at the question: what was kept before is
+// not executed again, and what came later is.
+func TestJ6AForkHasTheJournalUpToItsQuestion(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var l ledger
+		s := memory.New()
+		h := serve(t, s, gift(&l))
+		h.submit(lifecycle.Spec{})
+		h.reply(1, "Rome")
+		h.reply(2, "Ciao")
+		require.Equal(t, "charge Rome Ciao", h.ended())
+		require.Equal(t, "charge Rome Ciao", l.String())
+
+		fork := h.fork("r", lifecycle.At{ID: "f", Question: 1, Reply: "Oslo"})
+		require.Equal(t, "words?", fork.Pending.Prompt)
+		require.Equal(t, "charge Rome Ciao Oslo", l.String(), "the charge was kept")
+		h.stop()
+		pruned, err := h.Prune(t.Context(), time.Now().Add(time.Hour))
+		require.NoError(t, err)
+		require.Equal(t, 1, pruned, "the source is gone, and the fork has its journal")
+		h = serve(t, s, gift(&l))
+		_, err = h.Reply(t.Context(), "f", lifecycle.Reply{ID: 1, Text: "Hei"})
+		require.NoError(t, err)
+		fork, err = h.Wait(t.Context(), "f")
+		require.NoError(t, err)
+		require.Equal(t, "charge Oslo Hei", fork.FinalText)
+
+		second := h.fork("f", lifecycle.At{Question: 1, Reply: "Hallo"})
+		require.Equal(t, "charge Oslo Hallo", second.FinalText, "a fork of a fork has both journals")
+		require.Equal(t, "charge Rome Ciao Oslo Hei Hallo", l.String())
+	})
+}
+
+// J6 M1: a fork of a run that has failed goes on after its last answers; of questions that were asked
+// together another answer may replace one.
+func TestJ6AForkExecutesWhatFailedAgain(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var l ledger
+		broken := true
+		h := serve(t, memory.New(), flow.New("sum", func(c *flow.Ctx, _ string) (string, error) {
+			if _, err := flow.Step(c, "before", l.do("before")); err != nil {
+				return "", err
+			}
+			answers, err := flow.AskAll(c, "parts", engine.Rule{}, ask("A?"), ask("B?"))
+			if err != nil {
+				return "", err
+			}
+			return flow.Step(c, "after", func(ctx context.Context) (string, error) {
+				if broken {
+					return "", errors.New("no sum")
+				}
+				return l.do(answers[0].Text + answers[1].Text)(ctx)
+			})
+		}))
+		h.submit(lifecycle.Spec{})
+		h.reply(1, "a")
+		_, err := h.Fork(t.Context(), "r", lifecycle.At{Question: 1})
+		require.ErrorIs(t, err, lifecycle.ErrCannotFork, "the other question is open")
+		h.reply(2, "b")
+		require.Equal(t, lifecycle.StateFailed, h.run().State)
+		broken = false
+		require.Equal(t, "ab", h.fork("r", lifecycle.At{ID: "f"}).FinalText, "the error was kept after the point")
+		require.Equal(t, "xb", h.fork("r", lifecycle.At{Question: 1, Reply: "x"}).FinalText)
+		require.Equal(t, "before ab xb", l.String())
+	})
+}
+
+// J6 M1: a fork that could not go on is refused.
+func TestJ6ForksOfFunctionsThatAreRefused(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var l ledger
+		s := memory.New()
+		h := serve(t, s, gift(&l))
+		h.submit(lifecycle.Spec{})
+		h.reply(1, "Rome")
+		h.reply(2, "Ciao")
+		require.Equal(t, "charge Rome Ciao", h.ended())
+		_, err := h.Fork(t.Context(), "r", lifecycle.At{Reply: "once more"})
+		require.ErrorIs(t, err, lifecycle.ErrCannotFork)
+		require.ErrorContains(t, err, "function gift takes no message after its end; name a settled question")
+		h.stop()
+		h = serve(t, s, flow.New("other", func(*flow.Ctx, string) (string, error) { return "", nil }))
+		_, err = h.Fork(t.Context(), "r", lifecycle.At{Question: 1})
+		require.ErrorIs(t, err, lifecycle.ErrCannotFork)
+		require.ErrorContains(t, err, `the run belongs to flow "gift", and the engine is function "other"`)
+
+		plain, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: s}) // knows no engine that could refuse
+		require.NoError(t, err)
+		defer plain.Close()
+		late, err := plain.Fork(t.Context(), "r", lifecycle.At{Question: 1})
+		require.NoError(t, err)
+		h.stop()
+		h = serve(t, s, flow.New("other", func(*flow.Ctx, string) (string, error) { return "", nil }))
+		late, err = h.Get(t.Context(), late.ID)
+		require.NoError(t, err)
+		require.NotNil(t, late.Block, "%s %+v", late.State, late.Error)
+		require.Contains(t, late.Block.Reason, `the engine is function "other"`)
+	})
+}
+
+// J6 M3: results of children that the function has are inherited. Children that had not ended are the
+// source's own, so that a fork could never have their results.
+func TestJ6AForkHasTheResultsOfChildren(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var l ledger
+		h := serve(t, memory.New(), flow.New("parent", func(c *flow.Ctx, prompt string) (string, error) {
+			if prompt == "child" {
+				if err := c.Sleep(time.Hour); err != nil {
+					return "", err
+				}
+				return flow.Step(c, "work", l.do("worked"))
+			}
+			result, err := flow.Run[string](c, "first", engine.Child{Prompt: "child"})
+			if err != nil {
+				return "", err
+			}
+			answer, err := flow.Ask[string](c, "one", ask("One?"))
+			if err != nil {
+				return "", err
+			}
+			second, err := flow.Spawn(c, "second", engine.Child{Prompt: "child"})
+			if err != nil {
+				return "", err
+			}
+			if _, err := flow.Ask[string](c, "two", ask("Two?")); err != nil {
+				return "", err
+			}
+			other, err := flow.Wait[string](c, second)
+			return result + " " + answer + " " + other, err
+		}))
+		h.submit(lifecycle.Spec{})
+		time.Sleep(2 * time.Hour)
+		h.reply(1, "a")
+		h.reply(2, "b")
+		_, err := h.Fork(t.Context(), "r", lifecycle.At{Question: 2})
+		require.ErrorIs(t, err, lifecycle.ErrCannotFork)
+		require.ErrorContains(t, err, "which had not ended at that point")
+		time.Sleep(2 * time.Hour)
+		require.Equal(t, "worked a worked", h.ended())
+		_, err = h.Fork(t.Context(), "r", lifecycle.At{Question: 2})
+		require.ErrorIs(t, err, lifecycle.ErrCannotFork, "it has ended since")
+
+		h.fork("r", lifecycle.At{ID: "f", Question: 1, Reply: "x"})
+		_, err = h.Reply(t.Context(), "f", lifecycle.Reply{ID: 1, Text: "b"})
+		require.NoError(t, err)
+		fork, err := h.Wait(t.Context(), "f")
+		require.NoError(t, err)
+		require.Equal(t, "worked x worked", fork.FinalText)
+		require.Len(t, l.done, 3, "the first child was not started again")
+	})
+}
