@@ -37,6 +37,7 @@ var routes = []struct {
 	{"GET", "/inbox/events", "", false},
 	{"GET", "/stats", "", false},
 	{"GET", "/feeds", "", false},
+	{"POST", "/feeds/f/next", `{"wait_sec":1}`, false},
 	{"POST", "/runs", `{"prompt":"Another."}`, false},
 	{"POST", "/runs/r/fork", `{"reply":"no"}`, false},
 	{"POST", "/runs/r/questions/1/reply", `{"text":"yes"}`, false},

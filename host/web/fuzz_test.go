@@ -45,7 +45,7 @@ var writes = map[string][]lifecycle.Action{
 	"runs": {lifecycle.ActionSubmit}, "fork": {lifecycle.ActionFork}, "reply": {lifecycle.ActionReply},
 	"claim": {lifecycle.ActionClaim}, "release": {lifecycle.ActionRelease, lifecycle.ActionOverrule},
 	"reassign": {lifecycle.ActionReassign, lifecycle.ActionOverrule}, "extend": {lifecycle.ActionExtend},
-	"cancel": {lifecycle.ActionCancel}, "resume": {lifecycle.ActionResume},
+	"cancel": {lifecycle.ActionCancel}, "resume": {lifecycle.ActionResume}, "next": {lifecycle.ActionFeed},
 }
 
 // Words that nobody may read: of the runs, and of a broken store.

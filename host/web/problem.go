@@ -74,6 +74,8 @@ var problemOf = []struct {
 	{lifecycle.ErrNotHeld, http.StatusConflict, "NOT_HELD"},
 	{lifecycle.ErrRunChanged, http.StatusConflict, "RUN_CHANGED"},
 	{lifecycle.ErrCannotFork, http.StatusConflict, "CANNOT_FORK"},
+	{lifecycle.ErrFeedTaken, http.StatusConflict, "FEED_TAKEN"},
+	{lifecycle.ErrFeedLost, http.StatusGone, "FEED_LOST"},
 	{lifecycle.ErrCursorBeyondEnd, http.StatusGone, "CURSOR_BEYOND_END"},
 	{lifecycle.ErrUnknownPool, http.StatusBadRequest, "UNKNOWN_POOL"},
 	{lifecycle.ErrInvalidReply, http.StatusBadRequest, "INVALID_REPLY"},

@@ -28,6 +28,7 @@ func (d *Door) routes() {
 	get(a, "list-feeds", "/feeds", "The feeds, and how far behind they are", d.feeds)
 	d.followRoute(a)
 	d.watchRoute(a)
+	d.nextRoute(a)
 
 	create(a, "submit-run", "/runs", "Submit a run", d.submit)
 	create(a, "fork-run", "/runs/{id}/fork", "Begin a new run at a settled question of this one, or at its end", d.fork)

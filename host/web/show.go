@@ -13,4 +13,6 @@ func ShowQuestion(q *lifecycle.InboxQuestion, actor lifecycle.Actor) OpenQuestio
 }
 
 // ShowRecord is the entry of a run's history as the API shows it to the actor now.
-func ShowRecord(r *lifecycle.Record, actor lifecycle.Actor) Record { return showRecord(r, actor, now()) }
+func ShowRecord(r *lifecycle.Record, actor lifecycle.Actor) Record {
+	return showRecord(r, actor, now())
+}

@@ -36,12 +36,8 @@ func streamResponse() *huma.Response {
 func (d *Door) openStream(c *caller, send func(beat context.Context, s *eventStream) (bool, error)) (*streamBody,
 	error,
 ) {
-	if d.life.Err() != nil {
-		return nil, newProblem(http.StatusServiceUnavailable, "SHUTTING_DOWN", "This server shuts down. Connect again.")
-	}
-	if d.followers.Add(1) > int64(d.opts.MaxFollowers) {
-		d.followers.Add(-1)
-		return nil, newProblem(http.StatusServiceUnavailable, "TOO_MANY_FOLLOWERS", "Too many streams are open.")
+	if fault := d.countFollower(); fault != nil {
+		return nil, fault
 	}
 	return &streamBody{func(h huma.Context) {
 		defer d.followers.Add(-1)
@@ -52,6 +48,18 @@ func (d *Door) openStream(c *caller, send func(beat context.Context, s *eventStr
 		s := &eventStream{response: w.(*response)} //nolint:forcetypeassert // ServeHTTP's
 		s.serve(ctx, d, c, send)
 	}}, nil
+}
+
+// countFollower counts one that follows, until followers is decreased, or refuses it.
+func (d *Door) countFollower() *Problem {
+	if d.life.Err() != nil {
+		return newProblem(http.StatusServiceUnavailable, "SHUTTING_DOWN", "This server shuts down. Connect again.")
+	}
+	if d.followers.Add(1) > int64(d.opts.MaxFollowers) {
+		d.followers.Add(-1)
+		return newProblem(http.StatusServiceUnavailable, "TOO_MANY_FOLLOWERS", "Too many streams are open.")
+	}
+	return nil
 }
 
 // serve sends until there is nothing more to send, the context ends, or the reader may not have it any more.

@@ -1,0 +1,98 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+// NextEvents asks for the next events of a feed.
+type NextEvents struct {
+	Ack     string            `json:"ack,omitempty" doc:"That of the last response, once its events are dealt with."`
+	WaitSec int               `json:"wait_sec,omitempty" minimum:"1" maximum:"60" default:"20"`
+	Limit   int               `json:"limit,omitempty" minimum:"1" maximum:"500" default:"100"`
+	Types   []string          `json:"types,omitempty" nullable:"false" doc:"The types of events; all without it."`
+	Pool    string            `json:"pool,omitempty" doc:"Of runs in this pool."`
+	Key     string            `json:"key,omitempty" doc:"Of runs with this key."`
+	Labels  map[string]string `json:"labels,omitempty" doc:"Of runs that have all of these labels."`
+}
+
+// FeedEvents are the next events of a feed, in order. They come again until they are acknowledged.
+type FeedEvents struct {
+	Events []lifecycle.Event `json:"events" nullable:"false" doc:"Empty when none came in time: ask again."`
+	Ack    string            `json:"ack,omitempty" doc:"What acknowledges these events, and all before them."`
+}
+
+// feedBytes is how many bytes of events end a batch.
+const feedBytes = 4 << 20
+
+type nextInput struct {
+	Name string `path:"name" doc:"The feed's name; a new one begins a feed, with the events from then on."`
+	Body NextEvents
+}
+
+// nextRoute registers the reading of a feed. It is a POST, since it takes the feed's lease for its time,
+// may create the feed, and moves its cursor (L2).
+func (d *Door) nextRoute(a *api) {
+	op := a.operation(http.MethodPost, "next-events", "/feeds/{name}/next", "Acknowledge, and wait for the next events")
+	op.Description = "The events of all runs, from a cursor that the store keeps under the feed's name: none is " +
+		"passed over, and each comes until it is acknowledged. Give each program a name of its own: of two readers " +
+		"of one name one waits for the other, and both may get the same events."
+	huma.Register(a.huma, op, func(ctx context.Context, in *nextInput) (*body[FeedEvents], error) {
+		c := callerOf(ctx)
+		if fault := d.countFollower(); fault != nil {
+			return nil, fault
+		}
+		defer d.followers.Add(-1)
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(d.life, cancel)()
+		out, err := nextEvents(ctx, c, in)
+		if err != nil {
+			return nil, d.problem(c, err)
+		}
+		return &body[FeedEvents]{*out}, nil
+	})
+}
+
+// nextEvents acknowledges, and returns what comes after. The lease of the feed lasts for this call alone, so
+// that the next one may be made at any node. It begins again at the cursor, which the acknowledged event is
+// at or close behind: that is moved when the event is met. If it is not met, it was acknowledged before.
+func nextEvents(ctx context.Context, c *caller, in *nextInput) (*FeedEvents, error) {
+	b := &in.Body
+	filter := lifecycle.FeedFilter{Types: b.Types, Pool: b.Pool, Key: b.Key, Labels: b.Labels}
+	wait, cancel := context.WithTimeout(ctx, time.Duration(b.WaitSec)*time.Second)
+	defer cancel()
+	out := &FeedEvents{Events: []lifecycle.Event{}}
+	size, full := 0, false
+	for event, err := range c.client.Feed(wait, in.Name, filter) {
+		switch {
+		case err != nil && wait.Err() != nil:
+			return out, nil
+		case err != nil:
+			return nil, err
+		case event.ID() == b.Ack:
+			if err := event.Ack(ctx); err != nil {
+				return nil, err
+			}
+			*out, size, full = FeedEvents{Events: out.Events[:0]}, 0, false // those before it are acknowledged, too
+		case !full:
+			text, err := json.Marshal(event.Event)
+			if err != nil {
+				return nil, err
+			}
+			out.Events, out.Ack = append(out.Events, event.Event), event.ID()
+			size += len(text)
+			full = len(out.Events) == b.Limit || size >= feedBytes
+		}
+		if len(out.Events) > 0 && !event.More {
+			return out, nil
+		}
+	}
+	return out, nil
+}
