@@ -18,6 +18,6 @@
 //	Example_flow              straight-line Go charges, asks, ships and sleeps, and survives crashes in between
 //
 // The folders below are programs: hello is the README's, quickstart asks on the terminal, people
-// asks three people at once and may be killed between their answers, and desk serves the page, the
-// API, links and webhooks.
+// asks three people at once and may be killed between their answers, desk serves the page, the API,
+// links and webhooks, and prometheus serves metrics and has a dashboard for them.
 package examples

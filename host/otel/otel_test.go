@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -251,6 +255,88 @@ func notices(t *Telemetry) {
 	t.ended(lifecycle.EndedTurn{ObservedRun: run, State: lifecycle.StateWaitingUser, Stored: true})
 	t.settled(lifecycle.Settlement{ObservedRun: run, InteractionID: 1, Kind: lifecycle.Confirm})
 	t.ended(lifecycle.EndedTurn{ObservedRun: run, State: lifecycle.StateSucceeded, Stored: true})
+}
+
+// row matches a metric in the table of docs/telemetry.md: its names, and the names of its attributes.
+var row = regexp.MustCompile("(?m)^\\| (`interlude[^|]*) \\|[^|]*\\| ([^|]*)\\|")
+
+// documented are the metrics that docs/telemetry.md lists, with the attributes of each.
+func documented(t *testing.T) map[string][]string {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/telemetry.md")
+	require.NoError(t, err)
+	all := make(map[string][]string)
+	words := func(cell string) []string {
+		return strings.FieldsFunc(cell, func(r rune) bool { return strings.ContainsRune("`, ", r) })
+	}
+	for _, match := range row.FindAllStringSubmatch(string(page), -1) {
+		attributes := []string{}
+		for _, name := range words(match[2]) {
+			if !strings.Contains(name, ".") {
+				name = "interlude." + name
+			}
+			attributes = append(attributes, name)
+		}
+		slices.Sort(attributes)
+		for _, name := range words(match[1]) {
+			all[name] = attributes
+		}
+	}
+	return all
+}
+
+// attributesOf are the names that the points of a metric have.
+func attributesOf(t *testing.T, data metricdata.Aggregation) (names []string) {
+	t.Helper()
+	var sets []attribute.Set
+	switch data := data.(type) {
+	case metricdata.Histogram[float64]:
+		for _, p := range data.DataPoints {
+			sets = append(sets, p.Attributes)
+		}
+	case metricdata.Gauge[float64]:
+		for _, p := range data.DataPoints {
+			sets = append(sets, p.Attributes)
+		}
+	case metricdata.Sum[int64]:
+		for _, p := range data.DataPoints {
+			sets = append(sets, p.Attributes)
+		}
+	default:
+		t.Fatalf("%T", data)
+	}
+	names = []string{}
+	for _, set := range sets {
+		for _, kv := range set.ToSlice() {
+			names = append(names, string(kv.Key))
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// L5: docs/telemetry.md lists each metric that there is, with its attributes, and no other.
+func TestL5EachMetricIsDocumented(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reader := sdkmetric.NewManualReader()
+		telemetry, err := New(Config{Metrics: sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))})
+		require.NoError(t, err)
+		o := telemetry.Observer()
+		lc, st, stop := serve(t, o)
+		defer stop()
+		_, err = telemetry.Gauges(lc.Client, st.(store.Meter))
+		require.NoError(t, err)
+		roundTrip(t, lc, "bad", "fail", nil)
+		o.Turn(lifecycle.EndedTurn{Usage: lifecycle.Usage{InputTokens: 1, OutputTokens: 1}})
+		o.Blocked(lifecycle.BlockedRun{Block: lifecycle.Block{Kind: "retry"}})
+		o.LeaseLost(lifecycle.LostLease{})
+		o.Dropped(3)
+		made := make(map[string][]string)
+		for name, data := range metricsOf(t, reader) {
+			made[name] = attributesOf(t, data)
+		}
+		require.Equal(t, documented(t), made)
+	})
 }
 
 // L5: the metrics of a round trip allocate nothing, once their attributes are known.
