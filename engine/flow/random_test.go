@@ -3,20 +3,24 @@ package flow_test
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/engine/flow"
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/lifecycle/rehearsal"
 )
 
 // op is a statement of a random program: a step, a failing step, a question, a sleep, a value, a
-// message, or branches of further statements.
+// message, branches of further statements, or a child with a program of its own.
 type op struct {
 	kind     string
 	branches [][]op
@@ -28,9 +32,16 @@ func program(depth int) *rapid.Generator[[]op] {
 	return rapid.Custom(func(t *rapid.T) []op {
 		ops := make([]op, rapid.IntRange(0, 4).Draw(t, "statements"))
 		for i := range ops {
-			if depth > 0 && rapid.IntRange(0, 4).Draw(t, "branches") == 0 {
+			nested := -1
+			if depth > 0 {
+				nested = rapid.IntRange(0, 7).Draw(t, "nested")
+			}
+			switch nested {
+			case 0:
 				ops[i] = op{"all", rapid.SliceOfN(program(depth-1), 1, 3).Draw(t, "all")}
-			} else {
+			case 1:
+				ops[i] = op{"child", rapid.SliceOfN(program(depth-1), 1, 1).Draw(t, "child")}
+			default:
 				ops[i].kind = rapid.SampledFrom(kinds).Draw(t, "kind")
 			}
 		}
@@ -38,38 +49,65 @@ func program(depth int) *rapid.Generator[[]op] {
 	})
 }
 
-// meant interprets a program without flow: what it returns, and the keys of its effects.
-func meant(prefix string, ops []op, effects map[string]int) string {
+// meant interprets a program without flow: what it returns, the places of its effects, and the programs of
+// the children that it starts.
+func meant(prefix string, ops []op, effects map[string]int, children map[string][]op) string {
 	var text strings.Builder
 	for i, o := range ops {
 		path := fmt.Sprint(prefix, i+1)
 		switch o.kind {
 		case "step", "fails":
-			effects["rehearsal/"+path+"/s"] = 1
+			effects[path] = 1
 			text.WriteString(o.kind + path + " ")
 		case "ask":
 			text.WriteString("answer" + path + " ")
 		case "all":
 			for b, branch := range o.branches {
-				text.WriteString("[" + meant(fmt.Sprintf("%s.b%d.", path, b+1), branch, effects) + "]")
+				text.WriteString("[" + meant(fmt.Sprintf("%s.b%d.", path, b+1), branch, effects, children) + "]")
 			}
+		case "child":
+			children[path] = o.branches[0]
+			text.WriteString("(" + strings.TrimSpace(meant(path+".c.", o.branches[0], effects, children)) + ")")
 		}
 	}
 	return text.String()
 }
 
+// places are what the steps of a play have done, by their places in the program.
+type places struct {
+	mu    sync.Mutex
+	keys  map[string]string // guarded by mu; each place has the same key whenever it is executed
+	tries map[string]int    // guarded by mu
+}
+
+// effect is a step that has the word as its result.
+func (p *places) effect(path, word string) func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		key := flow.Key(ctx)
+		if p.tries[path]++; p.keys[path] != "" && p.keys[path] != key {
+			return "", fmt.Errorf("%s had the key %s, and has %s", path, p.keys[path], key)
+		}
+		p.keys[path] = key
+		return word, nil
+	}
+}
+
 // play is the program as a function.
-func play(c *flow.Ctx, w *world, prefix string, ops []op) (string, error) {
+func play(c *flow.Ctx, w *places, prefix string, ops []op) (string, error) {
 	var text strings.Builder
 	for i, o := range ops {
 		path := fmt.Sprint(prefix, i+1)
 		got, err := "", error(nil)
 		switch o.kind {
 		case "step":
-			got, err = flow.Step(c, "s", w.effect("step"+path+" "))
+			got, err = flow.Step(c, "s", w.effect(path, "step"+path+" "))
 		case "fails":
 			_, err = flow.Step(c, "s", func(ctx context.Context) (string, error) {
-				_, _ = w.effect("")(ctx)
+				if _, err := w.effect(path, "")(ctx); err != nil {
+					return "", err
+				}
 				return "", fmt.Errorf("fails%s", path)
 			})
 			if failed, ok := err.(*flow.StepError); ok { //nolint:errorlint // it is not wrapped
@@ -79,7 +117,9 @@ func play(c *flow.Ctx, w *world, prefix string, ops []op) (string, error) {
 			got, err = flow.Ask[string](c, "q", ask("answer"+path+" ?"))
 			got = strings.TrimSpace(got) + " "
 		case "sleep":
-			err = c.Sleep(36 * time.Hour)
+			if err = c.Sleep(10 * time.Minute); err == nil && !strings.Contains(prefix, "c") {
+				err = c.Sleep(36 * time.Hour) // whoever waits for a child looks once a minute
+			}
 		case "now":
 			c.Now()
 		case "say":
@@ -95,6 +135,9 @@ func play(c *flow.Ctx, w *world, prefix string, ops []op) (string, error) {
 			}
 			err = flow.All(c, branches...)
 			got = "[" + strings.Join(parts, "][") + "]"
+		case "child":
+			got, err = flow.Run[string](c, "child", engine.Child{Prompt: path})
+			got = "(" + got + ")"
 		}
 		if err != nil {
 			return "", err
@@ -104,16 +147,22 @@ func play(c *flow.Ctx, w *world, prefix string, ops []op) (string, error) {
 	return text.String(), nil
 }
 
-// M1: random programs of steps, questions, sleeps and branches come to the end that an interpreter
+// M1 M3: random programs of steps, questions, sleeps, branches and children come to the end that an interpreter
 // without turns gives them, wherever their host crashes, and each step that was kept was executed once.
 func TestM1RandomProgramsComeToTheirEnd(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		ops := program(2).Draw(rt, "program")
-		effects := make(map[string]int)
-		want := meant("", ops, effects)
-		w := &world{tries: make(map[string]int)}
-		agent := flow.New("random", func(c *flow.Ctx, _ string) (string, error) { return play(c, w, "", ops) })
-		run := rehearsal.Play(t, rehearsal.Case{Config: hosting(agent), Spec: lifecycle.Spec{Prompt: "x"},
+		effects, children := make(map[string]int), make(map[string][]op)
+		want := meant("", ops, effects, children)
+		w := &places{keys: make(map[string]string), tries: make(map[string]int)}
+		agent := flow.New("random", func(c *flow.Ctx, path string) (string, error) {
+			if path == "root" {
+				return play(c, w, "", ops)
+			}
+			said, err := play(c, w, path+".c.", children[path])
+			return strings.TrimSpace(said), err
+		})
+		run := rehearsal.Play(t, rehearsal.Case{Config: hosting(agent), Spec: lifecycle.Spec{Prompt: "root"},
 			Reply: people, Crash: rapid.IntRange(0, 40).Draw(rt, "crash after commit")})
 		require.Equal(rt, lifecycle.StateSucceeded, run.State, "%+v", run.Error)
 		require.Equal(rt, strings.TrimSpace(want), strings.TrimSpace(run.FinalText))
@@ -122,5 +171,6 @@ func TestM1RandomProgramsComeToTheirEnd(t *testing.T) {
 			require.LessOrEqual(rt, tries, 2, key)
 		}
 		require.Len(rt, w.tries, len(effects))
+		require.Len(rt, slices.Compact(slices.Sorted(maps.Values(w.keys))), len(effects), "each has a key of its own")
 	})
 }
