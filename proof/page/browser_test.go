@@ -25,7 +25,7 @@ import (
 
 var (
 	screens = flag.String("screens", "", "write pictures of the page into this `folder`")
-	paint   = flag.Bool("paint", false, "print how fast a full inbox is shown")
+	paint   = flag.Bool("paint", false, "print how fast a full inbox is shown and scrolled")
 )
 
 // patience is how long something that a person waits for may take, on a machine with much else to do.

@@ -5,5 +5,5 @@
 // they fail.
 //
 //	go test ./page -screens DIR     also writes pictures of what the tests see
-//	go test ./page -paint           prints how fast a full inbox is shown
+//	go test ./page -paint           prints how fast a full inbox is shown and scrolled
 package page

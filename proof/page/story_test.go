@@ -255,6 +255,26 @@ func TestL1HostileTextIsShownAsText(t *testing.T) {
 		string(w.answered("r")[0].Arguments))
 }
 
+// scroll scrolls the list from its top, 60 pixels a frame for 300 frames, and says how long the frames took.
+func (o *window) scroll() string {
+	o.t.Helper()
+	o.run(`const list = document.querySelector("#inbox"), times = []
+		list.scrollTo(0, 0)
+		let last
+		const step = (now) => {
+			if (last !== undefined) times.push(now - last)
+			last = now
+			list.scrollBy({ top: 60, behavior: "instant" })
+			if (times.length < 300) return requestAnimationFrame(step)
+			times.sort((a, b) => a - b)
+			window.scrolled = "a frame took " + times[150].toFixed(1) + " ms (median), " + times[296].toFixed(1) +
+				" ms (99 %), " + times[299].toFixed(1) + " ms at most, to " + Math.round(list.scrollTop) + " pixels"
+		}
+		requestAnimationFrame(step)`)
+	o.until(`window.scrolled !== undefined`)
+	return js[string](o, `window.scrolled`)
+}
+
 // L1: a full inbox is shown in parts, and all of it can be reached.
 func TestL1AThousandQuestionsAreListedInParts(t *testing.T) {
 	w := openWorld(t)
@@ -273,6 +293,9 @@ func TestL1AThousandQuestionsAreListedInParts(t *testing.T) {
 		before := js[int](ada, `document.querySelectorAll("a.row").length`)
 		ada.run(`document.querySelector("#inbox").scrollTo(0, 1e7)`)
 		ada.until(fmt.Sprintf(`document.querySelectorAll("a.row").length > %d`, before))
+	}
+	if *paint {
+		t.Logf("scrolled through %d rows: %s", many, ada.scroll())
 	}
 	ada.write("Filter by text", "number 0999?")
 	ada.until(`document.querySelectorAll("a.row").length === 1`)
