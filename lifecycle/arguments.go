@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -131,6 +132,32 @@ func checkReply(reply *Reply) error {
 		return &ArgumentError{"reply." + fault.Field, fault.Value, fault.Want, err}
 	}
 	return err
+}
+
+// pattern describes names: they have ASCII letters, digits and marks, and do not begin with a mark.
+type pattern struct {
+	marks   string
+	longest int // bytes
+}
+
+var (
+	idPattern   = pattern{"._-", MaxRunID}
+	namePattern = pattern{"._/-", MaxName}
+)
+
+// matches reports whether the whole text is such a name.
+func (p pattern) matches(s string) bool {
+	if s == "" || len(s) > p.longest {
+		return false
+	}
+	for i := range len(s) {
+		c := s[i]
+		letter := 'a' <= c|0x20 && c|0x20 <= 'z'
+		if !letter && (c < '0' || c > '9') && (i == 0 || strings.IndexByte(p.marks, c) < 0) {
+			return false
+		}
+	}
+	return true
 }
 
 // Descriptions of valid arguments and fields of a Spec, for errors.

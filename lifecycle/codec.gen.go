@@ -37,6 +37,7 @@ func writeSpec(w *plainjson.Writer, v *Spec) {
 	w.TextIf(`,"key":`, v.Key)
 	w.IntIf(`,"priority":`, v.Priority)
 	w.TimeIf(`,"not_before":`, v.NotBefore)
+	w.TextIf(`,"title":`, v.Title)
 	w.LabelsIf(`,"labels":`, v.Labels)
 	if v.Ask != nil {
 		w.Put(`,"ask":`)
@@ -143,6 +144,7 @@ func readSpec(s *plainjson.Scanner, v *Spec) {
 	s.Text(`,"key":`, &v.Key)
 	s.Int(`,"priority":`, &v.Priority)
 	s.Time(`,"not_before":`, &v.NotBefore)
+	s.Text(`,"title":`, &v.Title)
 	s.Labels(`,"labels":`, &v.Labels)
 	if s.Member(`,"ask":`) {
 		v.Ask = new(AskPolicy)

@@ -48,6 +48,7 @@ type InboxQuestion struct {
 	// Ancestors are the runs above it, from the root of its tree down to its parent (M3); nil for a run
 	// that no other has started.
 	Ancestors []string
+	Title     string
 	Labels    map[string]string
 	Pool      string
 	Key       string
@@ -164,7 +165,8 @@ func (r *inboxReader) add(run *Run) bool {
 		}
 		then, at := run.EndOf(o)
 		r.page.Questions = append(r.page.Questions, InboxQuestion{RunID: run.ID, Ancestors: ancestorsOf(run),
-			Labels: run.Labels, Pool: run.Pool, Key: run.Key, Question: *o, Due: run.Deadline, Then: then, EndsAt: at})
+			Title: run.Title, Labels: run.Labels, Pool: run.Pool, Key: run.Key, Question: *o, Due: run.Deadline,
+			Then: then, EndsAt: at})
 		r.place.runID, r.place.question = run.ID, o.ID
 	}
 	r.place = inboxPlace{after: store.Cursor{At: run.Pending.AskedAt, ID: run.ID}.String()}

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/store"
 )
@@ -67,6 +68,26 @@ func TestK9InboxReadsUntilThePageIsFull(t *testing.T) {
 			require.Equal(t, c.next, page.Next)
 		})
 	}
+}
+
+// K9: an inbox has what the runs of its questions are about, as their submitter says.
+func TestK9QuestionsHaveTheTitleOfTheirRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lc, stop := serve(t, Config{Store: newStore(t), Engine: asksOnce()})
+		defer stop()
+		spec := Spec{ID: "r", Prompt: "x", Title: "Lamps for order 7"}
+		_, err := lc.Submit(t.Context(), spec)
+		require.NoError(t, err)
+		synctest.Wait()
+		page, err := lc.Inbox(t.Context(), InboxQuery{})
+		require.NoError(t, err)
+		require.Len(t, page.Questions, 1)
+		require.Equal(t, spec.Title, page.Questions[0].Title)
+		require.Equal(t, spec.Title, in(t, lc.Client, "r", fsm.StateWaitingUser).Title)
+		spec.Title = "Lamps"
+		_, err = lc.Submit(t.Context(), spec)
+		require.ErrorIs(t, err, ErrSpecConflict)
+	})
 }
 
 // K9: one call reads no more than about MaxInboxRead runs, whatever it finds, and says where it

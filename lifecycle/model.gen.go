@@ -38,6 +38,7 @@ import (
 //		// NotBefore is the earliest time at which the run can leave the queue. It becomes later when an
 //		// interrupted turn returns the run to the queue.
 //		NotBefore time.Time
+//		Title     string // for people; an earlier release drops it
 //		Labels    map[string]string
 //		CreatedAt time.Time
 //		// ForkedFrom is the point from which a fork goes on; nil in every other run.

@@ -34,6 +34,7 @@ const (
 	MaxRunID                = 128     // bytes
 	MaxKey                  = 255     // bytes of Spec.Key
 	MaxPriority             = 1000    // and its negative is the lowest
+	MaxTitle                = 255     // bytes
 	MaxLabels               = 32
 	MaxLabelKey             = 63   // bytes
 	MaxLabelValue           = 255  // bytes
@@ -136,6 +137,9 @@ type Spec struct {
 	Priority int `json:"priority,omitempty"`
 	// NotBefore is the earliest time at which the run starts. It stays queued until then.
 	NotBefore time.Time `json:"not_before,omitzero"`
+	// Title says in a few words what the run is about, for the people who see it in a list or an inbox
+	// (K9); at most MaxTitle bytes. No agent gets it.
+	Title string `json:"title,omitempty"`
 	// Labels are for filtering; at most MaxLabels, keys to 63 bytes and values to 255.
 	Labels map[string]string `json:"labels,omitempty"`
 
@@ -203,9 +207,9 @@ func (s Spec) record(now time.Time) (store.Run, []byte, error) {
 		MaxAttempts: s.MaxAttempts, MaxAutoDecisions: s.MaxAutoDecisions, Repeatable: s.Repeatable,
 		MaxRepeats: s.MaxRepeats, OnInterrupt: s.OnInterrupt, Hold: s.Hold, Budget: newBudget(s.Budget),
 		Pool: s.Pool, Key: s.Key, Priority: s.Priority, NotBefore: s.NotBefore, Labels: maps.Clone(s.Labels),
-		Restricted: s.Ask.binds(),
-		CreatedAt:  now,
-		State:      fsm.StateQueued, UpdatedAt: now, QueuedAt: now, Recovery: store.RecoveryNone,
+		Title: s.Title, Restricted: s.Ask.binds(),
+		CreatedAt: now,
+		State:     fsm.StateQueued, UpdatedAt: now, QueuedAt: now, Recovery: store.RecoveryNone,
 	}, body, nil
 }
 
@@ -216,32 +220,6 @@ func digestOf(body []byte) string {
 	var text [2 * sha256.Size]byte
 	hex.Encode(text[:], digest[:])
 	return string(text[:])
-}
-
-// pattern describes names: they have ASCII letters, digits and marks, and do not begin with a mark.
-type pattern struct {
-	marks   string
-	longest int // bytes
-}
-
-var (
-	idPattern   = pattern{"._-", MaxRunID}
-	namePattern = pattern{"._/-", MaxName}
-)
-
-// matches reports whether the whole text is such a name.
-func (p pattern) matches(s string) bool {
-	if s == "" || len(s) > p.longest {
-		return false
-	}
-	for i := range len(s) {
-		c := s[i]
-		letter := 'a' <= c|0x20 && c|0x20 <= 'z'
-		if !letter && (c < '0' || c > '9') && (i == 0 || strings.IndexByte(p.marks, c) < 0) {
-			return false
-		}
-	}
-	return true
 }
 
 // Validate returns a *SpecError if the spec is invalid. Only Submit checks that its pool and engine
@@ -337,6 +315,9 @@ func (s *Spec) findFault() *SpecError {
 	}
 	if len(s.Meta) > MaxMeta {
 		return &SpecError{"Meta", entriesOf(len(s.Meta)), fmt.Sprintf("at most %d", MaxMeta), nil}
+	}
+	if len(s.Title) > MaxTitle || !utf8.ValidString(s.Title) || strings.IndexByte(s.Title, 0) >= 0 {
+		return &SpecError{"Title", quote(s.Title), "at most 255 bytes of UTF-8 without NUL", nil}
 	}
 	if len(s.WorkDir) > MaxWorkDir {
 		return &SpecError{"WorkDir", bytesOf(len(s.WorkDir)), "at most 4096 bytes", nil}

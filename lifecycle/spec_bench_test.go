@@ -31,8 +31,8 @@ func whole() Spec {
 			MaxBackoff: time.Hour,
 			Jitter:     time.Second},
 		Pool: "agents", Key: "tenant-17", Priority: -3, NotBefore: noon, Submitter: "ada",
-		Ask: &AskPolicy{NotSubmitter: true, To: &Audience{Users: []string{"bob"}, Groups: []string{"finance"}}},
-		Labels: map[string]string{"team": "blue",
+		Ask:   &AskPolicy{NotSubmitter: true, To: &Audience{Users: []string{"bob"}, Groups: []string{"finance"}}},
+		Title: "Lamps for order 7", Labels: map[string]string{"team": "blue",
 			"env": "test"}, WorkDir: "/srv/work", Meta: map[string]string{"traceparent": "00-1-2-01"},
 	}
 }

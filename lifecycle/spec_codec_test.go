@@ -126,7 +126,7 @@ func anySpec(t *rapid.T) Spec {
 			Tokens: rapid.Int64Min(-math.MaxInt64).Draw(t, "Tokens")},
 		NotBefore: times.Draw(t, "NotBefore"), Labels: rapid.MapOfN(texts, texts, 0, 12).Draw(t, "Labels"),
 		Meta:    rapid.MapOfN(texts, texts, 0, 12).Draw(t, "Meta"),
-		WorkDir: texts.Draw(t, "WorkDir"),
+		WorkDir: texts.Draw(t, "WorkDir"), Title: texts.Draw(t, "Title"),
 	}
 }
 
@@ -149,7 +149,7 @@ func TestEncodeSpecIsStable(t *testing.T) {
 	s := whole()
 	// These fields were added later. A spec that does not set them is encoded as it was before.
 	s.RepairRounds, s.MaxRepeats, s.Retry, s.Hold, s.Budget, s.Meta = 0, 0, nil, "", Budget{}, nil
-	s.Ask, s.Submitter, s.MaxQuestions, s.Input = nil, "", 0, nil
+	s.Ask, s.Submitter, s.MaxQuestions, s.Input, s.Title = nil, "", 0, nil, ""
 	s.Prompt = "Drop \"it\".\n<now> & here"
 	run, body, err := s.record(noon)
 	require.NoError(t, err)

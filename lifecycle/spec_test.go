@@ -100,6 +100,8 @@ var wrongSpecs = []wrongSpec{
 	}, "is in the year -1, want a year of 0 to 9999"},
 	{"Labels", func(s *Spec) { s.Labels = numbered(33) }, "is 33 entries, want at most 32"},
 	{"Meta", func(s *Spec) { s.Meta = numbered(17) }, "is 17 entries, want at most 16"},
+	{"Title", func(s *Spec) { s.Title = "a\x00" }, `is "a\x00", want at most 255 bytes of UTF-8 without NUL`},
+	{"Title", func(s *Spec) { s.Title = "\xff" }, `is "\xff", want at most 255 bytes of UTF-8 without NUL`},
 	{"WorkDir", func(s *Spec) { s.WorkDir = strings.Repeat("/x", 3000) }, "is 6000 bytes, want at most 4096 bytes"},
 	{"WorkDir", func(s *Spec) { s.WorkDir = "/a\xff" }, `is "/a\xff", want valid UTF-8 without NUL`},
 	{"WorkDir", func(s *Spec) { s.WorkDir = "/a\x00" }, `is "/a\x00", want valid UTF-8 without NUL`},

@@ -135,7 +135,7 @@ func sameSubmission(a, b *Run) bool {
 		a.Strict == b.Strict && a.SessionTimeout == b.SessionTimeout && a.MaxAttempts == b.MaxAttempts &&
 		a.MaxAutoDecisions == b.MaxAutoDecisions && a.Repeatable == b.Repeatable && a.MaxRepeats == b.MaxRepeats &&
 		a.OnInterrupt == b.OnInterrupt && a.Hold == b.Hold &&
-		a.Pool == b.Pool && a.Key == b.Key &&
+		a.Pool == b.Pool && a.Key == b.Key && a.Title == b.Title &&
 		a.Priority == b.Priority && maps.Equal(a.Labels, b.Labels) && a.CreatedAt.Equal(b.CreatedAt) &&
 		sameForkPoint(a.ForkedFrom, b.ForkedFrom) && sameAncestors(a, b)
 }

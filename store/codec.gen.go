@@ -164,6 +164,7 @@ func writeRun(w *plainjson.Writer, v *Run) {
 	w.TextIf(`,"key":`, v.Key)
 	w.IntIf(`,"priority":`, v.Priority)
 	w.TimeIf(`,"not_before":`, v.NotBefore)
+	w.TextIf(`,"title":`, v.Title)
 	w.LabelsIf(`,"labels":`, v.Labels)
 	w.Time(`,"created_at":`, v.CreatedAt)
 	if v.ForkedFrom != nil {
@@ -506,6 +507,7 @@ func readRun(s *plainjson.Scanner, v *Run) {
 	s.Own(`,"key":`, &v.Key)
 	s.Int(`,"priority":`, &v.Priority)
 	s.Time(`,"not_before":`, &v.NotBefore)
+	s.Text(`,"title":`, &v.Title)
 	s.Labels(`,"labels":`, &v.Labels)
 	s.Time(`,"created_at":`, &v.CreatedAt)
 	if s.Member(`,"forked_from":`) {

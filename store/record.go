@@ -35,6 +35,7 @@ type Run struct {
 	// NotBefore is the earliest time at which the run can leave the queue. It becomes later when an
 	// interrupted turn returns the run to the queue.
 	NotBefore time.Time         `json:"not_before,omitzero"`
+	Title     string            `json:"title,omitempty"` // for people; an earlier release drops it
 	Labels    map[string]string `json:"labels,omitempty"`
 	CreatedAt time.Time         `json:"created_at"`
 	// ForkedFrom is the point from which a fork goes on; nil in every other run.

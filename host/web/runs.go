@@ -50,6 +50,7 @@ type NewRun struct {
 	Key       string            `json:"key,omitempty"`
 	Priority  int               `json:"priority,omitempty"`
 	NotBefore time.Time         `json:"not_before,omitzero"`
+	Title     string            `json:"title,omitempty" doc:"What the run is about, for lists and inboxes."`
 	Labels    map[string]string `json:"labels,omitempty"`
 	Ask       *AskPolicy        `json:"ask,omitempty"`
 }
@@ -70,7 +71,7 @@ func (n *NewRun) spec(submitter string) lifecycle.Spec {
 		TurnTimeout:    time.Duration(n.TurnTimeoutSec) * time.Second, AutoDecide: n.AutoDecide,
 		MaxAutoDecisions: n.MaxAutoDecisions, Repeatable: n.Repeatable, RepairRounds: n.RepairRounds,
 		Budget: lifecycle.Budget(n.Budget), Pool: n.Pool, Key: n.Key, Priority: n.Priority, NotBefore: n.NotBefore,
-		Labels: n.Labels, Submitter: submitter}
+		Title: n.Title, Labels: n.Labels, Submitter: submitter}
 	if n.Ask != nil {
 		s.Ask = &lifecycle.AskPolicy{NotSubmitter: n.Ask.NotSubmitter, To: n.Ask.To.audience(), Need: n.Ask.Need,
 			Rejects: n.Ask.Rejects}

@@ -20,6 +20,7 @@ type Run struct {
 	Pool       string            `json:"pool"`
 	Key        string            `json:"key,omitempty"`
 	Priority   int               `json:"priority,omitempty"`
+	Title      string            `json:"title,omitempty" doc:"What the run is about, as its submitter says."`
 	Labels     map[string]string `json:"labels,omitempty"`
 	ForkedFrom *ForkPoint        `json:"forked_from,omitempty"`
 
@@ -184,6 +185,7 @@ type Record struct {
 // OpenQuestion is a question of an inbox, with what is to be known of its run.
 type OpenQuestion struct {
 	RunID    string            `json:"run_id"`
+	Title    string            `json:"title,omitempty" doc:"That of the run."`
 	Labels   map[string]string `json:"labels,omitempty"`
 	Pool     string            `json:"pool"`
 	Key      string            `json:"key,omitempty"`
@@ -202,7 +204,7 @@ func texts[T ~string](all []T) []string {
 // showRun is the run as the actor sees it at this time.
 func showRun(r *lifecycle.Run, actor lifecycle.Actor, now time.Time) Run {
 	v := Run{ID: r.ID, Version: r.Version, State: string(r.State), Mode: string(r.Mode), Engine: r.Engine, Pool: r.Pool,
-		Key: r.Key, Priority: r.Priority, Labels: r.Labels, Attempt: r.Attempt, LastEvent: r.Seq,
+		Key: r.Key, Priority: r.Priority, Title: r.Title, Labels: r.Labels, Attempt: r.Attempt, LastEvent: r.Seq,
 		Questions: showQuestions(r, actor, now), CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
 		NotBefore: r.NotBefore, QueuedAt: r.QueuedAt, Due: r.Deadline, FinishedAt: r.FinishedAt, Output: r.Output,
 		FinalText: r.FinalText, Warnings: texts(r.Warnings), CancelReason: r.CancelReason}
@@ -269,7 +271,7 @@ func showInbox(all []lifecycle.InboxQuestion, actor lifecycle.Actor, now time.Ti
 	out := make([]OpenQuestion, len(all))
 	for i := range all {
 		o := &all[i]
-		out[i] = OpenQuestion{o.RunID, o.Labels, o.Pool, o.Key, o.Due, showQuestion(&o.Question, actor, now)}
+		out[i] = OpenQuestion{o.RunID, o.Title, o.Labels, o.Pool, o.Key, o.Due, showQuestion(&o.Question, actor, now)}
 		out[i].Question.Then, out[i].Question.EndsAt = string(o.Then), o.EndsAt
 	}
 	return out

@@ -76,6 +76,8 @@ func withSize(tb testing.TB, field string, n int) (s lifecycle.Spec) {
 		s.Pool = text
 	case "Key":
 		s.Key = text
+	case "Title":
+		s.Title = text
 	case "WorkDir":
 		s.WorkDir = text
 	case "Meta":

@@ -141,6 +141,7 @@ func submitted(r *store.Run) {
 	r.ForkedFrom = &store.ForkPoint{RunID: "another", Question: 3}
 	r.Family = &store.Family{Ancestors: []string{"root <&>", "parent"}, Children: 4}
 	r.Restricted = true
+	r.Title = "Lamps for \"order 7\"\n<ü>"
 }
 
 func parking(r *store.Run) {

@@ -113,7 +113,8 @@ export class Inbox {
       for (const group of groups) {
         if (left <= 0) break;
         left -= group.questions.length;
-        parts.push(h("li", { class: "run-group" }, h("h3", { dir: "auto" }, shown(group.run),
+        parts.push(h("li", { class: "run-group" }, h("h3", { dir: "auto" },
+          group.title ? [shown(group.title), " ", h("span", { class: "label-chip" }, shown(group.run))] : shown(group.run),
           group.labels.map(([name, value]) => h("span", { class: "label-chip" }, shown(`${name}: ${value}`)))),
         h("ul", null, group.questions.map((q) => this.row(q)))));
       }
@@ -192,7 +193,7 @@ function titleOf(question) {
 }
 
 function textOf(q) {
-  return [q.run_id, titleOf(q.question), q.question.prompt, ...Object.values(q.labels ?? {})].join("\n").toLowerCase();
+  return [q.run_id, q.title, titleOf(q.question), q.question.prompt, ...Object.values(q.labels ?? {})].join("\n").toLowerCase();
 }
 
 // endOf is when something next happens to a question by itself.
@@ -211,7 +212,7 @@ export function arrange(questions, me) {
     const section = !q.question.may_reply ? "others" : mine ? "mine" : end < at ? "overdue" : end < at + hour ? "soon"
       : end < at + 24 * hour ? "today" : "open";
     const key = `${section} ${q.run_id}`;
-    const group = runs.get(key) ?? { section, run: q.run_id, labels: Object.entries(q.labels ?? {}), end,
+    const group = runs.get(key) ?? { section, run: q.run_id, title: q.title, labels: Object.entries(q.labels ?? {}), end,
       asked: q.question.asked_at, questions: [] };
     group.end = Math.min(group.end, end);
     group.questions.push(q);

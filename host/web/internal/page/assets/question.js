@@ -102,7 +102,8 @@ export class QuestionPanel {
     const title = question.subject?.title || question.prompt;
     set(this.head, this.siblings,
       h("p", { class: "eyebrow" }, h("span", { class: "kind" }, T.kinds[question.kind]), " ",
-        run ? h("a", { href: `#/runs/${encodeURIComponent(this.run)}`, dir: "auto" }, shown(this.run))
+        run ? h("a", { href: `#/runs/${encodeURIComponent(this.run)}`, dir: "auto" },
+          shown(run.title || this.run))
           : h("span", { dir: "auto" }, shown(this.run)), " ",
         Object.entries(run?.labels ?? {}).map(([name, value]) => h("span", { class: "label-chip", dir: "auto" },
           shown(`${name}: ${value}`)))),

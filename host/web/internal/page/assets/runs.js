@@ -175,6 +175,7 @@ export class RunPanel {
     set(this.head, h("p", { class: "eyebrow" }, badge(run), " ", Object.entries(run.labels ?? {}).map(([name, value]) =>
       h("span", { class: "label-chip", dir: "auto" }, shown(`${name}: ${value}`)))),
     h("h1", { tabindex: "-1", dir: "auto", class: "mono" }, shown(run.id)),
+    run.title ? h("p", { dir: "auto" }, shown(run.title)) : null,
     h("div", { class: "facts" }, h("dl", null, fact(T.engine, shown(run.engine)), fact(T.pool, shown(run.pool)),
       run.key ? fact(T.key, shown(run.key)) : null, fact(T.attempt, String(run.attempt)),
       fact(T.created, since(run.created_at)), fact(T.updated, since(run.updated_at)),
