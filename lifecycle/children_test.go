@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"context"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -87,6 +88,9 @@ func TestM3AnEngineStartsRunsAndWaitsForThem(t *testing.T) {
 		}, ends)
 		for _, id := range append(kids[:3], "r") {
 			requireSoundLog(t, lc.store, id)
+			first, err := lc.store.Events(t.Context(), id, 0, 1)
+			require.NoError(t, err)
+			require.Equal(t, id != "r", strings.Contains(string(first[0].Body), `"parent":"r"`), "%s", first[0].Body)
 		}
 		n, err = lc.Prune(t.Context(), time.Now().Add(time.Hour))
 		require.NoError(t, err)

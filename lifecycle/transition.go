@@ -351,7 +351,7 @@ func started(r *store.Run) *fcmp.Started {
 	return &fcmp.Started{
 		Mode: string(r.Mode), InteractiveRequireUserReply: r.Strict, SessionTimeoutSec: seconds(r.SessionTimeout),
 		MaxAttempt: max(r.MaxAttempts, 0), MaxAutoDecisions: r.MaxAutoDecisions, Pool: r.Pool,
-		ContractVersion: r.Contract, ForkedFrom: forkedFrom(r.ForkedFrom),
+		ContractVersion: r.Contract, ForkedFrom: forkedFrom(r.ForkedFrom), Parent: r.Parent(),
 	}
 }
 
