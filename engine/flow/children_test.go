@@ -265,3 +265,65 @@ func TestM3RefusedChildren(t *testing.T) {
 		})
 	})
 }
+
+// M3: which child was first stays so, also once another one has ended.
+func TestM3WaitAnyKeepsItsIndex(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		h := serve(t, memory.New(), flow.New("race", func(c *flow.Ctx, prompt string) (string, error) {
+			if d, err := time.ParseDuration(prompt); err == nil {
+				return prompt, c.Sleep(d)
+			}
+			slow, err := flow.Spawn(c, "slow", engine.Child{Prompt: "2h"})
+			if err != nil {
+				return "", err
+			}
+			fast, err := flow.Spawn(c, "fast", engine.Child{Prompt: "1h"})
+			if err != nil {
+				return "", err
+			}
+			first, err := flow.WaitAny(c, slow, fast)
+			if err != nil {
+				return "", err
+			}
+			answer, err := flow.Ask[string](c, "q", ask("?"))
+			return fmt.Sprint(first, " ", answer), err
+		}))
+		h.submit(lifecycle.Spec{})
+		time.Sleep(5 * time.Hour)
+		h.reply(1, "x")
+		require.Equal(t, "1 x", h.ended())
+	})
+}
+
+// M2 M3: a child's output has the type that the code expects, or the run is held.
+func TestM3AChildsOutputIsTyped(t *testing.T) {
+	for expected, call := range map[string]func(c *flow.Ctx) (string, error){
+		"its own": func(c *flow.Ctx) (string, error) {
+			got, err := flow.Run[out](c, "kid", engine.Child{Prompt: "child"})
+			return got.Text, err
+		},
+		"another": func(c *flow.Ctx) (string, error) {
+			got, err := flow.Run[struct{ Text int }](c, "kid", engine.Child{Prompt: "child"})
+			return fmt.Sprint(got), err
+		},
+	} {
+		t.Run(expected, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				h := serve(t, memory.New(), flow.New("typed", func(c *flow.Ctx, prompt string) (out, error) {
+					if prompt == "child" {
+						return out{"worked"}, nil
+					}
+					text, err := call(c)
+					return out{text}, err
+				}))
+				h.submit(lifecycle.Spec{})
+				if expected == "another" {
+					require.Contains(t, h.held(), "has another output than the code expects")
+					return
+				}
+				h.ended()
+				require.JSONEq(t, `{"text":"worked"}`, string(h.run().Output))
+			})
+		})
+	}
+}
