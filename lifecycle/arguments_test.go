@@ -48,6 +48,7 @@ func wrongCalls() []wrongCall {
 		"Inbox":      func(ctx context.Context, l *Lifecycle) error { return second(l.Inbox(ctx, InboxQuery{})) },
 		"WatchInbox": func(ctx context.Context, l *Lifecycle) error { return second(l.WatchInbox(ctx, InboxQuery{})) },
 		"Prune":      func(ctx context.Context, l *Lifecycle) error { return second(l.Prune(ctx, noon)) },
+		"Nodes":      func(ctx context.Context, l *Lifecycle) error { return second(l.Nodes(ctx)) },
 		"Stats":      func(ctx context.Context, l *Lifecycle) error { return second(l.Stats(ctx)) },
 		"Recover":    func(ctx context.Context, l *Lifecycle) error { return second(l.Recover(ctx)) },
 		"Serve":      func(ctx context.Context, l *Lifecycle) error { return l.Serve(ctx) },

@@ -30,7 +30,7 @@ const (
 	ActionOverrule Action = "overrule"
 	ActionFork     Action = "fork"  // Fork; Run is the source
 	ActionPrune    Action = "prune" // Prune
-	ActionStats    Action = "stats" // Stats
+	ActionStats    Action = "stats" // Stats, Nodes
 	ActionFeed     Action = "feed"  // Feed, CreateFeed, DeleteFeed, Feeds; a feed has the events of all runs
 )
 

@@ -100,6 +100,7 @@ func TestK6AuthorizeSeesEveryCall(t *testing.T) {
 				return second(c.CountInbox(t.Context(), InboxQuery{For: Actor{ID: "bob"}}))
 			}},
 			{"stats by ada (by web)", func(c *Client) error { return second(c.Stats(t.Context())) }},
+			{"stats by ada (by web)", func(c *Client) error { return second(c.Nodes(t.Context())) }},
 			{"prune by ada (by web)", func(c *Client) error { return second(c.Prune(t.Context(), time.Now())) }},
 			{"claim by ada (by web) of r question 1", func(c *Client) error {
 				return c.Claim(t.Context(), "r", 1, time.Now().Add(time.Hour))

@@ -68,6 +68,39 @@ func ShowStats(s *lifecycle.Stats) Stats {
 	return out
 }
 
+// Nodes are the nodes of the store.
+type Nodes struct {
+	Nodes []Node `json:"nodes" nullable:"false"`
+}
+
+// Node is a process that executes runs, or what is left of one.
+type Node struct {
+	ID         string    `json:"id"`
+	Engines    []string  `json:"engines,omitempty" nullable:"false" doc:"Missing: it has not said which it has."`
+	LeaseSec   float64   `json:"lease_sec,omitempty" doc:"The length of its lease; missing when it has gone."`
+	Until      time.Time `json:"until,omitzero" doc:"When the lease ends, unless the node renews it."`
+	Process    int       `json:"process,omitempty" doc:"The process, if it is of the machine that answers."`
+	Dead       bool      `json:"dead,omitempty" doc:"The process has ended; the node will be removed."`
+	DepartedAt time.Time `json:"departed_at,omitzero" doc:"When it was removed; parked runs still name it."`
+}
+
+func (d *Door) nodes(ctx context.Context, c *caller, _ *struct{}) (*body[Nodes], error) {
+	all, err := c.client.Nodes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := Nodes{make([]Node, len(all))}
+	for i := range all {
+		out.Nodes[i] = ShowNode(&all[i])
+	}
+	return &body[Nodes]{out}, nil
+}
+
+// ShowNode is the node as the API shows it.
+func ShowNode(n *lifecycle.NodeStatus) Node {
+	return Node{n.ID, n.Engines, n.Lease.Seconds(), n.Until, n.Process, n.Dead, n.DepartedAt}
+}
+
 // Usage is what turns have used. Tokens and cost are there if the engine reports them.
 type Usage struct {
 	InputTokens  int64   `json:"input_tokens"`

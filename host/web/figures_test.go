@@ -3,6 +3,7 @@ package web_test
 import (
 	"context"
 	"net/http"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -31,6 +32,12 @@ func TestL1OperatorsSeeUsageForksAndFeeds(t *testing.T) {
 	w.send("GET", "/stats", "ada", "").into(t, &stats)
 	require.EqualValues(t, 30, stats.Usage.InputTokens)
 	require.Equal(t, 1, stats.Nodes)
+	var nodes web.Nodes
+	w.send("GET", "/nodes", "ada", "").into(t, &nodes)
+	require.Len(t, nodes.Nodes, 1)
+	require.Equal(t, []string{"default", "spender"}, nodes.Nodes[0].Engines)
+	require.Positive(t, nodes.Nodes[0].LeaseSec)
+	require.Equal(t, os.Getpid(), nodes.Nodes[0].Process)
 	require.Equal(t, 201, w.send("POST", "/runs/r/questions/1/reply", "ada", `{"text":"no"}`).status)
 	_, err := w.lc.Wait(t.Context(), "r")
 	require.NoError(t, err)

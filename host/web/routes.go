@@ -25,6 +25,7 @@ func (d *Door) routes() {
 	get(a, "get-inbox", "/inbox", "The open questions of all runs, the oldest first", d.inbox)
 	get(a, "count-inbox", "/inbox/count", "How many questions an inbox has", d.countInbox)
 	get(a, "get-stats", "/stats", "How much there is to do", d.stats)
+	get(a, "list-nodes", "/nodes", "The nodes that execute runs, and those that have gone", d.nodes)
 	get(a, "list-feeds", "/feeds", "The feeds, and how far behind they are", d.feeds)
 	d.followRoute(a)
 	d.watchRoute(a)

@@ -98,6 +98,9 @@ func restore(ctx context.Context, backup, path string) error {
 // checked, flushed to the disk, and gets its name last, so that a file of that name is always
 // whole.
 func place(path string, fill func(partial string) error) (err error) {
+	if path, err = filepath.Abs(path); err != nil { // SQLite takes the beginning of another one for a host
+		return err
+	}
 	if err := requireAbsent(path); err != nil {
 		return err
 	}

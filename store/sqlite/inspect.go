@@ -33,7 +33,10 @@ type Status struct {
 // reads the whole file while hosts work on it.
 func Inspect(ctx context.Context, path string) (Status, error) {
 	have := Status{Newest: len(migrations)}
-	err := ctx.Err()
+	path, err := filepath.Abs(path)
+	if err == nil {
+		err = ctx.Err()
+	}
 	if err == nil {
 		have.Version, err = inspectFile(path)
 	}

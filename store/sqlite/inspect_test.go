@@ -75,3 +75,15 @@ func TestJ8InspectReadsEachPage(t *testing.T) {
 	_, err = sqlite.Inspect(ended, path)
 	require.ErrorIs(t, err, context.Canceled)
 }
+
+// J8: paths may be relative to the working folder, as those of Open.
+func TestJ8PathsMayBeRelative(t *testing.T) {
+	t.Chdir(t.TempDir())
+	s, err := sqlite.Open(t.Context(), "runs.db", quick)
+	require.NoError(t, err)
+	require.NoError(t, s.Backup(t.Context(), "copy.db"))
+	require.NoError(t, s.Close())
+	require.NoError(t, sqlite.Restore(t.Context(), "copy.db", "again.db"))
+	_, err = sqlite.Inspect(t.Context(), "again.db")
+	require.NoError(t, err)
+}
