@@ -40,7 +40,7 @@ var program = command.Program{
 wrong; 2 for a wrong command line; 3 when the run goes on with the next call;
 4 when things are not, or no longer, as the caller thinks; and 5 when the
 database cannot be used now: try again.`,
-	Verbs: slices.Concat(desk.Verbs(), []command.Verb{runVerb, newVerb, versionVerb}),
+	Verbs: slices.Concat(desk.Verbs(), []command.Verb{serveVerb, runVerb, newVerb, versionVerb}),
 }
 
 func main() {

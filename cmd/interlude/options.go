@@ -36,16 +36,9 @@ type options struct {
 // newOptions defines the flags.
 func newOptions(flags *flag.FlagSet) *options {
 	o := &options{}
-	flags.StringVar(&o.agent, "agent", "", strings.Join(agentNames(), ", ")+"; the skill's own choice when there is "+
-		"one, otherwise demo")
-	flags.StringVar(&o.command, "command", "", "the agent's `program`, when PATH does not find it")
-	flags.StringVar(&o.model, "model", "", "the `model` that the agent asks; its own choice when empty")
-	flags.BoolVar(&o.login, "login", false, "use the agent's login and settings of yours, instead of a key and a "+
-		"home of the run's own")
-	flags.BoolVar(&o.offline, "offline", false, "have a scripted model answer the agent: no account, no network")
+	o.agentFlags(flags)
 	flags.BoolVar(&o.sticky, "sticky", false, "keep one process of the agent for all turns (claude and acp:CMD); the "+
 		"run ends with it")
-	flags.Func("env", "`name` of a further variable of yours that the agent may see (again for more)", list(&o.env))
 	flags.StringVar(&o.data, "data", "", "`folder` to keep runs in; .interlude beside the skill when empty")
 	flags.StringVar(&o.work, "work", "", "`folder` that the agent works in; one of the run's own, with a copy of the "+
 		"skill, when empty")
@@ -61,6 +54,18 @@ func newOptions(flags *flag.FlagSet) *options {
 	flags.StringVar(&o.kill, "kill", "", "kill -9 this program and its agent: `when` the run is parked, or running "+
 		"(a turn)")
 	return o
+}
+
+// agentFlags defines the flags that choose an agent.
+func (o *options) agentFlags(flags *flag.FlagSet) {
+	flags.StringVar(&o.agent, "agent", "", strings.Join(agentNames(), ", ")+"; the skill's own choice when there is "+
+		"one, otherwise demo")
+	flags.StringVar(&o.command, "command", "", "the agent's `program`, when PATH does not find it")
+	flags.StringVar(&o.model, "model", "", "the `model` that the agent asks; its own choice when empty")
+	flags.BoolVar(&o.login, "login", false, "use the agent's login and settings of yours, instead of a key and a "+
+		"home of the run's own")
+	flags.BoolVar(&o.offline, "offline", false, "have a scripted model answer the agent: no account, no network")
+	flags.Func("env", "`name` of a further variable of yours that the agent may see (again for more)", list(&o.env))
 }
 
 // arguments reads the rest of the command line.

@@ -19,17 +19,14 @@ func TestL1OnATerminalTheQuestionIsAskedWithItsControl(t *testing.T) {
 	o := open(t, filepath.Join(t.TempDir(), "runs.db"))
 	for id, c := range map[string]struct {
 		question lifecycle.Question
-		keys     [][2]string // what is shown, and then typed
+		keys     []string // of each control
 		want     lifecycle.Record
 	}{
-		"choice": {colour, [][2]string{{"In my own words", "\x1b[B\r"}}, lifecycle.Record{Response: "blue"}},
-		"own words": {colour, [][2]string{{"In my own words", "\x1b[A\r"}, {"Your answer", "green\r"}},
-			lifecycle.Record{Response: "green"}},
-		"confirm": {confirm, [][2]string{{"Yes or no?", "y"}}, lifecycle.Record{Response: "yes"}},
-		"form": {form, [][2]string{{"Pieces", "0\r"}, {"! ", ""}, {"Pieces", "3\r"}},
-			lifecycle.Record{Value: []byte(`{"n":3}`)}},
-		"approval": {payment, [][2]string{{"Approve", "\x1b[A\x1b[A\r"}},
-			lifecycle.Record{Decision: lifecycle.Approve}},
+		"choice":    {colour, []string{"\x1b[B\r"}, lifecycle.Record{Response: "blue"}},
+		"own words": {colour, []string{"\x1b[A\r", "green\r"}, lifecycle.Record{Response: "green"}},
+		"confirm":   {confirm, []string{"y"}, lifecycle.Record{Response: "yes"}},
+		"form":      {form, []string{"0\r", "3\r"}, lifecycle.Record{Value: []byte(`{"n":3}`)}},
+		"approval":  {payment, []string{"\x1b[A\x1b[A\r"}, lifecycle.Record{Decision: lifecycle.Approve}},
 	} {
 		t.Run(id, func(t *testing.T) {
 			run := strings.ReplaceAll(id, " ", "-")
@@ -55,14 +52,17 @@ func TestL1OnATerminalTheQuestionIsAskedWithItsControl(t *testing.T) {
 func TestL1WhoLeavesAnswersNothing(t *testing.T) {
 	o := open(t, filepath.Join(t.TempDir(), "runs.db"))
 	o.asks("r", confirm)
-	status, shown := typed(t, [][2]string{{"Yes or no?", "\x03"}}, "reply", "-db", o.db, "r")
+	status, shown := typed(t, []string{"\x03"}, "reply", "-db", o.db, "r")
 	require.Equal(t, command.Refused, status, shown)
 	require.Contains(t, o.call("", "inbox").well(), "Ship it?")
 }
 
-// typed calls the program on a terminal where somebody types when something is shown, and returns what
-// the terminal has shown.
-func typed(t *testing.T, keys [][2]string, args ...string) (status int, shown string) {
+// ready is what a control sends to a terminal when it reads keys.
+const ready = "\x1b[?2004h"
+
+// typed calls the program on a terminal where somebody types into each control that comes, and returns
+// what the terminal has shown.
+func typed(t *testing.T, keys []string, args ...string) (status int, shown string) {
 	t.Helper()
 	master, tty, err := pty.Open()
 	require.NoError(t, err)
@@ -79,13 +79,9 @@ func typed(t *testing.T, keys [][2]string, args ...string) (status int, shown st
 				read <- all.String()
 				return
 			}
-			for len(keys) > 0 {
-				at := strings.Index(all.String()[from:], keys[0][0])
-				if at < 0 {
-					break
-				}
-				from += at + len(keys[0][0])
-				if _, err := master.WriteString(keys[0][1]); err != nil {
+			for len(keys) > 0 && strings.Contains(all.String()[from:], ready) {
+				from += strings.Index(all.String()[from:], ready) + len(ready)
+				if _, err := master.WriteString(keys[0]); err != nil {
 					t.Error(err)
 				}
 				keys = keys[1:]

@@ -21,6 +21,64 @@ var cancelVerb = command.Verb{
 	},
 }
 
+var resumeVerb = command.Verb{
+	Name: "resume", Args: "RUN", Does: "decide about a run that is held",
+	More: "interlude show says why it is held, and what may be decided; doctor lists those that are.",
+	Prepare: func(f *flag.FlagSet) command.Action {
+		db, asJSON := NewDatabase(f), jsonFlag(f)
+		var r lifecycle.Resume
+		f.StringVar((*string)(&r.Choice), "choice", "", "the `word`: repeat, raise or end")
+		f.IntVar(&r.Budget.Turns, "turns", 0, "the new limit of turns, for raise; 0 is none")
+		f.Int64Var(&r.Budget.Tokens, "tokens", 0, "the new limit of tokens, for raise; 0 is none")
+		f.Uint64Var(&r.Version, "version", 0, "the `version` that was seen: refused if the run has changed")
+		return changing(db, asJSON, func(ctx context.Context, cl *client, id string) (string, error) {
+			if r.Choice == "" {
+				return "", command.Misusef("what is decided? -choice repeat, raise or end; interlude show has them")
+			}
+			return "is resumed", cl.Resume(ctx, id, r)
+		})
+	},
+}
+
+var forkVerb = command.Verb{
+	Name: "fork", Args: "RUN", Does: "go on from a settled question of a run, in a new run",
+	More: "Without -question it goes on from the end of the run.",
+	Prepare: func(f *flag.FlagSet) command.Action {
+		db, asJSON, who := NewDatabase(f), jsonFlag(f), newPerson(f, self())
+		var at lifecycle.At
+		f.StringVar(&at.ID, "id", "", "the `id` of the fork; one is made when it is not given")
+		f.IntVar(&at.Question, "question", 0, "the `number` of a settled question; the end of the run without it")
+		f.StringVar(&at.Reply, "reply", "", "the `text` that the fork is answered in place of what the run was")
+		return func(ctx context.Context, c command.Call) (int, error) {
+			args, err := c.Want("RUN")
+			if err != nil {
+				return command.Misused, err
+			}
+			if at.Reply != "" {
+				if at.Actor, err = who.actor(); err != nil {
+					return command.Misused, err
+				}
+			}
+			p := newPrinter(c.Out, *asJSON)
+			return db.with(ctx, once, func(cl *client) error {
+				fork, known, err := cl.GetOrFork(ctx, args[0], at)
+				if err != nil {
+					return err
+				}
+				switch {
+				case p.json:
+					p.object(web.ShowRun(&fork, lifecycle.Actor{}))
+				case known:
+					p.line(terminal.Green, "✓ run "+fork.ID+" is this fork, and was there before")
+				default:
+					p.line(terminal.Green, "✓ run "+fork.ID+" is forked from "+args[0])
+				}
+				return p.err
+			})
+		}
+	},
+}
+
 // change changes a run, and says in a word what was done.
 type change func(ctx context.Context, cl *client, id string) (done string, err error)
 

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/interlude-go/interlude/cmd/internal/command"
@@ -103,6 +104,35 @@ func (d *Database) open(ctx context.Context, how access) (Store, error) {
 		st, err = opened(sqlite.Open(ctx, d.name, o))
 	}
 	return st, d.explain(err)
+}
+
+// OpenHost opens the database for a host that serves. A file that does not exist is made, in the folder
+// of the default path where no other is named; fresh says so. One with an older schema is left as it is.
+func (d *Database) OpenHost(ctx context.Context, file string) (_ Store, fresh bool, _ error) {
+	if d.name == "" && os.Getenv(Env) == "" {
+		d.name = file
+		if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil {
+			return nil, false, command.Misusef("runs cannot be kept there: %w; name a file with -db", err)
+		}
+	}
+	if err := d.resolve(); err != nil {
+		return nil, false, err
+	}
+	if _, err := os.Stat(d.name); !d.Server() && errors.Is(err, fs.ErrNotExist) {
+		st, err := opened(sqlite.Open(ctx, d.name, sqlite.Options{}))
+		return st, true, d.explain(err)
+	}
+	st, err := d.open(ctx, watch)
+	return st, false, err
+}
+
+// Queue is a database for notices that are not sent yet, as a driver and a name of database/sql: that of
+// the runs, or a file beside theirs.
+func (d *Database) Queue() (driver, name string) {
+	if d.Server() {
+		return "pgx", d.name
+	}
+	return "sqlite", d.name + ".notices?_pragma=busy_timeout(10000)&_pragma=synchronous(FULL)"
 }
 
 // opened is nil, and no store that is nil, when there is an error.

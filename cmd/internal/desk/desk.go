@@ -12,6 +12,7 @@ import "github.com/interlude-go/interlude/cmd/internal/command"
 // Verbs are the verbs.
 func Verbs() []command.Verb {
 	return []command.Verb{
-		inboxVerb, showVerb, replyVerb, eventsVerb, cancelVerb, statsVerb,
+		inboxVerb, runsVerb, showVerb, replyVerb, eventsVerb, cancelVerb, resumeVerb, forkVerb,
+		statsVerb, poolsVerb, nodesVerb, doctorVerb, migrateVerb, backupVerb, restoreVerb, checkVerb,
 	}
 }

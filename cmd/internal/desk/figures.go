@@ -12,7 +12,7 @@ import (
 )
 
 var statsVerb = command.Verb{
-	Name: "stats", Does: "count the runs that have not ended, and what they wait for",
+	Name: "stats", Does: "count the runs that have not ended, and say how they wait",
 	Prepare: func(f *flag.FlagSet) command.Action {
 		db, asJSON := NewDatabase(f), jsonFlag(f)
 		return figures(db, asJSON, func(p *printer, s *web.Stats) {
@@ -21,6 +21,27 @@ var statsVerb = command.Verb{
 				return
 			}
 			p.stats(s)
+		})
+	},
+}
+
+var poolsVerb = command.Verb{
+	Name: "pools", Does: "list the pools, their slots, and the runs that want one",
+	Prepare: func(f *flag.FlagSet) command.Action {
+		db, asJSON := NewDatabase(f), jsonFlag(f)
+		return figures(db, asJSON, func(p *printer, s *web.Stats) {
+			for i := range s.Pools {
+				if p.json {
+					p.object(s.Pools[i])
+				}
+			}
+			switch {
+			case p.json:
+			case len(s.Pools) == 0:
+				p.line(terminal.Dim, "there is no pool: the first host that serves makes those of its configuration")
+			default:
+				p.pools(s.Pools)
+			}
 		})
 	},
 }

@@ -12,7 +12,7 @@ import (
 )
 
 var inboxVerb = command.Verb{
-	Name: "inbox", Does: "list the questions that wait for an answer, the oldest first",
+	Name: "inbox", Does: "list the questions that wait, the oldest first",
 	More: "All open questions, or with -as those that a person may answer.",
 	Prepare: func(f *flag.FlagSet) command.Action {
 		db, asJSON, who := NewDatabase(f), jsonFlag(f), newPerson(f, "")

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// L1: on a fresh machine, serve shows the page with a first question of the demo agent, on this machine
+// alone; the question is answered by another call, and the next one goes on with the runs.
+func TestL1ServeShowsThePageOnAFreshMachine(t *testing.T) {
+	dir := t.TempDir()
+	cmd := calling(t, "serve", "-json", "-listen", "127.0.0.1:0")
+	cmd.Dir = dir
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	line, err := bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err)
+	var said struct{ Page, DB, Agent string }
+	require.NoError(t, json.Unmarshal([]byte(line), &said))
+	require.Equal(t, ".interlude/runs.db", said.DB)
+	require.Equal(t, "demo", said.Agent)
+	require.Contains(t, fetch(t, said.Page), "<!doctype html>")
+
+	events := calling(t, "events", "-f", "-db", said.DB, "hello")
+	events.Dir = dir
+	log, err := events.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, events.Start())
+	lines := bufio.NewScanner(log)
+	for lines.Scan() && !strings.Contains(lines.Text(), "user.input.required") {
+	}
+	require.Contains(t, fetch(t, said.Page+"api/inbox"), "How shall it sound?")
+	reply := calling(t, "reply", "-db", said.DB, "-as", "ada", "hello", "3")
+	reply.Dir = dir
+	printed, err := reply.CombinedOutput()
+	require.NoError(t, err, string(printed))
+	for lines.Scan() && !strings.Contains(lines.Text(), "May I write it into a file?") {
+	}
+	require.NoError(t, events.Process.Signal(os.Interrupt))
+	require.NoError(t, cmd.Process.Signal(os.Interrupt))
+	require.NoError(t, events.Wait())
+	require.NoError(t, cmd.Wait())
+	inbox := calling(t, "inbox", "-db", said.DB)
+	inbox.Dir = dir
+	printed, err = inbox.CombinedOutput()
+	require.NoError(t, err)
+	require.Contains(t, string(printed), "May I write it into a file?")
+}
+
+func fetch(t *testing.T, address string) string {
+	t.Helper()
+	response, err := http.Get(address)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, response.StatusCode, string(body))
+	return string(body)
+}
+
+// L1: serve asks nobody who they are, so it serves its own machine alone.
+func TestL1ServeRefusesWhatOthersCouldReach(t *testing.T) {
+	for name, c := range map[string]struct {
+		args []string
+		want string
+	}{
+		"another address": {[]string{"-listen", "0.0.0.0:0"}, "want an address of this machine"},
+		"no address":      {[]string{"-listen", "here"}, "want an address of this machine"},
+		"no secret":       {[]string{"-webhook", "https://example.com"}, "INTERLUDE_WEBHOOK_SECRET"},
+		"no agent":        {[]string{"-agent", "hal"}, "want codex, claude"},
+		"an argument":     {[]string{"hello"}, "want no arguments"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cmd := calling(t, append([]string{"serve"}, c.args...)...)
+			cmd.Dir = t.TempDir()
+			out, err := cmd.CombinedOutput()
+			require.Error(t, err)
+			require.Equal(t, misused, cmd.ProcessState.ExitCode(), string(out))
+			require.Contains(t, string(out), c.want)
+			require.Equal(t, 1, strings.Count(string(out), "\n"), string(out))
+		})
+	}
+}
