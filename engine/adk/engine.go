@@ -25,8 +25,9 @@ type Engine struct {
 }
 
 var (
-	_ engine.Engine  = (*Engine)(nil)
-	_ engine.Checker = (*Engine)(nil)
+	_ engine.Engine   = (*Engine)(nil)
+	_ engine.Checker  = (*Engine)(nil)
+	_ engine.Brancher = (*Engine)(nil)
 )
 
 // New returns an engine of an agent or workflow. newAgent makes the root agent, and is called for
@@ -53,6 +54,29 @@ func (e *Engine) Profile(context.Context) (engine.Profile, error) {
 // (E2). Whether a session is in the host's own service is seen by the turn.
 func (e *Engine) Check(ctx context.Context, runID string, h engine.SessionHandle) error {
 	return e.versions.Check(ctx, runID, h)
+}
+
+// CanBranch says whether what the handle names is there, whole, and of this engine, revision and run.
+// The version of a question is there until two turns later.
+func (e *Engine) CanBranch(ctx context.Context, p engine.BranchPoint) error {
+	return e.versions.CanBranch(ctx, p)
+}
+
+// Branch copies the version for the fork, and the session in the host's own service (J6).
+func (e *Engine) Branch(ctx context.Context, p engine.BranchPoint, t engine.Turn) (engine.SessionHandle, error) {
+	return e.versions.Branch(ctx, p, t, func(body []byte) ([]byte, error) {
+		k, err := readSession(body)
+		if err != nil {
+			return nil, err
+		}
+		if err := checkpoint.CheckReply(t, k.waits()); err != nil || k.Session == "" {
+			return body, err
+		}
+		if err := e.copySession(ctx, t, k); err != nil {
+			return nil, err
+		}
+		return json.Marshal(k)
+	})
 }
 
 // RunTurn runs the agent until it waits for something or comes to its end. All that it waits for is

@@ -101,12 +101,10 @@ func (e *Engine) fork(ctx context.Context, t engine.Turn, k *savedSession) (sess
 	if service == nil {
 		service = session.InMemoryService()
 	} else if k.Session != "" {
-		before, err := service.Get(ctx, &session.GetRequest{AppName: e.cfg.App, UserID: e.cfg.User,
-			SessionID: k.Session})
-		if err != nil {
-			return nil, nil, nil, resumeFailed(fmt.Errorf("adk: session %s: %w", k.Session, err))
+		var err error
+		if state, events, err = e.readService(ctx, k.Session); err != nil {
+			return nil, nil, nil, err
 		}
-		state, events = sessionOnlyState(before.Session.State()), eventsOf(before.Session)
 	}
 	if err := k.unchanged(events); err != nil {
 		return nil, nil, nil, err
@@ -115,19 +113,53 @@ func (e *Engine) fork(ctx context.Context, t engine.Turn, k *savedSession) (sess
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	created, err := e.createSession(ctx, service, t, state, events)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return service, created, decided, nil
+}
+
+// readService reads a session in the host's service.
+func (e *Engine) readService(ctx context.Context, id string) (map[string]any, []*session.Event, error) {
+	before, err := e.cfg.Sessions.Get(ctx, &session.GetRequest{AppName: e.cfg.App, UserID: e.cfg.User, SessionID: id})
+	if err != nil {
+		return nil, nil, resumeFailed(fmt.Errorf("adk: session %s: %w", id, err))
+	}
+	return sessionOnlyState(before.Session.State()), eventsOf(before.Session), nil
+}
+
+// createSession creates a session of the turn's own with this state and these events.
+func (e *Engine) createSession(ctx context.Context, service session.Service, t engine.Turn, state map[string]any,
+	events []*session.Event) (session.Session, error) {
 	created, err := service.Create(ctx, &session.CreateRequest{
 		AppName: e.cfg.App, UserID: e.cfg.User, State: maps.Clone(state),
 		SessionID: fmt.Sprintf("%s-%d-%d-%s", t.RunID, t.Attempt, t.Epoch, rand.Text()),
 	})
 	if err != nil {
-		return nil, nil, nil, fmt.Errorf("adk: make the turn's session: %w", err)
+		return nil, fmt.Errorf("adk: make the turn's session: %w", err)
 	}
 	for _, ev := range events {
 		if err := service.AppendEvent(ctx, created.Session, ev); err != nil {
-			return nil, nil, nil, fmt.Errorf("adk: copy into the turn's session: %w", err)
+			return nil, fmt.Errorf("adk: copy into the turn's session: %w", err)
 		}
 	}
-	return service, created.Session, decided, nil
+	return created.Session, nil
+}
+
+// copySession has the saved session name a copy of its session in the host's service, and none of
+// another run's, which deletes its own.
+func (e *Engine) copySession(ctx context.Context, t engine.Turn, k *savedSession) error {
+	state, events, err := e.readService(ctx, k.Session)
+	if err != nil {
+		return err
+	}
+	copied, err := e.createSession(ctx, e.cfg.Sessions, t, state, events)
+	if err != nil {
+		return err
+	}
+	k.Session, k.Older = copied.ID(), nil
+	return nil
 }
 
 // unchanged returns an error when a pending call in the session is not the one that a person was

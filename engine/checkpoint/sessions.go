@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
@@ -175,6 +176,45 @@ func (s Sessions) Check(ctx context.Context, runID string, h engine.SessionHandl
 	}
 	_, err = read(ctx, st, n)
 	return err
+}
+
+// CanBranch implements engine.Brancher. It returns why not when the handle's version is missing, as
+// that of an older question is: those that no attempt of its run needs any more are deleted.
+func (s Sessions) CanBranch(ctx context.Context, p engine.BranchPoint) error {
+	return s.Check(ctx, p.RunID, p.Session)
+}
+
+// Branch implements engine.Brancher: it stores the version of the point as the first version of the
+// run of the turn t, and returns the handle that names it. What the engine must change in the version
+// for that run is done by change. An error is a Failure, as that of Load.
+func (s Sessions) Branch(ctx context.Context, p engine.BranchPoint, t engine.Turn,
+	change func(body []byte) ([]byte, error)) (engine.SessionHandle, error) {
+	source := engine.Turn{RunID: p.RunID, HomeDir: p.HomeDir, Session: &p.Session}
+	body, n, err := s.load(ctx, source)
+	switch {
+	case errors.Is(err, engine.ErrHandleRefused):
+		return engine.SessionHandle{}, &engine.Failure{Code: fsm.CodeSessionResumeFailed,
+			Detail: "the session cannot be branched", Err: err}
+	case err != nil:
+		return engine.SessionHandle{}, failed(ctx, "the session cannot be read now", err)
+	case n.Key == "":
+		return s.Fresh(t)
+	}
+	if body, err = change(body); err != nil {
+		return engine.SessionHandle{}, err
+	}
+	t.Session = nil // the versions of the other run are not the older ones of this
+	return s.Save(ctx, t, body, n.Interrupts...)
+}
+
+// CheckReply returns a Failure when the turn begins with a reply to no question, as a fork from the end
+// of a run may, and the version that it is to go on from waits for the answer to one.
+func CheckReply(t engine.Turn, waits bool) error {
+	if !waits || !slices.ContainsFunc(t.Answers, func(a engine.Answer) bool { return a.ID == 0 }) {
+		return nil
+	}
+	return &engine.Failure{Code: fsm.CodeSessionResumeFailed, Detail: "the session ended where the last question was " +
+		"asked, so nothing further can be said to it: fork the run at that question"}
 }
 
 func (s Sessions) handle(n handleData) (engine.SessionHandle, error) {

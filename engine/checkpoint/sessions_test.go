@@ -283,3 +283,61 @@ func TestSaveRefusesATooLargeBody(t *testing.T) {
 	require.LessOrEqual(t, len(h.Data), engine.MaxSessionHandle)
 	require.True(t, json.Valid(h.Data))
 }
+
+// J6: a branch is a version of its own, in the folder or the store of its run. What becomes of the
+// session is not seen by the branch, and a version that is not kept any more is refused.
+func TestJ6ABranchIsAVersionOfItsOwn(t *testing.T) {
+	for name, kept := range map[string]checkpoint.Store{"in folders": nil,
+		"in a store": checkpoint.Files{Dir: t.TempDir()}} {
+		t.Run(name, func(t *testing.T) {
+			s, home := checkpoint.Sessions{Engine: "e", Store: kept}, t.TempDir()
+			turn := func(n int, h *engine.SessionHandle) engine.Turn {
+				return engine.Turn{RunID: "r1", Attempt: n, Epoch: uint64(n), Session: h, HomeDir: home}
+			}
+			one := save(t, s, turn(1, nil), "one")
+			point := engine.BranchPoint{RunID: "r1", Session: *one, HomeDir: home}
+			require.NoError(t, s.CanBranch(t.Context(), point))
+			to := engine.Turn{RunID: "r2", Attempt: 1, Epoch: 1, HomeDir: t.TempDir()}
+			same := func(body []byte) ([]byte, error) { return body, nil }
+			branch, err := s.Branch(t.Context(), point, to, same)
+			require.NoError(t, err)
+			to.Session = &branch
+
+			h := one
+			for n := 2; n <= 5; n++ { // the session goes on, and its first version is deleted
+				_, err := s.Load(t.Context(), turn(n, h))
+				require.NoError(t, err)
+				h = save(t, s, turn(n, h), "later")
+			}
+			body, err := s.Load(t.Context(), to)
+			require.NoError(t, err)
+			require.Equal(t, "one", string(body))
+			require.ErrorIs(t, s.CanBranch(t.Context(), point), engine.ErrHandleRefused)
+			_, err = s.Branch(t.Context(), point, to, same)
+			require.Equal(t, fsm.CodeSessionResumeFailed, code(t, err))
+		})
+	}
+}
+
+// J6: a run that has no version yet is branched as one that begins.
+func TestJ6ABranchOfNothingBeginsAnew(t *testing.T) {
+	s := checkpoint.Sessions{Engine: "e", Store: checkpoint.Files{Dir: t.TempDir()}}
+	fresh, err := s.Fresh(attempt(1, 1, nil))
+	require.NoError(t, err)
+	to := engine.Turn{RunID: "r2", Attempt: 1, Epoch: 1}
+	branch, err := s.Branch(t.Context(), engine.BranchPoint{RunID: "r1", Session: fresh}, to, nil)
+	require.NoError(t, err)
+	to.Session = &branch
+	body, err := s.Load(t.Context(), to)
+	require.NoError(t, err)
+	require.Nil(t, body)
+}
+
+// J6: only a version that waits for nothing takes a reply to no question.
+func TestJ6CheckReply(t *testing.T) {
+	said := engine.Turn{Answers: []engine.Answer{{Text: "And now ship it."}}}
+	require.NoError(t, checkpoint.CheckReply(said, false))
+	require.Equal(t, fsm.CodeSessionResumeFailed, code(t, checkpoint.CheckReply(said, true)))
+	answered := engine.Turn{Answers: []engine.Answer{{ID: 1, Text: "yes"}}}
+	require.NoError(t, checkpoint.CheckReply(answered, true))
+}

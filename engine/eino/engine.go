@@ -22,8 +22,9 @@ type Engine struct {
 }
 
 var (
-	_ engine.Engine  = (*Engine)(nil)
-	_ engine.Checker = (*Engine)(nil)
+	_ engine.Engine   = (*Engine)(nil)
+	_ engine.Checker  = (*Engine)(nil)
+	_ engine.Brancher = (*Engine)(nil)
 )
 
 // result is how far a graph or agent came: interrupted, or to its end.
@@ -66,6 +67,23 @@ func (e *Engine) Profile(context.Context) (engine.Profile, error) {
 // (E2).
 func (e *Engine) Check(ctx context.Context, runID string, h engine.SessionHandle) error {
 	return e.sessions.Check(ctx, runID, h)
+}
+
+// CanBranch says whether the handle's checkpoint is there, whole, and of this engine, revision and
+// run. That of a question is there until two turns later.
+func (e *Engine) CanBranch(ctx context.Context, p engine.BranchPoint) error {
+	return e.sessions.CanBranch(ctx, p)
+}
+
+// Branch copies the checkpoint for the fork, whose interrupts are the same (J6).
+func (e *Engine) Branch(ctx context.Context, p engine.BranchPoint, t engine.Turn) (engine.SessionHandle, error) {
+	return e.sessions.Branch(ctx, p, t, func(body []byte) ([]byte, error) {
+		kept, err := readSession(body)
+		if err != nil {
+			return nil, err
+		}
+		return body, checkpoint.CheckReply(t, len(kept.asked()) > 0)
+	})
 }
 
 // RunTurn runs the graph or agent until it is interrupted or comes to its end. The tokens that its
