@@ -425,6 +425,8 @@ type AutoDecision = interaction.AutoDecision
 //		// Session is the session in which the question was asked, so that a fork can go on from there
 //		// (J6). Earlier releases did not keep it.
 //		Session *SessionHandle
+//		// Journal is how many entries the journal of the run had then. A fork inherits these.
+//		Journal int
 //
 //		// Value is that of the accepted reply: the form, or the edited arguments. Decision is what was
 //		// decided about an approval, and Seen the digest that the reply's author saw, if the reply said
@@ -464,7 +466,9 @@ type SessionHandle = interaction.SessionHandle
 //	type JournalEntry struct {
 //		// Path says where in the engine's code the entry belongs, and Name and Type what was done there: up
 //		// to MaxJournalWord bytes each, of UTF-8 without NUL. Path and Type are not empty.
-//		Path, Name, Type string
+//		Path string
+//		Name string
+//		Type string
 //		// Body is what was kept: 1 to MaxJournalBody bytes.
 //		Body []byte
 //	}

@@ -1305,7 +1305,7 @@ type Event = fcmp.Event
 //	}
 type Meta = fcmp.Meta
 
-// Started is the data of conversation.started: A host submitted the run: the first event of every run, with what readers need to judge the rest. (PL-01: F1)
+// Started is the data of conversation.started: A host submitted the run: the first event of every run, with what readers need to judge the rest. (PL-01: F1, M3)
 //
 //	type Started struct {
 //		Mode                        string
@@ -1318,6 +1318,8 @@ type Meta = fcmp.Meta
 //		ContractVersion  string
 //		// Where a fork begins: the run that it goes on from, and the question there. Missing in every run that is no fork.
 //		ForkedFrom *ForkedFrom
+//		// The run that has started this one. Missing in every run that a host has submitted.
+//		Parent string
 //	}
 //
 //	// Type is the event type.
