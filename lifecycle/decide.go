@@ -257,6 +257,9 @@ func decideReport(prev *store.Run, now time.Time, session *engine.SessionHandle,
 			return nil, err
 		}
 	}
+	for _, e := range c.Events {
+		c.Run.Reported += len(e.Body)
+	}
 	return c, nil
 }
 

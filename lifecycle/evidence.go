@@ -340,11 +340,13 @@ const (
 	maxMessage   = 64 << 10
 	maxDetail    = 4 << 10
 	// maxReports bounds the messages and warnings that one turn may store, and maxReportBytes the
-	// size of their events. Once a run has maxReportedSeq events, its turns store no more messages.
-	// So no agent can fill the database. Changes of state are always stored (J11).
-	maxReports     = 10_000
-	maxReportBytes = 16 << 20
-	maxReportedSeq = 100_000
+	// size of their events. Once a run has maxReportedSeq events, or maxRunReportBytes of messages and
+	// warnings, its turns store no more of these. So no agent can fill the database. Changes of state
+	// are always stored (J11).
+	maxReports        = 10_000
+	maxReportBytes    = 16 << 20
+	maxReportedSeq    = 100_000
+	maxRunReportBytes = 256 << 20
 	// maxDiagnostics bounds the diagnostics of one outcome, maxOwnWarnings the codes of engines'
 	// own that a run's record lists: the contract allows a hundred codes at a run's end.
 	maxDiagnostics = 1000

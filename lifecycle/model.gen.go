@@ -70,6 +70,9 @@ import (
 //		// Votes is how many votes people have given on approvals of the run that several decide (K5). Their
 //		// idempotency keys are those of replies, and stand with the questions.
 //		Votes int
+//		// Reported is the size in bytes of the events that its turns have reported (J11). Earlier releases
+//		// did not count it.
+//		Reported int
 //		// Journal is how much the journal of the run has; nil while it is empty.
 //		Journal *interaction.JournalSize
 //		// Block says why the run cannot go on now; nil when it can.

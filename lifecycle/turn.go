@@ -485,6 +485,8 @@ func (t *turn) reachedBound() string {
 		return fmt.Sprintf("more than %d MiB of messages in one turn", maxReportBytes>>20)
 	case t.record.Seq >= maxReportedSeq:
 		return fmt.Sprintf("the run has more than %d events", maxReportedSeq)
+	case t.record.Reported >= maxRunReportBytes:
+		return fmt.Sprintf("the run has more than %d MiB of messages", maxRunReportBytes>>20)
 	}
 	return ""
 }

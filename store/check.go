@@ -151,7 +151,7 @@ func sameForkPoint(a, b *ForkPoint) bool {
 func (r *Run) Coherent() error {
 	waiting, running := r.State == fsm.StateWaitingUser, r.State == fsm.StateRunning
 	switch {
-	case r.Repeats < 0 || r.MaxRepeats < 0 || r.Yielded < 0 || r.Yielded > r.Attempt:
+	case r.Reported < 0 || r.Repeats < 0 || r.MaxRepeats < 0 || r.Yielded < 0 || r.Yielded > r.Attempt:
 		return invalid(r, "repeats and max_repeats are at least 0, and yielded is from 0 to attempt")
 	case r.Holds < 0 || r.Holds > r.Yielded:
 		return invalid(r, "holds are from 0 to yielded")

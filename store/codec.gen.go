@@ -188,6 +188,7 @@ func writeRun(w *plainjson.Writer, v *Run) {
 	}
 	w.FlagIf(`,"restricted":`, v.Restricted)
 	w.IntIf(`,"votes":`, v.Votes)
+	w.IntIf(`,"reported":`, v.Reported)
 	if v.Journal != nil {
 		w.Put(`,"journal":`)
 		writeJournalSize(w, v.Journal)
@@ -531,6 +532,7 @@ func readRun(s *plainjson.Scanner, v *Run) {
 	}
 	s.Flag(`,"restricted":`, &v.Restricted)
 	s.Int(`,"votes":`, &v.Votes)
+	s.Int(`,"reported":`, &v.Reported)
 	if s.Member(`,"journal":`) {
 		v.Journal = new(interaction.JournalSize)
 		readJournalSize(s, v.Journal)

@@ -67,6 +67,9 @@ type Run struct {
 	// Votes is how many votes people have given on approvals of the run that several decide (K5). Their
 	// idempotency keys are those of replies, and stand with the questions.
 	Votes int `json:"votes,omitempty"`
+	// Reported is the size in bytes of the events that its turns have reported (J11). Earlier releases
+	// did not count it.
+	Reported int `json:"reported,omitempty"`
 	// Journal is how much the journal of the run has; nil while it is empty.
 	Journal *interaction.JournalSize `json:"journal,omitempty"`
 	// Block says why the run cannot go on now; nil when it can.

@@ -60,6 +60,7 @@ var fieldCases = []promised{
 			c := Answered(w.commit(parked), w.tick(), "the key")
 			c.Settled[0].AutoDecideReason = "user_no_reply"
 			c.Settled[0].Session = &interaction.SessionHandle{Engine: "agent", Version: "2", Data: []byte{0, 255}}
+			c.Settled[0].Journal = 3
 			c.Settled[0].Decision, c.Settled[0].Value = interaction.Edit, json.RawMessage(`{"amount":1.0, "to":"bob"}`)
 			c.Settled[0].Seen, c.Settled[0].Via = c.Settled[0].Question.Digest(), "mail"
 			c.Settled[0].Question.Claim = &interaction.Claim{Actor: "ada <&>", Via: "web", Until: w.now.Add(time.Hour)}
@@ -132,6 +133,7 @@ var fieldCases = []promised{
 
 func submitted(r *store.Run) {
 	r.MaxAttempts, r.MaxAutoDecisions, r.Repeatable, r.MaxRepeats, r.Repeats = 7, 3, true, 5, 2
+	r.Reported = 4321
 	r.OnInterrupt, r.Hold = store.InterruptAsk, store.HoldOn
 	r.Key, r.Priority, r.NotBefore = "tenant ü", -5, r.CreatedAt.Add(-time.Microsecond)
 	r.Labels = map[string]string{"team": "blue", "": "empty name", "quote\"": "line\nbreak"}
