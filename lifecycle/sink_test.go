@@ -165,8 +165,9 @@ func TestSinkBoundsTheReportsOfATurn(t *testing.T) {
 		turn *turn
 		said string
 	}{
-		"messages":  {9_999, &turn{record: &store.Run{}}, "more than 10000 messages in one turn"},
-		"bytes":     {0, &turn{reportBytes: 16 << 20, record: &store.Run{}}, "more than 16 MiB of messages in one turn"},
+		"messages": {9_999, &turn{record: &store.Run{}}, "more than 10000 messages in one turn"},
+		"bytes": {0, &turn{reportBytes: 16 << 20, record: &store.Run{}},
+			"more than 16 MiB of messages in one turn"},
 		"events":    {0, &turn{record: &store.Run{Seq: 100_000}}, "the run has more than 100000 events"},
 		"all bytes": {0, &turn{record: &store.Run{Reported: 256 << 20}}, "the run has more than 256 MiB of messages"},
 		"not yet": {9_999, &turn{reportBytes: 16<<20 - 1, record: &store.Run{Seq: 99_999, Reported: 256<<20 - 1}},
