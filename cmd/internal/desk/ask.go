@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/huh"
 
 	"github.com/interlude-go/interlude/cmd/internal/command"
@@ -62,9 +63,18 @@ func (a asker) fill(q *lifecycle.Question, r *lifecycle.Reply) error {
 // $ACCESSIBLE are for screen readers.
 func (a asker) run(fields ...huh.Field) error {
 	form := huh.NewForm(huh.NewGroup(fields...)).WithInput(a.in).WithOutput(a.out).WithShowHelp(true).
-		WithAccessible(os.Getenv("ACCESSIBLE") != "").WithTheme(theme()).WithWidth(terminal.Width)
-	err := form.RunWithContext(a.ctx)
-	if errors.Is(err, huh.ErrUserAborted) || a.ctx.Err() != nil {
+		WithTheme(theme()).WithWidth(terminal.Width)
+	var err error
+	if os.Getenv("ACCESSIBLE") != "" {
+		err = form.WithAccessible(true).RunWithContext(a.ctx)
+	} else {
+		// The form itself would end at Ctrl-C while the terminal is still read.
+		form.SubmitCmd, form.CancelCmd = tea.Quit, tea.Quit
+		_, err = tea.NewProgram(form, tea.WithInput(a.in), tea.WithOutput(a.out), tea.WithContext(a.ctx),
+			tea.WithReportFocus()).Run()
+	}
+	if form.State == huh.StateAborted || errors.Is(err, huh.ErrUserAborted) || errors.Is(err, tea.ErrInterrupted) ||
+		a.ctx.Err() != nil {
 		return command.Refusef("nothing was answered: the question still waits")
 	}
 	return err

@@ -60,6 +60,10 @@ func TestL1WhoLeavesAnswersNothing(t *testing.T) {
 // ready is what a control sends to a terminal when it reads keys.
 const ready = "\x1b[?2004h"
 
+// end is what the test sends when the program has ended. It does not close the terminal, which a
+// control may still read for a moment after it has returned.
+const end = "\x00the end"
+
 // typed calls the program on a terminal where somebody types into each control that comes, and returns
 // what the terminal has shown.
 func typed(t *testing.T, keys []string, args ...string) (status int, shown string) {
@@ -75,8 +79,8 @@ func typed(t *testing.T, keys []string, args ...string) (status int, shown strin
 		for {
 			n, err := master.Read(chunk)
 			all.Write(chunk[:n])
-			if err != nil {
-				read <- all.String()
+			if before, _, ended := strings.Cut(all.String(), end); ended || err != nil {
+				read <- before
 				return
 			}
 			for len(keys) > 0 && strings.Contains(all.String()[from:], ready) {
@@ -93,7 +97,8 @@ func typed(t *testing.T, keys []string, args ...string) (status int, shown strin
 	if err != nil {
 		t.Log(command.Line(err))
 	}
-	require.NoError(t, tty.Close())
+	_, err = tty.WriteString(end)
+	require.NoError(t, err)
 	shown = <-read
 	require.NoError(t, master.Close())
 	return status, shown
