@@ -104,19 +104,21 @@ func (h *host) perform(ctx context.Context, now act) error {
 			}
 		}
 	}
-	for _, p := range cast {
-		h.clock.pass(time.Second)
-		if p.by == now {
-			if err := h.enter(ctx, &p); err != nil {
-				return fmt.Errorf("%s: %w", p.id, err)
-			}
-		}
+	for _, p := range cast { // nothing else moves the clock from when a run falls due until it has gone on
 		if p.by == now-1 && len(p.recovered) > 0 {
 			for _, state := range p.recovered[1:] {
 				h.clock.pass(2 * time.Second)
 				if err := h.inState(ctx, p.id, state, p.at); err != nil {
 					return err
 				}
+			}
+		}
+	}
+	for _, p := range cast {
+		h.clock.pass(time.Second)
+		if p.by == now {
+			if err := h.enter(ctx, &p); err != nil {
+				return fmt.Errorf("%s: %w", p.id, err)
 			}
 		}
 		for i, r := range p.replies {
