@@ -244,8 +244,9 @@ func (a *agent) End(_ context.Context, runID string) error {
 func (a *agent) OnLoss(fn func(string, error)) func() {
 	w := a.view.world
 	w.mu.Lock()
-	defer w.mu.Unlock()
 	a.onLoss = fn
+	w.mu.Unlock()
+	a.suffer(w.plan.onLoss, "OnLoss") // it is registered then, and the host does not get what ends that
 	return func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()

@@ -48,6 +48,7 @@ func (p *plan) planMishaps() {
 		m.inTurn, m.turn = r.IntN(len(run.turns)), draw()
 		m.check, m.reap, m.end = draw(), draw(), draw()
 	}
+	p.onLoss = draw()
 }
 
 // suffer lets the mishap happen in a callback. It returns if the callback then does its work.

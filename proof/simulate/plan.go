@@ -26,6 +26,7 @@ type plan struct {
 	recovers time.Duration // when an administrator starts a recovery; 0 for never
 	peace    time.Duration // the time after which nothing goes wrong any more
 	holds    holdPlan
+	onLoss   mishap // of every host's subscription to lost processes
 	feed     feedPlan
 }
 
