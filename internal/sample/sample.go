@@ -74,7 +74,13 @@ const (
 	SequenceParts = 4
 	// SearchParts divide the tests that call Search, under the race detector: of contract and its
 	// packages, and of proof/explore.
-	SearchParts = 4
+	SearchParts = 8
+	// DrillParts divide the drills of proof/cluster under the race detector. Without it, each commit
+	// drills as long as ever.
+	DrillParts = 2
+	// FuzzParts divide the packages with fuzz targets. The inputs that are kept with a target are tried by
+	// each commit, as tests. .ci/run has this number, too.
+	FuzzParts = 2
 )
 
 // Parts describes the selected parts, in one line for each group.
@@ -97,6 +103,8 @@ func Parts() []string {
 		part("races through all doors, on SQLite (1) or PostgreSQL (2)", DoorParts),
 		part("sequences of events with the race detector, on PostgreSQL above all", SequenceParts),
 		part("searches of contract and proof/explore with the race detector, all without it", SearchParts),
+		part("drills of proof/cluster with the race detector, all without it", DrillParts),
+		part("packages with fuzz targets", FuzzParts),
 		"what is left out is shown by other commits; INTERLUDE_FULL=1 runs everything",
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	division "github.com/interlude-go/interlude/internal/sample"
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/slots"
 	"github.com/interlude-go/interlude/store/memory"
@@ -53,6 +54,7 @@ func left(t *testing.T, a *findings) string {
 // nothing is lost, and nothing happens twice. The test also makes sure that the checks would find a
 // late takeover.
 func TestNothingIsLostInChaos(t *testing.T) {
+	division.Require(t, 0, division.DrillParts)
 	c := bring(t, "-nodes", "3", "-runs", "150", "-chaos", "-kills", "7", "-restarts", "1")
 	a, err := c.run(t.Context(), io.Discard, func(context.Context) error { return nil })
 	require.NoError(t, err)
@@ -85,6 +87,7 @@ func TestNothingIsLostInChaos(t *testing.T) {
 // was promoted. If commits wait for standbys, nothing that was acknowledged is lost, and nodes and
 // people go on without help.
 func TestNothingIsLostInFailovers(t *testing.T) {
+	division.Require(t, 1, division.DrillParts)
 	c := bring(t, "-nodes", "2", "-runs", "60", "-chaos", "-kills", "0", "-standbys", "2", "-failovers", "3")
 	a, err := c.run(t.Context(), io.Discard, func(context.Context) error { return nil })
 	require.NoError(t, err)
@@ -100,6 +103,7 @@ func TestNothingIsLostInFailovers(t *testing.T) {
 // J9: if commits do not wait for the standbys, acknowledged data are lost, and the checks find
 // that.
 func TestLossOfAsynchronousStandbysIsFound(t *testing.T) {
+	division.Require(t, 0, division.DrillParts)
 	c := bring(t, "-nodes", "2", "-runs", "60", "-chaos", "-kills", "0", "-standbys", "2", "-failovers", "1",
 		"-asynchronous")
 	a, err := c.run(t.Context(), io.Discard, func(context.Context) error { return nil })
