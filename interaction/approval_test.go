@@ -1,7 +1,9 @@
 package interaction_test
 
 import (
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -163,11 +165,15 @@ func TestDigestOfForms(t *testing.T) {
 		require.False(t, seen[r.Digest()])
 		seen[r.Digest()] = true
 	}
+	require.Equal(t, sum("1\nx"), interaction.Reply{ID: 1, Text: "x"}.Digest())
 	r := interaction.Reply{ID: 1, Decision: interaction.Approve}
 	again := r
 	again.Seen, again.Actor, again.Key = strings.Repeat("0", 64), interaction.Actor{ID: "ann"}, "k"
 	require.Equal(t, r.Digest(), again.Digest(), "what the author saw is no part of what was said")
 }
+
+// sum is SHA-256, in hexadecimal digits.
+func sum(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
 
 // K4: the digest of a question depends on what it shows and what it is about, and on nothing else.
 func TestDigestOfAQuestion(t *testing.T) {
@@ -178,6 +184,10 @@ func TestDigestOfAQuestion(t *testing.T) {
 			Title: "t", Risk: "r"}})
 	require.Equal(t, "655b6481cd51989678500863477ab8dae3bcef1219a11fd660ebc48bf31ac475", q.Digest(),
 		"a digest that other programs compute, too, never changes")
+	require.Equal(t, sum(`{"kind":"open_text","prompt":"p"}`),
+		interaction.Question{Kind: interaction.OpenText, Prompt: "p"}.Digest(), "what is not set is not there")
+	require.Equal(t, sum(`{"kind":"approval","prompt":"p","subject":{"tool":"t"}}`), interaction.Question{
+		Kind: interaction.Approval, Prompt: "p", Subject: &interaction.Subject{Tool: "t"}}.Digest())
 	same := q
 	same.ID, same.Attempt, same.AskedAt, same.UIHints, same.DefaultPolicy = 7, 3, noon, map[string]any{"a": 1},
 		interaction.Abort

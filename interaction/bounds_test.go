@@ -119,7 +119,7 @@ func TestK3HalvesOfCharacters(t *testing.T) {
 		`\ud800\ue000`: true, `\ud800\udbff`: true, `\udbff\u0041`: true, `\ud800xudc00`: true,
 		`\ud800\ndc000`: true, `\ud800\udc00\ud800\udc00`: false, `\ud800\udc00\udc00`: true, `a\\\ud800\udc00`: false,
 		`\ud800\udc00\\udc00`: false, `\ud800\udc00\n\udc00`: true, `\\\udc00`: true, `\\udc00`: false,
-		`\n\ud800`: true,
+		`\n\ud800`: true, `\udc00\udc00`: true,
 	} {
 		err := checkJSON(json.RawMessage(`"` + body + `"`))
 		require.Equal(t, half, err != nil, "%s: %v", body, err)

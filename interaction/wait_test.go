@@ -28,6 +28,9 @@ func TestK7AWaitThatCannotBeCarriedOutIsRefused(t *testing.T) {
 		}
 	}
 	require.Empty(t, full().Fault())
+	mixed := full()
+	mixed.Steps[1].To.Users = []string{"ada"}
+	require.Empty(t, mixed.Fault(), "people and groups")
 	require.Empty(t, (*interaction.Wait)(nil).Fault())
 	require.Empty(t, (&interaction.Wait{}).Fault())
 	require.Empty(t, (&interaction.Wait{Then: interaction.ThenWait}).Fault(), "it waits, and nothing is overdue")
