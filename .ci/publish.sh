@@ -8,10 +8,12 @@ root=$PWD
 fail() { echo "publish: $*" >&2; exit 1; }
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
+set -E
+trap 'echo "publish: line $LINENO fails: $BASH_COMMAND" >&2' ERR
 
 go run ./proof/release -to "$dir/proxy"
 modules=$(go run ./proof/release -modules) # folder, path, version, tag
-house=$(go list -m -f '{{.Path}}' 2>/dev/null | head -n 1)
+house=$(GOWORK=off go list -m)
 version=$(awk 'NR == 1 { print $3 }' <<<"$modules")
 
 # Others' modules come from what is here already; what is missing, from the usual proxy. The cache is one of its own, so that none of ours stays.
@@ -39,7 +41,7 @@ done < <(programs)
 [ "${1:-}" != -tidy ] || exit 0
 
 # host NAME GO: a new program of somebody's, for that Go.
-host() { mkdir "$dir/$1" && cd "$dir/$1" && go mod init "example.com/$1" 2>/dev/null && go mod edit -go="$2"; }
+host() { mkdir "$dir/$1" && cd "$dir/$1" && go mod init "example.com/$1" 2>"$dir/log" && go mod edit -go="$2"; }
 # get PATH…: as the documents say it.
 get() { go get "$@" 2>"$dir/log" || { cat "$dir/log" >&2; fail "go get $*"; }; }
 

@@ -30,8 +30,6 @@ import (
 //		// arguments of an approval; at most MaxSchema bytes. Only engines set it; the text of an agent
 //		// never does.
 //		Schema json.RawMessage
-//		// AlsoText: a form or an approval takes a text, too, as any other question does.
-//		AlsoText bool
 //		// Subject is what an Approval is about (K4); nil for every other kind.
 //		Subject *Subject
 //
@@ -64,9 +62,12 @@ import (
 //		// what the policy says.
 //		Wait *Wait
 //		// Fired is how many steps of the Wait were carried out, and EndsAt when it ends; zero: never. Both
-//		// are given by the run.
-//		Fired  int
+//		// are given by the run. Fired is an int32 for the size of a Record (TestARecordIsSmall).
 //		EndsAt time.Time
+//		Fired  int32
+//
+//		// AlsoText: a form or an approval takes a text, too, as any other question does.
+//		AlsoText bool
 //	}
 //
 //	// Digest identifies what the question shows and what it is about: SHA-256, in hexadecimal digits, over one JSON object of kind, prompt, context, options, required_fields, subject and schema, as far as they are set.

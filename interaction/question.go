@@ -56,8 +56,6 @@ type Question struct {
 	// arguments of an approval; at most MaxSchema bytes. Only engines set it; the text of an agent
 	// never does.
 	Schema json.RawMessage `json:"schema,omitempty" plain:"exact"`
-	// AlsoText: a form or an approval takes a text, too, as any other question does.
-	AlsoText bool `json:"also_text,omitempty"`
 	// Subject is what an Approval is about (K4); nil for every other kind.
 	Subject *Subject `json:"subject,omitempty"`
 
@@ -90,7 +88,10 @@ type Question struct {
 	// what the policy says.
 	Wait *Wait `json:"wait,omitempty"`
 	// Fired is how many steps of the Wait were carried out, and EndsAt when it ends; zero: never. Both
-	// are given by the run.
-	Fired  int       `json:"steps_fired,omitempty"`
+	// are given by the run. Fired is an int32 for the size of a Record (TestARecordIsSmall).
 	EndsAt time.Time `json:"ends_at,omitzero"`
+	Fired  int32     `json:"steps_fired,omitempty"`
+
+	// AlsoText: a form or an approval takes a text, too, as any other question does.
+	AlsoText bool `json:"also_text,omitempty"`
 }

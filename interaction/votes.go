@@ -152,7 +152,7 @@ func FaultOfVotes(q Question) string {
 	}
 	audiences := []*Audience{q.To}
 	if q.Wait != nil {
-		for i := q.Fired; i < len(q.Wait.Steps); i++ {
+		for i := int(q.Fired); i < len(q.Wait.Steps); i++ {
 			if s := &q.Wait.Steps[i]; s.Do == Escalate {
 				audiences = append(audiences, s.escalated(q.To))
 			}

@@ -158,7 +158,7 @@ func TestK5EnoughPeopleAfterVotes(t *testing.T) {
 		votes         []Reply
 		to            Audience
 		wait          *Wait
-		fired         int
+		fired         int32
 		fault         string
 	}{
 		"who is missing":         {2, 0, yes, users("bob"), nil, 0, ""},

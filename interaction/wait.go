@@ -241,7 +241,7 @@ func (q *Question) NextDue() time.Time {
 
 // NextStep is the next step of the question's Wait; nil if all were carried out.
 func (q *Question) NextStep() *Step {
-	if q.Wait == nil || q.Fired >= len(q.Wait.Steps) {
+	if q.Wait == nil || int(q.Fired) >= len(q.Wait.Steps) {
 		return nil
 	}
 	return &q.Wait.Steps[q.Fired]

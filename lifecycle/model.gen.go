@@ -24,11 +24,9 @@ import (
 //		SpecDigest       string
 //		Engine           string
 //		Mode             Mode
-//		Strict           bool
 //		SessionTimeout   time.Duration
-//		MaxAttempts      int // 0: not declared
-//		MaxAutoDecisions int // 0: none allowed
-//		Repeatable       bool
+//		MaxAttempts      int         // 0: not declared
+//		MaxAutoDecisions int         // 0: none allowed
 //		MaxRepeats       int         // 0: the lifecycle's default
 //		OnInterrupt      OnInterrupt // empty: as Repeatable or the host says
 //		Hold             HoldPolicy  // empty: as the host says
@@ -44,9 +42,16 @@ import (
 //		// ForkedFrom is the point from which a fork goes on; nil in every other run.
 //		ForkedFrom *ForkPoint
 //		// Family is what the run has to do with the runs above and below it (M3); nil if there are none.
-//		Family *Family
+//		Family     *Family
+//		Strict     bool
+//		Repeatable bool
+//		// Restricted says that the run's specification lets only certain people answer (K5), or says how
+//		// its questions wait (K7). An earlier release, which would pass over that, refuses the record.
+//		Restricted bool
 //
 //		// The state.
+//		// Slot says that the run holds an execution slot of its pool.
+//		Slot      bool
 //		State     State
 //		UpdatedAt time.Time
 //		// QueuedAt is the time at which the run last entered the queue.
@@ -64,9 +69,6 @@ import (
 //		Holds int
 //		// Budget has what the run may use and what it has used; nil if it has no budget.
 //		Budget *RunBudget
-//		// Restricted says that the run's specification lets only certain people answer (K5), or says how
-//		// its questions wait (K7). An earlier release, which would pass over that, refuses the record.
-//		Restricted bool
 //		// Votes is how many votes people have given on approvals of the run that several decide (K5). Their
 //		// idempotency keys are those of replies, and stand with the questions.
 //		Votes int
@@ -77,8 +79,6 @@ import (
 //		Journal *interaction.JournalSize
 //		// Block says why the run cannot go on now; nil when it can.
 //		Block *Block
-//		// Slot says that the run holds an execution slot of its pool.
-//		Slot bool
 //		// Owner is the node that executes the run, holds its process, or parked it; empty if there is
 //		// none. For a parked run without a slot, it only says which node parked the run.
 //		Owner string
@@ -480,8 +480,6 @@ type SessionHandle = interaction.SessionHandle
 //		// arguments of an approval; at most MaxSchema bytes. Only engines set it; the text of an agent
 //		// never does.
 //		Schema json.RawMessage
-//		// AlsoText: a form or an approval takes a text, too, as any other question does.
-//		AlsoText bool
 //		// Subject is what an Approval is about (K4); nil for every other kind.
 //		Subject *Subject
 //
@@ -514,9 +512,12 @@ type SessionHandle = interaction.SessionHandle
 //		// what the policy says.
 //		Wait *Wait
 //		// Fired is how many steps of the Wait were carried out, and EndsAt when it ends; zero: never. Both
-//		// are given by the run.
-//		Fired  int
+//		// are given by the run. Fired is an int32 for the size of a Record (TestARecordIsSmall).
 //		EndsAt time.Time
+//		Fired  int32
+//
+//		// AlsoText: a form or an approval takes a text, too, as any other question does.
+//		AlsoText bool
 //	}
 //
 //	// Digest identifies what the question shows and what it is about: SHA-256, in hexadecimal digits, over one JSON object of kind, prompt, context, options, required_fields, subject and schema, as far as they are set.

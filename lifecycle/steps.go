@@ -124,9 +124,9 @@ func (d *details) addStep(c *store.Commit, action interaction.StepAction) error 
 	}
 	due := q.AskedAt.Add(s.After)
 	if action == interaction.Remind {
-		return addEvent(c, &fcmp.Reminder{InteractionID: q.ID, Step: q.Fired, DueAt: due})
+		return addEvent(c, &fcmp.Reminder{InteractionID: q.ID, Step: int(q.Fired), DueAt: due})
 	}
-	return addEvent(c, &fcmp.Escalated{InteractionID: q.ID, Step: q.Fired, DueAt: due, To: audience(q.To)})
+	return addEvent(c, &fcmp.Escalated{InteractionID: q.ID, Step: int(q.Fired), DueAt: due, To: audience(q.To)})
 }
 
 // showWait adds to the event of a question what its own wait says.

@@ -42,7 +42,6 @@ func writeQuestion(w *plainjson.Writer, v *interaction.Question) {
 	w.TextIf(`,"default_decision_policy":`, string(v.DefaultPolicy))
 	w.Time(`,"asked_at":`, v.AskedAt)
 	w.ExactIf(`,"schema":`, v.Schema)
-	w.FlagIf(`,"also_text":`, v.AlsoText)
 	if v.Subject != nil {
 		w.Put(`,"subject":`)
 		writeSubject(w, v.Subject)
@@ -63,8 +62,9 @@ func writeQuestion(w *plainjson.Writer, v *interaction.Question) {
 		w.Put(`,"wait":`)
 		writeWait(w, v.Wait)
 	}
-	w.IntIf(`,"steps_fired":`, v.Fired)
 	w.TimeIf(`,"ends_at":`, v.EndsAt)
+	w.IntIf(`,"steps_fired":`, int(v.Fired))
+	w.FlagIf(`,"also_text":`, v.AlsoText)
 	w.Put(`}`)
 }
 
@@ -152,11 +152,9 @@ func writeRun(w *plainjson.Writer, v *Run) {
 	w.Text(`,"spec_digest":`, v.SpecDigest)
 	w.Text(`,"engine":`, v.Engine)
 	w.Text(`,"mode":`, string(v.Mode))
-	w.Flag(`,"strict":`, v.Strict)
 	w.Duration(`,"session_timeout":`, v.SessionTimeout)
 	w.IntIf(`,"max_attempts":`, v.MaxAttempts)
 	w.IntIf(`,"max_auto_decisions":`, v.MaxAutoDecisions)
-	w.FlagIf(`,"repeatable":`, v.Repeatable)
 	w.IntIf(`,"max_repeats":`, v.MaxRepeats)
 	w.TextIf(`,"on_interrupt":`, string(v.OnInterrupt))
 	w.TextIf(`,"hold":`, string(v.Hold))
@@ -175,6 +173,10 @@ func writeRun(w *plainjson.Writer, v *Run) {
 		w.Put(`,"family":`)
 		writeFamily(w, v.Family)
 	}
+	w.Flag(`,"strict":`, v.Strict)
+	w.FlagIf(`,"repeatable":`, v.Repeatable)
+	w.FlagIf(`,"restricted":`, v.Restricted)
+	w.FlagIf(`,"slot":`, v.Slot)
 	w.Text(`,"state":`, string(v.State))
 	w.Time(`,"updated_at":`, v.UpdatedAt)
 	w.TimeIf(`,"queued_at":`, v.QueuedAt)
@@ -186,7 +188,6 @@ func writeRun(w *plainjson.Writer, v *Run) {
 		w.Put(`,"budget":`)
 		writeRunBudget(w, v.Budget)
 	}
-	w.FlagIf(`,"restricted":`, v.Restricted)
 	w.IntIf(`,"votes":`, v.Votes)
 	w.IntIf(`,"reported":`, v.Reported)
 	if v.Journal != nil {
@@ -197,7 +198,6 @@ func writeRun(w *plainjson.Writer, v *Run) {
 		w.Put(`,"block":`)
 		writeBlock(w, v.Block)
 	}
-	w.FlagIf(`,"slot":`, v.Slot)
 	w.TextIf(`,"owner":`, v.Owner)
 	w.UintIf(`,"epoch":`, v.Epoch)
 	w.Uint(`,"seq":`, v.Seq)
@@ -356,7 +356,6 @@ func readQuestion(s *plainjson.Scanner, v *interaction.Question) {
 	plainjson.Word(s, `,"default_decision_policy":`, &v.DefaultPolicy)
 	s.Time(`,"asked_at":`, &v.AskedAt)
 	s.Exact(`,"schema":`, &v.Schema)
-	s.Flag(`,"also_text":`, &v.AlsoText)
 	if s.Member(`,"subject":`) {
 		v.Subject = new(interaction.Subject)
 		readSubject(s, v.Subject)
@@ -386,8 +385,9 @@ func readQuestion(s *plainjson.Scanner, v *interaction.Question) {
 		v.Wait = new(interaction.Wait)
 		readWait(s, v.Wait)
 	}
-	s.Int(`,"steps_fired":`, &v.Fired)
 	s.Time(`,"ends_at":`, &v.EndsAt)
+	s.Int32(`,"steps_fired":`, &v.Fired)
+	s.Flag(`,"also_text":`, &v.AlsoText)
 	s.Need(`}`)
 }
 
@@ -496,11 +496,9 @@ func readRun(s *plainjson.Scanner, v *Run) {
 	s.Text(`,"spec_digest":`, &v.SpecDigest)
 	s.Text(`,"engine":`, &v.Engine)
 	plainjson.Word(s, `,"mode":`, &v.Mode)
-	s.Flag(`,"strict":`, &v.Strict)
 	s.Duration(`,"session_timeout":`, &v.SessionTimeout)
 	s.Int(`,"max_attempts":`, &v.MaxAttempts)
 	s.Int(`,"max_auto_decisions":`, &v.MaxAutoDecisions)
-	s.Flag(`,"repeatable":`, &v.Repeatable)
 	s.Int(`,"max_repeats":`, &v.MaxRepeats)
 	plainjson.Word(s, `,"on_interrupt":`, &v.OnInterrupt)
 	plainjson.Word(s, `,"hold":`, &v.Hold)
@@ -519,6 +517,10 @@ func readRun(s *plainjson.Scanner, v *Run) {
 		v.Family = new(Family)
 		readFamily(s, v.Family)
 	}
+	s.Flag(`,"strict":`, &v.Strict)
+	s.Flag(`,"repeatable":`, &v.Repeatable)
+	s.Flag(`,"restricted":`, &v.Restricted)
+	s.Flag(`,"slot":`, &v.Slot)
 	plainjson.Word(s, `,"state":`, &v.State)
 	s.Time(`,"updated_at":`, &v.UpdatedAt)
 	s.Time(`,"queued_at":`, &v.QueuedAt)
@@ -530,7 +532,6 @@ func readRun(s *plainjson.Scanner, v *Run) {
 		v.Budget = new(RunBudget)
 		readRunBudget(s, v.Budget)
 	}
-	s.Flag(`,"restricted":`, &v.Restricted)
 	s.Int(`,"votes":`, &v.Votes)
 	s.Int(`,"reported":`, &v.Reported)
 	if s.Member(`,"journal":`) {
@@ -541,7 +542,6 @@ func readRun(s *plainjson.Scanner, v *Run) {
 		v.Block = new(Block)
 		readBlock(s, v.Block)
 	}
-	s.Flag(`,"slot":`, &v.Slot)
 	s.Text(`,"owner":`, &v.Owner)
 	s.Uint(`,"epoch":`, &v.Epoch)
 	s.Uint(`,"seq":`, &v.Seq)

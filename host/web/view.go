@@ -261,7 +261,7 @@ func showQuestion(q *lifecycle.Question, actor lifecycle.Actor, now time.Time) Q
 			v.Default = &DefaultAnswer{d.Text, d.Value, string(d.Decision)}
 		}
 		for i, s := range w.Steps {
-			v.Steps = append(v.Steps, Step{string(s.Do), q.AskedAt.Add(s.After), i < q.Fired})
+			v.Steps = append(v.Steps, Step{string(s.Do), q.AskedAt.Add(s.After), i < int(q.Fired)})
 		}
 	}
 	return v

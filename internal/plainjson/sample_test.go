@@ -20,6 +20,7 @@ type sample struct {
 	Word     colour            `json:"word"`
 	Int      int               `json:"int"`
 	IntIf    int               `json:"int_if,omitempty"`
+	SmallIf  int32             `json:"small_if,omitempty"`
 	Uint     uint64            `json:"uint"`
 	UintIf   uint64            `json:"uint_if,omitempty"`
 	Span     time.Duration     `json:"span"`
@@ -42,6 +43,7 @@ func appendSample(dst []byte, v *sample) ([]byte, error) {
 	w.Text(`,"word":`, string(v.Word))
 	w.Int(`,"int":`, int64(v.Int))
 	w.IntIf(`,"int_if":`, v.IntIf)
+	w.IntIf(`,"small_if":`, int(v.SmallIf))
 	w.Uint(`,"uint":`, v.Uint)
 	w.UintIf(`,"uint_if":`, v.UintIf)
 	w.Duration(`,"span":`, v.Span)
@@ -67,6 +69,7 @@ func scanSample(body []byte, known plainjson.Words) (v sample, ok bool) {
 	plainjson.Word(&s, `,"word":`, &v.Word)
 	s.Int(`,"int":`, &v.Int)
 	s.Int(`,"int_if":`, &v.IntIf)
+	s.Int32(`,"small_if":`, &v.SmallIf)
 	s.Uint(`,"uint":`, &v.Uint)
 	s.Uint(`,"uint_if":`, &v.UintIf)
 	s.Duration(`,"span":`, &v.Span)
@@ -103,7 +106,8 @@ func anySample(t *rapid.T) sample {
 		Text: texts.Draw(t, "text"), TextIf: texts.Draw(t, "text_if"), Own: texts.Draw(t, "own"),
 		Word: colour(rapid.OneOf(texts, rapid.Just("blue")).Draw(t, "word")),
 		Int:  rapid.IntMin(-1<<63+1).Draw(t, "int"), IntIf: rapid.IntRange(-2, 2).Draw(t, "int_if"),
-		Uint: rapid.Uint64Max(1<<63).Draw(t, "uint"), UintIf: rapid.Uint64Max(2).Draw(t, "uint_if"),
+		SmallIf: rapid.Int32().Draw(t, "small_if"),
+		Uint:    rapid.Uint64Max(1<<63).Draw(t, "uint"), UintIf: rapid.Uint64Max(2).Draw(t, "uint_if"),
 		Span: spans.Draw(t, "span"), SpanIf: spans.Draw(t, "span_if"),
 		Flag: rapid.Bool().Draw(t, "flag"), FlagIf: rapid.Bool().Draw(t, "flag_if"),
 		Time: times.Draw(t, "time"), TimeIf: times.Draw(t, "time_if"),

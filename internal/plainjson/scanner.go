@@ -99,6 +99,18 @@ func (s *Scanner) Int(name string, into *int) {
 	}
 }
 
+// Int32 reads a number that may be negative.
+func (s *Scanner) Int32(name string, into *int32) {
+	if !s.Member(name) {
+		return
+	}
+	v := s.signed()
+	if int64(int32(v)) != v {
+		s.GiveUp()
+	}
+	*into = int32(v)
+}
+
 // Int64 reads a number that may be negative.
 func (s *Scanner) Int64(name string, into *int64) {
 	if s.Member(name) {

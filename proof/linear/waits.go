@@ -116,7 +116,7 @@ func seenWait(id, fired int, end int64) string {
 func waitsOf(r *store.Run) (text string) {
 	for _, q := range r.OpenQuestions() {
 		if q.Wait != nil {
-			text += seenWait(q.ID, q.Fired, micros(q.EndsAt))
+			text += seenWait(q.ID, int(q.Fired), micros(q.EndsAt))
 		}
 	}
 	return text

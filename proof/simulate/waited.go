@@ -101,7 +101,7 @@ func (x *waits) stillOpen() string {
 		return fmt.Sprintf("%d questions are open, and the log leaves %d", len(open), len(x.open))
 	}
 	for i, q := range x.open {
-		if open[i].ID != q.number || open[i].Fired != q.fired || !open[i].EndsAt.Equal(q.endAt) {
+		if open[i].ID != q.number || int(open[i].Fired) != q.fired || !open[i].EndsAt.Equal(q.endAt) {
 			return fmt.Sprintf("question %d has had %d steps and ends at %s, and the log says %d and %s", open[i].ID,
 				open[i].Fired, open[i].EndsAt, q.fired, q.endAt)
 		}

@@ -60,7 +60,7 @@ var stepCases = []promised{
 					require.Equal(w, text(w, r), text(w, w.load("a")))
 				}
 			}
-			require.Equal(w, []int{1, 1}, []int{r.Pending.Fired, r.Siblings[0].Fired})
+			require.Equal(w, []int32{1, 1}, []int32{r.Pending.Fired, r.Siblings[0].Fired})
 		},
 	},
 	{
