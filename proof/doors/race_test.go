@@ -34,6 +34,7 @@ var (
 	questions = flag.Int("questions", 30, "how many questions are raced for, on each store")
 	atOnce    = flag.Int("at-once", 30, "how many of them at the same time")
 	every     = flag.Int64("kill-every", 50, "a node is killed while it serves, once in so many requests")
+	commands  = flag.Int("command-every", 6, "the command line takes part in one of so many races; 0: in none")
 )
 
 // stores are where the proofs are held; a commit in CI has one of them.
@@ -70,6 +71,9 @@ func TestL1OneWinnerThroughWhateverDoor(t *testing.T) {
 		defer client.Close()
 		w, err := newWorld(client, f.address)
 		require.NoError(t, err)
+		if *commands > 0 {
+			w.command = buildProgram(t, store)
+		}
 		var killing sync.WaitGroup
 		w.sent = func(n int64) {
 			if n%*every == 0 {
@@ -84,6 +88,10 @@ func TestL1OneWinnerThroughWhateverDoor(t *testing.T) {
 		require.Positive(t, killed, "no node was killed")
 		t.Logf("%d questions, %d requests, %d nodes killed, %d calls of unknown outcome; they were won by %v",
 			*questions, w.requests.Load(), killed, w.unknown.Load(), w.winners)
+		if w.command != nil {
+			t.Logf("of the command line, %d replies were accepted, %d came too late, %d processes were killed",
+				w.command.accepted.Load(), w.command.late.Load(), w.command.killed.Load())
+		}
 	})
 }
 
@@ -94,7 +102,8 @@ type world struct {
 	address func() string // of some node; empty while none serves
 	sent    func(n int64) // is called after each POST, with their number
 	http    *http.Client
-	endless bool // no question has an end
+	command *commandLine // nil: nobody has it
+	endless bool         // no question has an end
 
 	requests atomic.Int64
 	unknown  atomic.Int64
@@ -121,7 +130,7 @@ func (w *world) race(ctx context.Context, total, atOnce int) ([]string, error) {
 		if ctx.Err() != nil || w.anyRefused() {
 			break
 		}
-		group.Go(func() error { return w.raceFor(ctx, fmt.Sprintf("run-%05d", i)) })
+		group.Go(func() error { return w.raceFor(ctx, i) })
 	}
 	err := group.Wait()
 	w.mu.Lock()
@@ -142,27 +151,34 @@ type asked struct {
 }
 
 // raceFor submits a run, lets everybody race for its question, and judges what they learned.
-func (w *world) raceFor(ctx context.Context, id string) error {
+func (w *world) raceFor(ctx context.Context, n int) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
+	id := fmt.Sprintf("run-%05d", n)
 	q, err := w.ask(ctx, id)
 	if err != nil {
 		return err
 	}
 	h := new(history)
-	moment := time.Now()
+	doors := w.doors(n)
+	var lead time.Duration // of who takes longest until the request is made
+	for _, d := range doors {
+		lead = max(lead, d.lead)
+	}
+	moment := time.Now().Add(lead)
 	if !q.EndsAt.IsZero() { // they come when the time is over
 		moment = q.EndsAt
 		h.start(0, call{callDeadline, string(lifecycle.AutoDecideTimeout)})
 	}
 	var people sync.WaitGroup
 	spread := []time.Duration{time.Millisecond, 10 * time.Millisecond, 60 * time.Millisecond}[rand.N(3)]
-	for i, d := range w.doors() {
+	spread = max(spread, lead) // which is no more than a guess
+	for i, d := range doors {
 		if d.kind == callCancel && rand.N(3) > 0 {
 			continue
 		}
 		people.Go(func() {
-			rest(ctx, time.Until(moment)+rand.N(spread)-spread/8)
+			rest(ctx, time.Until(moment)-d.lead+rand.N(spread)-spread/8)
 			end := h.start(i+1, d.call)
 			out := d.use(ctx, q)
 			end(out)
@@ -239,15 +255,21 @@ func winner(resolution, actor string) string { return strings.TrimSpace(resoluti
 // door is a way to a question, and who takes it.
 type door struct {
 	call
-	use func(ctx context.Context, q asked) outcome
+	use  func(ctx context.Context, q asked) outcome
+	lead time.Duration // how long it takes until the request is made
 }
 
-func (w *world) doors() []door {
+// doors are those of the nth race.
+func (w *world) doors(n int) []door {
 	reply := func(person string) call { return call{callReply, winner(string(lifecycle.UserReply), person)} }
-	return []door{
-		{reply("ada"), w.overAPI}, {reply("bob"), w.onPage}, {reply("carl"), w.byLink}, {reply("dora"), w.fromGo},
-		{call{kind: callCancel}, w.cancel}, {call{kind: callRead}, w.read},
+	all := []door{
+		{reply("ada"), w.overAPI, 0}, {reply("bob"), w.onPage, 0}, {reply("carl"), w.byLink, 0},
+		{reply("dora"), w.fromGo, 0}, {call{kind: callCancel}, w.cancel, 0}, {call{kind: callRead}, w.read, 0},
 	}
+	if w.command != nil && n%*commands == 0 {
+		all = append(all, door{reply("gina"), w.command.reply, time.Duration(w.command.lead.Load())})
+	}
+	return all
 }
 
 // patience is for how long somebody makes the same request again whose answer was lost.

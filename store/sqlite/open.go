@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"net/url"
@@ -165,7 +166,7 @@ func (s *Store) open(path string, o Options) error {
 	if o.MaxPages > 0 {
 		pragmas = append(pragmas, fmt.Sprintf("max_page_count(%d)", o.MaxPages))
 	}
-	c, err := dial(path, "", pragmas)
+	c, err := dialFirst(path, pragmas, o.BusyTimeout)
 	if err != nil {
 		return err
 	}
@@ -193,6 +194,17 @@ func (s *Store) open(path string, o Options) error {
 		}
 	}
 	return nil
+}
+
+// dialFirst waits while another process makes the same file: of two that set its journal mode, SQLite
+// refuses one at once, without the wait that busy_timeout asks for.
+func dialFirst(path string, pragmas []string, patience time.Duration) (*conn, error) {
+	for until := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+		c, err := dial(path, "", pragmas)
+		if err == nil || !errors.Is(explain(err), ErrBusy) || time.Now().After(until) {
+			return c, err
+		}
+	}
 }
 
 // leaveWatchers unregisters a store that is closed. If somebody has the write lock just now, the
