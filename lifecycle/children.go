@@ -14,21 +14,24 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// This file has the runs that turns start (M3). A child is a run like any other, whose id is made of its
-// parent's and a key: so it is started once, however often its parent's turn is repeated. The parent
-// waits as a queued run with a block of the kind children. Three things must follow a commit of another
-// run, whoever makes that and whatever crashes afterwards:
+// This file starts children: runs that turns of another run, the parent, start (M3). A child is a
+// run like any other. Its id is made from its parent's id and a key, so it is started once, however
+// often the turn of its parent is repeated. A parent that waits for children is a queued run with a
+// block of the kind children.
 //
-//	a run waits for children       some of them may have ended before
-//	a child has ended              its parent may wait for it
-//	a parent has ended             its children end with it
+// After three commits a node must look at relatives of the run, whoever made the commit and
+// whatever crashed afterwards:
 //
-// In each case the commit itself sets Family.Due of its run, which Store.Due returns until a node has
-// seen to it: see families.
+//	a run begins to wait for children    some of them may have ended already
+//	a child ends                         its parent may be waiting for it
+//	a parent ends                        its children end with it
+//
+// Each of these commits sets Family.Due of its run. Store.Due returns the run until a node has done
+// what is due (families).
 
-// awaitChildren records in next that its turn ended well, and waits for children. It is no round, and no
-// retry.
-func awaitChildren(next *store.Run, block *store.Block, now time.Time) {
+// queueForChildren queues the run again after a turn that ended without an error, until its
+// children have ended. As with a sleep, the turn is not counted as a repeat.
+func queueForChildren(next *store.Run, block *store.Block, now time.Time) {
 	next.Repeats, next.Holds = 0, 0
 	next.Yielded++
 	next.Answer, next.Together = nil, nil
@@ -36,14 +39,14 @@ func awaitChildren(next *store.Run, block *store.Block, now time.Time) {
 	setFamilyDue(next, now)
 }
 
-// endedWell reports whether the turn is put off although nothing has failed: its run sleeps, or waits for
-// its children.
-func (d *details) endedWell() bool { return !d.sleep.IsZero() || d.await != nil }
+// yieldsWell reports whether the run returns to the queue although nothing failed, because it
+// sleeps or waits for its children.
+func (d *details) yieldsWell() bool { return !d.sleep.IsZero() || d.await != nil }
 
-// setFamilyDue sets when a node is to see to the relatives of a run, if it has any.
+// setFamilyDue sets when a node must look at the relatives of the run, if it has any.
 func setFamilyDue(r *store.Run, due time.Time) {
 	if r.Family != nil && !r.Family.Due.Equal(due) {
-		family := *r.Family // the record that was read has the other one
+		family := *r.Family // a copy: the record that was read shares the other one
 		family.Due = due
 		r.Family = &family
 	}
@@ -69,8 +72,8 @@ func decideAwait(run *store.Run, turn *turnEvidence, node string, now time.Time)
 	})
 }
 
-// waitedEnough reports whether a run that waits for children goes on, where ended has those of its
-// children that have ended, or are gone.
+// waitedEnough reports whether a run with this block may go on. The function ended reports whether
+// a child has ended or was deleted.
 func waitedEnough(b *store.Block, ended func(id string) bool, now time.Time) bool {
 	switch {
 	case !b.Until.IsZero() && !b.Until.After(now):
@@ -81,8 +84,8 @@ func waitedEnough(b *store.Block, ended func(id string) bool, now time.Time) boo
 	return !slices.ContainsFunc(b.Children, func(id string) bool { return !ended(id) })
 }
 
-// decideGoOn ends the block of a run that has waited long enough for its children. It is no transition
-// and no event, as the end of a sleep is none.
+// decideGoOn ends the block of a run that has waited long enough for its children. Like the end of
+// a sleep, this is no transition and has no event.
 func decideGoOn(run *store.Run, now time.Time) *store.Commit {
 	c := newCommit(run)
 	c.Run.Version++
@@ -93,7 +96,8 @@ func decideGoOn(run *store.Run, now time.Time) *store.Commit {
 	return c
 }
 
-// decideFamilyDue changes when a node is next to see to the relatives of a run.
+// decideFamilyDue changes when a node must next look at the relatives of the run; the zero time:
+// never.
 func decideFamilyDue(run *store.Run, due time.Time) *store.Commit {
 	c := newCommit(run)
 	c.Run.Version++
@@ -101,7 +105,7 @@ func decideFamilyDue(run *store.Run, due time.Time) *store.Commit {
 	return c
 }
 
-// childID is the id of the child that a run has started with the key.
+// childID is the id of the child that the parent starts with this key.
 func childID(parent, key string) string {
 	body := binary.AppendUvarint(nil, uint64(len(parent)))
 	sum := sha256.Sum256(append(append(body, parent...), key...))
@@ -115,8 +119,9 @@ func ancestorsOf(r *store.Run) []string {
 	return r.Family.Ancestors
 }
 
-// Spawn implements engine.Parent. The parent's record counts the child first, under the turn's fence; a
-// crash between the two commits is followed by the same call, with the same id.
+// Spawn implements engine.Parent. It makes two commits: the first counts the child in the parent's
+// record, under the turn's fence, and the second creates the child. After a crash between the two,
+// the turn is repeated and calls Spawn again, with the same id.
 func (s *sink) Spawn(ctx context.Context, c engine.Child) (string, error) {
 	t := (*turn)(s)
 	if c.Key == "" || len(c.Key) > engine.MaxChildKey {
@@ -138,7 +143,7 @@ func (s *sink) Spawn(ctx context.Context, c engine.Child) (string, error) {
 	switch {
 	case err == nil:
 		return id, nil
-	case errors.Is(err, store.ErrExists): // a try of this call, or of a turn that was lost meanwhile
+	case errors.Is(err, store.ErrExists): // an earlier try of this call has created it, or a turn that was lost since
 		_, err = t.child(ctx, id)
 		return id, err
 	}
@@ -154,20 +159,7 @@ func (t *turn) newChild(parent *store.Run, id string, c *engine.Child) (*store.C
 	if len(family.Ancestors) > store.MaxDepth {
 		return nil, fmt.Errorf("%w: run %s has %d ancestors", engine.ErrTooManyChildren, parent.ID, store.MaxDepth)
 	}
-	spec := t.spec
-	spec.ID, spec.Prompt, spec.Input = id, c.Prompt, c.InputJSON
-	spec.OutputSchema, spec.Labels = c.OutputSchema, c.Labels
-	spec.MaxAttempts, spec.RepairRounds, spec.Budget, spec.NotBefore = 0, 0, store.Budget{}, time.Time{}
-	if c.Engine != "" {
-		spec.Engine = c.Engine
-	}
-	if c.Mode != "" {
-		spec.Mode = c.Mode
-	}
-	var err error
-	if spec.WorkDir, err = absolute(c.WorkDir); err == nil {
-		err = spec.Validate()
-	}
+	spec, err := t.childSpec(id, c)
 	if err != nil {
 		return nil, fmt.Errorf("engine: child %.80q: %w", c.Key, err)
 	}
@@ -182,13 +174,32 @@ func (t *turn) newChild(parent *store.Run, id string, c *engine.Child) (*store.C
 	return decideSubmission(&run, body)
 }
 
-// countChild counts a child in its parent's record.
+// childSpec is the specification of a child. What c does not set is that of the parent, except for
+// limits and budget, which a child does not inherit.
+func (t *turn) childSpec(id string, c *engine.Child) (spec Spec, err error) {
+	spec = t.spec
+	spec.ID, spec.Prompt, spec.Input = id, c.Prompt, c.InputJSON
+	spec.OutputSchema, spec.Labels = c.OutputSchema, c.Labels
+	spec.MaxAttempts, spec.RepairRounds, spec.Budget, spec.NotBefore = 0, 0, store.Budget{}, time.Time{}
+	if c.Engine != "" {
+		spec.Engine = c.Engine
+	}
+	if c.Mode != "" {
+		spec.Mode = c.Mode
+	}
+	if spec.WorkDir, err = absolute(c.WorkDir); err != nil {
+		return spec, err
+	}
+	return spec, spec.Validate()
+}
+
+// countChild counts one more child in the parent's record.
 func (s *sink) countChild(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("engine: child not started: %w", context.Cause(ctx))
 	}
 	t := (*turn)(s)
-	t.mu.Lock() // so that the turn does not end before the commit
+	t.mu.Lock() // the turn must not end before this commit
 	defer t.mu.Unlock()
 	if t.reportsClosed {
 		return fmt.Errorf("%w: the turn has ended", engine.ErrStale)
@@ -224,8 +235,8 @@ func (s *sink) ChildEnd(ctx context.Context, id string) (*engine.ChildEnd, error
 	return end, nil
 }
 
-// child reads a child of the turn's run, or returns store.ErrNotFound. As long as the store fails, it
-// reads again. What it returns is durable (J8): the turn goes on by it.
+// child reads a child of the turn's run; the error is store.ErrNotFound if there is none. If the
+// store fails, it reads again. What it returns is durable (J8), because the turn relies on it.
 func (t *turn) child(ctx context.Context, id string) (child store.Run, _ error) {
 	err := t.untilStored(ctx, "child not read", func() (err error) {
 		child, err = t.node.confirmedRun(ctx, id)
@@ -237,7 +248,7 @@ func (t *turn) child(ctx context.Context, id string) (child store.Run, _ error) 
 	return child, err
 }
 
-// untilStored calls f until it gets an answer of the store, or ctx ends.
+// untilStored calls f again until the store has answered, even if by a refusal, or until ctx ends.
 func (t *turn) untilStored(ctx context.Context, what string, f func() error) error {
 	for backoff := firstBackoff; ; backoff = min(2*backoff, t.node.cfg.Poll) {
 		err := f()
@@ -257,8 +268,8 @@ func (t *turn) untilStored(ctx context.Context, what string, f func() error) err
 	}
 }
 
-// cancelWithParent ends a run whose parent has ended before the turn could begin, and reports whether
-// that is so: no engine is called for it any more.
+// cancelWithParent cancels the run if its parent ended before this turn could begin, and reports
+// whether it did. The engine is not called then.
 func (t *turn) cancelWithParent(ctx context.Context) bool {
 	run := t.lastStored()
 	id := run.Parent()

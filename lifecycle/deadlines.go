@@ -32,7 +32,7 @@ func (n *node) watchDeadlines(ctx context.Context) error {
 		if err != nil && ctx.Err() == nil {
 			n.log.Error("deadlines not read; trying again", "err", err)
 		}
-		others, changed := related.seeTo(ctx, due, now)
+		others, changed := related.serveDue(ctx, due, now)
 		fired, lost := n.fireDeadlines(ctx, others, now)
 		again = lost && !again
 		if changed || again || fired > 0 && len(due) == dueBatch {

@@ -25,8 +25,8 @@ import (
 //	decideOwnWait       a step of a question's own wait, or its end, is due (steps.go)
 //	decideExtend        somebody moves the end of such a wait (steps.go)
 //	decideClaim         somebody claims an open question (claims.go)
-//	decideRelease       somebody gives it back (claims.go)
-//	decideReassign      somebody puts it to others (claims.go)
+//	decideRelease       somebody releases a claimed question (claims.go)
+//	decideReassign      somebody puts a question to others (claims.go)
 //	decideCancel        somebody cancels the run
 //	decideTurn          a turn has ended
 //	decideReport        an engine reports something during its turn
@@ -37,8 +37,8 @@ import (
 //	decideUnblock       a held run may go on (hold.go)
 //	decideResume        somebody decides about a held run
 //	decideAwait         a turn ends, and its run waits for children of it (children.go)
-//	decideGoOn          a run has waited long enough for its children
-//	decideFamilyDue     a node has seen to the relatives of a run
+//	decideGoOn          a run has waited long enough for its children (children.go)
+//	decideFamilyDue     a node has done what was due for the relatives of a run (children.go)
 //
 // Each picks the event of the contract, and transition (transition.go) makes the commit. All are
 // pure: the time is an argument, and no store, engine or clock is asked. Runs and details are
@@ -364,14 +364,15 @@ func abandoned(run *store.Run, at time.Time) []interaction.Record {
 		all = append(all, interaction.Abandon(q, at))
 	}
 	for i := range all {
-		keepPoint(&all[i], run)
+		keepForkPoint(&all[i], run)
 	}
 	return all
 }
 
-// keepPoint notes in a record what a fork goes on from: the session and the journal that the run had
-// when it asked, which do not change as long as it waits.
-func keepPoint(r *interaction.Record, run *store.Run) {
+// keepForkPoint stores in the record of a question what a fork needs to go on from there: the
+// session, and how many entries the journal has. They are as they were when the question was asked,
+// because neither changes while the run waits.
+func keepForkPoint(r *interaction.Record, run *store.Run) {
 	r.Session = run.Session
 	if run.Journal != nil {
 		r.Journal = run.Journal.Entries
@@ -382,6 +383,6 @@ func keepPoint(r *interaction.Record, run *store.Run) {
 func settledBy(run *store.Run, q *interaction.Question, answer interaction.Answer, key, digest string,
 ) []interaction.Record {
 	all := []interaction.Record{interaction.Settle(*q, answer, key, digest)}
-	keepPoint(&all[0], run)
+	keepForkPoint(&all[0], run)
 	return all
 }

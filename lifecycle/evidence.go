@@ -112,7 +112,7 @@ func (t *turn) collectEvidence(o engine.Outcome) *turnEvidence {
 		ev.checkOutput(t.spec.OutputSchema, d)
 	}
 	ev.findSleep(o)
-	t.findJournal(ev, o)
+	t.collectJournal(ev, o)
 	return ev
 }
 

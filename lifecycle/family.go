@@ -11,30 +11,32 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// families sees to the relatives of runs where that is due, as often as need be, and then commits that
-// nothing is due any more. All that it does may be done twice, and by several nodes at once: what
-// decides is what the store has, and each commit compares the version. It is for one goroutine.
+// families does what is due for the relatives of runs, and then commits that nothing is due any
+// more: it lets parents go on, and cancels the children of runs that have ended. It decides by what
+// the store has, and each commit compares the version of its run. So the same work may be done
+// twice, and by several nodes at once. A families value is used by one goroutine.
 //
-// A parent may have a thousand children, and each that ends may be the last one. So that not each end
-// reads them all, families remembers one child of each parent that was open when all were read: as
-// long as the store still has that one as open, the others need not be read. The child is the one whose id
-// comes first, and ids are hashes: so it is about as likely as any other to end last, and all are read
-// some eight times for a thousand children, in whatever order these end.
+// A parent may have a thousand children, and each that ends may be the last one. If each end read
+// all children, a thousand ends would read a million records. So families remembers of each parent
+// one child that was open; as long as it is still open, the others are not read. It remembers the
+// child with the lowest id. Ids are hashes, so this child ends at a random place among the others,
+// and all of a thousand children are read about eight times, in whatever order they end.
 type families struct {
 	*node
 
-	open map[string]string // by the parent's id; no more than maxKnownOpen
+	open map[string]string // a child that was open, by its parent's id; at most maxKnownOpen
 }
 
-// maxKnownOpen bounds the children that a node remembers as open. Whoever is forgotten is read again.
+// maxKnownOpen is for how many parents a node remembers an open child. Beyond that it forgets all
+// of them, and reads their children again.
 const maxKnownOpen = 1024
 
 // openStates are those of runs that have not ended.
 var openStates = []fsm.State{fsm.StateQueued, fsm.StateRunning, fsm.StateWaitingUser}
 
-// seeTo sees to the relatives of those of the runs where that is due, and returns the others. It reports
-// whether that has changed something.
-func (f *families) seeTo(ctx context.Context, due []Run, now time.Time) (others []Run, changed bool) {
+// serveDue does what is due for the relatives of these runs. It returns the runs for which nothing
+// of the kind is due, and reports whether anything was stored.
+func (f *families) serveDue(ctx context.Context, due []Run, now time.Time) (others []Run, changed bool) {
 	others = due[:0]
 	var ended []*store.Run
 	var batch []store.Commit
@@ -46,33 +48,36 @@ func (f *families) seeTo(ctx context.Context, due []Run, now time.Time) (others 
 		case run.State.Terminal():
 			ended = append(ended, &run)
 		default:
-			cm, err := f.awaiting(ctx, &run, now)
+			cm, err := f.decideWaiting(ctx, &run, now)
 			if err != nil {
-				f.failed(ctx, run.ID, err)
+				f.logFailure(ctx, run.ID, err)
 				continue
 			}
 			batch = append(batch, takeCommit(cm))
 		}
 	}
-	for _, of := range byParent(ended) {
-		at, ready := f.inform(ctx, of, now)
-		for i := 0; i < len(of) && ready; i++ {
-			if of[i].Family.Children > 0 {
-				over, err := f.endChildren(ctx, of[i], now)
-				if err != nil {
-					f.failed(ctx, of[i].ID, err)
-				}
-				if !over {
-					continue
-				}
-			}
-			batch = append(batch, takeCommit(decideFamilyDue(of[i], at)))
-		}
+	for _, siblings := range byParent(ended) {
+		batch = append(batch, f.serveEnded(ctx, siblings, now)...)
 	}
-	return others, f.commitDue(ctx, batch) > 0
+	return others, f.commitWithoutEvents(ctx, batch) > 0
 }
 
-// byParent groups runs by their parent; those without one are a group, too.
+// serveEnded does what is due after the end of some children of the same parent: the parent may go
+// on, and their own children end with them. It returns the commits of those for which all is done.
+func (f *families) serveEnded(ctx context.Context, siblings []*store.Run, now time.Time) (done []store.Commit) {
+	due, informed := f.informParent(ctx, siblings, now)
+	if !informed {
+		return nil
+	}
+	for _, run := range siblings {
+		if run.Family.Children == 0 || f.endChildren(ctx, run, now) {
+			done = append(done, takeCommit(decideFamilyDue(run, due)))
+		}
+	}
+	return done
+}
+
+// byParent groups runs by their parent. The runs without a parent are a group, too.
 func byParent(runs []*store.Run) (groups [][]*store.Run) {
 	index := make(map[string]int)
 	for _, run := range runs {
@@ -86,30 +91,31 @@ func byParent(runs []*store.Run) (groups [][]*store.Run) {
 	return groups
 }
 
-// failed logs that something could not be seen to. It stays due.
-func (f *families) failed(ctx context.Context, id string, err error) {
+// logFailure logs that something could not be done. It stays due, and is tried again.
+func (f *families) logFailure(ctx context.Context, id string, err error) {
 	if ctx.Err() == nil {
-		f.log.Error("relatives of the run not seen to; trying again", "run", id, "err", err)
+		f.log.Error("what is due for relatives of the run was not done; trying again", "run", id, "err", err)
 	}
 }
 
-// awaiting returns the commit of a run that has not ended: it goes on, or waits on.
-func (f *families) awaiting(ctx context.Context, run *store.Run, now time.Time) (*store.Commit, error) {
+// decideWaiting makes the commit of a run that has not ended: it goes on, or keeps waiting for its
+// children.
+func (f *families) decideWaiting(ctx context.Context, run *store.Run, now time.Time) (*store.Commit, error) {
 	if !run.AwaitsChildren() {
 		return decideFamilyDue(run, time.Time{}), nil
 	}
-	goesOn, err := f.goesOn(ctx, run, now)
+	ready, err := f.mayGoOn(ctx, run, now)
 	switch {
 	case err != nil:
 		return nil, err
-	case goesOn:
+	case ready:
 		return decideGoOn(run, now), nil
 	}
 	return decideFamilyDue(run, run.Block.Until), nil
 }
 
-// goesOn reports whether a run that waits for children goes on now.
-func (f *families) goesOn(ctx context.Context, run *store.Run, now time.Time) (bool, error) {
+// mayGoOn reports whether a run that waits for children has waited long enough.
+func (f *families) mayGoOn(ctx context.Context, run *store.Run, now time.Time) (bool, error) {
 	b := run.Block
 	if one, ok := f.open[run.ID]; ok && !b.Any && slices.Contains(b.Children, one) &&
 		(b.Until.IsZero() || b.Until.After(now)) {
@@ -136,7 +142,7 @@ func (f *families) goesOn(ctx context.Context, run *store.Run, now time.Time) (b
 	return false, nil
 }
 
-// remember remembers one of the children of a run that it waits for and that are open.
+// remember notes one open child that the run waits for: the one with the lowest id.
 func (f *families) remember(run *store.Run, open map[string]bool) {
 	first := ""
 	for _, id := range run.Block.Children {
@@ -150,9 +156,11 @@ func (f *families) remember(run *store.Run, open map[string]bool) {
 	f.open[run.ID] = first
 }
 
-// inform lets the parent of runs that have ended go on, if it has waited for that. It returns when the
-// runs are due next, and false if that is to be tried again.
-func (f *families) inform(ctx context.Context, ended []*store.Run, now time.Time) (due time.Time, ready bool) {
+// informParent lets the parent of these ended runs go on, if it has waited for them. It returns
+// what their Family.Due becomes: EndedChild as long as the parent lives, zero otherwise. If
+// informed is false, it is to be tried again.
+func (f *families) informParent(ctx context.Context, ended []*store.Run, now time.Time) (
+	due time.Time, informed bool) {
 	id := ended[0].Parent()
 	if id == "" {
 		return due, true
@@ -162,68 +170,78 @@ func (f *families) inform(ctx context.Context, ended []*store.Run, now time.Time
 	case errors.Is(err, store.ErrNotFound) || err == nil && parent.State.Terminal():
 		return due, true
 	case err != nil:
-		f.failed(ctx, ended[0].ID, err)
+		f.logFailure(ctx, ended[0].ID, err)
 		return due, false
 	}
 	awaited := func(run *store.Run) bool { return slices.Contains(parent.Block.Children, run.ID) }
 	if !parent.AwaitsChildren() || !slices.ContainsFunc(ended, awaited) {
 		return store.EndedChild, true
 	}
-	goesOn := parent.Block.Any
-	if !goesOn {
-		goesOn, err = f.goesOn(ctx, &parent, now)
+	ready := parent.Block.Any
+	if !ready {
+		ready, err = f.mayGoOn(ctx, &parent, now)
 	}
 	if err != nil {
-		f.failed(ctx, ended[0].ID, err)
+		f.logFailure(ctx, ended[0].ID, err)
 		return due, false
 	}
-	if goesOn && f.commitDue(ctx, []store.Commit{takeCommit(decideGoOn(&parent, now))}) == 0 {
+	if ready && f.commitWithoutEvents(ctx, []store.Commit{takeCommit(decideGoOn(&parent, now))}) == 0 {
 		return due, false
 	}
 	return store.EndedChild, true
 }
 
-// endChildren ends the children of a run that has ended, and reports whether nothing of them is left to
-// do: they have ended, their own children have, and none need stay for its parent any more.
-func (f *families) endChildren(ctx context.Context, parent *store.Run, now time.Time) (over bool, _ error) {
+// endChildren cancels the children of a run that has ended, and reports whether nothing is left to
+// do for them: they and all runs below them have ended, and none is kept for its parent any more.
+func (f *families) endChildren(ctx context.Context, parent *store.Run, now time.Time) (over bool) {
 	over = true
 	err := f.eachChild(ctx, store.Query{Parent: parent.ID}, func(page []store.Run) error {
-		var stay, live []store.Commit
-		for i := range page {
-			child := &page[i]
-			switch {
-			case child.State.Terminal() && child.Family.Due.IsZero():
-			case child.State.Terminal() && child.Family.Due.Equal(store.EndedChild):
-				stay = append(stay, takeCommit(decideFamilyDue(child, time.Time{})))
-			case child.State.Terminal():
-				over = false // it is seen to first
-			default:
-				cm, err := decideCancel(child, parentEnded(parent), now)
-				if err != nil {
-					return err
-				}
-				live = append(live, takeCommit(cm))
-			}
-		}
-		over = over && len(live) == 0
-		if f.commitDue(ctx, stay) < len(stay) {
-			over = false
-		}
-		if len(live) == 0 {
-			return nil
-		}
-		_, err := f.noteStored(live, f.commitBatch(ctx, live))
+		pageOver, err := f.endPage(ctx, page, parentEnded(parent), now)
+		over = over && pageOver
 		return err
 	})
-	return over && err == nil, err
+	if err != nil {
+		f.logFailure(ctx, parent.ID, err)
+	}
+	return over && err == nil
 }
 
-// parentEnded is the reason for which a child is canceled.
+// endPage does the work of endChildren for a page of the children.
+func (f *families) endPage(ctx context.Context, page []store.Run, reason string, now time.Time) (over bool, _ error) {
+	over = true
+	var release, cancel []store.Commit
+	for i := range page {
+		child := &page[i]
+		switch {
+		case child.State.Terminal() && child.Family.Due.IsZero():
+		case child.State.Terminal() && child.Family.Due.Equal(store.EndedChild):
+			release = append(release, takeCommit(decideFamilyDue(child, time.Time{})))
+		case child.State.Terminal():
+			over = false // its own children come first
+		default:
+			cm, err := decideCancel(child, reason, now)
+			if err != nil {
+				return false, err
+			}
+			cancel = append(cancel, takeCommit(cm))
+		}
+	}
+	if f.commitWithoutEvents(ctx, release) < len(release) {
+		over = false
+	}
+	if len(cancel) == 0 {
+		return over, nil
+	}
+	_, err := f.countStored(cancel, f.commitBatch(ctx, cancel))
+	return false, err
+}
+
+// parentEnded is the reason that a child is canceled with.
 func parentEnded(parent *store.Run) string {
 	return fmt.Sprintf("its parent run %s has ended: %s", parent.ID, parent.State)
 }
 
-// eachChild calls each for the pages of a listing of children.
+// eachChild calls each with every page of the listing.
 func (f *families) eachChild(ctx context.Context, q store.Query, each func(page []store.Run) error) error {
 	for q.Limit = store.MaxBatch; ; {
 		page, err := f.store.Runs(ctx, q)
@@ -239,22 +257,22 @@ func (f *families) eachChild(ctx context.Context, q store.Query, each func(page 
 	}
 }
 
-// commitDue stores commits that have no event, and returns how many were stored. Of the others somebody
-// else has changed the run, or what they were made for stays due.
-func (f *families) commitDue(ctx context.Context, batch []store.Commit) int {
+// commitWithoutEvents stores commits that have no events, and returns how many were stored. The
+// runs of the others were changed by somebody else, or stay due.
+func (f *families) commitWithoutEvents(ctx context.Context, batch []store.Commit) int {
 	if len(batch) == 0 {
 		return 0
 	}
-	stored, err := f.noteStored(batch, f.store.Commit(ctx, batch))
+	stored, err := f.countStored(batch, f.store.Commit(ctx, batch))
 	if err != nil {
-		f.failed(ctx, batch[0].Run.ID, err)
+		f.logFailure(ctx, batch[0].Run.ID, err)
 	}
 	return stored
 }
 
-// noteStored notes when the runs of commits that were stored are due, and counts them. What others were
-// faster with is no error.
-func (f *families) noteStored(batch []store.Commit, errs []error) (stored int, _ error) {
+// countStored counts the commits that were stored, and notes when their runs are due next. A commit
+// that lost against another one is not counted, and is no error.
+func (f *families) countStored(batch []store.Commit, errs []error) (stored int, _ error) {
 	var failed error
 	for i, err := range errs {
 		switch {

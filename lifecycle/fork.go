@@ -357,7 +357,7 @@ func (s *forkSource) forkQuestion(number int, at *At, now time.Time) (*origin, e
 	end := i + 1 + round[len(round)-1].Question.ID - number // the questions of a round have consecutive numbers
 	o := s.inherit(end)
 	o.Session, o.AtRest = session, s.run.State.Terminal() && untouched
-	o.journal, o.asked = record.Journal, record.Question.AskedAt
+	o.ownEntries, o.pointTime = record.Journal, record.Question.AskedAt
 	switch {
 	case at.Reply != "":
 		reply := Reply{ID: number, Text: at.Reply, Actor: at.Actor}
@@ -381,15 +381,15 @@ func (s *forkSource) forkEnd(at *At, now time.Time) (*origin, error) {
 	switch n := len(s.settled); {
 	case at.Reply != "":
 		answer := Reply{Text: at.Reply, Actor: at.Actor}.Answer(now)
-		o.Answer, o.Message, o.asked = &answer, true, now
+		o.Answer, o.Message, o.pointTime = &answer, true, now
 		if s.run.Journal != nil {
-			o.journal = s.run.Journal.Entries
+			o.ownEntries = s.run.Journal.Entries
 		}
 	case s.run.State == fsm.StateSucceeded:
 		return nil, s.refuse("it has succeeded; say by Reply what is to be done next, or name a settled question")
 	case n > 0:
 		o.goOnWith(s.round(n - 1))
-		o.journal, o.asked = s.settled[n-1].Journal, s.settled[n-1].Question.AskedAt
+		o.ownEntries, o.pointTime = s.settled[n-1].Journal, s.settled[n-1].Question.AskedAt
 	case s.from != nil:
 		o.Answer, o.Answers, o.Message = s.from.Answer, s.from.Answers, s.from.Message
 	}

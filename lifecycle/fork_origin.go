@@ -9,9 +9,10 @@ import (
 	"github.com/interlude-go/interlude/engine"
 )
 
-// This file has what a fork inherits from its source, and how it is stored.
+// This file defines what a fork inherits from its source, and its stored form.
 
-// maxOrigin bounds what a fork inherits, in bytes: its history and its journal above all.
+// maxOrigin is how many bytes of JSON a fork inherits at most. Most of them are history and
+// journal.
 const maxOrigin = 16 << 20
 
 // origin is what a fork inherits from its source. It is stored together with the fork's
@@ -27,13 +28,18 @@ type origin struct {
 	AtRest  bool           `json:"at_rest,omitempty"` // see engine.BranchPoint
 	Message bool           `json:"message,omitempty"` // see engine.BranchPoint
 	History []Record       `json:"history,omitempty"`
-	// Journal is what the journal of the source had. It precedes the fork's own.
+	// Journal has the entries that the source had inherited itself, and after them its own up to
+	// the fork's point. The fork's own journal follows them.
 	Journal []engine.JournalEntry `json:"journal,omitempty"`
-	journal int                   // how many entries of the source's own are still to be read into Journal
-	asked   time.Time             // when the source wrote the last of them, or later
-	Answer  *Answer               `json:"answer,omitempty"` // what the first turn gets
-	// Answers are what it gets instead of Answer: those to several questions that were asked together.
+	// Answer is what the first turn of the fork gets.
+	Answer *Answer `json:"answer,omitempty"`
+	// Answers replace Answer if several questions were asked together.
 	Answers []Answer `json:"answers,omitempty"`
+
+	// The fields below are used only while the fork is made. The point is that of the fork in the
+	// source's life.
+	ownEntries int       // how many entries the source's own journal had at the point
+	pointTime  time.Time // the time of the point
 }
 
 // decodeSubmitted decodes the stored form of a specification. For a fork, this is a JSON list of
@@ -53,7 +59,7 @@ func decodeSubmitted(id string, body []byte) (spec Spec, from *origin, err error
 	return spec, from, err
 }
 
-// point describes the session that is branched, without its folders.
+// point describes for the engine the session that it branches, without the folders.
 func (o *origin) point() engine.BranchPoint {
 	return engine.BranchPoint{RunID: o.RunID, Session: *o.Session.Clone(), AtRest: o.AtRest, Message: o.Message}
 }

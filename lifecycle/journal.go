@@ -13,10 +13,12 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// This file has what turns keep for later ones (M1): entries in the run's journal, each written in one
-// commit under the turn's fence, without an event. And it lets runs sleep.
+// This file implements the journal of a run (M1), in which its turns store entries for later turns.
+// Entries are written under the turn's fence, in a commit that has no event. Here is also the end
+// of a turn whose run sleeps.
 
-// Entries implements engine.Journal. As long as the store fails, it reads again.
+// Entries implements engine.Journal. If the store fails, it reads again until it gets an answer or
+// the turn's context ends.
 func (s *sink) Entries(ctx context.Context) ([]engine.JournalEntry, error) {
 	t := (*turn)(s)
 	reader, ok := t.node.store.(store.JournalReader)
@@ -45,10 +47,10 @@ func (s *sink) Entries(ctx context.Context) ([]engine.JournalEntry, error) {
 	}
 }
 
-// inheritJournal reads the part of the source's journal that the fork inherits. Entries are never changed,
-// so it matters not that the source may go on meanwhile.
+// inheritJournal reads the part of the source's journal that the fork inherits. The source may go
+// on meanwhile: it only adds entries, and never changes one.
 func (c *Client) inheritJournal(ctx context.Context, s *forkSource, from *origin) error {
-	if from.journal == 0 {
+	if from.ownEntries == 0 {
 		return nil
 	}
 	reader, ok := c.store.(store.JournalReader)
@@ -56,13 +58,19 @@ func (c *Client) inheritJournal(ctx context.Context, s *forkSource, from *origin
 		return s.refuse("its journal cannot be read: %v", engine.ErrNoJournal)
 	}
 	entries, err := reader.Journal(ctx, s.run.ID)
-	if err == nil && len(entries) < from.journal {
-		err = fmt.Errorf("%w: its journal has %d entries of %d", store.ErrCorrupt, len(entries), from.journal)
+	if err == nil && len(entries) < from.ownEntries {
+		err = fmt.Errorf("%w: its journal has %d entries of %d", store.ErrCorrupt, len(entries), from.ownEntries)
 	}
 	if err != nil {
 		return fmt.Errorf("lifecycle: fork run %s: %w", s.run.ID, err)
 	}
-	from.Journal = append(from.Journal, entries[:from.journal]...)
+	from.Journal = append(from.Journal, entries[:from.ownEntries]...)
+	return c.checkChildrenEnded(ctx, s, from.pointTime)
+}
+
+// checkChildrenEnded refuses the fork if a child of the source existed at that time and had not
+// ended: the journal names the child, and the fork could not wait for the child of another run.
+func (c *Client) checkChildrenEnded(ctx context.Context, s *forkSource, at time.Time) error {
 	if s.run.Family == nil || s.run.Family.Children == 0 {
 		return nil
 	}
@@ -73,7 +81,7 @@ func (c *Client) inheritJournal(ctx context.Context, s *forkSource, from *origin
 		}
 		for i := range page.Runs {
 			child := &page.Runs[i]
-			if !child.CreatedAt.After(from.asked) && (!child.State.Terminal() || child.FinishedAt.After(from.asked)) {
+			if !child.CreatedAt.After(at) && (!child.State.Terminal() || child.FinishedAt.After(at)) {
 				return s.refuse("it had started run %s, which had not ended at that point", child.ID)
 			}
 		}
@@ -92,7 +100,7 @@ func (s *sink) Append(ctx context.Context, entries ...engine.JournalEntry) error
 	if !t.node.keepsJournals {
 		return engine.ErrNoJournal
 	}
-	t.mu.Lock() // so that the turn does not end before the commit
+	t.mu.Lock() // the turn must not end before this commit
 	defer t.mu.Unlock()
 	if t.reportsClosed {
 		return fmt.Errorf("%w: the turn has ended", engine.ErrStale)
@@ -124,9 +132,9 @@ func addJournal(c *store.Commit, entries []interaction.JournalEntry) error {
 	return err
 }
 
-// findJournal notes what the outcome adds to the journal. A turn whose entries cannot be kept has
-// failed.
-func (t *turn) findJournal(ev *turnEvidence, o engine.Outcome) {
+// collectJournal adds to the evidence the entries that the outcome appends to the journal. If they
+// cannot be stored, the turn has failed.
+func (t *turn) collectJournal(ev *turnEvidence, o engine.Outcome) {
 	if len(o.Journal) == 0 {
 		return
 	}
@@ -143,16 +151,16 @@ func (t *turn) findJournal(ev *turnEvidence, o engine.Outcome) {
 	ev.journal = slices.Clone(o.Journal)
 }
 
-// keptJournal are the entries that are kept with the turn's end: none if it was interrupted, since what
-// its engine returned then does not count.
-func (t *turnEvidence) keptJournal() []engine.JournalEntry {
+// finalEntries returns the journal entries that are stored with the end of the turn. There are none
+// if it was interrupted, because the outcome of an interrupted turn is not stored.
+func (t *turnEvidence) finalEntries() []engine.JournalEntry {
 	if t.interruption != nil {
 		return nil
 	}
 	return t.journal
 }
 
-// decideSleep ends a turn that ended well, and whose run goes on with another turn at a later time.
+// decideSleep ends a turn without an error whose run goes on with another turn at a later time.
 func decideSleep(run *store.Run, turn *turnEvidence, node string, now time.Time) (*store.Commit, error) {
 	return transition(run, fsm.EventTurnYielded, &details{
 		now: now, node: node, facts: fsm.FactPassing, profile: turn.profile, session: turn.session,
@@ -160,9 +168,9 @@ func decideSleep(run *store.Run, turn *turnEvidence, node string, now time.Time)
 	})
 }
 
-// sleep records in next that its turn ended well, and when the next one begins. It is no round, and no
-// retry.
-func sleep(next *store.Run, until time.Time) {
+// putToSleep queues the run again after a turn that ended without an error, for a next turn at a
+// later time. A sleep does not count as a repeat, and ends a row of them.
+func putToSleep(next *store.Run, until time.Time) {
 	next.Repeats, next.Holds = 0, 0
 	next.Yielded++
 	next.Answer, next.Together = nil, nil

@@ -28,7 +28,7 @@ func (d *details) closeSiblings(run *store.Run, now time.Time) {
 	for _, q := range run.OpenQuestions() {
 		if q.ID != answered {
 			record := interaction.Supersede(q, now)
-			keepPoint(&record, run)
+			keepForkPoint(&record, run)
 			d.settled = append(d.settled, record)
 		}
 	}

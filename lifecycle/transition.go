@@ -107,7 +107,7 @@ func factsOf(r *store.Run, d *details) fsm.Facts {
 		factIf(r.AutoDecisions < r.MaxAutoDecisions, fsm.FactAutoDecisionLeft) |
 		factIf(repeatable, fsm.FactRepeatable) |
 		factIf(r.MaxAttempts > 0 && attempts >= r.MaxAttempts, fsm.FactAttemptsExhausted) |
-		factIf(repeatsExhausted && !d.shutdown && d.hold == nil && !d.endedWell(), fsm.FactRepeatsExhausted) |
+		factIf(repeatsExhausted && !d.shutdown && d.hold == nil && !d.yieldsWell(), fsm.FactRepeatsExhausted) |
 		factIf(r.Held(), fsm.FactHeld) |
 		factIf(r.Budget.Spent(), fsm.FactBudgetSpent)
 }
@@ -212,10 +212,10 @@ func enterQueue(next *store.Run, event fsm.Event, d *details, now time.Time) {
 		holdRun(next, d.hold, now)
 	}
 	if !d.sleep.IsZero() {
-		sleep(next, d.sleep)
+		putToSleep(next, d.sleep)
 	}
 	if d.await != nil {
-		awaitChildren(next, d.await, now)
+		queueForChildren(next, d.await, now)
 	}
 	if d.handedBack && next.MaxAttempts > 0 { // otherwise nobody counts, and the record keeps its first form
 		next.Yielded++

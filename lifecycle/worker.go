@@ -195,7 +195,7 @@ func (t *turn) commitOutcome(ev *turnEvidence, usage *Usage) (_ *store.Run, stor
 		cm, err := decideTurn(withUsage(run, usage, ev.begun), ev, t.node.id, now)
 		if err == nil {
 			cm.Usage = usage
-			err = addJournal(cm, ev.keptJournal())
+			err = addJournal(cm, ev.finalEntries())
 		}
 		return cm, err
 	})

@@ -1,5 +1,5 @@
-// Interlude answers the questions of durable runs, looks after them, and runs agents, from the command
-// line:
+// Interlude is a command line for durable runs. It lists and answers their questions, shows and
+// controls the runs, and runs agents from skill folders:
 //
 //	interlude inbox -db runs.db         the questions that wait
 //	interlude reply -db runs.db RUN     answer one, on the terminal
@@ -7,9 +7,10 @@
 //
 // Without a verb it lists all of them. docs/cli.md is the page for those who use it.
 //
-// The exit status is 0 when all went well; 1 when a run failed, or something is wrong; 2 for a wrong
-// command line, skill or reply; 3 when the run goes on with the next call; 4 when things are not, or no
-// longer, as the caller thinks; and 5 when the database cannot be used now.
+// The exit status is 0 for success; 1 when a run failed, or something is wrong; 2 for a wrong
+// command line, skill or reply; 3 when the run goes on with the next call; 4 when the run or
+// question is not in the state that the call expects (it is settled, say, or claimed by somebody
+// else); and 5 when the database cannot be used now.
 package main
 
 import (
@@ -36,16 +37,16 @@ const (
 
 var program = command.Program{
 	About: "Interlude runs agents durably: they ask, wait, and go on.",
-	Status: `The exit status is 0 when all went well; 1 when a run failed, or something is
-wrong; 2 for a wrong command line; 3 when the run goes on with the next call;
-4 when things are not, or no longer, as the caller thinks; and 5 when the
+	Status: `The exit status is 0 for success; 1 when a run failed, or something is wrong;
+2 for a wrong command line; 3 when the run goes on with the next call; 4 when
+the run or question is not in the state that the call expects; and 5 when the
 database cannot be used now: try again.`,
 	Verbs: slices.Concat(desk.Verbs(), []command.Verb{serveVerb, runVerb, newVerb, versionVerb}),
 }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // the second Ctrl-C does not wait
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
 	status, err := program.Run(ctx, command.Call{Program: os.Args[0], Args: os.Args[1:], In: os.Stdin, Out: os.Stdout,
 		Side: os.Stderr})
 	stop()

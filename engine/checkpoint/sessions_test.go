@@ -284,8 +284,9 @@ func TestSaveRefusesATooLargeBody(t *testing.T) {
 	require.True(t, json.Valid(h.Data))
 }
 
-// J6: a branch is a version of its own, in the folder or the store of its run. What becomes of the
-// session is not seen by the branch, and a version that is not kept any more is refused.
+// J6: a branch is a copy of one version of a session, in the folder or the store of the run that it
+// is made for. It does not change when the session goes on. A version that was deleted cannot be
+// branched.
 func TestJ6ABranchIsAVersionOfItsOwn(t *testing.T) {
 	for name, kept := range map[string]checkpoint.Store{"in folders": nil,
 		"in a store": checkpoint.Files{Dir: t.TempDir()}} {
@@ -319,7 +320,7 @@ func TestJ6ABranchIsAVersionOfItsOwn(t *testing.T) {
 	}
 }
 
-// J6: a run that has no version yet is branched as one that begins.
+// J6: a branch of a session that has no version yet begins anew.
 func TestJ6ABranchOfNothingBeginsAnew(t *testing.T) {
 	s := checkpoint.Sessions{Engine: "e", Store: checkpoint.Files{Dir: t.TempDir()}}
 	fresh, err := s.Fresh(attempt(1, 1, nil))
@@ -333,7 +334,7 @@ func TestJ6ABranchOfNothingBeginsAnew(t *testing.T) {
 	require.Nil(t, body)
 }
 
-// J6: only a version that waits for nothing takes a reply to no question.
+// J6: a reply that answers no question is accepted only if the version waits for no answer.
 func TestJ6CheckReply(t *testing.T) {
 	said := engine.Turn{Answers: []engine.Answer{{Text: "And now ship it."}}}
 	require.NoError(t, checkpoint.CheckReply(said, false))

@@ -1,8 +1,11 @@
-// Package doors proves what holds for all doors of a host together, while its nodes are killed: one
-// question that people answer over the API, on the page, by a link, from Go and on the command line,
-// while its deadline comes and somebody cancels its run, has one winner, and each loser is told who
-// won (L1); and who follows events through a load balancer over three nodes sees each event once
-// (L3), while each notice arrives (L4). The hosts are processes, on SQLite and on PostgreSQL.
+// Package doors proves that the doors of a host hold together while its nodes are killed. The doors
+// are the HTTP API, the page, links, Go and the command line; a node is a process, on SQLite or on
+// PostgreSQL.
 //
-// It has tests alone. docs/proof.md has its longer forms.
+//   - People answer one question through all doors at once, while its deadline comes and somebody
+//     cancels its run: one of them wins, and each of the others is told who has won (L1).
+//   - Three nodes stand behind a load balancer: whoever follows events sees each event once (L3),
+//     and each notice arrives (L4).
+//
+// The package has only tests. docs/proof.md has their longer forms.
 package doors

@@ -105,8 +105,8 @@ func newForks(of *linear.Forking) *forks {
 	return &forks{ids: make(map[string]*linear.Forking), of: of}
 }
 
-// rare is one in how many of those who see that the run has ended fork it: few runs that were forked live
-// so long that their questions are.
+// rare says how seldom a person forks a run that has ended: once in so many times. Forks are forked
+// more often, because few of them get to a question before they end.
 func (f *forks) rare() int {
 	if f.of != nil {
 		return 2
@@ -120,8 +120,8 @@ func (f *forks) add(how *linear.Forking) {
 	f.ids[how.ID] = how
 }
 
-// life is the life of one run: people make calls about it at the same time until it has ended. If
-// it does not end by itself, it is canceled.
+// life plays one run from its submission to its end, and then its forks: several people make calls
+// about each run at the same time. A run that does not end by itself is canceled.
 func (w *world) life(ctx context.Context, id string) {
 	rng := dice(w.seed, id)
 	spec, terms := draw(rng, id)
@@ -131,7 +131,7 @@ func (w *world) life(ctx context.Context, id string) {
 	w.forksLive(ctx, spec, terms, forked)
 }
 
-// forksLive is the life of forks, and of theirs.
+// forksLive plays the forks of a run, and then the forks of these.
 func (w *world) forksLive(ctx context.Context, spec lifecycle.Spec, terms linear.Terms, made *forks) {
 	for _, fork := range made.ids {
 		spec.ID = fork.ID
@@ -144,7 +144,8 @@ func (w *world) forksLive(ctx context.Context, spec lifecycle.Spec, terms linear
 	}
 }
 
-// lives lets people make calls about the run, so many each, until it has ended.
+// lives has each person make calls about the run until it has ended: at most so many, with pauses
+// of up to pace milliseconds. A run that has not ended by then is canceled.
 func (w *world) lives(ctx context.Context, spec lifecycle.Spec, terms linear.Terms, calls, pace int, forked *forks) {
 	var all sync.WaitGroup
 	for i := range w.clients {
@@ -249,7 +250,8 @@ func (p *person) get(ctx context.Context) {
 	})
 }
 
-// fork makes one of two forks of the run, or finds it made. Who does not learn the outcome tries again.
+// fork makes one of two forks of the run, which may exist already. A person who does not learn the
+// outcome tries again.
 func (p *person) fork(ctx context.Context) {
 	f := &linear.Forking{ID: fmt.Sprint(p.spec.ID, "-f", p.rng.IntN(2)), Question: p.rng.IntN(3), Terms: p.terms,
 		Of: p.forks.of}
@@ -332,8 +334,9 @@ func (p *person) reply(ctx context.Context, id int) {
 	}
 }
 
-// extend moves the end of an open question, from what they saw of it. A refusal of a later time than
-// that end comes from the clock, which is no part of the history.
+// extend moves the end of an open question that the person has seen. If a time after that end is
+// refused, the clock has passed it. The history has no clock, so the outcome is recorded as
+// unknown.
 func (p *person) extend(ctx context.Context) {
 	open := p.last.OpenQuestions()
 	q := open[p.rng.IntN(len(open))]
@@ -359,7 +362,8 @@ func (p *person) extend(ctx context.Context) {
 	})
 }
 
-// actor is most often the person's own; now and then somebody acts in two places at once.
+// actor is the actor in whose name the person makes the next call: most often their own, now and
+// then that of another one, who then acts in two places at once.
 func (p *person) actor() lifecycle.Actor {
 	i := p.i
 	if p.rng.IntN(4) == 0 {
@@ -368,8 +372,8 @@ func (p *person) actor() lifecycle.Actor {
 	return linear.Person([]string{linear.Boss, "ada", "bob"}[i])
 }
 
-// reassign puts an open question to others than those who were asked when they last looked. The host
-// itself may do so, too.
+// reassign puts an open question to another audience, if it still has the one that the person saw
+// last. Now and then the host does so itself.
 func (p *person) reassign(ctx context.Context) {
 	open := p.last.OpenQuestions()
 	q, by, to := open[p.rng.IntN(len(open))], p.actor(), drawAudience(p.rng)
@@ -400,8 +404,9 @@ func (p *person) claimQuestion(ctx context.Context, id int) {
 	})
 }
 
-// resume decides about a run that may be held: about the version that they saw, about any, or about
-// an older one. They raise a budget that is used up, now and then by too little.
+// resume makes an operator's decision about the run, whether it is held or not: for the version
+// that the person saw last, for any version (0), or for an older one. If the budget is used up,
+// most of them raise it, sometimes by too little; the others repeat the turn or end the run.
 func (p *person) resume(ctx context.Context) {
 	r := lifecycle.Resume{Choice: lifecycle.ChoiceRepeat, Version: p.last.Version}
 	spent := p.last.Held() && p.last.Block.Code == fsm.CodeBudgetExhausted

@@ -213,7 +213,7 @@ func (m *Model) resume(now run, r lifecycle.Resume) (run, Output) {
 		return now, Output{Err: RunChanged}
 	case now.Held == "":
 		return now, Output{Err: NotHeld}
-	case !now.offers(r):
+	case !now.allowsResume(r):
 		return now, Output{Err: NotOffered}
 	}
 	event := "run.unblocked"

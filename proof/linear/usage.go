@@ -10,11 +10,11 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// This file is the part of the model that is about what turns have used (J13): exactly the turns whose
-// end was committed are counted, each once, whoever reads it; and about budgets, which hold a run that has
-// used up its own until somebody raises it or ends the run.
+// This file models usage and budgets (J13). Usage: the store has that of each turn whose end was
+// committed, once, and every reader sees the same. Budgets: a run that has used up its budget is
+// held until somebody raises the budget or ends the run.
 
-// TextOfUsage is what one turn has used.
+// TextOfUsage is the usage of one turn as text.
 func TextOfUsage(u *store.Usage) string {
 	if u == nil {
 		return ""
@@ -22,7 +22,7 @@ func TextOfUsage(u *store.Usage) string {
 	return fmt.Sprintf("%d %d %d %d", u.InputTokens, u.OutputTokens, u.CostMicroUSD, u.Worked.Microseconds())
 }
 
-// TextOfTurns is what the turns of a run have used, one on each line, with their sum.
+// TextOfTurns is the usage of the turns of a run as text, one turn a line, and their sum.
 func TextOfTurns(turns []store.TurnUsage, total store.Usage) (text string) {
 	for i := range turns {
 		text += fmt.Sprintf("%d %s\n", turns[i].Attempt, TextOfUsage(&turns[i].Usage))
@@ -30,9 +30,9 @@ func TextOfTurns(turns []store.TurnUsage, total store.Usage) (text string) {
 	return text + "together " + TextOfUsage(&total)
 }
 
-// countUsage adds what the turn has used that a commit ends, before the contract decides what the end makes
-// of the run. What its engine reported is known if there is evidence of the turn. A turn that its agent
-// never began does not count.
+// countUsage adds the usage of the turn that a commit ends, before the contract decides the run's
+// next state. If there is evidence of the turn, the commit must store the usage that the engine
+// reported. A turn whose engine was never called is not counted in the budget.
 func (now run) countUsage(c *Change) (after run, wrong string) {
 	ends := now.State == "running" && c.After.State != "running"
 	if b := c.After.Budget; ends && b != nil && !c.Began && c.Fence != nil && b.Used.Turns == now.Used.Turns-1 {
@@ -76,8 +76,10 @@ func (now run) holdSpent() run {
 	return now
 }
 
-// offers reports whether the decision is one that a person has about the held run.
-func (now run) offers(r lifecycle.Resume) bool {
+// allowsResume reports whether this decision may be made about the held run. Any held run may be
+// ended. A run that is held for its budget goes on only with a budget that it has not used up yet;
+// any other held run goes on with a repeat of its turn.
+func (now run) allowsResume(r lifecycle.Resume) bool {
 	forBudget := now.Held == string(fsm.CodeBudgetExhausted)
 	switch r.Choice {
 	case lifecycle.ChoiceRaise:
@@ -89,12 +91,12 @@ func (now run) offers(r lifecycle.Resume) bool {
 	return r.Choice == lifecycle.ChoiceEnd
 }
 
-// raised is the limit of a budget after a decision, in which 0 leaves a number as it is.
+// raised returns the limit after a decision that raises it; 0 leaves a number as it is.
 func raised(limit, by store.Budget) store.Budget {
 	return store.Budget{Turns: cmp.Or(by.Turns, limit.Turns), Tokens: cmp.Or(by.Tokens, limit.Tokens)}
 }
 
-// usage is the answer to whoever asks what the run has used.
+// usage is the expected answer to a call that reads the usage of the run.
 func (now run) usage() string {
 	var total [4]int64
 	for line := range strings.Lines(now.used) {

@@ -1,8 +1,9 @@
-// Package command is how the program interlude is called: its verbs with their flags and help, its exit
-// statuses, and the completions for shells. A verb is one file in package desk or in the program itself.
+// Package command reads the command line of the program interlude: it finds the verb, parses its
+// flags, prints help and completions for shells, and chooses the exit status. The verbs themselves
+// are in package desk and in the program, one file each.
 //
-// Flags are those of the standard library (-json is --json), and may stand before and after the other
-// arguments.
+// Flags are parsed by the standard library, so -json and --json are the same. They may stand before
+// and after the other arguments.
 package command
 
 import (
@@ -25,17 +26,17 @@ const (
 	Failed      = 1 // a run failed, something is wrong, or something was found
 	Misused     = 2 // a wrong command line, skill or reply: correct it
 	GoesOn      = 3 // the run goes on with the next call
-	Refused     = 4 // it is not, or no longer, as the caller thinks: look again
+	Refused     = 4 // the run or question is not in the state that the call expects: look at it again
 	Unavailable = 5 // the database cannot be reached, or is full: try again
 )
 
 // Call is one call of a verb, with its arguments and streams.
 type Call struct {
 	Program   string   // the program's name
-	Args      []string // those that are no flags
-	Raw       []string // all after the verb, as they were given
+	Args      []string // the arguments that are not flags
+	Raw       []string // everything after the verb, as it was given
 	In        *os.File
-	Out, Side *os.File // standard output, and standard error for what is said beside it
+	Out, Side *os.File // standard output for the result, and standard error for everything else
 }
 
 // Verb is one command of the program.
@@ -44,11 +45,13 @@ type Verb struct {
 	Args string // as the help shows them
 	Does string // in one line
 	More string // further paragraphs of the help
-	// Prepare defines the flags, and returns what executes the verb once they were read.
+	// Prepare defines the flags, and returns the action, which is called after the flags were
+	// parsed.
 	Prepare func(*flag.FlagSet) Action
 }
 
-// Action executes a verb. It returns the exit status; an error decides the status by itself.
+// Action executes a verb, and returns the exit status. If it also returns an error of a known kind,
+// the kind decides the status instead (statusOf).
 type Action func(context.Context, Call) (status int, err error)
 
 // Program is the program with its verbs.
@@ -67,7 +70,8 @@ func (p Program) Run(ctx context.Context, c Call) (int, error) {
 	return statusOf(err, status), err
 }
 
-// statusOf is the exit status of an error: what its kind says, or else that of the action.
+// statusOf returns the exit status for an error. An error of a known kind has a status of its own.
+// For any other error it is the status that the action returned, and at least Failed.
 func statusOf(err error, status int) int {
 	switch {
 	case errors.As(err, new(misuse)), errors.Is(err, lifecycle.ErrInvalidArgument),
@@ -84,7 +88,8 @@ func statusOf(err error, status int) int {
 	return max(Failed, status)
 }
 
-// refusals are the errors of a caller who is too late, not allowed to, or not up to date.
+// refusals are the errors of a call that the state of the run or question refuses, or that the
+// caller is not allowed to make.
 var refusals = []error{
 	lifecycle.ErrNotFound, lifecycle.ErrNotAllowed, lifecycle.ErrNotAsked, lifecycle.ErrSettled,
 	lifecycle.ErrNotWaiting, lifecycle.ErrQuestionChanged, lifecycle.ErrClaimed, lifecycle.ErrReassigned,
@@ -135,7 +140,7 @@ func (p Program) verb(name string) *Verb {
 	return nil
 }
 
-// nearest proposes the verb that begins alike.
+// nearest proposes the first verb that begins with the name, or that the name begins with.
 func (p Program) nearest(name string) string {
 	for _, v := range p.Verbs {
 		if len(name) > 1 && (strings.HasPrefix(v.Name, name) || strings.HasPrefix(name, v.Name)) {
@@ -145,7 +150,8 @@ func (p Program) nearest(name string) string {
 	return ""
 }
 
-// parse reads flags among the other arguments, up to "--", and returns the others.
+// parse parses the flags, which may stand between the other arguments, and returns these. After
+// "--" there are no more flags.
 func parse(flags *flag.FlagSet, args []string) (others []string, _ error) {
 	for {
 		if err := flags.Parse(args); err != nil {
@@ -160,7 +166,7 @@ func parse(flags *flag.FlagSet, args []string) (others []string, _ error) {
 	}
 }
 
-// Want returns the arguments if there are as many as the usage names.
+// Want returns the arguments if there are as many as usage has words.
 func (c Call) Want(usage string) ([]string, error) {
 	if n := len(strings.Fields(usage)); len(c.Args) != n {
 		if n == 0 {
@@ -181,7 +187,7 @@ func Misusef(format string, args ...any) error { return misuse{fmt.Errorf(format
 // Unwrap returns the cause.
 func (m misuse) Unwrap() error { return m.error }
 
-// refusal is an error of a caller who is not up to date.
+// refusal is the error of a call that the state of the run or question refuses.
 type refusal struct{ error }
 
 // Refusef makes an error whose exit status is Refused.

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// pages reads pages of at most 1000 until there are as many as the limit, and reports whether there
-// are more. The page function is told how much room there is, and returns how many it has read and
-// whether others follow.
-func pages(limit int, page func(room int) (n int, more bool, err error)) (bool, error) {
+// readPages lists up to limit rows, page by page, and reports whether there are more. It calls
+// readPage with the size that the next page has at most; readPage returns how many rows it has
+// read, and whether more follow.
+func readPages(limit int, readPage func(size int) (n int, more bool, err error)) (bool, error) {
 	for {
-		n, more, err := page(min(limit, 1000))
+		n, more, err := readPage(min(limit, 1000))
 		if limit -= n; err != nil || !more || limit == 0 {
 			return more, err
 		}

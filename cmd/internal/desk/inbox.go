@@ -41,8 +41,8 @@ var inboxVerb = command.Verb{
 
 func listInbox(ctx context.Context, cl *client, p *printer, q lifecycle.InboxQuery, limit int) error {
 	var rows [][]string
-	more, err := pages(limit, func(room int) (int, bool, error) {
-		q.Limit = room
+	more, err := readPages(limit, func(size int) (int, bool, error) {
+		q.Limit = size
 		page, err := cl.Inbox(ctx, q)
 		for i := range page.Questions {
 			o := &page.Questions[i]

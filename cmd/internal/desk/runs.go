@@ -39,8 +39,8 @@ var runsVerb = command.Verb{
 
 func listRuns(ctx context.Context, cl *client, p *printer, q lifecycle.Query, limit int) error {
 	var rows [][]string
-	more, err := pages(limit, func(room int) (int, bool, error) {
-		q.Limit = room
+	more, err := readPages(limit, func(size int) (int, bool, error) {
+		q.Limit = size
 		page, err := cl.Runs(ctx, q)
 		for i := range page.Runs {
 			r := &page.Runs[i]
