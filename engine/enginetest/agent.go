@@ -13,10 +13,15 @@ import (
 
 // Agent returns the scripted agent as an engine in this process, with a memory of its own. Its text
 // is read, as a model's is.
-func Agent() engine.Engine {
+func Agent() engine.Engine { return engine.Model(scripted(false)) }
+
+// Plain is Agent as plain code: a turn that asks nothing completes its run.
+func Plain() engine.Engine { return scripted(true) }
+
+func scripted(plain bool) engine.Func {
 	var mu sync.Mutex
 	sessions := make(map[string][]string) // guarded by mu; what each session was told
-	return engine.Model(func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
+	return func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 		id := rand.Text()
 		if t.Session != nil {
 			id = string(t.Session.Data)
@@ -35,17 +40,19 @@ func Agent() engine.Engine {
 		if err := s.Session(ctx, h); err != nil {
 			return engine.Outcome{}, err
 		}
-		on := &inProcess{sink: s}
+		on := &inProcess{sink: s, plain: plain}
 		on.o.Process.Status, on.o.Session = engine.OK, &h
 		err := play(ctx, inputs, t.ArtifactDir, on)
+		on.o.Done = plain && len(on.o.Questions) == 0
 		return on.o, err
-	})
+	}
 }
 
 // inProcess is the stage of an agent that is a function.
 type inProcess struct {
-	sink engine.Sink
-	o    engine.Outcome
+	sink  engine.Sink
+	plain bool
+	o     engine.Outcome
 }
 
 func (on *inProcess) say(ctx context.Context, text string) error {
@@ -54,9 +61,18 @@ func (on *inProcess) say(ctx context.Context, text string) error {
 func (on *inProcess) delta(text string)           { on.o.FinalText += text }
 func (on *inProcess) final(text string)           { on.o.FinalText = text }
 func (on *inProcess) output(body json.RawMessage) { on.o.Output = body }
-func (on *inProcess) ask(question string)         { on.o.FinalText = script.Ask(question) }
+func (on *inProcess) ask(question string) {
+	if on.plain {
+		on.o.Questions = []engine.Question{{Kind: engine.OpenText, Prompt: question}}
+	} else {
+		on.o.FinalText = script.Ask(question)
+	}
+}
 func (on *inProcess) fail(text string) error {
 	on.o.Process = engine.Process{Status: engine.Failed, Code: fsm.CodeEngineFailed, Detail: text}
 	return nil
 }
-func (on *inProcess) act(Step) (bool, error) { return false, nil }
+func (on *inProcess) do(ctx context.Context, name string, effect func(context.Context) error) error {
+	return directly(ctx, name, effect)
+}
+func (on *inProcess) act(s Step) (bool, error) { return panics(s) }

@@ -10,5 +10,9 @@ import (
 // B1, B2, B4, B10, B11, D5, E2, I2, I6, I11: an engine that is a Go function keeps the promises of
 // an engine.
 func TestFuncPassesTheSuite(t *testing.T) {
-	enginetest.Run(t, enginetest.Harness{New: func(testing.TB, string) engine.Engine { return enginetest.Agent() }})
+	for name, agent := range map[string]func() engine.Engine{"model": enginetest.Agent, "plain": enginetest.Plain} {
+		t.Run(name, func(t *testing.T) {
+			enginetest.Run(t, enginetest.Harness{New: func(testing.TB, string) engine.Engine { return agent() }})
+		})
+	}
 }

@@ -31,7 +31,7 @@ var endings = []scene{
 			if w.Model != nil {
 				require.Empty(w, w.questions(), "the agent was never started")
 			}
-			if w.Program {
+			if w.Program || w.Journal {
 				require.NoFileExists(w, filepath.Join(r.turn.ArtifactDir, "begun"))
 				entries, err := os.ReadDir(r.turn.WorkDir)
 				require.NoError(w, err)

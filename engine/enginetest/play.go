@@ -22,6 +22,8 @@ type stage interface {
 	ask(question string)
 	// fail has the turn fail; an error also ends it.
 	fail(text string) error
+	// do has an effect outside of the agent: a file that is made, or waited for.
+	do(ctx context.Context, name string, effect func(ctx context.Context) error) error
 	// act does a step that only this kind of stage knows; ok is false when it knows none.
 	act(s Step) (ok bool, err error)
 }
@@ -60,11 +62,11 @@ func step(ctx context.Context, s Step, inputs []string, artifacts string, on sta
 	case "fail":
 		return on.fail(s.Rest)
 	case "touch":
-		return touch(artifacts, s.Rest, "")
+		return on.do(ctx, s.Word, func(context.Context) error { return touch(artifacts, s.Rest, "") })
 	case "await":
-		return script.AwaitFile(ctx, filepath.Join(artifacts, s.Rest))
+		return on.do(ctx, s.Word, awaiting(artifacts, s.Rest))
 	case "hang":
-		return script.AwaitFile(ctx, filepath.Join(artifacts, "a file that nobody makes"))
+		return on.do(ctx, s.Word, awaiting(artifacts, "a file that nobody makes"))
 	case "flood":
 		n, err := strconv.Atoi(s.Rest)
 		for i := range n {
@@ -80,6 +82,11 @@ func step(ctx context.Context, s Step, inputs []string, artifacts string, on sta
 		return errors.New("the agent does not know this step")
 	}
 	return nil
+}
+
+// awaiting waits for a file.
+func awaiting(dir, name string) func(context.Context) error {
+	return func(ctx context.Context) error { return script.AwaitFile(ctx, filepath.Join(dir, name)) }
 }
 
 // touch makes a file with the content, at once.
@@ -104,15 +111,29 @@ type Performance struct {
 func Perform(ctx context.Context, inputs []string, artifacts string, say func(context.Context, string) error) (
 	Performance, error,
 ) {
-	on := &performer{send: say}
+	return PerformSteps(ctx, inputs, artifacts, say, directly)
+}
+
+// PerformSteps is Perform for an agent that keeps what it has done: do is called for each effect, with
+// a name for it, and returns the error of the effect, or why it was not executed.
+func PerformSteps(ctx context.Context, inputs []string, artifacts string, say func(context.Context, string) error,
+	do func(ctx context.Context, name string, effect func(context.Context) error) error,
+) (Performance, error) {
+	on := &performer{send: say, effect: do}
 	err := play(ctx, inputs, artifacts, on)
 	return on.left, err
 }
 
+// directly has an effect at once.
+func directly(ctx context.Context, _ string, effect func(context.Context) error) error {
+	return effect(ctx)
+}
+
 // performer is the stage of Perform.
 type performer struct {
-	send func(context.Context, string) error
-	left Performance
+	send   func(context.Context, string) error
+	effect func(context.Context, string, func(context.Context) error) error
+	left   Performance
 }
 
 func (on *performer) say(ctx context.Context, text string) error { return on.send(ctx, text) }
@@ -121,4 +142,15 @@ func (on *performer) final(text string)                          { on.left.Text 
 func (on *performer) output(body json.RawMessage)                { on.left.Output = body }
 func (on *performer) ask(question string)                        { on.left.Question = question }
 func (on *performer) fail(text string) error                     { return errors.New(text) }
-func (on *performer) act(Step) (bool, error)                     { return false, nil }
+func (on *performer) act(s Step) (bool, error)                   { return panics(s) }
+func (on *performer) do(ctx context.Context, name string, effect func(context.Context) error) error {
+	return on.effect(ctx, name, effect)
+}
+
+// panics does the step that only a function can do.
+func panics(s Step) (bool, error) {
+	if s.Word == "panic" {
+		panic(s.Rest)
+	}
+	return false, nil
+}

@@ -166,6 +166,9 @@ func (p *program) delta(text string)           { p.print("delta", "text", text) 
 func (p *program) final(text string)           { p.print("final", "text", text) }
 func (p *program) output(body json.RawMessage) { p.print("output", "value", body) }
 func (p *program) ask(question string)         { p.final(script.Ask(question)) }
+func (p *program) do(ctx context.Context, name string, effect func(context.Context) error) error {
+	return directly(ctx, name, effect)
+}
 func (p *program) fail(text string) error {
 	p.print("failure", "text", text)
 	return nil

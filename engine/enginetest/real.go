@@ -13,8 +13,9 @@ import (
 	"github.com/interlude-go/interlude/engine/process"
 )
 
-// isAlone: the agent is another process than its engine.
-func isAlone(w *world) bool { return w.Program || w.Model != nil }
+// isAlone: the engine keeps nothing of a run in its memory, since the agent is another process, or
+// goes on from the journal.
+func isAlone(w *world) bool { return w.Program || w.Model != nil || w.Journal }
 
 // isSeen: the agent's process can be known from outside.
 func isSeen(w *world) bool { return w.Program || w.Model != nil && onLinux(w) }

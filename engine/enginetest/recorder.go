@@ -3,24 +3,31 @@ package enginetest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// Recorder is a Sink that records what is reported. The zero value is ready; it is safe for
-// concurrent use.
+// Recorder is a Sink that records what is reported, and keeps a journal. The zero value is ready; it
+// is safe for concurrent use.
 type Recorder struct {
 	mu       sync.Mutex
 	messages []engine.Message
 	handles  []engine.SessionHandle
 	warnings []interaction.Diagnostic
-	refusal  error         // guarded by mu; what every call answers, when set
-	changed  chan struct{} // guarded by mu; closed and replaced at each report
+	journal  []engine.JournalEntry
+	size     *interaction.JournalSize // guarded by mu; of the journal
+	paths    map[string]bool          // guarded by mu; of its entries
+	refusal  error                    // guarded by mu; what every call answers, when set
+	changed  chan struct{}            // guarded by mu; closed and replaced at each report
 }
 
-var _ engine.Sink = (*Recorder)(nil)
+var (
+	_ engine.Sink    = (*Recorder)(nil)
+	_ engine.Journal = (*Recorder)(nil)
+)
 
 // Message records m.
 func (r *Recorder) Message(_ context.Context, m engine.Message) error {
@@ -38,13 +45,48 @@ func (r *Recorder) Warn(_ context.Context, d interaction.Diagnostic) error {
 	return r.report(func() { r.warnings = append(r.warnings, d) })
 }
 
+// Entries returns the entries of the journal, the oldest first.
+func (r *Recorder) Entries(context.Context) ([]engine.JournalEntry, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.journal), nil
+}
+
+// Append adds entries to the journal, as a lifecycle does within the journal's limits. Two entries at
+// one path are an error.
+func (r *Recorder) Append(_ context.Context, entries ...engine.JournalEntry) error {
+	return r.change(func() error {
+		size, err := r.size.With(entries)
+		if err != nil {
+			return err
+		}
+		if r.paths == nil {
+			r.paths = make(map[string]bool)
+		}
+		for _, e := range entries {
+			if r.paths[e.Path] {
+				return fmt.Errorf("enginetest: the journal has two entries at %s", e.Path)
+			}
+			r.paths[e.Path] = true
+		}
+		r.journal, r.size = append(r.journal, entries...), size
+		return nil
+	})
+}
+
 func (r *Recorder) report(record func()) error {
+	return r.change(func() error { record(); return nil })
+}
+
+func (r *Recorder) change(record func() error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.refusal != nil {
 		return r.refusal
 	}
-	record()
+	if err := record(); err != nil {
+		return err
+	}
 	if r.changed != nil {
 		close(r.changed)
 		r.changed = nil

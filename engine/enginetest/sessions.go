@@ -21,12 +21,14 @@ var sessions = []scene{
 		require.Equal(w, engine.OK, o.Process.Status, o.Process.Detail)
 		require.Equal(w, "first | second | third", o.FinalText)
 	}},
-	{name: "B11: the handle is stored before the turn ends", real: true, play: func(w *world) {
+	{name: "B11: the handle, or a journal, is stored before the turn ends", real: true, play: func(w *world) {
 		r := w.newRun("r1")
 		g := r.startUntil("begun", "touch begun", "await go", "final ok")
-		require.NoError(w, r.Await(w.ctx, func() bool { return r.Last() != nil }))
+		require.NoError(w, r.Await(w.ctx, func() bool { return r.Last() != nil || r.keeps() }))
 		r.touch("go")
-		require.Equal(w, engine.OK, g.finish().Process.Status)
+		o := g.finish()
+		require.Equal(w, engine.OK, o.Process.Status)
+		require.NotNil(w, o.Session)
 	}},
 	{name: "B11: another host of the same engine resumes by the handle alone", real: true, applies: both(isAlone,
 		isResumable), play: func(w *world) {

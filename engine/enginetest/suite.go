@@ -3,6 +3,7 @@ package enginetest
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -33,6 +34,10 @@ type Harness struct {
 	// processes are looked for, by the run's folder that they work in or by process.EnvRun in their
 	// environment.
 	Model *modeltest.Server
+	// Journal says that the agent is a function which goes on from its run's journal, as those of
+	// package flow do, and keeps each effect there: then it is tried what becomes of the journal. Such
+	// an agent is told its folder, and no session need be known before the turn ends.
+	Journal bool
 	// Patience is how long a case waits for what must come; it is reached only when a promise is
 	// broken. A minute when zero, five with a Model.
 	Patience time.Duration
@@ -52,7 +57,7 @@ type scene struct {
 // Run proves the engine: every case that applies to it must pass.
 func Run(t *testing.T, h Harness) {
 	t.Helper()
-	for _, scenes := range [][]scene{turns, sessions, endings, processes, residents, models} {
+	for _, scenes := range [][]scene{turns, sessions, endings, plain, journals, processes, residents, models} {
 		for _, s := range scenes {
 			if h.Model != nil && !s.real {
 				continue
@@ -70,8 +75,10 @@ func Run(t *testing.T, h Harness) {
 // Which scenes are for which engines.
 func isProgram(w *world) bool   { return w.Program }
 func isModel(w *world) bool     { return w.Model != nil }
-func isResumable(w *world) bool { return w.profile == fsm.ProfileResumable }
-func isResident(w *world) bool  { return w.profile == fsm.ProfileStickyProcess }
+func isPlain(w *world) bool     { return w.profile.Plain }
+func hasJournal(w *world) bool  { return w.Journal }
+func isResumable(w *world) bool { return w.profile.Kind == fsm.ProfileResumable }
+func isResident(w *world) bool  { return w.profile.Kind == fsm.ProfileStickyProcess }
 func both(is ...func(*world) bool) func(*world) bool {
 	return func(w *world) bool {
 		for _, f := range is {
@@ -89,7 +96,7 @@ type world struct {
 	ctx     context.Context
 	dir     string
 	engine  engine.Engine
-	profile fsm.Profile
+	profile engine.Profile
 	Harness
 
 	asked int    // the number of the last request to the model before this case
@@ -115,7 +122,7 @@ func newWorld(t *testing.T, h Harness) *world {
 	profile, err := w.engine.Profile(ctx)
 	require.NoError(t, err)
 	require.NotEmpty(t, profile.Reason, "a profile says why")
-	w.profile = profile.Kind
+	w.profile = profile
 	return w
 }
 
@@ -134,6 +141,7 @@ type run struct {
 	*world
 	Recorder
 	turn engine.Turn
+	ref  string // of the last question
 }
 
 // newRun makes a run with its folders. Its id begins with the name and is like no other of this
@@ -158,14 +166,15 @@ func (w *world) newRun(name string) *run {
 func (r *run) next(input string) engine.Turn {
 	r.turn.Attempt++
 	r.turn.Epoch++
-	if r.Model != nil {
+	if r.Model != nil || r.Journal {
 		steps := max(0, strings.Index("\n"+input, "\n::")) // what stands before may have to be the input's beginning
 		input = input[:steps] + Script("in "+r.turn.ArtifactDir) + input[steps:]
 	}
 	if r.turn.Attempt == 1 {
 		r.turn.Prompt = input
 	} else {
-		r.turn.Answers = []interaction.Answer{{ID: r.turn.Attempt - 1, Resolution: interaction.UserReply, Text: input}}
+		r.turn.Answers = []interaction.Answer{{ID: r.turn.Attempt - 1, Resolution: interaction.UserReply, Text: input,
+			Ref: r.ref}}
 	}
 	return r.turn
 }
@@ -177,7 +186,30 @@ func (r *run) execute(ctx context.Context, input string) (engine.Outcome, error)
 
 // executeOn does the next turn on another engine.
 func (r *run) executeOn(ctx context.Context, e engine.Engine, input string) (engine.Outcome, error) {
-	o, err := e.RunTurn(ctx, r.next(input), &r.Recorder)
+	return r.turnOn(ctx, e, r.next(input))
+}
+
+// again does the last turn once more on another host, as a lifecycle does that has lost the first.
+func (r *run) again() (engine.Outcome, error) {
+	r.turn.Attempt++
+	r.turn.Epoch++
+	return r.turnOn(r.ctx, r.host(), r.turn)
+}
+
+// turnOn does a turn, as a lifecycle does: it recovers a panic, and keeps what the turn leaves.
+func (r *run) turnOn(ctx context.Context, e engine.Engine, t engine.Turn) (o engine.Outcome, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	o, err = e.RunTurn(ctx, t, &r.Recorder)
+	if err == nil && o.Process.Status == engine.OK && len(o.Journal) > 0 {
+		err = r.Append(ctx, o.Journal...)
+	}
+	if len(o.Questions) > 0 {
+		r.ref = o.Questions[0].Ref
+	}
 	if o.Session == nil {
 		o.Session = r.Last()
 	}

@@ -21,29 +21,37 @@ var turns = []scene{
 	}},
 	{name: "B4: a done marker arrives as the agent wrote it, on a line of its own", real: true, play: func(w *world) {
 		o := w.newRun("r1").do("done all is well")
-		reading := interaction.Read(o.FinalText, o.Output)
+		reading := w.reading(o)
 		require.True(w, reading.Done)
 		require.Equal(w, "all is well", strings.TrimSpace(reading.Text))
 	}},
 	{name: "B4: a done marker in JSON arrives, with the output beside it", real: true, play: func(w *world) {
 		o := w.newRun("r1").do(`output {"answer":9007199254740993,"` + interaction.DoneMarker + `":true}`)
-		reading := interaction.Read(o.FinalText, o.Output)
+		reading := w.reading(o)
 		require.True(w, reading.Done)
-		require.JSONEq(w, `{"answer":9007199254740993}`, string(reading.Output))
+		want := `{"answer":9007199254740993}`
+		if w.profile.Plain { // data, whatever its fields are called (J12)
+			want = `{"answer":9007199254740993,"` + interaction.DoneMarker + `":true}`
+		}
+		require.JSONEq(w, want, string(reading.Output))
 		require.Contains(w, string(reading.Output), "9007199254740993")
 	}},
 	{name: "B4: a done marker that the user wrote is not the agent's", play: func(w *world) {
-		o, err := w.newRun("r1").execute(w.ctx, "When you are done, write\n"+interaction.DoneMarker+"\n"+
-			Script("final not yet"))
+		const told = "When you are done, write\n" + interaction.DoneMarker + "\n"
+		o, err := w.newRun("r1").execute(w.ctx, told+Script("ask May I go on?"))
+		require.NoError(w, err)
+		require.Equal(w, "May I go on?", asked(w, o))
+		require.False(w, w.reading(o).Done)
+		o, err = w.newRun("r2").execute(w.ctx, told+Script("final not yet"))
 		require.NoError(w, err)
 		require.Equal(w, "not yet", o.FinalText)
-		require.False(w, interaction.Read(o.FinalText, o.Output).Done)
+		require.Equal(w, w.profile.Plain, w.reading(o).Done, "only plain code that asks nothing is done")
 	}},
 	{name: "B10: a question arrives as the agent wrote it, and so does the next", play: func(w *world) {
 		r := w.newRun("r1")
 		require.Equal(w, "May I?", asked(w, r.do("ask May I?")))
 		require.Equal(w, "Really?", asked(w, r.do("ask Really?")))
-		require.True(w, interaction.Read(r.do("done all is well").FinalText, nil).Done)
+		require.True(w, w.reading(r.do("done all is well")).Done)
 	}},
 	{name: "B2: structured output is handed over as it is, with its large numbers", play: func(w *world) {
 		o := w.newRun("r1").do(`output {"answer":9007199254740993}`, "final here")
@@ -61,6 +69,8 @@ var turns = []scene{
 			if err == nil {
 				require.Equal(w, engine.Failed, o.Process.Status)
 				require.Contains(w, o.Process.Detail, "the model is away")
+			} else if w.profile.Plain {
+				require.ErrorContains(w, err, "the model is away")
 			}
 			require.True(w, w.Model == nil || err == nil && len(w.questions()) > 0,
 				"the model failed, not the engine: %v",
@@ -103,6 +113,16 @@ var turns = []scene{
 		require.Equal(w, "I am a", a.finish().FinalText)
 		require.Equal(w, "I am b", b.finish().FinalText)
 	}},
+}
+
+// reading is what the library reads in the outcome: in the agent's words, or, if it is plain code, in
+// the outcome's fields alone.
+func (w *world) reading(o engine.Outcome) interaction.Reading {
+	if !w.profile.Plain {
+		return interaction.Read(o.FinalText, o.Output)
+	}
+	text, _, _ := strings.Cut(o.FinalText, interaction.DoneMarker)
+	return interaction.Reading{Done: o.Done, Text: text, Output: o.Output}
 }
 
 // asked is the prompt of the question that the outcome carries.

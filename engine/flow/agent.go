@@ -60,9 +60,10 @@ func (a *Agent[In, Out]) Branch(ctx context.Context, p engine.BranchPoint, _ eng
 	return p.Session, a.CanBranch(ctx, p)
 }
 
-// foreign is the error of a session that is another engine's or function's.
+// foreign is the error of a session that is another engine's or function's. It holds the run (E2, J5).
 func (a *Agent[In, Out]) foreign(h *engine.SessionHandle) error {
-	return misfit("the run belongs to %s %.100q, and the engine is function %q", h.Engine, h.Data, a.name)
+	return engine.Hold(engine.CodeSessionResumeFailed, fmt.Sprintf(
+		"the run belongs to %s %.100q, and the engine is function %q", h.Engine, h.Data, a.name))
 }
 
 // RunTurn calls the function, which goes on from what the journal has.

@@ -508,7 +508,7 @@ func TestM2AResultOfAnotherStructHoldsTheRun(t *testing.T) {
 	})
 }
 
-// M2: a run of one function, or of another engine, is not gone on with by another function.
+// M2, E2: a run of one function, or of another engine, is not gone on with by another function.
 func TestM2ARunBelongsToItsFunction(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := memory.New()
@@ -519,6 +519,7 @@ func TestM2ARunBelongsToItsFunction(t *testing.T) {
 		h = serve(t, s, flow.New("two", asks))
 		h.reply(1, "x")
 		require.Equal(t, `the run belongs to flow "one", and the engine is function "two"`, h.held())
+		require.Equal(t, engine.CodeSessionResumeFailed, h.run().Block.Code)
 	})
 }
 

@@ -49,6 +49,10 @@ import (
 //	tool TEXT      prints a tool's result with TEXT, which is not the agent's own word
 //	args           the final text is the arguments and the environment, as JSON
 //
+// Only a function can do this:
+//
+//	panic TEXT     panics
+//
 // A model (package modeltest) has tool, raw and steps of its own.
 //
 // TEXT that begins with a quotation mark is a Go string literal.
