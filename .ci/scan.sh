@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# Scans the page and the API of a running server with two kept scanners: scan.sh INTERLUDE, which is the program. MDN's HTTP Observatory judges the
+# headers; Wapiti attacks each parameter of the URLs below and what the page leads to. Neither asks another host.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+interlude=$(realpath "$1")
+tools=$PWD/.tools/scan
+package=@mdn/mdn-http-observatory version=1.4.8
+observatory=$tools/node_modules/$package
+fail() { echo "scan: $*" >&2; exit 1; }
+
+for need in curl node npm; do
+	command -v $need >/dev/null || fail "$need is missing: install curl and Node.js 20 or newer with npm"
+done
+there() { grep -qF "\"version\": \"$version\"" "$observatory/package.json" 2>/dev/null && [ -e "$observatory/conf/hsts-preload.json" ]; }
+if ! there; then
+	mkdir -p .tools
+	new=$(mktemp -d "$PWD/.tools/.scan.XXXXXX") # so that it is there in whole or not at all
+	echo "installing $package@$version" >&2
+	if ! npm install --prefix "$new" --ignore-scripts --omit=optional --no-audit --no-fund --no-update-notifier "$package@$version" \
+		>"$new.log" 2>&1 </dev/null; then
+		tail -n 3 "$new.log" >&2
+		rm -rf "$new" "$new.log"
+		fail "npm cannot install $package@$version: see above"
+	fi
+	# Its install script would download the list of sites that browsers reach by TLS alone. This machine is not on it.
+	echo '{}' >"$new/node_modules/$package/conf/hsts-preload.json"
+	rm -rf "$tools" "$new.log"
+	mv "$new" "$tools"
+	there || fail "npm has installed another version than $package@$version"
+fi
+if ! command -v wapiti >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+	DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends wapiti >/dev/null 2>&1 </dev/null || true
+fi
+
+dir=$(mktemp -d)
+server=
+trap '[ -z "$server" ] || kill "$server" 2>/dev/null || true; rm -rf "$dir"' EXIT
+(cd "$dir" && exec "$interlude" serve -json -listen 127.0.0.1:0 >serve.json 2>serve.log) &
+server=$!
+for _ in $(seq 200); do
+	[ -s "$dir/serve.json" ] && break
+	kill -0 $server 2>/dev/null || { cat "$dir/serve.log" >&2; fail "interlude serve ends"; }
+	sleep 0.05
+done
+page=$(node -p 'JSON.parse(require("fs").readFileSync(0)).page' <"$dir/serve.json")
+for _ in $(seq 200); do # the demo agent's first question: from then on nothing changes by itself
+	curl -sf "${page}api/inbox/count" | grep -q '"total":1' && break
+	sleep 0.05
+done
+# state is what the server stores.
+state() { curl -sf "${page}api/runs" && curl -sf "${page}api/runs/hello/history"; }
+before=$(state)
+
+# Each test of the observatory must pass but for two: TLS is the proxy's in front (docs/production.md).
+cat >"$dir/judge.js" <<'END'
+	const found = JSON.parse(require("fs").readFileSync(0));
+	const tests = Object.entries(found.tests ?? {});
+	const failed = tests.filter(([name, t]) => !t.pass && !["redirection", "strict-transport-security"].includes(name));
+	for (const [name, t] of failed) console.log(`${process.argv[2]}: ${name}: ${t.result}`);
+	if (tests.length < 10) console.log(`${process.argv[2]}: ${tests.length} tests, want 10: ${found.error}`);
+	process.exit(failed.length > 0 || tests.length < 10 ? 1 : 0);
+END
+for path in "" api/runs; do
+	target=${page#http://}$path
+	node "$observatory/src/scan.js" "$target" >"$dir/observatory.json" || { cat "$dir/observatory.json" >&2; fail "the observatory fails"; }
+	node "$dir/judge.js" "$target" <"$dir/observatory.json" || fail "the observatory finds the above"
+done
+
+# All modules that attack, but for those that would ask another host, and those that guess programs of others. Headers were judged above, by newer rules.
+modules=backup,blindsql,cookieflags,crlf,csp,csrf,exec,file,htaccess,methods,permanentxss,redirect,shellshock,sql,xss
+scanned=0
+if command -v wapiti >/dev/null; then
+	filter='all=true&label=a%3Db&pool=default&key=k&kind=confirm&due_before=2026-01-01T00:00:00Z&after=x&limit=5'
+	runs='after=x&limit=5&state=queued&pool=default&key=k&held=true&forked_from=x&label=a%3Db&newest=true'
+	urls=()
+	for path in "inbox?$filter" "inbox/count?$filter" "runs?$runs" runs/hello runs/hello/history runs/hello/questions me openapi.json; do
+		urls+=(-s "${page}api/$path")
+	done
+	HOME=$dir timeout 120 wapiti -u "$page" "${urls[@]}" --scope folder -d 3 -m "$modules" --flush-session --no-bugreport --store-session "$dir/session" \
+		-f json -o "$dir/wapiti.json" -v 1 >"$dir/wapiti.log" 2>&1 || { tail -n 5 "$dir/wapiti.log" >&2; fail "wapiti fails"; }
+	cat >"$dir/found.js" <<'END'
+	const found = JSON.parse(require("fs").readFileSync(0));
+	const all = Object.entries({ ...found.vulnerabilities, ...found.anomalies });
+	const each = all.flatMap(([kind, list]) => list.map((f) => `${kind}: ${f.method} ${f.path} ${f.parameter}: ${f.info}`));
+	for (const line of each) console.log(line);
+	process.exit(each.length > 0 || all.length === 0 ? 1 : 0);
+END
+	node "$dir/found.js" <"$dir/wapiti.json" || fail "wapiti finds the above"
+	scanned=$(grep -c '^\[+\] GET' "$dir/wapiti.log" || true)
+	[ "$scanned" -ge 20 ] || { tail -n 20 "$dir/wapiti.log" >&2; fail "wapiti has attacked $scanned times: it did not reach the server"; }
+else
+	echo "scan: Wapiti is missing here and was not run: install it, such as by apt-get install wapiti" >&2
+fi
+kill -0 $server || { cat "$dir/serve.log" >&2; fail "the server has ended"; }
+[ "$before" = "$(state)" ] || fail "the scan has changed what is stored"
+echo "scan: the observatory objects to nothing but what a proxy with TLS does, and Wapiti, with $scanned targets, to nothing; nothing was changed"
