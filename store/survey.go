@@ -24,7 +24,8 @@ type Survey struct {
 	// Queued, Running and Waiting are the runs in these states: all that have not ended. Those that
 	// wait include sticky ones, which keep their slot.
 	Queued, Running, Waiting int
-	// Delayed are those of Queued whose not-before time is after now.
+	// Delayed are those of Queued whose not-before time is after now. Runs that wait for their children
+	// are Queued, and neither delayed nor ready.
 	Delayed int
 	// Ready are those of Queued that could be started now if they were given a slot: neither
 	// delayed nor held, nor the next turn of a sticky run, which has its slot already.

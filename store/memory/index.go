@@ -77,6 +77,7 @@ type index struct {
 	finished  *ordered[moment]
 	held      *ordered[moment] // by creation
 	heldUntil *ordered[moment] // those held runs that are tried again by themselves, by that time
+	awaiting  int              // queued, waiting for their children
 	slots     map[string]int   // occupied slots by pool
 	keySlots  map[tenancy]int  // occupied slots by pool and key
 	isDelayed map[string]bool
@@ -139,7 +140,9 @@ func (x *index) add(r *store.Run) {
 		x.deadlines.add(at(due, r.ID))
 	}
 	switch {
-	case r.State == fsm.StateQueued && (r.Held() || r.AwaitsChildren()):
+	case r.State == fsm.StateQueued && r.AwaitsChildren():
+		x.awaiting++
+	case r.State == fsm.StateQueued && r.Held():
 	case r.State == fsm.StateQueued && r.Slot:
 		x.sticky.add(belonging{r.Owner, false, at(r.QueuedAt, r.ID)})
 	case r.State == fsm.StateQueued && r.NotBefore.After(r.UpdatedAt):
@@ -172,7 +175,9 @@ func (x *index) remove(r *store.Run) {
 		x.deadlines.remove(at(due, r.ID))
 	}
 	switch {
-	case r.State == fsm.StateQueued && (r.Held() || r.AwaitsChildren()):
+	case r.State == fsm.StateQueued && r.AwaitsChildren():
+		x.awaiting--
+	case r.State == fsm.StateQueued && r.Held():
 	case r.State == fsm.StateQueued && r.Slot:
 		x.sticky.remove(belonging{r.Owner, false, at(r.QueuedAt, r.ID)})
 	case r.State == fsm.StateQueued && x.isDelayed[r.ID]:

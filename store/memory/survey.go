@@ -47,6 +47,7 @@ func (s *Store) Survey(ctx context.Context, now time.Time) (store.Survey, error)
 	}
 	survey.AddEngines(engines, s.listNodes())
 	survey.Delayed = survey.Queued - survey.Ready - x.sticky.size - heldInQueue
+	survey.Queued += x.awaiting
 	return survey, nil
 }
 

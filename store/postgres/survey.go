@@ -12,7 +12,7 @@ import (
 var (
 	// surveyText counts each figure in the index that holds only what it counts.
 	surveyText = sql(`SELECT p.name, p.capacity, p.key_capacity, coalesce(h.held, 0), coalesce(r.ready, 0), r.oldest,
-			t.running, t.queued + b.queued, w.waiting, w.oldest, d.due, l.delayed, n.nodes,
+			t.running, t.queued + b.queued + c.queued, w.waiting, w.oldest, d.due, l.delayed, n.nodes,
 			u.input, u.output, u.cost, u.worked,
 			e.engines, e.queued, e.oldest, e.nodes, b.held, b.oldest
 		FROM (SELECT count(*) AS nodes FROM interlude.nodes) n
@@ -28,6 +28,7 @@ var (
 		CROSS JOIN (SELECT count(*) AS held, count(*) FILTER (WHERE asked_at IS NULL) AS queued,
 				min(CASE WHEN asked_at IS NULL THEN queued_at ELSE delayed_until - ` + heldWaiting + ` END) AS oldest
 			FROM interlude.states WHERE delayed_until IS NOT NULL AND delayed_until > ` + heldRange + `) b
+		CROSS JOIN (SELECT count(*) AS queued FROM interlude.states WHERE delayed_until = ` + awaiting + `) c
 		CROSS JOIN (SELECT coalesce(sum(t.input), 0)::bigint AS input, coalesce(sum(t.output), 0)::bigint AS output,
 				coalesce(sum(t.cost), 0)::bigint AS cost, coalesce(sum(t.worked), 0)::bigint AS worked
 			FROM (

@@ -58,6 +58,7 @@ func (c *conn) survey(ctx context.Context, now int64) (s store.Survey, err error
 	}, `SELECT count(*), count(*) FILTER (WHERE asked_at IS NULL), min(CASE WHEN asked_at IS NULL THEN queued_at
 		ELSE delayed_until - ? END) FROM runs WHERE delayed_until IS NOT NULL AND delayed_until > ?`, entry.HeldWaiting,
 		entry.Held)
+	scan(func(r row) { s.Queued += int(r.int(0)) }, `SELECT count(*) FROM runs WHERE delayed_until = ?`, entry.Awaiting)
 
 	pools := make(map[string]store.PoolSurvey)
 	scan(func(r row) {

@@ -33,6 +33,23 @@ func awaiting(prev store.Run, now time.Time, children ...string) store.Commit {
 	return c
 }
 
+// goingOn ends the wait of a run for its children.
+func goingOn(prev store.Run, now time.Time) store.Commit {
+	return Changed(prev, now, func(r *store.Run) { r.QueuedAt, r.Block, r.Family.Due = now, nil, time.Time{} })
+}
+
+// counting counts one more child of a running run.
+func counting(prev store.Run, now time.Time) store.Commit {
+	return Changed(prev, now, count)
+}
+
+func count(r *store.Run) {
+	if r.Family == nil {
+		r.Family = &store.Family{}
+	}
+	r.Family.Children++
+}
+
 // withDue is the commit that changes nothing but when the relatives of the run are due.
 func withDue(prev store.Run, due time.Time) store.Commit {
 	r := prev.Clone()
@@ -93,12 +110,16 @@ var familyCases = []promised{
 	{
 		"family/keeps a run that waits for children from being claimed",
 		"No claim picks a run that waits for children, whatever time it is, and Due returns it at its time and not " +
-			"before, until a commit has changed that. Once a commit has ended the block, the next claim picks it (M3).",
+			"before, until a commit has changed that. It counts as queued, and not as ready, delayed or held, and its " +
+			"usage counts. Once a commit has ended the block, the next claim picks it (M3).",
 		func(w *world) {
 			r := w.running("a")
 			at := w.tick()
-			r = w.commit(awaiting(r, at, "x", "y"))
+			r = w.commit(using(awaiting(r, at, "x", "y"), 4))
 			require.Equal(w, []string{"x", "y"}, w.load("a").Block.Children)
+			queued := w.survey()
+			require.Equal(w, []int{1, 0, 0, 0}, []int{queued.Queued, queued.Ready, queued.Delayed, queued.Held})
+			require.Equal(w, spent(4), queued.Usage)
 			due, next := w.due(at.Add(-time.Microsecond), 9)
 			require.Empty(w, due)
 			require.Equal(w, at, next)

@@ -18,7 +18,7 @@ import (
 )
 
 // runMachine executes random operations on the store and on the model, which must always agree.
-func runMachine(t *testing.T, h Harness) {
+func runMachine(t testing.TB, h Harness) {
 	t.Helper()
 	rapid.Check(t, func(rt *rapid.T) {
 		m := &machine{tb: t, ctx: t.Context(), harness: h, model: newModel(), now: base, first: h.Open(t)}
@@ -43,6 +43,7 @@ func runMachine(t *testing.T, h Harness) {
 			"join":  m.joins, "expire": m.expires, "renew": m.renews, "pool": m.changesPool, "prune": m.prunes,
 			"due":     m.falls,
 			"orphans": m.orphaned, "read": m.reads, "list": m.lists, "survey": m.surveys,
+			"list children": m.listsChildren,
 		}
 		if h.Reopen != nil {
 			actions["restart"] = m.restart
@@ -54,7 +55,7 @@ func runMachine(t *testing.T, h Harness) {
 // machine is the store, used through two handles, and its model.
 type machine struct {
 	*model
-	tb      *testing.T
+	tb      testing.TB
 	ctx     context.Context
 	harness Harness
 	first   store.Store
@@ -204,7 +205,7 @@ func (m *machine) draft(rt *rapid.T) store.Commit {
 	if seen.State == fsm.StateRunning && rapid.Bool().Draw(rt, "keeps something") {
 		c = keeping(c, kept(rapid.IntRange(1, 9).Draw(rt, "entry")))
 	}
-	if s.run.State.Terminal() || rapid.IntRange(0, 9).Draw(rt, "raced") == 0 {
+	if s.run.State.Terminal() && s.run.DueAt().IsZero() || rapid.IntRange(0, 9).Draw(rt, "raced") == 0 {
 		c.Expect++
 		c.Run.Version++
 	}
@@ -232,6 +233,7 @@ func (m *machine) submission(rt *rapid.T, id string) store.Commit {
 				from != id {
 				r.ForkedFrom = &store.ForkPoint{RunID: from, Question: rapid.IntRange(0, 2).Draw(rt, "question")}
 			}
+			m.placesInFamily(rt, r)
 			if rapid.IntRange(0, 3).Draw(rt, "held back") == 0 {
 				r.NotBefore = m.now.Add(time.Duration(rapid.Int64Range(-2, 5).Draw(rt, "seconds")) * time.Second)
 			}
@@ -245,10 +247,24 @@ func (m *machine) step(rt *rapid.T, r store.Run) store.Commit {
 		if r.State == fsm.StateRunning {
 			ends = append(ends, fsm.StateSucceeded)
 		}
-		return ended(r, m.now, rapid.SampledFrom(ends).Draw(rt, "end"))
+		c := ended(r, m.now, rapid.SampledFrom(ends).Draw(rt, "end"))
+		if r.Family != nil {
+			c.Run.Family.Due = m.anyDue(rt)
+		}
+		return c
 	}
-	choice := rapid.IntRange(0, 5).Draw(rt, "step")
+	choice := rapid.IntRange(0, 7).Draw(rt, "step")
 	switch {
+	case r.State.Terminal() && !r.DueAt().IsZero():
+		return withDue(r, rapid.SampledFrom([]time.Time{{}, store.EndedChild}).Draw(rt, "ended child"))
+	case r.AwaitsChildren() && choice < 2:
+		return goingOn(r, m.now)
+	case r.AwaitsChildren() && choice < 5:
+		return withDue(r, m.anyDue(rt))
+	case r.State == fsm.StateRunning && choice == 4:
+		return counting(r, m.now)
+	case r.State == fsm.StateRunning && choice == 5:
+		return m.awaits(rt, r)
 	case r.State == fsm.StateRunning && choice < 2:
 		var deadline time.Time
 		if rapid.Bool().Draw(rt, "deadline") {

@@ -133,9 +133,9 @@ func (m *machine) falls(rt *rapid.T) {
 	want := append(m.due(m.now), m.holdsDue(m.now)...)
 	require.Len(rt, due, min(limit, len(want)))
 	for i, r := range due {
-		require.Equal(rt, want[i].Deadline, r.Deadline)
+		require.Equal(rt, want[i].DueAt(), r.DueAt())
 		require.Equal(rt, want[i].Held() && want[i].State == fsm.StateQueued, r.Held() && r.State == fsm.StateQueued)
-		if want[i].Deadline.IsZero() {
+		if want[i].DueAt().IsZero() {
 			require.Equal(rt, want[i].Block.Until, r.Block.Until)
 		}
 		require.Equal(rt, text(rt, m.view(m.runs[r.ID])), text(rt, r))
@@ -173,6 +173,7 @@ func (m *machine) lists(rt *rapid.T) {
 	}
 	q.Held = rapid.IntRange(0, 2).Draw(rt, "held") == 0
 	q.ForkedFrom = rapid.SampledFrom([]string{"", "", "r0", "r1"}).Draw(rt, "forked from")
+	q.Parent = rapid.SampledFrom(append([]string{"", "", ""}, parents...)).Draw(rt, "parent")
 	if rapid.Bool().Draw(rt, "by state") {
 		q.States = []fsm.State{fsm.StateQueued, fsm.StateWaitingUser, fsm.StateCanceled}
 	}
@@ -195,7 +196,7 @@ func (m *machine) lists(rt *rapid.T) {
 		return (!waits || waiting.Matches(&r)) && (q.Pool == "" || r.Pool == q.Pool) &&
 			(q.Key == "" || r.Key == q.Key) && (!q.Held || r.Held()) &&
 			(q.ForkedFrom == "" || r.ForkedFrom != nil && r.ForkedFrom.RunID == q.ForkedFrom) &&
-			(q.States == nil || slices.Contains(q.States, r.State))
+			(q.Parent == "" || r.Parent() == q.Parent) && (q.States == nil || slices.Contains(q.States, r.State))
 	}), at))
 	if q.Newest {
 		slices.Reverse(want)

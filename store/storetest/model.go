@@ -131,9 +131,10 @@ func (m *model) orphans() []store.Run {
 	return m.where(func(r store.Run) bool { return r.Slot && !m.nodes[r.Owner] })
 }
 
+// due are the runs with a deadline that has passed, or whose relatives are due.
 func (m *model) due(now time.Time) []store.Run {
-	due := m.where(func(r store.Run) bool { return !r.Deadline.IsZero() && !r.Deadline.After(now) })
-	return by(due, func(r store.Run) time.Time { return r.Deadline })
+	due := m.where(func(r store.Run) bool { return !r.DueAt().IsZero() && !r.DueAt().After(now) })
+	return by(due, func(r store.Run) time.Time { return r.DueAt() })
 }
 
 // holdsDue are the held runs whose time has come.
@@ -144,16 +145,19 @@ func (m *model) holdsDue(now time.Time) []store.Run {
 	return by(due, func(r store.Run) time.Time { return r.Block.Until })
 }
 
-// isReady reports whether a claim at now may pick the run.
-func isReady(r store.Run, now time.Time) bool {
-	return r.State == fsm.StateQueued && !r.Slot && !r.Held() && !r.NotBefore.After(now)
+// wantsSlot reports whether the run is queued for a slot, now or after its not-before time.
+func wantsSlot(r store.Run) bool {
+	return r.State == fsm.StateQueued && !r.Slot && !r.Held() && !r.AwaitsChildren()
 }
+
+// isReady reports whether a claim at now may pick the run.
+func isReady(r store.Run, now time.Time) bool { return wantsSlot(r) && !r.NotBefore.After(now) }
 
 // next returns the first time after now at which something falls due.
 func (m *model) next(now time.Time) (next time.Time) {
 	for _, s := range m.runs {
-		at := s.run.Deadline
-		if s.run.State == fsm.StateQueued && !s.run.Slot && !s.run.Held() {
+		at := s.run.DueAt()
+		if wantsSlot(s.run) {
 			at = s.run.NotBefore
 		}
 		if at.After(now) && (next.IsZero() || at.Before(next)) {
@@ -192,10 +196,8 @@ func (m *model) survey(now time.Time) store.Survey {
 	s := store.Survey{
 		Queued:  len(m.where(func(r store.Run) bool { return r.State == fsm.StateQueued })),
 		Running: len(m.where(func(r store.Run) bool { return r.State == fsm.StateRunning })),
-		Delayed: len(m.where(func(r store.Run) bool {
-			return r.State == fsm.StateQueued && !r.Slot && !r.Held() && !isReady(r)
-		})),
-		Held: len(held), Waiting: len(waiting), Due: len(m.due(now)), Nodes: len(m.nodes),
+		Delayed: len(m.where(func(r store.Run) bool { return wantsSlot(r) && !isReady(r) })),
+		Held:    len(held), Waiting: len(waiting), Due: len(m.due(now)), Nodes: len(m.nodes),
 	}
 	for _, r := range m.runs {
 		for _, turn := range r.usage {
@@ -227,9 +229,7 @@ func (m *model) survey(now time.Time) store.Survey {
 // engines counts the runs that want a slot, by engine.
 func (m *model) engines(isReady func(store.Run) bool) (all []store.EngineSurvey) {
 	byEngine := map[string][]store.Run{}
-	for _, r := range by(m.where(func(r store.Run) bool {
-		return r.State == fsm.StateQueued && !r.Slot && !r.Held()
-	}), queuedAt) {
+	for _, r := range by(m.where(wantsSlot), queuedAt) {
 		byEngine[r.Engine] = append(byEngine[r.Engine], r)
 	}
 	for _, name := range slices.Sorted(maps.Keys(byEngine)) {
@@ -249,6 +249,8 @@ func (m *model) engines(isReady func(store.Run) bool) (all []store.EngineSurvey)
 
 // prunable returns the runs that may be deleted, in the order in which they finished.
 func (m *model) prunable(before time.Time) []store.Run {
-	old := m.where(func(r store.Run) bool { return r.State.Terminal() && r.FinishedAt.Before(before) })
+	old := m.where(func(r store.Run) bool {
+		return r.State.Terminal() && r.FinishedAt.Before(before) && r.DueAt().IsZero()
+	})
 	return by(old, func(r store.Run) time.Time { return r.FinishedAt })
 }

@@ -14,8 +14,8 @@ import (
 type Columns struct {
 	QueuedAt time.Time // queued
 	Ready    bool      // queued, wants a slot, and its not-before time has come
-	// DelayedUntil: queued, wants a slot, and is held back by its not-before time; or held, and
-	// then in a range of its own, see HeldFrom.
+	// DelayedUntil: queued, wants a slot, and is held back by its not-before time; or waiting for its
+	// children, see Awaiting; or held, and then in a range of its own, see HeldFrom.
 	DelayedUntil time.Time
 	Slot         bool
 	Owner        string
@@ -33,7 +33,9 @@ func ColumnsOf(r *store.Run) Columns {
 		c.QueuedAt = r.QueuedAt
 		switch {
 		case r.Slot: // the next turn of a sticky run, which its owner alone claims
-		case r.Held() || r.AwaitsChildren():
+		case r.AwaitsChildren():
+			c.DelayedUntil = time.UnixMicro(Awaiting).UTC()
+		case r.Held(): // below
 		case r.NotBefore.After(r.UpdatedAt):
 			c.DelayedUntil = r.NotBefore
 		default:
@@ -62,8 +64,11 @@ func ColumnsOf(r *store.Run) Columns {
 //
 // The numbers are in microseconds. Times of the years 0 to 9999 lie between -0.7e17 and 2.6e17.
 const (
-	// Held is below the range, and above every other value of the column.
-	Held        int64 = 3e17
+	// Held is below the range, and above every other value of the column but Awaiting.
+	Held int64 = 3e17
+	// Awaiting is that of every run that waits for its children, whenever it goes on (M3). It is neither
+	// of a delayed run (below Held) nor of a held one (above).
+	Awaiting          = Held
 	HeldFrom    int64 = 4e17
 	heldForGood int64 = 7e17
 	HeldWaiting int64 = 8e17
