@@ -3,6 +3,7 @@ package interaction
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -152,6 +153,8 @@ func TestK3ASchemaHasItsBounds(t *testing.T) {
 	both := func(n int) string { return `{"properties":{"a":` + alone(n) + `,"b":` + alone(maxPatterns/2) + `}}` }
 	require.NoError(t, checkSchema(json.RawMessage(both(maxPatterns/2))))
 	require.ErrorContains(t, checkSchema(json.RawMessage(both(maxPatterns/2+1))), "its patterns are too large")
+	after := func(n int) string { return `{"allOf":[` + alone(n) + `,` + alone(3) + `]}` }
+	require.ErrorContains(t, checkSchema(json.RawMessage(after(maxPatterns))), "its patterns are too large")
 	checks := func(n int) string { return `{"allOf":[` + strings.Repeat("true,", n-2) + `true]}` }
 	require.NoError(t, checkSchema(json.RawMessage(checks(maxChecks))))
 	require.ErrorContains(t, checkSchema(json.RawMessage(checks(maxChecks+1))), "would be checked 1001 times over")
@@ -239,6 +242,14 @@ func TestK7AWaitUpToItsBounds(t *testing.T) {
 	}
 	require.Contains(t, (&Wait{Then: ThenFail, End: time.Second, Default: &DefaultReply{Text: "x"}}).Fault(),
 		"a Default, or none")
+	many := &Audience{Users: make([]string, MaxAudience)}
+	for i := range many.Users {
+		many.Users[i] = fmt.Sprint("user-", i)
+	}
+	joined := steps(2)
+	joined[1] = Step{Do: Escalate, After: 2 * time.Second, To: &Audience{Users: []string{"ada"}}, Join: true}
+	require.Empty(t, (&Wait{Steps: joined}).FaultOfSteps(&Audience{Users: many.Users[1:]}))
+	require.Contains(t, (&Wait{Steps: joined}).FaultOfSteps(many), "step 2 with")
 	var none *Wait
 	require.Empty(t, none.FaultFor(Question{ID: 1}))
 	require.Empty(t, none.FaultOfSteps(nil))
@@ -255,7 +266,7 @@ func TestK7AWaitUpToItsBounds(t *testing.T) {
 	q = q.Fire()
 	require.True(t, q.NextDue().IsZero() && q.NextStep() == nil)
 	q.StartWait()
-	require.Equal(t, 0, q.Fired, "it is asked anew")
+	require.Zero(t, q.Fired, "it is asked anew")
 	q.Wait, q.EndsAt = &Wait{Then: ThenFail, End: time.Minute, Steps: steps(1)}, asked.Add(time.Millisecond)
 	require.Equal(t, q.EndsAt, q.NextDue(), "an end that was moved before the step")
 	require.False(t, q.StepDue())

@@ -235,8 +235,8 @@ func TestReadGivesAtMostSixteenDiagnostics(t *testing.T) {
 	require.Len(t, r.Diagnostics, 16)
 }
 
-// Objects of more than 512 bytes cost the garbage collector more, and a history has a Record for each question: with 520 bytes, the
-// memory store took 5 % more processor time at 16 callers.
+// Objects of more than 512 bytes cost the garbage collector more, and a history has a Record for
+// each question: with 520 bytes, the memory store took 5 % more processor time at 16 callers.
 func TestARecordIsSmall(t *testing.T) {
 	require.LessOrEqual(t, unsafe.Sizeof(interaction.Record{}), uintptr(512))
 }

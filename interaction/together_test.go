@@ -56,6 +56,22 @@ func TestK1RecordGivesTheAnswerThatSettledIt(t *testing.T) {
 	}
 }
 
+// K1: who may ask one question may not ask a list, not even of one; and a member ask_user of an output
+// that has others, too, is a question only if it is an object or a list of what may be asked.
+func TestK1AListNeedsLeaveForSeveral(t *testing.T) {
+	one := interaction.ReadSeveral("```ask_user\n[{prompt: a}]\n```", nil, "", 1)
+	require.Equal(t, "question is no mapping", one.Diagnostics[0].Detail)
+	for body, atMost := range map[string]int{
+		`{"ask_user":[{"prompt":"a"}],"total":1}`: 1,
+		`{"ask_user":"who?","total":1}`:           3,
+	} {
+		r := interaction.ReadSeveral("", json.RawMessage(body), "", atMost)
+		require.Nil(t, r.Question, body)
+		require.JSONEq(t, body, string(r.Output), "a member like the others")
+		require.Empty(t, r.Diagnostics, body)
+	}
+}
+
 // K1 K4: a Ref that cannot be stored unchanged is left out, since a part of it could be that of another
 // call. It does not count in the digest, and the text of an agent never sets it.
 func TestK4RefIsStoredAsItIsOrNotAtAll(t *testing.T) {

@@ -195,7 +195,8 @@ func (r *Run) checkWaits() error {
 			continue
 		case q.Wait.Fault() != "":
 			return invalid(r, "question %d has a wait with %s", q.ID, q.Wait.Fault())
-		case q.Fired < 0 || int(q.Fired) > len(q.Wait.Steps) || q.EndsAt.IsZero() != (q.Wait.End == 0) || !kept(q.EndsAt):
+		case q.Fired < 0 || int(q.Fired) > len(q.Wait.Steps) ||
+			q.EndsAt.IsZero() != (q.Wait.End == 0) || !kept(q.EndsAt):
 			return invalid(r, "question %d has had %d steps of %d, and ends at %s", q.ID, q.Fired, len(q.Wait.Steps),
 				q.EndsAt)
 		}
