@@ -20,9 +20,9 @@ type Agent[In, Out any] struct {
 	call func(c *Ctx, in In) (Out, error)
 }
 
-// New makes an engine of a function. The name is kept with each run: a run of one function is never
-// gone on with by another one. In is decoded from the run's input (Spec.Input), or is its prompt if
-// it is a string and there is no input. Out is the run's output: a string is its final text, and
+// New makes an engine of a function. The name is stored with each run, so that no function
+// continues a run of another one. In is decoded from the run's input (Spec.Input), or is its prompt
+// if it is a string and there is no input. Out is the run's output: a string is its final text, and
 // anything else must be a JSON object.
 //
 // It panics if the name is empty, or if Out cannot be such an output.
@@ -42,8 +42,8 @@ func (a *Agent[In, Out]) Profile(context.Context) (engine.Profile, error) {
 	return engine.Profile{Kind: engine.Resumable, Reason: "a function goes on from its run's journal", Plain: true}, nil
 }
 
-// CanBranch implements engine.Brancher: a session is no more than the function's name, and a fork has the
-// journal as it was at the question (J6).
+// CanBranch implements engine.Brancher. There is nothing to copy: a session has only the function's
+// name, and a fork inherits the journal as it was at the question (J6).
 func (a *Agent[In, Out]) CanBranch(_ context.Context, p engine.BranchPoint) error {
 	switch {
 	case p.Session.Engine != sessionEngine || string(p.Session.Data) != a.name:
@@ -60,13 +60,13 @@ func (a *Agent[In, Out]) Branch(ctx context.Context, p engine.BranchPoint, _ eng
 	return p.Session, a.CanBranch(ctx, p)
 }
 
-// foreign is the error of a session that is another engine's or function's. It holds the run (E2, J5).
+// foreign is the error for a session of another engine or function. It holds the run (E2, J5).
 func (a *Agent[In, Out]) foreign(h *engine.SessionHandle) error {
 	return engine.Hold(engine.CodeSessionResumeFailed, fmt.Sprintf(
 		"the run belongs to %s %.100q, and the engine is function %q", h.Engine, h.Data, a.name))
 }
 
-// RunTurn calls the function, which goes on from what the journal has.
+// RunTurn calls the function, which goes on from where its journal ends.
 func (a *Agent[In, Out]) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 	if t.Repair != "" {
 		return engine.Outcome{}, failed("a function gives the same output again, which is not valid: %s", t.Repair)
@@ -124,7 +124,7 @@ func inputOf[In any](t engine.Turn) (in In, err error) {
 	return in, err
 }
 
-// outcomeOf is the outcome of a function that has returned this.
+// outcomeOf makes the outcome of a function that has returned out.
 func outcomeOf(out any) (engine.Outcome, error) {
 	body, err := json.Marshal(out)
 	if err != nil {
@@ -147,8 +147,8 @@ func guarded[T any](f func() (T, error)) (v T, err error) {
 	return f()
 }
 
-// misfit is the error of a turn whose journal, or whatever else its run has, does not fit the code: it
-// holds the run (M2).
+// misfit is the error of a turn whose code does not fit the journal, the input or the session of
+// the run. It holds the run (M2).
 func misfit(format string, args ...any) error {
 	return engine.Hold(engine.CodeEngineFailed, fmt.Sprintf(format, args...))
 }
@@ -158,8 +158,8 @@ func failed(format string, args ...any) error {
 	return &engine.Failure{Code: engine.CodeEngineFailed, Detail: fmt.Sprintf(format, args...)}
 }
 
-// putsOff reports whether an error of the host's code is not final: it puts the turn off, or holds the
-// run (engine.Later, engine.Hold).
+// putsOff reports whether an error of the host's code is not final: engine.Later puts the turn off,
+// and engine.Hold holds the run.
 func putsOff(err error) bool {
 	var f *engine.Failure
 	return errors.As(err, &f) && (f.Transient || f.Held)
@@ -173,7 +173,8 @@ func decode(body []byte, into any) error {
 	return d.Decode(into)
 }
 
-// outcome is how the turn ends.
+// outcome makes the outcome of the turn. The function has returned unless over says why it could
+// not.
 func (r *run) outcome(over error, returned func() (engine.Outcome, error)) (engine.Outcome, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -190,14 +191,15 @@ func (r *run) outcome(over error, returned func() (engine.Outcome, error)) (engi
 	o := engine.SleepUntil(r.wake)
 	for _, a := range r.await {
 		o.Children = append(o.Children, a.runs...)
-		o.AnyChild = a.any || len(r.await) > 1 // each branch goes on by itself
+		o.AnyChild = a.any || len(r.await) > 1 // the first end may let its branch go on
 	}
 	o.Journal = r.takePending()
 	return o, nil
 }
 
-// park is the outcome of a turn that asks. Questions of several places are asked together, and the run
-// goes on when each is answered; those with a rule are asked alone.
+// park makes the outcome of a turn that asks. Several branches may ask: their questions are asked
+// together, as many as fit, and the run goes on when all are answered. Questions with a rule are
+// asked alone; what is not asked now is asked by a later turn.
 func (r *run) park() engine.Outcome {
 	slices.SortFunc(r.asking, func(a, b *asking) int { return comparePaths(a.path, b.path) })
 	first := r.asking[0]
@@ -220,7 +222,7 @@ func (r *run) takePending() []engine.JournalEntry {
 	return pending
 }
 
-// machineClock is the clock of a turn that no lifecycle made.
+// machineClock is the clock of a turn that has none, because no lifecycle executes it.
 type machineClock struct{}
 
 func (machineClock) Now() time.Time { return time.Now() }

@@ -10,12 +10,12 @@ import (
 // errExited is the error of a branch whose goroutine was ended.
 var errExited = errors.New("flow: the branch was ended by runtime.Goexit")
 
-// All executes branches at the same time, each with a Ctx of its own, and returns once each has ended
-// or waits. A branch keeps its places in the journal whatever the others do. Questions of several
-// branches are asked together, and the run goes on when each is answered.
+// All executes branches at the same time, each with a Ctx of its own, and returns when each of them
+// has returned. The places of a branch in the journal do not depend on what the others do.
+// Questions of several branches are asked together, and the run goes on when each is answered.
 //
-// The error joins those of the branches, in their order; results the branches leave in variables of the
-// function. If a branch waits, All returns ErrTurnOver.
+// The error joins the errors of the branches, in their order. Results are left by the branches in
+// variables of the function. If a branch waits, the error of All matches ErrTurnOver.
 func All(c *Ctx, branches ...func(c *Ctx) error) error {
 	path := c.next()
 	if err := c.going(); err != nil {

@@ -10,21 +10,22 @@ import (
 	"github.com/interlude-go/interlude/engine"
 )
 
-// asking is a place where the turn asks, or several questions there.
+// asking has the questions that the turn asks at one place of the function.
 type asking struct {
 	path      string
 	questions []engine.Question
 	rule      engine.Rule
 }
 
-// answered is an answer that the turn goes on with, and what it answers.
+// answered is an answer that the turn got, and the question that it answers.
 type answered struct {
 	path, name string
-	number     int // of the question among those of its place
+	number     int // of the question among those that were asked at its place, from 0
 	answer     engine.Answer
 }
 
-// refOf names the place and number of a question, for its answer (engine.Question.Ref).
+// refOf is the Ref of a question (engine.Question.Ref). Its answer has the same, and so leads back
+// to the place.
 func refOf(path string, number int, name string) string {
 	return "flow " + path + " " + strconv.Itoa(number) + " " + name
 }
@@ -108,7 +109,7 @@ func (c *Ctx) ask(name string, rule engine.Rule, questions []engine.Question) (a
 		return answers, nil
 	case answered:
 		for i, q := range questions {
-			answers[i].Ref = q.Ref // the function's own
+			answers[i].Ref = q.Ref // the one that the function has set
 		}
 		return answers, c.storeLater(path, typeAsk, name, answers, false)
 	}
@@ -123,8 +124,8 @@ func (c *Ctx) ask(name string, rule engine.Rule, questions []engine.Question) (a
 	return nil, c.wait("the run waits for an answer to " + name)
 }
 
-// takeAnswers returns the answers to the questions of a place, in their order; nil if the turn does not
-// go on with any.
+// takeAnswers removes and returns the answers that the turn got for a place, in the order of their
+// questions; nil if it got none.
 func (r *run) takeAnswers(path string) []engine.Answer {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"github.com/interlude-go/interlude/engine"
 )
 
-// awaiting are children that a place waits for: all of them, or any.
+// awaiting has the children that a branch waits for: all of them, or any one.
 type awaiting struct {
 	runs []string
 	any  bool
@@ -31,10 +31,11 @@ func (e *ChildError) Error() string {
 	return fmt.Sprintf("child %s (run %s): %s: %s", e.Name, e.RunID, e.Code, e.Message)
 }
 
-// Spawn starts a run of its own, once, and goes on without waiting for it: see Wait and WaitAny. The
-// Key of the engine.Child is set here. What it does not say it has from the function's run. Its
-// questions stand in the inbox, with the way to the root. Once the function's run has ended, however, so
-// are its children: those that go on are canceled.
+// Spawn starts a child, once, and returns without waiting for it; Wait and WaitAny wait. Spawn sets
+// the Key of the engine.Child. What an engine.Child cannot say, its pool for instance, is as in the
+// function's run; limits and budget are not inherited. The child's questions are in the inbox, with
+// the ids of its ancestors. When the function's run ends, in whatever way, children that have not
+// ended are canceled.
 func Spawn(c *Ctx, name string, child engine.Child) (Child, error) {
 	path := c.next()
 	started := Child{Name: name}
@@ -49,7 +50,7 @@ func Spawn(c *Ctx, name string, child engine.Child) (Child, error) {
 	if !ok {
 		return started, c.stop(&engine.Failure{Code: engine.CodeEngineUnavailable, Err: engine.ErrNoChildren})
 	}
-	if err := c.writeDue(); err != nil { // the child may depend on it
+	if err := c.writeDue(); err != nil { // the child may depend on these entries
 		return started, err
 	}
 	child.Key = path + "/" + name
@@ -74,8 +75,8 @@ func Wait[Out any](c *Ctx, child Child) (out Out, _ error) {
 	return resultOf[Out](c, child, ends[0])
 }
 
-// WaitAny waits until any of the children has ended, and returns the index of the first of those that
-// have. Wait then returns its result.
+// WaitAny waits until any of the children has ended, and returns its index; if several have ended,
+// the lowest. Wait then returns the result.
 func WaitAny(c *Ctx, children ...Child) (index int, _ error) {
 	path := c.next()
 	if err := c.going(); err != nil {
@@ -111,8 +112,8 @@ func Run[Out any](c *Ctx, name string, child engine.Child) (out Out, _ error) {
 	return Wait[Out](c, started)
 }
 
-// RunAll starts children and waits until each has ended. It returns their results in their order; the
-// error joins those of the children that have none.
+// RunAll starts children and waits until each has ended. It returns their results in their order.
+// The error joins the errors of the children that have no result.
 func RunAll[Out any](c *Ctx, name string, children ...engine.Child) ([]Out, error) {
 	started := make([]Child, len(children))
 	for i, child := range children {
@@ -133,52 +134,31 @@ func RunAll[Out any](c *Ctx, name string, children ...engine.Child) ([]Out, erro
 	return results, errors.Join(errs...)
 }
 
-// keptEnd is what the journal has of a child's end. A large result stands in the child's record alone,
-// which stays as long as its parent has not ended.
+// keptEnd is the journal's entry about the end of a child. A large result is not copied into the
+// journal: it is read from the child's record, which is not deleted before its parent has ended.
 type keptEnd struct {
 	engine.ChildEnd
 
 	Large bool `json:"large,omitempty"`
 }
 
-// maxKeptEnd bounds the results that the journal has, in bytes.
+// maxKeptEnd is the size of the largest result that is copied into the journal, in bytes.
 const maxKeptEnd = 16 << 10
 
-// waitAll waits until each of the children has ended. Each has a place in the journal.
+// waitAll waits until each of the children has ended. Each end has a place of its own in the
+// journal.
 func (c *Ctx) waitAll(children ...Child) ([]engine.ChildEnd, error) {
 	ends := make([]engine.ChildEnd, len(children))
 	var alive []string
 	for i, child := range children {
-		path := c.next()
-		if err := c.going(); err != nil {
-			return nil, err
-		}
-		var known keptEnd
-		found, err := c.lookUp(path, typeEnd, child.Name, &known)
-		if err != nil {
-			return nil, err
-		}
-		if ends[i] = known.ChildEnd; found && !known.Large {
-			continue
-		}
-		end, err := c.endOf(child)
+		end, err := c.nextEnd(child)
 		switch {
 		case err != nil:
 			return nil, err
 		case end == nil:
 			alive = append(alive, child.RunID)
-			continue
-		}
-		ends[i] = *end
-		if known.Large {
-			continue
-		}
-		known.ChildEnd = *end
-		if known.Large = len(end.Output)+len(end.FinalText) > maxKeptEnd; known.Large {
-			known.Output, known.FinalText = nil, ""
-		}
-		if err := c.storeLater(path, typeEnd, child.Name, known, true); err != nil {
-			return nil, err
+		default:
+			ends[i] = *end
 		}
 	}
 	if len(alive) > 0 {
@@ -187,7 +167,30 @@ func (c *Ctx) waitAll(children ...Child) ([]engine.ChildEnd, error) {
 	return ends, nil
 }
 
-// endOf returns how a child has ended, nil if it has not.
+// nextEnd returns how a child has ended, nil if it has not: from the journal's entry at the next
+// place, or from the child's record, of which it then makes this entry.
+func (c *Ctx) nextEnd(child Child) (*engine.ChildEnd, error) {
+	path := c.next()
+	if err := c.going(); err != nil {
+		return nil, err
+	}
+	var entry keptEnd
+	found, err := c.lookUp(path, typeEnd, child.Name, &entry)
+	if err != nil || found && !entry.Large {
+		return &entry.ChildEnd, err
+	}
+	end, err := c.endOf(child)
+	if err != nil || end == nil || found {
+		return end, err
+	}
+	entry.ChildEnd = *end
+	if entry.Large = len(end.Output)+len(end.FinalText) > maxKeptEnd; entry.Large {
+		entry.Output, entry.FinalText = nil, ""
+	}
+	return end, c.storeLater(path, typeEnd, child.Name, entry, true)
+}
+
+// endOf reads how a child has ended; nil if it has not.
 func (c *Ctx) endOf(child Child) (*engine.ChildEnd, error) {
 	parent, ok := c.run.sink.(engine.Parent)
 	if !ok {
@@ -200,7 +203,7 @@ func (c *Ctx) endOf(child Child) (*engine.ChildEnd, error) {
 	return end, nil
 }
 
-// awaitChildren ends the turn in this branch: it waits for children.
+// awaitChildren ends the turn in this branch, which waits for children.
 func (c *Ctx) awaitChildren(a awaiting) error {
 	c.run.mu.Lock()
 	c.run.await = append(c.run.await, a)

@@ -444,8 +444,8 @@ func TestM2AJournalThatDoesNotFitHoldsTheRun(t *testing.T) {
 		"another type": {func(c *flow.Ctx, _ string) (string, error) {
 			_, err := flow.Step(c, "charge", func(context.Context) (int, error) { return 1, nil })
 			return "", err
-		}, `the journal has step "charge" at 1, and the code expects another type there: json: cannot unmarshal string ` +
-			`into Go struct field result[int].value of type int`},
+		}, `the journal has step "charge" at 1, and the code expects another type there: json: cannot unmarshal ` +
+			`string into Go struct field result[int].value of type int`},
 		"a step before the answer": {func(c *flow.Ctx, in string) (string, error) {
 			_, _ = flow.Step(c, "charge", l.do("charge"))
 			_, err := flow.Step(c, "new", l.do("new"))

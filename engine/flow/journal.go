@@ -17,13 +17,17 @@ import (
 	"github.com/interlude-go/interlude/engine"
 )
 
-// Ctx is a function's way to the run: it belongs to one turn, and to one goroutine. A parallel branch
-// has a Ctx of its own (All).
+// Ctx gives a function access to its run. It is valid for one turn, and for one goroutine: each
+// parallel branch has a Ctx of its own (All).
+//
+// Each call that the journal has an entry of is a place of the function. A place is named by its
+// path: the number of the call, 3, and within branches 3.b1.1, the first call in the first branch
+// of call 3.
 type Ctx struct {
 	run    *run
 	prefix string // of the paths of the branch
-	last   int    // the number of the last place in the branch
-	over   error  // why nothing more is done in the branch; nil: it goes on
+	last   int    // the number of the branch's last place
+	over   error  // why the branch does nothing more in this turn; nil while it goes on
 	undo   []compensation
 }
 
@@ -65,24 +69,24 @@ type run struct {
 	journal engine.Journal
 
 	mu      sync.Mutex
-	kept    map[string]*kept      // guarded by mu; what the journal has, by path
-	answers map[string][]answered // guarded by mu; what the turn goes on with and is not kept, by path
-	pending []engine.JournalEntry // guarded by mu; to be written with the next entries
+	kept    map[string]*kept      // guarded by mu; the entries of the journal, by path
+	answers map[string][]answered // guarded by mu; answers of this turn that no entry has yet, by path
+	pending []engine.JournalEntry // guarded by mu; entries that are written with the next ones
 	due     bool                  // guarded by mu; pending must be written before the next effect
 	asking  []*asking             // guarded by mu; what the turn asks at its end
-	await   []awaiting            // guarded by mu; which children the turn waits for at its end
+	await   []awaiting            // guarded by mu; the children that the run waits for after the turn
 	wake    time.Time             // guarded by mu; when the run goes on; zero: it does not sleep
-	fatal   error                 // guarded by mu; why no branch can go on
+	fatal   error                 // guarded by mu; why no branch can go on in this turn
 }
 
 // kept is an entry of the journal.
 type kept struct {
 	engine.JournalEntry
 
-	seen bool // the function has come to it
+	seen bool // the function has come to its place in this turn
 }
 
-// newRun reads the journal.
+// newRun reads the journal, and sorts the answers of the turn by their places.
 func newRun(ctx context.Context, t engine.Turn, s engine.Sink) (*run, error) {
 	journal, ok := s.(engine.Journal)
 	if !ok {
@@ -108,7 +112,7 @@ func newRun(ctx context.Context, t engine.Turn, s engine.Sink) (*run, error) {
 		if err != nil {
 			return nil, err
 		}
-		if r.kept[place.path] == nil { // otherwise a turn that was lost has written it
+		if r.kept[place.path] == nil { // otherwise an earlier turn, which was lost, has stored the answer
 			r.answers[place.path] = append(r.answers[place.path], place)
 		}
 	}
@@ -121,7 +125,7 @@ func (c *Ctx) next() string {
 	return c.prefix + strconv.Itoa(c.last)
 }
 
-// going returns why the branch cannot go on, nil if it can.
+// going returns an error if the branch cannot go on in this turn.
 func (c *Ctx) going() error {
 	if c.over != nil {
 		return c.over
@@ -151,8 +155,9 @@ func (c *Ctx) wait(what string) error {
 	return c.over
 }
 
-// lookUp finds what the journal has at a path, and decodes it. It is not found if the function has not
-// been there. The error ends the turn: the journal has something else there (M2).
+// lookUp decodes the journal's entry at a path. Found is false if no turn has come to this place
+// yet. If the entry is of another kind, name or type than the code expects, the error holds the run
+// (M2).
 func (c *Ctx) lookUp(path, kind, name string, into any) (found bool, _ error) {
 	if name == "" && !slices.Contains(nameless, kind) || len(name) > maxName {
 		return false, c.stop(failed("a %s needs a name of at most %d bytes, not %.200q", kind, maxName, name))
@@ -192,8 +197,9 @@ func described(kind, name string) string {
 	return fmt.Sprintf("%s %q", kind, name)
 }
 
-// checkLeft returns an error that holds the run if the journal has what the function has not come to.
-// What it undid is not looked at if that is still to come.
+// checkLeft returns an error that holds the run if the journal has entries, or the turn answers, to
+// whose places the function has not come. Entries of compensations are checked only once these were
+// executed (undone).
 func (r *run) checkLeft(undone bool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -217,7 +223,7 @@ func (r *run) checkLeft(undone bool) error {
 	return r.fatal
 }
 
-// entry encodes an entry. What cannot be encoded ends the turn.
+// entry makes an entry. If the value cannot be encoded, the turn has failed.
 func (c *Ctx) entry(path, kind, name string, value any) (engine.JournalEntry, error) {
 	body, err := json.Marshal(value)
 	if err != nil {
@@ -226,7 +232,7 @@ func (c *Ctx) entry(path, kind, name string, value any) (engine.JournalEntry, er
 	return engine.JournalEntry{Path: path, Name: name, Type: kind, Body: body}, nil
 }
 
-// storeEntry writes an entry, and before it those that are pending.
+// storeEntry writes an entry, together with those that are pending.
 func (c *Ctx) storeEntry(path, kind, name string, value any) error {
 	e, err := c.entry(path, kind, name, value)
 	if err != nil {
@@ -235,8 +241,9 @@ func (c *Ctx) storeEntry(path, kind, name string, value any) error {
 	return c.write(e)
 }
 
-// storeLater has an entry written with the next one, or with the turn's end. If it is due, it is written
-// before the next effect: what the effect depends on must be the same if it is executed again.
+// storeLater leaves an entry to be written together with the next one, or with the turn's end,
+// which saves a commit. If due is true, it is written before the next effect at the latest: the
+// effect may depend on it, and must find the same if it is executed again.
 func (c *Ctx) storeLater(path, kind, name string, value any, due bool) error {
 	e, err := c.entry(path, kind, name, value)
 	if err != nil {
@@ -249,7 +256,7 @@ func (c *Ctx) storeLater(path, kind, name string, value any, due bool) error {
 	return nil
 }
 
-// writeDue writes the pending entries if the next effect may depend on one.
+// writeDue writes the pending entries before an effect, if it may depend on one of them.
 func (c *Ctx) writeDue() error {
 	c.run.mu.Lock()
 	due := c.run.due
@@ -276,8 +283,8 @@ func (c *Ctx) write(entries ...engine.JournalEntry) error {
 	return c.stop(err)
 }
 
-// comparePaths compares paths as the function comes to them: 2 is before 10, 3.b1.1 after 3, and u1,
-// which compensates, after all places.
+// comparePaths orders paths as a function comes to their places: 2 before 10, and 3.b1.1 after 3.
+// The path of a compensation, u1, comes after all others.
 func comparePaths(a, b string) int {
 	for a != b {
 		var x, y string
@@ -290,7 +297,7 @@ func comparePaths(a, b string) int {
 	return 0
 }
 
-// order is the number in a part of a path, beyond all others for what compensates.
+// order is the number in a part of a path; that of a compensation is larger than all others.
 func order(part string) int {
 	number, _ := strconv.Atoi(strings.TrimLeft(part, "bu"))
 	if strings.HasPrefix(part, "u") {

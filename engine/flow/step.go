@@ -37,18 +37,19 @@ type StepError struct {
 
 func (e *StepError) Error() string { return fmt.Sprintf("step %s: %s", e.Step, e.Text) }
 
-// result is what is kept of a step.
+// result is the journal's entry about a step.
 type result[T any] struct {
 	Value T      `json:"value"`
 	Error string `json:"error,omitempty"`
 }
 
-// Step executes f, and keeps its result: once it is kept, f is never executed again, and the result is
-// given from the journal. T must survive JSON. A result has at most engine.MaxJournalBody bytes.
+// Step executes f and stores its result in the journal. From then on f is never executed again:
+// Step returns the stored result. T must survive JSON, and a result has at most
+// engine.MaxJournalBody bytes of it.
 //
-// If f fails, its last error is kept too, and the function decides what becomes of it. There are three
-// kinds of errors that are not kept, after which the turn ends and the step is tried again in another
-// one: that of a context that was canceled, engine.Later, and engine.Hold.
+// If f fails, its last error is stored too, as a StepError, and the function decides what to do
+// about it. After three kinds of errors nothing is stored; the turn ends, and another turn tries
+// the step again: the error of a context that was canceled, engine.Later, and engine.Hold.
 //
 // At most one Policy is given.
 func Step[T any](c *Ctx, name string, f func(ctx context.Context) (T, error), policy ...Policy) (T, error) {
@@ -79,7 +80,8 @@ func step[T any](c *Ctx, path, kind, name string, f func(ctx context.Context) (T
 	return r.Value, nil
 }
 
-// execute tries a step as its policy says. The error ends the turn.
+// execute tries a step as often as its policy says. An error of the last try is part of the result;
+// the error that execute returns ends the turn.
 func execute[T any](c *Ctx, path, name string, f func(ctx context.Context) (T, error), policy []Policy) (
 	r result[T], _ error) {
 	var p Policy
@@ -111,10 +113,11 @@ func execute[T any](c *Ctx, path, name string, f func(ctx context.Context) (T, e
 	}
 }
 
-// maxError bounds the text that is kept of an error.
+// maxError is how many bytes of an error's text are stored.
 const maxError = 16 << 10
 
-// bounded cuts a text, and makes it what a journal gives back: JSON has no half characters.
+// bounded cuts a text to maxError bytes, and replaces what is not valid UTF-8, so that the journal
+// returns just this text.
 func bounded(text string) string {
 	cut := strings.ToValidUTF8(text[:min(len(text), maxError)], "\ufffd")
 	if len(text) > maxError {
@@ -123,7 +126,7 @@ func bounded(text string) string {
 	return cut
 }
 
-// pause is the pause after so many retries.
+// pause is the length of the pause after so many retries.
 func (p Policy) pause(retries int) time.Duration {
 	first, longest := cmp.Or(p.Backoff, time.Second), cmp.Or(p.MaxBackoff, time.Minute)
 	return time.Duration(min(math.Ldexp(float64(first), retries), float64(max(first, longest))))
@@ -141,7 +144,7 @@ func (c *Ctx) pause(d time.Duration) error {
 	}
 }
 
-// limited returns a context that ends after the time, by the run's clock.
+// limited returns a context that ends after d on the run's clock; never, if d is 0.
 func (c *Ctx) limited(ctx context.Context, d time.Duration) (context.Context, func()) {
 	if d <= 0 {
 		return ctx, func() {}
@@ -164,7 +167,7 @@ func (c *Ctx) limited(ctx context.Context, d time.Duration) (context.Context, fu
 	}
 }
 
-// stepInfo is what the context of a step has.
+// stepInfo is the value in the context of a step.
 type stepInfo struct {
 	run *run
 	key string
@@ -182,8 +185,8 @@ func Key(ctx context.Context) string {
 	return ""
 }
 
-// Progress stores a message of the step that is executed with this context, as an event of the run. A
-// step that is executed again says it again.
+// Progress stores a message of the step that is executed with this context, as an event of the run.
+// If the step is executed again, there is another event.
 func Progress(ctx context.Context, text string) error {
 	s, ok := ctx.Value(inStep{}).(*stepInfo)
 	if !ok {
@@ -199,15 +202,15 @@ type compensation struct {
 	policy     []Policy
 }
 
-// Defer has f executed if the function fails, after everything that is deferred later (compensation in
-// reverse order). Each is a step: its end is kept, and it is not executed again. A failing one does not
-// keep the others from being executed. Nothing is executed if the run is canceled, which ends it at
-// once, or if it fails by a decision of somebody else, such as a deadline.
+// Defer registers f, a compensation, which is executed if the function fails. Compensations are
+// executed in reverse order, each as a step: once its result is stored, it is not executed again.
+// If one fails, the others are executed all the same. None is executed if the run is canceled,
+// which ends it at once, or if somebody else lets it fail, such as a deadline.
 func (c *Ctx) Defer(name string, f func(ctx context.Context) error, policy ...Policy) {
 	c.undo = append(c.undo, compensation{c.prefix + "u" + strconv.Itoa(len(c.undo)+1), name, f, policy})
 }
 
-// compensate executes what was deferred, and returns the error with which the run fails.
+// compensate executes the compensations, and returns the error with which the run fails.
 func (c *Ctx) compensate(failure error) error {
 	if err := c.run.checkLeft(false); err != nil { // before anything is undone
 		return err

@@ -9,18 +9,19 @@ import (
 	"github.com/interlude-go/interlude/engine"
 )
 
-// value gives what the journal has at the next place, or what f makes, which is kept.
+// value returns the value that the journal has at the next place. If it has none, f makes one,
+// which is stored.
 func value[T any](c *Ctx, kind string, f func() T) (v T) {
 	path := c.next()
 	if c.going() != nil {
-		return f() // it has no effect any more
+		return f() // any value will do: the turn is over
 	}
 	found, err := c.lookUp(path, kind, "", &v)
 	if err != nil || found {
 		return v
 	}
 	v = f()
-	_ = c.storeLater(path, kind, "", v, true) // the next call says that the turn is over
+	_ = c.storeLater(path, kind, "", v, true) // after an error, the next call returns ErrTurnOver
 	return v
 }
 
@@ -39,7 +40,8 @@ func (c *Ctx) Rand() *rand.Rand {
 	return rand.New(rand.NewPCG(seed[0], seed[1]))
 }
 
-// Say stores a message as an event of the run, once. After a crash it may be stored a second time.
+// Say stores a message as an event of the run: once, or twice if the process crashes right after
+// it.
 func (c *Ctx) Say(text string) error {
 	path := c.next()
 	if err := c.going(); err != nil {
@@ -56,9 +58,9 @@ func (c *Ctx) Say(text string) error {
 	return c.storeLater(path, typeSay, "", true, false)
 }
 
-// Sleep lets the run sleep: it is queued until the time has come, without slot, goroutine and memory.
-// The error only says that the turn is over. While another branch waits for an answer, the run goes on
-// only once that has come.
+// Sleep lets the run sleep for d: it is queued until then, and takes no slot, goroutine or memory.
+// The error is never one of the sleep itself: it says that the turn is over. If another branch
+// waits for an answer, the run goes on when the answer has come, however long that takes.
 func (c *Ctx) Sleep(d time.Duration) error {
 	path := c.next()
 	if err := c.going(); err != nil {
@@ -88,9 +90,9 @@ func (c *Ctx) Sleep(d time.Duration) error {
 	return c.wait("the run sleeps until " + until.Format(time.RFC3339))
 }
 
-// Version is for a change of the function that runs under way must not see. It returns newest for a
-// run that comes here for the first time, and whatever it returned then ever after. For a run that was
-// beyond this place before the call was added, it returns 0.
+// Version lets a function be changed without a change for the runs that have passed this place. A
+// run that comes to it for the first time gets newest, and the same number ever after. A run that
+// had passed it before the call was added gets 0.
 //
 //	if flow.Version(c, "tax", 1) >= 1 { // runs from before go on without
 //		tax, err = flow.Step(c, "tax", …)
@@ -105,9 +107,9 @@ func Version(c *Ctx, name string, newest int) (version int) {
 		return version
 	}
 	if c.beyond() {
-		newest = 0 // and in later turns again
+		newest = 0 // later turns find the same
 	} else {
-		_ = c.storeLater(path, typeVer, name, newest, true) // the next call says that the turn is over
+		_ = c.storeLater(path, typeVer, name, newest, true) // after an error, the next call returns ErrTurnOver
 	}
 	if e, err := c.entry(path, typeVer, name, newest); err == nil { // for the next time in this turn
 		c.run.mu.Lock()
@@ -117,7 +119,8 @@ func Version(c *Ctx, name string, newest int) (version int) {
 	return newest
 }
 
-// beyond reports whether an earlier turn has come to the next place of the branch, or into it.
+// beyond reports whether an earlier turn has come to the next place of the branch, or to a place
+// inside it.
 func (c *Ctx) beyond() bool {
 	next := *c
 	path := next.next()
