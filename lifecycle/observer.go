@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/fsm"
@@ -18,7 +20,7 @@ import (
 // and alarms. Each function may be nil. An Observer without functions costs no time and no
 // allocations.
 //
-// One goroutine calls the functions one at a time, after the commit. A slow function delays only
+// All but Start are called by one goroutine, one at a time, after the commit. A slow function delays only
 // later notices. At most MaxNotices wait in memory; further ones are dropped, and Dropped is called
 // with their number. If a function panics or ends its goroutine, the library logs this and delivers
 // the next notice.
@@ -33,6 +35,13 @@ import (
 // goroutines commit changes of one run at almost the same time, their notices may be in the wrong
 // order: compare their Versions.
 type Observer struct {
+	// Start is no notice: the worker calls it right before it calls the engine, and the engine waits
+	// for it, so it must return at once. Many goroutines may call it at the same time. It returns the
+	// context that the engine gets, which must be made from ctx, and what to call this turn: a
+	// traceparent, for example, of at most 256 bytes of UTF-8. That is stored as Run.Trace by the
+	// commit that ends the turn, wherever the run goes on; nothing is stored for an empty one. If
+	// Start panics, the turn goes on as if there were no Start.
+	Start func(ctx context.Context, turn StartedTurn) (forEngine context.Context, trace string)
 	// Transition is called for a submission and for each change of a run's state.
 	Transition func(Transition)
 	// Turn is called when a turn that this process executed has ended, after the transition.
@@ -75,6 +84,15 @@ type Transition struct {
 	Error *Failure
 }
 
+// StartedTurn is a turn that the engine is about to execute.
+type StartedTurn struct {
+	ObservedRun // its At is when the turn was started, in the commit that took the run from the queue
+	// Before is the Trace of the run: what Start called the last turn whose end was stored.
+	Before string
+	// Meta is the Meta of the run's Spec.
+	Meta map[string]string
+}
+
 // EndedTurn is a turn that this process has executed.
 type EndedTurn struct {
 	ObservedRun
@@ -90,6 +108,9 @@ type EndedTurn struct {
 	Usage Usage
 	// Meta is the Meta of the run's Spec.
 	Meta map[string]string
+	// Context is what Start returned for the engine; nil if Start failed, or was not called because the
+	// engine was not called either.
+	Context context.Context //nolint:containedctx // it connects Start with Turn, and ends nothing
 }
 
 // Settlement is a question that was settled.
@@ -141,7 +162,8 @@ type notices struct {
 
 // newNotices returns nil for an observer without functions.
 func newNotices(o Observer, log *slog.Logger) *notices {
-	if o.Transition == nil && o.Turn == nil && o.Settled == nil && o.Blocked == nil && o.LeaseLost == nil {
+	if o.Start == nil && o.Transition == nil && o.Turn == nil && o.Settled == nil && o.Blocked == nil &&
+		o.LeaseLost == nil {
 		return nil
 	}
 	return &notices{observer: o, log: log}
@@ -311,6 +333,24 @@ func (n *notices) claimed(r *store.Run) {
 		return
 	}
 	n.add(&Transition{ObservedRun: observed(r), From: fsm.StateQueued, To: r.State, Trigger: fsm.EventTurnStarted})
+}
+
+// maxTrace is the largest size in bytes of what Observer.Start may call a turn.
+const maxTrace = 256
+
+// startTurn calls the observer's Start. If there is none, or it panics, it returns nil.
+func (n *notices) startTurn(ctx context.Context, turn StartedTurn) (forEngine context.Context, trace string) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			n.noteFault(fault)
+			forEngine, trace = nil, ""
+		}
+	}()
+	forEngine, trace = n.observer.Start(ctx, turn)
+	if len(trace) > maxTrace || !utf8.ValidString(trace) {
+		trace = ""
+	}
+	return forEngine, trace
 }
 
 // turnEnded adds the notice that a turn has ended. The record r is the latest one of the run that

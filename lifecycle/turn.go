@@ -43,6 +43,11 @@ type turn struct {
 	reportBytes   int         // guarded by mu; the size of the events of those that are stored
 	reportsFull   bool        // guarded by mu; what is reported from now on is left out
 
+	// What Observer.Start returned; nil and empty if it was not called. Set under mu before the engine is
+	// called, and constant once the turn is settled.
+	observed context.Context //nolint:containedctx // for the notice that the turn has ended
+	trace    string
+
 	processLost bool // guarded by node.mu; the resident process ended before the turn was removed from the node
 }
 
@@ -131,6 +136,7 @@ func (t *turn) limitTime(d time.Duration) (stop func()) {
 // rounds in the same attempt to repair it, as many as the spec allows (B3, B5). The evidence is
 // that of the last round.
 func (t *turn) runRounds(ctx context.Context, e engine.Engine, in engine.Turn) *turnEvidence {
+	ctx = t.observeStart(ctx)
 	o := t.runEngine(ctx, e, in)
 	ev := t.collectEvidence(o)
 	for round := 1; round <= t.spec.RepairRounds && t.repairable(ev); round++ {
@@ -149,6 +155,27 @@ func (t *turn) runRounds(ctx context.Context, e engine.Engine, in engine.Turn) *
 		ev = t.collectEvidence(o)
 	}
 	return ev
+}
+
+// observeStart tells the observer that the engine is about to execute the turn, and returns the
+// context that the observer has for the engine.
+func (t *turn) observeStart(ctx context.Context) context.Context {
+	n := t.node.notices
+	if n == nil || n.observer.Start == nil {
+		return ctx
+	}
+	turn := StartedTurn{ObservedRun: observed(t.record), Before: t.record.Trace, Meta: t.spec.Meta}
+	turn.At = t.claimed
+	forEngine, trace := n.startTurn(ctx, turn)
+	if forEngine == nil {
+		return ctx
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.reportsClosed {
+		t.observed, t.trace = forEngine, trace
+	}
+	return forEngine
 }
 
 // runEngine has the engine execute one round of the turn, unless the turn has been interrupted.

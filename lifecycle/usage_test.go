@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -16,6 +18,7 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/memory"
 )
 
 // spending is an outcome with usage: n of each figure.
@@ -203,5 +206,58 @@ func TestMetaReachesTurnsAndTheObserver(t *testing.T) {
 			require.NotContains(t, string(event.Data), "traceparent")
 		}
 		stop()
+	})
+}
+
+// L5: what Start calls a turn is stored by the commit that ends the turn, and the next turn is told,
+// also in another process. A turn that is called nothing leaves it, and so does an observer that
+// panics, which changes nothing else. The engine and the notice have Start's context.
+func TestL5WhatStartCallsATurnIsStoredWithItsEnd(t *testing.T) {
+	type mark struct{}
+	synctest.Test(t, func(t *testing.T) {
+		var seen []string
+		start := func(ctx context.Context, s StartedTurn) (context.Context, string) {
+			seen = append(seen, fmt.Sprintf("turn %d after %q", s.Attempt, s.Before))
+			require.Equal(t, "of the run", s.Meta["meta"])
+			require.True(t, time.Now().Equal(s.At))
+			if s.Attempt == 2 {
+				panic("no exporter")
+			}
+			name := map[int]string{1: "first", 3: strings.Repeat("x", maxTrace+1), 4: "last"}[s.Attempt]
+			return context.WithValue(ctx, mark{}, s.Attempt), name
+		}
+		ended := func(n EndedTurn) {
+			require.Equal(t, n.Attempt == 2, n.Context == nil)
+			if n.Context != nil {
+				require.Equal(t, n.Attempt, n.Context.Value(mark{}))
+			}
+		}
+		cfg := Config{Store: memory.New(), Observer: Observer{Start: start, Turn: ended},
+			Engine: agent{turn: func(ctx context.Context, in engine.Turn) (engine.Outcome, error) {
+				require.Equal(t, in.Attempt == 2, ctx.Value(mark{}) == nil)
+				if in.Attempt < 4 {
+					return asking("Go on?"), nil
+				}
+				return finished(), nil
+			}}}
+		spec := Spec{ID: "r", Prompt: "x", Meta: map[string]string{"meta": "of the run"}}
+		for attempt, stored := range []string{"first", "first", "first", "last"} {
+			lc, stop := serve(t, cfg) // another process each time
+			var err error
+			if attempt == 0 {
+				_, err = lc.Submit(t.Context(), spec)
+			} else {
+				_, err = lc.Reply(t.Context(), "r", interaction.Reply{ID: attempt, Text: "yes"})
+			}
+			require.NoError(t, err)
+			synctest.Wait()
+			run, err := lc.Get(t.Context(), "r")
+			require.NoError(t, err)
+			require.Equal(t, stored, run.Trace)
+			require.Equal(t, attempt+1, run.Attempt)
+			stop()
+		}
+		require.Equal(t, []string{`turn 1 after ""`, `turn 2 after "first"`, `turn 3 after "first"`,
+			`turn 4 after "first"`}, seen)
 	})
 }

@@ -176,7 +176,7 @@ func (t *turn) settle(cause error, ev *turnEvidence) {
 	if cause != nil {
 		ev.interrupt(cause)
 	}
-	ended := EndedTurn{Usage: usageOf(ev.usage, t.age()), Meta: t.spec.Meta}
+	ended := EndedTurn{Usage: usageOf(ev.usage, t.age()), Meta: t.spec.Meta, Context: t.observed}
 	ended.Queued = max(0, t.claimed.Sub(notEarlier(t.record.QueuedAt, t.record.NotBefore)))
 	run, stored := t.commitOutcome(ev, t.storedUsage(t.record, ev.usage, ended.Usage))
 	ended.Stored = stored
@@ -194,7 +194,7 @@ func (t *turn) commitOutcome(ev *turnEvidence, usage *Usage) (_ *store.Run, stor
 	err := t.commit(func(run *store.Run, now time.Time) (*store.Commit, error) {
 		cm, err := decideTurn(withUsage(run, usage, ev.begun), ev, t.node.id, now)
 		if err == nil {
-			cm.Usage = usage
+			t.describe(cm, usage)
 			err = addJournal(cm, ev.finalEntries())
 		}
 		return cm, err
@@ -206,7 +206,7 @@ func (t *turn) commitOutcome(ev *turnEvidence, usage *Usage) (_ *store.Run, stor
 		err = t.commit(func(run *store.Run, now time.Time) (*store.Commit, error) {
 			cm, err := decideRefusedOutcome(withUsage(run, usage, ev.begun), refusal, t.node.id, now)
 			if err == nil {
-				cm.Usage = usage
+				t.describe(cm, usage)
 			}
 			return cm, err
 		})
@@ -219,6 +219,15 @@ func (t *turn) commitOutcome(ev *turnEvidence, usage *Usage) (_ *store.Run, stor
 			t.record.Attempt, "err", err)
 	}
 	return t.record, err == nil
+}
+
+// describe adds to the commit that ends the turn what the turn has used, and what the observer calls
+// it.
+func (t *turn) describe(cm *store.Commit, usage *Usage) {
+	cm.Usage = usage
+	if t.trace != "" {
+		cm.Run.Trace = t.trace
+	}
 }
 
 // reload returns the run as the store has it, or as the worker stored it last if the store cannot

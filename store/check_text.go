@@ -99,6 +99,7 @@ func (t *texts) run(r *Run) {
 	t.text("mode", string(r.Mode))
 	t.text("key", r.Key)
 	t.text("title", r.Title)
+	t.text("trace", r.Trace)
 	for k, v := range r.Labels {
 		t.text("a label", k)
 		t.text("a label", v)

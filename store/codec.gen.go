@@ -190,6 +190,7 @@ func writeRun(w *plainjson.Writer, v *Run) {
 	}
 	w.IntIf(`,"votes":`, v.Votes)
 	w.IntIf(`,"reported":`, v.Reported)
+	w.TextIf(`,"trace":`, v.Trace)
 	if v.Journal != nil {
 		w.Put(`,"journal":`)
 		writeJournalSize(w, v.Journal)
@@ -534,6 +535,7 @@ func readRun(s *plainjson.Scanner, v *Run) {
 	}
 	s.Int(`,"votes":`, &v.Votes)
 	s.Int(`,"reported":`, &v.Reported)
+	s.Text(`,"trace":`, &v.Trace)
 	if s.Member(`,"journal":`) {
 		v.Journal = new(interaction.JournalSize)
 		readJournalSize(s, v.Journal)

@@ -89,6 +89,8 @@ func fill(t *rapid.T, name string, v reflect.Value) {
 		v.SetString(texts.Draw(t, name))
 	case reflect.Int, reflect.Int64:
 		v.SetInt(rapid.Int64Min(-math.MaxInt64).Draw(t, name))
+	case reflect.Int32:
+		v.SetInt(int64(rapid.Int32().Draw(t, name)))
 	case reflect.Uint64, reflect.Uint8:
 		v.SetUint(rapid.Uint64Max(math.MaxInt64).Draw(t, name))
 	case reflect.Bool:
@@ -148,7 +150,7 @@ func eachField[T any](t *testing.T, then func(t *testing.T, path string, v T)) {
 		switch typ.Kind() {
 		case reflect.String:
 			v.SetString("x")
-		case reflect.Int, reflect.Int64:
+		case reflect.Int, reflect.Int32, reflect.Int64:
 			v.SetInt(-7)
 		case reflect.Uint64, reflect.Uint8:
 			v.SetUint(7)

@@ -72,6 +72,9 @@ func (t *Telemetry) Observer() lifecycle.Observer {
 		return lifecycle.Observer{}
 	}
 	o := lifecycle.Observer{Transition: t.transition, Turn: t.ended, Settled: t.settled, Blocked: t.held}
+	if t.tracer != nil {
+		o.Start = t.startTurn
+	}
 	if t.meter != nil {
 		o.LeaseLost = func(lifecycle.LostLease) { t.lost.Add(context.Background(), 1) }
 		o.Dropped = func(n int) { t.dropped.Add(context.Background(), int64(n)) }
@@ -121,6 +124,6 @@ func (t *Telemetry) ended(e lifecycle.EndedTurn) {
 		t.measureTurn(&e)
 	}
 	if t.tracer != nil {
-		t.span(&e)
+		t.end(&e)
 	}
 }

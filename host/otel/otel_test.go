@@ -112,7 +112,97 @@ func TestL5ATurnIsASpanAndAWaitIsNone(t *testing.T) {
 		require.Equal(t, codes.Error, last.Status().Code)
 		require.Contains(t, last.Attributes(), attribute.String("error.type", "ENGINE_FAILED"))
 		require.Empty(t, telemetry.runs, "nothing is kept of runs that have ended")
+		require.Len(t, spans.Ended(), len(spans.Started()), "no span is open")
 	})
+}
+
+// L5: links lead from turn to turn although each is executed by another process: the traceparent of
+// the turn before is stored with the run. What the engine traces is part of its turn. A span that is
+// not sampled is in no link.
+func TestL5LinksLeadFromProcessToProcess(t *testing.T) {
+	st := memory.New()
+	samplers := []sdktrace.Sampler{sdktrace.AlwaysSample(), sdktrace.AlwaysSample(), sdktrace.NeverSample(),
+		sdktrace.AlwaysSample()}
+	var turns []trace.SpanContext
+	for attempt, sampler := range samplers {
+		spans := tracetest.NewSpanRecorder()
+		provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans), sdktrace.WithSampler(sampler))
+		agent := engine.Func(func(ctx context.Context, turn engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+			_, call := provider.Tracer("model").Start(ctx, "call")
+			call.End()
+			turns = append(turns, trace.SpanContextFromContext(ctx))
+			if turn.Attempt == len(samplers) {
+				return engine.Done("Shipped."), nil
+			}
+			return engine.Ask(engine.Question{Kind: engine.Confirm, Prompt: "Ship it?"}), nil
+		})
+		run := turnInAProcess(t, st, provider, agent, attempt)
+		ended := spans.Ended()
+		if attempt == 2 {
+			require.Empty(t, ended)
+			require.Equal(t, traceparent(turns[1]), run.Trace)
+			continue
+		}
+		require.Equal(t, traceparent(turns[attempt]), run.Trace)
+		require.Len(t, ended, 2)
+		require.Equal(t, turns[attempt].SpanID(), ended[0].Parent().SpanID(), "the call is part of the turn")
+		require.Equal(t, turns[attempt], ended[1].SpanContext())
+		var before []string
+		for _, link := range ended[1].Links() {
+			before = append(before, traceparent(link.SpanContext))
+		}
+		switch attempt {
+		case 0:
+			require.Empty(t, before)
+		default: // the turn before, or the one before that, since the third is not sampled
+			require.Equal(t, []string{traceparent(turns[attempt/2])}, before)
+		}
+	}
+}
+
+// turnInAProcess has a turn executed as a process of its own would, with its own Telemetry, and returns
+// the run as that leaves it.
+func turnInAProcess(t *testing.T, st store.Store, provider trace.TracerProvider, agent engine.Engine,
+	attempt int,
+) lifecycle.Run {
+	t.Helper()
+	telemetry, err := New(Config{Traces: provider})
+	require.NoError(t, err)
+	observer, done := telemetry.Observer(), make(chan struct{})
+	end := observer.Turn
+	observer.Turn = func(e lifecycle.EndedTurn) {
+		end(e)
+		close(done)
+	}
+	lc, err := lifecycle.New(lifecycle.Config{Store: st, Engine: agent, Observer: observer,
+		Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- lc.Serve(ctx) }()
+	if attempt == 0 {
+		_, err = lc.Submit(t.Context(), lifecycle.Spec{ID: "r", Prompt: "Go."})
+	} else {
+		_, err = lc.Reply(t.Context(), "r", lifecycle.Reply{ID: attempt, Text: "yes"})
+	}
+	require.NoError(t, err)
+	<-done
+	run, err := lc.Get(t.Context(), "r")
+	require.NoError(t, err)
+	cancel()
+	require.NoError(t, <-served)
+	lc.Close()
+	return run
+}
+
+// L5: what is stored as the span of a turn is read back, and anything else is no link.
+func TestL5OnlyATraceparentIsALink(t *testing.T) {
+	const text = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	require.Equal(t, text, traceparent(spanOf(text)))
+	for _, other := range []string{"", "job 7", strings.ToUpper(text), strings.Replace(text, "b7", "gg", 1),
+		strings.Repeat("0", len(text))} {
+		require.Empty(t, links(nil, other), other)
+	}
 }
 
 // metricsOf collects all metrics by name.

@@ -2,6 +2,7 @@ package otel
 
 import (
 	"context"
+	"encoding/hex"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -18,9 +19,8 @@ const (
 	maxEvents = 32 // a run
 )
 
-// runTrace is what Telemetry keeps of a run until this process has executed the run's next turn.
+// runTrace is what Telemetry keeps of a run until the span of a turn of it ends in this process.
 type runTrace struct {
-	last   trace.SpanContext // of the last turn that this process executed
 	events []event
 	code   string // with which the run has failed
 }
@@ -50,7 +50,7 @@ func (t *Telemetry) note(id string, e event) {
 }
 
 // run returns what is remembered of the run; t.mu is held. When there is no room, any other run is
-// forgotten: its next span has fewer links and events.
+// forgotten: its next span has fewer events.
 func (t *Telemetry) run(id string) *runTrace {
 	r := t.runs[id]
 	if r == nil {
@@ -66,28 +66,55 @@ func (t *Telemetry) run(id string) *runTrace {
 	return r
 }
 
-// span makes the span of a turn that has ended.
-func (t *Telemetry) span(e *lifecycle.EndedTurn) {
+// forget returns what is remembered of the run, nil if that is nothing, and forgets it.
+func (t *Telemetry) forget(id string) *runTrace {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	remembered := t.run(e.RunID)
-	at := t.place(place{e.Engine, e.Pool})
-	began := e.At.Add(-e.Usage.Worked)
-	_, span := t.tracer.Start(context.Background(), at.name, trace.WithNewRoot(), trace.WithTimestamp(began), at.is,
-		trace.WithLinks(links(e.Meta, remembered.last)...))
+	r := t.runs[id]
+	if r != nil {
+		delete(t.runs, id)
+	}
+	return r
+}
+
+// startTurn starts the span of a turn, which is the parent of what the engine traces. It returns the
+// span's traceparent, which is stored with the end of the turn, so that the next turn's span has a
+// link to it in any process. A span that is not sampled is no aim for a link, and not stored.
+func (t *Telemetry) startTurn(ctx context.Context, s lifecycle.StartedTurn) (forEngine context.Context, stored string) {
+	ctx, span := t.span(ctx, &s.ObservedRun, s.At, links(s.Meta, s.Before))
+	if at := span.SpanContext(); at.IsSampled() {
+		stored = traceparent(at)
+	}
+	return ctx, stored
+}
+
+// span starts the span of a turn.
+func (t *Telemetry) span(ctx context.Context, run *lifecycle.ObservedRun, since time.Time,
+	links []trace.Link,
+) (context.Context, trace.Span) {
+	at := t.place(place{run.Engine, run.Pool})
+	return t.tracer.Start(ctx, at.name, trace.WithNewRoot(), trace.WithTimestamp(since), //nolint:spancheck // end does
+		at.is, trace.WithLinks(links...))
+}
+
+// end ends the span of a turn. A turn whose engine was not called has none yet.
+func (t *Telemetry) end(e *lifecycle.EndedTurn) {
+	remembered := t.forget(e.RunID)
+	ctx := e.Context
+	if ctx == nil {
+		ctx, _ = t.span(context.Background(), &e.ObservedRun, e.At.Add(-e.Usage.Worked), links(e.Meta, ""))
+	}
+	span := trace.SpanFromContext(ctx)
 	if span.IsRecording() {
 		describe(span, e, remembered)
 	}
 	span.End(trace.WithTimestamp(e.At))
-	if e.State.Terminal() {
-		delete(t.runs, e.RunID)
-		return
-	}
-	*remembered = runTrace{last: span.SpanContext()}
 }
 
-// place returns what the spans of the place have alike; t.mu is held.
+// place returns what the spans of the place have alike.
 func (t *Telemetry) place(at place) *placeSpan {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	p := t.places[at]
 	if p == nil {
 		p = &placeSpan{"turn " + at.engine, trace.WithAttributes(keyEngine.String(at.engine), keyPool.String(at.pool))}
@@ -98,7 +125,9 @@ func (t *Telemetry) place(at place) *placeSpan {
 	return p
 }
 
-// describe adds what happened in the turn, and since the turn before.
+// describe sets the attributes of a turn's span, and adds its events: first those that this process
+// has noticed since the turn before, such as the reply, then the question that ended the turn. The
+// remembered may be nil.
 func describe(span trace.Span, e *lifecycle.EndedTurn, remembered *runTrace) {
 	attributes := append(make([]attribute.KeyValue, 0, 8), attribute.String("interlude.run", e.RunID),
 		attribute.Int("interlude.attempt", e.Attempt), keyState.String(string(e.State)),
@@ -106,6 +135,9 @@ func describe(span trace.Span, e *lifecycle.EndedTurn, remembered *runTrace) {
 	if e.Usage.InputTokens > 0 || e.Usage.OutputTokens > 0 {
 		attributes = append(attributes, attribute.Int64("gen_ai.usage.input_tokens", e.Usage.InputTokens),
 			attribute.Int64("gen_ai.usage.output_tokens", e.Usage.OutputTokens))
+	}
+	if remembered == nil {
+		remembered = &runTrace{}
 	}
 	if e.State == lifecycle.StateFailed {
 		span.SetStatus(codes.Error, remembered.code)
@@ -126,17 +158,41 @@ var (
 	linkBefore    = []attribute.KeyValue{attribute.String("interlude.link", "turn before")}
 )
 
-// links are those of a turn's span: to the span that submitted the run, and to the turn before.
-func links(meta map[string]string, last trace.SpanContext) (all []trace.Link) {
+// links returns the links of a turn's span: one to the span that submitted the run, if its traceparent
+// is in the run's Meta, and one to the span of the turn before, if its traceparent is stored.
+func links(meta map[string]string, before string) (all []trace.Link) {
 	if meta["traceparent"] != "" { // without it, the propagator would allocate for nothing
-		origin := trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(),
+		submitted := trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(),
 			propagation.MapCarrier(meta)))
-		if origin.IsValid() {
-			all = append(all, trace.Link{SpanContext: origin, Attributes: linkSubmitted})
+		if submitted.IsValid() {
+			all = append(all, trace.Link{SpanContext: submitted, Attributes: linkSubmitted})
 		}
 	}
-	if last.IsValid() {
+	if last := spanOf(before); last.IsValid() {
 		all = append(all, trace.Link{SpanContext: last, Attributes: linkBefore})
 	}
 	return all
+}
+
+// traceparent returns the span as the W3C's Trace Context, version 00, writes it.
+func traceparent(span trace.SpanContext) string {
+	id, of, flags := span.SpanID(), span.TraceID(), [1]byte{byte(span.TraceFlags())}
+	text := append(make([]byte, 0, len("00-")+2*len(of)+1+2*len(id)+len("-01")), "00-"...)
+	text = append(hex.AppendEncode(text, of[:]), '-')
+	text = append(hex.AppendEncode(text, id[:]), '-')
+	return string(hex.AppendEncode(text, flags[:]))
+}
+
+// spanOf reads what traceparent wrote; of any other text it makes a span that is not valid.
+func spanOf(text string) trace.SpanContext {
+	if len(text) != len("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01") {
+		return trace.SpanContext{}
+	}
+	of, wrong := trace.TraceIDFromHex(text[3:35])
+	id, bad := trace.SpanIDFromHex(text[36:52])
+	if wrong != nil || bad != nil {
+		return trace.SpanContext{}
+	}
+	return trace.NewSpanContext(trace.SpanContextConfig{TraceID: of, SpanID: id, TraceFlags: trace.FlagsSampled,
+		Remote: true})
 }

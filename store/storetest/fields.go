@@ -134,6 +134,7 @@ var fieldCases = []promised{
 func submitted(r *store.Run) {
 	r.MaxAttempts, r.MaxAutoDecisions, r.Repeatable, r.MaxRepeats, r.Repeats = 7, 3, true, 5, 2
 	r.Reported = 4321
+	r.Trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	r.OnInterrupt, r.Hold = store.InterruptAsk, store.HoldOn
 	r.Key, r.Priority, r.NotBefore = "tenant ü", -5, r.CreatedAt.Add(-time.Microsecond)
 	r.Labels = map[string]string{"team": "blue", "": "empty name", "quote\"": "line\nbreak"}
