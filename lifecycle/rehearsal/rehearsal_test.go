@@ -10,6 +10,7 @@ import (
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/lifecycle/rehearsal"
+	"github.com/interlude-go/interlude/store/memory"
 )
 
 // sleeper sleeps for a month, asks, and says what was answered.
@@ -54,4 +55,49 @@ func TestM5EveryCrashComesToTheSameEnd(t *testing.T) {
 	})
 	require.Equal(t, 1+2*8, plays, "eight commits: submit, three claims, sleep, ask, reply, end")
 	require.Greater(t, turns, 3*plays, "turns were executed again")
+}
+
+// M5: a seed decides where up to three hosts crash, and how long people take.
+func TestM5SeedsComeToTheSameEnd(t *testing.T) {
+	delays := make(map[time.Duration]bool)
+	hosts := make(map[int]bool) // how many a play had
+	rehearsal.Seeds(t, 1, 20, func(*testing.T) rehearsal.Case {
+		c, below, opened := caseOf(sleeper), memory.New(), 0
+		c.Open = func(context.Context) (lifecycle.Store, error) {
+			opened++
+			return kept{below}, nil
+		}
+		c.Reply = func(q lifecycle.Question) lifecycle.Reply {
+			delays[time.Since(q.AskedAt).Truncate(time.Minute)] = true
+			return lifecycle.Reply{Text: q.Prompt + " This."}
+		}
+		c.Check = func(*testing.T, lifecycle.Run) { hosts[opened] = true }
+		return c
+	})
+	require.Greater(t, len(delays), 10, "people take their time")
+	require.Equal(t, map[int]bool{1: true, 2: true, 3: true, 4: true}, hosts)
+}
+
+// kept is a store that outlives its hosts.
+type kept struct{ *memory.Store }
+
+func (kept) Close() error { return nil }
+
+// M5: people look at a question a minute after it was asked, and each hour at one that they left open;
+// nothing else takes time.
+func TestM5PeopleLookAgain(t *testing.T) {
+	var looks []time.Duration
+	c := caseOf(sleeper)
+	c.Reply = func(q lifecycle.Question) lifecycle.Reply {
+		if looks = append(looks, time.Since(q.AskedAt)); len(looks) < 4 {
+			return lifecycle.Reply{}
+		}
+		return lifecycle.Reply{Text: "At last."}
+	}
+	run := rehearsal.Play(t, c)
+	require.Equal(t, "At last.", run.FinalText)
+	for i, want := range []time.Duration{time.Minute, 61 * time.Minute, 121 * time.Minute, 181 * time.Minute} {
+		require.InDelta(t, want.Seconds(), looks[i].Seconds(), 1)
+	}
+	require.InDelta(t, (30*24*time.Hour + 181*time.Minute).Seconds(), run.FinishedAt.Sub(run.CreatedAt).Seconds(), 60)
 }

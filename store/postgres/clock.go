@@ -69,13 +69,13 @@ func (s *Store) readClock(ctx context.Context) error {
 	return nil
 }
 
-// clockInterval is how often the server's clock is read.
+// clockInterval is how often the server's clock is read, unless the options say otherwise.
 const clockInterval = time.Minute
 
 // pollClock reads the clock until the store is closed. A reading that fails is made again at the
 // next tick.
 func (s *Store) pollClock() {
-	tick := time.NewTicker(clockInterval)
+	tick := time.NewTicker(s.o.ClockInterval)
 	defer tick.Stop()
 	for {
 		select {

@@ -50,6 +50,10 @@ type Options struct {
 	// them from transaction to transaction (PgBouncer's transaction mode), which loses
 	// notifications.
 	ListenDSN string
+
+	// ClockInterval is how often the server's clock is read, beside Open; a minute when zero, never when
+	// negative: for tests in which months pass at once.
+	ClockInterval time.Duration
 }
 
 // Store keeps runs in PostgreSQL. Use Open or New.
@@ -178,7 +182,9 @@ func newWith(ctx context.Context, pool *pgxpool.Pool, o Options, known []Migrati
 	for range runReaders {
 		s.flushes.Go(func() { s.runReads.Serve(s.readRuns) })
 	}
-	s.background.Go(s.pollClock)
+	if o.ClockInterval > 0 {
+		s.background.Go(s.pollClock)
+	}
 	if !o.NoNotify {
 		s.notifying.Go(s.notifier.run)
 	}
@@ -229,6 +235,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Timeout == 0 {
 		o.Timeout = 15 * time.Second
+	}
+	if o.ClockInterval == 0 {
+		o.ClockInterval = clockInterval
 	}
 	if o.Flushes < 1 || o.Flushes > 64 || o.Timeout < 10*time.Millisecond {
 		return o, fmt.Errorf("%w: Flushes is %d (want 1 to 64), Timeout %s (want 10ms or more)", ErrConfig, o.Flushes,

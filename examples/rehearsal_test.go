@@ -1,0 +1,100 @@
+package examples_test
+
+import (
+	"context"
+	"flag"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/lifecycle/rehearsal"
+	"github.com/interlude-go/interlude/store/postgres"
+	"github.com/interlude-go/interlude/store/postgres/pgtest"
+	"github.com/interlude-go/interlude/store/sqlite"
+)
+
+var (
+	everyCrash = flag.Bool("every-crash", false, "crash at every commit on SQLite and PostgreSQL, too")
+	seed       = flag.Uint64("seed", 1, "the first seed")
+)
+
+func TestMain(m *testing.M) { pgtest.Main(m) }
+
+// opener opens a host's store.
+type opener = func(ctx context.Context) (lifecycle.Store, error)
+
+// stores make an empty store for a test, which each host of it opens.
+var stores = map[string]func(t *testing.T) opener{
+	"memory": func(*testing.T) opener { return nil },
+	"sqlite": func(t *testing.T) opener {
+		path := filepath.Join(t.TempDir(), "runs.db")
+		return func(ctx context.Context) (lifecycle.Store, error) {
+			return sqlite.Open(ctx, path, sqlite.Options{WatchInterval: -1, Synchronous: sqlite.Normal})
+		}
+	},
+	"postgres": func(t *testing.T) opener {
+		dsn, schema := pgtest.Schema(t)
+		dsn = pgtest.With(dsn, "pool_max_conn_idle_time=9999h", "pool_max_conn_lifetime=9999h") // of the bubble's hours
+		return func(ctx context.Context) (lifecycle.Store, error) {
+			return postgres.Open(ctx, dsn, postgres.Options{Schema: schema, NoListen: true, ClockInterval: -1})
+		}
+	},
+}
+
+// payment is a run of the payer. People are reminded after a day, and again after two; after three days
+// the invoice is rejected.
+func payment(open opener, reply func(q lifecycle.Question) lifecycle.Reply) rehearsal.Case {
+	const day = 24 * time.Hour
+	return rehearsal.Case{
+		Open:   open,
+		Config: lifecycle.Config{Engine: payer, Forgiving: true, OnInterrupt: lifecycle.Repeat},
+		Spec: lifecycle.Spec{Prompt: "Pay invoice 7.", Ask: &lifecycle.AskPolicy{
+			Wait: &engine.Wait{
+				Steps: []engine.Step{{Do: engine.Remind, After: day}, {Do: engine.Remind, After: 2 * day}},
+				End:   3 * day, Then: engine.ThenDefault,
+				Default: &engine.DefaultReply{Decision: lifecycle.Reject},
+			},
+		}},
+		Reply: reply,
+	}
+}
+
+// M5: three days without an answer pass at once, on each store.
+func TestM5NobodyApprovesForThreeDays(t *testing.T) {
+	for name, newStore := range stores {
+		t.Run(name, func(t *testing.T) {
+			run := rehearsal.Play(t, payment(newStore(t), nil))
+			require.Equal(t, "not paid", run.FinalText)
+			require.Equal(t, 72*time.Hour, run.FinishedAt.Sub(run.CreatedAt))
+		})
+	}
+}
+
+// M5: somebody approves after the second reminder; a crash of the host at any commit changes nothing.
+func TestM5ApprovedAfterTwoDaysWhateverCrashes(t *testing.T) {
+	for name, newStore := range stores {
+		newCase := func(t *testing.T) rehearsal.Case {
+			c := payment(newStore(t), func(q lifecycle.Question) lifecycle.Reply {
+				if q.Fired < 2 {
+					return lifecycle.Reply{} // left open
+				}
+				return lifecycle.Reply{Decision: lifecycle.Approve, Seen: q.Digest()}
+			})
+			c.Check = func(t *testing.T, run lifecycle.Run) {
+				require.Equal(t, `paid {"amount":420,"to":"ACME"}`, run.FinalText)
+			}
+			return c
+		}
+		t.Run(name, func(t *testing.T) {
+			if *everyCrash || name == "memory" {
+				rehearsal.EveryCrash(t, newCase)
+				return
+			}
+			rehearsal.Seeds(t, *seed, 2, newCase)
+		})
+	}
+}

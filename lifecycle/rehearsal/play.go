@@ -1,0 +1,214 @@
+package rehearsal
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/memory"
+)
+
+// play is a case that is being played, in its bubble.
+type play struct {
+	*testing.T
+	Case
+
+	how     course
+	began   time.Time
+	below   store.Store // the host's store, as it was opened
+	host    *host
+	commits int                 // of hosts that have ended
+	looks   map[asked]time.Time // when people look at a question next
+}
+
+// asked identifies a question.
+type asked struct {
+	run    string
+	number int
+}
+
+// nextLook is how long it takes until people look again at a question that they have left open.
+const nextLook = time.Hour
+
+// newPlay starts the first host.
+func newPlay(t *testing.T, c Case, how course) *play {
+	t.Helper()
+	p := &play{T: t, Case: c, how: how, began: time.Now(), looks: make(map[asked]time.Time)}
+	if p.Spec.ID == "" {
+		p.Spec.ID = "rehearsal"
+	}
+	if p.Open == nil {
+		p.below = memory.New()
+	}
+	p.start()
+	return p
+}
+
+// start opens the store, and has a host serve on it.
+func (p *play) start() {
+	p.Helper()
+	if p.Open != nil {
+		var err error
+		if p.below, err = p.Open(p.Context()); err != nil {
+			p.Fatalf("open: %v", err)
+		}
+	}
+	p.host = startHost(p.T, p.Config, p.below, p.how.nextCrash())
+}
+
+// end ends the host, and closes the store that was opened for it.
+func (p *play) end() {
+	p.Helper()
+	if p.host == nil {
+		return // the next one could not be started
+	}
+	p.host.end()
+	p.commits += p.host.view.counted()
+	p.host = nil
+	if p.Open == nil {
+		return
+	}
+	if err := p.below.Close(); err != nil {
+		p.Errorf("close: %v", err)
+	}
+}
+
+// restart has another host go on after a crash.
+func (p *play) restart() {
+	p.Helper()
+	dead := p.host.view.joined()
+	p.end()
+	p.start()
+	if err := p.host.bury(p.Context(), dead); err != nil {
+		p.Errorf("%v", err)
+	}
+}
+
+// toEnd plays the case, and returns how the run ended, and how many commits there were.
+func (p *play) toEnd() (run lifecycle.Run, commits int) {
+	p.Helper()
+	defer func() { // Check may end the test
+		p.end()
+		commits = p.commits
+	}()
+	run, ended := p.moveToEnd()
+	if ended && p.Check != nil && !p.Failed() {
+		p.Check(p.T, run)
+	}
+	return run, 0
+}
+
+func (p *play) moveToEnd() (run lifecycle.Run, ended bool) {
+	p.Helper()
+	for range mostTurns {
+		synctest.Wait()
+		if p.host.view.isDead() {
+			p.restart()
+			continue
+		}
+		if run, ended = p.moveOn(); ended || p.Failed() {
+			return run, ended
+		}
+		if time.Since(p.began) > longest {
+			break
+		}
+		p.host.idle(p.nextLook())
+	}
+	p.Errorf("the run does not come to an end; it is %s after %s: %+v", run.State, time.Since(p.began), run.Block)
+	return run, false
+}
+
+// moveOn submits the run if it is not there, and lets people reply to its questions.
+func (p *play) moveOn() (run lifecycle.Run, ended bool) {
+	p.Helper()
+	run, err := p.host.Get(p.Context(), p.Spec.ID)
+	if errors.Is(err, lifecycle.ErrNotFound) {
+		run, err = p.host.Submit(p.Context(), p.Spec)
+	}
+	switch {
+	case errors.Is(err, errCrashed):
+		return run, false
+	case err != nil:
+		p.Errorf("submit: %v", err)
+		return run, false
+	case run.State.Terminal():
+		return run, true
+	case run.Block != nil && run.Block.Kind == lifecycle.BlockHeld && run.Block.Until.IsZero():
+		p.Errorf("the run is held until somebody decides: %s", run.Block.Reason)
+		return run, false
+	}
+	p.lookAtQuestions()
+	return run, false
+}
+
+// lookAtQuestions has people reply to the questions whose time has come.
+func (p *play) lookAtQuestions() {
+	p.Helper()
+	known := p.looks
+	p.looks = make(map[asked]time.Time, len(known))
+	q := store.WaitingQuery{Query: store.Query{Limit: store.MaxBatch}}
+	for more := true; more; more = q.After != "" {
+		page, err := p.below.Waiting(p.Context(), q)
+		if err != nil {
+			p.Errorf("questions: %v", err)
+			return
+		}
+		for i := range page.Runs {
+			p.lookAt(&page.Runs[i], known)
+		}
+		q.After = page.Next
+	}
+}
+
+func (p *play) lookAt(run *lifecycle.Run, known map[asked]time.Time) {
+	p.Helper()
+	if p.Reply == nil {
+		return
+	}
+	now := time.Now()
+	for _, q := range run.OpenQuestions() {
+		id := asked{run.ID, q.ID}
+		look, ok := known[id]
+		switch {
+		case !ok:
+			look = now.Add(p.how.firstLook())
+		case !look.After(now) && p.reply(run.ID, q):
+			look = now.Add(nextLook)
+		}
+		p.looks[id] = look
+	}
+}
+
+// reply has people reply to a question, or leave it open. It returns false if the host crashed instead.
+func (p *play) reply(run string, q lifecycle.Question) bool {
+	p.Helper()
+	r := p.Reply(q)
+	if r.Text == "" && r.Value == nil && r.Decision == "" {
+		return true
+	}
+	r.ID, r.Key = q.ID, fmt.Sprintf("rehearsal-%d", q.ID)
+	_, err := p.host.Reply(p.Context(), run, r)
+	switch {
+	case err == nil, errors.Is(err, lifecycle.ErrSettled), errors.Is(err, lifecycle.ErrTerminal):
+		return true
+	case errors.Is(err, errCrashed):
+		return false
+	}
+	p.Errorf("reply to question %d: %v", q.ID, err)
+	return true
+}
+
+// nextLook is when people look at a question next; when the play must end, if none is open.
+func (p *play) nextLook() time.Time {
+	next := p.began.Add(longest + time.Second)
+	for _, look := range p.looks {
+		if look.Before(next) {
+			next = look
+		}
+	}
+	return next
+}
