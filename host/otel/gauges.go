@@ -13,9 +13,10 @@ import (
 
 // Gauges reports how much all nodes together have to do, as Client.Stats says it, each time metrics are
 // collected; and what this process has stored, if the store is a store.Meter (nil: not). Each
-// collection costs a call of Stats, so collect every ten seconds or more seldom, and on one node only
-// if there are many. A call that fails reports nothing. The returned function ends it. Without
-// Config.Metrics it does nothing.
+// collection costs a call of Stats and, while runs wait for answers, one of CountInbox, which reads at
+// most 1000 of them; so collect every ten seconds or more seldom, and on one node only if there are
+// many. A call that fails reports nothing. The returned function ends it. Without Config.Metrics it
+// does nothing.
 func (t *Telemetry) Gauges(client *lifecycle.Client, stored store.Meter) (stop func() error, err error) {
 	if t.meter == nil {
 		return func() error { return nil }, nil
@@ -33,6 +34,7 @@ func (t *Telemetry) Gauges(client *lifecycle.Client, stored store.Meter) (stop f
 	}
 	runs := gauge("interlude.runs", "{run}", "Runs that have not ended, by state.")
 	held := gauge("interlude.runs.held", "{run}", "Runs that somebody should look at.")
+	open := gauge("interlude.questions.open", "{question}", "Open questions; of more than 1000 the runs that wait.")
 	due := gauge("interlude.questions.due", "{question}", "Open questions whose deadline has passed.")
 	asked := gauge("interlude.questions.oldest", "s", "Age of the oldest open question; 0 without one.")
 	ready := gauge("interlude.queue.ready", "{run}", "Runs that wait for a slot, by pool.")
@@ -70,14 +72,31 @@ func (t *Telemetry) Gauges(client *lifecycle.Client, stored store.Meter) (stop f
 			o.ObserveFloat64(slots, float64(p.Held), pool)
 			o.ObserveFloat64(capacity, float64(p.Capacity), pool)
 		}
-		return nil
+		questions, err := openQuestions(ctx, client, s.Waiting)
+		if err == nil {
+			o.ObserveFloat64(open, float64(questions))
+		}
+		return err
 	}
-	registered, err := t.meter.RegisterCallback(observe, runs, held, due, asked, ready, oldest, slots, capacity, nodes,
-		commits, flushes)
+	registered, err := t.meter.RegisterCallback(observe, runs, held, open, due, asked, ready, oldest, slots, capacity,
+		nodes, commits, flushes)
 	if err != nil {
 		return nil, err
 	}
 	return registered.Unregister, nil
+}
+
+// openQuestions counts the open questions of the waiting runs, which may have several each. Of more than
+// CountInbox counts, it returns a lower bound.
+func openQuestions(ctx context.Context, client *lifecycle.Client, waiting int) (int, error) {
+	if waiting == 0 {
+		return 0, nil
+	}
+	counted, err := client.CountInbox(ctx, lifecycle.InboxQuery{})
+	if counted.More {
+		return max(waiting, counted.Questions), err
+	}
+	return counted.Questions, err
 }
 
 // age is how long ago that was, in seconds; 0 for never, and for what another clock says is to come.

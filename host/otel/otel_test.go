@@ -43,13 +43,19 @@ var asksOnce = engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink)
 func serve(tb testing.TB, o lifecycle.Observer) (lc *lifecycle.Lifecycle, st store.Store, stop func()) {
 	tb.Helper()
 	st = memory.New()
-	lc, err := lifecycle.New(lifecycle.Config{Store: st, Engine: asksOnce, Observer: o,
-		Logger: slog.New(slog.DiscardHandler)})
+	lc, stop = serveConfig(tb, lifecycle.Config{Store: st, Engine: asksOnce, Observer: o})
+	return lc, st, stop
+}
+
+func serveConfig(tb testing.TB, cfg lifecycle.Config) (lc *lifecycle.Lifecycle, stop func()) {
+	tb.Helper()
+	cfg.Logger = slog.New(slog.DiscardHandler)
+	lc, err := lifecycle.New(cfg)
 	require.NoError(tb, err)
 	ctx, cancel := context.WithCancel(tb.Context())
 	served := make(chan error, 1)
 	go func() { served <- lc.Serve(ctx) }()
-	return lc, st, func() {
+	return lc, func() {
 		cancel()
 		require.NoError(tb, <-served)
 		lc.Close()
@@ -174,12 +180,7 @@ func turnInAProcess(t *testing.T, st store.Store, provider trace.TracerProvider,
 		end(e)
 		close(done)
 	}
-	lc, err := lifecycle.New(lifecycle.Config{Store: st, Engine: agent, Observer: observer,
-		Logger: slog.New(slog.DiscardHandler)})
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(t.Context())
-	served := make(chan error, 1)
-	go func() { served <- lc.Serve(ctx) }()
+	lc, stop := serveConfig(t, lifecycle.Config{Store: st, Engine: agent, Observer: observer})
 	if attempt == 0 {
 		_, err = lc.Submit(t.Context(), lifecycle.Spec{ID: "r", Prompt: "Go."})
 	} else {
@@ -189,9 +190,7 @@ func turnInAProcess(t *testing.T, st store.Store, provider trace.TracerProvider,
 	<-done
 	run, err := lc.Get(t.Context(), "r")
 	require.NoError(t, err)
-	cancel()
-	require.NoError(t, <-served)
-	lc.Close()
+	stop()
 	return run
 }
 
@@ -249,12 +248,61 @@ func TestL5MetricsOfARun(t *testing.T) {
 			return got[name].(metricdata.Gauge[float64]).DataPoints[0].Value
 		}
 		require.InDelta(t, 3599, gauge("interlude.questions.oldest"), 2)
+		require.InDelta(t, 1, gauge("interlude.questions.open"), 0)
 		require.Zero(t, gauge("interlude.slots.held"))
 		require.Positive(t, gauge("interlude.slots.capacity"))
 		commits := got["interlude.store.commits"].(metricdata.Sum[int64]).DataPoints[0].Value
 		require.EqualValues(t, st.(store.Meter).Counters().Commits, commits)
 		require.NoError(t, end())
 		require.NotContains(t, metricsOf(t, reader), "interlude.nodes")
+	})
+}
+
+// L5: each open question is counted, also of those that a run asks together. Above what is counted
+// exactly it is a lower bound. Where the host does not let it list, the other gauges remain.
+func TestL5OpenQuestionsAreCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		confirm := engine.Question{Kind: engine.Confirm, Prompt: "Ship it?"}
+		asks := engine.Func(func(context.Context, engine.Turn, engine.Sink) (engine.Outcome, error) {
+			return engine.Outcome{Process: engine.Process{Status: engine.OK},
+				Questions: []engine.Question{confirm, confirm}}, nil
+		})
+		var refused error
+		reader := sdkmetric.NewManualReader()
+		telemetry, err := New(Config{Metrics: sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))})
+		require.NoError(t, err)
+		lc, stop := serveConfig(t, lifecycle.Config{Store: memory.New(), Engine: asks,
+			Authorize: func(_ context.Context, a lifecycle.Access) error {
+				if a.Inbox != nil {
+					return refused
+				}
+				return nil
+			}})
+		defer stop()
+		_, err = telemetry.Gauges(lc.Client, nil)
+		require.NoError(t, err)
+		open := func(runs int) int {
+			for range runs {
+				_, err := lc.Submit(t.Context(), lifecycle.Spec{Prompt: "Go.", MaxQuestions: 2})
+				require.NoError(t, err)
+			}
+			synctest.Wait()
+			counted := metricsOf(t, reader)["interlude.questions.open"].(metricdata.Gauge[float64])
+			return int(counted.DataPoints[0].Value)
+		}
+		require.Zero(t, open(0))
+		require.Equal(t, 6, open(3))
+		require.Equal(t, 1000, open(498))
+
+		refused = errors.New("not for metrics")
+		var got metricdata.ResourceMetrics
+		require.ErrorIs(t, reader.Collect(t.Context(), &got), refused)
+		var names []string
+		for _, m := range got.ScopeMetrics[0].Metrics {
+			names = append(names, m.Name)
+		}
+		require.Contains(t, names, "interlude.questions.oldest")
+		require.NotContains(t, names, "interlude.questions.open")
 	})
 }
 
