@@ -13,18 +13,19 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// endpoint is an Endpoint at work.
+// endpoint serves an Endpoint: one goroutine moves events from its feed to the queue, and one sends
+// them.
 type endpoint struct {
 	Endpoint
 	config *Config
 	logger *slog.Logger
-	// added and settled have an entry if notices were added to the queue, or left it, since the
-	// other loop has read it. They only shorten the wait for the next poll.
+	// added and settled wake the other goroutine: notices were added to the queue, or have left it.
+	// They only save it from waiting for its next poll.
 	added, settled chan struct{}
 }
 
-// settleTimeout bounds the time in which what became of an attempt is stored. A claim lasts for
-// that long after the attempt's own end, so that nobody else sends the notice meanwhile.
+// settleTimeout is how long storing the outcome of an attempt may take. A claim lasts for an
+// attempt and this time, so that nobody else sends the notice before its outcome is stored.
 const settleTimeout = 15 * time.Second
 
 // enqueue adds the feed's events to the queue until ctx ends.
@@ -50,7 +51,7 @@ func (e *endpoint) enqueue(ctx context.Context) {
 			lost = true
 			e.logger.Error("feed of notices is lost: reset the endpoint", "err", err)
 		}
-		_ = e.wait(ctx, e.config.Poll, nil) // the loop looks at ctx
+		_ = e.wait(ctx, e.config.Poll, nil) // the loop checks ctx
 	}
 }
 
@@ -142,14 +143,14 @@ func (e *endpoint) deliver(ctx context.Context) {
 	}
 }
 
-// claim claims up to n notices for as long as an attempt takes at most. Next is when the next one
-// is due; zero when none is, or nobody knows.
+// claim claims up to n notices for as long as an attempt and its outcome may take. Next is when the
+// next notice falls due; zero if there is none, or it is not known.
 func (e *endpoint) claim(ctx context.Context, n int) (claimed []Claimed, next time.Time, err error) {
 	now := e.config.Clock.Now()
 	return e.config.Queue.Claim(ctx, e.Name, now, now.Add(e.Timeout+settleTimeout), n)
 }
 
-// send makes an attempt and stores what became of it.
+// send makes an attempt and stores its outcome.
 func (e *endpoint) send(ctx context.Context, c Claimed) {
 	err := e.attempt(ctx, c)
 	now := e.config.Clock.Now()
@@ -175,7 +176,7 @@ func (e *endpoint) send(ctx context.Context, c Claimed) {
 		logger.Warn("notice was not accepted", "pause", pause, "err", err)
 		stored = e.config.Queue.Retry(store, e.Name, c, now.Add(pause), reason(err))
 	}
-	if stored != nil { // the claim ends by itself, and the notice is sent again
+	if stored != nil { // the claim expires, and the notice is sent again
 		logger.Error("the outcome of an attempt could not be stored", "err", stored)
 	}
 	signal(e.settled)
@@ -201,7 +202,8 @@ func (e *endpoint) attempt(ctx context.Context, c Claimed) (err error) {
 // eventID is the notice's ID.
 func eventID(e lifecycle.Event) string { return fmt.Sprintf("%s/%d", e.RunID, e.Seq) }
 
-// pause is the time from the attempt to the next one; share, from 0 to 1, is what chance adds.
+// pause is the time between an attempt and the next one. It is between half of the exponential
+// backoff and all of it: share, a random number from 0 to 1, says where.
 func (r Retry) pause(attempt int, share float64) time.Duration {
 	pause := r.First
 	for i := 1; i < attempt && pause < r.Max; i++ {

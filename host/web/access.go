@@ -11,8 +11,9 @@ import (
 
 // This file decides whether a request is served at all, and on whose behalf (L1, L2).
 
-// setSafeHeaders sets what every response has: nobody else may frame, sniff or cache it, and a page
-// loads nothing from elsewhere and runs no script that stands in its text.
+// setSafeHeaders sets the headers that every response has. Other sites may not show it in a frame,
+// shared caches may not store it, and browsers may not guess its type. A page loads nothing from
+// other sites, and executes no script that is part of its text.
 func setSafeHeaders(h http.Header) {
 	h.Set("Cache-Control", "private, no-cache")
 	h.Set("Content-Security-Policy", "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; "+
@@ -23,7 +24,8 @@ func setSafeHeaders(h http.Header) {
 	h.Set("X-Content-Type-Options", "nosniff")
 }
 
-// admit returns why a request is refused before anybody asks who makes it; nil if it is not.
+// admit checks what does not depend on who makes the request: its size, and the site that it comes
+// from. It returns nil if the request may go on, and sets the headers of CORS.
 func (d *Door) admit(w http.ResponseWriter, r *http.Request) *Problem {
 	if len(r.RequestURI) > maxURL {
 		return newProblem(http.StatusRequestURITooLong, "URL_TOO_LONG", "The URL is longer than 8 KiB.")
@@ -56,7 +58,7 @@ func (d *Door) admit(w http.ResponseWriter, r *http.Request) *Problem {
 	return nil
 }
 
-// localActor acts where there is no Identify.
+// localActor is the ID of whoever makes a request, if there is no Identify.
 const localActor = "local"
 
 // identify returns who makes the request, or why it is refused.
@@ -80,12 +82,13 @@ func (d *Door) identify(r *http.Request) (lifecycle.Actor, *Problem) {
 	return lifecycle.Actor{}, newProblem(http.StatusUnauthorized, "UNAUTHENTICATED", "Sign in first.")
 }
 
-// forwarded are headers by which a proxy says for whom it makes a request.
+// forwarded are the headers in which a proxy names the client that it makes a request for.
 var forwarded = []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip", "Via"}
 
-// fromHere reports whether a request was made on this machine: its peer is, no proxy made it for others,
-// and it names this machine as its host. A page elsewhere whose name was changed to mean this machine
-// (DNS rebinding) names another one.
+// fromHere reports whether a request was made on this machine: the connection comes from it, no
+// proxy has forwarded the request, and its Host is this machine. The last protects against DNS
+// rebinding: a page of another site whose name was changed to point to this machine still sends its
+// own name as Host.
 func fromHere(r *http.Request) bool {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil || !peer.Addr().Unmap().IsLoopback() {

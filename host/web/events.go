@@ -19,7 +19,7 @@ type followInput struct {
 	After       uint64 `query:"after" doc:"The same, for the first connection; from the first event without it."`
 }
 
-// cursor is the number of the event after which the stream begins.
+// cursor returns the number of the event after which the stream begins.
 func (in *followInput) cursor() (uint64, error) {
 	if in.LastEventID == "" {
 		return in.After, nil
@@ -59,7 +59,8 @@ func (d *Door) followRoute(a *api) {
 	})
 }
 
-// beforeStream reads the run, so that what is wrong is said by a status. A stream that has begun cannot.
+// beforeStream reads the run before its stream begins: only then can an error be answered with a
+// status.
 func (d *Door) beforeStream(ctx context.Context, c *caller, id string, after uint64) (lifecycle.Run, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.opts.Timeout)
 	defer cancel()

@@ -28,7 +28,7 @@ type FeedEvents struct {
 	Ack    string            `json:"ack,omitempty" doc:"What acknowledges these events, and all before them."`
 }
 
-// feedBytes is how many bytes of events end a batch.
+// feedBytes is the size at which a batch of events is complete, in bytes.
 const feedBytes = 4 << 20
 
 type nextInput struct {
@@ -36,8 +36,8 @@ type nextInput struct {
 	Body NextEvents
 }
 
-// nextRoute registers the reading of a feed. It is a POST, since it takes the feed's lease for its time,
-// may create the feed, and moves its cursor (L2).
+// nextRoute registers the route that reads a feed. Its method is POST, because it changes something
+// (L2): it takes the feed's lease while it lasts, may create the feed, and moves its cursor.
 func (d *Door) nextRoute(a *api) {
 	op := a.operation(http.MethodPost, "next-events", "/feeds/{name}/next", "Acknowledge, and wait for the next events")
 	op.Description = "The events of all runs, from a cursor that the store keeps under the feed's name: none is " +
@@ -60,9 +60,10 @@ func (d *Door) nextRoute(a *api) {
 	})
 }
 
-// nextEvents acknowledges, and returns what comes after. The lease of the feed lasts for this call alone, so
-// that the next one may be made at any node. It begins again at the cursor, which the acknowledged event is
-// at or close behind: that is moved when the event is met. If it is not met, it was acknowledged before.
+// nextEvents acknowledges the events up to b.Ack, and returns later ones. The lease of the feed
+// ends with this call, so the next call may go to any node. Each call reads from the feed's cursor,
+// and therefore meets the acknowledged event again, soon after the cursor; there it moves the
+// cursor. If it does not meet the event, that was acknowledged before.
 func nextEvents(ctx context.Context, c *caller, in *nextInput) (*FeedEvents, error) {
 	b := &in.Body
 	filter := lifecycle.FeedFilter{Types: b.Types, Pool: b.Pool, Key: b.Key, Labels: b.Labels}
@@ -80,7 +81,7 @@ func nextEvents(ctx context.Context, c *caller, in *nextInput) (*FeedEvents, err
 			if err := event.Ack(ctx); err != nil {
 				return nil, err
 			}
-			*out, size, full = FeedEvents{Events: out.Events[:0]}, 0, false // those before it are acknowledged, too
+			*out, size, full = FeedEvents{Events: out.Events[:0]}, 0, false // it acknowledges those before it, too
 		case !full:
 			text, err := json.Marshal(event.Event)
 			if err != nil {

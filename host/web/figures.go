@@ -7,9 +7,9 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// This file has the figures for whoever looks after the runs.
+// This file shows operators the figures of the store: statistics, nodes, usage and feeds.
 
-// Stats is how much there is to do, on all nodes together.
+// Stats counts the runs that have not ended, on all nodes together.
 type Stats struct {
 	Queued        int           `json:"queued"`
 	Running       int           `json:"running"`
@@ -27,7 +27,7 @@ type Stats struct {
 	Engines       []EngineStats `json:"engines" nullable:"false"`
 }
 
-// PoolStats is a pool, and the runs that want a slot of it.
+// PoolStats is a pool, and how many runs wait for one of its slots.
 type PoolStats struct {
 	Name        string    `json:"name"`
 	Capacity    int       `json:"capacity"`
@@ -37,7 +37,7 @@ type PoolStats struct {
 	OldestReady time.Time `json:"oldest_ready,omitzero"`
 }
 
-// EngineStats is an engine, and the runs that want it.
+// EngineStats is an engine, and how many queued runs need it.
 type EngineStats struct {
 	Engine      string    `json:"engine"`
 	Queued      int       `json:"queued"`
@@ -73,7 +73,7 @@ type Nodes struct {
 	Nodes []Node `json:"nodes" nullable:"false"`
 }
 
-// Node is a process that executes runs, or what is left of one.
+// Node is a node, or the departure that a node has left.
 type Node struct {
 	ID         string    `json:"id"`
 	Engines    []string  `json:"engines,omitempty" nullable:"false" doc:"Missing: it has not said which it has."`
@@ -138,7 +138,7 @@ type Feeds struct {
 	Feeds []Feed `json:"feeds" nullable:"false"`
 }
 
-// Feed is a feed as it stands.
+// Feed is the status of a feed.
 type Feed struct {
 	Name      string    `json:"name"`
 	MaxLagSec float64   `json:"max_lag_sec"`

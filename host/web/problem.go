@@ -13,8 +13,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Problem is why a request was refused, by RFC 9457. Code is what a program reads; of the members below
-// it those are set that the code says something about.
+// Problem is why a request was refused, in the form of RFC 9457. Programs read Code; which of the
+// members below it are set depends on it.
 type Problem struct {
 	Type   string `json:"type" doc:"The code as a URN."`
 	Title  string `json:"title" doc:"The status in words."`
@@ -32,7 +32,8 @@ type Problem struct {
 	Open     int         `json:"open,omitempty" doc:"NOT_WAITING: the question that the run waits with."`
 }
 
-// Fault is a place that is wrong: a JSON pointer into the value of a form, or the name of a field.
+// Fault is one place in the request that is wrong: a JSON pointer into the value of a form, or the
+// name of a field.
 type Fault struct {
 	Where string `json:"where"`
 	Want  string `json:"want"`
@@ -43,17 +44,17 @@ func newProblem(status int, code, detail string) *Problem {
 		Detail: detail, Code: code}
 }
 
-// Error, GetStatus and ContentType let huma answer with it.
+// Error, GetStatus and ContentType let huma answer with a Problem.
 func (p *Problem) Error() string { return p.Detail }
 
 // GetStatus is the response's status.
 func (p *Problem) GetStatus() int { return p.Status }
 
-// ContentType is the response's.
+// ContentType is the response's media type.
 func (p *Problem) ContentType(string) string { return "application/problem+json" }
 
-// problemOf are the problems of the library's errors, the more special ones first. docs/errors.md has the
-// same statuses.
+// problemOf lists the library's errors with their problems. An error that wraps another one stands
+// before it. docs/errors.md has the same statuses.
 var problemOf = []struct {
 	err    error
 	status int
@@ -98,8 +99,8 @@ func internalProblem() *Problem {
 	return newProblem(http.StatusInternalServerError, "INTERNAL", outcomeUnknown)
 }
 
-// problem is the problem of an error of the client, for the caller. What is not one of the library's own
-// errors is logged, and not shown: it may name files and hosts.
+// problem makes the problem that the caller is shown for an error. An error that is not one of the
+// library's own is logged and not shown, because it may name files and hosts.
 func (d *Door) problem(c *caller, err error) *Problem {
 	var p *Problem
 	if errors.As(err, &p) {
@@ -128,7 +129,7 @@ func (d *Door) problem(c *caller, err error) *Problem {
 	return p
 }
 
-// describe adds what the error says beside its text.
+// describe adds the data of the error to its problem.
 func (p *Problem) describe(err error, actor lifecycle.Actor) {
 	var (
 		value      *lifecycle.ValueError
@@ -173,7 +174,7 @@ func (p *Problem) describe(err error, actor lifecycle.Actor) {
 	}
 }
 
-// fromHuma turns what huma says about a request that does not fit its schema into a problem.
+// fromHuma turns the error that huma has for a request that does not fit the schema into a problem.
 func fromHuma(_ huma.Context, _ string, v any) (any, error) {
 	model, ok := v.(*huma.ErrorModel)
 	if !ok {

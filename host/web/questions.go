@@ -93,7 +93,7 @@ func (d *Door) questions(ctx context.Context, c *caller, in *RunPath) (*body[Que
 	return &body[Questions]{Questions{showQuestions(&run, c.actor, now())}}, nil
 }
 
-// History is every question of a run.
+// History has every question of a run, in order.
 type History struct {
 	Records []Record `json:"records" nullable:"false"`
 }
@@ -143,13 +143,14 @@ func (d *Door) reply(ctx context.Context, c *caller, in *replyInput) (*created[R
 	r, err := c.client.Reply(ctx, in.ID, lifecycle.Reply{ID: in.Question, Text: in.Body.Text, Key: in.Key,
 		Value: in.Body.Value, Decision: lifecycle.Decision(in.Body.Decision), Seen: in.Body.Seen})
 	if err != nil {
-		return nil, d.winner(ctx, c, in.ID, err)
+		return nil, d.withWinner(ctx, c, in.ID, err)
 	}
 	return newOrKnown(r.Replayed, in.url(d), Receipt{r.RunID, r.ID, r.AcceptedAt, r.Replayed}), nil
 }
 
-// winner adds to the error of a reply that came too late who was faster, if the caller may view the run.
-func (d *Door) winner(ctx context.Context, c *caller, id string, err error) error {
+// withWinner adds to the error of a call that came too late who has settled the question, if the
+// caller may view the run. Other errors stay as they are.
+func (d *Door) withWinner(ctx context.Context, c *caller, id string, err error) error {
 	var settled *lifecycle.SettledError
 	if !errors.As(err, &settled) {
 		return err
@@ -183,11 +184,11 @@ func (d *Door) claim(ctx context.Context, c *caller, in *claimInput) error {
 	if until.IsZero() {
 		until = now().Add(time.Duration(in.Body.Seconds) * time.Second)
 	}
-	return d.winner(ctx, c, in.ID, c.client.Claim(ctx, in.ID, in.Question, until))
+	return d.withWinner(ctx, c, in.ID, c.client.Claim(ctx, in.ID, in.Question, until))
 }
 
 func (d *Door) release(ctx context.Context, c *caller, in *QuestionPath) error {
-	return d.winner(ctx, c, in.ID, c.client.Release(ctx, in.ID, in.Question))
+	return d.withWinner(ctx, c, in.ID, c.client.Release(ctx, in.ID, in.Question))
 }
 
 type reassignInput struct {
@@ -200,7 +201,7 @@ type reassignInput struct {
 
 func (d *Door) reassign(ctx context.Context, c *caller, in *reassignInput) error {
 	err := c.client.Reassign(ctx, in.ID, in.Question, in.Body.From.audience(), *in.Body.To.audience())
-	return d.winner(ctx, c, in.ID, err)
+	return d.withWinner(ctx, c, in.ID, err)
 }
 
 type extendInput struct {
@@ -211,5 +212,5 @@ type extendInput struct {
 }
 
 func (d *Door) extend(ctx context.Context, c *caller, in *extendInput) error {
-	return d.winner(ctx, c, in.ID, c.client.Extend(ctx, in.ID, in.Question, in.Body.Until))
+	return d.withWinner(ctx, c, in.ID, c.client.Extend(ctx, in.ID, in.Question, in.Body.Until))
 }

@@ -11,8 +11,9 @@ import (
 	"time"
 )
 
-// response holds a response back until it is complete, so that it has a length and an ETag, and a
-// connection that takes it slowly is cut. A stream passes through.
+// response collects a response until it is complete. Then it knows its length and its ETag, and
+// sends it with a time limit, after which the connection of a slow reader is cut. A stream is not
+// collected.
 type response struct {
 	w         http.ResponseWriter
 	request   *http.Request
@@ -45,7 +46,7 @@ func (r *response) Write(b []byte) (int, error) {
 	return r.body.Write(b)
 }
 
-// problem answers with a problem, in place of whatever was to be answered.
+// problem replaces what was written so far by a problem.
 func (r *response) problem(p *Problem) {
 	r.status = 0
 	r.body.Reset()
@@ -85,10 +86,10 @@ func (r *response) finish() {
 		_, _ = r.w.Write(r.body.Bytes())
 	}
 	_ = c.Flush()
-	_ = c.SetWriteDeadline(time.Time{}) // the connection's next request may be another handler's
+	_ = c.SetWriteDeadline(time.Time{}) // the next request on this connection may be for another handler
 }
 
-// reads reports whether a request is one that changes nothing.
+// reads reports whether a request changes nothing, by its method.
 func reads(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
 
 // matchesTag reports whether an If-None-Match names the tag.

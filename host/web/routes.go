@@ -68,7 +68,7 @@ func (d *Door) newAPI() *api {
 	return a
 }
 
-// operation is what all have in common.
+// operation returns what all routes have in common.
 func (a *api) operation(method, id, path, summary string) huma.Operation {
 	return huma.Operation{
 		OperationID: id, Method: method, Path: path, Summary: summary,
@@ -77,7 +77,7 @@ func (a *api) operation(method, id, path, summary string) huma.Operation {
 	}
 }
 
-// call is what a route does for its caller.
+// call executes a request on behalf of its caller.
 type call[I, O any] func(context.Context, *caller, *I) (*O, error)
 
 // register registers a route whose errors become problems.
@@ -105,7 +105,7 @@ func get[I, O any](a *api, id, path, summary string, fn call[I, O]) {
 	register(a, op, fn)
 }
 
-// created answers 201 for what is new, and 200 for what was known.
+// created is a response with 201 if something was created, and 200 if it existed before.
 type created[B any] struct {
 	Status   int
 	Location string `header:"Location"`
@@ -129,7 +129,7 @@ func create[I, B any](a *api, id, path, summary string, fn call[I, created[B]]) 
 	register(a, op, fn)
 }
 
-// done answers 204.
+// done is a response without a body: 204.
 type done struct{}
 
 func change[I any](a *api, id, path, summary string, fn func(context.Context, *caller, *I) error) {
@@ -137,7 +137,7 @@ func change[I any](a *api, id, path, summary string, fn func(context.Context, *c
 		func(ctx context.Context, c *caller, in *I) (*done, error) { return &done{}, fn(ctx, c, in) })
 }
 
-// serveDocument serves the OpenAPI document of what was registered.
+// serveDocument serves the OpenAPI document of the registered routes.
 func (d *Door) serveDocument(a huma.API) {
 	schemas := a.OpenAPI().Components.Schemas.Map()
 	delete(schemas, "ErrorModel") // huma's own, which fromHuma replaces
@@ -163,7 +163,7 @@ type QuestionPath struct {
 	Question int `path:"question" minimum:"1" doc:"The question's number."`
 }
 
-// url is the path of the question's run in the handler.
+// url is the path of the question.
 func (p *QuestionPath) url(d *Door) string {
 	return d.runURL(p.ID) + "/questions#" + strconv.Itoa(p.Question)
 }
@@ -175,5 +175,5 @@ type Paging struct {
 	Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"100"`
 }
 
-// now is the time by which claims are shown. What is decided is decided by the store's clock.
+// now is the time by which claims are shown as lasting. It decides nothing.
 func now() time.Time { return time.Now() }

@@ -10,7 +10,7 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// body is a response with nothing but a body.
+// body is a response that has only a body.
 type body[B any] struct{ Body B }
 
 // Me is who makes a request.
@@ -63,7 +63,7 @@ type AskPolicy struct {
 	Rejects      int       `json:"rejects,omitempty" minimum:"0" doc:"How many people must reject an approval."`
 }
 
-// spec is the specification of the run, submitted by the actor.
+// spec is the specification that the request submits.
 func (n *NewRun) spec(submitter string) lifecycle.Spec {
 	s := lifecycle.Spec{ID: n.ID, Prompt: n.Prompt, Input: n.Input, Mode: lifecycle.Mode(n.Mode), Engine: n.Engine,
 		OutputSchema: n.OutputSchema, MaxAttempts: n.MaxAttempts, MaxQuestions: n.MaxQuestions,
@@ -79,7 +79,8 @@ func (n *NewRun) spec(submitter string) lifecycle.Spec {
 	return s
 }
 
-// sameID is the id of what is created: the one of the body, or that of the header, which must not differ.
+// sameID returns the id of what is created. It may stand in the body, in the header, or in both if
+// they are equal.
 func sameID(inBody, key string) (string, error) {
 	if inBody != "" && key != "" && inBody != key {
 		return "", newProblem(http.StatusBadRequest, "INVALID_ARGUMENT",

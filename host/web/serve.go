@@ -43,7 +43,7 @@ func (d *Door) Serve(ctx context.Context, listener net.Listener, handler http.Ha
 		}
 	})
 	err := server.Serve(listener)
-	if stop() { // it failed while ctx lasts
+	if stop() { // ctx has not ended: the server has failed
 		return errors.Join(err, server.Close())
 	}
 	<-ended

@@ -2,7 +2,8 @@ package web
 
 import "github.com/interlude-go/interlude/lifecycle"
 
-// This file shows runs for doors that are not HTTP, so that their JSON is that of the API.
+// This file is for programs that show runs in the JSON of the API without HTTP, such as the command
+// line.
 
 // ShowRun is the run as the API shows it to the actor now.
 func ShowRun(r *lifecycle.Run, actor lifecycle.Actor) Run { return showRun(r, actor, now()) }

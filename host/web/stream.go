@@ -14,11 +14,12 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// eventStream writes server-sent events. Its goroutine is the connection's own: one that takes its events
-// slowly holds up nobody else, and is cut when one of them takes too long. It then goes on from its cursor.
+// eventStream writes server-sent events, in the goroutine of their connection. A slow reader
+// therefore delays nobody else. If one event takes too long, the connection is cut; the reader
+// connects again and goes on from its cursor.
 type eventStream struct {
 	*response
-	cut bool // its reader is gone, or too slow
+	cut bool // the reader is gone, or too slow
 }
 
 // streamBody is what huma calls to write a response.
@@ -30,9 +31,9 @@ func streamResponse() *huma.Response {
 	}}
 }
 
-// openStream begins a stream of what send sends. Send is called for the time of one heartbeat after the
-// other, and must not lose anything when its context ends in between; it reports whether there is nothing
-// more to send, ever.
+// openStream begins a stream. It calls send again and again, each time with a context that ends
+// with the next heartbeat: send sends events until then, and goes on with the next call where it
+// stopped. Send returns true if no more events will ever follow.
 func (d *Door) openStream(c *caller, send func(beat context.Context, s *eventStream) (bool, error)) (*streamBody,
 	error,
 ) {
@@ -50,7 +51,8 @@ func (d *Door) openStream(c *caller, send func(beat context.Context, s *eventStr
 	}}, nil
 }
 
-// countFollower counts one that follows, until followers is decreased, or refuses it.
+// countFollower counts one more stream, or returns why it is refused. Whoever calls it decreases
+// d.followers at the end of the stream.
 func (d *Door) countFollower() *Problem {
 	if d.life.Err() != nil {
 		return newProblem(http.StatusServiceUnavailable, "SHUTTING_DOWN", "This server shuts down. Connect again.")
@@ -62,7 +64,8 @@ func (d *Door) countFollower() *Problem {
 	return nil
 }
 
-// serve sends until there is nothing more to send, the context ends, or the reader may not have it any more.
+// serve calls send until nothing more follows, the context ends, or the reader may not go on
+// (checkReader).
 func (s *eventStream) serve(ctx context.Context, d *Door, c *caller,
 	send func(context.Context, *eventStream) (bool, error),
 ) {
@@ -85,7 +88,7 @@ func (s *eventStream) serve(ctx context.Context, d *Door, c *caller,
 		case ended || s.cut || ctx.Err() != nil:
 			return
 		case over:
-			err = d.stillThere(c)
+			err = d.checkReader(c)
 		}
 		if err != nil { // the run was pruned, say, or the actor may not view it any more
 			_ = s.sendEvent("", "problem", d.problem(c, err))
@@ -95,9 +98,9 @@ func (s *eventStream) serve(ctx context.Context, d *Door, c *caller,
 	}
 }
 
-// stillThere asks again who the reader is, and returns an error if the stream may not go on: the session has
-// ended, or belongs to somebody else now, or to somebody with other groups.
-func (d *Door) stillThere(c *caller) error {
+// checkReader identifies the reader again, and returns an error if the stream may not go on: nobody
+// is signed in any more, or somebody else is, or the reader's groups have changed.
+func (d *Door) checkReader(c *caller) error {
 	actor, fault := d.identify(c.request)
 	if fault != nil {
 		return fault
@@ -130,7 +133,7 @@ func (s *eventStream) sendEvent(id, name string, data any) error {
 	return s.send(text.String())
 }
 
-// send writes a text, which a reader must take within the time for it.
+// send writes a text, and cuts the stream if the reader does not take it in time.
 func (s *eventStream) send(text string) error {
 	c := http.NewResponseController(s.w)
 	err := c.SetWriteDeadline(time.Now().Add(s.timeout))

@@ -7,8 +7,9 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// This file has what the API shows (L1). Of a run it shows what people need, and neither its session nor
-// who executes it: a session is as good as a password to the agent's memory.
+// This file defines what the API shows (L1). Of a run it shows what people need. It never shows the
+// session, which gives access to the agent's memory like a password, nor the node that executes the
+// run.
 
 // Run is a run as the API shows it.
 type Run struct {
@@ -137,7 +138,7 @@ type Audience struct {
 	Except    []string `json:"except,omitempty" nullable:"false" maxItems:"100"`
 }
 
-// Vote is what one of several people has decided.
+// Vote is the decision of one of several people.
 type Vote struct {
 	Actor    string    `json:"actor"`
 	Via      string    `json:"via,omitempty"`
@@ -235,8 +236,9 @@ func showQuestions(r *lifecycle.Run, actor lifecycle.Actor, now time.Time) []Que
 	return out
 }
 
-// showQuestion is the question as the actor sees it at this time. MayReply is what is true of an open one.
-// Of its end it has what its own wait says: what the run's policy says is shown where the run is known.
+// showQuestion is the question as the actor sees it at this time. It shows the end of the
+// question's own wait; callers that know the run replace that by the end that the run's policy
+// sets. MayReply takes the question for open.
 func showQuestion(q *lifecycle.Question, actor lifecycle.Actor, now time.Time) Question {
 	v := Question{ID: q.ID, Attempt: q.Attempt, Kind: string(q.Kind), Prompt: q.Prompt, Context: q.Context,
 		AskedAt: q.AskedAt, RequiredFields: q.RequiredFields, UIHints: q.UIHints, Schema: q.Schema,

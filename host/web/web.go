@@ -156,7 +156,7 @@ type caller struct {
 
 type callerKey struct{}
 
-// callerOf is the caller of a request that ServeHTTP has admitted.
+// callerOf returns the caller of a request, whom ServeHTTP has put into its context.
 func callerOf(ctx context.Context) *caller { return ctx.Value(callerKey{}).(*caller) } //nolint:forcetypeassert // set
 
 // ServeHTTP admits a request and passes it on to its route.
@@ -178,7 +178,7 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		res.problem(fault)
 		return
 	}
-	if r.Method == http.MethodOptions { // CORS has been said by admit
+	if r.Method == http.MethodOptions { // admit has set the headers of CORS
 		res.WriteHeader(http.StatusNoContent)
 		return
 	}
@@ -198,7 +198,8 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.mux.ServeHTTP(res, r)
 }
 
-// noRoute answers as the mux would, with a problem: 404, or 405 with the methods that there are.
+// noRoute answers a request that no route takes with a problem: 405 with the methods that the path
+// takes, as the mux would say it, or else 404.
 func (d *Door) noRoute(res *response, r *http.Request, route http.Handler) {
 	mux := &response{w: &headerOnly{make(http.Header)}, request: r}
 	route.ServeHTTP(mux, r)
