@@ -83,7 +83,7 @@ func TestK7EachStepHasItsEvent(t *testing.T) {
 			require.Equal(t, next, event.Type)
 		}
 		pass(10 * time.Hour)
-		require.Equal(t, 2, in(t, lc.Client, "r", fsm.StateWaitingUser).Pending.Fired)
+		require.EqualValues(t, 2, in(t, lc.Client, "r", fsm.StateWaitingUser).Pending.Fired)
 		requireSoundLog(t, s, "r")
 	})
 }
@@ -135,7 +135,7 @@ func TestK7AStepThatLosesToAClaimIsCarriedOutAtOnce(t *testing.T) {
 				asked := in(t, lc.Client, "r", fsm.StateWaitingUser).Pending.AskedAt
 				pass(time.Hour + c.late)
 				run := in(t, lc.Client, "r", fsm.StateWaitingUser)
-				require.Equal(t, 1, run.Pending.Fired)
+				require.EqualValues(t, 1, run.Pending.Fired)
 				require.NotNil(t, run.Pending.Claim)
 				require.Zero(t, s.times)
 				require.Equal(t, asked.Add(time.Hour+c.late), run.UpdatedAt)

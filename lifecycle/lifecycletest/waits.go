@@ -102,7 +102,7 @@ func (l *life) checkWaits(run *lifecycle.Run) {
 			}
 			fired++
 		}
-		require.Equal(l, fired, q.Fired, "steps of question %d", q.ID)
+		require.Equal(l, fired, int(q.Fired), "steps of question %d", q.ID)
 		require.Equal(l, end, q.EndsAt, "end of question %d", q.ID)
 		require.Equal(l, fired < 2, q.To.Admits(lifecycle.Actor{ID: "anybody"}), "who may answer question %d", q.ID)
 		require.True(l, q.To.Admits(boss))
