@@ -144,6 +144,7 @@ func decideDeadline(run *store.Run, now time.Time) (*store.Commit, error) {
 // failed for a reason that an operator can repair may be held (J5). One that ended well may let its
 // run sleep (M1), or wait for its children (M3).
 func decideTurn(run *store.Run, turn *turnEvidence, node string, now time.Time) (*store.Commit, error) {
+	run = withProgress(run, turn.finalEntries())
 	switch {
 	case turn.interruption == nil && len(turn.children) > 0:
 		return decideAwait(run, turn, node, now)

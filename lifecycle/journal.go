@@ -115,11 +115,24 @@ func (s *sink) Append(ctx context.Context, entries ...engine.JournalEntry) error
 
 // decideEntries makes the commit that writes entries to the journal of a run while its turn executes.
 func decideEntries(run *store.Run, entries []interaction.JournalEntry, now time.Time) (*store.Commit, error) {
-	c, err := decideReport(run, now, nil)
+	c, err := decideReport(withProgress(run, entries), now, nil)
 	if err == nil {
 		err = addJournal(c, entries)
 	}
 	return c, err
+}
+
+// withProgress returns the run without its count of repeats and retries if the entries are added to its
+// journal. A turn that keeps something which no later turn does again is not the same turn again and
+// again (J3): so a long function ends on nodes that are often lost. It cannot go on for ever, because a
+// journal has limits.
+func withProgress(run *store.Run, entries []interaction.JournalEntry) *store.Run {
+	if len(entries) == 0 || run.Repeats == 0 {
+		return run
+	}
+	progressed := *run
+	progressed.Repeats = 0
+	return &progressed
 }
 
 // addJournal adds entries to a commit, and counts them.

@@ -59,7 +59,7 @@ import (
 //		// Attempt is the number of the current or last turn; 0 before the first.
 //		Attempt int
 //		// Repeats is how often in a row a turn was repeated or retried, because it lost its worker or
-//		// failed for a passing reason, since a turn last ended without a failure.
+//		// failed for a passing reason, since a turn last ended without a failure or added to the journal.
 //		Repeats int
 //		// Yielded is the number of attempts that do not count towards MaxAttempts: those that were
 //		// retried later (J2), held (J5) or handed back (J1).

@@ -104,8 +104,8 @@ type Spec struct {
 	// MaxRepeats is how often in a row a repeatable turn that lost its worker or its agent is
 	// executed again, each time after a longer pause, of a second at first and a minute at most
 	// (J3); 0 stands for DefaultMaxRepeats. The next loss fails the run with
-	// TURN_REPEAT_LIMIT_EXCEEDED. A turn that ends without a failure resets the count; an orderly
-	// shutdown of the host does not count.
+	// TURN_REPEAT_LIMIT_EXCEEDED. A turn that ends without a failure resets the count, and so does one
+	// that adds to the run's journal (engine.Journal); an orderly shutdown of the host does not count.
 	MaxRepeats int `json:"max_repeats,omitempty"`
 	// Retry says how a turn that failed for a passing reason is retried (J2). If it is nil,
 	// Config.Retry applies, and without that there are no retries. With Max 0 there are no retries,

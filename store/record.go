@@ -56,7 +56,7 @@ type Run struct {
 	// Attempt is the number of the current or last turn; 0 before the first.
 	Attempt int `json:"attempt"`
 	// Repeats is how often in a row a turn was repeated or retried, because it lost its worker or
-	// failed for a passing reason, since a turn last ended without a failure.
+	// failed for a passing reason, since a turn last ended without a failure or added to the journal.
 	Repeats int `json:"repeats,omitempty"`
 	// Yielded is the number of attempts that do not count towards MaxAttempts: those that were
 	// retried later (J2), held (J5) or handed back (J1).

@@ -38,7 +38,7 @@ var journals = []scene{
 		require.Equal(w, "And then?", asked(w, r.do("touch two", "ask And then?")))
 		r.remove("two")
 		require.Equal(w, "ok", r.do("touch three", "final ok").FinalText)
-		require.Equal(w, []string{"three"}, r.made())
+		require.Equal(w, []string{"three"}, r.files())
 	}},
 	{name: "M1, E4: a turn whose host is lost goes on where it was, on another host", applies: hasJournal,
 		play: func(w *world) {
@@ -47,11 +47,11 @@ var journals = []scene{
 				"ask What next?"))
 			r.remove("once")
 			r.touch("go")
-			o, err := r.again()
+			o, err := r.repeat()
 			require.NoError(w, err)
 			require.Equal(w, "What next?", asked(w, o))
-			require.NotContains(w, r.made(), "once")
-			require.Contains(w, r.made(), "after")
+			require.NotContains(w, r.files(), "once")
+			require.Contains(w, r.files(), "after")
 			require.NotNil(w, o.Session)
 		}},
 	{name: "M1, E4: an answer is not lost with the host of its turn, and is taken once", applies: hasJournal,
@@ -61,10 +61,10 @@ var journals = []scene{
 			r.lose(r.startUntil("begun", "note second", "touch once", "touch begun", "await go", "ask And then?"))
 			r.remove("once")
 			r.touch("go")
-			o, err := r.again()
+			o, err := r.repeat()
 			require.NoError(w, err)
 			require.Equal(w, "And then?", asked(w, o))
-			require.NotContains(w, r.made(), "once")
+			require.NotContains(w, r.files(), "once")
 			require.Equal(w, "first | second | third", r.do("note third", "recall").FinalText)
 		}},
 	{name: "I2: what an attempt does that is no longer the run's is not kept", applies: hasJournal,
@@ -76,7 +76,7 @@ var journals = []scene{
 			r.touch("go")
 			require.NotEqual(w, engine.OK, g.finish().Process.Status)
 			require.Equal(w, kept, r.keptEntries())
-			require.NotContains(w, r.made(), "late", "it has gone on though nothing is kept any more")
+			require.NotContains(w, r.files(), "late", "it has gone on though nothing is kept any more")
 		}},
 	{name: "M1: what cannot be kept any more fails the turn, and nothing is done after it", applies: hasJournal,
 		play: func(w *world) {
@@ -84,7 +84,7 @@ var journals = []scene{
 			r.size = &interaction.JournalSize{Entries: interaction.MaxJournalEntries}
 			o, err := r.execute(w.ctx, Script("touch one", "touch two", "final ok"))
 			require.Equal(w, fsm.CodeEngineFailed, failure(w, o, err))
-			require.Equal(w, []string{"one"}, r.made())
+			require.Equal(w, []string{"one"}, r.files())
 		}},
 	{name: "M1: a host that keeps no journals is refused before anything is done", applies: hasJournal,
 		play: func(w *world) {
@@ -92,7 +92,7 @@ var journals = []scene{
 			turn := r.next(Script("touch one", "final ok"))
 			o, err := w.engine.RunTurn(w.ctx, turn, struct{ engine.Sink }{&r.Recorder})
 			require.Equal(w, fsm.CodeEngineUnavailable, failure(w, o, err))
-			require.Empty(w, r.made())
+			require.Empty(w, r.files())
 		}},
 	{name: "M2: a journal that other code has written holds the run, and names both", applies: hasJournal,
 		play: func(w *world) {
@@ -107,7 +107,7 @@ var journals = []scene{
 			require.True(w, f.Held)
 			require.Contains(w, f.Detail, "another")
 			require.Contains(w, f.Detail, was)
-			require.Equal(w, []string{"one"}, r.made())
+			require.Equal(w, []string{"one"}, r.files())
 		}},
 }
 
@@ -130,8 +130,8 @@ func (r *run) lose(g *going) {
 	r.Refuse(nil)
 }
 
-// made are the files that the agent has made.
-func (r *run) made() (names []string) {
+// files lists the files that the agent has created.
+func (r *run) files() (names []string) {
 	r.Helper()
 	files, err := os.ReadDir(r.turn.ArtifactDir)
 	require.NoError(r, err)

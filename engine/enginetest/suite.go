@@ -189,8 +189,8 @@ func (r *run) executeOn(ctx context.Context, e engine.Engine, input string) (eng
 	return r.turnOn(ctx, e, r.next(input))
 }
 
-// again does the last turn once more on another host, as a lifecycle does that has lost the first.
-func (r *run) again() (engine.Outcome, error) {
+// repeat does the last turn once more on another host, as a lifecycle does that has lost the first.
+func (r *run) repeat() (engine.Outcome, error) {
 	r.turn.Attempt++
 	r.turn.Epoch++
 	return r.turnOn(r.ctx, r.host(), r.turn)

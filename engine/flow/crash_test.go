@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -14,6 +15,7 @@ import (
 	"github.com/interlude-go/interlude/engine/flow"
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/lifecycle/rehearsal"
+	"github.com/interlude-go/interlude/store/memory"
 )
 
 // world is what the steps of a play have done outside of the run, by their keys.
@@ -120,4 +122,77 @@ func TestM1BranchesAndCompensationSurviveACrashAtEveryCommit(t *testing.T) {
 				require.Len(t, w.tries, 4, "%v", w.tries)
 			}}
 	})
+}
+
+// unlucky is an agent that is lost in each turn, after it has stored so many entries in it.
+type unlucky struct {
+	engine.Engine
+	after int
+}
+
+// RunTurn has the agent killed from outside.
+func (u unlucky) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
+	ctx, kill := context.WithCancel(ctx)
+	defer kill()
+	o, err := u.Engine.RunTurn(ctx, t, &counting{s, s.(engine.Journal), u.after, kill})
+	if ctx.Err() != nil {
+		return engine.Outcome{Process: engine.Process{Status: engine.Interrupted, Detail: "killed"}}, nil
+	}
+	return o, err
+}
+
+// counting is the Sink of a turn that is killed once so many entries are stored.
+type counting struct {
+	engine.Sink
+	engine.Journal
+
+	left int
+	kill func()
+}
+
+func (s *counting) Append(ctx context.Context, entries ...engine.JournalEntry) error {
+	if s.left == 0 {
+		s.kill()
+		return context.Cause(ctx)
+	}
+	s.left--
+	return s.Journal.Append(ctx, entries...)
+}
+
+// J3 M1: a function that stores a step in each turn comes to its end, however often it is lost; one that
+// is lost at the same step again and again fails.
+func TestJ3M1AFunctionThatGetsFurtherIsNotGivenUp(t *testing.T) {
+	for name, c := range map[string]struct {
+		after, turns int
+		code         engine.Code
+	}{
+		"a step a turn":   {1, 9, ""},
+		"no step at all":  {0, 1 + lifecycle.DefaultMaxRepeats, engine.CodeTurnRepeatLimitExceeded},
+		"all in one turn": {9, 1, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := world{tries: make(map[string]int)}
+				h := serve(t, memory.New(), unlucky{after: c.after, Engine: flow.New("long",
+					func(c *flow.Ctx, _ string) (string, error) {
+						for range 9 {
+							if _, err := flow.Step(c, "step", w.effect("done")); err != nil {
+								return "", err
+							}
+						}
+						return "ok", nil
+					})})
+				h.submit(lifecycle.Spec{})
+				time.Sleep(time.Minute)
+				r := h.run()
+				require.Equal(t, c.turns, r.Attempt)
+				if c.code != "" {
+					require.Equal(t, c.code, r.Error.Code)
+					return
+				}
+				require.Equal(t, "ok", h.ended())
+				require.Len(t, w.tries, 9)
+			})
+		})
+	}
 }

@@ -160,6 +160,8 @@ func (a *agent) do(ctx context.Context, step agentStep, t engine.Turn, s engine.
 		return s.Warn(ctx, interaction.Diagnostic{Code: fsm.WarnEngineDiagnostic, Detail: step.word(0)})
 	case "handle":
 		return s.Session(ctx, *sessionOf(t))
+	case "keep":
+		return s.(engine.Journal).Append(ctx, engine.JournalEntry{Path: step.word(0), Type: "step", Body: []byte(`1`)})
 	case "dies":
 		a.Kill(t.RunID)
 	case "work":

@@ -33,6 +33,7 @@ var verbs = map[string]struct {
 	"message": {words: 1, named: []string{"offset"}},
 	"warn":    {words: 1},
 	"handle":  {},
+	"keep":    {words: 1},
 	"work":    {words: 1},
 	"uses":    {words: 1},
 	"dies":    {},

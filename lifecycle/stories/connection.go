@@ -304,6 +304,13 @@ func (c *connection) Run(ctx context.Context, id string) (store.Run, error) {
 	return forward(ctx, c, "read", func() (store.Run, error) { return c.Store.Run(ctx, id) })
 }
 
+// Journal implements store.JournalReader, as each store of the stories does.
+func (c *connection) Journal(ctx context.Context, id string) ([]interaction.JournalEntry, error) {
+	return forward(ctx, c, "read", func() ([]interaction.JournalEntry, error) {
+		return c.Store.(store.JournalReader).Journal(ctx, id)
+	})
+}
+
 // Spec implements store.Reader.
 func (c *connection) Spec(ctx context.Context, id string) ([]byte, error) {
 	return forward(ctx, c, "read", func() ([]byte, error) { return c.Store.Spec(ctx, id) })
