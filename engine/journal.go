@@ -23,6 +23,23 @@ type Journal interface {
 	Append(ctx context.Context, entries ...JournalEntry) error
 }
 
+// TransactionalJournal is a Journal that is also written inside transactions of the host's own, so that
+// an effect in the host's database and its entry are stored together or not at all. The Sink of a
+// lifecycle is one.
+type TransactionalJournal interface {
+	Journal
+	// AppendIn calls transaction, which begins a transaction, calls write once, as the last thing in it,
+	// commits if write returned nil, and rolls back otherwise. View is the run's store as seen inside the
+	// transaction: what a store's method In returns.
+	//
+	// AppendIn returns nil once the entries are stored, also if transaction could not learn whether its
+	// commit was. After any other error of a turn that goes on, they are not stored and never will be. The
+	// errors are those of Append and of transaction. Between write and the end of transaction, nothing
+	// else may be reported through the Sink: it waits.
+	AppendIn(ctx context.Context, transaction func(write func(
+		ctx context.Context, view any, entries ...JournalEntry) error) error) error
+}
+
 // Errors of a Journal.
 var (
 	ErrNoJournal   = errors.New("engine: the host's store keeps no journals")

@@ -209,7 +209,16 @@ func (t *turn) isCommitted(run, stored *store.Run) bool {
 		// node's if the node holds its resident process.
 		return run.State == fsm.StateWaitingUser && stored.Owner == t.node.id
 	}
-	return stored.Version == run.Version && stored.State == run.State
+	return stored.Version == run.Version && stored.State == run.State && sameJournal(stored, run)
+}
+
+// sameJournal reports whether the journals of the two have the same size. It tells apart two commits of a
+// turn that was at the same version for both: see settleTransaction.
+func sameJournal(a, b *store.Run) bool {
+	if a.Journal == nil || b.Journal == nil {
+		return a.Journal == b.Journal
+	}
+	return *a.Journal == *b.Journal
 }
 
 // lastStored is the run as this worker stored it last.

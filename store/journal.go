@@ -20,6 +20,16 @@ type JournalReader interface {
 	Journal(ctx context.Context, id string) ([]interaction.JournalEntry, error)
 }
 
+// TransactionView is a store as it is seen inside a transaction of the host's own. A store in the
+// host's database returns it by its method In. What is committed there is stored when the host commits,
+// or not at all.
+type TransactionView interface {
+	// Commit is that of Writer.
+	Commit(ctx context.Context, batch []Commit) []error
+	// InTransaction does nothing. No store outside of a transaction has it.
+	InTransaction()
+}
+
 // checkJournal returns an error if the commit must not have its entries, or does not count them. Only
 // a turn writes a journal; prev is the stored record.
 func (c *Commit) checkJournal(prev *Run) error {

@@ -267,6 +267,18 @@ func (c *Ctx) writeDue() error {
 	return c.write()
 }
 
+// writePending writes the pending entries, if there are any. The transaction of a step does not take them
+// along: it may be rolled back.
+func (c *Ctx) writePending() error {
+	c.run.mu.Lock()
+	pending := len(c.run.pending)
+	c.run.mu.Unlock()
+	if pending == 0 {
+		return nil
+	}
+	return c.write()
+}
+
 // write writes the pending entries and these, in one commit.
 func (c *Ctx) write(entries ...engine.JournalEntry) error {
 	r := c.run

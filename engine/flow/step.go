@@ -57,16 +57,26 @@ func Step[T any](c *Ctx, name string, f func(ctx context.Context) (T, error), po
 }
 
 func step[T any](c *Ctx, path, kind, name string, f func(ctx context.Context) (T, error), policy []Policy) (T, error) {
+	return keep(c, path, kind, name, func() (r result[T], stored bool, err error) {
+		if err = c.writeDue(); err == nil {
+			r, err = execute(c, path, name, f, policy)
+		}
+		return r, false, err
+	})
+}
+
+// keep gives the result of a step from the journal, or from produce, and stores it unless that has done so.
+// An error of produce ends the turn.
+func keep[T any](c *Ctx, path, kind, name string, produce func() (r result[T], stored bool, err error)) (
+	T, error) {
 	var r result[T]
 	if err := c.going(); err != nil {
 		return r.Value, err
 	}
 	found, err := c.lookUp(path, kind, name, &r)
 	if err == nil && !found {
-		if err = c.writeDue(); err == nil {
-			r, err = execute(c, path, name, f, policy)
-		}
-		if err == nil {
+		var stored bool
+		if r, stored, err = produce(); err == nil && !stored {
 			err = c.storeEntry(path, kind, name, r)
 		}
 	}
@@ -101,6 +111,8 @@ func execute[T any](c *Ctx, path, name string, f func(ctx context.Context) (T, e
 			return r, nil
 		case c.run.ctx.Err() != nil:
 			return r, c.going()
+		case errors.As(err, new(journalError)):
+			return r, c.stop(errors.Unwrap(err))
 		case putsOff(err):
 			return r, c.stop(err)
 		case try >= p.Retries:

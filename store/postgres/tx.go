@@ -39,6 +39,16 @@ func (s *Store) In(tx pgx.Tx) store.Store {
 	return t
 }
 
+// Transactions returns how flow.StepIn executes a step in a transaction of the host's database: by
+// pgx.BeginFunc, with the store as it is seen inside. Db is a *pgxpool.Pool, a *pgx.Conn or the like.
+func (s *Store) Transactions(db interface {
+	Begin(ctx context.Context) (pgx.Tx, error)
+}) func(ctx context.Context, do func(tx pgx.Tx, view any) error) error {
+	return func(ctx context.Context, do func(tx pgx.Tx, view any) error) error {
+		return pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error { return do(tx, s.In(tx)) })
+	}
+}
+
 // txStore is a store inside a transaction of the host's.
 type txStore struct {
 	reader
@@ -61,6 +71,9 @@ func (t *txStore) checkOpen(ctx context.Context) error {
 		return ctx.Err()
 	}
 }
+
+// InTransaction implements store.TransactionView.
+func (t *txStore) InTransaction() {}
 
 // Recent implements store.RecentReader. Nothing is kept of a transaction, which may be rolled back.
 func (t *txStore) Recent(string) (run store.Run, ok bool) { return run, false }

@@ -1,0 +1,109 @@
+package flow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/interlude-go/interlude/engine"
+)
+
+// Transaction executes do in a transaction of the host's own: it begins one, calls do once, commits if
+// that returned nil, and rolls back otherwise. It returns the error of do, or of the database. View is
+// the run's store as seen inside the transaction. A store that can be in one has a method Transactions,
+// which makes a Transaction; with options of its own a host writes it by the store's method In:
+//
+//	func(ctx context.Context, do func(tx pgx.Tx, view any) error) error {
+//		return pgx.BeginTxFunc(ctx, pool, serializable, func(tx pgx.Tx) error { return do(tx, st.In(tx)) })
+//	}
+type Transaction[Tx any] func(ctx context.Context, do func(tx Tx, view any) error) error
+
+// StepIn is Step for an effect in the database that the run's store is in. What f does by tx, and the
+// record of the step, are one transaction: they are stored together or not at all, so the effect happens
+// exactly once, whatever crashes, and needs no key.
+//
+// If the transaction fails, or if the run was taken over or canceled meanwhile, nothing of it stays. A
+// failed one is an error of the step, and counts for its Policy. Whether a transaction that has
+// lost its connection was committed is read from the store, and never guessed.
+//
+// F may use Progress and whatever else writes to the store only where the database lets somebody else
+// write while tx is open.
+func StepIn[Tx, T any](c *Ctx, name string, in Transaction[Tx], f func(ctx context.Context, tx Tx) (T, error),
+	policy ...Policy) (T, error) {
+	path := c.next()
+	return keep(c, path, typeStep, name, func() (r result[T], stored bool, err error) {
+		journal, ok := c.run.journal.(engine.TransactionalJournal)
+		if !ok {
+			return r, false, c.stop(misfit("step %q is to be stored in a transaction of the host's, which is not "+
+				"possible here", name))
+		}
+		if err = c.writePending(); err != nil {
+			return r, false, err
+		}
+		r, err = execute(c, path, name, func(ctx context.Context) (v T, err error) {
+			s := transactedStep[Tx, T]{c: c, path: path, name: name, f: f}
+			err = journal.AppendIn(ctx, func(write writeIn) error {
+				return in(context.WithValue(ctx, inStep{}, nil), func(tx Tx, view any) error {
+					s.err = s.execute(ctx, tx, view, write)
+					return s.err
+				})
+			})
+			if err == nil {
+				return s.value, nil
+			}
+			return v, s.errorOf(err)
+		}, policy)
+		return r, r.Error == "", err
+	})
+}
+
+type writeIn = func(ctx context.Context, view any, entries ...engine.JournalEntry) error
+
+// transactedStep is one try of a step in a transaction.
+type transactedStep[Tx, T any] struct {
+	c          *Ctx
+	path, name string
+	f          func(ctx context.Context, tx Tx) (T, error)
+
+	value T
+	err   error // why the transaction is rolled back
+}
+
+// execute executes the step and writes its record, in the transaction.
+func (s *transactedStep[Tx, T]) execute(ctx context.Context, tx Tx, view any, write writeIn) error {
+	v, err := s.f(ctx, tx)
+	if err != nil {
+		return err
+	}
+	e, err := s.c.entry(s.path, typeStep, s.name, result[T]{Value: v})
+	if err != nil {
+		return journalError{err}
+	}
+	err = write(ctx, view, e)
+	switch {
+	case err == nil:
+		s.value = v
+	case errors.Is(err, engine.ErrJournalFull):
+		err = journalError{failed("what the function did cannot be kept: %v", err)}
+	}
+	return err
+}
+
+// errorOf is the error of the try, whose AppendIn has returned err. What the step or the journal said
+// counts, and not what the transaction made of it.
+func (s *transactedStep[Tx, T]) errorOf(err error) error {
+	if s.err != nil {
+		err = s.err
+	}
+	if errors.Is(err, engine.ErrStale) || errors.Is(err, engine.ErrNoJournal) {
+		return journalError{err}
+	}
+	return err
+}
+
+// journalError is an error of the journal while a step is executed: it ends the turn, and is none of the step.
+type journalError struct{ why error }
+
+func (e journalError) Error() string { return fmt.Sprintf("flow: the step is not stored: %v", e.why) }
+
+func (e journalError) Unwrap() error { return e.why }

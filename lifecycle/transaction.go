@@ -1,0 +1,138 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/store"
+)
+
+// This file has entries of a run's journal that are written in a transaction of the host's own, together
+// with what a step does in the host's database (M1).
+
+// errTransactionBroken is the error of a transaction that did not do what AppendIn asks for.
+var errTransactionBroken = errors.New("engine: the host's transaction has not executed the step, or not returned " +
+	"why it is rolled back")
+
+// AppendIn implements engine.TransactionalJournal.
+//
+// The turn commits nothing else from the moment at which the entries are written until it is known
+// whether the host's transaction has stored them: so mu is held.
+func (s *sink) AppendIn(ctx context.Context, transaction func(write func(
+	ctx context.Context, view any, entries ...engine.JournalEntry) error) error) (err error) {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("engine: journal not written: %w", context.Cause(ctx))
+	}
+	t := (*turn)(s)
+	if !t.node.keepsJournals {
+		return engine.ErrNoJournal
+	}
+	var locked bool
+	var written *store.Commit
+	err = errTransactionBroken // of a transaction that panics
+	defer func() {
+		if written != nil {
+			err = staleFor(t.settleTransaction(written, err))
+		}
+		if locked {
+			t.mu.Unlock()
+		}
+	}()
+	err = transaction(func(ctx context.Context, view any, entries ...engine.JournalEntry) (err error) {
+		if locked {
+			return errTransactionBroken
+		}
+		t.mu.Lock()
+		locked = true
+		written, err = t.writeIn(ctx, view, entries)
+		return staleFor(err)
+	})
+	if written == nil && err == nil {
+		return errTransactionBroken
+	}
+	return err
+}
+
+// writeIn writes entries in a transaction of the host's. The caller holds mu.
+func (t *turn) writeIn(ctx context.Context, view any, entries []engine.JournalEntry) (*store.Commit, error) {
+	in, ok := view.(store.TransactionView)
+	if !ok {
+		return nil, engine.Hold(engine.CodeEngineFailed, fmt.Sprintf("a transaction of the host's has a %T, "+
+			"which is no view of the run's store", view))
+	}
+	if t.reportsClosed {
+		return nil, fmt.Errorf("%w: the turn has ended", engine.ErrStale)
+	}
+	cm, err := decideEntries(t.record, entries, commitTime(t.node.clock))
+	if err != nil {
+		return nil, err
+	}
+	cm.Fence = &store.Fence{Node: t.node.id, Epoch: t.epoch}
+	err = in.Commit(ctx, []store.Commit{*cm})[0]
+	switch {
+	case err == nil:
+		return cm, nil
+	case errors.Is(err, store.ErrStaleEpoch):
+		t.interrupt(engine.ErrStale)
+	case errors.Is(err, store.ErrNotFound):
+		err = engine.Hold(engine.CodeEngineFailed, "a transaction of the host's is of a database that does not have "+
+			"the run")
+	}
+	return nil, err
+}
+
+// settleTransaction finds out whether a transaction of the host's, which has returned this error, has
+// stored the commit; nil: it has. The caller holds mu.
+//
+// A transaction whose connection was lost may be under way still, and store the commit later. So one that
+// has failed and is not found is superseded by a commit of the next version, which changes nothing else:
+// the database gives that version to one of the two.
+func (t *turn) settleTransaction(cm *store.Commit, returned error) error {
+	if stored, err := t.node.store.Run(t.node.live, cm.Run.ID); returned == nil && err == nil &&
+		t.isCommitted(&cm.Run, &stored) { // and durable, as the host has learned
+		*t.record = stored
+		t.node.notices.committed(cm)
+		return nil
+	}
+	var superseding *store.Run // its outcome is unknown
+	for backoff := firstBackoff; ; backoff = min(2*backoff, t.node.cfg.Poll) {
+		found, lost := t.findCommitted(&cm.Run)
+		if found == runChanged && lost == nil && superseding != nil {
+			found, lost = t.findCommitted(superseding)
+			if found == commitStored {
+				return returned
+			}
+		}
+		switch {
+		case found == commitNotStored && returned == nil:
+			lost = fmt.Errorf("%w: a transaction of the host's, which had returned without an error", errCommitsLost)
+		case found == runChanged && lost == nil:
+			lost = engine.ErrStale
+		}
+		if lost != nil {
+			t.interrupt(lost)
+			return lost
+		}
+		if found == commitStored {
+			t.node.notices.committed(cm)
+			return nil
+		}
+		if found == commitNotStored {
+			next, err := decideReport(t.record, commitTime(t.node.clock), nil)
+			if err != nil {
+				return err
+			}
+			next.Fence = cm.Fence
+			if t.node.commit(t.node.live, next) == nil {
+				*t.record = next.Run
+				return returned
+			}
+			superseding = &next.Run
+		}
+		if t.node.sleep(t.node.live, backoff) != nil {
+			return fmt.Errorf("engine: journal not written: %w", context.Cause(t.node.live))
+		}
+	}
+}
