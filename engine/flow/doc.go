@@ -26,7 +26,8 @@
 //     now. Return it, as any other error. Nothing more is executed or asked after it in any case, and
 //     what the function returns then does not count. Its deferred calls are executed at the end of each turn.
 //   - A crash between the effect of a step and its commit executes the step once more, with the same
-//     Key. So pass the key to whoever causes the effect.
+//     Key. So pass the key to whoever causes the effect. StepIn has effect and commit in one transaction
+//     of the host's.
 //   - The function may be changed while runs of it wait, as long as what the journal has still fits.
 //     If it does not fit, the run is held, and the reason names what the journal has and what the code
 //     does there (M2). Version is for intended changes.

@@ -52,10 +52,14 @@ func open(ctx context.Context, name string) (store.Store, error) {
 func host(name, ledger string) {
 	ctx := context.Background()
 	s, err := open(ctx, name)
+	var books engine.Engine
+	if err == nil {
+		books, err = booksOf(ctx, s, name)
+	}
 	if err == nil {
 		var lc *lifecycle.Lifecycle
 		lc, err = lifecycle.New(lifecycle.Config{Store: gated(s), Engine: orders(ledger), Forgiving: true,
-			Engines:     map[string]engine.Engine{"tree": tree(ledger)},
+			Engines:     map[string]engine.Engine{"tree": tree(ledger), "books": books},
 			OnInterrupt: lifecycle.Repeat, Poll: 50 * time.Millisecond, Lease: time.Second,
 			Logger: slog.New(slog.DiscardHandler)})
 		if err == nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/flow"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/store/postgres"
@@ -142,4 +143,50 @@ func ExampleStore_In() {
 	// order-8 refused: true
 	// order-7: queued <nil>
 	// order-8 was never submitted: true
+}
+
+// A step of a function and its record are one transaction: there is one row, whatever crashes.
+func ExampleStore_Transactions() {
+	ctx, leave := context.WithCancel(context.Background())
+	pool, err := pgxpool.New(ctx, database()) // the host's own
+	if err != nil {
+		log.Panic(err)
+	}
+	defer pool.Close()
+	schema := "example_" + rand.Text()
+	defer drop(schema)
+	st, err := postgres.New(ctx, pool, postgres.Options{Schema: schema})
+	if err != nil {
+		log.Panic(err)
+	}
+	defer st.Close()
+	parcels := pgx.Identifier{schema, "parcels"}.Sanitize() // a table of the host's own
+	if _, err := pool.Exec(ctx, "CREATE TABLE "+parcels+" (id serial, address text)"); err != nil {
+		log.Panic(err)
+	}
+
+	ship := flow.New("ship", func(c *flow.Ctx, address string) (string, error) {
+		insert := func(ctx context.Context, tx pgx.Tx) (id int, err error) {
+			err = tx.QueryRow(ctx, "INSERT INTO "+parcels+" (address) VALUES ($1) RETURNING id", address).Scan(&id)
+			return id, err
+		}
+		parcel, err := flow.StepIn(c, "ship", st.Transactions(pool), insert)
+		return fmt.Sprintf("parcel %d to %s", parcel, address), err
+	})
+	lc, err := lifecycle.New(lifecycle.Config{Store: st, Engine: ship, Forgiving: true, OnInterrupt: lifecycle.Repeat})
+	if err != nil {
+		log.Panic(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- lc.Serve(ctx) }()
+	run, err := lc.Submit(ctx, lifecycle.Spec{Prompt: "Rome"})
+	if err == nil {
+		run, err = lc.Wait(ctx, run.ID)
+	}
+	fmt.Println(run.FinalText, err)
+	leave()
+	fmt.Println(<-served)
+	// Output:
+	// parcel 1 to Rome <nil>
+	// <nil>
 }

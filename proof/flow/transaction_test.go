@@ -1,0 +1,189 @@
+package flow_test
+
+import (
+	"context"
+	crand "crypto/rand"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/flow"
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/postgres"
+	"github.com/interlude-go/interlude/store/postgres/pgtest"
+)
+
+// transactionVariable says at which point of which of its transactions a host kills itself.
+const transactionVariable = "INTERLUDE_FLOW_TRANSACTION"
+
+// moments are the points of a transaction.
+var moments = []string{"begun", "booked", "recorded", "committed"}
+
+// self kills the process at its point.
+type self struct {
+	at            string
+	number        int64 // of the transaction
+	begun, booked atomic.Int64
+}
+
+func newSelf() *self {
+	s := new(self)
+	_, _ = fmt.Sscan(os.Getenv(transactionVariable), &s.at, &s.number) // none: it lives
+	return s
+}
+
+func (s *self) passes(n int64, at string) {
+	if n != s.number || at != s.at {
+		return
+	}
+	if p, err := os.FindProcess(os.Getpid()); err == nil {
+		_ = p.Kill()
+	}
+	select {}
+}
+
+// killing is a transaction in which the host is killed.
+func killing[Tx any](s *self, in flow.Transaction[Tx]) flow.Transaction[Tx] {
+	return func(ctx context.Context, do func(tx Tx, view any) error) error {
+		n := s.begun.Add(1)
+		err := in(ctx, func(tx Tx, view any) error {
+			s.passes(n, "begun")
+			err := do(tx, view)
+			s.passes(n, "recorded")
+			return err
+		})
+		s.passes(n, "committed")
+		return err
+	}
+}
+
+// steps are what a book has on each side of its question.
+const steps = 3
+
+// books has steps that each leave a row in the host's own table, with a word that is drawn anew in each
+// try and is the result of the step. It knows no key that would keep a second row away.
+func books[Tx any](in flow.Transaction[Tx], insert func(ctx context.Context, tx Tx, key, word string) error,
+) engine.Engine {
+	s := newSelf()
+	book := func(ctx context.Context, tx Tx) (string, error) {
+		word := crand.Text()
+		err := insert(ctx, tx, flow.Key(ctx), word)
+		s.passes(s.booked.Add(1), "booked")
+		return word, err
+	}
+	return flow.New("books", func(c *flow.Ctx, _ string) (string, error) {
+		var words []string
+		for range 2 {
+			for range steps {
+				word, err := flow.StepIn(c, "book", killing(s, in), book, flow.Policy{Retries: 10})
+				if err != nil {
+					return "", err
+				}
+				words = append(words, word)
+			}
+			more := engine.Question{Kind: engine.OpenText, Prompt: "More?"}
+			if _, err := flow.Ask[string](c, "more", more); err != nil {
+				return "", err
+			}
+		}
+		return strings.Join(words, " "), nil
+	})
+}
+
+// booksOf are those of a host with this store.
+func booksOf(ctx context.Context, s store.Store, name string) (engine.Engine, error) {
+	if s, ok := s.(*postgres.Store); ok {
+		pool, err := pgxpool.New(ctx, name)
+		return books(s.Transactions(pool), func(ctx context.Context, tx pgx.Tx, key, word string) error {
+			_, err := tx.Exec(ctx, `INSERT INTO booked (key, word) VALUES ($1, $2)`, key, word)
+			return err
+		}), err
+	}
+	return flow.New("books", func(*flow.Ctx, string) (string, error) { return "", nil }), nil
+}
+
+// M1 J9: hosts are killed in the middle of the transactions that their steps share with the journal. Each
+// step has left one row, and its result is that row's.
+func TestM1StepsInTheHostsTransactionHappenOnceOnPostgreSQL(t *testing.T) {
+	name := pgtest.DSN(t)
+	pool, err := pgxpool.New(t.Context(), name)
+	require.NoError(t, err)
+	defer pool.Close()
+	_, err = pool.Exec(t.Context(), `CREATE TABLE booked (key text, word text)`)
+	require.NoError(t, err)
+	killBooks(t, name, func() (keys, words []string) {
+		rows, err := pool.Query(t.Context(), `SELECT key, word FROM booked`)
+		require.NoError(t, err)
+		var key, word string
+		_, err = pgx.ForEachRow(rows, []any{&key, &word}, func() error {
+			keys, words = append(keys, key), append(words, word)
+			return nil
+		})
+		require.NoError(t, err)
+		return keys, words
+	})
+}
+
+// killBooks has one host after the other be killed, each at a moment of one of its first transactions, and
+// compares the rows with what the runs have as their results.
+func killBooks(t *testing.T, name string, rows func() (keys, words []string)) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(60+5**kills)*time.Second)
+	defer cancel()
+	_, client := opened(ctx, t, name)
+	var runs []string
+	for n := range *kills + 1 {
+		chosen := fmt.Sprintf("%s %d", moments[n%len(moments)], 1+rand.N(steps))
+		if n == *kills {
+			chosen = ""
+		}
+		t.Setenv(transactionVariable, chosen)
+		cmd := start(ctx, t, name, "")
+		for range 3 {
+			id := fmt.Sprintf("book-%d", len(runs))
+			runs = append(runs, id)
+			submit(ctx, t, client, lifecycle.Spec{ID: id, Engine: "books", Prompt: "x"})
+		}
+		dead := make(chan error, 1)
+		go func() { dead <- cmd.Wait() }()
+		for over := false; !over; rest(ctx) {
+			answer(ctx, t, client)
+			select {
+			case err := <-dead:
+				require.NotEmpty(t, chosen, "%v", err)
+				require.EqualError(t, err, "signal: killed")
+				over = true
+			default:
+			}
+			if chosen == "" && ended(ctx, t, client, runs) {
+				require.NoError(t, cmd.Process.Kill())
+				require.Error(t, <-dead, "it was killed")
+				over = true
+			}
+			require.NoError(t, ctx.Err(), "a host comes to %q", chosen)
+		}
+	}
+	var want []string
+	for _, id := range runs {
+		run, err := client.Get(ctx, id)
+		require.NoError(t, err)
+		require.Equal(t, lifecycle.StateSucceeded, run.State, "%s: %+v", id, run.Error)
+		want = append(want, strings.Fields(run.FinalText)...)
+	}
+	keys, words := rows()
+	require.ElementsMatch(t, want, words, "each row is the result of a step, and each result a row")
+	slices.Sort(keys)
+	require.Len(t, slices.Compact(keys), len(runs)*2*steps, "each step has one")
+	t.Logf("%d steps of %d runs, %d hosts killed", len(words), len(runs), *kills)
+}
