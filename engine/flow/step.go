@@ -57,7 +57,7 @@ func Step[T any](c *Ctx, name string, f func(ctx context.Context) (T, error), po
 }
 
 func step[T any](c *Ctx, path, kind, name string, f func(ctx context.Context) (T, error), policy []Policy) (T, error) {
-	return keep(c, path, kind, name, func() (r result[T], stored bool, err error) {
+	return storedResult(c, path, kind, name, func() (r result[T], stored bool, err error) {
 		if err = c.writeDue(); err == nil {
 			r, err = execute(c, path, name, f, policy)
 		}
@@ -65,9 +65,9 @@ func step[T any](c *Ctx, path, kind, name string, f func(ctx context.Context) (T
 	})
 }
 
-// keep gives the result of a step from the journal, or from produce, and stores it unless that has done so.
+// storedResult gives the result of a step from the journal, or from produce, and stores it unless that has done so.
 // An error of produce ends the turn.
-func keep[T any](c *Ctx, path, kind, name string, produce func() (r result[T], stored bool, err error)) (
+func storedResult[T any](c *Ctx, path, kind, name string, produce func() (r result[T], stored bool, err error)) (
 	T, error) {
 	var r result[T]
 	if err := c.going(); err != nil {

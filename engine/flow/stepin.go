@@ -31,7 +31,7 @@ type Transaction[Tx any] func(ctx context.Context, do func(tx Tx, view any) erro
 func StepIn[Tx, T any](c *Ctx, name string, in Transaction[Tx], f func(ctx context.Context, tx Tx) (T, error),
 	policy ...Policy) (T, error) {
 	path := c.next()
-	return keep(c, path, typeStep, name, func() (r result[T], stored bool, err error) {
+	return storedResult(c, path, typeStep, name, func() (r result[T], stored bool, err error) {
 		journal, ok := c.run.journal.(engine.TransactionalJournal)
 		if !ok {
 			return r, false, c.stop(misfit("step %q is to be stored in a transaction of the host's, which is not "+

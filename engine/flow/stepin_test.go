@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -147,7 +148,7 @@ func TestM1AStepInTheHostsTransactionHappensOnce(t *testing.T) {
 		{[]fate{refused}, 2, 2},
 	} {
 		t.Run(fmt.Sprint(test.fates), func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
 				d := &database{Store: memory.New(), fates: test.fates}
 				h := serve(t, d, flow.New("order", func(c *flow.Ctx, _ string) (string, error) {
 					if err := c.Say("charging"); err != nil {
@@ -217,7 +218,7 @@ func TestM1AFailingStepLeavesNothingInTheHostsDatabase(t *testing.T) {
 			"held: a transaction of the host's is of a database", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
 				d := &database{Store: memory.New(), fates: test.fates}
 				h := serve(t, d, flow.New("order", func(c *flow.Ctx, _ string) (string, error) {
 					got, err := flow.StepIn(c, "charge", d.transact, test.step)
@@ -287,7 +288,7 @@ func TestM1TransactionsThatAreNone(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
 				d := &database{Store: memory.New()}
 				h := serve(t, d, flow.New("order", func(c *flow.Ctx, _ string) (string, error) {
 					got, err := flow.StepIn(c, "charge", test.in(d), charge)
@@ -315,7 +316,7 @@ func TestM1TransactionsThatAreNone(t *testing.T) {
 
 // M1: branches have transactions at the same time, and report in them.
 func TestM1BranchesHaveTransactionsAtTheSameTime(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		d := &database{Store: memory.New(), fates: []fate{answerLost, commitsLate, rolledBack, committed, endsLate}}
 		h := serve(t, d, flow.New("order", func(c *flow.Ctx, _ string) (string, error) {
 			reporting := func(ctx context.Context, x *transaction) (string, error) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/interlude-go/interlude/slots"
 	"github.com/interlude-go/interlude/store"
@@ -40,12 +41,10 @@ func (s *Store) In(tx pgx.Tx) store.Store {
 }
 
 // Transactions returns how flow.StepIn executes a step in a transaction of the host's database: by
-// pgx.BeginFunc, with the store as it is seen inside. Db is a *pgxpool.Pool, a *pgx.Conn or the like.
-func (s *Store) Transactions(db interface {
-	Begin(ctx context.Context) (pgx.Tx, error)
-}) func(ctx context.Context, do func(tx pgx.Tx, view any) error) error {
+// pgx.BeginFunc, with the store as it is seen inside.
+func (s *Store) Transactions(pool *pgxpool.Pool) func(ctx context.Context, do func(tx pgx.Tx, view any) error) error {
 	return func(ctx context.Context, do func(tx pgx.Tx, view any) error) error {
-		return pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error { return do(tx, s.In(tx)) })
+		return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error { return do(tx, s.In(tx)) })
 	}
 }
 
