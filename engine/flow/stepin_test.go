@@ -35,6 +35,7 @@ type database struct {
 type transaction struct {
 	*database
 
+	number  int
 	rows    []string
 	commits []store.Commit
 	fate    fate
@@ -100,6 +101,7 @@ func (d *database) transact(ctx context.Context, do func(x *transaction, view an
 		x.fate = d.fates[d.begun]
 	}
 	d.begun++
+	x.number = d.begun
 	d.mu.Unlock()
 	if flow.Key(ctx) != "" {
 		return errors.New("the transaction is not the step")
@@ -127,7 +129,7 @@ func (d *database) transact(ctx context.Context, do func(x *transaction, view an
 // charge is a step that leaves a row.
 func charge(ctx context.Context, x *transaction) (string, error) {
 	x.rows = append(x.rows, flow.Key(ctx))
-	return fmt.Sprint("charge ", x.begun), nil
+	return fmt.Sprint("charge ", x.number), nil
 }
 
 // M1: a step and its record are one transaction of the host's. Whatever becomes of the transaction, the
@@ -198,7 +200,7 @@ func TestM1AFailingStepLeavesNothingInTheHostsDatabase(t *testing.T) {
 	}
 	later := func(ctx context.Context, x *transaction) (string, error) {
 		_, _ = charge(ctx, x)
-		if x.begun == 1 {
+		if x.number == 1 {
 			return "", engine.Later(time.Minute, "busy")
 		}
 		return "charged", nil
