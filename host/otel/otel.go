@@ -5,7 +5,6 @@ import (
 	"maps"
 	"sync"
 
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
@@ -104,9 +103,8 @@ func (t *Telemetry) settled(s lifecycle.Settlement) {
 		t.measureAnswer(&s)
 	}
 	if t.tracer != nil {
-		t.note(s.RunID, event{"interlude.settled", s.At, []attribute.KeyValue{
-			attribute.Int("interlude.question", s.InteractionID), keyKind.String(string(s.Kind)),
-			keyResolution.String(string(s.Resolution)), attribute.Float64("interlude.waited", s.Waited.Seconds())}})
+		t.note(s.RunID, event{at: s.At, question: s.InteractionID, kind: s.Kind, resolution: s.Resolution,
+			waited: s.Waited})
 	}
 }
 
@@ -115,7 +113,7 @@ func (t *Telemetry) held(b lifecycle.BlockedRun) {
 		t.countBlock(&b)
 	}
 	if t.tracer != nil {
-		t.note(b.RunID, event{"interlude.blocked", b.At, []attribute.KeyValue{keyBlock.String(string(b.Block.Kind))}})
+		t.note(b.RunID, event{at: b.At, block: b.Block.Kind})
 	}
 }
 

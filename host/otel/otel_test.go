@@ -357,7 +357,7 @@ func TestInjectWithoutASpanChangesNothing(t *testing.T) {
 	require.False(t, trace.SpanContextFromContext(t.Context()).IsValid())
 }
 
-// BenchmarkNotices is what the notices of one round trip cost, without the round trip itself:
+// BenchmarkNotices is what the calls of one round trip cost, without the round trip itself:
 // interlude-bench -telemetry measures both together.
 func BenchmarkNotices(b *testing.B) {
 	for name, cfg := range map[string]Config{
@@ -369,15 +369,22 @@ func BenchmarkNotices(b *testing.B) {
 			telemetry, err := New(cfg)
 			require.NoError(b, err)
 			b.ReportAllocs()
-			for b.Loop() {
-				notices(telemetry)
+			for o := telemetry.Observer(); b.Loop(); {
+				notices(&o)
 			}
 		})
 	}
 }
 
-// notices are those of a round trip.
-func notices(t *Telemetry) {
+// notices calls the observer as in a round trip.
+func notices(o *lifecycle.Observer) {
+	const before = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	start := func(s lifecycle.StartedTurn) (ctx context.Context) {
+		if o.Start != nil {
+			ctx, _ = o.Start(context.Background(), s)
+		}
+		return ctx
+	}
 	run := lifecycle.ObservedRun{RunID: "r", Engine: "default", Pool: "default", At: time.Unix(1, 0)}
 	for _, c := range []lifecycle.Transition{
 		{To: lifecycle.StateQueued},
@@ -388,11 +395,13 @@ func notices(t *Telemetry) {
 		{From: lifecycle.StateRunning, To: lifecycle.StateSucceeded, Trigger: "turn.succeeded"},
 	} {
 		c.ObservedRun = run
-		t.transition(c)
+		o.Transition(c)
 	}
-	t.ended(lifecycle.EndedTurn{ObservedRun: run, State: lifecycle.StateWaitingUser, Stored: true})
-	t.settled(lifecycle.Settlement{ObservedRun: run, InteractionID: 1, Kind: lifecycle.Confirm})
-	t.ended(lifecycle.EndedTurn{ObservedRun: run, State: lifecycle.StateSucceeded, Stored: true})
+	o.Turn(lifecycle.EndedTurn{ObservedRun: run, State: lifecycle.StateWaitingUser, Stored: true,
+		Context: start(lifecycle.StartedTurn{ObservedRun: run})})
+	o.Settled(lifecycle.Settlement{ObservedRun: run, InteractionID: 1, Kind: lifecycle.Confirm})
+	o.Turn(lifecycle.EndedTurn{ObservedRun: run, State: lifecycle.StateSucceeded, Stored: true,
+		Context: start(lifecycle.StartedTurn{ObservedRun: run, Before: before})})
 }
 
 // row matches a metric in the table of docs/telemetry.md: its names, and the names of its attributes.
@@ -482,5 +491,6 @@ func TestL5MetricsAllocateNothing(t *testing.T) {
 	telemetry, err := New(Config{Metrics: sdkmetric.NewMeterProvider(
 		sdkmetric.WithReader(sdkmetric.NewManualReader()))})
 	require.NoError(t, err)
-	require.Zero(t, testing.AllocsPerRun(100, func() { notices(telemetry) }))
+	o := telemetry.Observer()
+	require.Zero(t, testing.AllocsPerRun(100, func() { notices(&o) }))
 }

@@ -25,10 +25,25 @@ type runTrace struct {
 	code   string // with which the run has failed
 }
 
+// event is a settled question, or a block. It becomes an event of a span only if that is recorded, so
+// its attributes are made then.
 type event struct {
-	name       string
 	at         time.Time
-	attributes []attribute.KeyValue
+	block      lifecycle.BlockKind // empty: a settled question
+	question   int
+	kind       lifecycle.Kind
+	resolution lifecycle.Resolution
+	waited     time.Duration
+}
+
+func (e *event) addTo(span trace.Span) {
+	name, is := "interlude.blocked", trace.WithAttributes(keyBlock.String(string(e.block)))
+	if e.block == "" {
+		name, is = "interlude.settled", trace.WithAttributes(attribute.Int("interlude.question", e.question),
+			keyKind.String(string(e.kind)), keyResolution.String(string(e.resolution)),
+			attribute.Float64("interlude.waited", e.waited.Seconds()))
+	}
+	span.AddEvent(name, trace.WithTimestamp(e.at), is)
 }
 
 // place is where runs are executed. There are few of them, so what says it is made once.
@@ -88,13 +103,22 @@ func (t *Telemetry) startTurn(ctx context.Context, s lifecycle.StartedTurn) (for
 	return ctx, stored
 }
 
-// span starts the span of a turn.
+// newRoot starts a trace of its own where the context has a span.
+var newRoot = trace.WithNewRoot()
+
+// span starts the span of a turn. Options that change nothing are left out: the SDK allocates for each.
 func (t *Telemetry) span(ctx context.Context, run *lifecycle.ObservedRun, since time.Time,
 	links []trace.Link,
 ) (context.Context, trace.Span) {
 	at := t.place(place{run.Engine, run.Pool})
-	return t.tracer.Start(ctx, at.name, trace.WithNewRoot(), trace.WithTimestamp(since), //nolint:spancheck // end does
-		at.is, trace.WithLinks(links...))
+	options := append(make([]trace.SpanStartOption, 0, 4), trace.WithTimestamp(since), at.is)
+	if len(links) > 0 {
+		options = append(options, trace.WithLinks(links...))
+	}
+	if trace.SpanContextFromContext(ctx).IsValid() {
+		options = append(options, newRoot)
+	}
+	return t.tracer.Start(ctx, at.name, options...) //nolint:spancheck // end ends it
 }
 
 // end ends the span of a turn. A turn whose engine was not called has none yet.
@@ -104,11 +128,14 @@ func (t *Telemetry) end(e *lifecycle.EndedTurn) {
 	if ctx == nil {
 		ctx, _ = t.span(context.Background(), &e.ObservedRun, e.At.Add(-e.Usage.Worked), links(e.Meta, ""))
 	}
-	span := trace.SpanFromContext(ctx)
+	span, at := trace.SpanFromContext(ctx), trace.WithTimestamp(e.At)
 	if span.IsRecording() {
 		describe(span, e, remembered)
+		if e.State == lifecycle.StateWaitingUser {
+			span.AddEvent("interlude.asked", at)
+		}
 	}
-	span.End(trace.WithTimestamp(e.At))
+	span.End(at)
 }
 
 // place returns what the spans of the place have alike.
@@ -125,9 +152,8 @@ func (t *Telemetry) place(at place) *placeSpan {
 	return p
 }
 
-// describe sets the attributes of a turn's span, and adds its events: first those that this process
-// has noticed since the turn before, such as the reply, then the question that ended the turn. The
-// remembered may be nil.
+// describe sets the attributes of a turn's span, and adds as events what this process has noticed since
+// the turn before, such as the reply. The remembered is nil if that is nothing.
 func describe(span trace.Span, e *lifecycle.EndedTurn, remembered *runTrace) {
 	attributes := append(make([]attribute.KeyValue, 0, 8), attribute.String("interlude.run", e.RunID),
 		attribute.Int("interlude.attempt", e.Attempt), keyState.String(string(e.State)),
@@ -144,11 +170,8 @@ func describe(span trace.Span, e *lifecycle.EndedTurn, remembered *runTrace) {
 		attributes = append(attributes, keyError.String(remembered.code))
 	}
 	span.SetAttributes(attributes...)
-	for _, happened := range remembered.events {
-		span.AddEvent(happened.name, trace.WithTimestamp(happened.at), trace.WithAttributes(happened.attributes...))
-	}
-	if e.State == lifecycle.StateWaitingUser {
-		span.AddEvent("interlude.asked", trace.WithTimestamp(e.At))
+	for i := range remembered.events {
+		remembered.events[i].addTo(span)
 	}
 }
 
