@@ -13,8 +13,8 @@ import (
 // This file decides about budgets (J13). The record of a run with a budget has what the run has
 // used so far. The commits that start and end a turn update it. A commit that would queue the run
 // for its next turn (an accepted reply, an automatic decision, a retry, a repeat, or the end of
-// another hold) holds the run instead if the budget is used up. Claims therefore need not check
-// budgets.
+// another hold or of a wait for children) holds the run instead if the budget is used up. Claims
+// therefore need not check budgets.
 
 // MaxBudgetTurns and MaxBudgetTokens are the largest limits of a Budget.
 const (

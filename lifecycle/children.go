@@ -85,15 +85,19 @@ func waitedEnough(b *store.Block, ended func(id string) bool, now time.Time) boo
 }
 
 // decideGoOn ends the block of a run that has waited long enough for its children. Like the end of
-// a sleep, this is no transition and has no event.
-func decideGoOn(run *store.Run, now time.Time) *store.Commit {
+// a sleep, this is no transition and has no event. Only a run that has used up its budget is held
+// now, which has one.
+func decideGoOn(run *store.Run, now time.Time) (*store.Commit, error) {
 	c := newCommit(run)
 	c.Run.Version++
 	c.Run.UpdatedAt = notEarlier(now, run.UpdatedAt)
 	c.Run.QueuedAt = c.Run.UpdatedAt
 	c.Run.Block = nil
 	setFamilyDue(&c.Run, time.Time{})
-	return c
+	if c.Run.Budget.Spent() {
+		return c, holdForBudget(c)
+	}
+	return c, nil
 }
 
 // decideFamilyDue changes when a node must next look at the relatives of the run; the zero time:

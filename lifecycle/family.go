@@ -59,7 +59,7 @@ func (f *families) serveDue(ctx context.Context, due []Run, now time.Time) (othe
 	for _, siblings := range byParent(ended) {
 		batch = append(batch, f.serveEnded(ctx, siblings, now)...)
 	}
-	return others, f.commitWithoutEvents(ctx, batch) > 0
+	return others, f.commitDue(ctx, batch) > 0
 }
 
 // serveEnded does what is due after the end of some children of the same parent: the parent may go
@@ -109,7 +109,7 @@ func (f *families) decideWaiting(ctx context.Context, run *store.Run, now time.T
 	case err != nil:
 		return nil, err
 	case ready:
-		return decideGoOn(run, now), nil
+		return decideGoOn(run, now)
 	}
 	return decideFamilyDue(run, run.Block.Until), nil
 }
@@ -185,10 +185,15 @@ func (f *families) informParent(ctx context.Context, ended []*store.Run, now tim
 		f.logFailure(ctx, ended[0].ID, err)
 		return due, false
 	}
-	if ready && f.commitWithoutEvents(ctx, []store.Commit{takeCommit(decideGoOn(&parent, now))}) == 0 {
+	if !ready {
+		return store.EndedChild, true
+	}
+	cm, err := decideGoOn(&parent, now)
+	if err != nil {
+		f.logFailure(ctx, id, err)
 		return due, false
 	}
-	return store.EndedChild, true
+	return store.EndedChild, f.commitDue(ctx, []store.Commit{takeCommit(cm)}) > 0
 }
 
 // endChildren cancels the children of a run that has ended, and reports whether nothing is left to
@@ -226,7 +231,7 @@ func (f *families) endPage(ctx context.Context, page []store.Run, reason string,
 			cancel = append(cancel, takeCommit(cm))
 		}
 	}
-	if f.commitWithoutEvents(ctx, release) < len(release) {
+	if f.commitDue(ctx, release) < len(release) {
 		over = false
 	}
 	if len(cancel) == 0 {
@@ -257,13 +262,20 @@ func (f *families) eachChild(ctx context.Context, q store.Query, each func(page 
 	}
 }
 
-// commitWithoutEvents stores commits that have no events, and returns how many were stored. The
-// runs of the others were changed by somebody else, or stay due.
-func (f *families) commitWithoutEvents(ctx context.Context, batch []store.Commit) int {
+// commitDue stores commits of runs that were due, and returns how many were stored. The runs of the
+// others were changed by somebody else, or stay due. Most have no event, and observers hear nothing
+// of these.
+func (f *families) commitDue(ctx context.Context, batch []store.Commit) int {
 	if len(batch) == 0 {
 		return 0
 	}
-	stored, err := f.countStored(batch, f.store.Commit(ctx, batch))
+	errs := f.store.Commit(ctx, batch)
+	for i := range batch {
+		if errs[i] == nil && len(batch[i].Events) > 0 {
+			f.notices.committed(&batch[i])
+		}
+	}
+	stored, err := f.countStored(batch, errs)
 	if err != nil {
 		f.logFailure(ctx, batch[0].Run.ID, err)
 	}

@@ -115,7 +115,8 @@ func factsOf(r *store.Run, d *details) fsm.Facts {
 // transition finds the contract's transition for the event, in the run's state and with these
 // facts, and returns its commit: the run as it stands afterwards, and the events in the contract's
 // order. A run that would start another turn next, and has used up its budget, is held in the same
-// commit. The error is a *fsm.Refusal if the contract has no such transition.
+// commit; one that waits for its children is held when it goes on (decideGoOn). The error is a
+// *fsm.Refusal if the contract has no such transition.
 func transition(run *store.Run, event fsm.Event, d *details) (*store.Commit, error) {
 	row, err := fsm.Next(run.State, event, factsOf(run, d))
 	if err != nil {
@@ -156,7 +157,7 @@ func transition(run *store.Run, event fsm.Event, d *details) (*store.Commit, err
 	}
 	d.from, d.event = run.State, row.Event
 	err = addTransitionEvents(c, row.Emits, d)
-	if err == nil && next.State == fsm.StateQueued && !next.Held() && next.Budget.Spent() {
+	if err == nil && next.State == fsm.StateQueued && !next.Held() && !next.AwaitsChildren() && next.Budget.Spent() {
 		err = holdForBudget(c)
 	}
 	return c, err

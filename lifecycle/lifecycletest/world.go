@@ -167,7 +167,7 @@ type testCase struct {
 
 // Run runs every case on the store.
 func Run(t *testing.T, open Opener) {
-	for _, cases := range [][]testCase{races, outages, hints, limits, costs, feeds, sequences} {
+	for _, cases := range [][]testCase{races, outages, hints, limits, costs, feeds, children, sequences} {
 		for _, c := range cases {
 			t.Run(c.name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) { c.run(t, open) })
