@@ -52,7 +52,7 @@ done
 state() { curl -sf "${page}api/runs" && curl -sf "${page}api/runs/hello/history"; }
 before=$(state)
 
-# Each test of the observatory must pass but for two: TLS is the proxy's in front (docs/production.md).
+# Each test of the observatory must pass but for two: TLS is the proxy's in front (docs/web.md).
 cat >"$dir/judge.js" <<'END'
 	const found = JSON.parse(require("fs").readFileSync(0));
 	const tests = Object.entries(found.tests ?? {});

@@ -12,6 +12,7 @@ require (
 	github.com/interlude-go/interlude/store/sqlite v0.1.0
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/stretchr/testify v1.12.1
+	github.com/wneessen/go-mail v0.8.1
 	golang.org/x/sync v0.22.0
 	modernc.org/sqlite v1.50.0
 )
@@ -24,6 +25,7 @@ require (
 	go.opentelemetry.io/otel v1.44.0 // indirect
 	go.opentelemetry.io/otel/metric v1.44.0 // indirect
 	go.opentelemetry.io/otel/trace v1.44.0 // indirect
+	golang.org/x/crypto v0.54.0 // indirect
 )
 
 require (

@@ -3,16 +3,145 @@ package main
 import (
 	"context"
 	"database/sql"
+	"errors"
+	"fmt"
 	"log/slog"
+	"net"
+	"net/netip"
 	"os"
+	"slices"
+	"strconv"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver pgx
+	gomail "github.com/wneessen/go-mail"
 
+	"github.com/interlude-go/interlude/cmd/internal/desk"
 	"github.com/interlude-go/interlude/host/notify"
+	"github.com/interlude-go/interlude/host/notify/mail"
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// notices are what serve sends to its webhook, with the database that keeps what was not accepted yet.
+// noticeEntry is a receiver of notices: a webhook, a channel of a chat, or people with mail.
+type noticeEntry struct {
+	Name string `json:"name"`
+	// Webhook is the URL of a webhook, whose secret the variable SecretEnv has.
+	Webhook   string `json:"webhook"`
+	SecretEnv string `json:"secret_env"`
+	// SlackEnv and TeamsEnv are the variables with the URL of a channel, which is a secret.
+	SlackEnv string     `json:"slack_env"`
+	TeamsEnv string     `json:"teams_env"`
+	Mail     *mailEntry `json:"mail"`
+	// Types are those of the events; all when empty.
+	Types []string `json:"types"`
+	// Allow are addresses that may be reached although they are not public, and PlainHTTP allows http.
+	Allow     []string `json:"allow"`
+	PlainHTTP bool     `json:"plain_http"`
+
+	where string // what the user has called it
+	allow []netip.Prefix
+}
+
+// mailEntry is a mail server, with the people to whom it writes.
+type mailEntry struct {
+	Server      string   `json:"server"` // host:port
+	User        string   `json:"user"`
+	PasswordEnv string   `json:"password_env"`
+	From        string   `json:"from"`
+	To          []string `json:"to"`
+}
+
+func (n *noticeEntry) check() (err error) {
+	kinds := 0
+	for _, given := range []bool{n.Webhook != "", n.SlackEnv != "", n.TeamsEnv != "", n.Mail != nil} {
+		if given {
+			kinds++
+		}
+	}
+	switch {
+	case n.Name == "":
+		return fmt.Errorf("%s.name is empty, want a name that stays: it names what was sent already", n.where)
+	case kinds != 1:
+		return fmt.Errorf("%s has %d of webhook, slack_env, teams_env and mail, want one", n.where, kinds)
+	}
+	if n.allow, err = parsePrefixes(n.where+".allow", n.Allow); err != nil {
+		return err
+	}
+	_, err = n.sender()
+	return err
+}
+
+// sender makes what delivers the notices. It reaches nobody yet.
+func (n *noticeEntry) sender() (notify.Sender, error) {
+	network := notify.Network{Allow: n.allow, PlainHTTP: n.PlainHTTP}
+	var sender notify.Sender
+	var err error
+	switch {
+	case n.Mail != nil:
+		sender, err = n.Mail.sender()
+	case n.Webhook != "":
+		var secret string
+		if secret, err = secretIn(n.SecretEnv); err != nil {
+			return nil, fmt.Errorf("%s needs a secret: %w, such as whsec_$(openssl rand -base64 32)", n.where, err)
+		}
+		sender, err = notify.NewWebhook(notify.WebhookConfig{URL: n.Webhook, Secrets: []string{secret},
+			Network: network})
+	default:
+		chat := notify.NewSlack
+		if n.TeamsEnv != "" {
+			chat = notify.NewTeams
+		}
+		var url string
+		if url, err = secretIn(n.SlackEnv + n.TeamsEnv); err == nil {
+			sender, err = chat(notify.ChatConfig{URL: url, Network: network})
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be used: %w", n.where, err)
+	}
+	return sender, nil
+}
+
+// secretIn is the value of a variable that must be there.
+func secretIn(name string) (string, error) {
+	if name == "" {
+		return "", errors.New("no variable is named that has it")
+	}
+	if value := os.Getenv(name); value != "" {
+		return value, nil
+	}
+	return "", fmt.Errorf("set $%s", name)
+}
+
+func (m *mailEntry) sender() (notify.Sender, error) {
+	host, text, err := net.SplitHostPort(m.Server)
+	port, wrong := strconv.Atoi(text)
+	switch {
+	case err != nil || wrong != nil:
+		return nil, fmt.Errorf("mail.server is %.80q, want a host and a port such as smtp.example.com:587", m.Server)
+	case len(m.To) == 0:
+		return nil, errors.New("mail.to is empty, want the addresses to write to")
+	}
+	how := []gomail.Option{gomail.WithPort(port), gomail.WithTLSPolicy(gomail.TLSMandatory)}
+	if port == gomail.DefaultPortSSL {
+		how = append(how, gomail.WithSSL())
+	}
+	if m.User != "" {
+		password, err := secretIn(m.PasswordEnv)
+		if err != nil {
+			return nil, fmt.Errorf("mail.password_env: %w", err)
+		}
+		how = append(how, gomail.WithSMTPAuth(gomail.SMTPAuthAutoDiscover), gomail.WithUsername(m.User),
+			gomail.WithPassword(password))
+	}
+	server, err := gomail.NewClient(host, how...)
+	if err != nil {
+		return nil, err
+	}
+	to := func(context.Context, notify.Notice) ([]string, error) { return slices.Clone(m.To), nil }
+	return mail.New(mail.Config{Server: server, From: m.From, To: to})
+}
+
+// notices are what serve sends, with the database that keeps what was not accepted yet.
 type notices struct {
 	*notify.Notifier
 	db *sql.DB
@@ -20,21 +149,23 @@ type notices struct {
 
 func (n *notices) close() { _ = n.db.Close() } // what is in it is stored
 
-// notices prepares the webhook; nil without -webhook. The queue lies in the runs' own database, or beside
-// its file.
-func (s *serving) notices(ctx context.Context, client *lifecycle.Client, log *slog.Logger) (*notices, error) {
-	secret := os.Getenv(hookSecret)
-	switch {
-	case s.hook == "":
-		return nil, nil //nolint:nilnil // there is none, and no error
-	case secret == "":
-		return nil, misusef("-webhook needs a secret: export %s=whsec_$(openssl rand -base64 32)", hookSecret)
+// newNotices prepares what is sent; nil if nobody gets anything. The queue lies in the runs' own database, or
+// beside its file.
+func newNotices(ctx context.Context, to []*noticeEntry, d *desk.Database, client *lifecycle.Client,
+	log *slog.Logger) (*notices, error) {
+	if len(to) == 0 {
+		return nil, nil //nolint:nilnil // there are none, and no error
 	}
-	hook, err := notify.NewWebhook(notify.WebhookConfig{URL: s.hook, Secrets: []string{secret}})
-	if err != nil {
-		return nil, misusef("-webhook cannot be used: %w", err)
+	endpoints := make([]notify.Endpoint, 0, len(to))
+	for _, n := range to {
+		sender, err := n.sender()
+		if err != nil {
+			return nil, misusef("%w", err)
+		}
+		endpoints = append(endpoints, notify.Endpoint{Name: n.Name, Sender: sender,
+			Filter: lifecycle.FeedFilter{Types: n.Types}})
 	}
-	driver, name := s.db.Queue()
+	driver, name := d.Queue()
 	db, err := sql.Open(driver, name)
 	if err != nil {
 		return nil, err
@@ -42,8 +173,7 @@ func (s *serving) notices(ctx context.Context, client *lifecycle.Client, log *sl
 	queue, err := openQueue(ctx, driver, db)
 	if err == nil {
 		var n *notify.Notifier
-		n, err = notify.New(notify.Config{Client: client, Queue: queue, Logger: log,
-			Endpoints: []notify.Endpoint{{Name: "webhook", Sender: hook}}})
+		n, err = notify.New(notify.Config{Client: client, Queue: queue, Logger: log, Endpoints: endpoints})
 		if err == nil {
 			return &notices{n, db}, nil
 		}

@@ -8,9 +8,13 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -25,10 +29,13 @@ import (
 var serveVerb = command.Verb{
 	Name: "serve", Does: "serve the page, the HTTP API and an agent, on this machine",
 	More: "Without a flag, a demo agent asks a first question, and the runs are in .interlude/runs.db. Only this " +
-		"machine is served, without a sign-in; a host of your own does more in 25 lines: see web.md.",
+		"machine is served, without a sign-in, unless the file of -config says who may sign in: see docs/cli.md. A " +
+		"host of your own does more in 25 lines: see docs/web.md.",
 	Prepare: func(f *flag.FlagSet) command.Action {
 		s := &serving{db: desk.NewDatabase(f), agent: &options{}}
-		f.StringVar(&s.listen, "listen", "127.0.0.1:8080", "the `address` of the page, of this machine; port 0 is any")
+		f.StringVar(&s.config, "config", "", "the `file` with agents, pools, receivers of notices, and who may sign in")
+		f.StringVar(&s.listen, "listen", defaultListen, "the `address` of the page, of this machine unless there is a "+
+			"sign-in; port 0 is any")
 		f.StringVar(&s.hook, "webhook", "", "the `URL` that gets signed notices of questions and ends; its secret is "+
 			"$"+hookSecret)
 		f.BoolVar(&s.json, "json", false, "print where the page is as JSON")
@@ -38,27 +45,85 @@ var serveVerb = command.Verb{
 			if _, err := c.Want(""); err != nil {
 				return misused, err
 			}
+			f.Visit(func(f *flag.Flag) { s.given = append(s.given, f.Name) })
 			return succeeded, s.serve(ctx, c)
 		}
 	},
 }
 
-// hookSecret is the variable with the secret of -webhook.
-const hookSecret = "INTERLUDE_WEBHOOK_SECRET"
+const (
+	// hookSecret is the variable with the secret of -webhook.
+	hookSecret    = "INTERLUDE_WEBHOOK_SECRET"
+	defaultListen = "127.0.0.1:8080"
+)
 
 // serving is a call of interlude serve.
 type serving struct {
-	db           *desk.Database
-	agent        *options
-	listen, hook string
-	json         bool
+	db                   *desk.Database
+	agent                *options
+	config, listen, hook string
+	json                 bool
+	given                []string // the flags that were given
 }
 
 // dir keeps the runs where -db says nothing.
 const dir = ".interlude"
 
+// host is what the file says, or the flags.
+func (s *serving) host() (*hostFile, error) {
+	if s.config != "" {
+		for _, name := range s.given {
+			if !slices.Contains([]string{"config", "db", "schema", "json", "v", "listen"}, name) {
+				return nil, misusef("-%s is said by the file of -config: leave one of them out", name)
+			}
+		}
+		h, err := readHostFile(s.config)
+		if err == nil && slices.Contains(s.given, "listen") {
+			h.Listen = s.listen
+		}
+		return h, err
+	}
+	if s.agent.agent == "" {
+		s.agent.agent = demo
+	}
+	h := &hostFile{Listen: s.listen, Agent: s.agent.engineName()}
+	h.Dir = filepath.Join(dir, "serve", h.Agent)
+	if s.hook != "" {
+		n := &noticeEntry{Name: "webhook", Webhook: s.hook, SecretEnv: hookSecret, where: "-webhook"}
+		if err := n.check(); err != nil {
+			return nil, misusef("%w", err)
+		}
+		h.Notify = []*noticeEntry{n}
+	}
+	return h, nil
+}
+
+// jobs are the agents by the names of their engines.
+func (s *serving) jobs(h *hostFile) map[string]*job {
+	if h.name == "" {
+		return map[string]*job{h.Agent: {options: s.agent, name: h.Agent, dir: h.Dir}}
+	}
+	all := make(map[string]*job)
+	for name, a := range h.Agents {
+		all[name] = &job{options: a.options(), name: name, dir: filepath.Join(h.Dir, ".agents", name)}
+	}
+	return all
+}
+
 func (s *serving) serve(ctx context.Context, c command.Call) (err error) {
-	if err := s.local(); err != nil {
+	h, err := s.host()
+	if err != nil {
+		return err
+	}
+	if h.SignIn == nil {
+		if err := local(h.Listen); err != nil {
+			return err
+		}
+	}
+	if h.Dir == "" {
+		h.Dir = filepath.Join(dir, "serve", "runs")
+	}
+	if h.Dir, err = filepath.Abs(h.Dir); err != nil {
 		return err
 	}
 	st, fresh, err := s.db.OpenHost(ctx, filepath.Join(dir, "runs.db"))
@@ -66,67 +131,81 @@ func (s *serving) serve(ctx context.Context, c command.Call) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
-	if s.agent.agent == "" {
-		s.agent.agent = demo
-	}
-	name := s.agent.engineName()
-	folder, err := filepath.Abs(filepath.Join(dir, "serve", name))
-	if err != nil {
-		return err
-	}
-	j := &job{options: s.agent, name: name, dir: folder}
-	eng, err := j.engine(newDeath(""))
-	if err != nil {
-		return err
-	}
-	defer j.close()
-	if closer, ok := eng.(io.Closer); ok {
-		defer func() { err = errors.Join(err, closer.Close()) }()
+	engines := make(map[string]engine.Engine)
+	for name, j := range s.jobs(h) {
+		eng, err := j.engine(newDeath(""))
+		if err != nil {
+			return h.explain("agents."+name, err)
+		}
+		defer j.close()
+		if closer, ok := eng.(io.Closer); ok {
+			defer func() { err = errors.Join(err, closer.Close()) }()
+		}
+		engines[name] = eng
 	}
 	log := s.logger(c.Side, slog.LevelWarn)
-	lc, err := lifecycle.New(lifecycle.Config{Store: st, Engine: eng, Engines: map[string]engine.Engine{name: eng},
-		Dir: j.dir, Forgiving: true, Logger: log})
+	lc, err := lifecycle.New(lifecycle.Config{Store: st, Engine: engines[h.Agent], Engines: engines, Pools: h.Pools,
+		Dir: h.Dir, Forgiving: true, Logger: log})
 	if err != nil {
-		return err
+		return h.explain("it cannot be used", err)
 	}
 	defer lc.Close()
-	if fresh && name == demo {
+	if fresh && h.name == "" && h.Agent == demo {
 		if _, err := lc.Submit(ctx, lifecycle.Spec{ID: "hello", Prompt: "Say hello.", Engine: demo}); err != nil {
 			return err
 		}
 	}
-	return s.doors(ctx, c, lc, log)
+	return s.doors(ctx, c, h, lc, log)
+}
+
+// explain says that something in the file is the cause.
+func (h *hostFile) explain(where string, err error) error {
+	if h.name == "" {
+		return err
+	}
+	return fmt.Errorf("-config: %s: %s: %w", h.name, where, err)
 }
 
 // local refuses an address that others could reach: nobody is asked who they are.
-func (s *serving) local() error {
-	host, _, err := net.SplitHostPort(s.listen)
+func local(listen string) error {
+	host, _, err := net.SplitHostPort(listen)
 	ip := net.ParseIP(host)
 	if err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return misusef("-listen is %.80q: want an address of this machine, such as 127.0.0.1:8080; to serve others, "+
-			"write a host with a sign-in (docs/web.md)", s.listen)
+			"say with -config who may sign in (docs/cli.md)", listen)
 	}
 	return nil
 }
 
-// doors serves the page, the agent and the notices until the context ends.
-func (s *serving) doors(ctx context.Context, c command.Call, lc *lifecycle.Lifecycle, log *slog.Logger) error {
-	notices, err := s.notices(ctx, lc.Client, log)
+// doors serves the page, the agents and the notices until the context ends.
+func (s *serving) doors(ctx context.Context, c command.Call, h *hostFile, lc *lifecycle.Lifecycle,
+	log *slog.Logger) error {
+	notices, err := newNotices(ctx, h.Notify, s.db, lc.Client, log)
 	if err != nil {
 		return err
 	}
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", s.listen)
+	if notices != nil {
+		defer notices.close()
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", h.Listen)
 	if err != nil {
 		return misusef("%w: choose another address with -listen, such as 127.0.0.1:0", err)
 	}
 	// that only this machine is served is said below, and not again in the log
-	door := web.Handler(lc.Client, web.Options{Logger: s.logger(c.Side, slog.LevelError)})
-	s.announce(c.Out, "http://"+listener.Addr().String()+"/interlude/")
+	o := web.Options{Logger: s.logger(c.Side, slog.LevelError)}
+	if h.SignIn != nil {
+		o.Identify = h.SignIn.identify
+	}
+	door := web.Handler(lc.Client, o)
+	var handler http.Handler
+	if h.SignIn != nil {
+		handler = h.SignIn.ask(door)
+	}
+	s.announce(c.Out, "http://"+listener.Addr().String()+"/interlude/", h)
 	parts, ctx := errgroup.WithContext(ctx)
 	parts.Go(func() error { return lc.Serve(ctx) })
-	parts.Go(func() error { return door.Serve(ctx, listener, nil) })
+	parts.Go(func() error { return door.Serve(ctx, listener, handler) })
 	if notices != nil {
-		defer notices.close()
 		parts.Go(func() error {
 			notices.Serve(ctx)
 			return nil
@@ -136,9 +215,13 @@ func (s *serving) doors(ctx context.Context, c command.Call, lc *lifecycle.Lifec
 }
 
 // announce says where the page is.
-func (s *serving) announce(out *os.File, page string) {
+func (s *serving) announce(out *os.File, page string, h *hostFile) {
+	agent := s.agent.agent
+	if h.name != "" {
+		agent = strings.Join(slices.Sorted(maps.Keys(h.Agents)), ", ")
+	}
 	if s.json {
-		line, _ := json.Marshal(map[string]string{"page": page, "db": s.db.String(), "agent": s.agent.agent})
+		line, _ := json.Marshal(map[string]string{"page": page, "db": s.db.String(), "agent": agent})
 		fmt.Fprintln(out, string(line))
 		return
 	}
@@ -146,7 +229,7 @@ func (s *serving) announce(out *os.File, page string) {
 		page = bold.On(page)
 	}
 	fmt.Fprintf(out, "page:   %s\nruns:   %s\nagent:  %s\nCtrl-C ends it; the same command goes on with the runs\n",
-		page, s.db, s.agent.agent)
+		page, s.db, agent)
 }
 
 // logger logs from this level on, and everything with -v.

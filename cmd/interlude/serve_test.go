@@ -76,6 +76,8 @@ func TestL1ServeRefusesWhatOthersCouldReach(t *testing.T) {
 		"no address":      {[]string{"-listen", "here"}, "want an address of this machine"},
 		"no secret":       {[]string{"-webhook", "https://example.com"}, "INTERLUDE_WEBHOOK_SECRET"},
 		"no agent":        {[]string{"-agent", "hal"}, "want codex, claude"},
+		"no such file":    {[]string{"-config", "none.json"}, "none.json: no such file"},
+		"said twice":      {[]string{"-config", "none.json", "-agent", "demo"}, "-agent is said by the file"},
 		"an argument":     {[]string{"hello"}, "want no arguments"},
 	} {
 		t.Run(name, func(t *testing.T) {

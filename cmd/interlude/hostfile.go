@@ -1,0 +1,187 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+// hostFile is what serve offers, to whom, and whom it notifies: the file of -config, or the flags in its
+// place. Secrets are in variables that the file names, and tokens are there as their hashes, so that the file
+// itself is none.
+type hostFile struct {
+	// Listen is the address of the page and the API.
+	Listen string `json:"listen"`
+	// Agents are the engines by name, and Agent names the one of runs that name none; not needed with one.
+	Agents map[string]*agentEntry `json:"agents"`
+	Agent  string                 `json:"agent"`
+	// Dir has the folders of runs.
+	Dir    string           `json:"dir"`
+	Pools  []lifecycle.Pool `json:"pools"`
+	Notify []*noticeEntry   `json:"notify"`
+	SignIn *signIn          `json:"sign_in"`
+
+	name string // of the file; empty: these are flags
+}
+
+// agentEntry is an agent, with what the flags of serve say.
+type agentEntry struct {
+	Agent   string   `json:"agent"`
+	Command string   `json:"command"`
+	Model   string   `json:"model"`
+	Login   bool     `json:"login"`
+	Offline bool     `json:"offline"`
+	Env     []string `json:"env"`
+}
+
+func (a *agentEntry) options() *options {
+	return &options{agent: a.Agent, command: a.Command, model: a.Model, login: a.Login, offline: a.Offline, env: a.Env}
+}
+
+// maxHostFile bounds the file.
+const maxHostFile = 1 << 20
+
+// readHostFile reads and checks a file. An error names the line or the field.
+func readHostFile(name string) (*hostFile, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, misusef("-config: %w", err)
+	}
+	defer f.Close()
+	body, err := io.ReadAll(io.LimitReader(f, maxHostFile+1))
+	if err != nil {
+		return nil, misusef("-config: %w", err)
+	}
+	if len(body) > maxHostFile {
+		return nil, misusef("-config: %s is larger than 1 MiB", name)
+	}
+	h := &hostFile{name: name}
+	if err := h.decode(body); err != nil {
+		return nil, err
+	}
+	if err := h.check(); err != nil {
+		return nil, misusef("-config: %s: %w", name, err)
+	}
+	return h, nil
+}
+
+// decode reads JSON without unknown fields.
+func (h *hostFile) decode(body []byte) error {
+	in := json.NewDecoder(bytes.NewReader(body))
+	in.DisallowUnknownFields()
+	err := in.Decode(h)
+	at := in.InputOffset()
+	if err == nil {
+		if _, more := in.Token(); errors.Is(more, io.EOF) {
+			return nil
+		}
+		err = errors.New("there is more after the object's end")
+	}
+	var broken *json.SyntaxError
+	var other *json.UnmarshalTypeError
+	unknown := ""
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		at, err = int64(len(body)), errors.New("it ends too early")
+	case errors.As(err, &broken):
+		at = broken.Offset
+	case errors.As(err, &other):
+		at = other.Offset
+		err = fmt.Errorf("%s is of type %s, want %s", fieldName(other.Field), other.Value, kindOf(other))
+	default: // the decoder does not say where an unknown field is
+		if n, _ := fmt.Sscanf(err.Error(), "json: unknown field %q", &unknown); n == 1 {
+			at = int64(max(0, bytes.Index(body, strconv.AppendQuote(nil, unknown))))
+		}
+	}
+	line := 1 + bytes.Count(body[:min(at, int64(len(body)))], []byte("\n"))
+	return misusef("-config: %s, line %d: %s", h.name, line, strings.TrimPrefix(err.Error(), "json: "))
+}
+
+func fieldName(path string) string {
+	if path == "" {
+		return "the whole"
+	}
+	return path
+}
+
+// kindOf is what JSON calls the type that is wanted.
+func kindOf(e *json.UnmarshalTypeError) string {
+	switch kind := e.Type.Kind().String(); kind {
+	case "struct", "map", "ptr":
+		return "an object"
+	case "slice":
+		return "a list"
+	case "bool":
+		return "true or false"
+	case "int":
+		return "a whole number"
+	default:
+		return "a " + kind
+	}
+}
+
+// check returns what is wrong with the first field that is, by its path.
+func (h *hostFile) check() error {
+	if h.Listen == "" {
+		h.Listen = defaultListen
+	}
+	if err := h.checkAgents(); err != nil {
+		return err
+	}
+	for i, p := range h.Pools {
+		if err := p.Validate(); err != nil {
+			return fmt.Errorf("pools[%d]: %w", i, err)
+		}
+		if slices.ContainsFunc(h.Pools[:i], func(other lifecycle.Pool) bool { return other.Name == p.Name }) {
+			return fmt.Errorf("pools[%d].name is %q, which another pool has", i, p.Name)
+		}
+	}
+	for i, n := range h.Notify {
+		n.where = fmt.Sprintf("notify[%d]", i)
+		if err := n.check(); err != nil {
+			return err
+		}
+		if slices.ContainsFunc(h.Notify[:i], func(other *noticeEntry) bool { return other.Name == n.Name }) {
+			return fmt.Errorf("%s.name is %q, which another entry has", n.where, n.Name)
+		}
+	}
+	if h.SignIn != nil {
+		return h.SignIn.check()
+	}
+	return nil
+}
+
+func (h *hostFile) checkAgents() error {
+	names := slices.Sorted(maps.Keys(h.Agents))
+	for _, name := range names {
+		a := h.Agents[name]
+		path := "agents." + name
+		switch {
+		case name == "" || a == nil:
+			return fmt.Errorf("%s: want a name, and an object such as {\"agent\": \"codex\"}", path)
+		case !slices.Contains(agentNames(), a.Agent) && !strings.HasPrefix(a.Agent, acpPrefix):
+			return fmt.Errorf("%s.agent is %.80q, want %s", path, a.Agent, strings.Join(agentNames(), ", "))
+		case a.Offline && a.Login:
+			return fmt.Errorf("%s.offline needs no login: leave %[1]s.login out", path)
+		}
+	}
+	switch {
+	case len(names) == 0:
+		return errors.New("agents is empty, want one at least, such as {\"demo\": {\"agent\": \"demo\"}}")
+	case h.Agent == "" && len(names) == 1:
+		h.Agent = names[0]
+	case h.Agents[h.Agent] == nil:
+		return fmt.Errorf("agent is %.80q, want the one that executes runs that name none: %s", h.Agent,
+			strings.Join(names, ", "))
+	}
+	return nil
+}

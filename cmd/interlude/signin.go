@@ -1,0 +1,168 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+// signIn says how people and programs show who they are: by tokens, by a proxy that has asked them, or both.
+type signIn struct {
+	Tokens []tokenEntry `json:"tokens"`
+	Proxy  *proxyEntry  `json:"proxy"`
+
+	byHash map[[sha256.Size]byte]*tokenEntry
+}
+
+// tokenEntry is whom a token stands for.
+type tokenEntry struct {
+	User   string   `json:"user"`
+	Groups []string `json:"groups"`
+	// SHA256 is the hash of the token in hexadecimal digits. A token is random, so its hash needs no salt.
+	SHA256 string `json:"sha256"`
+}
+
+// proxyEntry is a proxy in front that asks people who they are, and says so in a header.
+type proxyEntry struct {
+	UserHeader   string `json:"user_header"`
+	GroupsHeader string `json:"groups_header"` // comma-separated; empty: there are none
+	// From are the addresses from which the proxy connects. Nobody else is believed.
+	From []string `json:"from"`
+	// Hosts are the names that the proxy passes on as Host. A page elsewhere that makes its own name mean this
+	// machine, and sets the header itself, has another one.
+	Hosts []string `json:"hosts"`
+
+	from []netip.Prefix
+}
+
+func (s *signIn) check() error {
+	if len(s.Tokens) == 0 && s.Proxy == nil {
+		return errors.New("sign_in has neither tokens nor a proxy, want one of them at least")
+	}
+	s.byHash = make(map[[sha256.Size]byte]*tokenEntry)
+	for i := range s.Tokens {
+		t := &s.Tokens[i]
+		digits, err := hex.DecodeString(t.SHA256)
+		switch {
+		case t.User == "" || len(t.User) > lifecycle.MaxReplyActor || strings.Contains(t.User, ":"):
+			return fmt.Errorf("sign_in.tokens[%d].user is %.80q, want a name without a colon", i, t.User)
+		case err != nil || len(digits) != sha256.Size:
+			return fmt.Errorf("sign_in.tokens[%d].sha256 is %.80q, want 64 hexadecimal digits: printf %%s TOKEN | "+
+				"sha256sum", i, t.SHA256)
+		}
+		hash := [sha256.Size]byte(digits)
+		if s.byHash[hash] != nil {
+			return fmt.Errorf("sign_in.tokens[%d].sha256 is that of another token, too", i)
+		}
+		s.byHash[hash] = t
+	}
+	if s.Proxy == nil {
+		return nil
+	}
+	return s.Proxy.check()
+}
+
+func (p *proxyEntry) check() (err error) {
+	switch {
+	case p.UserHeader == "":
+		return errors.New("sign_in.proxy.user_header is empty, want the header in which the proxy names the person")
+	case len(p.From) == 0:
+		return errors.New(`sign_in.proxy.from is empty, want the addresses of the proxy, such as ["127.0.0.1/32"]`)
+	case len(p.Hosts) == 0:
+		return errors.New(`sign_in.proxy.hosts is empty, want the Host of requests, such as ["desk.example.com"]`)
+	}
+	p.from, err = parsePrefixes("sign_in.proxy.from", p.From)
+	return err
+}
+
+// parsePrefixes reads ranges of addresses.
+func parsePrefixes(path string, texts []string) ([]netip.Prefix, error) {
+	all := make([]netip.Prefix, 0, len(texts))
+	for i, text := range texts {
+		prefix, err := netip.ParsePrefix(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s[%d] is %.80q, want a range of addresses such as 10.0.0.0/8", path, i, text)
+		}
+		all = append(all, prefix)
+	}
+	return all, nil
+}
+
+// errNobody: the request says nothing of who makes it that counts.
+var errNobody = errors.New("no token, and no proxy that is believed")
+
+// identify is web.Options.Identify. A token is a bearer token, or the password of its user, as browsers send it.
+func (s *signIn) identify(r *http.Request) (lifecycle.Actor, error) {
+	user, token, basic := r.BasicAuth()
+	if !basic {
+		token, _ = strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	}
+	if token != "" {
+		t := s.byHash[sha256.Sum256([]byte(token))]
+		switch {
+		case t == nil || basic && t.User != user:
+			return lifecycle.Actor{}, errors.New("the token is not known")
+		case basic:
+			return lifecycle.Actor{ID: t.User, Groups: t.Groups}, nil
+		}
+		return lifecycle.Actor{ID: t.User, Groups: t.Groups, Via: "api"}, nil
+	}
+	if s.Proxy == nil {
+		return lifecycle.Actor{}, errNobody
+	}
+	return s.Proxy.identify(r)
+}
+
+func (p *proxyEntry) identify(r *http.Request) (lifecycle.Actor, error) {
+	peer, err := netip.ParseAddrPort(r.RemoteAddr)
+	from := func(known netip.Prefix) bool { return known.Contains(peer.Addr().Unmap()) }
+	if err != nil || !slices.ContainsFunc(p.from, from) {
+		return lifecycle.Actor{}, errNobody
+	}
+	host := func(known string) bool { return strings.EqualFold(known, r.Host) }
+	if !slices.ContainsFunc(p.Hosts, host) {
+		return lifecycle.Actor{}, fmt.Errorf("the host is %.80q, which sign_in.proxy.hosts does not have", r.Host)
+	}
+	names := r.Header.Values(p.UserHeader)
+	if len(names) != 1 || names[0] == "" { // two: the proxy has left there what the browser has sent
+		return lifecycle.Actor{}, fmt.Errorf("%s is there %d times, or empty", p.UserHeader, len(names))
+	}
+	a := lifecycle.Actor{ID: names[0]}
+	if p.GroupsHeader == "" {
+		return a, nil
+	}
+	lists := r.Header.Values(p.GroupsHeader)
+	if len(lists) > 1 {
+		return lifecycle.Actor{}, fmt.Errorf("%s is there %d times", p.GroupsHeader, len(lists))
+	}
+	for _, list := range lists {
+		for name := range strings.SplitSeq(list, ",") {
+			if name = strings.TrimSpace(name); name != "" {
+				a.Groups = append(a.Groups, name)
+			}
+		}
+	}
+	return a, nil
+}
+
+// ask makes browsers ask for a name and a token where there are tokens and nobody is signed in.
+func (s *signIn) ask(door http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, err := s.identify(r); err != nil && len(s.Tokens) > 0 {
+			w.Header().Set("WWW-Authenticate", `Basic realm="interlude", charset="UTF-8"`)
+			if !strings.Contains(r.URL.Path, "/api/") { // the page says nothing of who asks for it
+				w.Header().Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+				http.Error(w, "Sign in with your name, and your token as the password.", http.StatusUnauthorized)
+				return
+			}
+		}
+		door.ServeHTTP(w, r)
+	})
+}
