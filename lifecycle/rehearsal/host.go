@@ -3,7 +3,6 @@ package rehearsal
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"testing"
@@ -219,16 +218,4 @@ func (h *host) idle(until time.Time) {
 	case <-timer.C:
 	case <-h.view.changed:
 	}
-}
-
-// bury removes the node of a crashed host: that it is dead is as plain as of a process on one's own
-// machine.
-func (h *host) bury(ctx context.Context, node string) error {
-	if node == "" {
-		return nil
-	}
-	if _, err := h.view.Expire(ctx, time.Now(), node); err != nil {
-		return fmt.Errorf("the node of the crashed host: %w", err)
-	}
-	return nil
 }

@@ -44,17 +44,23 @@ func newPlay(t *testing.T, c Case, how course) *play {
 	if p.Open == nil {
 		p.below = memory.New()
 	}
-	p.start()
+	p.start("")
 	return p
 }
 
-// start opens the store, and has a host serve on it.
-func (p *play) start() {
+// start opens the store, and has a host serve on it. The node of a host that has crashed before is
+// removed: that it is dead is as plain as of a process on one's own machine.
+func (p *play) start(crashed string) {
 	p.Helper()
 	if p.Open != nil {
 		var err error
 		if p.below, err = p.Open(p.Context()); err != nil {
 			p.Fatalf("open: %v", err)
+		}
+	}
+	if crashed != "" {
+		if _, err := p.below.Expire(p.Context(), time.Now(), crashed); err != nil {
+			p.Errorf("the node of the crashed host: %v", err)
 		}
 	}
 	p.host = startHost(p.T, p.Config, p.below, p.how.nextCrash())
@@ -77,17 +83,6 @@ func (p *play) end() {
 	}
 }
 
-// restart has another host go on after a crash.
-func (p *play) restart() {
-	p.Helper()
-	dead := p.host.view.joined()
-	p.end()
-	p.start()
-	if err := p.host.bury(p.Context(), dead); err != nil {
-		p.Errorf("%v", err)
-	}
-}
-
 // toEnd plays the case, and returns how the run ended, and how many commits there were.
 func (p *play) toEnd() (run lifecycle.Run, commits int) {
 	p.Helper()
@@ -107,7 +102,9 @@ func (p *play) moveToEnd() (run lifecycle.Run, ended bool) {
 	for range mostTurns {
 		synctest.Wait()
 		if p.host.view.isDead() {
-			p.restart()
+			crashed := p.host.view.joined()
+			p.end()
+			p.start(crashed)
 			continue
 		}
 		if run, ended = p.moveOn(); ended || p.Failed() {

@@ -50,7 +50,11 @@ func TestM5EveryCrashComesToTheSameEnd(t *testing.T) {
 			turns++
 			return sleeper(ctx, in, s)
 		})
-		c.Check = func(t *testing.T, run lifecycle.Run) { require.Equal(t, "What? This.", run.FinalText) }
+		c.Check = func(t *testing.T, run lifecycle.Run) {
+			require.Equal(t, "What? This.", run.FinalText)
+			took := run.FinishedAt.Sub(run.CreatedAt)
+			require.Less(t, took, 30*24*time.Hour+10*time.Minute, "the next host goes on at once")
+		}
 		return c
 	})
 	require.Equal(t, 1+2*8, plays, "eight commits: submit, three claims, sleep, ask, reply, end")
