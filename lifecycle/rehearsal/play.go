@@ -22,6 +22,7 @@ type play struct {
 	below   store.Store // the host's store, as it was opened
 	host    *host
 	commits int                 // of hosts that have ended
+	crashed int                 // hosts that have crashed
 	looks   map[asked]time.Time // when people look at a question next
 }
 
@@ -91,6 +92,12 @@ func (p *play) toEnd() (run lifecycle.Run, commits int) {
 		commits = p.commits
 	}()
 	run, ended := p.moveToEnd()
+	if ended && !p.Failed() {
+		late := time.Duration(p.crashed) * recovery
+		if err := checkStory(p.Story, run.CreatedAt, late, p.host.Events(p.Context(), run.ID, 0)); err != nil {
+			p.Errorf("%v", err)
+		}
+	}
 	if ended && p.Check != nil && !p.Failed() {
 		p.Check(p.T, run)
 	}
@@ -103,6 +110,7 @@ func (p *play) moveToEnd() (run lifecycle.Run, ended bool) {
 		synctest.Wait()
 		if p.host.view.isDead() {
 			crashed := p.host.view.joined()
+			p.crashed++
 			p.end()
 			p.start(crashed)
 			continue

@@ -54,6 +54,11 @@ type Case struct {
 	Reply func(q lifecycle.Question) lifecycle.Reply
 	// Crash is the commit right after which the host crashes; 0: it does not. It is for Play.
 	Crash int
+	// Story, unless it is empty, is what must happen to the run: on each line the time since its creation,
+	// in seconds or longer, and the type of an event ("24h user.input.reminder"). All events of the types
+	// that it names must be there in this order and at these times; events of other types are left out.
+	// After a crash, they may come up to five minutes later: the turn that it interrupts is repeated.
+	Story string
 	// Check, unless it is nil, is called with the run when it has ended.
 	Check func(t *testing.T, run lifecycle.Run)
 }

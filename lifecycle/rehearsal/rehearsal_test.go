@@ -50,6 +50,11 @@ func TestM5EveryCrashComesToTheSameEnd(t *testing.T) {
 			turns++
 			return sleeper(ctx, in, s)
 		})
+		c.Story = `
+			0s     conversation.started
+			720h   user.input.required
+			720h1m interaction.reply.accepted
+			720h1m assistant.message.final`
 		c.Check = func(t *testing.T, run lifecycle.Run) {
 			require.Equal(t, "What? This.", run.FinalText)
 			took := run.FinishedAt.Sub(run.CreatedAt)
