@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"time"
 
@@ -31,6 +32,7 @@ type part struct {
 	turns []turnFunc // by attempt; further attempts execute the last one
 	// The run is a fork of the source, from its first question.
 	source string
+	parent string    // the run that starts this one; it waits for the state of its children
 	stops  fsm.State // the state after its first turns
 	at     int       // the number of its attempt in this state
 	// the replies of people and the states after them, in order
@@ -156,6 +158,12 @@ var cast = []part{
 	{id: "put-off-before", by: first, spec: lifecycle.Spec{Retry: &lifecycle.Retry{Max: 3}}, turns: turns(later(0),
 		asks),
 		stops: queued, at: 1, passes: 2 * time.Second, then: waiting, next: answered, ends: succeeded},
+
+	// A run that waits for two runs that it has started: one asks, and one has ended and stays for it (M3).
+	{id: "parent", by: first, turns: turns(spawns, joins), stops: queued, at: 1, ends: succeeded},
+	{id: asking, by: first, parent: "parent", turns: turns(asks, paints), stops: waiting, at: 1, next: answered,
+		ends: succeeded},
+	{id: sketched, by: first, parent: "parent", turns: turns(outputs), stops: succeeded, at: 1, ends: succeeded},
 
 	// Runs of a node that is dead.
 	{id: "waiting", by: second, spec: lifecycle.Spec{Pool: "p", Key: "ada"}, turns: turns(asks), stops: waiting, at: 1,
@@ -297,6 +305,43 @@ func sleeps(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, er
 	o := engine.SleepUntil(t.Clock.Now().Add(time.Hour))
 	o.Journal = []engine.JournalEntry{{Path: "1", Name: "ladder", Type: "step", Body: []byte(`"fetched"`)}}
 	return o, nil
+}
+
+// The children of the run "parent", whose ids are made of its id and their keys.
+const (
+	asking   = "child-svamsjx0g58yzf3d6pbrgm3vnewgkadv"
+	sketched = "child-8x8wenf8e5e3a3db3kxfdadq8aj6ggpt"
+)
+
+// spawns starts two runs, and lets the run wait for both.
+func spawns(ctx context.Context, _ engine.Turn, s engine.Sink) (engine.Outcome, error) {
+	parent, ok := s.(engine.Parent)
+	if !ok {
+		return engine.Outcome{}, engine.ErrNoChildren
+	}
+	for _, key := range []string{"review", "sketch"} {
+		_, err := parent.Spawn(ctx, engine.Child{Key: key, Prompt: "Paint.",
+			Labels: map[string]string{"run": key}})
+		if err != nil {
+			return engine.Outcome{}, err
+		}
+	}
+	return engine.AwaitAll(asking, sketched), nil
+}
+
+// joins completes a run once both of its children have succeeded.
+func joins(ctx context.Context, _ engine.Turn, s engine.Sink) (engine.Outcome, error) {
+	parent, ok := s.(engine.Parent)
+	if !ok {
+		return engine.Outcome{}, engine.ErrNoChildren
+	}
+	for _, id := range []string{asking, sketched} {
+		end, err := parent.ChildEnd(ctx, id)
+		if err != nil || end == nil || !end.Succeeded {
+			return engine.Outcome{}, fmt.Errorf("went on before child %s had succeeded: %+v, %w", id, end, err)
+		}
+	}
+	return engine.Done("joined"), nil
 }
 
 func later(after time.Duration) turnFunc {

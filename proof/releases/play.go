@@ -149,6 +149,9 @@ func (h *host) enter(ctx context.Context, p *part) error {
 		spec.Labels = map[string]string{"run": p.id, "team": "blue"}
 	}
 	before := begun.count(p.id)
+	if p.parent != "" {
+		return nil
+	}
 	if err := h.submit(ctx, p.source, spec); err != nil {
 		return err
 	}
@@ -157,6 +160,13 @@ func (h *host) enter(ctx context.Context, p *part) error {
 		return r.State == p.stops && r.Attempt >= p.at && called
 	}); err != nil {
 		return err
+	}
+	for _, child := range cast { // before the clock moves
+		if child.parent == p.id {
+			if err := h.inState(ctx, child.id, child.stops, child.at); err != nil {
+				return err
+			}
+		}
 	}
 	if p.cancel {
 		if err := h.Cancel(ctx, p.id, "no longer needed"); err != nil {
