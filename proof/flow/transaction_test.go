@@ -3,9 +3,11 @@ package flow_test
 import (
 	"context"
 	crand "crypto/rand"
+	"database/sql"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -22,6 +24,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/postgres"
 	"github.com/interlude-go/interlude/store/postgres/pgtest"
+	"github.com/interlude-go/interlude/store/sqlite"
 )
 
 // transactionVariable says at which point of which of its transactions a host kills itself.
@@ -103,18 +106,52 @@ func books[Tx any](in flow.Transaction[Tx], insert func(ctx context.Context, tx 
 
 // booksOf are those of a host with this store.
 func booksOf(ctx context.Context, s store.Store, name string) (engine.Engine, error) {
-	if s, ok := s.(*postgres.Store); ok {
+	switch s := s.(type) {
+	case *sqlite.Store:
+		db, err := openBooks(name)
+		return books(s.Transactions(db), func(ctx context.Context, tx *sql.Tx, key, word string) error {
+			_, err := tx.ExecContext(ctx, `INSERT INTO booked (key, word) VALUES (?, ?)`, key, word)
+			return err
+		}), err
+	case *postgres.Store:
 		pool, err := pgxpool.New(ctx, name)
 		return books(s.Transactions(pool), func(ctx context.Context, tx pgx.Tx, key, word string) error {
 			_, err := tx.Exec(ctx, `INSERT INTO booked (key, word) VALUES ($1, $2)`, key, word)
 			return err
 		}), err
 	}
-	return flow.New("books", func(*flow.Ctx, string) (string, error) { return "", nil }), nil
+	return nil, fmt.Errorf("a %T has no transactions", s)
+}
+
+// openBooks opens the host's own handle of the store's file.
+func openBooks(name string) (*sql.DB, error) {
+	return sql.Open("sqlite", name+"?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=synchronous(full)")
 }
 
 // M1 J9: hosts are killed in the middle of the transactions that their steps share with the journal. Each
 // step has left one row, and its result is that row's.
+func TestM1StepsInTheHostsTransactionHappenOnceOnSQLite(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "runs.db")
+	opened(t.Context(), t, name) // before the file has other tables
+	db, err := openBooks(name)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, db.Close()) }()
+	_, err = db.ExecContext(t.Context(), `CREATE TABLE booked (key TEXT, word TEXT)`)
+	require.NoError(t, err)
+	killBooks(t, name, func() (keys, words []string) {
+		rows, err := db.QueryContext(t.Context(), `SELECT key, word FROM booked`)
+		require.NoError(t, err)
+		defer func() { require.NoError(t, rows.Close()) }()
+		for rows.Next() {
+			var key, word string
+			require.NoError(t, rows.Scan(&key, &word))
+			keys, words = append(keys, key), append(words, word)
+		}
+		require.NoError(t, rows.Err())
+		return keys, words
+	})
+}
+
 func TestM1StepsInTheHostsTransactionHappenOnceOnPostgreSQL(t *testing.T) {
 	name := pgtest.DSN(t)
 	pool, err := pgxpool.New(t.Context(), name)

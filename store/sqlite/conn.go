@@ -47,10 +47,15 @@ func dial(path, mode string, pragmas []string) (*conn, error) {
 }
 
 func (c *conn) close() error {
-	for _, s := range c.stmts {
-		_ = s.Close() // closing the connection returns the error that matters
-	}
+	c.closeStatements()
 	return c.raw.Close()
+}
+
+// closeStatements closes the prepared statements. Their errors matter to nobody.
+func (c *conn) closeStatements() {
+	for _, s := range c.stmts {
+		_ = s.Close()
+	}
 }
 
 // maxStatements bounds the prepared statements of a connection: listings may be filtered in any

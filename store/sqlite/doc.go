@@ -24,6 +24,9 @@
 // replaced under an open store is noticed before anything more is acknowledged (present.go), and a WAL
 // of another file before it is replayed (wal.go).
 //
+// A host may have tables of its own in the file, and transactions that both write in (Transactions,
+// transaction.go).
+//
 // The file is private to its user (0600) unless Options.FileMode says otherwise.
 //
 // A file that is not a database, belongs to another program, was written by a newer version, has
