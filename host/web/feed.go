@@ -60,10 +60,12 @@ func (d *Door) nextRoute(a *api) {
 	})
 }
 
-// nextEvents acknowledges the events up to b.Ack, and returns later ones. The lease of the feed
-// ends with this call, so the next call may go to any node. Each call reads from the feed's cursor,
-// and therefore meets the acknowledged event again, soon after the cursor; there it moves the
-// cursor. If it does not meet the event, that was acknowledged before.
+// nextEvents acknowledges the event that the request names, if it names one, and returns the events
+// after it. The feed's lease ends with this call, so that the next request may be made at any node.
+//
+// The feed is read from its stored cursor. The named event is met on the way, and is acknowledged
+// there, with those before it. If it is not met, the cursor is behind it already: an earlier request
+// has acknowledged it.
 func nextEvents(ctx context.Context, c *caller, in *nextInput) (*FeedEvents, error) {
 	b := &in.Body
 	filter := lifecycle.FeedFilter{Types: b.Types, Pool: b.Pool, Key: b.Key, Labels: b.Labels}
