@@ -9,40 +9,31 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// Order is what the run is about, and Shipped what becomes of it.
-type (
-	Order struct {
-		Customer string   `json:"customer"`
-		Items    []string `json:"items"`
-	}
-	Shipped struct {
-		Charge  string   `json:"charge"`
-		Parcels []string `json:"parcels"`
-	}
-)
+type Order struct {
+	Customer string   `json:"customer"`
+	Items    []string `json:"items"`
+}
 
-// orders is straight-line code: it charges, asks, ships item by item, and writes a mail. Whatever dies
-// in between, no step whose result is stored is executed again, and the run waits for weeks at the
-// cost of a row.
+type Shipped struct {
+	Charge  string   `json:"charge"`
+	Parcels []string `json:"parcels"`
+}
+
+// orders is straight-line code: it charges, asks, ships item by item, and writes a mail. Whatever dies in
+// between, no step whose result is stored is executed again, and a run that waits costs a row.
 var orders = flow.New("order", func(c *flow.Ctx, in Order) (out Shipped, err error) {
-	out.Charge, err = flow.Step(c, "charge", func(ctx context.Context) (string, error) {
-		return "charge-" + flow.Key(ctx), nil // the bank knows a key that it has seen
-	}, flow.Policy{Retries: 3})
+	out.Charge, err = flow.Step(c, "charge", charge, flow.Policy{Retries: 3})
 	if err != nil {
 		return out, err
 	}
-	c.Defer("refund", func(context.Context) error {
-		fmt.Println("refunded", out.Charge)
-		return nil
-	})
+	c.Defer("refund", func(context.Context) error { return say("refunded", out.Charge) }) // if the order fails
+
 	where, err := flow.Ask[string](c, "address", engine.Question{Kind: engine.OpenText, Prompt: "Ship where?"})
 	if err != nil {
 		return out, err
 	}
 	for _, item := range in.Items {
-		parcel, err := flow.Step(c, "ship "+item, func(context.Context) (string, error) {
-			return item + " to " + where, nil
-		})
+		parcel, err := flow.Step(c, "ship", func(context.Context) (string, error) { return item + " to " + where, nil })
 		if err != nil {
 			return out, err
 		}
@@ -51,12 +42,17 @@ var orders = flow.New("order", func(c *flow.Ctx, in Order) (out Shipped, err err
 	if err := c.Sleep(second); err != nil { // a week, in earnest
 		return out, err
 	}
-	_, err = flow.Step(c, "mail", func(context.Context) (bool, error) {
-		fmt.Println("mail to", in.Customer)
-		return true, nil
-	})
+	_, err = flow.Step(c, "mail", func(context.Context) (bool, error) { return true, say("mail to", in.Customer) })
 	return out, err
 })
+
+// charge gives the bank a key that is the same in each try: the bank charges once.
+func charge(ctx context.Context) (string, error) { return "charge-" + flow.Key(ctx), nil }
+
+func say(words ...any) error {
+	_, err := fmt.Println(words...)
+	return err
+}
 
 // Straight-line Go asks, sleeps and goes on, in any process.
 func Example_flow() {
@@ -65,7 +61,8 @@ func Example_flow() {
 	must(err)
 	defer lc.Close()
 	defer serve(lc)()
-	in := []byte(`{"customer":"ada","items":["tea","cup"]}`)
+
+	in := []byte(`{"customer": "ada", "items": ["tea", "cup"]}`)
 	run, err := lc.Submit(ctx, lifecycle.Spec{ID: "order-7", Input: in})
 	must(err)
 	untilAsked(ctx, lc, run.ID)
