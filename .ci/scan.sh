@@ -68,6 +68,7 @@ for path in "" api/runs; do
 done
 
 # All modules that attack, but for those that would ask another host, and those that guess programs of others. Headers were judged above, by newer rules.
+# 30 seconds (-t), since an answer that is late counts as a finding, and other steps run beside.
 modules=backup,blindsql,cookieflags,crlf,csp,csrf,exec,file,htaccess,methods,permanentxss,redirect,shellshock,sql,xss
 scanned=0
 if command -v wapiti >/dev/null; then
@@ -77,7 +78,7 @@ if command -v wapiti >/dev/null; then
 	for path in "inbox?$filter" "inbox/count?$filter" "runs?$runs" runs/hello runs/hello/history runs/hello/questions me openapi.json; do
 		urls+=(-s "${page}api/$path")
 	done
-	HOME=$dir timeout 120 wapiti -u "$page" "${urls[@]}" --scope folder -d 3 -m "$modules" --flush-session --no-bugreport --store-session "$dir/session" \
+	HOME=$dir timeout 120 wapiti -u "$page" "${urls[@]}" --scope folder -d 3 -t 30 -m "$modules" --flush-session --no-bugreport --store-session "$dir/session" \
 		-f json -o "$dir/wapiti.json" -v 1 >"$dir/wapiti.log" 2>&1 || { tail -n 5 "$dir/wapiti.log" >&2; fail "wapiti fails"; }
 	cat >"$dir/found.js" <<'END'
 	const found = JSON.parse(require("fs").readFileSync(0));
