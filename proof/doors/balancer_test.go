@@ -26,6 +26,7 @@ import (
 	"github.com/interlude-go/interlude/host/notify"
 	"github.com/interlude-go/interlude/internal/sample"
 	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/proof/program"
 	"github.com/interlude-go/interlude/store/memory"
 	"github.com/interlude-go/interlude/store/postgres/pgtest"
 )
@@ -44,7 +45,7 @@ func TestL3FollowersGoOnBehindABalancerThoughNodesAreKilled(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(60+2*(*balancedKills)+*balanced)*time.Second)
 	defer cancel()
 	dsn := pgtest.DSN(t)
-	s, err := openStore(ctx, dsn)
+	s, err := program.OpenStore(ctx, dsn)
 	require.NoError(t, err)
 	defer s.Close()
 	client, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: s})
@@ -77,7 +78,7 @@ func TestL3FollowersGoOnBehindABalancerThoughNodesAreKilled(t *testing.T) {
 	}
 	killer.Go(func() error {
 		for range *balancedKills {
-			rest(ctx, 100*time.Millisecond+rand.N(200*time.Millisecond))
+			program.Pause(ctx, 100*time.Millisecond+rand.N(200*time.Millisecond))
 			f.killOne()
 		}
 		return f.failure()
@@ -95,7 +96,7 @@ func TestL3FollowersGoOnBehindABalancerThoughNodesAreKilled(t *testing.T) {
 		require.NoError(t, err)
 		events += int(run.Seq)
 		for seq := uint64(1); seq <= run.Seq; seq++ {
-			for key := fmt.Sprintf("%s/%d", id, seq); !hooks.has(key); rest(ctx, 10*time.Millisecond) {
+			for key := fmt.Sprintf("%s/%d", id, seq); !hooks.has(key); program.Pause(ctx, 10*time.Millisecond) {
 				require.NoError(t, ctx.Err(), "notice %s has not arrived", key)
 			}
 		}
@@ -218,7 +219,7 @@ func (c *crowd) live(ctx context.Context, id string) error {
 func (c *crowd) answer(ctx context.Context, id string) error {
 	var records []lifecycle.Record
 	for !c.isShown(id) || len(records) == 0 {
-		rest(ctx, 5*time.Millisecond)
+		program.Pause(ctx, 5*time.Millisecond)
 		var err error
 		if records, err = c.client.History(ctx, id); err != nil {
 			return err
@@ -332,7 +333,7 @@ func (c *crowd) stream(ctx context.Context, path string, header http.Header, eac
 	r.Header = header
 	res, err := c.follower.Do(r)
 	if err != nil { // the node was killed, or none serves
-		rest(ctx, rand.N(20*time.Millisecond))
+		program.Pause(ctx, rand.N(20*time.Millisecond))
 		return false, nil //nolint:nilerr // an EventSource connects again
 	}
 	defer res.Body.Close()

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/proof/program"
 )
 
 // The exit statuses of interlude reply, as docs/cli.md has them.
@@ -68,7 +70,7 @@ func (c *commandLine) reply(ctx context.Context, q asked) outcome {
 		case exitKilled:
 			c.killed.Add(1)
 		case exitUnavailable:
-			rest(ctx, rand.N(5*time.Millisecond))
+			program.Pause(ctx, rand.N(5*time.Millisecond))
 		default:
 			return wrong("status %d: %s", status, said)
 		}

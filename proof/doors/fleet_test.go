@@ -3,18 +3,15 @@ package doors_test
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"math/rand/v2"
-	"os"
 	"os/exec"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
-	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/proof/program"
 )
 
 // process is a node that runs.
@@ -62,13 +59,11 @@ func (f *fleet) start() {
 }
 
 func (n *node) start() (*process, error) {
-	config, err := json.Marshal(n)
+	host, err := program.NewHost(context.Background(), n) // it ends with its input
 	if err != nil {
 		return nil, err
 	}
-	p := &process{cmd: exec.Command(os.Args[0])}
-	p.cmd.Env = append(os.Environ(), nodeVariable+"="+string(config))
-	p.cmd.Stderr = os.Stderr
+	p := &process{cmd: host}
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
@@ -89,8 +84,7 @@ func (n *node) start() (*process, error) {
 
 // kill is kill -9.
 func (p *process) kill() {
-	_ = p.cmd.Process.Kill()
-	_ = p.cmd.Wait() // it was killed
+	_ = program.KillHost(p.cmd) // it may have ended
 	_ = p.input.Close()
 }
 
@@ -147,14 +141,4 @@ func (f *fleet) stop() int {
 	}
 	f.living = nil
 	return f.killed
-}
-
-// rest waits a moment for the nodes, which are other processes.
-func rest(ctx context.Context, moment time.Duration) {
-	tick, stop := lifecycle.SystemClock{}.Timer(moment)
-	defer stop()
-	select {
-	case <-tick:
-	case <-ctx.Done():
-	}
 }

@@ -3,7 +3,6 @@ package doors_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -26,21 +25,15 @@ import (
 	"github.com/interlude-go/interlude/host/notify"
 	"github.com/interlude-go/interlude/host/web"
 	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/proof/program"
 	"github.com/interlude-go/interlude/store"
-	"github.com/interlude-go/interlude/store/postgres"
 	"github.com/interlude-go/interlude/store/postgres/pgtest"
-	"github.com/interlude-go/interlude/store/sqlite"
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv(nodeVariable) != "" {
-		serveNode() // until it is killed
-	}
+	program.ServeHost(func(ctx context.Context, n node) error { return n.serve(ctx) })
 	pgtest.Main(m)
 }
-
-// nodeVariable has a node as JSON, in the environment of its process.
-const nodeVariable = "INTERLUDE_DOORS_NODE"
 
 // node is a process that executes runs and serves all doors.
 type node struct {
@@ -49,27 +42,9 @@ type node struct {
 	Hooks string // where webhooks go, of a host on PostgreSQL; empty: nowhere
 }
 
-// openStore opens a SQLite file or, by its connection string, a PostgreSQL.
-func openStore(ctx context.Context, name string) (store.Store, error) {
-	if strings.HasSuffix(name, ".db") {
-		return sqlite.Open(ctx, name, sqlite.Options{})
-	}
-	return postgres.Open(ctx, name, postgres.Options{})
-}
-
-// serveNode is the process of a node. It writes its address to its standard output.
-func serveNode() {
-	var n node
-	err := json.Unmarshal([]byte(os.Getenv(nodeVariable)), &n)
-	if err == nil {
-		err = n.serve(context.Background())
-	}
-	fmt.Fprintln(os.Stderr, "node:", err)
-	os.Exit(1)
-}
-
+// serve is what the process of a node does. It writes its address to its standard output.
 func (n *node) serve(ctx context.Context) error {
-	s, err := openStore(ctx, n.Store)
+	s, err := program.OpenStore(ctx, n.Store)
 	if err != nil {
 		return err
 	}

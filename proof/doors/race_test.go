@@ -27,6 +27,7 @@ import (
 	"github.com/interlude-go/interlude/host/web"
 	"github.com/interlude-go/interlude/internal/sample"
 	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/proof/program"
 	"github.com/interlude-go/interlude/store/postgres/pgtest"
 )
 
@@ -63,7 +64,7 @@ func TestL1OneWinnerThroughWhateverDoor(t *testing.T) {
 		f, err := startFleet(node{Store: store, Cut: 20}, 2)
 		require.NoError(t, err)
 		defer f.stop()
-		s, err := openStore(t.Context(), store)
+		s, err := program.OpenStore(t.Context(), store)
 		require.NoError(t, err)
 		defer s.Close()
 		client, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: s, Authorize: authorize})
@@ -178,7 +179,7 @@ func (w *world) raceFor(ctx context.Context, n int) error {
 			continue
 		}
 		people.Go(func() {
-			rest(ctx, time.Until(moment)-d.lead+rand.N(spread)-spread/8)
+			program.Pause(ctx, time.Until(moment)-d.lead+rand.N(spread)-spread/8)
 			end := h.start(i+1, d.call)
 			out := d.use(ctx, q)
 			end(out)
@@ -283,7 +284,7 @@ func (w *world) request(ctx context.Context, method, path string, header http.He
 	for until := time.Now().Add(patience); time.Now().Before(until) && ctx.Err() == nil; {
 		address := w.address()
 		if address == "" {
-			rest(ctx, 5*time.Millisecond)
+			program.Pause(ctx, 5*time.Millisecond)
 			continue
 		}
 		a, err := w.send(ctx, method, address+path, header, body)
@@ -291,7 +292,7 @@ func (w *world) request(ctx context.Context, method, path string, header http.He
 			return a, lost
 		}
 		lost = true
-		rest(ctx, rand.N(5*time.Millisecond))
+		program.Pause(ctx, rand.N(5*time.Millisecond))
 	}
 	return nil, lost
 }
@@ -395,7 +396,7 @@ func (w *world) byLink(ctx context.Context, q asked) outcome {
 
 // fromGo is a Go program with a client of its own.
 func (w *world) fromGo(ctx context.Context, q asked) outcome {
-	rest(ctx, rand.N(4*time.Millisecond)) // the others are on their way for as long
+	program.Pause(ctx, rand.N(4*time.Millisecond)) // the others are on their way for as long
 	c := w.client.As(lifecycle.Actor{ID: "dora"})
 	_, err := c.Reply(ctx, q.run, lifecycle.Reply{ID: q.ID, Text: "dora was"})
 	switch {

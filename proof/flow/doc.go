@@ -1,7 +1,8 @@
-// Package flow kills hosts of straight-line agents (engine/flow) with kill -9, on SQLite and PostgreSQL,
-// while they execute steps: no step that was kept is executed again, no answer is lost, and each run
-// comes to its end. What the steps did is in a file outside of the store.
+// Package flow proves that straight-line agents (engine/flow) survive kill -9 of their hosts, on
+// SQLite and PostgreSQL: no step whose result was stored is executed again, no answer is lost, and
+// each run ends. The effects of the steps are lines of a ledger, a file outside of the store.
 //
-// And it kills them right before and right after each commit of an order, so that the ledger is known line
-// by line; and while they execute trees of runs. docs/proof.md has the long forms.
+// Hosts are killed at random times, and right before and right after each commit of an order, where
+// each line of the ledger is known; and three hosts are killed in turn while they execute a tree of
+// runs. docs/proof.md has the long forms.
 package flow

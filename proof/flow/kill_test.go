@@ -1,7 +1,6 @@
 package flow_test
 
 import (
-	"bufio"
 	"context"
 	"flag"
 	"fmt"
@@ -19,58 +18,50 @@ import (
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/engine/flow"
 	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/proof/program"
 	"github.com/interlude-go/interlude/store"
-	"github.com/interlude-go/interlude/store/postgres"
 	"github.com/interlude-go/interlude/store/postgres/pgtest"
-	"github.com/interlude-go/interlude/store/sqlite"
 )
 
 var kills = flag.Int("kills", 4, "how often a host is killed, on each store")
 
-// The environment of a host: its store and the ledger.
-const (
-	storeVariable  = "INTERLUDE_FLOW_STORE"
-	ledgerVariable = "INTERLUDE_FLOW_LEDGER"
-)
-
 func TestMain(m *testing.M) {
-	if name := os.Getenv(storeVariable); name != "" {
-		host(name, os.Getenv(ledgerVariable)) // until it is killed
-	}
+	program.ServeHost(func(ctx context.Context, h host) error { return h.serve(ctx) })
 	pgtest.Main(m)
 }
 
-// open opens a SQLite file or, by its connection string, a PostgreSQL.
-func open(ctx context.Context, name string) (store.Store, error) {
-	if strings.HasSuffix(name, ".db") {
-		return sqlite.Open(ctx, name, sqlite.Options{})
-	}
-	return postgres.Open(ctx, name, postgres.Options{})
+// host is a process that executes runs until it is killed.
+type host struct {
+	Store  string // a SQLite file, or the connection string of a PostgreSQL
+	Ledger string
+	Point  string // the point at which the host kills itself; empty: none
+	Orders int    // how many orders come to the point before
+
+	Moment      string // the moment of a transaction at which the host kills itself; empty: none
+	Transaction int64  // the number of that transaction
 }
 
-// host executes runs until it is killed.
-func host(name, ledger string) {
-	ctx := context.Background()
-	s, err := open(ctx, name)
-	var books engine.Engine
-	if err == nil {
-		books, err = booksOf(ctx, s, name)
+// serve is what the process of a host does.
+func (h host) serve(ctx context.Context) error {
+	s, err := program.OpenStore(ctx, h.Store)
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		var lc *lifecycle.Lifecycle
-		lc, err = lifecycle.New(lifecycle.Config{Store: gated(s), Engine: orders(ledger), Forgiving: true,
-			Engines:     map[string]engine.Engine{"tree": tree(ledger), "books": books},
-			OnInterrupt: lifecycle.Repeat, Poll: 50 * time.Millisecond, Lease: time.Second,
-			Logger: slog.New(slog.DiscardHandler)})
-		if err == nil {
-			err = lc.Serve(ctx)
-		}
+	books, err := h.books(ctx, s)
+	if err != nil {
+		return err
 	}
-	fmt.Fprintln(os.Stderr, "host:", err)
-	os.Exit(1)
+	lc, err := lifecycle.New(lifecycle.Config{Store: h.gated(s), Engine: orders(h.Ledger), Forgiving: true,
+		Engines:     map[string]engine.Engine{"tree": tree(h.Ledger), "books": books},
+		OnInterrupt: lifecycle.Repeat, Poll: 50 * time.Millisecond, Lease: time.Second,
+		Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return err
+	}
+	return lc.Serve(ctx)
 }
 
-// items are what an order has.
+// items is how many items an order has.
 const items = 4
 
 // note writes the key of a step into the ledger.
@@ -119,42 +110,57 @@ func TestM1HostsAreKilledOnPostgreSQL(t *testing.T) {
 	killHosts(t, pgtest.DSN(t))
 }
 
-// killHosts submits orders and answers their questions, while one host after the other is killed at a
-// time that is drawn, and then checks the ledger.
+// killHosts submits orders and answers their questions, while one host after the other is killed at
+// a random time, and then checks the ledger.
 func killHosts(t *testing.T, name string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(60+5**kills)*time.Second)
-	defer cancel()
-	_, client := opened(ctx, t, name)
-	ledger := filepath.Join(t.TempDir(), "ledger")
-
+	d := newDrill(t, name, time.Duration(60+5**kills)*time.Second)
 	var runs []string
 	for n := range *kills + 1 {
-		cmd := start(ctx, t, name, ledger)
+		host := d.start(d.host)
 		for range 5 {
 			id := fmt.Sprintf("order-%d", len(runs))
 			runs = append(runs, id)
-			submit(ctx, t, client, lifecycle.Spec{ID: id, Prompt: "x"})
+			submit(d.ctx, t, d.client, lifecycle.Spec{ID: id, Prompt: "x"})
 		}
 		last := n == *kills
-		for until := time.Now().Add(time.Minute); ; rest(ctx) {
-			if answer(ctx, t, client) && !last { // then it is at work
+		for until := time.Now().Add(time.Minute); ; rest(d.ctx) {
+			if d.answer(1000) > 0 && !last { // the host is at work now
 				until = time.Now().Add(rand.N(60 * time.Millisecond))
 			}
-			if last && ended(ctx, t, client, runs) || !last && time.Now().After(until) {
+			if last && d.ended(runs...) || !last && time.Now().After(until) {
 				break
 			}
 		}
-		kill(t, cmd)
+		d.kill(host)
 	}
-	check(ctx, t, client, runs, ledger)
+	d.check(runs)
 	t.Logf("%d hosts killed", *kills)
+}
+
+// drill has what a test needs that starts hosts and kills them.
+type drill struct {
+	*testing.T
+
+	ctx    context.Context // ends with the test, or after its time
+	host   host            // the configuration of its hosts
+	store  store.Store
+	client *lifecycle.Client
+}
+
+// newDrill opens the store of a test that takes at most so long.
+func newDrill(t *testing.T, name string, most time.Duration) *drill {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), most)
+	t.Cleanup(cancel)
+	s, client := opened(ctx, t, name)
+	return &drill{t, ctx, host{Store: name, Ledger: filepath.Join(t.TempDir(), "ledger")}, s, client}
 }
 
 // opened opens the store and a client of it, until the test has ended.
 func opened(ctx context.Context, t *testing.T, name string) (store.Store, *lifecycle.Client) {
 	t.Helper()
-	s, err := open(ctx, name)
+	s, err := program.OpenStore(ctx, name)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	client, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: s})
@@ -164,19 +170,17 @@ func opened(ctx context.Context, t *testing.T, name string) (store.Store, *lifec
 }
 
 // start starts a host in a process of its own.
-func start(ctx context.Context, t *testing.T, name, ledger string) *exec.Cmd {
-	t.Helper()
-	cmd := exec.CommandContext(ctx, os.Args[0])
-	cmd.Env = append(os.Environ(), storeVariable+"="+name, ledgerVariable+"="+ledger)
-	cmd.Stderr = os.Stderr
-	require.NoError(t, cmd.Start())
+func (d *drill) start(h host) *exec.Cmd {
+	d.Helper()
+	cmd, err := program.NewHost(d.ctx, h)
+	require.NoError(d, err)
+	require.NoError(d, cmd.Start())
 	return cmd
 }
 
-func kill(t *testing.T, cmd *exec.Cmd) {
-	t.Helper()
-	require.NoError(t, cmd.Process.Kill())
-	require.Error(t, cmd.Wait(), "it was killed")
+func (d *drill) kill(host *exec.Cmd) {
+	d.Helper()
+	require.NoError(d, program.KillHost(host))
 }
 
 // submit submits a run as soon as there is a pool, which the first host makes.
@@ -194,32 +198,27 @@ func submit(ctx context.Context, t *testing.T, c *lifecycle.Client, spec lifecyc
 }
 
 // rest waits a moment for the hosts, which are other processes.
-func rest(ctx context.Context) {
-	tick, stop := lifecycle.SystemClock{}.Timer(5 * time.Millisecond)
-	defer stop()
-	select {
-	case <-tick:
-	case <-ctx.Done():
+func rest(ctx context.Context) { program.Pause(ctx, 5*time.Millisecond) }
+
+// answer answers open questions, at most so many, and returns how many it has answered.
+func (d *drill) answer(most int) (answered int) {
+	d.Helper()
+	page, err := d.client.Inbox(d.ctx, lifecycle.InboxQuery{Limit: 1000})
+	require.NoError(d, err)
+	for _, q := range page.Questions[:min(len(page.Questions), max(0, most))] {
+		_, err := d.client.Reply(d.ctx, q.RunID, lifecycle.Reply{ID: q.Question.ID, Text: q.RunID})
+		require.NoError(d, err)
+		answered++
 	}
+	return answered
 }
 
-// answer answers all open questions, and reports whether there were any.
-func answer(ctx context.Context, t *testing.T, c *lifecycle.Client) bool {
-	t.Helper()
-	page, err := c.Inbox(ctx, lifecycle.InboxQuery{})
-	require.NoError(t, err)
-	for _, q := range page.Questions {
-		_, err := c.Reply(ctx, q.RunID, lifecycle.Reply{ID: q.Question.ID, Text: q.RunID})
-		require.NoError(t, err)
-	}
-	return len(page.Questions) > 0
-}
-
-func ended(ctx context.Context, t *testing.T, c *lifecycle.Client, runs []string) bool {
-	t.Helper()
+// ended reports whether all these runs have ended.
+func (d *drill) ended(runs ...string) bool {
+	d.Helper()
 	for _, id := range runs {
-		run, err := c.Get(ctx, id)
-		require.NoError(t, err)
+		run, err := d.client.Get(d.ctx, id)
+		require.NoError(d, err)
 		if !run.State.Terminal() {
 			return false
 		}
@@ -227,37 +226,45 @@ func ended(ctx context.Context, t *testing.T, c *lifecycle.Client, runs []string
 	return true
 }
 
-// check reads the ledger: each step of each run is there, and none after a later one of its run: that
-// one began only after the result of the step was kept.
-func check(ctx context.Context, t *testing.T, c *lifecycle.Client, runs []string, ledger string) {
-	t.Helper()
+// noted returns the lines of the ledger.
+func (d *drill) noted() []string {
+	d.Helper()
+	body, err := os.ReadFile(d.host.Ledger)
+	if !os.IsNotExist(err) {
+		require.NoError(d, err)
+	}
+	return strings.Fields(string(body))
+}
+
+// check reads the ledger. It has each step of each run, in their order. A step may stand there
+// twice in a row, if it was executed again, but not after a later step of its run: that one began
+// only when the result of the step was stored.
+func (d *drill) check(runs []string) {
+	d.Helper()
 	steps := []string{"1/charge"}
 	for i := range items {
 		steps = append(steps, fmt.Sprintf("%d/ship", 3+i))
 	}
 	steps = append(steps, fmt.Sprintf("%d/mail", 4+items))
-	come := make(map[string]int, len(runs)) // how many steps were begun, by run
-	f, err := os.Open(ledger)
-	require.NoError(t, err)
-	defer func() { require.NoError(t, f.Close()) }()
+	begun := make(map[string]int, len(runs)) // how many steps were begun, by run
 	repeated := 0
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		run, step, _ := strings.Cut(lines.Text(), "/")
-		n := come[run]
+	for _, line := range d.noted() {
+		run, step, _ := strings.Cut(line, "/")
+		n := begun[run]
 		if n > 0 && step == steps[n-1] {
 			repeated++
 			continue
 		}
-		require.Less(t, n, len(steps), "%s after the end", lines.Text())
-		require.Equal(t, steps[n], step, "%s: the steps are executed in their order, and none that was kept again", run)
-		come[run] = n + 1
+		require.Less(d, n, len(steps), "%s after the end", line)
+		require.Equal(d, steps[n], step, "%s: steps are executed in their order, and none again that was stored", run)
+		begun[run] = n + 1
 	}
 	for _, id := range runs {
-		run, err := c.Get(ctx, id)
-		require.NoError(t, err)
-		require.Equal(t, lifecycle.StateSucceeded, run.State, "%s: %+v", id, run.Error)
-		require.Equal(t, id, run.FinalText, "the answer is that of the run")
-		require.Equal(t, len(steps), come[id], id)
+		run, err := d.client.Get(d.ctx, id)
+		require.NoError(d, err)
+		require.Equal(d, lifecycle.StateSucceeded, run.State, "%s: %+v", id, run.Error)
+		require.Equal(d, id, run.FinalText, "the answer is that of the run")
+		require.Equal(d, len(steps), begun[id], id)
 	}
-	t.Logf("%d runs, %d steps executed twice", len(runs), repeated)
+	d.Logf("%d runs, %d steps executed twice", len(runs), repeated)
 }

@@ -27,11 +27,8 @@ import (
 var orderCount = flag.Int("orders", 0,
 	"how many orders are killed at each of their points, on each store; 0: a few, at points that are drawn")
 
-const (
-	// pointVariable names the point at which a host kills itself, and how many orders come to it before.
-	pointVariable = "INTERLUDE_FLOW_POINT"
-	group         = 10 // orders that come to a point together
-)
+// group is how many orders come to a point together.
+const group = 10
 
 // points are the commits of an order, by turn: each step, and each end of a turn. The host is killed right
 // before one, when the effect of a step has happened, or right after it.
@@ -74,20 +71,17 @@ func commitName(c *store.Commit) string {
 // gate kills its process once so many orders have come to the point. The commits there wait for each other.
 // From then on no turn is started, so that no order goes beyond the point.
 type gate struct {
-	at      string
-	missing int // orders
-	before  barrier
-	after   barrier
+	at     string
+	before barrier
+	after  barrier
 }
 
-// newGate reads the environment; nil if the host is not to be killed at a point.
-func newGate() *gate {
-	var g gate
-	if _, err := fmt.Sscan(os.Getenv(pointVariable), &g.at, &g.missing); err != nil {
+// newGate returns the gate of a host that is to be killed at a point; nil for any other.
+func newGate(h host) *gate {
+	if h.Point == "" {
 		return nil
 	}
-	g.before, g.after = newBarrier(g.missing), newBarrier(g.missing)
-	return &g
+	return &gate{at: h.Point, before: newBarrier(h.Orders), after: newBarrier(h.Orders)}
 }
 
 // barrier is open once so many have come to it.
@@ -172,9 +166,9 @@ func (s *gatedPostgres) Claim(ctx context.Context, req store.ClaimRequest) ([]st
 	return s.gate.claim(ctx, s.Store, req)
 }
 
-// gated is the store with the gate, if there is one.
-func gated(s store.Store) store.Store {
-	g := newGate()
+// gated is the store with the host's gate, if there is one.
+func (h host) gated(s store.Store) store.Store {
+	g := newGate(h)
 	switch s := s.(type) {
 	case *sqlite.Store:
 		if g != nil {
@@ -229,59 +223,67 @@ func killAtPoints(t *testing.T, newStore func(t *testing.T) string) {
 // killGroup takes some orders from their beginning to their end, and checks what they have done.
 func killGroup(t *testing.T, name string, orders int, chosen []string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
-	_, client := opened(ctx, t, name)
-	ledger := filepath.Join(t.TempDir(), "ledger")
+	d := newDrill(t, name, 5*time.Minute)
 	runs := make([]string, orders)
 	for i := range runs {
 		runs[i] = fmt.Sprintf("order-%d", i)
 	}
 	for i := range len(chosen) + 1 {
-		cmd := exec.CommandContext(ctx, os.Args[0])
-		cmd.Env = append(os.Environ(), storeVariable+"="+name, ledgerVariable+"="+ledger)
+		h := d.host
 		if i < len(chosen) {
-			cmd.Env = append(cmd.Env, fmt.Sprintf("%s=%s %d", pointVariable, chosen[i], orders))
+			h.Point, h.Orders = chosen[i], orders
 		}
-		cmd.Stderr = os.Stderr
-		require.NoError(t, cmd.Start())
+		host := d.start(h)
 		if i == 0 {
 			for _, id := range runs {
-				submit(ctx, t, client, lifecycle.Spec{ID: id, Prompt: "x"})
+				submit(d.ctx, t, d.client, lifecycle.Spec{ID: id, Prompt: "x"})
 			}
 		}
-		dead := make(chan error, 1)
-		go func() { dead <- cmd.Wait() }()
-		for over := false; !over; {
-			answer(ctx, t, client)
-			select {
-			case err := <-dead:
-				require.EqualError(t, err, "signal: killed", "the host of %q", chosen[i:])
-				over = true
-			default:
-				rest(ctx)
-			}
-			if i == len(chosen) && ended(ctx, t, client, runs) {
-				require.NoError(t, cmd.Process.Kill())
-				require.Error(t, <-dead, "it was killed")
-				over = true
-			}
-			require.NoError(t, ctx.Err(), "the orders come to %q", chosen[i:])
+		if i == len(chosen) {
+			d.awaitEnds(runs)
+			d.kill(host)
+		} else {
+			d.awaitDeath(host, chosen[i])
 		}
 	}
-	check(ctx, t, client, runs, ledger)
-	checkCounts(t, runs, ledger, chosen)
+	d.check(runs)
+	d.checkCounts(runs, chosen)
 	t.Logf("%d orders, killed %s", orders, strings.Join(chosen, ", "))
 }
 
-// checkCounts requires that a step was executed once, and twice if the host was killed between its effect
-// and its commit.
-func checkCounts(t *testing.T, runs []string, ledger string, chosen []string) {
-	t.Helper()
-	body, err := os.ReadFile(ledger)
-	require.NoError(t, err)
+// awaitDeath answers questions until the host has killed itself at the point.
+func (d *drill) awaitDeath(host *exec.Cmd, point string) {
+	d.Helper()
+	dead := make(chan error, 1)
+	go func() { dead <- host.Wait() }()
+	for {
+		d.answer(1000)
+		select {
+		case err := <-dead:
+			require.EqualError(d, err, "signal: killed", "the host of %s", point)
+			require.NoError(d, d.ctx.Err(), "the orders come to %s", point)
+			return
+		default:
+			rest(d.ctx)
+		}
+	}
+}
+
+// awaitEnds answers questions until the runs have ended.
+func (d *drill) awaitEnds(runs []string) {
+	d.Helper()
+	for ; !d.ended(runs...); rest(d.ctx) {
+		require.NoError(d, d.ctx.Err(), "the orders come to their end")
+		d.answer(1000)
+	}
+}
+
+// checkCounts requires that each step was executed once, or twice if the host was killed between
+// its effect and its commit.
+func (d *drill) checkCounts(runs, chosen []string) {
+	d.Helper()
 	got, want := make(map[string]int), make(map[string]int)
-	for key := range strings.FieldsSeq(string(body)) {
+	for _, key := range d.noted() {
 		got[key]++
 	}
 	for _, id := range runs {
@@ -296,5 +298,5 @@ func checkCounts(t *testing.T, runs []string, ledger string, chosen []string) {
 			}
 		}
 	}
-	require.Equal(t, want, got)
+	require.Equal(d, want, got)
 }

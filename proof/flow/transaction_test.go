@@ -27,23 +27,14 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// transactionVariable says at which point of which of its transactions a host kills itself.
-const transactionVariable = "INTERLUDE_FLOW_TRANSACTION"
-
 // moments are the points of a transaction.
 var moments = []string{"begun", "booked", "recorded", "committed"}
 
-// self kills the process at its point.
+// self kills the process at its moment.
 type self struct {
 	at            string
 	number        int64 // of the transaction
 	begun, booked atomic.Int64
-}
-
-func newSelf() *self {
-	s := new(self)
-	_, _ = fmt.Sscan(os.Getenv(transactionVariable), &s.at, &s.number) // none: it lives
-	return s
 }
 
 func (s *self) passes(n int64, at string) {
@@ -76,9 +67,9 @@ const steps = 3
 
 // books has steps that each leave a row in the host's own table, with a word that is drawn anew in each
 // try and is the result of the step. It knows no key that would keep a second row away.
-func books[Tx any](in flow.Transaction[Tx], insert func(ctx context.Context, tx Tx, key, word string) error,
+func books[Tx any](s *self, in flow.Transaction[Tx],
+	insert func(ctx context.Context, tx Tx, key, word string) error,
 ) engine.Engine {
-	s := newSelf()
 	book := func(ctx context.Context, tx Tx) (string, error) {
 		word := crand.Text()
 		err := insert(ctx, tx, flow.Key(ctx), word)
@@ -104,18 +95,19 @@ func books[Tx any](in flow.Transaction[Tx], insert func(ctx context.Context, tx 
 	})
 }
 
-// booksOf are those of a host with this store.
-func booksOf(ctx context.Context, s store.Store, name string) (engine.Engine, error) {
+// books is the engine of a host with this store.
+func (h host) books(ctx context.Context, s store.Store) (engine.Engine, error) {
+	victim := &self{at: h.Moment, number: h.Transaction}
 	switch s := s.(type) {
 	case *sqlite.Store:
-		db, err := openBooks(name)
-		return books(s.Transactions(db), func(ctx context.Context, tx *sql.Tx, key, word string) error {
+		db, err := openBooks(h.Store)
+		return books(victim, s.Transactions(db), func(ctx context.Context, tx *sql.Tx, key, word string) error {
 			_, err := tx.ExecContext(ctx, `INSERT INTO booked (key, word) VALUES (?, ?)`, key, word)
 			return err
 		}), err
 	case *postgres.Store:
-		pool, err := pgxpool.New(ctx, name)
-		return books(s.Transactions(pool), func(ctx context.Context, tx pgx.Tx, key, word string) error {
+		pool, err := pgxpool.New(ctx, h.Store)
+		return books(victim, s.Transactions(pool), func(ctx context.Context, tx pgx.Tx, key, word string) error {
 			_, err := tx.Exec(ctx, `INSERT INTO booked (key, word) VALUES ($1, $2)`, key, word)
 			return err
 		}), err
@@ -176,44 +168,29 @@ func TestM1StepsInTheHostsTransactionHappenOnceOnPostgreSQL(t *testing.T) {
 // compares the rows with what the runs have as their results.
 func killBooks(t *testing.T, name string, rows func() (keys, words []string)) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(60+5**kills)*time.Second)
-	defer cancel()
-	_, client := opened(ctx, t, name)
+	d := newDrill(t, name, time.Duration(60+5**kills)*time.Second)
 	var runs []string
 	for n := range *kills + 1 {
-		chosen := fmt.Sprintf("%s %d", moments[n%len(moments)], 1+rand.N(steps))
-		if n == *kills {
-			chosen = ""
+		h, last := d.host, n == *kills
+		if !last {
+			h.Moment, h.Transaction = moments[n%len(moments)], 1+rand.Int64N(steps)
 		}
-		t.Setenv(transactionVariable, chosen)
-		cmd := start(ctx, t, name, "")
+		host := d.start(h)
 		for range 3 {
 			id := fmt.Sprintf("book-%d", len(runs))
 			runs = append(runs, id)
-			submit(ctx, t, client, lifecycle.Spec{ID: id, Engine: "books", Prompt: "x"})
+			submit(d.ctx, t, d.client, lifecycle.Spec{ID: id, Engine: "books", Prompt: "x"})
 		}
-		dead := make(chan error, 1)
-		go func() { dead <- cmd.Wait() }()
-		for over := false; !over; rest(ctx) {
-			answer(ctx, t, client)
-			select {
-			case err := <-dead:
-				require.NotEmpty(t, chosen, "%v", err)
-				require.EqualError(t, err, "signal: killed")
-				over = true
-			default:
-			}
-			if chosen == "" && ended(ctx, t, client, runs) {
-				require.NoError(t, cmd.Process.Kill())
-				require.Error(t, <-dead, "it was killed")
-				over = true
-			}
-			require.NoError(t, ctx.Err(), "a host comes to %q", chosen)
+		if last {
+			d.awaitEnds(runs)
+			d.kill(host)
+		} else {
+			d.awaitDeath(host, h.Moment)
 		}
 	}
 	var want []string
 	for _, id := range runs {
-		run, err := client.Get(ctx, id)
+		run, err := d.client.Get(d.ctx, id)
 		require.NoError(t, err)
 		require.Equal(t, lifecycle.StateSucceeded, run.State, "%s: %+v", id, run.Error)
 		want = append(want, strings.Fields(run.FinalText)...)

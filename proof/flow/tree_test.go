@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"flag"
 	"math/rand/v2"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -19,20 +18,21 @@ import (
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/engine/flow"
 	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/proof/program"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/postgres/pgtest"
 )
 
 var wide = flag.Bool("wide", false, "the tree has 200 children and 50 questions, not 10 and 3")
 
-// nodes are how many hosts serve a tree at the same time.
+// nodes is how many hosts serve a tree at the same time.
 const nodes = 3
 
-// branch is the input of a run of a tree: how many children it has, and each of them, and how many
-// questions it asks together with all runs below it.
+// branch is the input of a run in a tree. It describes the part of the tree from this run
+// downwards.
 type branch struct {
-	Children []int `json:"children"`
-	Asks     int   `json:"asks"`
+	Children []int `json:"children"` // how many children this run has, each of these, and so on
+	Asks     int   `json:"asks"`     // how many questions the runs of the branch ask together
 }
 
 // root is the input of the tree's root.
@@ -43,13 +43,13 @@ func root() branch {
 	return branch{[]int{2, 4}, 3}
 }
 
-// child is the input of one of the children.
+// child is the input of the n-th child, which gets its share of the questions.
 func (b branch) child(n int) branch {
 	share := func(n int) int { return b.Asks * n / b.Children[0] }
 	return branch{b.Children[1:], share(n+1) - share(n)}
 }
 
-// runs are how many runs the branch has, with itself.
+// runs is how many runs the branch has, itself included.
 func (b branch) runs() int {
 	if len(b.Children) == 0 {
 		return 1
@@ -57,8 +57,9 @@ func (b branch) runs() int {
 	return 1 + b.Children[0]*b.child(0).runs()
 }
 
-// tree starts runs of its own down to the leaves, some of which ask. Each run has an effect at its
-// beginning and one at its end, which are lines of the ledger, and returns the names of its leaves.
+// tree is an agent whose runs start children, down to the leaves; some leaves ask a question. Each
+// run writes a line into the ledger when it begins and one when it ends, and returns the ids of its
+// leaves.
 func tree(ledger string) engine.Engine {
 	return flow.New("tree", func(c *flow.Ctx, b branch) (string, error) {
 		effect := func(ctx context.Context) (string, error) { return note(ctx, ledger) }
@@ -82,7 +83,7 @@ func tree(ledger string) engine.Engine {
 	})
 }
 
-// children are what a run of a tree starts.
+// children are the children that the run of a branch starts.
 func children(b branch) []engine.Child {
 	of := make([]engine.Child, b.Children[0])
 	for i := range of {
@@ -99,7 +100,7 @@ func encoded(b branch) json.RawMessage {
 	return body
 }
 
-// M3 J9: three hosts serve a tree of three levels, and one after the other is killed.
+// M3 J9: three hosts serve a tree of three levels, and are killed one after the other.
 func TestM3TreeSurvivesKillsOnSQLite(t *testing.T) {
 	killNodes(t, filepath.Join(t.TempDir(), "runs.db"))
 }
@@ -108,130 +109,130 @@ func TestM3TreeSurvivesKillsOnPostgreSQL(t *testing.T) {
 	killNodes(t, pgtest.DSN(t))
 }
 
-// killNodes submits a tree, kills one of its hosts after the other and starts it again, and then checks
-// what has become of the tree. Of the questions so many are answered before a kill that some are left
-// for each: so the tree is never over before the last one. Each kill waits until something was done
-// since the last one.
+// killNodes submits a tree and kills its hosts in turn, each time starting another one in place of
+// the one killed. Then it checks the tree. It answers only some questions before each kill, so that
+// the tree cannot end before the last one. Each kill waits until the tree has got further, or for
+// some seconds: all that is left may wait for answers.
 func killNodes(t *testing.T, name string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(120+5**kills)*time.Second)
-	defer cancel()
-	s, client := opened(ctx, t, name)
-	ledger := filepath.Join(t.TempDir(), "ledger")
+	d := newDrill(t, name, time.Duration(120+5**kills)*time.Second)
 	var hosts [nodes]*exec.Cmd
 	for i := range hosts {
-		hosts[i] = start(ctx, t, name, ledger)
+		hosts[i] = d.start(d.host)
 	}
 	of := root()
-	submit(ctx, t, client, lifecycle.Spec{ID: "tree", Engine: "tree", Input: encoded(of)})
+	submit(d.ctx, t, d.client, lifecycle.Spec{ID: "tree", Engine: "tree", Input: encoded(of)})
 
 	answered, lines := 0, 0
-	reply := func(most int) {
-		t.Helper()
-		page, err := client.Inbox(ctx, lifecycle.InboxQuery{Limit: 1000})
-		require.NoError(t, err)
-		for _, q := range page.Questions[:min(len(page.Questions), max(0, most-answered))] {
-			require.Len(t, q.Ancestors, len(of.Children), "the path to the root")
-			require.Equal(t, "tree", q.Ancestors[0])
-			_, err := client.Reply(ctx, q.RunID, lifecycle.Reply{ID: q.Question.ID, Text: q.RunID})
-			require.NoError(t, err)
-			answered++
-		}
-	}
 	for n := range *kills {
-		for before := lines; lines == before; rest(ctx) {
-			require.NoError(t, ctx.Err(), "%d kills", n)
-			reply(of.Asks * n / *kills)
-			lines = len(noted(t, ledger))
+		before := lines
+		for until := time.Now().Add(5 * time.Second); lines == before && time.Now().Before(until); rest(d.ctx) {
+			answered += d.answer(of.Asks*n / *kills - answered)
+			lines = len(d.noted())
 		}
-		for until := time.Now().Add(rand.N(60 * time.Millisecond)); time.Now().Before(until); {
-			rest(ctx)
-		}
-		kill(t, hosts[n%nodes])
-		hosts[n%nodes] = start(ctx, t, name, ledger)
+		d.checkAncestors(of)
+		program.Pause(d.ctx, rand.N(60*time.Millisecond))
+		d.kill(hosts[n%nodes])
+		hosts[n%nodes] = d.start(d.host)
 	}
-	for ; !ended(ctx, t, client, []string{"tree"}); rest(ctx) {
-		require.NoError(t, ctx.Err())
-		reply(of.Asks)
+	for ; !d.ended("tree"); rest(d.ctx) {
+		require.NoError(t, d.ctx.Err())
+		answered += d.answer(of.Asks - answered)
 	}
 	require.Equal(t, of.Asks, answered, "each question is asked once")
-	checkTree(ctx, t, s, of, ledger)
-	forgotten := 0
-	for ; forgotten < of.runs(); rest(ctx) { // as soon as a node has seen that the children need not stay
-		require.NoError(t, ctx.Err(), "%d of %d runs were deleted", forgotten, of.runs())
-		deleted, err := client.Prune(ctx, time.Now().Add(time.Hour))
-		require.NoError(t, err)
-		forgotten += deleted
-	}
+	d.checkTree(of)
+	d.prune(of.runs())
 	for _, host := range hosts {
-		kill(t, host)
+		d.kill(host)
 	}
 }
 
-// noted returns the lines of the ledger.
-func noted(t *testing.T, ledger string) []string {
-	t.Helper()
-	body, err := os.ReadFile(ledger)
-	if !os.IsNotExist(err) {
-		require.NoError(t, err)
+// checkAncestors requires that each open question has the path from its leaf to the root.
+func (d *drill) checkAncestors(of branch) {
+	d.Helper()
+	page, err := d.client.Inbox(d.ctx, lifecycle.InboxQuery{Limit: 1000})
+	require.NoError(d, err)
+	for _, q := range page.Questions {
+		require.Len(d, q.Ancestors, len(of.Children), "the path to the root")
+		require.Equal(d, "tree", q.Ancestors[0])
 	}
-	return strings.Fields(string(body))
 }
 
-// checkTree requires that each run of the tree was started once, has succeeded and has had its effects;
-// that the names of the leaves have come up to the root, each once and in their order; and that the
-// events of all runs are what the contract says.
-func checkTree(ctx context.Context, t *testing.T, s store.Store, of branch, ledger string) {
-	t.Helper()
-	effects := make(map[string]int)
-	lines := noted(t, ledger)
+// prune deletes all runs. A child can be deleted as soon as a node has released it, after its
+// parent's end.
+func (d *drill) prune(runs int) {
+	d.Helper()
+	for all := 0; all < runs; rest(d.ctx) {
+		require.NoError(d, d.ctx.Err(), "%d of %d runs were deleted", all, runs)
+		deleted, err := d.client.Prune(d.ctx, time.Now().Add(time.Hour))
+		require.NoError(d, err)
+		all += deleted
+	}
+}
+
+// checkTree requires that each run of the tree was started once, has succeeded, and has written its
+// lines into the ledger; that the root has the ids of all leaves, each once and in their order; and
+// that the events of all runs are as the contract says.
+func (d *drill) checkTree(of branch) {
+	d.Helper()
+	lines := d.noted()
+	c := treeCheck{drill: d, effects: make(map[string]int)}
 	for _, key := range lines {
 		run, step, _ := strings.Cut(key, "/")
 		_, step, _ = strings.Cut(step, "/")
-		require.False(t, step == "begin" && effects[run+"/end"] > 0, "%s: the kept step begins again", run)
-		effects[run+"/"+step]++
+		require.False(d, step == "begin" && c.effects[run+"/end"] > 0, "%s: the stored step begins again", run)
+		c.effects[run+"/"+step]++
 	}
-	var log bytes.Buffer
-	runs := 0
-	var leavesOf func(id string, b branch) []string
-	leavesOf = func(id string, b branch) (leaves []string) {
-		runs++
-		run, err := s.Run(ctx, id)
-		require.NoError(t, err)
-		require.Equal(t, lifecycle.StateSucceeded, run.State, "%s: %+v", id, run.Error)
-		require.Positive(t, effects[id+"/begin"], id)
-		require.Positive(t, effects[id+"/end"], id)
-		events, err := s.Events(ctx, id, 0, 1000)
-		require.NoError(t, err)
-		require.Len(t, events, int(run.Seq))
-		for _, e := range events {
-			log.Write(e.Body)
-			log.WriteByte('\n')
-		}
-		below, err := s.Runs(ctx, store.Query{Parent: id, Limit: 1000})
-		require.NoError(t, err)
-		if len(b.Children) == 0 {
-			require.Empty(t, below.Runs)
-			require.Equal(t, id, run.FinalText, "the answer is that of the run")
-			return []string{id}
-		}
-		require.Len(t, below.Runs, b.Children[0], "each child of %s is started once", id)
-		for i := range below.Runs { // in the order in which they were started
-			leaves = append(leaves, leavesOf(below.Runs[i].ID, b.child(i))...)
-		}
-		require.Equal(t, strings.Join(leaves, " "), run.FinalText, "each end arrives once")
-		return leaves
+	c.leavesOf("tree", of)
+	require.Equal(d, of.runs(), c.runs)
+	all, err := d.store.Runs(d.ctx, store.Query{Limit: 1000})
+	require.NoError(d, err)
+	require.Len(d, all.Runs, c.runs, "no run but those of the tree")
+	report, err := audit.Check(&c.log)
+	require.NoError(d, err)
+	require.Empty(d, report.Violations)
+	pools, err := d.store.Pools(d.ctx)
+	require.NoError(d, err)
+	require.Zero(d, pools[0].Held)
+	d.Logf("%d runs, %d questions, %d hosts killed, %d effects twice", c.runs, of.Asks, *kills, len(lines)-2*c.runs)
+}
+
+// treeCheck walks through a tree that has ended.
+type treeCheck struct {
+	*drill
+
+	effects map[string]int // how often each line stands in the ledger: the run, a slash, the step
+	log     bytes.Buffer   // the events of the runs so far
+	runs    int            // how many these are
+}
+
+// leavesOf checks a run and all runs below it, and returns the ids of its leaves.
+func (c *treeCheck) leavesOf(id string, b branch) (leaves []string) {
+	c.Helper()
+	c.runs++
+	run, err := c.store.Run(c.ctx, id)
+	require.NoError(c, err)
+	require.Equal(c, lifecycle.StateSucceeded, run.State, "%s: %+v", id, run.Error)
+	require.Positive(c, c.effects[id+"/begin"], id)
+	require.Positive(c, c.effects[id+"/end"], id)
+	events, err := c.store.Events(c.ctx, id, 0, 1000)
+	require.NoError(c, err)
+	require.Len(c, events, int(run.Seq))
+	for _, e := range events {
+		c.log.Write(e.Body)
+		c.log.WriteByte('\n')
 	}
-	leavesOf("tree", of)
-	require.Equal(t, of.runs(), runs)
-	all, err := s.Runs(ctx, store.Query{Limit: 1000})
-	require.NoError(t, err)
-	require.Len(t, all.Runs, runs, "no run but those of the tree")
-	report, err := audit.Check(&log)
-	require.NoError(t, err)
-	require.Empty(t, report.Violations)
-	pools, err := s.Pools(ctx)
-	require.NoError(t, err)
-	require.Zero(t, pools[0].Held)
-	t.Logf("%d runs, %d questions, %d hosts killed, %d effects twice", runs, of.Asks, *kills, len(lines)-2*runs)
+	below, err := c.store.Runs(c.ctx, store.Query{Parent: id, Limit: 1000})
+	require.NoError(c, err)
+	if len(b.Children) == 0 {
+		require.Empty(c, below.Runs)
+		require.Equal(c, id, run.FinalText, "the answer is that of the run")
+		return []string{id}
+	}
+	require.Len(c, below.Runs, b.Children[0], "each child of %s is started once", id)
+	for i := range below.Runs { // in the order in which they were started
+		leaves = append(leaves, c.leavesOf(below.Runs[i].ID, b.child(i))...)
+	}
+	require.Equal(c, strings.Join(leaves, " "), run.FinalText, "each end arrives once")
+	return leaves
 }

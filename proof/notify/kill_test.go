@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -23,6 +22,7 @@ import (
 	"github.com/interlude-go/interlude/host/notify"
 	"github.com/interlude-go/interlude/internal/sample"
 	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/proof/program"
 	"github.com/interlude-go/interlude/store/postgres/pgtest"
 )
 
@@ -221,13 +221,10 @@ func (w *world) toKill() bool {
 func (w *world) start(name string) {
 	n := w.node
 	n.Name = name
-	text, err := json.Marshal(n)
+	cmd, err := program.NewHost(context.Background(), n) // stop kills it
 	if err != nil {
 		panic(err)
 	}
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), nodeVariable+"="+string(text))
-	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
 		panic(err)
 	}
@@ -244,8 +241,7 @@ func (w *world) kill(name string) {
 	w.killed++
 	w.mu.Unlock()
 	if cmd != nil {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // it was killed
+		_ = program.KillHost(cmd) // it may have ended
 	}
 }
 
@@ -384,11 +380,4 @@ func submit(ctx context.Context, t *testing.T, c *lifecycle.Client, id string) {
 }
 
 // rest waits a moment for the nodes, which are other processes.
-func rest(ctx context.Context) {
-	tick, stop := lifecycle.SystemClock{}.Timer(20 * time.Millisecond)
-	defer stop()
-	select {
-	case <-tick:
-	case <-ctx.Done():
-	}
-}
+func rest(ctx context.Context) { program.Pause(ctx, 20*time.Millisecond) }

@@ -1,15 +1,14 @@
 package notify_test
 
 import (
-	"os"
+	"context"
 	"testing"
 
+	"github.com/interlude-go/interlude/proof/program"
 	"github.com/interlude-go/interlude/store/postgres/pgtest"
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv(nodeVariable) != "" {
-		serveNode() // until it is killed
-	}
+	program.ServeHost(func(ctx context.Context, n node) error { return n.serve(ctx) })
 	pgtest.Main(m)
 }

@@ -3,13 +3,10 @@ package notify_test
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/netip"
-	"os"
-	"strings"
 	"sync"
 	"time"
 
@@ -20,13 +17,9 @@ import (
 	"github.com/interlude-go/interlude/host/notify"
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/proof/fastclock"
+	"github.com/interlude-go/interlude/proof/program"
 	"github.com/interlude-go/interlude/store"
-	"github.com/interlude-go/interlude/store/postgres"
-	"github.com/interlude-go/interlude/store/sqlite"
 )
-
-// nodeVariable has a node as JSON, in the environment of its process.
-const nodeVariable = "INTERLUDE_NOTIFY_NODE"
 
 // node is a process that executes runs and sends notices.
 type node struct {
@@ -53,7 +46,7 @@ var receivers = []string{"a", "b"}
 const forbidden = "forbidden"
 
 // onSQLite reports whether the store is a SQLite file.
-func (n *node) onSQLite() bool { return strings.HasSuffix(n.Store, ".db") }
+func (n *node) onSQLite() bool { return program.OnSQLite(n.Store) }
 
 // faster is how much faster than the machine's the clock of SQLite's nodes runs, so that leases of
 // killed nodes end soon. That of PostgreSQL cannot.
@@ -75,21 +68,17 @@ func (n *node) time(d time.Duration) time.Duration {
 }
 
 func (n *node) open(ctx context.Context) (store.Store, notify.Queue, error) {
+	s, err := program.OpenStore(ctx, n.Store)
+	if err != nil {
+		return nil, nil, err
+	}
 	if n.onSQLite() {
-		s, err := sqlite.Open(ctx, n.Store, sqlite.Options{})
-		if err != nil {
-			return nil, nil, err
-		}
 		db, err := sql.Open("sqlite", "file:"+n.Store+".notices"+sqliteSettings)
 		if err != nil {
 			return nil, nil, err
 		}
 		q, err := notify.OpenSQLite(ctx, db)
 		return s, q, err
-	}
-	s, err := postgres.Open(ctx, n.Store, postgres.Options{})
-	if err != nil {
-		return nil, nil, err
 	}
 	cfg, err := pgx.ParseConfig(n.Store)
 	if err != nil {
@@ -107,17 +96,7 @@ var asksTwice = engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink
 	return engine.Done("done"), nil
 })
 
-// serveNode is the process of a node.
-func serveNode() {
-	var n node
-	err := json.Unmarshal([]byte(os.Getenv(nodeVariable)), &n)
-	if err == nil {
-		err = n.serve(context.Background())
-	}
-	fmt.Fprintln(os.Stderr, "node:", err)
-	os.Exit(1)
-}
-
+// serve is what the process of a node does.
 func (n *node) serve(ctx context.Context) error {
 	s, q, err := n.open(ctx)
 	if err != nil {

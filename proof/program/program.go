@@ -1,6 +1,9 @@
-// Package program has what proofs that are commands share (proof/cluster, proof/deploy,
-// proof/disk). They read a command line and can be interrupted. They exit with 2 if the command
-// line is wrong, and with 1 if the proof fails or does not finish.
+// Package program has what proofs share that are programs of several processes.
+//
+// Some are commands (proof/cluster, proof/deploy, proof/disk). They read a command line and can be
+// interrupted. They exit with 2 if the command line is wrong, and with 1 if the proof fails or does
+// not finish. Others are tests that start hosts and kill them (proof/doors, proof/flow,
+// proof/notify).
 package program
 
 import (

@@ -1,0 +1,82 @@
+package program
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/postgres"
+	"github.com/interlude-go/interlude/store/sqlite"
+)
+
+// This file is for tests that kill hosts. A host is a process of its own: the test's program, which
+// is started once more with a configuration in its environment.
+
+// hostVariable has the configuration of a host as JSON. It is not set in the test itself.
+const hostVariable = "INTERLUDE_PROOF_HOST"
+
+// ServeHost serves a host until it is killed, if NewHost has made this process, and returns at once
+// otherwise. TestMain calls it first.
+func ServeHost[C any](serve func(ctx context.Context, config C) error) {
+	text, is := os.LookupEnv(hostVariable)
+	if !is {
+		return
+	}
+	var config C
+	err := json.Unmarshal([]byte(text), &config)
+	if err == nil {
+		err = serve(context.Background(), config)
+	}
+	fmt.Fprintln(os.Stderr, "host:", err)
+	os.Exit(1)
+}
+
+// NewHost returns the command that starts a host with this configuration. The host is killed when
+// ctx ends.
+func NewHost(ctx context.Context, config any) (*exec.Cmd, error) {
+	text, err := json.Marshal(config)
+	if err != nil {
+		return nil, err
+	}
+	host := exec.CommandContext(ctx, os.Args[0])
+	host.Env = append(os.Environ(), hostVariable+"="+string(text))
+	host.Stderr = os.Stderr
+	return host, nil
+}
+
+// KillHost ends a host by kill -9. The error says that it had ended by itself.
+func KillHost(host *exec.Cmd) error {
+	err := host.Process.Kill()
+	if host.Wait() == nil {
+		err = errors.New("the host has ended without an error")
+	}
+	return err
+}
+
+// OnSQLite reports whether OpenStore takes the name for a SQLite file.
+func OnSQLite(name string) bool { return strings.HasSuffix(name, ".db") }
+
+// OpenStore opens a SQLite file, whose name ends with .db, or PostgreSQL by its connection string.
+func OpenStore(ctx context.Context, name string) (store.Store, error) {
+	if OnSQLite(name) {
+		return sqlite.Open(ctx, name, sqlite.Options{})
+	}
+	return postgres.Open(ctx, name, postgres.Options{})
+}
+
+// Pause gives other processes time to do something. It ends early if ctx does.
+func Pause(ctx context.Context, d time.Duration) {
+	tick, stop := lifecycle.SystemClock{}.Timer(d)
+	defer stop()
+	select {
+	case <-tick:
+	case <-ctx.Done():
+	}
+}
