@@ -55,6 +55,9 @@ type Parent interface {
 	Spawn(ctx context.Context, c Child) (runID string, err error)
 	// ChildEnd returns how a child of the run has ended; nil if it has not.
 	ChildEnd(ctx context.Context, runID string) (*ChildEnd, error)
+	// OpenChildren returns the ids of the children of the run that have not ended, in any order. It
+	// reads many children at once: an engine that waits for many need not ask for the end of each.
+	OpenChildren(ctx context.Context) (runIDs []string, err error)
 }
 
 // Errors of a Parent.

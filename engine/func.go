@@ -118,6 +118,15 @@ func (s *handleSeen) ChildEnd(ctx context.Context, runID string) (*ChildEnd, err
 	return parent.ChildEnd(ctx, runID)
 }
 
+// OpenChildren implements Parent likewise.
+func (s *handleSeen) OpenChildren(ctx context.Context) ([]string, error) {
+	parent, ok := s.Sink.(Parent)
+	if !ok {
+		return nil, ErrNoChildren
+	}
+	return parent.OpenChildren(ctx)
+}
+
 // The session handle of a Func: what it names, and the version of one whose bytes are a state.
 const (
 	funcEngine   = "func"

@@ -239,6 +239,27 @@ func (s *sink) ChildEnd(ctx context.Context, id string) (*engine.ChildEnd, error
 	return end, nil
 }
 
+// OpenChildren implements engine.Parent.
+func (s *sink) OpenChildren(ctx context.Context) (ids []string, _ error) {
+	t := (*turn)(s)
+	for q := (store.Query{Parent: t.call.RunID, States: openStates, Limit: store.MaxBatch}); ; {
+		var page store.Page
+		err := t.untilStored(ctx, "children not read", func() (err error) {
+			page, err = t.node.store.Runs(ctx, q)
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("engine: children not read: %w", err)
+		}
+		for i := range page.Runs {
+			ids = append(ids, page.Runs[i].ID)
+		}
+		if q.After = page.Next; page.Next == "" {
+			return ids, nil
+		}
+	}
+}
+
 // child reads a child of the turn's run; the error is store.ErrNotFound if there is none. If the
 // store fails, it reads again. What it returns is durable (J8), because the turn relies on it.
 func (t *turn) child(ctx context.Context, id string) (child store.Run, _ error) {

@@ -50,6 +50,9 @@ func TestM3AnEngineStartsRunsAndWaitsForThem(t *testing.T) {
 				_, err := p.ChildEnd(ctx, "other")
 				require.ErrorContains(t, err, "is no child of run r")
 				time.Sleep(time.Minute) // those that end at once have ended before the wait begins
+				open, err := p.OpenChildren(ctx)
+				require.NoError(t, err)
+				require.Equal(t, kids[1:2], open)
 				return engine.AwaitAll(kids[:3]...), nil
 			}
 			for _, id := range kids[:3] {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/interlude-go/interlude/engine"
 )
@@ -190,15 +191,60 @@ func (c *Ctx) nextEnd(child Child) (*engine.ChildEnd, error) {
 	return end, c.storeLater(path, typeEnd, child.Name, entry, true)
 }
 
-// endOf reads how a child has ended; nil if it has not.
-func (c *Ctx) endOf(child Child) (*engine.ChildEnd, error) {
+// maxChildReads is how many open children are read one by one before all open ones are listed.
+const maxChildReads = 8
+
+// openChildren are the children that were open when they were last read, since a step was last
+// executed: steps take time. A function that waits for any of a thousand children, a thousand times,
+// would otherwise read a million records.
+type openChildren struct {
+	mu     sync.Mutex // held while children are read: branches do not read the same ones
+	ids    map[string]bool
+	listed bool // ids has all children that were open
+}
+
+// forget has children read again.
+func (o *openChildren) forget() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.ids, o.listed = nil, false
+}
+
+// note notes that children are open.
+func (o *openChildren) note(runIDs ...string) {
+	if o.ids == nil {
+		o.ids = make(map[string]bool)
+	}
+	for _, id := range runIDs {
+		o.ids[id] = true
+	}
+}
+
+// endOf reads how a child has ended; nil if it has not, or had not a moment ago.
+func (c *Ctx) endOf(child Child) (end *engine.ChildEnd, err error) {
 	parent, ok := c.run.sink.(engine.Parent)
 	if !ok {
 		return nil, c.stop(&engine.Failure{Code: engine.CodeEngineUnavailable, Err: engine.ErrNoChildren})
 	}
-	end, err := parent.ChildEnd(c.run.ctx, child.RunID)
-	if err != nil {
+	open := &c.run.open
+	open.mu.Lock()
+	defer open.mu.Unlock()
+	if len(open.ids) >= maxChildReads && !open.listed {
+		ids, err := parent.OpenChildren(c.run.ctx)
+		if err != nil {
+			return nil, c.stop(err)
+		}
+		open.note(ids...)
+		open.listed = true
+	}
+	if !open.ids[child.RunID] {
+		end, err = parent.ChildEnd(c.run.ctx, child.RunID)
+	}
+	switch {
+	case err != nil:
 		return nil, c.stop(err)
+	case end == nil:
+		open.note(child.RunID)
 	}
 	return end, nil
 }

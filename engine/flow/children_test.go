@@ -1,10 +1,13 @@
 package flow_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,6 +18,7 @@ import (
 	"github.com/interlude-go/interlude/engine/flow"
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/lifecycle/rehearsal"
+	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/memory"
 )
 
@@ -326,4 +330,126 @@ func TestM3AChildsOutputIsTyped(t *testing.T) {
 			})
 		})
 	}
+}
+
+// metered counts the reads of runs, by one and by pages.
+type metered struct {
+	*memory.Store
+
+	reads atomic.Int64
+}
+
+func (m *metered) Run(ctx context.Context, id string) (store.Run, error) {
+	m.reads.Add(1)
+	return m.Store.Run(ctx, id)
+}
+
+func (m *metered) Runs(ctx context.Context, q store.Query) (store.Page, error) {
+	m.reads.Add(1)
+	return m.Store.Runs(ctx, q)
+}
+
+func (m *metered) Confirm(ctx context.Context, read func(store.Reader) error) error {
+	m.reads.Add(1)
+	return m.Store.Confirm(ctx, read)
+}
+
+// napper is a function whose children sleep for so many minutes.
+func napper(f func(c *flow.Ctx, spawn func(minutes int) flow.Child) error) engine.Engine {
+	return flow.New("many", func(c *flow.Ctx, minutes int) (string, error) {
+		if minutes > 0 { // a child
+			return "ok", c.Sleep(time.Duration(minutes) * time.Minute)
+		}
+		return "ok", f(c, func(minutes int) flow.Child { // the function ends where it waits
+			child, _ := flow.Spawn(c, "nap", engine.Child{InputJSON: fmt.Append(nil, minutes)})
+			return child
+		})
+	})
+}
+
+// M3: a function that goes on with each of many children as it ends reads so many runs for each,
+// however many children there are: by WaitAny, or in branches.
+func TestM3ManyChildrenAreNotReadAtEachEnd(t *testing.T) {
+	oneByOne := func(c *flow.Ctx, children []flow.Child) error {
+		for len(children) > 0 {
+			i, err := flow.WaitAny(c, children...)
+			if err != nil {
+				return err
+			}
+			if _, err := flow.Wait[string](c, children[i]); err != nil {
+				return err
+			}
+			children = slices.Delete(children, i, i+1)
+		}
+		return nil
+	}
+	inBranches := func(c *flow.Ctx, children []flow.Child) error {
+		var branches []func(*flow.Ctx) error
+		for _, child := range children {
+			branches = append(branches, func(c *flow.Ctx) error {
+				_, err := flow.Wait[string](c, child)
+				return err
+			})
+		}
+		return flow.All(c, branches...)
+	}
+	const readsForEach = 16 // 12 are usual; it was half as many as there are children
+	for name, wait := range map[string]func(*flow.Ctx, []flow.Child) error{"one by one": oneByOne,
+		"in branches": inBranches} {
+		for _, n := range []int{30, 60} {
+			t.Run(fmt.Sprint(name, " ", n), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := &metered{Store: memory.New()}
+					h := serve(t, s, napper(func(c *flow.Ctx, spawn func(int) flow.Child) error {
+						var children []flow.Child
+						for i := range n {
+							children = append(children, spawn(10*(1+(i*7+3)%n))) // each ends at another time
+						}
+						return wait(c, children)
+					}))
+					h.submit(lifecycle.Spec{Input: []byte("0")})
+					started := s.reads.Load()
+					time.Sleep(time.Duration(n+1) * 10 * time.Minute)
+					require.Less(t, s.reads.Load()-started, int64(readsForEach*n))
+					require.Equal(t, "ok", h.ended())
+					require.Equal(t, 1+n, h.run().Attempt)
+				})
+			})
+		}
+	}
+}
+
+// M3: a child that ends while a step is executed is found in the same turn, though it was open before:
+// so the branch that waits for it need not wait for the answer in another branch.
+func TestM3AChildThatEndsDuringAStepIsFoundAfterIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l ledger
+		h := serve(t, memory.New(), napper(func(c *flow.Ctx, spawn func(int) flow.Child) error {
+			long, short := spawn(60), spawn(1)
+			if i, err := flow.WaitAny(c, long, short); err != nil || i != 1 {
+				return cmp.Or(err, errors.New("the long one has ended"))
+			}
+			_, err := flow.Step(c, "takes long", func(context.Context) (bool, error) {
+				time.Sleep(2 * time.Hour)
+				return true, nil
+			})
+			if err != nil {
+				return err
+			}
+			return flow.All(c, func(c *flow.Ctx) error {
+				_, err := flow.Ask[string](c, "q", ask("?"))
+				return err
+			}, func(c *flow.Ctx) error {
+				if _, err := flow.Wait[string](c, long); err != nil {
+					return err
+				}
+				_, err := flow.Step(c, "after it", l.do("after it"))
+				return err
+			})
+		}))
+		h.submit(lifecycle.Spec{Input: []byte("0")})
+		time.Sleep(3 * time.Hour)
+		require.Equal(t, lifecycle.StateWaitingUser, h.run().State)
+		require.Equal(t, "after it", l.String())
+	})
 }

@@ -67,6 +67,7 @@ type run struct {
 	clock   engine.Clock
 	sink    engine.Sink
 	journal engine.Journal
+	open    openChildren
 
 	mu      sync.Mutex
 	kept    map[string]*kept      // guarded by mu; the entries of the journal, by path

@@ -76,7 +76,9 @@ func storedResult[T any](c *Ctx, path, kind, name string, produce func() (r resu
 	found, err := c.lookUp(path, kind, name, &r)
 	if err == nil && !found {
 		var stored bool
-		if r, stored, err = produce(); err == nil && !stored {
+		r, stored, err = produce()
+		c.run.open.forget()
+		if err == nil && !stored {
 			err = c.storeEntry(path, kind, name, r)
 		}
 	}
