@@ -1,0 +1,113 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/interlude-go/interlude/contract/fcmp"
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/store"
+)
+
+// sink is the turn as its engine sees it, an engine.Sink: it stores what the engine reports while
+// the turn executes. Every report is a commit under the turn's fence.
+type sink turn
+
+// Message stores an intermediate message as an event.
+func (s *sink) Message(ctx context.Context, m engine.Message) error {
+	text, cut := bounded(interaction.RemoveNonce(m.Text, (*turn)(s).currentDialect().nonce), maxMessage)
+	return s.report(ctx, nil, intermediate(text, cut, m.RawRef))
+}
+
+// Warn stores a diagnostic as an event.
+func (s *sink) Warn(ctx context.Context, d interaction.Diagnostic) error {
+	return s.report(ctx, nil, warning(declaredWarning(d)))
+}
+
+// Session stores the session handle.
+func (s *sink) Session(ctx context.Context, h engine.SessionHandle) error {
+	session, err := storable(&h)
+	if err != nil {
+		return err
+	}
+	return s.report(ctx, session)
+}
+
+// report stores events, or a session handle if session is not nil, or both.
+func (s *sink) report(ctx context.Context, session *engine.SessionHandle, events ...fcmp.Payload) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("engine: report not stored: %w", context.Cause(ctx))
+	}
+	t := (*turn)(s)
+	t.mu.Lock() // so that the turn does not end between admit and the commit
+	defer t.mu.Unlock()
+	events, err := t.admit(events)
+	if err != nil || (session == nil && len(events) == 0) {
+		return err
+	}
+	var size int
+	err = t.commitLocked(func(run *store.Run, now time.Time) (*store.Commit, error) {
+		c, err := decideReport(run, now, session, events...)
+		if err == nil {
+			size = encodedSize(c.Events)
+		}
+		return c, err
+	})
+	t.reportBytes += size
+	return staleFor(err)
+}
+
+// staleFor is an error of a commit as engines know it.
+func staleFor(err error) error {
+	if errors.Is(err, store.ErrStaleEpoch) {
+		return fmt.Errorf("%w: %w", engine.ErrStale, err)
+	}
+	return err
+}
+
+// admit returns the events that a report may store: none after the turn has ended, and none beyond
+// the bounds of what is reported (J11). At the bound it returns a warning in their place, which
+// says that the rest is left out. The caller holds mu.
+func (t *turn) admit(events []fcmp.Payload) ([]fcmp.Payload, error) {
+	if t.reportsClosed {
+		return nil, fmt.Errorf("%w: the turn has ended", engine.ErrStale)
+	}
+	if len(events) == 0 || t.reportsFull {
+		return nil, nil
+	}
+	t.reports++
+	bound := t.reachedBound()
+	if bound == "" {
+		return events, nil
+	}
+	t.reportsFull = true
+	return []fcmp.Payload{warning(interaction.Diagnostic{
+		Code: fsm.WarnEngineOutputTruncated, Detail: bound + "; the rest is in the transcript only",
+	})}, nil
+}
+
+// reachedBound says which bound the reports have reached; empty: none. The caller holds mu.
+func (t *turn) reachedBound() string {
+	switch {
+	case t.reports >= maxReports:
+		return fmt.Sprintf("more than %d messages in one turn", maxReports)
+	case t.reportBytes >= maxReportBytes:
+		return fmt.Sprintf("more than %d MiB of messages in one turn", maxReportBytes>>20)
+	case t.record.Seq >= maxReportedSeq:
+		return fmt.Sprintf("the run has more than %d events", maxReportedSeq)
+	case t.record.Reported >= maxRunReportBytes:
+		return fmt.Sprintf("the run has more than %d MiB of messages", maxRunReportBytes>>20)
+	}
+	return ""
+}
+
+func encodedSize(events []store.Event) (size int) {
+	for _, e := range events {
+		size += len(e.Body)
+	}
+	return size
+}
