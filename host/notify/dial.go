@@ -103,13 +103,13 @@ func (n *Network) client() *http.Client {
 // parse returns the receiver's address.
 func (n *Network) parse(address string) (*url.URL, error) {
 	u, err := url.Parse(address)
-	if err != nil || u.Hostname() == "" || u.Scheme != "https" && (u.Scheme != "http" || !n.PlainHTTP) {
-		want := "https://…"
-		if n.PlainHTTP {
-			want = "http(s)://…"
-		}
-		// The address itself may be a secret, as those of chats are.
-		return nil, fmt.Errorf("notify: the URL is none, want %s", want)
+	switch { // no error shows the address: it may be a secret, as those of chats are
+	case address == "":
+		return nil, errors.New("notify: the URL is empty")
+	case err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http":
+		return nil, errors.New("notify: the URL is not of the form https://host/path")
+	case u.Scheme == "http" && !n.PlainHTTP:
+		return nil, errors.New("notify: the URL begins with http:, want https: unless Network.PlainHTTP is set")
 	}
 	return u, nil
 }

@@ -257,10 +257,12 @@ func TestL4PrivateAddressesAreRefused(t *testing.T) {
 
 // L4: https is required unless the host says otherwise, and the certificate is verified.
 func TestL4TheReceiversCertificateIsVerified(t *testing.T) {
-	for _, address := range []string{"http://example.com", "ftp://example.com", "https://", "example.com",
-		"https://a b", ""} {
+	for address, fault := range map[string]string{"http://example.com": "Network.PlainHTTP",
+		"ftp://example.com": "https://host/path", "https://": "https://host/path", "example.com": "https://host/path",
+		"https://a b": "https://host/path", "": "is empty"} {
 		_, err := NewWebhook(WebhookConfig{URL: address, Secrets: []string{secretOld}})
 		require.ErrorContains(t, err, "URL", address)
+		require.ErrorContains(t, err, fault, address)
 	}
 	_, err := NewWebhook(WebhookConfig{URL: "https://example.com"})
 	require.ErrorContains(t, err, "Secrets")
