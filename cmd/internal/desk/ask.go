@@ -17,14 +17,15 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// asker asks a person on a terminal, with the control that the question deserves. The question itself
+// asker asks a person on a terminal, with the control that suits the question. The question itself
 // was printed before.
 type asker struct {
 	ctx     context.Context //nolint:containedctx // of the one call that asks
 	in, out *os.File
 }
 
-// ask returns the answer that a person gives on the terminal. What the reply cannot be is asked again.
+// ask returns the answer that a person gives on the terminal. If the question does not take it, it
+// asks again.
 func ask(ctx context.Context, q *lifecycle.Question, in, out *os.File) (lifecycle.Reply, error) {
 	a := asker{ctx, in, out}
 	for {
@@ -133,7 +134,7 @@ func (a asker) yesOrNo(q *lifecycle.Question, r *lifecycle.Reply) error {
 	return nil
 }
 
-// named asks for the parts of a text that an agent wants by name.
+// named asks for the parts of a text that the question requires by name.
 func (a asker) named(q *lifecycle.Question, r *lifecycle.Reply) error {
 	texts := make([]string, len(q.RequiredFields))
 	fields := make([]huh.Field, len(texts))

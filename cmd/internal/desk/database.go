@@ -78,12 +78,12 @@ func (d *Database) String() string {
 // flags are those that name the database in another command.
 func (d *Database) flags() string { return "-db " + d.String() }
 
-// access is what a verb does with the database.
+// access says for how long a verb uses the database.
 type access int
 
 const (
-	once  access = iota // a call or two
-	watch               // it follows what others commit
+	once  access = iota // for a call or two
+	watch               // for as long as it follows what others commit
 )
 
 // open opens the database for a verb, which leaves its schema as it is.
@@ -106,8 +106,9 @@ func (d *Database) open(ctx context.Context, how access) (Store, error) {
 	return st, d.explain(err)
 }
 
-// OpenHost opens the database for a host that serves. A file that does not exist is made, in the folder
-// of the default path where no other is named; fresh says so. One with an older schema is left as it is.
+// OpenHost opens the database for a host that serves. If neither the flags nor the environment name
+// one, it is this file. A file that does not exist is created, and fresh reports that. A database
+// with an older schema is refused: only migrate changes it.
 func (d *Database) OpenHost(ctx context.Context, file string) (_ Store, fresh bool, _ error) {
 	if d.name == "" && os.Getenv(Env) == "" {
 		d.name = file
@@ -126,8 +127,8 @@ func (d *Database) OpenHost(ctx context.Context, file string) (_ Store, fresh bo
 	return st, false, err
 }
 
-// Queue is a database for notices that are not sent yet, as a driver and a name of database/sql: that of
-// the runs, or a file beside theirs.
+// Queue names the database for notices that were not accepted yet, for database/sql: on PostgreSQL
+// that of the runs, on SQLite a file beside theirs.
 func (d *Database) Queue() (driver, name string) {
 	if d.Server() {
 		return "pgx", d.name
@@ -135,7 +136,7 @@ func (d *Database) Queue() (driver, name string) {
 	return "sqlite", d.name + ".notices?_pragma=busy_timeout(10000)&_pragma=synchronous(FULL)"
 }
 
-// opened is nil, and no store that is nil, when there is an error.
+// opened turns a nil pointer, which a failed call returns, into a nil Store.
 func opened[S Store](st S, err error) (Store, error) {
 	if err != nil {
 		return nil, err
@@ -166,7 +167,7 @@ func (d *Database) explain(err error) error {
 	return err
 }
 
-// cause is the error at the bottom, in a few words.
+// cause returns the innermost error, which has the fewest words.
 func cause(err error) error {
 	for {
 		var next error

@@ -38,7 +38,7 @@ var doctorVerb = command.Verb{
 	},
 }
 
-// Finding is one thing that doctor has looked at, as it prints it with -json.
+// Finding is the result of one check of doctor, as it prints it with -json.
 type Finding struct {
 	About string `json:"about"`
 	OK    bool   `json:"ok"`
@@ -62,7 +62,7 @@ func (p *printer) finding(f Finding) {
 	}
 }
 
-// examine looks at everything. Where the schema is wrong, nothing else can be read.
+// examine makes all checks. If the schema is wrong, nothing else can be read.
 func (d *Database) examine(ctx context.Context) ([]Finding, error) {
 	m, err := d.inspect(ctx)
 	if ctx.Err() != nil {
@@ -92,7 +92,7 @@ func split(err error) (wrong, do string) {
 	return text, "see docs/errors.md"
 }
 
-// examineHosts looks at who serves, and at what waits for somebody.
+// examineHosts checks whether nodes serve, and what waits for an operator.
 func (d *Database) examineHosts(ctx context.Context, cl *client) ([]Finding, error) {
 	s, err := cl.Stats(ctx)
 	if err != nil {

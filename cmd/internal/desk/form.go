@@ -14,8 +14,8 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// formSchema is what a form on a terminal reads of a JSON Schema. Everything else of it is checked when
-// the form was filled in, and asked again.
+// formSchema is the part of a JSON Schema that a form on a terminal shows. The rest of the schema
+// is checked when the form was filled in; if the value does not pass, the form is shown again.
 type formSchema struct {
 	Type        string                `json:"type"`
 	Title       string                `json:"title"`
@@ -62,7 +62,8 @@ func (a asker) form(q *lifecycle.Question, r *lifecycle.Reply) error {
 	return err
 }
 
-// rank sorts required members as they are listed, before the others by name.
+// rank is a key to sort members by: required ones first, in the order of their list, then the
+// others by name.
 func rank(required []string, name string) string {
 	if i := slices.Index(required, name); i >= 0 {
 		return fmt.Sprintf("\x00%06d", i)
@@ -139,7 +140,7 @@ func (m *member) check(text string) error {
 	return nil
 }
 
-// literal is a text as a JSON value of the member's type.
+// literal turns a text into a JSON value of the member's type.
 func (m *member) literal(text string) json.RawMessage {
 	if m.schema.Type == "string" || m.schema.Type == "" {
 		quoted, _ := json.Marshal(text) // a string can always be encoded

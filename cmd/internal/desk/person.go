@@ -12,7 +12,7 @@ import (
 // door names this program in the history of a run.
 const door = "cli"
 
-// person is on whose behalf a verb calls.
+// person is in whose name a verb makes its calls.
 type person struct {
 	id     string
 	groups []string
@@ -36,7 +36,7 @@ func (p *person) actor() (lifecycle.Actor, error) {
 	return lifecycle.Actor{ID: p.id, Groups: p.groups, Via: door}, nil
 }
 
-// self is the name with which somebody is logged in.
+// self is the name of the user who is logged in.
 func self() string {
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		return u.Username

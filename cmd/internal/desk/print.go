@@ -13,12 +13,12 @@ import (
 	"github.com/interlude-go/interlude/cmd/internal/terminal"
 )
 
-// printer prints what a verb has to say.
+// printer prints the results of a verb, for people or as JSON.
 type printer struct {
 	out    *os.File
 	json   bool
 	styled bool
-	narrow bool // lines end where the terminal does
+	narrow bool // lines are cut to the width of a terminal
 	err    error
 }
 
@@ -107,7 +107,7 @@ func cut(line string, most int) string {
 	return line
 }
 
-// ago is how long a time is past; a dash for none.
+// ago says how long ago a time was; a dash for the zero time.
 func ago(t time.Time) string {
 	if t.IsZero() {
 		return "-"
@@ -115,7 +115,7 @@ func ago(t time.Time) string {
 	return terminal.Span(max(0, time.Since(t)))
 }
 
-// until is how long a time is ahead; a dash for none.
+// until says how far ahead a time is; a dash for the zero time.
 func until(t time.Time) string {
 	switch left := time.Until(t); {
 	case t.IsZero():
@@ -127,7 +127,7 @@ func until(t time.Time) string {
 	}
 }
 
-// clock is a time of day, with its day unless that is today.
+// clock is the time of day, with the date unless that is today.
 func clock(t time.Time) string {
 	t = t.Local()
 	if t.Format(time.DateOnly) == time.Now().Format(time.DateOnly) {

@@ -72,7 +72,7 @@ func (a *answering) read(args []string) error {
 	return nil
 }
 
-// given reports whether the command line has the answer.
+// given reports whether the command line gives an answer.
 func (a *answering) given() bool { return a.text != "" || a.value != "" || a.decision != "" }
 
 func (a *answering) reply(ctx context.Context, c command.Call, cl *client, p *printer) error {
@@ -88,27 +88,9 @@ func (a *answering) reply(ctx context.Context, c command.Call, cl *client, p *pr
 	if err != nil {
 		return err
 	}
-	typed := terminal.Is(c.In) && terminal.Live(c.Out)
-	var r lifecycle.Reply
-	switch {
-	case q == nil && a.given(): // the client says how it was settled, or repeats the receipt
-		r = a.asGiven(&lifecycle.Question{ID: a.number})
-	case q == nil:
-		closed := fmt.Errorf("run %s has no open question %d: interlude show %[1]s", a.run, a.number)
-		return winner(ctx, cl, a.run, a.number, command.Refusef("%w", closed))
-	case a.given():
-		r = a.asGiven(q)
-	case typed && !p.json:
-		p.question(q)
-		if r, err = ask(ctx, q, c.In, c.Out); err != nil {
-			return err
-		}
-	case terminal.Is(c.In):
-		return command.Misusef("give the answer: interlude reply %s TEXT, or -value or -decision", a.run)
-	default:
-		if r, err = a.piped(q, c.In); err != nil {
-			return err
-		}
+	r, err := a.answer(ctx, c, cl, p, q)
+	if err != nil {
+		return err
 	}
 	r.Actor, r.Key = actor, a.key
 	if a.seen != "" {
@@ -121,20 +103,48 @@ func (a *answering) reply(ctx context.Context, c command.Call, cl *client, p *pr
 		}
 		return err
 	}
-	if p.json {
-		p.object(web.Receipt{RunID: receipt.RunID, Question: receipt.ID, AcceptedAt: receipt.AcceptedAt,
-			Replayed: receipt.Replayed})
-		return p.err
-	}
-	text := fmt.Sprintf("✓ question %d of %s is answered", receipt.ID, receipt.RunID)
-	if receipt.Replayed {
-		text += ", as it was before"
-	}
-	p.line(terminal.Green, text)
+	p.receipt(receipt)
 	return p.err
 }
 
-// question is the one that is meant, nil if it is not open.
+// answer returns the answer to the question, without its author: that of the command line, or one
+// that is read from the terminal or standard input. If the question is not open (nil), the client
+// has the last word about an answer of the command line: it may be one that was accepted before.
+func (a *answering) answer(ctx context.Context, c command.Call, cl *client, p *printer, q *lifecycle.Question) (
+	lifecycle.Reply, error) {
+	switch {
+	case q == nil && a.given():
+		return a.asGiven(&lifecycle.Question{ID: a.number}), nil
+	case q == nil:
+		closed := fmt.Errorf("run %s has no open question %d: interlude show %[1]s", a.run, a.number)
+		return lifecycle.Reply{}, winner(ctx, cl, a.run, a.number, command.Refusef("%w", closed))
+	case a.given():
+		return a.asGiven(q), nil
+	case terminal.Is(c.In) && terminal.Live(c.Out) && !p.json:
+		p.question(q)
+		return ask(ctx, q, c.In, c.Out)
+	case terminal.Is(c.In):
+		return lifecycle.Reply{}, command.Misusef("give the answer: interlude reply %s TEXT, or -value or -decision",
+			a.run)
+	default:
+		return a.piped(q, c.In)
+	}
+}
+
+// receipt prints that a reply was accepted.
+func (p *printer) receipt(r lifecycle.Receipt) {
+	if p.json {
+		p.object(web.Receipt{RunID: r.RunID, Question: r.ID, AcceptedAt: r.AcceptedAt, Replayed: r.Replayed})
+		return
+	}
+	text := fmt.Sprintf("✓ question %d of %s is answered", r.ID, r.RunID)
+	if r.Replayed {
+		text += ", as it was before"
+	}
+	p.line(terminal.Green, text)
+}
+
+// question returns the question that the command line means; nil if it is not open.
 func (a *answering) question(run *lifecycle.Run) (*lifecycle.Question, error) {
 	open := run.OpenQuestions()
 	if a.number != 0 {
@@ -159,7 +169,7 @@ func (a *answering) question(run *lifecycle.Run) (*lifecycle.Question, error) {
 		strings.Join(numbers, " or "))
 }
 
-// asGiven is the reply of the command line.
+// asGiven is the answer that the command line gives.
 func (a *answering) asGiven(q *lifecycle.Question) lifecycle.Reply {
 	r := lifecycle.Reply{ID: q.ID, Text: optionOf(q, a.text), Decision: lifecycle.Decision(a.decision)}
 	if a.value != "" {
@@ -181,7 +191,7 @@ func optionOf(q *lifecycle.Question, text string) string {
 	return text
 }
 
-// piped is the reply that standard input has.
+// piped reads the answer from standard input.
 func (a *answering) piped(q *lifecycle.Question, in io.Reader) (lifecycle.Reply, error) {
 	body, err := io.ReadAll(io.LimitReader(in, 2*lifecycle.MaxReplyText))
 	if err != nil {
@@ -198,7 +208,7 @@ func (a *answering) piped(q *lifecycle.Question, in io.Reader) (lifecycle.Reply,
 	return lifecycle.Reply{ID: q.ID, Text: optionOf(q, text)}, nil
 }
 
-// winner says who has settled a question that somebody wants to answer; err, if nobody has.
+// winner returns an error that names who has settled the question; err itself if nobody has.
 func winner(ctx context.Context, cl *client, id string, number int, err error) error {
 	records, reading := cl.History(ctx, id)
 	if reading != nil {
