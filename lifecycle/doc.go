@@ -15,8 +15,9 @@
 //
 //   - A reply: Client.Reply (reply.go), decideReply, Client.commit (commit.go).
 //   - A claim: node.schedule and node.claim, then node.dispatch to a worker (scheduler.go).
-//   - A turn: turn.run (worker.go) has turn.execute call the engine (turn.go), collectEvidence read
-//     the outcome (evidence.go), and turn.settle store the decision.
+//   - A turn: turn.run (worker.go) has turn.execute call the engine (turn.go), whose reports
+//     the sink stores (sink.go), collectEvidence read the outcome (evidence.go), and turn.settle
+//     store the decision.
 //   - Recovery: recoverPeriodically and settleOrphans (recovery.go), decideOrphan. Parked runs need
 //     none: a store shows them as recovered (store.Run.AfterDeparture), and checkSessions
 //     (sessions.go) looks for those whose engine refuses their session.
