@@ -24,6 +24,7 @@ type agents struct {
 	mu       sync.Mutex
 	turns    map[string][]turnScript // guarded by mu; not executed yet, by run
 	prompts  map[string]string       // guarded by mu; the last one, by run
+	children map[string][]string     // guarded by mu; the runs that a run has started
 	expired  map[string]bool         // guarded by mu; runs whose session is refused
 	immortal map[string]bool         // guarded by mu; runs whose process cannot be ended by another node
 	working  []*work                 // guarded by mu; turns that wait for finish
@@ -37,7 +38,8 @@ type work struct {
 
 func newAgents(s *shared) *agents {
 	return &agents{shared: s, turns: make(map[string][]turnScript), prompts: make(map[string]string),
-		expired: make(map[string]bool), immortal: make(map[string]bool), ended: make(chan struct{})}
+		children: make(map[string][]string),
+		expired:  make(map[string]bool), immortal: make(map[string]bool), ended: make(chan struct{})}
 }
 
 // agent is an engine of one node and one profile.
@@ -61,7 +63,7 @@ func (a *agent) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engi
 	if err := a.enter(t); err != nil {
 		return engine.Outcome{}, err
 	}
-	turn, err := a.nextTurn(t.RunID)
+	turn, err := a.nextTurn(nameOf(t))
 	if err != nil {
 		return engine.Outcome{}, err
 	}
@@ -78,6 +80,9 @@ func (a *agent) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engi
 	last := turn[len(turn)-1]
 	o, err := last.outcome()
 	o.Usage = usage
+	if last.verb == "awaits" {
+		o.Children, o.AnyChild = a.childrenOf(t.RunID), last.word(0) == "any"
+	}
 	if err == nil && last.named["handle"] != "none" {
 		o.Session = sessionOf(t)
 	}
@@ -162,6 +167,8 @@ func (a *agent) do(ctx context.Context, step agentStep, t engine.Turn, s engine.
 		return s.Session(ctx, *sessionOf(t))
 	case "keep":
 		return s.(engine.Journal).Append(ctx, engine.JournalEntry{Path: step.word(0), Type: "step", Body: []byte(`1`)})
+	case "starts":
+		return a.start(ctx, step.word(0), t, s)
 	case "dies":
 		a.Kill(t.RunID)
 	case "work":

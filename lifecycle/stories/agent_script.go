@@ -47,6 +47,8 @@ var verbs = map[string]struct {
 	"output": {words: 1, named: []string{"handle"}, ends: true},
 	"fail":   {words: 2, named: []string{"text"}, ends: true},
 	"error":  {words: 1, ends: true},
+	"starts": {words: 1},
+	"awaits": {words: 1, ends: true},
 	"later":  {words: 1, named: []string{"after"}, ends: true},
 	"killed": {words: 1, ends: true},
 }

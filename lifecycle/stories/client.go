@@ -94,7 +94,11 @@ func submit(w *world, a *args) (string, error) {
 	if name, text, ok := strings.Cut(a.named["label"], ":"); ok {
 		spec.Labels = map[string]string{name: text}
 	}
-	turns, err := readScript(a.body, &spec)
+	own, err := w.readChildren(spec.ID, a.body)
+	if err != nil {
+		return "", err
+	}
+	turns, err := readScript(own, &spec)
 	if err == nil {
 		err = a.err
 	}

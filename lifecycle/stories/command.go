@@ -103,7 +103,7 @@ func (a *args) number(name string) int { return value(a, a.named[name], strconv.
 
 // run executes one command of a story, and returns its answer and all that it brought about.
 func (w *world) run(line, body string) (string, error) {
-	words := strings.Fields(line)
+	words := strings.Fields(w.withIDs(line))
 	c, ok := commands[words[0]]
 	if !ok {
 		return "", fmt.Errorf("unknown command %s: there are %s", words[0],
@@ -121,6 +121,9 @@ func (w *world) run(line, body string) (string, error) {
 		return "", err
 	}
 	w.timers.advance(0)
+	if err := w.findChildren(); err != nil {
+		return "", err
+	}
 	changes, err := w.reportChanges()
 	if err != nil {
 		return "", err
@@ -128,5 +131,5 @@ func (w *world) run(line, body string) (string, error) {
 	if answer+changes == "" {
 		return "ok\n", nil
 	}
-	return strings.ReplaceAll(answer+changes, w.dir, "DIR"), nil // which has another name each time
+	return w.withNames(strings.ReplaceAll(answer+changes, w.dir, "DIR")), nil // which has another name each time
 }

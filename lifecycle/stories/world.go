@@ -37,7 +37,10 @@ type world struct {
 	nodes   map[string]*node
 	order   []string // names of nodes, as they were started
 	runs    []string // ids, as they were submitted
-	readers []*reader
+	// families are the ids of runs that start others, and names what the story calls these, by their ids.
+	families []string
+	names    map[string]string
+	readers  []*reader
 
 	reported map[string]store.Run // each run as it was when it was last reported
 }
@@ -48,6 +51,7 @@ func newWorld(tb testing.TB, open Opener, dir string) *world {
 	w := &world{
 		TB: tb, ctx: tb.Context(), open: open, shared: newShared(), timers: new(timers), start: time.Now(), dir: dir,
 		clients: make(map[string]*client), nodes: make(map[string]*node), reported: make(map[string]store.Run),
+		names: make(map[string]string),
 	}
 	w.agents = newAgents(w.shared)
 	w.base = w.openStore()
