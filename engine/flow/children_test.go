@@ -453,3 +453,53 @@ func TestM3AChildThatEndsDuringAStepIsFoundAfterIt(t *testing.T) {
 		require.Equal(t, "after it", l.String())
 	})
 }
+
+// family is a desk whose turns can start runs.
+type family struct {
+	desk
+
+	refusal error // of each child
+	end     engine.ChildEnd
+}
+
+func (f *family) Spawn(_ context.Context, c engine.Child) (string, error) { return "r/" + c.Key, f.refusal }
+
+func (f *family) ChildEnd(context.Context, string) (*engine.ChildEnd, error) { return &f.end, nil }
+
+func (f *family) OpenChildren(context.Context) ([]string, error) { return nil, nil }
+
+func (f *family) runTurn(t *testing.T) (engine.Outcome, error) {
+	t.Helper()
+	return flow.New("f", func(c *flow.Ctx, _ string) (string, error) {
+		text, err := flow.Run[string](c, "kid", engine.Child{Prompt: "x"})
+		if err != nil {
+			return "", err
+		}
+		return flow.Step(c, "read", func(context.Context) (string, error) { return text, nil })
+	}).RunTurn(t.Context(), engine.Turn{RunID: "r"}, f)
+}
+
+// M3: a child that is refused fails the run, with its place; a turn that is over does not.
+func TestM3WhyAChildIsNotStarted(t *testing.T) {
+	_, err := (&family{refusal: engine.ErrTooManyChildren}).runTurn(t)
+	require.ErrorContains(t, err, `spawn "kid" at 1: engine: too many runs in a tree`)
+	_, err = (&family{refusal: engine.ErrStale}).runTurn(t)
+	require.ErrorIs(t, err, engine.ErrStale, "it is that of the turn")
+}
+
+// M3: a result of 16 KiB is copied into the journal, and a larger one is read from the child's record.
+func TestM3WhichResultsAreCopied(t *testing.T) {
+	const most = 16 << 10
+	for size, copied := range map[int]bool{1: true, most: true, most + 1: false} {
+		text := strings.Repeat("x", size)
+		f := &family{end: engine.ChildEnd{Succeeded: true, FinalText: text}}
+		o, err := f.runTurn(t)
+		require.NoError(t, err)
+		require.Equal(t, text, o.FinalText)
+		require.Equal(t, "end", f.entries[1].Type)
+		require.Equal(t, copied, strings.Contains(string(f.entries[1].Body), text), "%d bytes", size)
+		o, err = f.runTurn(t)
+		require.NoError(t, err)
+		require.Equal(t, text, o.FinalText, "in the next turn, too")
+	}
+}
