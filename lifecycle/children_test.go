@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"context"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -261,5 +262,45 @@ func TestM3TheEndOfAChildDoesNotReadAllOthers(t *testing.T) {
 				require.Less(t, s.rows.Load(), int64(7*children))
 			})
 		})
+	}
+}
+
+// M3: what an engine.Child does not name is that of its parent, and limits are not inherited.
+func TestM3WhatAChildInherits(t *testing.T) {
+	parent := turn{spec: Spec{ID: "r", Prompt: "x", Engine: "e", Mode: Auto, Pool: "p", MaxAttempts: 3}}
+	spec, err := parent.childSpec("c", &engine.Child{Key: "k", Prompt: "y", WorkDir: "there"})
+	require.NoError(t, err)
+	require.True(t, filepath.IsAbs(spec.WorkDir), spec.WorkDir)
+	spec.WorkDir = ""
+	require.Equal(t, Spec{ID: "c", Prompt: "y", Engine: "e", Mode: Auto, Pool: "p"}, spec)
+	spec, err = parent.childSpec("c", &engine.Child{Key: "k", Prompt: "y", Engine: "f", Mode: Interactive})
+	require.NoError(t, err)
+	require.Equal(t, Spec{ID: "c", Prompt: "y", Engine: "f", Mode: Interactive, Pool: "p"}, spec)
+}
+
+// M3: of the open children that a run waits for, a node remembers the one with the lowest id, and it
+// remembers one child of so many runs at most.
+func TestM3TheOpenChildThatIsRemembered(t *testing.T) {
+	f := families{open: map[string]string{"other": "x"}}
+	run := &store.Run{ID: "r", Block: &store.Block{Children: []string{"c", "a", "b", "d"}}}
+	f.remember(run, map[string]bool{"b": true, "c": true, "d": true})
+	require.Equal(t, map[string]string{"other": "x", "r": "b"}, f.open)
+	for i := range maxKnownOpen - 2 {
+		f.open[strconv.Itoa(i)] = "x"
+	}
+	f.remember(run, map[string]bool{"d": true})
+	require.Equal(t, map[string]string{"r": "d"}, f.open)
+}
+
+// M1 M3: a run that sleeps or waits yields, and a sleep ends no microsecond too late.
+func TestM1M3WhatYields(t *testing.T) {
+	at := time.Unix(100, 0).UTC()
+	require.False(t, (&details{}).yieldsWell())
+	require.True(t, (&details{sleep: at}).yieldsWell())
+	require.True(t, (&details{await: &store.Block{}}).yieldsWell())
+	for until, want := range map[time.Time]time.Time{at: at, at.Add(1): at.Add(time.Microsecond)} {
+		run := store.Run{}
+		putToSleep(&run, until)
+		require.Equal(t, want, run.NotBefore)
 	}
 }
