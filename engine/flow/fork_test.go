@@ -195,3 +195,40 @@ func TestJ6AForkHasTheResultsOfChildren(t *testing.T) {
 		require.Len(t, l.done, 3, "the first child was not started again")
 	})
 }
+
+// J6 M3: a child that had ended when the question was asked, and for which the function waits only
+// afterwards, is the source's own. The fork fails there and says so, and the child is not started again.
+func TestJ6AForkThatWaitsForAChildOfItsSourceFails(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var l ledger
+		h := serve(t, memory.New(), flow.New("parent", func(c *flow.Ctx, prompt string) (string, error) {
+			if prompt == "child" {
+				return flow.Step(c, "work", l.do("worked"))
+			}
+			kid, err := flow.Spawn(c, "kid", engine.Child{Prompt: "child"})
+			if err != nil {
+				return "", err
+			}
+			if err := c.Sleep(time.Hour); err != nil { // the child ends meanwhile
+				return "", err
+			}
+			answer, err := flow.Ask[string](c, "one", ask("One?"))
+			if err != nil {
+				return "", err
+			}
+			result, err := flow.Wait[string](c, kid)
+			return answer + " " + result, err
+		}))
+		h.submit(lifecycle.Spec{})
+		time.Sleep(3 * time.Hour)
+		h.reply(1, "a")
+		require.Equal(t, "a worked", h.ended())
+		h.fork("r", lifecycle.At{ID: "f", Question: 1, Reply: "b"})
+		time.Sleep(3 * time.Hour)
+		fork, err := h.Get(t.Context(), "f")
+		require.NoError(t, err)
+		require.Equal(t, lifecycle.StateFailed, fork.State, "%+v", fork.Block)
+		require.Contains(t, fork.Error.Message, "is no child of run f")
+		require.Equal(t, "worked", l.String())
+	})
+}
