@@ -462,7 +462,9 @@ type family struct {
 	end     engine.ChildEnd
 }
 
-func (f *family) Spawn(_ context.Context, c engine.Child) (string, error) { return "r/" + c.Key, f.refusal }
+func (f *family) Spawn(_ context.Context, c engine.Child) (string, error) {
+	return "r/" + c.Key, f.refusal
+}
 
 func (f *family) ChildEnd(context.Context, string) (*engine.ChildEnd, error) { return &f.end, nil }
 
