@@ -276,6 +276,8 @@ func TestM3WhatAChildInherits(t *testing.T) {
 	spec, err = parent.childSpec("c", &engine.Child{Key: "k", Prompt: "y", Engine: "f", Mode: Interactive})
 	require.NoError(t, err)
 	require.Equal(t, Spec{ID: "c", Prompt: "y", Engine: "f", Mode: Interactive, Pool: "p"}, spec)
+	_, err = parent.childSpec("c", &engine.Child{Key: "k"})
+	require.ErrorIs(t, err, ErrInvalidSpec, "it has nothing to do")
 }
 
 // M3: of the open children that a run waits for, a node remembers the one with the lowest id, and it
