@@ -24,9 +24,11 @@ import (
 //		SpecDigest       string
 //		Engine           string
 //		Mode             Mode
+//		Strict           bool
 //		SessionTimeout   time.Duration
-//		MaxAttempts      int         // 0: not declared
-//		MaxAutoDecisions int         // 0: none allowed
+//		MaxAttempts      int // 0: not declared
+//		MaxAutoDecisions int // 0: none allowed
+//		Repeatable       bool
 //		MaxRepeats       int         // 0: the lifecycle's default
 //		OnInterrupt      OnInterrupt // empty: as Repeatable or the host says
 //		Hold             HoldPolicy  // empty: as the host says
@@ -42,16 +44,9 @@ import (
 //		// ForkedFrom is the point from which a fork goes on; nil in every other run.
 //		ForkedFrom *ForkPoint
 //		// Family is what the run has to do with the runs above and below it (M3); nil if there are none.
-//		Family     *Family
-//		Strict     bool
-//		Repeatable bool
-//		// Restricted says that the run's specification lets only certain people answer (K5), or says how
-//		// its questions wait (K7). An earlier release, which would pass over that, refuses the record.
-//		Restricted bool
+//		Family *Family
 //
 //		// The state.
-//		// Slot says that the run holds an execution slot of its pool.
-//		Slot      bool
 //		State     State
 //		UpdatedAt time.Time
 //		// QueuedAt is the time at which the run last entered the queue.
@@ -69,6 +64,9 @@ import (
 //		Holds int
 //		// Budget has what the run may use and what it has used; nil if it has no budget.
 //		Budget *RunBudget
+//		// Restricted says that the run's specification lets only certain people answer (K5), or says how
+//		// its questions wait (K7). An earlier release, which would pass over that, refuses the record.
+//		Restricted bool
 //		// Votes is how many votes people have given on approvals of the run that several decide (K5). Their
 //		// idempotency keys are those of replies, and stand with the questions.
 //		Votes int
@@ -82,6 +80,8 @@ import (
 //		Journal *interaction.JournalSize
 //		// Block says why the run cannot go on now; nil when it can.
 //		Block *Block
+//		// Slot says that the run holds an execution slot of its pool.
+//		Slot bool
 //		// Owner is the node that executes the run, holds its process, or parked it; empty if there is
 //		// none. For a parked run without a slot, it only says which node parked the run.
 //		Owner string

@@ -21,12 +21,14 @@ type Run struct {
 	SpecDigest       string        `json:"spec_digest"`
 	Engine           string        `json:"engine"`
 	Mode             fsm.Mode      `json:"mode"`
+	Strict           bool          `json:"strict"`
 	SessionTimeout   time.Duration `json:"session_timeout"`
 	MaxAttempts      int           `json:"max_attempts,omitempty"`       // 0: not declared
 	MaxAutoDecisions int           `json:"max_auto_decisions,omitempty"` // 0: none allowed
-	MaxRepeats       int           `json:"max_repeats,omitempty"`        // 0: the lifecycle's default
-	OnInterrupt      OnInterrupt   `json:"on_interrupt,omitempty"`       // empty: as Repeatable or the host says
-	Hold             HoldPolicy    `json:"hold,omitempty"`               // empty: as the host says
+	Repeatable       bool          `json:"repeatable,omitempty"`
+	MaxRepeats       int           `json:"max_repeats,omitempty"`  // 0: the lifecycle's default
+	OnInterrupt      OnInterrupt   `json:"on_interrupt,omitempty"` // empty: as Repeatable or the host says
+	Hold             HoldPolicy    `json:"hold,omitempty"`         // empty: as the host says
 	Pool             string        `json:"pool" plain:"own"`
 	Key              string        `json:"key,omitempty" plain:"own"`
 	Priority         int           `json:"priority,omitempty"` // higher first
@@ -39,16 +41,9 @@ type Run struct {
 	// ForkedFrom is the point from which a fork goes on; nil in every other run.
 	ForkedFrom *ForkPoint `json:"forked_from,omitempty"`
 	// Family is what the run has to do with the runs above and below it (M3); nil if there are none.
-	Family     *Family `json:"family,omitempty"`
-	Strict     bool    `json:"strict"`
-	Repeatable bool    `json:"repeatable,omitempty"`
-	// Restricted says that the run's specification lets only certain people answer (K5), or says how
-	// its questions wait (K7). An earlier release, which would pass over that, refuses the record.
-	Restricted bool `json:"restricted,omitempty"`
+	Family *Family `json:"family,omitempty"`
 
 	// The state.
-	// Slot says that the run holds an execution slot of its pool.
-	Slot      bool      `json:"slot,omitempty"`
 	State     fsm.State `json:"state"`
 	UpdatedAt time.Time `json:"updated_at"`
 	// QueuedAt is the time at which the run last entered the queue.
@@ -66,6 +61,9 @@ type Run struct {
 	Holds int `json:"holds,omitempty"`
 	// Budget has what the run may use and what it has used; nil if it has no budget.
 	Budget *RunBudget `json:"budget,omitempty"`
+	// Restricted says that the run's specification lets only certain people answer (K5), or says how
+	// its questions wait (K7). An earlier release, which would pass over that, refuses the record.
+	Restricted bool `json:"restricted,omitempty"`
 	// Votes is how many votes people have given on approvals of the run that several decide (K5). Their
 	// idempotency keys are those of replies, and stand with the questions.
 	Votes int `json:"votes,omitempty"`
@@ -79,6 +77,8 @@ type Run struct {
 	Journal *interaction.JournalSize `json:"journal,omitempty"`
 	// Block says why the run cannot go on now; nil when it can.
 	Block *Block `json:"block,omitempty"`
+	// Slot says that the run holds an execution slot of its pool.
+	Slot bool `json:"slot,omitempty"`
 	// Owner is the node that executes the run, holds its process, or parked it; empty if there is
 	// none. For a parked run without a slot, it only says which node parked the run.
 	Owner string `json:"owner,omitempty"`
