@@ -110,8 +110,8 @@ var familyCases = []promised{
 	{
 		"family/keeps a run that waits for children from being claimed",
 		"No claim picks a run that waits for children, whatever time it is, and Due returns it at its time and not " +
-			"before, until a commit has changed that. It counts as queued, and not as ready, delayed or held, and its " +
-			"usage counts. Once a commit has ended the block, the next claim picks it (M3).",
+			"before, until a commit has changed that. It counts as queued, and not as ready, delayed or held, and " +
+			"its usage counts. Once a commit has ended the block, the next claim picks it (M3).",
 		func(w *world) {
 			r := w.running("a")
 			at := w.tick()
