@@ -62,7 +62,8 @@ const (
 	// BugParts divide the bugs of proof/museum.
 	BugParts = 4
 	// SuiteParts divide the ways to PostgreSQL, beside the plain one, on which the suite of stores
-	// is run: every option of the driver and the server, or PgBouncer.
+	// is run: every option of the driver and the server, or PgBouncer. Of either, a commit runs half the
+	// cases.
 	SuiteParts = 2
 	// NoticeParts divide the drills in which senders of notices are killed: on SQLite, on PostgreSQL.
 	NoticeParts = 2
@@ -98,7 +99,7 @@ func Parts() []string {
 		part("crash points on SQLite, and another quarter on PostgreSQL", CrashParts),
 		part("changed contracts", MutantParts),
 		part("bugs of the museum", BugParts),
-		part("suite of stores on PostgreSQL with every option (1) or through PgBouncer (2)", SuiteParts),
+		part("suite of stores on PostgreSQL with every option (1, 3) or through PgBouncer (2, 4)", 2*SuiteParts),
 		part("kills of those who send notices, on SQLite (1) or PostgreSQL (2)", NoticeParts),
 		part("races through all doors, on SQLite (1) or PostgreSQL (2)", DoorParts),
 		part("sequences of events with the race detector, on PostgreSQL above all", SequenceParts),

@@ -109,7 +109,7 @@ func TestStoreThroughPgBouncer(t *testing.T) {
 	if p.prepares {
 		stateless = append(stateless, "cache_statement")
 	}
-	inTurn(func(_, handle int64) string {
+	inTurn(1, func(_, handle int64) string {
 		return pgtest.With(p.dsn, "default_query_exec_mode="+stateless[int(handle)%len(stateless)])
 	}).Run(t)
 }

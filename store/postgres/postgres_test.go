@@ -3,11 +3,14 @@ package postgres_test
 import (
 	"crypto/rand"
 	"flag"
+	"hash/crc32"
+	"strings"
 	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/interlude-go/interlude/internal/sample"
 	"github.com/interlude-go/interlude/lifecycle/lifecycletest"
 	"github.com/interlude-go/interlude/lifecycle/stories"
 	"github.com/interlude-go/interlude/store"
@@ -87,7 +90,8 @@ func (s suite) run(t *testing.T) {
 // inTurn is a harness that spreads its stores over several ways to the database: dsn returns the one
 // for a handle. The first handle of case n gets number n, and each further handle of that case the
 // number after it.
-func inTurn(dsn func(number, handle int64) string) storetest.Harness {
+// Part is that of sample.SuiteParts; of the cases, a commit runs those of its half.
+func inTurn(part int, dsn func(number, handle int64) string) storetest.Harness {
 	var cases atomic.Int64
 	open := func(tb testing.TB, o postgres.Options, number int64, handles *atomic.Int64) store.Store {
 		tb.Helper()
@@ -103,6 +107,10 @@ func inTurn(dsn func(number, handle int64) string) storetest.Harness {
 	return storetest.Harness{
 		Open: func(tb testing.TB) store.Store {
 			tb.Helper()
+			if !strings.HasSuffix(tb.Name(), "/machine") { // which opens many, and is always run
+				half := int(crc32.ChecksumIEEE([]byte(tb.Name())) % 2)
+				sample.Require(tb, part+half*sample.SuiteParts, 2*sample.SuiteParts)
+			}
 			number, handles := cases.Add(1), new(atomic.Int64)
 			handles.Store(number)
 			o := postgres.Options{Schema: "t_" + rand.Text(), NoListen: true, NoNotify: true}

@@ -37,7 +37,7 @@ func TestStoreWithEveryOption(t *testing.T) {
 	for i, isolation := range isolations {
 		databases[i] = isolated(t, isolation)
 	}
-	inTurn(func(number, handle int64) string {
+	inTurn(0, func(number, handle int64) string {
 		mode := modes[int(handle)%len(modes)]
 		return pgtest.With(databases[int(number)%len(databases)], "default_query_exec_mode="+mode)
 	}).Run(t)
