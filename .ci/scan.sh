@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Scans the page and the API of a running server with two kept scanners: scan.sh INTERLUDE, which is the program. MDN's HTTP Observatory judges the
-# headers; Wapiti attacks each parameter of the URLs below and what the page leads to. Neither asks another host.
+# Scans the page and the API of a running server with two kept scanners: scan.sh INTERLUDE, where INTERLUDE is the
+# program. MDN's HTTP Observatory judges the headers. Wapiti attacks each parameter of the URLs below, and what the page
+# leads to. Neither makes requests to another host.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 interlude=$(realpath "$1")
@@ -12,12 +13,16 @@ fail() { echo "scan: $*" >&2; exit 1; }
 for need in curl node npm; do
 	command -v $need >/dev/null || fail "$need is missing: install curl and Node.js 20 or newer with npm"
 done
-there() { grep -qF "\"version\": \"$version\"" "$observatory/package.json" 2>/dev/null && [ -e "$observatory/conf/hsts-preload.json" ]; }
+there() {
+	grep -qF "\"version\": \"$version\"" "$observatory/package.json" 2>/dev/null &&
+		[ -e "$observatory/conf/hsts-preload.json" ]
+}
 if ! there; then
 	mkdir -p .tools
 	new=$(mktemp -d "$PWD/.tools/.scan.XXXXXX") # so that it is there in whole or not at all
 	echo "installing $package@$version" >&2
-	if ! npm install --prefix "$new" --ignore-scripts --omit=optional --no-audit --no-fund --no-update-notifier "$package@$version" \
+	quiet=(--no-audit --no-fund --no-update-notifier)
+	if ! npm install --prefix "$new" --ignore-scripts --omit=optional "${quiet[@]}" "$package@$version" \
 		>"$new.log" 2>&1 </dev/null; then
 		tail -n 3 "$new.log" >&2
 		rm -rf "$new" "$new.log"
@@ -63,36 +68,50 @@ cat >"$dir/judge.js" <<'END'
 END
 for path in "" api/runs; do
 	target=${page#http://}$path
-	node "$observatory/src/scan.js" "$target" >"$dir/observatory.json" || { cat "$dir/observatory.json" >&2; fail "the observatory fails"; }
+	if ! node "$observatory/src/scan.js" "$target" >"$dir/observatory.json"; then
+		cat "$dir/observatory.json" >&2
+		fail "the observatory fails"
+	fi
 	node "$dir/judge.js" "$target" <"$dir/observatory.json" || fail "the observatory finds the above"
 done
 
-# All modules that attack, but for those that would ask another host, and those that guess programs of others. Headers were judged above, by newer rules.
-# 30 seconds (-t), since an answer that is late counts as a finding, and other steps run beside.
+# All modules that attack, but for those that make requests to another host, and those that look for programs of others.
+# The headers were judged above, by newer rules. An answer that comes too late counts as a finding, and other steps run
+# at the same time: so the time limit (-t) is 30 seconds.
 modules=backup,blindsql,cookieflags,crlf,csp,csrf,exec,file,htaccess,methods,permanentxss,redirect,shellshock,sql,xss
 scanned=0
 if command -v wapiti >/dev/null; then
 	filter='all=true&label=a%3Db&pool=default&key=k&kind=confirm&due_before=2026-01-01T00:00:00Z&after=x&limit=5'
 	runs='after=x&limit=5&state=queued&pool=default&key=k&held=true&forked_from=x&label=a%3Db&newest=true'
 	urls=()
-	for path in "inbox?$filter" "inbox/count?$filter" "runs?$runs" runs/hello runs/hello/history runs/hello/questions me openapi.json; do
+	for path in "inbox?$filter" "inbox/count?$filter" "runs?$runs" runs/hello runs/hello/history runs/hello/questions \
+		me openapi.json; do
 		urls+=(-s "${page}api/$path")
 	done
-	HOME=$dir timeout 120 wapiti -u "$page" "${urls[@]}" --scope folder -d 3 -t 30 -m "$modules" --flush-session --no-bugreport --store-session "$dir/session" \
-		-f json -o "$dir/wapiti.json" -v 1 >"$dir/wapiti.log" 2>&1 || { tail -n 5 "$dir/wapiti.log" >&2; fail "wapiti fails"; }
+	session=(--flush-session --store-session "$dir/session" --no-bugreport)
+	if ! HOME=$dir timeout 120 wapiti -u "$page" "${urls[@]}" --scope folder -d 3 -t 30 -m "$modules" "${session[@]}" \
+		-f json -o "$dir/wapiti.json" -v 1 >"$dir/wapiti.log" 2>&1; then
+		tail -n 5 "$dir/wapiti.log" >&2
+		fail "wapiti fails"
+	fi
 	cat >"$dir/found.js" <<'END'
 	const found = JSON.parse(require("fs").readFileSync(0));
 	const all = Object.entries({ ...found.vulnerabilities, ...found.anomalies });
-	const each = all.flatMap(([kind, list]) => list.map((f) => `${kind}: ${f.method} ${f.path} ${f.parameter}: ${f.info}`));
+	const text = (kind, f) => `${kind}: ${f.method} ${f.path} ${f.parameter}: ${f.info}`;
+	const each = all.flatMap(([kind, list]) => list.map((f) => text(kind, f)));
 	for (const line of each) console.log(line);
 	process.exit(each.length > 0 || all.length === 0 ? 1 : 0);
 END
 	node "$dir/found.js" <"$dir/wapiti.json" || fail "wapiti finds the above"
 	scanned=$(grep -c '^\[+\] GET' "$dir/wapiti.log" || true)
-	[ "$scanned" -ge 20 ] || { tail -n 20 "$dir/wapiti.log" >&2; fail "wapiti has attacked $scanned times: it did not reach the server"; }
+	if [ "$scanned" -lt 20 ]; then
+		tail -n 20 "$dir/wapiti.log" >&2
+		fail "wapiti has attacked $scanned times: it did not reach the server"
+	fi
 else
 	echo "scan: Wapiti is missing here and was not run: install it, such as by apt-get install wapiti" >&2
 fi
 kill -0 $server || { cat "$dir/serve.log" >&2; fail "the server has ended"; }
 [ "$before" = "$(state)" ] || fail "the scan has changed what is stored"
-echo "scan: the observatory objects to nothing but what a proxy with TLS does, and Wapiti, with $scanned targets, to nothing; nothing was changed"
+echo "scan: the observatory finds only what a proxy with TLS adds, and Wapiti, with $scanned targets, nothing;" \
+	"what is stored has not changed"

@@ -23,9 +23,9 @@ type Journal interface {
 	Append(ctx context.Context, entries ...JournalEntry) error
 }
 
-// TransactionalJournal is a Journal that is also written inside transactions of the host's own, so that
-// an effect in the host's database and its entry are stored together or not at all. The Sink of a
-// lifecycle is one.
+// TransactionalJournal is a Journal to which entries can also be added inside a transaction of the
+// host. An effect in the host's database and its entry are then stored together or not at all. The
+// Sink of a lifecycle implements it.
 type TransactionalJournal interface {
 	Journal
 	// AppendIn calls transaction, which begins a transaction, calls write once, as the last thing in it,

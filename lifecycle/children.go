@@ -19,15 +19,15 @@ import (
 // often the turn of its parent is repeated. A parent that waits for children is a queued run with a
 // block of the kind children.
 //
-// After three commits a node must look at relatives of the run, whoever made the commit and
-// whatever crashed afterwards:
+// Three kinds of commits leave work to do for relatives of their run. Some node must do it, even if
+// the process that made the commit crashes right afterwards:
 //
 //	a run begins to wait for children    some of them may have ended already
 //	a child ends                         its parent may be waiting for it
 //	a parent ends                        its children end with it
 //
 // Each of these commits sets Family.Due of its run. Store.Due returns the run until a node has done
-// what is due (families).
+// this work (families).
 
 // queueForChildren queues the run again after a turn that ended without an error, until its
 // children have ended. As with a sleep, the turn is not counted as a repeat.
@@ -85,8 +85,8 @@ func waitedEnough(b *store.Block, ended func(id string) bool, now time.Time) boo
 }
 
 // decideGoOn ends the block of a run that has waited long enough for its children. Like the end of
-// a sleep, this is no transition and has no event. Only a run that has used up its budget is held
-// now, which has one.
+// a sleep, this is no transition and has no event. If the budget of the run is used up, the same
+// commit holds the run; it then has the event of a hold.
 func decideGoOn(run *store.Run, now time.Time) (*store.Commit, error) {
 	c := newCommit(run)
 	c.Run.Version++

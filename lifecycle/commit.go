@@ -212,8 +212,9 @@ func (t *turn) isCommitted(run, stored *store.Run) bool {
 	return stored.Version == run.Version && stored.State == run.State && sameJournal(stored, run)
 }
 
-// sameJournal reports whether the journals of the two have the same size. It tells apart two commits of a
-// turn that was at the same version for both: see settleTransaction.
+// sameJournal reports whether the journals of the two have the same size. Two commits of a turn may
+// have the same version, if the second supersedes a transaction of the host (settleTransaction); the
+// size of the journal then tells which of them was stored.
 func sameJournal(a, b *store.Run) bool {
 	if a.Journal == nil || b.Journal == nil {
 		return a.Journal == b.Journal

@@ -34,8 +34,8 @@ const maxKnownOpen = 1024
 // openStates are those of runs that have not ended.
 var openStates = []fsm.State{fsm.StateQueued, fsm.StateRunning, fsm.StateWaitingUser}
 
-// serveDue does what is due for the relatives of these runs. It returns the runs for which nothing
-// of the kind is due, and reports whether anything was stored.
+// serveDue does what is due for the relatives of these runs. It returns the runs that were due for
+// another reason, such as a deadline, and reports whether it stored anything.
 func (f *families) serveDue(ctx context.Context, due []Run, now time.Time) (others []Run, changed bool) {
 	others = due[:0]
 	var ended []*store.Run
@@ -262,9 +262,9 @@ func (f *families) eachChild(ctx context.Context, q store.Query, each func(page 
 	}
 }
 
-// commitDue stores commits of runs that were due, and returns how many were stored. The runs of the
-// others were changed by somebody else, or stay due. Most have no event, and observers hear nothing
-// of these.
+// commitDue stores commits for runs that were due, and returns how many were stored. A commit that
+// was not stored lost against a change by somebody else, or its run stays due. Observers get notices
+// only of commits with events.
 func (f *families) commitDue(ctx context.Context, batch []store.Commit) int {
 	if len(batch) == 0 {
 		return 0

@@ -14,8 +14,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// journaled is a store whose run has a journal and children, which it lists by pages of one. Each
-// error, if there is one, is returned instead of what it belongs to: pageErr, of the second page.
+// journaled is a store with the journal and the children of one run. It lists the children in pages
+// of one. If err is set, the journal cannot be read; if pageErr is set, neither can the second page.
 type journaled struct {
 	store.Store
 	entries        []engine.JournalEntry

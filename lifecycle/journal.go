@@ -122,10 +122,10 @@ func decideEntries(run *store.Run, entries []interaction.JournalEntry, now time.
 	return c, err
 }
 
-// withProgress returns the run without its count of repeats and retries if the entries are added to its
-// journal. A turn that keeps something which no later turn does again is not the same turn again and
-// again (J3): so a long function ends on nodes that are often lost. It cannot go on for ever, because a
-// journal has limits.
+// withProgress returns the run with its count of repeats and retries reset, if entries are added to
+// its journal. Such a turn has made progress: later turns do not repeat what the entries are about
+// (J3). So a long function comes to its end on nodes that are often lost. Resets are bounded, because
+// a journal has limits.
 func withProgress(run *store.Run, entries []interaction.JournalEntry) *store.Run {
 	if len(entries) == 0 || run.Repeats == 0 {
 		return run

@@ -73,8 +73,9 @@ import (
 //		// Reported is the size in bytes of the events that its turns have reported (J11). Earlier releases
 //		// did not count it.
 //		Reported int
-//		// Trace is what the host calls the last turn whose end was stored, such as the traceparent of its
-//		// span (L5); empty without telemetry. It decides nothing, and an earlier release drops it.
+//		// Trace identifies the trace of the last turn whose end was stored, for example by the traceparent
+//		// of its span (L5); empty without telemetry. Nothing is decided by it, and an earlier release
+//		// drops it.
 //		Trace string
 //		// Journal is how much the journal of the run has; nil while it is empty.
 //		Journal *interaction.JournalSize

@@ -20,8 +20,8 @@ import (
 // and alarms. Each function may be nil. An Observer without functions costs no time and no
 // allocations.
 //
-// All but Start are called by one goroutine, one at a time, after the commit. A slow function delays only
-// later notices. At most MaxNotices wait in memory; further ones are dropped, and Dropped is called
+// One goroutine calls all functions but Start, one at a time, after the commit. A slow function delays
+// only later notices. At most MaxNotices wait in memory; further ones are dropped, and Dropped is called
 // with their number. If a function panics or ends its goroutine, the library logs this and delivers
 // the next notice.
 //
@@ -37,10 +37,10 @@ import (
 type Observer struct {
 	// Start is no notice: the worker calls it right before it calls the engine, and the engine waits
 	// for it, so it must return at once. Many goroutines may call it at the same time. It returns the
-	// context that the engine gets, which must be made from ctx, and what to call this turn: a
-	// traceparent, for example, of at most 256 bytes of UTF-8. That is stored as Run.Trace by the
-	// commit that ends the turn, wherever the run goes on; nothing is stored for an empty one. If
-	// Start panics, the turn goes on as if there were no Start.
+	// context that the engine gets, which must be derived from ctx, and a text that identifies the
+	// turn's trace, such as a traceparent: at most 256 bytes of UTF-8. The commit that ends the turn
+	// stores the text as Run.Trace, unless it is empty. If Start panics, the turn goes on as if there
+	// were no Start.
 	Start func(ctx context.Context, turn StartedTurn) (forEngine context.Context, trace string)
 	// Transition is called for a submission and for each change of a run's state.
 	Transition func(Transition)
@@ -87,7 +87,7 @@ type Transition struct {
 // StartedTurn is a turn that the engine is about to execute.
 type StartedTurn struct {
 	ObservedRun // its At is when the turn was started, in the commit that took the run from the queue
-	// Before is the Trace of the run: what Start called the last turn whose end was stored.
+	// Before is Run.Trace: what Start returned for the last turn whose end was stored.
 	Before string
 	// Meta is the Meta of the run's Spec.
 	Meta map[string]string
@@ -335,7 +335,7 @@ func (n *notices) claimed(r *store.Run) {
 	n.add(&Transition{ObservedRun: observed(r), From: fsm.StateQueued, To: r.State, Trigger: fsm.EventTurnStarted})
 }
 
-// maxTrace is the largest size in bytes of what Observer.Start may call a turn.
+// maxTrace is the largest size in bytes of the text that Observer.Start returns.
 const maxTrace = 256
 
 // startTurn calls the observer's Start. If there is none, or it panics, it returns nil.

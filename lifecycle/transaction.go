@@ -9,8 +9,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// This file has entries of a run's journal that are written in a transaction of the host's own, together
-// with what a step does in the host's database (M1).
+// This file writes entries of a run's journal in a transaction of the host, together with what a step
+// does in the host's database (M1).
 
 // errTransactionBroken is the error of a transaction that did not do what AppendIn asks for.
 var errTransactionBroken = errors.New("engine: the host's transaction has not executed the step, or not returned " +
@@ -31,7 +31,7 @@ func (s *sink) AppendIn(ctx context.Context, transaction func(write func(
 	}
 	var locked bool
 	var written *store.Commit
-	err = errTransactionBroken // of a transaction that panics
+	err = errTransactionBroken // in case transaction panics
 	defer func() {
 		if written != nil {
 			err = staleFor(t.settleTransaction(written, err))
@@ -83,12 +83,12 @@ func (t *turn) writeIn(ctx context.Context, view any, entries []engine.JournalEn
 	return nil, err
 }
 
-// settleTransaction finds out whether a transaction of the host's, which has returned this error, has
-// stored the commit; nil: it has. The caller holds mu.
+// settleTransaction finds out whether a transaction of the host has stored the commit, and returns nil
+// if it has. Returned is what the transaction returned. The caller holds mu.
 //
-// A transaction whose connection was lost may be under way still, and store the commit later. So one that
-// has failed and is not found is superseded by a commit of the next version, which changes nothing else:
-// the database gives that version to one of the two.
+// A transaction whose connection was lost may still be under way, and store the commit later. If it
+// failed and its commit is not found, this function therefore commits the same version with no other
+// change. The database stores only one commit of a version, so it is certain which of the two it was.
 func (t *turn) settleTransaction(cm *store.Commit, returned error) error {
 	if stored, err := t.node.store.Run(t.node.live, cm.Run.ID); returned == nil && err == nil &&
 		t.isCommitted(&cm.Run, &stored) { // and durable, as the host has learned

@@ -221,8 +221,8 @@ func (t *turn) commitOutcome(ev *turnEvidence, usage *Usage) (_ *store.Run, stor
 	return t.record, err == nil
 }
 
-// describe adds to the commit that ends the turn what the turn has used, and what the observer calls
-// it.
+// describe adds to the commit that ends the turn what the turn has used, and its trace
+// (Observer.Start).
 func (t *turn) describe(cm *store.Commit, usage *Usage) {
 	cm.Usage = usage
 	if t.trace != "" {

@@ -24,20 +24,20 @@ import (
 // noticeEntry is a receiver of notices: a webhook, a channel of a chat, or people with mail.
 type noticeEntry struct {
 	Name string `json:"name"`
-	// Webhook is the URL of a webhook, whose secret the variable SecretEnv has.
+	// Webhook is the URL of a webhook. SecretEnv is the environment variable with its secret.
 	Webhook   string `json:"webhook"`
 	SecretEnv string `json:"secret_env"`
-	// SlackEnv and TeamsEnv are the variables with the URL of a channel, which is a secret.
+	// SlackEnv and TeamsEnv are environment variables with the URL of a channel. The URL is a secret.
 	SlackEnv string     `json:"slack_env"`
 	TeamsEnv string     `json:"teams_env"`
 	Mail     *mailEntry `json:"mail"`
-	// Types are those of the events; all when empty.
+	// Types are the types of the events that are sent; all if empty.
 	Types []string `json:"types"`
 	// Allow are addresses that may be reached although they are not public, and PlainHTTP allows http.
 	Allow     []string `json:"allow"`
 	PlainHTTP bool     `json:"plain_http"`
 
-	where string // what the user has called it
+	where string // the entry's path in the file, or its flag, for errors
 	allow []netip.Prefix
 }
 
@@ -70,7 +70,7 @@ func (n *noticeEntry) check() (err error) {
 	return err
 }
 
-// sender makes what delivers the notices. It reaches nobody yet.
+// sender makes the sender of the notices. It does not connect yet.
 func (n *noticeEntry) sender() (notify.Sender, error) {
 	network := notify.Network{Allow: n.allow, PlainHTTP: n.PlainHTTP}
 	var sender notify.Sender
@@ -101,7 +101,7 @@ func (n *noticeEntry) sender() (notify.Sender, error) {
 	return sender, nil
 }
 
-// secretIn is the value of a variable that must be there.
+// secretIn returns the value of an environment variable that must be set.
 func secretIn(name string) (string, error) {
 	if name == "" {
 		return "", errors.New("no variable is named that has it")
@@ -149,8 +149,8 @@ type notices struct {
 
 func (n *notices) close() { _ = n.db.Close() } // what is in it is stored
 
-// newNotices prepares what is sent; nil if nobody gets anything. The queue lies in the runs' own database, or
-// beside its file.
+// newNotices prepares the notices; nil if there are no receivers. Their queue is in the database of the
+// runs on PostgreSQL, and in a file beside theirs on SQLite.
 func newNotices(ctx context.Context, to []*noticeEntry, d *desk.Database, client *lifecycle.Client,
 	log *slog.Logger) (*notices, error) {
 	if len(to) == 0 {

@@ -15,16 +15,16 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// hostFile is what serve offers, to whom, and whom it notifies: the file of -config, or the flags in its
-// place. Secrets are in variables that the file names, and tokens are there as their hashes, so that the file
-// itself is none.
+// hostFile is the configuration of serve: the file of -config, or what the flags say instead. It has
+// no secrets: it names the environment variables that have them, and has only the hashes of tokens.
 type hostFile struct {
 	// Listen is the address of the page and the API.
 	Listen string `json:"listen"`
-	// Agents are the engines by name, and Agent names the one of runs that name none; not needed with one.
+	// Agents are the engines by name. Agent is the name of the engine for runs that name none; it may be
+	// left out if there is only one.
 	Agents map[string]*agentEntry `json:"agents"`
 	Agent  string                 `json:"agent"`
-	// Dir has the folders of runs.
+	// Dir is the folder in which each run has a folder.
 	Dir    string           `json:"dir"`
 	Pools  []lifecycle.Pool `json:"pools"`
 	Notify []*noticeEntry   `json:"notify"`
@@ -129,7 +129,7 @@ func kindOf(e *json.UnmarshalTypeError) string {
 	}
 }
 
-// check returns what is wrong with the first field that is, by its path.
+// check returns an error for the first field that is wrong. The error begins with the field's path.
 func (h *hostFile) check() error {
 	if h.Listen == "" {
 		h.Listen = defaultListen
@@ -146,6 +146,9 @@ func (h *hostFile) check() error {
 		}
 	}
 	for i, n := range h.Notify {
+		if n == nil {
+			return fmt.Errorf("notify[%d] is null, want an object", i)
+		}
 		n.where = fmt.Sprintf("notify[%d]", i)
 		if err := n.check(); err != nil {
 			return err

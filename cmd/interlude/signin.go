@@ -13,7 +13,8 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// signIn says how people and programs show who they are: by tokens, by a proxy that has asked them, or both.
+// signIn says how people and programs are identified: by tokens, by a proxy in front that has signed
+// them in, or by both.
 type signIn struct {
 	Tokens []tokenEntry `json:"tokens"`
 	Proxy  *proxyEntry  `json:"proxy"`
@@ -21,7 +22,7 @@ type signIn struct {
 	byHash map[[sha256.Size]byte]*tokenEntry
 }
 
-// tokenEntry is whom a token stands for.
+// tokenEntry is a token, and who the person or program is that uses it.
 type tokenEntry struct {
 	User   string   `json:"user"`
 	Groups []string `json:"groups"`
@@ -29,14 +30,14 @@ type tokenEntry struct {
 	SHA256 string `json:"sha256"`
 }
 
-// proxyEntry is a proxy in front that asks people who they are, and says so in a header.
+// proxyEntry is a proxy in front that signs people in, and sends their names in a header.
 type proxyEntry struct {
 	UserHeader   string `json:"user_header"`
 	GroupsHeader string `json:"groups_header"` // comma-separated; empty: there are none
-	// From are the addresses from which the proxy connects. Nobody else is believed.
+	// From are the addresses from which the proxy connects. The header is ignored in other requests.
 	From []string `json:"from"`
-	// Hosts are the names that the proxy passes on as Host. A page elsewhere that makes its own name mean this
-	// machine, and sets the header itself, has another one.
+	// Hosts are the values of Host that requests through the proxy have. They protect against DNS
+	// rebinding: a page whose own name was changed to point to this machine sends that name as Host.
 	Hosts []string `json:"hosts"`
 
 	from []netip.Prefix
@@ -95,7 +96,7 @@ func parsePrefixes(path string, texts []string) ([]netip.Prefix, error) {
 	return all, nil
 }
 
-// errNobody: the request says nothing of who makes it that counts.
+// errNobody is the error of a request without a token that does not come from the proxy.
 var errNobody = errors.New("no token, and no proxy that is believed")
 
 // identify is web.Options.Identify. A token is a bearer token, or the password of its user, as browsers send it.
@@ -131,7 +132,7 @@ func (p *proxyEntry) identify(r *http.Request) (lifecycle.Actor, error) {
 		return lifecycle.Actor{}, fmt.Errorf("the host is %.80q, which sign_in.proxy.hosts does not have", r.Host)
 	}
 	names := r.Header.Values(p.UserHeader)
-	if len(names) != 1 || names[0] == "" { // two: the proxy has left there what the browser has sent
+	if len(names) != 1 || names[0] == "" { // if two, the proxy has not removed the one that the browser sent
 		return lifecycle.Actor{}, fmt.Errorf("%s is there %d times, or empty", p.UserHeader, len(names))
 	}
 	a := lifecycle.Actor{ID: names[0]}
@@ -152,12 +153,13 @@ func (p *proxyEntry) identify(r *http.Request) (lifecycle.Actor, error) {
 	return a, nil
 }
 
-// ask makes browsers ask for a name and a token where there are tokens and nobody is signed in.
+// ask makes browsers ask for a name and a token, if there are tokens and the request has none that is
+// known.
 func (s *signIn) ask(door http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, err := s.identify(r); err != nil && len(s.Tokens) > 0 {
 			w.Header().Set("WWW-Authenticate", `Basic realm="interlude", charset="UTF-8"`)
-			if !strings.Contains(r.URL.Path, "/api/") { // the page says nothing of who asks for it
+			if !strings.Contains(r.URL.Path, "/api/") { // door would serve the page itself to anybody
 				w.Header().Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 				http.Error(w, "Sign in with your name, and your token as the password.", http.StatusUnauthorized)
 				return

@@ -194,23 +194,24 @@ func (c *Ctx) nextEnd(child Child) (*engine.ChildEnd, error) {
 // maxChildReads is how many open children are read one by one before all open ones are listed.
 const maxChildReads = 8
 
-// openChildren are the children that were open when they were last read, since a step was last
-// executed: steps take time. A function that waits for any of a thousand children, a thousand times,
-// would otherwise read a million records.
+// openChildren remembers which children were open when the turn last read them, so that they are
+// not read again at each place that waits for them: a function that waits for any of a thousand
+// children, a thousand times, would read a million records. It forgets them after each step,
+// because children may end while a step is executed.
 type openChildren struct {
 	mu     sync.Mutex // held while children are read: branches do not read the same ones
 	ids    map[string]bool
 	listed bool // ids has all children that were open
 }
 
-// forget has children read again.
+// forget makes the next waits read the children again.
 func (o *openChildren) forget() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.ids, o.listed = nil, false
 }
 
-// note notes that children are open.
+// note remembers that these children are open.
 func (o *openChildren) note(runIDs ...string) {
 	if o.ids == nil {
 		o.ids = make(map[string]bool)
@@ -220,7 +221,7 @@ func (o *openChildren) note(runIDs ...string) {
 	}
 }
 
-// endOf reads how a child has ended; nil if it has not, or had not a moment ago.
+// endOf returns how a child has ended; nil if it is open, or was open when this turn last read it.
 func (c *Ctx) endOf(child Child) (end *engine.ChildEnd, err error) {
 	parent, ok := c.run.sink.(engine.Parent)
 	if !ok {

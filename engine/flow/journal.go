@@ -20,9 +20,9 @@ import (
 // Ctx gives a function access to its run. It is valid for one turn, and for one goroutine: each
 // parallel branch has a Ctx of its own (All).
 //
-// Each call that the journal has an entry of is a place of the function. A place is named by its
-// path: the number of the call, 3, and within branches 3.b1.1, the first call in the first branch
-// of call 3.
+// Each call that writes an entry into the journal is a place of the function, and has a path. The
+// third call of the function has the path 3. If that is All, the first call in its first branch has
+// the path 3.b1.1.
 type Ctx struct {
 	run    *run
 	prefix string // of the paths of the branch
@@ -268,8 +268,8 @@ func (c *Ctx) writeDue() error {
 	return c.write()
 }
 
-// writePending writes the pending entries, if there are any. The transaction of a step does not take them
-// along: it may be rolled back.
+// writePending writes the pending entries, if there are any. StepIn calls it before it begins a
+// transaction of the host: entries written in that would be lost if it is rolled back.
 func (c *Ctx) writePending() error {
 	c.run.mu.Lock()
 	pending := len(c.run.pending)

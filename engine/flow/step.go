@@ -65,8 +65,8 @@ func step[T any](c *Ctx, path, kind, name string, f func(ctx context.Context) (T
 	})
 }
 
-// storedResult gives the result of a step from the journal, or from produce, and stores it unless that has done so.
-// An error of produce ends the turn.
+// storedResult returns the result of a step. If the journal has none yet, produce makes it; it is
+// stored here, unless produce reports that it has stored it. An error of produce ends the turn.
 func storedResult[T any](c *Ctx, path, kind, name string, produce func() (r result[T], stored bool, err error)) (
 	T, error) {
 	var r result[T]
@@ -158,7 +158,8 @@ func (c *Ctx) pause(d time.Duration) error {
 	}
 }
 
-// limited returns a context that ends after d on the run's clock; never, if d is 0.
+// limited returns a context that ends when d has passed on the run's clock. If d is 0, it has no
+// time limit.
 func (c *Ctx) limited(ctx context.Context, d time.Duration) (context.Context, func()) {
 	if d <= 0 {
 		return ctx, func() {}

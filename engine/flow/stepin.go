@@ -26,8 +26,8 @@ type Transaction[Tx any] func(ctx context.Context, do func(tx Tx, view any) erro
 // failed one is an error of the step, and counts for its Policy. Whether a transaction that has
 // lost its connection was committed is read from the store, and never guessed.
 //
-// F may use Progress and whatever else writes to the store only where the database lets somebody else
-// write while tx is open.
+// F may use Progress, and call the library, only if the database has more than one writer at a time:
+// on SQLite such a call waits for the end of tx, which waits for the call.
 func StepIn[Tx, T any](c *Ctx, name string, in Transaction[Tx], f func(ctx context.Context, tx Tx) (T, error),
 	policy ...Policy) (T, error) {
 	path := c.next()
@@ -43,6 +43,7 @@ func StepIn[Tx, T any](c *Ctx, name string, in Transaction[Tx], f func(ctx conte
 		r, err = execute(c, path, name, func(ctx context.Context) (v T, err error) {
 			s := transactedStep[Tx, T]{c: c, path: path, name: name, f: f}
 			err = journal.AppendIn(ctx, func(write writeIn) error {
+				// Without the step in its context: Progress after write would wait for the end of in.
 				return in(context.WithValue(ctx, inStep{}, nil), func(tx Tx, view any) error {
 					s.err = s.execute(ctx, tx, view, write)
 					return s.err
@@ -89,8 +90,8 @@ func (s *transactedStep[Tx, T]) execute(ctx context.Context, tx Tx, view any, wr
 	return err
 }
 
-// errorOf is the error of the try, whose AppendIn has returned err. What the step or the journal said
-// counts, and not what the transaction made of it.
+// errorOf returns the error of the try after AppendIn has returned err. An error of the step or the
+// journal is returned as it was, however the host's transaction has wrapped it.
 func (s *transactedStep[Tx, T]) errorOf(err error) error {
 	if s.err != nil {
 		err = s.err
@@ -101,7 +102,8 @@ func (s *transactedStep[Tx, T]) errorOf(err error) error {
 	return err
 }
 
-// journalError is an error of the journal while a step is executed: it ends the turn, and is none of the step.
+// journalError is an error of the journal while a step is executed. It ends the turn, and is not
+// stored as the result of the step.
 type journalError struct{ why error }
 
 func (e journalError) Error() string { return fmt.Sprintf("flow: the step is not stored: %v", e.why) }

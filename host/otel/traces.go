@@ -93,8 +93,8 @@ func (t *Telemetry) forget(id string) *runTrace {
 }
 
 // startTurn starts the span of a turn, which is the parent of what the engine traces. It returns the
-// span's traceparent, which is stored with the end of the turn, so that the next turn's span has a
-// link to it in any process. A span that is not sampled is no aim for a link, and not stored.
+// span's traceparent, which is stored with the end of the turn, so that the next turn's span can link
+// to it in any process. The traceparent of a span that is not sampled is not stored.
 func (t *Telemetry) startTurn(ctx context.Context, s lifecycle.StartedTurn) (forEngine context.Context, stored string) {
 	ctx, span := t.span(ctx, &s.ObservedRun, s.At, links(s.Meta, s.Before))
 	if at := span.SpanContext(); at.IsSampled() {
@@ -103,7 +103,7 @@ func (t *Telemetry) startTurn(ctx context.Context, s lifecycle.StartedTurn) (for
 	return ctx, stored
 }
 
-// newRoot starts a trace of its own where the context has a span.
+// newRoot makes a span the root of a new trace, even if the context has a span.
 var newRoot = trace.WithNewRoot()
 
 // span starts the span of a turn. Options that change nothing are left out: the SDK allocates for each.
@@ -138,7 +138,7 @@ func (t *Telemetry) end(e *lifecycle.EndedTurn) {
 	span.End(at)
 }
 
-// place returns what the spans of the place have alike.
+// place returns the name and the attributes that all spans of the place have.
 func (t *Telemetry) place(at place) *placeSpan {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -20,7 +20,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// kin remembers the children that the runs of a world have started, and how they ended for these.
+// kin remembers the children that the runs of a world have started, and the ends that their parents
+// were told.
 type kin struct {
 	mu   sync.Mutex
 	ids  map[string]string             // guarded by mu; by parent and key

@@ -15,8 +15,8 @@ import (
 // errCrashed is the error of every write that a crashed host makes.
 var errCrashed = errors.New("rehearsal: the host has crashed")
 
-// ableStore is a store with the abilities that a host may use, and that all stores of this project have.
-// It leaves out store.Timekeeper: in a bubble, time is the bubble's.
+// ableStore is a store with the optional interfaces that all stores of this project implement. It
+// leaves out store.Timekeeper, because the time of a play is that of its bubble.
 type ableStore interface {
 	store.Store
 	store.Watcher
@@ -39,7 +39,7 @@ type crashing struct {
 	mu      sync.Mutex
 	commits int    // guarded by mu
 	dead    bool   // guarded by mu
-	node    string // guarded by mu; the node as which the host has joined
+	node    string // guarded by mu; the id of the host's node, once it has joined
 }
 
 // crashingLocal is a crashing store that is a store.Local.
@@ -81,14 +81,15 @@ func (s *crashing) counted() int {
 	return s.commits
 }
 
-// joined is the node as which the host has joined; empty if it has not.
+// joined returns the id of the host's node; empty if it has not joined.
 func (s *crashing) joined() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.node
 }
 
-// Commit implements store.Writer. What is stored at the crash is stored whole, although the host ends.
+// Commit implements store.Writer. If the host crashes right after this commit, the commit is still
+// written completely: it does not depend on the host's context.
 func (s *crashing) Commit(ctx context.Context, batch []store.Commit) []error {
 	write, answer := s.countCommit()
 	errs := make([]error, len(batch))
@@ -104,8 +105,8 @@ func (s *crashing) Commit(ctx context.Context, batch []store.Commit) []error {
 	return errs
 }
 
-// Claim implements store.Writer. A claim that finds nothing is no commit, and one that has not
-// happened is a crash after the commit before it.
+// Claim implements store.Writer. A claim that finds nothing does not count as a commit. There is no
+// crash right before a claim: it would be the same as one right after the commit before it.
 func (s *crashing) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Claimed, error) {
 	if s.isDead() {
 		return nil, errCrashed

@@ -49,8 +49,8 @@ func newPlay(t *testing.T, c Case, how course) *play {
 	return p
 }
 
-// start opens the store, and has a host serve on it. The node of a host that has crashed before is
-// removed: that it is dead is as plain as of a process on one's own machine.
+// start opens the store, and starts a host on it. If a host has crashed before, its node is removed
+// first, so that the new host need not wait until that node's lease ends.
 func (p *play) start(crashed string) {
 	p.Helper()
 	if p.Open != nil {

@@ -19,21 +19,22 @@ import (
 	"github.com/interlude-go/interlude/proof/program"
 )
 
-// The exit statuses of interlude reply, as docs/cli.md has them.
+// The exit statuses of interlude reply that docs/cli.md lists, and two that only this test uses.
 const (
 	exitDone        = 0
 	exitTooLate     = 4
 	exitUnavailable = 5
-	exitKilled      = -1
-	exitUnknown     = -2 // it could not be started
+	exitKilled      = -1 // the test has killed the program
+	exitUnknown     = -2 // the program could not be started
 )
 
-// commandLine is the program interlude, with which somebody replies on the database itself.
+// commandLine replies with the program interlude, which opens the store itself.
 type commandLine struct {
 	program, store string
-	lead           atomic.Int64 // how long the last call took: whoever races with it begins so much later
+	lead           atomic.Int64 // how long the last call took; the other doors begin that much later
 
-	accepted, late, killed atomic.Int64 // how many replies, and how many processes
+	// accepted and late count replies, and killed counts processes.
+	accepted, late, killed atomic.Int64
 }
 
 // buildProgram builds the program from this repository, and calls it once for a store with its tables.
@@ -50,8 +51,8 @@ func buildProgram(t *testing.T, store string) *commandLine {
 	return c
 }
 
-// reply is somebody with a script that makes the same call again until it is answered. One process in ten is
-// killed at a random moment.
+// reply makes the same call again and again, as a script does, until the program gives an answer. One
+// process in ten is killed at a random moment.
 func (c *commandLine) reply(ctx context.Context, q asked) outcome {
 	key := strconv.FormatUint(rand.Uint64(), 36)
 	for until := time.Now().Add(patience); time.Now().Before(until) && ctx.Err() == nil; {
@@ -103,7 +104,7 @@ func (c *commandLine) call(ctx context.Context, kill bool, args ...string) (said
 
 var tooLate = regexp.MustCompile(`too late: question 1 of \S+ was settled by ([a-z ]+?)(?: of (\S+))?(?: via \S+)?, `)
 
-// tooLate is what a loser was told.
+// tooLate reads what the program tells a loser.
 func (*commandLine) tooLate(said string) outcome {
 	told := tooLate.FindStringSubmatch(said)
 	if told == nil {

@@ -138,7 +138,7 @@ func killHosts(t *testing.T, name string) {
 	t.Logf("%d hosts killed", *kills)
 }
 
-// drill has what a test needs that starts hosts and kills them.
+// drill is a test that starts hosts and kills them, with the store that these hosts share.
 type drill struct {
 	*testing.T
 
@@ -148,7 +148,7 @@ type drill struct {
 	client *lifecycle.Client
 }
 
-// newDrill opens the store of a test that takes at most so long.
+// newDrill opens the store of a drill. The drill's context ends after the time most.
 func newDrill(t *testing.T, name string, most time.Duration) *drill {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), most)

@@ -27,10 +27,10 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// moments are the points of a transaction.
+// moments are the points of a transaction at which a host is killed.
 var moments = []string{"begun", "booked", "recorded", "committed"}
 
-// self kills the process at its moment.
+// self kills the test's own process when one of its transactions comes to a moment.
 type self struct {
 	at            string
 	number        int64 // of the transaction
@@ -65,8 +65,9 @@ func killing[Tx any](s *self, in flow.Transaction[Tx]) flow.Transaction[Tx] {
 // steps are what a book has on each side of its question.
 const steps = 3
 
-// books has steps that each leave a row in the host's own table, with a word that is drawn anew in each
-// try and is the result of the step. It knows no key that would keep a second row away.
+// books is a function each of whose steps inserts a row into the host's own table. Each try draws a
+// new random word, which stands in the row and is the result of the step. The table has no unique
+// key: if a step had its effect twice, there would be two rows.
 func books[Tx any](s *self, in flow.Transaction[Tx],
 	insert func(ctx context.Context, tx Tx, key, word string) error,
 ) engine.Engine {
@@ -164,8 +165,8 @@ func TestM1StepsInTheHostsTransactionHappenOnceOnPostgreSQL(t *testing.T) {
 	})
 }
 
-// killBooks has one host after the other be killed, each at a moment of one of its first transactions, and
-// compares the rows with what the runs have as their results.
+// killBooks kills one host after the other, each at a moment of one of its first transactions. Then it
+// compares the rows with the results of the runs.
 func killBooks(t *testing.T, name string, rows func() (keys, words []string)) {
 	t.Helper()
 	d := newDrill(t, name, time.Duration(60+5**kills)*time.Second)

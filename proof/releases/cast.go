@@ -159,7 +159,8 @@ var cast = []part{
 		asks),
 		stops: queued, at: 1, passes: 2 * time.Second, then: waiting, next: answered, ends: succeeded},
 
-	// A run that waits for two runs that it has started: one asks, and one has ended and stays for it (M3).
+	// A parent that waits for two children: one of them asks a question, and the other has ended but is
+	// kept until the parent ends (M3).
 	{id: "parent", by: first, turns: turns(spawns, joins), stops: queued, at: 1, ends: succeeded},
 	{id: asking, by: first, parent: "parent", turns: turns(asks, paints), stops: waiting, at: 1, next: answered,
 		ends: succeeded},

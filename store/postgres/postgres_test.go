@@ -90,7 +90,7 @@ func (s suite) run(t *testing.T) {
 // inTurn is a harness that spreads its stores over several ways to the database: dsn returns the one
 // for a handle. The first handle of case n gets number n, and each further handle of that case the
 // number after it.
-// Part is that of sample.SuiteParts; of the cases, a commit runs those of its half.
+// Part is a part of sample.SuiteParts. A commit for which this part is selected runs half the cases.
 func inTurn(part int, dsn func(number, handle int64) string) storetest.Harness {
 	var cases atomic.Int64
 	open := func(tb testing.TB, o postgres.Options, number int64, handles *atomic.Int64) store.Store {
@@ -107,7 +107,7 @@ func inTurn(part int, dsn func(number, handle int64) string) storetest.Harness {
 	return storetest.Harness{
 		Open: func(tb testing.TB) store.Store {
 			tb.Helper()
-			if !strings.HasSuffix(tb.Name(), "/machine") { // which opens many, and is always run
+			if !strings.HasSuffix(tb.Name(), "/machine") { // the random machine is never left out
 				half := int(crc32.ChecksumIEEE([]byte(tb.Name())) % 2)
 				sample.Require(tb, part+half*sample.SuiteParts, 2*sample.SuiteParts)
 			}

@@ -51,7 +51,7 @@ const indexPlans = `set_config('enable_seqscan', 'off', true), set_config('enabl
 // yet.
 const nestedLoops = `set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`
 
-// The values of delayed_until that runs have which are held, or wait for their children, as package entry divides them.
+// The values of delayed_until for runs that are held or wait for their children: see package entry.
 var (
 	awaiting    = strconv.FormatInt(entry.Awaiting, 10)
 	heldRange   = strconv.FormatInt(entry.Held, 10)

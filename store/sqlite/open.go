@@ -196,8 +196,9 @@ func (s *Store) open(path string, o Options) error {
 	return nil
 }
 
-// dialFirst waits while another process makes the same file: of two that set its journal mode, SQLite
-// refuses one at once, without the wait that busy_timeout asks for.
+// dialFirst dials, and tries again while another process creates the same file. If two processes set
+// the journal mode of a file at the same time, SQLite refuses one of them at once, whatever
+// busy_timeout says.
 func dialFirst(path string, pragmas []string, patience time.Duration) (*conn, error) {
 	for until := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
 		c, err := dial(path, "", pragmas)

@@ -108,8 +108,8 @@ func (x *transaction) commit(c *store.Commit) error {
 	return refused
 }
 
-// write writes an entry on the host's connection, as the store's writer does on its own. What that has
-// cached is not used, and learns of the commit as of that of another process.
+// write writes an entry on the host's connection, as the store's writer does on its own connection.
+// It does not use the writer's cache, which learns of the commit as if another process had made it.
 func (x *transaction) write(raw any, e *entry.Entry) (refused, _ error) {
 	if reflect.TypeOf(raw) != reflect.TypeOf(x.store.writer.raw) {
 		return nil, errDriver
@@ -124,7 +124,7 @@ func (x *transaction) write(raw any, e *entry.Entry) (refused, _ error) {
 	if refused != nil || err != nil {
 		return refused, err
 	}
-	// Without the record: a later one may be known by the time at which the host commits.
+	// The hint has no record: when the host commits, watchers may already know a later one.
 	hints := []store.Hint{{RunID: e.Run.ID, State: e.Run.State, Seq: e.Run.Seq}}
 	if err := errors.Join(w.insertNoted(), w.insertChanges(hints)); err != nil {
 		return nil, err

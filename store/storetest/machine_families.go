@@ -10,10 +10,9 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// This file has the machine's steps of families of runs (M3). A store knows no more of a family than what its
-// records say: who the children of a run are, when the relatives of a run are due, and that a run is
-// neither claimed while it waits for children nor pruned while something of it is due. So the children that
-// a run waits for need not be there.
+// This file has the machine's steps for families of runs (M3). A store lists the children of a run,
+// returns runs when Family.Due has come, and neither claims a run that waits for children nor prunes
+// one with a Family.Due. It does not look at the children that a run waits for, so they need not exist.
 
 // parents are the runs that have children. They may be children of each other.
 var parents = []string{"r0", "r1", "r2"}

@@ -64,10 +64,11 @@ func ColumnsOf(r *store.Run) Columns {
 //
 // The numbers are in microseconds. Times of the years 0 to 9999 lie between -0.7e17 and 2.6e17.
 const (
-	// Held is below the range, and above every other value of the column but Awaiting.
+	// Held is the lower bound of the range: runs that are held have larger values, and runs that are
+	// delayed have smaller ones.
 	Held int64 = 3e17
-	// Awaiting is that of every run that waits for its children, whenever it goes on (M3). It is neither
-	// of a delayed run (below Held) nor of a held one (above).
+	// Awaiting is the value of every run that waits for its children (M3). It equals Held, so such a run
+	// counts neither as delayed nor as held.
 	Awaiting          = Held
 	HeldFrom    int64 = 4e17
 	heldForGood int64 = 7e17
