@@ -175,7 +175,10 @@ func (h *host) enter(ctx context.Context, p *part) error {
 	}
 	h.clock.pass(p.passes)
 	if p.then == "" {
-		return nil
+		return h.until(ctx, p.id, "done with the steps that are due", func(r *lifecycle.Run) bool {
+			q := r.Pending
+			return q == nil || !q.StepDue() || q.NextDue().After(h.clock.Now())
+		})
 	}
 	return h.inState(ctx, p.id, p.then, p.at)
 }
