@@ -15,9 +15,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// collectEvery is how often metrics are collected. Hosts do that more seldom, so its cost is at most
-// this.
-const collectEvery = time.Second
+// collectEvery is how often metrics are collected, as often as Gauges advises at most.
+const collectEvery = 10 * time.Second
 
 // telemetry is OpenTelemetry's own SDK as a host installs it, with exporters that discard what they
 // get: it measures everything but the network. The zero value is a host without telemetry.

@@ -39,6 +39,19 @@ type written struct {
 // other form. It does not look at what the members say.
 func readWritten(body []byte) (w written, ok bool) {
 	c := cursor{rest: body}
+	c.readHead(&w)
+	c.skip(`,"data":`)
+	w.data = c.value()
+	c.skip(`,"meta":{"attempt":`)
+	w.attempt = c.number()
+	c.skip(`,"local_seq":`)
+	w.localSeq = c.number()
+	c.skip(`}}`)
+	return w, !c.lost && len(c.rest) == 0
+}
+
+// readHead reads what stands before the data.
+func (c *cursor) readHead(w *written) {
 	c.skip(`{"protocol_version":"`)
 	w.protocol = c.text()
 	c.skip(`,"run_id":"`)
@@ -51,14 +64,6 @@ func readWritten(body []byte) (w written, ok bool) {
 	w.engine = c.text()
 	c.skip(`,"type":"`)
 	w.typ = c.text()
-	c.skip(`,"data":`)
-	w.data = c.value()
-	c.skip(`,"meta":{"attempt":`)
-	w.attempt = c.number()
-	c.skip(`,"local_seq":`)
-	w.localSeq = c.number()
-	c.skip(`}}`)
-	return w, !c.lost && len(c.rest) == 0
 }
 
 // knownProtocol returns the version as a text that need not be allocated, empty for an unknown one.

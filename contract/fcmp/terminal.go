@@ -1,6 +1,9 @@
 package fcmp
 
-import "bytes"
+import (
+	"bytes"
+	"sync"
+)
 
 // Terminal reports whether the event tells of the run's end: whether it is a change of state whose
 // data can be read, to a terminal state. After it nothing more comes (F9).
@@ -30,16 +33,49 @@ func terminalState(name string) bool {
 // neither, and for a body that Encode has not written. It is a cheap form of Decode for who wants to
 // know just this of every commit.
 func ChangeIn(body []byte) (from, trigger string, ok bool) {
-	w, ok := readWritten(body)
-	switch {
-	case !ok:
-	case string(w.typ) == TypeStarted:
-		return "", "", true
-	case string(w.typ) == TypeStateChanged:
-		left, why := member(w.data, "from"), member(w.data, "trigger")
-		return string(left), string(why), left != nil && why != nil
+	if typ := typeOf(body); typ != TypeStarted && typ != TypeStateChanged {
+		return "", "", false // before the data of a question is read, which may be long
 	}
-	return "", "", false
+	w, ok := readWritten(body)
+	if !ok || string(w.typ) == TypeStarted {
+		return "", "", ok
+	}
+	left, why := member(w.data, "from"), member(w.data, "trigger")
+	return declaredName(left), declaredName(why), left != nil && why != nil
+}
+
+// typeOf returns the known type of an event, empty if it has another or is not in the form that Encode
+// gives it.
+func typeOf(body []byte) string {
+	var w written
+	c := cursor{rest: body}
+	c.readHead(&w)
+	if c.lost {
+		return ""
+	}
+	return knownType(w.typ)
+}
+
+// declaredNames are the names of the contract's states and triggers.
+var declaredNames = sync.OnceValue(func() map[string]string {
+	names := make(map[string]string)
+	for i := range declared().States {
+		name := declared().States[i].Name
+		names[name] = name
+	}
+	for i := range declared().Events {
+		name := declared().Events[i].Name
+		names[name] = name
+	}
+	return names
+})
+
+// declaredName returns the text, without allocating for the name of a state or a trigger.
+func declaredName(text []byte) string {
+	if name, ok := declaredNames()[string(text)]; ok {
+		return name
+	}
+	return string(text)
 }
 
 // member returns the text of a member of data that is written as Encode does: members sorted by

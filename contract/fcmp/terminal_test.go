@@ -102,6 +102,18 @@ func TestChangesAreSeenThroughWithoutAllocating(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(1000, func() { e.Terminal() }))
 }
 
+// L5: an observer's transitions allocate nothing for their names, and other events are not read to the
+// end.
+func TestChangeInAllocatesNothing(t *testing.T) {
+	body, err := encode(header(), TypeStateChanged, map[string]any{
+		"from": "queued", "to": "running", "trigger": "turn.started", "updated_at": "2026-01-02T02:04:05.678901Z",
+	})
+	require.NoError(t, err)
+	_, _, ok := ChangeIn(body)
+	require.True(t, ok)
+	require.Zero(t, testing.AllocsPerRun(1000, func() { ChangeIn(body) }))
+}
+
 // FuzzTerminal: the quick look and reading in full agree on any data.
 func FuzzTerminal(f *testing.F) {
 	for _, data := range []string{`{"from":"running","terminal":{"status":"failed","warnings":[]},"to":"failed","trigger":"turn.failed","updated_at":"2026-01-02T02:04:05Z"}`, `{"from":"queued","to":"running"}`, `{"tO":"failed","to":"running"}`} {

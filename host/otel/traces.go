@@ -96,39 +96,36 @@ func (t *Telemetry) forget(id string) *runTrace {
 // span's traceparent, which is stored with the end of the turn, so that the next turn's span can link
 // to it in any process. The traceparent of a span that is not sampled is not stored.
 func (t *Telemetry) startTurn(ctx context.Context, s lifecycle.StartedTurn) (forEngine context.Context, stored string) {
-	ctx, span := t.span(ctx, &s.ObservedRun, s.At, links(s.Meta, s.Before))
+	span := t.span(&s.ObservedRun, s.At, links(s.Meta, s.Before))
 	if at := span.SpanContext(); at.IsSampled() {
 		stored = traceparent(at)
 	}
-	return ctx, stored
+	return trace.ContextWithSpan(ctx, span), stored
 }
 
-// newRoot makes a span the root of a new trace, even if the context has a span.
-var newRoot = trace.WithNewRoot()
-
-// span starts the span of a turn. Options that change nothing are left out: the SDK allocates for each.
-func (t *Telemetry) span(ctx context.Context, run *lifecycle.ObservedRun, since time.Time,
-	links []trace.Link,
-) (context.Context, trace.Span) {
+// span starts the span of a turn, the root of a trace: what the host's context has, such as a span of
+// its own, has nothing to do with the turn. Options that change nothing are left out: the SDK allocates
+// for each.
+func (t *Telemetry) span(run *lifecycle.ObservedRun, since time.Time, links []trace.Link) trace.Span {
 	at := t.place(place{run.Engine, run.Pool})
-	options := append(make([]trace.SpanStartOption, 0, 4), trace.WithTimestamp(since), at.is)
+	options := append(make([]trace.SpanStartOption, 0, 3), trace.WithTimestamp(since), at.is)
 	if len(links) > 0 {
 		options = append(options, trace.WithLinks(links...))
 	}
-	if trace.SpanContextFromContext(ctx).IsValid() {
-		options = append(options, newRoot)
-	}
-	return t.tracer.Start(ctx, at.name, options...) //nolint:spancheck // end ends it
+	_, span := t.tracer.Start(context.Background(), at.name, options...) //nolint:spancheck // end ends it
+	return span //nolint:spancheck // end ends it
 }
 
 // end ends the span of a turn. A turn whose engine was not called has none yet.
 func (t *Telemetry) end(e *lifecycle.EndedTurn) {
 	remembered := t.forget(e.RunID)
-	ctx := e.Context
-	if ctx == nil {
-		ctx, _ = t.span(context.Background(), &e.ObservedRun, e.At.Add(-e.Usage.Worked), links(e.Meta, ""))
+	var span trace.Span
+	if e.Context != nil {
+		span = trace.SpanFromContext(e.Context)
+	} else {
+		span = t.span(&e.ObservedRun, e.At.Add(-e.Usage.Worked), links(e.Meta, ""))
 	}
-	span, at := trace.SpanFromContext(ctx), trace.WithTimestamp(e.At)
+	at := trace.WithTimestamp(e.At)
 	if span.IsRecording() {
 		describe(span, e, remembered)
 		if e.State == lifecycle.StateWaitingUser {
