@@ -113,7 +113,7 @@ func (t *Telemetry) span(run *lifecycle.ObservedRun, since time.Time, links []tr
 		options = append(options, trace.WithLinks(links...))
 	}
 	_, span := t.tracer.Start(context.Background(), at.name, options...) //nolint:spancheck // end ends it
-	return span //nolint:spancheck // end ends it
+	return span                                                          //nolint:spancheck // end ends it
 }
 
 // end ends the span of a turn. A turn whose engine was not called has none yet.
