@@ -1,7 +1,9 @@
 package lifecycle
 
 import (
+	"bytes"
 	"context"
+	"log/slog"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -148,8 +150,11 @@ func TestM3AWaitForAnyEndsWithTheFirstOrInTime(t *testing.T) {
 // M3: an engine is not called for a child whose parent has ended, or is gone.
 func TestM3AChildOfARunThatHasEndedIsNotExecuted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		lc, stop := serve(t, Config{Engine: family(func(context.Context, engine.Turn, engine.Parent) (
-			engine.Outcome, error) {
+		var called []string
+		var logged bytes.Buffer
+		lc, stop := serve(t, Config{Logger: slog.New(slog.NewTextHandler(&logged, nil)), Engine: engine.Func(func(
+			_ context.Context, in engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+			called = append(called, in.RunID)
 			return engine.Done("done"), nil
 		})})
 		defer stop()
@@ -169,6 +174,8 @@ func TestM3AChildOfARunThatHasEndedIsNotExecuted(t *testing.T) {
 			require.Zero(t, child.Family.Due)
 			requireSoundLog(t, lc.store, run.ID)
 		}
+		require.Equal(t, []string{"r"}, called)
+		require.Empty(t, logged.String())
 	})
 }
 
@@ -178,11 +185,14 @@ func TestM3LimitsOfChildren(t *testing.T) {
 		lc, stop := serve(t, Config{Engine: family(func(ctx context.Context, _ engine.Turn, p engine.Parent) (
 			engine.Outcome, error) {
 			for i, want := range []error{nil, engine.ErrTooManyChildren} {
-				_, err := p.Spawn(ctx, engine.Child{Key: string(rune('a' + i)), Prompt: "done"})
+				key := strings.Repeat(string(rune('a'+i)), engine.MaxChildKey)
+				_, err := p.Spawn(ctx, engine.Child{Key: key, Prompt: "done"})
 				require.ErrorIs(t, err, want)
 			}
-			_, err := p.Spawn(ctx, engine.Child{Prompt: "done"})
-			require.ErrorContains(t, err, "a child has a key")
+			for _, key := range []string{"", strings.Repeat("a", engine.MaxChildKey+1)} {
+				_, err := p.Spawn(ctx, engine.Child{Key: key, Prompt: "done"})
+				require.ErrorContains(t, err, "a child has a key")
+			}
 			return engine.AwaitAll(make([]string, engine.MaxChildren+1)...), nil
 		})})
 		defer stop()
@@ -265,6 +275,27 @@ func TestM3TheEndOfAChildDoesNotReadAllOthers(t *testing.T) {
 	}
 }
 
+// M3: a store that is down is asked more and more rarely, until it answers.
+func TestM3ReadsForAnEngineWaitForTheStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRelatives(t)
+		begun := time.Now()
+		var asked []time.Duration
+		worker := &turn{node: r.node, call: EngineCall{RunID: "r"}}
+		err := worker.untilStored(t.Context(), "child not read", func() error {
+			asked = append(asked, time.Since(begun))
+			if len(asked) < 5 {
+				return errDown
+			}
+			return store.ErrNotFound
+		})
+		require.ErrorIs(t, err, store.ErrNotFound)
+		require.Equal(t, []time.Duration{0, 20 * time.Millisecond, 60 * time.Millisecond, 140 * time.Millisecond,
+			300 * time.Millisecond}, asked)
+		require.Equal(t, 4, strings.Count(r.logged.String(), "child not read; trying again"))
+	})
+}
+
 // M3: what an engine.Child does not name is that of its parent, and limits are not inherited.
 func TestM3WhatAChildInherits(t *testing.T) {
 	parent := turn{spec: Spec{ID: "r", Prompt: "x", Engine: "e", Mode: Auto, Pool: "p", MaxAttempts: 3}}
@@ -292,6 +323,24 @@ func TestM3TheOpenChildThatIsRemembered(t *testing.T) {
 	}
 	f.remember(run, map[string]bool{"d": true})
 	require.Equal(t, map[string]string{"r": "d"}, f.open)
+}
+
+// M3: a run may wait for as many children as it may have, and its wait ends no microsecond too late.
+func TestM3AWaitForAllTheChildrenThatARunMayHave(t *testing.T) {
+	r := newRelatives(t)
+	at := time.Unix(4e9, 0).UTC()
+	claimed := r.run(t, "r", "", func(run *store.Run) { run.Family = &store.Family{Children: engine.MaxChildren} })
+	claimed.Slot, claimed.Owner, claimed.Epoch = true, "n", 1
+	started, err := decideStart(claimed, "n", commitTime(r.clock))
+	require.NoError(t, err)
+	for until, want := range map[time.Time]time.Time{{}: {}, at: at, at.Add(1): at.Add(time.Microsecond)} {
+		turn := turnEvidence{children: make([]string, engine.MaxChildren), sleep: until}
+		cm, err := decideAwait(&started.Run, &turn, "n", commitTime(r.clock))
+		require.NoError(t, err)
+		require.Equal(t, fsm.StateQueued, cm.Run.State)
+		require.Len(t, cm.Run.Block.Children, engine.MaxChildren)
+		require.Equal(t, want, cm.Run.Block.Until)
+	}
 }
 
 // M1 M3: a run that sleeps or waits yields, and a sleep ends no microsecond too late.
