@@ -11,6 +11,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver pgx
 	gomail "github.com/wneessen/go-mail"
@@ -38,6 +39,7 @@ type noticeEntry struct {
 	PlainHTTP bool     `json:"plain_http"`
 
 	where string // the entry's path in the file, or its flag, for errors
+	page  string // where people answer; may be empty
 	allow []netip.Prefix
 }
 
@@ -77,7 +79,7 @@ func (n *noticeEntry) sender() (notify.Sender, error) {
 	var err error
 	switch {
 	case n.Mail != nil:
-		sender, err = n.Mail.sender()
+		sender, err = n.Mail.sender(n.page)
 	case n.Webhook != "":
 		var secret string
 		if secret, err = secretIn(n.SecretEnv); err != nil {
@@ -90,9 +92,12 @@ func (n *noticeEntry) sender() (notify.Sender, error) {
 		if n.TeamsEnv != "" {
 			chat = notify.NewTeams
 		}
-		var url string
-		if url, err = secretIn(n.SlackEnv + n.TeamsEnv); err == nil {
-			sender, err = chat(notify.ChatConfig{URL: url, Network: network})
+		var address string
+		if address, err = secretIn(n.SlackEnv + n.TeamsEnv); err == nil {
+			sender, err = chat(notify.ChatConfig{URL: address, Network: network,
+				Message: func(_ context.Context, sent notify.Notice) (notify.Message, error) {
+					return message(sent, n.page), nil
+				}})
 		}
 	}
 	if err != nil {
@@ -112,7 +117,20 @@ func secretIn(name string) (string, error) {
 	return "", fmt.Errorf("set $%s", name)
 }
 
-func (m *mailEntry) sender() (notify.Sender, error) {
+// message returns what people read about the notice. One of a question leads to the page.
+func message(n notify.Notice, page string) notify.Message {
+	m := notify.DefaultMessage(n)
+	if page == "" {
+		return m
+	}
+	switch n.Event.Type {
+	case lifecycle.TypeInputRequired, lifecycle.TypeReminder, lifecycle.TypeEscalated:
+		m.Address = strings.TrimSuffix(page, "/") + "/#/inbox/" + n.Event.RunID
+	}
+	return m
+}
+
+func (m *mailEntry) sender(page string) (notify.Sender, error) {
 	host, text, err := net.SplitHostPort(m.Server)
 	port, wrong := strconv.Atoi(text)
 	switch {
@@ -138,7 +156,12 @@ func (m *mailEntry) sender() (notify.Sender, error) {
 		return nil, err
 	}
 	to := func(context.Context, notify.Notice) ([]string, error) { return slices.Clone(m.To), nil }
-	return mail.New(mail.Config{Server: server, From: m.From, To: to})
+	write := func(_ context.Context, n notify.Notice, _ string) (mail.Mail, error) {
+		m := message(n, page)
+		subject, _, _ := strings.Cut(m.Text, "\n")
+		return mail.Mail{Subject: subject, Text: m.Text, Address: m.Address}, nil
+	}
+	return mail.New(mail.Config{Server: server, From: m.From, To: to, Compose: write})
 }
 
 // notices are what serve sends, with the database that keeps what was not accepted yet.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net/url"
 	"os"
 	"slices"
 	"strconv"
@@ -28,7 +29,9 @@ type hostFile struct {
 	Dir    string           `json:"dir"`
 	Pools  []lifecycle.Pool `json:"pools"`
 	Notify []*noticeEntry   `json:"notify"`
-	SignIn *signIn          `json:"sign_in"`
+	// Page is the page's address as people reach it. Mails and messages in chats lead there.
+	Page   string  `json:"page"`
+	SignIn *signIn `json:"sign_in"`
 
 	name string // of the file; empty: these are flags
 }
@@ -145,11 +148,14 @@ func (h *hostFile) check() error {
 			return fmt.Errorf("pools[%d].name is %q, which another pool has", i, p.Name)
 		}
 	}
+	if err := checkPage(h.Page); err != nil {
+		return err
+	}
 	for i, n := range h.Notify {
 		if n == nil {
 			return fmt.Errorf("notify[%d] is null, want an object", i)
 		}
-		n.where = fmt.Sprintf("notify[%d]", i)
+		n.where, n.page = fmt.Sprintf("notify[%d]", i), h.Page
 		if err := n.check(); err != nil {
 			return err
 		}
@@ -161,6 +167,15 @@ func (h *hostFile) check() error {
 		return h.SignIn.check()
 	}
 	return nil
+}
+
+func checkPage(page string) error {
+	u, err := url.Parse(page)
+	if page == "" || err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && u.User == nil &&
+		!strings.ContainsAny(page, "?#") {
+		return nil
+	}
+	return fmt.Errorf("page is %.80q, want its address such as https://desk.example.com/interlude/", page)
 }
 
 func (h *hostFile) checkAgents() error {
