@@ -2,7 +2,6 @@ package lifecycle
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -32,19 +31,15 @@ func (s *sink) Entries(ctx context.Context) ([]engine.JournalEntry, error) {
 	if run := t.lastStored(); run.Journal == nil {
 		return inherited, nil
 	}
-	for backoff := firstBackoff; ; backoff = min(2*backoff, t.node.cfg.Poll) {
-		entries, err := reader.Journal(ctx, t.call.RunID)
-		switch {
-		case err == nil, errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrCorrupt):
-			return append(inherited, entries...), err
-		case ctx.Err() != nil:
-			return nil, fmt.Errorf("engine: journal not read: %w", context.Cause(ctx))
-		}
-		t.node.log.Error("journal not read; trying again", "run", t.call.RunID, "err", err)
-		if t.node.sleep(ctx, backoff) != nil {
-			return nil, fmt.Errorf("engine: journal not read: %w", context.Cause(ctx))
-		}
+	var entries []engine.JournalEntry
+	err := t.untilStored(ctx, "journal not read", func() (err error) {
+		entries, err = reader.Journal(ctx, t.call.RunID)
+		return err
+	})
+	if err != nil && ctx.Err() != nil {
+		return nil, fmt.Errorf("engine: journal not read: %w", context.Cause(ctx))
 	}
+	return append(inherited, entries...), err
 }
 
 // inheritJournal reads the part of the source's journal that the fork inherits. The source may go

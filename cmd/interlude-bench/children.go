@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -45,11 +46,12 @@ func (r *report) endChildren(ctx context.Context, h *host, children int, pr *pro
 	var asking atomic.Int64
 	ids := make(chan string, children)
 	waits, over := make(chan struct{}), make(chan struct{})
+	end := sync.OnceFunc(func() { close(over) }) // a run that has ended may have further commits
 	const id = "parent-1"
 	defer h.store.Watch(func(hint store.Hint) {
 		switch {
 		case hint.RunID == id && hint.State.Terminal():
-			close(over)
+			end()
 		case strings.HasPrefix(hint.RunID, childPrefix) && hint.State == fsm.StateWaitingUser:
 			ids <- hint.RunID
 			if asking.Add(1) == int64(children) {

@@ -58,13 +58,18 @@ const (
 	// case is run.
 	CrashParts = 4
 	// MutantParts divide the changed contracts that contract's laws and proof/explore must notice.
-	MutantParts = 4
+	MutantParts = 8
+	// AllowanceParts divide what a lenient reader of logs forgives.
+	AllowanceParts = 2
 	// BugParts divide the bugs of proof/museum.
 	BugParts = 4
 	// SuiteParts divide the ways to PostgreSQL, beside the plain one, on which the suite of stores
 	// is run: every option of the driver and the server, or PgBouncer. Of either, a commit runs half the
 	// cases.
 	SuiteParts = 2
+	// ServerParts divide the requirements' cases and the stories on PostgreSQL. On the memory store and
+	// on SQLite every commit runs them all.
+	ServerParts = 2
 	// NoticeParts divide the drills in which senders of notices are killed: on SQLite, on PostgreSQL.
 	NoticeParts = 2
 	// DoorParts divide the races of proof/doors: on SQLite, on PostgreSQL.
@@ -81,7 +86,7 @@ const (
 	DrillParts = 2
 	// FuzzParts divide the packages with fuzz targets. The inputs that are kept with a target are tried by
 	// each commit, as tests. .ci/run has this number, too.
-	FuzzParts = 2
+	FuzzParts = 3
 )
 
 // Parts describes the selected parts, in one line for each group.
@@ -98,8 +103,10 @@ func Parts() []string {
 			" in full, the others start, ask, park, resume and are killed",
 		part("crash points on SQLite, and another quarter on PostgreSQL", CrashParts),
 		part("changed contracts", MutantParts),
+		part("what a lenient reader forgives", AllowanceParts),
 		part("bugs of the museum", BugParts),
 		part("suite of stores on PostgreSQL with every option (1, 3) or through PgBouncer (2, 4)", 2*SuiteParts),
+		part("requirements and stories on PostgreSQL, all on the other stores", ServerParts),
 		part("kills of those who send notices, on SQLite (1) or PostgreSQL (2)", NoticeParts),
 		part("races through all doors, on SQLite (1) or PostgreSQL (2)", DoorParts),
 		part("sequences of events with the race detector, on PostgreSQL above all", SequenceParts),

@@ -108,8 +108,7 @@ func inTurn(part int, dsn func(number, handle int64) string) storetest.Harness {
 		Open: func(tb testing.TB) store.Store {
 			tb.Helper()
 			if !strings.HasSuffix(tb.Name(), "/machine") { // the random machine is never left out
-				half := int(crc32.ChecksumIEEE([]byte(tb.Name())) % 2)
-				sample.Require(tb, part+half*sample.SuiteParts, 2*sample.SuiteParts)
+				sample.Require(tb, part+half(tb)*sample.SuiteParts, 2*sample.SuiteParts)
 			}
 			number, handles := cases.Add(1), new(atomic.Int64)
 			handles.Store(number)
@@ -122,6 +121,21 @@ func inTurn(part int, dsn func(number, handle int64) string) storetest.Harness {
 			return also(tb, s)
 		},
 		Crash: also, Also: also, Parallel: true,
+	}
+}
+
+// half says to which half of the cases the running one belongs: 0 or 1.
+func half(tb testing.TB) int {
+	tb.Helper()
+	return int(crc32.ChecksumIEEE([]byte(tb.Name())) % 2)
+}
+
+// requireServerPart skips the running case unless this commit runs its half. Sequences have parts of
+// their own.
+func requireServerPart(tb testing.TB) {
+	tb.Helper()
+	if !strings.Contains(tb.Name(), "/every_sequence_of_few_events") {
+		sample.Require(tb, half(tb), sample.ServerParts)
 	}
 }
 
@@ -145,12 +159,18 @@ func bubble(s store.Store) store.Store {
 
 func TestRequirements(t *testing.T) {
 	s := quick(t)
-	lifecycletest.Run(t, func(tb testing.TB) store.Store { return bubble(s.open(tb)) })
+	lifecycletest.Run(t, func(tb testing.TB) store.Store {
+		tb.Helper()
+		requireServerPart(tb)
+		return bubble(s.open(tb))
+	})
 }
 
 func TestStories(t *testing.T) {
 	s := quick(t)
-	stories.Run(t, func(testing.TB) stories.Opener {
+	stories.Run(t, func(tb testing.TB) stories.Opener {
+		tb.Helper()
+		requireServerPart(tb)
 		o := s.o
 		o.Schema = "t_" + rand.Text()
 		return func(tb testing.TB) store.Store { return at(tb, s.dsn, o) }
