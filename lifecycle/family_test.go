@@ -126,8 +126,8 @@ func awaits(due time.Time, children ...string) func(*store.Run) {
 
 var errDown = errors.New("the store is down")
 
-// M3: what cannot be done for one run is logged, and stays due, and the others are seen to. Nobody is told
-// of a failure that is the end of the node.
+// M3: what cannot be done for one run is logged, and stays due, and the others are seen to. A failure
+// because the node is shutting down is not logged.
 func TestM3ARunWhoseRelativesCannotBeReadHoldsUpNoOther(t *testing.T) {
 	r := newRelatives(t)
 	now := commitTime(r.clock)

@@ -34,7 +34,8 @@ type tokenEntry struct {
 type proxyEntry struct {
 	UserHeader   string `json:"user_header"`
 	GroupsHeader string `json:"groups_header"` // comma-separated; empty: there are none
-	// From are the addresses from which the proxy connects. The header is ignored in other requests.
+	// From are the addresses from which the proxy connects. Requests from other
+	// addresses have their user and groups headers ignored.
 	From []string `json:"from"`
 	// Hosts are the values of Host that requests through the proxy have. They protect against DNS
 	// rebinding: a page whose own name was changed to point to this machine sends that name as Host.
@@ -96,7 +97,7 @@ func parsePrefixes(path string, texts []string) ([]netip.Prefix, error) {
 	return all, nil
 }
 
-// errNobody is the error of a request without a token that does not come from the proxy.
+// errNobody is returned for a request that has no token and did not come through a trusted proxy.
 var errNobody = errors.New("no token, and no proxy that is believed")
 
 // identify is web.Options.Identify. A token is a bearer token, or the password of its user, as browsers send it.

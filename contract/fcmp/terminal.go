@@ -70,7 +70,7 @@ var declaredNames = sync.OnceValue(func() map[string]string {
 	return names
 })
 
-// declaredName returns the text, without allocating for the name of a state or a trigger.
+// declaredName returns the text as a string. For the name of a state or a trigger it allocates none.
 func declaredName(text []byte) string {
 	if name, ok := declaredNames()[string(text)]; ok {
 		return name

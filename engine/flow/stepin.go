@@ -26,8 +26,8 @@ type Transaction[Tx any] func(ctx context.Context, do func(tx Tx, view any) erro
 // failed one is an error of the step, and counts for its Policy. Whether a transaction that has
 // lost its connection was committed is read from the store, and never guessed.
 //
-// F may use Progress, and call the library, only if the database has more than one writer at a time:
-// on SQLite such a call waits for the end of tx, which waits for the call.
+// On SQLite, which has one writer at a time, f must not call Progress or anything else that writes to
+// the store: the call would wait for the end of tx, and tx for the call.
 func StepIn[Tx, T any](c *Ctx, name string, in Transaction[Tx], f func(ctx context.Context, tx Tx) (T, error),
 	policy ...Policy) (T, error) {
 	path := c.next()

@@ -16,7 +16,7 @@ import (
 var errCrashed = errors.New("rehearsal: the host has crashed")
 
 // ableStore is a store with the optional interfaces that all stores of this project implement. It
-// leaves out store.Timekeeper, because the time of a play is that of its bubble.
+// leaves out store.Timekeeper, because a play keeps the time of its testing/synctest bubble.
 type ableStore interface {
 	store.Store
 	store.Watcher
@@ -81,7 +81,7 @@ func (s *crashing) counted() int {
 	return s.commits
 }
 
-// joined returns the id of the host's node; empty if it has not joined.
+// joined returns the id of the host's node; empty if no node is registered yet.
 func (s *crashing) joined() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
