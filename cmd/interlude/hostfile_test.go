@@ -152,7 +152,6 @@ func TestL1SignInBelievesTokensAndTheProxyAlone(t *testing.T) {
 
 // L1: serve with a file has its agents and pools, and asks who makes a request, of browsers by a dialog.
 func TestL1ServeTakesAFile(t *testing.T) {
-	dir := t.TempDir()
 	body := `{
 		"listen": "127.0.0.1:0",
 		"agents": {"first": {"agent": "demo"}, "second": {"agent": "demo"}},
@@ -161,18 +160,7 @@ func TestL1ServeTakesAFile(t *testing.T) {
 		"notify": [{"name": "desk", "webhook": "https://example.com/hook", "secret_env": "HOOK"}],
 		"sign_in": {"tokens": [{"user": "ada", "sha256": "` + hashOf("open") + `"}]}
 	}`
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "host.json"), []byte(body), 0o600))
-	cmd := calling(t, "serve", "-json", "-config", "host.json")
-	cmd.Dir = dir
-	cmd.Env = append(cmd.Env, "HOOK=whsec_"+strings.Repeat("A", 32))
-	out, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	cmd.Stderr = os.Stderr
-	require.NoError(t, cmd.Start())
-	line, err := bufio.NewReader(out).ReadString('\n')
-	require.NoError(t, err)
-	var said struct{ Page, Agent string }
-	require.NoError(t, json.Unmarshal([]byte(line), &said))
+	said, stop := serveFile(t, body, "HOOK=whsec_"+strings.Repeat("A", 32))
 	require.Equal(t, "first, second", said.Agent)
 
 	for _, path := range []string{"", "api/runs"} {
@@ -192,9 +180,33 @@ func TestL1ServeTakesAFile(t *testing.T) {
 	require.Contains(t, me, `"ada"`)
 	_, _, stats := signedIn(t, http.MethodGet, said.Page+"api/stats", "")
 	require.Contains(t, stats, `"name":"slow"`)
+	stop()
+}
 
-	require.NoError(t, cmd.Process.Signal(os.Interrupt))
-	require.NoError(t, cmd.Wait())
+// announced is what serve says when it has started.
+type announced struct{ Page, Agent string }
+
+// serveFile starts serve with this file of -config, in an empty folder. Stop interrupts it, and
+// waits for its end.
+func serveFile(t *testing.T, body string, env ...string) (said announced, stop func()) {
+	t.Helper()
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "host.json"), []byte(body), 0o600))
+	cmd := calling(t, "serve", "-json", "-config", "host.json")
+	cmd.Dir = dir
+	cmd.Env = append(cmd.Env, env...)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	cmd.Stderr = os.Stderr
+	require.NoError(t, cmd.Start())
+	line, err := bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal([]byte(line), &said))
+	return said, func() {
+		t.Helper()
+		require.NoError(t, cmd.Process.Signal(os.Interrupt))
+		require.NoError(t, cmd.Wait())
+	}
 }
 
 func signedIn(t *testing.T, method, address, body string) (int, http.Header, string) {

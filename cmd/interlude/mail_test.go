@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bufio"
 	"crypto/tls"
-	"encoding/json"
 	"encoding/pem"
 	"fmt"
 	"io"
@@ -95,7 +93,6 @@ func serveMail(t *testing.T) (s *mailServer, address, certificate string) {
 // the question's page.
 func TestL1L4ServeWritesMails(t *testing.T) {
 	server, address, certificate := serveMail(t)
-	dir := t.TempDir()
 	body := fmt.Sprintf(`{
 		"listen": "127.0.0.1:0",
 		"agents": {"demo": {"agent": "demo"}},
@@ -103,18 +100,7 @@ func TestL1L4ServeWritesMails(t *testing.T) {
 		"notify": [{"name": "people", "types": ["user.input.required"], "mail": {"server": %q, "user": "runs",
 			"password_env": "MAIL_PASSWORD", "from": "Runs <runs@example.com>", "to": ["ada@example.com"]}}]
 	}`, address)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "host.json"), []byte(body), 0o600))
-	cmd := calling(t, "serve", "-json", "-config", "host.json")
-	cmd.Dir = dir
-	cmd.Env = append(cmd.Env, "MAIL_PASSWORD=secret", "SSL_CERT_FILE="+certificate)
-	out, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	cmd.Stderr = os.Stderr
-	require.NoError(t, cmd.Start())
-	line, err := bufio.NewReader(out).ReadString('\n')
-	require.NoError(t, err)
-	var said struct{ Page string }
-	require.NoError(t, json.Unmarshal([]byte(line), &said))
+	said, stop := serveFile(t, body, "MAIL_PASSWORD=secret", "SSL_CERT_FILE="+certificate)
 	status, _, made := request(t, http.MethodPost, said.Page+"api/runs", `{"id": "release-1", "prompt": "Say hello."}`)
 	require.Equal(t, http.StatusCreated, status, made)
 
@@ -126,8 +112,6 @@ func TestL1L4ServeWritesMails(t *testing.T) {
 	text, err := io.ReadAll(mail.Body)
 	require.NoError(t, err)
 	require.Contains(t, string(text), "Answer: https://desk.example.com/interlude/#/inbox/release-1")
-
-	require.NoError(t, cmd.Process.Signal(os.Interrupt))
-	require.NoError(t, cmd.Wait())
+	stop()
 	require.Empty(t, server.mails)
 }
