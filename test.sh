@@ -9,16 +9,12 @@ command -v "$(go env CC)" >/dev/null || { echo "test.sh: $(go env CC) is missing
 packages=()
 while read -r module; do packages=("$module/..." ${packages[@]+"${packages[@]}"}); done < <(go work edit -json | sed -n 's/.*"DiskPath": "\(.*\)".*/\1/p')
 packages=(./store/postgres/... ./engine/acp/... "${packages[@]}")
-# What others have written is not watched where that costs most. SQLite is C that was translated to Go, with the C library that it needs: it has
-# no races of Go's kind, and its pointers are checked by nobody. What PostgreSQL says on the wire, and a password's hash, concern one goroutine.
-unwatched=()
-for package in modernc.org/sqlite/lib modernc.org/libc/... modernc.org/memory; do unwatched+=("-gcflags=$package=-race=false -d=checkptr=0"); done
-for package in github.com/jackc/pgx/v5/pgproto3 github.com/jackc/pgx/v5/pgconn crypto/internal/fips140/...; do unwatched+=("-gcflags=$package=-race=false"); done
+. .ci/race.sh
 # Each program with the race detector, a child process too, sleeps for a second before it exits, unless told otherwise.
 export GORACE="atexit_sleep_ms=20 ${GORACE:-}"
 # engine/adk needs a newer Go than the others, and is not of the workspace. What both import is compiled once: flags and versions are the same.
 if (cd engine/adk && GOWORK=off go list -m) >/dev/null 2>&1; then
-	(cd engine/adk && GOWORK=off go test -race "${unwatched[@]}" "-ldflags=-s -w" -timeout 10m "$@" ./...)
+	(cd engine/adk && GOWORK=off go test "${race[@]}" "-ldflags=-s -w" -timeout 10m "$@" ./...)
 elif [ "${CI:-}" = true ]; then
 	echo "test.sh: engine/adk needs $(sed -n 's/^go /Go /p' engine/adk/go.mod) or newer" >&2
 	exit 1
@@ -30,4 +26,4 @@ tags=()
 if command -v pgbouncer >/dev/null || [ -x /usr/sbin/pgbouncer ]; then tags=(-tags pgbouncer); fi
 # Many tests wait for other processes and for disks: one package more than there are processors keeps these busy.
 # Programs that nobody debugs are linked without the tables for it; races and panics are shown as before.
-exec go test -p $(($(getconf _NPROCESSORS_ONLN) + 1)) -race "${unwatched[@]}" "-ldflags=-s -w" ${tags[@]+"${tags[@]}"} -timeout 20m "$@" "${packages[@]}"
+exec go test -p $(($(getconf _NPROCESSORS_ONLN) + 1)) "${race[@]}" "-ldflags=-s -w" ${tags[@]+"${tags[@]}"} -timeout 20m "$@" "${packages[@]}"

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 )
 
@@ -30,7 +29,7 @@ var errNoHistory = errors.New("the commit in proof/deploy/earlier.txt is not in 
 // build builds the host with the library as it is here and, if earlier is set, also with the
 // library of the earlier commit.
 func build(ctx context.Context, dir string, earlier bool) (programs, error) {
-	here, err := folder()
+	here, err := folder(ctx)
 	if err != nil {
 		return programs{}, err
 	}
@@ -63,12 +62,13 @@ func build(ctx context.Context, dir string, earlier bool) (programs, error) {
 }
 
 // folder returns the folder with the source of this program.
-func folder() (string, error) {
-	_, file, _, ok := runtime.Caller(0)
-	if here := filepath.Dir(file); ok && filepath.IsAbs(here) {
-		return here, nil
+func folder(ctx context.Context) (string, error) {
+	out, err := exec.CommandContext(ctx, "go", "list", "-f", "{{.Dir}}",
+		"github.com/interlude-go/interlude/proof/deploy").Output()
+	if err != nil {
+		return "", fmt.Errorf("run this program in its repository, since it builds others from the sources beside it: %w", err)
 	}
-	return "", errors.New("build this program without -trimpath: it builds others from the sources beside it")
+	return strings.TrimSpace(string(out)), nil
 }
 
 // checkOut returns a folder with the tree of the earlier commit. It creates the folder once, in

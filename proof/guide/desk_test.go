@@ -92,7 +92,7 @@ func (d *desk) build() {
 	d.tb.Helper()
 	cmd := exec.CommandContext(d.tb.Context(), "go", "build", "-o", "desk")
 	cmd.Dir = d.dir
-	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod", "GOPROXY=off")
+	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS="+os.Getenv("GOFLAGS")+" -mod=mod", "GOPROXY=off")
 	out, err := cmd.CombinedOutput()
 	require.NoError(d.tb, err, "%s", out)
 }
