@@ -240,8 +240,14 @@ func named(name string) string {
 // press presses what has this text.
 func (o *window) press(name string) {
 	o.t.Helper()
-	o.until(named(name) + " !== undefined")
-	o.run(named(name) + ".click()")
+	o.with(named(name), "e.click()")
+}
+
+// with waits until an expression finds an element, and acts on it, as e, in the same moment: the page
+// may draw the element anew in the next one.
+func (o *window) with(element, action string) {
+	o.t.Helper()
+	o.until(fmt.Sprintf("((e) => e !== undefined && (%s, true))(%s)", action, element))
 }
 
 // write writes into the field with this label, key by key, in place of what is there.
@@ -250,8 +256,7 @@ func (o *window) write(label, text string) {
 	field := fmt.Sprintf(`[...document.querySelectorAll("input, textarea")].find((e) => e.checkVisibility()
 		&& [e.ariaLabel, ...[...e.labels].map((l) => (l.firstElementChild ?? l).innerText.trim())].includes(%s))`,
 		quote(label))
-	o.until(field + " !== undefined")
-	o.run(field + ".focus(); " + field + ".select()")
+	o.with(field, "e.focus(), e.select()")
 	o.do(chromedp.KeyEvent(text))
 }
 
