@@ -30,9 +30,7 @@ func (n *node) schedule(ctx context.Context) error {
 			n.notices.claimed(&claimed[i].Run)
 			n.dispatch(ownRecord(claimed, i))
 		}
-		if err == nil {
-			noteClaim()
-		}
+		noteClaim()
 		switch {
 		case membershipEnded(err):
 			return err
@@ -52,8 +50,8 @@ func (n *node) schedule(ctx context.Context) error {
 // smallBatch is how many runs a claim may have started for one of them to keep the memory of all.
 const smallBatch = 8
 
-// ownRecord returns the run and its spec in the memory that its turn keeps. The records of a large
-// batch are copied, so that a turn that goes on for hours does not hold those of all the others.
+// ownRecord returns a claimed run and its spec for its turn to keep. The record is copied out of a
+// large batch, so that a turn that goes on for hours does not keep all the others in memory.
 func ownRecord(claimed []store.Claimed, i int) (*store.Run, []byte) {
 	record := &claimed[i].Run
 	if len(claimed) > smallBatch {

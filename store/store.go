@@ -62,7 +62,7 @@ type Writer interface {
 // Reader reads runs. What one call returns is of one moment.
 //
 // A parked run counts as recovered once the node that parked it has gone; nothing is written for it
-// (J7). Every method that returns runs returns it as Run.AfterDeparture does. The next commit of
+// (J7). Every method that returns runs returns it as Run.ShowDeparture does. The next commit of
 // the run is based on what was read, and so stores the recovered record. See Departure.
 type Reader interface {
 	// Run returns the record, or ErrNotFound.
@@ -309,7 +309,8 @@ type ClaimRequest struct {
 	// already set and the specification; it is pure, fast, and may be called again for the same run
 	// when the store repeats its transaction. The record and the specification share memory with
 	// the store's: Start must not change what they refer to. When it fails, that run is left as it
-	// was and the error is joined into Claim's.
+	// was and the error is joined into Claim's. The next claims may prefer other ready runs, so that it
+	// does not take the only free slot of each of them.
 	Start func(r Run, spec []byte) (Commit, error)
 }
 

@@ -41,7 +41,7 @@ func (s *Store) claim(ctx context.Context, req store.ClaimRequest) ([]store.Clai
 		for _, id := range ids {
 			c, hint, err := s.startRun(id, &req)
 			if err != nil {
-				failures = append(failures, claim.Failed(id, err))
+				failures = append(failures, s.rotation.Failed(id, err))
 				continue
 			}
 			claimed, hints = append(claimed, c), append(hints, hint)

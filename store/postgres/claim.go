@@ -123,7 +123,7 @@ func (c *claimTx) startRuns(ctx context.Context) error {
 			pending, err = encode(&commit)
 		}
 		if err != nil {
-			c.failures = append(c.failures, claim.Failed(p.id, err))
+			c.failures = append(c.failures, c.rotation.Failed(p.id, err))
 			continue
 		}
 		pending.row, pending.verified = prev.row, true
@@ -166,7 +166,7 @@ func (c *claimTx) loadPicks(ctx context.Context) (map[int64]storedRun, error) {
 	_, err = pgx.ForEachRow(rows, []any{&row, &id, &version, &record, &spec}, func() error {
 		run, err := store.Decode(record)
 		if err != nil { // a fault of this run alone
-			c.failures = append(c.failures, claim.Failed(id, err))
+			c.failures = append(c.failures, c.rotation.Failed(id, err))
 			return nil
 		}
 		loaded[row] = storedRun{row: row, run: &run, spec: spec}

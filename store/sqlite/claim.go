@@ -96,7 +96,8 @@ func (c *claimTx) run() ([]store.Hint, error) {
 	return c.hints, nil
 }
 
-// releaseDelayed makes runs ready whose not-before time has come.
+// releaseDelayed makes runs ready whose not-before time has come. Held runs have a time beyond every
+// other, and stay.
 func (c *claimTx) releaseDelayed() error {
 	due, err := c.exists(`SELECT 1 FROM runs WHERE delayed_until IS NOT NULL AND delayed_until <= ? LIMIT 1`,
 		c.req.Now.UnixMicro())
@@ -121,7 +122,7 @@ func (c *claimTx) stickyRuns() (ids []string, _ error) {
 // claimFrom claims from one pool, and reports whether that were all of its ready runs. Pick chooses
 // from the pool's readyQueue, by the policy of package slots.
 func (c *claimTx) claimFrom(p slots.Pool) (all bool, _ error) {
-	held, err := c.count(`SELECT count(*) FROM runs WHERE slot = 1 AND pool = ?`, p.Name)
+	slotsInUse, err := c.count(`SELECT count(*) FROM runs WHERE slot = 1 AND pool = ?`, p.Name)
 	if err != nil {
 		return false, err
 	}
@@ -129,7 +130,7 @@ func (c *claimTx) claimFrom(p slots.Pool) (all bool, _ error) {
 	if err != nil {
 		return false, err
 	}
-	ids, all, err := c.rotation.Pick(p, held, q, c.req.Max-len(c.claimed))
+	ids, all, err := c.rotation.Pick(p, slotsInUse, q, c.req.Max-len(c.claimed))
 	if err != nil {
 		return false, err
 	}
@@ -145,7 +146,7 @@ func (c *claimTx) startRuns(ids []string) error {
 			prev.spec, err = c.loadSpec(prev.row)
 		}
 		if errors.Is(err, store.ErrCorrupt) { // a fault of this run alone
-			c.failures = append(c.failures, claim.Failed(id, err))
+			c.failures = append(c.failures, c.rotation.Failed(id, err))
 			continue
 		}
 		if err != nil {
@@ -157,7 +158,7 @@ func (c *claimTx) startRuns(ids []string) error {
 			err = e.Encode(&commit)
 		}
 		if err != nil {
-			c.failures = append(c.failures, claim.Failed(id, err))
+			c.failures = append(c.failures, c.rotation.Failed(id, err))
 			continue
 		}
 		if err := c.update(prev, e); err != nil {

@@ -3,6 +3,7 @@ package storetest
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -180,6 +181,46 @@ var claimCases = []promised{
 			require.Equal(w, "b", claimed[0].Run.ID)
 			require.Equal(w, before, w.snapshot("a"))
 			require.Equal(w, []string{"a"}, w.claimed("n", 2), "its slot is free")
+		},
+	},
+	{
+		"claim/lets a run whose Start fails hold up no other",
+		"A run whose Start fails does not take the only slot of claim after claim, in a pool with or without a " +
+			"capacity by key: the next claim starts the run behind it. It is tried again later (I3).",
+		func(w *world) {
+			for keyCapacity := range 2 {
+				pool := fmt.Sprintf("p%d", keyCapacity)
+				w.pool(pool, 1, keyCapacity)
+				first, second := pool+"-a", pool+"-b"
+				w.submit(first, inPool(pool), withKey("x"), withPriority(1))
+				w.submit(second, inPool(pool), withKey("y"))
+				broken := errors.New("cannot be started")
+				claim := func() ([]store.Claimed, error) {
+					now := w.tick()
+					return w.store.Claim(w.ctx, store.ClaimRequest{Node: "n", Now: now, Max: 1,
+						Start: func(r store.Run, spec []byte) (store.Commit, error) {
+							if r.ID == first && broken != nil {
+								return store.Commit{}, broken
+							}
+							return Started(now)(r, spec)
+						}})
+				}
+				claimed, err := claim()
+				require.ErrorIs(w, err, broken)
+				require.Empty(w, claimed)
+				claimed, err = claim()
+				require.NoError(w, err)
+				require.Len(w, claimed, 1)
+				require.Equal(w, second, claimed[0].Run.ID)
+				w.commit(ended(claimed[0].Run, w.tick(), fsm.StateSucceeded))
+
+				broken = nil
+				for tries := 0; len(w.claimed("n", 1)) == 0; tries++ {
+					require.Less(w, tries, 2, "a claim that finds nothing else forgives")
+				}
+				require.Equal(w, fsm.StateRunning, w.load(first).State)
+				w.commit(ended(w.load(first), w.tick(), fsm.StateSucceeded))
+			}
 		},
 	},
 	{

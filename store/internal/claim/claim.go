@@ -9,6 +9,7 @@ package claim
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -32,13 +33,10 @@ func Start(req *store.ClaimRequest, prev *store.Run, spec []byte) (c store.Commi
 	return c, c.CheckClaim(&given, prev)
 }
 
-// Failed is the error of one run, as a claim reports it.
-func Failed(id string, err error) error { return fmt.Errorf("store: claim run %s: %w", id, err) }
-
 // OneByOne serves a request in transactions of one run each, for a store without group commit. Claim
 // executes a request in one transaction; failed are the errors of single runs. A run whose Start
-// fails would be picked first by the next transaction too, so what is left of the request is then
-// claimed in one transaction: that run holds up no other.
+// fails may be picked first by the next transaction too, so what is left of the request is then
+// claimed in one transaction.
 func OneByOne(req store.ClaimRequest,
 	claim func(store.ClaimRequest) (claimed []store.Claimed, failed, err error),
 ) (claimed []store.Claimed, _ error) {
@@ -68,6 +66,8 @@ type Rotation struct {
 	mu   sync.Mutex
 	pool string            // guarded by mu; the pool that the last claim served first
 	keys map[string]string // guarded by mu; by pool, the key that was served last
+	// failed has the runs that Select leaves out, and how many more times it does so. Guarded by mu.
+	failed map[string]int
 }
 
 // Rotate returns the pools, which are sorted by name, in the order in which a claim serves them:
@@ -113,10 +113,14 @@ func SetDrained(req *store.ClaimRequest, drained bool) {
 	}
 }
 
-// Select is slots.Select, beginning after the key of the pool that was served last.
+// Select is slots.Select, beginning after the key of the pool that was served last. Runs that could
+// not be started lately are left out (Failed).
 func (r *Rotation) Select(p slots.Pool, held int, q slots.Queue, want int) ([]string, error) {
 	r.mu.Lock()
 	last := r.keys[p.Name]
+	if len(r.failed) > 0 {
+		q = startable{q, maps.Clone(r.failed)}
+	}
 	r.mu.Unlock()
 	ids, served, err := slots.Select(p, held, q, want, last)
 	if err != nil {
@@ -128,5 +132,6 @@ func (r *Rotation) Select(p slots.Pool, held int, q slots.Queue, want int) ([]st
 		r.keys = make(map[string]string)
 	}
 	r.keys[p.Name] = served
+	r.forgive(len(ids) < min(want, p.Capacity-held))
 	return ids, nil
 }
