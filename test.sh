@@ -8,7 +8,7 @@ command -v "$(go env CC)" >/dev/null || { echo "test.sh: $(go env CC) is missing
 # What takes longest comes first, so that nothing is left alone at the end; the others in the workspace's order, the last first.
 packages=()
 while read -r module; do packages=("$module/..." ${packages[@]+"${packages[@]}"}); done < <(go work edit -json | sed -n 's/.*"DiskPath": "\(.*\)".*/\1/p')
-packages=(./store/postgres/... ./engine/acp/... "${packages[@]}")
+packages=(./store/postgres/... ./engine/acp/... ./engine/agents/... ./lifecycle "${packages[@]}")
 . .ci/race.sh
 # Each program with the race detector, a child process too, sleeps for a second before it exits, unless told otherwise.
 export GORACE="atexit_sleep_ms=20 ${GORACE:-}"

@@ -107,7 +107,7 @@ func qwen(program, url string) acp.Config {
 // D3, D6: Qwen Code is an engine, with one process for all turns. All cases share an engine, which
 // asks the agent once what it is.
 func TestQwenPassesTheSuite(t *testing.T) {
-	agentstest.RequireInFull(t, "qwen")
+	agentstest.RequireInFullOverACP(t, "qwen")
 	m := model(t)
 	cfg := qwen(agentstest.Program(t, "qwen"), m.URL)
 	cfg.Resident, cfg.StateDir = true, t.TempDir()

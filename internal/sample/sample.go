@@ -52,6 +52,10 @@ func Search(tb testing.TB, i int) {
 // only started, asked, parked, resumed and killed.
 var Agents = []string{"codex", "gemini", "opencode", "qwen"}
 
+// AgentsOverACP are the real agents that engine/acp drives, too. It runs the whole suite with each of
+// them in the commits in which another one is run in full, since these are the longest tests of all.
+var AgentsOverACP = []string{"qwen", "opencode"}
+
 // These are the parts into which the other proofs are divided.
 const (
 	// CrashParts divide the cases of proof/crash on SQLite and PostgreSQL. On the memory store every
@@ -98,9 +102,12 @@ func Parts() []string {
 	part := func(what string, parts uint64) string {
 		return what + ": part " + strconv.FormatUint(n%parts+1, 10) + " of " + strconv.FormatUint(parts, 10)
 	}
+	full := Agents[n%uint64(len(Agents))]
+	if i := n % uint64(len(Agents)); i < uint64(len(AgentsOverACP)) {
+		full += " and, over ACP, " + AgentsOverACP[i]
+	}
 	return []string{
-		"real agents: " + Agents[n%uint64(len(Agents))] +
-			" in full, the others start, ask, park, resume and are killed",
+		"real agents: " + full + " in full, the others start, ask, park, resume and are killed",
 		part("crash points on SQLite, and another quarter on PostgreSQL", CrashParts),
 		part("changed contracts", MutantParts),
 		part("what a lenient reader forgives", AllowanceParts),

@@ -33,7 +33,11 @@ func TestPartsNameWhatIsChosen(t *testing.T) {
 	require.Equal(t, []string{"everything is run"}, sample.Parts())
 	for n, agent := range sample.Agents {
 		t.Setenv(sample.Env, strconv.Itoa(n))
-		require.Contains(t, sample.Parts()[0], agent+" in full")
+		require.Contains(t, sample.Parts()[0], "real agents: "+agent)
 		require.True(t, sample.Has(n, len(sample.Agents)))
+		if n < len(sample.AgentsOverACP) {
+			require.Contains(t, sample.Parts()[0], "over ACP, "+sample.AgentsOverACP[n])
+			require.NotEqual(t, agent, sample.AgentsOverACP[n])
+		}
 	}
 }

@@ -53,6 +53,12 @@ func RequireInFull(tb testing.TB, name string) {
 	}
 }
 
+// RequireInFullOverACP is RequireInFull for engine/acp, which has other commits for it.
+func RequireInFullOverACP(tb testing.TB, name string) {
+	tb.Helper()
+	sample.Require(tb, slices.Index(sample.AgentsOverACP, name), len(sample.Agents))
+}
+
 // byHand is the agent that CI may not install: it is tested where its program is named.
 const byHand = "claude"
 
