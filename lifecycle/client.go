@@ -57,11 +57,12 @@ type ClientConfig struct {
 	// Observer gets a notice of each change that this client makes. See Observer.
 	Observer Observer
 	// Authorize is asked about each call that reads or changes runs (K6): after the run was read
-	// and before anything is stored or returned, once a call or stream, and again when a call has
-	// lost a race and reads the run again. Lists are asked about once, with the query, and never by
-	// row. What workers, deadlines and recovery do is not asked about, nor is Recover. It is called
-	// on the caller's goroutine with the caller's context, outside of the store's transactions, so
-	// it may call this client's store. A panic refuses the call.
+	// and before anything is stored or returned, once a call or stream, and again when a call reads
+	// the run again: it has lost a race, or only knew an earlier state from memory. Lists are asked
+	// about once, with the query, and never by row. What workers, deadlines and recovery do is not
+	// asked about, nor is Recover. It is called on the caller's goroutine with the caller's context,
+	// outside of the store's transactions, so it may call this client's store. A panic refuses the
+	// call.
 	//
 	// Nil: everything is allowed, and whoever has the client can do everything with every run.
 	Authorize Authorize

@@ -24,9 +24,9 @@ import (
 //	decideDeadline      nobody replied in time
 //	decideOwnWait       a step of a question's own wait, or its end, is due (steps.go)
 //	decideExtend        somebody moves the end of such a wait (steps.go)
-//	decideClaim         somebody claims an open question (claims.go)
-//	decideRelease       somebody releases a claimed question (claims.go)
-//	decideReassign      somebody puts a question to others (claims.go)
+//	decideClaim         somebody claims an open question (question_claims.go)
+//	decideRelease       somebody releases a claimed question (question_claims.go)
+//	decideReassign      somebody puts a question to others (question_claims.go)
 //	decideCancel        somebody cancels the run
 //	decideTurn          a turn has ended
 //	decideReport        an engine reports something during its turn
@@ -328,7 +328,7 @@ func decideLostProcess(run *store.Run, why string, now time.Time) (*store.Commit
 // decideOrphan settles a run that cannot go on as it is since its node has died (E2 to E4): a turn
 // is repeated or held where that is wanted, a parked run whose session is refused may be held (J5),
 // and any other run has lost its context and fails. (A parked run whose session is good needs no
-// decision, see store.Run.AfterDeparture, unless it was held.)
+// decision, see store.Run.ShowDeparture, unless it was held.)
 func decideOrphan(run *store.Run, found *orphanEvidence, host hostPolicy) (*store.Commit, error) {
 	waiting, sticky := run.State == fsm.StateWaitingUser, run.Profile == fsm.ProfileStickyProcess
 	switch {

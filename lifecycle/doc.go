@@ -19,7 +19,7 @@
 //     the sink stores (sink.go), collectEvidence read the outcome (evidence.go), and turn.settle
 //     store the decision.
 //   - Recovery: recoverPeriodically and settleOrphans (recovery.go), decideOrphan. Parked runs need
-//     none: a store shows them as recovered (store.Run.AfterDeparture), and checkSessions
+//     none: a store shows them as recovered (store.Run.ShowDeparture), and checkSessions
 //     (sessions.go) looks for those whose engine refuses their session.
 //   - A node: Serve (lifecycle.go), node.serve, its loops and its heartbeats (node.go).
 //

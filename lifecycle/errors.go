@@ -31,7 +31,7 @@ var (
 	ErrReassigned = interaction.ErrReassigned
 	// ErrNotWaiting: the run does not wait with this question, and has not asked it so far.
 	ErrNotWaiting = errors.New("lifecycle: run is not waiting for this interaction")
-	// ErrSettled: the question was settled by somebody else; see SettledError.
+	// ErrSettled: the question is settled already, by a reply, a deadline or a cancel; see SettledError.
 	ErrSettled = errors.New("lifecycle: interaction is already settled")
 	// ErrKeyConflict: the idempotency key was used with another body.
 	ErrKeyConflict = errors.New("lifecycle: idempotency key was used for another reply")

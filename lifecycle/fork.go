@@ -306,7 +306,7 @@ func (s *forkSource) fork(at *At, now time.Time) (*origin, error) {
 		return nil, s.refuse("it is %s and has not ended; name a settled question", s.run.State)
 	}
 	if n := len(s.settled); n > 0 {
-		for _, r := range s.round(n - 1) {
+		for _, r := range s.askedTogether(n - 1) {
 			if r.Resolution == interaction.Abandoned {
 				return s.forkQuestion(r.Question.ID, at, now)
 			}
@@ -353,7 +353,7 @@ func (s *forkSource) forkQuestion(number int, at *At, now time.Time) (*origin, e
 		return nil, s.refuse("the session of question %d was not kept: the question was settled by a release that did "+
 			"not keep it, or the engine had none", number)
 	}
-	round := s.round(i)
+	round := s.askedTogether(i)
 	end := i + 1 + round[len(round)-1].Question.ID - number // the questions of a round have consecutive numbers
 	o := s.inherit(end)
 	o.Session, o.AtRest = session, s.run.State.Terminal() && untouched
@@ -388,7 +388,7 @@ func (s *forkSource) forkEnd(at *At, now time.Time) (*origin, error) {
 	case s.run.State == fsm.StateSucceeded:
 		return nil, s.refuse("it has succeeded; say by Reply what is to be done next, or name a settled question")
 	case n > 0:
-		o.goOnWith(s.round(n - 1))
+		o.goOnWith(s.askedTogether(n - 1))
 		o.ownEntries, o.pointTime = s.settled[n-1].Journal, s.settled[n-1].Question.AskedAt
 	case s.from != nil:
 		o.Answer, o.Answers, o.Message = s.from.Answer, s.from.Answers, s.from.Message

@@ -54,8 +54,9 @@ func (l *ownLease) outlasts(since time.Time, lease time.Duration) bool {
 }
 
 // leaseWatch judges the leases of other nodes on a store.Local. There a lease that is over by the
-// clock proves nothing: somebody may have set the clock, or nobody could write. A node is gone if its
-// process is dead, or if it was silent while the observer was not (J9).
+// clock is not proof enough: somebody may have set the clock, or nobody could write. A node is gone if
+// its process is dead, if its lease is over and neither its process nor a renewal shows that it lives,
+// or if it was silent for a whole lease in which the observer was not (J9).
 type leaseWatch struct {
 	own  *ownLease // nil: the observer is no node, and knows of no outage
 	seen map[string]sighting
@@ -93,25 +94,25 @@ func (w *leaseWatch) gone(n store.Node, over bool) bool {
 // outage is a time in which a node cannot renew its lease. On a store.Local the node's turns go on
 // when the lease is over, as long as the others cannot renew theirs either: then nobody can take over.
 type outage struct {
-	before map[string]time.Time // the ends of the others' leases when it began; nil: not known
-	shared bool                 // when the lease was over, no other node had renewed its own since
-	back   time.Time            // when it was noticed that another node has renewed after that
+	othersAtStart map[string]time.Time // the ends of the others' leases when it began; nil: not known
+	shared        bool                 // when the lease was over, no other node had renewed its own since
+	otherRenewed  time.Time            // when it was noticed that another node has renewed after that
 }
 
 // endsTurns reports whether the node must interrupt its turns, since its lease is over and another
-// node may take over. That takes another node a whole lease after it has renewed its own, so there is
-// time to renew this one.
+// node may take over. The others can do so a whole lease after the first of them has renewed its own, so
+// this node has half of that time to renew its lease before it gives up its turns.
 func (o *outage) endsTurns(others map[string]time.Time, now time.Time, lease time.Duration) bool {
 	switch {
-	case o.before == nil || others == nil:
+	case o.othersAtStart == nil || others == nil:
 		return true
-	case maps.EqualFunc(o.before, others, time.Time.Equal):
+	case maps.EqualFunc(o.othersAtStart, others, time.Time.Equal):
 		o.shared = true
 		return false
-	case o.back.IsZero():
-		o.back = now
+	case o.otherRenewed.IsZero():
+		o.otherRenewed = now
 	}
-	return !o.shared || now.Sub(o.back) >= lease/2
+	return !o.shared || now.Sub(o.otherRenewed) >= lease/2
 }
 
 // otherLeases returns the ends of the other nodes' leases. It returns nil unless the store is a

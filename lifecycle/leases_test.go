@@ -271,16 +271,16 @@ func TestJ9AnOutageOfOneNodeEndsItsTurns(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	const lease = 10 * time.Second
 	others := map[string]time.Time{"b": now}
-	for name, o := range map[string]*outage{"before": {}, "now": {before: map[string]time.Time{}}} {
+	for name, o := range map[string]*outage{"before": {}, "now": {othersAtStart: map[string]time.Time{}}} {
 		require.True(t, o.endsTurns(map[string]map[string]time.Time{"before": others}[name], now, lease), name)
 	}
-	o := outage{before: others}
+	o := outage{othersAtStart: others}
 	require.False(t, o.endsTurns(map[string]time.Time{"b": now}, now, lease), "nobody can write")
 	renewed := map[string]time.Time{"b": now.Add(lease)}
 	require.False(t, o.endsTurns(renewed, now, lease), "it was just noticed")
 	require.False(t, o.endsTurns(renewed, now.Add(lease/2-1), lease))
 	require.True(t, o.endsTurns(renewed, now.Add(lease/2), lease))
-	alone := outage{before: others}
+	alone := outage{othersAtStart: others}
 	require.True(t, alone.endsTurns(renewed, now, lease), "the others could write all the while")
 }
 

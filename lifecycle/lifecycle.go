@@ -286,9 +286,9 @@ func (l *Lifecycle) setPools() error {
 
 // Serve claims runs and executes them, fires deadlines and recovers what dead processes left, until
 // ctx ends. Then it lets turns finish for Config.Grace, interrupts the rest, ends resident
-// processes, gives its lease back, and returns nil. An interrupted turn goes back to the queue
-// where the spec says that it may be repeated, and fails with ORCHESTRATOR_RESTART_INTERRUPTED
-// otherwise.
+// processes, gives its lease back, and returns nil. A turn whose engine was not called
+// yet goes back to the queue; any other interrupted turn is repeated, held, or fails with
+// ORCHESTRATOR_RESTART_INTERRUPTED, as the spec or else Config.OnInterrupt says.
 //
 // Serve waits for everything that it has started, except for engine code that ignores its context:
 // it returns at most 43 s after Grace. A *StuckError (ErrStuck) then lists the calls that have not

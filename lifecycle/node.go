@@ -258,7 +258,7 @@ func (n *node) sendHeartbeats(ctx context.Context) error {
 		}
 		asked := monotonicNow(n.clock)
 		if out == nil {
-			out = &outage{before: n.otherLeases(ctx)}
+			out = &outage{othersAtStart: n.otherLeases(ctx)}
 		}
 		held, err := n.renewLease(ctx, n.lease.left(asked))
 		if err == nil {
@@ -291,17 +291,19 @@ func (n *node) renewLease(ctx context.Context, left time.Duration) ([]store.Hold
 	return n.store.Renew(ctx, n.id, n.leaseTime())
 }
 
-// compareHolds compares the runs that the node holds, by the store's answer to a heartbeat, with
-// the turns and resident processes that are here.
+// compareHolds compares the runs that the node owns with a slot, by the store's answer to a
+// heartbeat, with the turns and resident processes that are here.
 //
-//   - A turn or process whose run is not held any more is ended: the run was canceled, or taken
-//     over. What began after the store was asked cannot be in its answer, and is left alone.
-//   - A run that is held and running, but does not execute here, goes to settleUnexecuted. Two
-//     heartbeats in a row must find it so, since the answer to its claim may be on its way.
-func (n *node) compareHolds(held []store.Hold, asked time.Time) {
+//   - A turn or process whose run is not owned any more is ended: the run was canceled, or taken
+//     over. What began after the store was asked cannot be in its answer, and is left alone; so is a
+//     turn that is younger than a third of the lease.
+//   - A run that is owned and running, but does not execute here, goes to settleUnexecuted. Two
+//     heartbeats in a row must find it so, since the answer to its claim may be on its way; one is
+//     enough where its turn has ended here.
+func (n *node) compareHolds(owned []store.Hold, asked time.Time) {
 	n.mu.Lock()
-	unexecuted := n.findUnexecuted(held)
-	processes := n.interruptNotHeld(held, asked)
+	unexecuted := n.findUnexecuted(owned)
+	processes := n.interruptNotOwned(owned, asked)
 	n.mu.Unlock()
 	for _, id := range processes {
 		n.endResidentOfEndedRun(id)
@@ -311,13 +313,13 @@ func (n *node) compareHolds(held []store.Hold, asked time.Time) {
 	}
 }
 
-// findUnexecuted returns the runs that this node holds as running and that do not execute here,
+// findUnexecuted returns the runs that this node owns as running and that do not execute here,
 // provided that the heartbeat before this one found the same, or that their turn has ended here.
 // The caller holds mu.
-func (n *node) findUnexecuted(held []store.Hold) (found []store.Hold) {
+func (n *node) findUnexecuted(owned []store.Hold) (found []store.Hold) {
 	now := make(map[store.Hold]bool)
 	listed := make(map[string]bool)
-	for _, h := range held {
+	for _, h := range owned {
 		if h.State == fsm.StateRunning && n.turns[h.RunID] == nil {
 			now[h], listed[h.RunID] = true, true
 			if n.unexecuted[h] || n.lastEnded(h.RunID).epoch >= h.Epoch {
@@ -357,28 +359,28 @@ func (n *node) lastEnded(id string) endedTurn {
 	return n.endedBefore[id]
 }
 
-// interruptNotHeld interrupts the turns whose runs this node does not hold any more, and returns
+// interruptNotOwned interrupts the turns whose runs this node does not own any more, and returns
 // the runs whose resident processes are to be ended. The caller holds mu.
-func (n *node) interruptNotHeld(held []store.Hold, asked time.Time) (processes []string) {
-	epochs := make(map[string]uint64, len(held))
-	for _, h := range held {
+func (n *node) interruptNotOwned(owned []store.Hold, asked time.Time) (processes []string) {
+	epochs := make(map[string]uint64, len(owned))
+	for _, h := range owned {
 		epochs[h.RunID] = h.Epoch
 	}
 	for id, t := range n.turns {
-		epoch, isHeld := epochs[id]
-		if (!isHeld || epoch != t.epoch) && t.started.Before(asked) && t.age() > n.cfg.Lease/3 {
+		epoch, isOwned := epochs[id]
+		if (!isOwned || epoch != t.epoch) && t.started.Before(asked) && t.age() > n.cfg.Lease/3 {
 			t.interrupt(engine.ErrStale)
 		}
 	}
 	for id, r := range n.residents {
-		if _, isHeld := epochs[id]; !isHeld && n.turns[id] == nil && r.since.Before(asked) {
+		if _, isOwned := epochs[id]; !isOwned && n.turns[id] == nil && r.since.Before(asked) {
 			processes = append(processes, id)
 		}
 	}
 	return processes
 }
 
-// settleUnexecuted starts or settles a run that the node holds as running and that does not execute
+// settleUnexecuted starts or settles a run that the node owns as running and that does not execute
 // here. If its claim was stored and the acknowledgement lost, its turn is dispatched now. If its
 // turn has ended here, and the store does not have the outcome, the turn counts as interrupted, and
 // is repeated only where the spec allows it (E4, J9).

@@ -257,8 +257,9 @@ func (s *orphanSettler) settleAll(ctx context.Context, orphans []Run) error {
 // its own lease has run out, because its machine slept, it is renewed, unless another node has
 // expired it.
 //
-// In the first pass it expires in any case, and later if a node has gone that was there before: one
-// of an older release leaves no departure when it goes.
+// The first pass asks the store to expire leases in any case. Later passes do so if a node is dead, if a
+// lease may be over, or if a node is not registered any more: one of an older release leaves no
+// departure when it goes.
 func (s *orphanSettler) expireDead(ctx context.Context) ([]store.Node, error) {
 	nodes, err := s.client.store.Nodes(ctx)
 	if err != nil {
@@ -268,7 +269,7 @@ func (s *orphanSettler) expireDead(ctx context.Context) ([]store.Node, error) {
 	s.leases.observe(nodes, monotonicNow(s.client.clock))
 	var dead []store.Node // must be named, since their leases may still go on
 	now := s.client.leaseTime()
-	ended := s.registered == nil // or a lease has ended, or a node is gone: the store finds out which
+	mustExpire := s.registered == nil // or a lease may be over, or a node is gone: the store finds out which
 	here := make([]string, len(nodes))
 	for i, n := range nodes {
 		here[i] = n.ID
@@ -284,14 +285,14 @@ func (s *orphanSettler) expireDead(ctx context.Context) ([]store.Node, error) {
 		case local && s.leases.gone(n, over):
 			dead = append(dead, n)
 		case over && !local:
-			ended = true
+			mustExpire = true
 		}
 	}
 	for _, id := range s.registered {
-		ended = ended || !slices.Contains(here, id)
+		mustExpire = mustExpire || !slices.Contains(here, id)
 	}
 	var expired []store.Node // otherwise there is nothing to write
-	if len(dead) > 0 || ended {
+	if len(dead) > 0 || mustExpire {
 		if expired, err = s.client.expire(ctx, now, dead); err != nil {
 			return nil, err
 		}

@@ -11,7 +11,8 @@ import (
 // Reply answers the question that the run waits with, or one of several (K1, K2): the run goes on
 // when their rule is met, and until then the other questions stay open as they are. A reply to an
 // approval that several people decide is a vote (K5): the question stays open until enough people have
-// approved or rejected it. Exactly one of all replies to a question, deadlines and cancels wins (C8).
+// approved or rejected it. Exactly one of all replies to a question, deadlines and cancels wins (C8). A
+// reply that comes after the deadline is accepted as long as the deadline has not settled the question.
 // With a Key it is idempotent: the same key and body returns the first receipt, whatever state the run
 // is in by then (C5).
 //
@@ -87,7 +88,8 @@ func (c *Client) replyToRecent(ctx context.Context, id string, reply Reply, run 
 // question that the reply answers. Otherwise the reply is a duplicate or is refused, and Reply
 // returns what is set: the receipt or the refusal.
 type replyStatus struct {
-	// question is the one that the reply answers, open or settled; nil if it was never asked.
+	// question is the open one that the reply answers, or the settled one that its key or its number
+	// names; nil if it was never asked.
 	question *Question
 	pending  bool
 	receipt  Receipt // of the accepted reply with the same key and body

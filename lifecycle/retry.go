@@ -24,7 +24,7 @@ const (
 // overloaded model, a broken connection, or whatever else the engine calls passing
 // (engine.Failure.Transient, engine.Later). Meanwhile the run is queued, with its answer and
 // session, and holds neither a slot nor a goroutine. Each retry is an attempt of its own, but
-// counts neither as a round nor towards MaxAttempts.
+// does not count towards MaxAttempts.
 //
 // A turn may have had effects before it failed, so set Retry only for runs whose turns may be
 // executed again. Runs of the profile sticky_process are not retried, because their resident

@@ -100,7 +100,8 @@ func settleInTime(run *store.Run, q *interaction.Question, answer interaction.An
 	return transition(run, event, d)
 }
 
-// changeQuestion puts the changed question into the record of a run that waits on. A hold stays.
+// changeQuestion puts the changed question into the record of a run that continues to wait.
+// A hold stays.
 func changeQuestion(next, prev *store.Run, d *details) {
 	next.Block = prev.Block
 	next.ReplaceQuestion(*d.changed)

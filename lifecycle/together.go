@@ -50,8 +50,8 @@ func decideOpenQuestions(run *store.Run, d *details) {
 	}
 }
 
-// recordReply notes the reply to one of several questions in the record of a run that waits on. A
-// hold of the run stays.
+// recordReply notes the reply to one of several questions in the record of a run that continues to
+// wait. A hold of the run stays.
 func recordReply(next, prev *store.Run, d *details, now time.Time) {
 	together := *prev.Together
 	if d.answer.Resolution == interaction.UserReply {
@@ -90,9 +90,9 @@ func openQuestions(next *store.Run, d *details, now time.Time) {
 	}
 }
 
-// round returns the settled questions that were asked together with the one at this index: those of
-// one attempt. Usually it is one.
-func (s *forkSource) round(i int) []Record {
+// askedTogether returns the settled questions that were asked together with the one at this index:
+// those of one attempt. Usually it is one.
+func (s *forkSource) askedTogether(i int) []Record {
 	attempt := s.settled[i].Question.Attempt
 	first, last := i, i
 	for first > 0 && s.settled[first-1].Question.Attempt == attempt {

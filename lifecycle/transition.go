@@ -32,7 +32,8 @@ type details struct {
 	// shutdown: the turn was interrupted by a shutdown of its host. That is no fault of the turn:
 	// its repeat is not counted, and is allowed even if the limit of repeats is reached (J3).
 	shutdown bool
-	// handedBack: the turn's engine was not called, so the attempt is no round (J1).
+	// handedBack: the turn's engine was not called, so the attempt does not count towards MaxAttempts
+	// (J1).
 	handedBack bool
 	// onInterrupt is what becomes of an interrupted turn; empty: it was not interrupted.
 	onInterrupt OnInterrupt
@@ -129,7 +130,7 @@ func transition(run *store.Run, event fsm.Event, d *details) (*store.Commit, err
 	next.Version++
 	next.UpdatedAt = now
 	next.State = row.To
-	next.Block = nil // unless enterState sets it
+	next.Block = nil // unless a function below sets it
 	if d.voted {
 		next.Votes++
 	}
@@ -179,7 +180,7 @@ func enterState(next, prev *store.Run, row *fsm.Transition, d *details, now time
 		next.Slot = false
 	}
 	next.Pending, next.Siblings, next.Deadline = nil, nil, time.Time{} // unless openQuestions sets them
-	setFamilyDue(next, time.Time{})                                    // unless awaitChildren or endRun sets it
+	setFamilyDue(next, time.Time{})                                    // unless queueForChildren or endRun sets it
 	switch row.To {
 	case fsm.StateQueued:
 		enterQueue(next, row.Event, d, now)

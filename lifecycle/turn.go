@@ -87,6 +87,9 @@ func (t *turn) execute(ctx context.Context) *turnEvidence {
 	if err != nil {
 		return t.failed(fsm.CodeEngineUnavailable, err)
 	}
+	if t.stuckCall() != nil {
+		return nil // Profile took so long that the turn was settled without this worker
+	}
 	dirs, err := t.node.prepareFolders(t.record, t.spec)
 	if err != nil {
 		return t.failed(fsm.CodeWorkspaceMissing, err)

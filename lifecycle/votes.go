@@ -15,7 +15,7 @@ import (
 // commit, event and receipt. Those that do not settle the question stand in the question, and with it
 // in the history, so that a question and its votes never disagree.
 
-// decideVote stores a vote that needs others: voted is the open question with it.
+// decideVote makes the commit of a vote that needs others: voted is the open question with it.
 func decideVote(run *store.Run, voted *interaction.Question, reply interaction.Reply, now time.Time,
 ) (*store.Commit, error) {
 	answer := reply.AnswerTo(voted, now)
@@ -27,7 +27,7 @@ func decideVote(run *store.Run, voted *interaction.Question, reply interaction.R
 // modeVote is the resolution_mode of a vote that does not settle its question.
 const modeVote = "vote"
 
-// recorded is the event of an answer with which the run waits on.
+// recorded is the event of an answer after which the run continues to wait.
 func (d *details) recorded() *fcmp.Recorded {
 	r := (*fcmp.Recorded)(replyAccepted(d.answer))
 	if d.voted && d.changed != nil {

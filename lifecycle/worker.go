@@ -32,7 +32,8 @@ func (t *turn) run(body []byte) {
 }
 
 // setSpec sets what the turn executes. It is false, and sets nothing, if the turn was settled before its
-// worker came so far: whoever settled it reads the specification.
+// worker came so far: whoever settles a turn reads its specification without the lock, so it must not
+// change any more.
 func (t *turn) setSpec(spec Spec, from *origin) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -66,7 +66,7 @@ func folder(ctx context.Context) (string, error) {
 	out, err := exec.CommandContext(ctx, "go", "list", "-f", "{{.Dir}}",
 		"github.com/interlude-go/interlude/proof/deploy").Output()
 	if err != nil {
-		return "", fmt.Errorf("run this program in its repository, since it builds others from the sources beside it: %w", err)
+		return "", fmt.Errorf("run this in its repository: it builds others from the sources beside it: %w", err)
 	}
 	return strings.TrimSpace(string(out)), nil
 }

@@ -28,8 +28,8 @@ type work struct {
 
 type job = groupcommit.Job[work]
 
-// writer owns the writing connection. Everything but the queue and the counters is for its goroutine
-// alone.
+// writer owns the writing connection. Its fields are for its goroutine alone, but for those that are safe
+// for concurrent use: queue, watchers, counters, rotation, recent, and the runs in cache.
 type writer struct {
 	*conn
 

@@ -231,7 +231,7 @@ const (
 	changeReassign = "reassign"
 )
 
-// decideChange stores an open question as somebody has changed it.
+// decideChange makes the commit of an open question that somebody has changed.
 func decideChange(run *store.Run, changed *interaction.Question, change string, by Actor, now time.Time,
 ) (*store.Commit, error) {
 	return transition(run, fsm.EventInteractionChanged, &details{
