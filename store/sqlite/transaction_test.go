@@ -99,6 +99,8 @@ func TestM1TransactionsOfTheHostThatAreRefused(t *testing.T) {
 	foreign := next
 	foreign.Run.ID = "unknown"
 	canceled, cancel := context.WithCancel(t.Context())
+	ended, end := context.WithCancel(t.Context())
+	end()
 	for name, test := range map[string]struct {
 		ctx  context.Context
 		db   *sql.DB
@@ -115,12 +117,14 @@ func TestM1TransactionsOfTheHostThatAreRefused(t *testing.T) {
 		"one of a run that is not there": {t.Context(), db, func(_ *sql.Tx, view any) error {
 			return in(t.Context(), view, foreign)
 		}, store.ErrNotFound.Error()},
-		"one that is canceled": {canceled, db, func(_ *sql.Tx, view any) error {
+		"one that is canceled before its commit": {canceled, db, func(_ *sql.Tx, view any) error {
 			err := in(canceled, view, next)
 			cancel()
 			return err
 		}, context.Canceled.Error()},
-		"one that is canceled before its commit": {canceled, db, nil, context.Canceled.Error()},
+		"one whose context has ended before": {ended, db, func(*sql.Tx, any) error {
+			return errors.New("it was begun")
+		}, context.Canceled.Error()},
 		"a commit that contradicts itself": {t.Context(), db, func(_ *sql.Tx, view any) error {
 			return in(t.Context(), view, store.Commit{})
 		}, store.ErrInvalid.Error()},
