@@ -35,8 +35,10 @@ func (a *findings) moment(e *evidence, epoch uint64, at time.Time) (harmed time.
 			harmed, ok = t, true
 		}
 	}
-	// each attempt has its own epoch
-	dropped := slices.ContainsFunc(e.ends[int(epoch)], func(n note) bool { return n.Outcome == interrupted })
+	// Each attempt has its own epoch. A node drops a turn without losing its lease when the outcome
+	// does not reach the store, and when the answer to its claim comes too late for it to begin.
+	dropped := len(e.begins[int(epoch)]) == 0 ||
+		slices.ContainsFunc(e.ends[int(epoch)], func(n note) bool { return n.Outcome == interrupted })
 	for _, n := range e.claims[epoch] {
 		noticed, lost := a.sheet.lost[n.Node]
 		p := a.fleet.process(n.process)
@@ -51,7 +53,7 @@ func (a *findings) moment(e *evidence, epoch uint64, at time.Time) (harmed time.
 		}
 		p.mu.Unlock()
 		for _, s := range a.server.outages() {
-			if (lost || dropped) && s.to.After(n.At) { // while it was paused, it could not renew its lease
+			if (lost || dropped) && s.to.After(n.At) { // what it could not do while the server was away
 				later(s.from)
 			}
 		}

@@ -54,6 +54,7 @@ type chaos struct {
 
 	mu     sync.Mutex
 	done   map[harm]int // guarded by mu
+	begins harm         // guarded by mu; the last that was begun
 	faults []string     // guarded by mu
 }
 
@@ -130,7 +131,8 @@ func (c *chaos) share() float64 {
 }
 
 // run does everything that was planned. Progress returns the part of the load that was submitted.
-func (c *chaos) run(ctx context.Context, progress func() float64) {
+// The error says that the server could not be brought back: without it, nothing else could end.
+func (c *chaos) run(ctx context.Context, progress func() float64) error {
 	defer c.work.Wait()
 	if len(c.todo) > 0 {
 		now := time.Now()
@@ -142,13 +144,16 @@ func (c *chaos) run(ctx context.Context, progress func() float64) {
 			rest(ctx, 10*time.Millisecond)
 		}
 		if ctx.Err() != nil {
-			return
+			return ctx.Err()
 		}
-		c.do(ctx, d)
+		if err := c.do(ctx, d); err != nil {
+			return fmt.Errorf("%s: %w", d.harm, err)
+		}
 		now := time.Now()
 		c.last.Store(&now)
 		c.begun.Add(1)
 	}
+	return nil
 }
 
 // insist freezes nodes until one has lost its lease and has tried its old writes again, since that
@@ -182,19 +187,24 @@ func (c *chaos) insist(ctx context.Context) error {
 }
 
 // do starts a disturbance. Nodes can be disturbed concurrently, as long as one node is well; a
-// disturbance of the server must end first.
-func (c *chaos) do(ctx context.Context, d disturbance) {
-	if slices.Contains(failovers, d.harm) {
-		c.record(d.harm, c.server.during(func() error { return c.server.replicas.failover(ctx, d.harm, d.long) }))
-		return
+// disturbance of the server ends before do returns, and the error says that it did not end well.
+func (c *chaos) do(ctx context.Context, d disturbance) (err error) {
+	c.mu.Lock()
+	c.begins = d.harm
+	c.mu.Unlock()
+	switch {
+	case slices.Contains(failovers, d.harm):
+		err = c.server.during(func() error { return c.server.replicas.failover(ctx, d.harm, d.long) })
+	case d.harm == halting || d.harm == crashing:
+		err = c.server.bounce(ctx, d.harm == crashing, d.long)
+	default:
+		if m := c.well(ctx, d.pick); m != nil {
+			c.disturb(ctx, m, d)
+		}
+		return nil
 	}
-	if d.harm == halting || d.harm == crashing {
-		c.record(d.harm, c.server.bounce(ctx, d.harm == crashing, d.long))
-		return
-	}
-	if m := c.well(ctx, d.pick); m != nil {
-		c.disturb(ctx, m, d)
-	}
+	c.record(d.harm, err)
+	return err
 }
 
 // disturb starts a disturbance of a node.
@@ -258,6 +268,13 @@ func (c *chaos) record(h harm, err error) {
 	if err != nil {
 		c.faults = append(c.faults, fmt.Sprintf("%s: %v", h, err))
 	}
+}
+
+// current returns the harm that was begun last.
+func (c *chaos) current() harm {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.begins
 }
 
 // counts returns how often each harm was done.

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"runtime/pprof"
 	"sync"
 	"time"
 
@@ -97,20 +100,9 @@ func (c *cluster) run(ctx context.Context, progress io.Writer, spoil func(contex
 	if err := c.fleet.start(); err != nil {
 		return nil, err
 	}
-	both, within := errgroup.WithContext(ctx)
-	both.Go(func() error { return c.load.run(within) })
-	both.Go(func() error {
-		c.chaos.run(within, func() float64 { return float64(c.ledger.submitted.Load()) / float64(c.o.runs) })
-		return within.Err()
-	})
-	err := both.Wait()
-	if err == nil {
-		err = c.chaos.insist(ctx)
-	}
-	if err != nil {
+	if err := whileItMoves(ctx, 2*patience, c.activity, c.disturbAndSettle); err != nil {
 		return nil, err
 	}
-	c.stuck = c.settle(ctx)
 	c.took = time.Since(begun)
 	c.fleet.finish()
 	if err := spoil(ctx); err != nil {
@@ -122,6 +114,57 @@ func (c *cluster) run(ctx context.Context, progress io.Writer, spoil func(contex
 		return nil, err
 	}
 	return c.check(ctx)
+}
+
+// disturbAndSettle submits all runs during the chaos, and waits until nothing is left to do.
+func (c *cluster) disturbAndSettle(ctx context.Context) error {
+	both, within := errgroup.WithContext(ctx)
+	both.Go(func() error { return c.load.run(within) })
+	both.Go(func() error {
+		return c.chaos.run(within, func() float64 { return float64(c.ledger.submitted.Load()) / float64(c.o.runs) })
+	})
+	if err := both.Wait(); err != nil {
+		return err
+	}
+	if err := c.chaos.insist(ctx); err != nil {
+		return err
+	}
+	c.stuck = c.settle(ctx)
+	return ctx.Err()
+}
+
+// activity describes what was done so far. While anything goes on, it changes.
+func (c *cluster) activity() string {
+	s, l := c.load.last(), c.ledger
+	return fmt.Sprintf("%d submitted; %d queued, %d running, %d waiting; %d replies, %d refused; disturbances: %s; "+
+		"last begun: %s", l.submitted.Load(), s.Queued, s.Running, s.Waiting, l.replies.Load(), l.refusals.Load(),
+		counts(c.chaos.counts()), c.chaos.current())
+}
+
+// whileItMoves calls do, and ends its context if the activity stays the same for the patience. The
+// error then has the activity, and all goroutines as they were.
+func whileItMoves(ctx context.Context, patience time.Duration, activity func() string,
+	do func(context.Context) error) error {
+	within, stop := context.WithCancelCause(ctx)
+	var watch sync.WaitGroup
+	defer watch.Wait()
+	defer stop(nil)
+	watch.Go(func() {
+		for moved, before := time.Now(), ""; within.Err() == nil; rest(within, patience/90) {
+			if now := activity(); now != before {
+				moved, before = time.Now(), now
+			}
+			if time.Since(moved) > patience {
+				var goroutines bytes.Buffer
+				_ = pprof.Lookup("goroutine").WriteTo(&goroutines, 2) // a buffer takes everything
+				stop(fmt.Errorf("nothing has changed for %s: %s\n%s", patience, before, &goroutines))
+			}
+		}
+	})
+	if err := do(within); err != nil {
+		return cmp.Or(context.Cause(within), err)
+	}
+	return nil
 }
 
 // settle waits until only parked runs are left, answers every second one of them, and waits for

@@ -173,9 +173,18 @@ func (f *fleet) kill(m *member, down time.Duration) error {
 	return f.end(m, down, killed, func(p *process) error { return p.cmd.Process.Kill() })
 }
 
-// stop asks the process to end in good order.
+// stop asks the process to end in good order, and kills it if it has not after a minute.
 func (f *fleet) stop(m *member, down time.Duration) error {
-	return f.end(m, down, stopped, (*process).terminate)
+	return f.end(m, down, stopped, func(p *process) error {
+		err := p.terminate()
+		select {
+		case <-p.done:
+		case <-time.After(time.Minute):
+			f.fault(fmt.Sprintf("%s did not end within a minute: %s", p.name, lastLines(p.log)))
+			err = p.cmd.Process.Kill()
+		}
+		return err
+	})
 }
 
 func (f *fleet) end(m *member, down time.Duration, how string, do func(*process) error) error {
@@ -236,16 +245,7 @@ func (f *fleet) finish() {
 	for _, m := range f.members {
 		p := m.current()
 		all.Go(func() {
-			_ = f.end(m, 0, stopped, func(p *process) error {
-				err := p.terminate()
-				select {
-				case <-p.done:
-				case <-time.After(time.Minute):
-					f.fault(fmt.Sprintf("%s did not end within a minute: %s", p.name, lastLines(p.log)))
-					err = p.cmd.Process.Kill()
-				}
-				return err
-			})
+			_ = f.stop(m, 0) // that it did not end is among the faults
 			<-p.done
 		})
 	}

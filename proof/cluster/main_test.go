@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -182,6 +183,41 @@ func TestWhatNeverEndsIsNoticed(t *testing.T) {
 	require.NoError(t, err)
 	require.ErrorContains(t, l.drain(t.Context(), 10*time.Millisecond), "nothing has moved for 10ms: 1 queued, 0 "+
 		"running, 0 waiting")
+}
+
+// Whatever stands still ends the program, and says where; what moves goes on, however long it takes.
+func TestWhatStandsStillIsEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		err := whileItMoves(t.Context(), time.Minute, func() string { return "2 queued" }, func(ctx context.Context) error {
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		require.ErrorContains(t, err, "nothing has changed for 1m0s: 2 queued\ngoroutine ")
+		require.ErrorContains(t, err, "TestWhatStandsStillIsEnded")
+
+		begun := time.Now()
+		clock := func() string { return time.Since(begun).Round(30 * time.Second).String() }
+		require.NoError(t, whileItMoves(t.Context(), time.Minute, clock, func(ctx context.Context) error {
+			rest(ctx, time.Hour)
+			return ctx.Err()
+		}))
+		require.Equal(t, errEnding, whileItMoves(t.Context(), time.Minute, clock, func(context.Context) error {
+			return errEnding
+		}))
+	})
+}
+
+// A server that cannot be brought back ends the chaos: without it nothing else would end.
+func TestAFailedFailoverEndsTheChaos(t *testing.T) {
+	gone, err := pglocal.Start(t.Context(), pglocal.Options{})
+	require.NoError(t, err)
+	require.NoError(t, gone.Stop())
+	c := &chaos{todo: []disturbance{{harm: crashing}, {harm: killing}}, done: make(map[harm]int),
+		server: &server{own: gone}}
+	err = c.run(t.Context(), func() float64 { return 1 })
+	require.ErrorIs(t, err, pglocal.ErrStopped)
+	require.ErrorContains(t, err, "crash: ")
+	require.Equal(t, map[harm]int{crashing: 1}, c.counts())
 }
 
 // A2: a slot too many is found in a pool and under a key; in a pool that was made smaller, as many

@@ -114,7 +114,8 @@ func (r *replicas) dsn() (string, error) {
 // failover does harm to the primary and replaces it. It returns once the library writes again and
 // every seat has a server.
 func (r *replicas) failover(ctx context.Context, h harm, long time.Duration) error {
-	ctx = context.WithoutCancel(ctx) // a failover is always completed
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*patience) // it is always completed
+	defer cancel()
 	old := r.primary
 	if err := r.strike(ctx, old, h, long); err != nil {
 		return err
@@ -190,12 +191,17 @@ func (r *replicas) lag(ctx context.Context, old *seat, long time.Duration) error
 	return all.Wait()
 }
 
-// promote promotes the standby that has received most, and makes the others follow it.
+// promote promotes the standby that has received most, and makes the others follow it. Before it
+// compares them, it has them all stop receiving: a standby that received more afterwards, from an old
+// primary that lives on, could not follow the new one, whose commits would wait for it for ever.
 func (r *replicas) promote(ctx context.Context, old *seat) (best *seat, _ error) {
 	var most int64 = -1
 	for _, s := range r.seats {
 		if s == old {
 			continue
+		}
+		if err := stopReceiving(ctx, s.server); err != nil {
+			return nil, err
 		}
 		var received int64
 		if err := queryOn(ctx, s.server, &received, `SELECT pg_wal_lsn_diff(greatest(pg_last_wal_receive_lsn(),
@@ -217,14 +223,32 @@ func (r *replicas) promote(ctx context.Context, old *seat) (best *seat, _ error)
 		if s == old || s == best {
 			continue
 		}
-		follow := fmt.Sprintf(
-			`ALTER SYSTEM SET primary_conninfo = 'host=%s port=%d user=%s password=%s sslmode=disable'`,
-			config.Host, config.Port, config.User, config.Password)
-		if err := execOn(ctx, s.server, follow, `SELECT pg_reload_conf()`); err != nil {
+		if err := follow(ctx, s.server, fmt.Sprintf("host=%s port=%d user=%s password=%s sslmode=disable",
+			config.Host, config.Port, config.User, config.Password)); err != nil {
 			return nil, err
 		}
 	}
 	return best, nil
+}
+
+// follow makes a standby receive from the server with the connection string; from none if it is empty.
+func follow(ctx context.Context, standby *pglocal.Server, conninfo string) error {
+	return execOn(ctx, standby, fmt.Sprintf(`ALTER SYSTEM SET primary_conninfo = '%s'`, conninfo),
+		`SELECT pg_reload_conf()`)
+}
+
+// stopReceiving makes a standby receive nothing more.
+func stopReceiving(ctx context.Context, standby *pglocal.Server) error {
+	if err := follow(ctx, standby, ""); err != nil {
+		return err
+	}
+	for receives := true; receives; rest(ctx, 5*time.Millisecond) {
+		if err := queryOn(ctx, standby, &receives, `SELECT current_setting('primary_conninfo') <> '' OR EXISTS
+			(SELECT FROM pg_stat_wal_receiver)`); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // wroteAgain waits until the library has written to the new primary.

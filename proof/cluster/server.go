@@ -86,7 +86,9 @@ func (s *server) bounce(ctx context.Context, crash bool, down time.Duration) err
 			return err
 		}
 		rest(ctx, down)
-		return s.own.Resume(context.WithoutCancel(ctx))
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*patience)
+		defer cancel()
+		return s.own.Resume(ctx)
 	})
 }
 
