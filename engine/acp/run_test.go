@@ -137,7 +137,8 @@ func (r *run) decisions() []string {
 		return nil
 	}
 	require.NoError(r, err)
-	return strings.Split(strings.TrimSuffix(string(body), "\n"), "\n")
+	lines := strings.Split(string(body), "\n")
+	return lines[:len(lines)-1] // a line without its end is still being written
 }
 
 // transcript is what passed between host and agent in the attempt.
