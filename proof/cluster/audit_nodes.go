@@ -35,8 +35,8 @@ func (a *findings) moment(e *evidence, epoch uint64, at time.Time) (harmed time.
 			harmed, ok = t, true
 		}
 	}
-	// Each attempt has its own epoch. A node drops a turn without losing its lease when the outcome
-	// does not reach the store, and when the answer to its claim comes too late for it to begin.
+	// Each attempt has its own epoch. A node drops a turn, and keeps its lease, if it renews it too
+	// late, if the outcome does not reach the store, or if it hears of its claim too late to begin.
 	dropped := len(e.begins[int(epoch)]) == 0 ||
 		slices.ContainsFunc(e.ends[int(epoch)], func(n note) bool { return n.Outcome == interrupted })
 	for _, n := range e.claims[epoch] {
@@ -52,12 +52,13 @@ func (a *findings) moment(e *evidence, epoch uint64, at time.Time) (harmed time.
 			}
 		}
 		p.mu.Unlock()
-		for _, s := range a.server.outages() {
-			if (lost || dropped) && s.to.After(n.At) { // what it could not do while the server was away
+		// The server was away, or the machine too busy for the node to renew its lease in time.
+		for _, s := range append(a.server.outages(), a.sheet.late[n.Node]...) {
+			if (lost || dropped) && s.to.After(n.At) {
 				later(s.from)
 			}
 		}
-		if lost && !ok { // the machine was too busy to renew the lease in time
+		if lost && !ok { // it never renewed its lease again
 			if noticed.After(at) { // other nodes noticed it before the node itself
 				noticed = at
 			}

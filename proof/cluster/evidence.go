@@ -155,6 +155,7 @@ type sheet struct {
 	claims       map[string]map[uint64][]note
 	processes    map[string]int       // the process of each node
 	lost         map[string]time.Time // by node: the time at which it noticed that it had lost its lease
+	late         map[string][]span    // by node: the times in which it could not renew its lease
 	other        []note
 }
 
@@ -162,7 +163,7 @@ func newSheet(notes []note) *sheet {
 	s := &sheet{
 		begins: make(map[string]map[int][]note), ends: make(map[string]map[int][]note),
 		claims:    make(map[string]map[uint64][]note),
-		processes: make(map[string]int), lost: make(map[string]time.Time),
+		processes: make(map[string]int), lost: make(map[string]time.Time), late: make(map[string][]span),
 	}
 	for _, n := range notes {
 		switch n.What {
@@ -176,6 +177,8 @@ func newSheet(notes []note) *sheet {
 			s.processes[n.Node] = n.process
 		case noteLost:
 			s.lost[n.Node] = n.At
+		case noteLate:
+			s.late[n.Node] = append(s.late[n.Node], span{*n.Since, n.At})
 		default:
 			s.other = append(s.other, n)
 		}

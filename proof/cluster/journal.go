@@ -15,6 +15,7 @@ import (
 const (
 	noteJoin     = "join"     // the process is Node from now on
 	noteLost     = "lost"     // the store said that the node's lease is lost
+	noteLate     = "late"     // the lease was renewed, for the first time Since then
 	noteClaim    = "claim"    // the node is about to start the Attempt of Run under Epoch
 	noteBegin    = "begin"    // its agent began the Attempt, with the answer
 	noteEnd      = "end"      // its agent ended it, with the Outcome
@@ -34,6 +35,8 @@ type note struct {
 	Answer  int       `json:"answer,omitempty"` // the interaction that it answers
 	Text    string    `json:"text,omitempty"`   // the text of the answer, or of an error
 	Outcome string    `json:"outcome,omitempty"`
+
+	Since *time.Time `json:"since,omitempty"`
 
 	process int // the process whose journal has the note; not written
 }

@@ -74,7 +74,7 @@ func (c nodeConfig) serve(ctx context.Context) error {
 		return quiet(ctx, err)
 	}
 	defer st.Close()
-	z := newZombie(st, j, c.Elsewhere)
+	z := newZombie(st, j, c)
 	defer z.walks.Wait()
 	resumes, stays := &agent{journal: j}, &agent{journal: j, sticky: true, residents: make(map[string]answers)}
 	defer stays.deaths.Wait()

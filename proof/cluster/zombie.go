@@ -16,9 +16,11 @@ import (
 type zombie struct {
 	*postgres.Store
 	journal   *journal
+	lease     time.Duration
 	elsewhere bool // the others shall not see that this process is on their machine
 
 	mu      sync.Mutex
+	renewed map[string]time.Time      // guarded by mu; by node, when the last renewal that succeeded was asked for
 	written map[string][]store.Commit // guarded by mu; by node, the last fenced commits, the newest last
 	lost    map[string]bool           // guarded by mu; nodes that are over
 	walks   sync.WaitGroup
@@ -27,9 +29,9 @@ type zombie struct {
 // remembered is how many commits of a node are kept to be sent again.
 const remembered = 48
 
-func newZombie(s *postgres.Store, j *journal, elsewhere bool) *zombie {
-	return &zombie{Store: s, journal: j, elsewhere: elsewhere, written: make(map[string][]store.Commit),
-		lost: make(map[string]bool)}
+func newZombie(s *postgres.Store, j *journal, c nodeConfig) *zombie {
+	return &zombie{Store: s, journal: j, lease: c.Lease, elsewhere: c.Elsewhere, renewed: make(map[string]time.Time),
+		written: make(map[string][]store.Commit), lost: make(map[string]bool)}
 }
 
 // Join notes who the node is.
@@ -43,9 +45,24 @@ func (z *zombie) Join(ctx context.Context, n store.Node, now time.Time) error {
 
 // Renew looks out for the end.
 func (z *zombie) Renew(ctx context.Context, id string, now time.Time) ([]store.Hold, error) {
+	asked := time.Now()
 	held, err := z.Store.Renew(ctx, id, now)
 	z.watch(err, id)
+	if err == nil {
+		z.noteRenewal(id, asked)
+	}
 	return held, err
+}
+
+// noteRenewal notes a renewal that came after the lease was over, or nearly so: the node had to end
+// its turns meanwhile.
+func (z *zombie) noteRenewal(node string, asked time.Time) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	if before := z.renewed[node]; !before.IsZero() && asked.Sub(before) > z.lease*9/10 {
+		z.journal.note(note{What: noteLate, Node: node, Since: &before})
+	}
+	z.renewed[node] = asked
 }
 
 // Commit remembers what is written under a fence.
