@@ -29,7 +29,7 @@ type AskPolicy struct {
 	Wait *interaction.Wait `json:"wait,omitempty"`
 }
 
-// findFault returns what is wrong with the policy; nil if nothing is.
+// findAskFault returns what is wrong with the submitter or the policy; nil if nothing is.
 func (s *Spec) findAskFault() *SpecError {
 	if s.Submitter != "" {
 		if fault := (&Audience{Users: []string{s.Submitter}}).Fault(); fault != "" {
@@ -56,14 +56,14 @@ func (s *Spec) findAskFault() *SpecError {
 	return s.findPeopleFault()
 }
 
-// What an audience is to which nobody can belong, and what it should be.
+// Parts of errors about an audience to which nobody can belong.
 const (
 	forNobody    = "for nobody"
 	wantSomebody = "users, groups or Everybody"
 )
 
-// findPeopleFault says whether there is anybody whom the policy asks, and as many people as it needs;
-// nil if so.
+// findPeopleFault returns a fault if the policy asks nobody, or fewer people than must decide; nil
+// otherwise.
 func (s *Spec) findPeopleFault() *SpecError {
 	switch need, rejects := s.Ask.Need, s.Ask.Rejects; {
 	case interaction.VotesFault(need, 0) != "":
@@ -72,7 +72,7 @@ func (s *Spec) findPeopleFault() *SpecError {
 		return &SpecError{"Ask.Rejects", strconv.Itoa(rejects), fmt.Sprintf("0 to %d", interaction.MaxNeed), nil}
 	}
 	if to := s.Ask.To; s.Ask.Wait == nil && (to.Open() || len(to.Groups) > 0) {
-		return nil // as many as it takes, as far as anybody knows
+		return nil // nobody knows how many people these are, so there may be enough
 	}
 	q := Question{Subject: &interaction.Subject{}}
 	asked := *s
@@ -99,9 +99,10 @@ func (a *AskPolicy) binds() bool {
 	return a.restricts() || a != nil && (a.Wait != nil || a.Need > 1 || a.Rejects > 1)
 }
 
-// applyPolicy applies the host's policy to a question, and gives it the numbers of people and the wait
-// that the specification has unless the engine has given it some. The error says why it cannot wait
-// so: then it waits until somebody replies; or why it cannot be decided: it is asked nevertheless.
+// applyPolicy applies the host's policy to a question. The question gets the numbers of people and
+// the wait of the specification, unless the engine has set them. The question is asked even if
+// there is an error. The error says that the wait is not possible, so that the question waits until
+// somebody replies, or that too few people may decide the approval.
 func (s *Spec) applyPolicy(q *interaction.Question) error {
 	s.address(q)
 	s.needPeople(q)
@@ -118,7 +119,7 @@ func (s *Spec) applyPolicy(q *interaction.Question) error {
 	return nil
 }
 
-// needPeople says how many people decide an approval. What one person decides has the plain form.
+// needPeople sets how many people decide an approval. If one person decides, both numbers are 0.
 func (s *Spec) needPeople(q *interaction.Question) {
 	if s.Ask != nil && q.Subject != nil {
 		q.Need, q.Rejects = cmp.Or(q.Need, s.Ask.Need), cmp.Or(q.Rejects, s.Ask.Rejects)

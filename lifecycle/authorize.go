@@ -121,7 +121,7 @@ func (c *Client) allowActor(ctx context.Context, actor Actor, action Action, run
 	}
 	a := Access{Actor: actor, Action: action}
 	if run != nil {
-		r := *run // also so that the caller's run stays where it is when nobody is asked
+		r := *run // a copy, so that the caller's run does not escape to the heap if there is no Authorize
 		a.Run = &r
 	}
 	if question != nil {
@@ -157,7 +157,8 @@ func (c *Client) allowFeed(ctx context.Context, name string) error {
 	return c.askAuthorize(ctx, &Access{Actor: c.actor, Action: ActionFeed, Feed: name})
 }
 
-// feedStore is feeds for a name that was checked, or for all feeds.
+// feedStore returns the store as one that has feeds, if Authorize allows the call. The name of the
+// feed was checked before; it is empty for a call about all feeds.
 func (c *Client) feedStore(ctx context.Context, name string) (store.FeedStore, error) {
 	s, ok := c.store.(store.FeedStore)
 	if !ok {
@@ -169,8 +170,8 @@ func (c *Client) feedStore(ctx context.Context, name string) (store.FeedStore, e
 	return s, nil
 }
 
-// allowView is allow for a call that does not read the run otherwise, or reads it again and again:
-// it is asked about once.
+// allowView is allow for a call that does not read the run itself, or that reads it again and again
+// and asks only once.
 func (c *Client) allowView(ctx context.Context, id string) error {
 	if c.authorize == nil {
 		return nil

@@ -39,11 +39,11 @@ func queueForChildren(next *store.Run, block *store.Block, now time.Time) {
 	setFamilyDue(next, now)
 }
 
-// yieldsWell reports whether the run returns to the queue although nothing failed, because it
+// sleepsOrAwaits reports whether the run returns to the queue although nothing failed, because it
 // sleeps or waits for its children.
-func (d *details) yieldsWell() bool { return !d.sleep.IsZero() || d.await != nil }
+func (d *details) sleepsOrAwaits() bool { return !d.sleep.IsZero() || d.await != nil }
 
-// setFamilyDue sets when a node must look at the relatives of the run, if it has any.
+// setFamilyDue sets when a node must do what is due for the relatives of the run, if it has any.
 func setFamilyDue(r *store.Run, due time.Time) {
 	if r.Family != nil && !r.Family.Due.Equal(due) {
 		family := *r.Family // a copy: the record that was read shares the other one
@@ -100,8 +100,8 @@ func decideGoOn(run *store.Run, now time.Time) (*store.Commit, error) {
 	return c, nil
 }
 
-// decideFamilyDue changes when a node must next look at the relatives of the run; the zero time:
-// never.
+// decideFamilyDue changes when a node must next do what is due for the relatives of the run; the
+// zero time: never.
 func decideFamilyDue(run *store.Run, due time.Time) *store.Commit {
 	c := newCommit(run)
 	c.Run.Version++
@@ -133,7 +133,7 @@ func (s *sink) Spawn(ctx context.Context, c engine.Child) (string, error) {
 	}
 	parent := t.lastStored()
 	id := childID(parent.ID, c.Key)
-	if _, err := t.child(ctx, id); !errors.Is(err, store.ErrNotFound) {
+	if _, err := t.readChild(ctx, id); !errors.Is(err, store.ErrNotFound) {
 		return id, err
 	}
 	cm, err := t.newChild(&parent, id, &c)
@@ -143,12 +143,12 @@ func (s *sink) Spawn(ctx context.Context, c engine.Child) (string, error) {
 	if err := s.countChild(ctx); err != nil {
 		return "", err
 	}
-	err = t.untilStored(ctx, "child not started", func() error { return t.node.commit(ctx, cm) })
+	err = t.untilAnswered(ctx, "child not started", func() error { return t.node.commit(ctx, cm) })
 	switch {
 	case err == nil:
 		return id, nil
-	case errors.Is(err, store.ErrExists): // an earlier try of this call has created it, or a turn that was lost since
-		_, err = t.child(ctx, id)
+	case errors.Is(err, store.ErrExists): // created by an earlier try of this call, or by an earlier, lost turn
+		_, err = t.readChild(ctx, id)
 		return id, err
 	}
 	return "", fmt.Errorf("engine: child not started: %w", err)
@@ -211,7 +211,7 @@ func (s *sink) countChild(ctx context.Context) error {
 	if f := t.record.Family; f != nil && f.Children >= store.MaxChildren {
 		return fmt.Errorf("%w: run %s has started %d", engine.ErrTooManyChildren, t.record.ID, f.Children)
 	}
-	return staleFor(t.commitLocked(func(run *store.Run, now time.Time) (*store.Commit, error) {
+	return errorForEngine(t.commitLocked(func(run *store.Run, now time.Time) (*store.Commit, error) {
 		c, err := decideReport(run, now, nil)
 		if err == nil {
 			family := store.Family{}
@@ -227,7 +227,7 @@ func (s *sink) countChild(ctx context.Context) error {
 
 // ChildEnd implements engine.Parent.
 func (s *sink) ChildEnd(ctx context.Context, id string) (*engine.ChildEnd, error) {
-	child, err := (*turn)(s).child(ctx, id)
+	child, err := (*turn)(s).readChild(ctx, id)
 	if err != nil || !child.State.Terminal() {
 		return nil, err
 	}
@@ -244,7 +244,7 @@ func (s *sink) OpenChildren(ctx context.Context) (ids []string, _ error) {
 	t := (*turn)(s)
 	for q := (store.Query{Parent: t.call.RunID, States: openStates, Limit: store.MaxBatch}); ; {
 		var page store.Page
-		err := t.untilStored(ctx, "children not read", func() (err error) {
+		err := t.untilAnswered(ctx, "children not read", func() (err error) {
 			page, err = t.node.store.Runs(ctx, q)
 			return err
 		})
@@ -260,10 +260,10 @@ func (s *sink) OpenChildren(ctx context.Context) (ids []string, _ error) {
 	}
 }
 
-// child reads a child of the turn's run; the error is store.ErrNotFound if there is none. If the
-// store fails, it reads again. What it returns is durable (J8), because the turn relies on it.
-func (t *turn) child(ctx context.Context, id string) (child store.Run, _ error) {
-	err := t.untilStored(ctx, "child not read", func() (err error) {
+// readChild reads a child of the turn's run; the error is store.ErrNotFound if there is none. If
+// the store fails, it reads again. What it returns is durable (J8), because the turn relies on it.
+func (t *turn) readChild(ctx context.Context, id string) (child store.Run, _ error) {
+	err := t.untilAnswered(ctx, "child not read", func() (err error) {
 		child, err = t.node.confirmedRun(ctx, id)
 		return err
 	})
@@ -273,8 +273,9 @@ func (t *turn) child(ctx context.Context, id string) (child store.Run, _ error) 
 	return child, err
 }
 
-// untilStored calls f again until the store has answered, even if by a refusal, or until ctx ends.
-func (t *turn) untilStored(ctx context.Context, what string, f func() error) error {
+// untilAnswered calls f, which reads or writes the store, until the store has answered, even if by
+// a refusal, or until ctx ends.
+func (t *turn) untilAnswered(ctx context.Context, what string, f func() error) error {
 	for backoff := firstBackoff; ; backoff = min(2*backoff, t.node.cfg.Poll) {
 		err := f()
 		if err == nil || ctx.Err() != nil {
@@ -302,7 +303,7 @@ func (t *turn) cancelWithParent(ctx context.Context) bool {
 		return false
 	}
 	parent := store.Run{ID: id, State: "pruned"}
-	err := t.untilStored(ctx, "parent not read", func() error {
+	err := t.untilAnswered(ctx, "parent not read", func() error {
 		read, err := t.node.store.Run(ctx, id)
 		if err == nil {
 			parent = read

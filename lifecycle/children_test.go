@@ -282,7 +282,7 @@ func TestM3ReadsForAnEngineWaitForTheStore(t *testing.T) {
 		begun := time.Now()
 		var asked []time.Duration
 		worker := &turn{node: r.node, call: EngineCall{RunID: "r"}}
-		err := worker.untilStored(t.Context(), "child not read", func() error {
+		err := worker.untilAnswered(t.Context(), "child not read", func() error {
 			asked = append(asked, time.Since(begun))
 			if len(asked) < 5 {
 				return errDown
@@ -316,12 +316,12 @@ func TestM3WhatAChildInherits(t *testing.T) {
 func TestM3TheOpenChildThatIsRemembered(t *testing.T) {
 	f := families{open: map[string]string{"other": "x"}}
 	run := &store.Run{ID: "r", Block: &store.Block{Children: []string{"c", "a", "b", "d"}}}
-	f.remember(run, map[string]bool{"b": true, "c": true, "d": true})
+	f.rememberOpen(run, map[string]bool{"b": true, "c": true, "d": true})
 	require.Equal(t, map[string]string{"other": "x", "r": "b"}, f.open)
 	for i := range maxKnownOpen - 2 {
 		f.open[strconv.Itoa(i)] = "x"
 	}
-	f.remember(run, map[string]bool{"d": true})
+	f.rememberOpen(run, map[string]bool{"d": true})
 	require.Equal(t, map[string]string{"r": "d"}, f.open)
 }
 
@@ -346,9 +346,9 @@ func TestM3AWaitForAllTheChildrenThatARunMayHave(t *testing.T) {
 // M1 M3: a run that sleeps or waits yields, and a sleep ends no microsecond too late.
 func TestM1M3WhatYields(t *testing.T) {
 	at := time.Unix(100, 0).UTC()
-	require.False(t, (&details{}).yieldsWell())
-	require.True(t, (&details{sleep: at}).yieldsWell())
-	require.True(t, (&details{await: &store.Block{}}).yieldsWell())
+	require.False(t, (&details{}).sleepsOrAwaits())
+	require.True(t, (&details{sleep: at}).sleepsOrAwaits())
+	require.True(t, (&details{await: &store.Block{}}).sleepsOrAwaits())
 	for until, want := range map[time.Time]time.Time{at: at, at.Add(1): at.Add(time.Microsecond)} {
 		run := store.Run{}
 		putToSleep(&run, until)

@@ -12,8 +12,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// singleCommits pools the batches of one commit that commit hands to the store, which keeps nothing
-// of a batch.
+// singleCommits pools batches of length one. Client.commit hands such a batch to the store. The
+// store keeps nothing of it, so the next commit can use it again.
 var singleCommits = sync.Pool{New: func() any { return new([1]store.Commit) }}
 
 // commits pools what the decisions return: a commit is large, and each run needs six of them.
@@ -26,8 +26,9 @@ func newCommit(prev *store.Run) *store.Commit {
 	return c
 }
 
-// releaseCommit gives a commit back that is stored, or is not to be. Nobody may use its events any
-// more. It is optional: what is not given back is left to the garbage collector.
+// releaseCommit returns a commit to the pool, after it was stored or given up. Nobody may use its
+// events any more. The call is optional: a commit that is not returned is left to the garbage
+// collector.
 func releaseCommit(c *store.Commit) {
 	if encodedSize(c.Events) <= largestReused {
 		c.Reset()
@@ -35,15 +36,16 @@ func releaseCommit(c *store.Commit) {
 	}
 }
 
-// largestReused is how large the events of a commit may be whose memory is used again, in bytes.
+// largestReused is the largest size of a commit's events, in bytes, whose memory is used again.
 const largestReused = 64 << 10
 
-// takeCommit gives a commit back and returns what it held, which keeps its events.
-func takeCommit(c *store.Commit) store.Commit {
-	taken := *c
+// detachCommit returns the commit as a value, and its emptied struct to the pool. The value keeps
+// the memory of its events, so no other commit uses that again.
+func detachCommit(c *store.Commit) store.Commit {
+	detached := *c
 	*c = store.Commit{}
 	commits.Put(c)
-	return taken
+	return detached
 }
 
 // commit stores one commit.
@@ -70,8 +72,8 @@ func (c *Client) commitBatch(ctx context.Context, batch []store.Commit) []error 
 	return errs
 }
 
-// confirmedRun reads the run through Confirm: whoever is told what it shows may act on it, so it
-// must be durable (J8).
+// confirmedRun reads the run through Confirm. It is for reads whose result the caller of a Client
+// or a turn acts on, so that the result must be durable (J8).
 func (c *Client) confirmedRun(ctx context.Context, id string) (run Run, _ error) {
 	err := c.store.Confirm(ctx, func(r store.Reader) (err error) {
 		run, err = r.Run(ctx, id)
@@ -93,12 +95,12 @@ func (t *turn) commit(decide decision) error {
 
 // commitLocked is commit for a caller that holds mu.
 //
-// Every commit of a worker carries its epoch as a fence. Once the run was canceled or taken over,
-// the store refuses the commit with ErrStaleEpoch, and the turn is interrupted. As long as the
-// store fails and the node is alive, the commit is tried again with backoff. A try that failed may
-// have been stored nevertheless, so findCommitted looks for it before the next one. For the same
-// reason ErrStaleEpoch is not the end after a failed try: perhaps that try was stored, and the run
-// went on from there.
+// Every commit of a worker carries a fence: its node and its epoch. Once the run was canceled or
+// taken over, the store refuses the commit with ErrStaleEpoch, and the turn is interrupted. As long
+// as the store fails and the node is alive, the commit is tried again with backoff. A try that
+// failed may have been stored nevertheless, so findCommitted reads the run before the next try. For
+// the same reason ErrStaleEpoch does not end the retries after a failed try: perhaps the failed try
+// was stored, and the run has been answered or claimed since.
 func (t *turn) commitLocked(decide decision) error {
 	backoff := firstBackoff
 	failed := false // an earlier try failed, and may have been stored nevertheless
@@ -158,22 +160,21 @@ const firstBackoff = 20 * time.Millisecond
 // counts as interrupted.
 var errCommitsLost = fmt.Errorf("%w: the store has lost commits that it had acknowledged", engine.ErrStale)
 
-// commitOutcome is what the store shows of a commit whose acknowledgement did not come. (The method
-// turn.commitOutcome is something else: it commits the outcome of a turn.)
-type commitOutcome int
+// commitStatus is what the store shows of a commit whose acknowledgement did not come.
+type commitStatus int
 
 const (
-	commitUnknown   commitOutcome = iota // the store cannot be read now
-	commitNotStored                      // the run is as its worker stored it last: the commit may be tried again
-	commitStored                         // the turn's record is the run as it is stored
-	runChanged                           // somebody else has changed the run
+	commitUnknown   commitStatus = iota // the store cannot be read now
+	commitNotStored                     // the run is as its worker stored it last: the commit may be tried again
+	commitStored                        // the turn's record is the run as it is stored
+	runChanged                          // somebody else has changed the run
 )
 
 // findCommitted finds out whether a commit of unknown outcome was stored. Any try of it counts:
 // they differ in their time alone. It recognizes the commit by version and state, which is enough:
 // under the worker's epoch nobody else changes the run before it waits, except to end it. The error
 // is errCommitsLost or nil.
-func (t *turn) findCommitted(run *store.Run) (commitOutcome, error) {
+func (t *turn) findCommitted(run *store.Run) (commitStatus, error) {
 	stored, err := t.node.store.Run(t.node.live, run.ID)
 	if err != nil {
 		return commitUnknown, nil

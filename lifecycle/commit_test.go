@@ -90,7 +90,7 @@ func TestFindCommitted(t *testing.T) {
 	for name, c := range map[string]struct {
 		committed fsm.State // the state in version 6; the record has version 5
 		stored    Run
-		want      commitOutcome
+		want      commitStatus
 	}{
 		"end stored":               {fsm.StateSucceeded, held(6, fsm.StateSucceeded, "", 2), commitStored},
 		"report stored":            {fsm.StateRunning, held(6, fsm.StateRunning, "n", 2), commitStored},

@@ -16,9 +16,12 @@ const dueBatch = store.MaxBatch
 // watchDeadlines fires deadlines when they fall due, and wakes the scheduler when a run's
 // not-before time comes. It sleeps until the next of these times that it knows of, but for one poll
 // at most. Every node of a store does so; of those that fire the same deadline, one succeeds, by
-// compare-and-set. What was first may have left the run waiting, with its deadline passed (a claim,
-// the reply to another of its questions), so a lost commit has it look again at once; but once only:
-// if it loses again, the next poll looks, so that runs which change all the time keep no node busy.
+// compare-and-set.
+//
+// A commit that lost is no proof that the deadline has fired: the commit that won may have been the
+// claim of the question, or the reply to another question of the run. So watchDeadlines reads what
+// is due again at once. If it loses again, it waits for the next poll, so that runs which change
+// all the time keep no node busy.
 func (n *node) watchDeadlines(ctx context.Context) error {
 	related := families{node: n, open: make(map[string]string)}
 	again := false
@@ -74,8 +77,8 @@ func (n *node) sleepUntilDue(ctx context.Context) error {
 	}
 }
 
-// fireDeadlines carries out what falls due for the questions of these runs, and returns for how many it
-// did. It has lost to others if a reply, a cancel, another change or another node was first (C8).
+// fireDeadlines carries out what is due for these runs, and returns for how many it did. Lost says
+// that a commit lost: a reply, a cancel, another change or another node was first (C8).
 func (n *node) fireDeadlines(ctx context.Context, due []Run, now time.Time) (fired int, lost bool) {
 	batch := make([]store.Commit, 0, len(due))
 	for _, run := range due {

@@ -65,7 +65,7 @@ func decideStart(run *store.Run, node string, now time.Time) (store.Commit, erro
 	if err != nil {
 		return store.Commit{}, err
 	}
-	return takeCommit(c), nil
+	return detachCommit(c), nil
 }
 
 // decideReply settles the open question that the reply names. The run returns to the queue, unless it
@@ -129,7 +129,7 @@ func decideDeadline(run *store.Run, now time.Time) (*store.Commit, error) {
 	d.facts |= factIf(!run.Deadline.After(now), fsm.FactDeadlinePassed)
 	rule, _ := fsm.Wait(run.Profile, run.Strict)
 	if rule.OnDeadline == fsm.DeadlineAutoDecide && factsOf(run, &d).Has(fsm.FactAutoDecisionLeft) {
-		decideOpenQuestions(run, &d)
+		autoDecideOpenQuestions(run, &d)
 		return transition(run, fsm.EventInteractionAutoDecideTimeout, &d)
 	}
 	d.settled = abandoned(run, d.now)

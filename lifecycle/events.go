@@ -41,7 +41,7 @@ func (c *Client) Events(ctx context.Context, id string, after uint64) iter.Seq2[
 		}
 		f := c.hub.followEvents(id)
 		defer f.close()
-		r := reader{client: c, follower: f, poller: c.newPoller(f), id: id, after: after, fromStore: true,
+		r := eventReader{client: c, follower: f, poller: c.newPoller(f), id: id, after: after, fromStore: true,
 			checkEnd: true}
 		defer r.poller.stop()
 		for {
@@ -68,10 +68,10 @@ func (c *Client) Events(ctx context.Context, id string, after uint64) iter.Seq2[
 	}
 }
 
-// reader reads a run's events for one follower: from the store until it has read all that there
-// are, and then from the hints. Once in a poll it reads from the store in any case, since hints may
-// be lost.
-type reader struct {
+// eventReader reads a run's events for one follower: from the store until it has read all that
+// there are, and then from the hints. Once in a poll it reads from the store in any case, since
+// hints may be lost.
+type eventReader struct {
 	client    *Client
 	follower  *follower
 	poller    poller
@@ -88,7 +88,7 @@ type reader struct {
 
 // next returns the next events, if there are any by now. It waits for a hint when the reader has
 // read all events.
-func (r *reader) next(ctx context.Context) ([]store.Event, error) {
+func (r *eventReader) next(ctx context.Context) ([]store.Event, error) {
 	if !r.fromStore {
 		if err := r.poller.wait(ctx); err != nil {
 			return nil, err
@@ -124,7 +124,7 @@ func bodySize(page []store.Event) (n int) {
 
 // findEnd finds out whether the run has ended at the cursor: a reader that starts there would
 // otherwise wait for ever.
-func (r *reader) findEnd(ctx context.Context) error {
+func (r *eventReader) findEnd(ctx context.Context) error {
 	run, err := r.client.store.Run(ctx, r.id)
 	if err != nil {
 		return fmt.Errorf("lifecycle: events of run %s: %w", r.id, err)

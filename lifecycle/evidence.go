@@ -26,11 +26,11 @@ type turnEvidence struct {
 	// interruption is why the library ended the turn; nil when it ended by itself.
 	interruption error
 	begun        bool                  // the engine was called to execute the turn
-	sleep        time.Time             // until when the run sleeps; zero: it does not
-	children     []string              // that the run waits for, until sleep at the latest; nil: for none
-	anyChild     bool                  // of them is enough
-	journal      []engine.JournalEntry // to be kept with the turn's end
-	retry        *Retry                // how the turn is tried again if it failed for a passing reason; nil: it is not
+	sleep        time.Time             // until when the run sleeps; zero: it does not sleep
+	children     []string              // the children that the run waits for, until sleep at the latest; nil: none
+	anyChild     bool                  // the run goes on when one of the children has ended
+	journal      []engine.JournalEntry // stored with the turn's end
+	retry        *Retry                // how the turn is retried after a passing failure; nil: it is not retried
 	host         hostPolicy
 
 	reading          interaction.Reading
@@ -152,9 +152,10 @@ func (d dialect) read(o engine.Outcome) interaction.Reading {
 	return r
 }
 
-// findQuestions finds the questions that the run waits with, if the gate decides that it waits: the
-// engine's, those in its text, or the baseline (C2, K1). The first two are left in the reading, as
-// questions that were asked; the baseline is not.
+// findQuestions finds the questions that the run waits with, if the gate decides that it waits:
+// those of Outcome.Questions, those in the text, or the baseline question (C2, K1). The first two
+// set reading.Question too, because the agent has asked them. The baseline question sets question
+// alone.
 func (t *turnEvidence) findQuestions(o engine.Outcome) {
 	t.questionWarnings = slices.Clip(t.reading.Diagnostics)
 	if len(o.Questions) == 0 {
@@ -174,7 +175,7 @@ func (t *turnEvidence) findQuestions(o engine.Outcome) {
 		}
 	}
 	t.rule = o.Rule
-	t.rule.Answers = max(t.rule.Answers, 0) // all; more than there are means all, too
+	t.rule.Answers = max(t.rule.Answers, 0) // 0 means all, as does a number above that of the questions
 	if t.question = t.reading.Question; t.question == nil {
 		q := t.reading.Baseline()
 		t.question = &q

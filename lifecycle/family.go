@@ -53,7 +53,7 @@ func (f *families) serveDue(ctx context.Context, due []Run, now time.Time) (othe
 				f.logFailure(ctx, run.ID, err)
 				continue
 			}
-			batch = append(batch, takeCommit(cm))
+			batch = append(batch, detachCommit(cm))
 		}
 	}
 	for _, siblings := range byParent(ended) {
@@ -71,7 +71,7 @@ func (f *families) serveEnded(ctx context.Context, siblings []*store.Run, now ti
 	}
 	for _, run := range siblings {
 		if run.Family.Children == 0 || f.endChildren(ctx, run, now) {
-			done = append(done, takeCommit(decideFamilyDue(run, due)))
+			done = append(done, detachCommit(decideFamilyDue(run, due)))
 		}
 	}
 	return done
@@ -138,12 +138,12 @@ func (f *families) mayGoOn(ctx context.Context, run *store.Run, now time.Time) (
 	if err != nil || waitedEnough(b, func(id string) bool { return !open[id] }, now) {
 		return err == nil, err
 	}
-	f.remember(run, open)
+	f.rememberOpen(run, open)
 	return false, nil
 }
 
-// remember notes one open child that the run waits for: the one with the lowest id.
-func (f *families) remember(run *store.Run, open map[string]bool) {
+// rememberOpen remembers one open child that the run waits for: the one with the lowest id.
+func (f *families) rememberOpen(run *store.Run, open map[string]bool) {
 	first := ""
 	for _, id := range run.Block.Children {
 		if open[id] && (first == "" || id < first) {
@@ -193,7 +193,7 @@ func (f *families) informParent(ctx context.Context, ended []*store.Run, now tim
 		f.logFailure(ctx, id, err)
 		return due, false
 	}
-	return store.EndedChild, f.commitDue(ctx, []store.Commit{takeCommit(cm)}) > 0
+	return store.EndedChild, f.commitDue(ctx, []store.Commit{detachCommit(cm)}) > 0
 }
 
 // endChildren cancels the children of a run that has ended, and reports whether nothing is left to
@@ -220,7 +220,7 @@ func (f *families) endPage(ctx context.Context, page []store.Run, reason string,
 		switch {
 		case child.State.Terminal() && child.Family.Due.IsZero():
 		case child.State.Terminal() && child.Family.Due.Equal(store.EndedChild):
-			release = append(release, takeCommit(decideFamilyDue(child, time.Time{})))
+			release = append(release, detachCommit(decideFamilyDue(child, time.Time{})))
 		case child.State.Terminal():
 			over = false // its own children come first
 		default:
@@ -228,7 +228,7 @@ func (f *families) endPage(ctx context.Context, page []store.Run, reason string,
 			if err != nil {
 				return false, err
 			}
-			cancel = append(cancel, takeCommit(cm))
+			cancel = append(cancel, detachCommit(cm))
 		}
 	}
 	if f.commitDue(ctx, release) < len(release) {

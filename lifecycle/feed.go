@@ -218,5 +218,5 @@ func (f *FeedFilter) check() error {
 	if key, ok := wrongLabel(q.Labels); !ok {
 		return &ArgumentError{"filter.Labels", quote(key), wantLabels, nil}
 	}
-	return checkFor("filter.For", f.For)
+	return checkPerson("filter.For", f.For)
 }

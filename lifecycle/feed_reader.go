@@ -20,25 +20,25 @@ type feedReader struct {
 	name   string
 	filter FeedFilter
 	lease  store.FeedLease
-	runs   map[string]bool // whether runs pass the filter, of those that were looked up
+	runs   map[string]bool // by run id, whether the run passes the filter; only runs that were read
 
-	mu    sync.Mutex
-	given uint64 // guarded by mu; the events that were yielded
-	acked uint64 // guarded by mu; the number of the last one that was acknowledged
-	// passed is the position up to which everything that was not yielded may be acknowledged once
-	// all that was yielded is; guarded by mu.
+	mu      sync.Mutex
+	yielded uint64 // guarded by mu; how many events were yielded
+	acked   uint64 // guarded by mu; the number of the last event that was acknowledged
+	// passed is the position up to which every event was yielded or did not pass the filter. Once
+	// all events that were yielded are acknowledged, the cursor may move there. Guarded by mu.
 	passed store.FeedPosition
 }
 
 // Bounds of a reader.
 const (
 	feedPage = 512 // commits that it reads at a time
-	// feedPause is the shortest time between two reads of which the first gave a page that was not
-	// full. Under load every commit gives a hint; without the pause the reader would read the store,
-	// and its caller move the cursor, for each. A reader that has had nothing to read for that long
-	// reads at once.
+	// feedPause is the shortest time between two reads, unless the first one left commits unread.
+	// Under load every commit gives a hint; without the pause the reader would read the store, and
+	// its caller move the cursor, for each commit. A reader that has had nothing to read for that
+	// long reads at once.
 	feedPause = 25 * time.Millisecond
-	// maxFeedRuns is how many runs it remembers, for a filter that looks at runs.
+	// maxFeedRuns bounds feedReader.runs.
 	maxFeedRuns = 10_000
 )
 
@@ -67,12 +67,12 @@ func (r *feedReader) serve(ctx context.Context, yield func(FeedEvent, error) boo
 	defer f.close()
 	p := poller{clock: r.client.clock, wake: hints, interval: r.client.poll}
 	defer p.stop()
-	if err := r.takeLease(ctx, &p); err != nil {
+	if err := r.acquireLease(ctx, &p); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	var heartbeat sync.WaitGroup
-	heartbeat.Go(func() { r.keepLease(ctx, cancel) })
+	heartbeat.Go(func() { r.renewPeriodically(ctx, cancel) })
 	defer func() {
 		cancel(nil)
 		heartbeat.Wait()
@@ -85,8 +85,8 @@ func (r *feedReader) serve(ctx context.Context, yield func(FeedEvent, error) boo
 	return err
 }
 
-// takeLease waits until the feed has no other reader. It creates the feed if there is none.
-func (r *feedReader) takeLease(ctx context.Context, p *poller) error {
+// acquireLease waits until the feed has no other reader. It creates the feed if there is none.
+func (r *feedReader) acquireLease(ctx context.Context, p *poller) error {
 	for {
 		l, free, err := r.store.LeaseFeed(ctx, r.name, FeedLease, r.client.leaseTime())
 		switch {
@@ -110,9 +110,9 @@ func (r *feedReader) takeLease(ctx context.Context, p *poller) error {
 	}
 }
 
-// keepLease renews the lease until ctx ends, and each time moves the cursor past the events that the
-// filter has excluded. When another reader has taken over, it ends ctx.
-func (r *feedReader) keepLease(ctx context.Context, cancel context.CancelCauseFunc) {
+// renewPeriodically renews the lease until ctx ends, and each time moves the cursor past the events
+// that the filter has excluded. When another reader has taken over, it ends ctx.
+func (r *feedReader) renewPeriodically(ctx context.Context, cancel context.CancelCauseFunc) {
 	for r.client.sleep(ctx, FeedLease/3) == nil {
 		err := r.store.AckFeed(ctx, r.lease, r.acknowledged(), r.client.leaseTime())
 		if err = r.explain(err); errors.Is(err, ErrFeedTaken) || errors.Is(err, ErrFeedLost) {
@@ -136,7 +136,7 @@ func (r *feedReader) release(ctx context.Context) {
 	_ = r.store.ReleaseFeed(ctx, r.lease) // it ends by itself later
 }
 
-// explain returns the error of a call under the lease.
+// explain returns the error of a call under the lease, as the caller of Feed gets it.
 func (r *feedReader) explain(err error) error {
 	switch {
 	case err == nil:
@@ -156,13 +156,13 @@ func (r *feedReader) deliver(ctx context.Context, p *poller, yield func(FeedEven
 		if err != nil {
 			return r.explain(err)
 		}
-		events, err := r.choose(ctx, page.Commits, at)
+		events, err := r.filterCommits(ctx, page.Commits, at)
 		if err != nil {
 			return err
 		}
 		for i, e := range events {
 			e.More = i < len(events)-1
-			r.note(&e)
+			r.countYielded(&e)
 			if !yield(e, nil) {
 				return nil
 			}
@@ -172,7 +172,7 @@ func (r *feedReader) deliver(ctx context.Context, p *poller, yield func(FeedEven
 		}
 		if n := len(page.Commits); n > 0 {
 			at = page.Commits[n-1].Position
-			r.pass(at)
+			r.notePassed(at)
 		}
 		if page.More {
 			continue
@@ -183,8 +183,9 @@ func (r *feedReader) deliver(ctx context.Context, p *poller, yield func(FeedEven
 	}
 }
 
-// pause waits for a hint or the next poll, and until feedPause has passed since the last read began.
-// Nobody gives a hint when events can be read that were held, so that it does not wait for one then.
+// pause waits for a hint or the next poll, and until feedPause has passed since the last read
+// began. If events are held (FeedPage.Held), it does not wait for a hint, because nobody gives one
+// when these events can be read.
 func (r *feedReader) pause(ctx context.Context, p *poller, read time.Time, held bool) error {
 	if !held {
 		if err := p.wait(ctx); err != nil {
@@ -199,8 +200,9 @@ func (r *feedReader) pause(ctx context.Context, p *poller, read time.Time, held 
 	return r.client.sleep(ctx, rest)
 }
 
-// choose returns the events of commits that pass the filter. At is the position before them.
-func (r *feedReader) choose(ctx context.Context, commits []store.FeedCommit, at store.FeedPosition) ([]FeedEvent,
+// filterCommits returns the events of the commits that pass the filter. At is the position before
+// the first commit.
+func (r *feedReader) filterCommits(ctx context.Context, commits []store.FeedCommit, at store.FeedPosition) ([]FeedEvent,
 	error,
 ) {
 	var events []FeedEvent
@@ -224,13 +226,13 @@ func (r *feedReader) choose(ctx context.Context, commits []store.FeedCommit, at 
 			if !ok {
 				events = events[:before]
 			}
-			if events, err = r.concerning(ctx, events, before); err != nil {
+			if events, err = r.filterByAudience(ctx, events, before); err != nil {
 				return nil, err
 			}
 		}
 		at = commit.Position
 		if len(events) > 0 {
-			events[len(events)-1].done = at // of this commit, or of those without an event after an earlier one
+			events[len(events)-1].done = at // the last event also acknowledges commits of which none passed
 		}
 	}
 	return events, nil
@@ -258,9 +260,9 @@ func (r *feedReader) passes(ctx context.Context, id string) (bool, error) {
 	return ok, nil
 }
 
-// concerning removes those events, from the given one on, that are not about a question for the filter's
-// person.
-func (r *feedReader) concerning(ctx context.Context, events []FeedEvent, from int) ([]FeedEvent, error) {
+// filterByAudience removes the events that are not about a question for the filter's person. It
+// leaves the events before from as they are.
+func (r *feedReader) filterByAudience(ctx context.Context, events []FeedEvent, from int) ([]FeedEvent, error) {
 	if r.filter.For.IsZero() {
 		return events, nil
 	}
@@ -308,16 +310,16 @@ func (r *feedReader) audienceOf(ctx context.Context, e *Event) (*Audience, bool,
 	return settled.Question.To, true, err
 }
 
-// note counts an event that is yielded next.
-func (r *feedReader) note(e *FeedEvent) {
+// countYielded counts an event that is yielded next, and gives it its number.
+func (r *feedReader) countYielded(e *FeedEvent) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.given++
-	e.number = r.given
+	r.yielded++
+	e.number = r.yielded
 }
 
-// pass notes that everything up to the position was yielded or did not pass the filter.
-func (r *feedReader) pass(at store.FeedPosition) {
+// notePassed notes that everything up to the position was yielded or did not pass the filter.
+func (r *feedReader) notePassed(at store.FeedPosition) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.passed = at
@@ -328,7 +330,7 @@ func (r *feedReader) pass(at store.FeedPosition) {
 func (r *feedReader) acknowledged() store.FeedPosition {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.acked < r.given {
+	if r.acked < r.yielded {
 		return ""
 	}
 	return r.passed

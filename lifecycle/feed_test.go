@@ -451,7 +451,7 @@ func TestFeedReadsARunOnce(t *testing.T) {
 			events, err := below.Events(t.Context(), "a", 0, 1)
 			require.NoError(t, err)
 			commit := store.FeedCommit{RunID: "a", Events: events}
-			got, err := r.choose(t.Context(), []store.FeedCommit{commit, commit}, "")
+			got, err := r.filterCommits(t.Context(), []store.FeedCommit{commit, commit}, "")
 			require.NoError(t, err)
 			require.Empty(t, got)
 			require.Equal(t, []int{c.reads, c.knowsNow}, []int{s.reads, len(r.runs)})

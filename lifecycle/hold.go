@@ -32,10 +32,10 @@ func holdPause(hold int) time.Duration {
 	return min(firstHoldPause<<min(hold-1, 6), maxHoldPause)
 }
 
-// choices are the choices that a person has for a run with a cause that can be repaired, and
+// repairChoices are the choices that a person has for a run with a cause that can be repaired, and
 // budgetChoices those for a run that has used up its budget.
 var (
-	choices       = []Choice{ChoiceRepeat, ChoiceEnd}
+	repairChoices = []Choice{ChoiceRepeat, ChoiceEnd}
 	budgetChoices = []Choice{ChoiceRaise, ChoiceEnd}
 )
 
@@ -85,9 +85,9 @@ func newHold(code fsm.Code, reason string) *hold {
 // repairable has the codes of failures whose cause an operator can repair.
 var repairable = []fsm.Code{fsm.CodeSessionResumeFailed, fsm.CodeWorkspaceMissing, fsm.CodeEngineUnavailable}
 
-// hold returns why the failed turn holds its run; nil if the completion gate decides about the
-// turn. If an engine reports that the run must be held, it is held under every policy.
-func (t *turnEvidence) hold(run *store.Run) *hold {
+// reasonToHold returns why the failed turn holds its run; nil if the completion gate decides about
+// the turn. If an engine reports that the run must be held, it is held under every policy.
+func (t *turnEvidence) reasonToHold(run *store.Run) *hold {
 	p := &t.process
 	if p.Status != engine.Failed { // an interrupted turn has not failed
 		return nil
@@ -104,7 +104,7 @@ func (t *turnEvidence) hold(run *store.Run) *hold {
 // decideFailedTurn ends a failed turn that is not retried. It holds the run if the policy wants
 // this and the run is not sticky. Otherwise the completion gate decides.
 func decideFailedTurn(run *store.Run, turn *turnEvidence, node string, now time.Time) (*store.Commit, error) {
-	if h := turn.hold(run); h != nil {
+	if h := turn.reasonToHold(run); h != nil {
 		held, err := holdTurn(run, h, &details{
 			now: now, node: node, profile: turn.profile, session: turn.session, warnings: turn.warnings,
 		})
@@ -176,7 +176,8 @@ func decideResume(run *store.Run, r *Resume, now time.Time) (*store.Commit, erro
 
 // holdRun sets the block of a run when its hold begins.
 func holdRun(next *store.Run, h *hold, now time.Time) {
-	next.Block = &store.Block{Kind: store.BlockHeld, Code: h.code, Reason: h.reason, Choices: slices.Clone(choices)}
+	next.Block = &store.Block{Kind: store.BlockHeld, Code: h.code, Reason: h.reason,
+		Choices: slices.Clone(repairChoices)}
 	if next.State != fsm.StateQueued {
 		return
 	}
@@ -313,7 +314,7 @@ func (r *Resume) refusal(run *store.Run) error {
 	case !run.Held():
 		return fmt.Errorf("%w: run %s is %s", ErrNotHeld, run.ID, run.State)
 	case !slices.Contains(run.Block.Choices, r.Choice) ||
-		!slices.Contains(choices, r.Choice) && !slices.Contains(budgetChoices, r.Choice):
+		!slices.Contains(repairChoices, r.Choice) && !slices.Contains(budgetChoices, r.Choice):
 		return &ArgumentError{"resume.Choice", quote(string(r.Choice)), fmt.Sprintf("one of %q", run.Block.Choices),
 			nil}
 	case r.Choice == ChoiceRaise && raise(run.Budget, r.Budget).Spent():

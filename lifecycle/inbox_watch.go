@@ -10,9 +10,9 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// This file tells people who look at an inbox that it has changed (K9). All watches of a client share one
-// tracker, which is woken by the store's hints. Since hints may be lost, it also lists the runs that wait
-// every few seconds, once for all watches.
+// This file notifies hosts of changes in an inbox (K9). All watches of a client share one tracker,
+// which is woken by the store's hints. Since hints may be lost, the tracker also lists the runs
+// that wait every few seconds, once for all watches.
 
 // InboxChange is what has changed in an inbox.
 type InboxChange struct {
@@ -45,8 +45,8 @@ type InboxWatch struct {
 
 // watchedRun is a run that has changed since Next has returned it.
 type watchedRun struct {
-	was   []int // the questions that the inbox had at some time since
-	after *Run  // nil: there is no such run any more
+	was   []int // the numbers of the questions that the inbox had at some time since
+	after *Run  // as it is now; nil: there is no such run any more
 }
 
 // Bounds of watches.
@@ -141,8 +141,8 @@ func (w *InboxWatch) questions(run *Run) []InboxQuestion {
 	return r.page.Questions
 }
 
-// list has the watch list its inbox.
-func (w *InboxWatch) list() {
+// requestReload makes the next change one with Reload set, and drops the changes that it replaces.
+func (w *InboxWatch) requestReload() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.reload, w.order = true, nil
@@ -150,8 +150,8 @@ func (w *InboxWatch) list() {
 	w.signal()
 }
 
-// change notes that a run has changed, if the inbox has or had questions of it.
-func (w *InboxWatch) change(id string, before, after *Run) {
+// noteChange notes that a run has changed, if the inbox has or had questions of it.
+func (w *InboxWatch) noteChange(id string, before, after *Run) {
 	was := w.questions(before)
 	if len(was) == 0 && len(w.questions(after)) == 0 {
 		return
@@ -251,7 +251,7 @@ func (t *inboxTracker) add(w *InboxWatch) {
 	defer t.mu.Unlock()
 	t.watches[w] = struct{}{}
 	if t.ready {
-		w.list()
+		w.requestReload()
 	}
 }
 
@@ -314,7 +314,7 @@ func (t *inboxTracker) untilScan(scanned time.Time, took time.Duration) time.Dur
 	return max(interval, inboxShare*took) - monotonicNow(t.client.clock).Sub(scanned)
 }
 
-// note is called with each hint. It keeps those of runs that wait, or did.
+// note is called with each hint. It keeps the hints of runs that wait, or waited.
 func (t *inboxTracker) note(hint store.Hint) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -408,13 +408,14 @@ func (t *inboxTracker) scan(ctx context.Context) error {
 	if !t.ready {
 		t.ready = true
 		for w := range t.watches {
-			w.list()
+			w.requestReload()
 		}
 	}
 	return nil
 }
 
-// apply notes how a run stands, nil if there is none, and passes it on if it has changed.
+// apply stores the present record of a run, nil if there is no such run, and notifies the watches
+// if it has changed.
 func (t *inboxTracker) apply(id string, run *Run) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -434,11 +435,11 @@ func (t *inboxTracker) apply(id string, run *Run) {
 		return // the watches list everything when it is
 	}
 	for w := range t.watches {
-		w.change(id, before, run)
+		w.noteChange(id, before, run)
 	}
 }
 
-// inboxPart is what has to be known of a run to find out who had its questions in an inbox.
+// inboxPart returns the parts of a run that decide in which inboxes its questions are.
 func inboxPart(r *Run) *Run {
 	part := &Run{ID: r.ID, Version: r.Version, CreatedAt: r.CreatedAt, State: r.State, Pool: r.Pool, Key: r.Key,
 		Labels: r.Labels, Deadline: r.Deadline}

@@ -170,13 +170,13 @@ func TestK9AWatchThatNobodyReadsIsBounded(t *testing.T) {
 	w := &InboxWatch{client: c, wake: make(chan struct{}, 1), runs: make(map[string]*watchedRun)}
 	for i := range maxWatched {
 		run := withQuestion(fmt.Sprintf("r%d", i), OpenText)
-		w.change(run.ID, nil, &run)
-		w.change(run.ID, nil, &run)
+		w.noteChange(run.ID, nil, &run)
+		w.noteChange(run.ID, nil, &run)
 	}
 	require.Len(t, w.runs, maxWatched)
 	require.False(t, w.reload)
 	one := withQuestion("one-more", OpenText)
-	w.change(one.ID, nil, &one)
+	w.noteChange(one.ID, nil, &one)
 	require.Equal(t, []string{"reload"}, func() (all []string) {
 		for change, ok := w.drainOne(); ok; change, ok = w.drainOne() {
 			require.True(t, change.Reload)

@@ -32,7 +32,7 @@ func (s *sink) Entries(ctx context.Context) ([]engine.JournalEntry, error) {
 		return inherited, nil
 	}
 	var entries []engine.JournalEntry
-	err := t.untilStored(ctx, "journal not read", func() (err error) {
+	err := t.untilAnswered(ctx, "journal not read", func() (err error) {
 		entries, err = reader.Journal(ctx, t.call.RunID)
 		return err
 	})
@@ -103,7 +103,7 @@ func (s *sink) Append(ctx context.Context, entries ...engine.JournalEntry) error
 	if _, err := t.record.Journal.With(entries); err != nil || len(entries) == 0 {
 		return err
 	}
-	return staleFor(t.commitLocked(func(run *store.Run, now time.Time) (*store.Commit, error) {
+	return errorForEngine(t.commitLocked(func(run *store.Run, now time.Time) (*store.Commit, error) {
 		return decideEntries(run, entries, now)
 	}))
 }

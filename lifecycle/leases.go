@@ -16,7 +16,7 @@ type ownLease struct {
 	length time.Duration
 
 	mu      sync.Mutex
-	renewed time.Time // guarded by mu; from before the last renewal
+	renewed time.Time // guarded by mu; when the store was asked for the last renewal
 	steady  time.Time // guarded by mu; since then no two renewals were further apart than two thirds of the lease
 }
 
@@ -41,9 +41,10 @@ func (l *ownLease) left(now time.Time) time.Duration {
 	return l.length - now.Sub(l.renewed)
 }
 
-// outlasts reports whether a node that has not renewed its lease since that time is silent: this
-// node has renewed its own one all the while, for longer than either lease. What kept this node from
-// the store may have kept the other one from it, too, so the time of an outage does not count.
+// outlasts reports whether another node is silent that has not renewed its lease since that time.
+// It is silent if this node has renewed its own lease without a pause since then, for longer than
+// either lease. The time before a pause does not count: what kept this node from the store may have
+// kept the other one from it, too.
 func (l *ownLease) outlasts(since time.Time, lease time.Duration) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -54,9 +55,10 @@ func (l *ownLease) outlasts(since time.Time, lease time.Duration) bool {
 }
 
 // leaseWatch judges the leases of other nodes on a store.Local. There a lease that is over by the
-// clock is not proof enough: somebody may have set the clock, or nobody could write. A node is gone if
-// its process is dead, if its lease is over and neither its process nor a renewal shows that it lives,
-// or if it was silent for a whole lease in which the observer was not (J9).
+// clock is not proof enough: somebody may have set the clock, or no node could write. A node is
+// gone in three cases: its process is dead; its lease is over, and neither its process nor a
+// renewal shows that it lives; or it did not renew its lease for a whole lease in which the
+// observer did (J9).
 type leaseWatch struct {
 	own  *ownLease // nil: the observer is no node, and knows of no outage
 	seen map[string]sighting
@@ -82,9 +84,9 @@ func (w *leaseWatch) observe(nodes []store.Node, now time.Time) {
 	w.seen = seen
 }
 
-// gone reports whether a node is to be removed whose process is not known to be dead. Over says that
-// its lease has run out by the clock. That decides only if nothing else shows that the node lives:
-// neither its process nor a renewal.
+// gone reports whether a node is to be removed whose process is not known to be dead. Over says
+// that its lease has run out by the clock. Then the node is gone, unless its process or a renewal
+// that was observed shows that it lives. A node that lives is gone only if it is silent (outlasts).
 func (w *leaseWatch) gone(n store.Node, over bool) bool {
 	s := w.seen[n.ID]
 	lives := s.renewed || n.Identity != procid.Self() && procid.Alive(n.Identity) == procid.Living
@@ -92,16 +94,18 @@ func (w *leaseWatch) gone(n store.Node, over bool) bool {
 }
 
 // outage is a time in which a node cannot renew its lease. On a store.Local the node's turns go on
-// when the lease is over, as long as the others cannot renew theirs either: then nobody can take over.
+// after the lease is over, as long as the others cannot renew theirs either: then nobody can take
+// over.
 type outage struct {
 	othersAtStart map[string]time.Time // the ends of the others' leases when it began; nil: not known
-	shared        bool                 // when the lease was over, no other node had renewed its own since
-	otherRenewed  time.Time            // when it was noticed that another node has renewed after that
+	shared        bool                 // after this node's lease was over, the others' were still as at the start
+	otherRenewed  time.Time            // when this node noticed that another one has renewed its lease
 }
 
 // endsTurns reports whether the node must interrupt its turns, since its lease is over and another
-// node may take over. The others can do so a whole lease after the first of them has renewed its own, so
-// this node has half of that time to renew its lease before it gives up its turns.
+// node may take over. In a shared outage, no other node takes over until a whole lease has passed
+// since the first of them renewed its own. So this node has half of that time to renew its lease
+// before it gives up its turns.
 func (o *outage) endsTurns(others map[string]time.Time, now time.Time, lease time.Duration) bool {
 	switch {
 	case o.othersAtStart == nil || others == nil:

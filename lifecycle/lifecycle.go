@@ -241,7 +241,7 @@ func (c Config) withDefaults() (Config, error) {
 		if err != nil {
 			return c, fmt.Errorf("lifecycle: Config.Dir: %w", err)
 		}
-		if err := writable(dir); err != nil {
+		if err := ensureWritable(dir); err != nil {
 			return c, &ArgumentError{"Config.Dir", "of no use: " + err.Error(),
 				"a folder that this process can make and write to", err}
 		}
@@ -250,9 +250,9 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// writable makes the folder if it is missing, and writes a file into it. A node with a folder that
-// it cannot use would fail every run that it claims.
-func writable(dir string) error {
+// ensureWritable makes the folder if it is missing, and writes a file into it. A node with a folder
+// that it cannot use would fail every run that it claims.
+func ensureWritable(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}

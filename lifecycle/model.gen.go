@@ -141,13 +141,13 @@ import (
 //	// Held reports whether the run is held.
 //	func (r *Run) Held() bool
 //
-//	// HeldSince returns the time from which a held run could have gone on without the hold or, if the run is parked, the time of its last commit, which is when the hold began or one of several questions was answered.
+//	// HeldSince returns the time from which the hold has delayed a held run.
 //	func (r *Run) HeldSince() time.Time
 //
 //	// Parked reports whether the run waits for a reply without holding a slot.
 //	func (r *Run) Parked() bool
 //
-//	// ShowDeparture makes the run what is read of it once its owner has gone at that time: a parked run whose session is there is recovered (TR-14, E1, E8).
+//	// ShowDeparture changes a record that was read to what readers must see of it: a parked run with a session is recovered once its owner has gone, at the given time (TR-14, E1, E8).
 //	func (r *Run) ShowDeparture(at time.Time)
 //
 //	// MissesDeparture reports whether a commit with this record was decided on a view of the parked run prev that did not yet show its owner as gone; at is when the owner went.
@@ -159,7 +159,7 @@ import (
 //	// OpenQuestion returns the open question of that number; nil if it is not open.
 //	func (r *Run) OpenQuestion(number int) *Question
 //
-//	// NextDue is the earliest time at which something is next to be done about an open question by its own wait (K7), and the question: of several at the same time the one with the lowest number.
+//	// NextDue is the earliest time at which the own wait of an open question has its next step or its end (K7), and that question.
 //	func (r *Run) NextDue() (at time.Time, question *Question)
 //
 //	// EndOf is what happens to an open question if nobody replies to it, by its own wait (K7) or by the run's policy (D1 to D4), and when.
@@ -316,9 +316,10 @@ type ForkPoint = store.ForkPoint
 //		// Ancestors are the ids of the runs above this one, from the root of the tree down to the run's
 //		// parent, which has started it; empty in a root. They never change.
 //		Ancestors []string
-//		// Due is when a node is to see to the relatives of the run: of a run that waits for children,
-//		// whether they have ended; of a run that has ended, its parent, which may wait for it, and its
-//		// children, which end with it. Zero: there is nothing to be done. See EndedChild.
+//		// Due is when a node must do the work that is due for the relatives of the run. If the run
+//		// waits for children, the node finds out whether they have ended. If the run has ended, the
+//		// node lets its parent go on, which may wait for it, and cancels its children. Zero: there is
+//		// nothing to do. See EndedChild.
 //		Due time.Time
 //	}
 type Family = store.Family
@@ -533,7 +534,7 @@ type SessionHandle = interaction.SessionHandle
 //	// ClaimedBy returns the question as the actor claims it.
 //	func (q Question) ClaimedBy(actor Actor, until time.Time) Question
 //
-//	// PutTo returns the question as it asks others.
+//	// PutTo returns the question put to these others.
 //	func (q Question) PutTo(to Audience) Question
 //
 //	// DecidedBySeveral reports whether the question is an approval that one person alone cannot decide either way.
@@ -542,16 +543,16 @@ type SessionHandle = interaction.SessionHandle
 //	// VoteOf returns the vote of the actor with this ID; nil if there is none.
 //	func (q *Question) VoteOf(actor string) *Vote
 //
-//	// Count returns how many people have decided so.
+//	// Count returns how many people have voted so.
 //	func (q *Question) Count(d Decision) (n int)
 //
 //	// Decides reports whether one more vote with this decision settles the approval.
 //	func (q *Question) Decides(d Decision) bool
 //
-//	// WithVote returns the question with the vote that the reply is.
+//	// WithVote returns the question with the reply as one more vote.
 //	func (q Question) WithVote(r Reply, now time.Time) Question
 //
-//	// StartWait sets the time of the end, when the question is asked.
+//	// StartWait sets the time of the end by the time at which the question was asked, and Fired to 0.
 //	func (q *Question) StartWait()
 //
 //	// NextDue is the time at which something is next to be done about the open question by its own Wait: its next step, or its end.
@@ -676,7 +677,7 @@ const (
 //	// CheckFor says why the reply does not answer the question, which must be the one that it names.
 //	func (r Reply) CheckFor(q Question) error
 //
-//	// AnswerTo is Answer for a reply to any question: that to a form has the value, and that to an approval the decision and the arguments to execute.
+//	// AnswerTo returns the answer that the reply is to the question, of any kind.
 //	func (r Reply) AnswerTo(q *Question, now time.Time) Answer
 //
 //	// Validate says what is wrong with the reply, whatever the question is, as a *FieldError.
@@ -685,7 +686,7 @@ const (
 //	// Digest identifies the reply's body: the interaction and the text, and the decision and the value where there are any.
 //	func (r Reply) Digest() string
 //
-//	// Answer is a reply in text as a turn is resumed with it.
+//	// Answer is the answer that the reply is to a question that takes a text; AnswerTo is for any question.
 //	func (r Reply) Answer(now time.Time) Answer
 //
 //	// DigestFor is the Digest of a reply to this question.
@@ -749,13 +750,13 @@ type Actor = interaction.Actor
 //	// Fault says what is wrong with the audience, empty if nothing is.
 //	func (a *Audience) Fault() string
 //
-//	// Equal reports whether both admit the same by the same words; nil and a zero but open audience are different words.
+//	// Equal reports whether both have the same fields, with the names in the same order.
 //	func (a *Audience) Equal(b *Audience) bool
 type Audience = interaction.Audience
 
 // Wait is how long a question waits, and what happens meanwhile (K7). It comes from the host or the
 // engine, never from the text of an agent, and is stored with the question when it is asked. All
-// times count from then, in whole seconds.
+// times count from when it is asked, in whole seconds.
 //
 //	type Wait struct {
 //		// Then says what happens at the End. It must be set if there is one.
@@ -772,10 +773,10 @@ type Audience = interaction.Audience
 //	// Fault says what is wrong with the wait, empty if nothing is.
 //	func (w *Wait) Fault() string
 //
-//	// FaultFor says why the question cannot wait so: its default answer is not one that the question takes, or too many people or none would be asked.
+//	// FaultFor says why the question cannot have this wait: the question does not take its default answer, or a step would ask too many people or none.
 //	func (w *Wait) FaultFor(q Question) string
 //
-//	// FaultOfSteps says why a question that asks these cannot be escalated so: too many people would be asked, or nobody but those who are excepted.
+//	// FaultOfSteps says why a question to this audience cannot be escalated by these steps: a step would ask too many people, or nobody but those who are excepted.
 //	func (w *Wait) FaultOfSteps(to *Audience) string
 //
 //	// Clone returns a copy that shares nothing.
@@ -814,9 +815,9 @@ const (
 	ThenDefault Then = interaction.ThenDefault // the Default is the answer
 )
 
-// DefaultReply is the answer that is taken when nobody replied in time. It has a Text, or what a question
-// of its kind takes: the Value of a form, or the Decision about an Approval, which can only be
-// Reject, since time approves nothing.
+// DefaultReply is the answer that is taken when nobody replied in time. It has a Text, or what a
+// question of its kind takes: the Value of a form, or the Decision about an Approval, which can
+// only be Reject, since time approves nothing.
 //
 //	type DefaultReply struct {
 //		Text     string

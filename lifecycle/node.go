@@ -33,8 +33,8 @@ type node struct {
 	// shutdown ends it only when the turns have ended, or have taken too long.
 	live context.Context
 	die  context.CancelCauseFunc
-	// endCtx is for the calls that end the resident process of a single run. It ends before
-	// endResidents, at the end of the node, ends all processes that are left.
+	// endCtx is for the calls that end the resident process of a single run. At the end of the node
+	// it is canceled first; then endResidents ends all processes that are left.
 	endCtx    context.Context
 	cancelEnd context.CancelFunc
 
@@ -240,10 +240,10 @@ func (n *node) interruptTurns(cause error) {
 }
 
 // sendHeartbeats renews the node's lease whenever a third of it has passed. The store answers with
-// the runs that the node holds, which are compared with those that execute here. When the store
-// says that the lease is lost, or it could not be renewed for its whole length, other nodes may
-// have taken over the runs: every turn that executes here is ended. Only if nobody else could renew
-// a lease either, they go on; see outage.
+// the runs that the node owns with a slot, which are compared with those that execute here. When
+// the store says that the lease is lost, or the lease could not be renewed for its whole length,
+// other nodes may have taken over the runs: every turn that executes here is interrupted. In the
+// second case the turns go on as long as no other node could renew its lease either; see outage.
 //
 // The node measures the lease on its own machine, from before it asked the store. So it gives up no
 // later than others take over, whatever clocks are set meanwhile, and even if the store never
@@ -314,8 +314,8 @@ func (n *node) compareHolds(owned []store.Hold, asked time.Time) {
 }
 
 // findUnexecuted returns the runs that this node owns as running and that do not execute here,
-// provided that the heartbeat before this one found the same, or that their turn has ended here.
-// The caller holds mu.
+// provided that the heartbeat before this one found the same, or that their turn has ended here. It
+// also forgets the turns that hasEnded needs no more. The caller holds mu.
 func (n *node) findUnexecuted(owned []store.Hold) (found []store.Hold) {
 	now := make(map[store.Hold]bool)
 	listed := make(map[string]bool)
@@ -330,8 +330,8 @@ func (n *node) findUnexecuted(owned []store.Hold) (found []store.Hold) {
 	n.unexecuted = now
 	older := n.endedBefore
 	maps.DeleteFunc(older, func(id string, _ endedTurn) bool {
-		_, later := n.ended[id] // must not be taken for the last one
-		return later || !listed[id]
+		_, hasLater := n.ended[id] // then this is not the run's last turn
+		return hasLater || !listed[id]
 	})
 	n.endedBefore, n.ended = n.ended, older
 	return found
@@ -393,7 +393,7 @@ func (n *node) settleUnexecuted(h store.Hold) {
 	}
 	run, err := n.store.Run(n.live, h.RunID)
 	if err != nil || run.State != fsm.StateRunning || run.Owner != n.id || run.Epoch != h.Epoch {
-		return // the next heartbeat finds it again
+		return // it was settled, or the next heartbeat finds it again
 	}
 	n.mu.Lock()
 	ended := n.hasEnded(&run)

@@ -209,7 +209,7 @@ func (n *notices) deliver() {
 	}
 }
 
-// droppedNotices are so many notices that were dropped.
+// droppedNotices is a number of notices that were dropped.
 type droppedNotices int
 
 // call calls the observer's function for the notice.
@@ -230,7 +230,7 @@ func (n *notices) call(notice any) {
 	}
 }
 
-// keptNotices is how long a queue may have been whose memory is used again.
+// keptNotices is the largest capacity of a queue whose memory is used again.
 const keptNotices = 256
 
 // next removes and returns the next notice. If there is none, it marks the delivery as ended and

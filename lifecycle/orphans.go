@@ -111,7 +111,7 @@ type orphanEvidence struct {
 	at           time.Time
 	warnings     []interaction.Diagnostic
 	sessionFault string // why a wait cannot go on; empty if it can
-	intact       bool   // it is a wait that goes on as it is: there is nothing to commit
+	intact       bool   // the orphan is a parked run that goes on as it is: there is nothing to commit
 }
 
 // inspectOrphan has the engine end the processes that the orphan's worker left (E7), and asks it

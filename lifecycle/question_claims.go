@@ -27,7 +27,7 @@ import (
 // decide the question, or until is not after now and at most interaction.MaxClaim later. After any other
 // error the question may or may not be claimed: call again.
 func (c *Client) Claim(ctx context.Context, id string, question int, until time.Time) error {
-	if err := c.checkOpenChange(ctx, id, question); err != nil {
+	if err := c.checkQuestionCall(ctx, id, question); err != nil {
 		return err
 	}
 	if err := checkTime("until", until); err != nil {
@@ -37,7 +37,7 @@ func (c *Client) Claim(ctx context.Context, id string, question int, until time.
 		return &ArgumentError{"actor", quote(""), "an ID: call Claim of Client.As", nil}
 	}
 	until = until.UTC().Truncate(time.Microsecond)
-	return c.changeOpen(ctx, "claim", id, question, func(*Question, time.Time) (Action, error) {
+	return c.changeOpenQuestion(ctx, "claim", id, question, func(*Question, time.Time) (Action, error) {
 		return ActionClaim, nil
 	}, func(run *Run, q *Question, now time.Time) (*store.Commit, error) {
 		return decideClaim(run, q, c.actor, until, now)
@@ -52,11 +52,11 @@ func (c *Client) Claim(ctx context.Context, id string, question int, until time.
 // has it), ErrNotWaiting (a *WaitError: no such question), ErrSettled (a *SettledError). After any other
 // error the question may or may not be released: call again.
 func (c *Client) Release(ctx context.Context, id string, question int) error {
-	if err := c.checkOpenChange(ctx, id, question); err != nil {
+	if err := c.checkQuestionCall(ctx, id, question); err != nil {
 		return err
 	}
-	return c.changeOpen(ctx, "release", id, question, func(q *Question, now time.Time) (Action, error) {
-		return c.overrules(ActionRelease, q.CheckClaim(c.actor, now))
+	return c.changeOpenQuestion(ctx, "release", id, question, func(q *Question, now time.Time) (Action, error) {
+		return c.actionOrOverrule(ActionRelease, q.CheckClaim(c.actor, now))
 	}, func(run *Run, q *Question, now time.Time) (*store.Commit, error) {
 		if !q.Claim.Lasts(now) {
 			return nil, c.confirmReleased(ctx, id, question, now)
@@ -77,7 +77,7 @@ func (c *Client) Release(ctx context.Context, id string, question int) error {
 // for nobody, for fewer people than must decide, or has names that cannot be stored). After any other
 // error others may or may not be asked: read the question.
 func (c *Client) Reassign(ctx context.Context, id string, question int, from *Audience, to Audience) error {
-	if err := c.checkOpenChange(ctx, id, question); err != nil {
+	if err := c.checkQuestionCall(ctx, id, question); err != nil {
 		return err
 	}
 	if fault := to.Fault(); fault != "" {
@@ -86,19 +86,21 @@ func (c *Client) Reassign(ctx context.Context, id string, question int, from *Au
 	if !interaction.Enough(1, &to) {
 		return &ArgumentError{"to", forNobody, wantSomebody, nil}
 	}
-	return c.changeOpen(ctx, "reassign", id, question, func(q *Question, now time.Time) (Action, error) {
+	return c.changeOpenQuestion(ctx, "reassign", id, question, func(q *Question, now time.Time) (Action, error) {
 		if !q.To.Admits(c.actor) {
-			return c.overrules(ActionReassign, &NotAskedError{ID: question, Actor: c.actor, To: *q.To.Clone()})
+			return c.actionOrOverrule(ActionReassign, &NotAskedError{ID: question, Actor: c.actor, To: *q.To.Clone()})
 		}
-		return c.overrules(ActionReassign, q.CheckClaim(c.actor, now))
+		return c.actionOrOverrule(ActionReassign, q.CheckClaim(c.actor, now))
 	}, func(run *Run, q *Question, now time.Time) (*store.Commit, error) {
 		return decideReassign(run, q, c.actor, from, to, now)
 	})
 }
 
-// overrules is the action of a call for which the refusal, if there is one, says that the actor has no
-// right of its own. The host itself has it, and Authorize may give it to others.
-func (c *Client) overrules(action Action, refusal error) (Action, error) {
+// actionOrOverrule returns the action that Authorize is asked about. The refusal says why the actor
+// has no right of its own to make the call; nil if it has. An actor without it may be allowed to
+// overrule: the host itself, and whomever Authorize allows ActionOverrule. Without an Authorize,
+// the refusal stands for everybody but the host.
+func (c *Client) actionOrOverrule(action Action, refusal error) (Action, error) {
 	switch {
 	case refusal == nil:
 		return action, nil
@@ -108,8 +110,8 @@ func (c *Client) overrules(action Action, refusal error) (Action, error) {
 	return ActionOverrule, nil
 }
 
-// checkOpenChange checks the arguments of a call about an open question.
-func (c *Client) checkOpenChange(ctx context.Context, id string, question int) error {
+// checkQuestionCall checks the arguments that all calls about an open question have.
+func (c *Client) checkQuestionCall(ctx context.Context, id string, question int) error {
 	if err := c.checkRun(ctx, id); err != nil {
 		return err
 	}
@@ -119,10 +121,10 @@ func (c *Client) checkOpenChange(ctx context.Context, id string, question int) e
 	return nil
 }
 
-// changeOpen changes an open question. The action is what Authorize is asked about, and decide makes the
-// commit, or none if nothing has to change. Both see the question as it was just read; after a lost
-// compare-and-set it is read again.
-func (c *Client) changeOpen(ctx context.Context, what, id string, question int,
+// changeOpenQuestion changes an open question. The action is what Authorize is asked about, and
+// decide makes the commit, or none if nothing has to change. Both see the question as it was just
+// read; after a lost compare-and-set it is read again.
+func (c *Client) changeOpenQuestion(ctx context.Context, what, id string, question int,
 	action func(q *Question, now time.Time) (Action, error),
 	decide func(run *Run, q *Question, now time.Time) (*store.Commit, error)) error {
 	for {

@@ -119,11 +119,11 @@ func (s *orphanSettler) runPass(ctx context.Context) error {
 
 // settleOrphans settles orphans until only those are left whose engines have not answered. It goes
 // through the list page by page. An orphan that is settled leaves the list, and those behind it
-// move up; so pages that were read may have missed some, and others could not be settled. At the
-// end of the list it therefore starts at its beginning again.
+// move up. So a page may pass over some of them, and some cannot be settled at once. At the end of
+// the list settleOrphans therefore starts at its beginning again.
 //
-// It returns an error when it comes to the same orphan again and has settled nothing in between.
-// That happens when the store refuses the commits, for instance. The caller tries again later.
+// It returns an error when it comes to the same orphan again and has settled nothing in between,
+// for instance because the store refuses the commits. The caller tries again later.
 func (s *orphanSettler) settleOrphans(ctx context.Context) error {
 	list := orphanList{store: s.client.store}
 	var last position
@@ -253,13 +253,13 @@ func (s *orphanSettler) settleAll(ctx context.Context, orphans []Run) error {
 }
 
 // expireDead expires the leases of nodes that have not renewed them in time, and of nodes whose
-// process on this machine is known to be dead. The node on whose behalf it is called is alive: if
-// its own lease has run out, because its machine slept, it is renewed, unless another node has
-// expired it.
+// process on this machine is known to be dead. The node for which it is called (s.node) is alive.
+// If the lease of that node has run out, because its machine slept, expireDead renews it, unless
+// another node has expired it.
 //
-// The first pass asks the store to expire leases in any case. Later passes do so if a node is dead, if a
-// lease may be over, or if a node is not registered any more: one of an older release leaves no
-// departure when it goes.
+// The first pass asks the store to expire leases in any case. Later passes do so if a node is dead,
+// if a lease may be over, or if a node is not registered any more: a node of an older release
+// leaves no departure when it goes, and Expire makes the missing one.
 func (s *orphanSettler) expireDead(ctx context.Context) ([]store.Node, error) {
 	nodes, err := s.client.store.Nodes(ctx)
 	if err != nil {
@@ -267,12 +267,12 @@ func (s *orphanSettler) expireDead(ctx context.Context) ([]store.Node, error) {
 	}
 	_, local := s.client.store.(store.Local)
 	s.leases.observe(nodes, monotonicNow(s.client.clock))
-	var dead []store.Node // must be named, since their leases may still go on
+	var dead []store.Node // named to the store, since their leases may not be over
 	now := s.client.leaseTime()
-	mustExpire := s.registered == nil // or a lease may be over, or a node is gone: the store finds out which
-	here := make([]string, len(nodes))
+	mustExpire := s.registered == nil // also if a lease may be over or a node is gone, see below
+	ids := make([]string, len(nodes))
 	for i, n := range nodes {
-		here[i] = n.ID
+		ids[i] = n.ID
 		over := n.Until.Before(now)
 		switch {
 		case n.ID == s.node && over:
@@ -289,15 +289,15 @@ func (s *orphanSettler) expireDead(ctx context.Context) ([]store.Node, error) {
 		}
 	}
 	for _, id := range s.registered {
-		mustExpire = mustExpire || !slices.Contains(here, id)
+		mustExpire = mustExpire || !slices.Contains(ids, id)
 	}
-	var expired []store.Node // otherwise there is nothing to write
+	var expired []store.Node
 	if len(dead) > 0 || mustExpire {
 		if expired, err = s.client.expire(ctx, now, dead); err != nil {
 			return nil, err
 		}
 	}
-	s.registered = slices.DeleteFunc(here, func(id string) bool {
+	s.registered = slices.DeleteFunc(ids, func(id string) bool {
 		return slices.ContainsFunc(expired, func(n store.Node) bool { return n.ID == id })
 	})
 	return expired, nil
@@ -316,9 +316,10 @@ func (c *Client) expire(ctx context.Context, now time.Time, gone []store.Node) (
 	return c.store.Expire(ctx, now, ids...)
 }
 
-// settleBatch settles a batch of orphans. It skips those whose engines have not answered yet. If
-// there is no commit to make, or none of them settled a run and no engine is awaited, it returns
-// what failed. Otherwise it logs what failed, and the next pass tries again.
+// settleBatch settles a batch of orphans, except those whose engines have not answered yet. It
+// returns the failures if nothing more can be expected of the batch: there is no commit to make, or
+// none of the commits was stored and no engine is awaited. Otherwise it logs the failures, and the
+// next pass tries again.
 func (s *orphanSettler) settleBatch(ctx context.Context, orphans []Run) error {
 	batch, awaited, failures := s.decideBatch(ctx, orphans)
 	if len(batch) == 0 {

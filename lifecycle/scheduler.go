@@ -47,7 +47,8 @@ func (n *node) schedule(ctx context.Context) error {
 	}
 }
 
-// smallBatch is how many runs a claim may have started for one of them to keep the memory of all.
+// smallBatch is the largest claim whose records are not copied: each of its turns keeps the memory
+// of all of them.
 const smallBatch = 8
 
 // ownRecord returns a claimed run and its spec for its turn to keep. The record is copied out of a
@@ -82,7 +83,7 @@ func (n *node) claim(ctx context.Context, room int) ([]store.Claimed, error) {
 	now := commitTime(n.clock)
 	var drained bool
 	defer func() { n.drained.Store(drained) }()
-	n.drained.Store(false) // what becomes free during the claim is worth another one
+	n.drained.Store(false) // a slot that becomes free during the claim must cause another claim
 	req := store.ClaimRequest{
 		Node: n.id, Now: now, Max: room, Engines: n.engineNames, Hinted: n.hinted.Swap(false), Drained: &drained,
 		Start: func(r store.Run, _ []byte) (store.Commit, error) { return decideStart(&r, n.id, now) },
@@ -118,13 +119,13 @@ func (n *node) dispatch(run *store.Run, spec []byte) {
 	n.mu.Lock()
 	earlier := n.turns[run.ID]
 	if earlier != nil && (earlier.epoch < t.epoch || !earlier.created.Equal(t.created)) {
-		earlier = nil // it ends by itself, as it should
+		earlier = nil // the turn of an earlier claim, or of a pruned run: its fence is stale, which ends it
 	}
 	if earlier != nil && earlier.claimed.Equal(t.claimed) {
 		n.mu.Unlock()
 		n.permits.Release(1)
 		t.cancel(nil)
-		return // the claim's answer came so late that a heartbeat has found the run before
+		return // a heartbeat found the run before the answer to its claim came, and its turn executes
 	}
 	lost := earlier != nil || n.hasEnded(run)
 	n.turns[run.ID] = t

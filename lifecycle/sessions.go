@@ -71,10 +71,10 @@ const (
 	sessionPause = 10 * time.Millisecond // at least, before the next ones are read
 )
 
-// checkSessions goes through the runs that wait, and fails or holds the runs whose engine refuses their
-// session, if a node has parked them whose departure is not among those that were checked. It calls
-// pause between its parts, with the time that the last one took. When all engines have answered and
-// every refusal is stored, it adds the departures to checked.
+// checkSessions checks the sessions of the parked runs of departed nodes, except of the nodes in
+// checked. It fails or holds the runs whose engine refuses their session. It calls pause after each
+// page, with the time that the page took. When all engines have answered and every refusal is
+// stored, it adds the departed nodes to checked.
 func (s *orphanSettler) checkSessions(ctx context.Context, checked map[string]bool,
 	pause func(took time.Duration) error) error {
 	departures, err := s.client.store.Departures(ctx)
@@ -137,7 +137,7 @@ func (s *orphanSettler) checkPage(ctx context.Context, page []Run, departed map[
 	return failures
 }
 
-// heldChecks checks the sessions of parked runs that are held again and again, after pauses that
+// heldChecks checks the sessions of held parked runs again and again. The pauses between the checks
 // grow like those before a held turn is tried again (J5).
 type heldChecks struct {
 	settler *orphanSettler

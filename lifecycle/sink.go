@@ -58,11 +58,12 @@ func (s *sink) report(ctx context.Context, session *engine.SessionHandle, events
 		return c, err
 	})
 	t.reportBytes += size
-	return staleFor(err)
+	return errorForEngine(err)
 }
 
-// staleFor is an error of a commit as engines know it.
-func staleFor(err error) error {
+// errorForEngine returns the error of a commit for the engine: a store.ErrStaleEpoch also matches
+// engine.ErrStale.
+func errorForEngine(err error) error {
 	if errors.Is(err, store.ErrStaleEpoch) {
 		return fmt.Errorf("%w: %w", engine.ErrStale, err)
 	}

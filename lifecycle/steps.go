@@ -53,8 +53,8 @@ func policyWait(r *store.Run) *interaction.Wait {
 	return &interaction.Wait{}
 }
 
-// setDeadline makes the deadline of a run whose questions have waits of their own the time at which
-// something is next to be done about one of them.
+// setDeadline sets the deadline of a run whose questions have waits of their own: the time of the
+// next step, or of the first end, of any of them.
 func setDeadline(next *store.Run) {
 	if next.Pending != nil && next.Pending.Wait != nil {
 		next.Deadline, _ = next.NextDue()
@@ -77,10 +77,10 @@ func decideOwnWait(run *store.Run, now time.Time) (*store.Commit, error) {
 	switch {
 	case q.Wait.Then == interaction.ThenDefault:
 		answer := q.TakeDefault(d.now)
-		return settleInTime(run, q, answer, fsm.EventInteractionDefaultTimeout, &d)
+		return settleAtEnd(run, q, answer, fsm.EventInteractionDefaultTimeout, &d)
 	case q.Wait.Then == interaction.ThenDecide && factsOf(run, &d).Has(fsm.FactAutoDecisionLeft):
 		answer := interaction.NewAutoDecision(*q).Answer(d.now)
-		return settleInTime(run, q, answer, fsm.EventInteractionAutoDecideTimeout, &d)
+		return settleAtEnd(run, q, answer, fsm.EventInteractionAutoDecideTimeout, &d)
 	}
 	d.facts |= factIf(q.Wait.Then == interaction.ThenFail, fsm.FactStrict)
 	d.settled = abandoned(run, d.now)
@@ -88,9 +88,9 @@ func decideOwnWait(run *store.Run, now time.Time) (*store.Commit, error) {
 	return transition(run, fsm.EventInteractionWaitTimeout, &d)
 }
 
-// settleInTime settles one question at its end. The run goes on if no other one is open: those that
-// nobody answered do not count as answers that their rule asks for.
-func settleInTime(run *store.Run, q *interaction.Question, answer interaction.Answer, event fsm.Event, d *details,
+// settleAtEnd settles one question at the end of its own wait. The run goes on only if no other
+// question is open. The answer does not count towards the rule, because no person gave it.
+func settleAtEnd(run *store.Run, q *interaction.Question, answer interaction.Answer, event fsm.Event, d *details,
 ) (*store.Commit, error) {
 	d.answer, d.settled = &answer, settledBy(run, q, answer, "", "")
 	if len(run.Siblings) > 0 {
@@ -116,7 +116,7 @@ func countAutoDecision(next *store.Run, a *interaction.Answer, now time.Time) {
 	}
 }
 
-// addStep adds the event of the step that was carried out, if it has done this.
+// addStep adds the event of the step that was carried out, if this was its action.
 func (d *details) addStep(c *store.Commit, action interaction.StepAction) error {
 	q := d.changed
 	s := &q.Wait.Steps[q.Fired-1]
@@ -130,8 +130,8 @@ func (d *details) addStep(c *store.Commit, action interaction.StepAction) error 
 	return addEvent(c, &fcmp.Escalated{InteractionID: q.ID, Step: int(q.Fired), DueAt: due, To: audience(q.To)})
 }
 
-// showWait adds to the event of a question what its own wait says.
-func showWait(asked *fcmp.InputRequired, q *interaction.Question) {
+// addOwnWait adds to the event of a question what its own wait says.
+func addOwnWait(asked *fcmp.InputRequired, q *interaction.Question) {
 	asked.OnDeadline, asked.WaitDeadlineAt = string(cmp.Or(q.Wait.Then, interaction.ThenWait)), q.EndsAt
 	asked.Wait = &fcmp.OwnWait{Steps: make([]fcmp.WaitStep, len(q.Wait.Steps))}
 	for i, s := range q.Wait.Steps {
@@ -141,11 +141,11 @@ func showWait(asked *fcmp.InputRequired, q *interaction.Question) {
 
 func defaultTaken(q *interaction.Question, a *interaction.Answer) *fcmp.DefaultTaken {
 	return &fcmp.DefaultTaken{InteractionID: a.ID, ResolutionMode: string(a.Resolution), AcceptedAt: a.AcceptedAt,
-		TimeoutSec: openFor(q), Decision: string(a.Decision)}
+		TimeoutSec: secondsOpen(q), Decision: string(a.Decision)}
 }
 
-// openFor is for how many seconds a question could be answered before its end.
-func openFor(q *interaction.Question) int { return seconds(q.EndsAt.Sub(q.AskedAt)) }
+// secondsOpen is the number of seconds between the asking of a question and its end.
+func secondsOpen(q *interaction.Question) int { return seconds(q.EndsAt.Sub(q.AskedAt)) }
 
 func audience(to *interaction.Audience) *fcmp.Audience {
 	if to == nil {
@@ -164,7 +164,7 @@ func audience(to *interaction.Audience) *fcmp.Audience {
 // or until is not later than that end and now). After any other error the end may or may not have been
 // moved: read the question.
 func (c *Client) Extend(ctx context.Context, id string, question int, until time.Time) error {
-	if err := c.checkOpenChange(ctx, id, question); err != nil {
+	if err := c.checkQuestionCall(ctx, id, question); err != nil {
 		return err
 	}
 	if until.IsZero() {
@@ -209,8 +209,9 @@ func (c *Client) Extend(ctx context.Context, id string, question int, until time
 	}
 }
 
-// openQuestion reads the run and its open question of that number. If it is not open, the refusal says
-// so, as Reply does; what that relies on is durable (J8).
+// openQuestion reads the run and its open question of that number. If the question is not open, the
+// first error is the refusal, the same as that of Reply. A refusal is based on a durable read (J8).
+// The second error says that the store could not be read.
 func (c *Client) openQuestion(ctx context.Context, id string, question int) (*Run, *Question, error, error) {
 	run, err := c.store.Run(ctx, id)
 	if err != nil {

@@ -35,8 +35,9 @@ func (d *details) closeSiblings(run *store.Run, now time.Time) {
 	slices.SortFunc(d.settled, func(a, b interaction.Record) int { return a.Question.ID - b.Question.ID })
 }
 
-// decideOpenQuestions settles each open question with an automatic decision.
-func decideOpenQuestions(run *store.Run, d *details) {
+// autoDecideOpenQuestions adds to the details the automatic decisions that settle all open
+// questions.
+func autoDecideOpenQuestions(run *store.Run, d *details) {
 	d.facts |= fsm.FactRuleMet // no question is open afterwards
 	answer := interaction.NewAutoDecision(*run.Pending).Answer(d.now)
 	answer.Ref = run.Pending.Ref

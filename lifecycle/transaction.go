@@ -34,7 +34,7 @@ func (s *sink) AppendIn(ctx context.Context, transaction func(write func(
 	err = errTransactionBroken // in case transaction panics
 	defer func() {
 		if written != nil {
-			err = staleFor(t.settleTransaction(written, err))
+			err = errorForEngine(t.settleTransaction(written, err))
 		}
 		if locked {
 			t.mu.Unlock()
@@ -47,7 +47,7 @@ func (s *sink) AppendIn(ctx context.Context, transaction func(write func(
 		t.mu.Lock()
 		locked = true
 		written, err = t.writeIn(ctx, view, entries)
-		return staleFor(err)
+		return errorForEngine(err)
 	})
 	if written == nil && err == nil {
 		return errTransactionBroken

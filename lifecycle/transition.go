@@ -17,8 +17,8 @@ import (
 // This file carries out what decide.go decides: it takes a transition of the contract, and makes
 // the commit with the run as it becomes and the events that publish it.
 
-// details are what a transition needs to know beside the run's record and the event. Which of them
-// matter depends on the event; the zero value of any says that there is nothing to know.
+// details are what a transition needs to know beside the run's record and the event. It depends on
+// the event which of them matter. The zero value of a field says that it does not apply.
 type details struct {
 	// from is the state that the transition leaves, and event what leaves it. The transition itself
 	// sets them, for the events that publish it.
@@ -50,24 +50,24 @@ type details struct {
 	final    *finalMessage
 	output   []byte
 
-	question *interaction.Question  // that the run asks
-	siblings []interaction.Question // that it asks together with question
-	rule     interaction.Rule       // of these
-	answer   *interaction.Answer    // that settles a question
-	// furtherAnswers settle the other open questions at the same time: those of a deadline.
+	question *interaction.Question  // the question that the run asks
+	siblings []interaction.Question // the questions that it asks together with that one
+	rule     interaction.Rule       // when the run goes on that has asked them together
+	answer   *interaction.Answer    // the answer that settles a question, or a vote
+	// furtherAnswers are the automatic decisions with which a deadline settles the siblings.
 	furtherAnswers []interaction.Answer
 	settled        []interaction.Record // of the questions that the event closes, by their numbers
 
 	voted   bool                  // a person has voted
-	changed *interaction.Question // an open question as it becomes; nil: none changes
-	change  string                // what somebody changes about it
+	changed *interaction.Question // the new form of an open question; nil: no question changes
+	change  string                // what somebody has changed about it, such as changeClaim
 
-	passing   *passingFailure // after which the turn is put off; nil: it is not
-	hold      *hold           // why the run is held from now on; nil: it is not
-	sleep     time.Time       // until when the run sleeps; zero: it does not
-	await     *store.Block    // how the run waits for its children; nil: it does not
-	unblocked string          // why it is held no more
-	actor     Actor           // who decided that
+	passing   *passingFailure // the failure after which the turn is retried later; nil: no retry
+	hold      *hold           // why the run is held from now on; nil: no hold begins
+	sleep     time.Time       // until when the run sleeps; zero: it does not sleep
+	await     *store.Block    // the children that the run waits for; nil: it does not wait for any
+	unblocked string          // the cause for which a hold ends; empty: no hold ends
+	actor     Actor           // who ended the hold or changed the question
 
 	recovery store.RecoveryState // what recovery does to the run; empty: it has no part in this
 	reason   string              // of a recovery or a cancel
@@ -108,7 +108,7 @@ func factsOf(r *store.Run, d *details) fsm.Facts {
 		factIf(r.AutoDecisions < r.MaxAutoDecisions, fsm.FactAutoDecisionLeft) |
 		factIf(repeatable, fsm.FactRepeatable) |
 		factIf(r.MaxAttempts > 0 && attempts >= r.MaxAttempts, fsm.FactAttemptsExhausted) |
-		factIf(repeatsExhausted && !d.shutdown && d.hold == nil && !d.yieldsWell(), fsm.FactRepeatsExhausted) |
+		factIf(repeatsExhausted && !d.shutdown && d.hold == nil && !d.sleepsOrAwaits(), fsm.FactRepeatsExhausted) |
 		factIf(r.Held(), fsm.FactHeld) |
 		factIf(r.Budget.Spent(), fsm.FactBudgetSpent)
 }
@@ -401,7 +401,7 @@ func autoDecided(a *interaction.Answer, r *store.Run) *fcmp.AutoDecided {
 func (d *details) addAutoDecided(c *store.Commit) error {
 	first := autoDecided(d.answer, &c.Run)
 	if q := &d.settled[0].Question; q.Wait != nil {
-		first.TimeoutSec = openFor(q)
+		first.TimeoutSec = secondsOpen(q)
 	}
 	if err := addEvent(c, first); err != nil {
 		return err
@@ -466,7 +466,7 @@ func inputRequired(r *store.Run, q *interaction.Question) *fcmp.InputRequired {
 		asked.Need, asked.Rejects = max(q.Need, 1), max(q.Rejects, 1)
 	}
 	if q.Wait != nil {
-		showWait(asked, q)
+		addOwnWait(asked, q)
 	}
 	if t := r.Together; t != nil {
 		asked.Together = &fcmp.Together{Questions: t.Asked, Answers: t.Rule.Needs(t.Asked),

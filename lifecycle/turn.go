@@ -66,8 +66,8 @@ func (n *node) newTurn(run *store.Run) *turn {
 func (t *turn) age() time.Duration { return monotonicNow(t.node.clock).Sub(t.started) }
 
 // execute prepares the turn (engine, profile, folders), and has the engine execute it in one or
-// more rounds. What keeps the engine from executing it is evidence too, of a process that has
-// failed or was interrupted.
+// more rounds. If the engine cannot execute the turn, the evidence is that of a process that failed
+// or was interrupted. It is nil if the turn was settled without this worker.
 func (t *turn) execute(ctx context.Context) *turnEvidence {
 	e := t.node.engines[t.call.Engine]
 	if e == nil {
@@ -160,8 +160,8 @@ func (t *turn) runRounds(ctx context.Context, e engine.Engine, in engine.Turn) *
 	return ev
 }
 
-// observeStart tells the observer that the engine is about to execute the turn, and returns the
-// context that the observer has for the engine.
+// observeStart calls Observer.Start before the engine executes the turn, and returns the context
+// for the engine: the one that Start returned, or ctx.
 func (t *turn) observeStart(ctx context.Context) context.Context {
 	n := t.node.notices
 	if n == nil || n.observer.Start == nil {

@@ -36,8 +36,9 @@ func (d *details) recorded() *fcmp.Recorded {
 	return r
 }
 
-// readVote is the status of a reply that comes again or too late because of a vote: its key is that of
-// a vote, or its author has voted on the open question. It is false where there is no such vote.
+// readVote returns the status of a reply that an earlier vote answers or refuses. If the reply has
+// the key of a vote, it gets the receipt of that vote. If its author has voted on the open
+// question, it is refused. The bool is false if there is no such vote.
 func readVote(ctx context.Context, r store.Reader, run *Run, reply Reply) (replyStatus, bool, error) {
 	if run.Votes == 0 {
 		return replyStatus{}, false, nil

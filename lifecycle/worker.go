@@ -31,9 +31,9 @@ func (t *turn) run(body []byte) {
 	ev = t.execute(t.ctx)
 }
 
-// setSpec sets what the turn executes. It is false, and sets nothing, if the turn was settled before its
-// worker came so far: whoever settles a turn reads its specification without the lock, so it must not
-// change any more.
+// setSpec sets what the turn executes. It returns false and sets nothing if the turn was settled
+// before its worker called it: whoever settles a turn reads its specification without the lock, so
+// the specification must not change any more.
 func (t *turn) setSpec(spec Spec, from *origin) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -80,8 +80,8 @@ func (t *turn) closeReportsLocked(stuck *stuckCall) (first bool) {
 	return true
 }
 
-// stuckCall is the call in which the worker is, or was, stuck when the turn was settled without it.
-// It is nil for all other turns.
+// stuckCall is the call in which the worker was stuck when the turn was settled without it. It is
+// nil for all other turns.
 func (t *turn) stuckCall() *stuckCall {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -195,7 +195,7 @@ func (t *turn) commitOutcome(ev *turnEvidence, usage *Usage) (_ *store.Run, stor
 	err := t.commit(func(run *store.Run, now time.Time) (*store.Commit, error) {
 		cm, err := decideTurn(withUsage(run, usage, ev.begun), ev, t.node.id, now)
 		if err == nil {
-			t.describe(cm, usage)
+			t.addUsageAndTrace(cm, usage)
 			err = addJournal(cm, ev.finalEntries())
 		}
 		return cm, err
@@ -207,13 +207,15 @@ func (t *turn) commitOutcome(ev *turnEvidence, usage *Usage) (_ *store.Run, stor
 		err = t.commit(func(run *store.Run, now time.Time) (*store.Commit, error) {
 			cm, err := decideRefusedOutcome(withUsage(run, usage, ev.begun), refusal, t.node.id, now)
 			if err == nil {
-				t.describe(cm, usage)
+				t.addUsageAndTrace(cm, usage)
 			}
 			return cm, err
 		})
 	}
 	if errors.Is(err, store.ErrStaleEpoch) {
-		return t.reload(), false // it was ended or taken over; or an earlier try was stored, and it went on
+		// The run was ended or taken over. Or an earlier try was stored, and the run has changed
+		// since.
+		return t.reload(), false
 	}
 	if err != nil {
 		t.node.log.Error("turn's result not stored; recovery settles the run", "run", t.record.ID, "attempt",
@@ -222,9 +224,9 @@ func (t *turn) commitOutcome(ev *turnEvidence, usage *Usage) (_ *store.Run, stor
 	return t.record, err == nil
 }
 
-// describe adds to the commit that ends the turn what the turn has used, and its trace
+// addUsageAndTrace adds to the commit that ends the turn what the turn has used, and its trace
 // (Observer.Start).
-func (t *turn) describe(cm *store.Commit, usage *Usage) {
+func (t *turn) addUsageAndTrace(cm *store.Commit, usage *Usage) {
 	cm.Usage = usage
 	if t.trace != "" {
 		cm.Run.Trace = t.trace

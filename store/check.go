@@ -78,7 +78,7 @@ func (c *Commit) CheckNext(prev *Run, claim bool) error {
 		return invalid(r, "it is %s, which does not change any more", prev.State)
 	case r.Seq != prev.Seq+uint64(len(c.Events)):
 		return invalid(r, "events end at %d, want %d", r.Seq, prev.Seq+uint64(len(c.Events)))
-	case r.State != prev.State && !leads(prev.State, r.State):
+	case r.State != prev.State && !hasTransition(prev.State, r.State):
 		return invalid(r, "no transition leads from %s to %s", prev.State, r.State)
 	case r.State != prev.State && len(c.Events) == 0:
 		return invalid(r, "it goes from %s to %s without an event that tells of it", prev.State, r.State)
@@ -118,8 +118,8 @@ func (c *Commit) CheckNext(prev *Run, claim bool) error {
 	return c.checkQuestions(prev)
 }
 
-// changes are the pairs of states, from and to, for which the contract has a transition.
-var changes = func() map[[2]fsm.State]bool {
+// stateChanges are the pairs of states, from and to, for which the contract has a transition.
+var stateChanges = func() map[[2]fsm.State]bool {
 	pairs := make(map[[2]fsm.State]bool)
 	for _, t := range fsm.Transitions() {
 		pairs[[2]fsm.State{t.From, t.To}] = true
@@ -127,7 +127,7 @@ var changes = func() map[[2]fsm.State]bool {
 	return pairs
 }()
 
-func leads(from, to fsm.State) bool { return changes[[2]fsm.State{from, to}] }
+func hasTransition(from, to fsm.State) bool { return stateChanges[[2]fsm.State{from, to}] }
 
 func sameSubmission(a, b *Run) bool {
 	return a.ID == b.ID && a.Contract == b.Contract && a.SpecDigest == b.SpecDigest && a.Engine == b.Engine &&
@@ -147,7 +147,7 @@ func sameForkPoint(a, b *ForkPoint) bool {
 	return *a == *b
 }
 
-// Coherent says whether the record agrees with itself (I10); the error matches ErrInvalid.
+// Coherent returns an error that matches ErrInvalid if the record contradicts itself (I10).
 func (r *Run) Coherent() error {
 	waiting, running := r.State == fsm.StateWaitingUser, r.State == fsm.StateRunning
 	switch {
@@ -190,12 +190,12 @@ func (r *Run) Coherent() error {
 	if err := r.checkOpen(); err != nil {
 		return err
 	}
-	if r.Block != nil && !kept(r.Block.Until) {
+	if r.Block != nil && !storable(r.Block.Until) {
 		return invalid(r, "times are UTC in microseconds, not %s", r.Block.Until)
 	}
 	for _, t := range []time.Time{r.NotBefore, r.CreatedAt, r.UpdatedAt, r.QueuedAt, r.Deadline, r.LastAutoDecisionAt,
 		r.RecoveredAt, r.FinishedAt} {
-		if !kept(t) {
+		if !storable(t) {
 			return invalid(r, "times are UTC in microseconds, not %s", t)
 		}
 	}
@@ -234,7 +234,7 @@ func invalid(r *Run, format string, args ...any) error {
 	return fmt.Errorf("%w: run %.128s: %s", ErrInvalid, r.ID, fmt.Sprintf(format, args...))
 }
 
-// Check says whether the request can be served; the error matches ErrInvalid.
+// Check returns an error that matches ErrInvalid if the request cannot be served.
 func (q ClaimRequest) Check() error {
 	if q.Node == "" || q.Max < 1 || q.Max > MaxBatch || q.Start == nil {
 		return fmt.Errorf("%w: a claim needs a node, Max from 1 to %d (is %d) and Start", ErrInvalid, MaxBatch, q.Max)
@@ -242,7 +242,7 @@ func (q ClaimRequest) Check() error {
 	return checkEngines(q.Engines)
 }
 
-// CheckLimit says whether a call may return or delete so many; the error matches ErrInvalid.
+// CheckLimit returns an error that matches ErrInvalid unless a call may have this limit.
 func CheckLimit(limit int) error {
 	if limit < 1 {
 		return fmt.Errorf("%w: limit is %d, want at least 1", ErrInvalid, limit)
@@ -250,8 +250,8 @@ func CheckLimit(limit int) error {
 	return nil
 }
 
-// CheckSkip says whether a call may pass over so many and return so many; the error matches
-// ErrInvalid.
+// CheckSkip returns an error that matches ErrInvalid unless a call may have this skip and this
+// limit.
 func CheckSkip(skip, limit int) error {
 	if skip < 0 {
 		return fmt.Errorf("%w: skip is %d, want at least 0", ErrInvalid, skip)
@@ -267,7 +267,8 @@ func (r Run) Claim(node string) Run {
 	return r
 }
 
-// CheckClaim says whether the commit that Start made of the given record may be stored.
+// CheckClaim returns an error that matches ErrInvalid if the commit that Start made of the given
+// record may not be stored. Prev is the stored record.
 func (c *Commit) CheckClaim(given, prev *Run) error {
 	if c.Run.Owner != given.Owner && !c.Run.State.Terminal() || c.Run.Epoch != given.Epoch || c.Expect != prev.Version {
 		return invalid(prev, "Start changed owner, epoch or version")
@@ -281,9 +282,9 @@ var (
 	afterLastYear = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
 )
 
-// kept says whether a store keeps the time as it is: in UTC, without nanoseconds, and with a year
-// that RFC 3339 has.
-func kept(t time.Time) bool {
+// storable reports whether a store keeps the time as it is: in UTC, without nanoseconds, and with a
+// year that RFC 3339 has.
+func storable(t time.Time) bool {
 	at := t.Unix()
 	return t.Location() == time.UTC && t.Nanosecond()%1000 == 0 && at >= firstYear && at < afterLastYear
 }

@@ -16,13 +16,14 @@ import (
 // MaxSeq is the largest number of events of a run.
 const MaxSeq = 1<<28 - 1
 
-// A database's text holds no NUL and, like JSON, only UTF-8. What cannot be kept as it is must not
-// be taken: each store would make something else of it. So it is refused here, for all of them.
+// A database's text holds no NUL and, like JSON, only UTF-8. A text that a store cannot keep as it
+// is must be refused, or each store would change it in another way. It is refused here, for all
+// stores.
 
 // validName reports whether a text can be an id: UTF-8 without NUL. It may be empty.
 func validName(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
-// checkTexts says whether everything that a commit brings comes back as it is.
+// checkTexts returns an error if a store could not return a text or number of the commit as it is.
 func (c *Commit) checkTexts() error {
 	r := &c.Run
 	if !validName(r.ID) || !validName(r.Pool) || !validName(r.Owner) {
@@ -255,7 +256,7 @@ func plainValues(v any, depth int) bool {
 	return false
 }
 
-// Check says whether a node can be registered; the error matches ErrInvalid.
+// Check returns an error that matches ErrInvalid if the node cannot be registered.
 func (n Node) Check() error {
 	if n.ID == "" || n.Lease <= 0 || !validName(n.ID) || !validName(n.Identity) {
 		return fmt.Errorf("%w: a node needs an id and a lease, and its texts are UTF-8 without NUL; they are "+

@@ -92,7 +92,7 @@ func (r *Run) form() string {
 		return familyForm
 	case r.Journal != nil || r.Block != nil && r.Block.Kind == BlockSleep:
 		return journalForm
-	case r.people():
+	case r.hasVotesOrClaims():
 		return peopleForm
 	case r.Pending != nil && r.Pending.Wait != nil, r.Answer != nil && r.Answer.Resolution == interaction.DefaultAnswer:
 		return waitForm
@@ -108,19 +108,21 @@ func (r *Run) form() string {
 	return ""
 }
 
-// people reports whether several people decide an open question of the run, or have voted, or somebody
-// has claimed one. An earlier version would take one person's decision for that of all, a vote's key for
-// an unused one, or the reply of anybody.
-func (r *Run) people() bool {
+// hasVotesOrClaims reports whether several people decide an open question of the run, or people
+// have voted, or somebody has claimed a question. An earlier version would take one person's
+// decision for that of all, take a vote's key for an unused one, or accept a reply in spite of a
+// claim.
+func (r *Run) hasVotesOrClaims() bool {
 	own := func(q *interaction.Question) bool { return q.DecidedBySeveral() || q.Claim != nil }
 	return r.Votes > 0 || r.Answer != nil && len(r.Answer.Votes) > 0 ||
 		r.Pending != nil && own(r.Pending) ||
 		slices.ContainsFunc(r.Siblings, func(q interaction.Question) bool { return own(&q) })
 }
 
-// typed reports whether the run's question, or the answer to it, is a form or an approval, or not
-// for everybody. An earlier version would take any text from anybody as the reply, ask without the
-// policy, or execute a turn without the decision, or without knowing the call that it is about.
+// typed reports whether the run's question is a form, an approval or not for everybody, or whether
+// its answer is one to such a question. An earlier version would accept any text from anybody as
+// the reply, ask without the policy, or execute a turn without the decision and the call that it is
+// about.
 func (r *Run) typed() bool {
 	q, a := r.Pending, r.Answer
 	return r.Restricted ||

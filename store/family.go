@@ -17,9 +17,10 @@ type Family struct {
 	// Ancestors are the ids of the runs above this one, from the root of the tree down to the run's
 	// parent, which has started it; empty in a root. They never change.
 	Ancestors []string `json:"ancestors,omitempty"`
-	// Due is when a node is to see to the relatives of the run: of a run that waits for children,
-	// whether they have ended; of a run that has ended, its parent, which may wait for it, and its
-	// children, which end with it. Zero: there is nothing to be done. See EndedChild.
+	// Due is when a node must do the work that is due for the relatives of the run. If the run
+	// waits for children, the node finds out whether they have ended. If the run has ended, the
+	// node lets its parent go on, which may wait for it, and cancels its children. Zero: there is
+	// nothing to do. See EndedChild.
 	Due time.Time `json:"due,omitzero"`
 }
 
@@ -29,8 +30,8 @@ const (
 	MaxChildren = 1000 // that a run starts
 )
 
-// EndedChild is Family.Due of a child that has ended, once its parent has been informed. The child stays so,
-// and is not pruned, until its parent has ended, too.
+// EndedChild is Family.Due of a child that has ended, once its parent has been informed. The child
+// keeps this value, and is not pruned, until its parent has ended too.
 var EndedChild = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // Parent is the id of the run that has started this one; empty if none has.
@@ -56,7 +57,7 @@ func (r *Run) DueAt() time.Time {
 // fits reports whether the run may have the family.
 func (f *Family) fits(r *Run) bool {
 	switch {
-	case len(f.Ancestors) > MaxDepth || f.Children < 0 || f.Children > MaxChildren || !kept(f.Due):
+	case len(f.Ancestors) > MaxDepth || f.Children < 0 || f.Children > MaxChildren || !storable(f.Due):
 		return false
 	case len(f.Ancestors) == 0 && f.Children == 0:
 		return false

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Local is implemented by a store all of whose processes run on one machine, such as a file. They
-// share the machine's clock, which anybody may set, and its disk: when it is full, no node can renew
-// its lease, and none can take over the runs of another. So the end of a lease by the clock alone
-// proves nothing, and their nodes judge each other by what they have observed. They call
-// ExpireSilent in the place of Registry.Expire.
+// Local is implemented by a store whose nodes all run on one machine, for instance because it is a
+// file. The nodes share the machine's clock, which anybody may set, and its disk: when the disk is
+// full, no node can renew its lease, and none can take over the runs of another. So it proves
+// nothing that a lease is over by the clock. The nodes judge each other by what they have observed,
+// and call ExpireSilent in the place of Registry.Expire.
 type Local interface {
 	// ExpireSilent removes those of the given nodes that have not renewed their lease since they
 	// were read: Node.Until is still what the store has. A node whose Until is zero is removed in

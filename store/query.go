@@ -77,9 +77,8 @@ func (q WaitingQuery) Matches(r *Run) bool {
 	return admits
 }
 
-// NewPage makes a page of the runs that a store found for the query, as the function of that name
-// does. Of those it leaves out what does not match the query: an index that only leads to runs may
-// find too many.
+// NewPage makes a page of the runs that a store found for the query, as the function NewPage does.
+// It leaves out the runs that do not match the query, since an index may find more than these.
 func (q WaitingQuery) NewPage(found []Run) Page {
 	more := len(found) > q.Limit
 	var last Cursor

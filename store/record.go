@@ -201,9 +201,9 @@ const (
 // Held reports whether the run is held.
 func (r *Run) Held() bool { return r.Block != nil && r.Block.Kind == BlockHeld }
 
-// HeldSince returns the time from which a held run could have gone on without the hold or, if the
-// run is parked, the time of its last commit, which is when the hold began or one of several questions was
-// answered.
+// HeldSince returns the time from which the hold has delayed a held run. That is the time at which
+// it was queued. For a parked run, which waits in any case, it is the time of the last commit: the
+// hold began then, or one of several questions was answered since.
 func (r *Run) HeldSince() time.Time {
 	if r.State == fsm.StateQueued {
 		return r.QueuedAt
@@ -235,8 +235,9 @@ const PreservedReason = "pending question and session are intact"
 // recovered (ShowDeparture).
 func (r *Run) Parked() bool { return r.State == fsm.StateWaitingUser && !r.Slot && r.Owner != "" }
 
-// DepartureTime is the time of a departure as stores keep it. The zero time stands for "not gone",
-// so a caller of Expire who passes it gets another one that is before every run's.
+// DepartureTime is the time of a departure as stores keep it. Stores use the zero time for a node
+// that has not gone. So if a caller of Expire passes the zero time, the departure gets the Unix
+// epoch, which is before the times of all runs.
 func DepartureTime(now time.Time) time.Time {
 	if now.IsZero() {
 		now = time.UnixMicro(0)
@@ -244,10 +245,10 @@ func DepartureTime(now time.Time) time.Time {
 	return now.UTC().Truncate(time.Microsecond)
 }
 
-// ShowDeparture makes the run what is read of it once its owner has gone at that time: a parked run
-// whose session is there is recovered (TR-14, E1, E8). Its version stays, since nothing is written.
-// The zero time stands for an owner that has not gone. A store calls it for every run that a Reader
-// returns.
+// ShowDeparture changes a record that was read to what readers must see of it: a parked run with a
+// session is recovered once its owner has gone, at the given time (TR-14, E1, E8). Its version
+// stays, since nothing is written. The zero time stands for an owner that has not gone. A store
+// calls ShowDeparture for every run that a Reader returns.
 func (r *Run) ShowDeparture(at time.Time) {
 	if at.IsZero() || !r.Parked() || r.Session == nil {
 		return

@@ -86,13 +86,15 @@ type Reader interface {
 	// Settled returns the settled interaction whose accepted reply carried the key, or ErrNotFound
 	// (C5).
 	Settled(ctx context.Context, id, key string) (interaction.Record, error)
-	// Due returns up to limit runs in waiting_user whose deadline is at or before now, the oldest
-	// deadline first, and, as if that were a deadline, runs whose relatives are to be seen to (Family.Due);
-	// after them, within the limit, the queued runs that are held until a time
-	// at or before now, the earliest first. It also returns the time at which the next thing falls
-	// due after now: a deadline, or a queued run's not-before time. That time is zero if there is
-	// none. It does not include the times at which held runs are tried again, so callers must call
-	// Due again from time to time.
+	// Due returns up to limit runs for which something is due at or before now. First come the runs
+	// in waiting_user whose deadline is due and, as if it were a deadline, the runs whose
+	// Family.Due is; the earliest of these times comes first. After them, within the limit, come
+	// the queued runs that are held until a time at or before now, the earliest first.
+	//
+	// Due also returns the time at which the next thing falls due after now: a deadline, a
+	// Family.Due, or a queued run's not-before time. That time is zero if there is none. It does
+	// not include the times at which held runs are tried again, so callers must call Due again from
+	// time to time.
 	Due(ctx context.Context, now time.Time, limit int) (due []Run, next time.Time, err error)
 	// Orphans returns up to limit runs that hold a slot and whose owner is not a registered node.
 	// It skips the first skip of them, which the caller is already settling. A parked run without a
@@ -207,11 +209,11 @@ type InteractionReader interface {
 
 // RecentReader is implemented by a store that keeps the records that it wrote or read last in memory.
 type RecentReader interface {
-	// Recent returns the run as this store object wrote or read it last, without a look at the
-	// store; false if it has no such record. The record may be old: others may have changed the run
-	// since, the transaction that wrote it may fail, and a departure is not shown in it. So it is good
-	// for one thing: to base a Commit on, which compares the version. Whoever would refuse something
-	// because of it must call Run first.
+	// Recent returns the run as this store object wrote or read it last, without reading the store;
+	// false if it has no such record. The record may be old: others may have changed the run since,
+	// the transaction that wrote it may fail, and the record does not show a departure. So callers
+	// may use it for one thing: to base a Commit on it, which compares the version. A caller that
+	// would refuse something because of it must call Run first.
 	Recent(id string) (Run, bool)
 }
 

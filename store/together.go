@@ -64,8 +64,8 @@ func (r *Run) CloseQuestion(number int) {
 	}
 }
 
-// checkOpen says whether the open questions fit the record: a single one has the last number, and
-// several are of those that were asked together.
+// checkOpen returns an error if the open questions do not fit the record: a question that was asked
+// alone must have the last number, and several must be of those that were asked together.
 func (r *Run) checkOpen() error {
 	if err := r.checkWaits(); err != nil {
 		return err
@@ -102,7 +102,7 @@ func (r *Run) checkOpen() error {
 	return r.checkAskedAt()
 }
 
-// check says whether the questions were asked last, and whether their counts are possible.
+// check returns an error if the questions were not asked last, or if their counts are not possible.
 func (t *Together) check(r *Run) error {
 	open := 0
 	if r.Pending != nil {
@@ -128,9 +128,9 @@ func (t *Together) check(r *Run) error {
 	return nil
 }
 
-// NextDue is the earliest time at which something is next to be done about an open question by its
-// own wait (K7), and the question: of several at the same time the one with the lowest number. It is
-// zero if there is none.
+// NextDue is the earliest time at which the own wait of an open question has its next step or its
+// end (K7), and that question. Of several questions with the same time, it is the one with the
+// lowest number. The time is zero if there is none.
 func (r *Run) NextDue() (at time.Time, question *interaction.Question) {
 	for i := -1; r.Pending != nil && i < len(r.Siblings); i++ {
 		q := r.Pending
@@ -175,8 +175,8 @@ func (r *Run) ReplaceQuestion(q interaction.Question) {
 	}
 }
 
-// checkWaits says whether the open questions have waits of their own, all or none of them, and
-// whether the deadline is the earliest time that these name.
+// checkWaits returns an error unless all open questions have waits of their own or none has. If
+// they have, the deadline must be the time of their next step or first end.
 func (r *Run) checkWaits() error {
 	if r.Pending == nil {
 		return nil
@@ -196,7 +196,7 @@ func (r *Run) checkWaits() error {
 		case q.Wait.Fault() != "":
 			return invalid(r, "question %d has a wait with %s", q.ID, q.Wait.Fault())
 		case q.Fired < 0 || int(q.Fired) > len(q.Wait.Steps) ||
-			q.EndsAt.IsZero() != (q.Wait.End == 0) || !kept(q.EndsAt):
+			q.EndsAt.IsZero() != (q.Wait.End == 0) || !storable(q.EndsAt):
 			return invalid(r, "question %d has had %d steps of %d, and ends at %s", q.ID, q.Fired, len(q.Wait.Steps),
 				q.EndsAt)
 		}
@@ -213,15 +213,16 @@ func (r *Run) checkAskedAt() error {
 		if i >= 0 {
 			q = &r.Siblings[i]
 		}
-		if q.AskedAt.IsZero() || !kept(q.AskedAt) {
+		if q.AskedAt.IsZero() || !storable(q.AskedAt) {
 			return invalid(r, "question %d has asked_at %s, want a time in UTC in microseconds", q.ID, q.AskedAt)
 		}
 	}
 	return nil
 }
 
-// checkQuestions follows the run's questions from the previous record on: they are numbered without a
-// gap, and each stays open until it is settled, once (I8). So no interaction is ever settled twice.
+// checkQuestions compares the run's questions with those of the stored record prev: questions are
+// numbered without a gap, and each stays open until it is settled, once (I8). So no interaction is
+// ever settled twice.
 func (c *Commit) checkQuestions(prev *Run) error {
 	r := &c.Run
 	for i := range c.Settled {
@@ -250,7 +251,7 @@ func (c *Commit) checkQuestions(prev *Run) error {
 		}
 		switch closed := c.settles(number); {
 		case r.OpenQuestion(number) != nil:
-			if err := c.checkBallots(prev, number); err != nil {
+			if err := c.checkNewVotes(prev, number); err != nil {
 				return err
 			}
 			open++
@@ -284,7 +285,8 @@ func (c *Commit) Keyed() *interaction.Record {
 	return nil
 }
 
-// checkSettled says whether the settled interactions are such.
+// checkSettled returns an error if the settled interactions are not complete and in order, or if
+// the run still has one of them open.
 func (c *Commit) checkSettled() error {
 	keys, last := 0, 0
 	for i := range c.Settled {
@@ -295,10 +297,10 @@ func (c *Commit) checkSettled() error {
 				s.Question.ID, last)
 		case c.Run.OpenQuestion(s.Question.ID) != nil:
 			return invalid(&c.Run, "interaction %d is settled and still pending", s.Question.ID)
-		case s.Question.AskedAt.IsZero() || !kept(s.Question.AskedAt):
+		case s.Question.AskedAt.IsZero() || !storable(s.Question.AskedAt):
 			return invalid(&c.Run, "interaction %d is settled with asked_at %s, want a time in UTC in microseconds",
 				s.Question.ID, s.Question.AskedAt)
-		case s.Resolution == "" || s.ResolvedAt.IsZero() || !kept(s.ResolvedAt):
+		case s.Resolution == "" || s.ResolvedAt.IsZero() || !storable(s.ResolvedAt):
 			return invalid(&c.Run, "interaction %d is settled with resolution %q at %s, want a resolution and a time "+
 				"in UTC in microseconds", s.Question.ID, s.Resolution, s.ResolvedAt)
 		}

@@ -6,8 +6,8 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// checkVotes says whether the votes on the open questions can be: on approvals that need others still,
-// each by another person; and whether their claims can be (K5).
+// checkVotes returns an error if the votes on the open questions are not possible, or their claims
+// (K5). Only an approval that needs further votes can have some, each of another person.
 func (r *Run) checkVotes() error {
 	given := 0
 	for i := -1; r.Pending != nil && i < len(r.Siblings); i++ {
@@ -15,7 +15,8 @@ func (r *Run) checkVotes() error {
 		if i >= 0 {
 			q = &r.Siblings[i]
 		}
-		if fault := q.Claim.Fault(); fault != "" || q.Claim != nil && (!kept(q.Claim.Until) || q.DecidedBySeveral()) {
+		if fault := q.Claim.Fault(); fault != "" ||
+			q.Claim != nil && (!storable(q.Claim.Until) || q.DecidedBySeveral()) {
 			return invalid(r, "question %d has a claim that cannot be: %s", q.ID, fault)
 		}
 		if q.Need == 0 && q.Rejects == 0 && q.Votes == nil { // most questions
@@ -47,7 +48,7 @@ func (r *Run) checkVotesOn(q *interaction.Question) error {
 			return invalid(r, "a person has voted twice on question %d, or votes without a name", q.ID)
 		case v.Decision != interaction.Approve && v.Decision != interaction.Reject:
 			return invalid(r, "a vote on question %d is %.40q", q.ID, v.Decision)
-		case v.VotedAt.IsZero() || !kept(v.VotedAt):
+		case v.VotedAt.IsZero() || !storable(v.VotedAt):
 			return invalid(r, "a vote on question %d has voted_at %s, want a time in UTC in microseconds", q.ID,
 				v.VotedAt)
 		}
@@ -55,9 +56,9 @@ func (r *Run) checkVotesOn(q *interaction.Question) error {
 	return nil
 }
 
-// checkBallots says whether the votes on a question that stays open are those that it had, and one more
-// at most.
-func (c *Commit) checkBallots(prev *Run, number int) error {
+// checkNewVotes returns an error unless a question that stays open has the votes that it had
+// before, and at most one more.
+func (c *Commit) checkNewVotes(prev *Run, number int) error {
 	before, after := prev.OpenQuestion(number).Votes, c.Run.OpenQuestion(number).Votes
 	if len(before) == 0 && len(after) == 0 {
 		return nil

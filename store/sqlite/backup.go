@@ -15,12 +15,12 @@ import (
 )
 
 // Backup copies the store to a new file at path, as it is at one moment, while hosts work on it.
-// The copy stands alone, is private to its user, is checked page by page, and is on the disk when
-// Backup returns nil. On an error there is no file at path, or a whole one whose name may not
-// survive the loss of power. It takes a read transaction for as long
-// as it writes: commits go on meanwhile, and the WAL grows by them. A file that exists is never
-// written over: the error matches fs.ErrExist. When ctx ends, the copy is given up. Run folders and
-// what engines keep elsewhere are not in it.
+// The copy needs no other file beside it, is private to its user, is checked page by page, and is
+// on the disk when Backup returns nil. On an error there is no file at path, or a whole one whose
+// name may not survive the loss of power. Backup holds a read transaction for as long as it writes:
+// commits go on meanwhile, and the WAL grows by them. A file that exists is never written over: the
+// error matches fs.ErrExist. When ctx ends, the copy is given up. Run folders and what engines keep
+// elsewhere are not in it.
 func (s *Store) Backup(ctx context.Context, path string) error {
 	if err := s.backup(ctx, path); err != nil {
 		return fmt.Errorf("sqlite: backup to %s: %w", path, explain(err))
@@ -98,7 +98,7 @@ func restore(ctx context.Context, backup, path string) error {
 // checked, flushed to the disk, and gets its name last, so that a file of that name is always
 // whole.
 func place(path string, fill func(partial string) error) (err error) {
-	if path, err = filepath.Abs(path); err != nil { // SQLite takes the beginning of another one for a host
+	if path, err = filepath.Abs(path); err != nil { // a file URI takes the first part of a relative path for a host
 		return err
 	}
 	if err := requireAbsent(path); err != nil {

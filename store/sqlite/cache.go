@@ -15,8 +15,7 @@ const (
 	cachedBytes = 4 << 20
 )
 
-// maxCachedNodes bounds how many nodes are known to be registered, or not, and how many to have
-// gone, or not.
+// maxCachedNodes bounds the maps nodes and departed of a writeCache, each by itself.
 const maxCachedNodes = 1000
 
 // writeCache holds the runs that the writing connection wrote last, the nodes, pools and watchers,
@@ -31,10 +30,10 @@ type writeCache struct {
 	runs cache.Runs[storedRun] // guarded by mu, for Recent
 
 	pools    []slots.Pool         // by name; nil when not loaded
-	nodes    map[string]bool      // whether a node is registered, of those that were asked for
-	departed map[string]time.Time // when a node went, zero if it has not; likewise
+	nodes    map[string]bool      // by id, whether the node is registered; only nodes that were looked up
+	departed map[string]time.Time // by id, when the node went, zero if it has not; likewise
 	watched  *time.Time           // until when another open store watches; nil when not loaded
-	notes    *notes               // of feeds; nil when not loaded
+	feeds    *feedState           // nil when not loaded
 }
 
 // storedRun is a run as it stands in the file.
@@ -67,7 +66,7 @@ func (c *writeCache) clear() {
 	c.mu.Lock()
 	c.runs.Clear()
 	c.mu.Unlock()
-	c.pools, c.nodes, c.departed, c.watched, c.notes = nil, nil, nil, nil, nil
+	c.pools, c.nodes, c.departed, c.watched, c.feeds = nil, nil, nil, nil, nil
 }
 
 // run returns the run as it was written last, if it is kept.

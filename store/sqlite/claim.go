@@ -33,7 +33,7 @@ func (s *Store) claimOnce(ctx context.Context, req store.ClaimRequest) (claimed 
 	c := &claimTx{req: req}
 	err := s.write(ctx, req.Max, func(w *writer) ([]store.Hint, error) {
 		c.writer = w
-		return c.run()
+		return c.claimRuns()
 	})
 	switch {
 	case err != nil:
@@ -55,9 +55,8 @@ type claimTx struct {
 	refused  error
 }
 
-// run makes the claim: of the node's own sticky runs first, and then from one pool after the other.
-// (The run methods of writer and conn, which claimTx embeds, are something else.)
-func (c *claimTx) run() ([]store.Hint, error) {
+// claimRuns claims the node's own sticky runs first, and then runs of one pool after the other.
+func (c *claimTx) claimRuns() ([]store.Hint, error) {
 	registered, err := c.registered(c.req.Node)
 	if err != nil {
 		return nil, err
@@ -119,8 +118,8 @@ func (c *claimTx) stickyRuns() (ids []string, _ error) {
 	return ids, err
 }
 
-// claimFrom claims from one pool, and reports whether that were all of its ready runs. Pick chooses
-// from the pool's readyQueue, by the policy of package slots.
+// claimFrom claims runs of one pool, and reports whether these were all of its ready runs. Pick
+// chooses them from the pool's readyQueue, by the policy of package slots.
 func (c *claimTx) claimFrom(p slots.Pool) (all bool, _ error) {
 	slotsInUse, err := c.count(`SELECT count(*) FROM runs WHERE slot = 1 AND pool = ?`, p.Name)
 	if err != nil {

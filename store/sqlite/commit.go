@@ -32,8 +32,8 @@ func (s *Store) Commit(ctx context.Context, batch []store.Commit) []error {
 	if !valid {
 		return errs
 	}
-	// The writer sets refusals. When ctx ends, write returns an error while the writer may still do
-	// so: then they must not be read.
+	// The writer sets refusals. When ctx ends, write returns an error while the writer may still
+	// set them: then they must not be read.
 	refusals := make([]error, len(batch))
 	err := s.write(ctx, len(batch), func(w *writer) ([]store.Hint, error) {
 		hints := make([]store.Hint, 0, len(entries))
@@ -218,17 +218,18 @@ func (w *writer) update(prev storedRun, e *entry.Entry) error {
 	if err == nil {
 		noted, err = w.note(prev.row, e)
 	}
-	moved := t.first != prev.tail.first
-	if noted && moved && err == nil { // the trigger looks for it
+	firstChanges := t.first != prev.tail.first
+	if noted && firstChanges && err == nil { // the update fires feed_changed, which must find the commit noted
 		err = w.insertNotedAlone()
 	}
 	if err != nil {
 		return err
 	}
 	r := &e.Run
-	// a report of a running turn: no index has to change
-	same := r.State == prev.run.State && r.Epoch == prev.run.Epoch && entry.ColumnsOf(r) == entry.ColumnsOf(prev.run)
-	changed, err := w.updateRow(prev.row, e, t, same, noted && !moved)
+	// true for a report of a running turn: no index has to change
+	sameColumns := r.State == prev.run.State && r.Epoch == prev.run.Epoch &&
+		entry.ColumnsOf(r) == entry.ColumnsOf(prev.run)
+	changed, err := w.updateRow(prev.row, e, t, sameColumns, noted && !firstChanges)
 	if err != nil {
 		return err
 	}
@@ -243,11 +244,12 @@ func (w *writer) update(prev storedRun, e *entry.Entry) error {
 	return w.finishCommit(storedRun{row: prev.row, run: prev.run, spec: prev.spec, tail: t}, e)
 }
 
-// updateRow writes the row of a run, and returns how many it found. The columns beside the record are
-// left as they are if they are the same; the column first is not named if unnamed (see makeTriggers).
-func (w *writer) updateRow(row int64, e *entry.Entry, t tail, same, unnamed bool) (changed int64, _ error) {
+// updateRow writes the row of a run, and returns how many rows it found. If sameColumns is set, the
+// statement leaves out the columns that repeat the record. If omitFirst is set, it does not name
+// the column first, so that no trigger fires (see makeTriggers).
+func (w *writer) updateRow(row int64, e *entry.Entry, t tail, sameColumns, omitFirst bool) (changed int64, _ error) {
 	const (
-		reported  = `UPDATE OR ROLLBACK runs SET version = ?, record = ?, tail = ?`
+		changeRun = `UPDATE OR ROLLBACK runs SET version = ?, record = ?, tail = ?`
 		changeAll = `UPDATE OR ROLLBACK runs SET version = ?, record = ?, tail = ?, state = ?, queued_at = ?, ready = ?,
 			delayed_until = ?, slot = ?, owner = ?, epoch = ?, asked_at = ?, deadline = ?, finished_at = ?`
 		first = `, first = ?`
@@ -255,14 +257,14 @@ func (w *writer) updateRow(row int64, e *entry.Entry, t tail, same, unnamed bool
 	)
 	r := &e.Run
 	version, number, expect := int64(r.Version), int64(t.first), int64(e.Expect)
-	if same && unnamed {
-		return w.exec(reported+where, version, e.Record, t.column(), row, expect)
+	if sameColumns && omitFirst {
+		return w.exec(changeRun+where, version, e.Record, t.column(), row, expect)
 	}
-	if same {
-		return w.exec(reported+first+where, version, e.Record, t.column(), number, row, expect)
+	if sameColumns {
+		return w.exec(changeRun+first+where, version, e.Record, t.column(), number, row, expect)
 	}
 	c := columnsOf(r)
-	if unnamed {
+	if omitFirst {
 		return w.exec(changeAll+where, version, e.Record, t.column(), string(r.State), c.queuedAt, c.ready,
 			c.delayedUntil, c.slot, c.owner, int64(r.Epoch), c.askedAt, c.deadline, c.finishedAt, row, expect)
 	}
@@ -349,7 +351,7 @@ func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (int, er
 	}
 	pruned := 0
 	err := s.write(ctx, maxBatch, func(w *writer) ([]store.Hint, error) {
-		n, err := w.notes()
+		n, err := w.feedState()
 		if err != nil {
 			return nil, err
 		}
@@ -358,7 +360,7 @@ func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (int, er
 		args := []driver.Value{before.UnixMicro(), int64(limit)}
 		if n.needed {
 			query = `SELECT n FROM runs WHERE finished_at IS NOT NULL AND finished_at < ? AND deadline IS NULL
-				AND NOT ` + pruneWaits + `
+				AND NOT ` + feedNeedsRun + `
 				ORDER BY finished_at, id LIMIT ? + 0`
 			args = []driver.Value{before.UnixMicro(), before.UnixMicro(), int64(limit)}
 		}
@@ -375,8 +377,8 @@ func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (int, er
 				return nil, err
 			}
 		}
-		if n.needed && len(rows) > 0 { // a feed that is lost now keeps nothing for itself any more
-			if err := errors.Join(w.forgetNotes(), w.forgetNoted()); err != nil {
+		if n.needed && len(rows) > 0 { // the pruning may have made a feed lost, which needs no commits any more
+			if err := errors.Join(w.resetFeedState(), w.deleteAcknowledged()); err != nil {
 				return nil, err
 			}
 		}

@@ -20,7 +20,8 @@ type conn struct {
 	row   row                 // reused from query to query
 }
 
-// connection and statement are what the driver's can do.
+// connection and statement are the interfaces that the connections and statements of the driver
+// implement.
 type connection interface {
 	driver.Conn
 	driver.ConnPrepareContext
@@ -83,7 +84,7 @@ func (c *conn) stmt(text string) (statement, error) {
 		if len(c.stmts) < maxStatements {
 			break
 		}
-		_ = c.stmts[other].Close() // it ends with the connection otherwise
+		_ = c.stmts[other].Close() // after an error, it ends with the connection
 		delete(c.stmts, other)
 	}
 	c.stmts[text] = s

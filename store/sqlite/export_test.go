@@ -134,9 +134,9 @@ func (s *Store) CommitAsEarlier(c store.Commit) error {
 		if err := w.insertNoted(); err != nil {
 			return nil, err
 		}
-		w.cache.notes = &notes{}
+		w.cache.feeds = &feedState{}
 		refused, err := w.commit(e)
-		w.cache.notes = nil
+		w.cache.feeds = nil
 		return nil, errors.Join(refused, err)
 	})
 }

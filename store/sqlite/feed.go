@@ -31,7 +31,7 @@ func (s *Store) CreateFeed(ctx context.Context, f store.Feed) error {
 		return err
 	}
 	return s.changeFeeds(ctx, func(w *writer) (refused, _ error) {
-		n, err := w.notes()
+		n, err := w.feedState()
 		if err != nil {
 			return nil, err
 		}
@@ -43,7 +43,7 @@ func (s *Store) CreateFeed(ctx context.Context, f store.Feed) error {
 		if made == 0 {
 			return refuse.FeedExists(f.Name), nil
 		}
-		if err := w.forgetNotes(); err != nil {
+		if err := w.resetFeedState(); err != nil {
 			return nil, err
 		}
 		return nil, w.conn.run(dropTriggers + makeTriggers)
@@ -60,7 +60,7 @@ func (s *Store) DeleteFeed(ctx context.Context, name string) error {
 		if deleted == 0 {
 			return refuse.NoFeed(name), nil
 		}
-		if err := errors.Join(w.forgetNotes(), w.forgetNoted()); err != nil {
+		if err := errors.Join(w.resetFeedState(), w.deleteAcknowledged()); err != nil {
 			return nil, err
 		}
 		more, err := w.exists(`SELECT 1 FROM feeds`)
@@ -153,7 +153,8 @@ func (s *Store) LeaseFeed(ctx context.Context, name string, length time.Duration
 	return l, true, nil
 }
 
-// leased returns the feed's cursor if the lease is its last one.
+// leased returns the feed's cursor. It refuses if the lease is not the feed's last one, or if the
+// feed is lost.
 func (c *conn) leased(l store.FeedLease) (cursor int64, refused, _ error) {
 	r, err := c.one(`SELECT cursor, lost FROM feeds WHERE name = ? AND epoch = ?`, l.Feed, int64(l.Epoch))
 	switch {
@@ -322,7 +323,7 @@ func (s *Store) AckFeed(ctx context.Context, l store.FeedLease, to store.FeedPos
 			return refused, err
 		}
 		if at > cursor {
-			n, err := w.notes()
+			n, err := w.feedState()
 			if err != nil {
 				return nil, err
 			}
@@ -333,7 +334,7 @@ func (s *Store) AckFeed(ctx context.Context, l store.FeedLease, to store.FeedPos
 		_, err = w.exec(`UPDATE feeds SET until = ?, cursor = ? WHERE name = ?`, now.Add(l.Length).UnixMicro(),
 			max(at, cursor), l.Feed)
 		if err == nil && at > cursor {
-			err = w.forgetNoted()
+			err = w.deleteAcknowledged()
 		}
 		return nil, err
 	})

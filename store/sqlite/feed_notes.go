@@ -11,14 +11,19 @@ import (
 	"github.com/interlude-go/interlude/store/internal/entry"
 )
 
-// While a feed exists, triggers note the commits of releases without feeds, which do not know of
-// them. This release notes its commits itself, one row for all of a transaction: a row for each, or a
-// trigger that counts events, would cost more than the rest of a commit. Its statements are written so
-// that the triggers rarely fire. It creates a run with 0 in the column "slot", where earlier releases
-// leave NULL; both mean no slot. Its updates set the column "first" only if the value changes, while
-// those of earlier releases always set it. When the trigger fires for such an update, it finds that the
-// commit was noted just before.
-// When a run is deleted, the feeds that have not acknowledged its last commit are lost.
+// While a feed exists, triggers note the commits of earlier releases, which do not know feeds. This
+// release notes its commits itself, with one row for each transaction: a row for each commit, or a
+// trigger that counts events, would cost more than the rest of a commit. So its statements are
+// written such that the triggers rarely fire:
+//
+//   - It creates a run with 0 in the column "slot", where earlier releases leave NULL. Both mean
+//     that the run has no slot.
+//   - Its updates name the column "first" only if the value changes, while those of earlier
+//     releases always name it. If the trigger fires for an update of this release, it finds that
+//     the commit was noted just before.
+//
+// A further trigger makes feeds lost: those that have not acknowledged the last commit of a run
+// that is deleted.
 const (
 	makeTriggers = `CREATE TRIGGER IF NOT EXISTS feed_created AFTER INSERT ON runs WHEN new.slot IS NULL BEGIN
 	INSERT OR ROLLBACK INTO noted (position, size, commits)
@@ -86,37 +91,38 @@ type newCommit struct {
 	cache.Commit
 }
 
-// notes is what a transaction knows of the feeds: whether it notes commits, and the last position.
-type notes struct {
-	needed bool
-	last   int64
+// feedState is what a transaction knows of the feeds.
+type feedState struct {
+	needed bool  // a feed that is not lost exists, so commits are noted
+	last   int64 // the last position
 }
 
-// notes returns them for the transaction. Like everything in the cache they are those of the file:
-// the cache is emptied when somebody else has written to it.
-func (w *writer) notes() (*notes, error) {
-	if w.cache.notes == nil {
+// feedState returns the state of the feeds for the transaction. Like everything in the cache, it is
+// that of the file: the cache is emptied when somebody else has written to the file.
+func (w *writer) feedState() (*feedState, error) {
+	if w.cache.feeds == nil {
 		r, err := w.one(`SELECT EXISTS (SELECT 1 FROM feeds WHERE lost = 0), ` + lastPosition)
 		if err != nil {
 			return nil, err
 		}
-		w.cache.notes = &notes{needed: r.int(0) != 0, last: r.int(1)}
+		w.cache.feeds = &feedState{needed: r.int(0) != 0, last: r.int(1)}
 	}
-	return w.cache.notes, nil
+	return w.cache.feeds, nil
 }
 
-// forgetNotes lets the next commit read the notes anew, after a change of the feeds.
-func (w *writer) forgetNotes() error {
-	w.cache.notes = nil
+// resetFeedState is called after a change of the feeds: the next commit reads their state from the
+// file. It stores what was noted so far, because that state has the last position.
+func (w *writer) resetFeedState() error {
+	w.cache.feeds = nil
 	return w.insertNoted()
 }
 
-// note notes a commit of the run in the row, if a feed needs it.
+// note notes the commit of the run with this row, if it has events and a feed needs them.
 func (w *writer) note(row int64, e *entry.Entry) (noted bool, _ error) {
 	if len(e.Events) == 0 {
 		return false, nil
 	}
-	n, err := w.notes()
+	n, err := w.feedState()
 	if err != nil || !n.needed {
 		return false, err
 	}
@@ -140,8 +146,8 @@ func (w *writer) insertNotedAlone() error {
 // insertNoted stores what the transaction has noted so far.
 func (w *writer) insertNoted() error { return w.insertNotedUntil(len(w.noted)) }
 
-// insertNotedUntil stores so many of the commits that the transaction has noted, but for those that
-// are stored.
+// insertNotedUntil stores the commits that the transaction has noted, up to the given number of
+// them, except those that are stored already.
 func (w *writer) insertNotedUntil(end int) error {
 	more := w.noted[w.notedStored:end]
 	if len(more) == 0 {
@@ -161,7 +167,8 @@ func (w *writer) insertNotedUntil(end int) error {
 	return err
 }
 
-// keepNoted keeps the events of what the transaction has noted, once that is stored.
+// keepNoted puts the events that the transaction has noted into the cache for readers, once they
+// are stored.
 func (w *writer) keepNoted() {
 	for i := range w.noted {
 		w.recent.Put(w.noted[i].notedCommit, w.noted[i].Commit)
@@ -171,21 +178,22 @@ func (w *writer) keepNoted() {
 
 // slotOfNew is what the column slot of a run has that is created: 0 if its commit is noted.
 func (w *writer) slotOfNew(e *entry.Entry) (driver.Value, error) {
-	n, err := w.notes()
+	n, err := w.feedState()
 	if err == nil && n.needed && len(e.Events) > 0 {
 		return int64(0), nil
 	}
 	return nil, err
 }
 
-// forgetNoted deletes what every feed has acknowledged, but for the last position.
-func (w *writer) forgetNoted() error {
+// deleteAcknowledged deletes the noted commits that every feed has acknowledged, except the last
+// one: its row keeps the last position.
+func (w *writer) deleteAcknowledged() error {
 	_, err := w.exec(`DELETE FROM noted WHERE position <= coalesce((SELECT min(cursor) FROM feeds WHERE lost = 0),
 		9223372036854775807) AND position < ` + lastPosition)
 	return err
 }
 
-// pruneWaits is a condition on a row of runs: a feed needs the run that is to be pruned. It takes
-// the time before which runs are pruned.
-const pruneWaits = `EXISTS (SELECT 1 FROM feeds WHERE lost = 0 AND runs.finished_at >= ? - max_lag
+// feedNeedsRun is a condition on a row of runs: a feed has not acknowledged the run's last commit,
+// and its lag still keeps the run. Its argument is the time before which runs are pruned.
+const feedNeedsRun = `EXISTS (SELECT 1 FROM feeds WHERE lost = 0 AND runs.finished_at >= ? - max_lag
 	AND cursor < (SELECT position FROM ended WHERE run = runs.n))`

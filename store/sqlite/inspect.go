@@ -154,10 +154,10 @@ func readOnly(err error) error {
 	return err
 }
 
-// unwritable says why SQLite could not open or write a file: it says only that, for itself and for
-// the files that it keeps beside it. So they are tried, and the system's own error tells what is not
-// allowed, and what is out of order. FILE-shm is not: closing it would end the locks that another
-// store of this process has on it.
+// unwritable adds to an error of SQLite why it could not open or write a file, since SQLite does
+// not say which file it was, nor why. It tries to open the file and FILE-wal for writing, and to
+// make a file in the folder: the system's error has the reason. It does not try FILE-shm, because
+// closing that would end the locks that another store of this process has on it.
 func unwritable(path string, err error) error {
 	var e *sqlite.Error
 	unopened := errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_CANTOPEN

@@ -55,13 +55,13 @@ type Options struct {
 // Store keeps runs in a SQLite file. Use Open.
 type Store struct {
 	path     string     // absolute
-	readers  chan *conn // those that are free
-	listers  chan *conn // those for listings that are free
+	readers  chan *conn // the free connections for reads
+	listers  chan *conn // the free connections for listings
 	writer   *writer
 	present  *present
 	watchers store.Watchers
 
-	registered bool // as a watcher; of the poll for changes, and of Close after it
+	registered bool // as a watcher; for pollChanges, and for Close once that has returned
 
 	closing sync.Once
 	closed  chan struct{}
@@ -208,8 +208,8 @@ func dialFirst(path string, pragmas []string, patience time.Duration) (*conn, er
 	}
 }
 
-// leaveWatchers unregisters a store that is closed. If somebody has the write lock just now, the
-// registration stays until its time is over.
+// leaveWatchers unregisters a store that is being closed. If somebody else has the write lock now,
+// the registration stays until its time is over.
 func (s *Store) leaveWatchers() {
 	if !s.registered || s.present.check() != nil {
 		return

@@ -57,7 +57,7 @@ func (p *present) compare(files []openedFile, id *fileID) error {
 		f := &files[i]
 		err := identify(f.path, id)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			continue // it tells nothing of the file: its folder may not be searched, say
+			continue // the error says nothing about the file: the folder may not be searched, for example
 		}
 		if err != nil || !f.id.same(id) {
 			p.lost.CompareAndSwap(nil, &f.path)

@@ -11,9 +11,9 @@ import (
 )
 
 // readyQueue is the ready runs of one pool that a claim may pick: those of the claim's engines. The
-// index of ready runs is by engine, so that the runs of other engines cost nothing (J4); each
-// answer here is merged from one seek for each engine. A seek is a step down an index in this
-// process, so many small ones are cheap, and no single statement has to find it all.
+// index of ready runs is by engine, so that the runs of other engines cost nothing (J4). Each
+// method makes one query for each engine and merges the results. A query is one seek in an index of
+// this process, so many small ones are cheap.
 type readyQueue struct {
 	*claimTx
 

@@ -74,8 +74,8 @@ func (c *conn) loadRun(id string, into *store.Run) (n int64, _ error) {
 	return r.int(0), r.view(1, into)
 }
 
-// view is the columns of a run for a reader: its record, and when the node went that parked it. The
-// second one is looked up for parked runs alone.
+// view is the columns of a run for a reader: its record, and the time at which the node that parked
+// it went. The time is looked up for parked runs alone.
 const view = `record, CASE WHEN slot IS NULL AND owner IS NOT NULL
 	THEN (SELECT at FROM departed WHERE departed.id = runs.owner) END`
 

@@ -29,8 +29,9 @@ var migrations = func() []string {
 }()
 
 // migrate brings the file to the newest version in one transaction. Processes that do so at once
-// take turns; the second finds nothing to do. With fixed, a file of an older version is refused.
-func migrate(c *conn, fixed bool) (err error) {
+// take turns; the second finds nothing to do. With refuseOlder, a file of an older version is
+// refused.
+func migrate(c *conn, refuseOlder bool) (err error) {
 	if err := c.run("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
@@ -47,7 +48,7 @@ func migrate(c *conn, fixed bool) (err error) {
 	if err != nil {
 		return err
 	}
-	if fixed {
+	if refuseOlder {
 		if err := checkVersion(version); err != nil {
 			return err
 		}
@@ -110,8 +111,9 @@ func RefuseEarlier(ctx context.Context, path string) (err error) {
 // A row of departed is what is left of a node that has gone while parked runs name it. An earlier
 // release leaves none when a node of it goes; the next call of Expire makes it.
 //
-// A row of usage is what a turn has used. It goes with its run by a trigger, since an earlier
-// release that prunes the run does not know it, and the number of the run's row is used again.
+// A row of usage is what a turn has used. A trigger deletes it with its run, since an earlier
+// release that prunes the run does not know the table, and the number of the run's row is used
+// again.
 //
 // A row of journal is an entry of a run's journal (M1). Its key is made of the numbers of the run's row
 // and of the entry, as that of the log (logKey, seqBits). It goes with its run by a trigger, as usage does.
@@ -121,11 +123,12 @@ func RefuseEarlier(ctx context.Context, path string) (err error) {
 //
 // The row of wal links the file and its WAL: see wal.go.
 //
-// A row of noted has commits of one transaction that some feed has not acknowledged: so many as size
-// says, of which the last has the position, and those before it the positions below. A line of
-// commits is a run's row, and the first and last number of the commit's events. A row of ended has the
-// position of a run's last commit; it goes with the run. While there are feeds, triggers note the
-// commits of earlier releases: see makeTriggers.
+// A row of noted has commits of one transaction that some feed has not acknowledged. Size is their
+// number. The last of them has the row's position, and those before it have the positions below.
+// The text commits has a line for each: the number of the run's row, and the first and the last
+// number of the commit's events. A row of ended has the position of a run's last commit; it goes
+// with the run. While there are feeds, triggers note the commits of earlier releases: see
+// makeTriggers.
 const additions = `CREATE TABLE IF NOT EXISTS departed (
 	id TEXT    PRIMARY KEY,
 	at INTEGER NOT NULL

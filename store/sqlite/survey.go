@@ -23,7 +23,7 @@ func (s *Store) Survey(ctx context.Context, now time.Time) (survey store.Survey,
 	return survey, err
 }
 
-// survey takes the figures of one snapshot.
+// survey counts within one snapshot.
 func (c *conn) survey(ctx context.Context, now int64) (s store.Survey, err error) {
 	scan := func(found func(r row), query string, args ...driver.Value) {
 		if err != nil {

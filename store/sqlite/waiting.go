@@ -34,12 +34,12 @@ func (s *Store) Waiting(ctx context.Context, q store.WaitingQuery) (store.Page, 
 
 // waitRange is a part of the runs that wait, in the order of an index.
 type waitRange struct {
-	from  string
-	at    string // the column of the time, and the number that is added to the times there
-	shift int64
-	id    string
-	where []string // conditions, and their arguments
-	args  []driver.Value
+	from  string         // the tables
+	at    string         // the column of the time at which the run's questions were asked
+	shift int64          // the number that is added to the times in that column
+	id    string         // the column of the run's id
+	where []string       // the conditions
+	args  []driver.Value // of the conditions
 }
 
 // asksAnyone are the runs with a question for everybody, and asksSome the others: see
@@ -51,19 +51,21 @@ var (
 		where: []string{"asked_at >= ?"}, args: []driver.Value{entry.Addressed}}
 )
 
-// asks are the runs that ask this principal. A row that an earlier question has left leads nowhere.
+// asks are the runs that ask this principal. The second condition excludes the rows that earlier
+// questions of a run have left.
 func asks(principal string) waitRange {
 	return waitRange{from: "asked CROSS JOIN runs ON runs.n = asked.run", at: "since", id: "run_id",
 		where: []string{"principal = ?", "(asked_at = since + ? OR asked_at = since)"},
 		args:  []driver.Value{principal, entry.Addressed}}
 }
 
-// since is the time at which the questions of a run were asked. Ranges that are few runs are sorted by
-// it.
+// since is the time at which the questions of a run were asked, whichever range of asked_at it is
+// in. A range of few runs is sorted by it.
 var since = fmt.Sprintf("CASE WHEN asked_at >= %[1]d THEN asked_at - %[1]d ELSE asked_at END", entry.Addressed)
 
-// waitRanges returns the ranges that together have all runs that the query can match. Those that are
-// held, or due soon, or have a rare label, are few, whomever they ask.
+// waitRanges returns the ranges that together have all runs that the query can match. If the query
+// asks for a rare label, for held runs, or for runs that are due soon, one range of few runs is
+// enough.
 func (c *conn) waitRanges(q store.WaitingQuery, rarest int64, having int) ([]waitRange, error) {
 	few := waitRange{at: since, id: "id", where: []string{"asked_at IS NOT NULL"}}
 	if having <= fewRuns {
@@ -162,8 +164,8 @@ func (c *conn) appendPlaces(ctx context.Context, places []waitPlace, part waitRa
 	return places, err
 }
 
-// updateAsked makes the rows of asked right that lead to the run. Prev is the record that the commit
-// replaces; nil for a new run.
+// updateAsked deletes and inserts the rows of the table asked that lead to the run. Prev is the
+// record that the commit replaces; nil for a new run.
 func (w *writer) updateAsked(row int64, prev *store.Run, e *entry.Entry) error {
 	if !asked.Changes(&e.Commit) {
 		return nil

@@ -17,13 +17,14 @@ import (
 )
 
 // SQLite replays any sound WAL that it finds beside a file, also one of another database, or one
-// that was left when somebody put a copy in the place of the file: the pages of both are mixed, and
-// what results is damaged or, worse, looks sound. So the table wal links the two. Its row names the
-// WAL that is in use, by the salts of its header, which SQLite makes anew each time that it begins
-// the WAL from the start, and the one before. It is written by a transaction of its own, after the
-// first one in each WAL. So
+// that was left when somebody put a copy in the place of the file. Then the pages of both are
+// mixed, and the result is damaged or, worse, looks sound. So the table wal links the file and its
+// WAL. Each time that SQLite begins the WAL from the start, it writes new salts into the header;
+// they are the name of that WAL. The row of the table has the names of two WALs: the one in use,
+// and the one before it. A transaction of its own writes the row, after the first transaction in
+// each WAL. So
 //
-//   - the file names the WAL before the one that stands beside it, or that one;
+//   - the row in the file itself names the WAL that stands beside it, or the one before;
 //   - a WAL in which the row was written has both names.
 //
 // Open refuses a pair of which this is not true (checkWAL). A store that is open notices by the
@@ -41,8 +42,9 @@ type mark struct {
 // markText is the value of a column of the row.
 func markText(s salts) string { return markPrefix + string(s[:]) }
 
-// markAt is the record of the row, up to its first value: the length of the record, the number of
-// the row, the length of the record's head, and the type of each value, a text of 30 bytes.
+// markAt is the bytes of the row before its first value, as SQLite writes them: the length of the
+// record, the number of the row, the length of the record's head, and the type of each value, a
+// text of 30 bytes.
 const markAt = "\x5e\x01\x04\x49\x49\x49"
 
 // readMark returns the row if the page has it: a leaf page with a single cell, every byte of which is as
@@ -165,9 +167,10 @@ func markOfFile(db io.ReaderAt, page uint32, pageSize int) (m mark, ok bool, _ e
 	return m, ok, nil
 }
 
-// nameFile reports whether the file has the row, with a name that the WAL has, too. It is searched
-// for in all pages if it is not where the WAL has it: VACUUM may have moved it.
-func (w walMarks) nameFile(db io.ReaderAt, pageSize int) (bool, error) {
+// matchesFile reports whether the file has the row of the table wal, and the row names a WAL that a
+// row in the WAL names too. If the row is not in the page where the WAL has it, all pages are
+// searched: VACUUM may have moved it.
+func (w walMarks) matchesFile(db io.ReaderAt, pageSize int) (bool, error) {
 	m, there, err := markOfFile(db, w.page, pageSize)
 	if err != nil || there && w.names(m.current) {
 		return err == nil, err
@@ -185,9 +188,9 @@ func (w walMarks) nameFile(db io.ReaderAt, pageSize int) (bool, error) {
 	}
 }
 
-// checkWAL refuses a file beside which the WAL of another one stands, or of another copy of it,
-// before anything reads it. A WAL that has not got the row is accepted: an earlier release left it,
-// or the process ended before it wrote the row. So is one that has made the table.
+// checkWAL refuses a file beside which the WAL of another file stands, or of another copy of it,
+// before anything reads it. A WAL without the row is accepted: an earlier release left it, or the
+// process ended before it wrote the row. A WAL in which the table was made is accepted too.
 func checkWAL(path string, db io.ReaderAt) error {
 	target, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -195,7 +198,7 @@ func checkWAL(path string, db io.ReaderAt) error {
 	}
 	f, err := os.Open(target + "-wal")
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-		return nil // opening it tells why it may not be read
+		return nil // if it may not be read, opening the database returns why
 	}
 	if err != nil {
 		return err
@@ -210,7 +213,7 @@ func checkWAL(path string, db io.ReaderAt) error {
 		if err != nil || len(found.rows) == 0 || markText(found.rows[0].previous) == newMark {
 			return err
 		}
-		named, err := found.nameFile(db, h.pageSize)
+		named, err := found.matchesFile(db, h.pageSize)
 		if err != nil || named {
 			return err
 		}
@@ -251,7 +254,7 @@ func watchWAL(path string) (*walWatch, error) {
 
 func (w *walWatch) close() error { return errors.Join(w.f.Close(), w.db.Close()) }
 
-// begun returns the salts of a WAL that was begun since it was marked last.
+// begun reports whether the WAL was begun anew since it was marked last, and returns its salts.
 func (w *walWatch) begun() (now salts, begun bool) {
 	if n, _ := w.f.ReadAt(w.head[:24], 0); n < 24 {
 		return now, false // nothing was written since it was truncated
@@ -349,8 +352,8 @@ func (c *conn) settleMark(db io.ReaderAt) error {
 // nameNoWAL gives a copy a row that names no WAL.
 func (c *conn) nameNoWAL() error { return c.run(`UPDATE wal SET current = ` + randomMark) }
 
-// newMark is what a row has as the WAL before if the table was made in this one: then the file need
-// not have the row yet.
+// newMark is the name of the previous WAL in a row that was made together with the table. Then the
+// file itself may not have the row yet.
 const newMark = markPrefix + "0000000000000000"
 
 // randomMark is a value of the row that names no WAL.

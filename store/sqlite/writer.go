@@ -18,9 +18,10 @@ const maxBatch = 512
 
 // work is what one call does on the writing connection: either write or inspect is set.
 type work struct {
-	// write runs in a transaction, which it may share with other calls. Its error fails the whole
-	// transaction, so it is only for what the database itself could not do; what the call alone is
-	// refused for stays with the call. It returns what to tell watchers after the commit.
+	// write runs in a transaction, which it may share with other calls. It returns the hints for
+	// watchers after the commit. An error of write fails the whole transaction, so write returns
+	// only errors of the database. Why a single call is refused, write stores where that call finds
+	// it.
 	write func(w *writer) ([]store.Hint, error)
 	// inspect runs outside a transaction.
 	inspect func(w *writer) error
@@ -47,8 +48,8 @@ type writer struct {
 	cache    *writeCache
 	rotation claim.Rotation // where the last claims ended, so that pools and keys take turns
 
-	noted       []newCommit // for the feeds, by the transaction under way
-	notedStored int         // how many of them the table has
+	noted       []newCommit // the commits that the transaction under way has noted for the feeds
+	notedStored int         // how many of noted are in the table, from the first one on
 	notedText   []byte      // reused from transaction to transaction
 	recent      cache.Commits[notedCommit]
 }
@@ -104,8 +105,8 @@ func (w *writer) flush(batch []*job) {
 	w.watchers.Notify(hints)
 }
 
-// transactPresent makes the transaction, unless the file was found gone from its path before. If it
-// is gone afterwards, the transaction is not acknowledged.
+// transactPresent makes the transaction, unless a file of the store was found missing or replaced
+// before. If one is found so afterwards, the transaction is not acknowledged.
 func (w *writer) transactPresent(batch []*job) ([]store.Hint, error) {
 	if err := w.present.err(); err != nil {
 		return nil, err
