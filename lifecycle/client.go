@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/interlude-go/interlude/engine"
@@ -28,9 +29,10 @@ type Client struct {
 	poll    time.Duration
 	engines map[string]engine.Engine // empty unless the client is that of a Lifecycle
 	hub     *hub
-	due     *dueHint    // wakes Serve for a deadline that this process has just stored
-	stuck   *stuckCalls // of this process's engines
-	notices *notices    // nil without an observer
+	due     *dueHint                // wakes Serve for a deadline that this process has just stored
+	stuck   *stuckCalls             // of this process's engines
+	ownNode *atomic.Pointer[string] // the id of the node as which this process serves; nil: it does not serve
+	notices *notices                // nil without an observer
 	host    hostPolicy
 	inboxes *inboxWatches
 
@@ -86,7 +88,7 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 		cfg.Poll = time.Second
 	}
 	c := &Client{store: cfg.Store, clock: cfg.Clock, log: cfg.Logger, poll: cfg.Poll, due: newDueHint(),
-		stuck: new(stuckCalls), notices: newNotices(cfg.Observer, cfg.Logger),
+		stuck: new(stuckCalls), ownNode: new(atomic.Pointer[string]), notices: newNotices(cfg.Observer, cfg.Logger),
 		host: hostPolicy{onInterrupt: cfg.OnInterrupt}, authorize: cfg.Authorize, inboxes: new(inboxWatches)}
 	c.hub = newHub(cfg.Store)
 	return c, nil

@@ -144,11 +144,28 @@ func (t *turn) commitLocked(decide decision) error {
 			t.node.due.noteRun(t.record)
 			t.node.notices.committed(cm)
 			return nil
+		case found == runChanged && t.foundTransaction():
+			// decide again, about the run with what the transaction has stored
 		case found == runChanged && stale:
 			t.interrupt(engine.ErrStale)
 			return err
 		}
 	}
+}
+
+// foundTransaction reports whether the run was changed by a transaction of the host that was left
+// under way (waitForEngine). Then the turn's record is the run as that has stored it.
+func (t *turn) foundTransaction() bool {
+	if t.inTransaction == nil {
+		return false
+	}
+	found, _ := t.findCommitted(&t.inTransaction.Run) // an error ends the next try, too
+	if found != commitStored {
+		return false
+	}
+	t.node.notices.committed(t.inTransaction)
+	t.inTransaction = nil
+	return true
 }
 
 // firstBackoff is the pause before a commit is tried a second time. It doubles with each try, up to
@@ -234,9 +251,13 @@ func (t *turn) lastStored() store.Run {
 // the sake of testing/synctest: fake time goes on while goroutines wait for a sync.Cond, so a slow
 // store of a test gets to answer; it stands still as long as one waits for a sync.Mutex. The zero
 // value is unlocked.
+//
+// Whoever holds it may lend it to code that may never return: then it stays locked, but Revoke can
+// take it away from the borrower.
 type commitLock struct {
 	mu   sync.Mutex
 	held bool // guarded by mu
+	lent bool // guarded by mu; only while held
 	free sync.Cond
 }
 
@@ -266,4 +287,24 @@ func (l *commitLock) Unlock() {
 	defer l.mu.Unlock()
 	l.held = false
 	l.free.Signal()
+}
+
+// Lend lends the lock, which the caller holds.
+func (l *commitLock) Lend() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lent = true
+}
+
+// Reclaim ends the loan. The caller, who has lent the lock, holds it again, unless it was revoked.
+func (l *commitLock) Reclaim() (holds bool) { return l.endLoan() }
+
+// Revoke takes the lock if it is lent, and reports whether the caller holds it.
+func (l *commitLock) Revoke() (holds bool) { return l.endLoan() }
+
+func (l *commitLock) endLoan() (was bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	was, l.lent = l.lent, false
+	return was
 }

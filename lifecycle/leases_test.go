@@ -231,6 +231,28 @@ func TestSilentProcessIsTakenOver(t *testing.T) {
 	}
 }
 
+// TestRecoverKeepsTheNodeOfItsOwnProcess: E3 E6, a call of Recover in a process that serves, when the
+// clock was set ahead. The process's own node lives, so its turns go on.
+func TestRecoverKeepsTheNodeOfItsOwnProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := &executions{done: make(chan struct{})}
+		own := process(t, newStore(t))
+		own.identity, own.lag = procid.Self(), 24*time.Hour
+		lc, stop := serveBeside(t, Config{Store: own, Engine: e.agent(), Lease: machineLease})
+		submit(t, lc, "r")
+		synctest.Wait()
+		done, err := lc.Recover(t.Context())
+		require.NoError(t, err)
+		require.Zero(t, done)
+		close(e.done)
+		pass(machineLease)
+		in(t, lc.Client, "r", fsm.StateSucceeded)
+		require.Empty(t, e.ended)
+		require.Len(t, own.joined, 1)
+		stop()
+	})
+}
+
 // TestLeapOfTheClockExpiresNoNode: E3 J9, all leases on a machine are over when its clock is set a day
 // ahead. Nodes that renew theirs lose nothing; neither to each other, nor when one of them leaves.
 func TestLeapOfTheClockExpiresNoNode(t *testing.T) {

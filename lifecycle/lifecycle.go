@@ -321,7 +321,9 @@ func (l *Lifecycle) serve(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		l.ownNode.Store(&n.id)
 		err = n.serve(ctx)
+		l.ownNode.Store(nil)
 		switch {
 		case errors.Is(err, store.ErrClosed):
 			return fmt.Errorf("lifecycle: serve: %w", err)

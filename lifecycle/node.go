@@ -420,9 +420,12 @@ func (n *node) settleDroppedTurn(run store.Run) {
 	cm, err := decideDroppedTurn(&run, n.host, n.id, commitTime(n.clock))
 	if err == nil {
 		cm.Fence = &store.Fence{Node: n.id, Epoch: run.Epoch}
-		if err = n.commit(n.live, cm); err == nil {
-			n.due.noteRun(&cm.Run)
-		}
+		err = n.commit(n.live, cm)
 	}
-	n.log.Warn("turn was dropped", "run", run.ID, "attempt", run.Attempt, "state", cm.Run.State, "err", err)
+	if err != nil {
+		n.log.Warn("turn was dropped, which is not stored yet", "run", run.ID, "attempt", run.Attempt, "err", err)
+		return
+	}
+	n.due.noteRun(&cm.Run)
+	n.log.Warn("turn was dropped", "run", run.ID, "attempt", run.Attempt, "state", cm.Run.State)
 }

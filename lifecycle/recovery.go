@@ -26,7 +26,8 @@ type Recovery struct {
 // Recover settles what dead processes left (section E). Serve does it by itself, at its start and
 // whenever a lease runs out; it may be called at any time, twice or by several processes at once,
 // with the same result as once (E6). On a store.Local, a process that lives but is silent is taken
-// over by Serve alone, which observes it for a lease.
+// over by Serve alone, which observes it for a lease. If this process serves, its own node lives,
+// whatever the clock says.
 //
 // Parked runs of resumable engines belong to no process. They go on when their question is settled,
 // and nothing is written for them, however many there are (J7); so they are not counted. Only those
@@ -37,6 +38,9 @@ func (c *Client) Recover(ctx context.Context) (Recovery, error) {
 		return Recovery{}, err
 	}
 	s := &orphanSettler{client: c, callCtx: ctx}
+	if own := c.ownNode.Load(); own != nil {
+		s.caller = *own
+	}
 	err := s.runPass(ctx)
 	if err == nil && c.checksSessions() {
 		err = s.checkSessions(ctx, make(map[string]bool), func(time.Duration) error { return ctx.Err() })
@@ -81,6 +85,7 @@ func (n *node) recoverPeriodically(ctx context.Context) error {
 type orphanSettler struct {
 	client  *Client
 	node    string          // whose recovery it is; empty: that of no node
+	caller  string          // the node of the process that has called Recover; empty: it does not serve
 	callCtx context.Context //nolint:containedctx // of the engine calls, which outlast a pass
 
 	engineCalls sync.WaitGroup // and the commits for those that answered late
@@ -253,9 +258,9 @@ func (s *orphanSettler) settleAll(ctx context.Context, orphans []Run) error {
 }
 
 // expireDead expires the leases of nodes that have not renewed them in time, and of nodes whose
-// process on this machine is known to be dead. The node for which it is called (s.node) is alive.
-// If the lease of that node has run out, because its machine slept, expireDead renews it, unless
-// another node has expired it.
+// process on this machine is known to be dead. The node for which it is called (s.node, s.caller) is
+// alive. If the lease of that node has run out, because its machine slept, expireDead renews it,
+// unless another node has expired it.
 //
 // The first pass asks the store to expire leases in any case. Later passes do so if a node is dead,
 // if a lease may be over, or if a node is not registered any more: a node of an older release
@@ -275,11 +280,10 @@ func (s *orphanSettler) expireDead(ctx context.Context) ([]store.Node, error) {
 		ids[i] = n.ID
 		over := n.Until.Before(now)
 		switch {
-		case n.ID == s.node && over:
-			if _, err := s.client.store.Renew(ctx, s.node, now); err != nil {
+		case n.ID == s.node || n.ID == s.caller:
+			if err := s.renewOwn(ctx, n.ID, over, now); err != nil {
 				return nil, err
 			}
-		case n.ID == s.node:
 		case procid.Alive(n.Identity) == procid.Dead:
 			dead = append(dead, store.Node{ID: n.ID})
 		case local && s.leases.gone(n, over):
@@ -301,6 +305,19 @@ func (s *orphanSettler) expireDead(ctx context.Context) ([]store.Node, error) {
 		return slices.ContainsFunc(expired, func(n store.Node) bool { return n.ID == id })
 	})
 	return expired, nil
+}
+
+// renewOwn renews the lease of this process's node, if it is over. A call of Recover goes on when
+// others have expired the node since: their departure of it stands.
+func (s *orphanSettler) renewOwn(ctx context.Context, id string, over bool, now time.Time) error {
+	if !over {
+		return nil
+	}
+	_, err := s.client.store.Renew(ctx, id, now)
+	if id == s.caller && errors.Is(err, store.ErrStaleEpoch) {
+		return nil
+	}
+	return err
 }
 
 // expire removes the nodes that have gone, and, unless the store is a store.Local, those whose lease

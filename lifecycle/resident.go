@@ -223,5 +223,8 @@ func (n *node) failLostWait(ctx context.Context, id, why string) error {
 	if err != nil {
 		return err
 	}
-	return n.commit(ctx, cm)
+	if err = n.commit(ctx, cm); err == nil {
+		n.due.noteRun(&cm.Run)
+	}
+	return err
 }

@@ -19,7 +19,8 @@ var errTransactionBroken = errors.New("engine: the host's transaction has not ex
 // AppendIn implements engine.TransactionalJournal.
 //
 // The turn commits nothing else from the moment at which the entries are written until it is known
-// whether the host's transaction has stored them: so mu is held.
+// whether the host's transaction has stored them: so mu is held, but lent to the host. A transaction
+// that hangs does not keep the turn from being settled without its worker (J10).
 func (s *sink) AppendIn(ctx context.Context, transaction func(write func(
 	ctx context.Context, view any, entries ...engine.JournalEntry) error) error) (err error) {
 	if err := ctx.Err(); err != nil {
@@ -29,23 +30,19 @@ func (s *sink) AppendIn(ctx context.Context, transaction func(write func(
 	if !t.node.keepsJournals {
 		return engine.ErrNoJournal
 	}
-	var locked bool
+	var called bool
 	var written *store.Commit
 	err = errTransactionBroken // in case transaction panics
 	defer func() {
 		if written != nil {
-			err = errorForEngine(t.settleTransaction(written, err))
-		}
-		if locked {
-			t.mu.Unlock()
+			err = errorForEngine(t.endTransaction(err))
 		}
 	}()
 	err = transaction(func(ctx context.Context, view any, entries ...engine.JournalEntry) (err error) {
-		if locked {
+		if called {
 			return errTransactionBroken
 		}
-		t.mu.Lock()
-		locked = true
+		called = true
 		written, err = t.writeIn(ctx, view, entries)
 		return errorForEngine(err)
 	})
@@ -55,25 +52,30 @@ func (s *sink) AppendIn(ctx context.Context, transaction func(write func(
 	return err
 }
 
-// writeIn writes entries in a transaction of the host's. The caller holds mu.
+// writeIn writes entries in a transaction of the host's. If it returns the commit, the caller must
+// call endTransaction, and mu is lent until then.
 func (t *turn) writeIn(ctx context.Context, view any, entries []engine.JournalEntry) (*store.Commit, error) {
 	in, ok := view.(store.TransactionView)
 	if !ok {
 		return nil, engine.Hold(engine.CodeEngineFailed, fmt.Sprintf("a transaction of the host's has a %T, "+
 			"which is no view of the run's store", view))
 	}
-	if t.reportsClosed {
-		return nil, fmt.Errorf("%w: the turn has ended", engine.ErrStale)
-	}
-	cm, err := decideEntries(t.record, entries, commitTime(t.node.clock))
+	t.mu.Lock()
+	cm, err := t.decideEntriesIn(entries)
 	if err != nil {
+		t.mu.Unlock()
 		return nil, err
 	}
-	cm.Fence = &store.Fence{Node: t.node.id, Epoch: t.epoch}
-	err = in.Commit(ctx, []store.Commit{*cm})[0]
-	switch {
-	case err == nil:
+	t.inTransaction = cm
+	t.mu.Lend()
+	if err = in.Commit(ctx, []store.Commit{*cm})[0]; err == nil {
 		return cm, nil
+	}
+	if t.mu.Reclaim() {
+		t.inTransaction = nil
+		t.mu.Unlock()
+	}
+	switch {
 	case errors.Is(err, store.ErrStaleEpoch):
 		t.interrupt(engine.ErrStale)
 	case errors.Is(err, store.ErrNotFound):
@@ -81,6 +83,30 @@ func (t *turn) writeIn(ctx context.Context, view any, entries []engine.JournalEn
 			"the run")
 	}
 	return nil, err
+}
+
+// decideEntriesIn makes the commit that a transaction of the host is to store. The caller holds mu.
+func (t *turn) decideEntriesIn(entries []engine.JournalEntry) (*store.Commit, error) {
+	if t.reportsClosed {
+		return nil, fmt.Errorf("%w: the turn has ended", engine.ErrStale)
+	}
+	cm, err := decideEntries(t.record, entries, commitTime(t.node.clock))
+	if err == nil {
+		cm.Fence = &store.Fence{Node: t.node.id, Epoch: t.epoch}
+	}
+	return cm, err
+}
+
+// endTransaction settles a transaction of the host that has returned, with the error that it
+// returned. If the turn was settled meanwhile, the transaction changes nothing any more.
+func (t *turn) endTransaction(returned error) error {
+	if !t.mu.Reclaim() {
+		return fmt.Errorf("%w: the turn has ended", engine.ErrStale)
+	}
+	defer t.mu.Unlock()
+	cm := t.inTransaction
+	t.inTransaction = nil
+	return t.settleTransaction(cm, returned)
 }
 
 // settleTransaction finds out whether a transaction of the host has stored the commit, and returns nil

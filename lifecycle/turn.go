@@ -32,16 +32,17 @@ type turn struct {
 	engineReturn engineReturn
 
 	mu            commitLock
-	record        *store.Run  // guarded by mu; as last stored by this worker; constant once the turn is settled
-	profile       fsm.Profile // guarded by mu; the engine's, once it is known
-	dialect       dialect     // guarded by mu; set with profile
-	call          EngineCall  // Method is guarded by mu: the method that the worker called last; the rest is constant
-	reportsClosed bool        // guarded by mu; the turn is being settled, by its worker or without it
-	stuck         *stuckCall  // guarded by mu; not nil: the turn was settled without its worker
-	begun         bool        // guarded by mu; the engine was called to execute the turn
-	reports       int         // guarded by mu; how many were made
-	reportBytes   int         // guarded by mu; the size of the events of those that are stored
-	reportsFull   bool        // guarded by mu; what is reported from now on is left out
+	record        *store.Run    // guarded by mu; as last stored by this worker; constant once the turn is settled
+	profile       fsm.Profile   // guarded by mu; the engine's, once it is known
+	dialect       dialect       // guarded by mu; set with profile
+	call          EngineCall    // Method is guarded by mu: the method that the worker called last; the rest is constant
+	reportsClosed bool          // guarded by mu; the turn is being settled, by its worker or without it
+	stuck         *stuckCall    // guarded by mu; not nil: the turn was settled without its worker
+	inTransaction *store.Commit // guarded by mu; a commit that a transaction of the host may store; see AppendIn
+	begun         bool          // guarded by mu; the engine was called to execute the turn
+	reports       int           // guarded by mu; how many were made
+	reportBytes   int           // guarded by mu; the size of the events of those that are stored
+	reportsFull   bool          // guarded by mu; what is reported from now on is left out
 
 	// What Observer.Start returned; nil and empty if it was not called. Set under mu before the engine is
 	// called, and constant once the turn is settled.

@@ -111,7 +111,7 @@ func (t *turn) waitForEngine(returned <-chan struct{}) {
 			return
 		case <-tick:
 		}
-		if !t.mu.TryLock() { // a report is being committed: it is the store that takes long
+		if !t.mu.TryLock() && !t.mu.Revoke() { // a report is being committed: it is the store that takes long
 			continue
 		}
 		stuck := &stuckCall{EngineCall: t.call}

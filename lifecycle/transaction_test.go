@@ -1,0 +1,107 @@
+package lifecycle
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/memory"
+)
+
+// transactionView is a memory store that passes for the view of a transaction. What is written is
+// stored at once.
+type transactionView struct{ store.Store }
+
+func (transactionView) InTransaction() {}
+
+// hangingTransaction is an engine whose host writes a journal entry in a transaction that hangs until
+// the channel is closed. What AppendIn then returns is sent to returned.
+type hangingTransaction struct {
+	view     transactionView
+	hang     chan struct{}
+	returned chan error
+}
+
+func (hangingTransaction) Profile(context.Context) (engine.Profile, error) {
+	return engine.Profile{Kind: engine.Resumable, Plain: true}, nil
+}
+
+func (e hangingTransaction) RunTurn(ctx context.Context, _ engine.Turn, s engine.Sink) (engine.Outcome, error) {
+	err := s.(engine.TransactionalJournal).AppendIn(ctx, func(
+		write func(ctx context.Context, view any, entries ...engine.JournalEntry) error) error {
+		entry := engine.JournalEntry{Path: "1", Name: "charge", Type: "step", Body: []byte("{}")}
+		if err := write(ctx, e.view, entry); err != nil {
+			return err
+		}
+		<-e.hang
+		return nil
+	})
+	e.returned <- err
+	return engine.Outcome{}, err
+}
+
+// J10 M1: a transaction of the host that hangs keeps neither Serve nor the turn from their end. What
+// it has stored meanwhile stays stored, and the turn's end is decided about that.
+func TestHungTransactionOfTheHostDoesNotKeepTheTurn(t *testing.T) {
+	for name, spec := range map[string]Spec{
+		"shutdown":     {Prompt: "x"},
+		"turn timeout": {Prompt: "x", TurnTimeout: time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				st := memory.New()
+				e := hangingTransaction{transactionView{st}, make(chan struct{}), make(chan error, 1)}
+				lc, err := New(Config{Store: st, Engine: e, Grace: -1})
+				require.NoError(t, err)
+				defer lc.Close()
+				ctx, cancel := context.WithCancel(t.Context())
+				served := make(chan error, 1)
+				go func() { served <- lc.Serve(ctx) }()
+				run, err := lc.Submit(t.Context(), spec)
+				require.NoError(t, err)
+				if spec.TurnTimeout == 0 {
+					time.Sleep(time.Second)
+					cancel()
+				}
+				run, err = lc.Wait(t.Context(), run.ID)
+				require.NoError(t, err)
+				require.Equal(t, fsm.StateFailed, run.State)
+				require.Equal(t, 1, run.Journal.Entries)
+				cancel()
+				require.ErrorContains(t, <-served, "left behind: RunTurn")
+
+				close(e.hang)
+				require.ErrorIs(t, <-e.returned, engine.ErrStale)
+				synctest.Wait()
+				after, err := lc.Get(t.Context(), run.ID)
+				require.NoError(t, err)
+				require.Equal(t, run.Version, after.Version, "what comes later changes nothing")
+			})
+		})
+	}
+}
+
+// A lock that is lent can be revoked; then whoever lent it does not hold it any more.
+func TestALentCommitLockCanBeRevoked(t *testing.T) {
+	var l commitLock
+	require.False(t, l.Revoke(), "nobody has lent it")
+	l.Lock()
+	require.False(t, l.Revoke(), "it is held, and not lent")
+	l.Lend()
+	require.False(t, l.TryLock())
+	require.True(t, l.Revoke())
+	require.False(t, l.Reclaim())
+	require.False(t, l.TryLock(), "whoever has revoked the loan holds it")
+	l.Unlock()
+	l.Lock()
+	l.Lend()
+	require.True(t, l.Reclaim())
+	l.Unlock()
+	require.True(t, l.TryLock())
+}
