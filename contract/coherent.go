@@ -2,7 +2,7 @@ package contract
 
 import "slices"
 
-// The event types that a run's beginning and its changes of state are told by.
+// The event types that report a run's beginning and its changes of state.
 const (
 	started      = "conversation.started"
 	stateChanged = "conversation.state.changed"
@@ -38,7 +38,7 @@ func (c *soundness) waiting() {
 }
 
 // endings: a run that fails or is canceled has a code, no other has; a terminal state holds no
-// slot; a change of state is told, and only such a change (A1, F2).
+// slot; a change of state is reported by exactly one event, and nothing else is (A1, F2).
 func (c *soundness) endings() {
 	for _, t := range c.l.Transitions {
 		fails := c.l.Terminal(t.To) && t.To != "succeeded"
@@ -51,14 +51,14 @@ func (c *soundness) endings() {
 		if c.l.Terminal(t.To) && t.Slot != "release" {
 			c.faultf("%s: a terminal run keeps its slot", t.ID)
 		}
-		told := 0
+		reported := 0
 		for _, e := range t.Emits {
 			if e.Type == stateChanged && e.Count == "one" {
-				told++
+				reported++
 			}
 		}
-		if changes := t.From != t.To; changes && told != 1 || !changes && told > 0 {
-			c.faultf("%s: %d state changes told", t.ID, told)
+		if changes := t.From != t.To; changes && reported != 1 || !changes && reported > 0 {
+			c.faultf("%s: %d state changes told", t.ID, reported)
 		}
 	}
 	if l := c.l; len(l.Submission.Emits) != 1 || l.Submission.Emits[0] != (Emission{Type: started, Count: "one"}) {

@@ -66,13 +66,14 @@ var (
 	ErrTooManyChildren = errors.New("engine: too many runs in a tree")
 )
 
-// AwaitAll is the outcome of a turn whose run goes on with another turn once all these children have
-// ended, and AwaitAny of one that goes on once any of them has.
+// AwaitAll is the outcome of a turn whose run goes on with another turn once all these children
+// have ended.
 func AwaitAll(runIDs ...string) Outcome {
 	return Outcome{Process: Process{Status: OK}, Children: runIDs}
 }
 
-// AwaitAny see AwaitAll.
+// AwaitAny is the outcome of a turn whose run goes on with another turn once any of these children
+// has ended.
 func AwaitAny(runIDs ...string) Outcome {
 	o := AwaitAll(runIDs...)
 	o.AnyChild = true

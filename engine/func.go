@@ -91,7 +91,7 @@ type handleSeen struct {
 	stored atomic.Bool
 }
 
-// Handle stores h.
+// Session stores h, and notes that it did.
 func (s *handleSeen) Session(ctx context.Context, h SessionHandle) error {
 	err := s.Sink.Session(ctx, h)
 	if err == nil {

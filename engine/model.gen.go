@@ -79,7 +79,7 @@ import (
 //	// ClaimedBy returns the question as the actor claims it.
 //	func (q Question) ClaimedBy(actor interaction.Actor, until time.Time) Question
 //
-//	// PutTo returns the question as it asks others.
+//	// PutTo returns the question put to these others.
 //	func (q Question) PutTo(to Audience) Question
 //
 //	// DecidedBySeveral reports whether the question is an approval that one person alone cannot decide either way.
@@ -88,16 +88,16 @@ import (
 //	// VoteOf returns the vote of the actor with this ID; nil if there is none.
 //	func (q *Question) VoteOf(actor string) *Vote
 //
-//	// Count returns how many people have decided so.
+//	// Count returns how many people have voted so.
 //	func (q *Question) Count(d Decision) (n int)
 //
 //	// Decides reports whether one more vote with this decision settles the approval.
 //	func (q *Question) Decides(d Decision) bool
 //
-//	// WithVote returns the question with the vote that the reply is.
+//	// WithVote returns the question with the reply as one more vote.
 //	func (q Question) WithVote(r interaction.Reply, now time.Time) Question
 //
-//	// StartWait sets the time of the end, when the question is asked.
+//	// StartWait sets the time of the end by the time at which the question was asked, and Fired to 0.
 //	func (q *Question) StartWait()
 //
 //	// NextDue is the time at which something is next to be done about the open question by its own Wait: its next step, or its end.
@@ -198,13 +198,13 @@ type Subject = interaction.Subject
 //	// Fault says what is wrong with the audience, empty if nothing is.
 //	func (a *Audience) Fault() string
 //
-//	// Equal reports whether both admit the same by the same words; nil and a zero but open audience are different words.
+//	// Equal reports whether both have the same fields, with the names in the same order.
 //	func (a *Audience) Equal(b *Audience) bool
 type Audience = interaction.Audience
 
 // Wait is how long a question waits, and what happens meanwhile (K7). It comes from the host or the
 // engine, never from the text of an agent, and is stored with the question when it is asked. All
-// times count from then, in whole seconds.
+// times count from when it is asked, in whole seconds.
 //
 //	type Wait struct {
 //		// Then says what happens at the End. It must be set if there is one.
@@ -221,10 +221,10 @@ type Audience = interaction.Audience
 //	// Fault says what is wrong with the wait, empty if nothing is.
 //	func (w *Wait) Fault() string
 //
-//	// FaultFor says why the question cannot wait so: its default answer is not one that the question takes, or too many people or none would be asked.
+//	// FaultFor says why the question cannot have this wait: the question does not take its default answer, or a step would ask too many people or none.
 //	func (w *Wait) FaultFor(q Question) string
 //
-//	// FaultOfSteps says why a question that asks these cannot be escalated so: too many people would be asked, or nobody but those who are excepted.
+//	// FaultOfSteps says why a question to this audience cannot be escalated by these steps: a step would ask too many people, or nobody but those who are excepted.
 //	func (w *Wait) FaultOfSteps(to *Audience) string
 //
 //	// Clone returns a copy that shares nothing.
@@ -263,9 +263,9 @@ const (
 	ThenDefault Then = interaction.ThenDefault // the Default is the answer
 )
 
-// DefaultReply is the answer that is taken when nobody replied in time. It has a Text, or what a question
-// of its kind takes: the Value of a form, or the Decision about an Approval, which can only be
-// Reject, since time approves nothing.
+// DefaultReply is the answer that is taken when nobody replied in time. It has a Text, or what a
+// question of its kind takes: the Value of a form, or the Decision about an Approval, which can
+// only be Reject, since time approves nothing.
 //
 //	type DefaultReply struct {
 //		Text     string
@@ -474,7 +474,7 @@ type SessionHandle = interaction.SessionHandle
 //		Body []byte
 //	}
 //
-//	// Size is the number of bytes for which the entry counts.
+//	// Size is the number of bytes that the entry counts for in JournalSize.Bytes.
 //	func (e *JournalEntry) Size() int
 type JournalEntry = interaction.JournalEntry
 

@@ -84,7 +84,7 @@ func nothing(context.Context, ...any) error { return nil }
 // (A3, A7).
 func Next(s State, e Event, f Facts) (Transition, error) {
 	known := slices.Index(knownStates, s)
-	if known < 0 { // the machine would remember it for ever
+	if known < 0 { // for an unknown state, stateless would keep a configuration for ever
 		return Transition{}, &Refusal{State: s, Event: e, Facts: f, Code: CodeEventNotAllowed}
 	}
 	c := calls.Get().(*call) //nolint:forcetypeassert // there is nothing else in it

@@ -25,7 +25,7 @@ const (
 // Count says how often a transition emits an event type.
 type Count string
 
-// How often an emission occurs: exactly once, at most once, any number of times.
+// How often an emission occurs: exactly once, at most once, any number of times, at least once.
 const (
 	CountOne      Count = "one"
 	CountOptional Count = "optional"

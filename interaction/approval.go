@@ -217,8 +217,8 @@ func (r Reply) checkForm() error {
 // maxDigest is the length of a digest.
 const maxDigest = 2 * sha256.Size
 
-// AnswerTo is Answer for a reply to any question: that to a form has the value, and that to an
-// approval the decision and the arguments to execute.
+// AnswerTo returns the answer that the reply is to the question, of any kind. The answer to a form
+// has the value; the answer to an approval has the decision and the arguments to execute.
 func (r Reply) AnswerTo(q *Question, now time.Time) Answer {
 	a := r.Answer(now)
 	a.Ref = q.Ref
@@ -264,9 +264,9 @@ func (a Answer) Message() string {
 	return a.Text
 }
 
-// form brings what makes a question a form or an approval within the limits. What is malformed is
-// left out, with a diagnostic: the question is asked as one that takes a text (C2), so that nothing
-// is ever approved that nobody could see.
+// form brings the schema and the subject of a question within the limits. A malformed one is left
+// out, with a diagnostic: the question is asked as one that takes a text (C2), so that nothing is
+// ever approved that nobody could see.
 func (n *normalizer) form(q *Question) {
 	if len(q.Schema) > 0 {
 		switch err := checkSchema(q.Schema); {
@@ -282,7 +282,7 @@ func (n *normalizer) form(q *Question) {
 		subject, err := n.subject(*q.Subject)
 		if err != nil {
 			n.diagnose(fsm.WarnAskUserMalformed, fmt.Sprintf("subject is left out: %v", err))
-			q.Schema = nil // it is that of the arguments
+			q.Schema = nil // the schema was for the arguments
 		}
 		q.Subject = subject
 	}
@@ -358,8 +358,8 @@ func (e *NotApprovedError) Is(target error) bool { return target == ErrNotApprov
 
 // Approved returns the arguments that the engine may execute. Pass the question as the engine would
 // ask it now; the answer must approve a question with the same digest and the same Ref. Execute the
-// returned bytes, not arguments that were computed again. The error is a *NotApprovedError if nobody has approved, or
-// if the question has changed since it was asked.
+// returned bytes, not arguments that were computed again. The error is a *NotApprovedError if
+// nobody has approved, or if the question has changed since it was asked.
 func (a Answer) Approved(q Question) (json.RawMessage, error) {
 	q, _ = Normalize(q)
 	switch {

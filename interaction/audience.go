@@ -24,8 +24,8 @@ type Audience struct {
 	Except []string `json:"except,omitempty"`
 }
 
-// Admits reports whether the actor may answer; nil admits everybody. An actor without an ID is
-// admitted by nothing else, since it may be anybody.
+// Admits reports whether the actor may answer; nil admits everybody. Only nil admits an actor
+// without an ID, which may be anybody, also those whom Except names.
 func (a *Audience) Admits(actor Actor) bool {
 	switch {
 	case a == nil:

@@ -26,7 +26,7 @@ type Claim struct {
 func (c *Claim) Lasts(now time.Time) bool { return c != nil && now.Before(c.Until) }
 
 // Excludes reports whether the claim keeps the actor from answering. An actor without an ID may be
-// anybody, so every claim does.
+// anybody, so every claim that lasts excludes it.
 func (c *Claim) Excludes(actor Actor, now time.Time) bool {
 	return c.Lasts(now) && (actor.ID == "" || actor.ID != c.Actor)
 }
@@ -92,8 +92,8 @@ func (q Question) ClaimedBy(actor Actor, until time.Time) Question {
 	return q
 }
 
-// PutTo returns the question as it asks others. Whoever was excepted stays excepted, and a claim is
-// over.
+// PutTo returns the question put to these others. Whoever was excepted stays excepted, and a claim
+// ends.
 func (q Question) PutTo(to Audience) Question {
 	next := to.Clone()
 	if q.To != nil {
@@ -107,8 +107,8 @@ func (q Question) PutTo(to Audience) Question {
 	return q
 }
 
-// Equal reports whether both admit the same by the same words; nil and a zero but open audience are
-// different words.
+// Equal reports whether both have the same fields, with the names in the same order. A nil audience
+// and one with only Everybody admit almost the same actors, but are not equal.
 func (a *Audience) Equal(b *Audience) bool {
 	if a == nil || b == nil {
 		return a == b

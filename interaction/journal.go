@@ -31,16 +31,16 @@ const (
 // ErrJournalFull says that an entry does not fit into the journal of its run any more.
 var ErrJournalFull = errors.New("interaction: the journal is full")
 
-// JournalSize is how much the journal of a run has.
+// JournalSize says how many entries and bytes the journal of a run has.
 type JournalSize struct {
 	Entries int   `json:"entries"`
 	Bytes   int64 `json:"bytes"`
 }
 
-// Size is the number of bytes for which the entry counts.
+// Size is the number of bytes that the entry counts for in JournalSize.Bytes.
 func (e *JournalEntry) Size() int { return len(e.Path) + len(e.Name) + len(e.Type) + len(e.Body) }
 
-// fault says why the entry cannot be kept, whatever the journal has; empty if it can.
+// fault says why the entry cannot be kept in any journal; empty if it can.
 func (e *JournalEntry) fault() string {
 	for _, word := range []string{e.Path, e.Name, e.Type} {
 		if len(word) > MaxJournalWord || !utf8.ValidString(word) || strings.IndexByte(word, 0) >= 0 {

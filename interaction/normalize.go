@@ -20,8 +20,9 @@ func Baseline(text string) Question {
 	return Question{Kind: OpenText, Prompt: prompt, DefaultPolicy: EngineJudgement}
 }
 
-// Baseline is the question for a turn with this reading. It shows the output when the agent said
-// nothing else, and says so when the output was not accepted (C2, I11).
+// Baseline is the question for a turn with this reading. If the agent said nothing else and marked
+// its output as not done, the question shows the output. If an output was not accepted, the
+// question says so (C2, I11).
 func (r Reading) Baseline() Question {
 	text := r.Text
 	if text == "" && r.NotDone {
@@ -120,8 +121,8 @@ func (n *normalizer) options(given []Option) []Option {
 	return all
 }
 
-// audience refuses everybody where an engine names what cannot be stored, so that never more people
-// may answer than it says.
+// audience returns a copy of the audience. If an engine names one that cannot be stored, it returns
+// an audience that admits nobody, so that never more people may answer than the engine says.
 func (n *normalizer) audience(to *Audience) *Audience {
 	if fault := to.Fault(); fault != "" {
 		n.diagnose(fsm.WarnAskUserTruncated, "who is asked has "+fault+"; the question is for nobody")
@@ -130,7 +131,8 @@ func (n *normalizer) audience(to *Audience) *Audience {
 	return to.Clone()
 }
 
-// ref leaves out a name that cannot be stored as it is: cut, it could be that of another question.
+// ref leaves out a ref that cannot be stored as it is: a cut one could be the ref of another
+// question.
 func (n *normalizer) ref(ref string) string {
 	if whole, short := cut(ref, MaxRef); short || whole != ref {
 		n.diagnose(fsm.WarnAskUserTruncated, fmt.Sprintf("ref is left out: it has %d bytes, want a text of at most %d",
@@ -140,7 +142,7 @@ func (n *normalizer) ref(ref string) string {
 	return ref
 }
 
-// wait returns a copy of the question's own wait, nil if it is none.
+// wait returns a copy of the question's own wait, nil if it has none or a faulty one.
 func (n *normalizer) wait(w *Wait) *Wait {
 	if fault := w.Fault(); fault != "" {
 		n.diagnose(fsm.WarnAskUserMalformed, "the question's wait has "+fault+"; it is left out")

@@ -33,7 +33,7 @@ func (r *reader) output(structured json.RawMessage) {
 	}
 }
 
-// signedField reports whether an object says by its field that it is done, with the nonce.
+// signedField reports whether the object's done field is the nonce.
 func (r *reader) signedField(found []byte) bool {
 	if len(found) > MaxOutput || found[0] != '{' || !strings.Contains(string(found), r.nonce) {
 		return false
@@ -42,7 +42,7 @@ func (r *reader) signedField(found []byte) bool {
 	return err == nil && string(fields[DoneMarker]) == `"`+r.nonce+`"`
 }
 
-// acceptable reports whether the object may be the output. If it is not, and the engine returned it
+// acceptable reports whether the JSON may be the output. If it is not, and the engine returned it
 // as structured output, OutputFault says why.
 func (r *reader) acceptable(found []byte, given bool) bool {
 	switch {
@@ -72,7 +72,7 @@ func (r *reader) object(found []byte) {
 		return // nested too deep for the decoder, and for any schema
 	}
 	r.takeMarker(fields)
-	if r.nonce != "" { // a question of such an agent is in a block with the nonce
+	if r.nonce != "" { // an agent with a nonce asks only in a block with the nonce
 		r.Output = encoded(fields)
 		return
 	}
@@ -112,8 +112,9 @@ func (r *reader) takeMarker(fields map[string]json.RawMessage) {
 }
 
 // takeQuestion removes the question from an object's fields: an object named ask_user (or a list,
-// where several may be asked), or any value of that name if it is the only field. Any other value of
-// that name is a field like the others. Read is false if the question cannot be read.
+// where several may be asked). A text or a list of that name that is the only field counts as a
+// question that cannot be read. Any other value of that name is a field like the others. Read is
+// false if the question cannot be read.
 func (r *reader) takeQuestion(fields map[string]json.RawMessage) (took, read bool) {
 	asked := fields[askUserField]
 	parse := func() (any, error) { return parseJSON(string(asked)) }

@@ -72,8 +72,8 @@ func Read(text string, structured json.RawMessage) Reading { return ReadSigned(t
 // Done: the marker's line with the nonce, or the nonce as the output object's field
 // "__SKILL_DONE__"; true there means nothing, and any other value means not done.
 //
-// Output: structured output; the only fenced JSON block whose first line has the nonce; in a
-// message that is done otherwise what Read finds in the text.
+// Output: structured output; the only fenced JSON block whose first line has the nonce; or, in a
+// message that is done, what Read finds in the text.
 //
 // Question: a fenced block named ask_user, or a fenced JSON block with an object of that name,
 // whose first line has the nonce.
@@ -123,12 +123,12 @@ func ReadPlain(text string, structured json.RawMessage) Reading {
 // reader builds a Reading.
 type reader struct {
 	Reading
-	nonce    string // of the agent's signals; empty: they have none
+	nonce    string // that the agent's signals must have; empty: none
 	atMost   int    // questions that may be asked together; below 2: one
 	segments []segment
 	message  string // the text without the marker and without questions, readable or not
 	asked    int    // questions seen, readable or not
-	settled  bool   // the first question was read, or could not be
+	parsed   bool   // the first question was parsed, readable or not
 }
 
 func (r *reader) diagnose(code fsm.Warning, detail string) {
@@ -197,10 +197,10 @@ func isAskUser(info string) bool {
 // returns false when that cannot be read.
 func (r *reader) readQuestion(parse func() (any, error)) bool {
 	r.asked++
-	if r.settled {
+	if r.parsed {
 		return true
 	}
-	r.settled = true
+	r.parsed = true
 	tree, err := parse()
 	if err == nil {
 		var all []Question

@@ -71,9 +71,9 @@ func checkSchema(raw json.RawMessage) error {
 	return nil
 }
 
-// Limits of what holding a value to a schema can cost: how often one value may be checked, and the
-// size of all patterns as instructions of the matcher, times these checks. A matcher may execute
-// each of its instructions for each character of a text.
+// Limits of what it can cost to check a value against a schema: how often one value may be checked,
+// and the size of all patterns as instructions of the matcher, times these checks. A matcher may
+// execute each of its instructions for each character of a text.
 const (
 	maxChecks   = 1000
 	maxPatterns = 5000
@@ -111,8 +111,8 @@ func patternSize(v any, size int) int {
 	return size
 }
 
-// checkValue holds a value to a schema. The error is a *ValueError if the value is JSON that the
-// schema does not allow.
+// checkValue checks a value against a schema. The error is a *ValueError if the value is JSON that
+// the schema does not allow.
 func checkValue(declared, value json.RawMessage) error {
 	s, err := schema.Compile(declared)
 	if err != nil {
@@ -174,13 +174,13 @@ func halfCharacter(raw []byte) bool {
 		case first >= 0xDC00 && first <= 0xDFFF:
 			return true
 		default:
-			i++ // what is escaped is no escape
+			i++ // the escaped character begins no escape
 		}
 	}
 	return false
 }
 
-// canonical writes JSON that passed checkJSON as decision digests have it: without blanks, the
+// canonical writes JSON that passed checkJSON as Question.Digest hashes it: without blanks, the
 // members of objects sorted by name, and numbers as they were written.
 func canonical(raw json.RawMessage) (json.RawMessage, error) {
 	v, err := schema.Decode(raw)

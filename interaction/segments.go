@@ -30,14 +30,14 @@ const (
 // segments splits a text, reading each line once. Without tagging, tags are prose. unended reports
 // that a tagged question is opened and never ended; its text is prose.
 func segments(text string, tagging bool) (all []segment, unended bool) {
-	lines := 0 // length of the prose just before text
+	proseLen := 0 // length of the prose just before text
 	whole := text
 	tags := tagFinder{text: text}
 	flush := func() {
-		if lines > 0 {
+		if proseLen > 0 {
 			end := len(whole) - len(text)
-			all = append(all, segment{kind: prose, raw: whole[end-lines : end]})
-			lines = 0
+			all = append(all, segment{kind: prose, raw: whole[end-proseLen : end]})
+			proseLen = 0
 		}
 	}
 	for len(text) > 0 {
@@ -52,7 +52,7 @@ func segments(text string, tagging bool) (all []segment, unended bool) {
 			at := len(whole) - len(text) + i
 			end, ok := tags.endOf(at)
 			if ok {
-				lines, text = lines+i, text[i:]
+				proseLen, text = proseLen+i, text[i:]
 				flush()
 				s, after := tagOf(text, end-at)
 				all, text = append(all, s), after
@@ -60,7 +60,7 @@ func segments(text string, tagging bool) (all []segment, unended bool) {
 			}
 			unended = unended || end == -1
 		}
-		lines += len(line)
+		proseLen += len(line)
 		text = rest
 	}
 	flush()
@@ -142,9 +142,9 @@ func (p *nextMark) from(text, mark string, start int) int {
 	return p.at
 }
 
-// endOf returns where the question that is opened at this position ends. ok is false when a line
-// opens another question before that end, since the first tag was only mentioned then, and when
-// there is no end; then end is -1.
+// endOf returns where the question that is opened at this position ends. ok is false when there is
+// no end; then end is -1. ok is also false when a line opens another question before that end,
+// since then the text only mentions the first tag.
 func (f *tagFinder) endOf(open int) (end int, ok bool) {
 	inside := open + len(openTag)
 	end = f.ends.from(f.text, closeTag, inside)

@@ -25,7 +25,7 @@ func (e *FieldError) Error() string {
 func (e *FieldError) Is(target error) bool { return target == ErrInvalidReply }
 
 // Validate says what is wrong with the reply, whatever the question is, as a *FieldError. CheckFor
-// holds the reply to its question.
+// checks it against its question.
 func (r Reply) Validate() error {
 	size := func(s string) string { return fmt.Sprintf("%d bytes", len(s)) }
 	switch {
@@ -61,13 +61,14 @@ func (r Reply) digest(suffix string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Answer is a reply in text as a turn is resumed with it.
+// Answer is the answer that the reply is to a question that takes a text; AnswerTo is for any
+// question.
 func (r Reply) Answer(now time.Time) Answer {
 	return Answer{ID: r.ID, Resolution: UserReply, Text: r.Text, Actor: r.Actor.ID, Via: r.Actor.Via, AcceptedAt: now}
 }
 
-// Settle is the history entry of a question that was answered. Key and digest are those of a reply
-// that has a key.
+// Settle is the history entry of a question that was answered. Key and digest are those of the
+// reply, if it has a key.
 func Settle(q Question, a Answer, key, digest string) Record {
 	r := Record{Question: q, Resolution: a.Resolution, Response: a.Text, Actor: a.Actor, ResolvedAt: a.AcceptedAt}
 	r.Value, r.Decision, r.Via = a.Value, a.Decision, a.Via

@@ -29,7 +29,7 @@ func (s *segment) signed(nonce string) bool {
 	return strings.TrimSpace(rest) == nonce
 }
 
-// RemoveNonce is the text for people, which need not see the nonce.
+// RemoveNonce returns the text without the nonce, which people need not see.
 func RemoveNonce(text, nonce string) string {
 	if nonce == "" || !strings.Contains(text, nonce) {
 		return text
@@ -51,7 +51,7 @@ func GoOnText(nonce string) string {
 // agent repeated it becomes a quotation, which is none (J12); any other stays as it is, also JSON
 // that is the whole text and holds neither marker nor question.
 func Quoted(text string) string {
-	r := ReadSeveral(text, nil, "", MaxQuestions) // whatever its run allows
+	r := ReadSeveral(text, nil, "", MaxQuestions) // whatever the limit of its run is
 	block := r.Output != nil && !json.Valid([]byte(text))
 	asks := false
 	for _, d := range r.Diagnostics {

@@ -61,7 +61,7 @@ func (q *Question) VoteOf(actor string) *Vote {
 	return &q.Votes[i]
 }
 
-// Count returns how many people have decided so.
+// Count returns how many people have voted so.
 func (q *Question) Count(d Decision) (n int) {
 	for i := range q.Votes {
 		if q.Votes[i].Decision == d {
@@ -79,8 +79,8 @@ func (q *Question) Decides(d Decision) bool {
 	return q.Count(Approve)+1 >= max(q.Need, 1)
 }
 
-// WithVote returns the question with the vote that the reply is. It shares nothing that the vote
-// changes with the question before.
+// WithVote returns the question with the reply as one more vote. The votes of q itself do not
+// change.
 func (q Question) WithVote(r Reply, now time.Time) Question {
 	v := Vote{Actor: r.Actor.ID, Via: r.Actor.Via, Decision: r.Decision, Text: r.Text, VotedAt: now, Seen: r.Seen}
 	if r.Key != "" {
@@ -110,8 +110,8 @@ func (r Reply) checkVote(q *Question) error {
 	return nil
 }
 
-// DigestFor is the Digest of a reply to this question. To an approval that several people decide, the
-// same words of another person are another vote.
+// DigestFor is the Digest of a reply to this question. If several people decide the question, who
+// votes is part of the digest, since the same text of another person is another vote.
 func (r Reply) DigestFor(q *Question) string {
 	if q != nil && q.DecidedBySeveral() {
 		return r.digest("\x00\x00" + r.Actor.ID)
@@ -119,7 +119,7 @@ func (r Reply) DigestFor(q *Question) string {
 	return r.digest("")
 }
 
-// VotesFault says what is wrong with how many people decide; empty if nothing is.
+// VotesFault says what is wrong with how many people must approve or reject; empty if nothing is.
 func VotesFault(need, rejects int) string {
 	for _, n := range []int{need, rejects} {
 		if n < 0 || n > MaxNeed {
@@ -129,8 +129,9 @@ func VotesFault(need, rejects int) string {
 	return ""
 }
 
-// Enough reports whether so many people may be among those who may answer, if each of these
-// audiences is asked in turn.
+// Enough reports whether at least so many people may answer, all audiences together, when one is
+// asked after the other. Whoever one of them excepts does not count. Nobody can say how many people
+// an open audience or a group has, so it is always enough.
 func Enough(people int, audiences ...*Audience) bool {
 	var named, except []string
 	for _, to := range audiences {
@@ -144,8 +145,9 @@ func Enough(people int, audiences ...*Audience) bool {
 	return len(named) >= people
 }
 
-// FaultOfVotes says why as many people as must still approve or reject the question can never do so;
-// empty if they can. Steps that were carried out ask nobody any more, and nobody votes twice.
+// FaultOfVotes says that too few people can still vote, fewer than must still approve or must still
+// reject; empty if there are enough. It counts those who are asked now or by a step that is still
+// to come, but for those who have voted.
 func FaultOfVotes(q Question) string {
 	if !q.DecidedBySeveral() {
 		return ""
@@ -169,9 +171,10 @@ func FaultOfVotes(q Question) string {
 	return ""
 }
 
-// votes leaves to approvals what only they can have. Where an engine asks for more people than there
-// may be, nobody may answer, and whoever is asked instead is as many as there may be at least: never
-// do one or two people decide what an engine wanted many to decide.
+// votes clears Need and Rejects of a question that is no approval. If an engine gives an approval a
+// number out of range, the approval is for nobody, and the number becomes MaxNeed. So even if the
+// question is put to others later, one or two people never decide what an engine wanted many to
+// decide.
 func (n *normalizer) votes(q *Question) {
 	q.Votes, q.Claim = nil, nil
 	switch fault := VotesFault(q.Need, q.Rejects); {

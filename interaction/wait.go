@@ -12,7 +12,7 @@ const MaxSteps = 16
 
 // Wait is how long a question waits, and what happens meanwhile (K7). It comes from the host or the
 // engine, never from the text of an agent, and is stored with the question when it is asked. All
-// times count from then, in whole seconds.
+// times count from when it is asked, in whole seconds.
 type Wait struct {
 	// Then says what happens at the End. It must be set if there is one.
 	Then Then `json:"then"`
@@ -55,9 +55,9 @@ const (
 	ThenDefault Then = "take_default" // the Default is the answer
 )
 
-// DefaultReply is the answer that is taken when nobody replied in time. It has a Text, or what a question
-// of its kind takes: the Value of a form, or the Decision about an Approval, which can only be
-// Reject, since time approves nothing.
+// DefaultReply is the answer that is taken when nobody replied in time. It has a Text, or what a
+// question of its kind takes: the Value of a form, or the Decision about an Approval, which can
+// only be Reject, since time approves nothing.
 type DefaultReply struct {
 	Text     string          `json:"text"`
 	Value    json.RawMessage `json:"value,omitempty" plain:"exact"`
@@ -136,8 +136,8 @@ func (d *DefaultReply) reply(number int) Reply {
 	return Reply{ID: number, Text: d.Text, Value: d.Value, Decision: d.Decision}
 }
 
-// FaultFor says why the question cannot wait so: its default answer is not one that the question
-// takes, or too many people or none would be asked. It is empty if the question can.
+// FaultFor says why the question cannot have this wait: the question does not take its default
+// answer, or a step would ask too many people or none. It is empty if the question can have it.
 func (w *Wait) FaultFor(q Question) string {
 	if fault := w.FaultOfSteps(q.To); fault != "" || w == nil || w.Default == nil {
 		return fault
@@ -149,8 +149,9 @@ func (w *Wait) FaultFor(q Question) string {
 	return ""
 }
 
-// FaultOfSteps says why a question that asks these cannot be escalated so: too many people would be
-// asked, or nobody but those who are excepted. It is empty if the question can.
+// FaultOfSteps says why a question to this audience cannot be escalated by these steps: a step
+// would ask too many people, or nobody but those who are excepted. It is empty if the question can
+// be.
 func (w *Wait) FaultOfSteps(to *Audience) string {
 	if w == nil {
 		return ""
@@ -169,7 +170,7 @@ func (w *Wait) FaultOfSteps(to *Audience) string {
 	return ""
 }
 
-// escalated is who may answer after the step, if these could before.
+// escalated returns who may answer after the step, if to could before.
 func (s *Step) escalated(to *Audience) *Audience {
 	next := s.To.Clone()
 	if to == nil && s.Join {
@@ -212,7 +213,7 @@ func (w *Wait) Clone() *Wait {
 	return &c
 }
 
-// StartWait sets the time of the end, when the question is asked.
+// StartWait sets the time of the end by the time at which the question was asked, and Fired to 0.
 func (q *Question) StartWait() {
 	q.Fired, q.EndsAt = 0, time.Time{}
 	if q.Wait != nil && q.Wait.End > 0 {
@@ -253,8 +254,8 @@ func (q *Question) StepDue() bool {
 	return s != nil && q.AskedAt.Add(s.After).Equal(q.NextDue())
 }
 
-// Fire returns the question after its next step, which there must be. An escalation ends a claim: whoever
-// made it has let that time pass, and may not be asked any more.
+// Fire returns the question after its next step, which there must be. An escalation ends a claim:
+// whoever made it has let that time pass, and may not be asked any more.
 func (q Question) Fire() Question {
 	if s := q.NextStep(); s.Do == Escalate {
 		q.To, q.Claim = s.escalated(q.To), nil
@@ -263,8 +264,8 @@ func (q Question) Fire() Question {
 	return q
 }
 
-// TakeDefault is the default answer of the question, which must have one. It is of another
-// Resolution than what a person gave.
+// TakeDefault is the default answer of the question, which must have one. Its Resolution is
+// DefaultAnswer, not UserReply.
 func (q *Question) TakeDefault(now time.Time) Answer {
 	a := q.Wait.Default.reply(q.ID).AnswerTo(q, now)
 	a.Resolution = DefaultAnswer

@@ -3,9 +3,9 @@
 //
 // It is pure policy that stores apply in their claim. The truth stands in the runs themselves: a
 // run holds a slot or it does not, in its own record, so that a slot can neither leak nor be
-// counted twice (section D). Select decides which queued runs start next, looking at the queue
-// through a few calls a priority, so that its cost follows what it picks and never what waits, and
-// so that the queue may be a network away.
+// counted twice (section D). Select decides which queued runs start next. It makes only a few calls
+// of the queue for each priority, so that the queue may be a network away, and its cost depends on
+// how many runs it picks and not on how many wait.
 //
 // Order: priority first, higher before lower; within a priority the keys take turns, beginning
 // after the one served last; within a key the oldest first. A pool's Capacity bounds all that hold

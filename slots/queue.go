@@ -2,8 +2,8 @@ package slots
 
 // Queue looks at the ready runs of one pool: queued, without a slot, and not held back by a
 // not-before time. Each call may be a journey to a database, and is meant to be one statement
-// there; what it looks at must follow what it returns and the keys that it leaves out, and not
-// depend on how many runs are queued. A store's error ends Select with that error.
+// there. Its cost must be in proportion to what it returns and to the keys that it leaves out, and
+// not depend on how many runs are queued. A store's error ends Select with that error.
 //
 // While one Select goes on nobody else may give the pool's slots away. Slots may come free
 // meanwhile, and runs become ready or cease to be: each call answers for its own moment, and no
@@ -14,12 +14,13 @@ type Queue interface {
 	Priority(below int) (priority int, ok bool, err error)
 	// Keys returns the first n of the keys, each once, that have a ready run at the priority, in
 	// turn: in byte order those after last, then those from the first one of all up to last itself.
-	// Fewer are all there are. Left out are the keys that hold the pool's KeyCapacity already; the
-	// empty key never is, nor any when the pool has none.
+	// If it returns fewer, there are no more. Left out are the keys that hold the pool's
+	// KeyCapacity already; the empty key never is, nor any when the pool has none.
 	Keys(priority int, last string, n int) ([]Key, error)
 	// Oldest returns for each of the wants, in their order, the ids of up to N ready runs of the
-	// key at the priority, oldest first and of equals the lower id first. Fewer are all there are.
-	// The keys differ; the wants are the caller's again when it returns.
+	// key at the priority, oldest first and of equals the lower id first. If it returns fewer,
+	// there are no more. The keys differ. Oldest keeps nothing of the wants: the caller uses the
+	// slice again.
 	Oldest(priority int, wants []Want) (ids [][]string, err error)
 }
 

@@ -2,7 +2,7 @@ package slots
 
 import "slices"
 
-// Top is above every priority: the place where a look at the queue begins.
+// Top is above every priority: Select asks first for the highest priority below it.
 const Top = int(^uint(0) >> 1)
 
 // Select returns the ids of up to want ready runs to start, in order, within the pool's capacity,
@@ -10,15 +10,15 @@ const Top = int(^uint(0) >> 1)
 // that was served last before; it is a hint that spreads the turns over several calls, and may be
 // lost.
 //
-// Calls of the queue: for each priority one of Priority, one of Keys, and mostly one of Oldest, at
-// worst a few (fill says how many); and one last of Priority where runs are fewer than slots. They
-// look at a few runs for each picked one, and at each key that has no room. Where runs cease to be
-// ready between two calls, a priority is looked at again, a few times: keys that were not asked may
-// wait there.
+// For each priority Select calls Priority and Keys once, and Oldest mostly once, at worst a few
+// times (fill says how many). If fewer runs are ready than slots are free, it calls Priority once
+// more. These calls look at a few runs for each picked one, and at each key that has no room. If
+// runs cease to be ready between two calls, Select repeats the priority, a few times, because keys
+// that Keys did not return may have ready runs.
 func Select(p Pool, held int, q Queue, want int, last string) (ids []string, served string, _ error) {
 	free := min(want, p.Capacity-held)
 	c := choice{pool: p, queue: q, served: last}
-	again := retries
+	revisits := maxRevisits
 	for below := Top; len(c.ids) < free; {
 		priority, ok, err := q.Priority(below)
 		others := false
@@ -31,8 +31,8 @@ func Select(p Pool, held int, q Queue, want int, last string) (ids []string, ser
 		if !ok {
 			break
 		}
-		if others && again > 0 {
-			again--
+		if others && revisits > 0 {
+			revisits--
 			continue
 		}
 		below = priority
@@ -40,18 +40,18 @@ func Select(p Pool, held int, q Queue, want int, last string) (ids []string, ser
 	return c.ids, c.served, nil
 }
 
-// retries bound how often one Select looks again at a priority.
-const retries = 8
+// maxRevisits bounds how often one Select repeats a priority, over all priorities.
+const maxRevisits = 8
 
-// choice is one Select on its way.
+// choice is the state of one Select.
 type choice struct {
 	pool   Pool
 	queue  Queue
 	ids    []string
 	served string
 	picked map[string]int    // so far, by key; of keys that have a bound of their own
-	filled int               // keys that have no room any more because of it
-	before map[lane][]string // picked by rounds that are made again: the queue still shows them
+	filled int               // keys that have no room any more because of picked
+	before map[lane][]string // picked by rounds that are repeated: the queue still returns them
 }
 
 // lane is a key at a priority.
@@ -62,18 +62,18 @@ type lane struct {
 
 // share is one key's part in the turns of a priority.
 type share struct {
-	key  string
-	held int      // slots before this selection
-	room int      // most that the key may start
-	ids  []string // its oldest ready runs, as far as looked at
-	more bool     // there may be more of them
-	went int      // how many of them are picked
+	key    string
+	held   int      // slots before this selection
+	room   int      // most that the key may start
+	ids    []string // its oldest ready runs, as far as fill loaded them
+	more   bool     // there may be more of them
+	picked int      // how many of ids are picked
 }
 
 // round shares free slots among the keys of one priority, a slot a turn. Others says that slots are
 // left, and that more keys may wait there than were asked.
 func (c *choice) round(priority, free int) (others bool, _ error) {
-	shares, others, err := c.partakers(priority, free)
+	shares, others, err := c.keysWithRoom(priority, free)
 	if err == nil {
 		err = c.fill(priority, free, shares)
 	}
@@ -85,7 +85,7 @@ func (c *choice) round(priority, free int) (others bool, _ error) {
 		for i := range shares {
 			if s := &shares[i]; turn < len(s.ids) && free > 0 {
 				c.pick(s, s.ids[turn])
-				s.went++
+				s.picked++
 				free--
 				more = true
 			}
@@ -97,14 +97,14 @@ func (c *choice) round(priority, free int) (others bool, _ error) {
 	return others, nil
 }
 
-// remember notes what a round picked that may be made again.
+// remember notes what a round picked, for the case that Select repeats the priority.
 func (c *choice) remember(priority int, shares []share) {
 	if c.before == nil {
 		c.before = make(map[lane][]string)
 	}
 	for _, s := range shares {
 		l := lane{priority, s.key}
-		c.before[l] = append(c.before[l], s.ids[:s.went]...)
+		c.before[l] = append(c.before[l], s.ids[:s.picked]...)
 	}
 }
 
@@ -126,10 +126,11 @@ func (c *choice) pick(s *share, id string) {
 // bounded reports whether the key has a bound of its own.
 func (c *choice) bounded(key string) bool { return c.pool.KeyCapacity > 0 && key != "" }
 
-// partakers are up to free keys with room, beginning after the last served one and once around. The
-// queue knows what room the keys had before this selection; those filled since may be among its
-// answer, so as many more are asked for. Others says that there may be more of them.
-func (c *choice) partakers(priority, free int) (_ []share, others bool, _ error) {
+// keysWithRoom returns a share for up to free keys with room, beginning after the key served last
+// and once around. The queue knows what room the keys had before this selection. Its answer may
+// contain keys that this selection has filled since, so keysWithRoom asks for as many more. Others
+// says that there may be more keys.
+func (c *choice) keysWithRoom(priority, free int) (_ []share, others bool, _ error) {
 	asked := free + c.filled
 	keys, err := c.queue.Keys(priority, c.served, asked)
 	if err != nil {
@@ -148,13 +149,13 @@ func (c *choice) partakers(priority, free int) (_ []share, others bool, _ error)
 	return shares, len(keys) == asked, nil
 }
 
-// fill looks at as many runs of each key as the turns can come to: an equal part each, and what
-// some keys do not need in equal parts for the others, so that the look stays in proportion to what
-// is picked.
+// fill loads the oldest runs of each key, as many as round can pick: first an equal part of the
+// free slots for each key, then what some keys did not need in equal parts for the others. So it
+// loads in proportion to what is picked.
 //
-// When the share e of the hungry keys is satisfied by a look, no more than the share e of the slots
-// is left for the others. So each look leaves at most e*(1-e), a quarter, of slots times keys: n
-// slots and k keys need no more than 1+log4(n*k) looks.
+// When one call of Oldest satisfies the share e of the hungry keys, no more than the share e of the
+// slots is left for the others. So each call leaves at most e*(1-e), a quarter, of slots times
+// keys: n slots and k keys need no more than 1+log4(n*k) calls.
 func (c *choice) fill(priority, free int, shares []share) error {
 	hungry, wants := make([]*share, 0, len(shares)), make([]Want, 0, len(shares))
 	for left := free; left > 0; {

@@ -152,7 +152,7 @@ func measure(ctx context.Context, o options, p *progress) (*report, error) {
 	if err := place.seed(ctx, o.parked, o.finished, p); err != nil {
 		return nil, fmt.Errorf("park %d runs, finish %d: %w", o.parked, o.finished, err)
 	}
-	h, err := r.arrive(ctx, place, p)
+	h, err := r.startHost(ctx, place, p)
 	if err != nil {
 		return nil, err
 	}

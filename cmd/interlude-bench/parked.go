@@ -210,9 +210,9 @@ func (p *place) seed(ctx context.Context, parked, finished int, pr *progress) er
 	return m.park(ctx, s, parked, newIDs(parkedPrefix), "dead-node", time.Now().Add(30*24*time.Hour), b)
 }
 
-// arrive starts the host on the seeded store. It measures the first run, and the recovery of all
+// startHost starts the host on the seeded store. It measures the first run, and the recovery of all
 // parked runs while round trips go on.
-func (r *report) arrive(ctx context.Context, p *place, pr *progress) (*host, error) {
+func (r *report) startHost(ctx context.Context, p *place, pr *progress) (*host, error) {
 	debug.FreeOSMemory() // the memory that parking used must not count as the host's
 	begun := time.Now()
 	h, err := newHost(ctx, p)
@@ -223,7 +223,7 @@ func (r *report) arrive(ctx context.Context, p *place, pr *progress) (*host, err
 	r.FirstRun = float64(time.Since(begun)) / 1e6
 	if err == nil && p.o.parked > 0 {
 		err = r.recovery(ctx, h, begun, pr)
-		p.settle()
+		p.awaitWriteback()
 	}
 	if err == nil {
 		err = r.warmUp(ctx, h)

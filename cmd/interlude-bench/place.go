@@ -64,13 +64,13 @@ func (p *place) open(ctx context.Context) (counted, error) {
 	return sqlite.Open(ctx, p.path, sqlite.Options{NoGroupCommit: !p.o.group})
 }
 
-// settle waits until the system, and a server's vacuum, have caught up with the millions of rows
-// that were written before.
-func (p *place) settle() {
+// awaitWriteback waits until the system, and a server's vacuum, have caught up with the millions of
+// rows that were written before.
+func (p *place) awaitWriteback() {
 	if p.dsn != "" {
 		p.vacuum()
 	}
-	settle()
+	flushPages()
 }
 
 func (p *place) remove() {

@@ -7,5 +7,5 @@ import "time"
 // cpuTime is not available on this system.
 func cpuTime() time.Duration { return 0 }
 
-// settle does nothing on this system.
-func settle() {}
+// flushPages does nothing on this system.
+func flushPages() {}

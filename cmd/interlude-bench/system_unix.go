@@ -16,6 +16,6 @@ func cpuTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// settle waits until the system has written its delayed pages: the next phase must not pay for
+// flushPages waits until the system has written its delayed pages: the next phase must not pay for
 // those that parking and recovery left.
-func settle() { syscall.Sync() }
+func flushPages() { syscall.Sync() }

@@ -49,7 +49,7 @@ func (j *job) acpAgent(cmd string) (engine.Engine, error) {
 		cfg.Env = append(cfg.Env, "HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")
 	} else {
 		cfg.Set["HOME"] = "{home}"
-		cfg.Prepare = settle
+		cfg.Prepare = writeHomeFiles
 	}
 	cfg.Env = slices.DeleteFunc(cfg.Env, func(name string) bool { _, set := cfg.Set[name]; return set })
 	for _, name := range cfg.Env {
@@ -99,8 +99,8 @@ var homeFiles = map[string]object{
 	},
 }
 
-// settle writes these files into a run's home.
-func settle(_ context.Context, t engine.Turn) error {
+// writeHomeFiles writes homeFiles into a run's home.
+func writeHomeFiles(_ context.Context, t engine.Turn) error {
 	for name, content := range homeFiles {
 		file := filepath.Join(t.HomeDir, filepath.FromSlash(name))
 		body, err := json.Marshal(content)

@@ -19,7 +19,7 @@ const (
 // elsewhere the next start ends what is left of it.
 type death struct {
 	when string
-	// now is closed when a turn is in its middle; the turn does not go on from there.
+	// now receives a value when a turn is in its middle; the turn does not go on from there.
 	now chan struct{}
 	// modeled: the scripted model decides when that is. Otherwise it is when the agent's first
 	// message is stored.

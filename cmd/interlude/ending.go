@@ -29,11 +29,11 @@ func (c *conversation) end(ctx context.Context) (int, error) {
 	if err != nil {
 		return failed, err
 	}
-	return c.stands(r), nil
+	return c.printState(r), nil
 }
 
-// stands prints the state of the run.
-func (c *conversation) stands(r lifecycle.Run) int {
+// printState prints the state of the run, and returns what the program exits with.
+func (c *conversation) printState(r lifecycle.Run) int {
 	switch {
 	case r.State == lifecycle.StateSucceeded:
 		c.screen.line(green, "✓ succeeded: "+terminal.Many(r.Attempt, "turn")+", "+c.took())
@@ -63,7 +63,7 @@ func (c *conversation) stands(r lifecycle.Run) int {
 	return goesOn
 }
 
-// took prints how long turns and waits took.
+// took says how long turns and waits took.
 func (c *conversation) took() string {
 	text := terminal.Span(c.work) + " of work"
 	if c.waits > 0 {

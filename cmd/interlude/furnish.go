@@ -15,10 +15,10 @@ const (
 	maxBytes = 64 << 20
 )
 
-// furnish copies the skill into the agent's folder, so that the agent has the files that the
+// copySkill copies the skill into the agent's folder, so that the agent has the files that the
 // instructions mention, as they were when the run was submitted. Hidden files, and everything that
 // is neither a file nor a folder, are left out.
-func furnish(work, folder string) error {
+func copySkill(work, folder string) error {
 	files, room := 0, int64(maxBytes)
 	return filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {

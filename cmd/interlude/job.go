@@ -152,7 +152,7 @@ func (j *job) resumeOrSubmit(ctx context.Context, lc *lifecycle.Lifecycle) (_ li
 	}
 	j.spec.ID = strings.ToLower(time.Now().Format("20060102-150405-") + rand.Text()[:4])
 	if j.spec.WorkDir == "" {
-		if err := furnish(filepath.Join(j.dir, j.spec.ID, "work"), j.folder); err != nil {
+		if err := copySkill(filepath.Join(j.dir, j.spec.ID, "work"), j.folder); err != nil {
 			return lifecycle.Run{}, false, fmt.Errorf("copy the skill for the agent: %w", err)
 		}
 	}

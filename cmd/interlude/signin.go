@@ -100,7 +100,8 @@ func parsePrefixes(path string, texts []string) ([]netip.Prefix, error) {
 // errNobody is returned for a request that has no token and did not come through a trusted proxy.
 var errNobody = errors.New("no token, and no proxy that is believed")
 
-// identify is web.Options.Identify. A token is a bearer token, or the password of its user, as browsers send it.
+// identify is web.Options.Identify. A token is a bearer token, or the password of its user, as
+// browsers send it.
 func (s *signIn) identify(r *http.Request) (lifecycle.Actor, error) {
 	user, token, basic := r.BasicAuth()
 	if !basic {

@@ -137,7 +137,7 @@ func TestTheSkillIsFurnished(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(folder, ".env"), []byte("secret"), 0o600))
 	require.NoError(t, os.Mkdir(filepath.Join(folder, ".git"), 0o700))
 	require.NoError(t, os.Symlink("/etc", filepath.Join(folder, "link")))
-	require.NoError(t, furnish(work, folder))
+	require.NoError(t, copySkill(work, folder))
 	require.FileExists(t, filepath.Join(work, "assets", "runner.json"))
 	for _, name := range []string{".env", ".git", "link"} {
 		_, err := os.Lstat(filepath.Join(work, name))

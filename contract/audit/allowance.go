@@ -23,11 +23,11 @@ type Allowance struct {
 	Skipped []string
 }
 
-// optional is a member that the contract requires and that another producer may leave out. The
-// placeholder stand makes the rest of the event checkable; no invariant sees it.
+// optional is a member that the contract requires and that another producer may leave out. Its
+// placeholder makes the rest of the event checkable; no invariant sees it.
 type optional struct {
 	typ, member string
-	stand       any
+	placeholder any
 	skipped     []string
 }
 
@@ -110,10 +110,10 @@ var demanded = map[string][]string{
 	fcmp.TypeUnblocked:           {"cause"},
 }
 
-// essential are members that not every event has, and that none which has one may leave out: without
-// a question's own wait, all that follows would contradict the policy of the run; and without the
-// number of people that decide, their votes would settle nothing; and without its new value, a change
-// would say nothing.
+// essential are optional members that another producer may not leave out of an event that has the
+// value. Without a question's own wait, all that follows would contradict the policy of the run.
+// Without the number of people who decide, their votes would settle nothing. Without its new value,
+// a change would say nothing.
 var essential = map[[2]string]bool{
 	{fcmp.TypeInputRequired, "wait"}: true, {fcmp.TypeInputRequired, "need"}: true,
 	{fcmp.TypeInputRequired, "rejects"}: true, {fcmp.TypeChanged, "wait_deadline_at"}: true,

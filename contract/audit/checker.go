@@ -62,7 +62,8 @@ func (c *Checker) Tally() Tally {
 	return tally
 }
 
-// Open returns how many runs have not ended. It equals Tally().Unfinished, but costs nothing.
+// Open returns how many runs have not ended. With the embedded contract it equals
+// Tally().Unfinished, but costs nothing.
 func (c *Checker) Open() int { return len(c.runs) }
 
 type namedRule struct {
@@ -251,7 +252,7 @@ func (v *view) follow(e fcmp.Event, readable bool) {
 	}
 	v.head = &step{Event: e}
 	if !v.l.Terminal(v.state) {
-		v.lose()
+		v.markUnknown()
 	}
 }
 
@@ -304,7 +305,7 @@ func (c *Checker) judge(e fcmp.Event) []Violation {
 	s := newStep(e)
 	c.noteFragment(r, s)
 	if r.head == nil && r.lenient && e.Type != fcmp.TypeStarted {
-		r.lose()
+		r.markUnknown()
 	}
 	j := judgement{c: c, view: r, step: s, declared: c.l.HasPayload(e.Type)}
 	if r.prev.decides() && s.decides() && r.prev.misplaced { // the deadline of both was reported
@@ -314,23 +315,23 @@ func (c *Checker) judge(e fcmp.Event) []Violation {
 		// The event is in the log twice, or the log is out of order. Of consecutive events like
 		// that only the first is reported, and none becomes part of the run.
 		if r.repeated == 0 || s.Seq != r.repeated+1 {
-			j.all(func(r namedRule) bool { return r.counts("seq") })
+			j.applyRules(func(r namedRule) bool { return r.counts("seq") })
 		}
 		r.repeated = s.Seq
 		return j.found
 	}
 	if !j.declared || r.pastEnd && e.Type != fcmp.TypeStateChanged {
-		j.all(func(r namedRule) bool { return r.scope == inEnvelope })
+		j.applyRules(func(r namedRule) bool { return r.scope == inEnvelope })
 		r.pass(s)
 		return j.found
 	}
-	j.all(func(namedRule) bool { return true })
+	j.applyRules(func(namedRule) bool { return true })
 	switch {
 	case j.ended && e.Type != fcmp.TypeStateChanged:
 		r.pastEnd = true
 		r.pass(s)
 	case j.ended: // the run goes on after its end, and closedRuns has kept only a part of its view
-		r.lose()
+		r.markUnknown()
 		r.advance(s)
 	default:
 		r.advance(s)
@@ -364,7 +365,8 @@ type judgement struct {
 	ended  bool // the event follows the run's end
 }
 
-func (j *judgement) all(which func(namedRule) bool) {
+// applyRules judges the event by the rules that are wanted, in the order of the contract.
+func (j *judgement) applyRules(which func(namedRule) bool) {
 	for _, rule := range j.c.rules {
 		if !which(rule) || j.ended || j.placed && rule.scope == inPlace {
 			continue
@@ -381,19 +383,19 @@ func (j *judgement) all(which func(namedRule) bool) {
 			Explanation: wrong})
 		j.placed = j.placed || rule.scope == inPlace
 		j.step.misplaced = j.placed
-		j.settle(rule)
+		j.adjustView(rule)
 	}
 }
 
-// settle changes the view after a fault, so that the event fits and the fault is not reported
+// adjustView changes the view after a fault, so that the event fits and the fault is not reported
 // again.
-func (j *judgement) settle(rule namedRule) {
+func (j *judgement) adjustView(rule namedRule) {
 	switch r := rule.rule.(type) {
 	case *absorbing:
 		j.ended = true
 	case *startsWith:
 		if j.view.head == nil {
-			j.view.lose()
+			j.view.markUnknown()
 		}
 	case *countsAt:
 		if r.Field == "meta.attempt" {
@@ -407,7 +409,7 @@ func (j *judgement) settle(rule namedRule) {
 		}
 	case *contiguous:
 		if rule.counts("seq") && j.view.head != nil {
-			j.view.lose() // events are missing
+			j.view.markUnknown() // events are missing
 			j.placed = true
 		}
 	}

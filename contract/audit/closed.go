@@ -12,19 +12,19 @@ type closedRuns struct {
 	runs map[string]lastOf
 	// slim says that a lastOf is enough to judge an event that follows an end: such an event breaks
 	// one of a few rules, which need nothing else.
-	slim bool
-	ways map[way]*way
+	slim       bool
+	commonEnds map[commonEnd]*commonEnd
 }
 
 // lastOf is what is kept of a run's last event.
 type lastOf struct {
 	seq uint64
 	ts  time.Time
-	*way
+	*commonEnd
 }
 
-// way is the part of lastOf that many runs have in common, so that they share it.
-type way struct {
+// commonEnd is the part of lastOf that many runs have in common, so that they share it.
+type commonEnd struct {
 	state, engine string
 	pastEnd       bool
 }
@@ -32,7 +32,7 @@ type way struct {
 // newClosedRuns checks whether the rules allow slim ends. Those of the embedded contract do; the
 // rules of a test's own contract may not.
 func newClosedRuns(rules []namedRule) closedRuns {
-	c := closedRuns{runs: map[string]lastOf{}, ways: map[way]*way{}}
+	c := closedRuns{runs: map[string]lastOf{}, commonEnds: map[commonEnd]*commonEnd{}}
 	for _, r := range rules {
 		switch r := r.rule.(type) {
 		case *startsWith, *monotone:
@@ -59,11 +59,11 @@ func (c *closedRuns) storeEnd(run string, v *view) bool {
 	if !c.slim || !v.l.Terminal(v.state) {
 		return false
 	}
-	common := way{v.state, v.head.Engine, v.pastEnd}
-	if c.ways[common] == nil {
-		c.ways[common] = &way{v.state, v.head.Engine, v.pastEnd}
+	common := commonEnd{v.state, v.head.Engine, v.pastEnd}
+	if c.commonEnds[common] == nil {
+		c.commonEnds[common] = &commonEnd{v.state, v.head.Engine, v.pastEnd}
 	}
-	c.runs[run] = lastOf{v.head.Seq, v.head.TS, c.ways[common]}
+	c.runs[run] = lastOf{v.head.Seq, v.head.TS, c.commonEnds[common]}
 	return true
 }
 
@@ -78,7 +78,7 @@ func (c *closedRuns) remove(run string, checker *Checker) *view {
 	v := newView(checker.l, checker.lenient)
 	v.startKnown = true
 	v.head = &step{Event: fcmp.Event{RunID: run, Seq: last.seq, TS: last.ts, Engine: last.engine}}
-	v.lose()
+	v.markUnknown()
 	v.state, v.pastEnd = last.state, last.pastEnd
 	return v
 }

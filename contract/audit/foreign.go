@@ -22,8 +22,8 @@ var errNoObject = errors.New("no object")
 // fitting converts one event of another producer into the form that the contract requires, as far
 // as that needs no guessing.
 type fitting struct {
-	marks []mark
-	stood []optional // placeholders for missing members
+	marks        []mark
+	placeholders []optional // missing members that have their placeholder in the event
 }
 
 // readForeign reads a line of a producer that leaves members out, or adds some. A member that the
@@ -85,7 +85,7 @@ func (f *fitting) envelope(whole map[string]any) {
 		}
 		f.mark("", memberMeta, how)
 		whole[memberMeta] = map[string]any{"attempt": json.Number("0"), "local_seq": json.Number("1")}
-		f.stood = append(f.stood, optional{member: memberAttempt}, optional{member: memberLocalSeq})
+		f.placeholders = append(f.placeholders, optional{member: memberAttempt}, optional{member: memberLocalSeq})
 	}
 	f.fit(schemas()[""], whole, "", "")
 }
@@ -100,7 +100,7 @@ func (f *fitting) event(whole, data map[string]any) (fcmp.Event, error) {
 	if err != nil {
 		return fcmp.Event{}, err
 	}
-	for _, o := range f.stood {
+	for _, o := range f.placeholders {
 		switch {
 		case o.typ != "":
 			remove(data, o.path())
@@ -157,8 +157,8 @@ func (f *fitting) fit(n *node, value map[string]any, typ, prefix string) {
 			continue
 		}
 		if _, ok := value[name]; !ok {
-			value[name] = o.stand // a value that is not changed
-			f.stood = append(f.stood, o)
+			value[name] = o.placeholder // a value that is not changed
+			f.placeholders = append(f.placeholders, o)
 			f.missing(typ, o.member)
 		}
 	}

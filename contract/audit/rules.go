@@ -114,12 +114,12 @@ func (p pattern) bind(l *contract.Lifecycle) error {
 	if p.Type != fcmp.TypeStateChanged && len(p.To)+len(p.Trigger) > 0 {
 		return fmt.Errorf("only %s has a target and a trigger", fcmp.TypeStateChanged)
 	}
-	return errors.Join(all("event type", l.PayloadTypes(), p.Type), all("state", l.StateNames(), p.To...),
-		all("event", contract.Names(l.Events), p.Trigger...))
+	return errors.Join(allKnown("event type", l.PayloadTypes(), p.Type), allKnown("state", l.StateNames(), p.To...),
+		allKnown("event", contract.Names(l.Events), p.Trigger...))
 }
 
-// all returns an error for the first wanted name that is not among the known ones.
-func all(what string, known []string, wanted ...string) error {
+// allKnown returns an error for the first wanted name that is not among the known ones.
+func allKnown(what string, known []string, wanted ...string) error {
 	for _, name := range wanted {
 		if !slices.Contains(known, name) {
 			return fmt.Errorf("there is no %s %q", what, name)
@@ -128,12 +128,12 @@ func all(what string, known []string, wanted ...string) error {
 	return nil
 }
 
-// some is like all, and also returns an error if there are no wanted names.
-func some(what string, known []string, wanted ...string) error {
+// someKnown is like allKnown, and also returns an error if there are no wanted names.
+func someKnown(what string, known []string, wanted ...string) error {
 	if len(wanted) == 0 {
 		return fmt.Errorf("no %s is named", what)
 	}
-	return all(what, known, wanted...)
+	return allKnown(what, known, wanted...)
 }
 
 // number returns a field of an event that is a count or a number.

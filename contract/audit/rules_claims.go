@@ -39,9 +39,9 @@ type claims struct {
 }
 
 func (r *claims) bind(*contract.Lifecycle) error {
-	return errors.Join(all("event type of a change", []string{fcmp.TypeChanged}, r.Changed),
-		all("event type of an escalation", []string{fcmp.TypeEscalated}, r.Escalated),
-		some("event type of a reply", []string{fcmp.TypeReplyAccepted, fcmp.TypeRecorded}, r.Replied...))
+	return errors.Join(allKnown("event type of a change", []string{fcmp.TypeChanged}, r.Changed),
+		allKnown("event type of an escalation", []string{fcmp.TypeEscalated}, r.Escalated),
+		someKnown("event type of a reply", []string{fcmp.TypeReplyAccepted, fcmp.TypeRecorded}, r.Replied...))
 }
 
 func (r *claims) judge(v *view, s *step) string {
@@ -89,7 +89,7 @@ func judgeClaim(s, q *step) string {
 	return ""
 }
 
-// judgeRelease judges that a claim of the open question q is given back.
+// judgeRelease judges an event that gives back a claim of the open question q.
 func judgeRelease(s, q *step) string {
 	if !q.claim.lasts(s) {
 		return fmt.Sprintf("question %d is given back, but nobody has claimed it", s.data.InteractionID)

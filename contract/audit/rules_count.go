@@ -19,7 +19,7 @@ type countsAt struct {
 }
 
 func (r *countsAt) bind(l *contract.Lifecycle) error {
-	return errors.Join(all("field", []string{"meta.attempt", "data.interaction_id"}, r.Field), r.At.bind(l))
+	return errors.Join(allKnown("field", []string{"meta.attempt", "data.interaction_id"}, r.Field), r.At.bind(l))
 }
 
 func (r *countsAt) judge(v *view, s *step) string {
@@ -52,7 +52,7 @@ func (r *countsAt) attempt(v *view, s *step) string {
 		last = v.head.Meta.Attempt
 	}
 	switch {
-	case v.fresh || got == unknownAttempt || last == unknownAttempt:
+	case v.gap || got == unknownAttempt || last == unknownAttempt:
 		return s.skip()
 	case !v.ownCount():
 		return r.foreignAttempt(v, s, last)
@@ -92,7 +92,7 @@ type atMostOnce struct {
 }
 
 func (r *atMostOnce) bind(l *contract.Lifecycle) error {
-	return errors.Join(some("event type", l.PayloadTypes(), r.Types...), all("field", numbers, r.Per))
+	return errors.Join(someKnown("event type", l.PayloadTypes(), r.Types...), allKnown("field", numbers, r.Per))
 }
 
 // judge compares with the last event of each type: other rules have already made sure that the
@@ -105,10 +105,10 @@ func (r *atMostOnce) judge(v *view, s *step) string {
 	if s.number(r.Per) == unknownAttempt {
 		return s.skip()
 	}
-	together := r.Per == "data.interaction_id" && v.round.has(s.data.InteractionID)
+	together := r.Per == "data.interaction_id" && v.group.has(s.data.InteractionID)
 	earlier := v.last
 	if together {
-		earlier = v.round.settled
+		earlier = v.group.settled
 	}
 	for _, last := range earlier {
 		if slices.Contains(r.Types, last.Type) && (s.number(r.Per) == last.number(r.Per) ||
@@ -126,8 +126,8 @@ type atMost struct {
 }
 
 func (r *atMost) bind(l *contract.Lifecycle) error {
-	return errors.Join(all("event type that is counted", []string{fcmp.TypeAutoDecided}, r.Event.Type),
-		all("limit", []string{"max_auto_decisions"}, r.Limit), r.Event.bind(l))
+	return errors.Join(allKnown("event type that is counted", []string{fcmp.TypeAutoDecided}, r.Event.Type),
+		allKnown("limit", []string{"max_auto_decisions"}, r.Limit), r.Event.bind(l))
 }
 
 func (r *atMost) judge(v *view, s *step) string {
@@ -154,7 +154,8 @@ type below struct {
 }
 
 func (r *below) bind(l *contract.Lifecycle) error {
-	return errors.Join(r.Event.bind(l), all("field", numbers, r.Field), all("limit", []string{"max_attempt"}, r.Limit))
+	return errors.Join(r.Event.bind(l), allKnown("field", numbers, r.Field),
+		allKnown("limit", []string{"max_attempt"}, r.Limit))
 }
 
 func (r *below) judge(v *view, s *step) string {

@@ -23,7 +23,7 @@ type startsWith struct {
 }
 
 func (r *startsWith) bind(l *contract.Lifecycle) error {
-	return all("event type", l.PayloadTypes(), r.Type)
+	return allKnown("event type", l.PayloadTypes(), r.Type)
 }
 
 func (r *startsWith) judge(v *view, s *step) string {
@@ -47,15 +47,15 @@ type contiguous struct {
 
 func (r *contiguous) bind(*contract.Lifecycle) error {
 	if r.Per == "" {
-		return all("field", numbers, r.Field)
+		return allKnown("field", numbers, r.Field)
 	}
-	return all("field", numbers, r.Field, r.Per)
+	return allKnown("field", numbers, r.Field, r.Per)
 }
 
 func (r *contiguous) judge(v *view, s *step) string {
 	want := 1
 	switch {
-	case r.Per != "" && (v.fresh || s.number(r.Field) == 0 || s.number(r.Per) == unknownAttempt), v.fresh &&
+	case r.Per != "" && (v.gap || s.number(r.Field) == 0 || s.number(r.Per) == unknownAttempt), v.gap &&
 		v.head == nil && s.number(r.Field) != 1:
 		return s.skip()
 	case v.head == nil || r.Per != "" && v.head.number(r.Per) != s.number(r.Per):
@@ -76,7 +76,9 @@ type monotone struct {
 	Field string `json:"field"`
 }
 
-func (r *monotone) bind(*contract.Lifecycle) error { return all("time", []string{"ts"}, r.Field) }
+func (r *monotone) bind(*contract.Lifecycle) error {
+	return allKnown("time", []string{"ts"}, r.Field)
+}
 
 func (r *monotone) judge(v *view, s *step) string {
 	if v.head != nil && s.TS.Before(v.head.TS) {
@@ -90,7 +92,9 @@ type constant struct {
 	Fields []string `json:"fields"`
 }
 
-func (r *constant) bind(*contract.Lifecycle) error { return some("field", texts, r.Fields...) }
+func (r *constant) bind(*contract.Lifecycle) error {
+	return someKnown("field", texts, r.Fields...)
+}
 
 func (r *constant) judge(v *view, s *step) string {
 	for _, field := range r.Fields {
@@ -136,7 +140,7 @@ func (r *paired) bind(l *contract.Lifecycle) error {
 
 func (r *paired) judge(v *view, s *step) string {
 	first, second := r.First.matches(v.prev), r.Second.matches(s)
-	if r.Several && (first && r.First.matches(s) && !r.SameInteraction || second && (v.round.toShow > 0 ||
+	if r.Several && (first && r.First.matches(s) && !r.SameInteraction || second && (v.group.toShow > 0 ||
 		v.showsRuleless(v.prev, s))) {
 		return "" // the next question; askedTogether and ruleDecides judge it
 	}
@@ -155,7 +159,7 @@ func (r *paired) judge(v *view, s *step) string {
 	switch {
 	case first && !second:
 		return fmt.Sprintf("%s is followed by %s, not by %s", r.First, s.Type, r.Second)
-	case second && v.fresh:
+	case second && v.gap:
 		return s.skip()
 	case second && !first && v.lenient && r.SameInteraction && v.state != "waiting_user":
 		return "" // the change of state may follow its question
@@ -176,13 +180,13 @@ func (r *paired) excused(v *view) bool {
 // unseen reports whether a log of another producer may have the question before the change of state
 // where it cannot be seen: in a line that cannot be read, or before the log begins.
 func (r *paired) unseen(v *view) bool {
-	return v.lenient && r.SameInteraction && v.early == nil && v.prev.lost
+	return v.lenient && r.SameInteraction && v.early == nil && v.prev.afterGap
 }
 
 // reversed judges the event after a question that came before its change of state.
 func (r *paired) reversed(v *view, s *step) string {
 	if !r.First.matches(s) {
-		if v.prev.misplaced || v.prev.lost {
+		if v.prev.misplaced || v.prev.afterGap {
 			return ""
 		}
 		v.unpaired = v.prev.data.InteractionID
@@ -202,7 +206,7 @@ func (r *paired) other(change, question *step) string {
 
 func (r *paired) unfinished(v *view) string {
 	if v.lenient && r.SameInteraction && v.early != nil {
-		if v.early == v.prev && !v.prev.misplaced && !v.prev.lost {
+		if v.early == v.prev && !v.prev.misplaced && !v.prev.afterGap {
 			return fmt.Sprintf("%s is the last event, but stands neither directly after %s nor before it", r.Second,
 				r.First)
 		}
@@ -223,7 +227,7 @@ type precedes struct {
 }
 
 func (r *precedes) bind(l *contract.Lifecycle) error {
-	return errors.Join(all("event type", l.PayloadTypes(), r.Type), some("event type that may stand between",
+	return errors.Join(allKnown("event type", l.PayloadTypes(), r.Type), someKnown("event type that may stand between",
 		[]string{fcmp.TypeWarning}, r.Past...), r.Then.bind(l))
 }
 
@@ -231,15 +235,15 @@ func (r *precedes) judge(v *view, s *step) string {
 	if v.lenient && s.Type == fcmp.TypeInputRequired && v.state != "waiting_user" {
 		return "" // the change of state follows it directly; paired checks that
 	}
-	if v.loud != nil && v.loud.Type == r.Type && !v.loud.misplaced && !slices.Contains(r.Past, s.Type) &&
-		!r.Then.matches(s) {
+	if prev := v.prevNonWarning; prev != nil && prev.Type == r.Type && !prev.misplaced &&
+		!slices.Contains(r.Past, s.Type) && !r.Then.matches(s) {
 		return fmt.Sprintf("%s is followed by %s, not by %s", r.Type, describe(s), r.Then)
 	}
 	return ""
 }
 
 func (r *precedes) unfinished(v *view) string {
-	if v.loud != nil && v.loud.Type == r.Type && !v.loud.misplaced {
+	if prev := v.prevNonWarning; prev != nil && prev.Type == r.Type && !prev.misplaced {
 		return fmt.Sprintf("%s is not followed by %s", r.Type, r.Then)
 	}
 	return ""
@@ -272,8 +276,8 @@ type alternates struct {
 }
 
 func (r *alternates) bind(l *contract.Lifecycle) error {
-	return errors.Join(all("event type that begins a hold", []string{fcmp.TypeBlocked}, r.First.Type),
-		all("event type that ends a hold", []string{fcmp.TypeUnblocked}, r.Second.Type))
+	return errors.Join(allKnown("event type that begins a hold", []string{fcmp.TypeBlocked}, r.First.Type),
+		allKnown("event type that ends a hold", []string{fcmp.TypeUnblocked}, r.Second.Type))
 }
 
 func (r *alternates) judge(v *view, s *step) string {
@@ -310,10 +314,10 @@ type holdOfKind struct {
 }
 
 func (r *blockedAs) bind(l *contract.Lifecycle) error {
-	fault := errors.Join(all("event type that begins a hold", []string{fcmp.TypeBlocked}, r.First),
-		all("event type that ends a hold", []string{fcmp.TypeUnblocked}, r.Second))
+	fault := errors.Join(allKnown("event type that begins a hold", []string{fcmp.TypeBlocked}, r.First),
+		allKnown("event type that ends a hold", []string{fcmp.TypeUnblocked}, r.Second))
 	for _, h := range r.Holds {
-		fault = errors.Join(fault, all("state", l.StateNames(), h.State))
+		fault = errors.Join(fault, allKnown("state", l.StateNames(), h.State))
 	}
 	return fault
 }

@@ -47,9 +47,8 @@ type iff struct {
 }
 
 func (r *iff) bind(l *contract.Lifecycle) error {
-	return errors.Join(all("event type", []string{fcmp.TypeStateChanged}, r.Type), all("optional member",
-		optionalMembers,
-		r.Present), some("state", l.StateNames(), r.To...))
+	return errors.Join(allKnown("event type", []string{fcmp.TypeStateChanged}, r.Type),
+		allKnown("optional member", optionalMembers, r.Present), someKnown("state", l.StateNames(), r.To...))
 }
 
 func (r *iff) judge(v *view, s *step) string {
@@ -75,7 +74,7 @@ type equal struct {
 }
 
 func (r *equal) bind(l *contract.Lifecycle) error {
-	return errors.Join(all("event type", l.PayloadTypes(), r.Type), all("field", texts, r.Left, r.Right))
+	return errors.Join(allKnown("event type", l.PayloadTypes(), r.Type), allKnown("field", texts, r.Left, r.Right))
 }
 
 func (r *equal) judge(v *view, s *step) string {
@@ -136,7 +135,7 @@ func (declared) judge(v *view, s *step) string {
 		return "" // the reader of the log counts codes that are not of this contract
 	}
 	used = slices.DeleteFunc(used, v.l.OwnWarnings.Holds)
-	if err := all("warning code", contract.Codes(v.l.Warnings), used...); err != nil {
+	if err := allKnown("warning code", contract.Codes(v.l.Warnings), used...); err != nil {
 		return err.Error()
 	}
 	return ""
@@ -149,7 +148,8 @@ type onlyWhile struct {
 }
 
 func (r *onlyWhile) bind(l *contract.Lifecycle) error {
-	return errors.Join(some("event type", l.PayloadTypes(), r.Types...), all("state", l.StateNames(), r.State))
+	return errors.Join(someKnown("event type", l.PayloadTypes(), r.Types...),
+		allKnown("state", l.StateNames(), r.State))
 }
 
 func (r *onlyWhile) judge(v *view, s *step) string {
@@ -180,11 +180,11 @@ func (r *never) bind(l *contract.Lifecycle) error {
 	if r.Given.Mode == "" {
 		return r.Event.bind(l)
 	}
-	return errors.Join(all("mode", contract.Names(l.Modes), r.Given.Mode), r.Event.bind(l))
+	return errors.Join(allKnown("mode", contract.Names(l.Modes), r.Given.Mode), r.Event.bind(l))
 }
 
 func (r *never) judge(v *view, s *step) string {
-	if !r.Event.matches(s) || r.UnlessOwnWait && v.round.own {
+	if !r.Event.matches(s) || r.UnlessOwnWait && v.group.own {
 		return ""
 	}
 	if v.started == nil || r.UnlessOwnWait && v.openUnknown && v.partial {

@@ -101,11 +101,11 @@ type ownWait struct {
 }
 
 func (r *ownWait) bind(*contract.Lifecycle) error {
-	return errors.Join(all("event type of a reminder", []string{fcmp.TypeReminder}, r.Reminder),
-		all("event type of an escalation", []string{fcmp.TypeEscalated}, r.Escalated),
-		all("event type of a default answer", []string{fcmp.TypeDefaultTaken}, r.Defaulted),
-		all("event type of a question that is settled alone", []string{fcmp.TypeRecorded}, r.Recorded),
-		all("event type of an end that is moved", []string{fcmp.TypeChanged}, r.Changed))
+	return errors.Join(allKnown("event type of a reminder", []string{fcmp.TypeReminder}, r.Reminder),
+		allKnown("event type of an escalation", []string{fcmp.TypeEscalated}, r.Escalated),
+		allKnown("event type of a default answer", []string{fcmp.TypeDefaultTaken}, r.Defaulted),
+		allKnown("event type of a question that is settled alone", []string{fcmp.TypeRecorded}, r.Recorded),
+		allKnown("event type of an end that is moved", []string{fcmp.TypeChanged}, r.Changed))
 }
 
 func (r *ownWait) judge(v *view, s *step) string {
@@ -127,7 +127,7 @@ func (r *ownWait) judge(v *view, s *step) string {
 	case stepped:
 		return r.judgeStep(v, s, q)
 	case s.extends():
-		return judgeEnd(v, s, q)
+		return judgeExtension(v, s, q)
 	case q.data.OnDeadline == "":
 		return s.skip()
 	case q.data.OnDeadline != s.byTime():
@@ -177,8 +177,8 @@ func judgeOrder(v *view, s, q *step) string {
 	return ""
 }
 
-// judgeEnd judges that the end of the open question q is moved.
-func judgeEnd(v *view, s, q *step) string {
+// judgeExtension judges an event that moves the end of the open question q.
+func judgeExtension(v *view, s, q *step) string {
 	switch before := q.data.WaitDeadlineAt; {
 	case before.IsZero() && v.lenient:
 		return s.skip()
@@ -194,7 +194,7 @@ func judgeEnd(v *view, s, q *step) string {
 // questionsDue are the open questions that a change of state without a reply may be about: the first
 // one, and of several with waits of their own those that have ended.
 func (v *view) questionsDue(s *step) []*step {
-	if !v.round.own || s.data.Trigger != "interaction.wait.timeout" {
+	if !v.group.own || s.data.Trigger != "interaction.wait.timeout" {
 		return v.open[:1]
 	}
 	return slices.DeleteFunc(slices.Clone(v.open), func(q *step) bool {

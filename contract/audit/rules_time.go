@@ -39,7 +39,7 @@ func (r *sameTime) bind(l *contract.Lifecycle) error {
 	}
 	var faults []error
 	for _, m := range r.Members {
-		faults = append(faults, all("event type", l.PayloadTypes(), m.Type), all("time", instants, m.Member))
+		faults = append(faults, allKnown("event type", l.PayloadTypes(), m.Type), allKnown("time", instants, m.Member))
 	}
 	return errors.Join(faults...)
 }
@@ -88,8 +88,9 @@ type asSubmitted struct {
 }
 
 func (r *asSubmitted) bind(*contract.Lifecycle) error {
-	return errors.Join(all("event type", []string{fcmp.TypeAutoDecided}, r.Type), all("number", []string{"timeout_sec"},
-		r.Member), all("limit", []string{"session_timeout_sec"}, r.Limit))
+	return errors.Join(allKnown("event type", []string{fcmp.TypeAutoDecided}, r.Type),
+		allKnown("number", []string{"timeout_sec"}, r.Member),
+		allKnown("limit", []string{"session_timeout_sec"}, r.Limit))
 }
 
 func (r *asSubmitted) judge(v *view, s *step) string {
@@ -98,8 +99,8 @@ func (r *asSubmitted) judge(v *view, s *step) string {
 		return ""
 	case v.started == nil || v.started.data.SessionTimeoutSec == 0 || s.data.TimeoutSec == 0:
 		return s.skip()
-	case v.round.own:
-		return v.openedFor(s)
+	case v.group.own:
+		return v.judgeOwnTimeout(s)
 	case s.data.TimeoutSec != v.started.data.SessionTimeoutSec:
 		return fmt.Sprintf("%s is %d, but the run was submitted with %s %d", r.Member, s.data.TimeoutSec, r.Limit,
 			v.started.data.SessionTimeoutSec)
@@ -107,8 +108,9 @@ func (r *asSubmitted) judge(v *view, s *step) string {
 	return ""
 }
 
-// openedFor says whether the event names how long the own wait of its question was.
-func (v *view) openedFor(s *step) string {
+// judgeOwnTimeout judges whether the event's timeout_sec is how long its question waited by its own
+// wait.
+func (v *view) judgeOwnTimeout(s *step) string {
 	q := v.question(s)
 	if q == nil || q.data.AskedAt.IsZero() || q.data.WaitDeadlineAt.IsZero() {
 		return s.skip()
@@ -130,9 +132,9 @@ type waitsFor struct {
 }
 
 func (r *waitsFor) bind(*contract.Lifecycle) error {
-	return errors.Join(all("event type", []string{fcmp.TypeInputRequired}, r.Type), all("time", []string{"asked_at"},
-		r.From),
-		all("time", []string{"wait_deadline_at"}, r.Deadline), all("limit", []string{"session_timeout_sec"}, r.Limit))
+	return errors.Join(allKnown("event type", []string{fcmp.TypeInputRequired}, r.Type),
+		allKnown("time", []string{"asked_at"}, r.From), allKnown("time", []string{"wait_deadline_at"}, r.Deadline),
+		allKnown("limit", []string{"session_timeout_sec"}, r.Limit))
 }
 
 func (r *waitsFor) judge(v *view, s *step) string {

@@ -11,13 +11,13 @@ import (
 
 // The rules about questions that were asked together.
 
-// round is what is known of the questions that a turn asked, one or several. A question that was
+// group is what is known of the questions that a turn asked, one or several. A question that was
 // asked alone has no rule.
-type round struct {
+type group struct {
 	rule    *fcmp.Together // nil: the question was asked alone, or it is unknown
 	first   int            // the lowest number
 	toShow  int            // how many questions must still be shown, directly after the event before
-	settled []*step        // the events that settled questions of a round with a rule
+	settled []*step        // the events that settled questions of a group with a rule
 	replies int            // how many people have answered
 	closing []int          // the questions that must be closed now, in order
 	// unsure says that it is unknown which questions must be closed now.
@@ -28,54 +28,54 @@ type round struct {
 	own      bool // the questions have waits of their own
 }
 
-// has reports whether the question is, or may be, of a round with several.
-func (r *round) has(question int) bool { return (r.rule != nil || r.ruleless) && question >= r.first }
+// has reports whether the question is, or may be, one of several that were asked together.
+func (g *group) has(question int) bool { return (g.rule != nil || g.ruleless) && question >= g.first }
 
 // decides reports whether the event decides a question because of its deadline.
 func (s *step) decides() bool { return s != nil && s.Type == fcmp.TypeAutoDecided }
 
 // noteAsked adds a question that is shown after the step prev.
 func (v *view) noteAsked(prev, s *step) {
-	if v.round.toShow > 0 {
-		v.round.toShow--
+	if v.group.toShow > 0 {
+		v.group.toShow--
 		v.open = append(v.open, s)
 		return
 	}
 	if v.showsRuleless(prev, s) {
-		v.round.ruleless = true
+		v.group.ruleless = true
 		v.open = append(v.open, s)
 		return
 	}
 	v.open = []*step{s}
-	v.round = round{rule: s.data.Together, first: s.data.InteractionID, own: s.waitsOwn()}
+	v.group = group{rule: s.data.Together, first: s.data.InteractionID, own: s.waitsOwn()}
 	if surplus := s.misplaced && prev != nil && prev.Type == s.Type; s.data.Together != nil && !surplus {
-		v.round.toShow = min(s.data.Together.Questions, maxRound) - 1
+		v.group.toShow = min(s.data.Together.Questions, maxGroup) - 1
 	}
 }
 
 // showsRuleless reports whether a log of another producer shows one more question directly after the
 // one before, without a word about the rule of the two.
 func (v *view) showsRuleless(prev, s *step) bool {
-	return v.lenient && s.Type == fcmp.TypeInputRequired && s.data.Together == nil && v.round.rule == nil &&
-		prev != nil && prev.Type == s.Type && v.state == "waiting_user" && len(v.open) > 0 && len(v.open) < maxRound
+	return v.lenient && s.Type == fcmp.TypeInputRequired && s.data.Together == nil && v.group.rule == nil &&
+		prev != nil && prev.Type == s.Type && v.state == "waiting_user" && len(v.open) > 0 && len(v.open) < maxGroup
 }
 
-// maxRound bounds what is kept of a round whose size is wrong.
-const maxRound = 1000
+// maxGroup bounds what is kept of a group whose size is wrong.
+const maxGroup = 1000
 
 // noteSettled removes a question that is settled or closed.
 func (v *view) noteSettled(s *step) {
 	if s.Type == fcmp.TypeClosed {
-		v.round.closing = slices.DeleteFunc(v.round.closing, func(n int) bool { return n == s.data.InteractionID })
+		v.group.closing = slices.DeleteFunc(v.group.closing, func(n int) bool { return n == s.data.InteractionID })
 	}
-	if !v.round.has(s.data.InteractionID) || s.Type != fcmp.TypeClosed && !v.isOpen(s.data.InteractionID) {
+	if !v.group.has(s.data.InteractionID) || s.Type != fcmp.TypeClosed && !v.isOpen(s.data.InteractionID) {
 		return
 	}
-	if len(v.round.settled) < maxRound {
-		v.round.settled = append(v.round.settled, s)
+	if len(v.group.settled) < maxGroup {
+		v.group.settled = append(v.group.settled, s)
 	}
 	if s.Type == fcmp.TypeReplyAccepted || s.Type == fcmp.TypeRecorded && s.byTime() == "" {
-		v.round.replies++
+		v.group.replies++
 	}
 	v.open = slices.DeleteFunc(v.open, func(q *step) bool { return q.data.InteractionID == s.data.InteractionID })
 }
@@ -83,13 +83,13 @@ func (v *view) noteSettled(s *step) {
 // noteGoesOn notes which questions have to be closed after a change of state that follows the step
 // prev.
 func (v *view) noteGoesOn(prev, s *step) {
-	v.round.closing, v.round.unsure = nil, len(v.round.closing) > 0 // they may follow, too late
+	v.group.closing, v.group.unsure = nil, len(v.group.closing) > 0 // they may follow, too late
 	switch {
 	case s.data.Trigger != fcmp.TypeReplyAccepted:
-	case v.openUnknown || v.round.ruleless || prev == nil || prev.misplaced:
-		v.round.unsure = true
-	case v.round.rule != nil:
-		v.round.closing = v.openNumbers()
+	case v.openUnknown || v.group.ruleless || prev == nil || prev.misplaced:
+		v.group.unsure = true
+	case v.group.rule != nil:
+		v.group.closing = v.openNumbers()
 	}
 }
 
@@ -107,19 +107,19 @@ func (v *view) isOpen(question int) bool {
 // met reports whether the rule of the open questions is met with this reply. What time settles meets it
 // only if it is the last open question, whatever its default answer decides.
 func (v *view) met(reply *step) bool {
-	rule := v.round.rule
+	rule := v.group.rule
 	if rule == nil || len(v.open) <= 1 {
 		return true
 	}
 	stops := rule.StopOnReject && reply.data.Decision == "reject"
-	return reply.byTime() == "" && (stops || v.round.replies+1 >= rule.Answers)
+	return reply.byTime() == "" && (stops || v.group.replies+1 >= rule.Answers)
 }
 
 // mayStop reports whether the reply may be a rejection that lets the run go on. It concerns logs
 // that are read leniently: their producers may leave out the reply's decision, or the rule's member
 // that says that a rejection is enough.
 func (v *view) mayStop(reply *step) bool {
-	decision, stops := reply.data.Decision, v.round.rule.StopOnReject
+	decision, stops := reply.data.Decision, v.group.rule.StopOnReject
 	return v.lenient && (stops && decision == "" || !stops && decision == "reject")
 }
 
@@ -133,9 +133,9 @@ type ruleDecides struct {
 
 func (r *ruleDecides) bind(l *contract.Lifecycle) error {
 	return errors.Join(
-		all("event type of a reply after which the run waits on", []string{fcmp.TypeRecorded}, r.Recorded),
-		all("event type of a reply after which the run goes on", []string{fcmp.TypeReplyAccepted}, r.Completed),
-		some("event type of a decision without a reply", []string{fcmp.TypeAutoDecided, fcmp.TypeDefaultTaken},
+		allKnown("event type of a reply after which the run waits on", []string{fcmp.TypeRecorded}, r.Recorded),
+		allKnown("event type of a reply after which the run goes on", []string{fcmp.TypeReplyAccepted}, r.Completed),
+		someKnown("event type of a decision without a reply", []string{fcmp.TypeAutoDecided, fcmp.TypeDefaultTaken},
 			r.Decided...))
 }
 
@@ -144,9 +144,9 @@ func (r *ruleDecides) judge(v *view, s *step) string {
 	switch {
 	case s.Type != r.Recorded && s.Type != r.Completed && !decided, s.votes():
 		return ""
-	case v.openUnknown || v.round.ruleless:
+	case v.openUnknown || v.group.ruleless:
 		return s.skip()
-	case decided && v.round.rule != nil && len(v.open) > 0 && !v.prev.misplaced:
+	case decided && v.group.rule != nil && len(v.open) > 0 && !v.prev.misplaced:
 		return fmt.Sprintf("%s, but questions %v are open", describe(s), v.openNumbers())
 	case decided:
 		return ""
@@ -156,7 +156,7 @@ func (r *ruleDecides) judge(v *view, s *step) string {
 		return s.skip()
 	case s.Type == r.Completed && !v.met(s):
 		return fmt.Sprintf("%s for question %d, but that is reply %d, and %d are needed", s.Type, s.data.InteractionID,
-			v.round.replies+1, v.round.rule.Answers)
+			v.group.replies+1, v.group.rule.Answers)
 	}
 	return ""
 }
@@ -170,7 +170,8 @@ type closesOpen struct {
 }
 
 func (r *closesOpen) bind(l *contract.Lifecycle) error {
-	fault := errors.Join(all("event type that closes a question", []string{fcmp.TypeClosed}, r.Type), r.After.bind(l))
+	fault := errors.Join(allKnown("event type that closes a question", []string{fcmp.TypeClosed}, r.Type),
+		r.After.bind(l))
 	if !slices.Equal(r.After.Trigger, []string{fcmp.TypeReplyAccepted}) || len(r.After.To) > 0 {
 		fault = errors.Join(fault, fmt.Errorf("questions are closed after %s, not after %s", fcmp.TypeReplyAccepted,
 			r.After))
@@ -179,13 +180,13 @@ func (r *closesOpen) bind(l *contract.Lifecycle) error {
 }
 
 func (r *closesOpen) judge(v *view, s *step) string {
-	switch due := v.round.closing; {
+	switch due := v.group.closing; {
 	case len(due) > 0 && s.Type != r.Type:
 		return fmt.Sprintf("%s, but question %d was asked with those that are answered, and must be closed", s.Type,
 			due[0])
 	case len(due) > 0 && s.data.InteractionID != due[0]:
 		return fmt.Sprintf("%s for question %d, but question %d is next", s.Type, s.data.InteractionID, due[0])
-	case len(due) == 0 && s.Type == r.Type && (v.fresh || v.round.unsure):
+	case len(due) == 0 && s.Type == r.Type && (v.gap || v.group.unsure):
 		return s.skip()
 	case len(due) == 0 && s.Type == r.Type:
 		return fmt.Sprintf("%s for question %d, but nothing has made it superfluous", s.Type, s.data.InteractionID)
@@ -194,37 +195,38 @@ func (r *closesOpen) judge(v *view, s *step) string {
 }
 
 func (r *closesOpen) unfinished(v *view) string {
-	if len(v.round.closing) > 0 {
-		return fmt.Sprintf("the log ends, but %s must follow for questions %v", r.Type, v.round.closing)
+	if len(v.group.closing) > 0 {
+		return fmt.Sprintf("the log ends, but %s must follow for questions %v", r.Type, v.group.closing)
 	}
 	return ""
 }
 
-// askedTogether is IV-43: the questions of a round directly follow each other and agree about it.
+// askedTogether is IV-43: questions that are asked together directly follow each other and agree
+// about their rule.
 type askedTogether struct {
 	Type string `json:"type"`
-	Most int    `json:"most"` // questions of one round
+	Most int    `json:"most"` // questions that are asked together
 }
 
 func (r *askedTogether) bind(*contract.Lifecycle) error {
-	if r.Most < 2 || r.Most > maxRound {
+	if r.Most < 2 || r.Most > maxGroup {
 		return fmt.Errorf("%d questions are no round", r.Most)
 	}
-	return all("event type", []string{fcmp.TypeInputRequired}, r.Type)
+	return allKnown("event type", []string{fcmp.TypeInputRequired}, r.Type)
 }
 
 func (r *askedTogether) judge(v *view, s *step) string {
-	rule, next := s.data.Together, v.round.toShow > 0
+	rule, next := s.data.Together, v.group.toShow > 0
 	switch {
 	case next && s.Type != r.Type:
-		return fmt.Sprintf("%s, but %d more questions must be shown", s.Type, v.round.toShow)
+		return fmt.Sprintf("%s, but %d more questions must be shown", s.Type, v.group.toShow)
 	case s.Type != r.Type:
 		return ""
 	case v.showsRuleless(v.prev, s):
 		return s.skip()
-	case next && (rule == nil || *rule != *v.round.rule):
+	case next && (rule == nil || *rule != *v.group.rule):
 		return fmt.Sprintf("question %d says of those that it is asked with: %s; the one before it says: %s",
-			s.data.InteractionID, describeRule(rule), describeRule(v.round.rule))
+			s.data.InteractionID, describeRule(rule), describeRule(v.group.rule))
 	case !next && rule != nil && (rule.Questions > r.Most || rule.Answers > rule.Questions):
 		return fmt.Sprintf("question %d says: %s; at most %d are asked together", s.data.InteractionID,
 			describeRule(rule), r.Most)
@@ -233,8 +235,8 @@ func (r *askedTogether) judge(v *view, s *step) string {
 }
 
 func (r *askedTogether) unfinished(v *view) string {
-	if v.round.toShow > 0 {
-		return fmt.Sprintf("the log ends, but %d more questions must be shown", v.round.toShow)
+	if v.group.toShow > 0 {
+		return fmt.Sprintf("the log ends, but %d more questions must be shown", v.group.toShow)
 	}
 	return ""
 }

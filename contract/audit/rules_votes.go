@@ -27,7 +27,7 @@ func (s *step) several() bool { return s.data.Need > 0 || s.data.Rejects > 0 }
 // noteVote adds a vote to those on its question.
 func (v *view) noteVote(s *step) {
 	q := v.question(s)
-	if q == nil || len(q.ballots.voters) >= maxRound {
+	if q == nil || len(q.ballots.voters) >= maxGroup {
 		return
 	}
 	b := &q.ballots
@@ -59,9 +59,9 @@ type votes struct {
 }
 
 func (r *votes) bind(*contract.Lifecycle) error {
-	return errors.Join(all("event type of a question", []string{fcmp.TypeInputRequired}, r.Asked),
-		all("event type of a vote", []string{fcmp.TypeRecorded}, r.Voted),
-		all("event type of a reply after which the run goes on", []string{fcmp.TypeReplyAccepted}, r.Completed))
+	return errors.Join(allKnown("event type of a question", []string{fcmp.TypeInputRequired}, r.Asked),
+		allKnown("event type of a vote", []string{fcmp.TypeRecorded}, r.Voted),
+		allKnown("event type of a reply after which the run goes on", []string{fcmp.TypeReplyAccepted}, r.Completed))
 }
 
 func (r *votes) judge(v *view, s *step) string {

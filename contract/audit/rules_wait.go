@@ -17,7 +17,7 @@ type namesOpen struct {
 }
 
 func (r *namesOpen) bind(l *contract.Lifecycle) error {
-	return some("event type", l.PayloadTypes(), r.Types...)
+	return someKnown("event type", l.PayloadTypes(), r.Types...)
 }
 
 func (r *namesOpen) judge(v *view, s *step) string {
@@ -67,16 +67,16 @@ type waitingAllows struct {
 }
 
 func (r *waitingAllows) bind(l *contract.Lifecycle) error {
-	faults := []error{all("event", contract.Names(l.Events), r.Trigger)}
+	faults := []error{allKnown("event", contract.Names(l.Events), r.Trigger)}
 	if len(r.Any) == 0 {
 		faults = append(faults, errors.New("no condition is given"))
 	}
 	for _, c := range r.Any {
 		if c.Profile != "" {
-			faults = append(faults, all("profile", contract.Names(l.Profiles), c.Profile))
+			faults = append(faults, allKnown("profile", contract.Names(l.Profiles), c.Profile))
 		}
 		if c.OnDeadline != "" {
-			faults = append(faults, all("deadline action", deadlineActions, c.OnDeadline))
+			faults = append(faults, allKnown("deadline action", deadlineActions, c.OnDeadline))
 		}
 	}
 	return errors.Join(faults...)
@@ -118,7 +118,7 @@ type policyRow struct {
 }
 
 func (r *policyRow) bind(*contract.Lifecycle) error {
-	return all("event type", []string{fcmp.TypeInputRequired}, r.Type)
+	return allKnown("event type", []string{fcmp.TypeInputRequired}, r.Type)
 }
 
 func (r *policyRow) judge(v *view, s *step) string {
@@ -145,9 +145,9 @@ type implies struct {
 }
 
 func (r *implies) bind(l *contract.Lifecycle) error {
-	return errors.Join(all("event type", l.PayloadTypes(), r.Type), some("deadline action", deadlineActions,
+	return errors.Join(allKnown("event type", l.PayloadTypes(), r.Type), someKnown("deadline action", deadlineActions,
 		r.OnDeadline...),
-		all("optional member", optionalMembers, r.Present))
+		allKnown("optional member", optionalMembers, r.Present))
 }
 
 func (r *implies) judge(v *view, s *step) string {
@@ -192,7 +192,7 @@ func (r *notBefore) judge(v *view, s *step) string {
 	if len(v.open) == 0 {
 		return ""
 	}
-	if v.round.own {
+	if v.group.own {
 		return v.endedEarly(s)
 	}
 	if due := v.open[0].data.WaitDeadlineAt; s.TS.Before(due) {

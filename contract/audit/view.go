@@ -20,8 +20,8 @@ type step struct {
 	// misplaced says that the event was reported as being in the wrong place. No other event has to
 	// follow it then.
 	misplaced bool
-	// lost says that the event directly before this one is unknown.
-	lost bool
+	// afterGap says that the event directly before this one is unknown.
+	afterGap bool
 	// due has the right values of the numbers that were reported as wrong, by field; dueEngine is
 	// the right engine.
 	due       map[string]int
@@ -134,9 +134,9 @@ type view struct {
 	lenient bool // the log is of another producer
 	line    int  // the line of the run's last event
 
-	// fresh says that the event directly before the next one is unknown: the log begins in mid-run,
+	// gap says that the event directly before the next one is unknown: the log begins in mid-run,
 	// or events are missing.
-	fresh bool
+	gap bool
 	// partial says that some of the run's events are not in the log, so that all counts over the
 	// whole run are unknown.
 	partial  bool
@@ -145,28 +145,28 @@ type view struct {
 	// startKnown says that it was decided whether the log of another producer begins in mid-run.
 	startKnown bool
 
-	state         string  // "" if unknown
-	started       *step   // conversation.started
-	head          *step   // the event before, of any type
-	prev          *step   // the event before of a type in the contract
-	loud          *step   // like prev, but without warnings
-	changed       *step   // the last change of state
-	early         *step   // the question that was shown before its change of state, see paired
-	unpaired      int     // the question that was reported as not beside its change of state
-	last          []*step // the last event of each type
-	turn          int     // the attempt of the last turn that started, 0 if unknown
-	open          []*step // user.input.required of the open questions, the lowest first
-	openUnknown   bool    // it is unknown whether a question is open, and which
-	profile       string
-	asked         int // the last question's number
-	askedUnknown  bool
-	autoDecisions int
-	yielded       int  // the number of turns that were put off or handed back
-	held          bool // the run is held
-	holdUnknown   bool
-	choices       []string // of the hold
+	state          string  // "" if unknown
+	started        *step   // conversation.started
+	head           *step   // the event before, of any type
+	prev           *step   // the event before of a type in the contract
+	prevNonWarning *step   // like prev, but without warnings
+	changed        *step   // the last change of state
+	early          *step   // the question that was shown before its change of state, see paired
+	unpaired       int     // the question that was reported as not beside its change of state
+	last           []*step // the last event of each type
+	turn           int     // the attempt of the last turn that started, 0 if unknown
+	open           []*step // user.input.required of the open questions, the lowest first
+	openUnknown    bool    // it is unknown whether a question is open, and which
+	profile        string
+	asked          int // the last question's number
+	askedUnknown   bool
+	autoDecisions  int
+	yielded        int  // the number of turns that were put off or handed back
+	held           bool // the run is held
+	holdUnknown    bool
+	choices        []string // of the hold
 
-	round round // the questions that were asked last
+	group group // the questions that were asked last
 }
 
 // newView is the view of a run without events.
@@ -174,33 +174,33 @@ func newView(l *contract.Lifecycle, lenient bool) *view {
 	return &view{l: l, lenient: lenient, state: l.Submission.To}
 }
 
-// lose marks as unknown whatever missing events may have changed. The submission cannot have
+// markUnknown marks as unknown whatever missing events may have changed. The submission cannot have
 // changed.
-func (v *view) lose() {
+func (v *view) markUnknown() {
 	*v = view{
 		l: v.l, lenient: v.lenient, line: v.line, started: v.started, head: v.head, startKnown: v.startKnown,
-		fresh: true, partial: true, openUnknown: true, askedUnknown: true, holdUnknown: true,
+		gap: true, partial: true, openUnknown: true, askedUnknown: true, holdUnknown: true,
 	}
 }
 
-// pass adds to the view an event whose type is not in the contract.
+// pass notes the event as the last one of the run, and nothing of its content.
 func (v *view) pass(s *step) {
 	v.head, v.repeated = s, 0
 }
 
 // advance adds an event to the view.
 func (v *view) advance(s *step) {
-	s.lost = v.fresh
+	s.afterGap = v.gap
 	prev := v.prev
 	v.noteQuestion(s)
 	if s.Type != fcmp.TypeInputRequired && s.Type != fcmp.TypeWarning { // a warning there was reported
-		v.round.toShow = 0
+		v.group.toShow = 0
 	}
 	v.pass(s)
-	v.prev, v.fresh = s, false
+	v.prev, v.gap = s, false
 	v.noteLast(s)
 	if s.Type != fcmp.TypeWarning {
-		v.loud = s
+		v.prevNonWarning = s
 	}
 	switch s.Type {
 	case fcmp.TypeStarted:
@@ -279,7 +279,7 @@ func (v *view) noteQuestion(s *step) {
 		v.openUnknown, v.open = true, nil
 		v.asked = max(v.asked, v.prev.data.PendingInteractionID)
 		v.early = nil
-	case shown && !v.prev.waits() && v.round.toShow == 0 && !v.showsRuleless(v.prev, s):
+	case shown && !v.prev.waits() && v.group.toShow == 0 && !v.showsRuleless(v.prev, s):
 		v.early = s
 	case s.waits() && v.early != nil && v.early == v.prev:
 		// the pair is complete
@@ -313,11 +313,11 @@ func (v *view) facts() contract.Facts {
 	if v.started != nil && v.started.data.Mode != "" {
 		known["interactive"] = v.started.data.Mode == "interactive"
 	}
-	if v.started != nil && v.started.data.Strict != nil && !v.round.own {
+	if v.started != nil && v.started.data.Strict != nil && !v.group.own {
 		known["strict"] = *v.started.data.Strict
 	}
 	if !v.openUnknown {
-		known["own_wait"] = v.round.own
+		known["own_wait"] = v.group.own
 	}
 	if !v.holdUnknown {
 		known["held"] = v.held

@@ -7,9 +7,9 @@
 // reads standard input. Each file is a log of its own; it may hold several runs, their events
 // interleaved. A file without an event is an error. Every violation is shown, with the file, the
 // line, the event's seq, and the invariant of the contract that it breaks; -max bounds how many.
-// After one, the run is judged by what is known then, so that one fault is shown once. Of several
-// faults of one event that are about its place in the run the first counts: transitions and pairs
-// of events are checked before counters.
+// After a violation, the run is judged by what is still known of it, so that one fault is shown
+// once. Of several faults of one event that are about its place in the run the first counts:
+// transitions and pairs of events are checked before counters.
 //
 // Without -lenient a log must be as this library writes it: every line one event in the contract's
 // schemas, encoded in the one way that no two readers understand differently; every run from
@@ -62,8 +62,8 @@ func main() {
 	os.Exit(run(os.Args[1:], stdin{os.Stdin, typed}, os.Stdout, os.Stderr))
 }
 
-// stdin is standard input. Nobody types a log: when it is typed it is read only where that is asked
-// for.
+// stdin is standard input. Nobody types a log, so if typed is set, standard input is read only for
+// the argument "-".
 type stdin struct {
 	io.Reader
 	typed bool

@@ -12,10 +12,10 @@ import (
 
 // Events are written by appending, byte for byte as encoding/json writes them with its HTML
 // escaping off. What is not written here (structs, pointers, other maps, numbers with exponents
-// given as text) is left to encodeSlow.
+// given as text) is left to marshalOpen.
 
 // maxOpenDepth is how deep a value of any shape is followed here. It is well below maxPlainDepth,
-// so that only encodeSlow has to know what is too deep, and a value that contains itself ends.
+// so that only marshalOpen has to know what is too deep, and a value that contains itself ends.
 const maxOpenDepth = 32
 
 // manyKeys is how many names are sorted without allocating.
@@ -98,8 +98,7 @@ func appendFloat(dst []byte, f float64) []byte {
 	return dst
 }
 
-// appendTime writes a time as FormatTime does, and refuses what no calendar writes with four
-// digits.
+// appendTime writes a time as FormatTime does. It returns false if the year is not from 1 to 9999.
 func appendTime(dst []byte, t time.Time) ([]byte, bool) {
 	t = t.UTC().Truncate(time.Microsecond)
 	if !hasPlainYear(t) {
@@ -148,7 +147,7 @@ func appendOpen(dst []byte, v any, depth int) ([]byte, bool) {
 	}
 	switch v := reflect.ValueOf(v); v.Kind() {
 	case reflect.String:
-		// An empty json.Number is no number, one with a fraction is seldom.
+		// A json.Number that is no integer is left to marshalOpen.
 		return appendString(dst, v.String()), v.Type() != reflect.TypeFor[json.Number]()
 	case reflect.Bool:
 		return strconv.AppendBool(dst, v.Bool()), true

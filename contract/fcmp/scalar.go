@@ -7,12 +7,12 @@ import (
 	"strconv"
 )
 
-// exactInteger is up to where each integer is a float64.
+// exactInteger is the largest number up to which a float64 has each integer exactly.
 const exactInteger = 1 << 53
 
-// integer returns the value of any type that plain takes for a number, when the number is an
-// integer, an int64, and written in JSON as its digits: 1e2 and -0 are integers too, but not told
-// apart here.
+// integer returns v as an int64, if v has a type that plain takes for a number and its value is an
+// integer within 64 bits that JSON writes as its digits. It returns false for any other number,
+// also for integers that are written as 1e2 or -0.
 func integer(v any) (int64, bool) {
 	switch v := v.(type) {
 	case int:

@@ -11,7 +11,8 @@ func (e Event) Terminal() bool {
 	if e.Type != TypeStateChanged {
 		return false
 	}
-	// Nearly all changes are none, and that is cheap to see. The last is read in full.
+	// Nearly all changes lead to a state that is not terminal, which is cheap to see. Only the last
+	// change of a run is decoded in full.
 	if to := member(e.Data, "to"); to != nil && !terminalState(string(to)) {
 		return false
 	}
@@ -30,8 +31,8 @@ func terminalState(name string) bool {
 
 // ChangeIn returns which state the run has left with the event in body, and by which trigger. Both
 // are empty for a submission, which leaves no state. It returns false for an event that tells of
-// neither, and for a body that Encode has not written. It is a cheap form of Decode for who wants to
-// know just this of every commit.
+// neither, and for a body that Encode has not written. It is cheaper than Decode, for callers that
+// need only this of every commit.
 func ChangeIn(body []byte) (from, trigger string, ok bool) {
 	if typ := typeOf(body); typ != TypeStarted && typ != TypeStateChanged {
 		return "", "", false // before the data of a question is read, which may be long
@@ -79,8 +80,7 @@ func declaredName(text []byte) string {
 }
 
 // member returns the text of a member of data that is written as Encode does: members sorted by
-// name, none of them twice. For other data it returns nil. It need not find all that is wrong with
-// the data: data that cannot be read tells of nothing either.
+// name, none of them twice. For other data it mostly returns nil; it does not find every fault.
 //
 // A decoder also takes "TO" or "tO" for the member "to", and the last of several counts; sorted, that
 // is "to".

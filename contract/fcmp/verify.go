@@ -16,8 +16,8 @@ import (
 // maxTime is the longest time in bytes, as the schemas have it.
 const maxTime = 40
 
-// Verify reads an encoded event as Decode does and also holds the envelope and the payload to their
-// schemas, as Encode did when it was written. What is not UTF-8 is no event.
+// Verify reads an encoded event as Decode does and also checks the envelope and the payload against
+// their schemas, as Encode did when the event was written. A body that is not UTF-8 is no event.
 func Verify(body []byte) (Event, error) {
 	if e, ok := verifyFast(body); ok {
 		return e, nil
@@ -29,8 +29,8 @@ func Verify(body []byte) (Event, error) {
 	return e, e.verify(body)
 }
 
-// orUnknownType says of a line with a type that the contract does not have that, and not what else
-// is wrong: nobody knows how it should be.
+// orUnknownType returns err, or, if the line has a type that the contract does not have, an error
+// that says only that: how such an event should look is unknown.
 func orUnknownType(body []byte, err error) error {
 	var e struct {
 		Type string `json:"type"`
@@ -45,8 +45,8 @@ func unknownType(typ string) error {
 	return fmt.Errorf("%w: the contract has no event type %.140q", ErrEvent, typ)
 }
 
-// verifyFast knows an event in the form that Encode gives it: encoded again, its data is the same.
-// It refuses any other form, and whatever is wrong.
+// verifyFast accepts a valid event in the form that Encode gives it: its data, encoded again, is
+// the same. It returns false for any other form and for any fault; verify then judges the event.
 func verifyFast(body []byte) (Event, bool) {
 	if len(body) > MaxEvent || !utf8.Valid(body) {
 		return Event{}, false
@@ -65,14 +65,14 @@ func verifyFast(body []byte) (Event, bool) {
 	return e, !w.bad && bytes.Equal(w.b, e.Data) && e.ProtocolVersion == protocolOf(p)
 }
 
-// verify holds an event to the schemas. It is the definition of what verifyFast does, and the only
-// one that explains what is wrong.
+// verify checks an event against the schemas. It defines what verifyFast does, and unlike that says
+// what is wrong.
 func (e Event) verify(body []byte) error {
 	payload, ok := schemas().payloads[e.Type]
 	if !ok {
 		return unknownType(e.Type)
 	}
-	if !utf8.Valid(body) { // which decoding would mend in silence
+	if !utf8.Valid(body) { // decoding would replace the wrong bytes without an error
 		return fmt.Errorf("%w: it is not UTF-8, at byte %d", ErrEvent, notUTF8(body))
 	}
 	// Not schema.Decode: its bound on the size of a document is below that of an event.
@@ -92,7 +92,8 @@ func (e Event) verify(body []byte) error {
 	return e.checkProtocol()
 }
 
-// checkProtocol holds a valid event to the lowest version of the protocol that can express it.
+// checkProtocol returns an error unless a valid event has the lowest version of the protocol that
+// can express it.
 func (e Event) checkProtocol() error {
 	p := newPayload(e.Type)
 	if err := json.Unmarshal(e.Data, p); err != nil {
@@ -104,9 +105,9 @@ func (e Event) checkProtocol() error {
 	return nil
 }
 
-// plainValues names an integer that is not written as its digits, or a time that is not written as
-// Go reads it. A schema takes 1.0 and 1e2 for integers too, and t and z in small letters, but
-// readers with typed values do not.
+// plainValues returns an error that names an integer that is not written as its digits, or a time
+// that is not written as Go reads it. A schema takes 1.0 and 1e2 for integers too, and t and z in
+// small letters, but readers with typed values do not.
 func plainValues(e Event) error {
 	err := json.Unmarshal(e.Data, newPayload(e.Type))
 	var number *json.UnmarshalTypeError
@@ -141,7 +142,8 @@ func notUTF8(body []byte) int {
 	return at
 }
 
-// Salvage reads from a line that is no event whose event it would be.
+// Salvage reads, from a line that is no event, the run and the number of the event that the line
+// would be. Both are empty if the line does not have a valid run_id.
 func Salvage(body []byte) (run string, seq uint64) {
 	var e struct {
 		RunID string `json:"run_id"`

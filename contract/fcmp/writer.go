@@ -73,7 +73,8 @@ func (w *writer) key(name string) {
 	w.b = append(append(append(w.b, '"'), name...), `":`...)
 }
 
-// text writes a text of so many characters that matches, nil for anything.
+// text writes a text. The text is bad if it has fewer characters than shortest or more than
+// longest, or if match, unless nil, returns false for it.
 func (w *writer) text(s string, shortest, longest int, match func(string) bool) {
 	// A text has no more characters than bytes, so most need not be counted.
 	if len(s) > longest && utf8.RuneCountInString(s) > longest ||

@@ -71,7 +71,7 @@ func (e *Engine) launch(t engine.Turn, stderr *transcript.File) (*agent, error) 
 		stderr.Close()
 		return nil, process.NotStarted(err)
 	}
-	a.wire = newWire(a.Ended(), func(line string) { a.transcript.Load().Line(toAgent, []byte(a.text(line))) })
+	a.wire = newWire(a.Ended(), func(line string) { a.transcript.Load().Line(toAgent, []byte(a.redacted(line))) })
 	a.feed = &feed{out: a.Stdout, running: a.Running}
 	a.lines = process.NewLineReader(a.feed, nil, e.cfg.MaxLine)
 	a.lines.Allow(e.cfg.MaxStream)
@@ -152,7 +152,7 @@ func (a *agent) handleLine(l process.Line) {
 	if t != nil {
 		t.wrote = true
 	}
-	ref := a.transcript.Load().Line(fromAgent, []byte(a.text(string(l.Text))))
+	ref := a.transcript.Load().Line(fromAgent, []byte(a.redacted(string(l.Text))))
 	if l.Cut {
 		t.diagnose(fsm.WarnEngineOutputTruncated, fmt.Sprintf("a line of %d bytes was cut", l.Length))
 		a.rejectUnreadable(l.Text, fmt.Sprintf("a message of %d bytes is longer than Config.MaxLine", l.Length))
@@ -167,7 +167,7 @@ func (a *agent) handleLine(l process.Line) {
 	err := json.Unmarshal(text, &e)
 	if err != nil || e.Method == "" && len(e.ID) == 0 {
 		t.diagnose(fsm.WarnEngineOutputMalformed, "a line of output is no message of the protocol: "+
-			a.text(process.Clip(string(text), 200)))
+			a.redacted(process.Clip(string(text), 200)))
 	}
 	switch {
 	case err != nil:
@@ -287,8 +287,8 @@ func (a *agent) Release() {
 	a.stderr.Close()
 }
 
-// text returns s without the agent's secrets.
-func (a *agent) text(s string) string { return a.secrets.String(s) }
+// redacted returns s without the agent's secrets.
+func (a *agent) redacted(s string) string { return a.secrets.String(s) }
 
 // errorOutput is the end of the error output, for the text of a failure. Secrets were taken out of
 // it when it was read.

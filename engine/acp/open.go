@@ -60,7 +60,8 @@ func (a *agent) initialize(ctx context.Context, method string) error {
 	case unanswered(ctx, err):
 		return err
 	case err != nil:
-		return process.Unavailable("the agent does not speak the Agent Client Protocol: "+a.text(describe(err)), nil)
+		return process.Unavailable("the agent does not speak the Agent Client Protocol: "+
+			a.redacted(describe(err)), nil)
 	case a.announced.ProtocolVersion != sdk.ProtocolVersionNumber:
 		return process.Unavailable(fmt.Sprintf("the agent speaks version %d of the Agent Client Protocol, want %d",
 			a.announced.ProtocolVersion, sdk.ProtocolVersionNumber), nil)
@@ -72,7 +73,7 @@ func (a *agent) initialize(ctx context.Context, method string) error {
 		return err
 	}
 	return process.Unavailable(fmt.Sprintf("the agent refuses the authentication %q (it offers: %s): %s", method,
-		a.announced.methods(), a.text(describe(err))), nil)
+		a.announced.methods(), a.redacted(describe(err))), nil)
 }
 
 // unanswered reports whether a call failed without an answer of the agent.
@@ -99,7 +100,7 @@ func (t *turn) newSession(ctx context.Context) error {
 	case wantsLogin(err):
 		return t.agent.notLoggedIn(err)
 	case err != nil:
-		return process.Unavailable("the agent opens no session: "+t.agent.text(describe(err)), nil)
+		return process.Unavailable("the agent opens no session: "+t.agent.redacted(describe(err)), nil)
 	}
 	if err := checkSession(opened.SessionID); err != nil {
 		return process.Unavailable("the agent opened a session that cannot be kept", err)
@@ -119,7 +120,7 @@ func wantsLogin(err error) bool {
 // notLoggedIn is the failure of a turn whose agent asks for a login.
 func (a *agent) notLoggedIn(err error) error {
 	return process.Unavailable(fmt.Sprintf("the agent wants to be logged in: set Config.AuthMethod to one of its "+
-		"methods (%s), or give it its keys: %s", a.announced.methods(), a.text(describe(err))), nil)
+		"methods (%s), or give it its keys: %s", a.announced.methods(), a.redacted(describe(err))), nil)
 }
 
 // resume resumes the run's session: by session/resume when the agent announces and knows the
@@ -147,7 +148,7 @@ func (t *turn) resume(ctx context.Context) error {
 	case wantsLogin(err):
 		return a.notLoggedIn(err)
 	case err != nil:
-		return t.resumeFailed(a.text(describe(err)))
+		return t.resumeFailed(a.redacted(describe(err)))
 	}
 	a.handling.Lock()
 	defer a.handling.Unlock()

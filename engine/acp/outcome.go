@@ -109,7 +109,7 @@ func (t *turn) outcome(end ending) (engine.Outcome, error) {
 // turn asks a question: then it is stored too, and the turn has no final text.
 func (t *turn) conclude(asking bool) error {
 	storeMessage := func(m engine.Message) error {
-		m.Text = t.agent.text(m.Text)
+		m.Text = t.agent.redacted(m.Text)
 		return t.sink.Message(t.parent, m)
 	}
 	err := t.messages.end(storeMessage)
@@ -119,7 +119,7 @@ func (t *turn) conclude(asking bool) error {
 	case asking && err == nil:
 		err = storeMessage(*last)
 	default:
-		t.out.FinalText, t.out.FinalRef = t.agent.text(last.Text), last.RawRef
+		t.out.FinalText, t.out.FinalRef = t.agent.redacted(last.Text), last.RawRef
 	}
 	return err
 }
@@ -144,7 +144,7 @@ func isHostError(err error) bool {
 // process says how the turn's process ended.
 func (t *turn) process(end ending) engine.Process {
 	failed := func(detail string) engine.Process {
-		return engine.Process{Status: engine.Failed, Code: fsm.CodeEngineFailed, Detail: t.agent.text(detail)}
+		return engine.Process{Status: engine.Failed, Code: fsm.CodeEngineFailed, Detail: t.agent.redacted(detail)}
 	}
 	var limit errLimit
 	var stop errStopped

@@ -177,7 +177,7 @@ func (t *turn) automaticChoice(about subject, options []choice) *choice {
 	found := firstOnce(options, wanted)
 	if found == nil || !found.allows() {
 		t.diagnose(fsm.WarnEngineDiagnostic, "a permission was refused, since nobody can be asked in auto mode: "+
-			t.agent.text(about.name()))
+			t.agent.redacted(about.name()))
 	}
 	return found
 }
@@ -208,7 +208,7 @@ func (t *turn) ask(about subject, options []choice, e envelope) {
 		return
 	}
 	q, _ = interaction.Normalize(q)
-	asked := append(slices.Clone(t.asked), permissionQuestion{Digest: about.digest(), Title: a.text(about.name()),
+	asked := append(slices.Clone(t.asked), permissionQuestion{Digest: about.digest(), Title: a.redacted(about.name()),
 		Options: options, Document: document, Seen: q.Digest()})
 	if !t.fits(asked) {
 		a.answerPermission(e, nil)
@@ -289,7 +289,7 @@ func (s subject) name() string {
 // that is too large for a question, nil when it is not.
 func (t *turn) question(about subject, options []choice) (q interaction.Question, document *approval.Document,
 	_ error) {
-	visible := func(s string) string { return approval.Visible(t.agent.text(s)) }
+	visible := func(s string) string { return approval.Visible(t.agent.redacted(s)) }
 	q = interaction.Question{
 		Kind: interaction.ChooseOne, Prompt: "The agent asks for permission: " + visible(about.name()),
 		DefaultPolicy: interaction.SafeDefault,
@@ -319,12 +319,12 @@ func (t *turn) question(about subject, options []choice) (q interaction.Question
 
 // approvable is the subject as a person approves it (K4); nil if that cannot be shown as it is.
 func (t *turn) approvable(about subject) *interaction.Subject {
-	s := &interaction.Subject{Tool: about.Kind, Title: approval.Visible(t.agent.text(about.name()))}
+	s := &interaction.Subject{Tool: about.Kind, Title: approval.Visible(t.agent.redacted(about.name()))}
 	if s.Tool == "" {
 		s.Tool = "other" // the protocol's word
 	}
 	if canonical(about.RawInput) != nil {
-		s.Arguments = json.RawMessage(t.agent.text(string(about.RawInput)))
+		s.Arguments = json.RawMessage(t.agent.redacted(string(about.RawInput)))
 	}
 	if s.Validate() != nil || approval.Visible(s.Tool) != s.Tool {
 		return nil

@@ -109,7 +109,7 @@ func (t *turn) structuredOutput(r promptResult) json.RawMessage {
 	if body == nil {
 		return nil
 	}
-	return json.RawMessage(t.agent.text(string(body)))
+	return json.RawMessage(t.agent.redacted(string(body)))
 }
 
 // describe describes an error of the agent for a person.

@@ -34,7 +34,7 @@ type run struct {
 	refuse  func(string) bool      // guarded by mu; the handles that are refused
 }
 
-// Handle keeps h beside the Recorder, or refuses it.
+// Session keeps h beside the Recorder, or refuses it.
 func (r *run) Session(ctx context.Context, h engine.SessionHandle) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -84,9 +84,9 @@ func (q *permissionQuestion) answerText(option *choice, text string) string {
 }
 
 // choice finds the option that an answer means: by its decision, of which each holds once; by its
-// value, its label or its number in the list,
-// or by yes and no where there is one option to allow and one to reject. An answer that fits two
-// options in any of these ways, or none, chooses nothing; nor does an automatic decision.
+// value, its label or its number in the list; or by yes and no where there is one option to allow
+// and one to reject. An answer that fits two options in any of these ways, or none, chooses
+// nothing; nor does an automatic decision.
 func (q *permissionQuestion) choice(a interaction.Answer) *choice {
 	if a.Auto != nil || a.Resolution == interaction.AutoDecideTimeout {
 		return nil

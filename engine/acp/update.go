@@ -74,7 +74,7 @@ func (t *turn) storeMessage(m engine.Message) error {
 	if err := context.Cause(t.ctx); err != nil {
 		return err
 	}
-	m.Text = t.agent.text(m.Text)
+	m.Text = t.agent.redacted(m.Text)
 	return t.sink.Message(t.ctx, m)
 }
 

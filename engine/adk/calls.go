@@ -15,7 +15,7 @@ import (
 // its own. ADK finds the call that a person approved by its id: when two calls had the same id,
 // either approval would execute the same one of them.
 func withOwnIDs(plugins []*plugin.Plugin) ([]*plugin.Plugin, error) {
-	sessionOnlyState, err := plugin.New(plugin.Config{
+	ownIDs, err := plugin.New(plugin.Config{
 		Name: "interlude_call_ids",
 		AfterModelCallback: llmagent.AfterModelCallback(func(_ agent.Context, r *model.LLMResponse,
 			err error) (*model.LLMResponse, error) {
@@ -28,7 +28,7 @@ func withOwnIDs(plugins []*plugin.Plugin) ([]*plugin.Plugin, error) {
 	if err != nil {
 		return nil, fmt.Errorf("adk: %w", err)
 	}
-	return append([]*plugin.Plugin{sessionOnlyState}, plugins...), nil
+	return append([]*plugin.Plugin{ownIDs}, plugins...), nil
 }
 
 // clearRepeatedIDs clears the id of each call that has the id of an earlier one. ADK gives it a new

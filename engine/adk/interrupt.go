@@ -46,7 +46,7 @@ type Interrupt struct {
 	Schema *jsonschema.Schema `json:"schema,omitempty"`
 	// Interim is what a long-running tool returned at once, nil for nothing.
 	Interim map[string]any `json:"interim,omitempty"`
-	// Question is what was asked. It is set when the answer has come.
+	// Question is what was asked. It is empty for Config.Question, and set for Config.Reply.
 	Question interaction.Question `json:"question"`
 }
 

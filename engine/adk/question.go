@@ -10,9 +10,9 @@ import (
 // Ask makes the question of what an agent waits for. When its payload is an interaction.Question,
 // or the payload or the arguments of the long-running tool have the shape of one (kind, prompt,
 // options …), it is that question; the arguments, which a model has chosen, make neither a form nor
-// an approval of it, nor say who may answer. Otherwise a confirmation is asked as an approval of the
-// tool with its arguments, which also takes a plain yes or no, with its hint; input with its message; a
-// result with the tool and its arguments.
+// an approval of it, nor say who may answer. Otherwise a confirmation is asked as an approval of
+// the tool with its arguments, which also takes a plain yes or no, with its hint; input with its
+// message; a result with the tool and its arguments.
 func Ask(i Interrupt) interaction.Question {
 	if q, ok := questionIn(i.Payload); ok {
 		return q

@@ -93,10 +93,11 @@ func resumeFailed(err error) error {
 	return &engine.Failure{Code: fsm.CodeSessionResumeFailed, Detail: "the session cannot be resumed", Err: err}
 }
 
-// fork creates the turn's own session, with the events and the state of the saved one, and with the
-// arguments that were edited. The decisions are those about pending calls.
-func (e *Engine) fork(ctx context.Context, t engine.Turn, k *savedSession) (session.Service, session.Session, decisions,
-	error) {
+// turnSession creates the turn's own session, with the events and the state of the saved one, and
+// with the arguments that were edited. The decisions are those about pending calls.
+func (e *Engine) turnSession(ctx context.Context, t engine.Turn, k *savedSession) (session.Service,
+	session.Session, decisions, error,
+) {
 	service, state, events := e.cfg.Sessions, k.State, k.Events
 	if service == nil {
 		service = session.InMemoryService()

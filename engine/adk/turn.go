@@ -33,7 +33,7 @@ type turnKey struct{}
 // runAgent runs the agent in a new session of the turn's own, and returns the session as it is
 // stored.
 func (e *Engine) runAgent(ctx context.Context, p *activeTurn, before *savedSession) (*savedSession, error) {
-	service, s, decided, err := e.fork(ctx, p.turn, before)
+	service, s, decided, err := e.turnSession(ctx, p.turn, before)
 	if err != nil {
 		return nil, err
 	}
@@ -158,8 +158,8 @@ func (p *activeTurn) say(ctx context.Context, text string) error {
 }
 
 // Say stores an intermediate message of the assistant. Call it from within a tool or node, with the
-// context that the call was given. A tool that gets an error should return it: the attempt is no longer the run's
-// (engine.ErrStale), or the store has failed.
+// context that the call was given. A tool that gets an error should return it: the attempt is no
+// longer the run's (engine.ErrStale), or the store has failed.
 func Say(ctx context.Context, text string) error {
 	p, ok := ctx.Value(turnKey{}).(*activeTurn)
 	if !ok {

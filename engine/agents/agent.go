@@ -22,8 +22,8 @@ type agent struct {
 	keys, env []string
 	// set are variables that the agent is given.
 	set map[string]string
-	// settings puts what is missing into a home before each turn, never the user's; nil: nothing.
-	// Runs that share a home do so together.
+	// settings writes settings that are missing into a home before each turn, but never into the
+	// user's home; nil: no settings. Runs that share a home share these settings.
 	settings func(*home) error
 	// turn puts what a turn needs into the run's own folder for the engine, which is its home or,
 	// where the home is the user's or shared, beside it; nil: nothing.
@@ -89,7 +89,7 @@ func (o Options) complete(a agent, cfg exec.Config, name string) exec.Config {
 	}
 	maps.Copy(cfg.Set, a.set)
 	maps.Copy(cfg.Set, o.Set)
-	// what is set counts
+	// a variable that is set is not also passed through
 	cfg.Env = slices.DeleteFunc(cfg.Env, func(name string) bool { _, set := cfg.Set[name]; return set })
 	if o.AutoArgs != nil {
 		cfg.AutoArgs = o.AutoArgs

@@ -84,7 +84,7 @@ func (o Options) geminiSettings(h *home) error {
 	if err := h.MkdirAll("tmp", 0o700); err != nil {
 		return err
 	}
-	return h.settle(object{
+	return h.writeSettings(object{
 		"general": object{
 			"defaultApprovalMode": "auto_edit", "enableAutoUpdate": false, "enableAutoUpdateNotification": false,
 			"sessionRetention": object{"enabled": false},

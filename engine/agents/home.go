@@ -13,8 +13,9 @@ import (
 	"github.com/interlude-go/interlude/internal/plainfile"
 )
 
-// prepare puts what belongs there into the home, unless it is the user's: what the host gave before
-// the first turn, the settings before each; and into the run's own folder what the turn needs.
+// prepare returns what is done before each turn. Into the home, unless it is the user's, it puts
+// the files of the host before the first turn, and the settings before each turn. Into the run's
+// own folder it puts what the turn needs.
 func (o Options) prepare(a agent) func(context.Context, engine.Turn) error {
 	if o.Home == UserHome && a.turn == nil {
 		return nil
@@ -62,7 +63,7 @@ func (o Options) seed(dir string) error {
 		return err
 	}
 	for name, source := range o.Seed {
-		if err := h.plant(source, name); err != nil {
+		if err := h.copyOnce(source, name); err != nil {
 			return errors.Join(fmt.Errorf("agents: seed %s: %w", name, err), h.Close())
 		}
 	}
@@ -96,8 +97,8 @@ func openHome(dir string) (*home, error) {
 	return &home{root}, nil
 }
 
-// plant copies the file, unless it was copied before: the agent may have changed it.
-func (h *home) plant(source, to string) error {
+// copyOnce copies the file, unless it was copied before: the agent may have changed it.
+func (h *home) copyOnce(source, to string) error {
 	if _, err := h.Lstat(to); !errors.Is(err, os.ErrNotExist) {
 		return err
 	}

@@ -97,8 +97,8 @@ func opencodeSettings(h *home) error {
 	if err := h.MkdirAll(filepath.Join(folder, "node_modules"), 0o700); err != nil {
 		return err
 	}
-	return h.settle(object{"packages": object{"": object{"dependencies": object{"@opencode-ai/plugin": "*"}}}}, folder,
-		"package-lock.json")
+	plugin := object{"dependencies": object{"@opencode-ai/plugin": "*"}}
+	return h.writeSettings(object{"packages": object{"": plugin}}, folder, "package-lock.json")
 }
 
 // opencodeRules read the lines of --format json. Each names the session; the first comes with the

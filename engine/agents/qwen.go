@@ -66,20 +66,20 @@ func Qwen(o Options) (*Engine, error) {
 	return assemble(o, a)
 }
 
-// qwenTurnFile has the settings of a turn, in the run's own folder. Its own file tools cannot write
-// there.
+// qwenTurnFile has the settings of a turn, in the run's own folder. The agent's own file tools
+// cannot write there.
 const qwenTurnFile = ".qwen-turn.json"
 
-// qwenTurn says what it may write. By itself, in the mode that lets it edit files, it may write any
-// file of the user's. In the mode that asks a person it is refused what no rule allows, since there
-// is nobody to ask. Settings in the working folder count too, and could allow more: it may not
-// write them.
+// qwenTurn writes the settings that say which files the agent may write. Without them, in the mode
+// that lets it edit files, the agent may write any file of the user's. In the mode that asks a
+// person, the agent is refused what no rule allows, since there is nobody to ask. Settings in the
+// working folder count too, and could allow more, so the agent may not write them.
 func (o Options) qwenTurn(h *home, t engine.Turn) error {
 	settings := object{}
 	if full := o.AutoArgs == nil || len(o.AutoArgs) > 0; t.Mode != fsm.ModeAuto || !full {
 		allow, deny := make([]string, 0, 4), make([]string, 0, 2)
 		for _, dir := range []string{t.WorkDir, t.ArtifactDir} {
-			place := "/" + globbed(filepath.ToSlash(dir))
+			place := "/" + escapeGlob(filepath.ToSlash(dir))
 			allow = append(allow, "Edit("+place+"/**)", "WriteFile("+place+"/**)")
 			deny = append(deny, "Edit("+place+"/**/.qwen/**)", "Edit("+place+"/**/.mcp.json)")
 		}
@@ -95,15 +95,15 @@ func (o Options) qwenTurn(h *home, t engine.Turn) error {
 	return h.write(qwenTurnFile, append(body, '\n'))
 }
 
-// globbed is a path as a pattern that means just this path.
-func globbed(path string) string { return special.ReplaceAllString(path, `\$0`) }
+// escapeGlob returns a path as a pattern that matches just this path.
+func escapeGlob(path string) string { return special.ReplaceAllString(path, `\$0`) }
 
 var special = regexp.MustCompile(`[][\\*?{}()!+@|^$"]`)
 
 // qwenSettings have it neither update itself nor report what it does nor ask the model for memories
 // after each turn, which only a home that is used for longer can hold.
 func qwenSettings(h *home) error {
-	return h.settle(object{
+	return h.writeSettings(object{
 		"general": object{"enableAutoUpdate": false},
 		"privacy": object{"usageStatisticsEnabled": false}, "telemetry": object{"enabled": false},
 		"context": object{"includeDirectories": []string{artifacts}},
@@ -111,13 +111,13 @@ func qwenSettings(h *home) error {
 	}, ".qwen", "settings.json")
 }
 
-// refusedByModel is what it says in the place of the model when a request fails, after what the
-// model said before.
+// refusedByModel matches what the agent says in the place of the model when a request fails, after
+// what the model said before.
 var refusedByModel = regexp.MustCompile(`(?s)\[API Error: .*\]\s*$`)
 
-// qwenRules read the lines of --output-format stream-json. What agents that it started say has a
-// parent. A request that fails looks like an answer of the model that cost nothing, and the result
-// is a success.
+// qwenRules read the lines of --output-format stream-json. What subagents say has a parent. A
+// request that fails looks like an answer of the model that cost nothing, and the result is a
+// success.
 var qwenRules = []exec.Rule{
 	{Match: map[string]string{"type": "system", "subtype": "init"}, Do: exec.Session, Path: "session_id"},
 	{Match: map[string]string{"type": "assistant", "parent_tool_use_id!": ""}, Do: exec.Message,

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 )
 
-// settle writes settings into the home, unless the host has put its own there, by Options.Seed say,
-// or an earlier turn has.
-func (h *home) settle(settings any, path ...string) error {
+// writeSettings writes settings into the home, unless the host has put its own there, by
+// Options.Seed say, or an earlier turn has written them.
+func (h *home) writeSettings(settings any, path ...string) error {
 	name := filepath.Join(path...)
 	if _, err := h.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -63,7 +63,8 @@ func (s Sessions) Fresh(t engine.Turn) (engine.SessionHandle, error) {
 
 // Load returns the version that the turn goes on from, nil when it begins anew. An error is a
 // Failure: SESSION_RESUME_FAILED when the handle cannot be resumed, ENGINE_FAILED when the store
-// fails, also when it is tried again. Versions that no attempt needs any more are removed.
+// fails and fails again when it is tried again. Versions that no attempt needs any more are
+// removed.
 func (s Sessions) Load(ctx context.Context, t engine.Turn) ([]byte, error) {
 	if t.Session == nil {
 		return nil, nil

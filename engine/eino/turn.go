@@ -47,8 +47,8 @@ func (p *activeTurn) say(ctx context.Context, text string) error {
 }
 
 // Say stores an intermediate message of the assistant. Call it from within a node or tool, with the
-// context that the call was given. A node that gets an error should return it: the attempt is no longer the run's
-// (engine.ErrStale), or the store has failed.
+// context that the call was given. A node that gets an error should return it: the attempt is no
+// longer the run's (engine.ErrStale), or the store has failed.
 func Say(ctx context.Context, text string) error {
 	p, err := turnOf(ctx)
 	if err != nil {

@@ -34,7 +34,7 @@ func (r *Recorder) Message(_ context.Context, m engine.Message) error {
 	return r.report(func() { r.messages = append(r.messages, m) })
 }
 
-// Handle records h.
+// Session records h.
 func (r *Recorder) Session(_ context.Context, h engine.SessionHandle) error {
 	h.Data = append([]byte(nil), h.Data...)
 	return r.report(func() { r.handles = append(r.handles, h) })

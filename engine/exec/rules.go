@@ -34,7 +34,7 @@ const (
 	Warning Action = "warning"
 	// ResumeFailed: the session that was to be resumed is gone.
 	ResumeFailed Action = "resume_failed"
-	// InputTokens and OutputTokens: what the turn cost.
+	// InputTokens, OutputTokens and CostUSD: what the turn cost.
 	InputTokens  Action = "input_tokens"
 	OutputTokens Action = "output_tokens"
 	CostUSD      Action = "cost_usd"

@@ -37,8 +37,8 @@ func (c *Ctx) Context() context.Context { return c.run.ctx }
 // RunID is the id of the run.
 func (c *Ctx) RunID() string { return c.run.id }
 
-// ErrTurnOver says that the turn ends here: the run waits for an answer or a time, was canceled, or
-// cannot go on now. A function returns it.
+// ErrTurnOver says that the turn ends here: the run waits for an answer, a time or a child, was
+// canceled, or cannot go on now. A function returns it.
 var ErrTurnOver = errors.New("flow: the turn is over")
 
 // The types of journal entries.
@@ -150,7 +150,7 @@ func (c *Ctx) stop(why error) error {
 	return c.going()
 }
 
-// wait ends the turn in this branch: it waits for an answer or a time.
+// wait ends the turn in this branch, which waits for an answer, a time or a child.
 func (c *Ctx) wait(what string) error {
 	c.over = fmt.Errorf("%w: %s", ErrTurnOver, what)
 	return c.over

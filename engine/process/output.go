@@ -79,8 +79,8 @@ func (l *LineReader) Next() (Line, error) {
 	}
 }
 
-// Skip discards what was read ahead, and then p, which the caller took from the stream itself. A
-// secret that begins there is still found, as far as it is still to come.
+// Skip discards what was read ahead, and then p, which the caller took from the stream itself. If a
+// secret begins there, the part of the secret that is still to come is replaced.
 func (l *LineReader) Skip(p []byte) {
 	l.source.Pass(p)
 	l.r.Reset(l.source)

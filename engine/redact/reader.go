@@ -46,8 +46,8 @@ func (r *Reader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Pass passes over what was read ahead, and then over p, as though all of it had been read. A
-// secret that begins in it is still found, as far as it is still to come.
+// Pass passes over what was read ahead, and then over p, as though all of it had been read. If a
+// secret begins in it, the part of the secret that is still to come is replaced.
 func (r *Reader) Pass(p []byte) {
 	r.ready = nil
 	if r.s.r == nil {

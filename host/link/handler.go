@@ -69,7 +69,7 @@ func (l *Links) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	token := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
 	v, refused := l.open(r, token)
 	if refused == nil && post {
-		if l.origin.Check(r) != nil { // a page of somebody else's presses the button of who is signed in here
+		if l.origin.Check(r) != nil { // another site's page sends the form for a person who is signed in here
 			refused = &refusal{reason: NotAllowed}
 		} else {
 			refused = l.accept(w, r, v)

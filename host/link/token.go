@@ -65,8 +65,8 @@ func (k *Key) seal(c *claims) string {
 }
 
 // open returns the claims of a token that one of the keys has signed, and that key. Each token has
-// one spelling: the encoding ignores line breaks and the last bits, so that it is made again and
-// compared.
+// one spelling. Since decoding ignores line breaks and the last bits, open encodes the bytes again
+// and compares.
 func open(keys []Key, token string) (*claims, *Key, error) {
 	if len(token) > maxToken {
 		return nil, nil, errDamaged

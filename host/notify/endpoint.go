@@ -19,14 +19,15 @@ type endpoint struct {
 	Endpoint
 	config *Config
 	logger *slog.Logger
-	// added and settled wake the other goroutine: notices were added to the queue, or have left it.
-	// They only save it from waiting for its next poll.
-	added, settled chan struct{}
+	// added and attempted wake the other goroutine: notices were added to the queue, or the outcome
+	// of an attempt was stored, so that there may be room. They only save it from waiting for its
+	// next poll.
+	added, attempted chan struct{}
 }
 
-// settleTimeout is how long storing the outcome of an attempt may take. A claim lasts for an
+// outcomeTimeout is how long storing the outcome of an attempt may take. A claim lasts for an
 // attempt and this time, so that nobody else sends the notice before its outcome is stored.
-const settleTimeout = 15 * time.Second
+const outcomeTimeout = 15 * time.Second
 
 // enqueue adds the feed's events to the queue until ctx ends.
 //
@@ -55,16 +56,16 @@ func (e *endpoint) enqueue(ctx context.Context) {
 	}
 }
 
-// readFeed adds events until something fails, and calls whole for each event that it gets. An event
-// is acknowledged after it was added: a crash between the two adds it again, which changes nothing
-// while it is in the queue.
-func (e *endpoint) readFeed(ctx context.Context, whole func()) error {
+// readFeed adds events until something fails, and calls onEvent for each event that it gets. An
+// event is acknowledged after it was added: a crash between the two adds it again, which changes
+// nothing while it is in the queue.
+func (e *endpoint) readFeed(ctx context.Context, onEvent func()) error {
 	var batch []Entry
 	for event, err := range e.config.Client.Feed(ctx, FeedName(e.Name), e.Filter) {
 		if err != nil {
 			return err
 		}
-		whole()
+		onEvent()
 		body, err := json.Marshal(event.Event)
 		if err != nil {
 			return fmt.Errorf("notify: event %s: %w", event.ID(), err)
@@ -98,7 +99,7 @@ func (e *endpoint) waitForRoom(ctx context.Context) error {
 		if count.Runs < e.config.MaxRuns {
 			return nil
 		}
-		if err := e.wait(ctx, e.config.Poll, e.settled); err != nil {
+		if err := e.wait(ctx, e.config.Poll, e.attempted); err != nil {
 			return err
 		}
 	}
@@ -147,14 +148,14 @@ func (e *endpoint) deliver(ctx context.Context) {
 // next notice falls due; zero if there is none, or it is not known.
 func (e *endpoint) claim(ctx context.Context, n int) (claimed []Claimed, next time.Time, err error) {
 	now := e.config.Clock.Now()
-	return e.config.Queue.Claim(ctx, e.Name, now, now.Add(e.Timeout+settleTimeout), n)
+	return e.config.Queue.Claim(ctx, e.Name, now, now.Add(e.Timeout+outcomeTimeout), n)
 }
 
 // send makes an attempt and stores its outcome.
 func (e *endpoint) send(ctx context.Context, c Claimed) {
 	err := e.attempt(ctx, c)
 	now := e.config.Clock.Now()
-	store, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
+	store, cancel := context.WithTimeout(context.WithoutCancel(ctx), outcomeTimeout)
 	defer cancel()
 	var after *AfterError
 	errors.As(err, &after)
@@ -179,7 +180,7 @@ func (e *endpoint) send(ctx context.Context, c Claimed) {
 	if stored != nil { // the claim expires, and the notice is sent again
 		logger.Error("the outcome of an attempt could not be stored", "err", stored)
 	}
-	signal(e.settled)
+	signal(e.attempted)
 }
 
 // attempt calls the sender.

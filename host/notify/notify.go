@@ -152,7 +152,7 @@ func newEndpoint(e Endpoint, cfg *Config) (*endpoint, error) {
 	setDefault(&e.Retry.First, DefaultFirst)
 	setDefault(&e.Retry.Max, DefaultMax)
 	return &endpoint{Endpoint: e, config: cfg, logger: cfg.Logger.With("endpoint", e.Name),
-		added: make(chan struct{}, 1), settled: make(chan struct{}, 1)}, nil
+		added: make(chan struct{}, 1), attempted: make(chan struct{}, 1)}, nil
 }
 
 // setDefault sets a zero field.

@@ -70,7 +70,8 @@ func (t *Telemetry) Observer() lifecycle.Observer {
 	if t.tracer == nil && t.meter == nil {
 		return lifecycle.Observer{}
 	}
-	o := lifecycle.Observer{Transition: t.transition, Turn: t.ended, Settled: t.settled, Blocked: t.held}
+	o := lifecycle.Observer{Transition: t.observeTransition, Turn: t.observeTurn, Settled: t.observeSettlement,
+		Blocked: t.observeBlock}
 	if t.tracer != nil {
 		o.Start = t.startTurn
 	}
@@ -81,7 +82,7 @@ func (t *Telemetry) Observer() lifecycle.Observer {
 	return o
 }
 
-func (t *Telemetry) transition(c lifecycle.Transition) {
+func (t *Telemetry) observeTransition(c lifecycle.Transition) {
 	if t.meter != nil {
 		t.countTransition(&c)
 	}
@@ -98,7 +99,7 @@ func (t *Telemetry) transition(c lifecycle.Transition) {
 	}
 }
 
-func (t *Telemetry) settled(s lifecycle.Settlement) {
+func (t *Telemetry) observeSettlement(s lifecycle.Settlement) {
 	if t.meter != nil {
 		t.measureAnswer(&s)
 	}
@@ -108,7 +109,7 @@ func (t *Telemetry) settled(s lifecycle.Settlement) {
 	}
 }
 
-func (t *Telemetry) held(b lifecycle.BlockedRun) {
+func (t *Telemetry) observeBlock(b lifecycle.BlockedRun) {
 	if t.meter != nil {
 		t.countBlock(&b)
 	}
@@ -117,7 +118,7 @@ func (t *Telemetry) held(b lifecycle.BlockedRun) {
 	}
 }
 
-func (t *Telemetry) ended(e lifecycle.EndedTurn) {
+func (t *Telemetry) observeTurn(e lifecycle.EndedTurn) {
 	if t.meter != nil {
 		t.measureTurn(&e)
 	}

@@ -343,10 +343,10 @@ func TestL5MemoryIsBounded(t *testing.T) {
 	require.NoError(t, err)
 	for i := range maxRuns + 100 {
 		id := string(rune('a'+i%26)) + time.Duration(i).String()
-		telemetry.settled(lifecycle.Settlement{ObservedRun: lifecycle.ObservedRun{RunID: id}})
+		telemetry.observeSettlement(lifecycle.Settlement{ObservedRun: lifecycle.ObservedRun{RunID: id}})
 	}
 	for range maxEvents + 10 {
-		telemetry.settled(lifecycle.Settlement{ObservedRun: lifecycle.ObservedRun{RunID: "r"}})
+		telemetry.observeSettlement(lifecycle.Settlement{ObservedRun: lifecycle.ObservedRun{RunID: "r"}})
 	}
 	require.Len(t, telemetry.runs, maxRuns)
 	require.Len(t, telemetry.runs["r"].events, maxEvents)

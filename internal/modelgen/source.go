@@ -19,8 +19,8 @@ import (
 // folders are the packages that do not lie in the root of the module.
 var folders = map[string]string{"fcmp": "contract/fcmp"}
 
-// house holds the packages of the module that were read.
-type house struct {
+// sources holds the packages of the module that were read.
+type sources struct {
 	root  string            // the module's folder
 	names map[string]string // by pkg.Name: the name under which it is re-exported
 	pkgs  map[string]*pkg
@@ -48,22 +48,22 @@ type constDecl struct{ pkg, name, doc, comment string }
 var modulePath = regexp.MustCompile(`(?m)^module (\S+)$`)
 
 // open reads a package. Tests are left out.
-func (h *house) open(name string) (*pkg, error) {
-	if p := h.pkgs[name]; p != nil {
+func (src *sources) open(name string) (*pkg, error) {
+	if p := src.pkgs[name]; p != nil {
 		return p, nil
 	}
 	folder := name
 	if f := folders[name]; f != "" {
 		folder = f
 	}
-	mod, err := os.ReadFile(filepath.Join(h.root, "go.mod"))
+	mod, err := os.ReadFile(filepath.Join(src.root, "go.mod"))
 	if err != nil {
 		return nil, err
 	}
 	p := &pkg{path: path.Join(string(modulePath.FindSubmatch(mod)[1]), folder), types: make(map[string]*typeDecl),
 		consts: make(map[string]*constDecl)}
-	h.pkgs[name] = p
-	files, err := filepath.Glob(filepath.Join(h.root, folder, "*.go"))
+	src.pkgs[name] = p
+	files, err := filepath.Glob(filepath.Join(src.root, folder, "*.go"))
 	if err != nil {
 		return nil, err
 	}
@@ -135,9 +135,9 @@ func textOf(comments ...*ast.CommentGroup) string {
 }
 
 // paths returns the import paths of the packages that were read.
-func (h *house) paths() iter.Seq[string] {
+func (src *sources) paths() iter.Seq[string] {
 	return func(yield func(string) bool) {
-		for _, p := range h.pkgs {
+		for _, p := range src.pkgs {
 			if !yield(p.path) {
 				return
 			}
@@ -147,11 +147,11 @@ func (h *house) paths() iter.Seq[string] {
 
 // declaration returns the code that documents a type's fields and methods. It is empty if the type
 // has neither.
-func (h *house) declaration(t *typeDecl, e entry) string {
+func (src *sources) declaration(t *typeDecl, e entry) string {
 	var b strings.Builder
 	if s, ok := t.expr.(*ast.StructType); ok {
 		fmt.Fprintf(&b, "type %s struct {\n", e.as)
-		h.fields(&b, t, s)
+		src.fields(&b, t, s)
 		b.WriteString("}\n")
 	}
 	for _, m := range t.methods {
@@ -169,7 +169,8 @@ func (h *house) declaration(t *typeDecl, e entry) string {
 		if len(recv.Names) > 0 {
 			name = recv.Names[0].Name + " "
 		}
-		fmt.Fprintf(&b, "func (%s%s) %s%s\n", name, h.typeName(recv.Type, t.pkg), m.Name, h.signature(m.Type, t.pkg))
+		fmt.Fprintf(&b, "func (%s%s) %s%s\n", name, src.typeName(recv.Type, t.pkg), m.Name,
+			src.signature(m.Type, t.pkg))
 	}
 	code, err := format.Source([]byte(b.String()))
 	if err != nil {
@@ -179,7 +180,7 @@ func (h *house) declaration(t *typeDecl, e entry) string {
 }
 
 // fields writes a struct's exported fields with their comments, and the empty lines between them.
-func (h *house) fields(b *strings.Builder, t *typeDecl, s *ast.StructType) {
+func (src *sources) fields(b *strings.Builder, t *typeDecl, s *ast.StructType) {
 	last, hidden := 0, false
 	for _, f := range s.Fields.List {
 		first := f.Pos()
@@ -201,7 +202,7 @@ func (h *house) fields(b *strings.Builder, t *typeDecl, s *ast.StructType) {
 		for _, id := range f.Names {
 			names = append(names, id.Name)
 		}
-		fmt.Fprintf(b, "%s %s", strings.Join(names, ", "), h.typeName(f.Type, t.pkg))
+		fmt.Fprintf(b, "%s %s", strings.Join(names, ", "), src.typeName(f.Type, t.pkg))
 		if text := strings.TrimSpace(textOf(f.Comment)); text != "" {
 			fmt.Fprintf(b, " // %s", text)
 		}
@@ -213,39 +214,39 @@ func (h *house) fields(b *strings.Builder, t *typeDecl, s *ast.StructType) {
 }
 
 // typeName returns a type as the users of the alias would write it.
-func (h *house) typeName(t ast.Expr, pkg string) string {
+func (src *sources) typeName(t ast.Expr, pkg string) string {
 	switch t := t.(type) {
 	case *ast.Ident:
 		if ast.IsExported(t.Name) {
-			return h.named(pkg + "." + t.Name)
+			return src.named(pkg + "." + t.Name)
 		}
 		return t.Name
 	case *ast.SelectorExpr:
-		return h.named(h.typeName(t.X, "") + "." + t.Sel.Name)
+		return src.named(src.typeName(t.X, "") + "." + t.Sel.Name)
 	case *ast.StarExpr:
-		return "*" + h.typeName(t.X, pkg)
+		return "*" + src.typeName(t.X, pkg)
 	case *ast.ArrayType:
-		return "[]" + h.typeName(t.Elt, pkg)
+		return "[]" + src.typeName(t.Elt, pkg)
 	case *ast.Ellipsis:
-		return "..." + h.typeName(t.Elt, pkg)
+		return "..." + src.typeName(t.Elt, pkg)
 	case *ast.MapType:
-		return "map[" + h.typeName(t.Key, pkg) + "]" + h.typeName(t.Value, pkg)
+		return "map[" + src.typeName(t.Key, pkg) + "]" + src.typeName(t.Value, pkg)
 	case *ast.FuncType:
-		return "func" + h.signature(t, pkg)
+		return "func" + src.signature(t, pkg)
 	}
 	return fmt.Sprintf("%T", t)
 }
 
 // named returns pkg.Name, or the name under which the type is re-exported.
-func (h *house) named(qualified string) string {
-	if as, ok := h.names[qualified]; ok {
+func (src *sources) named(qualified string) string {
+	if as, ok := src.names[qualified]; ok {
 		return as
 	}
 	return qualified
 }
 
 // signature returns a function's parameters and results.
-func (h *house) signature(f *ast.FuncType, pkg string) string {
+func (src *sources) signature(f *ast.FuncType, pkg string) string {
 	list := func(fields *ast.FieldList) string {
 		var all []string
 		for _, p := range fields.List {
@@ -253,7 +254,7 @@ func (h *house) signature(f *ast.FuncType, pkg string) string {
 			for _, id := range p.Names {
 				names = append(names, id.Name)
 			}
-			all = append(all, strings.TrimSpace(strings.Join(names, ", ")+" "+h.typeName(p.Type, pkg)))
+			all = append(all, strings.TrimSpace(strings.Join(names, ", ")+" "+src.typeName(p.Type, pkg)))
 		}
 		return strings.Join(all, ", ")
 	}

@@ -131,7 +131,8 @@ func checkNumber(literal []byte) error {
 	return nil
 }
 
-// stringEnd returns the index of the quote that closes the string opened at i, or the last index.
+// stringEnd returns the index of the quote that closes the string opened at i, or len(raw) if none
+// does.
 func stringEnd(raw []byte, i int) int {
 	for i++; i < len(raw); i++ {
 		switch raw[i] {
