@@ -42,12 +42,12 @@ func timeColumn(t time.Time) *int64 {
 
 func timeOf(micros int64) time.Time { return time.UnixMicro(micros).UTC() }
 
-// bytesColumn is a text as bytes, of which any can be stored; NULL for none.
-func bytesColumn(key string) []byte {
-	if key == "" {
+// bytesColumn is a text in a column of type bytea, which takes any byte; NULL for an empty text.
+func bytesColumn(text string) []byte {
+	if text == "" {
 		return nil
 	}
-	return []byte(key)
+	return []byte(text)
 }
 
 // bytesArray is a list of texts as bytes; NULL for nil, and an empty array for an empty list.

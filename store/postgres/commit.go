@@ -19,7 +19,7 @@ const maxBatch = 256
 // commitBatch is the valid commits of one call of Commit.
 type commitBatch struct {
 	commits []*pendingCommit
-	errs    []error      // by commit; the flush's until the job is finished
+	errs    []error      // by commit; only the flush uses it until the job is finished
 	left    atomic.Int64 // commits that are not finished
 	job     *groupcommit.Job[*commitBatch]
 }

@@ -37,6 +37,9 @@ func (s *Store) Confirm(ctx context.Context, read func(store.Reader) error) erro
 	case s.confirmPermits <- struct{}{}:
 		defer func() { <-s.confirmPermits }()
 	case <-within.Done():
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		return fmt.Errorf("postgres: confirm: %w: others wait for their confirmation: %w", ErrTimeout, within.Err())
 	}
 	for try := 0; ; try++ {
@@ -116,17 +119,17 @@ const replicationWarning = "interlude: not replicated"
 // showWarnings has the server send warnings, whatever the role is set to.
 const showWarnings = `set_config('client_min_messages', 'warning', true)`
 
-// OnNotice keeps the server's warning of ErrUnreplicated with the connection. ConfigurePool sets it.
-// A host that does without that sets it in the configuration of a pool that it gives New
-// (ConnConfig.OnNotice), or calls it from what it has there; without it, a commit whose wait an
-// administrator canceled counts as acknowledged.
+// OnNotice keeps the server's warning of ErrUnreplicated with the connection. ConfigurePool sets
+// it. A host that makes a pool for New without ConfigurePool sets OnNotice in the pool's
+// configuration (ConnConfig.OnNotice), or calls it from its own handler there. Without it, a commit
+// counts as acknowledged although an administrator canceled its wait for the standby.
 func OnNotice(conn *pgconn.PgConn, n *pgconn.Notice) {
 	if n.Routine == "SyncRepWaitForLSN" { // the text is translated, the code is that of any warning
 		conn.CustomData()[replicationWarning] = n.Message
 	}
 }
 
-// chainNotices is OnNotice after what is there.
+// chainNotices returns a handler that calls the one that was set before, if any, and then OnNotice.
 func chainNotices(before pgconn.NoticeHandler) pgconn.NoticeHandler {
 	if before == nil {
 		return OnNotice
@@ -140,8 +143,9 @@ func chainNotices(before pgconn.NoticeHandler) pgconn.NoticeHandler {
 // clearReplicationWarning drops a warning that came with an earlier statement.
 func clearReplicationWarning(conn *pgconn.PgConn) { delete(conn.CustomData(), replicationWarning) }
 
-// acknowledgmentError is the error of a commit that the server acknowledged, and that the caller must
-// not: the standby did not, or the server had been replaced by then. It is nil for any other.
+// acknowledgmentError returns an error if the server acknowledged a commit that the store must not
+// acknowledge: the standby did not, or the server had been replaced by then. It returns nil for any
+// other commit.
 func acknowledgmentError(conn *pgconn.PgConn) error {
 	if err := wrongServer(conn); err != nil {
 		return fmt.Errorf("outcome unknown: %w", err)

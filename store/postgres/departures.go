@@ -10,16 +10,16 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// A departure shows the runs that its node has parked as recovered. A commit of such a run that has
-// begun before, and cannot see the departure, would store the run as one that never was, though
-// somebody has read it as recovered meanwhile (E8). So each transaction that changes a parked run
-// shares a lock that is named for the node, from before it reads the departures until it ends, and a
-// departure is only made while nobody shares the lock. It does not wait for that: a transaction of
-// the host's may stay open for as long as the host likes, and others would wait behind. It tries
-// again later.
+// Once a node has a departure, readers see the runs that it parked as recovered. A commit of such a
+// run that began before, and cannot see the departure, would store the run as one that was never
+// recovered, though somebody has read it as recovered meanwhile (E8). So each transaction that
+// changes a parked run shares a lock that is named for the node, from before it reads the
+// departures until it ends, and a departure is only made while nobody shares the lock. Making a
+// departure never waits for the lock: a transaction of the host's may stay open for as long as the
+// host likes, and others would wait behind. It is tried again later.
 
 var (
-	// shareParkersText takes a node's lock, for each node, so that it makes no departure meanwhile.
+	// shareParkersText shares the lock of each node, so that no departure of it is made meanwhile.
 	shareParkersText = sql(`SELECT pg_advisory_xact_lock_shared(hashtextextended($1::text || id, 0))
 		FROM unnest($2::text[]) AS id`)
 	// goneParkersText finds the nodes that parked runs name by one seek a node, and returns those that

@@ -71,7 +71,7 @@ var meanings = map[string]error{
 	"25P04": ErrTimeout, // transaction_timeout
 	"40":    ErrSerialization,
 	"57P":   ErrDown,
-	"08":    ErrDown,   // so do poolers tell that they lost the server
+	"08":    ErrDown,   // poolers also report by it that they lost the server
 	"26000": ErrPooler, // no such prepared statement
 	"42P05": ErrPooler, // there is one of that name
 	"XX001": store.ErrCorrupt,

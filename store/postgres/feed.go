@@ -181,8 +181,8 @@ const (
 )
 
 // changeFeeds creates or deletes a feed by a statement, and returns how many it changed. It waits
-// until no other transaction that has written events is under way, in turns between which they go
-// on.
+// until no other transaction that has written events is under way. It waits for feedLockWait at a
+// time, and pauses in between, so that writers of events can go on.
 func (s *Store) changeFeeds(ctx context.Context, text statement, args ...any) (int64, error) {
 	within, done, err := s.beginCall(ctx)
 	if err != nil {

@@ -106,10 +106,16 @@ func (s *Store) storeRound(heads []*pendingCommit, followers [][]*pendingCommit)
 			break
 		}
 		err := s.write(ctx, flushLockTimeout, append([][]*pendingCommit{heads}, followers...)...)
-		if err != nil {
+		switch {
+		case err != nil && !rolledBack(err):
+			// As unknown as the outcome of the heads. Tried by itself, a commit that is stored would be
+			// refused.
+			finishAll(slices.Concat(append([][]*pendingCommit{heads}, followers...)...), writeError(err))
+			heads = nil
+		case err != nil:
 			heads = s.handleFailure(ctx, heads, err, try)
 			left = slices.Concat(append([][]*pendingCommit{left}, followers...)...)
-		} else {
+		default:
 			var unwritten []*pendingCommit
 			// one transaction, which is counted once
 			for _, c := range s.finishWritten(slices.Concat(append([][]*pendingCommit{heads}, followers...)...)) {
@@ -143,10 +149,14 @@ func (s *Store) handleFailure(ctx context.Context, commits []*pendingCommit, err
 			return commits[len(commits)/2:]
 		}
 	}
-	for _, c := range commits {
-		c.finish(writeError(err))
-	}
+	finishAll(commits, writeError(err))
 	return nil
+}
+
+func finishAll(commits []*pendingCommit, err error) {
+	for _, c := range commits {
+		c.finish(err)
+	}
 }
 
 // writeError is the error of a write that failed. Unless the server is known to have rolled it back,

@@ -71,8 +71,8 @@ func inspect(ctx context.Context, conn *pgx.Conn, schema string, known []Migrati
 	return have, errors.Join(append(append(wrong, unfit...), append(unprepared, err)...)...)
 }
 
-// Migrations name what they make in a line of its own each, a primary key in that of its column or
-// of the table.
+// These find what migrations make and drop. A migration has each CREATE and DROP in a line of its
+// own, and a primary key in the line of its column or in a line of its table.
 var (
 	madeTable   = regexp.MustCompile(`(?s)CREATE TABLE interlude\.(\w+) \((.*?)\n\)`)
 	madeIndex   = regexp.MustCompile(`CREATE (?:UNIQUE )?INDEX (\w+)`)
@@ -102,8 +102,8 @@ func expectedIndexes(known []Migration) (indexes []string) {
 	return indexes
 }
 
-// checkIndexes returns an error for each index that is missing or unfinished. One more, of an
-// operator's own, is no fault.
+// checkIndexes returns an error for each index that is missing or unfinished. A further index that
+// an operator has made is no fault.
 func checkIndexes(ctx context.Context, conn *pgx.Conn, schema string, known []Migration) (wrong []error, _ error) {
 	names := expectedIndexes(known)
 	rows, err := conn.Query(ctx, `SELECT v.name, i.indexrelid IS NOT NULL FROM unnest($2::text[]) AS v (name)

@@ -28,9 +28,9 @@ func (r *reader) Runs(ctx context.Context, q store.Query) (store.Page, error) {
 	return store.NewPage(runs, q.Limit, func(r *store.Run) time.Time { return r.CreatedAt }), nil
 }
 
-// list reads the runs of a listing. Those with some label may be few among many, as the planner
-// knows: then it is planned for its arguments. The index of labels is of a kind that indexPlans
-// excludes.
+// list reads the runs of a listing. With planned, the server plans the statement for its arguments,
+// since the planner knows whether few or many runs have a label, an origin or a parent. The index
+// of labels is of a kind that indexPlans excludes.
 func (r *reader) list(ctx context.Context, planned bool, text string, args []any) ([]store.Run, error) {
 	on := *r
 	if planned {
@@ -54,7 +54,7 @@ func (f *filter) and(clause string, arg any) {
 	f.where = append(f.where, fmt.Sprintf(clause, len(f.args)))
 }
 
-// cursor is what a statement needs of the place where a listing goes on.
+// cursor has the parts of a statement that make a listing go on after a place.
 type cursor struct {
 	order, compare string
 	// at and id are the arguments, which stand first; empty at the beginning of the listing.
@@ -78,8 +78,9 @@ func (f *filter) cursor(q store.Query) (c cursor, _ error) {
 	return c, nil
 }
 
-// where is the condition on the columns by which a range is ordered, and shift what is added to the
-// time in the first one; empty for the whole range.
+// where is the condition on the columns by which a range is ordered, the first of which is a time.
+// Shift is added to the time of the place, for a range whose times are stored with an offset. The
+// condition is empty at the beginning of the listing.
 func (c cursor) where(at, id, shift string) string {
 	if c.at == "" {
 		return ""

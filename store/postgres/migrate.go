@@ -24,10 +24,11 @@ type Migration struct {
 	Version int
 	// Name is that of its file.
 	Name string
-	// Oldest is the schema version for which the oldest package was made that can still work after
-	// it: nodes of that version may go on while it is applied, and afterwards.
+	// Oldest is the lowest schema version whose nodes can work after this migration: a node of a
+	// package that was made for Oldest or a later version may go on while the migration is applied,
+	// and afterwards.
 	Oldest int
-	// Sum tells the text from any other.
+	// Sum is a hash of the text.
 	Sum string
 
 	text string
@@ -71,8 +72,8 @@ func newMigration(version int, name, text string) Migration {
 func Migrations() []Migration { return append([]Migration(nil), migrations...) }
 
 // Migrate brings the schema of the database to this package's version, and makes it when there is
-// none. It is what Open does, for hosts whose nodes have no right to change tables: run it once
-// with a role that has, and open the stores with Options.NoMigrate. Nodes of older versions may be
+// none. Open does the same. Hosts whose nodes have no right to change tables run Migrate once with
+// a role that has it, and open the stores with Options.NoMigrate. Nodes of older versions may be
 // running (see Migration.Oldest), and any number of processes may call it at once: they take turns,
 // and all but the first find nothing to do. A table that is in use is waited for in short turns,
 // between which the nodes go on. It is done whole or not at all; the context bounds how long it may
@@ -235,11 +236,11 @@ type querier interface {
 	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
 }
 
-// Status is how far a schema is.
+// Status says at which version a schema is.
 type Status struct {
 	// Version is that of the last migration that was applied; 0 when there is none.
 	Version int
-	// Oldest is the version for which a package must be made at least to work with it.
+	// Oldest is the lowest version whose packages can work with the schema, as Migration.Oldest.
 	Oldest int
 	// Applied are the migrations that were applied, in order, as they were recorded then.
 	Applied []Migration

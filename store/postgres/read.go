@@ -20,7 +20,7 @@ import (
 type reader struct {
 	texts  []string
 	schema string
-	// begin begins a call: it returns what to query and the context that bounds the query. Done
+	// beginRead begins a call: it returns what to query and the context that bounds the query. Done
 	// ends the call.
 	beginRead func(ctx context.Context) (q querier, within context.Context, done func(), _ error)
 	// planner says that each query sends the planner's settings before it. Otherwise they are those

@@ -79,6 +79,8 @@ func TestCommitWithCanceledStandbyWaitFails(t *testing.T) {
 	w := &world{t, primary.DSN(""), "interlude"}
 	w.furnish(s)
 	w.waiting(s, "r")
+	first := report(w.waiting(s, "chain"))
+	next := report(first.Run)
 	person, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: s})
 	require.NoError(t, err)
 	defer person.Close()
@@ -98,6 +100,11 @@ func TestCommitWithCanceledStandbyWaitFails(t *testing.T) {
 	}{
 		{"reply", func() error { return second(person.Reply(t.Context(), "r", yes)) }},
 		{"submit", func() error { return w.try(s, created("new")) }},
+		{"two commits of one run", func() error {
+			errs := s.Commit(t.Context(), []store.Commit{first, next})
+			require.ErrorIs(t, errs[1], postgres.ErrUnreplicated, "it is as unknown as the first one")
+			return errs[0]
+		}},
 		{"claim", func() error {
 			return second(s.Claim(t.Context(), store.ClaimRequest{Node: "n", Now: noon, Max: 1, Hinted: true,
 				Start: start}))

@@ -272,8 +272,8 @@ func (u *updateColumns) add(p *pendingCommit) {
 	u.question, u.key, u.settled = append(u.question, question), append(u.key, key), append(u.settled, settled)
 }
 
-// recoveredColumn is the latest departure of who parked the run that the record heeds: see
-// store.Run.MissesDeparture.
+// recoveredColumn is the time of the latest departure of the parking node that the record takes
+// into account: see store.Run.MissesDeparture.
 func recoveredColumn(r *store.Run) int64 {
 	switch {
 	case r.Session == nil:
@@ -285,8 +285,8 @@ func recoveredColumn(r *store.Run) int64 {
 }
 
 // queueWrites adds the statements of commits to a batch. The first ones, so many as creating says,
-// create runs. Before those that change runs go the statements that shareParkers and nestedLoopsText
-// ask for, unless the guard of the transaction has done so.
+// create runs. shareParkersText and nestedLoopsText go before those that change runs, unless the
+// guard of the transaction has done the same.
 func (s *Store) queueWrites(b *pgx.Batch, commits []*pendingCommit, creating int, guarded bool) {
 	if creating > 0 {
 		s.queueCreates(b, commits[:creating])

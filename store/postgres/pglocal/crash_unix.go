@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// relative is what is known of another process.
-type relative struct {
+// processInfo is what is known of another process.
+type processInfo struct {
 	parent int
 	state  byte // as ps shows it: T is stopped, Z is dead and not yet buried
 }
@@ -52,8 +52,8 @@ func (p *process) crash() error {
 	return nil
 }
 
-// descendants lists the living ones.
-func descendants(all map[int]relative, ancestor int) []int {
+// descendants lists the living descendants of a process.
+func descendants(all map[int]processInfo, ancestor int) []int {
 	var found []int
 	for pid, r := range all {
 		if r.state == 'Z' || r.state == 'X' {

@@ -9,12 +9,12 @@ import (
 )
 
 // processes reads them from /proc, for ps may not be installed.
-func processes() (map[int]relative, error) {
+func processes() (map[int]processInfo, error) {
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil || len(stats) == 0 {
 		return nil, fmt.Errorf("no processes in /proc: %w", err)
 	}
-	all := make(map[int]relative, len(stats))
+	all := make(map[int]processInfo, len(stats))
 	for _, stat := range stats {
 		text, err := os.ReadFile(stat)
 		if err != nil { // ended meanwhile
@@ -28,7 +28,7 @@ func processes() (map[int]relative, error) {
 		}
 		parent, err := strconv.Atoi(string(fields[1]))
 		if err == nil {
-			all[pid] = relative{parent: parent, state: fields[0][0]}
+			all[pid] = processInfo{parent: parent, state: fields[0][0]}
 		}
 	}
 	return all, nil
