@@ -10,19 +10,28 @@
 // The folders are the architecture:
 //
 //	lifecycle    what a host calls: Submit, Serve, Reply, Cancel, Events; start here
-//	engine       who executes a turn: a Go function (also straight-line code that waits: engine/flow), a child process (engine/exec), and the suite that proves an engine
-//	store        who keeps the truth: the record, the one commit, and memory, SQLite, PostgreSQL and the suite that proves a store
+//	engine       who executes a turn: a Go function, straight-line Go that waits (engine/flow),
+//	             agents that are child processes (engine/exec, engine/agents, engine/acp), graphs
+//	             (engine/eino, engine/adk), and the suite that proves an engine
+//	store        who keeps the truth: the record, the one commit, and memory, SQLite, PostgreSQL
+//	             and the suite that proves a store
 //	interaction  questions, replies, receipts, history, and how an agent's text is read
 //	slots        who may execute: pools, keys, fairness, priorities
 //	fsm          the states and what leads from one to the next, generated
-//	contract     the one machine-readable source of all behaviour, with the event protocol (fcmp) and the checker of event logs (audit)
+//	contract     the one machine-readable source of all behaviour, with the event protocol (fcmp)
+//	             and the checker of event logs (audit)
+//	host         parts for a host: the page and the HTTP API (host/web), links that answer
+//	             (host/link), notices (host/notify) and telemetry (host/otel)
 //	cmd          the programs: interlude and interlude-bench
 //	examples     hosts to start from
+//	proof        how the whole is checked from outside
+//
+// Packages with dependencies of their own stand in modules of their own: the README lists them.
 //
 // Every transition is one atomic commit of state, slot, question, deadline, session, history,
 // receipt and events. There is no second truth: no timer in memory, no semaphore to leak, no event
 // log that falls behind.
 //
-// What it is not: a workflow engine (a run is one agent's conversation, not a graph of steps), a
-// queue for jobs that never ask anybody, or a model client.
+// What it is not: a workflow server for many languages, a queue for jobs that never ask anybody, or
+// a model client. docs/compare.md says when to use something else.
 package interlude

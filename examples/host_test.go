@@ -5,11 +5,16 @@ import (
 	"log"
 	"os"
 	"path/filepath"
+	"testing"
 	"time"
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store/postgres/pgtest"
 )
+
+// TestMain ends the PostgreSQL that a rehearsal has started.
+func TestMain(m *testing.M) { pgtest.Main(m) }
 
 // What the examples share. A host does something with an error; here it ends the program.
 func must(err error) {

@@ -17,17 +17,12 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-var (
-	everyCrash = flag.Bool("every-crash", false, "crash at every commit on SQLite and PostgreSQL, too")
-	seed       = flag.Uint64("seed", 1, "the first seed")
-)
+var everyCrash = flag.Bool("every-crash", false, "crash at every commit on SQLite and PostgreSQL, too")
+var seed = flag.Uint64("seed", 1, "the first seed")
 
-func TestMain(m *testing.M) { pgtest.Main(m) }
-
-// opener opens a host's store.
+// opener opens a host's store; stores make an empty one for a test, which each host of it opens.
 type opener = func(ctx context.Context) (lifecycle.Store, error)
 
-// stores make an empty store for a test, which each host of it opens.
 var stores = map[string]func(t *testing.T) opener{
 	"memory": func(*testing.T) opener { return nil },
 	"sqlite": func(t *testing.T) opener {
@@ -45,8 +40,7 @@ var stores = map[string]func(t *testing.T) opener{
 	},
 }
 
-// payment is a run of the payer. People are reminded after a day, and again after two; after three days
-// the invoice is rejected.
+// payment is a run of the payer: people are reminded twice; after three days the invoice is rejected.
 func payment(open opener, reply func(q lifecycle.Question) lifecycle.Reply) rehearsal.Case {
 	const day = 24 * time.Hour
 	return rehearsal.Case{
@@ -55,8 +49,7 @@ func payment(open opener, reply func(q lifecycle.Question) lifecycle.Reply) rehe
 		Spec: lifecycle.Spec{Prompt: "Pay invoice 7.", Ask: &lifecycle.AskPolicy{
 			Wait: &engine.Wait{
 				Steps: []engine.Step{{Do: engine.Remind, After: day}, {Do: engine.Remind, After: 2 * day}},
-				End:   3 * day, Then: engine.ThenDefault,
-				Default: &engine.DefaultReply{Decision: lifecycle.Reject},
+				End:   3 * day, Then: engine.ThenDefault, Default: &engine.DefaultReply{Decision: lifecycle.Reject},
 			},
 		}},
 		Reply: reply,

@@ -1,5 +1,5 @@
 // Prometheus serves what host/otel measures at /metrics, beside an agent that asks now and then and
-// a person who answers most of the time, so that there is something to see:
+// a person who answers most of the time (agent.go), so that there is something to see:
 //
 //	go run ./examples/prometheus 127.0.0.1:9464
 //
@@ -80,39 +80,4 @@ func serve(ctx context.Context, listener net.Listener, pace time.Duration) error
 		err = nil
 	}
 	return errors.Join(err, unregister(), provider.Shutdown(context.WithoutCancel(ctx)))
-}
-
-// agent is put off once, asks, and is done. It stands for yours.
-func agent(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
-	if t.Attempt == 1 {
-		return engine.Outcome{}, engine.Later(0, "the model is overloaded")
-	}
-	outcome := engine.Ask(engine.Question{Kind: engine.Confirm, Prompt: t.Prompt})
-	if len(t.Answers) > 0 {
-		outcome = engine.Done("Answered: " + t.Answers[0].Text)
-	}
-	outcome.Usage = engine.Usage{InputTokens: 900, OutputTokens: 70}
-	return outcome, nil
-}
-
-// work submits a run at each pace, and then answers the oldest question, if a second one is open.
-func work(ctx context.Context, client *lifecycle.Client, pace time.Duration) error {
-	tick := time.NewTicker(pace)
-	defer tick.Stop()
-	for ctx.Err() == nil {
-		_, err := client.Submit(ctx, lifecycle.Spec{Prompt: "Ship it?"})
-		open, failed := client.Inbox(ctx, lifecycle.InboxQuery{Limit: 2})
-		if err = errors.Join(err, failed); err == nil && len(open.Questions) > 1 {
-			oldest := open.Questions[0]
-			_, err = client.Reply(ctx, oldest.RunID, lifecycle.Reply{ID: oldest.Question.ID, Text: "yes"})
-		}
-		if err != nil && ctx.Err() == nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-		case <-tick.C:
-		}
-	}
-	return nil
 }

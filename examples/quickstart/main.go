@@ -34,8 +34,8 @@ import (
 )
 
 var (
-	file   = flag.String("db", "garden-party.db", "SQLite `file` that keeps the run; removed when the run has ended")
-	decide = flag.Duration("decide", 0, "have the agent decide when nobody has answered for so long, in whole seconds")
+	file   = flag.String("db", "garden-party.db", "SQLite `file` of the run, removed at its end")
+	decide = flag.Duration("decide", 0, "have the agent decide after so long without an answer; whole seconds")
 	events = flag.Bool("events", false, "print the events as they are stored, and the rest to standard error")
 	strike = flag.String("kill-after", "", "kill -9 itself right after an `event` of that type")
 )
@@ -54,7 +54,7 @@ func main() {
 	case *decide < 0 || *decide%time.Second != 0:
 		misusedf("-decide is %s, want whole seconds", *decide)
 	case *strike != "" && !slices.Contains(eventTypes, *strike):
-		misusedf("-kill-after is %q, want one of %s", *strike, strings.Join(eventTypes, ", "))
+		misusedf("-kill-after is %q, want one of\n  %s", *strike, strings.Join(eventTypes, "\n  "))
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C does not wait
@@ -223,43 +223,54 @@ func (c *chat) ask(run lifecycle.Run) {
 	}
 	c.say(dim, "  "+hint)
 	fmt.Fprint(c.out, "  > ")
-	select {
-	case <-c.open: // nobody has answered that one
-	default:
+	for sent := false; !sent; {
+		select {
+		case c.open <- q:
+			sent = true
+		case <-c.open: // nobody has answered that one
+		}
 	}
-	c.open <- q
 }
 
 // answer replies with the lines of standard input. When there are no more, a run that would wait
 // for one is left.
 func (c *chat) answer(ctx context.Context, leave func()) {
-	var q *lifecycle.Question
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
-		if q == nil {
-			q = <-c.open
-		}
+		shown := c.typed && len(c.open) > 0 // behind the prompt; what is typed earlier is not
+		q := <-c.open
 		text := strings.TrimSpace(lines.Text())
-		if !c.typed {
+		if !shown {
 			c.say("", text)
 		}
-		if n, err := strconv.Atoi(text); err == nil && n > 0 && n <= len(q.Options) {
+		n, err := strconv.Atoi(text)
+		switch {
+		case err == nil && n > 0 && n <= len(q.Options):
 			text = q.Options[n-1].Value
-		}
-		_, err := c.lc.Reply(ctx, c.run.ID, lifecycle.Reply{ID: q.ID, Text: text,
-			Actor: lifecycle.Actor{ID: "quickstart"}})
-		if errors.Is(err, lifecycle.ErrInvalidReply) {
-			fmt.Fprint(c.out, "  That is no answer. Once more, please:\n  > ")
+		case err == nil && c.typed && q.Kind != lifecycle.OpenText: // a slip, although a reply may be any text
+			c.askAgain(q, strconv.Itoa(n)+" is no answer here.")
 			continue
 		}
-		if q = nil; err != nil && ctx.Err() == nil {
+		_, err = c.lc.Reply(ctx, c.run.ID, lifecycle.Reply{ID: q.ID, Text: text,
+			Actor: lifecycle.Actor{ID: "quickstart"}})
+		switch {
+		case errors.Is(err, lifecycle.ErrInvalidReply):
+			c.askAgain(q, "That is no answer.")
+		case err != nil && ctx.Err() == nil:
 			c.say(amber, "  "+err.Error())
 		}
 	}
-	if q == nil {
-		<-c.open
-	}
+	<-c.open
 	if c.run.Strict {
 		leave()
+	}
+}
+
+// askAgain puts a question once more, unless another one is open by now.
+func (c *chat) askAgain(q *lifecycle.Question, why string) {
+	fmt.Fprint(c.out, "  "+why+" Once more, please:\n  > ")
+	select {
+	case c.open <- q:
+	default:
 	}
 }
 

@@ -124,7 +124,10 @@ func TestWrongCommandLines(t *testing.T) {
 		require.Contains(t, side, want)
 		require.Empty(t, out)
 	}
-	status, out, side := play(t, t.TempDir(), "", "-db", t.TempDir())
+	status, out, side := play(t, t.TempDir(), "", "-kill-after", "nothing")
+	require.Equal(t, 2, status, out)
+	require.NotRegexp(t, `.{81}`, side, "wider than a terminal")
+	status, out, side = play(t, t.TempDir(), "", "-db", t.TempDir())
 	require.Equal(t, 1, status, out)
 	require.Contains(t, side, "quickstart: ")
 }

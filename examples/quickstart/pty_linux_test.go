@@ -107,6 +107,8 @@ func TestCtrlCSaysHowToGoOn(t *testing.T) {
 	folder := t.TempDir()
 	first := start(t, folder)
 	first.sees("Where shall the party be?")
+	first.types("5\n")
+	first.sees("5 is no answer here.")
 	first.types("2\n")
 	first.sees("Shall there be live music?")
 	first.types(ctrlC)
@@ -117,6 +119,8 @@ func TestCtrlCSaysHowToGoOn(t *testing.T) {
 
 	second := start(t, folder, "NO_COLOR=1")
 	second.sees("Shall there be live music?")
+	second.types("1\n")
+	second.sees("1 is no answer here.")
 	second.types("yes\n")
 	second.sees("What must not be missing?")
 	second.types("lemonade\n")
