@@ -58,7 +58,7 @@ func (c *soundness) endings() {
 			}
 		}
 		if changes := t.From != t.To; changes && reported != 1 || !changes && reported > 0 {
-			c.faultf("%s: %d state changes told", t.ID, reported)
+			c.faultf("%s: %d events report its change of state", t.ID, reported)
 		}
 	}
 	if l := c.l; len(l.Submission.Emits) != 1 || l.Submission.Emits[0] != (Emission{Type: started, Count: "one"}) {

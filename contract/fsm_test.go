@@ -296,7 +296,7 @@ func TestGateAgreesOnAllFacts(t *testing.T) {
 }
 
 // G2, D1–D4: the generated policy agrees with the contract's for every profile and strictness.
-func TestPolicyAgrees(t *testing.T) {
+func TestWaitAgreesWithTheContractForEveryProfile(t *testing.T) {
 	t.Parallel()
 	l := embedded()
 	for _, profile := range append(Names(l.Profiles), "telepathic") {

@@ -15,9 +15,9 @@ type law struct {
 	holds func(l *Lifecycle) string
 }
 
-// TestLaws: the contract says what the requirements say. Each sub-test is named after its
-// requirement.
-func TestLaws(t *testing.T) {
+// TestContractKeepsTheLawsOfTheRequirements: the contract says what the requirements say. Each
+// sub-test is named after its requirement.
+func TestContractKeepsTheLawsOfTheRequirements(t *testing.T) {
 	t.Parallel()
 	for _, law := range laws() {
 		t.Run(law.name, func(t *testing.T) {

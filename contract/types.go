@@ -60,6 +60,11 @@ type Emission struct {
 	Count string `json:"count"`
 }
 
+// CountNote describes Count for people, in the form of a suffix. It is empty for exactly one.
+func (e Emission) CountNote() string {
+	return map[string]string{"optional": " (or none)", "many": " (any number)", "some": " (at least one)"}[e.Count]
+}
+
 // Submission is how a run begins.
 type Submission struct {
 	ID           string     `json:"id"`

@@ -119,8 +119,8 @@ func TestK5PoliciesAreChecked(t *testing.T) {
 	require.ErrorContains(t, wrong.Validate(), "Ask is with a name of 256 bytes")
 }
 
-// K5, J14: an earlier release, which would ask everybody, refuses the record from its submission on.
-// A run for everybody keeps its bytes.
+// K5, J14: an earlier release, which would ask everybody, refuses the record from its submission
+// on. A run for everybody keeps its bytes.
 func TestK5EarlierReleasesRefuseRestrictedRuns(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for want, s := range map[string]Spec{

@@ -24,9 +24,9 @@ const (
 	ActionClaim    Action = "claim"    // Claim; Question is the one that is claimed
 	ActionRelease  Action = "release"  // Release; Question is the one that is given back
 	ActionReassign Action = "reassign" // Reassign, by somebody who is asked; Question is the one that is put to others
-	// ActionOverrule is Release or Reassign by somebody who has no right of its own to do so: another
-	// person has claimed the Question, or it is for others. Only the host itself can, or whom
-	// Authorize allows it.
+	// ActionOverrule is Release or Reassign by somebody who has no right of its own to do so:
+	// another person has claimed the Question, or it is for others. Only the host itself can, or
+	// whom Authorize allows it.
 	ActionOverrule Action = "overrule"
 	ActionFork     Action = "fork"  // Fork; Run is the source
 	ActionPrune    Action = "prune" // Prune
@@ -105,11 +105,11 @@ func (c *Client) resolveActor(argument string, named Actor) (Actor, error) {
 	return Actor{}, &ArgumentError{argument, quote(named.ID), "the actor of Client.As, or none", nil}
 }
 
-// allow asks Authorize whether the client's actor may perform the action. Every exported method that
-// reads or changes runs calls it, or one of the functions below, after the method has read the run
-// and before it commits or returns anything, outside of the store's transactions. A method that
-// reads the run again after a lost compare-and-set asks again. Workers, deadlines and recovery do not
-// ask.
+// allow asks Authorize whether the client's actor may perform the action. Every exported method
+// that reads or changes runs calls it, or one of the functions below, after the method has read the
+// run and before it commits or returns anything, outside of the store's transactions. A method that
+// reads the run again after a lost compare-and-set asks again. Workers, deadlines and recovery do
+// not ask.
 func (c *Client) allow(ctx context.Context, action Action, run *Run, question *Question) error {
 	return c.allowActor(ctx, c.actor, action, run, question)
 }

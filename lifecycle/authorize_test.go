@@ -156,8 +156,8 @@ func stateOf(tb testing.TB, s store.Store) []Run {
 	return page.Runs
 }
 
-// K5 K6: who has no right of its own to a question takes it from others only if Authorize allows that, or
-// if it is the host itself.
+// K5 K6: who has no right of its own to a question takes it from others only if Authorize allows
+// that, or if it is the host itself.
 func TestK5OnlyTheHostOverrules(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := guard{}

@@ -52,8 +52,8 @@ func setFamilyDue(r *store.Run, due time.Time) {
 	}
 }
 
-// decideAwait ends a turn without an error whose run waits for its children: the run is queued again,
-// with a block that lasts until they have ended.
+// decideAwait ends a turn without an error whose run waits for its children: the run is queued
+// again, with a block that lasts until they have ended.
 func decideAwait(run *store.Run, turn *turnEvidence, node string, now time.Time) (*store.Commit, error) {
 	if run.Family == nil || run.Family.Children == 0 || len(turn.children) > store.MaxChildren {
 		failed := *turn

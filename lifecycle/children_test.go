@@ -20,8 +20,8 @@ import (
 	"github.com/interlude-go/interlude/store/memory"
 )
 
-// family is an engine whose run "r" does what its turn does. Its children ask if their prompt says so,
-// and otherwise end at once with it.
+// family is an engine whose run "r" does what its turn does. Its children ask if their prompt says
+// so, and otherwise end at once with it.
 func family(turn func(ctx context.Context, in engine.Turn, p engine.Parent) (engine.Outcome, error)) engine.Engine {
 	return engine.Func(func(ctx context.Context, in engine.Turn, s engine.Sink) (engine.Outcome, error) {
 		switch {
@@ -36,8 +36,8 @@ func family(turn func(ctx context.Context, in engine.Turn, p engine.Parent) (eng
 	})
 }
 
-// M3: a plain engine starts runs and waits for all of them. A key stands for one child, and a wait is
-// neither a round nor a retry, and has no event but that the turn ends.
+// M3: a plain engine starts runs and waits for all of them. A key stands for one child, and a wait
+// is neither a round nor a retry, and has no event but that the turn ends.
 func TestM3AnEngineStartsRunsAndWaitsForThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var kids []string
@@ -104,7 +104,8 @@ func TestM3AnEngineStartsRunsAndWaitsForThem(t *testing.T) {
 	})
 }
 
-// M3: a wait for any child ends with the first, or in time; the children that go on end with the run.
+// M3: a wait for any child ends with the first, or in time; the children that go on end with the
+// run.
 func TestM3AWaitForAnyEndsWithTheFirstOrInTime(t *testing.T) {
 	for name, text := range map[string]string{"first": "yes", "time": ""} {
 		t.Run(name, func(t *testing.T) {
@@ -233,8 +234,8 @@ func (s *listedRuns) Runs(ctx context.Context, q store.Query) (store.Page, error
 	return page, err
 }
 
-// M3: children that end one after the other are not all read at each end, in whatever order they end, and
-// the last of them has their parent go on.
+// M3: children that end one after the other are not all read at each end, in whatever order they
+// end, and the last of them has their parent go on.
 func TestM3TheEndOfAChildDoesNotReadAllOthers(t *testing.T) {
 	const children = 100
 	for name, nth := range map[string]func(i int) int{
@@ -311,8 +312,8 @@ func TestM3WhatAChildInherits(t *testing.T) {
 	require.ErrorIs(t, err, ErrInvalidSpec, "it has nothing to do")
 }
 
-// M3: of the open children that a run waits for, a node remembers the one with the lowest id, and it
-// remembers one child of so many runs at most.
+// M3: of the open children that a run waits for, a node remembers the one with the lowest id, and
+// it remembers one child of so many runs at most.
 func TestM3TheOpenChildThatIsRemembered(t *testing.T) {
 	f := families{open: map[string]string{"other": "x"}}
 	run := &store.Run{ID: "r", Block: &store.Block{Children: []string{"c", "a", "b", "d"}}}
@@ -325,7 +326,8 @@ func TestM3TheOpenChildThatIsRemembered(t *testing.T) {
 	require.Equal(t, map[string]string{"r": "d"}, f.open)
 }
 
-// M3: a run may wait for as many children as it may have, and its wait ends no microsecond too late.
+// M3: a run may wait for as many children as it may have, and its wait ends no microsecond too
+// late.
 func TestM3AWaitForAllTheChildrenThatARunMayHave(t *testing.T) {
 	r := newRelatives(t)
 	at := time.Unix(4e9, 0).UTC()

@@ -62,9 +62,9 @@ type ClientConfig struct {
 	// and before anything is stored or returned, once a call or stream, and again when a call reads
 	// the run again: it has lost a race, or only knew an earlier state from memory. Lists are asked
 	// about once, with the query, and never by row. What workers, deadlines and recovery do is not
-	// asked about, nor is Recover. It is called on the caller's goroutine with the caller's context,
-	// outside of the store's transactions, so it may call this client's store. A panic refuses the
-	// call.
+	// asked about, nor is Recover. It is called on the caller's goroutine with the caller's
+	// context, outside of the store's transactions, so it may call this client's store. A panic
+	// refuses the call.
 	//
 	// Nil: everything is allowed, and whoever has the client can do everything with every run.
 	Authorize Authorize
@@ -265,8 +265,8 @@ func (c *Client) Runs(ctx context.Context, query Query) (Page, error) {
 	return c.store.Runs(ctx, query)
 }
 
-// Pending returns the open question of the run, nil if it has none, and of several the first one. All
-// are those of Run.OpenQuestions.
+// Pending returns the open question of the run, nil if it has none, and of several the first one.
+// All are those of Run.OpenQuestions.
 func (c *Client) Pending(ctx context.Context, id string) (*Question, error) {
 	r, err := c.Get(ctx, id)
 	return r.Pending, err

@@ -8,8 +8,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Clock tells the time and waits for it. Now must not go back by more than the length of a lease; event
-// times never go back within a run even if it does.
+// Clock tells the time and waits for it. Now must not go back by more than the length of a lease;
+// event times never go back within a run even if it does.
 //
 // All processes on one store must agree on the time to within a lease, or deadlines fire early and
 // silent nodes are taken over late. Where the store is a store.Timekeeper they do, if nobody sets a

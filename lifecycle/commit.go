@@ -231,8 +231,8 @@ func (t *turn) isCommitted(run, stored *store.Run) bool {
 }
 
 // sameJournal reports whether the journals of the two have the same size. Two commits of a turn may
-// have the same version, if the second supersedes a transaction of the host (settleTransaction); the
-// size of the journal then tells which of them was stored.
+// have the same version, if the second supersedes a transaction of the host (settleTransaction);
+// the size of the journal then tells which of them was stored.
 func sameJournal(a, b *store.Run) bool {
 	if a.Journal == nil || b.Journal == nil {
 		return a.Journal == b.Journal

@@ -81,9 +81,10 @@ func TestStuckEngineIsLeftBehindOnceItsReportIsStored(t *testing.T) {
 	})
 }
 
-// TestFindCommitted: I2, a commit of unknown outcome was stored if the store has the version and
-// state that it was to store, of the same epoch, or what can only have followed from it here.
-func TestFindCommitted(t *testing.T) {
+// TestFindCommittedReportsIfAnUnknownCommitWasStored: I2, a commit of unknown outcome was stored if
+// the store has the version and state that it was to store, of the same epoch, or what can only
+// have followed from it here.
+func TestFindCommittedReportsIfAnUnknownCommitWasStored(t *testing.T) {
 	held := func(version uint64, state fsm.State, owner string, epoch uint64) Run {
 		return Run{ID: "r", Version: version, State: state, Owner: owner, Epoch: epoch}
 	}
@@ -147,7 +148,8 @@ func workerAt5(t *testing.T, s store.Store) (*turn, *node) {
 	return &turn{node: n, epoch: 2, record: &record}, n
 }
 
-// A commit's memory is used again, unless its events are so large that it would be kept for nothing.
+// A commit's memory is used again, unless its events are so large that it would be kept for
+// nothing.
 func TestReleaseCommitKeepsNoLargeEvents(t *testing.T) {
 	for size, reused := range map[int]bool{64<<10 - 1: true, 64 << 10: true, 64<<10 + 1: false} {
 		c := newCommit(&Run{ID: "r"})

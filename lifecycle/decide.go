@@ -68,8 +68,8 @@ func decideStart(run *store.Run, node string, now time.Time) (store.Commit, erro
 	return detachCommit(c), nil
 }
 
-// decideReply settles the open question that the reply names. The run returns to the queue, unless it
-// waits for further answers (K1). The error may also be that of Reply.CheckFor.
+// decideReply settles the open question that the reply names. The run returns to the queue, unless
+// it waits for further answers (K1). The error may also be that of Reply.CheckFor.
 func decideReply(run *store.Run, reply interaction.Reply, now time.Time) (*store.Commit, error) {
 	question := run.OpenQuestion(reply.ID)
 	if err := reply.CheckFor(*question); err != nil {

@@ -324,8 +324,8 @@ func TestTurnIsSettledAfterLostReports(t *testing.T) {
 	}
 }
 
-// J9: when a later turn of the run has ended as well, it is the one that counts, however long the run
-// has been listed as running meanwhile.
+// J9: when a later turn of the run has ended as well, it is the one that counts, however long the
+// run has been listed as running meanwhile.
 func TestJ9TheLastTurnThatEndedCounts(t *testing.T) {
 	created := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	n := &node{turns: make(map[string]*turn), ended: make(map[string]endedTurn),

@@ -28,7 +28,8 @@ func TestEngineCallsHaveTheirLimits(t *testing.T) {
 		[]time.Duration{reapLimit, checkLimit, endLimit, lossLimit})
 }
 
-// J10: who reads which calls are stuck is told of a run and of a turn only where the call is for one.
+// J10: who reads which calls are stuck is told of a run and of a turn only where the call is for
+// one.
 func TestEngineCallNamesWhatItIsFor(t *testing.T) {
 	for want, c := range map[string]EngineCall{
 		`RunTurn of engine "e" for run r (attempt 1)`: {Engine: "e", Method: "RunTurn", RunID: "r", Attempt: 1},

@@ -31,7 +31,8 @@ var (
 	ErrReassigned = interaction.ErrReassigned
 	// ErrNotWaiting: the run does not wait with this question, and has not asked it so far.
 	ErrNotWaiting = errors.New("lifecycle: run is not waiting for this interaction")
-	// ErrSettled: the question is settled already, by a reply, a deadline or a cancel; see SettledError.
+	// ErrSettled: the question is settled already, by a reply, a deadline or a cancel; see
+	// SettledError.
 	ErrSettled = errors.New("lifecycle: interaction is already settled")
 	// ErrKeyConflict: the idempotency key was used with another body.
 	ErrKeyConflict = errors.New("lifecycle: idempotency key was used for another reply")
@@ -54,8 +55,8 @@ var (
 	ErrStuck = errors.New("lifecycle: engine code has not returned")
 )
 
-// Errors of calls that may have been stored or not: make the call again, with the same id or key. The
-// errors of a store say more, and match one of these.
+// Errors of calls that may have been stored or not: make the call again, with the same id or key.
+// The errors of a store say more, and match one of these.
 var (
 	// ErrUnavailable: the store does not serve the call now.
 	ErrUnavailable = store.ErrUnavailable

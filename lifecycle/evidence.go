@@ -182,8 +182,8 @@ func (t *turnEvidence) findQuestions(o engine.Outcome) {
 	}
 }
 
-// findSleep notes until when the run sleeps, or which children it waits for. A run that is done or asks
-// does neither.
+// findSleep notes until when the run sleeps, or which children it waits for. A run that is done or
+// asks does neither.
 func (t *turnEvidence) findSleep(o engine.Outcome) {
 	none := o.Sleep.IsZero() && len(o.Children) == 0
 	if none || t.process.Status != engine.OK || t.reading.Done || len(o.Questions) > 0 {
@@ -341,9 +341,9 @@ const (
 	maxMessage   = 64 << 10
 	maxDetail    = 4 << 10
 	// maxReports bounds the messages and warnings that one turn may store, and maxReportBytes the
-	// size of their events. Once a run has maxReportedSeq events, or maxRunReportBytes of messages and
-	// warnings, its turns store no more of these. So no agent can fill the database. Changes of state
-	// are always stored (J11).
+	// size of their events. Once a run has maxReportedSeq events, or maxRunReportBytes of messages
+	// and warnings, its turns store no more of these. So no agent can fill the database. Changes of
+	// state are always stored (J11).
 	maxReports        = 10_000
 	maxReportBytes    = 16 << 20
 	maxReportedSeq    = 100_000

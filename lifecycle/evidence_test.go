@@ -335,7 +335,8 @@ func TestSchemaCacheIsBounded(t *testing.T) {
 	require.Nil(t, schemas.cached([]byte(`{"type":"objekt"}`)), "what does not compile is not kept")
 }
 
-// K1: a rule that asks for fewer answers than none, or for more than there are questions, asks for all.
+// K1: a rule that asks for fewer answers than none, or for more than there are questions, asks for
+// all.
 func TestK1ARuleWithoutSenseAsksForAll(t *testing.T) {
 	for answers, want := range map[int]int{-1: 3, 0: 3, 1: 1, 2: 2, 3: 3, 4: 3} {
 		o := engine.AskAll(questionsNamed("a", "b", "c")...)

@@ -263,8 +263,8 @@ func (f *families) eachChild(ctx context.Context, q store.Query, each func(page 
 }
 
 // commitDue stores commits for runs that were due, and returns how many were stored. A commit that
-// was not stored lost against a change by somebody else, or its run stays due. Observers get notices
-// only of commits with events.
+// was not stored lost against a change by somebody else, or its run stays due. Observers get
+// notices only of commits with events.
 func (f *families) commitDue(ctx context.Context, batch []store.Commit) int {
 	if len(batch) == 0 {
 		return 0

@@ -76,8 +76,8 @@ func newRelatives(t *testing.T) *relatives {
 	return r
 }
 
-// run stores a queued run, as the child of another one if a parent is named. The change is made before
-// it is stored.
+// run stores a queued run, as the child of another one if a parent is named. The change is made
+// before it is stored.
 func (r *relatives) run(t *testing.T, id, parent string, change func(*store.Run)) *store.Run {
 	t.Helper()
 	run, body, err := Spec{ID: id, Prompt: "x"}.record(commitTime(r.clock))
@@ -126,8 +126,8 @@ func awaits(due time.Time, children ...string) func(*store.Run) {
 
 var errDown = errors.New("the store is down")
 
-// M3: what cannot be done for one run is logged, and stays due, and the others are seen to. A failure
-// because the node is shutting down is not logged.
+// M3: what cannot be done for one run is logged, and stays due, and the others are seen to. A
+// failure because the node is shutting down is not logged.
 func TestM3ARunWhoseRelativesCannotBeReadHoldsUpNoOther(t *testing.T) {
 	r := newRelatives(t)
 	now := commitTime(r.clock)
@@ -195,8 +195,8 @@ func TestM3AnEndedChildIsDueUntilItsParentGoesOn(t *testing.T) {
 	require.Nil(t, r.read(t, "r").Block)
 }
 
-// M3: nothing is left to do for an ended parent when every page of its children was read and each of them
-// is over with its own children.
+// M3: nothing is left to do for an ended parent when every page of its children was read and each
+// of them is over with its own children.
 func TestM3AParentIsDoneWithAllPagesOfItsChildren(t *testing.T) {
 	for name, c := range map[string]struct {
 		dues  []time.Time // of ended children, in pages of one
@@ -240,8 +240,8 @@ func TestM3APageThatFailsEndsTheListing(t *testing.T) {
 	require.Equal(t, 1, r.faults.listed)
 }
 
-// L5 M3: an observer sees what was stored and has events: not a commit that lost, and not that a node has
-// looked after a run which goes on waiting.
+// L5 M3: an observer sees what was stored and has events: not a commit that lost, and not that a
+// node has looked after a run which goes on waiting.
 func TestL5M3ObserversSeeStoredEventsOfRelatives(t *testing.T) {
 	r := newRelatives(t)
 	now := commitTime(r.clock)

@@ -51,17 +51,17 @@ func (c *Client) Feed(ctx context.Context, name string, filter FeedFilter) iter.
 
 // FeedFilter chooses what a reader of a feed gets. Zero fields do not filter.
 type FeedFilter struct {
-	// Types are the types of the events, as fcmp.Event.Type has them: TypeInputRequired and so on. One
-	// that no event has lets nothing through.
+	// Types are the types of the events, as fcmp.Event.Type has them: TypeInputRequired and so on.
+	// One that no event has lets nothing through.
 	Types []string
 	// Pool, Key and Labels are those of the events' runs; all labels must be there.
 	Pool   string
 	Key    string
 	Labels map[string]string
-	// For lets through only events about questions that this person may answer, by ID or group, those
-	// for everybody too: that they are asked, put to others, answered and so on. Where an event names
-	// who is asked, that counts; where it does not, as in a reminder, who is asked when the reader gets
-	// to it. The zero Actor does not filter.
+	// For lets through only events about questions that this person may answer, by ID or group,
+	// those for everybody too: that they are asked, put to others, answered and so on. Where an
+	// event names who is asked, that counts; where it does not, as in a reminder, who is asked when
+	// the reader gets to it. The zero Actor does not filter.
 	For Actor
 }
 
@@ -134,8 +134,8 @@ type FeedStatus struct {
 // nothing and returns false.
 //
 // Prune(before) keeps a run whose events the feed has not acknowledged, unless the run ended more
-// than maxLag before that time. Then it deletes the run, and the feed is lost (ErrFeedLost). Delete a
-// feed that nobody reads any more: until it is lost, it grows with each commit.
+// than maxLag before that time. Then it deletes the run, and the feed is lost (ErrFeedLost). Delete
+// a feed that nobody reads any more: until it is lost, it grows with each commit.
 //
 // On PostgreSQL the first feed waits for all transactions that have written events, and so for the
 // host's own ones; a single one that stays open makes the call fail, and nothing is created.

@@ -279,8 +279,8 @@ func (r *feedReader) filterByAudience(ctx context.Context, events []FeedEvent, f
 	return kept, nil
 }
 
-// audienceOf returns who is asked by the question that an event is about: as the event says, or else as
-// the question is stored. It reports false for an event that is about no question.
+// audienceOf returns who is asked by the question that an event is about: as the event says, or
+// else as the question is stored. It reports false for an event that is about no question.
 func (r *feedReader) audienceOf(ctx context.Context, e *Event) (*Audience, bool, error) {
 	var about struct {
 		ID     int       `json:"interaction_id"`

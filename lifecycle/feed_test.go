@@ -235,9 +235,9 @@ func TestFeedRepeatsWhatWasNotAcknowledged(t *testing.T) {
 	})
 }
 
-// TestFeedFilters: K8, a reader gets what its filter lets through; the rest is acknowledged once
-// everything before it is, so that it keeps nothing for long.
-func TestFeedFilters(t *testing.T) {
+// TestFeedYieldsOnlyWhatItsFilterLetsThrough: K8, a reader gets what its filter lets through; the
+// rest is acknowledged once everything before it is, so that it keeps nothing for long.
+func TestFeedYieldsOnlyWhatItsFilterLetsThrough(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t)
 		lc, stop := serve(t, Config{Store: s, Engine: asksOnce()})
@@ -284,9 +284,10 @@ func TestFeedFilters(t *testing.T) {
 	})
 }
 
-// TestFeedLag: K8, a reader that never acknowledges holds up neither others nor the runs, and the
-// lag tells; Prune waits for it, up to the lag that the feed may have, and loses it then.
-func TestFeedLag(t *testing.T) {
+// TestPruneWaitsForALaggingFeedUpToItsLimit: K8, a reader that never acknowledges holds up neither
+// others nor the runs, and the lag tells; Prune waits for it, up to the lag that the feed may have,
+// and loses it then.
+func TestPruneWaitsForALaggingFeedUpToItsLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t)
 		lc, stop := serve(t, Config{Store: s, Engine: agent{}})
@@ -363,8 +364,8 @@ func TestFeedRefusesWhatIsWrong(t *testing.T) {
 	require.ErrorIs(t, second(without.Feeds(t.Context())), ErrNoFeeds)
 }
 
-// TestFeedIsDeletedUnderItsReader: K8, a reader that is busy when its feed goes is given nothing more
-// of what it has read: it would acknowledge that to nobody.
+// TestFeedIsDeletedUnderItsReader: K8, a reader that is busy when its feed goes is given nothing
+// more of what it has read: it would acknowledge that to nobody.
 func TestFeedIsDeletedUnderItsReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clientOf(t, newStore(t))

@@ -23,8 +23,9 @@ import (
 type At struct {
 	// Question is the number of a settled question of the run. The fork goes on from the moment at
 	// which the question was settled: it knows what happened before, and nothing that happened
-	// later. 0 means the end of a run that has ended. Of several questions that were asked together,
-	// any stands for all: the fork goes on with the answers to all of them, once all are settled.
+	// later. 0 means the end of a run that has ended. Of several questions that were asked
+	// together, any stands for all: the fork goes on with the answers to all of them, once all are
+	// settled.
 	Question int
 	// Reply is the answer that the fork's agent gets in place of the stored one; at most
 	// MaxReplyText bytes. If it is empty, the agent gets the stored answer of the person or of the

@@ -15,7 +15,8 @@ import (
 )
 
 // journaled is a store with the journal and the children of one run. It lists the children in pages
-// of one. If err is set, the journal cannot be read; if pageErr is set, neither can the second page.
+// of one. If err is set, the journal cannot be read; if pageErr is set, neither can the second
+// page.
 type journaled struct {
 	store.Store
 	entries        []engine.JournalEntry
@@ -42,8 +43,8 @@ func (s *journaled) Runs(_ context.Context, q store.Query) (store.Page, error) {
 	return page, nil
 }
 
-// J6 M1 M3: a fork has the entries that its source had at the point. It is refused if a child of the
-// source was alive then, and nothing is guessed if the store fails.
+// J6 M1 M3: a fork has the entries that its source had at the point. It is refused if a child of
+// the source was alive then, and nothing is guessed if the store fails.
 func TestJ6WhatAForkInheritsOfAJournal(t *testing.T) {
 	point := noon.Add(time.Hour)
 	child := func(id string, created, ended time.Time) Run {

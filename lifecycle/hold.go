@@ -127,8 +127,8 @@ func holdTurn(run *store.Run, h *hold, d *details) (*store.Commit, error) {
 
 // decideHandBack returns a run to the queue if the host shut down before the engine was called for
 // its turn. Because no part of the turn was executed, nobody has to decide about it, and the turn
-// counts neither as a repeat nor towards MaxAttempts (J1). The error is a *fsm.Refusal if the run is
-// sticky.
+// counts neither as a repeat nor towards MaxAttempts (J1). The error is a *fsm.Refusal if the run
+// is sticky.
 func decideHandBack(run *store.Run, node string, now time.Time) (*store.Commit, error) {
 	return repeatTurn(run, &details{
 		now: now, node: node, facts: fsm.FactWorkerGone | fsm.FactRepeatable, shutdown: true, handedBack: true,

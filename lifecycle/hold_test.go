@@ -76,9 +76,9 @@ func TestJ1InterruptedTurns(t *testing.T) {
 	}
 }
 
-// J1, D6: the first turn of a run with a resident process is treated as that of any run, whether its
-// worker was lost or its host shut down: nothing was asked, so a new process may execute it again.
-// Afterwards the process is the run's context, and the run fails without it.
+// J1, D6: the first turn of a run with a resident process is treated as that of any run, whether
+// its worker was lost or its host shut down: nothing was asked, so a new process may execute it
+// again. Afterwards the process is the run's context, and the run fails without it.
 func TestJ1InterruptedTurnsOfStickyRuns(t *testing.T) {
 	for _, shutdown := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -548,8 +548,8 @@ func TestPoliciesAreChecked(t *testing.T) {
 	require.ErrorIs(t, err, ErrSpecConflict)
 }
 
-// J1, J5: a client that recovers does to the runs of a dead node what the client's host wants, where
-// the spec says nothing.
+// J1, J5: a client that recovers does to the runs of a dead node what the client's host wants,
+// where the spec says nothing.
 func TestJ1AClientRecoversAsItsHostWants(t *testing.T) {
 	for onInterrupt, want := range map[OnInterrupt]struct {
 		state fsm.State

@@ -15,8 +15,8 @@ import (
 // InboxQuery filters and pages an inbox (K9). Zero fields do not filter.
 type InboxQuery struct {
 	// For asks for the questions that this person may answer, by ID or group: those for everybody,
-	// too, and none that excepts the person, or that the person has voted on. The zero Actor asks for
-	// all open questions.
+	// too, and none that excepts the person, or that the person has voted on. The zero Actor asks
+	// for all open questions.
 	For Actor
 	// Labels are those of the questions' runs; all of them must be present with these values.
 	Labels map[string]string
@@ -25,8 +25,8 @@ type InboxQuery struct {
 	Key  string
 	// Kinds are those that a question may have.
 	Kinds []Kind
-	// DueBefore asks for the questions of runs with a Run.Deadline before this time: that is when the
-	// next step or the end of the wait of one of their questions falls due.
+	// DueBefore asks for the questions of runs with a Run.Deadline before this time: that is when
+	// the next step or the end of the wait of one of their questions falls due.
 	DueBefore time.Time
 	// After is the Next of the page before; empty starts with the oldest question.
 	After string
@@ -34,9 +34,9 @@ type InboxQuery struct {
 	Limit int
 }
 
-// InboxPage is one page of an inbox, the oldest question first. If Next is empty, no question follows.
-// With Next, there may be more: a call reads about MaxInboxRead runs at most, so that a page may have
-// fewer questions than the limit, or none, although others follow.
+// InboxPage is one page of an inbox, the oldest question first. If Next is empty, no question
+// follows. With Next, there may be more: a call reads about MaxInboxRead runs at most, so that a
+// page may have fewer questions than the limit, or none, although others follow.
 type InboxPage struct {
 	Questions []InboxQuestion
 	Next      string
@@ -45,8 +45,8 @@ type InboxPage struct {
 // InboxQuestion is an open question, with what somebody who answers it needs to know of its run.
 type InboxQuestion struct {
 	RunID string
-	// Ancestors are the runs above it, from the root of its tree down to its parent (M3); nil for a run
-	// that no other has started.
+	// Ancestors are the runs above it, from the root of its tree down to its parent (M3); nil for a
+	// run that no other has started.
 	Ancestors []string
 	Title     string
 	Labels    map[string]string
@@ -54,8 +54,9 @@ type InboxQuestion struct {
 	Key       string
 	// Question is what is asked, when (AskedAt), and of whom (To; nil: everybody).
 	Question Question
-	// Due is the Run.Deadline: when the next step or the end of the wait of one of the run's questions
-	// falls due; zero if none does. A question with a Wait has its own end in Question.EndsAt.
+	// Due is the Run.Deadline: when the next step or the end of the wait of one of the run's
+	// questions falls due; zero if none does. A question with a Wait has its own end in
+	// Question.EndsAt.
 	Due time.Time
 	// Then is what happens to the question if nobody replies to it, and EndsAt when; zero: it waits
 	// for ever. See Run.EndOf.
@@ -73,12 +74,12 @@ type InboxCount struct {
 const MaxInboxRead = 10_000
 
 // Inbox lists open questions (K9), the oldest first, and those of one run in the order of their
-// numbers. Page by page, each question that is open all the time is listed once, whatever is asked or
-// answered meanwhile. Its cost does not grow with the number of runs that wait for other people, nor
-// with those that wait for nobody.
+// numbers. Page by page, each question that is open all the time is listed once, whatever is asked
+// or answered meanwhile. Its cost does not grow with the number of runs that wait for other people,
+// nor with those that wait for nobody.
 //
-// Kinds is checked question by question: where few of many questions have the kind, pages are short.
-// Authorize is asked once, with the query as Access.Inbox.
+// Kinds is checked question by question: where few of many questions have the kind, pages are
+// short. Authorize is asked once, with the query as Access.Inbox.
 func (c *Client) Inbox(ctx context.Context, query InboxQuery) (InboxPage, error) {
 	place, err := c.checkInbox(ctx, &query)
 	if err != nil {
@@ -119,8 +120,8 @@ func (c *Client) Inbox(ctx context.Context, query InboxQuery) (InboxPage, error)
 	return r.page, nil
 }
 
-// CountInbox counts the questions that Inbox lists, from query.After on; Limit is not used. It counts
-// at most 1000, and says whether there are more.
+// CountInbox counts the questions that Inbox lists, from query.After on; Limit is not used. It
+// counts at most 1000, and says whether there are more.
 func (c *Client) CountInbox(ctx context.Context, query InboxQuery) (InboxCount, error) {
 	query.Limit = store.MaxBatch
 	page, err := c.Inbox(ctx, query)

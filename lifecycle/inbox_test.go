@@ -109,8 +109,8 @@ func TestK9InboxReadsNoMoreThanItsBound(t *testing.T) {
 	}
 }
 
-// K9: the pages of the inbox list each question once, ordered by run and then by number, even if a page
-// ends between two questions of one run.
+// K9: the pages of the inbox list each question once, ordered by run and then by number, even if a
+// page ends between two questions of one run.
 func TestK9InboxPagesAreDisjoint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		question := func(prompt string) engine.Question {

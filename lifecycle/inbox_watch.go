@@ -16,20 +16,22 @@ import (
 
 // InboxChange is what has changed in an inbox.
 type InboxChange struct {
-	// Reload says that the whole inbox must be listed: at the beginning of a watch, and when more has
-	// changed than the watch remembers. Nothing else is set then.
+	// Reload says that the whole inbox must be listed: at the beginning of a watch, and when more
+	// has changed than the watch remembers. Nothing else is set then.
 	Reload bool
 	// RunID is the run whose open questions have changed.
 	RunID string
-	// Questions are those of the run that the inbox has now, changed or not, in the order of their numbers.
+	// Questions are those of the run that the inbox has now, changed or not, in the order of their
+	// numbers.
 	Questions []InboxQuestion
-	// Gone are the numbers of the run's questions that have left the inbox: they were settled, put to
-	// others, or voted on by the person whose inbox it is. It may name one that the caller has not seen.
+	// Gone are the numbers of the run's questions that have left the inbox: they were settled, put
+	// to others, or voted on by the person whose inbox it is. It may name one that the caller has
+	// not seen.
 	Gone []int
 }
 
-// InboxWatch reports what changes in an inbox. Make one with Client.WatchInbox, and call Close at the end.
-// Its methods are for one goroutine, which holds up nobody however slow it is.
+// InboxWatch reports what changes in an inbox. Make one with Client.WatchInbox, and call Close at
+// the end. Its methods are for one goroutine, which holds up nobody however slow it is.
 type InboxWatch struct {
 	client  *Client
 	query   InboxQuery
@@ -51,8 +53,8 @@ type watchedRun struct {
 
 // Bounds of watches.
 const (
-	// maxWatched is how many changed runs a watch remembers until Next returns them. A reader that lags
-	// further behind lists its inbox.
+	// maxWatched is how many changed runs a watch remembers until Next returns them. A reader that
+	// lags further behind lists its inbox.
 	maxWatched = 1000
 	// inboxRescan is how often the runs that wait are listed. Listing takes at most one part in
 	// inboxShare of the time.
@@ -62,18 +64,19 @@ const (
 	maxInboxHints = 10_000
 )
 
-// WatchInbox reports the changes of the inbox that Inbox lists for the query; After and Limit are not used.
-// A change is a question that is asked, claimed, given back, reminded of, escalated, put to others, extended,
-// voted on or settled. A claim that ends by its time is none: Question.Claim has the time.
+// WatchInbox reports the changes of the inbox that Inbox lists for the query; After and Limit are
+// not used. A change is a question that is asked, claimed, given back, reminded of, escalated, put
+// to others, extended, voted on or settled. A claim that ends by its time is none: Question.Claim
+// has the time.
 //
-// The first InboxChange has Reload set. Whoever lists the inbox after it, and applies the changes that
-// follow, has the inbox as it is, a few seconds late at most as long as the store answers: with a store.Watcher
-// usually at once. Several changes of a run may be reported as one. A watch has no cursor; whoever watches
-// again lists the inbox again.
+// The first InboxChange has Reload set. Whoever lists the inbox after it, and applies the changes
+// that follow, has the inbox as it is, a few seconds late at most as long as the store answers:
+// with a store.Watcher usually at once. Several changes of a run may be reported as one. A watch
+// has no cursor; whoever watches again lists the inbox again.
 //
-// All watches of a client together read the store for the runs that have changed, and list all runs that
-// wait every 5 seconds; less often if that takes longer than a quarter of a second. Without a watch nothing
-// is read. Authorize is asked as for Inbox, and again by InboxWatch.Recheck.
+// All watches of a client together read the store for the runs that have changed, and list all runs
+// that wait every 5 seconds; less often if that takes longer than a quarter of a second. Without a
+// watch nothing is read. Authorize is asked as for Inbox, and again by InboxWatch.Recheck.
 func (c *Client) WatchInbox(ctx context.Context, query InboxQuery) (*InboxWatch, error) {
 	query.After, query.Limit = "", 0
 	if _, err := c.checkInbox(ctx, &query); err != nil {
@@ -221,8 +224,8 @@ func (s *inboxWatches) leave(w *InboxWatch) {
 	}
 }
 
-// inboxTracker knows the runs that wait, and passes on what changes. Its goroutine is the only one that
-// reads the store, and that writes waiting.
+// inboxTracker knows the runs that wait, and passes on what changes. Its goroutine is the only one
+// that reads the store, and that writes waiting.
 type inboxTracker struct {
 	client *Client
 	cancel context.CancelFunc

@@ -52,8 +52,8 @@ func watching(tb testing.TB, c *Client, query InboxQuery) *InboxWatch {
 	return w
 }
 
-// K9: who watches an inbox is told of each change of a question that the inbox has, had or gets, and of
-// nothing else.
+// K9: who watches an inbox is told of each change of a question that the inbox has, had or gets,
+// and of nothing else.
 func TestK9AWatchReportsWhatHappensToTheQuestionsOfItsInbox(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lc, stop := serve(t, Config{Store: newStore(t), Engine: collector()})
@@ -116,7 +116,8 @@ func TestK9AWatchWithoutHintsIsLateBySeconds(t *testing.T) {
 	})
 }
 
-// brokenAtTimes is a store that answers no question about what waits while it is down, and counts these.
+// brokenAtTimes is a store that answers no question about what waits while it is down, and counts
+// these.
 type brokenAtTimes struct {
 	store.Store
 	down  atomic.Bool
@@ -131,8 +132,8 @@ func (s *brokenAtTimes) Waiting(ctx context.Context, q store.WaitingQuery) (Page
 	return s.Store.Waiting(ctx, q)
 }
 
-// K9: a watch outlasts its store's outages, and the first one begins when the store answers. All watches read
-// it together, and nobody does when nobody watches.
+// K9: a watch outlasts its store's outages, and the first one begins when the store answers. All
+// watches read it together, and nobody does when nobody watches.
 func TestK9AWatchGoesOnWhenTheStoreDoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &brokenAtTimes{Store: newStore(t)}

@@ -108,7 +108,8 @@ func (s *sink) Append(ctx context.Context, entries ...engine.JournalEntry) error
 	}))
 }
 
-// decideEntries makes the commit that writes entries to the journal of a run while its turn executes.
+// decideEntries makes the commit that writes entries to the journal of a run while its turn
+// executes.
 func decideEntries(run *store.Run, entries []interaction.JournalEntry, now time.Time) (*store.Commit, error) {
 	c, err := decideReport(withProgress(run, entries), now, nil)
 	if err == nil {
@@ -119,8 +120,8 @@ func decideEntries(run *store.Run, entries []interaction.JournalEntry, now time.
 
 // withProgress returns the run with its count of repeats and retries reset, if entries are added to
 // its journal. Such a turn has made progress: later turns do not repeat what the entries are about
-// (J3). So a long function comes to its end on nodes that are often lost. Resets are bounded, because
-// a journal has limits.
+// (J3). So a long function comes to its end on nodes that are often lost. Resets are bounded,
+// because a journal has limits.
 func withProgress(run *store.Run, entries []interaction.JournalEntry) *store.Run {
 	if len(entries) == 0 || run.Repeats == 0 {
 		return run

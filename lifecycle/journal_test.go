@@ -107,9 +107,9 @@ func TestM1WhatASleepGivesWayTo(t *testing.T) {
 	}
 }
 
-// M1: what a turn adds to the journal is found by the next one, with the entries of its outcome, and in
-// one commit each; entries that cannot be stored fail the turn or are refused, and nothing is stored
-// after the turn.
+// M1: what a turn adds to the journal is found by the next one, with the entries of its outcome,
+// and in one commit each; entries that cannot be stored fail the turn or are refused, and nothing
+// is stored after the turn.
 func TestM1AJournalIsOfTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var late engine.Journal

@@ -324,8 +324,8 @@ func (s *lockedOut) Claim(ctx context.Context, req store.ClaimRequest) ([]store.
 	return s.Store.Claim(ctx, req)
 }
 
-// E3: a node that has lost its lease tries to join again, once a poll, as long as the store is away,
-// and then goes on. It can be stopped meanwhile.
+// E3: a node that has lost its lease tries to join again, once a poll, as long as the store is
+// away, and then goes on. It can be stopped meanwhile.
 func TestRejoinTriesOncePerPoll(t *testing.T) {
 	const poll = 3 * time.Second
 	for name, refusals := range map[string]int{"the store comes back": 2, "it stays away": 1000} {
@@ -466,10 +466,10 @@ func TestCompareHoldsEndsProcessesOfRunsNotHeld(t *testing.T) {
 	}
 }
 
-// TestSettleUnexecuted: I2, a run that is held here without a worker is seen to as it is
-// by then: executed when its claim was not acknowledged, and left alone when it is not held here
-// any more, or cannot be read, or there is no room.
-func TestSettleUnexecuted(t *testing.T) {
+// TestSettleUnexecutedStartsOnlyARunHeldHere: I2, a run that is held here without a worker is seen
+// to as it is by then: executed when its claim was not acknowledged, and left alone when it is not
+// held here any more, or cannot be read, or there is no room.
+func TestSettleUnexecutedStartsOnlyARunHeldHere(t *testing.T) {
 	away := errors.New("connection refused")
 	for name, c := range map[string]struct {
 		change  func(r *Run)

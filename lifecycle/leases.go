@@ -10,8 +10,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// ownLease records how long this node's lease is and when the node renewed it. Its times are readings
-// of the monotonic clock (monotonicNow).
+// ownLease records how long this node's lease is and when the node renewed it. Its times are
+// readings of the monotonic clock (monotonicNow).
 type ownLease struct {
 	length time.Duration
 

@@ -196,8 +196,8 @@ func TestNodeThatAloneCannotWriteIsTakenOver(t *testing.T) {
 }
 
 // TestSilentProcessIsTakenOver: E3 J9, a process that lives and hangs. A node that serves takes it
-// over within two leases, even if the clock was set back since; a call of Recover, which has observed
-// nothing, does not.
+// over within two leases, even if the clock was set back since; a call of Recover, which has
+// observed nothing, does not.
 func TestSilentProcessIsTakenOver(t *testing.T) {
 	for name, set := range map[string]time.Duration{
 		"its lease is over": -time.Hour, "the clock was set back": 24 * time.Hour,
@@ -231,8 +231,8 @@ func TestSilentProcessIsTakenOver(t *testing.T) {
 	}
 }
 
-// TestRecoverKeepsTheNodeOfItsOwnProcess: E3 E6, a call of Recover in a process that serves, when the
-// clock was set ahead. The process's own node lives, so its turns go on.
+// TestRecoverKeepsTheNodeOfItsOwnProcess: E3 E6, a call of Recover in a process that serves, when
+// the clock was set ahead. The process's own node lives, so its turns go on.
 func TestRecoverKeepsTheNodeOfItsOwnProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &executions{done: make(chan struct{})}
@@ -253,8 +253,9 @@ func TestRecoverKeepsTheNodeOfItsOwnProcess(t *testing.T) {
 	})
 }
 
-// TestLeapOfTheClockExpiresNoNode: E3 J9, all leases on a machine are over when its clock is set a day
-// ahead. Nodes that renew theirs lose nothing; neither to each other, nor when one of them leaves.
+// TestLeapOfTheClockExpiresNoNode: E3 J9, all leases on a machine are over when its clock is set a
+// day ahead. Nodes that renew theirs lose nothing; neither to each other, nor when one of them
+// leaves.
 func TestLeapOfTheClockExpiresNoNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t)
@@ -287,8 +288,8 @@ func TestJ9RenewalsAreSteadyUpToTwoThirdsOfALease(t *testing.T) {
 	}
 }
 
-// J9: a node ends its turns when it does not know how the others fare, and half a lease after it has
-// noticed that others can write again.
+// J9: a node ends its turns when it does not know how the others fare, and half a lease after it
+// has noticed that others can write again.
 func TestJ9AnOutageOfOneNodeEndsItsTurns(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	const lease = 10 * time.Second
@@ -332,8 +333,8 @@ func TestJ9OtherLeasesAreAskedForInTime(t *testing.T) {
 	})
 }
 
-// J9: a node is silent when this one has renewed its own lease for longer than either lease, and not
-// just as long.
+// J9: a node is silent when this one has renewed its own lease for longer than either lease, and
+// not just as long.
 func TestJ9SilenceIsLongerThanALease(t *testing.T) {
 	joined := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	lease := newOwnLease(3*time.Second, joined)

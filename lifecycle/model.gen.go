@@ -43,7 +43,8 @@ import (
 //		CreatedAt time.Time
 //		// ForkedFrom is the point from which a fork goes on; nil in every other run.
 //		ForkedFrom *ForkPoint
-//		// Family is what the run has to do with the runs above and below it (M3); nil if there are none.
+//		// Family is what the run has to do with the runs above and below it (M3); nil if there are
+//		// none.
 //		Family *Family
 //
 //		// The state.
@@ -54,7 +55,8 @@ import (
 //		// Attempt is the number of the current or last turn; 0 before the first.
 //		Attempt int
 //		// Repeats is how often in a row a turn was repeated or retried, because it lost its worker or
-//		// failed for a passing reason, since a turn last ended without a failure or added to the journal.
+//		// failed for a passing reason, since a turn last ended without a failure or added to the
+//		// journal.
 //		Repeats int
 //		// Yielded is the number of attempts that do not count towards MaxAttempts: those that were
 //		// retried later (J2), held (J5) or handed back (J1).
@@ -64,18 +66,19 @@ import (
 //		Holds int
 //		// Budget has what the run may use and what it has used; nil if it has no budget.
 //		Budget *RunBudget
-//		// Restricted says that the run's specification lets only certain people answer (K5), or says how
-//		// its questions wait (K7). An earlier release, which would pass over that, refuses the record.
+//		// Restricted says that the run's specification lets only certain people answer (K5), or says
+//		// how its questions wait (K7). An earlier release, which would pass over that, refuses the
+//		// record.
 //		Restricted bool
-//		// Votes is how many votes people have given on approvals of the run that several decide (K5). Their
-//		// idempotency keys are those of replies, and stand with the questions.
+//		// Votes is how many votes people have given on approvals of the run that several decide (K5).
+//		// Their idempotency keys are those of replies, and stand with the questions.
 //		Votes int
-//		// Reported is the size in bytes of the events that its turns have reported (J11). Earlier releases
-//		// did not count it.
+//		// Reported is the size in bytes of the events that its turns have reported (J11). Earlier
+//		// releases did not count it.
 //		Reported int
-//		// Trace identifies the trace of the last turn whose end was stored, for example by the traceparent
-//		// of its span (L5); empty without telemetry. Nothing is decided by it, and an earlier release
-//		// drops it.
+//		// Trace identifies the trace of the last turn whose end was stored, for example by the
+//		// traceparent of its span (L5); empty without telemetry. Nothing is decided by it, and an
+//		// earlier release drops it.
 //		Trace string
 //		// Journal is how much the journal of the run has; nil while it is empty.
 //		Journal *interaction.JournalSize
@@ -98,19 +101,19 @@ import (
 //
 //		// The question.
 //		Interactions int // asked so far
-//		// Pending is the open question, and of several that are open the one with the lowest number. It is
-//		// set exactly in waiting_user.
+//		// Pending is the open question, and of several that are open the one with the lowest number. It
+//		// is set exactly in waiting_user.
 //		Pending *Question
-//		// Siblings are the other open questions that were asked together with Pending (K1), in the order
-//		// of their numbers. See OpenQuestions.
+//		// Siblings are the other open questions that were asked together with Pending (K1), in the
+//		// order of their numbers. See OpenQuestions.
 //		Siblings []Question
 //		// Together describes the questions that the last turn asked together: while the run waits with
 //		// them, and until a turn that goes on with the answers has ended. It is nil for a question that
 //		// was asked alone.
 //		Together *Together
 //		Deadline time.Time
-//		// Answer is the accepted answer to a question that was asked alone, until a turn that goes on with
-//		// it has ended. The answers to several are in the history.
+//		// Answer is the accepted answer to a question that was asked alone, until a turn that goes on
+//		// with it has ended. The answers to several are in the history.
 //		Answer             *Answer
 //		AutoDecisions      int
 //		LastAutoDecisionAt time.Time
@@ -306,12 +309,12 @@ const (
 //	}
 type ForkPoint = store.ForkPoint
 
-// Family is what a run has to do with other runs: those above it, and those that it has started (M3). A
-// run that is neither a child nor has any children has none.
+// Family is what a run has to do with other runs: those above it, and those that it has started
+// (M3). A run that is neither a child nor has any children has none.
 //
 //	type Family struct {
-//		// Children is how many children the run has started. One whose start a crash has interrupted may
-//		// count twice.
+//		// Children is how many children the run has started. One whose start a crash has interrupted
+//		// may count twice.
 //		Children int
 //		// Ancestors are the ids of the runs above this one, from the root of the tree down to the run's
 //		// parent, which has started it; empty in a root. They never change.
@@ -397,8 +400,8 @@ const (
 	BlockRetry BlockKind = store.BlockRetry
 	// BlockSleep: the last turn ended well, and the run goes on with another one at Until.
 	BlockSleep BlockKind = store.BlockSleep
-	// BlockChildren: the last turn ended well, and the run goes on with another one once Children have
-	// ended, and at Until at the latest unless that is zero (M3).
+	// BlockChildren: the last turn ended well, and the run goes on with another one once Children
+	// have ended, and at Until at the latest unless that is zero (M3).
 	BlockChildren BlockKind = store.BlockChildren
 	// BlockHeld: the run cannot go on for a reason that an operator can repair (J5), or has used up
 	// its budget (J13). It is not claimed before a commit has ended the block.
@@ -492,18 +495,18 @@ type SessionHandle = interaction.SessionHandle
 //		// text of an agent never does.
 //		To *Audience
 //
-//		// Need is how many people must approve an Approval before it is approved, and Rejects how many must
-//		// reject it before it is rejected (K5); 0: one. Each is at most MaxNeed, and each person counts once.
-//		// If either is more than one, people only approve or reject: they edit nothing and claim nothing.
-//		// Only engines and the run's Spec.Ask set them; the text of an agent never does.
+//		// Need is how many people must approve an Approval before it is approved, and Rejects how many
+//		// must reject it before it is rejected (K5); 0: one. Each is at most MaxNeed, and each person
+//		// counts once. If either is more than one, people only approve or reject: they edit nothing and
+//		// claim nothing. Only engines and the run's Spec.Ask set them; the text of an agent never does.
 //		Need    int
 //		Rejects int
-//		// Votes are what people have decided of an approval that several decide, in the order in which they
-//		// came; those on a settled approval include the last one. They are given by the run.
+//		// Votes are what people have decided of an approval that several decide, in the order in which
+//		// they came; those on a settled approval include the last one. They are given by the run.
 //		Votes []Vote
 //
-//		// Claim is who works on the open question (K5); nil: nobody, or nobody any more (Claim.Lasts). It is
-//		// given by the run.
+//		// Claim is who works on the open question (K5); nil: nobody, or nobody any more (Claim.Lasts).
+//		// It is given by the run.
 //		Claim *Claim
 //
 //		// Ref is the engine's own name of what the question is about, such as the id of a tool's call;
@@ -511,13 +514,13 @@ type SessionHandle = interaction.SessionHandle
 //		// Digest, and only engines set it; the text of an agent never does.
 //		Ref string
 //
-//		// Wait is how long the question waits, and what happens meanwhile (K7); nil: as the run's policy
-//		// says. Only engines and the run's Spec.Ask set it; the text of an agent never does. If one of the
-//		// questions that are asked together has a Wait, the run gives each of the others one that says
-//		// what the policy says.
+//		// Wait is how long the question waits, and what happens meanwhile (K7); nil: as the run's
+//		// policy says. Only engines and the run's Spec.Ask set it; the text of an agent never does. If
+//		// one of the questions that are asked together has a Wait, the run gives each of the others one
+//		// that says what the policy says.
 //		Wait *Wait
-//		// Fired is how many steps of the Wait were carried out, and EndsAt when it ends; zero: never. Both
-//		// are given by the run. Fired is an int32 for the size of a Record (TestARecordIsSmall).
+//		// Fired is how many steps of the Wait were carried out, and EndsAt when it ends; zero: never.
+//		// Both are given by the run. Fired is an int32 for the size of a Record (TestARecordIsSmall).
 //		EndsAt time.Time
 //		Fired  int32
 //
@@ -669,8 +672,8 @@ const (
 //		Value json.RawMessage
 //		// Decision is what was decided about an Approval (K4); empty for every other question.
 //		Decision Decision
-//		// Seen is the Digest of the question that the author saw. If the question has changed since, the
-//		// reply is refused with a ChangedError. If Seen is empty, this is not checked.
+//		// Seen is the Digest of the question that the author saw. If the question has changed since,
+//		// the reply is refused with a ChangedError. If Seen is empty, this is not checked.
 //		Seen string
 //	}
 //
@@ -727,8 +730,8 @@ type Actor = interaction.Actor
 //	type Audience struct {
 //		// Everybody may answer, but for Except. If it is false, Users and Groups say who may.
 //		Everybody bool
-//		// Users and Groups may answer: whoever has one of the IDs, or belongs to one of the groups. With
-//		// neither, nobody may: a list that comes out empty by mistake opens nothing.
+//		// Users and Groups may answer: whoever has one of the IDs, or belongs to one of the groups.
+//		// With neither, nobody may: a list that comes out empty by mistake opens nothing.
 //		Users  []string
 //		Groups []string
 //		// Except may not answer, whatever else is said: for instance who submitted the run.
@@ -763,8 +766,8 @@ type Audience = interaction.Audience
 //		Then Then
 //		// End is when Then happens; 0: the question waits until somebody replies.
 //		End time.Duration
-//		// Steps are carried out one after the other as long as the question is open, each later than the
-//		// one before it and before End; at most MaxSteps.
+//		// Steps are carried out one after the other as long as the question is open, each later than
+//		// the one before it and before End; at most MaxSteps.
 //		Steps []Step
 //		// Default is the answer for ThenDefault.
 //		Default *DefaultReply
@@ -848,8 +851,8 @@ type NotAskedError = interaction.NotAskedError
 //		Decision Decision // Approve or Reject
 //		Text     string
 //		VotedAt  time.Time
-//		// Key and Digest are the idempotency key of the vote and the digest of its body (C5), and Seen is
-//		// the digest of the question that its author saw.
+//		// Key and Digest are the idempotency key of the vote and the digest of its body (C5), and Seen
+//		// is the digest of the question that its author saw.
 //		Key    string
 //		Digest string
 //		Seen   string
@@ -951,8 +954,8 @@ type Receipt = interaction.Receipt
 //		// Arguments are what may be executed, byte for byte: those of the Subject, or the edited ones.
 //		// They are nil unless the decision is Approve or Edit.
 //		Arguments json.RawMessage
-//		// Votes are those of all who have decided about an approval that several people decide (K5). The
-//		// Actor is the one whose vote came last.
+//		// Votes are those of all who have decided about an approval that several people decide (K5).
+//		// The Actor is the one whose vote came last.
 //		Votes []Vote
 //		// Ref is that of the question. Of questions that were asked together it says which one this
 //		// answers, whatever their order.
@@ -1142,8 +1145,8 @@ type Page = store.Page
 //		// Queued, Running and Waiting are the runs in these states: all that have not ended. Those that
 //		// wait include sticky ones, which keep their slot.
 //		Queued, Running, Waiting int
-//		// Delayed are those of Queued whose not-before time is after now. Runs that wait for their children
-//		// are Queued, and neither delayed nor ready.
+//		// Delayed are those of Queued whose not-before time is after now. Runs that wait for their
+//		// children are Queued, and neither delayed nor ready.
 //		Delayed int
 //		// Ready are those of Queued that could be started now if they were given a slot: neither
 //		// delayed nor held, nor the next turn of a sticky run, which has its slot already.
@@ -1157,8 +1160,9 @@ type Page = store.Page
 //		// OldestHeld is the earliest of their times (Run.HeldSince), zero when there are none.
 //		Held       int
 //		OldestHeld time.Time
-//		// Due are the open questions whose deadline is at or before now, and the runs whose Family.Due is. A
-//		// node that serves sees to them at once: when the number stays above zero, none does, or none keeps up.
+//		// Due are the open questions whose deadline is at or before now, and the runs whose Family.Due
+//		// is. A node that serves sees to them at once: when the number stays above zero, none does, or
+//		// none keeps up.
 //		Due int
 //		// Nodes are the registered nodes: those whose lease nobody has expired yet.
 //		Nodes int

@@ -339,8 +339,9 @@ func (n *node) findUnexecuted(owned []store.Hold) (found []store.Hold) {
 
 // hasEnded reports whether this node has recently ended a turn of the run under the run's present
 // epoch or a later one. If the store lists the run as running all the same, or lets this node claim
-// it again, then the end of the turn is not in the store: it was never stored, or a failover lost it
-// after it was acknowledged. Such a turn has been executed, and must not be started as if it had not.
+// it again, then the end of the turn is not in the store: it was never stored, or a failover lost
+// it after it was acknowledged. Such a turn has been executed, and must not be started as if it had
+// not.
 //
 // A turn is remembered until the second successful heartbeat after its end, and for as long as
 // heartbeats list its run as running. No heartbeat succeeds during an outage, so turns that ended

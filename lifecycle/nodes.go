@@ -8,27 +8,28 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// NodeStatus is a node, as the store knows it: one that is registered, or what is left of one that has gone.
+// NodeStatus is a node, as the store knows it: one that is registered, or what is left of one that
+// has gone.
 type NodeStatus struct {
 	ID string
-	// Engines are the names of the engines that it has; nil if it says nothing of them, and for one that
-	// has gone.
+	// Engines are the names of the engines that it has; nil if it says nothing of them, and for one
+	// that has gone.
 	Engines []string
-	// Lease is the length of its lease, and Until when the lease ends unless the node renews it, by the
-	// store's clock. Both are zero for a node that has gone.
+	// Lease is the length of its lease, and Until when the lease ends unless the node renews it, by
+	// the store's clock. Both are zero for a node that has gone.
 	Lease time.Duration
 	Until time.Time
-	// Process is the number of its process; 0 if that is one of another machine, or not known. Dead says
-	// that this process has ended: the next pass of recovery removes the node.
+	// Process is the number of its process; 0 if that is one of another machine, or not known. Dead
+	// says that this process has ended: the next pass of recovery removes the node.
 	Process int
 	Dead    bool
-	// DepartedAt is when the node was removed from the registry; zero for one that is registered. Nodes
-	// that have gone are listed as long as parked runs name them.
+	// DepartedAt is when the node was removed from the registry; zero for one that is registered.
+	// Nodes that have gone are listed as long as parked runs name them.
 	DepartedAt time.Time
 }
 
-// Nodes lists the registered nodes by id, and after them those that have gone and parked runs still name,
-// for operators. Stats has their number alone. Authorize is asked as for Stats.
+// Nodes lists the registered nodes by id, and after them those that have gone and parked runs still
+// name, for operators. Stats has their number alone. Authorize is asked as for Stats.
 func (c *Client) Nodes(ctx context.Context) ([]NodeStatus, error) {
 	if err := c.check(ctx); err != nil {
 		return nil, err

@@ -20,10 +20,10 @@ import (
 // and alarms. Each function may be nil. An Observer without functions costs no time and no
 // allocations.
 //
-// One goroutine calls all functions but Start, one at a time, after the commit. A slow function delays
-// only later notices. At most MaxNotices wait in memory; further ones are dropped, and Dropped is called
-// with their number. If a function panics or ends its goroutine, the library logs this and delivers
-// the next notice.
+// One goroutine calls all functions but Start, one at a time, after the commit. A slow function
+// delays only later notices. At most MaxNotices wait in memory; further ones are dropped, and
+// Dropped is called with their number. If a function panics or ends its goroutine, the library logs
+// this and delivers the next notice.
 //
 // A notice may be lost: when the process dies, when it never learns that its commit was stored, and
 // when the queue is full. Use the run's events, which are complete, for what must not be lost. Only
@@ -35,12 +35,12 @@ import (
 // goroutines commit changes of one run at almost the same time, their notices may be in the wrong
 // order: compare their Versions.
 type Observer struct {
-	// Start is no notice: the worker calls it right before it calls the engine, and the engine waits
-	// for it, so it must return at once. Many goroutines may call it at the same time. It returns the
-	// context that the engine gets, which must be derived from ctx, and a text that identifies the
-	// turn's trace, such as a traceparent: at most 256 bytes of UTF-8. The commit that ends the turn
-	// stores the text as Run.Trace, unless it is empty. If Start panics, the turn goes on as if there
-	// were no Start.
+	// Start is no notice: the worker calls it right before it calls the engine, and the engine
+	// waits for it, so it must return at once. Many goroutines may call it at the same time. It
+	// returns the context that the engine gets, which must be derived from ctx, and a text that
+	// identifies the turn's trace, such as a traceparent: at most 256 bytes of UTF-8. The commit
+	// that ends the turn stores the text as Run.Trace, unless it is empty. If Start panics, the
+	// turn goes on as if there were no Start.
 	Start func(ctx context.Context, turn StartedTurn) (forEngine context.Context, trace string)
 	// Transition is called for a submission and for each change of a run's state.
 	Transition func(Transition)
@@ -108,8 +108,8 @@ type EndedTurn struct {
 	Usage Usage
 	// Meta is the Meta of the run's Spec.
 	Meta map[string]string
-	// Context is what Start returned for the engine; nil if Start failed, or was not called because the
-	// engine was not called either.
+	// Context is what Start returned for the engine; nil if Start failed, or was not called because
+	// the engine was not called either.
 	Context context.Context //nolint:containedctx // it connects Start with Turn, and ends nothing
 }
 

@@ -23,8 +23,8 @@ type cleaner struct {
 
 func (c cleaner) CleanUp(ctx context.Context) error { return c.cleanUp(ctx) }
 
-// TestCleanUpFaultsAreLoggedOnce: E7 J11, a node has each engine clean up once in a lease, and logs a
-// fault when it appears and not again while it stays. The end of Serve is no fault.
+// TestCleanUpFaultsAreLoggedOnce: E7 J11, a node has each engine clean up once in a lease, and logs
+// a fault when it appears and not again while it stays. The end of Serve is no fault.
 func TestCleanUpFaultsAreLoggedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var fault atomic.Value
@@ -63,7 +63,8 @@ func TestCleanUpFaultsAreLoggedOnce(t *testing.T) {
 	})
 }
 
-// TestCleanUpThatHangsIsNotCalledAgain: E7 J10, nor does it keep another engine from being cleaned up.
+// TestCleanUpThatHangsIsNotCalledAgain: E7 J10, nor does it keep another engine from being cleaned
+// up.
 func TestCleanUpThatHangsIsNotCalledAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var hung, others atomic.Int64
@@ -86,8 +87,8 @@ func TestCleanUpThatHangsIsNotCalledAgain(t *testing.T) {
 	})
 }
 
-// TestOrphansWhoseEngineIsAsked: E2 E7, recovery calls the engine of an orphan if the orphan holds a
-// slot and the engine is a Reaper, or if the orphan waits and the engine is a Checker.
+// TestOrphansWhoseEngineIsAsked: E2 E7, recovery calls the engine of an orphan if the orphan holds
+// a slot and the engine is a Reaper, or if the orphan waits and the engine is a Checker.
 func TestOrphansWhoseEngineIsAsked(t *testing.T) {
 	c, err := New(Config{Store: newStore(t), Engines: map[string]engine.Engine{
 		"plain": agent{}, "checks": checker{}, "both": faultyEngine{},

@@ -13,19 +13,21 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// This file is about who works on an open question (K5): one person claims it for a time or gives it
-// back, and others are asked in place of those who were. Each is one commit with the event
+// This file is about who works on an open question (K5): one person claims it for a time or gives
+// it back, and others are asked in place of those who were. Each is one commit with the event
 // interaction.changed, and races with replies, deadlines and other changes: one of them wins.
 
-// Claim gives an open question to the client's actor (Client.As) alone: nobody else can answer or claim
-// it before until. Claiming it again changes the time. A claim does not delay the steps and the end of
-// the question's wait, and an escalation ends the claim. A claim that has expired has no effect.
+// Claim gives an open question to the client's actor (Client.As) alone: nobody else can answer or
+// claim it before until. Claiming it again changes the time. A claim does not delay the steps and
+// the end of the question's wait, and an escalation ends the claim. A claim that has expired has no
+// effect.
 //
-// Errors, with nothing written: ErrNotFound, ErrNotAllowed, ErrNotAsked (a *NotAskedError), ErrClaimed
-// (a *ClaimedError: who has it, and until when), ErrNotWaiting (a *WaitError: no such question),
-// ErrSettled (a *SettledError), and an *ArgumentError in three cases: the actor has no ID, several people
-// decide the question, or until is not after now and at most interaction.MaxClaim later. After any other
-// error the question may or may not be claimed: call again.
+// Errors, with nothing written: ErrNotFound, ErrNotAllowed, ErrNotAsked (a *NotAskedError),
+// ErrClaimed (a *ClaimedError: who has it, and until when), ErrNotWaiting (a *WaitError: no such
+// question), ErrSettled (a *SettledError), and an *ArgumentError in three cases: the actor has no
+// ID, several people decide the question, or until is not after now and at most
+// interaction.MaxClaim later. After any other error the question may or may not be claimed: call
+// again.
 func (c *Client) Claim(ctx context.Context, id string, question int, until time.Time) error {
 	if err := c.checkQuestionCall(ctx, id, question); err != nil {
 		return err
@@ -44,13 +46,13 @@ func (c *Client) Claim(ctx context.Context, id string, question int, until time.
 	})
 }
 
-// Release gives back a question that the client's actor has claimed. Without a claim that lasts it does
-// nothing. The claim of somebody else is only released by the host itself (the zero Actor), and by
-// those whom Authorize allows ActionOverrule.
+// Release gives back a question that the client's actor has claimed. Without a claim that lasts it
+// does nothing. The claim of somebody else is only released by the host itself (the zero Actor),
+// and by those whom Authorize allows ActionOverrule.
 //
-// Errors, with nothing written: ErrNotFound, ErrNotAllowed, ErrClaimed (a *ClaimedError: somebody else
-// has it), ErrNotWaiting (a *WaitError: no such question), ErrSettled (a *SettledError). After any other
-// error the question may or may not be released: call again.
+// Errors, with nothing written: ErrNotFound, ErrNotAllowed, ErrClaimed (a *ClaimedError: somebody
+// else has it), ErrNotWaiting (a *WaitError: no such question), ErrSettled (a *SettledError). After
+// any other error the question may or may not be released: call again.
 func (c *Client) Release(ctx context.Context, id string, question int) error {
 	if err := c.checkQuestionCall(ctx, id, question); err != nil {
 		return err
@@ -65,17 +67,17 @@ func (c *Client) Release(ctx context.Context, id string, question int) error {
 	})
 }
 
-// Reassign puts an open question to others, in place of those who were asked, and ends a claim. From is
-// who was asked when the caller looked, Question.To: if others are asked by now, the call is refused.
-// Whoever was excepted stays excepted, and votes that were given stay. Who is asked may do so, unless
-// somebody else has claimed the question; besides them the host itself (the zero Actor), and those whom
-// Authorize allows ActionOverrule.
+// Reassign puts an open question to others, in place of those who were asked, and ends a claim.
+// From is who was asked when the caller looked, Question.To: if others are asked by now, the call
+// is refused. Whoever was excepted stays excepted, and votes that were given stay. Who is asked may
+// do so, unless somebody else has claimed the question; besides them the host itself (the zero
+// Actor), and those whom Authorize allows ActionOverrule.
 //
-// Errors, with nothing written: ErrNotFound, ErrNotAllowed, ErrNotAsked (a *NotAskedError), ErrClaimed
-// (a *ClaimedError: who has it, and until when), ErrReassigned (a *ReassignedError: who is asked now),
-// ErrNotWaiting (a *WaitError: no such question), ErrSettled (a *SettledError), an *ArgumentError (to is
-// for nobody, for fewer people than must decide, or has names that cannot be stored). After any other
-// error others may or may not be asked: read the question.
+// Errors, with nothing written: ErrNotFound, ErrNotAllowed, ErrNotAsked (a *NotAskedError),
+// ErrClaimed (a *ClaimedError: who has it, and until when), ErrReassigned (a *ReassignedError: who
+// is asked now), ErrNotWaiting (a *WaitError: no such question), ErrSettled (a *SettledError), an
+// *ArgumentError (to is for nobody, for fewer people than must decide, or has names that cannot be
+// stored). After any other error others may or may not be asked: read the question.
 func (c *Client) Reassign(ctx context.Context, id string, question int, from *Audience, to Audience) error {
 	if err := c.checkQuestionCall(ctx, id, question); err != nil {
 		return err
@@ -166,8 +168,8 @@ func (c *Client) changeOpenQuestion(ctx context.Context, what, id string, questi
 	}
 }
 
-// confirmReleased makes durable that nobody has claimed the question (J8). It is store.ErrConflict if
-// somebody has.
+// confirmReleased makes durable that nobody has claimed the question (J8). It is store.ErrConflict
+// if somebody has.
 func (c *Client) confirmReleased(ctx context.Context, id string, question int, now time.Time) error {
 	return c.store.Confirm(ctx, func(r store.Reader) error {
 		run, err := r.Run(ctx, id)

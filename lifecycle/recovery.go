@@ -258,8 +258,8 @@ func (s *orphanSettler) settleAll(ctx context.Context, orphans []Run) error {
 }
 
 // expireDead expires the leases of nodes that have not renewed them in time, and of nodes whose
-// process on this machine is known to be dead. The node for which it is called (s.node, s.caller) is
-// alive. If the lease of that node has run out, because its machine slept, expireDead renews it,
+// process on this machine is known to be dead. The node for which it is called (s.node, s.caller)
+// is alive. If the lease of that node has run out, because its machine slept, expireDead renews it,
 // unless another node has expired it.
 //
 // The first pass asks the store to expire leases in any case. Later passes do so if a node is dead,
@@ -320,8 +320,8 @@ func (s *orphanSettler) renewOwn(ctx context.Context, id string, over bool, now 
 	return err
 }
 
-// expire removes the nodes that have gone, and, unless the store is a store.Local, those whose lease
-// is over by the store's clock.
+// expire removes the nodes that have gone, and, unless the store is a store.Local, those whose
+// lease is over by the store's clock.
 func (c *Client) expire(ctx context.Context, now time.Time, gone []store.Node) ([]store.Node, error) {
 	if local, ok := c.store.(store.Local); ok {
 		return local.ExpireSilent(ctx, now, gone)

@@ -266,8 +266,8 @@ func TestRecoverReadsAStaleListAgain(t *testing.T) {
 	require.Equal(t, Recovery{Failed: late}, done)
 }
 
-// TestRecoverConcurrently: E6, with more orphans than are read at one time.
-func TestRecoverConcurrently(t *testing.T) {
+// TestRecoverByTwoAtOnceSettlesEachOrphanOnce: E6, with more orphans than are read at one time.
+func TestRecoverByTwoAtOnceSettlesEachOrphanOnce(t *testing.T) {
 	const orphans = 2500
 	s := newStore(t)
 	require.NoError(t, s.SetPool(t.Context(), slots.Pool{Name: slots.DefaultPool, Capacity: orphans}))
@@ -546,8 +546,8 @@ func TestRecoveryPassesWholePagesOfAwaitedOrphans(t *testing.T) {
 	})
 }
 
-// TestRecoverySettlesNoRunOfItsOwnNode: I5, a node whose lease was lost leaves its runs to those that
-// took it for dead.
+// TestRecoverySettlesNoRunOfItsOwnNode: I5, a node whose lease was lost leaves its runs to those
+// that took it for dead.
 func TestRecoverySettlesNoRunOfItsOwnNode(t *testing.T) {
 	s := newStore(t)
 	orphaned(t, s, 3)

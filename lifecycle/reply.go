@@ -10,20 +10,20 @@ import (
 
 // Reply answers the question that the run waits with, or one of several (K1, K2): the run goes on
 // when their rule is met, and until then the other questions stay open as they are. A reply to an
-// approval that several people decide is a vote (K5): the question stays open until enough people have
-// approved or rejected it. Exactly one of all replies to a question, deadlines and cancels wins (C8). A
-// reply that comes after the deadline is accepted as long as the deadline has not settled the question.
-// With a Key it is idempotent: the same key and body returns the first receipt, whatever state the run
-// is in by then (C5).
+// approval that several people decide is a vote (K5): the question stays open until enough people
+// have approved or rejected it. Exactly one of all replies to a question, deadlines and cancels
+// wins (C8). A reply that comes after the deadline is accepted as long as the deadline has not
+// settled the question. With a Key it is idempotent: the same key and body returns the first
+// receipt, whatever state the run is in by then (C5).
 //
 // Errors, with nothing written: ErrInvalidReply (a *ValueError if the question's schema does not
 // allow the value: K3), ErrQuestionChanged (a *ChangedError: the reply was made to another text of
-// the question, which the error has as it is: K4), ErrNotFound, ErrNotAllowed, ErrNotAsked
-// (a *NotAskedError: the question is for others), ErrClaimed (a *ClaimedError: somebody else works on
-// it), ErrVoted (a *VotedError: the author has voted), ErrNotWaiting (a *WaitError: no such question, or
-// not yet), ErrSettled (a *SettledError: somebody was first), ErrKeyConflict.
-// After any other error, of the context too, the reply may or may not have been accepted: call
-// again with the same Key.
+// the question, which the error has as it is: K4), ErrNotFound, ErrNotAllowed, ErrNotAsked (a
+// *NotAskedError: the question is for others), ErrClaimed (a *ClaimedError: somebody else works on
+// it), ErrVoted (a *VotedError: the author has voted), ErrNotWaiting (a *WaitError: no such
+// question, or not yet), ErrSettled (a *SettledError: somebody was first), ErrKeyConflict. After
+// any other error, of the context too, the reply may or may not have been accepted: call again with
+// the same Key.
 func (c *Client) Reply(ctx context.Context, id string, reply Reply) (Receipt, error) {
 	if err := c.checkRun(ctx, id); err != nil {
 		return Receipt{}, err
@@ -58,10 +58,10 @@ func (c *Client) Reply(ctx context.Context, id string, reply Reply) (Receipt, er
 	}
 }
 
-// replyToRecent accepts the reply on the record that a store.RecentReader has in memory, which saves
-// the read of the run. The commit compares the version, so it accepts only what is accepted after a
-// read, too. Done is false, with nothing written, if that record does not show that the reply will be
-// accepted: it may be old, so nothing is refused because of it.
+// replyToRecent accepts the reply on the record that a store.RecentReader has in memory, which
+// saves the read of the run. The commit compares the version, so it accepts only what is accepted
+// after a read, too. Done is false, with nothing written, if that record does not show that the
+// reply will be accepted: it may be old, so nothing is refused because of it.
 func (c *Client) replyToRecent(ctx context.Context, id string, reply Reply, run *Run) (_ Receipt, done bool, _ error) {
 	recent, ok := c.store.(store.RecentReader)
 	if !ok {
@@ -88,8 +88,8 @@ func (c *Client) replyToRecent(ctx context.Context, id string, reply Reply, run 
 // question that the reply answers. Otherwise the reply is a duplicate or is refused, and Reply
 // returns what is set: the receipt or the refusal.
 type replyStatus struct {
-	// question is the open one that the reply answers, or the settled one that its key or its number
-	// names; nil if it was never asked.
+	// question is the open one that the reply answers, or the settled one that its key or its
+	// number names; nil if it was never asked.
 	question *Question
 	pending  bool
 	receipt  Receipt // of the accepted reply with the same key and body
@@ -99,8 +99,8 @@ type replyStatus struct {
 	settled bool
 }
 
-// replyStatus reads the run, and the status of a reply to it. A status that says how the question was
-// settled is read again through Confirm: the first read may show a commit that is not durable.
+// replyStatus reads the run, and the status of a reply to it. A status that says how the question
+// was settled is read again through Confirm: the first read may show a commit that is not durable.
 func (c *Client) replyStatus(ctx context.Context, id string, reply Reply, run *Run) (replyStatus, error) {
 	status, err := readReplyStatus(ctx, c.store, id, reply, run)
 	if err == nil && status.settled {
@@ -109,7 +109,8 @@ func (c *Client) replyStatus(ctx context.Context, id string, reply Reply, run *R
 	return status, err
 }
 
-// confirmedReplyStatus is a function of its own because what Confirm reads into escapes to the heap.
+// confirmedReplyStatus is a function of its own because what Confirm reads into escapes to the
+// heap.
 func (c *Client) confirmedReplyStatus(ctx context.Context, id string, reply Reply, run *Run) (replyStatus, error) {
 	var confirmed struct {
 		run    Run

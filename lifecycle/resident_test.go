@@ -296,8 +296,8 @@ func TestEndResidentIsGivenItsTime(t *testing.T) {
 	}
 }
 
-// D6: each engine that has processes is asked for its reports, whatever other engines there are, and
-// each report is ended.
+// D6: each engine that has processes is asked for its reports, whatever other engines there are,
+// and each report is ended.
 func TestWatchResidentsAsksEachEngine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := alone(t, newStore(t), agent{})

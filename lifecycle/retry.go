@@ -31,9 +31,9 @@ const (
 // process cannot release its slot.
 type Retry struct {
 	// Max is how often in a row turns are executed again. The next passing failure fails the run
-	// with its own code. A turn that ends without a failure resets the count, and so does one that adds
-	// to the run's journal (engine.Journal). Repeats after lost workers count towards Max too, and
-	// retries count towards MaxRepeats. 0 means no retries.
+	// with its own code. A turn that ends without a failure resets the count, and so does one that
+	// adds to the run's journal (engine.Journal). Repeats after lost workers count towards Max too,
+	// and retries count towards MaxRepeats. 0 means no retries.
 	Max int `json:"max"`
 	// Backoff is the pause before the first retry, which doubles with each further one up to
 	// MaxBackoff. 0 stands for DefaultRetryBackoff and DefaultRetryMaxBackoff. The pause is longer

@@ -54,9 +54,9 @@ func TestRetryIsOfTheSpecElseOfTheHost(t *testing.T) {
 	}
 }
 
-// J2: pauses double up to their bound, are as long as the engine asks for, and have a jitter that is
-// the same whenever it is asked for.
-func TestRetryPauses(t *testing.T) {
+// J2: pauses double up to their bound, are as long as the engine asks for, and have a jitter that
+// is the same whenever it is asked for.
+func TestRetryPausesDoubleUpToTheirBound(t *testing.T) {
 	var r Retry
 	for retry, want := range map[int]time.Duration{
 		1: time.Second, 2: 2 * time.Second, 5: 16 * time.Second, 10: 5 * time.Minute, 1 << 40: 5 * time.Minute,

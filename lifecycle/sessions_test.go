@@ -288,8 +288,8 @@ func TestJ7ChecksThatFailAreMadeAgain(t *testing.T) {
 }
 
 // TestJ7OnlyWhatWasLeftIsChecked: E2, a node asks about the runs of nodes that have gone, not about
-// those of a node that lives, and neither writes nor logs anything if all sessions are good. What is
-// refused is logged with both figures.
+// those of a node that lives, and neither writes nor logs anything if all sessions are good. What
+// is refused is logged with both figures.
 func TestJ7OnlyWhatWasLeftIsChecked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		below := newStore(t)

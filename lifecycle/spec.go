@@ -52,8 +52,8 @@ type Spec struct {
 	ID string `json:"-"`
 	// Prompt says what the agent must do; 1 byte to MaxPrompt of UTF-8, or none beside an Input.
 	Prompt string `json:"prompt" plain:"own"`
-	// Input is the run's input as one JSON value, of at most MaxPrompt bytes, for an engine that takes
-	// JSON (engine.Turn.InputJSON), such as a function of engine/flow.
+	// Input is the run's input as one JSON value, of at most MaxPrompt bytes, for an engine that
+	// takes JSON (engine.Turn.InputJSON), such as a function of engine/flow.
 	Input json.RawMessage `json:"input,omitempty"`
 	// Mode is Interactive when empty.
 	Mode Mode `json:"mode"`
@@ -67,22 +67,23 @@ type Spec struct {
 	// MaxAttempts is max_attempt: the turn in which an interactive run must complete. 0: not
 	// declared, rounds are unlimited (B7, B9). Questions that a turn asks together are one round.
 	MaxAttempts int `json:"max_attempts,omitempty"`
-	// MaxQuestions is how many questions a language model may ask in one turn by its text (K1), up to
-	// interaction.MaxQuestions. If it is above 1, the agent is told how to write a list of questions,
-	// and the run goes on when each is answered. A longer list is treated as a malformed question: the
-	// person is shown the agent's text as it is. 0 stands for 1. The limit does not apply to questions
-	// that a Go engine asks (engine.AskAll).
+	// MaxQuestions is how many questions a language model may ask in one turn by its text (K1), up
+	// to interaction.MaxQuestions. If it is above 1, the agent is told how to write a list of
+	// questions, and the run goes on when each is answered. A longer list is treated as a malformed
+	// question: the person is shown the agent's text as it is. 0 stands for 1. The limit does not
+	// apply to questions that a Go engine asks (engine.AskAll).
 	MaxQuestions int `json:"max_questions,omitempty"`
 	// SessionTimeout is session_timeout_sec: how long a question waits before its deadline. Whole
-	// seconds, at least 1 s; 0 stands for DefaultSessionTimeout. In a strict run nothing happens then
-	// unless the engine holds a process (D1): Ask.Wait says for each question what is to happen.
+	// seconds, at least 1 s; 0 stands for DefaultSessionTimeout. In a strict run nothing happens
+	// then unless the engine holds a process (D1): Ask.Wait says for each question what is to
+	// happen.
 	SessionTimeout time.Duration `json:"session_timeout"`
 	// AutoDecide lets the engine decide when nobody replies in time. Its zero value is strict:
 	// interactive_require_user_reply is true (section D).
 	AutoDecide bool `json:"auto_decide,omitempty"`
 	// MaxAutoDecisions bounds automatic decisions (I12); 0 stands for DefaultMaxAutoDecisions. The
-	// run fails at the deadline after the last one. The decisions that one deadline makes on several
-	// questions count once.
+	// run fails at the deadline after the last one. The decisions that one deadline makes on
+	// several questions count once.
 	MaxAutoDecisions int `json:"max_auto_decisions"`
 	// Repeatable says that a turn that was interrupted by a crash or a shutdown may be executed
 	// again (E4), and also one whose agent was killed while the host lives.
@@ -104,8 +105,9 @@ type Spec struct {
 	// MaxRepeats is how often in a row a repeatable turn that lost its worker or its agent is
 	// executed again, each time after a longer pause, of a second at first and a minute at most
 	// (J3); 0 stands for DefaultMaxRepeats. The next loss fails the run with
-	// TURN_REPEAT_LIMIT_EXCEEDED. A turn that ends without a failure resets the count, and so does one
-	// that adds to the run's journal (engine.Journal); an orderly shutdown of the host does not count.
+	// TURN_REPEAT_LIMIT_EXCEEDED. A turn that ends without a failure resets the count, and so does
+	// one that adds to the run's journal (engine.Journal); an orderly shutdown of the host does not
+	// count.
 	MaxRepeats int `json:"max_repeats,omitempty"`
 	// Retry says how a turn that failed for a passing reason is retried (J2). If it is nil,
 	// Config.Retry applies, and without that there are no retries. With Max 0 there are no retries,
@@ -137,8 +139,8 @@ type Spec struct {
 	Priority int `json:"priority,omitempty"`
 	// NotBefore is the earliest time at which the run starts. It stays queued until then.
 	NotBefore time.Time `json:"not_before,omitzero"`
-	// Title says in a few words what the run is about, for the people who see it in a list or an inbox
-	// (K9); at most MaxTitle bytes. No agent gets it.
+	// Title says in a few words what the run is about, for the people who see it in a list or an
+	// inbox (K9); at most MaxTitle bytes. No agent gets it.
 	Title string `json:"title,omitempty"`
 	// Labels are for filtering; at most MaxLabels, keys to 63 bytes and values to 255.
 	Labels map[string]string `json:"labels,omitempty"`

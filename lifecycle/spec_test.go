@@ -246,7 +246,7 @@ func TestValidateAllocatesNothing(t *testing.T) {
 	}
 }
 
-func TestPatternMatches(t *testing.T) {
+func TestPatternMatchesAsItsRegularExpression(t *testing.T) {
 	for written, p := range map[string]pattern{
 		`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`: idPattern,
 		`^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$`: namePattern,
@@ -279,9 +279,9 @@ func skillWith(members string) fstest.MapFS {
 	}
 }
 
-// TestFromSkill: B7, what its folder does not say keeps the zero value, so that a person
-// must reply unless it says otherwise.
-func TestFromSkill(t *testing.T) {
+// TestFromSkillKeepsTheZeroValueOfWhatIsMissing: B7, what its folder does not say keeps the zero
+// value, so that a person must reply unless it says otherwise.
+func TestFromSkillKeepsTheZeroValueOfWhatIsMissing(t *testing.T) {
 	labels := map[string]string{"skill": "demo"}
 	for members, want := range map[string]Spec{
 		``:                                       {Prompt: "Do it.", Mode: Interactive, Labels: labels},

@@ -14,13 +14,13 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// This file is about questions that have waits of their own (K7): what is done about a question that
-// nobody answers, and when. The deadline of the run is the earliest step or end of its open questions.
-// Each commit carries out one of them, so that people see each in its order, also those that fell due
-// while no process was there.
+// This file is about questions that have waits of their own (K7): what is done about a question
+// that nobody answers, and when. The deadline of the run is the earliest step or end of its open
+// questions. Each commit carries out one of them, so that people see each in its order, also those
+// that fell due while no process was there.
 
-// startWaits sets when the questions that were just asked end, and reports whether they have waits of
-// their own. If only some have, the others get what the run's policy says.
+// startWaits sets when the questions that were just asked end, and reports whether they have waits
+// of their own. If only some have, the others get what the run's policy says.
 func startWaits(next *store.Run) bool {
 	own := next.Pending.Wait != nil
 	for i := range next.Siblings {
@@ -155,14 +155,14 @@ func audience(to *interaction.Audience) *fcmp.Audience {
 }
 
 // Extend moves the end of an open question's own wait to a later time (K7). Its steps stay as they
-// are. If the question is answered, its end acts, or somebody else moves it at the same time, one of
-// them wins.
+// are. If the question is answered, its end acts, or somebody else moves it at the same time, one
+// of them wins.
 //
 // Errors, with nothing written: ErrNotFound, ErrNotAllowed, ErrNotWaiting (a *WaitError: no such
 // question), ErrSettled (a *SettledError: it was answered, or its end has acted), ErrRunChanged
-// (somebody else has moved the end meanwhile), an *ArgumentError (the question has no end of its own,
-// or until is not later than that end and now). After any other error the end may or may not have been
-// moved: read the question.
+// (somebody else has moved the end meanwhile), an *ArgumentError (the question has no end of its
+// own, or until is not later than that end and now). After any other error the end may or may not
+// have been moved: read the question.
 func (c *Client) Extend(ctx context.Context, id string, question int, until time.Time) error {
 	if err := c.checkQuestionCall(ctx, id, question); err != nil {
 		return err

@@ -33,8 +33,8 @@ func TestK7TheHostsWaitIsCheckedAtSubmission(t *testing.T) {
 	require.True(t, run.Restricted, "an earlier release, which would pass over the wait, refuses the run")
 }
 
-// K7: the engine's wait comes before the host's; a question that cannot wait so waits until somebody
-// replies, and a warning says why.
+// K7: the engine's wait comes before the host's; a question that cannot wait so waits until
+// somebody replies, and a warning says why.
 func TestK7TheHostsWaitIsForQuestionsWithoutTheirOwn(t *testing.T) {
 	hosts := &interaction.Wait{Then: interaction.ThenDefault, End: time.Hour,
 		Default: &interaction.DefaultReply{Text: "no"}}
@@ -88,8 +88,8 @@ func TestK7EachStepHasItsEvent(t *testing.T) {
 	})
 }
 
-// beaten is a store in which somebody else changes a run before each of the first commits that carry out
-// a step of its question's wait.
+// beaten is a store in which somebody else changes a run before each of the first commits that
+// carry out a step of its question's wait.
 type beaten struct {
 	*memory.Store
 
@@ -105,8 +105,8 @@ func (s *beaten) Commit(ctx context.Context, batch []store.Commit) []error {
 	return s.Store.Commit(ctx, batch)
 }
 
-// K7: a step whose commit loses to a claim is carried out in the same moment, and not a poll later; if it
-// loses again, the next poll carries it out.
+// K7: a step whose commit loses to a claim is carried out in the same moment, and not a poll later;
+// if it loses again, the next poll carries it out.
 func TestK7AStepThatLosesToAClaimIsCarriedOutAtOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		times int
@@ -160,8 +160,8 @@ func (s *oneRun) Commit(_ context.Context, commits []store.Commit) []error {
 	return make([]error, len(commits))
 }
 
-// K7: an end is moved to a time after the event that says so, also on a node whose clock is behind that of
-// the node which changed the run last.
+// K7: an end is moved to a time after the event that says so, also on a node whose clock is behind
+// that of the node which changed the run last.
 func TestExtendOnANodeWhoseClockIsBehind(t *testing.T) {
 	ahead := commitTime(SystemClock{}).Add(time.Hour)
 	s := &oneRun{Store: newStore(t), run: Run{ID: "r", Engine: "e", State: StateWaitingUser, Version: 4, Epoch: 1,

@@ -89,8 +89,8 @@ func TestK1ThePolicyHoldsForEachQuestion(t *testing.T) {
 	})
 }
 
-// K1, I11: questions that are too large together are left out from the end, with a warning; one that
-// is left over is asked alone.
+// K1, I11: questions that are too large together are left out from the end, with a warning; one
+// that is left over is asked alone.
 func TestK1QuestionsAreBoundedTogether(t *testing.T) {
 	large := engine.Question{Kind: engine.OpenText, Prompt: strings.Repeat("p", 30<<10),
 		Context: strings.Repeat("c", 30<<10)}
@@ -191,9 +191,9 @@ func TestK1ASingleQuestionIsAskedAlone(t *testing.T) {
 	})
 }
 
-// K1, H2: a language model whose run may ask several questions writes a list of three. It goes on once,
-// with the three answers and their numbers. The host's policy applies to each question; a policy that
-// the model writes into its text is ignored.
+// K1, H2: a language model whose run may ask several questions writes a list of three. It goes on
+// once, with the three answers and their numbers. The host's policy applies to each question; a
+// policy that the model writes into its text is ignored.
 func TestK1AnAgentAsksThreeByItsText(t *testing.T) {
 	for _, signed := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -239,8 +239,8 @@ func TestK1AnAgentAsksThreeByItsText(t *testing.T) {
 	}
 }
 
-// K1, C2: a list that is longer than the run allows is asked as what the agent said, with a warning, as
-// is every list in a run that allows one question.
+// K1, C2: a list that is longer than the run allows is asked as what the agent said, with a
+// warning, as is every list in a run that allows one question.
 func TestK1AListThatIsTooLongIsShownToThePerson(t *testing.T) {
 	const list = "```ask_user\n- prompt: Budget?\n- prompt: Contract?\n- prompt: When?\n```"
 	for allowed, asked := range map[int]int{0: 1, 1: 1, 2: 1, 3: 3, 32: 3} {
@@ -263,8 +263,8 @@ func TestK1AListThatIsTooLongIsShownToThePerson(t *testing.T) {
 	}
 }
 
-// K1, A1: MaxQuestions is part of what is submitted. One is the same as none: the spec of a run that asks
-// one question has the digest that it always had.
+// K1, A1: MaxQuestions is part of what is submitted. One is the same as none: the spec of a run
+// that asks one question has the digest that it always had.
 func TestK1MaxQuestionsOfOneIsTheDefault(t *testing.T) {
 	digest := func(n int) string {
 		run, _, err := Spec{ID: "r", Prompt: "p", MaxQuestions: n}.record(noon)

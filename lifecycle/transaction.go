@@ -9,8 +9,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// This file writes entries of a run's journal in a transaction of the host, together with what a step
-// does in the host's database (M1).
+// This file writes entries of a run's journal in a transaction of the host, together with what a
+// step does in the host's database (M1).
 
 // errTransactionBroken is the error of a transaction that did not do what AppendIn asks for.
 var errTransactionBroken = errors.New("engine: the host's transaction has not executed the step, or not returned " +
@@ -19,8 +19,8 @@ var errTransactionBroken = errors.New("engine: the host's transaction has not ex
 // AppendIn implements engine.TransactionalJournal.
 //
 // The turn commits nothing else from the moment at which the entries are written until it is known
-// whether the host's transaction has stored them: so mu is held, but lent to the host. A transaction
-// that hangs does not keep the turn from being settled without its worker (J10).
+// whether the host's transaction has stored them: so mu is held, but lent to the host. A
+// transaction that hangs does not keep the turn from being settled without its worker (J10).
 func (s *sink) AppendIn(ctx context.Context, transaction func(write func(
 	ctx context.Context, view any, entries ...engine.JournalEntry) error) error) (err error) {
 	if err := ctx.Err(); err != nil {
@@ -109,12 +109,13 @@ func (t *turn) endTransaction(returned error) error {
 	return t.settleTransaction(cm, returned)
 }
 
-// settleTransaction finds out whether a transaction of the host has stored the commit, and returns nil
-// if it has. Returned is what the transaction returned. The caller holds mu.
+// settleTransaction finds out whether a transaction of the host has stored the commit, and returns
+// nil if it has. Returned is what the transaction returned. The caller holds mu.
 //
 // A transaction whose connection was lost may still be under way, and store the commit later. If it
-// failed and its commit is not found, this function therefore commits the same version with no other
-// change. The database stores only one commit of a version, so it is certain which of the two it was.
+// failed and its commit is not found, this function therefore commits the same version with no
+// other change. The database stores only one commit of a version, so it is certain which of the two
+// it was.
 func (t *turn) settleTransaction(cm *store.Commit, returned error) error {
 	if stored, err := t.node.store.Run(t.node.live, cm.Run.ID); returned == nil && err == nil &&
 		t.isCommitted(&cm.Run, &stored) { // and durable, as the host has learned

@@ -20,8 +20,8 @@ type transactionView struct{ store.Store }
 
 func (transactionView) InTransaction() {}
 
-// hangingTransaction is an engine whose host writes a journal entry in a transaction that hangs until
-// the channel is closed. What AppendIn then returns is sent to returned.
+// hangingTransaction is an engine whose host writes a journal entry in a transaction that hangs
+// until the channel is closed. What AppendIn then returns is sent to returned.
 type hangingTransaction struct {
 	view     transactionView
 	hang     chan struct{}
@@ -46,8 +46,8 @@ func (e hangingTransaction) RunTurn(ctx context.Context, _ engine.Turn, s engine
 	return engine.Outcome{}, err
 }
 
-// J10 M1: a transaction of the host that hangs keeps neither Serve nor the turn from their end. What
-// it has stored meanwhile stays stored, and the turn's end is decided about that.
+// J10 M1: a transaction of the host that hangs keeps neither Serve nor the turn from their end.
+// What it has stored meanwhile stays stored, and the turn's end is decided about that.
 func TestHungTransactionOfTheHostDoesNotKeepTheTurn(t *testing.T) {
 	for name, spec := range map[string]Spec{
 		"shutdown":     {Prompt: "x"},

@@ -32,8 +32,8 @@ type details struct {
 	// shutdown: the turn was interrupted by a shutdown of its host. That is no fault of the turn:
 	// its repeat is not counted, and is allowed even if the limit of repeats is reached (J3).
 	shutdown bool
-	// handedBack: the turn's engine was not called, so the attempt does not count towards MaxAttempts
-	// (J1).
+	// handedBack: the turn's engine was not called, so the attempt does not count towards
+	// MaxAttempts (J1).
 	handedBack bool
 	// onInterrupt is what becomes of an interrupted turn; empty: it was not interrupted.
 	onInterrupt OnInterrupt

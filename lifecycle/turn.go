@@ -44,8 +44,8 @@ type turn struct {
 	reportBytes   int           // guarded by mu; the size of the events of those that are stored
 	reportsFull   bool          // guarded by mu; what is reported from now on is left out
 
-	// What Observer.Start returned; nil and empty if it was not called. Set under mu before the engine is
-	// called, and constant once the turn is settled.
+	// What Observer.Start returned; nil and empty if it was not called. Set under mu before the
+	// engine is called, and constant once the turn is settled.
 	observed context.Context //nolint:containedctx // for the notice that the turn has ended
 	trace    string
 
@@ -343,8 +343,8 @@ func (d dialect) prompt(spec Spec, artifacts string) string {
 }
 
 // answers are the answers that the turn goes on with; none in a first turn. Those to several
-// questions stand in the run's history, or in what a fork inherits. As long as the store fails, they
-// are read again, until ctx ends.
+// questions stand in the run's history, or in what a fork inherits. As long as the store fails,
+// they are read again, until ctx ends.
 func (t *turn) answers(ctx context.Context) ([]interaction.Answer, error) {
 	run := t.record
 	switch {

@@ -12,8 +12,8 @@ import (
 )
 
 // This file is about approvals that several people decide (K5). Each vote is a reply, with its own
-// commit, event and receipt. Those that do not settle the question stand in the question, and with it
-// in the history, so that a question and its votes never disagree.
+// commit, event and receipt. Those that do not settle the question stand in the question, and with
+// it in the history, so that a question and its votes never disagree.
 
 // decideVote makes the commit of a vote that needs others: voted is the open question with it.
 func decideVote(run *store.Run, voted *interaction.Question, reply interaction.Reply, now time.Time,
@@ -72,8 +72,8 @@ func votedRecord(q *Question, v *interaction.Vote) Record {
 	return Record{Question: *q, Key: v.Key, Digest: v.Digest, ResolvedAt: v.VotedAt}
 }
 
-// voteWithKey returns the vote of the run with the key, and its question, open or settled; nil if there
-// is none.
+// voteWithKey returns the vote of the run with the key, and its question, open or settled; nil if
+// there is none.
 func voteWithKey(ctx context.Context, r store.Reader, run *Run, key string) (*Question, *interaction.Vote, error) {
 	find := func(q *Question) *interaction.Vote {
 		for i := range q.Votes {

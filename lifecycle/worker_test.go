@@ -392,10 +392,10 @@ func TestWatchDeadlinesRetriesCommitsOncePerPoll(t *testing.T) {
 	})
 }
 
-// TestRemoveTurn: the resident process of a turn that has ended stays only with a run that goes on
-// here, and is never taken from the run's next turn. A turn that has ended is remembered, unless the next one is
-// here.
-func TestRemoveTurn(t *testing.T) {
+// TestRemoveTurnKeepsOnlyAProcessStillNeededHere: the resident process of a turn that has ended
+// stays only with a run that goes on here, and is never taken from the run's next turn. A turn that
+// has ended is remembered, unless the next one is here.
+func TestRemoveTurnKeepsOnlyAProcessStillNeededHere(t *testing.T) {
 	run := func(state fsm.State, profile fsm.Profile, owner string, epoch uint64) store.Run {
 		return store.Run{ID: "r", CreatedAt: noon, State: state, Profile: profile, Owner: owner, Epoch: epoch}
 	}
@@ -476,8 +476,8 @@ func TestDispatchPicksEachIdleWorkerOnce(t *testing.T) {
 	})
 }
 
-// J10: whoever settles a turn without its worker reads its specification, so a worker that comes later
-// does not set it any more, and does not call the engine.
+// J10: whoever settles a turn without its worker reads its specification, so a worker that comes
+// later does not set it any more, and does not call the engine.
 func TestTurnSettledBeforeItsWorkerStarted(t *testing.T) {
 	settled, open := new(turn), new(turn)
 	require.True(t, settled.closeReports(&stuckCall{}))

@@ -251,8 +251,8 @@ func writeOwner(base string, m ownerRecord) error {
 	return renameOwner(root, temporary)
 }
 
-// renameOwner is how an owner is recorded on a file system that has no hard links. Of two hosts that
-// claim the folder at the same moment, both may succeed.
+// renameOwner is how an owner is recorded on a file system that has no hard links. Of two hosts
+// that claim the folder at the same moment, both may succeed.
 func renameOwner(root *os.Root, temporary string) error {
 	if _, err := root.Lstat(ownerFile); err == nil {
 		return fs.ErrExist

@@ -27,9 +27,9 @@ func missing(t engine.Turn) (all []string) {
 	return all
 }
 
-// TestPrepareFolders: H3 I3 I4, they are made for its first turn. Once the run has a session,
-// what its agent worked on must be there, and is not made again.
-func TestPrepareFolders(t *testing.T) {
+// TestPrepareFoldersMakesAHomeForTheFirstTurnOnly: H3 I3 I4, they are made for its first turn. Once
+// the run has a session, what its agent worked on must be there, and is not made again.
+func TestPrepareFoldersMakesAHomeForTheFirstTurnOnly(t *testing.T) {
 	given := t.TempDir()
 	here, err := os.Getwd()
 	require.NoError(t, err)
@@ -314,8 +314,8 @@ func TestOwnerOfAFolderIsWrittenOnce(t *testing.T) {
 	require.Len(t, files, 1, "nothing else is left")
 }
 
-// J6: an engine that branches a session is told of the folders that the other run has here, and of no
-// others.
+// J6: an engine that branches a session is told of the folders that the other run has here, and of
+// no others.
 func TestJ6FoldersOfTheOtherRun(t *testing.T) {
 	dir := t.TempDir()
 	lc, err := New(Config{Store: newStore(t), Engine: agent{}, Dir: dir})

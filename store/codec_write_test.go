@@ -126,9 +126,9 @@ func TestOlderVersionsRefuseForks(t *testing.T) {
 	require.ErrorIs(t, r.Coherent(), store.ErrInvalid)
 }
 
-// K5 J14: an older version refuses a run with an approval that several people decide, which it would
-// take one person's word for, one whose votes have keys that it would not find, and one with a question
-// that somebody has claimed.
+// K5 J14: an older version refuses a run with an approval that several people decide, which it
+// would take one person's word for, one whose votes have keys that it would not find, and one with
+// a question that somebody has claimed.
 func TestOlderVersionsRefuseVotes(t *testing.T) {
 	vote := interaction.Vote{Actor: "ada", Decision: interaction.Approve, VotedAt: parked().UpdatedAt}
 	several := func(q *interaction.Question) {
@@ -163,8 +163,8 @@ func TestOlderVersionsRefuseVotes(t *testing.T) {
 	}
 }
 
-// M1 J14: an older version refuses a run with a journal, which its engines would not heed, and one that
-// sleeps.
+// M1 J14: an older version refuses a run with a journal, which its engines would not heed, and one
+// that sleeps.
 func TestOlderVersionsRefuseJournals(t *testing.T) {
 	for name, change := range map[string]func(r *store.Run){
 		"journal": func(r *store.Run) { r.Journal = &interaction.JournalSize{Entries: 2, Bytes: 20} },
@@ -187,8 +187,8 @@ func TestOlderVersionsRefuseJournals(t *testing.T) {
 	}
 }
 
-// M3 J14: an older version refuses a run that is a child or has children, which it would not end with its
-// parent, nor go on with after them.
+// M3 J14: an older version refuses a run that is a child or has children, which it would not end
+// with its parent, nor go on with after them.
 func TestOlderVersionsRefuseFamilies(t *testing.T) {
 	for name, change := range map[string]func(r *store.Run){
 		"child":  func(r *store.Run) { r.Family = &store.Family{Ancestors: []string{"root", "parent"}} },

@@ -12,7 +12,7 @@ import (
 
 // Events that AddEvent adds keep their bodies when the buffer grows, share no memory that an append
 // to one of them could reach, and are not added when their body is refused.
-func TestAddEvent(t *testing.T) {
+func TestAddEventKeepsEachBodyWhenTheBufferGrows(t *testing.T) {
 	refused := errors.New("refused")
 	var c store.Commit
 	add := func(seq uint64, body string) {
@@ -37,7 +37,7 @@ func TestAddEvent(t *testing.T) {
 }
 
 // A commit that is reset is empty but for its memory.
-func TestResetCommit(t *testing.T) {
+func TestResetLeavesNothingInACommit(t *testing.T) {
 	c := store.Commit{
 		Run: store.Run{ID: "r"}, Expect: 3, Fence: &store.Fence{}, Spec: []byte("s"), Usage: &store.Usage{},
 	}

@@ -15,11 +15,11 @@ var (
 	ErrCorrupt = errors.New("store: corrupt")
 )
 
-// What a store's own errors match where a caller must do the same about them whatever the store is. A
-// call that a request made may have been stored or not: make it again, with the same id or key.
+// What a store's own errors match where a caller must do the same about them whatever the store is.
+// A call that a request made may have been stored or not: make it again, with the same id or key.
 var (
-	// ErrUnavailable: the store does not serve the call now. It is closed, cannot be reached, may not
-	// be written, or is held by others for too long. The call may succeed later.
+	// ErrUnavailable: the store does not serve the call now. It is closed, cannot be reached, may
+	// not be written, or is held by others for too long. The call may succeed later.
 	ErrUnavailable = errors.New("store: unavailable")
 	// ErrFull: no space is left where the store keeps its data. Calls succeed when there is.
 	ErrFull = errors.New("store: no space is left")

@@ -8,11 +8,11 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// Family is what a run has to do with other runs: those above it, and those that it has started (M3). A
-// run that is neither a child nor has any children has none.
+// Family is what a run has to do with other runs: those above it, and those that it has started
+// (M3). A run that is neither a child nor has any children has none.
 type Family struct {
-	// Children is how many children the run has started. One whose start a crash has interrupted may
-	// count twice.
+	// Children is how many children the run has started. One whose start a crash has interrupted
+	// may count twice.
 	Children int `json:"children"`
 	// Ancestors are the ids of the runs above this one, from the root of the tree down to the run's
 	// parent, which has started it; empty in a root. They never change.
@@ -42,11 +42,12 @@ func (r *Run) Parent() string {
 	return r.Family.Ancestors[len(r.Family.Ancestors)-1]
 }
 
-// AwaitsChildren reports whether the run waits for children of it to end. It is not claimed before a
-// commit has ended the block.
+// AwaitsChildren reports whether the run waits for children of it to end. It is not claimed before
+// a commit has ended the block.
 func (r *Run) AwaitsChildren() bool { return r.Block != nil && r.Block.Kind == BlockChildren }
 
-// DueAt is when something is to be done about the run: the deadline of its questions, or Family.Due.
+// DueAt is when something is to be done about the run: the deadline of its questions, or
+// Family.Due.
 func (r *Run) DueAt() time.Time {
 	if r.Family != nil && r.Deadline.IsZero() {
 		return r.Family.Due
@@ -78,7 +79,8 @@ func sameAncestors(a, b *Run) bool {
 	return slices.Equal(of[0], of[1])
 }
 
-// changesDueAlone reports whether the commit of a run that has ended changes nothing but Family.Due.
+// changesDueAlone reports whether the commit of a run that has ended changes nothing but
+// Family.Due.
 func (c *Commit) changesDueAlone(prev *Run) bool {
 	if prev.Family == nil || c.Run.Family == nil || prev.Family.Due.IsZero() || len(c.Events) > 0 ||
 		len(c.Settled) > 0 || c.Usage != nil || len(c.Journal) > 0 {

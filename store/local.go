@@ -18,8 +18,8 @@ type Local interface {
 	ExpireSilent(ctx context.Context, now time.Time, nodes []Node) ([]Node, error)
 }
 
-// IsSilent reports whether ExpireSilent removes a registered node, given the nodes that it is called
-// with.
+// IsSilent reports whether ExpireSilent removes a registered node, given the nodes that it is
+// called with.
 func IsSilent(registered Node, given []Node) bool {
 	return slices.ContainsFunc(given, func(n Node) bool {
 		return n.ID == registered.ID && (n.Until.IsZero() || n.Until.Equal(registered.Until))

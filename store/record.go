@@ -40,7 +40,8 @@ type Run struct {
 	CreatedAt time.Time         `json:"created_at"`
 	// ForkedFrom is the point from which a fork goes on; nil in every other run.
 	ForkedFrom *ForkPoint `json:"forked_from,omitempty"`
-	// Family is what the run has to do with the runs above and below it (M3); nil if there are none.
+	// Family is what the run has to do with the runs above and below it (M3); nil if there are
+	// none.
 	Family *Family `json:"family,omitempty"`
 
 	// The state.
@@ -51,7 +52,8 @@ type Run struct {
 	// Attempt is the number of the current or last turn; 0 before the first.
 	Attempt int `json:"attempt"`
 	// Repeats is how often in a row a turn was repeated or retried, because it lost its worker or
-	// failed for a passing reason, since a turn last ended without a failure or added to the journal.
+	// failed for a passing reason, since a turn last ended without a failure or added to the
+	// journal.
 	Repeats int `json:"repeats,omitempty"`
 	// Yielded is the number of attempts that do not count towards MaxAttempts: those that were
 	// retried later (J2), held (J5) or handed back (J1).
@@ -61,18 +63,19 @@ type Run struct {
 	Holds int `json:"holds,omitempty"`
 	// Budget has what the run may use and what it has used; nil if it has no budget.
 	Budget *RunBudget `json:"budget,omitempty"`
-	// Restricted says that the run's specification lets only certain people answer (K5), or says how
-	// its questions wait (K7). An earlier release, which would pass over that, refuses the record.
+	// Restricted says that the run's specification lets only certain people answer (K5), or says
+	// how its questions wait (K7). An earlier release, which would pass over that, refuses the
+	// record.
 	Restricted bool `json:"restricted,omitempty"`
-	// Votes is how many votes people have given on approvals of the run that several decide (K5). Their
-	// idempotency keys are those of replies, and stand with the questions.
+	// Votes is how many votes people have given on approvals of the run that several decide (K5).
+	// Their idempotency keys are those of replies, and stand with the questions.
 	Votes int `json:"votes,omitempty"`
-	// Reported is the size in bytes of the events that its turns have reported (J11). Earlier releases
-	// did not count it.
+	// Reported is the size in bytes of the events that its turns have reported (J11). Earlier
+	// releases did not count it.
 	Reported int `json:"reported,omitempty"`
-	// Trace identifies the trace of the last turn whose end was stored, for example by the traceparent
-	// of its span (L5); empty without telemetry. Nothing is decided by it, and an earlier release
-	// drops it.
+	// Trace identifies the trace of the last turn whose end was stored, for example by the
+	// traceparent of its span (L5); empty without telemetry. Nothing is decided by it, and an
+	// earlier release drops it.
 	Trace string `json:"trace,omitempty"`
 	// Journal is how much the journal of the run has; nil while it is empty.
 	Journal *interaction.JournalSize `json:"journal,omitempty"`
@@ -95,19 +98,19 @@ type Run struct {
 
 	// The question.
 	Interactions int `json:"interactions,omitempty"` // asked so far
-	// Pending is the open question, and of several that are open the one with the lowest number. It is
-	// set exactly in waiting_user.
+	// Pending is the open question, and of several that are open the one with the lowest number. It
+	// is set exactly in waiting_user.
 	Pending *interaction.Question `json:"pending,omitempty"`
-	// Siblings are the other open questions that were asked together with Pending (K1), in the order
-	// of their numbers. See OpenQuestions.
+	// Siblings are the other open questions that were asked together with Pending (K1), in the
+	// order of their numbers. See OpenQuestions.
 	Siblings []interaction.Question `json:"siblings,omitempty"`
 	// Together describes the questions that the last turn asked together: while the run waits with
 	// them, and until a turn that goes on with the answers has ended. It is nil for a question that
 	// was asked alone.
 	Together *Together `json:"together,omitempty"`
 	Deadline time.Time `json:"wait_deadline_at,omitzero"`
-	// Answer is the accepted answer to a question that was asked alone, until a turn that goes on with
-	// it has ended. The answers to several are in the history.
+	// Answer is the accepted answer to a question that was asked alone, until a turn that goes on
+	// with it has ended. The answers to several are in the history.
 	Answer             *interaction.Answer `json:"answer,omitempty"`
 	AutoDecisions      int                 `json:"auto_decision_count,omitempty"`
 	LastAutoDecisionAt time.Time           `json:"last_auto_decision_at,omitzero"`
@@ -160,8 +163,8 @@ const (
 	BlockRetry BlockKind = "retry"
 	// BlockSleep: the last turn ended well, and the run goes on with another one at Until.
 	BlockSleep BlockKind = "sleep"
-	// BlockChildren: the last turn ended well, and the run goes on with another one once Children have
-	// ended, and at Until at the latest unless that is zero (M3).
+	// BlockChildren: the last turn ended well, and the run goes on with another one once Children
+	// have ended, and at Until at the latest unless that is zero (M3).
 	BlockChildren BlockKind = "children"
 	// BlockHeld: the run cannot go on for a reason that an operator can repair (J5), or has used up
 	// its budget (J13). It is not claimed before a commit has ended the block.

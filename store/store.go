@@ -71,9 +71,9 @@ type Reader interface {
 	Spec(ctx context.Context, id string) ([]byte, error)
 	// Runs lists runs in the order of their creation.
 	Runs(ctx context.Context, q Query) (Page, error)
-	// Waiting lists runs in waiting_user, those with the oldest questions first. Unlike with Runs, a
-	// page may have fewer runs than the limit, or none, although others follow; its Next says so. The
-	// cost of a page does not grow with the number of runs that wait for other people.
+	// Waiting lists runs in waiting_user, those with the oldest questions first. Unlike with Runs,
+	// a page may have fewer runs than the limit, or none, although others follow; its Next says so.
+	// The cost of a page does not grow with the number of runs that wait for other people.
 	Waiting(ctx context.Context, q WaitingQuery) (Page, error)
 	// Events returns up to limit events of a run with Seq > after, in order, without a gap;
 	// ErrNotFound for an unknown run. It returns fewer events than exist only if the returned ones
@@ -207,7 +207,8 @@ type InteractionReader interface {
 	Interaction(ctx context.Context, id string, number int) (interaction.Record, error)
 }
 
-// RecentReader is implemented by a store that keeps the records that it wrote or read last in memory.
+// RecentReader is implemented by a store that keeps the records that it wrote or read last in
+// memory.
 type RecentReader interface {
 	// Recent returns the run as this store object wrote or read it last, without reading the store;
 	// false if it has no such record. The record may be old: others may have changed the run since,
@@ -240,14 +241,14 @@ type Commit struct {
 	// Events are the new events; their Seq go on from the stored ones without a gap and end at
 	// Run.Seq.
 	Events []Event
-	// Settled are the interactions that this commit settles, in the order of their numbers: of a run
-	// with a single question at most one. At most one of them has an idempotency key.
+	// Settled are the interactions that this commit settles, in the order of their numbers: of a
+	// run with a single question at most one. At most one of them has an idempotency key.
 	Settled []interaction.Record
 	// Usage is what the turn has used that this commit ends; nil when its engine reported nothing.
 	// See UsageReader.
 	Usage *Usage
-	// Journal are the entries that the turn adds to the journal of its run, which Run.Journal counts.
-	// See JournalReader.
+	// Journal are the entries that the turn adds to the journal of its run, which Run.Journal
+	// counts. See JournalReader.
 	Journal []interaction.JournalEntry
 
 	bodies []byte // of the events that AddEvent has added, one after the other
@@ -311,8 +312,8 @@ type ClaimRequest struct {
 	// already set and the specification; it is pure, fast, and may be called again for the same run
 	// when the store repeats its transaction. The record and the specification share memory with
 	// the store's: Start must not change what they refer to. When it fails, that run is left as it
-	// was and the error is joined into Claim's. The next claims may prefer other ready runs, so that it
-	// does not take the only free slot of each of them.
+	// was and the error is joined into Claim's. The next claims may prefer other ready runs, so
+	// that it does not take the only free slot of each of them.
 	Start func(r Run, spec []byte) (Commit, error)
 }
 

@@ -24,8 +24,8 @@ type Survey struct {
 	// Queued, Running and Waiting are the runs in these states: all that have not ended. Those that
 	// wait include sticky ones, which keep their slot.
 	Queued, Running, Waiting int
-	// Delayed are those of Queued whose not-before time is after now. Runs that wait for their children
-	// are Queued, and neither delayed nor ready.
+	// Delayed are those of Queued whose not-before time is after now. Runs that wait for their
+	// children are Queued, and neither delayed nor ready.
 	Delayed int
 	// Ready are those of Queued that could be started now if they were given a slot: neither
 	// delayed nor held, nor the next turn of a sticky run, which has its slot already.
@@ -39,8 +39,9 @@ type Survey struct {
 	// OldestHeld is the earliest of their times (Run.HeldSince), zero when there are none.
 	Held       int
 	OldestHeld time.Time
-	// Due are the open questions whose deadline is at or before now, and the runs whose Family.Due is. A
-	// node that serves sees to them at once: when the number stays above zero, none does, or none keeps up.
+	// Due are the open questions whose deadline is at or before now, and the runs whose Family.Due
+	// is. A node that serves sees to them at once: when the number stays above zero, none does, or
+	// none keeps up.
 	Due int
 	// Nodes are the registered nodes: those whose lease nobody has expired yet.
 	Nodes int

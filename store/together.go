@@ -24,8 +24,8 @@ type Together struct {
 	Inherited bool `json:"inherited,omitempty"`
 }
 
-// Met reports whether the run goes on after so many replies, if so many questions are still open and
-// the last reply rejects something or not.
+// Met reports whether the run goes on after so many replies, if so many questions are still open
+// and the last reply rejects something or not.
 func (t *Together) Met(replies, open int, rejected bool) bool {
 	return open == 0 || replies >= t.Rule.Needs(t.Asked) || rejected && t.Rule.StopOnReject
 }
@@ -51,8 +51,8 @@ func (r *Run) OpenQuestion(number int) *interaction.Question {
 	return nil
 }
 
-// CloseQuestion removes an open question from the record of a run that waits with several. It does not
-// change the questions themselves, which other copies of the record may share.
+// CloseQuestion removes an open question from the record of a run that waits with several. It does
+// not change the questions themselves, which other copies of the record may share.
 func (r *Run) CloseQuestion(number int) {
 	open := slices.DeleteFunc(r.OpenQuestions(), func(q interaction.Question) bool { return q.ID == number })
 	r.Pending, r.Siblings = nil, nil
@@ -145,8 +145,8 @@ func (r *Run) NextDue() (at time.Time, question *interaction.Question) {
 }
 
 // EndOf is what happens to an open question if nobody replies to it, by its own wait (K7) or by the
-// run's policy (D1 to D4), and when. The time is zero if it waits for ever. A decision of the agent's
-// that the run may not make any more fails it.
+// run's policy (D1 to D4), and when. The time is zero if it waits for ever. A decision of the
+// agent's that the run may not make any more fails it.
 func (r *Run) EndOf(q *interaction.Question) (then interaction.Then, at time.Time) {
 	if q.Wait != nil {
 		then, at = cmp.Or(q.Wait.Then, interaction.ThenWait), q.EndsAt

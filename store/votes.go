@@ -69,8 +69,8 @@ func (c *Commit) checkNewVotes(prev *Run, number int) error {
 	return nil
 }
 
-// votesBefore reports whether one of these votes is the actor's. It does not rely on VoteOf, by which the
-// decision is made.
+// votesBefore reports whether one of these votes is the actor's. It does not rely on VoteOf, by
+// which the decision is made.
 func votesBefore(votes []interaction.Vote, actor string) bool {
 	return slices.ContainsFunc(votes, func(v interaction.Vote) bool { return v.Actor == actor })
 }

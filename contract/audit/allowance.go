@@ -87,8 +87,8 @@ var skippedWithout = map[[2]string][]string{
 
 // demanded has the members that a log must have even when it is read leniently: those that identify
 // an event's run and its place in the run, and those that the protocol prescribes for a change of
-// state, a reply, a decision, a question (and what it says of those that it is asked with), a message,
-// a warning, a turn that is retried later, a hold, and what a question's own wait does.
+// state, a reply, a decision, a question (and what it says of those that it is asked with), a
+// message, a warning, a turn that is retried later, a hold, and what a question's own wait does.
 var demanded = map[string][]string{
 	"":                     {"protocol_version", "run_id", "seq", "ts", "type", "data"},
 	fcmp.TypeStateChanged:  {"from", "to", "trigger", "updated_at"},

@@ -186,7 +186,8 @@ func TestLenientForgivesMissingMembers(t *testing.T) {
 	}
 }
 
-// raises reports whether an event with the member has a later version of the protocol than the first.
+// raises reports whether an event with the member has a later version of the protocol than the
+// first.
 func raises(typ, member string) bool {
 	return slices.ContainsFunc(contract.Load().Extensions, func(e contract.Extension) bool {
 		return slices.Contains(e.Members, typ+"."+member)

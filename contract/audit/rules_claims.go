@@ -30,8 +30,8 @@ func (q *step) noteClaim(s *step) {
 	}
 }
 
-// claims is IV-47: as long as a claim lasts, nobody else claims the question, with an event of the type
-// Changed, or answers it, with one of Replied; an event of Escalated ends the claim.
+// claims is IV-47: as long as a claim lasts, nobody else claims the question, with an event of the
+// type Changed, or answers it, with one of Replied; an event of Escalated ends the claim.
 type claims struct {
 	Changed   string   `json:"changed"`
 	Escalated string   `json:"escalated"`

@@ -191,8 +191,8 @@ func judgeExtension(v *view, s, q *step) string {
 	return ""
 }
 
-// questionsDue are the open questions that a change of state without a reply may be about: the first
-// one, and of several with waits of their own those that have ended.
+// questionsDue are the open questions that a change of state without a reply may be about: the
+// first one, and of several with waits of their own those that have ended.
 func (v *view) questionsDue(s *step) []*step {
 	if !v.group.own || s.data.Trigger != "interaction.wait.timeout" {
 		return v.open[:1]

@@ -22,8 +22,8 @@ type group struct {
 	closing []int          // the questions that must be closed now, in order
 	// unsure says that it is unknown which questions must be closed now.
 	unsure bool
-	// ruleless says that several questions were asked in a log of another producer that does not say
-	// of them that they were, nor under which rule.
+	// ruleless says that several questions were asked in a log of another producer that does not
+	// say of them that they were, nor under which rule.
 	ruleless bool
 	own      bool // the questions have waits of their own
 }
@@ -53,8 +53,8 @@ func (v *view) noteAsked(prev, s *step) {
 	}
 }
 
-// showsRuleless reports whether a log of another producer shows one more question directly after the
-// one before, without a word about the rule of the two.
+// showsRuleless reports whether a log of another producer shows one more question directly after
+// the one before, without a word about the rule of the two.
 func (v *view) showsRuleless(prev, s *step) bool {
 	return v.lenient && s.Type == fcmp.TypeInputRequired && s.data.Together == nil && v.group.rule == nil &&
 		prev != nil && prev.Type == s.Type && v.state == "waiting_user" && len(v.open) > 0 && len(v.open) < maxGroup
@@ -104,8 +104,8 @@ func (v *view) isOpen(question int) bool {
 	return slices.ContainsFunc(v.open, func(q *step) bool { return q.data.InteractionID == question })
 }
 
-// met reports whether the rule of the open questions is met with this reply. What time settles meets it
-// only if it is the last open question, whatever its default answer decides.
+// met reports whether the rule of the open questions is met with this reply. What time settles
+// meets it only if it is the last open question, whatever its default answer decides.
 func (v *view) met(reply *step) bool {
 	rule := v.group.rule
 	if rule == nil || len(v.open) <= 1 {
@@ -124,7 +124,8 @@ func (v *view) mayStop(reply *step) bool {
 }
 
 // ruleDecides is IV-41: after an event of the type Recorded the rule of the questions is not met,
-// after one of Completed it is, and a change of state that one of Decided explains leaves none open.
+// after one of Completed it is, and a change of state that one of Decided explains leaves none
+// open.
 type ruleDecides struct {
 	Recorded  string   `json:"recorded"`
 	Completed string   `json:"completed"`
@@ -210,7 +211,7 @@ type askedTogether struct {
 
 func (r *askedTogether) bind(*contract.Lifecycle) error {
 	if r.Most < 2 || r.Most > maxGroup {
-		return fmt.Errorf("%d questions are no round", r.Most)
+		return fmt.Errorf("most is %d, want 2 to %d", r.Most, maxGroup)
 	}
 	return allKnown("event type", []string{fcmp.TypeInputRequired}, r.Type)
 }

@@ -49,9 +49,9 @@ func (q *step) completes(vote *step) bool {
 	return q.ballots.approved+1 >= max(q.data.Need, 1)
 }
 
-// votes is IV-46, about approvals that several people decide. An event of the type Voted is a vote that
-// leaves the approval open, because more votes are needed. The reply that settles the approval is the
-// vote that makes their number complete.
+// votes is IV-46, about approvals that several people decide. An event of the type Voted is a vote
+// that leaves the approval open, because more votes are needed. The reply that settles the approval
+// is the vote that makes their number complete.
 type votes struct {
 	Asked     string `json:"asked"`
 	Voted     string `json:"voted"`

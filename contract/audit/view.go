@@ -250,8 +250,8 @@ func (v *view) advance(s *step) {
 	}
 }
 
-// noteLast notes the last event of each type. A vote settles nothing, so it is not one of those that
-// an event that does is compared with.
+// noteLast notes the last event of each type. A vote settles nothing, so it is not one of those
+// that an event that does is compared with.
 func (v *view) noteLast(s *step) {
 	switch i := slices.IndexFunc(v.last, func(last *step) bool { return last.Type == s.Type }); {
 	case s.votes():

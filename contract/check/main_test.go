@@ -75,7 +75,7 @@ var golden = []struct {
 }
 
 // G4: what the program says, as it says it.
-func TestGolden(t *testing.T) {
+func TestCheckPrintsWhatTheGoldenFilesSay(t *testing.T) {
 	for _, g := range golden {
 		t.Run(g.name, func(t *testing.T) {
 			in := ""
@@ -97,7 +97,7 @@ func TestGolden(t *testing.T) {
 }
 
 // G4: the program tells a wrong call from a log that breaks a promise.
-func TestWrongCalls(t *testing.T) {
+func TestCheckRefusesWrongCallsWithAStatusOfTheirOwn(t *testing.T) {
 	empty := t.TempDir()
 	for _, c := range []struct {
 		args []string
@@ -179,7 +179,7 @@ type broken struct{}
 func (broken) Write([]byte) (int, error) { return 0, errors.New("pipe is closed") }
 
 // What stands in a log or a file name never reaches the terminal as a command.
-func TestPrintable(t *testing.T) {
+func TestPrintableEscapesWhatATerminalWouldObey(t *testing.T) {
 	for in, want := range map[string]string{
 		"plain → é":    "plain → é",
 		"\x1b[31mred":  `\x1b[31mred`,

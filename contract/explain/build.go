@@ -147,10 +147,9 @@ func when(g contract.Guard) string {
 }
 
 func emits(emissions []contract.Emission) string {
-	counts := map[string]string{"one": "", "optional": " (or none)", "many": " (any number)"}
 	var parts []string
 	for _, e := range emissions {
-		parts = append(parts, e.Type+counts[e.Count])
+		parts = append(parts, e.Type+e.CountNote())
 	}
 	return strings.Join(parts, ", ")
 }

@@ -103,6 +103,12 @@ func TestIndexHasEveryReference(t *testing.T) {
 	}
 }
 
+func TestATransitionSaysHowManyEventsItEmits(t *testing.T) {
+	t.Parallel()
+	require.Contains(t, index().Find("TR-02")[0].Says, explain.Field{Name: "emits", Text: "assistant.message.final " +
+		"(or none), diagnostic.warning (any number), conversation.state.changed, user.input.required (at least one)"})
+}
+
 func TestFindIgnoresCase(t *testing.T) {
 	t.Parallel()
 	x := index()

@@ -79,7 +79,7 @@ func samples() map[string]map[string]any {
 }
 
 // F1: the envelope has its fields in a fixed order, on one line.
-func TestEnvelope(t *testing.T) {
+func TestEncodeWritesTheEnvelopeInAFixedOrder(t *testing.T) {
 	require.Equal(t, Protocol, contract.Load().Protocol)
 	t.Parallel()
 	body, err := encode(header(), TypeMessageIntermediate, samples()[TypeMessageIntermediate])

@@ -45,8 +45,8 @@ func ChangeIn(body []byte) (from, trigger string, ok bool) {
 	return declaredName(left), declaredName(why), left != nil && why != nil
 }
 
-// typeOf returns the known type of an event, empty if it has another or is not in the form that Encode
-// gives it.
+// typeOf returns the known type of an event, empty if it has another or is not in the form that
+// Encode gives it.
 func typeOf(body []byte) string {
 	var w written
 	c := cursor{rest: body}
@@ -71,7 +71,8 @@ var declaredNames = sync.OnceValue(func() map[string]string {
 	return names
 })
 
-// declaredName returns the text as a string. For the name of a state or a trigger it allocates none.
+// declaredName returns the text as a string. For the name of a state or a trigger it allocates
+// none.
 func declaredName(text []byte) string {
 	if name, ok := declaredNames()[string(text)]; ok {
 		return name
@@ -82,8 +83,8 @@ func declaredName(text []byte) string {
 // member returns the text of a member of data that is written as Encode does: members sorted by
 // name, none of them twice. For other data it mostly returns nil; it does not find every fault.
 //
-// A decoder also takes "TO" or "tO" for the member "to", and the last of several counts; sorted, that
-// is "to".
+// A decoder also takes "TO" or "tO" for the member "to", and the last of several counts; sorted,
+// that is "to".
 func member(data []byte, wanted string) (text []byte) {
 	c := cursor{rest: data}
 	c.skip("{")

@@ -102,8 +102,8 @@ func TestChangesAreSeenThroughWithoutAllocating(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(1000, func() { e.Terminal() }))
 }
 
-// L5: an observer's transitions allocate nothing for their names, and other events are not read to the
-// end.
+// L5: an observer's transitions allocate nothing for their names, and other events are not read to
+// the end.
 func TestChangeInAllocatesNothing(t *testing.T) {
 	body, err := encode(header(), TypeStateChanged, map[string]any{
 		"from": "queued", "to": "running", "trigger": "turn.started", "updated_at": "2026-01-02T02:04:05.678901Z",

@@ -208,10 +208,9 @@ func guard(g contract.Guard) string {
 }
 
 func emits(emissions []contract.Emission) string {
-	counts := map[string]string{"one": "", "optional": " (or none)", "many": " (any number)", "some": " (at least one)"}
 	var out []string
 	for _, e := range emissions {
-		out = append(out, ticks(e.Type)+counts[e.Count])
+		out = append(out, ticks(e.Type)+e.CountNote())
 	}
 	return strings.Join(out, ", ")
 }

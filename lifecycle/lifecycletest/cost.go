@@ -37,8 +37,8 @@ var costs = []testCase{
 }
 
 // answersCost asks eight questions in one run, has them answered, and compares what is written from
-// the first reply until the run has succeeded with the number of replies: a commit for each of them,
-// and for the run one with which it goes on and one with which it ends.
+// the first reply until the run has succeeded with the number of replies: a commit for each of
+// them, and for the run one with which it goes on and one with which it ends.
 func (w *world) answersCost(id string, answer func(n int)) {
 	w.Helper()
 	const replies, most = 8, 1.3

@@ -41,8 +41,8 @@ type feedFault struct {
 
 var errFeedFault = errors.New("lifecycletest: the reader's process has ended, or the answer is lost")
 
-// dying is the store of a reader's process, at one of whose calls the fault happens. Leases are over
-// at once, since a bubble's clock is not that of a server.
+// dying is the store of a reader's process, at one of whose calls the fault happens. Leases are
+// over at once, since a bubble's clock is not that of a server.
 type dying struct {
 	store.Store
 	feeds store.FeedStore
@@ -129,10 +129,10 @@ func (d *dying) ReleaseFeed(ctx context.Context, l store.FeedLease) error {
 	return d.do("release", func() error { return d.feeds.ReleaseFeed(ctx, l) })
 }
 
-// readersDie has runs ask and go on while the feed is read by one process after the other. The fault
-// happens to the first that comes to it; their calls are counted together. All readers together must
-// have seen each event, and each of them the events of a run in their order, beginning no later than
-// after the last one that may have been acknowledged.
+// readersDie has runs ask and go on while the feed is read by one process after the other. The
+// fault happens to the first that comes to it; their calls are counted together. All readers
+// together must have seen each event, and each of them the events of a run in their order,
+// beginning no later than after the last one that may have been acknowledged.
 func (w *world) readersDie(name string, fault feedFault) {
 	w.Helper()
 	w.feedCalls = make(map[string]int)

@@ -35,7 +35,8 @@ var variants = []variant{
 	{fsm.ProfileStickyProcess, true, true, false, "", false}, {fsm.ProfileStickyProcess, false, false, true, "", false},
 }
 
-// waitVariants are those whose questions have waits of their own, which say the opposite of the policy.
+// waitVariants are those whose questions have waits of their own, which say the opposite of the
+// policy.
 var waitVariants = []variant{
 	{fsm.ProfileResumable, true, false, true, interaction.ThenDefault, false},
 	{fsm.ProfileResumable, false, true, true, interaction.ThenFail, false},
@@ -187,8 +188,8 @@ func (l *life) fires(run *lifecycle.Run) fsm.Event {
 	}[l.v.then]
 }
 
-// answers returns the question that a person replies to next: one that is open, not always the first,
-// or the last one that was.
+// answers returns the question that a person replies to next: one that is open, not always the
+// first, or the last one that was.
 func (l *life) answers(run *lifecycle.Run) int {
 	if open := run.OpenQuestions(); len(open) > 0 {
 		return open[int(run.Version)%len(open)].ID
@@ -306,8 +307,8 @@ func (ls *lives) walk(path []fsm.Event, length int) {
 // refused event is the same sequence without it, since a refused event changes nothing, which each
 // step shows.
 //
-// G3 K7: questions with waits of their own, too, whose steps and ends are compared with what the time
-// says (checkWaits).
+// G3 K7: questions with waits of their own, too, whose steps and ends are compared with what the
+// time says (checkWaits).
 var sequences = []testCase{
 	{"G3 G2 A3 A7 K1 K2/every sequence of few events", func(t *testing.T, open Opener) {
 		for i, v := range variants {

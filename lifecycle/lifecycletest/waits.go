@@ -9,13 +9,15 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// This file has the sequences of events in which questions have waits of their own (K7). Because a host
-// is always there after an event, the time alone says what must have been done about a question.
+// This file has the sequences of events in which questions have waits of their own (K7). Because a
+// host is always there after an event, the time alone says what must have been done about a
+// question.
 
 // boss replies, and may do so after each escalation.
 var boss = lifecycle.Actor{ID: "ada", Groups: []string{"bosses"}}
 
-// wait is the wait of each question: a reminder after d, an escalation after 2d, and the end after 4d.
+// wait is the wait of each question: a reminder after d, an escalation after 2d, and the end after
+// 4d.
 func (v *variant) wait(d time.Duration) *interaction.Wait {
 	w := &interaction.Wait{Then: v.then, End: 4 * d, Steps: []interaction.Step{
 		{Do: interaction.Remind, After: d},
@@ -37,8 +39,8 @@ func (l *life) extend(run *lifecycle.Run) {
 	l.ends[q.ID] = until
 }
 
-// change changes something about the question that a person would reply to next: its end if it has one,
-// who works on it, or, if several people decide it, whom it is for.
+// change changes something about the question that a person would reply to next: its end if it has
+// one, who works on it, or, if several people decide it, whom it is for.
 func (l *life) change(run *lifecycle.Run) {
 	l.Helper()
 	switch q := run.OpenQuestion(l.answers(run)); {
@@ -81,7 +83,8 @@ func (l *life) vote(run *lifecycle.Run, q *lifecycle.Question) {
 	}
 }
 
-// checkWaits compares the open questions, and when something is next done about them, with the time.
+// checkWaits compares the open questions, and when something is next done about them, with the
+// time.
 func (l *life) checkWaits(run *lifecycle.Run) {
 	l.Helper()
 	if l.v.then == "" {

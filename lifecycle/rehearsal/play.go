@@ -188,7 +188,8 @@ func (p *play) lookAt(run *lifecycle.Run, known map[asked]time.Time) {
 	}
 }
 
-// reply has people reply to a question, or leave it open. It returns false if the host crashed instead.
+// reply has people reply to a question, or leave it open. It returns false if the host crashed
+// instead.
 func (p *play) reply(run string, q lifecycle.Question) bool {
 	p.Helper()
 	r := p.Reply(q)

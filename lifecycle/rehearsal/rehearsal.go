@@ -1,5 +1,5 @@
-// Package rehearsal plays runs of a host's own in its tests (M5): with people who answer as a function
-// says, weeks in milliseconds, and a crash of the host at every commit.
+// Package rehearsal plays runs of a host's own in its tests (M5): with people who answer as a
+// function says, weeks in milliseconds, and a crash of the host at every commit.
 //
 //	func TestOrders(t *testing.T) {
 //		rehearsal.EveryCrash(t, func(t *testing.T) rehearsal.Case {
@@ -17,12 +17,13 @@
 //		})
 //	}
 //
-// A play takes place in a bubble of testing/synctest: its time passes as soon as everybody waits for
-// somebody else in the bubble, or for time. It stands still while a file is written or a server answers,
-// and would stand still for ever if something always waited for the outside, such as a connection that
-// listens for notifications.
+// A play takes place in a bubble of testing/synctest: its time passes as soon as everybody waits
+// for somebody else in the bubble, or for time. It stands still while a file is written or a server
+// answers, and would stand still for ever if something always waited for the outside, such as a
+// connection that listens for notifications.
 //
-// Neighbours: docs/testing.md tells how to test a host by hand; lifecycletest is for authors of stores.
+// Neighbours: docs/testing.md tells how to test a host by hand; lifecycletest is for authors of
+// stores.
 package rehearsal
 
 import (
@@ -39,25 +40,29 @@ import (
 
 // Case is one run that is played to its end.
 type Case struct {
-	// Config is the host. The play sets its Store, and Clock, Poll, Lease and Logger if they are zero.
+	// Config is the host. The play sets its Store, and Clock, Poll, Lease and Logger if they are
+	// zero.
 	Config lifecycle.Config
-	// Open opens the host's store; nil: one in memory. It is called in the bubble, once for each host:
-	// after a crash, the next one opens what the one before has left. The play closes what it opened.
-	// The store must be new for each play, and must neither poll nor listen for commits of others, of
-	// whom there are none: sqlite.Options.WatchInterval, postgres.Options.NoListen and ClockInterval.
+	// Open opens the host's store; nil: one in memory. It is called in the bubble, once for each
+	// host: after a crash, the next one opens what the one before has left. The play closes what it
+	// opened. The store must be new for each play, and must neither poll nor listen for commits of
+	// others, of whom there are none: sqlite.Options.WatchInterval, postgres.Options.NoListen and
+	// ClockInterval.
 	Open func(ctx context.Context) (lifecycle.Store, error)
 	// Spec is the run.
 	Spec lifecycle.Spec
-	// Reply is what people say to a question of the run, or of one that it has started; the play sets ID
-	// and Key. It is called a minute after the question was asked. A nil Reply, or one without Text, Value
-	// and Decision, leaves the question open; people look at it again each hour, by time.Now.
+	// Reply is what people say to a question of the run, or of one that it has started; the play
+	// sets ID and Key. It is called a minute after the question was asked. A nil Reply, or one
+	// without Text, Value and Decision, leaves the question open; people look at it again each
+	// hour, by time.Now.
 	Reply func(q lifecycle.Question) lifecycle.Reply
 	// Crash is the commit right after which the host crashes; 0: it does not. It is for Play.
 	Crash int
-	// Story, unless it is empty, is what must happen to the run: on each line the time since its creation,
-	// in seconds or longer, and the type of an event ("24h user.input.reminder"). All events of the types
-	// that it names must be there in this order and at these times; events of other types are left out.
-	// After a crash, they may come up to five minutes later: the turn that it interrupts is repeated.
+	// Story, unless it is empty, is what must happen to the run: on each line the time since its
+	// creation, in seconds or longer, and the type of an event ("24h user.input.reminder"). All
+	// events of the types that it names must be there in this order and at these times; events of
+	// other types are left out. After a crash, they may come up to five minutes later: the turn
+	// that it interrupts is repeated.
 	Story string
 	// Check, unless it is nil, is called with the run when it has ended.
 	Check func(t *testing.T, run lifecycle.Run)
@@ -76,10 +81,10 @@ func Play(t *testing.T, c Case) (run lifecycle.Run) {
 	return run
 }
 
-// EveryCrash plays the case once without a crash, and then, for each commit, once with a crash of the
-// host right before it and once right after it. After a crash, another host goes on with the store. Each
-// play must come to the same state, output, final text and error code as the first one. The case is
-// made anew for each, outside of its bubble, so that it may create files and databases.
+// EveryCrash plays the case once without a crash, and then, for each commit, once with a crash of
+// the host right before it and once right after it. After a crash, another host goes on with the
+// store. Each play must come to the same state, output, final text and error code as the first one.
+// The case is made anew for each, outside of its bubble, so that it may create files and databases.
 func EveryCrash(t *testing.T, newCase func(t *testing.T) Case) {
 	t.Helper()
 	want, commits := withoutCrash(t, newCase)
@@ -91,9 +96,9 @@ func EveryCrash(t *testing.T, newCase func(t *testing.T) Case) {
 	}
 }
 
-// Seeds is EveryCrash for where that takes too long: the case is played once without a crash, and then
-// n times as the seeds from first on decide. Up to three hosts crash, one after the other, each at one of
-// its commits, and people take up to an hour until they look at a question.
+// Seeds is EveryCrash for where that takes too long: the case is played once without a crash, and
+// then n times as the seeds from first on decide. Up to three hosts crash, one after the other,
+// each at one of its commits, and people take up to an hour until they look at a question.
 func Seeds(t *testing.T, first uint64, n int, newCase func(t *testing.T) Case) {
 	t.Helper()
 	want, commits := withoutCrash(t, newCase)
@@ -107,8 +112,8 @@ func Seeds(t *testing.T, first uint64, n int, newCase func(t *testing.T) Case) {
 	}
 }
 
-// withoutCrash plays the case without a crash, and returns how it ended, and after how many commits: none
-// if it failed.
+// withoutCrash plays the case without a crash, and returns how it ended, and after how many
+// commits: none if it failed.
 func withoutCrash(t *testing.T, newCase func(t *testing.T) Case) (end string, commits int) {
 	t.Helper()
 	t.Run("no crash", func(t *testing.T) {

@@ -40,8 +40,8 @@ func TestM5PlayLetsWeeksPass(t *testing.T) {
 	require.Greater(t, run.FinishedAt.Sub(run.CreatedAt), 30*24*time.Hour)
 }
 
-// M5: the host crashes at each commit of a run, and the run comes to its end every time: a turn that
-// was under way is executed again.
+// M5: the host crashes at each commit of a run, and the run comes to its end every time: a turn
+// that was under way is executed again.
 func TestM5EveryCrashComesToTheSameEnd(t *testing.T) {
 	plays, turns := 0, 0
 	rehearsal.EveryCrash(t, func(*testing.T) rehearsal.Case {
@@ -92,8 +92,8 @@ type kept struct{ *memory.Store }
 
 func (kept) Close() error { return nil }
 
-// M5: people look at a question a minute after it was asked, and each hour at one that they left open;
-// nothing else takes time.
+// M5: people look at a question a minute after it was asked, and each hour at one that they left
+// open; nothing else takes time.
 func TestM5PeopleLookAgain(t *testing.T) {
 	var looks []time.Duration
 	c := caseOf(sleeper)

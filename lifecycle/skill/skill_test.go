@@ -27,7 +27,7 @@ func folder(change ...string) fstest.MapFS {
 	return f
 }
 
-func TestLoad(t *testing.T) {
+func TestLoadReadsWhatTheSkillFolderSays(t *testing.T) {
 	s, err := skill.Load(folder())
 	require.NoError(t, err)
 	require.Equal(t, "demo", s.ID)

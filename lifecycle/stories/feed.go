@@ -11,8 +11,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// readFeed has a process read a feed: a client with the reader's name, so that its calls can be held.
-// It acknowledges what is at hand with its last event.
+// readFeed has a process read a feed: a client with the reader's name, so that its calls can be
+// held. It acknowledges what is at hand with its last event.
 func readFeed(w *world, a *args) (string, error) {
 	r := &reader{name: a.words["READER"], ended: make(chan struct{})}
 	if err := w.addReader(r); err != nil {
@@ -132,8 +132,8 @@ func (c *connection) Feeds(ctx context.Context) ([]store.FeedStatus, error) {
 	})
 }
 
-// LeaseFeed implements store.FeedStore. Leases are judged by the story's time on every store: to the
-// store each is over at once.
+// LeaseFeed implements store.FeedStore. Leases are judged by the story's time on every store: to
+// the store each is over at once.
 func (c *connection) LeaseFeed(ctx context.Context, name string, length time.Duration, now time.Time) (
 	l store.FeedLease, free bool, _ error,
 ) {
@@ -151,8 +151,8 @@ func (c *connection) LeaseFeed(ctx context.Context, name string, length time.Dur
 	return l, free && err == nil, err
 }
 
-// ReadFeed implements store.FeedStore. Commits that are held back by transactions of other tests are
-// waited for, so that the story is the same on every store.
+// ReadFeed implements store.FeedStore. Commits that are held back by transactions of other tests
+// are waited for, so that the story is the same on every store.
 func (c *connection) ReadFeed(ctx context.Context, l store.FeedLease, after store.FeedPosition, limit int) (
 	store.FeedPage, error,
 ) {

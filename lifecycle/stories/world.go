@@ -37,7 +37,8 @@ type world struct {
 	nodes   map[string]*node
 	order   []string // names of nodes, as they were started
 	runs    []string // ids, as they were submitted
-	// families are the ids of runs that start others, and names what the story calls these, by their ids.
+	// families are the ids of runs that start others, and names what the story calls these, by
+	// their ids.
 	families []string
 	names    map[string]string
 	readers  []*reader

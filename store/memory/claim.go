@@ -36,9 +36,12 @@ func (s *Store) claim(ctx context.Context, req store.ClaimRequest) ([]store.Clai
 	var claimed []store.Claimed
 	var hints []store.Hint
 	var failures []error
-	start := func(ids []string) {
+	start := func(ids []string) { // until the claim is full
 		claimed, hints = slices.Grow(claimed, len(ids)), slices.Grow(hints, len(ids))
 		for _, id := range ids {
+			if len(claimed) == req.Max {
+				break
+			}
 			c, hint, err := s.startRun(id, &req)
 			if err != nil {
 				failures = append(failures, s.rotation.Failed(id, err))
@@ -47,7 +50,9 @@ func (s *Store) claim(ctx context.Context, req store.ClaimRequest) ([]store.Clai
 			claimed, hints = append(claimed, c), append(hints, hint)
 		}
 	}
-	start(s.stickyRuns(req.Node, req.Max))
+	sticky := s.stickyRuns(req.Node, s.rotation.StartClaim(req.Max))
+	first, last := claim.Defer(&s.rotation, sticky, func(id string) string { return id })
+	start(first)
 	names := slices.Sorted(maps.Keys(s.pools))
 	drained := true
 	for _, name := range claim.Rotate(&s.rotation, names, func(name string) string { return name }) {
@@ -67,7 +72,8 @@ func (s *Store) claim(ctx context.Context, req store.ClaimRequest) ([]store.Clai
 		drained = drained && all
 		start(ids)
 	}
-	claim.SetDrained(&req, drained && len(failures) == 0)
+	start(last)
+	claim.SetDrained(&req, drained && len(last) == 0 && len(failures) == 0)
 	return claimed, hints, errors.Join(failures...)
 }
 
@@ -103,7 +109,7 @@ func (s *Store) releaseDelayed(now time.Time) {
 // stickyRuns returns queued runs whose slot and process the node holds, oldest first.
 func (s *Store) stickyRuns(node string, n int) []string {
 	var ids []string
-	s.index.sticky.from(func(b belonging) bool { return b.owner < node }, func(b belonging) bool {
+	s.index.sticky.from(func(b ownedRun) bool { return b.owner < node }, func(b ownedRun) bool {
 		if b.owner != node || len(ids) == n {
 			return false
 		}

@@ -13,7 +13,7 @@ import (
 )
 
 // feeds are the feeds of a store, and the commits that not all of them have acknowledged. While
-// there is no feed, commits are not noted.
+// there is no feed, or all are lost, commits are not noted.
 type feeds struct {
 	byName map[string]*feed
 	// noted are the commits in their order; the position of noted[i] is first+i.
@@ -63,8 +63,8 @@ func (f *feeds) after(position uint64) []notedCommit {
 	return f.noted[min(max(position+1, f.first)-f.first, uint64(len(f.noted))):]
 }
 
-// forget forgets the commits that every feed has acknowledged.
-func (f *feeds) forget() {
+// dropAcknowledged forgets the commits that every feed has acknowledged.
+func (f *feeds) dropAcknowledged() {
 	acknowledged := f.end()
 	for _, one := range f.byName {
 		if !one.lost {
@@ -74,7 +74,7 @@ func (f *feeds) forget() {
 	rest := f.after(acknowledged)
 	f.first += uint64(len(f.noted) - len(rest))
 	if f.noted = rest; len(rest) == 0 {
-		f.noted = nil // and what came before it in the same memory
+		f.noted = nil // frees the memory of the forgotten commits too
 	}
 }
 
@@ -87,8 +87,8 @@ func (f *feeds) lastNoted() map[*entry]uint64 {
 	return last
 }
 
-// needs reports whether a feed needs a run that is to be pruned, whose last commit has this
-// position.
+// needs reports whether a feed still needs a run that is to be pruned. Last is the position of the
+// run's last commit.
 func (f *feeds) needs(r *store.Run, last uint64, before time.Time) bool {
 	for _, one := range f.byName {
 		if !one.lost && one.cursor < last && !r.FinishedAt.Before(before.Add(-one.MaxLag)) {
@@ -98,9 +98,9 @@ func (f *feeds) needs(r *store.Run, last uint64, before time.Time) bool {
 	return false
 }
 
-// lose marks the feeds that have not acknowledged the last commit, at this position, of a run that
-// is pruned.
-func (f *feeds) lose(last uint64) {
+// markLost marks the feeds as lost that have not acknowledged the last commit, at this position, of
+// a run that is pruned.
+func (f *feeds) markLost(last uint64) {
 	for _, one := range f.byName {
 		one.lost = one.lost || one.cursor < last
 	}
@@ -134,7 +134,7 @@ func (s *Store) DeleteFeed(ctx context.Context, name string) error {
 		return refuse.NoFeed(name)
 	}
 	delete(s.feeds.byName, name)
-	s.feeds.forget()
+	s.feeds.dropAcknowledged()
 	return nil
 }
 
@@ -250,7 +250,7 @@ func (s *Store) AckFeed(ctx context.Context, l store.FeedLease, to store.FeedPos
 	f.until = now.Add(l.Length)
 	if at > f.cursor {
 		f.cursor = at
-		s.feeds.forget()
+		s.feeds.dropAcknowledged()
 	}
 	return nil
 }

@@ -40,14 +40,14 @@ func compareInQueue(a, b place) int {
 		b.moment))
 }
 
-// belonging orders runs by their owner, those with a slot first.
-type belonging struct {
+// ownedRun orders runs by their owner, those with a slot first.
+type ownedRun struct {
 	owner  string
 	parked bool
 	moment // the time at which a sticky run was queued for its next turn; zero otherwise
 }
 
-func compareBelongings(a, b belonging) int {
+func compareOwned(a, b ownedRun) int {
 	return cmp.Or(strings.Compare(a.owner, b.owner), cmp.Compare(bit(a.parked), bit(b.parked)), compareMoments(a.moment,
 		b.moment))
 }
@@ -59,8 +59,8 @@ func bit(b bool) int {
 	return 0
 }
 
-// tenancy is a key within a pool.
-type tenancy struct{ pool, key string }
+// poolKey is a key within a pool.
+type poolKey struct{ pool, key string }
 
 // index orders and counts all records. When a record changes, the store removes the old record from
 // the index and adds the new one. It does so for all fields but created and forks, because the
@@ -72,14 +72,14 @@ type index struct {
 	deadlines *ordered[moment]
 	delayed   *ordered[moment] // queued, held back by not-before
 	ready     *ordered[place]
-	sticky    *ordered[belonging] // queued with a slot
-	owned     *ordered[belonging]
+	sticky    *ordered[ownedRun] // queued with a slot
+	owned     *ordered[ownedRun]
 	finished  *ordered[moment]
 	held      *ordered[moment] // by creation
 	heldUntil *ordered[moment] // those held runs that are tried again by themselves, by that time
 	awaiting  int              // queued, waiting for their children
 	slots     map[string]int   // occupied slots by pool
-	keySlots  map[tenancy]int  // occupied slots by pool and key
+	keySlots  map[poolKey]int  // occupied slots by pool and key
 	isDelayed map[string]bool
 	asked     map[string]*ordered[moment] // the runs that ask each principal (package asked), by asked_at
 	forks     map[string]*ordered[moment] // the forks of each run that has any, by creation
@@ -90,10 +90,10 @@ func newIndex() index {
 	return index{
 		created: newOrdered(compareMoments), anyone: newOrdered(compareMoments), deadlines: newOrdered(compareMoments),
 		addressed: newOrdered(compareMoments), asked: make(map[string]*ordered[moment]),
-		delayed: newOrdered(compareMoments), ready: newOrdered(comparePlaces), sticky: newOrdered(compareBelongings),
-		owned: newOrdered(compareBelongings), finished: newOrdered(compareMoments),
+		delayed: newOrdered(compareMoments), ready: newOrdered(comparePlaces), sticky: newOrdered(compareOwned),
+		owned: newOrdered(compareOwned), finished: newOrdered(compareMoments),
 		held: newOrdered(compareMoments), heldUntil: newOrdered(compareMoments), slots: make(map[string]int),
-		keySlots: make(map[tenancy]int), isDelayed: make(map[string]bool), forks: make(map[string]*ordered[moment]),
+		keySlots: make(map[poolKey]int), isDelayed: make(map[string]bool), forks: make(map[string]*ordered[moment]),
 		children: make(map[string]*ordered[moment]),
 	}
 }
@@ -125,10 +125,10 @@ func (x *index) listed(q store.Query) *ordered[moment] {
 func (x *index) add(r *store.Run) {
 	if r.Slot {
 		x.slots[r.Pool]++
-		x.keySlots[tenancy{r.Pool, r.Key}]++
+		x.keySlots[poolKey{r.Pool, r.Key}]++
 	}
 	if r.Owner != "" {
-		x.owned.add(belonging{r.Owner, !r.Slot, moment{0, r.ID}})
+		x.owned.add(ownedRun{r.Owner, !r.Slot, moment{0, r.ID}})
 	}
 	if r.Held() {
 		x.held.add(at(r.CreatedAt, r.ID))
@@ -144,7 +144,7 @@ func (x *index) add(r *store.Run) {
 		x.awaiting++
 	case r.State == fsm.StateQueued && r.Held():
 	case r.State == fsm.StateQueued && r.Slot:
-		x.sticky.add(belonging{r.Owner, false, at(r.QueuedAt, r.ID)})
+		x.sticky.add(ownedRun{r.Owner, false, at(r.QueuedAt, r.ID)})
 	case r.State == fsm.StateQueued && r.NotBefore.After(r.UpdatedAt):
 		x.delayed.add(at(r.NotBefore, r.ID))
 		x.isDelayed[r.ID] = true
@@ -160,10 +160,10 @@ func (x *index) add(r *store.Run) {
 func (x *index) remove(r *store.Run) {
 	if r.Slot {
 		decrement(x.slots, r.Pool)
-		decrement(x.keySlots, tenancy{r.Pool, r.Key})
+		decrement(x.keySlots, poolKey{r.Pool, r.Key})
 	}
 	if r.Owner != "" {
-		x.owned.remove(belonging{r.Owner, !r.Slot, moment{0, r.ID}})
+		x.owned.remove(ownedRun{r.Owner, !r.Slot, moment{0, r.ID}})
 	}
 	if r.Held() {
 		x.held.remove(at(r.CreatedAt, r.ID))
@@ -179,7 +179,7 @@ func (x *index) remove(r *store.Run) {
 		x.awaiting--
 	case r.State == fsm.StateQueued && r.Held():
 	case r.State == fsm.StateQueued && r.Slot:
-		x.sticky.remove(belonging{r.Owner, false, at(r.QueuedAt, r.ID)})
+		x.sticky.remove(ownedRun{r.Owner, false, at(r.QueuedAt, r.ID)})
 	case r.State == fsm.StateQueued && x.isDelayed[r.ID]:
 		x.delayed.remove(at(r.NotBefore, r.ID))
 		delete(x.isDelayed, r.ID)

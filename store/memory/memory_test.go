@@ -8,6 +8,6 @@ import (
 	"github.com/interlude-go/interlude/store/storetest"
 )
 
-func TestStore(t *testing.T) {
+func TestStorePassesTheSuite(t *testing.T) {
 	storetest.Run(t, func(testing.TB) store.Store { return memory.New() })
 }

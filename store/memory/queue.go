@@ -103,7 +103,7 @@ func (q *readyQueue) Keys(priority int, last string, n int) (keys []slots.Key, _
 	}) {
 		used := 0
 		if q.keyCapacity > 0 && name != "" {
-			if used = q.store.index.keySlots[tenancy{q.pool, name}]; used >= q.keyCapacity {
+			if used = q.store.index.keySlots[poolKey{q.pool, name}]; used >= q.keyCapacity {
 				continue
 			}
 		}

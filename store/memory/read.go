@@ -253,7 +253,7 @@ func (s *Store) Orphans(ctx context.Context, skip, limit int) (orphans []store.R
 		return nil, err
 	}
 	for owner := ""; len(orphans) < limit; {
-		b, ok := s.index.owned.first(func(b belonging) bool { return b.owner <= owner })
+		b, ok := s.index.owned.first(func(b ownedRun) bool { return b.owner <= owner })
 		if !ok {
 			break
 		}
@@ -261,7 +261,7 @@ func (s *Store) Orphans(ctx context.Context, skip, limit int) (orphans []store.R
 		if s.nodes[owner] != nil {
 			continue
 		}
-		s.index.owned.from(func(b belonging) bool { return b.owner < owner }, func(b belonging) bool {
+		s.index.owned.from(func(b ownedRun) bool { return b.owner < owner }, func(b ownedRun) bool {
 			if b.owner != owner || b.parked || len(orphans) == limit {
 				return false
 			}

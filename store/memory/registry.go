@@ -44,7 +44,7 @@ func (s *Store) Renew(ctx context.Context, id string, now time.Time) ([]store.Ho
 	}
 	n.Until = now.Add(n.Lease)
 	var holds []store.Hold
-	s.index.owned.from(func(b belonging) bool { return b.owner < id }, func(b belonging) bool {
+	s.index.owned.from(func(b ownedRun) bool { return b.owner < id }, func(b ownedRun) bool {
 		if b.owner != id || b.parked {
 			return false
 		}
@@ -65,8 +65,8 @@ func (s *Store) ExpireSilent(ctx context.Context, now time.Time, nodes []store.N
 	return s.expire(ctx, now, func(n *store.Node) bool { return store.IsSilent(*n, nodes) })
 }
 
-// expire removes the nodes for which gone is true, and records when they departed for as long as parked
-// runs name them.
+// expire removes the nodes for which gone is true, and records when they departed for as long as
+// parked runs name them.
 func (s *Store) expire(ctx context.Context, now time.Time, gone func(*store.Node) bool) ([]store.Node, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,12 +95,12 @@ func (s *Store) expire(ctx context.Context, now time.Time, gone func(*store.Node
 func (s *Store) parkers() map[string]bool {
 	all := make(map[string]bool)
 	for owner := ""; ; {
-		b, ok := s.index.owned.first(func(b belonging) bool { return b.owner <= owner })
+		b, ok := s.index.owned.first(func(b ownedRun) bool { return b.owner <= owner })
 		if !ok {
 			return all
 		}
 		owner = b.owner
-		b, ok = s.index.owned.first(func(b belonging) bool {
+		b, ok = s.index.owned.first(func(b ownedRun) bool {
 			return b.owner < owner || b.owner == owner && !b.parked
 		})
 		if ok && b.owner == owner {

@@ -189,7 +189,7 @@ func (e *entry) settle(r *interaction.Record) {
 // have so few that a map of their keys would be larger than they are.
 const fewSettled = 8
 
-// byKey returns where in settled the interaction stands that was settled with the idempotency key.
+// byKey returns the index in settled of the interaction that was settled with the idempotency key.
 func (e *entry) byKey(key string) (i int, used bool) {
 	if key == "" {
 		return 0, false
@@ -209,8 +209,8 @@ func (e *entry) byKey(key string) (i int, used bool) {
 	return 0, false
 }
 
-// session returns the store's own copy of a session: the one that the run has, if it is the same, as
-// in nearly all commits.
+// session returns the store's own copy of a session: the one that the run has, if it is the same,
+// as in nearly all commits.
 func (e *entry) session(h *interaction.SessionHandle) *interaction.SessionHandle {
 	if h.Equal(e.run.Session) {
 		return e.run.Session
@@ -268,7 +268,7 @@ func (s *Store) commit(c *store.Commit, own *commitCopy) error {
 
 // write stores a checked commit.
 func (s *Store) write(e *entry, prev *store.Run, c *store.Commit, own *commitCopy) {
-	hadEnded := prev != nil && prev.State.Terminal() // prev is e.run
+	hadEnded := prev != nil && prev.State.Terminal() // before e.run, which prev points to, changes
 	if prev == nil {
 		s.index.addNew(&own.run)
 	} else {
@@ -324,10 +324,9 @@ func (s *Store) count(c *store.Commit) {
 	}
 }
 
-// Counters implements store.Meter. Rows are records, the events of a commit, settled
-// interactions and journal entries; bytes are those of events, specs and journal entries, which alone
-// are kept as bytes. Nothing is ever
-// flushed.
+// Counters implements store.Meter. Rows are records, the events of a commit, settled interactions
+// and journal entries; bytes are those of events, specs and journal entries, since only these are
+// kept as bytes. Nothing is ever flushed.
 func (s *Store) Counters() store.Counters {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -357,10 +356,10 @@ func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (int, er
 	})
 	for _, id := range old {
 		e := s.runs[id]
-		s.feeds.lose(noted[e])
+		s.feeds.markLost(noted[e])
 		s.index.removePruned(&e.run)
 		delete(s.runs, id)
 	}
-	s.feeds.forget()
+	s.feeds.dropAcknowledged()
 	return len(old), nil
 }

@@ -85,12 +85,12 @@ func (s *Store) queued(now time.Time) (map[string]store.PoolSurvey, map[string]s
 // skips their parked runs.
 func (s *Store) running() (n int) {
 	for owner := ""; ; {
-		next, ok := s.index.owned.first(func(b belonging) bool { return b.owner <= owner })
+		next, ok := s.index.owned.first(func(b ownedRun) bool { return b.owner <= owner })
 		if !ok {
 			return n
 		}
 		owner = next.owner
-		s.index.owned.from(func(b belonging) bool { return b.owner < owner }, func(b belonging) bool {
+		s.index.owned.from(func(b ownedRun) bool { return b.owner < owner }, func(b ownedRun) bool {
 			if b.owner != owner || b.parked {
 				return false
 			}

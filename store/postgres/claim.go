@@ -61,6 +61,7 @@ type claimTx struct {
 	// readyPools counts the pools that have ready runs; those that are full are not among the pools
 	// that lockPools returns.
 	readyPools int
+	sticky     []pick // queued runs that hold a slot of the node, oldest first
 	picks      []pick
 	commits    []*pendingCommit
 	specs      [][]byte // by commit
@@ -139,8 +140,8 @@ var loadText = sql(`SELECT s.n, s.id, s.version, s.record, r.spec FROM interlude
 	WHERE s.n = ANY ($1::bigint[]) AND (s.ready OR s.slot AND s.state = 'queued')
 		FOR NO KEY UPDATE OF s SKIP LOCKED`)
 
-// loadPicks returns the records and specs of the picked runs: from the cache where the row is locked
-// and has the cached version, and from the database otherwise.
+// loadPicks returns the records and specs of the picked runs: from the cache where the row is
+// locked and has the cached version, and from the database otherwise.
 func (c *claimTx) loadPicks(ctx context.Context) (map[int64]storedRun, error) {
 	loaded := make(map[int64]storedRun, len(c.picks))
 	var missing []int64

@@ -41,8 +41,8 @@ var clockText = sql(`SELECT ` + serverMicros)
 // Now implements store.Timekeeper.
 func (s *Store) Now() time.Time { return s.clock.reading.Load().at(time.Now()) }
 
-// clockSamples is how often a reading asks the server. The quickest answer counts: at the first ones
-// the connection may be new, or the server busy.
+// clockSamples is how often a reading asks the server. The quickest answer counts: at the first
+// ones the connection may be new, or the server busy.
 const clockSamples = 3
 
 // readClock reads the server's clock. The answer is taken to be of the middle of the exchange.

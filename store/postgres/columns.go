@@ -85,8 +85,8 @@ func labelsOf(r *store.Run) []string {
 }
 
 // labelTexts are the labels of a run in a form that an index can find, whatever characters they
-// have. A fork has one more, with the run that it was forked from, and a child one with its parent: their
-// names are not quoted, so no label is like them (J6, M3).
+// have. A fork has one more, with the run that it was forked from, and a child one with its parent:
+// their names are not quoted, so no label is like them (J6, M3).
 func labelTexts(labels map[string]string, forkedFrom, parent string) []string {
 	if len(labels) == 0 && forkedFrom == "" && parent == "" {
 		return nil

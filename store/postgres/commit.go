@@ -161,19 +161,21 @@ var pruneText = sql(`WITH old AS MATERIALIZED (
 // pruneSize is how many runs one transaction deletes.
 const pruneSize = 500
 
-// Prune implements store.Writer, in transactions of pruneSize runs.
+// Prune implements store.Writer, in transactions of pruneSize runs. What feeds have left that are
+// lost is deleted in further ones.
 func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (int, error) {
 	if err := store.CheckLimit(limit); err != nil {
 		return 0, err
 	}
 	pruned := 0
-	for pruned < limit {
+	for full := true; full && pruned < limit; {
 		part := min(limit-pruned, pruneSize)
 		n, err := s.change(ctx, pruneText, before.UnixMicro(), part)
 		pruned += int(n)
-		if err != nil || int(n) < part {
+		if err != nil {
 			return pruned, err
 		}
+		full = int(n) == part
 	}
-	return pruned, nil
+	return pruned, s.tidyLostFeeds(ctx)
 }

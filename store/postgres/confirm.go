@@ -16,13 +16,13 @@ var (
 	confirmGuardText = sql(`SELECT ` + indexPlans + `, ` + nestedLoops + `, ` + idleTimeout + `, ` + showWarnings)
 	// confirmText writes a record to the write-ahead log, and to no table. Any role may. Its
 	// transaction commits like one that changed a row: when the log is flushed up to it, and the
-	// standbys that synchronous_standby_names asks for have it. What was read before it stands in the
-	// log before it.
+	// standbys that synchronous_standby_names asks for have it. What was read before it stands in
+	// the log before it.
 	confirmText = sql(`SELECT pg_catalog.pg_logical_emit_message(true, 'interlude', '')`)
 )
 
-// maxConfirms is how many confirmations are under way at one time, so that callers who ask again and
-// again while a standby is away leave connections to others.
+// maxConfirms is how many confirmations are under way at one time, so that callers who ask again
+// and again while a standby is away leave connections to others.
 const maxConfirms = 2
 
 // Confirm implements store.Confirmer. The reads and the record of confirmText are one transaction,

@@ -22,8 +22,8 @@ var (
 	// shareParkersText shares the lock of each node, so that no departure of it is made meanwhile.
 	shareParkersText = sql(`SELECT pg_advisory_xact_lock_shared(hashtextextended($1::text || id, 0))
 		FROM unnest($2::text[]) AS id`)
-	// goneParkersText finds the nodes that parked runs name by one seek a node, and returns those that
-	// are gone and have no departure.
+	// goneParkersText finds the nodes that parked runs name by one seek a node, and returns those
+	// that are gone and have no departure.
 	goneParkersText = sql(`WITH RECURSIVE parkers (id) AS (
 			(SELECT s.owner FROM interlude.states s WHERE s.owner IS NOT NULL AND NOT s.slot ORDER BY s.owner LIMIT 1)
 			UNION ALL
@@ -34,8 +34,8 @@ var (
 		)
 		SELECT id FROM parkers WHERE NOT EXISTS (SELECT FROM interlude.nodes WHERE nodes.id = parkers.id)
 			AND NOT EXISTS (SELECT FROM interlude.departed WHERE departed.id = parkers.id)`)
-	// departText makes a node's departure unless somebody shares its lock; it returns whether that was
-	// possible.
+	// departText makes a node's departure unless somebody shares its lock; it returns whether that
+	// was possible.
 	departText = sql(`WITH lock AS MATERIALIZED (
 			SELECT pg_try_advisory_xact_lock(hashtextextended($1::text || $2::text, 0)) AS free
 		), made AS (
@@ -71,8 +71,8 @@ func parkersOf(commits []*pendingCommit) (ids []string) {
 	return ids
 }
 
-// addDepartures makes the departures that are missing. Those that cannot be made soon, since a commit
-// of a run that the node parked is under way, are made in the background.
+// addDepartures makes the departures that are missing. Those that cannot be made soon, since a
+// commit of a run that the node parked is under way, are made in the background.
 func (s *Store) addDepartures(ctx context.Context, now time.Time) error {
 	left, err := s.tryDepartures(ctx, now)
 	for wait := firstDeparturePause; left && err == nil && wait < slowDeparturePause; wait *= 2 {
@@ -106,8 +106,8 @@ func (s *Store) addDepartures(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// The pauses after which departures are tried again: the first, that from which on it happens in the
-// background, and the longest.
+// The pauses after which departures are tried again: the first, that from which on it happens in
+// the background, and the longest.
 const (
 	firstDeparturePause = time.Millisecond
 	slowDeparturePause  = 32 * time.Millisecond

@@ -11,10 +11,10 @@ import (
 	"github.com/interlude-go/interlude/store/postgres"
 )
 
-// J7, E6, E8: a reply is under way, in a transaction of the host's, when the node that parked its run
-// goes. Until that transaction ends, nobody reads a run of this node as recovered, since the reply
-// would store its run as one that never was. Then the others are recovered as of the time at which the
-// node went, whoever expires it; another node's runs are not held up.
+// J7, E6, E8: a reply is under way, in a transaction of the host's, when the node that parked its
+// run goes. Until that transaction ends, nobody reads a run of this node as recovered, since the
+// reply would store its run as one that never was. Then the others are recovered as of the time at
+// which the node went, whoever expires it; another node's runs are not held up.
 func TestAReplyUnderWayPostponesTheDeparture(t *testing.T) {
 	for name, end := range map[string]func(*world, pgx.Tx, *postgres.Store) store.RecoveryState{
 		"it is stored": func(w *world, tx pgx.Tx, s *postgres.Store) store.RecoveryState {

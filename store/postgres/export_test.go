@@ -33,3 +33,6 @@ func (s *Store) Keeps(at store.FeedPosition) bool {
 
 // LoseConnection has the store do what it does when a connection breaks.
 func (s *Store) LoseConnection() { s.cache.clearIfDisconnected(context.Canceled) }
+
+// UnneededPart is how many rows for feeds one transaction deletes.
+const UnneededPart = unneededPart

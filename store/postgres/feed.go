@@ -2,21 +2,18 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/internal/refuse"
 )
 
-// A trigger notes the commits for the feeds (migration 6). This file reads and acknowledges them.
+// A trigger notes the commits for the feeds (feed_notes.go). This file reads and acknowledges them.
 
 const (
 	// horizon is the lowest transaction that is under way: every row of feed below it can be read.
@@ -26,21 +23,6 @@ const (
 )
 
 var (
-	// lockFeedsText lets only one transaction at a time create or delete feeds. It waits for those
-	// that acknowledge and prune.
-	lockFeedsText = sql(`LOCK TABLE interlude.feeds IN SHARE ROW EXCLUSIVE MODE`)
-	// createFeedText lets the feed begin with the transactions that are under way: what they have
-	// noted is not visible yet.
-	createFeedText = sql(`INSERT INTO interlude.feeds (name, place, run, last, epoch, until, max_lag, lost)
-		SELECT $1::text, ` + horizon + ` - 1, $3::bigint, $3::bigint, 0, 0, $2::bigint, false
-		ON CONFLICT (name) DO NOTHING`)
-	deleteFeedText  = sql(`DELETE FROM interlude.feeds WHERE name = $1::text`)
-	switchFeedsText = sql(`SELECT interlude.switch_feeds()`)
-	// forgetNotedText deletes what all feeds have acknowledged that are left. It reads feed from
-	// its beginning.
-	forgetNotedText = sql(`DELETE FROM interlude.feed f WHERE NOT EXISTS (SELECT FROM interlude.feeds c
-		WHERE NOT c.lost AND (c.place, c.run, c.last) < (f.place, f.run, f.last))`)
-
 	feedsText = sql(`SELECT c.name, c.max_lag, c.until, c.lost, f.unacked, n.bodies, n.first FROM interlude.feeds c
 		LEFT JOIN LATERAL (
 			SELECT count(*) AS unacked FROM interlude.feed f WHERE NOT c.lost
@@ -109,8 +91,8 @@ var (
 		) f ON true
 		WHERE c.name = $1::text AND c.epoch = $2::bigint ORDER BY f.place, f.run, f.last`)
 	// feedEventsText returns the events of commits, in the order in which these are named: of the
-	// first ones, so that a page is not larger than it has to be. It does not read the bodies of the
-	// others.
+	// first ones, so that a page is not larger than it has to be. It does not read the bodies of
+	// the others.
 	feedEventsText = sql(`SELECT id, first, bodies FROM (
 			SELECT v.n, r.id, e.first, e.bodies,
 				sum(octet_length(e.bodies)) OVER (ORDER BY v.n) - octet_length(e.bodies) AS before
@@ -146,111 +128,6 @@ func readPlace(feed string, p store.FeedPosition) (at place, _ error) {
 		return at, store.InvalidPosition(feed, p)
 	}
 	return at, nil
-}
-
-// CreateFeed implements store.FeedStore.
-func (s *Store) CreateFeed(ctx context.Context, f store.Feed) error {
-	if err := f.Check(); err != nil {
-		return err
-	}
-	made, err := s.changeFeeds(ctx, createFeedText, f.Name, f.MaxLag.Microseconds(), int64(math.MaxInt64))
-	if err == nil && made == 0 {
-		err = refuse.FeedExists(f.Name)
-	}
-	return err
-}
-
-// DeleteFeed implements store.FeedStore.
-func (s *Store) DeleteFeed(ctx context.Context, name string) error {
-	if !storable(name) {
-		return refuse.NoFeed(name)
-	}
-	deleted, err := s.changeFeeds(ctx, deleteFeedText, name)
-	if err == nil && deleted == 0 {
-		err = refuse.NoFeed(name)
-	}
-	return err
-}
-
-// How long a change of the feeds waits for locks at one time. Whoever writes events after it waits
-// too. It is more than the second after which the server looks for deadlocks, and asks an
-// autovacuum to step aside.
-const (
-	feedLockWait  = "1500ms"
-	feedLockPause = time.Second
-)
-
-// changeFeeds creates or deletes a feed by a statement, and returns how many it changed. It waits
-// until no other transaction that has written events is under way. It waits for feedLockWait at a
-// time, and pauses in between, so that writers of events can go on.
-func (s *Store) changeFeeds(ctx context.Context, text statement, args ...any) (int64, error) {
-	within, done, err := s.beginCall(ctx)
-	if err != nil {
-		return 0, err
-	}
-	defer done()
-	for try := 0; ; try++ {
-		changed, err := s.changeFeedsOnce(within, text, args...)
-		var e *pgconn.PgError
-		switch {
-		case err == nil:
-			return changed, nil
-		case errors.As(err, &e) && e.Code == lockNotAvailable:
-			select {
-			case <-time.After(feedLockPause):
-			case <-within.Done():
-			}
-			if within.Err() != nil && ctx.Err() == nil {
-				return 0, fmt.Errorf("postgres: change the feeds: %w: a transaction that has written events is still "+
-					"open: "+
-					"%w", ErrTimeout, err)
-			}
-		}
-		switch {
-		case ctx.Err() != nil:
-			return 0, ctx.Err()
-		case errors.As(err, &e) && e.Code == lockNotAvailable:
-		case !lostRace(err) || try >= maxTries:
-			return 0, writeError(err)
-		}
-	}
-}
-
-func (s *Store) changeFeedsOnce(ctx context.Context, text statement, args ...any) (changed int64, err error) {
-	conn, err := s.acquire(ctx)
-	if err != nil {
-		return 0, err
-	}
-	defer conn.Release()
-	clearReplicationWarning(conn.Conn().PgConn())
-	b := newBatch(7)
-	b.Queue(beginText)
-	b.Queue(s.texts[guardText], feedLockWait)
-	b.Queue(s.texts[lockFeedsText])
-	b.Queue(s.texts[text], args...)
-	b.Queue(s.texts[switchFeedsText])
-	if text == deleteFeedText {
-		b.Queue(s.texts[forgetNotedText])
-	}
-	b.Queue(commitText)
-	results := conn.SendBatch(ctx, b)
-	for i := 0; i < b.Len() && err == nil; i++ {
-		var tag pgconn.CommandTag
-		if tag, err = results.Exec(); i == 3 {
-			changed = tag.RowsAffected()
-		}
-	}
-	if closing := results.Close(); err == nil {
-		err = closing
-	}
-	if err == nil {
-		err = acknowledgmentError(conn.Conn().PgConn())
-	}
-	if err != nil {
-		s.cache.clearIfDisconnected(err)
-		rollBack(ctx, conn.Conn())
-	}
-	return changed, err
 }
 
 // Feeds implements store.FeedStore.
@@ -348,8 +225,8 @@ func (s *Store) ReadFeed(ctx context.Context, l store.FeedLease, after store.Fee
 	return page, nil
 }
 
-// feedCommits returns the commits at these places, of the first ones if their events are large. Those
-// that this process has stored a moment ago are in the cache.
+// feedCommits returns the commits at these places, of the first ones if their events are large.
+// Those that this process has stored a moment ago are in the cache.
 func (s *Store) feedCommits(ctx context.Context, feed string, at []place) ([]store.FeedCommit, error) {
 	s.cache.feeds.Store(true)
 	commits := make([]store.FeedCommit, len(at))

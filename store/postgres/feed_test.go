@@ -20,10 +20,11 @@ import (
 	"github.com/interlude-go/interlude/store/postgres/pgtest"
 )
 
-// TestFeedPassesNothingOver: K8, writers of three nodes commit in flushes and in transactions of the
-// host's own, which stay open for random times, at every isolation, and are rolled back at random;
-// connections are killed, those of the reader too. Readers come one after the other, some without
-// acknowledging. Whatever is stored in the end was in the feed, and the events of each run in order.
+// TestFeedPassesNothingOver: K8, writers of three nodes commit in flushes and in transactions of
+// the host's own, which stay open for random times, at every isolation, and are rolled back at
+// random; connections are killed, those of the reader too. Readers come one after the other, some
+// without acknowledging. Whatever is stored in the end was in the feed, and the events of each run
+// in order.
 func TestFeedPassesNothingOver(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	name := "application_name=" + w.schema
@@ -230,4 +231,61 @@ func TestFeedIsReadByTheProcessThatWrites(t *testing.T) {
 	require.Zero(t, kept)
 	require.Equal(t, want, got)
 	require.Equal(t, fromDatabase, fromMemory)
+}
+
+// feedRows is what a schema has for feeds.
+type feedRows struct {
+	noted int
+	notes bool // the trigger that notes commits is enabled
+}
+
+func (w *world) feedRows() (have feedRows) {
+	w.Helper()
+	err := w.connect().QueryRow(w.Context(), w.inSchema(`SELECT (SELECT count(*) FROM interlude.feed), tgenabled <> 'D'
+		FROM pg_trigger WHERE tgname = 'events_noted' AND tgrelid = 'interlude.events'::regclass`)).
+		Scan(&have.noted, &have.notes)
+	require.NoError(w, err)
+	return have
+}
+
+// K8: feeds may have become lost by a node of an earlier version, whose commits are noted from then
+// on, too. The next Prune ends that and deletes what was noted, in parts. A transaction of the
+// host's own that has written events, and stays open, fails no Prune: the one after its end does
+// the rest.
+func TestLostFeedsGrowNoMore(t *testing.T) {
+	w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
+	prune := func() {
+		n, err := s.Prune(t.Context(), noon, 10)
+		require.NoError(t, err)
+		require.Zero(t, n)
+	}
+	require.NoError(t, s.CreateFeed(t.Context(), store.Feed{Name: "one", MaxLag: time.Hour}))
+	require.NoError(t, s.CreateFeed(t.Context(), store.Feed{Name: "two", MaxLag: time.Hour}))
+	w.exec(`INSERT INTO interlude.feed SELECT 1, n, 1 FROM generate_series(1, $1::bigint) AS n`,
+		2*postgres.UnneededPart+1)
+	w.exec(`UPDATE interlude.feeds SET lost = true WHERE name = 'one'`)
+	r := w.commit(s, created("a"))
+	prune()
+	require.Equal(t, feedRows{1, true}, w.feedRows(), "two needs a, and nothing before")
+
+	w.exec(`UPDATE interlude.feeds SET lost = true`)
+	tx := w.beginTx("")
+	in := s.In(tx)
+	w.commit(in, created("open"))
+	prune()
+	require.True(t, w.feedRows().notes)
+	require.NoError(t, tx.Commit(t.Context()))
+	prune()
+	require.Equal(t, feedRows{}, w.feedRows())
+	r = w.commit(s, report(r))
+	w.commit(s, created("b"))
+	prune()
+	require.Equal(t, feedRows{}, w.feedRows())
+
+	require.NoError(t, s.CreateFeed(t.Context(), store.Feed{Name: "three", MaxLag: time.Hour}))
+	w.commit(s, report(r))
+	w.commit(s, created("c"))
+	require.Equal(t, feedRows{2, true}, w.feedRows())
+	require.NoError(t, s.DeleteFeed(t.Context(), "three"))
+	require.Equal(t, feedRows{}, w.feedRows(), "the others are lost")
 }

@@ -25,9 +25,9 @@ const (
 var (
 	// guardText goes before the writes of a transaction.
 	guardText = sql(`SELECT ` + guard + `, ` + setLockTimeout)
-	// updateGuardText is guardText and nestedLoopsText, for a transaction that begins with changes of
-	// runs; parkedGuardText also does what shareParkersText does for one parker, which is the usual
-	// number. Each statement of an exchange costs time, however little it does.
+	// updateGuardText is guardText and nestedLoopsText, for a transaction that begins with changes
+	// of runs; parkedGuardText also does what shareParkersText does for one parker, which is the
+	// usual number. Each statement of an exchange costs time, however little it does.
 	updateGuardText = sql(`SELECT ` + guard + `, ` + nestedLoops + `, ` + setLockTimeout)
 	parkedGuardText = sql(`SELECT ` + guard + `, ` + nestedLoops + `, CASE WHEN ` + setLockTimeout + ` <> ''
 		THEN ` + shareParker + ` END`)
@@ -58,8 +58,8 @@ func (s *Store) flush(jobs []*groupcommit.Job[*commitBatch]) {
 }
 
 // store writes commits until each is stored or refused. Several commits of one run are executed one
-// after the other: in the same transaction where each follows up on the one before, so that no other
-// writer comes between them, and else in one transaction after the other.
+// after the other: in the same transaction where each follows up on the one before, so that no
+// other writer comes between them, and else in one transaction after the other.
 func (s *Store) store(commits []*pendingCommit) {
 	for len(commits) > 0 {
 		commits = slices.DeleteFunc(commits, s.queueBehindLocked)
@@ -108,8 +108,8 @@ func (s *Store) storeRound(heads []*pendingCommit, followers [][]*pendingCommit)
 		err := s.write(ctx, flushLockTimeout, append([][]*pendingCommit{heads}, followers...)...)
 		switch {
 		case err != nil && !rolledBack(err):
-			// As unknown as the outcome of the heads. Tried by itself, a commit that is stored would be
-			// refused.
+			// As unknown as the outcome of the heads. Tried by itself, a commit that is stored
+			// would be refused.
 			finishAll(slices.Concat(append([][]*pendingCommit{heads}, followers...)...), writeError(err))
 			heads = nil
 		case err != nil:
@@ -159,8 +159,8 @@ func finishAll(commits []*pendingCommit, err error) {
 	}
 }
 
-// writeError is the error of a write that failed. Unless the server is known to have rolled it back,
-// it may have been stored.
+// writeError is the error of a write that failed. Unless the server is known to have rolled it
+// back, it may have been stored.
 func writeError(err error) error {
 	if rolledBack(err) {
 		return fmt.Errorf("postgres: write: %w", explain(err))
@@ -237,8 +237,8 @@ func (s *Store) exchange(ctx context.Context, conn *pgx.Conn, lockTimeout string
 	return err
 }
 
-// queueGuard adds the guard of a transaction's first round, and reports whether it does all that must
-// be done before runs are changed.
+// queueGuard adds the guard of a transaction's first round, and reports whether it does all that
+// must be done before runs are changed.
 func (s *Store) queueGuard(b *pgx.Batch, lockTimeout string, commits []*pendingCommit, creating int) (whole bool) {
 	var parkers []string
 	if creating == 0 {

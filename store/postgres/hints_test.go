@@ -50,7 +50,7 @@ func TestWatchReportsCommitsOfOtherNodes(t *testing.T) {
 
 // A node whose listening connection breaks listens again, and tells its watchers that anything
 // may have changed.
-func TestListenerReconnects(t *testing.T) {
+func TestWatchReconnectsAndReportsThatHintsMayBeLost(t *testing.T) {
 	w, a := newWorld(t, postgres.Options{})
 	b := w.open(postgres.Options{NoNotify: true})
 	there := hints(t, b)

@@ -11,7 +11,7 @@ import (
 )
 
 // A schema as the migrations make it is good, and Inspect knows each of its indexes.
-func TestInspect(t *testing.T) {
+func TestInspectFindsNoFaultInAMigratedSchema(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	require.NoError(t, second(s.Inspect(t.Context())))
 	require.Equal(t, len(postgres.Migrations()), w.status().Version)

@@ -26,8 +26,8 @@ func (j *journalColumns) add(p *pendingCommit) {
 	}
 }
 
-// journalText is the part of a statement that writes the entries of the commits that it stores. First
-// is the number of the first of its six arguments.
+// journalText is the part of a statement that writes the entries of the commits that it stores.
+// First is the number of the first of its six arguments.
 func journalText(first int) string {
 	return fmt.Sprintf(`, journal AS (
 			INSERT INTO interlude.journal (run, entry, path, name, type, body)

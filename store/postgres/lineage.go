@@ -15,11 +15,11 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// ErrWrongServer: the server is not the one that this process works with: it is an older primary, in
-// whose place another one was promoted, or belongs to another database cluster. A commit that it
-// acknowledged is not acknowledged to the caller: its outcome is unknown, and most likely it is lost.
-// Fence the older server; to work with another cluster, or with a restored backup, start the process
-// anew.
+// ErrWrongServer: the server is not the one that this process works with: it is an older primary,
+// in whose place another one was promoted, or belongs to another database cluster. A commit that it
+// acknowledged is not acknowledged to the caller: its outcome is unknown, and most likely it is
+// lost. Fence the older server; to work with another cluster, or with a restored backup, start the
+// process anew.
 var ErrWrongServer = store.NewError(store.ErrUnavailable,
 	"postgres: wrong server: an older primary, or another cluster")
 
@@ -44,8 +44,8 @@ type connLineage struct {
 	timeline uint64 // of its server when it was made; 0 for a standby
 }
 
-// configure has every new connection of the pool checked, and those to an older primary dropped once
-// a newer one was seen.
+// configure has every new connection of the pool checked, and those to an older primary dropped
+// once a newer one was seen.
 func (l *lineage) configure(config *pgxpool.Config) {
 	validate := config.ConnConfig.ValidateConnect
 	config.ConnConfig.ValidateConnect = func(ctx context.Context, conn *pgconn.PgConn) error {

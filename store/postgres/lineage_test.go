@@ -51,9 +51,9 @@ func switched(t *testing.T, server *pglocal.Server) (pool *pgxpool.Pool, set fun
 	return pool, set
 }
 
-// J9: split brain. A standby was promoted, and the old primary comes back without being fenced, when
-// the new one is away: a process that has seen the new one writes nothing to the old one, says so,
-// and goes on by itself when the new one is back.
+// J9: split brain. A standby was promoted, and the old primary comes back without being fenced,
+// when the new one is away: a process that has seen the new one writes nothing to the old one, says
+// so, and goes on by itself when the new one is back.
 func TestConnectRefusesAnOldPrimary(t *testing.T) {
 	primary, standby := replicated(t)
 	u, err := url.Parse(primary.DSN(""))

@@ -31,8 +31,8 @@ type lockedCommit struct {
 	deadline time.Time
 }
 
-// retryLockTimeout is how long one retry waits for the row lock. With it the retry keeps its permit,
-// so each commit that waits for a permit may be delayed by as much.
+// retryLockTimeout is how long one retry waits for the row lock. With it the retry keeps its
+// permit, so each commit that waits for a permit may be delayed by as much.
 const retryLockTimeout = 200 * time.Millisecond
 
 // newLockedRuns takes the size of the connection pool, of which a quarter is for retries.
@@ -136,8 +136,8 @@ func (s *Store) retry(c lockedCommit) bool {
 		c.finish(fmt.Errorf("postgres: write: %w: run %.128s is held by another transaction", ErrTimeout, c.Run.ID))
 		return true
 	}
-	// The server's lock timeout ends the exchange long before this context does, so that the outcome
-	// is known: nothing was written.
+	// The server's lock timeout ends the exchange long before this context does, so that the
+	// outcome is known: nothing was written.
 	ctx, cancel := context.WithTimeout(s.live, s.o.Timeout)
 	defer cancel()
 	return s.storeAlone(ctx, c.pendingCommit, strconv.FormatInt(wait, 10)+"ms")

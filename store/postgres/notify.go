@@ -35,9 +35,9 @@ type runHint struct {
 	Seq   uint64    `json:"n"`
 }
 
-// notifier notifies other processes of commits, in transactions of its own for which nobody waits: a
-// transaction that notifies locks the whole database until it is stored, so that commits would come
-// one after the other. Hints that were not sent before a crash are lost; the others poll.
+// notifier notifies other processes of commits, in transactions of its own for which nobody waits:
+// a transaction that notifies locks the whole database until it is stored, so that commits would
+// come one after the other. Hints that were not sent before a crash are lost; the others poll.
 type notifier struct {
 	s       *Store
 	wake    chan struct{}
@@ -58,8 +58,8 @@ func newNotifier(s *Store) *notifier {
 // notifyText needs no durability.
 var notifyText = sql(`SELECT set_config('synchronous_commit', 'off', true), pg_notify($1::text, $2::text)`)
 
-// channel is the name of the channel on which the processes of a schema notify each other. The server
-// allows 63 bytes.
+// channel is the name of the channel on which the processes of a schema notify each other. The
+// server allows 63 bytes.
 func (s *Store) channel() string {
 	name := "interlude " + s.o.Schema
 	if len(name) > 63 {
@@ -69,8 +69,8 @@ func (s *Store) channel() string {
 	return name
 }
 
-// payload is the notice as it is sent. One that is too large for a notification is sent as "anything
-// may have changed".
+// payload is the notice as it is sent. One that is too large for a notification is sent as
+// "anything may have changed".
 func (n notice) payload() string {
 	text, _ := json.Marshal(n) // its texts can all be encoded
 	if len(text) > maxPayload {
@@ -130,8 +130,8 @@ func (n *notifier) next() *notice {
 	return note
 }
 
-// noticeGap is the least time between two notifications: a busy node sends some hundred a second, each
-// for many commits, and an idle node sends one at once.
+// noticeGap is the least time between two notifications: a busy node sends some hundred a second,
+// each for many commits, and an idle node sends one at once.
 const noticeGap = 2 * time.Millisecond
 
 // run sends hints until the store is closed.
@@ -220,8 +220,8 @@ func (s *Store) listenOnce() {
 	}
 }
 
-// maxSilence is how long a connection may be silent before it is pinged: one that was cut on the way
-// is as silent as one on which nothing happens.
+// maxSilence is how long a connection may be silent before it is pinged: one that was cut on the
+// way is as silent as one on which nothing happens.
 const maxSilence = 30 * time.Second
 
 // waitForNotification returns the next notification; nil when none came for as long as silence, and
@@ -261,8 +261,8 @@ func (s *Store) connectListener() (*pgx.Conn, error) {
 	return pgx.ConnectConfig(ctx, config.ConnConfig)
 }
 
-// publishNotification passes a notification on to the watchers. One that cannot be decoded comes from
-// a newer version: anything may have changed.
+// publishNotification passes a notification on to the watchers. One that cannot be decoded comes
+// from a newer version: anything may have changed.
 func (s *Store) publishNotification(payload string) {
 	var note notice
 	if err := json.Unmarshal([]byte(payload), &note); err != nil || len(note.Runs) == 0 {

@@ -51,8 +51,8 @@ type Options struct {
 	// notifications.
 	ListenDSN string
 
-	// ClockInterval is how often the server's clock is read after Open; a minute if zero. If negative,
-	// only Open reads it: for tests in which fake time passes.
+	// ClockInterval is how often the server's clock is read after Open; a minute if zero. If
+	// negative, only Open reads it: for tests in which fake time passes.
 	ClockInterval time.Duration
 }
 

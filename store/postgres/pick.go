@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -102,13 +103,15 @@ type openPool struct {
 	ready []pick // one more than there is room for, at most; none in a pool with a bound by key
 }
 
-// pickRuns picks the runs: first those that hold a slot already, then from one pool after the other.
-// Drained says that no other run is ready.
+// pickRuns picks the runs: first those that hold a slot already, then from one pool after the
+// other. Those that could not be started lately come last, because each picked run takes a place of
+// the claim, even if it cannot be started. Drained says that no other run is ready.
 func (c *claimTx) pickRuns(ctx context.Context) (drained bool, _ error) {
 	pools, err := c.lockPools(ctx)
 	if err != nil {
 		return false, err
 	}
+	last := c.pickSticky()
 	drained = len(pools) == c.readyPools
 	for _, p := range claim.Rotate(&c.rotation, pools, func(p openPool) string { return p.Name }) {
 		want := c.req.Max - len(c.picks)
@@ -117,7 +120,8 @@ func (c *claimTx) pickRuns(ctx context.Context) (drained bool, _ error) {
 		case free <= 0:
 			drained = false
 		case p.KeyCapacity == 0 && len(p.ready) <= free: // there is room for all, and nothing to choose
-			c.picks = append(c.picks, p.ready...)
+			first, failed := claim.Defer(&c.rotation, p.ready, pickID)
+			c.picks, last = append(c.picks, first...), append(last, failed...)
 		default:
 			q := &readyQueue{claimTx: c, ctx: ctx, pool: p.Pool, found: make(map[string]pick)}
 			drained = false
@@ -130,17 +134,29 @@ func (c *claimTx) pickRuns(ctx context.Context) (drained bool, _ error) {
 			}
 		}
 	}
-	return drained, nil
+	room := c.req.Max - len(c.picks)
+	c.picks = append(c.picks, last[:min(len(last), room)]...)
+	return drained && len(last) <= room && len(c.sticky) <= c.req.Max, nil
 }
 
-// lockPools begins the transaction. In one exchange it picks the node's own sticky runs, locks the
+// pickSticky picks the sticky runs that lockPools has found, and returns those of them that could
+// not be started lately.
+func (c *claimTx) pickSticky() (last []pick) {
+	first, last := claim.Defer(&c.rotation, c.sticky, pickID)
+	c.picks = append(c.picks, first[:min(len(first), c.req.Max)]...)
+	return last
+}
+
+func pickID(p pick) string { return p.id }
+
+// lockPools begins the transaction. In one exchange it locks the node's own sticky runs and the
 // pools that have ready runs, and prefetches what there is to choose from.
 func (c *claimTx) lockPools(ctx context.Context) ([]openPool, error) {
 	b := newBatch(6)
 	b.Queue(beginText)
 	b.Queue(c.texts[claimGuardText], c.req.Node)
 	b.Queue(c.texts[releaseText], c.req.Now.UnixMicro())
-	b.Queue(c.texts[stickyText], c.req.Node, c.req.Max)
+	b.Queue(c.texts[stickyText], c.req.Node, c.rotation.StartClaim(c.req.Max))
 	b.Queue(c.texts[lockText], c.engines)
 	b.Queue(c.texts[readyText], c.req.Max, c.engines)
 	results := c.conn.SendBatch(ctx, b)
@@ -151,7 +167,8 @@ func (c *claimTx) lockPools(ctx context.Context) ([]openPool, error) {
 	return pools, err
 }
 
-// readPools reads the results of lockPools. The pools are in the order of their names.
+// readPools reads the results of lockPools. It sorts the pools by name, as Rotate wants them: the
+// server returns the rows of each pool together, and the pools in any order.
 func (c *claimTx) readPools(results pgx.BatchResults) (pools []openPool, _ error) {
 	if _, err := results.Exec(); err != nil {
 		return nil, err
@@ -168,7 +185,7 @@ func (c *claimTx) readPools(results pgx.BatchResults) (pools []openPool, _ error
 	}
 	rows, _ := results.Query() // CollectRows returns its error too
 	var err error
-	if c.picks, err = pgx.CollectRows(rows, scanPick); err != nil {
+	if c.sticky, err = pgx.CollectRows(rows, scanPick); err != nil {
 		return nil, err
 	}
 	rows, _ = results.Query()
@@ -195,6 +212,7 @@ func (c *claimTx) readPools(results pgx.BatchResults) (pools []openPool, _ error
 			}
 			return nil
 		})
+	slices.SortFunc(pools, func(a, b openPool) int { return strings.Compare(a.Name, b.Name) })
 	return pools, err
 }
 

@@ -232,8 +232,8 @@ func TestFrequentStatementsUseIndexes(t *testing.T) {
 	t.Run("asked", func(t *testing.T) { checkInbox(t, s) })
 }
 
-// The first page of a person's inbox touches as many rows as it has places for, in each range, however
-// many runs wait for everybody or for others (K9).
+// The first page of a person's inbox touches as many rows as it has places for, in each range,
+// however many runs wait for everybody or for others (K9).
 func checkInbox(t *testing.T, s *Store) {
 	t.Helper()
 	ask := func(r store.Run, i int) store.Commit {
@@ -270,7 +270,8 @@ func checkInbox(t *testing.T, s *Store) {
 		touched := p.walk(func(p *plan) {
 			require.False(t, p.Kind == "Seq Scan" && slices.Contains(tables, p.Relation), "%s of %s", name, p.Relation)
 		})
-		// what is for everybody; for each of two groups the row of the index and the run; and the page's runs
+		// what is for everybody; for each of two groups the row of the index and the run; and the
+		// page's runs
 		require.LessOrEqual(t, touched, float64((1+2*2+1)*(limit+1)), name)
 		require.Positive(t, touched, name)
 	}

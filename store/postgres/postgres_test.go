@@ -87,10 +87,10 @@ func (s suite) run(t *testing.T) {
 	storetest.Harness{Open: s.open, Reopen: reopen, Crash: also, Also: also, Parallel: true}.Run(t)
 }
 
-// inTurn is a harness that spreads its stores over several ways to the database: dsn returns the one
-// for a handle. The first handle of case n gets number n, and each further handle of that case the
-// number after it.
-// Part is a part of sample.SuiteParts. A commit for which this part is selected runs half the cases.
+// inTurn is a harness that spreads its stores over several ways to the database: dsn returns the
+// one for a handle. The first handle of case n gets number n, and each further handle of that case
+// the number after it. Part is a part of sample.SuiteParts. A commit for which this part is
+// selected runs half the cases.
 func inTurn(part int, dsn func(number, handle int64) string) storetest.Harness {
 	var cases atomic.Int64
 	open := func(tb testing.TB, o postgres.Options, number int64, handles *atomic.Int64) store.Store {
@@ -130,8 +130,8 @@ func half(tb testing.TB) int {
 	return int(crc32.ChecksumIEEE([]byte(tb.Name())) % 2)
 }
 
-// requireServerPart skips the running case unless this commit runs its half. Sequences have parts of
-// their own.
+// requireServerPart skips the running case unless this commit runs its half. Sequences have parts
+// of their own.
 func requireServerPart(tb testing.TB) {
 	tb.Helper()
 	if !strings.Contains(tb.Name(), "/every_sequence_of_few_events") {
@@ -139,7 +139,7 @@ func requireServerPart(tb testing.TB) {
 	}
 }
 
-func TestStore(t *testing.T) { quick(t).run(t) }
+func TestStorePassesTheSuite(t *testing.T) { quick(t).run(t) }
 
 // bubbled is a store that keeps no time: a bubble's clock runs ahead of the server's.
 type bubbled struct {

@@ -8,8 +8,8 @@ import (
 	"github.com/interlude-go/interlude/slots"
 )
 
-// readyQueue is the ready runs of one locked pool. Runs may become ready, or be canceled, between two
-// of its calls; that only makes a list longer or shorter.
+// readyQueue is the ready runs of one locked pool. Runs may become ready, or be canceled, between
+// two of its calls; that only makes a list longer or shorter.
 type readyQueue struct {
 	*claimTx
 
@@ -18,16 +18,16 @@ type readyQueue struct {
 	found map[string]pick // by id, what Oldest returned
 }
 
-// Each statement seeks for every engine of the claim by itself, in the index states_ready_engine, and
-// merges the answers: so it visits no run of another engine.
+// Each statement seeks for every engine of the claim by itself, in the index states_ready_engine,
+// and merges the answers: so it visits no run of another engine.
 var (
 	priorityText = sql(`SELECT s.priority FROM unnest($3::bytea[]) AS e (engine) CROSS JOIN LATERAL (
 			SELECT priority FROM interlude.states WHERE ready AND states.engine = e.engine AND pool = $1::text
 				AND priority < $2::bigint
 			ORDER BY priority DESC LIMIT 1
 		) s ORDER BY s.priority DESC LIMIT 1`)
-	// keysText goes from key to key by one seek for each engine: from the given one to the last, and
-	// then from the first up to the given one.
+	// keysText goes from key to key by one seek for each engine: from the given one to the last,
+	// and then from the first up to the given one.
 	keysText = sql(`WITH RECURSIVE keys (key, around) AS (
 			SELECT * FROM (
 				(SELECT f.key, false FROM unnest($6::bytea[]) AS e (engine)

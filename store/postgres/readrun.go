@@ -56,8 +56,8 @@ func (s *Store) Recent(id string) (store.Run, bool) {
 	return cached.run.Clone(), true
 }
 
-// readRuns serves calls of Run with one statement. What it reads was committed when the calls began,
-// or later.
+// readRuns serves calls of Run with one statement. What it reads was committed when the calls
+// began, or later.
 func (s *Store) readRuns(jobs []*runReadJob) {
 	ctx, cancel := context.WithTimeout(s.live, s.o.Timeout)
 	defer cancel()

@@ -48,6 +48,7 @@ func TestNodeNeedsDocumentedRights(t *testing.T) {
 	w.open(postgres.Options{}) // there is nothing to migrate
 	s := w.open(postgres.Options{NoMigrate: true})
 	w.furnish(s)
+	require.NoError(t, s.CreateFeed(t.Context(), store.Feed{Name: "all", MaxLag: time.Microsecond}))
 	r := w.commit(s, cancel(w.commit(s, answer(w.waiting(s, "r"), "key"))))
 	require.NoError(t, s.Confirm(t.Context(), func(store.Reader) error { return nil }))
 	require.NoError(t, second(s.Renew(t.Context(), "n", noon)))
@@ -57,6 +58,7 @@ func TestNodeNeedsDocumentedRights(t *testing.T) {
 	n, err := s.Prune(t.Context(), r.FinishedAt.Add(time.Second), 10)
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
+	require.Equal(t, feedRows{}, w.feedRows(), "the feed is lost")
 	_, err = postgres.OpenWith(t.Context(), w.dsn, postgres.Options{Schema: w.schema}, next(additive))
 	require.ErrorIs(t, err, postgres.ErrRights, "the tables are another role's")
 }

@@ -36,9 +36,9 @@ func (w *world) ordered(run string) (is bool) {
 	return is
 }
 
-// requireSilence requires that a transaction which has written a run has told nobody. The nodes hear
-// of a commit of another run after all that was told before it. The hint of that one is lost where
-// a listener connects again, which the zero hint says: then another commit follows.
+// requireSilence requires that a transaction which has written a run has told nobody. The nodes
+// hear of a commit of another run after all that was told before it. The hint of that one is lost
+// where a listener connects again, which the zero hint says: then another commit follows.
 func (w *world) requireSilence(a *postgres.Store, silent string, heard ...<-chan store.Hint) {
 	w.Helper()
 	for _, hints := range heard {

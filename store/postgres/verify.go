@@ -11,9 +11,10 @@ import (
 	"github.com/interlude-go/interlude/store/internal/refuse"
 )
 
-// A commit is verified before it is written: nothing that is known of its run speaks against it. The
-// statement that writes it repeats the conditions that a race could change, the version, the fence,
-// the key and the departure of who parked the run, so that a verification may be out of date.
+// A commit is verified before it is written: nothing that is known of its run speaks against it.
+// The statement that writes it repeats the conditions that a race could change, the version, the
+// fence, the key and the departure of who parked the run, so that a verification may be out of
+// date.
 
 // verifyFromCache verifies a commit against the cached record of its run, if that is the version
 // that the commit is made on.

@@ -27,8 +27,8 @@ func (r *reader) Waiting(ctx context.Context, q store.WaitingQuery) (store.Page,
 }
 
 // waitingText is the statement that lists the runs which wait; empty when nothing can match the
-// query. It takes the first ones of each range that can have some, in the order of the range's index,
-// and of these the first ones.
+// query. It takes the first ones of each range that can have some, in the order of the range's
+// index, and of these the first ones.
 func waitingText(q store.WaitingQuery) (string, []any, error) {
 	var f filter
 	c, err := f.cursor(q.Query)
@@ -91,8 +91,8 @@ func (a *askedColumns) add(p *pendingCommit) {
 	}
 }
 
-// askedText are the parts of a statement that make the index right. First is the number of the first
-// of its five arguments.
+// askedText are the parts of a statement that make the index right. First is the number of the
+// first of its five arguments.
 func askedText(first int) string {
 	rows := fmt.Sprintf("unnest($%d::bigint[], $%d::bigint[], $%d::bytea[], $%d::text[])", first+1, first+2, first+3,
 		first+4) + " AS k (run, since, principal, run_id)"

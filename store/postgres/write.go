@@ -86,11 +86,11 @@ type updateKind struct {
 	// so that whoever expires such a node waits until the write is stored, and none is stored
 	// afterwards. The lock takes a right that only those have who execute runs.
 	fenced bool
-	// usage is for commits of which some have usage; they are fenced. Most have none, and are not made
-	// slower by its further columns.
+	// usage is for commits of which some have usage; they are fenced. Most have none, and are not
+	// made slower by its further columns.
 	usage bool
-	// several is for commits of which some settle several questions, or change who is asked. If they
-	// are fenced, the statement has the columns of usage too, and those of journals.
+	// several is for commits of which some settle several questions, or change who is asked. If
+	// they are fenced, the statement has the columns of usage too, and those of journals.
 	several bool
 	// one is for one commit: see rowsText.
 	one bool
@@ -200,15 +200,15 @@ type updateColumns struct {
 	journal                                               journalColumns
 }
 
-// furtherColumns are the further arguments of updateTexts for several, one row for each settled question
-// beside the one that stands with its run.
+// furtherColumns are the further arguments of updateTexts for several, one row for each settled
+// question beside the one that stands with its run.
 type furtherColumns struct {
 	run, question []int64
 	record        [][]byte
 }
 
-// usageColumns are the further arguments of updateTexts for usage. The attempt of a commit without usage
-// is 0.
+// usageColumns are the further arguments of updateTexts for usage. The attempt of a commit without
+// usage is 0.
 type usageColumns struct{ attempt, input, output, cost, worked []int64 }
 
 func (u *usageColumns) add(p *pendingCommit) {

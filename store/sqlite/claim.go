@@ -55,7 +55,8 @@ type claimTx struct {
 	refused  error
 }
 
-// claimRuns claims the node's own sticky runs first, and then runs of one pool after the other.
+// claimRuns claims the node's own sticky runs first, and then runs of one pool after the other. The
+// sticky runs that could not be started lately come last.
 func (c *claimTx) claimRuns() ([]store.Hint, error) {
 	registered, err := c.registered(c.req.Node)
 	if err != nil {
@@ -68,35 +69,48 @@ func (c *claimTx) claimRuns() ([]store.Hint, error) {
 	if err := c.releaseDelayed(); err != nil {
 		return nil, err
 	}
-	sticky, err := c.stickyRuns()
+	sticky, err := c.stickyRuns(c.rotation.StartClaim(c.req.Max))
+	if err != nil {
+		return nil, err
+	}
+	first, last := claim.Defer(&c.rotation, sticky, func(id string) string { return id })
+	if err := c.startRuns(first); err != nil {
+		return nil, err
+	}
+	drained, err := c.claimReady()
 	if err == nil {
-		err = c.startRuns(sticky)
+		err = c.startRuns(last)
 	}
 	if err != nil {
 		return nil, err
 	}
-	pools, err := c.pools()
-	if err != nil {
-		return nil, err
-	}
-	drained := true
-	for _, p := range claim.Rotate(&c.rotation, pools, func(p slots.Pool) string { return p.Name }) {
-		if len(c.claimed) >= c.req.Max {
-			drained = false
-			break
-		}
-		all, err := c.claimFrom(p)
-		if err != nil {
-			return nil, err
-		}
-		drained = drained && all
-	}
-	claim.SetDrained(&c.req, drained && len(c.failures) == 0)
+	claim.SetDrained(&c.req, drained && len(last) == 0 && len(c.failures) == 0)
 	return c.hints, nil
 }
 
-// releaseDelayed makes runs ready whose not-before time has come. Held runs have a time beyond every
-// other, and stay.
+// claimReady claims runs of one pool after the other, and reports whether these were all that are
+// ready.
+func (c *claimTx) claimReady() (all bool, _ error) {
+	pools, err := c.pools()
+	if err != nil {
+		return false, err
+	}
+	all = true
+	for _, p := range claim.Rotate(&c.rotation, pools, func(p slots.Pool) string { return p.Name }) {
+		if len(c.claimed) >= c.req.Max {
+			return false, nil
+		}
+		allOfPool, err := c.claimFrom(p)
+		if err != nil {
+			return false, err
+		}
+		all = all && allOfPool
+	}
+	return all, nil
+}
+
+// releaseDelayed makes runs ready whose not-before time has come. Held runs have a time beyond
+// every other, and stay.
 func (c *claimTx) releaseDelayed() error {
 	due, err := c.exists(`SELECT 1 FROM runs WHERE delayed_until IS NOT NULL AND delayed_until <= ? LIMIT 1`,
 		c.req.Now.UnixMicro())
@@ -108,13 +122,13 @@ func (c *claimTx) releaseDelayed() error {
 	return err
 }
 
-// stickyRuns are queued runs whose slot and process the node holds, oldest first.
-func (c *claimTx) stickyRuns() (ids []string, _ error) {
+// stickyRuns are up to limit queued runs whose slot and process the node holds, oldest first.
+func (c *claimTx) stickyRuns(limit int) (ids []string, _ error) {
 	err := c.each(context.Background(), func(r row) error {
 		ids = append(ids, r.text(0))
 		return nil
 	}, `SELECT id FROM runs WHERE owner = ? AND slot = 1 AND state = 'queued' ORDER BY queued_at, id
-		LIMIT ? + 0`, c.req.Node, int64(c.req.Max))
+		LIMIT ? + 0`, c.req.Node, int64(limit))
 	return ids, err
 }
 
@@ -136,10 +150,13 @@ func (c *claimTx) claimFrom(p slots.Pool) (all bool, _ error) {
 	return all, c.startRuns(ids)
 }
 
-// startRuns starts the picked runs. One that fails is left as it was.
+// startRuns starts the picked runs until the claim is full. One that fails is left as it was.
 func (c *claimTx) startRuns(ids []string) error {
 	c.claimed, c.hints = slices.Grow(c.claimed, len(ids)), slices.Grow(c.hints, len(ids))
 	for _, id := range ids {
+		if len(c.claimed) == c.req.Max {
+			break
+		}
 		prev, err := c.loadForUpdate(id)
 		if err == nil && prev.spec == nil {
 			prev.spec, err = c.loadSpec(prev.row)

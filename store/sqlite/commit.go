@@ -349,46 +349,55 @@ func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (int, er
 	if err := store.CheckLimit(limit); err != nil {
 		return 0, err
 	}
-	pruned := 0
-	err := s.write(ctx, maxBatch, func(w *writer) ([]store.Hint, error) {
-		n, err := w.feedState()
-		if err != nil {
-			return nil, err
+	pruned, more := 0, false
+	err := s.write(ctx, maxBatch, func(w *writer) (_ []store.Hint, err error) {
+		pruned, err = w.prune(before, limit)
+		if err == nil {
+			more, err = w.deleteUnneeded()
 		}
-		query := `SELECT n FROM runs WHERE finished_at IS NOT NULL AND finished_at < ? AND deadline IS NULL
-			ORDER BY finished_at, id LIMIT ? + 0`
-		args := []driver.Value{before.UnixMicro(), int64(limit)}
-		if n.needed {
-			query = `SELECT n FROM runs WHERE finished_at IS NOT NULL AND finished_at < ? AND deadline IS NULL
-				AND NOT ` + feedNeedsRun + `
-				ORDER BY finished_at, id LIMIT ? + 0`
-			args = []driver.Value{before.UnixMicro(), before.UnixMicro(), int64(limit)}
-		}
-		var rows []int64
-		err = w.each(context.Background(), func(r row) error {
-			rows = append(rows, r.int(0))
-			return nil
-		}, query, args...)
-		if err != nil {
-			return nil, err
-		}
-		for _, row := range rows {
-			if err := w.deleteRun(row); err != nil {
-				return nil, err
-			}
-		}
-		if n.needed && len(rows) > 0 { // the pruning may have made a feed lost, which needs no commits any more
-			if err := errors.Join(w.resetFeedState(), w.deleteAcknowledged()); err != nil {
-				return nil, err
-			}
-		}
-		pruned = len(rows)
-		return nil, nil
+		return nil, err
 	})
 	if err != nil {
 		return 0, err
 	}
-	return pruned, nil
+	if more {
+		err = s.deleteUnneeded(ctx)
+	}
+	return pruned, err
+}
+
+// prune deletes up to limit runs, and returns how many it deleted.
+func (w *writer) prune(before time.Time, limit int) (int, error) {
+	n, err := w.feedState()
+	if err != nil {
+		return 0, err
+	}
+	query := `SELECT n FROM runs WHERE finished_at IS NOT NULL AND finished_at < ? AND deadline IS NULL
+		ORDER BY finished_at, id LIMIT ? + 0`
+	args := []driver.Value{before.UnixMicro(), int64(limit)}
+	if n.needed {
+		query = `SELECT n FROM runs WHERE finished_at IS NOT NULL AND finished_at < ? AND deadline IS NULL
+			AND NOT ` + feedNeedsRun + `
+			ORDER BY finished_at, id LIMIT ? + 0`
+		args = []driver.Value{before.UnixMicro(), before.UnixMicro(), int64(limit)}
+	}
+	var rows []int64
+	err = w.each(context.Background(), func(r row) error {
+		rows = append(rows, r.int(0))
+		return nil
+	}, query, args...)
+	if err != nil {
+		return 0, err
+	}
+	for _, row := range rows {
+		if err := w.deleteRun(row); err != nil {
+			return 0, err
+		}
+	}
+	if n.needed && len(rows) > 0 { // the pruning may have made a feed lost, which needs no commits any more
+		err = w.resetFeedState()
+	}
+	return len(rows), err
 }
 
 // deleteRun deletes a run and all that belongs to it.

@@ -130,7 +130,8 @@ func drive(ctx context.Context, lc *lifecycle.Lifecycle, id string) error {
 	return nil
 }
 
-// noisy is a store that reports to the parent before and after each write, and may kill its process.
+// noisy is a store that reports to the parent before and after each write, and may kill its
+// process.
 type noisy struct {
 	*sqlite.Store
 	die     int

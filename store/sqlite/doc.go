@@ -21,8 +21,8 @@
 // written for as long as another process watches, says which runs it changed (watch.go). The file
 // must be on a local disk, and its folder writable: FILE-wal and FILE-shm stand beside it. Copy it
 // with Backup while hosts work, and put a copy in place with Restore. A file that is removed or
-// replaced under an open store is noticed before anything more is acknowledged (present.go), and a WAL
-// of another file before it is replayed (wal.go).
+// replaced under an open store is noticed before anything more is acknowledged (present.go), and a
+// WAL of another file before it is replayed (wal.go).
 //
 // A host may have tables of its own in the file, and transactions that both write in (Transactions,
 // transaction.go).

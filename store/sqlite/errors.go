@@ -16,8 +16,8 @@ var (
 	ErrNotDatabase = errors.New("sqlite: not a SQLite database")
 	// ErrForeign: the database belongs to another program.
 	ErrForeign = errors.New("sqlite: database of another program")
-	// ErrOlder: the database has the schema of an older version, and Options.NoMigrate forbids to bring
-	// it to this one. Make a backup, and open it once without that.
+	// ErrOlder: the database has the schema of an older version, and Options.NoMigrate forbids to
+	// bring it to this one. Make a backup, and open it once without that.
 	ErrOlder = errors.New("sqlite: database of an older version")
 	// ErrNewer: the database was written by a newer version of this package; use that version. (One
 	// of an older version is migrated.)
@@ -26,11 +26,11 @@ var (
 	// development version from before the first release made it, or somebody changed its tables.
 	// Open it with the version that made it, or start with a new file.
 	ErrSchema = errors.New("sqlite: database of another schema")
-	// ErrForeignWAL: the WAL beside the file (FILE-wal) belongs to another file, or to another copy of
-	// it. SQLite would mix the pages of both.
+	// ErrForeignWAL: the WAL beside the file (FILE-wal) belongs to another file, or to another copy
+	// of it. SQLite would mix the pages of both.
 	ErrForeignWAL = errors.New("sqlite: WAL of another database")
-	// ErrCorrupt: the database is damaged, or the disk could not read it (EIO), which SQLite reports
-	// alike. Look at the system's log; restore a backup.
+	// ErrCorrupt: the database is damaged, or the disk could not read it (EIO), which SQLite
+	// reports alike. Look at the system's log; restore a backup.
 	ErrCorrupt = store.ErrCorrupt
 )
 
@@ -40,10 +40,10 @@ var (
 	ErrFull = store.NewError(store.ErrFull, "sqlite: disk is full")
 	// ErrReadOnly: the file or its folder may not be written.
 	ErrReadOnly = store.NewError(store.ErrUnavailable, "sqlite: database is read-only")
-	// ErrReplaced: the file, or one that SQLite keeps beside it, was removed, moved or replaced while
-	// the store had it open, or its WAL was written over. Calls that were not acknowledged may be
-	// stored in the file that is gone from its path, or not. Every later call is refused: close the
-	// store, put the right file in place, and open it again.
+	// ErrReplaced: the file, or one that SQLite keeps beside it, was removed, moved or replaced
+	// while the store had it open, or its WAL was written over. Calls that were not acknowledged
+	// may be stored in the file that is gone from its path, or not. Every later call is refused:
+	// close the store, put the right file in place, and open it again.
 	ErrReplaced = errors.New("sqlite: database file was removed or replaced")
 	// ErrBusy: another process held the file for longer than Options.BusyTimeout; try again.
 	ErrBusy = store.NewError(store.ErrUnavailable, "sqlite: database is locked by another process")

@@ -124,6 +124,22 @@ const (
 	ChangesBetween = changesBetween
 )
 
+// CommitsNeeded is the condition in the triggers that note commits for feeds, and UnneededPart how
+// many rows for feeds one transaction deletes.
+const (
+	CommitsNeeded = commitsNeeded
+	UnneededPart  = unneededPart
+)
+
+// DeleteUnneededPart makes one of the transactions that delete what no feed needs.
+func (s *Store) DeleteUnneededPart() (more bool, _ error) {
+	err := s.write(context.Background(), 1, func(w *writer) (_ []store.Hint, err error) {
+		more, err = w.deleteUnneeded()
+		return nil, err
+	})
+	return more, err
+}
+
 // CommitAsEarlier stores a commit as a release without feeds does: it notes nothing.
 func (s *Store) CommitAsEarlier(c store.Commit) error {
 	e := new(entry.Entry)

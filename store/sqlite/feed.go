@@ -31,6 +31,11 @@ func (s *Store) CreateFeed(ctx context.Context, f store.Feed) error {
 		return err
 	}
 	return s.changeFeeds(ctx, func(w *writer) (refused, _ error) {
+		// The triggers that an earlier release has made may have noted commits after the last
+		// position that is cached.
+		if err := w.resetFeedState(); err != nil {
+			return nil, err
+		}
 		n, err := w.feedState()
 		if err != nil {
 			return nil, err
@@ -46,13 +51,14 @@ func (s *Store) CreateFeed(ctx context.Context, f store.Feed) error {
 		if err := w.resetFeedState(); err != nil {
 			return nil, err
 		}
-		return nil, w.conn.run(dropTriggers + makeTriggers)
+		return nil, w.conn.run(dropNotingTriggers + dropPrunedTrigger + makeTriggers)
 	})
 }
 
 // DeleteFeed implements store.FeedStore.
 func (s *Store) DeleteFeed(ctx context.Context, name string) error {
-	return s.changeFeeds(ctx, func(w *writer) (refused, _ error) {
+	more := false
+	err := s.changeFeeds(ctx, func(w *writer) (refused, _ error) {
 		deleted, err := w.exec(`DELETE FROM feeds WHERE name = ?`, name)
 		if err != nil {
 			return nil, err
@@ -60,15 +66,16 @@ func (s *Store) DeleteFeed(ctx context.Context, name string) error {
 		if deleted == 0 {
 			return refuse.NoFeed(name), nil
 		}
-		if err := errors.Join(w.resetFeedState(), w.deleteAcknowledged()); err != nil {
+		if err := w.resetFeedState(); err != nil {
 			return nil, err
 		}
-		more, err := w.exists(`SELECT 1 FROM feeds`)
-		if err == nil && !more {
-			err = w.conn.run(dropTriggers + `DELETE FROM ended`)
-		}
+		more, err = w.deleteUnneeded()
 		return nil, err
 	})
+	if err != nil || !more {
+		return err
+	}
+	return s.deleteUnneeded(ctx)
 }
 
 // Feeds implements store.FeedStore.
@@ -333,8 +340,8 @@ func (s *Store) AckFeed(ctx context.Context, l store.FeedLease, to store.FeedPos
 		}
 		_, err = w.exec(`UPDATE feeds SET until = ?, cursor = ? WHERE name = ?`, now.Add(l.Length).UnixMicro(),
 			max(at, cursor), l.Feed)
-		if err == nil && at > cursor {
-			err = w.deleteAcknowledged()
+		if err == nil && at > cursor { // as many as are acknowledged now, and some that were left before
+			_, err = w.deleteAcknowledged(at - cursor + unneededPart)
 		}
 		return nil, err
 	})

@@ -2,19 +2,21 @@ package sqlite
 
 import (
 	"cmp"
+	"context"
 	"database/sql/driver"
 	"errors"
 	"strconv"
 	"strings"
 
+	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/internal/cache"
 	"github.com/interlude-go/interlude/store/internal/entry"
 )
 
-// While a feed exists, triggers note the commits of earlier releases, which do not know feeds. This
-// release notes its commits itself, with one row for each transaction: a row for each commit, or a
-// trigger that counts events, would cost more than the rest of a commit. So its statements are
-// written such that the triggers rarely fire:
+// While a feed needs commits, that is while one is not lost, triggers note those of earlier
+// releases, which do not know feeds. This release notes its commits itself, with one row for each
+// transaction: a row for each commit, or a trigger that counts events, would cost more than the
+// rest of a commit. So its statements are written such that the triggers rarely fire:
 //
 //   - It creates a run with 0 in the column "slot", where earlier releases leave NULL. Both mean
 //     that the run has no slot.
@@ -23,14 +25,16 @@ import (
 //     the commit was noted just before.
 //
 // A further trigger makes feeds lost: those that have not acknowledged the last commit of a run
-// that is deleted.
+// that is deleted. If an earlier release deletes it, all feeds may be lost from then on while the
+// triggers are still there. So the triggers themselves look whether a feed needs the commit.
 const (
-	makeTriggers = `CREATE TRIGGER IF NOT EXISTS feed_created AFTER INSERT ON runs WHEN new.slot IS NULL BEGIN
+	makeTriggers = `CREATE TRIGGER IF NOT EXISTS feed_created AFTER INSERT ON runs
+	WHEN new.slot IS NULL AND ` + commitsNeeded + ` BEGIN
 	INSERT OR ROLLBACK INTO noted (position, size, commits)
 		SELECT ` + lastPosition + ` + 1, 1, new.n || ' 1 ' || ` + lastOfNew + ` WHERE ` + lastOfNew + ` > 0;
 END;
 CREATE TRIGGER IF NOT EXISTS feed_changed AFTER UPDATE OF first ON runs
-	WHEN ` + lastOfNew + ` > ` + lastOfOld + ` AND NOT EXISTS (SELECT 1 FROM noted
+	WHEN ` + commitsNeeded + ` AND ` + lastOfNew + ` > ` + lastOfOld + ` AND NOT EXISTS (SELECT 1 FROM noted
 		WHERE position = ` + lastPosition + ` AND commits = ` + changeOfNew + `) BEGIN
 	INSERT OR ROLLBACK INTO noted (position, size, commits) SELECT ` + lastPosition + ` + 1, 1, ` + changeOfNew + `;
 	INSERT OR REPLACE INTO ended (run, position) SELECT new.n, ` + lastPosition + ` WHERE new.finished_at IS NOT NULL;
@@ -39,8 +43,10 @@ CREATE TRIGGER IF NOT EXISTS feed_pruned AFTER DELETE ON runs BEGIN
 	UPDATE feeds SET lost = 1 WHERE lost = 0 AND cursor < (SELECT position FROM ended WHERE run = old.n);
 	DELETE FROM ended WHERE run = old.n;
 END;`
-	dropTriggers = `DROP TRIGGER IF EXISTS feed_created; DROP TRIGGER IF EXISTS feed_changed;
-DROP TRIGGER IF EXISTS feed_pruned;`
+	dropNotingTriggers = `DROP TRIGGER IF EXISTS feed_created; DROP TRIGGER IF EXISTS feed_changed;`
+	dropPrunedTrigger  = `DROP TRIGGER IF EXISTS feed_pruned;`
+
+	commitsNeeded = `EXISTS (SELECT 1 FROM feeds WHERE lost = 0)`
 
 	// The last position is never forgotten, so that no position is used twice.
 	lastPosition = `coalesce((SELECT max(position) FROM noted), 0)`
@@ -79,7 +85,8 @@ func readChange(text string) (c change, rest string, _ error) {
 	return change{row, from, to}, rest, cmp.Or(err1, err2, err3)
 }
 
-// notedCommit is a commit that is noted. No position is used twice, so that no other one is like it.
+// notedCommit is a commit that is noted. No position is used twice, so that no other one is like
+// it.
 type notedCommit struct {
 	position int64
 	change
@@ -101,7 +108,7 @@ type feedState struct {
 // that of the file: the cache is emptied when somebody else has written to the file.
 func (w *writer) feedState() (*feedState, error) {
 	if w.cache.feeds == nil {
-		r, err := w.one(`SELECT EXISTS (SELECT 1 FROM feeds WHERE lost = 0), ` + lastPosition)
+		r, err := w.one(`SELECT ` + commitsNeeded + `, ` + lastPosition)
 		if err != nil {
 			return nil, err
 		}
@@ -136,8 +143,8 @@ func (w *writer) note(row int64, e *entry.Entry) (noted bool, _ error) {
 	return err == nil, err
 }
 
-// insertNotedAlone stores the last commit that was noted in a row of its own, where the triggers look
-// for it.
+// insertNotedAlone stores the last commit that was noted in a row of its own, where the triggers
+// look for it.
 func (w *writer) insertNotedAlone() error {
 	end := len(w.noted) - 1
 	return errors.Join(w.insertNotedUntil(end), w.insertNotedUntil(end+1))
@@ -185,12 +192,53 @@ func (w *writer) slotOfNew(e *entry.Entry) (driver.Value, error) {
 	return nil, err
 }
 
-// deleteAcknowledged deletes the noted commits that every feed has acknowledged, except the last
-// one: its row keeps the last position.
-func (w *writer) deleteAcknowledged() error {
-	_, err := w.exec(`DELETE FROM noted WHERE position <= coalesce((SELECT min(cursor) FROM feeds WHERE lost = 0),
-		9223372036854775807) AND position < ` + lastPosition)
-	return err
+// unneededPart is how many rows of a table deleteUnneeded deletes in one transaction.
+const unneededPart = 1000
+
+// deleteAcknowledged deletes up to limit rows of noted commits that no feed needs: each feed has
+// acknowledged them, or is lost. The last row stays, since it keeps the last position.
+func (w *writer) deleteAcknowledged(limit int64) (deleted int64, _ error) {
+	return w.exec(`DELETE FROM noted WHERE position IN (SELECT position FROM noted WHERE position < `+lastPosition+`
+		AND position <= coalesce((SELECT min(cursor) FROM feeds WHERE lost = 0), 9223372036854775807)
+		ORDER BY position LIMIT ? + 0)`, limit)
+}
+
+// deleteUnneeded deletes a part of what no feed needs, and reports whether there may be more. If no
+// feed needs commits, because there is none or all are lost, everything goes that is there for
+// feeds. The trigger that deletes the rows of ended with their runs goes when none is left: a later
+// run may get the number of the row.
+func (w *writer) deleteUnneeded() (more bool, _ error) {
+	n, err := w.feedState()
+	if err == nil && !n.needed {
+		err = w.conn.run(dropNotingTriggers)
+	}
+	if err != nil {
+		return false, err
+	}
+	deleted, err := w.deleteAcknowledged(unneededPart)
+	if err != nil || deleted == unneededPart || n.needed {
+		return deleted == unneededPart, err
+	}
+	deleted, err = w.exec(`DELETE FROM ended WHERE run IN (SELECT run FROM ended LIMIT ? + 0)`, int64(unneededPart))
+	if err != nil || deleted == unneededPart {
+		return true, err
+	}
+	_, err = w.exec(`UPDATE noted SET size = 0, commits = '' WHERE size > 0`)
+	return false, errors.Join(err, w.conn.run(dropPrunedTrigger))
+}
+
+// deleteUnneeded deletes what no feed needs, in transactions between which others go on.
+func (s *Store) deleteUnneeded(ctx context.Context) error {
+	for more := true; more; {
+		err := s.write(ctx, maxBatch, func(w *writer) (_ []store.Hint, err error) {
+			more, err = w.deleteUnneeded()
+			return nil, err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // feedNeedsRun is a condition on a row of runs: a feed has not acknowledged the run's last commit,

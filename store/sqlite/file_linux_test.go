@@ -132,8 +132,8 @@ func TestOpenReportsUnwritableFolder(t *testing.T) {
 	require.ErrorIs(t, err, fs.ErrPermission)
 }
 
-// J8: a file beside the database that cannot be opened is named, with the system's reason. Only what
-// may not be written is ErrReadOnly.
+// J8: a file beside the database that cannot be opened is named, with the system's reason. Only
+// what may not be written is ErrReadOnly.
 func TestOpenNamesWhatCannotBeOpened(t *testing.T) {
 	path := closedFile(t)
 	require.NoError(t, os.Mkdir(path+"-wal", 0o700))
@@ -148,8 +148,8 @@ func TestOpenNamesWhatCannotBeOpened(t *testing.T) {
 	require.Len(t, entries, 1, "no probe is left")
 }
 
-// J8: SQLite goes on if the folder cannot be flushed, and so the name of a new WAL could go with the
-// power. Open refuses instead, unless the folder may not be read or its file system has no such
+// J8: SQLite goes on if the folder cannot be flushed, and so the name of a new WAL could go with
+// the power. Open refuses instead, unless the folder may not be read or its file system has no such
 // call, or a loss of power may take commits anyway.
 func TestOpenFlushesItsFolder(t *testing.T) {
 	for _, tc := range []struct {

@@ -27,10 +27,10 @@ type Status struct {
 	Newest int
 }
 
-// Inspect says how far the schema of a file is, and whether it is as this package needs it: a database
-// of this package's, not too old or too new, with every table, column and index, whose pages are whole.
-// The error matches what is wrong: fs.ErrNotExist, ErrOlder, and those of Open. It changes nothing, and
-// reads the whole file while hosts work on it.
+// Inspect says how far the schema of a file is, and whether it is as this package needs it: a
+// database of this package's, not too old or too new, with every table, column and index, whose
+// pages are whole. The error matches what is wrong: fs.ErrNotExist, ErrOlder, and those of Open. It
+// changes nothing, and reads the whole file while hosts work on it.
 func Inspect(ctx context.Context, path string) (Status, error) {
 	have := Status{Newest: len(migrations)}
 	path, err := filepath.Abs(path)

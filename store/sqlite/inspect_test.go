@@ -12,8 +12,8 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// J8: with NoMigrate, a file stays as it is: none is made, and none of an older version is brought to
-// this one. Inspect says the same, and how far the file is.
+// J8: with NoMigrate, a file stays as it is: none is made, and none of an older version is brought
+// to this one. Inspect says the same, and how far the file is.
 func TestJ8NoMigrateLeavesTheFileAsItIs(t *testing.T) {
 	fixed := quick
 	fixed.NoMigrate = true

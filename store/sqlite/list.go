@@ -105,8 +105,8 @@ func (f *filter) and(clause string, args ...driver.Value) {
 
 func (f *filter) text() string { return strings.Join(f.where, " AND ") }
 
-// filterOf returns the conditions of a query on columns. The listing is ordered by the columns at and
-// id, and shift is added to the times in the former.
+// filterOf returns the conditions of a query on columns. The listing is ordered by the columns at
+// and id, and shift is added to the times in the former.
 func filterOf(q store.Query, at, id string, shift int64) (f filter, _ error) {
 	f.and(at + " IS NOT NULL")
 	if q.After != "" {
@@ -150,7 +150,8 @@ func hashLabel(name, value string) int64 {
 }
 
 // hashLabels are the numbers of the labels of a run, each once, in order. A fork has one more, with
-// the run that it was forked from and a name that no label has (J6), and a child one with its parent (M3).
+// the run that it was forked from and a name that no label has (J6), and a child one with its
+// parent (M3).
 func hashLabels(labels map[string]string, forkedFrom, parent string) []int64 {
 	hashes := make([]int64, 0, len(labels)+2)
 	if parent != "" {

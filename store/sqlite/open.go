@@ -28,8 +28,8 @@ const (
 
 // Options configure Open. The zero value is what a host should use.
 type Options struct {
-	// NoMigrate leaves the schema as it is, and makes no file: one of an older version is ErrOlder, and
-	// one that does not exist fs.ErrNotExist. For programs that look at what hosts keep.
+	// NoMigrate leaves the schema as it is, and makes no file: one of an older version is ErrOlder,
+	// and one that does not exist fs.ErrNotExist. For programs that look at what hosts keep.
 	NoMigrate bool
 	// Synchronous is Full when empty.
 	Synchronous Synchronous
@@ -196,8 +196,8 @@ func (s *Store) open(path string, o Options) error {
 	return nil
 }
 
-// dialFirst dials, and tries again while another process creates the same file. If two processes set
-// the journal mode of a file at the same time, SQLite refuses one of them at once, whatever
+// dialFirst dials, and tries again while another process creates the same file. If two processes
+// set the journal mode of a file at the same time, SQLite refuses one of them at once, whatever
 // busy_timeout says.
 func dialFirst(path string, pragmas []string, patience time.Duration) (*conn, error) {
 	for until := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {

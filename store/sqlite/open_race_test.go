@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Several hosts may start on a file that does not exist yet. One creates it, and the others wait, though
-// not for ever.
+// Several hosts may start on a file that does not exist yet. One creates it, and the others wait,
+// though not for ever.
 func TestOpenWaitsWhileAnotherProcessCreatesTheFile(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

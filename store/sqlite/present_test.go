@@ -54,8 +54,8 @@ func TestCommitIsRefusedOnceTheFileIsReplaced(t *testing.T) {
 	}
 }
 
-// J8, J9: nothing is confirmed from a file that is gone, though nothing was written since; nor while
-// other processes would not share this one's memory of the WAL.
+// J8, J9: nothing is confirmed from a file that is gone, though nothing was written since; nor
+// while other processes would not share this one's memory of the WAL.
 func TestConfirmIsRefusedOnceTheFileIsReplaced(t *testing.T) {
 	cases := maps.Clone(disappearances)
 	cases["shared memory removed"] = func(t *testing.T, path string) { require.NoError(t, os.Remove(path+"-shm")) }
@@ -74,8 +74,8 @@ func TestConfirmIsRefusedOnceTheFileIsReplaced(t *testing.T) {
 	}
 }
 
-// J9: while the file is replaced under load, every run that was acknowledged is in the file that was
-// opened.
+// J9: while the file is replaced under load, every run that was acknowledged is in the file that
+// was opened.
 func TestNothingAcknowledgedIsInNoFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "runs.db")
 	s, err := sqlite.Open(t.Context(), path, quick)

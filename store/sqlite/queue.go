@@ -136,8 +136,8 @@ func (q readyQueue) Keys(priority int, last string, n int) (keys []slots.Key, _ 
 	return keys, nil
 }
 
-// nextKey returns the first key with a ready run at the priority after the given one; with inclusive,
-// that one counts too.
+// nextKey returns the first key with a ready run at the priority after the given one; with
+// inclusive, that one counts too.
 func (q readyQueue) nextKey(priority int, after string, inclusive bool) (first string, ok bool, _ error) {
 	query := `SELECT key FROM runs WHERE ready = 1 AND pool = ? AND engine = ? AND priority = ? AND key > ?
 		ORDER BY key LIMIT 1`

@@ -99,8 +99,8 @@ func (s *Store) ExpireSilent(ctx context.Context, now time.Time, nodes []store.N
 	return s.expire(ctx, now, func(n store.Node) bool { return store.IsSilent(n, nodes) })
 }
 
-// expire removes the nodes for which gone is true, and records when they departed for as long as parked
-// runs name them.
+// expire removes the nodes for which gone is true, and records when they departed for as long as
+// parked runs name them.
 func (s *Store) expire(ctx context.Context, now time.Time, gone func(store.Node) bool) ([]store.Node, error) {
 	var expired []store.Node
 	err := s.write(ctx, 1, func(w *writer) ([]store.Hint, error) {

@@ -92,10 +92,11 @@ func (c *conn) setVersion(level int64, version int) error {
 	return c.run(fmt.Sprintf("PRAGMA user_version = %d", level*levelSize+int64(version)))
 }
 
-// RefuseEarlier makes releases before this one refuse the file, with ErrNewer. Call it when the last
-// process of an earlier release has been replaced, and before the hosts use what earlier releases
-// cannot read: a process of theirs that is started by mistake then stops at once. It does not end
-// those that have the file open. There is no way back but a backup. Calling it again changes nothing.
+// RefuseEarlier makes releases before this one refuse the file, with ErrNewer. Call it when the
+// last process of an earlier release has been replaced, and before the hosts use what earlier
+// releases cannot read: a process of theirs that is started by mistake then stops at once. It does
+// not end those that have the file open. There is no way back but a backup. Calling it again
+// changes nothing.
 func RefuseEarlier(ctx context.Context, path string) (err error) {
 	s, err := Open(ctx, path, Options{WatchInterval: -1}) // brings the file to this release's schema
 	if err != nil {
@@ -115,11 +116,12 @@ func RefuseEarlier(ctx context.Context, path string) (err error) {
 // release that prunes the run does not know the table, and the number of the run's row is used
 // again.
 //
-// A row of journal is an entry of a run's journal (M1). Its key is made of the numbers of the run's row
-// and of the entry, as that of the log (logKey, seqBits). It goes with its run by a trigger, as usage does.
+// A row of journal is an entry of a run's journal (M1). Its key is made of the numbers of the run's
+// row and of the entry, as that of the log (logKey, seqBits). It goes with its run by a trigger, as
+// usage does.
 //
-// A row of asked leads from a person or group to a run whose open questions name it (package asked).
-// An earlier release refuses such runs, and writes none.
+// A row of asked leads from a person or group to a run whose open questions name it (package
+// asked). An earlier release refuses such runs, and writes none.
 //
 // The row of wal links the file and its WAL: see wal.go.
 //
@@ -127,7 +129,7 @@ func RefuseEarlier(ctx context.Context, path string) (err error) {
 // number. The last of them has the row's position, and those before it have the positions below.
 // The text commits has a line for each: the number of the run's row, and the first and the last
 // number of the commit's events. A row of ended has the position of a run's last commit; it goes
-// with the run. While there are feeds, triggers note the commits of earlier releases: see
+// with the run. While a feed needs commits, triggers note those of earlier releases: see
 // makeTriggers.
 const additions = `CREATE TABLE IF NOT EXISTS departed (
 	id TEXT    PRIMARY KEY,

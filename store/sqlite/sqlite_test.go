@@ -52,7 +52,7 @@ func also(tb testing.TB, s store.Store) store.Store {
 	return at(tb, f.path)
 }
 
-func TestStore(t *testing.T) {
+func TestStorePassesTheSuite(t *testing.T) {
 	storetest.Harness{Open: open, Reopen: reopen, Crash: also, Also: also}.Run(t)
 }
 

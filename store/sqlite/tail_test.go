@@ -32,7 +32,8 @@ func number(t require.TestingT, db *sql.DB, query string, args ...any) (n int) {
 	return n
 }
 
-// withEvents is a commit with events of these sizes, and no other change. A run's first is its creation.
+// withEvents is a commit with events of these sizes, and no other change. A run's first is its
+// creation.
 func withEvents(prev store.Run, sizes ...int) store.Commit {
 	c := report(prev)
 	if prev.Version == 0 {

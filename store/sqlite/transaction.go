@@ -12,14 +12,15 @@ import (
 	"github.com/interlude-go/interlude/store/internal/entry"
 )
 
-// Transactions returns how flow.StepIn executes a step in a transaction of the host's, on tables that the
-// host has in the store's file beside those of the store. Db is a handle of its own for that file:
+// Transactions returns how flow.StepIn executes a step in a transaction of the host's, on tables
+// that the host has in the store's file beside those of the store. Db is a handle of its own for
+// that file:
 //
 //	db, err := sql.Open("sqlite", path+"?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=synchronous(full)")
 //
-// It must have this package's driver, modernc.org/sqlite, and it says how long a transaction waits for
-// the file's lock, and how durable it is. From its first write to its end a transaction holds up every
-// other writer, the store too: a step must not report, submit or reply meanwhile.
+// It must have this package's driver, modernc.org/sqlite, and it says how long a transaction waits
+// for the file's lock, and how durable it is. From its first write to its end a transaction holds
+// up every other writer, the store too: a step must not report, submit or reply meanwhile.
 func (s *Store) Transactions(db *sql.DB) func(ctx context.Context, do func(tx *sql.Tx, view any) error) error {
 	return func(ctx context.Context, do func(tx *sql.Tx, view any) error) (err error) {
 		conn, err := db.Conn(ctx)
@@ -60,7 +61,8 @@ var (
 	errDriver = errors.New("sqlite: the transaction is not one of the driver modernc.org/sqlite")
 )
 
-// transaction is a store.TransactionView: a transaction of the host's, as long as its connection has it.
+// transaction is a store.TransactionView: a transaction of the host's, as long as its connection
+// has it.
 type transaction struct {
 	store *Store
 	conn  *sql.Conn

@@ -51,8 +51,8 @@ func in(ctx context.Context, view any, c store.Commit) error {
 
 var errUndo = errors.New("undone by the host")
 
-// M1: what the host and the store write in one transaction is stored together, or not at all. What is not
-// committed leaves nothing in the store's cache either, and gives no hint.
+// M1: what the host and the store write in one transaction is stored together, or not at all. What
+// is not committed leaves nothing in the store's cache either, and gives no hint.
 func TestM1TheHostsTransactionIsStoredWholeOrNotAtAll(t *testing.T) {
 	s, db := hosts(t)
 	hints := make(chan store.Hint, 10)

@@ -105,8 +105,8 @@ type waitPlace struct {
 	row int64
 }
 
-// waiting returns a page of the runs that wait. It finds the places of the first runs of each range,
-// and loads the first of all. A run that only has the same hash of a label is left out.
+// waiting returns a page of the runs that wait. It finds the places of the first runs of each
+// range, and loads the first of all. A run that only has the same hash of a label is left out.
 func (c *conn) waiting(ctx context.Context, q store.WaitingQuery) (page store.Page, _ error) {
 	labels := hashLabels(q.Labels, q.ForkedFrom, q.Parent)
 	rarest, having, err := c.rarest(labels)

@@ -47,8 +47,8 @@ func markText(s salts) string { return markPrefix + string(s[:]) }
 // text of 30 bytes.
 const markAt = "\x5e\x01\x04\x49\x49\x49"
 
-// readMark returns the row if the page has it: a leaf page with a single cell, every byte of which is as
-// SQLite writes that row. No text that a user stores can make another page look like that.
+// readMark returns the row if the page has it: a leaf page with a single cell, every byte of which
+// is as SQLite writes that row. No text that a user stores can make another page look like that.
 func readMark(page []byte) (m mark, ok bool) {
 	const leaf, head = 0x0d, 8
 	if page[0] != leaf || binary.BigEndian.Uint16(page[3:]) != 1 {

@@ -113,8 +113,8 @@ func TestOpenRefusesTheWALOfAnotherFile(t *testing.T) {
 	}
 }
 
-// J8: what a crash leaves is opened again, with all that was acknowledged, whatever checkpoints were
-// made and WALs begun, by one store or another.
+// J8: what a crash leaves is opened again, with all that was acknowledged, whatever checkpoints
+// were made and WALs begun, by one store or another.
 func TestOpenAcceptsWhatACrashLeaves(t *testing.T) {
 	path, s := opened(t)
 	other, err := sqlite.Open(t.Context(), path, quiet)

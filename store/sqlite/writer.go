@@ -29,8 +29,8 @@ type work struct {
 
 type job = groupcommit.Job[work]
 
-// writer owns the writing connection. Its fields are for its goroutine alone, but for those that are safe
-// for concurrent use: queue, watchers, counters, rotation, recent, and the runs in cache.
+// writer owns the writing connection. Its fields are for its goroutine alone, but for those that
+// are safe for concurrent use: queue, watchers, counters, rotation, recent, and the runs in cache.
 type writer struct {
 	*conn
 

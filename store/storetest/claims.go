@@ -73,6 +73,7 @@ var claimCases = []promised{
 				require.Error(w, w.claimInto(&is, node, 9, start))
 				require.False(w, is)
 			}
+			e, f := w.sticking("e"), w.sticking("f")
 			require.True(w, drained(9), "nothing is queued")
 			w.submit("other", ofEngine("other"))
 			w.submit("later", notBefore(w.now.Add(time.Hour)))
@@ -89,6 +90,10 @@ var claimCases = []promised{
 			require.False(w, drained(9), "the pool is full")
 			w.commit(ended(w.load("c"), w.tick(), "succeeded"))
 			require.True(w, drained(9), "d was the last")
+			w.commit(Answered(e, w.tick(), ""))
+			w.commit(Answered(f, w.tick(), ""))
+			require.False(w, drained(1), "f is left, which holds its slot")
+			require.True(w, drained(9), "f was the last")
 		},
 	},
 	{
@@ -221,6 +226,19 @@ var claimCases = []promised{
 				require.Equal(w, fsm.StateRunning, w.load(first).State)
 				w.commit(ended(w.load(first), w.tick(), fsm.StateSucceeded))
 			}
+		},
+	},
+	{
+		"claim/lets a run whose Start fails hold up no other pool",
+		"A run whose Start fails takes at most one of many claims of a node that has room for one run, while another " +
+			"pool has ready runs (I3).",
+		func(w *world) {
+			w.pool("other", 1, 0)
+			w.submit("broken", inPool("other"))
+			for i := range 8 {
+				w.submit(fmt.Sprint("next", i))
+			}
+			require.Len(w, w.claimsOfOne(9, map[string]bool{"broken": true}), 8)
 		},
 	},
 	{

@@ -3,7 +3,7 @@
 //
 // A store is proven in three lines:
 //
-//	func TestStore(t *testing.T) {
+//	func TestStorePassesTheSuite(t *testing.T) {
 //		storetest.Run(t, func(tb testing.TB) store.Store { return memory.New() })
 //	}
 //

@@ -106,12 +106,18 @@ func (r *feedReader) ack() {
 	require.NoError(r, r.feeds().AckFeed(r.ctx, r.lease, r.at, r.now))
 }
 
+// listFeeds returns all feeds as they stand.
+func (w *world) listFeeds() []store.FeedStatus {
+	w.Helper()
+	all, err := w.feeds().Feeds(w.ctx)
+	require.NoError(w, err)
+	return all
+}
+
 // status returns the feed as it stands.
 func (r *feedReader) status() store.FeedStatus {
 	r.Helper()
-	all, err := r.feeds().Feeds(r.ctx)
-	require.NoError(r, err)
-	for _, f := range all {
+	for _, f := range r.listFeeds() {
 		if f.Name == r.lease.Feed {
 			return f
 		}
@@ -357,6 +363,38 @@ var feedCases = []promised{
 			require.Equal(w, 1, w.prune(w.tick(), 9), "a lost feed keeps nothing")
 			require.NoError(w, w.feeds().DeleteFeed(w.ctx, "slow"))
 			require.Empty(w, w.feed("slow").rest())
+		},
+	},
+	{
+		"feeds/that are lost grow no more",
+		"Once Prune has made every feed lost, nothing is kept for feeds, and no commit adds anything. A feed that is " +
+			"created afterwards begins there and has everything from then on (K8).",
+		func(w *world) {
+			for round, names := range [][]string{{"one"}, {"two", "three"}} {
+				for _, name := range names {
+					w.feed(name)
+				}
+				kept, next := fmt.Sprint("kept", round), fmt.Sprint("next", round)
+				w.waiting(kept)
+				old := w.finished(fmt.Sprint("old", round))
+				require.Positive(w, w.prune(old.FinishedAt.Add(maxLag+time.Second), 9))
+				for _, f := range w.listFeeds() {
+					require.True(w, f.Lost, f.Name)
+				}
+				w.commit(Answered(w.load(kept), w.tick(), ""))
+				started := w.start("n")
+				w.finished(fmt.Sprint("gone", round))
+
+				r := w.feed(fmt.Sprint("new", round))
+				require.Empty(w, r.rest(), "it begins where it was created")
+				r.at = ""
+				require.Empty(w, r.rest(), "nothing was kept from before")
+				w.submit(next)
+				w.commit(ended(started, w.tick(), fsm.StateSucceeded))
+				want := append(events(next, 1, w.load(next).Seq), events(kept, started.Seq+1, w.load(kept).Seq)...)
+				require.Equal(w, want, r.rest())
+				w.commit(ended(w.load(next), w.tick(), fsm.StateCanceled))
+			}
 		},
 	},
 	{

@@ -16,8 +16,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// journalOf reads the journal of a run. The error says if the store is no store.JournalReader, which
-// every store must be.
+// journalOf reads the journal of a run. The error says if the store is no store.JournalReader,
+// which every store must be.
 func journalOf(ctx context.Context, s store.Store, id string) ([]interaction.JournalEntry, error) {
 	reader, ok := s.(store.JournalReader)
 	if !ok {

@@ -163,8 +163,8 @@ func (r *refuted) Failed() bool          { return r.failed }
 func (r *refuted) Logf(string, ...any)   {}
 func (r *refuted) Log(...any)            {}
 
-// TestM3TheMachineRefutesStoresThatBreakFamilies: the random machine finds each of these stores, and nothing
-// wrong with the one that they are made of.
+// TestM3TheMachineRefutesStoresThatBreakFamilies: the random machine finds each of these stores,
+// and nothing wrong with the one that they are made of.
 func TestM3TheMachineRefutesStoresThatBreakFamilies(t *testing.T) {
 	for name, value := range map[string]string{"rapid.nofailfile": "true", "rapid.shrinktime": "0s",
 		"rapid.checks": "2000"} {

@@ -67,6 +67,27 @@ var queueCases = []promised{
 		},
 	},
 	{
+		"queue/pools take turns",
+		"With several pools that have ready runs, a node with room for one run serves each of them once before any " +
+			"is served twice: none waits until another is empty.",
+		func(w *world) {
+			all := []string{"p", "z", "a"} // in the order in which they were created, which is not that of their names
+			for _, pool := range all[1:] {
+				w.pool(pool, 9, 0)
+			}
+			for i := range 4 * len(all) {
+				w.submit(fmt.Sprintf("r%02d", i), inPool(all[i%len(all)]))
+			}
+			for range 3 {
+				var served []string
+				for range all {
+					served = append(served, w.start("n").Pool)
+				}
+				require.ElementsMatch(w, all, served)
+			}
+		},
+	},
+	{
 		"queue/capacity of a pool",
 		"At most as many runs of a pool hold a slot as its capacity allows; a slot that becomes free can be used " +
 			"at once (D1, D5).",

@@ -9,8 +9,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// severalDecide makes the open questions of a run approvals that so many people must approve, and two
-// must reject.
+// severalDecide makes the open questions of a run approvals that so many people must approve, and
+// two must reject.
 func severalDecide(c store.Commit, need int) store.Commit {
 	ask := func(q *interaction.Question) {
 		q.Kind, q.Subject, q.Need, q.Rejects = interaction.Approval, &interaction.Subject{Tool: "pay"}, need, 2

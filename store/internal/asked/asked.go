@@ -1,8 +1,9 @@
 // Package asked says who is asked by the open questions of a run, in the form in which stores index
 // it. A question for everybody needs no entry: the index of waiting runs finds it. For the others,
-// each person and each group that is named has one entry a run.
+// each person and each group that is named has one entry for each run.
 //
-// The index only leads to runs; whether somebody may answer, the record alone says (Admits).
+// The index only leads to runs. Whether somebody may answer is decided by the record alone
+// (Audience.Admits).
 package asked
 
 import (
@@ -71,9 +72,10 @@ func Of(a *interaction.Actor) []string {
 	return slices.Compact(all)
 }
 
-// Changes reports whether the commit can change the entries of its run: an open question, or one that
-// it settles, is not for everybody, or may not have been before a step of its wait or before it was put to
-// others, which leaves an audience.
+// Changes reports whether the commit can change the entries of its run: whether an open question,
+// or one that the commit settles, has an audience or a Wait. No other question can have had entries
+// before the commit: a step of a wait and a reassignment may change an audience, but they always
+// leave one.
 func Changes(c *store.Commit) bool {
 	named := func(q *interaction.Question) bool { return q.To != nil || q.Wait != nil }
 	r := &c.Run

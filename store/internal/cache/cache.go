@@ -14,8 +14,8 @@ type Runs[V any] struct {
 	bytes             int // added to young
 }
 
-// New returns an empty cache. Both bounds are of one generation, so the cache keeps at most twice as
-// much.
+// New returns an empty cache. Both bounds are of one generation, so the cache keeps at most twice
+// as much.
 func New[V any](maxRuns, maxBytes int) Runs[V] {
 	return Runs[V]{maxRuns: maxRuns, maxBytes: maxBytes}
 }

@@ -12,12 +12,12 @@ const (
 	maxCommitsBytes = 2 << 20
 )
 
-// Commits keeps the events of the commits that a store wrote last, for a reader of a feed in the same
-// process, which is seldom far behind. It has two generations, as Runs has. It is safe for concurrent
-// use, and the zero value is empty.
+// Commits keeps the events of the commits that a store wrote last, for a reader of a feed in the
+// same process, which is seldom far behind. It has two generations, as Runs has. It is safe for
+// concurrent use, and the zero value is empty.
 //
-// It does not say what a feed has: that is read from the database. A store keeps a commit under a key
-// that no other commit has, and only once it is stored.
+// It does not say what a feed has: that is read from the database. A store keeps a commit under a
+// key that no other commit has, and only once it is stored.
 type Commits[K comparable] struct {
 	mu         sync.Mutex
 	young, old map[K]Commit // guarded by mu

@@ -33,10 +33,10 @@ func Start(req *store.ClaimRequest, prev *store.Run, spec []byte) (c store.Commi
 	return c, c.CheckClaim(&given, prev)
 }
 
-// OneByOne serves a request in transactions of one run each, for a store without group commit. Claim
-// executes a request in one transaction; failed are the errors of single runs. A run whose Start
-// fails may be picked first by the next transaction too, so what is left of the request is then
-// claimed in one transaction.
+// OneByOne serves a request in transactions of one run each, for a store without group commit.
+// Claim executes a request in one transaction; failed are the errors of single runs. A run whose
+// Start fails may be picked first by the next transaction too, so what is left of the request is
+// then claimed in one transaction.
 func OneByOne(req store.ClaimRequest,
 	claim func(store.ClaimRequest) (claimed []store.Claimed, failed, err error),
 ) (claimed []store.Claimed, _ error) {
@@ -59,14 +59,15 @@ func OneByOne(req store.ClaimRequest,
 	return claimed, nil
 }
 
-// Rotation remembers where the last claims of this process ended, so that pools and keys take turns.
-// It is a hint for fairness: nothing is lost with it but a turn. The zero value is ready, and safe
-// for concurrent use.
+// Rotation remembers where the last claims of this process ended, so that pools and keys take
+// turns. It is a hint for fairness: nothing is lost with it but a turn. The zero value is ready,
+// and safe for concurrent use.
 type Rotation struct {
 	mu   sync.Mutex
 	pool string            // guarded by mu; the pool that the last claim served first
 	keys map[string]string // guarded by mu; by pool, the key that was served last
-	// failed has the runs that Select leaves out, and how many more times it does so. Guarded by mu.
+	// failed has the runs that could not be started lately, and how many more claims prefer others.
+	// Guarded by mu.
 	failed map[string]int
 }
 
@@ -93,7 +94,7 @@ type Queue interface {
 }
 
 // Pick chooses up to want ready runs of a pool in which so many slots are held. Drained says that
-// these are all that are ready; it stays false where the bound by key decides.
+// these are all that are ready. It stays false for a pool that has a KeyCapacity and a free slot.
 func (r *Rotation) Pick(p slots.Pool, held int, q Queue, want int) (ids []string, drained bool, err error) {
 	free := max(0, min(want, p.Capacity-held))
 	if p.KeyCapacity == 0 || free == 0 {
@@ -114,12 +115,15 @@ func SetDrained(req *store.ClaimRequest, drained bool) {
 }
 
 // Select is slots.Select, beginning after the key of the pool that was served last. Runs that could
-// not be started lately are left out (Failed).
+// not be started lately are left out (Failed). If slots are left free, the next claim may pick
+// them.
 func (r *Rotation) Select(p slots.Pool, held int, q slots.Queue, want int) ([]string, error) {
+	without := &startable{Queue: q}
 	r.mu.Lock()
 	last := r.keys[p.Name]
 	if len(r.failed) > 0 {
-		q = startable{q, maps.Clone(r.failed)}
+		without.failed = maps.Clone(r.failed)
+		q = without
 	}
 	r.mu.Unlock()
 	ids, served, err := slots.Select(p, held, q, want, last)
@@ -132,6 +136,10 @@ func (r *Rotation) Select(p slots.Pool, held int, q slots.Queue, want int) ([]st
 		r.keys = make(map[string]string)
 	}
 	r.keys[p.Name] = served
-	r.forgive(len(ids) < min(want, p.Capacity-held))
+	if len(ids) < min(want, p.Capacity-held) {
+		for _, id := range without.leftOut {
+			delete(r.failed, id)
+		}
+	}
 	return ids, nil
 }

@@ -14,8 +14,8 @@ import (
 type Columns struct {
 	QueuedAt time.Time // queued
 	Ready    bool      // queued, wants a slot, and its not-before time has come
-	// DelayedUntil: queued, wants a slot, and is held back by its not-before time; or waiting for its
-	// children, see Awaiting; or held, and then in a range of its own, see HeldFrom.
+	// DelayedUntil: queued, wants a slot, and is held back by its not-before time; or waiting for
+	// its children, see Awaiting; or held, and then in a range of its own, see HeldFrom.
 	DelayedUntil time.Time
 	Slot         bool
 	Owner        string
@@ -64,11 +64,11 @@ func ColumnsOf(r *store.Run) Columns {
 //
 // The numbers are in microseconds. Times of the years 0 to 9999 lie between -0.7e17 and 2.6e17.
 const (
-	// Held is the lower bound of the range: runs that are held have larger values, and runs that are
-	// delayed have smaller ones.
+	// Held is the lower bound of the range: runs that are held have larger values, and runs that
+	// are delayed have smaller ones.
 	Held int64 = 3e17
-	// Awaiting is the value of every run that waits for its children (M3). It equals Held, so such a run
-	// counts neither as delayed nor as held.
+	// Awaiting is the value of every run that waits for its children (M3). It equals Held, so such
+	// a run counts neither as delayed nor as held.
 	Awaiting          = Held
 	HeldFrom    int64 = 4e17
 	heldForGood int64 = 7e17
@@ -77,8 +77,8 @@ const (
 
 // Addressed is added to AskedAt, in microseconds, of a run whose open questions all name who may
 // answer them. So one index has the questions for everybody before all others, whoever wrote the
-// run. A run that an earlier version parked stands among the former in any case; what it asks of whom
-// is then read in its record alone.
+// run. A run that an earlier version parked is among those for everybody, whatever it asks: only
+// its record says who may answer.
 const Addressed int64 = 4e17
 
 // heldColumn is DelayedUntil of a held run.

@@ -18,8 +18,8 @@ import (
 type Entry struct {
 	store.Commit
 
-	// Record is the run, and EventLines the bodies of the events with a line break between them; each
-	// as it is stored.
+	// Record is the run, and EventLines the bodies of the events with a line break between them;
+	// each as it is stored.
 	Record, EventLines []byte
 	// SettledRecords are the settled interactions as they are stored, in the order of Settled.
 	SettledRecords [][]byte

@@ -114,7 +114,8 @@ func (j *Job[T]) Finish(err error) {
 
 // Serve passes batches to flush until the queue is closed and empty. Several goroutines may serve
 // one queue. Flush calls Start for each job that it executes, and has Finish called for each,
-// possibly after it has returned. The slice of jobs is flush's until then only: it is used again.
+// possibly after it has returned. Flush must not keep the slice of jobs after it has returned:
+// Serve uses the slice again.
 func (q *Queue[T]) Serve(flush func(batch []*Job[T])) {
 	var batch []*Job[T]
 	flushFrom := func(first *Job[T]) {

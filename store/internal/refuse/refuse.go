@@ -11,13 +11,14 @@ import (
 
 // Facts are what Change needs to know beside the run.
 type Facts struct {
-	Registered func(node string) (bool, error)      // whether the node of the commit's fence is
+	Registered func(node string) (bool, error)      // whether the node of the commit's fence is registered
 	KeyUsed    func(key string) (bool, error)       // whether an earlier reply had the idempotency key
 	Departed   func(node string) (time.Time, error) // when the node that parked the run went; zero: it has not
 }
 
 // Change says why a commit of an existing run is refused, nil when it may be stored. Prev is the
-// record as it stands. What the facts say is asked only when it matters; err is an error of theirs.
+// record as it stands. A fact is looked up only when the answer depends on it; err is the error of
+// such a look-up.
 //
 // The fence is compared before the version: a worker that lost its run must hear that, and not that
 // it should load the run and try again.
@@ -65,7 +66,7 @@ func Change(c *store.Commit, prev *store.Run, known Facts) (refused, err error) 
 // Exists refuses to create a run whose id is taken.
 func Exists(id string) error { return fmt.Errorf("%w: run %s", store.ErrExists, id) }
 
-// UnknownPool refuses to create a run of a pool that there is not.
+// UnknownPool refuses to create a run in a pool that does not exist.
 func UnknownPool(name string) error { return fmt.Errorf("%w: %s", store.ErrUnknownPool, name) }
 
 // NotFound says that there is no such run.

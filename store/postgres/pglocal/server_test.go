@@ -83,7 +83,8 @@ func TestRestartKeepsPortAndData(t *testing.T) {
 	require.Equal(t, 7, one[int](t, connect(t, s.DSN("")), "SELECT n FROM kept"))
 }
 
-// The server is killed during commits: each commit that a client saw acknowledged is there afterwards.
+// The server is killed during commits: each commit that a client saw acknowledged is there
+// afterwards.
 func TestKilledServerKeepsCommits(t *testing.T) {
 	s := start(t, Options{})
 	execute(t, connect(t, s.DSN("")), "CREATE TABLE counted (client int, n int)")

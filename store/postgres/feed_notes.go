@@ -1,0 +1,214 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/internal/refuse"
+)
+
+// A trigger notes the commits for the feeds (migration 6) while one of them is not lost (migration 9).
+// This file creates and deletes feeds, which enables and disables it, and deletes what no feed needs.
+
+var (
+	// lockFeedsText lets only one transaction at a time create or delete feeds. It waits for those
+	// that acknowledge and prune.
+	lockFeedsText = sql(`LOCK TABLE interlude.feeds IN SHARE ROW EXCLUSIVE MODE`)
+	// createFeedText lets the feed begin with the transactions that are under way: what they have
+	// noted is not visible yet.
+	createFeedText = sql(`INSERT INTO interlude.feeds (name, place, run, last, epoch, until, max_lag, lost)
+		SELECT $1::text, ` + horizon + ` - 1, $3::bigint, $3::bigint, 0, 0, $2::bigint, false
+		ON CONFLICT (name) DO NOTHING`)
+	deleteFeedText  = sql(`DELETE FROM interlude.feeds WHERE name = $1::text`)
+	switchFeedsText = sql(`SELECT interlude.switch_feeds()`)
+	// anyLostText says whether a feed is lost, and whether all are. It says false for both if there is
+	// no feed.
+	anyLostText = sql(`SELECT coalesce(bool_or(lost), false), coalesce(bool_and(lost), false) FROM interlude.feeds`)
+	// deleteUnneededText deletes up to so many rows of feed after a place, in their order, and returns
+	// the last of them and how many it deleted. It deletes those that every feed has acknowledged which
+	// is not lost; all of them if there is no such feed.
+	deleteUnneededText = sql(`WITH lowest AS MATERIALIZED (
+			SELECT place, run, last FROM (
+				SELECT place, run, last FROM interlude.feeds WHERE NOT lost
+				UNION ALL
+				SELECT $5::bigint, $5::bigint, $5::bigint
+			) AS all_cursors ORDER BY place, run, last LIMIT 1
+		), part AS MATERIALIZED (
+			SELECT place, run, last FROM interlude.feed WHERE (place, run, last) > ($1::bigint, $2::bigint, $3::bigint)
+				AND (place, run, last) <= (SELECT place, run, last FROM lowest)
+			ORDER BY place, run, last LIMIT $4::bigint
+		), deleted AS (
+			DELETE FROM interlude.feed f USING part p WHERE (f.place, f.run, f.last) = (p.place, p.run, p.last)
+		)
+		SELECT place, run, last, count(*) OVER () FROM part ORDER BY place DESC, run DESC, last DESC LIMIT 1`)
+)
+
+// CreateFeed implements store.FeedStore.
+func (s *Store) CreateFeed(ctx context.Context, f store.Feed) error {
+	if err := f.Check(); err != nil {
+		return err
+	}
+	made, err := s.changeFeeds(ctx, createFeedText, f.Name, f.MaxLag.Microseconds(), int64(math.MaxInt64))
+	if err == nil && made == 0 {
+		err = refuse.FeedExists(f.Name)
+	}
+	return err
+}
+
+// DeleteFeed implements store.FeedStore.
+func (s *Store) DeleteFeed(ctx context.Context, name string) error {
+	if !storable(name) {
+		return refuse.NoFeed(name)
+	}
+	deleted, err := s.changeFeeds(ctx, deleteFeedText, name)
+	if err == nil && deleted == 0 {
+		err = refuse.NoFeed(name)
+	}
+	if err == nil {
+		err = s.deleteUnneeded(ctx)
+	}
+	return err
+}
+
+// tidyLostFeeds deletes what lost feeds have left. If all feeds are lost, it first sees to it that
+// no more commits are noted.
+func (s *Store) tidyLostFeeds(ctx context.Context) error {
+	type lost struct{ one, all bool }
+	found, err := readRows(ctx, &s.reader, s.texts[anyLostText], func(row pgx.CollectableRow) (l lost, _ error) {
+		return l, row.Scan(&l.one, &l.all)
+	})
+	if err == nil && found[0].all {
+		err = s.stopNoting(ctx)
+	}
+	if err != nil || !found[0].one {
+		return err
+	}
+	return s.deleteUnneeded(ctx)
+}
+
+// stopNoting disables the trigger that notes commits, unless a feed needs them. It waits for
+// transactions that have written events, but not for longer than feedLockWait. If one of them stays
+// open, commits are still noted, and the next Prune tries again.
+func (s *Store) stopNoting(ctx context.Context) error {
+	within, done, err := s.beginCall(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	_, err = s.changeFeedsOnce(within, anyLostText) // changes no feed
+	var e *pgconn.PgError
+	switch {
+	case err == nil || lostRace(err) || errors.As(err, &e) && e.Code == lockNotAvailable:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	}
+	return writeError(err)
+}
+
+// unneededPart is how many rows deleteUnneeded deletes in one transaction.
+const unneededPart = 5000
+
+// deleteUnneeded deletes the rows of feed that no feed needs, part after part. Each part begins where
+// the one before ended, so that rows that were just deleted are not scanned. It ends with the first
+// part that is not full: while commits are noted, it would find some for ever.
+func (s *Store) deleteUnneeded(ctx context.Context) error {
+	var at place
+	for deleted := unneededPart; deleted == unneededPart; {
+		deleted = 0
+		scan := func(row pgx.CollectableRow) (none struct{}, _ error) {
+			return none, row.Scan(&at.place, &at.run, &at.last, &deleted)
+		}
+		_, err := readRows(ctx, &s.reader, s.texts[deleteUnneededText], scan, at.place, at.run, at.last, unneededPart,
+			int64(math.MaxInt64))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// How long a change of the feeds waits for locks at one time. Whoever writes events after it waits
+// too. It is more than the second after which the server looks for deadlocks, and asks an
+// autovacuum to step aside.
+const (
+	feedLockWait  = "1500ms"
+	feedLockPause = time.Second
+)
+
+// changeFeeds creates or deletes a feed by a statement, and returns how many it changed. It waits
+// until no other transaction that has written events is under way. It waits for feedLockWait at a
+// time, and pauses in between, so that writers of events can go on.
+func (s *Store) changeFeeds(ctx context.Context, text statement, args ...any) (int64, error) {
+	within, done, err := s.beginCall(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer done()
+	for try := 0; ; try++ {
+		changed, err := s.changeFeedsOnce(within, text, args...)
+		var e *pgconn.PgError
+		switch {
+		case err == nil:
+			return changed, nil
+		case errors.As(err, &e) && e.Code == lockNotAvailable:
+			select {
+			case <-time.After(feedLockPause):
+			case <-within.Done():
+			}
+			if within.Err() != nil && ctx.Err() == nil {
+				return 0, fmt.Errorf("postgres: change the feeds: %w: a transaction that has written events is still "+
+					"open: "+
+					"%w", ErrTimeout, err)
+			}
+		}
+		switch {
+		case ctx.Err() != nil:
+			return 0, ctx.Err()
+		case errors.As(err, &e) && e.Code == lockNotAvailable:
+		case !lostRace(err) || try >= maxTries:
+			return 0, writeError(err)
+		}
+	}
+}
+
+func (s *Store) changeFeedsOnce(ctx context.Context, text statement, args ...any) (changed int64, err error) {
+	conn, err := s.acquire(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer conn.Release()
+	clearReplicationWarning(conn.Conn().PgConn())
+	b := newBatch(6)
+	b.Queue(beginText)
+	b.Queue(s.texts[guardText], feedLockWait)
+	b.Queue(s.texts[lockFeedsText])
+	b.Queue(s.texts[text], args...)
+	b.Queue(s.texts[switchFeedsText])
+	b.Queue(commitText)
+	results := conn.SendBatch(ctx, b)
+	for i := 0; i < b.Len() && err == nil; i++ {
+		var tag pgconn.CommandTag
+		if tag, err = results.Exec(); i == 3 {
+			changed = tag.RowsAffected()
+		}
+	}
+	if closing := results.Close(); err == nil {
+		err = closing
+	}
+	if err == nil {
+		err = acknowledgmentError(conn.Conn().PgConn())
+	}
+	if err != nil {
+		s.cache.clearIfDisconnected(err)
+		rollBack(ctx, conn.Conn())
+	}
+	return changed, err
+}
