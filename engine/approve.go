@@ -42,12 +42,13 @@ func ApprovalOf(prompt, tool string, arguments any) (Question, error) {
 }
 
 // Approved returns the arguments that the turn may execute: those in the question if a person has
-// approved them, or the edited ones. Pass the question as the engine would ask it now. If it differs
-// from the question that was asked, for instance because the arguments have changed meanwhile, or if
-// nobody has approved it, nothing may be executed and the error is an *interaction.NotApprovedError.
-// Of questions that are asked together, give each a Ref of its own, such as the id of the call: then
-// each call gets its own answer, even if two have the same arguments. If several answers are about
-// equal questions, all of them must approve the same arguments.
+// approved them, or the edited ones. Pass the question as the engine would ask it now. If it
+// differs from the question that was asked, for instance because the arguments have changed
+// meanwhile, or if nobody has approved it, nothing may be executed and the error is an
+// *interaction.NotApprovedError. Of questions that are asked together, give each a Ref of its own,
+// such as the id of the call: then each call gets its own answer, even if two have the same
+// arguments. If several answers are about equal questions, all of them must approve the same
+// arguments.
 func (t Turn) Approved(q Question) (json.RawMessage, error) {
 	var approved *Answer
 	refusal := &interaction.NotApprovedError{}

@@ -28,7 +28,7 @@ func answered(t *testing.T, q engine.Question, r interaction.Reply) engine.Answe
 
 // K4: a function executes what was approved or edited, and nothing when its call has changed since,
 // when it was rejected, or when nobody has decided.
-func TestApprovedArguments(t *testing.T) {
+func TestApprovedReturnsOnlyWhatWasApprovedOrEdited(t *testing.T) {
 	q, err := engine.ApprovalOf("Pay?", "pay", invoice{"ann", "12345678901234567890.10"})
 	require.NoError(t, err)
 	dearer, err := engine.ApprovalOf("Pay?", "pay", invoice{"ann", "12345678901234567890.11"})
@@ -100,7 +100,7 @@ func TestK4ApprovedArgumentsAreThoseOfTheCall(t *testing.T) {
 }
 
 // K4: arguments that nobody could see as they are cannot be asked about.
-func TestApprovalOf(t *testing.T) {
+func TestApprovalOfRefusesArgumentsThatCannotBeShown(t *testing.T) {
 	for _, arguments := range []any{json.RawMessage(`{"a":1,"a":2}`), json.RawMessage(`{`), func() {},
 		strings.Repeat("x", interaction.MaxArguments)} {
 		_, err := engine.ApprovalOf("?", "pay", arguments)
@@ -114,7 +114,7 @@ func TestApprovalOf(t *testing.T) {
 }
 
 // K3: the value of an answer is decoded, with numbers that are not rounded.
-func TestAs(t *testing.T) {
+func TestAsDecodesAValueWithoutRoundingNumbers(t *testing.T) {
 	q := engine.Question{Prompt: "?", Schema: json.RawMessage(`{}`)}
 	a := answered(t, q, interaction.Reply{Value: json.RawMessage(`{"to":"ann","eur":12345678901234567890.10}`)})
 	got, err := interaction.As[invoice](a)

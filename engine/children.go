@@ -6,12 +6,13 @@ import (
 	"errors"
 )
 
-// Child is a run that a turn starts (M3). All that it does not say it has from its parent: the mode, the
-// pool and its key, the priority, the session timeout and what happens then, who may answer, and the
-// policies for interrupted turns, holds and retries. A budget is each run's own: a child has none.
+// Child is a run that a turn starts (M3). All that it does not say it has from its parent: the
+// mode, the pool and its key, the priority, the session timeout and what happens then, who may
+// answer, and the policies for interrupted turns, holds and retries. A budget is each run's own: a
+// child has none.
 type Child struct {
-	// Key tells the children of a run apart: 1 to MaxChildKey bytes. A child with this key that the run
-	// has started before is that child, whatever else the Child says.
+	// Key tells the children of a run apart: 1 to MaxChildKey bytes. A child with this key that the
+	// run has started before is that child, whatever else the Child says.
 	Key string
 	// Engine names one of the host's engines; empty stands for the parent's.
 	Engine string
@@ -29,14 +30,16 @@ type Child struct {
 // Limits of children.
 const (
 	MaxChildKey = 1024
-	// MaxChildren is how many children one run may start, and MaxDepth how many ancestors a run may have.
+	// MaxChildren is how many children one run may start, and MaxDepth how many ancestors a run may
+	// have.
 	MaxChildren = 1000
 	MaxDepth    = 8
 )
 
 // ChildEnd is how a child has ended.
 type ChildEnd struct {
-	// Succeeded says that the child has done what it had to; Output and FinalText are its result then.
+	// Succeeded says that the child has done what it had to; Output and FinalText are its result
+	// then.
 	Succeeded bool
 	Output    json.RawMessage
 	FinalText string
@@ -45,13 +48,13 @@ type ChildEnd struct {
 	Message string
 }
 
-// Parent is implemented by the Sink of a host whose turns can start runs (M3). A child ends with its
-// parent at the latest: once the parent has ended, in whatever way, its children are canceled, and
-// theirs. To wait for children, a turn ends with Outcome.Children.
+// Parent is implemented by the Sink of a host whose turns can start runs (M3). A child ends with
+// its parent at the latest: once the parent has ended, in whatever way, its children are canceled,
+// and theirs. To wait for children, a turn ends with Outcome.Children.
 type Parent interface {
-	// Spawn starts a child, once, and returns the id of its run, which is the same for the same run and
-	// Key. The error is ErrStale if the run was taken over or has ended, ErrTooManyChildren, or says what
-	// is wrong with the child.
+	// Spawn starts a child, once, and returns the id of its run, which is the same for the same run
+	// and Key. The error is ErrStale if the run was taken over or has ended, ErrTooManyChildren, or
+	// says what is wrong with the child.
 	Spawn(ctx context.Context, c Child) (runID string, err error)
 	// ChildEnd returns how a child of the run has ended; nil if it has not.
 	ChildEnd(ctx context.Context, runID string) (*ChildEnd, error)

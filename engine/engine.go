@@ -60,9 +60,9 @@ type Turn struct {
 	// Prompt is the run's full prompt with the instructions of its mode (section H); without them
 	// where the engine is plain.
 	Prompt string
-	// Answers are the answers that this turn goes on with; empty in the first turn. There is one for
-	// each question that the turn before has asked, in their order. Of several questions some may
-	// have no answer (Answer.Answered), because the others were enough to go on.
+	// Answers are the answers that this turn goes on with; empty in the first turn. There is one
+	// for each question that the turn before has asked, in their order. Of several questions some
+	// may have no answer (Answer.Answered), because the others were enough to go on.
 	Answers []Answer
 	// Plain says that the engine is plain code, as its Profile does: Input leaves replies as they
 	// are.
@@ -91,14 +91,14 @@ type Turn struct {
 
 	// OutputSchema is the declared JSON Schema of the output, nil when there is none.
 	OutputSchema []byte
-	// InputJSON is the run's input as the host has given it (Spec.Input); nil when it gave none. Labels
-	// are those of the run.
+	// InputJSON is the run's input as the host has given it (Spec.Input); nil when it gave none.
+	// Labels are those of the run.
 	InputJSON []byte
 	Labels    map[string]string
 	// Clock is the host's, for engines in its process. It is nil where no lifecycle made the turn.
 	Clock Clock `json:"-"`
-	// History reads the run's earlier questions with their answers, in their order, for engines in the
-	// host's process. It is nil where no lifecycle made the turn.
+	// History reads the run's earlier questions with their answers, in their order, for engines in
+	// the host's process. It is nil where no lifecycle made the turn.
 	History func(ctx context.Context) ([]Record, error) `json:"-"`
 	// Meta is what the host has given to the run for whoever executes or observes it, such as
 	// "traceparent"; nil when it gave nothing. It is no part of the prompt.
@@ -111,9 +111,9 @@ type Turn struct {
 
 // Input is the text that the agent is to be given now: what to repair or the answer when there is
 // one, otherwise the prompt. Several answers stand in it one after the other, each with the number
-// of its question. An answer comes with the nonce of the attempt. To an agent that has none, a reply
-// that would be a signal if it were repeated comes as a quotation (J12); Answers have it as it was
-// written.
+// of its question. An answer comes with the nonce of the attempt. To an agent that has none, a
+// reply that would be a signal if it were repeated comes as a quotation (J12); Answers have it as
+// it was written.
 func (t Turn) Input() string {
 	switch {
 	case t.Repair != "":

@@ -156,10 +156,10 @@ func Ask(q Question) Outcome {
 	return Outcome{Process: Process{Status: OK}, Questions: []Question{q}}
 }
 
-// AskAll is the outcome of a turn that asks several questions, which are all open together (K1): 1 to
-// MaxQuestions of them. The run goes on, once, when each is answered; set the Rule of the outcome to
-// let it go on earlier. The next turn has an answer for each question in Turn.Answers, in the order
-// of the questions. A single question is asked as Ask does.
+// AskAll is the outcome of a turn that asks several questions, which are all open together (K1): 1
+// to MaxQuestions of them. The run goes on, once, when each is answered; set the Rule of the
+// outcome to let it go on earlier. The next turn has an answer for each question in Turn.Answers,
+// in the order of the questions. A single question is asked as Ask does.
 //
 //	o := engine.AskAll(finance, legal, security)
 //	o.Rule.Answers = 2 // two of the three are enough
@@ -170,8 +170,8 @@ func AskAll(questions ...Question) Outcome {
 
 // As decodes the value of an answer to a question with a schema (K3). Where T leaves the type of a
 // number open, it is a json.Number, so that none is rounded. The error says that the answer has no
-// value, since nobody has filled in the form, or that the value is no T: a schema that was made of T
-// (package interaction/typed) rules the latter out.
+// value, since nobody has filled in the form, or that the value is no T: a schema that was made of
+// T (package interaction/typed) rules the latter out.
 func As[T any](a Answer) (T, error) { return interaction.As[T](a) }
 
 // SleepUntil is the outcome of a turn whose run goes on with another turn at a later time.

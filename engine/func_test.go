@@ -123,8 +123,8 @@ func TestTurnInputIsTheAnswerOrThePrompt(t *testing.T) {
 	require.Equal(t, "yes", engine.Turn{Prompt: "do it", Answers: []interaction.Answer{{Text: "yes"}}}.Input())
 }
 
-// K1: the text of a turn that goes on with several answers has each with its question, in order, and
-// says which have none.
+// K1: the text of a turn that goes on with several answers has each with its question, in order,
+// and says which have none.
 func TestTurnInputHasEachAnswerToSeveralQuestions(t *testing.T) {
 	answers := []interaction.Answer{{ID: 4, Text: "red"}, {ID: 5, Resolution: interaction.Superseded},
 		{ID: 6, Decision: interaction.Reject, Text: "too dear"}, {ID: 7, Resolution: interaction.Abandoned}}

@@ -9,16 +9,16 @@ import (
 )
 
 // Journal is implemented by the Sink of a host whose store keeps journals. An engine in the host's
-// process keeps there what later turns of the run must not do again (M1): package engine/flow is such
-// an engine. Each call of Append is one commit, without an event.
+// process keeps there what later turns of the run must not do again (M1): package engine/flow is
+// such an engine. Each call of Append is one commit, without an event.
 //
 // An entry stays as long as its run. A journal has limits: see MaxJournalEntries.
 type Journal interface {
-	// Entries returns the entries that the turns of the run have added so far, the oldest first. The
-	// error is ErrNoJournal if the host's store keeps no journals.
+	// Entries returns the entries that the turns of the run have added so far, the oldest first.
+	// The error is ErrNoJournal if the host's store keeps no journals.
 	Entries(ctx context.Context) ([]JournalEntry, error)
-	// Append adds entries to the journal, all or none, and returns once they are stored. The error is
-	// ErrStale if the run was taken over or has ended, ErrNoJournal, or ErrJournalFull; after
+	// Append adds entries to the journal, all or none, and returns once they are stored. The error
+	// is ErrStale if the run was taken over or has ended, ErrNoJournal, or ErrJournalFull; after
 	// ErrJournalFull nothing is stored, and the turn may go on.
 	Append(ctx context.Context, entries ...JournalEntry) error
 }
@@ -28,14 +28,14 @@ type Journal interface {
 // Sink of a lifecycle implements it.
 type TransactionalJournal interface {
 	Journal
-	// AppendIn calls transaction, which begins a transaction, calls write once, as the last thing in it,
-	// commits if write returned nil, and rolls back otherwise. View is the run's store as seen inside the
-	// transaction: what a store's method In returns.
+	// AppendIn calls transaction, which begins a transaction, calls write once, as the last thing
+	// in it, commits if write returned nil, and rolls back otherwise. View is the run's store as
+	// seen inside the transaction: what a store's method In returns.
 	//
-	// AppendIn returns nil once the entries are stored, also if transaction could not learn whether its
-	// commit was. After any other error of a turn that goes on, they are not stored and never will be. The
-	// errors are those of Append and of transaction. Between write and the end of transaction, nothing
-	// else may be reported through the Sink: it waits.
+	// AppendIn returns nil once the entries are stored, also if transaction could not learn whether
+	// its commit was. After any other error of a turn that goes on, they are not stored and never
+	// will be. The errors are those of Append and of transaction. Between write and the end of
+	// transaction, nothing else may be reported through the Sink: it waits.
 	AppendIn(ctx context.Context, transaction func(write func(
 		ctx context.Context, view any, entries ...JournalEntry) error) error) error
 }

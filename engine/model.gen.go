@@ -37,18 +37,18 @@ import (
 //		// text of an agent never does.
 //		To *Audience
 //
-//		// Need is how many people must approve an Approval before it is approved, and Rejects how many must
-//		// reject it before it is rejected (K5); 0: one. Each is at most MaxNeed, and each person counts once.
-//		// If either is more than one, people only approve or reject: they edit nothing and claim nothing.
-//		// Only engines and the run's Spec.Ask set them; the text of an agent never does.
+//		// Need is how many people must approve an Approval before it is approved, and Rejects how many
+//		// must reject it before it is rejected (K5); 0: one. Each is at most MaxNeed, and each person
+//		// counts once. If either is more than one, people only approve or reject: they edit nothing and
+//		// claim nothing. Only engines and the run's Spec.Ask set them; the text of an agent never does.
 //		Need    int
 //		Rejects int
-//		// Votes are what people have decided of an approval that several decide, in the order in which they
-//		// came; those on a settled approval include the last one. They are given by the run.
+//		// Votes are what people have decided of an approval that several decide, in the order in which
+//		// they came; those on a settled approval include the last one. They are given by the run.
 //		Votes []Vote
 //
-//		// Claim is who works on the open question (K5); nil: nobody, or nobody any more (Claim.Lasts). It is
-//		// given by the run.
+//		// Claim is who works on the open question (K5); nil: nobody, or nobody any more (Claim.Lasts).
+//		// It is given by the run.
 //		Claim *Claim
 //
 //		// Ref is the engine's own name of what the question is about, such as the id of a tool's call;
@@ -56,13 +56,13 @@ import (
 //		// Digest, and only engines set it; the text of an agent never does.
 //		Ref string
 //
-//		// Wait is how long the question waits, and what happens meanwhile (K7); nil: as the run's policy
-//		// says. Only engines and the run's Spec.Ask set it; the text of an agent never does. If one of the
-//		// questions that are asked together has a Wait, the run gives each of the others one that says
-//		// what the policy says.
+//		// Wait is how long the question waits, and what happens meanwhile (K7); nil: as the run's
+//		// policy says. Only engines and the run's Spec.Ask set it; the text of an agent never does. If
+//		// one of the questions that are asked together has a Wait, the run gives each of the others one
+//		// that says what the policy says.
 //		Wait *Wait
-//		// Fired is how many steps of the Wait were carried out, and EndsAt when it ends; zero: never. Both
-//		// are given by the run. Fired is an int32 for the size of a Record (TestARecordIsSmall).
+//		// Fired is how many steps of the Wait were carried out, and EndsAt when it ends; zero: never.
+//		// Both are given by the run. Fired is an int32 for the size of a Record (TestARecordIsSmall).
 //		EndsAt time.Time
 //		Fired  int32
 //
@@ -175,8 +175,8 @@ type Subject = interaction.Subject
 //	type Audience struct {
 //		// Everybody may answer, but for Except. If it is false, Users and Groups say who may.
 //		Everybody bool
-//		// Users and Groups may answer: whoever has one of the IDs, or belongs to one of the groups. With
-//		// neither, nobody may: a list that comes out empty by mistake opens nothing.
+//		// Users and Groups may answer: whoever has one of the IDs, or belongs to one of the groups.
+//		// With neither, nobody may: a list that comes out empty by mistake opens nothing.
 //		Users  []string
 //		Groups []string
 //		// Except may not answer, whatever else is said: for instance who submitted the run.
@@ -211,8 +211,8 @@ type Audience = interaction.Audience
 //		Then Then
 //		// End is when Then happens; 0: the question waits until somebody replies.
 //		End time.Duration
-//		// Steps are carried out one after the other as long as the question is open, each later than the
-//		// one before it and before End; at most MaxSteps.
+//		// Steps are carried out one after the other as long as the question is open, each later than
+//		// the one before it and before End; at most MaxSteps.
 //		Steps []Step
 //		// Default is the answer for ThenDefault.
 //		Default *DefaultReply
@@ -324,8 +324,8 @@ const (
 //		// Arguments are what may be executed, byte for byte: those of the Subject, or the edited ones.
 //		// They are nil unless the decision is Approve or Edit.
 //		Arguments json.RawMessage
-//		// Votes are those of all who have decided about an approval that several people decide (K5). The
-//		// Actor is the one whose vote came last.
+//		// Votes are those of all who have decided about an approval that several people decide (K5).
+//		// The Actor is the one whose vote came last.
 //		Votes []Vote
 //		// Ref is that of the question. Of questions that were asked together it says which one this
 //		// answers, whatever their order.
@@ -350,8 +350,8 @@ type Answer = interaction.Answer
 //		Decision Decision // Approve or Reject
 //		Text     string
 //		VotedAt  time.Time
-//		// Key and Digest are the idempotency key of the vote and the digest of its body (C5), and Seen is
-//		// the digest of the question that its author saw.
+//		// Key and Digest are the idempotency key of the vote and the digest of its body (C5), and Seen
+//		// is the digest of the question that its author saw.
 //		Key    string
 //		Digest string
 //		Seen   string
@@ -461,12 +461,12 @@ type Record = interaction.Record
 type SessionHandle = interaction.SessionHandle
 
 // JournalEntry is something that an engine has kept of a turn, so that later turns of the run need
-// not do it again: the result of a step, a time, an answer. A store keeps the entries of a run in the
-// order in which they were written, and never changes one.
+// not do it again: the result of a step, a time, an answer. A store keeps the entries of a run in
+// the order in which they were written, and never changes one.
 //
 //	type JournalEntry struct {
-//		// Path says where in the engine's code the entry belongs, and Name and Type what was done there: up
-//		// to MaxJournalWord bytes each, of UTF-8 without NUL. Path and Type are not empty.
+//		// Path says where in the engine's code the entry belongs, and Name and Type what was done
+//		// there: up to MaxJournalWord bytes each, of UTF-8 without NUL. Path and Type are not empty.
 //		Path string
 //		Name string
 //		Type string
@@ -616,8 +616,8 @@ const (
 	// MaxQuestions is the most questions that are asked together.
 	MaxQuestions = interaction.MaxQuestions
 	MaxRef       = interaction.MaxRef
-	// MaxTogether bounds their size together, as JSON. A question that is asked alone has the limits
-	// of its parts only.
+	// MaxTogether bounds their size together, as JSON. A question that is asked alone has the
+	// limits of its parts only.
 	MaxTogether       = interaction.MaxTogether
 	MaxPromptText     = interaction.MaxPromptText
 	MaxContext        = interaction.MaxContext

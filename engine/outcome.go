@@ -69,23 +69,23 @@ type Outcome struct {
 	// Rule says when a run goes on that waits with several Questions; the zero value: when each is
 	// answered. It has no meaning for a single one.
 	Rule Rule
-	// Sleep lets the run go on with another turn, without an answer, no earlier than at this time (M1).
-	// Until then it holds no slot, and neither goroutine nor memory. The turn counts neither as a round
-	// nor as a retry. It has no meaning beside Done and Questions. A sticky run fails.
+	// Sleep lets the run go on with another turn, without an answer, no earlier than at this time
+	// (M1). Until then it holds no slot, and neither goroutine nor memory. The turn counts neither
+	// as a round nor as a retry. It has no meaning beside Done and Questions. A sticky run fails.
 	Sleep time.Time
-	// Children lets the run go on with another turn, without an answer, once these children of it have
-	// ended (Parent), or, with AnyChild, once any of them has; and at Sleep at the latest unless that is
-	// zero. All that is said of Sleep holds here, too.
+	// Children lets the run go on with another turn, without an answer, once these children of it
+	// have ended (Parent), or, with AnyChild, once any of them has; and at Sleep at the latest
+	// unless that is zero. All that is said of Sleep holds here, too.
 	Children []string
 	AnyChild bool
-	// Journal lists the entries that the commit at the end of the turn adds to the run's journal: see
-	// the interface Journal. An interrupted turn adds none.
+	// Journal lists the entries that the commit at the end of the turn adds to the run's journal:
+	// see the interface Journal. An interrupted turn adds none.
 	Journal []JournalEntry
 	// Session is the session to resume; nil leaves the one that the Sink was given, or that the
 	// run has from an earlier turn.
 	Session *SessionHandle
-	// Usage is stored also when RunTurn returns an error beside it. Of a RunTurn that panics nothing
-	// is known, so an engine that calls code of others recovers their panics.
+	// Usage is stored also when RunTurn returns an error beside it. Of a RunTurn that panics
+	// nothing is known, so an engine that calls code of others recovers their panics.
 	Usage Usage
 	// Diagnostics become warnings of the turn, a thousand at most.
 	Diagnostics []Diagnostic

@@ -9,8 +9,8 @@ import (
 )
 
 // PassingError reports whether an error goes away by itself (J2): a rate limit, an overloaded or
-// unavailable model, a broken connection. It goes by the types that Go's network errors have, and by
-// PassingText. Engines put it into Failure.Transient.
+// unavailable model, a broken connection. It goes by the types that Go's network errors have, and
+// by PassingText. Engines put it into Failure.Transient.
 func PassingError(err error) bool {
 	if err == nil {
 		return false
@@ -28,9 +28,10 @@ func PassingError(err error) bool {
 }
 
 // PassingText reports whether an agent's words about its failure say that it goes away by itself.
-// It knows how the usual providers of models, and the usual agents, word such failures; the examples
-// are in testdata/passing.txt. Agents say it in no other form. A text that it takes for such a
-// failure by mistake costs some tries, and one that it does not know fails the run as before.
+// It knows how the usual providers of models, and the usual agents, word such failures; the
+// examples are in testdata/passing.txt. Agents say it in no other form. A text that it takes for
+// such a failure by mistake costs some tries, and one that it does not know fails the run as
+// before.
 func PassingText(text string) bool {
 	return passes.MatchString(text) && !stays.MatchString(text)
 }

@@ -26,8 +26,8 @@ var payer = engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (e
 	return engine.Done("paid " + string(arguments)), nil
 })
 
-// A person approves a call of a tool with edited arguments. The reply carries the digest of what the
-// person saw: a question that has changed meanwhile is not approved by mistake.
+// A person approves a call of a tool with edited arguments. The reply carries the digest of what
+// the person saw: a question that has changed meanwhile is not approved by mistake.
 func Example_approval() {
 	ctx := context.Background()
 	lc, err := lifecycle.New(lifecycle.Config{Engine: payer, Forgiving: true})

@@ -36,8 +36,8 @@ func Example_feed() {
 	// mail about site-3/4
 }
 
-// What one person is asked, for a program that tells this person: those that escalate to the person,
-// too, and those that others put to the person later.
+// What one person is asked, for a program that tells this person: those that escalate to the
+// person, too, and those that others put to the person later.
 func Example_feedForAPerson() {
 	ctx := context.Background()
 	lc, err := lifecycle.New(lifecycle.Config{Engine: shipper, Forgiving: true})

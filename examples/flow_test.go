@@ -19,8 +19,9 @@ type Shipped struct {
 	Parcels []string `json:"parcels"`
 }
 
-// orders is straight-line code: it charges, asks, ships item by item, and writes a mail. Whatever dies in
-// between, no step whose result is stored is executed again, and a run that waits costs a row.
+// orders is straight-line code: it charges, asks, ships item by item, and writes a mail. Whatever
+// dies in between, no step whose result is stored is executed again, and a run that waits costs a
+// row.
 var orders = flow.New("order", func(c *flow.Ctx, in Order) (out Shipped, err error) {
 	out.Charge, err = flow.Step(c, "charge", charge, flow.Policy{Retries: 3})
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// A link in a mail lets one person answer one question. Programs that scan mail follow it, and decide
-// nothing: only the form does.
+// A link in a mail lets one person answer one question. Programs that scan mail follow it, and
+// decide nothing: only the form does.
 func Example_link() {
 	ctx := context.Background()
 	lc, err := lifecycle.New(lifecycle.Config{Engine: shipper, Forgiving: true})

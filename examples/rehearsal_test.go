@@ -40,7 +40,8 @@ var stores = map[string]func(t *testing.T) opener{
 	},
 }
 
-// payment is a run of the payer: people are reminded twice; after three days the invoice is rejected.
+// payment is a run of the payer: people are reminded twice; after three days the invoice is
+// rejected.
 func payment(open opener, reply func(q lifecycle.Question) lifecycle.Reply) rehearsal.Case {
 	const day = 24 * time.Hour
 	return rehearsal.Case{
@@ -71,7 +72,8 @@ func TestM5NobodyApprovesForThreeDays(t *testing.T) {
 	}
 }
 
-// M5: somebody approves after the second reminder; a crash of the host at any commit changes nothing.
+// M5: somebody approves after the second reminder; a crash of the host at any commit changes
+// nothing.
 func TestM5ApprovedAfterTwoDaysWhateverCrashes(t *testing.T) {
 	for name, newStore := range stores {
 		newCase := func(t *testing.T) rehearsal.Case {

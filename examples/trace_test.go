@@ -13,8 +13,8 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// A turn is a span. Its link leads to the turn before, although another process executed that, perhaps
-// weeks ago: the name of that span is stored with the run. The exporter stands for yours.
+// A turn is a span. Its link leads to the turn before, although another process executed that,
+// perhaps weeks ago: the name of that span is stored with the run. The exporter stands for yours.
 func Example_trace() {
 	name, remove := file()
 	defer remove()

@@ -67,8 +67,8 @@ func (e *ChangedError) Is(target error) bool { return target == ErrQuestionChang
 // Digest identifies what the question shows and what it is about: SHA-256, in hexadecimal digits,
 // over one JSON object of kind, prompt, context, options, required_fields, subject and schema, as
 // far as they are set. The object has no blanks, its members and those of all objects in it are
-// sorted by name, and numbers are as they were written. Number, attempt, time, hints, policy and ref
-// of the question do not count.
+// sorted by name, and numbers are as they were written. Number, attempt, time, hints, policy and
+// ref of the question do not count.
 func (q Question) Digest() string {
 	parts := map[string]any{"kind": q.Kind, "prompt": q.Prompt}
 	if q.Context != "" {

@@ -295,7 +295,7 @@ func TestAnswersToApprovals(t *testing.T) {
 
 // C2 K3 K4: what is malformed or too large in a form or an approval is left out, with a diagnostic,
 // and nothing that nobody could see can be approved.
-func TestMalformedForms(t *testing.T) {
+func TestNormalizeLeavesOutMalformedFormsAndApprovals(t *testing.T) {
 	long := strings.Repeat("x", interaction.MaxLabel+1)
 	for name, q := range map[string]interaction.Question{
 		"schema":           {Schema: json.RawMessage(`{"type":"objekt"}`)},

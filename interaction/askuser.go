@@ -146,9 +146,9 @@ func scalar(n *yaml.Node) (any, error) {
 	return nil, fmt.Errorf("line %d: tag %.40q is not taken", n.Line, n.Tag)
 }
 
-// questionsOf reads a question from a decoded tree, or a list of several if so many are allowed, with
-// or without a key ask_user around it. A list that is too long, or has an entry that cannot be read,
-// is refused as a whole: none of its questions is left out unseen.
+// questionsOf reads a question from a decoded tree, or a list of several if so many are allowed,
+// with or without a key ask_user around it. A list that is too long, or has an entry that cannot be
+// read, is refused as a whole: none of its questions is left out unseen.
 func questionsOf(tree any, atMost int) ([]Question, []Diagnostic, error) {
 	what := "question"
 	if fields, ok := tree.(map[string]any); ok {

@@ -16,8 +16,8 @@ const MaxAudience = 100
 type Audience struct {
 	// Everybody may answer, but for Except. If it is false, Users and Groups say who may.
 	Everybody bool `json:"everybody"`
-	// Users and Groups may answer: whoever has one of the IDs, or belongs to one of the groups. With
-	// neither, nobody may: a list that comes out empty by mistake opens nothing.
+	// Users and Groups may answer: whoever has one of the IDs, or belongs to one of the groups.
+	// With neither, nobody may: a list that comes out empty by mistake opens nothing.
 	Users  []string `json:"users,omitempty"`
 	Groups []string `json:"groups,omitempty"`
 	// Except may not answer, whatever else is said: for instance who submitted the run.

@@ -127,8 +127,8 @@ func TestK3HalvesOfCharacters(t *testing.T) {
 	}
 }
 
-// K3: the schema of a form has its bounds: its bytes, its patterns, how often a value is checked, and
-// both together.
+// K3: the schema of a form has its bounds: its bytes, its patterns, how often a value is checked,
+// and both together.
 func TestK3ASchemaHasItsBounds(t *testing.T) {
 	bytes := func(n int) string { return `{"title":"` + letters(n-len(`{"title":""}`)) + `"}` }
 	require.NoError(t, checkSchema(json.RawMessage(bytes(MaxSchema))))

@@ -77,8 +77,8 @@ func (e *ReassignedError) Error() string {
 // Is makes errors.Is(err, ErrReassigned) true.
 func (e *ReassignedError) Is(target error) bool { return target == ErrReassigned }
 
-// CheckClaim returns a *ClaimedError if somebody else has claimed the question, so that the actor may
-// not answer it now.
+// CheckClaim returns a *ClaimedError if somebody else has claimed the question, so that the actor
+// may not answer it now.
 func (q *Question) CheckClaim(actor Actor, now time.Time) error {
 	if q.Claim.Excludes(actor, now) {
 		return &ClaimedError{q.ID, *q.Claim}

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// K5: a claim excludes everybody else until its time, and nobody from then on. It is compared with the
-// time of the commit alone.
+// K5: a claim excludes everybody else until its time, and nobody from then on. It is compared with
+// the time of the commit alone.
 func TestK5AClaimExcludesOthersUntilItsTime(t *testing.T) {
 	now := time.Unix(100, 0)
 	q := Question{ID: 7}.ClaimedBy(Actor{ID: "ada", Via: "web"}, now)
@@ -47,7 +47,8 @@ func TestK5ClaimsThatCannotBe(t *testing.T) {
 	}
 }
 
-// K5: when a question is put to others or escalated, whoever was excepted stays so, and a claim is over.
+// K5: when a question is put to others or escalated, whoever was excepted stays so, and a claim is
+// over.
 func TestK5OthersAreAsked(t *testing.T) {
 	q := Question{To: &Audience{Everybody: true, Except: []string{"eve"}}}.ClaimedBy(Actor{ID: "ada"}, time.Unix(9, 0))
 	next := q.PutTo(Audience{Users: []string{"bob", "eve"}, Except: []string{"carl"}})

@@ -64,8 +64,8 @@ func FuzzQuestion(f *testing.F) {
 }
 
 // requireList holds the reading of an agent that may ask several questions to the same (K1): what
-// stands in the tag is read whole or not at all, the text says nothing that only a host may say, and
-// the questions survive being asked again as a list.
+// stands in the tag is read whole or not at all, the text says nothing that only a host may say,
+// and the questions survive being asked again as a list.
 func requireList(t *testing.T, body string) {
 	const atMost = 3
 	r := interaction.ReadSeveral("<ASK_USER_YAML>\n"+body+"\n</ASK_USER_YAML>\n", nil, "", atMost)

@@ -8,11 +8,11 @@ import (
 )
 
 // JournalEntry is something that an engine has kept of a turn, so that later turns of the run need
-// not do it again: the result of a step, a time, an answer. A store keeps the entries of a run in the
-// order in which they were written, and never changes one.
+// not do it again: the result of a step, a time, an answer. A store keeps the entries of a run in
+// the order in which they were written, and never changes one.
 type JournalEntry struct {
-	// Path says where in the engine's code the entry belongs, and Name and Type what was done there: up
-	// to MaxJournalWord bytes each, of UTF-8 without NUL. Path and Type are not empty.
+	// Path says where in the engine's code the entry belongs, and Name and Type what was done
+	// there: up to MaxJournalWord bytes each, of UTF-8 without NUL. Path and Type are not empty.
 	Path string `json:"path"`
 	Name string `json:"name,omitempty"`
 	Type string `json:"type"`
@@ -54,9 +54,9 @@ func (e *JournalEntry) fault() string {
 	return ""
 }
 
-// With returns the size after these entries; nil stands for an empty journal, and nil is returned for
-// one. The error names the first entry that cannot be kept. It matches ErrJournalFull if that is only
-// because of a limit.
+// With returns the size after these entries; nil stands for an empty journal, and nil is returned
+// for one. The error names the first entry that cannot be kept. It matches ErrJournalFull if that
+// is only because of a limit.
 func (s *JournalSize) With(entries []JournalEntry) (*JournalSize, error) {
 	if len(entries) == 0 {
 		return s, nil

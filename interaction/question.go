@@ -63,18 +63,18 @@ type Question struct {
 	// text of an agent never does.
 	To *Audience `json:"to,omitempty"`
 
-	// Need is how many people must approve an Approval before it is approved, and Rejects how many must
-	// reject it before it is rejected (K5); 0: one. Each is at most MaxNeed, and each person counts once.
-	// If either is more than one, people only approve or reject: they edit nothing and claim nothing.
-	// Only engines and the run's Spec.Ask set them; the text of an agent never does.
+	// Need is how many people must approve an Approval before it is approved, and Rejects how many
+	// must reject it before it is rejected (K5); 0: one. Each is at most MaxNeed, and each person
+	// counts once. If either is more than one, people only approve or reject: they edit nothing and
+	// claim nothing. Only engines and the run's Spec.Ask set them; the text of an agent never does.
 	Need    int `json:"need,omitempty"`
 	Rejects int `json:"rejects,omitempty"`
-	// Votes are what people have decided of an approval that several decide, in the order in which they
-	// came; those on a settled approval include the last one. They are given by the run.
+	// Votes are what people have decided of an approval that several decide, in the order in which
+	// they came; those on a settled approval include the last one. They are given by the run.
 	Votes []Vote `json:"votes,omitempty"`
 
-	// Claim is who works on the open question (K5); nil: nobody, or nobody any more (Claim.Lasts). It is
-	// given by the run.
+	// Claim is who works on the open question (K5); nil: nobody, or nobody any more (Claim.Lasts).
+	// It is given by the run.
 	Claim *Claim `json:"claim,omitempty"`
 
 	// Ref is the engine's own name of what the question is about, such as the id of a tool's call;
@@ -82,13 +82,13 @@ type Question struct {
 	// Digest, and only engines set it; the text of an agent never does.
 	Ref string `json:"ref,omitempty"`
 
-	// Wait is how long the question waits, and what happens meanwhile (K7); nil: as the run's policy
-	// says. Only engines and the run's Spec.Ask set it; the text of an agent never does. If one of the
-	// questions that are asked together has a Wait, the run gives each of the others one that says
-	// what the policy says.
+	// Wait is how long the question waits, and what happens meanwhile (K7); nil: as the run's
+	// policy says. Only engines and the run's Spec.Ask set it; the text of an agent never does. If
+	// one of the questions that are asked together has a Wait, the run gives each of the others one
+	// that says what the policy says.
 	Wait *Wait `json:"wait,omitempty"`
-	// Fired is how many steps of the Wait were carried out, and EndsAt when it ends; zero: never. Both
-	// are given by the run. Fired is an int32 for the size of a Record (TestARecordIsSmall).
+	// Fired is how many steps of the Wait were carried out, and EndsAt when it ends; zero: never.
+	// Both are given by the run. Fired is an int32 for the size of a Record (TestARecordIsSmall).
 	EndsAt time.Time `json:"ends_at,omitzero"`
 	Fired  int32     `json:"steps_fired,omitempty"`
 

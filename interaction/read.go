@@ -39,8 +39,8 @@ type Reading struct {
 	// OutputFault says why an output that the agent handed over is not accepted; nil when it is,
 	// and when there was none. An output is never dropped silently (B2, B3, I11).
 	OutputFault *Diagnostic
-	// Question is the explicit question; nil when there is none that can be read. Siblings are those
-	// that are asked together with it, in their order (K1).
+	// Question is the explicit question; nil when there is none that can be read. Siblings are
+	// those that are asked together with it, in their order (K1).
 	Question *Question
 	Siblings []Question
 	// Diagnostics concern the question and the marker.
@@ -83,10 +83,10 @@ func ReadSigned(text string, structured json.RawMessage, nonce string) Reading {
 	return ReadSeveral(text, structured, nonce, 1)
 }
 
-// ReadSeveral is ReadSigned for an agent that may ask so many questions in one turn, MaxQuestions at
-// most (K1). Where a question may stand, a list of questions may stand, too. A list that is longer,
-// is empty, or has an entry that is no question cannot be read, and is treated as a question that
-// cannot be read.
+// ReadSeveral is ReadSigned for an agent that may ask so many questions in one turn, MaxQuestions
+// at most (K1). Where a question may stand, a list of questions may stand, too. A list that is
+// longer, is empty, or has an entry that is no question cannot be read, and is treated as a
+// question that cannot be read.
 func ReadSeveral(text string, structured json.RawMessage, nonce string, atMost int) Reading {
 	r := reader{nonce: nonce, atMost: min(atMost, MaxQuestions)}
 	var unended bool

@@ -39,8 +39,8 @@ type Reply struct {
 	Value json.RawMessage
 	// Decision is what was decided about an Approval (K4); empty for every other question.
 	Decision Decision
-	// Seen is the Digest of the question that the author saw. If the question has changed since, the
-	// reply is refused with a ChangedError. If Seen is empty, this is not checked.
+	// Seen is the Digest of the question that the author saw. If the question has changed since,
+	// the reply is refused with a ChangedError. If Seen is empty, this is not checked.
 	Seen string
 }
 
@@ -78,8 +78,8 @@ type Answer struct {
 	// Arguments are what may be executed, byte for byte: those of the Subject, or the edited ones.
 	// They are nil unless the decision is Approve or Edit.
 	Arguments json.RawMessage `json:"arguments,omitempty" plain:"exact"`
-	// Votes are those of all who have decided about an approval that several people decide (K5). The
-	// Actor is the one whose vote came last.
+	// Votes are those of all who have decided about an approval that several people decide (K5).
+	// The Actor is the one whose vote came last.
 	Votes []Vote `json:"votes,omitempty"`
 	// Ref is that of the question. Of questions that were asked together it says which one this
 	// answers, whatever their order.

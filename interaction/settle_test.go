@@ -38,7 +38,7 @@ func TestReplyValidateRefuses(t *testing.T) {
 }
 
 // C5: the digest is the body's, whoever says it.
-func TestDigest(t *testing.T) {
+func TestDigestDependsOnTheBodyOfAReplyAlone(t *testing.T) {
 	r := interaction.Reply{ID: 1, Text: "yes", Key: "a", Actor: interaction.Actor{ID: "ada"}}
 	require.Equal(t, r.Digest(), interaction.Reply{ID: 1, Text: "yes", Key: "b",
 		Actor: interaction.Actor{ID: "bob"}}.Digest())
@@ -114,7 +114,7 @@ func TestNormalizedQuestionsPassTheSchema(t *testing.T) {
 }
 
 // C2: a question that an engine hands over as a value is brought within the limits.
-func TestNormalize(t *testing.T) {
+func TestNormalizeBringsAQuestionWithinTheLimits(t *testing.T) {
 	q := interaction.Question{
 		Kind: "x", Prompt: strings.Repeat("é", interaction.MaxPromptText), Context: "a\xffb", DefaultPolicy: "y",
 		Options:        make([]interaction.Option, interaction.MaxOptions+1),
@@ -136,7 +136,7 @@ func TestNormalize(t *testing.T) {
 }
 
 // H1 H2 H3: the prompt of each mode, in order, once, and with nothing of the other mode.
-func TestPatch(t *testing.T) {
+func TestPatchAddsThePromptOfTheModeOnce(t *testing.T) {
 	parts := interaction.PromptParts{Task: "Do it.", Mode: fsm.ModeInteractive, ArtifactDir: "/runs/1/artifacts",
 		OutputSchema: []byte(`{"type":"object"}`)}
 	interactive := interaction.Patch(parts)

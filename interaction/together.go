@@ -10,8 +10,8 @@ import (
 const (
 	// MaxQuestions is the most questions that are asked together.
 	MaxQuestions = 32
-	// MaxTogether bounds their size together, as JSON. A question that is asked alone has the limits
-	// of its parts only.
+	// MaxTogether bounds their size together, as JSON. A question that is asked alone has the
+	// limits of its parts only.
 	MaxTogether = 256 << 10
 )
 

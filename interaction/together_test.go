@@ -56,8 +56,9 @@ func TestK1RecordGivesTheAnswerThatSettledIt(t *testing.T) {
 	}
 }
 
-// K1: who may ask one question may not ask a list, not even of one; and a member ask_user of an output
-// that has others, too, is a question only if it is an object or a list of what may be asked.
+// K1: who may ask one question may not ask a list, not even of one; and a member ask_user of an
+// output that has others, too, is a question only if it is an object or a list of what may be
+// asked.
 func TestK1AListNeedsLeaveForSeveral(t *testing.T) {
 	one := interaction.ReadSeveral("```ask_user\n[{prompt: a}]\n```", nil, "", 1)
 	require.Equal(t, "question is no mapping", one.Diagnostics[0].Detail)
@@ -72,8 +73,8 @@ func TestK1AListNeedsLeaveForSeveral(t *testing.T) {
 	}
 }
 
-// K1 K4: a Ref that cannot be stored unchanged is left out, since a part of it could be that of another
-// call. It does not count in the digest, and the text of an agent never sets it.
+// K1 K4: a Ref that cannot be stored unchanged is left out, since a part of it could be that of
+// another call. It does not count in the digest, and the text of an agent never sets it.
 func TestK4RefIsStoredAsItIsOrNotAtAll(t *testing.T) {
 	q := interaction.Question{Kind: interaction.OpenText, Prompt: "Which?", DefaultPolicy: interaction.SafeDefault}
 	for ref, kept := range map[string]bool{
@@ -136,8 +137,8 @@ func TestK1ReadFindsAListOfQuestionsInEachForm(t *testing.T) {
 		Detail: "2 lists of questions in one turn; only the first is asked"}}, alone.Diagnostics)
 }
 
-// K1, C2: a list that is longer than allowed, or of which an entry cannot be read, is treated like a
-// question that cannot be read: none is asked, and people see them all.
+// K1, C2: a list that is longer than allowed, or of which an entry cannot be read, is treated like
+// a question that cannot be read: none is asked, and people see them all.
 func TestK1AListThatCannotBeReadIsShown(t *testing.T) {
 	for list, fault := range map[string]string{
 		"[]":                             "ask_user is neither a mapping nor a list of them",
@@ -161,8 +162,8 @@ func TestK1AListThatCannotBeReadIsShown(t *testing.T) {
 	require.Nil(t, none.Question, "however many the caller names")
 }
 
-// K1, K3, K4, K5, K7: what only a host or an engine says of a question means nothing in the text of an
-// agent, in a list as little as alone.
+// K1, K3, K4, K5, K7: what only a host or an engine says of a question means nothing in the text of
+// an agent, in a list as little as alone.
 func TestK1AListSetsNoPolicy(t *testing.T) {
 	r := interaction.ReadSeveral(`{"ask_user":[{"prompt":"a","to":{"users":["eve"]}},{"prompt":"b","kind":"approval",`+
 		`"subject":{"tool":"pay","arguments":{}},"schema":{"type":"object"},"wait":{"end":1,"then":"fail"},"ref":"c",`+
@@ -173,8 +174,8 @@ func TestK1AListSetsNoPolicy(t *testing.T) {
 	require.Equal(t, []interaction.Question{plain}, r.Siblings)
 }
 
-// K1, H2: an agent that may ask several is told how, and how many; what it is taught is understood. One
-// that may ask one gets the prompt that it always got.
+// K1, H2: an agent that may ask several is told how, and how many; what it is taught is understood.
+// One that may ask one gets the prompt that it always got.
 func TestK1ThePromptSaysHowToAskSeveral(t *testing.T) {
 	for _, nonce := range []string{"", "abcdefgh2345"} {
 		parts := interaction.PromptParts{Task: "Do it.", Mode: fsm.ModeInteractive, Nonce: nonce}

@@ -24,8 +24,8 @@ type Vote struct {
 	Decision Decision  `json:"decision"`      // Approve or Reject
 	Text     string    `json:"text,omitempty"`
 	VotedAt  time.Time `json:"voted_at"`
-	// Key and Digest are the idempotency key of the vote and the digest of its body (C5), and Seen is
-	// the digest of the question that its author saw.
+	// Key and Digest are the idempotency key of the vote and the digest of its body (C5), and Seen
+	// is the digest of the question that its author saw.
 	Key    string `json:"key,omitempty"`
 	Digest string `json:"digest,omitempty"`
 	Seen   string `json:"seen,omitempty"`

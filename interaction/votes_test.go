@@ -17,8 +17,8 @@ func ballot(actor string, d Decision) Reply {
 	return Reply{ID: 1, Decision: d, Actor: Actor{ID: actor}}
 }
 
-// K5: an approval is settled with the vote that completes the number of those who approve or of those
-// who reject, in whatever order they come, and each person counts once.
+// K5: an approval is settled with the vote that completes the number of those who approve or of
+// those who reject, in whatever order they come, and each person counts once.
 func TestK5VotesAreCountedByPerson(t *testing.T) {
 	for need := range 4 {
 		for rejects := range 4 {
@@ -56,7 +56,8 @@ func TestK5VotesAreCountedByPerson(t *testing.T) {
 	}
 }
 
-// K5: several people only approve or reject, by name and with few words; one person decides as always.
+// K5: several people only approve or reject, by name and with few words; one person decides as
+// always.
 func TestK5WhatAVoteCanBe(t *testing.T) {
 	long := strings.Repeat("a", MaxVoteText+1)
 	for want, r := range map[string]Reply{
@@ -75,8 +76,8 @@ func TestK5WhatAVoteCanBe(t *testing.T) {
 	require.NoError(t, Reply{ID: 1, Decision: Edit, Value: []byte(`{}`)}.CheckFor(payment(0, 0)))
 }
 
-// K5, C5: the same words of another person are another vote; to any other question they are the same
-// reply.
+// K5, C5: the same words of another person are another vote; to any other question they are the
+// same reply.
 func TestK5TheDigestOfAVoteHasItsActor(t *testing.T) {
 	ada, bob := ballot("ada", Approve), ballot("bob", Approve)
 	several, one := payment(2, 0), payment(0, 0)
@@ -97,8 +98,8 @@ func TestK5AnAnswerSaysWhoHasVoted(t *testing.T) {
 	require.Equal(t, a, again)
 }
 
-// K5: what an engine asks for is kept where an approval can have it. Where it asks for more people than
-// there may be, nobody may answer.
+// K5: what an engine asks for is kept where an approval can have it. Where it asks for more people
+// than there may be, nobody may answer.
 func TestK5WhatAnEngineNeeds(t *testing.T) {
 	q, diagnostics := Normalize(payment(2, 3))
 	require.Empty(t, diagnostics)
@@ -147,8 +148,8 @@ func TestK5EnoughPeople(t *testing.T) {
 	require.Empty(t, FaultOfVotes(payment(0, 0)))
 }
 
-// K5: when others are asked, those who have voted are done, and what was carried out of the wait asks
-// nobody any more. Approval and rejection must both stay possible.
+// K5: when others are asked, those who have voted are done, and what was carried out of the wait
+// asks nobody any more. Approval and rejection must both stay possible.
 func TestK5EnoughPeopleAfterVotes(t *testing.T) {
 	users := func(names ...string) Audience { return Audience{Users: names} }
 	board := &Wait{Steps: []Step{{Do: Escalate, After: time.Hour, To: &Audience{Groups: []string{"board"}}}}}

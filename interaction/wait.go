@@ -18,8 +18,8 @@ type Wait struct {
 	Then Then `json:"then"`
 	// End is when Then happens; 0: the question waits until somebody replies.
 	End time.Duration `json:"end,omitempty"`
-	// Steps are carried out one after the other as long as the question is open, each later than the
-	// one before it and before End; at most MaxSteps.
+	// Steps are carried out one after the other as long as the question is open, each later than
+	// the one before it and before End; at most MaxSteps.
 	Steps []Step `json:"steps,omitempty"`
 	// Default is the answer for ThenDefault.
 	Default *DefaultReply `json:"default,omitempty"`
@@ -222,8 +222,8 @@ func (q *Question) StartWait() {
 }
 
 // NextDue is the time at which something is next to be done about the open question by its own
-// Wait: its next step, or its end. It is zero if there is nothing to do any more. A step comes before
-// an end of the same time.
+// Wait: its next step, or its end. It is zero if there is nothing to do any more. A step comes
+// before an end of the same time.
 func (q *Question) NextDue() time.Time {
 	due := time.Time{}
 	if q.Wait == nil {

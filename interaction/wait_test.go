@@ -18,7 +18,8 @@ func after(d time.Duration, do interaction.StepAction, to *interaction.Audience)
 	return interaction.Step{Do: do, After: d, To: to}
 }
 
-// K7: a wait that could not be carried out as it is written is refused, and the fault says what it is.
+// K7: a wait that could not be carried out as it is written is refused, and the fault says what it
+// is.
 func TestK7AWaitThatCannotBeCarriedOutIsRefused(t *testing.T) {
 	full := func() *interaction.Wait {
 		return &interaction.Wait{
@@ -61,8 +62,8 @@ func TestK7AWaitThatCannotBeCarriedOutIsRefused(t *testing.T) {
 	}
 }
 
-// K7: steps come in their order, and a step before the end of the same time; an end that is moved acts
-// later, and one that only says that a question is overdue never does.
+// K7: steps come in their order, and a step before the end of the same time; an end that is moved
+// acts later, and one that only says that a question is overdue never does.
 func TestK7StepsAndEndsComeInTheirOrder(t *testing.T) {
 	asked := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	q := interaction.Question{ID: 1, AskedAt: asked, Wait: &interaction.Wait{

@@ -40,8 +40,9 @@ func parent(children int) engine.Engine {
 	})
 }
 
-// endChildren has one run start so many others. Once all of them ask, and it waits, each is answered;
-// measured is the time until the first run has ended, which goes on after the last of them.
+// endChildren has one run start so many others. Once all of them ask, and it waits, each is
+// answered; measured is the time until the first run has ended, which goes on after the last of
+// them.
 func (r *report) endChildren(ctx context.Context, h *host, children int, pr *progress) error {
 	var asking atomic.Int64
 	ids := make(chan string, children)

@@ -29,9 +29,9 @@ type host struct {
 	served   chan error
 }
 
-// agent asks one question and is done once it has the answer. There are two exceptions: for a run with
-// an entry in talks, it sends the messages of that channel and asks nothing; for a run that readInbox
-// has submitted, it asks ten questions.
+// agent asks one question and is done once it has the answer. There are two exceptions: for a run
+// with an entry in talks, it sends the messages of that channel and asks nothing; for a run that
+// readInbox has submitted, it asks ten questions.
 func agent(talks *sync.Map) engine.Engine {
 	return engine.Func(func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 		if len(t.Answers) > 0 {

@@ -11,9 +11,9 @@
 // default durability, unless -dsn names a server.
 //
 // It also measures 10,000 deadlines that fall due together, the inbox of a person (-inbox), a run
-// that waits for others (-children), followers that read live runs (-followers), the replay of a long log
-// (-replay), and a host that goes on for some time at half its speed (-soak). With -json the last line is
-// one object with all figures.
+// that waits for others (-children), followers that read live runs (-followers), the replay of a
+// long log (-replay), and a host that goes on for some time at half its speed (-soak). With -json
+// the last line is one object with all figures.
 package main
 
 import (

@@ -26,7 +26,7 @@ func run(t *testing.T, args ...string) (*report, string) {
 
 // I13: a round trip is six commits on every store, however many runs are parked beside it, and the
 // store counts each of them.
-func TestRoundTrips(t *testing.T) {
+func TestRoundTripTakesSixCommitsOnEveryStore(t *testing.T) {
 	for name, args := range map[string][]string{
 		"memory":               {"-store", "memory"},
 		"sqlite":               {"-store", "sqlite"},
@@ -121,8 +121,9 @@ func TestAWrongCommandLineSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// K9: beside parked runs that wait for others, a person's inbox has what the person's group is asked.
-func TestInbox(t *testing.T) {
+// K9: beside parked runs that wait for others, a person's inbox has what the person's group is
+// asked.
+func TestInboxPageHasWhatTheGroupIsAsked(t *testing.T) {
 	for _, kind := range []string{"memory", "sqlite", "postgres"} {
 		t.Run(kind, func(t *testing.T) {
 			r, out := run(t, "-store", kind, "-runs", "20", "-concurrency", "8", "-deadlines", "0", "-inbox", "500",
@@ -136,7 +137,7 @@ func TestInbox(t *testing.T) {
 }
 
 // M3: a run goes on once each of its children has ended.
-func TestChildren(t *testing.T) {
+func TestRunGoesOnOnceItsChildrenHaveEnded(t *testing.T) {
 	r, out := run(t, "-store", "memory", "-runs", "20", "-concurrency", "8", "-deadlines", "0", "-children", "30")
 	require.Greater(t, r.ChildrenEnded, 0.0)
 	require.Contains(t, out, "children: started")

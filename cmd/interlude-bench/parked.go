@@ -41,8 +41,9 @@ type model struct {
 // parking is the pool of the copies, which has a slot for each of them.
 var parking = slots.Pool{Name: "parking", Capacity: slots.MaxCapacity}
 
-// newModel executes a run until it waits for whom the policy says, and returns its commits. The run is
-// not strict: at its deadline it gets an automatic decision, so that a copy's deadline fires as well.
+// newModel executes a run until it waits for whom the policy says, and returns its commits. The run
+// is not strict: at its deadline it gets an automatic decision, so that a copy's deadline fires as
+// well.
 func newModel(ctx context.Context, ask *lifecycle.AskPolicy) (*model, error) {
 	kept := memory.New()
 	lc, err := lifecycle.New(lifecycle.Config{Store: kept, Engine: agent(&sync.Map{}), Pools: []slots.Pool{parking}})

@@ -15,8 +15,8 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// counted is a store that counts what it writes and keeps, calls watchers after each commit, and keeps
-// journals.
+// counted is a store that counts what it writes and keeps, calls watchers after each commit, and
+// keeps journals.
 type counted interface {
 	store.Store
 	store.Watcher

@@ -124,7 +124,7 @@ func (c *conversation) watch(ctx context.Context) <-chan followed {
 // reply answers the open question.
 func (c *conversation) reply(ctx context.Context, text string) error {
 	text = strings.TrimSpace(text)
-	if !c.in.taken() {
+	if !c.in.consumeLine() {
 		fmt.Fprintln(c.screen.to, terminal.Text(text))
 	}
 	if text == "" {
@@ -158,8 +158,8 @@ func (c *conversation) unanswered() {
 	}
 }
 
-// replyTo makes the reply of what was typed. JSON is a value where the question takes one, yes and no
-// decide about an approval, and everything else is a text.
+// replyTo makes the reply of what was typed. JSON is a value where the question takes one, yes and
+// no decide about an approval, and everything else is a text.
 func replyTo(q *lifecycle.InputRequired, text string) lifecycle.Reply {
 	r := lifecycle.Reply{ID: q.InteractionID, Text: choose(q, text), Seen: q.Digest}
 	isJSON := json.Valid([]byte(text))

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// L1: docs/cli.md lists the verbs that there are, and of each verb the flags that there are, with their
-// defaults, and no others.
+// L1: docs/cli.md lists the verbs that there are, and of each verb the flags that there are, with
+// their defaults, and no others.
 func TestL1TheDocumentListsTheVerbsAndTheirFlags(t *testing.T) {
 	doc, err := os.ReadFile("../../docs/cli.md")
 	require.NoError(t, err)

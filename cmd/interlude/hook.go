@@ -28,13 +28,15 @@ type noticeEntry struct {
 	// Webhook is the URL of a webhook. SecretEnv is the environment variable with its secret.
 	Webhook   string `json:"webhook"`
 	SecretEnv string `json:"secret_env"`
-	// SlackEnv and TeamsEnv are environment variables with the URL of a channel. The URL is a secret.
+	// SlackEnv and TeamsEnv are environment variables with the URL of a channel. The URL is a
+	// secret.
 	SlackEnv string     `json:"slack_env"`
 	TeamsEnv string     `json:"teams_env"`
 	Mail     *mailEntry `json:"mail"`
 	// Types are the types of the events that are sent; all if empty.
 	Types []string `json:"types"`
-	// Allow are addresses that may be reached although they are not public, and PlainHTTP allows http.
+	// Allow are addresses that may be reached although they are not public, and PlainHTTP allows
+	// http.
 	Allow     []string `json:"allow"`
 	PlainHTTP bool     `json:"plain_http"`
 
@@ -172,8 +174,8 @@ type notices struct {
 
 func (n *notices) close() { _ = n.db.Close() } // what is in it is stored
 
-// newNotices prepares the notices; nil if there are no receivers. Their queue is in the database of the
-// runs on PostgreSQL, and in a file beside theirs on SQLite.
+// newNotices prepares the notices; nil if there are no receivers. Their queue is in the database of
+// the runs on PostgreSQL, and in a file beside theirs on SQLite.
 func newNotices(ctx context.Context, to []*noticeEntry, d *desk.Database, client *lifecycle.Client,
 	log *slog.Logger) (*notices, error) {
 	if len(to) == 0 {

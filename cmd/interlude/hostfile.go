@@ -16,13 +16,14 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// hostFile is the configuration of serve: the file of -config, or what the flags say instead. It has
-// no secrets: it names the environment variables that have them, and has only the hashes of tokens.
+// hostFile is the configuration of serve: the file of -config, or what the flags say instead. It
+// has no secrets: it names the environment variables that have them, and has only the hashes of
+// tokens.
 type hostFile struct {
 	// Listen is the address of the page and the API.
 	Listen string `json:"listen"`
-	// Agents are the engines by name. Agent is the name of the engine for runs that name none; it may be
-	// left out if there is only one.
+	// Agents are the engines by name. Agent is the name of the engine for runs that name none; it
+	// may be left out if there is only one.
 	Agents map[string]*agentEntry `json:"agents"`
 	Agent  string                 `json:"agent"`
 	// Dir is the folder in which each run has a folder.

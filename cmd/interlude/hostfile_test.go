@@ -29,8 +29,8 @@ func hashOf(token string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// L1: a wrong file of -config is refused before anything is opened or made, in one line that names the
-// line or the field.
+// L1: a wrong file of -config is refused before anything is opened or made, in one line that names
+// the line or the field.
 func TestL1AWrongFileOfConfigIsRefused(t *testing.T) {
 	const demoAgent = `"agents": {"d": {"agent": "demo"}}`
 	with := func(fields string) string { // a file with these fields beside an agent
@@ -99,8 +99,8 @@ func TestL1AWrongFileOfConfigIsRefused(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// L1: who makes a request is believed for a token that is known, and for a header only from the proxy and
-// for its hosts.
+// L1: who makes a request is believed for a token that is known, and for a header only from the
+// proxy and for its hosts.
 func TestL1SignInBelievesTokensAndTheProxyAlone(t *testing.T) {
 	s := &signIn{Tokens: []tokenEntry{{User: "ada", Groups: []string{"desk"}, SHA256: hashOf("open")}},
 		Proxy: &proxyEntry{UserHeader: "X-User", GroupsHeader: "X-Groups", From: []string{"10.0.0.0/8"},
@@ -150,7 +150,8 @@ func TestL1SignInBelievesTokensAndTheProxyAlone(t *testing.T) {
 	}
 }
 
-// L1: serve with a file has its agents and pools, and asks who makes a request, of browsers by a dialog.
+// L1: serve with a file has its agents and pools, and asks who makes a request, of browsers by a
+// dialog.
 func TestL1ServeTakesAFile(t *testing.T) {
 	body := `{
 		"listen": "127.0.0.1:0",

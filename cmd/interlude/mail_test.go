@@ -89,8 +89,8 @@ func serveMail(t *testing.T) (s *mailServer, address, certificate string) {
 	return s, listener.Addr().String(), certificate
 }
 
-// L1 L4: serve writes mails about questions over TLS, by what the file of -config says, and each leads to
-// the question's page.
+// L1 L4: serve writes mails about questions over TLS, by what the file of -config says, and each
+// leads to the question's page.
 func TestL1L4ServeWritesMails(t *testing.T) {
 	server, address, certificate := serveMail(t)
 	body := fmt.Sprintf(`{

@@ -182,7 +182,7 @@ func left(id string) (all []string) {
 }
 
 // E1, E4: kill -9, with the agent that needs nothing.
-func TestDemoSurvives(t *testing.T) {
+func TestRunOfTheDemoAgentSurvivesAKill(t *testing.T) {
 	survives(t, hello(t), "demo", "-agent", "demo")
 }
 
@@ -221,7 +221,7 @@ func TestAutoModeAsksNobody(t *testing.T) {
 }
 
 // C6, D2: the agent decides when nobody replies in time.
-func TestNobodyReplies(t *testing.T) {
+func TestAgentDecidesWhenNobodyRepliesInTime(t *testing.T) {
 	s := play(t, "", "-auto-decide", "-timeout", "1s", hello(t))
 	require.Equal(t, succeeded, s.status, s.out+s.side)
 	require.Contains(t, s.out, "then the agent decides")

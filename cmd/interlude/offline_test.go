@@ -51,7 +51,7 @@ func TestTheModelGoesByTheHistory(t *testing.T) {
 }
 
 // A sample passes simple schemas.
-func TestSample(t *testing.T) {
+func TestOutputPassesASimpleSchema(t *testing.T) {
 	a := act{alone: true,
 		schema: []byte(`{"type": "object", "required": ["tone", "n", "list", "pick", "in", "extra"], "properties": {
 		"tone": {"type": "string"}, "n": {"type": "integer", "minimum": 3},

@@ -41,8 +41,8 @@ func newPerson(replies []string, in *os.File) *person {
 // types reports whether the next line is typed on a terminal.
 func (p *person) types() bool { return p.shown && p.ready == 0 }
 
-// taken notes that a line was used, and reports whether the terminal shows it already.
-func (p *person) taken() bool {
+// consumeLine notes that a line was used, and reports whether the terminal shows it already.
+func (p *person) consumeLine() bool {
 	types := p.types()
 	p.ready = max(0, p.ready-1)
 	return types

@@ -17,8 +17,8 @@ var transcripts = regexp.MustCompile("(?s)```\n\\$ interlude (run [^\n]*)\n(.*?)
 // variable finds what differs from run to run.
 var variable = regexp.MustCompile(`\d{8}-\d{6}-\w{4}|[\d.]+ (s|min|ms)\b`)
 
-// E1, E4: the README shows what the program prints: a question that is left, a kill -9 in the middle of
-// a turn, and the end.
+// E1, E4: the README shows what the program prints: a question that is left, a kill -9 in the
+// middle of a turn, and the end.
 func TestReadmeShowsWhatIsPrinted(t *testing.T) {
 	page, err := os.ReadFile("README.md")
 	require.NoError(t, err)

@@ -14,14 +14,14 @@ import (
 )
 
 // C3: the number of an option stands for its value; any other text is the reply.
-func TestChoose(t *testing.T) {
+func TestChooseTurnsANumberIntoTheOptionsValue(t *testing.T) {
 	q := &lifecycle.InputRequired{Options: []fcmp.Option{{Label: "A", Value: "a"}, {Label: "B", Value: "b"}}}
 	for text, want := range map[string]string{"1": "a", "2": "b", "3": "3", "the first": "the first"} {
 		require.Equal(t, want, choose(q, text))
 	}
 }
 
-func TestSpan(t *testing.T) {
+func TestSpanWritesADurationInOneUnit(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		1250 * time.Millisecond: "1.2 s", 59 * time.Second: "59 s", 3 * time.Minute: "3 min", 5 * time.Hour: "5 h",
 		72 * time.Hour: "3 days",
@@ -31,7 +31,7 @@ func TestSpan(t *testing.T) {
 }
 
 // The command that goes on has the flags that the run needs, and none that counts once.
-func TestAgain(t *testing.T) {
+func TestResumeCommandHasOnlyTheFlagsTheRunNeeds(t *testing.T) {
 	for want, args := range map[string][]string{
 		"./interlude run -agent demo hello": {"./interlude", "-new", "-agent", "demo",
 			"-kill", "parked", "hello", "--reply=yes", "-reply", "no"},
@@ -44,7 +44,7 @@ func TestAgain(t *testing.T) {
 }
 
 // A hint says what sort of reply is expected.
-func TestHint(t *testing.T) {
+func TestHintSaysWhatReplyIsExpected(t *testing.T) {
 	at := time.Now().Add(time.Minute)
 	for want, q := range map[string]lifecycle.InputRequired{
 		"in your own words":                              {Kind: "open_text"},
@@ -61,9 +61,9 @@ func TestHint(t *testing.T) {
 	}
 }
 
-// K3 K4: what is typed is a decision, a value or a text, as the question takes it, and always made to
-// the question that was shown.
-func TestReplyTo(t *testing.T) {
+// K3 K4: what is typed is a decision, a value or a text, as the question takes it, and always made
+// to the question that was shown.
+func TestReplyToReadsATextAsTheQuestionTakesIt(t *testing.T) {
 	pay := lifecycle.InputRequired{InteractionID: 1, Subject: &fcmp.Subject{Tool: "pay"}, Digest: "d"}
 	spoken, form := pay, lifecycle.InputRequired{InteractionID: 1, Schema: "{}", Digest: "d"}
 	spoken.AlsoText = true

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// L1: on a fresh machine, serve shows the page with a first question of the demo agent, on this machine
-// alone; the question is answered by another call, and the next one goes on with the runs.
+// L1: on a fresh machine, serve shows the page with a first question of the demo agent, on this
+// machine alone; the question is answered by another call, and the next one goes on with the runs.
 func TestL1ServeShowsThePageOnAFreshMachine(t *testing.T) {
 	dir := t.TempDir()
 	cmd := calling(t, "serve", "-json", "-listen", "127.0.0.1:0")

@@ -13,8 +13,8 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// signIn says how people and programs are identified: by tokens, by a proxy in front that has signed
-// them in, or by both.
+// signIn says how people and programs are identified: by tokens, by a proxy in front that has
+// signed them in, or by both.
 type signIn struct {
 	Tokens []tokenEntry `json:"tokens"`
 	Proxy  *proxyEntry  `json:"proxy"`
@@ -26,7 +26,8 @@ type signIn struct {
 type tokenEntry struct {
 	User   string   `json:"user"`
 	Groups []string `json:"groups"`
-	// SHA256 is the hash of the token in hexadecimal digits. A token is random, so its hash needs no salt.
+	// SHA256 is the hash of the token in hexadecimal digits. A token is random, so its hash needs
+	// no salt.
 	SHA256 string `json:"sha256"`
 }
 
@@ -38,7 +39,8 @@ type proxyEntry struct {
 	// addresses have their user and groups headers ignored.
 	From []string `json:"from"`
 	// Hosts are the values of Host that requests through the proxy have. They protect against DNS
-	// rebinding: a page whose own name was changed to point to this machine sends that name as Host.
+	// rebinding: a page whose own name was changed to point to this machine sends that name as
+	// Host.
 	Hosts []string `json:"hosts"`
 
 	from []netip.Prefix
@@ -155,8 +157,8 @@ func (p *proxyEntry) identify(r *http.Request) (lifecycle.Actor, error) {
 	return a, nil
 }
 
-// ask makes browsers ask for a name and a token, if there are tokens and the request has none that is
-// known.
+// ask makes browsers ask for a name and a token, if there are tokens and the request has none that
+// is known.
 func (s *signIn) ask(door http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, err := s.identify(r); err != nil && len(s.Tokens) > 0 {

@@ -10,7 +10,7 @@ import (
 )
 
 // An error in a call or a skill is printed in one line, with status 2; no run is submitted.
-func TestWrongInput(t *testing.T) {
+func TestRunRefusesWrongInputInOneLine(t *testing.T) {
 	broken, empty, file := hello(t), t.TempDir(), filepath.Join(t.TempDir(), "file")
 	runner := filepath.Join(broken, "assets", "runner.json")
 	require.NoError(t, os.WriteFile(runner, []byte("{\n  \"id\": \"hello\",\n}"), 0o600))
@@ -66,7 +66,7 @@ func TestWrongInput(t *testing.T) {
 }
 
 // Help is no error: of the program, and of a verb, in either order.
-func TestHelp(t *testing.T) {
+func TestHelpSucceedsForTheProgramAndAVerb(t *testing.T) {
 	for _, args := range [][]string{{"run", "-help"}, {"help", "run"}} {
 		s := called(t, "", args...)
 		require.Equal(t, succeeded, s.status, s.side)
@@ -86,7 +86,7 @@ func TestHelp(t *testing.T) {
 }
 
 // An unknown verb, or a superfluous argument, is printed in one line, with status 2.
-func TestWrongVerbs(t *testing.T) {
+func TestWrongVerbsAndArgumentsAreRefusedInOneLine(t *testing.T) {
 	for name, c := range map[string]struct {
 		args []string
 		want string
@@ -112,7 +112,7 @@ func TestWrongVerbs(t *testing.T) {
 }
 
 // A new skill folder can be run.
-func TestNewSkill(t *testing.T) {
+func TestNewMakesASkillThatCanBeRun(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "a b", "mine")
 	s := called(t, "", "new", folder)
 	require.Equal(t, succeeded, s.status, s.side)

@@ -69,8 +69,9 @@ type Config struct {
 	// is answered as canceled, and the person's decision is applied when the agent proposes the
 	// same again.
 	HoldPermission time.Duration
-	// Gather is how long after a permission request further ones are waited for, so that a person is
-	// asked about them together: those of an agent that calls several tools at once. 100 ms when zero.
+	// Gather is how long after a permission request further ones are waited for, so that a person
+	// is asked about them together: those of an agent that calls several tools at once. 100 ms when
+	// zero.
 	Gather time.Duration
 	// AutoPermission answers permission requests in auto mode (H4); Reject when empty.
 	AutoPermission Permission

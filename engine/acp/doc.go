@@ -7,12 +7,13 @@
 // asks the installed program once and says what it found.
 //
 // A permission that the agent requests inside a turn is a question: the turn ends, the run parks,
-// and no process needs to wait. Requests that come within Config.Gather are asked about together; the
-// protocol does not say how many will come, so later ones are asked about in a further turn. What a
-// person decides is applied when the agent proposes the same again, which is known by a digest of what
-// it wants to do: once, unless the option that was chosen is for always. Anything else is asked anew.
-// An automatic decision never permits anything. For a resident process the request can be held open
-// instead, for a bounded time; held requests are asked about one after the other.
+// and no process needs to wait. Requests that come within Config.Gather are asked about together;
+// the protocol does not say how many will come, so later ones are asked about in a further turn.
+// What a person decides is applied when the agent proposes the same again, which is known by a
+// digest of what it wants to do: once, unless the option that was chosen is for always. Anything
+// else is asked anew. An automatic decision never permits anything. For a resident process the
+// request can be held open instead, for a bounded time; held requests are asked about one after the
+// other.
 //
 // The agent is given no files and no terminals of the client's: it works with its own tools, in the
 // run's folder.

@@ -58,7 +58,8 @@ func (s *state) setAsked(asked []permissionQuestion) {
 }
 
 // askedFor returns the permission that the answer is about; nil if it is about none. It is found by
-// its Ref, never by its place. An answer without one is about the only permission that was asked for.
+// its Ref, never by its place. An answer without one is about the only permission that was asked
+// for.
 func (s *state) askedFor(a engine.Answer) *permissionQuestion {
 	if s.Asked == nil || a.Ref == "" && len(s.Others) == 0 || a.Ref == s.Asked.Digest {
 		return s.Asked

@@ -67,9 +67,9 @@ func TestDecisionIsAppliedByAnotherHost(t *testing.T) {
 	require.Equal(t, "rm -r build: canceled\nrm -r build: once", h.artifact("decisions"))
 }
 
-// K1 K4 I9: an agent asks for two permissions at once. The run parks once with two approvals; one is
-// given and the other refused, in either order, and the host is killed between the two replies. Just
-// what was allowed is done.
+// K1 K4 I9: an agent asks for two permissions at once. The run parks once with two approvals; one
+// is given and the other refused, in either order, and the host is killed between the two replies.
+// Just what was allowed is done.
 func TestK4HostIsKilledBetweenTheRepliesToTwoCalls(t *testing.T) {
 	for _, order := range [][]int{{0, 1}, {1, 0}} {
 		dir := t.TempDir()

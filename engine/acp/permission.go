@@ -194,10 +194,10 @@ func firstOnce(options []choice, wanted func(choice) bool) (found *choice) {
 }
 
 // ask has the turn end with a question. Requests that come within Config.Gather are asked about
-// together. Then the prompt is canceled, and the requests with it. With Config.HoldPermission the turn
-// ends at once, and the prompt stays open. A request that cannot be shown in whole is canceled and
-// nobody is asked, since nobody should approve what they have not seen. So is one that cannot be
-// distinguished from another, and one that is too much: the agent may ask again.
+// together. Then the prompt is canceled, and the requests with it. With Config.HoldPermission the
+// turn ends at once, and the prompt stays open. A request that cannot be shown in whole is canceled
+// and nobody is asked, since nobody should approve what they have not seen. So is one that cannot
+// be distinguished from another, and one that is too much: the agent may ask again.
 func (t *turn) ask(about subject, options []choice, e envelope) {
 	a := t.agent
 	q, document, err := t.question(about, options)

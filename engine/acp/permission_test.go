@@ -56,8 +56,8 @@ func TestPermissionRequestBecomesAQuestion(t *testing.T) {
 	})
 }
 
-// C1 K4: what cannot be shown as the subject of an approval is a choice, and a risk to be acknowledged
-// where there is one way to allow and one to reject.
+// C1 K4: what cannot be shown as the subject of an approval is a choice, and a risk to be
+// acknowledged where there is one way to allow and one to reject.
 func TestRequestWithoutASubjectIsNoApproval(t *testing.T) {
 	w := removing("build")
 	w.Kind = "tool\u200b" // which hides a character
@@ -71,9 +71,9 @@ func TestRequestWithoutASubjectIsNoApproval(t *testing.T) {
 	require.Equal(t, "rm -r build: ok", r.answer("Yes").FinalText)
 }
 
-// K4: a permission is decided: approve and reject choose the option that holds once, respond chooses
-// none, and the agent hears the reason. The decision is applied to just what was asked about. An agent
-// cannot be given other arguments, so they cannot be edited.
+// K4: a permission is decided: approve and reject choose the option that holds once, respond
+// chooses none, and the agent hears the reason. The decision is applied to just what was asked
+// about. An agent cannot be given other arguments, so they cannot be edited.
 func TestDecisionsAboutAPermission(t *testing.T) {
 	everyAgent(t, func(r *run) {
 		decide := func(q interaction.Question, reply interaction.Reply) engine.Outcome {
@@ -108,9 +108,9 @@ func TestDecisionsAboutAPermission(t *testing.T) {
 }
 
 // K1 K4: an agent asks for three permissions at once, and a person is asked about all of them. Each
-// decision is applied to just what it is about, when the agent proposes that again in another order,
-// and whatever the order of the answers is. What nobody has decided, and what has changed meanwhile,
-// is not allowed.
+// decision is applied to just what it is about, when the agent proposes that again in another
+// order, and whatever the order of the answers is. What nobody has decided, and what has changed
+// meanwhile, is not allowed.
 func TestK4PermissionsAskedForTogether(t *testing.T) {
 	for can, reversed := range map[string]bool{"load,together": false, "together": true} {
 		r := newRun(t, can, nil)
@@ -168,8 +168,8 @@ func TestK4AnswerOfAnotherPermissionIsRefused(t *testing.T) {
 	require.NotContains(t, strings.Join(r.decisions(), " "), "once")
 }
 
-// K1: an agent that asks for the same twice at once is asked about one, since its calls cannot be told
-// apart when it proposes them again; the decision is used once.
+// K1: an agent that asks for the same twice at once is asked about one, since its calls cannot be
+// told apart when it proposes them again; the decision is used once.
 func TestK1EqualPermissionsAreAskedForOneAfterTheOther(t *testing.T) {
 	r := newRun(t, "load,together", nil)
 	require.Len(t, r.does(together(removing("a"), removing("a"))).Questions, 1)

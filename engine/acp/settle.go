@@ -17,8 +17,8 @@ type settlement struct {
 	text   string  // the agent's input, unless the choice answers a held request
 }
 
-// settle reads the answers to the permissions that the last turn asked for; nil when that turn asked
-// for none.
+// settle reads the answers to the permissions that the last turn asked for; nil when that turn
+// asked for none.
 func (t *turn) settle() *settlement {
 	var all []string
 	var last *settlement
@@ -33,8 +33,8 @@ func (t *turn) settle() *settlement {
 	return last
 }
 
-// settleOne reads the answer to one permission. It adds the decision to the grants once, also when the
-// turn is repeated.
+// settleOne reads the answer to one permission. It adds the decision to the grants once, also when
+// the turn is repeated.
 func (t *turn) settleOne(a engine.Answer) *settlement {
 	q := t.state.askedFor(a)
 	if q == nil {

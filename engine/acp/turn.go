@@ -136,7 +136,7 @@ func (t *turn) awaitPrompt(p *promptCall) error {
 		t.addUsage(p)
 		return errAsked
 	case why == nil:
-		return t.takeResult(p)
+		return t.addResult(p)
 	case errors.Is(why, errHeld):
 		t.hold(p)
 		return why
@@ -155,8 +155,8 @@ func (t *turn) awaitPrompt(p *promptCall) error {
 	return why
 }
 
-// takeResult adds the result of an ended prompt to the outcome.
-func (t *turn) takeResult(p *promptCall) error {
+// addResult adds the result of an ended prompt to the outcome.
+func (t *turn) addResult(p *promptCall) error {
 	if p.err != nil {
 		return p.err
 	}
@@ -167,8 +167,9 @@ func (t *turn) takeResult(p *promptCall) error {
 	return p.result.endError()
 }
 
-// addUsage adds the tokens of an ended prompt to the outcome, however the prompt has ended: one that
-// was canceled has used them too (J13). A turn has two prompts if it first dismisses a held one.
+// addUsage adds the tokens of an ended prompt to the outcome, however the prompt has ended: one
+// that was canceled has used them too (J13). A turn has two prompts if it first dismisses a held
+// one.
 func (t *turn) addUsage(p *promptCall) {
 	if p.err != nil {
 		return

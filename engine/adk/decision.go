@@ -57,8 +57,8 @@ func encodeExactly(args map[string]any) (json.RawMessage, error) {
 	return bytes.TrimSpace(b.Bytes()), err
 }
 
-// decide stores the answer's decision about the call. It returns an error if the call is not the one
-// that was approved.
+// decide stores the answer's decision about the call. It returns an error if the call is not the
+// one that was approved.
 func (o *pendingCall) decide(a interaction.Answer) error {
 	if a.Decision == "" || o.Kind != Confirmation {
 		return nil
@@ -120,8 +120,9 @@ func callIn(events []*session.Event, id string) *genai.FunctionCall {
 	return nil
 }
 
-// withArguments returns an event in which the calls have their edited arguments: those of the model,
-// which then sees what was executed, and those that confirmations are about, which ADK executes.
+// withArguments returns an event in which the calls have their edited arguments: those of the
+// model, which then sees what was executed, and those that confirmations are about, which ADK
+// executes.
 func withArguments(ev *session.Event, edited map[string]map[string]any) *session.Event {
 	changed := false
 	all := slices.Clone(parts(ev))
@@ -158,8 +159,8 @@ func withArguments(ev *session.Event, edited map[string]map[string]any) *session
 	return &copied
 }
 
-// plugin looks at each call before its tool: a call that was decided about is executed with just the
-// arguments that were approved, and one that was refused tells the agent why.
+// plugin looks at each call before its tool: a call that was decided about is executed with just
+// the arguments that were approved, and one that was refused tells the agent why.
 func (d decisions) plugin() (*plugin.Plugin, error) {
 	p, err := plugin.New(plugin.Config{Name: "interlude_approvals", BeforeToolCallback: d.beforeTool})
 	if err != nil {

@@ -33,7 +33,8 @@ func (s *talk) answerTo(q engine.Question, r interaction.Reply) interaction.Answ
 	return r.AnswerTo(&q, time.Now())
 }
 
-// decisions has the reply to each call of TestK4DecisionsAboutCalls; the key is the call's arguments.
+// decisions has the reply to each call of TestK4DecisionsAboutCalls; the key is the call's
+// arguments.
 var decisions = map[string]interaction.Reply{
 	`{"sum":"1EUR"}`: {Decision: interaction.Approve},
 	`{"sum":"2EUR"}`: {Decision: interaction.Edit, Value: json.RawMessage(`{"sum":"20EUR"}`)},
@@ -42,9 +43,9 @@ var decisions = map[string]interaction.Reply{
 	`{"sum":"5EUR"}`: {Decision: interaction.Edit, Value: json.RawMessage(`{"sum":"50EUR"}`)},
 }
 
-// K1 K4: a model calls a tool five times in one answer, and the turn asks about all of them. Just the
-// approved and the edited arguments are executed, each by its own call, in whatever order the answers
-// come, and the model hears the reasons of the others.
+// K1 K4: a model calls a tool five times in one answer, and the turn asks about all of them. Just
+// the approved and the edited arguments are executed, each by its own call, in whatever order the
+// answers come, and the model hears the reasons of the others.
 func TestK4DecisionsAboutCalls(t *testing.T) {
 	for name, service := range services {
 		t.Run(name, func(t *testing.T) {

@@ -19,6 +19,8 @@ import (
 
 // Engine runs the turns of one agent. It is safe for concurrent use by different runs.
 type Engine struct {
+	checkpoint.Resumable // its Check does not look for a session in the host's own service: the turn does
+
 	cfg      Config
 	newAgent func(context.Context) (agent.Agent, error)
 	versions checkpoint.Sessions
@@ -41,42 +43,24 @@ func New(newAgent func(context.Context) (agent.Agent, error), cfg Config) (*Engi
 	if err != nil {
 		return nil, err
 	}
-	return &Engine{cfg: cfg, newAgent: newAgent, versions: cfg.versions()}, nil
+	e := &Engine{cfg: cfg, newAgent: newAgent, versions: cfg.versions()}
+	e.Resumable = e.versions.Resumable("an agent of ADK in this process is resumed from its session", e.branched)
+	return e, nil
 }
 
-// Profile is resumable: sessions outlive the process.
-func (e *Engine) Profile(context.Context) (engine.Profile, error) {
-	return engine.Profile{Kind: fsm.ProfileResumable, Reason: "an agent of ADK in this process is resumed from its " +
-		"session"}, nil
-}
-
-// Check says whether what the handle names is there, whole, and of this engine, revision and run
-// (E2). Whether a session is in the host's own service is seen by the turn.
-func (e *Engine) Check(ctx context.Context, runID string, h engine.SessionHandle) error {
-	return e.versions.Check(ctx, runID, h)
-}
-
-// CanBranch says whether what the handle names is there, whole, and of this engine, revision and run.
-// The version of a question is there until two turns later.
-func (e *Engine) CanBranch(ctx context.Context, p engine.BranchPoint) error {
-	return e.versions.CanBranch(ctx, p)
-}
-
-// Branch copies the version for the fork, and the session in the host's own service (J6).
-func (e *Engine) Branch(ctx context.Context, p engine.BranchPoint, t engine.Turn) (engine.SessionHandle, error) {
-	return e.versions.Branch(ctx, p, t, func(body []byte) ([]byte, error) {
-		k, err := readSession(body)
-		if err != nil {
-			return nil, err
-		}
-		if err := checkpoint.CheckReply(t, k.waits()); err != nil || k.Session == "" {
-			return body, err
-		}
-		if err := e.copySession(ctx, t, k); err != nil {
-			return nil, err
-		}
-		return json.Marshal(k)
-	})
+// branched is the version for a fork. It has its own copy of a session in the host's service.
+func (e *Engine) branched(ctx context.Context, t engine.Turn, body []byte) ([]byte, error) {
+	k, err := readSession(body)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkpoint.CheckReply(t, k.waits()); err != nil || k.Session == "" {
+		return body, err
+	}
+	if err := e.copySession(ctx, t, k); err != nil {
+		return nil, err
+	}
+	return json.Marshal(k)
 }
 
 // RunTurn runs the agent until it waits for something or comes to its end. All that it waits for is
@@ -245,8 +229,8 @@ func (e *Engine) ends(ctx context.Context, p *activeTurn, after *savedSession) (
 	return e.save(ctx, p.turn, o, after)
 }
 
-// ask asks for all that has no response yet. Of calls with one Ref only the first is asked about, so
-// that no answer can be taken for that of another call.
+// ask asks for all that has no response yet. Of calls with one Ref only the first is asked about,
+// so that no answer can be taken for that of another call.
 func (e *Engine) ask(ctx context.Context, t engine.Turn, k *savedSession) (engine.Outcome, error) {
 	var questions []interaction.Question
 	refs := make(map[string]bool)

@@ -14,8 +14,8 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// J6: a run is forked at its question, from its checkpoint there: the fork executes what its own answer
-// leads to, and its source is as it was.
+// J6: a run is forked at its question, from its checkpoint there: the fork executes what its own
+// answer leads to, and its source is as it was.
 func TestJ6AForkGoesOnFromTheCheckpointOfItsQuestion(t *testing.T) {
 	for name, cfg := range map[string]adk.Config{"session of its own": {},
 		"session in the host's service": {Sessions: session.InMemoryService()}} {

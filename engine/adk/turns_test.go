@@ -158,8 +158,8 @@ func TestRefusedToolDoesNotRun(t *testing.T) {
 	require.Zero(t, shop.paid.Load())
 }
 
-// K1: several calls wait at one time: they are asked for together, and the agent goes on when it has
-// all. What is unclear is asked again, alone.
+// K1: several calls wait at one time: they are asked for together, and the agent goes on when it
+// has all. What is unclear is asked again, alone.
 func TestK1QuestionsOfSeveralToolsAreAskedTogether(t *testing.T) {
 	for name, service := range services {
 		t.Run(name, func(t *testing.T) {
@@ -461,8 +461,8 @@ func TestOverloadedModelIsAPassingFailure(t *testing.T) {
 	require.True(t, f.Transient, f.Error())
 }
 
-// J13: a turn that fails after its model was asked hands over the tokens, whether the agent fails or
-// panics, the turn is ended, or nobody can be asked.
+// J13: a turn that fails after its model was asked hands over the tokens, whether the agent fails
+// or panics, the turn is ended, or nobody can be asked.
 func TestFailedTurnHandsOverItsUsage(t *testing.T) {
 	for name, last := range map[string]func(stop func()) error{
 		"an error": func(func()) error { return errors.New("out of paper") },

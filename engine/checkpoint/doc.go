@@ -7,8 +7,8 @@
 // and an attempt that has lost its run without knowing it does no damage: no handle of the run
 // names what it writes.
 //
-// Sessions does this for an engine; Store is where versions are stored, and Files a Store of plain
-// files.
+// Sessions does this for an engine, and Resumable has the engine's methods that need nothing else.
+// Store is where versions are stored, and Files a Store of plain files.
 //
 // Neighbours: engine/eino and engine/adk keep their checkpoints and sessions with it. It knows
 // nothing of what is in a version.

@@ -160,10 +160,32 @@ func failed(ctx context.Context, detail string, err error) error {
 	return &engine.Failure{Code: code, Detail: detail, Err: err}
 }
 
+// Resumable has the methods of an engine that need nothing but its Sessions: Profile, and those of
+// engine.Checker and engine.Brancher. The engine embeds it. Use Sessions.Resumable.
+type Resumable struct {
+	sessions Sessions
+	reason   string
+	change   func(ctx context.Context, t engine.Turn, body []byte) ([]byte, error)
+}
+
+// Resumable returns the methods of an engine with these sessions. The reason is that of its
+// profile. What the engine must change in a version for a fork is done by change, which is given
+// the fork's first turn.
+func (s Sessions) Resumable(reason string,
+	change func(ctx context.Context, t engine.Turn, body []byte) ([]byte, error)) Resumable {
+	return Resumable{s, reason, change}
+}
+
+// Profile is resumable: sessions outlive the process.
+func (r Resumable) Profile(context.Context) (engine.Profile, error) {
+	return engine.Profile{Kind: fsm.ProfileResumable, Reason: r.reason}, nil
+}
+
 // Check implements engine.Checker. It returns ErrHandleRefused when the version that the handle
 // names is missing, has changed, or is of another engine, format, revision or run. When the run's
 // own folder is not where it was, the error is another one, since that is not known.
-func (s Sessions) Check(ctx context.Context, runID string, h engine.SessionHandle) error {
+func (r Resumable) Check(ctx context.Context, runID string, h engine.SessionHandle) error {
+	s := r.sessions
 	n, err := s.readHandle(runID, h)
 	if err != nil || n.Key == "" {
 		return err
@@ -180,16 +202,17 @@ func (s Sessions) Check(ctx context.Context, runID string, h engine.SessionHandl
 }
 
 // CanBranch implements engine.Brancher. It returns why not when the handle's version is missing, as
-// that of an older question is: those that no attempt of its run needs any more are deleted.
-func (s Sessions) CanBranch(ctx context.Context, p engine.BranchPoint) error {
-	return s.Check(ctx, p.RunID, p.Session)
+// that of a question is two turns later: versions that no attempt of the run needs any more are
+// deleted.
+func (r Resumable) CanBranch(ctx context.Context, p engine.BranchPoint) error {
+	return r.Check(ctx, p.RunID, p.Session)
 }
 
-// Branch implements engine.Brancher: it stores the version of the point as the first version of the
-// run of the turn t, and returns the handle that names it. What the engine must change in the version
-// for that run is done by change. An error is a Failure, as that of Load.
-func (s Sessions) Branch(ctx context.Context, p engine.BranchPoint, t engine.Turn,
-	change func(body []byte) ([]byte, error)) (engine.SessionHandle, error) {
+// Branch implements engine.Brancher (J6): it stores the version of the point, changed by the
+// engine, as the first version of the run of the turn t, and returns the handle that names it. An
+// error is a Failure, as that of Load.
+func (r Resumable) Branch(ctx context.Context, p engine.BranchPoint, t engine.Turn) (engine.SessionHandle, error) {
+	s := r.sessions
 	source := engine.Turn{RunID: p.RunID, HomeDir: p.HomeDir, Session: &p.Session}
 	body, n, err := s.load(ctx, source)
 	switch {
@@ -201,15 +224,15 @@ func (s Sessions) Branch(ctx context.Context, p engine.BranchPoint, t engine.Tur
 	case n.Key == "":
 		return s.Fresh(t)
 	}
-	if body, err = change(body); err != nil {
+	if body, err = r.change(ctx, t, body); err != nil {
 		return engine.SessionHandle{}, err
 	}
 	t.Session = nil // the versions of the other run are not the older ones of this
 	return s.Save(ctx, t, body, n.Interrupts...)
 }
 
-// CheckReply returns a Failure when the turn begins with a reply to no question, as a fork from the end
-// of a run may, and the version that it is to go on from waits for the answer to one.
+// CheckReply returns a Failure when the turn begins with a reply to no question, as a fork from the
+// end of a run may, and the version that it is to go on from waits for the answer to one.
 func CheckReply(t engine.Turn, waits bool) error {
 	if !waits || !slices.ContainsFunc(t.Answers, func(a engine.Answer) bool { return a.ID == 0 }) {
 		return nil

@@ -42,6 +42,12 @@ func load(tb testing.TB, s checkpoint.Sessions, h *engine.SessionHandle) string 
 	return string(body)
 }
 
+// check is what an engine with the sessions says of the handle.
+func check(tb testing.TB, s checkpoint.Sessions, runID string, h engine.SessionHandle) error {
+	tb.Helper()
+	return s.Resumable("", nil).Check(tb.Context(), runID, h)
+}
+
 // code is what the error fails a turn with.
 func code(tb testing.TB, err error) fsm.Code {
 	tb.Helper()
@@ -54,7 +60,7 @@ func TestLoadWithoutAVersionIsEmpty(t *testing.T) {
 	s := checkpoint.Sessions{Engine: "e", Store: checkpoint.Files{Dir: t.TempDir()}}
 	fresh, err := s.Fresh(attempt(1, 1, nil))
 	require.NoError(t, err)
-	require.NoError(t, s.Check(t.Context(), "r1", fresh))
+	require.NoError(t, check(t, s, "r1", fresh))
 	for _, h := range []*engine.SessionHandle{nil, &fresh} {
 		body, err := s.Load(t.Context(), attempt(1, 2, h))
 		require.NoError(t, err)
@@ -108,7 +114,7 @@ func TestCheckSaysWhyItRefusesAHandle(t *testing.T) {
 	dir := t.TempDir()
 	s := checkpoint.Sessions{Engine: "e", Version: "1", Revision: "blue", Store: checkpoint.Files{Dir: dir}}
 	h := *save(t, s, attempt(1, 1, nil), "one")
-	require.NoError(t, s.Check(t.Context(), "r1", h))
+	require.NoError(t, check(t, s, "r1", h))
 	require.LessOrEqual(t, len(h.Data), engine.MaxSessionHandle)
 
 	green := s
@@ -127,22 +133,22 @@ func TestCheckSaysWhyItRefusesAHandle(t *testing.T) {
 		},
 	} {
 		s, run, h := refused()
-		require.ErrorIs(t, s.Check(t.Context(), run, h), engine.ErrHandleRefused, name)
+		require.ErrorIs(t, check(t, s, run, h), engine.ErrHandleRefused, name)
 		_, err := s.Load(t.Context(), engine.Turn{RunID: run, Attempt: 2, Session: &h})
 		require.Equal(t, fsm.CodeSessionResumeFailed, code(t, err), name)
 	}
 
 	file := filepath.Join(dir, filepath.FromSlash(files(t, dir)[0]))
 	require.NoError(t, os.WriteFile(file, []byte("two"), 0o600))
-	require.ErrorIs(t, s.Check(t.Context(), "r1", h), engine.ErrHandleRefused, "it is not what was stored")
+	require.ErrorIs(t, check(t, s, "r1", h), engine.ErrHandleRefused, "it is not what was stored")
 	require.NoError(t, os.Remove(file))
-	err := s.Check(t.Context(), "r1", h)
+	err := check(t, s, "r1", h)
 	require.ErrorIs(t, err, engine.ErrHandleRefused)
 	require.ErrorContains(t, err, "missing")
 
 	away := s
 	away.Store = &failing{Files: checkpoint.Files{Dir: dir}, times: -1, err: errAway}
-	err = away.Check(t.Context(), "r1", h)
+	err = check(t, away, "r1", h)
 	require.Error(t, err)
 	require.NotErrorIs(t, err, engine.ErrHandleRefused, "a store that is away has not said that it is gone")
 }
@@ -251,11 +257,11 @@ func TestVersionsAreKeptInTheRunsHomeByDefault(t *testing.T) {
 
 	turn.HomeDir = home
 	h := save(t, s, turn, "one")
-	require.NoError(t, s.Check(t.Context(), "r1", *h))
+	require.NoError(t, check(t, s, "r1", *h))
 
 	moved := filepath.Join(t.TempDir(), "elsewhere")
 	require.NoError(t, os.Rename(home, moved))
-	err = s.Check(t.Context(), "r1", *h)
+	err = check(t, s, "r1", *h)
 	require.Error(t, err)
 	require.NotErrorIs(t, err, engine.ErrHandleRefused, "only the turn is told where the folder is now")
 	next := attempt(2, 2, h)
@@ -297,10 +303,12 @@ func TestJ6ABranchIsAVersionOfItsOwn(t *testing.T) {
 			}
 			one := save(t, s, turn(1, nil), "one")
 			point := engine.BranchPoint{RunID: "r1", Session: *one, HomeDir: home}
-			require.NoError(t, s.CanBranch(t.Context(), point))
+			e := s.Resumable("", func(_ context.Context, _ engine.Turn, body []byte) ([]byte, error) {
+				return body, nil
+			})
+			require.NoError(t, e.CanBranch(t.Context(), point))
 			to := engine.Turn{RunID: "r2", Attempt: 1, Epoch: 1, HomeDir: t.TempDir()}
-			same := func(body []byte) ([]byte, error) { return body, nil }
-			branch, err := s.Branch(t.Context(), point, to, same)
+			branch, err := e.Branch(t.Context(), point, to)
 			require.NoError(t, err)
 			to.Session = &branch
 
@@ -313,8 +321,8 @@ func TestJ6ABranchIsAVersionOfItsOwn(t *testing.T) {
 			body, err := s.Load(t.Context(), to)
 			require.NoError(t, err)
 			require.Equal(t, "one", string(body))
-			require.ErrorIs(t, s.CanBranch(t.Context(), point), engine.ErrHandleRefused)
-			_, err = s.Branch(t.Context(), point, to, same)
+			require.ErrorIs(t, e.CanBranch(t.Context(), point), engine.ErrHandleRefused)
+			_, err = e.Branch(t.Context(), point, to)
 			require.Equal(t, fsm.CodeSessionResumeFailed, code(t, err))
 		})
 	}
@@ -326,7 +334,7 @@ func TestJ6ABranchOfNothingBeginsAnew(t *testing.T) {
 	fresh, err := s.Fresh(attempt(1, 1, nil))
 	require.NoError(t, err)
 	to := engine.Turn{RunID: "r2", Attempt: 1, Epoch: 1}
-	branch, err := s.Branch(t.Context(), engine.BranchPoint{RunID: "r1", Session: fresh}, to, nil)
+	branch, err := s.Resumable("", nil).Branch(t.Context(), engine.BranchPoint{RunID: "r1", Session: fresh}, to)
 	require.NoError(t, err)
 	to.Session = &branch
 	body, err := s.Load(t.Context(), to)

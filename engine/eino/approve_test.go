@@ -75,9 +75,9 @@ var decisions = map[string]interaction.Reply{
 	`{"eur":5}`:                        {Decision: interaction.Edit, Value: json.RawMessage(`{"eur":50}`)},
 }
 
-// K1 K4: a model calls a tool five times in one answer, and the turn asks about all of them. Just the
-// approved and the edited arguments are executed, byte for byte, each by its own call, in whatever
-// order the answers come, and the model hears why the others are not.
+// K1 K4: a model calls a tool five times in one answer, and the turn asks about all of them. Just
+// the approved and the edited arguments are executed, byte for byte, each by its own call, in
+// whatever order the answers come, and the model hears why the others are not.
 func TestK4ApprovedToolRunsWithWhatWasApproved(t *testing.T) {
 	for _, reversed := range []bool{false, true} {
 		var r register

@@ -16,6 +16,8 @@ import (
 
 // Engine runs the turns of one graph or agent. It is safe for concurrent use by different runs.
 type Engine struct {
+	checkpoint.Resumable
+
 	cfg      Config
 	sessions checkpoint.Sessions
 	run      func(context.Context, *activeTurn) (result, error)
@@ -54,36 +56,18 @@ func newEngine(cfg Config, kind Ends, run func(context.Context, *activeTurn) (re
 	if cfg.Question == nil {
 		cfg.Question = Ask
 	}
-	return &Engine{cfg: cfg, sessions: cfg.sessions(), run: run}, nil
+	sessions := cfg.sessions()
+	resumable := sessions.Resumable("a graph or agent of Eino in this process is resumed from its checkpoint", branched)
+	return &Engine{Resumable: resumable, cfg: cfg, sessions: sessions, run: run}, nil
 }
 
-// Profile is resumable: checkpoints outlive the process.
-func (e *Engine) Profile(context.Context) (engine.Profile, error) {
-	return engine.Profile{Kind: fsm.ProfileResumable, Reason: "a graph or agent of Eino in this process is resumed " +
-		"from its checkpoint"}, nil
-}
-
-// Check says whether the handle's checkpoint is there, whole, and of this engine, revision and run
-// (E2).
-func (e *Engine) Check(ctx context.Context, runID string, h engine.SessionHandle) error {
-	return e.sessions.Check(ctx, runID, h)
-}
-
-// CanBranch says whether the handle's checkpoint is there, whole, and of this engine, revision and
-// run. That of a question is there until two turns later.
-func (e *Engine) CanBranch(ctx context.Context, p engine.BranchPoint) error {
-	return e.sessions.CanBranch(ctx, p)
-}
-
-// Branch copies the checkpoint for the fork, whose interrupts are the same (J6).
-func (e *Engine) Branch(ctx context.Context, p engine.BranchPoint, t engine.Turn) (engine.SessionHandle, error) {
-	return e.sessions.Branch(ctx, p, t, func(body []byte) ([]byte, error) {
-		kept, err := readSession(body)
-		if err != nil {
-			return nil, err
-		}
-		return body, checkpoint.CheckReply(t, len(kept.asked()) > 0)
-	})
+// branched is the version for a fork, whose interrupts are the same.
+func branched(_ context.Context, t engine.Turn, body []byte) ([]byte, error) {
+	kept, err := readSession(body)
+	if err != nil {
+		return nil, err
+	}
+	return body, checkpoint.CheckReply(t, len(kept.asked()) > 0)
 }
 
 // RunTurn runs the graph or agent until it is interrupted or comes to its end. The tokens that its
@@ -196,9 +180,9 @@ func (e *Engine) resumeData(ctx context.Context, o openInterrupt, answer engine.
 	return data, nil
 }
 
-// askOutcome is the outcome of a turn that was interrupted. All interrupts are asked about together,
-// but for a gate, which is asked about alone. Nodes that were not asked about interrupt again when the
-// others are resumed.
+// askOutcome is the outcome of a turn that was interrupted. All interrupts are asked about
+// together, but for a gate, which is asked about alone. Nodes that were not asked about interrupt
+// again when the others are resumed.
 func (e *Engine) askOutcome(ctx context.Context, p *activeTurn, all []Interrupt) (engine.Outcome, error) {
 	first := all[0]
 	switch {

@@ -11,8 +11,8 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// J6: a run is forked at its question, from its checkpoint there: the fork executes what its own answer
-// leads to, and its source is as it was.
+// J6: a run is forked at its question, from its checkpoint there: the fork executes what its own
+// answer leads to, and its source is as it was.
 func TestJ6AForkGoesOnFromTheCheckpointOfItsQuestion(t *testing.T) {
 	for _, e := range engines {
 		t.Run(e.name, func(t *testing.T) {
@@ -46,8 +46,8 @@ func TestJ6AForkGoesOnFromTheCheckpointOfItsQuestion(t *testing.T) {
 	}
 }
 
-// J6: the checkpoint of a graph that has come to its end is that of its last question. Nothing else can
-// be said to it, and nothing is executed as if that was an answer.
+// J6: the checkpoint of a graph that has come to its end is that of its last question. Nothing else
+// can be said to it, and nothing is executed as if that was an answer.
 func TestJ6NothingIsSaidToAGraphAfterItsEnd(t *testing.T) {
 	var shop till
 	h := newHost(t, stores[0].open(t)(), engines[0].make(t, &shop), t.TempDir())

@@ -108,8 +108,8 @@ func (g graph[I, O]) run(ctx context.Context, p *activeTurn) (result, error) {
 	return result{end: end}, nil
 }
 
-// resume marks the interrupts that the turn answers. A gate, which is asked about alone, is passed as
-// it is if it got no new state: data would become the state.
+// resume marks the interrupts that the turn answers. A gate, which is asked about alone, is passed
+// as it is if it got no new state: data would become the state.
 func (p *activeTurn) resume(ctx context.Context) context.Context {
 	if p.open[0].Gate && p.data[p.open[0].ID] == nil {
 		return ctx

@@ -57,9 +57,9 @@ func TestOfManyRepliesOneIsAcceptedAndPaid(t *testing.T) {
 	}
 }
 
-// K1 K4 I9: an agent calls two tools in one turn. The run parks once with two approvals; one call is
-// rejected and the other edited, in either order, and the host dies between the two replies. Just the
-// edited arguments are executed, once.
+// K1 K4 I9: an agent calls two tools in one turn. The run parks once with two approvals; one call
+// is rejected and the other edited, in either order, and the host dies between the two replies.
+// Just the edited arguments are executed, once.
 func TestK4HostDiesBetweenTheRepliesToTwoCalls(t *testing.T) {
 	for _, s := range stores {
 		for _, order := range [][]int{{0, 1}, {1, 0}} {

@@ -72,10 +72,10 @@ var journals = []scene{
 			r := w.newRun("r1")
 			g := r.startUntil("begun", "touch begun", "await go", "touch late")
 			r.Refuse(engine.ErrStale)
-			kept := r.keptEntries()
+			kept := r.storedEntries()
 			r.touch("go")
 			require.NotEqual(w, engine.OK, g.finish().Process.Status)
-			require.Equal(w, kept, r.keptEntries())
+			require.Equal(w, kept, r.storedEntries())
 			require.NotContains(w, r.files(), "late", "it has gone on though nothing is kept any more")
 		}},
 	{name: "M1: what cannot be kept any more fails the turn, and nothing is done after it", applies: hasJournal,
@@ -111,10 +111,10 @@ var journals = []scene{
 		}},
 }
 
-// keeps reports whether the engine goes on from the journal, and has kept something there.
-func (r *run) keeps() bool { return r.Journal && len(r.keptEntries()) > 0 }
+// hasEntries reports whether the engine goes on from the journal, and has stored something there.
+func (r *run) hasEntries() bool { return r.Journal && len(r.storedEntries()) > 0 }
 
-func (r *run) keptEntries() []engine.JournalEntry {
+func (r *run) storedEntries() []engine.JournalEntry {
 	r.Helper()
 	entries, err := r.Entries(r.ctx)
 	require.NoError(r, err)

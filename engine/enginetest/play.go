@@ -114,8 +114,8 @@ func Perform(ctx context.Context, inputs []string, artifacts string, say func(co
 	return PerformSteps(ctx, inputs, artifacts, say, directly)
 }
 
-// PerformSteps is Perform for an agent that keeps what it has done: do is called for each effect, with
-// a name for it, and returns the error of the effect, or why it was not executed.
+// PerformSteps is Perform for an agent that keeps what it has done: do is called for each effect,
+// with a name for it, and returns the error of the effect, or why it was not executed.
 func PerformSteps(ctx context.Context, inputs []string, artifacts string, say func(context.Context, string) error,
 	do func(ctx context.Context, name string, effect func(context.Context) error) error,
 ) (Performance, error) {

@@ -16,13 +16,13 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/interlude-go/interlude/engine/enginetest/script"
+	"github.com/interlude-go/interlude/engine/internal/agentmain"
 )
 
-// programArg is the first argument of a process that is the agent.
-const programArg = "enginetest-agent"
+// agentName is the agent of this package.
+const agentName agentmain.Name = "enginetest-agent"
 
 // IsProgram reports whether this process was started as the agent. A test binary asks in TestMain,
 // and then calls Main:
@@ -33,24 +33,18 @@ const programArg = "enginetest-agent"
 //		}
 //		os.Exit(m.Run())
 //	}
-func IsProgram() bool { return len(os.Args) > 1 && os.Args[1] == programArg }
+func IsProgram() bool { return agentName.IsProgram() }
 
 // Args is how the agent's program is called: a turn with the placeholders that stand for the input
 // and the artifact folder, to go on with the session when there is one, or to stay and be told
 // {"input": …} lines.
 func Args(input, artifacts, session string, resident bool) []string {
-	args := []string{programArg, "-input=" + input, "-artifacts=" + artifacts}
+	flags := []string{"-input=" + input, "-artifacts=" + artifacts}
 	if session != "" {
-		args = append(args, "-session="+session)
+		flags = append(flags, "-session="+session)
 	}
-	if resident {
-		args = append(args, "-resident")
-	}
-	return args
+	return agentName.Args(resident, flags...)
 }
-
-// lifetime is when an agent that an engine failed to end gives up by itself.
-const lifetime = 5 * time.Minute
 
 // program is the stage of an agent that is a process.
 type program struct {
@@ -65,7 +59,7 @@ type program struct {
 // it: session (id), lost, message, tool, delta, final, failure (text), output (value), usage
 // (input, output) and turn_end. It keeps its sessions in its working folder.
 func Main() int {
-	flags := flag.NewFlagSet(programArg, flag.ContinueOnError)
+	flags := flag.NewFlagSet(string(agentName), flag.ContinueOnError)
 	input := flags.String("input", "", "what the agent is told")
 	artifacts := flags.String("artifacts", ".", "folder for what is made")
 	session := flags.String("session", "", "session to go on with")
@@ -85,26 +79,7 @@ func Main() int {
 		fmt.Fprintln(os.Stderr, "agent: no such session")
 		return 1
 	}
-	if !*stays {
-		return p.turn(*input)
-	}
-	in := bufio.NewReader(os.Stdin)
-	for {
-		line, err := in.ReadBytes('\n')
-		if err != nil {
-			return 0
-		}
-		var told struct {
-			Input string `json:"input"`
-		}
-		if err := json.Unmarshal(line, &told); err != nil {
-			fmt.Fprintln(os.Stderr, "agent: input:", err)
-			return 1
-		}
-		if status := p.turn(told.Input); status != 0 {
-			return status
-		}
-	}
+	return agentmain.Serve(*stays, *input, p.turn)
 }
 
 // memory is the session's file.
@@ -123,7 +98,7 @@ func (p *program) turn(input string) int {
 		err = touch(".", p.memory(), string(body))
 	}
 	if err == nil {
-		ctx, cancel := context.WithTimeout(context.Background(), lifetime)
+		ctx, cancel := context.WithTimeout(context.Background(), agentmain.Lifetime)
 		defer cancel()
 		err = play(ctx, inputs, p.artifacts, p)
 	}
@@ -246,7 +221,7 @@ func (p *program) spawn(name string, leaves bool) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command(self, programArg, "-artifacts="+p.artifacts, "-linger="+name)
+	cmd := exec.Command(self, string(agentName), "-artifacts="+p.artifacts, "-linger="+name)
 	if leaves {
 		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 		leave(cmd)
@@ -263,7 +238,7 @@ func linger(dir, name string) int {
 	if err := touch(dir, name, strconv.Itoa(os.Getpid())); err != nil {
 		return 1
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), lifetime)
+	ctx, cancel := context.WithTimeout(context.Background(), agentmain.Lifetime)
 	defer cancel()
 	_ = script.AwaitFile(ctx, filepath.Join(dir, "a file that nobody makes"))
 	return 0

@@ -10,8 +10,8 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// Recorder is a Sink that records what is reported, and keeps a journal. The zero value is ready; it
-// is safe for concurrent use.
+// Recorder is a Sink that records what is reported, and keeps a journal. The zero value is ready;
+// it is safe for concurrent use.
 type Recorder struct {
 	mu       sync.Mutex
 	messages []engine.Message
@@ -52,8 +52,8 @@ func (r *Recorder) Entries(context.Context) ([]engine.JournalEntry, error) {
 	return slices.Clone(r.journal), nil
 }
 
-// Append adds entries to the journal, as a lifecycle does within the journal's limits. Two entries at
-// one path are an error.
+// Append adds entries to the journal, as a lifecycle does within the journal's limits. Two entries
+// at one path are an error.
 func (r *Recorder) Append(_ context.Context, entries ...engine.JournalEntry) error {
 	return r.change(func() error {
 		size, err := r.size.With(entries)

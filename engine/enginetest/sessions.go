@@ -24,7 +24,7 @@ var sessions = []scene{
 	{name: "B11: the handle, or a journal, is stored before the turn ends", real: true, play: func(w *world) {
 		r := w.newRun("r1")
 		g := r.startUntil("begun", "touch begun", "await go", "final ok")
-		require.NoError(w, r.Await(w.ctx, func() bool { return r.Last() != nil || r.keeps() }))
+		require.NoError(w, r.Await(w.ctx, func() bool { return r.Last() != nil || r.hasEntries() }))
 		r.touch("go")
 		o := g.finish()
 		require.Equal(w, engine.OK, o.Process.Status)

@@ -35,8 +35,8 @@ type Harness struct {
 	// environment.
 	Model *modeltest.Server
 	// Journal says that the agent is a function which goes on from its run's journal, as those of
-	// package flow do, and keeps each effect there: then it is tried what becomes of the journal. Such
-	// an agent is told its folder, and no session need be known before the turn ends.
+	// package flow do, and keeps each effect there: then it is tried what becomes of the journal.
+	// Such an agent is told its folder, and no session need be known before the turn ends.
 	Journal bool
 	// Patience is how long a case waits for what must come; it is reached only when a promise is
 	// broken. A minute when zero, five with a Model.

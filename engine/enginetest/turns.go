@@ -115,8 +115,8 @@ var turns = []scene{
 	}},
 }
 
-// reading is what the library reads in the outcome: in the agent's words, or, if it is plain code, in
-// the outcome's fields alone.
+// reading is what the library reads in the outcome: in the agent's words, or, if it is plain code,
+// in the outcome's fields alone.
 func (w *world) reading(o engine.Outcome) interaction.Reading {
 	if !w.profile.Plain {
 		return interaction.Read(o.FinalText, o.Output)

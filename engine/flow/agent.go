@@ -193,7 +193,7 @@ func (r *run) outcome(over error, returned func() (engine.Outcome, error)) (engi
 		o.Children = append(o.Children, a.runs...)
 		o.AnyChild = a.any || len(r.await) > 1 // the first end may let its branch go on
 	}
-	o.Journal = r.takePending()
+	o.Journal = r.drainPending()
 	return o, nil
 }
 
@@ -211,12 +211,12 @@ func (r *run) park() engine.Outcome {
 		}
 	}
 	o := engine.AskAll(questions...)
-	o.Rule, o.Journal = rule, r.takePending()
+	o.Rule, o.Journal = rule, r.drainPending()
 	return o
 }
 
-// takePending returns the entries that are not written yet. The caller holds mu.
-func (r *run) takePending() []engine.JournalEntry {
+// drainPending returns the entries that are not written yet. The caller holds mu.
+func (r *run) drainPending() []engine.JournalEntry {
 	pending := r.pending
 	r.pending, r.due = nil, false
 	return pending

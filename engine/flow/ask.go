@@ -40,13 +40,13 @@ func readRef(a engine.Answer) (answered, error) {
 	return answered{}, misfit("the run has an answer to question %d, which no function asked", a.ID)
 }
 
-// Ask asks a person. The run parks: it holds no slot, and costs a row until it is answered. Then the
-// function goes on here with the answer.
+// Ask asks a person. The run parks: it holds no slot, and costs a row until it is answered. Then
+// the function goes on here with the answer.
 //
-// If T is engine.Answer, Ask returns the whole answer; if T is string, its text. For any other T the
-// question needs a Schema (package interaction/typed makes one from T), and Ask returns the value that
-// the person filled in. If there is no such value, for instance because a deadline decided instead of a
-// person, the error is that of engine.As.
+// If T is engine.Answer, Ask returns the whole answer; if T is string, its text. For any other T
+// the question needs a Schema (package interaction/typed makes one from T), and Ask returns the
+// value that the person filled in. If there is no such value, for instance because a deadline
+// decided instead of a person, the error is that of engine.As.
 func Ask[T any](c *Ctx, name string, q engine.Question) (v T, _ error) {
 	answers, err := c.ask(name, engine.Rule{}, []engine.Question{q})
 	if err != nil {
@@ -63,16 +63,16 @@ func Ask[T any](c *Ctx, name string, q engine.Question) (v T, _ error) {
 	return v, nil
 }
 
-// AskAll asks several questions at the same time, 1 to engine.MaxQuestions. The run goes on when the
-// rule is met; the zero Rule waits for an answer to each. There is an answer for each question, in
-// their order, and those that were not needed have none (Answer.Answered).
+// AskAll asks several questions at the same time, 1 to engine.MaxQuestions. The run goes on when
+// the rule is met; the zero Rule waits for an answer to each. There is an answer for each question,
+// in their order, and those that were not needed have none (Answer.Answered).
 func AskAll(c *Ctx, name string, rule engine.Rule, questions ...engine.Question) ([]engine.Answer, error) {
 	return c.ask(name, rule, questions)
 }
 
-// Approve asks whether a tool may be called (engine.ApprovalOf), and returns the arguments that may be
-// executed. If it was not approved, or if the call is another one than was asked about, the error
-// matches interaction.ErrNotApproved.
+// Approve asks whether a tool may be called (engine.ApprovalOf), and returns the arguments that may
+// be executed. If it was not approved, or if the call is another one than was asked about, the
+// error matches interaction.ErrNotApproved.
 func Approve(c *Ctx, name string, q engine.Question) (json.RawMessage, error) {
 	a, err := Ask[engine.Answer](c, name, q)
 	if err != nil {
@@ -98,7 +98,7 @@ func (c *Ctx) ask(name string, rule engine.Rule, questions []engine.Question) (a
 	}
 	answered := found
 	if !found {
-		answers = c.run.takeAnswers(path)
+		answers = c.run.consumeAnswers(path)
 		answered = answers != nil
 	}
 	switch {
@@ -124,9 +124,9 @@ func (c *Ctx) ask(name string, rule engine.Rule, questions []engine.Question) (a
 	return nil, c.wait("the run waits for an answer to " + name)
 }
 
-// takeAnswers removes and returns the answers that the turn got for a place, in the order of their
-// questions; nil if it got none.
-func (r *run) takeAnswers(path string) []engine.Answer {
+// consumeAnswers removes and returns the answers that the turn got for a place, in the order of
+// their questions; nil if it got none.
+func (r *run) consumeAnswers(path string) []engine.Answer {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	got := r.answers[path]

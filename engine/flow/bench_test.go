@@ -79,8 +79,8 @@ func BenchmarkStep(b *testing.B) {
 	}
 }
 
-// BenchmarkRoundTrip is a run that does one step and asks one question, as a function and as plain code
-// which does the same without a journal, on the memory store and one at a time.
+// BenchmarkRoundTrip is a run that does one step and asks one question, as a function and as plain
+// code which does the same without a journal, on the memory store and one at a time.
 func BenchmarkRoundTrip(b *testing.B) {
 	agents := map[string]engine.Engine{
 		"flow": flow.New("one", func(c *flow.Ctx, _ string) (string, error) {

@@ -19,8 +19,8 @@ import (
 	"github.com/interlude-go/interlude/engine/flow"
 )
 
-// desk is the sink of turns that no lifecycle makes: it keeps the journal between them, and says what
-// was written when.
+// desk is the sink of turns that no lifecycle makes: it keeps the journal between them, and says
+// what was written when.
 type desk struct {
 	entries []engine.JournalEntry
 	writes  []int // how many entries each call of Append had
@@ -150,8 +150,9 @@ func TestM1WithoutAJournalNothingIsExecuted(t *testing.T) {
 	require.Equal(t, gone, err)
 }
 
-// M1: the pauses between tries double from the first to the longest; a first one that is longer than
-// that stays as it is. Times that are not set are a second and a minute, and no limit of a try.
+// M1: the pauses between tries double from the first to the longest; a first one that is longer
+// than that stays as it is. Times that are not set are a second and a minute, and no limit of a
+// try.
 func TestM1PausesOfAStep(t *testing.T) {
 	for name, test := range map[string]struct {
 		policy flow.Policy
@@ -191,8 +192,8 @@ func seconds(all ...int) []time.Duration {
 	return times
 }
 
-// M1: the text of an error is kept up to its bound, without half a character, and is the same in all
-// turns.
+// M1: the text of an error is kept up to its bound, without half a character, and is the same in
+// all turns.
 func TestM1TheTextOfAnErrorIsBounded(t *testing.T) {
 	const most = 16 << 10
 	for name, test := range map[string]struct{ text, kept string }{
@@ -221,8 +222,8 @@ func TestM1TheTextOfAnErrorIsBounded(t *testing.T) {
 	}
 }
 
-// M1: a sleep ends at the first microsecond that is not too early, a run whose branches sleep goes on
-// with the first of them, and one that need not sleep goes on at once.
+// M1: a sleep ends at the first microsecond that is not too early, a run whose branches sleep goes
+// on with the first of them, and one that need not sleep goes on at once.
 func TestM1WhenASleepEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := time.Now().UTC() // a whole number of microseconds
@@ -288,8 +289,8 @@ func TestM1HowMuchAPlaceMayAsk(t *testing.T) {
 		require.Equal(t, want, o.FinalText)
 	}
 
-	// A reference is "flow <path> <number> <name>", and each branch that is inside of another adds to
-	// the path.
+	// A reference is "flow <path> <number> <name>", and each branch that is inside of another adds
+	// to the path.
 	deep := func(branches int, name string) error {
 		_, err := new(desk).turn(t, func(c *flow.Ctx, _ string) (string, error) {
 			var into func(c *flow.Ctx, left int) error
@@ -310,8 +311,9 @@ func TestM1HowMuchAPlaceMayAsk(t *testing.T) {
 	require.ErrorContains(t, deep(branches, name+"n"), "lies too deep in branches")
 }
 
-// M1: questions of branches are asked together, in the order of the branches, as many as there may be;
-// those that do not fit, or have a rule, or come beside one that has, are asked in a later turn.
+// M1: questions of branches are asked together, in the order of the branches, as many as there may
+// be; those that do not fit, or have a rule, or come beside one that has, are asked in a later
+// turn.
 func TestM1WhichQuestionsAreAskedTogether(t *testing.T) {
 	rule, most := engine.Rule{Answers: 1}, engine.MaxQuestions
 	type place struct {
@@ -369,8 +371,8 @@ func TestM1AnAnswerThatNoFunctionAskedFor(t *testing.T) {
 	}
 }
 
-// M1: a branch that is ended by runtime.Goexit fails, one that panics too, and an error of one that is
-// not final ends the turn.
+// M1: a branch that is ended by runtime.Goexit fails, one that panics too, and an error of one that
+// is not final ends the turn.
 func TestM1HowBranchesEnd(t *testing.T) {
 	turn := func(branch func(c *flow.Ctx) error) error {
 		_, err := new(desk).turn(t, func(c *flow.Ctx, _ string) (string, error) {
@@ -388,8 +390,8 @@ func TestM1HowBranchesEnd(t *testing.T) {
 	require.NoError(t, turn(func(*flow.Ctx) error { return nil }))
 }
 
-// M1: outside a step there is neither a key nor progress; inside, each step has its own key, and so has
-// each of what is deferred.
+// M1: outside a step there is neither a key nor progress; inside, each step has its own key, and so
+// has each of what is deferred.
 func TestM1KeysAndProgressAreForSteps(t *testing.T) {
 	require.Empty(t, flow.Key(t.Context()))
 	require.ErrorContains(t, flow.Progress(t.Context(), "x"), "Progress is for steps")
@@ -420,8 +422,8 @@ func TestM1KeysAndProgressAreForSteps(t *testing.T) {
 	require.Equal(t, []string{"1.b2.1", "1.b2.u1", "u2", "u1"}, paths)
 }
 
-// M1: what a step may depend on is written before it, and all else with the next entry or the turn's
-// end.
+// M1: what a step may depend on is written before it, and all else with the next entry or the
+// turn's end.
 func TestM1WhatIsWrittenWhen(t *testing.T) {
 	d := &desk{}
 	step := func(c *flow.Ctx, name string) {
@@ -473,8 +475,8 @@ func TestM1WhyATurnIsOver(t *testing.T) {
 	require.ErrorContains(t, err, "a step needs a name")
 }
 
-// M2: Version is 0 in a run that was beyond its place, also where an earlier turn was inside of the next
-// place and has kept nothing else; and what it returned is kept.
+// M2: Version is 0 in a run that was beyond its place, also where an earlier turn was inside of the
+// next place and has kept nothing else; and what it returned is kept.
 func TestM2WhatVersionReturns(t *testing.T) {
 	inside := func(c *flow.Ctx) error {
 		return flow.All(c, func(c *flow.Ctx) error { _, err := flow.Ask[string](c, "q", ask("?")); return err })
@@ -547,8 +549,8 @@ func TestM2VersionLooksAtWholePlaces(t *testing.T) {
 	require.ErrorContains(t, err, "busy")
 }
 
-// M2: of several places that the function does not come to, the reason names the first, as the function
-// would come to them: 2 before 10, what is inside of a place after it and before the next.
+// M2: of several places that the function does not come to, the reason names the first, as the
+// function would come to them: 2 before 10, what is inside of a place after it and before the next.
 func TestM2TheFirstPlaceThatIsLeft(t *testing.T) {
 	for _, order := range []string{"2 10", "3 3.b1.1", "3.b1.1 4", "3.b2.1 3.b10.1", "3.b1.2 3.b2.1", "9 u1",
 		"1.b1.9 1.b1.10 1.b2.1", "v:a 1", "1 u1", "u2 u10", "1.b1.u1 2"} {

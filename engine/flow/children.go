@@ -64,10 +64,10 @@ func Spawn(c *Ctx, name string, child engine.Child) (Child, error) {
 	return started, c.storeLater(path, typeSpawn, name, started.RunID, true)
 }
 
-// Wait returns the result of a child once it has ended: its output, or its final text if Out is a string.
-// Until then the function's run is queued, without slot, goroutine and memory. A *ChildError says that
-// the child has failed or was canceled. While another branch waits for an answer, the run goes on only
-// once that has come.
+// Wait returns the result of a child once it has ended: its output, or its final text if Out is a
+// string. Until then the function's run is queued, without slot, goroutine and memory. A
+// *ChildError says that the child has failed or was canceled. While another branch waits for an
+// answer, the run goes on only once that has come.
 func Wait[Out any](c *Ctx, child Child) (out Out, _ error) {
 	ends, err := c.waitAll(child)
 	if err != nil {

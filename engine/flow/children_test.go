@@ -28,8 +28,8 @@ type task struct {
 	Depth int
 }
 
-// tree is a function whose runs start two further ones each, down to the leaves, which ask and have an
-// effect.
+// tree is a function whose runs start two further ones each, down to the leaves, which ask and have
+// an effect.
 func tree(w *world) engine.Engine {
 	return flow.New("tree", func(c *flow.Ctx, in task) (string, error) {
 		if in.Depth == 0 {
@@ -69,8 +69,8 @@ func TestM3ATreeSurvivesACrashAtEveryCommit(t *testing.T) {
 	})
 }
 
-// M3: the parent waits as a queued run without a slot. Its children's questions stand in the inbox with
-// the way to the root, and are answered there.
+// M3: the parent waits as a queued run without a slot. Its children's questions stand in the inbox
+// with the way to the root, and are answered there.
 func TestM3AChildsQuestionStandsInTheInbox(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{tries: make(map[string]int)}
@@ -132,8 +132,8 @@ func TestM3ACancelGoesDown(t *testing.T) {
 	})
 }
 
-// M3: a function goes on when any child has ended, and with it end the others; the error of a child that
-// has failed says why.
+// M3: a function goes on when any child has ended, and with it end the others; the error of a child
+// that has failed says why.
 func TestM3AnyChildIsEnough(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		agent := flow.New("race", func(c *flow.Ctx, in string) (string, error) {
@@ -177,8 +177,8 @@ func TestM3AnyChildIsEnough(t *testing.T) {
 	})
 }
 
-// M3: branches that wait for children go on each by itself, and a wait for children ends in time where
-// another branch sleeps.
+// M3: branches that wait for children go on each by itself, and a wait for children ends in time
+// where another branch sleeps.
 func TestM3BranchesWaitForTheirChildren(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var order []string
@@ -419,8 +419,8 @@ func TestM3ManyChildrenAreNotReadAtEachEnd(t *testing.T) {
 	}
 }
 
-// M3: a child that ends while a step is executed is found in the same turn, though it was open before:
-// so the branch that waits for it need not wait for the answer in another branch.
+// M3: a child that ends while a step is executed is found in the same turn, though it was open
+// before: so the branch that waits for it need not wait for the answer in another branch.
 func TestM3AChildThatEndsDuringAStepIsFoundAfterIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l ledger
@@ -489,7 +489,8 @@ func TestM3WhyAChildIsNotStarted(t *testing.T) {
 	require.ErrorIs(t, err, engine.ErrStale, "it is that of the turn")
 }
 
-// M3: a result of 16 KiB is copied into the journal, and a larger one is read from the child's record.
+// M3: a result of 16 KiB is copied into the journal, and a larger one is read from the child's
+// record.
 func TestM3WhichResultsAreCopied(t *testing.T) {
 	const most = 16 << 10
 	for size, copied := range map[int]bool{1: true, most: true, most + 1: false} {

@@ -34,8 +34,8 @@ func (w *world) effect(word string) func(context.Context) (string, error) {
 	}
 }
 
-// check requires these effects, each with one key, and at most one step to have been executed twice:
-// the one whose commit the crash has hit.
+// check requires these effects, each with one key, and at most one step to have been executed
+// twice: the one whose commit the crash has hit.
 func (w *world) check(t *testing.T, keys ...string) {
 	t.Helper()
 	w.mu.Lock()
@@ -57,8 +57,8 @@ func hosting(agent engine.Engine) lifecycle.Config {
 	return lifecycle.Config{Engine: agent, Forgiving: true, OnInterrupt: lifecycle.Repeat}
 }
 
-// M1 M5: the order agent (charge, ask, ship in a loop, sleep, mail) comes to the same end wherever its
-// host crashes; no step that was kept is executed again, and no answer is lost.
+// M1 M5: the order agent (charge, ask, ship in a loop, sleep, mail) comes to the same end wherever
+// its host crashes; no step that was kept is executed again, and no answer is lost.
 func TestM1AnOrderSurvivesACrashAtEveryCommit(t *testing.T) {
 	rehearsal.EveryCrash(t, func(*testing.T) rehearsal.Case {
 		w := &world{tries: make(map[string]int)}
@@ -159,8 +159,8 @@ func (s *counting) Append(ctx context.Context, entries ...engine.JournalEntry) e
 	return s.Journal.Append(ctx, entries...)
 }
 
-// J3 M1: a function that stores a step in each turn comes to its end, however often it is lost; one that
-// is lost at the same step again and again fails.
+// J3 M1: a function that stores a step in each turn comes to its end, however often it is lost; one
+// that is lost at the same step again and again fails.
 func TestJ3M1AFunctionThatGetsFurtherIsNotGivenUp(t *testing.T) {
 	for name, c := range map[string]struct {
 		after, turns int

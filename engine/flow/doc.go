@@ -1,5 +1,6 @@
-// Package flow lets an ordinary Go function be an agent: straight-line code that asks people, sleeps
-// and waits in the middle, for weeks, starts runs of its own (M3), and survives crashes and deploys (M1).
+// Package flow lets an ordinary Go function be an agent: straight-line code that asks people,
+// sleeps and waits in the middle, for weeks, starts runs of its own (M3), and survives crashes and
+// deploys (M1).
 //
 //	agent := flow.New("order", func(c *flow.Ctx, in Order) (Result, error) {
 //		paid, err := flow.Step(c, "charge", func(ctx context.Context) (string, error) {

@@ -126,8 +126,8 @@ type out struct {
 	Text string `json:"text"`
 }
 
-// M1: a function goes on where it was, through questions, sleeps and restarts of its host; what it has
-// kept is not executed again, and a parked or sleeping run holds no slot.
+// M1: a function goes on where it was, through questions, sleeps and restarts of its host; what it
+// has kept is not executed again, and a parked or sleeping run holds no slot.
 func TestM1AFunctionGoesOnWhereItWas(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var l ledger
@@ -306,8 +306,8 @@ func TestM1FormsAndApprovals(t *testing.T) {
 	})
 }
 
-// M1: a step is tried as its policy says, by the host's clock; its last error is kept, and is the same
-// in every turn.
+// M1: a step is tried as its policy says, by the host's clock; its last error is kept, and is the
+// same in every turn.
 func TestM1StepsAreTriedAsTheirPolicySays(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		tries := 0
@@ -341,8 +341,8 @@ func TestM1StepsAreTriedAsTheirPolicySays(t *testing.T) {
 	})
 }
 
-// M1: when a function fails, what it deferred is executed in reverse order, each once, also where the
-// compensation itself is put off; one that fails does not keep the others from it.
+// M1: when a function fails, what it deferred is executed in reverse order, each once, also where
+// the compensation itself is put off; one that fails does not keep the others from it.
 func TestM1CompensationInReverseOrder(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var l ledger
@@ -419,8 +419,8 @@ func TestM1ACancelArrivesAsTheContext(t *testing.T) {
 	})
 }
 
-// M2: a journal that does not fit the code holds the run, and the reason names what both have; with the
-// code that fits it goes on.
+// M2: a journal that does not fit the code holds the run, and the reason names what both have; with
+// the code that fits it goes on.
 func TestM2AJournalThatDoesNotFitHoldsTheRun(t *testing.T) {
 	type body = func(c *flow.Ctx, _ string) (string, error)
 	var l ledger

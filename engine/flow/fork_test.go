@@ -44,8 +44,8 @@ func (h *host) fork(id string, at lifecycle.At) lifecycle.Run {
 	return fork
 }
 
-// J6 M1: a fork of a function's run has the journal as it was at the question: what was kept before is
-// not executed again, and what came later is.
+// J6 M1: a fork of a function's run has the journal as it was at the question: what was kept before
+// is not executed again, and what came later is.
 func TestJ6AForkHasTheJournalUpToItsQuestion(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var l ledger
@@ -77,8 +77,8 @@ func TestJ6AForkHasTheJournalUpToItsQuestion(t *testing.T) {
 	})
 }
 
-// J6 M1: a fork of a run that has failed goes on after its last answers; of questions that were asked
-// together another answer may replace one.
+// J6 M1: a fork of a run that has failed goes on after its last answers; of questions that were
+// asked together another answer may replace one.
 func TestJ6AForkExecutesWhatFailedAgain(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var l ledger
@@ -144,8 +144,8 @@ func TestJ6ForksOfFunctionsThatAreRefused(t *testing.T) {
 	})
 }
 
-// J6 M3: results of children that the function has are inherited. Children that had not ended are the
-// source's own, so that a fork could never have their results.
+// J6 M3: results of children that the function has are inherited. Children that had not ended are
+// the source's own, so that a fork could never have their results.
 func TestJ6AForkHasTheResultsOfChildren(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var l ledger
@@ -197,7 +197,8 @@ func TestJ6AForkHasTheResultsOfChildren(t *testing.T) {
 }
 
 // J6 M3: a child that had ended when the question was asked, and for which the function waits only
-// afterwards, is the source's own. The fork fails there and says so, and the child is not started again.
+// afterwards, is the source's own. The fork fails there and says so, and the child is not started
+// again.
 func TestJ6AForkThatWaitsForAChildOfItsSourceFails(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var l ledger

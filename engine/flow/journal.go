@@ -284,7 +284,7 @@ func (c *Ctx) writePending() error {
 func (c *Ctx) write(entries ...engine.JournalEntry) error {
 	r := c.run
 	r.mu.Lock()
-	all := append(r.takePending(), entries...)
+	all := append(r.drainPending(), entries...)
 	r.mu.Unlock()
 	err := r.journal.Append(r.ctx, all...)
 	switch {

@@ -49,8 +49,8 @@ func program(depth int) *rapid.Generator[[]op] {
 	})
 }
 
-// meant interprets a program without flow: what it returns, the places of its effects, and the programs of
-// the children that it starts.
+// meant interprets a program without flow: what it returns, the places of its effects, and the
+// programs of the children that it starts.
 func meant(prefix string, ops []op, effects map[string]int, children map[string][]op) string {
 	var text strings.Builder
 	for i, o := range ops {
@@ -147,8 +147,9 @@ func play(c *flow.Ctx, w *places, prefix string, ops []op) (string, error) {
 	return text.String(), nil
 }
 
-// M1 M3: random programs of steps, questions, sleeps, branches and children come to the end that an interpreter
-// without turns gives them, wherever their host crashes, and each step that was kept was executed once.
+// M1 M3: random programs of steps, questions, sleeps, branches and children come to the end that an
+// interpreter without turns gives them, wherever their host crashes, and each step that was kept
+// was executed once.
 func TestM1RandomProgramsComeToTheirEnd(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		ops := program(2).Draw(rt, "program")

@@ -14,22 +14,22 @@ import (
 	"github.com/interlude-go/interlude/engine"
 )
 
-// Policy says how often and how long a step is tried. The zero Policy tries it once, without a limit
-// of time.
+// Policy says how often and how long a step is tried. The zero Policy tries it once, without a
+// limit of time.
 type Policy struct {
-	// Retries is how often the step is tried again after an error, within the turn. The run keeps its
-	// slot meanwhile: for a long pause, the step returns engine.Later instead.
+	// Retries is how often the step is tried again after an error, within the turn. The run keeps
+	// its slot meanwhile: for a long pause, the step returns engine.Later instead.
 	Retries int
-	// Backoff is the pause before the first retry, a second if it is 0. It doubles with each further
-	// one, up to MaxBackoff, a minute if that is 0.
+	// Backoff is the pause before the first retry, a second if it is 0. It doubles with each
+	// further one, up to MaxBackoff, a minute if that is 0.
 	Backoff, MaxBackoff time.Duration
 	// Timeout limits each try; 0: no limit.
 	Timeout time.Duration
 }
 
-// StepError is the error of a step that failed, in the turn in which it did and in all later ones. It
-// has the text of the error that the step returned, and not the error itself, which no journal could
-// keep: a function that must tell errors apart returns them as part of the step's result.
+// StepError is the error of a step that failed, in the turn in which it did and in all later ones.
+// It has the text of the error that the step returned, and not the error itself, which no journal
+// could keep: a function that must tell errors apart returns them as part of the step's result.
 type StepError struct {
 	Step string
 	Text string
@@ -190,8 +190,8 @@ type stepInfo struct {
 
 type inStep struct{}
 
-// Key is the key of the step that is executed with this context: the same in each try, in each turn and
-// on each node, and another one for every other step and run. Pass it as an idempotency key to
+// Key is the key of the step that is executed with this context: the same in each try, in each turn
+// and on each node, and another one for every other step and run. Pass it as an idempotency key to
 // whoever causes the step's effect. It is empty outside a step.
 func Key(ctx context.Context) string {
 	if s, ok := ctx.Value(inStep{}).(*stepInfo); ok {

@@ -8,26 +8,27 @@ import (
 	"github.com/interlude-go/interlude/engine"
 )
 
-// Transaction executes do in a transaction of the host's own: it begins one, calls do once, commits if
-// that returned nil, and rolls back otherwise. It returns the error of do, or of the database. View is
-// the run's store as seen inside the transaction. A store that can be in one has a method Transactions,
-// which makes a Transaction; with options of its own a host writes it by the store's method In:
+// Transaction executes do in a transaction of the host's own: it begins one, calls do once, commits
+// if that returned nil, and rolls back otherwise. It returns the error of do, or of the database.
+// View is the run's store as seen inside the transaction. A store that can be in one has a method
+// Transactions, which makes a Transaction; with options of its own a host writes it by the store's
+// method In:
 //
 //	func(ctx context.Context, do func(tx pgx.Tx, view any) error) error {
 //		return pgx.BeginTxFunc(ctx, pool, serializable, func(tx pgx.Tx) error { return do(tx, st.In(tx)) })
 //	}
 type Transaction[Tx any] func(ctx context.Context, do func(tx Tx, view any) error) error
 
-// StepIn is Step for an effect in the database that the run's store is in. What f does by tx, and the
-// record of the step, are one transaction: they are stored together or not at all, so the effect happens
-// exactly once, whatever crashes, and needs no key.
+// StepIn is Step for an effect in the database that the run's store is in. What f does by tx, and
+// the record of the step, are one transaction: they are stored together or not at all, so the
+// effect happens exactly once, whatever crashes, and needs no key.
 //
-// If the transaction fails, or if the run was taken over or canceled meanwhile, nothing of it stays. A
-// failed one is an error of the step, and counts for its Policy. Whether a transaction that has
-// lost its connection was committed is read from the store, and never guessed.
+// If the transaction fails, or if the run was taken over or canceled meanwhile, nothing of it
+// stays. A failed one is an error of the step, and counts for its Policy. Whether a transaction
+// that has lost its connection was committed is read from the store, and never guessed.
 //
-// On SQLite, which has one writer at a time, f must not call Progress or anything else that writes to
-// the store: the call would wait for the end of tx, and tx for the call.
+// On SQLite, which has one writer at a time, f must not call Progress or anything else that writes
+// to the store: the call would wait for the end of tx, and tx for the call.
 func StepIn[Tx, T any](c *Ctx, name string, in Transaction[Tx], f func(ctx context.Context, tx Tx) (T, error),
 	policy ...Policy) (T, error) {
 	path := c.next()
@@ -43,7 +44,8 @@ func StepIn[Tx, T any](c *Ctx, name string, in Transaction[Tx], f func(ctx conte
 		r, err = execute(c, path, name, func(ctx context.Context) (v T, err error) {
 			s := transactedStep[Tx, T]{c: c, path: path, name: name, f: f}
 			err = journal.AppendIn(ctx, func(write writeIn) error {
-				// Without the step in its context: Progress after write would wait for the end of in.
+				// Without the step in its context: Progress after write would wait for the end of
+				// in.
 				return in(context.WithValue(ctx, inStep{}, nil), func(tx Tx, view any) error {
 					s.err = s.execute(ctx, tx, view, write)
 					return s.err

@@ -132,8 +132,8 @@ func charge(ctx context.Context, x *transaction) (string, error) {
 	return fmt.Sprint("charge ", x.number), nil
 }
 
-// M1: a step and its record are one transaction of the host's. Whatever becomes of the transaction, the
-// host's table has one row for each step, and the function has the result that is kept.
+// M1: a step and its record are one transaction of the host's. Whatever becomes of the transaction,
+// the host's table has one row for each step, and the function has the result that is kept.
 func TestM1AStepInTheHostsTransactionHappensOnce(t *testing.T) {
 	for _, test := range []struct {
 		fates []fate
@@ -188,7 +188,8 @@ func TestM1AStepInTheHostsTransactionHappensOnce(t *testing.T) {
 	}
 }
 
-// M1: what a failing step has done in its transaction is undone, and its error is kept like that of any step.
+// M1: what a failing step has done in its transaction is undone, and its error is kept like that of
+// any step.
 func TestM1AFailingStepLeavesNothingInTheHostsDatabase(t *testing.T) {
 	failing := func(ctx context.Context, x *transaction) (string, error) {
 		_, _ = charge(ctx, x)
@@ -248,7 +249,8 @@ func TestM1AFailingStepLeavesNothingInTheHostsDatabase(t *testing.T) {
 	}
 }
 
-// M1: a transaction that is none, or not of the run's store, or does not do what it is for, stores nothing.
+// M1: a transaction that is none, or not of the run's store, or does not do what it is for, stores
+// nothing.
 func TestM1TransactionsThatAreNone(t *testing.T) {
 	const broken = "step charge: engine: the host's transaction has not executed the step, or not returned why it is " +
 		"rolled back"

@@ -25,7 +25,8 @@ func value[T any](c *Ctx, kind string, f func() T) (v T) {
 	return v
 }
 
-// Now is the time at which the function first came here, by the host's clock, in UTC and microseconds.
+// Now is the time at which the function first came here, by the host's clock, in UTC and
+// microseconds.
 func (c *Ctx) Now() time.Time {
 	return value(c, typeNow, func() time.Time { return c.run.clock.Now().UTC().Truncate(time.Microsecond) })
 }
@@ -33,8 +34,8 @@ func (c *Ctx) Now() time.Time {
 // ID is a random text of 26 letters and digits, the same whenever the function comes here.
 func (c *Ctx) ID() string { return value(c, typeID, crand.Text) }
 
-// Rand is a source of random numbers, which are the same whenever the function comes here. It is not
-// for secrets.
+// Rand is a source of random numbers, which are the same whenever the function comes here. It is
+// not for secrets.
 func (c *Ctx) Rand() *rand.Rand {
 	seed := value(c, typeRandom, func() [2]uint64 { return [2]uint64{rand.Uint64(), rand.Uint64()} })
 	return rand.New(rand.NewPCG(seed[0], seed[1]))

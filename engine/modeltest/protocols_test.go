@@ -148,7 +148,7 @@ func TestFailStepAnswersWithTheErrorOfTheAPI(t *testing.T) {
 	})
 }
 
-func TestBrokenAnswers(t *testing.T) {
+func TestAskFailsIfTheAnswerIsBroken(t *testing.T) {
 	everyWay(t, func(t *testing.T, q modelagent.Question) {
 		for _, steps := range []string{":: final half a\n:: drop", ":: final half a\n:: cut",
 			`:: raw "data: {\"type\": oops\n\n"`} {

@@ -8,8 +8,8 @@ import (
 	"github.com/interlude-go/interlude/engine/process"
 )
 
-// slowRelease is a resident process that has ended by itself, and whose release takes until somebody
-// else ends it.
+// slowRelease is a resident process that has ended by itself, and whose release takes until
+// somebody else ends it.
 type slowRelease struct {
 	gone, releasing, ended chan struct{}
 	released               bool

@@ -1,4 +1,5 @@
-// Desk is a whole host in 25 lines of main: the page, the API, links that answer a question, and webhooks, over SQLite.
+// Desk is a whole host in 25 lines of main: the page, the API, links that answer a question, and
+// webhooks, over SQLite.
 //
 //	export LINK_SECRET=$(openssl rand -base64 32) HOOK_SECRET=whsec_$(openssl rand -base64 32)
 //	go run ./examples/desk ADDRESS HOOK, such as 127.0.0.1:8080 https://example.com/hook
@@ -60,7 +61,8 @@ func agent(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, err
 	return engine.Done("Answered: " + t.Answers[0].Text), nil
 }
 
-// letter writes to ada with a link for each question. Here it writes to the log; host/notify/mail sends mails.
+// letter writes to ada with a link for each question. Here it writes to the log; host/notify/mail
+// sends mails.
 func letter(client *lifecycle.Client, links *link.Links) notify.SenderFunc {
 	return func(ctx context.Context, n notify.Notice) error {
 		q, err := notify.OpenQuestion(ctx, client, n)

@@ -96,7 +96,8 @@ func find(t *testing.T, log *bufio.Scanner, pattern string) string {
 	return ""
 }
 
-// L2, L3, L4: one small program serves the page, the API, links and webhooks, and ends in good order.
+// L2, L3, L4: one small program serves the page, the API, links and webhooks, and ends in good
+// order.
 func TestL2TheDeskServesAllDoors(t *testing.T) {
 	hook, events := receiver(t)
 	address := free(t)

@@ -1,5 +1,6 @@
-// People asks three people at once and goes on when two have answered. Run it with a file to serve (people.db without
-// one), and with the file and fay or bob to answer as one of them: meanwhile, or after it was killed.
+// People asks three people at once and goes on when two have answered. Run it with a file to serve
+// (people.db without one), and with the file and fay or bob to answer as one of them: meanwhile, or
+// after it was killed.
 package main
 
 import (
@@ -20,7 +21,8 @@ var answers = map[string]lifecycle.Reply{
 	"bob": {ID: 2, Value: json.RawMessage(`{"seats": 3}`), Actor: lifecycle.Actor{ID: "bob"}},
 }
 
-// agent asks finance, whoever fills in a form, and lee: reminded after an hour, joined by the board after a day.
+// agent asks finance, whoever fills in a form, and lee: reminded after an hour, joined by the board
+// after a day.
 func agent(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
 	if a := t.Answers; len(a) > 0 {
 		return engine.Done(fmt.Sprint(a[0].Actor, ": ", a[0].Text, "; ", a[1].Actor, ": ", string(a[1].Value))), nil

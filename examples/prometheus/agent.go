@@ -22,8 +22,8 @@ func agent(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, err
 	return outcome, nil
 }
 
-// work stands for your users: it submits a run at each pace, and then answers the oldest question, if a
-// second one is open.
+// work stands for your users: it submits a run at each pace, and then answers the oldest question,
+// if a second one is open.
 func work(ctx context.Context, client *lifecycle.Client, pace time.Duration) error {
 	tick := time.NewTicker(pace)
 	defer tick.Stop()

@@ -22,11 +22,12 @@ var questions = []struct {
 	{"Wish", "lanterns", engine.Question{Kind: engine.OpenText, Prompt: "What must not be missing?"}},
 }
 
-// planner is the agent: Go code that does one turn each time it is called, here or on another day in
-// another process. It could as well be a command line, or a graph around a model: see docs/engines.
+// planner is the agent: Go code that does one turn each time it is called, here or on another day
+// in another process. It could as well be a command line, or a graph around a model: see
+// docs/engines.
 //
-// It takes the answer, and ends with the next question or with the plan. What it remembers is in its
-// session handle, which is stored in one commit with the question.
+// It takes the answer, and ends with the next question or with the plan. What it remembers is in
+// its session handle, which is stored in one commit with the question.
 func planner(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 	var answers []string
 	if t.Session != nil {

@@ -50,7 +50,7 @@ func left(t *testing.T, folder string) []string {
 const all = "2\nyes\nlemonade\n"
 
 // A2, A4: the main job. Nothing is left of a run that has ended.
-func TestAnswered(t *testing.T) {
+func TestAnsweredRunSucceedsAndLeavesNothing(t *testing.T) {
 	folder := t.TempDir()
 	status, out, side := play(t, folder, all)
 	require.Equal(t, 0, status, out+side)
@@ -76,7 +76,7 @@ func TestParkedAndResumed(t *testing.T) {
 }
 
 // C6, D2: nobody answers in time.
-func TestNobodyAnswers(t *testing.T) {
+func TestAgentDecidesWhenNobodyAnswersInTime(t *testing.T) {
 	status, out, side := play(t, t.TempDir(), "", "-decide", "1s")
 	require.Equal(t, 0, status, out+side)
 	require.Equal(t, 3, strings.Count(out, "! Nobody has answered in time: the agent decides."), out)
@@ -84,7 +84,7 @@ func TestNobodyAnswers(t *testing.T) {
 }
 
 // E1, E4: killed by itself right after an event; the same command goes on.
-func TestKilled(t *testing.T) {
+func TestKilledRunGoesOnWithTheSameCommand(t *testing.T) {
 	for _, event := range []string{"conversation.started", "user.input.required", "interaction.reply.accepted"} {
 		t.Run(event, func(t *testing.T) {
 			folder := t.TempDir()
@@ -99,7 +99,7 @@ func TestKilled(t *testing.T) {
 }
 
 // F1: the events, and nothing else, on standard output.
-func TestEvents(t *testing.T) {
+func TestEventsFlagPrintsOnlyEventsOnStandardOutput(t *testing.T) {
 	status, out, side := play(t, t.TempDir(), all, "-events")
 	require.Equal(t, 0, status, side)
 	require.Contains(t, side, "Where shall the party be?")

@@ -57,8 +57,8 @@ type visit struct {
 // maxForm bounds the body of an answer: a text of the greatest length, each byte of it escaped.
 const maxForm = 3*lifecycle.MaxReplyText + 4<<10
 
-// ServeHTTP serves a link; the last part of the path is its token. GET and HEAD return the page with
-// the question and change nothing. POST replies to the question with what the form says.
+// ServeHTTP serves a link; the last part of the path is its token. GET and HEAD return the page
+// with the question and change nothing. POST replies to the question with what the form says.
 func (l *Links) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	post := r.Method == http.MethodPost
 	if !post && r.Method != http.MethodGet && r.Method != http.MethodHead {

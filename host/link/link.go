@@ -33,8 +33,8 @@ const DefaultLife = 7 * 24 * time.Hour
 type Config struct {
 	// Client makes the replies, each as the person whom the link names (Client.As).
 	Client *lifecycle.Client
-	// URL is where people reach the handler, for instance "https://example.com/answer/"; with https,
-	// since whoever reads the address can answer.
+	// URL is where people reach the handler, for instance "https://example.com/answer/"; with
+	// https, since whoever reads the address can answer.
 	URL string
 	// Keys are those that links may be signed with; the first one signs. To rotate, put a new key
 	// first, and remove the old one when its last link has expired: what it signed is refused from
@@ -42,9 +42,9 @@ type Config struct {
 	Keys []Key
 	// Person returns who the person in a link is now, with the groups that count for the question's
 	// audience. The request is there for hosts whose people are signed in: compare, and return
-	// ErrWrongPerson if somebody else's link was opened. Its ID must be the person's; Via is "link" if
-	// it is empty. It must change nothing, since it is also called for GET. Nil: the person without
-	// groups, and whoever has the link.
+	// ErrWrongPerson if somebody else's link was opened. Its ID must be the person's; Via is "link"
+	// if it is empty. It must change nothing, since it is also called for GET. Nil: the person
+	// without groups, and whoever has the link.
 	Person func(r *http.Request, person string) (lifecycle.Actor, error)
 	// Page is the address of the host's own page for a question, for what a link's page cannot do:
 	// fill in a form, edit arguments. Nil: there is none.

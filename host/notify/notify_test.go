@@ -450,8 +450,8 @@ func (r *records) of(messages ...string) []string {
 	return slices.DeleteFunc(slices.Clone(r.messages), func(m string) bool { return !slices.Contains(messages, m) })
 }
 
-// L4: a feed that is lost is logged once, however often it is tried, and once more when it was whole
-// in between.
+// L4: a feed that is lost is logged once, however often it is tried, and once more when it was
+// whole in between.
 func TestL4ALostFeedIsLoggedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)

@@ -11,12 +11,12 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Gauges reports how much all nodes together have to do, as Client.Stats says it, each time metrics are
-// collected; and what this process has stored, if the store is a store.Meter (nil: not). Each
-// collection costs a call of Stats and, while runs wait for answers, one of CountInbox, which reads at
-// most 1000 of them; so collect every ten seconds or more seldom, and on one node only if there are
-// many. A call that fails reports nothing. The returned function ends it. Without Config.Metrics it
-// does nothing.
+// Gauges reports how much all nodes together have to do, as Client.Stats says it, each time metrics
+// are collected; and what this process has stored, if the store is a store.Meter (nil: not). Each
+// collection costs a call of Stats and, while runs wait for answers, one of CountInbox, which reads
+// at most 1000 of them; so collect every ten seconds or more seldom, and on one node only if there
+// are many. A call that fails reports nothing. The returned function ends it. Without
+// Config.Metrics it does nothing.
 func (t *Telemetry) Gauges(client *lifecycle.Client, stored store.Meter) (stop func() error, err error) {
 	if t.meter == nil {
 		return func() error { return nil }, nil
@@ -86,8 +86,8 @@ func (t *Telemetry) Gauges(client *lifecycle.Client, stored store.Meter) (stop f
 	return registered.Unregister, nil
 }
 
-// openQuestions counts the open questions of the waiting runs, which may have several each. Of more than
-// CountInbox counts, it returns a lower bound.
+// openQuestions counts the open questions of the waiting runs, which may have several each. Of more
+// than CountInbox counts, it returns a lower bound.
 func openQuestions(ctx context.Context, client *lifecycle.Client, waiting int) (int, error) {
 	if waiting == 0 {
 		return 0, nil
@@ -99,7 +99,8 @@ func openQuestions(ctx context.Context, client *lifecycle.Client, waiting int) (
 	return counted.Questions, err
 }
 
-// age is how long ago that was, in seconds; 0 for never, and for what another clock says is to come.
+// age is how long ago that was, in seconds; 0 for never, and for what another clock says is to
+// come.
 func age(now, since time.Time) float64 {
 	if since.IsZero() {
 		return 0

@@ -26,8 +26,8 @@ const (
 	keyToken      = attribute.Key("gen_ai.token.type")
 )
 
-// maxSeries is how many combinations of attributes are kept of each kind. Further ones, of a host that
-// has thousands of pools, are made each time.
+// maxSeries is how many combinations of attributes are kept of each kind. Further ones, of a host
+// that has thousands of pools, are made each time.
 const maxSeries = 2000
 
 // instruments are the metrics that the observer's calls record. Either all of them are set, or the
@@ -79,8 +79,8 @@ type series interface {
 	attributes() []attribute.KeyValue
 }
 
-// cached are the attribute sets of a metric, as the options that instruments take. To sort and hash a
-// set costs more than to record a value, so each is made once. The zero value is empty.
+// cached are the attribute sets of a metric, as the options that instruments take. To sort and hash
+// a set costs more than to record a value, so each is made once. The zero value is empty.
 type cached[K series] struct {
 	mu   sync.Mutex
 	sets map[K]*options // guarded by mu; at most maxSeries

@@ -21,7 +21,8 @@ type Config struct {
 	Metrics metric.MeterProvider
 }
 
-// Telemetry makes spans and metrics from what the lifecycle's observer is told. It is safe for concurrent use.
+// Telemetry makes spans and metrics from what the lifecycle's observer is told. It is safe for
+// concurrent use.
 type Telemetry struct {
 	tracer trace.Tracer // nil: no traces
 	meter  metric.Meter // nil: no metrics
@@ -49,9 +50,9 @@ func New(cfg Config) (*Telemetry, error) {
 	return t, nil
 }
 
-// Inject returns a copy of meta that also has the traceparent of the span in ctx. Use it as Spec.Meta:
-// the span of each turn then has a link to that span. Without a span in ctx, Inject returns meta
-// itself.
+// Inject returns a copy of meta that also has the traceparent of the span in ctx. Use it as
+// Spec.Meta: the span of each turn then has a link to that span. Without a span in ctx, Inject
+// returns meta itself.
 func Inject(ctx context.Context, meta map[string]string) map[string]string {
 	if !trace.SpanContextFromContext(ctx).IsValid() {
 		return meta

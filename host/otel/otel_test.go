@@ -123,8 +123,8 @@ func TestL5ATurnIsASpanAndAWaitIsNone(t *testing.T) {
 }
 
 // L5: links lead from turn to turn although each is executed by another process: the traceparent of
-// the turn before is stored with the run. What the engine traces is part of its turn. A span that is
-// not sampled is in no link.
+// the turn before is stored with the run. What the engine traces is part of its turn. A span that
+// is not sampled is in no link.
 func TestL5LinksLeadFromProcessToProcess(t *testing.T) {
 	st := memory.New()
 	samplers := []sdktrace.Sampler{sdktrace.AlwaysSample(), sdktrace.AlwaysSample(), sdktrace.NeverSample(),
@@ -166,8 +166,8 @@ func TestL5LinksLeadFromProcessToProcess(t *testing.T) {
 	}
 }
 
-// turnInAProcess has a turn executed as a process of its own would, with its own Telemetry, and returns
-// the run as that leaves it.
+// turnInAProcess has a turn executed as a process of its own would, with its own Telemetry, and
+// returns the run as that leaves it.
 func turnInAProcess(t *testing.T, st store.Store, provider trace.TracerProvider, agent engine.Engine,
 	attempt int,
 ) lifecycle.Run {
@@ -218,7 +218,8 @@ func metricsOf(t *testing.T, reader sdkmetric.Reader) map[string]metricdata.Aggr
 	return all
 }
 
-// L5: metrics have the time that people took by kind and way, apart from the time that turns worked.
+// L5: metrics have the time that people took by kind and way, apart from the time that turns
+// worked.
 func TestL5MetricsOfARun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reader := sdkmetric.NewManualReader()
@@ -404,7 +405,8 @@ func notices(o *lifecycle.Observer) {
 		Context: start(lifecycle.StartedTurn{ObservedRun: run, Before: before})})
 }
 
-// row matches a metric in the table of docs/telemetry.md: its names, and the names of its attributes.
+// row matches a metric in the table of docs/telemetry.md: its names, and the names of its
+// attributes.
 var row = regexp.MustCompile("(?m)^\\| (`interlude[^|]*) \\|[^|]*\\| ([^|]*)\\|")
 
 // documented are the metrics that docs/telemetry.md lists, with the attributes of each.

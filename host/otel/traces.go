@@ -25,8 +25,8 @@ type runTrace struct {
 	code   string // with which the run has failed
 }
 
-// event is a settled question, or a block. It becomes an event of a span only if that is recorded, so
-// its attributes are made then.
+// event is a settled question, or a block. It becomes an event of a span only if that is recorded,
+// so its attributes are made then.
 type event struct {
 	at         time.Time
 	block      lifecycle.BlockKind // empty: a settled question
@@ -92,9 +92,9 @@ func (t *Telemetry) forget(id string) *runTrace {
 	return r
 }
 
-// startTurn starts the span of a turn, which is the parent of what the engine traces. It returns the
-// span's traceparent, which is stored with the end of the turn, so that the next turn's span can link
-// to it in any process. The traceparent of a span that is not sampled is not stored.
+// startTurn starts the span of a turn, which is the parent of what the engine traces. It returns
+// the span's traceparent, which is stored with the end of the turn, so that the next turn's span
+// can link to it in any process. The traceparent of a span that is not sampled is not stored.
 func (t *Telemetry) startTurn(ctx context.Context, s lifecycle.StartedTurn) (forEngine context.Context, stored string) {
 	span := t.span(&s.ObservedRun, s.At, links(s.Meta, s.Before))
 	if at := span.SpanContext(); at.IsSampled() {
@@ -103,9 +103,9 @@ func (t *Telemetry) startTurn(ctx context.Context, s lifecycle.StartedTurn) (for
 	return trace.ContextWithSpan(ctx, span), stored
 }
 
-// span starts the span of a turn, the root of a trace: what the host's context has, such as a span of
-// its own, has nothing to do with the turn. Options that change nothing are left out: the SDK allocates
-// for each.
+// span starts the span of a turn, the root of a trace: what the host's context has, such as a span
+// of its own, has nothing to do with the turn. Options that change nothing are left out: the SDK
+// allocates for each.
 func (t *Telemetry) span(run *lifecycle.ObservedRun, since time.Time, links []trace.Link) trace.Span {
 	at := t.place(place{run.Engine, run.Pool})
 	options := append(make([]trace.SpanStartOption, 0, 3), trace.WithTimestamp(since), at.is)
@@ -149,8 +149,8 @@ func (t *Telemetry) place(at place) *placeSpan {
 	return p
 }
 
-// describe sets the attributes of a turn's span, and adds as events what this process has noticed since
-// the turn before, such as the reply. The remembered is nil if that is nothing.
+// describe sets the attributes of a turn's span, and adds as events what this process has noticed
+// since the turn before, such as the reply. The remembered is nil if that is nothing.
 func describe(span trace.Span, e *lifecycle.EndedTurn, remembered *runTrace) {
 	attributes := append(make([]attribute.KeyValue, 0, 8), attribute.String("interlude.run", e.RunID),
 		attribute.Int("interlude.attempt", e.Attempt), keyState.String(string(e.State)),
@@ -178,8 +178,9 @@ var (
 	linkBefore    = []attribute.KeyValue{attribute.String("interlude.link", "turn before")}
 )
 
-// links returns the links of a turn's span: one to the span that submitted the run, if its traceparent
-// is in the run's Meta, and one to the span of the turn before, if its traceparent is stored.
+// links returns the links of a turn's span: one to the span that submitted the run, if its
+// traceparent is in the run's Meta, and one to the span of the turn before, if its traceparent is
+// stored.
 func links(meta map[string]string, before string) (all []trace.Link) {
 	if meta["traceparent"] != "" { // without it, the propagator would allocate for nothing
 		submitted := trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(),

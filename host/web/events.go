@@ -71,7 +71,8 @@ func (d *Door) beforeStream(ctx context.Context, c *caller, id string, after uin
 	return run, err
 }
 
-// follow sends the run's events after the cursor, and moves the cursor, until the context or the run ends.
+// follow sends the run's events after the cursor, and moves the cursor, until the context or the
+// run ends.
 func (s *eventStream) follow(ctx context.Context, c *caller, id string, after *uint64) (ended bool, _ error) {
 	for event, err := range c.client.Events(ctx, id, *after) {
 		if err != nil {

@@ -218,8 +218,8 @@ func TestL3FurtherFollowersThanAllowedAreRefused(t *testing.T) {
 	require.NotEmpty(t, second.header.Get("Retry-After"))
 }
 
-// A reader that takes nothing fills its socket; its run and the other readers do not wait for it, and its
-// connection is cut.
+// A reader that takes nothing fills its socket; its run and the other readers do not wait for it,
+// and its connection is cut.
 func TestL3ASlowReaderDelaysNobodyAndIsCut(t *testing.T) {
 	const chunks, size = 400, 32 << 10 // more than sockets on one machine hold
 	text := strings.Repeat("x", size)

@@ -18,7 +18,8 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// host is a whole host: the page, the API and the pages of links, over a SQLite file, until the context ends.
+// host is a whole host: the page, the API and the pages of links, over a SQLite file, until the
+// context ends.
 func host(ctx context.Context, file string, listener net.Listener) error {
 	st, err := sqlite.Open(ctx, file, sqlite.Options{})
 	if err != nil {

@@ -64,8 +64,8 @@ func (d *Door) nextRoute(a *api) {
 // after it. The feed's lease ends with this call, so that the next request may be made at any node.
 //
 // The feed is read from its stored cursor. The named event is met on the way, and is acknowledged
-// there, with those before it. If it is not met, the cursor is behind it already: an earlier request
-// has acknowledged it.
+// there, with those before it. If it is not met, the cursor is behind it already: an earlier
+// request has acknowledged it.
 func nextEvents(ctx context.Context, c *caller, in *nextInput) (*FeedEvents, error) {
 	b := &in.Body
 	filter := lifecycle.FeedFilter{Types: b.Types, Pool: b.Pool, Key: b.Key, Labels: b.Labels}

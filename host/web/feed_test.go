@@ -33,8 +33,9 @@ func (w *world) untilRead() {
 	}
 }
 
-// K8, L3: a reader of a feed over HTTP gets each event of each run in order, in batches; what it has not
-// acknowledged comes again, what it has does not, also when it asks again because an answer was lost.
+// K8, L3: a reader of a feed over HTTP gets each event of each run in order, in batches; what it
+// has not acknowledged comes again, what it has does not, also when it asks again because an answer
+// was lost.
 func TestL3AFeedIsReadInBatchesUntilItIsAcknowledged(t *testing.T) {
 	w := openFor(t)
 	require.Empty(t, w.next(`{"wait_sec":1}`).Events, "it begins now")

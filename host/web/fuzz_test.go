@@ -199,8 +199,8 @@ func (g *guard) reset(may uint16, breaks uint8) {
 	}
 }
 
-// guarded is a handler with runs in each state: r asks a text, form a form, approval an approval, done has
-// ended, held is held, and queued waits for its time.
+// guarded is a handler with runs in each state: r asks a text, form a form, approval an approval,
+// done has ended, held is held, and queued waits for its time.
 type guarded struct {
 	*guard
 
@@ -360,8 +360,9 @@ func (g *guarded) judgeWrites(r *http.Request, status int) error {
 	return nil
 }
 
-// L1, L2: whatever is sent, nothing crashes; only a broken store gives a 5xx, and its error is not shown; each
-// refusal is a problem and has written nothing; and each write was allowed, to whoever made the request.
+// L1, L2: whatever is sent, nothing crashes; only a broken store gives a 5xx, and its error is not
+// shown; each refusal is a problem and has written nothing; and each write was allowed, to whoever
+// made the request.
 func FuzzL2NoRequestBreaksTheDoorOrPassesByItsAuthorization(f *testing.F) {
 	const json = "Content-Type: application/json\n"
 	for _, c := range routes {

@@ -18,8 +18,8 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// statusless are rows of docs/errors.md with a status whose errors no call of the API returns, each with
-// its reason.
+// statusless are rows of docs/errors.md with a status whose errors no call of the API returns, each
+// with its reason.
 var statusless = map[string]string{
 	"slots.ErrInvalidPool": "pools are configured by the host",
 	"store.ErrExists":      "lifecycle compares, and says what is in conflict",

@@ -117,7 +117,8 @@ func (c *caller) showHistory(records []lifecycle.Record, err error) (*body[Histo
 	return &body[History]{out}, nil
 }
 
-// NewReply is an answer. A form takes a value, an approval a decision, and every other question a text.
+// NewReply is an answer. A form takes a value, an approval a decision, and every other question a
+// text.
 type NewReply struct {
 	Text     string          `json:"text,omitempty"`
 	Value    json.RawMessage `json:"value,omitempty" doc:"A form, or edited arguments. Numbers stay as written."`

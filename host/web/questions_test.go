@@ -45,8 +45,8 @@ func TestL1AnApprovalIsShownEditedAndRecorded(t *testing.T) {
 	require.Equal(t, `{"to":"ACME","amount":400.10}`, string(history[0].Value), "numbers stay as they were written")
 }
 
-// K7, D1, D2: a question says what happens when nobody answers it, and when: by its own wait, with the
-// answer that counts then, or by the run's policy. A run that may not decide once more fails.
+// K7, D1, D2: a question says what happens when nobody answers it, and when: by its own wait, with
+// the answer that counts then, or by the run's policy. A run that may not decide once more fails.
 func TestK7WhatHappensWithoutAnAnswerIsShown(t *testing.T) {
 	own := &lifecycle.Wait{End: time.Hour, Then: lifecycle.ThenDefault,
 		Default: &lifecycle.DefaultReply{Text: "no"}}

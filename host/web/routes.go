@@ -168,8 +168,8 @@ func (p *QuestionPath) url(d *Door) string {
 	return d.runURL(p.ID) + "/questions#" + strconv.Itoa(p.Question)
 }
 
-// Paging are the parameters of a listing. Like the two above it is exported because huma fills in only the
-// embedded structs that are.
+// Paging are the parameters of a listing. Like the two above it is exported because huma fills in
+// only the embedded structs that are.
 type Paging struct {
 	After string `query:"after" doc:"The next of the page before; the first page without it."`
 	Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"100"`

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// ListenAndServe listens on the TCP address and serves, as Serve does. A port of 0 is any free one; the
-// log says which.
+// ListenAndServe listens on the TCP address and serves, as Serve does. A port of 0 is any free one;
+// the log says which.
 func (d *Door) ListenAndServe(ctx context.Context, address string, handler http.Handler) error {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
@@ -20,12 +20,12 @@ func (d *Door) ListenAndServe(ctx context.Context, address string, handler http.
 	return d.Serve(ctx, listener, handler)
 }
 
-// Serve serves requests until ctx ends, with a handler that leads to this Door and to the host's other
-// pages; nil is the Door alone. When ctx ends, it ends the streams, waits for the requests under way for
-// Options.Timeout at most, cuts the others, and returns nil. It closes the listener.
+// Serve serves requests until ctx ends, with a handler that leads to this Door and to the host's
+// other pages; nil is the Door alone. When ctx ends, it ends the streams, waits for the requests
+// under way for Options.Timeout at most, cuts the others, and returns nil. It closes the listener.
 //
-// It is an http.Server with time limits that suit the Door, and Door.Close at its shutdown. A host that
-// needs TLS or other settings makes its own.
+// It is an http.Server with time limits that suit the Door, and Door.Close at its shutdown. A host
+// that needs TLS or other settings makes its own.
 func (d *Door) Serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
 	if handler == nil {
 		handler = d

@@ -14,8 +14,8 @@ import (
 	"github.com/interlude-go/interlude/host/web"
 )
 
-// L2, L3: a server ends with its context, and its streams with it, however long their runs last; one
-// whose listener fails says so.
+// L2, L3: a server ends with its context, and its streams with it, however long their runs last;
+// one whose listener fails says so.
 func TestL3ServeEndsWithItsContextAndItsStreamsWithIt(t *testing.T) {
 	w := openFor(t)
 	w.submit("r", "Ship?", "ada")

@@ -99,7 +99,8 @@ func (s *eventStream) serve(ctx context.Context, d *Door, c *caller,
 }
 
 // checkReader identifies the reader of a stream again. It returns an error if the stream must end,
-// because the reader has signed out, somebody else has signed in, or the reader's groups have changed.
+// because the reader has signed out, somebody else has signed in, or the reader's groups have
+// changed.
 func (d *Door) checkReader(c *caller) error {
 	actor, fault := d.identify(c.request)
 	if fault != nil {

@@ -22,8 +22,8 @@ import (
 type Options struct {
 	// Identify says who makes a request, from a session's cookie for instance, or a token. An error
 	// refuses the request with 401; its text goes to the log, not to the caller. So does an Actor
-	// without an ID: the zero Actor would be the host itself, who may do everything. Its Via is "web"
-	// unless Identify says otherwise.
+	// without an ID: the zero Actor would be the host itself, who may do everything. Its Via is
+	// "web" unless Identify says otherwise.
 	//
 	// Nil: requests are served that come from this machine and were not forwarded by a proxy, on
 	// behalf of the Actor "local". A warning in the log says so.
@@ -32,9 +32,9 @@ type Options struct {
 	// none.
 	Prefix string
 	// Prepare is called with each specification before it is submitted, and may change it: set its
-	// WorkDir or its Meta, say, which a request cannot, or its Ask. An error refuses the request with
-	// 403, and its text is shown to the caller. Its result should be the same for the same request:
-	// if it is not, a repeated request is another specification, and a conflict.
+	// WorkDir or its Meta, say, which a request cannot, or its Ask. An error refuses the request
+	// with 403, and its text is shown to the caller. Its result should be the same for the same
+	// request: if it is not, a repeated request is another specification, and a conflict.
 	Prepare func(*http.Request, *lifecycle.Spec) error
 	// Origins are other sites whose pages may make requests with a person's cookies, such as
 	// "https://desk.example.com". None: only pages of the same origin may.
@@ -49,7 +49,8 @@ type Options struct {
 	WriteTimeout time.Duration
 	// MaxBody is the largest body of a request, in bytes; 4 MiB when zero.
 	MaxBody int64
-	// MaxFollowers is how many streams there may be at once; further ones get 503. 10,000 when zero.
+	// MaxFollowers is how many streams there may be at once; further ones get 503. 10,000 when
+	// zero.
 	MaxFollowers int
 	// Logger is slog.Default when nil.
 	Logger *slog.Logger
@@ -74,8 +75,8 @@ type Door struct {
 	end       context.CancelFunc
 }
 
-// Handler serves the client's runs. It panics if the Options cannot be used, as http.Handle does for a
-// pattern that cannot.
+// Handler serves the client's runs. It panics if the Options cannot be used, as http.Handle does
+// for a pattern that cannot.
 func Handler(client *lifecycle.Client, opts Options) *Door {
 	d := &Door{client: client, opts: opts.withDefaults(), mux: http.NewServeMux(),
 		sameSite: http.NewCrossOriginProtection(), origins: make(map[string]bool)}
@@ -107,8 +108,8 @@ func Handler(client *lifecycle.Client, opts Options) *Door {
 	return d
 }
 
-// servePage answers with a file of the page. It is always the whole file: http.FileServer has answers of its
-// own to ranges and conditions, which are no problems.
+// servePage answers with a file of the page. It is always the whole file: http.FileServer has
+// answers of its own to ranges and conditions, which are no problems.
 func servePage(w http.ResponseWriter, name string) {
 	body, err := fs.ReadFile(page.Files, name)
 	if err != nil {
@@ -119,10 +120,10 @@ func servePage(w http.ResponseWriter, name string) {
 	_, _ = w.Write(body) //nolint:gosec // it was embedded
 }
 
-// Close ends all streams, and refuses new ones with 503; other requests are served as before. A server
-// waits for its streams when it shuts down, and they may last for days, so register this with
-// http.Server.RegisterOnShutdown. The readers connect again, to another node or to the next process, and go
-// on from their last event.
+// Close ends all streams, and refuses new ones with 503; other requests are served as before. A
+// server waits for its streams when it shuts down, and they may last for days, so register this
+// with http.Server.RegisterOnShutdown. The readers connect again, to another node or to the next
+// process, and go on from their last event.
 func (d *Door) Close() { d.end() }
 
 func (o Options) withDefaults() Options {

@@ -114,8 +114,8 @@ func (a answer) code(t *testing.T) string {
 	return p.Code
 }
 
-// send makes a request on behalf of a person, unless a header says otherwise, and holds the response against
-// the OpenAPI document.
+// send makes a request on behalf of a person, unless a header says otherwise, and holds the
+// response against the OpenAPI document.
 func (w *world) send(method, path, person, body string, headers ...string) answer {
 	w.t.Helper()
 	var content io.Reader

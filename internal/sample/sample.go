@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// Env is the environment variable with the number from which the selection is computed. If it is not
-// set, every part is selected.
+// Env is the environment variable with the number from which the selection is computed. If it is
+// not set, every part is selected.
 const Env = "INTERLUDE_SAMPLE"
 
 // number returns the number in Env, and false if every part is selected.
@@ -38,9 +38,9 @@ func Require(tb testing.TB, i, parts int) {
 	}
 }
 
-// Search is Require for a long test that searches in a single goroutine, where the race detector can
-// find nothing and takes ten times as long. Without the detector no part is left out: every commit
-// runs such a test once whole.
+// Search is Require for a long test that searches in a single goroutine, where the race detector
+// can find nothing and takes ten times as long. Without the detector no part is left out: every
+// commit runs such a test once whole.
 func Search(tb testing.TB, i int) {
 	tb.Helper()
 	if Race {
@@ -52,14 +52,15 @@ func Search(tb testing.TB, i int) {
 // only started, asked, parked, resumed and killed.
 var Agents = []string{"codex", "gemini", "opencode", "qwen"}
 
-// AgentsOverACP are the real agents that engine/acp drives, too. It runs the whole suite with each of
-// them in the commits in which another one is run in full, since these are the longest tests of all.
+// AgentsOverACP are the real agents that engine/acp drives, too. It runs the whole suite with each
+// of them in the commits in which another one is run in full, since these are the longest tests of
+// all.
 var AgentsOverACP = []string{"qwen", "opencode"}
 
 // These are the parts into which the other proofs are divided.
 const (
-	// CrashParts divide the cases of proof/crash on SQLite and PostgreSQL. On the memory store every
-	// case is run.
+	// CrashParts divide the cases of proof/crash on SQLite and PostgreSQL. On the memory store
+	// every case is run.
 	CrashParts = 4
 	// MutantParts divide the changed contracts that contract's laws and proof/explore must notice.
 	MutantParts = 8
@@ -68,13 +69,14 @@ const (
 	// BugParts divide the bugs of proof/museum.
 	BugParts = 4
 	// SuiteParts divide the ways to PostgreSQL, beside the plain one, on which the suite of stores
-	// is run: every option of the driver and the server, or PgBouncer. Of either, a commit runs half the
-	// cases.
+	// is run: every option of the driver and the server, or PgBouncer. Of either, a commit runs
+	// half the cases.
 	SuiteParts = 2
-	// ServerParts divide the requirements' cases and the stories on PostgreSQL. On the memory store and
-	// on SQLite every commit runs them all.
+	// ServerParts divide the requirements' cases and the stories on PostgreSQL. On the memory store
+	// and on SQLite every commit runs them all.
 	ServerParts = 2
-	// NoticeParts divide the drills in which senders of notices are killed: on SQLite, on PostgreSQL.
+	// NoticeParts divide the drills in which senders of notices are killed: on SQLite, on
+	// PostgreSQL.
 	NoticeParts = 2
 	// DoorParts divide the races of proof/doors: on SQLite, on PostgreSQL.
 	DoorParts = 2
@@ -85,11 +87,11 @@ const (
 	// SearchParts divide the tests that call Search, under the race detector: of contract and its
 	// packages, and of proof/explore.
 	SearchParts = 8
-	// DrillParts divide the drills of proof/cluster under the race detector. Without it, each commit
-	// drills as long as ever.
+	// DrillParts divide the drills of proof/cluster under the race detector. Without it, each
+	// commit drills as long as ever.
 	DrillParts = 2
-	// FuzzParts divide the packages with fuzz targets. The inputs that are kept with a target are tried by
-	// each commit, as tests. .ci/run has this number, too.
+	// FuzzParts divide the packages with fuzz targets. The inputs that are kept with a target are
+	// tried by each commit, as tests. .ci/run has this number, too.
 	FuzzParts = 3
 )
 

@@ -169,7 +169,7 @@ func TestSchemasThatMultiplyThemselvesAreRefused(t *testing.T) {
 }
 
 // B6: a schema that accepts every object says nothing when an output passes it.
-func TestPermissive(t *testing.T) {
+func TestPermissiveIsTrueIfEveryObjectPasses(t *testing.T) {
 	t.Parallel()
 	permissive := []string{
 		`true`, `{}`, `{"type":"object"}`, `{"type":"object","properties":{}}`, `{"type":["object","null"]}`,

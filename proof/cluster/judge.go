@@ -194,7 +194,8 @@ func (e *evidence) executed() (wrong []string) {
 		if t.handedBack && len(begins) > 0 {
 			bad("attempt %d was begun, and handed back as one that was not", t.attempt)
 		}
-		// before its first turn, no node knows that a run is sticky, so that this turn may be repeated
+		// before its first turn, no node knows that a run is sticky, so that this turn may be
+		// repeated
 		if i > 0 && e.turns[i-1].answer == t.answer && !e.turns[i-1].handedBack &&
 			(e.turns[i-1].how != string(fsm.EventRestartRequeue) ||
 				!e.plan.spec.Repeatable || e.plan.sticky() && t.answer > 0) {

@@ -185,7 +185,8 @@ func TestWhatNeverEndsIsNoticed(t *testing.T) {
 		"running, 0 waiting")
 }
 
-// Whatever stands still ends the program, and says where; what moves goes on, however long it takes.
+// Whatever stands still ends the program, and says where; what moves goes on, however long it
+// takes.
 func TestWhatStandsStillIsEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		err := whileItMoves(t.Context(), time.Minute, func() string { return "2 queued" }, func(ctx context.Context) error {

@@ -192,8 +192,9 @@ func (r *replicas) lag(ctx context.Context, old *seat, long time.Duration) error
 }
 
 // promote promotes the standby that has received most, and makes the others follow it. Before it
-// compares them, it has them all stop receiving: a standby that received more afterwards, from an old
-// primary that lives on, could not follow the new one, whose commits would wait for it for ever.
+// compares them, it has them all stop receiving: a standby that received more afterwards, from an
+// old primary that lives on, could not follow the new one, whose commits would wait for it for
+// ever.
 func (r *replicas) promote(ctx context.Context, old *seat) (best *seat, _ error) {
 	var most int64 = -1
 	for _, s := range r.seats {
@@ -231,7 +232,8 @@ func (r *replicas) promote(ctx context.Context, old *seat) (best *seat, _ error)
 	return best, nil
 }
 
-// follow makes a standby receive from the server with the connection string; from none if it is empty.
+// follow makes a standby receive from the server with the connection string; from none if it is
+// empty.
 func follow(ctx context.Context, standby *pglocal.Server, conninfo string) error {
 	return execOn(ctx, standby, fmt.Sprintf(`ALTER SYSTEM SET primary_conninfo = '%s'`, conninfo),
 		`SELECT pg_reload_conf()`)

@@ -114,8 +114,8 @@ func (z *zombie) watch(err error, node string) {
 	}
 }
 
-// checkNode finds out why a commit was refused: because its node is not registered any more, or only
-// because the run was canceled or went on.
+// checkNode finds out why a commit was refused: because its node is not registered any more, or
+// only because the run was canceled or went on.
 func (z *zombie) checkNode(node string) {
 	z.walks.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)

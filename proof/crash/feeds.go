@@ -10,8 +10,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// This file has the feed that hosts of a scenario with Feed read (K8): its calls as points, the reader,
-// and the judge of what the readers of all hosts were given.
+// This file has the feed that hosts of a scenario with Feed read (K8): its calls as points, the
+// reader, and the judge of what the readers of all hosts were given.
 
 // feeds are those of the store below.
 func (s *Store) feeds() store.FeedStore { return feedsOf(s.Store) }
@@ -64,8 +64,8 @@ func (s *Store) LeaseFeed(ctx context.Context, name string, length time.Duration
 	return l, free, err
 }
 
-// ReadFeed implements store.FeedStore. What a page has depends on the machine's speed, so that all reads
-// are one point.
+// ReadFeed implements store.FeedStore. What a page has depends on the machine's speed, so that all
+// reads are one point.
 func (s *Store) ReadFeed(ctx context.Context, l store.FeedLease, after store.FeedPosition, limit int) (store.FeedPage,
 	error,
 ) {
@@ -86,8 +86,8 @@ type Place struct {
 	Seq uint64
 }
 
-// AckFeed implements store.FeedStore. A point is named by the last event that is acknowledged. What only
-// extends the lease is no work on a run.
+// AckFeed implements store.FeedStore. A point is named by the last event that is acknowledged. What
+// only extends the lease is no work on a run.
 func (s *Store) AckFeed(ctx context.Context, l store.FeedLease, to store.FeedPosition, now time.Time) (err error) {
 	s.mu.Lock()
 	at, known := s.places[to]
@@ -107,7 +107,8 @@ func (s *Store) AckFeed(ctx context.Context, l store.FeedLease, to store.FeedPos
 	return err
 }
 
-// ackedTo is the last event of the scenario's run up to which this host was told that all is acknowledged.
+// ackedTo is the last event of the scenario's run up to which this host was told that all is
+// acknowledged.
 func (s *Store) ackedTo() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

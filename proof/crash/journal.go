@@ -24,8 +24,8 @@ type Entry struct {
 	Hand string `json:"hand,omitempty"` // what a person changed about the first question
 	By   string `json:"by,omitempty"`
 
-	// Fed is an event that the reader of a feed was given, and Acked the last one of which it was told that
-	// it is acknowledged.
+	// Fed is an event that the reader of a feed was given, and Acked the last one of which it was
+	// told that it is acknowledged.
 	Fed   uint64 `json:"fed,omitempty"`
 	Acked uint64 `json:"acked,omitempty"`
 

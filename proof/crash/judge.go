@@ -122,8 +122,8 @@ func (l *life) votes(p *Plan) error {
 	return nil
 }
 
-// forked checks that a fork knows the first question of its source, was given its own answer in place
-// of the stored one, and that its source is as it was before.
+// forked checks that a fork knows the first question of its source, was given its own answer in
+// place of the stored one, and that its source is as it was before.
 func (v Verdict) forked(ctx context.Context, s store.Store, p *Plan, l *life) error {
 	if p.Fork == nil {
 		return nil

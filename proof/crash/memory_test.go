@@ -66,8 +66,8 @@ func inMemory(tb testing.TB, scenario *crash.Scenario, fault crash.Fault, mute b
 	return second.Found()
 }
 
-// I9 E5 E6 C5 K5: at each point, a host in this process ends or does not get the answer; the next host
-// finishes the work.
+// I9 E5 E6 C5 K5: at each point, a host in this process ends or does not get the answer; the next
+// host finishes the work.
 func TestMemory(t *testing.T) { everywhere(t, exactly, each, memoryPlay(false)) }
 
 // I9 E5: without hints, polling alone leads to the same end, with a few additional reads.

@@ -199,9 +199,9 @@ func (p *person) send(ctx context.Context, r interaction.Reply) error {
 	return p.Journal.Add(Entry{Run: p.id, Key: r.Key, Receipt: &receipt})
 }
 
-// passOn has ada claim the first question and give it back, and bob claim it; then the host puts it to
-// bob alone (K5). What was done before, by an earlier host or by a call whose answer was lost, is
-// refused or done once more, which is the same to people.
+// passOn has ada claim the first question and give it back, and bob claim it; then the host puts it
+// to bob alone (K5). What was done before, by an earlier host or by a call whose answer was lost,
+// is refused or done once more, which is the same to people.
 func (p *person) passOn(ctx context.Context) error {
 	ada, bob := p.lc.As(lifecycle.Actor{ID: "ada"}), p.lc.As(lifecycle.Actor{ID: "bob"})
 	until := p.Clock.Now().Add(time.Hour)

@@ -19,7 +19,8 @@ type Scenario struct {
 	// run. In other scenarios these points are not counted, since they depend on the machine's
 	// speed.
 	Upkeep, Renewals bool
-	// Feed has the hosts read a feed of all runs (K8), of which there is one. Nobody else uses the store.
+	// Feed has the hosts read a feed of all runs (K8), of which there is one. Nobody else uses the
+	// store.
 	Feed bool
 }
 

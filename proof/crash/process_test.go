@@ -103,8 +103,8 @@ func part(store int) func(number int) bool {
 	return func(number int) bool { return sample.Has(number+store, sample.CrashParts) }
 }
 
-// I9 E5 E6 C5 K5: each host is a process that kills itself with kill -9 at its point. Each case has a
-// file of its own.
+// I9 E5 E6 C5 K5: each host is a process that kills itself with kill -9 at its point. Each case has
+// a file of its own.
 func TestSQLite(t *testing.T) {
 	host := program(t)
 	everywhere(t, listed, part(0), func(t *testing.T, scenario *crash.Scenario, fault crash.Fault) ([]crash.Point,
@@ -113,15 +113,15 @@ func TestSQLite(t *testing.T) {
 		dir, err := os.MkdirTemp("", "crash")
 		require.NoError(t, err)
 		defer os.RemoveAll(dir)
-		c := &troupe{program: host, store: []string{"-sqlite", filepath.Join(dir, "runs.db")}, id: "case",
+		c := &troupe{program: host, store: []string{"-store", filepath.Join(dir, "runs.db")}, id: "case",
 			journal: filepath.Join(dir, "journal"), base: time.Now()}
 		return c.play(t, scenario, fault)
 	})
 }
 
-// I9 E5 E6 C5 K5: like TestSQLite. The cases of a scenario share a schema, unless they are about the
-// schema's content as a whole.
-func TestPostgreSQL(t *testing.T) {
+// I9 E5 E6 C5 K5: like TestSQLite. The cases of a scenario share a schema, unless they are about
+// the schema's content as a whole.
+func TestPostgreSQLLosesNoWorkOfAKilledHost(t *testing.T) {
 	host := program(t)
 	dir := t.TempDir()
 	var cases atomic.Int64
@@ -139,7 +139,7 @@ func TestPostgreSQL(t *testing.T) {
 			_, schema = pgtest.Schema(t)
 		}
 		id := fmt.Sprintf("case-%d", cases.Add(1))
-		c := &troupe{program: host, store: []string{"-postgres", dsn, "-schema", schema}, id: id,
+		c := &troupe{program: host, store: []string{"-store", dsn, "-schema", schema}, id: id,
 			journal: filepath.Join(dir, id), base: time.Now()}
 		return c.play(t, scenario, fault)
 	})

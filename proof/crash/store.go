@@ -16,7 +16,8 @@ type Store struct {
 
 	// Mute withholds the store's hints from the host.
 	Mute bool
-	// Slower is how much slower the store's own clock goes than the host's; 0 for a store that has none.
+	// Slower is how much slower the store's own clock goes than the host's; 0 for a store that has
+	// none.
 	Slower time.Duration
 
 	fault Fault

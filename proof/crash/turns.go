@@ -24,7 +24,8 @@ func asks(prompts ...string) Turn {
 	}
 }
 
-// asksApproval returns a turn that asks whether a tool may be called, and is done when that is decided.
+// asksApproval returns a turn that asks whether a tool may be called, and is done when that is
+// decided.
 func asksApproval(tool string) Turn {
 	return func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
 		if t.GoesOn() {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,8 +12,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/proof/program"
 	"github.com/interlude-go/interlude/store"
-	"github.com/interlude-go/interlude/store/postgres"
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
@@ -60,7 +59,8 @@ func drill(ctx context.Context, o options, p programs, database, dir string) (_ 
 		}
 		c.fleet.nodes = append(c.fleet.nodes, n)
 	}
-	if c.store, err = openStore(ctx, database); err != nil {
+	quick := program.StoreOptions{SQLite: sqlite.Options{WatchInterval: 20 * time.Millisecond}}
+	if c.store, err = quick.Open(ctx, database); err != nil {
 		return nil, err
 	}
 	defer func() { _ = c.store.Close() }() // an error no longer matters: the judge has read everything
@@ -85,13 +85,6 @@ func drill(ctx context.Context, o options, p programs, database, dir string) (_ 
 		}
 	}
 	return c.judge(ctx)
-}
-
-func openStore(ctx context.Context, database string) (store.Store, error) {
-	if strings.Contains(database, "://") {
-		return postgres.Open(ctx, database, postgres.Options{})
-	}
-	return sqlite.Open(ctx, database, sqlite.Options{WatchInterval: 20 * time.Millisecond})
 }
 
 // deploy submits the runs, replaces the nodes while the runs are executed, and waits until all runs

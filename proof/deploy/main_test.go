@@ -21,7 +21,7 @@ func TestMain(m *testing.M) { pgtest.Main(m) }
 // are replaced with SIGTERM and SIGKILL, agents are overloaded, each version refuses the sessions
 // of the other, and the first version lacks an engine. The nodes of the first version have an
 // earlier library. Without any one of the safeguards, the same drill fails.
-func TestRollingDeploy(t *testing.T) {
+func TestRollingDeployFailsNoRunAndLosesNoAnswer(t *testing.T) {
 	p, err := build(t.Context(), t.TempDir(), true)
 	if errors.Is(err, errNoHistory) { // for example in an archive of the sources
 		t.Log(err)

@@ -41,8 +41,8 @@ type work struct {
 	// until resume is closed.
 	halt   int
 	resume chan struct{}
-	// over, unless nil, is closed when the store is well again: the first turn of some runs lasts until
-	// then.
+	// over, unless nil, is closed when the store is well again: the first turn of some runs lasts
+	// until then.
 	over chan struct{}
 
 	mu      sync.Mutex

@@ -68,8 +68,9 @@ func TestEveryCallMayFail(t *testing.T) {
 }
 
 // J8, J9: the volume under the database is full, with the real file system's errors. The WAL of
-// PostgreSQL is on the volume too, so the server stops. No run fails, nothing that was acknowledged is
-// lost, and the host goes on when there is space again. On SQLite the outage is longer than the lease.
+// PostgreSQL is on the volume too, so the server stops. No run fails, nothing that was acknowledged
+// is lost, and the host goes on when there is space again. On SQLite the outage is longer than the
+// lease.
 func TestAFullVolume(t *testing.T) {
 	for name, c := range map[string]struct{ full, lease time.Duration }{
 		onSQLite: {3 * time.Second, time.Second}, onPostgreSQL: {time.Second, patience},

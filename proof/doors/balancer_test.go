@@ -36,9 +36,9 @@ var (
 	balancedKills = flag.Int("balanced-kills", 3, "how often a node behind the balancer is killed")
 )
 
-// L1, L3, L4: three nodes stand behind a balancer of connections, and are killed. Each follower of a run goes
-// on from its cursor and sees each event once, in order; the stream of the inbox shows each question; each is
-// settled once; and each notice that a run asks arrives with its id.
+// L1, L3, L4: three nodes stand behind a balancer of connections, and are killed. Each follower of
+// a run goes on from its cursor and sees each event once, in order; the stream of the inbox shows
+// each question; each is settled once; and each notice that a run asks arrives with its id.
 func TestL3FollowersGoOnBehindABalancerThoughNodesAreKilled(t *testing.T) {
 	sample.Require(t, 1, sample.DoorParts) // with PostgreSQL
 	t.Parallel()                           // it waits for the leases of killed nodes most of the time
@@ -193,7 +193,8 @@ func (c *crowd) blamef(format string, args ...any) {
 	c.blamed()
 }
 
-// live submits a run over the API, follows it, and has its question answered, until the run has ended.
+// live submits a run over the API, follows it, and has its question answered, until the run has
+// ended.
 func (c *crowd) live(ctx context.Context, id string) error {
 	header := http.Header{"Authorization": {"Bearer ada"}, "Content-Type": {"application/json"},
 		"Idempotency-Key": {id}}
@@ -214,8 +215,8 @@ func (c *crowd) live(ctx context.Context, id string) error {
 	return err
 }
 
-// answer has two people answer the question once the stream of the inbox has shown it; one of them wins, and
-// the other one is told so.
+// answer has two people answer the question once the stream of the inbox has shown it; one of them
+// wins, and the other one is told so.
 func (c *crowd) answer(ctx context.Context, id string) error {
 	var records []lifecycle.Record
 	for !c.isShown(id) || len(records) == 0 {

@@ -37,7 +37,8 @@ type commandLine struct {
 	accepted, late, killed atomic.Int64
 }
 
-// buildProgram builds the program from this repository, and calls it once for a store with its tables.
+// buildProgram builds the program from this repository, and calls it once for a store with its
+// tables.
 func buildProgram(t *testing.T, store string) *commandLine {
 	t.Helper()
 	c := &commandLine{program: filepath.Join(t.TempDir(), "interlude"), store: store}
@@ -51,8 +52,8 @@ func buildProgram(t *testing.T, store string) *commandLine {
 	return c
 }
 
-// reply makes the same call again and again, as a script does, until the program gives an answer. One
-// process in ten is killed at a random moment.
+// reply makes the same call again and again, as a script does, until the program gives an answer.
+// One process in ten is killed at a random moment.
 func (c *commandLine) reply(ctx context.Context, q asked) outcome {
 	key := strconv.FormatUint(rand.Uint64(), 36)
 	for until := time.Now().Add(patience); time.Now().Before(until) && ctx.Err() == nil; {

@@ -105,7 +105,8 @@ type history struct {
 	ops []porcupine.Operation // guarded by mu
 }
 
-// start records a call, which stays of unknown outcome until the function that it returns is called.
+// start records a call, which stays of unknown outcome until the function that it returns is
+// called.
 func (h *history) start(client int, in call) (end func(outcome)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -122,7 +122,8 @@ func authorize(_ context.Context, a lifecycle.Access) error {
 	return nil
 }
 
-// newHandler has the doors: the API and the page below /interlude/, the pages of links below /answer/.
+// newHandler has the doors: the API and the page below /interlude/, the pages of links below
+// /answer/.
 func newHandler(c *lifecycle.Client) (http.Handler, error) {
 	links, err := newLinks(c)
 	if err != nil {

@@ -56,8 +56,8 @@ func stores(t *testing.T, prove func(t *testing.T, store string)) {
 	}
 }
 
-// L1: people race for one question through each door, with its deadline and with whoever cancels its run,
-// while nodes are killed and answers are lost: one wins, and each loser is told who.
+// L1: people race for one question through each door, with its deadline and with whoever cancels
+// its run, while nodes are killed and answers are lost: one wins, and each loser is told who.
 func TestL1OneWinnerThroughWhateverDoor(t *testing.T) {
 	stores(t, func(t *testing.T, store string) {
 		t.Helper()
@@ -121,8 +121,8 @@ func newWorld(client *lifecycle.Client, address func() string) (*world, error) {
 		winners: make(map[string]int)}, err
 }
 
-// race races for so many questions, and returns the histories that could not have happened. It ends with the
-// first of them.
+// race races for so many questions, and returns the histories that could not have happened. It ends
+// with the first of them.
 func (w *world) race(ctx context.Context, total, atOnce int) ([]string, error) {
 	defer w.http.CloseIdleConnections()
 	group, ctx := errgroup.WithContext(ctx)

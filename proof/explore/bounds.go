@@ -69,11 +69,12 @@ type Scenario struct {
 	// Budget says that the run has a budget. Each turn uses it up, and a person can raise it by one
 	// turn.
 	Budget bool
-	// Together is how many answers the run needs of two questions that its agent asks at once; 0: it asks
-	// one question a turn.
+	// Together is how many answers the run needs of two questions that its agent asks at once; 0:
+	// it asks one question a turn.
 	Together int
-	// Then is what happens at the end of the wait that each question has of its own: one of the contract's
-	// words, or empty if questions wait as the policy says. Before the end the wait has one step.
+	// Then is what happens at the end of the wait that each question has of its own: one of the
+	// contract's words, or empty if questions wait as the policy says. Before the end the wait has
+	// one step.
 	Then string
 	// Votes says that each question is an approval that two people decide.
 	Votes bool
@@ -89,8 +90,8 @@ const (
 	thenDefault = "take_default"
 )
 
-// Own reports whether the scenario is about what a single question can have of its own. These scenarios
-// are small, since the others have everything but that.
+// Own reports whether the scenario is about what a single question can have of its own. These
+// scenarios are small, since the others have everything but that.
 func (s *Scenario) Own() bool { return s.Together > 0 || s.Then != "" || s.Votes || s.Claims }
 
 // asks is how many questions a turn asks.
@@ -138,8 +139,9 @@ func (s Scenario) String() string {
 
 // Scenarios returns all scenarios that differ in the model: every mode, profile, strictness and
 // repeatability, with and without a declared max_attempt, with no or one automatic decision
-// allowed, resumable runs that have no repeat left, repeatable runs with a budget, and runs whose agent
-// asks two questions at once, or questions with a wait of their own, for two people, or to be claimed.
+// allowed, resumable runs that have no repeat left, repeatable runs with a budget, and runs whose
+// agent asks two questions at once, or questions with a wait of their own, for two people, or to be
+// claimed.
 func Scenarios() []Scenario {
 	var all []Scenario
 	for _, sticky := range []bool{false, true} {

@@ -35,7 +35,8 @@ type change struct {
 	hold, handBack bool
 	// raise: a person raises the budget, so that it is no longer used up.
 	raise bool
-	// who votes, or changes the open question: 1 + the user. changed is what the user changes about it.
+	// who votes, or changes the open question: 1 + the user. changed is what the user changes about
+	// it.
 	who     uint8
 	changed task
 }
@@ -265,7 +266,8 @@ func (m *model) store(s *State, next Run, w *change, r ruling, from runState, by
 	return broken
 }
 
-// siblingOf is the second question of a commit: that is asked, decided or closed with the first one.
+// siblingOf is the second question of a commit: that is asked, decided or closed with the first
+// one.
 func siblingOf(before, next *Run, w *change) uint8 {
 	switch w.event {
 	case turnNeedsInput:

@@ -35,8 +35,8 @@ func exploreScenarios(t *testing.T, o explore.Options, which func(explore.Scenar
 	return sum
 }
 
-// A7 C5 C8 D5 E4 E6 I1 I2 I7 I8 K1 K5 K7: with two nodes, two people and one fault, every reachable state
-// keeps every promise of the contract and of the protocol, and an end can be reached from it
+// A7 C5 C8 D5 E4 E6 I1 I2 I7 I8 K1 K5 K7: with two nodes, two people and one fault, every reachable
+// state keeps every promise of the contract and of the protocol, and an end can be reached from it
 // without a person. The exploration reaches each rule and each result of the protocol.
 func TestExploreEveryReachableStateKeepsEveryPromise(t *testing.T) {
 	sample.Search(t, 0)

@@ -262,8 +262,8 @@ func (j *judge) events(log []emission) []fcmp.Event {
 type logWriter struct {
 	*judge
 	now, deadline time.Time
-	// of a question with a wait of its own: when it was asked, and the time of its step until that is
-	// carried out
+	// of a question with a wait of its own: when it was asked, and the time of its step until that
+	// is carried out
 	asked, step  time.Time
 	claimedUntil time.Time
 	local        uint64
@@ -295,8 +295,8 @@ func (w *logWriter) write(kind string, id uint8, t *emission) {
 	w.now = w.now.Add(time.Second)
 }
 
-// raisesProtocol reports whether a payload has members that the first version of the protocol does not
-// have.
+// raisesProtocol reports whether a payload has members that the first version of the protocol does
+// not have.
 func raisesProtocol(data any) bool {
 	switch p := data.(type) {
 	case fcmp.InputRequired:

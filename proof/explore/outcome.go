@@ -50,8 +50,8 @@ func (w *walk) finish(i int) {
 	}
 }
 
-// asksTooMuch reports whether one more turn that asks would exceed the bound. Two questions that are
-// asked at once are always within it, once.
+// asksTooMuch reports whether one more turn that asks would exceed the bound. Two questions that
+// are asked at once are always within it, once.
 func (w *walk) asksTooMuch(r *Run) bool {
 	n := int(w.scenario.asks())
 	return int(r.Asked)+n > max(w.bounds.Questions, n) || w.bounds.Questions == 0

@@ -30,8 +30,8 @@ func (a Action) isProgress() bool {
 }
 
 // isFinal reports whether the system may stay in the state for ever: the run has ended, it is held
-// until somebody decides (J5), or it waits for a person without a deadline (D1, K7), whether or not the
-// node that parked it is alive (J7).
+// until somebody decides (J5), or it waits for a person without a deadline (D1, K7), whether or not
+// the node that parked it is alive (J7).
 func (s *search) isFinal(from *State) bool {
 	r := &from.Run
 	switch s.scenario.Then {

@@ -50,11 +50,12 @@ type Run struct {
 	// stored, and Answer that of the question whose accepted answer is stored until the turn with
 	// it ends; 0 for none.
 	Pending, Deadline, Answer uint8
-	// Sibling is the number of the question that is open beside Pending, and after it; 0 for none. Replies
-	// counts the replies to questions that were asked together, while the run waits on.
+	// Sibling is the number of the question that is open beside Pending, and after it; 0 for none.
+	// Replies counts the replies to questions that were asked together, while the run waits on.
 	Sibling, Replies uint8
-	// Fired is how many steps of the open question's own wait were carried out. Voted has a bit for each
-	// user who has voted on the open question. Claim is 1 + the user who has claimed it; 0 for nobody.
+	// Fired is how many steps of the open question's own wait were carried out. Voted has a bit for
+	// each user who has voted on the open question. Claim is 1 + the user who has claimed it; 0 for
+	// nobody.
 	Fired, Voted, Claim uint8
 	// To has the bit of the user to whom the open question was put; 0: everybody may answer it.
 	To uint8

@@ -77,7 +77,8 @@ func note(ctx context.Context, ledger string) (string, error) {
 	return flow.Key(ctx), err
 }
 
-// orders charges, asks, ships in a loop, sleeps and writes a mail. Each effect is a line of the ledger.
+// orders charges, asks, ships in a loop, sleeps and writes a mail. Each effect is a line of the
+// ledger.
 func orders(ledger string) engine.Engine {
 	effect := func(ctx context.Context) (string, error) { return note(ctx, ledger) }
 	return flow.New("order", func(c *flow.Ctx, _ string) (string, error) {

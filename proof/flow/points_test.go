@@ -30,8 +30,8 @@ var orderCount = flag.Int("orders", 0,
 // group is how many orders come to a point together.
 const group = 10
 
-// points are the commits of an order, by turn: each step, and each end of a turn. The host is killed right
-// before one, when the effect of a step has happened, or right after it.
+// points are the commits of an order, by turn: each step, and each end of a turn. The host is
+// killed right before one, when the effect of a step has happened, or right after it.
 func points() (turns [3][]string) {
 	commits := [3][]string{{"charge", "asked"}, nil, {"mail", "ended"}}
 	for i := range items {
@@ -68,8 +68,8 @@ func commitName(c *store.Commit) string {
 	return ""
 }
 
-// gate kills its process once so many orders have come to the point. The commits there wait for each other.
-// From then on no turn is started, so that no order goes beyond the point.
+// gate kills its process once so many orders have come to the point. The commits there wait for
+// each other. From then on no turn is started, so that no order goes beyond the point.
 type gate struct {
 	at     string
 	before barrier
@@ -182,8 +182,9 @@ func (h host) gated(s store.Store) store.Store {
 	return s
 }
 
-// M1 J9: the order agent (charge, ask, ship in a loop, sleep, mail) is killed right before and right after
-// each of its commits. What was kept is never executed again, and what was not is, exactly once.
+// M1 J9: the order agent (charge, ask, ship in a loop, sleep, mail) is killed right before and
+// right after each of its commits. What was kept is never executed again, and what was not is,
+// exactly once.
 func TestM1OrdersAreKilledAtEachPointOnSQLite(t *testing.T) {
 	killAtPoints(t, func(t *testing.T) string { return filepath.Join(t.TempDir(), "runs.db") })
 }
@@ -192,8 +193,8 @@ func TestM1OrdersAreKilledAtEachPointOnPostgreSQL(t *testing.T) {
 	killAtPoints(t, func(t *testing.T) string { return pgtest.DSN(t) })
 }
 
-// killAtPoints has groups of orders be killed once in each of their turns: a turn that is killed again and
-// again waits longer each time. There are as many lives as the longest turn has points.
+// killAtPoints has groups of orders be killed once in each of their turns: a turn that is killed
+// again and again waits longer each time. There are as many lives as the longest turn has points.
 func killAtPoints(t *testing.T, newStore func(t *testing.T) string) {
 	t.Helper()
 	turns := points()

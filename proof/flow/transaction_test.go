@@ -121,8 +121,8 @@ func openBooks(name string) (*sql.DB, error) {
 	return sql.Open("sqlite", name+"?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=synchronous(full)")
 }
 
-// M1 J9: hosts are killed in the middle of the transactions that their steps share with the journal. Each
-// step has left one row, and its result is that row's.
+// M1 J9: hosts are killed in the middle of the transactions that their steps share with the
+// journal. Each step has left one row, and its result is that row's.
 func TestM1StepsInTheHostsTransactionHappenOnceOnSQLite(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "runs.db")
 	opened(t.Context(), t, name) // before the file has other tables
@@ -165,8 +165,8 @@ func TestM1StepsInTheHostsTransactionHappenOnceOnPostgreSQL(t *testing.T) {
 	})
 }
 
-// killBooks kills one host after the other, each at a moment of one of its first transactions. Then it
-// compares the rows with the results of the runs.
+// killBooks kills one host after the other, each at a moment of one of its first transactions. Then
+// it compares the rows with the results of the runs.
 func killBooks(t *testing.T, name string, rows func() (keys, words []string)) {
 	t.Helper()
 	d := newDrill(t, name, time.Duration(60+5**kills)*time.Second)

@@ -99,7 +99,8 @@ func (a *agent) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engi
 	return o, err
 }
 
-// approves reports whether the agent of the run asks for approvals above all: in a third of the runs.
+// approves reports whether the agent of the run asks for approvals above all: in a third of the
+// runs.
 func approves(seed uint64, run string) bool { return dice(seed, run+" approves").IntN(3) == 0 }
 
 // drawAudience is who may be asked a question; nil is everybody.
@@ -108,8 +109,8 @@ func drawAudience(rng *rand.Rand) *interaction.Audience {
 		Groups: []string{"crew"}}, {Groups: []string{"crew"}}, {Everybody: true, Except: []string{"ada"}}}[rng.IntN(6)]
 }
 
-// drawQuestion is a question for a text, or an approval that one person or several decide. Every other
-// question has a wait of its own.
+// drawQuestion is a question for a text, or an approval that one person or several decide. Every
+// other question has a wait of its own.
 func drawQuestion(rng *rand.Rand, prompt string, approval bool) interaction.Question {
 	q := interaction.Question{Kind: interaction.OpenText, Prompt: prompt, To: drawAudience(rng)}
 	if rng.IntN(2) == 0 {

@@ -96,7 +96,8 @@ func Answer(err error) Output {
 	return Output{Unknown: true}
 }
 
-// refusedTo returns the class of an error that refuses the call to this person; empty if it is none.
+// refusedTo returns the class of an error that refuses the call to this person; empty if it is
+// none.
 func refusedTo(err error) string {
 	var notAsked *interaction.NotAskedError
 	var claimed *interaction.ClaimedError

@@ -493,8 +493,8 @@ var brokenStores = map[string]func() *broken{
 	},
 }
 
-// withoutHistory returns the stored form of a fork's specification without the history that the fork has
-// inherited, and that of any other run as it is.
+// withoutHistory returns the stored form of a fork's specification without the history that the
+// fork has inherited, and that of any other run as it is.
 func withoutHistory(body []byte) []byte {
 	var parts []json.RawMessage
 	var origin map[string]json.RawMessage
@@ -553,7 +553,7 @@ func TestBrokenStoresAreRefused(t *testing.T) {
 			const worlds = 400 // an upper bound: most bugs show within a few worlds
 			began, sum := time.Now(), tally{}
 			for s := seed(); sum.histories < 24*worlds; s++ {
-				w := newWorld(t, spoil(share(inMemory(t), processes), breaks), s)
+				w := newWorld(t, spoil(share(t, "memory", processes), breaks), s)
 				w.live(4, 6)
 				history := w.log.Operations()
 				refused := judge(t, history, &sum)

@@ -13,8 +13,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// E1 E6: each time that the node goes which parked the run, the model refuses a commit that was made
-// from an earlier view of it: also when the run was recovered before.
+// E1 E6: each time that the node goes which parked the run, the model refuses a commit that was
+// made from an earlier view of it: also when the run was recovered before.
 func TestEachDepartureIsHeeded(t *testing.T) {
 	spec := linear.NewModel(contract.Load()).Spec()
 	state := spec.Init()

@@ -10,9 +10,9 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// This file is the part of the model that is about forks (J6). A fork concerns two runs: it stands in
-// the history of its source, which it reads and never changes, and in that of the new run, which it
-// makes once for each id. Each is judged by itself.
+// This file is the part of the model that is about forks (J6). A fork concerns two runs: it stands
+// in the history of its source, which it reads and never changes, and in that of the new run, which
+// it makes once for each id. Each is judged by itself.
 
 // Forking is how a fork is asked for.
 type Forking struct {
@@ -21,11 +21,11 @@ type Forking struct {
 	Reply    string // in place of the stored answer, if it is not empty; nobody replies so to the source
 	Actor    string // who gives it
 	Terms    Terms  // of the new run: those of its source
-	// Inherited is the history with which the new run goes on, as TextOfRecords describes it. Whoever
-	// asked for the fork reads it from the new run; it is the same for all of their tries.
+	// Inherited is the history with which the new run goes on, as TextOfRecords describes it.
+	// Whoever asked for the fork reads it from the new run; it is the same for all of their tries.
 	Inherited string
-	// Of is how the source was forked, if it is a fork itself: the new run goes on with what that has
-	// inherited, too.
+	// Of is how the source was forked, if it is a fork itself: the new run goes on with what that
+	// has inherited, too.
 	Of *Forking
 }
 
@@ -34,8 +34,8 @@ func (f *Forking) digest() string {
 	return fmt.Sprintf("%s, question %d, reply %q by %q", f.Terms.Digest, f.Question, f.Reply, f.Actor)
 }
 
-// TextOfRecords describes settled questions, one on each line: the number, the turn that asked, how it
-// was settled, and what a person has said.
+// TextOfRecords describes settled questions, one on each line: the number, the turn that asked, how
+// it was settled, and what a person has said.
 func TextOfRecords(records []interaction.Record) (text string) {
 	for i := range records {
 		r, words := &records[i], ""
@@ -141,7 +141,8 @@ func (m *Model) inherit(now run, f *Forking) (_ string, ok bool) {
 	case f.Reply == "" && len(all) == 0 && !now.answered:
 		return lines, true
 	}
-	// a fork that began with an answer has a session that is its source's until it has one of its own
+	// a fork that began with an answer has a session that is its source's until it has one of its
+	// own
 	return lines, now.Profile != "sticky_process" && (now.Session || now.answered)
 }
 

@@ -17,11 +17,11 @@ import (
 // Kind is the kind of a call.
 type Kind string
 
-// The kinds of calls about a run: clients make Submit, Reply, ClaimQuestion, ReleaseQuestion, Reassign,
-// Cancel, Resume, Extend, Get, ReadUsage, Fork and FindForks; nodes make Claim and Write, and their stores are
-// recorded. StartFork is what a Fork is for the new run. Leave is the end of a node's registration, by
-// the node itself or by another one, and Depart its departure, which shows the runs that it has parked as
-// recovered.
+// The kinds of calls about a run: clients make Submit, Reply, ClaimQuestion, ReleaseQuestion,
+// Reassign, Cancel, Resume, Extend, Get, ReadUsage, Fork and FindForks; nodes make Claim and Write,
+// and their stores are recorded. StartFork is what a Fork is for the new run. Leave is the end of a
+// node's registration, by the node itself or by another one, and Depart its departure, which shows
+// the runs that it has parked as recovered.
 const (
 	Submit          Kind = "submit"
 	Reply           Kind = "reply"
@@ -108,7 +108,8 @@ type Output struct {
 	Seen     View   // for Submit and Get: the run
 	Replayed bool   // for Reply: the same receipt was given before
 	Used     string // for ReadUsage: see TextOfTurns
-	// Inherited is for Fork, see Forking.Inherited, and Forks for FindForks: the ids, each with a space.
+	// Inherited is for Fork, see Forking.Inherited, and Forks for FindForks: the ids, each with a
+	// space.
 	Inherited, Forks string
 }
 
@@ -195,9 +196,8 @@ func (l *Log) Operations() []porcupine.Operation {
 	return slices.Clone(l.ops)
 }
 
-// ByRun splits a history by run. A fork is part of the history of its source, and of the run that it
-// may have made. A node's leaving is part of the history of each run that the node
-// wrote to.
+// ByRun splits a history by run. A fork is part of the history of its source, and of the run that
+// it may have made. A node's leaving is part of the history of each run that the node wrote to.
 func ByRun(history []porcupine.Operation) map[string][]porcupine.Operation {
 	runs, nodes := make(map[string][]porcupine.Operation), make(map[string]map[string]bool)
 	for _, op := range history {

@@ -35,7 +35,8 @@ type run struct {
 	departed string // those that have departed, and when, likewise
 	used     string // what the turns have used, one on each line
 	forks    string // the runs that were forked from this one: their ids and what was asked, one on each line
-	// inherited is the history with which a fork began, and answered says whether it began with an answer.
+	// inherited is the history with which a fork began, and answered says whether it began with an
+	// answer.
 	inherited string
 	answered  bool
 	// yielded counts the attempts that do not count towards the limit of attempts: those that a
@@ -279,8 +280,8 @@ type settled struct {
 	id                    int
 	resolution, key, body string
 	several               bool // several people decided it
-	// What a fork needs to know: the turn that asked, whether it was an approval, who was asked at last,
-	// and what a person has said.
+	// What a fork needs to know: the turn that asked, whether it was an approval, who was asked at
+	// last, and what a person has said.
 	attempt  int
 	approval bool
 	to, said string
@@ -362,8 +363,8 @@ func (now run) left(node string) bool {
 	return node != "" && strings.Contains("\n"+now.gone, "\n"+node+"\n")
 }
 
-// missesDeparture reports whether the commit was made from a view of the parked run in which the node
-// that parked it was still there.
+// missesDeparture reports whether the commit was made from a view of the parked run in which the
+// node that parked it was still there.
 func (now run) missesDeparture(c *Change) bool {
 	if now.State != "waiting_user" || now.Slot || c.After.Session == nil {
 		return false

@@ -10,8 +10,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// This file is the part of the model that is about who is asked and who has claimed a question (K5).
-// The claims of a history last longer than the history.
+// This file is the part of the model that is about who is asked and who has claimed a question
+// (K5). The claims of a history last longer than the history.
 
 // Boss is the person whom questions are escalated to.
 const Boss = "boss"
@@ -36,8 +36,8 @@ func groupOf(name string) string {
 // anybody is the text of no audience: everybody is asked.
 const anybody = "-"
 
-// TextOfAudience says who is asked, such that equal texts mean equal audiences: everybody, users, groups
-// and who is excepted.
+// TextOfAudience says who is asked, such that equal texts mean equal audiences: everybody, users,
+// groups and who is excepted.
 func TextOfAudience(to *interaction.Audience) string {
 	if to == nil {
 		return anybody
@@ -98,7 +98,8 @@ func putTo(to, before string) string {
 	return strings.Join(fields, "/")
 }
 
-// audiencesOf lists who is asked the open questions of a record, but for those that everybody is asked.
+// audiencesOf lists who is asked the open questions of a record, but for those that everybody is
+// asked.
 func audiencesOf(r *store.Run) (text string) {
 	for _, q := range r.OpenQuestions() {
 		if q.To != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/proof/linear"
+	"github.com/interlude-go/interlude/proof/stores"
 	"github.com/interlude-go/interlude/slots"
 	"github.com/interlude-go/interlude/store"
 )
@@ -37,7 +38,7 @@ func judgePool(tb testing.TB, spec linear.Spec, c *contest, sum *tally) string {
 // D1 D3 D5 I13: a pool and its keys never have more slots in use than their capacity, each run is
 // started once, and runs are started in their order.
 func TestPoolsAreLinearizable(t *testing.T) {
-	for name, at := range places {
+	for _, name := range stores.Kinds {
 		t.Run(name, func(t *testing.T) {
 			began, sum := time.Now(), tally{}
 			spec := linear.Pool{Strict: name != "postgres"}.Spec() // its claim makes several queries: see slots.Queue
@@ -45,7 +46,7 @@ func TestPoolsAreLinearizable(t *testing.T) {
 			const each = 25
 			for s := seed(); sum.histories < max(1, *histories/4); s += each {
 				t.Run(fmt.Sprint("seed ", s), func(t *testing.T) {
-					handles := share(at(t), lanes)
+					handles := share(t, name, lanes)
 					for i := uint64(0); i < each && sum.histories < max(1, *histories/4); i++ {
 						s := s + i
 						c := newContest(t, handles, s)
@@ -147,7 +148,7 @@ func TestBrokenPoolsAreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			sum, spec := tally{}, linear.Pool{Strict: true}.Spec()
 			for s := seed(); sum.histories < 2000; s++ {
-				c := newContest(t, spoil(share(inMemory(t), lanes), breaks), s)
+				c := newContest(t, spoil(share(t, "memory", lanes), breaks), s)
 				if judgePool(t, spec, c, &sum) == "" {
 					continue
 				}
@@ -169,7 +170,7 @@ func TestBrokenPoolsAreRefused(t *testing.T) {
 func TestOvertakingIsFound(t *testing.T) {
 	sum := tally{}
 	for s := seed(); sum.histories < 2000; s++ {
-		c := newContest(t, spoil(share(inMemory(t), lanes), brokenPools[passedOver]), s)
+		c := newContest(t, spoil(share(t, "memory", lanes), brokenPools[passedOver]), s)
 		c.run() // another test judges the history itself
 		history := c.log.Operations()
 		sum.add(history)
@@ -181,8 +182,8 @@ func TestOvertakingIsFound(t *testing.T) {
 	t.Errorf("nobody was overtaken in %s", &sum)
 }
 
-// A run that was claimed with the slot that its process held has overtaken nobody, though it was ready
-// later, before the claim returned. One that was ready before, and was queued later, has.
+// A run that was claimed with the slot that its process held has overtaken nobody, though it was
+// ready later, before the claim returned. One that was ready before, and was queued later, has.
 func TestOvertakingIsAboutWhatWasClaimed(t *testing.T) {
 	for place, overtakes := range map[linear.Place]bool{linear.Sticky: false, linear.Ready: true} {
 		job := func(id string, version uint64, queued int64, place linear.Place) linear.PoolInput {

@@ -156,8 +156,8 @@ func (s *Recorded) Claim(ctx context.Context, req store.ClaimRequest) ([]store.C
 	return claimed, err
 }
 
-// Expire implements store.Registry. A departure that the store does not list may be made later, while
-// commits of runs that the node parked are under way, or never, if it has parked none.
+// Expire implements store.Registry. A departure that the store does not list may be made later,
+// while commits of runs that the node parked are under way, or never, if it has parked none.
 func (s *Recorded) Expire(ctx context.Context, now time.Time, ids ...string) ([]store.Node, error) {
 	asked := s.Log.Now()
 	before, failed := s.Nodes(ctx)
@@ -174,9 +174,12 @@ func (s *Recorded) Expire(ctx context.Context, now time.Time, ids ...string) ([]
 	}
 	departed, _ := s.Departures(ctx) // what is not listed may be made later
 	for _, n := range gone {
-		made := slices.ContainsFunc(departed, func(d store.Departure) bool { return d.ID == n.ID })
+		at, made := now, false
+		if i := slices.IndexFunc(departed, func(d store.Departure) bool { return d.ID == n.ID }); i >= 0 {
+			at, made = departed[i].At, true // another call may have been first, at another time
+		}
 		s.Log.Learned(s.Client, asked, Input{Kind: Leave, Node: n.ID}, Output{})
-		s.departs(asked, n.ID, now, Output{Unknown: !made})
+		s.departs(asked, n.ID, at, Output{Unknown: !made})
 	}
 	return gone, nil
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/interlude-go/interlude/contract"
 	"github.com/interlude-go/interlude/proof/linear"
+	"github.com/interlude-go/interlude/proof/stores"
 )
 
 var (
@@ -108,14 +109,14 @@ func report(tb testing.TB, dir string, seed uint64, history []porcupine.Operatio
 	return all
 }
 
-// C4 C5 C8 E4 E6 I1 I2 J1 J5 J6 J13 K1 K2 K5 K7: the answers that clients and nodes get about a run could have been
-// given one call at a time, according to the contract.
+// C4 C5 C8 E4 E6 I1 I2 J1 J5 J6 J13 K1 K2 K5 K7: the answers that clients and nodes get about a run
+// could have been given one call at a time, according to the contract.
 func TestRunsAreLinearizable(t *testing.T) {
-	for name, at := range places {
+	for _, name := range stores.Kinds {
 		t.Run(name, func(t *testing.T) {
 			const batches, size = 4, 6
 			began, sum := time.Now(), tally{}
-			handles := share(at(t), processes)
+			handles := share(t, name, processes)
 			for s := seed(); sum.histories < *histories; s++ {
 				w := newWorld(t, handles, s)
 				w.live(batches, size)

@@ -66,8 +66,8 @@ func (now run) spent() bool {
 		now.Limit.Tokens > 0 && now.Used.Tokens >= now.Limit.Tokens
 }
 
-// holdSpent holds a run that would start another turn and has used up its budget. Its agent gets the answer
-// when somebody has raised the budget.
+// holdSpent holds a run that would start another turn and has used up its budget. Its agent gets
+// the answer when somebody has raised the budget.
 func (now run) holdSpent() run {
 	if now.State == "queued" && now.Held == "" && now.spent() {
 		now.Held = string(fsm.CodeBudgetExhausted)

@@ -20,8 +20,8 @@ type View struct {
 	Owner                 string
 	Interactions, Pending int
 	Siblings              string // the open questions after the pending one, separated by spaces
-	// Of questions that were asked together: how many they were, how many answers the run needs, and how
-	// many replies it has while it waits. 0 for a question that was asked alone.
+	// Of questions that were asked together: how many they were, how many answers the run needs,
+	// and how many replies it has while it waits. 0 for a question that was asked alone.
 	Asked, Needs, Replies int
 	Stops                 bool   // whether a rejection of one of them stops it
 	Waits                 string // what the questions show of waits of their own

@@ -11,8 +11,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// This file is the part of the model that is about approvals, which one person or several decide (K4,
-// K5): how the model remembers what each open question needs and how people have voted.
+// This file is the part of the model that is about approvals, which one person or several decide
+// (K4, K5): how the model remembers what each open question needs and how people have voted.
 
 // policy is what decides an open question.
 type policy struct {
@@ -29,8 +29,8 @@ func TextOfPolicy(q *interaction.Question) string {
 	return fmt.Sprintf("%t %d %d %s", q.Subject != nil, need, rejects, TextOfAudience(q.To))
 }
 
-// startPolicies notes what decides the questions that a turn has just asked. Whoever submitted the run
-// may be excepted.
+// startPolicies notes what decides the questions that a turn has just asked. Whoever submitted the
+// run may be excepted.
 func (now run) startPolicies(c *Change) (next run, wrong string) {
 	asked := c.After.OpenQuestions()
 	if len(asked) != len(now.open()) {
@@ -113,8 +113,8 @@ func (now run) castOn(question int, r interaction.Reply) string {
 	return strings.Join(of(with(now.Votes, question, r.Actor.ID, string(r.Decision)), question), "")
 }
 
-// bodyOf is what must be equal in two replies with one key. The same words of another person are another
-// vote.
+// bodyOf is what must be equal in two replies with one key. The same words of another person are
+// another vote.
 func bodyOf(r interaction.Reply, several bool) string {
 	body := fmt.Sprintf("%d %s %s", r.ID, r.Decision, r.Text)
 	if several {
@@ -161,8 +161,8 @@ func (m *Model) vote(now run, r interaction.Reply) (run, Output) {
 	return next.enter(verdict.Transition, now.Owner), Output{}
 }
 
-// enough reports whether as many people as must still decide the question can do so if these are asked,
-// or are asked by an escalation that is still to come.
+// enough reports whether as many people as must still decide the question can do so if these are
+// asked, or are asked by an escalation that is still to come.
 func (now run) enough(question int, to string) bool {
 	if !canBe(1, nil, to) {
 		return false

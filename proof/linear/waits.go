@@ -13,8 +13,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// This file has the waits that questions have of their own (K7): how the model remembers them, and what
-// it expects of the steps and ends that nodes carry out, and of people who move an end.
+// This file has the waits that questions have of their own (K7): how the model remembers them, and
+// what it expects of the steps and ends that nodes carry out, and of people who move an end.
 
 // wait is the wait of an open question.
 type wait struct {
@@ -138,8 +138,8 @@ func (now run) dropWait(id int) run {
 	return now.keepWaits(slices.DeleteFunc(now.ownWaits(), func(w wait) bool { return w.id == id }))
 }
 
-// startWaits gives the open questions the waits that they were asked with. If only some have one, the
-// others do what the policy of the run says.
+// startWaits gives the open questions the waits that they were asked with. If only some have one,
+// the others do what the policy of the run says.
 func (m *Model) startWaits(now run, c *Change) (next run, wrong string) {
 	open := c.After.OpenQuestions()
 	texts, own := make([]string, len(open)), false
@@ -222,8 +222,8 @@ func (m *Model) extend(now run, until Until) (run, Output) {
 	return now.keepWaits(all).enter(verdict.Transition, now.Owner), Output{}
 }
 
-// mayLose reports whether an Extend may say that somebody else has moved the end since it was read: it
-// reads the run itself, and then again.
+// mayLose reports whether an Extend may say that somebody else has moved the end since it was read:
+// it reads the run itself, and then again.
 func (now run) mayLose(in Input) bool {
 	return slices.ContainsFunc(now.ownWaits(), func(w wait) bool { return w.id == in.Until.Question && w.end != 0 })
 }

@@ -120,8 +120,8 @@ func (now run) mayBeHeld(c *Change) bool {
 	return now.terms.Hold && slices.Contains(repairable, fsm.Code(c.Evidence.Code))
 }
 
-// handsBack reports whether the commit returns a turn to the queue whose engine was not called. Such
-// an attempt does not count towards the limit of attempts.
+// handsBack reports whether the commit returns a turn to the queue whose engine was not called.
+// Such an attempt does not count towards the limit of attempts.
 func (now run) handsBack(c *Change) bool {
 	return c.Event == "restart.requeue" && slices.Contains(c.After.Warnings, fsm.WarnTurnHandedBack) &&
 		(now.terms.MaxAttempts == 0 || c.After.Yielded == now.yielded+1)
@@ -201,7 +201,8 @@ func (m *Model) follow(now run, t *contract.Transition, c *Change, code string) 
 	return next.holdSpent().addEvents(t, c)
 }
 
-// ask opens the questions of a turn: as many as its agent has asked, under its rule, if that is known.
+// ask opens the questions of a turn: as many as its agent has asked, under its rule, if that is
+// known.
 func (now run) ask(c *Change) (next run, wrong string) {
 	next = now
 	next.Answer, next.Asked, next.Needs, next.Replies, next.Stops, next.Inherits = "", 0, 0, 0, false, false

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/interlude-go/interlude/proof/program"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/memory"
 )
@@ -46,10 +47,6 @@ func (o odd) Commit(ctx context.Context, batch []store.Commit) []error {
 
 // The comparison can fail: it detects each store that gives another answer.
 func TestADifferentStoreIsFound(t *testing.T) {
-	plain := place{"memory", func(*testing.T) (keeper, keeper, func()) {
-		s := memory.New()
-		return s, s, func() {}
-	}}
 	for name, strange := range map[string]odd{
 		"a page ends early": {runs: func(p store.Page) store.Page {
 			p.Runs = p.Runs[:min(len(p.Runs), 3)]
@@ -72,14 +69,14 @@ func TestADifferentStoreIsFound(t *testing.T) {
 		"a text that is not kept":    {commit: func(c *store.Commit) { c.Run.FinalText = "" }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			other := place{name, func(*testing.T) (keeper, keeper, func()) {
+			other := place{name, func(*testing.T) (node, second program.Store, shut func()) {
 				o := strange
 				o.Store = memory.New()
 				return o, o, func() {}
 			}}
 			for i := range 300 {
 				log := logs.Example(i)
-				if wrong := difference(log, play(t, plain, log), play(t, other, log)); wrong != "" {
+				if wrong := difference(log, play(t, inMemory, log), play(t, other, log)); wrong != "" {
 					t.Logf("after %d logs: %.300s", i+1, wrong)
 					return
 				}

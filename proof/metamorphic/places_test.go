@@ -1,13 +1,13 @@
 package metamorphic_test
 
 import (
-	"crypto/rand"
 	"flag"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/interlude-go/interlude/proof/program"
+	"github.com/interlude-go/interlude/proof/stores"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/memory"
 	"github.com/interlude-go/interlude/store/postgres"
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 // front end, and each log leaves it empty.
 type place struct {
 	name string
-	open func(t *testing.T) (node, second keeper, shut func())
+	open func(t *testing.T) (node, second program.Store, shut func())
 }
 
 // silent hides the optional abilities of a store: its hints, so that all stores are read equally
@@ -36,44 +36,26 @@ type silent struct {
 	store.Surveyor
 }
 
-// keeper has the methods that every store of this project has.
-type keeper interface {
-	store.Store
-	store.Surveyor
-}
+// inMemory is the store that the others are compared with. There is one handle in one process.
+var inMemory = place{"memory", func(*testing.T) (node, second program.Store, shut func()) {
+	s := memory.New()
+	return s, s, func() {}
+}}
 
 func places(t *testing.T) []place {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "runs.db")
-	dsn, _ := pgtest.Schema(t)
-	dsn = pgtest.With(dsn, "synchronous_commit=off")
-	schema := "metamorphic_" + rand.Text()
-	both := func(open func(t *testing.T) keeper) func(t *testing.T) (node, second keeper, shut func()) {
-		return func(t *testing.T) (keeper, keeper, func()) {
+	all := []place{inMemory}
+	for _, kind := range stores.Kinds[1:] {
+		open := stores.New(t, kind, program.StoreOptions{SQLite: sqlite.Options{WatchInterval: -1},
+			Postgres: postgres.Options{NoListen: true, NoNotify: true}})
+		all = append(all, place{kind, func(t *testing.T) (node, second program.Store, shut func()) {
 			t.Helper()
-			node, second := open(t), open(t)
+			node, second = open(t), open(t)
 			return node, second, func() {
 				require.NoError(t, node.Close())
 				require.NoError(t, second.Close())
 			}
-		}
+		}})
 	}
-	return []place{
-		{"memory", func(*testing.T) (keeper, keeper, func()) { // there is one handle in one process
-			s := memory.New()
-			return s, s, func() {}
-		}},
-		{"sqlite", both(func(t *testing.T) keeper {
-			t.Helper()
-			s, err := sqlite.Open(t.Context(), path, sqlite.Options{Synchronous: sqlite.Normal, WatchInterval: -1})
-			require.NoError(t, err)
-			return s
-		})},
-		{"postgres", both(func(t *testing.T) keeper {
-			t.Helper()
-			s, err := postgres.Open(t.Context(), dsn, postgres.Options{Schema: schema, NoListen: true, NoNotify: true})
-			require.NoError(t, err)
-			return s
-		})},
-	}
+	return all
 }

@@ -88,7 +88,7 @@ const (
 
 // Each survivor needs an explanation, a mutant that is detected must not have one, and explanations
 // do not make up for too low a share.
-func TestJudgeRefuses(t *testing.T) {
+func TestJudgeRefusesUnexplainedSurvivorsAndStaleExplanations(t *testing.T) {
 	_, mutants := small(t)
 	v := judge("small", mutants, nil, true)
 	require.Equal(t, map[status]int{killed: 1, lived: 1, timedOut: 2, notCovered: 7}, v.count)

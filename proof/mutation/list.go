@@ -94,8 +94,8 @@ func readSurvivors(path string) (map[entry]bool, error) {
 	return found, nil
 }
 
-// listed returns the mutants that the list names, and how many of its entries name none: their lines
-// are not in the package any more.
+// listed returns the mutants that the list names, and how many of its entries name none: their
+// lines are not in the package any more.
 func listed(list map[entry]bool, all []mutant) (found []mutant, gone int) {
 	present := make(map[entry]bool)
 	for _, m := range all {

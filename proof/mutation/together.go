@@ -230,8 +230,8 @@ func (w *weave) assigned(s *ast.AssignStmt) {
 	}
 }
 
-// integer reports whether the expression is an integer with a type: a call gives its operands one, so
-// that a constant without a type, which is part of another constant, cannot become a call.
+// integer reports whether the expression is an integer with a type: a call gives its operands one,
+// so that a constant without a type, which is part of another constant, cannot become a call.
 func (w *weave) integer(e ast.Expr) bool {
 	t := w.info.TypeOf(e)
 	if t == nil {

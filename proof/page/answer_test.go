@@ -11,7 +11,8 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// L1: what waits for a person is listed, live, and is answered in place; the agent gets what was pressed.
+// L1: what waits for a person is listed, live, and is answered in place; the agent gets what was
+// pressed.
 func TestL1APersonAnswersWhatWaits(t *testing.T) {
 	w := openWorld(t)
 	ada := w.open("ada", "")
@@ -65,7 +66,8 @@ func TestL1OfTwoWindowsOneWinsAndTheOtherLearnsWho(t *testing.T) {
 	loser.pictures("lost")
 }
 
-// L1: somebody who looks at a question that is answered elsewhere is told at once, without pressing anything.
+// L1: somebody who looks at a question that is answered elsewhere is told at once, without pressing
+// anything.
 func TestL1WhoLooksAtAQuestionSeesThatItIsSettled(t *testing.T) {
 	w := openWorld(t)
 	w.ask(lifecycle.Spec{ID: "r"}, confirm("Ship?"))
@@ -89,7 +91,8 @@ const order = `{"type":"object","required":["name","count","size","address"],"pr
 		"city":{"type":"string","title":"City","pattern":"^[A-Z]"}}},
 	"notes":{"type":"array","title":"Notes","items":{"type":"string"}}}}`
 
-// K3: a form comes from its schema; what the server refuses stands at its field, and can be corrected there.
+// K3: a form comes from its schema; what the server refuses stands at its field, and can be
+// corrected there.
 func TestK3AFormIsRefusedAndCorrectedAtItsFields(t *testing.T) {
 	w := openWorld(t)
 	w.ask(lifecycle.Spec{ID: "r"}, engine.Question{Kind: engine.FillFields, Prompt: "What shall I order?",
@@ -125,7 +128,8 @@ func TestK3AFormIsRefusedAndCorrectedAtItsFields(t *testing.T) {
 	require.Contains(t, string(w.answered("r")[0].Value), "90071992547409931.10", "no number is rounded")
 }
 
-// K4: an approval shows its arguments as they are, marks what was edited, and asks to acknowledge the risk.
+// K4: an approval shows its arguments as they are, marks what was edited, and asks to acknowledge
+// the risk.
 func TestK4AnApprovalIsEditedAndWhatDiffersIsShown(t *testing.T) {
 	w := openWorld(t)
 	q := approval(t, "Pay the invoice of ACME?", "payments.transfer", `{"to":"ACME Ltd.",

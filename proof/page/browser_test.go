@@ -28,7 +28,8 @@ var (
 	paint   = flag.Bool("paint", false, "print how fast a full inbox is shown and scrolled")
 )
 
-// patience is how long something that a person waits for may take, on a machine with much else to do.
+// patience is how long something that a person waits for may take, on a machine with much else to
+// do.
 const patience = 20 * time.Second
 
 // browser is the one Chromium of all tests; nil where there is none.
@@ -198,7 +199,8 @@ func (o *window) run(statements string) {
 	_ = js[bool](o, "{"+statements+"; true}")
 }
 
-// until waits until an expression is true. It does not use chromedp.Poll, which the page's policy forbids as eval.
+// until waits until an expression is true. It does not use chromedp.Poll, which the page's policy
+// forbids as eval.
 func (o *window) until(expression string) {
 	o.t.Helper()
 	if js[bool](o, fmt.Sprintf(`(async () => {
@@ -243,8 +245,8 @@ func (o *window) press(name string) {
 	o.with(named(name), "e.click()")
 }
 
-// with waits until an expression finds an element, and acts on it, as e, in the same moment: the page
-// may draw the element anew in the next one.
+// with waits until an expression finds an element, and acts on it, as e, in the same moment: the
+// page may draw the element anew in the next one.
 func (o *window) with(element, action string) {
 	o.t.Helper()
 	o.until(fmt.Sprintf("((e) => e !== undefined && (%s, true))(%s)", action, element))

@@ -48,8 +48,8 @@ func TestL3AReloadInTheMiddleOfTypingLosesNothing(t *testing.T) {
 	ada.until(field("/amount") + `?.value === "4x"`)
 }
 
-// L3: while the server is gone the page says so and keeps what is typed; when it is back the page goes on by itself,
-// and shows what has come meanwhile.
+// L3: while the server is gone the page says so and keeps what is typed; when it is back the page
+// goes on by itself, and shows what has come meanwhile.
 func TestL3TheConnectionIsLostAndComesBack(t *testing.T) {
 	w := openWorld(t)
 	w.ask(lifecycle.Spec{ID: "r"}, openText("What shall the headline be?"))
@@ -102,7 +102,8 @@ func TestL3ALostResponseIsAskedForAgainWithTheSameKey(t *testing.T) {
 	require.Len(t, w.answered("r"), 1)
 }
 
-// L3: a list that was on its way when a question was asked does not take the question away: it is read again.
+// L3: a list that was on its way when a question was asked does not take the question away: it is
+// read again.
 func TestL3AListThatIsOlderThanAChangeIsReadAgain(t *testing.T) {
 	var following, late atomic.Bool
 	listed, free := make(chan bool, 100), make(chan struct{})
@@ -222,7 +223,8 @@ func TestL1AQuestionIsAnsweredByKeysAlone(t *testing.T) {
 	require.Equal(t, "Too dear.", w.answered("b")[0].Text)
 }
 
-// L1: what somebody wrote is shown as text, whatever it is: nothing of it is executed, and no character can hide.
+// L1: what somebody wrote is shown as text, whatever it is: nothing of it is executed, and no
+// character can hide.
 func TestL1HostileTextIsShownAsText(t *testing.T) {
 	w := openWorld(t)
 	const script = `<script>document.title="gone"</script><img src=x onerror='document.title="gone"'>` +
@@ -255,7 +257,8 @@ func TestL1HostileTextIsShownAsText(t *testing.T) {
 		string(w.answered("r")[0].Arguments))
 }
 
-// scroll scrolls the list from its top, 60 pixels a frame for 300 frames, and says how long the frames took.
+// scroll scrolls the list from its top, 60 pixels a frame for 300 frames, and says how long the
+// frames took.
 func (o *window) scroll() string {
 	o.t.Helper()
 	o.run(`const list = document.querySelector("#inbox"), times = []
@@ -302,7 +305,8 @@ func TestL1AThousandQuestionsAreListedInParts(t *testing.T) {
 	ada.sees("Is this number 0999?")
 }
 
-// L1: who operates sees why a run does not go on, its life as a picture, and can cancel and fork it.
+// L1: who operates sees why a run does not go on, its life as a picture, and can cancel and fork
+// it.
 func TestL1AnOperatorSeesWhyARunWaitsCancelsAndForksIt(t *testing.T) {
 	w := openWorld(t)
 	w.ask(lifecycle.Spec{ID: "release-9", Labels: map[string]string{"team": "web"}}, confirm("Ship?"))
@@ -361,7 +365,8 @@ func TestL1AnOperatorRaisesTheBudgetOfAHeldRun(t *testing.T) {
 	require.Len(t, w.answered("r"), 1)
 }
 
-// L1: axe-core finds nothing against the list and the kinds of question, in light and dark and on a phone.
+// L1: axe-core finds nothing against the list and the kinds of question, in light and dark and on a
+// phone.
 func TestL1ThePageIsAccessible(t *testing.T) {
 	w := openWorld(t)
 	w.ask(lifecycle.Spec{ID: "a"}, confirm("First?"), openText("Second?"), engine.Question{Kind: engine.ChooseOne,

@@ -65,10 +65,27 @@ func OnSQLite(name string) bool { return strings.HasSuffix(name, ".db") }
 
 // OpenStore opens a SQLite file, whose name ends with .db, or PostgreSQL by its connection string.
 func OpenStore(ctx context.Context, name string) (store.Store, error) {
+	return StoreOptions{}.Open(ctx, name)
+}
+
+// Store has the methods of both stores that the proofs need.
+type Store interface {
+	store.Store
+	store.Surveyor
+}
+
+// StoreOptions are the options of a store, whichever it is.
+type StoreOptions struct {
+	SQLite   sqlite.Options
+	Postgres postgres.Options
+}
+
+// Open opens the store with this name, as OpenStore does.
+func (o StoreOptions) Open(ctx context.Context, name string) (Store, error) {
 	if OnSQLite(name) {
-		return sqlite.Open(ctx, name, sqlite.Options{})
+		return sqlite.Open(ctx, name, o.SQLite)
 	}
-	return postgres.Open(ctx, name, postgres.Options{})
+	return postgres.Open(ctx, name, o.Postgres)
 }
 
 // Pause gives other processes time to do something. It ends early if ctx does.

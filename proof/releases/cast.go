@@ -159,8 +159,8 @@ var cast = []part{
 		asks),
 		stops: queued, at: 1, passes: 2 * time.Second, then: waiting, next: answered, ends: succeeded},
 
-	// A parent that waits for two children: one of them asks a question, and the other has ended but is
-	// kept until the parent ends (M3).
+	// A parent that waits for two children: one of them asks a question, and the other has ended
+	// but is kept until the parent ends (M3).
 	{id: "parent", by: first, turns: turns(spawns, joins), stops: queued, at: 1, ends: succeeded},
 	{id: asking, by: first, parent: "parent", turns: turns(asks, paints), stops: waiting, at: 1, next: answered,
 		ends: succeeded},
@@ -204,7 +204,8 @@ var cast = []part{
 	{id: "lost", by: second, turns: turns(hangs), stops: running, at: 1, ends: failed,
 		fails: fsm.CodeOrchestratorRestartInterrupted},
 
-	// Held runs (J1, J5, J13). In a later version somebody resumes them, or they go on by themselves.
+	// Held runs (J1, J5, J13). In a later version somebody resumes them, or they go on by
+	// themselves.
 	{id: "held-interrupted", by: first, spec: lifecycle.Spec{OnInterrupt: lifecycle.Ask}, turns: turns(hangs),
 		stops: running, at: 1, next: answered, ends: succeeded},
 	{id: "held-for-budget", by: second, spec: lifecycle.Spec{Budget: lifecycle.Budget{Turns: 1, Tokens: 1 << 40}},

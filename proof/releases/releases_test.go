@@ -381,8 +381,8 @@ func requireAsItWas(t *testing.T, s store.Store, want *seenRun) {
 	require.Equal(t, want, have)
 }
 
-// paintTurn is an agent that asks once, and then completes the run with the answer; or, for the parent of
-// the cast, once its children have ended.
+// paintTurn is an agent that asks once, and then completes the run with the answer; or, for the
+// parent of the cast, once its children have ended.
 func paintTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 	if t.RunID == "parent" {
 		return joins(ctx, t, s)

@@ -42,9 +42,9 @@ func newAgent(v *view, kind fsm.Profile) *agent {
 	return &agent{view: v, kind: kind, sessions: make(map[string]*session)}
 }
 
-// Profile implements engine.Engine. The worker that calls it waits there until the world is quiescent:
-// a shutdown may interrupt the turn in the moment in which it is dispatched, and no seed could decide
-// whether the worker is quicker.
+// Profile implements engine.Engine. The worker that calls it waits there until the world is
+// quiescent: a shutdown may interrupt the turn in the moment in which it is dispatched, and no seed
+// could decide whether the worker is quicker.
 func (a *agent) Profile(ctx context.Context) (engine.Profile, error) {
 	tick, stop := clock{a.view}.Timer(0)
 	select {

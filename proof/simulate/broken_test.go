@@ -156,8 +156,8 @@ func (s forgetful) Commit(ctx context.Context, batch []store.Commit) []error {
 	return s.Store.Commit(ctx, batch)
 }
 
-// unremembering is a store that now and then shows a question as if no step of its wait had been carried
-// out.
+// unremembering is a store that now and then shows a question as if no step of its wait had been
+// carried out.
 type unremembering struct {
 	store.Store
 	reads int
@@ -224,7 +224,8 @@ func (s overwriting) Commit(ctx context.Context, batch []store.Commit) []error {
 	return s.Store.Commit(ctx, batch)
 }
 
-// unmoved is a store that stores that a question was put to others, and still has those who were asked.
+// unmoved is a store that stores that a question was put to others, and still has those who were
+// asked.
 type unmoved struct{ store.Store }
 
 func (s unmoved) Commit(ctx context.Context, batch []store.Commit) []error {
@@ -244,7 +245,8 @@ func (s unmoved) Commit(ctx context.Context, batch []store.Commit) []error {
 	return s.Store.Commit(ctx, batch)
 }
 
-// unsteady is a store that keeps no further votes on a question once a step of its wait was carried out.
+// unsteady is a store that keeps no further votes on a question once a step of its wait was carried
+// out.
 type unsteady struct{ store.Store }
 
 func (s unsteady) Commit(ctx context.Context, batch []store.Commit) []error {
@@ -310,7 +312,8 @@ func (s *skipping) ReadFeed(ctx context.Context, l store.FeedLease, after store.
 	return page, err
 }
 
-// oblivious is a store that now and then forgets the cursor of a feed, and goes on where it was before.
+// oblivious is a store that now and then forgets the cursor of a feed, and goes on where it was
+// before.
 type oblivious struct {
 	fed
 	acks int
@@ -350,7 +353,8 @@ func (s orphaning) Commit(ctx context.Context, batch []store.Commit) []error {
 	return s.Store.Commit(ctx, batch)
 }
 
-// latest is a store that has the session of a run as it is now with every question that was settled.
+// latest is a store that has the session of a run as it is now with every question that was
+// settled.
 type latest struct{ store.Store }
 
 func (s latest) History(ctx context.Context, id string) (store.Run, []interaction.Record, error) {

@@ -22,7 +22,8 @@ type claimPlan struct {
 	thinks time.Duration // the longest time between the claim and what the person does then
 }
 
-// planClaims lets people of some runs claim questions. Like planHolds, it has a generator of its own.
+// planClaims lets people of some runs claim questions. Like planHolds, it has a generator of its
+// own.
 func (p *plan) planClaims() {
 	r := rand.New(rand.NewPCG(uint64(p.peace), uint64(p.lease)<<20|uint64(p.poll)))
 	for _, run := range p.runs {
@@ -35,8 +36,8 @@ func (p *plan) planClaims() {
 	}
 }
 
-// claims has the person claim the question before they reply to it, if they do such a thing. It reports
-// whether they go on to reply: not if somebody else has the question, or they give it back.
+// claims has the person claim the question before they reply to it, if they do such a thing. It
+// reports whether they go on to reply: not if somebody else has the question, or they give it back.
 func (p *person) claims(ctx context.Context, plan *replierPlan, r *rand.Rand, id int) bool {
 	if !chance(r, plan.claims.often) || p.run.need(id).several() {
 		return true

@@ -9,8 +9,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// This file has the judge of the feed (K8): nothing is passed over, the events of a run come in their
-// order, what was not acknowledged comes again, and what was does not.
+// This file has the judge of the feed (K8): nothing is passed over, the events of a run come in
+// their order, what was not acknowledged comes again, and what was does not.
 
 // fed is something that happened between the feed and a reader.
 type fed struct {
@@ -126,7 +126,8 @@ type feedJudge struct {
 	acked, confirmed map[string]uint64
 }
 
-// judgeFeed explains which event the readers of the feed did not get, or got out of order, or again.
+// judgeFeed explains which event the readers of the feed did not get, or got out of order, or
+// again.
 func (w *world) judgeFeed(endings []*ending) string {
 	if !w.plan.feed.read {
 		return ""

@@ -13,8 +13,9 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// This file has a feed that the processes of all hosts read under one name (K8): one of them is served at
-// a time, and another takes over when it ends, stands still or dies. What they got is judged in fed.go.
+// This file has a feed that the processes of all hosts read under one name (K8): one of them is
+// served at a time, and another takes over when it ends, stands still or dies. What they got is
+// judged in fed.go.
 
 // feedName is the name of the feed.
 const feedName = "audit"

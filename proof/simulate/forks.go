@@ -17,8 +17,9 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// This file has people who fork runs (J6), from a settled question or from the end of a run that has
-// failed, while these runs go on or are forgotten. The fork is then lived and judged as any other run.
+// This file has people who fork runs (J6), from a settled question or from the end of a run that
+// has failed, while these runs go on or are forgotten. The fork is then lived and judged as any
+// other run.
 
 // forkPlan is a fork that may be made of a run.
 type forkPlan struct {
@@ -129,8 +130,8 @@ func (p *person) forks(ctx context.Context, plan *forkPlan) {
 	}
 }
 
-// forkable chooses where the run is forked; nil if there is no such place yet. It also returns with which
-// turn of the plan the fork begins, and whether it may be made.
+// forkable chooses where the run is forked; nil if there is no such place yet. It also returns with
+// which turn of the plan the fork begins, and whether it may be made.
 func (p *person) forkable(run *store.Run, records []interaction.Record, r *rand.Rand) (from *origin, turn int,
 	may bool,
 ) {
@@ -238,7 +239,8 @@ func (p *person) makes(ctx context.Context, f *runPlan, may bool) bool {
 	}
 }
 
-// forksFound explains which fork and its source cannot be found from each other, or have another history.
+// forksFound explains which fork and its source cannot be found from each other, or have another
+// history.
 func (w *world) forksFound(endings []*ending) string {
 	c, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: w.store})
 	if err != nil {

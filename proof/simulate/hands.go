@@ -14,18 +14,19 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// This file has people who put open questions to others (K5), while these are answered, claimed, voted on
-// and escalated. Who is asked after that, and who may answer, is judged in waited.go.
+// This file has people who put open questions to others (K5), while these are answered, claimed,
+// voted on and escalated. Who is asked after that, and who may answer, is judged in waited.go.
 
-// assignerPlan is a person who puts questions to others: as the host itself, or as one of those who reply.
+// assignerPlan is a person who puts questions to others: as the host itself, or as one of those who
+// reply.
 type assignerPlan struct {
 	seed     uint64
 	patience int // how often they try
 	actor    lifecycle.Actor
 }
 
-// planHands has people put the questions of some runs to others. Like planHolds, it has a generator of
-// its own.
+// planHands has people put the questions of some runs to others. Like planHolds, it has a generator
+// of its own.
 func (p *plan) planHands() {
 	r := rand.New(rand.NewPCG(uint64(p.poll), uint64(p.lease)<<20|uint64(p.peace)))
 	for _, run := range p.runs {
@@ -110,8 +111,8 @@ func (x *waits) putTo(q *asked, to *fcmp.Audience) string {
 	return ""
 }
 
-// handedAsReported compares what people were told about the questions that they have put to others with the
-// log.
+// handedAsReported compares what people were told about the questions that they have put to others
+// with the log.
 func (x *waits) handedAsReported() string {
 	told, unclear, logged := make(map[string]int), 0, 0
 	for _, p := range x.people {

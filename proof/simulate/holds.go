@@ -14,8 +14,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// This file has held runs (J1, J5, J13): whose runs are held instead of failing, what they are held for,
-// the operator who decides about them, and the judge of both.
+// This file has held runs (J1, J5, J13): whose runs are held instead of failing, what they are held
+// for, the operator who decides about them, and the judge of both.
 
 // holdPlan is what a seed decides about held runs.
 type holdPlan struct {

@@ -46,8 +46,9 @@ func newSeveral(r *rand.Rand) (s severalPlan) {
 // asked is how many questions the turn asks.
 func (t *turnPlan) asked() int { return max(1, len(t.several.approvals)) }
 
-// turn returns the index of the turn that gets the answer to question number answered, together with
-// the answers to the questions that were asked with it. Index 0 is the first turn, which gets none.
+// turn returns the index of the turn that gets the answer to question number answered, together
+// with the answers to the questions that were asked with it. Index 0 is the first turn, which gets
+// none.
 func (p *runPlan) turn(answered int) int {
 	turn, first := 0, 1
 	for turn < len(p.turns) && answered >= first {
@@ -217,8 +218,8 @@ func (e *ending) ruled(*ending) string {
 	return ""
 }
 
-// ruled judges one round. Waits of their own settle its questions one by one; otherwise the deadline
-// decides about all that are open then.
+// ruled judges one round. Waits of their own settle its questions one by one; otherwise the
+// deadline decides about all that are open then.
 func (r *round) ruled(plan *severalPlan, ownWaits bool) string {
 	enough := len(plan.approvals)
 	if plan.rule.Answers > 0 {

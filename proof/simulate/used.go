@@ -13,11 +13,11 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// This file has what turns use (J13): what agents report, and the judge that adds it up from the commits
-// that were accepted.
+// This file has what turns use (J13): what agents report, and the judge that adds it up from the
+// commits that were accepted.
 
-// planUsage has the agents of some runs report what they use, and gives some of these a budget of tokens.
-// Like planHolds, it has a generator of its own.
+// planUsage has the agents of some runs report what they use, and gives some of these a budget of
+// tokens. Like planHolds, it has a generator of its own.
 func (p *plan) planUsage() {
 	r := rand.New(rand.NewPCG(uint64(p.lease), uint64(p.poll)<<20|uint64(p.peace)))
 	for _, run := range p.runs {
@@ -44,7 +44,8 @@ func hashOf(words ...any) uint64 {
 	return h.Sum64()
 }
 
-// spent counts the usage of a commit that was accepted, and compares it with what the agent reported.
+// spent counts the usage of a commit that was accepted, and compares it with what the agent
+// reported.
 func (x *witness) spent(c *store.Commit) {
 	w, id := x.world, c.Run.ID
 	plan := w.runPlan(id)

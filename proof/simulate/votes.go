@@ -8,11 +8,11 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// This file has approvals that several people decide (K5): what a seed decides about them, and the judge
-// that compares the votes in the history with what people were told.
+// This file has approvals that several people decide (K5): what a seed decides about them, and the
+// judge that compares the votes in the history with what people were told.
 
-// planVotes has some approvals decided by several people. Steps of their waits may ask fewer people than
-// must decide. Like planHolds, it has a generator of its own.
+// planVotes has some approvals decided by several people. Steps of their waits may ask fewer people
+// than must decide. Like planHolds, it has a generator of its own.
 func (p *plan) planVotes() {
 	r := rand.New(rand.NewPCG(uint64(p.poll)<<20|uint64(p.lease), uint64(p.peace)))
 	for _, run := range p.runs {
@@ -51,8 +51,8 @@ func (p *runPlan) need(number int) need {
 	return need{}
 }
 
-// voted explains which vote was lost, or counted twice, and which question was decided by others than
-// its votes say.
+// voted explains which vote was lost, or counted twice, and which question was decided by others
+// than its votes say.
 func (e *ending) voted(*ending) string {
 	votes := make(map[int][]interaction.Vote)
 	for _, q := range e.run.OpenQuestions() {

@@ -10,8 +10,8 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// This file has the judge of waits (K7). It follows the log of a run, and computes from the plan what
-// had to be done about each open question next. Nothing of that comes from the library.
+// This file has the judge of waits (K7). It follows the log of a run, and computes from the plan
+// what had to be done about each open question next. Nothing of that comes from the library.
 
 // asked is an open question, as the plan and the log so far say.
 type asked struct {
@@ -57,8 +57,8 @@ type waits struct {
 }
 
 // waited explains which step or end of a question was left out, came twice, too early or in another
-// order, who answered though others were asked, and which question time has settled otherwise than its
-// wait says.
+// order, who answered though others were asked, and which question time has settled otherwise than
+// its wait says.
 func (e *ending) waited(*ending) string {
 	x := &waits{ending: e, all: make(map[int]*asked), handed: make(map[string]int)}
 	for i := range e.log {
@@ -191,8 +191,9 @@ func (x *waits) follow(event *fcmp.Event) string {
 	return x.settle(event, q, interaction.Resolution(data.Mode), data.Actor)
 }
 
-// late explains what should have been done before the event. Only in a world without a fault is there
-// always somebody to do it. Whoever changes the run just then is first, and it is done a poll later.
+// late explains what should have been done before the event. Only in a world without a fault is
+// there always somebody to do it. Whoever changes the run just then is first, and it is done a poll
+// later.
 func (x *waits) late(event *fcmp.Event) string {
 	if !x.world.plan.calm {
 		return ""
@@ -333,8 +334,8 @@ func (x *waits) change(event *fcmp.Event) string {
 	return fmt.Sprintf("it fails at %s, and nothing is due", event.TS)
 }
 
-// settledAsMeant explains what is wrong with the record of a question that time has settled: its answer
-// is never empty, and never a person's.
+// settledAsMeant explains what is wrong with the record of a question that time has settled: its
+// answer is never empty, and never a person's.
 func (x *waits) settledAsMeant(r *interaction.Record) string {
 	q := x.all[r.Question.ID]
 	switch r.Resolution {

@@ -12,8 +12,8 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// This file has questions with waits of their own (K7): what a seed decides about them, and the people
-// who move their ends. The judge is in waited.go.
+// This file has questions with waits of their own (K7): what a seed decides about them, and the
+// people who move their ends. The judge is in waited.go.
 
 // bosses is a group that questions are escalated to.
 const bosses = "bosses"
@@ -56,7 +56,8 @@ func (p *plan) planWaits() {
 	}
 }
 
-// newWait draws a wait. One of a resident process always ends, since nobody else gets its slot before.
+// newWait draws a wait. One of a resident process always ends, since nobody else gets its slot
+// before.
 func (p *plan) newWait(r *rand.Rand, run *runPlan, approval bool) *interaction.Wait {
 	wait, at := &interaction.Wait{}, time.Duration(0)
 	later := func() time.Duration {
@@ -90,8 +91,8 @@ func (p *plan) newWait(r *rand.Rand, run *runPlan, approval bool) *interaction.W
 	return wait
 }
 
-// newAudience is whom a question is escalated to: a group, one of those who reply, or somebody who never
-// does.
+// newAudience is whom a question is escalated to: a group, one of those who reply, or somebody who
+// never does.
 func newAudience(r *rand.Rand, run *runPlan) *interaction.Audience {
 	if i := r.IntN(len(run.repliers) + 2); i < len(run.repliers) {
 		return &interaction.Audience{Users: []string{run.repliers[i].name}}
@@ -128,7 +129,8 @@ func (p *runPlan) wait(number int) *interaction.Wait {
 	return nil
 }
 
-// usualWait is what a question without a wait does that was asked together with one that has a wait.
+// usualWait is what a question without a wait does that was asked together with one that has a
+// wait.
 func (p *runPlan) usualWait() *interaction.Wait {
 	switch {
 	case p.spec.AutoDecide:
@@ -142,7 +144,8 @@ func (p *runPlan) usualWait() *interaction.Wait {
 // extensions are what a person was told of the ends that they moved.
 type extensions struct{ moved, unclear int }
 
-// extends moves the ends of open questions until the run has ended or the person's patience is over.
+// extends moves the ends of open questions until the run has ended or the person's patience is
+// over.
 func (p *person) extends(ctx context.Context, plan extenderPlan) {
 	w, r := p.world, rand.New(rand.NewPCG(plan.seed, 0))
 	for range plan.patience {

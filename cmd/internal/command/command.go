@@ -177,8 +177,8 @@ func (c Call) Want(usage string) ([]string, error) {
 	return c.Args, nil
 }
 
-// misuse is an error that the caller can correct: in the command line, in the skill, or by installing
-// something.
+// misuse is an error that the caller can correct: in the command line, in the skill, or by
+// installing something.
 type misuse struct{ error }
 
 // Misusef makes an error whose exit status is Misused.

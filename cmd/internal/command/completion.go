@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// completing is the hidden verb that a shell calls for candidates: with the words so far, of which the
-// last is the one to complete.
+// completing is the hidden verb that a shell calls for candidates: with the words so far, of which
+// the last is the one to complete.
 const completing = "__complete"
 
-// shells are the scripts that interlude completion prints. Each asks the program itself for candidates,
-// so that a script that was installed once knows the verbs and flags of every version, and leaves the
-// names of files to the shell.
+// shells are the scripts that interlude completion prints. Each asks the program itself for
+// candidates, so that a script that was installed once knows the verbs and flags of every version,
+// and leaves the names of files to the shell.
 var shells = map[string]string{
 	"bash": `# interlude completion bash > /etc/bash_completion.d/interlude
 _interlude() {
@@ -47,7 +47,8 @@ func (p Program) completion(c Call, args []string) (int, error) {
 	return Succeeded, err
 }
 
-// complete prints the candidates for the last word, one a line: verbs first, then flags of the verb.
+// complete prints the candidates for the last word, one a line: verbs first, then flags of the
+// verb.
 func (p Program) complete(out io.Writer, words []string) error {
 	if len(words) == 0 {
 		words = []string{""}

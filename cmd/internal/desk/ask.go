@@ -60,8 +60,8 @@ func (a asker) fill(q *lifecycle.Question, r *lifecycle.Reply) error {
 	return a.run(words("Your answer", &r.Text))
 }
 
-// run shows fields, one after the other. Esc and Ctrl-C leave without an answer. The plain prompts of
-// $ACCESSIBLE are for screen readers.
+// run shows fields, one after the other. Esc and Ctrl-C leave without an answer. The plain prompts
+// of $ACCESSIBLE are for screen readers.
 func (a asker) run(fields ...huh.Field) error {
 	form := huh.NewForm(huh.NewGroup(fields...)).WithInput(a.in).WithOutput(a.out).WithShowHelp(true).
 		WithTheme(theme()).WithWidth(terminal.Width)

@@ -64,8 +64,8 @@ const ready = "\x1b[?2004h"
 // control may still read for a moment after it has returned.
 const end = "\x00the end"
 
-// typed calls the program on a terminal where somebody types into each control that comes, and returns
-// what the terminal has shown.
+// typed calls the program on a terminal where somebody types into each control that comes, and
+// returns what the terminal has shown.
 func typed(t *testing.T, keys []string, args ...string) (status int, shown string) {
 	t.Helper()
 	master, tty, err := pty.Open()

@@ -36,8 +36,8 @@ func each(t *testing.T, story func(*office)) {
 	t.Run("postgres", func(t *testing.T) { story(open(t, pgtest.DSN(t))) })
 }
 
-// open has a host serve the database: its agent asks the question of the run's prompt, and is done with
-// the answer.
+// open has a host serve the database: its agent asks the question of the run's prompt, and is done
+// with the answer.
 func open(t *testing.T, db string) *office {
 	t.Helper()
 	st, err := openStore(t.Context(), db)
@@ -143,7 +143,8 @@ func (p printed) well() string {
 	return p.out
 }
 
-// refused requires that the call failed with this status, one line that has the words, and no output.
+// refused requires that the call failed with this status, one line that has the words, and no
+// output.
 func (p printed) refused(status int, words ...string) {
 	p.t.Helper()
 	require.Equal(p.t, status, p.status, p.err+p.out)

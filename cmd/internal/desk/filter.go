@@ -7,18 +7,6 @@ import (
 	"strings"
 )
 
-// readPages lists up to limit rows, page by page, and reports whether there are more. It calls
-// readPage with the size that the next page has at most; readPage returns how many rows it has
-// read, and whether more follow.
-func readPages(limit int, readPage func(size int) (n int, more bool, err error)) (bool, error) {
-	for {
-		n, more, err := readPage(min(limit, 1000))
-		if limit -= n; err != nil || !more || limit == 0 {
-			return more, err
-		}
-	}
-}
-
 func limitFlag(f *flag.FlagSet) *int {
 	limit := 100
 	f.Func("limit", "list at most so `many`; 100 if it is not given", func(text string) error {

@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	"github.com/interlude-go/interlude/cmd/internal/command"
-	"github.com/interlude-go/interlude/cmd/internal/terminal"
 	"github.com/interlude-go/interlude/host/web"
 	"github.com/interlude-go/interlude/lifecycle"
 )
@@ -40,8 +39,8 @@ var inboxVerb = command.Verb{
 }
 
 func listInbox(ctx context.Context, cl *client, p *printer, q lifecycle.InboxQuery, limit int) error {
-	var rows [][]string
-	more, err := readPages(limit, func(size int) (int, bool, error) {
+	head := []string{"RUN", "NO", "KIND", "WAITS", "DUE", "QUESTION"}
+	return p.pagedTable(limit, head, "no question waits", func(size int) (rows [][]string, more bool, _ error) {
 		q.Limit = size
 		page, err := cl.Inbox(ctx, q)
 		for i := range page.Questions {
@@ -53,19 +52,6 @@ func listInbox(ctx context.Context, cl *client, p *printer, q lifecycle.InboxQue
 				ago(o.Question.AskedAt), until(o.Due), o.Question.Prompt})
 		}
 		q.After = page.Next
-		return len(page.Questions), page.Next != "", err
+		return rows, page.Next != "", err
 	})
-	switch {
-	case err != nil:
-		return err
-	case p.json:
-	case len(rows) == 0:
-		p.line(terminal.Dim, "no question waits")
-	default:
-		p.table([]string{"RUN", "NO", "KIND", "WAITS", "DUE", "QUESTION"}, rows)
-	}
-	if more && !p.json {
-		p.line(terminal.Dim, "there are more: -limit "+strconv.Itoa(2*limit))
-	}
-	return p.err
 }

@@ -54,8 +54,8 @@ func TestL1OperatorsSeeRunsPoolsAndNodes(t *testing.T) {
 	})
 }
 
-// L1: a database is made and brought to the newest schema by migrate alone, and doctor says what is wrong
-// and what to do.
+// L1: a database is made and brought to the newest schema by migrate alone, and doctor says what is
+// wrong and what to do.
 func TestJ8MigrateMakesTheSchemaAndDoctorExaminesIt(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "runs.db")
 	for name, db := range map[string]string{"sqlite": file, "postgres": pgtest.DSN(t)} {
@@ -103,6 +103,7 @@ func TestJ8ABackupIsMadeAndRestored(t *testing.T) {
 	require.Contains(t, call(t, "", "inbox", "-db", again).well(), "Ship it?")
 	call(t, "", "backup", "-db", "postgres://u:secret@127.0.0.1:1/x", copied).refused(command.Misused, "pg_dump")
 	call(t, "", "backup", "-db", again).refused(command.Misused, "want FILE")
+	call(t, "", "restore", "-db", again).refused(command.Misused, "want BACKUP")
 }
 
 // L1: check holds what events -json prints against the contract, and names the line that breaks it.

@@ -99,6 +99,34 @@ func (p *printer) table(head []string, rows [][]string) {
 	}
 }
 
+// pagedTable prints a table of up to limit rows, or empty if there is none, and says whether there
+// are more. It reads the rows page by page: readPage returns at most size of them, and whether more
+// follow. With -json readPage prints each row itself, and pagedTable nothing.
+func (p *printer) pagedTable(limit int, head []string, empty string,
+	readPage func(size int) (rows [][]string, more bool, err error)) error {
+	var rows [][]string
+	more := true
+	for more && len(rows) < limit {
+		page, follow, err := readPage(min(limit-len(rows), 1000))
+		if err != nil {
+			return err
+		}
+		rows, more = append(rows, page...), follow
+	}
+	switch {
+	case p.json:
+		return p.err
+	case len(rows) == 0:
+		p.line(terminal.Dim, empty)
+	default:
+		p.table(head, rows)
+	}
+	if more {
+		p.line(terminal.Dim, fmt.Sprint("there are more: -limit ", 2*limit))
+	}
+	return p.err
+}
+
 // cut shortens a line to so many characters.
 func cut(line string, most int) string {
 	if r := []rune(line); len(r) > most {

@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"github.com/interlude-go/interlude/cmd/internal/command"
-	"github.com/interlude-go/interlude/cmd/internal/terminal"
 	"github.com/interlude-go/interlude/host/web"
 	"github.com/interlude-go/interlude/lifecycle"
 )
@@ -38,8 +37,8 @@ var runsVerb = command.Verb{
 }
 
 func listRuns(ctx context.Context, cl *client, p *printer, q lifecycle.Query, limit int) error {
-	var rows [][]string
-	more, err := readPages(limit, func(size int) (int, bool, error) {
+	head := []string{"RUN", "STATE", "FOR", "TURN", "ENGINE", ""}
+	return p.pagedTable(limit, head, "there is no such run", func(size int) (rows [][]string, more bool, _ error) {
 		q.Limit = size
 		page, err := cl.Runs(ctx, q)
 		for i := range page.Runs {
@@ -51,21 +50,8 @@ func listRuns(ctx context.Context, cl *client, p *printer, q lifecycle.Query, li
 				what(r)})
 		}
 		q.After = page.Next
-		return len(page.Runs), page.Next != "", err
+		return rows, page.Next != "", err
 	})
-	switch {
-	case err != nil:
-		return err
-	case p.json:
-	case len(rows) == 0:
-		p.line(terminal.Dim, "there is no such run")
-	default:
-		p.table([]string{"RUN", "STATE", "FOR", "TURN", "ENGINE", ""}, rows)
-	}
-	if more && !p.json {
-		p.line(terminal.Dim, "there are more: -limit "+strconv.Itoa(2*limit))
-	}
-	return p.err
 }
 
 // what is the one thing that somebody wants to know of a run in its state.

@@ -91,7 +91,7 @@ var backupVerb = command.Verb{
 	More: "The copy is checked page by page. PostgreSQL has pg_dump and its own backups: see postgres.md.",
 	Prepare: func(f *flag.FlagSet) command.Action {
 		db, asJSON := NewDatabase(f), jsonFlag(f)
-		return copying(db, asJSON, func(ctx context.Context, file string) error {
+		return copying(db, asJSON, "FILE", func(ctx context.Context, file string) error {
 			st, err := sqlite.Open(ctx, db.name, sqlite.Options{NoMigrate: true, WatchInterval: -1})
 			if err != nil {
 				return err
@@ -106,16 +106,17 @@ var restoreVerb = command.Verb{
 	More: "Nothing may stand there: stop the hosts, and move the old file away with those beside it.",
 	Prepare: func(f *flag.FlagSet) command.Action {
 		db, asJSON := NewDatabase(f), jsonFlag(f)
-		return copying(db, asJSON, func(ctx context.Context, file string) error {
+		return copying(db, asJSON, "BACKUP", func(ctx context.Context, file string) error {
 			return sqlite.Restore(ctx, file, db.name)
 		}, "is restored from")
 	},
 }
 
-// copying copies between the database and a file that the argument names.
-func copying(db *Database, asJSON *bool, do func(context.Context, string) error, done string) command.Action {
+// copying copies between the database and the file that the argument names.
+func copying(db *Database, asJSON *bool, argument string, do func(ctx context.Context, file string) error,
+	done string) command.Action {
 	return func(ctx context.Context, c command.Call) (int, error) {
-		args, err := c.Want("FILE")
+		args, err := c.Want(argument)
 		if err != nil {
 			return command.Misused, err
 		}

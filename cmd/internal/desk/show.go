@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/interlude-go/interlude/cmd/internal/command"
 	"github.com/interlude-go/interlude/cmd/internal/terminal"
@@ -178,7 +179,7 @@ func about(q *lifecycle.Question) []string {
 	if q.To != nil {
 		facts = append(facts, "for "+q.To.String())
 	}
-	if q.Claim != nil {
+	if q.Claim.Lasts(time.Now()) {
 		facts = append(facts, "claimed by "+q.Claim.Actor+" until "+clock(q.Claim.Until))
 	}
 	if q.DecidedBySeveral() {

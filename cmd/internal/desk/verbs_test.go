@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -28,8 +29,8 @@ var (
 		Arguments: json.RawMessage(`{"eur":7}`), Title: "Pay 7 EUR"}}
 )
 
-// L1: what waits is listed, shown and answered through this door as through any other; who comes too late
-// is told who won.
+// L1: what waits is listed, shown and answered through this door as through any other; who comes
+// too late is told who won.
 func TestL1AQuestionIsListedShownAndAnswered(t *testing.T) {
 	each(t, func(o *office) {
 		require.Contains(t, o.call("", "inbox").well(), "no question waits")
@@ -106,8 +107,21 @@ func TestL1EachQuestionTakesItsOwnAnswer(t *testing.T) {
 	})
 }
 
-// L3: events are printed from a cursor on, and followed to the end of the run; as JSON they are the log
-// that the contract's checker takes.
+// A claim is shown as long as it lasts.
+func TestAnExpiredClaimIsNotShown(t *testing.T) {
+	o := open(t, filepath.Join(t.TempDir(), "runs.db"))
+	o.asks("r", confirm)
+	ada := o.lc.As(lifecycle.Actor{ID: "ada"})
+	require.NoError(t, ada.Claim(t.Context(), "r", 1, time.Now().Add(time.Hour)))
+	require.Contains(t, o.call("", "show", "r").well(), "claimed by ada until ")
+	until := time.Now().Add(200 * time.Millisecond)
+	require.NoError(t, ada.Claim(t.Context(), "r", 1, until))
+	<-time.After(time.Until(until))
+	require.NotContains(t, o.call("", "show", "r").well(), "claimed by")
+}
+
+// L3: events are printed from a cursor on, and followed to the end of the run; as JSON they are the
+// log that the contract's checker takes.
 func TestL3EventsAreFollowedFromACursor(t *testing.T) {
 	each(t, func(o *office) {
 		o.asks("r", confirm)
@@ -155,8 +169,8 @@ func TestL1ARunIsCanceledAndTheFiguresSayWhatIsLeft(t *testing.T) {
 	})
 }
 
-// J8: no verb makes or migrates a database, and what is wrong with -db is said in one line that says what
-// to do.
+// J8: no verb makes or migrates a database, and what is wrong with -db is said in one line that
+// says what to do.
 func TestJ8NoVerbChangesTheSchema(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "runs.db")
 	other := filepath.Join(t.TempDir(), "other.db")

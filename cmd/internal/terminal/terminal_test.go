@@ -10,7 +10,7 @@ import (
 )
 
 // What a terminal would obey is shown by its code.
-func TestText(t *testing.T) {
+func TestTextShowsControlCharactersByTheirCode(t *testing.T) {
 	for text, want := range map[string]string{
 		"\x1b[2Jgone\x1b]0;title\a":           `\x1b[2Jgone\x1b]0;title\x07`,
 		"C1: \u009b31m, DEL: \x7f, NUL: \x00": `C1: \u009b31m, DEL: \x7f, NUL: \x00`,
@@ -28,7 +28,7 @@ func TestText(t *testing.T) {
 
 // An indented text cannot look like the lines around it, and no line is longer than a terminal is
 // wide.
-func TestWrap(t *testing.T) {
+func TestWrapIndentsEveryLineWithinTheWidth(t *testing.T) {
 	require.Equal(t, "  a  b\n\n    c", Wrap("a  b\n\n  c\n", "  "))
 	for line := range strings.SplitSeq(Wrap("  "+strings.Repeat("word ", 60), "  "), "\n") {
 		require.LessOrEqual(t, len(line), Width)

@@ -1,38 +1,29 @@
 package modelagent
 
 import (
-	"bufio"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"flag"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
+	"github.com/interlude-go/interlude/engine/internal/agentmain"
 	"github.com/interlude-go/interlude/engine/modeltest"
 )
 
-// programArg is the first argument of a process that is the agent.
-const programArg = "modelagent"
+// agentName is the agent of this package.
+const agentName agentmain.Name = "modelagent"
 
 // IsProgram reports whether this process was started as the agent.
-func IsProgram() bool { return len(os.Args) > 1 && os.Args[1] == programArg }
+func IsProgram() bool { return agentName.IsProgram() }
 
 // Args is how the agent's program is called, with the placeholders for the input and, to go on, the
 // session.
 func Args(api modeltest.API, url, input, session string, resident bool) []string {
-	args := []string{programArg, "-api=" + string(api), "-url=" + url, "-input=" + input, "-session=" + session}
-	if resident {
-		args = append(args, "-resident")
-	}
-	return args
+	return agentName.Args(resident, "-api="+string(api), "-url="+url, "-input="+input, "-session="+session)
 }
-
-// lifetime is when an agent that an engine failed to end gives up by itself.
-const lifetime = 5 * time.Minute
 
 // program is the agent as a process.
 type program struct {
@@ -46,7 +37,7 @@ type program struct {
 // it: session (id), lost, message, tool, final, failure (text) and turn_end. It keeps its sessions
 // in its working folder.
 func Main() int {
-	flags := flag.NewFlagSet(programArg, flag.ContinueOnError)
+	flags := flag.NewFlagSet(string(agentName), flag.ContinueOnError)
 	api := flags.String("api", "", "protocol of the model")
 	url := flags.String("url", "", "where the model is")
 	input := flags.String("input", "", "what the agent is told")
@@ -55,7 +46,7 @@ func Main() int {
 	if err := flags.Parse(os.Args[2:]); err != nil {
 		return 2
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), lifetime)
+	ctx, cancel := context.WithTimeout(context.Background(), agentmain.Lifetime)
 	defer cancel()
 	p := &program{api: modeltest.API(*api), url: *url, id: *session}
 	if p.id == "" {
@@ -64,25 +55,7 @@ func Main() int {
 		p.print("lost", err.Error())
 		return 1
 	}
-	if !*stays {
-		return p.turn(ctx, *input)
-	}
-	for in := bufio.NewReader(os.Stdin); ; {
-		line, err := in.ReadBytes('\n')
-		if err != nil {
-			return 0
-		}
-		var told struct {
-			Input string `json:"input"`
-		}
-		if err := json.Unmarshal(line, &told); err != nil {
-			fmt.Fprintln(os.Stderr, "agent: input:", err)
-			return 1
-		}
-		if status := p.turn(ctx, told.Input); status != 0 {
-			return status
-		}
-	}
+	return agentmain.Serve(*stays, *input, func(input string) int { return p.turn(ctx, input) })
 }
 
 func (p *program) file() string { return ".session-" + filepath.Base(p.id) }

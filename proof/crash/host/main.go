@@ -16,27 +16,25 @@ import (
 
 	"github.com/interlude-go/interlude/proof/crash"
 	"github.com/interlude-go/interlude/proof/fastclock"
-	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/proof/program"
 	"github.com/interlude-go/interlude/store/postgres"
-	"github.com/interlude-go/interlude/store/sqlite"
 )
 
 // faster is how many times as fast as the machine's the host's clock goes.
 const faster = 20
 
 type options struct {
-	sqlite, postgres, schema string
-	scenario, id, journal    string
-	role, point, outcome     string
-	base                     int64
-	crashed                  bool
+	store, schema         string
+	scenario, id, journal string
+	role, point, outcome  string
+	base                  int64
+	crashed               bool
 }
 
 func main() {
 	var o options
-	flag.StringVar(&o.sqlite, "sqlite", "", "the `file` of the store")
-	flag.StringVar(&o.postgres, "postgres", "", "the `DSN` of the store's database")
-	flag.StringVar(&o.schema, "schema", "", "the store's schema there")
+	flag.StringVar(&o.store, "store", "", "the SQLite `file` of the store, or its PostgreSQL database")
+	flag.StringVar(&o.schema, "schema", "", "the store's schema in PostgreSQL")
 	flag.StringVar(&o.scenario, "scenario", "", "the scenario's name")
 	flag.StringVar(&o.id, "case", "case", "the case's name; the ids of its runs begin with it")
 	flag.StringVar(&o.journal, "journal", "", "the case's journal, a `file`")
@@ -60,7 +58,7 @@ func (o *options) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s, err := o.open(ctx)
+	s, err := program.StoreOptions{Postgres: postgres.Options{Schema: o.schema}}.Open(ctx, o.store)
 	if err != nil {
 		return err
 	}
@@ -74,7 +72,7 @@ func (o *options) run(ctx context.Context) error {
 		Role:  crash.Role(o.role),
 		Store: crash.NewStore(s, crash.Fault{Point: o.point, Outcome: crash.Outcome(o.outcome)}, die),
 	}
-	if o.postgres != "" {
+	if !program.OnSQLite(o.store) {
 		host.Store.Slower = faster
 	}
 	before, err := crash.Versions(ctx, s, o.id)
@@ -96,13 +94,6 @@ func (o *options) run(ctx context.Context) error {
 		err = errors.Join(err, json.NewEncoder(os.Stdout).Encode(p))
 	}
 	return errors.Join(err, journal.Close(), s.Close())
-}
-
-func (o *options) open(ctx context.Context) (store.Store, error) {
-	if o.postgres != "" {
-		return postgres.Open(ctx, o.postgres, postgres.Options{Schema: o.schema})
-	}
-	return sqlite.Open(ctx, o.sqlite, sqlite.Options{})
 }
 
 // die is kill -9: nothing is flushed, closed or said.

@@ -9,8 +9,8 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// Files are served as they are, index.html at the prefix itself. Their links are relative, so that the
-// prefix may be any.
+// Files are served as they are, index.html at the prefix itself. Their links are relative, so that
+// the prefix may be any.
 var Files = func() fs.FS {
 	files, err := fs.Sub(assets, "assets")
 	if err != nil {

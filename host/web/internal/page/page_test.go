@@ -19,9 +19,9 @@ var (
 	names   = regexp.MustCompile(`^[a-z]+\.(html|css|js|svg)$`)
 )
 
-// L1: the page needs no build, no other host and no leave of its policy, and is the same below any prefix: its files
-// lie in one folder, name each other relatively, and have neither scripts nor styles in their text. What others wrote
-// is never read as HTML.
+// L1: the page needs no build, no other host and no leave of its policy, and is the same below any
+// prefix: its files lie in one folder, name each other relatively, and have neither scripts nor
+// styles in their text. What others wrote is never read as HTML.
 func TestL1ThePageIsItsOwnFilesAlone(t *testing.T) {
 	files, err := fs.ReadDir(page.Files, ".")
 	require.NoError(t, err)
