@@ -189,7 +189,8 @@ func TestWhatNeverEndsIsNoticed(t *testing.T) {
 // takes.
 func TestWhatStandsStillIsEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		err := whileItMoves(t.Context(), time.Minute, func() string { return "2 queued" }, func(ctx context.Context) error {
+		still := func() string { return "2 queued" }
+		err := whileItMoves(t.Context(), time.Minute, still, func(ctx context.Context) error {
 			<-ctx.Done()
 			return ctx.Err()
 		})
