@@ -186,11 +186,13 @@ func (r *notBefore) judge(v *view, s *step) string {
 		(s.Type != fcmp.TypeRecorded || s.byTime() == "") {
 		return ""
 	}
-	if v.openUnknown || v.lenient && v.open != nil && v.open[0].data.WaitDeadlineAt.IsZero() {
+	switch {
+	case v.openUnknown:
 		return s.skip()
-	}
-	if len(v.open) == 0 {
+	case len(v.open) == 0:
 		return ""
+	case v.lenient && v.open[0].data.WaitDeadlineAt.IsZero():
+		return s.skip()
 	}
 	if v.group.own {
 		return v.endedEarly(s)
