@@ -13,9 +13,9 @@ import (
 // one order, with a cursor that is kept under the feed's name. The stores of this project are
 // FeedStores, and storetest requires it of every store.
 //
-// A store notes each commit that has events, in the commit's own transaction, while at least one
-// feed exists; it decides that within the transaction. Without feeds it notes nothing. A position
-// is the place of one commit in the order. Two properties of the order matter:
+// A store notes each commit that has events, in the commit's own transaction, while there is
+// a feed that is not lost; it decides that within the transaction. Otherwise it notes nothing. A
+// position is the place of one commit in the order. Two properties of the order matter:
 //
 //  1. Nothing is passed over: once ReadFeed has returned a position, no commit is stored before it.
 //  2. The events of one run come in the order of their numbers.

@@ -312,8 +312,8 @@ type ClaimRequest struct {
 	// already set and the specification; it is pure, fast, and may be called again for the same run
 	// when the store repeats its transaction. The record and the specification share memory with
 	// the store's: Start must not change what they refer to. When it fails, that run is left as it
-	// was and the error is joined into Claim's. The next claims may prefer other ready runs, so
-	// that it does not take the only free slot of each of them.
+	// was and the error is joined into Claim's. The next claims may prefer other runs, so that it
+	// does not take the only free slot, or place, of each of them.
 	Start func(r Run, spec []byte) (Commit, error)
 }
 
