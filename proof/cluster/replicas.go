@@ -112,7 +112,8 @@ func (r *replicas) dsn() (string, error) {
 }
 
 // failover does harm to the primary and replaces it. It returns once the library writes again and
-// every seat has a server.
+// every seat has a server. An old primary comes back only after the library has written to the new
+// one: a process that does not know of that cannot tell which of the two it may trust.
 func (r *replicas) failover(ctx context.Context, h harm, long time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*patience) // it is always completed
 	defer cancel()
@@ -131,15 +132,16 @@ func (r *replicas) failover(ctx context.Context, h harm, long time.Duration) err
 	}
 	promoted := time.Now()
 	r.primary = next
-	if h == returning { // it comes back and still takes itself for the primary
-		old.link.lead(old.server.Addr())
-	}
 	if err := r.wroteAgain(ctx); err != nil {
 		return err
 	}
 	r.longest = max(r.longest, time.Since(promoted))
-	if h == returning {
+	if h == returning { // it comes back and still takes itself for the primary
+		old.link.lead(old.server.Addr())
 		rest(ctx, long)
+		if err := r.wroteAgain(ctx); err != nil {
+			return err
+		}
 	}
 	return r.rebuild(ctx, old)
 }
