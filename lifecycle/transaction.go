@@ -68,14 +68,18 @@ func (t *turn) writeIn(ctx context.Context, view any, entries []engine.JournalEn
 	}
 	t.inTransaction = cm
 	t.mu.Lend()
-	if err = in.Commit(ctx, []store.Commit{*cm})[0]; err == nil {
-		return cm, nil
-	}
-	if t.mu.Reclaim() {
-		t.inTransaction = nil
-		t.mu.Unlock()
-	}
+	written := false
+	defer func() { // also if Commit panics
+		if !written && t.mu.Reclaim() {
+			t.inTransaction = nil
+			t.mu.Unlock()
+		}
+	}()
+	err = in.Commit(ctx, []store.Commit{*cm})[0]
 	switch {
+	case err == nil:
+		written = true
+		return cm, nil
 	case errors.Is(err, store.ErrStaleEpoch):
 		t.interrupt(engine.ErrStale)
 	case errors.Is(err, store.ErrNotFound):

@@ -23,7 +23,7 @@ func (transactionView) InTransaction() {}
 // hangingTransaction is an engine whose host writes a journal entry in a transaction that hangs
 // until the channel is closed. What AppendIn then returns is sent to returned.
 type hangingTransaction struct {
-	view     transactionView
+	view     any
 	hang     chan struct{}
 	returned chan error
 }
@@ -85,6 +85,33 @@ func TestHungTransactionOfTheHostDoesNotKeepTheTurn(t *testing.T) {
 			})
 		})
 	}
+}
+
+// panickingView is a view of a transaction whose Commit panics.
+type panickingView struct{ transactionView }
+
+func (panickingView) Commit(context.Context, []store.Commit) []error { panic("the connection is gone") }
+
+// J10 M1: a panic within a transaction of the host ends the turn, and leaves nothing locked.
+func TestPanicInATransactionOfTheHostFailsTheTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st := memory.New()
+		e := hangingTransaction{view: panickingView{transactionView{st}}}
+		lc, err := New(Config{Store: st, Engine: e})
+		require.NoError(t, err)
+		defer lc.Close()
+		ctx, cancel := context.WithCancel(t.Context())
+		served := make(chan error, 1)
+		go func() { served <- lc.Serve(ctx) }()
+		run, err := lc.Submit(t.Context(), Spec{Prompt: "x"})
+		require.NoError(t, err)
+		run, err = lc.Wait(t.Context(), run.ID)
+		require.NoError(t, err)
+		require.Equal(t, fsm.StateFailed, run.State)
+		require.Contains(t, run.Error.Message, "the connection is gone")
+		cancel()
+		require.NoError(t, <-served)
+	})
 }
 
 // A lock that is lent can be revoked; then whoever lent it does not hold it any more.

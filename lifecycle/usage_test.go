@@ -210,8 +210,8 @@ func TestMetaReachesTurnsAndTheObserver(t *testing.T) {
 }
 
 // L5: what Start calls a turn is stored by the commit that ends the turn, and the next turn is
-// told, also in another process. A turn that is called nothing leaves it, and so does an observer
-// that panics, which changes nothing else. The engine and the notice have Start's context.
+// given it, also in another process. It stays as it is if Start returns no trace for a turn, and if
+// the observer panics, which changes nothing else. The engine and the notice have Start's context.
 func TestL5WhatStartCallsATurnIsStoredWithItsEnd(t *testing.T) {
 	type mark struct{}
 	synctest.Test(t, func(t *testing.T) {
