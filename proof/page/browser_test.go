@@ -153,7 +153,7 @@ func (o *window) watch(event any, address string) {
 			fault = ev.Entry.Text
 		}
 	case *network.EventRequestWillBeSent:
-		if !strings.HasPrefix(ev.Request.URL, address) {
+		if !strings.HasPrefix(ev.Request.URL, address) && !strings.HasPrefix(ev.Request.URL, "data:") {
 			fault = "a request to " + ev.Request.URL
 		}
 	}

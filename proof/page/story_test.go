@@ -36,7 +36,7 @@ func TestL3AReloadInTheMiddleOfTypingLosesNothing(t *testing.T) {
 	ada.write("No. 1", "ring tw")
 	ada.reload()
 	field := func(pointer string) string {
-		return `document.querySelector('[data-pointer="` + pointer + `"] :is(input:checked, input[type=text])')`
+		return `document.querySelector('[data-pointer="` + pointer + `"] :is(input:checked, input[type=text], textarea)')`
 	}
 	ada.until(field("/count") + `?.value === "12 or so"`)
 	ada.until(field("/size") + `?.closest("label").innerText === "medium"`)

@@ -4,7 +4,6 @@ import { T } from "./texts.js";
 import { ArgumentsEditor } from "./approval.js";
 import { Form } from "./form.js";
 import { button, h, newID, said, set, shown } from "./dom.js";
-import { parse, stringify } from "./exact.js";
 
 // Answer has the controls for one question. It calls keep when somebody has changed something, and send with a reply.
 export class Answer {
@@ -39,11 +38,8 @@ export class Answer {
     if (parts.risk) draft.risk = parts.risk.checked;
     if (parts.choice) draft.choice = parts.choice();
     if (parts.named) draft.named = parts.named.map((control) => control.value);
-    if (parts.form) {
-      draft.value = stringify(parts.form.read() ?? null);
-      draft.typed = parts.form.typed();
-    }
-    if (parts.editor) draft.editor = parts.editor.draft();
+    if (parts.form) draft.form = parts.form.draft();
+    if (parts.editor) draft.editor = parts.editor.form.draft();
     return draft;
   }
 
@@ -179,13 +175,11 @@ export class Answer {
 
   form(draft) {
     const { question } = this;
-    let value;
-    if (typeof draft.value === "string") value = parse(draft.value) ?? undefined;
-    const form = new Form(question.schema, value, { raw: { ...draft.typed }, changed: () => this.changed() });
+    const form = new Form(question.schema, { draft: draft.form, changed: () => this.changed() });
     this.parts.form = form;
     return [form.node, h("div", { class: "buttons" }, button(T.send, "primary", () => {
       if (!form.check()) return this.refuse(T.seeFields);
-      return this.send({ value: form.read() ?? null });
+      return this.send({ value: form.exact() });
     }), this.hint()), question.also_text ? this.ownWords(draft) : null];
   }
 
@@ -211,7 +205,7 @@ export class Answer {
       buttons.querySelector("button").focus();
     };
     set(buttons, button(T.approve, "primary", () => this.riskSeen() && this.send({ decision: "approve" })),
-      several ? null : button(T.edit, "", () => open("edit")),
+      several || question.schema === false ? null : button(T.edit, "", () => open("edit")),
       button(T.reject, "danger", () => open("reject")),
       several ? null : button(T.respond, "quiet", () => open("respond")));
     if (draft.mode) open(draft.mode);
@@ -228,7 +222,7 @@ export class Answer {
         button(T.approveEdited, "primary", () => {
           if (!editor.form.check()) return this.refuse(T.seeFields);
           if (!editor.compare()) return this.refuse(T.editSomething);
-          return this.riskSeen() && this.send({ decision: "edit", value: editor.form.read() });
+          return this.riskSeen() && this.send({ decision: "edit", value: editor.form.exact() });
         }), back)];
     }
     const rejects = mode === "reject";

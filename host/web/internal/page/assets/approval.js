@@ -1,9 +1,10 @@
 // The arguments of a call: shown so that they can be read, edited, and compared with what was proposed.
 
 import { T } from "./texts.js";
-import { Form, schemaOf } from "./form.js";
-import { Exact, differences, isObject, parse, stringify } from "./exact.js";
-import { h, newID, set, shown } from "./dom.js";
+import { Form } from "./form.js";
+import { Exact, isObject, parse, stringify } from "./exact.js";
+import { h, set, shown } from "./dom.js";
+import { schemaOf } from "./schema.js";
 
 // argumentsOf are the arguments of a subject, with their numbers as they were written.
 export function argumentsOf(subject) {
@@ -54,60 +55,19 @@ export function argumentsView(subject) {
 export class ArgumentsEditor {
   constructor(question, draft, changed) {
     this.proposed = argumentsOf(question.subject);
-    this.schema = question.schema ?? schemaOf(this.proposed);
-    this.changed = changed;
-    this.mode = draft?.mode ?? (isObject(this.proposed) ? "fields" : "json");
-    this.body = h("div");
     this.list = h("div", { class: "differences", "aria-live": "polite" });
-    const name = newID("mode");
-    const mode = (id, label) => h("label", { class: "pick small" }, h("input", { type: "radio", name,
-      checked: this.mode === id, onchange: () => this.change(id) }), label);
-    this.node = h("div", { class: "editor" },
-      h("div", { class: "picks", role: "radiogroup", "aria-label": T.editAs }, mode("fields", T.fields),
-        mode("json", "JSON")), this.body, this.list);
-    let value = this.proposed;
-    try {
-      if (typeof draft?.value === "string") value = parse(draft.value);
-    } catch { // an older draft: the proposal will do
-    }
-    this.show(value, draft?.typed);
-  }
-
-  show(value, raw = {}) {
-    const schema = this.mode === "json" ? {} : this.schema;
-    this.form = new Form(schema, value, { raw: { ...raw }, label: this.mode === "json" ? T.argumentsAsJSON : T.fields,
-      changed: () => {
+    this.form = new Form(question.schema ?? schemaOf(this.proposed), { value: this.proposed, draft,
+      label: T.argumentsAsJSON, mode: isObject(this.proposed) ? "fields" : "json", changed: () => {
         this.compare();
-        this.changed();
+        changed();
       } });
-    set(this.body, this.form.node);
+    this.node = h("div", { class: "editor" }, this.form.node, this.list);
     this.compare();
-  }
-
-  change(mode) {
-    if (!this.form.check()) { // what is no JSON has no fields
-      this.node.querySelectorAll("input[type=radio]").forEach((r, i) => {
-        if (r.closest("[role=radiogroup]")?.parentNode === this.node) r.checked = (i === 1) === (this.mode === "json");
-      });
-      return;
-    }
-    const value = this.form.read();
-    this.mode = mode;
-    this.show(value);
-    this.changed();
-  }
-
-  draft() {
-    return { mode: this.mode, value: stringify(this.form.read() ?? null), typed: this.form.typed() };
   }
 
   // compare marks the fields that differ and lists the differences.
   compare() {
-    const all = differences(this.proposed, this.form.read());
-    for (const field of this.form.node.querySelectorAll("[data-pointer]")) {
-      field.classList.toggle("changed", this.mode === "fields" && field.matches(".field")
-        && all.some((d) => d.pointer === field.dataset.pointer));
-    }
+    const all = this.form.mark(this.proposed);
     set(this.list, all.length === 0 ? h("p", { class: "muted" }, T.nothingChanged)
       : [h("p", { class: "label" }, T.changes(all.length)), h("ul", null, all.map((d) => h("li", null,
         h("code", { dir: "auto" }, shown(d.pointer.slice(1) || T.all)), " ",

@@ -1,7 +1,9 @@
 // JSON whose numbers stay as they were written. JSON.parse rounds 9007199254740993 and drops the end of 1.10: a
 // person would approve, or send back, another amount than was meant.
 
-// Exact is a number that JavaScript would write otherwise.
+import { T } from "./texts.js";
+
+// Exact is a number that JavaScript would write otherwise, or a value whose text is kept.
 export class Exact {
   constructor(text) { this.text = text; }
   toString() { return this.text; }
@@ -27,10 +29,23 @@ export function parse(text) {
   return new Parser(text).value();
 }
 
+// parseOnce is parse for what a person has typed: a member that is given twice is refused, since readers differ in
+// which one they take.
+export function parseOnce(text) {
+  JSON.parse(text);
+  return new Parser(text, true).value();
+}
+
+// compact is well-formed JSON without the blanks between its parts, and otherwise as it was written.
+export function compact(text) {
+  return text.replace(/("(?:[^"\\]|\\.)*")|\s+/g, "$1");
+}
+
 // Parser reads JSON that is known to be well-formed.
 class Parser {
-  constructor(text) {
+  constructor(text, once = false) {
     this.text = text;
+    this.once = once;
     this.at = 0;
   }
 
@@ -68,6 +83,7 @@ class Parser {
       const name = JSON.parse(this.match(string));
       this.next();
       this.at++; // the colon
+      if (this.once && Object.hasOwn(members, name)) throw new SyntaxError(T.twice(name));
       put(members, name, this.value());
     }
     this.at++;

@@ -7,7 +7,7 @@ import { Answer } from "./answer.js";
 import { argumentsView } from "./approval.js";
 import { dropDraft, keepDraft, readDraft } from "./drafts.js";
 import { announce, button, h, newID, said, set, shown } from "./dom.js";
-import { parse, stringify } from "./exact.js";
+import { Exact, stringify } from "./exact.js";
 import { moment, since, until } from "./time.js";
 import { follow, refresh } from "./live.js";
 import { audience, decided, outcomeOf, showStory } from "./story.js";
@@ -218,16 +218,18 @@ export class QuestionPanel {
   // send sends a reply: with the digest that was seen, and with a key under which it counts once, however often the
   // connection is lost on its way. The key is kept with the draft, so that a page that was reloaded meanwhile sends
   // the same again.
-  async send(reply) {
-    const body = { ...reply, seen: this.question.digest };
-    const text = stringify(body);
+  send(reply) {
+    return this.deliver(stringify({ ...reply, seen: this.question.digest }));
+  }
+
+  async deliver(text) {
     if (this.draft.sent?.body !== text) this.draft.sent = { body: text, key: newKey() };
     this.sentKey = this.draft.sent.key;
     this.answer?.clear();
     keepDraft(this.run, this.question, this.draft);
     this.controls.setAttribute("aria-busy", "true");
     try {
-      await postOnce(this.path + "/reply", body, this.sentKey, () => this.say("warn", T.sendingAgain));
+      await postOnce(this.path + "/reply", new Exact(text), this.sentKey, () => this.say("warn", T.sendingAgain));
       dropDraft(this.run, this.question);
       if (!this.settled) this.say("good", T.recorded); // else that has been said, with more about it
       announce(T.recorded);
@@ -243,7 +245,7 @@ export class QuestionPanel {
   // resend sends what was on its way when the page was closed.
   resend() {
     const { sent } = this.draft ?? {};
-    if (sent && !this.settled && this.question.may_reply) this.send(parse(sent.body));
+    if (sent && !this.settled && this.question.may_reply) this.deliver(sent.body);
   }
 
   refused(problem) {
