@@ -83,6 +83,7 @@ func (a *Agent[In, Out]) RunTurn(ctx context.Context, t engine.Turn, s engine.Si
 		return engine.Outcome{}, misfit("the run's input does not fit function %s: %v", a.name, err)
 	}
 	c := &Ctx{run: r}
+	defer c.use(ended("the function"))
 	out, err := guarded(func() (Out, error) { return a.call(c, in) })
 	if err == nil && c.over == nil {
 		err = r.checkLeft(true)
@@ -137,14 +138,25 @@ func outcomeOf(out any) (engine.Outcome, error) {
 	return engine.Output(json.RawMessage(body))
 }
 
-// guarded calls code of the host, and returns its panic as an error.
+// errExited is the error of code whose goroutine was ended.
+var errExited = errors.New("flow: ended by runtime.Goexit")
+
+// guarded calls code of the host, and returns its panic as an error. The code has a goroutine of its
+// own, so that runtime.Goexit in it ends nothing else.
 func guarded[T any](f func() (T, error)) (v T, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
-		}
+	returned := make(chan struct{})
+	err = errExited
+	go func() {
+		defer close(returned)
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+			}
+		}()
+		v, err = f()
 	}()
-	return f()
+	<-returned
+	return v, err
 }
 
 // misfit is the error of a turn whose code does not fit the journal, the input or the session of

@@ -7,9 +7,6 @@ import (
 	"sync"
 )
 
-// errExited is the error of a branch whose goroutine was ended.
-var errExited = errors.New("flow: the branch was ended by runtime.Goexit")
-
 // All executes branches at the same time, each with a Ctx of its own, and returns when each of them
 // has returned. The places of a branch in the journal do not depend on what the others do.
 // Questions of several branches are asked together, and the run goes on when each is answered.
@@ -17,18 +14,19 @@ var errExited = errors.New("flow: the branch was ended by runtime.Goexit")
 // The error joins the errors of the branches, in their order. Results are left by the branches in
 // variables of the function. If a branch waits, the error of All matches ErrTurnOver.
 func All(c *Ctx, branches ...func(c *Ctx) error) error {
-	path := c.next()
-	if err := c.going(); err != nil {
+	path, err := c.acquire(typeAll, "")
+	if err != nil {
 		return err
 	}
+	defer c.release()
 	inner := make([]*Ctx, len(branches))
 	errs := make([]error, len(branches))
 	var all sync.WaitGroup
 	for i, f := range branches {
-		errs[i] = errExited
 		inner[i] = &Ctx{run: c.run, prefix: fmt.Sprintf("%s.b%d.", path, i+1)}
 		all.Go(func() {
 			_, errs[i] = guarded(func() (struct{}, error) { return struct{}{}, f(inner[i]) })
+			inner[i].use(ended(fmt.Sprintf("branch %s.b%d", path, i+1)))
 		})
 	}
 	all.Wait()

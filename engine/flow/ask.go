@@ -82,10 +82,11 @@ func Approve(c *Ctx, name string, q engine.Question) (json.RawMessage, error) {
 }
 
 func (c *Ctx) ask(name string, rule engine.Rule, questions []engine.Question) (answers []engine.Answer, _ error) {
-	path := c.next()
-	if err := c.going(); err != nil {
+	path, err := c.acquire(typeAsk, name)
+	if err != nil {
 		return nil, err
 	}
+	defer c.release()
 	if len(questions) == 0 || len(questions) > engine.MaxQuestions {
 		return nil, c.stop(failed("%d questions at %s, want 1 to %d", len(questions), path, engine.MaxQuestions))
 	}

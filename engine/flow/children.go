@@ -38,11 +38,12 @@ func (e *ChildError) Error() string {
 // the ids of its ancestors. When the function's run ends, in whatever way, children that have not
 // ended are canceled.
 func Spawn(c *Ctx, name string, child engine.Child) (Child, error) {
-	path := c.next()
 	started := Child{Name: name}
-	if err := c.going(); err != nil {
+	path, err := c.acquire(typeSpawn, name)
+	if err != nil {
 		return started, err
 	}
+	defer c.release()
 	found, err := c.lookUp(path, typeSpawn, name, &started.RunID)
 	if err != nil || found {
 		return started, err
@@ -79,10 +80,11 @@ func Wait[Out any](c *Ctx, child Child) (out Out, _ error) {
 // WaitAny waits until any of the children has ended, and returns its index; if several have ended,
 // the lowest. Wait then returns the result.
 func WaitAny(c *Ctx, children ...Child) (index int, _ error) {
-	path := c.next()
-	if err := c.going(); err != nil {
+	path, err := c.acquire(typeAny, "")
+	if err != nil {
 		return 0, err
 	}
+	defer c.release()
 	found, err := c.lookUp(path, typeAny, "", &index)
 	if err != nil || found {
 		return index, err
@@ -171,10 +173,11 @@ func (c *Ctx) waitAll(children ...Child) ([]engine.ChildEnd, error) {
 // nextEnd returns how a child has ended, nil if it has not: from the journal's entry at the next
 // place, or from the child's record, of which it then makes this entry.
 func (c *Ctx) nextEnd(child Child) (*engine.ChildEnd, error) {
-	path := c.next()
-	if err := c.going(); err != nil {
+	path, err := c.acquire(typeEnd, child.Name)
+	if err != nil {
 		return nil, err
 	}
+	defer c.release()
 	var entry keptEnd
 	found, err := c.lookUp(path, typeEnd, child.Name, &entry)
 	if err != nil || found && !entry.Large {

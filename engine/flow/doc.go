@@ -26,6 +26,7 @@
 //   - An error that matches ErrTurnOver says that the turn ends here: the run waits, or cannot go on
 //     now. Return it, as any other error. Nothing more is executed or asked after it in any case, and
 //     what the function returns then does not count. Its deferred calls are executed at the end of each turn.
+//   - A Ctx is for the function's own code: a step or a compensation uses none, and a branch its own.
 //   - A crash between the effect of a step and its commit executes the step once more, with the same
 //     Key. So pass the key to whoever causes the effect. StepIn has effect and commit in one transaction
 //     of the host's.

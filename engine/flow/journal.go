@@ -17,30 +17,6 @@ import (
 	"github.com/interlude-go/interlude/engine"
 )
 
-// Ctx gives a function access to its run. It is valid for one turn, and for one goroutine: each
-// parallel branch has a Ctx of its own (All).
-//
-// Each call that writes an entry into the journal is a place of the function, and has a path. The
-// third call of the function has the path 3. If that is All, the first call in its first branch has
-// the path 3.b1.1.
-type Ctx struct {
-	run    *run
-	prefix string // of the paths of the branch
-	last   int    // the number of the branch's last place
-	over   error  // why the branch does nothing more in this turn; nil while it goes on
-	undo   []compensation
-}
-
-// Context returns the turn's context, which ends when the run is canceled or the host shuts down.
-func (c *Ctx) Context() context.Context { return c.run.ctx }
-
-// RunID is the id of the run.
-func (c *Ctx) RunID() string { return c.run.id }
-
-// ErrTurnOver says that the turn ends here: the run waits for an answer, a time or a child, was
-// canceled, or cannot go on now. A function returns it.
-var ErrTurnOver = errors.New("flow: the turn is over")
-
 // The types of journal entries.
 const (
 	typeStep   = "step"
@@ -55,6 +31,12 @@ const (
 	typeSpawn  = "spawn"
 	typeEnd    = "end"
 	typeAny    = "any"
+)
+
+// Calls that have no entry.
+const (
+	typeAll   = "branches"
+	typeEnded = "ended"
 )
 
 // nameless are the types of entries that have no name.
@@ -78,6 +60,7 @@ type run struct {
 	await   []awaiting            // guarded by mu; the children that the run waits for after the turn
 	wake    time.Time             // guarded by mu; when the run goes on; zero: it does not sleep
 	fatal   error                 // guarded by mu; why no branch can go on in this turn
+	tainted bool                  // guarded by mu; a Ctx was used in the wrong place: nothing more is stored
 }
 
 // kept is an entry of the journal.
@@ -118,42 +101,6 @@ func newRun(ctx context.Context, t engine.Turn, s engine.Sink) (*run, error) {
 		}
 	}
 	return r, nil
-}
-
-// next is the path of the next place in the branch.
-func (c *Ctx) next() string {
-	c.last++
-	return c.prefix + strconv.Itoa(c.last)
-}
-
-// going returns an error if the branch cannot go on in this turn.
-func (c *Ctx) going() error {
-	if c.over != nil {
-		return c.over
-	}
-	r := c.run
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if why := cmp.Or(r.fatal, context.Cause(r.ctx)); why != nil {
-		c.over = fmt.Errorf("%w: %w", ErrTurnOver, why)
-	}
-	return c.over
-}
-
-// stop ends the turn in all branches, for this reason.
-func (c *Ctx) stop(why error) error {
-	c.run.mu.Lock()
-	if c.run.fatal == nil {
-		c.run.fatal = why
-	}
-	c.run.mu.Unlock()
-	return c.going()
-}
-
-// wait ends the turn in this branch, which waits for an answer, a time or a child.
-func (c *Ctx) wait(what string) error {
-	c.over = fmt.Errorf("%w: %s", ErrTurnOver, what)
-	return c.over
 }
 
 // lookUp decodes the journal's entry at a path. Found is false if no turn has come to this place
@@ -286,6 +233,9 @@ func (c *Ctx) write(entries ...engine.JournalEntry) error {
 	r.mu.Lock()
 	all := append(r.drainPending(), entries...)
 	r.mu.Unlock()
+	if r.untainted() != nil {
+		return c.going()
+	}
 	err := r.journal.Append(r.ctx, all...)
 	switch {
 	case err == nil:

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -53,7 +52,13 @@ type result[T any] struct {
 //
 // At most one Policy is given.
 func Step[T any](c *Ctx, name string, f func(ctx context.Context) (T, error), policy ...Policy) (T, error) {
-	return step(c, c.next(), typeStep, name, f, policy)
+	path, err := c.acquire(typeStep, name)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	defer c.release()
+	return step(c, path, typeStep, name, f, policy)
 }
 
 func step[T any](c *Ctx, path, kind, name string, f func(ctx context.Context) (T, error), policy []Policy) (T, error) {
@@ -70,9 +75,6 @@ func step[T any](c *Ctx, path, kind, name string, f func(ctx context.Context) (T
 func storedResult[T any](c *Ctx, path, kind, name string, produce func() (r result[T], stored bool, err error)) (
 	T, error) {
 	var r result[T]
-	if err := c.going(); err != nil {
-		return r.Value, err
-	}
 	found, err := c.lookUp(path, kind, name, &r)
 	if err == nil && !found {
 		var stored bool
@@ -108,6 +110,8 @@ func execute[T any](c *Ctx, path, name string, f func(ctx context.Context) (T, e
 			return f(ctx)
 		})
 		switch {
+		case c.run.untainted() != nil:
+			return r, c.going()
 		case err == nil:
 			r.Value = v
 			return r, nil
@@ -222,7 +226,13 @@ type compensation struct {
 // If one fails, the others are executed all the same. None is executed if the run is canceled,
 // which ends it at once, or if somebody else lets it fail, such as a deadline.
 func (c *Ctx) Defer(name string, f func(ctx context.Context) error, policy ...Policy) {
-	c.undo = append(c.undo, compensation{c.prefix + "u" + strconv.Itoa(len(c.undo)+1), name, f, policy})
+	path, err := c.acquire(typeUndo, name)
+	if err == nil {
+		defer c.release()
+	}
+	if path != "" { // otherwise the Ctx is misplaced
+		c.undo = append(c.undo, compensation{path, name, f, policy})
+	}
 }
 
 // compensate executes the compensations, and returns the error with which the run fails.
@@ -232,9 +242,11 @@ func (c *Ctx) compensate(failure error) error {
 	}
 	all := []error{failure}
 	for _, u := range slices.Backward(c.undo) {
+		c.use(place{u.path, typeUndo, u.name})
 		_, err := step(c, u.path, typeUndo, u.name, func(ctx context.Context) (struct{}, error) {
 			return struct{}{}, u.f(ctx)
 		}, u.policy)
+		c.release()
 		if errors.Is(err, ErrTurnOver) {
 			return err
 		}

@@ -31,7 +31,12 @@ type Transaction[Tx any] func(ctx context.Context, do func(tx Tx, view any) erro
 // to the store: the call would wait for the end of tx, and tx for the call.
 func StepIn[Tx, T any](c *Ctx, name string, in Transaction[Tx], f func(ctx context.Context, tx Tx) (T, error),
 	policy ...Policy) (T, error) {
-	path := c.next()
+	path, err := c.acquire(typeStep, name)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	defer c.release()
 	return storedResult(c, path, typeStep, name, func() (r result[T], stored bool, err error) {
 		journal, ok := c.run.journal.(engine.TransactionalJournal)
 		if !ok {
@@ -75,6 +80,9 @@ type transactedStep[Tx, T any] struct {
 // execute executes the step and writes its record, in the transaction.
 func (s *transactedStep[Tx, T]) execute(ctx context.Context, tx Tx, view any, write writeIn) error {
 	v, err := s.f(ctx, tx)
+	if err == nil {
+		err = s.c.run.untainted()
+	}
 	if err != nil {
 		return err
 	}

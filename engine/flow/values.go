@@ -3,6 +3,7 @@ package flow
 import (
 	crand "crypto/rand"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"time"
 
@@ -12,10 +13,11 @@ import (
 // value returns the value that the journal has at the next place. If it has none, f makes one,
 // which is stored.
 func value[T any](c *Ctx, kind string, f func() T) (v T) {
-	path := c.next()
-	if c.going() != nil {
+	path, err := c.acquire(kind, "")
+	if err != nil {
 		return f() // any value will do: the turn is over
 	}
+	defer c.release()
 	found, err := c.lookUp(path, kind, "", &v)
 	if err != nil || found {
 		return v
@@ -44,10 +46,11 @@ func (c *Ctx) Rand() *rand.Rand {
 // Say stores a message as an event of the run: once, or twice if the process crashes right after
 // it.
 func (c *Ctx) Say(text string) error {
-	path := c.next()
-	if err := c.going(); err != nil {
+	path, err := c.acquire(typeSay, "")
+	if err != nil {
 		return err
 	}
+	defer c.release()
 	var said bool
 	found, err := c.lookUp(path, typeSay, "", &said)
 	if err != nil || found {
@@ -63,10 +66,11 @@ func (c *Ctx) Say(text string) error {
 // The error is never one of the sleep itself: it says that the turn is over. If another branch
 // waits for an answer, the run goes on when the answer has come, however long that takes.
 func (c *Ctx) Sleep(d time.Duration) error {
-	path := c.next()
-	if err := c.going(); err != nil {
+	path, err := c.acquire(typeSleep, "")
+	if err != nil {
 		return err
 	}
+	defer c.release()
 	var until time.Time
 	found, err := c.lookUp(path, typeSleep, "", &until)
 	if err != nil {
@@ -99,10 +103,11 @@ func (c *Ctx) Sleep(d time.Duration) error {
 //		tax, err = flow.Step(c, "tax", …)
 //	}
 func Version(c *Ctx, name string, newest int) (version int) {
-	if c.going() != nil {
+	path, err := c.acquire(typeVer, name)
+	if err != nil {
 		return newest
 	}
-	path := c.prefix + "v:" + name
+	defer c.release()
 	found, err := c.lookUp(path, typeVer, name, &version)
 	if err != nil || found {
 		return version
@@ -123,8 +128,7 @@ func Version(c *Ctx, name string, newest int) (version int) {
 // beyond reports whether an earlier turn has come to the next place of the branch, or to a place
 // inside it.
 func (c *Ctx) beyond() bool {
-	next := *c
-	path := next.next()
+	path := c.prefix + strconv.Itoa(c.last+1)
 	r := c.run
 	r.mu.Lock()
 	defer r.mu.Unlock()

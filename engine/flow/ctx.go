@@ -1,0 +1,168 @@
+package flow
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strconv"
+	"sync"
+)
+
+// Ctx gives a function access to its run. It is valid for one turn and for one goroutine, and only
+// in the function's own code: each parallel branch has a Ctx of its own (All), and neither a step
+// nor a compensation may call anything with it. Otherwise the run is held, with an error that names
+// both calls, before anything is stored or asked.
+//
+// Each call that writes an entry into the journal is a place of the function, and has a path. The
+// third call of the function has the path 3. If that is All, the first call in its first branch has
+// the path 3.b1.1.
+type Ctx struct {
+	run    *run
+	prefix string // of the paths of the branch
+	last   int    // the number of the branch's last place
+	over   error  // why the branch does nothing more in this turn; nil while it goes on
+	undo   []compensation
+
+	mu      sync.Mutex
+	at      place // guarded by mu; the call that uses the Ctx; zero: none
+	refused int   // guarded by mu; how many calls did nothing because the turn is over
+}
+
+// Context returns the turn's context, which ends when the run is canceled or the host shuts down.
+func (c *Ctx) Context() context.Context { return c.run.ctx }
+
+// RunID is the id of the run.
+func (c *Ctx) RunID() string { return c.run.id }
+
+// ErrTurnOver says that the turn ends here: the run waits for an answer, a time or a child, was
+// canceled, or cannot go on now. A function returns it.
+var ErrTurnOver = errors.New("flow: the turn is over")
+
+// maxRefused is the number of calls after the end of a turn that return its error. The next one
+// ends the goroutine: a loop that ignores errors would never end.
+const maxRefused = 1000
+
+// place is where a call of the function is.
+type place struct{ path, kind, name string }
+
+// ended is where a Ctx is once its function or branch has returned.
+func ended(what string) place { return place{kind: typeEnded, name: what} }
+
+// when says when something happens while the Ctx is in use here.
+func (p place) when() string {
+	if p.kind == typeEnded {
+		return "after the end of " + p.name
+	}
+	return "during " + described(p.kind, p.name) + " at " + p.path
+}
+
+// acquire gives the Ctx to a call until release is called, and returns the path of its
+// place. After an error, there is nothing to release.
+func (c *Ctx) acquire(kind, name string) (path string, _ error) {
+	c.mu.Lock()
+	at := c.at
+	if at == (place{}) {
+		path = c.next(kind, name)
+		c.at = place{path, kind, name}
+	}
+	c.mu.Unlock()
+	if at != (place{}) { // fields without a mutex belong to the call that uses the Ctx
+		c.countRefusal()
+		return "", c.run.misplaced(described(kind, name), at)
+	}
+	if err := c.going(); err != nil {
+		c.release()
+		c.countRefusal()
+		return path, err
+	}
+	return path, nil
+}
+
+// next is the path of the branch's next place.
+func (c *Ctx) next(kind, name string) string {
+	switch kind {
+	case typeVer:
+		return c.prefix + "v:" + name
+	case typeUndo:
+		return c.prefix + "u" + strconv.Itoa(len(c.undo)+1)
+	}
+	c.last++
+	return c.prefix + strconv.Itoa(c.last)
+}
+
+// release ends the use of the Ctx by a call.
+func (c *Ctx) release() { c.use(place{}) }
+
+// use notes what the Ctx is used for from now on.
+func (c *Ctx) use(p place) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at = p
+}
+
+// countRefusal counts a call that does nothing, and ends the goroutine after too many of them.
+// Deferred calls of the function are executed.
+func (c *Ctx) countRefusal() {
+	c.mu.Lock()
+	c.refused++
+	ended := c.refused > maxRefused
+	c.mu.Unlock()
+	if ended {
+		runtime.Goexit()
+	}
+}
+
+// misplaced holds the run, because a call uses a Ctx that another call is using. From then on the
+// turn stores nothing, because results may depend on what the call returned.
+func (r *run) misplaced(call string, at place) error {
+	why := misfit("%s is called %s, with the same Ctx: a step or compensation uses none, and a branch uses its own",
+		call, at.when())
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.tainted {
+		r.tainted, r.fatal = true, why
+	}
+	return fmt.Errorf("%w: %w", ErrTurnOver, why)
+}
+
+// untainted returns an error if a Ctx was misplaced in this turn.
+func (r *run) untainted() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.tainted {
+		return r.fatal
+	}
+	return nil
+}
+
+// going returns an error if the branch cannot go on in this turn.
+func (c *Ctx) going() error {
+	if c.over != nil {
+		return c.over
+	}
+	r := c.run
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if why := cmp.Or(r.fatal, context.Cause(r.ctx)); why != nil {
+		c.over = fmt.Errorf("%w: %w", ErrTurnOver, why)
+	}
+	return c.over
+}
+
+// stop ends the turn in all branches, for this reason.
+func (c *Ctx) stop(why error) error {
+	c.run.mu.Lock()
+	if c.run.fatal == nil {
+		c.run.fatal = why
+	}
+	c.run.mu.Unlock()
+	return c.going()
+}
+
+// wait ends the turn in this branch, which waits for an answer, a time or a child.
+func (c *Ctx) wait(what string) error {
+	c.over = fmt.Errorf("%w: %s", ErrTurnOver, what)
+	return c.over
+}
