@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/interlude-go/interlude/host/reqbody"
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
@@ -165,6 +166,8 @@ func (s *signIn) ask(door http.Handler) http.Handler {
 			w.Header().Set("WWW-Authenticate", `Basic realm="interlude", charset="UTF-8"`)
 			if !strings.Contains(r.URL.Path, "/api/") { // door would serve the page itself to anybody
 				w.Header().Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+				_, body := reqbody.Limit(w, r, 0)
+				body.CloseUnread(w.Header())
 				http.Error(w, "Sign in with your name, and your token as the password.", http.StatusUnauthorized)
 				return
 			}

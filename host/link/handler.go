@@ -6,7 +6,9 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/interlude-go/interlude/host/reqbody"
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
@@ -57,11 +59,16 @@ type visit struct {
 // maxForm bounds the body of an answer: a text of the greatest length, each byte of it escaped.
 const maxForm = 3*lifecycle.MaxReplyText + 4<<10
 
+// formTimeout limits the time in which an answer arrives.
+const formTimeout = 30 * time.Second
+
 // ServeHTTP serves a link; the last part of the path is its token. GET and HEAD return the page
 // with the question and change nothing. POST replies to the question with what the form says.
 func (l *Links) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	r, body := reqbody.Limit(w, r, formTimeout)
 	post := r.Method == http.MethodPost
 	if !post && r.Method != http.MethodGet && r.Method != http.MethodHead {
+		body.CloseUnread(w.Header())
 		w.Header().Set("Allow", "GET, HEAD, POST")
 		http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
 		return
@@ -77,6 +84,7 @@ func (l *Links) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	} else if refused == nil {
 		refused = l.refuse(v)
 	}
+	body.CloseUnread(w.Header())
 	l.write(w, r, v, refused, post)
 }
 

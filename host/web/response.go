@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/interlude-go/interlude/host/reqbody"
 )
 
 // response collects a response until it is complete. Then it knows its length and its ETag, and
@@ -17,6 +19,7 @@ import (
 type response struct {
 	w         http.ResponseWriter
 	request   *http.Request
+	input     *reqbody.Body
 	timeout   time.Duration
 	status    int
 	body      bytes.Buffer
@@ -79,6 +82,7 @@ func (r *response) finish() {
 	if r.status != http.StatusNotModified && r.status != http.StatusNoContent {
 		h.Set("Content-Length", strconv.Itoa(r.body.Len()))
 	}
+	r.input.CloseUnread(h)
 	c := http.NewResponseController(r.w)
 	_ = c.SetWriteDeadline(time.Now().Add(r.timeout))
 	r.w.WriteHeader(r.status)

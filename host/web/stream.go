@@ -73,6 +73,7 @@ func (s *eventStream) serve(ctx context.Context, d *Door, c *caller,
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no") // nginx would collect events
+	s.input.CloseUnread(h)
 	s.streaming = true
 	if s.request.Method == http.MethodHead {
 		s.WriteHeader(http.StatusOK)

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/interlude-go/interlude/host/reqbody"
 	"github.com/interlude-go/interlude/host/web/internal/page"
 	"github.com/interlude-go/interlude/lifecycle"
 )
@@ -52,6 +53,10 @@ type Options struct {
 	// MaxFollowers is how many streams there may be at once; further ones get 503. 10,000 when
 	// zero.
 	MaxFollowers int
+	// MaxConnections is how many connections a server of Serve or ListenAndServe accepts at once;
+	// further ones wait. 12,000 when zero. The bound is never above half of the descriptors that
+	// the process may open.
+	MaxConnections int
 	// Logger is slog.Default when nil.
 	Logger *slog.Logger
 }
@@ -136,6 +141,7 @@ func (o Options) withDefaults() Options {
 	orElse(&o.WriteTimeout, 10*time.Second)
 	orElse(&o.MaxBody, 4<<20)
 	orElse(&o.MaxFollowers, 10_000)
+	orElse(&o.MaxConnections, 12_000)
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
@@ -162,7 +168,8 @@ func callerOf(ctx context.Context) *caller { return ctx.Value(callerKey{}).(*cal
 
 // ServeHTTP admits a request and passes it on to its route.
 func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	res := &response{w: w, request: r, timeout: d.opts.WriteTimeout}
+	r, input := reqbody.Limit(w, r, d.opts.Timeout)
+	res := &response{w: w, request: r, input: input, timeout: d.opts.WriteTimeout}
 	defer func() {
 		if p := recover(); p != nil {
 			if res.streaming || p == http.ErrAbortHandler { //nolint:errorlint // as net/http compares it

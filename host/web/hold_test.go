@@ -1,0 +1,220 @@
+package web_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/host/link"
+	"github.com/interlude-go/interlude/host/web"
+)
+
+// pipes is a listener whose connections are net.Pipe, so that their deadlines pass in the time of a
+// synctest bubble. It counts the connections that the server has not closed.
+type pipes struct {
+	dialed chan net.Conn
+	closed chan struct{}
+	once   sync.Once
+	held   atomic.Int64
+}
+
+func newPipes() *pipes { return &pipes{dialed: make(chan net.Conn), closed: make(chan struct{})} }
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.dialed:
+		p.held.Add(1)
+		return &pipe{Conn: c, of: p}, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Close() error {
+	p.once.Do(func() { close(p.closed) })
+	return nil
+}
+
+func (p *pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }
+
+// dial connects in the background: a server at its bound accepts later.
+func (p *pipes) dial(request string) net.Conn {
+	client, server := net.Pipe()
+	go func() {
+		p.dialed <- server
+		_, _ = io.WriteString(client, request)
+	}()
+	return client
+}
+
+type pipe struct {
+	net.Conn
+	of   *pipes
+	once sync.Once
+}
+
+func (p *pipe) RemoteAddr() net.Addr { return p.of.Addr() }
+
+func (p *pipe) Close() error {
+	p.once.Do(func() { p.of.held.Add(-1) })
+	return p.Conn.Close()
+}
+
+// serving serves the handler of one Door, and whatever around makes of it, on pipes.
+func serving(t *testing.T, server func(*web.Door) func(context.Context, net.Listener) error, opts web.Options) *pipes {
+	t.Helper()
+	opts.Logger = slog.New(slog.DiscardHandler)
+	listener := newPipes()
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	serve := server(web.Handler(clientOf(t), opts))
+	go func() { ended <- serve(ctx, listener) }()
+	t.Cleanup(func() {
+		stop()
+		<-ended
+	})
+	return listener
+}
+
+// L1: a client that announces a body and never sends it holds no connection, whatever it asks for
+// and whoever it is, on our server and on one of the host's without a time limit.
+func TestL1ABodyThatNeverArrivesHoldsNoConnection(t *testing.T) {
+	var requests []string
+	add := func(method, path, user string) {
+		for _, length := range []string{"Content-Length: 9", "Content-Length: 1000000", "Transfer-Encoding: chunked"} {
+			requests = append(requests, fmt.Sprintf("%s %s HTTP/1.1\r\nHost: localhost\r\n%sContent-Type: "+
+				"application/json\r\n%s\r\n\r\n", method, path, user, length))
+		}
+	}
+	for _, user := range []string{"", "X-User: ada\r\n"} {
+		for _, r := range routes {
+			if user == "" || r.path != "/inbox/events" { // whose stream lasts
+				add(r.method, "/interlude/api"+r.path, user)
+			}
+		}
+		add("GET", "/interlude/", user)
+		add("OPTIONS", "/interlude/api/me", user)
+		add("DELETE", "/interlude/api/me", user)
+		add("POST", "/interlude/api/nowhere", user)
+		add("POST", "/elsewhere", user)
+		add("POST", "/interlude/api/runs", user+"Sec-Fetch-Site: cross-site\r\n")
+	}
+	ours := func(d *web.Door) func(context.Context, net.Listener) error {
+		return func(ctx context.Context, l net.Listener) error { return d.Serve(ctx, l, nil) }
+	}
+	hosts := func(d *web.Door) func(context.Context, net.Listener) error {
+		return func(ctx context.Context, l net.Listener) error { return serveBare(ctx, l, d) }
+	}
+	for name, server := range map[string]func(*web.Door) func(context.Context, net.Listener) error{
+		"Door.Serve": ours, "a server of the host's": hosts,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				listener := serving(t, server, web.Options{Identify: identify})
+				for _, request := range requests {
+					go func() { _, _ = io.Copy(io.Discard, listener.dial(request)) }()
+				}
+				synctest.Wait()
+				require.EqualValues(t, len(requests), listener.held.Load())
+				time.Sleep(40 * time.Second) // in the bubble: Options.Timeout, and the rest of the body
+				synctest.Wait()
+				require.Zero(t, listener.held.Load())
+			})
+		})
+	}
+}
+
+// serveBare serves as a host does that sets no time limits.
+func serveBare(ctx context.Context, l net.Listener, h http.Handler) error {
+	server := &http.Server{Handler: h}
+	defer context.AfterFunc(ctx, func() { server.Close() })()
+	return server.Serve(l)
+}
+
+// L2: the same for a link's form, and for the refusals before it is read.
+func TestL2AFormThatNeverArrivesHoldsNoConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		listener := serving(t, func(*web.Door) func(context.Context, net.Listener) error {
+			links, err := link.New(link.Config{Client: clientOf(t), URL: "https://example.com/answer/",
+				Keys:   []link.Key{{ID: "a", Secret: []byte(strings.Repeat("a", link.MinSecret))}},
+				Logger: slog.New(slog.DiscardHandler)})
+			require.NoError(t, err)
+			return func(ctx context.Context, l net.Listener) error { return serveBare(ctx, l, links) }
+		}, web.Options{})
+		for _, method := range []string{"GET", "POST", "DELETE"} {
+			for _, length := range []string{"Content-Length: 1000", "Transfer-Encoding: chunked"} {
+				request := method + " /answer/x HTTP/1.1\r\nHost: localhost\r\nContent-Type: " +
+					"application/x-www-form-urlencoded\r\n" + length + "\r\n\r\n"
+				go func() { _, _ = io.Copy(io.Discard, listener.dial(request)) }()
+			}
+		}
+		synctest.Wait()
+		require.EqualValues(t, 6, listener.held.Load())
+		time.Sleep(40 * time.Second)
+		synctest.Wait()
+		require.Zero(t, listener.held.Load())
+	})
+}
+
+// L1: connections are bounded, and who waits for one is served when one ends.
+func TestL1TheServersConnectionsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		listener := serving(t, func(d *web.Door) func(context.Context, net.Listener) error {
+			return func(ctx context.Context, l net.Listener) error { return d.Serve(ctx, l, nil) }
+		}, web.Options{MaxConnections: 3})
+		var answered atomic.Int64
+		for range 10 {
+			go func() {
+				body, _ := io.ReadAll(listener.dial("GET /interlude/api/me HTTP/1.1\r\nHost: localhost\r\n\r\n"))
+				if strings.Contains(string(body), `"id":"local"`) {
+					answered.Add(1)
+				}
+			}()
+		}
+		synctest.Wait()
+		require.EqualValues(t, 3, listener.held.Load())
+		time.Sleep(time.Hour) // idle connections end
+		synctest.Wait()
+		require.EqualValues(t, 10, answered.Load())
+	})
+}
+
+// F9: a deadline for bodies does not end a stream, nor a request that waits for a feed for longer,
+// also where the host's server has one.
+func TestF9AReadDeadlineEndsNoStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		listener := serving(t, func(d *web.Door) func(context.Context, net.Listener) error {
+			return func(ctx context.Context, l net.Listener) error {
+				server := &http.Server{Handler: d, ReadTimeout: 10 * time.Second}
+				defer context.AfterFunc(ctx, func() { server.Close() })()
+				return server.Serve(l)
+			}
+		}, web.Options{})
+		stream := listener.dial("GET /interlude/api/inbox/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		go func() { _, _ = io.Copy(io.Discard, stream) }()
+		body := `{"wait_sec":60}`
+		began, waited := time.Now(), make(chan time.Duration, 1)
+		feed := listener.dial(fmt.Sprintf("POST /interlude/api/feeds/f/next HTTP/1.1\r\nHost: localhost\r\n"+
+			"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body))
+		go func() {
+			_, _ = feed.Read(make([]byte, 1))
+			waited <- time.Since(began)
+			_, _ = io.Copy(io.Discard, feed)
+		}()
+		require.Equal(t, time.Minute, <-waited)
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		require.EqualValues(t, 1, listener.held.Load(), "the stream is open")
+	})
+}
