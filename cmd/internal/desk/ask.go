@@ -6,13 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/huh"
 
-	"github.com/interlude-go/interlude/cmd/internal/command"
 	"github.com/interlude-go/interlude/cmd/internal/terminal"
 	"github.com/interlude-go/interlude/lifecycle"
 )
@@ -40,7 +38,7 @@ func ask(ctx context.Context, q *lifecycle.Question, in, out *os.File) (lifecycl
 		if err == nil {
 			return r, nil
 		}
-		fmt.Fprintln(out, terminal.Line("! "+err.Error()))
+		a.print("! " + err.Error())
 	}
 }
 
@@ -60,6 +58,9 @@ func (a asker) fill(q *lifecycle.Question, r *lifecycle.Reply) error {
 	return a.run(words("Your answer", &r.Text))
 }
 
+// print writes lines above the controls, where they stay.
+func (a asker) print(text string) { fmt.Fprintln(a.out, terminal.Text(text)) }
+
 // run shows fields, one after the other. Esc and Ctrl-C leave without an answer. The plain prompts
 // of $ACCESSIBLE are for screen readers.
 func (a asker) run(fields ...huh.Field) error {
@@ -76,7 +77,7 @@ func (a asker) run(fields ...huh.Field) error {
 	}
 	if form.State == huh.StateAborted || errors.Is(err, huh.ErrUserAborted) || errors.Is(err, tea.ErrInterrupted) ||
 		a.ctx.Err() != nil {
-		return command.Refusef("nothing was answered: the question still waits")
+		return errLeft()
 	}
 	return err
 }
@@ -100,20 +101,24 @@ func notEmpty(text string) error {
 	return nil
 }
 
-// ownWords stands for an answer that is none of the options.
-const ownWords = -1
+// optionText is an option as it is shown: with its value where the label says something else.
+func optionText(o lifecycle.Option) string {
+	if o.Value == "" || o.Value == o.Label {
+		return terminal.Line(o.Label)
+	}
+	return terminal.Line(o.Label) + "  (" + terminal.JSON(quoted(o.Value)) + ")"
+}
 
 func (a asker) choice(q *lifecycle.Question, r *lifecycle.Reply) error {
-	options := make([]huh.Option[int], 0, len(q.Options)+1)
-	for i, o := range q.Options {
-		options = append(options, huh.NewOption(terminal.Line(o.Label), i))
+	labels := make([]string, 0, len(q.Options)+1)
+	for _, o := range q.Options {
+		labels = append(labels, optionText(o))
 	}
-	options = append(options, huh.NewOption("In my own words …", ownWords))
-	picked := 0
-	if err := a.run(huh.NewSelect[int]().Title("Choose").Options(options...).Value(&picked)); err != nil {
+	picked, err := a.pick("Choose", append(labels, "In my own words …"), unpicked, "")
+	if err != nil {
 		return err
 	}
-	if picked == ownWords {
+	if picked == len(q.Options) {
 		return a.run(words("Your answer", &r.Text))
 	}
 	r.Text = q.Options[picked].Value
@@ -121,17 +126,16 @@ func (a asker) choice(q *lifecycle.Question, r *lifecycle.Reply) error {
 }
 
 func (a asker) yesOrNo(q *lifecycle.Question, r *lifecycle.Reply) error {
-	title, yes := "Yes or no?", false
+	title := "Yes or no?"
 	if q.Kind == lifecycle.RiskAck {
 		title = "Do you accept the risk?"
 	}
-	if err := a.run(huh.NewConfirm().Title(title).Affirmative("Yes").Negative("No").Value(&yes)); err != nil {
-		return err
+	answers := []string{"yes", "no"}
+	picked, err := a.pick(title, []string{"Yes", "No"}, unpicked, "yn")
+	if err == nil {
+		r.Text = answers[picked]
 	}
-	if r.Text = "no"; yes {
-		r.Text = "yes"
-	}
-	return nil
+	return err
 }
 
 // named asks for the parts of a text that the question requires by name.
@@ -152,33 +156,84 @@ func (a asker) named(q *lifecycle.Question, r *lifecycle.Reply) error {
 }
 
 func (a asker) approval(q *lifecycle.Question, r *lifecycle.Reply) error {
-	options := []huh.Option[lifecycle.Decision]{huh.NewOption("Approve", lifecycle.Approve),
-		huh.NewOption("Reject, with a reason", lifecycle.Reject)}
+	labels, decisions := []string{"Approve"}, []lifecycle.Decision{lifecycle.Approve}
 	if !q.DecidedBySeveral() {
-		options = slices.Insert(options, 1, huh.NewOption("Edit the arguments, and approve", lifecycle.Edit))
+		labels, decisions = append(labels, "Edit the arguments, and approve"), append(decisions, lifecycle.Edit)
 	}
+	labels, decisions = append(labels, "Reject, with a reason"), append(decisions, lifecycle.Reject)
 	if q.AlsoText {
-		options = append(options, huh.NewOption("Answer in my own words", lifecycle.Respond))
+		labels, decisions = append(labels, "Answer in my own words"), append(decisions, lifecycle.Respond)
 	}
-	r.Decision = lifecycle.Reject
-	err := a.run(huh.NewSelect[lifecycle.Decision]().Title("Decide").Options(options...).Value(&r.Decision))
-	if err != nil {
-		return err
-	}
-	switch r.Decision {
-	case lifecycle.Edit:
-		text := terminal.JSON(indented(q.Subject.Arguments, ""))
-		if err := a.run(huh.NewText().Title("Arguments, as JSON").Value(&text).Lines(12).Validate(isJSON)); err != nil {
+	for {
+		picked, err := a.pick("Decide", labels, unpicked, "")
+		if err != nil {
 			return err
 		}
-		r.Value = json.RawMessage(text)
-	case lifecycle.Reject:
-		return a.run(huh.NewText().Title("Why? (may stay empty)").Value(&r.Text).Lines(3))
-	case lifecycle.Respond:
-		return a.run(words("Your answer", &r.Text))
-	case lifecycle.Approve:
+		r.Decision, r.Value = decisions[picked], nil
+		switch r.Decision {
+		case lifecycle.Reject:
+			return a.run(huh.NewText().Title("Why? (may stay empty)").Value(&r.Text).Lines(3))
+		case lifecycle.Respond:
+			return a.run(words("Your answer", &r.Text))
+		case lifecycle.Edit:
+			if err := a.edit(q, r); err != nil {
+				return err
+			}
+		case lifecycle.Approve:
+		}
+		if sure, err := a.confirm(q, r.Value); sure || err != nil {
+			return err
+		}
 	}
-	return nil
+}
+
+// edit has the arguments of an approval edited until the question takes them.
+func (a asker) edit(q *lifecycle.Question, r *lifecycle.Reply) error {
+	r.Value = q.Subject.Arguments
+	for {
+		var err error
+		if r.Value, err = a.json("Arguments, as JSON", r.Value); err != nil {
+			return err
+		}
+		if err = r.CheckFor(*q); err == nil {
+			return nil
+		}
+		a.print("! " + err.Error())
+	}
+}
+
+// confirm asks once more before a call is approved. It names the call and shows where its arguments
+// end, which may have left the screen.
+func (a asker) confirm(q *lifecycle.Question, edited json.RawMessage) (bool, error) {
+	arguments := q.Subject.Arguments
+	if edited != nil {
+		arguments = edited
+	}
+	if len(arguments) > 0 {
+		a.print(ending(terminal.JSON(indented(arguments, "")), maxEnding))
+	}
+	title := "Approve this call of " + terminal.Line(q.Subject.Tool) + "?"
+	picked, err := a.pick(title, []string{"Yes, approve it", "No, back"}, unpicked, "yn")
+	return picked == 0, err
+}
+
+// maxEnding is how many lines of arguments a confirmation shows.
+const maxEnding = 12
+
+// ending is the last lines of a text, each as long as a line of the terminal.
+func ending(text string, most int) string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		r := []rune(strings.TrimRight(line, "\n"))
+		for len(r) > terminal.Width {
+			lines, r = append(lines, string(r[:terminal.Width])), r[terminal.Width:]
+		}
+		lines = append(lines, string(r))
+	}
+	if above := len(lines) - most; above > 0 {
+		lines = append([]string{fmt.Sprintf("… %d lines above; the arguments end with:", above)}, lines[above:]...)
+	}
+	return strings.Join(lines, "\n")
 }
 
 func isJSON(text string) error {

@@ -1,10 +1,12 @@
 package desk_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/creack/pty"
 	"github.com/stretchr/testify/require"
@@ -22,11 +24,15 @@ func TestL1OnATerminalTheQuestionIsAskedWithItsControl(t *testing.T) {
 		keys     []string // of each control
 		want     lifecycle.Record
 	}{
-		"choice":    {colour, []string{"\x1b[B\r"}, lifecycle.Record{Response: "blue"}},
-		"own words": {colour, []string{"\x1b[A\r", "green\r"}, lifecycle.Record{Response: "green"}},
+		"choice":    {colour, []string{"\x1b[B\x1b[B\r"}, lifecycle.Record{Response: "blue"}},
+		"own words": {colour, []string{"\x1b[F\r", "green\r"}, lifecycle.Record{Response: "green"}},
 		"confirm":   {confirm, []string{"y"}, lifecycle.Record{Response: "yes"}},
-		"form":      {form, []string{"0\r", "3\r"}, lifecycle.Record{Value: []byte(`{"n":3}`)}},
-		"approval":  {payment, []string{"\x1b[A\x1b[A\r"}, lifecycle.Record{Decision: lifecycle.Approve}},
+		"form":      {form, []string{"0\r", "\r", "2\r", "\x7f3\r", "\r"}, lifecycle.Record{Value: []byte(`{"n":3}`)}},
+		"approval":  {payment, []string{"\r\x1b[B\r", "y"}, lifecycle.Record{Decision: lifecycle.Approve}},
+		"rejected": {payment, []string{"\x1b[B\r", "n", "\x1b[B\x1b[B\x1b[B\x1b[B\r", "too dear\r"},
+			lifecycle.Record{Decision: lifecycle.Reject}},
+		"edited": {payment, []string{"2\r", "\x7f\x7f\x7f5\n}\r", "y"},
+			lifecycle.Record{Decision: lifecycle.Edit, Value: []byte(`{"eur":5}`)}},
 	} {
 		t.Run(id, func(t *testing.T) {
 			run := strings.ReplaceAll(id, " ", "-")
@@ -64,9 +70,28 @@ const ready = "\x1b[?2004h"
 // control may still read for a moment after it has returned.
 const end = "\x00the end"
 
-// typed calls the program on a terminal where somebody types into each control that comes, and
+// typed calls the program on a terminal where a person types into each control that comes, and
 // returns what the terminal has shown.
 func typed(t *testing.T, keys []string, args ...string) (status int, shown string) {
+	t.Helper()
+	return onTerminal(t, func(unread string) (string, int) {
+		at := strings.Index(unread, ready)
+		switch {
+		case at < 0:
+			return "", 0
+		case len(keys) == 0: // nobody foresaw this control: leave it
+			return "\x03", at + len(ready)
+		}
+		next := keys[0]
+		keys = keys[1:]
+		return next, at + len(ready)
+	}, args...)
+}
+
+// onTerminal calls the program on a terminal. When there is new output, react returns what a person
+// types then, and how much of the output has been read.
+func onTerminal(t *testing.T, react func(unread string) (keys string, read int), args ...string) (status int,
+	shown string) {
 	t.Helper()
 	master, tty, err := pty.Open()
 	require.NoError(t, err)
@@ -83,17 +108,23 @@ func typed(t *testing.T, keys []string, args ...string) (status int, shown strin
 				read <- before
 				return
 			}
-			for len(keys) > 0 && strings.Contains(all.String()[from:], ready) {
-				from += strings.Index(all.String()[from:], ready) + len(ready)
-				if _, err := master.WriteString(keys[0]); err != nil {
+			for {
+				keys, n := react(all.String()[from:])
+				if n == 0 {
+					break
+				}
+				from += n
+				if _, err := master.WriteString(keys); err != nil {
 					t.Error(err)
 				}
-				keys = keys[1:]
 			}
 		}
 	}()
 	p := command.Program{Verbs: desk.Verbs()}
-	status, err = p.Run(t.Context(), command.Call{Program: "interlude", Args: args, In: tty, Out: tty, Side: os.Stderr})
+	// Keys that a control refuses leave it open: the test then fails with what was shown.
+	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer stop()
+	status, err = p.Run(ctx, command.Call{Program: "interlude", Args: args, In: tty, Out: tty, Side: os.Stderr})
 	if err != nil {
 		t.Log(command.Line(err))
 	}

@@ -1,12 +1,12 @@
 package desk
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"maps"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/charmbracelet/huh"
 
@@ -14,152 +14,249 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// formSchema is the part of a JSON Schema that a form on a terminal shows. The rest of the schema
-// is checked when the form was filled in; if the value does not pass, the form is shown again.
-type formSchema struct {
-	Type        string                `json:"type"`
-	Title       string                `json:"title"`
-	Description string                `json:"description"`
-	Enum        []json.RawMessage     `json:"enum"`
-	Properties  map[string]formSchema `json:"properties"`
-	Required    []string              `json:"required"`
-	Default     json.RawMessage       `json:"default"`
-}
-
-// form asks for a value: member by member where it is an object of simple ones, otherwise as JSON.
+// form asks for a value. The required members of an object are asked for one after the other; then
+// a list shows the value and its members, each of which may be opened. A member that nobody opens is
+// left out: a default is an offer, never an answer. What no control can give is written as JSON.
 func (a asker) form(q *lifecycle.Question, r *lifecycle.Reply) error {
-	var schema formSchema
-	plain := json.Unmarshal(q.Schema, &schema) == nil && schema.Type == "object" && len(schema.Properties) > 0
-	if !plain {
-		text := string(schema.Default)
-		if err := a.run(huh.NewText().Title("The value, as JSON").Value(&text).Lines(8).Validate(isJSON)); err != nil {
+	n := node{q.Schema, q.Schema}
+	c := control{asker: a, title: "Your answer", required: true, send: func(v json.RawMessage) error {
+		r.Value = v
+		if err := r.CheckFor(*q); err != nil {
 			return err
 		}
-		r.Value = json.RawMessage(text)
-		return nil
-	}
-	names := slices.SortedFunc(maps.Keys(schema.Properties), func(x, y string) int {
-		return strings.Compare(rank(schema.Required, x), rank(schema.Required, y))
-	})
-	members := make([]*member, len(names))
-	fields := make([]huh.Field, len(names))
-	for i, name := range names {
-		members[i] = &member{name: name, schema: schema.Properties[name],
-			required: slices.Contains(schema.Required, name)}
-		fields[i] = members[i].field()
-	}
-	if err := a.run(fields...); err != nil {
-		return err
-	}
-	value := make(map[string]json.RawMessage, len(members))
-	for _, m := range members {
-		if v := m.value(); v != nil {
-			value[m.name] = v
-		}
-	}
-	var err error
-	r.Value, err = json.Marshal(value)
+		return r.Validate()
+	}}
+	v, err := c.value(read(n))
+	r.Value = v
 	return err
 }
 
-// rank is a key to sort members by: required ones first, in the order of their list, then the
-// others by name.
-func rank(required []string, name string) string {
-	if i := slices.Index(required, name); i >= 0 {
-		return fmt.Sprintf("\x00%06d", i)
-	}
-	return name
-}
-
-// member is a member of a form's value, as it is being filled in.
-type member struct {
-	name     string
-	schema   formSchema
+// control asks for one value of a form.
+type control struct {
+	asker
+	title    string
 	required bool
-	text     string // JSON for an enum and for whatever is no simple value
-	yes      bool
+	now      json.RawMessage               // the value so far; nil if there is none
+	inTurn   bool                          // one of the required members, asked for in their order
+	send     func(v json.RawMessage) error // checks the whole form; nil within it
 }
 
-func (m *member) title() string {
-	title := m.schema.Title
-	if title == "" {
-		title = m.name
-	}
-	if !m.required {
-		title += " (may stay empty)"
-	}
-	return terminal.Line(title)
-}
+// What a person may choose in place of a value for a member: that the member is left out, or that
+// the object is edited as a whole.
+var (
+	errLeaveOut = errors.New("left out")
+	errWhole    = errors.New("edited as a whole")
+)
 
-// field is the control for the member.
-func (m *member) field() huh.Field {
-	help := terminal.Line(m.schema.Description)
-	switch {
-	case len(m.schema.Enum) > 0:
-		var options []huh.Option[string]
-		for _, v := range m.schema.Enum {
-			options = append(options, huh.NewOption(label(v), string(v)))
+// value asks until it has a value that the form takes.
+func (c control) value(f fields) (json.RawMessage, error) {
+	for {
+		v, err := c.given(f)
+		if err != nil || c.send == nil {
+			return v, err
 		}
-		if !m.required {
-			options = append(options, huh.NewOption("(none)", ""))
+		if err = c.send(v); err == nil {
+			return v, nil
 		}
-		return huh.NewSelect[string]().Title(m.title()).Description(help).Options(options...).Value(&m.text)
-	case m.schema.Type == "boolean":
-		m.yes = string(m.schema.Default) == "true"
-		return huh.NewConfirm().Title(m.title()).Description(help).Value(&m.yes)
+		c.now = v
+		c.print("! " + err.Error())
 	}
-	if m.schema.Default != nil {
-		m.text = label(m.schema.Default)
-	}
-	return huh.NewInput().Title(m.title()).Description(help).Value(&m.text).Validate(m.check)
 }
 
-// label is a JSON value as a person reads it: a string without its quotes.
-func label(v json.RawMessage) string {
+// way is one way to give a value.
+type way struct {
+	label string
+	ask   func() (json.RawMessage, error)
+	kind  wayKind
+}
+
+type wayKind int
+
+const (
+	fixed     wayKind = iota // a value that needs no further control
+	byControl                // a control for a text, a number, an object or a list
+	extra                    // fixed, and reached through the control for texts
+)
+
+// given asks for a value in one of the ways that the schema has. Where there is a single control it
+// opens at once, and leads to the others.
+func (c control) given(f fields) (json.RawMessage, error) {
+	if f.about != "" {
+		c.print(f.about)
+	}
+	ways := c.ways(f, 0)
+	if f.preset != nil && f.suits(f.preset) && f.constants == nil {
+		ways = slices.Insert(ways, 0, way{label: "Take the default, " + terminal.JSON(f.preset), ask: just(f.preset)})
+	}
+	if main := slices.DeleteFunc(slices.Clone(ways), func(w way) bool { return w.kind == extra }); len(main) == 1 &&
+		main[0].kind == byControl {
+		if v, err := main[0].ask(); v != nil || err != nil {
+			return v, err
+		}
+	}
+	ways = append(ways, way{label: "Write it as JSON", ask: c.asJSON})
+	if !c.required {
+		ways = append(ways, way{label: "Leave it out", ask: instead(errLeaveOut)})
+	}
+	if c.inTurn {
+		ways = append(ways, way{label: editWhole, ask: instead(errWhole)})
+	}
+	labels := make([]string, len(ways))
+	for i := range ways {
+		labels[i] = ways[i].label
+	}
+	i, err := c.pick(c.title, labels, unpicked, "")
+	if err != nil {
+		return nil, err
+	}
+	v, err := ways[i].ask()
+	if v == nil && err == nil { // an empty text, which has a choice of its own
+		return c.given(f)
+	}
+	return v, err
+}
+
+func just(v json.RawMessage) func() (json.RawMessage, error) {
+	return func() (json.RawMessage, error) { return v, nil }
+}
+
+func instead(err error) func() (json.RawMessage, error) {
+	return func() (json.RawMessage, error) { return nil, err }
+}
+
+// Bounds of the choices of one control.
+const (
+	maxWays    = 200
+	maxNesting = 3 // of branches within branches
+)
+
+// ways are the ways to give a value: the constants, or those of each type and branch.
+func (c control) ways(f fields, depth int) []way {
+	var all []way
+	if f.constants != nil {
+		return c.constants(f)
+	}
+	if len(f.branches) > 0 && depth < maxNesting {
+		for _, b := range f.branches {
+			own := f.with(b)
+			for _, w := range c.ways(own, depth+1) {
+				if own.title != "" && own.title != f.title {
+					w.label = own.title + ": " + w.label
+				}
+				known := slices.ContainsFunc(all, func(have way) bool { return have.label == w.label })
+				if !known && len(all) < maxWays {
+					all = append(all, w)
+				}
+			}
+		}
+		return all
+	}
+	types := f.types
+	if types == nil {
+		types = []string{"string"}
+	}
+	for _, t := range types {
+		switch t {
+		case "string":
+			all = append(all, way{"Write a text", c.text, byControl},
+				way{`Empty text, ""`, just(json.RawMessage(`""`)), extra})
+		case "number", "integer":
+			all = append(all, way{"Write a number", c.number, byControl})
+		case "boolean":
+			all = append(all, way{label: "Yes (true)", ask: just(json.RawMessage("true"))},
+				way{label: "No (false)", ask: just(json.RawMessage("false"))})
+		case "null":
+			all = append(all, way{label: "No value (null)", ask: just(json.RawMessage("null"))})
+		case "object":
+			all = append(all, way{"Fill in its members", func() (json.RawMessage, error) { return c.object(f) },
+				byControl})
+		case "array":
+			all = append(all, way{"Make a list", func() (json.RawMessage, error) { return c.array(f) }, byControl})
+		}
+	}
+	return all
+}
+
+// constants are those of an enum. Texts are shown without quotes where that leaves no doubt.
+func (c control) constants(f fields) []way {
+	bare := !slices.ContainsFunc(f.constants, func(k constant) bool {
+		var s string
+		return json.Unmarshal(k.value, &s) != nil || s == "" || terminal.Line(s) != s || string(k.value) == "null"
+	})
+	all := make([]way, 0, len(f.constants))
+	for _, k := range f.constants {
+		label := terminal.JSON(k.value)
+		if bare {
+			_ = json.Unmarshal(k.value, &label) // it is a text
+		}
+		if k.title != "" && k.title != label {
+			label = k.title + " (" + label + ")"
+		}
+		if f.preset != nil && bytes.Equal(k.value, f.preset) {
+			label += ", the default"
+		}
+		all = append(all, way{label: label, ask: just(k.value)})
+	}
+	return all
+}
+
+// text asks for a text; nil if it is empty.
+func (c control) text() (json.RawMessage, error) {
 	var text string
-	if json.Unmarshal(v, &text) != nil {
-		text = string(v)
+	if json.Unmarshal(c.now, &text) != nil || !typeable(text) {
+		text = ""
 	}
-	return terminal.Line(text)
+	field := huh.NewText().Title(c.title).Lines(3).Value(&text).
+		Description("A text; nothing at all leads to other values, such as JSON.")
+	if err := c.run(field); err != nil || text == "" {
+		return nil, err
+	}
+	return quoted(text), nil
 }
 
-// check refuses what cannot be a value of the member's type.
-func (m *member) check(text string) error {
-	if strings.TrimSpace(text) == "" {
-		if m.required {
-			return notEmpty(text)
-		}
-		return nil
-	}
-	if v := m.literal(text); !json.Valid(v) {
-		if m.schema.Type == "number" || m.schema.Type == "integer" {
-			return errors.New("this is no number")
-		}
-		return errors.New("this is no JSON, which this field takes")
-	}
-	return nil
+// typeable reports whether a field for texts leaves this one as it is.
+func typeable(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool {
+		return r == unicode.ReplacementChar || r != '\n' && unicode.IsControl(r)
+	})
 }
 
-// literal turns a text into a JSON value of the member's type.
-func (m *member) literal(text string) json.RawMessage {
-	if m.schema.Type == "string" || m.schema.Type == "" {
-		quoted, _ := json.Marshal(text) // a string can always be encoded
-		return quoted
+// number asks for a number, which is sent as it is written; nil if it is empty.
+func (c control) number() (json.RawMessage, error) {
+	text := ""
+	if c.now != nil && isNumber(string(c.now)) {
+		text = string(c.now)
 	}
-	return json.RawMessage(strings.TrimSpace(text))
+	field := huh.NewInput().Title(c.title).Value(&text).
+		Description("A number; nothing at all leads to other values, such as JSON.").
+		Validate(func(text string) error {
+			if text = strings.TrimSpace(text); text != "" && !isNumber(text) {
+				return errors.New("this is no number")
+			}
+			return nil
+		})
+	if err := c.run(field); err != nil || strings.TrimSpace(text) == "" {
+		return nil, err
+	}
+	return json.RawMessage(strings.TrimSpace(text)), nil
 }
 
-// value is what was filled in; nil if nothing was.
-func (m *member) value() json.RawMessage {
-	switch {
-	case len(m.schema.Enum) > 0 && m.text != "":
-		return json.RawMessage(m.text)
-	case len(m.schema.Enum) > 0:
-		return nil
-	case m.schema.Type == "boolean":
-		return json.RawMessage(fmt.Sprint(m.yes))
-	case strings.TrimSpace(m.text) == "":
-		return nil
+func isNumber(text string) bool {
+	return json.Valid([]byte(text)) && strings.ContainsAny(text[:1], "-0123456789")
+}
+
+// asJSON asks for a value as JSON.
+func (c control) asJSON() (json.RawMessage, error) {
+	return c.json(c.title+", as JSON", c.now)
+}
+
+// json has a JSON text edited. Characters that the field would drop are written by their codes.
+func (a asker) json(title string, now json.RawMessage) (json.RawMessage, error) {
+	text := strings.ReplaceAll(terminal.JSON(indented(now, "")), "\ufffd", `\ufffd`)
+	if err := a.run(huh.NewText().Title(title).Value(&text).Lines(12).Validate(isJSON)); err != nil {
+		return nil, err
 	}
-	return m.literal(m.text)
+	var b bytes.Buffer
+	err := json.Compact(&b, []byte(text))
+	return b.Bytes(), err
 }

@@ -162,7 +162,7 @@ func (p *printer) question(q *lifecycle.Question) {
 		}
 	}
 	for i, o := range q.Options {
-		p.text(terminal.Plain, fmt.Sprintf("%d  %s", i+1, terminal.Line(o.Label)), "     ")
+		p.text(terminal.Plain, fmt.Sprintf("%d  %s", i+1, optionText(o)), "     ")
 	}
 	for _, name := range q.RequiredFields {
 		p.text(terminal.Plain, name+":", "     ")
