@@ -289,7 +289,7 @@ func (s subject) name() string {
 // that is too large for a question, nil when it is not.
 func (t *turn) question(about subject, options []choice) (q interaction.Question, document *approval.Document,
 	_ error) {
-	visible := func(s string) string { return approval.Visible(t.agent.redacted(s)) }
+	visible := func(s string) string { return interaction.Visible(t.agent.redacted(s)) }
 	q = interaction.Question{
 		Kind: interaction.ChooseOne, Prompt: "The agent asks for permission: " + visible(about.name()),
 		DefaultPolicy: interaction.SafeDefault,
@@ -319,14 +319,14 @@ func (t *turn) question(about subject, options []choice) (q interaction.Question
 
 // approvable is the subject as a person approves it (K4); nil if that cannot be shown as it is.
 func (t *turn) approvable(about subject) *interaction.Subject {
-	s := &interaction.Subject{Tool: about.Kind, Title: approval.Visible(t.agent.redacted(about.name()))}
+	s := &interaction.Subject{Tool: about.Kind, Title: interaction.Visible(t.agent.redacted(about.name()))}
 	if s.Tool == "" {
 		s.Tool = "other" // the protocol's word
 	}
 	if canonical(about.RawInput) != nil {
 		s.Arguments = json.RawMessage(t.agent.redacted(string(about.RawInput)))
 	}
-	if s.Validate() != nil || approval.Visible(s.Tool) != s.Tool {
+	if s.Validate() != nil || interaction.Visible(s.Tool) != s.Tool {
 		return nil
 	}
 	return s

@@ -17,7 +17,6 @@ import (
 	"google.golang.org/adk/v2/tool"
 	"google.golang.org/adk/v2/tool/toolconfirmation"
 
-	"github.com/interlude-go/interlude/engine/approval"
 	"github.com/interlude-go/interlude/interaction"
 )
 
@@ -39,7 +38,7 @@ type decision struct {
 func subjectOf(i Interrupt) *interaction.Subject {
 	arguments, err := encodeExactly(i.Args)
 	s := &interaction.Subject{Tool: i.Tool, Arguments: arguments}
-	if err != nil || s.Validate() != nil || approval.Visible(i.Tool) != i.Tool {
+	if err != nil || s.Validate() != nil || interaction.Visible(i.Tool) != i.Tool {
 		return nil
 	}
 	return s

@@ -24,7 +24,7 @@ func Ask(i Interrupt) interaction.Question {
 			prompt = "May the tool " + i.Tool + " run?"
 		}
 		q := interaction.Question{
-			Kind: interaction.RiskAck, Prompt: approval.Visible(prompt), Context: contextOf(i),
+			Kind: interaction.RiskAck, Prompt: interaction.Visible(prompt), Context: contextOf(i),
 			Options:       []interaction.Option{{Label: "Yes", Value: "yes"}, {Label: "No", Value: "no"}},
 			DefaultPolicy: interaction.SafeDefault,
 		}
@@ -73,7 +73,7 @@ func questionIn(carried any) (interaction.Question, bool) {
 func contextOf(i Interrupt) string {
 	var lines []string
 	add := func(what string, v any) {
-		lines = append(lines, approval.Visible(what)+" "+approval.JSON(v))
+		lines = append(lines, interaction.Visible(what)+" "+approval.JSON(v))
 	}
 	if i.Tool != "" {
 		add(i.Tool, i.Args)

@@ -1,6 +1,5 @@
-// Package approval writes down what an agent wants to do, so that a person who approves it sees it:
-// nothing that a screen would not show, or would show elsewhere than it is, stays hidden, and what
-// is left out is counted.
+// Package approval formats a call that needs approval so that a person sees all of it: characters
+// that a screen would hide are written out, and omissions are counted.
 //
 // Neighbours: engine/acp, engine/adk and engine/eino ask for permissions with it.
 package approval
@@ -9,54 +8,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/interlude-go/interlude/interaction"
 )
-
-// longSpace is from how many characters on white space is told by its length: a screen may fold it,
-// or push off the edge what stands behind it.
-const longSpace = 16
-
-// Visible is s with what cannot be seen written out: control and format characters, which can hide
-// text, turn its direction round or move it, as \u{202E}; long white space as [4000 white-space
-// characters]. Line breaks and tabs stay. Invalid UTF-8 is written out by its bytes.
-func Visible(s string) string {
-	var b strings.Builder
-	for s != "" {
-		if n, size := space(s); n >= longSpace {
-			fmt.Fprintf(&b, "[%d white-space characters]", n)
-			s = s[size:]
-			continue
-		}
-		r, size := utf8.DecodeRuneInString(s)
-		switch {
-		case r == utf8.RuneError && size == 1:
-			fmt.Fprintf(&b, `\x{%02X}`, s[0])
-		case r == '\n', r == '\t', r == ' ':
-			b.WriteRune(r)
-		case !unicode.IsPrint(r), unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector),
-			r == '\u2800':
-			fmt.Fprintf(&b, `\u{%04X}`, r)
-		default:
-			b.WriteRune(r)
-		}
-		s = s[size:]
-	}
-	return b.String()
-}
-
-// space counts the white-space characters at the beginning of s, and their bytes.
-func space(s string) (n, size int) {
-	for i, r := range s {
-		if !unicode.IsSpace(r) {
-			return n, i
-		}
-		n++
-	}
-	return n, len(s)
-}
 
 // Cut shortens a text to at most limit bytes, which must be 100 at least: its beginning and its end
 // stay, and in between stands how many bytes are not shown. hidden is their number, 0 when all is
@@ -96,5 +51,5 @@ func JSON(v any) string {
 	if err := e.Encode(v); err != nil {
 		return fmt.Sprintf("[cannot be shown: %v]", err)
 	}
-	return Visible(strings.TrimSuffix(b.String(), "\n"))
+	return interaction.Visible(strings.TrimSuffix(b.String(), "\n"))
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/cloudwego/eino/components/tool"
 
 	"github.com/interlude-go/interlude/engine"
-	"github.com/interlude-go/interlude/engine/approval"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 )
@@ -66,7 +65,7 @@ func (a approvedTool) question(ctx context.Context, arguments string) (interacti
 		return interaction.Question{}, err
 	}
 	q := interaction.Question{
-		Kind: interaction.Approval, Prompt: "May the tool " + approval.Visible(info.Name) + " run?",
+		Kind: interaction.Approval, Prompt: "May the tool " + interaction.Visible(info.Name) + " run?",
 		DefaultPolicy: interaction.SafeDefault, Subject: &interaction.Subject{},
 	}
 	*q.Subject = subject

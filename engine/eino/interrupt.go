@@ -61,7 +61,7 @@ func Ask(i Interrupt) interaction.Question {
 		return interaction.Question{Kind: interaction.Confirm, Prompt: "The graph has stopped at " + i.Address +
 			". Shall it go on?"}
 	}
-	whole := approval.Visible(text(i.Info))
+	whole := interaction.Visible(text(i.Info))
 	shown, hidden := approval.Cut(whole, interaction.MaxPromptText)
 	q := interaction.Baseline(shown)
 	q.Context = "asked at " + i.Address

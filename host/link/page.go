@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/interlude-go/interlude/engine/approval"
+	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
@@ -153,7 +153,7 @@ func howSettled(r *lifecycle.Record) string {
 func (s *view) ask(v *visit, full string) {
 	q := &v.question
 	s.Heading, s.Question, s.Full, s.Ends = texts[""][0], q, full, momentOf(q.EndsAt)
-	s.Person = approval.Visible(v.person)
+	s.Person = interaction.Visible(v.person)
 	s.Approval, s.Several = q.Subject != nil, q.DecidedBySeveral()
 	s.Respond = s.Approval && !s.Several
 	s.Writable = len(q.Schema) == 0 || q.AlsoText || s.Approval
@@ -169,9 +169,9 @@ func (s *view) ask(v *visit, full string) {
 // visible is an approval with what a screen would hide or move written out in its texts.
 func visible(q *lifecycle.Question) *lifecycle.Question {
 	shown, subject := *q, *q.Subject
-	subject.Tool, subject.Title = approval.Visible(subject.Tool), approval.Visible(subject.Title)
-	subject.Risk = approval.Visible(subject.Risk)
-	shown.Prompt, shown.Context, shown.Subject = approval.Visible(q.Prompt), approval.Visible(q.Context), &subject
+	subject.Tool, subject.Title = interaction.Visible(subject.Tool), interaction.Visible(subject.Title)
+	subject.Risk = interaction.Visible(subject.Risk)
+	shown.Prompt, shown.Context, shown.Subject = interaction.Visible(q.Prompt), interaction.Visible(q.Context), &subject
 	return &shown
 }
 
@@ -180,12 +180,12 @@ func visible(q *lifecycle.Question) *lifecycle.Question {
 func readable(arguments json.RawMessage) string {
 	var indented bytes.Buffer
 	if json.Indent(&indented, arguments, "", "  ") != nil {
-		return approval.Visible(string(arguments))
+		return interaction.Visible(string(arguments))
 	}
 	lines := strings.Split(indented.String(), "\n")
 	for i, line := range lines {
 		text := strings.TrimLeft(line, " ")
-		lines[i] = line[:len(line)-len(text)] + approval.Visible(text)
+		lines[i] = line[:len(line)-len(text)] + interaction.Visible(text)
 	}
 	return strings.Join(lines, "\n")
 }

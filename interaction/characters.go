@@ -1,0 +1,328 @@
+package interaction
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Character says how a character is shown to people. It is the one table of characters: each front
+// end follows it, so that all of them show the same text alike. A character may be of several kinds.
+type Character uint8
+
+// The kinds of characters. A character of no kind shows itself.
+const (
+	// Hidden characters are written out. A screen shows them as nothing or as an ordinary blank,
+	// shows many of them alike, or moves other characters because of them: control and format
+	// characters, white space other than blank, tab and line feed, variation selectors, fillers,
+	// characters for private use, and those that Unicode does not assign.
+	Hidden Character = 1 << iota
+	// SingleSpace is white space that stays singly in prose: U+00A0, U+202F and U+3000.
+	SingleSpace
+	// Emoji are pictographs, of which several can be joined to one.
+	Emoji
+	// Virama joins the letters of an Indic script around it.
+	Virama
+	// JoinsNext are letters whose form depends on the letter after them.
+	JoinsNext
+	// JoinsPrevious are letters whose form depends on the letter before them.
+	JoinsPrevious
+	// Vowel are marks between joining letters, which do not keep these from joining.
+	Vowel
+)
+
+// CharacterOf looks a character up.
+func CharacterOf(r rune) Character {
+	var c Character
+	if hidden(r) {
+		c |= Hidden
+	}
+	if r < 0xa0 { // ASCII and control characters
+		return c
+	}
+	switch {
+	case r == '\u00a0', r == '\u202f', r == '\u3000':
+		c |= SingleSpace
+	case c != 0:
+	case unicode.Is(emoji, r):
+		c |= Emoji
+	case unicode.Is(viramas, r):
+		c |= Virama
+	case r >= 0x600 && r < 0x900 && unicode.Is(unicode.Mn, r):
+		c |= Vowel
+	case r == kashida, unicode.IsLetter(r) && unicode.In(r, unicode.Arabic, unicode.Syriac, unicode.Mongolian,
+		unicode.Nko, unicode.Mandaic, unicode.Adlam, unicode.Hanifi_Rohingya) && !unicode.Is(unjoined, r):
+		c |= JoinsPrevious
+		if !unicode.Is(endings, r) {
+			c |= JoinsNext
+		}
+	}
+	return c
+}
+
+const (
+	kashida   = '\u0640'
+	nonJoiner = '\u200c'
+	joiner    = '\u200d'
+	pictured  = '\ufe0f' // the character before it is shown as a picture
+	keycap    = '\u20e3'
+
+	repha = "\u09b0\u0cb0" // before a virama a joiner keeps these letters in full
+)
+
+// blank are letters, marks and symbols that are drawn as nothing, or only in some fonts.
+var blank = &unicode.RangeTable{
+	R16: []unicode.Range16{{0x2800, 0x2800, 1}, {0xfffc, 0xfffc, 1}},
+	R32: []unicode.Range32{{0x13441, 0x13442, 1}, {0x16fe4, 0x16fe4, 1}, {0x1d159, 0x1d159, 1}},
+}
+
+func hidden(r rune) bool {
+	if r < utf8.RuneSelf {
+		return r != '\n' && r != '\t' && (r < ' ' || r == 0x7f)
+	}
+	return !unicode.IsPrint(r) || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point,
+		unicode.Variation_Selector, blank)
+}
+
+// Visible returns s with all that a screen would hide written out: hidden characters by their
+// number, as \u{202E}, and invalid UTF-8 by its bytes, as \x{FF}; long white space, and a hidden
+// character that is repeated many times, by how many there are: [4000 white-space characters],
+// [20 × U+00A0]. Line breaks, tabs and ordinary indentation stay. It is for arguments, values,
+// names and ids, where each character counts.
+func Visible(s string) string { return visible(s, false) }
+
+// VisibleProse is Visible for what people read as language: prompts, contexts, titles, labels and
+// messages. These characters stay: U+FE0F and U+200D within emoji; U+200C and U+200D where they
+// change the form of letters (Unicode Standard Annex 31); U+00A0, U+202F and U+3000 singly between
+// visible characters; a carriage return before a line feed.
+func VisibleProse(s string) string { return visible(s, true) }
+
+// longSpace is from how many characters on white space is counted: a screen may fold it, or move
+// off its edge what follows. Indentation may be wider, since it begins at the edge.
+const (
+	longSpace   = 16
+	longIndent  = 64
+	longBreak   = 8
+	columnsOfHT = 4
+)
+
+// invalid minus a byte of invalid UTF-8 stands for that byte among characters.
+const invalid = -1
+
+func visible(s string, prose bool) string {
+	if !strings.ContainsFunc(s, func(r rune) bool { return r == utf8.RuneError || hidden(r) }) &&
+		!strings.Contains(s, "    ") && !strings.Contains(s, "\t\t") && strings.Count(s, "\n") < longBreak {
+		return s
+	}
+	t := charactersOf(s, prose)
+	var b strings.Builder
+	for i := 0; i < len(t); {
+		r := t[i]
+		switch {
+		case r == ' ' || r == '\t' || r == '\n':
+			n, long := t.space(i)
+			if long {
+				fmt.Fprintf(&b, "[%d white-space characters]", n)
+			} else {
+				b.WriteString(string(t[i : i+n]))
+			}
+			i += n
+			continue
+		case r <= invalid:
+			fmt.Fprintf(&b, `\x{%02X}`, invalid-r)
+		case !hidden(r), prose && t.belongs(i):
+			b.WriteRune(r)
+		default:
+			n := 1
+			for i+n < len(t) && t[i+n] == r {
+				n++
+			}
+			if n >= longSpace {
+				fmt.Fprintf(&b, "[%d × U+%04X]", n, r)
+				i += n
+				continue
+			}
+			fmt.Fprintf(&b, `\u{%04X}`, r)
+		}
+		i++
+	}
+	return b.String()
+}
+
+// characters is a text in which a negative number stands for a byte of invalid UTF-8.
+type characters []rune
+
+func charactersOf(s string, prose bool) characters {
+	if prose {
+		s = strings.ReplaceAll(s, "\r\n", "\n")
+	}
+	t := make(characters, 0, len(s))
+	for s != "" {
+		r, size := utf8.DecodeRuneInString(s)
+		if r == utf8.RuneError && size == 1 {
+			r = invalid - rune(s[0])
+		}
+		t, s = append(t, r), s[size:]
+	}
+	return t
+}
+
+// space returns the length of the white space at i, and whether it is so long that it is counted.
+func (t characters) space(i int) (n int, long bool) {
+	columns, most, breaks := 0, longSpace-1, 0
+	if i == 0 {
+		most = longIndent
+	}
+	for ; i+n < len(t); n++ {
+		switch t[i+n] {
+		case ' ':
+			columns++
+		case '\t':
+			columns += columnsOfHT
+		case '\n':
+			breaks++
+			columns, most = 0, longIndent
+		default:
+			return n, long
+		}
+		long = long || columns > most || breaks >= longBreak
+	}
+	return n, long
+}
+
+// at is the character at i; 0 before the beginning and after the end.
+func (t characters) at(i int) rune {
+	if i < 0 || i >= len(t) {
+		return 0
+	}
+	return t[i]
+}
+
+// is reports whether the character at i is of the kind.
+func (t characters) is(i int, kind Character) bool { return CharacterOf(t.at(i))&kind != 0 }
+
+// belongs reports whether the hidden character at i belongs to the prose around it.
+func (t characters) belongs(i int) bool {
+	switch t[i] {
+	case pictured:
+		digit := strings.ContainsRune("0123456789#*", t.at(i-1))
+		return t.is(i-1, Emoji) || digit && t.at(i+1) == keycap
+	case joiner:
+		before := i - 1
+		if t.at(before) == pictured {
+			before--
+		}
+		if t.is(before, Emoji) && t.is(i+1, Emoji) {
+			return true
+		}
+		return t.is(i-1, Virama) || t.is(i+1, Virama) && strings.ContainsRune(repha, t.at(i-1))
+	case nonJoiner:
+		if t.is(i-1, Virama) {
+			return t.seen(i + 1)
+		}
+		before, after := i-1, i+1
+		for t.is(before, Vowel) {
+			before--
+		}
+		for t.is(after, Vowel) {
+			after++
+		}
+		return t.is(before, JoinsNext) && t.is(after, JoinsPrevious)
+	}
+	return t.is(i, SingleSpace) && t.seen(i-1) && t.seen(i+1)
+}
+
+// seen reports whether a visible character is at i.
+func (t characters) seen(i int) bool {
+	r := t.at(i)
+	return r > ' ' && !hidden(r)
+}
+
+// VisibleJSON returns a JSON text as people read it, in the order in which it was written: on
+// several lines if indent is not empty, and with Visible applied to its strings. Escapes of visible
+// characters are resolved: "\u003c" is shown as "<". If the text is no JSON, it is shown as it is.
+func VisibleJSON(text []byte, indent string) string {
+	var laid bytes.Buffer
+	err := json.Compact(&laid, text)
+	if err == nil && indent != "" {
+		laid.Reset()
+		err = json.Indent(&laid, text, "", indent)
+	}
+	if err != nil {
+		return Visible(string(text))
+	}
+	var b strings.Builder
+	for s := laid.Bytes(); len(s) > 0; {
+		end := 1
+		if s[0] != '"' {
+			if end = bytes.IndexByte(s, '"'); end < 0 {
+				end = len(s)
+			}
+			b.Write(s[:end])
+			s = s[end:]
+			continue
+		}
+		for s[end] != '"' {
+			if s[end] == '\\' {
+				end++
+			}
+			end++
+		}
+		b.WriteString(Visible(unescape(string(s[:end+1]))))
+		s = s[end+1:]
+	}
+	return b.String()
+}
+
+// unescape resolves the escapes in the text of a JSON string that stand for visible characters.
+func unescape(s string) string {
+	if !strings.Contains(s, `\`) {
+		return s
+	}
+	var b strings.Builder
+	for s != "" {
+		at := strings.IndexByte(s, '\\')
+		if at < 0 {
+			break
+		}
+		b.WriteString(s[:at])
+		s = s[at:]
+		size := 2
+		switch s[1] {
+		case '/':
+			b.WriteByte('/')
+		case 'u':
+			var r rune
+			if r, size = escaped(s); hidden(r) || r == utf8.RuneError || strings.ContainsRune("\"\\ \t\n", r) {
+				b.WriteString(s[:size])
+			} else {
+				b.WriteRune(r)
+			}
+		default:
+			b.WriteString(s[:size])
+		}
+		s = s[size:]
+	}
+	b.WriteString(s)
+	return b.String()
+}
+
+// escaped reads the escapes of a character, of which there are two beyond U+FFFF.
+func escaped(s string) (r rune, size int) {
+	unit := func(s string) rune {
+		n, _ := strconv.ParseUint(s[2:6], 16, 16) // it is JSON
+		return rune(n)
+	}
+	r = unit(s)
+	if utf16.IsSurrogate(r) && len(s) >= 12 && s[6] == '\\' && s[7] == 'u' {
+		if pair := utf16.DecodeRune(r, unit(s[6:])); pair != utf8.RuneError {
+			return pair, 12
+		}
+	}
+	return r, 6
+}
