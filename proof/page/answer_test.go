@@ -34,7 +34,7 @@ func TestL1APersonAnswersWhatWaits(t *testing.T) {
 	require.Equal(t, "yes", w.answered("release-9")[0].Text)
 	ada.press("Next question")
 	ada.at("#/inbox/menu/1")
-	ada.press("Southern mill")
+	ada.press("Southern mill south")
 	ada.pictures("choice")
 	ada.press("Send answer")
 	ada.sees("Your answer was recorded.")

@@ -1,10 +1,14 @@
 // Package page has the files that package web serves at its prefix.
+//
+// Its assets/characters.js is the table of package interaction; package gen writes it.
 package page
 
 import (
 	"embed"
 	"io/fs"
 )
+
+//go:generate go run ./gen
 
 //go:embed assets
 var assets embed.FS

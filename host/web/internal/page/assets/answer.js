@@ -3,7 +3,19 @@
 import { T } from "./texts.js";
 import { ArgumentsEditor } from "./approval.js";
 import { Form } from "./form.js";
-import { button, h, newID, said, set, shown } from "./dom.js";
+import { button, h, newID, prose, said, set, shown } from "./dom.js";
+
+// yesOf is the option that agrees: the one whose value says so. A label never decides.
+function yesOf(options) {
+  const agree = options.filter((o) => ["yes", "true", "accept"].includes(o.value.normalize("NFC").trim().toLowerCase()));
+  return agree.length === 1 ? agree[0] : null;
+}
+
+// optionText is an option as a person sees it: with the value that is sent, if its label is another.
+function optionText(o) {
+  return [h("span", { dir: "auto" }, prose(o.label)), o.value === o.label ? null
+    : [" ", h("code", { class: "value", dir: "auto" }, shown(o.value))]];
+}
 
 // Answer has the controls for one question. It calls keep when somebody has changed something, and send with a reply.
 export class Answer {
@@ -58,7 +70,7 @@ export class Answer {
 
   refuse(text) {
     this.fault.textContent = "";
-    this.fault.textContent = text;
+    set(this.fault, text);
   }
 
   // showFaults shows what the server refuses, each at its place, and what has none below.
@@ -105,9 +117,10 @@ export class Answer {
       const all = options.length ? options
         : question.kind === "confirm" ? [{ label: T.yes, value: "yes" }, { label: T.no, value: "no" }]
           : [{ label: T.accept, value: "yes" }, { label: T.decline, value: "no" }];
-      return [h("div", { class: "buttons" }, all.map((o, i) => button(h("span", { dir: "auto" }, shown(o.label)),
-        i === 0 ? "primary" : "", () => (i > 0 || this.riskSeen()) && this.send({ text: o.value })))),
-      this.ownWords(draft)];
+      const yes = yesOf(all); // if it is unclear, each answer may accept the risk
+      const text = options.length ? optionText : (o) => o.label;
+      return [h("div", { class: "buttons" }, all.map((o) => button(text(o), o === yes ? "primary" : "",
+        () => (yes && o !== yes || this.riskSeen()) && this.send({ text: o.value })))), this.ownWords(draft)];
     }
     if (question.kind === "choose_one" && options.length) return this.choices(options, draft);
     if (question.required_fields?.length) return this.named(question.required_fields, draft);
@@ -147,7 +160,7 @@ export class Answer {
         own.hidden = i !== options.length;
       } }), h("span", { dir: "auto" }, label));
     return [h("fieldset", { class: "cards" }, h("legend", { class: "hidden" }, T.choose),
-      options.map((o, i) => card(shown(o.label), i)), card(T.inOwnWords, options.length)), own,
+      options.map((o, i) => card(optionText(o), i)), card(T.inOwnWords, options.length)), own,
     h("div", { class: "buttons" }, button(T.send, "primary", () => {
       if (picked < 0) return this.refuse(T.chooseFirst);
       return picked === options.length ? this.sendWords() : this.send({ text: options[picked].value });

@@ -1,5 +1,11 @@
-// Elements are made here, and only from text: nothing that an agent or a person wrote is ever read as HTML.
+// Elements are made here, and only from text: nothing that an agent or a person wrote is ever read as HTML, and no
+// text hides a part of itself.
 
+import { pieces, visible } from "./visible.js";
+
+export { hidesSomething } from "./visible.js";
+
+const read = new Set(["aria-label", "placeholder", "title"]); // attributes that are read as texts
 const svgNames = new Set(["svg", "g", "rect", "circle", "path", "line", "text", "title"]);
 
 // h makes an element. Properties that begin with "on" are listeners, true and false are as in HTML, and null is
@@ -11,7 +17,7 @@ export function h(name, properties, ...children) {
     if (value === null || value === undefined || value === false) continue;
     if (key.startsWith("on")) node.addEventListener(key.slice(2), value);
     else if (key === "value" || key === "checked") node[key] = value;
-    else node.setAttribute(key, value === true ? "" : String(value));
+    else node.setAttribute(key, value === true ? "" : read.has(key) ? visible(value, true) : String(value));
   }
   append(node, children);
   return node;
@@ -20,6 +26,7 @@ export function h(name, properties, ...children) {
 function append(node, children) {
   for (const child of children) {
     if (Array.isArray(child)) append(node, child);
+    else if (typeof child === "string") node.append(prose(child));
     else if (child !== null && child !== undefined && child !== false) node.append(child);
   }
 }
@@ -31,36 +38,26 @@ export function set(node, ...children) {
   node.replaceChildren(fragment);
 }
 
-// Characters that change how others look, or cannot be seen: direction overrides, zero-width ones, controls.
-const unseen = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/u;
-
-export function hidesSomething(text) {
-  return unseen.test(text);
+// shown is a text of somebody else as a node: a value, a name or an id, of which each character counts. What a screen
+// would hide is named, and no white space is folded.
+export function shown(text, inProse = false) {
+  text = String(text);
+  const parts = pieces(text, inProse);
+  if (parts.length === 0) return document.createTextNode("");
+  const edge = !inProse && text !== text.trim();
+  if (parts.length === 1 && !parts[0].named && !edge && !/[\t\n]|  /.test(text)) return document.createTextNode(text);
+  return h("span", { class: edge ? "shown edge" : "shown" }, parts.map((part) => part.named
+    ? h("span", { class: "unseen" }, document.createTextNode(part.text)) : document.createTextNode(part.text)));
 }
 
-// shown is a text of somebody else as a node. Characters that could make it look like another text are named, so
-// that what is approved is what is seen.
-export function shown(text) {
-  text = String(text);
-  if (!unseen.test(text)) return document.createTextNode(text);
-  const fragment = document.createDocumentFragment();
-  let plain = "";
-  for (const c of text) {
-    if (!unseen.test(c)) {
-      plain += c;
-      continue;
-    }
-    fragment.append(plain, h("span", { class: "unseen" },
-      "U+" + c.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")));
-    plain = "";
-  }
-  fragment.append(plain);
-  return fragment;
+// prose is shown for what is read as language.
+export function prose(text) {
+  return shown(text, true);
 }
 
 // said is a block of somebody's text, in its own direction and with its line breaks.
 export function said(text, name = "p", className = "said") {
-  return h(name, { class: className, dir: "auto" }, shown(text));
+  return h(name, { class: className, dir: "auto" }, prose(text));
 }
 
 let ids = 0;

@@ -2,7 +2,7 @@
 
 import { T } from "./texts.js";
 import { getTagged, now, query } from "./api.js";
-import { h, set, shown } from "./dom.js";
+import { h, prose, set, shown } from "./dom.js";
 import { follow } from "./live.js";
 import { since, until } from "./time.js";
 
@@ -114,7 +114,7 @@ export class Inbox {
         if (left <= 0) break;
         left -= group.questions.length;
         parts.push(h("li", { class: "run-group" }, h("h3", { dir: "auto" },
-          group.title ? [shown(group.title), " ", h("span", { class: "label-chip" }, shown(group.run))] : shown(group.run),
+          group.title ? [prose(group.title), " ", h("span", { class: "label-chip" }, shown(group.run))] : shown(group.run),
           group.labels.map(([name, value]) => h("span", { class: "label-chip" }, shown(`${name}: ${value}`)))),
         h("ul", null, group.questions.map((q) => this.row(q)))));
       }
@@ -143,7 +143,7 @@ export class Inbox {
     const { question } = q;
     const node = h("li", null, h("a", { href: hrefOf(q), "data-key": key, class: "row",
       "aria-current": key === this.selected ? "true" : null },
-    h("span", { class: "title", dir: "auto" }, shown(titleOf(question).slice(0, 300))),
+    h("span", { class: "title", dir: "auto" }, prose(titleOf(question).slice(0, 300))),
     h("span", { class: "meta" }, h("span", { class: "kind" }, T.kinds[question.kind]), this.standing(q))));
     this.rows.set(key, { node, text });
     if (this.rows.size > 2 * most) this.rows.clear();

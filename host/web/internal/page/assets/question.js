@@ -6,7 +6,7 @@ import { Problem, get, newKey, postOnce, post, questionPath, runPath } from "./a
 import { Answer } from "./answer.js";
 import { argumentsView } from "./approval.js";
 import { dropDraft, keepDraft, readDraft } from "./drafts.js";
-import { announce, button, h, newID, said, set, shown } from "./dom.js";
+import { announce, button, h, newID, prose, said, set, shown } from "./dom.js";
 import { Exact, stringify } from "./exact.js";
 import { moment, since, until } from "./time.js";
 import { follow, refresh } from "./live.js";
@@ -103,12 +103,12 @@ export class QuestionPanel {
     set(this.head, this.siblings,
       h("p", { class: "eyebrow" }, h("span", { class: "kind" }, T.kinds[question.kind]), " ",
         run ? h("a", { href: `#/runs/${encodeURIComponent(this.run)}`, dir: "auto" },
-          shown(run.title || this.run))
+          run.title ? prose(run.title) : shown(this.run))
           : h("span", { dir: "auto" }, shown(this.run)), " ",
         Object.entries(run?.labels ?? {}).map(([name, value]) => h("span", { class: "label-chip", dir: "auto" },
           shown(`${name}: ${value}`)))),
       h("h1", { id: "question-title", tabindex: "-1", dir: "auto", class: title.length > 160 ? "lengthy" : null },
-        shown(title)),
+        prose(title)),
       question.subject?.title && question.subject.title !== question.prompt ? said(question.prompt) : null,
       question.context ? h("div", { class: "context" }, h("p", { class: "label" }, T.context), said(question.context))
         : null,
@@ -187,7 +187,7 @@ export class QuestionPanel {
     const next = this.next?.();
     if (next) {
       set(this.controls, h("p", null, h("a", { class: "button", href: next.href }, T.nextQuestion), " ",
-        h("span", { class: "muted", dir: "auto" }, shown(next.title.slice(0, 120)))));
+        h("span", { class: "muted", dir: "auto" }, prose(next.title.slice(0, 120)))));
     }
     if (!this.controls.contains(document.activeElement) && !atFirst) this.node.querySelector("h1")?.focus();
   }

@@ -2,7 +2,7 @@
 
 import { T } from "./texts.js";
 import { Problem, get, getTagged, newKey, post, postOnce, query, runPath } from "./api.js";
-import { h, newID, once, said, set, shown } from "./dom.js";
+import { h, newID, once, prose, said, set, shown } from "./dom.js";
 import { stringify } from "./exact.js";
 import { follow, followRun, refresh } from "./live.js";
 import { problemText } from "./question.js";
@@ -86,7 +86,7 @@ export class RunList {
     const row = (run) => h("a", { class: "row", "data-key": run.id, href: `#/runs/${encodeURIComponent(run.id)}`,
       "aria-current": run.id === this.selected ? "true" : null },
     h("span", { class: "title mono", dir: "auto" }, shown(run.id)),
-    h("span", { class: "meta" }, badge(run), h("span", { dir: "auto" }, shown(whyNot(run, stats) ?? "")),
+    h("span", { class: "meta" }, badge(run), h("span", { dir: "auto" }, prose(whyNot(run, stats) ?? "")),
       since(run.updated_at)));
     set(this.list, runs.length ? h("ul", null, runs.map((run) => h("li", null, row(run))))
       : h("p", { class: "empty" }, T.noRuns));
@@ -175,7 +175,7 @@ export class RunPanel {
     set(this.head, h("p", { class: "eyebrow" }, badge(run), " ", Object.entries(run.labels ?? {}).map(([name, value]) =>
       h("span", { class: "label-chip", dir: "auto" }, shown(`${name}: ${value}`)))),
     h("h1", { tabindex: "-1", dir: "auto", class: "mono" }, shown(run.id)),
-    run.title ? h("p", { dir: "auto" }, shown(run.title)) : null,
+    run.title ? h("p", { dir: "auto" }, prose(run.title)) : null,
     h("div", { class: "facts" }, h("dl", null, fact(T.engine, shown(run.engine)), fact(T.pool, shown(run.pool)),
       run.key ? fact(T.key, shown(run.key)) : null, fact(T.attempt, String(run.attempt)),
       fact(T.created, since(run.created_at)), fact(T.updated, since(run.updated_at)),
@@ -186,14 +186,14 @@ export class RunPanel {
     const signature = stringify([why, run.block ?? null, run.budget ?? null]);
     if (this.whyShown !== signature) { // somebody may be typing into it
       set(this.why, why ? h("div", { class: `notice ${run.block || run.state === "failed" ? "warn" : "plain"}` },
-        h("strong", null, T.why[run.state]), " ", h("span", { dir: "auto" }, shown(why)), this.resume(run)) : null);
+        h("strong", null, T.why[run.state]), " ", h("span", { dir: "auto" }, prose(why)), this.resume(run)) : null);
     }
     this.whyShown = signature;
     drawTimeline(this.timeline, this.events, run);
     set(this.questions, run.questions.length ? [h("h2", null, T.openQuestions), h("ul", { class: "plain" },
       run.questions.map((q) => h("li", null, h("a", { class: "row", href:
         `#/inbox/${encodeURIComponent(run.id)}/${q.id}` }, h("span", { class: "title", dir: "auto" },
-      shown(q.subject?.title || q.prompt)), h("span", { class: "meta" }, h("span", null, T.kinds[q.kind]),
+      prose(q.subject?.title || q.prompt)), h("span", { class: "meta" }, h("span", null, T.kinds[q.kind]),
         audience(q.to), q.ends_at ? until(q.ends_at) : since(q.asked_at))))))] : null);
     set(this.result, run.final_text || run.output !== undefined ? [h("h2", null, T.result),
       run.final_text ? said(run.final_text) : null,

@@ -1,0 +1,142 @@
+package page_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+// N4: of all of Unicode, the page names the characters that package interaction names, in values and
+// in prose.
+func TestN4ThePageNamesEveryHiddenCharacter(t *testing.T) {
+	o := openWorld(t).open("ada", "")
+	wrong := js[string](o, `(async () => {
+		const { pieces } = await import("./visible.js"), { shown, prose } = await import("./dom.js");
+		const strict = `+namedRanges(interaction.Visible)+`, inProse = `+namedRanges(interaction.VisibleProse)+`, wrong = [];
+		const within = (ranges) => {
+			let at = 0;
+			return (c) => {
+				while (at < ranges.length && ranges[at][1] < c) at++;
+				return at < ranges.length && ranges[at][0] <= c;
+			};
+		};
+		const wantStrict = within(strict), wantProse = within(inProse);
+		for (let c = 0; c <= 0x10ffff; c++) {
+			const text = "a" + String.fromCodePoint(c) + "b";
+			const name = "U+" + c.toString(16).toUpperCase().padStart(4, "0");
+			for (const [want, asProse] of [[wantStrict(c), false], [wantProse(c), true]]) {
+				const got = pieces(text, asProse).map((p) => p.text).join("");
+				if (got !== (want ? "a" + name + "b" : text)) wrong.push(name);
+				if (want && c % 61 === 0 && (asProse ? prose : shown)(text).textContent !== "a" + name + "b") wrong.push(name);
+			}
+		}
+		return wrong.slice(0, 20).join(" ");
+	})()`)
+	require.Empty(t, wrong)
+}
+
+// namedRanges lists the ranges of characters that a function writes out between two letters.
+func namedRanges(visible func(string) string) string {
+	all := [][2]rune{}
+	for r := rune(0); r <= unicode.MaxRune; r++ {
+		text := "a" + string(r) + "b"
+		if utf8.ValidRune(r) && visible(text) == text {
+			continue
+		}
+		if n := len(all); n > 0 && all[n-1][1] == r-1 {
+			all[n-1][1] = r
+		} else {
+			all = append(all, [2]rune{r, r})
+		}
+	}
+	body, _ := json.Marshal(all)
+	return string(body)
+}
+
+// N4: the page and Go write texts of mixed characters the same.
+func TestN4ThePageShowsMixedTextsAsGoDoes(t *testing.T) {
+	o := openWorld(t).open("ada", "")
+	alphabet := []string{"a", "1", " ", "\n", "\t", "    ", "\r\n", "\u200d", "\u200c", "\ufe0f", "\u20e3", "❤", "👩", "🏽", "\u00a0",
+		"\u202f", "\u3000", "क", "\u094d", "র", "\u09cd", "ی", "ا", "\u064e", "\u202e", "\U000e0041", "日", "               "}
+	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // texts of a test
+	var texts [][3]string
+	for range 4000 {
+		var b strings.Builder
+		for range random.IntN(12) {
+			b.WriteString(strings.Repeat(alphabet[random.IntN(len(alphabet))], 1+random.IntN(3)*random.IntN(9)))
+		}
+		texts = append(texts, [3]string{b.String(), interaction.Visible(b.String()), interaction.VisibleProse(b.String())})
+	}
+	body, err := json.Marshal(texts)
+	require.NoError(t, err)
+	wrong := js[string](o, fmt.Sprintf(`(async () => {
+		const { visible } = await import("./visible.js");
+		const wrong = %s.find(([text, strict, prose]) => visible(text) !== strict || visible(text, true) !== prose);
+		return wrong ? JSON.stringify([...wrong, visible(wrong[0]), visible(wrong[0], true)]) : "";
+	})()`, body))
+	require.Empty(t, wrong)
+}
+
+// N4: a call that hides a part of itself is seen for what it is, as a table and as JSON; so are the
+// names and values of options.
+func TestN4WhatIsApprovedIsShown(t *testing.T) {
+	w := openWorld(t)
+	tagged := "ls" + strings.Map(func(r rune) rune { return r + 0xe0000 }, " rm")
+	arguments := fmt.Sprintf(`{"command":%s,"tagged":%s,"note":"a  b ","z":"\u003cb\u003e","a":1}`,
+		quote("x"+strings.Repeat(" ", 4000)+"; rm -rf /"), quote(tagged))
+	w.ask(lifecycle.Spec{ID: "r"}, approval(t, "May I?\u202e \u3164", "shell", arguments))
+	ada := w.open("ada", "#/inbox/r/1")
+	for range 2 {
+		ada.sees("x[4000 white-space characters]; rm -rf /")
+		ada.sees("lsU+E0020U+E0072U+E006D")
+		ada.sees("May I?U+202E U+3164")
+		ada.sees("a  b ")
+		ada.sees("<b>")
+		ada.press("JSON")
+	}
+	w.ask(lifecycle.Spec{ID: "o"}, engine.Question{Kind: engine.ChooseOne, Prompt: "Which?", Options: []engine.Option{
+		{Label: "Keep", Value: "delete\u200b"}, {Label: "stop", Value: "stop"}}})
+	ada.run(`location.hash = "#/inbox/o/1"`)
+	ada.sees("Keep deleteU+200B")
+	ada.seesNot("stop stop")
+}
+
+// decision 13: the acknowledgement belongs to the option whose value agrees, wherever it is; if that
+// is unclear, to each.
+func TestN4TheRiskIsAcknowledgedByWhoAccepts(t *testing.T) {
+	w := openWorld(t)
+	risk := func(id string, options ...engine.Option) {
+		w.ask(lifecycle.Spec{ID: id}, engine.Question{Kind: engine.RiskAck, Prompt: "Wipe it?", Options: options})
+	}
+	no, yes := engine.Option{Label: "No", Value: "no"}, engine.Option{Label: "Yes", Value: " YES"}
+	risk("refuse", no, yes)
+	risk("accept", no, yes)
+	risk("unclear", engine.Option{Label: "Yes", Value: "1"}, no)
+	ada := w.open("ada", "#/inbox/refuse/1")
+	ada.press("No no")
+	require.Equal(t, "no", w.answered("refuse")[0].Text)
+	ada.run(`location.hash = "#/inbox/accept/1"`)
+	ada.press("Yes  YES")
+	ada.sees("Acknowledge the risk first.")
+	ada.press("I have read this and accept the risk.")
+	ada.press("Yes  YES")
+	require.Equal(t, " YES", w.answered("accept")[0].Text)
+	ada.run(`location.hash = "#/inbox/unclear/1"`)
+	ada.press("Yes 1")
+	ada.sees("Acknowledge the risk first.")
+	ada.press("No no")
+	ada.sees("Acknowledge the risk first.")
+	ada.press("I have read this and accept the risk.")
+	ada.press("Yes 1")
+	require.Equal(t, "1", w.answered("unclear")[0].Text)
+}
