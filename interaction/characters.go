@@ -1,13 +1,9 @@
 package interaction
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 	"unicode"
-	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -243,86 +239,44 @@ func (t characters) seen(i int) bool {
 	return r > ' ' && !hidden(r)
 }
 
-// VisibleJSON returns a JSON text as people read it, in the order in which it was written: on
-// several lines if indent is not empty, and with Visible applied to its strings. Escapes of visible
-// characters are resolved: "\u003c" is shown as "<". If the text is no JSON, it is shown as it is.
-func VisibleJSON(text []byte, indent string) string {
-	var laid bytes.Buffer
-	err := json.Compact(&laid, text)
-	if err == nil && indent != "" {
-		laid.Reset()
-		err = json.Indent(&laid, text, "", indent)
+// Break returns the last offset up to limit, in bytes, at which s can be divided without separating
+// what is drawn as one character, such as a joined emoji or a letter and its accents. A character
+// with more than 64 parts is divided.
+func Break(s string, limit int) int {
+	if limit >= len(s) {
+		return len(s)
 	}
-	if err != nil {
-		return Visible(string(text))
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
 	}
-	var b strings.Builder
-	for s := laid.Bytes(); len(s) > 0; {
-		end := 1
-		if s[0] != '"' {
-			if end = bytes.IndexByte(s, '"'); end < 0 {
-				end = len(s)
-			}
-			b.Write(s[:end])
-			s = s[end:]
-			continue
+	at := limit
+	for range 64 {
+		if at == 0 || !continues(s[:at], s[at:]) {
+			return at
 		}
-		for s[end] != '"' {
-			if s[end] == '\\' {
-				end++
-			}
-			end++
-		}
-		b.WriteString(Visible(unescape(string(s[:end+1]))))
-		s = s[end+1:]
+		_, size := utf8.DecodeLastRuneInString(s[:at])
+		at -= size
 	}
-	return b.String()
+	return limit
 }
 
-// unescape resolves the escapes in the text of a JSON string that stand for visible characters.
-func unescape(s string) string {
-	if !strings.Contains(s, `\`) {
-		return s
-	}
-	var b strings.Builder
-	for s != "" {
-		at := strings.IndexByte(s, '\\')
-		if at < 0 {
-			break
-		}
-		b.WriteString(s[:at])
-		s = s[at:]
-		size := 2
-		switch s[1] {
-		case '/':
-			b.WriteByte('/')
-		case 'u':
-			var r rune
-			if r, size = escaped(s); hidden(r) || r == utf8.RuneError || strings.ContainsRune("\"\\ \t\n", r) {
-				b.WriteString(s[:size])
-			} else {
-				b.WriteRune(r)
+// continues reports whether after begins within a character that before begins.
+func continues(before, after string) bool {
+	last, _ := utf8.DecodeLastRuneInString(before)
+	next, _ := utf8.DecodeRuneInString(after)
+	if flag(last) && flag(next) { // flags are pairs
+		n := 0
+		for _, r := range before {
+			if n++; !flag(r) {
+				n = 0
 			}
-		default:
-			b.WriteString(s[:size])
 		}
-		s = s[size:]
+		return n%2 == 1
 	}
-	b.WriteString(s)
-	return b.String()
+	return last == joiner || next == joiner || unicode.In(next, unicode.M, unicode.Variation_Selector, skinTones)
 }
 
-// escaped reads the escapes of a character, of which there are two beyond U+FFFF.
-func escaped(s string) (r rune, size int) {
-	unit := func(s string) rune {
-		n, _ := strconv.ParseUint(s[2:6], 16, 16) // it is JSON
-		return rune(n)
-	}
-	r = unit(s)
-	if utf16.IsSurrogate(r) && len(s) >= 12 && s[6] == '\\' && s[7] == 'u' {
-		if pair := utf16.DecodeRune(r, unit(s[6:])); pair != utf8.RuneError {
-			return pair, 12
-		}
-	}
-	return r, 6
-}
+// flag reports whether the character is half of a flag.
+func flag(r rune) bool { return r >= 0x1f1e6 && r <= 0x1f1ff }
+
+var skinTones = &unicode.RangeTable{R32: []unicode.Range32{{0x1f3fb, 0x1f3ff, 1}}}

@@ -124,3 +124,16 @@ func FuzzVisible(f *testing.F) {
 		}
 	})
 }
+
+// N4: a text is not divided within what is drawn as one character.
+func TestN4BreakTearsNoCharacter(t *testing.T) {
+	for _, whole := range []string{"👩‍💻", "❤️‍🔥", "👩🏽‍🚀", "1️⃣", "é", "e\u0301\u0323", "🇩🇪"} {
+		text := "ab🇫🇷" + whole + "c"
+		for limit := len("ab🇫🇷"); limit < len("ab🇫🇷"+whole); limit++ {
+			require.Equal(t, "ab🇫🇷", text[:interaction.Break(text, limit)], "%q %d", whole, limit)
+		}
+		require.Equal(t, "ab🇫🇷"+whole, text[:interaction.Break(text, len(text)-1)])
+	}
+	require.Equal(t, 3, interaction.Break("abc", 9))
+	require.Equal(t, 201, interaction.Break("a"+strings.Repeat("\u0301", 200), 202), "there is no end to its marks")
+}

@@ -233,7 +233,7 @@ func choices(q *lifecycle.Question) []lifecycle.Option {
 	case q.Kind == lifecycle.Confirm:
 		return []lifecycle.Option{{Label: "Yes", Value: "yes"}, {Label: "No", Value: "no"}}
 	case q.Kind == lifecycle.RiskAck:
-		return []lifecycle.Option{{Label: "I accept the risk", Value: "yes, I accept the risk"},
+		return []lifecycle.Option{{Label: "I accept the risk", Value: "yes"},
 			{Label: "No", Value: "no"}}
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"flag"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
@@ -14,10 +15,12 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/memory"
@@ -486,4 +489,34 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 	require.ErrorContains(t, err, "(To)")
 	_, err = links.For("r", lifecycle.Question{}, To("ada"))
 	require.ErrorContains(t, err, "was not asked")
+}
+
+// N4: no text of others on the page has a character that a screen hides, and an option shows its
+// value.
+func TestN4ThePageNamesEveryHiddenCharacter(t *testing.T) {
+	var b strings.Builder
+	for r := rune(1); r < 0xe0200; r++ {
+		if unicode.In(r, unicode.Cf, unicode.Zs, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point,
+			unicode.Variation_Selector) && r != ' ' && r < 0x1d200 || r >= 0xe0020 && r < 0xe0080 {
+			b.WriteString("a" + string(r))
+		}
+	}
+	hides := b.String()
+	one := hides[:strings.Index(hides, "\u200b")+3]
+	q := engine.Question{Kind: engine.ChooseOne, Prompt: "Which" + strings.Repeat(" ", 4000) + "?" + hides, Context: hides,
+		Options: []engine.Option{{Label: one, Value: "drop\u200b"}, {Label: "keep", Value: "keep"}}}
+	h := newHost(t, q, nil)
+	shown := h.call("GET", h.link("r", h.asked("r", nil), To("ada")), nil).Body.String()
+	for _, r := range shown {
+		kind := interaction.CharacterOf(r)
+		require.True(t, kind&interaction.Hidden == 0 || kind&interaction.SingleSpace != 0, "%U", r)
+	}
+	for _, r := range hides {
+		if interaction.CharacterOf(r)&interaction.SingleSpace == 0 && r != 'a' {
+			require.Contains(t, shown, fmt.Sprintf(`\u{%04X}`, r))
+		}
+	}
+	require.Contains(t, shown, "Which[4000 white-space characters]?")
+	require.Contains(t, shown, `<code class="text">drop\u{200B}</code>`)
+	require.Equal(t, 1, strings.Count(shown, "keep"))
 }

@@ -5,10 +5,8 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
-	"encoding/json"
 	"html/template"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/interlude-go/interlude/interaction"
@@ -21,7 +19,9 @@ var pageSource string
 //go:embed page.css
 var css string
 
-var page = template.Must(template.New("page").Parse(pageSource))
+// page shows texts of others by the table of characters: exact is for names, values and ids.
+var page = template.Must(template.New("page").Funcs(template.FuncMap{"exact": interaction.Visible,
+	"prose": interaction.VisibleProse}).Parse(pageSource))
 
 // policy lets the page load nothing and execute nothing; its one style is named by its hash.
 var policy = func() string {
@@ -58,7 +58,7 @@ type view struct {
 	Question  *lifecycle.Question // nil: none is shown
 	Person    string              // who answers
 	Arguments string
-	Choices   []lifecycle.Option
+	Choices   []choice
 	Approval  bool
 	Several   bool
 	Respond   bool // an approval takes a text in place of a decision
@@ -71,6 +71,9 @@ type view struct {
 	How  string
 	When *moment
 }
+
+// choice is an option: its label, and its value if that is another text.
+type choice struct{ Label, Value string }
 
 type moment struct{ Machine, Text string }
 
@@ -153,39 +156,21 @@ func howSettled(r *lifecycle.Record) string {
 func (s *view) ask(v *visit, full string) {
 	q := &v.question
 	s.Heading, s.Question, s.Full, s.Ends = texts[""][0], q, full, momentOf(q.EndsAt)
-	s.Person = interaction.Visible(v.person)
+	s.Person = v.person
 	s.Approval, s.Several = q.Subject != nil, q.DecidedBySeveral()
 	s.Respond = s.Approval && !s.Several
 	s.Writable = len(q.Schema) == 0 || q.AlsoText || s.Approval
 	s.Approved = q.Count(lifecycle.Approve)
 	switch {
 	case s.Approval:
-		s.Question, s.Arguments = visible(q), readable(q.Subject.Arguments)
+		s.Arguments = interaction.VisibleJSON(q.Subject.Arguments, "  ")
 	case s.Writable:
-		s.Choices = choices(q)
+		for _, o := range choices(q) {
+			c := choice{Label: o.Label}
+			if len(q.Options) > 0 && o.Value != o.Label {
+				c.Value = o.Value
+			}
+			s.Choices = append(s.Choices, c)
+		}
 	}
-}
-
-// visible is an approval with what a screen would hide or move written out in its texts.
-func visible(q *lifecycle.Question) *lifecycle.Question {
-	shown, subject := *q, *q.Subject
-	subject.Tool, subject.Title = interaction.Visible(subject.Tool), interaction.Visible(subject.Title)
-	subject.Risk = interaction.Visible(subject.Risk)
-	shown.Prompt, shown.Context, shown.Subject = interaction.Visible(q.Prompt), interaction.Visible(q.Context), &subject
-	return &shown
-}
-
-// readable is an approval's arguments, one member a line, with nothing hidden. Indentation is no
-// part of what is approved, so it is not counted as white space.
-func readable(arguments json.RawMessage) string {
-	var indented bytes.Buffer
-	if json.Indent(&indented, arguments, "", "  ") != nil {
-		return interaction.Visible(string(arguments))
-	}
-	lines := strings.Split(indented.String(), "\n")
-	for i, line := range lines {
-		text := strings.TrimLeft(line, " ")
-		lines[i] = line[:len(line)-len(text)] + interaction.Visible(text)
-	}
-	return strings.Join(lines, "\n")
 }

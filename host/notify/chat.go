@@ -8,8 +8,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
@@ -28,7 +28,8 @@ type ChatConfig struct {
 
 // Message is what people read about a notice.
 type Message struct {
-	// Text is plain text: nothing in it is a link, a mention, or bold. It is cut to MaxText bytes.
+	// Text is plain text: nothing in it is a link, a mention, or bold. Characters that a screen would
+	// hide are written out (interaction.VisibleProse), and it is cut to MaxText bytes.
 	Text string
 	// Address is that of a page where the question can be answered; may be empty. Many read a
 	// channel: a personal link of host/link is for mail.
@@ -42,24 +43,25 @@ const MaxText = 3000
 // escalations, runs that cannot go on, and the ends of runs. It has no text for others.
 func DefaultMessage(n Notice) Message {
 	e := n.Event
+	run := interaction.Visible(e.RunID)
 	switch e.Type {
 	case lifecycle.TypeInputRequired:
 		if q, ok := n.Question(); ok {
-			return Message{Text: fmt.Sprintf("%s asks: %s", e.RunID, questionText(q))}
+			return Message{Text: fmt.Sprintf("%s asks: %s", run, questionText(q))}
 		}
 	case lifecycle.TypeReminder:
-		return Message{Text: fmt.Sprintf("A question of %s still waits for an answer.", e.RunID)}
+		return Message{Text: fmt.Sprintf("A question of %s still waits for an answer.", run)}
 	case lifecycle.TypeEscalated:
-		return Message{Text: fmt.Sprintf("A question of %s was put to others, since nobody has answered.", e.RunID)}
+		return Message{Text: fmt.Sprintf("A question of %s was put to others, since nobody has answered.", run)}
 	case lifecycle.TypeBlocked:
 		var b struct{ Message string }
 		if e.Decode(&b) == nil {
-			return Message{Text: fmt.Sprintf("%s cannot go on: %s", e.RunID, b.Message)}
+			return Message{Text: fmt.Sprintf("%s cannot go on: %s", run, interaction.VisibleProse(b.Message))}
 		}
 	case lifecycle.TypeStateChanged:
 		var change lifecycle.StateChanged
 		if e.Terminal() && e.Decode(&change) == nil {
-			return Message{Text: fmt.Sprintf("%s has ended: %s", e.RunID, change.To)}
+			return Message{Text: fmt.Sprintf("%s has ended: %s", run, change.To)}
 		}
 	}
 	return Message{}
@@ -68,12 +70,15 @@ func DefaultMessage(n Notice) Message {
 // questionText is the question with what it is about.
 func questionText(q lifecycle.InputRequired) string {
 	var b strings.Builder
-	b.WriteString(q.Prompt)
+	b.WriteString(interaction.VisibleProse(q.Prompt))
 	if s := q.Subject; s != nil {
-		fmt.Fprintf(&b, "\n%s %s", s.Tool, s.Arguments)
+		fmt.Fprintf(&b, "\n%s %s", interaction.Visible(s.Tool), interaction.VisibleJSON([]byte(s.Arguments), ""))
 	}
 	for _, o := range q.Options {
-		fmt.Fprintf(&b, "\n- %s", o.Label)
+		fmt.Fprintf(&b, "\n- %s", interaction.VisibleProse(o.Label))
+		if o.Value != o.Label {
+			fmt.Fprintf(&b, " (%s)", interaction.Visible(o.Value))
+		}
 	}
 	return b.String()
 }
@@ -114,7 +119,7 @@ func (c *chat) Send(ctx context.Context, n Notice) error {
 	if err != nil || m.Text == "" {
 		return err
 	}
-	m.Text = cut(m.Text)
+	m.Text = cut(interaction.VisibleProse(m.Text))
 	body, err := json.Marshal(c.encode(m))
 	if err != nil {
 		return Permanent(err)
@@ -128,15 +133,10 @@ func (c *chat) Send(ctx context.Context, n Notice) error {
 // cut shortens a text to MaxText, between two characters.
 func cut(text string) string {
 	const dots = "…"
-	text = strings.ToValidUTF8(text, "�")
 	if len(text) <= MaxText {
 		return text
 	}
-	end := MaxText - len(dots)
-	for !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end] + dots
+	return text[:interaction.Break(text, MaxText-len(dots))] + dots
 }
 
 // slackText keeps Slack from reading links and mentions in a text: they stand in angle brackets.

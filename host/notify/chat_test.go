@@ -34,13 +34,13 @@ func chatted(t *testing.T, newChat func(ChatConfig) (Sender, error), cfg ChatCon
 func TestL4ChatsGetPlainText(t *testing.T) {
 	n := sample()
 	n.Event.Data = json.RawMessage(`{"interaction_id":1,"prompt":"<!channel> [ship](https://evil.example) & <it>?",
-		"options":[{"label":"yes","value":"y"}],"subject":{"tool":"pay","arguments":"{\"to\":1}"}}`)
+		"options":[{"label":"yes","value":"y"},{"label":"no\u200b","value":"no\u200b"}],"subject":{"tool":"pay","arguments":"{\"to\":1}"}}`)
 	page := func(_ context.Context, n Notice) (Message, error) {
 		m := DefaultMessage(n)
 		m.Address = "https://example.com/q?a=1&b=<x|y>"
 		return m, nil
 	}
-	text := "release-1.2 asks: <!channel> [ship](https://evil.example) & <it>?\npay {\"to\":1}\n- yes"
+	text := "release-1.2 asks: <!channel> [ship](https://evil.example) & <it>?\npay {\"to\":1}\n- yes (y)\n- no\\u{200B}"
 	var slack struct {
 		Text   string
 		Blocks []struct{ Text struct{ Type, Text string } }

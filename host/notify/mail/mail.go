@@ -5,6 +5,7 @@ package mail
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -12,11 +13,11 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	gomail "github.com/wneessen/go-mail"
 
 	"github.com/interlude-go/interlude/host/notify"
+	"github.com/interlude-go/interlude/interaction"
 )
 
 // Config configures a Sender. Server, From and To are required.
@@ -35,7 +36,8 @@ type Config struct {
 }
 
 // Mail is a mail to one person. It is plain text, so that nothing that an agent writes is an image,
-// or a link with another name.
+// or a link with another name. Characters that a screen would hide are written out in subject and
+// text (interaction.VisibleProse).
 type Mail struct {
 	Subject string
 	Text    string
@@ -146,22 +148,22 @@ func explain(err error) error {
 }
 
 func (s *Sender) message(n notify.Notice, to, id string, m *Mail) (*gomail.Msg, error) {
-	message := gomail.NewMsg()
+	message := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
 	if err := message.From(s.config.From); err != nil {
 		return nil, err
 	}
 	if err := message.To(to); err != nil {
 		return nil, err
 	}
-	text := m.Text
+	text := interaction.VisibleProse(m.Text)
 	if m.Address != "" {
 		text += "\n\nAnswer: " + m.Address
 	}
-	message.Subject(line(m.Subject))
+	message.Subject(line(interaction.VisibleProse(m.Subject)))
 	message.SetMessageIDWithValue(id)
 	message.SetDateWithValue(n.Event.TS)
 	message.SetGenHeader("Auto-Submitted", "auto-generated") // no holiday answers it
-	message.SetGenHeader("Interlude-Notice", line(n.ID))
+	message.SetGenHeader("Interlude-Notice", line(interaction.Visible(n.ID)))
 	message.SetBodyString(gomail.TypeTextPlain, text+"\n")
 	return message, nil
 }
@@ -169,15 +171,25 @@ func (s *Sender) message(n notify.Notice, to, id string, m *Mail) (*gomail.Msg, 
 // maxSubject is the longest subject, in characters.
 const maxSubject = 150
 
-// line is a text as one line of a header.
+// line is a text as one line of a header. A text that looks like an encoded word (RFC 2047) is
+// encoded itself: else the reader would see another text than the one that was checked.
 func line(text string) string {
-	words := strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, "�"), func(r rune) bool {
-		return unicode.IsSpace(r) || !unicode.IsPrint(r)
-	}), " ")
+	words := strings.Join(strings.Fields(text), " ")
 	if characters := []rune(words); len(characters) > maxSubject {
-		return string(characters[:maxSubject-1]) + "…"
+		most := len(string(characters[:maxSubject-1]))
+		words = words[:interaction.Break(words, most)] + "…"
 	}
-	return words
+	if !strings.Contains(words, "=?") {
+		return words
+	}
+	const most = 45 // bytes; an encoded word has at most 75 characters
+	var all []string
+	for words != "" {
+		n := max(interaction.Break(words, most), 1)
+		all = append(all, "=?utf-8?b?"+base64.StdEncoding.EncodeToString([]byte(words[:n]))+"?=")
+		words = words[n:]
+	}
+	return strings.Join(all, " ")
 }
 
 // messageID is the same in each attempt, so that a mailbox can see that it has the mail.

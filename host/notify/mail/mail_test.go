@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net"
 	netmail "net/mail"
 	"slices"
@@ -255,7 +256,7 @@ func TestL4WhoAndWhatAreTheHosts(t *testing.T) {
 		require.ErrorIs(t, s.sender(t, c.change).Send(t.Context(), notice("?")), c.want, name)
 	}
 	require.Empty(t, s.got(t))
-	require.Equal(t, "a b c", line("a\r\n b\x00\u202e\tc"))
+	require.Equal(t, "a b c", line("a\r\n b\tc"))
 	require.Len(t, []rune(line(strings.Repeat("é", 2*maxSubject))), maxSubject)
 	client, err := gomail.NewClient("localhost")
 	require.NoError(t, err)
@@ -270,4 +271,29 @@ func TestL4WhoAndWhatAreTheHosts(t *testing.T) {
 		sender.remember(fmt.Sprint(i))
 	}
 	require.Len(t, sender.sent, 1, "memory is bounded")
+}
+
+// N4: a subject is what its text says, whatever the agent writes: no encoded word hides another
+// text, nothing is invisible, no emoji is torn. Nothing names the library.
+func TestN4TheSubjectIsItsText(t *testing.T) {
+	s := newServer(t)
+	hidden := "=?utf-8?b?4oCuZXZpbA0KQmNjOiB4AA==?="
+	sender := s.sender(t, func(c *Config) {
+		c.To = func(context.Context, notify.Notice) ([]string, error) { return []string{"ada@example.com"}, nil }
+	})
+	for prompt, want := range map[string]string{
+		hidden:                               "release-1 asks: " + hidden,
+		hidden + " é " + hidden:              "release-1 asks: " + hidden + " é " + hidden,
+		"a\u202e\x00\u200bb":                 `release-1 asks: a\u{202E}\u{0000}\u{200B}b`,
+		"x" + strings.Repeat(" ", 400) + "y": "release-1 asks: x[400 white-space characters]y",
+		strings.Repeat("x", 131) + "👩\u200d💻 ok?": "release-1 asks: " + strings.Repeat("x", 131) + "…",
+		"Ship 👩\u200d💻?":                          "release-1 asks: Ship 👩\u200d💻?",
+	} {
+		require.NoError(t, sender.Send(t.Context(), notice(prompt)))
+		m := s.got(t)[0]
+		subject, err := new(mime.WordDecoder).DecodeHeader(m.Header.Get("Subject"))
+		require.NoError(t, err)
+		require.Equal(t, want, subject)
+		require.Empty(t, m.Header.Get("User-Agent")+m.Header.Get("X-Mailer"))
+	}
 }

@@ -1,0 +1,94 @@
+package interaction
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// VisibleJSON returns a JSON text as people read it, in the order in which it was written: on
+// several lines if indent is not empty, and with Visible applied to its strings. Escapes of visible
+// characters are resolved: "\u003c" is shown as "<". If the text is no JSON, it is shown as it is.
+func VisibleJSON(text []byte, indent string) string {
+	var laid bytes.Buffer
+	err := json.Compact(&laid, text)
+	if err == nil && indent != "" {
+		laid.Reset()
+		err = json.Indent(&laid, text, "", indent)
+	}
+	if err != nil {
+		return Visible(string(text))
+	}
+	var b strings.Builder
+	for s := laid.Bytes(); len(s) > 0; {
+		end := 1
+		if s[0] != '"' {
+			if end = bytes.IndexByte(s, '"'); end < 0 {
+				end = len(s)
+			}
+			b.Write(s[:end])
+			s = s[end:]
+			continue
+		}
+		for s[end] != '"' {
+			if s[end] == '\\' {
+				end++
+			}
+			end++
+		}
+		b.WriteString(Visible(unescape(string(s[:end+1]))))
+		s = s[end+1:]
+	}
+	return b.String()
+}
+
+// unescape resolves the escapes in the text of a JSON string that stand for visible characters.
+func unescape(s string) string {
+	if !strings.Contains(s, `\`) {
+		return s
+	}
+	var b strings.Builder
+	for s != "" {
+		at := strings.IndexByte(s, '\\')
+		if at < 0 {
+			break
+		}
+		b.WriteString(s[:at])
+		s = s[at:]
+		size := 2
+		switch s[1] {
+		case '/':
+			b.WriteByte('/')
+		case 'u':
+			var r rune
+			if r, size = escaped(s); hidden(r) || r == utf8.RuneError || strings.ContainsRune("\"\\ \t\n", r) {
+				b.WriteString(s[:size])
+			} else {
+				b.WriteRune(r)
+			}
+		default:
+			b.WriteString(s[:size])
+		}
+		s = s[size:]
+	}
+	b.WriteString(s)
+	return b.String()
+}
+
+// escaped reads the escapes of a character, of which there are two beyond U+FFFF.
+func escaped(s string) (r rune, size int) {
+	unit := func(s string) rune {
+		n, _ := strconv.ParseUint(s[2:6], 16, 16) // it is JSON
+		return rune(n)
+	}
+	r = unit(s)
+	if utf16.IsSurrogate(r) && len(s) >= 12 && s[6] == '\\' && s[7] == 'u' {
+		if pair := utf16.DecodeRune(r, unit(s[6:])); pair != utf8.RuneError {
+			return pair, 12
+		}
+	}
+	return r, 6
+}
