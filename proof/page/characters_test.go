@@ -37,7 +37,8 @@ func TestN4ThePageNamesEveryHiddenCharacter(t *testing.T) {
 			for (const [want, asProse] of [[wantStrict(c), false], [wantProse(c), true]]) {
 				const got = pieces(text, asProse).map((p) => p.text).join("");
 				if (got !== (want ? "a" + name + "b" : text)) wrong.push(name);
-				if (want && c % 61 === 0 && (asProse ? prose : shown)(text).textContent !== "a" + name + "b") wrong.push(name);
+				if (!want || c % 61) continue;
+				if ((asProse ? prose : shown)(text).textContent !== "a" + name + "b") wrong.push(name);
 			}
 		}
 		return wrong.slice(0, 20).join(" ");
@@ -66,16 +67,18 @@ func namedRanges(visible func(string) string) string {
 // N4: the page and Go write texts of mixed characters the same.
 func TestN4ThePageShowsMixedTextsAsGoDoes(t *testing.T) {
 	o := openWorld(t).open("ada", "")
-	alphabet := []string{"a", "1", " ", "\n", "\t", "    ", "\r\n", "\u200d", "\u200c", "\ufe0f", "\u20e3", "❤", "👩", "🏽", "\u00a0",
-		"\u202f", "\u3000", "क", "\u094d", "র", "\u09cd", "ی", "ا", "\u064e", "\u202e", "\U000e0041", "日", "               "}
-	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // texts of a test
+	alphabet := []string{"a", "1", " ", "\n", "\t", "    ", "\r\n", "\u200d", "\u200c", "\ufe0f", "\u20e3",
+		"❤", "👩", "🏽", "\u00a0", "\u202f", "\u3000", "क", "\u094d", "র", "\u09cd", "ی", "ا", "\u064e", "\u202e",
+		"\U000e0041", "日", "               "}
+	random := rand.New(rand.NewPCG(1, 2))
 	var texts [][3]string
 	for range 4000 {
 		var b strings.Builder
 		for range random.IntN(12) {
 			b.WriteString(strings.Repeat(alphabet[random.IntN(len(alphabet))], 1+random.IntN(3)*random.IntN(9)))
 		}
-		texts = append(texts, [3]string{b.String(), interaction.Visible(b.String()), interaction.VisibleProse(b.String())})
+		s := b.String()
+		texts = append(texts, [3]string{s, interaction.Visible(s), interaction.VisibleProse(s)})
 	}
 	body, err := json.Marshal(texts)
 	require.NoError(t, err)
@@ -108,7 +111,7 @@ func TestN4WhatIsApprovedIsShown(t *testing.T) {
 		{Label: "Keep", Value: "delete\u200b"}, {Label: "stop", Value: "stop"}}})
 	ada.run(`location.hash = "#/inbox/o/1"`)
 	ada.sees("Keep deleteU+200B")
-	ada.seesNot("stop stop")
+	ada.until(`![...document.querySelectorAll("label")].some((l) => /stop\s+stop/.test(l.innerText))`)
 }
 
 // decision 13: the acknowledgement belongs to the option whose value agrees, wherever it is; if that
