@@ -20,7 +20,8 @@ func main() {
 // script is a module with a regular expression for each kind of character.
 func script() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "// Code generated from package interaction (Unicode %s) by go generate; DO NOT EDIT.\n", unicode.Version)
+	fmt.Fprintf(&b, "// Code generated from package interaction (Unicode %s) by go generate; DO NOT EDIT.\n",
+		unicode.Version)
 	for _, kind := range []struct {
 		name string
 		of   interaction.Character
