@@ -503,7 +503,8 @@ func TestN4ThePageNamesEveryHiddenCharacter(t *testing.T) {
 	}
 	hides := b.String()
 	one := hides[:strings.Index(hides, "\u200b")+3]
-	q := engine.Question{Kind: engine.ChooseOne, Prompt: "Which" + strings.Repeat(" ", 4000) + "?" + hides, Context: hides,
+	q := engine.Question{Kind: engine.ChooseOne, Context: hides,
+		Prompt:  "Which" + strings.Repeat(" ", 4000) + "?" + hides,
 		Options: []engine.Option{{Label: one, Value: "drop\u200b"}, {Label: "keep", Value: "keep"}}}
 	h := newHost(t, q, nil)
 	shown := h.call("GET", h.link("r", h.asked("r", nil), To("ada")), nil).Body.String()

@@ -40,7 +40,8 @@ func TestL4ChatsGetPlainText(t *testing.T) {
 		m.Address = "https://example.com/q?a=1&b=<x|y>"
 		return m, nil
 	}
-	text := "release-1.2 asks: <!channel> [ship](https://evil.example) & <it>?\npay {\"to\":1}\n- yes (y)\n- no\\u{200B}"
+	text := "release-1.2 asks: <!channel> [ship](https://evil.example) & <it>?\n" +
+		"pay {\"to\":1}\n- yes (y)\n- no\\u{200B}"
 	var slack struct {
 		Text   string
 		Blocks []struct{ Text struct{ Type, Text string } }
