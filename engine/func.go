@@ -193,7 +193,7 @@ func Done(text string) Outcome {
 }
 
 // Output is the outcome of a turn that completes its run with structured output: v as a JSON
-// object. The error says that v is no JSON object.
+// object. The error says that v is no JSON object, or has more than MaxOutput bytes.
 func Output(v any) (Outcome, error) {
 	body, err := json.Marshal(v)
 	var object map[string]json.RawMessage
@@ -205,6 +205,9 @@ func Output(v any) (Outcome, error) {
 	}
 	if object == nil {
 		body = []byte("{}")
+	}
+	if len(body) > MaxOutput {
+		return Outcome{}, fmt.Errorf("engine: output has %d bytes, want at most %d", len(body), MaxOutput)
 	}
 	return Outcome{Process: Process{Status: OK}, Output: body, Done: true}, nil
 }

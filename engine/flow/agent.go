@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/internal/schema"
 )
 
 // Agent is a function as an engine. It is safe for concurrent use.
@@ -68,9 +69,6 @@ func (a *Agent[In, Out]) foreign(h *engine.SessionHandle) error {
 
 // RunTurn calls the function, which goes on from where its journal ends.
 func (a *Agent[In, Out]) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
-	if t.Repair != "" {
-		return engine.Outcome{}, failed("a function gives the same output again, which is not valid: %s", t.Repair)
-	}
 	if h := t.Session; h != nil && (h.Engine != sessionEngine || string(h.Data) != a.name) {
 		return engine.Outcome{}, a.foreign(h)
 	}
@@ -85,17 +83,16 @@ func (a *Agent[In, Out]) RunTurn(ctx context.Context, t engine.Turn, s engine.Si
 	c := &Ctx{run: r}
 	defer c.use(ended("the function"))
 	out, err := guarded(func() (Out, error) { return a.call(c, in) })
-	if err == nil && c.over == nil {
-		err = r.checkLeft(true)
-	}
-	if c.over == nil && err != nil && !putsOff(err) {
-		err = c.compensate(err)
-	}
-	o, err := r.outcome(c.over, func() (engine.Outcome, error) {
-		if err != nil {
-			return engine.Outcome{}, err
+	o, err := c.outcome(err, func() (engine.Outcome, error) {
+		if t.Repair != "" {
+			return engine.Outcome{}, &engine.Failure{Code: engine.CodeOutputInvalid,
+				Detail: "a function gives the same output again, which is not valid: " + t.Repair}
 		}
-		return outcomeOf(out)
+		o, err := outcomeOf(out)
+		if err == nil && len(c.undo) > 0 && len(t.OutputSchema) > 0 { // otherwise nothing is lost if the run checks it
+			err = checkOutput(t.OutputSchema, o.Output)
+		}
+		return o, err
 	})
 	if err == nil && t.Session == nil {
 		o.Session = &engine.SessionHandle{Engine: sessionEngine, Data: []byte(a.name)}
@@ -129,7 +126,7 @@ func inputOf[In any](t engine.Turn) (in In, err error) {
 func outcomeOf(out any) (engine.Outcome, error) {
 	body, err := json.Marshal(out)
 	if err != nil {
-		return engine.Outcome{}, failed("the result is no JSON: %v", err)
+		return engine.Outcome{}, failed(err, "the result is no JSON")
 	}
 	var text string
 	if json.Unmarshal(body, &text) == nil && !bytes.Equal(body, []byte("null")) {
@@ -140,6 +137,22 @@ func outcomeOf(out any) (engine.Outcome, error) {
 
 // errExited is the error of code whose goroutine was ended.
 var errExited = errors.New("flow: ended by runtime.Goexit")
+
+// checkOutput returns an error if the run will not accept the output.
+func checkOutput(declared, output []byte) error {
+	s, err := schema.Compile(declared)
+	switch {
+	case err != nil: // never, because the run was submitted with it
+	case output == nil:
+		err = errors.New("the function returned a text")
+	default:
+		err = s.ValidateJSON(output)
+	}
+	if err != nil {
+		return &engine.Failure{Code: engine.CodeOutputInvalid, Detail: fmt.Sprintf("the output is not valid: %v", err)}
+	}
+	return nil
+}
 
 // guarded calls code of the host, and returns its panic as an error. The code has a goroutine of its
 // own, so that runtime.Goexit in it ends nothing else.
@@ -165,9 +178,9 @@ func misfit(format string, args ...any) error {
 	return engine.Hold(engine.CodeEngineFailed, fmt.Sprintf(format, args...))
 }
 
-// failed is the error of a turn that cannot succeed, however often it is executed.
-func failed(format string, args ...any) error {
-	return &engine.Failure{Code: engine.CodeEngineFailed, Detail: fmt.Sprintf(format, args...)}
+// failed is the error of a turn that cannot succeed, however often it is executed. Cause may be nil.
+func failed(cause error, format string, args ...any) error {
+	return &engine.Failure{Code: engine.CodeEngineFailed, Detail: fmt.Sprintf(format, args...), Err: cause}
 }
 
 // putsOff reports whether an error of the host's code is not final: engine.Later puts the turn off,
@@ -185,9 +198,19 @@ func decode(body []byte, into any) error {
 	return d.Decode(into)
 }
 
-// outcome makes the outcome of the turn. The function has returned unless over says why it could
-// not.
-func (r *run) outcome(over error, returned func() (engine.Outcome, error)) (engine.Outcome, error) {
+// outcome makes the outcome of the turn, after the function has returned err. If the run fails, the
+// compensations are executed first. Success makes the outcome of a function that has succeeded.
+func (c *Ctx) outcome(err error, success func() (engine.Outcome, error)) (o engine.Outcome, _ error) {
+	r := c.run
+	failure := r.failed()
+	if failure == nil && c.over == nil {
+		if failure = err; err == nil && r.checkLeft(true, nil) == nil {
+			o, failure = success()
+		}
+	}
+	if failure != nil && !putsOff(failure) {
+		failure = c.compensate(failure)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
@@ -195,12 +218,14 @@ func (r *run) outcome(over error, returned func() (engine.Outcome, error)) (engi
 		return engine.Outcome{}, context.Cause(r.ctx)
 	case r.fatal != nil:
 		return engine.Outcome{}, r.fatal
-	case over == nil:
-		return returned()
+	case failure != nil:
+		return engine.Outcome{}, failure
+	case c.over == nil:
+		return o, nil
 	case len(r.asking) > 0:
 		return r.park(), nil
 	}
-	o := engine.SleepUntil(r.wake)
+	o = engine.SleepUntil(r.wake)
 	for _, a := range r.await {
 		o.Children = append(o.Children, a.runs...)
 		o.AnyChild = a.any || len(r.await) > 1 // the first end may let its branch go on

@@ -87,12 +87,6 @@ func (c *Ctx) ask(name string, rule engine.Rule, questions []engine.Question) (a
 		return nil, err
 	}
 	defer c.release()
-	if len(questions) == 0 || len(questions) > engine.MaxQuestions {
-		return nil, c.stop(failed("%d questions at %s, want 1 to %d", len(questions), path, engine.MaxQuestions))
-	}
-	if ref := refOf(path, len(questions), name); len(ref) > engine.MaxRef {
-		return nil, c.stop(failed("question %.40q at %.80s… lies too deep in branches", name, path))
-	}
 	found, err := c.lookUp(path, typeAsk, name, &answers)
 	if err != nil {
 		return nil, err
@@ -113,6 +107,12 @@ func (c *Ctx) ask(name string, rule engine.Rule, questions []engine.Question) (a
 			answers[i].Ref = q.Ref // the one that the function has set
 		}
 		return answers, c.storeLater(path, typeAsk, name, answers, false)
+	}
+	if len(questions) == 0 || len(questions) > engine.MaxQuestions {
+		return nil, c.fail(failed(nil, "%d questions at %s, want 1 to %d", len(questions), path, engine.MaxQuestions))
+	}
+	if ref := refOf(path, len(questions), name); len(ref) > engine.MaxRef {
+		return nil, c.fail(failed(nil, "question %.40q at %.80s… lies too deep in branches", name, path))
 	}
 	asked := make([]engine.Question, len(questions))
 	for i, q := range questions {

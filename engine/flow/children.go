@@ -50,17 +50,17 @@ func Spawn(c *Ctx, name string, child engine.Child) (Child, error) {
 	}
 	parent, ok := c.run.sink.(engine.Parent)
 	if !ok {
-		return started, c.stop(&engine.Failure{Code: engine.CodeEngineUnavailable, Err: engine.ErrNoChildren})
+		return started, c.fail(&engine.Failure{Code: engine.CodeEngineUnavailable, Err: engine.ErrNoChildren})
 	}
 	if err := c.writeDue(); err != nil { // the child may depend on these entries
 		return started, err
 	}
 	child.Key = path + "/" + name
 	if started.RunID, err = parent.Spawn(c.run.ctx, child); err != nil {
-		if c.run.ctx.Err() == nil && !errors.Is(err, engine.ErrStale) {
-			err = failed("%s at %s: %v", described(typeSpawn, name), path, err)
+		if !putsOff(err) && !errors.Is(err, engine.ErrStale) {
+			err = failed(err, "%s at %s", described(typeSpawn, name), path)
 		}
-		return started, c.stop(err)
+		return started, c.endWith(err)
 	}
 	return started, c.storeLater(path, typeSpawn, name, started.RunID, true)
 }
@@ -90,7 +90,7 @@ func WaitAny(c *Ctx, children ...Child) (index int, _ error) {
 		return index, err
 	}
 	if len(children) == 0 {
-		return 0, c.stop(failed("WaitAny at %s has no children", path))
+		return 0, c.fail(failed(nil, "WaitAny at %s has no children", path))
 	}
 	runs := make([]string, len(children))
 	for i, child := range children {
@@ -228,7 +228,7 @@ func (o *openChildren) note(runIDs ...string) {
 func (c *Ctx) endOf(child Child) (end *engine.ChildEnd, err error) {
 	parent, ok := c.run.sink.(engine.Parent)
 	if !ok {
-		return nil, c.stop(&engine.Failure{Code: engine.CodeEngineUnavailable, Err: engine.ErrNoChildren})
+		return nil, c.fail(&engine.Failure{Code: engine.CodeEngineUnavailable, Err: engine.ErrNoChildren})
 	}
 	open := &c.run.open
 	open.mu.Lock()
@@ -236,7 +236,7 @@ func (c *Ctx) endOf(child Child) (end *engine.ChildEnd, err error) {
 	if len(open.ids) >= maxChildReads && !open.listed {
 		ids, err := parent.OpenChildren(c.run.ctx)
 		if err != nil {
-			return nil, c.stop(err)
+			return nil, c.endWith(err)
 		}
 		open.note(ids...)
 		open.listed = true
@@ -246,7 +246,7 @@ func (c *Ctx) endOf(child Child) (end *engine.ChildEnd, err error) {
 	}
 	switch {
 	case err != nil:
-		return nil, c.stop(err)
+		return nil, c.endWith(err)
 	case end == nil:
 		open.note(child.RunID)
 	}

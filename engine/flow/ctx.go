@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"strconv"
 	"sync"
+
+	"github.com/interlude-go/interlude/engine"
 )
 
 // Ctx gives a function access to its run. It is valid for one turn and for one goroutine, and only
@@ -149,6 +151,25 @@ func (c *Ctx) going() error {
 		c.over = fmt.Errorf("%w: %w", ErrTurnOver, why)
 	}
 	return c.over
+}
+
+// fail fails the run once the function has returned, for a reason that no later turn can change.
+// Compensations are executed then. Other branches go on until they return or wait.
+func (c *Ctx) fail(why error) error {
+	c.run.mu.Lock()
+	c.run.failure = cmp.Or(c.run.failure, why)
+	c.run.mu.Unlock()
+	c.over = fmt.Errorf("%w: %w", ErrTurnOver, why)
+	return c.over
+}
+
+// endWith ends the turn because a call of the Sink returned an error. It fails the run unless the
+// turn is no longer the run's, or the error is not final.
+func (c *Ctx) endWith(err error) error {
+	if c.run.ctx.Err() != nil || errors.Is(err, engine.ErrStale) || putsOff(err) {
+		return c.stop(err)
+	}
+	return c.fail(err)
 }
 
 // stop ends the turn in all branches, for this reason.

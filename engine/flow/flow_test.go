@@ -466,7 +466,7 @@ func TestM2AJournalThatDoesNotFitHoldsTheRun(t *testing.T) {
 		"an early failure": {func(c *flow.Ctx, _ string) (string, error) {
 			c.Defer("undo", func(context.Context) error { panic("nothing is undone") })
 			return "", errors.New("no")
-		}, `the journal has step "charge" at 1, and the code ends before it`},
+		}, `the journal has step "charge" at 1, and the code ends before it: no`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {

@@ -13,8 +13,10 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/interaction"
 )
 
 // The types of journal entries.
@@ -31,6 +33,8 @@ const (
 	typeSpawn  = "spawn"
 	typeEnd    = "end"
 	typeAny    = "any"
+
+	typeFailure = "failure"
 )
 
 // Calls that have no entry.
@@ -40,7 +44,7 @@ const (
 )
 
 // nameless are the types of entries that have no name.
-var nameless = []string{typeSleep, typeNow, typeID, typeRandom, typeSay, typeAny}
+var nameless = []string{typeSleep, typeNow, typeID, typeRandom, typeSay, typeAny, typeFailure}
 
 // run is what the branches of a turn share.
 type run struct {
@@ -52,15 +56,19 @@ type run struct {
 	open    openChildren
 
 	mu      sync.Mutex
-	kept    map[string]*kept      // guarded by mu; the entries of the journal, by path
-	answers map[string][]answered // guarded by mu; answers of this turn that no entry has yet, by path
-	pending []engine.JournalEntry // guarded by mu; entries that are written with the next ones
-	due     bool                  // guarded by mu; pending must be written before the next effect
-	asking  []*asking             // guarded by mu; what the turn asks at its end
-	await   []awaiting            // guarded by mu; the children that the run waits for after the turn
-	wake    time.Time             // guarded by mu; when the run goes on; zero: it does not sleep
-	fatal   error                 // guarded by mu; why no branch can go on in this turn
-	tainted bool                  // guarded by mu; a Ctx was used in the wrong place: nothing more is stored
+	kept    map[string]*kept         // guarded by mu; the entries of the journal, by path
+	answers map[string][]answered    // guarded by mu; answers of this turn that no entry has yet, by path
+	pending []engine.JournalEntry    // guarded by mu; entries that are written with the next ones
+	due     bool                     // guarded by mu; pending must be written before the next effect
+	asking  []*asking                // guarded by mu; what the turn asks at its end
+	await   []awaiting               // guarded by mu; the children that the run waits for after the turn
+	wake    time.Time                // guarded by mu; when the run goes on; zero: it does not sleep
+	fatal   error                    // guarded by mu; why no branch can go on in this turn
+	failure error                    // guarded by mu; why the run fails once the function has returned
+	undoing bool                     // an earlier turn has begun to compensate: nothing else is executed
+	size    *interaction.JournalSize // guarded by mu; of the journal and pending
+	undos   int                      // guarded by mu; the number of compensations that may be executed
+	tainted bool                     // guarded by mu; a Ctx was used in the wrong place: nothing more is stored
 }
 
 // kept is an entry of the journal.
@@ -91,6 +99,12 @@ func newRun(ctx context.Context, t engine.Turn, s engine.Sink) (*run, error) {
 	for _, e := range entries {
 		r.kept[e.Path] = &kept{JournalEntry: e}
 	}
+	if r.size, err = (*interaction.JournalSize)(nil).With(entries); err != nil {
+		r.size = &interaction.JournalSize{Entries: engine.MaxJournalEntries, Bytes: engine.MaxJournalSize}
+	}
+	if err := r.readFailure(); err != nil {
+		return nil, err
+	}
 	for _, a := range t.Answers {
 		place, err := readRef(a)
 		if err != nil {
@@ -107,9 +121,6 @@ func newRun(ctx context.Context, t engine.Turn, s engine.Sink) (*run, error) {
 // yet. If the entry is of another kind, name or type than the code expects, the error holds the run
 // (M2).
 func (c *Ctx) lookUp(path, kind, name string, into any) (found bool, _ error) {
-	if name == "" && !slices.Contains(nameless, kind) || len(name) > maxName {
-		return false, c.stop(failed("a %s needs a name of at most %d bytes, not %.200q", kind, maxName, name))
-	}
 	r := c.run
 	r.mu.Lock()
 	e, answers := r.kept[path], r.answers[path]
@@ -118,10 +129,12 @@ func (c *Ctx) lookUp(path, kind, name string, into any) (found bool, _ error) {
 	}
 	r.mu.Unlock()
 	switch {
-	case e == nil && (answers == nil || kind == typeAsk && answers[0].name == name):
-		return false, nil
-	case e == nil:
+	case e == nil && answers != nil && (kind != typeAsk || answers[0].name != name):
 		return false, c.holdAt(path, typeAsk, answers[0].name, kind, name)
+	case e == nil && r.undoing && kind != typeUndo:
+		return false, c.fail(r.failure)
+	case e == nil:
+		return false, c.checkPlace(path, kind, name)
 	case e.Type != kind || e.Name != name:
 		return false, c.holdAt(path, e.Type, e.Name, kind, name)
 	}
@@ -146,9 +159,9 @@ func described(kind, name string) string {
 }
 
 // checkLeft returns an error that holds the run if the journal has entries, or the turn answers, to
-// whose places the function has not come. Entries of compensations are checked only once these were
-// executed (undone).
-func (r *run) checkLeft(undone bool) error {
+// whose places the function has not come. Failure is the function's own error; the error names both.
+// Entries of compensations are checked only once these were executed (undone).
+func (r *run) checkLeft(undone bool, failure error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.fatal != nil {
@@ -167,17 +180,40 @@ func (r *run) checkLeft(undone bool) error {
 		return nil
 	}
 	first := slices.MinFunc(slices.Collect(maps.Keys(left)), comparePaths)
-	r.fatal = misfit("the journal has %s at %s, and the code ends before it", left[first], first)
+	why := ""
+	if failure != nil {
+		why = ": " + failure.Error()
+	}
+	r.fatal = misfit("the journal has %s at %s, and the code ends before it%s", left[first], first, why)
 	return r.fatal
 }
 
-// entry makes an entry. If the value cannot be encoded, the turn has failed.
-func (c *Ctx) entry(path, kind, name string, value any) (engine.JournalEntry, error) {
-	body, err := json.Marshal(value)
-	if err != nil {
-		return engine.JournalEntry{}, c.stop(failed("%s at %s has no JSON: %v", described(kind, name), path, err))
+// checkPlace fails the run if the journal could not keep an entry of this name or path. It is called
+// before anything is executed or asked there.
+func (c *Ctx) checkPlace(path, kind, name string) error {
+	switch {
+	case name == "" && !slices.Contains(nameless, kind) || len(name) > maxName:
+		return c.fail(failed(nil, "a %s needs a name of at most %d bytes, not %.200q", kind, maxName, name))
+	case !utf8.ValidString(name) || strings.Contains(name, "\x00"):
+		return c.fail(failed(nil, "the name of a %s is UTF-8 without NUL, not %q", kind, name))
+	case len(path) > engine.MaxJournalWord:
+		return c.fail(failed(nil, "%s at %.80s… lies too deep in branches", described(kind, name), path))
 	}
-	return engine.JournalEntry{Path: path, Name: name, Type: kind, Body: body}, nil
+	return nil
+}
+
+// entry makes an entry, and reserves its room in the journal. If the value cannot be encoded or does
+// not fit, the run fails.
+func (c *Ctx) entry(path, kind, name string, value any) (engine.JournalEntry, error) {
+	e := engine.JournalEntry{Path: path, Name: name, Type: kind}
+	var err error
+	if e.Body, err = json.Marshal(value); err != nil {
+		return e, c.fail(failed(err, "%s at %s has no JSON", described(kind, name), path))
+	}
+	if err = c.run.reserve(&e); err != nil {
+		return e, c.fail(failed(err, "%s at %s cannot be kept", described(kind, name), path))
+	}
+	return e, nil
 }
 
 // storeEntry writes an entry, together with those that are pending.
@@ -241,9 +277,9 @@ func (c *Ctx) write(entries ...engine.JournalEntry) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, engine.ErrJournalFull):
-		err = failed("what the function did cannot be kept: %v", err)
+		err = failed(err, "what the function did cannot be kept")
 	}
-	return c.stop(err)
+	return c.endWith(err)
 }
 
 // comparePaths orders paths as a function comes to their places: 2 before 10, and 3.b1.1 after 3.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
@@ -64,7 +63,7 @@ func Step[T any](c *Ctx, name string, f func(ctx context.Context) (T, error), po
 func step[T any](c *Ctx, path, kind, name string, f func(ctx context.Context) (T, error), policy []Policy) (T, error) {
 	return storedResult(c, path, kind, name, func() (r result[T], stored bool, err error) {
 		if err = c.writeDue(); err == nil {
-			r, err = execute(c, path, name, f, policy)
+			r, err = execute(c, place{path, kind, name}, f, policy)
 		}
 		return r, false, err
 	})
@@ -96,13 +95,17 @@ func storedResult[T any](c *Ctx, path, kind, name string, produce func() (r resu
 
 // execute tries a step as often as its policy says. An error of the last try is part of the result;
 // the error that execute returns ends the turn.
-func execute[T any](c *Ctx, path, name string, f func(ctx context.Context) (T, error), policy []Policy) (
+func execute[T any](c *Ctx, at place, f func(ctx context.Context) (T, error), policy []Policy) (
 	r result[T], _ error) {
+	most := maxError
+	if at.kind == typeUndo {
+		most = maxUndoError
+	}
 	var p Policy
 	if len(policy) > 0 {
 		p = policy[0]
 	}
-	ctx := context.WithValue(c.run.ctx, inStep{}, &stepInfo{c.run, c.run.id + "/" + path + "/" + name})
+	ctx := context.WithValue(c.run.ctx, inStep{}, &stepInfo{c.run, c.run.id + "/" + at.path + "/" + at.name})
 	for try := 0; ; try++ {
 		v, err := guarded(func() (T, error) {
 			ctx, cancel := c.limited(ctx, p.Timeout)
@@ -112,17 +115,19 @@ func execute[T any](c *Ctx, path, name string, f func(ctx context.Context) (T, e
 		switch {
 		case c.run.untainted() != nil:
 			return r, c.going()
+		case c.over != nil: // its record does not fit
+			return r, c.over
 		case err == nil:
 			r.Value = v
 			return r, nil
 		case c.run.ctx.Err() != nil:
 			return r, c.going()
 		case errors.As(err, new(journalError)):
-			return r, c.stop(errors.Unwrap(err))
+			return r, c.endWith(errors.Unwrap(err))
 		case putsOff(err):
 			return r, c.stop(err)
 		case try >= p.Retries:
-			r.Error = cmp.Or(bounded(err.Error()), "failed")
+			r.Error = cmp.Or(bounded(err.Error(), most), "failed")
 			return r, nil
 		}
 		if err := c.pause(p.pause(try)); err != nil {
@@ -134,11 +139,11 @@ func execute[T any](c *Ctx, path, name string, f func(ctx context.Context) (T, e
 // maxError is how many bytes of an error's text are stored.
 const maxError = 16 << 10
 
-// bounded cuts a text to maxError bytes, and replaces what is not valid UTF-8, so that the journal
+// bounded cuts a text to so many bytes, and replaces what is not valid UTF-8, so that the journal
 // returns just this text.
-func bounded(text string) string {
-	cut := strings.ToValidUTF8(text[:min(len(text), maxError)], "\ufffd")
-	if len(text) > maxError {
+func bounded(text string, most int) string {
+	cut := strings.ToValidUTF8(text[:min(len(text), most)], "\ufffd")
+	if len(text) > most {
 		cut = strings.TrimSuffix(cut, "\ufffd")
 	}
 	return cut
@@ -212,50 +217,4 @@ func Progress(ctx context.Context, text string) error {
 		return errors.New("flow: Progress is for steps; outside, there is Ctx.Say")
 	}
 	return s.run.sink.Message(ctx, engine.Message{Text: text})
-}
-
-// compensation is what undoes something if the function fails.
-type compensation struct {
-	path, name string
-	f          func(ctx context.Context) error
-	policy     []Policy
-}
-
-// Defer registers f, a compensation, which is executed if the function fails. Compensations are
-// executed in reverse order, each as a step: once its result is stored, it is not executed again.
-// If one fails, the others are executed all the same. None is executed if the run is canceled,
-// which ends it at once, or if somebody else lets it fail, such as a deadline.
-func (c *Ctx) Defer(name string, f func(ctx context.Context) error, policy ...Policy) {
-	path, err := c.acquire(typeUndo, name)
-	if err == nil {
-		defer c.release()
-	}
-	if path != "" { // otherwise the Ctx is misplaced
-		c.undo = append(c.undo, compensation{path, name, f, policy})
-	}
-}
-
-// compensate executes the compensations, and returns the error with which the run fails.
-func (c *Ctx) compensate(failure error) error {
-	if err := c.run.checkLeft(false); err != nil { // before anything is undone
-		return err
-	}
-	all := []error{failure}
-	for _, u := range slices.Backward(c.undo) {
-		c.use(place{u.path, typeUndo, u.name})
-		_, err := step(c, u.path, typeUndo, u.name, func(ctx context.Context) (struct{}, error) {
-			return struct{}{}, u.f(ctx)
-		}, u.policy)
-		c.release()
-		if errors.Is(err, ErrTurnOver) {
-			return err
-		}
-		if err != nil {
-			all = append(all, fmt.Errorf("compensation: %w", err))
-		}
-	}
-	if err := c.run.checkLeft(true); err != nil {
-		return err
-	}
-	return errors.Join(all...)
 }

@@ -46,7 +46,7 @@ func StepIn[Tx, T any](c *Ctx, name string, in Transaction[Tx], f func(ctx conte
 		if err = c.writePending(); err != nil {
 			return r, false, err
 		}
-		r, err = execute(c, path, name, func(ctx context.Context) (v T, err error) {
+		r, err = execute(c, place{path, typeStep, name}, func(ctx context.Context) (v T, err error) {
 			s := transactedStep[Tx, T]{c: c, path: path, name: name, f: f}
 			err = journal.AppendIn(ctx, func(write writeIn) error {
 				// Without the step in its context: Progress after write would wait for the end of
@@ -58,6 +58,9 @@ func StepIn[Tx, T any](c *Ctx, name string, in Transaction[Tx], f func(ctx conte
 			})
 			if err == nil {
 				return s.value, nil
+			}
+			if s.reserved != nil {
+				c.run.giveBack(s.reserved)
 			}
 			return v, s.errorOf(err)
 		}, policy)
@@ -75,6 +78,8 @@ type transactedStep[Tx, T any] struct {
 
 	value T
 	err   error // why the transaction is rolled back
+
+	reserved *engine.JournalEntry // the record, once there is room for it
 }
 
 // execute executes the step and writes its record, in the transaction.
@@ -90,12 +95,9 @@ func (s *transactedStep[Tx, T]) execute(ctx context.Context, tx Tx, view any, wr
 	if err != nil {
 		return journalError{err}
 	}
-	err = write(ctx, view, e)
-	switch {
-	case err == nil:
+	s.reserved = &e
+	if err = write(ctx, view, e); err == nil {
 		s.value = v
-	case errors.Is(err, engine.ErrJournalFull):
-		err = journalError{failed("what the function did cannot be kept: %v", err)}
 	}
 	return err
 }
@@ -106,7 +108,7 @@ func (s *transactedStep[Tx, T]) errorOf(err error) error {
 	if s.err != nil {
 		err = s.err
 	}
-	if errors.Is(err, engine.ErrStale) || errors.Is(err, engine.ErrNoJournal) {
+	if errors.Is(err, engine.ErrStale) || errors.Is(err, engine.ErrNoJournal) || errors.Is(err, engine.ErrJournalFull) {
 		return journalError{err}
 	}
 	return err

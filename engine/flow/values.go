@@ -57,7 +57,7 @@ func (c *Ctx) Say(text string) error {
 		return err
 	}
 	if err := c.run.sink.Message(c.run.ctx, engine.Message{Text: text}); err != nil {
-		return c.stop(err)
+		return c.endWith(err)
 	}
 	return c.storeLater(path, typeSay, "", true, false)
 }

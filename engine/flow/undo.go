@@ -1,0 +1,168 @@
+package flow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/interaction"
+)
+
+// compensation is what undoes something if the function fails.
+type compensation struct {
+	path, name string
+	f          func(ctx context.Context) error
+	policy     []Policy
+}
+
+// Defer registers f, a compensation, which is executed if the function fails: if it returns an
+// error, if its result is no output, or if a call fails the run, because the journal is full for
+// instance. Compensations are executed in reverse order, each as a step: once its result is stored,
+// it is not executed again. If one fails, the others are executed all the same. None is executed if
+// the run is canceled, which ends it at once, or if it fails for another reason, such as a deadline.
+//
+// The journal keeps room for each compensation that is registered.
+func (c *Ctx) Defer(name string, f func(ctx context.Context) error, policy ...Policy) {
+	path, err := c.acquire(typeUndo, name)
+	if path == "" { // the Ctx is misplaced
+		return
+	}
+	if err == nil {
+		defer c.release()
+		if c.checkPlace(path, typeUndo, name) != nil {
+			return // the next call returns the error
+		}
+	}
+	c.undo = append(c.undo, compensation{path, name, f, policy})
+	c.run.mu.Lock()
+	defer c.run.mu.Unlock()
+	c.run.undos++
+}
+
+const (
+	// undoRoom is the room that the journal keeps for the entry of a compensation, in bytes: its
+	// path, name and error, whose text may grow sixfold as JSON.
+	undoRoom = 8 << 10
+	// maxUndoError is how many bytes of the error of a compensation are stored.
+	maxUndoError = 1 << 10
+)
+
+// reserve counts an entry that is to be written. The error matches engine.ErrJournalFull if the
+// journal has no room for it and for the compensations that may follow.
+func (r *run) reserve(e *engine.JournalEntry) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	next, err := r.size.With([]engine.JournalEntry{*e})
+	if err != nil {
+		return err
+	}
+	if r.undos > 0 && e.Type != typeUndo && e.Type != typeFailure {
+		others := r.undos + 1 // why the function failed is an entry, too
+		if next.Entries+others > engine.MaxJournalEntries || next.Bytes+int64(others)*undoRoom > engine.MaxJournalSize {
+			return fmt.Errorf("%w: the rest is kept for %d compensations", engine.ErrJournalFull, r.undos)
+		}
+	}
+	r.size = next
+	return nil
+}
+
+// giveBack makes the room free that was reserved for an entry that is not stored.
+func (r *run) giveBack(e *engine.JournalEntry) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.size = &interaction.JournalSize{Entries: r.size.Entries - 1, Bytes: r.size.Bytes - int64(e.Size())}
+}
+
+// keptFailure is the journal's entry about a failure of a call. What failed is not in the journal,
+// and might succeed in a later turn; but once a compensation was executed, the run must fail.
+type keptFailure struct {
+	Code engine.Code `json:"code,omitempty"`
+	Text string      `json:"text"`
+}
+
+// failurePath is the path of the entry about a failure.
+const failurePath = "u0"
+
+// readFailure reads from the journal whether an earlier turn has begun to compensate a failure.
+func (r *run) readFailure() error {
+	e := r.kept[failurePath]
+	if e == nil {
+		return nil
+	}
+	var k keptFailure
+	if err := decode(e.Body, &k); err != nil || e.Type != typeFailure {
+		return misfit("the journal has %s at %s, which no function has there", described(e.Type, e.Name), failurePath)
+	}
+	e.seen, r.undoing = true, true
+	if r.failure = errors.New(k.Text); k.Code != "" {
+		r.failure = &engine.Failure{Code: k.Code, Detail: k.Text}
+	}
+	return nil
+}
+
+// keepFailure stores why a call has failed the run, before anything is undone.
+func (c *Ctx) keepFailure(failure error) error {
+	k := keptFailure{Text: failure.Error()}
+	var f *engine.Failure
+	if errors.As(failure, &f) {
+		k.Code, k.Text = f.Code, f.Detail
+		if f.Err != nil {
+			k.Text += ": " + f.Err.Error()
+		}
+	}
+	k.Text = bounded(k.Text, maxUndoError)
+	e, err := c.entry(failurePath, typeFailure, "", k)
+	if errors.Is(err, engine.ErrJournalFull) {
+		c.over = nil // a fork has inherited more than the limit leaves: compensations are executed nevertheless
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return c.write(e)
+}
+
+// failed returns why a call has failed the run; nil if none has.
+func (r *run) failed() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.failure
+}
+
+// compensate executes the compensations, and returns the error with which the run fails.
+func (c *Ctx) compensate(failure error) error {
+	r := c.run
+	c.over = nil
+	if err := c.going(); err != nil {
+		return err
+	}
+	if err := r.checkLeft(false, failure); err != nil { // before anything is undone
+		return err
+	}
+	if len(c.undo) > 0 && r.failed() != nil && !r.undoing {
+		if err := c.keepFailure(failure); err != nil {
+			return errors.Join(failure, err)
+		}
+	}
+	all := []error{failure}
+	for _, u := range slices.Backward(c.undo) {
+		c.use(place{u.path, typeUndo, u.name})
+		_, err := step(c, u.path, typeUndo, u.name, func(ctx context.Context) (struct{}, error) {
+			return struct{}{}, u.f(ctx)
+		}, u.policy)
+		c.release()
+		c.over = nil // an error of this one keeps none of the others from being executed
+		if over := c.going(); over != nil {
+			return over
+		}
+		if err != nil {
+			all = append(all, fmt.Errorf("compensation: %w", err))
+		}
+	}
+	if err := r.checkLeft(true, failure); err != nil {
+		return err
+	}
+	return errors.Join(all...)
+}

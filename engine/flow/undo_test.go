@@ -1,0 +1,348 @@
+package flow_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/flow"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store/memory"
+)
+
+// bounded is a desk whose journal has the limits of a store, and that can be lost at a write.
+type bounded struct {
+	desk
+
+	size   *interaction.JournalSize
+	lostAt int // the number of writes after which the turn is no longer the run's; 0: never
+}
+
+func (b *bounded) Append(ctx context.Context, entries ...engine.JournalEntry) error {
+	if b.lostAt > 0 && len(b.writes) == b.lostAt {
+		return engine.ErrStale
+	}
+	next, err := b.size.With(entries)
+	if err != nil {
+		return err
+	}
+	b.size = next
+	return b.desk.Append(ctx, entries...)
+}
+
+// Spawn refuses each child, as a run that has as many as it may have.
+func (*bounded) Spawn(context.Context, engine.Child) (string, error) {
+	return "", engine.ErrTooManyChildren
+}
+
+func (*bounded) ChildEnd(context.Context, string) (*engine.ChildEnd, error) {
+	return nil, errors.New("no such child")
+}
+
+func (*bounded) OpenChildren(context.Context) ([]string, error) { return nil, nil }
+
+// stepOf is a step with this result.
+func stepOf(v any) func(c *flow.Ctx) error {
+	return func(c *flow.Ctx) error {
+		_, err := flow.Step(c, "s", func(context.Context) (any, error) { return v, nil })
+		return err
+	}
+}
+
+// finalFailures are calls that fail the run, by what the error says.
+func finalFailures() map[string]func(c *flow.Ctx) error {
+	never := func(context.Context) (int, error) { panic("it is executed") }
+	named := func(name string) func(c *flow.Ctx) error {
+		return func(c *flow.Ctx) error { _, err := flow.Step(c, name, never); return err }
+	}
+	return map[string]func(c *flow.Ctx) error{
+		"unsupported value: NaN": stepOf(math.NaN()),
+		"it has 2097164 bytes":   stepOf(strings.Repeat("x", 2<<20)),
+		"for 1 compensations": func(c *flow.Ctx) error {
+			for {
+				if err := stepOf(1)(c); err != nil {
+					return err
+				}
+			}
+		},
+		"too many runs in a tree": func(c *flow.Ctx) error {
+			_, err := flow.Run[string](c, "kid", engine.Child{Prompt: "x"})
+			if !errors.Is(err, engine.ErrTooManyChildren) {
+				panic(err)
+			}
+			return err
+		},
+		"no such child": func(c *flow.Ctx) error {
+			_, err := flow.Wait[string](c, flow.Child{Name: "k"})
+			return err
+		},
+		"has no children":               func(c *flow.Ctx) error { _, err := flow.WaitAny(c); return err },
+		"needs a name":                  named(""),
+		`UTF-8 without NUL, not "a\x00`: named("a\x00"),
+		`UTF-8 without NUL, not "\xff"`: named("\xff"),
+		"0 questions at": func(c *flow.Ctx) error {
+			_, err := flow.AskAll(c, "q", engine.Rule{})
+			return err
+		},
+		"a undo needs a name": func(c *flow.Ctx) error {
+			c.Defer("", func(context.Context) error { panic("it is executed") })
+			return nil
+		},
+		"too deep in branches": func(c *flow.Ctx) (err error) {
+			var into func(c *flow.Ctx, left int) error
+			into = func(c *flow.Ctx, left int) error {
+				if left == 0 {
+					return named("s")(c)
+				}
+				return flow.All(c, func(c *flow.Ctx) error { return into(c, left-1) })
+			}
+			return into(c, 150)
+		},
+	}
+}
+
+// M1: a call that fails the run is an error of the function: it is compensated, whatever the
+// function makes of the error. The run fails with the same reason in whatever turn it is
+// compensated, nothing is executed again, and nothing that failed is tried again.
+func TestM1AFinalFailureIsCompensated(t *testing.T) {
+	t.Parallel()
+	for reason, use := range finalFailures() {
+		for how, ignored := range map[string]bool{"": false, ", ignored": true} {
+			t.Run(reason+how, func(t *testing.T) {
+				t.Parallel()
+				var charged, refunded, tries int
+				f := func(c *flow.Ctx, _ string) (string, error) {
+					_, err := flow.Step(c, "charge", func(context.Context) (int, error) { charged++; return 1, nil })
+					if err != nil {
+						return "", err
+					}
+					c.Defer("refund", func(context.Context) error { refunded++; return nil })
+					if tries++; tries > 1 {
+						_, err = flow.Step(c, "s", func(context.Context) (int, error) { panic("it is executed") })
+					} else {
+						err = use(c)
+					}
+					if err != nil && !ignored {
+						require.ErrorIs(t, err, flow.ErrTurnOver)
+						return "", err
+					}
+					return "done", nil
+				}
+				d := &bounded{}
+				_, err := flow.New("f", f).RunTurn(t.Context(), engine.Turn{RunID: "r"}, d)
+				require.ErrorContains(t, err, reason)
+				require.Equal(t, 1, charged)
+				require.Equal(t, 1, refunded)
+
+				if strings.HasPrefix(reason, "for 1") || strings.Contains(reason, "deep") {
+					return // the journal has more than the second turn comes to
+				}
+				writes := len(d.writes)
+				for lost := 1; lost < writes; lost++ {
+					charged, refunded, tries = 0, 0, 0
+					d := &bounded{lostAt: lost}
+					_, err := flow.New("f", f).RunTurn(t.Context(), engine.Turn{RunID: "r"}, d)
+					require.Error(t, err)
+					if d.lostAt = 0; len(d.entries) == 1 {
+						continue // it is not known that the call failed, and nothing is undone
+					}
+					_, err = flow.New("f", f).RunTurn(t.Context(), engine.Turn{RunID: "r"}, d)
+					require.ErrorContains(t, err, reason)
+					require.Equal(t, 1, charged)
+					require.GreaterOrEqual(t, refunded, 1)
+					_, err = flow.New("f", f).RunTurn(t.Context(), engine.Turn{RunID: "r"}, d)
+					require.ErrorContains(t, err, reason)
+				}
+			})
+		}
+	}
+}
+
+// M1: a result that is no output, or is refused by the run, is an error of the function.
+func TestM1AResultThatIsNoOutputIsCompensated(t *testing.T) {
+	for reason, turn := range map[string]engine.Turn{"the result is no JSON": {}, "cannot unmarshal": {Prompt: "list"},
+		"not valid: it is too short": {Prompt: "valid", Repair: "it is too short"}} {
+		refunded := 0
+		agent := flow.New("f", func(c *flow.Ctx, in string) (any, error) {
+			c.Defer("refund", func(context.Context) error { refunded++; return nil })
+			switch in {
+			case "list":
+				return []int{1}, nil
+			case "valid":
+				return "x", nil
+			}
+			return func() {}, nil
+		})
+		_, err := agent.RunTurn(t.Context(), turn, &desk{})
+		require.ErrorContains(t, err, reason)
+		require.Equal(t, 1, refunded)
+	}
+}
+
+// M1, B3: an output that the run's schema refuses is compensated too, with and without rounds of
+// repair, and one that is too large fails the run instead of being dropped.
+func TestM1AnOutputThatIsNotValidIsCompensated(t *testing.T) {
+	large := map[string]string{"text": strings.Repeat("x", engine.MaxOutput)}
+	for reason, test := range map[string]struct {
+		out  any
+		spec lifecycle.Spec
+		code engine.Code
+	}{
+		"missing properties: 'id'": {out{"x"}, lifecycle.Spec{OutputSchema: []byte(`{"required":["id"]}`)},
+			engine.CodeOutputInvalid},
+		"missing properties: 'no'": {out{"x"}, lifecycle.Spec{OutputSchema: []byte(`{"required":["no"]}`), RepairRounds: 2},
+			engine.CodeOutputInvalid},
+		"returned a text":          {"x", lifecycle.Spec{OutputSchema: []byte(`{}`)}, engine.CodeOutputInvalid},
+		"output has 1048587 bytes": {large, lifecycle.Spec{}, engine.CodeEngineFailed},
+	} {
+		for _, defers := range []int{1, 0} {
+			t.Run(reason+strconv.Itoa(defers), func(t *testing.T) {
+				bubble(t, func(t *testing.T) {
+					undone := 0
+					h := serve(t, memory.New(), flow.New("f", func(c *flow.Ctx, _ string) (any, error) {
+						for range defers {
+							c.Defer("undo", func(context.Context) error { undone++; return nil })
+						}
+						return test.out, nil
+					}))
+					h.submit(test.spec)
+					r := h.run()
+					require.Equal(t, lifecycle.StateFailed, r.State)
+					require.Equal(t, test.code, r.Error.Code, r.Error.Message)
+					if require.Equal(t, defers, undone); defers > 0 || test.code == engine.CodeEngineFailed {
+						require.Contains(t, r.Error.Message, reason)
+					}
+				})
+			})
+		}
+	}
+}
+
+// M1: a journal keeps room for all compensations, in entries and in bytes, also where each fails
+// with a long error; a function that has none may use all of it.
+func TestM1AFullJournalKeepsRoomForCompensations(t *testing.T) {
+	for _, undos := range []int{0, 40} {
+		for _, size := range []int{1, 1<<20 - 64} {
+			t.Run(strconv.Itoa(undos)+" of "+strconv.Itoa(size), func(t *testing.T) {
+				d := &bounded{}
+				value, undone := strings.Repeat("x", size), 0
+				_, err := flow.New("f", func(c *flow.Ctx, _ string) (string, error) {
+					for range undos {
+						c.Defer("refund", func(context.Context) error {
+							undone++
+							return errors.New(strings.Repeat("\x01", 1<<20))
+						})
+					}
+					for {
+						if err := stepOf(value)(c); err != nil {
+							return "", err
+						}
+					}
+				}).RunTurn(t.Context(), engine.Turn{RunID: "r"}, d)
+				require.ErrorIs(t, err, engine.ErrJournalFull)
+				require.Equal(t, undos, undone)
+				stored := 0
+				for _, e := range d.entries {
+					if e.Type == "undo" {
+						stored++
+					}
+				}
+				require.Equal(t, undos, stored)
+				if undos == 0 && size == 1 {
+					require.Len(t, d.entries, engine.MaxJournalEntries)
+				}
+			})
+		}
+	}
+}
+
+// M1: a branch that fails the run leaves the others their places: they come to all that the journal
+// has, and the run fails once they have returned or wait.
+func TestM1ABranchThatFailsLeavesTheOthers(t *testing.T) {
+	f := func(answered bool) func(c *flow.Ctx, _ string) (string, error) {
+		return func(c *flow.Ctx, _ string) (string, error) {
+			c.Defer("undo", func(context.Context) error { return nil })
+			return "", flow.All(c, func(c *flow.Ctx) error {
+				if answered {
+					_, err := flow.Step(c, "s", func(context.Context) (float64, error) { return math.NaN(), nil })
+					return err
+				}
+				return c.Sleep(1)
+			}, func(c *flow.Ctx) error {
+				for i := range 50 {
+					if err := stepOf(i)(c); err != nil {
+						return err
+					}
+				}
+				_, err := flow.Ask[string](c, "q", ask("?"))
+				return err
+			})
+		}
+	}
+	d := &desk{}
+	o, err := d.turn(t, f(false))
+	require.NoError(t, err)
+	d.entries = slices.DeleteFunc(d.entries, func(e engine.JournalEntry) bool { return e.Type == "sleep" })
+	_, err = d.turn(t, f(true), answersTo(o)...)
+	require.ErrorContains(t, err, "NaN")
+	require.Equal(t, "undo", d.entries[len(d.entries)-1].Type)
+}
+
+// M1, M2: once a run has begun to compensate a failure, changed code executes nothing more than
+// compensations.
+func TestM1ARunThatCompensatesExecutesNothingElse(t *testing.T) {
+	d := &bounded{lostAt: 1}
+	failing := true
+	f := func(c *flow.Ctx, _ string) (string, error) {
+		c.Defer("undo", func(context.Context) error { return nil })
+		if !failing {
+			_, err := flow.Ask[string](c, "q", ask("?"))
+			return "done", err
+		}
+		_, err := flow.Step(c, "s", func(context.Context) (float64, error) { return math.NaN(), nil })
+		return "", err
+	}
+	_, err := flow.New("f", f).RunTurn(t.Context(), engine.Turn{RunID: "r"}, d)
+	require.Error(t, err)
+	require.Len(t, d.entries, 1)
+	failing, d.lostAt = false, 0
+	o, err := flow.New("f", f).RunTurn(t.Context(), engine.Turn{RunID: "r"}, d)
+	require.ErrorContains(t, err, "NaN")
+	require.Empty(t, o.Questions)
+
+	d.entries[0].Body = []byte(`{"other":1}`)
+	_, err = flow.New("f", f).RunTurn(t.Context(), engine.Turn{RunID: "r"}, d)
+	require.ErrorContains(t, err, "which no function has there")
+}
+
+// M1: the run that fails so has the reason and its code, on a host.
+func TestM1AFinalFailureOnAHost(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var l ledger
+		h := serve(t, memory.New(), flow.New("f", func(c *flow.Ctx, _ string) (string, error) {
+			if _, err := flow.Step(c, "charge", l.do("charge")); err != nil {
+				return "", err
+			}
+			c.Defer("refund", func(ctx context.Context) error { _, err := l.do("refund")(ctx); return err })
+			if _, err := flow.Ask[string](c, "q", ask("?")); err != nil {
+				return "", err
+			}
+			return flow.Run[string](c, "kid", engine.Child{Engine: "missing", Prompt: "x", OutputSchema: []byte("no")})
+		}))
+		h.submit(lifecycle.Spec{})
+		h.reply(1, "yes")
+		r := h.run()
+		require.Equal(t, lifecycle.StateFailed, r.State)
+		require.Equal(t, engine.CodeEngineFailed, r.Error.Code)
+		require.Contains(t, r.Error.Message, `spawn "kid" at 3: `)
+		require.Equal(t, "charge refund", l.String())
+	})
+}
