@@ -123,7 +123,7 @@ func TestDemoAsksAndIsDone(t *testing.T) {
 	s := play(t, "\n3\nyes, please\n", "-agent", "demo", folder)
 	require.Equal(t, succeeded, s.status, s.out+s.side)
 	require.Empty(t, s.side)
-	require.Contains(t, s.out, "  3  Like a pirate\n")
+	require.Contains(t, s.out, "  3  Like a pirate  (pirate)\n")
 	require.Contains(t, s.out, "  yes or no\n")
 	require.Contains(t, s.out, `"tone": "pirate"`)
 	require.Contains(t, s.out, "✓ succeeded: 3 turns")
@@ -249,7 +249,7 @@ func TestTwoRunsOfASkill(t *testing.T) {
 // output nor in the events.
 func TestOutputHasNoTerminalCommands(t *testing.T) {
 	folder := hello(t)
-	const hostile, visible = "\x1b]0;x\a\u009b31m \u202eeman", `\x1b]0;x\x07\u009b31m \u202eeman`
+	const hostile, visible = "\x1b]0;x\a\u009b31m \u202eeman", `\u{001B}]0;x\u{0007}\u{009B}31m \u{202E}eman`
 	s := play(t, hostile+"\n", "-reply", hostile, folder)
 	require.Equal(t, succeeded, s.status, s.out+s.side)
 	require.Contains(t, s.out, "> "+visible+"\n")

@@ -147,10 +147,14 @@ func (c *conversation) ask(q lifecycle.InputRequired, fresh bool) {
 		c.screen.text(dim, brief(q.Context))
 	}
 	if s := q.Subject; s != nil { // in whole, since it is executed if it is approved
-		c.screen.text(plain, strings.TrimSpace(s.Title+"\n"+s.Tool+" "+s.Arguments+"\n"+s.Risk))
+		c.screen.text(plain, strings.TrimSpace(s.Title+"\n"+terminal.Name(s.Tool)))
+		c.screen.line(plain, "  "+terminal.Value([]byte(s.Arguments), "  "))
+		if s.Risk != "" {
+			c.screen.text(plain, s.Risk)
+		}
 	}
 	for i, o := range q.Options {
-		c.screen.line(plain, fmt.Sprintf("  %d  %s", i+1, terminal.Line(o.Label)))
+		c.screen.line(plain, fmt.Sprintf("  %d  %s", i+1, terminal.Option(o.Label, o.Value)))
 	}
 	c.screen.line(dim, "  "+hint(q))
 	if c.death.when == killParked {

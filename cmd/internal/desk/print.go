@@ -75,7 +75,11 @@ func (p *printer) table(head []string, rows [][]string) {
 	widths := make([]int, len(head))
 	for _, row := range append([][]string{head}, rows...) {
 		for i := range row {
-			row[i] = terminal.Line(row[i])
+			show := terminal.Name
+			if i == len(row)-1 { // often a prompt
+				show = terminal.Line
+			}
+			row[i] = show(row[i])
 			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/interlude-go/interlude/cmd/internal/command"
 	"github.com/interlude-go/interlude/cmd/internal/terminal"
 	"github.com/interlude-go/interlude/host/web"
+	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
@@ -82,21 +83,21 @@ var stateStyles = map[lifecycle.State]terminal.Style{
 
 // run prints what a run is, and how it stands.
 func (p *printer) run(r *lifecycle.Run) {
-	p.write(p.paint(terminal.Bold, r.ID) + "  " + p.paint(stateStyles[r.State], string(r.State)) +
+	p.write(p.paint(terminal.Bold, terminal.Name(r.ID)) + "  " + p.paint(stateStyles[r.State], string(r.State)) +
 		p.paint(terminal.Dim, "  for "+ago(r.UpdatedAt)))
-	facts := []string{"engine " + r.Engine, "pool " + r.Pool}
+	facts := []string{"engine " + terminal.Name(r.Engine), "pool " + terminal.Name(r.Pool)}
 	if r.Key != "" {
-		facts = append(facts, "key "+r.Key)
+		facts = append(facts, "key "+terminal.Name(r.Key))
 	}
 	facts = append(facts, fmt.Sprint("turn ", r.Attempt), "submitted "+clock(r.CreatedAt))
 	if r.ForkedFrom != nil {
-		facts = append(facts, "forked from "+r.ForkedFrom.RunID)
+		facts = append(facts, "forked from "+terminal.Name(r.ForkedFrom.RunID))
 	}
 	if r.Slot {
-		facts = append(facts, "node "+r.Owner)
+		facts = append(facts, "node "+terminal.Name(r.Owner))
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Labels)) {
-		facts = append(facts, name+"="+r.Labels[name])
+		facts = append(facts, terminal.Name(name+"="+r.Labels[name]))
 	}
 	p.text(terminal.Dim, strings.Join(facts, ", "), "  ")
 	if b := r.Block; b != nil {
@@ -125,7 +126,7 @@ func (p *printer) record(r *lifecycle.Record) {
 	p.text(terminal.Plain, fmt.Sprintf("%d  %s", r.Question.ID, terminal.Line(r.Question.Prompt)), "  ")
 	answer := terminal.Line(r.Response)
 	if len(r.Value) > 0 {
-		answer = terminal.Line(string(r.Value))
+		answer = terminal.Line(interaction.VisibleJSON(r.Value, ""))
 	}
 	if r.Decision != "" {
 		answer = strings.TrimSpace(string(r.Decision) + " " + answer)
@@ -138,10 +139,10 @@ func (p *printer) record(r *lifecycle.Record) {
 func settlement(r *lifecycle.Record) string {
 	text := strings.ReplaceAll(string(r.Resolution), "_", " ")
 	if r.Actor != "" {
-		text += " of " + r.Actor
+		text += " of " + terminal.Name(r.Actor)
 	}
 	if r.Via != "" {
-		text += " via " + r.Via
+		text += " via " + terminal.Name(r.Via)
 	}
 	return text + ", " + clock(r.ResolvedAt)
 }
@@ -153,9 +154,9 @@ func (p *printer) question(q *lifecycle.Question) {
 		p.text(terminal.Dim, q.Context, "     ")
 	}
 	if s := q.Subject; s != nil {
-		p.text(terminal.Plain, strings.TrimSpace(s.Title+"\n"+s.Tool), "     ")
+		p.text(terminal.Plain, strings.TrimSpace(s.Title+"\n"+terminal.Name(s.Tool)), "     ")
 		if len(s.Arguments) > 0 {
-			p.write("     " + terminal.JSON(indented(s.Arguments, "     ")))
+			p.write("     " + terminal.Value(s.Arguments, "     "))
 		}
 		if s.Risk != "" {
 			p.text(terminal.Amber, "risk: "+s.Risk, "     ")
@@ -165,7 +166,7 @@ func (p *printer) question(q *lifecycle.Question) {
 		p.text(terminal.Plain, fmt.Sprintf("%d  %s", i+1, optionText(o)), "     ")
 	}
 	for _, name := range q.RequiredFields {
-		p.text(terminal.Plain, name+":", "     ")
+		p.text(terminal.Plain, terminal.Name(name)+":", "     ")
 	}
 	if len(q.Schema) > 0 && q.Subject == nil {
 		p.text(terminal.Plain, "a value that fits "+terminal.Line(string(q.Schema)), "     ")
@@ -177,10 +178,10 @@ func (p *printer) question(q *lifecycle.Question) {
 func about(q *lifecycle.Question) []string {
 	facts := []string{string(q.Kind), "asked " + clock(q.AskedAt)}
 	if q.To != nil {
-		facts = append(facts, "for "+q.To.String())
+		facts = append(facts, "for "+terminal.Name(q.To.String()))
 	}
 	if q.Claim.Lasts(time.Now()) {
-		facts = append(facts, "claimed by "+q.Claim.Actor+" until "+clock(q.Claim.Until))
+		facts = append(facts, "claimed by "+terminal.Name(q.Claim.Actor)+" until "+clock(q.Claim.Until))
 	}
 	if q.DecidedBySeveral() {
 		facts = append(facts, fmt.Sprintf("%d of %d approve", q.Count(lifecycle.Approve), max(1, q.Need)))
@@ -198,7 +199,7 @@ func (p *printer) result(r *lifecycle.Run) {
 	}
 	if len(r.Output) > 0 {
 		p.line(terminal.Dim, "output")
-		p.write("  " + terminal.JSON(indented(r.Output, "  ")))
+		p.write("  " + terminal.Value(r.Output, "  "))
 	}
 	if r.Error != nil { // of a canceled run, the reason
 		p.text(terminal.Red, "✗ "+string(r.Error.Code)+": "+r.Error.Message, "  ")

@@ -127,7 +127,7 @@ func TestL3EventsAreFollowedFromACursor(t *testing.T) {
 		o.asks("r", confirm)
 		out := o.call("", "events", "r").well()
 		require.Regexp(t, `(?m)^   1  \S+  conversation.started `, out)
-		require.Contains(t, out, `I have a question.\x1b[31m`)
+		require.Contains(t, out, `I have a question.\u{001B}[31m`)
 		require.Contains(t, out, "running → waiting_user")
 		run, err := o.lc.Get(t.Context(), "r")
 		require.NoError(t, err)

@@ -1,15 +1,17 @@
 // Package terminal shows on a terminal what agents, people and tools have written. None of it can
-// do anything to the terminal: what a terminal takes for a command (escape sequences and other
-// control characters), and what changes the order of other characters or is invisible, is shown by
-// its code instead, as \x1b or \u202e.
+// do anything to the terminal, and none of it is hidden: control characters, and all others that
+// the table of package interaction names, are shown by their number, and long white space by its
+// length.
 package terminal
 
 import (
 	"fmt"
 	"os"
 	"strings"
-	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/interlude-go/interlude/interaction"
 )
 
 // Width is how long lines are, where a text can be broken.
@@ -21,67 +23,73 @@ func Is(f *os.File) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// Text makes a text of one or more lines safe. Its lines stay; blanks stand for its tabs.
+// Text makes a text of one or more lines safe: what people read as language. Its lines stay; blanks
+// are printed for its tabs.
 func Text(text string) string {
-	text = strings.ReplaceAll(text, "\r\n", "\n")
-	return show(text, func(b *strings.Builder, r rune, raw string) {
-		switch {
-		case r == '\n':
-			b.WriteByte('\n')
-		case r == '\t':
-			b.WriteString("    ")
-		case r == utf8.RuneError && len(raw) == 1: // no UTF-8
-			fmt.Fprintf(b, `\x%02x`, raw[0])
-		case r < utf8.RuneSelf:
-			fmt.Fprintf(b, `\x%02x`, r)
-		case r > 0xffff:
-			fmt.Fprintf(b, `\U%08x`, r)
-		default:
-			fmt.Fprintf(b, `\u%04x`, r)
-		}
-	})
+	return strings.ReplaceAll(interaction.VisibleProse(text), "\t", "    ")
 }
 
-// Line makes a text safe and puts it on one line: one blank stands for all that is blank between
-// words.
-func Line(text string) string { return Text(strings.Join(strings.Fields(text), " ")) }
+// Line makes a text safe and puts it on one line: one blank is printed for the line breaks and
+// blanks between words. Long white space is counted first, as in Text.
+func Line(text string) string {
+	return strings.Join(strings.FieldsFunc(interaction.VisibleProse(strings.TrimSpace(text)), func(r rune) bool {
+		return r == ' ' || r == '\n' || r == '\t'
+	}), " ")
+}
 
-// JSON makes a JSON text safe. It stays the same value: in JSON, control characters stand only in
-// strings, where their codes mean the same.
+// Name makes a name, an id or a value safe, of which each character counts. Line breaks and tabs
+// are shown as \n and \t.
+func Name(text string) string {
+	return strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(interaction.Visible(text))
+}
+
+// Option is an option of a question on one line, with its value if that is not its label.
+func Option(label, value string) string {
+	if value == label {
+		return Line(label)
+	}
+	return Line(label) + "  (" + Name(value) + ")"
+}
+
+// JSON makes a JSON text safe. It stays the same value: the characters of strings are escaped, and
+// so are the blanks of long white space.
 func JSON(body []byte) string {
-	return show(string(body), func(b *strings.Builder, r rune, raw string) {
-		switch {
-		case r == '\n' || r == '\t' || r == '\r': // between values
-			b.WriteByte(raw[0])
-		case r > 0xffff:
-			r -= 0x10000
-			fmt.Fprintf(b, `\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff)
-		default:
-			fmt.Fprintf(b, `\u%04x`, r)
-		}
-	})
-}
-
-// show copies what is safe, and has the rest written.
-func show(text string, write func(b *strings.Builder, r rune, raw string)) string {
 	var b strings.Builder
-	for i := 0; i < len(text); {
-		r, size := utf8.DecodeRuneInString(text[i:])
-		if raw := text[i : i+size]; safe(r) && (r != utf8.RuneError || size > 1) {
-			b.WriteString(raw)
-		} else {
-			write(&b, r, raw)
+	text := string(body)
+	indents := true // only white space has been read of this line
+	for text != "" {
+		if blanks := len(text) - len(strings.TrimLeft(text, " ")); blanks > 0 {
+			blank := " "
+			if blanks >= longSpace && !indents {
+				blank = `\u0020`
+			}
+			b.WriteString(strings.Repeat(blank, blanks))
+			text = text[blanks:]
+			continue
 		}
-		i += size
+		r, size := utf8.DecodeRuneInString(text)
+		switch {
+		case r == '\r' || interaction.CharacterOf(r)&interaction.Hidden == 0: // a \r is between values
+			b.WriteRune(r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+		indents = r == '\n'
+		text = text[size:]
 	}
 	return b.String()
 }
 
-// safe reports whether the character only shows itself. The two joiners belong to the spelling of
-// some languages, and to emoji.
-func safe(r rune) bool {
-	const nonJoiner, joiner = '\u200c', '\u200d'
-	return unicode.IsPrint(r) || unicode.Is(unicode.Zs, r) || r == nonJoiner || r == joiner
+// longSpace is from how many blanks on a line of a terminal may fold them.
+const longSpace = 16
+
+// Value makes a JSON text safe for people to read, on several lines after the prefix. It need not
+// stay the same value: long white space is counted.
+func Value(body []byte, prefix string) string {
+	return strings.ReplaceAll(interaction.VisibleJSON(body, "  "), "\n", "\n"+prefix)
 }
 
 // Wrap breaks long lines between words and puts the indent before each line, so that no line of the
@@ -97,22 +105,27 @@ func Wrap(text, indent string) string {
 			continue
 		}
 		inner := indent + line[:len(line)-len(strings.TrimLeft(line, " "))]
-		at := 0
-		for j, word := range strings.Fields(line) {
+		at, gap := 0, 0 // the column, and the blanks before the next word
+		for word := range strings.SplitSeq(strings.TrimLeft(line, " "), " ") {
 			n := utf8.RuneCountInString(word)
 			switch {
-			case j == 0:
+			case word == "":
+			case at == 0:
 				b.WriteString(inner)
 				at = utf8.RuneCountInString(inner)
-			case at+1+n > Width:
+			case at+gap+n > Width:
 				b.WriteString("\n" + inner)
 				at = utf8.RuneCountInString(inner)
 			default:
-				b.WriteByte(' ')
-				at++
+				b.WriteString(strings.Repeat(" ", gap))
+				at += gap
+			}
+			if word != "" {
+				gap = 0
 			}
 			b.WriteString(word)
 			at += n
+			gap++
 		}
 	}
 	return b.String()
