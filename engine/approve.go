@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,7 +10,8 @@ import (
 )
 
 // ApprovalOf is the question whether a tool may be called. The arguments are the value as JSON, or
-// JSON itself as a json.RawMessage. The error says that they are no JSON, or too long.
+// JSON itself as a json.RawMessage. They are shown in their order: that of a struct's fields or of
+// the JSON text; the keys of a map are sorted. The error says that they are no JSON, or too long.
 //
 // A function asks it, and in the turn that goes on executes what Turn.Approved returns:
 //
@@ -29,7 +31,7 @@ func ApprovalOf(prompt, tool string, arguments any) (Question, error) {
 	raw, isJSON := arguments.(json.RawMessage)
 	if !isJSON {
 		var err error
-		if raw, err = json.Marshal(arguments); err != nil {
+		if raw, err = encode(arguments); err != nil {
 			return Question{}, fmt.Errorf("engine: arguments of %s: %w", tool, err)
 		}
 	}
@@ -39,6 +41,15 @@ func ApprovalOf(prompt, tool string, arguments any) (Question, error) {
 	}
 	return Question{Kind: interaction.Approval, Prompt: prompt, DefaultPolicy: interaction.SafeDefault,
 		Subject: &subject}, nil
+}
+
+// encode is json.Marshal without escapes of <, > and &, which people would have to read.
+func encode(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte{'\n'}), err
 }
 
 // Approved returns the arguments that the turn may execute: those in the question if a person has

@@ -128,3 +128,26 @@ func TestAsDecodesAValueWithoutRoundingNumbers(t *testing.T) {
 	_, err = interaction.As[invoice](engine.Answer{ID: 2, Text: "three", Resolution: interaction.UserReply})
 	require.ErrorIs(t, err, interaction.ErrNoValue)
 }
+
+// N4, decision 20: arguments are as people read them: in the order of the fields or of the text, and
+// without escapes of what can be seen. The digest is that of the value.
+func TestN4ArgumentsKeepTheirOrder(t *testing.T) {
+	type change struct {
+		Old string          `json:"old"`
+		New json.RawMessage `json:"new"`
+	}
+	q, err := engine.ApprovalOf("?", "edit", change{"<a> & b", json.RawMessage(`{"z":"<","a":1.10}`)})
+	require.NoError(t, err)
+	const text = `{"old":"<a> & b","new":{"z":"<","a":1.10}}`
+	require.Equal(t, text, string(q.Subject.Arguments))
+	escaped, err := engine.ApprovalOf("?", "edit",
+		json.RawMessage(`{"new":{"a":1.10,"z":"\u003c"},"old":"\u003ca\u003e \u0026 b"}`))
+	require.NoError(t, err)
+	require.Equal(t, escaped.Digest(), q.Digest())
+	byText, err := engine.ApprovalOf("?", "edit", json.RawMessage(text))
+	require.NoError(t, err)
+	require.Equal(t, text, string(byText.Subject.Arguments))
+	byMap, err := engine.ApprovalOf("?", "edit", map[string]string{"b": "<", "a": "&"})
+	require.NoError(t, err)
+	require.Equal(t, `{"a":"&","b":"<"}`, string(byMap.Subject.Arguments))
+}

@@ -275,7 +275,7 @@ func (t *turn) nameQuestions() {
 
 // name names the subject for a person, in one line.
 func (s subject) name() string {
-	title := strings.Join(strings.Fields(s.Title), " ")
+	title := strings.Join(strings.Fields(interaction.Visible(s.Title)), " ") // long white space is counted first
 	if title == "" {
 		title = s.Kind
 	}
@@ -358,8 +358,8 @@ func (s subject) details(visible func(string) string, limit int) string {
 	if s.name() != s.Title {
 		add("title", s.Title)
 	}
-	add("input", string(s.RawInput))
-	add("locations", string(s.Locations))
-	add("content", string(s.Content))
+	add("input", interaction.VisibleJSON(s.RawInput, ""))
+	add("locations", interaction.VisibleJSON(s.Locations, ""))
+	add("content", interaction.VisibleJSON(s.Content, ""))
 	return b.String()
 }

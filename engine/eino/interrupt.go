@@ -86,7 +86,7 @@ func text(info any) string {
 	if err != nil {
 		return fmt.Sprintf("%+v", info)
 	}
-	return string(body)
+	return interaction.VisibleJSON(body, "")
 }
 
 // interrupts are those that a graph reports, sorted by their address, so that the order of the
