@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/interlude-go/interlude/cmd/internal/command"
+	"github.com/interlude-go/interlude/cmd/internal/desk"
 	"github.com/interlude-go/interlude/cmd/internal/terminal"
 	"github.com/interlude-go/interlude/lifecycle"
 )
@@ -131,14 +133,19 @@ func (c *conversation) reply(ctx context.Context, text string) error {
 		c.screen.prompt()
 		return nil
 	}
-	reply := replyTo(c.open, text)
+	reply, err := replyTo(c.open, text)
+	if err != nil {
+		c.screen.line(amber, "! "+err.Error())
+		c.screen.prompt()
+		return nil
+	}
 	reply.Actor = lifecycle.Actor{ID: "terminal"}
-	_, err := c.lc.Reply(ctx, c.run.ID, reply)
+	_, err = c.lc.Reply(ctx, c.run.ID, reply)
 	switch {
 	case errors.Is(err, lifecycle.ErrSettled), errors.Is(err, lifecycle.ErrTerminal):
-		c.screen.line(amber, "! too late: "+err.Error())
+		c.screen.line(amber, "! too late: "+command.Words(err))
 	case errors.Is(err, lifecycle.ErrInvalidReply):
-		c.screen.line(amber, "! "+err.Error())
+		c.screen.line(amber, "! "+command.Words(err))
 		c.screen.prompt()
 		return nil
 	case err != nil:
@@ -160,8 +167,9 @@ func (c *conversation) unanswered() {
 
 // replyTo makes the reply of what was typed. JSON is a value where the question takes one, yes and
 // no decide about an approval, and everything else is a text.
-func replyTo(q *lifecycle.InputRequired, text string) lifecycle.Reply {
-	r := lifecycle.Reply{ID: q.InteractionID, Text: choose(q, text), Seen: q.Digest}
+func replyTo(q *lifecycle.InputRequired, text string) (lifecycle.Reply, error) {
+	chosen, err := choose(q, text)
+	r := lifecycle.Reply{ID: q.InteractionID, Text: chosen, Seen: q.Digest}
 	isJSON := json.Valid([]byte(text))
 	switch word := strings.ToLower(text); {
 	case q.Subject != nil && (word == "yes" || word == "y"):
@@ -175,17 +183,16 @@ func replyTo(q *lifecycle.InputRequired, text string) lifecycle.Reply {
 	case q.Subject == nil && q.Schema != "" && isJSON:
 		r.Value, r.Text = json.RawMessage(text), ""
 	}
-	return r
+	return r, err
 }
 
-// choose replaces the number of an option by its value. Every other text is the reply itself.
-func choose(q *lifecycle.InputRequired, text string) string {
+// choose replaces the number of an option by its value, as the verb reply does.
+func choose(q *lifecycle.InputRequired, text string) (string, error) {
+	options := make([]lifecycle.Option, len(q.Options))
 	for i, o := range q.Options {
-		if text == fmt.Sprint(i+1) {
-			return o.Value
-		}
+		options[i] = lifecycle.Option{Label: o.Label, Value: o.Value}
 	}
-	return text
+	return desk.Option(options, text)
 }
 
 // kill ends the program by kill -9.

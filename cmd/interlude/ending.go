@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/interlude-go/interlude/cmd/internal/command"
 	"github.com/interlude-go/interlude/cmd/internal/terminal"
 	"github.com/interlude-go/interlude/lifecycle"
 )
@@ -128,7 +129,7 @@ func resumeCommand(name string, args []string) string {
 			i++
 		case once[name]:
 		default:
-			words = append(words, quoted(args[i]))
+			words = append(words, command.Quote(args[i]))
 		}
 	}
 	return strings.Join(words, " ")
@@ -149,13 +150,4 @@ func flagName(arg string) (name string, value bool) {
 	}
 	name, _, value = strings.Cut(strings.TrimLeft(arg, "-"), "=")
 	return name, value
-}
-
-// quoted quotes a word for a shell.
-func quoted(word string) string {
-	if word != "" && strings.Trim(word,
-		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,+@%") == "" {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

@@ -128,7 +128,7 @@ func tidy(cmd string) string {
 
 // open opens the file of the runs.
 func (j *job) open(ctx context.Context) (*sqlite.Store, error) {
-	if err := os.MkdirAll(j.dir, 0o750); err != nil {
+	if err := os.MkdirAll(j.dir, 0o700); err != nil {
 		return nil, misusef("runs cannot be kept there: %w; choose another folder with -data", err)
 	}
 	return sqlite.Open(ctx, filepath.Join(j.dir, "runs.db"), sqlite.Options{})

@@ -40,6 +40,7 @@ func newSkill(_ context.Context, c command.Call) (int, error) {
 	case err != nil:
 		return failed, err
 	}
-	fmt.Fprintf(c.Out, "%s is a skill folder; run it: %s run %s\n", folder, programName(c.Program), quoted(folder))
+	fmt.Fprintf(c.Out, "%s is a skill folder; run it: %s run %s\n", folder, programName(c.Program),
+		command.Quote(folder))
 	return succeeded, nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"github.com/interlude-go/interlude/cmd/internal/command"
 	"regexp"
 	"slices"
 	"strings"
@@ -69,7 +70,7 @@ func writing(c modeltest.Conversation, file, text string) *modeltest.Call {
 	if call := c.Write(file, text); call != nil {
 		return call
 	}
-	return c.Shell("printf %s " + quoted(text) + " >" + quoted(file))
+	return c.Shell("printf %s " + command.Quote(text) + " >" + command.Quote(file))
 }
 
 // What the library writes into a prompt.

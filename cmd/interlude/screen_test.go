@@ -16,9 +16,13 @@ import (
 // C3: the number of an option stands for its value; any other text is the reply.
 func TestChooseTurnsANumberIntoTheOptionsValue(t *testing.T) {
 	q := &lifecycle.InputRequired{Options: []fcmp.Option{{Label: "A", Value: "a"}, {Label: "B", Value: "b"}}}
-	for text, want := range map[string]string{"1": "a", "2": "b", "3": "3", "the first": "the first"} {
-		require.Equal(t, want, choose(q, text))
+	for text, want := range map[string]string{"1": "a", "2": "b", "the first": "the first"} {
+		got, err := choose(q, text)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
 	}
+	_, err := choose(q, "3")
+	require.ErrorContains(t, err, "there is no option 3")
 }
 
 func TestSpanWritesADurationInOneUnit(t *testing.T) {
@@ -84,6 +88,8 @@ func TestReplyToReadsATextAsTheQuestionTakesIt(t *testing.T) {
 		{plain, "yes", lifecycle.Reply{Text: "yes"}},
 	} {
 		c.want.ID, c.want.Seen = 1, c.question.Digest
-		require.Equal(t, c.want, replyTo(&c.question, c.text))
+		got, err := replyTo(&c.question, c.text)
+		require.NoError(t, err)
+		require.Equal(t, c.want, got)
 	}
 }

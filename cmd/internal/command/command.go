@@ -16,7 +16,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/interlude-go/interlude/cmd/internal/terminal"
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
@@ -195,9 +194,3 @@ func Refusef(format string, args ...any) error { return refusal{fmt.Errorf(forma
 
 // Unwrap returns the cause.
 func (r refusal) Unwrap() error { return r.error }
-
-// Line is an error in one line, as the program prints it.
-func Line(err error) string {
-	text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "lifecycle: "), "store: ")
-	return "interlude: " + terminal.Line(text)
-}

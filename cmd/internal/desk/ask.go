@@ -11,6 +11,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/huh"
 
+	"github.com/interlude-go/interlude/cmd/internal/command"
 	"github.com/interlude-go/interlude/cmd/internal/terminal"
 	"github.com/interlude-go/interlude/lifecycle"
 )
@@ -38,7 +39,7 @@ func ask(ctx context.Context, q *lifecycle.Question, in, out *os.File) (lifecycl
 		if err == nil {
 			return r, nil
 		}
-		a.print("! " + err.Error())
+		a.print("! " + command.Words(err))
 	}
 }
 
@@ -198,7 +199,7 @@ func (a asker) edit(q *lifecycle.Question, r *lifecycle.Reply) error {
 		if err = r.CheckFor(*q); err == nil {
 			return nil
 		}
-		a.print("! " + err.Error())
+		a.print("! " + command.Words(err))
 	}
 }
 

@@ -35,7 +35,11 @@ var resumeVerb = command.Verb{
 			if r.Choice == "" {
 				return "", command.Misusef("what is decided? -choice repeat, raise or end; interlude show has them")
 			}
-			return "is resumed", cl.Resume(ctx, id, r)
+			done := "is resumed"
+			if r.Choice == lifecycle.ChoiceEnd {
+				done = "is ended"
+			}
+			return done, cl.Resume(ctx, id, r)
 		})
 	},
 }

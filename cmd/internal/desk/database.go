@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/interlude-go/interlude/cmd/internal/command"
@@ -67,16 +68,34 @@ func (d *Database) Server() bool {
 	return strings.HasPrefix(d.name, "postgres://") || strings.HasPrefix(d.name, "postgresql://")
 }
 
-// String names the database without a password.
+// String names the database without a secret: a URL may have a password before its host and in its
+// query, and keywords and values that were taken for a file may have one, too. A URL whose parts are
+// not certain is shown by its scheme only.
 func (d *Database) String() string {
-	if u, err := url.Parse(d.name); err == nil && u.Scheme != "" {
-		return u.Redacted()
+	scheme, _, isURL := strings.Cut(d.name, "://")
+	if !isURL {
+		return keywordPassword.ReplaceAllString(d.name, "${1}xxxxx")
 	}
-	return d.name
+	u, err := url.Parse(d.name)
+	if err != nil || u.Fragment != "" || u.User == nil && strings.Contains(d.name, "@") {
+		return scheme + "://…"
+	}
+	pairs := strings.Split(u.RawQuery, "&")
+	for i, pair := range pairs {
+		name, _, _ := strings.Cut(pair, "=")
+		if plain, err := url.QueryUnescape(name); err != nil || strings.Contains(strings.ToLower(plain), "password") {
+			pairs[i] = name + "=xxxxx"
+		}
+	}
+	u.RawQuery = strings.Join(pairs, "&")
+	return u.Redacted()
 }
 
+// keywordPassword finds passwords in a connection string of keywords and values.
+var keywordPassword = regexp.MustCompile(`(?i)(password\s*=\s*)('[^']*'?|\S+)`)
+
 // flags are those that name the database in another command.
-func (d *Database) flags() string { return "-db " + d.String() }
+func (d *Database) flags() string { return "-db " + command.Quote(d.String()) }
 
 // access says for how long a verb uses the database.
 type access int
@@ -112,7 +131,7 @@ func (d *Database) open(ctx context.Context, how access) (Store, error) {
 func (d *Database) OpenHost(ctx context.Context, file string) (_ Store, fresh bool, _ error) {
 	if d.name == "" && os.Getenv(Env) == "" {
 		d.name = file
-		if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil {
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 			return nil, false, command.Misusef("runs cannot be kept there: %w; name a file with -db", err)
 		}
 	}
@@ -150,10 +169,10 @@ func (d *Database) explain(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, fs.ErrNotExist):
-		return command.Misusef("there is no file %s: correct -db, or make it with interlude migrate -db %[1]s", d)
+		return command.Misusef("there is no file %s: correct -db, or make it with interlude migrate %s", d, d.flags())
 	case errors.Is(err, sqlite.ErrOlder), errors.Is(err, postgres.ErrOlder):
 		return command.Misusef("the schema of %s is older than this program needs, or there is none yet: make a "+
-			"backup, then interlude migrate -db %[1]s", d)
+			"backup, then interlude migrate %s", d, d.flags())
 	case errors.Is(err, sqlite.ErrNewer), errors.Is(err, postgres.ErrNewer):
 		return command.Misusef("%s is of a newer release: use an interlude that is at least as new", d)
 	case errors.Is(err, sqlite.ErrNotDatabase), errors.Is(err, sqlite.ErrForeign):

@@ -10,6 +10,7 @@ import (
 
 	"github.com/charmbracelet/huh"
 
+	"github.com/interlude-go/interlude/cmd/internal/command"
 	"github.com/interlude-go/interlude/cmd/internal/terminal"
 	"github.com/interlude-go/interlude/lifecycle"
 )
@@ -59,7 +60,7 @@ func (c control) value(f fields) (json.RawMessage, error) {
 			return v, nil
 		}
 		c.now = v
-		c.print("! " + err.Error())
+		c.print("! " + command.Words(err))
 	}
 }
 

@@ -47,6 +47,7 @@ type answering struct {
 
 	run, text, value, decision, key, seen string
 	number                                int
+	flagged                               bool // the text comes from -text
 }
 
 // read reads the arguments and checks what needs no database.
@@ -61,6 +62,7 @@ func (a *answering) read(args []string) error {
 	case len(args) == 2:
 		a.text = args[1]
 	}
+	a.flagged = len(args) < 2
 	a.run = args[0]
 	decisions := []lifecycle.Decision{lifecycle.Approve, lifecycle.Edit, lifecycle.Reject, lifecycle.Respond}
 	if a.decision != "" && !slices.Contains(decisions, lifecycle.Decision(a.decision)) {
@@ -84,9 +86,15 @@ func (a *answering) reply(ctx context.Context, c command.Call, cl *client, p *pr
 	if err != nil {
 		return err
 	}
-	q, err := a.question(&run)
+	q, repeated, err := a.repeated(ctx, cl)
+	if err == nil && !repeated {
+		q, err = a.question(&run)
+	}
 	if err != nil {
 		return err
+	}
+	if repeated && !a.given() && terminal.Is(c.In) {
+		return winner(ctx, cl, a.run, q.ID, command.Refusef("question %d of %s is settled", q.ID, a.run))
 	}
 	r, err := a.answer(ctx, c, cl, p, q)
 	if err != nil {
@@ -114,12 +122,12 @@ func (a *answering) answer(ctx context.Context, c command.Call, cl *client, p *p
 	lifecycle.Reply, error) {
 	switch {
 	case q == nil && a.given():
-		return a.asGiven(&lifecycle.Question{ID: a.number}), nil
+		return a.asGiven(&lifecycle.Question{ID: a.number})
 	case q == nil:
 		closed := fmt.Errorf("run %s has no open question %d: interlude show %[1]s", a.run, a.number)
 		return lifecycle.Reply{}, winner(ctx, cl, a.run, a.number, command.Refusef("%w", closed))
 	case a.given():
-		return a.asGiven(q), nil
+		return a.asGiven(q)
 	case terminal.Is(c.In) && terminal.Live(c.Out) && !p.json:
 		p.question(q)
 		return ask(ctx, q, c.In, c.Out)
@@ -169,26 +177,53 @@ func (a *answering) question(run *lifecycle.Run) (*lifecycle.Question, error) {
 		strings.Join(numbers, " or "))
 }
 
+// repeated returns the question that a reply with this key was accepted for, so that the same
+// command makes the same reply again, whatever else is open by now.
+func (a *answering) repeated(ctx context.Context, cl *client) (*lifecycle.Question, bool, error) {
+	if a.key == "" {
+		return nil, false, nil
+	}
+	records, err := cl.History(ctx, a.run)
+	for i := range records {
+		q := &records[i].Question
+		mine := records[i].Key == a.key ||
+			slices.ContainsFunc(q.Votes, func(v lifecycle.Vote) bool { return v.Key == a.key })
+		if mine && (a.number == 0 || a.number == q.ID) {
+			return q, true, nil
+		}
+	}
+	return nil, false, err
+}
+
 // asGiven is the answer that the command line gives.
-func (a *answering) asGiven(q *lifecycle.Question) lifecycle.Reply {
-	r := lifecycle.Reply{ID: q.ID, Text: optionOf(q, a.text), Decision: lifecycle.Decision(a.decision)}
+func (a *answering) asGiven(q *lifecycle.Question) (lifecycle.Reply, error) {
+	text, err := Option(q.Options, a.text)
+	if err != nil && !a.flagged {
+		return lifecycle.Reply{}, fmt.Errorf("%w, or -text %s for the text itself", err, a.text)
+	}
+	r := lifecycle.Reply{ID: q.ID, Text: text, Decision: lifecycle.Decision(a.decision)}
 	if a.value != "" {
 		r.Value = json.RawMessage(a.value)
 	}
-	return r
+	return r, nil
 }
 
-// optionOf replaces the number of an option by its value, unless an option has just that value.
-func optionOf(q *lifecycle.Question, text string) string {
-	for _, o := range q.Options {
+// Option replaces the number of an option by its value, unless an option has just that value. A
+// number without an option is an error, and returned with it.
+func Option(options []lifecycle.Option, text string) (string, error) {
+	for _, o := range options {
 		if o.Value == text {
-			return text
+			return text, nil
 		}
 	}
-	if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= len(q.Options) {
-		return q.Options[n-1].Value
+	n, err := strconv.Atoi(strings.TrimSpace(text))
+	switch {
+	case err != nil || len(options) == 0:
+		return text, nil
+	case n < 1 || n > len(options):
+		return text, command.Misusef("there is no option %d: want 1 to %d", n, len(options))
 	}
-	return text
+	return options[n-1].Value, nil
 }
 
 // piped reads the answer from standard input.
@@ -205,7 +240,8 @@ func (a *answering) piped(q *lifecycle.Question, in io.Reader) (lifecycle.Reply,
 	case q.Subject == nil && len(q.Schema) > 0 && json.Valid([]byte(text)):
 		return lifecycle.Reply{ID: q.ID, Value: json.RawMessage(text)}, nil
 	}
-	return lifecycle.Reply{ID: q.ID, Text: optionOf(q, text)}, nil
+	text, err = Option(q.Options, text)
+	return lifecycle.Reply{ID: q.ID, Text: text}, err
 }
 
 // winner returns an error that names who has settled the question; err itself if nobody has.

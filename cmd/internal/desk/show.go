@@ -56,7 +56,7 @@ func show(ctx context.Context, cl *client, p *printer, id, db string) error {
 		p.object(v)
 		return p.err
 	}
-	p.run(&run)
+	p.run(&run, db)
 	settled := slices.DeleteFunc(history, func(r lifecycle.Record) bool { return r.Resolution == "" })
 	if len(settled) > 0 {
 		p.line(terminal.Dim, "history")
@@ -82,7 +82,7 @@ var stateStyles = map[lifecycle.State]terminal.Style{
 }
 
 // run prints what a run is, and how it stands.
-func (p *printer) run(r *lifecycle.Run) {
+func (p *printer) run(r *lifecycle.Run, db string) {
 	p.write(p.paint(terminal.Bold, terminal.Name(r.ID)) + "  " + p.paint(stateStyles[r.State], string(r.State)) +
 		p.paint(terminal.Dim, "  for "+ago(r.UpdatedAt)))
 	facts := []string{"engine " + terminal.Name(r.Engine), "pool " + terminal.Name(r.Pool)}
@@ -107,18 +107,20 @@ func (p *printer) run(r *lifecycle.Run) {
 		}
 		p.text(terminal.Amber, "! "+text+": "+terminal.Line(b.Reason), "  ")
 		if r.Held() {
-			p.text(terminal.Dim, fmt.Sprintf("decide: interlude resume %s %s", r.ID, choices(b)), "  ")
+			p.decisions(r, db)
 		}
 	}
 }
 
-// choices are those of a held run, as the verb resume takes them.
-func choices(b *lifecycle.Block) string {
-	words := make([]string, len(b.Choices))
-	for i, c := range b.Choices {
-		words[i] = string(c)
+// decisions prints a command for each choice of a held run.
+func (p *printer) decisions(r *lifecycle.Run, db string) {
+	for _, c := range r.Block.Choices {
+		more := ""
+		if c == lifecycle.ChoiceRaise {
+			more = " -turns N -tokens N"
+		}
+		p.line(terminal.Dim, fmt.Sprintf("  decide: interlude resume %s -choice %s%s %s", db, c, more, r.ID))
 	}
-	return strings.Join(words, "|")
 }
 
 // record prints how a question was settled.

@@ -193,6 +193,6 @@ func TestJ8NoVerbChangesTheSchema(t *testing.T) {
 	require.NoFileExists(t, missing)
 	dsn := pgtest.DSN(t)
 	t.Setenv(desk.Env, dsn)
-	call(t, "", "inbox").refused(command.Misused, "interlude migrate -db postgres://")
+	call(t, "", "inbox").refused(command.Misused, "interlude migrate -db 'postgres://")
 	call(t, "", "inbox", "-limit", "0").refused(command.Misused, "want a number from 1")
 }

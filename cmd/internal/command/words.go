@@ -1,0 +1,62 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/interlude-go/interlude/cmd/internal/terminal"
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+// Line is an error in one line, as the program prints it.
+func Line(err error) string { return "interlude: " + terminal.Line(Words(err)) }
+
+// packages are the prefixes that the library's errors have.
+var packages = regexp.MustCompile(`(^|[ (])((lifecycle|store|interaction|invalid reply): )+`)
+
+// Words is an error in the words of the command line: an invalid argument has the name of its flag,
+// and no package of the library is named.
+func Words(err error) string {
+	text := err.Error()
+	var argument *lifecycle.ArgumentError
+	var field *lifecycle.FieldError
+	switch {
+	case errors.As(err, &argument):
+		text = strings.ReplaceAll(text, argument.Argument+" is ", flagOf(argument.Argument)+" is ")
+	case errors.As(err, &field):
+		text = fmt.Sprintf("%s is %s, want %s", flagOf("reply."+field.Field), field.Value, field.Want)
+	}
+	return packages.ReplaceAllString(text, "$1")
+}
+
+// flags are the arguments of calls whose flags have other names.
+var flags = map[string]string{
+	"id": "RUN", "query.States": "-state", "query.Kinds": "-kind", "query.Labels": "-label", "query.For": "-as",
+	"query.ForkedFrom": "-forked-from", "reply.ID": "-question", "reply.Actor": "-as", "at.Actor": "-as",
+	"reply.Text": "the text", "reply.Value": "the value", "reply.Decision": "the decision",
+	"resume.Budget": "-turns and -tokens", "at.Answer": "the answer",
+}
+
+// flagOf is the flag that gives an argument of a call, such as -pool for query.Pool.
+func flagOf(argument string) string {
+	if name, found := flags[argument]; found {
+		return name
+	}
+	for _, call := range []string{"query.", "reply.", "at.", "resume."} {
+		if field, found := strings.CutPrefix(argument, call); found {
+			return "-" + strings.ToLower(field)
+		}
+	}
+	return strings.TrimPrefix(argument, "spec.")
+}
+
+// Quote is a word as a shell reads it.
+func Quote(word string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,+@%"
+	if word != "" && strings.Trim(word, plain) == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
