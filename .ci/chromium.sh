@@ -2,7 +2,8 @@
 # Sees to Chromium and axe-core, with which proof/page tests the page of host/web as a person meets it.
 set -euo pipefail
 
-axe=4.14.1
+lock=$(cd "$(dirname "$0")" && pwd)/npm/axe # the version, and its hash
+axe=$(sed -n 's|.*"axe-core": "\(.*\)".*|\1|p' "$lock/package.json")
 
 # found says whether a browser is where proof/page looks for it.
 found() {
@@ -36,7 +37,8 @@ command -v npm >/dev/null || { echo "npm is missing, by which axe-core comes: in
 mkdir -p "$folder"
 new=$(mktemp -d "$folder/.axe.XXXXXX") # so that it is there in whole or not at all
 echo "installing axe-core $axe" >&2
-if ! npm install --prefix "$new" --no-audit --no-fund --no-update-notifier "axe-core@$axe" >"$new/install.log" 2>&1 </dev/null; then
+cp "$lock/"package*.json "$new/"
+if ! npm ci --prefix "$new" --ignore-scripts --no-audit --no-fund --no-update-notifier >"$new/install.log" 2>&1 </dev/null; then
 	tail -n 3 "$new/install.log" >&2
 	rm -rf "$new"
 	exit 1

@@ -6,7 +6,9 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 interlude=$(realpath "$1")
 tools=$PWD/.tools/scan
-package=@mdn/mdn-http-observatory version=1.4.8
+lock=$PWD/.ci/npm/scan # the versions of all packages, and their hashes
+package=@mdn/mdn-http-observatory
+version=$(sed -n "s|.*\"$package\": \"\(.*\)\".*|\1|p" "$lock/package.json")
 observatory=$tools/node_modules/$package
 fail() { echo "scan: $*" >&2; exit 1; }
 
@@ -22,7 +24,8 @@ if ! there; then
 	new=$(mktemp -d "$PWD/.tools/.scan.XXXXXX") # so that it is there in whole or not at all
 	echo "installing $package@$version" >&2
 	quiet=(--no-audit --no-fund --no-update-notifier)
-	if ! npm install --prefix "$new" --ignore-scripts --omit=optional "${quiet[@]}" "$package@$version" \
+	cp "$lock/"package*.json "$new/"
+	if ! npm ci --prefix "$new" --ignore-scripts --omit=optional "${quiet[@]}" \
 		>"$new.log" 2>&1 </dev/null; then
 		tail -n 3 "$new.log" >&2
 		rm -rf "$new" "$new.log"

@@ -5,7 +5,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 source=$PWD/examples/desk/client.ts
 tools=$PWD/.tools/typescript
-packages='openapi-typescript@7.13.0 openapi-fetch@0.17.0 typescript@5.9.3'
+lock=$PWD/.ci/npm/typescript # the versions of all packages, and their hashes
+packages=$(sed -n 's|^    "\(.*\)": "\(.*\)".*|\1@\2|p' "$lock/package.json" | tr '\n' ' ')
 fail() { echo "typescript: $*" >&2; exit 1; }
 
 for need in node npm; do
@@ -22,8 +23,8 @@ if ! installed; then
 	mkdir -p .tools
 	new=$(mktemp -d "$PWD/.tools/.typescript.XXXXXX") # moved at the end: all packages are installed, or none
 	echo "installing $packages" >&2
-	# shellcheck disable=SC2086 # several words
-	if ! npm install --prefix "$new" --ignore-scripts --no-audit --no-fund --no-update-notifier $packages \
+	cp "$lock/"package*.json "$new/"
+	if ! npm ci --prefix "$new" --ignore-scripts --no-audit --no-fund --no-update-notifier \
 		>"$new.log" 2>&1 </dev/null; then
 		tail -n 3 "$new.log" >&2
 		rm -rf "$new" "$new.log"

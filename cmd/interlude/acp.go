@@ -26,7 +26,7 @@ func (j *job) acpAgent(cmd string) (engine.Engine, error) {
 	}
 	cfg := acp.Config{
 		Name: "acp", Command: words[0], Args: words[1:], StateDir: filepath.Join(j.dir, "processes"),
-		AutoPermission: acp.Allow, Resident: j.sticky,
+		AutoPermission: acp.Allow, Resident: j.sticky, AuthMethod: j.auth,
 		Env: append([]string{
 			"PATH", "SHELL", "USER", "LOGNAME", "TMPDIR", "TZ", "LANG", "LC_ALL", "LC_CTYPE",
 			"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS",

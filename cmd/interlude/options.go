@@ -15,6 +15,7 @@ type options struct {
 	folder string // the skill's
 
 	agent, command, model  string
+	auth                   string // the id of an agent's way to log in
 	login, offline, sticky bool
 	env                    []string
 
@@ -62,6 +63,7 @@ func (o *options) agentFlags(flags *flag.FlagSet) {
 		"one, otherwise demo")
 	flags.StringVar(&o.command, "command", "", "the agent's `program`, when PATH does not find it")
 	flags.StringVar(&o.model, "model", "", "the `model` that the agent asks; its own choice when empty")
+	flags.StringVar(&o.auth, "auth", "", "the `id` of the way in which an agent of acp:CMD logs in; its error lists them")
 	flags.BoolVar(&o.login, "login", false, "use the agent's login and settings of yours, instead of a key and a "+
 		"home of the run's own")
 	flags.BoolVar(&o.offline, "offline", false, "have a scripted model answer the agent: no account, no network")
@@ -101,6 +103,8 @@ func (o *options) check(folders []string) error {
 		return misusef("-timeout is %s, want whole seconds, at least 1s", o.timeout)
 	case o.another && o.run != "":
 		return misusef("-new begins another run and -run goes on with one: leave one of them out")
+	case o.auth != "" && !strings.HasPrefix(o.agent, "acp:"):
+		return misusef("-auth is for -agent acp:CMD: leave it out")
 	case o.offline && o.login:
 		return misusef("-offline needs no login: leave -login out")
 	}

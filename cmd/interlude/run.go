@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"log/slog"
 	"time"
@@ -85,7 +86,11 @@ func (o *options) play(ctx context.Context, c command.Call) (_ int, err error) {
 		served: served, leave: end, warned: make(map[lifecycle.Warning]bool),
 	}
 	talk.opening(j, begun)
-	return talk.follow(ctx)
+	status, err := talk.follow(ctx)
+	if lost := talk.screen.to.err; err == nil && lost != nil {
+		err = fmt.Errorf("the output was not printed: %w", lost)
+	}
+	return status, err
 }
 
 // logger is for what the library does; silent unless -v.

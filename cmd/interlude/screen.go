@@ -12,7 +12,7 @@ import (
 
 // screen shows lines, and on a terminal a last line with the present status.
 type screen struct {
-	to     io.Writer
+	to     *output
 	events io.Writer // for -json; nil without
 	live   bool
 	styled bool
@@ -25,8 +25,23 @@ func newScreen(out, side *os.File, lines bool) *screen {
 	if lines {
 		to, s.events = side, out
 	}
-	s.to, s.live, s.styled = to, terminal.Live(to), terminal.Styled(to)
+	s.to, s.live, s.styled = &output{Writer: to}, terminal.Live(to), terminal.Styled(to)
 	return s
+}
+
+// output keeps the first error of a writer, such as of a full disk: the run continues, and the
+// program fails at its end.
+type output struct {
+	io.Writer
+	err error
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.Writer.Write(p)
+	if o.err == nil {
+		o.err = err
+	}
+	return n, err
 }
 
 // The styles.

@@ -12,9 +12,12 @@ import (
 // E2: an agent goes on by its session only where it keeps all of it, whatever it announces.
 func TestAgentThatLosesItsSessionEndIsResident(t *testing.T) {
 	for announced, want := range map[string]fsm.Profile{
-		`{"agentInfo":{"name":"OpenCode"},"agentCapabilities":{"loadSession":true}}`:                                      fsm.ProfileResumable,
-		`{"agentInfo":{"name":"OpenCode"},"agentCapabilities":{"sessionCapabilities":{"resume":{}}}}`:                     fsm.ProfileResumable,
-		`{"agentInfo":{"name":"OpenCode"}}`:                                                                               fsm.ProfileStickyProcess,
+		`{"agentInfo":{"name":"qwen-code","version":"0.24.4"},"agentCapabilities":{"loadSession":true}}`:  fsm.ProfileResumable,
+		`{"agentInfo":{"name":"qwen-code","version":"1.0.0"},"agentCapabilities":{"loadSession":true}}`:   fsm.ProfileResumable,
+		`{"agentInfo":{"name":"qwen-code","version":"0.15.10"},"agentCapabilities":{"loadSession":true}}`: fsm.ProfileStickyProcess,
+		`{"agentInfo":{"name":"OpenCode"},"agentCapabilities":{"loadSession":true}}`:                      fsm.ProfileResumable,
+		`{"agentInfo":{"name":"OpenCode"},"agentCapabilities":{"sessionCapabilities":{"resume":{}}}}`:     fsm.ProfileResumable,
+		`{"agentInfo":{"name":"OpenCode"}}`: fsm.ProfileStickyProcess,
 		`{"agentInfo":{"name":"qwen-code"},"agentCapabilities":{"loadSession":true,"sessionCapabilities":{"resume":{}}}}`: fsm.ProfileStickyProcess,
 	} {
 		var h announcement

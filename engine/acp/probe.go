@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	sdk "github.com/coder/acp-go-sdk"
@@ -41,15 +42,33 @@ func (e *Engine) Profile(ctx context.Context) (engine.Profile, error) {
 
 // losesSessionEnd are agents, by the name that they announce, whose sessions are not used though
 // the agents announce that they can resume them: the end of a session may be missing.
-var losesSessionEnd = map[string]string{
+var losesSessionEnd = map[string]struct {
+	before [2]int // the first version that does not, as major and minor
+	why    string
+}{
 	// Seen with 0.15.10: it stores the last message after it has answered the prompt. When its
-	// process is ended in between, the message is lost.
-	"qwen-code": "it writes the end of a session after it has ended its turn",
+	// process is ended in between, the message is lost. 0.24.4 resumes after kill -9.
+	"qwen-code": {[2]int{0, 24}, "it writes the end of a session after it has ended its turn"},
+}
+
+// losesEnd says why the sessions of the agent are not used; empty if they are. An agent that does
+// not announce a version counts as an old one.
+func (a announcement) losesEnd() string {
+	known, found := losesSessionEnd[a.Info.Name]
+	if !found {
+		return ""
+	}
+	var version [2]int
+	_, err := fmt.Sscanf(a.Info.Version, "%d.%d", &version[0], &version[1])
+	if err == nil && slices.Compare(version[:], known.before[:]) >= 0 {
+		return ""
+	}
+	return known.why
 }
 
 // profileOf returns the profile of an agent that announces this.
 func profileOf(path string, a announcement) engine.Profile {
-	if why := losesSessionEnd[a.Info.Name]; why != "" {
+	if why := a.losesEnd(); why != "" {
 		return engine.Profile{Kind: fsm.ProfileStickyProcess,
 			Reason: fmt.Sprintf("%s (%s) is not relied on to resume a session, so its process is kept: %s", path, a,
 				why)}
