@@ -144,7 +144,7 @@ func (a asker) named(q *lifecycle.Question, r *lifecycle.Reply) error {
 	texts := make([]string, len(q.RequiredFields))
 	fields := make([]huh.Field, len(texts))
 	for i, name := range q.RequiredFields {
-		fields[i] = huh.NewInput().Title(terminal.Line(name)).Value(&texts[i]).Validate(notEmpty)
+		fields[i] = huh.NewInput().Title(terminal.Name(name)).Value(&texts[i]).Validate(notEmpty)
 	}
 	if err := a.run(fields...); err != nil {
 		return err
@@ -211,9 +211,9 @@ func (a asker) confirm(q *lifecycle.Question, edited json.RawMessage) (bool, err
 		arguments = edited
 	}
 	if len(arguments) > 0 {
-		a.print(ending(terminal.JSON(indented(arguments, "")), maxEnding))
+		a.print(ending(terminal.Value(arguments, ""), maxEnding))
 	}
-	title := "Approve this call of " + terminal.Line(q.Subject.Tool) + "?"
+	title := "Approve this call of " + terminal.Name(q.Subject.Tool) + "?"
 	picked, err := a.pick(title, []string{"Yes, approve it", "No, back"}, unpicked, "yn")
 	return picked == 0, err
 }

@@ -193,7 +193,7 @@ func TestN3AnApprovalIsConfirmed(t *testing.T) {
 	o := open(t, filepath.Join(t.TempDir(), "runs.db"))
 	long := payment
 	long.Subject = &engine.Subject{Tool: "shell", Arguments: json.RawMessage(
-		`{"cmd":"x` + strings.Repeat(" ", 4000) + `; rm -rf /"}`)}
+		`{"cmd":"x` + strings.Repeat("y ", 2000) + `; rm -rf /"}`)}
 	o.asks("r", long)
 	status, shown := typed(t, []string{"1\r", "y"}, "reply", "-db", o.db, "-as", "ada", "r")
 	require.Equal(t, command.Succeeded, status, shown)

@@ -128,7 +128,7 @@ func (p *printer) record(r *lifecycle.Record) {
 	p.text(terminal.Plain, fmt.Sprintf("%d  %s", r.Question.ID, terminal.Line(r.Question.Prompt)), "  ")
 	answer := terminal.Line(r.Response)
 	if len(r.Value) > 0 {
-		answer = terminal.Line(interaction.VisibleJSON(r.Value, ""))
+		answer = terminal.Name(interaction.VisibleJSON(r.Value, ""))
 	}
 	if r.Decision != "" {
 		answer = strings.TrimSpace(string(r.Decision) + " " + answer)
