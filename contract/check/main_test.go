@@ -185,6 +185,7 @@ func TestPrintableEscapesWhatATerminalWouldObey(t *testing.T) {
 		"\x1b[31mred":  `\x1b[31mred`,
 		"a\x00b\nc":    `a\x00b\nc`,
 		"\xff\xfe":     `\xff\xfe`,
+		"\u3164\ufe0f": `\u3164\ufe0f`,
 		"\u202egnp":    `\u202egnp`,
 		"kept \ufffd!": "kept \ufffd!",
 	} {

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/interlude-go/interlude/interaction"
 )
 
 // printer writes lines and keeps the first error.
@@ -33,17 +35,21 @@ func (p *printer) object(v any) {
 // printable shows what a terminal might take for a command, or would not show, by its code: texts
 // come from logs and file names.
 func printable(s string) string {
-	clean := func(r rune) bool { return r != unicode.ReplacementChar && unicode.IsPrint(r) }
+	clean := func(r rune) bool {
+		return r != unicode.ReplacementChar && unicode.IsPrint(r) && interaction.CharacterOf(r)&interaction.Hidden == 0
+	}
 	if strings.IndexFunc(s, func(r rune) bool { return !clean(r) }) < 0 {
 		return s
 	}
 	var b strings.Builder
 	for i, r := range s {
-		switch quoted := strconv.QuoteRune(r); {
+		switch quoted := strconv.QuoteRuneToASCII(r); {
 		case clean(r):
 			b.WriteRune(r)
 		case r == unicode.ReplacementChar && s[i] != "\ufffd"[0]:
 			fmt.Fprintf(&b, `\x%02x`, s[i])
+		case r == unicode.ReplacementChar:
+			b.WriteRune(r)
 		default:
 			b.WriteString(quoted[1 : len(quoted)-1])
 		}
