@@ -94,6 +94,7 @@ func (a *Agent[In, Out]) RunTurn(ctx context.Context, t engine.Turn, s engine.Si
 		}
 		return o, err
 	})
+	o.Usage = r.spent()
 	if err == nil && t.Session == nil {
 		o.Session = &engine.SessionHandle{Engine: sessionEngine, Data: []byte(a.name)}
 	}
@@ -250,6 +251,13 @@ func (r *run) park() engine.Outcome {
 	o := engine.AskAll(questions...)
 	o.Rule, o.Journal = rule, r.drainPending()
 	return o
+}
+
+// spent is the usage of the steps that the turn has executed.
+func (r *run) spent() engine.Usage {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.usage
 }
 
 // drainPending returns the entries that are not written yet. The caller holds mu.

@@ -3,11 +3,14 @@ package flow
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/interaction"
 )
 
 // asking has the questions that the turn asks at one place of the function.
@@ -47,8 +50,11 @@ func readRef(a engine.Answer) (answered, error) {
 // the question needs a Schema (package interaction/typed makes one from T), and Ask returns the
 // value that the person filled in. If there is no such value, for instance because a deadline
 // decided instead of a person, the error is that of engine.As.
+//
+// A question that cannot give a T, or whose Schema or Subject cannot be used, is not asked: the run
+// fails with the reason (N2).
 func Ask[T any](c *Ctx, name string, q engine.Question) (v T, _ error) {
-	answers, err := c.ask(name, engine.Rule{}, []engine.Question{q})
+	answers, err := c.ask(name, engine.Rule{}, []engine.Question{q}, gives[T])
 	if err != nil {
 		return v, err
 	}
@@ -67,7 +73,7 @@ func Ask[T any](c *Ctx, name string, q engine.Question) (v T, _ error) {
 // the rule is met; the zero Rule waits for an answer to each. There is an answer for each question,
 // in their order, and those that were not needed have none (Answer.Answered).
 func AskAll(c *Ctx, name string, rule engine.Rule, questions ...engine.Question) ([]engine.Answer, error) {
-	return c.ask(name, rule, questions)
+	return c.ask(name, rule, questions, usable)
 }
 
 // Approve asks whether a tool may be called (engine.ApprovalOf), and returns the arguments that may
@@ -81,7 +87,62 @@ func Approve(c *Ctx, name string, q engine.Question) (json.RawMessage, error) {
 	return a.Approved(q)
 }
 
-func (c *Ctx) ask(name string, rule engine.Rule, questions []engine.Question) (answers []engine.Answer, _ error) {
+// usable returns an error if the question would be asked without its Schema or its Subject.
+func usable(q engine.Question) error {
+	if len(q.Schema) == 0 && q.Subject == nil {
+		return nil
+	}
+	asked, diagnostics := interaction.Normalize(q)
+	if (asked.Subject == nil) == (q.Subject == nil) && string(asked.Schema) == string(q.Schema) {
+		return nil
+	}
+	var reasons []string
+	for _, d := range diagnostics {
+		reasons = append(reasons, d.Detail)
+	}
+	return errors.New(strings.Join(reasons, "; "))
+}
+
+// gives returns an error if the answer to the question cannot be a T.
+func gives[T any](q engine.Question) error {
+	var v T
+	switch any(v).(type) {
+	case engine.Answer, string:
+		return usable(q)
+	}
+	switch {
+	case q.Subject != nil || q.Kind == engine.Approval:
+		return fmt.Errorf("an approval gives no %T; use Approve, or an engine.Answer", v)
+	case len(q.Schema) == 0:
+		return fmt.Errorf("a question without a Schema gives a text, and no %T", v)
+	}
+	if err := usable(q); err != nil {
+		return err
+	}
+	var declared struct {
+		Type any `json:"type"`
+	}
+	_ = json.Unmarshal(q.Schema, &declared) // a Schema that is true or false has none
+	name, _ := declared.Type.(string)
+	var mismatch *json.UnmarshalTypeError
+	if err := json.Unmarshal([]byte(sampleOf[name]), &v); errors.As(err, &mismatch) {
+		return fmt.Errorf("its Schema gives a value of the type %s: %w", name, err)
+	}
+	return nil
+}
+
+// digestOf is the digest that the question has once it is asked.
+func digestOf(q engine.Question) string {
+	asked, _ := interaction.Normalize(q)
+	return asked.Digest()
+}
+
+// sampleOf has a value of each type that a schema can name.
+var sampleOf = map[string]string{"object": "{}", "array": "[]", "string": `""`, "boolean": "true", "integer": "0",
+	"number": "0", "null": "null", "": "null"}
+
+func (c *Ctx) ask(name string, rule engine.Rule, questions []engine.Question, check func(engine.Question) error) (
+	answers []engine.Answer, _ error) {
 	path, err := c.acquire(typeAsk, name)
 	if err != nil {
 		return nil, err
@@ -104,9 +165,14 @@ func (c *Ctx) ask(name string, rule engine.Rule, questions []engine.Question) (a
 		return answers, nil
 	case answered:
 		for i, q := range questions {
+			if digest := answers[i].Digest; digest != "" && digest != digestOf(q) {
+				return nil, c.stop(misfit("the run has an answer to %s with other content than the code asks at %s: "+
+					"question %d had the digest %s, and %q has %s", described(typeAsk, name), path, answers[i].ID,
+					digest, q.Prompt, digestOf(q)))
+			}
 			answers[i].Ref = q.Ref // the one that the function has set
 		}
-		return answers, c.storeLater(path, typeAsk, name, answers, false)
+		return answers, storeLater(c, place{path, typeAsk, name}, &answers, false)
 	}
 	if len(questions) == 0 || len(questions) > engine.MaxQuestions {
 		return nil, c.fail(failed(nil, "%d questions at %s, want 1 to %d", len(questions), path, engine.MaxQuestions))
@@ -116,6 +182,9 @@ func (c *Ctx) ask(name string, rule engine.Rule, questions []engine.Question) (a
 	}
 	asked := make([]engine.Question, len(questions))
 	for i, q := range questions {
+		if err := check(q); err != nil {
+			return nil, c.fail(failed(err, "question %.40q at %s is not asked", name, path))
+		}
 		q.Ref = refOf(path, i, name)
 		asked[i] = q
 	}

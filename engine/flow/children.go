@@ -62,13 +62,13 @@ func Spawn(c *Ctx, name string, child engine.Child) (Child, error) {
 		}
 		return started, c.endWith(err)
 	}
-	return started, c.storeLater(path, typeSpawn, name, started.RunID, true)
+	return started, storeLater(c, place{path, typeSpawn, name}, &started.RunID, true)
 }
 
 // Wait returns the result of a child once it has ended: its output, or its final text if Out is a
-// string. Until then the function's run is queued, without slot, goroutine and memory. A
-// *ChildError says that the child has failed or was canceled. While another branch waits for an
-// answer, the run goes on only once that has come.
+// string. A result that is no Out holds the run. Until the child has ended, the function's run is
+// queued, without slot, goroutine and memory. A *ChildError says that the child has failed or was
+// canceled. While another branch waits for an answer, the run goes on only once that has come.
 func Wait[Out any](c *Ctx, child Child) (out Out, _ error) {
 	ends, err := c.waitAll(child)
 	if err != nil {
@@ -99,7 +99,7 @@ func WaitAny(c *Ctx, children ...Child) (index int, _ error) {
 		case err != nil:
 			return 0, err
 		case end != nil:
-			return i, c.storeLater(path, typeAny, "", i, true)
+			return i, storeLater(c, place{path, typeAny, ""}, &i, true)
 		}
 		runs[i] = child.RunID
 	}
@@ -191,7 +191,11 @@ func (c *Ctx) nextEnd(child Child) (*engine.ChildEnd, error) {
 	if entry.Large = len(end.Output)+len(end.FinalText) > maxKeptEnd; entry.Large {
 		entry.Output, entry.FinalText = nil, ""
 	}
-	return end, c.storeLater(path, typeEnd, child.Name, entry, true)
+	err = storeLater(c, place{path, typeEnd, child.Name}, &entry, true)
+	if !entry.Large {
+		end = &entry.ChildEnd
+	}
+	return end, err
 }
 
 // maxChildReads is how many open children are read one by one before all open ones are listed.
@@ -268,6 +272,10 @@ func resultOf[Out any](c *Ctx, child Child, end engine.ChildEnd) (out Out, _ err
 	}
 	if text, ok := any(&out).(*string); ok {
 		*text = end.FinalText
+		if output := string(end.Output); *text == "" && output != "" && output != "{}" { // a run without output has {}
+			return out, c.stop(misfit("child %q (run %s) has an object as its output, and the code expects a text",
+				child.Name, child.RunID))
+		}
 		return out, nil
 	}
 	if err := json.Unmarshal(end.Output, &out); err != nil {

@@ -62,6 +62,7 @@ type run struct {
 	due     bool                     // guarded by mu; pending must be written before the next effect
 	asking  []*asking                // guarded by mu; what the turn asks at its end
 	await   []awaiting               // guarded by mu; the children that the run waits for after the turn
+	usage   engine.Usage             // guarded by mu; of the steps of this turn
 	wake    time.Time                // guarded by mu; when the run goes on; zero: it does not sleep
 	fatal   error                    // guarded by mu; why no branch can go on in this turn
 	failure error                    // guarded by mu; why the run fails once the function has returned
@@ -138,7 +139,7 @@ func (c *Ctx) lookUp(path, kind, name string, into any) (found bool, _ error) {
 	case e.Type != kind || e.Name != name:
 		return false, c.holdAt(path, e.Type, e.Name, kind, name)
 	}
-	if err := decode(e.Body, into); err != nil {
+	if err := decode(e.Body, into); err != nil && !isFailed(e.Body, into) {
 		return false, c.stop(misfit("the journal has %s at %s, and the code expects another type there: %v",
 			described(kind, name), path, err))
 	}
@@ -202,23 +203,36 @@ func (c *Ctx) checkPlace(path, kind, name string) error {
 	return nil
 }
 
-// entry makes an entry, and reserves its room in the journal. If the value cannot be encoded or does
-// not fit, the run fails.
-func (c *Ctx) entry(path, kind, name string, value any) (engine.JournalEntry, error) {
-	e := engine.JournalEntry{Path: path, Name: name, Type: kind}
+// entryOf makes an entry, and reserves its room in the journal. It replaces the value by the one
+// that later turns will decode from the entry, so that the function has the same in each turn. If
+// the value cannot be encoded and decoded, or does not fit, the run fails.
+func entryOf[T any](c *Ctx, at place, v *T) (engine.JournalEntry, error) {
+	e := engine.JournalEntry{Path: at.path, Name: at.name, Type: at.kind}
+	what := described(at.kind, at.name)
+	var kept T
 	var err error
-	if e.Body, err = json.Marshal(value); err != nil {
-		return e, c.fail(failed(err, "%s at %s has no JSON", described(kind, name), path))
+	if e.Body, err = json.Marshal(v); err != nil {
+		err = failed(err, "%s at %s has no JSON", what, at.path)
+	} else if err = decode(e.Body, &kept); err != nil {
+		err = failed(err, "%s at %s cannot be decoded from its JSON", what, at.path)
+	}
+	if r, ok := any(v).(failedResult); ok && err != nil && r.failure() != "" { // its value does not matter
+		kept = *v
+		e.Body, err = json.Marshal(onlyError{r.failure()})
+	}
+	if err != nil {
+		return e, c.fail(err)
 	}
 	if err = c.run.reserve(&e); err != nil {
-		return e, c.fail(failed(err, "%s at %s cannot be kept", described(kind, name), path))
+		return e, c.fail(failed(err, "%s at %s cannot be kept", what, at.path))
 	}
+	*v = kept
 	return e, nil
 }
 
 // storeEntry writes an entry, together with those that are pending.
-func (c *Ctx) storeEntry(path, kind, name string, value any) error {
-	e, err := c.entry(path, kind, name, value)
+func storeEntry[T any](c *Ctx, at place, v *T) error {
+	e, err := entryOf(c, at, v)
 	if err != nil {
 		return err
 	}
@@ -228,8 +242,8 @@ func (c *Ctx) storeEntry(path, kind, name string, value any) error {
 // storeLater leaves an entry to be written together with the next one, or with the turn's end,
 // which saves a commit. If due is true, it is written before the next effect at the latest: the
 // effect may depend on it, and must find the same if it is executed again.
-func (c *Ctx) storeLater(path, kind, name string, value any, due bool) error {
-	e, err := c.entry(path, kind, name, value)
+func storeLater[T any](c *Ctx, at place, v *T, due bool) error {
+	e, err := entryOf(c, at, v)
 	if err != nil {
 		return err
 	}

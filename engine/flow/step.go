@@ -3,9 +3,9 @@ package flow
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 	"time"
 
@@ -18,10 +18,10 @@ type Policy struct {
 	// Retries is how often the step is tried again after an error, within the turn. The run keeps
 	// its slot meanwhile: for a long pause, the step returns engine.Later instead.
 	Retries int
-	// Backoff is the pause before the first retry, a second if it is 0. It doubles with each
-	// further one, up to MaxBackoff, a minute if that is 0.
+	// Backoff is the pause before the first retry, a second unless it is positive. It doubles with
+	// each retry, up to MaxBackoff, a minute unless that is positive.
 	Backoff, MaxBackoff time.Duration
-	// Timeout limits each try; 0: no limit.
+	// Timeout limits each try, whose context then ends with context.DeadlineExceeded; 0: no limit.
 	Timeout time.Duration
 }
 
@@ -41,9 +41,38 @@ type result[T any] struct {
 	Error string `json:"error,omitempty"`
 }
 
+// onlyError is the entry about a step that failed with a result that has no JSON, or that cannot be
+// decoded. It is another form of result.
+type onlyError struct {
+	Error string `json:"error"`
+}
+
+// failedResult is implemented by the results of steps, whatever their type.
+type failedResult interface {
+	failure() string
+	setFailure(text string)
+}
+
+func (r *result[T]) failure() string { return r.Error }
+
+func (r *result[T]) setFailure(text string) { *r = result[T]{Error: text} }
+
+// isFailed reports whether the body is the entry about a step that failed, and into a result, which
+// then is that error. The value of such an entry does not matter.
+func isFailed(body []byte, into any) bool {
+	r, ok := into.(failedResult)
+	var e onlyError
+	if !ok || json.Unmarshal(body, &e) != nil || e.Error == "" {
+		return false
+	}
+	r.setFailure(e.Error)
+	return true
+}
+
 // Step executes f and stores its result in the journal. From then on f is never executed again:
-// Step returns the stored result. T must survive JSON, and a result has at most
-// engine.MaxJournalBody bytes of it.
+// Step returns the stored result. What it returns is decoded from the JSON that is stored, also in
+// the turn that executes f, so that unexported fields, for instance, are never there. A result that
+// cannot be decoded strictly, or has more than engine.MaxJournalBody bytes, fails the run.
 //
 // If f fails, its last error is stored too, as a StepError, and the function decides what to do
 // about it. After three kinds of errors nothing is stored; the turn ends, and another turn tries
@@ -61,9 +90,10 @@ func Step[T any](c *Ctx, name string, f func(ctx context.Context) (T, error), po
 }
 
 func step[T any](c *Ctx, path, kind, name string, f func(ctx context.Context) (T, error), policy []Policy) (T, error) {
-	return storedResult(c, path, kind, name, func() (r result[T], stored bool, err error) {
+	at := place{path, kind, name}
+	return storedResult(c, at, func() (r result[T], stored bool, err error) {
 		if err = c.writeDue(); err == nil {
-			r, err = execute(c, place{path, kind, name}, f, policy)
+			r, err = execute(c, at, f, policy)
 		}
 		return r, false, err
 	})
@@ -71,16 +101,15 @@ func step[T any](c *Ctx, path, kind, name string, f func(ctx context.Context) (T
 
 // storedResult returns the result of a step. If the journal has none yet, produce makes it; it is
 // stored here, unless produce reports that it has stored it. An error of produce ends the turn.
-func storedResult[T any](c *Ctx, path, kind, name string, produce func() (r result[T], stored bool, err error)) (
-	T, error) {
+func storedResult[T any](c *Ctx, at place, produce func() (r result[T], stored bool, err error)) (T, error) {
 	var r result[T]
-	found, err := c.lookUp(path, kind, name, &r)
+	found, err := c.lookUp(at.path, at.kind, at.name, &r)
 	if err == nil && !found {
 		var stored bool
 		r, stored, err = produce()
 		c.run.open.forget()
 		if err == nil && !stored {
-			err = c.storeEntry(path, kind, name, r)
+			err = storeEntry(c, at, &r)
 		}
 	}
 	if err != nil {
@@ -88,7 +117,7 @@ func storedResult[T any](c *Ctx, path, kind, name string, produce func() (r resu
 		return none, err
 	}
 	if r.Error != "" {
-		return r.Value, &StepError{name, r.Error}
+		return r.Value, &StepError{at.name, r.Error}
 	}
 	return r.Value, nil
 }
@@ -151,8 +180,20 @@ func bounded(text string, most int) string {
 
 // pause is the length of the pause after so many retries.
 func (p Policy) pause(retries int) time.Duration {
-	first, longest := cmp.Or(p.Backoff, time.Second), cmp.Or(p.MaxBackoff, time.Minute)
-	return time.Duration(min(math.Ldexp(float64(first), retries), float64(max(first, longest))))
+	first, longest := p.Backoff, p.MaxBackoff
+	if first <= 0 {
+		first = time.Second
+	}
+	if longest <= 0 {
+		longest = time.Minute
+	}
+	for longest = max(first, longest); retries > 0 && first <= longest/2; retries-- {
+		first *= 2
+	}
+	if retries > 0 {
+		return longest
+	}
+	return first
 }
 
 // pause waits by the run's clock.
@@ -167,6 +208,28 @@ func (c *Ctx) pause(d time.Duration) error {
 	}
 }
 
+// limitedContext is the context of a try whose time is limited on the run's clock. It has a Done
+// channel of its own, so that contexts derived from it end with its Err, too.
+type limitedContext struct {
+	context.Context // ends first, with the cause
+
+	done chan struct{}
+}
+
+func (l *limitedContext) Done() <-chan struct{} { return l.done }
+
+func (l *limitedContext) Err() error {
+	select {
+	case <-l.done:
+	default:
+		return nil
+	}
+	if errors.Is(context.Cause(l.Context), context.DeadlineExceeded) {
+		return context.DeadlineExceeded
+	}
+	return l.Context.Err()
+}
+
 // limited returns a context that ends when d has passed on the run's clock. If d is 0, it has no
 // time limit.
 func (c *Ctx) limited(ctx context.Context, d time.Duration) (context.Context, func()) {
@@ -175,18 +238,18 @@ func (c *Ctx) limited(ctx context.Context, d time.Duration) (context.Context, fu
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	tick, stop := c.run.clock.Timer(d)
-	ended := make(chan struct{})
+	limited := &limitedContext{ctx, make(chan struct{})}
 	go func() { // until cancel is called
-		defer close(ended)
 		select {
 		case <-tick:
 			cancel(context.DeadlineExceeded)
 		case <-ctx.Done():
 		}
+		close(limited.done)
 	}()
-	return ctx, func() {
+	return limited, func() {
 		cancel(context.Canceled)
-		<-ended
+		<-limited.done
 		stop()
 	}
 }
@@ -207,6 +270,22 @@ func Key(ctx context.Context) string {
 		return s.key
 	}
 	return ""
+}
+
+// AddUsage adds to what the turn has cost, from the step that is executed with this context. It is
+// stored with the end of the turn, in which the step was executed, and counts for the budget of the
+// run (lifecycle.Spec.Budget). A step that is executed again adds its usage again.
+func AddUsage(ctx context.Context, u engine.Usage) error {
+	s, ok := ctx.Value(inStep{}).(*stepInfo)
+	if !ok {
+		return errors.New("flow: AddUsage is for steps")
+	}
+	s.run.mu.Lock()
+	defer s.run.mu.Unlock()
+	s.run.usage.InputTokens += u.InputTokens
+	s.run.usage.OutputTokens += u.OutputTokens
+	s.run.usage.CostUSD += u.CostUSD
+	return nil
 }
 
 // Progress stores a message of the step that is executed with this context, as an event of the run.

@@ -37,7 +37,8 @@ func StepIn[Tx, T any](c *Ctx, name string, in Transaction[Tx], f func(ctx conte
 		return none, err
 	}
 	defer c.release()
-	return storedResult(c, path, typeStep, name, func() (r result[T], stored bool, err error) {
+	at := place{path, typeStep, name}
+	return storedResult(c, at, func() (r result[T], stored bool, err error) {
 		journal, ok := c.run.journal.(engine.TransactionalJournal)
 		if !ok {
 			return r, false, c.stop(misfit("step %q is to be stored in a transaction of the host's, which is not "+
@@ -46,8 +47,8 @@ func StepIn[Tx, T any](c *Ctx, name string, in Transaction[Tx], f func(ctx conte
 		if err = c.writePending(); err != nil {
 			return r, false, err
 		}
-		r, err = execute(c, place{path, typeStep, name}, func(ctx context.Context) (v T, err error) {
-			s := transactedStep[Tx, T]{c: c, path: path, name: name, f: f}
+		r, err = execute(c, at, func(ctx context.Context) (v T, err error) {
+			s := transactedStep[Tx, T]{c: c, at: at, f: f}
 			err = journal.AppendIn(ctx, func(write writeIn) error {
 				// Without the step in its context: Progress after write would wait for the end of
 				// in.
@@ -72,9 +73,9 @@ type writeIn = func(ctx context.Context, view any, entries ...engine.JournalEntr
 
 // transactedStep is one try of a step in a transaction.
 type transactedStep[Tx, T any] struct {
-	c          *Ctx
-	path, name string
-	f          func(ctx context.Context, tx Tx) (T, error)
+	c  *Ctx
+	at place
+	f  func(ctx context.Context, tx Tx) (T, error)
 
 	value T
 	err   error // why the transaction is rolled back
@@ -91,13 +92,14 @@ func (s *transactedStep[Tx, T]) execute(ctx context.Context, tx Tx, view any, wr
 	if err != nil {
 		return err
 	}
-	e, err := s.c.entry(s.path, typeStep, s.name, result[T]{Value: v})
+	r := result[T]{Value: v}
+	e, err := entryOf(s.c, s.at, &r)
 	if err != nil {
 		return journalError{err}
 	}
 	s.reserved = &e
 	if err = write(ctx, view, e); err == nil {
-		s.value = v
+		s.value = r.Value
 	}
 	return err
 }

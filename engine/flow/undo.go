@@ -113,7 +113,7 @@ func (c *Ctx) keepFailure(failure error) error {
 		}
 	}
 	k.Text = bounded(k.Text, maxUndoError)
-	e, err := c.entry(failurePath, typeFailure, "", k)
+	e, err := entryOf(c, place{failurePath, typeFailure, ""}, &k)
 	if errors.Is(err, engine.ErrJournalFull) {
 		c.over = nil // a fork has inherited more than the limit leaves: compensations are executed nevertheless
 		return nil

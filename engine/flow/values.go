@@ -23,7 +23,7 @@ func value[T any](c *Ctx, kind string, f func() T) (v T) {
 		return v
 	}
 	v = f()
-	_ = c.storeLater(path, kind, "", v, true) // after an error, the next call returns ErrTurnOver
+	_ = storeLater(c, place{path, kind, ""}, &v, true) // after an error, the next call returns ErrTurnOver
 	return v
 }
 
@@ -59,7 +59,8 @@ func (c *Ctx) Say(text string) error {
 	if err := c.run.sink.Message(c.run.ctx, engine.Message{Text: text}); err != nil {
 		return c.endWith(err)
 	}
-	return c.storeLater(path, typeSay, "", true, false)
+	said = true
+	return storeLater(c, place{path, typeSay, ""}, &said, false)
 }
 
 // Sleep lets the run sleep for d: it is queued until then, and takes no slot, goroutine or memory.
@@ -78,8 +79,10 @@ func (c *Ctx) Sleep(d time.Duration) error {
 	}
 	now := c.run.clock.Now().UTC()
 	if !found {
-		until = now.Add(d + time.Microsecond - 1).Truncate(time.Microsecond)
-		if err := c.storeLater(path, typeSleep, "", until, false); err != nil {
+		if until = now.Add(d).Truncate(time.Microsecond); until.Before(now.Add(d)) {
+			until = until.Add(time.Microsecond)
+		}
+		if err := storeLater(c, place{path, typeSleep, ""}, &until, false); err != nil {
 			return err
 		}
 	}
@@ -115,13 +118,12 @@ func Version(c *Ctx, name string, newest int) (version int) {
 	if c.beyond() {
 		newest = 0 // later turns find the same
 	} else {
-		_ = c.storeLater(path, typeVer, name, newest, true) // after an error, the next call returns ErrTurnOver
+		_ = storeLater(c, place{path, typeVer, name}, &newest, true) // the next call returns its error
 	}
-	if e, err := c.entry(path, typeVer, name, newest); err == nil { // for the next time in this turn
-		c.run.mu.Lock()
-		c.run.kept[path] = &kept{JournalEntry: e, seen: true}
-		c.run.mu.Unlock()
-	}
+	known := engine.JournalEntry{Path: path, Name: name, Type: typeVer, Body: []byte(strconv.Itoa(newest))}
+	c.run.mu.Lock()
+	defer c.run.mu.Unlock()
+	c.run.kept[path] = &kept{JournalEntry: known, seen: true} // for the next time in this turn
 	return newest
 }
 
