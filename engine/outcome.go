@@ -3,7 +3,7 @@ package engine
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
+	"strings"
 	"time"
 )
 
@@ -124,10 +124,16 @@ func Hold(code Code, reason string) error {
 }
 
 func (f *Failure) Error() string {
-	if f.Err == nil {
-		return fmt.Sprintf("%s: %s", f.Code, f.Detail)
+	var parts []string
+	for _, part := range []string{string(f.Code), f.Detail} {
+		if part != "" {
+			parts = append(parts, part)
+		}
 	}
-	return fmt.Sprintf("%s: %s: %v", f.Code, f.Detail, f.Err)
+	if f.Err != nil {
+		parts = append(parts, f.Err.Error())
+	}
+	return strings.Join(parts, ": ")
 }
 
 // Unwrap returns the cause.

@@ -280,7 +280,8 @@ func failureOf(code fsm.Code, err error) *engine.Failure {
 	if errors.As(err, &f) {
 		failure.Transient, failure.Held, failure.After = f.Transient, f.Held, f.After
 		if f.Code != "" {
-			failure.Code, failure.Detail = f.Code, strings.TrimPrefix(detail, string(f.Code)+": ")
+			failure.Code = f.Code
+			failure.Detail = strings.TrimPrefix(strings.TrimPrefix(detail, string(f.Code)), ": ")
 		}
 	}
 	return failure

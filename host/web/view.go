@@ -53,7 +53,7 @@ type ForkPoint struct {
 
 // Block says why a run cannot go on for now.
 type Block struct {
-	Kind    string    `json:"kind" enum:"retry,sleep,held"`
+	Kind    string    `json:"kind" enum:"retry,sleep,children,held"`
 	Until   time.Time `json:"until,omitzero"`
 	Code    string    `json:"code,omitempty"`
 	Reason  string    `json:"reason,omitempty"`
@@ -95,12 +95,13 @@ type Question struct {
 	Subject        *Subject        `json:"subject,omitempty" doc:"What is to be approved."`
 	Digest         string          `json:"digest" doc:"Identifies what is asked; a reply sends it back as seen."`
 
-	To       *Audience `json:"to,omitempty" doc:"Who may answer; missing when everybody may."`
-	MayReply bool      `json:"may_reply" doc:"Whether whoever makes this request may answer the question now."`
-	Need     int       `json:"need,omitempty" doc:"How many people must approve, if several decide."`
-	Rejects  int       `json:"rejects,omitempty" doc:"How many people must reject, if several decide."`
-	Votes    []Vote    `json:"votes,omitempty" nullable:"false"`
-	Claim    *Claim    `json:"claim,omitempty" doc:"Who works on the question; missing when nobody does."`
+	To          *Audience `json:"to,omitempty" doc:"Who may answer; missing when everybody may."`
+	MayReply    bool      `json:"may_reply" doc:"Whether whoever makes this request may answer the question now."`
+	MayReassign bool      `json:"may_reassign" doc:"Whether the caller is asked, and so may ask others instead."`
+	Need        int       `json:"need,omitempty" doc:"How many people must approve, if several decide."`
+	Rejects     int       `json:"rejects,omitempty" doc:"How many people must reject, if several decide."`
+	Votes       []Vote    `json:"votes,omitempty" nullable:"false"`
+	Claim       *Claim    `json:"claim,omitempty" doc:"Who works on the question; missing when nobody does."`
 
 	Steps   []Step         `json:"steps,omitempty" nullable:"false" doc:"What is done while nobody answers."`
 	Then    string         `json:"then,omitempty" enum:"keep_waiting,fail,auto_decide,take_default"`
@@ -243,8 +244,9 @@ func showQuestion(q *lifecycle.Question, actor lifecycle.Actor, now time.Time) Q
 	v := Question{ID: q.ID, Attempt: q.Attempt, Kind: string(q.Kind), Prompt: q.Prompt, Context: q.Context,
 		AskedAt: q.AskedAt, RequiredFields: q.RequiredFields, UIHints: q.UIHints, Schema: q.Schema,
 		AlsoText: q.AlsoText, Digest: q.Digest(), To: showAudience(q.To), Need: q.Need, Rejects: q.Rejects,
-		EndsAt:   q.EndsAt,
-		MayReply: q.To.Admits(actor) && q.VoteOf(actor.ID) == nil && !q.Claim.Excludes(actor, now)}
+		EndsAt:      q.EndsAt,
+		MayReassign: q.To.Admits(actor) && !q.Claim.Excludes(actor, now)}
+	v.MayReply = v.MayReassign && q.VoteOf(actor.ID) == nil
 	for _, o := range q.Options {
 		v.Options = append(v.Options, Option(o))
 	}

@@ -196,10 +196,9 @@ function textOf(q) {
   return [q.run_id, q.title, titleOf(q.question), q.question.prompt, ...Object.values(q.labels ?? {})].join("\n").toLowerCase();
 }
 
-// endOf is when something next happens to a question by itself.
+// endOf is when a question is due: a reminder before is no end.
 function endOf(q) {
-  const steps = (q.question.steps ?? []).filter((s) => !s.done).map((s) => s.at);
-  return [q.question.ends_at, ...steps].filter(Boolean).sort()[0] ?? q.due;
+  return q.question.ends_at;
 }
 
 // arrange puts questions into sections by urgency, and those of a run together at the place of its most urgent one.

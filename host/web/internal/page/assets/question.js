@@ -14,7 +14,7 @@ import { audience, decided, outcomeOf, showStory } from "./story.js";
 
 // QuestionPanel shows a question in a node, and follows it until it is closed.
 export class QuestionPanel {
-  // known is the question as the inbox has it, for those who may answer a run's question but not view the run.
+  // known returns the question as the inbox has it, for those who may answer a run's question but not view the run.
   constructor(node, run, id, { me, known, next }) {
     Object.assign(this, { node, run, id, me, known, next, path: questionPath(run, id) });
     this.question = null; // as it is shown
@@ -49,12 +49,9 @@ export class QuestionPanel {
       [run, { records }] = await Promise.all([get(runPath(this.run)), get(runPath(this.run) + "/history")]);
     } catch (e) {
       if (!(e instanceof Problem)) throw e;
-      if (!this.known) {
-        set(this.node, h("p", { class: "notice bad", role: "alert" }, problemText(e)));
-        return;
-      }
-      records = [{ question: this.known() ?? this.question }];
-      if (!records[0].question) return;
+      const known = this.known();
+      if (!known) return this.gone(e);
+      records = [{ question: known }];
     }
     if (this.closed) return;
     const record = records.find((r) => r.question.id === this.id);
@@ -65,6 +62,16 @@ export class QuestionPanel {
     // The run knows by its policy what happens to an open question when nobody answers it; its history does not.
     const open = run?.questions.find((q) => q.id === this.id);
     this.show(open && !record.resolution ? { ...record, question: open } : record, run, records);
+  }
+
+  // gone says why the question cannot be shown (any more): it is for others, or its run was removed.
+  gone(problem) {
+    if (this.question === null) set(this.node, h("p", { class: "notice bad", role: "alert" }, problemText(problem)));
+    if (this.question === null || this.settled) return;
+    this.answer?.close();
+    set(this.more);
+    set(this.controls);
+    if (!this.sentKey) this.say("warn", problemText(problem)); // else it was said what became of the answer
   }
 
   show(record, run, records) {
@@ -273,7 +280,7 @@ export class QuestionPanel {
   showMore() {
     const { question } = this;
     const signature = stringify([question.claim ?? null, question.to ?? null, question.ends_at ?? "",
-      question.may_reply]);
+      question.may_reply, question.may_reassign]);
     if (this.moreShown === signature) return;
     this.moreShown = signature;
     const act = async (path, body, done) => {
@@ -287,8 +294,11 @@ export class QuestionPanel {
     };
     const several = question.need > 1 || question.rejects > 1;
     const mine = question.claim?.actor === this.me.id;
-    const later = (label, seconds) => button(label, "small", () => act("extend",
-      { until: new Date(Date.parse(question.ends_at) + seconds * 1000).toISOString() }, T.extended));
+    const later = (label, move) => button(label, "small", () => {
+      const until = new Date(question.ends_at);
+      move(until);
+      return act("extend", { until: until.toISOString() }, T.extended);
+    });
     const asked = stringify(question.to ?? null);
     if (this.reassigns !== asked) { // whoever has begun to name others goes on, whatever else changes
       this.reassigns = asked;
@@ -300,8 +310,9 @@ export class QuestionPanel {
         ? button(T.claim, "small", () => act("claim", { seconds: 900 }, T.claimed)) : null,
       mine ? [button(T.claimLonger, "small", () => act("claim", { seconds: 3600 }, T.claimed)),
         button(T.release, "small", () => act("release", undefined, T.released))] : null,
-      question.own_wait ? [later(T.hourMore, 3600), later(T.dayMore, 86400)] : null,
-      this.others);
+      question.own_wait ? [later(T.hourMore, (at) => at.setTime(at.getTime() + 3_600_000)),
+        later(T.dayMore, (at) => at.setDate(at.getDate() + 1))] : null, // the same time of the next day
+      question.may_reassign ? this.others : null);
     if (focused?.isConnected) focused.focus({ preventScroll: true });
   }
 

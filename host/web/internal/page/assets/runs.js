@@ -1,7 +1,7 @@
 // For who operates: the runs by state, why one does not go on, and what may be done about it.
 
 import { T } from "./texts.js";
-import { Problem, get, getTagged, newKey, post, postOnce, query, runPath } from "./api.js";
+import { Problem, get, getTagged, newKey, now, post, postOnce, query, runPath } from "./api.js";
 import { h, newID, once, prose, said, set, shown } from "./dom.js";
 import { stringify } from "./exact.js";
 import { follow, followRun, refresh } from "./live.js";
@@ -85,13 +85,21 @@ export class RunList {
     const focused = document.activeElement?.dataset?.key;
     const row = (run) => h("a", { class: "row", "data-key": run.id, href: `#/runs/${encodeURIComponent(run.id)}`,
       "aria-current": run.id === this.selected ? "true" : null },
-    h("span", { class: "title mono", dir: "auto" }, shown(run.id)),
-    h("span", { class: "meta" }, badge(run), h("span", { dir: "auto" }, prose(whyNot(run, stats) ?? "")),
-      since(run.updated_at)));
+    h("span", { class: run.title ? "title" : "title mono", dir: "auto" },
+      run.title ? prose(run.title) : shown(run.id)),
+    run.title ? h("span", { class: "muted mono", dir: "auto" }, shown(run.id)) : null,
+    h("span", { class: "meta" }, badge(run), h("span", { dir: "auto" }, prose(whyNot(run, stats) ?? "")), age(run)));
     set(this.list, runs.length ? h("ul", null, runs.map((run) => h("li", null, row(run))))
       : h("p", { class: "empty" }, T.noRuns));
     if (focused) this.list.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
   }
+}
+
+// age says when a run has got to where it is.
+function age(run) {
+  if (run.finished_at) return since(run.finished_at);
+  const asked = run.questions[0]?.asked_at;
+  return h("span", { class: "age" }, asked ? T.askedWhen : T.changedWhen, " ", since(asked ?? run.updated_at));
 }
 
 function badge(run) {
@@ -102,7 +110,7 @@ function badge(run) {
 // whyNot says why a run does not go on now; null if it does, or has ended well.
 export function whyNot(run, stats) {
   const { block } = run;
-  if (block) return T.blocks[block.kind]?.(block) ?? block.reason;
+  if (block) return T.blocks[block.kind]?.(block, block.until && moment(block.until)) ?? block.reason;
   if (run.state === "waiting_user") {
     const [first] = run.questions;
     return first ? T.waitsFor(run.questions.length, first.prompt.slice(0, 120)) : null;
@@ -110,7 +118,7 @@ export function whyNot(run, stats) {
   if (run.state === "failed") return run.error?.message?.slice(0, 160) ?? null;
   if (run.state === "canceled") return run.cancel_reason || null;
   if (run.state !== "queued") return null;
-  if (Date.parse(run.not_before ?? "") > Date.now()) return T.notBefore(moment(run.not_before));
+  if (Date.parse(run.not_before ?? "") > now()) return T.notBefore(moment(run.not_before));
   const engine = stats?.engines.find((e) => e.engine === run.engine);
   if (engine && engine.nodes === 0) return T.noNode(run.engine);
   const pool = stats?.pools.find((p) => p.name === run.pool);

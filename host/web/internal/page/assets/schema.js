@@ -114,7 +114,8 @@ export class Schemas {
     if (types.length === 0) return as({ choices: nullable ? [nothing] : [] });
     if (types.length > 1) {
       return as({ nullable, variants: types.map((type) => ({ label: T.types[type],
-        schema: type === "any" ? { [opaque]: true } : { ...schema, title: undefined, description: undefined, type } })) });
+        schema: type === "any" ? { [opaque]: true }
+          : { ...schema, title: undefined, description: undefined, type } })) });
     }
     return as({ nullable, type: types[0], properties: new Map(Object.entries(
       isObject(schema.properties) ? schema.properties : {})), required: new Set(list(schema.required)) });
@@ -136,8 +137,8 @@ export class Schemas {
   // discriminator is the member whose constant tells the branches apart, if there is one.
   discriminator(branches) {
     const names = Object.keys(isObject(branches[0].properties) ? branches[0].properties : {});
-    return names.find((name) => name !== "__proto__"
-      && new Set(branches.map((b) => this.constantOf(b, name)).filter((v) => v !== undefined)).size === branches.length);
+    const constants = (name) => branches.map((b) => this.constantOf(b, name)).filter((value) => value !== undefined);
+    return names.find((name) => name !== "__proto__" && new Set(constants(name)).size === branches.length);
   }
 
   constantOf(branch, name) {

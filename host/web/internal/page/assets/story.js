@@ -5,7 +5,7 @@ import { get, runPath } from "./api.js";
 import { h, said, set, shown } from "./dom.js";
 import { stringify } from "./exact.js";
 import { followRun } from "./live.js";
-import { moment, since } from "./time.js";
+import { since, stamp } from "./time.js";
 import { readable } from "./approval.js";
 
 // audience names who is asked.
@@ -42,7 +42,7 @@ export function showStory(node, run, records, { current = 0, seen = () => {} } =
   const list = h("ol", { class: "entries" });
   set(node, h("h2", null, T.story), list);
   const show = () => set(list, entries(run, before, records, events, current).map(({ at, kind, content }) =>
-    h("li", { class: `entry ${kind}` }, h("span", { class: "when" }, moment(at)), h("div", null, content))));
+    h("li", { class: `entry ${kind}` }, h("span", { class: "when" }, stamp(at)), h("div", null, content))));
   show();
   if (run.forked_from) {
     get(runPath(run.id) + "/inherited").then(({ records: inherited }) => {

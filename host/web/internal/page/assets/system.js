@@ -6,7 +6,7 @@ import { h, set, shown } from "./dom.js";
 import { stringify } from "./exact.js";
 import { follow, refresh } from "./live.js";
 import { problemText } from "./question.js";
-import { since } from "./time.js";
+import { since, until } from "./time.js";
 
 // SystemView shows counts, pools, engines and feeds in a node.
 export class SystemView {
@@ -25,20 +25,23 @@ export class SystemView {
   }
 
   async read() {
-    let stats, feeds;
+    let stats, feeds, nodes;
+    const optional = (path, none) => get(path).catch((e) => { if (e instanceof Problem) return none; throw e; });
     try {
       stats = await get("api/stats");
-      ({ feeds } = await get("api/feeds").catch((e) => { if (e instanceof Problem) return { feeds: [] }; throw e; }));
+      [{ feeds }, { nodes }] = await Promise.all([optional("api/feeds", { feeds: [] }),
+        optional("api/nodes", { nodes: [] })]);
     } catch (e) {
       if (!(e instanceof Problem)) throw e;
       set(this.node, h("h1", null, T.system), h("p", { class: "empty", role: "alert" }, problemText(e)));
       return;
     }
-    const text = stringify([stats, feeds]);
+    const text = stringify([stats, feeds, nodes]);
     if (text === this.text) return;
     this.text = text;
     const number = (label, value, bad, time) => h("div", { class: bad && value > 0 ? "figure bad" : "figure" },
-      h("dd", null, String(value)), h("dt", null, label, time ? [" ", since(time, "muted")] : null));
+      h("dd", null, String(value)), h("dt", null, label, time
+        ? h("span", { class: "muted oldest" }, T.oldest, " ", since(time)) : null));
     set(this.node, h("h1", null, T.system), h("dl", { class: "figures" },
       number(T.states.waiting_user, stats.waiting, false, stats.oldest_waiting),
       number(T.states.running, stats.running), number(T.ready, stats.ready, false, stats.oldest_ready),
@@ -46,7 +49,17 @@ export class SystemView {
       number(T.due, stats.due, true), number(T.nodes, stats.nodes)),
     h("h2", null, T.pools), stats.pools.length ? h("ul", { class: "pools" }, stats.pools.map((p) => this.pool(p)))
       : h("p", { class: "muted" }, T.noPools),
-    stats.engines.length ? this.engines(stats.engines) : null, feeds.length ? this.feeds(feeds) : null);
+    stats.engines.length ? this.engines(stats.engines) : null, nodes.length ? this.nodes(nodes) : null,
+    feeds.length ? this.feeds(feeds) : null);
+  }
+
+  nodes(all) {
+    const state = (n) => n.departed_at ? [T.departed, " ", since(n.departed_at)] : n.dead ? T.dead
+      : [T.leaseUntil, " ", until(n.until)];
+    const row = (n) => h("tr", null, h("th", { scope: "row", dir: "auto", class: "mono" }, shown(n.id)),
+      h("td", { dir: "auto" }, n.engines ? shown(n.engines.join(", ")) : n.departed_at ? "" : T.allEngines),
+      h("td", { class: n.dead ? "bad" : null }, state(n)));
+    return this.table(T.nodeList, T.nodeColumns, all.map(row));
   }
 
   feeds(all) {

@@ -37,7 +37,7 @@ export const T = {
   // Times
   milliseconds: (n) => `${n} ms`,
   seconds: (n) => `${n} s`,
-  minutesAndSeconds: (m, s) => `${m} min ${s} s`,
+  minutesAndSeconds: (m, s) => s ? `${m} min ${s} s` : `${m} min`,
   minutes: (m) => `${m} min`,
   hours: (hours, m) => m ? `${hours} h ${m} min` : `${hours} h`,
   days: (d, hours) => hours ? `${plural(d, "day", "days")} ${hours} h` : plural(d, "day", "days"),
@@ -103,7 +103,8 @@ export const T = {
   wantDate: "A date, please.",
   limits: (min, max, above, below) => min !== undefined && max !== undefined ? `From ${min} to ${max}.` : [
     min === undefined ? "" : `At least ${min}.`, above === undefined ? "" : `More than ${above}.`,
-    max === undefined ? "" : `At most ${max}.`, below === undefined ? "" : `Less than ${below}.`].filter(Boolean).join(" "),
+    max === undefined ? "" : `At most ${max}.`, below === undefined ? "" : `Less than ${below}.`,
+  ].filter(Boolean).join(" "),
   formats: { "date-time": "A date and time with its zone, such as 2027-03-31T14:05:00Z.", time:
     "A time with its zone, such as 14:05:00Z.", duration: "A duration, such as P3DT12H." },
   types: { object: "Several fields", array: "List", string: "Text", number: "Number", integer: "Number",
@@ -220,8 +221,8 @@ export const T = {
   labelFilter: "Label: name=value",
   noRuns: "No runs match.",
   blocks: {
-    retry: (b) => `Put off after a failure${b.reason ? `: ${b.reason}` : ""}`,
-    sleep: () => "Sleeps until its time",
+    retry: (b, until) => `Put off ${until ? `until ${until} ` : ""}after a failure${b.reason ? `: ${b.reason}` : ""}`,
+    sleep: (b, until) => until ? `Sleeps until ${until}` : "Sleeps",
     children: () => "Waits for runs that it has started",
     held: (b) => `Held${b.reason ? `: ${b.reason}` : ""}`,
   },
@@ -238,6 +239,8 @@ export const T = {
   attempt: "Attempts",
   created: "Submitted",
   updated: "Changed",
+  changedWhen: "changed",
+  askedWhen: "asked",
   forkOf: "Fork of",
   budget: "Budget",
   budgetOf: ({ limit, used }) => [limit.turns ? `${used.turns ?? 0} of ${limit.turns} turns` : null,
@@ -285,6 +288,13 @@ export const T = {
   feeds: "Feeds",
   feedColumns: ["Feed", "Not yet acknowledged", "The oldest", "Is read"],
   feedLost: "events are lost",
+  oldest: "the oldest",
+  nodeList: "Nodes",
+  nodeColumns: ["Node", "Engines", "State"],
+  allEngines: "(has not said)",
+  leaseUntil: "lease ends",
+  dead: "its process has ended",
+  departed: "gone",
   nobodyHere: "(nobody executes its runs)",
 
   // Problems, by their codes

@@ -10,12 +10,25 @@ const hour = 60 * minute;
 const day = 24 * hour;
 
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
-const date = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
+const zoned = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", timeZoneName: "short" });
+const date = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric", hour: "2-digit",
+  minute: "2-digit", timeZoneName: "short" });
 const full = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
 
 export function moment(time) {
   const at = new Date(time);
-  return new Date(now()).toDateString() === at.toDateString() ? clock.format(at) : date.format(at);
+  return isToday(at) ? zoned.format(at) : date.format(at);
+}
+
+// stamp is a moment in a column of them, where the zone of those of today goes without saying.
+export function stamp(time) {
+  const at = new Date(time);
+  return h("time", { datetime: at.toISOString(), title: full.format(at) }, isToday(at) ? clock.format(at)
+    : date.format(at));
+}
+
+function isToday(at) {
+  return new Date(now()).toDateString() === at.toDateString();
 }
 
 // duration is a length of time in its two largest units.

@@ -34,13 +34,14 @@ export function drawTimeline(node, events, run) {
   if (!events.length || !run) return;
   const { states, marks, last } = phases(events, Date.parse(run.finished_at ?? "") || now());
   const width = Math.max(200, node.clientWidth - 84); // beside the names of the lanes
-  const weight = (p) => 6 + 14 * Math.log10(1 + (p.to - p.from) / 100);
-  const total = states.reduce((sum, p) => sum + weight(p), 0);
+  const weight = (p) => Math.log10(1 + (p.to - p.from) / 100);
+  const total = states.reduce((sum, p) => sum + weight(p), 0) || 1;
+  const least = Math.min(3, width / states.length); // so that a moment can be seen, too
   let x = 0;
   for (const p of states) {
     p.x = x;
-    p.w = Math.max(3, weight(p) / total * width);
-    x += weight(p) / total * width;
+    p.w = least + weight(p) / total * (width - least * states.length);
+    x += p.w;
   }
   const place = (at) => {
     const p = states.findLast((one) => one.from <= at) ?? states[0];

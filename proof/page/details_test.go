@@ -1,0 +1,158 @@
+package page_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+// L1: a link to a run that was removed or never was says so, and so does a question that is open
+// in the page when its run is removed.
+func TestL1ALinkThatLeadsNowhereSaysSo(t *testing.T) {
+	w := openWorld(t)
+	const nothing = "There is nothing here (any more)."
+	ada := w.open("ada", "#/inbox/unknown/1")
+	ada.sees(nothing)
+	ada.run(`location.hash = "#/runs/unknown"`)
+	ada.sees(nothing)
+	w.ask(lifecycle.Spec{ID: "r"}, confirm("Ship?"))
+	ada.run(`location.hash = "#/inbox/r/9"`)
+	ada.sees(nothing)
+	ada.run(`location.hash = "#/inbox/r/1"`)
+	ada.sees("Ship?")
+	err := w.lc.Cancel(t.Context(), "r", "no more")
+	require.NoError(t, err)
+	ada.sees("The run has ended: this question is closed")
+}
+
+// L1: a sleeping run says until when; a held one why, once; lists have titles; and the nodes are
+// listed.
+func TestL1AnOperatorSeesUntilWhenWhyAndWhere(t *testing.T) {
+	w := openWorld(t)
+	w.ends = map[string]func() (engine.Outcome, error){
+		"sleeps": func() (engine.Outcome, error) {
+			return engine.SleepUntil(time.Date(2097, 3, 4, 5, 6, 0, 0, time.UTC)), nil
+		},
+		"held":  func() (engine.Outcome, error) { return engine.Outcome{}, engine.Hold("", "the price list is missing") },
+		"later": func() (engine.Outcome, error) { return engine.Outcome{}, engine.Later(time.Hour, "too many calls") },
+	}
+	for id := range w.ends {
+		_, err := w.lc.Submit(t.Context(), lifecycle.Spec{ID: id, Prompt: "Do it.", Title: "The run that is " + id})
+		require.NoError(t, err)
+	}
+	w.ask(lifecycle.Spec{ID: "asks", Title: "Lamps for order 7"}, confirm("Which lamps?"))
+	ada := w.open("ada", "#/runs")
+	ada.sees("The run that is sleeps")
+	ada.sees("Lamps for order 7")
+	ada.until(`/Sleeps until .*2097.* (UTC|GMT|[A-Z]{3,4})/.test(document.body.innerText)`)
+	ada.sees("Held: the price list is missing")
+	ada.until(`/Put off until .* after a failure: too many calls/.test(document.body.innerText)`)
+	ada.until(`/asked just now/.test(document.querySelector('[data-key="asks"]').innerText)`)
+	ada.pictures("runs")
+	ada.accessible("the list of runs")
+	ada.run(`location.hash = "#/inbox"`)
+	ada.sees("Lamps for order 7")
+	ada.run(`location.hash = "#/system"`)
+	ada.sees("lease ends")
+	ada.until(`/waits for people\s+the oldest just now/.test(document.querySelector(".figures").innerText)`)
+	ada.pictures("nodes")
+	ada.accessible("nodes")
+}
+
+// L1: who is not asked is not offered to ask others, nor who is kept from it by another's claim.
+func TestL1OnlyWhoIsAskedIsOfferedToAskOthers(t *testing.T) {
+	w := openWorld(t)
+	w.ask(lifecycle.Spec{ID: "r", Ask: &lifecycle.AskPolicy{To: &lifecycle.Audience{Groups: []string{"finance"}}}},
+		openText("How do we book this?"))
+	const offered = `[...document.querySelectorAll("summary")].some((s) => s.innerText === "Ask others")`
+	ada, eve := w.open("ada", "#/inbox/r/1"), w.open("eve", "#/inbox/r/1")
+	eve.sees("This question is not for you.")
+	eve.until("!" + offered)
+	ada.until(offered)
+	bob := w.open("bob", "#/inbox/r/1")
+	bob.press("Work on this for 15 minutes")
+	ada.sees("bob works on this question.")
+	ada.until("!" + offered)
+	bob.until(offered)
+}
+
+// K7: a question is due when its wait ends: a reminder before is none.
+func TestK7AReminderIsNotWhenAQuestionIsDue(t *testing.T) {
+	w := openWorld(t)
+	q := confirm("Close the shop?")
+	q.Wait = &lifecycle.Wait{End: 30 * 24 * time.Hour, Then: lifecycle.ThenFail,
+		Steps: []lifecycle.Step{{After: 20 * time.Minute, Do: lifecycle.Remind}}}
+	w.ask(lifecycle.Spec{ID: "r"}, q)
+	q = confirm("Endless?")
+	q.Wait = &lifecycle.Wait{Steps: []lifecycle.Step{{After: 20 * time.Minute, Do: lifecycle.Remind}}}
+	w.ask(lifecycle.Spec{ID: "s"}, q)
+	ada := w.open("ada", "")
+	row := func(key string) string { return `document.querySelector('a.row[data-key="` + key + `"]')?.innerText` }
+	ada.until(`/in 29 days 23 h/.test(` + row("r/1") + `)`)
+	ada.until(`/just now/.test(` + row("s/1") + `)`)
+	ada.seesNot("Within the hour")
+}
+
+// K7: one day more is the same time of the next day, also when the clocks change; and a time on
+// another day has its year and its zone.
+func TestK7ADayMoreIsADayOfTheCalendar(t *testing.T) {
+	helsinki, err := time.LoadLocation("Europe/Helsinki")
+	require.NoError(t, err)
+	now := time.Now().In(helsinki)
+	end := time.Date(now.Year(), now.Month(), now.Day()+2, 12, 0, 0, 0, helsinki)
+	for end.AddDate(0, 0, 1).Sub(end) == 24*time.Hour {
+		end = end.AddDate(0, 0, 1)
+	}
+	w := openWorld(t)
+	q := confirm("Close the shop?")
+	q.Wait = &lifecycle.Wait{End: time.Hour, Then: lifecycle.ThenFail}
+	w.ask(lifecycle.Spec{ID: "r"}, q)
+	require.NoError(t, w.lc.Extend(t.Context(), "r", 1, end))
+	ada := w.open("ada", "")
+	call(ada, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: "Europe/Helsinki"})
+	ada.reload()
+	ada.run(`location.hash = "#/inbox/r/1"`)
+	_, offset := end.Zone()
+	ada.until(fmt.Sprintf(`/ %d, 12:00.* (GMT[+]%d|EES?T)/.test(document.querySelector(".facts")?.innerText)`, end.Year(),
+		offset/3600))
+	ada.press("One day more time")
+	ada.sees("There is more time now.")
+	run, err := w.lc.Get(t.Context(), "r")
+	require.NoError(t, err)
+	_, at := run.EndOf(&run.OpenQuestions()[0])
+	require.WithinDuration(t, end.AddDate(0, 0, 1), at, 0)
+}
+
+// L1: a time that has passed has no empty parts, and the picture of a run draws a moment narrower
+// than a minute.
+func TestL1TimesAndTheirPictureAreInProportion(t *testing.T) {
+	w := openWorld(t)
+	w.ask(lifecycle.Spec{ID: "r"}, confirm("Ship?"))
+	ada := w.open("ada", "#/runs/r")
+	ada.sees("Ship?")
+	for seconds, want := range map[int]string{185: "3 min ago", 61: "1 min ago", 3605: "1 h ago", 86400*2 + 5: "2 days ago"} {
+		require.Equal(t, want, js[string](ada, fmt.Sprintf(`(async () => (await import("./time.js")).ago(
+			new Date(Date.now() - %d * 1000).toISOString()))()`, seconds)))
+	}
+	widths := js[[]float64](ada, `(async () => {
+		const { drawTimeline } = await import("./timeline.js");
+		const node = document.createElement("div");
+		const change = (ts, from, to) => ({ type: "conversation.state.changed", ts, data: { from, to }, meta: {} });
+		drawTimeline(node, [{ type: "conversation.started", ts: "2026-01-01T00:00:00.000Z", data: {} },
+			change("2026-01-01T00:00:00.001Z", "queued", "running"), change("2026-01-01T00:01:00.001Z", "running", "waiting_user"),
+			change("2026-01-03T00:01:00.001Z", "waiting_user", "succeeded")], { finished_at: "2026-01-03T00:01:00.001Z" });
+		return [...node.querySelectorAll(".phase")].map((p) => p.width.baseVal.value).concat(
+			node.querySelector("svg").viewBox.baseVal.width);
+	})()`)
+	require.Len(t, widths, 4)
+	require.InDelta(t, 3, widths[0], 0.5, "a millisecond")
+	require.Greater(t, widths[1], 10*widths[0], "a minute")
+	require.Greater(t, widths[2], 1.5*widths[1], "two days")
+	require.InDelta(t, widths[3], widths[0]+widths[1]+widths[2], 0.5)
+}
