@@ -39,8 +39,12 @@ func TestL1AnOperatorSeesUntilWhenWhyAndWhere(t *testing.T) {
 		"sleeps": func() (engine.Outcome, error) {
 			return engine.SleepUntil(time.Date(2097, 3, 4, 5, 6, 0, 0, time.UTC)), nil
 		},
-		"held":  func() (engine.Outcome, error) { return engine.Outcome{}, engine.Hold("", "the price list is missing") },
-		"later": func() (engine.Outcome, error) { return engine.Outcome{}, engine.Later(time.Hour, "too many calls") },
+		"held": func() (engine.Outcome, error) {
+			return engine.Outcome{}, engine.Hold("", "the price list is missing")
+		},
+		"later": func() (engine.Outcome, error) {
+			return engine.Outcome{}, engine.Later(time.Hour, "too many calls")
+		},
 	}
 	for id := range w.ends {
 		_, err := w.lc.Submit(t.Context(), lifecycle.Spec{ID: id, Prompt: "Do it.", Title: "The run that is " + id})
@@ -136,7 +140,8 @@ func TestL1TimesAndTheirPictureAreInProportion(t *testing.T) {
 	w.ask(lifecycle.Spec{ID: "r"}, confirm("Ship?"))
 	ada := w.open("ada", "#/runs/r")
 	ada.sees("Ship?")
-	for seconds, want := range map[int]string{185: "3 min ago", 61: "1 min ago", 3605: "1 h ago", 86400*2 + 5: "2 days ago"} {
+	for seconds, want := range map[int]string{185: "3 min ago", 61: "1 min ago", 3605: "1 h ago",
+		86400*2 + 5: "2 days ago"} {
 		require.Equal(t, want, js[string](ada, fmt.Sprintf(`(async () => (await import("./time.js")).ago(
 			new Date(Date.now() - %d * 1000).toISOString()))()`, seconds)))
 	}
@@ -144,9 +149,11 @@ func TestL1TimesAndTheirPictureAreInProportion(t *testing.T) {
 		const { drawTimeline } = await import("./timeline.js");
 		const node = document.createElement("div");
 		const change = (ts, from, to) => ({ type: "conversation.state.changed", ts, data: { from, to }, meta: {} });
+		const end = "2026-01-03T00:01:00.001Z";
 		drawTimeline(node, [{ type: "conversation.started", ts: "2026-01-01T00:00:00.000Z", data: {} },
-			change("2026-01-01T00:00:00.001Z", "queued", "running"), change("2026-01-01T00:01:00.001Z", "running", "waiting_user"),
-			change("2026-01-03T00:01:00.001Z", "waiting_user", "succeeded")], { finished_at: "2026-01-03T00:01:00.001Z" });
+			change("2026-01-01T00:00:00.001Z", "queued", "running"),
+			change("2026-01-01T00:01:00.001Z", "running", "waiting_user"),
+			change(end, "waiting_user", "succeeded")], { finished_at: end });
 		return [...node.querySelectorAll(".phase")].map((p) => p.width.baseVal.value).concat(
 			node.querySelector("svg").viewBox.baseVal.width);
 	})()`)
