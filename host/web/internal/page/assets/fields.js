@@ -8,7 +8,7 @@
 
 import { T } from "./texts.js";
 import { escape, isObject, member, number, parseOnce, put, same, stringify } from "./exact.js";
-import { h, hidesSomething, newID, set, shown } from "./dom.js";
+import { h, hidesSomething, newID, prose, set, shown } from "./dom.js";
 import { Schemas, schemaOf } from "./schema.js";
 
 const deepest = 12; // levels of a form; what is deeper is edited as JSON
@@ -120,7 +120,7 @@ export class Fields {
   field(place, control, read, check = () => {}, extras = null) {
     const id = newID("field");
     const message = h("p", { class: "fault", id: id + "-fault" });
-    const help = place.help ? h("p", { class: "help", id: id + "-help" }, shown(place.help)) : null;
+    const help = place.help ? h("p", { class: "help", id: id + "-help" }, prose(place.help)) : null;
     control.id = id;
     control.setAttribute("aria-describedby", [help?.id, message.id].filter(Boolean).join(" "));
     if (place.required && !place.bare) control.setAttribute("aria-required", "true");
@@ -219,7 +219,7 @@ export class Fields {
 
   legend(place) {
     return [h("legend", { class: place.inner ? "hidden" : null }, h("span", { dir: "auto" }, shown(place.name)),
-      optional(place)), place.help ? h("p", { class: "help" }, shown(place.help)) : null];
+      optional(place)), place.help ? h("p", { class: "help" }, prose(place.help)) : null];
   }
 
   // shapes are the ways in which a part can be given: left out, null, or as one of the variants, which is made when it
@@ -350,7 +350,7 @@ export class Fields {
   group(place, nodes, read, check) {
     const message = h("p", { class: "fault" });
     this.places.set(place.pointer, { control: null, message });
-    const help = place.help ? h("p", { class: "help" }, shown(place.help)) : null;
+    const help = place.help ? h("p", { class: "help" }, prose(place.help)) : null;
     const node = place.bare || place.inner ? h("div", { class: place.bare ? "fields" : "group" }, help, nodes, message)
         : h("fieldset", { class: "group", "data-pointer": place.pointer }, this.legend(place), nodes, message);
     return { node, read, check };
