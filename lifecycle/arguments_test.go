@@ -19,7 +19,7 @@ import (
 )
 
 // withoutArguments are the calls that a caller can give nothing wrong, or that return no error.
-var withoutArguments = []string{"Close", "Stuck", "On", "Feeds"}
+var withoutArguments = []string{"Close", "Stuck", "On", "Feeds", "Now"}
 
 // wrongCall is one call with one wrong argument.
 type wrongCall struct {
@@ -67,6 +67,7 @@ func wrongCalls() []wrongCall {
 		"Get":       func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Get(ctx, id)) },
 		"Pending":   func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Pending(ctx, id)) },
 		"History":   func(ctx context.Context, l *Lifecycle, id string) error { return second(l.History(ctx, id)) },
+		"Question":  func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Question(ctx, id, 1)) },
 		"Wait":      func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Wait(ctx, id)) },
 		"Usage":     func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Usage(ctx, id)) },
 		"Folder":    func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Folder(ctx, id)) },
@@ -186,6 +187,9 @@ func wrongCalls() []wrongCall {
 		return l.Extend(ctx, "r", 0, time.Now())
 	})
 	tomorrow := time.Now().Add(24 * time.Hour)
+	add("Question", "question", "0", func(ctx context.Context, l *Lifecycle) error {
+		return second(l.Question(ctx, "r", 0))
+	})
 	add("Claim", "question", "0", func(ctx context.Context, l *Lifecycle) error {
 		return l.Claim(ctx, "r", 0, tomorrow)
 	})

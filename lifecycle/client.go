@@ -253,7 +253,15 @@ func (c *Client) Get(ctx context.Context, id string) (Run, error) {
 	return run, nil
 }
 
-// Runs lists runs in the order of their creation. The error is an *ArgumentError if the query is
+// listedBytes and listedFirst bound the memory of a page of Runs: so many runs are read first, and
+// then as many as are expected to fit, by the size of the runs before.
+const (
+	listedBytes = 4 << 20
+	listedFirst = 20
+)
+
+// Runs lists runs in the order of their creation. A page of large runs may have fewer than the
+// limit, though others follow: its Next says so. The error is an *ArgumentError if the query is
 // invalid.
 func (c *Client) Runs(ctx context.Context, query Query) (Page, error) {
 	if err := c.checkQuery(ctx, &query); err != nil {
@@ -262,7 +270,39 @@ func (c *Client) Runs(ctx context.Context, query Query) (Page, error) {
 	if err := c.allowQuery(ctx, &query); err != nil {
 		return Page{}, err
 	}
-	return c.store.Runs(ctx, query)
+	want := query.Limit
+	if want == 0 {
+		want = 100
+	}
+	var page Page
+	query.Limit = min(want, listedFirst)
+	for size := 0; ; {
+		some, err := c.store.Runs(ctx, query)
+		if err != nil {
+			return Page{}, err
+		}
+		page.Runs, page.Next = append(page.Runs, some.Runs...), some.Next
+		for i := range some.Runs {
+			size += listedSize(&some.Runs[i])
+		}
+		if len(page.Runs) >= want || page.Next == "" || len(some.Runs) == 0 || size >= listedBytes {
+			return page, nil
+		}
+		fit := (listedBytes - size) / (size / len(page.Runs))
+		query.After, query.Limit = page.Next, min(want-len(page.Runs), fit+1)
+	}
+}
+
+// listedSize is about how much memory the run needs in a listing.
+func listedSize(r *Run) int {
+	size := 2<<10 + len(r.Output) + len(r.FinalText)
+	for _, q := range r.OpenQuestions() {
+		size += len(q.Prompt) + len(q.Context) + len(q.Schema)
+		if q.Subject != nil {
+			size += len(q.Subject.Arguments)
+		}
+	}
+	return size
 }
 
 // Pending returns the open question of the run, nil if it has none, and of several the first one.
@@ -294,6 +334,32 @@ func (c *Client) History(ctx context.Context, id string) ([]Record, error) {
 	slices.SortFunc(records, func(a, b Record) int { return a.Question.ID - b.Question.ID })
 	return records, nil
 }
+
+// Question returns one question of the run and how it was settled; an open one has no resolution.
+// Unlike History it does not read the run's other questions. The error is ErrNotFound if there is
+// no such run or question.
+func (c *Client) Question(ctx context.Context, id string, question int) (Record, error) {
+	if err := c.checkQuestionCall(ctx, id, question); err != nil {
+		return Record{}, err
+	}
+	run, err := c.store.Run(ctx, id)
+	if err == nil {
+		err = c.allow(ctx, ActionView, &run, run.Pending)
+	}
+	if err != nil {
+		return Record{}, err
+	}
+	if q := run.OpenQuestion(question); q != nil {
+		return Record{Question: *q}, nil
+	}
+	record, err := settledInteraction(ctx, c.store, id, question)
+	record.Session, record.Journal = nil, 0
+	return record, err
+}
+
+// Now is the time by which the client judges claims, deadlines and the ends of waits: that of
+// Config.Clock, or without one the store's. It may differ from the machine's.
+func (c *Client) Now() time.Time { return c.clock.Now() }
 
 // Wait returns the run once it has ended.
 func (c *Client) Wait(ctx context.Context, id string) (Run, error) {

@@ -3,7 +3,9 @@ package link
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
@@ -96,12 +98,12 @@ func (l *Links) open(r *http.Request, token string) (*visit, *refusal) {
 		return nil, &refusal{reason: Foreign}
 	case err != nil:
 		return nil, &refusal{reason: Damaged}
-	case !l.config.Clock.Now().Before(c.until):
+	case !l.now().Before(c.until):
 		return nil, &refusal{reason: Expired}
 	}
 	v := &visit{claims: c, key: key, actor: lifecycle.Actor{ID: c.person}}
 	if l.config.Person != nil {
-		if v.actor, err = l.config.Person(r, c.person); err != nil || v.actor.ID != c.person {
+		if v.actor, err = l.person(r, c.person); err != nil || v.actor.ID != c.person {
 			if err != nil && !errors.Is(err, ErrWrongPerson) {
 				return nil, l.explain(v, err)
 			}
@@ -121,23 +123,34 @@ func (l *Links) open(r *http.Request, token string) (*visit, *refusal) {
 	return v, nil
 }
 
+// person calls Config.Person on a goroutine that it may end.
+func (l *Links) person(r *http.Request, person string) (actor lifecycle.Actor, err error) {
+	err = errors.New("link: Config.Person ended its goroutine")
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("link: Config.Person panicked: %v\n%s", p, debug.Stack())
+			}
+		}()
+		actor, err = l.config.Person(r, person)
+	}()
+	<-done
+	return actor, err
+}
+
 // load reads the question, open or settled.
 func (l *Links) load(ctx context.Context, v *visit) *refusal {
-	records, err := v.client.History(ctx, v.run)
+	record, err := v.client.Question(ctx, v.run, v.claims.question)
 	if err != nil {
 		return l.explain(v, err)
 	}
-	for i := range records {
-		if records[i].Question.ID != v.claims.question {
-			continue
-		}
-		v.question = records[i].Question
-		if records[i].Resolution != "" {
-			v.record = &records[i]
-		}
-		return nil
+	v.question = record.Question
+	if record.Resolution != "" {
+		v.record = &record
 	}
-	return &refusal{reason: Gone}
+	return nil
 }
 
 // refuse says why the person cannot answer now; nil if nothing speaks against it.
@@ -150,7 +163,7 @@ func (l *Links) refuse(v *visit) *refusal {
 		return v.notAsked()
 	case q.DecidedBySeveral() && q.VoteOf(v.person) != nil:
 		return &refusal{reason: Voted, question: q}
-	case q.Claim.Excludes(v.actor, l.config.Clock.Now()):
+	case q.Claim.Excludes(v.actor, l.config.Client.Now()):
 		return &refusal{reason: Claimed, question: q}
 	}
 	return nil

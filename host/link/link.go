@@ -51,7 +51,7 @@ type Config struct {
 	Page func(runID string, question int) string
 	// Name is the host's, shown on each page; may be empty.
 	Name string
-	// Clock judges whether a link has expired. Nil: lifecycle.SystemClock.
+	// Clock judges whether a link has expired. Nil: the client's (Client.Now).
 	Clock lifecycle.Clock
 	// Logger is told why a page could not be made. Nil: slog.Default.
 	Logger *slog.Logger
@@ -92,9 +92,6 @@ func New(cfg Config) (*Links, error) {
 		}
 		cfg.Keys[i].Secret = slices.Clone(k.Secret)
 	}
-	if cfg.Clock == nil {
-		cfg.Clock = lifecycle.SystemClock{}
-	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
@@ -128,12 +125,20 @@ func (l *Links) For(runID string, q lifecycle.Question, options ...Option) (stri
 		return "", fmt.Errorf("link: the question has the number %d, and was not asked by a run", q.ID)
 	}
 	if c.until.IsZero() {
-		c.until = l.config.Clock.Now().Add(DefaultLife)
+		c.until = l.now().Add(DefaultLife)
 	}
 	if _, err := hex.Decode(c.digest[:], []byte(q.Digest())); err != nil {
 		return "", fmt.Errorf("link: digest of question %d: %w", q.ID, err)
 	}
 	return l.address + l.config.Keys[0].seal(&c), nil
+}
+
+// now is the time by which links expire.
+func (l *Links) now() time.Time {
+	if l.config.Clock != nil {
+		return l.config.Clock.Now()
+	}
+	return l.config.Client.Now()
 }
 
 // fullPage is the address of the host's own page; empty if there is none.

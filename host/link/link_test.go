@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -393,8 +394,49 @@ func TestL2AStoreThatIsOutOfOrder(t *testing.T) {
 
 type broken struct{ store.Store }
 
-func (broken) History(context.Context, string) (store.Run, []lifecycle.Record, error) {
-	return store.Run{}, nil, errors.New("out of order")
+func (broken) Run(context.Context, string) (store.Run, error) {
+	return store.Run{}, errors.New("out of order")
+}
+
+// J10: a Person that panics or ends its goroutine makes the link unavailable, and no more.
+func TestJ10APersonThatFailsIsAnswered(t *testing.T) {
+	for name, person := range map[string]func(){"panics": func() { panic("out of order") }, "exits": runtime.Goexit} {
+		fails := true
+		h := newHost(t, confirm, func(cfg *Config, _ *lifecycle.Config) {
+			cfg.Person = func(_ *http.Request, id string) (lifecycle.Actor, error) {
+				if fails {
+					person()
+				}
+				return lifecycle.Actor{ID: id}, nil
+			}
+		})
+		address := h.link("r", h.asked("r", nil), To("ada"))
+		for _, method := range []string{"GET", "POST"} {
+			got := h.call(method, address, url.Values{"option": {"0"}})
+			require.Equal(t, http.StatusServiceUnavailable, got.Code, name)
+			require.NotContains(t, got.Body.String(), "out of order", name)
+		}
+		fails = false
+		require.Equal(t, http.StatusOK, h.call("POST", address, url.Values{"option": {"0"}}).Code, name)
+	}
+}
+
+// ahead is the clock of a database server that is a day ahead of this machine's.
+type ahead struct{ lifecycle.SystemClock }
+
+func (ahead) Now() time.Time { return time.Now().Add(24 * time.Hour) }
+
+// K5, L2: a claim that lasts by the client's clock is shown as one, and one that has expired is not;
+// without a Clock of their own, links expire by that clock, too.
+func TestK5LinksAskTheClientsClock(t *testing.T) {
+	h := newHost(t, confirm, func(cfg *Config, lcfg *lifecycle.Config) { cfg.Clock, lcfg.Clock = nil, ahead{} })
+	q := h.asked("r", nil)
+	address := h.link("r", q, To("ada"))
+	bob := h.lc.As(lifecycle.Actor{ID: "bob"})
+	require.NoError(t, bob.Claim(t.Context(), "r", 1, h.lc.Now().Add(time.Hour)))
+	require.Equal(t, "claimed", h.call("GET", address, nil).Header().Get("Interlude-Reason"))
+	expired := h.link("r", q, To("ada"), Until(time.Now().Add(time.Hour)))
+	require.Equal(t, "expired", h.call("GET", expired, nil).Header().Get("Interlude-Reason"))
 }
 
 // sampleToken is a token with everything set.

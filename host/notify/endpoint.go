@@ -183,21 +183,47 @@ func (e *endpoint) send(ctx context.Context, c Claimed) {
 	signal(e.attempted)
 }
 
-// attempt calls the sender.
+// abandonAfter is how long Serve waits for a sender after its context has ended.
+const abandonAfter = 5 * time.Second
+
+// attempt calls the sender. One that does not return keeps its place among those of the endpoint
+// until Serve ends, so that calls which hang do not become more and more.
 func (e *endpoint) attempt(ctx context.Context, c Claimed) (err error) {
 	n := Notice{ID: c.ID(), Endpoint: e.Name, Attempt: c.Attempt}
 	if err := json.Unmarshal(c.Body, &n.Event); err != nil {
 		return Permanent(fmt.Errorf("notify: stored event: %w", err))
 	}
 	n.ID = eventID(n.Event)
-	ctx, cancel := context.WithTimeout(ctx, e.Timeout)
+	during, cancel := context.WithTimeout(ctx, e.Timeout)
 	defer cancel()
+	sent := make(chan error, 1)
+	go e.call(during, n, sent)
+	select {
+	case err := <-sent:
+		return err
+	case <-ctx.Done():
+	}
+	timer, stop := e.config.Clock.Timer(abandonAfter)
+	defer stop()
+	select {
+	case err := <-sent:
+		return err
+	case <-timer:
+		e.logger.Error("a sender has not returned although its context has ended", "notice", n.ID)
+		return ctx.Err()
+	}
+}
+
+// call calls the sender on this goroutine, which the sender may end.
+func (e *endpoint) call(ctx context.Context, n Notice, sent chan<- error) {
+	err := errors.New("notify: sender ended its goroutine")
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("notify: sender panicked: %v", p)
 		}
+		sent <- err
 	}()
-	return e.Sender.Send(ctx, n)
+	err = e.Sender.Send(ctx, n)
 }
 
 // eventID is the notice's ID.

@@ -171,7 +171,8 @@ func (n *Notifier) endpoint(name string) *endpoint {
 	return n.endpoints[i]
 }
 
-// Serve sends notices until ctx ends, and then waits for the senders, which get the same ctx. An
+// Serve sends notices until ctx ends, and then waits for the senders, which get the same ctx, for 5 s
+// at most; the log names a notice whose sender has not returned by then. An
 // endpoint whose feed or queue fails is tried again; the log says why, and no other endpoint waits
 // for it.
 //

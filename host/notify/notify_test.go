@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -361,6 +362,48 @@ func TestL4FaultsPass(t *testing.T) {
 		pass(time.Minute)
 		require.Equal(t, h.events("a"), slices.Compact(r.got("a")))
 		require.Equal(t, h.events("b"), slices.Compact(r.got("b")))
+	})
+}
+
+// J10, L4: senders that end their goroutine keep their endpoint no place, and lose no notice.
+func TestJ10ASenderThatEndsItsGoroutineIsTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		defer h.stop()
+		var r receiver
+		left := 2
+		r.refuse(func(Notice) error {
+			if left > 0 {
+				left--
+				runtime.Goexit()
+			}
+			return nil
+		})
+		_, stop := h.notify(nil, Endpoint{Name: "r", Sender: &r, Concurrency: 1})
+		defer stop()
+		h.submit("a")
+		pass(time.Hour)
+		require.Equal(t, h.events("a"), slices.Compact(r.got("a")))
+	})
+}
+
+// J10: Serve ends although a sender hangs.
+func TestJ10ServeEndsThoughASenderHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		defer h.stop()
+		var r receiver
+		hangs := make(chan struct{})
+		defer close(hangs)
+		r.refuse(func(Notice) error {
+			<-hangs
+			return nil
+		})
+		_, stop := h.notify(nil, Endpoint{Name: "r", Sender: &r})
+		h.submit("a")
+		began := time.Now()
+		stop()
+		require.Equal(t, abandonAfter, time.Since(began))
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"strings"
 
 	"github.com/interlude-go/interlude/lifecycle"
@@ -64,8 +65,12 @@ const localActor = "local"
 // identify returns who makes the request, or why it is refused.
 func (d *Door) identify(r *http.Request) (lifecycle.Actor, *Problem) {
 	if d.opts.Identify == nil {
-		if !fromHere(r) {
-			return lifecycle.Actor{}, newProblem(http.StatusForbidden, "LOOPBACK_ONLY",
+		if !d.fromHere(r) {
+			d.warnOnce.Do(func() {
+				d.log.Warn("web: a request was refused that another machine or a proxy has made: set Options.Identify",
+					"path", r.URL.Path, "peer", r.RemoteAddr, "host", r.Host, "proto", r.Proto)
+			})
+			return lifecycle.Actor{}, newProblem(http.StatusUnauthorized, "LOOPBACK_ONLY",
 				"This server knows no people: it serves its own machine only (web.Options.Identify).")
 		}
 		return lifecycle.Actor{ID: localActor, Via: "web"}, nil
@@ -82,24 +87,41 @@ func (d *Door) identify(r *http.Request) (lifecycle.Actor, *Problem) {
 	return lifecycle.Actor{}, newProblem(http.StatusUnauthorized, "UNAUTHENTICATED", "Sign in first.")
 }
 
-// forwarded are the headers in which a proxy names the client that it makes a request for.
-var forwarded = []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip", "Via"}
+// forwarded reports whether the header is one in which a proxy names the client that it makes a
+// request for.
+func forwarded(name string) bool {
+	switch name {
+	case "Forwarded", "X-Real-Ip", "Via", "X-Original-Host", "X-Client-Ip", "True-Client-Ip", "Cf-Connecting-Ip":
+		return true
+	}
+	return strings.HasPrefix(name, "X-Forwarded-")
+}
 
 // fromHere reports whether a request was made on this machine: the connection comes from it, no
-// proxy has forwarded the request, and its Host is this machine. The last protects against DNS
-// rebinding: a page of another site whose name was changed to point to this machine still sends its
-// own name as Host.
-func fromHere(r *http.Request) bool {
+// proxy has forwarded the request, and its Host and its Origin are this machine. The Host protects
+// against DNS rebinding: a page of another site whose name was changed to point to this machine
+// still sends its own name. A proxy that adds no header, and sends its own Host, is recognized by
+// HTTP/1.0, which nginx speaks unless it is configured otherwise, or by a browser's Origin.
+func (d *Door) fromHere(r *http.Request) bool {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil || !peer.Addr().Unmap().IsLoopback() {
 		return false
 	}
-	for _, name := range forwarded {
-		if r.Header.Get(name) != "" {
+	for name := range r.Header {
+		if forwarded(name) {
 			return false
 		}
 	}
-	host := r.Host
+	if origin := r.Header.Get("Origin"); origin != "" && !d.origins[origin] {
+		if u, err := url.Parse(origin); err != nil || !isHere(u.Host) {
+			return false
+		}
+	}
+	return r.ProtoAtLeast(1, 1) && isHere(r.Host)
+}
+
+// isHere reports whether a host, with or without a port, is this machine.
+func isHere(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}

@@ -3,9 +3,11 @@ package web_test
 import (
 	"bytes"
 	"context"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -28,6 +30,7 @@ var routes = []struct {
 	{"GET", "/runs", "", false},
 	{"GET", "/runs/r", "", false},
 	{"GET", "/runs/r/questions", "", false},
+	{"GET", "/runs/r/questions/1", "", false},
 	{"GET", "/runs/r/history", "", false},
 	{"GET", "/runs/r/inherited", "", false},
 	{"GET", "/runs/r/usage", "", false},
@@ -74,6 +77,15 @@ func clientOf(t *testing.T) *lifecycle.Client {
 	return c
 }
 
+// sameOrigin is what a browser sends for a page's own request, which a proxy has forwarded with
+// another Host.
+func sameOrigin(origin string) func(*http.Request) {
+	return func(r *http.Request) {
+		r.Header.Set("Origin", origin)
+		r.Header.Set("Sec-Fetch-Site", "same-origin")
+	}
+}
+
 func TestL1WithoutIdentifyOnlyThisMachineIsServedAndTheLogSaysSo(t *testing.T) {
 	var log bytes.Buffer
 	h := web.Handler(clientOf(t), web.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
@@ -86,14 +98,19 @@ func TestL1WithoutIdentifyOnlyThisMachineIsServedAndTheLogSaysSo(t *testing.T) {
 		"another address":          func(r *http.Request) { r.Host = "203.0.113.7:80" },
 		"a proxy on this machine":  func(r *http.Request) { r.Header.Set("X-Forwarded-For", "203.0.113.7") },
 		"a proxy by the standard":  func(r *http.Request) { r.Header.Set("Forwarded", "for=203.0.113.7") },
+		"any header of a proxy":    func(r *http.Request) { r.Header.Set("X-Forwarded-Proto", "") },
+		"nginx without settings":   func(r *http.Request) { r.Proto, r.ProtoMinor, r.Close = "HTTP/1.0", 0, true },
+		"a browser at a proxy":     sameOrigin("https://desk.example.com"),
+		"a page of no site":        sameOrigin("null"),
 		"no host":                  func(r *http.Request) { r.Host = "" },
 		"a host that is no host":   func(r *http.Request) { r.Host = "[::1" + ".evil.example]" },
 		"a name below the machine": func(r *http.Request) { r.Host = "localhost.evil.example" },
 	} {
 		rec := request(h, "POST", "/runs", `{"prompt":"x"}`, change)
-		require.Equal(t, http.StatusForbidden, rec.Code, name)
+		require.Equal(t, http.StatusUnauthorized, rec.Code, name)
 		require.Contains(t, rec.Body.String(), "LOOPBACK_ONLY", name)
 	}
+	require.Equal(t, 1, strings.Count(log.String(), "set Options.Identify"))
 	for _, host := range []string{"localhost", "LOCALHOST:8080", "127.0.0.1:8080", "[::1]:8080", "[::1]"} {
 		rec := request(h, "GET", "/me", "", func(r *http.Request) { r.Host = host })
 		require.Equal(t, http.StatusOK, rec.Code, host)
@@ -215,6 +232,36 @@ func TestL1TheHandlerWorksUnderAnyPrefix(t *testing.T) {
 	require.Panics(t, func() { web.Handler(client, web.Options{Prefix: "interlude"}) })
 	require.Panics(t, func() { web.Handler(client, web.Options{Origins: []string{"example.com"}}) })
 	require.Panics(t, func() { web.Handler(nil, web.Options{}) })
+}
+
+// L1, J10: a call of the host's that ends its goroutine is no success.
+func TestL1AnIdentifyOrPrepareThatEndsItsGoroutineIsAProblem(t *testing.T) {
+	ada := func(*http.Request) (lifecycle.Actor, error) { return lifecycle.Actor{ID: "ada"}, nil }
+	for name, opts := range map[string]web.Options{
+		"Identify": {Identify: func(*http.Request) (lifecycle.Actor, error) {
+			runtime.Goexit()
+			return lifecycle.Actor{}, nil
+		}},
+		"Prepare": {Identify: ada, Prepare: func(*http.Request, *lifecycle.Spec) error {
+			runtime.Goexit()
+			return nil
+		}},
+	} {
+		opts.Logger = slog.New(slog.DiscardHandler)
+		server := httptest.NewServer(web.Handler(clientOf(t), opts))
+		defer server.Close()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+"/interlude/api/runs",
+			strings.NewReader(`{"prompt":"x"}`))
+		require.NoError(t, err)
+		r.Header.Set("Content-Type", "application/json")
+		res, err := http.DefaultClient.Do(r)
+		require.NoError(t, err, name)
+		body, err := io.ReadAll(res.Body)
+		require.NoError(t, err, name)
+		res.Body.Close()
+		require.Equal(t, http.StatusInternalServerError, res.StatusCode, name)
+		require.Contains(t, string(body), `"INTERNAL"`, name)
+	}
 }
 
 func TestL2APanicOfTheHostsIsAProblem(t *testing.T) {

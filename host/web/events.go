@@ -65,7 +65,7 @@ func (d *Door) beforeStream(ctx context.Context, c *caller, id string, after uin
 	ctx, cancel := context.WithTimeout(ctx, d.opts.Timeout)
 	defer cancel()
 	run, err := c.client.Get(ctx, id)
-	if err == nil && run.State.Terminal() && after > run.Seq {
+	if err == nil && after > run.Seq {
 		err = fmt.Errorf("%w: its number is %d", lifecycle.ErrCursorBeyondEnd, run.Seq)
 	}
 	return run, err
@@ -139,8 +139,8 @@ func (s *eventStream) watch(ctx context.Context, c *caller, watch *lifecycle.Inb
 		case change.Reload:
 			err = s.sendEvent("", "reload", struct{}{})
 		default:
-			err = s.sendEvent("", "change", InboxChange{change.RunID, showInbox(change.Questions, c.actor, now()),
-				append([]int{}, change.Gone...)})
+			err = s.sendEvent("", "change", InboxChange{change.RunID,
+				showInbox(change.Questions, c.actor, c.client.Now()), append([]int{}, change.Gone...)})
 		}
 		if err != nil {
 			return err

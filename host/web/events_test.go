@@ -140,7 +140,7 @@ func TestL3AQuietStreamShowsThatItIsAliveAndAsksAgainWhoMayView(t *testing.T) {
 	for block := f.next(); ; block = f.next() {
 		require.NotNil(t, block)
 		if block["event"] == "problem" {
-			require.Contains(t, block["data"], "NOT_ALLOWED")
+			require.Contains(t, block["data"], "NOT_FOUND")
 			break
 		}
 	}

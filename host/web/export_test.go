@@ -4,10 +4,15 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store/memory"
 )
 
 // StatusOf is the status with which a request is answered whose call returned the error.
 func StatusOf(err error) int {
 	d := &Door{log: slog.New(slog.DiscardHandler)}
-	return d.problem(&caller{request: httptest.NewRequest(http.MethodGet, "/", nil)}, err).Status
+	client, _ := lifecycle.NewClient(lifecycle.ClientConfig{Store: memory.New()})
+	defer client.Close()
+	return d.problem(&caller{client: client, request: httptest.NewRequest(http.MethodGet, "/", nil)}, err).Status
 }

@@ -118,6 +118,9 @@ func (d *Door) problem(c *caller, err error) *Problem {
 		return internalProblem()
 	}
 	known := problemOf[i]
+	if known.code == "NOT_FOUND" || known.code == "NOT_ALLOWED" && hidden(c, err) {
+		return notFound()
+	}
 	p = newProblem(known.status, known.code, strings.TrimPrefix(err.Error(), "lifecycle: "))
 	if known.status >= http.StatusInternalServerError {
 		d.log.Warn("web: a request failed", "method", c.request.Method, "path", c.request.URL.Path, "err", err)
@@ -125,12 +128,31 @@ func (d *Door) problem(c *caller, err error) *Problem {
 			p.Detail = outcomeUnknown
 		}
 	}
-	p.describe(err, c.actor)
+	p.describe(err, c)
 	return p
 }
 
+// hidden reports whether the refused call was about a run that its caller may not view, and which
+// is therefore refused like one that does not exist: run ids may be guessed, and may say something.
+func hidden(c *caller, err error) bool {
+	var refused *lifecycle.NotAllowedError
+	if !errors.As(err, &refused) || refused.RunID == "" || refused.Action == lifecycle.ActionSubmit {
+		return false
+	}
+	if refused.Action == lifecycle.ActionView {
+		return true
+	}
+	_, err = c.client.Get(c.request.Context(), refused.RunID)
+	return err != nil
+}
+
+// notFound is the same for a run that does not exist and for one that the caller may not view.
+func notFound() *Problem {
+	return newProblem(http.StatusNotFound, "NOT_FOUND", "There is no such run or question, or you may not view it.")
+}
+
 // describe adds the data of the error to its problem.
-func (p *Problem) describe(err error, actor lifecycle.Actor) {
+func (p *Problem) describe(err error, c *caller) {
 	var (
 		value      *lifecycle.ValueError
 		argument   *lifecycle.ArgumentError
@@ -156,7 +178,7 @@ func (p *Problem) describe(err error, actor lifecycle.Actor) {
 	case errors.As(err, &settled):
 		p.Settled = &Settlement{Resolution: string(settled.Resolution), State: string(settled.State)}
 	case errors.As(err, &changed):
-		q := showQuestion(&changed.Question, actor, now())
+		q := showQuestion(&changed.Question, c.actor, c.client.Now())
 		p.Question = &q
 	case errors.As(err, &claimed):
 		p.Claim = &Claim{claimed.Claim.Actor, claimed.Claim.Via, claimed.Claim.Until}

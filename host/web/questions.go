@@ -58,7 +58,7 @@ func (d *Door) inbox(ctx context.Context, c *caller, in *inboxInput) (*body[Inbo
 	if err != nil {
 		return nil, err
 	}
-	return &body[Inbox]{Inbox{showInbox(page.Questions, c.actor, now()), page.Next}}, nil
+	return &body[Inbox]{Inbox{showInbox(page.Questions, c.actor, c.client.Now()), page.Next}}, nil
 }
 
 // InboxCount is how many questions an inbox has.
@@ -90,7 +90,7 @@ func (d *Door) questions(ctx context.Context, c *caller, in *RunPath) (*body[Que
 	if err != nil {
 		return nil, err
 	}
-	return &body[Questions]{Questions{showQuestions(&run, c.actor, now())}}, nil
+	return &body[Questions]{Questions{showQuestions(&run, c.actor, c.client.Now())}}, nil
 }
 
 // History has every question of a run, in order.
@@ -112,7 +112,7 @@ func (c *caller) showHistory(records []lifecycle.Record, err error) (*body[Histo
 	}
 	out := History{make([]Record, len(records))}
 	for i := range records {
-		out.Records[i] = showRecord(&records[i], c.actor, now())
+		out.Records[i] = showRecord(&records[i], c.actor, c.client.Now())
 	}
 	return &body[History]{out}, nil
 }
@@ -149,6 +149,14 @@ func (d *Door) reply(ctx context.Context, c *caller, in *replyInput) (*created[R
 	return newOrKnown(r.Replayed, in.url(d), Receipt{r.RunID, r.ID, r.AcceptedAt, r.Replayed}), nil
 }
 
+func (d *Door) question(ctx context.Context, c *caller, in *QuestionPath) (*body[Record], error) {
+	record, err := c.client.Question(ctx, in.ID, in.Question)
+	if err != nil {
+		return nil, err
+	}
+	return &body[Record]{showRecord(&record, c.actor, c.client.Now())}, nil
+}
+
 // withWinner adds to the error of a call that came too late who has settled the question, if the
 // caller may view the run. Other errors stay as they are.
 func (d *Door) withWinner(ctx context.Context, c *caller, id string, err error) error {
@@ -157,14 +165,8 @@ func (d *Door) withWinner(ctx context.Context, c *caller, id string, err error) 
 		return err
 	}
 	p := d.problem(c, err)
-	records, err := c.client.History(ctx, id)
-	if err != nil {
-		return p
-	}
-	for i := range records {
-		if r := &records[i]; r.Question.ID == settled.ID {
-			p.Settled.Actor, p.Settled.Via, p.Settled.At = r.Actor, r.Via, r.ResolvedAt
-		}
+	if r, err := c.client.Question(ctx, id, settled.ID); err == nil {
+		p.Settled.Actor, p.Settled.Via, p.Settled.At = r.Actor, r.Via, r.ResolvedAt
 	}
 	return p
 }
@@ -183,7 +185,7 @@ func (d *Door) claim(ctx context.Context, c *caller, in *claimInput) error {
 		return newProblem(http.StatusBadRequest, "INVALID_ARGUMENT", "A claim has either until or seconds.")
 	}
 	if until.IsZero() {
-		until = now().Add(time.Duration(in.Body.Seconds) * time.Second)
+		until = c.client.Now().Add(time.Duration(in.Body.Seconds) * time.Second)
 	}
 	return d.withWinner(ctx, c, in.ID, c.client.Claim(ctx, in.ID, in.Question, until))
 }

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"reflect"
 	"strconv"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -19,6 +18,7 @@ func (d *Door) routes() {
 	get(a, "list-runs", "/runs", "List runs", d.list)
 	get(a, "get-run", "/runs/{id}", "Read a run", d.get)
 	get(a, "list-questions", "/runs/{id}/questions", "The open questions of a run", d.questions)
+	get(a, "get-question", "/runs/{id}/questions/{question}", "One question, and how it was settled", d.question)
 	get(a, "get-history", "/runs/{id}/history", "Every question of a run, and how it was settled", d.history)
 	get(a, "get-inherited", "/runs/{id}/inherited", "The questions that a fork has from its source", d.inherited)
 	get(a, "get-usage", "/runs/{id}/usage", "What the turns of a run have used", d.usage)
@@ -57,8 +57,8 @@ func (d *Door) newAPI() *api {
 	c.Info.Description = "Runs of agents, and the questions that they ask people. Errors are problems (RFC 9457)."
 	c.Servers = []*huma.Server{{URL: prefix}}
 	c.OpenAPIPath, c.DocsPath, c.SchemasPath, c.CreateHooks = "", "", "", nil
-	c.Formats = map[string]huma.Format{"application/json": huma.DefaultJSONFormat,
-		"json": huma.DefaultJSONFormat}
+	c.Formats = map[string]huma.Format{"application/json": strictJSON,
+		"json": strictJSON}
 	c.RejectUnknownQueryParameters = true
 	c.Transformers = []huma.Transformer{fromHuma}
 	a := &api{Door: d, huma: humago.NewWithPrefix(d.mux, prefix, c)}
@@ -174,6 +174,3 @@ type Paging struct {
 	After string `query:"after" doc:"The next of the page before; the first page without it."`
 	Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"100"`
 }
-
-// now is the time by which claims are shown as lasting. It decides nothing.
-func now() time.Time { return time.Now() }

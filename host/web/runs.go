@@ -109,7 +109,7 @@ func (d *Door) submit(ctx context.Context, c *caller, in *submitInput) (*created
 	if err != nil {
 		return nil, err
 	}
-	return newOrKnown(known, d.runURL(run.ID), showRun(&run, c.actor, now())), nil
+	return newOrKnown(known, d.runURL(run.ID), showRun(&run, c.actor, c.client.Now())), nil
 }
 
 func (d *Door) get(ctx context.Context, c *caller, in *RunPath) (*body[Run], error) {
@@ -117,7 +117,7 @@ func (d *Door) get(ctx context.Context, c *caller, in *RunPath) (*body[Run], err
 	if err != nil {
 		return nil, err
 	}
-	return &body[Run]{showRun(&run, c.actor, now())}, nil
+	return &body[Run]{showRun(&run, c.actor, c.client.Now())}, nil
 }
 
 // Runs is a page of a listing.
@@ -153,7 +153,8 @@ func (d *Door) list(ctx context.Context, c *caller, in *listInput) (*body[Runs],
 	}
 	out := Runs{Runs: make([]Run, len(page.Runs)), Next: page.Next}
 	for i := range page.Runs {
-		out.Runs[i] = showRun(&page.Runs[i], c.actor, now())
+		page.Runs[i].Output, page.Runs[i].FinalText = nil, "" // they may be large
+		out.Runs[i] = showRun(&page.Runs[i], c.actor, c.client.Now())
 	}
 	return &body[Runs]{out}, nil
 }
@@ -219,5 +220,5 @@ func (d *Door) fork(ctx context.Context, c *caller, in *forkInput) (*created[Run
 	if err != nil {
 		return nil, err
 	}
-	return newOrKnown(known, d.runURL(run.ID), showRun(&run, c.actor, now())), nil
+	return newOrKnown(known, d.runURL(run.ID), showRun(&run, c.actor, c.client.Now())), nil
 }

@@ -11,6 +11,7 @@ import (
 	"path"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -76,6 +77,7 @@ type Door struct {
 	sameSite  *http.CrossOriginProtection
 	origins   map[string]bool
 	followers atomic.Int64
+	warnOnce  sync.Once       // of a request that no Identify has refused
 	life      context.Context // ends with Close
 	end       context.CancelFunc
 }
@@ -170,19 +172,29 @@ func callerOf(ctx context.Context) *caller { return ctx.Value(callerKey{}).(*cal
 func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r, input := reqbody.Limit(w, r, d.opts.Timeout)
 	res := &response{w: w, request: r, input: input, timeout: d.opts.WriteTimeout}
+	returned := false // not so after a panic, or a call of the host's that ended the goroutine
 	defer func() {
-		if p := recover(); p != nil {
+		if p := recover(); !returned {
 			if res.streaming || p == http.ErrAbortHandler { //nolint:errorlint // as net/http compares it
+				if p == nil {
+					return
+				}
 				panic(p)
 			}
-			d.log.Error("web: a request panicked", "method", r.Method, "path", r.URL.Path, "panic", p, "stack",
-				string(debug.Stack()))
+			d.log.Error("web: a request panicked, or ended its goroutine", "method", r.Method, "path", r.URL.Path,
+				"panic", p, "stack", string(debug.Stack()))
 			res.problem(internalProblem())
 		}
 		res.finish()
 	}()
-	setSafeHeaders(w.Header())
-	if fault := d.admit(w, r); fault != nil {
+	d.serve(res, r)
+	returned = true
+}
+
+// serve writes the response to a request.
+func (d *Door) serve(res *response, r *http.Request) {
+	setSafeHeaders(res.Header())
+	if fault := d.admit(res, r); fault != nil {
 		res.problem(fault)
 		return
 	}

@@ -15,6 +15,7 @@ import (
 var unasked = map[string]string{
 	"As":      "it reads and changes no run",
 	"Close":   "it reads and changes no run",
+	"Now":     "it reads and changes no run",
 	"On":      "it reads and changes no run",
 	"Recover": "recovery settles what dead processes left, for nobody",
 	"Serve":   "workers and deadlines execute what was allowed before",

@@ -71,7 +71,7 @@ var forkVerb = command.Verb{
 				}
 				switch {
 				case p.json:
-					p.object(web.ShowRun(&fork, lifecycle.Actor{}))
+					p.object(web.ShowRun(&fork, lifecycle.Actor{}, cl.Now()))
 				case known:
 					p.line(terminal.Green, "✓ run "+fork.ID+" is this fork, and was there before")
 				default:
@@ -107,7 +107,7 @@ func changing(db *Database, asJSON *bool, change change) command.Action {
 			if err != nil {
 				return err
 			}
-			p.object(web.ShowRun(&run, lifecycle.Actor{}))
+			p.object(web.ShowRun(&run, lifecycle.Actor{}, cl.Now()))
 			return p.err
 		})
 	}

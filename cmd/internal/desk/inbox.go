@@ -46,7 +46,7 @@ func listInbox(ctx context.Context, cl *client, p *printer, q lifecycle.InboxQue
 		for i := range page.Questions {
 			o := &page.Questions[i]
 			if p.json {
-				p.object(web.ShowQuestion(o, q.For))
+				p.object(web.ShowQuestion(o, q.For, cl.Now()))
 			}
 			rows = append(rows, []string{o.RunID, strconv.Itoa(o.Question.ID), string(o.Question.Kind),
 				ago(o.Question.AskedAt), until(o.EndsAt), o.Question.Prompt})

@@ -44,7 +44,7 @@ func listRuns(ctx context.Context, cl *client, p *printer, q lifecycle.Query, li
 		for i := range page.Runs {
 			r := &page.Runs[i]
 			if p.json {
-				p.object(web.ShowRun(r, lifecycle.Actor{}))
+				p.object(web.ShowRun(r, lifecycle.Actor{}, cl.Now()))
 			}
 			rows = append(rows, []string{r.ID, string(r.State), ago(r.UpdatedAt), strconv.Itoa(r.Attempt), r.Engine,
 				what(r)})

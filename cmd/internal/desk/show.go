@@ -49,9 +49,9 @@ func show(ctx context.Context, cl *client, p *printer, id, db string) error {
 		return err
 	}
 	if p.json {
-		v := Shown{web.ShowRun(&run, lifecycle.Actor{}), []web.Record{}}
+		v := Shown{web.ShowRun(&run, lifecycle.Actor{}, cl.Now()), []web.Record{}}
 		for i := range history {
-			v.History = append(v.History, web.ShowRecord(&history[i], lifecycle.Actor{}))
+			v.History = append(v.History, web.ShowRecord(&history[i], lifecycle.Actor{}, cl.Now()))
 		}
 		p.object(v)
 		return p.err

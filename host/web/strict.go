@@ -1,0 +1,155 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// maxValues bounds the values of a body: each may take many times its text in memory.
+const maxValues = 100_000
+
+// strictJSON reads bodies of which everybody reads the same: what encoding/json repairs or lets the
+// last one win is refused. Otherwise a proxy that checks a body, or a log of it, could see another
+// answer than the one that counts.
+var strictJSON = huma.Format{Marshal: huma.DefaultJSONFormat.Marshal, Unmarshal: unmarshalStrict}
+
+// unmarshalStrict is called twice for each body: huma reads it into an any to hold it against its
+// schema, and then into its type.
+func unmarshalStrict(data []byte, v any) error {
+	if _, untyped := v.(*any); untyped {
+		if err := checkText(data); err != nil {
+			return err
+		}
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	c := strictReader{dec: dec}
+	if err := c.value(reflect.TypeOf(v)); err != nil {
+		return err
+	}
+	return json.Unmarshal(data, v)
+}
+
+// checkText refuses what encoding/json replaces by U+FFFD: invalid UTF-8, and an escape of half a
+// surrogate pair.
+func checkText(data []byte) error {
+	if !utf8.Valid(data) {
+		return errors.New("the body is not valid UTF-8")
+	}
+	for i := 0; i < len(data); i++ {
+		if data[i] != '\\' {
+			continue
+		}
+		unit, ok := escapedUnit(data[i:])
+		switch {
+		case !ok:
+			i++ // another escape
+		case unit < 0xD800 || unit > 0xDFFF:
+			i += 5
+		default:
+			second, ok := escapedUnit(data[i+6:])
+			if unit >= 0xDC00 || !ok || second < 0xDC00 || second > 0xDFFF {
+				return fmt.Errorf(`\u%04x is half a surrogate pair`, unit)
+			}
+			i += 11
+		}
+	}
+	return nil
+}
+
+// escapedUnit reads an escape such as \u00e9 at the beginning of the text.
+func escapedUnit(text []byte) (unit uint64, ok bool) {
+	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
+		return 0, false
+	}
+	unit, err := strconv.ParseUint(string(text[2:6]), 16, 16)
+	return unit, err == nil
+}
+
+// strictReader reads a JSON text, and refuses a member that is there twice, one that is spelled
+// otherwise than in the document, and too many values.
+type strictReader struct {
+	dec    *json.Decoder
+	values int
+}
+
+// value reads a value of the type, which is nil where nothing is known of it.
+func (c *strictReader) value(t reflect.Type) error {
+	if c.values++; c.values > maxValues {
+		return fmt.Errorf("the body has more than %d values", maxValues)
+	}
+	token, err := c.dec.Token()
+	if err != nil {
+		return err
+	}
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch token {
+	case json.Delim('{'):
+		return c.members(t)
+	case json.Delim('['):
+		var of reflect.Type
+		if t != nil && t.Kind() == reflect.Slice {
+			of = t.Elem()
+		}
+		for c.dec.More() {
+			if err := c.value(of); err != nil {
+				return err
+			}
+		}
+		_, err = c.dec.Token()
+	}
+	return err
+}
+
+// members reads the members of an object, and its end.
+func (c *strictReader) members(t reflect.Type) error {
+	seen := make(map[string]bool)
+	for c.dec.More() {
+		token, err := c.dec.Token()
+		if err != nil {
+			return err
+		}
+		name, _ := token.(string)
+		if seen[name] {
+			return fmt.Errorf("the member %.80q is there twice", name)
+		}
+		seen[name] = true
+		member, err := memberOf(t, name)
+		if err != nil {
+			return err
+		}
+		if err := c.value(member); err != nil {
+			return err
+		}
+	}
+	_, err := c.dec.Token()
+	return err
+}
+
+// memberOf returns the type of a member; nil if it is not known. encoding/json takes a member whose
+// name differs only in case for the field's.
+func memberOf(t reflect.Type, name string) (reflect.Type, error) {
+	if t == nil || t.Kind() != reflect.Struct {
+		return nil, nil //nolint:nilnil // nothing is known of it
+	}
+	for _, f := range reflect.VisibleFields(t) {
+		tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if tag == name {
+			return f.Type, nil
+		}
+		if tag != "" && strings.EqualFold(tag, name) {
+			return nil, fmt.Errorf("the member %.80q is spelled %q", name, tag)
+		}
+	}
+	return nil, nil //nolint:nilnil // huma refuses it
+}
