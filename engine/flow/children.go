@@ -270,6 +270,9 @@ func resultOf[Out any](c *Ctx, child Child, end engine.ChildEnd) (out Out, _ err
 	if !end.Succeeded {
 		return out, &ChildError{child.RunID, child.Name, end.Code, end.Message}
 	}
+	if string(end.Output) == "null" { // none, as the journal has it
+		end.Output = nil
+	}
 	if text, ok := any(&out).(*string); ok {
 		*text = end.FinalText
 		if output := string(end.Output); *text == "" && output != "" && output != "{}" { // a run without output has {}
