@@ -1,10 +1,15 @@
 #!/usr/bin/env bash
 # All tests of all modules, with the race detector. Arguments go to go test: ./test.sh -run TestX
+# Seeds and counts are fixed. The long searches have the build tag search: see .ci/search.
 set -euo pipefail
 cd "$(dirname "$0")"
 command -v go >/dev/null || { echo "test.sh: go is missing: install Go 1.25 or newer" >&2; exit 1; }
 command -v "$(go env CC)" >/dev/null || { echo "test.sh: $(go env CC) is missing: the race detector needs a C compiler" >&2; exit 1; }
 .ci/postgres.sh
+# These have long tests of a single goroutine, in which the race detector cannot find anything and takes ten times as
+# long. They are run whole without it, and in a shorter form with it.
+go test -timeout 20m "$@" ./contract/... ./proof/explore/... ./proof/simulate
+[[ " $* " == *" -run"* ]] || go test -timeout 20m "$@" -run 'TestRequirements.*/G3' ./lifecycle ./store/sqlite
 # What takes longest comes first, so that nothing is left alone at the end; the others in the workspace's order, the last first.
 packages=()
 while read -r module; do packages=("$module/..." ${packages[@]+"${packages[@]}"}); done < <(go work edit -json | sed -n 's/.*"DiskPath": "\(.*\)".*/\1/p')

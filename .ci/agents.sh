@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Installs the agents that the tests drive, in the versions that they were tried with: agents.sh [FOLDER], a folder for each in FOLDER (.tools/agents when
-# there is none), and prints it. What is there in its version stays. Claude Code has a licence of its own and is not installed here: its tests run
-# when INTERLUDE_AGENTS_CLAUDE names the program. Versions and hashes of all packages are in npm/agents-*.
+# Installs the agents that the tests drive, in the versions that they were tried with: agents.sh [FOLDER [AGENT...]], a
+# folder for each agent in FOLDER (default: .tools/agents), and prints FOLDER. Without AGENT it installs all. An agent
+# that is there in its version stays. Claude Code has a licence of its own and is not installed here: its tests run when
+# INTERLUDE_AGENTS_CLAUDE names the program. Versions and hashes of all packages are in npm/agents-*.
 set -euo pipefail
 npm=$(cd "$(dirname "$0")" && pwd)/npm
 
@@ -40,8 +41,10 @@ install() {
 folder=${1:-$(cd "$(dirname "$0")/.." && pwd)/.tools/agents}
 mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
+shift $(($# > 0))
 while read -r program package; do
 	[ -n "$program" ] || continue
+	[ $# = 0 ] || [[ " $* " == *" $program "* ]] || continue
 	version=$(sed -n "s|.*\"$package\": \"\(.*\)\".*|\1|p" "$npm/agents-$program/package.json")
 	found "$folder/$program" "$program" "$package" "$version" && continue
 	for need in node npm; do

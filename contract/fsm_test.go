@@ -177,7 +177,7 @@ func agree(t testing.TB, l *Lifecycle, state, event string, set fsm.Facts) strin
 // machine's on nothing else: TestNextIsSafeForConcurrentUse in fsm), so that what one step leads to
 // is asked once and looked up in the 3 million sequences.
 func TestMachineAgreesOnEverySequenceUpToSix(t *testing.T) {
-	sample.Search(t, 1)
+	sample.Sequential(t)
 	t.Parallel()
 	const length = 6
 	l := embedded()

@@ -1,7 +1,6 @@
-//go:build race
+//go:build race && !search
 
 package contract_test
 
-// Mutants are judged by one goroutine, ten times as slowly when it is watched. CI tries all of them
-// without the race detector.
+// Mutants are judged by one goroutine, ten times as slowly under the race detector.
 const eachMutant = 64

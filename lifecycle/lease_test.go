@@ -508,7 +508,9 @@ func TestSettleUnexecutedStartsOnlyARunHeldHere(t *testing.T) {
 				if c.full {
 					require.True(t, n.permits.TryAcquire(8))
 				}
-				n.settleUnexecuted(store.Hold{RunID: "held", Epoch: 1, State: fsm.StateRunning})
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				n.settleUnexecuted(ctx, store.Hold{RunID: "held", Epoch: 1, State: fsm.StateRunning})
 				synctest.Wait()
 				require.Equal(t, c.starts, len(started) == 1)
 				lines := log.logged()

@@ -308,8 +308,14 @@ func (n *node) compareHolds(owned []store.Hold, asked time.Time) {
 	for _, id := range processes {
 		n.endResidentOfEndedRun(id)
 	}
+	if len(unexecuted) == 0 {
+		return
+	}
+	// One bound for all of them, so that the next heartbeat is in time.
+	ctx, cancel := context.WithTimeout(n.live, n.cfg.Lease/12)
+	defer cancel()
 	for _, h := range unexecuted {
-		n.settleUnexecuted(h)
+		n.settleUnexecuted(ctx, h)
 	}
 }
 
@@ -385,7 +391,10 @@ func (n *node) interruptNotOwned(owned []store.Hold, asked time.Time) (processes
 // here. If its claim was stored and the acknowledgement lost, its turn is dispatched now. If its
 // turn has ended here, and the store does not have the outcome, the turn counts as interrupted, and
 // is repeated only where the spec allows it (E4, J9).
-func (n *node) settleUnexecuted(h store.Hold) {
+//
+// It waits for a permit until ctx ends: a claim in progress has reserved every free one, and claims
+// may be in progress at every heartbeat.
+func (n *node) settleUnexecuted(ctx context.Context, h store.Hold) {
 	n.mu.Lock()
 	leaving := n.leaving
 	n.mu.Unlock()
@@ -403,8 +412,8 @@ func (n *node) settleUnexecuted(h store.Hold) {
 		n.settleDroppedTurn(run)
 		return
 	}
-	if !n.permits.TryAcquire(1) {
-		return
+	if n.permits.Acquire(ctx, 1) != nil {
+		return // the next heartbeat finds the run again
 	}
 	spec, err := n.store.Spec(n.live, run.ID)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/slots"
 	"github.com/interlude-go/interlude/store"
@@ -142,4 +143,37 @@ func TestARecordOfALargeClaimIsCopied(t *testing.T) {
 		record, _ := ownRecord(claimed, 0)
 		require.Equal(t, copied, record != &claimed[0].Run, size)
 	}
+}
+
+// deafClaims is a store whose claims take 0.7 seconds, and that loses the acknowledgement of the
+// first claim that starts a run.
+type deafClaims struct {
+	store.Store
+	lost atomic.Bool
+}
+
+func (s *deafClaims) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Claimed, error) {
+	claimed, err := s.Store.Claim(ctx, req)
+	time.Sleep(700 * time.Millisecond) // in the bubble; no heartbeat is at the end of one
+	if len(claimed) > 0 && s.lost.CompareAndSwap(false, true) {
+		return nil, errAway
+	}
+	return claimed, err
+}
+
+// E5 J8: a run whose claim was not acknowledged is executed by its node, although claims, which
+// reserve every free permit, are in progress at each heartbeat.
+func TestUnacknowledgedClaimIsExecutedThoughOthersAreInProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &deafClaims{Store: newStore(t)}
+		e := agent{turn: func(context.Context, engine.Turn) (engine.Outcome, error) { return finished(), nil }}
+		lc, stop := serve(t, Config{Store: s, Engine: e, Concurrency: 4, Lease: 12 * time.Second,
+			Poll: time.Millisecond})
+		_, err := lc.Submit(t.Context(), Spec{ID: "r", Prompt: "x"})
+		require.NoError(t, err)
+		pass(13 * time.Second)
+		require.True(t, s.lost.Load())
+		in(t, lc.Client, "r", fsm.StateSucceeded)
+		stop()
+	})
 }

@@ -24,7 +24,7 @@ func findings(c *audit.Checker, log string) []audit.Violation {
 
 // A1, F8: the slim end of a run gives the same verdict as its whole view, whatever follows the end.
 func TestSummaryOfAnEndedRunGivesTheSameVerdict(t *testing.T) {
-	sample.Search(t, 3)
+	sample.Sequential(t)
 	t.Parallel()
 	judge := func(name, log string) {
 		t.Helper()
@@ -97,7 +97,7 @@ func TestCheckLimitsAnUnreadableLineToItsRun(t *testing.T) {
 
 // A long log of many runs takes little memory for each run that has ended.
 func TestEndedRunsCostLittle(t *testing.T) {
-	sample.Search(t, 3)
+	sample.Sequential(t)
 	log := logs(t, "good")["question-and-answer"]
 	require.Empty(t, findings(audit.NewChecker(), log), "what all checkers share is there")
 	c := audit.NewChecker()

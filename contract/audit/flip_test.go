@@ -29,7 +29,7 @@ var flipEach = flag.Int("flip-each", audit.FlipStride, "flip each nth bit only")
 // it. The other bits are in values that may be anything: texts, names of actors and pools, and
 // limits and times that nothing else in the log depends on.
 func TestFlippedBitsAreSeen(t *testing.T) {
-	sample.Search(t, 0)
+	sample.Sequential(t)
 	t.Parallel()
 	var sum flips
 	sum.unseen = map[string]int{}

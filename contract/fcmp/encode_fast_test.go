@@ -39,7 +39,7 @@ func TestValidPayloadsAreEncoded(t *testing.T) {
 // F7: whatever is wrong with a payload or its header, it is refused exactly when the validator of
 // schemas refuses it, and for the same reason.
 func TestEncodingAcceptsWhatTheSchemasDo(t *testing.T) {
-	sample.Search(t, 0)
+	sample.Sequential(t)
 	t.Parallel()
 	for _, typ := range eventTypes() {
 		t.Run(typ, func(t *testing.T) {
@@ -94,7 +94,7 @@ func TestEncodeDoesNotBlameNilList(t *testing.T) {
 
 // Events that good runs leave are encoded to the bytes in which they were recorded.
 func TestRecordedEventsAreEncodedAgain(t *testing.T) {
-	sample.Search(t, 3)
+	sample.Sequential(t)
 	t.Parallel()
 	for name, log := range logs(t, "good") {
 		for line := range strings.Lines(string(log)) {
@@ -114,7 +114,7 @@ func TestRecordedEventsAreEncodedAgain(t *testing.T) {
 
 // F7: an event beyond MaxEvent is refused.
 func TestEncodingKnowsTheLargestEvent(t *testing.T) {
-	sample.Search(t, 2)
+	sample.Sequential(t)
 	t.Parallel()
 	asked := samples()[TypeInputRequired]
 	sized := func(padding int) map[string]any {

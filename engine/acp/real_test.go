@@ -13,8 +13,6 @@ import (
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/engine/acp"
-	"github.com/interlude-go/interlude/engine/agents/agentstest"
-	"github.com/interlude-go/interlude/engine/enginetest"
 	"github.com/interlude-go/interlude/engine/modeltest"
 )
 
@@ -102,15 +100,4 @@ func qwen(program, url string) acp.Config {
 		},
 		AutoPermission: acp.Allow, Grace: 2 * time.Second,
 	}
-}
-
-// D3, D6: Qwen Code is an engine, with one process for all turns. All cases share an engine, which
-// asks the agent once what it is.
-func TestQwenPassesTheSuite(t *testing.T) {
-	agentstest.RequireInFullOverACP(t, "qwen")
-	m := model(t)
-	cfg := qwen(agentstest.Program(t, "qwen"), m.URL)
-	cfg.Resident, cfg.StateDir = true, t.TempDir()
-	e := started(t, cfg)
-	enginetest.Run(t, enginetest.Harness{Model: m, New: func(testing.TB, string) engine.Engine { return e }})
 }

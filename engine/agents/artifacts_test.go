@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -23,7 +24,6 @@ import (
 // scripted is an agent that asks a scripted model, and a turn of it.
 func scripted(t *testing.T, a adapter, o agents.Options) (*agents.Engine, *modeltest.Server) {
 	t.Helper()
-	agentstest.RequireInFull(t, a.name)
 	model, err := modeltest.Start(modeltest.Config{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, model.Close()) })
@@ -34,59 +34,9 @@ func scripted(t *testing.T, a adapter, o agents.Options) (*agents.Engine, *model
 	return e, model
 }
 
-// H3, H4: in an interactive turn, without its full-auto flags, an agent may write in the working
-// and the artifact folder, whatever these are called, and nowhere else.
-func TestAgentsWriteOnlyInTheirFolders(t *testing.T) {
-	for _, a := range []adapter{claude, gemini, qwen, opencode} {
-		t.Run(a.name, func(t *testing.T) {
-			e, model := scripted(t, a, agents.Options{})
-			turn := first(t, fsm.ModeInteractive)
-			// of which no part is a folder
-			turn.ArtifactDir = filepath.Join(filepath.Dir(turn.ArtifactDir), "artifacts,all[1](new)")
-			require.NoError(t, os.Mkdir(turn.ArtifactDir, 0o700))
-			play := func(files ...string) engine.Outcome {
-				var steps []string
-				for _, file := range files {
-					steps = append(steps, "write "+file+" all is well")
-				}
-				turn.Prompt = enginetest.Script(append(steps, "final I tried")...)
-				o, err := e.RunTurn(t.Context(), turn, &enginetest.Recorder{})
-				require.NoError(t, err)
-				return o
-			}
-			inside := []string{filepath.Join(turn.ArtifactDir, "report.txt"), filepath.Join(turn.WorkDir, "src",
-				"main.go")}
-			o := play(inside...)
-			require.Equal(t, engine.OK, o.Process.Status, o.Process.Detail)
-			require.Equal(t, "I tried", o.FinalText)
-			require.NotZero(t, o.Usage.OutputTokens)
-			for _, file := range inside {
-				body, err := os.ReadFile(file)
-				require.NoError(t, err, "%+v", model.Requests())
-				require.Contains(t, string(body), "all is well")
-			}
-			require.NoDirExists(t, filepath.Join(turn.HomeDir, ".npm"), "nothing was fetched")
-
-			outside := []string{
-				filepath.Join(filepath.Dir(turn.WorkDir), "report.txt"), turn.ArtifactDir + "-too.txt",
-				filepath.Join(turn.HomeDir, "notes.txt"),
-			}
-			if a.name == "qwen" { // which could allow itself more
-				outside = append(outside, filepath.Join(turn.WorkDir, ".qwen", "settings.json"),
-					filepath.Join(turn.HomeDir, ".qwen-turn.json"))
-			}
-			before := sizes(t, outside)
-			asked := len(model.Requests())
-			if a.name == "opencode" { // its turn ends with the first refusal
-				play(outside[0])
-				play(outside[2])
-			} else {
-				play(outside...)
-			}
-			require.Greater(t, len(model.Requests()), asked)
-			require.Equal(t, before, sizes(t, outside))
-		})
-	}
+// tried returns those of the agents that the tests drive.
+func tried(all ...adapter) []adapter {
+	return slices.DeleteFunc(all, func(a adapter) bool { return len(agentstest.Tried(a.name)) == 0 })
 }
 
 // J11: nothing that a run leaves, in its home, its transcripts, its artifacts or its working
@@ -97,7 +47,7 @@ func TestAgentsLeaveNoSecretInTheirFolders(t *testing.T) {
 		"codex": "CODEX_API_KEY", "claude": "ANTHROPIC_API_KEY", "gemini": "GEMINI_API_KEY", "qwen": "OPENAI_API_KEY",
 		"opencode": "OPENAI_API_KEY",
 	}
-	for _, a := range []adapter{codex, claude, gemini, qwen, opencode} {
+	for _, a := range tried(codex, claude, gemini, qwen, opencode) {
 		t.Run(a.name, func(t *testing.T) {
 			e, model := scripted(t, a, agents.Options{Set: map[string]string{variables[a.name]: key, "MINE": mine,
 				"IS_SANDBOX": "1"}, Secrets: []string{"MINE"}})

@@ -21,7 +21,6 @@ import (
 // H3, H4: in an interactive turn and its resume the sandbox of Codex lets it write in the working
 // and the artifact folder and nowhere else; in auto mode it has none, unless the host says so.
 func TestCodexSandboxLimitsWrites(t *testing.T) {
-	agentstest.RequireInFull(t, "codex")
 	model, err := modeltest.Start(modeltest.Config{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, model.Close()) })

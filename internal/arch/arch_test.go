@@ -246,7 +246,7 @@ func TestPurePackagesImportNoIO(t *testing.T) {
 // skips are the files that may skip a test, each with its reason.
 var skips = map[string]string{
 	"internal/arch/arch_test.go": "it names what it looks for",
-	"internal/sample/sample.go":  "CI divides proofs between commits, prints the division, and runs all when told to",
+	"internal/sample/sample.go":  "a test of a single goroutine is run without the race detector, by test.sh",
 	"engine/agents/agentstest/agentstest.go": "real agents are hundreds of megabytes: outside CI a test of one that " +
 		"is missing says in a line what to do; in CI it fails, but for the one that CI may not install",
 	"proof/page/browser_test.go": "a browser is hundreds of megabytes: in CI it must be there",

@@ -1,9 +1,8 @@
-// Package sample divides groups of similar proofs between the commits that CI tests. The hash of a
-// commit selects the part of each group that CI runs for it, so that several commits together run
-// everything. CI prints the selection when it begins, and a proof that is not selected is skipped
-// with a reason. Tests that are run by hand, and CI with INTERLUDE_FULL=1, run all proofs.
+// Package sample divides the long searches of .ci/search between runs. The number in an environment
+// variable selects a part of each group of similar cases, so that several runs together search
+// everything. Without the variable, every case is run. .ci/run and ./test.sh never set it.
 //
-// Neighbours: .ci/run derives the number from the commit; its proofs are those of docs/proof.md.
+// Neighbours: .ci/search sets the number; docs/proof.md lists the searches.
 package sample
 
 import (
@@ -29,99 +28,41 @@ func Has(i, parts int) bool {
 	return !divided || n%uint64(parts) == uint64(i%parts)
 }
 
-// Require skips the test unless part i is selected.
-func Require(tb testing.TB, i, parts int) {
-	tb.Helper()
-	if !Has(i, parts) {
-		tb.Skipf("not run: other commits show it (part %d of %d; %s is %s). Without the variable it is run",
-			i%parts+1, parts, Env, os.Getenv(Env))
-	}
-}
-
-// Search is Require for a long test that searches in a single goroutine, where the race detector
-// can find nothing and takes ten times as long. Without the detector no part is left out: every
-// commit runs such a test once whole.
-func Search(tb testing.TB, i int) {
+// Sequential skips a long test of a single goroutine under the race detector, which cannot find
+// anything there and takes ten times as long. ./test.sh runs the packages of these tests without
+// the detector as well.
+func Sequential(tb testing.TB) {
 	tb.Helper()
 	if Race {
-		Require(tb, i, SearchParts)
+		tb.Skip("this test has a single goroutine: ./test.sh runs it without the race detector")
 	}
 }
 
-// Agents are the real agents. The selected one runs its whole suite and every story. The others are
-// only started, asked, parked, resumed and killed.
+// Agents are the real agents that .ci/search drives.
 var Agents = []string{"codex", "gemini", "opencode", "qwen"}
 
-// AgentsOverACP are the real agents that engine/acp drives, too. It runs the whole suite with each
-// of them in the commits in which another one is run in full, since these are the longest tests of
-// all.
-var AgentsOverACP = []string{"qwen", "opencode"}
-
-// These are the parts into which the other proofs are divided.
+// These are the parts into which .ci/search divides its longest searches.
 const (
-	// CrashParts divide the cases of proof/crash on SQLite and PostgreSQL. On the memory store
-	// every case is run.
+	// AgentParts divide the real agents.
+	AgentParts = 4
+	// CrashParts divide the cases of proof/crash on SQLite and PostgreSQL.
 	CrashParts = 4
-	// MutantParts divide the changed contracts that contract's laws and proof/explore must notice.
-	MutantParts = 8
-	// AllowanceParts divide what a lenient reader of logs forgives.
-	AllowanceParts = 2
 	// BugParts divide the bugs of proof/museum.
 	BugParts = 4
-	// SuiteParts divide the ways to PostgreSQL, beside the plain one, on which the suite of stores
-	// is run: every option of the driver and the server, or PgBouncer. Of either, a commit runs
-	// half the cases.
-	SuiteParts = 2
-	// ServerParts divide the requirements' cases and the stories on PostgreSQL. On the memory store
-	// and on SQLite every commit runs them all.
-	ServerParts = 2
-	// NoticeParts divide the drills in which senders of notices are killed: on SQLite, on
-	// PostgreSQL.
-	NoticeParts = 2
-	// DoorParts divide the races of proof/doors: on SQLite, on PostgreSQL.
-	DoorParts = 2
-	// SequenceParts divide the test that executes every short sequence of events once for each
-	// waiting policy. Under the race detector, a commit runs it for a part of the policies; without
-	// the detector, it is run for all policies, on memory and SQLite.
-	SequenceParts = 4
-	// SearchParts divide the tests that call Search, under the race detector: of contract and its
-	// packages, and of proof/explore.
-	SearchParts = 8
-	// DrillParts divide the drills of proof/cluster under the race detector. Without it, each
-	// commit drills as long as ever.
-	DrillParts = 2
-	// FuzzParts divide the packages with fuzz targets. The inputs that are kept with a target are
-	// tried by each commit, as tests. .ci/run has this number, too.
-	FuzzParts = 3
 )
 
 // Parts describes the selected parts, in one line for each group.
 func Parts() []string {
 	n, divided := number()
 	if !divided {
-		return []string{"everything is run"}
+		return []string{"every case"}
 	}
 	part := func(what string, parts uint64) string {
 		return what + ": part " + strconv.FormatUint(n%parts+1, 10) + " of " + strconv.FormatUint(parts, 10)
 	}
-	full := Agents[n%uint64(len(Agents))]
-	if i := n % uint64(len(Agents)); i < uint64(len(AgentsOverACP)) {
-		full += " and, over ACP, " + AgentsOverACP[i]
-	}
 	return []string{
-		"real agents: " + full + " in full, the others start, ask, park, resume and are killed",
-		part("crash points on SQLite, and another quarter on PostgreSQL", CrashParts),
-		part("changed contracts", MutantParts),
-		part("what a lenient reader forgives", AllowanceParts),
+		"real agents: " + Agents[n%AgentParts],
+		part("crash points on SQLite, and another part on PostgreSQL", CrashParts),
 		part("bugs of the museum", BugParts),
-		part("suite of stores on PostgreSQL with every option (1, 3) or through PgBouncer (2, 4)", 2*SuiteParts),
-		part("requirements and stories on PostgreSQL, all on the other stores", ServerParts),
-		part("kills of those who send notices, on SQLite (1) or PostgreSQL (2)", NoticeParts),
-		part("races through all doors, on SQLite (1) or PostgreSQL (2)", DoorParts),
-		part("sequences of events with the race detector, on PostgreSQL above all", SequenceParts),
-		part("searches of contract and proof/explore with the race detector, all without it", SearchParts),
-		part("drills of proof/cluster with the race detector, all without it", DrillParts),
-		part("packages with fuzz targets", FuzzParts),
-		"what is left out is shown by other commits; INTERLUDE_FULL=1 runs everything",
 	}
 }

@@ -9,8 +9,9 @@ import (
 	"github.com/interlude-go/interlude/internal/sample"
 )
 
-// As many numbers as there are parts choose each part once, and without a number all are chosen.
-func TestNumbersInARowChooseEachPartOnce(t *testing.T) {
+// As many consecutive numbers as there are parts select each part once. Without a number, all parts
+// are selected.
+func TestConsecutiveNumbersSelectEachPartOnce(t *testing.T) {
 	for _, parts := range []int{1, 2, 3, 4} {
 		for i := range 3 * parts {
 			t.Setenv(sample.Env, "")
@@ -27,17 +28,13 @@ func TestNumbersInARowChooseEachPartOnce(t *testing.T) {
 	}
 }
 
-// What is printed names the agent that is shown in full.
-func TestPartsNameWhatIsChosen(t *testing.T) {
+// The printed selection names the agent that is driven.
+func TestPartsNameTheSelection(t *testing.T) {
 	t.Setenv(sample.Env, "")
-	require.Equal(t, []string{"everything is run"}, sample.Parts())
+	require.Equal(t, []string{"every case"}, sample.Parts())
 	for n, agent := range sample.Agents {
 		t.Setenv(sample.Env, strconv.Itoa(n))
-		require.Contains(t, sample.Parts()[0], "real agents: "+agent)
-		require.True(t, sample.Has(n, len(sample.Agents)))
-		if n < len(sample.AgentsOverACP) {
-			require.Contains(t, sample.Parts()[0], "over ACP, "+sample.AgentsOverACP[n])
-			require.NotEqual(t, agent, sample.AgentsOverACP[n])
-		}
+		require.Equal(t, "real agents: "+agent, sample.Parts()[0])
+		require.True(t, sample.Has(n, sample.AgentParts))
 	}
 }

@@ -19,10 +19,9 @@ var done = []string{"recall", `delta "\n__SKILL_DONE__\n"`}
 
 // E1, E4, E7, D5: a run asks twice. Its host is killed twice while it waits, and host and agent are
 // killed while a turn executes. Each time another host goes on with the session that the agent
-// stored: the model gets everything that was said before. Each agent shows it with each commit.
+// stored: the model gets everything that was said before.
 func TestARunSurvivesWhatIsKilled(t *testing.T) {
-	everyAgent(t, survives, func(w *world) {
-		w.start()
+	eachAgent(t, survives, func(w *world) {
 		id := w.submit(lifecycle.Spec{Repeatable: true}, "note alpha", "ask One?")
 		first := w.asked(id, "One?")
 		w.gone(id) // a parked run has no process
@@ -168,20 +167,4 @@ func (w *world) fullAuto(id string) bool {
 		}
 	}
 	return false
-}
-
-// E3, D6: the process of a resident agent dies with its host, and its run reports that.
-func TestAResidentAgentDiesWithItsHost(t *testing.T) {
-	eachAgent(t, stays, func(w *world) {
-		id := w.submit(lifecycle.Spec{}, "note alpha", "ask One?")
-		w.reply(id, w.asked(id, "One?"), "note beta", "ask Two?")
-		w.asked(id, "Two?")
-		require.NotEmpty(w, w.processes(id), "it stays while its run waits")
-		require.Contains(w, w.conversationWith("beta"), "alpha")
-		w.kill()
-		w.start()
-		run := w.ended(id, fsm.StateFailed)
-		require.Equal(w, fsm.CodeInteractionProcessLost, run.Error.Code)
-		w.gone(id)
-	})
 }

@@ -19,7 +19,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/interlude-go/interlude/internal/sample"
 	"github.com/interlude-go/interlude/proof/crash"
 	"github.com/interlude-go/interlude/store/postgres/pgtest"
 )
@@ -97,17 +96,11 @@ func (c *troupe) play(tb testing.TB, scenario *crash.Scenario, fault crash.Fault
 	return found, true
 }
 
-// part chooses the cases that the sample has of a store. Another store has others: in memory all
-// cases are played, and SQLite and PostgreSQL differ little in them.
-func part(store int) func(number int) bool {
-	return func(number int) bool { return sample.Has(number+store, sample.CrashParts) }
-}
-
 // I9 E5 E6 C5 K5: each host is a process that kills itself with kill -9 at its point. Each case has
 // a file of its own.
 func TestSQLite(t *testing.T) {
 	host := program(t)
-	everywhere(t, listed, part(0), func(t *testing.T, scenario *crash.Scenario, fault crash.Fault) ([]crash.Point,
+	everywhere(t, listed, killed(0), func(t *testing.T, scenario *crash.Scenario, fault crash.Fault) ([]crash.Point,
 		bool) {
 		t.Helper()
 		dir, err := os.MkdirTemp("", "crash")
@@ -131,7 +124,7 @@ func TestPostgreSQLLosesNoWorkOfAKilledHost(t *testing.T) {
 			dsn, schemas[scenario.Name] = pgtest.Schema(t)
 		}
 	}
-	everywhere(t, listed, part(1), func(t *testing.T, scenario *crash.Scenario, fault crash.Fault) ([]crash.Point,
+	everywhere(t, listed, killed(1), func(t *testing.T, scenario *crash.Scenario, fault crash.Fault) ([]crash.Point,
 		bool) {
 		t.Helper()
 		schema := schemas[scenario.Name]

@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/interlude-go/interlude/proof/program"
 )
 
 // hostConfig is the configuration of a node: Config of command host.
@@ -105,7 +107,7 @@ func (f *fleet) stop(n *node) error {
 	if err := n.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		return err
 	}
-	err := <-n.done
+	err := program.Await("the node", n.cmd.Process, n.done, program.Patience)
 	_ = n.input.Close() // the process has ended
 	if err != nil {
 		return fmt.Errorf("a node of version %d that was asked to end: %w: %s", n.version, err, n.output())

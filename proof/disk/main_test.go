@@ -3,11 +3,9 @@
 package main
 
 import (
-	"errors"
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -65,38 +63,6 @@ func TestEveryCallMayFail(t *testing.T) {
 	require.Empty(t, found.Wrong)
 	require.Greater(t, found.Hit, found.Cases*3/4)
 	require.NotEmpty(t, found.Said)
-}
-
-// J8, J9: the volume under the database is full, with the real file system's errors. The WAL of
-// PostgreSQL is on the volume too, so the server stops. No run fails, nothing that was acknowledged
-// is lost, and the host goes on when there is space again. On SQLite the outage is longer than the
-// lease.
-func TestAFullVolume(t *testing.T) {
-	for name, c := range map[string]struct{ full, lease time.Duration }{
-		onSQLite: {3 * time.Second, time.Second}, onPostgreSQL: {time.Second, patience},
-	} {
-		t.Run(name, func(t *testing.T) {
-			o, err := fillVolume(t.Context(), name, 30, c.full, c.lease)
-			if errors.Is(err, errNoVolume) {
-				t.Log(err)
-				return // as the documentation says
-			}
-			require.NoError(t, err)
-			t.Log(o)
-			require.Positive(t, o.Refused)
-			require.Empty(t, o.Unclear)
-		})
-	}
-}
-
-// J9: another process holds the lock of a SQLite file for longer than the host's lease. No turn is
-// interrupted, since nobody could take over.
-func TestAFileThatIsLockedForLongerThanTheLease(t *testing.T) {
-	o, err := lockOut(t.Context(), 30, 3*time.Second, time.Second)
-	require.NoError(t, err)
-	t.Log(o)
-	require.Positive(t, o.Refused)
-	require.Empty(t, o.Unclear)
 }
 
 // J8: a byte of the file is changed without the store. docs/proof.md says which changes an

@@ -39,7 +39,7 @@ func exploreScenarios(t *testing.T, o explore.Options, which func(explore.Scenar
 // state keeps every promise of the contract and of the protocol, and an end can be reached from it
 // without a person. The exploration reaches each rule and each result of the protocol.
 func TestExploreEveryReachableStateKeepsEveryPromise(t *testing.T) {
-	sample.Search(t, 0)
+	sample.Sequential(t)
 	r := exploreScenarios(t, explore.Options{Bounds: explored}, func(explore.Scenario) bool { return true })
 	t.Log(r)
 	require.Nil(t, r.Broken)
@@ -113,7 +113,7 @@ var guards = []struct {
 
 // Without any one of the guards there is a counter-example, so each guard is needed.
 func TestExploreWithoutAGuardBreaksAPromise(t *testing.T) {
-	sample.Search(t, 1)
+	sample.Sequential(t)
 	t.Parallel()
 	tried := map[explore.Switch]bool{explore.FenceNode: true, explore.FenceEpoch: true} // see below
 	for _, g := range guards {

@@ -52,7 +52,7 @@ func TestModelForRumurNeedsBoundsAndAContract(t *testing.T) {
 // The model for Rumur has no logs. They follow from the records, so that the number of states is
 // the same with and without them.
 func TestLogsAddNoStates(t *testing.T) {
-	sample.Search(t, 2)
+	sample.Sequential(t)
 	t.Parallel()
 	with, err := explore.All(explore.Options{Bounds: logged})
 	require.NoError(t, err)

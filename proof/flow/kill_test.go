@@ -102,15 +102,6 @@ func orders(ledger string) engine.Engine {
 	})
 }
 
-// M1 J9: hosts are killed while they execute functions, on SQLite and PostgreSQL.
-func TestM1HostsAreKilledOnSQLite(t *testing.T) {
-	killHosts(t, filepath.Join(t.TempDir(), "runs.db"))
-}
-
-func TestM1HostsAreKilledOnPostgreSQL(t *testing.T) {
-	killHosts(t, pgtest.DSN(t))
-}
-
 // killHosts submits orders and answers their questions, while one host after the other is killed at
 // a random time, and then checks the ledger.
 func killHosts(t *testing.T, name string) {

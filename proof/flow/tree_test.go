@@ -7,7 +7,6 @@ import (
 	"flag"
 	"math/rand/v2"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -20,7 +19,6 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/proof/program"
 	"github.com/interlude-go/interlude/store"
-	"github.com/interlude-go/interlude/store/postgres/pgtest"
 )
 
 var wide = flag.Bool("wide", false, "the tree has 200 children and 50 questions, not 10 and 3")
@@ -98,15 +96,6 @@ func encoded(b branch) json.RawMessage {
 		panic(err)
 	}
 	return body
-}
-
-// M3 J9: three hosts serve a tree of three levels, and are killed one after the other.
-func TestM3TreeSurvivesKillsOnSQLite(t *testing.T) {
-	killNodes(t, filepath.Join(t.TempDir(), "runs.db"))
-}
-
-func TestM3TreeSurvivesKillsOnPostgreSQL(t *testing.T) {
-	killNodes(t, pgtest.DSN(t))
 }
 
 // killNodes submits a tree and kills its hosts in turn, each time starting another one in place of

@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	host "github.com/interlude-go/interlude/proof/program"
 )
 
 // desk is the folder in which a reader of the guide works, and the programs that run in it.
@@ -135,7 +137,8 @@ func (d *desk) stop() {
 	d.tb.Helper()
 	for address, p := range d.programs {
 		require.NoError(d.tb, p.cmd.Process.Signal(syscall.SIGTERM))
-		require.NoError(d.tb, <-p.ended, "%s", p.log)
+		err := host.Await("the program", p.cmd.Process, p.ended, host.Patience)
+		require.NoError(d.tb, err, "%s", p.log)
 		delete(d.programs, address)
 	}
 }

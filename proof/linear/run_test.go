@@ -22,10 +22,10 @@ import (
 )
 
 var (
-	histories = flag.Int("histories", 168, "how many histories of runs, and a quarter as many of pools, are recorded "+
-		"on each store")
-	firstSeed = flag.Uint64("seed", 0, "of the first world; 0: any. Another machine's timing makes other histories "+
-		"of it")
+	histories = flag.Int("histories", recordedRuns, "how many histories of runs, and a quarter as many of pools, are "+
+		"recorded on each store")
+	firstSeed = flag.Uint64("seed", seeded, "of the first world; 0: any. Another machine's timing makes other "+
+		"histories of it")
 	refusedAt = flag.String("refused", "", "the folder for refused histories; empty: a new one among the temporary "+
 		"files")
 )

@@ -54,7 +54,8 @@ func (t tree) build(ctx context.Context, name, overlay, pkg string) (program, er
 	dir := filepath.Join(t.root, filepath.FromSlash(pkg))
 	// Leaving out the symbols saves a third of the linking. Vet is off: the check must find the
 	// mistake, and not vet, which would read every package above the bug again.
-	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", p.path, ".")
+	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-tags", "search", "-ldflags=-s -w",
+		"-o", p.path, ".")
 	cmd.Dir, cmd.Env = dir, environment(overlay)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return p, fmt.Errorf("%s does not compile: %w\n%s", pkg, err, out)

@@ -29,7 +29,7 @@ func main() {
 
 // visit tries the bugs whose name contains the word and prints the messages of their checks.
 func visit(ctx context.Context, word string) error {
-	root, err := rootOf(".")
+	root, err := projectRoot()
 	if err != nil {
 		return err
 	}
@@ -68,9 +68,9 @@ func report(w io.Writer, findings []finding) (missed []error, _ error) {
 	return missed, table.Flush()
 }
 
-// rootOf returns the project's root: the nearest folder above dir that has the go.work.
-func rootOf(dir string) (string, error) {
-	dir, err := filepath.Abs(dir)
+// projectRoot returns the nearest folder above the working directory that has the go.work.
+func projectRoot() (string, error) {
+	dir, err := os.Getwd()
 	if err != nil {
 		return "", err
 	}

@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -20,51 +19,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/host/notify"
-	"github.com/interlude-go/interlude/internal/sample"
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/proof/program"
-	"github.com/interlude-go/interlude/store/postgres/pgtest"
 )
 
 var (
 	kills = flag.Int("kills", 2, "how often a node is killed while it sends, on each store, after all were killed")
 	runs  = flag.Int("runs", 5, "how many runs there are")
 )
-
-// L4: each notice arrives, at least once, with its id, in the order of its run, on each store;
-// three nodes are killed while they send, and the receivers refuse, redirect, hang and cut the
-// line.
-func TestL4NoticesArriveThoughSendersAreKilled(t *testing.T) {
-	for i, name := range []string{"sqlite", "postgresql"} {
-		if !sample.Has(i, sample.NoticeParts) {
-			continue
-		}
-		t.Run(name, func(t *testing.T) {
-			t.Parallel() // it waits for leases most of the time
-			database := filepath.Join(t.TempDir(), "runs.db")
-			if name == "postgresql" {
-				database = pgtest.DSN(t)
-			}
-			require.Empty(t, drill(t, node{Store: database}, *kills))
-		})
-	}
-}
-
-// L4: a node that keeps one promise less is found out by the same drill.
-func TestL4BrokenSendersAreFound(t *testing.T) {
-	for i, c := range []struct{ promise, want string }{
-		{noOrder, "was sent before"}, {acknowledgesFirst, "was never accepted"},
-	} {
-		if !sample.Has(i, sample.NoticeParts) {
-			continue
-		}
-		t.Run(c.promise, func(t *testing.T) {
-			t.Parallel()
-			wrong := drill(t, node{Store: filepath.Join(t.TempDir(), "runs.db"), Break: c.promise}, 0)
-			require.Contains(t, strings.Join(wrong, "\n"), c.want)
-		})
-	}
-}
 
 // arrival is a webhook as a receiver has seen it.
 type arrival struct {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/interlude-go/interlude/lifecycle"
@@ -31,6 +32,7 @@ func ServeHost[C any](serve func(ctx context.Context, config C) error) {
 	}
 	var config C
 	err := json.Unmarshal([]byte(text), &config)
+	endIfItHangs("host") // so that a test that was killed leaves no process
 	if err == nil {
 		err = serve(context.Background(), config)
 	}
@@ -47,7 +49,7 @@ func NewHost(ctx context.Context, config any) (*exec.Cmd, error) {
 	}
 	host := exec.CommandContext(ctx, os.Args[0])
 	host.Env = append(os.Environ(), hostVariable+"="+string(text))
-	host.Stderr = os.Stderr
+	host.Stderr, host.WaitDelay = os.Stderr, Patience
 	return host, nil
 }
 
@@ -58,6 +60,29 @@ func KillHost(host *exec.Cmd) error {
 		err = errors.New("the host has ended without an error")
 	}
 	return err
+}
+
+// Patience is how long a process may take to end after it was asked to.
+const Patience = time.Minute
+
+// Await returns how a process ended that was asked to end; done receives the result of its Wait. A
+// process that does not end within the patience is made to print its goroutines and is killed, and
+// the error says so.
+func Await(name string, process *os.Process, done <-chan error, patience time.Duration) error {
+	for _, signal := range []os.Signal{syscall.SIGQUIT, os.Kill} {
+		late, stop := lifecycle.SystemClock{}.Timer(patience)
+		defer stop()
+		select {
+		case err := <-done:
+			if signal == os.Kill {
+				err = fmt.Errorf("%s had not ended after %s; its output has its goroutines: %w", name, patience, err)
+			}
+			return err
+		case <-late:
+			_ = process.Signal(signal) // it may have ended by now
+		}
+	}
+	return fmt.Errorf("%s ended neither when asked nor by SIGQUIT: %w", name, <-done)
 }
 
 // OnSQLite reports whether OpenStore takes the name for a SQLite file.

@@ -14,6 +14,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/signal"
+	"runtime/pprof"
+	"time"
 )
 
 // errInterrupted is the error of a proof that somebody interrupted.
@@ -21,6 +23,7 @@ var errInterrupted = errors.New("interrupted; nothing was checked")
 
 // Main parses the command line and calls conduct. It exits with an error status unless the proof
 // holds. An interrupt ends the context of conduct, which then removes what it created and returns.
+// After 45 minutes the program ends with its goroutines printed.
 func Main[O any](name string, parse func(args []string) (O, error),
 	conduct func(context.Context, O) (holds bool, err error)) {
 	o, err := parse(os.Args[1:])
@@ -30,6 +33,7 @@ func Main[O any](name string, parse func(args []string) (O, error),
 	if err != nil {
 		fail(name, err, 2)
 	}
+	endIfItHangs(name)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	holds, err := conduct(ctx, o)
 	if err != nil && ctx.Err() != nil {
@@ -42,6 +46,17 @@ func Main[O any](name string, parse func(args []string) (O, error),
 	if !holds {
 		os.Exit(1)
 	}
+}
+
+// limit bounds a proof and each host that a proof starts. A program that takes longer hangs.
+const limit = 45 * time.Minute
+
+// endIfItHangs ends the process after the limit, and prints where each goroutine is.
+func endIfItHangs(name string) {
+	time.AfterFunc(limit, func() {
+		_ = pprof.Lookup("goroutine").WriteTo(os.Stderr, 2) // the process ends in any case
+		fail(name, fmt.Errorf("not finished after %s; the goroutines are printed above", limit), 1)
+	})
 }
 
 func fail(name string, err error, status int) {

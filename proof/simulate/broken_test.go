@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/internal/sample"
 	"github.com/interlude-go/interlude/proof/simulate"
 	"github.com/interlude-go/interlude/slots"
 	"github.com/interlude-go/interlude/store"
@@ -384,6 +385,7 @@ func (s mute) Commit(ctx context.Context, batch []store.Commit) []error {
 
 // A check that cannot fail proves nothing: it must find each broken store within a few seeds.
 func TestABrokenStoreIsFound(t *testing.T) {
+	sample.Sequential(t) // TestSeeds has worlds for the race detector
 	const within = 1500
 	for name, broken := range map[string]struct {
 		open func(store.Store) store.Store

@@ -18,7 +18,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"github.com/interlude-go/interlude/internal/sample"
 	"github.com/interlude-go/interlude/slots"
 	"github.com/interlude-go/interlude/store/postgres"
 	"github.com/interlude-go/interlude/store/postgres/pgtest"
@@ -98,20 +97,6 @@ func newPooler(tb testing.TB) *pooler {
 		return err == nil && conn.Close(tb.Context()) == nil
 	}, patience, 10*time.Millisecond)
 	return p
-}
-
-// The suite passes through a pooler that gives each transaction another session, in each mode of
-// the driver that needs no session.
-func TestStoreThroughPgBouncer(t *testing.T) {
-	sample.Require(t, 1, sample.SuiteParts)
-	p := newPooler(t)
-	stateless := []string{"exec", "simple_protocol", "cache_describe"}
-	if p.prepares {
-		stateless = append(stateless, "cache_statement")
-	}
-	inTurn(1, func(_, handle int64) string {
-		return pgtest.With(p.dsn, "default_query_exec_mode="+stateless[int(handle)%len(stateless)])
-	}).Run(t)
 }
 
 // With a direct connection for listening, hints arrive through a pooler too.

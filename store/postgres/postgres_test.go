@@ -3,14 +3,11 @@ package postgres_test
 import (
 	"crypto/rand"
 	"flag"
-	"hash/crc32"
-	"strings"
 	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/interlude-go/interlude/internal/sample"
 	"github.com/interlude-go/interlude/lifecycle/lifecycletest"
 	"github.com/interlude-go/interlude/lifecycle/stories"
 	"github.com/interlude-go/interlude/store"
@@ -87,58 +84,6 @@ func (s suite) run(t *testing.T) {
 	storetest.Harness{Open: s.open, Reopen: reopen, Crash: also, Also: also, Parallel: true}.Run(t)
 }
 
-// inTurn is a harness that spreads its stores over several ways to the database: dsn returns the
-// one for a handle. The first handle of case n gets number n, and each further handle of that case
-// the number after it. Part is a part of sample.SuiteParts. A commit for which this part is
-// selected runs half the cases.
-func inTurn(part int, dsn func(number, handle int64) string) storetest.Harness {
-	var cases atomic.Int64
-	open := func(tb testing.TB, o postgres.Options, number int64, handles *atomic.Int64) store.Store {
-		tb.Helper()
-		p := at(tb, dsn(number, handles.Add(1)), o).(*place)
-		p.number, p.handles = number, handles
-		return p
-	}
-	also := func(tb testing.TB, s store.Store) store.Store {
-		tb.Helper()
-		p := s.(*place)
-		return open(tb, p.o, p.number, p.handles)
-	}
-	return storetest.Harness{
-		Open: func(tb testing.TB) store.Store {
-			tb.Helper()
-			if !strings.HasSuffix(tb.Name(), "/machine") { // the random machine is never left out
-				sample.Require(tb, part+half(tb)*sample.SuiteParts, 2*sample.SuiteParts)
-			}
-			number, handles := cases.Add(1), new(atomic.Int64)
-			handles.Store(number)
-			o := postgres.Options{Schema: "t_" + rand.Text(), NoListen: true, NoNotify: true}
-			return open(tb, o, number, handles)
-		},
-		Reopen: func(tb testing.TB, s store.Store) store.Store {
-			tb.Helper()
-			require.NoError(tb, s.Close())
-			return also(tb, s)
-		},
-		Crash: also, Also: also, Parallel: true,
-	}
-}
-
-// half says to which half of the cases the running one belongs: 0 or 1.
-func half(tb testing.TB) int {
-	tb.Helper()
-	return int(crc32.ChecksumIEEE([]byte(tb.Name())) % 2)
-}
-
-// requireServerPart skips the running case unless this commit runs its half. Sequences have parts
-// of their own.
-func requireServerPart(tb testing.TB) {
-	tb.Helper()
-	if !strings.Contains(tb.Name(), "/every_sequence_of_few_events") {
-		sample.Require(tb, half(tb), sample.ServerParts)
-	}
-}
-
 func TestStorePassesTheSuite(t *testing.T) { quick(t).run(t) }
 
 // bubbled is a store that keeps no time: a bubble's clock runs ahead of the server's.
@@ -161,7 +106,6 @@ func TestRequirements(t *testing.T) {
 	s := quick(t)
 	lifecycletest.Run(t, func(tb testing.TB) store.Store {
 		tb.Helper()
-		requireServerPart(tb)
 		return bubble(s.open(tb))
 	})
 }
@@ -170,7 +114,6 @@ func TestStories(t *testing.T) {
 	s := quick(t)
 	stories.Run(t, func(tb testing.TB) stories.Opener {
 		tb.Helper()
-		requireServerPart(tb)
 		o := s.o
 		o.Schema = "t_" + rand.Text()
 		return func(tb testing.TB) store.Store { return at(tb, s.dsn, o) }

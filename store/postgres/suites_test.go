@@ -6,7 +6,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"github.com/interlude-go/interlude/internal/sample"
 	"github.com/interlude-go/interlude/store/postgres/pgtest"
 )
 
@@ -27,18 +26,4 @@ func isolated(tb testing.TB, isolation string) string {
 	require.NoError(tb, err)
 	require.NoError(tb, conn.Close(tb.Context()))
 	return pgtest.With(dsn, "synchronous_commit=off")
-}
-
-// The suite passes in every mode of the driver and at every default isolation: each case takes the
-// next combination, and each of its handles another mode.
-func TestStoreWithEveryOption(t *testing.T) {
-	sample.Require(t, 0, sample.SuiteParts)
-	databases := make([]string, len(isolations))
-	for i, isolation := range isolations {
-		databases[i] = isolated(t, isolation)
-	}
-	inTurn(0, func(number, handle int64) string {
-		mode := modes[int(handle)%len(modes)]
-		return pgtest.With(databases[int(number)%len(databases)], "default_query_exec_mode="+mode)
-	}).Run(t)
 }

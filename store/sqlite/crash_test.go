@@ -1,13 +1,11 @@
 package sqlite_test
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -269,44 +267,4 @@ func TestRecoveryAfterKillAtEveryEvent(t *testing.T) {
 			finish(t, path, 1)
 		})
 	}
-}
-
-// I9 E5 E6: kills at random moments, some hosts killed several times in a row.
-func TestRecoveryAfterKillAtRandomMoments(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	var left atomic.Int64
-	left.Store(randomKills)
-	var lanes sync.WaitGroup
-	for lane := range 2 {
-		lanes.Go(func() {
-			random := rand.New(rand.NewPCG(seed, uint64(lane)))
-			for left.Load() > 0 {
-				path := filepath.Join(t.TempDir(), "runs.db")
-				const runs = 4
-				for range 1 + random.IntN(4) {
-					if killAtRandom(t, path, runs, random) {
-						left.Add(-1)
-					}
-				}
-				finish(t, path, runs)
-			}
-		})
-	}
-	lanes.Wait()
-}
-
-// killAtRandom kills a host after a random number of its writes began or ended; it reports whether
-// the host was still there.
-func killAtRandom(t *testing.T, path string, runs int, random *rand.Rand) bool {
-	t.Helper()
-	cmd := child(t.Context(), path, runs, 0)
-	out, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	until := 1 + random.IntN(60)
-	for lines := bufio.NewScanner(out); until > 0 && lines.Scan(); until-- {
-	}
-	_ = cmd.Process.Kill()
-	return cmd.Wait() != nil
 }

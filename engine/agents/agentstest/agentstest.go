@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/interlude-go/interlude/internal/sample"
 )
 
 // EnvFolder names the folder that agents were installed in by .ci/agents.sh, when it is not
@@ -38,25 +36,9 @@ func Program(tb testing.TB, name string) string {
 	return ""
 }
 
-// InFull reports whether the whole suite and every story are run with the agent. CI does that with
-// one agent for each commit (see package sample), and with those that are named by hand.
-func InFull(name string) bool {
-	i := slices.Index(sample.Agents, name)
-	return i < 0 || sample.Has(i, len(sample.Agents))
-}
-
-// RequireInFull skips the test if only other commits run the whole suite with the agent.
-func RequireInFull(tb testing.TB, name string) {
-	tb.Helper()
-	if i := slices.Index(sample.Agents, name); i >= 0 {
-		sample.Require(tb, i, len(sample.Agents))
-	}
-}
-
-// RequireInFullOverACP is RequireInFull for engine/acp, which has other commits for it.
-func RequireInFullOverACP(tb testing.TB, name string) {
-	tb.Helper()
-	sample.Require(tb, slices.Index(sample.AgentsOverACP, name), len(sample.Agents))
+// only returns the names that the test accepts.
+func only(names []string, accepts func(name string) bool) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !accepts(name) })
 }
 
 // byHand is the agent that CI may not install: it is tested where its program is named.

@@ -10,7 +10,7 @@ import (
 )
 
 func TestRunPrintsFiguresAndACounterexample(t *testing.T) {
-	sample.Search(t, 2)
+	sample.Sequential(t)
 	t.Parallel()
 	var out strings.Builder
 	require.NoError(t, run([]string{"-nodes", "1", "-questions", "1", "-attempts", "2", "-faults", "0"}, &out))

@@ -1,3 +1,5 @@
+//go:build linux && search
+
 package acp_test
 
 import (
@@ -56,9 +58,6 @@ func TestRunsOfAResidentQwen(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if name != "a permission that is held" { // which starts, asks, parks and resumes
-				agentstest.RequireInFullOverACP(t, "qwen")
-			}
 			cfg.HoldPermission = time.Hour
 			story(serving(t, t.TempDir(), cfg, memory.New()))
 		})
@@ -68,7 +67,6 @@ func TestRunsOfAResidentQwen(t *testing.T) {
 // E1, E4, E7: a run of opencode asks twice and for a permission, and goes on after its host was
 // killed while it waited and in the middle of a turn; its model is sent all that was said before.
 func TestRunOfOpencodeOutlivesItsHosts(t *testing.T) {
-	agentstest.RequireInFullOverACP(t, "opencode") // proof/agents kills it with each commit
 	m := model(t)
 	program, dir, files := agentstest.Program(t, "opencode"), t.TempDir(), t.TempDir()
 	agent := strings.Join([]string{"opencode", program, m.URL}, hostCanSeparator)

@@ -1,0 +1,8 @@
+//go:build search
+
+package audit
+
+const (
+	FlipStride = 151
+	everyLog   = true
+)

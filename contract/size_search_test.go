@@ -1,0 +1,5 @@
+//go:build search
+
+package contract_test
+
+const eachMutant = 1

@@ -1,0 +1,21 @@
+//go:build search
+
+package acp_test
+
+import (
+	"testing"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/agents/agentstest"
+	"github.com/interlude-go/interlude/engine/enginetest"
+)
+
+// D3, D6: Qwen Code is an engine, with one process for all turns. All cases share an engine, which
+// asks the agent once what it is.
+func TestQwenPassesTheSuite(t *testing.T) {
+	m := model(t)
+	cfg := qwen(agentstest.Program(t, "qwen"), m.URL)
+	cfg.Resident, cfg.StateDir = true, t.TempDir()
+	e := started(t, cfg)
+	enginetest.Run(t, enginetest.Harness{Model: m, New: func(testing.TB, string) engine.Engine { return e }})
+}

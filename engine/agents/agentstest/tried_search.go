@@ -1,0 +1,21 @@
+//go:build search
+
+package agentstest
+
+import (
+	"slices"
+
+	"github.com/interlude-go/interlude/internal/sample"
+)
+
+// Tried returns those of the named agents that the tests drive: those that sample selects, and the
+// agent that CI may not install where its program is named.
+func Tried(names ...string) []string {
+	return only(names, func(name string) bool {
+		if name == byHand {
+			_, ok := find(name)
+			return ok
+		}
+		return sample.Has(slices.Index(sample.Agents, name), sample.AgentParts)
+	})
+}

@@ -1,0 +1,19 @@
+//go:build search
+
+package agents_test
+
+import (
+	"testing"
+
+	"github.com/interlude-go/interlude/engine/agents"
+)
+
+// D5, E4, I11: Claude Code is an engine, with a process for each turn.
+func TestClaudePassesTheSuite(t *testing.T) {
+	proven(t, "claude", agents.Claude, agents.Options{Set: asNobody})
+}
+
+// D3, D6: Claude Code is an engine, with one process for all turns.
+func TestResidentClaudePassesTheSuite(t *testing.T) {
+	proven(t, "claude", agents.Claude, agents.Options{Set: asNobody, Resident: true})
+}
