@@ -35,7 +35,7 @@ func Example_fork() {
 	must(err)
 	must(lc.Cancel(ctx, "trip", "we go somewhere else"))
 
-	at := lifecycle.At{Question: 1, Reply: "Porto", Actor: lifecycle.Actor{ID: "ada"}, ID: "other-trip"}
+	at := lifecycle.At{Question: 1, Answer: lifecycle.Reply{Text: "Porto"}, Actor: lifecycle.Actor{ID: "ada"}, ID: "other-trip"}
 	fork, err := lc.Fork(ctx, "trip", at)
 	must(err)
 	untilAsked(ctx, lc, fork.ID)

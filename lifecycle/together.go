@@ -90,30 +90,3 @@ func openQuestions(next *store.Run, d *details, now time.Time) {
 		next.Deadline = now.Add(next.SessionTimeout)
 	}
 }
-
-// askedTogether returns the settled questions that were asked together with the one at this index:
-// those of one attempt. Usually it is one.
-func (s *forkSource) askedTogether(i int) []Record {
-	attempt := s.settled[i].Question.Attempt
-	first, last := i, i
-	for first > 0 && s.settled[first-1].Question.Attempt == attempt {
-		first--
-	}
-	for last+1 < len(s.settled) && s.settled[last+1].Question.Attempt == attempt {
-		last++
-	}
-	return s.settled[first : last+1]
-}
-
-// goOnWith has the first turn of the fork get the answers to these questions.
-func (o *origin) goOnWith(round []Record) {
-	answers := make([]Answer, 0, len(round))
-	for i := range round {
-		answers = append(answers, round[i].Answer())
-	}
-	if len(answers) > 1 {
-		o.Answers = answers
-	} else {
-		o.Answer = &answers[0]
-	}
-}

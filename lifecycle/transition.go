@@ -103,7 +103,7 @@ func factsOf(r *store.Run, d *details) fsm.Facts {
 		factIf(r.Slot, fsm.FactSlotHeld) |
 		factIf(r.Mode == fsm.ModeInteractive, fsm.FactInteractive) |
 		factIf(cmp.Or(d.profile, r.Profile) == fsm.ProfileStickyProcess, fsm.FactSticky) |
-		factIf((r.Session != nil || d.session != nil) && !d.sessionLost, fsm.FactHandlePresent) |
+		factIf((r.HasSession() || d.session != nil) && !d.sessionLost, fsm.FactHandlePresent) |
 		factIf(r.Strict && !d.facts.Has(fsm.FactOwnWait), fsm.FactStrict) |
 		factIf(r.AutoDecisions < r.MaxAutoDecisions, fsm.FactAutoDecisionLeft) |
 		factIf(repeatable, fsm.FactRepeatable) |
@@ -194,6 +194,9 @@ func enterState(next, prev *store.Run, row *fsm.Transition, d *details, now time
 	case fsm.StateWaitingUser:
 		next.Owner = d.node
 		next.Answer, next.Repeats, next.Holds = nil, 0, 0
+		if prev.AsksAgain() { // the attempt does not count, since the engine was not called
+			next.Yielded++
+		}
 		openQuestions(next, d, now)
 	default:
 		endRun(next, row, d, now)
@@ -353,7 +356,7 @@ func started(r *store.Run) *fcmp.Started {
 	return &fcmp.Started{
 		Mode: string(r.Mode), InteractiveRequireUserReply: r.Strict, SessionTimeoutSec: seconds(r.SessionTimeout),
 		MaxAttempt: max(r.MaxAttempts, 0), MaxAutoDecisions: r.MaxAutoDecisions, Pool: r.Pool,
-		ContractVersion: r.Contract, ForkedFrom: forkedFrom(r.ForkedFrom), Parent: r.Parent(),
+		ContractVersion: r.Contract, ForkedFrom: forkedFrom(r.ForkedFrom), Parent: r.Parent(), AsksAgain: asksAgain(r.ForkedFrom),
 	}
 }
 
@@ -362,6 +365,13 @@ func forkedFrom(p *store.ForkPoint) *fcmp.ForkedFrom {
 		return nil
 	}
 	return &fcmp.ForkedFrom{RunID: p.RunID, InteractionID: p.Question}
+}
+
+func asksAgain(p *store.ForkPoint) int {
+	if p == nil {
+		return 0
+	}
+	return p.AsksAgain
 }
 
 func (d *details) stateChanged(r *store.Run) *fcmp.StateChanged {
