@@ -336,8 +336,8 @@ func (s *forkSource) forkQuestion(number int, at *At, now time.Time) (*origin, e
 	}
 	others := slices.Delete(slices.Clone(round), i-first, i-first+1)
 	if k := slices.IndexFunc(others, func(r Record) bool { return mustAskAgain(&r, at.Actor) }); k >= 0 {
-		return nil, s.refuse("question %d was asked together with question %d, which the fork asks again; fork the run "+
-			"without an Answer, and reply to the fork", number, others[k].Question.ID)
+		return nil, s.refuse("question %d was asked together with question %d, which the fork asks again; fork the "+
+			"run without an Answer, and reply to the fork", number, others[k].Question.ID)
 	}
 	round[i-first] = answered
 	o.continueWithAnswers(round)
@@ -352,7 +352,7 @@ func (s *forkSource) forkEnd(at *At, now time.Time) (*origin, error) {
 	switch n := len(s.settled); {
 	case at.answers():
 		if at.Answer.Decision != "" || len(at.Answer.Value) > 0 {
-			return nil, s.refuse("it has no open question, so that its end takes a text, and neither value nor decision")
+			return nil, s.refuse("it has no open question, so that its end takes a text alone")
 		}
 		answer := Reply{Text: at.Answer.Text, Actor: at.Actor}.Answer(now)
 		o.Answer, o.Message, o.pointTime = &answer, true, now

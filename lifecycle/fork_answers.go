@@ -67,8 +67,8 @@ func (s *forkSource) answer(q Question, given Reply, now time.Time) (Record, err
 	q = q.Unasked()
 	given.ID = q.ID
 	if q.DecidedBySeveral() {
-		return Record{}, s.refuse("question %d is decided by several people; fork the run without an Answer, and reply "+
-			"to the fork", q.ID)
+		return Record{}, s.refuse("question %d is decided by several people; fork the run without an Answer, and "+
+			"reply to the fork", q.ID)
 	}
 	err := given.CheckFor(q)
 	switch {
@@ -171,6 +171,14 @@ func (t *turn) askAgain() *turnEvidence {
 		profile: fsm.ProfileResumable, process: engine.Process{Status: engine.OK}, host: t.node.host, asksAgain: true,
 		question: &t.origin.Asks[0], siblings: t.origin.Asks[1:], rule: t.origin.Rule,
 	}
+}
+
+// asksAgain returns how many questions a fork asks again, for its first event.
+func asksAgain(p *store.ForkPoint) int {
+	if p == nil {
+		return 0
+	}
+	return p.AsksAgain
 }
 
 // decideAskAgain parks a fork with the questions that it asks again.

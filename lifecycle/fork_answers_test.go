@@ -72,7 +72,8 @@ func peopleSay(tb testing.TB, lc *Lifecycle, id string, reply Reply, people ...s
 // asks again, without a call of its engine, what its source asked, of the same people; the attempt
 // does not count; and the session is branched once the people have answered.
 func TestN11AForkAsksAgain(t *testing.T) {
-	approve, yes := Reply{Decision: Approve}, Reply{Text: "yes"}
+	approve, no, yes := Reply{Decision: Approve}, Reply{Decision: Reject}, Reply{Text: "yes"}
+	open := Spec{ID: "r", Prompt: "x", MaxAttempts: 2}
 	confirm := engine.Question{Kind: engine.Confirm, Prompt: "Pay?"}
 	for name, tc := range map[string]struct {
 		ask    engine.Question
@@ -85,8 +86,8 @@ func TestN11AForkAsksAgain(t *testing.T) {
 	}{
 		"an approval by two people":          {payment(), forTwo(2), approve, []string{"a", "c"}, by("b"), false, 1},
 		"an approval by one":                 {payment(), forTwo(0), approve, []string{"a"}, by("b"), false, 1},
-		"an approval by anybody":             {payment(), Spec{ID: "r", Prompt: "x", MaxAttempts: 2}, approve, []string{"a"}, by("a"), false, 1},
-		"a rejected approval":                {payment(), forTwo(0), Reply{Decision: Reject}, []string{"c"}, by("a"), false, 1},
+		"an approval by anybody":             {payment(), open, approve, []string{"a"}, by("a"), false, 1},
+		"a rejected approval":                {payment(), forTwo(0), no, []string{"c"}, by("a"), false, 1},
 		"a confirm for others":               {confirm, forTwo(0), yes, []string{"a"}, by("b"), false, 1},
 		"a confirm, forked by nobody known":  {confirm, forTwo(0), yes, []string{"a"}, Actor{}, false, 1},
 		"the end after an approval":          {payment(), forTwo(2), approve, []string{"a", "c"}, by("b"), true, 0},
@@ -128,8 +129,9 @@ func TestN11AForkAsksAgain(t *testing.T) {
 					require.Contains(t, wholeLog(t, s, at.ID)[0], `"asks_again":1`)
 					require.Contains(t, wholeLog(t, s, at.ID)[0], `"protocol_version":"fcmp/1.2"`)
 					if to := source.Pending.To; to != nil {
-						_, err = lc.Reply(t.Context(), at.ID, Reply{ID: 1, Text: tc.reply.Text, Decision: tc.reply.Decision,
-							Actor: by("b")})
+						reply := tc.reply
+						reply.ID, reply.Actor = 1, by("b")
+						_, err = lc.Reply(t.Context(), at.ID, reply)
 						require.ErrorIs(t, err, ErrNotAsked)
 					}
 					inherited, err := lc.Inherited(t.Context(), at.ID)
@@ -328,7 +330,8 @@ func TestN11AForkSurvivesItsNode(t *testing.T) {
 		in(t, lc.Client, "f", StateSucceeded)
 		require.Equal(t, 2, p.paid)
 
-		_, err = lc.Fork(t.Context(), "r", At{Question: 1, Actor: by("b"), Change: func(s *Spec) { s.Mode = fsm.ModeAuto }})
+		auto := func(s *Spec) { s.Mode = fsm.ModeAuto }
+		_, err = lc.Fork(t.Context(), "r", At{Question: 1, Actor: by("b"), Change: auto})
 		require.ErrorIs(t, err, ErrCannotFork, "nobody could be asked")
 	})
 }

@@ -102,7 +102,7 @@ func TestJ6ForkOfASettledQuestion(t *testing.T) {
 		require.Equal(t, &ForkPoint{RunID: "r", Question: 1}, same.ForkedFrom)
 		require.Equal(t, []any{"tenant", 3, spec.Labels}, []any{same.Key, same.Priority, same.Labels})
 		require.Nil(t, same.Together, "one question was asked")
-		_, err = lc.Fork(t.Context(), "r", At{Question: 2, ID: "other", Answer: Reply{Text: "B"}, Actor: Actor{ID: "bob"},
+		_, err = lc.Fork(t.Context(), "r", At{Question: 2, ID: "other", Answer: Reply{Text: "B", Actor: Actor{ID: "bob"}},
 			Change: func(s *Spec) { s.Key, s.Labels = "tenant 2", nil }})
 		require.NoError(t, err)
 		synctest.Wait()
@@ -277,7 +277,8 @@ func TestJ6ForkIsIdempotent(t *testing.T) {
 		lc, stop := serve(t, Config{Store: s, Engine: collector()})
 		defer stop()
 		answered(t, lc, Spec{ID: "r", Prompt: "x"}, "a")
-		at := At{Question: 1, ID: "f", Answer: Reply{Text: "A"}, Actor: Actor{ID: "ada"}, Change: func(s *Spec) { s.Key = "k" }}
+		at := At{Question: 1, ID: "f", Answer: Reply{Text: "A"}, Actor: Actor{ID: "ada"},
+			Change: func(s *Spec) { s.Key = "k" }}
 		var (
 			calls sync.WaitGroup
 			made  atomic.Int64

@@ -67,6 +67,9 @@ func recordReply(next, prev *store.Run, d *details, now time.Time) {
 // openQuestions makes the turn's questions the run's open ones. They have consecutive numbers and
 // one deadline, that of the waiting policy or the earliest of their own waits.
 func openQuestions(next *store.Run, d *details, now time.Time) {
+	if next.AsksAgain() { // the attempt does not count, since the engine was not called
+		next.Yielded++
+	}
 	first := next.Interactions + 1
 	number := func(q interaction.Question) interaction.Question {
 		next.Interactions++

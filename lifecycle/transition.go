@@ -194,9 +194,6 @@ func enterState(next, prev *store.Run, row *fsm.Transition, d *details, now time
 	case fsm.StateWaitingUser:
 		next.Owner = d.node
 		next.Answer, next.Repeats, next.Holds = nil, 0, 0
-		if prev.AsksAgain() { // the attempt does not count, since the engine was not called
-			next.Yielded++
-		}
 		openQuestions(next, d, now)
 	default:
 		endRun(next, row, d, now)
@@ -355,8 +352,8 @@ func addEvent(c *store.Commit, p fcmp.Payload) error {
 func started(r *store.Run) *fcmp.Started {
 	return &fcmp.Started{
 		Mode: string(r.Mode), InteractiveRequireUserReply: r.Strict, SessionTimeoutSec: seconds(r.SessionTimeout),
-		MaxAttempt: max(r.MaxAttempts, 0), MaxAutoDecisions: r.MaxAutoDecisions, Pool: r.Pool,
-		ContractVersion: r.Contract, ForkedFrom: forkedFrom(r.ForkedFrom), Parent: r.Parent(), AsksAgain: asksAgain(r.ForkedFrom),
+		MaxAttempt: max(r.MaxAttempts, 0), MaxAutoDecisions: r.MaxAutoDecisions, Pool: r.Pool, Parent: r.Parent(),
+		ContractVersion: r.Contract, ForkedFrom: forkedFrom(r.ForkedFrom), AsksAgain: asksAgain(r.ForkedFrom),
 	}
 }
 
@@ -365,13 +362,6 @@ func forkedFrom(p *store.ForkPoint) *fcmp.ForkedFrom {
 		return nil
 	}
 	return &fcmp.ForkedFrom{RunID: p.RunID, InteractionID: p.Question}
-}
-
-func asksAgain(p *store.ForkPoint) int {
-	if p == nil {
-		return 0
-	}
-	return p.AsksAgain
 }
 
 func (d *details) stateChanged(r *store.Run) *fcmp.StateChanged {

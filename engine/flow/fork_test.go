@@ -264,7 +264,8 @@ func TestN11AForkOfAFunctionAsksApprovalsAgain(t *testing.T) {
 		approve("r")
 		h.reply(2, "A")
 		require.Equal(t, "paid from A", h.ended())
-		for _, at := range []lifecycle.At{{Question: 1}, {Question: 2}, {Question: 2, Answer: lifecycle.Reply{Text: "A"}}} {
+		answer := lifecycle.Reply{Text: "A"}
+		for _, at := range []lifecycle.At{{Question: 1}, {Question: 2}, {Question: 2, Answer: answer}} {
 			done := l.String()
 			fork := h.fork("r", at)
 			require.Equal(t, "Pay?", fork.Pending.Prompt)
