@@ -213,7 +213,7 @@ func (r *run) keepAnswers() error {
 		name := r.answers[path][0].name
 		body, err := json.Marshal(r.consumeAnswers(path))
 		if err != nil {
-			return failed("%s at %s has no JSON: %v", described(typeAsk, name), path, err)
+			return failed(err, "%s at %s has no JSON: %v", described(typeAsk, name), path, err)
 		}
 		r.pending = append(r.pending, engine.JournalEntry{Path: path, Name: name, Type: typeAsk, Body: body})
 	}
