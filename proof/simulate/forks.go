@@ -302,7 +302,7 @@ func (e *ending) forkedAs(fork *ending, c *lifecycle.Client) string {
 	heard := fork.plan.origin.heard
 	rounds := e.plan.complete(inherited)
 	for i := range rounds {
-		atEnd := at.Question == 0 && i == len(rounds)-1 && at.Answer.Text != "" // which is not an answer to the question
+		atEnd := at.Question == 0 && i == len(rounds)-1 && at.Answer.Text != "" // answers no question
 		if i >= len(heard) || rounds[i].heard() != heard[i] && !atEnd {
 			return fmt.Sprintf("run %s inherits %+v, and should have heard %q", fork.run.ID, inherited, heard)
 		}
