@@ -215,7 +215,8 @@ func (d *Door) fork(ctx context.Context, c *caller, in *forkInput) (*created[Run
 	at := lifecycle.At{Question: in.Body.Question, Answer: in.Body.Answer.reply()}
 	if in.Body.Reply != "" {
 		if at.Answer.Text != "" {
-			return nil, &lifecycle.ArgumentError{Argument: "answer.text", Value: "given", Want: "nothing, since there is a reply"}
+			return nil, &lifecycle.ArgumentError{Argument: "answer.text", Value: "given",
+				Want: "nothing, since there is a reply"}
 		}
 		at.Answer.Text = in.Body.Reply
 	}
