@@ -204,9 +204,9 @@ type forkInput struct {
 	RunPath
 	Key  string `header:"Idempotency-Key" doc:"The caller's own id for the fork: the same request again returns it."`
 	Body struct {
-		ID       string `json:"id,omitempty" doc:"The caller's own id for the fork; or the Idempotency-Key."`
-		Question int    `json:"question,omitempty" minimum:"0" doc:"A settled question; missing: the end of the run."`
-		Reply    string `json:"reply,omitempty" doc:"The text of the answer."`
+		ID       string   `json:"id,omitempty" doc:"The caller's own id for the fork; or the Idempotency-Key."`
+		Question int      `json:"question,omitempty" minimum:"0" doc:"A settled question; missing: the end of the run."`
+		Reply    string   `json:"reply,omitempty" doc:"The text of the answer."`
 		Answer   NewReply `json:"answer,omitzero" doc:"What the fork is answered in place of what the run was."`
 	}
 }
