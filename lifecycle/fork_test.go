@@ -102,7 +102,8 @@ func TestJ6ForkOfASettledQuestion(t *testing.T) {
 		require.Equal(t, &ForkPoint{RunID: "r", Question: 1}, same.ForkedFrom)
 		require.Equal(t, []any{"tenant", 3, spec.Labels}, []any{same.Key, same.Priority, same.Labels})
 		require.Nil(t, same.Together, "one question was asked")
-		_, err = lc.Fork(t.Context(), "r", At{Question: 2, ID: "other", Answer: Reply{Text: "B", Actor: Actor{ID: "bob"}},
+		_, err = lc.Fork(t.Context(), "r", At{Question: 2, ID: "other",
+			Answer: Reply{Text: "B", Actor: Actor{ID: "bob"}},
 			Change: func(s *Spec) { s.Key, s.Labels = "tenant 2", nil }})
 		require.NoError(t, err)
 		synctest.Wait()
