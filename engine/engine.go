@@ -107,6 +107,10 @@ type Turn struct {
 	// answer of its first turn; nil in all other runs. An engine that keeps all in its session need
 	// not look at it.
 	Inherited []Record
+	// Withheld are the records of Inherited whose answers the fork does not inherit, because they
+	// are approvals or because its author could not have given them. An engine that keeps answers
+	// and would return one of these, for instance from a journal, asks the question again.
+	Withheld []Record
 }
 
 // Input is the text that the agent is to be given now: what to repair or the answer when there is

@@ -82,6 +82,9 @@ import (
 //	// PutTo returns the question put to these others.
 //	func (q Question) PutTo(to Audience) Question
 //
+//	// Unasked returns the question without what happened to it since it was asked: votes, claim, and the steps and end of its wait.
+//	func (q Question) Unasked() Question
+//
 //	// DecidedBySeveral reports whether the question is an approval that one person alone cannot decide either way.
 //	func (q *Question) DecidedBySeveral() bool
 //

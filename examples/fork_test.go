@@ -35,7 +35,8 @@ func Example_fork() {
 	must(err)
 	must(lc.Cancel(ctx, "trip", "we go somewhere else"))
 
-	at := lifecycle.At{Question: 1, Reply: "Porto", Actor: lifecycle.Actor{ID: "ada"}, ID: "other-trip"}
+	at := lifecycle.At{Question: 1, ID: "other-trip", Actor: lifecycle.Actor{ID: "ada"},
+		Answer: lifecycle.Reply{Text: "Porto"}}
 	fork, err := lc.Fork(ctx, "trip", at)
 	must(err)
 	untilAsked(ctx, lc, fork.ID)

@@ -95,3 +95,11 @@ type Question struct {
 	// AlsoText: a form or an approval takes a text, too, as any other question does.
 	AlsoText bool `json:"also_text,omitempty"`
 }
+
+// Unasked returns the question without what happened to it since it was asked: votes, claim, and
+// the steps and end of its wait. It stays for the people who were asked last. It shares memory with
+// q.
+func (q Question) Unasked() Question {
+	q.Votes, q.Claim, q.Fired, q.EndsAt = nil, nil, 0, time.Time{}
+	return q
+}

@@ -214,10 +214,14 @@ func wrongCalls() []wrongCall {
 		return l.Extend(ctx, "r", 1, time.Time{})
 	})
 	for argument, points := range map[string]map[string]At{
-		"at.Question": {"-1": {Question: -1}},
-		"at.ID":       {`"no run"`: {ID: "no run"}},
-		"at.Reply":    {"blank": {Reply: " "}, "not text": {Reply: "\xff"}},
-		"at.Actor":    {`"ada"`: {Actor: Actor{ID: "ada"}}, "1 bytes": {Reply: "yes", Actor: Actor{ID: "\xff"}}},
+		"at.Question":    {"-1": {Question: -1}},
+		"at.ID":          {`"no run"`: {ID: "no run"}},
+		"at.Answer.Text": {"blank": {Answer: Reply{Text: " "}}, "not text": {Answer: Reply{Text: "\xff"}}},
+		"at.Answer.ID":   {"2": {Question: 1, Answer: Reply{ID: 2, Text: "yes"}}},
+		"at.Answer.Key":  {`"k"`: {Answer: Reply{Key: "k", Text: "yes"}}},
+		"at.Answer.Actor": {`"ada"`: {Answer: Reply{Text: "yes", Actor: Actor{ID: "ada"}}, Actor: Actor{ID: "bob"}},
+			"1 bytes": {Answer: Reply{Text: "yes"}, Actor: Actor{ID: "\xff"}}},
+		"at.Actor": {"1 bytes": {Actor: Actor{ID: "\xff"}}},
 	} {
 		for value, at := range points {
 			add("Fork", argument, value, func(ctx context.Context, l *Lifecycle) error {

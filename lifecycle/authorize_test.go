@@ -293,7 +293,7 @@ func TestK6AClientOfAnActorIsNobodyElse(t *testing.T) {
 	for what, err := range map[string]error{
 		"reply.Actor":  second(ada.Reply(t.Context(), "r", Reply{ID: 1, Text: "yes", Actor: bob})),
 		"resume.Actor": ada.Resume(t.Context(), "r", Resume{Choice: ChoiceRepeat, Actor: bob}),
-		"at.Actor":     second(ada.Fork(t.Context(), "r", At{Question: 1, Reply: "yes", Actor: bob})),
+		"at.Actor":     second(ada.Fork(t.Context(), "r", At{Question: 1, Answer: Reply{Text: "yes"}, Actor: bob})),
 	} {
 		var fault *ArgumentError
 		require.ErrorAs(t, err, &fault)

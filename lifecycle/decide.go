@@ -146,6 +146,8 @@ func decideDeadline(run *store.Run, now time.Time) (*store.Commit, error) {
 func decideTurn(run *store.Run, turn *turnEvidence, node string, now time.Time) (*store.Commit, error) {
 	run = withProgress(run, turn.finalEntries())
 	switch {
+	case turn.interruption == nil && turn.asksAgain:
+		return decideAskAgain(run, turn, node, now)
 	case turn.interruption == nil && len(turn.children) > 0:
 		return decideAwait(run, turn, node, now)
 	case turn.interruption == nil && !turn.sleep.IsZero():
@@ -164,7 +166,7 @@ func decideTurn(run *store.Run, turn *turnEvidence, node string, now time.Time) 
 // decideShutDownTurn ends a turn that a shutdown of its host has interrupted.
 func decideShutDownTurn(run *store.Run, turn *turnEvidence, node string, now time.Time) (*store.Commit, error) {
 	if !turn.begun {
-		handedBack, err := decideHandBack(run, node, now)
+		handedBack, err := decideHandBack(run, node, "the host shut down before the turn began", now)
 		if !isRefusal(err) {
 			return handedBack, err
 		}
@@ -266,6 +268,9 @@ func decideReport(prev *store.Run, now time.Time, session *engine.SessionHandle,
 
 // decideDroppedTurn ends a turn that its own node has ended without storing an outcome.
 func decideDroppedTurn(run *store.Run, host hostPolicy, node string, now time.Time) (*store.Commit, error) {
+	if run.AsksAgain() {
+		return decideHandBack(run, node, "the host left before the fork had asked again", now)
+	}
 	return decideLostTurn(run, &details{
 		now: now, node: node, facts: fsm.FactWorkerGone, onInterrupt: host.onInterruptOf(run),
 	}, "the host could not renew its lease during the turn, or the store does not have the turn's outcome")
@@ -334,7 +339,7 @@ func decideOrphan(run *store.Run, found *orphanEvidence, host hostPolicy) (*stor
 	switch {
 	case waiting && run.Held() && found.sessionFault == "":
 		return decideUnblock(run, causeRepaired, Actor{}, found.at)
-	case waiting && !sticky && run.Session != nil && host.holds(run):
+	case waiting && !sticky && run.HasSession() && host.holds(run):
 		return decideBlock(run, found.sessionFault, found.at)
 	}
 	failure := details{
@@ -342,6 +347,8 @@ func decideOrphan(run *store.Run, found *orphanEvidence, host hostPolicy) (*stor
 		recovery: store.FailedReconciled, settled: abandoned(run, found.at), onInterrupt: host.onInterruptOf(run),
 	}
 	switch {
+	case run.State == fsm.StateRunning && run.AsksAgain(): // its engine was not called
+		return decideHandBack(run, "", "the worker died before the fork had asked again", found.at)
 	case run.State == fsm.StateRunning:
 		failure.reason, failure.message = "worker gone", "the worker died during the turn, which may not be repeated"
 		return decideLostTurn(run, &failure, "the worker died during the turn")

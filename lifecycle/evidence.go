@@ -37,6 +37,7 @@ type turnEvidence struct {
 	question         *interaction.Question  // see findQuestions
 	siblings         []interaction.Question // that are asked together with it
 	rule             interaction.Rule
+	asksAgain        bool // the turn is that of a fork which asks questions of its source again
 	session          *engine.SessionHandle
 	final            *finalMessage
 	warnings         []interaction.Diagnostic

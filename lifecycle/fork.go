@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/interlude-go/interlude/engine"
@@ -18,32 +17,6 @@ import (
 // This file forks runs (J6). A fork is a new run that goes on from a point in the life of another
 // run, its source. Fork only reads the source, and copies what the fork needs: session, history and
 // answer. Afterwards the source can go on, end or be pruned without any effect on the fork.
-
-// At says at which point a run is forked, and what the fork begins with.
-type At struct {
-	// Question is the number of a settled question of the run. The fork goes on from the moment at
-	// which the question was settled: it knows what happened before, and nothing that happened
-	// later. 0 means the end of a run that has ended. Of several questions that were asked
-	// together, any stands for all: the fork goes on with the answers to all of them, once all are
-	// settled.
-	Question int
-	// Reply is the answer that the fork's agent gets in place of the stored one; at most
-	// MaxReplyText bytes. If it is empty, the agent gets the stored answer of the person or of the
-	// automatic decision, or, at the end of a run, the answer that the last turn of the run got.
-	// Reply is required after a question that nobody answered, and at the end of a run that has
-	// succeeded.
-	Reply string
-	// Actor is who gives the Reply, as in Reply.Actor.
-	Actor Actor
-	// ID is the id of the fork, like Spec.ID. A second call of Fork with the same id and the same
-	// At returns the existing fork. If it is empty, Fork makes an id.
-	ID string
-	// Change, if it is set, may change the specification that the fork inherits: labels, Meta, Key,
-	// Priority, limits, a budget, the pool. It must not change the engine, because only this engine
-	// can use the session. NotBefore is not inherited. Fork may call Change several times, so it
-	// must have the same result each time.
-	Change func(*Spec)
-}
 
 // ErrCannotFork says that the run cannot be forked at this point. The text of the error has the
 // reason. Nothing was stored.
@@ -61,16 +34,23 @@ var ErrCannotFork = errors.New("lifecycle: run cannot be forked there")
 //   - the journal as it was at that point (engine.Journal). The fork's own begins after it. A run that
 //     had started runs of its own which had not ended then cannot be forked there;
 //   - the history up to that point, as Inherited returns it and as engine.Turn.Inherited has it;
-//   - the answer: the stored one, or At.Reply;
+//   - the answer: the stored one, or At.Answer;
 //   - the specification, except for what At.Change changes. Files are not copied: a fork without a
 //     WorkDir begins with an empty folder.
+//
+// An answer is used only for the question that was asked. So a fork inherits neither the answer to
+// an approval, nor the answer to a question that its author could not have answered, for instance
+// because of its audience (AskPolicy). The fork asks such a question again, together with those that
+// were asked together with it, as its own questions from number 1, with the audience, the number of
+// people and the wait of the source. Its engine is called once they are answered.
 //
 // Run.ForkedFrom names the source of a fork. Query.ForkedFrom finds the forks of a run.
 //
 // Errors, with nothing written: ErrNotFound, ErrCannotFork (the question is open or was never
 // asked, the run has not ended, its session belongs to a resident process or was not kept by an
-// earlier release, or the engine cannot branch the session), ErrSpecConflict (another run has the
-// id At.ID), an *ArgumentError or *SpecError. After any other error, including one of the context,
+// earlier release, the engine cannot branch the session, or the question does not take the Answer),
+// ErrNotAsked (a *NotAskedError: the author may not give the Answer), ErrSpecConflict (another run
+// has the id At.ID), an *ArgumentError or *SpecError. After any other error, including one of the context,
 // the fork may or may not have been stored: call again with the same At.ID. A client without
 // engines cannot check whether the session can be branched; if it cannot, the first turn of the
 // fork fails with SESSION_RESUME_FAILED.
@@ -89,12 +69,11 @@ func (c *Client) GetOrFork(ctx context.Context, id string, at At) (fork Run, kno
 	if err := c.checkRun(ctx, id); err != nil {
 		return Run{}, false, err
 	}
-	actor, err := c.resolveActor("at.Actor", at.Actor)
-	if err != nil {
-		return Run{}, false, err
+	if at.Actor.IsZero() {
+		at.Actor = at.Answer.Actor
 	}
-	if at.Reply != "" {
-		at.Actor = actor
+	if at.Actor, err = c.resolveActor("at.Actor", at.Actor); err != nil {
+		return Run{}, false, err
 	}
 	if err := at.check(); err != nil {
 		return Run{}, false, err
@@ -150,30 +129,6 @@ func (c *Client) Inherited(ctx context.Context, id string) ([]Record, error) {
 	return from.History, nil
 }
 
-// check returns an error if one of the fields is invalid.
-func (at *At) check() error {
-	if at.Question < 0 {
-		return &ArgumentError{"at.Question", fmt.Sprint(at.Question), "the number of a settled question, or 0 for " +
-			"the run's end", nil}
-	}
-	if at.ID != "" && !idPattern.matches(at.ID) {
-		return &ArgumentError{"at.ID", quote(at.ID), wantID, nil}
-	}
-	reply := Reply{ID: 1, Text: at.Reply, Actor: at.Actor}
-	if at.Reply == "" {
-		if !at.Actor.IsZero() {
-			return &ArgumentError{"at.Actor", quote(at.Actor.ID), "nothing, since there is no Reply", nil}
-		}
-		return nil
-	}
-	err := reply.Validate()
-	var fault *FieldError
-	if errors.As(err, &fault) {
-		return &ArgumentError{"at." + strings.Replace(fault.Field, "Text", "Reply", 1), fault.Value, fault.Want, err}
-	}
-	return err
-}
-
 // draftFork reads the source, and makes the record and the stored form of the fork's specification.
 func (c *Client) draftFork(ctx context.Context, id string, at *At, now time.Time) (run Run, body []byte, _ error) {
 	source, err := c.forkSource(ctx, id)
@@ -207,6 +162,11 @@ func (c *Client) draftFork(ctx context.Context, id string, at *At, now time.Time
 	if run.Answer = from.Answer; len(from.Answers) > 0 {
 		run.Together = &store.Together{Inherited: true}
 	}
+	from.Withheld = withheld(from, at.Actor)
+	run.ForkedFrom.AsksAgain, run.ForkedFrom.Withholds = len(from.Asks), len(from.Withheld) > 0
+	if run.AsksAgain() && run.Mode != fsm.ModeInteractive {
+		return Run{}, nil, source.refuse("it must ask again, and would be a run of mode %s", run.Mode)
+	}
 	inherited, err := json.Marshal(from)
 	if len(inherited) > maxOrigin {
 		err = fmt.Errorf("%w: run %s has a history and a journal of %s, a fork inherits at most %s", ErrCannotFork, id,
@@ -237,7 +197,7 @@ func draftRun(spec Spec, id string, at *At, now time.Time) (run Run, body []byte
 		return Run{}, nil, err
 	}
 	run.ForkedFrom = &ForkPoint{RunID: id, Question: at.Question}
-	asked, err := json.Marshal([]any{run.SpecDigest, run.ForkedFrom, at.Reply, at.Actor.ID})
+	asked, err := json.Marshal(append([]any{run.SpecDigest, run.ForkedFrom}, at.identity()...))
 	run.SpecDigest = digestOf(asked)
 	return run, body, err
 }
@@ -307,7 +267,8 @@ func (s *forkSource) fork(at *At, now time.Time) (*origin, error) {
 		return nil, s.refuse("it is %s and has not ended; name a settled question", s.run.State)
 	}
 	if n := len(s.settled); n > 0 {
-		for _, r := range s.askedTogether(n - 1) {
+		first, end := s.askedTogether(n - 1)
+		for _, r := range s.settled[first:end] {
 			if r.Resolution == interaction.Abandoned {
 				return s.forkQuestion(r.Question.ID, at, now)
 			}
@@ -324,8 +285,7 @@ func (s *forkSource) inherit(settled int) *origin {
 		o.History, o.Journal = slices.Clone(s.from.History), slices.Clone(s.from.Journal)
 	}
 	for _, r := range s.settled[:settled] {
-		r.Session, r.Journal, r.Key, r.Digest = nil, 0, "", ""
-		o.History = append(o.History, r)
+		o.History = append(o.History, forHistory(r))
 	}
 	return o
 }
@@ -350,27 +310,37 @@ func (s *forkSource) forkQuestion(number int, at *At, now time.Time) (*origin, e
 	if session == nil && untouched {
 		session = s.run.Session
 	}
-	if session == nil {
+	first, end := s.askedTogether(i)
+	round := slices.Clone(s.settled[first:end])
+	branchesInherited := session == nil && s.inheritsSession() && end <= s.run.ForkedFrom.AsksAgain
+	if session == nil && !branchesInherited {
 		return nil, s.refuse("the session of question %d was not kept: the question was settled by a release that did "+
 			"not keep it, or the engine had none", number)
 	}
-	round := s.askedTogether(i)
-	end := i + 1 + round[len(round)-1].Question.ID - number // the questions of a round have consecutive numbers
-	o := s.inherit(end)
+	o := s.inherit(first)
 	o.Session, o.AtRest = session, s.run.State.Terminal() && untouched
-	o.ownEntries, o.pointTime = record.Journal, record.Question.AskedAt
-	switch {
-	case at.Reply != "":
-		reply := Reply{ID: number, Text: at.Reply, Actor: at.Actor}
-		if err := reply.CheckFor(record.Question); err != nil {
-			return nil, s.refuse("question %d does not take the reply: %v", number, err)
-		}
-		answer := reply.AnswerTo(&record.Question, now)
-		o.History[len(o.History)-(end-i)] = interaction.Settle(record.Question, answer, "", "")
-	case record.Resolution == interaction.Abandoned:
-		return nil, s.refuse("nobody has answered question %d; give a Reply", number)
+	if branchesInherited {
+		o.branchSessionOf(s.from)
 	}
-	o.goOnWith(o.History[len(o.History)-len(round):])
+	o.ownEntries, o.pointTime = record.Journal, record.Question.AskedAt
+	if !at.answers() {
+		asks := o.continueWith(round, s.ruleOf(first, end), at.Actor)
+		if !asks && record.Resolution == interaction.Abandoned {
+			return nil, s.refuse("nobody has answered question %d; give an Answer", number)
+		}
+		return o, nil
+	}
+	answered, err := s.answer(record.Question, at.Answer, now)
+	if err != nil {
+		return nil, err
+	}
+	others := slices.Delete(slices.Clone(round), i-first, i-first+1)
+	if k := slices.IndexFunc(others, func(r Record) bool { return mustAskAgain(&r, at.Actor) }); k >= 0 {
+		return nil, s.refuse("question %d was asked together with question %d, which the fork asks again; fork the "+
+			"run without an Answer, and reply to the fork", number, others[k].Question.ID)
+	}
+	round[i-first] = answered
+	o.continueWithAnswers(round)
 	return o, nil
 }
 
@@ -380,30 +350,35 @@ func (s *forkSource) forkEnd(at *At, now time.Time) (*origin, error) {
 	o := s.inherit(len(s.settled))
 	o.AtRest = true
 	switch n := len(s.settled); {
-	case at.Reply != "":
-		answer := Reply{Text: at.Reply, Actor: at.Actor}.Answer(now)
+	case at.answers():
+		if at.Answer.Decision != "" || len(at.Answer.Value) > 0 {
+			return nil, s.refuse("it has no open question, so that its end takes a text alone")
+		}
+		answer := Reply{Text: at.Answer.Text, Actor: at.Actor}.Answer(now)
 		o.Answer, o.Message, o.pointTime = &answer, true, now
 		if s.run.Journal != nil {
 			o.ownEntries = s.run.Journal.Entries
 		}
 	case s.run.State == fsm.StateSucceeded:
-		return nil, s.refuse("it has succeeded; say by Reply what is to be done next, or name a settled question")
+		return nil, s.refuse("it has succeeded; say by Answer what is to be done next, or name a settled question")
 	case n > 0:
-		o.goOnWith(s.askedTogether(n - 1))
+		first, end := s.askedTogether(n - 1)
+		o = s.inherit(first)
+		o.AtRest = true
+		o.continueWith(s.settled[first:end], s.ruleOf(first, end), at.Actor)
 		o.ownEntries, o.pointTime = s.settled[n-1].Journal, s.settled[n-1].Question.AskedAt
 	case s.from != nil:
-		o.Answer, o.Answers, o.Message = s.from.Answer, s.from.Answers, s.from.Message
+		o.continueAs(s.from, at.Actor)
 	}
 	switch {
-	case o.Answer == nil && o.Answers == nil: // the fork begins anew with the prompt
+	case o.Answer == nil && o.Answers == nil && o.Asks == nil: // the fork begins anew with the prompt
 		o.Journal = nil
 	case s.run.Profile == fsm.ProfileStickyProcess:
 		return nil, s.refuse("its session was in its resident process, which has ended")
 	case s.run.Session != nil:
 		o.Session = s.run.Session
-	case s.from != nil && s.from.Session != nil: // the run is itself a fork that has not branched its session yet
-		o.RunID, o.CreatedAt, o.WorkDir = s.from.RunID, s.from.CreatedAt, s.from.WorkDir
-		o.Session, o.AtRest = s.from.Session, s.from.AtRest
+	case s.inheritsSession():
+		o.branchSessionOf(s.from)
 	default:
 		return nil, s.refuse("it has no session that could be told something")
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/interaction"
 )
 
 // This file defines what a fork inherits from its source, and its stored form.
@@ -35,10 +36,17 @@ type origin struct {
 	Answer *Answer `json:"answer,omitempty"`
 	// Answers replace Answer if several questions were asked together.
 	Answers []Answer `json:"answers,omitempty"`
+	// Asks are the questions that the first turn of the fork asks again, with their rule. There is
+	// no answer then.
+	Asks []Question       `json:"asks,omitempty"`
+	Rule interaction.Rule `json:"rule,omitzero"`
+	// Withheld are the indexes of the records of History whose answers the fork does not inherit.
+	Withheld []int `json:"withheld,omitempty"`
 
 	// The fields below are used only while the fork is made. The point is that of the fork in the
 	// source's life.
 	ownEntries int       // how many entries the source's own journal had at the point
+	answered   int       // how many records at the end of History have the answers that the fork begins with
 	pointTime  time.Time // the time of the point
 }
 

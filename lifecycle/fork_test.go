@@ -102,7 +102,8 @@ func TestJ6ForkOfASettledQuestion(t *testing.T) {
 		require.Equal(t, &ForkPoint{RunID: "r", Question: 1}, same.ForkedFrom)
 		require.Equal(t, []any{"tenant", 3, spec.Labels}, []any{same.Key, same.Priority, same.Labels})
 		require.Nil(t, same.Together, "one question was asked")
-		_, err = lc.Fork(t.Context(), "r", At{Question: 2, ID: "other", Reply: "B", Actor: Actor{ID: "bob"},
+		_, err = lc.Fork(t.Context(), "r", At{Question: 2, ID: "other",
+			Answer: Reply{Text: "B", Actor: Actor{ID: "bob"}},
 			Change: func(s *Spec) { s.Key, s.Labels = "tenant 2", nil }})
 		require.NoError(t, err)
 		synctest.Wait()
@@ -140,9 +141,9 @@ func TestJ6ForkOfASettledQuestion(t *testing.T) {
 		require.NoError(t, err)
 		synctest.Wait()
 		require.Equal(t, "a; b; c;", in(t, lc.Client, "r", StateSucceeded).FinalText)
-		_, err = lc.Fork(t.Context(), "other", At{Question: 1, ID: "fork of a fork", Reply: "D"})
+		_, err = lc.Fork(t.Context(), "other", At{Question: 1, ID: "fork of a fork", Answer: Reply{Text: "D"}})
 		require.ErrorIs(t, err, ErrInvalidArgument)
-		_, err = lc.Fork(t.Context(), "other", At{Question: 1, ID: "fork-of-a-fork", Reply: "D"})
+		_, err = lc.Fork(t.Context(), "other", At{Question: 1, ID: "fork-of-a-fork", Answer: Reply{Text: "D"}})
 		require.NoError(t, err)
 		require.Equal(t, "a; B; D;", replied(t, lc, "fork-of-a-fork").FinalText)
 		history, err = lc.Inherited(t.Context(), "fork-of-a-fork")
@@ -177,7 +178,7 @@ func TestJ6ForkOfAnEnd(t *testing.T) {
 		}
 		fails = false
 		require.Equal(t, "a; b; c;", replied(t, lc, fork("r", At{}), "b", "c").FinalText)
-		require.Equal(t, "A; b; c;", replied(t, lc, fork("r", At{Reply: "A"}), "b", "c").FinalText)
+		require.Equal(t, "A; b; c;", replied(t, lc, fork("r", At{Answer: Reply{Text: "A"}}), "b", "c").FinalText)
 
 		t.Log("a run that ended while its question was open wants a reply to it")
 		answered(t, lc, Spec{ID: "canceled", Prompt: "x"}, "a")
@@ -186,7 +187,7 @@ func TestJ6ForkOfAnEnd(t *testing.T) {
 			_, err := lc.Fork(t.Context(), "canceled", at)
 			require.ErrorIs(t, err, ErrCannotFork)
 			require.ErrorContains(t, err, "nobody has answered question 2")
-			at.Reply = "b"
+			at.Answer.Text = "b"
 			require.Equal(t, "a; b; c;", replied(t, lc, fork("canceled", at), "c").FinalText)
 		}
 
@@ -194,7 +195,7 @@ func TestJ6ForkOfAnEnd(t *testing.T) {
 		answered(t, lc, Spec{ID: "done", Prompt: "x"}, "a", "b", "c")
 		_, err := lc.Fork(t.Context(), "done", At{})
 		require.ErrorIs(t, err, ErrCannotFork)
-		require.Equal(t, "a; b; d;", replied(t, lc, fork("done", At{Reply: "d"})).FinalText)
+		require.Equal(t, "a; b; d;", replied(t, lc, fork("done", At{Answer: Reply{Text: "d"}})).FinalText)
 
 		t.Log("a run that was told nothing begins anew")
 		require.NoError(t, lc.Cancel(t.Context(), answered(t, lc, Spec{ID: "later", Prompt: "x",
@@ -277,7 +278,8 @@ func TestJ6ForkIsIdempotent(t *testing.T) {
 		lc, stop := serve(t, Config{Store: s, Engine: collector()})
 		defer stop()
 		answered(t, lc, Spec{ID: "r", Prompt: "x"}, "a")
-		at := At{Question: 1, ID: "f", Reply: "A", Actor: Actor{ID: "ada"}, Change: func(s *Spec) { s.Key = "k" }}
+		at := At{Question: 1, ID: "f", Answer: Reply{Text: "A"}, Actor: Actor{ID: "ada"},
+			Change: func(s *Spec) { s.Key = "k" }}
 		var (
 			calls sync.WaitGroup
 			made  atomic.Int64
@@ -306,8 +308,8 @@ func TestJ6ForkIsIdempotent(t *testing.T) {
 			return err
 		}
 		differently := map[string]func(*At){
-			"another reply":    func(at *At) { at.Reply = "B" },
-			"the stored reply": func(at *At) { at.Reply, at.Actor = "", Actor{} },
+			"another reply":    func(at *At) { at.Answer.Text = "B" },
+			"the stored reply": func(at *At) { at.Answer, at.Actor = Reply{}, Actor{} },
 			"another actor":    func(at *At) { at.Actor = Actor{ID: "bob"} },
 			"another spec":     func(at *At) { at.Change = func(s *Spec) { s.Key = "other" } },
 		}
@@ -450,7 +452,7 @@ func TestJ6ABranchFails(t *testing.T) {
 				require.Contains(t, []fsm.Code{fsm.CodeSessionResumeFailed, fsm.CodeEngineFailed}, failed.Error.Code)
 				requireSoundLog(t, s, fork.ID)
 				require.NoError(t, lc.Cancel(t.Context(), "r", ""))
-				_, err = lc.Fork(t.Context(), "r", At{Reply: "b"})
+				_, err = lc.Fork(t.Context(), "r", At{Answer: Reply{Text: "b"}})
 				require.ErrorIs(t, err, ErrCannotFork, "CanBranch is asked")
 				require.ErrorContains(t, err, "it is at rest")
 			})
@@ -471,7 +473,7 @@ func TestJ6QuestionsOfAnEarlierRelease(t *testing.T) {
 		_, err = lc.Fork(t.Context(), "r", At{Question: 1})
 		require.ErrorIs(t, err, ErrCannotFork)
 		require.ErrorContains(t, err, "the session of question 1 was not kept")
-		_, err = lc.Fork(t.Context(), "r", At{Question: 2, ID: "f", Reply: "B"})
+		_, err = lc.Fork(t.Context(), "r", At{Question: 2, ID: "f", Answer: Reply{Text: "B"}})
 		require.NoError(t, err)
 		lc, stop = serve(t, Config{Store: s, Engine: collector()})
 		defer stop()
@@ -529,9 +531,9 @@ func TestJ6WhatAForkInherits(t *testing.T) {
 			r.Profile = fsm.ProfileStickyProcess
 		}), settled: []Record{own}}, At{}, "", "", false},
 		"a fork that has not branched": {forkSource{run: change(ended, func(r *Run) { r.Session = nil }),
-			from: earlier, settled: nil}, At{Reply: "go on"}, "before", "before", false},
+			from: earlier, settled: nil}, At{Answer: Reply{Text: "go on"}}, "before", "before", false},
 		"a fork without a session": {forkSource{run: change(ended, func(r *Run) { r.Session = nil }),
-			from: &origin{RunID: "before"}}, At{Reply: "go on"}, "", "", false},
+			from: &origin{RunID: "before"}}, At{Answer: Reply{Text: "go on"}}, "", "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, err := c.source.fork(&c.at, noon)

@@ -129,10 +129,10 @@ func holdTurn(run *store.Run, h *hold, d *details) (*store.Commit, error) {
 // its turn. Because no part of the turn was executed, nobody has to decide about it, and the turn
 // counts neither as a repeat nor towards MaxAttempts (J1). The error is a *fsm.Refusal if the run
 // is sticky.
-func decideHandBack(run *store.Run, node string, now time.Time) (*store.Commit, error) {
+func decideHandBack(run *store.Run, node, why string, now time.Time) (*store.Commit, error) {
 	return repeatTurn(run, &details{
 		now: now, node: node, facts: fsm.FactWorkerGone | fsm.FactRepeatable, shutdown: true, handedBack: true,
-	}, "the host shut down before the turn began")
+	}, why)
 }
 
 // decideBlock holds a parked run whose session the engine refuses.

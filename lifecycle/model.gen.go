@@ -59,7 +59,7 @@ import (
 //		// journal.
 //		Repeats int
 //		// Yielded is the number of attempts that do not count towards MaxAttempts: those that were
-//		// retried later (J2), held (J5) or handed back (J1).
+//		// retried later (J2), held (J5) or handed back (J1), or in which a fork asked again.
 //		Yielded int
 //		// Holds is how often in a row a turn was held, since a turn last ended without a failure or
 //		// somebody resumed the run.
@@ -140,6 +140,12 @@ import (
 //
 //	// AwaitsChildren reports whether the run waits for children of it to end.
 //	func (r *Run) AwaitsChildren() bool
+//
+//	// AsksAgain reports whether the run is a fork whose next turn asks questions of its source again.
+//	func (r *Run) AsksAgain() bool
+//
+//	// HasSession reports whether the run has a session, if only the one that a fork inherits until its first turn with an engine branches it.
+//	func (r *Run) HasSession() bool
 //
 //	// Held reports whether the run is held.
 //	func (r *Run) Held() bool
@@ -306,6 +312,12 @@ const (
 //		RunID string
 //		// Question is the number of the settled question; 0 for the end of the run.
 //		Question int
+//		// AsksAgain is how many questions of the source the fork asks again in its first turn, because
+//		// it does not inherit their answers; 0 if it inherits the answers that it begins with. Until
+//		// the fork has a session of its own, it has the one that it inherits.
+//		AsksAgain int
+//		// Withholds says that the inherited history has answers that the fork does not inherit.
+//		Withholds bool
 //	}
 type ForkPoint = store.ForkPoint
 
@@ -539,6 +551,9 @@ type SessionHandle = interaction.SessionHandle
 //
 //	// PutTo returns the question put to these others.
 //	func (q Question) PutTo(to Audience) Question
+//
+//	// Unasked returns the question without what happened to it since it was asked: votes, claim, and the steps and end of its wait.
+//	func (q Question) Unasked() Question
 //
 //	// DecidedBySeveral reports whether the question is an approval that one person alone cannot decide either way.
 //	func (q *Question) DecidedBySeveral() bool
@@ -1334,6 +1349,8 @@ type Meta = fcmp.Meta
 //		ForkedFrom *ForkedFrom
 //		// The run that has started this one. Missing in every run that a host has submitted.
 //		Parent string
+//		// How many questions of its source the fork asks again in its first turn, in place of inheriting their answers. Missing in every other run.
+//		AsksAgain int
 //	}
 //
 //	// Type is the event type.

@@ -136,8 +136,10 @@ func (c *Client) sessionFault(ctx context.Context, run *Run) (fault string, know
 	switch {
 	case run.Pending == nil:
 		return "the pending question is missing", true
-	case run.Session == nil:
+	case !run.HasSession():
 		return "the session handle is missing", true
+	case run.Session == nil: // a fork that has asked again; its next turn branches the inherited session
+		return "", false
 	}
 	checker, ok := c.engines[run.Engine].(engine.Checker)
 	if !ok {

@@ -67,6 +67,9 @@ func recordReply(next, prev *store.Run, d *details, now time.Time) {
 // openQuestions makes the turn's questions the run's open ones. They have consecutive numbers and
 // one deadline, that of the waiting policy or the earliest of their own waits.
 func openQuestions(next *store.Run, d *details, now time.Time) {
+	if next.AsksAgain() { // the attempt does not count, since the engine was not called
+		next.Yielded++
+	}
 	first := next.Interactions + 1
 	number := func(q interaction.Question) interaction.Question {
 		next.Interactions++
@@ -88,32 +91,5 @@ func openQuestions(next *store.Run, d *details, now time.Time) {
 	}
 	if rule, ok := fsm.Wait(next.Profile, next.Strict); ok && rule.OnDeadline != fsm.DeadlineKeepWaiting {
 		next.Deadline = now.Add(next.SessionTimeout)
-	}
-}
-
-// askedTogether returns the settled questions that were asked together with the one at this index:
-// those of one attempt. Usually it is one.
-func (s *forkSource) askedTogether(i int) []Record {
-	attempt := s.settled[i].Question.Attempt
-	first, last := i, i
-	for first > 0 && s.settled[first-1].Question.Attempt == attempt {
-		first--
-	}
-	for last+1 < len(s.settled) && s.settled[last+1].Question.Attempt == attempt {
-		last++
-	}
-	return s.settled[first : last+1]
-}
-
-// goOnWith has the first turn of the fork get the answers to these questions.
-func (o *origin) goOnWith(round []Record) {
-	answers := make([]Answer, 0, len(round))
-	for i := range round {
-		answers = append(answers, round[i].Answer())
-	}
-	if len(answers) > 1 {
-		o.Answers = answers
-	} else {
-		o.Answer = &answers[0]
 	}
 }

@@ -103,7 +103,7 @@ func factsOf(r *store.Run, d *details) fsm.Facts {
 		factIf(r.Slot, fsm.FactSlotHeld) |
 		factIf(r.Mode == fsm.ModeInteractive, fsm.FactInteractive) |
 		factIf(cmp.Or(d.profile, r.Profile) == fsm.ProfileStickyProcess, fsm.FactSticky) |
-		factIf((r.Session != nil || d.session != nil) && !d.sessionLost, fsm.FactHandlePresent) |
+		factIf((r.HasSession() || d.session != nil) && !d.sessionLost, fsm.FactHandlePresent) |
 		factIf(r.Strict && !d.facts.Has(fsm.FactOwnWait), fsm.FactStrict) |
 		factIf(r.AutoDecisions < r.MaxAutoDecisions, fsm.FactAutoDecisionLeft) |
 		factIf(repeatable, fsm.FactRepeatable) |
@@ -352,8 +352,8 @@ func addEvent(c *store.Commit, p fcmp.Payload) error {
 func started(r *store.Run) *fcmp.Started {
 	return &fcmp.Started{
 		Mode: string(r.Mode), InteractiveRequireUserReply: r.Strict, SessionTimeoutSec: seconds(r.SessionTimeout),
-		MaxAttempt: max(r.MaxAttempts, 0), MaxAutoDecisions: r.MaxAutoDecisions, Pool: r.Pool,
-		ContractVersion: r.Contract, ForkedFrom: forkedFrom(r.ForkedFrom), Parent: r.Parent(),
+		MaxAttempt: max(r.MaxAttempts, 0), MaxAutoDecisions: r.MaxAutoDecisions, Pool: r.Pool, Parent: r.Parent(),
+		ContractVersion: r.Contract, ForkedFrom: forkedFrom(r.ForkedFrom), AsksAgain: asksAgain(r.ForkedFrom),
 	}
 }
 

@@ -84,6 +84,9 @@ func (t *turn) execute(ctx context.Context) *turnEvidence {
 	if t.cancelWithParent(ctx) {
 		return t.collectEvidence(engine.Outcome{})
 	}
+	if t.record.AsksAgain() && t.origin != nil && len(t.origin.Asks) > 0 {
+		return t.askAgain()
+	}
 	profile, err := t.askProfile(ctx, e)
 	if err != nil {
 		return t.failed(fsm.CodeEngineUnavailable, err)
@@ -310,9 +313,9 @@ func interruptedProcess(cause error, p engine.Process) engine.Process {
 // input is what the engine is given for the turn.
 func (t *turn) input(dirs workspace, answers []interaction.Answer) engine.Turn {
 	d := t.currentDialect()
-	var inherited []Record
+	var inherited, withheld []Record
 	if t.origin != nil {
-		inherited = t.origin.History
+		inherited, withheld = t.origin.History, t.origin.withheldRecords()
 	}
 	return engine.Turn{
 		RunID: t.record.ID, Attempt: t.record.Attempt, Epoch: t.epoch, Mode: t.record.Mode,
@@ -320,7 +323,7 @@ func (t *turn) input(dirs workspace, answers []interaction.Answer) engine.Turn {
 		Plain:  d.plain, Nonce: d.nonce,
 		Answers: answers, OutputSchema: t.spec.OutputSchema,
 		WorkDir: dirs.work, ArtifactDir: dirs.artifacts, TranscriptDir: dirs.transcripts, HomeDir: dirs.home,
-		Session: forEngine(t.record.Session), Meta: maps.Clone(t.spec.Meta), Inherited: inherited,
+		Session: forEngine(t.record.Session), Meta: maps.Clone(t.spec.Meta), Inherited: inherited, Withheld: withheld,
 		InputJSON: t.spec.Input, Labels: maps.Clone(t.record.Labels), Clock: t.node.clock, History: t.readHistory,
 	}
 }

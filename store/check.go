@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
 )
 
 // MaxBatch is the largest limit of a listing and of a claim.
@@ -47,6 +48,8 @@ func (c *Commit) CheckSelf() error {
 		return invalid(r, "a new run has no journal")
 	case create && (r.Answer != nil || r.Together != nil) && r.ForkedFrom == nil:
 		return invalid(r, "only a fork begins with an answer")
+	case create && r.AsksAgain() && (r.Answer != nil || r.Together != nil):
+		return invalid(r, "a fork that asks again begins without an answer")
 	case create && (r.State != fsm.StateQueued || r.Slot || r.Attempt != 0 || r.Epoch != 0 || first != 1):
 		return invalid(r, "a new run is queued, without slot, attempt or epoch, and its events begin at 1")
 	case !create && c.Spec != nil:
@@ -96,8 +99,8 @@ func (c *Commit) CheckNext(prev *Run, claim bool) error {
 	case r.Epoch != prev.Epoch && !claim:
 		return invalid(r, "only a claim gives an epoch")
 	case r.Yielded != prev.Yielded && (r.Yielded != prev.Yielded+1 || prev.State != fsm.StateRunning ||
-		r.State != fsm.StateQueued):
-		return invalid(r, "yielded grows by one, and only when a turn goes back to the queue")
+		r.State != fsm.StateQueued && (r.State != fsm.StateWaitingUser || !prev.AsksAgain())):
+		return invalid(r, "yielded grows by one, and only when a turn goes back to the queue or a fork asks again")
 	case r.Interactions < prev.Interactions || r.UpdatedAt.Before(prev.UpdatedAt):
 		return invalid(r, "interactions and updated_at do not go back")
 	case !sameSubmission(prev, r):
@@ -170,6 +173,9 @@ func (r *Run) Coherent() error {
 	case r.ForkedFrom != nil && (r.ForkedFrom.RunID == "" || r.ForkedFrom.RunID == r.ID || r.ForkedFrom.Question < 0):
 		return invalid(r, "a fork names another run and a question there, or its end; it names %.128q and %d",
 			r.ForkedFrom.RunID, r.ForkedFrom.Question)
+	case r.ForkedFrom != nil && (r.ForkedFrom.AsksAgain < 0 || r.ForkedFrom.AsksAgain > interaction.MaxQuestions):
+		return invalid(r, "a fork asks 0 to %d questions again, not %d", interaction.MaxQuestions,
+			r.ForkedFrom.AsksAgain)
 	case r.ID == "" || r.Version == 0 || r.Pool == "" || r.CreatedAt.IsZero() || r.UpdatedAt.IsZero():
 		return invalid(r, "id, version, pool, created_at and updated_at must be set")
 	case (r.Pending != nil) != waiting:

@@ -243,6 +243,8 @@ func writeRun(w *plainjson.Writer, v *Run) {
 func writeForkPoint(w *plainjson.Writer, v *ForkPoint) {
 	w.Text(`{"run_id":`, v.RunID)
 	w.IntIf(`,"question":`, v.Question)
+	w.IntIf(`,"asks_again":`, v.AsksAgain)
+	w.FlagIf(`,"withholds":`, v.Withholds)
 	w.Put(`}`)
 }
 
@@ -598,6 +600,8 @@ func readForkPoint(s *plainjson.Scanner, v *ForkPoint) {
 	s.Need(`{"run_id":`)
 	v.RunID = s.OwnText()
 	s.Int(`,"question":`, &v.Question)
+	s.Int(`,"asks_again":`, &v.AsksAgain)
+	s.Flag(`,"withholds":`, &v.Withholds)
 	s.Need(`}`)
 }
 

@@ -85,9 +85,23 @@ const (
 	formSuffix  = "]"
 )
 
+// A record that uses a feature which came after these forms stands in a list after the names of the
+// features that a reader must know: [{"needs":["withheld"]},{…}]. Releases that do not know one of
+// the names refuse the record, as do all releases before these names.
+const (
+	needsPrefix = `[{"needs":`
+	needsSuffix = "},"
+	// needsWithheld: a fork that does not inherit all answers of its source. An earlier release
+	// would have its engine go on without the answer, or with one of somebody else.
+	needsWithheld = `["withheld"]`
+	withheldForm  = needsPrefix + needsWithheld + needsSuffix
+)
+
 // form is the beginning of the list that the record stands in; empty for the first form.
 func (r *Run) form() string {
 	switch {
+	case r.ForkedFrom != nil && (r.ForkedFrom.AsksAgain > 0 || r.ForkedFrom.Withholds):
+		return withheldForm
 	case r.Family != nil:
 		return familyForm
 	case r.Journal != nil || r.Block != nil && r.Block.Kind == BlockSleep:
@@ -134,7 +148,7 @@ func (r *Run) typed() bool {
 // firstForm returns a record without the list that it may stand in.
 func firstForm(body []byte) []byte {
 	for _, form := range []string{heldForm, forkForm, typedForm, severalForm, waitForm, peopleForm,
-		journalForm, familyForm} {
+		journalForm, familyForm, withheldForm} {
 		if inner, ok := bytes.CutPrefix(body, []byte(form)); ok {
 			if inner, ok = bytes.CutSuffix(inner, []byte(formSuffix)); ok {
 				return inner

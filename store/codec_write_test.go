@@ -47,6 +47,9 @@ func TestEncodeWritesEveryField(t *testing.T) {
 // and for the list around a run that the first form of records did not know.
 func stored(t require.TestingT, r store.Run) string {
 	body := exactly(t, r.Clone())
+	if f := r.ForkedFrom; f != nil && (f.AsksAgain > 0 || f.Withholds) {
+		return `[{"needs":["withheld"]},` + body + "]"
+	}
 	if r.Family != nil {
 		return "[9," + body + "]"
 	}
@@ -119,6 +122,19 @@ func TestOlderVersionsRefuseForks(t *testing.T) {
 	got, err := store.Decode(body)
 	require.NoError(t, err)
 	require.Equal(t, r, got)
+
+	for _, f := range []store.ForkPoint{{RunID: "first", AsksAgain: 2}, {RunID: "first", Withholds: true}} { // N11
+		r.ForkedFrom = &f
+		body, err := store.Encode(r)
+		require.NoError(t, err)
+		require.Equal(t, `[{"needs":["withheld"]},`, string(body[:24]), "which no older version unwraps")
+		require.Error(t, json.Unmarshal(body, &store.Run{}))
+		got, err := store.Decode(body)
+		require.NoError(t, err)
+		require.Equal(t, r, got)
+	}
+	_, err = store.Decode([]byte(`[{"needs":["withheld","later"]},{}]`))
+	require.ErrorIs(t, err, store.ErrCorrupt, "a feature that this version does not know")
 
 	r.ForkedFrom.RunID = r.ID
 	require.ErrorIs(t, r.Coherent(), store.ErrInvalid, "no run is forked from itself")

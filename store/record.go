@@ -56,7 +56,7 @@ type Run struct {
 	// journal.
 	Repeats int `json:"repeats,omitempty"`
 	// Yielded is the number of attempts that do not count towards MaxAttempts: those that were
-	// retried later (J2), held (J5) or handed back (J1).
+	// retried later (J2), held (J5) or handed back (J1), or in which a fork asked again.
 	Yielded int `json:"yielded,omitempty"`
 	// Holds is how often in a row a turn was held, since a turn last ended without a failure or
 	// somebody resumed the run.
@@ -134,6 +134,24 @@ type ForkPoint struct {
 	RunID string `json:"run_id" plain:"own"`
 	// Question is the number of the settled question; 0 for the end of the run.
 	Question int `json:"question,omitempty"`
+	// AsksAgain is how many questions of the source the fork asks again in its first turn, because
+	// it does not inherit their answers; 0 if it inherits the answers that it begins with. Until
+	// the fork has a session of its own, it has the one that it inherits.
+	AsksAgain int `json:"asks_again,omitempty"`
+	// Withholds says that the inherited history has answers that the fork does not inherit.
+	Withholds bool `json:"withholds,omitempty"`
+}
+
+// AsksAgain reports whether the run is a fork whose next turn asks questions of its source again.
+// The engine is not called in that turn.
+func (r *Run) AsksAgain() bool {
+	return r.ForkedFrom != nil && r.ForkedFrom.AsksAgain > 0 && r.Interactions == 0
+}
+
+// HasSession reports whether the run has a session, if only the one that a fork inherits until its
+// first turn with an engine branches it.
+func (r *Run) HasSession() bool {
+	return r.Session != nil || r.ForkedFrom != nil && r.ForkedFrom.AsksAgain > 0
 }
 
 // Block says why a run cannot go on for now. A blocked run holds no slot. It is queued, or it is
@@ -253,7 +271,7 @@ func DepartureTime(now time.Time) time.Time {
 // stays, since nothing is written. The zero time stands for an owner that has not gone. A store
 // calls ShowDeparture for every run that a Reader returns.
 func (r *Run) ShowDeparture(at time.Time) {
-	if at.IsZero() || !r.Parked() || r.Session == nil {
+	if at.IsZero() || !r.Parked() || !r.HasSession() {
 		return
 	}
 	if at.Before(r.UpdatedAt) { // by the clock of another machine
@@ -267,5 +285,5 @@ func (r *Run) ShowDeparture(at time.Time) {
 // commit with ErrConflict. Otherwise a run that somebody has read as recovered would be stored as
 // one that never was.
 func (r *Run) MissesDeparture(prev *Run, at time.Time) bool {
-	return !at.IsZero() && prev.Parked() && r.Session != nil && r.RecoveredAt.Before(at)
+	return !at.IsZero() && prev.Parked() && r.HasSession() && r.RecoveredAt.Before(at)
 }

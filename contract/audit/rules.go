@@ -65,6 +65,7 @@ var kinds = map[string]func() rule{
 	"own_wait":       func() rule { return new(ownWait) },
 	"votes":          func() rule { return new(votes) },
 	"claims":         func() rule { return new(claims) },
+	"asks_again":     func() rule { return new(asksAgain) },
 }
 
 // ruleOf makes an invariant executable.

@@ -146,7 +146,7 @@ func (r *atMost) judge(v *view, s *step) string {
 }
 
 // below is IV-16: at the events, the field is below the limit of the run, not counting the turns
-// that were put off.
+// that were put off, and without the one in which a fork asks again.
 type below struct {
 	Event pattern `json:"event"`
 	Field string  `json:"field"`
@@ -164,7 +164,7 @@ func (r *below) judge(v *view, s *step) string {
 		return ""
 	case v.started == nil || s.number(r.Field) == unknownAttempt:
 		return s.skip()
-	case v.started.data.MaxAttempt == 0:
+	case v.started.data.MaxAttempt == 0, v.mustAskAgain() && s.data.Trigger == "turn.needs_input":
 		return ""
 	}
 	if v.partial && s.number(r.Field) >= v.started.data.MaxAttempt {

@@ -73,6 +73,7 @@ type stepData struct {
 	Wait                 *fcmp.OwnWait  `json:"wait"`
 	Step                 int            `json:"step"`
 	DueAt                time.Time      `json:"due_at"`
+	AsksAgain            int            `json:"asks_again"`
 }
 
 // newStep requires an event that was verified, so that its data has the types that are read here.
@@ -161,7 +162,7 @@ type view struct {
 	asked          int // the last question's number
 	askedUnknown   bool
 	autoDecisions  int
-	yielded        int  // the number of turns that were put off or handed back
+	yielded        int  // the number of turns that were put off or handed back, or asked again
 	held           bool // the run is held
 	holdUnknown    bool
 	choices        []string // of the hold
@@ -246,6 +247,10 @@ func (v *view) advance(s *step) {
 			v.autoDecisions++
 		case fcmp.TypeYielded:
 			v.yielded++
+		case "turn.needs_input":
+			if v.mustAskAgain() {
+				v.yielded++
+			}
 		}
 	}
 }

@@ -184,7 +184,7 @@ func encodeSlow(h Header, typ string, data map[string]any) ([]byte, error) {
 // lowestProtocol is the version that the contract's extensions say.
 func lowestProtocol(typ string, data map[string]any) string {
 	l := contract.Load()
-	for _, e := range l.Extensions {
+	for _, e := range slices.Backward(l.Extensions) { // the latest version comes last
 		trigger, _ := data["trigger"].(string)
 		if slices.Contains(e.Types, typ) || typ == TypeStateChanged && slices.Contains(e.Triggers, trigger) {
 			return e.Protocol

@@ -30,7 +30,7 @@ func TestJ6AForkGoesOnFromTheCheckpointOfItsQuestion(t *testing.T) {
 			require.Zero(t, shop.paid.Load())
 
 			for i, reply := range []string{"yes", "", "yes"} { // "" is the stored answer
-				at := lifecycle.At{ID: fmt.Sprint("f", i), Question: q.ID, Reply: reply}
+				at := lifecycle.At{ID: fmt.Sprint("f", i), Question: q.ID, Answer: lifecycle.Reply{Text: reply}}
 				fork, err := h.Fork(t.Context(), run.ID, at)
 				require.NoError(t, err)
 				ended, err := h.Wait(t.Context(), fork.ID)
@@ -60,7 +60,7 @@ func TestJ6NothingIsSaidToAGraphAfterItsEnd(t *testing.T) {
 	_, err = h.Wait(t.Context(), run.ID)
 	require.NoError(t, err)
 
-	fork, err := h.Fork(t.Context(), run.ID, lifecycle.At{Reply: "yes"})
+	fork, err := h.Fork(t.Context(), run.ID, lifecycle.At{Answer: lifecycle.Reply{Text: "yes"}})
 	require.NoError(t, err)
 	ended, err := h.Wait(t.Context(), fork.ID)
 	require.NoError(t, err)

@@ -223,7 +223,11 @@ func (c *Ctx) outcome(err error, success func() (engine.Outcome, error)) (o engi
 		return engine.Outcome{}, failure
 	case c.over == nil:
 		return o, nil
-	case len(r.asking) > 0:
+	}
+	if err := r.keepAnswers(); err != nil {
+		return engine.Outcome{}, err
+	}
+	if len(r.asking) > 0 {
 		return r.park(), nil
 	}
 	o = engine.SleepUntil(r.wake)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -154,7 +155,7 @@ func (c *Ctx) ask(name string, rule engine.Rule, questions []engine.Question, ch
 	}
 	answered := found
 	if !found {
-		answers = c.run.consumeAnswers(path)
+		answers = c.run.takeAnswers(path)
 		answered = answers != nil
 	}
 	switch {
@@ -162,6 +163,9 @@ func (c *Ctx) ask(name string, rule engine.Rule, questions []engine.Question, ch
 		return nil, c.stop(misfit("the journal has %d answers to %q at %s, and the code asks %d questions there",
 			len(answers), name, path, len(questions)))
 	case found:
+		for i, q := range questions {
+			answers[i].Ref = q.Ref // an answer that was kept for later (keepAnswers) has that of the place
+		}
 		return answers, nil
 	case answered:
 		for i, q := range questions {
@@ -194,11 +198,31 @@ func (c *Ctx) ask(name string, rule engine.Rule, questions []engine.Question, ch
 	return nil, c.wait("the run waits for an answer to " + name)
 }
 
-// consumeAnswers removes and returns the answers that the turn got for a place, in the order of
-// their questions; nil if it got none.
-func (r *run) consumeAnswers(path string) []engine.Answer {
+// takeAnswers is consumeAnswers for a caller that does not hold mu.
+func (r *run) takeAnswers(path string) []engine.Answer {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	return r.consumeAnswers(path)
+}
+
+// keepAnswers adds the answers to the pending entries to whose places the function has not come,
+// because it asks an earlier question again (withhold). A later turn would not get them. The caller
+// holds mu.
+func (r *run) keepAnswers() error {
+	for _, path := range slices.SortedFunc(maps.Keys(r.answers), comparePaths) {
+		name := r.answers[path][0].name
+		body, err := json.Marshal(r.consumeAnswers(path))
+		if err != nil {
+			return failed(err, "%s at %s has no JSON: %v", described(typeAsk, name), path, err)
+		}
+		r.pending = append(r.pending, engine.JournalEntry{Path: path, Name: name, Type: typeAsk, Body: body})
+	}
+	return nil
+}
+
+// consumeAnswers removes and returns the answers that the turn got for a place, in the order of
+// their questions; nil if it got none. The caller holds mu.
+func (r *run) consumeAnswers(path string) []engine.Answer {
 	got := r.answers[path]
 	if got == nil {
 		return nil

@@ -57,7 +57,7 @@ func TestJ6AForkHasTheJournalUpToItsQuestion(t *testing.T) {
 		require.Equal(t, "charge Rome Ciao", h.ended())
 		require.Equal(t, "charge Rome Ciao", l.String())
 
-		fork := h.fork("r", lifecycle.At{ID: "f", Question: 1, Reply: "Oslo"})
+		fork := h.fork("r", lifecycle.At{ID: "f", Question: 1, Answer: lifecycle.Reply{Text: "Oslo"}})
 		require.Equal(t, "words?", fork.Pending.Prompt)
 		require.Equal(t, "charge Rome Ciao Oslo", l.String(), "the charge was kept")
 		h.stop()
@@ -71,7 +71,7 @@ func TestJ6AForkHasTheJournalUpToItsQuestion(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "charge Oslo Hei", fork.FinalText)
 
-		second := h.fork("f", lifecycle.At{Question: 1, Reply: "Hallo"})
+		second := h.fork("f", lifecycle.At{Question: 1, Answer: lifecycle.Reply{Text: "Hallo"}})
 		require.Equal(t, "charge Oslo Hallo", second.FinalText, "a fork of a fork has both journals")
 		require.Equal(t, "charge Rome Ciao Oslo Hei Hallo", l.String())
 	})
@@ -106,7 +106,7 @@ func TestJ6AForkExecutesWhatFailedAgain(t *testing.T) {
 		require.Equal(t, lifecycle.StateFailed, h.run().State)
 		broken = false
 		require.Equal(t, "ab", h.fork("r", lifecycle.At{ID: "f"}).FinalText, "the error was kept after the point")
-		require.Equal(t, "xb", h.fork("r", lifecycle.At{Question: 1, Reply: "x"}).FinalText)
+		require.Equal(t, "xb", h.fork("r", lifecycle.At{Question: 1, Answer: lifecycle.Reply{Text: "x"}}).FinalText)
 		require.Equal(t, "before ab xb", l.String())
 	})
 }
@@ -121,7 +121,7 @@ func TestJ6ForksOfFunctionsThatAreRefused(t *testing.T) {
 		h.reply(1, "Rome")
 		h.reply(2, "Ciao")
 		require.Equal(t, "charge Rome Ciao", h.ended())
-		_, err := h.Fork(t.Context(), "r", lifecycle.At{Reply: "once more"})
+		_, err := h.Fork(t.Context(), "r", lifecycle.At{Answer: lifecycle.Reply{Text: "once more"}})
 		require.ErrorIs(t, err, lifecycle.ErrCannotFork)
 		require.ErrorContains(t, err, "function gift takes no message after its end; name a settled question")
 		h.stop()
@@ -186,7 +186,7 @@ func TestJ6AForkHasTheResultsOfChildren(t *testing.T) {
 		_, err = h.Fork(t.Context(), "r", lifecycle.At{Question: 2})
 		require.ErrorIs(t, err, lifecycle.ErrCannotFork, "it has ended since")
 
-		h.fork("r", lifecycle.At{ID: "f", Question: 1, Reply: "x"})
+		h.fork("r", lifecycle.At{ID: "f", Question: 1, Answer: lifecycle.Reply{Text: "x"}})
 		_, err = h.Reply(t.Context(), "f", lifecycle.Reply{ID: 1, Text: "b"})
 		require.NoError(t, err)
 		fork, err := h.Wait(t.Context(), "f")
@@ -224,12 +224,65 @@ func TestJ6AForkThatWaitsForAChildOfItsSourceFails(t *testing.T) {
 		time.Sleep(3 * time.Hour)
 		h.reply(1, "a")
 		require.Equal(t, "a worked", h.ended())
-		h.fork("r", lifecycle.At{ID: "f", Question: 1, Reply: "b"})
+		h.fork("r", lifecycle.At{ID: "f", Question: 1, Answer: lifecycle.Reply{Text: "b"}})
 		time.Sleep(3 * time.Hour)
 		fork, err := h.Get(t.Context(), "f")
 		require.NoError(t, err)
 		require.Equal(t, lifecycle.StateFailed, fork.State, "%+v", fork.Block)
 		require.Contains(t, fork.Error.Message, "is no child of run f")
 		require.Equal(t, "worked", l.String())
+	})
+}
+
+// N11 M1: a fork asks an approval again that its function has in the journal, since what was approved
+// is not the fork's; what was done before is not done again. The fork's own answer stays.
+func TestN11AForkOfAFunctionAsksApprovalsAgain(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var l ledger
+		h := serve(t, memory.New(), flow.New("payer", func(c *flow.Ctx, _ string) (string, error) {
+			if _, err := flow.Step(c, "prepare", l.do("prepared")); err != nil {
+				return "", err
+			}
+			q := engine.Question{Kind: engine.Approval, Prompt: "Pay?",
+				Subject: &engine.Subject{Tool: "pay", Arguments: []byte(`{"amount":5}`)}}
+			if _, err := flow.Approve(c, "approve", q); err != nil {
+				return "", err
+			}
+			account, err := flow.Ask[string](c, "account", ask("From which account?"))
+			if err != nil {
+				return "", err
+			}
+			return flow.Step(c, "pay", l.do("paid from "+account))
+		}))
+		approve := func(id string) {
+			_, err := h.Reply(t.Context(), id, lifecycle.Reply{ID: 1, Decision: lifecycle.Approve,
+				Actor: lifecycle.Actor{ID: "ada"}})
+			require.NoError(t, err)
+			synctest.Wait()
+		}
+		h.submit(lifecycle.Spec{})
+		approve("r")
+		h.reply(2, "A")
+		require.Equal(t, "paid from A", h.ended())
+		answer := lifecycle.Reply{Text: "A"}
+		for _, at := range []lifecycle.At{{Question: 1}, {Question: 2}, {Question: 2, Answer: answer}} {
+			done := l.String()
+			fork := h.fork("r", at)
+			require.Equal(t, "Pay?", fork.Pending.Prompt)
+			require.Equal(t, done, l.String())
+			approve(fork.ID)
+			if at.Question == 1 {
+				_, err := h.Reply(t.Context(), fork.ID, lifecycle.Reply{ID: 2, Text: "A"})
+				require.NoError(t, err)
+			}
+			synctest.Wait()
+			fork, err := h.Get(t.Context(), fork.ID)
+			require.NoError(t, err)
+			require.Equal(t, "paid from A", fork.FinalText, "%v", fork.Block)
+			require.Equal(t, done+" paid from A", l.String())
+
+			again := h.fork(fork.ID, lifecycle.At{Question: 1})
+			require.Equal(t, "Pay?", again.Pending.Prompt, "a fork of the fork asks, too")
+		}
 	})
 }

@@ -106,6 +106,7 @@ func newRun(ctx context.Context, t engine.Turn, s engine.Sink) (*run, error) {
 	if err := r.readFailure(); err != nil {
 		return nil, err
 	}
+	r.withhold(t.Withheld)
 	for _, a := range t.Answers {
 		place, err := readRef(a)
 		if err != nil {
@@ -116,6 +117,28 @@ func newRun(ctx context.Context, t engine.Turn, s engine.Sink) (*run, error) {
 		}
 	}
 	return r, nil
+}
+
+// withhold removes the entries of questions whose answers a fork does not inherit: the function asks
+// them again when it comes to their places. An answer that the fork itself got there stays.
+func (r *run) withhold(records []engine.Record) {
+	for i := range records {
+		given := records[i].Answer()
+		place, err := readRef(given)
+		if err != nil { // the function did not ask it, so no entry has its answer
+			continue
+		}
+		e := r.kept[place.path]
+		var answers []engine.Answer
+		if e == nil || e.Type != typeAsk || json.Unmarshal(e.Body, &answers) != nil {
+			continue
+		}
+		if slices.ContainsFunc(answers, func(a engine.Answer) bool {
+			return a.ID == given.ID && a.AcceptedAt.Equal(given.AcceptedAt)
+		}) {
+			delete(r.kept, place.path)
+		}
+	}
 }
 
 // lookUp decodes the journal's entry at a path. Found is false if no turn has come to this place

@@ -126,6 +126,10 @@ type NewReply struct {
 	Seen     string          `json:"seen,omitempty" doc:"The digest of the question as it was shown."`
 }
 
+func (r *NewReply) reply() lifecycle.Reply {
+	return lifecycle.Reply{Text: r.Text, Value: r.Value, Decision: lifecycle.Decision(r.Decision), Seen: r.Seen}
+}
+
 // Receipt acknowledges a reply.
 type Receipt struct {
 	RunID      string    `json:"run_id"`
@@ -141,8 +145,9 @@ type replyInput struct {
 }
 
 func (d *Door) reply(ctx context.Context, c *caller, in *replyInput) (*created[Receipt], error) {
-	r, err := c.client.Reply(ctx, in.ID, lifecycle.Reply{ID: in.Question, Text: in.Body.Text, Key: in.Key,
-		Value: in.Body.Value, Decision: lifecycle.Decision(in.Body.Decision), Seen: in.Body.Seen})
+	reply := in.Body.reply()
+	reply.ID, reply.Key = in.Question, in.Key
+	r, err := c.client.Reply(ctx, in.ID, reply)
 	if err != nil {
 		return nil, d.withWinner(ctx, c, in.ID, err)
 	}

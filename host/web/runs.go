@@ -204,14 +204,22 @@ type forkInput struct {
 	RunPath
 	Key  string `header:"Idempotency-Key" doc:"The caller's own id for the fork: the same request again returns it."`
 	Body struct {
-		ID       string `json:"id,omitempty" doc:"The caller's own id for the fork; or the Idempotency-Key."`
-		Question int    `json:"question,omitempty" minimum:"0" doc:"A settled question; missing: the end of the run."`
-		Reply    string `json:"reply,omitempty" doc:"What the fork is answered in place of what the run was."`
+		ID       string   `json:"id,omitempty" doc:"The caller's own id for the fork; or the Idempotency-Key."`
+		Question int      `json:"question,omitempty" minimum:"0" doc:"A settled question; missing: the end of the run."`
+		Reply    string   `json:"reply,omitempty" doc:"The text of the answer."`
+		Answer   NewReply `json:"answer,omitzero" doc:"What the fork is answered in place of what the run was."`
 	}
 }
 
 func (d *Door) fork(ctx context.Context, c *caller, in *forkInput) (*created[Run], error) {
-	at := lifecycle.At{Question: in.Body.Question, Reply: in.Body.Reply}
+	at := lifecycle.At{Question: in.Body.Question, Answer: in.Body.Answer.reply()}
+	if in.Body.Reply != "" {
+		if at.Answer.Text != "" {
+			return nil, &lifecycle.ArgumentError{Argument: "answer.text", Value: "given",
+				Want: "nothing, since there is a reply"}
+		}
+		at.Answer.Text = in.Body.Reply
+	}
 	var err error
 	if at.ID, err = sameID(in.Body.ID, in.Key); err != nil {
 		return nil, err

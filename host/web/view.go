@@ -49,6 +49,7 @@ type Run struct {
 type ForkPoint struct {
 	RunID    string `json:"run_id"`
 	Question int    `json:"question,omitempty" doc:"Missing when the fork goes on from the run's end."`
+	Asks     int    `json:"asks_again,omitempty" doc:"How many of its first questions the fork asks again."`
 }
 
 // Block says why a run cannot go on for now.
@@ -211,7 +212,7 @@ func showRun(r *lifecycle.Run, actor lifecycle.Actor, now time.Time) Run {
 		NotBefore: r.NotBefore, QueuedAt: r.QueuedAt, Due: r.Deadline, FinishedAt: r.FinishedAt, Output: r.Output,
 		FinalText: r.FinalText, Warnings: texts(r.Warnings), CancelReason: r.CancelReason}
 	if r.ForkedFrom != nil {
-		v.ForkedFrom = &ForkPoint{r.ForkedFrom.RunID, r.ForkedFrom.Question}
+		v.ForkedFrom = &ForkPoint{r.ForkedFrom.RunID, r.ForkedFrom.Question, r.ForkedFrom.AsksAgain}
 	}
 	if b := r.Block; b != nil {
 		v.Block = &Block{string(b.Kind), b.Until, string(b.Code), b.Reason, texts(b.Choices)}

@@ -10,8 +10,8 @@ import (
 // id therefore counts only where a person would have written it: as a word of a sentence or of a
 // list, or as the beginning of a part of a function's name.
 var (
-	word   = regexp.MustCompile(`[A-M][0-9]{1,2}`)
-	inName = regexp.MustCompile(`(?:^(?:Test|Fuzz|Example)|_)((?:[A-M][0-9]{1,2})+)(?:[A-Z_]|$)`)
+	word   = regexp.MustCompile(`[A-R][0-9]{1,2}`)
+	inName = regexp.MustCompile(`(?:^(?:Test|Fuzz|Example)|_)((?:[A-R][0-9]{1,2})+)(?:[A-Z_]|$)`)
 )
 
 // The characters that may be next to an id in a text: "(D3)", "D3/F2: it waits", "B1–B11", "G4's".

@@ -123,7 +123,7 @@ func fork(w *world, a *args) (string, error) {
 	at.Change = func(s *lifecycle.Spec) { s.Key, s.Engine = cmp.Or(key, s.Key), cmp.Or(engine, s.Engine) }
 	script := a.body
 	if first, rest, _ := strings.Cut(a.body, "\n"); strings.HasPrefix(first, "reply ") {
-		at.Reply, _ = unquoted(strings.TrimPrefix(first, "reply "))
+		at.Answer.Text, _ = unquoted(strings.TrimPrefix(first, "reply "))
 		script = rest
 	}
 	turns, err := readScript(script, new(lifecycle.Spec))

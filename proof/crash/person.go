@@ -89,7 +89,7 @@ func (p *person) create(ctx context.Context) error {
 		return err
 	}
 	return p.insist(func() error {
-		_, err := p.lc.Fork(ctx, source, lifecycle.At{Question: 1, Reply: p.plan.Fork.Reply,
+		_, err := p.lc.Fork(ctx, source, lifecycle.At{Question: 1, Answer: lifecycle.Reply{Text: p.plan.Fork.Reply},
 			Actor: lifecycle.Actor{ID: "ada"}, ID: p.id})
 		return err
 	})

@@ -84,7 +84,8 @@ func forksHaveTheJournal(t *testing.T, s store.Store) {
 
 	stop()
 	for _, number := range []int{1, 2} {
-		_, err := lc.Fork(ctx, "source", lifecycle.At{ID: fmt.Sprintf("fork-%d", number), Question: number, Reply: "z"})
+		_, err := lc.Fork(ctx, "source", lifecycle.At{ID: fmt.Sprintf("fork-%d", number), Question: number,
+			Answer: lifecycle.Reply{Text: "z"}})
 		require.NoError(t, err)
 	}
 	_, err = lc.Prune(ctx, time.Now().Add(time.Minute))

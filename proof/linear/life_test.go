@@ -258,7 +258,8 @@ func (p *person) fork(ctx context.Context) {
 	if p.rng.IntN(3) == 0 {
 		f.Reply, f.Actor = "Otherwise.", "bob"
 	}
-	at := lifecycle.At{ID: f.ID, Question: f.Question, Reply: f.Reply, Actor: linear.Person(f.Actor)}
+	at := lifecycle.At{ID: f.ID, Question: f.Question, Actor: linear.Person(f.Actor),
+		Answer: lifecycle.Reply{Text: f.Reply}}
 	for unknown := true; unknown; {
 		p.ask(linear.Input{Kind: linear.Fork, Fork: f}, func() linear.Output {
 			r, err := p.client().Fork(ctx, p.spec.ID, at)

@@ -190,7 +190,7 @@ func (h *host) submit(ctx context.Context, source string, spec lifecycle.Spec) e
 		return err
 	}
 	_, err := h.Fork(ctx, source, lifecycle.At{
-		ID: spec.ID, Question: 1, Reply: "silver", Actor: lifecycle.Actor{ID: "ada"},
+		ID: spec.ID, Question: 1, Answer: lifecycle.Reply{Text: "silver"}, Actor: lifecycle.Actor{ID: "ada"},
 		Change: func(s *lifecycle.Spec) { s.Labels = spec.Labels },
 	})
 	return err

@@ -136,11 +136,11 @@ func (p *person) forkable(run *store.Run, records []interaction.Record, r *rand.
 	may bool,
 ) {
 	rounds := p.run.complete(records)
-	from = &origin{at: lifecycle.At{ID: p.run.fork.id}, source: p.run}
+	from = &origin{at: lifecycle.At{ID: p.run.fork.id, Actor: lifecycle.Actor{ID: p.view.name}}, source: p.run}
 	said := ""
 	if r.IntN(2) == 0 {
 		said = fmt.Sprintf("forked %d", r.IntN(1000))
-		from.at.Reply, from.at.Actor = said, lifecycle.Actor{ID: p.view.name}
+		from.at.Answer.Text = said
 	}
 	for i := range rounds {
 		from.heard = append(from.heard, rounds[i].heard())
@@ -156,7 +156,12 @@ func (p *person) forkable(run *store.Run, records []interaction.Record, r *rand.
 	round.records = slices.Clone(round.records)
 	q := &round.records[r.IntN(len(round.records))]
 	from.at.Question = q.Question.ID
+	if said == "" && asksAgain(round.records, from.at.Actor) {
+		return nil, 0, false // the fork would have a turn more than the plan
+	}
 	switch {
+	case said != "" && len(round.records) > 1 && asksAgain(round.records, from.at.Actor):
+		return from, turn, false
 	case said != "" && (q.Question.Kind == interaction.Approval || !q.Question.To.Admits(from.at.Actor)):
 		return from, turn, false // a text is no decision, or others were asked
 	case said == "" && q.Resolution == interaction.Abandoned:
@@ -166,6 +171,14 @@ func (p *person) forkable(run *store.Run, records []interaction.Record, r *rand.
 	}
 	from.heard = append(from.heard[:turn-1:turn-1], round.heard())
 	return from, turn, true
+}
+
+// asksAgain reports whether a fork by this person does not inherit one of the answers.
+func asksAgain(records []interaction.Record, author lifecycle.Actor) bool {
+	return slices.ContainsFunc(records, func(r interaction.Record) bool {
+		return r.Resolution != interaction.Superseded && (r.Question.Kind == interaction.Approval ||
+			!r.Question.To.Admits(author))
+	})
 }
 
 // forkableAtEnd is where a run is forked that has failed: with its last turn once more.
@@ -178,15 +191,17 @@ func (p *person) forkableAtEnd(run *store.Run, records []interaction.Record, rou
 		asked += len(rounds[i].records)
 	}
 	switch {
+	case last > 0 && from.at.Answer.Text == "" && asksAgain(rounds[last-1].records, from.at.Actor):
+		return nil, 0, false
 	case asked < len(records) || last > 0 && rounds[last-1].count(interaction.Abandoned) > 0,
 		last > 0 && len(remembered(run.Session)) != last-1: // its session has heard of the last answer
 		return nil, 0, false
-	case last == 0 && from.at.Reply != "" && (run.Session == nil || len(remembered(run.Session)) > 0):
+	case last == 0 && from.at.Answer.Text != "" && (run.Session == nil || len(remembered(run.Session)) > 0):
 		return nil, 0, false
-	case from.at.Reply != "" && last == 0:
-		from.heard = []string{from.at.Reply}
-	case from.at.Reply != "":
-		from.heard[last-1] = from.at.Reply
+	case from.at.Answer.Text != "" && last == 0:
+		from.heard = []string{from.at.Answer.Text}
+	case from.at.Answer.Text != "":
+		from.heard[last-1] = from.at.Answer.Text
 	}
 	return from, last, true
 }
@@ -226,7 +241,7 @@ func (p *person) makes(ctx context.Context, f *runPlan, may bool) bool {
 			}
 			p.created = true
 			return true
-		case errors.Is(err, lifecycle.ErrCannotFork) && !may:
+		case (errors.Is(err, lifecycle.ErrCannotFork) || errors.Is(err, lifecycle.ErrNotAsked)) && !may:
 			w.saw("a run was not forked where it cannot be")
 			return false
 		case !unclear(err):
@@ -287,7 +302,7 @@ func (e *ending) forkedAs(fork *ending, c *lifecycle.Client) string {
 	heard := fork.plan.origin.heard
 	rounds := e.plan.complete(inherited)
 	for i := range rounds {
-		atEnd := at.Question == 0 && i == len(rounds)-1 && at.Reply != "" // which is not an answer to the question
+		atEnd := at.Question == 0 && i == len(rounds)-1 && at.Answer.Text != "" // answers no question
 		if i >= len(heard) || rounds[i].heard() != heard[i] && !atEnd {
 			return fmt.Sprintf("run %s inherits %+v, and should have heard %q", fork.run.ID, inherited, heard)
 		}

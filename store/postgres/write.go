@@ -276,7 +276,7 @@ func (u *updateColumns) add(p *pendingCommit) {
 // into account: see store.Run.MissesDeparture.
 func recoveredColumn(r *store.Run) int64 {
 	switch {
-	case r.Session == nil:
+	case !r.HasSession():
 		return math.MaxInt64
 	case r.RecoveredAt.IsZero():
 		return math.MinInt64

@@ -2,6 +2,7 @@ package desk
 
 import (
 	"context"
+	"encoding/json"
 	"flag"
 
 	"github.com/interlude-go/interlude/cmd/internal/command"
@@ -46,22 +47,26 @@ var resumeVerb = command.Verb{
 
 var forkVerb = command.Verb{
 	Name: "fork", Args: "RUN", Does: "go on from a settled question of a run, in a new run",
-	More: "Without -question it goes on from the end of the run.",
+	More: "Without -question it goes on from the end of the run. Approvals, and questions that you could not have\n" +
+		"answered, are asked again.",
 	Prepare: func(f *flag.FlagSet) command.Action {
 		db, asJSON, who := NewDatabase(f), jsonFlag(f), newPerson(f, self())
 		var at lifecycle.At
 		f.StringVar(&at.ID, "id", "", "the `id` of the fork; one is made when it is not given")
 		f.IntVar(&at.Question, "question", 0, "the `number` of a settled question; the end of the run without it")
-		f.StringVar(&at.Reply, "reply", "", "the `text` that the fork is answered in place of what the run was")
+		f.StringVar(&at.Answer.Text, "reply", "", "the `text` that the fork is answered in place of what the run was")
+		f.StringVar((*string)(&at.Answer.Decision), "decision", "", "the `word` for an approval: approve, edit or reject")
+		value := f.String("value", "", "the `JSON` that the fork is answered: a form, or edited arguments")
 		return func(ctx context.Context, c command.Call) (int, error) {
 			args, err := c.Want("RUN")
 			if err != nil {
 				return command.Misused, err
 			}
-			if at.Reply != "" {
-				if at.Actor, err = who.actor(); err != nil {
-					return command.Misused, err
-				}
+			if at.Actor, err = who.actor(); err != nil {
+				return command.Misused, err
+			}
+			if *value != "" {
+				at.Answer.Value = json.RawMessage(*value)
 			}
 			p := newPrinter(c.Out, *asJSON)
 			return db.with(ctx, once, func(cl *client) error {
@@ -74,6 +79,8 @@ var forkVerb = command.Verb{
 					p.object(web.ShowRun(&fork, lifecycle.Actor{}, cl.Now()))
 				case known:
 					p.line(terminal.Green, "✓ run "+fork.ID+" is this fork, and was there before")
+				case fork.AsksAgain():
+					p.line(terminal.Green, "✓ run "+fork.ID+" is forked from "+args[0]+", and asks again")
 				default:
 					p.line(terminal.Green, "✓ run "+fork.ID+" is forked from "+args[0])
 				}

@@ -1,0 +1,90 @@
+package lifecycle
+
+import (
+	"errors"
+	"fmt"
+)
+
+// This file has the argument of Fork.
+
+// At says at which point a run is forked, and what the fork begins with.
+type At struct {
+	// Question is the number of a settled question of the run. The fork goes on from the moment at
+	// which the question was settled: it knows what happened before, and nothing that happened
+	// later. 0 means the end of a run that has ended. Of several questions that were asked
+	// together, any represents all: the fork continues with the answers to all of them, once all
+	// are settled.
+	Question int
+	// Answer is what the fork's agent gets in place of the stored answer: a Reply to the question by
+	// the fork's author, which the question must admit as it would admit it from a person (only a
+	// text at the end of a run that had no open question). Its ID is Question or 0, its Key is
+	// empty, and its Actor is the author or the zero Actor. An approval that several people decide
+	// takes no Answer. If Answer is zero, the agent gets the stored answer, if the author may inherit
+	// it (see Fork). It is required after a question for everybody that nobody answered, and at the
+	// end of a run that has succeeded.
+	Answer Reply
+	// Actor is the author of the fork; the zero Actor stands for the actor of Client.As.
+	Actor Actor
+	// ID is the id of the fork, like Spec.ID. A second call of Fork with the same id and the same
+	// At returns the existing fork. If it is empty, Fork makes an id.
+	ID string
+	// Change, if it is set, may change the specification that the fork inherits: labels, Meta, Key,
+	// Priority, limits, a budget, the pool. It must not change the engine, because only this engine
+	// can use the session. NotBefore is not inherited. Fork may call Change several times, so it
+	// must have the same result each time.
+	Change func(*Spec)
+}
+
+// answers reports whether there is an Answer.
+func (at *At) answers() bool {
+	return at.Answer.Text != "" || len(at.Answer.Value) > 0 || at.Answer.Decision != ""
+}
+
+// check returns an error if one of the fields is invalid.
+func (at *At) check() error {
+	if at.Question < 0 {
+		return &ArgumentError{"at.Question", fmt.Sprint(at.Question), "the number of a settled question, or 0 for " +
+			"the run's end", nil}
+	}
+	if at.ID != "" && !idPattern.matches(at.ID) {
+		return &ArgumentError{"at.ID", quote(at.ID), wantID, nil}
+	}
+	if !at.answers() {
+		return argumentError("at.", at.Actor.Validate())
+	}
+	reply := at.Answer
+	switch {
+	case reply.ID != 0 && reply.ID != at.Question:
+		return &ArgumentError{"at.Answer.ID", fmt.Sprint(reply.ID), "that of at.Question, or 0", nil}
+	case reply.Key != "":
+		return &ArgumentError{"at.Answer.Key", quote(reply.Key), "none: at.ID makes the call idempotent", nil}
+	case !reply.Actor.IsZero() && !reply.Actor.Equal(at.Actor):
+		return &ArgumentError{"at.Answer.Actor", quote(reply.Actor.ID), "the author of the fork, or none", nil}
+	}
+	reply.ID, reply.Actor = max(at.Question, 1), at.Actor
+	at.Answer = reply
+	return argumentError("at.Answer.", reply.Validate())
+}
+
+// argumentError returns the fault of a field as one of an argument; nil for nil.
+func argumentError(prefix string, err error) error {
+	var fault *FieldError
+	if errors.As(err, &fault) {
+		return &ArgumentError{prefix + fault.Field, fault.Value, fault.Want, err}
+	}
+	return err
+}
+
+// identity returns what distinguishes the Answer of a call from that of another with the same ID. A
+// text has the form that earlier releases give it.
+func (at *At) identity() []any {
+	if !at.answers() {
+		return []any{"", ""}
+	}
+	a := at.Answer
+	all := []any{a.Text, a.Actor.ID}
+	if len(a.Value) > 0 || a.Decision != "" || a.Seen != "" {
+		all = append(all, string(a.Value), a.Decision, a.Seen)
+	}
+	return all
+}
