@@ -28,6 +28,9 @@ type node struct {
 	lostProcesses chan string   // run ids whose resident process ended by itself
 
 	lease *ownLease
+	rank  atomic.Int64 // of this node among the registered ones, by age; see suspectIsOverdue
+
+	quarantine quarantine // for the scheduler alone
 
 	// live ends when the node may not execute any more: turns, and their commits, depend on it. A
 	// shutdown ends it only when the turns have ended, or have taken too long.

@@ -73,17 +73,13 @@ func (n *node) reserveMore(limit int) (reserved int) {
 	return reserved
 }
 
-// claim has the store claim queued runs, and start the turn of each in the same commit. Only runs
-// whose engine this process has are claimed; others stay queued (J4). A shutdown does not cancel a
-// claim that was sent to the store, or a claimed run would be left without a worker.
-func (n *node) claim(ctx context.Context, room int) ([]store.Claimed, error) {
-	if ctx.Err() != nil {
-		return nil, nil
-	}
+// claimReady has the store claim queued runs, and start the turn of each in the same commit. Only
+// runs whose engine this process has are claimed; others stay queued (J4). A shutdown does not
+// cancel a claim that was sent to the store, or a claimed run would be left without a worker.
+func (n *node) claimReady(room int) ([]store.Claimed, error) {
 	now := commitTime(n.clock)
 	var drained bool
 	defer func() { n.drained.Store(drained) }()
-	n.drained.Store(false) // a slot that becomes free during the claim must cause another claim
 	req := store.ClaimRequest{
 		Node: n.id, Now: now, Max: room, Engines: n.engineNames, Hinted: n.hinted.Swap(false), Drained: &drained,
 		Start: func(r store.Run, _ []byte) (store.Commit, error) { return decideStart(&r, n.id, now) },
