@@ -18,6 +18,7 @@ const claimBatch = 256
 func (n *node) schedule(ctx context.Context) error {
 	pause := poller{clock: n.clock, wake: n.wakeup, interval: n.cfg.Poll}
 	defer pause.stop()
+	n.looksForSuspects.Store(true)
 	noteClaim := sync.OnceFunc(func() { close(n.hasClaimed) })
 	for {
 		if n.permits.Acquire(ctx, 1) != nil {
@@ -41,6 +42,9 @@ func (n *node) schedule(ctx context.Context) error {
 		}
 		if pause.wait(ctx) != nil {
 			return nil
+		}
+		if pause.intervalOver() {
+			n.looksForSuspects.Store(true)
 		}
 		// Goroutines that are about to queue another run go first, so that one claim starts both.
 		runtime.Gosched()

@@ -20,7 +20,7 @@ import (
 type quarantine struct {
 	apart      store.Hold // the suspect that executes without other turns; empty: none
 	apartUntil time.Time
-	nextLook   time.Time // when the store is asked for suspects again
+	nextLook   time.Time // when a node that executes turns asks the store for suspects again
 	drainSince time.Time // zero: the node does not drain
 	noDrain    time.Time // the node does not drain before
 }
@@ -52,19 +52,17 @@ func (n *node) claim(ctx context.Context, room int) ([]store.Claimed, error) {
 		}
 		n.stopDraining(now) // another node has claimed it
 	}
+	look := n.looksForSuspects.Swap(false)
 	claimed, err := n.claimReady(room)
-	if err != nil || now.Before(q.nextLook) {
-		return claimed, err
-	}
-	if idle && len(claimed) == 0 {
-		q.nextLook = now.Add(n.cfg.Poll)
+	switch {
+	case err != nil || !look:
+	case idle && len(claimed) == 0:
 		return n.claimSuspect(now)
-	}
-	if now.After(q.noDrain) && n.suspectIsOverdue(now) {
+	case now.After(q.nextLook) && now.After(q.noDrain) && n.suspectIsOverdue(now):
 		n.log.Info("claiming nothing until the turns here have ended, for a run that has lost its workers")
 		q.drainSince = now
 	}
-	return claimed, nil
+	return claimed, err
 }
 
 // isIdle reports whether no turn executes here.

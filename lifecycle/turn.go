@@ -112,8 +112,15 @@ func (t *turn) execute(ctx context.Context) *turnEvidence {
 }
 
 // failed is the evidence of a turn that the engine could not execute.
+//
+// An error of the library that passes, such as too many open files, is retried like one of an engine
+// (J2); an engine that returned a Failure has decided about that.
 func (t *turn) failed(code fsm.Code, err error) *turnEvidence {
-	return t.collectEvidence(failedOutcome(code, err))
+	o := failedOutcome(code, err)
+	if f := (*engine.Failure)(nil); !errors.As(err, &f) {
+		o.Process.Transient = engine.PassingError(err)
+	}
+	return t.collectEvidence(o)
 }
 
 // limitTime interrupts the turn when d has passed on the node's clock, unless stop was called
