@@ -62,7 +62,9 @@ func TestJ3APoisonRunKillsRealProcesses(t *testing.T) {
 			s, err := sqlite.Open(t.Context(), path, sqlite.Options{})
 			require.NoError(t, err)
 			defer s.Close()
-			idle := engine.Func(func(context.Context, engine.Turn, engine.Sink) (engine.Outcome, error) { panic("unused") })
+			idle := engine.Func(func(context.Context, engine.Turn, engine.Sink) (engine.Outcome, error) {
+				panic("unused")
+			})
 			l, err := lifecycle.New(lifecycle.Config{Store: s, Engine: idle, Logger: slog.New(slog.DiscardHandler)})
 			require.NoError(t, err) // which makes the pool
 			ids := []string{"poison", "healthy-1", "healthy-2", "healthy-3", "healthy-4", "healthy-5"}
