@@ -334,7 +334,12 @@ func (t *turn) input(dirs workspace, answers []interaction.Answer) engine.Turn {
 
 // readHistory reads the questions and answers of the run so far.
 func (t *turn) readHistory(ctx context.Context) ([]Record, error) {
-	_, history, err := t.node.store.History(ctx, t.call.RunID)
+	run, history, err := t.node.store.History(ctx, t.call.RunID)
+	if err == nil {
+		if lost := checkHistory(&run, history); lost != nil {
+			return nil, heldForRows(lost)
+		}
+	}
 	return history, err
 }
 
@@ -367,8 +372,10 @@ func (t *turn) answers(ctx context.Context) ([]interaction.Answer, error) {
 	for {
 		answers, err := t.readAnswers(ctx, run.Together)
 		switch {
-		case err == nil, errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrCorrupt):
-			return answers, err
+		case err == nil:
+			return answers, nil
+		case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrCorrupt):
+			return nil, heldForRows(err)
 		case ctx.Err() != nil:
 			return nil, nil // the engine is not called
 		}
