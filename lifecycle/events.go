@@ -121,7 +121,8 @@ func (r *eventReader) next(ctx context.Context) ([]store.Event, error) {
 	}
 	// The record counts later events, which were stored after the page was read, or are lost.
 	if page, err = r.client.store.Events(ctx, r.id, r.after, eventPage); err == nil && len(page) == 0 {
-		err = fmt.Errorf("%w: run %s has no event after %d, and its record counts %d", store.ErrCorrupt, r.id, r.after, last)
+		err = fmt.Errorf("%w: run %s has no event after %d, and its record counts %d", store.ErrCorrupt, r.id,
+			r.after, last)
 	}
 	if err == nil {
 		err = checkEvents(r.id, r.after, page)
@@ -147,8 +148,8 @@ func (r *eventReader) findEnd(ctx context.Context) (last uint64, _ error) {
 		return 0, fmt.Errorf("lifecycle: events of run %s: %w", r.id, err)
 	}
 	if run.State.Terminal() && r.after > run.Seq {
-		return 0, fmt.Errorf("%w: run %s ended with event %d, and the cursor is %d: read from 0", ErrCursorBeyondEnd, r.id,
-			run.Seq, r.after)
+		return 0, fmt.Errorf("%w: run %s ended with event %d, and the cursor is %d: read from 0", ErrCursorBeyondEnd,
+			r.id, run.Seq, r.after)
 	}
 	r.ended = run.State.Terminal() && r.after == run.Seq
 	r.checkEnd = r.after > run.Seq

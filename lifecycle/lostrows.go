@@ -30,8 +30,8 @@ func checkJournal(id string, entries []interaction.JournalEntry, counted *intera
 // checkHistory returns an error if the history lacks questions that the run has settled.
 func checkHistory(run *Run, settled []Record) error {
 	if want := run.Interactions - len(run.OpenQuestions()); len(settled) < want {
-		return fmt.Errorf("%w: the history of run %s has %d settled questions, and its record counts %d", store.ErrCorrupt,
-			run.ID, len(settled), want)
+		return fmt.Errorf("%w: the history of run %s has %d settled questions, and its record counts %d",
+			store.ErrCorrupt, run.ID, len(settled), want)
 	}
 	return nil
 }
@@ -40,7 +40,8 @@ func checkHistory(run *Run, settled []Record) error {
 func checkEvents(id string, after uint64, page []store.Event) error {
 	for _, e := range page {
 		if e.Seq > after+1 {
-			return fmt.Errorf("%w: run %s has event %d where event %d is expected", store.ErrCorrupt, id, e.Seq, after+1)
+			return fmt.Errorf("%w: run %s has event %d where event %d is expected", store.ErrCorrupt, id, e.Seq,
+				after+1)
 		}
 		after = e.Seq
 	}

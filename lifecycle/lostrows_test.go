@@ -74,7 +74,8 @@ func TestLostRowsAreNoticed(t *testing.T) {
 			}
 			if len(entries) == 0 {
 				steps.Add(1)
-				err = journal.Append(ctx, engine.JournalEntry{Path: "1", Name: "charge", Type: "step", Body: []byte(`"paid"`)})
+				err = journal.Append(ctx, engine.JournalEntry{Path: "1", Name: "charge", Type: "step",
+					Body: []byte(`"paid"`)})
 				return asking("Ship?"), err
 			}
 			return engine.Done("shipped"), nil

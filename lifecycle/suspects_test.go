@@ -71,22 +71,29 @@ type fleet struct {
 
 func (m *fleet) serve(t *testing.T, ctx context.Context) {
 	for ctx.Err() == nil {
-		p := &killable{Store: m.store}
-		p.dead, p.kill = context.WithCancel(ctx)
-		lc, err := New(Config{Store: p, Concurrency: m.concurrency, Forgiving: true, Grace: -1,
-			Logger: slog.New(slog.DiscardHandler),
-			Engine: engine.Func(func(_ context.Context, turn engine.Turn, _ engine.Sink) (engine.Outcome, error) {
-				m.turn(p, turn)
-				return engine.Done("done"), nil
-			})})
-		require.NoError(t, err)
-		m.all.Go(func() { _ = lc.Serve(p.dead) }) // a dead process tries for a while to leave
-		<-p.dead.Done()
-		if ctx.Err() == nil {
-			m.mu.Lock()
-			m.kills++
-			m.mu.Unlock()
-		}
+		m.serveOnce(t, ctx)
+	}
+}
+
+func (m *fleet) serveOnce(t *testing.T, ctx context.Context) {
+	dead, kill := context.WithCancel(ctx)
+	p := &killable{m.store, dead, kill}
+	lc, err := New(Config{Store: p, Concurrency: m.concurrency, Forgiving: true, Grace: -1,
+		Logger: slog.New(slog.DiscardHandler),
+		Engine: engine.Func(func(_ context.Context, turn engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+			m.turn(p, turn)
+			return engine.Done("done"), nil
+		})})
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	m.all.Go(func() { _ = lc.Serve(dead) }) // a dead process tries for a while to leave
+	<-dead.Done()
+	if ctx.Err() == nil {
+		m.mu.Lock()
+		m.kills++
+		m.mu.Unlock()
 	}
 }
 
@@ -97,7 +104,8 @@ func TestJ3APoisonRunTakesNoNeighborsDown(t *testing.T) {
 	for _, nodes := range []int{1, 3} {
 		for _, concurrency := range []int{1, 4, 16} {
 			for _, limit := range []int{0, 1, 2} {
-				t.Run(fmt.Sprintf("%d nodes/concurrency %d/max repeats %d", nodes, concurrency, limit), func(t *testing.T) {
+				name := fmt.Sprintf("%d nodes/concurrency %d/max repeats %d", nodes, concurrency, limit)
+				t.Run(name, func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) { poison(t, nodes, concurrency, limit) })
 				})
 			}

@@ -217,7 +217,8 @@ func (r *Run) Suspect() bool {
 		least = min(least, r.MaxRepeats)
 	}
 	// After a loss, and only then, NotBefore is later than QueuedAt without a block.
-	return r.State == fsm.StateQueued && !r.Slot && r.Block == nil && r.Repeats >= least && r.NotBefore.After(r.QueuedAt)
+	return r.State == fsm.StateQueued && !r.Slot && r.Block == nil && r.Repeats >= least &&
+		r.NotBefore.After(r.QueuedAt)
 }
 
 // HeldSince returns the time from which the hold has delayed a held run. That is the time at which
