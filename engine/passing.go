@@ -9,8 +9,9 @@ import (
 )
 
 // PassingError reports whether an error goes away by itself (J2): a rate limit, an overloaded or
-// unavailable model, a broken connection. It goes by the types that Go's network errors have, and
-// by PassingText. Engines put it into Failure.Transient.
+// unavailable model, a broken connection, a process or a machine that is short of files or memory, a
+// file system that could not be read just now. It goes by the types that Go's network errors have,
+// by the numbers of system errors, and by PassingText. Engines put it into Failure.Transient.
 func PassingError(err error) bool {
 	if err == nil {
 		return false
@@ -19,12 +20,19 @@ func PassingError(err error) bool {
 	if errors.As(err, &network) && network.Timeout() || errors.Is(err, io.ErrUnexpectedEOF) {
 		return true
 	}
-	for _, broken := range []error{syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.EPIPE, syscall.ETIMEDOUT} {
-		if errors.Is(err, broken) {
+	for _, passes := range passingErrnos {
+		if errors.Is(err, passes) {
 			return true
 		}
 	}
 	return PassingText(err.Error())
+}
+
+// passingErrnos are system errors that go away by themselves.
+var passingErrnos = []error{
+	syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.EPIPE, syscall.ETIMEDOUT,
+	syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EAGAIN, // too many files or processes, too little memory
+	syscall.EIO, syscall.ESTALE, // a disk or a network file system
 }
 
 // PassingText reports whether an agent's words about its failure say that it goes away by itself.

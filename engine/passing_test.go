@@ -53,6 +53,19 @@ func TestPassingErrorKnowsTheNetwork(t *testing.T) {
 	}
 }
 
+// J2: so do shortages of the process or the machine, and faults of reading that do not last.
+func TestPassingErrorKnowsTheSystem(t *testing.T) {
+	for _, errno := range []syscall.Errno{
+		syscall.EMFILE, syscall.ENFILE, syscall.EIO, syscall.ESTALE, syscall.ENOMEM, syscall.EAGAIN,
+	} {
+		err := fmt.Errorf("workspace: %w", &os.PathError{Op: "open", Path: "run.json", Err: errno})
+		require.True(t, engine.PassingError(err), err)
+	}
+	for _, errno := range []syscall.Errno{syscall.ENOENT, syscall.EACCES, syscall.EROFS, syscall.ENOTDIR} {
+		require.False(t, engine.PassingError(&os.PathError{Op: "open", Path: "run.json", Err: errno}), errno)
+	}
+}
+
 // J2: what an engine wants to be executed later is a passing failure.
 func TestLaterIsAPassingFailure(t *testing.T) {
 	var f *engine.Failure

@@ -322,6 +322,9 @@ func (c *Client) History(ctx context.Context, id string) ([]Record, error) {
 	if err == nil {
 		err = c.allow(ctx, ActionView, &run, run.Pending)
 	}
+	if err == nil {
+		err = checkHistory(&run, records)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -42,7 +42,8 @@ func (n *node) watchDeadlines(ctx context.Context) error {
 			continue // there may be more
 		}
 		n.due.note(next)
-		n.wakeScheduler() // a not-before time may have passed
+		n.looksForSuspects.Store(true) // a not-before time may have passed
+		n.wakeScheduler()
 		if n.sleepUntilDue(ctx) != nil {
 			return nil
 		}

@@ -101,6 +101,9 @@ func (r *eventReader) next(ctx context.Context) ([]store.Event, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lifecycle: events of run %s: %w", r.id, err)
 	}
+	if err := checkEvents(r.id, r.after, page); err != nil {
+		return nil, err
+	}
 	// A page that is not full has all events up to now, and hints bring those that follow.
 	r.fromStore = len(page) == eventPage || bodySize(page) >= store.MinPage
 	if len(page) > 0 {
@@ -109,9 +112,22 @@ func (r *eventReader) next(ctx context.Context) ([]store.Event, error) {
 	} else if r.emptyReads++; r.emptyReads%recheckAfter == 0 {
 		r.checkEnd = true
 	}
-	if r.checkEnd {
-		err = r.findEnd(ctx)
+	if !r.checkEnd {
+		return page, nil
 	}
+	last, err := r.findEnd(ctx)
+	if err != nil || last <= r.after || len(page) > 0 {
+		return page, err
+	}
+	// The record counts later events, which were stored after the page was read, or are lost.
+	if page, err = r.client.store.Events(ctx, r.id, r.after, eventPage); err == nil && len(page) == 0 {
+		err = fmt.Errorf("%w: run %s has no event after %d, and its record counts %d", store.ErrCorrupt, r.id,
+			r.after, last)
+	}
+	if err == nil {
+		err = checkEvents(r.id, r.after, page)
+	}
+	r.fromStore = true
 	return page, err
 }
 
@@ -124,18 +140,20 @@ func bodySize(page []store.Event) (n int) {
 
 // findEnd finds out whether the run has ended at the cursor: a reader that starts there would
 // otherwise wait for ever.
-func (r *eventReader) findEnd(ctx context.Context) error {
+//
+// It returns the number of the run's last event.
+func (r *eventReader) findEnd(ctx context.Context) (last uint64, _ error) {
 	run, err := r.client.store.Run(ctx, r.id)
 	if err != nil {
-		return fmt.Errorf("lifecycle: events of run %s: %w", r.id, err)
+		return 0, fmt.Errorf("lifecycle: events of run %s: %w", r.id, err)
 	}
 	if run.State.Terminal() && r.after > run.Seq {
-		return fmt.Errorf("%w: run %s ended with event %d, and the cursor is %d: read from 0", ErrCursorBeyondEnd, r.id,
-			run.Seq, r.after)
+		return 0, fmt.Errorf("%w: run %s ended with event %d, and the cursor is %d: read from 0", ErrCursorBeyondEnd,
+			r.id, run.Seq, r.after)
 	}
 	r.ended = run.State.Terminal() && r.after == run.Seq
 	r.checkEnd = r.after > run.Seq
-	return nil
+	return run.Seq, nil
 }
 
 // hub delivers the store's hints to the followers of runs. It only shortens waiting: a follower

@@ -240,6 +240,9 @@ func (c *Client) forkSource(ctx context.Context, id string) (s forkSource, _ err
 	var body []byte
 	err := c.store.Confirm(ctx, func(r store.Reader) (err error) {
 		if s.run, s.settled, err = r.History(ctx, id); err == nil {
+			err = checkHistory(&s.run, s.settled)
+		}
+		if err == nil {
 			body, err = r.Spec(ctx, id)
 		}
 		return err

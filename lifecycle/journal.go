@@ -28,7 +28,8 @@ func (s *sink) Entries(ctx context.Context) ([]engine.JournalEntry, error) {
 	if t.origin != nil {
 		inherited = store.CloneJournal(t.origin.Journal)
 	}
-	if run := t.lastStored(); run.Journal == nil {
+	counted := t.lastStored().Journal // before the journal is read, to which a branch may add
+	if counted == nil {
 		return inherited, nil
 	}
 	var entries []engine.JournalEntry
@@ -38,6 +39,11 @@ func (s *sink) Entries(ctx context.Context) ([]engine.JournalEntry, error) {
 	})
 	if err != nil && ctx.Err() != nil {
 		return nil, fmt.Errorf("engine: journal not read: %w", context.Cause(ctx))
+	}
+	if err == nil {
+		if lost := checkJournal(t.call.RunID, entries, counted); lost != nil {
+			err = heldForRows(lost)
+		}
 	}
 	return append(inherited, entries...), err
 }
@@ -53,6 +59,9 @@ func (c *Client) inheritJournal(ctx context.Context, s *forkSource, from *origin
 		return s.refuse("its journal cannot be read: %v", engine.ErrNoJournal)
 	}
 	entries, err := reader.Journal(ctx, s.run.ID)
+	if err == nil {
+		err = checkJournal(s.run.ID, entries, s.run.Journal)
+	}
 	if err == nil && len(entries) < from.ownEntries {
 		err = fmt.Errorf("%w: its journal has %d entries of %d", store.ErrCorrupt, len(entries), from.ownEntries)
 	}

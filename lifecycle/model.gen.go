@@ -150,6 +150,9 @@ import (
 //	// Held reports whether the run is held.
 //	func (r *Run) Held() bool
 //
+//	// Suspect reports whether the queued run may take its worker down: its turn was lost with its worker or its agent at least twice in a row, or MaxRepeats allows no other repeat after the next (J3).
+//	func (r *Run) Suspect() bool
+//
 //	// HeldSince returns the time from which the hold has delayed a held run.
 //	func (r *Run) HeldSince() time.Time
 //

@@ -28,6 +28,12 @@ type node struct {
 	lostProcesses chan string   // run ids whose resident process ended by itself
 
 	lease *ownLease
+	rank  atomic.Int64 // of this node among the registered ones, by age; see suspectIsOverdue
+
+	quarantine quarantine // for the scheduler alone
+	// looksForSuspects is set once per poll, and when the NotBefore of a run has come: other claims
+	// cost nothing more
+	looksForSuspects atomic.Bool
 
 	// live ends when the node may not execute any more: turns, and their commits, depend on it. A
 	// shutdown ends it only when the turns have ended, or have taken too long.
@@ -123,11 +129,14 @@ func membershipEnded(err error) bool {
 // handleHint handles the store's hint of a commit. A queued run wakes the scheduler. If a run has
 // ended while its turn executes here, it was canceled, and the turn is interrupted.
 func (n *node) handleHint(h store.Hint) {
+	if h.RunID == "" { // anything may have changed
+		n.looksForSuspects.Store(true)
+	}
 	switch h.State {
 	case fsm.StateQueued:
 		n.hinted.Store(true)
 		n.wakeScheduler()
-	case "": // anything may have changed
+	case "":
 		n.wakeScheduler()
 	case fsm.StateRunning:
 	default: // a slot may be free

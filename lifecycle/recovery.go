@@ -61,6 +61,7 @@ func (n *node) recoverPeriodically(ctx context.Context) error {
 	noteFirst := sync.OnceFunc(func() { close(n.hasRecovered) })
 	for {
 		err := s.runPass(ctx)
+		n.noteRank(s.registered)
 		noteFirst()
 		done, late := s.drainCounts()
 		if errors.Is(err, store.ErrClosed) {

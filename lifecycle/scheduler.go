@@ -18,6 +18,7 @@ const claimBatch = 256
 func (n *node) schedule(ctx context.Context) error {
 	pause := poller{clock: n.clock, wake: n.wakeup, interval: n.cfg.Poll}
 	defer pause.stop()
+	n.looksForSuspects.Store(true)
 	noteClaim := sync.OnceFunc(func() { close(n.hasClaimed) })
 	for {
 		if n.permits.Acquire(ctx, 1) != nil {
@@ -41,6 +42,9 @@ func (n *node) schedule(ctx context.Context) error {
 		}
 		if pause.wait(ctx) != nil {
 			return nil
+		}
+		if pause.intervalOver() {
+			n.looksForSuspects.Store(true)
 		}
 		// Goroutines that are about to queue another run go first, so that one claim starts both.
 		runtime.Gosched()
@@ -73,17 +77,13 @@ func (n *node) reserveMore(limit int) (reserved int) {
 	return reserved
 }
 
-// claim has the store claim queued runs, and start the turn of each in the same commit. Only runs
-// whose engine this process has are claimed; others stay queued (J4). A shutdown does not cancel a
-// claim that was sent to the store, or a claimed run would be left without a worker.
-func (n *node) claim(ctx context.Context, room int) ([]store.Claimed, error) {
-	if ctx.Err() != nil {
-		return nil, nil
-	}
+// claimReady has the store claim queued runs, and start the turn of each in the same commit. Only
+// runs whose engine this process has are claimed; others stay queued (J4). A shutdown does not
+// cancel a claim that was sent to the store, or a claimed run would be left without a worker.
+func (n *node) claimReady(room int) ([]store.Claimed, error) {
 	now := commitTime(n.clock)
 	var drained bool
 	defer func() { n.drained.Store(drained) }()
-	n.drained.Store(false) // a slot that becomes free during the claim must cause another claim
 	req := store.ClaimRequest{
 		Node: n.id, Now: now, Max: room, Engines: n.engineNames, Hinted: n.hinted.Swap(false), Drained: &drained,
 		Start: func(r store.Run, _ []byte) (store.Commit, error) { return decideStart(&r, n.id, now) },

@@ -137,7 +137,9 @@ func TestClaimAsksForAsManyAsThereIsRoomFor(t *testing.T) {
 			requests := s.asked()
 			require.NotEmpty(t, requests)
 			for _, r := range requests {
-				require.Equal(t, most, r.Max, "room for %d", concurrency)
+				if !r.Suspects { // of which it claims one at a time
+					require.Equal(t, most, r.Max, "room for %d", concurrency)
+				}
 			}
 			stop()
 		})

@@ -104,7 +104,8 @@ type Spec struct {
 	Hold HoldPolicy `json:"hold,omitempty"`
 	// MaxRepeats is how often in a row a repeatable turn that lost its worker or its agent is
 	// executed again, each time after a longer pause, of a second at first and a minute at most
-	// (J3); 0 stands for DefaultMaxRepeats. The next loss fails the run with
+	// (J3); 0 stands for DefaultMaxRepeats. After the second loss, and before the last repeat, the
+	// run waits for a node that executes no other turn (store.Run.Suspect). The next loss fails the run with
 	// TURN_REPEAT_LIMIT_EXCEEDED. A turn that ends without a failure resets the count, and so does
 	// one that adds to the run's journal (engine.Journal); an orderly shutdown of the host does not
 	// count.

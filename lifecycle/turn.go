@@ -115,8 +115,15 @@ func (t *turn) execute(ctx context.Context) *turnEvidence {
 }
 
 // failed is the evidence of a turn that the engine could not execute.
+//
+// An error of the library that passes, such as too many open files, is retried like one of an engine
+// (J2); an engine that returned a Failure has decided about that.
 func (t *turn) failed(code fsm.Code, err error) *turnEvidence {
-	return t.collectEvidence(failedOutcome(code, err))
+	o := failedOutcome(code, err)
+	if f := (*engine.Failure)(nil); !errors.As(err, &f) {
+		o.Process.Transient = engine.PassingError(err)
+	}
+	return t.collectEvidence(o)
 }
 
 // limitTime interrupts the turn when d has passed on the node's clock, unless stop was called
@@ -330,7 +337,12 @@ func (t *turn) input(dirs workspace, answers []interaction.Answer) engine.Turn {
 
 // readHistory reads the questions and answers of the run so far.
 func (t *turn) readHistory(ctx context.Context) ([]Record, error) {
-	_, history, err := t.node.store.History(ctx, t.call.RunID)
+	run, history, err := t.node.store.History(ctx, t.call.RunID)
+	if err == nil {
+		if lost := checkHistory(&run, history); lost != nil {
+			return nil, heldForRows(lost)
+		}
+	}
 	return history, err
 }
 
@@ -363,8 +375,10 @@ func (t *turn) answers(ctx context.Context) ([]interaction.Answer, error) {
 	for {
 		answers, err := t.readAnswers(ctx, run.Together)
 		switch {
-		case err == nil, errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrCorrupt):
-			return answers, err
+		case err == nil:
+			return answers, nil
+		case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrCorrupt):
+			return nil, heldForRows(err)
 		case ctx.Err() != nil:
 			return nil, nil // the engine is not called
 		}

@@ -160,8 +160,8 @@ func (l *Lifecycle) foldersOf(from *origin) (work, home string) {
 func (l *Lifecycle) folderOf(run *Run) (base string, owned bool, err error) {
 	self := l.ownerRecordOf(run)
 	alternate := filepath.Join(l.cfg.Dir, self.alternateName())
-	if exists(alternate) {
-		return alternate, true, nil
+	if _, err := os.Lstat(alternate); err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return alternate, err == nil, err
 	}
 	base = filepath.Join(l.cfg.Dir, run.ID)
 	owner, found, err := readOwner(base)
@@ -258,9 +258,4 @@ func renameOwner(root *os.Root, temporary string) error {
 		return fs.ErrExist
 	}
 	return root.Rename(temporary, ownerFile)
-}
-
-func exists(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
 }

@@ -245,6 +245,9 @@ func (q ClaimRequest) Check() error {
 	if q.Node == "" || q.Max < 1 || q.Max > MaxBatch || q.Start == nil {
 		return fmt.Errorf("%w: a claim needs a node, Max from 1 to %d (is %d) and Start", ErrInvalid, MaxBatch, q.Max)
 	}
+	if q.Suspects && q.Engines == nil {
+		return fmt.Errorf("%w: a claim of suspects needs Engines", ErrInvalid)
+	}
 	return checkEngines(q.Engines)
 }
 

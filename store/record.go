@@ -222,6 +222,23 @@ const (
 // Held reports whether the run is held.
 func (r *Run) Held() bool { return r.Block != nil && r.Block.Kind == BlockHeld }
 
+// suspectRepeats is how many losses in a row make a run a suspect.
+const suspectRepeats = 2
+
+// Suspect reports whether the queued run may take its worker down: its turn was lost with its
+// worker or its agent at least twice in a row, or MaxRepeats allows no other repeat after the next
+// (J3). Other runs may have been lost with it. A turn that was put off, or interrupted by a shutdown
+// since, is no suspect. See ClaimRequest.Suspects.
+func (r *Run) Suspect() bool {
+	least := suspectRepeats
+	if r.MaxRepeats > 0 {
+		least = min(least, r.MaxRepeats)
+	}
+	// After a loss, and only then, NotBefore is later than QueuedAt without a block.
+	return r.State == fsm.StateQueued && !r.Slot && r.Block == nil && r.Repeats >= least &&
+		r.NotBefore.After(r.QueuedAt)
+}
+
 // HeldSince returns the time from which the hold has delayed a held run. That is the time at which
 // it was queued. For a parked run, which waits in any case, it is the time of the last commit: the
 // hold began then, or one of several questions was answered since.

@@ -297,9 +297,14 @@ type ClaimRequest struct {
 	Max  int // at least 1
 	// Engines are the engines that the node has, named as in Node.Engines: only runs of these are
 	// picked, whatever else is queued (J4). A claim's cost does not depend on how many runs of
-	// other engines are queued. Nil: runs of any engine. Queued runs that hold a slot of the node
+	// other engines are queued. Nil: runs of any engine, suspects included. Queued runs that hold a slot of the node
 	// are picked in any case: their process is here.
 	Engines []string
+	// Suspects asks for suspects of these engines, and for no other run, not even for those that
+	// hold a slot of the node; it needs Engines. A claim
+	// that names its engines and does not set Suspects picks none (Run.Suspect): whoever executes
+	// one keeps it apart from other turns.
+	Suspects bool
 	// Hinted says that a hint reported a ready run, so that a store need not check whether there is
 	// one before it begins its transaction. Most claims without a hint find nothing.
 	Hinted bool

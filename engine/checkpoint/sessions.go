@@ -75,7 +75,9 @@ func (s Sessions) Load(ctx context.Context, t engine.Turn) ([]byte, error) {
 		return nil, &engine.Failure{Code: fsm.CodeSessionResumeFailed, Detail: "the session cannot be resumed",
 			Err: err}
 	case err != nil:
-		return nil, failed(ctx, "the session cannot be read now", err)
+		f := failed(ctx, "the session cannot be read now", err)
+		f.Transient = engine.PassingError(err) // nothing was executed yet
+		return nil, f
 	}
 	s.deleteOld(ctx, t, n)
 	return body, nil
@@ -149,7 +151,7 @@ func (s Sessions) Save(ctx context.Context, t engine.Turn, body []byte, interrup
 }
 
 // failed is the failure of a turn whose store failed, or that was ended while the call was retried.
-func failed(ctx context.Context, detail string, err error) error {
+func failed(ctx context.Context, detail string, err error) *engine.Failure {
 	code := fsm.CodeEngineFailed
 	switch {
 	case errors.Is(context.Cause(ctx), engine.ErrTurnTimeout):

@@ -141,9 +141,14 @@ func (p *Probe[A]) Answer(program Program, ask func() (A, error)) (A, error) {
 // NotStarted is the failure of a turn whose agent cannot be started.
 func NotStarted(err error) error { return Unavailable("the agent's program cannot be started", err) }
 
-// Unavailable is the failure of a turn whose agent cannot be used.
+// Unavailable is the failure of a turn whose agent cannot be used. It is retried if the error passes,
+// such as too many open files.
 func Unavailable(detail string, err error) error {
-	return &engine.Failure{Code: fsm.CodeEngineUnavailable, Detail: detail, Err: err}
+	return failure(fsm.CodeEngineUnavailable, detail, err)
+}
+
+func failure(code fsm.Code, detail string, err error) error {
+	return &engine.Failure{Code: code, Detail: detail, Err: err, Transient: engine.PassingError(err)}
 }
 
 // CheckFolders returns the failure of a turn whose folders are missing.
@@ -152,7 +157,7 @@ func CheckFolders(t engine.Turn) error {
 		return Unavailable("an agent that is a child process needs folders: set lifecycle.Config.Dir", nil)
 	}
 	if err := checkFolder(t.WorkDir); err != nil {
-		return &engine.Failure{Code: fsm.CodeWorkspaceMissing, Detail: "the run's folder is missing", Err: err}
+		return failure(fsm.CodeWorkspaceMissing, "the run's folder is missing", err)
 	}
 	return nil
 }
@@ -172,7 +177,7 @@ func CheckHome(t engine.Turn, resumed bool) error {
 	if resumed {
 		code = fsm.CodeSessionResumeFailed
 	}
-	return &engine.Failure{Code: code, Detail: "the agent's home is missing: " + t.HomeDir, Err: err}
+	return failure(code, "the agent's home is missing: "+t.HomeDir, err)
 }
 
 func checkFolder(path string) error {

@@ -3,6 +3,7 @@ package notify
 import (
 	"bytes"
 	"cmp"
+	"container/heap"
 	"context"
 	"slices"
 	"sync"
@@ -12,8 +13,88 @@ import (
 // Memory is a Queue for tests, and for hosts whose runs are in memory too. What it has is lost with
 // the process, though the feeds have passed it.
 type Memory struct {
-	mu      sync.Mutex
-	notices map[string]map[Key]*stored // guarded by mu; by endpoint
+	mu     sync.Mutex
+	queues map[string]*memoryQueue // guarded by mu; by endpoint
+}
+
+// memoryQueue has the notices of one endpoint.
+type memoryQueue struct {
+	notices map[Key]*stored
+	runs    map[string]*pendingRun // with pending notices
+	next    nextRuns
+}
+
+// pendingRun has the pending notices of a run in the order of their numbers.
+type pendingRun struct {
+	id      string
+	notices []*stored
+	place   int // in nextRuns
+}
+
+// nextRuns is a heap of runs by the due times of their first pending notices.
+type nextRuns []*pendingRun
+
+func (h nextRuns) Len() int { return len(h) }
+
+func (h nextRuns) Less(i, j int) bool {
+	return cmp.Or(h[i].notices[0].due.Compare(h[j].notices[0].due), cmp.Compare(h[i].id, h[j].id)) < 0
+}
+
+func (h nextRuns) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].place, h[j].place = i, j
+}
+
+// Push implements heap.Interface.
+func (h *nextRuns) Push(run any) {
+	r := run.(*pendingRun) //nolint:forcetypeassert // the heap has nothing else
+	r.place = len(*h)
+	*h = append(*h, r)
+}
+
+// Pop implements heap.Interface.
+func (h *nextRuns) Pop() any {
+	last := len(*h) - 1
+	r := (*h)[last]
+	(*h)[last] = nil
+	*h = (*h)[:last]
+	return r
+}
+
+// enqueue makes the notice pending.
+func (q *memoryQueue) enqueue(s *stored) {
+	r := q.runs[s.RunID]
+	if r == nil {
+		r = &pendingRun{id: s.RunID, notices: []*stored{s}}
+		q.runs[s.RunID] = r
+		heap.Push(&q.next, r)
+		return
+	}
+	i, _ := r.find(s)
+	r.notices = slices.Insert(r.notices, i, s)
+	heap.Fix(&q.next, r.place)
+}
+
+// dequeue makes the notice no longer pending, if it is.
+func (q *memoryQueue) dequeue(s *stored) {
+	r := q.runs[s.RunID]
+	if r == nil {
+		return
+	}
+	i, found := r.find(s)
+	switch {
+	case !found:
+	case len(r.notices) == 1:
+		heap.Remove(&q.next, r.place)
+		delete(q.runs, s.RunID)
+	default:
+		r.notices = slices.Delete(r.notices, i, i+1)
+		heap.Fix(&q.next, r.place)
+	}
+}
+
+func (r *pendingRun) find(s *stored) (int, bool) {
+	return slices.BinarySearchFunc(r.notices, s, func(a, b *stored) int { return cmp.Compare(a.Seq, b.Seq) })
 }
 
 // stored is a notice in memory.
@@ -24,19 +105,34 @@ type stored struct {
 }
 
 // NewMemory returns an empty queue.
-func NewMemory() *Memory { return &Memory{notices: make(map[string]map[Key]*stored)} }
+func NewMemory() *Memory { return &Memory{queues: make(map[string]*memoryQueue)} }
+
+// of returns the endpoint's queue. The caller holds mu.
+func (m *Memory) of(endpoint string) *memoryQueue {
+	q := m.queues[endpoint]
+	if q == nil {
+		q = &memoryQueue{notices: make(map[Key]*stored), runs: make(map[string]*pendingRun)}
+		m.queues[endpoint] = q
+	}
+	return q
+}
 
 // Add is described at Queue.
 func (m *Memory) Add(_ context.Context, endpoint string, entries []Entry, now time.Time) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.notices[endpoint] == nil {
-		m.notices[endpoint] = make(map[Key]*stored)
-	}
+	q := m.of(endpoint)
 	for _, e := range entries {
-		if old := m.notices[endpoint][e.Key()]; old == nil || !bytes.Equal(old.Body, e.Body) {
-			m.notices[endpoint][e.Key()] = &stored{DeadLetter: DeadLetter{Entry: e}, added: now, due: now}
+		old := q.notices[e.Key()]
+		if old != nil && bytes.Equal(old.Body, e.Body) {
+			continue
 		}
+		if old != nil {
+			q.dequeue(old)
+		}
+		s := &stored{DeadLetter: DeadLetter{Entry: e}, added: now, due: now}
+		q.notices[e.Key()] = s
+		q.enqueue(s)
 	}
 	return nil
 }
@@ -47,28 +143,21 @@ func (m *Memory) Claim(_ context.Context, endpoint string, now, until time.Time,
 ) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	first := make(map[string]*stored) // the pending notice with the lowest number, by run
-	for _, s := range m.notices[endpoint] {
-		if f := first[s.RunID]; s.Died.IsZero() && (f == nil || s.Seq < f.Seq) {
-			first[s.RunID] = s
-		}
+	q := m.of(endpoint)
+	var runs []*pendingRun
+	for len(runs) < n && len(q.next) > 0 && !q.next[0].notices[0].due.After(now) {
+		r := heap.Pop(&q.next).(*pendingRun) //nolint:forcetypeassert // as above
+		runs = append(runs, r)
 	}
-	all := make([]*stored, 0, len(first))
-	for _, s := range first {
-		all = append(all, s)
+	for _, r := range runs {
+		s := r.notices[0]
+		s.due = until
+		s.Attempts++
+		claimed = append(claimed, Claimed{Entry: s.Entry, Attempt: s.Attempts})
+		heap.Push(&q.next, r)
 	}
-	slices.SortFunc(all, func(a, b *stored) int {
-		return cmp.Or(a.due.Compare(b.due), cmp.Compare(a.RunID, b.RunID))
-	})
-	for _, s := range all {
-		if len(claimed) < n && !s.due.After(now) {
-			s.due = until
-			s.Attempts++
-			claimed = append(claimed, Claimed{Entry: s.Entry, Attempt: s.Attempts})
-		}
-		if next.IsZero() || s.due.Before(next) {
-			next = s.due
-		}
+	if len(q.next) > 0 {
+		next = q.next[0].notices[0].due
 	}
 	return claimed, next, nil
 }
@@ -77,7 +166,11 @@ func (m *Memory) Claim(_ context.Context, endpoint string, now, until time.Time,
 func (m *Memory) Remove(_ context.Context, endpoint string, key Key) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.notices[endpoint], key)
+	q := m.of(endpoint)
+	if s := q.notices[key]; s != nil {
+		q.dequeue(s)
+		delete(q.notices, key)
+	}
 	return nil
 }
 
@@ -87,6 +180,8 @@ func (m *Memory) Retry(_ context.Context, endpoint string, c Claimed, at time.Ti
 	defer m.mu.Unlock()
 	if s := m.claimed(endpoint, c); s != nil {
 		s.due, s.Reason = at, reason
+		q := m.of(endpoint)
+		heap.Fix(&q.next, q.runs[s.RunID].place)
 	}
 	return nil
 }
@@ -97,13 +192,14 @@ func (m *Memory) Bury(_ context.Context, endpoint string, c Claimed, now time.Ti
 	defer m.mu.Unlock()
 	if s := m.claimed(endpoint, c); s != nil {
 		s.Died, s.Reason = now, reason
+		m.of(endpoint).dequeue(s)
 	}
 	return nil
 }
 
 // claimed returns the notice if the claim is still its last one.
 func (m *Memory) claimed(endpoint string, c Claimed) *stored {
-	s := m.notices[endpoint][c.Key()]
+	s := m.of(endpoint).notices[c.Key()]
 	if s == nil || !s.Died.IsZero() || s.Attempts != c.Attempt {
 		return nil
 	}
@@ -114,7 +210,7 @@ func (m *Memory) claimed(endpoint string, c Claimed) *stored {
 func (m *Memory) Dead(_ context.Context, endpoint string, after Key, limit int) (dead []DeadLetter, _ error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for key, s := range m.notices[endpoint] {
+	for key, s := range m.of(endpoint).notices {
 		if !s.Died.IsZero() && after.less(key) {
 			dead = append(dead, s.DeadLetter)
 		}
@@ -129,11 +225,13 @@ func (m *Memory) Dead(_ context.Context, endpoint string, after Key, limit int) 
 func (m *Memory) Revive(_ context.Context, endpoint string, key Key, now time.Time) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s := m.notices[endpoint][key]
+	q := m.of(endpoint)
+	s := q.notices[key]
 	if s == nil || s.Died.IsZero() {
 		return ErrNoDeadLetter
 	}
 	s.Died, s.due, s.Attempts = time.Time{}, now, 0
+	q.enqueue(s)
 	return nil
 }
 
@@ -142,7 +240,7 @@ func (m *Memory) Count(_ context.Context, endpoint string) (c Count, _ error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	runs := make(map[string]bool)
-	for _, s := range m.notices[endpoint] {
+	for _, s := range m.of(endpoint).notices {
 		if !s.Died.IsZero() {
 			c.Dead++
 			continue
@@ -161,6 +259,6 @@ func (m *Memory) Count(_ context.Context, endpoint string) (c Count, _ error) {
 func (m *Memory) Clear(_ context.Context, endpoint string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.notices, endpoint)
+	delete(m.queues, endpoint)
 	return nil
 }

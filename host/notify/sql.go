@@ -30,7 +30,7 @@ const Schema = `CREATE TABLE IF NOT EXISTS interlude_notices (
 	reason TEXT NOT NULL,    -- why the last attempt failed
 	PRIMARY KEY (endpoint, run, seq)
 );
-CREATE INDEX IF NOT EXISTS interlude_notices_due ON interlude_notices (endpoint, due) WHERE died = 0;`
+CREATE INDEX IF NOT EXISTS interlude_notices_next ON interlude_notices (endpoint, due, run) WHERE died = 0;`
 
 // SchemaPostgreSQL is what OpenPostgreSQL executes if the table is missing.
 var SchemaPostgreSQL = strings.Replace(Schema, "BLOB", "BYTEA", 1)
@@ -96,12 +96,14 @@ func (q *SQL) Add(ctx context.Context, endpoint string, entries []Entry, now tim
 }
 
 // Claim is described at Queue. It is one statement, so that of two callers one gets a notice: the
-// other finds it due later.
+// other finds it due later. The "+ 0" keep the planner from reading every notice that is due to find
+// the few that the sub-select names: only the primary key is left. The sub-select and the next time
+// follow the index by due.
 func (q *SQL) Claim(ctx context.Context, endpoint string, now, until time.Time, n int) (claimed []Claimed,
 	next time.Time, _ error,
 ) {
 	rows, err := q.db.QueryContext(ctx, q.text(`UPDATE interlude_notices SET due = ?, attempts = attempts + 1
-	WHERE endpoint = ? AND died = 0 AND due <= ? AND (run, seq) IN (SELECT n.run, n.seq FROM interlude_notices n
+	WHERE endpoint = ? AND died + 0 = 0 AND due + 0 <= ? AND (run, seq) IN (SELECT n.run, n.seq FROM interlude_notices n
 		WHERE n.endpoint = ? AND n.died = 0 AND n.due <= ? AND `+first+` ORDER BY n.due, n.run LIMIT ?)
 	RETURNING run, seq, attempts, body`), until.UnixMicro(), endpoint, now.UnixMicro(), endpoint, now.UnixMicro(), n)
 	err = each(rows, err, func() error {
@@ -114,8 +116,8 @@ func (q *SQL) Claim(ctx context.Context, endpoint string, now, until time.Time, 
 		return nil, time.Time{}, err
 	}
 	var due sql.NullInt64
-	err = q.db.QueryRowContext(ctx, q.text(`SELECT min(n.due) FROM interlude_notices n
-	WHERE n.endpoint = ? AND n.died = 0 AND `+first), endpoint).Scan(&due)
+	err = q.db.QueryRowContext(ctx, q.text(`SELECT n.due FROM interlude_notices n
+	WHERE n.endpoint = ? AND n.died = 0 AND `+first+` ORDER BY n.due, n.run LIMIT 1`), endpoint).Scan(&due)
 	if err != nil { // what was claimed is claimed; when the next one is due, nobody needs to know
 		return claimed, time.Time{}, nil //nolint:nilerr // as above
 	}

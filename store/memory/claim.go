@@ -9,6 +9,7 @@ import (
 
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/internal/claim"
+	columns "github.com/interlude-go/interlude/store/internal/entry"
 	"github.com/interlude-go/interlude/store/internal/refuse"
 )
 
@@ -50,7 +51,7 @@ func (s *Store) claim(ctx context.Context, req store.ClaimRequest) ([]store.Clai
 			claimed, hints = append(claimed, c), append(hints, hint)
 		}
 	}
-	sticky := s.stickyRuns(req.Node, s.rotation.StartClaim(req.Max))
+	sticky := s.stickyRuns(&req, s.rotation.StartClaim(req.Max))
 	first, last := claim.Defer(&s.rotation, sticky, func(id string) string { return id })
 	start(first)
 	names := slices.Sorted(maps.Keys(s.pools))
@@ -61,7 +62,7 @@ func (s *Store) claim(ctx context.Context, req store.ClaimRequest) ([]store.Clai
 			break
 		}
 		pool, used := s.pools[name], s.index.slots[name]
-		q := &readyQueue{s, name, s.readyEngines(name, req.Engines), pool.KeyCapacity}
+		q := &readyQueue{s, name, s.readyEngines(name, columns.ClaimedEngines(&req)), pool.KeyCapacity}
 		if len(q.engines) == 0 {
 			continue
 		}
@@ -107,8 +108,11 @@ func (s *Store) releaseDelayed(now time.Time) {
 }
 
 // stickyRuns returns queued runs whose slot and process the node holds, oldest first.
-func (s *Store) stickyRuns(node string, n int) []string {
-	var ids []string
+func (s *Store) stickyRuns(req *store.ClaimRequest, n int) (ids []string) {
+	node := req.Node
+	if req.Suspects {
+		return nil
+	}
 	s.index.sticky.from(func(b ownedRun) bool { return b.owner < node }, func(b ownedRun) bool {
 		if b.owner != node || len(ids) == n {
 			return false

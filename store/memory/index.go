@@ -8,6 +8,7 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/internal/asked"
+	columns "github.com/interlude-go/interlude/store/internal/entry"
 )
 
 // moment orders runs by a time.
@@ -101,7 +102,7 @@ func newIndex() index {
 func at(t time.Time, id string) moment { return moment{t.UnixMicro(), id} }
 
 func placeOf(r *store.Run) place {
-	return place{r.Pool, r.Engine, r.Priority, r.Key, at(r.QueuedAt, r.ID)}
+	return place{r.Pool, columns.EngineColumn(r), r.Priority, r.Key, at(r.QueuedAt, r.ID)}
 }
 
 // listed returns the smallest list in order of creation that contains all runs which the query can

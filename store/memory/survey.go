@@ -8,6 +8,7 @@ import (
 
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/store"
+	columns "github.com/interlude-go/interlude/store/internal/entry"
 )
 
 // Survey implements store.Surveyor. It visits the runs that are ready, delayed, due or held, and
@@ -64,7 +65,7 @@ func (s *Store) queued(now time.Time) (map[string]store.PoolSurvey, map[string]s
 		pools[pool], engines[engine] = p, e
 	}
 	s.index.ready.from(func(place) bool { return false }, func(p place) bool {
-		count(p.pool, p.engine, p.moment)
+		count(p.pool, columns.EngineOf(p.engine), p.moment)
 		return true
 	})
 	s.index.delayed.from(start, func(m moment) bool {

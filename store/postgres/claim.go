@@ -10,6 +10,7 @@ import (
 
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/internal/claim"
+	"github.com/interlude-go/interlude/store/internal/entry"
 	"github.com/interlude-go/interlude/store/internal/refuse"
 )
 
@@ -38,7 +39,7 @@ func (s *Store) claimOnce(ctx context.Context, req store.ClaimRequest) (_ []stor
 	}
 	defer done()
 	for try := 0; ; try++ {
-		c := &claimTx{Store: s, req: req, engines: arrayText(req.Engines)}
+		c := &claimTx{Store: s, req: req, engines: arrayText(entry.ClaimedEngines(&req))}
 		err := c.run(ctx)
 		switch {
 		case err == nil:

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/internal/entry"
 )
@@ -18,6 +19,8 @@ type columns struct {
 	queuedAt, delayedUntil, askedAt, deadline, finishedAt *int64
 	ready                                                 bool
 	owner                                                 *string
+	// engine is set for a queued run that has no slot: such a run is ready unless it is delayed.
+	engine []byte
 }
 
 func columnsOf(r *store.Run) columns {
@@ -28,6 +31,9 @@ func columnsOf(r *store.Run) columns {
 	}
 	if r.Owner != "" {
 		columns.owner = &r.Owner
+	}
+	if r.State == fsm.StateQueued && !r.Slot {
+		columns.engine = []byte(entry.EngineColumn(r))
 	}
 	return columns
 }

@@ -152,11 +152,15 @@ func pickID(p pick) string { return p.id }
 // lockPools begins the transaction. In one exchange it locks the node's own sticky runs and the
 // pools that have ready runs, and prefetches what there is to choose from.
 func (c *claimTx) lockPools(ctx context.Context) ([]openPool, error) {
+	sticky := c.rotation.StartClaim(c.req.Max)
+	if c.req.Suspects {
+		sticky = 0
+	}
 	b := newBatch(6)
 	b.Queue(beginText)
 	b.Queue(c.texts[claimGuardText], c.req.Node)
 	b.Queue(c.texts[releaseText], c.req.Now.UnixMicro())
-	b.Queue(c.texts[stickyText], c.req.Node, c.rotation.StartClaim(c.req.Max))
+	b.Queue(c.texts[stickyText], c.req.Node, sticky)
 	b.Queue(c.texts[lockText], c.engines)
 	b.Queue(c.texts[readyText], c.req.Max, c.engines)
 	results := c.conn.SendBatch(ctx, b)

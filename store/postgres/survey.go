@@ -48,12 +48,12 @@ var (
 				array_agg(q.oldest ORDER BY q.engine) AS oldest, array_agg((
 					SELECT count(*) FROM interlude.nodes WHERE nodes.engines IS NULL OR q.engine = ANY (nodes.engines))
 						ORDER BY q.engine) AS nodes
-			FROM (SELECT engine, count(*) AS queued, min(since) AS oldest FROM (
+			FROM (SELECT btrim(engine, '!'::bytea) AS engine, count(*) AS queued, min(since) AS oldest FROM (
 				SELECT engine, queued_at AS since FROM interlude.states WHERE ready
 				UNION ALL
 				SELECT engine, CASE WHEN delayed_until <= $1::bigint THEN queued_at END FROM interlude.states
 					WHERE delayed_until IS NOT NULL AND delayed_until < ` + heldRange + `
-			) AS parts GROUP BY engine) q) e
+			) AS parts GROUP BY 1) q) e
 		LEFT JOIN interlude.pools p ON true
 		LEFT JOIN (SELECT pool, count(*) AS held FROM interlude.states WHERE slot GROUP BY pool) h ON h.pool = p.name
 		LEFT JOIN (SELECT pool, sum(ready) AS ready, min(oldest) AS oldest FROM (

@@ -143,17 +143,18 @@ func updateStatement(k updateKind) string {
 	returned := strings.ReplaceAll(columns, ", ", ", v.")
 	return `WITH state AS (
 			UPDATE interlude.states s
-				SET version = v.expect + 1, state = v.state, queued_at = v.queued_at, ready = v.ready,
+				SET version = v.expect + 1, state = v.state, queued_at = v.queued_at,
+					ready = v.engine IS NOT NULL AND v.delayed_until IS NULL, engine = coalesce(v.engine, s.engine),
 					delayed_until = v.delayed_until,
 				slot = v.slot, owner = v.owner, epoch = v.epoch, asked_at = v.asked_at, deadline = v.deadline,
 					finished_at = v.finished_at, record = v.record
-			FROM ` + rowsText(k.one, `$1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::boolean[], $6::bigint[],
+			FROM ` + rowsText(k.one, `$1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::bytea[], $6::bigint[],
 				$7::boolean[], $8::text[], $9::bigint[],
 				$10::bigint[], $11::bigint[], $12::bigint[], $13::bytea[], $14::text[], $15::bigint[], $16::bigint[],
 					$17::bigint[], $18::bytea[],
 				$19::bigint[], $20::bytea[], $21::bytea[],
 				$22::bigint[]`+arguments) + `
-			AS v (n, expect, state, queued_at, ready, delayed_until, slot, owner, epoch, asked_at, deadline,
+			AS v (n, expect, state, queued_at, engine, delayed_until, slot, owner, epoch, asked_at, deadline,
 				finished_at, record, node, held, first, last,
 				bodies, question, key, settled, recovered` + columns + `)
 			WHERE s.n = v.n AND s.version = v.expect
@@ -191,9 +192,10 @@ type updateColumns struct {
 	recovered                                             []int64
 	state                                                 []string
 	queuedAt, delayedUntil, askedAt, deadline, finishedAt []*int64
-	ready, slot                                           []bool
+	slot                                                  []bool
 	owner, node                                           []*string
 	record, bodies, key, settled                          [][]byte
+	engine                                                [][]byte // of those that want a slot
 	usage                                                 usageColumns
 	further                                               furtherColumns
 	asked                                                 askedColumns
@@ -237,7 +239,7 @@ func (c *createColumns) add(p *pendingCommit) {
 func (u *updateColumns) add(p *pendingCommit) {
 	r, h := &p.Run, columnsOf(&p.Run)
 	u.n, u.expect, u.epoch = append(u.n, p.row), append(u.expect, int64(p.Expect)), append(u.epoch, int64(r.Epoch))
-	u.state, u.ready, u.slot, u.owner = append(u.state, string(r.State)), append(u.ready, h.ready),
+	u.state, u.engine, u.slot, u.owner = append(u.state, string(r.State)), append(u.engine, h.engine),
 		append(u.slot, r.Slot), append(u.owner, h.owner)
 	u.queuedAt, u.delayedUntil = append(u.queuedAt, h.queuedAt), append(u.delayedUntil, h.delayedUntil)
 	u.askedAt, u.deadline, u.finishedAt = append(u.askedAt, h.askedAt), append(u.deadline, h.deadline),
@@ -329,7 +331,7 @@ func (s *Store) queueUpdates(b *pgx.Batch, commits []*pendingCommit) {
 	k.several = len(u.further.run) > 0 || len(u.asked.changed) > 0 || journal
 	k.usage = k.usage || journal || k.fenced && k.several
 	k.fenced = k.fenced || k.usage
-	arguments := []any{u.n, u.expect, u.state, u.queuedAt, u.ready, u.delayedUntil, u.slot, u.owner, u.epoch,
+	arguments := []any{u.n, u.expect, u.state, u.queuedAt, u.engine, u.delayedUntil, u.slot, u.owner, u.epoch,
 		u.askedAt, u.deadline, u.finishedAt, u.record, u.node, u.held, u.first, u.last, u.bodies, u.question, u.key,
 		u.settled, u.recovered}
 	if k.usage {

@@ -124,6 +124,9 @@ func (c *claimTx) releaseDelayed() error {
 
 // stickyRuns are up to limit queued runs whose slot and process the node holds, oldest first.
 func (c *claimTx) stickyRuns(limit int) (ids []string, _ error) {
+	if c.req.Suspects {
+		return nil, nil
+	}
 	err := c.each(context.Background(), func(r row) error {
 		ids = append(ids, r.text(0))
 		return nil

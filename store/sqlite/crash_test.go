@@ -47,6 +47,10 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	if path := os.Getenv(envPoison); path != "" {
+		fmt.Fprintln(os.Stderr, "host:", poisonedHost(path))
+		os.Exit(1)
+	}
 	if path := os.Getenv(envFile); path != "" {
 		if err := host(path); err != nil {
 			fmt.Fprintln(os.Stderr, "host:", err)

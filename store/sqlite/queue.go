@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/interlude-go/interlude/slots"
+	"github.com/interlude-go/interlude/store/internal/entry"
 )
 
 // readyQueue is the ready runs of one pool that a claim may pick: those of the claim's engines. The
@@ -24,7 +25,7 @@ type readyQueue struct {
 // readyQueue returns the pool's queue for this claim.
 func (c *claimTx) readyQueue(p slots.Pool) (readyQueue, error) {
 	if c.req.Engines != nil {
-		return readyQueue{c, p, c.req.Engines}, nil
+		return readyQueue{c, p, entry.ClaimedEngines(&c.req)}, nil
 	}
 	engines, err := c.readyEngines(p.Name)
 	return readyQueue{c, p, engines}, err

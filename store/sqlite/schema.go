@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/internal/entry"
 )
 
 //go:embed migrations/*.sql
@@ -214,7 +215,7 @@ var fills = map[string]func(c *conn) error{
 // fillEngines fills the column of the runs that have not ended.
 func fillEngines(c *conn) error {
 	return fill(c, `SELECT n, record FROM runs WHERE n > ? AND finished_at IS NULL ORDER BY n LIMIT ? + 0`,
-		func(r store.Run) string { return r.Engine },
+		func(r store.Run) string { return entry.EngineColumn(&r) },
 		func(n int64, engine string) error {
 			_, err := c.exec(`UPDATE runs SET engine = ? WHERE n = ?`, engine, n)
 			return err

@@ -46,10 +46,11 @@ func (c *conn) survey(ctx context.Context, now int64) (s store.Survey, err error
 	}, `SELECT count(*) FROM runs WHERE deadline IS NOT NULL AND deadline <= ?`, now)
 	engines := make(map[string]store.EngineSurvey)
 	scan(func(r row) {
-		e := engines[r.text(0)]
-		e.Queued = int(r.int(1))
-		engines[r.text(0)] = e
-		s.Delayed += e.Queued
+		name, count := entry.EngineOf(r.text(0)), int(r.int(1))
+		e := engines[name]
+		e.Queued += count
+		engines[name] = e
+		s.Delayed += count
 	}, `SELECT engine, count(*) FROM runs WHERE delayed_until IS NOT NULL AND delayed_until > ?
 		AND delayed_until < ? GROUP BY engine`, now, entry.Held)
 	scan(func(r row) {
@@ -67,10 +68,11 @@ func (c *conn) survey(ctx context.Context, now int64) (s store.Survey, err error
 		s.Queued += int(r.int(3))
 	}, `SELECT pool, count(*), sum(state = 'running'), sum(state = 'queued') FROM runs WHERE slot = 1 GROUP BY pool`)
 	ready := func(r row) {
-		p, e, count, oldest := pools[r.text(0)], engines[r.text(1)], int(r.int(2)), r.time(3)
+		name := entry.EngineOf(r.text(1))
+		p, e, count, oldest := pools[r.text(0)], engines[name], int(r.int(2)), r.time(3)
 		p.AddReady(count, oldest)
 		e.AddReady(count, oldest)
-		pools[r.text(0)], engines[r.text(1)] = p, e
+		pools[r.text(0)], engines[name] = p, e
 	}
 	scan(ready, `SELECT pool, engine, count(*), min(queued_at) FROM runs WHERE ready = 1 GROUP BY pool, engine`)
 	scan(ready, `SELECT pool, engine, count(*), min(queued_at) FROM runs WHERE delayed_until IS NOT NULL

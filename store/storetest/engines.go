@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -111,6 +112,39 @@ var engineCases = []promised{
 			w.now = at
 			require.Empty(w, w.claimOf("n", 9, "y"))
 			require.Equal(w, []string{"later"}, w.claimOf("n", 9, "x"))
+		},
+	},
+	{
+		"engines/suspects",
+		"A run whose turn was lost again and again is a suspect: only a claim for suspects of its engine, or for " +
+			"any engine, picks it. It is counted with its engine, and is no suspect once its turn has started (J3).",
+		func(w *world) {
+			w.joinWith("x", "x", "x-y")
+			for i, id := range []string{"s1", "s2"} {
+				r := w.running(id, ofEngine("x"))
+				w.commit(lostAgain(r, w.tick(), 2+i))
+				r = w.load(id)
+				require.True(w, r.Suspect())
+			}
+			once := w.running("once", ofEngine("x"))
+			w.commit(lostAgain(once, w.tick(), 1))
+			w.submit("other", ofEngine("x-y"))
+			w.now = w.now.Add(time.Hour)
+			require.Equal(w, []store.EngineSurvey{
+				{Engine: "x", Queued: 3, OldestReady: w.load("s1").QueuedAt, Nodes: 2},
+				{Engine: "x-y", Queued: 1, OldestReady: w.load("other").QueuedAt, Nodes: 2},
+			}, w.survey().Engines)
+			require.Empty(w, w.claimSuspects("n", 9, "a", "x-y"))
+			require.Equal(w, []string{"once", "other"}, slices.Sorted(slices.Values(w.claimOf("n", 9, "x", "x-y"))))
+			require.Equal(w, []string{"s1"}, w.claimSuspects("n", 1, "x", "x-y"))
+			started := w.load("s1")
+			require.False(w, started.Suspect())
+			w.commit(queuedAgain(started, w.tick()))
+			require.Equal(w, []string{"s1"}, w.claimOf("n", 9, "x"), "it was put back without a loss")
+			require.Equal(w, []string{"s2"}, ids(w.claim("n", 9)), "a claim for any engine")
+			_, err := w.store.Claim(w.ctx, store.ClaimRequest{Node: "n", Now: w.now, Max: 1, Suspects: true,
+				Start: Started(w.now)})
+			require.ErrorIs(w, err, store.ErrInvalid, "suspects of no engine")
 		},
 	},
 	{

@@ -162,6 +162,14 @@ func queuedAgain(prev store.Run, now time.Time) store.Commit {
 	})
 }
 
+// lostAgain returns a running run to the queue for a minute, after its turn was lost so many times
+// in a row.
+func lostAgain(prev store.Run, now time.Time, repeats int) store.Commit {
+	c := queuedAgain(prev, now)
+	c.Run.Repeats, c.Run.NotBefore = repeats, now.Add(time.Minute)
+	return c
+}
+
 // putOff returns a running run to the queue until the given time, because its turn failed for a
 // passing reason.
 func putOff(prev store.Run, now, until time.Time) store.Commit {

@@ -130,15 +130,17 @@ func (m *machine) claims(rt *rapid.T) {
 	node := rapid.SampledFrom(append(slices.Sorted(maps.Keys(m.nodes)), "stranger")).Draw(rt, "node")
 	limit := rapid.IntRange(1, 6).Draw(rt, "max")
 	engines := anyEngines(rt)
+	suspects := engines != nil && rapid.Bool().Draw(rt, "suspects")
 	var drained bool
 	claimed, err := m.store(rt).Claim(m.ctx, store.ClaimRequest{Node: node, Now: m.now, Max: limit, Engines: engines,
-		Drained: &drained, Start: Started(m.now)})
+		Suspects: suspects, Drained: &drained, Start: Started(m.now)})
 	if !m.nodes[node] {
 		require.ErrorIs(rt, err, store.ErrStaleEpoch)
 		return
 	}
 	require.NoError(rt, err)
-	p := &picks{model: m.model, node: node, now: m.now, limit: limit, engines: engines, drained: drained}
+	p := &picks{model: m.model, node: node, now: m.now, limit: limit, engines: engines,
+		suspect: suspects, drained: drained}
 	for _, c := range claimed {
 		p.got = append(p.got, c.Run.ID)
 	}
@@ -291,7 +293,7 @@ func (m *machine) step(rt *rapid.T, r store.Run) store.Commit {
 		}
 		c := queuedAgain(r, m.now)
 		if rapid.Bool().Draw(rt, "backs off") {
-			c.Run.Repeats++
+			c.Run.Repeats += rapid.IntRange(1, 2).Draw(rt, "repeats")
 			if later := m.now.Add(time.Duration(rapid.IntRange(0, 4).Draw(rt, "seconds")) * time.Second); later.After(
 				r.NotBefore) {
 				c.Run.NotBefore = later

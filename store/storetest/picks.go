@@ -28,6 +28,7 @@ type picks struct {
 	now     time.Time
 	limit   int
 	engines []string // the engines of the claim; nil for any
+	suspect bool     // the claim asks for suspects
 	got     []string
 	drained bool // the claim says that no ready run is left
 	picked  map[string]bool
@@ -80,6 +81,9 @@ func (p *picks) left(lanes map[lane][]string) string {
 
 // sticky returns the node's queued runs that hold their slot.
 func (p *picks) sticky() []string {
+	if p.suspect {
+		return nil
+	}
 	return ids(by(p.where(func(r store.Run) bool {
 		return r.State == fsm.StateQueued && r.Slot && r.Owner == p.node
 	}), queuedAt))
@@ -91,7 +95,8 @@ func queuedAt(r store.Run) time.Time { return r.QueuedAt }
 func (p *picks) lanes() map[lane][]string {
 	lanes := map[lane][]string{}
 	ready := p.where(func(r store.Run) bool {
-		return isReady(r, p.now) && (p.engines == nil || slices.Contains(p.engines, r.Engine))
+		return isReady(r, p.now) && (p.engines == nil ||
+			slices.Contains(p.engines, r.Engine) && r.Suspect() == p.suspect)
 	})
 	for _, r := range by(ready, queuedAt) {
 		lanes[laneOf(r)] = append(lanes[laneOf(r)], r.ID)

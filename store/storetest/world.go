@@ -120,6 +120,19 @@ func (w *world) claimOf(node string, limit int, engines ...string) []string {
 	return ids
 }
 
+// claimSuspects starts up to limit suspects of these engines for the node and returns their ids.
+func (w *world) claimSuspects(node string, limit int, engines ...string) (ids []string) {
+	w.Helper()
+	now := w.tick()
+	claimed, err := w.store.Claim(w.ctx, store.ClaimRequest{Node: node, Now: now, Max: limit, Engines: engines,
+		Suspects: true, Start: Started(now)})
+	require.NoError(w, err)
+	for _, c := range claimed {
+		ids = append(ids, c.Run.ID)
+	}
+	return ids
+}
+
 // claimInto claims runs of the engine "agent" with this Start, and asks whether any are left.
 func (w *world) claimInto(drained *bool, node string, limit int,
 	start func(store.Run, []byte) (store.Commit, error),

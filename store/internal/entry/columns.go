@@ -1,6 +1,7 @@
 package entry
 
 import (
+	"strings"
 	"time"
 
 	"github.com/interlude-go/interlude/fsm"
@@ -17,6 +18,7 @@ type Columns struct {
 	// DelayedUntil: queued, wants a slot, and is held back by its not-before time; or waiting for
 	// its children, see Awaiting; or held, and then in a range of its own, see HeldFrom.
 	DelayedUntil time.Time
+	Suspect      bool // see EngineColumn
 	Slot         bool
 	Owner        string
 	// AskedAt: waiting for an answer. If no open question is for everybody, it is in a range of its
@@ -30,7 +32,7 @@ type Columns struct {
 func ColumnsOf(r *store.Run) Columns {
 	c := Columns{Slot: r.Slot, Owner: r.Owner, Deadline: r.DueAt(), FinishedAt: r.FinishedAt}
 	if r.State == fsm.StateQueued {
-		c.QueuedAt = r.QueuedAt
+		c.QueuedAt, c.Suspect = r.QueuedAt, r.Suspect()
 		switch {
 		case r.Slot: // the next turn of a sticky run, which its owner alone claims
 		case r.AwaitsChildren():
@@ -52,6 +54,34 @@ func ColumnsOf(r *store.Run) Columns {
 		}
 	}
 	return c
+}
+
+// suspectMark ends the engine column of a suspect (J3): so a claim that names its engines finds none
+// of them unless it asks for them, nodes of earlier releases included. No name of an engine has this
+// character, and none has a smaller one, so that marked names are in the order of the names.
+const suspectMark = "!"
+
+// EngineColumn is the column by which claims find a queued run: its engine, marked for a suspect.
+func EngineColumn(r *store.Run) string {
+	if r.Suspect() {
+		return r.Engine + suspectMark
+	}
+	return r.Engine
+}
+
+// EngineOf is the engine that a column names.
+func EngineOf(column string) string { return strings.TrimSuffix(column, suspectMark) }
+
+// ClaimedEngines returns the engine columns of the runs that a claim may pick; nil for any.
+func ClaimedEngines(req *store.ClaimRequest) []string {
+	if !req.Suspects {
+		return req.Engines
+	}
+	marked := make([]string, len(req.Engines))
+	for i, name := range req.Engines {
+		marked[i] = name + suspectMark
+	}
+	return marked
 }
 
 // Held runs share the column of those that are delayed, in a range beyond every time of the

@@ -1,0 +1,137 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/interlude-go/interlude/store"
+)
+
+// quarantine keeps suspects (store.Run.Suspect) apart from other turns: a turn that takes its worker
+// down takes every turn there down with it, and each of them is counted as lost (J3). So a node
+// claims a suspect only when no turn executes there, and nothing else until that turn has ended or
+// outlived a lease. Other runs go first. A suspect that waits too long for an idle node makes a node
+// drain: the node claims nothing until its turns have ended. Draining takes at most half of a node's
+// time.
+//
+// Only the scheduler uses it. Its times are readings of the monotonic clock.
+type quarantine struct {
+	apart      store.Hold // the suspect that executes without other turns; empty: none
+	apartUntil time.Time
+	nextLook   time.Time // when a node that executes turns asks the store for suspects again
+	drainSince time.Time // zero: the node does not drain
+	noDrain    time.Time // the node does not drain before
+}
+
+// errApart is how a claim of suspects leaves them in the queue while other turns execute.
+var errApart = errors.New("lifecycle: a suspect is executed without other turns")
+
+// claim claims up to room runs, or a suspect.
+func (n *node) claim(ctx context.Context, room int) ([]store.Claimed, error) {
+	if ctx.Err() != nil {
+		return nil, nil
+	}
+	n.drained.Store(false) // what becomes free while nothing is claimed must cause another claim
+	q, now := &n.quarantine, monotonicNow(n.clock)
+	idle := n.isIdle()
+	switch {
+	case n.executesApart(now):
+		return nil, nil
+	case !q.drainSince.IsZero() && idle:
+		n.stopDraining(now)
+		for range 2 { // the store may first prefer other suspects to those that suspectIsOverdue left
+			if claimed, err := n.claimSuspect(now); err != nil || len(claimed) > 0 {
+				return claimed, err
+			}
+		}
+	case !q.drainSince.IsZero():
+		if now.Before(q.nextLook) || n.suspectIsOverdue(now) {
+			return nil, nil
+		}
+		n.stopDraining(now) // another node has claimed it
+	}
+	look := n.looksForSuspects.Swap(false)
+	claimed, err := n.claimReady(room)
+	switch {
+	case err != nil || !look:
+	case idle && len(claimed) == 0:
+		return n.claimSuspect(now)
+	case now.After(q.nextLook) && now.After(q.noDrain) && n.suspectIsOverdue(now):
+		n.log.Info("claiming nothing until the turns here have ended, for a run that has lost its workers")
+		q.drainSince = now
+	}
+	return claimed, err
+}
+
+// isIdle reports whether no turn executes here.
+func (n *node) isIdle() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return len(n.turns) == 0
+}
+
+// executesApart reports whether a suspect executes here that has not outlived a lease.
+func (n *node) executesApart(now time.Time) bool {
+	q := &n.quarantine
+	if q.apart.RunID == "" {
+		return false
+	}
+	n.mu.Lock()
+	t := n.turns[q.apart.RunID]
+	n.mu.Unlock()
+	if t != nil && t.epoch == q.apart.Epoch && now.Before(q.apartUntil) {
+		return true
+	}
+	q.apart = store.Hold{}
+	return false
+}
+
+func (n *node) stopDraining(now time.Time) {
+	q := &n.quarantine
+	q.noDrain = now.Add(max(n.cfg.Lease, now.Sub(q.drainSince)))
+	q.drainSince = time.Time{}
+}
+
+// claimSuspect claims a suspect for a node that executes nothing.
+func (n *node) claimSuspect(now time.Time) ([]store.Claimed, error) {
+	commitNow := commitTime(n.clock)
+	req := store.ClaimRequest{
+		Node: n.id, Now: commitNow, Max: 1, Engines: n.engineNames, Suspects: true,
+		Start: func(r store.Run, _ []byte) (store.Commit, error) { return decideStart(&r, n.id, commitNow) },
+	}
+	claimed, err := n.store.Claim(n.live, req)
+	if len(claimed) > 0 {
+		r := &claimed[0].Run
+		n.quarantine.apart, n.quarantine.apartUntil = store.Hold{RunID: r.ID, Epoch: r.Epoch}, now.Add(n.cfg.Lease)
+	}
+	return claimed, err
+}
+
+// suspectIsOverdue reports whether a suspect has waited for so long that this node drains for it. The
+// oldest node does so after a lease, and each younger one after eight times as long, so that one
+// node at a time drains where that is enough.
+func (n *node) suspectIsOverdue(now time.Time) (overdue bool) {
+	n.quarantine.nextLook = now.Add(max(n.cfg.Poll, n.cfg.Lease/3))
+	patience := n.cfg.Lease << (3 * min(n.rank.Load(), 3))
+	commitNow := commitTime(n.clock)
+	_, err := n.store.Claim(n.live, store.ClaimRequest{
+		Node: n.id, Now: commitNow, Max: claimBatch, Engines: n.engineNames, Suspects: true,
+		Start: func(r store.Run, _ []byte) (store.Commit, error) {
+			overdue = overdue || commitNow.Sub(r.NotBefore) > patience
+			return store.Commit{}, errApart
+		},
+	})
+	if err != nil && !errors.Is(err, errApart) {
+		n.log.Warn("cannot look for runs that have lost their workers", "err", err)
+		return false
+	}
+	return overdue
+}
+
+// noteRank notes the position of this node among the registered ones, which are in the order of
+// their ids and so of their age.
+func (n *node) noteRank(registered []string) {
+	n.rank.Store(int64(max(0, slices.Index(registered, n.id))))
+}
