@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp/syntax"
 	"strings"
 	"unicode/utf8"
 
@@ -18,7 +17,7 @@ import (
 
 // Limits of forms, in bytes.
 const (
-	MaxSchema    = 16 << 10
+	MaxSchema    = 128 << 10
 	MaxArguments = 64 << 10
 	MaxValue     = 64 << 10
 )
@@ -53,20 +52,23 @@ func checkSchema(raw json.RawMessage) error {
 	if err := checkJSON(raw); err != nil {
 		return err
 	}
-	v, err := schema.Decode(raw)
-	if err != nil {
+	size, err := schema.Measure(raw)
+	switch {
+	case err != nil:
 		return err
-	}
-	size := patternSize(v, 0)
-	if size > maxPatterns {
+	case size.Instructions > maxPatterns:
 		return fmt.Errorf("its patterns are too large: more than %d instructions", maxPatterns)
 	}
-	s, err := schema.Compile(raw)
+	s, err := schema.Cached(raw)
 	if err != nil {
 		return err
 	}
-	if checks := s.Cost(); checks > maxChecks || size*checks > maxPatterns {
-		return fmt.Errorf("it is too complex: one value would be checked %d times over", checks)
+	switch checks := s.Cost(); {
+	case checks > maxChecks:
+		return fmt.Errorf("it is too complex: one value would be checked %d times over, at most %d", checks, maxChecks)
+	case size.Instructions*checks > maxPatterns:
+		return fmt.Errorf("its patterns are too large: %d instructions, for a value that is checked up to %d times, "+
+			"at most %d in all", size.Instructions, checks, maxPatterns)
 	}
 	return nil
 }
@@ -79,42 +81,10 @@ const (
 	maxPatterns = 5000
 )
 
-// patternSize counts the instructions of the patterns in a schema, up to maxPatterns and some more.
-func patternSize(v any, size int) int {
-	add := func(pattern string) {
-		parsed, err := syntax.Parse(pattern, syntax.Perl)
-		if err != nil || size > maxPatterns {
-			return // Compile says what is wrong with it
-		}
-		if program, err := syntax.Compile(parsed.Simplify()); err == nil {
-			size += len(program.Inst)
-		}
-	}
-	switch v := v.(type) {
-	case []any:
-		for _, item := range v {
-			size = patternSize(item, size)
-		}
-	case map[string]any:
-		for name, item := range v {
-			if pattern, ok := item.(string); ok && name == "pattern" {
-				add(pattern)
-			}
-			if patterns, ok := item.(map[string]any); ok && name == "patternProperties" {
-				for pattern := range patterns {
-					add(pattern)
-				}
-			}
-			size = patternSize(item, size)
-		}
-	}
-	return size
-}
-
 // checkValue checks a value against a schema. The error is a *ValueError if the value is JSON that
 // the schema does not allow.
 func checkValue(declared, value json.RawMessage) error {
-	s, err := schema.Compile(declared)
+	s, err := schema.Cached(declared)
 	if err != nil {
 		return fmt.Errorf("interaction: the question's schema: %w", err)
 	}

@@ -119,7 +119,7 @@ func (t *turn) collectEvidence(o engine.Outcome) *turnEvidence {
 // checkOutput finds out whether the output passes the schema that the spec declares.
 func (t *turnEvidence) checkOutput(declared []byte, d dialect) {
 	t.facts |= fsm.FactSchemaDeclared
-	s, err := compiledSchema(declared)
+	s, err := schema.Cached(declared)
 	if err == nil {
 		t.facts |= factIf(s.Permissive(), fsm.FactSchemaPermissive)
 		err = d.validateOutput(s, t.reading)
