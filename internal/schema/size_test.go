@@ -19,8 +19,8 @@ func object(members int, schema func(i int) string) []byte {
 
 func always(schema string) func(int) string { return func(int) string { return schema } }
 
-// J10 N2: a schema that would occupy the host's memory or its processor is refused by its text, before
-// anything is compiled. Each of these took seconds to minutes, or hundreds of megabytes.
+// J10 N2: a schema that would occupy the host's memory or its processor is refused by its text,
+// before anything is compiled. Each of these took seconds to minutes, or hundreds of megabytes.
 func TestSchemasThatExhaustTheHostAreRefusedUncompiled(t *testing.T) {
 	long := strings.Repeat("x", MaxSize-300_000)
 	for name, raw := range map[string][]byte{
@@ -46,7 +46,7 @@ func TestSchemasThatExhaustTheHostAreRefusedUncompiled(t *testing.T) {
 	}
 }
 
-// J10 N2: the estimate covers what a compiled schema occupies, so that the cache is as small as it says.
+// J10 N2: the estimate covers what a compiled schema occupies, so the cache keeps its bound.
 func TestTheEstimateOfMemoryCoversASchema(t *testing.T) {
 	for name, raw := range map[string][]byte{
 		"members":     object(MaxSchemas-10, always(`{}`)),
