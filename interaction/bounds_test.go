@@ -144,7 +144,7 @@ func TestK3ASchemaHasItsBounds(t *testing.T) {
 		fault  string
 	}{
 		{alone, maxPatterns, "its patterns are too large: more than 5000 instructions"},
-		{within, maxPatterns / 2, "its patterns are too large: 2501 instructions, for a value that is checked up to 2 times"},
+		{within, maxPatterns / 2, "2501 instructions, for a value that is checked up to 2 times"},
 		{named, maxPatterns, "its patterns are too large: more than 5000 instructions"},
 	} {
 		require.NoError(t, checkSchema(json.RawMessage(s.schema(s.most))))
