@@ -82,6 +82,9 @@ import (
 //	// PutTo returns the question put to these others.
 //	func (q Question) PutTo(to Audience) Question
 //
+//	// CheckSchema says why the question's Schema cannot be used: it is no JSON Schema, is larger or more complex than MaxSchema and the limits of forms allow, or refers to another document.
+//	func (q Question) CheckSchema() error
+//
 //	// DecidedBySeveral reports whether the question is an approval that one person alone cannot decide either way.
 //	func (q *Question) DecidedBySeveral() bool
 //

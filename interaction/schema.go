@@ -44,12 +44,52 @@ func (e *ValueError) Error() string {
 // Is makes errors.Is(err, ErrInvalidReply) true.
 func (e *ValueError) Is(target error) bool { return target == ErrInvalidReply }
 
-// checkSchema says what is wrong with the schema of a question.
-func checkSchema(raw json.RawMessage) error {
+// ErrSchema is matched by the error of Question.CheckSchema.
+var ErrSchema = errors.New("interaction: the schema of the question cannot be used")
+
+// CheckSchema says why the question's Schema cannot be used: it is no JSON Schema, is larger or more
+// complex than MaxSchema and the limits of forms allow, or refers to another document. The error
+// matches ErrSchema; it is nil without a schema, and for the schema of an approval, which cannot be
+// edited then. A turn of code in the host's process that asks such a question fails, or is held. An
+// engine whose questions come from a foreign agent leaves the schema out instead (Normalize).
+//
+// A pattern outside the syntax of Go's package regexp is no reason where the schema without it only
+// accepts more: the question is asked without the pattern, with a warning.
+func (q Question) CheckSchema() error {
+	if len(q.Schema) == 0 || q.Subject != nil {
+		return nil
+	}
+	if _, _, err := usableSchema(q.Schema); err != nil {
+		return fmt.Errorf("%w: %w", ErrSchema, err)
+	}
+	return nil
+}
+
+// usableSchema returns the schema as it can be used, and the patterns that were left out of it.
+func usableSchema(raw json.RawMessage) (json.RawMessage, []string, error) {
+	raw = bytes.TrimSpace(raw)
+	var dropped []string
+	err := checkSchemaText(raw)
+	if err == nil {
+		raw, dropped, err = schema.Relax(raw)
+	}
+	if err == nil {
+		err = checkSchema(raw)
+	}
+	return raw, dropped, err
+}
+
+// checkSchemaText says what is wrong with the text of a schema.
+func checkSchemaText(raw json.RawMessage) error {
 	if len(raw) > MaxSchema {
 		return fmt.Errorf("%d bytes, at most %d", len(raw), MaxSchema)
 	}
-	if err := checkJSON(raw); err != nil {
+	return checkJSON(raw)
+}
+
+// checkSchema says what is wrong with the schema of a question.
+func checkSchema(raw json.RawMessage) error {
+	if err := checkSchemaText(raw); err != nil {
 		return err
 	}
 	size, err := schema.Measure(raw)

@@ -105,6 +105,7 @@ func (t *turn) collectEvidence(o engine.Outcome) *turnEvidence {
 	}
 	ev.limitQuestions()
 	ev.setProcess(o.Process)
+	ev.refuseUnusable(o)
 	ev.facts |= factIf(ev.reading.Done, fsm.FactDoneMarker)
 	ev.facts |= factIf(ev.reading.NotDone, fsm.FactNotDoneSaid)
 	ev.facts |= factIf(ev.reading.Question != nil, fsm.FactQuestionAsked)
@@ -179,6 +180,20 @@ func (t *turnEvidence) findQuestions(o engine.Outcome) {
 	if t.question = t.reading.Question; t.question == nil {
 		q := t.reading.Baseline()
 		t.question = &q
+	}
+}
+
+// refuseUnusable fails a turn that asks with a schema that cannot be used: a person would answer a
+// text, which the code that asked cannot take (N2).
+func (t *turnEvidence) refuseUnusable(o engine.Outcome) {
+	if t.process.Status != engine.OK || t.reading.Done {
+		return
+	}
+	for _, q := range o.Questions {
+		if err := engine.CheckQuestion(q); err != nil {
+			t.setProcess(failedOutcome(fsm.CodeEngineFailed, err).Process)
+			return
+		}
 	}
 }
 
