@@ -274,7 +274,7 @@ func TestN2AnUnusableSchemaIsRefused(t *testing.T) {
 		Question: func(eino.Interrupt) interaction.Question {
 			return interaction.Question{Prompt: "?", Schema: []byte(`{"type":"objekt"}`)}
 		},
-		Reply: func(context.Context, eino.Interrupt, interaction.Answer) (any, error) { return nil, nil }, //nolint:nilnil // as above
+		Reply: func(context.Context, eino.Interrupt, interaction.Answer) (any, error) { return decision{}, nil },
 	}).fails("5 EUR")
 	require.Equal(t, fsm.CodeEngineFailed, f.Code)
 	require.True(t, f.Repairable)
