@@ -119,8 +119,8 @@ type Failure struct {
 // every Outcome.
 func CheckQuestion(q Question) error {
 	if err := q.CheckSchema(); err != nil {
-		return &Failure{Code: CodeEngineFailed, Detail: fmt.Sprintf("the question %.80q cannot be asked", q.Prompt), Err: err,
-			Repairable: true}
+		return &Failure{Code: CodeEngineFailed, Err: err, Repairable: true,
+			Detail: fmt.Sprintf("the question %.80q cannot be asked", q.Prompt)}
 	}
 	return nil
 }

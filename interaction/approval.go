@@ -271,8 +271,8 @@ func (n *normalizer) form(q *Question) {
 	if len(q.Schema) > 0 {
 		usable, dropped, err := usableSchema(q.Schema)
 		for _, pattern := range dropped {
-			n.diagnose(fsm.WarnAskUserMalformed, fmt.Sprintf("pattern %.80q is left out: it is outside the syntax of Go's "+
-				"package regexp", pattern))
+			n.diagnose(fsm.WarnAskUserMalformed, fmt.Sprintf("pattern %.80q is left out: it is outside the "+
+				"syntax of Go's package regexp", pattern))
 		}
 		switch {
 		case err == nil:

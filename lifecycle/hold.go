@@ -94,7 +94,7 @@ func (t *turnEvidence) reasonToHold(run *store.Run) *hold {
 	}
 	code := cmp.Or(p.Code, fsm.CodeEngineFailed)
 	canBeRepaired := p.Transient || p.Repairable || slices.Contains(repairable, code)
-	if !p.Held && !(canBeRepaired && t.host.holds(run)) {
+	if !p.Held && (!canBeRepaired || !t.host.holds(run)) {
 		return nil
 	}
 	h := newHold(code, t.processFault())

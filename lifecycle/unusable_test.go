@@ -30,13 +30,13 @@ func TestN2AnUnusableSchemaIsRefusedBeforeItIsAsked(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					good := engine.Question{Prompt: "fine?"}
 					bad := engine.Question{Prompt: "How many?", Schema: json.RawMessage(schema)}
-					lc, stop := serve(t, Config{Forgiving: forgiving, Engine: engine.Func(func(context.Context, engine.Turn,
-						engine.Sink) (engine.Outcome, error) {
+					asks := func(context.Context, engine.Turn, engine.Sink) (engine.Outcome, error) {
 						if several {
 							return engine.AskAll(good, bad), nil
 						}
 						return engine.Ask(bad), nil
-					})})
+					}
+					lc, stop := serve(t, Config{Forgiving: forgiving, Engine: engine.Func(asks)})
 					defer stop()
 					submit(t, lc, "r")
 					synctest.Wait()
@@ -77,7 +77,8 @@ func TestN2WhatCanBeAskedIsAsked(t *testing.T) {
 		require.Contains(t, run.Warnings, fsm.WarnAskUserMalformed)
 		require.JSONEq(t, `{"type":"string","format":"email"}`, string(run.Pending.Schema))
 		require.Equal(t, "false", string(run.Siblings[0].Schema))
-		_, err = lc.Reply(t.Context(), "r", Reply{ID: 2, Decision: interaction.Edit, Value: json.RawMessage(`{"amount":6}`)})
+		_, err = lc.Reply(t.Context(), "r", Reply{ID: 2, Decision: interaction.Edit,
+			Value: json.RawMessage(`{"amount":6}`)})
 		require.ErrorIs(t, err, interaction.ErrInvalidReply)
 		_, err = lc.Reply(t.Context(), "r", Reply{ID: 1, Value: json.RawMessage(`"a@example.com"`)})
 		require.NoError(t, err)
