@@ -105,13 +105,13 @@ func (t *turn) collectEvidence(o engine.Outcome) *turnEvidence {
 	}
 	ev.limitQuestions()
 	ev.setProcess(o.Process)
-	ev.refuseUnusable(o)
 	ev.facts |= factIf(ev.reading.Done, fsm.FactDoneMarker)
 	ev.facts |= factIf(ev.reading.NotDone, fsm.FactNotDoneSaid)
 	ev.facts |= factIf(ev.reading.Question != nil, fsm.FactQuestionAsked)
 	if len(t.spec.OutputSchema) > 0 {
 		ev.checkOutput(t.spec.OutputSchema, d)
 	}
+	ev.refuseUnusable(o)
 	ev.findSleep(o)
 	t.collectJournal(ev, o)
 	return ev
