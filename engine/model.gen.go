@@ -85,6 +85,9 @@ import (
 //	// Unasked returns the question without what happened to it since it was asked: votes, claim, and the steps and end of its wait.
 //	func (q Question) Unasked() Question
 //
+//	// CheckSchema says why the question's Schema cannot be used: it is no JSON Schema, is larger or more complex than MaxSchema and the limits of forms allow, or refers to another document.
+//	func (q Question) CheckSchema() error
+//
 //	// DecidedBySeveral reports whether the question is an approval that one person alone cannot decide either way.
 //	func (q *Question) DecidedBySeveral() bool
 //

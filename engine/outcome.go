@@ -46,8 +46,11 @@ type Process struct {
 	// Held says that the run cannot go on for a reason that somebody can repair. The run is held,
 	// with its answer and session, and the turn is executed again when somebody resumes it, and
 	// from time to time by itself, no earlier than After from now (J5). A sticky run fails.
-	Held  bool
-	After time.Duration
+	Held bool
+	// Repairable is Held for the runs of hosts that hold them (Spec.Hold, Config.Forgiving); other
+	// runs fail.
+	Repairable bool
+	After      time.Duration
 }
 
 // Outcome is the evidence that a turn leaves; the completion gate decides what follows from it.
@@ -98,15 +101,28 @@ type Usage struct {
 	CostUSD      float64 `json:"cost_usd,omitempty"`
 }
 
-// Failure is an error that carries the code a failed turn ends with. Transient, Held and After mean
-// the same as in Process.
+// Failure is an error that carries the code a failed turn ends with. Transient, Held, Repairable and
+// After mean the same as in Process.
 type Failure struct {
-	Code      Code
-	Detail    string
-	Err       error
-	Transient bool
-	Held      bool
-	After     time.Duration
+	Code       Code
+	Detail     string
+	Err        error
+	Transient  bool
+	Held       bool
+	Repairable bool
+	After      time.Duration
+}
+
+// CheckQuestion returns the error of a turn that cannot ask the question, because its schema cannot
+// be used (interaction.Question.CheckSchema), and nil if it can. Engines whose questions come from
+// code of the host call it before they store anything; the library does so for the questions of
+// every Outcome.
+func CheckQuestion(q Question) error {
+	if err := q.CheckSchema(); err != nil {
+		return &Failure{Code: CodeEngineFailed, Err: err, Repairable: true,
+			Detail: fmt.Sprintf("the question %.80q cannot be asked", q.Prompt)}
+	}
+	return nil
 }
 
 // Later returns the error of a turn that cannot be executed now, and can be after the given time: a

@@ -269,11 +269,18 @@ func (a Answer) Message() string {
 // ever approved that nobody could see.
 func (n *normalizer) form(q *Question) {
 	if len(q.Schema) > 0 {
-		switch err := checkSchema(q.Schema); {
-		case err != nil && q.Subject != nil:
+		usable, dropped, err := usableSchema(q.Schema)
+		for _, pattern := range dropped {
+			n.diagnose(fsm.WarnAskUserMalformed, fmt.Sprintf("pattern %.80q is left out: it is outside the "+
+				"syntax of Go's package regexp", pattern))
+		}
+		switch {
+		case err == nil:
+			q.Schema = usable
+		case q.Subject != nil:
 			n.diagnose(fsm.WarnAskUserMalformed, fmt.Sprintf("the arguments cannot be edited: schema: %v", err))
 			q.Schema = json.RawMessage("false")
-		case err != nil:
+		default:
 			n.diagnose(fsm.WarnAskUserMalformed, fmt.Sprintf("schema is left out: %v", err))
 			q.Schema = nil
 		}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp/syntax"
 	"strings"
 	"unicode/utf8"
 
@@ -18,7 +17,7 @@ import (
 
 // Limits of forms, in bytes.
 const (
-	MaxSchema    = 16 << 10
+	MaxSchema    = 128 << 10
 	MaxArguments = 64 << 10
 	MaxValue     = 64 << 10
 )
@@ -45,28 +44,71 @@ func (e *ValueError) Error() string {
 // Is makes errors.Is(err, ErrInvalidReply) true.
 func (e *ValueError) Is(target error) bool { return target == ErrInvalidReply }
 
-// checkSchema says what is wrong with the schema of a question.
-func checkSchema(raw json.RawMessage) error {
+// ErrSchema is matched by the error of Question.CheckSchema.
+var ErrSchema = errors.New("interaction: the schema of the question cannot be used")
+
+// CheckSchema says why the question's Schema cannot be used: it is no JSON Schema, is larger or more
+// complex than MaxSchema and the limits of forms allow, or refers to another document. The error
+// matches ErrSchema; it is nil without a schema, and for the schema of an approval, which cannot be
+// edited then. A turn of code in the host's process that asks such a question fails, or is held. An
+// engine whose questions come from a foreign agent leaves the schema out instead (Normalize).
+//
+// A pattern outside the syntax of Go's package regexp is no reason where the schema without it only
+// accepts more: the question is asked without the pattern, with a warning.
+func (q Question) CheckSchema() error {
+	if len(q.Schema) == 0 || q.Subject != nil {
+		return nil
+	}
+	if _, _, err := usableSchema(q.Schema); err != nil {
+		return fmt.Errorf("%w: %w", ErrSchema, err)
+	}
+	return nil
+}
+
+// usableSchema returns the schema as it can be used, and the patterns that were left out of it.
+func usableSchema(raw json.RawMessage) (json.RawMessage, []string, error) {
+	raw = bytes.TrimSpace(raw)
+	var dropped []string
+	err := checkSchemaText(raw)
+	if err == nil {
+		raw, dropped, err = schema.Relax(raw)
+	}
+	if err == nil {
+		err = checkSchema(raw)
+	}
+	return raw, dropped, err
+}
+
+// checkSchemaText says what is wrong with the text of a schema.
+func checkSchemaText(raw json.RawMessage) error {
 	if len(raw) > MaxSchema {
 		return fmt.Errorf("%d bytes, at most %d", len(raw), MaxSchema)
 	}
-	if err := checkJSON(raw); err != nil {
+	return checkJSON(raw)
+}
+
+// checkSchema says what is wrong with the schema of a question.
+func checkSchema(raw json.RawMessage) error {
+	if err := checkSchemaText(raw); err != nil {
 		return err
 	}
-	v, err := schema.Decode(raw)
-	if err != nil {
+	size, err := schema.Measure(raw)
+	switch {
+	case err != nil:
 		return err
-	}
-	size := patternSize(v, 0)
-	if size > maxPatterns {
+	case size.Instructions > maxPatterns:
 		return fmt.Errorf("its patterns are too large: more than %d instructions", maxPatterns)
 	}
-	s, err := schema.Compile(raw)
+	s, err := schema.Cached(raw)
 	if err != nil {
 		return err
 	}
-	if checks := s.Cost(); checks > maxChecks || size*checks > maxPatterns {
-		return fmt.Errorf("it is too complex: one value would be checked %d times over", checks)
+	switch checks := s.Cost(); {
+	case checks > maxChecks:
+		return fmt.Errorf("it is too complex: one value would be checked %d times over, at most %d", checks, maxChecks)
+	case size.Instructions*checks > maxPatterns:
+		return fmt.Errorf("its patterns are too large: %d instructions, for a value that is checked up to %d times, "+
+			"at most %d in all", size.Instructions, checks, maxPatterns)
 	}
 	return nil
 }
@@ -79,42 +121,10 @@ const (
 	maxPatterns = 5000
 )
 
-// patternSize counts the instructions of the patterns in a schema, up to maxPatterns and some more.
-func patternSize(v any, size int) int {
-	add := func(pattern string) {
-		parsed, err := syntax.Parse(pattern, syntax.Perl)
-		if err != nil || size > maxPatterns {
-			return // Compile says what is wrong with it
-		}
-		if program, err := syntax.Compile(parsed.Simplify()); err == nil {
-			size += len(program.Inst)
-		}
-	}
-	switch v := v.(type) {
-	case []any:
-		for _, item := range v {
-			size = patternSize(item, size)
-		}
-	case map[string]any:
-		for name, item := range v {
-			if pattern, ok := item.(string); ok && name == "pattern" {
-				add(pattern)
-			}
-			if patterns, ok := item.(map[string]any); ok && name == "patternProperties" {
-				for pattern := range patterns {
-					add(pattern)
-				}
-			}
-			size = patternSize(item, size)
-		}
-	}
-	return size
-}
-
 // checkValue checks a value against a schema. The error is a *ValueError if the value is JSON that
 // the schema does not allow.
 func checkValue(declared, value json.RawMessage) error {
-	s, err := schema.Compile(declared)
+	s, err := schema.Cached(declared)
 	if err != nil {
 		return fmt.Errorf("interaction: the question's schema: %w", err)
 	}

@@ -112,6 +112,7 @@ func (t *turn) collectEvidence(o engine.Outcome) *turnEvidence {
 	if len(t.spec.OutputSchema) > 0 {
 		ev.checkOutput(t.spec.OutputSchema, d)
 	}
+	ev.refuseUnusable(o)
 	ev.findSleep(o)
 	t.collectJournal(ev, o)
 	return ev
@@ -120,7 +121,7 @@ func (t *turn) collectEvidence(o engine.Outcome) *turnEvidence {
 // checkOutput finds out whether the output passes the schema that the spec declares.
 func (t *turnEvidence) checkOutput(declared []byte, d dialect) {
 	t.facts |= fsm.FactSchemaDeclared
-	s, err := compiledSchema(declared)
+	s, err := schema.Cached(declared)
 	if err == nil {
 		t.facts |= factIf(s.Permissive(), fsm.FactSchemaPermissive)
 		err = d.validateOutput(s, t.reading)
@@ -180,6 +181,20 @@ func (t *turnEvidence) findQuestions(o engine.Outcome) {
 	if t.question = t.reading.Question; t.question == nil {
 		q := t.reading.Baseline()
 		t.question = &q
+	}
+}
+
+// refuseUnusable fails a turn that asks with a schema that cannot be used: a person would answer a
+// text, which the code that asked cannot take (N2).
+func (t *turnEvidence) refuseUnusable(o engine.Outcome) {
+	if t.process.Status != engine.OK || t.reading.Done {
+		return
+	}
+	for _, q := range o.Questions {
+		if err := engine.CheckQuestion(q); err != nil {
+			t.setProcess(failedOutcome(fsm.CodeEngineFailed, err).Process)
+			return
+		}
 	}
 }
 

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"unicode/utf8"
@@ -19,7 +17,6 @@ import (
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
-	"github.com/interlude-go/interlude/internal/schema"
 )
 
 // forged are texts that say what only an agent may say.
@@ -246,93 +243,6 @@ func TestLongFinalTextIsTruncated(t *testing.T) {
 			})
 		})
 	}
-}
-
-func schemaText(n int) []byte {
-	return fmt.Appendf(nil, `{"type":"object","required":["f%d"]}`, n)
-}
-
-func TestSchemaCacheCompilesWithoutTheLock(t *testing.T) {
-	compiling, goOn := make(chan struct{}), make(chan struct{})
-	c := schemaCache{compile: func(raw []byte) (*schema.Schema, error) {
-		if string(raw) == string(schemaText(1)) {
-			close(compiling)
-			<-goOn
-		}
-		return schema.Compile(raw)
-	}}
-	known, err := c.get(schemaText(0))
-	require.NoError(t, err)
-	var large sync.WaitGroup
-	large.Go(func() {
-		s, err := c.get(schemaText(1))
-		if err != nil || s.ValidateJSON([]byte(`{"f1":1}`)) != nil {
-			t.Errorf("the large schema: %v", err)
-		}
-	})
-	<-compiling
-	again, err := c.get(schemaText(0))
-	require.NoError(t, err)
-	require.Same(t, known, again)
-	other, err := c.get(schemaText(2))
-	require.NoError(t, err, "nor who asks for a new one")
-	require.NoError(t, other.ValidateJSON([]byte(`{"f2":1}`)))
-	close(goOn)
-	large.Wait()
-}
-
-func TestSchemaCacheUnderConcurrentUse(t *testing.T) {
-	const texts = 20
-	var compiles atomic.Int32
-	c := schemaCache{compile: func(raw []byte) (*schema.Schema, error) {
-		compiles.Add(1)
-		return schema.Compile(raw)
-	}}
-	var mu sync.Mutex
-	got := make(map[int]map[*schema.Schema]bool)
-	var all sync.WaitGroup
-	for caller := range 8 {
-		all.Go(func() {
-			for i := range 5 * texts {
-				n := (i + caller) % texts
-				s, err := c.get(schemaText(n))
-				if err != nil || s.ValidateJSON(fmt.Appendf(nil, `{"f%d":true}`, n)) != nil ||
-					s.ValidateJSON([]byte(`{}`)) == nil {
-					t.Errorf("schema %d: %v", n, err)
-					return
-				}
-				mu.Lock()
-				if got[n] == nil {
-					got[n] = make(map[*schema.Schema]bool)
-				}
-				got[n][s] = true
-				mu.Unlock()
-			}
-		})
-	}
-	all.Wait()
-	for n, different := range got {
-		require.Len(t, different, 1, "all share schema %d", n)
-	}
-	before := compiles.Load()
-	_, err := c.get(schemaText(0))
-	require.NoError(t, err)
-	require.Equal(t, before, compiles.Load(), "what is known is not compiled again")
-}
-
-func TestSchemaCacheIsBounded(t *testing.T) {
-	one, err := schema.Compile([]byte(`{}`))
-	require.NoError(t, err)
-	c := schemaCache{compile: func([]byte) (*schema.Schema, error) { return one, nil }}
-	for n := range 2*maxSchemas + 10 {
-		_, err := c.get(schemaText(n))
-		require.NoError(t, err)
-		require.LessOrEqual(t, len(c.byText), maxSchemas)
-	}
-	require.Len(t, c.byText, 10)
-	_, err = compiledSchema([]byte(`{"type":"objekt"}`))
-	require.Error(t, err)
-	require.Nil(t, schemas.cached([]byte(`{"type":"objekt"}`)), "what does not compile is not kept")
 }
 
 // K1: a rule that asks for fewer answers than none, or for more than there are questions, asks for

@@ -93,7 +93,8 @@ func (t *turnEvidence) reasonToHold(run *store.Run) *hold {
 		return nil
 	}
 	code := cmp.Or(p.Code, fsm.CodeEngineFailed)
-	if !p.Held && (!t.host.holds(run) || !p.Transient && !slices.Contains(repairable, code)) {
+	canBeRepaired := p.Transient || p.Repairable || slices.Contains(repairable, code)
+	if !p.Held && (!canBeRepaired || !t.host.holds(run)) {
 		return nil
 	}
 	h := newHold(code, t.processFault())

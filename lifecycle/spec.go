@@ -9,7 +9,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -243,7 +242,7 @@ func (s Spec) Validate() error {
 		}
 	}
 	if len(s.OutputSchema) > 0 {
-		if _, err := compiledSchema(s.OutputSchema); err != nil {
+		if _, err := schema.Cached(s.OutputSchema); err != nil {
 			return &SpecError{"OutputSchema", bytesOf(len(s.OutputSchema)), "a JSON Schema that compiles", err}
 		}
 	}
@@ -426,53 +425,4 @@ func unmarshalSpec(body []byte) (Spec, error) {
 	var s Spec
 	err := json.Unmarshal(body, &s)
 	return s, err
-}
-
-// schemas caches the compiled output schemas, since hosts submit the same few for all runs.
-var schemas = schemaCache{compile: schema.Compile}
-
-// maxSchemas bounds the cache, which is emptied when it is full.
-const maxSchemas = 256
-
-// schemaCache caches compiled schemas by their text.
-type schemaCache struct {
-	compile func(raw []byte) (*schema.Schema, error)
-
-	mu     sync.Mutex
-	byText map[string]*schema.Schema // guarded by mu
-}
-
-func compiledSchema(raw []byte) (*schema.Schema, error) { return schemas.get(raw) }
-
-// get returns the compiled schema. It compiles without the lock, so that a large schema delays no
-// caller whose schema is cached. Callers that ask for the same new schema at the same time may each
-// compile it; all get the one that was cached first.
-func (c *schemaCache) get(raw []byte) (*schema.Schema, error) {
-	if s := c.cached(raw); s != nil {
-		return s, nil
-	}
-	s, err := c.compile(raw)
-	if err != nil {
-		return nil, err
-	}
-	return c.add(raw, s), nil
-}
-
-func (c *schemaCache) cached(raw []byte) *schema.Schema {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.byText[string(raw)]
-}
-
-func (c *schemaCache) add(raw []byte, s *schema.Schema) *schema.Schema {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if first := c.byText[string(raw)]; first != nil {
-		return first
-	}
-	if c.byText == nil || len(c.byText) >= maxSchemas {
-		c.byText = make(map[string]*schema.Schema)
-	}
-	c.byText[string(raw)] = s
-	return s
 }

@@ -288,7 +288,8 @@ func failureOf(code fsm.Code, err error) *engine.Failure {
 	failure := &engine.Failure{Code: code, Detail: detail}
 	var f *engine.Failure
 	if errors.As(err, &f) {
-		failure.Transient, failure.Held, failure.After = f.Transient, f.Held, f.After
+		failure.Transient, failure.Held, failure.Repairable = f.Transient, f.Held, f.Repairable
+		failure.After = f.After
 		if f.Code != "" {
 			failure.Code = f.Code
 			failure.Detail = strings.TrimPrefix(strings.TrimPrefix(detail, string(f.Code)), ": ")
@@ -301,7 +302,8 @@ func failureOf(code fsm.Code, err error) *engine.Failure {
 func failedOutcome(code fsm.Code, err error) engine.Outcome {
 	f := failureOf(code, err)
 	return engine.Outcome{Process: engine.Process{
-		Status: engine.Failed, Code: f.Code, Detail: f.Detail, Transient: f.Transient, Held: f.Held, After: f.After,
+		Status: engine.Failed, Code: f.Code, Detail: f.Detail, Transient: f.Transient, Held: f.Held,
+		Repairable: f.Repairable, After: f.After,
 	}}
 }
 

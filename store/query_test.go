@@ -91,7 +91,7 @@ func TestReadCursorReturnsCursor(t *testing.T) {
 }
 
 func TestReadCursorRefusesBadCursor(t *testing.T) {
-	for _, raw := range []string{"", " ", "x", "12", "x a", "1.5 a", strconv.Itoa(1<<62) + "0 a"} {
+	for _, raw := range []string{"", " ", "x", "12", "x a", "1.5 a", strconv.FormatInt(1<<62, 10) + "0 a"} {
 		_, err := store.ReadCursor(base64.RawURLEncoding.EncodeToString([]byte(raw)))
 		require.ErrorIs(t, err, store.ErrInvalid, "%q", raw)
 	}

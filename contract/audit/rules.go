@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/interlude-go/interlude/contract"
@@ -141,9 +142,9 @@ func someKnown(what string, known []string, wanted ...string) error {
 func (s *step) number(field string) int {
 	switch field {
 	case "seq":
-		return int(min(s.Seq, 1<<62))
+		return int(min(s.Seq, math.MaxInt/2+1))
 	case "meta.local_seq":
-		return int(min(s.Meta.LocalSeq, 1<<62))
+		return int(min(s.Meta.LocalSeq, math.MaxInt/2+1))
 	case "meta.attempt":
 		return s.Meta.Attempt
 	case "data.interaction_id":

@@ -3,6 +3,7 @@ package audit
 import (
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/interlude-go/interlude/contract"
@@ -146,7 +147,7 @@ func (r *waitsFor) judge(v *view, s *step) string {
 	if v.started == nil || v.started.data.SessionTimeoutSec == 0 || from.IsZero() {
 		return s.skip()
 	}
-	span := min(v.started.data.SessionTimeoutSec, maxSpanSec)
+	span := min(int64(v.started.data.SessionTimeoutSec), maxSpanSec)
 	due := from.Add(time.Duration(span) * time.Second)
 	s.data.WaitDeadlineAt = due // a wrong deadline is reported only here, and not also by notBefore
 	return v.differs(r.Deadline, deadline, due, fmt.Sprintf("%s plus %s (%d s)", r.From, r.Limit,
@@ -154,4 +155,4 @@ func (r *waitsFor) judge(v *view, s *step) string {
 }
 
 // maxSpanSec is the longest span in seconds that a time.Duration holds.
-const maxSpanSec = int(1<<63-1) / int(time.Second)
+const maxSpanSec = math.MaxInt64 / int64(time.Second)

@@ -157,7 +157,7 @@ func junk() []any {
 	}
 	return []any{
 		nil, true, truth(false), "", "x", "no code", "A", "é", "\xff", strings.Repeat("x", 4097), strings.Repeat("€",
-			65_537), -1, 0, 1, uint8(7), uint16(7), int8(-7), uint64(math.MaxUint64), math.MinInt64,
+			65_537), -1, 0, 1, uint8(7), uint16(7), int8(-7), uint64(math.MaxUint64), int64(math.MinInt64),
 		0.5, 1e300, 1e15, -1e-9, math.NaN(), math.Inf(1), math.Copysign(0, -1), float32(2), json.Number("1e2"),
 		json.Number("-0"), json.Number(""), json.Number("07"), json.Number("x"), json.Number("1.0"),
 		json.Number("99999999999999999999"), json.Number("1e99999"), json.Number(strings.Repeat("9", 1001)),

@@ -30,7 +30,7 @@ type agent struct {
 	conn      *sdk.AgentSideConnection
 	out       *shared
 	artifacts string
-	can       map[string]bool // load, resume, unresumable, forget, login, stubborn
+	can       map[string]bool // load, resume, unresumable, unloadable, forget, login, stubborn
 
 	mu sync.Mutex // held by the turn
 	on playing
@@ -166,6 +166,9 @@ func makeFile(dir, name, content string) error {
 // LoadSession tells the whole session again, as the protocol wants it.
 func (a *agent) LoadSession(ctx context.Context, in sdk.LoadSessionRequest) (sdk.LoadSessionResponse, error) {
 	m, err := recalled(string(in.SessionId))
+	if a.can["unloadable"] {
+		return sdk.LoadSessionResponse{}, errors.New("no previous sessions found for this project")
+	}
 	if err != nil && !a.can["forget"] {
 		return sdk.LoadSessionResponse{}, err
 	}

@@ -22,8 +22,10 @@ func TestAgentThatLosesItsSessionEndIsResident(t *testing.T) {
 	} {
 		var h announcement
 		require.NoError(t, json.Unmarshal([]byte(announced), &h))
-		p := profileOf("agent", h)
+		p := profileOf("agent", h, "")
 		require.Equal(t, want, p.Kind, announced)
 		require.NotEmpty(t, p.Reason)
+		p = profileOf("agent", h, "no previous sessions")
+		require.Equal(t, fsm.ProfileStickyProcess, p.Kind, "%s: an announcement is not believed", announced)
 	}
 }

@@ -153,7 +153,7 @@ func TestAgentThatFloodsAndDoesNotReadIsEnded(t *testing.T) {
 // J10: nothing that an agent writes puts off a turn's end: not the idle clock, which counts signs
 // of work only, not a limit, not a cancel.
 func TestFloodDoesNotDelayTheEndOfATurn(t *testing.T) {
-	many := func(c *acp.Config) { c.MaxStream, c.MaxTranscript = 1<<40, 1<<20 }
+	many := func(c *acp.Config) { c.MaxStream, c.MaxTranscript = 1<<30, 1<<20 }
 	for limit := 300 * time.Millisecond; ; limit *= 3 {
 		r := hostile(t, "asks on and on", func(c *acp.Config) { many(c); c.IdleLimit = limit })
 		o, err := r.execute(t.Context(), "go")

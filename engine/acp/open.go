@@ -25,8 +25,10 @@ func (t *turn) openSession() error {
 	ctx, stop := context.WithTimeoutCause(t.ctx, t.cfg.StartLimit, errStart)
 	defer stop()
 	a := t.agent
-	err := a.initialize(ctx, t.cfg.AuthMethod)
-	if err != nil {
+	if err := a.initialize(ctx); err != nil {
+		return err
+	}
+	if err := a.logIn(ctx, t.cfg.AuthMethod); err != nil {
 		return err
 	}
 	if t.in.Session != nil && !t.sticky {
@@ -50,8 +52,8 @@ func (t *turn) skipHistory() error {
 	return nil
 }
 
-// initialize asks the agent what it can do, and logs in when the host has named a method.
-func (a *agent) initialize(ctx context.Context, method string) error {
+// initialize asks the agent what it can do.
+func (a *agent) initialize(ctx context.Context) error {
 	params := sdk.InitializeRequest{
 		ProtocolVersion: sdk.ProtocolVersionNumber,
 		ClientInfo:      &sdk.Implementation{Name: "interlude", Version: clientVersion},
@@ -65,7 +67,13 @@ func (a *agent) initialize(ctx context.Context, method string) error {
 	case a.announced.ProtocolVersion != sdk.ProtocolVersionNumber:
 		return process.Unavailable(fmt.Sprintf("the agent speaks version %d of the Agent Client Protocol, want %d",
 			a.announced.ProtocolVersion, sdk.ProtocolVersionNumber), nil)
-	case method == "":
+	}
+	return nil
+}
+
+// logIn logs in when the host has named a method.
+func (a *agent) logIn(ctx context.Context, method string) error {
+	if method == "" {
 		return nil
 	}
 	err := a.call(ctx, sdk.AgentMethodAuthenticate, sdk.AuthenticateRequest{MethodId: method}, new(json.RawMessage))
@@ -89,11 +97,7 @@ func breaksConnection(err error) bool {
 
 // newSession opens a new session, and stores its id at once.
 func (t *turn) newSession(ctx context.Context) error {
-	var opened struct {
-		SessionID string `json:"sessionId"` //nolint:tagliatelle // the protocol's word
-	}
-	err := t.agent.call(ctx, sdk.AgentMethodSessionNew, sdk.NewSessionRequest{Cwd: t.in.WorkDir,
-		McpServers: []sdk.McpServer{}}, &opened)
+	session, err := t.agent.newSession(ctx, t.in.WorkDir)
 	switch {
 	case unanswered(ctx, err):
 		return err
@@ -102,14 +106,40 @@ func (t *turn) newSession(ctx context.Context) error {
 	case err != nil:
 		return process.Unavailable("the agent opens no session: "+t.agent.redacted(describe(err)), nil)
 	}
-	if err := checkSession(opened.SessionID); err != nil {
+	if err := checkSession(session); err != nil {
 		return process.Unavailable("the agent opened a session that cannot be kept", err)
 	}
 	t.agent.handling.Lock()
-	t.state = state{Session: opened.SessionID}
+	t.state = state{Session: session}
 	t.agent.session = t.state.Session
 	t.agent.handling.Unlock()
 	return t.store()
+}
+
+// newSession opens a session in the folder.
+func (a *agent) newSession(ctx context.Context, dir string) (id string, _ error) {
+	var opened struct {
+		SessionID string `json:"sessionId"` //nolint:tagliatelle // the protocol's word
+	}
+	err := a.call(ctx, sdk.AgentMethodSessionNew, sdk.NewSessionRequest{Cwd: dir,
+		McpServers: []sdk.McpServer{}}, &opened)
+	return opened.SessionID, err
+}
+
+// resumeSession resumes a session: by session/resume when the agent announces and knows the method,
+// otherwise by session/load.
+func (a *agent) resumeSession(ctx context.Context, dir, id string) (loaded bool, err error) {
+	err = sdk.NewMethodNotFound("a way to resume a session")
+	if a.announced.resumes() {
+		err = a.call(ctx, sdk.AgentMethodSessionResume, sdk.ResumeSessionRequest{Cwd: dir,
+			McpServers: []sdk.McpServer{}, SessionId: sdk.SessionId(id)}, new(json.RawMessage))
+	}
+	if a.announced.Capabilities.LoadSession && unknownMethod(err) {
+		loaded = true
+		err = a.call(ctx, sdk.AgentMethodSessionLoad, sdk.LoadSessionRequest{Cwd: dir,
+			McpServers: []sdk.McpServer{}, SessionId: sdk.SessionId(id)}, new(json.RawMessage))
+	}
+	return loaded, err
 }
 
 func wantsLogin(err error) bool {
@@ -123,25 +153,13 @@ func (a *agent) notLoggedIn(err error) error {
 		"methods (%s), or give it its keys: %s", a.announced.methods(), a.redacted(describe(err))), nil)
 }
 
-// resume resumes the run's session: by session/resume when the agent announces and knows the
-// method, otherwise by session/load.
+// resume resumes the run's session.
 func (t *turn) resume(ctx context.Context) error {
 	a := t.agent
 	a.handling.Lock()
 	a.session = t.state.Session
 	a.handling.Unlock()
-	id := sdk.SessionId(t.state.Session)
-	err := error(sdk.NewMethodNotFound("a way to resume a session"))
-	loaded := false
-	if a.announced.resumes() {
-		err = a.call(ctx, sdk.AgentMethodSessionResume, sdk.ResumeSessionRequest{Cwd: t.in.WorkDir,
-			McpServers: []sdk.McpServer{}, SessionId: id}, new(json.RawMessage))
-	}
-	if a.announced.Capabilities.LoadSession && unknownMethod(err) {
-		loaded = true
-		err = a.call(ctx, sdk.AgentMethodSessionLoad, sdk.LoadSessionRequest{Cwd: t.in.WorkDir,
-			McpServers: []sdk.McpServer{}, SessionId: id}, new(json.RawMessage))
-	}
+	loaded, err := a.resumeSession(ctx, t.in.WorkDir, t.state.Session)
 	switch {
 	case unanswered(ctx, err):
 		return err

@@ -21,7 +21,8 @@ import (
 const probeRun = "acp-probe"
 
 // Profile finds the agent and says how it goes on after a wait. It starts the program and asks what
-// it can do, once as long as its file is not replaced.
+// it can do, once as long as its file is not replaced. An agent that announces a way to resume a
+// session is started a second time, and has to resume one.
 func (e *Engine) Profile(ctx context.Context) (engine.Profile, error) {
 	program, err := process.FindProgram(e.cfg.Command)
 	if err != nil {
@@ -32,11 +33,11 @@ func (e *Engine) Profile(ctx context.Context) (engine.Profile, error) {
 			Reason: program.Path + " is configured to stay resident"}, nil
 	}
 	return e.profile.Answer(program, func() (engine.Profile, error) {
-		announced, err := e.probe(ctx)
+		announced, refusal, err := e.probe(ctx)
 		if err != nil {
 			return engine.Profile{}, err
 		}
-		return profileOf(program.Path, announced), nil
+		return profileOf(program.Path, announced, refusal), nil
 	})
 }
 
@@ -66,14 +67,21 @@ func (a announcement) losesEnd() string {
 	return known.why
 }
 
-// profileOf returns the profile of an agent that announces this.
-func profileOf(path string, a announcement) engine.Profile {
+// profileOf returns the profile of an agent that announces this. refusal says why it did not resume
+// a session.
+func profileOf(path string, a announcement, refusal string) engine.Profile {
 	if why := a.losesEnd(); why != "" {
 		return engine.Profile{Kind: fsm.ProfileStickyProcess,
 			Reason: fmt.Sprintf("%s (%s) is not relied on to resume a session, so its process is kept: %s", path, a,
 				why)}
 	}
-	if ways := a.ways(); ways != "" {
+	ways := a.ways()
+	if ways != "" && refusal != "" {
+		return engine.Profile{Kind: fsm.ProfileStickyProcess,
+			Reason: fmt.Sprintf("%s (%s) announces %s and does not resume a session, so its process is kept: %s", path,
+				a, ways, refusal)}
+	}
+	if ways != "" {
 		return engine.Profile{Kind: fsm.ProfileResumable, Reason: fmt.Sprintf("%s (%s) announces %s", path, a, ways)}
 	}
 	return engine.Profile{
@@ -82,27 +90,60 @@ func profileOf(path string, a announcement) engine.Profile {
 	}
 }
 
-// probe starts the agent in a temporary folder and asks what it can do.
-func (e *Engine) probe(ctx context.Context) (announcement, error) {
+// probe starts the agent in a temporary folder and asks what it can do. Announcements are not
+// believed: Gemini CLI 0.61 announces session/load and refuses it. The refusal is "" for an agent
+// that resumed a session, and for one that opens none here (it wants a login, say): then its turns
+// will fail for the same reason.
+func (e *Engine) probe(ctx context.Context) (_ announcement, refusal string, _ error) {
 	dir, err := os.MkdirTemp("", "interlude-probe-")
 	if err != nil {
-		return announcement{}, process.Unavailable("the agent cannot be asked what it is", err)
+		return announcement{}, "", process.Unavailable("the agent cannot be asked what it is", err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	_ = e.processes.Reap(ctx, probeRun) // the next probe tries again
 	in := engine.Turn{RunID: probeRun, Mode: fsm.ModeInteractive, HomeDir: dir, WorkDir: dir, ArtifactDir: dir,
 		TranscriptDir: dir}
 	if err := process.CallPrepare(ctx, e.cfg.Prepare, in); err != nil {
-		return announcement{}, err
+		return announcement{}, "", err
 	}
+	session := ""
+	announced, err := e.ask(ctx, in, func(ctx context.Context, a *agent) {
+		if a.announced.ways() == "" || a.announced.losesEnd() != "" ||
+			a.logIn(ctx, e.cfg.AuthMethod) != nil {
+			return
+		}
+		session, _ = a.newSession(ctx, dir)
+	})
+	if err != nil || checkSession(session) != nil {
+		return announced, "", err
+	}
+	_, err = e.ask(ctx, in, func(ctx context.Context, a *agent) {
+		err := a.logIn(ctx, e.cfg.AuthMethod)
+		if err == nil {
+			_, err = a.resumeSession(ctx, dir, session)
+		}
+		if err != nil {
+			refusal = process.Clip(a.redacted(describe(err)), 500)
+		}
+	})
+	return announced, refusal, err
+}
+
+// ask starts the agent, asks what it can do, and calls further with it. An agent that ends
+// meanwhile, or does not answer in time, has an error.
+func (e *Engine) ask(ctx context.Context, in engine.Turn,
+	further func(context.Context, *agent)) (announcement, error) {
 	a, err := e.launch(in, nil)
 	if err != nil {
 		return announcement{}, err
 	}
 	limited, stop := context.WithTimeoutCause(ctx, e.cfg.StartLimit, errStart)
 	defer stop()
-	err = a.initialize(limited, "")
-	if errors.Is(err, errEnded) || err == nil {
+	err = a.initialize(limited)
+	if err == nil {
+		further(limited, a)
+	}
+	if errors.Is(err, errEnded) || err == nil && limited.Err() == nil {
 		a.closeInput()
 	} else {
 		a.End()
@@ -112,6 +153,9 @@ func (e *Engine) probe(ctx context.Context) (announcement, error) {
 	if err != nil && !errors.As(err, &failure) {
 		return announcement{}, process.Unavailable(fmt.Sprintf("the agent does not say what it is: %v: %s", err,
 			a.errorOutput()), nil)
+	}
+	if err == nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
 	}
 	return a.announced, err
 }

@@ -103,6 +103,10 @@ func TestProfileFollowsTheAnnouncement(t *testing.T) {
 		"load": {Kind: fsm.ProfileResumable, Reason: "Scripted 1.2.3) announces session/load"},
 		"load,resume": {Kind: fsm.ProfileResumable,
 			Reason: "Scripted 1.2.3) announces session/resume and session/load"},
+		// Gemini CLI 0.61: an announcement that does not hold is not believed (E2).
+		"load,unloadable": {Kind: fsm.ProfileStickyProcess, Reason: "no previous sessions found"},
+		"unresumable":     {Kind: fsm.ProfileStickyProcess, Reason: "does not resume a session"},
+		"load,login":      {Kind: fsm.ProfileResumable, Reason: "announces session/load"}, // it cannot be tried
 	} {
 		asked := 0
 		r := newRun(t, can, func(c *acp.Config) {
@@ -120,6 +124,14 @@ func TestProfileFollowsTheAnnouncement(t *testing.T) {
 	p, err := r.engine.Profile(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, fsm.ProfileStickyProcess, p.Kind)
+}
+
+// An agent that refuses the session/load that it announces is kept as a process, so its run goes on.
+func TestRefusedLoadIsNotReliedOn(t *testing.T) {
+	r := newRun(t, "load,unloadable", nil)
+	r.answer("first\n" + enginetest.Script("ask What next?"))
+	o := r.answer("second\n" + enginetest.Script("recall"))
+	require.Equal(t, "first | second", o.FinalText)
 }
 
 // Only what the agent says to the user is a message: no thoughts, no plans, nothing of other

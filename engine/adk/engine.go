@@ -201,7 +201,11 @@ func (e *Engine) outcome(ctx context.Context, p *activeTurn, after *savedSession
 	}
 	for i := range after.Open {
 		o := &after.Open[i]
-		q, document, err := approval.Fit(e.cfg.Question(o.Interrupt), p.turn.ArtifactDir, fmt.Sprintf("question-%d",
+		asked := e.cfg.Question(o.Interrupt)
+		if err := engine.CheckQuestion(asked); err != nil {
+			return engine.Outcome{}, err
+		}
+		q, document, err := approval.Fit(asked, p.turn.ArtifactDir, fmt.Sprintf("question-%d",
 			p.turn.Attempt))
 		if err != nil {
 			return engine.Outcome{}, failure(fmt.Errorf("what the agent asks for cannot be shown in whole, so that "+

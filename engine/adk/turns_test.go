@@ -508,3 +508,15 @@ func TestFailedTurnHandsOverItsUsage(t *testing.T) {
 		require.Equal(t, engine.Usage{InputTokens: 10, OutputTokens: 3}, o.Usage)
 	})
 }
+
+// N2: a form whose schema cannot be used is refused before anything is stored or asked.
+func TestN2AnUnusableSchemaIsRefused(t *testing.T) {
+	var shop till
+	s := newTalk(t, newClerk(&shop), adk.Config{Question: func(adk.Interrupt) interaction.Question {
+		return interaction.Question{Prompt: "?", Schema: []byte(`{"type":"objekt"}`)}
+	}})
+	f := s.fails("pay 5EUR")
+	require.Equal(t, fsm.CodeEngineFailed, f.Code)
+	require.True(t, f.Repairable)
+	require.ErrorIs(t, f, interaction.ErrSchema)
+}

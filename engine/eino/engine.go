@@ -231,7 +231,11 @@ func (e *Engine) openInterrupts(p *activeTurn, all []Interrupt) ([]openInterrupt
 	all = all[:min(len(all), interaction.MaxQuestions)]
 	open := make([]openInterrupt, len(all))
 	for i, in := range all {
-		q, _, err := approval.Fit(e.cfg.Question(in), p.turn.ArtifactDir, fmt.Sprintf("question-%d", p.turn.Attempt))
+		asked := e.cfg.Question(in)
+		if err := engine.CheckQuestion(asked); err != nil {
+			return nil, err
+		}
+		q, _, err := approval.Fit(asked, p.turn.ArtifactDir, fmt.Sprintf("question-%d", p.turn.Attempt))
 		if err != nil {
 			return nil, failure(fmt.Errorf("what is asked at %s cannot be shown in whole: set lifecycle.Config.Dir: %w",
 				in.Address, err))

@@ -267,6 +267,20 @@ type decision struct{ Agreed bool }
 
 func init() { schema.RegisterName[*decision]("interlude_test_decision") }
 
+// N2: a form whose schema cannot be used is refused before anything is stored or asked.
+func TestN2AnUnusableSchemaIsRefused(t *testing.T) {
+	var shop till
+	f := gated(t, &shop, eino.Config{
+		Question: func(eino.Interrupt) interaction.Question {
+			return interaction.Question{Prompt: "?", Schema: []byte(`{"type":"objekt"}`)}
+		},
+		Reply: func(context.Context, eino.Interrupt, interaction.Answer) (any, error) { return decision{}, nil },
+	}).fails("5 EUR")
+	require.Equal(t, fsm.CodeEngineFailed, f.Code)
+	require.True(t, f.Repairable)
+	require.ErrorIs(t, f, interaction.ErrSchema)
+}
+
 // Eino goes on behind a gate whatever was answered; here nobody can be asked in vain.
 func TestGateNeedsConfigReply(t *testing.T) {
 	var shop till

@@ -94,8 +94,8 @@ func usable(q engine.Question) error {
 		return nil
 	}
 	asked, diagnostics := interaction.Normalize(q)
-	if (asked.Subject == nil) == (q.Subject == nil) && string(asked.Schema) == string(q.Schema) {
-		return nil
+	if (asked.Subject == nil) == (q.Subject == nil) {
+		return q.CheckSchema()
 	}
 	var reasons []string
 	for _, d := range diagnostics {

@@ -185,7 +185,7 @@ func TestN2AQuestionThatCannotGiveTheTypeIsRefused(t *testing.T) {
 		"a struct of a boolean":      {asking[out](form(`{"type":"boolean"}`)), "gives a value of the type boolean"},
 		"a struct of no JSON":        {asking[out](form(`{`)), "question \"q\" at 1 is not asked"},
 		"an answer of no schema":     {asking[engine.Answer](form(`{"type":"nothing"}`)), "question \"q\" at 1 is not asked"},
-		"a text of another document": {asking[string](form(`{"$ref":"https://example.org/x"}`)), "schema is left out"},
+		"a text of another document": {asking[string](form(`{"$ref":"https://example.org/x"}`)), "other documents are not followed"},
 		"an approval of nothing":     {asking[engine.Answer](unnamed), "subject is left out"},
 		"a bool of a boolean":        {asking[bool](form(`{"type":"boolean"}`)), ""},
 		"a number of an integer":     {asking[float64](form(`{"type":"integer"}`)), ""},

@@ -2,6 +2,7 @@ package plainjson_test
 
 import (
 	"encoding/json"
+	"math"
 	"time"
 
 	"pgregory.net/rapid"
@@ -105,7 +106,7 @@ func anySample(t *rapid.T) sample {
 	v := sample{
 		Text: texts.Draw(t, "text"), TextIf: texts.Draw(t, "text_if"), Own: texts.Draw(t, "own"),
 		Word: colour(rapid.OneOf(texts, rapid.Just("blue")).Draw(t, "word")),
-		Int:  rapid.IntMin(-1<<63+1).Draw(t, "int"), IntIf: rapid.IntRange(-2, 2).Draw(t, "int_if"),
+		Int:  rapid.IntMin(math.MinInt+1).Draw(t, "int"), IntIf: rapid.IntRange(-2, 2).Draw(t, "int_if"),
 		SmallIf: rapid.Int32().Draw(t, "small_if"),
 		Uint:    rapid.Uint64Max(1<<63).Draw(t, "uint"), UintIf: rapid.Uint64Max(2).Draw(t, "uint_if"),
 		Span: spans.Draw(t, "span"), SpanIf: spans.Draw(t, "span_if"),

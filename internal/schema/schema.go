@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp/syntax"
 	"slices"
 	"strings"
 
@@ -20,8 +21,9 @@ var (
 	// ErrReference says that the schema refers to a document outside itself. It comes with
 	// ErrInvalid.
 	ErrReference = errors.New("schema: references to other documents are not followed")
-	// ErrComplex says that the schema multiplies itself through references beyond MaxCost. It comes
-	// with ErrInvalid.
+	// ErrComplex says that the schema has more parts or larger patterns than MaxSchemas,
+	// MaxInstructions and MaxMemory allow, or multiplies itself through references beyond MaxCost. It
+	// comes with ErrInvalid.
 	ErrComplex = errors.New("schema: too complex")
 	// ErrViolation says that the document is JSON but breaks the schema.
 	ErrViolation = errors.New("schema: violated")
@@ -34,6 +36,7 @@ const root = "schema://document/root"
 // Schema is a compiled JSON Schema. It is immutable and safe for concurrent use.
 type Schema struct {
 	compiled   *jsonschema.Schema
+	size       Size
 	permissive bool
 }
 
@@ -42,10 +45,9 @@ type Schema struct {
 // The error matches ErrInvalid and, as the case may be, ErrReference, ErrComplex, ErrTooLarge,
 // ErrTooDeep, ErrNumber or ErrNotJSON.
 func Compile(raw []byte) (s *Schema, err error) {
-	// The decoded value is not used: the compiler decodes the schema itself. Decode only makes sure
-	// that it is within the bounds.
-	if _, err := Decode(raw); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
+	size, err := Measure(raw)
+	if err != nil {
+		return nil, err
 	}
 	// The compiler panics on some references into places that hold no schema.
 	defer func() {
@@ -56,6 +58,7 @@ func Compile(raw []byte) (s *Schema, err error) {
 	compiler := jsonschema.NewCompiler()
 	compiler.Draft = jsonschema.Draft2020
 	compiler.AssertFormat = true
+	compiler.Formats["regex"] = isPattern
 	compiler.LoadURL = deny
 	if err := compiler.AddResource(root, bytes.NewReader(raw)); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
@@ -68,7 +71,7 @@ func Compile(raw []byte) (s *Schema, err error) {
 		return nil, fmt.Errorf("%w: %w: one value would be checked more than %d times over", ErrInvalid, ErrComplex,
 			MaxCost)
 	}
-	return &Schema{compiled: compiled, permissive: permitsObjects(compiled)}, nil
+	return &Schema{compiled: compiled, size: size, permissive: permitsObjects(compiled)}, nil
 }
 
 // MustCompile is Compile for a schema that is part of the program; it panics where Compile fails.
@@ -123,6 +126,9 @@ func (s *Schema) Faults(raw []byte) ([]Fault, error) {
 	return faults[:min(len(faults), maxFaults)], nil
 }
 
+// Size returns what the schema takes.
+func (s *Schema) Size() Size { return s.size }
+
 // Cost is how often the schema may check one value, as MaxCost has it.
 func (s *Schema) Cost() int { return cost(s.compiled) }
 
@@ -135,6 +141,17 @@ func (s *Schema) validate(v any) error {
 		return fmt.Errorf("%w: %w", ErrViolation, explain(err))
 	}
 	return nil
+}
+
+// isPattern is the format "regex". It only parses the pattern, since compiling one that a value
+// contains may take a hundred megabytes.
+func isPattern(v any) bool {
+	pattern, ok := v.(string)
+	if !ok {
+		return true
+	}
+	_, err := syntax.Parse(pattern, syntax.Perl)
+	return err == nil
 }
 
 func deny(url string) (io.ReadCloser, error) {

@@ -43,7 +43,8 @@ func parseRunner(text []byte) (s Skill, schemaPath string, _ error) {
 			return s.MaxAttempt >= 1 || fields["max_attempt"] == nil
 		}},
 		{"session_timeout_sec", "an integer of at least 1", &s.SessionTimeoutSec, func() bool {
-			return s.SessionTimeoutSec >= 1 && s.SessionTimeoutSec <= 1<<31 || fields["session_timeout_sec"] == nil
+			return s.SessionTimeoutSec >= 1 && int64(s.SessionTimeoutSec) <= 1<<31 ||
+				fields["session_timeout_sec"] == nil
 		}},
 		{"interactive_require_user_reply", "true or false", &s.RequireUserReply, func() bool { return true }},
 	} {

@@ -22,16 +22,21 @@ const mode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFil
 	packages.NeedDeps | packages.NeedTypes | packages.NeedSyntax | packages.NeedTypesInfo |
 	packages.NeedTypesSizes | packages.NeedModule
 
-// faults returns what is wrong with the packages on the system. The packages are named relative to
-// the folder.
+// faults returns what is wrong with the packages on the system: GOOS, or GOOS/GOARCH. The packages
+// are named relative to the folder.
 func faults(ctx context.Context, dir, system string, patterns ...string) ([]string, error) {
+	env := append(os.Environ(), "CGO_ENABLED=0")
+	goos, goarch, hasArch := strings.Cut(system, "/")
+	if env = append(env, "GOOS="+goos); hasArch {
+		env = append(env, "GOARCH="+goarch)
+	}
 	libraries, err := findLibraries(ctx)
 	if err != nil {
 		return nil, err
 	}
 	pkgs, err := packages.Load(&packages.Config{
 		Context: ctx, Mode: mode, Dir: dir, Tests: true, ParseFile: libraries.parse,
-		Env: append(os.Environ(), "GOOS="+system, "CGO_ENABLED=0"),
+		Env: env,
 	}, patterns...)
 	if err != nil {
 		return nil, err

@@ -1,7 +1,7 @@
 // Systems checks that packages, with their tests, compile for other systems than this one, and that
 // the analyzers of go vet find nothing in them there:
 //
-//	systems [-for darwin,windows] PACKAGE…
+//	systems [-for darwin,windows,linux/386] PACKAGE…
 //
 // It checks the types in the source. That takes a tenth of the time for compiling everything that
 // these packages import, for each system, only to run none of it.
@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	systems := flag.String("for", "darwin,windows", "the `systems`, as in GOOS")
+	systems := flag.String("for", "darwin,windows,linux/386", "the `systems`: GOOS, or GOOS/GOARCH")
 	flag.Parse()
 	status := 0
 	for system := range strings.SplitSeq(*systems, ",") {

@@ -18,6 +18,7 @@ func TestFaultsOfASystemAreFound(t *testing.T) {
 		"go.mod":               "module example.com/m\n\ngo 1.25\n",
 		"m.go":                 "package m\n\nfunc twice(n int) int { return 2 * n }\n",
 		"m_windows.go":         "package m\n\nvar four string = twice(2)\n",
+		"m_linux.go":           "package m\n\nvar large = twice(1 << 31)\n",
 		"m_darwin_test.go":     "package m\n\nfunc same(n int) { n = n; twice(n) }\n",
 		"sound/sound_linux.go": "package sound\n\nvar wrong = missing\n",
 		"sound/sound.go":       "package sound\n",
@@ -28,6 +29,7 @@ func TestFaultsOfASystemAreFound(t *testing.T) {
 	}
 	for system, want := range map[string]string{
 		"windows": "m_windows.go:3:19: cannot use twice(2)", "darwin": "m_darwin_test.go:3:20: self-assignment of n",
+		"linux/386": "m_linux.go:3:19: cannot use 1 << 31",
 	} {
 		found, err := faults(t.Context(), dir, system, "./...")
 		require.NoError(t, err)

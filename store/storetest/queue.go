@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/stretchr/testify/require"
 
@@ -16,7 +17,7 @@ var queueCases = []promised{
 			w.submit("low", withPriority(-3))
 			w.submit("normal")
 			w.submit("high", withPriority(2), withKey("z"))
-			w.submit("higher", withPriority(1<<40), withKey("a"))
+			w.submit("higher", withPriority(math.MaxInt), withKey("a"))
 			require.Equal(w, []string{"higher", "high", "normal", "low"}, append(w.claimed("n", 3),
 				w.claimed("n", 3)...))
 		},
