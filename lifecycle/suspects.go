@@ -18,15 +18,15 @@ import (
 //
 // Only the scheduler uses it. Its times are readings of the monotonic clock.
 type quarantine struct {
-	apart      store.Hold // the suspect that executes without other turns; empty: none
-	apartUntil time.Time
-	nextLook   time.Time // when a node that executes turns asks the store for suspects again
-	drainSince time.Time // zero: the node does not drain
-	noDrain    time.Time // the node does not drain before
+	separate      store.Hold // the suspect that executes without other turns; empty: none
+	separateUntil time.Time
+	nextLook      time.Time // when a node that executes turns asks the store for suspects again
+	drainSince    time.Time // zero: the node does not drain
+	noDrain       time.Time // the node does not drain before
 }
 
-// errApart is how a claim of suspects leaves them in the queue while other turns execute.
-var errApart = errors.New("lifecycle: a suspect is executed without other turns")
+// errSeparate is how a claim of suspects leaves them in the queue while other turns execute.
+var errSeparate = errors.New("lifecycle: a suspect is executed without other turns")
 
 // claim claims up to room runs, or a suspect.
 func (n *node) claim(ctx context.Context, room int) ([]store.Claimed, error) {
@@ -37,7 +37,7 @@ func (n *node) claim(ctx context.Context, room int) ([]store.Claimed, error) {
 	q, now := &n.quarantine, monotonicNow(n.clock)
 	idle := n.isIdle()
 	switch {
-	case n.executesApart(now):
+	case n.executesSuspect(now):
 		return nil, nil
 	case !q.drainSince.IsZero() && idle:
 		n.stopDraining(now)
@@ -72,19 +72,19 @@ func (n *node) isIdle() bool {
 	return len(n.turns) == 0
 }
 
-// executesApart reports whether a suspect executes here that has not outlived a lease.
-func (n *node) executesApart(now time.Time) bool {
+// executesSuspect reports whether a suspect executes here that has not outlived a lease.
+func (n *node) executesSuspect(now time.Time) bool {
 	q := &n.quarantine
-	if q.apart.RunID == "" {
+	if q.separate.RunID == "" {
 		return false
 	}
 	n.mu.Lock()
-	t := n.turns[q.apart.RunID]
+	t := n.turns[q.separate.RunID]
 	n.mu.Unlock()
-	if t != nil && t.epoch == q.apart.Epoch && now.Before(q.apartUntil) {
+	if t != nil && t.epoch == q.separate.Epoch && now.Before(q.separateUntil) {
 		return true
 	}
-	q.apart = store.Hold{}
+	q.separate = store.Hold{}
 	return false
 }
 
@@ -104,7 +104,8 @@ func (n *node) claimSuspect(now time.Time) ([]store.Claimed, error) {
 	claimed, err := n.store.Claim(n.live, req)
 	if len(claimed) > 0 {
 		r := &claimed[0].Run
-		n.quarantine.apart, n.quarantine.apartUntil = store.Hold{RunID: r.ID, Epoch: r.Epoch}, now.Add(n.cfg.Lease)
+		n.quarantine.separate = store.Hold{RunID: r.ID, Epoch: r.Epoch}
+		n.quarantine.separateUntil = now.Add(n.cfg.Lease)
 	}
 	return claimed, err
 }
@@ -120,10 +121,10 @@ func (n *node) suspectIsOverdue(now time.Time) (overdue bool) {
 		Node: n.id, Now: commitNow, Max: claimBatch, Engines: n.engineNames, Suspects: true,
 		Start: func(r store.Run, _ []byte) (store.Commit, error) {
 			overdue = overdue || commitNow.Sub(r.NotBefore) > patience
-			return store.Commit{}, errApart
+			return store.Commit{}, errSeparate
 		},
 	})
-	if err != nil && !errors.Is(err, errApart) {
+	if err != nil && !errors.Is(err, errSeparate) {
 		n.log.Warn("cannot look for runs that have lost their workers", "err", err)
 		return false
 	}

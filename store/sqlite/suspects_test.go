@@ -35,15 +35,19 @@ func poisonedHost(path string) error {
 		Store: s, Concurrency: 4, Lease: time.Second, Poll: 20 * time.Millisecond, Forgiving: true,
 		Logger: slog.New(slog.DiscardHandler),
 		Engine: engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+			takes := 300 * time.Millisecond
 			if t.RunID == "poison" {
-				time.Sleep(50 * time.Millisecond)
+				takes = 50 * time.Millisecond
+			}
+			over, _ := t.Clock.Timer(takes)
+			<-over
+			if t.RunID == "poison" {
 				self, err := os.FindProcess(os.Getpid())
 				if err == nil {
 					err = self.Kill()
 				}
 				return engine.Outcome{}, err
 			}
-			time.Sleep(300 * time.Millisecond)
 			return engine.Done("done"), nil
 		}),
 	})
