@@ -35,7 +35,7 @@ var (
 	atOnce    = flag.Int("at-once", 30, "how many of them at the same time")
 	every     = flag.Int64("kill-every", killEvery, "a node is killed while it serves, once in so many requests; "+
 		"0: never")
-	commands  = flag.Int("command-every", 6, "the command line takes part in one of so many races; 0: in none")
+	commands = flag.Int("command-every", 6, "the command line takes part in one of so many races; 0: in none")
 )
 
 // stores runs the proof on each store.
