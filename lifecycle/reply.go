@@ -14,7 +14,8 @@ import (
 // have approved or rejected it. Exactly one of all replies to a question, deadlines and cancels
 // wins (C8). A reply that comes after the deadline is accepted as long as the deadline has not
 // settled the question. With a Key it is idempotent: the same key and body returns the first
-// receipt, whatever state the run is in by then (C5).
+// receipt, whatever state the run is in by then (C5). If the question has an audience, the receipt
+// is returned only to the same Actor.ID and to the host; another actor gets ErrSettled.
 //
 // Errors, with nothing written: ErrInvalidReply (a *ValueError if the question's schema does not
 // allow the value: K3), ErrQuestionChanged (a *ChangedError: the reply was made to another text of
@@ -138,6 +139,10 @@ func readReplyStatus(ctx context.Context, r store.Reader, id string, reply Reply
 		record, err := r.Settled(ctx, id, reply.Key)
 		if err == nil {
 			receipt, refusal := replayedReceipt(id, record, reply)
+			if refusal == nil && withholdsReceipt(&record, reply.Actor) {
+				receipt, refusal = Receipt{}, &SettledError{RunID: id, ID: record.Question.ID,
+					Resolution: record.Resolution, State: run.State}
+			}
 			return replyStatus{question: &record.Question, receipt: receipt, refusal: refusal, settled: true}, nil
 		}
 		if !errors.Is(err, store.ErrNotFound) {
@@ -181,6 +186,13 @@ func replayedReceipt(id string, accepted Record, reply Reply) (Receipt, error) {
 	}
 	return Receipt{RunID: id, ID: accepted.Question.ID, Key: accepted.Key,
 		AcceptedAt: accepted.ResolvedAt, Replayed: true}, nil
+}
+
+// withholdsReceipt reports whether the receipt of an accepted reply is not the actor's. If the
+// question has an audience, it belongs to the author of the reply and to the host: another actor has
+// answered nothing, even with the same text under the same key.
+func withholdsReceipt(accepted *Record, actor Actor) bool {
+	return accepted.Question.To != nil && !actor.IsZero() && actor.ID != accepted.Actor
 }
 
 // refusedReply is the status of a reply to an interaction that the run does not wait with. The

@@ -270,3 +270,34 @@ func TestReplyToARecentRecord(t *testing.T) {
 		require.Equal(t, fsm.StateSucceeded, stored().State)
 	})
 }
+
+// C5 K5: the receipt of a reply to a question with an audience goes to its author and to the host. A
+// person who was never asked, and sends the same text under the same key, has answered nothing. A
+// question for everybody gives its receipt to whoever has the key.
+func TestC5AReceiptBelongsToItsAuthor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lc, stop := serve(t, Config{Store: newStore(t), Engine: collector()})
+		defer stop()
+		for id, to := range map[string]*Audience{"open": nil, "asked": {Users: []string{"ada", "cy"}}} {
+			_, err := lc.Submit(t.Context(), Spec{ID: id, Prompt: "x", Ask: &AskPolicy{To: to}})
+			require.NoError(t, err)
+			synctest.Wait()
+			reply := func(actor string) (Receipt, error) {
+				return lc.Reply(t.Context(), id, Reply{ID: 1, Text: "yes", Key: "k", Actor: Actor{ID: actor}})
+			}
+			first, err := reply("ada")
+			require.NoError(t, err)
+			first.Replayed = true
+			for _, actor := range []string{"ada", "cy", "bob", ""} {
+				again, err := reply(actor)
+				if id == "asked" && (actor == "cy" || actor == "bob") {
+					require.ErrorIs(t, err, ErrSettled, actor)
+					require.Zero(t, again)
+					continue
+				}
+				require.NoError(t, err, actor)
+				require.Equal(t, first, again)
+			}
+		}
+	})
+}
