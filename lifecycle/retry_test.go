@@ -60,7 +60,7 @@ func TestRetryIsOfTheSpecElseOfTheHost(t *testing.T) {
 func TestRetryPausesDoubleUpToTheirBound(t *testing.T) {
 	var r Retry
 	for retry, want := range map[int]time.Duration{
-		1: time.Second, 2: 2 * time.Second, 5: 16 * time.Second, 10: 5 * time.Minute, math.MaxInt: 5 * time.Minute,
+		1: time.Second, 2: 2 * time.Second, 5: 16 * time.Second, 10: 5 * time.Minute, math.MaxInt32: 5 * time.Minute,
 	} {
 		require.Equal(t, want, r.pause("r", retry, 0), retry)
 	}

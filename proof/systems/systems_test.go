@@ -20,7 +20,7 @@ func TestFaultsOfASystemAreFound(t *testing.T) {
 		"m_windows.go":         "package m\n\nvar four string = twice(2)\n",
 		"m_linux.go":           "package m\n\nvar large = twice(1 << 31)\n",
 		"m_darwin_test.go":     "package m\n\nfunc same(n int) { n = n; twice(n) }\n",
-		"sound/sound_linux.go": "package sound\n\nvar wrong = missing\n",
+		"sound/sound_plan9.go": "package sound\n\nvar wrong = missing\n",
 		"sound/sound.go":       "package sound\n",
 	} {
 		path := filepath.Join(dir, filepath.FromSlash(name))
