@@ -26,7 +26,7 @@ func (n *node) watchDeadlines(ctx context.Context) error {
 	related := families{node: n, open: make(map[string]string)}
 	again := false
 	for {
-		n.due.reset()
+		expected := n.due.reset()
 		now := commitTime(n.clock)
 		due, next, err := n.store.Due(ctx, now, dueBatch)
 		if errors.Is(err, store.ErrClosed) {
@@ -42,8 +42,10 @@ func (n *node) watchDeadlines(ctx context.Context) error {
 			continue // there may be more
 		}
 		n.due.note(next)
-		n.looksForSuspects.Store(true) // a not-before time may have passed
-		n.wakeScheduler()
+		if !expected.IsZero() && !expected.After(now) { // it may have been the not-before time of a suspect
+			n.scansForSuspects.Store(true)
+		}
+		n.wakeScheduler() // a not-before time may have passed
 		if n.sleepUntilDue(ctx) != nil {
 			return nil
 		}
@@ -151,12 +153,13 @@ func (d *dueHint) noteRun(r *Run) {
 	d.note(r.Deadline)
 }
 
-// reset forgets the times that are known. It is called before the store is asked for them, so that
-// those which are added meanwhile are retained.
-func (d *dueHint) reset() {
+// reset forgets the times that are known, and returns the earliest one. It is called before the
+// store is asked for them, so that those which are added meanwhile are retained.
+func (d *dueHint) reset() (earliest time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.at = time.Time{}
+	earliest, d.at = d.at, time.Time{}
+	return earliest
 }
 
 func (d *dueHint) earliest() time.Time {

@@ -31,9 +31,9 @@ type node struct {
 	rank  atomic.Int64 // of this node among the registered ones, by age; see suspectIsOverdue
 
 	quarantine quarantine // for the scheduler alone
-	// looksForSuspects is set once per poll, and when the NotBefore of a run has come: other claims
+	// scansForSuspects is set once per poll, and when the NotBefore of a run has come: other claims
 	// cost nothing more
-	looksForSuspects atomic.Bool
+	scansForSuspects atomic.Bool
 
 	// live ends when the node may not execute any more: turns, and their commits, depend on it. A
 	// shutdown ends it only when the turns have ended, or have taken too long.
@@ -130,7 +130,7 @@ func membershipEnded(err error) bool {
 // ended while its turn executes here, it was canceled, and the turn is interrupted.
 func (n *node) handleHint(h store.Hint) {
 	if h.RunID == "" { // anything may have changed
-		n.looksForSuspects.Store(true)
+		n.scansForSuspects.Store(true)
 	}
 	switch h.State {
 	case fsm.StateQueued:

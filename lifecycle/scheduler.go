@@ -18,7 +18,8 @@ const claimBatch = 256
 func (n *node) schedule(ctx context.Context) error {
 	pause := poller{clock: n.clock, wake: n.wakeup, interval: n.cfg.Poll}
 	defer pause.stop()
-	n.looksForSuspects.Store(true)
+	n.scansForSuspects.Store(true)
+	n.quarantine.nextScan = monotonicNow(n.clock).Add(n.cfg.Lease / 3)
 	noteClaim := sync.OnceFunc(func() { close(n.hasClaimed) })
 	for {
 		if n.permits.Acquire(ctx, 1) != nil {
@@ -39,12 +40,14 @@ func (n *node) schedule(ctx context.Context) error {
 			n.log.Error("claim failed; trying again", "err", err)
 		case len(claimed) == room && !n.drained.Load():
 			continue // there may be more
+		case err == nil && n.quarantine.scans:
+			continue
 		}
 		if pause.wait(ctx) != nil {
 			return nil
 		}
 		if pause.intervalOver() {
-			n.looksForSuspects.Store(true)
+			n.scansForSuspects.Store(true)
 		}
 		// Goroutines that are about to queue another run go first, so that one claim starts both.
 		runtime.Gosched()

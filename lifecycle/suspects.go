@@ -20,9 +20,13 @@ import (
 type quarantine struct {
 	separate      store.Hold // the suspect that executes without other turns; empty: none
 	separateUntil time.Time
-	nextLook      time.Time // when a node that executes turns asks the store for suspects again
-	drainSince    time.Time // zero: the node does not drain
-	noDrain       time.Time // the node does not drain before
+	// scans says that the next call of claim asks for suspects. It is a call of its own, so that others
+	// can have permits between the two. More says that the call before it found as many runs as there
+	// was room for.
+	scans, more bool
+	nextScan    time.Time // when a node that executes turns asks the store for suspects again
+	drainSince  time.Time // zero: the node does not drain
+	noDrain     time.Time // the node does not drain before
 }
 
 // errSeparate is how a claim of suspects leaves them in the queue while other turns execute.
@@ -47,22 +51,37 @@ func (n *node) claim(ctx context.Context, room int) ([]store.Claimed, error) {
 			}
 		}
 	case !q.drainSince.IsZero():
-		if now.Before(q.nextLook) || n.suspectIsOverdue(now) {
+		if now.Before(q.nextScan) || n.suspectIsOverdue(now) {
 			return nil, nil
 		}
 		n.stopDraining(now) // another node has claimed it
 	}
-	look := n.looksForSuspects.Swap(false)
-	claimed, err := n.claimReady(room)
-	switch {
-	case err != nil || !look:
-	case idle && len(claimed) == 0:
-		return n.claimSuspect(now)
-	case now.After(q.nextLook) && now.After(q.noDrain) && n.suspectIsOverdue(now):
-		n.log.Info("claiming nothing until the turns here have ended, for a run that has lost its workers")
-		q.drainSince = now
+	if q.scans {
+		q.scans = false
+		if claimed, err := n.scan(idle, now); err != nil || len(claimed) > 0 || !q.more || !q.drainSince.IsZero() {
+			return claimed, err
+		}
 	}
+	claimed, err := n.claimReady(room)
+	if idle && len(claimed) == 0 {
+		q.scans = n.scansForSuspects.Swap(false)
+	} else {
+		q.scans = now.After(q.nextScan) && now.After(q.noDrain)
+	}
+	q.more = len(claimed) == room
 	return claimed, err
+}
+
+// scan claims a suspect if the node is idle, and otherwise finds out whether it must drain.
+func (n *node) scan(idle bool, now time.Time) ([]store.Claimed, error) {
+	if idle {
+		return n.claimSuspect(now)
+	}
+	if n.suspectIsOverdue(now) {
+		n.log.Info("claiming nothing until the turns here have ended, for a run that has lost its workers")
+		n.quarantine.drainSince = now
+	}
+	return nil, nil
 }
 
 // isIdle reports whether no turn executes here.
@@ -114,7 +133,7 @@ func (n *node) claimSuspect(now time.Time) ([]store.Claimed, error) {
 // oldest node does so after a lease, and each younger one after eight times as long, so that one
 // node at a time drains where that is enough.
 func (n *node) suspectIsOverdue(now time.Time) (overdue bool) {
-	n.quarantine.nextLook = now.Add(max(n.cfg.Poll, n.cfg.Lease/3))
+	n.quarantine.nextScan = now.Add(max(n.cfg.Poll, n.cfg.Lease/3))
 	patience := n.cfg.Lease << (3 * min(n.rank.Load(), 3))
 	commitNow := commitTime(n.clock)
 	_, err := n.store.Claim(n.live, store.ClaimRequest{

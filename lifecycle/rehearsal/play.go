@@ -32,8 +32,8 @@ type asked struct {
 	number int
 }
 
-// nextLook is how long it takes until people look again at a question that they have left open.
-const nextLook = time.Hour
+// nextScan is how long it takes until people look again at a question that they have left open.
+const nextScan = time.Hour
 
 // newPlay starts the first host.
 func newPlay(t *testing.T, c Case, how course) *play {
@@ -121,7 +121,7 @@ func (p *play) moveToEnd() (run lifecycle.Run, ended bool) {
 		if time.Since(p.began) > longest {
 			break
 		}
-		p.host.idle(p.nextLook())
+		p.host.idle(p.nextScan())
 	}
 	p.Errorf("the run does not come to an end; it is %s after %s: %+v", run.State, time.Since(p.began), run.Block)
 	return run, false
@@ -182,7 +182,7 @@ func (p *play) lookAt(run *lifecycle.Run, known map[asked]time.Time) {
 		case !ok:
 			look = now.Add(p.how.firstLook())
 		case !look.After(now) && p.reply(run.ID, q):
-			look = now.Add(nextLook)
+			look = now.Add(nextScan)
 		}
 		p.looks[id] = look
 	}
@@ -208,8 +208,8 @@ func (p *play) reply(run string, q lifecycle.Question) bool {
 	return true
 }
 
-// nextLook is when people look at a question next; when the play must end, if none is open.
-func (p *play) nextLook() time.Time {
+// nextScan is when people look at a question next; when the play must end, if none is open.
+func (p *play) nextScan() time.Time {
 	next := p.began.Add(longest + time.Second)
 	for _, look := range p.looks {
 		if look.Before(next) {
