@@ -17,7 +17,7 @@ var queueCases = []promised{
 			w.submit("low", withPriority(-3))
 			w.submit("normal")
 			w.submit("high", withPriority(2), withKey("z"))
-			w.submit("higher", withPriority(math.MaxInt), withKey("a"))
+			w.submit("higher", withPriority(math.MaxInt32), withKey("a"))
 			require.Equal(w, []string{"higher", "high", "normal", "low"}, append(w.claimed("n", 3),
 				w.claimed("n", 3)...))
 		},
