@@ -172,24 +172,32 @@ func TestJ3ASuspectThatOutlivesALeaseHoldsNothingUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t)
 		id := suspect(t, s)
-		started := map[string]time.Time{}
+		var mu sync.Mutex
+		started := map[string]time.Time{} // guarded by mu
+		startOf := func(id string) time.Time {
+			mu.Lock()
+			defer mu.Unlock()
+			return started[id]
+		}
 		release := make(chan struct{})
 		n, stop := serving(t, Config{Store: s, Lease: 10 * time.Second,
 			Engine: engine.Func(func(_ context.Context, turn engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+				mu.Lock()
 				started[turn.RunID] = time.Now()
+				mu.Unlock()
 				if turn.RunID == id {
 					<-release
 				}
 				return engine.Done("done"), nil
 			})})
 		time.Sleep(5 * time.Second)
-		require.Contains(t, started, id)
+		require.False(t, startOf(id).IsZero())
 		_, err := n.Submit(t.Context(), Spec{ID: "other", Prompt: "x"})
 		require.NoError(t, err)
 		run, err := n.Wait(t.Context(), "other")
 		require.NoError(t, err)
 		require.Equal(t, fsm.StateSucceeded, run.State)
-		waited := started["other"].Sub(started[id])
+		waited := startOf("other").Sub(startOf(id))
 		require.GreaterOrEqual(t, waited, 10*time.Second)
 		require.LessOrEqual(t, waited, 12*time.Second)
 		close(release)

@@ -113,8 +113,9 @@ var demanded = map[string][]string{
 // essential are optional members that another producer may not leave out of an event that has the
 // value. Without a question's own wait, all that follows would contradict the policy of the run.
 // Without the number of people who decide, their votes would settle nothing. Without its new value,
-// a change would say nothing.
+// a change would say nothing. Without asks_again, a fork's first turn would count as an attempt.
 var essential = map[[2]string]bool{
+	{fcmp.TypeStarted, "asks_again"}: true,
 	{fcmp.TypeInputRequired, "wait"}: true, {fcmp.TypeInputRequired, "need"}: true,
 	{fcmp.TypeInputRequired, "rejects"}: true, {fcmp.TypeChanged, "wait_deadline_at"}: true,
 	{fcmp.TypeChanged, "claimed_until"}: true, {fcmp.TypeChanged, "to"}: true,

@@ -35,15 +35,22 @@ func TestJ6AForkGoesOnFromTheCheckpointOfItsQuestion(t *testing.T) {
 			require.Equal(t, fsm.StateSucceeded, source.State, "%+v", source.Error)
 			require.Zero(t, shop.paid.Load())
 
-			for i, reply := range []string{"yes", "", "yes"} { // "" is the stored answer
+			for i, reply := range []string{"yes", "", "yes"} { // "": no answer, so the fork asks the approval again (N11)
 				at := lifecycle.At{ID: fmt.Sprint("f", i), Question: q.ID, Answer: lifecycle.Reply{Text: reply}}
 				fork, err := h.Fork(t.Context(), run.ID, at)
 				require.NoError(t, err)
+				attempts := 1
+				if reply == "" {
+					again := h.parked(t, fork.ID)
+					_, err = h.Reply(t.Context(), fork.ID, interaction.Reply{ID: again.ID, Text: "no"})
+					require.NoError(t, err)
+					attempts = 2
+				}
 				ended, err := h.Wait(t.Context(), fork.ID)
 				require.NoError(t, err)
 				require.Equal(t, fsm.StateSucceeded, ended.State, "%+v", ended.Error)
 				require.EqualValues(t, (i+2)/2, shop.paid.Load())
-				require.Equal(t, 1, ended.Attempt)
+				require.Equal(t, attempts, ended.Attempt)
 			}
 			now, err := h.Get(t.Context(), run.ID)
 			require.NoError(t, err)
