@@ -35,7 +35,7 @@ func TestJ6AForkGoesOnFromTheCheckpointOfItsQuestion(t *testing.T) {
 			require.Equal(t, fsm.StateSucceeded, source.State, "%+v", source.Error)
 			require.Zero(t, shop.paid.Load())
 
-			for i, reply := range []string{"yes", "", "yes"} { // "": no answer, so the fork asks the approval again (N11)
+			for i, reply := range []string{"yes", "", "yes"} { // "": the fork asks the approval again (N11)
 				at := lifecycle.At{ID: fmt.Sprint("f", i), Question: q.ID, Answer: lifecycle.Reply{Text: reply}}
 				fork, err := h.Fork(t.Context(), run.ID, at)
 				require.NoError(t, err)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -53,7 +54,7 @@ func (e *evidence) gather(ctx context.Context, c *lifecycle.Client, st store.Rea
 		return nil, err
 	}
 	records, err := c.History(ctx, id)
-	if err != nil {
+	if err != nil && !errors.Is(err, store.ErrCorrupt) { // lost rows: the checks below see what is missing
 		return nil, err
 	}
 	e.history = make(map[int]interaction.Record, len(records))
