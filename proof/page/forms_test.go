@@ -189,7 +189,8 @@ func TestN3ARecursiveSchemaLeavesThePageAlive(t *testing.T) {
 	all, err := json.Marshal(map[string]any{"type": "object", "properties": wide, "$defs": map[string]any{
 		"e": map[string]any{"enum": slices.Collect(maps.Keys(wide))}}})
 	require.NoError(t, err)
-	either := json.RawMessage(`{"anyOf":[{"$ref":"#"},{"allOf":[{"$ref":"#"},{"$ref":"#"}]},{"type":"string"}]}`)
+	either := json.RawMessage(`{"anyOf":[{"type":"object","properties":{"a":{"$ref":"#"},"b":{"allOf":[{"$ref":"#"},` +
+		`{"$ref":"#"}]}}},{"type":"string"}]}`)
 	schemas := map[string]json.RawMessage{"optional": node(""), "wide": all, "either": either,
 		"required": node(`"required":["a","b","c","l"],`)}
 	ada := w.open("ada", "")

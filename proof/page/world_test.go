@@ -127,12 +127,15 @@ func (w *world) ask(spec lifecycle.Spec, questions ...engine.Question) {
 	spec.Prompt, spec.MaxQuestions = "Do it.", 32
 	_, err := w.lc.Submit(w.t.Context(), spec)
 	require.NoError(w.t, err)
-	for ev, err := range w.lc.Events(w.t.Context(), spec.ID, 0) {
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience) // a question that is refused is never asked
+	defer cancel()
+	for ev, err := range w.lc.Events(ctx, spec.ID, 0) {
 		require.NoError(w.t, err)
 		if ev.Type == lifecycle.TypeInputRequired {
 			return
 		}
 	}
+	require.FailNow(w.t, "the run has ended without a question", spec.ID)
 }
 
 // answered waits until the run has ended, and returns what its engine was given.
