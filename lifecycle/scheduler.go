@@ -32,10 +32,11 @@ func (n *node) schedule(ctx context.Context) error {
 			n.notices.claimed(&claimed[i].Run)
 			n.dispatch(ownRecord(claimed, i))
 		}
+		if membershipEnded(err) {
+			return err
+		}
 		noteClaim()
 		switch {
-		case membershipEnded(err):
-			return err
 		case err != nil:
 			n.log.Error("claim failed; trying again", "err", err)
 		case len(claimed) == room && !n.drained.Load():

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"testing/synctest"
 
 	"github.com/interlude-go/interlude/fsm"
 )
@@ -87,9 +88,11 @@ func (w *world) goHome() {
 		w.open[id] = !r.State.Terminal()
 	}
 	w.mu.Unlock()
+	synctest.Wait() // an agent's callback that comes late returns before its host stops
 	for _, h := range w.hosts {
 		if h.process() != nil {
 			h.stop()
+			synctest.Wait()
 		}
 	}
 }

@@ -1,5 +1,3 @@
-//go:build search
-
 package simulate_test
 
 import (
