@@ -1,6 +1,7 @@
 package rehearsal
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"testing"
@@ -196,7 +197,7 @@ func (p *play) reply(run string, q lifecycle.Question) bool {
 	if r.Text == "" && r.Value == nil && r.Decision == "" {
 		return true
 	}
-	r.ID, r.Key = q.ID, fmt.Sprintf("rehearsal-%d", q.ID)
+	r.ID, r.Key = q.ID, replyKey(q.ID, r.Actor.ID)
 	_, err := p.host.Reply(p.Context(), run, r)
 	switch {
 	case err == nil, errors.Is(err, lifecycle.ErrSettled), errors.Is(err, lifecycle.ErrTerminal):
@@ -206,6 +207,12 @@ func (p *play) reply(run string, q lifecycle.Question) bool {
 	}
 	p.Errorf("reply to question %d: %v", q.ID, err)
 	return true
+}
+
+// replyKey returns the key of a person's reply. Several people may decide one approval, and the key
+// of one must not repeat the reply of another. A hash keeps long ids within interaction.MaxKey.
+func replyKey(question int, person string) string {
+	return fmt.Sprintf("rehearsal-%d-%x", question, sha256.Sum256([]byte(person)))
 }
 
 // nextScan is when people look at a question next; when the play must end, if none is open.

@@ -54,7 +54,9 @@ type Case struct {
 	// Reply is what people say to a question of the run, or of one that it has started; the play
 	// sets ID and Key. It is called a minute after the question was asked. A nil Reply, or one
 	// without Text, Value and Decision, leaves the question open; people look at it again each
-	// hour, by time.Now.
+	// hour, by time.Now. An approval that needs several people stays open after the first reply:
+	// at the next look, Question.Votes names the people who have decided, and Reply returns the
+	// reply of another, with its Actor.
 	Reply func(q lifecycle.Question) lifecycle.Reply
 	// Crash is the commit right after which the host crashes; 0: it does not. It is for Play.
 	Crash int

@@ -2,6 +2,7 @@ package rehearsal_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -109,4 +110,47 @@ func TestM5PeopleLookAgain(t *testing.T) {
 		require.InDelta(t, want.Seconds(), looks[i].Seconds(), 1)
 	}
 	require.InDelta(t, (30*24*time.Hour + 181*time.Minute).Seconds(), run.FinishedAt.Sub(run.CreatedAt).Seconds(), 60)
+}
+
+// payer asks whether it may pay, and pays what was approved.
+func payer(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+	q, err := engine.ApprovalOf("Pay the invoice?", "pay", map[string]int{"amount": 420})
+	switch {
+	case err != nil:
+		return engine.Outcome{}, err
+	case len(t.Answers) == 0:
+		return engine.Ask(q), nil
+	}
+	if _, err := t.Approved(q); err != nil {
+		return engine.Done("not paid"), nil
+	}
+	return engine.Done("paid"), nil
+}
+
+// M5, K5: two people decide about a payment, one after the other, and the host crashes at each
+// commit.
+func TestM5TwoPeopleDecide(t *testing.T) {
+	people := []string{"ada", strings.Repeat("b", 255)}
+	for name, tc := range map[string]struct {
+		first, second lifecycle.Decision
+		end           string
+	}{
+		"both approve":       {lifecycle.Approve, lifecycle.Approve, "paid"},
+		"the first rejects":  {lifecycle.Reject, lifecycle.Approve, "not paid"},
+		"the second rejects": {lifecycle.Approve, lifecycle.Reject, "not paid"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			said := map[string]lifecycle.Decision{people[0]: tc.first, people[1]: tc.second}
+			rehearsal.EveryCrash(t, func(*testing.T) rehearsal.Case {
+				c := caseOf(payer)
+				c.Spec.Submitter, c.Spec.Ask = "carl", &lifecycle.AskPolicy{Need: 2, NotSubmitter: true}
+				c.Reply = func(q lifecycle.Question) lifecycle.Reply {
+					person := people[len(q.Votes)]
+					return lifecycle.Reply{Actor: lifecycle.Actor{ID: person}, Decision: said[person], Seen: q.Digest()}
+				}
+				c.Check = func(t *testing.T, run lifecycle.Run) { require.Equal(t, tc.end, run.FinalText) }
+				return c
+			})
+		})
+	}
 }

@@ -2,6 +2,7 @@ package approval_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,13 +12,16 @@ import (
 	"github.com/interlude-go/interlude/store/memory"
 )
 
-// agent asks once, and does what the answer says.
+// agent asks once. It ships only if the answer is a yes: a person may write anything.
 func agent(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
 	switch {
 	case len(t.Answers) == 0:
 		return engine.Ask(engine.Question{Kind: engine.Confirm, Prompt: "Ship it?"}), nil
 	case t.Answers[0].Resolution == engine.AutoDecideTimeout:
-		return engine.Done("nobody answered: not shipped"), nil
+		return engine.Done("not shipped: no answer"), nil
+	}
+	if answer := strings.ToLower(strings.TrimSpace(t.Answers[0].Text)); answer != "yes" {
+		return engine.Done("not shipped: " + answer), nil
 	}
 	return engine.Done("shipped"), nil
 }
@@ -73,16 +77,24 @@ func ended(t *testing.T, lc *lifecycle.Lifecycle, id, want string) lifecycle.Run
 }
 
 func TestAnAnswerAfterTwoWeeks(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		lc, stop := serve(t, memory.New())
-		defer stop()
-		run := submit(t, lc, lifecycle.Spec{})
-		time.Sleep(14 * 24 * time.Hour) // takes no real time
-		if _, err := lc.Reply(t.Context(), run.ID, lifecycle.Reply{ID: 1, Text: "yes"}); err != nil {
-			t.Fatal(err)
-		}
-		ended(t, lc, run.ID, "shipped")
-	})
+	for text, end := range map[string]string{
+		"yes":          "shipped",
+		"no":           "not shipped: no",
+		"Ask Ada": "not shipped: ask ada",
+	} {
+		t.Run(text, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				lc, stop := serve(t, memory.New())
+				defer stop()
+				run := submit(t, lc, lifecycle.Spec{})
+				time.Sleep(14 * 24 * time.Hour) // takes no real time
+				if _, err := lc.Reply(t.Context(), run.ID, lifecycle.Reply{ID: 1, Text: text}); err != nil {
+					t.Fatal(err)
+				}
+				ended(t, lc, run.ID, end)
+			})
+		})
+	}
 }
 
 func TestADeadlineDecides(t *testing.T) {
@@ -91,7 +103,7 @@ func TestADeadlineDecides(t *testing.T) {
 		defer stop()
 		asked := time.Now()
 		run := submit(t, lc, lifecycle.Spec{AutoDecide: true, SessionTimeout: 72 * time.Hour})
-		run = ended(t, lc, run.ID, "nobody answered: not shipped")
+		run = ended(t, lc, run.ID, "not shipped: no answer")
 		if waited := run.FinishedAt.Sub(asked); waited != 72*time.Hour {
 			t.Errorf("it ended after %s", waited)
 		}
