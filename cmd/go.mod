@@ -14,6 +14,7 @@ require (
 	github.com/stretchr/testify v1.12.1
 	github.com/wneessen/go-mail v0.8.1
 	golang.org/x/sync v0.22.0
+	golang.org/x/text v0.41.0
 	modernc.org/sqlite v1.50.0
 )
 
@@ -72,7 +73,6 @@ require (
 	go.opentelemetry.io/otel/sdk/metric v1.44.0
 	go.yaml.in/yaml/v3 v3.0.6 // indirect
 	golang.org/x/sys v0.47.0 // indirect
-	golang.org/x/text v0.41.0 // indirect
 	modernc.org/libc v1.72.0 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.11.0 // indirect

@@ -201,6 +201,9 @@ type Subject = interaction.Subject
 //	// Clone returns a copy that shares nothing.
 //	func (a *Audience) Clone() *Audience
 //
+//	// Folded returns the audience with its people as fold spells them, each once.
+//	func (a *Audience) Folded(fold func(id string) string) *Audience
+//
 //	// Fault says what is wrong with the audience, empty if nothing is.
 //	func (a *Audience) Fault() string
 //

@@ -18,7 +18,8 @@ const (
 // it and says so; the library believes the host. The zero Actor is the host itself.
 type Actor struct {
 	// ID names the actor, for the history, the events and the host's own records; at most MaxActor
-	// bytes of UTF-8 without NUL. Empty: the host does not say.
+	// bytes of UTF-8 without NUL. Empty: the host does not say. IDs are compared byte by byte, so
+	// the host must always send the same one for a person (see Fold).
 	ID string
 	// Groups are those that the actor belongs to at this moment, each of at most MaxGroup bytes.
 	// They count for this one call, and are not stored.
@@ -26,7 +27,14 @@ type Actor struct {
 	// Via is the door that the actor came through, "web" or "mail" for example; at most MaxVia
 	// bytes.
 	Via string
+	// Fold, unless nil, maps all spellings of an ID to one, and ID is in that form. Audiences and
+	// votes are stored as their authors spelled them; a name in one of them is the actor's if Fold
+	// maps it to ID. Fold must be safe for concurrent use. It is not stored.
+	Fold func(id string) string `json:"-"`
 }
+
+// is reports whether a stored ID names the actor.
+func (a *Actor) is(id string) bool { return id == a.ID || a.Fold != nil && a.Fold(id) == a.ID }
 
 // IsZero reports whether nothing is said of the actor.
 func (a Actor) IsZero() bool { return a.ID == "" && len(a.Groups) == 0 && a.Via == "" }

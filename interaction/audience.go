@@ -30,9 +30,9 @@ func (a *Audience) Admits(actor Actor) bool {
 	switch {
 	case a == nil:
 		return true
-	case actor.ID == "" || slices.Contains(a.Except, actor.ID):
+	case actor.ID == "" || slices.ContainsFunc(a.Except, actor.is):
 		return false
-	case a.Everybody || slices.Contains(a.Users, actor.ID):
+	case a.Everybody || slices.ContainsFunc(a.Users, actor.is):
 		return true
 	}
 	return slices.ContainsFunc(a.Groups, func(group string) bool { return slices.Contains(actor.Groups, group) })
@@ -72,6 +72,25 @@ func (a *Audience) Clone() *Audience {
 		return nil
 	}
 	return &Audience{a.Everybody, slices.Clone(a.Users), slices.Clone(a.Groups), slices.Clone(a.Except)}
+}
+
+// Folded returns the audience with its people as fold spells them, each once. A nil fold changes
+// nothing.
+func (a *Audience) Folded(fold func(id string) string) *Audience {
+	c := a.Clone()
+	if c == nil || fold == nil {
+		return c
+	}
+	for _, people := range []*[]string{&c.Users, &c.Except} {
+		var once []string
+		for _, id := range *people {
+			if id = fold(id); !slices.Contains(once, id) {
+				once = append(once, id)
+			}
+		}
+		*people = once
+	}
+	return c
 }
 
 // Fault says what is wrong with the audience, empty if nothing is.

@@ -92,11 +92,12 @@ func (q Question) WithVote(r Reply, now time.Time) Question {
 
 // checkVote is CheckFor for an approval that several people decide.
 func (r Reply) checkVote(q *Question) error {
+	voted := func(v Vote) bool { return r.Actor.is(v.Actor) }
 	switch {
 	case r.Actor.ID == "":
 		return &FieldError{"Actor.ID", "missing", "who votes, since several people decide this"}
-	case q.VoteOf(r.Actor.ID) != nil:
-		return &VotedError{q.ID, *q.VoteOf(r.Actor.ID)}
+	case slices.ContainsFunc(q.Votes, voted):
+		return &VotedError{q.ID, q.Votes[slices.IndexFunc(q.Votes, voted)]}
 	case r.Decision == "":
 		return &FieldError{"Decision", "missing", "approve or reject, since several people decide this"}
 	case r.Decision != Approve && r.Decision != Reject:

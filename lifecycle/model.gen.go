@@ -722,7 +722,8 @@ type Reply = interaction.Reply
 //
 //	type Actor struct {
 //		// ID names the actor, for the history, the events and the host's own records; at most MaxActor
-//		// bytes of UTF-8 without NUL. Empty: the host does not say.
+//		// bytes of UTF-8 without NUL. Empty: the host does not say. IDs are compared byte by byte, so
+//		// the host must always send the same one for a person (see Fold).
 //		ID string
 //		// Groups are those that the actor belongs to at this moment, each of at most MaxGroup bytes.
 //		// They count for this one call, and are not stored.
@@ -730,6 +731,10 @@ type Reply = interaction.Reply
 //		// Via is the door that the actor came through, "web" or "mail" for example; at most MaxVia
 //		// bytes.
 //		Via string
+//		// Fold, unless nil, maps all spellings of an ID to one, and ID is in that form. Audiences and
+//		// votes are stored as their authors spelled them; a name in one of them is the actor's if Fold
+//		// maps it to ID. Fold must be safe for concurrent use. It is not stored.
+//		Fold func(id string) string
 //	}
 //
 //	// IsZero reports whether nothing is said of the actor.
@@ -770,6 +775,9 @@ type Actor = interaction.Actor
 //
 //	// Clone returns a copy that shares nothing.
 //	func (a *Audience) Clone() *Audience
+//
+//	// Folded returns the audience with its people as fold spells them, each once.
+//	func (a *Audience) Folded(fold func(id string) string) *Audience
 //
 //	// Fault says what is wrong with the audience, empty if nothing is.
 //	func (a *Audience) Fault() string

@@ -82,6 +82,7 @@ func (c *Client) Reassign(ctx context.Context, id string, question int, from *Au
 	if err := c.checkQuestionCall(ctx, id, question); err != nil {
 		return err
 	}
+	to = *to.Folded(c.actor.Fold)
 	if fault := to.Fault(); fault != "" {
 		return &ArgumentError{"to", "an audience with " + fault, "names that actors can have", nil}
 	}

@@ -194,7 +194,7 @@ func (s *serving) doors(ctx context.Context, c command.Call, h *hostFile, lc *li
 	// that only this machine is served is said below, and not again in the log
 	o := web.Options{Logger: s.logger(c.Side, slog.LevelError)}
 	if h.SignIn != nil {
-		o.Identify = h.SignIn.identify
+		o.Identify, o.Prepare = h.SignIn.identify, h.SignIn.prepare
 	}
 	door := web.Handler(lc.Client, o)
 	var handler http.Handler

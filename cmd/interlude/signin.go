@@ -9,8 +9,13 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/interlude-go/interlude/host/reqbody"
+	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
@@ -58,6 +63,8 @@ func (s *signIn) check() error {
 		switch {
 		case t.User == "" || len(t.User) > lifecycle.MaxReplyActor || strings.Contains(t.User, ":"):
 			return fmt.Errorf("sign_in.tokens[%d].user is %.80q, want a name without a colon", i, t.User)
+		case hiddenIn(t.User) != "":
+			return fmt.Errorf("sign_in.tokens[%d].user is %.80q, want a name without %s", i, t.User, hiddenIn(t.User))
 		case err != nil || len(digits) != sha256.Size:
 			return fmt.Errorf("sign_in.tokens[%d].sha256 is %.80q, want 64 hexadecimal digits: printf %%s TOKEN | "+
 				"sha256sum", i, t.SHA256)
@@ -116,14 +123,58 @@ func (s *signIn) identify(r *http.Request) (lifecycle.Actor, error) {
 		case t == nil || basic && t.User != user:
 			return lifecycle.Actor{}, errors.New("the token is not known")
 		case basic:
-			return lifecycle.Actor{ID: t.User, Groups: t.Groups}, nil
+			return s.person(lifecycle.Actor{ID: t.User, Groups: t.Groups}), nil
 		}
-		return lifecycle.Actor{ID: t.User, Groups: t.Groups, Via: "api"}, nil
+		return s.person(lifecycle.Actor{ID: t.User, Groups: t.Groups, Via: "api"}), nil
 	}
 	if s.Proxy == nil {
 		return lifecycle.Actor{}, errNobody
 	}
-	return s.Proxy.identify(r)
+	a, err := s.Proxy.identify(r)
+	if err != nil {
+		return lifecycle.Actor{}, err
+	}
+	return s.person(a), nil
+}
+
+// person folds the actor's ID where there is a proxy. Many proxies send a name as the person typed
+// it, and one person with two spellings would be two approvers. A token's user is folded then, too,
+// since the same person may come through the proxy.
+func (s *signIn) person(a lifecycle.Actor) lifecycle.Actor {
+	if s.Proxy != nil {
+		a.ID, a.Fold = foldID(a.ID), foldID
+	}
+	return a
+}
+
+// prepare is web.Options.Prepare. It stores audiences in the form of the IDs, which inboxes list.
+func (s *signIn) prepare(_ *http.Request, spec *lifecycle.Spec) error {
+	if s.Proxy != nil && spec.Ask != nil {
+		ask := *spec.Ask
+		ask.To = ask.To.Folded(foldID)
+		spec.Ask = &ask
+	}
+	return nil
+}
+
+// foldID maps the spellings of an ID that differ in case or in how accents are encoded to one:
+// Unicode's case folding, in normalization form C. Lower case comes first because cases.Fold swaps
+// the cases of Cherokee letters.
+func foldID(id string) string {
+	return norm.NFC.String(cases.Fold().String(strings.ToLower(norm.NFD.String(id))))
+}
+
+// errID is matched by the errors of IDs that a proxy must not send.
+var errID = errors.New("the sign-in sent a name that cannot be used")
+
+// hiddenIn names what a reader would not see in an ID; empty if there is nothing.
+func hiddenIn(id string) string {
+	for _, r := range id {
+		if r == utf8.RuneError || r == '\n' || r == '\t' || interaction.CharacterOf(r)&interaction.Hidden != 0 {
+			return fmt.Sprintf("the character U+%04X", r)
+		}
+	}
+	return ""
 }
 
 func (p *proxyEntry) identify(r *http.Request) (lifecycle.Actor, error) {
@@ -139,6 +190,10 @@ func (p *proxyEntry) identify(r *http.Request) (lifecycle.Actor, error) {
 	names := r.Header.Values(p.UserHeader)
 	if len(names) != 1 || names[0] == "" { // if two, the proxy has not removed the one that the browser sent
 		return lifecycle.Actor{}, fmt.Errorf("%s is there %d times, or empty", p.UserHeader, len(names))
+	}
+	if hidden := hiddenIn(names[0]); hidden != "" || len(names[0]) > lifecycle.MaxReplyActor {
+		return lifecycle.Actor{}, fmt.Errorf("%w: %s is %.300q, want at most %d bytes of UTF-8 without hidden "+
+			"characters", errID, p.UserHeader, names[0], lifecycle.MaxReplyActor)
 	}
 	a := lifecycle.Actor{ID: names[0]}
 	if p.GroupsHeader == "" {
@@ -162,7 +217,14 @@ func (p *proxyEntry) identify(r *http.Request) (lifecycle.Actor, error) {
 // is known.
 func (s *signIn) ask(door http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, err := s.identify(r); err != nil && len(s.Tokens) > 0 {
+		_, err := s.identify(r)
+		if errors.Is(err, errID) {
+			_, body := reqbody.Limit(w, r, 0)
+			body.CloseUnread(w.Header())
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		if err != nil && len(s.Tokens) > 0 {
 			w.Header().Set("WWW-Authenticate", `Basic realm="interlude", charset="UTF-8"`)
 			if !strings.Contains(r.URL.Path, "/api/") { // door would serve the page itself to anybody
 				w.Header().Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")

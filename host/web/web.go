@@ -25,7 +25,8 @@ type Options struct {
 	// Identify says who makes a request, from a session's cookie for instance, or a token. An error
 	// refuses the request with 401; its text goes to the log, not to the caller. So does an Actor
 	// without an ID: the zero Actor would be the host itself, who may do everything. Its Via is
-	// "web" unless Identify says otherwise.
+	// "web" unless Identify says otherwise. IDs are compared byte by byte: a person must have the
+	// same one in each request, or counts as several people (docs/web.md, the form of an ID).
 	//
 	// Nil: requests are served that come from this machine and were not forwarded by a proxy, on
 	// behalf of the Actor "local". A warning in the log says so.
