@@ -78,8 +78,8 @@ func ended(t *testing.T, lc *lifecycle.Lifecycle, id, want string) lifecycle.Run
 
 func TestAnAnswerAfterTwoWeeks(t *testing.T) {
 	for text, end := range map[string]string{
-		"yes":          "shipped",
-		"no":           "not shipped: no",
+		"yes":     "shipped",
+		"no":      "not shipped: no",
 		"Ask Ada": "not shipped: ask ada",
 	} {
 		t.Run(text, func(t *testing.T) {
