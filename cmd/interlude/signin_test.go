@@ -103,8 +103,9 @@ func TestK5SpellingsOfAnIDAreOnePerson(t *testing.T) {
 // K5: names that others have stored as they spelled them are compared alike, and stay as they are.
 func TestK5StoredNamesAreComparedFolded(t *testing.T) {
 	p := newProxied(t)
-	_, err := p.lc.Submit(t.Context(), lifecycle.Spec{ID: "r", Prompt: "Pay.", Submitter: "Zoe", Ask: &lifecycle.AskPolicy{
-		Need: 2, NotSubmitter: true, To: &lifecycle.Audience{Users: []string{"Zoe", "Bob", "Carl"}}}})
+	ask := &lifecycle.AskPolicy{Need: 2, NotSubmitter: true,
+		To: &lifecycle.Audience{Users: []string{"Zoe", "Bob", "Carl"}}}
+	_, err := p.lc.Submit(t.Context(), lifecycle.Spec{ID: "r", Prompt: "Pay.", Submitter: "Zoe", Ask: ask})
 	require.NoError(t, err)
 	p.untilAsked("r")
 	question, err := p.lc.Pending(t.Context(), "r")
@@ -150,7 +151,8 @@ func TestK5FoldedIDsStayAsTheyAre(t *testing.T) {
 			t.Errorf("U+%04X: %q, then %q", r, folded, again)
 		}
 	}
-	for _, same := range [][2]string{{"\u00c5ngstr\u00f6m", "a\u030angstro\u0308m"}, {"\u212b", "\u00e5"}, {"STRASSE", "stra\u00dfe"}} {
+	for _, same := range [][2]string{{"\u00c5ngstr\u00f6m", "a\u030angstro\u0308m"}, {"\u212b", "\u00e5"},
+		{"STRASSE", "stra\u00dfe"}} {
 		require.Equal(t, foldID(same[0]), foldID(same[1]))
 	}
 }
