@@ -199,8 +199,11 @@ func (n *node) executeAssignment(a assignment) (reusable bool) {
 			n.idleWorkers++ // before the permit is released, so that the next dispatch finds this worker
 			n.mu.Unlock()
 		}
+		backlog := !n.drained.Load() // before the permit lets the scheduler make its next claim, which sees the slot
 		n.permits.Release(1)
-		n.wakeForBacklog()
+		if backlog {
+			n.wakeScheduler()
+		}
 	}()
 	a.turn.run(a.spec)
 	return true

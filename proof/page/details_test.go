@@ -146,3 +146,43 @@ func TestL1TimesAndTheirPictureAreInProportion(t *testing.T) {
 	require.Greater(t, widths[2], 1.5*widths[1], "two days")
 	require.InDelta(t, widths[3], widths[0]+widths[1]+widths[2], 0.5)
 }
+
+// L1: who is not asked is not offered to ask others, nor who is kept from it by another's claim.
+func TestL1OnlyWhoIsAskedIsOfferedToAskOthers(t *testing.T) {
+	w := openWorld(t)
+	w.ask(lifecycle.Spec{ID: "r", Ask: &lifecycle.AskPolicy{To: &lifecycle.Audience{Groups: []string{"finance"}}}},
+		openText("How do we book this?"))
+	const offered = `[...document.querySelectorAll("summary")].some((s) => s.innerText === "Ask others")`
+	ada, eve := w.open("ada", "#/inbox/r/1"), w.open("eve", "#/inbox/r/1")
+	eve.sees("This question is not for you.")
+	eve.until("!" + offered)
+	ada.until(offered)
+	bob := w.open("bob", "#/inbox/r/1")
+	bob.press("Work on this for 15 minutes")
+	ada.sees("bob works on this question.")
+	ada.until("!" + offered)
+	bob.until(offered)
+}
+
+// L1: a browser has six connections for one server, and each window wants two of them for its streams. With more
+// windows than that, each still shows what happens, and sends what is decided.
+func TestL1ManyWindowsStayCurrent(t *testing.T) {
+	w := openWorld(t)
+	w.ask(lifecycle.Spec{ID: "r"}, openText("How do we book this?"))
+	windows := make([]*window, 7)
+	for i := range windows {
+		windows[i] = w.open(fmt.Sprint("ada", i), "#/inbox/r/1")
+	}
+	for _, o := range windows {
+		o.sees("How do we book this?")
+	}
+	windows[0].press("Work on this for 15 minutes")
+	for _, o := range windows[1:] {
+		o.sees("ada0 works on this question.")
+	}
+	windows[0].write("Your answer", "by train")
+	windows[0].press("Send answer")
+	for _, o := range windows {
+		o.sees("by train")
+	}
+}

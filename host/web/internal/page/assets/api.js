@@ -27,17 +27,28 @@ function readClock(response) {
   else if (!Number.isNaN(difference)) skew = 0;
 }
 
+const slow = 3000;
+let whenSlow = () => {};
+
+// onSlow sets the function that is called when a request has had no answer for three seconds.
+export function onSlow(call) {
+  whenSlow = call;
+}
+
 async function request(method, path, { body, key, signal } = {}) {
   const headers = {};
   if (body !== undefined) headers["Content-Type"] = "application/json";
   if (key) headers["Idempotency-Key"] = key;
   let response, text;
+  const waits = setTimeout(() => whenSlow(), slow);
   try {
     response = await fetch(path, { method, headers, signal, body: body === undefined ? undefined : stringify(body) });
     text = await response.text();
   } catch (e) {
     if (signal?.aborted) throw e;
     throw new Unreachable(e.message);
+  } finally {
+    clearTimeout(waits);
   }
   readClock(response);
   if (response.ok) return { value: text ? parse(text) : null, tag: response.headers.get("ETag") };

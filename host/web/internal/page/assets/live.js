@@ -1,16 +1,18 @@
 // Keeps the page up to date: the server says that something has changed, and the page reads it again. Where the
 // stream cannot be had the page asks every few seconds; an unchanged answer costs no more than its ETag.
 
-import { Unreachable } from "./api.js";
+import { Unreachable, newKey, onSlow } from "./api.js";
 import { parse } from "./exact.js";
 
 const polled = 4000;
 const checked = 60000; // beside the stream, in case that a proxy holds it back
+const brief = 1000; // how long a run's stream is open each time, in a window that polls
 const longestPause = 10000;
 
 const readers = new Map(); // what reads, with which changes it wants to know
 const wanted = new Set(); // those that shall read
 const watchers = new Set();
+const runStreams = new Set(); // opens each of them again
 let state = "connecting";
 let source = null;
 let noStreamUntil = 0;
@@ -66,7 +68,7 @@ export async function refresh(some = readers.keys()) {
 
 // connect opens the stream of the inbox. It says reload first, and when it has lost track.
 function connect() {
-  if (document.hidden || Date.now() < noStreamUntil) return;
+  if (document.hidden || !mayStream()) return;
   const opened = new EventSource("api/inbox/events");
   source = opened;
   opened.addEventListener("reload", () => refresh());
@@ -89,9 +91,54 @@ function disconnect() {
   source = null;
 }
 
+function closeStreams() {
+  disconnect();
+  for (const open of runStreams) open();
+  refresh();
+}
+
+// All windows of a browser share six connections to a server, and each stream occupies one. So only the two oldest
+// visible windows keep streams open, and the others poll: the windows tell each other that they are there.
+const holders = 2;
+const announced = 5000;
+const self = String(Date.now()).padStart(15, "0") + newKey();
+const heard = new Map(); // when each of the other visible windows was last heard
+const windows = new BroadcastChannel("interlude");
+
+function mayStream() {
+  const older = [...heard].filter(([other, at]) => other < self && Date.now() - at < 3 * announced);
+  return older.length < holders && Date.now() >= noStreamUntil;
+}
+
+function tell(says) {
+  windows.postMessage({ from: self, says });
+}
+
+function hear({ data: { from, says } }) {
+  if (says === "hidden") {
+    heard.delete(from);
+    return;
+  }
+  heard.set(from, Date.now());
+  if (document.hidden) return;
+  if (says === "new") tell("here");
+  if (source && !mayStream()) closeStreams();
+}
+
 // start begins to follow. A page that nobody sees holds no connection: a browser has few for one server.
 export function start() {
+  onSlow(() => { // it may be waiting for a connection that another window has
+    noStreamUntil = Date.now() + checked;
+    closeStreams();
+  });
+  windows.onmessage = hear;
+  tell("new");
+  setInterval(() => {
+    if (!document.hidden) tell("here");
+  }, announced);
+  addEventListener("pagehide", () => tell("hidden"));
   document.addEventListener("visibilitychange", () => {
+    tell(document.hidden ? "hidden" : "new");
     if (document.hidden) {
       disconnect();
       clearTimeout(timer);
@@ -110,7 +157,14 @@ export function followRun(path, seen) {
   const events = [];
   let opened = null;
   let waiting = 0;
+  let next = 0;
+  const close = () => {
+    clearTimeout(next);
+    opened?.close();
+  };
   const open = () => {
+    close();
+    if (document.hidden) return;
     opened = new EventSource(`${path}/events?after=${events.at(-1)?.seq ?? 0}`);
     opened.onmessage = ({ data }) => {
       const event = JSON.parse(data);
@@ -119,16 +173,20 @@ export function followRun(path, seen) {
       clearTimeout(waiting);
       waiting = setTimeout(() => seen(events), 50); // they come many at a time
     };
-  };
-  const visible = () => {
-    opened.close();
-    if (!document.hidden) open();
+    if (mayStream()) return;
+    next = setTimeout(() => {
+      if (opened.readyState === EventSource.CLOSED) return; // the run has ended
+      close();
+      next = setTimeout(open, polled);
+    }, brief);
   };
   open();
-  document.addEventListener("visibilitychange", visible);
+  runStreams.add(open);
+  document.addEventListener("visibilitychange", open);
   return () => {
+    runStreams.delete(open);
     clearTimeout(waiting);
-    opened.close();
-    document.removeEventListener("visibilitychange", visible);
+    close();
+    document.removeEventListener("visibilitychange", open);
   };
 }
