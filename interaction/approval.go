@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/internal/schema"
 )
 
 // Approval asks whether something may be done: the question's Subject. The reply has a Decision
@@ -198,7 +199,11 @@ func (r Reply) checkForm() error {
 		return &FieldError{"Seen", sizeOf(r.Seen), "the Digest of the question"}
 	}
 	if len(r.Value) > 0 {
-		if err := checkJSON(r.Value); err != nil {
+		err := checkJSON(r.Value)
+		if err == nil {
+			err = schema.CheckFinite(r.Value)
+		}
+		if err != nil {
 			return &FieldError{"Value", sizeOf(r.Value), "one JSON value: " + err.Error()}
 		}
 	}

@@ -4,8 +4,11 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -127,7 +130,8 @@ func TestFormsOfReplies(t *testing.T) {
 			{ID: 1, Value: json.RawMessage("\"\xff\"")}, {ID: 1, Value: json.RawMessage("\"\x00\"")},
 			{ID: 1, Value: json.RawMessage(`"\ud800"`)}, {ID: 1, Value: json.RawMessage(`"\udc00\ud800"`)},
 			{ID: 1, Value: json.RawMessage(`"\ud800\u0041"`)}, {ID: 1, Value: json.RawMessage(`"\\\ud800x"`)},
-			{ID: 1, Value: json.RawMessage(`1e99999`)}, {ID: 1, Value: json.RawMessage(strings.Repeat("9", 2000))},
+			{ID: 1, Value: json.RawMessage(`1e99999`)}, {ID: 1, Value: json.RawMessage(`[{"a":-1e400}]`)},
+			{ID: 1, Value: json.RawMessage(strings.Repeat("9", 310))}, {ID: 1, Value: json.RawMessage(strings.Repeat("9", 2000))},
 			{ID: 1, Value: json.RawMessage(strings.Repeat("[", 65) + strings.Repeat("]", 65))},
 			{ID: 1, Value: json.RawMessage(`"` + strings.Repeat("x", interaction.MaxValue) + `"`)},
 		},
@@ -145,8 +149,8 @@ func TestFormsOfReplies(t *testing.T) {
 			require.Less(t, len(err.Error()), 300)
 		}
 	}
-	for _, good := range []string{`null`, `""`, `"\ud83d\ude00"`, `"\\ud800"`, `{"a":{"a":1}}`, `-0`, `1e999`,
-		`"\u0000"`,
+	for _, good := range []string{`null`, `""`, `"\ud83d\ude00"`, `"\\ud800"`, `{"a":{"a":1}}`, `-0`, `1e308`, `1e-400`,
+		`"\u0000"`, `"1e400"`, strings.Repeat("9", 308), `0.` + strings.Repeat("9", 900),
 		strings.Repeat("[", 64) + strings.Repeat("]", 64)} {
 		require.NoError(t, interaction.Reply{ID: 1, Value: json.RawMessage(good)}.Validate(), good)
 	}
@@ -347,4 +351,69 @@ func TestNormalizeLeavesOutMalformedFormsAndApprovals(t *testing.T) {
 	require.Empty(t, odd)
 	require.False(t, plain.AlsoText, "a plain question takes a text anyway")
 	require.Nil(t, plain.Schema)
+}
+
+// N3: each value that a form must be able to take is accepted, reaches the engine as it was given,
+// and is not replaced by another value that the schema allows, too.
+func TestN3FormsTakeTheirValuesExactly(t *testing.T) {
+	body, err := os.ReadFile("../proof/page/testdata/forms.json")
+	require.NoError(t, err)
+	var cases map[string]struct {
+		Schema   json.RawMessage
+		Examples []json.RawMessage
+	}
+	require.NoError(t, json.Unmarshal(body, &cases))
+	require.GreaterOrEqual(t, len(cases), 19)
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			asked := interaction.Question{Kind: interaction.FillFields, Prompt: "What?", Schema: c.Schema, AlsoText: true}
+			require.NoError(t, asked.CheckSchema())
+			q, odd := interaction.Normalize(asked)
+			q.ID = 1
+			require.Empty(t, slices.DeleteFunc(odd, func(d interaction.Diagnostic) bool {
+				return name == "zod-email" && strings.Contains(d.Detail, "pattern")
+			}))
+			require.NotEmpty(t, q.Schema)
+			require.NotEmpty(t, c.Examples)
+			for _, value := range c.Examples {
+				r := interaction.Reply{ID: 1, Value: value}
+				require.NoError(t, r.Validate())
+				require.NoError(t, r.CheckFor(q), "%s", value)
+				a := r.AnswerTo(&q, time.Now())
+				got, err := interaction.As[json.RawMessage](a)
+				require.NoError(t, err)
+				require.Equal(t, string(value), string(got))
+			}
+			a := interaction.Reply{ID: 1, Text: "1"}.AnswerTo(&q, time.Now())
+			require.Empty(t, a.Value, "a text is no value of the form")
+			require.Equal(t, "1", a.Text)
+		})
+	}
+}
+
+// N3: members of an enum that read alike are different values.
+func TestN3AlikeValuesOfAnEnumAreDifferent(t *testing.T) {
+	q, odd := interaction.Normalize(interaction.Question{Kind: interaction.FillFields, Prompt: "What?",
+		Schema: json.RawMessage(`{"enum": [1, "1", true, "true", null, "null", [1], ["1"]]}`)})
+	require.Empty(t, odd)
+	q.ID = 1
+	digests := make(map[string]string)
+	for _, value := range []string{`1`, `"1"`, `true`, `"true"`, `null`, `"null"`, `[1]`, `["1"]`} {
+		r := interaction.Reply{ID: 1, Value: json.RawMessage(value)}
+		require.NoError(t, r.CheckFor(q), value)
+		a := r.AnswerTo(&q, time.Now())
+		require.Equal(t, value, string(a.Value))
+		require.Empty(t, digests[r.Digest()], "two replies with one digest: %s", value)
+		digests[r.Digest()] = value
+		var v any
+		require.NoError(t, json.Unmarshal([]byte(value), &v))
+		got, err := interaction.As[any](a)
+		require.NoError(t, err)
+		require.Equal(t, fmt.Sprintf("%v", v), fmt.Sprintf("%v", got))
+	}
+	for _, value := range []string{`2`, `"2"`, `false`, `"false"`, `[true]`, `""`} {
+		require.ErrorIs(t, interaction.Reply{ID: 1, Value: json.RawMessage(value)}.CheckFor(q),
+			interaction.ErrInvalidReply, value)
+	}
+	require.NoError(t, interaction.Reply{ID: 1, Value: json.RawMessage(`1.0`)}.CheckFor(q), "1.0 is the number 1")
 }

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/internal/schema"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -196,6 +197,9 @@ func (s *Spec) findJobFault() *SpecError {
 		return &SpecError{"Prompt", "not UTF-8", "valid UTF-8", nil}
 	case len(s.Input) > MaxPrompt || len(s.Input) > 0 && !json.Valid(s.Input):
 		return &SpecError{"Input", bytesOf(len(s.Input)), "one JSON value of at most " + bytesOf(MaxPrompt), nil}
+	}
+	if err := schema.CheckFinite(s.Input); err != nil {
+		return &SpecError{"Input", "a number out of bounds", "numbers within the range of a float64", err}
 	}
 	return nil
 }

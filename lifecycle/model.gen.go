@@ -689,7 +689,7 @@ const (
 //		Actor Actor
 //
 //		// Value is the answer to a question with a Schema, which it must fit (K3): one JSON value of at
-//		// most MaxValue bytes. With the decision Edit it has the arguments to execute.
+//		// most MaxValue bytes, whose numbers are finite as float64. With the decision Edit it has the arguments to execute.
 //		Value json.RawMessage
 //		// Decision is what was decided about an Approval (K4); empty for every other question.
 //		Decision Decision

@@ -51,8 +51,8 @@ type Spec struct {
 	ID string `json:"-"`
 	// Prompt says what the agent must do; 1 byte to MaxPrompt of UTF-8, or none beside an Input.
 	Prompt string `json:"prompt" plain:"own"`
-	// Input is the run's input as one JSON value, of at most MaxPrompt bytes, for an engine that
-	// takes JSON (engine.Turn.InputJSON), such as a function of engine/flow.
+	// Input is the run's input as one JSON value, of at most MaxPrompt bytes, whose numbers are
+	// finite as float64, for an engine that takes JSON (engine.Turn.InputJSON), such as a function of engine/flow.
 	Input json.RawMessage `json:"input,omitempty"`
 	// Mode is Interactive when empty.
 	Mode Mode `json:"mode"`

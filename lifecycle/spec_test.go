@@ -46,6 +46,8 @@ var wrongSpecs = []wrongSpec{
 		s.Prompt = strings.Repeat("x", MaxPrompt+1)
 	}, "is 1048577 bytes, want 1 to 1048576 bytes"},
 	{"Prompt", func(s *Spec) { s.Prompt = "\xff" }, "is not UTF-8, want valid UTF-8"},
+	{"Input", func(s *Spec) { s.Input = []byte(`{"a":[1e400]}`) }, "is a number out of bounds, want numbers within " +
+		"the range of a float64: schema: number is out of bounds: 1e400 is above the range of a float64"},
 	{"Input", func(s *Spec) { s.Input = []byte("{") }, "is 1 bytes, want one JSON value of at most 1048576 bytes"},
 	{"Input", func(s *Spec) {
 		s.Input = []byte(`"` + strings.Repeat("x", MaxPrompt) + `"`)

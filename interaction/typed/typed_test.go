@@ -2,6 +2,7 @@ package typed_test
 
 import (
 	"encoding/json"
+	"net/netip"
 	"testing"
 	"time"
 
@@ -58,4 +59,55 @@ func TestTypesWithoutASchema(t *testing.T) {
 	require.Error(t, err)
 	_, err = typed.Question[chan int]("?")
 	require.Error(t, err)
+}
+
+// decoded has the types that encoding/json decodes in another way than their kind suggests.
+type decoded struct {
+	Any     json.RawMessage            `json:"any"`
+	Perhaps *json.RawMessage           `json:"perhaps,omitempty"`
+	Several []json.RawMessage          `json:"several,omitempty"`
+	Named   map[string]json.RawMessage `json:"named,omitempty"`
+	Bytes   []byte                     `json:"bytes,omitempty"`
+	Number  json.Number                `json:"number,omitempty"`
+	Address netip.Addr                 `json:"address,omitzero"`
+	At      *time.Time                 `json:"at,omitempty"`
+}
+
+// N3: a field whose type decodes itself takes what that type decodes, and nothing else.
+func TestN3TypesThatDecodeThemselves(t *testing.T) {
+	q, err := typed.Question[decoded]("What?")
+	require.NoError(t, err)
+	require.NoError(t, q.CheckSchema())
+	q.ID = 1
+	for value, accepted := range map[string]bool{
+		`{"any":{"a":[1,"x",null]}}`:             true,
+		`{"any":"aGk="}`:                         true,
+		`{"any":17}`:                             true,
+		`{"any":null,"perhaps":null}`:            true,
+		`{"any":[],"perhaps":{"b":true}}`:        true,
+		`{"any":1,"several":[1,"a",{}]}`:         true,
+		`{"any":1,"named":{"a":false,"b":[]}}`:   true,
+		`{"any":1,"bytes":"aGk="}`:               true,
+		`{"any":1,"bytes":[104,105]}`:            false,
+		`{"any":1,"bytes":"a"}`:                  false,
+		`{"any":1,"number":12345678901234567.5}`: true,
+		`{"any":1,"number":"x"}`:                 false,
+		`{"any":1,"address":"::1"}`:              true,
+		`{"any":1,"address":{}}`:                 false,
+		`{"any":1,"at":"2026-01-02T03:04:05Z"}`:  true,
+		`{"any":1,"at":null}`:                    true,
+		`{}`:                                     false,
+	} {
+		r := interaction.Reply{ID: 1, Value: json.RawMessage(value)}
+		if !accepted {
+			require.ErrorIs(t, r.CheckFor(q), interaction.ErrInvalidReply, value)
+			continue
+		}
+		require.NoError(t, r.CheckFor(q), value)
+		_, err := interaction.As[decoded](r.AnswerTo(&q, time.Now()))
+		require.NoError(t, err, value)
+	}
+	whole, err := typed.Question[json.RawMessage]("What?")
+	require.NoError(t, err)
+	require.JSONEq(t, "true", string(whole.Schema))
 }

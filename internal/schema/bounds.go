@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strconv"
 	"strings"
 )
 
@@ -116,6 +117,32 @@ func checkValue(v any, depth int) error {
 	}
 	return nil
 }
+
+// CheckFinite returns an error if a number of the text is infinite as a float64, such as 1e400. Most
+// readers of JSON refuse it, those of an API over HTTP among them, or read infinity. It need not
+// know whether the text is JSON: for JSON its result is exact.
+func CheckFinite(raw []byte) error {
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case c == '"':
+			i = stringEnd(raw, i)
+		case isDigit(c):
+			end := numberEnd(raw, i)
+			literal := raw[i:end]
+			i = end - 1
+			if len(literal) <= surelyFinite && bytes.IndexAny(literal, "eE") < 0 {
+				continue
+			}
+			if _, err := strconv.ParseFloat(string(literal), 64); errors.Is(err, strconv.ErrRange) {
+				return fmt.Errorf("%w: %.40s is above the range of a float64", ErrNumber, literal)
+			}
+		}
+	}
+	return nil
+}
+
+// surelyFinite is the length up to which a number without an exponent is finite as a float64.
+const surelyFinite = 308
 
 func checkNumber(literal []byte) error {
 	if len(literal) > MaxNumber {
