@@ -131,7 +131,8 @@ func TestFormsOfReplies(t *testing.T) {
 			{ID: 1, Value: json.RawMessage(`"\ud800"`)}, {ID: 1, Value: json.RawMessage(`"\udc00\ud800"`)},
 			{ID: 1, Value: json.RawMessage(`"\ud800\u0041"`)}, {ID: 1, Value: json.RawMessage(`"\\\ud800x"`)},
 			{ID: 1, Value: json.RawMessage(`1e99999`)}, {ID: 1, Value: json.RawMessage(`[{"a":-1e400}]`)},
-			{ID: 1, Value: json.RawMessage(strings.Repeat("9", 310))}, {ID: 1, Value: json.RawMessage(strings.Repeat("9", 2000))},
+			{ID: 1, Value: json.RawMessage(strings.Repeat("9", 310))},
+			{ID: 1, Value: json.RawMessage(strings.Repeat("9", 2000))},
 			{ID: 1, Value: json.RawMessage(strings.Repeat("[", 65) + strings.Repeat("]", 65))},
 			{ID: 1, Value: json.RawMessage(`"` + strings.Repeat("x", interaction.MaxValue) + `"`)},
 		},
@@ -366,9 +367,9 @@ func TestN3FormsTakeTheirValuesExactly(t *testing.T) {
 	require.GreaterOrEqual(t, len(cases), 19)
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			asked := interaction.Question{Kind: interaction.FillFields, Prompt: "What?", Schema: c.Schema, AlsoText: true}
-			require.NoError(t, asked.CheckSchema())
-			q, odd := interaction.Normalize(asked)
+			q := interaction.Question{Kind: interaction.FillFields, Prompt: "What?", Schema: c.Schema, AlsoText: true}
+			require.NoError(t, q.CheckSchema())
+			q, odd := interaction.Normalize(q)
 			q.ID = 1
 			require.Empty(t, slices.DeleteFunc(odd, func(d interaction.Diagnostic) bool {
 				return name == "zod-email" && strings.Contains(d.Detail, "pattern")

@@ -130,7 +130,7 @@ func CheckFinite(raw []byte) error {
 			end := numberEnd(raw, i)
 			literal := raw[i:end]
 			i = end - 1
-			if len(literal) <= surelyFinite && bytes.IndexAny(literal, "eE") < 0 {
+			if len(literal) <= surelyFinite && !bytes.ContainsAny(literal, "eE") {
 				continue
 			}
 			if _, err := strconv.ParseFloat(string(literal), 64); errors.Is(err, strconv.ErrRange) {
