@@ -35,6 +35,9 @@ func (n *node) schedule(ctx context.Context) error {
 		if membershipEnded(err) {
 			return err
 		}
+		if n.live.Err() != nil {
+			return nil // a heartbeat has found that the membership has ended, and ends the other loops
+		}
 		noteClaim()
 		switch {
 		case err != nil:

@@ -34,7 +34,7 @@ var errSeparate = errors.New("lifecycle: a suspect is executed without other tur
 
 // claim claims up to room runs, or a suspect.
 func (n *node) claim(ctx context.Context, room int) ([]store.Claimed, error) {
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || n.live.Err() != nil {
 		return nil, nil
 	}
 	n.drained.Store(false) // what becomes free while nothing is claimed must cause another claim
