@@ -75,12 +75,13 @@ func Answer(err error) Output {
 		return Output{Err: SettledAs(string(lost.Resolution), string(lost.State))}
 	case errors.As(err, &ended):
 		return Output{Err: Ended(string(ended.State))}
+	case errors.Is(err, lifecycle.ErrCannotFork): // whatever the question says of the answer
+		return Output{Err: CannotFork}
 	}
 	for class, sentinels := range map[string][]error{
 		NotFound: {store.ErrNotFound}, OtherSpec: {lifecycle.ErrSpecConflict}, KeyConflict: {lifecycle.ErrKeyConflict},
 		Stale: {store.ErrStaleEpoch}, Conflict: {store.ErrConflict}, NotHeld: {lifecycle.ErrNotHeld},
 		RunChanged: {lifecycle.ErrRunChanged}, NoReply: {lifecycle.ErrInvalidReply},
-		CannotFork: {lifecycle.ErrCannotFork},
 	} {
 		for _, s := range sentinels {
 			if errors.Is(err, s) {

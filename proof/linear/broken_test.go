@@ -30,6 +30,7 @@ type broken struct {
 	spec    func(body []byte) []byte
 	usage   func(run string, turns []store.TurnUsage) []store.TurnUsage
 	settled error
+	record  func(r interaction.Record) interaction.Record
 }
 
 func (b *broken) Commit(ctx context.Context, batch []store.Commit) []error {
@@ -97,6 +98,9 @@ func (b *broken) Confirm(ctx context.Context, read func(store.Reader) error) err
 		if b.spec != nil {
 			r = &brokenSpecs{r, b.spec}
 		}
+		if b.record != nil {
+			r = &brokenRecords{r, b.record}
+		}
 		return read(r)
 	})
 }
@@ -125,11 +129,27 @@ func (b *brokenSpecs) Spec(ctx context.Context, id string) ([]byte, error) {
 	return b.spec(body), err
 }
 
+// brokenRecords is a reader whose settled questions, looked up by their keys, are changed.
+type brokenRecords struct {
+	store.Reader
+
+	record func(r interaction.Record) interaction.Record
+}
+
+func (b *brokenRecords) Settled(ctx context.Context, id, key string) (interaction.Record, error) {
+	r, err := b.Reader.Settled(ctx, id, key)
+	return b.record(r), err
+}
+
 func (b *broken) Settled(ctx context.Context, id, key string) (interaction.Record, error) {
 	if b.settled != nil {
 		return interaction.Record{}, b.settled
 	}
-	return b.Store.Settled(ctx, id, key)
+	r, err := b.Store.Settled(ctx, id, key)
+	if b.record != nil && err == nil {
+		r = b.record(r)
+	}
+	return r, err
 }
 
 // one stores one commit.
@@ -356,6 +376,32 @@ var brokenStores = map[string]func() *broken{
 	"fork of a fork: what it has inherited is not inherited from it": func() *broken {
 		return &broken{spec: withoutHistory}
 	},
+	"forked with another's answer: a settled question is read as if everybody might have answered": func() *broken {
+		return &broken{history: func(records []interaction.Record) []interaction.Record {
+			records = slices.Clone(records)
+			for i := range records {
+				q := &records[i].Question
+				q.To, q.Subject, q.Need, q.Rejects = nil, nil, 0, 0
+			}
+			return records
+		}}
+	},
+	"asked again of others: a fork asks again without the audience of its source": func() *broken {
+		return &broken{claim: func(ctx context.Context, s store.Store, req store.ClaimRequest) ([]store.Claimed,
+			error) {
+			claimed, err := s.Claim(ctx, req)
+			for i := range claimed {
+				claimed[i].Spec = askingEverybody(claimed[i].Spec)
+			}
+			return claimed, err
+		}}
+	},
+	"another's receipt: a reply that is known by its key is read as if everybody had been asked": func() *broken {
+		return &broken{record: func(r interaction.Record) interaction.Record {
+			r.Question.To = nil
+			return r
+		}}
+	},
 	"budget forgotten: a run that has used up its budget is queued as any other": func() *broken {
 		return &broken{commit: func(ctx context.Context, s store.Store, c store.Commit) error {
 			if b := c.Run.Block; b != nil && b.Code == fsm.CodeBudgetExhausted {
@@ -500,6 +546,25 @@ func withoutHistory(body []byte) []byte {
 	delete(origin, "history")
 	parts[0], _ = json.Marshal(origin) // of what was decoded
 	changed, _ := json.Marshal(parts)  // likewise
+	return changed
+}
+
+// askingEverybody returns the stored form of a fork's specification with the questions that it asks
+// again for everybody, and that of any other run as it is.
+func askingEverybody(body []byte) []byte {
+	var parts []json.RawMessage
+	var origin map[string]json.RawMessage
+	var asks []map[string]json.RawMessage
+	if json.Unmarshal(body, &parts) != nil || json.Unmarshal(parts[0], &origin) != nil ||
+		json.Unmarshal(origin["asks"], &asks) != nil {
+		return body
+	}
+	for _, q := range asks {
+		delete(q, "to")
+	}
+	origin["asks"], _ = json.Marshal(asks) // of what was decoded
+	parts[0], _ = json.Marshal(origin)     // likewise
+	changed, _ := json.Marshal(parts)      // likewise
 	return changed
 }
 

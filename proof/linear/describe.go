@@ -51,8 +51,8 @@ func (out Output) String() string {
 		return out.Err
 	case out.Replayed:
 		return "the receipt again"
-	case out.Inherited != "":
-		return "with " + strings.ReplaceAll(out.Inherited, "\n", "; ")
+	case out.Inherited != "" || out.Begins != "":
+		return fmt.Sprintf("with %s%q", readable(out.Inherited), out.Begins)
 	case out.Forks != "":
 		return out.Forks
 	case out.Used != "":
@@ -89,10 +89,15 @@ func (c *Change) String() string {
 	return text + " to " + ViewOf(&c.After).String()
 }
 
+// readable is a text of lines and fields on one line.
+func readable(lines string) string {
+	return strings.NewReplacer(fieldSeparator, " ", "\n", "; ").Replace(lines)
+}
+
 func (now run) describe() string {
 	text := now.String()
 	if now.settled != "" {
-		text += "; settled " + strings.NewReplacer(fieldSeparator, " ", "\n", "; ").Replace(now.settled)
+		text += "; settled " + readable(now.settled)
 	}
 	if now.gone != "" {
 		text += "; gone " + strings.ReplaceAll(strings.TrimSpace(now.gone), "\n", ", ")

@@ -3,6 +3,7 @@ package linear
 import (
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -108,9 +109,9 @@ type Output struct {
 	Seen     View   // for Submit and Get: the run
 	Replayed bool   // for Reply: the same receipt was given before
 	Used     string // for ReadUsage: see TextOfTurns
-	// Inherited is for Fork, see Forking.Inherited, and Forks for FindForks: the ids, each with a
+	// Inherited and Begins are for Fork, see Forking, and Forks for FindForks: the ids, each with a
 	// space.
-	Inherited, Forks string
+	Inherited, Begins, Forks string
 }
 
 // Log records a history. It is safe for concurrent use.
@@ -211,7 +212,8 @@ func ByRun(history []porcupine.Operation) map[string][]porcupine.Operation {
 			begun := op
 			begun.Input = Input{Kind: StartFork, Run: f.ID, Source: in.Run, Fork: f}
 			begun.Output = Output{Unknown: out.Unknown, Err: out.Err, Seen: out.Seen}
-			if out.Err != CannotFork && (!out.Unknown || f.Inherited != "" || f.Question == 0) {
+			if refused := out.Err == CannotFork || strings.HasPrefix(out.Err, NotAsked("")); !refused &&
+				(!out.Unknown || f.Learned) {
 				runs[f.ID] = append(runs[f.ID], begun)
 			}
 			out.Seen = View{}

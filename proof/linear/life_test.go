@@ -96,19 +96,19 @@ type person struct {
 
 // forks are the forks that were made of one run.
 type forks struct {
-	mu  sync.Mutex
-	ids map[string]*linear.Forking // guarded by mu
-	of  *linear.Forking            // how the run was forked itself; nil if it was not
+	mu     sync.Mutex
+	ids    map[string]*linear.Forking // guarded by mu
+	ofFork bool                       // the run was forked itself
 }
 
-func newForks(of *linear.Forking) *forks {
-	return &forks{ids: make(map[string]*linear.Forking), of: of}
+func newForks(ofFork bool) *forks {
+	return &forks{ids: make(map[string]*linear.Forking), ofFork: ofFork}
 }
 
 // rare says how seldom a person forks a run that has ended: once in so many times. Forks are forked
 // more often, because few of them get to a question before they end.
 func (f *forks) rare() int {
-	if f.of != nil {
+	if f.ofFork {
 		return 2
 	}
 	return 6
@@ -126,7 +126,7 @@ func (w *world) life(ctx context.Context, id string) {
 	rng := dice(w.seed, id)
 	spec, terms := draw(rng, id)
 	pace := []int{100, 300, 1200}[rng.IntN(3)] // some people are so slow that the deadline fires first
-	forked := newForks(nil)
+	forked := newForks(false)
 	w.lives(ctx, spec, terms, 24, pace, forked)
 	w.forksLive(ctx, spec, terms, forked)
 }
@@ -135,7 +135,7 @@ func (w *world) life(ctx context.Context, id string) {
 func (w *world) forksLive(ctx context.Context, spec lifecycle.Spec, terms linear.Terms, made *forks) {
 	for _, fork := range made.ids {
 		spec.ID = fork.ID
-		again := newForks(fork)
+		again := newForks(true)
 		w.lives(ctx, spec, terms, 8, 100, again)
 		for _, last := range again.ids {
 			spec.ID = last.ID
@@ -253,8 +253,7 @@ func (p *person) get(ctx context.Context) {
 // fork makes one of two forks of the run, which may exist already. A person who does not learn the
 // outcome tries again.
 func (p *person) fork(ctx context.Context) {
-	f := &linear.Forking{ID: fmt.Sprint(p.spec.ID, "-f", p.rng.IntN(2)), Question: p.rng.IntN(3), Terms: p.terms,
-		Of: p.forks.of}
+	f := &linear.Forking{ID: fmt.Sprint(p.spec.ID, "-f", p.rng.IntN(2)), Question: p.rng.IntN(3), Terms: p.terms}
 	if p.rng.IntN(3) == 0 {
 		f.Reply, f.Actor = "Otherwise.", "bob"
 	}
@@ -265,18 +264,30 @@ func (p *person) fork(ctx context.Context) {
 			r, err := p.client().Fork(ctx, p.spec.ID, at)
 			out := seen(r, err)
 			if err == nil {
-				records, failed := p.client().Inherited(ctx, f.ID)
-				if failed != nil {
-					p.Errorf("inherited by %s: %v", f.ID, failed)
-				}
-				f.Inherited = linear.TextOfRecords(records)
-				out.Inherited = f.Inherited
+				p.learn(ctx, f)
+				out.Inherited, out.Begins = f.Inherited, f.Begins
 				p.forks.add(f)
 			}
 			unknown = out.Unknown && ctx.Err() == nil
 			return out
 		})
 	}
+}
+
+// learn reads what the fork has inherited, and how it begins.
+func (p *person) learn(ctx context.Context, f *linear.Forking) {
+	records, err := p.client().Inherited(ctx, f.ID)
+	if err != nil {
+		p.Errorf("inherited by %s: %v", f.ID, err)
+	}
+	body, err := p.expirer.Spec(ctx, f.ID)
+	if err != nil {
+		p.Errorf("stored form of %s: %v", f.ID, err)
+	}
+	if f.Begins, err = linear.TextOfBeginning(body); err != nil {
+		p.Errorf("beginning of %s: %v", f.ID, err)
+	}
+	f.Inherited, f.Learned = linear.TextOfRecords(records), true
 }
 
 // findForks finds the forks of the run.

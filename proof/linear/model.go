@@ -35,12 +35,12 @@ type run struct {
 	departed string // those that have departed, and when, likewise
 	used     string // what the turns have used, one on each line
 	forks    string // the runs that were forked from this one: their ids and what was asked, one on each line
-	// inherited is the history with which a fork began, and answered says whether it began with an
-	// answer.
-	inherited string
-	answered  bool
+	// inherited is the history of a fork when it began, and begins says how it began: see
+	// Forking.Begins.
+	inherited, begins string
 	// yielded counts the attempts that do not count towards the limit of attempts: those that a
-	// shutdown handed back before their engine was called, and those that ended in a hold (J1, J5).
+	// shutdown handed back before their engine was called, those that ended in a hold (J1, J5), and
+	// the one in which a fork asks again (N11).
 	// It is counted only for runs with such a limit.
 	yielded int
 }
@@ -94,7 +94,7 @@ func (m *Model) do(now run, in Input) (run, Output) {
 		if len(of(now.departed, in.Node)) == 0 {
 			now.departed += fmt.Sprintln(in.Node, in.Departed)
 		}
-		if now.State == "waiting_user" && !now.Slot && now.Owner == in.Node && now.Session { // TR-14
+		if now.State == "waiting_user" && !now.Slot && now.Owner == in.Node && now.hasSession() { // TR-14
 			now.Recovery = "recovered_waiting"
 		}
 		return now, Output{}
@@ -155,6 +155,9 @@ func (m *Model) reply(now run, in Input) (run, Output) {
 		if known.body != bodyOf(r, known.several) {
 			return now, Output{Err: KeyConflict}
 		}
+		if known.withholdsReceipt(r.Actor.ID) {
+			return now, Output{Err: SettledAs(known.resolution, now.State)}
+		}
 		return now, Output{Replayed: true}
 	}
 	asked := now.policy(r.ID)
@@ -181,7 +184,7 @@ func (m *Model) reply(now run, in Input) (run, Output) {
 	}
 	words := said(r.Decision, r.Text, votes)
 	next := now.settle(settled{id: r.ID, resolution: userReply, key: r.Key, body: bodyOf(r, asked.several()),
-		several: asked.several(), said: words})
+		several: asked.several(), by: r.Actor.ID, said: words})
 	if !met {
 		next.Replies++
 		return next.enter(verdict.Transition, now.Owner), Output{}
@@ -279,18 +282,24 @@ func (now run) enter(t *contract.Transition, node string) run {
 type settled struct {
 	id                    int
 	resolution, key, body string
-	several               bool // several people decided it
-	// What a fork needs to know: the turn that asked, whether it was an approval, who was asked at
-	// last, and what a person has said.
-	attempt  int
-	approval bool
-	to, said string
+	several               bool   // several people decided it
+	by                    string // the author of the reply
+	// The rest is for forks: the turn that asked and its rule, the policy with the last audience
+	// (TextOfPolicy), the question's own wait (TextOf), and the words of a person.
+	attempt                  int
+	rule, policy, wait, said string
 }
 
 func (s settled) line() string {
 	return strings.Join([]string{strconv.Itoa(s.id), s.resolution, s.key, s.body, strconv.FormatBool(s.several),
-		strconv.Itoa(s.attempt), strconv.FormatBool(s.approval), s.to, strings.ReplaceAll(s.said, "\n", ";")},
-		fieldSeparator) + "\n"
+		s.by, strconv.Itoa(s.attempt), s.rule, s.policy, s.wait, strings.ReplaceAll(s.said, "\n", ";")}, fieldSeparator) + "\n"
+}
+
+// withholdsReceipt reports whether the receipt of the reply is not returned to the person: if the
+// question had an audience, it belongs to the author and to the host (C5).
+func (s settled) withholdsReceipt(person string) bool {
+	_, to := policyOf(s.policy)
+	return to != anybody && person != "" && person != s.by
 }
 
 const fieldSeparator = "\x1f"
@@ -317,7 +326,8 @@ func (now run) settleAll(resolution string) run {
 
 // settle closes an open question.
 func (now run) settle(s settled) run {
-	s.attempt, s.approval, s.to = now.Attempt, now.policy(s.id).approval, now.to(s.id)
+	s.attempt, s.rule = now.Attempt, textOfRule(now.Asked, now.Needs, now.Stops)
+	s.policy, s.wait = now.textOfPolicy(s.id), now.textOfWait(s.id)
 	now.Claims, now.Votes = without(now.Claims, s.id), without(now.Votes, s.id)
 	now.To, now.policies = without(now.To, s.id), without(now.policies, s.id)
 	open := slices.DeleteFunc(now.open(), func(n int) bool { return n == s.id })
@@ -336,8 +346,8 @@ func find(lines string, match func(settled) bool) (settled, bool) {
 	for line := range strings.Lines(lines) {
 		f := strings.Split(strings.TrimSuffix(line, "\n"), fieldSeparator)
 		id, _ := strconv.Atoi(f[0])      // line wrote a number
-		attempt, _ := strconv.Atoi(f[5]) // likewise
-		if s := (settled{id, f[1], f[2], f[3], f[4] == "true", attempt, f[6] == "true", f[7], f[8]}); match(s) {
+		attempt, _ := strconv.Atoi(f[6]) // likewise
+		if s := (settled{id, f[1], f[2], f[3], f[4] == "true", f[5], attempt, f[7], f[8], f[9], f[10]}); match(s) {
 			return s, true
 		}
 	}
@@ -366,7 +376,7 @@ func (now run) left(node string) bool {
 // missesDeparture reports whether the commit was made from a view of the parked run in which the
 // node that parked it was still there.
 func (now run) missesDeparture(c *Change) bool {
-	if now.State != "waiting_user" || now.Slot || c.After.Session == nil {
+	if now.State != "waiting_user" || now.Slot || !c.After.HasSession() {
 		return false
 	}
 	for _, line := range of(now.departed, now.Owner) {

@@ -36,7 +36,7 @@ type View struct {
 	To                    string       // who is asked them, likewise
 	Votes                 string       // on them, likewise; see votes.go
 	Voted                 int          // how many votes were given in all
-	From                  string       // the run that it was forked from, and the question
+	From                  string       // the run that it was forked from, and how: see textOfPoint
 	Inherits              bool         // it goes on with the answers to several questions of that run
 	Limit, Used           store.Budget // of a run with a budget
 	Held                  string       // the code for which the run is held; empty if it is not
@@ -65,7 +65,7 @@ func ViewOf(r *store.Run) View {
 		v.Answer = answer(a.ID, string(a.Resolution), said(a.Decision, a.Text, ballot(a.ID, a.Votes)))
 	}
 	if f := r.ForkedFrom; f != nil {
-		v.From = fmt.Sprint(f.RunID, " ", f.Question)
+		v.From = textOfPoint(f.RunID, f.Question, f.AsksAgain, f.Withholds)
 	}
 	if r.Budget != nil {
 		v.Limit, v.Used = r.Budget.Limit, r.Budget.Used
@@ -77,6 +77,19 @@ func ViewOf(r *store.Run) View {
 		v.Code = string(r.Error.Code)
 	}
 	return v
+}
+
+// textOfPoint describes the point from which a run was forked, how many questions it asks again, and
+// whether its history has answers that it does not inherit.
+func textOfPoint(source string, question, asks int, withholds bool) string {
+	text := fmt.Sprint(source, " ", question)
+	if asks > 0 {
+		text += fmt.Sprint(" asks ", asks)
+	}
+	if withholds {
+		text += " withholds"
+	}
+	return text
 }
 
 // numbers returns the numbers of all questions but the first.

@@ -54,15 +54,30 @@ func (now run) startPolicies(c *Change) (next run, wrong string) {
 	return now, ""
 }
 
-// policy is that of an open question.
-func (now run) policy(question int) (p policy) {
-	for _, line := range of(now.policies, question) {
-		f := strings.Fields(line)
-		p.approval = f[1] == "true"
-		p.need, _ = strconv.Atoi(f[2]) // startPolicies wrote numbers
-		p.rejects, _ = strconv.Atoi(f[3])
-	}
+// policy returns the policy of an open question.
+func (now run) policy(question int) policy {
+	p, _ := policyOf(now.textOfPolicy(question))
 	return p
+}
+
+// textOfPolicy describes an open question as TextOfPolicy does; empty if it is not open.
+func (now run) textOfPolicy(question int) string {
+	for _, line := range of(now.policies, question) {
+		return strings.Join(append(strings.Fields(line)[1:], now.to(question)), " ")
+	}
+	return ""
+}
+
+// policyOf reads a text of TextOfPolicy: the policy, and the audience.
+func policyOf(text string) (p policy, to string) {
+	f := strings.Fields(text)
+	if len(f) == 0 {
+		return policy{}, anybody
+	}
+	p.approval = f[0] == "true"
+	p.need, _ = strconv.Atoi(f[1]) // TextOfPolicy wrote numbers
+	p.rejects, _ = strconv.Atoi(f[2])
+	return p, f[3]
 }
 
 // several reports whether one person alone cannot decide the question either way.

@@ -23,6 +23,7 @@ type wait struct {
 	asked, end int64    // microseconds; an end of 0 is none
 	then       string   // what happens at the end
 	steps      []string // "remind:- 1s"; to whom it is escalated is told after the colon
+	text       string   // as it was asked: see TextOf
 }
 
 // TextOf describes a wait, so that equal texts mean equal waits.
@@ -40,7 +41,7 @@ func TextOf(w *interaction.Wait) string {
 // newWait returns the wait of that text for a question that is asked now.
 func newWait(id int, text string, asked int64) wait {
 	fields := strings.Fields(text)
-	w := wait{id: id, asked: asked, then: fields[0]}
+	w := wait{id: id, asked: asked, then: fields[0], text: text}
 	if end := length(fields[1]); end > 0 {
 		w.end = asked + end
 	}
@@ -76,7 +77,7 @@ func (w *wait) escalates(step int) (to string, is bool) {
 func (now run) ownWaits() (all []wait) {
 	for line := range strings.Lines(now.waits) {
 		f := strings.Split(strings.TrimSuffix(line, "\n"), fieldSeparator)
-		w := wait{then: f[4]}
+		w := wait{then: f[4], text: f[6]}
 		w.id, _ = strconv.Atoi(f[0]) // keepWaits wrote numbers
 		w.fired, _ = strconv.Atoi(f[1])
 		w.asked, _ = strconv.ParseInt(f[2], 10, 64)
@@ -98,13 +99,23 @@ func (now run) keepWaits(all []wait) run {
 	for i := range all {
 		w := &all[i]
 		now.waits += strings.Join([]string{strconv.Itoa(w.id), strconv.Itoa(w.fired), strconv.FormatInt(w.asked, 10),
-			strconv.FormatInt(w.end, 10), w.then, strings.Join(w.steps, ";")}, fieldSeparator) + "\n"
+			strconv.FormatInt(w.end, 10), w.then, strings.Join(w.steps, ";"), w.text}, fieldSeparator) + "\n"
 		now.Waits += seenWait(w.id, w.fired, w.end)
 		if at, _ := w.due(); at != 0 && (now.Deadline == 0 || at < now.Deadline) {
 			now.Deadline = at
 		}
 	}
 	return now
+}
+
+// textOfWait is the wait that the open question was asked with; empty if it has none of its own.
+func (now run) textOfWait(question int) string {
+	for _, w := range now.ownWaits() {
+		if w.id == question {
+			return w.text
+		}
+	}
+	return ""
 }
 
 // seenWait is what a record shows of a wait.

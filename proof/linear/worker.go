@@ -63,6 +63,15 @@ func (m *Model) fire(now run, c *Change) (next run, wrong string) {
 	if c.Event == "" {
 		return m.report(now, c)
 	}
+	asksAgain := now.State == "running" && now.asksNow()
+	switch {
+	case asksAgain && (c.Began || c.Evidence != nil):
+		return now, "the agent is called, and the fork asks again first"
+	case asksAgain && c.Event == "turn.needs_input":
+		again := *c
+		again.Evidence = askingAgain(now.begins)
+		c = &again
+	}
 	then := now
 	if c.Evidence != nil {
 		then.Profile = c.Evidence.Profile
@@ -104,7 +113,8 @@ func (m *Model) fire(now run, c *Change) (next run, wrong string) {
 		code = string(c.After.Error.Code)
 	}
 	next, wrong = m.follow(then, t, c, code)
-	if (handedBack || t.Event == "turn.yielded") && now.terms.MaxAttempts > 0 {
+	asked := asksAgain && t.Event == "turn.needs_input"
+	if (handedBack || asked || t.Event == "turn.yielded") && now.terms.MaxAttempts > 0 {
 		next.yielded++
 	}
 	return next, wrong
@@ -274,7 +284,7 @@ func (now run) facts() contract.Facts {
 	t := &now.terms
 	return contract.Facts{
 		"slot_held": now.Slot, "interactive": t.Interactive, "sticky": now.Profile == "sticky_process",
-		"handle_present": now.Session,
+		"handle_present": now.hasSession(),
 		"strict":         t.Strict, "auto_decision_left": now.AutoDecisions < t.MaxAutoDecisions,
 		"repeatable":         t.Repeatable,
 		"attempts_exhausted": t.MaxAttempts > 0 && now.Attempt-now.yielded >= t.MaxAttempts,
