@@ -292,7 +292,8 @@ type settled struct {
 
 func (s settled) line() string {
 	return strings.Join([]string{strconv.Itoa(s.id), s.resolution, s.key, s.body, strconv.FormatBool(s.several),
-		s.by, strconv.Itoa(s.attempt), s.rule, s.policy, s.wait, strings.ReplaceAll(s.said, "\n", ";")}, fieldSeparator) + "\n"
+		s.by, strconv.Itoa(s.attempt), s.rule, s.policy, s.wait, strings.ReplaceAll(s.said, "\n", ";"),
+	}, fieldSeparator) + "\n"
 }
 
 // withholdsReceipt reports whether the receipt of the reply is not returned to the person: if the
