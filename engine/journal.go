@@ -15,8 +15,12 @@ import (
 // An entry stays as long as its run. A journal has limits: see MaxJournalEntries.
 type Journal interface {
 	// Entries returns the entries that the turns of the run have added so far, the oldest first.
-	// The error is ErrNoJournal if the host's store keeps no journals.
+	// The error is ErrNoJournal if the host's store keeps no journals. Large journals occupy memory
+	// of which a host has a bounded amount: Entries may wait until other turns have released theirs.
 	Entries(ctx context.Context) ([]JournalEntry, error)
+	// Release says that the engine keeps no body of the entries that Entries has returned. Call it
+	// once they are not needed any more; otherwise the memory is occupied until the turn ends.
+	Release()
 	// Append adds entries to the journal, all or none, and returns once they are stored. The error
 	// is ErrStale if the run was taken over or has ended, ErrNoJournal, or ErrJournalFull; after
 	// ErrJournalFull nothing is stored, and the turn may go on.

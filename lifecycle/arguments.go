@@ -161,9 +161,15 @@ func (p pattern) matches(s string) bool {
 	return true
 }
 
+// isChosenID reports whether a host may give this id to a new run.
+func isChosenID(id string) bool { return idPattern.matches(id) && !strings.HasPrefix(id, childPrefix) }
+
 // Descriptions of valid arguments and fields of a Spec, for errors.
 const (
-	wantID     = "1 to 128 of [A-Za-z0-9._-], beginning with a letter or digit"
+	wantID = "1 to 128 of [A-Za-z0-9._-], beginning with a letter or digit"
+	// wantChosenID is wantID for the id of a new run.
+	wantChosenID = wantID + `, and not with "` + childPrefix + `", which begins the ids of children`
+
 	wantName   = "1 to 63 of [A-Za-z0-9._/-]"
 	wantKey    = "at most 255 bytes of UTF-8"
 	wantLabels = "keys of 1 to 63 bytes and values of at most 255, valid UTF-8"

@@ -109,11 +109,15 @@ func decideFamilyDue(run *store.Run, due time.Time) *store.Commit {
 	return c
 }
 
+// childPrefix begins the ids of children, and no id that a host or its users choose: otherwise a
+// submitter could occupy the id of another run's child, which anyone can compute.
+const childPrefix = "child-"
+
 // childID is the id of the child that the parent starts with this key.
 func childID(parent, key string) string {
 	body := binary.AppendUvarint(nil, uint64(len(parent)))
 	sum := sha256.Sum256(append(append(body, parent...), key...))
-	return "child-" + idEncoding.EncodeToString(sum[:20])
+	return childPrefix + idEncoding.EncodeToString(sum[:20])
 }
 
 func ancestorsOf(r *store.Run) []string {
@@ -171,10 +175,7 @@ func (t *turn) newChild(parent *store.Run, id string, c *engine.Child) (*store.C
 	if err != nil {
 		return nil, err
 	}
-	if t.node.engines[run.Engine] == nil {
-		return nil, fmt.Errorf("engine: child %.80q: engine %q is not configured in this process", c.Key, run.Engine)
-	}
-	run.Family = family
+	run.Family = family // a node with its engine claims it, which need not be this one (J4)
 	return decideSubmission(&run, body)
 }
 
@@ -182,7 +183,7 @@ func (t *turn) newChild(parent *store.Run, id string, c *engine.Child) (*store.C
 // limits and budget, which a child does not inherit.
 func (t *turn) childSpec(id string, c *engine.Child) (spec Spec, err error) {
 	spec = t.spec
-	spec.ID, spec.Prompt, spec.Input = id, c.Prompt, c.InputJSON
+	spec.ID, spec.Prompt, spec.Input = "", c.Prompt, c.InputJSON
 	spec.OutputSchema, spec.Labels = c.OutputSchema, c.Labels
 	spec.MaxAttempts, spec.RepairRounds, spec.Budget, spec.NotBefore = 0, 0, store.Budget{}, time.Time{}
 	if c.Engine != "" {
@@ -194,7 +195,9 @@ func (t *turn) childSpec(id string, c *engine.Child) (spec Spec, err error) {
 	if spec.WorkDir, err = absolute(c.WorkDir); err != nil {
 		return spec, err
 	}
-	return spec, spec.Validate()
+	err = spec.Validate()
+	spec.ID = id // Validate refuses it, because no host may choose it
+	return spec, err
 }
 
 // countChild counts one more child in the parent's record.

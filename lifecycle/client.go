@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/store"
 )
@@ -35,6 +37,8 @@ type Client struct {
 	notices *notices                // nil without an observer
 	host    hostPolicy
 	inboxes *inboxWatches
+
+	journals *semaphore.Weighted // maxJournalsRead bytes of journals that turns and forks have read
 
 	authorize Authorize // nil: everything is allowed
 	actor     Actor     // whose calls these are; see As
@@ -89,7 +93,7 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 	}
 	c := &Client{store: cfg.Store, clock: cfg.Clock, log: cfg.Logger, poll: cfg.Poll, due: newDueHint(),
 		stuck: new(stuckCalls), ownNode: new(atomic.Pointer[string]), notices: newNotices(cfg.Observer, cfg.Logger),
-		host: hostPolicy{onInterrupt: cfg.OnInterrupt}, authorize: cfg.Authorize, inboxes: new(inboxWatches)}
+		host: hostPolicy{onInterrupt: cfg.OnInterrupt}, authorize: cfg.Authorize, inboxes: new(inboxWatches), journals: semaphore.NewWeighted(maxJournalsRead)}
 	c.hub = newHub(cfg.Store)
 	return c, nil
 }

@@ -46,8 +46,8 @@ func (at *At) check() error {
 		return &ArgumentError{"at.Question", fmt.Sprint(at.Question), "the number of a settled question, or 0 for " +
 			"the run's end", nil}
 	}
-	if at.ID != "" && !idPattern.matches(at.ID) {
-		return &ArgumentError{"at.ID", quote(at.ID), wantID, nil}
+	if at.ID != "" && !isChosenID(at.ID) {
+		return &ArgumentError{"at.ID", quote(at.ID), wantChosenID, nil}
 	}
 	if !at.answers() {
 		return argumentError("at.", at.Actor.Validate())

@@ -1,10 +1,14 @@
 package lifecycle
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
@@ -16,6 +20,50 @@ import (
 // Entries are written under the turn's fence, in a commit that has no event. Here is also the end
 // of a turn whose run sleeps.
 
+// maxJournalsRead bounds the journals that the turns of a process hold in memory at one time, in
+// bytes as a run's record counts them. A journal is at most half as large.
+const maxJournalsRead = 2 * interaction.MaxJournalSize
+
+// journalRoom is the memory that a turn occupies by the journal it has read.
+type journalRoom struct {
+	mu   sync.Mutex
+	held int64 // guarded by mu; bytes of maxJournalsRead
+	over bool  // guarded by mu; the turn has ended, and reads no more
+}
+
+// reserve waits until other turns have released enough for a journal of this size, in the order of
+// the calls. It first releases what the turn has read before, so that a turn never waits for itself.
+func (j *journalRoom) reserve(ctx context.Context, room *semaphore.Weighted, size int64) error {
+	j.release(room, false)
+	if err := room.Acquire(ctx, size); err != nil {
+		return err
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.over {
+		room.Release(size)
+		return engine.ErrStale
+	}
+	j.held += size
+	return nil
+}
+
+// release returns the memory. Last says that the turn reads no more.
+func (j *journalRoom) release(room *semaphore.Weighted, last bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.held > 0 {
+		room.Release(j.held)
+	}
+	j.held, j.over = 0, j.over || last
+}
+
+// Release implements engine.Journal.
+func (s *sink) Release() {
+	t := (*turn)(s)
+	t.journalRoom.release(t.node.journals, false)
+}
+
 // Entries implements engine.Journal. If the store fails, it reads again until it gets an answer or
 // the turn's context ends.
 func (s *sink) Entries(ctx context.Context) ([]engine.JournalEntry, error) {
@@ -24,11 +72,14 @@ func (s *sink) Entries(ctx context.Context) ([]engine.JournalEntry, error) {
 	if !ok {
 		return nil, engine.ErrNoJournal
 	}
+	counted := t.lastStored().Journal // before the journal is read, to which a branch may add
+	if err := t.journalRoom.reserve(ctx, t.node.journals, journalSize(t.origin, counted)); err != nil {
+		return nil, fmt.Errorf("engine: journal not read: %w", cmp.Or(context.Cause(ctx), err))
+	}
 	var inherited []engine.JournalEntry
 	if t.origin != nil {
 		inherited = store.CloneJournal(t.origin.Journal)
 	}
-	counted := t.lastStored().Journal // before the journal is read, to which a branch may add
 	if counted == nil {
 		return inherited, nil
 	}
@@ -48,6 +99,19 @@ func (s *sink) Entries(ctx context.Context) ([]engine.JournalEntry, error) {
 	return append(inherited, entries...), err
 }
 
+// journalSize is how much of maxJournalsRead a turn needs to read its journal.
+func journalSize(from *origin, own *interaction.JournalSize) (size int64) {
+	if from != nil {
+		for i := range from.Journal {
+			size += int64(from.Journal[i].Size())
+		}
+	}
+	if own != nil {
+		size += own.Bytes
+	}
+	return min(size, maxJournalsRead)
+}
+
 // inheritJournal reads the part of the source's journal that the fork inherits. The source may go
 // on meanwhile: it only adds entries, and never changes one.
 func (c *Client) inheritJournal(ctx context.Context, s *forkSource, from *origin) error {
@@ -58,6 +122,11 @@ func (c *Client) inheritJournal(ctx context.Context, s *forkSource, from *origin
 	if !ok {
 		return s.refuse("its journal cannot be read: %v", engine.ErrNoJournal)
 	}
+	var room journalRoom
+	if err := room.reserve(ctx, c.journals, journalSize(nil, s.run.Journal)); err != nil {
+		return fmt.Errorf("lifecycle: fork run %s: %w", s.run.ID, err)
+	}
+	defer room.release(c.journals, true)
 	entries, err := reader.Journal(ctx, s.run.ID)
 	if err == nil {
 		err = checkJournal(s.run.ID, entries, s.run.Journal)

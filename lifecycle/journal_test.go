@@ -3,15 +3,18 @@ package lifecycle
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/memory"
 )
@@ -150,6 +153,73 @@ func TestM1AJournalIsOfTheRun(t *testing.T) {
 		require.Contains(t, run.Error.Message, `journal entry "" at no body: it has a path, a type and a body`)
 		requireSoundLog(t, lc.store, "r")
 	})
+}
+
+// M1: turns read only as many journals at one time as fit into the process's bound. A turn that
+// waits for others can be canceled, one that releases its journal lets others read, and a journal
+// larger than the bound is read by itself.
+func TestM1JournalsThatAreReadAtOnceAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		reading, most, bytes := 0, 0, int64(0)
+		count := func(n int) {
+			mu.Lock()
+			defer mu.Unlock()
+			reading += n
+			most = max(most, reading)
+		}
+		lc, stop := serve(t, Config{Concurrency: 20, Engine: sinking(func(ctx context.Context, in engine.Turn,
+			s engine.Sink) (engine.Outcome, error) {
+			j := s.(engine.Journal)
+			if in.Attempt == 1 {
+				return asking("?"), j.Append(ctx, engine.JournalEntry{Path: "1", Type: "step", Body: make([]byte, 95)})
+			}
+			have, err := j.Entries(ctx)
+			if err != nil {
+				return engine.Outcome{}, err
+			}
+			require.Len(t, have, 1)
+			count(1)
+			mu.Lock()
+			bytes = int64(have[0].Size())
+			mu.Unlock()
+			time.Sleep(time.Minute)
+			count(-1)
+			if in.RunID != "keeps" {
+				j.Release()
+				j.Release()
+				time.Sleep(time.Hour)
+			}
+			return finished(), nil
+		})})
+		defer stop()
+		lc.journals = semaphore.NewWeighted(250)
+		ids := []string{"keeps", "a", "b", "c", "d", "e", "canceled"}
+		for _, id := range ids {
+			submit(t, lc, id)
+		}
+		synctest.Wait()
+		for _, id := range ids {
+			_, err := lc.Reply(t.Context(), id, Reply{ID: 1, Text: "yes"})
+			require.NoError(t, err)
+			synctest.Wait()
+		}
+		require.NoError(t, lc.Cancel(t.Context(), "canceled", "enough"))
+		synctest.Wait()
+		pass(4 * time.Minute) // and not 6 hours
+		mu.Lock()
+		require.Equal(t, [3]int64{0, 2, 100}, [3]int64{int64(reading), int64(most), bytes})
+		mu.Unlock()
+		pass(2 * time.Hour)
+		for _, id := range ids[:len(ids)-1] {
+			in(t, lc.Client, id, fsm.StateSucceeded)
+		}
+		require.True(t, lc.journals.TryAcquire(250), "everything is released")
+	})
+	huge := &interaction.JournalSize{Bytes: 3 * maxJournalsRead}
+	require.EqualValues(t, maxJournalsRead, journalSize(nil, huge))
+	inherits := &origin{Journal: []engine.JournalEntry{entry("1")}}
+	require.EqualValues(t, len("1nstep1"), journalSize(inherits, nil))
 }
 
 // versionOf is the version of the run that the sink stored last.

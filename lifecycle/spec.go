@@ -46,8 +46,9 @@ const (
 // Spec is the job that a host submits. Only Prompt is required, or Input in its place.
 type Spec struct {
 	// ID is the caller's own id for the run, 1 to MaxRunID of [A-Za-z0-9._-] beginning with a
-	// letter or digit. Submitting the same id and spec again returns the run; another spec is a
-	// conflict. If it is empty, Submit makes an id; such ids sort by time.
+	// letter or digit and not with "child-", which begins the ids of children (engine.Parent).
+	// Submitting the same id and spec again returns the run; another spec is a conflict. If it is
+	// empty, Submit makes an id; such ids sort by time.
 	ID string `json:"-"`
 	// Prompt says what the agent must do; 1 byte to MaxPrompt of UTF-8, or none beside an Input.
 	Prompt string `json:"prompt" plain:"own"`
@@ -252,8 +253,8 @@ func (s Spec) Validate() error {
 // findFault checks the fields one by one, and describes the first invalid one. It must not allocate
 // for a valid spec, because nearly all specs are valid.
 func (s *Spec) findFault() *SpecError {
-	if s.ID != "" && !idPattern.matches(s.ID) {
-		return &SpecError{"ID", quote(s.ID), wantID, nil}
+	if s.ID != "" && !isChosenID(s.ID) {
+		return &SpecError{"ID", quote(s.ID), wantChosenID, nil}
 	}
 	if fault := s.findJobFault(); fault != nil {
 		return fault

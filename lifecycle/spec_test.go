@@ -31,16 +31,16 @@ type wrongSpec struct {
 var wrongSpecs = []wrongSpec{
 	{"ID", func(s *Spec) {
 		s.ID = "../up"
-	}, `is "../up", want 1 to 128 of [A-Za-z0-9._-], beginning with a letter or digit`},
+	}, `is "../up", want 1 to 128 of [A-Za-z0-9._-], beginning with a letter or digit, and not with "child-", which begins the ids of children`},
 	{"ID", func(s *Spec) {
 		s.ID = "a/b"
-	}, `is "a/b", want 1 to 128 of [A-Za-z0-9._-], beginning with a letter or digit`},
+	}, `is "a/b", want 1 to 128 of [A-Za-z0-9._-], beginning with a letter or digit, and not with "child-", which begins the ids of children`},
 	{"ID", func(s *Spec) {
 		s.ID = strings.Repeat("x", 129)
-	}, `is "` + strings.Repeat("x", 80) + `…", want 1 to 128 of [A-Za-z0-9._-], beginning with a letter or digit`},
+	}, `is "` + strings.Repeat("x", 80) + `…", want 1 to 128 of [A-Za-z0-9._-], beginning with a letter or digit, and not with "child-", which begins the ids of children`},
 	{"ID", func(s *Spec) {
 		s.ID = strings.Repeat("!", 80)
-	}, `is "` + strings.Repeat("!", 80) + `", want 1 to 128 of [A-Za-z0-9._-], beginning with a letter or digit`},
+	}, `is "` + strings.Repeat("!", 80) + `", want 1 to 128 of [A-Za-z0-9._-], beginning with a letter or digit, and not with "child-", which begins the ids of children`},
 	{"Prompt", func(s *Spec) { s.Prompt, s.Input = "", nil }, "is 0 bytes, want 1 to 1048576 bytes"},
 	{"Prompt", func(s *Spec) {
 		s.Prompt = strings.Repeat("x", MaxPrompt+1)

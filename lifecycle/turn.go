@@ -30,6 +30,7 @@ type turn struct {
 	cancel  context.CancelCauseFunc
 
 	engineReturn engineReturn
+	journalRoom  journalRoom
 
 	mu            commitLock
 	record        *store.Run    // guarded by mu; as last stored by this worker; constant once the turn is settled

@@ -48,6 +48,7 @@ func (t *turn) setSpec(spec Spec, from *origin) bool {
 // turn counts as interrupted if its context has ended by now: a success that comes later than that
 // is none (B1).
 func (t *turn) end(ev *turnEvidence) {
+	t.journalRoom.release(t.node.journals, true)
 	cause := context.Cause(t.ctx)
 	settles := t.closeReports(nil)
 	t.engineReturn.signal()

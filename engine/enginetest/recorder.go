@@ -52,6 +52,9 @@ func (r *Recorder) Entries(context.Context) ([]engine.JournalEntry, error) {
 	return slices.Clone(r.journal), nil
 }
 
+// Release does nothing.
+func (*Recorder) Release() {}
+
 // Append adds entries to the journal, as a lifecycle does within the journal's limits. Two entries
 // at one path are an error.
 func (r *Recorder) Append(_ context.Context, entries ...engine.JournalEntry) error {

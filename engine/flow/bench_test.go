@@ -23,6 +23,8 @@ type recorder struct {
 
 func (r *recorder) Entries(context.Context) ([]engine.JournalEntry, error) { return r.entries, nil }
 
+func (*recorder) Release() {}
+
 func (r *recorder) Append(_ context.Context, entries ...engine.JournalEntry) error {
 	r.entries = append(r.entries, entries...)
 	return nil

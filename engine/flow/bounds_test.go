@@ -26,7 +26,11 @@ type desk struct {
 	writes  []int // how many entries each call of Append had
 	said    []string
 	err     error // of each call
+
+	released int // how often the turn released the memory of its journal
 }
+
+func (d *desk) Release() { d.released++ }
 
 func (d *desk) Message(_ context.Context, m engine.Message) error {
 	d.said = append(d.said, m.Text)
@@ -95,6 +99,43 @@ func TestM1NamesAndResultsHaveTheirBounds(t *testing.T) {
 			require.ErrorContains(t, err, "needs a name of at most 128 bytes")
 		}
 	}
+}
+
+// M1: the memory of a journal is released once the function has read its last entry, before
+// anything else is executed, and not again.
+func TestM1AJournalIsReleasedWhenItIsRead(t *testing.T) {
+	d := new(desk)
+	ask := func(c *flow.Ctx) error {
+		_, err := flow.Ask[string](c, "q", engine.Question{Kind: engine.OpenText, Prompt: "?"})
+		return err
+	}
+	f := func(c *flow.Ctx, _ string) (string, error) {
+		flow.Version(c, "v", 2)
+		before := d.released
+		for range 3 {
+			if _, err := flow.Step(c, "s", func(context.Context) (int, error) { return 1, nil }); err != nil {
+				return "", err
+			}
+		}
+		require.Equal(t, before, d.released, "released while an entry is unread")
+		flow.Version(c, "v", 2)
+		if err := flow.All(c, func(b *flow.Ctx) error { return b.Say("a") }, ask); err != nil {
+			return "", err
+		}
+		_, err := flow.Step(c, "last", func(context.Context) (int, error) { return d.released, nil })
+		flow.Version(c, "v", 2)
+		return "", err
+	}
+	o, err := d.turn(t, f)
+	require.NoError(t, err)
+	require.Zero(t, d.released, "an empty journal occupies nothing")
+	q := o.Questions[0]
+	_, err = d.turn(t, f, engine.Answer{ID: 1, Ref: q.Ref, Text: "yes"})
+	require.NoError(t, err)
+	require.Equal(t, 1, d.released)
+	last := d.entries[len(d.entries)-1]
+	require.Equal(t, "last", last.Name)
+	require.JSONEq(t, `{"value":1}`, string(last.Body), "released before the next effect")
 }
 
 // M1: what a function is given: the input; the prompt if it takes a text and there is no input;

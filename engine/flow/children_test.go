@@ -239,7 +239,7 @@ func TestM3RefusedChildren(t *testing.T) {
 		child engine.Child
 		want  string
 	}{
-		"engine":  {engine.Child{Prompt: "x", Engine: "other"}, `engine "other" is not configured`},
+		"engine":  {engine.Child{Prompt: "x", Engine: "no name"}, `Engine is "no name"`},
 		"nothing": {engine.Child{}, "Prompt"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -69,6 +69,7 @@ type run struct {
 	undoing bool                     // an earlier turn has begun to compensate: nothing else is executed
 	size    *interaction.JournalSize // guarded by mu; of the journal and pending
 	undos   int                      // guarded by mu; the number of compensations that may be executed
+	unread  int                      // guarded by mu; the number of entries that have kept their bodies
 	tainted bool                     // guarded by mu; a Ctx was used in the wrong place: nothing more is stored
 }
 
@@ -76,7 +77,8 @@ type run struct {
 type kept struct {
 	engine.JournalEntry
 
-	seen bool // the function has come to its place in this turn
+	seen    bool // the function has come to its place in this turn
+	dropped bool // guarded by run.mu; the function has read it
 }
 
 // newRun reads the journal, and sorts the answers of the turn by their places.
@@ -107,6 +109,11 @@ func newRun(ctx context.Context, t engine.Turn, s engine.Sink) (*run, error) {
 		return nil, err
 	}
 	r.withhold(t.Withheld)
+	for _, e := range r.kept {
+		if !e.dropped {
+			r.unread++
+		}
+	}
 	for _, a := range t.Answers {
 		place, err := readRef(a)
 		if err != nil {
@@ -166,7 +173,25 @@ func (c *Ctx) lookUp(path, kind, name string, into any) (found bool, _ error) {
 		return false, c.stop(misfit("the journal has %s at %s, and the code expects another type there: %v",
 			described(kind, name), path, err))
 	}
+	r.dropBody(e)
 	return true, nil
+}
+
+// dropBody releases the memory of an entry that the function has read. Only a version is read more
+// than once, and it is small. Once all entries are read, other turns may use the room for theirs.
+func (r *run) dropBody(e *kept) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e.dropped {
+		return
+	}
+	e.dropped = true
+	if e.Type != typeVer {
+		e.Body = nil
+	}
+	if r.unread--; r.unread == 0 {
+		r.journal.Release()
+	}
 }
 
 // holdAt holds the run, because the journal has something else at the path.

@@ -95,7 +95,7 @@ func (r *run) readFailure() error {
 	if err := decode(e.Body, &k); err != nil || e.Type != typeFailure {
 		return misfit("the journal has %s at %s, which no function has there", described(e.Type, e.Name), failurePath)
 	}
-	e.seen, r.undoing = true, true
+	e.seen, e.dropped, r.undoing = true, true, true
 	if r.failure = errors.New(k.Text); k.Code != "" {
 		r.failure = &engine.Failure{Code: k.Code, Detail: k.Text}
 	}

@@ -123,7 +123,7 @@ func Version(c *Ctx, name string, newest int) (version int) {
 	known := engine.JournalEntry{Path: path, Name: name, Type: typeVer, Body: []byte(strconv.Itoa(newest))}
 	c.run.mu.Lock()
 	defer c.run.mu.Unlock()
-	c.run.kept[path] = &kept{JournalEntry: known, seen: true} // for the next time in this turn
+	c.run.kept[path] = &kept{JournalEntry: known, seen: true, dropped: true} // for the next time in this turn
 	return newest
 }
 

@@ -55,7 +55,11 @@ func (k *kin) waits(o engine.Outcome, prompts ...string) Step {
 		parent := s.(engine.Parent)
 		var ids []string
 		for _, prompt := range prompts {
-			id, err := parent.Spawn(ctx, engine.Child{Key: prompt, Prompt: prompt})
+			child := engine.Child{Key: prompt, Prompt: prompt}
+			if prompt == "elsewhere" {
+				child.Engine = prompt
+			}
+			id, err := parent.Spawn(ctx, child)
 			k.note(func() {
 				k.ids[t.RunID+"/"+prompt] = id
 				if err != nil {
@@ -264,17 +268,50 @@ var children = append([]testCase{
 			require.Equal(w, 3, n)
 			delete(w.runs, "r")
 		})},
-	{"M3/a child of an engine that the process does not have is refused and not counted",
-		family(func(*kin) Step {
-			return func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
-				_, err := s.(engine.Parent).Spawn(ctx, engine.Child{Key: "k", Prompt: "x", Engine: "none"})
-				return Done(fmt.Sprint(err))(ctx, t, s)
-			}
-		}, func(w *world, _ *kin) {
+	{"M3 J4/a child of an engine that the parent's node does not have waits for a node that has it",
+		family(func(k *kin) Step { return k.joins("elsewhere") }, func(w *world, k *kin) {
 			w.submit("r")
-			run := w.is("r", fsm.StateSucceeded)
-			require.Contains(w, run.FinalText, `engine "none" is not configured in this process`)
-			require.Nil(w, run.Family)
+			w.advance(time.Hour)
+			child := k.child("r", "elsewhere")
+			require.Equal(w, "elsewhere", w.is(child, fsm.StateQueued).Engine)
+			require.True(w, func() bool { r := w.is("r", fsm.StateQueued); return r.AwaitsChildren() }())
+			require.Empty(w, k.errs)
+			there := NewAgent(fsm.ProfileResumable)
+			there.Plan("", Done("from elsewhere"))
+			other, err := lifecycle.New(lifecycle.Config{Logger: w.cfg.Logger, Lease: w.cfg.Lease, Store: w.store,
+				Engines: map[string]engine.Engine{"elsewhere": there}})
+			require.NoError(w, err)
+			ctx, stop := context.WithCancel(w.ctx)
+			served := make(chan error, 1)
+			go func() { served <- other.Serve(ctx) }()
+			w.advance(time.Minute)
+			w.is(child, fsm.StateSucceeded)
+			w.is("r", fsm.StateSucceeded)
+			require.Equal(w, []*engine.ChildEnd{{Succeeded: true, FinalText: "from elsewhere"}}, k.ends["r"])
+			stop()
+			require.NoError(w, <-served)
+			other.Close()
+		})},
+	{"M3/nobody who chooses ids can occupy the id of a child",
+		family(func(k *kin) Step { return k.joins("ask") }, func(w *world, k *kin) {
+			w.submit("other")
+			w.is("other", fsm.StateSucceeded)
+			w.submit("r")
+			child := k.child("r", "ask") // anyone can compute it before the parent has started its child
+			for _, id := range []string{child, "child-", "child-x"} {
+				_, err := w.Submit(w.ctx, lifecycle.Spec{ID: id, Prompt: "x"})
+				require.ErrorIs(w, err, lifecycle.ErrInvalidSpec)
+				require.ErrorContains(w, err, `"child-", which begins the ids of children`)
+				_, err = w.Fork(w.ctx, "other", lifecycle.At{ID: id})
+				var refused *lifecycle.ArgumentError
+				require.ErrorAs(w, err, &refused)
+				require.Equal(w, "at.ID", refused.Argument)
+			}
+			w.submit("children-are-welcome")
+			w.is(child, fsm.StateWaitingUser)
+			_, err := w.Reply(w.ctx, child, interaction.Reply{ID: 1, Text: "yes"})
+			require.NoError(w, err)
+			w.is("r", fsm.StateSucceeded)
 		})},
 	{"M3 J13/a run that has used up its budget waits for its children and is held then",
 		family(func(k *kin) Step { return k.joins("ask") }, func(w *world, k *kin) {
