@@ -93,7 +93,8 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 	}
 	c := &Client{store: cfg.Store, clock: cfg.Clock, log: cfg.Logger, poll: cfg.Poll, due: newDueHint(),
 		stuck: new(stuckCalls), ownNode: new(atomic.Pointer[string]), notices: newNotices(cfg.Observer, cfg.Logger),
-		host: hostPolicy{onInterrupt: cfg.OnInterrupt}, authorize: cfg.Authorize, inboxes: new(inboxWatches), journals: semaphore.NewWeighted(maxJournalsRead)}
+		host: hostPolicy{onInterrupt: cfg.OnInterrupt}, authorize: cfg.Authorize, inboxes: new(inboxWatches),
+		journals: semaphore.NewWeighted(maxJournalsRead)}
 	c.hub = newHub(cfg.Store)
 	return c, nil
 }
