@@ -52,12 +52,32 @@ func (t *turn) skipHistory() error {
 	return nil
 }
 
+// initializeRequest is the parameters of initialize. The SDK's type lacks session.notices, without
+// which claude-agent-acp sends its warnings as messages of the model.
+//
+//nolint:tagliatelle // the protocol's words
+type initializeRequest struct {
+	ProtocolVersion int                `json:"protocolVersion"`
+	ClientInfo      sdk.Implementation `json:"clientInfo"`
+	Capabilities    struct {
+		FS struct {
+			ReadTextFile  bool `json:"readTextFile"`
+			WriteTextFile bool `json:"writeTextFile"`
+		} `json:"fs"`
+		Terminal bool `json:"terminal"`
+		Session  struct {
+			Notices *struct{} `json:"notices"`
+		} `json:"session"`
+	} `json:"clientCapabilities"`
+}
+
 // initialize asks the agent what it can do.
 func (a *agent) initialize(ctx context.Context) error {
-	params := sdk.InitializeRequest{
+	params := initializeRequest{
 		ProtocolVersion: sdk.ProtocolVersionNumber,
-		ClientInfo:      &sdk.Implementation{Name: "interlude", Version: clientVersion},
+		ClientInfo:      sdk.Implementation{Name: "interlude", Version: clientVersion},
 	}
+	params.Capabilities.Session.Notices = &struct{}{}
 	switch err := a.call(ctx, sdk.AgentMethodInitialize, params, &a.announced); {
 	case unanswered(ctx, err):
 		return err

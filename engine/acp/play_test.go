@@ -32,6 +32,7 @@ import (
 //	thought TEXT   thinks aloud
 //	plan TEXT      tells a plan
 //	elsewhere TEXT a message of another session
+//	update JSON    an update of the session as it is
 //	client METHOD  calls a method of the client's; the final text is what came of it
 type playing struct {
 	agent     *agent
@@ -193,6 +194,10 @@ func (p *playing) step(ctx context.Context, s script.Step) error {
 	case "client":
 		_, err := p.agent.conn.ReadTextFile(ctx, sdk.ReadTextFileRequest{SessionId: p.session, Path: s.Rest})
 		return p.sendMessage(ctx, "message", fmt.Sprint(err))
+	case "update":
+		_, err := fmt.Fprintf(p.agent.out, `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":%q,"update":%s}}`+
+			"\n", p.session, s.Rest)
+		return err
 	case "later":
 		m, err := recalled(string(p.session))
 		m.Plan = append(m.Plan, s.Rest)

@@ -325,3 +325,64 @@ func TestTooLongOutputIsCut(t *testing.T) {
 	require.Equal(t, engine.Failed, failed.Process.Status)
 	require.Contains(t, failed.Process.Detail, "Config.MaxLine")
 }
+
+// recordedNotices are notices as claude-agent-acp 0.101.0 with Claude Code 2.1.332 sent them in two
+// turns: to a client that announces session.notices, and to one that does not.
+var recordedNotices = map[string][]string{
+	"announced": {
+		`{"sessionUpdate":"notice","severity":"info","title":"UserPromptSubmit says: The disk is nearly full."}`,
+		`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"hello"},"messageId":"msg_2"}`,
+		`{"sessionUpdate":"notice","severity":"warning","title":"Claude reported a warning","description":` +
+			`"This session isn't eligible."}`,
+		`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"bye"},"messageId":"msg_3"}`,
+		`{"sessionUpdate":"notice","severity":"info","title":"Stop says: Bye from the hook."}`,
+	},
+	"not announced": {
+		`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"**Notice:** UserPromptSubmit says: ` +
+			`The disk is nearly full."},"_meta":{"claudeCode":{"kind":"informational","level":"notice"}}}`,
+		`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"hello"},"messageId":"msg_2"}`,
+		`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"**Warning:** This session isn't ` +
+			`eligible."},"_meta":{"claudeCode":{"kind":"informational","level":"warning"}}}`,
+		`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"bye"},"messageId":"msg_3"}`,
+		`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"**Notice:** Stop says: Bye from the ` +
+			`hook."},"_meta":{"claudeCode":{"kind":"informational","level":"notice"}}}`,
+	},
+}
+
+// D3: what the agent's program has to say is a diagnostic, and no message of the model.
+func TestNoticesAreNoMessages(t *testing.T) {
+	for name, updates := range recordedNotices {
+		t.Run(name, func(t *testing.T) {
+			r := newRun(t, "load", nil)
+			var steps []string
+			for _, u := range updates {
+				steps = append(steps, "update "+u)
+			}
+			o := r.does(steps...)
+			require.Equal(t, "bye", o.FinalText)
+			require.Equal(t, []string{"hello"}, r.Messages())
+			require.Len(t, o.Diagnostics, 3)
+			for i, part := range []string{"The disk is nearly full.", "This session isn't eligible.", "Bye from the hook."} {
+				require.Equal(t, fsm.WarnEngineDiagnostic, o.Diagnostics[i].Code)
+				require.Contains(t, o.Diagnostics[i].Detail, part)
+			}
+			require.Contains(t, r.transcript(1), `"session":{"notices":{}}`)
+		})
+	}
+}
+
+// D3: other members of these names change nothing.
+func TestOtherMetaIsNoNotice(t *testing.T) {
+	r := newRun(t, "load", nil)
+	var steps []string
+	for _, meta := range []string{`null`, `[]`, `"x"`, `{"claudeCode":"x"}`, `{"claudeCode":{"kind":7}}`,
+		`{"claudeCode":{"kind":"reply"}}`} {
+		steps = append(steps, `update {"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a"},"_meta":`+
+			meta+`}`)
+	}
+	steps = append(steps, `update {"sessionUpdate":"notice","severity":7}`, `update {"sessionUpdate":"notice"}`)
+	o := r.does(steps...)
+	require.Equal(t, "aaaaaa", o.FinalText)
+	require.Len(t, o.Diagnostics, 1)
+	require.Equal(t, fsm.WarnEngineOutputMalformed, o.Diagnostics[0].Code)
+}

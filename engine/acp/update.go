@@ -18,8 +18,22 @@ type updateParams struct {
 		Kind      string          `json:"sessionUpdate"` //nolint:tagliatelle // the protocol's word
 		MessageID string          `json:"messageId"`     //nolint:tagliatelle // the protocol's word
 		Content   json.RawMessage `json:"content"`
+		Meta      json.RawMessage `json:"_meta"`
 		toolCall
 	} `json:"update"`
+}
+
+// isNotice reports whether a chunk of a message is a notice: a remark of the agent's program, not of
+// its model. claude-agent-acp marks some so for clients that do not announce session.notices, and
+// versions that do not know this word for all clients.
+func isNotice(meta json.RawMessage) bool {
+	var of struct {
+		ClaudeCode struct {
+			Kind string `json:"kind"`
+		} `json:"claudeCode"` //nolint:tagliatelle // the agent's word
+	}
+	_ = json.Unmarshal(meta, &of) // other agents have other members of this name
+	return of.ClaudeCode.Kind == "informational" || of.ClaudeCode.Kind == "mcpServerStatus"
 }
 
 // update handles a notification about the agent's work.
@@ -39,7 +53,13 @@ func (t *turn) update(params json.RawMessage, ref *engine.RawRef) {
 	}
 	var err error
 	switch u.Kind {
+	case "notice":
+		t.addNotice(params)
 	case "agent_message_chunk":
+		if isNotice(u.Meta) {
+			t.diagnoseNotice(textOf(u.Content))
+			break
+		}
 		err = t.addChunk(u.MessageID, u.Content, ref)
 	case "tool_call":
 		err = t.messages.end(t.storeMessage)
@@ -52,18 +72,56 @@ func (t *turn) update(params json.RawMessage, ref *engine.RawRef) {
 	}
 }
 
+// addNotice handles a notice: the name of a server that has not started, or of the model that is
+// used instead of the one that was wanted. It is a diagnostic, and no part of the final text.
+func (t *turn) addNotice(params json.RawMessage) {
+	var n struct {
+		Update struct{ Severity, Title, Description string } `json:"update"`
+	}
+	if err := json.Unmarshal(params, &n); err != nil {
+		t.diagnose(fsm.WarnEngineOutputMalformed, "a notice cannot be read: "+process.Clip(err.Error(), 200))
+		return
+	}
+	text := n.Update.Title
+	if n.Update.Description != "" {
+		text += ": " + n.Update.Description
+	}
+	if n.Update.Severity != "" {
+		text = n.Update.Severity + ": " + text
+	}
+	t.diagnoseNotice(text)
+}
+
+func (t *turn) diagnoseNotice(text string) {
+	if text != "" {
+		t.diagnose(fsm.WarnEngineDiagnostic, "the agent reports: "+process.Clip(t.agent.redacted(text), maxNotice))
+	}
+}
+
+// maxNotice bounds the text of a notice in a diagnostic, in bytes.
+const maxNotice = 1000
+
+// textOf returns the text of a content block; empty if it is of another type.
+func textOf(content json.RawMessage) string {
+	var block struct{ Type, Text string }
+	if err := json.Unmarshal(content, &block); err != nil || block.Type != "text" {
+		return "" // content that is no text stands only in the transcript
+	}
+	return block.Text
+}
+
 // addChunk adds a piece of a message.
 func (t *turn) addChunk(id string, content json.RawMessage, ref *engine.RawRef) error {
-	var block struct{ Type, Text string }
-	if err := json.Unmarshal(content, &block); err != nil || block.Type != "text" || block.Text == "" {
-		return nil // content that is no text stands only in the transcript
+	text := textOf(content)
+	if text == "" {
+		return nil
 	}
 	if id != t.messages.id && t.messages.id != "" && id != "" {
 		if err := t.messages.end(t.storeMessage); err != nil {
 			return err
 		}
 	}
-	if t.messages.add(id, block.Text, ref, t.cfg.MaxOutput) {
+	if t.messages.add(id, text, ref, t.cfg.MaxOutput) {
 		t.diagnose(fsm.WarnEngineOutputTruncated, fmt.Sprintf("a text was cut at %d bytes", t.cfg.MaxOutput))
 	}
 	return nil

@@ -15,8 +15,8 @@ import (
 
 // Approve returns a tool that runs t when a person has approved the call (K4). It interrupts with
 // an approval of the tool's name and the arguments. An approval runs t with just these arguments,
-// an edit with those of the person; anything else runs nothing, and the model is told what the
-// person said. Arguments that cannot be shown as they are, such as those with a member given twice,
+// an edit with those of the person, which the result then begins with, since the model's own call
+// keeps its arguments; anything else runs nothing, and the result says what the person said. Arguments that cannot be shown as they are, such as those with a member given twice,
 // are not asked about: the model is told why.
 //
 // The question may be changed before it is asked: a schema for edited arguments, a risk, a prompt.
@@ -51,7 +51,12 @@ func (a approvedTool) InvokableRun(ctx context.Context, arguments string, opts .
 	case answer.Arguments == nil:
 		return "Not executed. " + answer.Message(), nil
 	}
-	return a.InvokableTool.InvokableRun(ctx, string(answer.Arguments), opts...)
+	result, err := a.InvokableTool.InvokableRun(ctx, string(answer.Arguments), opts...)
+	if err == nil && answer.Decision == interaction.Edit {
+		result = "A person has changed the arguments. The tool was executed with exactly these: " +
+			string(answer.Arguments) + "\n\n" + result
+	}
+	return result, err
 }
 
 // question is what a person is asked about the call.

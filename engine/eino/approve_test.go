@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -102,7 +103,9 @@ func TestK4ApprovedToolRunsWithWhatWasApproved(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, o.Questions)
 		require.ElementsMatch(t, []string{`{"eur": 1}`, `{ "eur": 2 }`, `{"eur":50}`}, r.rung)
-		require.Regexp(t, `(?s)paid \{"eur": 1\}.*paid \{ "eur": 2 \}.*too dear.*ask in May.*paid \{"eur":50\}`, o.FinalText)
+		require.Regexp(t, `(?s)paid \{"eur": 1\}.*exactly these: \{ "eur": 2 \}\s+paid \{ "eur": 2 \}.*too dear.*`+
+			`ask in May.*exactly these: \{"eur":50\}\s+paid \{"eur":50\}`, o.FinalText)
+		require.Equal(t, 2, strings.Count(o.FinalText, "A person has changed the arguments."))
 	}
 }
 
@@ -124,7 +127,7 @@ func TestK4EqualCallsAreDecidedSeparately(t *testing.T) {
 		o, err := s.execute(turn)
 		require.NoError(t, err)
 		require.Equal(t, []string{`{"eur":2}`}, r.rung)
-		want := []string{`too dear.*paid \{"eur":2\}`, `paid \{"eur":2\}.*too dear`}[rejected]
+		want := []string{`too dear.*these: \{"eur":2\}\s+paid \{"eur":2\}`, `paid \{"eur":2\}.*too dear`}[rejected]
 		require.Regexp(t, "(?s)"+want, o.FinalText)
 	}
 }
