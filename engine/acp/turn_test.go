@@ -362,7 +362,8 @@ func TestNoticesAreNoMessages(t *testing.T) {
 			require.Equal(t, "bye", o.FinalText)
 			require.Equal(t, []string{"hello"}, r.Messages())
 			require.Len(t, o.Diagnostics, 3)
-			for i, part := range []string{"The disk is nearly full.", "This session isn't eligible.", "Bye from the hook."} {
+			for i, part := range []string{"The disk is nearly full.", "This session isn't eligible.",
+				"Bye from the hook."} {
 				require.Equal(t, fsm.WarnEngineDiagnostic, o.Diagnostics[i].Code)
 				require.Contains(t, o.Diagnostics[i].Detail, part)
 			}

@@ -18,7 +18,7 @@ type updateParams struct {
 		Kind      string          `json:"sessionUpdate"` //nolint:tagliatelle // the protocol's word
 		MessageID string          `json:"messageId"`     //nolint:tagliatelle // the protocol's word
 		Content   json.RawMessage `json:"content"`
-		Meta      json.RawMessage `json:"_meta"`
+		Meta      json.RawMessage `json:"_meta"` //nolint:tagliatelle // the protocol's word
 		toolCall
 	} `json:"update"`
 }

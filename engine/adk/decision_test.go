@@ -1,6 +1,7 @@
 package adk_test
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"testing"
@@ -8,10 +9,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/agent/llmagent"
+	"google.golang.org/adk/v2/agent/workflowagents/parallelagent"
+	"google.golang.org/adk/v2/agent/workflowagents/sequentialagent"
 	"google.golang.org/adk/v2/session"
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/engine/adk"
+	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 )
 
@@ -169,4 +175,45 @@ func TestArgumentsOfAModelMakeNoApproval(t *testing.T) {
 	require.Len(t, odd, 1)
 	require.Equal(t, interaction.Question{Kind: interaction.OpenText, Prompt: "Pay?",
 		DefaultPolicy: interaction.EngineJudgement}, q)
+}
+
+// J10: a confirmation below a ParallelAgent is refused before a person is asked, since ADK panics in
+// a goroutine of its own, or loses a call, when it goes on. What is asked one after the other, and
+// parallel agents that ask nothing, are as they were.
+func TestConfirmationsBelowAParallelAgentAreRefused(t *testing.T) {
+	var shop till
+	clerks := func(guard bool) (all []agent.Agent) {
+		for _, name := range []string{"ann", "bob"} {
+			tools, err := shop.tools()
+			require.NoError(t, err)
+			one, err := llmagent.New(llmagent.Config{Name: name, Description: "pays", Model: clerk{}, Tools: tools})
+			require.NoError(t, err)
+			if guard {
+				one, err = adk.Guard(one)
+				require.NoError(t, err)
+			}
+			all = append(all, one)
+		}
+		return all
+	}
+	for _, guard := range []bool{false, true} {
+		inParallel := func(context.Context) (agent.Agent, error) {
+			all, err := parallelagent.New(parallelagent.Config{AgentConfig: agent.Config{Name: "all",
+				SubAgents: clerks(guard)}})
+			require.NoError(t, err)
+			return sequentialagent.New(sequentialagent.Config{AgentConfig: agent.Config{Name: "root",
+				SubAgents: []agent.Agent{all}}})
+		}
+		f := newTalk(t, inParallel, adk.Config{}).fails("pay 1EUR")
+		require.Equal(t, fsm.CodeEngineFailed, f.Code)
+		require.Regexp(t, `the agent (ann|bob) below the ParallelAgent all wants the tool "pay" to be confirmed`, f.Error())
+		require.Contains(t, newTalk(t, inParallel, adk.Config{}).do("hello").FinalText, "What shall I pay?")
+	}
+	s := newTalk(t, func(context.Context) (agent.Agent, error) {
+		return sequentialagent.New(sequentialagent.Config{AgentConfig: agent.Config{Name: "root",
+			SubAgents: clerks(false)[:1]}})
+	}, adk.Config{})
+	s.do("pay 1EUR")
+	require.Empty(t, s.do("yes").Questions)
+	require.Equal(t, []string{"1EUR"}, shop.sums())
 }

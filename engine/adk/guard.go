@@ -3,6 +3,7 @@ package adk
 import (
 	"fmt"
 	"iter"
+	"strings"
 
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/session"
@@ -46,4 +47,36 @@ func guarded(events iter.Seq2[*session.Event, error], yield func(*session.Event,
 		}
 	}
 	return false, nil
+}
+
+// checkParallel refuses confirmations of agents below a ParallelAgent. ADK executes the confirmed
+// tools of all sub-agents at one time, in goroutines of its own: some calls get no confirmation,
+// and where one sub-agent stops the others, ADK 2.2 panics there and ends the process.
+func (p *activeTurn) checkParallel(root agent.Agent, open []pendingCall) error {
+	for i := range open {
+		o := &open[i]
+		if o.Kind != Confirmation {
+			continue
+		}
+		if parallel := parallelIn(root, p.branches[o.Agent]); parallel != "" {
+			return fmt.Errorf("the agent %s below the ParallelAgent %s wants the tool %q to be confirmed, which ADK "+
+				"cannot resume: ask in an agent that does not run in parallel, or in a workflow",
+				o.Agent, parallel, o.Tool)
+		}
+	}
+	return nil
+}
+
+// parallelIn returns the name of the ParallelAgent that an event's branch leads through, empty if
+// there is none. A ParallelAgent adds its own name and that of its sub-agent to the branch.
+func parallelIn(a agent.Agent, branch string) string {
+	for _, sub := range a.SubAgents() {
+		if strings.Contains("."+branch+".", "."+a.Name()+"."+sub.Name()+".") {
+			return a.Name()
+		}
+		if found := parallelIn(sub, branch); found != "" {
+			return found
+		}
+	}
+	return ""
 }

@@ -26,6 +26,7 @@ type activeTurn struct {
 	textOutput string
 	output     json.RawMessage // a JSON object; nil for none
 	usage      engine.Usage
+	branches   map[string]string // of agents by name, as the branches of their events
 }
 
 type turnKey struct{}
@@ -68,6 +69,9 @@ func (e *Engine) runAgent(ctx context.Context, p *activeTurn, before *savedSessi
 		}
 	}
 	after, err := e.snapshot(ctx, service, s.ID(), before)
+	if err == nil {
+		err = p.checkParallel(root, after.Open)
+	}
 	if err == nil && len(after.Open) > 0 {
 		err = p.flush(ctx) // a message before the question is no final text
 	}
@@ -79,6 +83,12 @@ func (e *Engine) runAgent(ctx context.Context, p *activeTurn, before *savedSessi
 func (p *activeTurn) handleEvent(ctx context.Context, ev *session.Event) error {
 	if ev == nil || ev.Partial || ev.Author == userAuthor {
 		return nil
+	}
+	if ev.Branch != "" {
+		if p.branches == nil {
+			p.branches = make(map[string]string)
+		}
+		p.branches[ev.Author] = ev.Branch
 	}
 	if u := ev.UsageMetadata; u != nil {
 		p.usage.InputTokens += int64(u.PromptTokenCount)

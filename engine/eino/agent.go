@@ -16,7 +16,7 @@ func NewAgent(newAgent func(context.Context) (adk.Agent, error), cfg Config) (*E
 	if newAgent == nil {
 		return nil, errors.New("eino: the function that makes the agent is nil")
 	}
-	return newEngine(cfg, EndsTurn, agent{newAgent}.run)
+	return newEngine(cfg, true, agent{newAgent}.run)
 }
 
 // agent runs turns of an agent.

@@ -16,8 +16,9 @@ import (
 // Approve returns a tool that runs t when a person has approved the call (K4). It interrupts with
 // an approval of the tool's name and the arguments. An approval runs t with just these arguments,
 // an edit with those of the person, which the result then begins with, since the model's own call
-// keeps its arguments; anything else runs nothing, and the result says what the person said. Arguments that cannot be shown as they are, such as those with a member given twice,
-// are not asked about: the model is told why.
+// keeps its arguments. Anything else runs nothing, and the model is told what the person said.
+// Arguments that cannot be shown as they are, such as those with a member given twice, are not
+// asked about: the model is told why.
 //
 // The question may be changed before it is asked: a schema for edited arguments, a risk, a prompt.
 // Its subject's tool and arguments stay. Nil: it is asked as it is.

@@ -42,10 +42,10 @@ type Ends int
 
 // What an end can mean.
 const (
-	// EndsByKind is EndsRun for a graph and EndsTurn for an agent.
-	EndsByKind Ends = iota
-	// EndsRun completes the run: the done marker is added.
-	EndsRun
+	// EndsRun completes the run: the done marker is added. An agent whose last message asks the
+	// person, in the form that its prompt describes, or says that it is not done, does not end the
+	// run.
+	EndsRun Ends = iota
 	// EndsTurn leaves it to the text and the output whether the run is complete, as with any agent.
 	// In an interactive run that is not, the person is asked, and the next turn starts the graph or
 	// agent again with what was said so far.

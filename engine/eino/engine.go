@@ -19,6 +19,7 @@ type Engine struct {
 	checkpoint.Resumable
 
 	cfg      Config
+	talks    bool // it is an agent, whose last message may be a question
 	sessions checkpoint.Sessions
 	run      func(context.Context, *activeTurn) (result, error)
 }
@@ -46,10 +47,7 @@ type Result struct {
 // rootID is Eino's id of the checkpoint of the graph or agent itself.
 const rootID = "interlude"
 
-func newEngine(cfg Config, kind Ends, run func(context.Context, *activeTurn) (result, error)) (*Engine, error) {
-	if cfg.Ends == EndsByKind {
-		cfg.Ends = kind
-	}
+func newEngine(cfg Config, talks bool, run func(context.Context, *activeTurn) (result, error)) (*Engine, error) {
 	if cfg.Ends != EndsRun && cfg.Ends != EndsTurn {
 		return nil, fmt.Errorf("eino: Config.Ends is %d, want EndsRun or EndsTurn", cfg.Ends)
 	}
@@ -58,7 +56,7 @@ func newEngine(cfg Config, kind Ends, run func(context.Context, *activeTurn) (re
 	}
 	sessions := cfg.sessions()
 	resumable := sessions.Resumable("a graph or agent of Eino in this process is resumed from its checkpoint", branched)
-	return &Engine{Resumable: resumable, cfg: cfg, sessions: sessions, run: run}, nil
+	return &Engine{Resumable: resumable, cfg: cfg, talks: talks, sessions: sessions, run: run}, nil
 }
 
 // branched is the version for a fork, whose interrupts are the same.
@@ -249,14 +247,18 @@ func (e *Engine) openInterrupts(p *activeTurn, all []Interrupt) ([]openInterrupt
 	return open, nil
 }
 
+// goesOn reports whether an agent's last message asks a question, or says that it is not done.
+func (p *activeTurn) goesOn(end Result) bool {
+	r := interaction.ReadSeveral(end.Text, end.Output, p.turn.Nonce, interaction.MaxQuestions)
+	return r.Question != nil || r.NotDone
+}
+
 // endOutcome is the outcome of a turn in which the graph or agent came to its end.
 func (e *Engine) endOutcome(ctx context.Context, p *activeTurn, end Result) (engine.Outcome, error) {
 	o := engine.Say(end.Text)
-	if e.cfg.Ends == EndsRun {
-		o = engine.Done(end.Text)
-	}
 	o.Output = end.Output
-	if e.cfg.Ends == EndsRun {
+	if asks := e.talks && p.goesOn(end); e.cfg.Ends == EndsRun && !asks {
+		o.Done = true
 		return o, nil // there is nothing to go on from
 	}
 	return e.save(ctx, p, o, session{Past: p.history})

@@ -70,7 +70,7 @@ func New[I, O any](r compose.Runnable[I, O], cfg GraphConfig[I, O]) (*Engine, er
 		cfg.Output = func(_ context.Context, out O) (Result, error) { return DefaultOutput(out) }
 	}
 	g := graph[I, O]{runnable: r, cfg: cfg}
-	return newEngine(cfg.Config, EndsRun, g.run)
+	return newEngine(cfg.Config, false, g.run)
 }
 
 // graph runs turns of a compiled graph.

@@ -123,7 +123,7 @@ func TestK1QuestionsOfSeveralToolsAreAskedTogether(t *testing.T) {
 // An agent that ends its turn with a text is asked again with all that was said.
 func TestAgentGetsTheEarlierConversation(t *testing.T) {
 	var shop till
-	e, err := eino.NewAgent(newClerk(&shop, "5 EUR"), eino.Config{})
+	e, err := eino.NewAgent(newClerk(&shop, "5 EUR"), eino.Config{Ends: eino.EndsTurn})
 	require.NoError(t, err)
 	s := newSession(t, e)
 	require.Equal(t, "1 messages so far. What shall I pay?", s.do("hello").FinalText)
@@ -411,6 +411,66 @@ func TestFailedTurnHandsOverItsUsage(t *testing.T) {
 			o, err := e.RunTurn(ctx, s.next("hello"), s)
 			require.Error(t, err)
 			require.Equal(t, engine.Usage{InputTokens: 10, OutputTokens: 3}, o.Usage)
+		})
+	}
+}
+
+// speaker is an agent that says one text in each turn.
+type speaker struct {
+	scriptedAgent
+
+	texts []string
+}
+
+func (a speaker) Run(_ context.Context, in *adk.AgentInput,
+	_ ...adk.AgentRunOption) *adk.AsyncIterator[*adk.AgentEvent] {
+	events, out := adk.NewAsyncIteratorPair[*adk.AgentEvent]()
+	turn := 0
+	for _, m := range in.Messages {
+		if m.Role == schema.User {
+			turn++
+		}
+	}
+	out.Send(adk.EventFromMessage(schema.AssistantMessage(a.texts[turn-1], nil), nil, schema.Assistant, ""))
+	out.Close()
+	return events
+}
+
+// B4, B10: an agent that came to its end ends the run; nobody is asked what it did not ask. A
+// question in its last message is asked, in the form that the prompt describes and with the nonce
+// of the attempt.
+func TestAgentThatIsDoneEndsTheRun(t *testing.T) {
+	const plain = "```ask_user\nkind: open_text\nprompt: Which?\n```\n"
+	const signed = "```ask_user n7\nkind: open_text\nprompt: Which?\n```\n"
+	for name, c := range map[string]struct {
+		ends  eino.Ends
+		nonce string
+		text  string
+		done  bool
+	}{
+		"a text":                        {text: "Paid.", done: true},
+		"no text":                       {text: "", done: true},
+		"a marker":                      {text: "Paid.\n" + interaction.DoneMarker, done: true},
+		"a question":                    {text: plain},
+		"a question with the nonce":     {text: signed, nonce: "n7"},
+		"a question without the nonce":  {text: plain, nonce: "n7", done: true},
+		"a text that says not done yet": {text: `{"` + interaction.DoneMarker + `": false}`},
+		"a text of an agent that talks": {text: "Which?", ends: eino.EndsTurn},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e, err := eino.NewAgent(func(context.Context) (adk.Agent, error) {
+				return speaker{texts: []string{c.text, "The end."}}, nil
+			}, eino.Config{Ends: c.ends})
+			require.NoError(t, err)
+			s := newSession(t, e)
+			s.turn.Nonce = c.nonce
+			o := s.do("Pay.")
+			require.Equal(t, c.done, o.Done)
+			if !c.done {
+				o = s.do("This one.")
+				require.Equal(t, "The end.", o.FinalText, "it is called with the conversation")
+				require.Equal(t, c.ends == eino.EndsRun, o.Done)
+			}
 		})
 	}
 }
