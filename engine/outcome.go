@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 )
@@ -100,6 +101,23 @@ type Usage struct {
 	InputTokens  int64   `json:"input_tokens,omitempty"`
 	OutputTokens int64   `json:"output_tokens,omitempty"`
 	CostUSD      float64 `json:"cost_usd,omitempty"`
+}
+
+// Add returns the sum of two usages. A negative figure and a cost that is NaN count as 0, so that they
+// lower nothing, and a sum that is too large is the largest number.
+func (u Usage) Add(more Usage) Usage {
+	tokens := func(a, b int64) int64 {
+		a, b = max(a, 0), max(b, 0)
+		return a + min(b, math.MaxInt64-a)
+	}
+	cost := func(c float64) float64 {
+		if c > 0 {
+			return c
+		}
+		return 0
+	}
+	return Usage{tokens(u.InputTokens, more.InputTokens), tokens(u.OutputTokens, more.OutputTokens),
+		cost(u.CostUSD) + cost(more.CostUSD)}
 }
 
 // Failure is an error that carries the code a failed turn ends with. Transient, Held, Repairable and

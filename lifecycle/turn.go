@@ -165,7 +165,7 @@ func (t *turn) runRounds(ctx context.Context, e engine.Engine, in engine.Turn) *
 		in = t.repairInput(in, o.Session, fault)
 		repaired := t.runEngine(ctx, e, in)
 		repaired.Diagnostics = slices.Concat(o.Diagnostics, repaired.Diagnostics)
-		repaired.Usage = addUsage(o.Usage, repaired.Usage)
+		repaired.Usage = o.Usage.Add(repaired.Usage)
 		o = repaired
 		ev = t.collectEvidence(o)
 	}

@@ -51,12 +51,6 @@ func (c *Client) Usage(ctx context.Context, id string) (RunUsage, error) {
 	return u, err
 }
 
-// addUsage returns the sum of both.
-func addUsage(a, b engine.Usage) engine.Usage {
-	return engine.Usage{InputTokens: a.InputTokens + b.InputTokens, OutputTokens: a.OutputTokens + b.OutputTokens,
-		CostUSD: a.CostUSD + b.CostUSD}
-}
-
 // usageOf converts what an engine reported into numbers that every store can keep. A negative value
 // and NaN become 0, and a value above the limit becomes the limit.
 func usageOf(reported engine.Usage, worked time.Duration) Usage {

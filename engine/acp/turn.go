@@ -176,9 +176,7 @@ func (t *turn) addUsage(p *promptCall) {
 	}
 	t.agent.handling.Lock()
 	defer t.agent.handling.Unlock()
-	u := p.result.usage()
-	t.out.Usage.InputTokens += u.InputTokens
-	t.out.Usage.OutputTokens += u.OutputTokens
+	t.out.Usage = t.out.Usage.Add(p.result.usage())
 }
 
 // errUnstopped says that the agent did not stop its work when it was told to.

@@ -76,13 +76,20 @@ func (a *Agent[In, Out]) RunTurn(ctx context.Context, t engine.Turn, s engine.Si
 	if err != nil {
 		return engine.Outcome{}, err
 	}
-	in, err := inputOf[In](t)
-	if err != nil {
+	c := &Ctx{run: r}
+	called := false
+	out, err := guarded(func() (none Out, _ error) {
+		in, err := inputOf[In](t)
+		if err != nil {
+			return none, err
+		}
+		called = true
+		return a.call(c, in)
+	})
+	if !called {
 		return engine.Outcome{}, misfit("the run's input does not fit function %s: %v", a.name, err)
 	}
-	c := &Ctx{run: r}
-	defer c.use(ended("the function"))
-	out, err := guarded(func() (Out, error) { return a.call(c, in) })
+	c.end("the function")
 	o, err := c.outcome(err, func() (engine.Outcome, error) {
 		if t.Repair != "" {
 			return engine.Outcome{}, &engine.Failure{Code: engine.CodeOutputInvalid,
@@ -167,7 +174,9 @@ func guarded[T any](f func() (T, error)) (v T, err error) {
 				err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 			}
 		}()
-		v, err = f()
+		if v, err = f(); err != nil {
+			_ = err.Error() // a method of the host's, which panics for a nil pointer
+		}
 	}()
 	<-returned
 	return v, err
@@ -206,7 +215,7 @@ func (c *Ctx) outcome(err error, success func() (engine.Outcome, error)) (o engi
 	failure := r.failed()
 	if failure == nil && c.over == nil {
 		if failure = err; err == nil && r.checkLeft(true, nil) == nil {
-			o, failure = success()
+			o, failure = guarded(success) // which calls methods of the host's types
 		}
 	}
 	if failure != nil && !putsOff(failure) {
@@ -245,10 +254,11 @@ func (c *Ctx) outcome(err error, success func() (engine.Outcome, error)) (o engi
 func (r *run) park() engine.Outcome {
 	slices.SortFunc(r.asking, func(a, b *asking) int { return comparePaths(a.path, b.path) })
 	first := r.asking[0]
-	questions, rule := first.questions, first.rule
+	questions, rule, size := first.questions, first.rule, first.size
 	for _, a := range r.asking[1:] {
 		if first.rule == (engine.Rule{}) && a.rule == (engine.Rule{}) &&
-			len(questions)+len(a.questions) <= engine.MaxQuestions {
+			len(questions)+len(a.questions) <= engine.MaxQuestions && size+a.size <= engine.MaxTogether {
+			size += a.size
 			questions = append(slices.Clip(questions), a.questions...)
 		}
 	}

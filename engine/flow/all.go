@@ -26,7 +26,7 @@ func All(c *Ctx, branches ...func(c *Ctx) error) error {
 		inner[i] = &Ctx{run: c.run, prefix: fmt.Sprintf("%s.b%d.", path, i+1)}
 		all.Go(func() {
 			_, errs[i] = guarded(func() (struct{}, error) { return struct{}{}, f(inner[i]) })
-			inner[i].use(ended(fmt.Sprintf("branch %s.b%d", path, i+1)))
+			inner[i].end(fmt.Sprintf("branch %s.b%d", path, i+1))
 		})
 	}
 	all.Wait()

@@ -19,6 +19,7 @@ type asking struct {
 	path      string
 	questions []engine.Question
 	rule      engine.Rule
+	size      int // of the questions in the run's record, in bytes
 }
 
 // answered is an answer that the turn got, and the question that it answers.
@@ -138,6 +139,17 @@ func digestOf(q engine.Question) string {
 	return asked.Digest()
 }
 
+// sizeOf is about how many bytes the question will have in the run's record.
+func sizeOf(q engine.Question) int {
+	asked, _ := interaction.Normalize(q)
+	body, err := json.Marshal(asked)
+	if err != nil {
+		return 0 // the store says so
+	}
+	const policy = 1 << 10 // the host's policy may add whom it asks, and for how long (lifecycle.Spec.Ask)
+	return len(body) + policy
+}
+
 // sampleOf has a value of each type that a schema can name.
 var sampleOf = map[string]string{"object": "{}", "array": "[]", "string": `""`, "boolean": "true", "integer": "0",
 	"number": "0", "null": "null", "": "null"}
@@ -184,16 +196,21 @@ func (c *Ctx) ask(name string, rule engine.Rule, questions []engine.Question, ch
 	if ref := refOf(path, len(questions), name); len(ref) > engine.MaxRef {
 		return nil, c.fail(failed(nil, "question %.40q at %.80s… lies too deep in branches", name, path))
 	}
-	asked := make([]engine.Question, len(questions))
+	asked, size := make([]engine.Question, len(questions)), 0
 	for i, q := range questions {
 		if err := check(q); err != nil {
 			return nil, c.fail(failed(err, "question %.40q at %s is not asked", name, path))
 		}
 		q.Ref = refOf(path, i, name)
 		asked[i] = q
+		size += sizeOf(q)
+	}
+	if len(asked) > 1 && size > engine.MaxTogether { // the library would leave out the last of them
+		return nil, c.fail(failed(nil, "questions %.40q at %s have %d KiB together, want at most %d", name, path,
+			size>>10, engine.MaxTogether>>10))
 	}
 	c.run.mu.Lock()
-	c.run.asking = append(c.run.asking, &asking{path, asked, rule})
+	c.run.asking = append(c.run.asking, &asking{path, asked, rule, size})
 	c.run.mu.Unlock()
 	return nil, c.wait("the run waits for an answer to " + name)
 }

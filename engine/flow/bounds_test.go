@@ -173,6 +173,29 @@ func TestM1WhatAFunctionIsGiven(t *testing.T) {
 	require.Empty(t, null.FinalText)
 }
 
+// brittle cannot be decoded.
+type brittle struct{ f func() }
+
+func (brittle) UnmarshalJSON(body []byte) error {
+	if string(body) == `"exit"` {
+		runtime.Goexit()
+	}
+	panic("no input")
+}
+
+// M2: an input whose decoding panics or exits holds the run, as one that does not fit: an earlier
+// turn may have registered compensations.
+func TestM2AnInputThatCannotBeDecodedHoldsTheRun(t *testing.T) {
+	agent := flow.New("f", func(*flow.Ctx, brittle) (string, error) { panic("it is executed") })
+	for _, input := range []string{`"panic"`, `"exit"`} {
+		_, err := agent.RunTurn(t.Context(), engine.Turn{InputJSON: []byte(input)}, &desk{})
+		var f *engine.Failure
+		require.ErrorAs(t, err, &f)
+		require.True(t, f.Held)
+		require.ErrorContains(t, err, "the run's input does not fit function f: ")
+	}
+}
+
 // noJournal is a sink whose host keeps no journals.
 type noJournal struct{ engine.Sink }
 
@@ -360,6 +383,7 @@ func TestM1WhichQuestionsAreAskedTogether(t *testing.T) {
 	type place struct {
 		questions int
 		rule      engine.Rule
+		large     bool
 	}
 	for name, test := range map[string]struct {
 		places []place
@@ -367,18 +391,23 @@ func TestM1WhichQuestionsAreAskedTogether(t *testing.T) {
 	}{
 		"all fit":       {[]place{{questions: 2}, {questions: most - 3}, {questions: 1}}, []string{"012"}},
 		"one too many":  {[]place{{questions: 2}, {questions: most - 1}, {questions: 1}}, []string{"02", "1"}},
-		"the first has": {[]place{{2, rule}, {questions: 1}, {questions: 1}}, []string{"0", "12"}},
-		"another has":   {[]place{{questions: 1}, {2, rule}, {questions: 1}}, []string{"02", "1"}},
-		"two have":      {[]place{{2, rule}, {2, rule}}, []string{"0", "1"}},
-		"ten places":    {slices.Repeat([]place{{questions: 1}}, 11), []string{"012345678910"}},
+		"the first has": {[]place{{2, rule, false}, {questions: 1}, {questions: 1}}, []string{"0", "12"}},
+		"another has":   {[]place{{questions: 1}, {2, rule, false}, {questions: 1}}, []string{"02", "1"}},
+		"two have":      {[]place{{2, rule, false}, {2, rule, false}}, []string{"0", "1"}},
+		"too large": {[]place{{questions: 5, large: true}, {questions: 4, large: true}, {questions: 1, large: true}},
+			[]string{"02", "1"}},
+		"ten places": {slices.Repeat([]place{{questions: 1}}, 11), []string{"012345678910"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := func(c *flow.Ctx, _ string) (string, error) {
 				var branches []func(c *flow.Ctx) error
 				for i, p := range test.places {
 					branches = append(branches, func(c *flow.Ctx) error {
-						_, err := flow.AskAll(c, "q", p.rule,
-							slices.Repeat([]engine.Question{ask(strconv.Itoa(i))}, p.questions)...)
+						q := ask(strconv.Itoa(i))
+						if p.large {
+							q.Context = strings.Repeat("x", 32<<10)
+						}
+						_, err := flow.AskAll(c, "q", p.rule, slices.Repeat([]engine.Question{q}, p.questions)...)
 						return err
 					})
 				}

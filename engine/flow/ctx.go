@@ -15,7 +15,8 @@ import (
 // Ctx gives a function access to its run. It is valid for one turn and for one goroutine, and only
 // in the function's own code: each parallel branch has a Ctx of its own (All), and neither a step
 // nor a compensation may call anything with it. Otherwise the run is held, with an error that names
-// both calls, before anything is stored or asked.
+// both calls, before anything is stored or asked. The Ctx of another branch is noticed only while
+// that branch is in a call, or after its end.
 //
 // Each call that writes an entry into the journal is a place of the function, and has a path. The
 // third call of the function has the path 3. If that is All, the first call in its first branch has
@@ -72,7 +73,7 @@ func (c *Ctx) acquire(kind, name string) (path string, _ error) {
 	c.mu.Unlock()
 	if at != (place{}) { // fields without a mutex belong to the call that uses the Ctx
 		c.countRefusal()
-		return "", c.run.misplaced(described(kind, name), at)
+		return "", c.run.misplaced(described(kind, name)+" is called", at)
 	}
 	if err := c.going(); err != nil {
 		c.release()
@@ -104,6 +105,18 @@ func (c *Ctx) use(p place) {
 	c.at = p
 }
 
+// end notes that the function or branch has returned. A call of another goroutine that uses the Ctx
+// at this moment holds the run: whether its result is stored would be chance.
+func (c *Ctx) end(what string) {
+	c.mu.Lock()
+	at := c.at
+	c.at = ended(what)
+	c.mu.Unlock()
+	if at != (place{}) {
+		_ = c.run.misplaced(what+" ends", at)
+	}
+}
+
 // countRefusal counts a call that does nothing, and ends the goroutine after too many of them.
 // Deferred calls of the function are executed.
 func (c *Ctx) countRefusal() {
@@ -118,9 +131,9 @@ func (c *Ctx) countRefusal() {
 
 // misplaced holds the run, because a call uses a Ctx that another call is using. From then on the
 // turn stores nothing, because results may depend on what the call returned.
-func (r *run) misplaced(call string, at place) error {
-	why := misfit("%s is called %s, with the same Ctx: a step or compensation uses none, and a branch uses its own",
-		call, at.when())
+func (r *run) misplaced(what string, at place) error {
+	why := misfit("%s %s, with the same Ctx: a step or compensation uses none, and a branch uses its own",
+		what, at.when())
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.tainted {

@@ -99,6 +99,22 @@ func TestM1StepsReportTheirUsage(t *testing.T) {
 	})
 }
 
+// J13: no usage that a step reports lowers that of others, and no sum overflows: a budget would not
+// hold the run.
+func TestJ13UsageOnlyGrows(t *testing.T) {
+	agent := flow.New("f", func(c *flow.Ctx, _ string) (string, error) {
+		return flow.Step(c, "s", func(ctx context.Context) (string, error) {
+			return "", errors.Join(
+				flow.AddUsage(ctx, engine.Usage{InputTokens: math.MaxInt64, OutputTokens: 7, CostUSD: 1}),
+				flow.AddUsage(ctx, engine.Usage{InputTokens: 1, OutputTokens: -5, CostUSD: math.NaN()}),
+				flow.AddUsage(ctx, engine.Usage{InputTokens: math.MaxInt64, OutputTokens: 1, CostUSD: -3}))
+		})
+	})
+	o, err := agent.RunTurn(t.Context(), engine.Turn{RunID: "r"}, &desk{})
+	require.NoError(t, err)
+	require.Equal(t, engine.Usage{InputTokens: math.MaxInt64, OutputTokens: 8, CostUSD: 1}, o.Usage)
+}
+
 // M2: an answer to a form or an approval that the code has changed meanwhile holds the run; with the
 // code that asked it goes on.
 func TestM2AnAnswerToAChangedQuestionHoldsTheRun(t *testing.T) {

@@ -282,9 +282,7 @@ func AddUsage(ctx context.Context, u engine.Usage) error {
 	}
 	s.run.mu.Lock()
 	defer s.run.mu.Unlock()
-	s.run.usage.InputTokens += u.InputTokens
-	s.run.usage.OutputTokens += u.OutputTokens
-	s.run.usage.CostUSD += u.CostUSD
+	s.run.usage = s.run.usage.Add(u)
 	return nil
 }
 

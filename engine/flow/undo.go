@@ -36,9 +36,33 @@ func (c *Ctx) Defer(name string, f func(ctx context.Context) error, policy ...Po
 		}
 	}
 	c.undo = append(c.undo, compensation{path, name, f, policy})
-	c.run.mu.Lock()
-	defer c.run.mu.Unlock()
-	c.run.undos++
+	if full := c.run.countUndo(path); full != nil && err == nil {
+		_ = c.fail(failed(full, "%s at %s", described(typeUndo, name), path)) // the next call returns the error
+	}
+}
+
+// countUndo counts a compensation. The error matches engine.ErrJournalFull if the journal has no
+// room for its entry.
+func (r *run) countUndo(path string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.undos++
+	var size interaction.JournalSize
+	if r.size != nil {
+		size = *r.size
+	}
+	if r.kept[path] == nil && r.lacksRoom(&size) {
+		return fmt.Errorf("%w: it has no room for %d compensations", engine.ErrJournalFull, r.undos)
+	}
+	return nil
+}
+
+// lacksRoom reports whether a journal of this size has no room for the compensations that may
+// follow. The caller holds mu.
+func (r *run) lacksRoom(size *interaction.JournalSize) bool {
+	entries := r.undos + 1 // why the function failed is an entry, too
+	return size.Entries+entries > engine.MaxJournalEntries ||
+		size.Bytes+int64(entries)*undoRoom > engine.MaxJournalSize
 }
 
 const (
@@ -58,11 +82,8 @@ func (r *run) reserve(e *engine.JournalEntry) error {
 	if err != nil {
 		return err
 	}
-	if r.undos > 0 && e.Type != typeUndo && e.Type != typeFailure {
-		others := r.undos + 1 // why the function failed is an entry, too
-		if next.Entries+others > engine.MaxJournalEntries || next.Bytes+int64(others)*undoRoom > engine.MaxJournalSize {
-			return fmt.Errorf("%w: the rest is kept for %d compensations", engine.ErrJournalFull, r.undos)
-		}
+	if r.undos > 0 && e.Type != typeUndo && e.Type != typeFailure && r.lacksRoom(next) {
+		return fmt.Errorf("%w: the rest is kept for %d compensations", engine.ErrJournalFull, r.undos)
 	}
 	r.size = next
 	return nil
@@ -152,7 +173,7 @@ func (c *Ctx) compensate(failure error) error {
 		_, err := step(c, u.path, typeUndo, u.name, func(ctx context.Context) (struct{}, error) {
 			return struct{}{}, u.f(ctx)
 		}, u.policy)
-		c.release()
+		c.use(ended("the function"))
 		c.over = nil // an error of this one keeps none of the others from being executed
 		if over := c.going(); over != nil {
 			return over

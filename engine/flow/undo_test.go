@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -91,6 +92,11 @@ func finalFailures() map[string]func(c *flow.Ctx) error {
 		"0 questions at": func(c *flow.Ctx) error {
 			_, err := flow.AskAll(c, "q", engine.Rule{})
 			return err
+		},
+		"questions \"q\" at 2 have 331 KiB together, want at most 256": func(c *flow.Ctx) error {
+			q := ask("?")
+			q.Context = strings.Repeat("x", 32<<10)
+			return second(flow.AskAll(c, "q", engine.Rule{}, slices.Repeat([]engine.Question{q}, 10)...))
 		},
 		"a undo needs a name": func(c *flow.Ctx) error {
 			c.Defer("", func(context.Context) error { panic("it is executed") })
@@ -345,4 +351,57 @@ func TestM1AFinalFailureOnAHost(t *testing.T) {
 		require.Contains(t, r.Error.Message, `spawn "kid" at 3: `)
 		require.Equal(t, "charge refund", l.String())
 	})
+}
+
+// coded is an error whose text needs it: a nil pointer to one panics.
+type coded struct{ code string }
+
+func (e *coded) Error() string { return e.code }
+
+// M1: code of the host that panics or exits where it is easily overlooked loses no compensation: the
+// text of an error that is a nil pointer, the encoding of the output, and of the input.
+func TestM1NilErrorsAndEncodingsThatPanicAreCompensated(t *testing.T) {
+	var none *coded
+	for name, f := range map[string]func() (any, error){
+		"nil error":          func() (any, error) { return nil, none },
+		"nil error, wrapped": func() (any, error) { return nil, errors.Join(errors.New("a"), none) },
+		"panic":              func() (any, error) { return encoded{func() { panic("no JSON") }}, nil },
+		"exit":               func() (any, error) { return encoded{runtime.Goexit}, nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				l := &ledger{}
+				h := serve(t, memory.New(), flow.New("f", func(c *flow.Ctx, _ string) (any, error) {
+					c.Defer("refund", func(ctx context.Context) error { return second(l.do("refund")(ctx)) })
+					c.Defer("notify", func(context.Context) error { return none })
+					return f()
+				}))
+				h.submit(lifecycle.Spec{})
+				require.Equal(t, lifecycle.StateFailed, h.run().State)
+				require.Contains(t, h.run().Error.Message, "compensation: step notify: panic: ")
+				require.Equal(t, "refund", l.String())
+			})
+		})
+	}
+}
+
+// M1: more compensations than the journal has room for fail the run, and each is executed once.
+func TestM1MoreCompensationsThanTheJournalHasRoomFor(t *testing.T) {
+	b, executed := &desk{}, 0
+	_, err := b.turn(t, func(c *flow.Ctx, _ string) (string, error) {
+		for range 2 * engine.MaxJournalEntries {
+			c.Defer("undo", func(context.Context) error { executed++; return nil })
+		}
+		return "done", nil
+	})
+	require.ErrorIs(t, err, engine.ErrJournalFull)
+	undone := 0
+	for _, e := range b.entries {
+		if e.Type == "undo" {
+			undone++
+		}
+	}
+	require.Positive(t, executed)
+	require.Equal(t, executed, undone)
+	require.LessOrEqual(t, len(b.entries), engine.MaxJournalEntries)
 }
