@@ -174,7 +174,7 @@ func TestM1WhatAFunctionIsGiven(t *testing.T) {
 }
 
 // brittle cannot be decoded.
-type brittle struct{ f func() }
+type brittle struct{}
 
 func (brittle) UnmarshalJSON(body []byte) error {
 	if string(body) == `"exit"` {

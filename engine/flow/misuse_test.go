@@ -158,7 +158,9 @@ func TestM2ACallThatOutlivesItsFunctionHoldsTheRun(t *testing.T) {
 		`branch 1.b1 ends during step "s" at 1.b1.1`: func(c *flow.Ctx) error { return flow.All(c, leave) },
 	} {
 		bubble(t, func(t *testing.T) {
-			h := serve(t, memory.New(), flow.New("f", func(c *flow.Ctx, _ string) (string, error) { return "done", f(c) }))
+			h := serve(t, memory.New(), flow.New("f", func(c *flow.Ctx, _ string) (string, error) {
+				return "done", f(c)
+			}))
 			h.submit(lifecycle.Spec{})
 			require.Contains(t, h.held(), reason)
 			time.Sleep(time.Minute)
