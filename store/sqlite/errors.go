@@ -22,6 +22,10 @@ var (
 	// ErrNewer: the database was written by a newer version of this package; use that version. (One
 	// of an older version is migrated.)
 	ErrNewer = errors.New("sqlite: database of a newer version")
+	// ErrInUse: the database has the schema of an older version, and a node that works with that
+	// schema is alive, or may be until its lease ends. The migration would make its commits fail.
+	// Stop its process first.
+	ErrInUse = errors.New("sqlite: database is in use by a process of an older version")
 	// ErrSchema: the database says that it has a schema of this package's, and has another one: a
 	// development version from before the first release made it, or somebody changed its tables.
 	// Open it with the version that made it, or start with a new file.

@@ -87,7 +87,7 @@ var (
 // folder must exist, or the error matches fs.ErrNotExist: otherwise a mistyped path would go
 // unnoticed, and the runs would seem to be gone. A name of SQLite's own (":memory:", "file:…") is
 // store.ErrInvalid: it would be a file of that name. The error matches ErrReadOnly when the file or
-// its folder may not be written, and ErrNotDatabase, ErrForeign, ErrNewer, ErrSchema,
+// its folder may not be written, and ErrNotDatabase, ErrForeign, ErrNewer, ErrInUse, ErrSchema,
 // ErrForeignWAL or ErrCorrupt for a file that is not this package's, or not of this version, or has
 // another file's WAL, or is damaged; such a file is left as it is. Close the store when done.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {

@@ -10,7 +10,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
+	"github.com/interlude-go/interlude/internal/procid"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/internal/entry"
 )
@@ -54,6 +56,11 @@ func migrate(c *conn, refuseOlder bool) (err error) {
 			return err
 		}
 	}
+	if version > 0 && version < len(migrations) {
+		if err := c.checkUnused(time.Now()); err != nil {
+			return err
+		}
+	}
 	for ; version < len(migrations); version++ {
 		if err := apply(c, version); err != nil {
 			return err
@@ -69,6 +76,25 @@ func migrate(c *conn, refuseOlder bool) (err error) {
 		return err
 	}
 	return c.run("COMMIT")
+}
+
+// checkUnused returns ErrInUse if a node is registered that may be alive: its process lives, or
+// nothing is known of its process, which may be on another machine, and its lease has not ended.
+func (c *conn) checkUnused(now time.Time) error {
+	return c.each(context.Background(), func(r row) error {
+		id, identity, until := r.text(0), r.text(1), time.UnixMicro(r.int(2))
+		switch pid, _ := procid.PID(identity); procid.Alive(identity) {
+		case procid.Living:
+			return fmt.Errorf("%w: process %d (node %s): stop it, and open the file again", ErrInUse, pid, id)
+		case procid.Unknown:
+			if until.After(now) {
+				return fmt.Errorf("%w: the node %s, whose lease ends at %s: stop it, or wait until then", ErrInUse, id,
+					until.UTC().Format(time.RFC3339))
+			}
+		case procid.Dead:
+		}
+		return nil
+	}, "SELECT id, identity, until FROM nodes")
 }
 
 // A file's user_version is the version of its schema and, times levelSize, the level that

@@ -4,13 +4,17 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/interlude-go/interlude/internal/procid"
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
@@ -160,5 +164,51 @@ func TestOpenAddsDepartures(t *testing.T) {
 		_, err = db.ExecContext(t.Context(), "DROP TABLE departed")
 		require.NoError(t, err)
 		require.NoError(t, db.Close())
+	}
+}
+
+// J8: a file of an earlier version is not migrated while a node works with it, whose commits would
+// fail from then on. It is left as it is.
+func TestJ8OpenDoesNotMigrateUnderARunningNode(t *testing.T) {
+	parent, err := procid.Of(os.Getppid())
+	require.NoError(t, err)
+	child := exec.CommandContext(t.Context(), "cat")
+	input, err := child.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, child.Start())
+	ended, err := procid.Of(child.Process.Pid)
+	require.NoError(t, err)
+	require.NoError(t, input.Close())
+	require.NoError(t, child.Wait())
+	for name, c := range map[string]struct {
+		identity string
+		lease    time.Duration // from now on
+		inUse    bool
+	}{
+		"its process lives":                       {parent, time.Minute, true},
+		"its process lives, and has not renewed":  {parent, -time.Minute, true},
+		"its process is dead":                     {ended, time.Minute, false},
+		"another machine":                         {"elsewhere", time.Minute, true},
+		"another machine, and has not renewed":    {"elsewhere", -time.Minute, false},
+		"a system that cannot identify processes": {"", time.Minute, true},
+		"another machine, whose lease just ended": {"0 1 1", -time.Second, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := dumped(t, earliest, fmt.Sprintf("INSERT INTO nodes (id, identity, lease, until) "+
+				"VALUES ('older', '%s', 60000000000, %d)", c.identity, time.Now().Add(c.lease).UnixMicro()))
+			before, err := sqlite.Inspect(t.Context(), path)
+			require.ErrorIs(t, err, sqlite.ErrOlder)
+			s, err := sqlite.Open(t.Context(), path, quick)
+			if !c.inUse {
+				require.NoError(t, err)
+				require.NoError(t, s.Close())
+				return
+			}
+			require.ErrorIs(t, err, sqlite.ErrInUse)
+			require.ErrorContains(t, err, "older")
+			after, err := sqlite.Inspect(t.Context(), path)
+			require.ErrorIs(t, err, sqlite.ErrOlder)
+			require.Equal(t, before, after)
+		})
 	}
 }

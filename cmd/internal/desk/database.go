@@ -173,6 +173,9 @@ func (d *Database) explain(err error) error {
 	case errors.Is(err, sqlite.ErrOlder), errors.Is(err, postgres.ErrOlder):
 		return command.Misusef("the schema of %s is older than this program needs, or there is none yet: make a "+
 			"backup, then interlude migrate %s", d, d.flags())
+	case errors.Is(err, sqlite.ErrInUse):
+		_, who, _ := strings.Cut(err.Error(), sqlite.ErrInUse.Error()+": ")
+		return command.Misusef("%s is of an older release, and one of its hosts is running: %s", d, who)
 	case errors.Is(err, sqlite.ErrNewer), errors.Is(err, postgres.ErrNewer):
 		return command.Misusef("%s is of a newer release: use an interlude that is at least as new", d)
 	case errors.Is(err, sqlite.ErrNotDatabase), errors.Is(err, sqlite.ErrForeign):
