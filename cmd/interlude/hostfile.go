@@ -42,13 +42,15 @@ type agentEntry struct {
 	Agent   string   `json:"agent"`
 	Command string   `json:"command"`
 	Model   string   `json:"model"`
+	Auth    string   `json:"auth"`
 	Login   bool     `json:"login"`
 	Offline bool     `json:"offline"`
 	Env     []string `json:"env"`
 }
 
 func (a *agentEntry) options() *options {
-	return &options{agent: a.Agent, command: a.Command, model: a.Model, login: a.Login, offline: a.Offline, env: a.Env}
+	return &options{agent: a.Agent, command: a.Command, model: a.Model, auth: a.Auth, login: a.Login,
+		offline: a.Offline, env: a.Env}
 }
 
 // maxHostFile bounds the file.

@@ -24,6 +24,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
 		main()
 	}
+	if len(os.Args) > 1 && os.Args[1] == acpAgentArg {
+		acpAgentMain()
+	}
 	os.Exit(m.Run())
 }
 

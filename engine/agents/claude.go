@@ -25,7 +25,7 @@ func Claude(o Options) (*Engine, error) {
 	}
 	call = append(call, o.Args...)
 	a := agent{
-		name: "claude", tried: [2]string{"2.1.197", "2.1.197"},
+		name: "claude", tried: [2]string{"2.1.197", "2.1.332"},
 		keys: []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"},
 		env:  []string{"ANTHROPIC_BASE_URL", "ANTHROPIC_MODEL", "IS_SANDBOX"},
 		set:  map[string]string{"DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"},
