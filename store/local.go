@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"time"
+
+	"github.com/interlude-go/interlude/internal/procid"
 )
 
 // Local is implemented by a store whose nodes all run on one machine, for instance because it is a
@@ -24,4 +26,12 @@ func IsSilent(registered Node, given []Node) bool {
 	return slices.ContainsFunc(given, func(n Node) bool {
 		return n.ID == registered.ID && (n.Until.IsZero() || n.Until.Equal(registered.Until))
 	})
+}
+
+// MayLive reports whether the node's process may be alive: it lives on this machine; or nothing is
+// known of it, since it is on another machine or this system cannot identify processes, and its
+// lease has not ended.
+func (n *Node) MayLive(now time.Time) bool {
+	alive := procid.Alive(n.Identity)
+	return alive == procid.Living || alive == procid.Unknown && n.Until.After(now)
 }

@@ -12,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/interlude-go/interlude/internal/procid"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/internal/entry"
 )
@@ -78,22 +77,15 @@ func migrate(c *conn, refuseOlder bool) (err error) {
 	return c.run("COMMIT")
 }
 
-// checkUnused returns ErrInUse if a node is registered that may be alive: its process lives, or
-// nothing is known of its process, which may be on another machine, and its lease has not ended.
+// checkUnused returns ErrInUse if a node is registered that may be alive.
 func (c *conn) checkUnused(now time.Time) error {
 	return c.each(context.Background(), func(r row) error {
-		id, identity, until := r.text(0), r.text(1), time.UnixMicro(r.int(2))
-		switch pid, _ := procid.PID(identity); procid.Alive(identity) {
-		case procid.Living:
-			return fmt.Errorf("%w: process %d (node %s): stop it, and open the file again", ErrInUse, pid, id)
-		case procid.Unknown:
-			if until.After(now) {
-				return fmt.Errorf("%w: the node %s, whose lease ends at %s: stop it, or wait until then", ErrInUse, id,
-					until.UTC().Format(time.RFC3339))
-			}
-		case procid.Dead:
+		n := store.Node{ID: r.text(0), Identity: r.text(1), Until: time.UnixMicro(r.int(2))}
+		if !n.MayLive(now) {
+			return nil
 		}
-		return nil
+		return fmt.Errorf("%w: the node %s (%s), whose lease ends at %s: stop its process, and open the file again",
+			ErrInUse, n.ID, n.Identity, n.Until.UTC().Format(time.RFC3339))
 	}, "SELECT id, identity, until FROM nodes")
 }
 

@@ -1,12 +1,12 @@
 package sqlite_test
 
 import (
+	"context"
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,7 +14,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/interlude-go/interlude/internal/procid"
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store/memory"
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
@@ -167,31 +169,46 @@ func TestOpenAddsDepartures(t *testing.T) {
 	}
 }
 
+// identityOfThisProcess returns the identity that nodes of this process have.
+func identityOfThisProcess(t *testing.T) string {
+	t.Helper()
+	st := memory.New()
+	lc, err := lifecycle.New(lifecycle.Config{Store: st, Engine: engine.Func(
+		func(context.Context, engine.Turn, engine.Sink) (engine.Outcome, error) { return engine.Done(""), nil })})
+	require.NoError(t, err)
+	defer lc.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- lc.Serve(ctx) }()
+	run, err := lc.Submit(t.Context(), lifecycle.Spec{Prompt: "x"})
+	require.NoError(t, err)
+	_, err = lc.Wait(t.Context(), run.ID)
+	require.NoError(t, err)
+	nodes, err := st.Nodes(t.Context())
+	require.NoError(t, err)
+	cancel()
+	require.NoError(t, <-served)
+	require.Len(t, nodes, 1)
+	return nodes[0].Identity
+}
+
 // J8: a file of an earlier version is not migrated while a node works with it, whose commits would
 // fail from then on. It is left as it is.
 func TestJ8OpenDoesNotMigrateUnderARunningNode(t *testing.T) {
-	parent, err := procid.Of(os.Getppid())
-	require.NoError(t, err)
-	child := exec.CommandContext(t.Context(), "cat")
-	input, err := child.StdinPipe()
-	require.NoError(t, err)
-	require.NoError(t, child.Start())
-	ended, err := procid.Of(child.Process.Pid)
-	require.NoError(t, err)
-	require.NoError(t, input.Close())
-	require.NoError(t, child.Wait())
+	living := identityOfThisProcess(t)
+	dead := living + "0" // another process had the number
 	for name, c := range map[string]struct {
 		identity string
 		lease    time.Duration // from now on
 		inUse    bool
 	}{
-		"its process lives":                       {parent, time.Minute, true},
-		"its process lives, and has not renewed":  {parent, -time.Minute, true},
-		"its process is dead":                     {ended, time.Minute, false},
+		"its process lives":                       {living, time.Minute, true},
+		"its process lives, and has not renewed":  {living, -time.Minute, true},
+		"its process is dead":                     {dead, time.Minute, false},
 		"another machine":                         {"elsewhere", time.Minute, true},
 		"another machine, and has not renewed":    {"elsewhere", -time.Minute, false},
 		"a system that cannot identify processes": {"", time.Minute, true},
-		"another machine, whose lease just ended": {"0 1 1", -time.Second, false},
+		"another machine, whose lease just ended": {"v1 boot 1 1", -time.Second, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := dumped(t, earliest, fmt.Sprintf("INSERT INTO nodes (id, identity, lease, until) "+
