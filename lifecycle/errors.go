@@ -42,6 +42,9 @@ var (
 	ErrNotHeld = errors.New("lifecycle: run is not held")
 	// ErrRunChanged: the run has changed since the caller has read it.
 	ErrRunChanged = errors.New("lifecycle: run has changed")
+	// ErrTooMany: a person has used up a bound, for instance MaxChanges; the text names it. The host
+	// itself (the zero Actor) has no such bounds.
+	ErrTooMany = store.ErrTooMany
 	// ErrUnknownPool: the specification names a pool that nobody configured.
 	ErrUnknownPool = store.ErrUnknownPool
 	// ErrCursorBeyondEnd: the run has ended, and its last event comes before the cursor, so the

@@ -98,6 +98,10 @@ func (e FeedEvent) Ack(ctx context.Context) error {
 // DefaultFeedLag is the MaxLag of a feed for which nobody calls CreateFeed.
 const DefaultFeedLag = 7 * 24 * time.Hour
 
+// MaxFeeds is how many feeds a store may have for a person (Client.As) to create a further one. The
+// host itself may have any number.
+const MaxFeeds = 100
+
 // FeedLease is how long the other readers of a feed wait for one that has died.
 const FeedLease = 15 * time.Second
 
@@ -147,11 +151,20 @@ func (c *Client) CreateFeed(ctx context.Context, name string, maxLag time.Durati
 	if maxLag <= 0 {
 		return false, &ArgumentError{"maxLag", maxLag.String(), "more than zero", nil}
 	}
-	err = s.CreateFeed(ctx, store.Feed{Name: name, MaxLag: max(maxLag.Truncate(time.Microsecond), time.Microsecond)})
+	err = s.CreateFeed(ctx, c.newFeed(name, max(maxLag.Truncate(time.Microsecond), time.Microsecond)))
 	if errors.Is(err, store.ErrExists) {
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// newFeed is a feed that the client's actor creates.
+func (c *Client) newFeed(name string, maxLag time.Duration) store.Feed {
+	f := store.Feed{Name: name, MaxLag: maxLag}
+	if !c.actor.IsZero() {
+		f.Most = MaxFeeds
+	}
+	return f
 }
 
 // DeleteFeed deletes the feed and its cursor; ErrNotFound if there is none of that name. A reader

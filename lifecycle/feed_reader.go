@@ -91,7 +91,7 @@ func (r *feedReader) acquireLease(ctx context.Context, p *poller) error {
 		l, free, err := r.store.LeaseFeed(ctx, r.name, FeedLease, r.client.leaseTime())
 		switch {
 		case errors.Is(err, store.ErrNotFound):
-			err = r.store.CreateFeed(ctx, store.Feed{Name: r.name, MaxLag: DefaultFeedLag})
+			err = r.store.CreateFeed(ctx, r.client.newFeed(r.name, DefaultFeedLag))
 			if err != nil && !errors.Is(err, store.ErrExists) {
 				return fmt.Errorf("lifecycle: feed %s: %w", r.name, err)
 			}

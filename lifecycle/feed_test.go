@@ -17,6 +17,31 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
+// K8: people create feeds only up to a bound; they go on with those that exist, and the host has any
+// number.
+func TestK8FeedsOfPeopleAreBounded(t *testing.T) {
+	c := clientOf(t, newStore(t))
+	ada := c.As(Actor{ID: "ada"})
+	read := func(name string) error {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		defer cancel()
+		for _, err := range ada.Feed(ctx, name, FeedFilter{}) {
+			return err
+		}
+		return nil
+	}
+	for i := range MaxFeeds {
+		_, err := ada.CreateFeed(t.Context(), fmt.Sprint("f", i), time.Hour)
+		require.NoError(t, err)
+	}
+	_, err := ada.CreateFeed(t.Context(), "further", time.Hour)
+	require.ErrorIs(t, err, ErrTooMany)
+	require.ErrorIs(t, read("further"), ErrTooMany)
+	require.ErrorIs(t, read("f0"), context.DeadlineExceeded)
+	_, err = c.CreateFeed(t.Context(), "further", time.Hour)
+	require.NoError(t, err)
+}
+
 // subscriber reads a feed in a goroutine of its own, as a process does, and keeps what it gets.
 type subscriber struct {
 	stop func() // as the process's own context ends

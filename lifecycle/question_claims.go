@@ -24,10 +24,10 @@ import (
 //
 // Errors, with nothing written: ErrNotFound, ErrNotAllowed, ErrNotAsked (a *NotAskedError),
 // ErrClaimed (a *ClaimedError: who has it, and until when), ErrNotWaiting (a *WaitError: no such
-// question), ErrSettled (a *SettledError), and an *ArgumentError in three cases: the actor has no
-// ID, several people decide the question, or until is not after now and at most
-// interaction.MaxClaim later. After any other error the question may or may not be claimed: call
-// again.
+// question), ErrSettled (a *SettledError), ErrTooMany (MaxChanges), and an *ArgumentError in three
+// cases: the actor has no ID, several people decide the question, or until is not after now and at
+// most interaction.MaxClaim later. After any other error the question may or may not be claimed:
+// call again.
 func (c *Client) Claim(ctx context.Context, id string, question int, until time.Time) error {
 	if err := c.checkQuestionCall(ctx, id, question); err != nil {
 		return err
@@ -75,8 +75,8 @@ func (c *Client) Release(ctx context.Context, id string, question int) error {
 //
 // Errors, with nothing written: ErrNotFound, ErrNotAllowed, ErrNotAsked (a *NotAskedError),
 // ErrClaimed (a *ClaimedError: who has it, and until when), ErrReassigned (a *ReassignedError: who
-// is asked now), ErrNotWaiting (a *WaitError: no such question), ErrSettled (a *SettledError), an
-// *ArgumentError (to is for nobody, for fewer people than must decide, or has names that cannot be
+// is asked now), ErrNotWaiting (a *WaitError: no such question), ErrSettled (a *SettledError),
+// ErrTooMany (MaxChanges), an *ArgumentError (to is for nobody, for fewer people than must decide, or has names that cannot be
 // stored). After any other error others may or may not be asked: read the question.
 func (c *Client) Reassign(ctx context.Context, id string, question int, from *Audience, to Audience) error {
 	if err := c.checkQuestionCall(ctx, id, question); err != nil {
@@ -159,6 +159,11 @@ func (c *Client) changeOpenQuestion(ctx context.Context, what, id string, questi
 		if cm == nil {
 			return nil
 		}
+		if what != changeRelease { // a person who could claim the question can also give it back
+			if err := c.checkChanges(ctx, run); err != nil {
+				return fmt.Errorf("lifecycle: %s question %d of run %s: %w", what, question, id, err)
+			}
+		}
 		if err := c.commit(ctx, cm); !errors.Is(err, store.ErrConflict) {
 			if err != nil {
 				return fmt.Errorf("lifecycle: %s question %d of run %s: %w", what, question, id, err)
@@ -167,6 +172,35 @@ func (c *Client) changeOpenQuestion(ctx context.Context, what, id string, questi
 			return nil
 		}
 	}
+}
+
+// MaxChanges is how many changes of its open questions may be the last events of a run: claims,
+// releases, and calls of Reassign and Extend. Then people can make no further ones (ErrTooMany)
+// until a question is answered or a step of a wait is carried out. Replies and releases are always
+// possible, and so is everything to the host itself.
+const MaxChanges = 500
+
+// checkChanges returns an error if people may not change the open questions of the run any more. It
+// reads one event as a rule: that of MaxChanges events ago, if there are so many.
+func (c *Client) checkChanges(ctx context.Context, run *Run) error {
+	if c.actor.IsZero() || run.Seq < MaxChanges {
+		return nil
+	}
+	for after, limit := run.Seq-MaxChanges, 1; after < run.Seq; limit = MaxChanges {
+		page, err := c.store.Events(ctx, run.ID, after, limit)
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		for i := range page {
+			event, err := fcmp.Decode(page[i].Body)
+			if err != nil || event.Type != fcmp.TypeChanged {
+				return err
+			}
+		}
+		after = page[len(page)-1].Seq
+	}
+	return fmt.Errorf("%w changes: the last %d events of the run are changes of its open questions", ErrTooMany,
+		MaxChanges)
 }
 
 // confirmReleased makes durable that nobody has claimed the question (J8). It is store.ErrConflict

@@ -1,12 +1,15 @@
 package lifecycle
 
 import (
+	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/store"
 )
@@ -36,6 +39,53 @@ func TestK5ReleaseIsConfirmed(t *testing.T) {
 			require.Equal(t, c.want, err)
 		})
 	}
+}
+
+// K5: people cannot fill the log of a run with changes of its questions. They can still answer and
+// release, and the host can do everything; an answer makes room.
+func TestK5ChangesOfAQuestionAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lc, stop := serve(t, Config{Engine: agent{turn: func(_ context.Context, in engine.Turn) (engine.Outcome, error) {
+			if in.Attempt > 2 {
+				return finished(), nil
+			}
+			return asking("?"), nil
+		}}})
+		defer stop()
+		_, err := lc.Submit(t.Context(), Spec{ID: "r", Prompt: "x", Ask: &AskPolicy{
+			Wait: &Wait{Then: interaction.ThenFail, End: 3 * time.Hour}}})
+		require.NoError(t, err)
+		synctest.Wait()
+		ada := lc.As(Actor{ID: "ada"})
+		asked := in(t, lc.Client, "r", StateWaitingUser).Seq
+		until := time.Now().Add(time.Hour)
+		flood := func(question int) (changes int) {
+			for ; changes <= 2*MaxChanges; changes += 2 {
+				if err := ada.Claim(t.Context(), "r", question, until); err != nil {
+					require.ErrorIs(t, err, ErrTooMany)
+					return changes
+				}
+				require.NoError(t, ada.Release(t.Context(), "r", question))
+			}
+			return changes
+		}
+		require.Equal(t, MaxChanges, flood(1))
+		require.Equal(t, asked+MaxChanges, in(t, lc.Client, "r", StateWaitingUser).Seq)
+		q, err := lc.Pending(t.Context(), "r")
+		require.NoError(t, err)
+		end := q.EndsAt.Add(time.Hour)
+		require.ErrorIs(t, ada.Reassign(t.Context(), "r", 1, nil, Audience{Users: []string{"bob"}}), ErrTooMany)
+		require.ErrorIs(t, ada.Extend(t.Context(), "r", 1, end), ErrTooMany)
+		require.ErrorIs(t, lc.As(Actor{ID: "bob"}).Claim(t.Context(), "r", 1, until), ErrTooMany)
+		require.NoError(t, lc.Extend(t.Context(), "r", 1, end), "the host may")
+
+		_, err = ada.Reply(t.Context(), "r", Reply{ID: 1, Text: "yes"})
+		require.NoError(t, err)
+		synctest.Wait()
+		require.NoError(t, ada.Claim(t.Context(), "r", 2, until))
+		require.Equal(t, MaxChanges, flood(2), "the last release comes after the bound")
+		require.NoError(t, ada.Release(t.Context(), "r", 2))
+	})
 }
 
 // K5: a vote is looked for among the open questions first. If these have all votes of the run, its

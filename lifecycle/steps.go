@@ -154,15 +154,19 @@ func audience(to *interaction.Audience) *fcmp.Audience {
 	return &fcmp.Audience{Everybody: to.Everybody, Users: to.Users, Groups: to.Groups, Except: to.Except}
 }
 
+// MaxExtension is how far from now Extend may move the end of a question.
+const MaxExtension = 366 * 24 * time.Hour
+
 // Extend moves the end of an open question's own wait to a later time (K7). Its steps stay as they
 // are. If the question is answered, its end acts, or somebody else moves it at the same time, one
 // of them wins.
 //
 // Errors, with nothing written: ErrNotFound, ErrNotAllowed, ErrNotWaiting (a *WaitError: no such
 // question), ErrSettled (a *SettledError: it was answered, or its end has acted), ErrRunChanged
-// (somebody else has moved the end meanwhile), an *ArgumentError (the question has no end of its
-// own, or until is not later than that end and now). After any other error the end may or may not
-// have been moved: read the question.
+// (somebody else has moved the end meanwhile), ErrTooMany (MaxChanges), an *ArgumentError (the
+// question has no end of its own, or until is not later than that end and now, and at most
+// MaxExtension from now). After any other error the end may or may not have been moved: read the
+// question.
 func (c *Client) Extend(ctx context.Context, id string, question int, until time.Time) error {
 	if err := c.checkQuestionCall(ctx, id, question); err != nil {
 		return err
@@ -193,6 +197,11 @@ func (c *Client) Extend(ctx context.Context, id string, question int, until time
 			return fmt.Errorf("%w: run %s: question %d ends at %s now", ErrRunChanged, id, question, q.EndsAt)
 		case !until.After(q.EndsAt) || !until.After(now):
 			return &ArgumentError{"until", until.String(), "a time after now and after " + q.EndsAt.String(), nil}
+		case until.After(now.Add(MaxExtension)):
+			return &ArgumentError{"until", until.String(), "at most " + MaxExtension.String() + " from now", nil}
+		}
+		if err := c.checkChanges(ctx, run); err != nil {
+			return fmt.Errorf("lifecycle: extend question %d of run %s: %w", question, id, err)
 		}
 		end = q.EndsAt
 		cm, err := decideExtend(run, q, until, c.actor, now)

@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -176,4 +177,10 @@ func TestExtendOnANodeWhoseClockIsBehind(t *testing.T) {
 	require.NoError(t, c.Extend(t.Context(), "r", 1, ahead.Add(time.Microsecond)))
 	require.Len(t, s.commits, 1)
 	require.Equal(t, ahead, s.commits[0].Run.UpdatedAt)
+	for until, ok := range map[time.Time]bool{ahead.Add(MaxExtension): true, ahead.Add(MaxExtension + 1000): false,
+		time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC): false} {
+		err := c.Extend(t.Context(), "r", 1, until)
+		require.Equal(t, ok, err == nil, until)
+		require.Equal(t, !ok, errors.As(err, &refused) && refused.Want == "at most 8784h0m0s from now", until)
+	}
 }

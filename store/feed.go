@@ -26,7 +26,8 @@ import (
 // Its cursor is the position up to which everything is acknowledged. Commits before all cursors are
 // forgotten.
 type FeedStore interface {
-	// CreateFeed creates a feed. ErrExists when there is one of that name.
+	// CreateFeed creates a feed. ErrExists when there is one of that name, ErrTooMany when there are
+	// Feed.Most others.
 	CreateFeed(ctx context.Context, f Feed) error
 	// DeleteFeed deletes the feed with its cursor. ErrNotFound when there is none of that name.
 	DeleteFeed(ctx context.Context, name string) error
@@ -58,6 +59,9 @@ type FeedStore interface {
 // until it is deleted and created again.
 var ErrFeedLost = errors.New("store: feed is lost: events that it had not acknowledged are gone")
 
+// ErrTooMany: the caller has used up a bound, which the text names. Nothing was stored.
+var ErrTooMany = errors.New("store: too many")
+
 // Feed is a feed as it is created.
 type Feed struct {
 	// Name is 1 to 63 of [A-Za-z0-9._/-], beginning with a letter or digit.
@@ -67,6 +71,9 @@ type Feed struct {
 	// MaxLag before the time that Prune is given are deleted in any case. A feed that had not
 	// acknowledged all of their events is lost then.
 	MaxLag time.Duration
+	// Most is how many feeds the store may have together with this one, 0 for any number. It is not
+	// kept.
+	Most int
 }
 
 // FeedPosition is a place in the order of a feed, in a form that only its store understands. The
@@ -124,6 +131,9 @@ func (f Feed) Check() error {
 	if f.MaxLag <= 0 || f.MaxLag%time.Microsecond != 0 {
 		return fmt.Errorf("%w: the lag of feed %s is %s, want whole microseconds above zero", ErrInvalid, f.Name,
 			f.MaxLag)
+	}
+	if f.Most < 0 {
+		return fmt.Errorf("%w: feed %s is one of %d at most", ErrInvalid, f.Name, f.Most)
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ func BenchmarkL3Followers(b *testing.B) {
 	served := make(chan error, 1)
 	go func() { served <- lc.Serve(ctx) }()
 	defer func() { cancel(); <-served }()
-	door := web.Handler(lc.Client, web.Options{Identify: identify, MaxFollowers: 20_000,
+	door := web.Handler(lc.Client, web.Options{Identify: identify, MaxFollowers: 20_000, MaxFollowersEach: 20_000,
 		Logger: slog.New(slog.DiscardHandler)})
 	defer door.Close()
 	server := httptest.NewServer(door)

@@ -218,6 +218,28 @@ func TestL3FurtherFollowersThanAllowedAreRefused(t *testing.T) {
 	require.NotEmpty(t, second.header.Get("Retry-After"))
 }
 
+// One person cannot open the streams of all.
+func TestL3AFollowerOfManyStreamsIsRefused(t *testing.T) {
+	w := open(t, lifecycle.Config{}, web.Options{Identify: identify, MaxFollowersEach: 2})
+	w.submit("r", "Ship?", "ada")
+	w.follow("r")
+	ends := w.follow("r")
+	require.NotNil(t, ends.next())
+	for _, path := range []string{"GET /runs/r/events", "POST /feeds/f/next"} {
+		method, path, _ := strings.Cut(path, " ")
+		third := w.send(method, path, "ada", "{}")
+		require.Equal(t, http.StatusTooManyRequests, third.status, path)
+		require.Equal(t, "TOO_MANY_FOLLOWERS", third.code(t))
+		require.NotEmpty(t, third.header.Get("Retry-After"))
+	}
+	others := w.stream("/runs/r/events", "bob")
+	require.NotNil(t, others.next())
+	require.NoError(t, ends.res.Body.Close())
+	require.Eventually(t, func() bool {
+		return w.send("POST", "/feeds/f/next", "ada", `{"wait_sec":1}`).status == http.StatusOK
+	}, time.Minute, time.Millisecond, "a stream that has ended does not count")
+}
+
 // A reader that takes nothing fills its socket; its run and the other readers do not wait for it,
 // and its connection is cut.
 func TestL3ASlowReaderDelaysNobodyAndIsCut(t *testing.T) {

@@ -45,10 +45,11 @@ func (d *Door) nextRoute(a *api) {
 		"of one name one waits for the other, and both may get the same events."
 	huma.Register(a.huma, op, func(ctx context.Context, in *nextInput) (*body[FeedEvents], error) {
 		c := callerOf(ctx)
-		if fault := d.countFollower(); fault != nil {
+		left, fault := d.countFollower(c)
+		if fault != nil {
 			return nil, fault
 		}
-		defer d.followers.Add(-1)
+		defer left()
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		defer context.AfterFunc(d.life, cancel)()

@@ -77,6 +77,7 @@ var problemOf = []struct {
 	{lifecycle.ErrCannotFork, http.StatusConflict, "CANNOT_FORK"},
 	{lifecycle.ErrFeedTaken, http.StatusConflict, "FEED_TAKEN"},
 	{lifecycle.ErrFeedLost, http.StatusGone, "FEED_LOST"},
+	{lifecycle.ErrTooMany, http.StatusTooManyRequests, "TOO_MANY"},
 	{lifecycle.ErrCursorBeyondEnd, http.StatusGone, "CURSOR_BEYOND_END"},
 	{lifecycle.ErrUnknownPool, http.StatusBadRequest, "UNKNOWN_POOL"},
 	{lifecycle.ErrInvalidReply, http.StatusBadRequest, "INVALID_REPLY"},

@@ -42,7 +42,7 @@ var errorsByName = map[string]error{
 	"lifecycle.ErrCannotFork": lifecycle.ErrCannotFork, "lifecycle.ErrRunChanged": lifecycle.ErrRunChanged,
 	"lifecycle.ErrNotAllowed": lifecycle.ErrNotAllowed, "lifecycle.ErrUnavailable": lifecycle.ErrUnavailable,
 	"lifecycle.ErrFull": lifecycle.ErrFull, "lifecycle.ErrFeedTaken": lifecycle.ErrFeedTaken,
-	"lifecycle.ErrFeedLost": lifecycle.ErrFeedLost,
+	"lifecycle.ErrFeedLost": lifecycle.ErrFeedLost, "lifecycle.ErrTooMany": lifecycle.ErrTooMany,
 
 	"lifecycle.ArgumentError": &lifecycle.ArgumentError{}, "lifecycle.SpecError": &lifecycle.SpecError{},
 	"lifecycle.WaitError": &lifecycle.WaitError{}, "lifecycle.SettledError": &lifecycle.SettledError{},
@@ -64,7 +64,7 @@ var errorsByName = map[string]error{
 	"store.ErrStaleEpoch": store.ErrStaleEpoch, "store.ErrUnknownPool": store.ErrUnknownPool,
 	"store.ErrInvalid": store.ErrInvalid, "store.ErrClosed": store.ErrClosed, "store.ErrCorrupt": store.ErrCorrupt,
 	"store.ErrUnavailable": store.ErrUnavailable, "store.ErrFull": store.ErrFull,
-	"store.ErrFeedLost": store.ErrFeedLost,
+	"store.ErrFeedLost": store.ErrFeedLost, "store.ErrTooMany": store.ErrTooMany,
 
 	"sqlite.ErrCorrupt": sqlite.ErrCorrupt, "sqlite.ErrFull": sqlite.ErrFull, "sqlite.ErrReadOnly": sqlite.ErrReadOnly,
 	"sqlite.ErrReplaced": sqlite.ErrReplaced, "sqlite.ErrBusy": sqlite.ErrBusy,

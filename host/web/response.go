@@ -76,7 +76,7 @@ func (r *response) finish() {
 			r.body.Reset()
 		}
 	}
-	if r.status == http.StatusServiceUnavailable {
+	if r.status == http.StatusServiceUnavailable || r.status == http.StatusTooManyRequests {
 		h.Set("Retry-After", "1")
 	}
 	if r.status != http.StatusNotModified && r.status != http.StatusNoContent {

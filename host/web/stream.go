@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -37,11 +38,12 @@ func streamResponse() *huma.Response {
 func (d *Door) openStream(c *caller, send func(beat context.Context, s *eventStream) (bool, error)) (*streamBody,
 	error,
 ) {
-	if fault := d.countFollower(); fault != nil {
+	left, fault := d.countFollower(c)
+	if fault != nil {
 		return nil, fault
 	}
 	return &streamBody{func(h huma.Context) {
-		defer d.followers.Add(-1)
+		defer left()
 		ctx, cancel := context.WithCancel(h.Context())
 		defer cancel()
 		defer context.AfterFunc(d.life, cancel)()
@@ -51,17 +53,39 @@ func (d *Door) openStream(c *caller, send func(beat context.Context, s *eventStr
 	}}, nil
 }
 
-// countFollower counts one more stream, or returns why it is refused. Whoever calls it decreases
-// d.followers at the end of the stream.
-func (d *Door) countFollower() *Problem {
+// followers counts the streams.
+type followers struct {
+	mu  sync.Mutex
+	all int            // guarded by mu
+	of  map[string]int // guarded by mu; by the ID of their reader
+}
+
+// countFollower counts one more stream of the caller, or returns why it is refused. The caller calls
+// left at the end of the stream.
+func (d *Door) countFollower(c *caller) (left func(), _ *Problem) {
 	if d.life.Err() != nil {
-		return newProblem(http.StatusServiceUnavailable, "SHUTTING_DOWN", "This server shuts down. Connect again.")
+		return nil, newProblem(http.StatusServiceUnavailable, "SHUTTING_DOWN",
+			"This server shuts down. Connect again.")
 	}
-	if d.followers.Add(1) > int64(d.opts.MaxFollowers) {
-		d.followers.Add(-1)
-		return newProblem(http.StatusServiceUnavailable, "TOO_MANY_FOLLOWERS", "Too many streams are open.")
+	f, id := &d.followers, c.actor.ID
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case f.of[id] >= d.opts.MaxFollowersEach:
+		return nil, newProblem(http.StatusTooManyRequests, "TOO_MANY_FOLLOWERS", "You have too many streams open.")
+	case f.all >= d.opts.MaxFollowers:
+		return nil, newProblem(http.StatusServiceUnavailable, "TOO_MANY_FOLLOWERS", "Too many streams are open.")
 	}
-	return nil
+	f.all++
+	f.of[id]++
+	return func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.all--
+		if f.of[id]--; f.of[id] == 0 {
+			delete(f.of, id)
+		}
+	}, nil
 }
 
 // serve calls send until nothing more follows, the context ends, or the reader may not go on

@@ -12,7 +12,6 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/interlude-go/interlude/host/reqbody"
@@ -55,6 +54,9 @@ type Options struct {
 	// MaxFollowers is how many streams there may be at once; further ones get 503. 10,000 when
 	// zero.
 	MaxFollowers int
+	// MaxFollowersEach is how many of them one person may have open; further ones get 429. 500 when
+	// zero. A program that follows many runs is one person, too: let it use a feed.
+	MaxFollowersEach int
 	// MaxConnections is how many connections a server of Serve or ListenAndServe accepts at once;
 	// further ones wait. 12,000 when zero. The bound is never above half of the descriptors that
 	// the process may open.
@@ -77,7 +79,7 @@ type Door struct {
 	mux       *http.ServeMux
 	sameSite  *http.CrossOriginProtection
 	origins   map[string]bool
-	followers atomic.Int64
+	followers followers
 	warnOnce  sync.Once       // of a request that no Identify has refused
 	life      context.Context // ends with Close
 	end       context.CancelFunc
@@ -87,7 +89,8 @@ type Door struct {
 // for a pattern that cannot.
 func Handler(client *lifecycle.Client, opts Options) *Door {
 	d := &Door{client: client, opts: opts.withDefaults(), mux: http.NewServeMux(),
-		sameSite: http.NewCrossOriginProtection(), origins: make(map[string]bool)}
+		sameSite: http.NewCrossOriginProtection(), origins: make(map[string]bool),
+		followers: followers{of: make(map[string]int)}}
 	d.log = d.opts.Logger
 	d.life, d.end = context.WithCancel(context.Background())
 	if client == nil {
@@ -144,6 +147,7 @@ func (o Options) withDefaults() Options {
 	orElse(&o.WriteTimeout, 10*time.Second)
 	orElse(&o.MaxBody, 4<<20)
 	orElse(&o.MaxFollowers, 10_000)
+	orElse(&o.MaxFollowersEach, 500)
 	orElse(&o.MaxConnections, 12_000)
 	if o.Logger == nil {
 		o.Logger = slog.Default()

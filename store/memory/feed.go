@@ -119,6 +119,10 @@ func (s *Store) CreateFeed(ctx context.Context, f store.Feed) error {
 	if s.feeds.byName[f.Name] != nil {
 		return refuse.FeedExists(f.Name)
 	}
+	if f.Most > 0 && len(s.feeds.byName) >= f.Most {
+		return refuse.TooManyFeeds(f)
+	}
+	f.Most = 0
 	s.feeds.byName[f.Name] = &feed{Feed: f, cursor: s.feeds.end()}
 	return nil
 }

@@ -25,7 +25,11 @@ var (
 	// noted is not visible yet.
 	createFeedText = sql(`INSERT INTO interlude.feeds (name, place, run, last, epoch, until, max_lag, lost)
 		SELECT $1::text, ` + horizon + ` - 1, $3::bigint, $3::bigint, 0, 0, $2::bigint, false
+		WHERE $4::bigint = 0 OR (SELECT count(*) FROM interlude.feeds) < $4::bigint
 		ON CONFLICT (name) DO NOTHING`)
+	// feedsFullText says whether there are so many feeds, none of which has the name.
+	feedsFullText = sql(`SELECT count(*) >= $2::bigint AND NOT coalesce(bool_or(name = $1::text), false)
+		FROM interlude.feeds`)
 	deleteFeedText  = sql(`DELETE FROM interlude.feeds WHERE name = $1::text`)
 	switchFeedsText = sql(`SELECT interlude.switch_feeds()`)
 	// anyLostText says whether a feed is lost, and whether all are. It says false for both if there is
@@ -55,9 +59,26 @@ func (s *Store) CreateFeed(ctx context.Context, f store.Feed) error {
 	if err := f.Check(); err != nil {
 		return err
 	}
-	made, err := s.changeFeeds(ctx, createFeedText, f.Name, f.MaxLag.Microseconds(), int64(math.MaxInt64))
+	if err := s.checkFeeds(ctx, f); err != nil { // without the lock, which holds up writers
+		return err
+	}
+	made, err := s.changeFeeds(ctx, createFeedText, f.Name, f.MaxLag.Microseconds(), int64(math.MaxInt64), f.Most)
 	if err == nil && made == 0 {
-		err = refuse.FeedExists(f.Name)
+		if err = s.checkFeeds(ctx, f); err == nil {
+			err = refuse.FeedExists(f.Name)
+		}
+	}
+	return err
+}
+
+// checkFeeds returns an error if there are f.Most feeds, none of which has the name of f.
+func (s *Store) checkFeeds(ctx context.Context, f store.Feed) error {
+	if f.Most == 0 {
+		return nil
+	}
+	full, err := readRows(ctx, &s.reader, s.texts[feedsFullText], pgx.RowTo[bool], f.Name, f.Most)
+	if err == nil && full[0] {
+		err = refuse.TooManyFeeds(f)
 	}
 	return err
 }

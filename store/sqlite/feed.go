@@ -40,6 +40,9 @@ func (s *Store) CreateFeed(ctx context.Context, f store.Feed) error {
 		if err != nil {
 			return nil, err
 		}
+		if refused, err := w.checkFeeds(f); refused != nil || err != nil {
+			return refused, err
+		}
 		made, err := w.exec(`INSERT INTO feeds (name, cursor, epoch, until, max_lag, lost) VALUES (?, ?, 0, 0, ?, 0)
 			ON CONFLICT DO NOTHING`, f.Name, n.last, f.MaxLag.Microseconds())
 		if err != nil {
@@ -53,6 +56,18 @@ func (s *Store) CreateFeed(ctx context.Context, f store.Feed) error {
 		}
 		return nil, w.conn.run(dropNotingTriggers + dropPrunedTrigger + makeTriggers)
 	})
+}
+
+// checkFeeds refuses the feed if there are f.Most feeds, none of which has its name.
+func (w *writer) checkFeeds(f store.Feed) (refused, _ error) {
+	if f.Most == 0 {
+		return nil, nil
+	}
+	r, err := w.one(`SELECT count(*), coalesce(max(name = ?), 0) FROM feeds`, f.Name)
+	if err == nil && r.int(0) >= int64(f.Most) && r.int(1) == 0 {
+		return refuse.TooManyFeeds(f), nil
+	}
+	return nil, err
 }
 
 // DeleteFeed implements store.FeedStore.

@@ -156,6 +156,31 @@ var feedCases = []promised{
 		},
 	},
 	{
+		"feeds/are as many as the caller allows",
+		"With Most, a feed is created only while there are fewer; the name of an existing feed is ErrExists as ever, " +
+			"and a deleted feed makes room.",
+		func(w *world) {
+			feeds := w.feeds()
+			create := func(name string, most int) error {
+				return feeds.CreateFeed(w.ctx, store.Feed{Name: name, MaxLag: time.Hour, Most: most})
+			}
+			require.NoError(w, create("a", 2))
+			require.NoError(w, create("b", 2))
+			require.ErrorIs(w, create("c", 2), store.ErrTooMany)
+			require.ErrorIs(w, create("a", 2), store.ErrExists)
+			require.NoError(w, create("c", 0))
+			require.ErrorIs(w, create("d", 2), store.ErrTooMany)
+			require.NoError(w, create("d", 4))
+			require.NoError(w, feeds.DeleteFeed(w.ctx, "a"))
+			require.ErrorIs(w, create("a", 3), store.ErrTooMany)
+			require.NoError(w, create("a", 4))
+			all, err := feeds.Feeds(w.ctx)
+			require.NoError(w, err)
+			require.Len(w, all, 4)
+			require.Zero(w, all[0].Most)
+		},
+	},
+	{
 		"feeds/have the events of a run in order",
 		"Commits of many runs, by several processes at one time: a feed has each event exactly once, and those of " +
 			"one run in the order of their numbers (K8).",
@@ -291,6 +316,7 @@ var feedCases = []promised{
 				{Name: "a", MaxLag: -1000}, {Name: "a", MaxLag: 1}} {
 				require.ErrorIs(w, feeds.CreateFeed(w.ctx, f), store.ErrInvalid, "%+v", f)
 			}
+			require.ErrorIs(w, feeds.CreateFeed(w.ctx, store.Feed{Name: "a", MaxLag: 1000, Most: -1}), store.ErrInvalid)
 			require.ErrorIs(w, feeds.DeleteFeed(w.ctx, "a"), store.ErrNotFound)
 			require.ErrorIs(w, feeds.DeleteFeed(w.ctx, "a\x00"), store.ErrNotFound)
 			_, _, err := feeds.LeaseFeed(w.ctx, "a", lease, w.now)

@@ -94,6 +94,7 @@ var refusals = []error{
 	lifecycle.ErrNotWaiting, lifecycle.ErrQuestionChanged, lifecycle.ErrClaimed, lifecycle.ErrReassigned,
 	lifecycle.ErrVoted, lifecycle.ErrKeyConflict, lifecycle.ErrSpecConflict, lifecycle.ErrTerminal,
 	lifecycle.ErrNotHeld, lifecycle.ErrRunChanged, lifecycle.ErrCannotFork, lifecycle.ErrCursorBeyondEnd,
+	lifecycle.ErrTooMany,
 }
 
 func (p Program) dispatch(ctx context.Context, c Call) (int, error) {

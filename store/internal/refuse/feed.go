@@ -9,6 +9,11 @@ import (
 // FeedExists refuses to create a feed whose name is taken.
 func FeedExists(name string) error { return fmt.Errorf("%w: feed %s", store.ErrExists, name) }
 
+// TooManyFeeds refuses to create a feed because there are f.Most others.
+func TooManyFeeds(f store.Feed) error {
+	return fmt.Errorf("%w feeds: there are %d, and %s would be a further one", store.ErrTooMany, f.Most, f.Name)
+}
+
 // NoFeed says that there is no feed of this name.
 func NoFeed(name string) error { return fmt.Errorf("%w: feed %.80q", store.ErrNotFound, name) }
 
