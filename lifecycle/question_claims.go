@@ -76,8 +76,9 @@ func (c *Client) Release(ctx context.Context, id string, question int) error {
 // Errors, with nothing written: ErrNotFound, ErrNotAllowed, ErrNotAsked (a *NotAskedError),
 // ErrClaimed (a *ClaimedError: who has it, and until when), ErrReassigned (a *ReassignedError: who
 // is asked now), ErrNotWaiting (a *WaitError: no such question), ErrSettled (a *SettledError),
-// ErrTooMany (MaxChanges), an *ArgumentError (to is for nobody, for fewer people than must decide, or has names that cannot be
-// stored). After any other error others may or may not be asked: read the question.
+// ErrTooMany (MaxChanges), an *ArgumentError (to is for nobody, for fewer people than must decide,
+// or has names that cannot be stored). After any other error others may or may not be asked: read
+// the question.
 func (c *Client) Reassign(ctx context.Context, id string, question int, from *Audience, to Audience) error {
 	if err := c.checkQuestionCall(ctx, id, question); err != nil {
 		return err

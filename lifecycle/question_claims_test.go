@@ -45,7 +45,8 @@ func TestK5ReleaseIsConfirmed(t *testing.T) {
 // release, and the host can do everything; an answer makes room.
 func TestK5ChangesOfAQuestionAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		lc, stop := serve(t, Config{Engine: agent{turn: func(_ context.Context, in engine.Turn) (engine.Outcome, error) {
+		lc, stop := serve(t, Config{Engine: agent{turn: func(_ context.Context, in engine.Turn) (
+			engine.Outcome, error) {
 			if in.Attempt > 2 {
 				return finished(), nil
 			}
