@@ -100,6 +100,12 @@ type Turn struct {
 	// History reads the run's earlier questions with their answers, in their order, for engines in
 	// the host's process. It is nil where no lifecycle made the turn.
 	History func(ctx context.Context) ([]Record, error) `json:"-"`
+	// Asked reads one earlier question of the run by its number, with its answer. It is nil where no
+	// lifecycle made the turn.
+	Asked func(ctx context.Context, question int) (Record, error) `json:"-"`
+	// Holds says that the run is held rather than failed for a cause that somebody can repair
+	// (Failure.Repairable).
+	Holds bool `json:"-"`
 	// Meta is what the host has given to the run for whoever executes or observes it, such as
 	// "traceparent"; nil when it gave nothing. It is no part of the prompt.
 	Meta map[string]string

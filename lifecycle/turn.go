@@ -335,6 +335,7 @@ func (t *turn) input(dirs workspace, answers []interaction.Answer) engine.Turn {
 		WorkDir: dirs.work, ArtifactDir: dirs.artifacts, TranscriptDir: dirs.transcripts, HomeDir: dirs.home,
 		Session: forEngine(t.record.Session), Meta: maps.Clone(t.spec.Meta), Inherited: inherited, Withheld: withheld,
 		InputJSON: t.spec.Input, Labels: maps.Clone(t.record.Labels), Clock: t.node.clock, History: t.readHistory,
+		Asked: t.readAsked, Holds: t.node.host.holds(t.record),
 	}
 }
 
@@ -347,6 +348,18 @@ func (t *turn) readHistory(ctx context.Context) ([]Record, error) {
 		}
 	}
 	return history, err
+}
+
+// readAsked reads one settled question of the run. If the store fails, it reads again until ctx ends.
+func (t *turn) readAsked(ctx context.Context, question int) (record Record, _ error) {
+	err := t.untilAnswered(ctx, "question not read", func() (err error) {
+		record, err = settledInteraction(ctx, t.node.store, t.call.RunID, question)
+		return err
+	})
+	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrCorrupt) {
+		err = heldForRows(fmt.Errorf("question %d: %w", question, err))
+	}
+	return record, err
 }
 
 // prompt is the host's prompt, with instructions for an agent unless the engine is plain code (H1,

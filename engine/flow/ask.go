@@ -174,19 +174,15 @@ func (c *Ctx) ask(name string, rule engine.Rule, questions []engine.Question, ch
 	case answered && len(answers) != len(questions):
 		return nil, c.stop(misfit("the journal has %d answers to %q at %s, and the code asks %d questions there",
 			len(answers), name, path, len(questions)))
-	case found:
-		for i, q := range questions {
-			answers[i].Ref = q.Ref // an answer that was kept for later (keepAnswers) has that of the place
-		}
-		return answers, nil
 	case answered:
 		for i, q := range questions {
-			if digest := answers[i].Digest; digest != "" && digest != digestOf(q) {
-				return nil, c.stop(misfit("the run has an answer to %s with other content than the code asks at %s: "+
-					"question %d had the digest %s, and %q has %s", described(typeAsk, name), path, answers[i].ID,
-					digest, q.Prompt, digestOf(q)))
+			if err := c.checkAnswer(place{path, typeAsk, name}, &answers[i], q, found); err != nil {
+				return nil, err
 			}
 			answers[i].Ref = q.Ref // the one that the function has set
+		}
+		if found {
+			return answers, nil
 		}
 		return answers, storeLater(c, place{path, typeAsk, name}, &answers, false)
 	}
@@ -199,7 +195,7 @@ func (c *Ctx) ask(name string, rule engine.Rule, questions []engine.Question, ch
 	asked, size := make([]engine.Question, len(questions)), 0
 	for i, q := range questions {
 		if err := check(q); err != nil {
-			return nil, c.fail(failed(err, "question %.40q at %s is not asked", name, path))
+			return nil, c.refuse(failed(err, "question %.40q at %s is not asked", name, path))
 		}
 		q.Ref = refOf(path, i, name)
 		asked[i] = q
@@ -213,6 +209,54 @@ func (c *Ctx) ask(name string, rule engine.Rule, questions []engine.Question, ch
 	c.run.asking = append(c.run.asking, &asking{path, asked, rule, size})
 	c.run.mu.Unlock()
 	return nil, c.wait("the run waits for an answer to " + name)
+}
+
+// refuse ends the turn because the code asks what cannot be asked. A host that holds runs for what
+// somebody can repair holds this one, and nothing is compensated; otherwise the run fails.
+func (c *Ctx) refuse(why error) error {
+	var f *engine.Failure
+	if !c.run.holds || !errors.As(why, &f) {
+		return c.fail(why)
+	}
+	f.Held = true
+	return c.stop(f)
+}
+
+// checkAnswer holds the run if the answer was given to another question than the code asks there. A
+// journal of an earlier release does not say to which one. For an answer that is not kept yet, it sets
+// the digest.
+func (c *Ctx) checkAnswer(at place, a *engine.Answer, q engine.Question, kept bool) error {
+	want, had := digestOf(q), ""
+	if a.Digest == "" && !kept {
+		asked, known, err := c.run.askedAs(a)
+		if err != nil {
+			return c.endWith(err)
+		}
+		if known {
+			a.Digest, had = asked.Digest(), fmt.Sprintf(" %.200q", asked.Prompt)
+		}
+	}
+	if a.Digest != "" && a.Digest != want {
+		return c.stop(misfit("the run has an answer to %s with other content than the code asks at %s: question %d%s "+
+			"had the digest %s, and %.200q has %s", described(typeAsk, at.name), at.path, a.ID, had, a.Digest, q.Prompt,
+			want))
+	}
+	return nil
+}
+
+// askedAs returns the question that the answer was given to, as the run asked it. Known is false if
+// there is none to be read. A fork inherits the question of its first answer.
+func (r *run) askedAs(a *engine.Answer) (q engine.Question, known bool, err error) {
+	for i := range r.inherited {
+		if q = r.inherited[i].Question; q.ID == a.ID && q.Ref == a.Ref {
+			return q, true, nil
+		}
+	}
+	if r.asked == nil || !a.Answered() {
+		return q, false, nil
+	}
+	record, err := r.asked(r.ctx, a.ID)
+	return record.Question, err == nil && record.Question.Ref == a.Ref, err
 }
 
 // takeAnswers is consumeAnswers for a caller that does not hold mu.

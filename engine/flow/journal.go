@@ -53,7 +53,11 @@ type run struct {
 	clock   engine.Clock
 	sink    engine.Sink
 	journal engine.Journal
-	open    openChildren
+	holds   bool // engine.Turn.Holds
+	asked   func(ctx context.Context, question int) (engine.Record, error)
+
+	inherited []engine.Record // of a fork
+	open      openChildren
 
 	mu      sync.Mutex
 	kept    map[string]*kept         // guarded by mu; the entries of the journal, by path
@@ -94,8 +98,9 @@ func newRun(ctx context.Context, t engine.Turn, s engine.Sink) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &run{id: t.RunID, ctx: ctx, clock: t.Clock, sink: s, journal: journal,
-		kept: make(map[string]*kept, len(entries)), answers: make(map[string][]answered)}
+	r := &run{id: t.RunID, ctx: ctx, clock: t.Clock, sink: s, journal: journal, holds: t.Holds, asked: t.Asked,
+		inherited: t.Inherited,
+		kept:      make(map[string]*kept, len(entries)), answers: make(map[string][]answered)}
 	if r.clock == nil {
 		r.clock = machineClock{}
 	}

@@ -141,3 +141,102 @@ func TestM2AnAnswerToAChangedQuestionHoldsTheRun(t *testing.T) {
 		require.JSONEq(t, `{"amount":10}`, h.ended())
 	})
 }
+
+// N11 M2: an answer is used only for the question that was asked. If the code asks another one there,
+// the run is held, with an error that names both, until the code fits again.
+func TestN11AnAnswerIsOfTheQuestionThatWasAsked(t *testing.T) {
+	first := engine.Question{Kind: engine.ChooseOne, Prompt: "Deploy to staging?",
+		Options: []engine.Option{{Label: "Yes", Value: "yes"}, {Label: "No", Value: "no"}}}
+	prompt, options, kind := first, first, first
+	prompt.Prompt = "Deploy to production?"
+	options.Options = []engine.Option{{Label: "No", Value: "yes"}}
+	kind.Kind = engine.OpenText
+	for name, other := range map[string]engine.Question{"prompt": prompt, "options": options, "kind": kind} {
+		for _, kept := range []bool{false, true} { // the journal has the answer already
+			for _, several := range []bool{false, true} {
+				bubble(t, func(t *testing.T) {
+					asked := first
+					h := serve(t, memory.New(), flow.New("f", func(c *flow.Ctx, _ string) (string, error) {
+						qs := []engine.Question{asked}
+						if several {
+							qs = append(qs, ask("And?"))
+						}
+						answers, err := flow.AskAll(c, "q", engine.Rule{}, qs...)
+						if err != nil {
+							return "", err
+						}
+						_, err = flow.Ask[string](c, "last", ask("Sure?"))
+						return answers[0].Text, err
+					}))
+					h.submit(lifecycle.Spec{})
+					next := 2
+					if several {
+						h.reply(2, "and")
+						next++
+					}
+					if kept {
+						h.reply(1, "yes")
+						asked = other
+						h.reply(next, "sure")
+					} else {
+						asked = other
+						h.reply(1, "yes")
+					}
+					why := h.held()
+					require.Contains(t, why, `an answer to ask "q" with other content than the code asks at 1`, name)
+					require.Contains(t, why, other.Prompt, name)
+					if !kept {
+						require.Contains(t, why, `question 1 "Deploy to staging?" had the digest `, name)
+					}
+					asked = first
+					time.Sleep(2 * time.Hour)
+					if !kept {
+						h.reply(next, "sure")
+					}
+					require.Equal(t, "yes", h.ended(), name)
+				})
+			}
+		}
+	}
+}
+
+// M2: an answer in the journal of an earlier release does not say to which question it is, and is
+// used.
+func TestM2AnAnswerOfAnEarlierReleaseIsUsed(t *testing.T) {
+	d := &desk{entries: []engine.JournalEntry{{Path: "1", Name: "q", Type: "ask",
+		Body: []byte(`[{"interaction_id":1,"resolution_mode":"user_reply","text":"yes","accepted_at":"2026-01-01T00:00:00Z"}]`)}}}
+	o, err := d.turn(t, func(c *flow.Ctx, _ string) (string, error) { return flow.Ask[string](c, "q", ask("Go?")) })
+	require.NoError(t, err)
+	require.Equal(t, "yes", o.FinalText)
+}
+
+// N2: a function that asks what cannot be asked is held by a host that holds runs, and nothing is
+// compensated; after the code was repaired, it goes on. Another host fails the run.
+func TestN2AFunctionThatAsksWhatCannotBeAsked(t *testing.T) {
+	for _, hold := range []lifecycle.HoldPolicy{"", lifecycle.HoldOff} { // the host of these tests holds runs
+		bubble(t, func(t *testing.T) {
+			schema, undone := `{"type":"objekt"}`, 0
+			h := serve(t, memory.New(), flow.New("f", func(c *flow.Ctx, _ string) (string, error) {
+				c.Defer("undo", func(context.Context) error { undone++; return nil })
+				q := ask("How many?")
+				q.Schema = []byte(schema)
+				a, err := flow.Ask[engine.Answer](c, "q", q)
+				return string(a.Value), err
+			}))
+			h.submit(lifecycle.Spec{Hold: hold})
+			if hold == lifecycle.HoldOff {
+				require.Equal(t, lifecycle.StateFailed, h.run().State)
+				require.Contains(t, h.run().Error.Message, `question "q" at 1 is not asked`)
+				require.Equal(t, 1, undone)
+				return
+			}
+			require.Contains(t, h.held(), `question "q" at 1 is not asked`)
+			schema = `{"type":"integer"}`
+			time.Sleep(2 * time.Hour)
+			_, err := h.Reply(t.Context(), "r", lifecycle.Reply{ID: 1, Value: []byte("3")})
+			require.NoError(t, err)
+			require.Equal(t, "3", h.ended())
+			require.Zero(t, undone)
+		})
+	}
+}
