@@ -107,6 +107,19 @@ func TestN4WhatIsApprovedIsShown(t *testing.T) {
 		ada.sees("<b>")
 		ada.press("JSON")
 	}
+	w.ask(lifecycle.Spec{ID: "n"}, approval(t, "Which?", "sort", `{"new":{"10":1,"9":[{"1":2,"0":1.10}]},"2":1,"1":2,"a":3}`))
+	ada.run(`location.hash = "#/inbox/n/1"`)
+	ada.sees("Which?")
+	const names = `[...document.querySelectorAll(".call dt")].map((n) => n.innerText).join(" ")`
+	ada.until(names + ` === "new 10 9 1 0 2 1 a"`) // decision 20: in the order of the writer
+	ada.press("JSON")
+	ada.until(`document.querySelector(".call pre").innerText.replace(/\s/g, "") ===
+		'{"new":{"10":1,"9":[{"1":2,"0":1.10}]},"2":1,"1":2,"a":3}'`)
+	w.ask(lifecycle.Spec{ID: "f"}, engine.Question{Kind: engine.FillFields, Prompt: "Which one?", Schema: []byte(
+		`{"type":"object","required":["c"],"properties":{"c":{"enum":["a  b"," a","1","2","3","4","5","6","7","8","9"]}}}`)})
+	ada.run(`location.hash = "#/inbox/f/1"`)
+	ada.until(`[...document.querySelectorAll("option")].some((o) => o.text === "a\u00a0 b") &&
+		[...document.querySelectorAll("option")].some((o) => o.text === "\u00a0a")`)
 	w.ask(lifecycle.Spec{ID: "o"}, engine.Question{Kind: engine.ChooseOne, Prompt: "Which?", Options: []engine.Option{
 		{Label: "Keep", Value: "delete\u200b"}, {Label: "stop", Value: "stop"}}})
 	ada.run(`location.hash = "#/inbox/o/1"`)

@@ -1,7 +1,13 @@
 package page_test
 
 import (
+	"bytes"
 	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -185,4 +191,131 @@ func TestL1ManyWindowsStayCurrent(t *testing.T) {
 	for _, o := range windows {
 		o.sees("by train")
 	}
+}
+
+// L1: whoever may not answer reads why, and by whom or for whom the question is by now.
+func TestL1WhyNotFollowsTheQuestion(t *testing.T) {
+	w := openWorld(t)
+	w.ask(lifecycle.Spec{ID: "r", Ask: &lifecycle.AskPolicy{To: &lifecycle.Audience{Groups: []string{"finance"}}}},
+		openText("How do we book this?"))
+	eve := w.open("eve", "#/inbox/r/1")
+	const why = `document.querySelector(".controls")?.innerText ?? ""`
+	eve.until(`/not for you.*finance/.test(` + why + `)`)
+	run, err := w.lc.Get(t.Context(), "r")
+	require.NoError(t, err)
+	asked := run.OpenQuestions()[0].To
+	require.NoError(t, w.lc.Reassign(t.Context(), "r", 1, asked, lifecycle.Audience{Users: []string{"carl"}}))
+	eve.until(`/not for you.*carl/.test(` + why + `)`)
+}
+
+// L3: a list that was read before a change, and arrives after it, does not undo it.
+func TestL3AnOlderListUndoesNoChange(t *testing.T) {
+	var hold, later atomic.Bool
+	held, release, again := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	w := openWorld(t, func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			list := r.URL.Path == "/desk/api/inbox"
+			if list && later.CompareAndSwap(true, false) {
+				close(again)
+			}
+			if !list || !hold.CompareAndSwap(true, false) {
+				next.ServeHTTP(rw, r)
+				return
+			}
+			old := httptest.NewRecorder()
+			next.ServeHTTP(old, r)
+			close(held)
+			<-release
+			maps.Copy(rw.Header(), old.Header())
+			rw.WriteHeader(old.Code)
+			_, _ = rw.Write(old.Body.Bytes())
+		})
+	})
+	w.ask(lifecycle.Spec{ID: "r"}, openText("How do we book this?"))
+	w.ask(lifecycle.Spec{ID: "s"}, openText("And this?"))
+	ada := w.open("ada", "")
+	ada.sees("How do we book this?")
+	ada.until(`document.body.dataset.connection === "live"`)
+	ada.run(`window.undone = false; new MutationObserver(() => {
+		const now = document.getElementById("inbox").textContent.includes("with bob");
+		undone ||= window.shown && !now; window.shown = now;
+	}).observe(document.getElementById("inbox"), { subtree: true, childList: true })`)
+	require.NoError(t, w.lc.As(lifecycle.Actor{ID: "eve"}).Claim(t.Context(), "s", 1, w.lc.Now().Add(time.Hour)))
+	ada.sees("with eve") // by its stream: from now on changes arrive
+	hold.Store(true)
+	ada.run(`document.getElementById("retry").click()`)
+	<-held
+	require.NoError(t, w.lc.As(lifecycle.Actor{ID: "bob"}).Claim(t.Context(), "r", 1, w.lc.Now().Add(time.Hour)))
+	ada.sees("with bob")
+	later.Store(true)
+	close(release)
+	<-again // the page has read the older list, and reads once more
+	ada.sees("with bob")
+	require.False(t, js[bool](ada, "undone"), "the older list was shown")
+}
+
+// counted counts the bytes of responses about runs, and the events among them.
+type counted struct {
+	http.ResponseWriter
+
+	bytes, events *atomic.Int64
+}
+
+func (c *counted) Write(b []byte) (int, error) {
+	c.bytes.Add(int64(len(b)))
+	c.events.Add(int64(bytes.Count(b, []byte("\ndata:"))))
+	return c.ResponseWriter.Write(b)
+}
+
+// Unwrap is for http.ResponseController.
+func (c *counted) Unwrap() http.ResponseWriter { return c.ResponseWriter }
+
+// L1: a look at a question reads as much after many questions as after a few: not the run's history.
+func TestL1ALookAtAQuestionIsBounded(t *testing.T) {
+	var read, events atomic.Int64
+	var history atomic.Bool
+	w := openWorld(t, func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			if strings.HasPrefix(r.URL.Path, "/desk/api/runs/") {
+				rw = &counted{rw, &read, &events}
+				history.Store(history.Load() || strings.HasSuffix(r.URL.Path, "/history"))
+			}
+			next.ServeHTTP(rw, r)
+		})
+	})
+	const rounds = 150
+	prompt := strings.Repeat("Is this right? ", 256)
+	asked := 0
+	w.ends = map[string]func() (engine.Outcome, error){"r": func() (engine.Outcome, error) {
+		asked++
+		return engine.AskAll(confirm(fmt.Sprint("No. ", asked, ": ", prompt))), nil
+	}}
+	w.ask(lifecycle.Spec{ID: "r"})
+	for ev, err := range w.lc.Events(t.Context(), "r", 0) {
+		require.NoError(t, err)
+		if ev.Type != lifecycle.TypeInputRequired {
+			continue
+		}
+		run, err := w.lc.Get(t.Context(), "r")
+		require.NoError(t, err)
+		if run.Interactions == rounds {
+			break
+		}
+		_, err = w.lc.Reply(t.Context(), "r", lifecycle.Reply{ID: run.Interactions, Text: "yes"})
+		require.NoError(t, err)
+	}
+	ada := w.open("ada", fmt.Sprintf("#/inbox/r/%d", rounds))
+	ada.sees(fmt.Sprint("No. ", rounds, ": "))
+	ada.sees("The story from its beginning")
+	ada.sees(fmt.Sprint("Question ", rounds-10))
+	ada.seesNot(fmt.Sprint("Question ", rounds-11))
+	run, err := w.lc.Get(t.Context(), "r")
+	require.NoError(t, err)
+	ada.until(`document.querySelectorAll(".story .entry").length > 10`)
+	require.Greater(t, run.Seq, uint64(4*rounds))
+	require.LessOrEqual(t, events.Load(), int64(100))
+	require.Less(t, read.Load(), int64(rounds*len(prompt)/2))
+	require.False(t, history.Load(), "the page reads the whole history")
+	ada.run(`[...document.querySelectorAll(".story a")].find((a) => a.innerText === "The story from its beginning").click()`)
+	ada.sees("No. 1: ")
 }

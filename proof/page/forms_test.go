@@ -41,7 +41,6 @@ var enterScript string
 func TestN3EachValueOfAFormCanBeGivenExactly(t *testing.T) {
 	var cases map[string]formCase
 	require.NoError(t, json.Unmarshal(formCases, &cases))
-	delete(cases, "zod-email") // its pattern is outside of Go's syntax, so it is not yet asked as a form
 	w := openWorld(t)
 	ada := w.open("ada", "")
 	ada.sees("Nothing waits for you.")

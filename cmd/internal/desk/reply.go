@@ -246,14 +246,8 @@ func (a *answering) piped(q *lifecycle.Question, in io.Reader) (lifecycle.Reply,
 
 // winner returns an error that names who has settled the question; err itself if nobody has.
 func winner(ctx context.Context, cl *client, id string, number int, err error) error {
-	records, reading := cl.History(ctx, id)
-	if reading != nil {
-		return err
-	}
-	for i := range records {
-		if r := &records[i]; r.Question.ID == number && r.Resolution != "" {
-			return command.Refusef("too late: question %d of %s was settled by %s", number, id, settlement(r))
-		}
+	if r, reading := cl.Question(ctx, id, number); reading == nil && r.Resolution != "" {
+		return command.Refusef("too late: question %d of %s was settled by %s", number, id, settlement(&r))
 	}
 	return err
 }

@@ -2,7 +2,7 @@
 
 import { T } from "./texts.js";
 import { Form } from "./form.js";
-import { Exact, isObject, parse, stringify } from "./exact.js";
+import { Exact, entries, isObject, parse, stringify } from "./exact.js";
 import { h, set, shown } from "./dom.js";
 import { schemaOf } from "./schema.js";
 
@@ -15,7 +15,7 @@ export function argumentsOf(subject) {
 export function readable(value) {
   if (value === undefined) return h("p", { class: "muted" }, T.noArguments);
   if (isObject(value) && Object.keys(value).length) {
-    return h("dl", { class: "members" }, Object.entries(value).map(([name, inner]) => h("div", null,
+    return h("dl", { class: "members" }, entries(value).map(([name, inner]) => h("div", null,
       h("dt", { dir: "auto" }, shown(name)), h("dd", null, readable(inner)))));
   }
   if (Array.isArray(value) && value.length) {

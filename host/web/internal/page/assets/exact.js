@@ -13,6 +13,8 @@ const literal = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?/y;
 const string = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y;
 const blank = /[ \t\r\n]*/y;
 const inexact = /(?:^|[\s:,[])(?:-0|-?[0-9]{16}|-?[0-9]+[.eE])/;
+const numbered = /"(?:[0-9]|\\u003[0-9])[^"]*"\s*:/; // JavaScript puts the members 1 and 2 before all others
+const order = Symbol("order"); // of an object with such members: their names as they were written
 
 // number is a number as its text says: a plain one if it is written the same way, else an Exact.
 export function number(text) {
@@ -24,7 +26,7 @@ export function number(text) {
 
 // parse is JSON.parse with exact numbers.
 export function parse(text) {
-  if (!inexact.test(text)) return JSON.parse(text);
+  if (!inexact.test(text) && !numbered.test(text)) return JSON.parse(text);
   JSON.parse(text); // it says best what is wrong, and where
   return new Parser(text).value();
 }
@@ -76,6 +78,7 @@ class Parser {
 
   object() {
     const members = {};
+    const names = [];
     this.at++;
     while (this.next() !== "}") {
       if (this.text[this.at] === ",") this.at++;
@@ -84,9 +87,11 @@ class Parser {
       this.next();
       this.at++; // the colon
       if (this.once && Object.hasOwn(members, name)) throw new SyntaxError(T.twice(name));
+      names.push(name);
       put(members, name, this.value());
     }
     this.at++;
+    if (names.some((name) => /^[0-9]/.test(name))) Object.defineProperty(members, order, { value: new Set(names) });
     return members;
   }
 
@@ -107,6 +112,14 @@ export function put(members, name, value) {
   Object.defineProperty(members, name, { value, enumerable: true, configurable: true, writable: true });
 }
 
+// entries are the members of an object as Object.entries has them, in the order in which they were written.
+export function entries(value) {
+  if (!value[order]) return Object.entries(value);
+  const names = [...value[order]].filter((name) => Object.hasOwn(value, name));
+  const added = Object.keys(value).filter((name) => !value[order].has(name));
+  return [...names, ...added].map((name) => [name, value[name]]);
+}
+
 export function isObject(value) {
   return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Exact);
 }
@@ -118,7 +131,7 @@ export function stringify(value, indent = "", before = "\n") {
   const inner = before + indent;
   const [open, close] = Array.isArray(value) ? "[]" : "{}";
   const parts = Array.isArray(value) ? value.map((item) => stringify(item, indent, inner))
-    : Object.entries(value).filter(([, member]) => member !== undefined)
+    : entries(value).filter(([, member]) => member !== undefined)
       .map(([name, member]) => JSON.stringify(name) + (indent ? ": " : ":") + stringify(member, indent, inner));
   if (parts.length === 0) return open + close;
   return indent ? open + inner + parts.join("," + inner) + before + close : open + parts.join(",") + close;

@@ -195,7 +195,7 @@ export class Fields {
     if (choices.length > 6) {
       const control = h("select", { onchange: () => { picked = Number(control.value); } },
         h("option", { value: -1 }, place.required ? T.choose : T.leaveOut),
-        choices.map((c, i) => h("option", { value: i }, labelled(c))));
+        choices.map((c, i) => h("option", { value: i }, unfolded(labelled(c)))));
       control.value = String(picked);
       return this.field(place, control, read, check);
     }
@@ -441,6 +441,11 @@ function optional(place) {
 function labelled({ label, text }) {
   return label === undefined || label === text ? shown(text)
     : [shown(label), " ", h("code", { class: "muted" }, shown(text))];
+}
+
+// unfolded is the text of nodes for an option, which folds blanks whatever its style is.
+function unfolded(nodes) {
+  return document.createTextNode(h("span", null, nodes).textContent.replace(/^ | (?= )| $/g, "\u00a0"));
 }
 
 function specials(...boxes) {

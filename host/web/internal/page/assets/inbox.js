@@ -17,6 +17,7 @@ export class Inbox {
     this.me = me;
     this.tags = "";
     this.questions = [];
+    this.meanwhile = new Map(); // what changed while a list was on its way, by run
     this.rows = new Map(); // by key: { node, text }
     this.limit = slice;
     this.filter = "";
@@ -52,7 +53,8 @@ export class Inbox {
   }
 
   async readAll() {
-    const questions = [];
+    let questions = [];
+    this.meanwhile.clear();
     const tags = [];
     let after = "";
     do {
@@ -64,7 +66,10 @@ export class Inbox {
     } while (after && questions.length < most);
     this.loaded = true;
     if (this.tags === tags.join()) return;
-    this.tags = tags.join();
+    this.tags = this.meanwhile.size ? "" : tags.join();
+    if (this.meanwhile.size) { // the list may be older than what is shown of these
+      questions = [...questions.filter((q) => !this.meanwhile.has(q.run_id)), ...[...this.meanwhile.values()].flat()];
+    }
     this.take(questions, Boolean(after));
   }
 
@@ -72,6 +77,7 @@ export class Inbox {
   apply({ run_id: run, questions }) {
     if (!this.loaded) return true;
     this.tags = "";
+    if (this.reading) this.meanwhile.set(run, questions);
     this.take([...this.questions.filter((q) => q.run_id !== run), ...questions], this.unlisted);
     return this.reading; // what is on its way may be older than the change: read once more
   }

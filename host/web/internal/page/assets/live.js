@@ -151,9 +151,9 @@ export function start() {
   refresh();
 }
 
-// followRun calls seen with all events of a run so far, whenever some have come, until the returned function is
-// called. The browser resumes the stream behind the last event that it had.
-export function followRun(path, seen) {
+// followRun calls seen with all events of a run behind a cursor, whenever some have come, until the returned function
+// is called. The browser resumes the stream behind the last event that it had.
+export function followRun(path, seen, after = 0) {
   const events = [];
   let opened = null;
   let waiting = 0;
@@ -165,7 +165,7 @@ export function followRun(path, seen) {
   const open = () => {
     close();
     if (document.hidden) return;
-    opened = new EventSource(`${path}/events?after=${events.at(-1)?.seq ?? 0}`);
+    opened = new EventSource(`${path}/events?after=${events.at(-1)?.seq ?? after}`);
     opened.onmessage = ({ data }) => {
       const event = JSON.parse(data);
       if (event.seq <= (events.at(-1)?.seq ?? 0)) return;

@@ -12,6 +12,8 @@ import { moment, since, until } from "./time.js";
 import { follow, refresh } from "./live.js";
 import { audience, decided, outcomeOf, showStory } from "./story.js";
 
+const earlier = 10; // questions before this one, of which the story tells
+
 // QuestionPanel shows a question in a node, and follows it until it is closed.
 export class QuestionPanel {
   // known returns the question as the inbox has it, for those who may answer a run's question but not view the run.
@@ -19,6 +21,7 @@ export class QuestionPanel {
     Object.assign(this, { node, run, id, me, known, next, path: questionPath(run, id) });
     this.question = null; // as it is shown
     this.settled = false;
+    this.records = new Map(); // the settled ones that were read, which never change, by number
     this.notice = h("div", { class: "notice-place", role: "status" });
     this.facts = h("div", { class: "facts" });
     this.head = h("div");
@@ -46,7 +49,11 @@ export class QuestionPanel {
     if (this.closed) return;
     let run = null, records = [];
     try {
-      [run, { records }] = await Promise.all([get(runPath(this.run)), get(runPath(this.run) + "/history")]);
+      run = await get(runPath(this.run));
+      const first = Math.max(1, this.id - earlier);
+      const numbers = Array.from({ length: this.id - first + 1 }, (_, i) => first + i);
+      const later = run.questions.map((q) => q.id).filter((id) => id > this.id);
+      records = (await Promise.all([...numbers, ...later].map((id) => this.record(run, id)))).filter(Boolean);
     } catch (e) {
       if (!(e instanceof Problem)) throw e;
       const known = this.known();
@@ -59,9 +66,23 @@ export class QuestionPanel {
       set(this.node, h("p", { class: "notice bad", role: "alert" }, T.problems.NOT_FOUND));
       return;
     }
-    // The run knows by its policy what happens to an open question when nobody answers it; its history does not.
-    const open = run?.questions.find((q) => q.id === this.id);
-    this.show(open && !record.resolution ? { ...record, question: open } : record, run, records);
+    this.show(record, run, records);
+  }
+
+  // record is one question of the run, so that a look at it costs the same however many were asked before; null if it
+  // was never asked. The run has the open ones, and knows by its policy what happens when nobody answers.
+  async record(run, id) {
+    const open = run.questions.find((q) => q.id === id);
+    if (open) return { question: open };
+    if (this.records.has(id)) return this.records.get(id);
+    try {
+      const record = await get(questionPath(this.run, id));
+      if (record.resolution) this.records.set(id, record);
+      return record;
+    } catch (e) {
+      if (e instanceof Problem && e.status === 404) return null;
+      throw e;
+    }
   }
 
   // gone says why the question cannot be shown (any more): it is for others, or its run was removed.
@@ -90,6 +111,7 @@ export class QuestionPanel {
     const mayChanged = this.question.may_reply !== question.may_reply;
     this.question = question;
     if (mayChanged && !record.resolution) this.showControls();
+    else if (!this.answer && !record.resolution) this.showWhyNot();
     this.showFacts(record);
     this.showSiblings(run);
     if (record.resolution && !this.settled) this.showSettled(record, first);
@@ -206,6 +228,12 @@ export class QuestionPanel {
     this.answer = this.question.may_reply ? new Answer(this.question, this.draft,
       { keep: () => this.keep(), send: (reply) => this.send(reply) }) : null;
     set(this.controls, this.answer ? this.answer.node : this.whyNot());
+  }
+
+  // showWhyNot follows who has it, or who is asked now.
+  showWhyNot() {
+    const reason = this.whyNot();
+    if (this.controls.textContent !== reason.textContent) set(this.controls, reason);
   }
 
   whyNot() {

@@ -4,7 +4,7 @@ import { T } from "./texts.js";
 import { Problem, get, getTagged, newKey, now, post, postOnce, query, runPath } from "./api.js";
 import { h, newID, once, prose, said, set, shown } from "./dom.js";
 import { stringify } from "./exact.js";
-import { follow, followRun, refresh } from "./live.js";
+import { follow, refresh } from "./live.js";
 import { problemText } from "./question.js";
 import { readable } from "./approval.js";
 import { audience, showStory } from "./story.js";
@@ -140,19 +140,20 @@ export class RunPanel {
     this.actions = h("div", { class: "more" });
     set(node, h("p", { class: "muted loading" }, T.loading));
     this.unfollow = follow(() => this.read(), (change) => change.run_id === id);
-    this.unfollowRun = followRun(runPath(id), (events) => {
-      this.events = events;
-      drawTimeline(this.timeline, events, this.run);
-      clearTimeout(this.soon);
-      this.soon = setTimeout(refresh, 200);
-    });
+  }
+
+  // went draws the timeline of the events so far, and reads the run again soon.
+  went(events) {
+    this.events = events;
+    drawTimeline(this.timeline, events, this.run);
+    clearTimeout(this.soon);
+    this.soon = setTimeout(refresh, 200);
   }
 
   close() {
     this.closed = true;
     clearTimeout(this.soon);
     this.unfollow();
-    this.unfollowRun();
     this.stopStory?.();
   }
 
@@ -206,7 +207,8 @@ export class RunPanel {
     set(this.result, run.final_text || run.output !== undefined ? [h("h2", null, T.result),
       run.final_text ? said(run.final_text) : null,
       run.output !== undefined ? h("div", { class: "arguments" }, readable(run.output)) : null] : null);
-    if (!this.stopStory) ({ stop: this.stopStory, update: this.updateStory } = showStory(this.story, run, records));
+    if (!this.stopStory) ({ stop: this.stopStory, update: this.updateStory } = showStory(this.story, run, records,
+      { went: (events) => this.went(events) }));
     else this.updateStory(run, records);
     this.showActions(run, records);
   }

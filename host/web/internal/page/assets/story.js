@@ -33,14 +33,19 @@ export function decided(record) {
   record.value !== undefined ? h("div", { class: "arguments" }, readable(record.value)) : null];
 }
 
-// showStory shows the story in a node and follows it; seen is called when the run has gone on. The question with the
-// number current is only pointed to.
-export function showStory(node, run, records, { current = 0, seen = () => {} } = {}) {
+const tail = 100; // events that the story beside a question begins with
+
+// showStory shows the story in a node and follows it: seen is called when the run has gone on, went with its events.
+// The question with the number current is only pointed to, and of a long story only the end is shown with it.
+export function showStory(node, run, records, { current = 0, seen = () => {}, went = () => {} } = {}) {
+  const after = current ? Math.max(0, run.last_event - tail) : 0;
+  const cut = after > 0 || records.length > 0 && records[0].question.id > 1;
   let events = [];
   let known = run.last_event;
   let before = []; // what a fork has from its source
   const list = h("ol", { class: "entries" });
-  set(node, h("h2", null, T.story), list);
+  set(node, h("h2", null, T.story), cut ? h("p", null, h("a", { href: `#/runs/${encodeURIComponent(run.id)}` },
+    T.wholeStory)) : null, list);
   const show = () => set(list, entries(run, before, records, events, current).map(({ at, kind, content }) =>
     h("li", { class: `entry ${kind}` }, h("span", { class: "when" }, stamp(at)), h("div", null, content))));
   show();
@@ -53,9 +58,10 @@ export function showStory(node, run, records, { current = 0, seen = () => {} } =
   const stop = followRun(runPath(run.id), (all) => {
     events = all;
     show();
+    went(all);
     if (all.at(-1).seq > known) seen();
     known = all.at(-1).seq;
-  });
+  }, after);
   return { stop, update: (nextRun, nextRecords) => {
     if (stringify([nextRun, nextRecords]) === stringify([run, records])) return;
     [run, records] = [nextRun, nextRecords];

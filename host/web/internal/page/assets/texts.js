@@ -197,6 +197,7 @@ export const T = {
 
   // What has happened
   story: "What happened so far",
+  wholeStory: "The story from its beginning",
   started: "The run was submitted.",
   thisQuestion: "This question was asked.",
   putOff: "The turn was put off and is tried again.",
