@@ -87,7 +87,8 @@ func offlineEnv(url string) map[string]string {
 type object = map[string]any
 
 // homeFiles are files for the home of a run. Without them opencode would fetch its package for
-// plugins (100 MB) in each run, and Qwen Code would update itself and ask its model for memories.
+// plugins (100 MB) in each run, and Qwen Code would update itself, and ask its model for memories and
+// suggestions.
 var homeFiles = map[string]object{
 	".config/opencode/package-lock.json": {
 		"packages": object{"": object{"dependencies": object{"@opencode-ai/plugin": "*"}}},
@@ -95,7 +96,7 @@ var homeFiles = map[string]object{
 	".config/opencode/node_modules/.package-lock.json": {},
 	".qwen/settings.json": {
 		"general": object{"enableAutoUpdate": false}, "privacy": object{"usageStatisticsEnabled": false},
-		"memory": object{"enableManagedAutoMemory": false},
+		"memory": object{"enableManagedAutoMemory": false}, "ui": object{"enableFollowupSuggestions": false},
 	},
 }
 

@@ -3,6 +3,7 @@
 package acp_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/interlude-go/interlude/engine"
@@ -10,12 +11,16 @@ import (
 	"github.com/interlude-go/interlude/engine/enginetest"
 )
 
-// D3, D6: Qwen Code is an engine, with one process for all turns. All cases share an engine, which
-// asks the agent once what it is.
+// D3, D6: Qwen Code is an engine, with one process for all turns, and resumed by its session. All
+// cases share an engine, which asks the agent once what it is.
 func TestQwenPassesTheSuite(t *testing.T) {
-	m := model(t)
-	cfg := qwen(agentstest.Program(t, "qwen"), m.URL)
-	cfg.Resident, cfg.StateDir = true, t.TempDir()
-	e := started(t, cfg)
-	enginetest.Run(t, enginetest.Harness{Model: m, New: func(testing.TB, string) engine.Engine { return e }})
+	for _, resident := range []bool{true, false} {
+		t.Run(fmt.Sprintf("resident %t", resident), func(t *testing.T) {
+			m := model(t)
+			cfg := qwen(agentstest.Program(t, "qwen"), m.URL)
+			cfg.Resident, cfg.StateDir = resident, t.TempDir()
+			e := started(t, cfg)
+			enginetest.Run(t, enginetest.Harness{Model: m, New: func(testing.TB, string) engine.Engine { return e }})
+		})
+	}
 }

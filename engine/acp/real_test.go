@@ -96,6 +96,7 @@ func qwen(program, url string) acp.Config {
 			return settings(t.HomeDir, object{
 				"general": object{"enableAutoUpdate": false}, "privacy": object{"usageStatisticsEnabled": false},
 				"telemetry": object{"enabled": false}, "memory": object{"enableManagedAutoMemory": false},
+				"ui": object{"enableFollowupSuggestions": false},
 			}, ".qwen", "settings.json")
 		},
 		AutoPermission: acp.Allow, Grace: 2 * time.Second,

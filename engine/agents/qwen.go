@@ -35,7 +35,7 @@ func Qwen(o Options) (*Engine, error) {
 	}
 	call = append(call, o.Args...)
 	a := agent{
-		name: "qwen", tried: [2]string{"0.15.10", "0.15.10"},
+		name: "qwen", tried: [2]string{"0.15.10", "0.24.4"},
 		keys:     []string{"OPENAI_API_KEY"},
 		env:      []string{"OPENAI_BASE_URL", "OPENAI_MODEL", "QWEN_MODEL"},
 		settings: qwenSettings, turn: o.qwenTurn,
@@ -100,14 +100,16 @@ func escapeGlob(path string) string { return special.ReplaceAllString(path, `\$0
 
 var special = regexp.MustCompile(`[][\\*?{}()!+@|^$"]`)
 
-// qwenSettings have it neither update itself nor report what it does nor ask the model for memories
-// after each turn, which only a home that is used for longer can hold.
+// qwenSettings have it neither update itself nor report what it does nor ask the model after each
+// turn for memories, which only a home that is used for longer can hold, or for what the user could
+// type next.
 func qwenSettings(h *home) error {
 	return h.writeSettings(object{
 		"general": object{"enableAutoUpdate": false},
 		"privacy": object{"usageStatisticsEnabled": false}, "telemetry": object{"enabled": false},
 		"context": object{"includeDirectories": []string{artifacts}},
 		"memory":  object{"enableManagedAutoMemory": false},
+		"ui":      object{"enableFollowupSuggestions": false},
 	}, ".qwen", "settings.json")
 }
 

@@ -17,3 +17,6 @@ func TestClaudePassesTheSuite(t *testing.T) {
 func TestResidentClaudePassesTheSuite(t *testing.T) {
 	proven(t, "claude", agents.Claude, agents.Options{Set: asNobody, Resident: true})
 }
+
+// D5, E4, I11: Qwen Code is an engine, with a process for each turn.
+func TestQwenPassesTheSuite(t *testing.T) { proven(t, "qwen", agents.Qwen, agents.Options{}) }

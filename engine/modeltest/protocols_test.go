@@ -1,6 +1,7 @@
 package modeltest_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -53,6 +54,27 @@ func asked(tb testing.TB, q modelagent.Question, session ...modelagent.Entry) mo
 	require.NoError(tb, err)
 	require.True(tb, a.Ended)
 	return a
+}
+
+// An agent that asks for the rest of an answer that broke off gets the rest.
+func TestAnswerThatBrokeOffGoesOn(t *testing.T) {
+	text := func(a modeltest.Answer) (all string) {
+		for _, p := range a.Pieces {
+			all += p.Text
+		}
+		return all
+	}
+	c := modeltest.Conversation{Messages: []modeltest.Message{{Role: modeltest.User,
+		Text: script.Script("delta one half", "first 1 drop", `delta " and the other"`)}}}
+	first := modeltest.ByScript(c, 0)
+	require.Equal(t, modeltest.Drop, first.End)
+	require.Equal(t, "one half", text(first))
+	for _, got := range []string{"one half", "one ha", ""} {
+		again := c
+		again.Messages = slices.Concat(c.Messages, []modeltest.Message{{Role: modeltest.Assistant, Text: got},
+			{Role: modeltest.User, Text: "Resume. <previous_response_suffix>" + got + "</previous_response_suffix>"}})
+		require.Equal(t, "one half and the other", got+text(modeltest.ByScript(again, 0)))
+	}
 }
 
 func TestAnswerFollowsTheScriptOfTheLastUserText(t *testing.T) {

@@ -37,8 +37,14 @@ const maxPieces = 100_000
 //
 // When the user's texts name a nonce, markers and JSON blocks carry it.
 //
+// An agent whose answer broke off may ask for the rest, with the end of what it got. It gets the
+// text of the same script from there on.
+//
 // recall repeats the notes only: other parts of the user's texts may be the agent's own.
 func ByScript(c Conversation, pause time.Duration) Answer {
+	if before, got, ok := c.brokenOff(); ok {
+		return ByScript(before, pause).after(got)
+	}
 	p := interpreter{c: c, pause: pause, answered: len(c.Results()), slow: 1}
 	for _, s := range script.Steps(c.Last()) {
 		if s.Word == "first" {
@@ -55,6 +61,33 @@ func ByScript(c Conversation, pause time.Duration) Answer {
 		p.text("ok")
 	}
 	return p.answer
+}
+
+// brokenOff reports whether the agent asks for the rest of an answer that broke off, as Qwen Code
+// does from 0.24 on. It returns the conversation up to that answer, asked once more, and the part of
+// the answer that the agent got.
+func (c Conversation) brokenOff() (before Conversation, got string, ok bool) {
+	n := len(c.Messages)
+	if n < 3 || c.Messages[n-1].Role != User || c.Messages[n-2].Role != Assistant ||
+		!strings.Contains(c.Messages[n-1].Text, "<previous_response_suffix>") {
+		return c, "", false
+	}
+	before = c
+	before.Messages, before.Asked = c.Messages[:n-2], c.Asked+1
+	return before, c.Messages[n-2].Text, true
+}
+
+// after returns the answer without the text that the agent got before.
+func (a Answer) after(got string) Answer {
+	for i := range a.Pieces {
+		p := &a.Pieces[i]
+		shared := min(len(p.Text), len(got))
+		if p.Text[:shared] != got[:shared] {
+			break
+		}
+		p.Text, got = p.Text[shared:], got[shared:]
+	}
+	return a
 }
 
 // interpreter builds an answer from steps.
