@@ -3,6 +3,8 @@ package adk_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"iter"
 	"slices"
 	"testing"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"google.golang.org/adk/v2/agent/llmagent"
 	"google.golang.org/adk/v2/agent/workflowagents/parallelagent"
 	"google.golang.org/adk/v2/agent/workflowagents/sequentialagent"
+	"google.golang.org/adk/v2/model"
 	"google.golang.org/adk/v2/session"
 
 	"github.com/interlude-go/interlude/engine"
@@ -76,6 +79,48 @@ func TestK4DecisionsAboutCalls(t *testing.T) {
 				require.ElementsMatch(t, []string{"1EUR", "20EUR", "50EUR"}, shop.sums())
 				require.Regexp(t, `paid 1EUR.*paid 20EUR,.*too dear,.*ask in May,.*paid 50EUR`, o.FinalText)
 			}
+		})
+	}
+}
+
+// listening is a clerk that notes the arguments of the calls that it is shown.
+type listening struct {
+	clerk
+
+	shown *[]string
+}
+
+func (l listening) GenerateContent(ctx context.Context, req *model.LLMRequest,
+	stream bool) iter.Seq2[*model.LLMResponse, error] {
+	*l.shown = nil
+	for _, c := range req.Contents {
+		for _, part := range c.Parts {
+			if part.FunctionCall != nil {
+				*l.shown = append(*l.shown, fmt.Sprint(part.FunctionCall.Args["sum"]))
+			}
+		}
+	}
+	return l.clerk.GenerateContent(ctx, req, stream)
+}
+
+// K4: the model sees the arguments that were executed in its own calls, also in later turns.
+func TestK4TheModelSeesEditedArguments(t *testing.T) {
+	for name, service := range services {
+		t.Run(name, func(t *testing.T) {
+			var shop till
+			var shown []string
+			s := newTalk(t, func(context.Context) (agent.Agent, error) {
+				tools, err := shop.tools()
+				require.NoError(t, err)
+				return llmagent.New(llmagent.Config{Name: "clerk", Description: "pays",
+					Model: listening{shown: &shown}, Tools: tools})
+			}, adk.Config{Sessions: service()})
+			q := s.do("pay 2EUR").Questions[0]
+			_, err := s.decide(q, decisions[`{"sum":"2EUR"}`])
+			require.NoError(t, err)
+			require.Equal(t, []string{"20EUR"}, shown)
+			s.do("hello")
+			require.Equal(t, []string{"20EUR"}, shown)
 		})
 	}
 }
