@@ -49,7 +49,8 @@ func (e *Engine) launch(t engine.Turn, stderr *transcript.File) (*agent, error) 
 		return nil, process.NotStarted(err)
 	}
 	values := e.cfg.values(t)
-	env, secrets, err := e.cfg.environment().Resolve(values)
+	environment := e.cfg.environment()
+	env, secrets, err := environment.Resolve(values)
 	if err != nil {
 		stderr.Close()
 		return nil, err
@@ -61,7 +62,7 @@ func (e *Engine) launch(t engine.Turn, stderr *transcript.File) (*agent, error) 
 	}
 	cmd := process.Command{
 		RunID: t.RunID, Path: program.Path, Args: args, Dir: t.WorkDir, Env: env, Channel: true, Stderr: stderr,
-		Redact: secrets, Grace: e.cfg.Grace, MaxMemory: e.cfg.MaxMemory,
+		TempIn: environment.TempIn(t.HomeDir), Redact: secrets, Grace: e.cfg.Grace, MaxMemory: e.cfg.MaxMemory,
 	}
 	if e.cfg.Sandbox != nil {
 		cmd.Sandbox = func(c *exec.Cmd) error { return e.cfg.Sandbox(c, t) }

@@ -42,7 +42,8 @@ type Config struct {
 	Args    []string
 
 	// Env names the variables of the host that the agent may see. Set gives it others. It sees
-	// nothing else.
+	// nothing else, except TMPDIR: unless Set names it, a folder of the process's own, in general in
+	// HomeDir, that is removed with the process.
 	Env []string
 	Set map[string]string
 	// Secrets names variables of Env or Set whose values are taken out of all that the agent

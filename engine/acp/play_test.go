@@ -344,6 +344,8 @@ func (p *playing) act(s script.Step) error {
 		signal.Ignore(syscall.SIGTERM)
 	case "pid":
 		return makeFile(p.artifacts, s.Rest, strconv.Itoa(os.Getpid()))
+	case "temporary":
+		return enginetest.LeaveTemporary(p.artifacts, s.Rest)
 	case "spawn", "detach":
 		return p.spawn(s.Rest, s.Word == "detach")
 	case "exit":

@@ -125,7 +125,7 @@ func TestHomeOptionSetsTheHome(t *testing.T) {
 			agent: gemini, o: agents.Options{BaseURL: "http://127.0.0.1:1"}, settings: ".gemini/settings.json",
 			says: `"defaultApprovalMode": "auto_edit"`,
 			env:  []string{"GEMINI_CLI_TRUST_WORKSPACE=true", "GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:1"},
-			own:  []string{"INTERLUDE_ARTIFACTS=ARTIFACTS", "TMPDIR=HOME/tmp"},
+			own:  []string{"INTERLUDE_ARTIFACTS=ARTIFACTS"},
 		},
 		{
 			agent: qwen, o: agents.Options{BaseURL: "http://127.0.0.1:1"}, settings: ".qwen/settings.json",

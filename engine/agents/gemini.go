@@ -56,8 +56,6 @@ func Gemini(o Options) (*Engine, error) {
 	if home := o.home(); home != "" {
 		a.settings = o.geminiSettings
 		a.set[artifactsVariable] = "{artifacts}"
-		// where it writes whole conversations when a request fails, for everybody to read
-		a.set["TMPDIR"] = home + "/tmp"
 	}
 	if o.BaseURL != "" {
 		a.set["GOOGLE_GEMINI_BASE_URL"] = o.BaseURL
@@ -80,9 +78,6 @@ func (o Options) geminiSettings(h *home) error {
 		login = "vertex-ai"
 	case o.variable("GOOGLE_GENAI_USE_GCA") == "true":
 		login = "oauth-personal"
-	}
-	if err := h.MkdirAll("tmp", 0o700); err != nil {
-		return err
 	}
 	return h.writeSettings(object{
 		"general": object{

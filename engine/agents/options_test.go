@@ -163,7 +163,7 @@ func TestSettingsAreNotWrittenThroughLinks(t *testing.T) {
 	for _, a := range []adapter{gemini, qwen, opencode} {
 		for _, seed := range []map[string]string{nil, {".gemini/seed": "options_test.go"}} {
 			turn, elsewhere := first(t, fsm.ModeInteractive), t.TempDir()
-			for _, folder := range []string{".gemini", ".qwen", ".config", "tmp"} {
+			for _, folder := range []string{".gemini", ".qwen", ".config"} {
 				require.NoError(t, os.Symlink(elsewhere, filepath.Join(turn.HomeDir, folder)))
 			}
 			require.Error(t, a.play(t, agents.Options{Seed: seed}, turn, "answer", 0).err)

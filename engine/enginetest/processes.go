@@ -125,6 +125,26 @@ var processes = []scene{
 			o := w.newRun("r1").do("args")
 			require.NotContains(w, o.FinalText, "hunter2")
 		}},
+	{name: "J11: temporary files go with their process, and no two have the same folder for them",
+		applies: isProgram, play: func(w *world) {
+			r := w.newRun("r1")
+			seen := map[string]bool{os.TempDir(): true}
+			for _, file := range []string{"first", "second"} {
+				o := r.do("temporary "+file, "ask More?")
+				require.Equal(w, engine.OK, o.Process.Status, o.Process.Detail)
+				if resident, ok := w.engine.(engine.Resident); ok {
+					require.NoError(w, resident.End(w.ctx, r.turn.RunID))
+				}
+				path, err := os.ReadFile(filepath.Join(r.turn.ArtifactDir, file))
+				require.NoError(w, err)
+				require.NoDirExists(w, string(path))
+				require.False(w, seen[string(path)], "%s", path)
+				seen[string(path)] = true
+				if isResident(w) {
+					return // the run has lost its process
+				}
+			}
+		}},
 	{name: "H3: the agent works in the run's folder", applies: isProgram, play: func(w *world) {
 		r := w.newRun("r1")
 		r.do("final ok")
@@ -147,6 +167,16 @@ var processes = []scene{
 			require.NoError(w, r.Reap(w.ctx, run.turn.RunID))
 		}
 	}},
+}
+
+// LeaveTemporary is the step "temporary NAME" of a scripted program: it leaves a file in the folder for
+// temporary files, whose path is the artifact.
+func LeaveTemporary(artifacts, name string) error {
+	dir := os.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "scrap"), nil, 0o600); err != nil {
+		return err
+	}
+	return touch(artifacts, name, dir)
 }
 
 func onLinux(*world) bool { return runtime.GOOS == "linux" }

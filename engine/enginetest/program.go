@@ -163,6 +163,8 @@ func (p *program) act(s Step) (bool, error) {
 		return true, p.spawn(s.Rest, s.Word == "detach")
 	case "pid":
 		return true, touch(p.artifacts, s.Rest, strconv.Itoa(os.Getpid()))
+	case "temporary":
+		return true, LeaveTemporary(p.artifacts, s.Rest)
 	case "exit":
 		n, err := strconv.Atoi(s.Rest)
 		if err != nil {

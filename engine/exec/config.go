@@ -67,7 +67,8 @@ type Config struct {
 	StdinJSON bool
 
 	// Env names the variables of the host that the agent may see. Set gives it others. It sees
-	// nothing else.
+	// nothing else, except TMPDIR: unless Set names it, a folder of the process's own, in general in
+	// HomeDir, that is removed with the process.
 	Env []string
 	Set map[string]string
 	// Secrets names variables of Env or Set whose values are taken out of all that the agent
@@ -85,8 +86,8 @@ type Config struct {
 	// Sandbox may change how the agent of a turn is started, just before: run it in bwrap, as a
 	// Unix user of the run's own (SysProcAttr.Credential), or with process.Contain. Without it all
 	// agents have the rights of the host's user, and can read each other's homes; see
-	// process.Command. It is not called for VersionArgs and the like, which see no run. Its error
-	// is ENGINE_UNAVAILABLE.
+	// process.Command. The folder that TMPDIR in cmd.Env names must exist in the sandbox. Sandbox is
+	// not called for VersionArgs and the like, which see no run. Its error is ENGINE_UNAVAILABLE.
 	Sandbox func(cmd *exec.Cmd, t engine.Turn) error
 
 	Format Format

@@ -139,7 +139,8 @@ func (e *Engine) launch(t *turn, templates []string, errs *transcript.File) (*pr
 	if err != nil {
 		return nil, process.NotStarted(err)
 	}
-	env, secrets, err := e.cfg.environment().Resolve(values)
+	environment := e.cfg.environment()
+	env, secrets, err := environment.Resolve(values)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +151,7 @@ func (e *Engine) launch(t *turn, templates []string, errs *transcript.File) (*pr
 	cmd := process.Command{
 		RunID: t.in.RunID, Path: program.Path, Args: e.cfg.arguments(templates, values, t.in.Mode),
 		Dir: t.in.WorkDir, Env: env, Channel: e.cfg.Resident, Stderr: errs, Redact: secrets, Grace: e.cfg.Grace,
-		MaxMemory: e.cfg.MaxMemory,
+		MaxMemory: e.cfg.MaxMemory, TempIn: environment.TempIn(t.in.HomeDir),
 	}
 	if !e.cfg.Resident && e.cfg.Stdin != "" {
 		cmd.Stdin = strings.NewReader(process.Expand(e.cfg.Stdin, e.cfg.stdinValues(values)))

@@ -168,7 +168,8 @@ func TestMessageRefersToItsTranscriptLine(t *testing.T) {
 	require.Equal(t, engine.Usage{InputTokens: 11, OutputTokens: 7, CostUSD: 0.25}, o.Usage)
 }
 
-// The agent sees the variables that are named or set, the marks of its run, and nothing else.
+// The agent sees the variables that are named or set, the marks of its run, its own
+// folder for temporary files, and nothing else.
 func TestAgentSeesOnlyNamedVariables(t *testing.T) {
 	t.Setenv("NAMED", "yes")
 	t.Setenv("UNNAMED", "no")
@@ -177,6 +178,7 @@ func TestAgentSeesOnlyNamedVariables(t *testing.T) {
 		c.Set = map[string]string{"HOME": "{workdir}/home", "RUN": "{run}/{attempt}/{mode}"}
 	})
 	turn := job(t, "args")
+	turn.HomeDir = t.TempDir()
 	o, err := e.RunTurn(t.Context(), turn, &enginetest.Recorder{})
 	require.NoError(t, err)
 	var seen struct{ Env []string }
@@ -186,7 +188,7 @@ func TestAgentSeesOnlyNamedVariables(t *testing.T) {
 		name, _, _ := strings.Cut(v, "=")
 		names = append(names, name)
 	}
-	require.ElementsMatch(t, []string{"NAMED", "HOME", "RUN", "INTERLUDE_RUN", "INTERLUDE_TOKEN"}, names)
+	require.ElementsMatch(t, []string{"NAMED", "HOME", "RUN", "TMPDIR", "INTERLUDE_RUN", "INTERLUDE_TOKEN"}, names)
 	require.Contains(t, seen.Env, "HOME="+turn.WorkDir+"/home")
 	require.Contains(t, seen.Env, "RUN=r1/1/interactive")
 	require.Contains(t, seen.Env, "INTERLUDE_RUN=r1")

@@ -76,14 +76,15 @@ func (e *Engine) Query(ctx context.Context, args ...string) (string, error) {
 	for _, folder := range []string{"{home}", "{workdir}", "{artifacts}", "{transcripts}"} {
 		values[folder] = home
 	}
-	env, secrets, err := e.cfg.environment().Resolve(values)
+	environment := e.cfg.environment()
+	env, secrets, err := environment.Resolve(values)
 	if err != nil {
 		return "", err
 	}
 	const queryRun = "query" // the run id of all queries: each ends what a dead host left of an earlier one
 	_ = e.processes.Reap(ctx, queryRun)
 	p, err := e.processes.Start(process.Command{RunID: queryRun, Path: program.Path, Args: args, Dir: home,
-		Env: env, Redact: secrets, Grace: e.cfg.Grace})
+		Env: env, TempIn: environment.TempIn(home), Redact: secrets, Grace: e.cfg.Grace})
 	if err != nil {
 		return "", err
 	}

@@ -34,7 +34,7 @@ func init() {
 	}
 }
 
-// serve has "FOLDER RUN…" start processes for the runs, one after the other, until somebody kills
+// serve has "FOLDER HOME RUN…" start processes for the runs, one after the other, until somebody kills
 // it.
 func serve(task string) int {
 	switch task {
@@ -51,7 +51,7 @@ func serve(task string) int {
 	table := process.NewTable(words[0])
 	fmt.Println("ready")
 	var all sync.WaitGroup
-	for _, run := range words[1:] {
+	for _, run := range words[2:] {
 		all.Go(func() {
 			for {
 				if err := table.Reap(context.Background(), run); err != nil {
@@ -59,7 +59,8 @@ func serve(task string) int {
 					return
 				}
 				p, err := table.Start(process.Command{
-					RunID: run, Path: "/bin/sh", Args: []string{"-c", agents[rand.N(len(agents))]}, Dir: words[0],
+					RunID: run, Path: "/bin/sh", Args: []string{"-c", `echo x > "$TMPDIR/x";` + agents[rand.N(len(agents))]},
+					Dir: words[0], TempIn: words[1],
 					Env: []string{"PATH=" + os.Getenv("PATH")}, Grace: grace / 10,
 				})
 				if err != nil {

@@ -45,11 +45,11 @@ func marked(tb testing.TB, runs []string) (all []string) {
 }
 
 // E7: whenever a host is killed, while it starts or ends processes or as they run, fork and leave
-// their group, once the next host has reaped its runs no process of them is left, and no record.
+// their group, once the next host has reaped its runs no process of them is left, no temporary folder and no record.
 func TestReapEndsAllProcessesOfAKilledHost(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
-	dir := t.TempDir()
+	dir, temp := t.TempDir(), tempHome(t)
 	var runs []string
 	for i := range 4 {
 		runs = append(runs, fmt.Sprintf("orphans-%d-%d", os.Getpid(), i))
@@ -58,7 +58,7 @@ func TestReapEndsAllProcessesOfAKilledHost(t *testing.T) {
 	turns := 0
 	for round := range *kills {
 		cmd := exec.CommandContext(t.Context(), self)
-		cmd.Env = append(os.Environ(), hostEnv+"="+dir+" "+strings.Join(runs, " "), "GORACE=atexit_sleep_ms=0")
+		cmd.Env = append(os.Environ(), hostEnv+"="+dir+" "+temp+" "+strings.Join(runs, " "), "GORACE=atexit_sleep_ms=0")
 		cmd.Stderr = os.Stderr
 		out, err := cmd.StdoutPipe()
 		require.NoError(t, err)
@@ -79,6 +79,9 @@ func TestReapEndsAllProcessesOfAKilledHost(t *testing.T) {
 		records, err := os.ReadDir(dir)
 		require.NoError(t, err)
 		require.Empty(t, records)
+		left, err := os.ReadDir(temp)
+		require.NoError(t, err)
+		require.Empty(t, left, "temporary folders")
 	}
 	t.Logf("%d hosts were killed after %d turns", *kills, turns)
 }

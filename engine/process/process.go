@@ -38,6 +38,11 @@ type Command struct {
 	Dir  string
 	// Env is the whole environment, NAME=value; the marks of the run are added to it.
 	Env []string
+	// TempIn is the folder, in general the run's home, in which the process gets a folder for its
+	// temporary files: TMPDIR, which replaces the one in Env. The folder is removed by Release, or by
+	// Reap or CleanUp of a later host. It is in the system's temporary folder if TempIn does not
+	// exist or is so long that Unix sockets would not fit. Empty: TMPDIR is as in Env.
+	TempIn string
 	// Stdin is what the process may read; nil is an empty input. Channel has Process.Stdin be a
 	// pipe to it instead.
 	Stdin   io.Reader
@@ -98,9 +103,15 @@ func start(c Command, rec record) (*Process, error) {
 	if p.grace == 0 {
 		p.grace = DefaultGrace
 	}
+	if rec.Temp != "" {
+		p.cmd.Env = append(slices.Clip(c.Env), envTemp+"="+rec.Temp) // of two values the last one counts
+	}
 	if c.Sandbox != nil {
 		if err := c.Sandbox(p.cmd); err != nil {
 			return nil, fmt.Errorf("process: sandbox: %w", err)
+		}
+		if err := giveTemp(rec.Temp, p.cmd); err != nil {
+			return nil, err
 		}
 	}
 	p.cmd.Env = rec.marked(p.cmd.Env)
@@ -264,14 +275,14 @@ func (p *Process) Err() error {
 // ErrorText is the end of what the process wrote to its error output so far.
 func (p *Process) ErrorText() string { return p.stderr.String() }
 
-// Release frees what belongs to an ended process: the reading end of its output, and its record
-// once nothing is left that it started. It waits for the end. Where a process cannot be ended, its
-// record stays for a later host.
+// Release frees what belongs to an ended process: the reading end of its output, and its temporary
+// folder and its record once nothing is left that it started. It waits for the end. Where a process
+// cannot be ended or the folder cannot be removed, the record stays for a later host.
 func (p *Process) Release() {
 	<-p.ended
 	clean := p.clean()
 	_ = p.Stdout.Close()
-	if clean {
+	if clean && p.record.removeTemp() == nil {
 		p.table.remove(p.record)
 	}
 }

@@ -31,6 +31,8 @@ type record struct {
 	Worker string `json:"worker,omitempty"`
 	// Identity is the process's, once it is started.
 	Identity string `json:"identity,omitempty"`
+	// Temp is the process's temporary folder, removed after its end. It is on record before it exists.
+	Temp string `json:"temp,omitempty"`
 }
 
 // marked is an environment with the marks of the record.

@@ -3,8 +3,10 @@
 package process
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"syscall"
 )
 
@@ -18,4 +20,17 @@ func killGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) }
 func private(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && info.IsDir() && info.Mode().Perm()&0o022 == 0 && int64(stat.Uid) == int64(os.Getuid())
+}
+
+// giveTemp gives the temporary folder, "" for none, to the user that a sandbox has the command run
+// as.
+func giveTemp(dir string, cmd *exec.Cmd) error {
+	if dir == "" || cmd.SysProcAttr == nil || cmd.SysProcAttr.Credential == nil {
+		return nil
+	}
+	user := cmd.SysProcAttr.Credential
+	if err := os.Chown(dir, int(user.Uid), int(user.Gid)); err != nil {
+		return fmt.Errorf("process: temporary folder: %w", err)
+	}
+	return nil
 }

@@ -45,12 +45,20 @@ func (t *Table) Start(c Command) (*Process, error) {
 		return nil, ErrNoMemoryLimit
 	}
 	rec := newRecord(c.RunID)
+	rec.Temp = c.tempPath()
 	if err := t.write(rec); err != nil {
+		return nil, err
+	}
+	err := rec.makeTemp()
+	if err != nil {
+		t.remove(rec)
 		return nil, err
 	}
 	p, err := start(c, rec)
 	if err != nil {
-		t.remove(rec)
+		if rec.removeTemp() == nil {
+			t.remove(rec)
+		}
 		return nil, err
 	}
 	p.table = t
@@ -75,7 +83,8 @@ func (t *Table) Reap(ctx context.Context, runID string) error {
 	return t.endRecorded(ctx, runID, func(worker string) bool { return procid.Alive(worker) != procid.Living })
 }
 
-// CleanUp ends the processes that dead hosts left of any run, and removes their records. A host
+// CleanUp ends the processes that dead hosts left of any run, and removes their temporary folders and
+// their records. A host
 // must be known to be dead: one that shares the folder from another container may live. Where the
 // system cannot tell (see the package), nothing is ended.
 func (t *Table) CleanUp(ctx context.Context) error {
@@ -105,6 +114,10 @@ func (t *Table) endRecorded(ctx context.Context, runID string, gone func(worker 
 		ended := procid.OfEarlierBoot(r.Worker) || endByToken(r.Token, endGroup(r))
 		if !ended && procid.Alive(r.Identity) != procid.Dead {
 			broken = errors.Join(broken, fmt.Errorf("processes of run %s may still be alive: %s", r.RunID, r.Identity))
+			continue
+		}
+		if err := r.removeTemp(); err != nil {
+			broken = errors.Join(broken, err)
 			continue
 		}
 		t.remove(r)
