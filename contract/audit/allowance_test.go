@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -281,4 +282,43 @@ func TestLenientReportIsBounded(t *testing.T) {
 		total += f.Count
 	}
 	require.Equal(t, 50*report.Lines, total)
+}
+
+// G4: an event that occurs once in a run, or not again there, is refused by the lenient reader, too.
+func TestLenientRefusesEventsThatOccurTwice(t *testing.T) {
+	t.Parallel()
+	seen := map[any]bool{fcmp.TypeWarning: true} // may stand anywhere, and any number of times
+	for name, log := range goodLogs(t) {
+		lines := slices.Collect(strings.Lines(log))
+		for i, line := range lines {
+			typ := takeApart(t, line).whole["type"]
+			if seen[typ] {
+				continue
+			}
+			seen[typ] = true
+			for _, at := range []int{i + 1, len(lines)} {
+				twice := renumbered(t, slices.Insert(slices.Clone(lines), at, line))
+				if read(t, twice, false).Found > 0 {
+					require.NotZero(t, read(t, twice, true).Found, "%s: %v again at %d", name, typ, at+1)
+				}
+			}
+		}
+	}
+}
+
+// renumbered returns the events with their numbers in order and their times not before each other,
+// so that nothing else is wrong with them.
+func renumbered(t *testing.T, lines []string) string {
+	t.Helper()
+	seq, local, attempt, last := map[any]int{}, map[any]int{}, map[any]any{}, ""
+	return rewrite(t, strings.Join(lines, ""), func(e event) {
+		id, meta := e.whole["run_id"], e.whole["meta"].(map[string]any)
+		seq[id]++
+		if local[id]++; attempt[id] != meta["attempt"] {
+			local[id], attempt[id] = 1, meta["attempt"]
+		}
+		e.whole["seq"], meta["local_seq"] = json.Number(strconv.Itoa(seq[id])), json.Number(strconv.Itoa(local[id]))
+		last = max(last, e.whole["ts"].(string))
+		e.whole["ts"] = last
+	})
 }

@@ -28,8 +28,8 @@ func (r *startsWith) bind(l *contract.Lifecycle) error {
 
 func (r *startsWith) judge(v *view, s *step) string {
 	switch first := v.head == nil; {
-	case first != (s.Type == r.Type) && v.lenient:
-		return s.skip()
+	case v.lenient && first && s.Type != r.Type, v.lenient && !first && s.Type == r.Type && v.started == nil:
+		return s.skip() // the log begins in mid-run, or after an event that cannot be read
 	case first && s.Type != r.Type:
 		return fmt.Sprintf("the first event is %s, not %s", s.Type, r.Type)
 	case !first && s.Type == r.Type:
