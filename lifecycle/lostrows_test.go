@@ -20,6 +20,7 @@ import (
 type losing struct {
 	*memory.Store
 	journal, settled atomic.Bool
+	sessions         atomic.Bool  // of the runs themselves
 	events           atomic.Int64 // how many are lost; negative: all
 }
 
@@ -45,6 +46,16 @@ func (s *losing) Interaction(ctx context.Context, id string, number int) (intera
 	}
 	return s.Store.Interaction(ctx, id, number)
 }
+
+func (s *losing) Run(ctx context.Context, id string) (store.Run, error) {
+	run, err := s.Store.Run(ctx, id)
+	if s.sessions.Load() {
+		run.Session = nil
+	}
+	return run, err
+}
+
+func (s *losing) Recent(string) (store.Run, bool) { return store.Run{}, false }
 
 func (s *losing) Confirm(_ context.Context, read func(store.Reader) error) error { return read(s) }
 
@@ -124,4 +135,38 @@ func TestLostRowsAreNoticed(t *testing.T) {
 		}
 		stop()
 	})
+}
+
+// E2: a resumable run that has lost its session does not begin again with the answer to a question that
+// its engine has not asked: it fails, or is held where the host wants that.
+func TestE2ARunWithoutItsSessionDoesNotBeginAgain(t *testing.T) {
+	for forgiving, state := range map[bool]fsm.State{false: fsm.StateFailed, true: fsm.StateQueued} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &losing{Store: newStore(t)}
+			turns := 0
+			lc, stop := serving(t, Config{Store: s, Forgiving: forgiving, Engine: agent{turn: func(context.Context,
+				engine.Turn) (engine.Outcome, error) {
+				turns++
+				return asking("Ship?"), nil
+			}}})
+			submit(t, lc, "r")
+			synctest.Wait()
+			in(t, lc.Client, "r", fsm.StateWaitingUser)
+			s.sessions.Store(true)
+			_, err := lc.Reply(t.Context(), "r", Reply{ID: 1, Text: "yes"})
+			require.NoError(t, err)
+			synctest.Wait()
+			run := in(t, lc.Client, "r", state)
+			require.Equal(t, forgiving, run.Held())
+			if forgiving {
+				require.Equal(t, fsm.CodeSessionResumeFailed, run.Block.Code)
+				require.Contains(t, run.Block.Reason, "the session handle is missing")
+			} else {
+				require.Equal(t, fsm.CodeSessionResumeFailed, run.Error.Code)
+				require.Contains(t, run.Error.Message, "the session handle is missing")
+			}
+			require.Equal(t, 1, turns)
+			stop()
+		})
+	}
 }

@@ -137,7 +137,7 @@ func (c *Client) sessionFault(ctx context.Context, run *Run) (fault string, know
 	case run.Pending == nil:
 		return "the pending question is missing", true
 	case !run.HasSession():
-		return "the session handle is missing", true
+		return errNoSession.Error(), true
 	case run.Session == nil: // a fork that has asked again; its next turn branches the inherited session
 		return "", false
 	}

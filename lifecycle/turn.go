@@ -112,8 +112,15 @@ func (t *turn) execute(ctx context.Context) *turnEvidence {
 			return t.failed(fsm.CodeSessionResumeFailed, err)
 		}
 	}
+	if in.Session == nil && profile == fsm.ProfileResumable && len(answers) > 0 && t.origin == nil {
+		// An engine would begin again, with an answer to a question that it has not asked (E2).
+		return t.failed(fsm.CodeSessionResumeFailed, errNoSession)
+	}
 	return t.runRounds(ctx, e, in)
 }
+
+// errNoSession says why a resumable run cannot continue after a wait.
+var errNoSession = errors.New("the session handle is missing")
 
 // failed is the evidence of a turn that the engine could not execute.
 //

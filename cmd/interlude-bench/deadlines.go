@@ -21,7 +21,7 @@ func (r *report) fireDeadlines(ctx context.Context, h *host, n int, pr *progress
 		return err
 	}
 	id := newIDs(duePrefix)
-	due := time.Now().Add(2*time.Second + time.Duration(n)*300*time.Microsecond) // several times the time of parking
+	due := time.Now().Add(parkingTime(n, r.RunsPerS))
 	b := pr.start("parking runs", n)
 	err = m.park(ctx, h.store, n, id, "", due, b)
 	b.end()
@@ -64,6 +64,16 @@ func (r *report) fireDeadlines(ctx context.Context, h *host, n int, pr *progress
 		return ctx.Err()
 	}
 	return checkFiredOnce(ctx, h, n, id)
+}
+
+// parkingTime is several times the time that parking n runs takes. Parking a run takes two commits, and
+// a round trip six; without group commit each of them waits for a flush of its own.
+func parkingTime(n int, roundTripsPerS float64) time.Duration {
+	each := 300 * time.Microsecond
+	if roundTripsPerS > 0 {
+		each = max(each, time.Duration(float64(time.Second)/roundTripsPerS))
+	}
+	return 2*time.Second + time.Duration(n)*each
 }
 
 // checkFiredOnce returns an error unless each of the n deadlines has fired exactly once.

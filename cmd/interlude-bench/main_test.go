@@ -74,6 +74,13 @@ func TestRoundTripTakesSixCommitsOnEveryStore(t *testing.T) {
 	}
 }
 
+// The deadlines leave the time that parking takes, also on a store that flushes each commit.
+func TestDeadlinesComeAfterParking(t *testing.T) {
+	require.Equal(t, 5*time.Second, parkingTime(10000, 50000))
+	require.Equal(t, 102*time.Second, parkingTime(10000, 100), "three times the time of 20,000 commits, 600 a second")
+	require.Equal(t, 2300*time.Millisecond, parkingTime(1000, 0))
+}
+
 // D3: deadlines that fall due together fire once each, on every store. F8: every follower sees
 // every event in order, and a long log is replayed from its beginning.
 func TestDeadlinesAndReaders(t *testing.T) {
