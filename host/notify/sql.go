@@ -35,24 +35,31 @@ CREATE INDEX IF NOT EXISTS interlude_notices_next ON interlude_notices (endpoint
 // SchemaPostgreSQL is what OpenPostgreSQL executes if the table is missing.
 var SchemaPostgreSQL = strings.Replace(Schema, "BLOB", "BYTEA", 1)
 
-// OpenSQLite returns the queue in a SQLite database, 3.35 or newer; it makes the table if it is
-// missing. Any file will do, but that of store/sqlite. It needs synchronous=FULL, or an
+// OpenSQLite returns the queue in a SQLite database, 3.35 or newer; it makes the table and its index if
+// they are missing. Any file will do, but that of store/sqlite. It needs synchronous=FULL, or an
 // acknowledged event may be lost with the power, and a busy_timeout.
 func OpenSQLite(ctx context.Context, db *sql.DB) (*SQL, error) {
 	q := &SQL{db: db}
 	return q, q.migrate(ctx, Schema)
 }
 
-// OpenPostgreSQL returns the queue in a PostgreSQL database, in the first schema of its search
-// path; it makes the table if it is missing, for which it needs the right to create one.
+// OpenPostgreSQL returns the queue in a PostgreSQL database, in the first schema of its search path. It
+// makes the table and its index if they are missing, for which it needs the right to create one, or
+// to own the table.
 func OpenPostgreSQL(ctx context.Context, db *sql.DB) (*SQL, error) {
 	q := &SQL{db: db, numbered: true}
 	return q, q.migrate(ctx, SchemaPostgreSQL)
 }
 
-// migrate makes the table if it is missing.
+// migrate makes the table if it is missing, and its index, which tables of earlier versions lack.
 func (q *SQL) migrate(ctx context.Context, schema string) error {
-	if _, err := q.db.ExecContext(ctx, `SELECT endpoint FROM interlude_notices LIMIT 1`); err == nil {
+	lookUp := `SELECT 1 FROM sqlite_master WHERE type = 'index' AND name = 'interlude_notices_next'`
+	if q.numbered {
+		lookUp = `SELECT 1 FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+	WHERE i.indrelid = to_regclass('interlude_notices') AND c.relname = 'interlude_notices_next'`
+	}
+	var found int
+	if q.db.QueryRowContext(ctx, lookUp).Scan(&found) == nil {
 		return nil
 	}
 	err := q.inTx(ctx, func(tx *sql.Tx) error {
@@ -74,9 +81,12 @@ func (q *SQL) migrate(ctx context.Context, schema string) error {
 	return nil
 }
 
-// first is the condition that no pending notice of the run has a lower number.
-const first = `NOT EXISTS (SELECT 1 FROM interlude_notices b
-	WHERE b.endpoint = n.endpoint AND b.run = n.run AND b.died = 0 AND b.seq < n.seq)`
+// first is the condition that no pending notice of the run has a lower number. It reads the primary
+// key for each notice that the index by due yields. PostgreSQL would make one join of all notices of a
+// NOT EXISTS, and read all of the endpoint's by the index without the "+ 0", as long as it has no
+// statistics of the table.
+const first = `n.seq = (SELECT b.seq FROM interlude_notices b
+	WHERE b.endpoint = n.endpoint AND b.run = n.run AND b.died + 0 = 0 ORDER BY b.seq LIMIT 1)`
 
 // Add is described at Queue.
 func (q *SQL) Add(ctx context.Context, endpoint string, entries []Entry, now time.Time) error {

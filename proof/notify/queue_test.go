@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -274,4 +275,58 @@ func TestL4TheTableIsMadeOnce(t *testing.T) {
 	openPostgreSQL(t, dsn)
 	_, err = notify.OpenPostgreSQL(t.Context(), db)
 	require.NoError(t, err)
+}
+
+// L4: a claim of a long queue reads few rows, on a table of an earlier version, too, and without
+// statistics, which a table that has just been filled lacks.
+func TestL4AClaimOfALongQueueReadsFewRows(t *testing.T) {
+	ctx, dsn, now := t.Context(), pgtest.DSN(t), time.Now()
+	cfg, err := pgx.ParseConfig(dsn)
+	require.NoError(t, err)
+	db := stdlib.OpenDB(*cfg)
+	defer db.Close()
+	db.SetMaxOpenConns(1) // whose statistics are read
+	old, _, _ := strings.Cut(notify.SchemaPostgreSQL, ";\n")
+	for _, statement := range []string{
+		old, `ALTER TABLE interlude_notices SET (autovacuum_enabled = false)`,
+		`INSERT INTO interlude_notices SELECT 'e', 'run-' || (i / 2), i % 2, '1', 0, 0, 0, 0, ''
+			FROM generate_series(1, 20000) i`,
+	} {
+		_, err = db.ExecContext(ctx, statement)
+		require.NoError(t, err)
+	}
+	q, err := notify.OpenPostgreSQL(ctx, db)
+	require.NoError(t, err)
+	read := func() (rows int) {
+		_, err := db.ExecContext(ctx, `SELECT pg_stat_force_next_flush()`)
+		require.NoError(t, err)
+		require.NoError(t, db.QueryRowContext(ctx, `SELECT coalesce(seq_tup_read, 0) + (SELECT sum(idx_tup_read)
+			FROM pg_stat_user_indexes WHERE relname = 'interlude_notices') FROM pg_stat_user_tables
+			WHERE relname = 'interlude_notices'`).Scan(&rows))
+		return rows
+	}
+	before := read()
+	claimed, next, err := q.Claim(ctx, "e", now, now.Add(time.Hour), 16)
+	require.NoError(t, err)
+	require.Len(t, claimed, 16)
+	require.False(t, next.IsZero())
+	require.Less(t, read()-before, 1000)
+}
+
+// L4: a table of an earlier version gets its index.
+func TestL4AnEarlierTableGetsItsIndex(t *testing.T) {
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "notices.db")+sqliteSettings)
+	require.NoError(t, err)
+	defer db.Close()
+	old, _, _ := strings.Cut(notify.Schema, ";\n")
+	_, err = db.ExecContext(t.Context(), old)
+	require.NoError(t, err)
+	for range 2 {
+		_, err = notify.OpenSQLite(t.Context(), db)
+		require.NoError(t, err)
+	}
+	var found int
+	require.NoError(t, db.QueryRowContext(t.Context(), `SELECT count(*) FROM sqlite_master
+		WHERE name = 'interlude_notices_next'`).Scan(&found))
+	require.Equal(t, 1, found)
 }
