@@ -129,7 +129,7 @@ func wrongCalls() []wrongCall {
 	for argument, queries := range map[string]map[string]InboxQuery{
 		"query.For":        {"256 bytes": {For: Actor{ID: strings.Repeat("a", 256)}}},
 		"query.For.Groups": {"one of 0 bytes": {For: Actor{Groups: []string{""}}}},
-		"query.Kinds":      {"1001 entries": {Kinds: make([]Kind, 1001)}},
+		"query.Kinds":      {"1001 entries": {Kinds: make([]Kind, 1001)}, `"bogus"`: {Kinds: []Kind{"bogus"}}},
 		"query.DueBefore":  {"in the year 10000": {DueBefore: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)}},
 		"query.After": {`"bm9uc2Vuc2U.1.r"`: {After: "bm9uc2Vuc2U.1.r"}, `".0.r"`: {After: ".0.r"}, `".1"`: {After: ".1"},
 			`".x.r"`: {After: ".x.r"}, `".1.a b"`: {After: ".1.a b"}},

@@ -258,11 +258,13 @@ func (c *Client) Get(ctx context.Context, id string) (Run, error) {
 	return run, nil
 }
 
-// listedBytes and listedFirst bound the memory of a page of Runs: so many runs are read first, and
-// then as many as are expected to fit, by the size of the runs before.
+// listedBytes, listedFirst and listedMost bound the memory of a page of Runs: so many runs are read
+// first, and then as many as are expected to fit, by the size of the runs before. They are few, since
+// large runs may follow small ones.
 const (
 	listedBytes = 4 << 20
 	listedFirst = 20
+	listedMost  = 50
 )
 
 // Runs lists runs in the order of their creation. A page of large runs may have fewer than the
@@ -294,7 +296,7 @@ func (c *Client) Runs(ctx context.Context, query Query) (Page, error) {
 			return page, nil
 		}
 		fit := (listedBytes - size) / (size / len(page.Runs))
-		query.After, query.Limit = page.Next, min(want-len(page.Runs), fit+1)
+		query.After, query.Limit = page.Next, min(want-len(page.Runs), fit+1, listedMost)
 	}
 }
 

@@ -212,6 +212,10 @@ func readInboxPlace(text string) (p inboxPlace, _ error) {
 	return p, nil
 }
 
+// questionKinds are the kinds of question.
+var questionKinds = []Kind{ChooseOne, Confirm, FillFields, OpenText,
+	RiskAck, Approval}
+
 // checkInbox checks the arguments of Inbox, and reads the place where the page begins.
 func (c *Client) checkInbox(ctx context.Context, q *InboxQuery) (place inboxPlace, _ error) {
 	all := Query{Labels: q.Labels, Pool: q.Pool, Key: q.Key, Limit: q.Limit}
@@ -229,6 +233,11 @@ func (c *Client) checkInbox(ctx context.Context, q *InboxQuery) (place inboxPlac
 	if len(q.Kinds) > store.MaxBatch {
 		return place, &ArgumentError{"query.Kinds", entriesOf(len(q.Kinds)), fmt.Sprintf("at most %d", store.MaxBatch),
 			nil}
+	}
+	for _, kind := range q.Kinds {
+		if !slices.Contains(questionKinds, kind) {
+			return place, &ArgumentError{"query.Kinds", quote(string(kind)), fmt.Sprintf("kinds of %q", questionKinds), nil}
+		}
 	}
 	return place, checkTime("query.DueBefore", q.DueBefore)
 }

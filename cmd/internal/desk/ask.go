@@ -102,18 +102,10 @@ func notEmpty(text string) error {
 	return nil
 }
 
-// optionText is an option as it is shown: with its value where the label says something else.
-func optionText(o lifecycle.Option) string {
-	if o.Value == "" || o.Value == o.Label {
-		return terminal.Line(o.Label)
-	}
-	return terminal.Line(o.Label) + "  (" + terminal.JSON(quoted(o.Value)) + ")"
-}
-
 func (a asker) choice(q *lifecycle.Question, r *lifecycle.Reply) error {
 	labels := make([]string, 0, len(q.Options)+1)
 	for _, o := range q.Options {
-		labels = append(labels, optionText(o))
+		labels = append(labels, terminal.Option(o.Label, o.Value))
 	}
 	picked, err := a.pick("Choose", append(labels, "In my own words …"), unpicked, "")
 	if err != nil {

@@ -29,7 +29,11 @@ func TestL1OperatorsSeeRunsPoolsAndNodes(t *testing.T) {
 			o.call("", "runs").well())
 		require.Contains(t, o.call("", "runs", "-limit", "1").well(), "there are more: -limit 2")
 		require.Len(t, lines[web.Run](o.call("", "runs", "-json", "-state", "succeeded")), 1)
+		require.NotContains(t, o.call("", "runs", "-json", "-state", "succeeded").well(), "final_text",
+			"listings carry no output, which may be large")
+		require.Contains(t, o.call("", "show", "-json", "r").well(), "final_text")
 		o.call("", "runs", "-state", "happy").refused(command.Misused)
+		o.call("", "inbox", "-kind", "bogus").refused(command.Misused, "-kind", "approval", "open_text")
 		require.Contains(t, o.call("", "runs", "-held").well(), "there is no such run")
 
 		at := []string{"fork", "-id", "f", "-question", "1", "-reply", "no", "-as", "ada", "r"}

@@ -43,11 +43,12 @@ func listRuns(ctx context.Context, cl *client, p *printer, q lifecycle.Query, li
 		page, err := cl.Runs(ctx, q)
 		for i := range page.Runs {
 			r := &page.Runs[i]
-			if p.json {
-				p.object(web.ShowRun(r, lifecycle.Actor{}, cl.Now()))
-			}
 			rows = append(rows, []string{r.ID, string(r.State), ago(r.UpdatedAt), strconv.Itoa(r.Attempt), r.Engine,
 				what(r)})
+			if p.json {
+				r.Output, r.FinalText = nil, "" // they may be large; show has them
+				p.object(web.ShowRun(r, lifecycle.Actor{}, cl.Now()))
+			}
 		}
 		q.After = page.Next
 		return rows, page.Next != "", err

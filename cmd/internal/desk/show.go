@@ -165,7 +165,7 @@ func (p *printer) question(q *lifecycle.Question) {
 		}
 	}
 	for i, o := range q.Options {
-		p.text(terminal.Plain, fmt.Sprintf("%d  %s", i+1, optionText(o)), "     ")
+		p.text(terminal.Plain, fmt.Sprintf("%d  %s", i+1, terminal.Option(o.Label, o.Value)), "     ")
 	}
 	for _, name := range q.RequiredFields {
 		p.text(terminal.Plain, terminal.Name(name)+":", "     ")

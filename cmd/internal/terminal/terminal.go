@@ -43,9 +43,9 @@ func Name(text string) string {
 	return strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(interaction.Visible(text))
 }
 
-// Option is an option of a question on one line, with its value if that is not its label.
+// Option is an option of a question on one line, with its value if it has one that is not its label.
 func Option(label, value string) string {
-	if value == label {
+	if value == "" || value == label {
 		return Line(label)
 	}
 	return Line(label) + "  (" + Name(value) + ")"
