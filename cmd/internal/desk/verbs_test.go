@@ -48,7 +48,7 @@ func TestL1AQuestionIsListedShownAndAnswered(t *testing.T) {
 
 		out = o.call("", "show", "r").well()
 		require.Contains(t, out, "waiting_user")
-		require.Contains(t, out, "? 1  Which colour?\n     1  Red  (\"red\")\n     2  Blue  (\"blue\")\n")
+		require.Contains(t, out, "? 1  Which colour?\n     1  Red  (red)\n     2  Blue  (blue)\n")
 
 		receipt := lines[web.Receipt](o.call("", "reply", "-json", "-as", "ada", "-key", "k", "r", "2"))[0]
 		require.False(t, receipt.Replayed)
