@@ -287,7 +287,7 @@ func TestRightArgumentsAreAccepted(t *testing.T) {
 	}
 	for _, q := range []InboxQuery{
 		{}, {Limit: 1}, {Limit: store.MaxBatch}, {For: Actor{ID: strings.Repeat("a", 255), Groups: []string{"g"}}},
-		{Kinds: []Kind{Confirm}}, {Kinds: make([]Kind, store.MaxBatch)},
+		{Kinds: []Kind{Confirm}}, {Kinds: slices.Repeat([]Kind{Confirm}, store.MaxBatch)},
 		{After: store.Cursor{At: noon, ID: "r"}.String()}, {After: ".1.r.2"},
 		{DueBefore: noon},
 	} {

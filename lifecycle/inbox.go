@@ -236,7 +236,8 @@ func (c *Client) checkInbox(ctx context.Context, q *InboxQuery) (place inboxPlac
 	}
 	for _, kind := range q.Kinds {
 		if !slices.Contains(questionKinds, kind) {
-			return place, &ArgumentError{"query.Kinds", quote(string(kind)), fmt.Sprintf("kinds of %q", questionKinds), nil}
+			return place, &ArgumentError{"query.Kinds", quote(string(kind)), fmt.Sprintf("kinds of %q", questionKinds),
+				nil}
 		}
 	}
 	return place, checkTime("query.DueBefore", q.DueBefore)
