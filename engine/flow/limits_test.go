@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -155,9 +156,10 @@ func TestN11AnAnswerIsOfTheQuestionThatWasAsked(t *testing.T) {
 		for _, kept := range []bool{false, true} { // the journal has the answer already
 			for _, several := range []bool{false, true} {
 				bubble(t, func(t *testing.T) {
-					asked := first
+					var asked atomic.Pointer[engine.Question]
+					asked.Store(&first)
 					h := serve(t, memory.New(), flow.New("f", func(c *flow.Ctx, _ string) (string, error) {
-						qs := []engine.Question{asked}
+						qs := []engine.Question{*asked.Load()}
 						if several {
 							qs = append(qs, ask("And?"))
 						}
@@ -176,10 +178,10 @@ func TestN11AnAnswerIsOfTheQuestionThatWasAsked(t *testing.T) {
 					}
 					if kept {
 						h.reply(1, "yes")
-						asked = other
+						asked.Store(&other)
 						h.reply(next, "sure")
 					} else {
-						asked = other
+						asked.Store(&other)
 						h.reply(1, "yes")
 					}
 					why := h.held()
@@ -188,7 +190,7 @@ func TestN11AnAnswerIsOfTheQuestionThatWasAsked(t *testing.T) {
 					if !kept {
 						require.Contains(t, why, `question 1 "Deploy to staging?" had the digest `, name)
 					}
-					asked = first
+					asked.Store(&first)
 					time.Sleep(2 * time.Hour)
 					if !kept {
 						h.reply(next, "sure")
@@ -215,11 +217,13 @@ func TestM2AnAnswerOfAnEarlierReleaseIsUsed(t *testing.T) {
 func TestN2AFunctionThatAsksWhatCannotBeAsked(t *testing.T) {
 	for _, hold := range []lifecycle.HoldPolicy{"", lifecycle.HoldOff} { // the host of these tests holds runs
 		bubble(t, func(t *testing.T) {
-			schema, undone := `{"type":"objekt"}`, 0
+			var undone atomic.Int32
+			var schema atomic.Value
+			schema.Store(`{"type":"objekt"}`)
 			h := serve(t, memory.New(), flow.New("f", func(c *flow.Ctx, _ string) (string, error) {
-				c.Defer("undo", func(context.Context) error { undone++; return nil })
+				c.Defer("undo", func(context.Context) error { undone.Add(1); return nil })
 				q := ask("How many?")
-				q.Schema = []byte(schema)
+				q.Schema = []byte(schema.Load().(string))
 				a, err := flow.Ask[engine.Answer](c, "q", q)
 				return string(a.Value), err
 			}))
@@ -227,16 +231,52 @@ func TestN2AFunctionThatAsksWhatCannotBeAsked(t *testing.T) {
 			if hold == lifecycle.HoldOff {
 				require.Equal(t, lifecycle.StateFailed, h.run().State)
 				require.Contains(t, h.run().Error.Message, `question "q" at 1 is not asked`)
-				require.Equal(t, 1, undone)
+				require.EqualValues(t, 1, undone.Load())
 				return
 			}
 			require.Contains(t, h.held(), `question "q" at 1 is not asked`)
-			schema = `{"type":"integer"}`
+			schema.Store(`{"type":"integer"}`)
 			time.Sleep(2 * time.Hour)
 			_, err := h.Reply(t.Context(), "r", lifecycle.Reply{ID: 1, Value: []byte("3")})
 			require.NoError(t, err)
 			require.Equal(t, "3", h.ended())
-			require.Zero(t, undone)
+			require.Zero(t, undone.Load())
 		})
+	}
+}
+
+// N11: a fork inherits the question with the answer; a question that cannot be read ends the turn.
+func TestN11TheQuestionOfAnAnswerIsRead(t *testing.T) {
+	turn := engine.Turn{RunID: "r", Answers: []engine.Answer{{ID: 3, Ref: "flow 1 0 q", Text: "yes"}}}
+	asked := ask("Old?")
+	asked.ID, asked.Ref = 3, "flow 1 0 q"
+	away := errors.New("away")
+	f := flow.New("f", func(c *flow.Ctx, prompt string) (string, error) {
+		return flow.Ask[string](c, "q", ask(prompt))
+	})
+	for name, c := range map[string]struct {
+		prompt    string
+		inherited []engine.Record
+		err       error
+		says      string
+	}{
+		"inherited":     {"New?", []engine.Record{{Question: asked}}, away, `question 3 "Old?" had the digest`},
+		"the same":      {"Old?", []engine.Record{{Question: asked}}, away, ""},
+		"read":          {"New?", nil, nil, `question 3 "Old?" had the digest`},
+		"read the same": {"Old?", nil, nil, ""},
+		"away":          {"Old?", nil, away, "away"},
+	} {
+		turn.Prompt, turn.Inherited = c.prompt, c.inherited
+		turn.Asked = func(_ context.Context, question int) (engine.Record, error) {
+			require.Equal(t, 3, question)
+			return engine.Record{Question: asked}, c.err
+		}
+		o, err := f.RunTurn(t.Context(), turn, &desk{})
+		if c.says != "" {
+			require.ErrorContains(t, err, c.says, name)
+			continue
+		}
+		require.NoError(t, err, name)
+		require.Equal(t, "yes", o.FinalText, name)
 	}
 }
