@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/base32"
@@ -363,6 +364,9 @@ func (c *Client) Question(ctx context.Context, id string, question int) (Record,
 		return Record{Question: *q}, nil
 	}
 	record, err := settledInteraction(ctx, c.store, id, question)
+	if errors.Is(err, ErrNotFound) {
+		err = cmp.Or(lostRecord(ctx, c.store, id, question), err)
+	}
 	record.Session, record.Journal = nil, 0
 	return record, err
 }

@@ -114,11 +114,19 @@ func (l *Links) write(w http.ResponseWriter, r *http.Request, v *visit, refused 
 	if refused != nil {
 		h.Set("Interlude-Reason", string(refused.reason))
 	}
+	// A browser that does not read its page must not hold the connection.
+	c := http.NewResponseController(w)
+	_ = c.SetWriteDeadline(time.Now().Add(pageTimeout)) // a recorder of a test has no connection
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
 		_, _ = w.Write(body.Bytes()) // who has gone needs no page
 	}
+	_ = c.Flush()
+	_ = c.SetWriteDeadline(time.Time{}) // the next request on this connection may be for another handler
 }
+
+// pageTimeout limits the time that a page may take on its way.
+const pageTimeout = 10 * time.Second
 
 // refused shows why there is no question.
 func (s *view) refused(r *refusal) {

@@ -16,8 +16,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/host/link"
 	"github.com/interlude-go/interlude/host/web"
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store/memory"
 )
 
 // pipes is a listener whose connections are net.Pipe, so that their deadlines pass in the time of a
@@ -142,29 +145,113 @@ func serveBare(ctx context.Context, l net.Listener, h http.Handler) error {
 	return server.Serve(l)
 }
 
-// L2: the same for a link's form, and for the refusals before it is read.
+// linksOf are the links of a host.
+func linksOf(t *testing.T, client *lifecycle.Client) *link.Links {
+	t.Helper()
+	links, err := link.New(link.Config{Client: client, URL: "https://example.com/answer/",
+		Keys:   []link.Key{{ID: "a", Secret: []byte(strings.Repeat("a", link.MinSecret))}},
+		Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	return links
+}
+
+// L2: the same for a link's form, for the refusals before it is read, and for other handlers of our
+// server.
 func TestL2AFormThatNeverArrivesHoldsNoConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		lc, err := lifecycle.New(lifecycle.Config{Store: memory.New(), Logger: slog.New(slog.DiscardHandler),
+			Engine: engine.Func(func(context.Context, engine.Turn, engine.Sink) (engine.Outcome, error) {
+				return engine.Ask(engine.Question{Prompt: "Ship it?"}), nil
+			})})
+		require.NoError(t, err)
+		go func() { _ = lc.Serve(t.Context()) }()
+		_, err = lc.Submit(t.Context(), lifecycle.Spec{ID: "r", Prompt: "x"})
+		require.NoError(t, err)
+		synctest.Wait()
+		run, err := lc.Get(t.Context(), "r")
+		require.NoError(t, err)
+		links := linksOf(t, lc.Client)
+		address, err := links.For("r", *run.Pending, link.To("ada"))
+		require.NoError(t, err)
+		valid := strings.TrimPrefix(address, "https://example.com")
 		listener := serving(t, func(*web.Door) func(context.Context, net.Listener) error {
-			links, err := link.New(link.Config{Client: clientOf(t), URL: "https://example.com/answer/",
-				Keys:   []link.Key{{ID: "a", Secret: []byte(strings.Repeat("a", link.MinSecret))}},
-				Logger: slog.New(slog.DiscardHandler)})
-			require.NoError(t, err)
 			return func(ctx context.Context, l net.Listener) error { return serveBare(ctx, l, links) }
+		}, web.Options{})
+		ours := serving(t, func(d *web.Door) func(context.Context, net.Listener) error {
+			return func(ctx context.Context, l net.Listener) error { return d.Serve(ctx, l, http.NotFoundHandler()) }
 		}, web.Options{})
 		for _, method := range []string{"GET", "POST", "DELETE"} {
 			for _, length := range []string{"Content-Length: 1000", "Transfer-Encoding: chunked"} {
-				request := method + " /answer/x HTTP/1.1\r\nHost: localhost\r\nContent-Type: " +
-					"application/x-www-form-urlencoded\r\n" + length + "\r\n\r\n"
-				go func() { _, _ = io.Copy(io.Discard, listener.dial(request)) }()
+				for _, path := range []string{"/answer/x", valid} {
+					request := method + " " + path + " HTTP/1.1\r\nHost: localhost\r\nContent-Type: " +
+						"application/x-www-form-urlencoded\r\n" + length + "\r\n\r\n"
+					go func() { _, _ = io.Copy(io.Discard, listener.dial(request)) }()
+					go func() { _, _ = io.Copy(io.Discard, ours.dial(request)) }()
+				}
 			}
 		}
 		synctest.Wait()
-		require.EqualValues(t, 6, listener.held.Load())
+		require.EqualValues(t, 12, listener.held.Load())
+		require.EqualValues(t, 12, ours.held.Load())
 		time.Sleep(40 * time.Second)
 		synctest.Wait()
 		require.Zero(t, listener.held.Load())
+		require.Zero(t, ours.held.Load())
 	})
+}
+
+// L1, L2: a client that sends requests and reads no response holds no connection, on our server
+// whatever handler it asks, and on one of the host's the page and the links. A slow reader of a
+// large response gets it.
+func TestL1AClientThatDoesNotReadHoldsNoConnection(t *testing.T) {
+	large := make([]byte, 1<<20)
+	pages := func(d *web.Door) http.Handler {
+		mux := http.NewServeMux()
+		mux.Handle("/interlude/", d)
+		mux.Handle("/answer/", linksOf(t, clientOf(t)))
+		mux.HandleFunc("/large", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(large) })
+		return mux
+	}
+	for name, test := range map[string]struct {
+		server func(*web.Door) func(context.Context, net.Listener) error
+		paths  []string
+	}{
+		"Door.Serve": {func(d *web.Door) func(context.Context, net.Listener) error {
+			return func(ctx context.Context, l net.Listener) error { return d.Serve(ctx, l, pages(d)) }
+		}, []string{"/interlude/", "/interlude/api/me", "/answer/x", "/nowhere", "/large"}},
+		"a server of the host's": {func(d *web.Door) func(context.Context, net.Listener) error {
+			return func(ctx context.Context, l net.Listener) error { return serveBare(ctx, l, pages(d)) }
+		}, []string{"/interlude/", "/interlude/api/me", "/answer/x"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				listener := serving(t, test.server, web.Options{Identify: identify})
+				for _, path := range test.paths {
+					for _, method := range []string{"GET", "POST"} {
+						listener.dial(method + " " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n")
+					}
+				}
+				synctest.Wait()
+				require.EqualValues(t, 2*len(test.paths), listener.held.Load())
+				time.Sleep(40 * time.Second)
+				synctest.Wait()
+				require.Zero(t, listener.held.Load())
+				if name == "Door.Serve" {
+					slow := listener.dial("GET /large HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+					read, piece := 0, make([]byte, 8<<10)
+					for began := time.Now(); ; time.Sleep(time.Second) {
+						n, err := slow.Read(piece)
+						if read += n; err != nil {
+							require.ErrorIs(t, err, io.EOF)
+							require.Greater(t, time.Since(began), time.Minute)
+							break
+						}
+					}
+					require.Greater(t, read, len(large))
+				}
+			})
+		})
+	}
 }
 
 // L1: connections are bounded, and who waits for one is served when one ends.

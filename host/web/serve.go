@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/net/netutil"
@@ -29,14 +30,15 @@ func (d *Door) ListenAndServe(ctx context.Context, address string, handler http.
 // under way for Options.Timeout at most, cuts the others, and returns nil. It closes the listener.
 //
 // It is an http.Server with limits that suit the Door, and Door.Close at its shutdown: requests send
-// their headers within 5 s and their bodies within Options.Timeout, and there are at most
-// Options.MaxConnections. A handler that takes larger uploads extends its own read deadline
+// their headers within 5 s and their bodies within Options.Timeout, clients read each 16 KiB of a
+// response within Options.WriteTimeout, and there are at most Options.MaxConnections. A handler that takes larger uploads extends its own read deadline
 // (http.ResponseController). A host that needs TLS or other settings makes its own server.
 func (d *Door) Serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
 	if handler == nil {
 		handler = d
 	}
 	listener = netutil.LimitListener(listener, min(d.opts.MaxConnections, maxDescriptors()/2))
+	listener = &impatient{listener, d.opts.WriteTimeout}
 	server := &http.Server{Handler: d.limitBodies(handler), ReadHeaderTimeout: readHeaderTimeout,
 		IdleTimeout: idleTimeout,
 		ErrorLog:    slog.NewLogLogger(d.log.Handler(), slog.LevelWarn)}
@@ -66,8 +68,57 @@ func (d *Door) limitBodies(next http.Handler) http.Handler {
 	})
 }
 
+// impatient is a listener whose connections end when a client does not read. Handlers of the host's
+// and net/http itself set no deadline for their responses, so that such a client would hold its
+// connection indefinitely.
+type impatient struct {
+	net.Listener
+	timeout time.Duration
+}
+
+func (l *impatient) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &impatientConn{Conn: c, timeout: l.timeout}, nil
+}
+
+type impatientConn struct {
+	net.Conn
+	timeout time.Duration
+	limited atomic.Bool // the handler has set its own deadline
+}
+
+func (c *impatientConn) SetDeadline(t time.Time) error {
+	c.limited.Store(!t.IsZero())
+	return c.Conn.SetDeadline(t)
+}
+
+func (c *impatientConn) SetWriteDeadline(t time.Time) error {
+	c.limited.Store(!t.IsZero())
+	return c.Conn.SetWriteDeadline(t)
+}
+
+// Write writes a large response piece by piece: a slow client has the time for each of them.
+func (c *impatientConn) Write(p []byte) (n int, err error) {
+	for {
+		piece := p[n:min(n+maxPiece, len(p))]
+		if !c.limited.Load() {
+			if err := c.Conn.SetWriteDeadline(time.Now().Add(c.timeout)); err != nil {
+				return n, err
+			}
+		}
+		written, err := c.Conn.Write(piece)
+		if n += written; err != nil || n == len(p) {
+			return n, err
+		}
+	}
+}
+
 // Limits of the server that Serve makes.
 const (
 	readHeaderTimeout = 5 * time.Second
 	idleTimeout       = 2 * time.Minute
+	maxPiece          = 16 << 10
 )
