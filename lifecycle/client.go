@@ -364,7 +364,7 @@ func (c *Client) Question(ctx context.Context, id string, question int) (Record,
 		return Record{Question: *q}, nil
 	}
 	record, err := settledInteraction(ctx, c.store, id, question)
-	if errors.Is(err, ErrNotFound) {
+	if errors.Is(err, ErrNotFound) && 1 <= question && question <= run.Interactions {
 		err = cmp.Or(lostRecord(ctx, c.store, id, question), err)
 	}
 	record.Session, record.Journal = nil, 0
