@@ -31,7 +31,8 @@ func (d *Door) ListenAndServe(ctx context.Context, address string, handler http.
 //
 // It is an http.Server with limits that suit the Door, and Door.Close at its shutdown: requests send
 // their headers within 5 s and their bodies within Options.Timeout, clients read each 16 KiB of a
-// response within Options.WriteTimeout, and there are at most Options.MaxConnections. A handler that takes larger uploads extends its own read deadline
+// response within Options.WriteTimeout, and there are at most Options.MaxConnections. A handler that
+// takes larger uploads extends its own read deadline
 // (http.ResponseController). A host that needs TLS or other settings makes its own server.
 func (d *Door) Serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
 	if handler == nil {
