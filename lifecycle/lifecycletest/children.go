@@ -271,7 +271,7 @@ var children = append([]testCase{
 	{"M3 J4/a child of an engine that the parent's node does not have waits for a node that has it",
 		family(func(k *kin) Step { return k.joins("elsewhere") }, func(w *world, k *kin) {
 			w.submit("r")
-			w.advance(time.Hour)
+			w.advance(20 * time.Second)
 			child := k.child("r", "elsewhere")
 			require.Equal(w, "elsewhere", w.is(child, fsm.StateQueued).Engine)
 			require.True(w, func() bool { r := w.is("r", fsm.StateQueued); return r.AwaitsChildren() }())
@@ -284,7 +284,7 @@ var children = append([]testCase{
 			ctx, stop := context.WithCancel(w.ctx)
 			served := make(chan error, 1)
 			go func() { served <- other.Serve(ctx) }()
-			w.advance(time.Minute)
+			w.advance(10 * time.Second)
 			w.is(child, fsm.StateSucceeded)
 			w.is("r", fsm.StateSucceeded)
 			require.Equal(w, []*engine.ChildEnd{{Succeeded: true, FinalText: "from elsewhere"}}, k.ends["r"])
