@@ -144,6 +144,9 @@ const (
 //		Label string
 //		Value string
 //	}
+//
+//	// Shown returns the option as front ends show it: its label as prose, and its value with each character visible.
+//	func (o Option) Shown() (label, value string)
 type Option = interaction.Option
 
 // Rule says when a run goes on that waits with several questions (K1). The zero Rule waits for an

@@ -74,6 +74,25 @@ func TestN4ProseKeepsTheWorldsScripts(t *testing.T) {
 		interaction.Visible("👩‍💻 می\u200cخواهم 12\u00a0345"))
 }
 
+// N4: an option is shown with its value unless the label, which is prose, shows each character of it.
+func TestN4AnOptionShowsItsValue(t *testing.T) {
+	for o, want := range map[interaction.Option]string{
+		{Label: "Yes", Value: "Yes"}:             "",
+		{Label: "Yes", Value: "yes"}:             "yes",
+		{Label: "a\u00a0b", Value: "a\u00a0b"}:   `a\u{00A0}b`,
+		{Label: "👩‍💻", Value: "👩‍💻"}:             `👩\u{200D}💻`,
+		{Label: "yes ", Value: "yes "}:           "yes ",
+		{Label: "Keep", Value: "delete\u202e"}:   `delete\u{202E}`,
+		{Label: "x\u200b", Value: "x\u200b"}:     "",
+		{Label: "one\ntwo", Value: "one\ntwo"}:   "",
+		{Label: "one\r\ntwo", Value: "one\ntwo"}: "",
+	} {
+		label, value := o.Shown()
+		require.Equal(t, want, value, "%+q", o.Label)
+		require.Equal(t, interaction.VisibleProse(o.Label), label)
+	}
+}
+
 // N4: white space that a screen would fold, or that moves text off its edge, is counted.
 func TestN4LongWhiteSpaceIsCounted(t *testing.T) {
 	blanks := func(n int) string { return strings.Repeat(" ", n) }

@@ -2,6 +2,7 @@ package interaction
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 )
 
@@ -32,6 +33,16 @@ const (
 type Option struct {
 	Label string `json:"label"`
 	Value string `json:"value"`
+}
+
+// Shown returns the option as front ends show it: its label as prose, and its value with each
+// character visible. The value is empty where the label shows all of it.
+func (o Option) Shown() (label, value string) {
+	label, value = VisibleProse(o.Label), Visible(o.Value)
+	if label == value && value == strings.TrimSpace(value) {
+		value = ""
+	}
+	return label, value
 }
 
 // Question is what an agent asks a person (C1). ID, Attempt and AskedAt are given by the run.

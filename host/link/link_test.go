@@ -563,3 +563,29 @@ func TestN4ThePageNamesEveryHiddenCharacter(t *testing.T) {
 	require.Contains(t, shown, `<code class="text">drop\u{200B}</code>`)
 	require.Equal(t, 1, strings.Count(shown, "keep"))
 }
+
+// N1: the answer that accepts a risk needs a tick on the page, and one that refuses does not; if it is
+// unclear which accepts, each needs it.
+func TestN1TheRiskIsAcknowledged(t *testing.T) {
+	no, yes := engine.Option{Label: "Stop", Value: "no"}, engine.Option{Label: "Go on", Value: " YES"}
+	const tick = `<input type="checkbox" required>`
+	for _, c := range []struct {
+		question engine.Question
+		ticks    int
+		free     int // the buttons that need none
+	}{
+		{engine.Question{Kind: engine.RiskAck, Prompt: "Wipe it?", Options: []engine.Option{no, yes}}, 1, 1},
+		{engine.Question{Kind: engine.RiskAck, Prompt: "Wipe it?", Options: []engine.Option{no, {Label: "Yes",
+			Value: "1"}}}, 1, 0},
+		{engine.Question{Kind: engine.RiskAck, Prompt: "Wipe it?"}, 0, 0}, // its button says that it accepts
+		{engine.Question{Kind: engine.ChooseOne, Prompt: "Which?", Options: []engine.Option{no, yes}}, 0, 1},
+		{engine.Question{Prompt: "Pay?", Subject: &engine.Subject{Tool: "pay", Risk: "It is gone."}}, 1, 2},
+	} {
+		h := newHost(t, c.question, nil)
+		shown := h.call("GET", h.link("r", h.asked("r", nil), To("ada")), nil).Body.String()
+		require.Equal(t, c.ticks, strings.Count(shown, tick), shown)
+		if c.ticks > 0 {
+			require.Equal(t, c.free, strings.Count(shown, "formnovalidate"), shown)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"html/template"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/interlude-go/interlude/interaction"
@@ -62,6 +63,7 @@ type view struct {
 	Approval  bool
 	Several   bool
 	Respond   bool // an approval takes a text in place of a decision
+	Risk      bool // the answers that accept a risk need a tick
 	Writable  bool // a text may be written
 	Full      string
 	Ends      *moment
@@ -72,8 +74,11 @@ type view struct {
 	When *moment
 }
 
-// choice is an option: its label, and its value if that is another text.
-type choice struct{ Label, Value string }
+// choice is an option as it is shown (lifecycle.Option.Shown). One that refuses accepts no risk.
+type choice struct {
+	Label, Value string
+	Refuses      bool
+}
 
 type moment struct{ Machine, Text string }
 
@@ -171,14 +176,33 @@ func (s *view) ask(v *visit, full string) {
 	s.Approved = q.Count(lifecycle.Approve)
 	switch {
 	case s.Approval:
+		s.Risk = q.Subject.Risk != ""
 		s.Arguments = interaction.VisibleJSON(q.Subject.Arguments, "  ")
 	case s.Writable:
-		for _, o := range choices(q) {
-			c := choice{Label: o.Label}
-			if len(q.Options) > 0 && o.Value != o.Label {
-				c.Value = o.Value
+		yes := accepting(q.Options)
+		s.Risk = q.Kind == lifecycle.RiskAck && len(q.Options) > 0
+		for i, o := range choices(q) {
+			label, value := o.Shown()
+			if len(q.Options) == 0 { // the labels are ours
+				value = ""
 			}
-			s.Choices = append(s.Choices, c)
+			s.Choices = append(s.Choices, choice{label, value, yes >= 0 && i != yes})
 		}
 	}
+}
+
+// accepting returns the index of the option whose value agrees; -1 if it is not exactly one. A label
+// never decides.
+func accepting(options []lifecycle.Option) int {
+	yes := -1
+	for i, o := range options {
+		switch strings.ToLower(strings.TrimSpace(o.Value)) {
+		case "yes", "true", "accept":
+			if yes >= 0 {
+				return -1
+			}
+			yes = i
+		}
+	}
+	return yes
 }

@@ -75,9 +75,10 @@ func questionText(q lifecycle.InputRequired) string {
 		fmt.Fprintf(&b, "\n%s %s", interaction.Visible(s.Tool), interaction.VisibleJSON([]byte(s.Arguments), ""))
 	}
 	for _, o := range q.Options {
-		fmt.Fprintf(&b, "\n- %s", interaction.VisibleProse(o.Label))
-		if o.Value != o.Label {
-			fmt.Fprintf(&b, " (%s)", interaction.Visible(o.Value))
+		label, value := interaction.Option(o).Shown()
+		fmt.Fprintf(&b, "\n- %s", label)
+		if value != "" {
+			fmt.Fprintf(&b, " (%s)", value)
 		}
 	}
 	return b.String()

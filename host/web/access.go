@@ -91,10 +91,10 @@ func (d *Door) identify(r *http.Request) (lifecycle.Actor, *Problem) {
 // request for.
 func forwarded(name string) bool {
 	switch name {
-	case "Forwarded", "X-Real-Ip", "Via", "X-Original-Host", "X-Client-Ip", "True-Client-Ip", "Cf-Connecting-Ip":
+	case "X-Real-Ip", "Via", "X-Original-Host", "Cf-Connecting-Ip", "X-Envoy-External-Address":
 		return true
 	}
-	return strings.HasPrefix(name, "X-Forwarded-")
+	return strings.Contains(name, "Forwarded") || strings.HasSuffix(name, "Client-Ip")
 }
 
 // fromHere reports whether a request was made on this machine: the connection comes from it, no

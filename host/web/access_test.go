@@ -99,6 +99,8 @@ func TestL1WithoutIdentifyOnlyThisMachineIsServedAndTheLogSaysSo(t *testing.T) {
 		"a proxy on this machine":  func(r *http.Request) { r.Header.Set("X-Forwarded-For", "203.0.113.7") },
 		"a proxy by the standard":  func(r *http.Request) { r.Header.Set("Forwarded", "for=203.0.113.7") },
 		"any header of a proxy":    func(r *http.Request) { r.Header.Set("X-Forwarded-Proto", "") },
+		"its older header":         func(r *http.Request) { r.Header.Set("X-Cluster-Client-Ip", "203.0.113.7") },
+		"an ingress":               func(r *http.Request) { r.Header.Set("X-Original-Forwarded-For", "203.0.113.7") },
 		"nginx without settings":   func(r *http.Request) { r.Proto, r.ProtoMinor, r.Close = "HTTP/1.0", 0, true },
 		"a browser at a proxy":     sameOrigin("https://desk.example.com"),
 		"a page of no site":        sameOrigin("null"),

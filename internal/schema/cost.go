@@ -8,12 +8,35 @@ import "github.com/santhosh-tekuri/jsonschema/v5"
 // it. Whoever declares such a schema is responsible for it.
 const MaxCost = 10_000
 
-// cost counts how often validating a value checks this value, by following references and
+// maxWork bounds how often the values of a document are checked in all. A check takes microseconds,
+// and half a kilobyte if it fails; whoever answers a form may send document after document.
+const maxWork = 500_000
+
+// namesOfCheck is how many required names count as one check: a failure lists all that are missing.
+const namesOfCheck = 4
+
+// countValues counts the values of a decoded document.
+func countValues(v any) int {
+	n := 1
+	switch v := v.(type) {
+	case []any:
+		for _, item := range v {
+			n += countValues(item)
+		}
+	case map[string]any:
+		for _, item := range v {
+			n += countValues(item)
+		}
+	}
+	return n
+}
+
+// costsOf counts how often validating a value checks this value, by following references and
 // combinations. Checks of its members do not count. It stops counting above MaxCost.
-func cost(s *jsonschema.Schema) int {
-	c := coster{counts: map[*jsonschema.Schema]int{}, walked: map[*jsonschema.Schema]bool{}}
+func costsOf(s *jsonschema.Schema) *coster {
+	c := &coster{counts: map[*jsonschema.Schema]int{}, walked: map[*jsonschema.Schema]bool{}}
 	c.walk(s)
-	return c.highest
+	return c
 }
 
 type coster struct {
@@ -45,7 +68,10 @@ func (c *coster) inPlace(s *jsonschema.Schema) int {
 		return max(n, 0) // the validator itself refuses a loop
 	}
 	c.counts[s] = -1
-	n := 1
+	n := 1 + len(s.Required)/namesOfCheck
+	for _, names := range s.DependentRequired {
+		n += len(names)
+	}
 	for _, sub := range inPlace(s) {
 		n = min(n+c.inPlace(sub), MaxCost+1)
 	}

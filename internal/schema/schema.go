@@ -37,6 +37,7 @@ const root = "schema://document/root"
 type Schema struct {
 	compiled   *jsonschema.Schema
 	size       Size
+	cost       int
 	permissive bool
 }
 
@@ -67,11 +68,16 @@ func Compile(raw []byte) (s *Schema, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInvalid, explainCompile(err))
 	}
-	if cost(compiled) > MaxCost {
+	costs := costsOf(compiled)
+	if costs.highest > MaxCost {
 		return nil, fmt.Errorf("%w: %w: one value would be checked more than %d times over", ErrInvalid, ErrComplex,
 			MaxCost)
 	}
-	return &Schema{compiled: compiled, size: size, permissive: permitsObjects(compiled)}, nil
+	permissive := permitsObjects(compiled)
+	for s := range costs.walked {
+		indexEnums(s)
+	}
+	return &Schema{compiled: compiled, size: size, cost: costs.highest, permissive: permissive}, nil
 }
 
 // MustCompile is Compile for a schema that is part of the program; it panics where Compile fails.
@@ -103,12 +109,16 @@ func (s *Schema) ValidateJSON(raw []byte) error {
 }
 
 // Faults decodes a document within the bounds of this package and lists what the schema does not
-// allow in it, in the order of the places, 20 at most. The error says that the document cannot be
+// allow in it, in the order of the places, 20 at most; a document whose values would be checked more
+// than 500,000 times in all is not allowed either. The error says that the document cannot be
 // read.
 func (s *Schema) Faults(raw []byte) ([]Fault, error) {
 	v, err := Decode(raw)
 	if err != nil {
 		return nil, err
+	}
+	if most := maxWork / max(s.cost, 1); countValues(v) > most {
+		return []Fault{{"", fmt.Sprintf("at most %d values, of which each is checked %d times", most, s.cost)}}, nil
 	}
 	err = s.compiled.Validate(v)
 	if err == nil {
@@ -130,7 +140,7 @@ func (s *Schema) Faults(raw []byte) ([]Fault, error) {
 func (s *Schema) Size() Size { return s.size }
 
 // Cost is how often the schema may check one value, as MaxCost has it.
-func (s *Schema) Cost() int { return cost(s.compiled) }
+func (s *Schema) Cost() int { return s.cost }
 
 // Permissive reports whether the schema accepts every object, so that validating against it proves
 // nothing. It follows references and combinations; if it cannot decide, it returns false.

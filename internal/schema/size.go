@@ -27,6 +27,7 @@ const (
 	schemaBytes      = 1500 // of a sub-schema with its entries in the compiler's tables
 	pathFactor       = 12   // for each byte of a sub-schema's path, which is kept several times, escaped
 	textFactor       = 4    // for each byte of the schema's text
+	valueBytes       = 100  // of a value in a list, such as an enum
 	instructionBytes = 120  // of an instruction in the program and in its variant for unambiguous patterns
 	runeBytes        = 12   // of a bound of a character class, likewise
 )
@@ -64,6 +65,7 @@ func (s *Size) add(v any, path int) error {
 	case bool:
 		s.addSchema(path)
 	case []any:
+		s.Memory += valueBytes * len(v)
 		for _, item := range v {
 			if err := s.add(item, path+1); err != nil {
 				return err

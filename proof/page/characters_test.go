@@ -125,6 +125,23 @@ func TestN4WhatIsApprovedIsShown(t *testing.T) {
 	ada.run(`location.hash = "#/inbox/o/1"`)
 	ada.sees("Keep deleteU+200B")
 	ada.until(`![...document.querySelectorAll("label")].some((l) => /stop\s+stop/.test(l.innerText))`)
+	w.ask(lifecycle.Spec{ID: "p"}, engine.Question{Kind: engine.ChooseOne, Prompt: "And which?",
+		Options: []engine.Option{{Label: "a b"}, {Label: "a\u00a0b"}, {Label: "a b "}}})
+	ada.run(`location.hash = "#/inbox/p/1"`)
+	ada.sees("a\u00a0b aU+00A0b") // a label is prose, its value is not
+	ada.until(`document.querySelectorAll(".cards code.value").length === 2`)
+}
+
+// N4: a list of options folds no blanks, which may be all in which two values differ.
+func TestN4OptionsOfAListShowTheirBlanks(t *testing.T) {
+	w := openWorld(t)
+	w.ask(lifecycle.Spec{ID: "r"}, engine.Question{Kind: engine.FillFields, Prompt: "Which?", Schema: json.RawMessage(
+		`{"type":"object","properties":{"a":{"enum":["a b","c","a  b","d","a b ","e","a\tb","f"]}},"required":["a"]}`)})
+	ada := w.open("ada", "#/inbox/r/1")
+	ada.until(`document.querySelectorAll("select option").length === 9`)
+	require.Equal(t, 9, js[int](ada, `new Set([...document.querySelectorAll("select option")].map((o) => o.text
+		.replaceAll("\u00a0", "_"))).size`))
+	ada.picture("blanks")
 }
 
 // decision 13: the acknowledgement belongs to the option whose value agrees, wherever it is; if that

@@ -14,7 +14,7 @@ import (
 func Line(err error) string { return "interlude: " + terminal.Line(Words(err)) }
 
 // packages are the prefixes that the library's errors have.
-var packages = regexp.MustCompile(`(^|[ (])((lifecycle|store|interaction|invalid reply): )+`)
+var packages = regexp.MustCompile(`(^|[ (])((lifecycle|store|sqlite|postgres|interaction|schema|invalid reply): )+`)
 
 // Words is an error in the words of the command line: an invalid argument has the name of its flag,
 // and no package of the library is named.

@@ -150,7 +150,7 @@ func (a asker) named(q *lifecycle.Question, r *lifecycle.Reply) error {
 
 func (a asker) approval(q *lifecycle.Question, r *lifecycle.Reply) error {
 	labels, decisions := []string{"Approve"}, []lifecycle.Decision{lifecycle.Approve}
-	if !q.DecidedBySeveral() {
+	if !q.DecidedBySeveral() && string(q.Schema) != "false" { // which allows no other arguments
 		labels, decisions = append(labels, "Edit the arguments, and approve"), append(decisions, lifecycle.Edit)
 	}
 	labels, decisions = append(labels, "Reject, with a reason"), append(decisions, lifecycle.Reject)

@@ -54,6 +54,25 @@ func TestL1OnATerminalTheQuestionIsAskedWithItsControl(t *testing.T) {
 	}
 }
 
+// N2 N4: an approval whose arguments no other value may replace is not offered for editing, which would
+// never end; options that differ only in what prose keeps are shown with their values.
+func TestN2OnlyWhatIsPossibleIsOffered(t *testing.T) {
+	o := open(t, filepath.Join(t.TempDir(), "runs.db"))
+	fixed := payment
+	fixed.Schema = []byte("false")
+	o.asks("fixed", fixed)
+	status, shown := typed(t, []string{"2\r", "too dear\r"}, "reply", "-db", o.db, "-as", "ada", "fixed")
+	require.Equal(t, command.Succeeded, status, shown)
+	require.NotContains(t, shown, "Edit the arguments")
+	history, err := o.lc.History(t.Context(), "fixed")
+	require.NoError(t, err)
+	require.Equal(t, lifecycle.Reject, history[0].Decision)
+	o.asks("alike", lifecycle.Question{Kind: lifecycle.ChooseOne, Prompt: "Which?", Options: []lifecycle.Option{
+		{Label: "a b"}, {Label: "a  b"}, {Label: "a\u00a0b"}}})
+	require.Contains(t, o.call("", "show", "alike").well(),
+		"     1  a b\n     2  a b  (a  b)\n     3  a\u00a0b  (a\\u{00A0}b)\n")
+}
+
 // L1: whoever leaves without an answer changes nothing.
 func TestL1WhoLeavesAnswersNothing(t *testing.T) {
 	o := open(t, filepath.Join(t.TempDir(), "runs.db"))

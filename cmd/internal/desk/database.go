@@ -57,6 +57,8 @@ func (d *Database) resolve() error {
 		return command.Misusef("which database? name it with -db FILE or -db postgres://HOST/NAME, or set $%s", Env)
 	case strings.Contains(d.name, "://") && !d.Server():
 		return command.Misusef("-db is %.80q: want the path of a SQLite file, or a postgres:// URL", d.String())
+	case !d.Server() && keywordPassword.MatchString(d.name): // else a file would have the password in its name
+		return command.Misusef("-db is %.80q: want the path of a SQLite file, or a postgres:// URL", d.String())
 	case d.schema != "" && !d.Server():
 		return command.Misusef("-schema is for PostgreSQL, and %s is a file: leave it out", d)
 	}
@@ -92,7 +94,7 @@ func (d *Database) String() string {
 }
 
 // keywordPassword finds passwords in a connection string of keywords and values.
-var keywordPassword = regexp.MustCompile(`(?i)(password\s*=\s*)('[^']*'?|\S+)`)
+var keywordPassword = regexp.MustCompile(`(?i)(password\s*=\s*)('(?:[^'\\]|\\.)*'?|(?:\\.|\S)+)`)
 
 // flags are those that name the database in another command.
 func (d *Database) flags() string { return "-db " + command.Quote(d.String()) }

@@ -182,7 +182,8 @@ func (c control) ways(f fields, depth int) []way {
 func (c control) constants(f fields) []way {
 	bare := !slices.ContainsFunc(f.constants, func(k constant) bool {
 		var s string
-		return json.Unmarshal(k.value, &s) != nil || s == "" || terminal.Name(s) != s || string(k.value) == "null"
+		return json.Unmarshal(k.value, &s) != nil || s == "" || terminal.Name(s) != s || strings.TrimSpace(s) != s ||
+			string(k.value) == "null"
 	})
 	all := make([]way, 0, len(f.constants))
 	for _, k := range f.constants {

@@ -47,6 +47,7 @@ func TestN1ANumberWithoutAnOptionIsRefused(t *testing.T) {
 	o.asks("r", colour)
 	o.call("", "reply", "r", "9").refused(command.Misused, "there is no option 9", "-text 9")
 	o.call("9\n", "reply", "r").refused(command.Misused, "there is no option 9")
+	o.call("", "reply", "r", "99999999999999999999").refused(command.Misused, "there is no option 99999999999999999999")
 	o.call("", "reply", "r", "-text", "9").well()
 }
 
@@ -92,9 +93,10 @@ func TestErrorsHaveTheWordsOfTheCommandLine(t *testing.T) {
 		`-pool is "--"`:       {"inbox", "-pool", "--"},
 		`-id is "/"`:          {"fork", "-id", "/", "r"},
 		"the text is blank":   {"reply", "r", " "},
+		"file already exists": {"restore", "-db", o.db, o.db},
 	} {
 		p := o.call("", args...)
 		require.Contains(t, p.err, want)
-		require.NotRegexp(t, `store:|lifecycle:|interaction:|query\.|reply\.|at\.`, p.err)
+		require.NotRegexp(t, `store:|sqlite:|lifecycle:|interaction:|query\.|reply\.|at\.`, p.err)
 	}
 }

@@ -218,10 +218,10 @@ func Option(options []lifecycle.Option, text string) (string, error) {
 	}
 	n, err := strconv.Atoi(strings.TrimSpace(text))
 	switch {
-	case err != nil || len(options) == 0:
+	case err != nil && !errors.Is(err, strconv.ErrRange) || len(options) == 0:
 		return text, nil
 	case n < 1 || n > len(options):
-		return text, command.Misusef("there is no option %d: want 1 to %d", n, len(options))
+		return text, command.Misusef("there is no option %s: want 1 to %d", strings.TrimSpace(text), len(options))
 	}
 	return options[n-1].Value, nil
 }

@@ -3,6 +3,7 @@ package desk
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -23,11 +24,16 @@ func TestADatabaseIsNamedWithoutItsPassword(t *testing.T) {
 		"mysql://u:hunter2@h/db":                   "mysql://u:xxxxx@h/db",
 		"host=h user=u password=hunter2 dbname=x":  "host=h user=u password=xxxxx dbname=x",
 		"host=h password = 'hunter2 and' dbname=x": "host=h password = xxxxx dbname=x",
+		`password='a\'hunter2' host=h`:             "password=xxxxx host=h",
+		`password=a\ hunter2 host=h`:               "password=xxxxx host=h",
 	} {
 		d := &Database{name: name}
 		require.Equal(t, want, d.String())
 		if err := d.resolve(); err != nil {
 			require.NotContains(t, err.Error(), "hunter2")
+		}
+		if !strings.Contains(name, "://") && strings.Contains(name, "password") {
+			require.Error(t, d.resolve(), "a file's name would have the password")
 		}
 	}
 }

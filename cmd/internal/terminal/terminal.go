@@ -43,9 +43,10 @@ func Name(text string) string {
 	return strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(interaction.Visible(text))
 }
 
-// Option is an option of a question on one line, with its value if it has one that is not its label.
+// Option is an option of a question on one line, with its value unless the label shows all of it.
 func Option(label, value string) string {
-	if value == "" || value == label {
+	_, more := (interaction.Option{Label: label, Value: value}).Shown()
+	if value == "" || more == "" && Line(label) == value {
 		return Line(label)
 	}
 	return Line(label) + "  (" + Name(value) + ")"

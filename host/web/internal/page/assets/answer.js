@@ -4,6 +4,7 @@ import { T } from "./texts.js";
 import { ArgumentsEditor } from "./approval.js";
 import { Form } from "./form.js";
 import { button, h, newID, prose, said, set, shown } from "./dom.js";
+import { visible } from "./visible.js";
 
 // yesOf is the option that agrees: the one whose value says so. A label never decides.
 function yesOf(options) {
@@ -11,9 +12,10 @@ function yesOf(options) {
   return agree.length === 1 ? agree[0] : null;
 }
 
-// optionText is an option as a person sees it: with the value that is sent, if its label is another.
+// optionText is an option as a person sees it: with the value that is sent, unless its label shows all of it.
 function optionText(o) {
-  return [h("span", { dir: "auto" }, prose(o.label)), o.value === o.label ? null
+  const same = o.value === o.label && o.value === o.value.trim() && visible(o.value) === visible(o.label, true);
+  return [h("span", { dir: "auto" }, prose(o.label)), same ? null
     : [" ", h("code", { class: "value", dir: "auto" }, shown(o.value))]];
 }
 

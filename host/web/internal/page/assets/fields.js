@@ -9,7 +9,7 @@
 import { T } from "./texts.js";
 import { escape, isObject, member, number, parseOnce, put, same, stringify } from "./exact.js";
 import { h, hidesSomething, newID, prose, set, shown } from "./dom.js";
-import { Schemas, schemaOf } from "./schema.js";
+import { Schemas, anyJSON, schemaOf } from "./schema.js";
 
 const deepest = 12; // levels of a form; what is deeper is edited as JSON
 const most = 1500; // fields and choices of a form; a part for which there is no room is edited as JSON
@@ -315,10 +315,9 @@ export class Fields {
   // otherSchema is the schema of a member that is not declared by name.
   otherSchema(s, name) {
     for (const [pattern, schema] of Object.entries(isObject(s.patternProperties) ? s.patternProperties : {})) {
-      try {
-        if (new RegExp(pattern, "u").test(name)) return schema;
-      } catch { // of another syntax than the browser's
-      }
+      const is = matches(pattern, name);
+      if (is === undefined) return anyJSON;
+      if (is) return schema;
     }
     return isObject(s.additionalProperties) ? s.additionalProperties : undefined;
   }
@@ -433,6 +432,20 @@ export class Fields {
 
 const inputModes = { email: "email", uri: "url" };
 
+const mostTries = 1e6; // of the browser for a pattern: it tries all ways in which a text can match
+
+// matches reports whether a name matches a pattern; undefined if it is of another syntax than the browser's, or could
+// keep the browser busy, since not every pattern for which the server needs no time is one for which a browser needs none.
+function matches(pattern, name) {
+  const repeats = pattern.match(/[*+{]/g)?.length ?? 0, choices = pattern.match(/[?|]/g)?.length ?? 0;
+  if (/\)[*+{]/.test(pattern) || 2 ** choices * (name.length + 1) ** (repeats + 1) > mostTries) return undefined;
+  try {
+    return new RegExp(pattern, "u").test(name);
+  } catch {
+    return undefined;
+  }
+}
+
 function optional(place) {
   return place.required ? null : h("span", { class: "optional" }, T.optional);
 }
@@ -445,7 +458,8 @@ function labelled({ label, text }) {
 
 // unfolded is the text of nodes for an option, which folds blanks whatever its style is.
 function unfolded(nodes) {
-  return document.createTextNode(h("span", null, nodes).textContent.replace(/^ | (?= )| $/g, "\u00a0"));
+  return document.createTextNode(h("span", null, nodes).textContent.replace(/^ | (?= )| $|[\t\n]/g,
+    (c) => c === " " ? "\u00a0" : c === "\t" ? "\\t" : "\\n"));
 }
 
 function specials(...boxes) {

@@ -14,6 +14,10 @@ const mostBranches = 100;
 const opaque = Symbol("opaque");
 const never = Symbol("never");
 const groups = Symbol("groups"); // the alternatives: lists of which one branch applies
+const conditional = Symbol("conditional"); // of a member: only conditions name it, as one of these schemas
+
+// anyJSON is a schema of a value that is edited as JSON.
+export const anyJSON = { [opaque]: true };
 
 // Schemas reads the parts of one schema.
 export class Schemas {
@@ -55,20 +59,24 @@ export class Schemas {
     return this.withConditions(all, own, depth);
   }
 
-  // withConditions offers the members that only conditions name. Whether one is required, the server says.
+  // withConditions offers the members that only conditions name, in each form that one of them wants. Whether one is
+  // required, the server says. "dependencies" is how drafts before 2019-09 write dependentSchemas.
   withConditions(all, own, depth) {
-    const parts = [own.then, own.else, ...Object.values(isObject(own.dependentSchemas) ? own.dependentSchemas : {})];
-    for (const part of parts) {
+    const found = new Map();
+    for (const part of [own.then, own.else, ...membersOf(own.dependentSchemas), ...membersOf(own.dependencies)]) {
       if (!isObject(part)) continue;
       const { properties } = this.flat(part, depth + 1);
-      if (!isObject(properties)) continue;
-      const members = { ...all.properties };
-      for (const [name, inner] of Object.entries(properties)) {
-        if (!Object.hasOwn(members, name)) put(members, name, inner);
+      for (const [name, inner] of isObject(properties) ? Object.entries(properties) : []) {
+        if (inner !== false) found.set(name, either(found.get(name), inner));
       }
-      all = { ...all, properties: members };
     }
-    return all;
+    if (found.size === 0) return all;
+    const members = { ...all.properties };
+    for (const [name, inner] of found) {
+      if (!Object.hasOwn(members, name)) put(members, name, inner);
+      else if (members[name]?.[conditional]) put(members, name, either(members[name], inner));
+    }
+    return { ...all, properties: members };
   }
 
   target(ref, depth) {
@@ -176,6 +184,23 @@ export class Schemas {
 
 const nothing = { value: null, text: "null" };
 
+// either is a member that different conditions name.
+function either(a, b) {
+  const all = [a, b].flatMap((inner) => inner === undefined ? [] : inner[conditional] ?? [inner]);
+  const branches = all.filter((one, i) => all.findIndex((other) => same(one, other)) === i);
+  return { [conditional]: branches, anyOf: branches };
+}
+
+// both is a member that two schemas for the same value name. What only conditions say gives way to a declaration.
+function both(a, b) {
+  if (a?.[conditional] && b?.[conditional]) return either(a, b);
+  return a?.[conditional] ? b : b?.[conditional] ? a : { allOf: [a, b] };
+}
+
+function membersOf(value) {
+  return isObject(value) ? Object.values(value) : [];
+}
+
 function list(value) {
   return Array.isArray(value) ? value : [];
 }
@@ -186,7 +211,7 @@ function merge(a, b) {
   if (isObject(a.properties) && isObject(b.properties)) {
     all.properties = { ...b.properties };
     for (const [name, inner] of Object.entries(a.properties)) {
-      put(all.properties, name, Object.hasOwn(b.properties, name) ? { allOf: [inner, b.properties[name]] } : inner);
+      put(all.properties, name, Object.hasOwn(b.properties, name) ? both(inner, b.properties[name]) : inner);
     }
   }
   all.required = [...list(a.required), ...list(b.required)];
