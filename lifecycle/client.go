@@ -289,9 +289,14 @@ func (c *Client) Runs(ctx context.Context, query Query) (Page, error) {
 		if err != nil {
 			return Page{}, err
 		}
-		page.Runs, page.Next = append(page.Runs, some.Runs...), some.Next
+		page.Next = some.Next
 		for i := range some.Runs {
-			size += listedSize(&some.Runs[i])
+			r := &some.Runs[i]
+			page.Runs = append(page.Runs, *r)
+			if size += listedSize(r); size >= listedBytes && i < len(some.Runs)-1 {
+				page.Next = store.Cursor{At: r.CreatedAt, ID: r.ID}.String()
+				return page, nil
+			}
 		}
 		if len(page.Runs) >= want || page.Next == "" || len(some.Runs) == 0 || size >= listedBytes {
 			return page, nil
