@@ -56,6 +56,7 @@ type visit struct {
 	client   *lifecycle.Client // the person's
 	question lifecycle.Question
 	record   *lifecycle.Record // how the question was settled; nil while it is open
+	page     string            // the host's own page for the question; empty: there is none
 }
 
 // maxForm bounds the body of an answer: a text of the greatest length, each byte of it escaped.
@@ -75,19 +76,50 @@ func (l *Links) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
 		return
 	}
-	token := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
-	v, refused := l.open(r, token)
-	if refused == nil && post {
-		if l.origin.Check(r) != nil { // another site's page sends the form for a person who is signed in here
-			refused = &refusal{reason: NotAllowed}
-		} else {
-			refused = l.accept(w, r, v)
-		}
-	} else if refused == nil {
-		refused = l.refuse(v)
+	var v *visit
+	var refused *refusal
+	if err := guarded(func() { v, refused = l.visit(w, r) }); err != nil {
+		l.config.Logger.Error("link: request", "err", err)
+		refused = &refusal{reason: Unavailable}
 	}
 	body.CloseUnread(w.Header())
 	l.write(w, r, v, refused, post)
+}
+
+// visit opens the link, and makes the reply of a POST.
+func (l *Links) visit(w http.ResponseWriter, r *http.Request) (*visit, *refusal) {
+	v, refused := l.open(r, r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:])
+	switch {
+	case refused != nil:
+	case r.Method != http.MethodPost:
+		if refused = l.refuse(v); refused == nil {
+			v.page = l.fullPage(v.claims)
+		}
+	case l.origin.Check(r) != nil: // another site's page sends the form for a person who is signed in here
+		refused = &refusal{reason: NotAllowed}
+	default:
+		refused = l.accept(w, r, v)
+	}
+	return v, refused
+}
+
+// guarded calls f, which calls functions of the host's. The error says that one of them has panicked
+// or ended its goroutine, which is therefore f's alone.
+func guarded(f func()) error {
+	err := errors.New("link: a function of the host's ended its goroutine")
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("link: a function of the host's panicked: %v\n%s", p, debug.Stack())
+			}
+		}()
+		f()
+		err = nil
+	}()
+	<-done
+	return err
 }
 
 // open finds out what the link is about. It changes nothing.
@@ -103,7 +135,7 @@ func (l *Links) open(r *http.Request, token string) (*visit, *refusal) {
 	}
 	v := &visit{claims: c, key: key, actor: lifecycle.Actor{ID: c.person}}
 	if l.config.Person != nil {
-		if v.actor, err = l.person(r, c.person); err != nil || v.actor.ID != c.person {
+		if v.actor, err = l.config.Person(r, c.person); err != nil || v.actor.ID != c.person {
 			if err != nil && !errors.Is(err, ErrWrongPerson) {
 				return nil, l.explain(v, err)
 			}
@@ -121,23 +153,6 @@ func (l *Links) open(r *http.Request, token string) (*visit, *refusal) {
 		return nil, &refusal{reason: Changed}
 	}
 	return v, nil
-}
-
-// person calls Config.Person on a goroutine that it may end.
-func (l *Links) person(r *http.Request, person string) (actor lifecycle.Actor, err error) {
-	err = errors.New("link: Config.Person ended its goroutine")
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		defer func() {
-			if p := recover(); p != nil {
-				err = fmt.Errorf("link: Config.Person panicked: %v\n%s", p, debug.Stack())
-			}
-		}()
-		actor, err = l.config.Person(r, person)
-	}()
-	<-done
-	return actor, err
 }
 
 // load reads the question, open or settled.

@@ -398,26 +398,43 @@ func (broken) Run(context.Context, string) (store.Run, error) {
 	return store.Run{}, errors.New("out of order")
 }
 
-// J10: a Person that panics or ends its goroutine makes the link unavailable, and no more.
-func TestJ10APersonThatFailsIsAnswered(t *testing.T) {
-	for name, person := range map[string]func(){"panics": func() { panic("out of order") }, "exits": runtime.Goexit} {
-		fails := true
-		h := newHost(t, confirm, func(cfg *Config, _ *lifecycle.Config) {
-			cfg.Person = func(_ *http.Request, id string) (lifecycle.Actor, error) {
-				if fails {
-					person()
+// J10: a function of the host's that panics or ends its goroutine makes the link unavailable, and no
+// more.
+func TestJ10AFunctionOfTheHostThatFailsIsAnswered(t *testing.T) {
+	for how, fail := range map[string]func(){"panics": func() { panic("out of order") }, "exits": runtime.Goexit} {
+		for _, which := range []string{"Person", "Page", "Authorize"} {
+			failing := ""
+			call := func(name string) {
+				if name == failing {
+					fail()
 				}
-				return lifecycle.Actor{ID: id}, nil
 			}
-		})
-		address := h.link("r", h.asked("r", nil), To("ada"))
-		for _, method := range []string{"GET", "POST"} {
-			got := h.call(method, address, url.Values{"option": {"0"}})
-			require.Equal(t, http.StatusServiceUnavailable, got.Code, name)
-			require.NotContains(t, got.Body.String(), "out of order", name)
+			h := newHost(t, confirm, func(cfg *Config, lcfg *lifecycle.Config) {
+				cfg.Person = func(_ *http.Request, id string) (lifecycle.Actor, error) {
+					call("Person")
+					return lifecycle.Actor{ID: id}, nil
+				}
+				cfg.Page = func(string, int) string { call("Page"); return "https://example.com/page" }
+				lcfg.Authorize = func(context.Context, lifecycle.Access) error { call("Authorize"); return nil }
+			})
+			address := h.link("r", h.asked("r", nil), To("ada"))
+			failing = which
+			for _, method := range []string{"GET", "POST"} {
+				if which == "Page" && method == "POST" {
+					continue // it is not called
+				}
+				got := h.call(method, address, url.Values{"option": {"0"}})
+				want := http.StatusServiceUnavailable
+				if which == "Authorize" && how == "panics" {
+					want = http.StatusForbidden // the client refuses the call
+				}
+				require.Equal(t, want, got.Code, "%s %s: %s", which, how, method)
+				require.NotContains(t, got.Body.String(), "out of order")
+			}
+			failing = ""
+			require.Equal(t, http.StatusOK, h.call("GET", address, nil).Code)
+			require.Equal(t, http.StatusOK, h.call("POST", address, url.Values{"option": {"0"}}).Code)
 		}
-		fails = false
-		require.Equal(t, http.StatusOK, h.call("POST", address, url.Values{"option": {"0"}}).Code, name)
 	}
 }
 

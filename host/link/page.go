@@ -101,7 +101,7 @@ func (l *Links) write(w http.ResponseWriter, r *http.Request, v *visit, refused 
 	case post:
 		shown.Heading, shown.Text = "Thank you", "Your answer was accepted."
 	default:
-		shown.ask(v, l.fullPage(v.claims))
+		shown.ask(v, v.page)
 	}
 	var body bytes.Buffer
 	if err := page.Execute(&body, &shown); err != nil {
