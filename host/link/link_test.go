@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 	"unicode"
@@ -439,19 +440,25 @@ func TestJ10AFunctionOfTheHostThatFailsIsAnswered(t *testing.T) {
 }
 
 // ahead is the clock of a database server that is a day ahead of this machine's.
-type ahead struct{ lifecycle.SystemClock }
+type ahead struct {
+	lifecycle.SystemClock
+	more *atomic.Int64 // nanoseconds
+}
 
-func (ahead) Now() time.Time { return time.Now().Add(24 * time.Hour) }
+func (a ahead) Now() time.Time { return time.Now().Add(24*time.Hour + time.Duration(a.more.Load())) }
 
 // K5, L2: a claim that lasts by the client's clock is shown as one, and one that has expired is not;
 // without a Clock of their own, links expire by that clock, too.
 func TestK5LinksAskTheClientsClock(t *testing.T) {
-	h := newHost(t, confirm, func(cfg *Config, lcfg *lifecycle.Config) { cfg.Clock, lcfg.Clock = nil, ahead{} })
+	clock := ahead{more: new(atomic.Int64)}
+	h := newHost(t, confirm, func(cfg *Config, lcfg *lifecycle.Config) { cfg.Clock, lcfg.Clock = nil, clock })
 	q := h.asked("r", nil)
 	address := h.link("r", q, To("ada"))
 	bob := h.lc.As(lifecycle.Actor{ID: "bob"})
 	require.NoError(t, bob.Claim(t.Context(), "r", 1, h.lc.Now().Add(time.Hour)))
 	require.Equal(t, "claimed", h.call("GET", address, nil).Header().Get("Interlude-Reason"))
+	clock.more.Store(int64(2 * time.Hour))
+	require.Empty(t, h.call("GET", address, nil).Header().Get("Interlude-Reason"), "the claim has expired")
 	expired := h.link("r", q, To("ada"), Until(time.Now().Add(time.Hour)))
 	require.Equal(t, "expired", h.call("GET", expired, nil).Header().Get("Interlude-Reason"))
 }
