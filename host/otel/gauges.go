@@ -57,7 +57,7 @@ func (t *Telemetry) Gauges(client *lifecycle.Client, stored store.Meter) (stop f
 		if err != nil {
 			return err
 		}
-		now := time.Now()
+		now := client.Now() // the stored times are of this clock
 		for state, n := range map[string]int{"queued": s.Queued, "running": s.Running, "waiting_user": s.Waiting} {
 			o.ObserveFloat64(runs, float64(n), metric.WithAttributes(keyState.String(state)))
 		}

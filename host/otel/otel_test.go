@@ -218,6 +218,33 @@ func metricsOf(t *testing.T, reader sdkmetric.Reader) map[string]metricdata.Aggr
 	return all
 }
 
+// behind is the clock of a database server that is a day behind this machine's.
+type behind struct{ lifecycle.SystemClock }
+
+func (behind) Now() time.Time { return time.Now().Add(-24 * time.Hour) }
+
+// L5: the age of the oldest question is counted by the client's clock, by which it was asked.
+func TestL5AgesAreOfTheClientsClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reader := sdkmetric.NewManualReader()
+		telemetry, err := New(Config{Metrics: sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))})
+		require.NoError(t, err)
+		lc, stop := serveConfig(t, lifecycle.Config{Store: memory.New(), Clock: behind{},
+			Engine: engine.Func(func(context.Context, engine.Turn, engine.Sink) (engine.Outcome, error) {
+				return engine.Ask(engine.Question{Prompt: "Ship it?"}), nil
+			})})
+		defer stop()
+		end, err := telemetry.Gauges(lc.Client, nil)
+		require.NoError(t, err)
+		defer func() { require.NoError(t, end()) }()
+		_, err = lc.Submit(t.Context(), lifecycle.Spec{ID: "open", Prompt: "Go."})
+		require.NoError(t, err)
+		time.Sleep(time.Hour)
+		oldest := metricsOf(t, reader)["interlude.questions.oldest"].(metricdata.Gauge[float64])
+		require.InDelta(t, 3600, oldest.DataPoints[0].Value, 2)
+	})
+}
+
 // L5: metrics have the time that people took by kind and way, apart from the time that turns
 // worked.
 func TestL5MetricsOfARun(t *testing.T) {
