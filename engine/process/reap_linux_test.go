@@ -182,3 +182,21 @@ func TestReapReportsAPipeInThePlaceOfARecord(t *testing.T) {
 	require.NoFileExists(t, dead)
 	require.ErrorContains(t, process.NewTable(dir).Reap(t.Context(), "r"), "named pipe")
 }
+
+// A record, which others of this user could have written, has no other folder removed than one that a
+// process was given.
+func TestReapRemovesTemporaryFoldersOnly(t *testing.T) {
+	dir, home := t.TempDir(), tempHome(t)
+	for name, removed := range map[string]bool{"tabcdefg": true, "precious": false, "tmp": false} {
+		temp := filepath.Join(home, name)
+		require.NoError(t, os.MkdirAll(filepath.Join(temp, "sub"), 0o700))
+		body := `{"run_id":"r","token":"` + strings.ToUpper(name) + `","worker":"` + deadIdentity(t) + `","identity":"` +
+			deadIdentity(t) + `","temp":"` + temp + `"}`
+		path := filepath.Join(dir, "r@"+strings.ToUpper(name)+".json")
+		require.NoError(t, os.WriteFile(path, []byte(body), 0o600))
+		require.NoError(t, process.NewTable(dir).Reap(t.Context(), "r"))
+		require.NoFileExists(t, path)
+		_, err := os.Stat(temp)
+		require.Equal(t, removed, os.IsNotExist(err), name)
+	}
+}
