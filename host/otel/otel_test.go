@@ -218,10 +218,10 @@ func metricsOf(t *testing.T, reader sdkmetric.Reader) map[string]metricdata.Aggr
 	return all
 }
 
-// behind is the clock of a database server that is a day behind this machine's.
-type behind struct{ lifecycle.SystemClock }
+// late is the clock of a database server that is a day slow.
+type late struct{ lifecycle.SystemClock }
 
-func (behind) Now() time.Time { return time.Now().Add(-24 * time.Hour) }
+func (late) Now() time.Time { return time.Now().Add(-24 * time.Hour) }
 
 // L5: the age of the oldest question is counted by the client's clock, by which it was asked.
 func TestL5AgesAreOfTheClientsClock(t *testing.T) {
@@ -229,7 +229,7 @@ func TestL5AgesAreOfTheClientsClock(t *testing.T) {
 		reader := sdkmetric.NewManualReader()
 		telemetry, err := New(Config{Metrics: sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))})
 		require.NoError(t, err)
-		lc, stop := serveConfig(t, lifecycle.Config{Store: memory.New(), Clock: behind{},
+		lc, stop := serveConfig(t, lifecycle.Config{Store: memory.New(), Clock: late{},
 			Engine: engine.Func(func(context.Context, engine.Turn, engine.Sink) (engine.Outcome, error) {
 				return engine.Ask(engine.Question{Prompt: "Ship it?"}), nil
 			})})
