@@ -14,33 +14,33 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-func readme(t *testing.T) string {
+func page(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile("README.md")
+	text, err := os.ReadFile(name)
 	require.NoError(t, err)
 	return string(text)
 }
 
-// A3: the README's diagram has the arrows of the state machine, each once, and no others. An arrow
-// from a state to itself is recovery that changes nothing; the diagram leaves it out.
-func TestTheReadmeDrawsTheStateMachine(t *testing.T) {
+// A3: the diagram of docs/concepts.md has each transition of the state machine once, and no others.
+// It omits transitions from a state to itself: recovery that changes nothing.
+func TestConceptsDrawTheStateMachine(t *testing.T) {
 	want := make(map[string]bool)
 	for _, arrow := range fsm.Transitions() {
 		if arrow.From != arrow.To {
 			want[string(arrow.From)+" --> "+string(arrow.To)] = true
 		}
 	}
-	drawn := regexp.MustCompile(`(?m)^    (\w+ --> \w+)`).FindAllString(readme(t), -1)
+	drawn := regexp.MustCompile(`(?m)^    (\w+ --> \w+)`).FindAllString(page(t, "docs/concepts.md"), -1)
 	for i := range drawn {
 		drawn[i] = strings.TrimSpace(drawn[i])
 	}
 	require.ElementsMatch(t, slices.Collect(maps.Keys(want)), drawn)
 }
 
-// The README names the module to get, the modules that come with dependencies of their own, and the
-// Go that each of them needs.
-func TestTheReadmeSaysWhatToGet(t *testing.T) {
-	text := readme(t)
+// docs/README.md lists the modules, and the version of Go that each needs. The README names the root
+// module.
+func TestTheIndexListsTheModules(t *testing.T) {
+	text := page(t, "docs/README.md")
 	files, err := filepath.Glob("*/*/go.mod")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
@@ -53,7 +53,7 @@ func TestTheReadmeSaysWhatToGet(t *testing.T) {
 		if folder := filepath.Dir(name); folder != "." {
 			require.Contains(t, text, "`"+filepath.ToSlash(folder)+"`", "the module of %s", name)
 		} else {
-			require.Contains(t, text, "go get "+found[1])
+			require.Contains(t, page(t, "README.md"), found[1])
 		}
 	}
 }
@@ -71,7 +71,7 @@ func TestTheReadmesCodeIsTheProgramHello(t *testing.T) {
 	for line := range strings.Lines(string(source)) {
 		program = append(program, code(line))
 	}
-	block := regexp.MustCompile("(?s)```go\n(.*?)```").FindStringSubmatch(readme(t))
+	block := regexp.MustCompile("(?s)```go\n(.*?)```").FindStringSubmatch(page(t, "README.md"))
 	require.NotNil(t, block)
 	for line := range strings.Lines(block[1]) {
 		want := strings.TrimPrefix(code(line), "go ") // Serve runs in a goroutine, which the program waits for

@@ -1,6 +1,6 @@
 // Package proof is a module of checks that are heavier than tests of one package. Each of its
 // folders uses the library as its users do, on every store, and searches for a broken promise.
-// docs/proof.md says what is checked, and how to run the checks for longer.
+// docs/internals/proof.md says what is checked, and how to run the checks for longer.
 //
 // It is a module of its own because it needs all stores and a few tools on which no host should
 // depend.

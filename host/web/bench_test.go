@@ -23,7 +23,7 @@ import (
 var followers = flag.Int("followers", 100, "how many streams BenchmarkL3Followers opens")
 
 // BenchmarkL3Followers measures how long an event takes until all of many readers have it, each on
-// a connection of its own, with the readers in the same process; docs/performance.md has the
+// a connection of its own, with the readers in the same process; docs/internals/performance.md has the
 // figures.
 func BenchmarkL3Followers(b *testing.B) {
 	ticks := make(chan struct{})

@@ -12,7 +12,7 @@ import (
 )
 
 // retired has the words that must not be part of a name, with the words to write instead;
-// docs/concepts.md lists them too. The rule is for names of files, functions, methods, types,
+// docs/internals/glossary.md lists them too. The rule is for names of files, functions, methods, types,
 // fields, package variables and constants. A word of a name begins with a capital letter or an
 // underscore.
 var retired = map[string]string{
@@ -112,7 +112,7 @@ func TestNamesHaveNoRetiredWords(t *testing.T) {
 	eachFile(t, "../..", func(path string, file *ast.File) {
 		for _, name := range declared(path, file) {
 			word, instead := retiredIn(name)
-			assert.Empty(t, word, "%s: %s: the word is retired (docs/concepts.md); write %s", path, name, instead)
+			assert.Empty(t, word, "%s: %s: the word is retired (glossary.md); write %s", path, name, instead)
 		}
 	})
 }

@@ -10,8 +10,8 @@ import (
 // Each threat of docs/threat-model.md names requirements, each of which has tests on the page of
 // requirements.
 func TestEachThreatNamesARequirement(t *testing.T) {
-	requirements := read(t, "docs/requirements.md")
-	link := regexp.MustCompile(`\[([A-Z]\d+)\]\(requirements\.md#([a-z]\d+)\)`)
+	requirements := read(t, "docs/internals/requirements.md")
+	link := regexp.MustCompile(`\[([A-Z]\d+)\]\(internals/requirements\.md#([a-z]\d+)\)`)
 	threats := 0
 	for _, r := range rows(read(t, "docs/threat-model.md")) {
 		last := r[len(r)-1]

@@ -9,6 +9,6 @@
 //
 // It is for values that every turn writes and reads: the records of package store, and the
 // specifications of package lifecycle. Encoders that use reflection, and those of other generators,
-// cost two to four times as much and allocate for each record (docs/performance.md). Rare values
+// cost two to four times as much and allocate for each record (docs/internals/performance.md). Rare values
 // are left to encoding/json. It imports the standard library only.
 package plainjson

@@ -28,7 +28,7 @@ func Render(m Map) []byte {
 		var tests []Place
 		for _, p := range m[r.ID] {
 			if name, isStory := strings.CutSuffix(path.Base(p.File), ".txt"); isStory {
-				fmt.Fprintf(&b, "- story: [%s](../%s)\n", strings.ReplaceAll(name, "_", " "), p.File)
+				fmt.Fprintf(&b, "- story: [%s](../../%s)\n", strings.ReplaceAll(name, "_", " "), p.File)
 			} else {
 				tests = append(tests, p)
 			}
@@ -52,7 +52,7 @@ func byFile(tests []Place) (entry string, rest []Place) {
 		}
 		tests = tests[1:]
 	}
-	entry = fmt.Sprintf("[%s](../%s)", file, file)
+	entry = fmt.Sprintf("[%s](../../%s)", file, file)
 	if len(names) > 0 {
 		entry += ": " + strings.Join(names, ", ")
 	}

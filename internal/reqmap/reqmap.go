@@ -1,6 +1,6 @@
 // Package reqmap maps each requirement to the tests that name it. It reads the test sources: an id
 // counts if it is in the name of a test or sub-test, in a comment or text of one, or in a story
-// that tests replay (lifecycle/stories). docs/requirements.md is generated from the map.
+// that tests replay (lifecycle/stories). docs/internals/requirements.md is generated from the map.
 package reqmap
 
 import (

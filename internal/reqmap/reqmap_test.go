@@ -50,13 +50,13 @@ func lines(text []byte) []string { return strings.Split(string(text), "\n") }
 
 func TestTheTableIsFresh(t *testing.T) {
 	root, m := scan(t)
-	stored, err := os.ReadFile(filepath.Join(root, "docs", "requirements.md"))
+	stored, err := os.ReadFile(filepath.Join(root, "docs", "internals", "requirements.md"))
 	require.NoError(t, err)
 	want, have := lines(reqmap.Render(m)), lines(stored)
 	for i, line := range want {
 		// The first line that differs says more than both tables in full.
-		require.True(t, i < len(have) && have[i] == line, "docs/requirements.md is stale, run go generate ./... Line "+
+		require.True(t, i < len(have) && have[i] == line, "requirements.md is stale, run go generate ./... Line "+
 			"%d should be: %s", i+1, line)
 	}
-	require.Len(t, have, len(want), "docs/requirements.md is stale, run go generate ./...")
+	require.Len(t, have, len(want), "docs/internals/requirements.md is stale, run go generate ./...")
 }

@@ -2,7 +2,7 @@
 // variable selects a part of each group of similar cases, so that several runs together search
 // everything. Without the variable, every case is run. .ci/run and ./test.sh never set it.
 //
-// Neighbours: .ci/search sets the number; docs/proof.md lists the searches.
+// Neighbours: .ci/search sets the number; docs/internals/proof.md lists the searches.
 package sample
 
 import (

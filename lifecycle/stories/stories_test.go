@@ -129,7 +129,7 @@ func TestAStoryIsWrittenAsItWasRead(t *testing.T) {
 
 // Whoever looks up a requirement finds a story, and several of each subject.
 func TestEveryRequirementHasAStory(t *testing.T) {
-	table, err := os.ReadFile("../../docs/requirements.md")
+	table, err := os.ReadFile("../../docs/internals/requirements.md")
 	require.NoError(t, err)
 	ids := regexp.MustCompile(`(?m)^## ([A-I][0-9]+)$`).FindAllStringSubmatch(string(table), -1)
 	require.NotEmpty(t, ids)

@@ -9,5 +9,5 @@
 // the agent was really given.
 //
 // Command host is such a host as a process of its own, which kills itself with kill -9. The tests
-// play all scenarios on all stores; docs/proof.md has more about it.
+// play all scenarios on all stores; docs/internals/proof.md has more about it.
 package crash

@@ -65,7 +65,7 @@ func TestEveryCallMayFail(t *testing.T) {
 	require.NotEmpty(t, found.Said)
 }
 
-// J8: a byte of the file is changed without the store. docs/proof.md says which changes an
+// J8: a byte of the file is changed without the store. docs/internals/proof.md says which changes an
 // inspection finds, and which it cannot find. Nothing panics or hangs.
 func TestAChangedByte(t *testing.T) {
 	full, err := recorded(t.Context(), 10, sqlite.Full)

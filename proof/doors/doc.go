@@ -7,5 +7,5 @@
 //   - Three nodes stand behind a load balancer: whoever follows events sees each event once (L3),
 //     and each notice arrives (L4).
 //
-// The package has only tests. docs/proof.md has their longer forms.
+// The package has only tests. docs/internals/proof.md has their longer forms.
 package doors

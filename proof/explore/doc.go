@@ -12,6 +12,6 @@
 // would not be needed.
 //
 // audit.Checker checks the events of the steps; promises.go has the promises of the protocol
-// itself. Everything is pure: no I/O, no clock, no goroutine. docs/model.md says what is modelled,
+// itself. Everything is pure: no I/O, no clock, no goroutine. docs/internals/model.md says what is modelled,
 // within which bounds, and how to read a counter-example.
 package explore

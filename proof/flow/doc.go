@@ -4,5 +4,5 @@
 //
 // Hosts are killed at random times, and right before and right after each commit of an order, where
 // each line of the ledger is known; and three hosts are killed in turn while they execute a tree of
-// runs. docs/proof.md has the long forms.
+// runs. docs/internals/proof.md has the long forms.
 package flow

@@ -11,7 +11,7 @@
 // Everybody waits for the writer, so it does little: callers check and encode their commits
 // themselves; a commit is one guarded UPDATE of the run's row, which has the run's newest events
 // too (events.go); the record that it replaces is cached as long as nobody else writes to the file
-// (cache.go). docs/performance.md has the figures.
+// (cache.go). docs/internals/performance.md has the figures.
 //
 // Durability: WAL with synchronous=FULL, so that an acknowledged commit survives the loss of power.
 // Options.Synchronous can opt down.

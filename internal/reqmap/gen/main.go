@@ -1,4 +1,4 @@
-// Gen writes docs/requirements.md.
+// Gen writes docs/internals/requirements.md.
 package main
 
 import (
@@ -25,5 +25,5 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(root, "docs", "requirements.md"), reqmap.Render(m), 0o644)
+	return os.WriteFile(filepath.Join(root, "docs", "internals", "requirements.md"), reqmap.Render(m), 0o644)
 }
