@@ -12,7 +12,8 @@
 //	lifecycle    what a host calls: Submit, Serve, Reply, Cancel, Events; start here
 //	engine       who executes a turn: a Go function, straight-line Go that waits (engine/flow),
 //	             agents that are child processes (engine/exec, engine/agents, engine/acp), graphs
-//	             (engine/eino, engine/adk), and the suite that proves an engine
+//	             (engine/eino, engine/adk), the suite that proves an engine, and a guard for
+//	             clients of foreign addresses (engine/netguard)
 //	store        who keeps the truth: the record, the one commit, and memory, SQLite, PostgreSQL
 //	             and the suite that proves a store
 //	interaction  questions, replies, receipts, history, and how an agent's text is read

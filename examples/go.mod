@@ -4,6 +4,7 @@ go 1.25.0
 
 require (
 	github.com/interlude-go/interlude v0.1.0
+	github.com/interlude-go/interlude/host/link v0.1.0
 	github.com/interlude-go/interlude/host/notify v0.1.0
 	github.com/interlude-go/interlude/host/web v0.1.0
 	github.com/interlude-go/interlude/store/postgres v0.1.0

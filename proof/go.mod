@@ -7,6 +7,7 @@ require (
 	github.com/chromedp/cdproto v0.159.0
 	github.com/chromedp/chromedp v0.23.0
 	github.com/interlude-go/interlude v0.1.0
+	github.com/interlude-go/interlude/host/link v0.1.0
 	github.com/interlude-go/interlude/host/notify v0.1.0
 	github.com/interlude-go/interlude/host/web v0.1.0
 	github.com/interlude-go/interlude/store/postgres v0.1.0
@@ -44,6 +45,7 @@ require (
 
 replace (
 	github.com/interlude-go/interlude => ..
+	github.com/interlude-go/interlude/host/link => ../host/link
 	github.com/interlude-go/interlude/host/notify => ../host/notify
 	github.com/interlude-go/interlude/host/web => ../host/web
 	github.com/interlude-go/interlude/store/postgres => ../store/postgres

@@ -17,6 +17,7 @@ import (
 	gomail "github.com/wneessen/go-mail"
 
 	"github.com/interlude-go/interlude/cmd/internal/desk"
+	"github.com/interlude-go/interlude/engine/netguard"
 	"github.com/interlude-go/interlude/host/notify"
 	"github.com/interlude-go/interlude/host/notify/mail"
 	"github.com/interlude-go/interlude/lifecycle"
@@ -76,7 +77,7 @@ func (n *noticeEntry) check() (err error) {
 
 // sender makes the sender of the notices. It does not connect yet.
 func (n *noticeEntry) sender() (notify.Sender, error) {
-	network := notify.Network{Allow: n.allow, PlainHTTP: n.PlainHTTP}
+	network := netguard.Network{Allow: n.allow, PlainHTTP: n.PlainHTTP}
 	var sender notify.Sender
 	var err error
 	switch {

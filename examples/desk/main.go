@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/netguard"
 	"github.com/interlude-go/interlude/host/link"
 	"github.com/interlude-go/interlude/host/notify"
 	"github.com/interlude-go/interlude/host/web"
@@ -37,7 +38,7 @@ func main() {
 	links := must(link.New(link.Config{Client: lc.Client, URL: "http://" + os.Args[1] + "/answer/",
 		Keys: []link.Key{{ID: "1", Secret: []byte(os.Getenv("LINK_SECRET"))}}}))
 	hook := must(notify.NewWebhook(notify.WebhookConfig{URL: os.Args[2], Secrets: []string{os.Getenv("HOOK_SECRET")},
-		Network: notify.Network{PlainHTTP: true, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}}))
+		Network: netguard.Network{PlainHTTP: true, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}}))
 	db := must(sql.Open("sqlite", "notices.db?_pragma=busy_timeout(10000)&_pragma=synchronous(FULL)"))
 	defer db.Close()
 	notices := must(notify.New(notify.Config{Client: lc.Client, Queue: must(notify.OpenSQLite(ctx, db)),

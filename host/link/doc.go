@@ -11,6 +11,6 @@
 // What a link cannot do any more has a page, a status and a word in the header Interlude-Reason of
 // its own: see Reason. Nothing is stored for a link; keys rotate by their ids.
 //
-// The package uses the standard library alone. It stands above lifecycle, beside the other doors in
-// host. docs/links.md shows how to use it, and what its owner must know about mail.
+// The package is a module and a front end: it calls lifecycle.Client, as a host does. docs/links.md
+// shows how to use it, and what its owner must know about mail.
 package link

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/interlude-go/interlude/engine/netguard"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
 )
@@ -20,8 +21,8 @@ type ChatConfig struct {
 	// Message is what is written about a notice; without a Text nothing is, and the notice counts
 	// as delivered. Nil: DefaultMessage without an address.
 	Message func(ctx context.Context, n Notice) (Message, error)
-	// Network says what may be reached.
-	Network Network
+	// Network says which addresses may be reached.
+	Network netguard.Network
 	// Clock is for pauses until a time. Nil: lifecycle.SystemClock.
 	Clock lifecycle.Clock
 }
@@ -101,9 +102,9 @@ func NewSlack(cfg ChatConfig) (Sender, error) { return newChat(cfg, slackBody) }
 func NewTeams(cfg ChatConfig) (Sender, error) { return newChat(cfg, teamsBody) }
 
 func newChat(cfg ChatConfig, encode func(Message) any) (*chat, error) {
-	to, err := cfg.Network.parse(cfg.URL)
+	to, err := cfg.Network.Parse(cfg.URL)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("notify: %w", err)
 	}
 	if cfg.Message == nil {
 		cfg.Message = func(_ context.Context, n Notice) (Message, error) { return DefaultMessage(n), nil }
@@ -111,7 +112,7 @@ func newChat(cfg ChatConfig, encode func(Message) any) (*chat, error) {
 	if cfg.Clock == nil {
 		cfg.Clock = lifecycle.SystemClock{}
 	}
-	return &chat{to: to, client: cfg.Network.client(), clock: cfg.Clock, message: cfg.Message, encode: encode}, nil
+	return &chat{to: to, client: cfg.Network.Client(), clock: cfg.Clock, message: cfg.Message, encode: encode}, nil
 }
 
 // Send posts the notice's message. A chat has no ids: a notice that comes again is written again.

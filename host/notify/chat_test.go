@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/interlude-go/interlude/engine/netguard"
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
@@ -103,9 +104,9 @@ func TestL4MessagesOfEvents(t *testing.T) {
 	_, err = NewSlack(ChatConfig{URL: "http://example.com/secret"})
 	require.Error(t, err)
 	require.NotContains(t, err.Error(), "secret")
-	s, err = NewTeams(ChatConfig{URL: "http://127.0.0.1:1/secret", Network: Network{PlainHTTP: true}})
+	s, err = NewTeams(ChatConfig{URL: "http://127.0.0.1:1/secret", Network: netguard.Network{PlainHTTP: true}})
 	require.NoError(t, err)
 	err = s.Send(t.Context(), n)
-	require.ErrorIs(t, err, ErrForbiddenAddress)
+	require.ErrorIs(t, err, netguard.ErrForbiddenAddress)
 	require.NotContains(t, err.Error(), "secret", "the address of a chat is a secret")
 }

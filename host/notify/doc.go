@@ -22,6 +22,6 @@
 // Any number of processes may serve the same endpoints: one reads the feed, all deliver. A claim of
 // a notice ends by itself, so what a process that has died was sending is sent again.
 //
-// The package stands above lifecycle, beside the other doors in host, and uses the standard library
-// alone. docs/notify.md shows how to use it, and what receivers must do.
+// The package is above lifecycle, as every front end. engine/netguard decides which addresses may be
+// reached. docs/notify.md shows how to use it, and what receivers must do.
 package notify

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/netguard"
 	"github.com/interlude-go/interlude/host/notify"
 	"github.com/interlude-go/interlude/lifecycle"
 )
@@ -48,7 +49,7 @@ func Example() {
 	serving.Go(func() { must(lc.Serve(ctx)) })
 
 	hook, err := notify.NewWebhook(notify.WebhookConfig{URL: receiver.URL, Secrets: []string{secret},
-		Network: notify.Network{PlainHTTP: true, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}})
+		Network: netguard.Network{PlainHTTP: true, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}})
 	must(err)
 	notifier, err := notify.New(notify.Config{Client: lc.Client, Queue: notify.NewMemory(),
 		Logger: slog.New(slog.DiscardHandler), Endpoints: []notify.Endpoint{{Name: "receiver", Sender: hook,

@@ -5,11 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
 	"time"
 
+	"github.com/interlude-go/interlude/engine/netguard"
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
@@ -19,8 +21,8 @@ type WebhookConfig struct {
 	// Secrets sign, each of them: "whsec_" and the base64 of 24 to 64 random bytes. To rotate, put
 	// a new one first, and remove the old one when the receiver has the new one.
 	Secrets []string
-	// Network says what may be reached.
-	Network Network
+	// Network says which addresses may be reached.
+	Network netguard.Network
 	// Clock is for the time in the signature. Nil: lifecycle.SystemClock.
 	Clock lifecycle.Clock
 }
@@ -42,14 +44,14 @@ type Webhook struct {
 
 // NewWebhook returns a Webhook.
 func NewWebhook(cfg WebhookConfig) (*Webhook, error) {
-	to, err := cfg.Network.parse(cfg.URL)
+	to, err := cfg.Network.Parse(cfg.URL)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("notify: %w", err)
 	}
 	if len(cfg.Secrets) == 0 {
 		return nil, errors.New("notify: WebhookConfig.Secrets is empty")
 	}
-	w := &Webhook{to: to, client: cfg.Network.client(), clock: cfg.Clock}
+	w := &Webhook{to: to, client: cfg.Network.Client(), clock: cfg.Clock}
 	for _, s := range cfg.Secrets {
 		key, err := parseSecret(s)
 		if err != nil {

@@ -18,6 +18,7 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 	"github.com/stretchr/testify/require"
 
+	"github.com/interlude-go/interlude/engine/netguard"
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
@@ -27,7 +28,7 @@ var (
 	secretNew = secretPrefix + base64.StdEncoding.EncodeToString([]byte(strings.Repeat("n", maxSecret)))
 )
 
-var loopback = Network{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, PlainHTTP: true}
+var loopback = netguard.Network{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, PlainHTTP: true}
 
 func sample() Notice {
 	e := lifecycle.Event{ProtocolVersion: "fcmp/1.0", RunID: "release-1.2", Seq: 7, Type: lifecycle.TypeInputRequired,
@@ -189,7 +190,7 @@ func TestL4ReceiversMisbehave(t *testing.T) {
 	err := posted(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	require.ErrorIs(t, err, io.EOF, "the line was cut")
 	err = posted(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("X", strings.Repeat("x", 2*maxHeader))
+		w.Header().Set("X", strings.Repeat("x", 128<<10))
 	})
 	require.ErrorContains(t, err, "header")
 	require.NoError(t, posted(t, func(w http.ResponseWriter, r *http.Request) {
@@ -218,29 +219,8 @@ func TestL4AReceiverThatHangs(t *testing.T) {
 	require.ErrorIs(t, w.Send(ctx, sample()), context.Canceled)
 }
 
-// L4: addresses that are not public are refused when they are dialed, whatever name they have,
-// unless they are allowed.
+// L4: an address that is not public is refused when it is dialed, by whatever name.
 func TestL4PrivateAddressesAreRefused(t *testing.T) {
-	var n Network
-	for _, text := range []string{"127.0.0.1", "127.9.9.9", "0.0.0.0", "10.1.2.3", "172.16.0.1", "172.31.255.255",
-		"192.168.1.1", "169.254.169.254", "100.64.0.1", "100.100.100.200", "192.0.0.170", "198.18.0.1", "203.0.113.9",
-		"224.0.0.1", "240.0.0.1", "255.255.255.255", "168.63.129.16", "::", "::1", "::ffff:127.0.0.1",
-		"::ffff:169.254.169.254", "::7f00:1", "fe80::1", "fe80::1%eth0", "fc00::1", "fd00:ec2::254", "fec0::1",
-		"ff02::1", "64:ff9b::7f00:1", "64:ff9b:1::a00:1", "2002:7f00:1::", "2001:0:7f00:1::", "2001:db8::1", "3fff::1",
-		"100::1", "5f00::1"} {
-		require.False(t, n.allows(netip.MustParseAddr(text)), text)
-	}
-	for _, text := range []string{"8.8.8.8", "1.1.1.1", "172.32.0.1", "100.128.0.1", "192.0.1.1", "2606:4700::1111",
-		"2a00:1450::1", "::ffff:8.8.8.8"} {
-		require.True(t, n.allows(netip.MustParseAddr(text)), text)
-	}
-	n.Allow = prefixes("10.0.0.0/8", "fe80::/10")
-	require.True(t, n.allows(netip.MustParseAddr("10.1.1.1")))
-	require.True(t, n.allows(netip.MustParseAddr("::ffff:10.1.1.1")))
-	require.True(t, n.allows(netip.MustParseAddr("fe80::1%eth0")))
-	require.False(t, n.allows(netip.MustParseAddr("127.0.0.1")))
-	require.ErrorIs(t, n.control("tcp", "nonsense", nil), ErrForbiddenAddress)
-
 	reached := false
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached = true }))
 	defer server.Close()
@@ -248,9 +228,9 @@ func TestL4PrivateAddressesAreRefused(t *testing.T) {
 	require.NoError(t, err)
 	for _, host := range []string{"127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "0.0.0.0"} {
 		w, err := NewWebhook(WebhookConfig{URL: "http://" + host + ":" + port, Secrets: []string{secretOld},
-			Network: Network{PlainHTTP: true}})
+			Network: netguard.Network{PlainHTTP: true}})
 		require.NoError(t, err)
-		require.ErrorIs(t, w.Send(t.Context(), sample()), ErrForbiddenAddress, host)
+		require.ErrorIs(t, w.Send(t.Context(), sample()), netguard.ErrForbiddenAddress, host)
 	}
 	require.False(t, reached)
 }

@@ -5,6 +5,7 @@ go 1.25.0
 require (
 	github.com/danielgtaylor/huma/v2 v2.37.2
 	github.com/interlude-go/interlude v0.1.0
+	github.com/interlude-go/interlude/host/link v0.1.0
 	github.com/interlude-go/interlude/store/postgres v0.1.0
 	github.com/interlude-go/interlude/store/sqlite v0.1.0
 	github.com/pb33f/libopenapi v0.36.0
@@ -46,6 +47,7 @@ require (
 
 replace (
 	github.com/interlude-go/interlude => ../..
+	github.com/interlude-go/interlude/host/link => ../link
 	github.com/interlude-go/interlude/store/postgres => ../../store/postgres
 	github.com/interlude-go/interlude/store/sqlite => ../../store/sqlite
 )

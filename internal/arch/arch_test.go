@@ -87,6 +87,7 @@ var rules = []rule{
 	{"engine", "contract", nil, "an engine gives evidence; the gate decides"},
 	{"engine", "lifecycle", nil, "arrows point one way: lifecycle uses engines"},
 	{"store", "lifecycle", nil, "arrows point one way: lifecycle uses stores"},
+	{"engine/netguard", "", nil, "a package of tools does not know who uses it"},
 	{"internal/schema", "lifecycle", nil, "a package of tools does not know who uses it"},
 	{"internal/plainjson", "", nil, "a package of tools does not know who uses it"},
 	{"internal/procid", "", nil, "a package of tools does not know who uses it"},
@@ -136,7 +137,7 @@ func TestNobodyImportsLifecycle(t *testing.T) {
 // nestedModules are the modules beside the root. Each keeps its dependencies out of the root
 // module.
 var nestedModules = []string{"engine/acp", "engine/adk", "engine/eino", "interaction/typed", "store/sqlite",
-	"store/postgres", "host/notify", "host/otel", "host/web", "cmd", "examples", "proof"}
+	"store/postgres", "host/link", "host/notify", "host/otel", "host/web", "cmd", "examples", "proof"}
 
 func TestRootKnowsNoNestedModule(t *testing.T) {
 	for _, p := range packages(t, ".") {

@@ -21,6 +21,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/netguard"
 	"github.com/interlude-go/interlude/host/link"
 	"github.com/interlude-go/interlude/host/notify"
 	"github.com/interlude-go/interlude/host/web"
@@ -89,7 +90,7 @@ func (n *node) newNotifier(ctx context.Context, c *lifecycle.Client) (*notify.No
 		return nil, err
 	}
 	hook, err := notify.NewWebhook(notify.WebhookConfig{URL: n.Hooks, Secrets: []string{hookSecret},
-		Network: notify.Network{PlainHTTP: true, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}})
+		Network: netguard.Network{PlainHTTP: true, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}})
 	if err != nil {
 		return nil, err
 	}
