@@ -22,8 +22,9 @@ var folders = map[string]string{
 	"lifecycle": "lifecycle", "store": "store", "engine": "engine", "interaction": "interaction", "slots": "slots",
 	"fsm": "fsm", "contract": "contract", "fcmp": "contract/fcmp", "memory": "store/memory", "sqlite": "store/sqlite",
 	"postgres": "store/postgres", "storetest": "store/storetest", "enginetest": "engine/enginetest",
-	"process": "engine/process", "exec": "engine/exec", "acp": "engine/acp", "agents": "engine/agents", "netguard": "engine/netguard",
-	"schema": "internal/schema", "skill": "lifecycle/skill",
+	"process": "engine/process", "exec": "engine/exec", "acp": "engine/acp", "agents": "engine/agents",
+	"netguard": "engine/netguard",
+	"schema":   "internal/schema", "skill": "lifecycle/skill",
 	"link": "host/link", "notify": "host/notify", "mail": "host/notify/mail", "otel": "host/otel",
 	"web": "host/web",
 }
