@@ -97,12 +97,9 @@ type Turn struct {
 	Labels    map[string]string
 	// Clock is the host's, for engines in its process. It is nil where no lifecycle made the turn.
 	Clock Clock `json:"-"`
-	// History reads the run's earlier questions with their answers, in their order, for engines in
-	// the host's process. It is nil where no lifecycle made the turn.
-	History func(ctx context.Context) ([]Record, error) `json:"-"`
-	// Asked reads one earlier question of the run by its number, with its answer. It is nil where no
-	// lifecycle made the turn.
-	Asked func(ctx context.Context, question int) (Record, error) `json:"-"`
+	// History reads the run's earlier questions, for engines in the host's process. It is nil where
+	// no lifecycle made the turn.
+	History History `json:"-"`
 	// Holds says that the run is held rather than failed for a cause that somebody can repair
 	// (Failure.Repairable).
 	Holds bool `json:"-"`
@@ -145,6 +142,16 @@ func (t Turn) Input() string {
 // a round of repair. A first turn that is repeated after a crash may have a Session too, and does
 // not go on.
 func (t Turn) GoesOn() bool { return len(t.Answers) > 0 || t.Repair != "" }
+
+// History reads the earlier questions of a run, with their answers. It may be called by several
+// goroutines at a time, until the turn ends.
+type History interface {
+	// Records returns all of them, in their order.
+	Records(ctx context.Context) ([]Record, error)
+	// Record returns the question with this number. If the store fails, it reads again until ctx
+	// ends.
+	Record(ctx context.Context, question int) (Record, error)
+}
 
 // Sink takes what a turn reports before it ends. Each call returns once it is stored; it returns
 // ErrStale when the attempt's epoch is no longer the run's (canceled, taken over), and the engine

@@ -57,6 +57,17 @@ func BenchmarkDecide(b *testing.B) {
 	}
 }
 
+// M4: the input of a plain engine's turn is the turn itself in other types, and allocates nothing.
+func TestM4TheInputOfAPlainTurnAllocatesNothing(t *testing.T) {
+	run, _, err := Spec{ID: "run-1", Prompt: "Ship it."}.record(time.Now())
+	require.NoError(t, err)
+	attempt := &turn{node: &node{Lifecycle: &Lifecycle{Client: &Client{clock: SystemClock{}}}}, record: &run,
+		dialect: dialect{plain: true}}
+	var in engine.Turn
+	require.Zero(t, testing.AllocsPerRun(100, func() { in = attempt.input(workspace{}, nil) }))
+	require.NotNil(t, in.History)
+}
+
 // A round trip on the memory store, one at a time: submit, ask, reply, finish.
 func BenchmarkRoundTrip(b *testing.B) {
 	agent := engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {

@@ -341,24 +341,28 @@ func (t *turn) input(dirs workspace, answers []interaction.Answer) engine.Turn {
 		Answers: answers, OutputSchema: t.spec.OutputSchema,
 		WorkDir: dirs.work, ArtifactDir: dirs.artifacts, TranscriptDir: dirs.transcripts, HomeDir: dirs.home,
 		Session: forEngine(t.record.Session), Meta: maps.Clone(t.spec.Meta), Inherited: inherited, Withheld: withheld,
-		InputJSON: t.spec.Input, Labels: maps.Clone(t.record.Labels), Clock: t.node.clock, History: t.readHistory,
-		Asked: t.readAsked, Holds: t.node.host.holds(t.record),
+		InputJSON: t.spec.Input, Labels: maps.Clone(t.record.Labels), Clock: t.node.clock, History: (*history)(t),
+		Holds: t.node.host.holds(t.record),
 	}
 }
 
-// readHistory reads the questions and answers of the run so far.
-func (t *turn) readHistory(ctx context.Context) ([]Record, error) {
-	run, history, err := t.node.store.History(ctx, t.call.RunID)
+// history is the turn as an engine.History.
+type history turn
+
+// Records implements engine.History.
+func (h *history) Records(ctx context.Context) ([]Record, error) {
+	run, records, err := h.node.store.History(ctx, h.call.RunID)
 	if err == nil {
-		if lost := checkHistory(&run, history); lost != nil {
+		if lost := checkHistory(&run, records); lost != nil {
 			return nil, heldForRows(lost)
 		}
 	}
-	return history, err
+	return records, err
 }
 
-// readAsked reads one settled question of the run. If the store fails, it reads again until ctx ends.
-func (t *turn) readAsked(ctx context.Context, question int) (record Record, _ error) {
+// Record implements engine.History.
+func (h *history) Record(ctx context.Context, question int) (record Record, _ error) {
+	t := (*turn)(h)
 	err := t.untilAnswered(ctx, "question not read", func() (err error) {
 		record, err = settledInteraction(ctx, t.node.store, t.call.RunID, question)
 		return err

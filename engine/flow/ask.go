@@ -252,10 +252,10 @@ func (r *run) askedAs(a *engine.Answer) (q engine.Question, known bool, err erro
 			return q, true, nil
 		}
 	}
-	if r.asked == nil || !a.Answered() {
+	if r.history == nil || !a.Answered() {
 		return q, false, nil
 	}
-	record, err := r.asked(r.ctx, a.ID)
+	record, err := r.history.Record(r.ctx, a.ID)
 	return record.Question, err == nil && record.Question.Ref == a.Ref, err
 }
 

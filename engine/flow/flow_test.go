@@ -593,7 +593,7 @@ func TestM4APlainEngineGetsWhatItNeeds(t *testing.T) {
 		agent := engine.Func(func(ctx context.Context, turn engine.Turn, _ engine.Sink) (engine.Outcome, error) {
 			turns = append(turns, turn)
 			var err error
-			if history, err = turn.History(ctx); err != nil {
+			if history, err = turn.History.Records(ctx); err != nil {
 				return engine.Outcome{}, err
 			}
 			if len(turn.Answers) == 0 {

@@ -54,7 +54,7 @@ type run struct {
 	sink    engine.Sink
 	journal engine.Journal
 	holds   bool // engine.Turn.Holds
-	asked   func(ctx context.Context, question int) (engine.Record, error)
+	history engine.History
 
 	inherited []engine.Record // of a fork
 	open      openChildren
@@ -98,7 +98,7 @@ func newRun(ctx context.Context, t engine.Turn, s engine.Sink) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &run{id: t.RunID, ctx: ctx, clock: t.Clock, sink: s, journal: journal, holds: t.Holds, asked: t.Asked,
+	r := &run{id: t.RunID, ctx: ctx, clock: t.Clock, sink: s, journal: journal, holds: t.Holds, history: t.History,
 		inherited: t.Inherited,
 		kept:      make(map[string]*kept, len(entries)), answers: make(map[string][]answered)}
 	if r.clock == nil {

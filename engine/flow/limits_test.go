@@ -245,6 +245,23 @@ func TestN2AFunctionThatAsksWhatCannotBeAsked(t *testing.T) {
 	}
 }
 
+// pastQuestion is the history of a run that has asked question 3 only.
+type pastQuestion struct {
+	record engine.Record
+	err    error
+}
+
+func (p pastQuestion) Records(context.Context) ([]engine.Record, error) {
+	return []engine.Record{p.record}, p.err
+}
+
+func (p pastQuestion) Record(_ context.Context, question int) (engine.Record, error) {
+	if question != 3 {
+		return engine.Record{}, errors.New("not question 3")
+	}
+	return p.record, p.err
+}
+
 // N11: a fork inherits the question with the answer; a question that cannot be read ends the turn.
 func TestN11TheQuestionOfAnAnswerIsRead(t *testing.T) {
 	turn := engine.Turn{RunID: "r", Answers: []engine.Answer{{ID: 3, Ref: "flow 1 0 q", Text: "yes"}}}
@@ -267,10 +284,7 @@ func TestN11TheQuestionOfAnAnswerIsRead(t *testing.T) {
 		"away":          {"Old?", nil, away, "away"},
 	} {
 		turn.Prompt, turn.Inherited = c.prompt, c.inherited
-		turn.Asked = func(_ context.Context, question int) (engine.Record, error) {
-			require.Equal(t, 3, question)
-			return engine.Record{Question: asked}, c.err
-		}
+		turn.History = pastQuestion{engine.Record{Question: asked}, c.err}
 		o, err := f.RunTurn(t.Context(), turn, &desk{})
 		if c.says != "" {
 			require.ErrorContains(t, err, c.says, name)
