@@ -213,34 +213,25 @@ func (c *Client) Cancel(ctx context.Context, id, reason string) error {
 	if err := c.checkRun(ctx, id); err != nil {
 		return err
 	}
-	for {
+	cmd := command{verb: "cancel", run: id}
+	return c.carryOut(ctx, cmd, func() (*store.Commit, error) {
 		run, err := c.store.Run(ctx, id)
 		if err != nil {
-			return fmt.Errorf("lifecycle: cancel run %s: %w", id, err)
+			return nil, cmd.failed(err)
 		}
 		if err := c.allow(ctx, ActionCancel, &run, run.Pending); err != nil {
-			return err
+			return nil, err
 		}
 		if run.State.Terminal() { // the caller relies on the error, so the end of the run must be durable (J8)
 			if run, err = c.confirmedRun(ctx, id); err != nil {
-				return fmt.Errorf("lifecycle: cancel run %s: %w", id, err)
+				return nil, cmd.failed(err)
 			}
 			if run.State.Terminal() {
-				return &TerminalError{RunID: id, State: run.State}
+				return nil, &TerminalError{RunID: id, State: run.State}
 			}
 		}
-		cm, err := decideCancel(&run, shortened(reason), commitTime(c.clock))
-		if err != nil {
-			return err
-		}
-		if err := c.commit(ctx, cm); !errors.Is(err, store.ErrConflict) {
-			if err != nil {
-				return fmt.Errorf("lifecycle: cancel run %s: %w", id, err)
-			}
-			c.due.noteRun(&cm.Run)
-			return nil
-		}
-	}
+		return decideCancel(&run, shortened(reason), commitTime(c.clock))
+	})
 }
 
 // Get returns the run, or ErrNotFound. Its state, question, deadline, output and error are of one

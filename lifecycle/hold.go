@@ -257,35 +257,25 @@ func (c *Client) Resume(ctx context.Context, id string, r Resume) error {
 	if err := r.findFault(); err != nil {
 		return err
 	}
-	for {
+	cmd := command{verb: "resume", run: id}
+	return c.carryOut(ctx, cmd, func() (*store.Commit, error) {
 		run, err := c.store.Run(ctx, id)
-		if err == nil {
-			if err := c.allowActor(ctx, r.Actor, ActionResume, &run, run.Pending); err != nil {
-				return err
+		if err != nil {
+			return nil, cmd.failed(err)
+		}
+		if err := c.allowActor(ctx, r.Actor, ActionResume, &run, run.Pending); err != nil {
+			return nil, err
+		}
+		if r.refusal(&run) != nil { // the caller relies on the refusal, so what was read must be durable (J8)
+			if run, err = c.confirmedRun(ctx, id); err != nil {
+				return nil, cmd.failed(err)
+			}
+			if err := r.refusal(&run); err != nil {
+				return nil, err
 			}
 		}
-		// the caller relies on the refusal, so what was read must be durable (J8)
-		if err == nil && r.refusal(&run) != nil {
-			run, err = c.confirmedRun(ctx, id)
-		}
-		if err != nil {
-			return fmt.Errorf("lifecycle: resume run %s: %w", id, err)
-		}
-		if err := r.refusal(&run); err != nil {
-			return err
-		}
-		cm, err := decideResume(&run, &r, commitTime(c.clock))
-		if err != nil {
-			return err
-		}
-		if err := c.commit(ctx, cm); !errors.Is(err, store.ErrConflict) {
-			if err != nil {
-				return fmt.Errorf("lifecycle: resume run %s: %w", id, err)
-			}
-			c.due.noteRun(&cm.Run)
-			return nil
-		}
-	}
+		return decideResume(&run, &r, commitTime(c.clock))
+	})
 }
 
 // findFault returns what is wrong with the decision independently of the run; nil if nothing is.

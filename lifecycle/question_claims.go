@@ -1,8 +1,8 @@
 package lifecycle
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -39,7 +39,7 @@ func (c *Client) Claim(ctx context.Context, id string, question int, until time.
 		return &ArgumentError{"actor", quote(""), "an ID: call Claim of Client.As", nil}
 	}
 	until = until.UTC().Truncate(time.Microsecond)
-	return c.changeOpenQuestion(ctx, "claim", id, question, func(*Question, time.Time) (Action, error) {
+	return c.changeOpenQuestion(ctx, ActionClaim, id, question, func(*Question, time.Time) (Action, error) {
 		return ActionClaim, nil
 	}, func(run *Run, q *Question, now time.Time) (*store.Commit, error) {
 		return decideClaim(run, q, c.actor, until, now)
@@ -57,7 +57,7 @@ func (c *Client) Release(ctx context.Context, id string, question int) error {
 	if err := c.checkQuestionCall(ctx, id, question); err != nil {
 		return err
 	}
-	return c.changeOpenQuestion(ctx, "release", id, question, func(q *Question, now time.Time) (Action, error) {
+	return c.changeOpenQuestion(ctx, ActionRelease, id, question, func(q *Question, now time.Time) (Action, error) {
 		return c.actionOrOverrule(ActionRelease, q.CheckClaim(c.actor, now))
 	}, func(run *Run, q *Question, now time.Time) (*store.Commit, error) {
 		if !q.Claim.Lasts(now) {
@@ -90,7 +90,7 @@ func (c *Client) Reassign(ctx context.Context, id string, question int, from *Au
 	if !interaction.Enough(1, &to) {
 		return &ArgumentError{"to", forNobody, wantSomebody, nil}
 	}
-	return c.changeOpenQuestion(ctx, "reassign", id, question, func(q *Question, now time.Time) (Action, error) {
+	return c.changeOpenQuestion(ctx, ActionReassign, id, question, func(q *Question, now time.Time) (Action, error) {
 		if !q.To.Admits(c.actor) {
 			return c.actionOrOverrule(ActionReassign, &NotAskedError{ID: question, Actor: c.actor, To: *q.To.Clone()})
 		}
@@ -125,54 +125,38 @@ func (c *Client) checkQuestionCall(ctx context.Context, id string, question int)
 	return nil
 }
 
-// changeOpenQuestion changes an open question. The action is what Authorize is asked about, and
-// decide makes the commit, or none if nothing has to change. Both see the question as it was just
-// read; after a lost compare-and-set it is read again.
-func (c *Client) changeOpenQuestion(ctx context.Context, what, id string, question int,
-	action func(q *Question, now time.Time) (Action, error),
+// changeOpenQuestion carries out a command that changes an open question. The right function
+// returns the action that Authorize is asked about, and why the actor may not take it; decide makes
+// the commit, or none if nothing has to change. Both see the question as it was just read.
+func (c *Client) changeOpenQuestion(ctx context.Context, action Action, id string, question int,
+	right func(q *Question, now time.Time) (Action, error),
 	decide func(run *Run, q *Question, now time.Time) (*store.Commit, error)) error {
-	for {
+	cmd := command{verb: string(action), run: id, question: question}
+	return c.carryOut(ctx, cmd, func() (*store.Commit, error) {
 		run, q, refusal, err := c.openQuestion(ctx, id, question)
 		if err != nil {
-			return fmt.Errorf("lifecycle: %s question %d of run %s: %w", what, question, id, err)
+			return nil, cmd.failed(err)
 		}
 		if refusal != nil {
-			if err := c.allow(ctx, Action(what), run, q); err != nil {
-				return err
-			}
-			return refusal
+			return nil, cmp.Or(c.allow(ctx, action, run, q), refusal)
 		}
 		now := notEarlier(commitTime(c.clock), run.UpdatedAt)
-		asked, denied := action(q, now)
+		asked, denied := right(q, now)
 		if err := c.allow(ctx, asked, run, q); err != nil {
-			return err
+			return nil, err
 		}
 		if denied != nil {
-			return fmt.Errorf("lifecycle: %s question %d of run %s: %w", what, question, id, denied)
+			return nil, cmd.failed(denied)
 		}
 		cm, err := decide(run, q, now)
-		if errors.Is(err, store.ErrConflict) {
-			continue
+		if err == nil && cm != nil && action != ActionRelease { // who could claim the question can also give it back
+			err = c.checkChanges(ctx, run)
 		}
 		if err != nil {
-			return fmt.Errorf("lifecycle: %s question %d of run %s: %w", what, question, id, err)
+			return nil, cmd.failed(err)
 		}
-		if cm == nil {
-			return nil
-		}
-		if what != changeRelease { // a person who could claim the question can also give it back
-			if err := c.checkChanges(ctx, run); err != nil {
-				return fmt.Errorf("lifecycle: %s question %d of run %s: %w", what, question, id, err)
-			}
-		}
-		if err := c.commit(ctx, cm); !errors.Is(err, store.ErrConflict) {
-			if err != nil {
-				return fmt.Errorf("lifecycle: %s question %d of run %s: %w", what, question, id, err)
-			}
-			c.due.noteRun(&cm.Run)
-			return nil
-		}
-	}
+		return cm, nil
+	})
 }
 
 // MaxChanges is how many changes of its open questions may be the last events of a run: claims,
@@ -204,8 +188,8 @@ func (c *Client) checkChanges(ctx context.Context, run *Run) error {
 		MaxChanges)
 }
 
-// confirmReleased makes durable that nobody has claimed the question (J8). It is store.ErrConflict
-// if somebody has.
+// confirmReleased makes durable that nobody has claimed the question (J8). It is errReadAgain if
+// somebody has.
 func (c *Client) confirmReleased(ctx context.Context, id string, question int, now time.Time) error {
 	return c.store.Confirm(ctx, func(r store.Reader) error {
 		run, err := r.Run(ctx, id)
@@ -213,7 +197,7 @@ func (c *Client) confirmReleased(ctx context.Context, id string, question int, n
 			return err
 		}
 		if q := run.OpenQuestion(question); q != nil && q.Claim.Lasts(now) {
-			return store.ErrConflict
+			return errReadAgain
 		}
 		return nil
 	})

@@ -41,22 +41,31 @@ func (c *Client) Reply(ctx context.Context, id string, reply Reply) (Receipt, er
 	if receipt, done, err := c.replyToRecent(ctx, id, reply, &run); done {
 		return receipt, err
 	}
-	for {
+	var receipt Receipt
+	cmd := command{verb: "reply to", run: id}
+	err = c.carryOut(ctx, cmd, func() (*store.Commit, error) {
 		status, err := c.replyStatus(ctx, id, reply, &run)
 		if err != nil {
-			return Receipt{}, fmt.Errorf("lifecycle: reply to run %s: %w", id, err)
+			return nil, cmd.failed(err)
 		}
 		if err := c.allowActor(ctx, actor, ActionReply, &run, status.question); err != nil {
-			return Receipt{}, err
+			return nil, err
 		}
 		if !status.pending {
-			return status.receipt, status.refusal
+			receipt = status.receipt
+			return nil, status.refusal
 		}
-		receipt, err := c.acceptReply(ctx, &run, reply)
-		if !errors.Is(err, store.ErrConflict) {
-			return receipt, err
+		cm, err := decideReply(&run, reply, commitTime(c.clock))
+		if err != nil {
+			return nil, cmd.failed(err)
 		}
+		receipt = receiptFor(cm, &reply)
+		return cm, nil
+	})
+	if err != nil {
+		return Receipt{}, err
 	}
+	return receipt, nil
 }
 
 // replyToRecent accepts the reply on the record that a store.RecentReader has in memory, which
@@ -79,10 +88,15 @@ func (c *Client) replyToRecent(ctx context.Context, id string, reply Reply, run 
 	if err != nil {
 		return Receipt{}, false, nil
 	}
-	receipt, err := c.commitReply(ctx, cm, reply)
-	// The run has changed, or the key was used before: both show after a read.
-	refused := errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrInvalid)
-	return receipt, !refused, err
+	defer releaseCommit(cm)
+	switch err := c.commit(ctx, cm); {
+	case err == nil:
+		return receiptFor(cm, &reply), true, nil
+	case errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrInvalid):
+		return Receipt{}, false, nil // the run has changed, or the key was used before: both show after a read
+	default:
+		return Receipt{}, true, command{verb: "reply to", run: id}.failed(err)
+	}
 }
 
 // replyStatus is what the store shows about a reply. If pending is set, the run waits with the very
@@ -158,23 +172,9 @@ func readReplyStatus(ctx context.Context, r store.Reader, id string, reply Reply
 	return refusedReply(ctx, r, run, reply.ID)
 }
 
-// acceptReply settles the open question that the reply names. The error is store.ErrConflict if
-// somebody else has changed the run since it was read: another reply, a deadline or a cancel.
-func (c *Client) acceptReply(ctx context.Context, run *Run, reply Reply) (Receipt, error) {
-	cm, err := decideReply(run, reply, commitTime(c.clock))
-	if err != nil {
-		return Receipt{}, fmt.Errorf("lifecycle: reply to run %s: %w", run.ID, err)
-	}
-	return c.commitReply(ctx, cm, reply)
-}
-
-// commitReply stores the commit that settles the question, or counts a vote, and releases it.
-func (c *Client) commitReply(ctx context.Context, cm *store.Commit, reply Reply) (Receipt, error) {
-	defer releaseCommit(cm)
-	if err := c.commit(ctx, cm); err != nil {
-		return Receipt{}, fmt.Errorf("lifecycle: reply to run %s: %w", cm.Run.ID, err)
-	}
-	return Receipt{RunID: cm.Run.ID, ID: reply.ID, Key: reply.Key, AcceptedAt: cm.Run.UpdatedAt}, nil
+// receiptFor is the receipt of the reply that the commit accepts.
+func receiptFor(cm *store.Commit, reply *Reply) Receipt {
+	return Receipt{RunID: cm.Run.ID, ID: reply.ID, Key: reply.Key, AcceptedAt: cm.Run.UpdatedAt}
 }
 
 // replayedReceipt is the receipt that the accepted reply with this key was given. The error is

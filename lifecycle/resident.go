@@ -195,9 +195,6 @@ func (n *node) settleLostProcess(ctx context.Context, id, why string) {
 		if err == nil || ctx.Err() != nil {
 			return
 		}
-		if errors.Is(err, store.ErrConflict) { // somebody has changed the run: read it again
-			continue
-		}
 		n.log.Error("lost process not settled; trying again", "run", id, "err", err)
 		if n.sleep(ctx, backoff) != nil {
 			return
@@ -209,22 +206,15 @@ func (n *node) settleLostProcess(ctx context.Context, id, why string) {
 // failLostWait fails the run if it still waits for its process on this node. A run that was
 // answered meanwhile is left alone: its next turn finds the process missing.
 func (n *node) failLostWait(ctx context.Context, id, why string) error {
-	run, err := n.store.Run(ctx, id)
-	if errors.Is(err, store.ErrNotFound) || membershipEnded(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if run.State != fsm.StateWaitingUser || run.Owner != n.id {
-		return nil
-	}
-	cm, err := decideLostProcess(&run, why, commitTime(n.clock))
-	if err != nil {
-		return err
-	}
-	if err = n.commit(ctx, cm); err == nil {
-		n.due.noteRun(&cm.Run)
-	}
-	return err
+	cmd := command{verb: "fail", run: id}
+	return n.carryOut(ctx, cmd, func() (*store.Commit, error) {
+		run, err := n.store.Run(ctx, id)
+		if err != nil && !errors.Is(err, store.ErrNotFound) && !membershipEnded(err) {
+			return nil, cmd.failed(err)
+		}
+		if err != nil || run.State != fsm.StateWaitingUser || run.Owner != n.id {
+			return nil, nil // nothing has to change
+		}
+		return decideLostProcess(&run, why, commitTime(n.clock))
+	})
 }

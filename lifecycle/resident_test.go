@@ -114,7 +114,8 @@ func TestSettleLostProcessRetriesCommits(t *testing.T) {
 				require.Equal(t, c.after, after)
 				require.Len(t, log.logged(), c.logged)
 				for _, line := range log.logged() {
-					require.Equal(t, "ERROR lost process not settled; trying again: connection refused", line)
+					want := "ERROR lost process not settled; trying again: lifecycle: fail run r: connection refused"
+					require.Equal(t, want, line)
 				}
 				stop()
 			})

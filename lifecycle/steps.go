@@ -179,43 +179,22 @@ func (c *Client) Extend(ctx context.Context, id string, question int, until time
 	}
 	until = until.UTC().Truncate(time.Microsecond)
 	var end time.Time // as it was read first
-	for {
-		run, q, refusal, err := c.openQuestion(ctx, id, question)
-		if err != nil {
-			return fmt.Errorf("lifecycle: extend question %d of run %s: %w", question, id, err)
-		}
-		if err := c.allow(ctx, ActionExtend, run, q); err != nil {
-			return err
-		}
-		now := notEarlier(commitTime(c.clock), run.UpdatedAt) // the time of the event
+	return c.changeOpenQuestion(ctx, ActionExtend, id, question, func(*Question, time.Time) (Action, error) {
+		return ActionExtend, nil
+	}, func(run *Run, q *Question, now time.Time) (*store.Commit, error) {
 		switch {
-		case refusal != nil:
-			return refusal
 		case q.EndsAt.IsZero():
-			return &ArgumentError{"question", strconv.Itoa(question), "one that has an end of its own", nil}
+			return nil, &ArgumentError{"question", strconv.Itoa(question), "one that has an end of its own", nil}
 		case !end.IsZero() && !q.EndsAt.Equal(end):
-			return fmt.Errorf("%w: run %s: question %d ends at %s now", ErrRunChanged, id, question, q.EndsAt)
+			return nil, fmt.Errorf("%w: run %s: question %d ends at %s now", ErrRunChanged, id, question, q.EndsAt)
 		case !until.After(q.EndsAt) || !until.After(now):
-			return &ArgumentError{"until", until.String(), "a time after now and after " + q.EndsAt.String(), nil}
+			return nil, &ArgumentError{"until", until.String(), "a time after now and after " + q.EndsAt.String(), nil}
 		case until.After(now.Add(MaxExtension)):
-			return &ArgumentError{"until", until.String(), "at most " + MaxExtension.String() + " from now", nil}
-		}
-		if err := c.checkChanges(ctx, run); err != nil {
-			return fmt.Errorf("lifecycle: extend question %d of run %s: %w", question, id, err)
+			return nil, &ArgumentError{"until", until.String(), "at most " + MaxExtension.String() + " from now", nil}
 		}
 		end = q.EndsAt
-		cm, err := decideExtend(run, q, until, c.actor, now)
-		if err != nil {
-			return err
-		}
-		if err := c.commit(ctx, cm); !errors.Is(err, store.ErrConflict) {
-			if err != nil {
-				return fmt.Errorf("lifecycle: extend question %d of run %s: %w", question, id, err)
-			}
-			c.due.noteRun(&cm.Run)
-			return nil
-		}
-	}
+		return decideExtend(run, q, until, c.actor, now)
+	})
 }
 
 // openQuestion reads the run and its open question of that number. If the question is not open, the
