@@ -14,8 +14,6 @@
 // exec any other; acp, eino and adk are modules of their own. enginetest proves any of them.
 //
 // Neighbours: lifecycle calls engines. Questions and answers are defined in interaction, profiles
-// and codes in fsm; those that an engine needs have a name here too (model.list). An engine knows
-// no store.
+// and codes in fsm; aliases.go has aliases of those that an engine needs. An engine
+// knows no store.
 package engine
-
-//go:generate go run ../internal/modelgen

@@ -26,13 +26,11 @@
 // Lifecycle is for processes that execute runs; Client has the same calls without Serve, for front
 // ends.
 //
-// A host imports this package, engine (or the package of another engine) and a store. What it
-// touches of the packages below has a name here too: Run, Question, Reply, State, Event and so on
-// (model.list).
+// A host imports this package, engine (or the package of another engine) and a store. The types of
+// other packages that it needs are aliases here: Run, Question, Reply, State, Event and so on
+// (aliases.go).
 //
 // Below it stand engine (who executes a turn), store (who keeps the truth), interaction (questions
 // and replies), slots (who may execute) and fsm (what follows from what), generated from contract.
 // No package of this module imports lifecycle, but for the doors in host, which call its Client.
 package lifecycle
-
-//go:generate go run ../internal/modelgen

@@ -172,7 +172,7 @@ func TestExamplesImportLifecycleEngineAndAStoreOnly(t *testing.T) {
 		for _, imported := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
 			for _, inner := range []string{"contract", "fsm", "interaction", "slots"} {
 				require.False(t, within(imported, house+"/"+inner), "%s imports %s: what a host needs of it is in "+
-					"lifecycle or engine (model.list)", p.ImportPath, imported)
+					"lifecycle or engine (aliases.go)", p.ImportPath, imported)
 			}
 			require.NotEqual(t, house+"/store", imported, "%s: lifecycle has what a host needs of it", p.ImportPath)
 		}

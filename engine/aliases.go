@@ -1,0 +1,207 @@
+// The author of an engine imports engine. These are the types of other packages that it needs.
+
+package engine
+
+import (
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+)
+
+// Question is [interaction.Question]: what an agent asks a person.
+type Question = interaction.Question
+
+// Kind is [interaction.Kind]: the kind of a question, which says how to show it.
+type Kind = interaction.Kind
+
+// The values of [Kind].
+const (
+	Approval   Kind = interaction.Approval
+	ChooseOne  Kind = interaction.ChooseOne
+	Confirm    Kind = interaction.Confirm
+	FillFields Kind = interaction.FillFields
+	OpenText   Kind = interaction.OpenText
+	RiskAck    Kind = interaction.RiskAck
+)
+
+// Option is [interaction.Option]: a choice that a question offers.
+type Option = interaction.Option
+
+// Rule is [interaction.Rule]: when a run with several questions continues.
+type Rule = interaction.Rule
+
+// Subject is [interaction.Subject]: the tool call that an Approval is about.
+type Subject = interaction.Subject
+
+// Audience is [interaction.Audience]: who may answer a question.
+type Audience = interaction.Audience
+
+// Wait is [interaction.Wait]: how long a question waits, and what follows.
+type Wait = interaction.Wait
+
+// Step is [interaction.Step]: a reminder or an escalation of an open question.
+type Step = interaction.Step
+
+// StepAction is [interaction.StepAction]: what a Step does.
+type StepAction = interaction.StepAction
+
+// The values of [StepAction].
+const (
+	Remind   StepAction = interaction.Remind
+	Escalate StepAction = interaction.Escalate
+)
+
+// Then is [interaction.Then]: what happens at the end of a Wait.
+type Then = interaction.Then
+
+// The values of [Then].
+const (
+	ThenWait    Then = interaction.ThenWait
+	ThenFail    Then = interaction.ThenFail
+	ThenDecide  Then = interaction.ThenDecide
+	ThenDefault Then = interaction.ThenDefault
+)
+
+// DefaultReply is [interaction.DefaultReply]: the answer that is taken when nobody replies in time.
+type DefaultReply = interaction.DefaultReply
+
+// Decision is [interaction.Decision]: a decision about an Approval.
+type Decision = interaction.Decision
+
+// The values of [Decision].
+const (
+	Approve Decision = interaction.Approve
+	Edit    Decision = interaction.Edit
+	Reject  Decision = interaction.Reject
+	Respond Decision = interaction.Respond
+)
+
+// DecisionPolicy is [interaction.DecisionPolicy]: how an engine decides without a reply.
+type DecisionPolicy = interaction.DecisionPolicy
+
+// The values of [DecisionPolicy].
+const (
+	EngineJudgement DecisionPolicy = interaction.EngineJudgement
+	SafeDefault     DecisionPolicy = interaction.SafeDefault
+	Abort           DecisionPolicy = interaction.Abort
+)
+
+// Answer is [interaction.Answer]: what a turn is resumed with.
+type Answer = interaction.Answer
+
+// Vote is [interaction.Vote]: the decision of one of several people about an Approval.
+type Vote = interaction.Vote
+
+// Claim is [interaction.Claim]: who works on an open question.
+type Claim = interaction.Claim
+
+// Resolution is [interaction.Resolution]: how a question was settled.
+type Resolution = interaction.Resolution
+
+// The values of [Resolution].
+const (
+	UserReply         Resolution = interaction.UserReply
+	AutoDecideTimeout Resolution = interaction.AutoDecideTimeout
+	DefaultAnswer     Resolution = interaction.DefaultAnswer
+	Abandoned         Resolution = interaction.Abandoned
+	Superseded        Resolution = interaction.Superseded
+)
+
+// AutoDecision is [interaction.AutoDecision]: an automatic decision.
+type AutoDecision = interaction.AutoDecision
+
+// Record is [interaction.Record]: an entry of a run's history.
+type Record = interaction.Record
+
+// SessionHandle is [interaction.SessionHandle]: how an engine finds its session again.
+type SessionHandle = interaction.SessionHandle
+
+// JournalEntry is [interaction.JournalEntry]: an entry of a run's journal.
+type JournalEntry = interaction.JournalEntry
+
+// Diagnostic is [interaction.Diagnostic]: a warning of an engine.
+type Diagnostic = interaction.Diagnostic
+
+// Mode is [fsm.Mode]: whether a run may ask a person.
+type Mode = fsm.Mode
+
+// The values of [Mode].
+const (
+	Auto        Mode = fsm.ModeAuto
+	Interactive Mode = fsm.ModeInteractive
+)
+
+// ProfileKind is [fsm.Profile]: how an engine continues after a wait.
+type ProfileKind = fsm.Profile
+
+// The values of [ProfileKind].
+const (
+	Resumable     ProfileKind = fsm.ProfileResumable
+	StickyProcess ProfileKind = fsm.ProfileStickyProcess
+)
+
+// Code is [fsm.Code]: the code of an error.
+type Code = fsm.Code
+
+// The values of [Code].
+const (
+	CodeEngineFailed                         Code = fsm.CodeEngineFailed
+	CodeEngineUnavailable                    Code = fsm.CodeEngineUnavailable
+	CodeTurnTimeout                          Code = fsm.CodeTurnTimeout
+	CodeTurnInterrupted                      Code = fsm.CodeTurnInterrupted
+	CodeOutputInvalid                        Code = fsm.CodeOutputInvalid
+	CodeInteractiveMaxAttemptExceeded        Code = fsm.CodeInteractiveMaxAttemptExceeded
+	CodeInteractiveAutoDecisionLimitExceeded Code = fsm.CodeInteractiveAutoDecisionLimitExceeded
+	CodeSessionResumeFailed                  Code = fsm.CodeSessionResumeFailed
+	CodeInteractionWaitTimeout               Code = fsm.CodeInteractionWaitTimeout
+	CodeInteractionProcessLost               Code = fsm.CodeInteractionProcessLost
+	CodeOrchestratorRestartInterrupted       Code = fsm.CodeOrchestratorRestartInterrupted
+	CodeWorkspaceMissing                     Code = fsm.CodeWorkspaceMissing
+	CodeProtocolSchemaViolation              Code = fsm.CodeProtocolSchemaViolation
+	CodeRunCanceled                          Code = fsm.CodeRunCanceled
+	CodeRunTerminal                          Code = fsm.CodeRunTerminal
+	CodeEventNotAllowed                      Code = fsm.CodeEventNotAllowed
+	CodeGuardNotMet                          Code = fsm.CodeGuardNotMet
+	CodeTurnRepeatLimitExceeded              Code = fsm.CodeTurnRepeatLimitExceeded
+	CodeBudgetExhausted                      Code = fsm.CodeBudgetExhausted
+)
+
+// WarningCode is [fsm.Warning]: the code of a diagnostic.
+type WarningCode = fsm.Warning
+
+// The values of [WarningCode].
+const (
+	WarnInteractiveCompletedWithoutDoneMarker        WarningCode = fsm.WarnInteractiveCompletedWithoutDoneMarker
+	WarnInteractiveSoftCompletionSchemaTooPermissive WarningCode = fsm.WarnInteractiveSoftCompletionSchemaTooPermissive
+	WarnAskUserMalformed                             WarningCode = fsm.WarnAskUserMalformed
+	WarnAskUserUnknownKind                           WarningCode = fsm.WarnAskUserUnknownKind
+	WarnAskUserTruncated                             WarningCode = fsm.WarnAskUserTruncated
+	WarnAskUserSurplus                               WarningCode = fsm.WarnAskUserSurplus
+	WarnEngineOutputTruncated                        WarningCode = fsm.WarnEngineOutputTruncated
+	WarnEngineOutputInvalidUTF8                      WarningCode = fsm.WarnEngineOutputInvalidUTF8
+	WarnEngineOutputMalformed                        WarningCode = fsm.WarnEngineOutputMalformed
+	WarnEngineDiagnostic                             WarningCode = fsm.WarnEngineDiagnostic
+	WarnOrphanReapFailed                             WarningCode = fsm.WarnOrphanReapFailed
+	WarnTurnRepeated                                 WarningCode = fsm.WarnTurnRepeated
+	WarnOutputRepairRequested                        WarningCode = fsm.WarnOutputRepairRequested
+	WarnTurnHandedBack                               WarningCode = fsm.WarnTurnHandedBack
+)
+
+// Limits of what an engine returns, in bytes or entries. The excess is cut, with a warning; a turn
+// with a longer session handle fails its run, since a wait could never be resumed.
+const (
+	MaxSessionHandle  = interaction.MaxSessionHandle
+	MaxJournalWord    = interaction.MaxJournalWord
+	MaxJournalBody    = interaction.MaxJournalBody
+	MaxJournalEntries = interaction.MaxJournalEntries
+	MaxJournalSize    = interaction.MaxJournalSize
+	MaxOutput         = interaction.MaxOutput
+	MaxQuestions      = interaction.MaxQuestions
+	MaxRef            = interaction.MaxRef
+	MaxTogether       = interaction.MaxTogether
+	MaxPromptText     = interaction.MaxPromptText
+	MaxContext        = interaction.MaxContext
+	MaxOptions        = interaction.MaxOptions
+	MaxLabel          = interaction.MaxLabel
+	MaxRequiredFields = interaction.MaxRequiredFields
+	MaxUIHints        = interaction.MaxUIHints
+)
