@@ -11,12 +11,13 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// FakeAgent is all of an engine but its turns, without a process. A test embeds it, writes RunTurn,
-// and calls Enter at the beginning of each turn. With the profile sticky_process it remembers which
-// runs have a resident process. The zero value has no profile.
+// FakeAgent is an engine without a process, whose turns are a function. A test that needs more
+// embeds it, writes its own RunTurn, and calls Enter at the beginning of each turn. With the profile
+// sticky_process it remembers which runs have a resident process. The zero value has no profile.
 type FakeAgent struct {
 	Kind   fsm.Profile
 	Reason string // of the profile
+	Turn   engine.Func
 
 	mu       sync.Mutex
 	resident map[string]bool               // guarded by mu; by run
@@ -31,6 +32,14 @@ var errKilled = errors.New("killed")
 // Profile implements engine.Engine.
 func (a *FakeAgent) Profile(context.Context) (engine.Profile, error) {
 	return engine.Profile{Kind: a.Kind, Reason: a.Reason}, nil
+}
+
+// RunTurn implements engine.Engine: it enters the turn, and calls Turn.
+func (a *FakeAgent) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
+	if err := a.Enter(t); err != nil {
+		return engine.Outcome{}, err
+	}
+	return a.Turn(ctx, t, s)
 }
 
 // Enter starts the run's resident process for its first turn, and fails for a later turn when the

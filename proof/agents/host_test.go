@@ -4,9 +4,6 @@ package agents_test
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -16,21 +13,13 @@ import (
 	"github.com/interlude-go/interlude/engine/agents"
 	"github.com/interlude-go/interlude/engine/agents/agentstest"
 	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/proof/cast"
 	"github.com/interlude-go/interlude/slots"
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// envHost makes this program a host that works in the given place until its input ends.
-const envHost = "INTERLUDE_TEST_HOST"
-
 func TestMain(m *testing.M) {
-	if body := os.Getenv(envHost); body != "" {
-		if err := host(body); err != nil {
-			fmt.Fprintln(os.Stderr, "host:", err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
+	cast.ServeHost(host)
 	os.Exit(agentstest.Main(m))
 }
 
@@ -69,16 +58,7 @@ var byName = map[string]agent{
 var claudeSet = map[string]string{"ANTHROPIC_API_KEY": "none-needed", "IS_SANDBOX": "1"}
 
 // host executes runs until its parent closes its input or dies.
-func host(body string) error {
-	var p place
-	if err := json.Unmarshal([]byte(body), &p); err != nil {
-		return err
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		cancel()
-	}()
+func host(ctx context.Context, p place) error {
 	s, err := sqlite.Open(ctx, p.db(), sqlite.Options{})
 	if err != nil {
 		return err

@@ -5,11 +5,8 @@ package agents_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
-	"io"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -27,6 +24,7 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/proof/cast"
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
@@ -44,9 +42,7 @@ type world struct {
 	client *lifecycle.Client
 	user   string // the home of the host's user
 
-	host *exec.Cmd
-	in   io.WriteCloser
-	errs bytes.Buffer
+	host *cast.Host
 }
 
 // eachAgent runs the story with each agent that the tests drive and that the story is for.
@@ -104,9 +100,6 @@ func newWorld(t *testing.T, name string) *world {
 			_ = syscall.Kill(pid, syscall.SIGKILL) // needed only after a failure, or if the story ends with a kill
 		}
 		require.Equal(t, before, snapshot(t, w.user), "the user's own home is touched")
-		if t.Failed() {
-			t.Logf("host: %s", &w.errs)
-		}
 	})
 	return w
 }
@@ -114,19 +107,13 @@ func newWorld(t *testing.T, name string) *world {
 // start starts a host. Its home is not that of this program's user.
 func (w *world) start() {
 	w.Helper()
-	self, err := os.Executable()
-	require.NoError(w, err)
-	body, err := json.Marshal(w.place)
-	require.NoError(w, err)
-	w.host = exec.CommandContext(context.WithoutCancel(w.Context()), self)
-	w.host.Env = append(os.Environ(), envHost+"="+string(body), "HOME="+w.user)
+	env := []string{"HOME=" + w.user}
 	for _, name := range []string{"CONFIG", "DATA", "STATE", "CACHE"} {
-		w.host.Env = append(w.host.Env, "XDG_"+name+"_HOME="+filepath.Join(w.user, "."+strings.ToLower(name)))
+		env = append(env, "XDG_"+name+"_HOME="+filepath.Join(w.user, "."+strings.ToLower(name)))
 	}
-	w.host.Stderr = &w.errs
-	w.in, err = w.host.StdinPipe()
+	var err error
+	w.host, err = cast.StartHost(context.WithoutCancel(w.Context()), w.place, cast.HostOptions{Env: env})
 	require.NoError(w, err)
-	require.NoError(w, w.host.Start())
 }
 
 // kill kills the host with SIGKILL.
@@ -134,9 +121,7 @@ func (w *world) kill() {
 	if w.host == nil {
 		return
 	}
-	_ = w.host.Process.Kill()
-	_ = w.host.Wait() // it was killed
-	_ = w.in.Close()
+	_ = w.host.Kill() // it may have ended
 	w.host = nil
 }
 
@@ -145,7 +130,7 @@ func (w *world) killAll(id string) {
 	w.Helper()
 	of := w.processes(id)
 	require.NotEmpty(w, of, "the agent runs")
-	_ = w.host.Process.Kill()
+	_ = w.host.Signal(syscall.SIGKILL)
 	for _, pid := range of {
 		_ = syscall.Kill(pid, syscall.SIGKILL) // the process may have died with its host
 	}

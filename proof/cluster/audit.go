@@ -14,6 +14,7 @@ import (
 	"github.com/interlude-go/interlude/contract/audit"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/proof/cast"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -181,19 +182,13 @@ func (a *findings) count(e *evidence) {
 // strangers reports runs in the store that nobody submitted.
 func (a *findings) strangers(ctx context.Context, known int) error {
 	n := 0
-	for q := (lifecycle.Query{Limit: 1000}); ; {
-		page, err := a.client.Runs(ctx, q)
+	for r, err := range cast.Runs(ctx, a.client.Runs, lifecycle.Query{}) {
 		if err != nil {
 			return err
 		}
-		for _, r := range page.Runs {
-			n++
-			if a.ledger.of(r.ID) == nil {
-				a.found(checkEndings, r.ID, nil, "nobody submitted it")
-			}
-		}
-		if q.After = page.Next; q.After == "" {
-			break
+		n++
+		if a.ledger.of(r.ID) == nil {
+			a.found(checkEndings, r.ID, nil, "nobody submitted it")
 		}
 	}
 	if n != known {

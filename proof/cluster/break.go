@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/proof/cast"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -168,9 +169,8 @@ func (c *cluster) forge(n note) error {
 	if err != nil {
 		return err
 	}
-	defer j.file.Close()
 	j.note(n)
-	return nil
+	return j.Close()
 }
 
 func beginTwice(ctx context.Context, c *cluster) (string, error) {
@@ -209,7 +209,7 @@ func takeSlots(ctx context.Context, c *cluster) (string, error) {
 	if _, err := c.server.exec(ctx, before); err != nil {
 		return "", err
 	}
-	rest(ctx, 300*time.Millisecond)
+	cast.Pause(ctx, 300*time.Millisecond)
 	_, err := c.server.exec(ctx, `UPDATE SCHEMA.states SET slot = false`)
 	return "", err
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/interlude-go/interlude/proof/cast"
 	"github.com/interlude-go/interlude/slots"
 	"github.com/interlude-go/interlude/store"
 )
@@ -61,7 +62,7 @@ func (c *capacity) watch(ctx context.Context) {
 			c.session(ctx, conn, &before, change, changed)
 			_ = conn.Close(context.Background())
 		}
-		rest(ctx, unsureWait)
+		cast.Pause(ctx, unsureWait)
 	}
 }
 
@@ -144,7 +145,7 @@ func (c *capacity) judge(s, before *sample) {
 func (c *capacity) change(ctx context.Context, change chan<- slots.Pool, changed <-chan struct{}) {
 	r := rand.New(rand.NewPCG(c.seed, 2))
 	for {
-		rest(ctx, time.Duration(100+r.IntN(400))*time.Millisecond)
+		cast.Pause(ctx, time.Duration(100+r.IntN(400))*time.Millisecond)
 		p := basic()[r.IntN(2)]
 		p.Capacity = p.Capacity/2 + r.IntN(p.Capacity)
 		if p.KeyCapacity > 0 {

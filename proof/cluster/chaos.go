@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"github.com/interlude-go/interlude/proof/cast"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -139,9 +140,9 @@ func (c *chaos) run(ctx context.Context, progress func() float64) error {
 		c.last.Store(&now)
 	}
 	for i, d := range c.todo {
-		rest(ctx, d.gap)
+		cast.Pause(ctx, d.gap)
 		for ctx.Err() == nil && progress() < 0.9*float64(i)/float64(len(c.todo)+1) {
-			rest(ctx, 10*time.Millisecond)
+			cast.Pause(ctx, 10*time.Millisecond)
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -181,7 +182,7 @@ func (c *chaos) insist(ctx context.Context) error {
 		})
 		c.disturb(ctx, m, disturbance{harm: freezing, long: 2 * c.lease})
 		c.work.Wait()
-		rest(ctx, c.lease)
+		cast.Pause(ctx, c.lease)
 	}
 	return nil
 }
@@ -211,7 +212,7 @@ func (c *chaos) do(ctx context.Context, d disturbance) (err error) {
 func (c *chaos) disturb(ctx context.Context, m *member, d disturbance) {
 	c.work.Go(func() {
 		c.record(d.harm, c.harm(ctx, m, d))
-		rest(ctx, c.lease/10)
+		cast.Pause(ctx, c.lease/10)
 		m.mu.Lock()
 		m.busy = false
 		m.mu.Unlock()
@@ -225,13 +226,13 @@ func (c *chaos) harm(ctx context.Context, m *member, d disturbance) error {
 	case stopping:
 		return c.fleet.stop(m, d.long)
 	case stalling, freezing:
-		return c.fleet.pause(ctx, m, func(ctx context.Context) { rest(ctx, d.long) })
+		return c.fleet.pause(ctx, m, func(ctx context.Context) { cast.Pause(ctx, d.long) })
 	case cutting:
 		for ctx.Err() == nil { // the server may be away
 			if c.server.cut(ctx, m.name) == nil {
 				break
 			}
-			rest(ctx, 100*time.Millisecond)
+			cast.Pause(ctx, 100*time.Millisecond)
 		}
 	}
 	return nil
@@ -256,7 +257,7 @@ func (c *chaos) well(ctx context.Context, pick int) *member {
 			m.mu.Unlock()
 			return m
 		}
-		rest(ctx, 5*time.Millisecond)
+		cast.Pause(ctx, 5*time.Millisecond)
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/proof/cast"
 	"github.com/interlude-go/interlude/slots"
 	"github.com/interlude-go/interlude/store/postgres"
 )
@@ -150,7 +151,7 @@ func whileItMoves(ctx context.Context, patience time.Duration, activity func() s
 	defer watch.Wait()
 	defer stop(nil)
 	watch.Go(func() {
-		for moved, before := time.Now(), ""; within.Err() == nil; rest(within, patience/90) {
+		for moved, before := time.Now(), ""; within.Err() == nil; cast.Pause(within, patience/90) {
 			if now := activity(); now != before {
 				moved, before = time.Now(), now
 			}
@@ -202,7 +203,7 @@ func (c *cluster) settle(ctx context.Context) error {
 // report prints the progress every second.
 func (c *cluster) report(ctx context.Context, out io.Writer, begun time.Time) {
 	for {
-		rest(ctx, time.Second)
+		cast.Pause(ctx, time.Second)
 		if ctx.Err() != nil {
 			return
 		}

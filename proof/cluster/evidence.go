@@ -11,6 +11,7 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/proof/cast"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -66,16 +67,11 @@ func (e *evidence) gather(ctx context.Context, c *lifecycle.Client, st store.Rea
 			e.history[r.Question.ID] = r
 		}
 	}
-	for after := uint64(0); ; {
-		page, err := st.Events(ctx, id, after, 500)
+	for event, err := range cast.Events(ctx, st, id) {
 		if err != nil {
 			return nil, err
 		}
-		if len(page) == 0 {
-			break
-		}
-		e.bodies = append(e.bodies, page...)
-		after = page[len(page)-1].Seq
+		e.bodies = append(e.bodies, event)
 	}
 	return append(wrong, e.read(checker)...), nil
 }

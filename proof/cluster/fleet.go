@@ -2,15 +2,14 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"sync"
 	"time"
+
+	"github.com/interlude-go/interlude/proof/cast"
 )
 
 // fleet is all nodes, each a process that is started again when it ends.
@@ -38,15 +37,13 @@ type member struct {
 
 // process is one process of a member.
 type process struct {
+	*cast.Host
+
 	number    int
 	name      string
 	elsewhere bool
 	journal   string
-	log       string
 	began     time.Time
-	cmd       *exec.Cmd
-	input     io.Closer
-	done      chan struct{}
 
 	mu    sync.Mutex
 	ended string    // guarded by mu; how it was ended: "killed", "stopped", ""
@@ -80,15 +77,14 @@ func (f *fleet) start() error {
 // restartWhenEnded waits until a member's process has ended, and starts the next one.
 func (f *fleet) restartWhenEnded(m *member, p *process) {
 	for {
-		err := p.cmd.Wait()
-		close(p.done)
-		_ = p.input.Close() // it may be closed already
+		err := p.Err()
+		_ = p.Release() // it may be released already
 		p.mu.Lock()
 		how := p.ended
 		p.mu.Unlock()
 		var exit *exec.ExitError
 		if how == "" || how == stopped && errors.As(err, &exit) && exit.ExitCode() > 0 {
-			f.fault(fmt.Sprintf("%s ended by itself: %v: %s", p.name, err, lastLines(p.log)))
+			f.fault(fmt.Sprintf("%s ended by itself: %v: %s", p.name, err, p.Output()))
 		}
 		m.mu.Lock()
 		wait := m.down
@@ -118,10 +114,6 @@ var errEnding = errors.New("the fleet ends")
 
 // launch starts a process for the member.
 func (f *fleet) launch(m *member) (*process, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	select {
@@ -131,28 +123,14 @@ func (f *fleet) launch(m *member) (*process, error) {
 	}
 	number := len(f.processes)
 	base := filepath.Join(f.dir, fmt.Sprintf("%s-%d", m.name, number))
-	p := &process{number: number, name: m.name, journal: base + ".journal", log: base + ".log", began: time.Now(),
-		done: make(chan struct{})}
+	p := &process{number: number, name: m.name, journal: base + ".journal", began: time.Now()}
 	p.elsewhere = number%2 == 1
 	config := f.config
 	config.Name, config.Journal, config.Elsewhere = m.name, p.journal, p.elsewhere
-	told, err := json.Marshal(config)
+	var err error
+	p.Host, err = cast.StartHost(context.Background(), config, cast.HostOptions{Log: base + ".log",
+		Attributes: ownProcessGroup()})
 	if err != nil {
-		return nil, err
-	}
-	log, err := os.Create(p.log)
-	if err != nil {
-		return nil, err
-	}
-	defer log.Close()
-	p.cmd = exec.Command(self) //nolint:noctx // the fleet ends it
-	p.cmd.Env = append(os.Environ(), nodeVariable+"="+string(told))
-	p.cmd.Stdout, p.cmd.Stderr = log, log
-	if p.input, err = p.cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	ownProcessGroup(p.cmd)
-	if err := p.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", m.name, err)
 	}
 	f.processes = append(f.processes, p)
@@ -170,20 +148,16 @@ const (
 
 // kill ends the process at once. The next one starts after the pause.
 func (f *fleet) kill(m *member, down time.Duration) error {
-	return f.end(m, down, killed, func(p *process) error { return p.cmd.Process.Kill() })
+	return f.end(m, down, killed, func(p *process) error { return p.Kill() })
 }
 
-// stop asks the process to end in good order, and kills it if it has not after a minute.
+// stop asks the process to end in good order. It is a fault if it does not.
 func (f *fleet) stop(m *member, down time.Duration) error {
 	return f.end(m, down, stopped, func(p *process) error {
-		err := p.terminate()
-		select {
-		case <-p.done:
-		case <-time.After(time.Minute):
-			f.fault(fmt.Sprintf("%s did not end within a minute: %s", p.name, lastLines(p.log)))
-			err = p.cmd.Process.Kill()
+		if err := p.Stop(); err != nil {
+			f.fault(fmt.Sprintf("%s: %v", p.name, err))
 		}
-		return err
+		return nil
 	})
 }
 
@@ -193,7 +167,7 @@ func (f *fleet) end(m *member, down time.Duration, how string, do func(*process)
 	m.down = down
 	m.mu.Unlock()
 	select {
-	case <-p.done: // it has ended, and the next one is being started
+	case <-p.Done(): // it has ended, and the next one is being started
 		return nil
 	default:
 	}
@@ -201,7 +175,6 @@ func (f *fleet) end(m *member, down time.Duration, how string, do func(*process)
 	p.ended, p.at = how, time.Now()
 	p.mu.Unlock()
 	err := do(p)
-	<-p.done
 	for m.current() == p { // the caller must find the next process
 		select {
 		case <-f.ending:
@@ -225,11 +198,11 @@ func (f *fleet) pause(ctx context.Context, m *member, long func(ctx context.Cont
 	p.mu.Lock()
 	p.still = append(p.still, span{from: time.Now()})
 	p.mu.Unlock()
-	err := pause(p.cmd)
+	err := pause(p)
 	if err == nil {
 		long(ctx)
 	}
-	err = errors.Join(err, unpause(p.cmd))
+	err = errors.Join(err, unpause(p))
 	p.mu.Lock()
 	p.still[len(p.still)-1].to = time.Now()
 	p.mu.Unlock()
@@ -243,11 +216,7 @@ func (f *fleet) finish() {
 	f.mu.Unlock()
 	var all sync.WaitGroup
 	for _, m := range f.members {
-		p := m.current()
-		all.Go(func() {
-			_ = f.stop(m, 0) // that it did not end is among the faults
-			<-p.done
-		})
+		all.Go(func() { _ = f.stop(m, 0) }) // that it did not end is among the faults
 	}
 	all.Wait()
 	f.work.Wait()
@@ -264,10 +233,10 @@ func (f *fleet) abandon() {
 	}
 	for _, p := range f.processes {
 		select {
-		case <-p.done:
+		case <-p.Done():
 		default:
-			_ = unpause(p.cmd)
-			_ = p.cmd.Process.Kill()
+			_ = unpause(p)
+			_ = p.Kill() // it may have ended
 		}
 	}
 }
@@ -292,13 +261,4 @@ func (f *fleet) notes() ([]note, error) {
 		all = append(all, some...)
 	}
 	return all, nil
-}
-
-// lastLines returns the end of a process's log.
-func lastLines(path string) string {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return err.Error()
-	}
-	return string(text[max(0, len(text)-2000):])
 }

@@ -1,13 +1,10 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"io"
-	"os"
 	"time"
+
+	"github.com/interlude-go/interlude/proof/cast"
 )
 
 // The kinds of notes of a node. Notes are evidence that does not come from the store: the checks
@@ -49,55 +46,27 @@ const (
 	interrupted = "interrupted" // the library canceled it
 )
 
-// journal appends to a file. A line is one write, so that a note is kept even if the process is
-// killed right after it.
-type journal struct{ file *os.File }
+// journal is the journal of a node.
+type journal struct{ *cast.Journal[note] }
 
 func openJournal(path string) (*journal, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	return &journal{f}, nil
+	j, err := cast.OpenJournal[note](path)
+	return &journal{j}, err
 }
 
-// note writes a line. A node that cannot write its journal proves nothing, and panics.
+// note adds a note. A node that cannot write its journal proves nothing, and panics.
 func (j *journal) note(n note) {
 	n.At = time.Now()
-	line, err := json.Marshal(n)
-	if err == nil {
-		_, err = j.file.Write(append(line, '\n'))
-	}
-	if err != nil {
+	if err := j.Add(n); err != nil {
 		panic(fmt.Errorf("journal: %w", err))
 	}
 }
 
-// readJournal reads the notes of a process. Its last line may be incomplete if the process was
-// killed.
+// readJournal reads the notes of a process.
 func readJournal(path string, process int) ([]note, error) {
-	f, err := os.Open(path)
-	if os.IsNotExist(err) { // the process was killed before it made the file
-		return nil, nil
+	all, err := cast.ReadJournal[note](path)
+	for i := range all {
+		all[i].process = process
 	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	var all []note
-	lines := bufio.NewReader(f)
-	for {
-		line, err := lines.ReadBytes('\n')
-		if err == io.EOF {
-			return all, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		n := note{process: process}
-		if err := json.Unmarshal(bytes.TrimSpace(line), &n); err != nil {
-			return nil, fmt.Errorf("%s: line %d: %w", path, len(all)+1, err)
-		}
-		all = append(all, n)
-	}
+	return all, err
 }

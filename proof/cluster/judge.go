@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/proof/cast"
 )
 
 // The checks of single runs. Each returns what is wrong, as text for a person.
@@ -87,18 +87,16 @@ func (e *evidence) failed(troubled func(*evidence) bool, trigger fsm.Event) []st
 
 // heard checks that the agent of a run that succeeded got every answer, once and in order.
 func (e *evidence) heard() []string {
-	var out struct {
-		Heard []string `json:"heard"`
-	}
-	if err := json.Unmarshal(e.run.Output, &out); err != nil {
-		return []string{fmt.Sprintf("the output is %.200q: %v", e.run.Output, err)}
+	heard, err := cast.ReadHeard(e.run.Output)
+	if err != nil {
+		return []string{err.Error()}
 	}
 	var want []string
 	for i := range e.plan.job.Questions {
 		want = append(want, e.history[i+1].Response)
 	}
-	if !slices.Equal(out.Heard, want) || len(e.history) != len(want) {
-		return []string{fmt.Sprintf("the agent heard %q, the history has %q (%d entries)", out.Heard, want,
+	if !slices.Equal(heard, want) || len(e.history) != len(want) {
+		return []string{fmt.Sprintf("the agent heard %q, the history has %q (%d entries)", heard, want,
 			len(e.history))}
 	}
 	return nil

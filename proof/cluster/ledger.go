@@ -1,14 +1,12 @@
 package main
 
 import (
-	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/interaction"
-	"github.com/interlude-go/interlude/lifecycle"
 )
 
 // ledger records what the people outside did and were told: submissions, replies and cancels with
@@ -90,17 +88,6 @@ func (d *dealing) waits() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.plan.kind == parked && !d.released
-}
-
-// definite reports whether a reply's error proves that nothing was written.
-func definite(err error) bool {
-	for _, is := range []error{lifecycle.ErrSettled, lifecycle.ErrNotWaiting, lifecycle.ErrKeyConflict,
-		lifecycle.ErrInvalidReply, lifecycle.ErrNotFound} {
-		if errors.Is(err, is) {
-			return true
-		}
-	}
-	return false
 }
 
 // unsureWait is the pause before a call with an unknown outcome is made again.

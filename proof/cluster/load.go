@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/proof/cast"
 )
 
 // load submits the runs: at most a window of them at one time, and no larger part of them than the
@@ -40,7 +41,7 @@ func (l *load) run(ctx context.Context) error {
 	for next < l.runs && ctx.Err() == nil {
 		active, err := l.pollActive(ctx)
 		if err != nil {
-			rest(ctx, unsureWait)
+			cast.Pause(ctx, unsureWait)
 			continue
 		}
 		room := min(window-(active-waits), int(float64(l.runs)*l.share())+1-next, l.runs-next)
@@ -60,7 +61,7 @@ func (l *load) run(ctx context.Context) error {
 			})
 		}
 		batch.Wait()
-		rest(ctx, 40*time.Millisecond)
+		cast.Pause(ctx, 40*time.Millisecond)
 	}
 	return ctx.Err()
 }
@@ -68,20 +69,14 @@ func (l *load) run(ctx context.Context) error {
 // submit submits a run, and repeats that until it is known to be stored.
 func (l *load) submit(ctx context.Context, p plan, work *sync.WaitGroup) {
 	d := l.ledger.open(p)
-	for ctx.Err() == nil {
-		within, done := context.WithTimeout(ctx, 3*time.Second)
-		_, err := l.client.Submit(within, p.spec)
-		done()
-		if err == nil {
-			break
-		}
-		l.ledger.unsure.Add(1)
-		rest(ctx, unsureWait)
-	}
+	_ = l.people.insist(ctx, func(ctx context.Context) error { // the checks report a run that is not there
+		_, err := l.client.Submit(ctx, p.spec)
+		return err
+	})
 	l.ledger.submitted.Add(1)
 	if p.kind == canceled {
 		work.Go(func() {
-			rest(ctx, p.cancelAt)
+			cast.Pause(ctx, p.cancelAt)
 			l.people.cancel(ctx, d, "no longer needed")
 		})
 	}
@@ -112,7 +107,7 @@ func (l *load) follow(ctx context.Context, d *dealing) {
 		if errors.Is(failed, lifecycle.ErrNotFound) {
 			break
 		}
-		rest(ctx, unsureWait)
+		cast.Pause(ctx, unsureWait)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -160,26 +155,21 @@ func (l *load) drain(ctx context.Context, patience time.Duration) error {
 			return fmt.Errorf("nothing has moved for %s: %d queued, %d running, %d waiting", patience, s.Queued,
 				s.Running, s.Waiting)
 		}
-		rest(ctx, 50*time.Millisecond)
+		cast.Pause(ctx, 50*time.Millisecond)
 	}
 	return ctx.Err()
 }
 
 // waiting counts the waiting runs if all of them are parked ones; otherwise it returns -1.
 func (l *load) waiting(ctx context.Context) (n int, _ error) {
-	for q := (lifecycle.InboxQuery{Limit: 1000}); ; {
-		page, err := l.client.Inbox(ctx, q)
+	for open, err := range cast.Questions(ctx, l.client) {
 		if err != nil {
 			return 0, err
 		}
-		for _, r := range page.Questions {
-			if d := l.ledger.of(r.RunID); d != nil && !d.waits() {
-				return -1, nil
-			}
-			n++
+		if d := l.ledger.of(open.RunID); d != nil && !d.waits() {
+			return -1, nil
 		}
-		if q.After = page.Next; q.After == "" {
-			return n, nil
-		}
+		n++
 	}
+	return n, nil
 }

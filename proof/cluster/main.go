@@ -34,7 +34,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/interlude-go/interlude/proof/program"
+	"github.com/interlude-go/interlude/proof/cast"
 )
 
 // options are the command line.
@@ -80,7 +80,7 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.spoil, "break", "", "spoil one thing on purpose before the checks, which must find it: "+
 		breakNames())
 	f.BoolVar(&o.asJSON, "json", false, "print the verdict as one line of JSON")
-	if err := program.Parse(f, args, &o.seed); err != nil {
+	if err := cast.Parse(f, args, &o.seed); err != nil {
 		return o, err
 	}
 	switch {
@@ -102,10 +102,8 @@ func parse(args []string) (options, error) {
 }
 
 func main() {
-	if nodeMain() {
-		return
-	}
-	program.Main("cluster", parse, func(ctx context.Context, o options) (bool, error) {
+	cast.ServeHost(func(ctx context.Context, c nodeConfig) error { return c.serve(ctx) })
+	cast.Main("cluster", parse, func(ctx context.Context, o options) (bool, error) {
 		v, err := conduct(ctx, o)
 		if err != nil {
 			return false, err

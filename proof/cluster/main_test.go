@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/proof/cast"
 	"github.com/interlude-go/interlude/slots"
 	"github.com/interlude-go/interlude/store/memory"
 	"github.com/interlude-go/interlude/store/postgres/pglocal"
@@ -24,9 +25,7 @@ import (
 // TestMain runs a node if the environment says so: this test program is also the nodes' program,
 // with the race detector if the tests have it.
 func TestMain(m *testing.M) {
-	if nodeMain() {
-		os.Exit(0)
-	}
+	cast.ServeHost(func(ctx context.Context, c nodeConfig) error { return c.serve(ctx) })
 	os.Exit(m.Run())
 }
 
@@ -137,7 +136,7 @@ func TestWhatStandsStillIsEnded(t *testing.T) {
 		begun := time.Now()
 		clock := func() string { return time.Since(begun).Round(30 * time.Second).String() }
 		require.NoError(t, whileItMoves(t.Context(), time.Minute, clock, func(ctx context.Context) error {
-			rest(ctx, time.Hour)
+			cast.Pause(ctx, time.Hour)
 			return ctx.Err()
 		}))
 		require.Equal(t, errEnding, whileItMoves(t.Context(), time.Minute, clock, func(context.Context) error {

@@ -2,28 +2,23 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/url"
 	"os"
-	"os/signal"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/proof/cast"
 	"github.com/interlude-go/interlude/store/postgres"
 )
-
-// nodeVariable is the environment variable that makes a process a node. It holds the configuration.
-const nodeVariable = "INTERLUDE_CLUSTER_NODE"
 
 // nodeConfig is the configuration of a node.
 type nodeConfig struct {
@@ -33,30 +28,6 @@ type nodeConfig struct {
 	Journal   string        `json:"journal"`
 	Lease     time.Duration `json:"lease"`
 	Elsewhere bool          `json:"elsewhere"`
-}
-
-// nodeMain runs a node, if the environment says that this process is one, and reports whether it
-// is.
-func nodeMain() (isNode bool) {
-	text := os.Getenv(nodeVariable)
-	if text == "" {
-		return false
-	}
-	var c nodeConfig
-	err := json.Unmarshal([]byte(text), &c)
-	if err == nil {
-		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
-		go func() { // the input ends when the parent dies, however that happens
-			_, _ = io.Copy(io.Discard, os.Stdin)
-			stop()
-		}()
-		err = c.serve(ctx)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "node:", err)
-		os.Exit(1)
-	}
-	return true
 }
 
 // serve executes runs until the process is asked to stop. The node does not give up, whatever
@@ -76,11 +47,11 @@ func (c nodeConfig) serve(ctx context.Context) error {
 	defer st.Close()
 	z := newZombie(st, j, c)
 	defer z.walks.Wait()
-	resumes, stays := &agent{journal: j}, &agent{journal: j, sticky: true, residents: make(map[string]answers)}
+	resumes, stays := newAgent(fsm.ProfileResumable, j), newAgent(fsm.ProfileStickyProcess, j)
 	defer stays.deaths.Wait()
 	lc, err := persist(ctx, logger, func() (*lifecycle.Lifecycle, error) {
 		return lifecycle.New(lifecycle.Config{
-			Store: z, Engine: resumes, Engines: map[string]engine.Engine{residentEngine: resident{stays}},
+			Store: z, Engine: resumes, Engines: map[string]engine.Engine{residentEngine: stays},
 			Concurrency: 32, Lease: c.Lease, Grace: 300 * time.Millisecond, Logger: logger,
 		})
 	})
@@ -93,19 +64,14 @@ func (c nodeConfig) serve(ctx context.Context) error {
 }
 
 // persist calls fn until it succeeds or ctx ends, as a supervisor would start a host again.
-func persist[T any](ctx context.Context, logger *slog.Logger, fn func() (T, error)) (T, error) {
-	for {
-		v, err := fn()
-		if err == nil || ctx.Err() != nil {
-			return v, err
-		}
+func persist[T any](ctx context.Context, logger *slog.Logger, fn func() (T, error)) (v T, _ error) {
+	return v, cast.Insist(ctx, unsureWait, func(err error) bool {
 		logger.Error("trying again", "err", err)
-		select {
-		case <-time.After(50 * time.Millisecond):
-		case <-ctx.Done():
-			return v, err
-		}
-	}
+		return false
+	}, func() (err error) {
+		v, err = fn()
+		return err
+	})
 }
 
 // quiet returns nil for an error that only says that the context has ended.

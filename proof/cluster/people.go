@@ -10,6 +10,7 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/proof/cast"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -59,23 +60,17 @@ func (p *people) run(ctx context.Context) {
 	}
 	for ctx.Err() == nil {
 		p.inbox(ctx)
-		rest(ctx, 500*time.Millisecond)
+		cast.Pause(ctx, 500*time.Millisecond)
 	}
 }
 
 // inbox finds the questions for which no hint came.
 func (p *people) inbox(ctx context.Context) {
-	for q := (lifecycle.InboxQuery{Limit: 1000}); ; {
-		page, err := p.client.Inbox(ctx, q)
+	for open, err := range cast.Questions(ctx, p.client) {
 		if err != nil {
 			return
 		}
-		for _, open := range page.Questions {
-			p.answerKnown(ctx, open)
-		}
-		if q.After = page.Next; q.After == "" {
-			return
-		}
+		p.answerKnown(ctx, open)
 	}
 }
 
@@ -120,9 +115,9 @@ func (p *people) deal(ctx context.Context, d *dealing, run lifecycle.Run) {
 		d.open = run.Pending
 		d.mu.Unlock()
 	case what == late && !run.Deadline.IsZero():
-		rest(ctx, time.Until(run.Deadline)-d.plan.delays[q-1]/4)
+		cast.Pause(ctx, time.Until(run.Deadline)-d.plan.delays[q-1]/4)
 	case what != nothing:
-		rest(ctx, d.plan.delays[q-1])
+		cast.Pause(ctx, d.plan.delays[q-1])
 	}
 	switch what {
 	case nothing:
@@ -148,34 +143,42 @@ func (p *people) deal(ctx context.Context, d *dealing, run lifecycle.Run) {
 	}
 }
 
+// insist makes a call until its outcome is known, each time for three seconds.
+func (p *people) insist(ctx context.Context, call func(context.Context) error) error {
+	return cast.Insist(ctx, unsureWait, func(err error) bool {
+		if !cast.Definite(err) {
+			p.ledger.unsure.Add(1)
+		}
+		return cast.Definite(err)
+	}, func() error {
+		within, cancel := context.WithTimeout(ctx, 3*time.Second)
+		defer cancel()
+		return call(within)
+	})
+}
+
 // say sends a reply until its outcome is known.
 func (p *people) say(ctx context.Context, d *dealing, question int, key, text string) *saying {
 	s := &saying{question: question, key: key, text: text}
-	for ctx.Err() == nil {
-		receipt, err := p.reply(ctx, d, s)
-		switch {
-		case err == nil:
-			s.accepted = &receipt
-			p.ledger.replies.Add(1)
-		case definite(err):
-			s.refused = err
-			p.ledger.refusals.Add(1)
-		default:
-			p.ledger.unsure.Add(1)
-			rest(ctx, unsureWait)
-			continue
-		}
-		break
+	receipt, err := p.reply(ctx, d, s)
+	switch {
+	case err == nil:
+		s.accepted = &receipt
+		p.ledger.replies.Add(1)
+	case cast.Definite(err):
+		s.refused = err
+		p.ledger.refusals.Add(1)
 	}
 	d.saying(s)
 	return s
 }
 
-func (p *people) reply(ctx context.Context, d *dealing, s *saying) (interaction.Receipt, error) {
-	within, cancel := context.WithTimeout(ctx, 3*time.Second)
-	defer cancel()
-	return p.client.Reply(within, d.plan.id, interaction.Reply{ID: s.question, Text: s.text, Key: s.key,
-		Actor: lifecycle.Actor{ID: "somebody"}})
+func (p *people) reply(ctx context.Context, d *dealing, s *saying) (receipt interaction.Receipt, _ error) {
+	return receipt, p.insist(ctx, func(ctx context.Context) (err error) {
+		receipt, err = p.client.Reply(ctx, d.plan.id, interaction.Reply{ID: s.question, Text: s.text, Key: s.key,
+			Actor: lifecycle.Actor{ID: "somebody"}})
+		return err
+	})
 }
 
 // repeat sends the same reply again, which must get the same answer.
@@ -183,22 +186,15 @@ func (p *people) repeat(ctx context.Context, d *dealing, s *saying) {
 	if s.accepted == nil {
 		return
 	}
-	for ctx.Err() == nil {
-		receipt, err := p.reply(ctx, d, s)
-		switch {
-		case err == nil:
-			p.ledger.duplicates.Add(1)
-			if !receipt.Replayed || !receipt.AcceptedAt.Equal(s.accepted.AcceptedAt) || receipt.ID != s.accepted.ID {
-				d.fault(s, fmt.Sprintf("the same reply was given another receipt: %+v, first %+v", receipt,
-					*s.accepted))
-			}
-		case definite(err):
-			d.fault(s, fmt.Sprintf("the same reply was accepted first, and then refused: %v", err))
-		default:
-			rest(ctx, unsureWait)
-			continue
+	receipt, err := p.reply(ctx, d, s)
+	switch {
+	case err == nil:
+		p.ledger.duplicates.Add(1)
+		if !receipt.Replayed || !receipt.AcceptedAt.Equal(s.accepted.AcceptedAt) || receipt.ID != s.accepted.ID {
+			d.fault(s, fmt.Sprintf("the same reply was given another receipt: %+v, first %+v", receipt, *s.accepted))
 		}
-		return
+	case cast.Definite(err):
+		d.fault(s, fmt.Sprintf("the same reply was accepted first, and then refused: %v", err))
 	}
 }
 
@@ -206,20 +202,14 @@ func (p *people) repeat(ctx context.Context, d *dealing, s *saying) {
 func (p *people) contradict(ctx context.Context, d *dealing, s *saying) {
 	other := *s
 	other.text += ", and something else"
-	for ctx.Err() == nil {
-		_, err := p.reply(ctx, d, &other)
-		switch {
-		case err == nil:
-			d.fault(s, "another reply with the same key was accepted")
-		case errors.Is(err, lifecycle.ErrKeyConflict):
-			p.ledger.duplicates.Add(1)
-		case definite(err):
-			d.fault(s, fmt.Sprintf("another reply with the same key was refused, but not for that: %v", err))
-		default:
-			rest(ctx, unsureWait)
-			continue
-		}
-		return
+	_, err := p.reply(ctx, d, &other)
+	switch {
+	case err == nil:
+		d.fault(s, "another reply with the same key was accepted")
+	case errors.Is(err, lifecycle.ErrKeyConflict):
+		p.ledger.duplicates.Add(1)
+	case cast.Definite(err):
+		d.fault(s, fmt.Sprintf("another reply with the same key was refused, but not for that: %v", err))
 	}
 }
 
@@ -237,21 +227,17 @@ func (p *people) cancel(ctx context.Context, d *dealing, reason string) {
 		defer d.mu.Unlock()
 		d.canceled = append(d.canceled, w)
 	}()
-	for ctx.Err() == nil {
-		within, done := context.WithTimeout(ctx, 3*time.Second)
-		err := p.client.Cancel(within, d.plan.id, reason)
-		done()
-		switch {
-		case err == nil:
-			w.accepted = true
-			p.ledger.cancels.Add(1)
-			return
-		case errors.Is(err, lifecycle.ErrTerminal), errors.Is(err, lifecycle.ErrNotFound):
-			w.refused = err
-			return
-		}
-		w.unsure = true
-		p.ledger.unsure.Add(1)
-		rest(ctx, unsureWait)
+	tries := 0
+	err := p.insist(ctx, func(ctx context.Context) error {
+		tries++
+		return p.client.Cancel(ctx, d.plan.id, reason)
+	})
+	w.unsure = tries > 1 || err != nil && !cast.Definite(err)
+	switch {
+	case err == nil:
+		w.accepted = true
+		p.ledger.cancels.Add(1)
+	case cast.Definite(err):
+		w.refused = err
 	}
 }

@@ -4,17 +4,13 @@ package main
 
 import (
 	"errors"
-	"os/exec"
+	"syscall"
 )
 
-func ownProcessGroup(*exec.Cmd) {}
+func ownProcessGroup() *syscall.SysProcAttr { return nil }
 
 // canPause is false: this system cannot stop processes and continue them.
 const canPause = false
 
-func pause(*exec.Cmd) error   { return errors.ErrUnsupported }
-func unpause(*exec.Cmd) error { return nil }
-
-// terminate asks a node to end. This system has no signal for that, so the node's input is closed
-// instead.
-func (p *process) terminate() error { return p.input.Close() }
+func pause(*process) error   { return errors.ErrUnsupported }
+func unpause(*process) error { return nil }

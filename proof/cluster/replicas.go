@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/interlude-go/interlude/proof/cast"
 	"github.com/interlude-go/interlude/store/postgres/pglocal"
 )
 
@@ -138,7 +139,7 @@ func (r *replicas) failover(ctx context.Context, h harm, long time.Duration) err
 	r.longest = max(r.longest, time.Since(promoted))
 	if h == returning { // it comes back and still takes itself for the primary
 		old.link.lead(old.server.Addr())
-		rest(ctx, long)
+		cast.Pause(ctx, long)
 		if err := r.wroteAgain(ctx); err != nil {
 			return err
 		}
@@ -151,7 +152,7 @@ func (r *replicas) strike(ctx context.Context, old *seat, h harm, long time.Dura
 	switch h {
 	case losing:
 		err := old.server.Kill()
-		rest(ctx, long)
+		cast.Pause(ctx, long)
 		return err
 	case lagging:
 		return r.lag(ctx, old, long)
@@ -162,7 +163,7 @@ func (r *replicas) strike(ctx context.Context, old *seat, h harm, long time.Dura
 	case severing, returning:
 		old.link.fail(cut)
 	}
-	rest(ctx, long)
+	cast.Pause(ctx, long)
 	return nil
 }
 
@@ -178,9 +179,9 @@ func (r *replicas) lag(ctx context.Context, old *seat, long time.Duration) error
 		return err
 	}
 	before, end := r.accepted(), time.Now().Add(30*time.Second)
-	rest(ctx, long)
+	cast.Pause(ctx, long)
 	for r.asynchronous && r.accepted() < before+5 && time.Now().Before(end) {
-		rest(ctx, 10*time.Millisecond)
+		cast.Pause(ctx, 10*time.Millisecond)
 	}
 	if err := old.server.Kill(); err != nil {
 		return err
@@ -246,7 +247,7 @@ func stopReceiving(ctx context.Context, standby *pglocal.Server) error {
 	if err := follow(ctx, standby, ""); err != nil {
 		return err
 	}
-	for receives := true; receives; rest(ctx, 5*time.Millisecond) {
+	for receives := true; receives; cast.Pause(ctx, 5*time.Millisecond) {
 		if err := queryOn(ctx, standby, &receives, `SELECT current_setting('primary_conninfo') <> '' OR EXISTS
 			(SELECT FROM pg_stat_wal_receiver)`); err != nil {
 			return err
@@ -258,7 +259,7 @@ func stopReceiving(ctx context.Context, standby *pglocal.Server) error {
 // wroteAgain waits until the library has written to the new primary.
 func (r *replicas) wroteAgain(ctx context.Context) error {
 	var err error
-	for end := time.Now().Add(patience); time.Now().Before(end); rest(ctx, 20*time.Millisecond) {
+	for end := time.Now().Add(patience); time.Now().Before(end); cast.Pause(ctx, 20*time.Millisecond) {
 		within, done := context.WithTimeout(ctx, 2*time.Second)
 		err = r.works(within)
 		done()

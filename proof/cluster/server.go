@@ -12,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/interlude-go/interlude/proof/cast"
 	"github.com/interlude-go/interlude/store/postgres/pglocal"
 )
 
@@ -85,7 +86,7 @@ func (s *server) bounce(ctx context.Context, crash bool, down time.Duration) err
 		if err := end(); err != nil {
 			return err
 		}
-		rest(ctx, down)
+		cast.Pause(ctx, down)
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*patience)
 		defer cancel()
 		return s.own.Resume(ctx)
@@ -163,14 +164,4 @@ func (s *server) leave() error {
 	defer cancel()
 	_, err := s.exec(ctx, `drop schema if exists SCHEMA cascade`)
 	return err
-}
-
-// rest waits for d, or until ctx ends.
-func rest(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
 }

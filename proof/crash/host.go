@@ -12,6 +12,7 @@ import (
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/proof/cast"
 )
 
 // Host is a process of a case, or a part of this process that stands for one. It serves, and has
@@ -80,11 +81,7 @@ func (h *Host) Play(ctx context.Context) error {
 
 // insist repeats a call whose answer was lost, as an operator does who starts a host again.
 func (h *Host) insist(do func() error) error {
-	for {
-		if err := do(); !errors.Is(err, ErrLost) {
-			return err
-		}
-	}
+	return cast.Insist(context.Background(), 0, func(err error) bool { return !errors.Is(err, ErrLost) }, do)
 }
 
 func (h *Host) furnish() {

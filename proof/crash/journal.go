@@ -1,14 +1,10 @@
 package crash
 
 import (
-	"bufio"
-	"bytes"
-	"encoding/json"
-	"fmt"
-	"os"
-	"sync"
+	"slices"
 
 	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/proof/cast"
 )
 
 // Entry is a line of a Journal: a round that an agent was given, a receipt that a person was
@@ -34,67 +30,11 @@ type Entry struct {
 	Refused string               `json:"refused,omitempty"`
 }
 
-// Journal records what really happened outside of the store. Each entry is on the disk before the
-// agent or the person goes on. Without a file, the journal is in memory.
-type Journal struct {
-	mu   sync.Mutex
-	file *os.File // guarded by mu
-	all  []Entry  // guarded by mu
-}
+// Journal records what really happened outside of the store. Each entry is in the file before the
+// agent or the person goes on.
+type Journal = cast.Journal[Entry]
 
-// OpenJournal opens the file, and reads the entries of earlier hosts.
-func OpenJournal(path string) (*Journal, error) {
-	j := &Journal{}
-	old, err := os.ReadFile(path)
-	if err != nil && !os.IsNotExist(err) {
-		return nil, err
-	}
-	lines := bufio.NewScanner(bytes.NewReader(old))
-	for lines.Scan() {
-		var e Entry
-		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
-			return nil, fmt.Errorf("journal %s: %w", path, err)
-		}
-		j.all = append(j.all, e)
-	}
-	j.file, err = os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	return j, err
-}
-
-// Add adds an entry, in one write of one line.
-func (j *Journal) Add(e Entry) error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.all = append(j.all, e)
-	if j.file == nil {
-		return nil
-	}
-	line, err := json.Marshal(e)
-	if err != nil {
-		return err
-	}
-	if _, err := j.file.Write(append(line, '\n')); err != nil {
-		return err
-	}
-	return j.file.Sync()
-}
-
-// Of returns the entries of a run in order.
-func (j *Journal) Of(run string) []Entry {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	var all []Entry
-	for _, e := range j.all {
-		if e.Run == run {
-			all = append(all, e)
-		}
-	}
-	return all
-}
-
-// Close closes the file.
-func (j *Journal) Close() error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.file.Close()
+// entriesOf returns the entries of a run in order.
+func entriesOf(j *Journal, run string) []Entry {
+	return slices.DeleteFunc(j.All(), func(e Entry) bool { return e.Run != run })
 }

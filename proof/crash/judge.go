@@ -1,17 +1,16 @@
 package crash
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 
-	"github.com/interlude-go/interlude/contract/audit"
 	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/proof/cast"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -186,27 +185,12 @@ func (v Verdict) load(ctx context.Context, s store.Store, id string) (l life, er
 	if l.run, l.records, err = s.History(ctx, id); err != nil {
 		return l, err
 	}
-	l.entries = v.Journal.Of(id)
-	var log bytes.Buffer
-	for last := uint64(0); last < l.run.Seq; {
-		page, err := s.Events(ctx, id, last, 100)
-		if err != nil || len(page) == 0 {
-			return l, fmt.Errorf("events end at %d of %d: %w", last, l.run.Seq, orNil(err))
-		}
-		for _, e := range page {
-			log.Write(append(slices.Clone(e.Body), '\n'))
-			last = e.Seq
-			l.count(e.Body)
-		}
+	l.entries = entriesOf(v.Journal, id)
+	log, err := cast.ReadLog(ctx, s, &l.run)
+	for _, e := range log {
+		l.count(e.Body)
 	}
-	report, err := audit.Check(bytes.NewReader(log.Bytes()))
-	if err == nil && report.First() != nil {
-		err = report.First()
-	}
-	if err != nil {
-		return l, fmt.Errorf("%w\n%s", err, log.String())
-	}
-	return l, nil
+	return l, err
 }
 
 func (l *life) count(body []byte) {

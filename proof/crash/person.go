@@ -105,7 +105,7 @@ func isHold(e *fcmp.Event) bool {
 }
 
 // hasStarted reports whether an agent was given the run.
-func (p *person) hasStarted() bool { return len(p.Journal.Of(p.id)) > 0 }
+func (p *person) hasStarted() bool { return len(entriesOf(p.Journal, p.id)) > 0 }
 
 func (p *person) left(err error) error {
 	if errors.Is(err, errLeave) {

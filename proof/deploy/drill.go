@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/interlude-go/interlude/lifecycle"
-	"github.com/interlude-go/interlude/proof/program"
+	"github.com/interlude-go/interlude/proof/cast"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/sqlite"
 )
@@ -59,7 +59,7 @@ func drill(ctx context.Context, o options, p programs, database, dir string) (_ 
 		}
 		c.fleet.nodes = append(c.fleet.nodes, n)
 	}
-	quick := program.StoreOptions{SQLite: sqlite.Options{WatchInterval: 20 * time.Millisecond}}
+	quick := cast.StoreOptions{SQLite: sqlite.Options{WatchInterval: 20 * time.Millisecond}}
 	if c.store, err = quick.Open(ctx, database); err != nil {
 		return nil, err
 	}
@@ -242,7 +242,7 @@ func (c *conductor) drain(ctx context.Context) error {
 		}
 		if time.Since(moved) > patience {
 			return fmt.Errorf("nothing has moved for %s: %d queued, %d running, %d waiting: %s", patience, s.Queued,
-				s.Running, s.Waiting, c.fleet.nodes[0].output())
+				s.Running, s.Waiting, c.fleet.nodes[0].Output())
 		}
 		if err := rest(ctx, 50*time.Millisecond); err != nil {
 			return err
@@ -252,68 +252,33 @@ func (c *conductor) drain(ctx context.Context) error {
 
 // openQuestions counts the open questions that people will answer.
 func (c *conductor) openQuestions(ctx context.Context) (n int, err error) {
-	err = c.eachQuestion(ctx, func(open *lifecycle.InboxQuestion) error {
+	for open, err := range cast.Questions(ctx, c.client) {
+		if err != nil {
+			return 0, err
+		}
 		c.mu.Lock()
-		defer c.mu.Unlock()
 		if c.plans[open.RunID].kind != parked || c.released {
 			n++
 		}
-		return nil
-	})
-	return n, err
-}
-
-// eachQuestion calls fn with each open question, page by page.
-func (c *conductor) eachQuestion(ctx context.Context, fn func(*lifecycle.InboxQuestion) error) error {
-	for q := (lifecycle.InboxQuery{Limit: 500}); ; {
-		page, err := c.client.Inbox(ctx, q)
-		if err != nil {
-			return err
-		}
-		for i := range page.Questions {
-			if err := fn(&page.Questions[i]); err != nil {
-				return err
-			}
-		}
-		if q.After = page.Next; q.After == "" {
-			return nil
-		}
+		c.mu.Unlock()
 	}
-}
-
-// eachRun calls fn with each run of a listing, page by page.
-func eachRun(ctx context.Context, list func(context.Context, lifecycle.Query) (lifecycle.Page, error),
-	q lifecycle.Query, fn func(*lifecycle.Run) error) error {
-	for q.Limit = 500; ; {
-		page, err := list(ctx, q)
-		if err != nil {
-			return err
-		}
-		for i := range page.Runs {
-			if err := fn(&page.Runs[i]); err != nil {
-				return err
-			}
-		}
-		if q.After = page.Next; q.After == "" {
-			return nil
-		}
-	}
+	return n, nil
 }
 
 // reply answers open questions until the context ends, as people would.
 func (c *conductor) reply(ctx context.Context) error {
-	for {
-		err := c.eachQuestion(ctx, func(open *lifecycle.InboxQuestion) error { return c.answer(ctx, open) })
-		if err == nil {
-			err = rest(ctx, 20*time.Millisecond)
+	for ctx.Err() == nil {
+		for open, err := range cast.Questions(ctx, c.client) {
+			if err == nil {
+				err = c.answer(ctx, &open)
+			}
+			if err != nil && ctx.Err() == nil {
+				return err
+			}
 		}
-		if ctx.Err() != nil {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
+		cast.Pause(ctx, 20*time.Millisecond)
 	}
+	return nil
 }
 
 // answer answers a question if the run's plan says so, and records the acknowledged answer.
@@ -345,12 +310,6 @@ func (c *conductor) answer(ctx context.Context, open *lifecycle.InboxQuestion) e
 
 // rest waits for d, or until ctx ends.
 func rest(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	cast.Pause(ctx, d)
+	return ctx.Err()
 }

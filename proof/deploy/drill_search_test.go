@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/interlude-go/interlude/proof/checkout"
 	"github.com/interlude-go/interlude/store/postgres/pgtest"
 )
 
@@ -19,7 +20,7 @@ import (
 // earlier library. Without any one of the safeguards, the same drill fails.
 func TestRollingDeployFailsNoRunAndLosesNoAnswer(t *testing.T) {
 	p, err := build(t.Context(), t.TempDir(), true)
-	if errors.Is(err, errNoHistory) { // for example in an archive of the sources
+	if errors.Is(err, checkout.ErrNoHistory) { // for example in an archive of the sources
 		t.Log(err)
 		p.first, err = p.second, nil
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/proof/cast"
 )
 
 // verdict is the result of the judge.
@@ -87,18 +87,18 @@ func (v *verdict) judgeEnd(c *conductor, run *lifecycle.Run) {
 		v.findf("%s (%s) is %s, which nothing explains", run.ID, p.kind, run.State)
 		return
 	}
-	var output struct{ Heard []string }
-	if err := json.Unmarshal(run.Output, &output); err != nil {
-		v.findf("%s: %s: %v", run.ID, run.Output, err)
+	heard, err := cast.ReadHeard(run.Output)
+	if err != nil {
+		v.findf("%s: %v", run.ID, err)
 		return
 	}
-	if len(output.Heard) != p.questions {
-		v.findf("%s heard %q, of %d answers", run.ID, output.Heard, p.questions)
+	if len(heard) != p.questions {
+		v.findf("%s heard %q, of %d answers", run.ID, heard, p.questions)
 	}
 	for id, text := range c.accepted[run.ID] {
-		if id > len(output.Heard) || output.Heard[id-1] != text {
+		if id > len(heard) || heard[id-1] != text {
 			v.unheard++
-			v.findf("%s: answer %d (%q) was accepted, and the agent has heard %q", run.ID, id, text, output.Heard)
+			v.findf("%s: answer %d (%q) was accepted, and the agent has heard %q", run.ID, id, text, heard)
 		}
 	}
 	if p.kind == silent && run.AutoDecisions != 1 {
@@ -110,27 +110,20 @@ func (v *verdict) judgeEnd(c *conductor, run *lifecycle.Run) {
 // those that were acknowledged to operators.
 func (v *verdict) judgeLog(ctx context.Context, c *conductor, id string, checker *audit.Checker) error {
 	before := v.resumed
-	for after := uint64(0); ; {
-		page, err := c.store.Events(ctx, id, after, 500)
+	for e, err := range cast.Events(ctx, c.store, id) {
 		if err != nil {
 			return err
 		}
-		if len(page) == 0 {
-			break
+		for _, broken := range checker.Line(e.Body) {
+			v.findf("%s", broken.Error())
 		}
-		for _, e := range page {
-			for _, broken := range checker.Line(e.Body) {
-				v.findf("%s", broken.Error())
-			}
-			event, err := fcmp.Decode(e.Body)
-			if err == nil {
-				err = v.judgeEvent(c.plans[id], &event)
-			}
-			if err != nil {
-				return err
-			}
+		event, err := fcmp.Decode(e.Body)
+		if err == nil {
+			err = v.judgeEvent(c.plans[id], &event)
 		}
-		after = page[len(page)-1].Seq
+		if err != nil {
+			return err
+		}
 	}
 	if stored := v.resumed - before; stored != c.resumed[id] {
 		v.findf("%s: %d decisions of an operator were acknowledged, and the log has %d", id, c.resumed[id], stored)

@@ -27,7 +27,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/interlude-go/interlude/proof/program"
+	"github.com/interlude-go/interlude/proof/cast"
 	"github.com/interlude-go/interlude/store/postgres/pglocal"
 )
 
@@ -56,7 +56,7 @@ func parse(args []string) (options, error) {
 	f.BoolVar(&o.orderly, "orderly", false, "replace nodes by SIGTERM alone: nobody may be asked about a turn")
 	f.StringVar(&o.without, "without", "", fmt.Sprintf("a safeguard to take away, of %v", safeguards))
 	f.DurationVar(&o.lease, "lease", time.Second, "the nodes' lease, at least 1s")
-	if err := program.Parse(f, args, &o.seed); err != nil {
+	if err := cast.Parse(f, args, &o.seed); err != nil {
 		return o, err
 	}
 	switch {
@@ -74,7 +74,7 @@ func parse(args []string) (options, error) {
 }
 
 func main() {
-	program.Main("deploy", parse, func(ctx context.Context, o options) (bool, error) {
+	cast.Main("deploy", parse, func(ctx context.Context, o options) (bool, error) {
 		v, err := conduct(ctx, o)
 		if err != nil {
 			return false, err

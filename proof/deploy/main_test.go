@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/interlude-go/interlude/proof/checkout"
 	"github.com/interlude-go/interlude/store/postgres"
 	"github.com/interlude-go/interlude/store/postgres/pgtest"
 	"github.com/interlude-go/interlude/store/sqlite"
@@ -21,7 +22,7 @@ func TestMain(m *testing.M) { pgtest.Main(m) }
 // refuses to start, while those of this one do.
 func TestEarlierReleasesAreRefused(t *testing.T) {
 	p, err := build(t.Context(), t.TempDir(), true)
-	if errors.Is(err, errNoHistory) {
+	if errors.Is(err, checkout.ErrNoHistory) {
 		t.Log(err)
 		return // as docs/production.md says, this is about the release before
 	}

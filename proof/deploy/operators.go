@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/proof/cast"
 )
 
 // operator is the name of the operator, as events have it.
@@ -14,23 +15,18 @@ const operator = "olga"
 // operate decides about held runs until the context ends, as an operator would. It leaves each run
 // held for a while first, because a person needs some time.
 func (c *conductor) operate(ctx context.Context) error {
-	for {
-		err := eachRun(ctx, c.client.Runs, lifecycle.Query{Held: true}, func(run *lifecycle.Run) error {
-			if time.Since(run.HeldSince()) < 300*time.Millisecond {
-				return nil
+	for ctx.Err() == nil {
+		for run, err := range cast.Runs(ctx, c.client.Runs, lifecycle.Query{Held: true}) {
+			if err == nil && time.Since(run.HeldSince()) >= 300*time.Millisecond {
+				err = c.decide(ctx, &run)
 			}
-			return c.decide(ctx, run)
-		})
-		if err == nil {
-			err = rest(ctx, 100*time.Millisecond)
+			if err != nil && ctx.Err() == nil {
+				return err
+			}
 		}
-		if ctx.Err() != nil {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
+		cast.Pause(ctx, 100*time.Millisecond)
 	}
+	return nil
 }
 
 // decide resumes a run, or ends it if its plan is that nobody pays. It records acknowledged

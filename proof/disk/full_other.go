@@ -17,4 +17,4 @@ func lockOut(context.Context, int, time.Duration, time.Duration) (*fullOutcome, 
 	return nil, fmt.Errorf("disk: a file that another process locks is for Linux: %w", errors.ErrUnsupported)
 }
 
-func lockMain() bool { return false }
+func lock(context.Context, string) error { return errors.ErrUnsupported }

@@ -2,11 +2,9 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -15,8 +13,8 @@ import (
 
 	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/engine"
-	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/proof/cast"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -56,11 +54,6 @@ func withdrawn(n int) bool { return n%5 == 4 }
 
 func answerTo(run string, question int) string { return fmt.Sprintf("answer %d of %s", question, run) }
 
-// session is the content of an agent's session handle, and its output.
-type session struct {
-	Heard []string `json:"heard"`
-}
-
 // lasting is the agent, some of whose turns last until the store is well again.
 func (w *work) lasting(ctx context.Context, t engine.Turn, sink engine.Sink) (engine.Outcome, error) {
 	if w.over != nil && len(t.Answers) == 0 && strings.ContainsAny(t.RunID[len(t.RunID)-1:], "048") {
@@ -76,27 +69,16 @@ func (w *work) lasting(ctx context.Context, t engine.Turn, sink engine.Sink) (en
 // agent asks its questions, and its output is the list of answers. Some turns report a long
 // message.
 func agent(ctx context.Context, t engine.Turn, sink engine.Sink) (engine.Outcome, error) {
-	var s session
-	if t.Session != nil {
-		if err := json.Unmarshal(t.Session.Data, &s); err != nil {
-			return engine.Outcome{}, err
-		}
-	}
-	for _, a := range t.Answers { // a turn that is executed again gets the same answers again
-		s.Heard = append(slices.Clone(s.Heard[:min(a.ID-1, len(s.Heard))]), a.Text)
+	heard, err := cast.Recall(t)
+	if err != nil {
+		return engine.Outcome{}, err
 	}
 	if strings.HasSuffix(t.RunID, "3") {
 		if err := sink.Message(ctx, engine.Message{Text: strings.Repeat("so far, so good. ", 1000)}); err != nil {
 			return engine.Outcome{}, err
 		}
 	}
-	if len(s.Heard) >= questions {
-		return engine.Output(s)
-	}
-	o := engine.Ask(interaction.Question{Kind: interaction.OpenText, Prompt: "How shall I go on?"})
-	data, err := json.Marshal(s)
-	o.Session = &engine.SessionHandle{Engine: "disk", Version: "1", Data: data}
-	return o, err
+	return heard.Next(questions, "How shall I go on?")
 }
 
 // do serves until every run has ended, or ctx ends.
@@ -216,23 +198,20 @@ func (w *work) insist(ctx context.Context, do func() error) error {
 // repeat repeats a call until it is acknowledged. It gives up if the error does not say that the
 // store is out of order.
 func (w *work) repeat(ctx context.Context, do func() error) error {
-	for {
-		err := do()
-		if err == nil || ctx.Err() != nil {
-			return errors.Join(err, ctx.Err())
-		}
-		for _, definite := range []error{errWrong, lifecycle.ErrSettled, lifecycle.ErrNotWaiting, lifecycle.ErrNotFound,
-			lifecycle.ErrInvalidArgument, lifecycle.ErrTerminal, store.ErrCorrupt} {
-			if errors.Is(err, definite) && (!w.unreadable || !errors.Is(err, store.ErrCorrupt)) {
-				return fmt.Errorf("a call was refused for good: %w", err)
-			}
-		}
-		w.mu.Lock()
-		w.refused = append(w.refused, err)
-		w.mu.Unlock()
-		select {
-		case <-time.After(5 * time.Millisecond):
-		case <-ctx.Done():
-		}
+	definite := func(err error) bool {
+		return cast.Definite(err) || errors.Is(err, errWrong) || errors.Is(err, store.ErrCorrupt) && !w.unreadable
 	}
+	err := cast.Insist(ctx, 5*time.Millisecond, definite, func() error {
+		err := do()
+		if err != nil && !definite(err) && ctx.Err() == nil {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.refused = append(w.refused, err)
+		}
+		return err
+	})
+	if err != nil && definite(err) {
+		return fmt.Errorf("a call was refused for good: %w", err)
+	}
+	return errors.Join(err, ctx.Err())
 }

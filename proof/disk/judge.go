@@ -4,14 +4,12 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
-	"github.com/interlude-go/interlude/contract/audit"
 	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/proof/cast"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -26,12 +24,9 @@ func judge(ctx context.Context, s store.Store, b *book) error {
 	logs := make(map[string][]store.Event)
 	runs := make(map[string]store.Run)
 	err := eachRun(ctx, s, func(r *store.Run) error {
-		events, err := s.Events(ctx, r.ID, 0, int(r.Seq)+1)
-		if err != nil {
-			return err
-		}
-		runs[r.ID], logs[r.ID] = *r, events
-		return judgeLog(r, events)
+		log, err := cast.ReadLog(ctx, s, r)
+		runs[r.ID], logs[r.ID] = *r, log
+		return err
 	})
 	wrong = append(wrong, err)
 	for _, a := range b.Commits {
@@ -75,35 +70,15 @@ func orNothing(err error) error {
 
 func eachRun(ctx context.Context, s store.Store, do func(*store.Run) error) error {
 	var wrong []error
-	for q := (store.Query{Limit: 500}); ; {
-		page, err := s.Runs(ctx, q)
+	for r, err := range cast.Runs(ctx, s.Runs, store.Query{}) {
 		if err != nil {
 			return err
 		}
-		for i := range page.Runs {
-			if err := do(&page.Runs[i]); err != nil {
-				wrong = append(wrong, fmt.Errorf("%s: %w", page.Runs[i].ID, err))
-			}
-		}
-		if q.After = page.Next; q.After == "" {
-			return errors.Join(wrong...)
+		if err := do(&r); err != nil {
+			wrong = append(wrong, fmt.Errorf("%s: %w", r.ID, err))
 		}
 	}
-}
-
-func judgeLog(r *store.Run, events []store.Event) error {
-	if uint64(len(events)) != r.Seq {
-		return fmt.Errorf("%d events, and the record says %d", len(events), r.Seq)
-	}
-	var log bytes.Buffer
-	for _, e := range events {
-		log.Write(append(slices.Clone(e.Body), '\n'))
-	}
-	report, err := audit.Check(&log)
-	if err == nil && report.First() != nil {
-		err = report.First()
-	}
-	return err
+	return errors.Join(wrong...)
 }
 
 // judgePages lets SQLite check its file.
@@ -141,16 +116,16 @@ func judgeEnds(ctx context.Context, s store.Store, n int) error {
 		if r.State != fsm.StateSucceeded {
 			return fmt.Errorf("it ended as %s: %+v", r.State, r.Error)
 		}
-		var out session
-		if err := json.Unmarshal(r.Output, &out); err != nil {
+		heard, err := cast.ReadHeard(r.Output)
+		if err != nil {
 			return err
 		}
 		var want []string
 		for q := range questions {
 			want = append(want, answerTo(r.ID, q+1))
 		}
-		if !slices.Equal(out.Heard, want) {
-			return fmt.Errorf("it heard %q", strings.Join(out.Heard, ", "))
+		if !slices.Equal(heard, want) {
+			return fmt.Errorf("it heard %q", heard)
 		}
 		return nil
 	})

@@ -1,49 +1,33 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"time"
 
+	"github.com/interlude-go/interlude/proof/cast"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// envLock tells a process which file to lock.
-const envLock = "INTERLUDE_DISK_LOCK"
-
-// lockMain is the process that holds a file's lock until its standard input ends.
-func lockMain() bool {
-	path := os.Getenv(envLock)
-	if path == "" {
-		return false
-	}
-	err := func() (err error) {
-		db, err := sql.Open("sqlite", path+"?_txlock=immediate&_pragma=busy_timeout(10000)")
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, db.Close()) }()
-		tx, err := db.BeginTx(context.Background(), nil)
-		if err != nil {
-			return err
-		}
-		fmt.Println("locked")
-		_, err = io.Copy(io.Discard, os.Stdin)
-		return errors.Join(err, tx.Rollback())
-	}()
+// lock holds a file's lock until ctx ends.
+func lock(ctx context.Context, path string) (err error) {
+	db, err := sql.Open("sqlite", path+"?_txlock=immediate&_pragma=busy_timeout(10000)")
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "disk:", err)
-		os.Exit(1)
+		return err
 	}
-	return true
+	defer func() { err = errors.Join(err, db.Close()) }()
+	tx, err := db.BeginTx(context.WithoutCancel(ctx), nil)
+	if err != nil {
+		return err
+	}
+	fmt.Println("locked")
+	<-ctx.Done()
+	return tx.Rollback()
 }
 
 // lockOut lets another process hold the write lock of a SQLite file.
@@ -54,35 +38,16 @@ func lockOut(ctx context.Context, runs int, locked, lease time.Duration) (o *ful
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	path := filepath.Join(dir, "runs.db")
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	holder := exec.CommandContext(ctx, self)
-	holder.Env = append(os.Environ(), envLock+"="+path)
-	holder.Stderr = os.Stderr
-	var release io.Closer
+	var holder *cast.Host
 	o, err = endure(ctx, &database{
 		open: func(ctx context.Context) (store.Store, error) {
 			return sqlite.Open(ctx, path, sqlite.Options{BusyTimeout: 200 * time.Millisecond})
 		},
-		fail: func() error {
-			in, err := holder.StdinPipe()
-			if err != nil {
-				return err
-			}
-			release = in
-			out, err := holder.StdoutPipe()
-			if err != nil {
-				return err
-			}
-			if err := holder.Start(); err != nil {
-				return err
-			}
-			_, err = bufio.NewReader(out).ReadString('\n')
+		fail: func() (err error) {
+			holder, err = cast.StartHost(ctx, process{Lock: path}, cast.HostOptions{Says: func(string) {}})
 			return err
 		},
-		heal:    func() error { return errors.Join(release.Close(), holder.Wait()) },
+		heal:    func() error { return errors.Join(holder.Release(), holder.Err()) },
 		squeeze: func(context.Context) {},
 		revive:  func(context.Context) (bool, error) { return false, nil },
 		clear:   []error{sqlite.ErrBusy},

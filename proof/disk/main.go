@@ -38,7 +38,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/interlude-go/interlude/proof/program"
+	"github.com/interlude-go/interlude/proof/cast"
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
@@ -78,7 +78,7 @@ func parse(args []string) (options, error) {
 		"are under way when it ends are interrupted, and fail their runs, which the search then finds")
 	f.IntVar(&o.bytes, "bytes", 0, "how many times a byte of the file is changed behind the store's back")
 	f.Uint64Var(&o.seed, "seed", 0, "what the points follow from; 0: a new one")
-	if err := program.Parse(f, args, &o.seed); err != nil {
+	if err := cast.Parse(f, args, &o.seed); err != nil {
 		return o, err
 	}
 	switch {
@@ -95,10 +95,8 @@ func parse(args []string) (options, error) {
 }
 
 func main() {
-	if recordMain() || lockMain() {
-		return
-	}
-	program.Main("disk", parse, conduct)
+	cast.ServeHost(func(ctx context.Context, p process) error { return p.serve(ctx) })
+	cast.Main("disk", parse, conduct)
 }
 
 // conduct runs the proofs that the options ask for, and prints the results.

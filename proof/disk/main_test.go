@@ -3,19 +3,19 @@
 package main
 
 import (
+	"context"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/interlude-go/interlude/proof/cast"
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
 func TestMain(m *testing.M) {
-	if recordMain() || lockMain() {
-		os.Exit(0)
-	}
+	cast.ServeHost(func(ctx context.Context, p process) error { return p.serve(ctx) })
 	os.Exit(m.Run())
 }
 

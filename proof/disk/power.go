@@ -1,24 +1,23 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"encoding/gob"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/interlude-go/interlude/proof/cast"
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
@@ -29,49 +28,37 @@ type trace struct {
 	Runs int
 }
 
-// Environment variables of a process that records a trace and writes it to its standard output.
-const (
-	envRecord = "INTERLUDE_DISK_RECORD" // the number of runs
-	envSync   = "INTERLUDE_DISK_SYNC"   // sqlite.Options.Synchronous
-)
+// process is another process of this program, which records a trace and writes it to its standard
+// output, or which locks a file until its standard input ends.
+type process struct {
+	Runs  int
+	Level sqlite.Synchronous
+	Lock  string // the file
+}
 
-// recordMain records a trace if the environment variables ask for it.
-func recordMain() bool {
-	runs, err := strconv.Atoi(os.Getenv(envRecord))
+func (p process) serve(ctx context.Context) error {
+	if p.Lock != "" {
+		return lock(ctx, p.Lock)
+	}
+	t, err := record(ctx, p.Runs, p.Level)
 	if err != nil {
-		return false
+		return err
 	}
-	t, err := record(context.Background(), runs, sqlite.Synchronous(os.Getenv(envSync)))
-	if err == nil {
-		err = gob.NewEncoder(os.Stdout).Encode(t)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "disk:", err)
-		os.Exit(1)
-	}
-	return true
+	return gob.NewEncoder(os.Stdout).Encode(t)
 }
 
 // recorded starts another process that records a trace. Because this process has ended afterwards,
 // like one on a machine without power, its runs can be recovered at once.
 func recorded(ctx context.Context, runs int, level sqlite.Synchronous) (t *trace, err error) {
-	self, err := os.Executable()
+	var out bytes.Buffer
+	other, err := cast.StartHost(ctx, process{Runs: runs, Level: level}, cast.HostOptions{Stdout: &out})
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, self)
-	cmd.Env = append(os.Environ(), envRecord+"="+strconv.Itoa(runs), envSync+"="+string(level))
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
+	if err := other.Err(); err != nil {
 		return nil, err
 	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	err = gob.NewDecoder(out).Decode(&t)
-	_, _ = io.Copy(io.Discard, out)
-	return t, errors.Join(err, cmd.Wait())
+	return t, gob.NewDecoder(&out).Decode(&t)
 }
 
 // record records the work of two hosts, one after the other: the file is closed and opened again

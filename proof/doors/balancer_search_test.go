@@ -17,7 +17,7 @@ import (
 
 	"github.com/interlude-go/interlude/host/notify"
 	"github.com/interlude-go/interlude/lifecycle"
-	"github.com/interlude-go/interlude/proof/program"
+	"github.com/interlude-go/interlude/proof/cast"
 	"github.com/interlude-go/interlude/store/postgres/pgtest"
 )
 
@@ -29,7 +29,7 @@ func TestL3FollowersGoOnBehindABalancerThoughNodesAreKilled(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(60+2*(*balancedKills)+*balanced)*time.Second)
 	defer cancel()
 	dsn := pgtest.DSN(t)
-	s, err := program.OpenStore(ctx, dsn)
+	s, err := cast.OpenStore(ctx, dsn)
 	require.NoError(t, err)
 	defer s.Close()
 	client, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: s})
@@ -62,7 +62,7 @@ func TestL3FollowersGoOnBehindABalancerThoughNodesAreKilled(t *testing.T) {
 	}
 	killer.Go(func() error {
 		for range *balancedKills {
-			program.Pause(ctx, 100*time.Millisecond+rand.N(200*time.Millisecond))
+			cast.Pause(ctx, 100*time.Millisecond+rand.N(200*time.Millisecond))
 			f.killOne()
 		}
 		return f.failure()
@@ -80,7 +80,7 @@ func TestL3FollowersGoOnBehindABalancerThoughNodesAreKilled(t *testing.T) {
 		require.NoError(t, err)
 		events += int(run.Seq)
 		for seq := uint64(1); seq <= run.Seq; seq++ {
-			for key := fmt.Sprintf("%s/%d", id, seq); !hooks.has(key); program.Pause(ctx, 10*time.Millisecond) {
+			for key := fmt.Sprintf("%s/%d", id, seq); !hooks.has(key); cast.Pause(ctx, 10*time.Millisecond) {
 				require.NoError(t, ctx.Err(), "notice %s has not arrived", key)
 			}
 		}

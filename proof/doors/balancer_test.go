@@ -24,7 +24,7 @@ import (
 
 	"github.com/interlude-go/interlude/host/notify"
 	"github.com/interlude-go/interlude/lifecycle"
-	"github.com/interlude-go/interlude/proof/program"
+	"github.com/interlude-go/interlude/proof/cast"
 	"github.com/interlude-go/interlude/store/memory"
 )
 
@@ -147,7 +147,7 @@ func (c *crowd) live(ctx context.Context, id string) error {
 func (c *crowd) answer(ctx context.Context, id string) error {
 	var records []lifecycle.Record
 	for !c.isShown(id) || len(records) == 0 {
-		program.Pause(ctx, 5*time.Millisecond)
+		cast.Pause(ctx, 5*time.Millisecond)
 		var err error
 		if records, err = c.client.History(ctx, id); err != nil {
 			return err
@@ -261,7 +261,7 @@ func (c *crowd) stream(ctx context.Context, path string, header http.Header, eac
 	r.Header = header
 	res, err := c.follower.Do(r)
 	if err != nil { // the node was killed, or none serves
-		program.Pause(ctx, rand.N(20*time.Millisecond))
+		cast.Pause(ctx, rand.N(20*time.Millisecond))
 		return false, nil //nolint:nilerr // an EventSource connects again
 	}
 	defer res.Body.Close()

@@ -16,7 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/interlude-go/interlude/proof/program"
+	"github.com/interlude-go/interlude/proof/cast"
 )
 
 // The exit statuses of interlude reply that docs/cli.md lists, and two that only this test uses.
@@ -72,7 +72,7 @@ func (c *commandLine) reply(ctx context.Context, q asked) outcome {
 		case exitKilled:
 			c.killed.Add(1)
 		case exitUnavailable:
-			program.Pause(ctx, rand.N(5*time.Millisecond))
+			cast.Pause(ctx, rand.N(5*time.Millisecond))
 		default:
 			return wrong("status %d: %s", status, said)
 		}

@@ -1,23 +1,18 @@
 package doors_test
 
 import (
-	"bufio"
 	"context"
 	"errors"
-	"io"
 	"math/rand/v2"
-	"os/exec"
 	"slices"
-	"strings"
 	"sync"
 
-	"github.com/interlude-go/interlude/proof/program"
+	"github.com/interlude-go/interlude/proof/cast"
 )
 
 // process is a node that runs.
 type process struct {
-	cmd     *exec.Cmd
-	input   io.Closer // at its end the process ends, too
+	host    *cast.Host
 	address string
 }
 
@@ -59,34 +54,14 @@ func (f *fleet) start() {
 }
 
 func (n *node) start() (*process, error) {
-	host, err := program.NewHost(context.Background(), n) // it ends with its input
-	if err != nil {
-		return nil, err
-	}
-	p := &process{cmd: host}
-	out, err := p.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if p.input, err = p.cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	if err := p.cmd.Start(); err != nil {
-		return nil, err
-	}
-	line, err := bufio.NewReader(out).ReadString('\n')
-	p.address = strings.TrimSpace(line)
-	if err != nil {
-		p.kill()
-	}
+	p := &process{}
+	var err error
+	p.host, err = cast.StartHost(context.Background(), n, cast.HostOptions{Says: func(line string) { p.address = line }})
 	return p, err
 }
 
 // kill is kill -9.
-func (p *process) kill() {
-	_ = program.KillHost(p.cmd) // it may have ended
-	_ = p.input.Close()
-}
+func (p *process) kill() { _ = p.host.Kill() } // it may have ended
 
 // killOne kills a node, and starts another one in its place.
 func (f *fleet) killOne() {

@@ -5,14 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -26,13 +24,13 @@ import (
 	"github.com/interlude-go/interlude/host/notify"
 	"github.com/interlude-go/interlude/host/web"
 	"github.com/interlude-go/interlude/lifecycle"
-	"github.com/interlude-go/interlude/proof/program"
+	"github.com/interlude-go/interlude/proof/cast"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/postgres/pgtest"
 )
 
 func TestMain(m *testing.M) {
-	program.ServeHost(func(ctx context.Context, n node) error { return n.serve(ctx) })
+	cast.ServeHost(func(ctx context.Context, n node) error { return n.serve(ctx) })
 	pgtest.Main(m)
 }
 
@@ -45,7 +43,7 @@ type node struct {
 
 // serve is what the process of a node does. It writes its address to its standard output.
 func (n *node) serve(ctx context.Context) error {
-	s, err := program.OpenStore(ctx, n.Store)
+	s, err := cast.OpenStore(ctx, n.Store)
 	if err != nil {
 		return err
 	}
@@ -61,11 +59,8 @@ func (n *node) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	go func() { // no node outlives the test
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		os.Exit(1)
-	}()
 	server := &http.Server{Handler: cutLines(handler, n.Cut), ReadHeaderTimeout: time.Minute}
+	context.AfterFunc(ctx, func() { _ = server.Close() }) // the test has ended
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
 	fmt.Println("http://" + listener.Addr().String())

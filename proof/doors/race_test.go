@@ -26,7 +26,7 @@ import (
 	"github.com/interlude-go/interlude/host/link"
 	"github.com/interlude-go/interlude/host/web"
 	"github.com/interlude-go/interlude/lifecycle"
-	"github.com/interlude-go/interlude/proof/program"
+	"github.com/interlude-go/interlude/proof/cast"
 	"github.com/interlude-go/interlude/store/postgres/pgtest"
 )
 
@@ -61,7 +61,7 @@ func TestL1OneWinnerThroughWhateverDoor(t *testing.T) {
 		f, err := startFleet(node{Store: store, Cut: 20}, 2)
 		require.NoError(t, err)
 		defer f.stop()
-		s, err := program.OpenStore(t.Context(), store)
+		s, err := cast.OpenStore(t.Context(), store)
 		require.NoError(t, err)
 		defer s.Close()
 		client, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: s, Authorize: authorize})
@@ -176,7 +176,7 @@ func (w *world) raceFor(ctx context.Context, n int) error {
 			continue
 		}
 		people.Go(func() {
-			program.Pause(ctx, time.Until(moment)-d.lead+rand.N(spread)-spread/8)
+			cast.Pause(ctx, time.Until(moment)-d.lead+rand.N(spread)-spread/8)
 			end := h.start(i+1, d.call)
 			out := d.use(ctx, q)
 			end(out)
@@ -281,7 +281,7 @@ func (w *world) request(ctx context.Context, method, path string, header http.He
 	for until := time.Now().Add(patience); time.Now().Before(until) && ctx.Err() == nil; {
 		address := w.address()
 		if address == "" {
-			program.Pause(ctx, 5*time.Millisecond)
+			cast.Pause(ctx, 5*time.Millisecond)
 			continue
 		}
 		a, err := w.send(ctx, method, address+path, header, body)
@@ -289,7 +289,7 @@ func (w *world) request(ctx context.Context, method, path string, header http.He
 			return a, lost
 		}
 		lost = true
-		program.Pause(ctx, rand.N(5*time.Millisecond))
+		cast.Pause(ctx, rand.N(5*time.Millisecond))
 	}
 	return nil, lost
 }
@@ -393,7 +393,7 @@ func (w *world) byLink(ctx context.Context, q asked) outcome {
 
 // fromGo is a Go program with a client of its own.
 func (w *world) fromGo(ctx context.Context, q asked) outcome {
-	program.Pause(ctx, rand.N(4*time.Millisecond)) // the others are on their way for as long
+	cast.Pause(ctx, rand.N(4*time.Millisecond)) // the others are on their way for as long
 	c := w.client.As(lifecycle.Actor{ID: "dora"})
 	_, err := c.Reply(ctx, q.run, lifecycle.Reply{ID: q.ID, Text: "dora was"})
 	switch {

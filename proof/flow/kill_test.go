@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,7 +16,7 @@ import (
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/engine/flow"
 	"github.com/interlude-go/interlude/lifecycle"
-	"github.com/interlude-go/interlude/proof/program"
+	"github.com/interlude-go/interlude/proof/cast"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/postgres/pgtest"
 )
@@ -26,7 +24,7 @@ import (
 var kills = flag.Int("kills", 4, "how often a host is killed, on each store")
 
 func TestMain(m *testing.M) {
-	program.ServeHost(func(ctx context.Context, h host) error { return h.serve(ctx) })
+	cast.ServeHost(func(ctx context.Context, h host) error { return h.serve(ctx) })
 	pgtest.Main(m)
 }
 
@@ -43,7 +41,11 @@ type host struct {
 
 // serve is what the process of a host does.
 func (h host) serve(ctx context.Context) error {
-	s, err := program.OpenStore(ctx, h.Store)
+	s, err := cast.OpenStore(ctx, h.Store)
+	if err != nil {
+		return err
+	}
+	ledger, err := cast.OpenJournal[string](h.Ledger)
 	if err != nil {
 		return err
 	}
@@ -51,8 +53,8 @@ func (h host) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	lc, err := lifecycle.New(lifecycle.Config{Store: h.gated(s), Engine: orders(h.Ledger), Forgiving: true,
-		Engines:     map[string]engine.Engine{"tree": tree(h.Ledger), "books": books},
+	lc, err := lifecycle.New(lifecycle.Config{Store: h.gated(s), Engine: orders(ledger), Forgiving: true,
+		Engines:     map[string]engine.Engine{"tree": tree(ledger), "books": books},
 		OnInterrupt: lifecycle.Repeat, Poll: 50 * time.Millisecond, Lease: time.Second,
 		Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -64,23 +66,15 @@ func (h host) serve(ctx context.Context) error {
 // items is how many items an order has.
 const items = 4
 
-// note writes the key of a step into the ledger.
-func note(ctx context.Context, ledger string) (string, error) {
-	f, err := os.OpenFile(ledger, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		return "", err
-	}
-	_, err = f.WriteString(flow.Key(ctx) + "\n")
-	if closing := f.Close(); err == nil {
-		err = closing
-	}
-	return flow.Key(ctx), err
+// noting is a step whose effect is a line of the ledger: its key.
+func noting(ledger *cast.Journal[string]) func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) { return flow.Key(ctx), ledger.Add(flow.Key(ctx)) }
 }
 
 // orders charges, asks, ships in a loop, sleeps and writes a mail. Each effect is a line of the
 // ledger.
-func orders(ledger string) engine.Engine {
-	effect := func(ctx context.Context) (string, error) { return note(ctx, ledger) }
+func orders(ledger *cast.Journal[string]) engine.Engine {
+	effect := noting(ledger)
 	return flow.New("order", func(c *flow.Ctx, _ string) (string, error) {
 		if _, err := flow.Step(c, "charge", effect); err != nil {
 			return "", err
@@ -152,7 +146,7 @@ func newDrill(t *testing.T, name string, most time.Duration) *drill {
 // opened opens the store and a client of it, until the test has ended.
 func opened(ctx context.Context, t *testing.T, name string) (store.Store, *lifecycle.Client) {
 	t.Helper()
-	s, err := program.OpenStore(ctx, name)
+	s, err := cast.OpenStore(ctx, name)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	client, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: s})
@@ -162,35 +156,26 @@ func opened(ctx context.Context, t *testing.T, name string) (store.Store, *lifec
 }
 
 // start starts a host in a process of its own.
-func (d *drill) start(h host) *exec.Cmd {
+func (d *drill) start(h host) *cast.Host {
 	d.Helper()
-	cmd, err := program.NewHost(d.ctx, h)
+	started, err := cast.StartHost(d.ctx, h, cast.HostOptions{})
 	require.NoError(d, err)
-	require.NoError(d, cmd.Start())
-	return cmd
+	return started
 }
 
-func (d *drill) kill(host *exec.Cmd) {
+func (d *drill) kill(host *cast.Host) {
 	d.Helper()
-	require.NoError(d, program.KillHost(host))
+	require.NoError(d, host.Kill())
 }
 
-// submit submits a run as soon as there is a pool, which the first host makes.
 func submit(ctx context.Context, t *testing.T, c *lifecycle.Client, spec lifecycle.Spec) {
 	t.Helper()
 	spec.MaxRepeats = 1_000_000
-	for {
-		_, err := c.Submit(ctx, spec)
-		if err == nil {
-			return
-		}
-		require.ErrorIs(t, err, lifecycle.ErrUnknownPool)
-		rest(ctx)
-	}
+	require.NoError(t, cast.Submit(ctx, c, spec))
 }
 
 // rest waits a moment for the hosts, which are other processes.
-func rest(ctx context.Context) { program.Pause(ctx, 5*time.Millisecond) }
+func rest(ctx context.Context) { cast.Pause(ctx, 5*time.Millisecond) }
 
 // answer answers open questions, at most so many, and returns how many it has answered.
 func (d *drill) answer(most int) (answered int) {
@@ -208,24 +193,17 @@ func (d *drill) answer(most int) (answered int) {
 // ended reports whether all these runs have ended.
 func (d *drill) ended(runs ...string) bool {
 	d.Helper()
-	for _, id := range runs {
-		run, err := d.client.Get(d.ctx, id)
-		require.NoError(d, err)
-		if !run.State.Terminal() {
-			return false
-		}
-	}
-	return true
+	ended, err := cast.Ended(d.ctx, d.client, runs...)
+	require.NoError(d, err)
+	return ended
 }
 
 // noted returns the lines of the ledger.
 func (d *drill) noted() []string {
 	d.Helper()
-	body, err := os.ReadFile(d.host.Ledger)
-	if !os.IsNotExist(err) {
-		require.NoError(d, err)
-	}
-	return strings.Fields(string(body))
+	all, err := cast.ReadJournal[string](d.host.Ledger)
+	require.NoError(d, err)
+	return all
 }
 
 // check reads the ledger. It has each step of each run, in their order. A step may stand there

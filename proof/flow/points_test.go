@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -18,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/proof/cast"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/postgres"
 	"github.com/interlude-go/interlude/store/postgres/pgtest"
@@ -253,15 +253,13 @@ func killGroup(t *testing.T, name string, orders int, chosen []string) {
 }
 
 // awaitDeath answers questions until the host has killed itself at the point.
-func (d *drill) awaitDeath(host *exec.Cmd, point string) {
+func (d *drill) awaitDeath(host *cast.Host, point string) {
 	d.Helper()
-	dead := make(chan error, 1)
-	go func() { dead <- host.Wait() }()
 	for {
 		d.answer(1000)
 		select {
-		case err := <-dead:
-			require.EqualError(d, err, "signal: killed", "the host of %s", point)
+		case <-host.Done():
+			require.EqualError(d, host.Err(), "signal: killed", "the host of %s", point)
 			require.NoError(d, d.ctx.Err(), "the orders come to %s", point)
 			return
 		default:

@@ -2,11 +2,9 @@ package flow_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"flag"
 	"math/rand/v2"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -17,7 +15,7 @@ import (
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/engine/flow"
 	"github.com/interlude-go/interlude/lifecycle"
-	"github.com/interlude-go/interlude/proof/program"
+	"github.com/interlude-go/interlude/proof/cast"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -58,9 +56,9 @@ func (b branch) runs() int {
 // tree is an agent whose runs start children, down to the leaves; some leaves ask a question. Each
 // run writes a line into the ledger when it begins and one when it ends, and returns the ids of its
 // leaves.
-func tree(ledger string) engine.Engine {
+func tree(ledger *cast.Journal[string]) engine.Engine {
 	return flow.New("tree", func(c *flow.Ctx, b branch) (string, error) {
-		effect := func(ctx context.Context) (string, error) { return note(ctx, ledger) }
+		effect := noting(ledger)
 		key, err := flow.Step(c, "begin", effect)
 		if err != nil {
 			return "", err
@@ -105,7 +103,7 @@ func encoded(b branch) json.RawMessage {
 func killNodes(t *testing.T, name string) {
 	t.Helper()
 	d := newDrill(t, name, time.Duration(120+5**kills)*time.Second)
-	var hosts [nodes]*exec.Cmd
+	var hosts [nodes]*cast.Host
 	for i := range hosts {
 		hosts[i] = d.start(d.host)
 	}
@@ -120,7 +118,7 @@ func killNodes(t *testing.T, name string) {
 			lines = len(d.noted())
 		}
 		d.checkAncestors(of)
-		program.Pause(d.ctx, rand.N(60*time.Millisecond))
+		cast.Pause(d.ctx, rand.N(60*time.Millisecond))
 		d.kill(hosts[n%nodes])
 		hosts[n%nodes] = d.start(d.host)
 	}

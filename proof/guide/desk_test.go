@@ -1,7 +1,6 @@
 package guide_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -12,14 +11,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	host "github.com/interlude-go/interlude/proof/program"
+	"github.com/interlude-go/interlude/proof/cast"
 )
 
 // desk is the folder in which a reader of the guide works, and the programs that run in it.
@@ -28,31 +25,7 @@ type desk struct {
 	dir      string
 	env      []string
 	address  map[string]string // by the address on the page
-	programs map[string]*program
-}
-
-type program struct {
-	cmd   *exec.Cmd
-	ended chan error
-	log   *lockedBuffer
-}
-
-// lockedBuffer is a buffer that a program writes while the test reads it.
-type lockedBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer // guarded by mu
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
+	programs map[string]*cast.Host
 }
 
 // house is the module that the page is about, and root its folder.
@@ -65,7 +38,7 @@ const (
 // released version.
 func newDesk(tb testing.TB) *desk {
 	tb.Helper()
-	d := &desk{tb: tb, dir: tb.TempDir(), address: make(map[string]string), programs: make(map[string]*program)}
+	d := &desk{tb: tb, dir: tb.TempDir(), address: make(map[string]string), programs: make(map[string]*cast.Host)}
 	top, err := filepath.Abs(root)
 	require.NoError(tb, err)
 	mod := "module example.com/desk\n\ngo 1.25.0\n"
@@ -78,8 +51,7 @@ func newDesk(tb testing.TB) *desk {
 	d.write("go.sum", string(sums))
 	tb.Cleanup(func() {
 		for _, p := range d.programs {
-			_ = p.cmd.Process.Kill()
-			<-p.ended
+			_ = p.Kill() // it may have ended
 		}
 	})
 	return d
@@ -108,16 +80,10 @@ func (d *desk) start(address string) {
 		d.address[address] = free.Addr().String()
 		require.NoError(d.tb, free.Close())
 	}
-	p := &program{cmd: exec.Command("./desk"), ended: make(chan error, 1), log: new(lockedBuffer)}
-	p.cmd.Dir = d.dir
-	p.cmd.Env = append(append(os.Environ(), "ADDR="+d.address[address]), d.env...)
-	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
-	require.NoError(d.tb, p.cmd.Start())
+	p, err := cast.StartHost(context.WithoutCancel(d.tb.Context()), nil, cast.HostOptions{Program: "./desk", Dir: d.dir,
+		Env: append([]string{"ADDR=" + d.address[address]}, d.env...), Log: filepath.Join(d.tb.TempDir(), "log")})
+	require.NoError(d.tb, err)
 	d.programs[address] = p
-	go func() {
-		p.ended <- p.cmd.Wait()
-		close(p.ended)
-	}()
 	d.await("the program answers", p, func() bool {
 		_, _, err := d.call(http.MethodGet, address+"/", nil)
 		return err == nil
@@ -127,8 +93,7 @@ func (d *desk) start(address string) {
 // kill kills a program with kill -9.
 func (d *desk) kill(address string) {
 	d.tb.Helper()
-	require.NoError(d.tb, d.programs[address].cmd.Process.Kill())
-	<-d.programs[address].ended
+	require.NoError(d.tb, d.programs[address].Kill())
 	delete(d.programs, address)
 }
 
@@ -136,9 +101,7 @@ func (d *desk) kill(address string) {
 func (d *desk) stop() {
 	d.tb.Helper()
 	for address, p := range d.programs {
-		require.NoError(d.tb, p.cmd.Process.Signal(syscall.SIGTERM))
-		err := host.Await("the program", p.cmd.Process, p.ended, host.Patience)
-		require.NoError(d.tb, err, "%s", p.log)
+		require.NoError(d.tb, p.Stop())
 		delete(d.programs, address)
 	}
 }
@@ -146,15 +109,15 @@ func (d *desk) stop() {
 // patience is how long the test waits for a condition.
 const patience = 30 * time.Second
 
-func (d *desk) await(what string, p *program, met func() bool) {
+func (d *desk) await(what string, p *cast.Host, met func() bool) {
 	d.tb.Helper()
 	giveUp := time.After(patience)
 	for !met() {
 		select {
-		case err := <-p.ended:
-			d.tb.Fatalf("%s: the program has ended: %v\n%s", what, err, p.log)
+		case <-p.Done():
+			d.tb.Fatalf("%s: the program has ended: %v\n%s", what, p.Err(), p.Output())
 		case <-giveUp:
-			d.tb.Fatalf("%s: not within %s\n%s", what, patience, p.log)
+			d.tb.Fatalf("%s: not within %s\n%s", what, patience, p.Output())
 		case <-time.After(20 * time.Millisecond):
 		}
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/interlude-go/interlude/proof/program"
+	"github.com/interlude-go/interlude/proof/cast"
 	"github.com/interlude-go/interlude/proof/stores"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/memory"
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 // front end, and each log leaves it empty.
 type place struct {
 	name string
-	open func(t *testing.T) (node, second program.Store, shut func())
+	open func(t *testing.T) (node, second cast.Store, shut func())
 }
 
 // silent hides the optional abilities of a store: its hints, so that all stores are read equally
@@ -37,7 +37,7 @@ type silent struct {
 }
 
 // inMemory is the store that the others are compared with. There is one handle in one process.
-var inMemory = place{"memory", func(*testing.T) (node, second program.Store, shut func()) {
+var inMemory = place{"memory", func(*testing.T) (node, second cast.Store, shut func()) {
 	s := memory.New()
 	return s, s, func() {}
 }}
@@ -46,9 +46,9 @@ func places(t *testing.T) []place {
 	t.Helper()
 	all := []place{inMemory}
 	for _, kind := range stores.Kinds[1:] {
-		open := stores.New(t, kind, program.StoreOptions{SQLite: sqlite.Options{WatchInterval: -1},
+		open := stores.New(t, kind, cast.StoreOptions{SQLite: sqlite.Options{WatchInterval: -1},
 			Postgres: postgres.Options{NoListen: true, NoNotify: true}})
-		all = append(all, place{kind, func(t *testing.T) (node, second program.Store, shut func()) {
+		all = append(all, place{kind, func(t *testing.T) (node, second cast.Store, shut func()) {
 			t.Helper()
 			node, second = open(t), open(t)
 			return node, second, func() {

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -12,6 +11,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"github.com/interlude-go/interlude/proof/checkout"
 )
 
 // tree is the project, and a temporary folder for copies and programs.
@@ -22,27 +23,13 @@ type tree struct {
 // patience is how long a check may take. A check that hangs does not count as failed.
 const patience = 2 * time.Minute
 
-// writeOverlay writes the files that the go command reads instead of the tree's, and returns the
-// name of the file that lists them.
-func (t tree) writeOverlay(name string, files map[string]string) (string, error) {
-	replace := make(map[string]string)
-	dir := filepath.Join(t.temp, name)
+// writeOverlay writes texts that the go command reads instead of the tree's files.
+func (t tree) writeOverlay(files map[string]string) (string, error) {
+	texts := make(map[string][]byte, len(files))
 	for file, text := range files {
-		own := filepath.Join(dir, strings.ReplaceAll(file, "/", "_"))
-		if err := os.MkdirAll(dir, 0o750); err != nil {
-			return "", err
-		}
-		if err := os.WriteFile(own, []byte(text), 0o600); err != nil {
-			return "", err
-		}
-		replace[filepath.Join(t.root, filepath.FromSlash(file))] = own
+		texts[filepath.Join(t.root, filepath.FromSlash(file))] = []byte(text)
 	}
-	body, err := json.Marshal(map[string]any{"Replace": replace})
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(t.temp, name+".json")
-	return path, os.WriteFile(path, body, 0o600)
+	return checkout.Overlay(t.temp, texts)
 }
 
 // program is a compiled test program and the overlay it was compiled with.

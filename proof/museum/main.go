@@ -11,6 +11,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/interlude-go/interlude/proof/checkout"
 )
 
 func main() {
@@ -29,7 +31,7 @@ func main() {
 
 // visit tries the bugs whose name contains the word and prints the messages of their checks.
 func visit(ctx context.Context, word string) error {
-	root, err := projectRoot()
+	root, err := checkout.Root()
 	if err != nil {
 		return err
 	}
@@ -66,20 +68,6 @@ func report(w io.Writer, findings []finding) (missed []error, _ error) {
 		return missed, err
 	}
 	return missed, table.Flush()
-}
-
-// projectRoot returns the nearest folder above the working directory that has the go.work.
-func projectRoot() (string, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for ; filepath.Dir(dir) != dir; dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "go.work")); err == nil {
-			return dir, nil
-		}
-	}
-	return "", errors.New("run it inside the project's tree: no folder above has a go.work")
 }
 
 // shortened cuts a text to the width of the table.

@@ -7,12 +7,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/interlude-go/interlude/proof/checkout"
+
 	"github.com/interlude-go/interlude/internal/sample"
 )
 
 // The check of each bug passes without the bug and fails with it.
 func TestEveryBugIsSeen(t *testing.T) {
-	root, err := projectRoot()
+	root, err := checkout.Root()
 	require.NoError(t, err)
 	bugs, err := readBugs("bugs", "")
 	require.NoError(t, err)

@@ -6,11 +6,13 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/proof/checkout"
 )
 
 // Each bug still fits the tree. .ci/search shows that each is seen.
 func TestEveryPatchFits(t *testing.T) {
-	root, err := projectRoot()
+	root, err := checkout.Root()
 	require.NoError(t, err)
 	bugs, err := readBugs("bugs", "")
 	require.NoError(t, err)
@@ -100,7 +102,7 @@ type T int
 
 // Most bugs do not need a program of their own.
 func TestMostBugsAreWovenIn(t *testing.T) {
-	root, err := projectRoot()
+	root, err := checkout.Root()
 	require.NoError(t, err)
 	bugs, err := readBugs("bugs", "")
 	require.NoError(t, err)

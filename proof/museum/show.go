@@ -84,7 +84,7 @@ func (m *museum) weave(bugs []bug) error {
 		return err
 	}
 	m.woven = w.bugs
-	m.overlay, err = m.writeOverlay("woven", files)
+	m.overlay, err = m.writeOverlay(files)
 	return err
 }
 
@@ -147,7 +147,7 @@ func (m *museum) programWith(ctx context.Context, b bug) (program, error) {
 	if err != nil {
 		return program{}, err
 	}
-	overlay, err := m.writeOverlay(b.name, files)
+	overlay, err := m.writeOverlay(files)
 	if err != nil {
 		return program{}, err
 	}

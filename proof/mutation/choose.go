@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	_ "embed"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/interlude-go/interlude/proof/checkout"
 	"github.com/interlude-go/interlude/proof/mutation/chosen"
 )
 
@@ -37,22 +37,11 @@ func (t trial) choose(ctx context.Context, src *source, temp string, all []mutan
 	if err != nil {
 		return nil, 0, err
 	}
-	replace := make(map[string]string, len(files))
-	for name, text := range files {
-		replace[name] = filepath.Join(temp, filepath.Base(name))
-		if err := os.WriteFile(replace[name], text, 0o600); err != nil {
-			return nil, 0, err
-		}
-	}
-	body, err := json.Marshal(map[string]any{"Replace": replace})
+	overlay, err := checkout.Overlay(temp, files)
 	if err != nil {
 		return nil, 0, err
 	}
 	c := &chooser{trial: t, program: filepath.Join(temp, "woven.test"), in: w.in}
-	overlay := filepath.Join(temp, "woven.json")
-	if err := os.WriteFile(overlay, body, 0o600); err != nil {
-		return nil, 0, err
-	}
 	build := command(ctx, t.root, "go", "test", "-c", "-o", c.program, "-overlay", overlay, "./"+t.pkg)
 	if out, err := build.CombinedOutput(); err != nil {
 		return nil, took(build), fmt.Errorf("%s does not compile with all mutants: %w\n%s", t.pkg, err, out)

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/proof/checkout"
 )
 
 // small makes a module with one package in a temporary folder, and returns the mutants that
@@ -193,7 +195,7 @@ func TestSurvivorsAreTriedAgainAsTheyWerePrinted(t *testing.T) {
 // Every list belongs to this tree: each entry's line exists, and its mutator turns the line into
 // the changed one.
 func TestSurvivorListsMatchTheTree(t *testing.T) {
-	root, err := rootOf(".")
+	root, err := checkout.Root()
 	require.NoError(t, err)
 	lists, err := filepath.Glob("survivors/*.txt")
 	require.NoError(t, err)
@@ -210,11 +212,11 @@ func TestSurvivorListsMatchTheTree(t *testing.T) {
 	}
 }
 
-func TestCopyTreeLeavesOutIgnoredFiles(t *testing.T) {
-	root, err := rootOf(".")
+func TestACopyLeavesOutIgnoredFiles(t *testing.T) {
+	root, err := checkout.Root()
 	require.NoError(t, err)
 	to := t.TempDir()
-	require.NoError(t, copyTree(t.Context(), root, to))
+	require.NoError(t, checkout.Copy(t.Context(), root, to))
 	require.FileExists(t, filepath.Join(to, "go.mod"))
 	require.FileExists(t, filepath.Join(to, "fsm", "machine.go"))
 	require.NoDirExists(t, filepath.Join(to, ".tools"))

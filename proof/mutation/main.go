@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/interlude-go/interlude/proof/mutation/chosen"
+
+	"github.com/interlude-go/interlude/proof/checkout"
 )
 
 func main() {
@@ -66,7 +68,7 @@ func run(ctx context.Context, args []string) (err error) {
 	if *verbose {
 		h.progress = os.Stderr
 	}
-	root, err := rootOf(".")
+	root, err := checkout.Root()
 	if err != nil {
 		return err
 	}
@@ -80,7 +82,7 @@ func run(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(temp)) }()
-	if err := copyTree(ctx, root, temp); err != nil {
+	if err := checkout.Copy(ctx, root, temp); err != nil {
 		return err
 	}
 	var verdicts []verdict

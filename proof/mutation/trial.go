@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -10,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/interlude-go/interlude/proof/checkout"
 )
 
 // command returns a command that runs in the folder, with each module built on its own. Vet is off:
@@ -46,13 +47,9 @@ func (t trial) try(ctx context.Context, m mutant) (_ status, spent time.Duration
 		return "", 0, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(temp)) }()
-	changed, overlay := filepath.Join(temp, m.file), filepath.Join(temp, "overlay.json")
-	body, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(t.root,
-		filepath.FromSlash(t.pkg), m.file): changed}})
+	overlay, err := checkout.Overlay(temp, map[string][]byte{filepath.Join(t.root, filepath.FromSlash(t.pkg),
+		m.file): m.source})
 	if err != nil {
-		return "", 0, err
-	}
-	if err := errors.Join(os.WriteFile(changed, m.source, 0o600), os.WriteFile(overlay, body, 0o600)); err != nil {
 		return "", 0, err
 	}
 	program := filepath.Join(temp, "package.test")
@@ -118,4 +115,14 @@ func took(cmd *exec.Cmd) time.Duration {
 		return 0
 	}
 	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+}
+
+// forgetful prevents rapid from storing failures in the package: a counter-example of one mutant
+// must not be replayed against the next.
+func forgetful(root, pkg string) error {
+	dir := filepath.Join(root, filepath.FromSlash(pkg), "testdata")
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "rapid"), nil, 0o600) // a file where rapid would create a folder
 }

@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -20,7 +19,7 @@ import (
 
 	"github.com/interlude-go/interlude/host/notify"
 	"github.com/interlude-go/interlude/lifecycle"
-	"github.com/interlude-go/interlude/proof/program"
+	"github.com/interlude-go/interlude/proof/cast"
 )
 
 var (
@@ -47,9 +46,9 @@ type world struct {
 	wrong    []string             // guarded by mu
 	well     bool                 // guarded by mu; the receivers have no troubles any more
 	kills    int
-	doomed   int                  // guarded by mu; so many nodes are yet to be killed while they send
-	nodes    map[string]*exec.Cmd // guarded by mu
-	killed   int                  // guarded by mu
+	doomed   int                   // guarded by mu; so many nodes are yet to be killed while they send
+	nodes    map[string]*cast.Host // guarded by mu
+	killed   int                   // guarded by mu
 }
 
 // drill is the whole story; it returns what the judge found.
@@ -57,7 +56,7 @@ func drill(t *testing.T, n node, kills int) []string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(120+20*kills)*time.Second)
 	defer cancel()
-	w := &world{T: t, node: n, arrivals: make(map[string][]arrival), nodes: make(map[string]*exec.Cmd), kills: kills,
+	w := &world{T: t, node: n, arrivals: make(map[string][]arrival), nodes: make(map[string]*cast.Host), kills: kills,
 		doomed: kills}
 	w.node.Start = time.Now()
 	s, q, err := w.node.open(ctx)
@@ -92,7 +91,7 @@ func drill(t *testing.T, n node, kills int) []string {
 	var ids []string
 	for i := range *runs {
 		ids = append(ids, fmt.Sprintf("run-%03d", i))
-		submit(ctx, t, w.client, ids[i])
+		require.NoError(t, cast.Submit(ctx, w.client, lifecycle.Spec{ID: ids[i], Prompt: "x", MaxRepeats: 1_000_000}))
 	}
 	// All nodes die at once, right after events were stored; later, each while its webhook is on
 	// the way.
@@ -183,27 +182,24 @@ func (w *world) toKill() bool {
 func (w *world) start(name string) {
 	n := w.node
 	n.Name = name
-	cmd, err := program.NewHost(context.Background(), n) // stop kills it
+	host, err := cast.StartHost(context.Background(), n, cast.HostOptions{}) // stop kills it
 	if err != nil {
-		panic(err)
-	}
-	if err := cmd.Start(); err != nil {
 		panic(err)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.nodes[name] = cmd
+	w.nodes[name] = host
 }
 
 // kill kills a node, if it is there.
 func (w *world) kill(name string) {
 	w.mu.Lock()
-	cmd := w.nodes[name]
+	host := w.nodes[name]
 	delete(w.nodes, name)
 	w.killed++
 	w.mu.Unlock()
-	if cmd != nil {
-		_ = program.KillHost(cmd) // it may have ended
+	if host != nil {
+		_ = host.Kill() // it may have ended
 	}
 }
 
@@ -229,24 +225,15 @@ func (w *world) stop() {
 
 // answer answers all open questions, and returns how many there were.
 func (w *world) answer(ctx context.Context) int {
-	page, err := w.client.Inbox(ctx, lifecycle.InboxQuery{})
+	n, err := cast.AnswerAll(ctx, w.client, func(lifecycle.InboxQuestion) string { return "yes" })
 	require.NoError(w, err)
-	for _, q := range page.Questions {
-		_, err := w.client.Reply(ctx, q.RunID, lifecycle.Reply{ID: q.Question.ID, Text: "yes"})
-		require.NoError(w, err)
-	}
-	return len(page.Questions)
+	return n
 }
 
 func (w *world) ended(ctx context.Context, ids []string) bool {
-	for _, id := range ids {
-		run, err := w.client.Get(ctx, id)
-		require.NoError(w, err)
-		if !run.State.Terminal() {
-			return false
-		}
-	}
-	return true
+	ended, err := cast.Ended(ctx, w.client, ids...)
+	require.NoError(w, err)
+	return ended
 }
 
 // settled reports whether all was read and nothing is pending, for long enough to be sure that
@@ -328,18 +315,5 @@ func TestL4TheJudge(t *testing.T) {
 		[]arrival{{"r/1", false}, {"r/2", false}, {"r/1", true}, {"r/2", true}}))
 }
 
-// submit submits a run as soon as there is a pool, which the first node makes.
-func submit(ctx context.Context, t *testing.T, c *lifecycle.Client, id string) {
-	t.Helper()
-	for {
-		_, err := c.Submit(ctx, lifecycle.Spec{ID: id, Prompt: "x", MaxRepeats: 1_000_000})
-		if err == nil {
-			return
-		}
-		require.ErrorIs(t, err, lifecycle.ErrUnknownPool)
-		rest(ctx)
-	}
-}
-
 // rest waits a moment for the nodes, which are other processes.
-func rest(ctx context.Context) { program.Pause(ctx, 20*time.Millisecond) }
+func rest(ctx context.Context) { cast.Pause(ctx, 20*time.Millisecond) }

@@ -4,11 +4,11 @@ import (
 	"context"
 	"testing"
 
-	"github.com/interlude-go/interlude/proof/program"
+	"github.com/interlude-go/interlude/proof/cast"
 	"github.com/interlude-go/interlude/store/postgres/pgtest"
 )
 
 func TestMain(m *testing.M) {
-	program.ServeHost(func(ctx context.Context, n node) error { return n.serve(ctx) })
+	cast.ServeHost(func(ctx context.Context, n node) error { return n.serve(ctx) })
 	pgtest.Main(m)
 }

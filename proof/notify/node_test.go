@@ -17,8 +17,7 @@ import (
 	"github.com/interlude-go/interlude/engine/netguard"
 	"github.com/interlude-go/interlude/host/notify"
 	"github.com/interlude-go/interlude/lifecycle"
-	"github.com/interlude-go/interlude/proof/fastclock"
-	"github.com/interlude-go/interlude/proof/program"
+	"github.com/interlude-go/interlude/proof/cast"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -47,7 +46,7 @@ var receivers = []string{"a", "b"}
 const forbidden = "forbidden"
 
 // onSQLite reports whether the store is a SQLite file.
-func (n *node) onSQLite() bool { return program.OnSQLite(n.Store) }
+func (n *node) onSQLite() bool { return cast.OnSQLite(n.Store) }
 
 // faster is how much faster than the machine's the clock of SQLite's nodes runs, so that leases of
 // killed nodes end soon. That of PostgreSQL cannot.
@@ -55,7 +54,7 @@ const faster = 10
 
 func (n *node) clock() lifecycle.Clock {
 	if n.onSQLite() {
-		return fastclock.Clock{Start: n.Start, Factor: faster}
+		return cast.Clock{Start: n.Start, Factor: faster}
 	}
 	return lifecycle.SystemClock{}
 }
@@ -69,7 +68,7 @@ func (n *node) time(d time.Duration) time.Duration {
 }
 
 func (n *node) open(ctx context.Context) (store.Store, notify.Queue, error) {
-	s, err := program.OpenStore(ctx, n.Store)
+	s, err := cast.OpenStore(ctx, n.Store)
 	if err != nil {
 		return nil, nil, err
 	}

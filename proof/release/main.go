@@ -16,7 +16,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
@@ -26,6 +25,8 @@ import (
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/module"
 	"golang.org/x/mod/zip"
+
+	"github.com/interlude-go/interlude/proof/checkout"
 )
 
 func main() {
@@ -45,7 +46,7 @@ func main() {
 
 // run lists the modules, or writes them to the folder if to is given.
 func run(root, to string, out io.Writer) error {
-	files, err := tracked(root)
+	files, err := checkout.Files(context.Background(), root)
 	if err != nil {
 		return err
 	}
@@ -67,23 +68,6 @@ func run(root, to string, out io.Writer) error {
 		}
 	}
 	return nil
-}
-
-// tracked lists the files of the repository in their current state, with slashes. Ignored and
-// deleted files are left out.
-func tracked(root string) ([]string, error) {
-	cmd := exec.CommandContext(context.Background(), "git", "ls-files", "-z",
-		"--cached", "--others", "--exclude-standard", "--deduplicate")
-	cmd.Dir, cmd.Stderr = root, os.Stderr
-	names, err := cmd.Output()
-	if err != nil {
-		return nil, fmt.Errorf("git ls-files: %w", err)
-	}
-	files := strings.Split(strings.TrimSuffix(string(names), "\x00"), "\x00")
-	return slices.DeleteFunc(files, func(name string) bool {
-		_, err := os.Lstat(filepath.Join(root, filepath.FromSlash(name)))
-		return err != nil
-	}), nil
 }
 
 // mod is a module of the repository.

@@ -29,7 +29,7 @@ type part struct {
 	id    string
 	by    act // the act in which the run is submitted
 	spec  lifecycle.Spec
-	turns []turnFunc // by attempt; further attempts execute the last one
+	turns []engine.Func // by attempt; further attempts execute the last one
 	// The run is a fork of the source, from its first question.
 	source string
 	parent string    // the run that starts this one; it waits for the state of its children
@@ -47,8 +47,6 @@ type part struct {
 	ends  fsm.State
 	fails fsm.Code
 }
-
-type turnFunc func(context.Context, engine.Turn, engine.Sink) (engine.Outcome, error)
 
 // reply is the reply of a person.
 type reply struct {
@@ -228,7 +226,7 @@ var cast = []part{
 		ends: succeeded},
 }
 
-func turns(all ...turnFunc) []turnFunc { return all }
+func turns(all ...engine.Func) []engine.Func { return all }
 
 // asksOne returns a run that asks one question, which is answered in a later version.
 func asksOne(id string, q interaction.Question) part {
@@ -249,7 +247,7 @@ func asks(ctx context.Context, _ engine.Turn, s engine.Sink) (engine.Outcome, er
 }
 
 // asksAll asks three questions at once.
-func asksAll(rule interaction.Rule) turnFunc {
+func asksAll(rule interaction.Rule) engine.Func {
 	return func(context.Context, engine.Turn, engine.Sink) (engine.Outcome, error) {
 		o := engine.AskAll(usual, interaction.Question{Kind: interaction.OpenText, Prompt: "How many coats?"},
 			interaction.Question{Kind: interaction.Approval, Prompt: "Spray it?",
@@ -346,7 +344,7 @@ func joins(ctx context.Context, _ engine.Turn, s engine.Sink) (engine.Outcome, e
 	return engine.Done("joined"), nil
 }
 
-func later(after time.Duration) turnFunc {
+func later(after time.Duration) engine.Func {
 	return func(context.Context, engine.Turn, engine.Sink) (engine.Outcome, error) {
 		return engine.Outcome{}, engine.Later(after, "429: come back later")
 	}

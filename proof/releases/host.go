@@ -97,8 +97,7 @@ type host struct {
 // newNode returns a node that has joined the store. The cast says what its turns do.
 func newNode(ctx context.Context, s store.Store, c *clock, elsewhere bool) (*host, error) {
 	engines := map[string]engine.Engine{
-		residentEngine: &resident{FakeAgent: enginetest.FakeAgent{Kind: fsm.ProfileStickyProcess,
-			Reason: "as the play says"}},
+		residentEngine: &enginetest.FakeAgent{Kind: fsm.ProfileStickyProcess, Reason: "as the play says", Turn: turn},
 	}
 	if elsewhere {
 		engines[elsewhereEngine] = engine.Func(turn)
@@ -168,17 +167,6 @@ func (h *host) inState(ctx context.Context, id string, state fsm.State, attempt 
 	return h.until(ctx, id, string(state), func(r *lifecycle.Run) bool {
 		return r.State == state && r.Attempt >= attempt
 	})
-}
-
-// resident is an engine whose processes live between turns.
-type resident struct{ enginetest.FakeAgent }
-
-// RunTurn implements engine.Engine.
-func (r *resident) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
-	if err := r.Enter(t); err != nil {
-		return engine.Outcome{}, err
-	}
-	return turn(ctx, t, s)
 }
 
 // begun counts, for each run, how often its engine was called. The state running is not enough to

@@ -215,8 +215,8 @@ func serveOn(t *testing.T, folder string, s store.Store) {
 	lc, err := lifecycle.New(lifecycle.Config{
 		Store: s, Engine: engine.Func(paintTurn), Engines: map[string]engine.Engine{
 			elsewhereEngine: engine.Func(paintTurn),
-			residentEngine: &painter{FakeAgent: enginetest.FakeAgent{Kind: fsm.ProfileStickyProcess,
-				Reason: "a test"}},
+			// none of its processes has survived
+			residentEngine: &enginetest.FakeAgent{Kind: fsm.ProfileStickyProcess, Reason: "a test", Turn: paintTurn},
 		},
 		Clock: clock, Poll: 10 * time.Millisecond, Logger: slog.New(slog.DiscardHandler),
 	})
@@ -391,15 +391,4 @@ func paintTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcom
 		return engine.Ask(interaction.Question{Kind: interaction.OpenText, Prompt: "Which colour?"}), nil
 	}
 	return engine.Output(map[string]string{"colour": t.Answers[0].Text, "run": t.RunID})
-}
-
-// painter is the same agent with resident processes, none of which has survived.
-type painter struct{ enginetest.FakeAgent }
-
-// RunTurn implements engine.Engine.
-func (p *painter) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
-	if err := p.Enter(t); err != nil {
-		return engine.Outcome{}, err
-	}
-	return paintTurn(ctx, t, s)
 }

@@ -14,9 +14,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/interlude-go/interlude/proof/cast"
 	"github.com/interlude-go/interlude/proof/crash"
-	"github.com/interlude-go/interlude/proof/fastclock"
-	"github.com/interlude-go/interlude/proof/program"
 	"github.com/interlude-go/interlude/store/postgres"
 )
 
@@ -58,21 +57,21 @@ func (o *options) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s, err := program.StoreOptions{Postgres: postgres.Options{Schema: o.schema}}.Open(ctx, o.store)
+	s, err := cast.StoreOptions{Postgres: postgres.Options{Schema: o.schema}}.Open(ctx, o.store)
 	if err != nil {
 		return err
 	}
-	journal, err := crash.OpenJournal(o.journal)
+	journal, err := cast.OpenJournal[crash.Entry](o.journal)
 	if err != nil {
 		return err
 	}
 	host := crash.Host{
 		Scenario: scenario, Case: o.id, Journal: journal,
-		Clock: fastclock.Clock{Start: time.UnixMicro(o.base), Factor: faster},
+		Clock: cast.Clock{Start: time.UnixMicro(o.base), Factor: faster},
 		Role:  crash.Role(o.role),
 		Store: crash.NewStore(s, crash.Fault{Point: o.point, Outcome: crash.Outcome(o.outcome)}, die),
 	}
-	if !program.OnSQLite(o.store) {
+	if !cast.OnSQLite(o.store) {
 		host.Store.Slower = faster
 	}
 	before, err := crash.Versions(ctx, s, o.id)

@@ -52,7 +52,7 @@ func main() {
 
 func run() error {
 	var c Config
-	if err := json.Unmarshal([]byte(os.Getenv("INTERLUDE_DEPLOY_HOST")), &c); err != nil {
+	if err := json.Unmarshal([]byte(os.Getenv("INTERLUDE_PROOF_HOST")), &c); err != nil {
 		return err
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)

@@ -1,10 +1,9 @@
-// Package program has what proofs share that are programs of several processes.
-//
-// Some are commands (proof/cluster, proof/deploy, proof/disk). They read a command line and can be
-// interrupted. They exit with 2 if the command line is wrong, and with 1 if the proof fails or does
-// not finish. Others are tests that start hosts and kill them (proof/doors, proof/flow,
-// proof/notify).
-package program
+// Package cast has the actors that proofs share: the command that conducts a proof, the hosts that it
+// starts and kills, their stores and clocks, an agent with a memory, people who repeat a call until
+// its outcome is known, the journal in which both record what happened outside of the store, and
+// the reading of logs for judges. What is right and wrong is decided by the proofs themselves, each
+// independently.
+package cast
 
 import (
 	"context"

@@ -1,10 +1,14 @@
-// Package fastclock is a clock that runs faster than the machine's: leases run out and deadlines
-// pass while a test can wait for them.
-package fastclock
+package cast
 
-import "time"
+import (
+	"context"
+	"time"
 
-// Clock is a lifecycle.Clock.
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+// Clock is a lifecycle.Clock that runs faster than the machine's, so that leases end and deadlines
+// pass while a proof can wait for them.
 type Clock struct {
 	Start  time.Time     // when the clock starts, by the machine's clock; the same in all processes
 	First  time.Time     // the time that it shows at Start; Start when zero
@@ -24,4 +28,17 @@ func (c Clock) Now() time.Time {
 func (c Clock) Timer(d time.Duration) (<-chan time.Time, func()) {
 	t := time.NewTimer(d / c.Factor)
 	return t.C, func() { t.Stop() }
+}
+
+// Pause waits for d on the machine's clock, or until ctx ends.
+func Pause(ctx context.Context, d time.Duration) { PauseOn(ctx, lifecycle.SystemClock{}, d) }
+
+// PauseOn waits for d on a clock, or until ctx ends.
+func PauseOn(ctx context.Context, c lifecycle.Clock, d time.Duration) {
+	tick, stop := c.Timer(d)
+	defer stop()
+	select {
+	case <-tick:
+	case <-ctx.Done():
+	}
 }
