@@ -56,7 +56,8 @@ func (f *fleet) start() {
 func (n *node) start() (*process, error) {
 	p := &process{}
 	var err error
-	p.host, err = cast.StartHost(context.Background(), n, cast.HostOptions{Says: func(line string) { p.address = line }})
+	says := func(line string) { p.address = line }
+	p.host, err = cast.StartHost(context.Background(), n, cast.HostOptions{Says: says})
 	return p, err
 }
 
