@@ -5,8 +5,8 @@
 // All it knows is generated from contract/lifecycle.json; the files *.gen.go are its tables.
 // Conditions are sets of named facts that the caller has established. Effects are data: a
 // Transition says what becomes of the slot and which events are emitted; it carries nothing out.
-// One shared machine (qmuntal/stateless) serves every run, because the state is passed in; the
-// store's compare-and-set is what makes a decision count.
+// All runs share the machines (qmuntal/stateless), one for each state, because a run's state is
+// stored with the run; the store's compare-and-set makes a decision count.
 //
 // The package is safe for concurrent use, does no I/O, looks at no clock, and imports nothing of
 // ours. lifecycle turns its answers into commits.

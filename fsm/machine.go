@@ -6,51 +6,49 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/qmuntal/stateless"
 )
 
-// machine is the one machine of the program. It has no state of its own and is never changed after
-// it is configured: the state of a call lies in the call, which travels as the context. Immediate
-// firing is what keeps concurrent calls apart; the library's default queues them and answers one
-// caller with another's result.
-var machine = newMachine()
-
-// call is one question to the machine.
-type call struct {
-	// It is the context of the machine, which has no other way to hand a value to a guard.
-	context.Context //nolint:containedctx // see above
-
-	state any // a State, which the library takes as any: so it is boxed once
-	facts Facts
-	taken int // index of the transition whose guard held; of no meaning when the machine took none
-}
-
-// calls holds calls that are over, to be used again.
-var calls = sync.Pool{New: func() any { return &call{Context: context.Background()} }}
-
-// boxed are the known states, in the order of knownStates, as the library takes them.
-var boxed = func() (all []stateless.State) {
+// machines has a machine for each state that events leave. A machine is always in its state: a run's
+// state is stored with the run, and Next takes it and returns the next one. So calls share nothing
+// that changes, and any number of them fire the same machine at once. This needs immediate firing:
+// the library's default queues concurrent events, and returns the error of one to another's caller.
+var machines = func() map[State]*stateless.StateMachine {
+	all := make(map[State]*stateless.StateMachine)
 	for _, s := range knownStates {
-		all = append(all, s)
+		if !s.Terminal() {
+			all[s] = newMachine(s)
+		}
 	}
 	return all
 }()
 
+// triggers has the events as the library takes them. The conversion allocates, so it is done once.
+var triggers = func() map[Event]stateless.Trigger {
+	all := make(map[Event]stateless.Trigger)
+	for _, e := range Events() {
+		all[e] = e
+	}
+	return all
+}()
+
+// firing is the argument of a machine: facts for its guards, and a place for the next state.
+type firing struct {
+	facts Facts
+	to    State
+	self  [1]any // the firing as the library takes it, in the same allocation
+}
+
 // errUnhandled is the machine's answer when no guard holds.
 var errUnhandled = errors.New("fsm: unhandled")
 
-func newMachine() *stateless.StateMachine {
-	m := stateless.NewStateMachineWithExternalStorage(
-		func(ctx context.Context) (stateless.State, error) {
-			if c, ok := ctx.(*call); ok {
-				return c.state, nil
-			}
-			return submission.To, nil // somebody draws the machine; no run is concerned
-		},
-		func(ctx context.Context, to stateless.State) error {
-			ctx.(*call).state = to //nolint:forcetypeassert // the machine is fired by Next alone
+func newMachine(s State) *stateless.StateMachine {
+	var state stateless.State = s
+	m := stateless.NewStateMachineWithExternalStorageAndArgs(
+		func(context.Context) (stateless.State, []any, error) { return state, nil, nil },
+		func(_ context.Context, to stateless.State, args ...any) error {
+			args[0].(*firing).to = to.(State) //nolint:forcetypeassert // only Next fires machines
 			return nil
 		},
 		stateless.FiringImmediate,
@@ -62,85 +60,40 @@ func newMachine() *stateless.StateMachine {
 	return m
 }
 
-// when is the guard of a transition. It notes that it held, because states and trigger do not tell
-// which of a cell's transitions was taken; the contract proves that at most one can be.
-func when(id string) func(context.Context, ...any) bool {
-	index := slices.IndexFunc(transitions[:], func(t Transition) bool { return t.ID == id })
-	t := &transitions[index]
-	return func(ctx context.Context, _ ...any) bool {
-		c := ctx.(*call) //nolint:forcetypeassert // the machine is fired by Next alone
-		if !c.facts.Has(t.All) || !c.facts.Lacks(t.None) {
-			return false
-		}
-		c.taken = index
-		return true
+// when is the guard of a transition.
+func when(id string) stateless.GuardFunc {
+	t := &transitions[slices.IndexFunc(transitions[:], func(t Transition) bool { return t.ID == id })]
+	return func(_ context.Context, args ...any) bool {
+		return t.permits(args[0].(*firing).facts) //nolint:forcetypeassert // only Next fires machines
 	}
 }
 
-// nothing is the action of an internal transition: effects are data.
+// nothing is the action of a transition that keeps the state: effects are data.
 func nothing(context.Context, ...any) error { return nil }
 
-// Next returns the transition that the event causes in the state when the facts hold, or a *Refusal
-// (A3, A7).
+// Next returns the transition that the event causes in the state when the facts hold, or a *Refusal.
 func Next(s State, e Event, f Facts) (Transition, error) {
-	known := slices.Index(knownStates, s)
-	if known < 0 { // for an unknown state, stateless would keep a configuration for ever
-		return Transition{}, &Refusal{State: s, Event: e, Facts: f, Code: CodeEventNotAllowed}
-	}
-	c := calls.Get().(*call) //nolint:forcetypeassert // there is nothing else in it
-	defer calls.Put(c)
-	c.state, c.facts = boxed[known], f
-	if err := machine.FireCtx(c, e); err != nil {
+	m, trigger := machines[s], triggers[e]
+	if m == nil || trigger == nil {
 		return Transition{}, refuse(s, e, f)
 	}
-	return transitions[c.taken].clone(), nil
-}
-
-// Decide returns the first rule of the completion gate that holds for a finished turn's facts
-// (B1–B11). There always is one.
-func Decide(f Facts) GateRule {
-	for _, rule := range gate {
-		if f.Has(rule.All) && f.Lacks(rule.None) {
-			rule.Warnings = slices.Clone(rule.Warnings)
-			return rule
+	call := &firing{facts: f, to: s}
+	call.self[0] = call
+	if err := m.Fire(trigger, call.self[:]...); err != nil {
+		return Transition{}, refuse(s, e, f)
+	}
+	// The machine names the next state. The contract allows at most one transition there whose guard
+	// holds, and the machine has found it.
+	for i := range transitions {
+		if t := &transitions[i]; t.From == s && t.Event == e && t.To == call.to && t.permits(f) {
+			return t.clone(), nil
 		}
 	}
-	panic("fsm: no rule of the gate holds") // contract.Parse refuses a gate that leaves a case undecided
+	panic("fsm: the machine took a transition that is not in the table")
 }
 
-// Wait returns the waiting policy of a profile (D1–D4); ok is false for an unknown profile.
-func Wait(p Profile, strict bool) (rule WaitRule, ok bool) {
-	for _, w := range waiting {
-		if w.Profile == p && w.Strict == strict {
-			return w, true
-		}
-	}
-	return WaitRule{}, false
-}
-
-// Submit returns how a run begins: its first state, the effect on its slot and its events.
-func Submit() Submission {
-	s := submission
-	s.Emits = slices.Clone(s.Emits)
-	return s
-}
-
-// Transitions returns every transition in the contract's order.
-func Transitions() []Transition {
-	out := make([]Transition, len(transitions))
-	for i, t := range transitions {
-		out[i] = t.clone()
-	}
-	return out
-}
-
-func (t Transition) clone() Transition {
-	t.Also, t.Emits = slices.Clone(t.Also), slices.Clone(t.Emits)
-	return t
-}
-
-// Refusal says that a state does not allow an event, or that its guard does not hold (A7). Nothing
-// may be written then.
+// Refusal says that a state does not allow an event, or that its guard does not hold. Nothing may
+// be written then.
 type Refusal struct {
 	State State
 	Event Event

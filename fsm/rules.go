@@ -1,6 +1,9 @@
 package fsm
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // SlotEffect says what a transition, or a wait, does to the run's execution slot.
 type SlotEffect string
@@ -88,6 +91,52 @@ type WaitRule struct {
 	Strict     bool
 	Slot       SlotEffect
 	OnDeadline DeadlineAction
+}
+
+// Decide returns the first rule of the completion gate that holds for a finished turn's facts.
+// There always is one.
+func Decide(f Facts) GateRule {
+	for _, rule := range gate {
+		if f.Has(rule.All) && f.Lacks(rule.None) {
+			rule.Warnings = slices.Clone(rule.Warnings)
+			return rule
+		}
+	}
+	panic("fsm: no rule of the gate holds") // contract.Parse refuses a gate that leaves a case undecided
+}
+
+// Wait returns the waiting policy of a profile; ok is false for an unknown profile.
+func Wait(p Profile, strict bool) (rule WaitRule, ok bool) {
+	for _, w := range waiting {
+		if w.Profile == p && w.Strict == strict {
+			return w, true
+		}
+	}
+	return WaitRule{}, false
+}
+
+// Submit returns how a run begins: its first state, the effect on its slot and its events.
+func Submit() Submission {
+	s := submission
+	s.Emits = slices.Clone(s.Emits)
+	return s
+}
+
+// Transitions returns every transition in the contract's order.
+func Transitions() []Transition {
+	out := make([]Transition, len(transitions))
+	for i, t := range transitions {
+		out[i] = t.clone()
+	}
+	return out
+}
+
+// permits reports whether the guard holds.
+func (t *Transition) permits(f Facts) bool { return f.Has(t.All) && f.Lacks(t.None) }
+
+func (t Transition) clone() Transition {
+	t.Also, t.Emits = slices.Clone(t.Also), slices.Clone(t.Emits)
+	return t
 }
 
 // Has reports whether every fact of want is in f.
