@@ -18,7 +18,7 @@ import (
 // clientCommands are the calls of clients, what becomes of calls that are held, and time.
 var clientCommands = map[string]command{
 	"submit": {
-		doc:   "submits a job to be done in a pool; the profile is resumable when none is named",
+		doc:   "submits a job; the default profile is resumable",
 		words: []string{"RUN"}, flags: []string{"auto-decide", "repeatable", "hold", "held"},
 		named: []string{
 			"on-interrupt",
@@ -29,10 +29,10 @@ var clientCommands = map[string]command{
 		},
 		body: "the agent's turns", do: submit,
 	},
-	"fork": {doc: "forks a run: from a question that was settled, or from its end",
+	"fork": {doc: "forks a run from a settled question, or from its end",
 		words: []string{"RUN", "FORK"}, flags: []string{"held"},
 		named: []string{"question", "actor", "key", "engine", "as"},
-		body:  "reply and what its agent is told instead of the stored answer, and the agent's turns", do: fork},
+		body:  "reply and the text that replaces the stored answer, and the agent's turns", do: fork},
 	"reply": {doc: "answers a question", words: []string{"RUN", "QUESTION"}, flags: []string{"held"},
 		named: []string{"key", "actor", "value", "decision", "seen", "groups", "as"}, body: "the reply's text",
 		do: reply},
@@ -40,22 +40,22 @@ var clientCommands = map[string]command{
 		flags: []string{"held"}, named: []string{"as"}, do: extend},
 	"claim-question": {doc: "claims a question until a time", words: []string{"RUN", "QUESTION", "TIME"},
 		flags: []string{"held"}, named: []string{"actor", "groups", "as"}, do: claim},
-	"release-question": {doc: "gives a question back", words: []string{"RUN", "QUESTION"},
+	"release-question": {doc: "ends a claim", words: []string{"RUN", "QUESTION"},
 		flags: []string{"held"}, named: []string{"actor", "groups", "as"}, do: unclaim},
-	"reassign": {doc: "puts a question to others; from: who was asked, if not those who are", words: []string{"RUN",
+	"reassign": {doc: "reassigns a question; from: the expected audience, if not the current one", words: []string{"RUN",
 		"QUESTION", "WHOM"}, flags: []string{"held"}, named: []string{"actor", "groups", "from", "as"}, do: reassign},
 	"cancel": {doc: "cancels a run", words: []string{"RUN"}, flags: []string{"held"}, named: []string{"as"},
 		body: "the reason", do: cancel},
 	"choose": {doc: "decides about a held run: repeat, end, or raise with a new budget of turns and tokens",
 		words: []string{"RUN", "CHOICE"}, named: []string{"turns", "tokens", "version", "actor", "as"}, do: choose},
-	"recover": {doc: "recovers what dead nodes left", flags: []string{"held"}, named: []string{"as"}, do: recoverOnce},
-	"prune":   {doc: "deletes runs that ended longer ago", named: []string{"older-than"}, do: prune},
-	"hold": {doc: "stops the next call of a node or client just before the store: commit, claim, renew, expire or ack",
+	"recover": {doc: "recovers the runs of dead nodes", flags: []string{"held"}, named: []string{"as"}, do: recoverOnce},
+	"prune":   {doc: "deletes runs that ended before that", named: []string{"older-than"}, do: prune},
+	"hold": {doc: "holds the next call of a node or client before the store: commit, claim, renew, expire or ack",
 		words: []string{"WHO", "CALL"}, do: hold},
-	"release": {doc: "lets a call that was held go on. fails: the store does not do it; unheard: the store does it, " +
-		"and its answer is lost", words: []string{"WHO"}, flags: []string{string(fails), string(unheard)},
+	"release": {doc: "continues a held call. fails: the store fails; unheard: the store succeeds, and its " +
+		"response is lost", words: []string{"WHO"}, flags: []string{string(fails), string(unheard)},
 		do: release},
-	"advance": {doc: "lets time pass", words: []string{"TIME"}, do: func(w *world, a *args) (string, error) {
+	"advance": {doc: "advances the clock", words: []string{"TIME"}, do: func(w *world, a *args) (string, error) {
 		w.timers.advance(value(a, a.words["TIME"], time.ParseDuration))
 		return "", nil
 	}},

@@ -18,14 +18,14 @@ import (
 // contractCommands ask what the contract says. The machine that is generated from it and the
 // contract's own interpreter must say the same.
 var contractCommands = map[string]command{
-	"next": {doc: "where an event leads from a state, given these facts", words: []string{"STATE", "EVENT"},
+	"next": {doc: "the transition for a state, an event and facts", words: []string{"STATE", "EVENT"},
 		named: []string{"facts"}, do: showNext},
-	"decide": {doc: "what a turn's evidence leads to", named: []string{"facts"}, do: showDecision},
-	"wait": {doc: "what a waiting run holds, and what its deadline does", words: []string{"PROFILE", "STRICT"},
+	"decide": {doc: "the decision for a turn's evidence", named: []string{"facts"}, do: showDecision},
+	"wait": {doc: "the resources of a waiting run, and the effect of its deadline", words: []string{"PROFILE", "STRICT"},
 		do: showWaitingPolicy},
-	"explain": {doc: "what an id means", words: []string{"ID"}, do: explainID},
-	"check": {doc: "checks a run's log against the contract, after it was forged", words: []string{"RUN"},
-		body: "what is forged: without N, twice N, swap N M, change N OLD NEW", do: checkForgedLog},
+	"explain": {doc: "explains an id", words: []string{"ID"}, do: explainID},
+	"check": {doc: "forges a run's log and checks it against the contract", words: []string{"RUN"},
+		body: "the forgery: without N, twice N, swap N M, change N OLD NEW", do: checkForgedLog},
 }
 
 // facts are those named, as the machine and as the contract have them.

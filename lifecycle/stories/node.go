@@ -27,44 +27,44 @@ type node struct {
 
 // nodeCommands are about nodes, and what becomes of agents and pools.
 var nodeCommands = map[string]command{
-	"node": {doc: "starts a node. standby: it does nothing by itself; folders: runs have folders; shell: it has the " +
-		"profile of that name, too, a real process that says how it was called", words: []string{"NODE"},
+	"node": {doc: "starts a node. standby: it claims and executes nothing; folders: runs have folders; shell: it also " +
+		"has the profile shell, a real process that prints its call", words: []string{"NODE"},
 		flags: []string{"standby", "folders", "shell"}, named: []string{"lease", "poll", "concurrency", "grace"},
 		do: startNode},
-	"serve": onNode("ends a node's standing by", nil, func(w *world, n *node, _ *args) error {
+	"serve": onNode("ends a node's standby", nil, func(w *world, n *node, _ *args) error {
 		return w.activate(n, false)
 	}),
-	"claim": onNode("lets a node that stands by claim once", nil, func(w *world, n *node, _ *args) error {
+	"claim": onNode("lets a standby node claim once", nil, func(w *world, n *node, _ *args) error {
 		n.setStandby(false)
 		n.wake()
 		w.settle()
 		n.setStandby(true)
 		return nil
 	}),
-	"stop": onNode("shuts a node down in good order", nil, func(_ *world, n *node, _ *args) error {
+	"stop": onNode("shuts a node down in an orderly way", nil, func(_ *world, n *node, _ *args) error {
 		n.cancel()
 		return nil
 	}),
-	"kill": onNode("ends a node's process at once. stored: after the call that was held, before its answer",
+	"kill": onNode("kills a node's process. stored: after its held call, before the response",
 		[]string{"stored"}, killNode),
-	"pause": onNode("stops a node: its timers, and its calls", nil, func(_ *world, n *node, _ *args) error {
+	"pause": onNode("stops a node's timers and calls", nil, func(_ *world, n *node, _ *args) error {
 		n.pause()
 		return nil
 	}),
-	"resume": onNode("lets a paused node go on", []string{"standby"}, func(w *world, n *node, a *args) error {
+	"resume": onNode("continues a paused node", []string{"standby"}, func(w *world, n *node, a *args) error {
 		if err := w.activate(n, a.flags["standby"]); err != nil {
 			return err
 		}
 		n.resume()
 		return nil
 	}),
-	"cut": onNode("takes the store from a node: each call fails", nil, func(_ *world, n *node, _ *args) error {
+	"cut": onNode("disconnects a node from the store: each call fails", nil, func(_ *world, n *node, _ *args) error {
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		n.cut = true
 		return nil
 	}),
-	"mend": onNode("gives the store back", []string{"standby"}, func(w *world, n *node, a *args) error {
+	"mend": onNode("reconnects it", []string{"standby"}, func(w *world, n *node, a *args) error {
 		if err := w.activate(n, a.flags["standby"]); err != nil {
 			return err
 		}
@@ -73,18 +73,18 @@ var nodeCommands = map[string]command{
 		n.cut = false
 		return nil
 	}),
-	"finish": {doc: "lets a turn that works go on, on that node if several work at it", words: []string{"RUN"},
+	"finish": {doc: "finishes a working turn; node: if several nodes execute it", words: []string{"RUN"},
 		named: []string{"node"}, do: func(w *world, a *args) (string, error) {
 			return "", w.agents.finish(a.words["RUN"], a.named["node"])
 		}},
-	"agent": {doc: "what happens to a run's agent between its turns: process-dies, session-expires, " +
+	"agent": {doc: "changes a run's agent between its turns: process-dies, session-expires, " +
 		"session-returns, cannot-be-ended",
 		words: []string{"RUN", "FATE"}, do: setAgentFate},
 	"remove-folders": {doc: "deletes a run's folders", words: []string{"RUN"},
 		do: func(w *world, a *args) (string, error) {
 			return "", os.RemoveAll(filepath.Join(w.dir, filepath.Base(a.words["RUN"])))
 		}},
-	"pool": {doc: "makes or changes a pool", words: []string{"POOL"}, named: []string{"capacity", "key-capacity"},
+	"pool": {doc: "creates or changes a pool", words: []string{"POOL"}, named: []string{"capacity", "key-capacity"},
 		do: func(w *world, a *args) (string, error) {
 			p := slots.Pool{Name: a.words["POOL"], Capacity: a.number("capacity"),
 				KeyCapacity: a.number("key-capacity")}

@@ -15,11 +15,11 @@ import (
 
 // queryCommands show what people look at.
 var queryCommands = map[string]command{
-	"events": {doc: "the log of a run. raw: as it is stored; page: so many events at a time", words: []string{"RUN"},
+	"events": {doc: "the log of a run. raw: as stored; page: the number of events per read", words: []string{"RUN"},
 		named: []string{"after", "limit", "page"}, flags: []string{"raw"}, do: showEvents},
-	"history": {doc: "the questions of a run, and how they were settled", words: []string{"RUN"}, do: showHistory},
-	"view":    {doc: "a run as it stands", words: []string{"RUN"}, do: showRun},
-	"prompt": {doc: "what a run's agent was given at last", words: []string{"RUN"}, do: func(w *world, a *args) (string,
+	"history": {doc: "the questions of a run and their resolutions", words: []string{"RUN"}, do: showHistory},
+	"view":    {doc: "a run's current state", words: []string{"RUN"}, do: showRun},
+	"prompt": {doc: "the last prompt of a run's agent", words: []string{"RUN"}, do: func(w *world, a *args) (string,
 		error) {
 		w.agents.mu.Lock()
 		defer w.agents.mu.Unlock()
@@ -29,15 +29,15 @@ var queryCommands = map[string]command{
 		}
 		return text.String(), nil
 	}},
-	"inherited": {doc: "the questions that a fork has from the run that it was forked from, and how they were settled",
+	"inherited": {doc: "the questions that a fork inherited, and their resolutions",
 		words: []string{"RUN"}, do: showInherited},
-	"inbox": {doc: "open questions, the oldest first. for, groups: those that this person may answer; after: those " +
-		"of runs after this one", named: []string{"for", "groups", "kind", "due-before", "label", "limit", "after"},
+	"inbox": {doc: "open questions, oldest first. for, groups: the person who may answer; after: the run " +
+		"after which to start", named: []string{"for", "groups", "kind", "due-before", "label", "limit", "after"},
 		flags: []string{"count"}, do: showInbox},
-	"runs": {doc: "runs, in the order of their creation. held: those that somebody has to repair or decide about",
+	"runs": {doc: "runs, in the order of their creation. held: only held runs",
 		named: []string{"state", "label", "forked-from", "limit", "after"}, flags: []string{"newest", "held"},
 		do: showRuns},
-	"pools": {doc: "pools, and the slots that are held in them", do: func(w *world, _ *args) (string, error) {
+	"pools": {doc: "pools and their used slots", do: func(w *world, _ *args) (string, error) {
 		pools, err := w.base.Pools(w.ctx)
 		text := ""
 		for _, p := range pools {
@@ -45,7 +45,7 @@ var queryCommands = map[string]command{
 		}
 		return text, err
 	}},
-	"nodes": {doc: "nodes, and their leases", do: func(w *world, _ *args) (string, error) {
+	"nodes": {doc: "nodes and their leases", do: func(w *world, _ *args) (string, error) {
 		nodes, err := w.base.Nodes(w.ctx)
 		names := make(map[string]string)
 		for _, n := range w.shared.withLeases(nodes) {
@@ -61,17 +61,17 @@ var queryCommands = map[string]command{
 		}
 		return text, err
 	}},
-	"stats": {doc: "what there is to do, as an operator sees it", do: showStats},
+	"stats": {doc: "counts for operators", do: showStats},
 	"await": {doc: "waits for a run's end", words: []string{"READER", "RUN"}, do: await},
-	"follow": {doc: "reads a run's events from then on, as they come. slowly: one at a time", words: []string{"READER",
+	"follow": {doc: "follows a run's events. slowly: one at a time", words: []string{"READER",
 		"RUN"}, named: []string{"after"}, flags: []string{"slowly"}, do: follow},
-	"feed": {doc: "a process reads a feed from then on: the events of all runs, those of the types, or those about " +
-		"questions for a person with its groups. With commas",
+	"feed": {doc: "a process reads a feed: the events of all runs, of the types, or about questions for a person " +
+		"with groups, separated by commas",
 		words: []string{"READER", "FEED"}, named: []string{"types", "for", "groups"}, do: readFeed},
-	"leave": {doc: "ends the process that reads a feed. killed: at once", words: []string{"READER"},
+	"leave": {doc: "ends a reader's process. killed: without a shutdown", words: []string{"READER"},
 		flags: []string{"killed"}, do: leaveFeed},
-	"feeds": {doc: "the feeds, and how many commits nobody has acknowledged", do: showFeeds},
-	"read":  {doc: "lets a slow reader take all that there is", words: []string{"READER"}, do: readMore},
+	"feeds": {doc: "the feeds and their numbers of unacknowledged commits", do: showFeeds},
+	"read":  {doc: "lets a slow reader read all events", words: []string{"READER"}, do: readMore},
 }
 
 func showEvents(w *world, a *args) (string, error) {
