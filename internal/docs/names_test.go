@@ -46,6 +46,9 @@ func TestWhatThePagesNameExists(t *testing.T) {
 	ids := read(t, "contract/lifecycle.json")
 	for _, page := range pages(t) {
 		text := read(t, page)
+		if page == "docs/upgrade.md" { // its first column has the names that are gone
+			text = regexp.MustCompile(`(?m)^\|[^|]*\|`).ReplaceAllString(text, "|")
+		}
 		for _, found := range code.FindAllStringSubmatch(text, -1) {
 			if filePath.MatchString(found[1]) {
 				assert.FileExists(t, filepath.Join(root, found[1]), "%s names it", page)

@@ -27,8 +27,8 @@ type node struct {
 
 // nodeCommands are about nodes, and what becomes of agents and pools.
 var nodeCommands = map[string]command{
-	"node": {doc: "starts a node. standby: it claims and executes nothing; folders: runs have folders; shell: it also " +
-		"has the profile shell, a real process that prints its call", words: []string{"NODE"},
+	"node": {doc: "starts a node. standby: it claims and executes nothing; folders: runs have folders; shell: it " +
+		"also has the profile shell, a real process that prints its call", words: []string{"NODE"},
 		flags: []string{"standby", "folders", "shell"}, named: []string{"lease", "poll", "concurrency", "grace"},
 		do: startNode},
 	"serve": onNode("ends a node's standby", nil, func(w *world, n *node, _ *args) error {
