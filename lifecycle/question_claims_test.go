@@ -27,7 +27,7 @@ func TestK5ReleaseIsConfirmed(t *testing.T) {
 		want  error
 	}{
 		"no claim":               {saying{run: Run{ID: "r", Pending: &interaction.Question{ID: 1}}}, nil},
-		"a claim":                {saying{run: claimed(noon.Add(1))}, store.ErrConflict},
+		"a claim":                {saying{run: claimed(noon.Add(1))}, errReadAgain},
 		"a claim that is over":   {saying{run: claimed(noon)}, nil},
 		"the question is closed": {saying{run: Run{ID: "r"}}, nil},
 		"the run is gone":        {saying{err: store.ErrNotFound}, store.ErrNotFound},

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -17,7 +16,6 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/internal/plainjson"
 	"github.com/interlude-go/interlude/internal/schema"
-	"github.com/interlude-go/interlude/lifecycle/skill"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -344,27 +342,6 @@ func quote(s string) string {
 		s = s[:80] + "…"
 	}
 	return fmt.Sprintf("%q", s)
-}
-
-// FromSkill turns a skill folder (SKILL.md, assets/runner.json and its output schema) into a Spec
-// of the mode. What the folder does not say keeps the Spec's zero value; the caller may change
-// everything. The error is a *skill.Error naming file and field, or ErrInvalidSpec when the skill
-// does not support the mode.
-func FromSkill(folder fs.FS, mode Mode) (Spec, error) {
-	s, err := skill.Load(folder)
-	if err != nil {
-		return Spec{}, fmt.Errorf("lifecycle: read skill: %w", err)
-	}
-	if !slices.Contains(s.Modes, mode) {
-		return Spec{}, &SpecError{"Mode", quote(string(mode)), fmt.Sprintf("one of the skill's execution_modes %q",
-			s.Modes), nil}
-	}
-	return Spec{
-		Prompt: s.Instructions, Mode: mode, Engine: s.Engine, OutputSchema: s.OutputSchema, MaxAttempts: s.MaxAttempt,
-		SessionTimeout: time.Duration(s.SessionTimeoutSec) * time.Second, AutoDecide: s.RequireUserReply != nil &&
-			!*s.RequireUserReply,
-		Labels: map[string]string{"skill": s.ID},
-	}, nil
 }
 
 // A specification is written when it is submitted and read in each turn, so its code is generated

@@ -77,7 +77,7 @@ func (o *options) read(folder fs.FS) (lifecycle.Spec, error) {
 	var spec lifecycle.Spec
 	var err error
 	for _, mode := range modes {
-		if spec, err = lifecycle.FromSkill(folder, mode); !errors.Is(err, lifecycle.ErrInvalidSpec) {
+		if spec, err = skill.Spec(folder, mode); !errors.Is(err, lifecycle.ErrInvalidSpec) {
 			break
 		}
 	}

@@ -1,6 +1,6 @@
 // Package skill reads a skill folder: the instructions of a job (SKILL.md), how it may be run
-// (assets/runner.json) and the JSON Schema of its output. It reads files and decides nothing;
-// lifecycle.FromSkill makes a Spec of what it finds.
+// (assets/runner.json) and the JSON Schema of its output. Spec turns the folder into a specification
+// that can be submitted, and Load returns its contents.
 //
 //	SKILL.md                    front matter (name, description) and the instructions
 //	assets/runner.json          {"id", "name", "version", "engine", "execution_modes": ["auto", "interactive"],
@@ -24,11 +24,14 @@ import (
 	"io/fs"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/internal/schema"
+	"github.com/interlude-go/interlude/lifecycle"
 )
 
 // Limits of a skill's files in bytes.
@@ -82,6 +85,26 @@ const (
 	skillFile  = "SKILL.md"
 	runnerFile = "assets/runner.json"
 )
+
+// Spec turns a skill folder into the specification of a run in this mode. Fields that the folder does
+// not declare are zero; the caller may change everything. The error is an *Error that names file and
+// field, or a *lifecycle.SpecError if the skill does not support the mode.
+func Spec(folder fs.FS, mode lifecycle.Mode) (lifecycle.Spec, error) {
+	s, err := Load(folder)
+	if err != nil {
+		return lifecycle.Spec{}, err
+	}
+	if !slices.Contains(s.Modes, mode) {
+		return lifecycle.Spec{}, &lifecycle.SpecError{Field: "Mode", Value: fmt.Sprintf("%.80q", string(mode)),
+			Want: fmt.Sprintf("one of the skill's execution_modes %q", s.Modes)}
+	}
+	return lifecycle.Spec{
+		Prompt: s.Instructions, Mode: mode, Engine: s.Engine, OutputSchema: s.OutputSchema, MaxAttempts: s.MaxAttempt,
+		SessionTimeout: time.Duration(s.SessionTimeoutSec) * time.Second,
+		AutoDecide:     s.RequireUserReply != nil && !*s.RequireUserReply,
+		Labels:         map[string]string{"skill": s.ID},
+	}, nil
+}
 
 // Load reads a skill folder. The error is an *Error.
 func Load(folder fs.FS) (Skill, error) {

@@ -2,14 +2,17 @@ package skill_test
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/lifecycle/skill"
 )
 
@@ -141,6 +144,63 @@ func FuzzFolder(f *testing.F) {
 		require.True(t, utf8.ValidString(s.Instructions))
 		if len(s.OutputSchema) > 0 {
 			require.True(t, json.Valid(s.OutputSchema))
+		}
+	})
+}
+
+// skillWith is a skill's folder with this in its runner.json.
+func skillWith(members string) fstest.MapFS {
+	return fstest.MapFS{
+		"SKILL.md":           {Data: []byte("---\nname: demo\n---\n\nDo it.\n")},
+		"assets/runner.json": {Data: []byte(`{"id":"demo","execution_modes":["interactive"]` + members + `}`)},
+	}
+}
+
+// TestSpecKeepsTheZeroValueOfWhatIsMissing: B7, what its folder does not say keeps the zero
+// value, so that a person must reply unless it says otherwise.
+func TestSpecKeepsTheZeroValueOfWhatIsMissing(t *testing.T) {
+	labels := map[string]string{"skill": "demo"}
+	for members, want := range map[string]lifecycle.Spec{
+		``:                                       {Prompt: "Do it.", Mode: lifecycle.Interactive, Labels: labels},
+		`,"interactive_require_user_reply":true`: {Prompt: "Do it.", Mode: lifecycle.Interactive, Labels: labels},
+		`,"interactive_require_user_reply":false,"session_timeout_sec":90,"max_attempt":7`: {Prompt: "Do it.",
+			Mode: lifecycle.Interactive, Labels: labels, AutoDecide: true, SessionTimeout: 90 * time.Second, MaxAttempts: 7},
+	} {
+		spec, err := skill.Spec(skillWith(members), lifecycle.Interactive)
+		require.NoError(t, err)
+		require.Equal(t, want, spec, members)
+		require.NoError(t, spec.Validate())
+	}
+}
+
+func TestSpecDescribesTheFault(t *testing.T) {
+	_, err := skill.Spec(skillWith(``), lifecycle.Auto)
+	require.ErrorIs(t, err, lifecycle.ErrInvalidSpec)
+	require.EqualError(t, err,
+		`lifecycle: invalid spec: Mode is "auto", want one of the skill's execution_modes ["interactive"]`)
+
+	_, err = skill.Spec(skillWith(`,"max_attempt":0`), lifecycle.Interactive)
+	var wrong *skill.Error
+	require.ErrorAs(t, err, &wrong)
+	require.ErrorContains(t, err, "max_attempt")
+}
+
+// FuzzSkill: what a folder makes can be submitted, or the folder is refused with the reason.
+func FuzzSkill(f *testing.F) {
+	f.Add(`,"max_attempt":9223372036854775807,"session_timeout_sec":2147483648`, "Do it.", "interactive")
+	f.Add(`,"engine":"vendor/agent-2"`, "Do it.", "auto")
+	f.Add(`,"engine":"`+strings.Repeat("x", 64)+`"`, "Do it.", "interactive")
+	f.Add(`,"id":"`+strings.Repeat("x", 128)+`"`, "\ufeff\x00", "")
+	f.Fuzz(func(t *testing.T, members, instructions, mode string) {
+		folder := skillWith(members)
+		folder["SKILL.md"].Data = []byte(instructions)
+		spec, err := skill.Spec(folder, lifecycle.Mode(mode))
+		if err == nil {
+			require.NoError(t, spec.Validate())
+			return
+		}
+		if wrong := (*skill.Error)(nil); !errors.As(err, &wrong) {
+			require.ErrorIs(t, err, lifecycle.ErrInvalidSpec)
 		}
 	})
 }

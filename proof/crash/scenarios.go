@@ -7,6 +7,7 @@ import (
 
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/lifecycle/skill"
 )
 
 //go:embed skill
@@ -160,7 +161,7 @@ func skillSpec() lifecycle.Spec {
 	if err != nil {
 		panic(err) // the folder is embedded
 	}
-	spec, err := lifecycle.FromSkill(folder, lifecycle.Interactive)
+	spec, err := skill.Spec(folder, lifecycle.Interactive)
 	if err != nil {
 		panic(err)
 	}
