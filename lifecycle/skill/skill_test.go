@@ -164,7 +164,8 @@ func TestSpecKeepsTheZeroValueOfWhatIsMissing(t *testing.T) {
 		``:                                       {Prompt: "Do it.", Mode: lifecycle.Interactive, Labels: labels},
 		`,"interactive_require_user_reply":true`: {Prompt: "Do it.", Mode: lifecycle.Interactive, Labels: labels},
 		`,"interactive_require_user_reply":false,"session_timeout_sec":90,"max_attempt":7`: {Prompt: "Do it.",
-			Mode: lifecycle.Interactive, Labels: labels, AutoDecide: true, SessionTimeout: 90 * time.Second, MaxAttempts: 7},
+			Mode: lifecycle.Interactive, Labels: labels, AutoDecide: true, SessionTimeout: 90 * time.Second,
+			MaxAttempts: 7},
 	} {
 		spec, err := skill.Spec(skillWith(members), lifecycle.Interactive)
 		require.NoError(t, err)
