@@ -7,7 +7,6 @@ import (
 	"iter"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -18,29 +17,10 @@ import (
 	"google.golang.org/adk/v2/model"
 	"google.golang.org/adk/v2/session"
 
-	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/engine/adk"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 )
-
-// decide answers the question of the last turn with the reply, executes the next turn, and returns
-// its outcome.
-func (s *talk) decide(q engine.Question, r interaction.Reply) (engine.Outcome, error) {
-	s.Helper()
-	turn := s.next()
-	turn.Answers = []interaction.Answer{s.answerTo(q, r)}
-	return s.execute(turn)
-}
-
-func (s *talk) answerTo(q engine.Question, r interaction.Reply) interaction.Answer {
-	s.Helper()
-	q.ID, r.ID = s.turn.Attempt, s.turn.Attempt
-	q, odd := interaction.Normalize(q)
-	require.Empty(s, odd)
-	require.NoError(s, r.CheckFor(q))
-	return r.AnswerTo(&q, time.Now())
-}
 
 // decisions has the reply to each call of TestK4DecisionsAboutCalls; the key is the call's
 // arguments.
@@ -62,18 +42,18 @@ func TestK4DecisionsAboutCalls(t *testing.T) {
 				var shop till
 				s := newTalk(t, newClerk(&shop), adk.Config{Sessions: service()})
 				var answers []interaction.Answer
-				for _, q := range s.do("pay 1EUR 2EUR 3EUR 4EUR 5EUR").Questions {
+				for _, q := range s.Do("pay 1EUR 2EUR 3EUR 4EUR 5EUR").Questions {
 					r := decisions[string(q.Subject.Arguments)]
 					r.Seen = q.Digest()
-					answers = append(answers, s.answerTo(q, r))
+					answers = append(answers, s.AnswerTo(q, r))
 				}
 				require.Len(t, answers, 5)
 				if reversed {
 					slices.Reverse(answers)
 				}
-				turn := s.next()
+				turn := s.Next()
 				turn.Answers = answers
-				o, err := s.execute(turn)
+				o, err := s.Execute(turn)
 				require.NoError(t, err)
 				require.Contains(t, o.FinalText, "call is rejected")
 				require.ElementsMatch(t, []string{"1EUR", "20EUR", "50EUR"}, shop.sums())
@@ -115,11 +95,11 @@ func TestK4TheModelSeesEditedArguments(t *testing.T) {
 				return llmagent.New(llmagent.Config{Name: "clerk", Description: "pays",
 					Model: listening{shown: &shown}, Tools: tools})
 			}, adk.Config{Sessions: service()})
-			q := s.do("pay 2EUR").Questions[0]
-			_, err := s.decide(q, decisions[`{"sum":"2EUR"}`])
+			q := s.Do("pay 2EUR").Questions[0]
+			_, err := s.Decide(q, decisions[`{"sum":"2EUR"}`])
 			require.NoError(t, err)
 			require.Equal(t, []string{"20EUR"}, shown)
-			s.do("hello")
+			s.Do("hello")
 			require.Equal(t, []string{"20EUR"}, shown)
 		})
 	}
@@ -150,14 +130,14 @@ func TestK4AnswerOfAnotherCallIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var shop till
 			s := newTalk(t, newClerk(&shop), adk.Config{})
-			questions := s.do("pay 2EUR 5EUR").Questions
+			questions := s.Do("pay 2EUR 5EUR").Questions
 			var answers []interaction.Answer
 			for _, q := range questions {
-				answers = append(answers, s.answerTo(q, decisions[string(q.Subject.Arguments)]))
+				answers = append(answers, s.AnswerTo(q, decisions[string(q.Subject.Arguments)]))
 			}
-			turn := s.next()
+			turn := s.Next()
 			turn.Answers = c.change(answers)
-			o, err := s.execute(turn)
+			o, err := s.Execute(turn)
 			require.Empty(t, shop.sums())
 			if c.err != "" {
 				require.ErrorContains(t, err, c.err)
@@ -165,7 +145,7 @@ func TestK4AnswerOfAnotherCallIsRefused(t *testing.T) {
 			}
 			require.NoError(t, err)
 			require.Equal(t, questions[:1], o.Questions)
-			_, err = s.decide(o.Questions[0], interaction.Reply{Decision: interaction.Reject})
+			_, err = s.Decide(o.Questions[0], interaction.Reply{Decision: interaction.Reject})
 			require.NoError(t, err)
 			require.Equal(t, []string{"50EUR"}, shop.sums())
 		})
@@ -177,16 +157,16 @@ func TestK4AnswerOfAnotherCallIsRefused(t *testing.T) {
 func TestAnotherCallIsNotExecuted(t *testing.T) {
 	var shop till
 	s := newTalk(t, newClerk(&shop), adk.Config{})
-	q := s.do("pay 1EUR").Questions[0]
+	q := s.Do("pay 1EUR").Questions[0]
 	other := q
 	other.Subject = &interaction.Subject{Tool: "pay", Arguments: json.RawMessage(`{"sum":"100EUR"}`)}
-	_, err := s.decide(other, interaction.Reply{Decision: interaction.Approve})
+	_, err := s.Decide(other, interaction.Reply{Decision: interaction.Approve})
 	require.ErrorContains(t, err, "not the one that was approved")
 	require.Zero(t, shop.paid.Load())
 
 	service := session.InMemoryService()
 	s = newTalk(t, newClerk(&shop), adk.Config{Sessions: service})
-	q = s.do("pay 1EUR").Questions[0]
+	q = s.Do("pay 1EUR").Questions[0]
 	list, err := service.List(t.Context(), &session.ListRequest{AppName: "interlude", UserID: "user"})
 	require.NoError(t, err)
 	for _, each := range list.Sessions {
@@ -204,7 +184,7 @@ func TestAnotherCallIsNotExecuted(t *testing.T) {
 			}
 		}
 	}
-	_, err = s.decide(q, interaction.Reply{Decision: interaction.Approve})
+	_, err = s.Decide(q, interaction.Reply{Decision: interaction.Approve})
 	require.Error(t, err)
 	require.Zero(t, shop.paid.Load())
 }
@@ -249,16 +229,16 @@ func TestConfirmationsBelowAParallelAgentAreRefused(t *testing.T) {
 			return sequentialagent.New(sequentialagent.Config{AgentConfig: agent.Config{Name: "root",
 				SubAgents: []agent.Agent{all}}})
 		}
-		f := newTalk(t, inParallel, adk.Config{}).fails("pay 1EUR")
+		f := newTalk(t, inParallel, adk.Config{}).Fails("pay 1EUR")
 		require.Equal(t, fsm.CodeEngineFailed, f.Code)
 		require.Regexp(t, `the agent (ann|bob) below the ParallelAgent all wants the tool "pay" to be confirmed`, f.Error())
-		require.Contains(t, newTalk(t, inParallel, adk.Config{}).do("hello").FinalText, "What shall I pay?")
+		require.Contains(t, newTalk(t, inParallel, adk.Config{}).Do("hello").FinalText, "What shall I pay?")
 	}
 	s := newTalk(t, func(context.Context) (agent.Agent, error) {
 		return sequentialagent.New(sequentialagent.Config{AgentConfig: agent.Config{Name: "root",
 			SubAgents: clerks(false)[:1]}})
 	}, adk.Config{})
-	s.do("pay 1EUR")
-	require.Empty(t, s.do("yes").Questions)
+	s.Do("pay 1EUR")
+	require.Empty(t, s.Do("yes").Questions)
 	require.Equal(t, []string{"1EUR"}, shop.sums())
 }

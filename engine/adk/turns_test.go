@@ -30,79 +30,27 @@ import (
 )
 
 // talk is a run as its engine sees it.
-type talk struct {
-	testing.TB
-	enginetest.Recorder
-	engine *adk.Engine
-	turn   engine.Turn
-	asked  []interaction.Question // of the last turn
-}
+type talk struct{ *enginetest.Talk }
 
-func newTalk(tb testing.TB, newAgent func(context.Context) (agent.Agent, error), cfg adk.Config) *talk {
+func newTalk(tb testing.TB, newAgent func(context.Context) (agent.Agent, error), cfg adk.Config) talk {
 	tb.Helper()
 	e, err := adk.New(newAgent, cfg)
 	require.NoError(tb, err)
-	return &talk{TB: tb, engine: e, turn: engine.Turn{RunID: "r1", Mode: fsm.ModeInteractive, HomeDir: tb.TempDir()}}
-}
-
-// next is the run's next turn: with the prompt, or a text for each question of the last turn.
-func (s *talk) next(inputs ...string) engine.Turn {
-	s.turn.Attempt++
-	s.turn.Epoch++
-	s.turn.Answers = nil
-	for i, input := range inputs {
-		if s.turn.Attempt == 1 {
-			s.turn.Prompt = input
-			break
-		}
-		a := interaction.Answer{ID: i + 1, Resolution: interaction.UserReply, Text: input}
-		if i < len(s.asked) {
-			a.Ref = s.asked[i].Ref
-		}
-		s.turn.Answers = append(s.turn.Answers, a)
-	}
-	return s.turn
-}
-
-// do does the next turn, which must go well.
-func (s *talk) do(inputs ...string) engine.Outcome {
-	s.Helper()
-	o, err := s.execute(s.next(inputs...))
-	require.NoError(s, err)
-	require.Equal(s, engine.OK, o.Process.Status)
-	return o
-}
-
-func (s *talk) execute(t engine.Turn) (engine.Outcome, error) {
-	o, err := s.engine.RunTurn(s.Context(), t, s)
-	if o.Session != nil {
-		s.turn.Session = o.Session
-	}
-	s.asked = o.Questions
-	return o, err
-}
-
-// fails does the next turn, which must fail.
-func (s *talk) fails(input string) *engine.Failure {
-	s.Helper()
-	_, err := s.engine.RunTurn(s.Context(), s.next(input), s)
-	var f *engine.Failure
-	require.ErrorAs(s, err, &f)
-	return f
+	return talk{enginetest.NewTalk(tb, e)}
 }
 
 // asks does the next turn, which must ask, and returns the prompt.
-func (s *talk) asks(input string) string {
+func (s talk) asks(input string) string {
 	s.Helper()
-	o := s.do(input)
+	o := s.Do(input)
 	require.Len(s, o.Questions, 1)
 	return o.Questions[0].Prompt
 }
 
 // says does the next turn, which must end, and returns the text.
-func (s *talk) says(inputs ...string) string {
+func (s talk) says(inputs ...string) string {
 	s.Helper()
-	o := s.do(inputs...)
+	o := s.Do(inputs...)
 	require.Empty(s, o.Questions)
 	return interaction.Read(o.FinalText, o.Output).Text
 }
@@ -118,7 +66,7 @@ func TestConfirmedToolRuns(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var shop till
 			s := newTalk(t, newClerk(&shop), adk.Config{Sessions: service()})
-			o := s.do("pay 5EUR")
+			o := s.Do("pay 5EUR")
 			require.Len(t, o.Questions, 1)
 			q := o.Questions[0]
 			require.Equal(t, interaction.Approval, q.Kind)
@@ -142,17 +90,17 @@ func TestConfirmedToolRuns(t *testing.T) {
 func TestRefusedToolDoesNotRun(t *testing.T) {
 	var shop till
 	s := newTalk(t, newClerk(&shop), adk.Config{})
-	s.do("pay 5EUR")
+	s.Do("pay 5EUR")
 	require.Contains(t, s.says("no"), "rejected")
 
 	// C6: nobody answers, which is no consent.
 	s = newTalk(t, newClerk(&shop), adk.Config{})
-	q := s.do("pay 5EUR").Questions[0]
+	q := s.Do("pay 5EUR").Questions[0]
 	auto := interaction.NewAutoDecision(q)
-	turn := s.next("")
+	turn := s.Next("")
 	turn.Answers = []interaction.Answer{{ID: 1, Resolution: interaction.AutoDecideTimeout, Text: auto.Instruction,
 		Auto: &auto, Ref: q.Ref}}
-	o, err := s.engine.RunTurn(t.Context(), turn, s)
+	o, err := s.Engine.RunTurn(t.Context(), turn, s)
 	require.NoError(t, err)
 	require.Contains(t, o.FinalText, "rejected")
 	require.Zero(t, shop.paid.Load())
@@ -165,12 +113,12 @@ func TestK1QuestionsOfSeveralToolsAreAskedTogether(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var shop till
 			s := newTalk(t, newClerk(&shop), adk.Config{Sessions: service()})
-			questions := s.do("pay 1EUR 2EUR 3EUR").Questions
+			questions := s.Do("pay 1EUR 2EUR 3EUR").Questions
 			require.Len(t, questions, 3)
 			for i, sum := range []string{"1EUR", "2EUR", "3EUR"} {
 				require.Contains(t, questions[i].Context, sum)
 			}
-			again := s.do("yes", "no", "perhaps").Questions
+			again := s.Do("yes", "no", "perhaps").Questions
 			require.Len(t, again, 1)
 			require.Equal(t, questions[2].Ref, again[0].Ref)
 			require.Contains(t, again[0].Prompt, "Please answer yes or no.")
@@ -187,7 +135,7 @@ func TestK1QuestionsOfSeveralToolsAreAskedTogether(t *testing.T) {
 func TestLongRunningToolGetsItsResultFromAPerson(t *testing.T) {
 	var shop till
 	s := newTalk(t, newClerk(&shop), adk.Config{})
-	q := s.do("approve 5EUR").Questions[0]
+	q := s.Do("approve 5EUR").Questions[0]
 	require.Equal(t, interaction.OpenText, q.Kind)
 	require.Contains(t, q.Prompt, "approve")
 	require.Contains(t, q.Context, "5EUR")
@@ -197,7 +145,7 @@ func TestLongRunningToolGetsItsResultFromAPerson(t *testing.T) {
 func TestInterimResultOfALongRunningToolIsShown(t *testing.T) {
 	var shop till
 	s := newTalk(t, newClerk(&shop), adk.Config{})
-	q := s.do("ticket 5EUR").Questions[0]
+	q := s.Do("ticket 5EUR").Questions[0]
 	require.Contains(t, q.Context, `so far: {"status":"pending"}`)
 	require.Contains(t, s.says("closed"), "closed")
 }
@@ -210,10 +158,10 @@ func TestAgentGetsTheEarlierConversation(t *testing.T) {
 			s := newTalk(t, newClerk(&shop), adk.Config{Sessions: service()})
 			require.Equal(t, "1 messages so far. What shall I pay?", s.says("hello"))
 			require.Equal(t, "3 messages so far. What shall I pay?", s.says("hello again"))
-			s.do("pay 5EUR")
+			s.Do("pay 5EUR")
 			require.Contains(t, s.says("yes"), "paid 5EUR")
 			require.Regexp(t, `^\d+ messages so far`, s.says("hello once more"))
-			s.do("pay 6EUR")
+			s.Do("pay 6EUR")
 			require.Contains(t, s.says("yes"), "paid 6EUR")
 			require.EqualValues(t, 2, shop.paid.Load())
 		})
@@ -267,12 +215,12 @@ func TestWorkflowNodeGetsItsInputFromAPerson(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var shop till
 			s := newTalk(t, newOffice(&shop, requesting(c.request)), adk.Config{Ends: adk.EndsRun})
-			q := s.do("Pay.").Questions[0]
+			q := s.Do("Pay.").Questions[0]
 			require.Equal(t, string(c.asked.Kind)+" "+c.asked.Prompt, string(q.Kind)+" "+q.Prompt)
 			if c.unclear != "" {
 				require.Contains(t, s.asks(c.unclear), "Please answer with what fits")
 			}
-			o := s.do(c.answer)
+			o := s.Do(c.answer)
 			read := interaction.Read(o.FinalText, o.Output)
 			require.Equal(t, c.want, read.Text)
 			require.True(t, read.Done || o.Done)
@@ -288,22 +236,22 @@ func TestConcurrentAttemptsDoNotShareASession(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var shop till
 			s := newTalk(t, newClerk(&shop), adk.Config{Sessions: service()})
-			s.do("pay 5EUR")
-			before := s.next("no")
+			s.Do("pay 5EUR")
+			before := s.Next("no")
 			outcomes := make([]engine.Outcome, 4)
 			var all sync.WaitGroup
 			for i := range outcomes {
 				turn := before
 				turn.Epoch += uint64(i)
-				all.Go(func() { outcomes[i], _ = s.engine.RunTurn(t.Context(), turn, &enginetest.Recorder{}) })
+				all.Go(func() { outcomes[i], _ = s.Engine.RunTurn(t.Context(), turn, &enginetest.Recorder{}) })
 			}
 			all.Wait()
 			for _, o := range outcomes {
 				require.Contains(t, o.FinalText, "rejected")
-				require.NoError(t, s.engine.Check(t.Context(), "r1", *o.Session))
+				require.NoError(t, s.Engine.(engine.Checker).Check(t.Context(), "r1", *o.Session))
 			}
-			s.turn.Session = outcomes[0].Session
-			s.do("pay 6EUR")
+			s.Turn.Session = outcomes[0].Session
+			s.Do("pay 6EUR")
 			require.Contains(t, s.says("yes"), "paid 6EUR")
 			require.EqualValues(t, 1, shop.paid.Load())
 		})
@@ -315,24 +263,24 @@ func TestUnusableSessionIsSessionResumeFailed(t *testing.T) {
 	var shop till
 	t.Run("gone", func(t *testing.T) {
 		s := newTalk(t, newClerk(&shop), adk.Config{})
-		s.do("pay 5EUR")
-		require.NoError(t, os.RemoveAll(filepath.Join(s.turn.HomeDir, "checkpoints")))
-		require.ErrorIs(t, s.engine.Check(t.Context(), "r1", *s.turn.Session), engine.ErrHandleRefused)
-		require.Equal(t, fsm.CodeSessionResumeFailed, s.fails("yes").Code)
+		s.Do("pay 5EUR")
+		require.NoError(t, os.RemoveAll(filepath.Join(s.Turn.HomeDir, "checkpoints")))
+		require.ErrorIs(t, s.Engine.(engine.Checker).Check(t.Context(), "r1", *s.Turn.Session), engine.ErrHandleRefused)
+		require.Equal(t, fsm.CodeSessionResumeFailed, s.Fails("yes").Code)
 	})
 	t.Run("gone from the host's service", func(t *testing.T) {
 		s := newTalk(t, newClerk(&shop), adk.Config{Sessions: session.InMemoryService()})
-		s.do("pay 5EUR")
+		s.Do("pay 5EUR")
 		forgetful := newTalk(t, newClerk(&shop), adk.Config{Sessions: session.InMemoryService()})
-		forgetful.turn = s.turn
-		require.Equal(t, fsm.CodeSessionResumeFailed, forgetful.fails("yes").Code)
+		forgetful.Turn = s.Turn
+		require.Equal(t, fsm.CodeSessionResumeFailed, forgetful.Fails("yes").Code)
 	})
 	t.Run("another revision", func(t *testing.T) {
 		s := newTalk(t, newClerk(&shop), adk.Config{Revision: "1"})
-		s.do("pay 5EUR")
+		s.Do("pay 5EUR")
 		newer := newTalk(t, newClerk(&shop), adk.Config{Revision: "2"})
-		newer.turn = s.turn
-		require.Equal(t, fsm.CodeSessionResumeFailed, newer.fails("yes").Code)
+		newer.Turn = s.Turn
+		require.Equal(t, fsm.CodeSessionResumeFailed, newer.Fails("yes").Code)
 	})
 	require.Zero(t, shop.paid.Load())
 }
@@ -343,7 +291,7 @@ func TestOldSessionsAreDeleted(t *testing.T) {
 	service := session.InMemoryService()
 	s := newTalk(t, newClerk(&shop), adk.Config{Sessions: service})
 	for range 8 {
-		s.do("hello")
+		s.Do("hello")
 	}
 	kept, err := service.List(t.Context(), &session.ListRequest{AppName: "interlude", UserID: "user"})
 	require.NoError(t, err)
@@ -354,8 +302,8 @@ func TestOldSessionsAreDeleted(t *testing.T) {
 func TestInterruptFailsAnAutomaticRun(t *testing.T) {
 	var shop till
 	s := newTalk(t, newClerk(&shop), adk.Config{})
-	s.turn.Mode = fsm.ModeAuto
-	require.Contains(t, s.fails("pay 5EUR").Detail, "asks nobody")
+	s.Turn.Mode = fsm.ModeAuto
+	require.Contains(t, s.Fails("pay 5EUR").Detail, "asks nobody")
 }
 
 // K4: what is executed is what was seen, also after a restart: no digit of a number is lost.
@@ -365,7 +313,7 @@ func TestToolGetsTheExactNumberThatWasShown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var got []int64
 			s := newTalk(t, newCaller(&got, call("1", large)), adk.Config{Sessions: service()})
-			q := s.do("go").Questions[0]
+			q := s.Do("go").Questions[0]
 			require.Contains(t, q.Context, "9007199254740993")
 			s.says("yes")
 			require.Equal(t, []int64{large}, got)
@@ -381,7 +329,7 @@ func TestCallsWithOneIDAreApprovedSeparately(t *testing.T) {
 	} {
 		var got []int64
 		s := newTalk(t, newCaller(&got, call("same", 1), call("same", 2)), adk.Config{})
-		questions := s.do("go").Questions
+		questions := s.Do("go").Questions
 		require.Len(t, questions, 2)
 		require.Contains(t, questions[0].Context, `{"n":1}`)
 		require.Contains(t, questions[1].Context, `{"n":2}`)
@@ -397,17 +345,17 @@ func TestConfirmationShowsInvisibleCharacters(t *testing.T) {
 	hidden := call("1", 1)
 	hidden.Args["why"] = strings.Repeat(" ", 4000) + "\u202e; rm -rf /"
 	s := newTalk(t, newCaller(&got, hidden), adk.Config{})
-	require.Contains(t, s.do("go").Questions[0].Context, `[4000 white-space characters]\u{202E}; rm -rf /`)
+	require.Contains(t, s.Do("go").Questions[0].Context, `[4000 white-space characters]\u{202E}; rm -rf /`)
 
 	hidden.Args["why"] = strings.Repeat("x", 50<<10) + "; rm -rf /" + strings.Repeat("y", 50<<10)
 	s = newTalk(t, newCaller(&got, hidden), adk.Config{})
-	require.Contains(t, s.fails("go").Error(), "cannot be shown in whole")
+	require.Contains(t, s.Fails("go").Error(), "cannot be shown in whole")
 
 	s = newTalk(t, newCaller(&got, hidden), adk.Config{})
-	s.turn.ArtifactDir = t.TempDir()
+	s.Turn.ArtifactDir = t.TempDir()
 	require.Regexp(t, `(?s)all \d+ bytes are in the artifact question-1-\w+\.txt .*more bytes are not shown`,
-		s.do("go").Questions[0].Context)
-	files, err := filepath.Glob(filepath.Join(s.turn.ArtifactDir, "*"))
+		s.Do("go").Questions[0].Context)
+	files, err := filepath.Glob(filepath.Join(s.Turn.ArtifactDir, "*"))
 	require.NoError(t, err)
 	require.Len(t, files, 1)
 	body, err := os.ReadFile(files[0])
@@ -437,7 +385,7 @@ func TestGuardTurnsAPanicIntoAFailure(t *testing.T) {
 		return parallelagent.New(parallelagent.Config{AgentConfig: agent.Config{Name: "all",
 			SubAgents: []agent.Agent{guarded}}})
 	}, adk.Config{})
-	f := s.fails("go")
+	f := s.Fails("go")
 	require.Equal(t, fsm.CodeEngineFailed, f.Code)
 	require.ErrorContains(t, f, "out of paper")
 }
@@ -456,7 +404,7 @@ func TestOverloadedModelIsAPassingFailure(t *testing.T) {
 	s := newTalk(t, func(context.Context) (agent.Agent, error) {
 		return llmagent.New(llmagent.Config{Name: "tired", Description: "waits", Model: tired{}})
 	}, adk.Config{})
-	f := s.fails("go")
+	f := s.Fails("go")
 	require.Equal(t, fsm.CodeEngineFailed, f.Code)
 	require.True(t, f.Transient, f.Error())
 }
@@ -494,7 +442,7 @@ func TestFailedTurnHandsOverItsUsage(t *testing.T) {
 				require.NoError(t, err)
 				return adk.Guard(a)
 			}, adk.Config{})
-			o, err := s.engine.RunTurn(ctx, s.next("hello"), s)
+			o, err := s.Engine.RunTurn(ctx, s.Next("hello"), s)
 			require.Error(t, err)
 			require.Equal(t, engine.Usage{InputTokens: 10, OutputTokens: 3}, o.Usage)
 		})
@@ -502,8 +450,8 @@ func TestFailedTurnHandsOverItsUsage(t *testing.T) {
 	t.Run("a question in an automatic run", func(t *testing.T) {
 		var shop till
 		s := newTalk(t, newClerk(&shop), adk.Config{})
-		s.turn.Mode = fsm.ModeAuto
-		o, err := s.engine.RunTurn(t.Context(), s.next("pay 5EUR"), s)
+		s.Turn.Mode = fsm.ModeAuto
+		o, err := s.Engine.RunTurn(t.Context(), s.Next("pay 5EUR"), s)
 		require.Error(t, err)
 		require.Equal(t, engine.Usage{InputTokens: 10, OutputTokens: 3}, o.Usage)
 	})
@@ -515,7 +463,7 @@ func TestN2AnUnusableSchemaIsRefused(t *testing.T) {
 	s := newTalk(t, newClerk(&shop), adk.Config{Question: func(adk.Interrupt) interaction.Question {
 		return interaction.Question{Prompt: "?", Schema: []byte(`{"type":"objekt"}`)}
 	}})
-	f := s.fails("pay 5EUR")
+	f := s.Fails("pay 5EUR")
 	require.Equal(t, fsm.CodeEngineFailed, f.Code)
 	require.True(t, f.Repairable)
 	require.ErrorIs(t, f, interaction.ErrSchema)

@@ -2,11 +2,9 @@ package adk_test
 
 import (
 	"context"
-	"log/slog"
 	"path/filepath"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/genai"
@@ -16,12 +14,9 @@ import (
 	"google.golang.org/adk/v2/session"
 	"google.golang.org/adk/v2/tool/toolconfirmation"
 
-	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/engine/adk"
-	"github.com/interlude-go/interlude/fsm"
-	"github.com/interlude-go/interlude/interaction"
-	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/lifecycle/effecttest"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/memory"
 	"github.com/interlude-go/interlude/store/sqlite"
@@ -86,111 +81,47 @@ var stores = []struct {
 	}},
 }
 
-// engines are ways to pay; each makes one anew, as a host that starts does.
+// engines are ways to pay; each host makes its own.
 var engines = []struct {
 	name string
-	make func(t *testing.T, shop *till) engine.Engine
+	make func(t *testing.T, shop *till) func() engine.Engine
 }{
-	{"agent", func(t *testing.T, shop *till) engine.Engine {
+	{"agent", func(t *testing.T, shop *till) func() engine.Engine {
 		t.Helper()
-		e, err := adk.New(newClerk(shop), adk.Config{})
-		require.NoError(t, err)
-		return e
+		return making(t, newClerk(shop), adk.Config{})
 	}},
-	{"workflow", func(t *testing.T, shop *till) engine.Engine {
+	{"agent with the host's sessions", func(t *testing.T, shop *till) func() engine.Engine {
+		t.Helper()
+		return making(t, newClerk(shop), adk.Config{Sessions: session.InMemoryService()})
+	}},
+	{"workflow", func(t *testing.T, shop *till) func() engine.Engine {
 		t.Helper()
 		ask := requesting(session.RequestInput{Message: "Pay 5EUR?"})
-		e, err := adk.New(newOffice(shop, ask), adk.Config{Ends: adk.EndsRun})
-		require.NoError(t, err)
-		return e
+		return making(t, newOffice(shop, ask), adk.Config{Ends: adk.EndsRun})
 	}},
 }
 
-// host is one process that executes runs: a store, an engine, folders.
-type host struct {
-	*lifecycle.Lifecycle
-	stop func()
-}
-
-func newHost(t *testing.T, st store.Store, e engine.Engine, dir string) *host {
+func making(t *testing.T, newAgent func(context.Context) (agent.Agent, error), cfg adk.Config) func() engine.Engine {
 	t.Helper()
-	lc, err := lifecycle.New(lifecycle.Config{
-		Store: st, Engine: e, Dir: dir, Poll: 10 * time.Millisecond, Grace: -1, Logger: slog.New(slog.DiscardHandler),
-	})
-	require.NoError(t, err)
-	h := &host{Lifecycle: lc, stop: func() {}}
-	t.Cleanup(func() { h.stop(); lc.Close() })
-	return h
-}
-
-// serve executes runs until stop is called.
-func (h *host) serve(t *testing.T) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	served := make(chan error, 1)
-	go func() { served <- h.Serve(ctx) }()
-	h.stop = sync.OnceFunc(func() {
-		cancel()
-		require.NoError(t, <-served)
-	})
-}
-
-// parked waits for the run's next question.
-func (h *host) parked(t *testing.T, id string) interaction.Question {
-	t.Helper()
-	for ev, err := range h.Events(t.Context(), id, 0) {
+	return func() engine.Engine {
+		e, err := adk.New(newAgent, cfg)
 		require.NoError(t, err)
-		if ev.Type != fcmp.TypeInputRequired {
-			continue
-		}
-		q, err := h.Pending(t.Context(), id)
-		require.NoError(t, err)
-		if q != nil {
-			return *q
-		}
+		return e
 	}
-	t.Fatal("the run ended and asked nothing")
-	return interaction.Question{}
 }
 
-// C5, C8, I1: of two people who answer at one time one is accepted, and the tool runs once.
-// I9: the same when the host dies between the reply and the turn that it leads to.
-func TestOfTwoRepliesOneIsAcceptedAndPaid(t *testing.T) {
+// C5 C8 I1 I9 J6 N11: whoever answers at the same time, and whatever happens to the host, the tool
+// runs once for each accepted answer.
+func TestEachAcceptedAnswerIsPaidOnce(t *testing.T) {
 	for _, s := range stores {
 		for _, e := range engines {
 			t.Run(s.name+" "+e.name, func(t *testing.T) {
-				var shop till
-				open, dir := s.open(t), t.TempDir()
-				first := newHost(t, open(), e.make(t, &shop), dir)
-				first.serve(t)
-				run, err := first.Submit(t.Context(), lifecycle.Spec{Prompt: "pay 5EUR"})
-				require.NoError(t, err)
-				q := first.parked(t, run.ID)
-				first.stop() // before the reply, so that the turn cannot begin before the host is gone
-
-				answered := make([]error, 2)
-				var both sync.WaitGroup
-				for i := range answered {
-					both.Go(func() {
-						_, answered[i] = first.Reply(t.Context(), run.ID, interaction.Reply{ID: q.ID, Text: "yes",
-							Actor: lifecycle.Actor{ID: string(rune('a' + i))}})
-					})
-				}
-				both.Wait()
-				if answered[0] != nil {
-					answered[0], answered[1] = answered[1], answered[0]
-				}
-				require.NoError(t, answered[0])
-				require.ErrorIs(t, answered[1], lifecycle.ErrSettled)
-				require.Zero(t, shop.paid.Load())
-
-				second := newHost(t, open(), e.make(t, &shop), dir)
-				second.serve(t)
-				ended, err := second.Wait(t.Context(), run.ID)
-				require.NoError(t, err)
-				require.Equal(t, fsm.StateSucceeded, ended.State, "%+v", ended.Error)
-				require.Equal(t, 2, ended.Attempt)
-				require.EqualValues(t, 1, shop.paid.Load())
+				effecttest.Run(t, effecttest.Harness{Open: s.open, Prompt: "pay 5EUR", Always: e.name == "workflow",
+					Agent: func(t *testing.T) (func() engine.Engine, func() int) {
+						t.Helper()
+						var shop till
+						return e.make(t, &shop), func() int { return int(shop.paid.Load()) }
+					}})
 			})
 		}
 	}

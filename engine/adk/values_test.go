@@ -75,16 +75,16 @@ func TestConfigReplyReadsTheAnswer(t *testing.T) {
 		return nil, errors.New("not a word of " + i.Tool)
 	}
 	s := newTalk(t, newClerk(&shop), adk.Config{Reply: read})
-	s.do("pay 5EUR")
+	s.Do("pay 5EUR")
 	require.Contains(t, s.asks("wie bitte"), "Ja oder nein?")
 	require.Contains(t, s.says("ja"), "paid 5EUR")
 
 	s = newTalk(t, newClerk(&shop), adk.Config{Reply: read})
-	s.do("pay 5EUR")
-	require.ErrorContains(t, s.fails("si"), "not a word of pay")
+	s.Do("pay 5EUR")
+	require.ErrorContains(t, s.Fails("si"), "not a word of pay")
 
 	s = newTalk(t, func(context.Context) (agent.Agent, error) { return nil, errors.New("no key") }, adk.Config{})
-	require.ErrorContains(t, s.fails("hello"), "no key")
+	require.ErrorContains(t, s.Fails("hello"), "no key")
 }
 
 func TestWrongUseIsAnError(t *testing.T) {
@@ -98,9 +98,9 @@ func TestWrongUseIsAnError(t *testing.T) {
 
 	var shop till
 	s := newTalk(t, newClerk(&shop), adk.Config{})
-	s.do("pay 5EUR")
-	turn := s.next("")
+	s.Do("pay 5EUR")
+	turn := s.Next("")
 	turn.Answers = nil
-	_, err = s.engine.RunTurn(t.Context(), turn, s)
+	_, err = s.Engine.RunTurn(t.Context(), turn, s)
 	require.ErrorContains(t, err, "waits for an answer")
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/require"
 
-	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/engine/eino"
+	"github.com/interlude-go/interlude/engine/enginetest"
 	"github.com/interlude-go/interlude/interaction"
 )
 
@@ -50,23 +50,6 @@ func newCashier(t *testing.T, r *register, change func(*interaction.Question), s
 	return e
 }
 
-// decide answers the question of the last turn with the reply, and executes the next turn.
-func (s *session) decide(q engine.Question, r interaction.Reply) (engine.Outcome, error) {
-	s.Helper()
-	turn := s.next()
-	turn.Answers = []interaction.Answer{s.answerTo(q, r)}
-	return s.execute(turn)
-}
-
-func (s *session) answerTo(q engine.Question, r interaction.Reply) interaction.Answer {
-	s.Helper()
-	q.ID, r.ID = s.turn.Attempt, s.turn.Attempt
-	q, odd := interaction.Normalize(q)
-	require.Empty(s, odd)
-	require.NoError(s, r.CheckFor(q))
-	return r.AnswerTo(&q, time.Now())
-}
-
 // decisions are what people decide about calls, by the arguments.
 var decisions = map[string]interaction.Reply{
 	`{"eur": 1}`:                       {Decision: interaction.Approve},
@@ -82,24 +65,24 @@ var decisions = map[string]interaction.Reply{
 func TestK4ApprovedToolRunsWithWhatWasApproved(t *testing.T) {
 	for _, reversed := range []bool{false, true} {
 		var r register
-		s := newSession(t, newCashier(t, &r, nil, `{"eur": 1}`, `{"eur": 12345678901234567890.10}`, `{"eur":3}`,
+		s := enginetest.NewTalk(t, newCashier(t, &r, nil, `{"eur": 1}`, `{"eur": 12345678901234567890.10}`, `{"eur":3}`,
 			`{"eur":4}`, `{"eur":5}`))
 		var answers []interaction.Answer
-		for _, q := range s.do("Pay.").Questions {
+		for _, q := range s.Do("Pay.").Questions {
 			require.Equal(t, interaction.Approval, q.Kind)
 			require.Equal(t, "pay", q.Subject.Tool)
 			reply, ok := decisions[string(q.Subject.Arguments)]
 			require.True(t, ok, "%s", q.Subject.Arguments)
 			reply.Seen = q.Digest()
-			answers = append(answers, s.answerTo(q, reply))
+			answers = append(answers, s.AnswerTo(q, reply))
 		}
 		require.Len(t, answers, 5)
 		if reversed {
 			slices.Reverse(answers)
 		}
-		turn := s.next()
+		turn := s.Next()
 		turn.Answers = answers
-		o, err := s.execute(turn)
+		o, err := s.Execute(turn)
 		require.NoError(t, err)
 		require.Empty(t, o.Questions)
 		require.ElementsMatch(t, []string{`{"eur": 1}`, `{ "eur": 2 }`, `{"eur":50}`}, r.rung)
@@ -113,18 +96,18 @@ func TestK4ApprovedToolRunsWithWhatWasApproved(t *testing.T) {
 func TestK4EqualCallsAreDecidedSeparately(t *testing.T) {
 	for _, rejected := range []int{0, 1} {
 		var r register
-		s := newSession(t, newCashier(t, &r, nil, `{"eur":3}`, `{"eur":3}`))
+		s := enginetest.NewTalk(t, newCashier(t, &r, nil, `{"eur":3}`, `{"eur":3}`))
 		var answers []interaction.Answer
-		for i, q := range s.do("Pay.").Questions {
+		for i, q := range s.Do("Pay.").Questions {
 			reply := interaction.Reply{Decision: interaction.Edit, Value: json.RawMessage(`{"eur":2}`)}
 			if i == rejected {
 				reply = decisions[`{"eur":3}`]
 			}
-			answers = append([]interaction.Answer{s.answerTo(q, reply)}, answers...)
+			answers = append([]interaction.Answer{s.AnswerTo(q, reply)}, answers...)
 		}
-		turn := s.next()
+		turn := s.Next()
 		turn.Answers = answers
-		o, err := s.execute(turn)
+		o, err := s.Execute(turn)
 		require.NoError(t, err)
 		require.Equal(t, []string{`{"eur":2}`}, r.rung)
 		want := []string{`too dear.*these: \{"eur":2\}\s+paid \{"eur":2\}`, `paid \{"eur":2\}.*too dear`}[rejected]
@@ -155,15 +138,15 @@ func TestK4AnswerOfAnotherCallIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var r register
-			s := newSession(t, newCashier(t, &r, nil, `{"eur": 1}`, `{"eur":5}`))
-			questions := s.do("Pay.").Questions
+			s := enginetest.NewTalk(t, newCashier(t, &r, nil, `{"eur": 1}`, `{"eur":5}`))
+			questions := s.Do("Pay.").Questions
 			var answers []interaction.Answer
 			for _, q := range questions {
-				answers = append(answers, s.answerTo(q, decisions[string(q.Subject.Arguments)]))
+				answers = append(answers, s.AnswerTo(q, decisions[string(q.Subject.Arguments)]))
 			}
-			turn := s.next()
+			turn := s.Next()
 			turn.Answers = c.change(answers)
-			o, err := s.execute(turn)
+			o, err := s.Execute(turn)
 			if c.refused {
 				require.ErrorContains(t, err, "not the one that a person was asked about")
 				require.Empty(t, r.rung)
@@ -173,7 +156,7 @@ func TestK4AnswerOfAnotherCallIsRefused(t *testing.T) {
 			require.Equal(t, []string{`{"eur":50}`}, r.rung)
 			require.Len(t, o.Questions, 1)
 			require.Equal(t, questions[0].Subject, o.Questions[0].Subject)
-			o, err = s.decide(o.Questions[0], interaction.Reply{Decision: interaction.Reject, Text: "too late"})
+			o, err = s.Decide(o.Questions[0], interaction.Reply{Decision: interaction.Reject, Text: "too late"})
 			require.NoError(t, err)
 			require.Equal(t, []string{`{"eur":50}`}, r.rung)
 			require.Contains(t, o.FinalText, "too late")
@@ -184,21 +167,21 @@ func TestK4AnswerOfAnotherCallIsRefused(t *testing.T) {
 // K4: an approval of other arguments than those of the call that waits executes nothing.
 func TestAnotherApprovalRunsNothing(t *testing.T) {
 	var r register
-	s := newSession(t, newCashier(t, &r, nil, `{"eur":1}`))
-	q := s.do("Pay.").Questions[0]
+	s := enginetest.NewTalk(t, newCashier(t, &r, nil, `{"eur":1}`))
+	q := s.Do("Pay.").Questions[0]
 	q.Subject.Arguments = json.RawMessage(`{"eur":100}`)
-	_, err := s.decide(q, interaction.Reply{Decision: interaction.Approve})
+	_, err := s.Decide(q, interaction.Reply{Decision: interaction.Approve})
 	require.ErrorContains(t, err, "not the one that a person was asked about")
 	require.Empty(t, r.rung)
 
 	// Nobody has decided: the model is told so.
-	s = newSession(t, newCashier(t, &r, nil, `{"eur":1}`))
-	q = s.do("Pay.").Questions[0]
-	turn := s.next("")
+	s = enginetest.NewTalk(t, newCashier(t, &r, nil, `{"eur":1}`))
+	q = s.Do("Pay.").Questions[0]
+	turn := s.Next("")
 	auto := interaction.NewAutoDecision(q).Answer(time.Now())
 	auto.Ref = q.Ref
 	turn.Answers = []interaction.Answer{auto}
-	o, err := s.engine.RunTurn(t.Context(), turn, s)
+	o, err := s.Engine.RunTurn(t.Context(), turn, s)
 	require.NoError(t, err)
 	require.Contains(t, o.FinalText, "Not executed")
 	require.Empty(t, r.rung)
@@ -212,8 +195,8 @@ func TestQuestionOfAnApprovedTool(t *testing.T) {
 		q.Prompt, q.Schema = "Pay?", json.RawMessage(`{"properties":{"eur":{"maximum":5}}}`)
 		q.Subject = &interaction.Subject{Risk: "money", Arguments: json.RawMessage(`{"eur":0}`)}
 	}
-	s := newSession(t, newCashier(t, &r, change, `{"eur":1}`))
-	q := s.do("Pay.").Questions[0]
+	s := enginetest.NewTalk(t, newCashier(t, &r, change, `{"eur":1}`))
+	q := s.Do("Pay.").Questions[0]
 	require.Equal(t, &interaction.Subject{Tool: "pay", Arguments: json.RawMessage(`{"eur":1}`), Risk: "money"},
 		q.Subject)
 	require.Equal(t, "Pay?", q.Prompt)
@@ -221,8 +204,8 @@ func TestQuestionOfAnApprovedTool(t *testing.T) {
 	require.ErrorIs(t, interaction.Reply{ID: 1, Decision: interaction.Edit, Value: json.RawMessage(`{"eur":6}`)}.
 		CheckFor(q), interaction.ErrInvalidReply)
 
-	s = newSession(t, newCashier(t, &r, nil, `{"eur":1,"eur":100}`))
-	o := s.do("Pay.")
+	s = enginetest.NewTalk(t, newCashier(t, &r, nil, `{"eur":1,"eur":100}`))
+	o := s.Do("Pay.")
 	require.Empty(t, o.Questions)
 	require.Contains(t, o.FinalText, "given twice")
 	require.Empty(t, r.rung)

@@ -20,73 +20,13 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// session is a run as its engine sees it.
-type session struct {
-	testing.TB
-	enginetest.Recorder
-	engine engine.Engine
-	turn   engine.Turn
-	asked  []interaction.Question // of the last turn
-}
-
-func newSession(tb testing.TB, e engine.Engine) *session {
-	tb.Helper()
-	return &session{TB: tb, engine: e, turn: engine.Turn{RunID: "r1", Mode: fsm.ModeInteractive, HomeDir: tb.TempDir()}}
-}
-
-// next is the run's next turn: with the prompt, or a text for each question of the last turn.
-func (s *session) next(inputs ...string) engine.Turn {
-	s.turn.Attempt++
-	s.turn.Epoch++
-	s.turn.Answers = nil
-	for i, input := range inputs {
-		if s.turn.Attempt == 1 {
-			s.turn.Prompt = input
-			break
-		}
-		a := interaction.Answer{ID: i + 1, Resolution: interaction.UserReply, Text: input}
-		if i < len(s.asked) {
-			a.Ref = s.asked[i].Ref
-		}
-		s.turn.Answers = append(s.turn.Answers, a)
-	}
-	return s.turn
-}
-
-// do does the next turn, which must go well.
-func (s *session) do(inputs ...string) engine.Outcome {
-	s.Helper()
-	o, err := s.execute(s.next(inputs...))
-	require.NoError(s, err)
-	require.Equal(s, engine.OK, o.Process.Status)
-	return o
-}
-
-func (s *session) execute(t engine.Turn) (engine.Outcome, error) {
-	o, err := s.engine.RunTurn(s.Context(), t, s)
-	if o.Session != nil {
-		s.turn.Session = o.Session
-	}
-	s.asked = o.Questions
-	return o, err
-}
-
-// fails does the next turn, which must fail.
-func (s *session) fails(input string) *engine.Failure {
-	s.Helper()
-	_, err := s.engine.RunTurn(s.Context(), s.next(input), s)
-	var f *engine.Failure
-	require.ErrorAs(s, err, &f)
-	return f
-}
-
 func TestToolOfAnAgentAsksAndGetsTheAnswer(t *testing.T) {
 	var shop till
 	e, err := eino.NewAgent(newClerk(&shop, "5 EUR"), eino.Config{})
 	require.NoError(t, err)
-	s := newSession(t, e)
+	s := enginetest.NewTalk(t, e)
 
-	o := s.do("Pay 5 EUR.")
+	o := s.Do("Pay 5 EUR.")
 	require.Equal(t, []interaction.Question{{
 		Kind: interaction.ChooseOne, Prompt: "Pay 5 EUR?", DefaultPolicy: interaction.EngineJudgement,
 		Options: refund("").Options,
@@ -96,7 +36,7 @@ func TestToolOfAnAgentAsksAndGetsTheAnswer(t *testing.T) {
 	require.Equal(t, []string{"I shall ask first."}, s.Messages())
 	require.Equal(t, engine.Usage{InputTokens: 10, OutputTokens: 3}, o.Usage)
 
-	o = s.do("yes")
+	o = s.Do("yes")
 	require.Empty(t, o.Questions)
 	require.True(t, interaction.Read(o.FinalText, nil).Done)
 	require.Equal(t, "paid 5 EUR", interaction.Read(o.FinalText, nil).Text)
@@ -109,12 +49,12 @@ func TestK1QuestionsOfSeveralToolsAreAskedTogether(t *testing.T) {
 	var shop till
 	e, err := eino.NewAgent(newClerk(&shop, "1 EUR", "2 EUR", "3 EUR"), eino.Config{})
 	require.NoError(t, err)
-	s := newSession(t, e)
+	s := enginetest.NewTalk(t, e)
 	var asked []string
-	for _, q := range s.do("Pay them all.").Questions {
+	for _, q := range s.Do("Pay them all.").Questions {
 		asked = append(asked, q.Prompt)
 	}
-	o := s.do("yes", "no", "yes")
+	o := s.Do("yes", "no", "yes")
 	require.Equal(t, []string{"Pay 1 EUR?", "Pay 2 EUR?", "Pay 3 EUR?"}, asked)
 	require.Equal(t, "paid 1 EUR, not paid, paid 3 EUR", interaction.Read(o.FinalText, nil).Text)
 	require.EqualValues(t, 2, shop.paid.Load())
@@ -125,13 +65,13 @@ func TestAgentGetsTheEarlierConversation(t *testing.T) {
 	var shop till
 	e, err := eino.NewAgent(newClerk(&shop, "5 EUR"), eino.Config{Ends: eino.EndsTurn})
 	require.NoError(t, err)
-	s := newSession(t, e)
-	require.Equal(t, "1 messages so far. What shall I pay?", s.do("hello").FinalText)
-	require.Equal(t, "3 messages so far. What shall I pay?", s.do("hello again").FinalText)
-	s.do("5 EUR, please")
-	require.Contains(t, s.do("yes").FinalText, "paid 5 EUR")
+	s := enginetest.NewTalk(t, e)
+	require.Equal(t, "1 messages so far. What shall I pay?", s.Do("hello").FinalText)
+	require.Equal(t, "3 messages so far. What shall I pay?", s.Do("hello again").FinalText)
+	s.Do("5 EUR, please")
+	require.Contains(t, s.Do("yes").FinalText, "paid 5 EUR")
 	// two of hello, two of hello again, and four of the payment: request, call, result, report
-	require.Equal(t, "9 messages so far. What shall I pay?", s.do("hello once more").FinalText)
+	require.Equal(t, "9 messages so far. What shall I pay?", s.Do("hello once more").FinalText)
 }
 
 // E4, I2: a turn is executed twice at one time, by an attempt that has lost its run and by the one
@@ -140,9 +80,9 @@ func TestConcurrentAttemptsDoNotShareACheckpoint(t *testing.T) {
 	var shop till
 	e, err := eino.NewAgent(newClerk(&shop, "1 EUR", "2 EUR"), eino.Config{})
 	require.NoError(t, err)
-	s := newSession(t, e)
-	s.do("Pay them.")
-	before := s.next("yes") // and to the other question nobody has an answer
+	s := enginetest.NewTalk(t, e)
+	s.Do("Pay them.")
+	before := s.Next("yes") // and to the other question nobody has an answer
 
 	outcomes := make([]engine.Outcome, 4)
 	var all sync.WaitGroup
@@ -156,35 +96,35 @@ func TestConcurrentAttemptsDoNotShareACheckpoint(t *testing.T) {
 		require.Equal(t, "Pay 2 EUR?", o.Questions[0].Prompt)
 		require.NoError(t, e.Check(t.Context(), "r1", *o.Session))
 	}
-	s.turn.Session, s.asked = outcomes[0].Session, outcomes[0].Questions
-	require.Equal(t, "paid 1 EUR, not paid", interaction.Read(s.do("no").FinalText, nil).Text)
+	s.Turn.Session, s.Asked = outcomes[0].Session, outcomes[0].Questions
+	require.Equal(t, "paid 1 EUR, not paid", interaction.Read(s.Do("no").FinalText, nil).Text)
 }
 
 // E2: a checkpoint that is gone, spoiled, or of another revision of the graph.
 func TestUnusableCheckpointIsSessionResumeFailed(t *testing.T) {
 	var shop till
-	parked := func(t *testing.T) *session {
+	parked := func(t *testing.T) *enginetest.Talk {
 		t.Helper()
 		e, err := eino.Compile(t.Context(), paying(t, &shop), eino.GraphConfig[string,
 			string]{Config: eino.Config{Revision: "1"}})
 		require.NoError(t, err)
-		s := newSession(t, e)
-		s.do("5 EUR")
+		s := enginetest.NewTalk(t, e)
+		s.Do("5 EUR")
 		return s
 	}
 	t.Run("gone", func(t *testing.T) {
 		s := parked(t)
-		require.NoError(t, os.RemoveAll(filepath.Join(s.turn.HomeDir, "checkpoints")))
-		require.ErrorIs(t, s.engine.(engine.Checker).Check(t.Context(), "r1", *s.turn.Session), engine.ErrHandleRefused)
-		require.Equal(t, fsm.CodeSessionResumeFailed, s.fails("yes").Code)
+		require.NoError(t, os.RemoveAll(filepath.Join(s.Turn.HomeDir, "checkpoints")))
+		require.ErrorIs(t, s.Engine.(engine.Checker).Check(t.Context(), "r1", *s.Turn.Session), engine.ErrHandleRefused)
+		require.Equal(t, fsm.CodeSessionResumeFailed, s.Fails("yes").Code)
 	})
 	t.Run("another revision", func(t *testing.T) {
 		s := parked(t)
 		var err error
-		s.engine, err = eino.Compile(t.Context(), paying(t, &shop), eino.GraphConfig[string,
+		s.Engine, err = eino.Compile(t.Context(), paying(t, &shop), eino.GraphConfig[string,
 			string]{Config: eino.Config{Revision: "2"}})
 		require.NoError(t, err)
-		require.Equal(t, fsm.CodeSessionResumeFailed, s.fails("yes").Code)
+		require.Equal(t, fsm.CodeSessionResumeFailed, s.Fails("yes").Code)
 	})
 	t.Run("a graph that was changed under the same revision", func(t *testing.T) {
 		s := parked(t)
@@ -193,10 +133,10 @@ func TestUnusableCheckpointIsSessionResumeFailed(t *testing.T) {
 		require.NoError(t, g.AddEdge(compose.START, "sell"))
 		require.NoError(t, g.AddEdge("sell", compose.END))
 		var err error
-		s.engine, err = eino.Compile(t.Context(), g, eino.GraphConfig[string,
+		s.Engine, err = eino.Compile(t.Context(), g, eino.GraphConfig[string,
 			string]{Config: eino.Config{Revision: "1"}})
 		require.NoError(t, err)
-		f := s.fails("yes")
+		f := s.Fails("yes")
 		require.Equal(t, fsm.CodeSessionResumeFailed, f.Code)
 		require.ErrorContains(t, f, "Config.Revision")
 	})
@@ -210,16 +150,16 @@ func TestUnusableCheckpointIsSessionResumeFailed(t *testing.T) {
 		require.NoError(t, g.AddEdge(compose.START, "pay"))
 		require.NoError(t, g.AddEdge("pay", compose.END))
 		var err error
-		s.engine, err = eino.Compile(t.Context(), g, eino.GraphConfig[string,
+		s.Engine, err = eino.Compile(t.Context(), g, eino.GraphConfig[string,
 			string]{Config: eino.Config{Revision: "1"}})
 		require.NoError(t, err)
-		require.Equal(t, fsm.CodeEngineFailed, s.fails("yes").Code)
+		require.Equal(t, fsm.CodeEngineFailed, s.Fails("yes").Code)
 	})
 	t.Run("a type that Eino does not know", func(t *testing.T) {
 		s := parked(t)
-		spoil := &session{TB: t, engine: s.engine, turn: s.turn}
-		spoil.turn.Session = unreadable(t, s)
-		require.Equal(t, fsm.CodeSessionResumeFailed, spoil.fails("yes").Code)
+		spoil := &enginetest.Talk{TB: t, Engine: s.Engine, Turn: s.Turn}
+		spoil.Turn.Session = unreadable(t, s)
+		require.Equal(t, fsm.CodeSessionResumeFailed, spoil.Fails("yes").Code)
 	})
 	require.Zero(t, shop.paid.Load())
 }
@@ -229,15 +169,15 @@ func TestInterruptFailsAnAutomaticRun(t *testing.T) {
 	var shop till
 	e, err := eino.Compile(t.Context(), paying(t, &shop), eino.GraphConfig[string, string]{})
 	require.NoError(t, err)
-	s := newSession(t, e)
-	s.turn.Mode = fsm.ModeAuto
-	f := s.fails("5 EUR")
+	s := enginetest.NewTalk(t, e)
+	s.Turn.Mode = fsm.ModeAuto
+	f := s.Fails("5 EUR")
 	require.Equal(t, fsm.CodeEngineFailed, f.Code)
 	require.Contains(t, f.Detail, "asks nobody")
 }
 
 // gated is a graph that is compiled to stop before it pays; its state is what was decided.
-func gated(t *testing.T, shop *till, cfg eino.Config) *session {
+func gated(t *testing.T, shop *till, cfg eino.Config) *enginetest.Talk {
 	t.Helper()
 	g := compose.NewGraph[string, string](compose.WithGenLocalState(func(context.Context) *decision {
 		return &decision{}
@@ -260,7 +200,7 @@ func gated(t *testing.T, shop *till, cfg eino.Config) *session {
 	e, err := eino.Compile(t.Context(), g, eino.GraphConfig[string, string]{Config: cfg},
 		compose.WithInterruptBeforeNodes([]string{"pay"}))
 	require.NoError(t, err)
-	return newSession(t, e)
+	return enginetest.NewTalk(t, e)
 }
 
 type decision struct{ Agreed bool }
@@ -275,7 +215,7 @@ func TestN2AnUnusableSchemaIsRefused(t *testing.T) {
 			return interaction.Question{Prompt: "?", Schema: []byte(`{"type":"objekt"}`)}
 		},
 		Reply: func(context.Context, eino.Interrupt, interaction.Answer) (any, error) { return decision{}, nil },
-	}).fails("5 EUR")
+	}).Fails("5 EUR")
 	require.Equal(t, fsm.CodeEngineFailed, f.Code)
 	require.True(t, f.Repairable)
 	require.ErrorIs(t, f, interaction.ErrSchema)
@@ -284,7 +224,7 @@ func TestN2AnUnusableSchemaIsRefused(t *testing.T) {
 // Eino goes on behind a gate whatever was answered; here nobody can be asked in vain.
 func TestGateNeedsConfigReply(t *testing.T) {
 	var shop till
-	f := gated(t, &shop, eino.Config{}).fails("5 EUR")
+	f := gated(t, &shop, eino.Config{}).Fails("5 EUR")
 	require.Contains(t, f.Detail, "Config.Reply")
 
 	for answer, paid := range map[string]int64{"yes": 1, "no": 0} {
@@ -295,31 +235,31 @@ func TestGateNeedsConfigReply(t *testing.T) {
 			require.Equal(t, interaction.Confirm, i.Question.Kind)
 			return &decision{Agreed: a.Text == "yes"}, nil
 		}})
-		require.Equal(t, interaction.Confirm, s.do("5 EUR").Questions[0].Kind)
-		s.do(answer)
+		require.Equal(t, interaction.Confirm, s.Do("5 EUR").Questions[0].Kind)
+		s.Do(answer)
 		require.Equal(t, paid, shop.paid.Load())
 	}
 
 	s := gated(t, &shop, eino.Config{Reply: func(context.Context, eino.Interrupt, interaction.Answer) (any, error) {
 		return nil, nil //nolint:nilnil // no new state is no fault
 	}})
-	s.do("5 EUR")
-	require.Contains(t, s.do("whatever").FinalText, "not paid", "the state is as it was")
+	s.Do("5 EUR")
+	require.Contains(t, s.Do("whatever").FinalText, "not paid", "the state is as it was")
 
 	s = gated(t, &shop, eino.Config{Reply: func(context.Context, eino.Interrupt, interaction.Answer) (any, error) {
 		return nil, errors.New("neither yes nor no")
 	}})
-	s.do("5 EUR")
-	require.ErrorContains(t, s.fails("maybe"), "neither yes nor no")
+	s.Do("5 EUR")
+	require.ErrorContains(t, s.Fails("maybe"), "neither yes nor no")
 }
 
 func TestTurnWithoutAnAnswerToItsInterruptFails(t *testing.T) {
 	var shop till
 	e, err := eino.Compile(t.Context(), paying(t, &shop), eino.GraphConfig[string, string]{})
 	require.NoError(t, err)
-	s := newSession(t, e)
-	s.do("5 EUR")
-	turn := s.next("")
+	s := enginetest.NewTalk(t, e)
+	s.Do("5 EUR")
+	turn := s.Next("")
 	turn.Answers = nil
 	_, err = e.RunTurn(t.Context(), turn, s)
 	require.ErrorContains(t, err, "waits for an answer")
@@ -331,7 +271,7 @@ func TestGraphWithoutCheckpointStoreFails(t *testing.T) {
 	require.NoError(t, err)
 	e, err := eino.New(compiled, eino.GraphConfig[string, string]{})
 	require.NoError(t, err)
-	require.Contains(t, newSession(t, e).fails("5 EUR").Detail, "eino.Checkpoints()")
+	require.Contains(t, enginetest.NewTalk(t, e).Fails("5 EUR").Detail, "eino.Checkpoints()")
 }
 
 // A panic in a node or an agent is the turn's failure.
@@ -343,11 +283,11 @@ func TestPanicFailsTheTurn(t *testing.T) {
 	require.NoError(t, g.AddEdge("broken", compose.END))
 	e, err := eino.Compile(t.Context(), g, eino.GraphConfig[string, string]{})
 	require.NoError(t, err)
-	require.ErrorContains(t, newSession(t, e).fails("x"), "out of paper")
+	require.ErrorContains(t, enginetest.NewTalk(t, e).Fails("x"), "out of paper")
 
 	e, err = eino.NewAgent(func(context.Context) (adk.Agent, error) { return nil, errors.New("no key") }, eino.Config{})
 	require.NoError(t, err)
-	require.ErrorContains(t, newSession(t, e).fails("x"), "no key")
+	require.ErrorContains(t, enginetest.NewTalk(t, e).Fails("x"), "no key")
 }
 
 // J2: what a model's provider says of itself tells whether the failure passes.
@@ -362,7 +302,7 @@ func TestOverloadedModelIsAPassingFailure(t *testing.T) {
 		require.NoError(t, g.AddEdge("model", compose.END))
 		e, err := eino.Compile(t.Context(), g, eino.GraphConfig[string, string]{})
 		require.NoError(t, err)
-		f := newSession(t, e).fails("x")
+		f := enginetest.NewTalk(t, e).Fails("x")
 		require.Equal(t, fsm.CodeEngineFailed, f.Code)
 		require.Equal(t, passing, f.Transient, text)
 	}
@@ -406,9 +346,9 @@ func TestFailedTurnHandsOverItsUsage(t *testing.T) {
 			e, err := eino.Compile(t.Context(), g, eino.GraphConfig[[]*schema.Message, *schema.Message]{},
 				compose.WithCheckPointStore(eino.Checkpoints()))
 			require.NoError(t, err)
-			s := newSession(t, e)
-			s.turn.Mode = fsm.ModeAuto
-			o, err := e.RunTurn(ctx, s.next("hello"), s)
+			s := enginetest.NewTalk(t, e)
+			s.Turn.Mode = fsm.ModeAuto
+			o, err := e.RunTurn(ctx, s.Next("hello"), s)
 			require.Error(t, err)
 			require.Equal(t, engine.Usage{InputTokens: 10, OutputTokens: 3}, o.Usage)
 		})
@@ -462,12 +402,12 @@ func TestAgentThatIsDoneEndsTheRun(t *testing.T) {
 				return speaker{texts: []string{c.text, "The end."}}, nil
 			}, eino.Config{Ends: c.ends})
 			require.NoError(t, err)
-			s := newSession(t, e)
-			s.turn.Nonce = c.nonce
-			o := s.do("Pay.")
+			s := enginetest.NewTalk(t, e)
+			s.Turn.Nonce = c.nonce
+			o := s.Do("Pay.")
 			require.Equal(t, c.done, o.Done)
 			if !c.done {
-				o = s.do("This one.")
+				o = s.Do("This one.")
 				require.Equal(t, "The end.", o.FinalText, "it is called with the conversation")
 				require.Equal(t, c.ends == eino.EndsRun, o.Done)
 			}

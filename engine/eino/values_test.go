@@ -17,14 +17,15 @@ import (
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/engine/checkpoint"
 	"github.com/interlude-go/interlude/engine/eino"
+	"github.com/interlude-go/interlude/engine/enginetest"
 	"github.com/interlude-go/interlude/interaction"
 )
 
 // unreadable stores a session like the one that is parked, but for Eino's checkpoint in it, and
 // returns its handle.
-func unreadable(t *testing.T, s *session) *engine.SessionHandle {
+func unreadable(t *testing.T, s *enginetest.Talk) *engine.SessionHandle {
 	t.Helper()
-	found, err := filepath.Glob(filepath.Join(s.turn.HomeDir, "checkpoints", "r1", "*"))
+	found, err := filepath.Glob(filepath.Join(s.Turn.HomeDir, "checkpoints", "r1", "*"))
 	require.NoError(t, err)
 	require.Len(t, found, 1)
 	body, err := os.ReadFile(found[0])
@@ -34,7 +35,7 @@ func unreadable(t *testing.T, s *session) *engine.SessionHandle {
 	kept["checkpoints"] = map[string][]byte{"interlude": []byte(`{"type":"nobody knows"}`)}
 	body, err = json.Marshal(kept)
 	require.NoError(t, err)
-	h, err := checkpoint.Sessions{Engine: "eino", Version: "1", Revision: "1"}.Save(t.Context(), s.turn, body)
+	h, err := checkpoint.Sessions{Engine: "eino", Version: "1", Revision: "1"}.Save(t.Context(), s.Turn, body)
 	require.NoError(t, err)
 	return &h
 }
@@ -120,9 +121,9 @@ func TestAskShowsInvisibleCharacters(t *testing.T) {
 		require.NoError(t, g.AddEdge("ask", compose.END))
 		e, err := eino.Compile(t.Context(), g, eino.GraphConfig[string, string]{})
 		require.NoError(t, err)
-		s := newSession(t, e)
-		s.turn.ArtifactDir = artifacts
-		return e.RunTurn(t.Context(), s.next("go"), s)
+		s := enginetest.NewTalk(t, e)
+		s.Turn.ArtifactDir = artifacts
+		return e.RunTurn(t.Context(), s.Next("go"), s)
 	}
 	o, err := asked("", "ls"+strings.Repeat(" ", 4000)+"\u202e; rm -rf /")
 	require.NoError(t, err)
