@@ -106,7 +106,8 @@ func TestEachAcceptedAnswerIsPaidOnce(t *testing.T) {
 					Agent: func(t *testing.T) (func() engine.Engine, func() int) {
 						t.Helper()
 						var shop till
-						return func() engine.Engine { return e.make(t, &shop) }, func() int { return int(shop.paid.Load()) }
+						newEngine := func() engine.Engine { return e.make(t, &shop) }
+						return newEngine, func() int { return int(shop.paid.Load()) }
 					}})
 			})
 		}
