@@ -73,7 +73,7 @@ func TestCheckNamesWrongField(t *testing.T) {
 	prev := queued()
 	c := follow(prev, func(r *store.Run) { r.Pool = "other" })
 	err := c.Check(&prev, false)
-	require.ErrorContains(t, err, "run a: what was fixed at submission cannot be changed")
+	require.ErrorContains(t, err, "run a in state queued: what was fixed at submission cannot be changed")
 }
 
 func TestClaimRequestCheckBoundsRequest(t *testing.T) {

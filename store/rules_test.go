@@ -1,0 +1,149 @@
+package store
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+)
+
+var atNoon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+func queuedRun() Run {
+	return Run{ID: "a", Version: 2, Pool: "p", State: fsm.StateQueued, CreatedAt: atNoon, UpdatedAt: atNoon,
+		QueuedAt: atNoon, Seq: 3}
+}
+
+// eachRule requires that each rule has a case in which it is the first that is broken, and that
+// nothing is broken without a case.
+func eachRule(t *testing.T, good []rule, cases map[string][]rule) {
+	t.Helper()
+	run := queuedRun()
+	require.NoError(t, firstBroken(&run, good))
+	require.Len(t, cases, len(good))
+	for i, r := range good {
+		t.Run(r.name, func(t *testing.T) {
+			require.Contains(t, cases, r.name)
+			rules := cases[r.name]
+			require.NoError(t, firstBroken(&run, rules[:i]), "it breaks another rule before")
+			err := firstBroken(&run, rules)
+			require.ErrorIs(t, err, ErrInvalid)
+			require.ErrorContains(t, err, "run a in state queued: "+r.text)
+		})
+	}
+}
+
+// I10: each rule of a record is broken by a record that meets the rules before it.
+func TestEachRuleOfARunIsBroken(t *testing.T) {
+	broken := func(change func(*Run)) []rule {
+		r := queuedRun()
+		change(&r)
+		rules := r.rules()
+		return rules[:]
+	}
+	eachRule(t, broken(func(*Run) {}), map[string][]rule{
+		"counters":    broken(func(r *Run) { r.Yielded = 1 }),
+		"holds":       broken(func(r *Run) { r.Holds = 1 }),
+		"journal":     broken(func(r *Run) { r.Journal = &interaction.JournalSize{Entries: 2, Bytes: 1} }),
+		"budget":      broken(func(r *Run) { r.Budget = &RunBudget{} }),
+		"block":       broken(func(r *Run) { r.Block = &Block{Kind: BlockHeld} }),
+		"family":      broken(func(r *Run) { r.Family = &Family{} }),
+		"fork":        broken(func(r *Run) { r.ForkedFrom = &ForkPoint{RunID: "a"} }),
+		"required":    broken(func(r *Run) { r.Pool = "" }),
+		"state":       broken(func(r *Run) { r.State = "paused" }),
+		"pending":     broken(func(r *Run) { r.Pending = &interaction.Question{ID: 1} }),
+		"deadline":    broken(func(r *Run) { r.Deadline = atNoon }),
+		"running":     broken(func(r *Run) { r.State = fsm.StateRunning }),
+		"slot":        broken(func(r *Run) { r.Slot = true }),
+		"finished":    broken(func(r *Run) { r.State = fsm.StateFailed }),
+		"finished_at": broken(func(r *Run) { r.FinishedAt = atNoon }),
+		"queued_at":   broken(func(r *Run) { r.QueuedAt = time.Time{} }),
+		"times":       broken(func(r *Run) { r.RecoveredAt = atNoon.Add(1) }),
+	})
+	again := queuedRun()
+	again.ForkedFrom = &ForkPoint{RunID: "b", AsksAgain: interaction.MaxQuestions + 1}
+	require.ErrorContains(t, again.Coherent(), textOfFork)
+	blocked := queuedRun()
+	blocked.NotBefore = atNoon.Add(1)
+	blocked.Block = &Block{Kind: BlockSleep, Until: blocked.NotBefore}
+	require.ErrorContains(t, blocked.Coherent(), "times are UTC")
+}
+
+// I10: each rule of a commit is broken by a commit that meets the rules before it.
+func TestEachRuleOfACommitIsBroken(t *testing.T) {
+	broken := func(change func(*Commit)) []rule {
+		c := &Commit{Run: queuedRun(), Expect: 1, Events: make([]Event, 1)}
+		change(c)
+		rules := c.rules()
+		return rules[:]
+	}
+	eachRule(t, broken(func(*Commit) {}), map[string][]rule{
+		"version": broken(func(c *Commit) { c.Run.Version = 3 }),
+		"spec":    broken(func(c *Commit) { c.Spec = []byte("s") }),
+		"events":  broken(func(c *Commit) { c.Events = make([]Event, 4) }),
+	})
+	created := func(change func(*Commit)) []rule {
+		c := &Commit{Run: queuedRun(), Spec: []byte("s"), Events: make([]Event, 3)}
+		change(c)
+		rules := c.createRules()
+		return rules[:]
+	}
+	eachRule(t, created(func(*Commit) {}), map[string][]rule{
+		"creation": created(func(c *Commit) { c.Spec = nil }),
+		"journal":  created(func(c *Commit) { c.Run.Journal = &interaction.JournalSize{} }),
+		"answer":   created(func(c *Commit) { c.Run.Answer = &interaction.Answer{} }),
+		"fork": created(func(c *Commit) {
+			c.Run.Answer, c.Run.ForkedFrom = &interaction.Answer{}, &ForkPoint{RunID: "b", AsksAgain: 1}
+		}),
+		"state": created(func(c *Commit) { c.Run.Attempt = 1 }),
+	})
+}
+
+// I10: each rule of a change is broken by a change that meets the rules before it.
+func TestEachRuleOfAChangeIsBroken(t *testing.T) {
+	// of returns the rules of a commit that starts a turn by a claim, or leaves the run in the queue.
+	of := func(claim bool, spoil func(c *Commit, prev *Run)) []rule {
+		c, prev := &Commit{Run: queuedRun(), Expect: 1, Events: make([]Event, 1)}, queuedRun()
+		prev.Version, prev.Seq = 1, 2
+		if claim {
+			c.Run.State, c.Run.Slot, c.Run.Owner, c.Run.Attempt, c.Run.Epoch = fsm.StateRunning, true, "n", 1, 1
+		}
+		spoil(c, &prev)
+		rules := c.nextRules(&prev, claim)
+		return rules[:]
+	}
+	run := queuedRun()
+	require.NoError(t, firstBroken(&run, of(true, func(*Commit, *Run) {})))
+	eachRule(t, of(false, func(*Commit, *Run) {}), map[string][]rule{
+		"terminal":   of(false, func(_ *Commit, p *Run) { p.State = fsm.StateFailed }),
+		"seq":        of(false, func(c *Commit, _ *Run) { c.Run.Seq++ }),
+		"transition": of(false, func(c *Commit, _ *Run) { c.Run.State = fsm.StateSucceeded }),
+		"event": of(false, func(c *Commit, _ *Run) {
+			c.Run.State, c.Events, c.Run.Seq = fsm.StateCanceled, nil, 2
+		}),
+		"claimable":  of(true, func(_ *Commit, p *Run) { p.Block = &Block{Kind: BlockHeld} }),
+		"claim":      of(true, func(c *Commit, _ *Run) { c.Run.State = fsm.StateQueued }),
+		"attempt":    of(true, func(c *Commit, _ *Run) { c.Run.Attempt = 0 }),
+		"slot":       of(false, func(c *Commit, _ *Run) { c.Run.Slot = true }),
+		"epoch":      of(false, func(c *Commit, _ *Run) { c.Run.Epoch = 1 }),
+		"yielded":    of(false, func(c *Commit, _ *Run) { c.Run.Yielded = 1 }),
+		"monotone":   of(false, func(c *Commit, _ *Run) { c.Run.UpdatedAt = atNoon.Add(-1) }),
+		"submission": of(false, func(c *Commit, _ *Run) { c.Run.Pool = "q" }),
+		"not_before": of(false, func(c *Commit, _ *Run) { c.Run.NotBefore = atNoon }),
+	})
+}
+
+func BenchmarkRules(b *testing.B) {
+	prev := queuedRun()
+	prev.Version, prev.Seq = 1, 2
+	c := &Commit{Run: queuedRun(), Expect: 1, Events: []Event{{Seq: 3, Body: []byte("{}")}}}
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := c.Check(&prev, false); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
