@@ -16,23 +16,11 @@ const MaxBatch = 1000
 // follow within the limit, so that a reader of large events needs little memory.
 const MinPage = 256 << 10
 
-// Check returns an error that matches ErrInvalid if no store may store the commit on prev, the
-// stored record, which is nil when the commit creates the run. The claim flag says that a claim
-// makes the commit: it alone may give a run a slot and an epoch. Check does not compare versions
-// and fences: those are races, not faults.
-func (c *Commit) Check(prev *Run, claim bool) error {
-	if err := c.CheckSelf(); err != nil {
-		return err
-	}
-	if prev == nil {
-		return nil
-	}
-	return c.CheckNext(prev, claim)
-}
-
-// CheckSelf is the part of Check that needs no previous record.
-func (c *Commit) CheckSelf() error {
-	if err := c.Run.Coherent(); err != nil {
+// Validate returns an error that matches ErrInvalid if no store may keep the commit, whatever is
+// stored before it. ValidateNext has the rest. Neither compares versions and fences: those are
+// races, not faults.
+func (c *Commit) Validate() error {
+	if err := c.Run.Validate(); err != nil {
 		return err
 	}
 	rules := c.rules()
@@ -61,8 +49,10 @@ func (c *Commit) CheckSelf() error {
 	return c.checkSettled()
 }
 
-// CheckNext is the part of Check that compares with the previous record.
-func (c *Commit) CheckNext(prev *Run, claim bool) error {
+// ValidateNext returns an error that matches ErrInvalid if a valid commit does not follow from prev,
+// the stored record. The claim flag says that a claim makes the commit: it alone may give a run a
+// slot and an epoch.
+func (c *Commit) ValidateNext(prev *Run, claim bool) error {
 	if prev.State.Terminal() && c.changesDueAlone(prev) {
 		return nil
 	}
@@ -111,8 +101,8 @@ func sameForkPoint(a, b *ForkPoint) bool {
 	return *a == *b
 }
 
-// Coherent returns an error that matches ErrInvalid if the record contradicts itself.
-func (r *Run) Coherent() error {
+// Validate returns an error that matches ErrInvalid if the record contradicts itself.
+func (r *Run) Validate() error {
 	rules := r.rules()
 	if err := firstBroken(r, rules[:]); err != nil {
 		return err
@@ -143,8 +133,8 @@ func (b *Block) fits(r *Run) bool {
 	return false
 }
 
-// Check returns an error that matches ErrInvalid if the request cannot be served.
-func (q ClaimRequest) Check() error {
+// Validate returns an error that matches ErrInvalid if the request cannot be served.
+func (q ClaimRequest) Validate() error {
 	if q.Node == "" || q.Max < 1 || q.Max > MaxBatch || q.Start == nil {
 		return fmt.Errorf("%w: a claim needs a node, Max from 1 to %d (is %d) and Start", ErrInvalid, MaxBatch, q.Max)
 	}
@@ -154,21 +144,21 @@ func (q ClaimRequest) Check() error {
 	return checkEngines(q.Engines)
 }
 
-// CheckLimit returns an error that matches ErrInvalid unless a call may have this limit.
-func CheckLimit(limit int) error {
+// ValidateLimit returns an error that matches ErrInvalid unless a call may have this limit.
+func ValidateLimit(limit int) error {
 	if limit < 1 {
 		return fmt.Errorf("%w: limit is %d, want at least 1", ErrInvalid, limit)
 	}
 	return nil
 }
 
-// CheckSkip returns an error that matches ErrInvalid unless a call may have this skip and this
+// ValidateSkip returns an error that matches ErrInvalid unless a call may have this skip and this
 // limit.
-func CheckSkip(skip, limit int) error {
+func ValidateSkip(skip, limit int) error {
 	if skip < 0 {
 		return fmt.Errorf("%w: skip is %d, want at least 0", ErrInvalid, skip)
 	}
-	return CheckLimit(limit)
+	return ValidateLimit(limit)
 }
 
 // Claim returns the record as it is given to Start: with slot, owner and the next epoch. It claims
@@ -179,13 +169,16 @@ func (r Run) Claim(node string) Run {
 	return r
 }
 
-// CheckClaim returns an error that matches ErrInvalid if the commit that Start made of the given
+// ValidateClaim returns an error that matches ErrInvalid if the commit that Start made of the given
 // record may not be stored. Prev is the stored record.
-func (c *Commit) CheckClaim(given, prev *Run) error {
+func (c *Commit) ValidateClaim(given, prev *Run) error {
 	if c.Run.Owner != given.Owner && !c.Run.State.Terminal() || c.Run.Epoch != given.Epoch || c.Expect != prev.Version {
 		return invalid(prev, "Start changed owner, epoch or version")
 	}
-	return c.Check(prev, true)
+	if err := c.Validate(); err != nil {
+		return err
+	}
+	return c.ValidateNext(prev, true)
 }
 
 // The years that RFC 3339 has, in Unix time.
@@ -197,9 +190,6 @@ var (
 // storable reports whether a store keeps the time as it is: in UTC, without nanoseconds, and with a
 // year that RFC 3339 has.
 func storable(t time.Time) bool {
-	if t == (time.Time{}) { // most times of a run
-		return true
-	}
 	at := t.Unix()
 	return t.Location() == time.UTC && t.Nanosecond()%1000 == 0 && at >= firstYear && at < afterLastYear
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // What a commit may not do is told by the cases "refusal" of storetest, on every store. Here is
-// what only the caller of Check sees.
+// what only the caller of these methods sees.
 
 // queued is a record in the queue, and follow a commit on it with one event.
 func queued() store.Run {
@@ -31,6 +31,14 @@ func follow(r store.Run, change func(*store.Run)) store.Commit {
 	return store.Commit{Run: r, Expect: expect, Events: []store.Event{{Seq: r.Seq, Body: []byte("{}")}}}
 }
 
+// validated returns the error of a commit on prev.
+func validated(c *store.Commit, prev *store.Run, claim bool) error {
+	if err := c.Validate(); err != nil {
+		return err
+	}
+	return c.ValidateNext(prev, claim)
+}
+
 func running(r *store.Run) {
 	r.State, r.Slot, r.Owner = fsm.StateRunning, true, "n"
 	r.Epoch++
@@ -41,61 +49,61 @@ func running(r *store.Run) {
 func TestCommitCannotTakeSlot(t *testing.T) {
 	prev := queued()
 	c := follow(prev, running)
-	require.NoError(t, c.CheckSelf(), "by itself the commit is good")
-	require.ErrorIs(t, c.Check(&prev, false), store.ErrInvalid)
-	require.NoError(t, c.Check(&prev, true))
+	require.NoError(t, c.Validate(), "by itself the commit is good")
+	require.ErrorIs(t, validated(&c, &prev, false), store.ErrInvalid)
+	require.NoError(t, validated(&c, &prev, true))
 
 	given := prev.Claim("n")
 	require.Equal(t, "n", given.Owner)
 	require.True(t, given.Slot)
 	require.EqualValues(t, 1, given.Epoch)
-	require.NoError(t, c.CheckClaim(&given, &prev))
+	require.NoError(t, c.ValidateClaim(&given, &prev))
 	other := given
 	other.Owner = "m"
-	require.ErrorIs(t, c.CheckClaim(&other, &prev), store.ErrInvalid)
+	require.ErrorIs(t, c.ValidateClaim(&other, &prev), store.ErrInvalid)
 	ends := follow(prev, func(r *store.Run) {
 		r.State, r.FinishedAt = fsm.StateFailed, noon
 		r.Epoch++
 	})
-	require.NoError(t, ends.CheckClaim(&given, &prev), "a claim may find that the run must end")
+	require.NoError(t, ends.ValidateClaim(&given, &prev), "a claim may find that the run must end")
 }
 
 // A store in SQL checks a commit before it reads the stored record.
-func TestCheckSelfNeedsNoPreviousRecord(t *testing.T) {
+func TestValidateNeedsNoPreviousRecord(t *testing.T) {
 	created := store.Commit{Run: queued(), Spec: []byte("s"), Events: []store.Event{{Seq: 1, Body: []byte("{}")}}}
-	require.NoError(t, created.Check(nil, false))
+	require.NoError(t, created.Validate())
 	c := follow(queued(), func(r *store.Run) { r.State = "paused" })
-	require.ErrorIs(t, c.Check(nil, false), store.ErrInvalid)
+	require.ErrorIs(t, c.Validate(), store.ErrInvalid)
 }
 
-// The error of Check names the run and what is wrong with it.
-func TestCheckNamesWrongField(t *testing.T) {
+// The error names the run and what is wrong with it.
+func TestValidateNamesWrongField(t *testing.T) {
 	prev := queued()
 	c := follow(prev, func(r *store.Run) { r.Pool = "other" })
-	err := c.Check(&prev, false)
+	err := validated(&c, &prev, false)
 	require.ErrorContains(t, err, "run a in state queued: what was fixed at submission cannot be changed")
 }
 
-func TestClaimRequestCheckBoundsRequest(t *testing.T) {
+func TestClaimRequestValidateBoundsRequest(t *testing.T) {
 	good := store.ClaimRequest{Node: "n", Max: store.MaxBatch, Start: func(store.Run, []byte) (store.Commit, error) {
 		return store.Commit{}, nil
 	}}
-	require.NoError(t, good.Check())
+	require.NoError(t, good.Validate())
 	good.Max++
-	require.ErrorIs(t, good.Check(), store.ErrInvalid)
+	require.ErrorIs(t, good.Validate(), store.ErrInvalid)
 }
 
-// Check refuses each text of a record and of a settled interaction that is not UTF-8: a store
+// Validate refuses each text of a record and of a settled interaction that is not UTF-8: a store
 // that keeps JSON would return another text.
-func TestCheckRefusesInvalidUTF8(t *testing.T) {
+func TestValidateRefusesInvalidUTF8(t *testing.T) {
 	refused := func(path string, c store.Commit) {
-		err := c.CheckSelf()
+		err := c.Validate()
 		require.ErrorIs(t, err, store.ErrInvalid, path)
 		require.ErrorContains(t, err, "UTF-8", path)
 	}
 	looked := 0
 	whole := follow(parked(), func(*store.Run) {})
-	require.NoError(t, whole.CheckSelf())
+	require.NoError(t, whole.Validate())
 	eachText(reflect.ValueOf(&whole.Run).Elem(), "run", func(path string, spoil, mend func()) {
 		if path == "run.State" { // which is none then
 			return
@@ -112,7 +120,7 @@ func TestCheckRefusesInvalidUTF8(t *testing.T) {
 		Question: *parked().Pending, Resolution: interaction.UserReply, Response: "r", Actor: "a", ResolvedAt: noon,
 		AutoDecideReason: "d", Key: "k", Digest: "g",
 	}}
-	require.NoError(t, settling.CheckSelf())
+	require.NoError(t, settling.Validate())
 	eachText(reflect.ValueOf(&settling.Settled[0]).Elem(), "settled", func(path string, spoil, mend func()) {
 		spoil()
 		refused(path, settling)

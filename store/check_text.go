@@ -256,8 +256,8 @@ func plainValues(v any, depth int) bool {
 	return false
 }
 
-// Check returns an error that matches ErrInvalid if the node cannot be registered.
-func (n Node) Check() error {
+// Validate returns an error that matches ErrInvalid if the node cannot be registered.
+func (n Node) Validate() error {
 	if n.ID == "" || n.Lease <= 0 || !validName(n.ID) || !validName(n.Identity) {
 		return fmt.Errorf("%w: a node needs an id and a lease, and its texts are UTF-8 without NUL; they are "+
 			"%+.128q, %s and %+.128q",

@@ -185,7 +185,7 @@ func DecodeInto(body []byte, into *Run) (err error) {
 		err = unmarshalRun(body, into)
 	}
 	if err == nil {
-		err = into.Coherent()
+		err = into.Validate()
 	}
 	if err != nil {
 		*into = Run{}

@@ -31,7 +31,7 @@ func requireDecoded(t require.TestingT, body []byte) {
 	var want store.Run
 	err := json.Unmarshal(store.FirstForm(body), &want)
 	if err == nil {
-		err = want.Coherent()
+		err = want.Validate()
 	}
 	got, gotErr := store.Decode(body)
 	if err != nil {

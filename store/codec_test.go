@@ -47,7 +47,7 @@ func parked() store.Run {
 }
 
 func TestDecodeReturnsEncodedRecord(t *testing.T) {
-	require.NoError(t, ptr(parked()).Coherent())
+	require.NoError(t, ptr(parked()).Validate())
 	body, err := store.Encode(parked())
 	require.NoError(t, err)
 	require.NotContains(t, string(body), "\n")

@@ -137,9 +137,9 @@ func TestOlderVersionsRefuseForks(t *testing.T) {
 	require.ErrorIs(t, err, store.ErrCorrupt, "a feature that this version does not know")
 
 	r.ForkedFrom.RunID = r.ID
-	require.ErrorIs(t, r.Coherent(), store.ErrInvalid, "no run is forked from itself")
+	require.ErrorIs(t, r.Validate(), store.ErrInvalid, "no run is forked from itself")
 	r.ForkedFrom = &store.ForkPoint{}
-	require.ErrorIs(t, r.Coherent(), store.ErrInvalid)
+	require.ErrorIs(t, r.Validate(), store.ErrInvalid)
 }
 
 // K5 J14: an older version refuses a run with an approval that several people decide, which it

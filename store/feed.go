@@ -122,8 +122,8 @@ type FeedStatus struct {
 	Lost bool
 }
 
-// Check returns an error that matches ErrInvalid if the feed cannot be created.
-func (f Feed) Check() error {
+// Validate returns an error that matches ErrInvalid if the feed cannot be created.
+func (f Feed) Validate() error {
 	if !validEngine(f.Name) {
 		return fmt.Errorf("%w: the name of a feed is %.80q, want 1 to %d of [A-Za-z0-9._/-], beginning with a letter "+
 			"or digit", ErrInvalid, f.Name, maxEngineName)

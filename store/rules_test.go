@@ -65,11 +65,11 @@ func TestEachRuleOfARunIsBroken(t *testing.T) {
 	})
 	again := queuedRun()
 	again.ForkedFrom = &ForkPoint{RunID: "b", AsksAgain: interaction.MaxQuestions + 1}
-	require.ErrorContains(t, again.Coherent(), textOfFork)
+	require.ErrorContains(t, again.Validate(), textOfFork)
 	blocked := queuedRun()
 	blocked.NotBefore = atNoon.Add(1)
 	blocked.Block = &Block{Kind: BlockSleep, Until: blocked.NotBefore}
-	require.ErrorContains(t, blocked.Coherent(), "times are UTC")
+	require.ErrorContains(t, blocked.Validate(), "times are UTC")
 }
 
 // I10: each rule of a commit is broken by a commit that meets the rules before it.
@@ -142,8 +142,8 @@ func BenchmarkRules(b *testing.B) {
 	c := &Commit{Run: queuedRun(), Expect: 1, Events: []Event{{Seq: 3, Body: []byte("{}")}}}
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := c.Check(&prev, false); err != nil {
-			b.Fatal(err)
+		if c.Validate() != nil || c.ValidateNext(&prev, false) != nil {
+			b.Fatal("refused")
 		}
 	}
 }

@@ -27,7 +27,7 @@ func (s *Store) claim(ctx context.Context, req store.ClaimRequest) ([]store.Clai
 	if err := s.checkOpen(ctx); err != nil {
 		return nil, nil, err
 	}
-	if err := req.Check(); err != nil {
+	if err := req.Validate(); err != nil {
 		return nil, nil, err
 	}
 	if s.nodes[req.Node] == nil {

@@ -108,7 +108,7 @@ func (f *feeds) markLost(last uint64) {
 
 // CreateFeed implements store.FeedStore.
 func (s *Store) CreateFeed(ctx context.Context, f store.Feed) error {
-	if err := f.Check(); err != nil {
+	if err := f.Validate(); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -207,7 +207,7 @@ func (s *Store) ReadFeed(ctx context.Context, l store.FeedLease, after store.Fee
 	if !ok {
 		return store.FeedPage{}, store.InvalidPosition(l.Feed, after)
 	}
-	if err := store.CheckLimit(limit); err != nil {
+	if err := store.ValidateLimit(limit); err != nil {
 		return store.FeedPage{}, err
 	}
 	s.mu.RLock()

@@ -143,7 +143,7 @@ func (s *Store) Events(ctx context.Context, id string, after uint64, limit int) 
 	if err != nil {
 		return nil, err
 	}
-	if err := store.CheckLimit(limit); err != nil {
+	if err := store.ValidateLimit(limit); err != nil {
 		return nil, err
 	}
 	if after >= uint64(len(e.events)) {
@@ -221,7 +221,7 @@ func (s *Store) Due(ctx context.Context, now time.Time, limit int) (due []store.
 	if err := s.checkOpen(ctx); err != nil {
 		return nil, time.Time{}, err
 	}
-	if err := store.CheckLimit(limit); err != nil {
+	if err := store.ValidateLimit(limit); err != nil {
 		return nil, time.Time{}, err
 	}
 	for _, by := range []*ordered[moment]{s.index.deadlines, s.index.heldUntil} {
@@ -249,7 +249,7 @@ func (s *Store) Orphans(ctx context.Context, skip, limit int) (orphans []store.R
 	if err := s.checkOpen(ctx); err != nil {
 		return nil, err
 	}
-	if err := store.CheckSkip(skip, limit); err != nil {
+	if err := store.ValidateSkip(skip, limit); err != nil {
 		return nil, err
 	}
 	for owner := ""; len(orphans) < limit; {

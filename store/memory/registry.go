@@ -19,7 +19,7 @@ func (s *Store) Join(ctx context.Context, n store.Node, now time.Time) error {
 	if err := s.checkOpen(ctx); err != nil {
 		return err
 	}
-	if err := n.Check(); err != nil {
+	if err := n.Validate(); err != nil {
 		return err
 	}
 	if s.nodes[n.ID] != nil {

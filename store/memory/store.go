@@ -97,7 +97,7 @@ func (s *Store) Commit(ctx context.Context, batch []store.Commit) []error {
 	var one [1]commitCopy // most batches have one commit
 	copies := one[:0]
 	for i := range batch {
-		if errs[i] = batch[i].CheckSelf(); errs[i] == nil {
+		if errs[i] = batch[i].Validate(); errs[i] == nil {
 			copies = append(copies, copyOf(&batch[i]))
 		} else {
 			copies = append(copies, commitCopy{})
@@ -340,7 +340,7 @@ func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (int, er
 	if err := s.checkOpen(ctx); err != nil {
 		return 0, err
 	}
-	if err := store.CheckLimit(limit); err != nil {
+	if err := store.ValidateLimit(limit); err != nil {
 		return 0, err
 	}
 	var old []string

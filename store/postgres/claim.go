@@ -17,7 +17,7 @@ import (
 // Claim implements store.Writer. It is a transaction of its own, which locks the rows of the pools
 // that it claims from, so that the claims of all nodes come one after the other.
 func (s *Store) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Claimed, error) {
-	if err := req.Check(); err != nil {
+	if err := req.Validate(); err != nil {
 		return nil, err
 	}
 	if !storable(req.Node) {

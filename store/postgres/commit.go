@@ -40,7 +40,7 @@ type pendingCommit struct {
 
 // newPending checks whatever can be checked without the previous record, and encodes the commit.
 func newPending(c *store.Commit) (*pendingCommit, error) {
-	if err := c.CheckSelf(); err != nil {
+	if err := c.Validate(); err != nil {
 		return nil, err
 	}
 	return encode(c)
@@ -164,7 +164,7 @@ const pruneSize = 500
 // Prune implements store.Writer, in transactions of pruneSize runs. What feeds have left that are
 // lost is deleted in further ones.
 func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (int, error) {
-	if err := store.CheckLimit(limit); err != nil {
+	if err := store.ValidateLimit(limit); err != nil {
 		return 0, err
 	}
 	pruned := 0

@@ -189,7 +189,7 @@ func (s *Store) ReadFeed(ctx context.Context, l store.FeedLease, after store.Fee
 ) {
 	from, err := readPlace(l.Feed, after)
 	if err == nil {
-		err = store.CheckLimit(limit)
+		err = store.ValidateLimit(limit)
 	}
 	if err != nil {
 		return page, err

@@ -56,7 +56,7 @@ var (
 
 // CreateFeed implements store.FeedStore.
 func (s *Store) CreateFeed(ctx context.Context, f store.Feed) error {
-	if err := f.Check(); err != nil {
+	if err := f.Validate(); err != nil {
 		return err
 	}
 	if err := s.checkFeeds(ctx, f); err != nil { // without the lock, which holds up writers

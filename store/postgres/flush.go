@@ -79,7 +79,7 @@ func chains(commits []*pendingCommit) (heads []*pendingCommit, followers [][]*pe
 		switch prev := c.prev; {
 		case prev == nil:
 			heads = append(heads, c)
-		case !broken[id] && c.Expect == prev.Run.Version && c.CheckNext(&prev.Run, false) == nil:
+		case !broken[id] && c.Expect == prev.Run.Version && c.ValidateNext(&prev.Run, false) == nil:
 			c.depth = prev.depth + 1
 			if c.depth > len(followers) {
 				followers = append(followers, nil)

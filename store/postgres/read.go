@@ -312,7 +312,7 @@ var eventsText = sql(`SELECT e.first, e.bodies FROM interlude.runs r LEFT JOIN L
 
 // Events implements store.Reader.
 func (r *reader) Events(ctx context.Context, id string, after uint64, limit int) ([]store.Event, error) {
-	if err := store.CheckLimit(limit); err != nil {
+	if err := store.ValidateLimit(limit); err != nil {
 		return nil, err
 	}
 	if !storable(id) {
@@ -355,7 +355,7 @@ var (
 
 // Due implements store.Reader.
 func (r *reader) Due(ctx context.Context, now time.Time, limit int) (due []store.Run, next time.Time, _ error) {
-	if err := store.CheckLimit(limit); err != nil {
+	if err := store.ValidateLimit(limit); err != nil {
 		return nil, next, err
 	}
 	_, err := readRows(ctx, r, r.texts[dueText], func(row pgx.CollectableRow) (none struct{}, _ error) {
@@ -382,7 +382,7 @@ func (r *reader) Due(ctx context.Context, now time.Time, limit int) (due []store
 
 // Orphans implements store.Reader.
 func (r *reader) Orphans(ctx context.Context, skip, limit int) ([]store.Run, error) {
-	if err := store.CheckSkip(skip, limit); err != nil {
+	if err := store.ValidateSkip(skip, limit); err != nil {
 		return nil, err
 	}
 	return readRows(ctx, r, r.texts[orphansText], scanRun, int64(skip), int64(limit))

@@ -91,7 +91,7 @@ func (s *Store) changeOnce(ctx context.Context, text statement, args ...any) (in
 
 // Join implements store.Registry.
 func (s *Store) Join(ctx context.Context, n store.Node, _ time.Time) error {
-	if err := n.Check(); err != nil {
+	if err := n.Validate(); err != nil {
 		return err
 	}
 	inserted, err := s.change(ctx, joinText, n.ID, n.Identity, int64(n.Lease), bytesArray(n.Engines))

@@ -20,7 +20,7 @@ import (
 // that the commit is made on.
 func (s *Store) verifyFromCache(c *pendingCommit) {
 	prev, ok := s.cache.get(c.Run.ID)
-	if c.Expect > 0 && ok && prev.run.Version == c.Expect && c.CheckNext(prev.run, false) == nil {
+	if c.Expect > 0 && ok && prev.run.Version == c.Expect && c.ValidateNext(prev.run, false) == nil {
 		c.row, c.parker, c.verified = prev.row, parkerOf(prev.run), true
 	}
 }

@@ -16,7 +16,7 @@ import (
 
 // Claim implements store.Writer.
 func (s *Store) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Claimed, error) {
-	if err := req.Check(); err != nil {
+	if err := req.Validate(); err != nil {
 		return nil, err
 	}
 	once := func(req store.ClaimRequest) ([]store.Claimed, error, error) { return s.claimOnce(ctx, req) }

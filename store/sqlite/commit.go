@@ -21,7 +21,7 @@ func (s *Store) Commit(ctx context.Context, batch []store.Commit) []error {
 	entries := make([]*entry.Entry, len(batch))
 	valid := false
 	for i := range batch {
-		if errs[i] = batch[i].CheckSelf(); errs[i] != nil {
+		if errs[i] = batch[i].Validate(); errs[i] != nil {
 			continue
 		}
 		e := new(entry.Entry)
@@ -351,7 +351,7 @@ func timeColumn(t time.Time) driver.Value {
 
 // Prune implements store.Writer.
 func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (int, error) {
-	if err := store.CheckLimit(limit); err != nil {
+	if err := store.ValidateLimit(limit); err != nil {
 		return 0, err
 	}
 	pruned, more := 0, false

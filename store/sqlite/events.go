@@ -91,7 +91,7 @@ var errPageFull = errors.New("sqlite: page is full")
 
 // Events implements store.Reader. A caller that follows a run is served from the run's row alone.
 func (s *Store) Events(ctx context.Context, id string, after uint64, limit int) ([]store.Event, error) {
-	if err := store.CheckLimit(limit); err != nil {
+	if err := store.ValidateLimit(limit); err != nil {
 		return nil, err
 	}
 	page := store.EventPage{After: min(after, maxSeq), Limit: limit} // maxSeq is beyond every event

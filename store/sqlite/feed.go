@@ -27,7 +27,7 @@ func (s *Store) changeFeeds(ctx context.Context, do func(w *writer) (refused, er
 
 // CreateFeed implements store.FeedStore.
 func (s *Store) CreateFeed(ctx context.Context, f store.Feed) error {
-	if err := f.Check(); err != nil {
+	if err := f.Validate(); err != nil {
 		return err
 	}
 	return s.changeFeeds(ctx, func(w *writer) (refused, _ error) {
@@ -199,7 +199,7 @@ func (s *Store) ReadFeed(ctx context.Context, l store.FeedLease, after store.Fee
 	if !ok {
 		return page, store.InvalidPosition(l.Feed, after)
 	}
-	if err := store.CheckLimit(limit); err != nil {
+	if err := store.ValidateLimit(limit); err != nil {
 		return page, err
 	}
 	err := s.read(ctx, func(c *conn) error {

@@ -239,7 +239,7 @@ func (s *Store) Interaction(ctx context.Context, id string, number int) (record 
 
 // Due implements store.Reader.
 func (s *Store) Due(ctx context.Context, now time.Time, limit int) (due []store.Run, next time.Time, _ error) {
-	if err := store.CheckLimit(limit); err != nil {
+	if err := store.ValidateLimit(limit); err != nil {
 		return nil, next, err
 	}
 	err := s.read(ctx, func(c *conn) error {
@@ -306,7 +306,7 @@ func (c *conn) records(ctx context.Context, query string, args ...driver.Value) 
 
 // Orphans implements store.Reader.
 func (s *Store) Orphans(ctx context.Context, skip, limit int) (orphans []store.Run, _ error) {
-	if err := store.CheckSkip(skip, limit); err != nil {
+	if err := store.ValidateSkip(skip, limit); err != nil {
 		return nil, err
 	}
 	err := s.read(ctx, func(c *conn) (err error) {

@@ -17,7 +17,7 @@ import (
 
 // Join implements store.Registry.
 func (s *Store) Join(ctx context.Context, n store.Node, now time.Time) error {
-	if err := n.Check(); err != nil {
+	if err := n.Validate(); err != nil {
 		return err
 	}
 	engines, err := enginesColumn(n.Engines)

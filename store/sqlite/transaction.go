@@ -84,7 +84,7 @@ func (x *transaction) Commit(ctx context.Context, batch []store.Commit) []error 
 }
 
 func (x *transaction) commit(c *store.Commit) error {
-	if err := c.CheckSelf(); err != nil {
+	if err := c.Validate(); err != nil {
 		return err
 	}
 	e := new(entry.Entry)

@@ -107,7 +107,7 @@ func agrees(ctx context.Context, s store.Store, id string) error {
 			return err
 		}
 		for _, r := range page.Runs {
-			if err := r.Coherent(); err != nil {
+			if err := r.Validate(); err != nil {
 				return err
 			}
 		}

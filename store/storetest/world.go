@@ -225,7 +225,7 @@ func readSnapshot(ctx context.Context, tb require.TestingT, s store.Store, id st
 	events := readAll(ctx, tb, s, id)
 	again, history, err := s.History(ctx, id)
 	require.NoError(tb, err)
-	require.NoError(tb, run.Coherent())
+	require.NoError(tb, run.Validate())
 	require.Equal(tb, text(tb, run), text(tb, again), "History returns the run as Run does")
 	require.Len(tb, events, int(run.Seq), "the events end where the record says")
 	for i, e := range events {

@@ -30,7 +30,7 @@ func Start(req *store.ClaimRequest, prev *store.Run, spec []byte) (c store.Commi
 	if c, err = req.Start(given, spec); err != nil {
 		return c, err
 	}
-	return c, c.CheckClaim(&given, prev)
+	return c, c.ValidateClaim(&given, prev)
 }
 
 // OneByOne serves a request in transactions of one run each, for a store without group commit.

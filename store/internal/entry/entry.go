@@ -34,7 +34,7 @@ var buffers = sync.Pool{New: func() any { return new([]byte) }}
 // maxReused bounds the buffers that are kept, so that a rare long text does not stay in memory.
 const maxReused = 64 << 10
 
-// Encode copies a commit that passed CheckSelf or CheckClaim into the entry, and encodes its
+// Encode copies a commit that passed Validate or ValidateClaim into the entry, and encodes its
 // columns.
 func (e *Entry) Encode(c *store.Commit) (err error) {
 	buffer := buffers.Get().(*[]byte) //nolint:forcetypeassert // there is nothing else in it

@@ -48,7 +48,7 @@ func Change(c *store.Commit, prev *store.Run, known Facts) (refused, err error) 
 				prev.Owner), nil
 		}
 	}
-	if err := c.CheckNext(prev, false); err != nil {
+	if err := c.ValidateNext(prev, false); err != nil {
 		return err, nil
 	}
 	if keyed := c.Keyed(); keyed != nil {
