@@ -1,4 +1,4 @@
-// Package interlude is the door to durable human-in-the-loop runs for Go. It holds no code of its
+// Package interlude documents durable human-in-the-loop runs for Go. It holds no code of its
 // own: a host imports lifecycle, engine and a store.
 //
 // A host hands a job for an agent to lifecycle. The agent works in turns; when a turn ends with a

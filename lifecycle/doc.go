@@ -32,5 +32,5 @@
 //
 // Below it stand engine (who executes a turn), store (who keeps the truth), interaction (questions
 // and replies), slots (who may execute) and fsm (what follows from what), generated from contract.
-// No package of this module imports lifecycle, but for the doors in host, which call its Client.
+// No package of this module imports lifecycle, but for the front ends in host, which call its Client.
 package lifecycle

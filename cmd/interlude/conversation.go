@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/interlude-go/interlude/cmd/internal/command"
-	"github.com/interlude-go/interlude/cmd/internal/desk"
+	"github.com/interlude-go/interlude/cmd/internal/console"
 	"github.com/interlude-go/interlude/cmd/internal/terminal"
 	"github.com/interlude-go/interlude/lifecycle"
 )
@@ -192,7 +192,7 @@ func choose(q *lifecycle.InputRequired, text string) (string, error) {
 	for i, o := range q.Options {
 		options[i] = lifecycle.Option{Label: o.Label, Value: o.Value}
 	}
-	return desk.Option(options, text)
+	return console.Option(options, text)
 }
 
 // kill ends the program by kill -9.

@@ -16,7 +16,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver pgx
 	gomail "github.com/wneessen/go-mail"
 
-	"github.com/interlude-go/interlude/cmd/internal/desk"
+	"github.com/interlude-go/interlude/cmd/internal/console"
 	"github.com/interlude-go/interlude/engine/netguard"
 	"github.com/interlude-go/interlude/host/notify"
 	"github.com/interlude-go/interlude/host/notify/mail"
@@ -177,7 +177,7 @@ func (n *notices) close() { _ = n.db.Close() } // what is in it is stored
 
 // newNotices prepares the notices; nil if there are no receivers. Their queue is in the database of
 // the runs on PostgreSQL, and in a file beside theirs on SQLite.
-func newNotices(ctx context.Context, to []*noticeEntry, d *desk.Database, client *lifecycle.Client,
+func newNotices(ctx context.Context, to []*noticeEntry, d *console.Database, client *lifecycle.Client,
 	log *slog.Logger) (*notices, error) {
 	if len(to) == 0 {
 		return nil, nil //nolint:nilnil // there are none, and no error

@@ -24,7 +24,7 @@ import (
 	"syscall"
 
 	"github.com/interlude-go/interlude/cmd/internal/command"
-	"github.com/interlude-go/interlude/cmd/internal/desk"
+	"github.com/interlude-go/interlude/cmd/internal/console"
 )
 
 // The exit statuses.
@@ -41,7 +41,7 @@ var program = command.Program{
 2 for a wrong command line; 3 when the run goes on with the next call; 4 when
 the run or question is not in the state that the call expects; and 5 when the
 database cannot be used now: try again.`,
-	Verbs: slices.Concat(desk.Verbs(), []command.Verb{serveVerb, runVerb, newVerb, versionVerb}),
+	Verbs: slices.Concat(console.Verbs(), []command.Verb{serveVerb, runVerb, newVerb, versionVerb}),
 }
 
 func main() {

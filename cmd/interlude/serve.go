@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/interlude-go/interlude/cmd/internal/command"
-	"github.com/interlude-go/interlude/cmd/internal/desk"
+	"github.com/interlude-go/interlude/cmd/internal/console"
 	"github.com/interlude-go/interlude/cmd/internal/terminal"
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/host/web"
@@ -32,7 +32,7 @@ var serveVerb = command.Verb{
 		"machine is served, without a sign-in, unless the file of -config says who may sign in: see docs/cli.md. A " +
 		"host of your own does more in 25 lines: see docs/web.md.",
 	Prepare: func(f *flag.FlagSet) command.Action {
-		s := &serving{db: desk.NewDatabase(f), agent: &options{}}
+		s := &serving{db: console.NewDatabase(f), agent: &options{}}
 		f.StringVar(&s.config, "config", "", "the `file` with agents, pools, receivers of notices, and who may sign in")
 		f.StringVar(&s.listen, "listen", defaultListen, "the `address` of the page, of this machine unless there is a "+
 			"sign-in; port 0 is any")
@@ -59,7 +59,7 @@ const (
 
 // serving is a call of interlude serve.
 type serving struct {
-	db                   *desk.Database
+	db                   *console.Database
 	agent                *options
 	config, listen, hook string
 	json                 bool
@@ -155,7 +155,7 @@ func (s *serving) serve(ctx context.Context, c command.Call) (err error) {
 			return err
 		}
 	}
-	return s.doors(ctx, c, h, lc, log)
+	return s.frontEnds(ctx, c, h, lc, log)
 }
 
 // explain says that something in the file is the cause.
@@ -177,8 +177,8 @@ func local(listen string) error {
 	return nil
 }
 
-// doors serves the page, the agents and the notices until the context ends.
-func (s *serving) doors(ctx context.Context, c command.Call, h *hostFile, lc *lifecycle.Lifecycle,
+// frontEnds serves the page, the agents and the notices until the context ends.
+func (s *serving) frontEnds(ctx context.Context, c command.Call, h *hostFile, lc *lifecycle.Lifecycle,
 	log *slog.Logger) error {
 	notices, err := newNotices(ctx, h.Notify, s.db, lc.Client, log)
 	if err != nil {
@@ -196,15 +196,15 @@ func (s *serving) doors(ctx context.Context, c command.Call, h *hostFile, lc *li
 	if h.SignIn != nil {
 		o.Identify, o.Prepare = h.SignIn.identify, h.SignIn.prepare
 	}
-	door := web.Handler(lc.Client, o)
+	frontEnd := web.Handler(lc.Client, o)
 	var handler http.Handler
 	if h.SignIn != nil {
-		handler = h.SignIn.ask(door)
+		handler = h.SignIn.ask(frontEnd)
 	}
 	s.announce(c.Out, "http://"+listener.Addr().String()+"/interlude/", h)
 	parts, ctx := errgroup.WithContext(ctx)
 	parts.Go(func() error { return lc.Serve(ctx) })
-	parts.Go(func() error { return door.Serve(ctx, listener, handler) })
+	parts.Go(func() error { return frontEnd.Serve(ctx, listener, handler) })
 	if notices != nil {
 		parts.Go(func() error {
 			notices.Serve(ctx)

@@ -215,7 +215,7 @@ func (p *proxyEntry) identify(r *http.Request) (lifecycle.Actor, error) {
 
 // ask makes browsers ask for a name and a token, if there are tokens and the request has none that
 // is known.
-func (s *signIn) ask(door http.Handler) http.Handler {
+func (s *signIn) ask(frontEnd http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, err := s.identify(r)
 		if errors.Is(err, errID) {
@@ -226,7 +226,7 @@ func (s *signIn) ask(door http.Handler) http.Handler {
 		}
 		if err != nil && len(s.Tokens) > 0 {
 			w.Header().Set("WWW-Authenticate", `Basic realm="interlude", charset="UTF-8"`)
-			if !strings.Contains(r.URL.Path, "/api/") { // door would serve the page itself to anybody
+			if !strings.Contains(r.URL.Path, "/api/") { // frontEnd would serve the page itself to anybody
 				w.Header().Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 				_, body := reqbody.Limit(w, r, 0)
 				body.CloseUnread(w.Header())
@@ -234,6 +234,6 @@ func (s *signIn) ask(door http.Handler) http.Handler {
 				return
 			}
 		}
-		door.ServeHTTP(w, r)
+		frontEnd.ServeHTTP(w, r)
 	})
 }

@@ -20,8 +20,8 @@ import (
 // proxied is a host behind a proxy that names people in X-User as they typed it.
 type proxied struct {
 	*testing.T
-	lc   *lifecycle.Lifecycle
-	door http.Handler
+	lc       *lifecycle.Lifecycle
+	frontEnd http.Handler
 }
 
 func newProxied(t *testing.T) *proxied {
@@ -43,8 +43,8 @@ func newProxied(t *testing.T) *proxied {
 	t.Cleanup(func() { cancel(); <-served })
 	s := &signIn{Proxy: &proxyEntry{UserHeader: "X-User", From: []string{"10.0.0.0/8"}, Hosts: []string{"desk"}}}
 	require.NoError(t, s.check())
-	door := web.Handler(lc.Client, web.Options{Identify: s.identify, Prepare: s.prepare})
-	return &proxied{t, lc, s.ask(door)}
+	frontEnd := web.Handler(lc.Client, web.Options{Identify: s.identify, Prepare: s.prepare})
+	return &proxied{t, lc, s.ask(frontEnd)}
 }
 
 func (p *proxied) as(user, method, path, body string) (status int, text string) {
@@ -54,7 +54,7 @@ func (p *proxied) as(user, method, path, body string) (status int, text string) 
 	r.Header.Set("X-User", user)
 	r.Header.Set("Content-Type", "application/json")
 	w := httptest.NewRecorder()
-	p.door.ServeHTTP(w, r)
+	p.frontEnd.ServeHTTP(w, r)
 	return w.Code, w.Body.String()
 }
 

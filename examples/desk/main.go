@@ -4,7 +4,7 @@
 //	export LINK_SECRET=$(openssl rand -base64 32) HOOK_SECRET=whsec_$(openssl rand -base64 32)
 //	go run ./examples/desk ADDRESS HOOK, such as 127.0.0.1:8080 https://example.com/hook
 //
-// The door serves its own machine alone, until web.Options.Identify says who makes a request.
+// The front serves its own machine alone, until web.Options.Identify says who makes a request.
 package main
 
 import (
@@ -43,14 +43,14 @@ func main() {
 	defer db.Close()
 	notices := must(notify.New(notify.Config{Client: lc.Client, Queue: must(notify.OpenSQLite(ctx, db)),
 		Endpoints: []notify.Endpoint{{Name: "hook", Sender: hook}, {Name: "ada", Sender: letter(lc.Client, links)}}}))
-	door := web.Handler(lc.Client, web.Options{})
+	frontEnd := web.Handler(lc.Client, web.Options{})
 	pages := http.NewServeMux()
-	pages.Handle("/interlude/", door)
+	pages.Handle("/interlude/", frontEnd)
 	pages.Handle("/answer/", links)
 	parts, ctx := errgroup.WithContext(ctx)
 	parts.Go(func() error { return lc.Serve(ctx) })
 	parts.Go(func() error { notices.Serve(ctx); return nil })
-	parts.Go(func() error { return door.ListenAndServe(ctx, os.Args[1], pages) })
+	parts.Go(func() error { return frontEnd.ListenAndServe(ctx, os.Args[1], pages) })
 	must(0, parts.Wait())
 }
 

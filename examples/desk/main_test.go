@@ -98,7 +98,7 @@ func find(t *testing.T, log *bufio.Scanner, pattern string) string {
 
 // L2, L3, L4: one small program serves the page, the API, links and webhooks, and ends in good
 // order.
-func TestL2TheDeskServesAllDoors(t *testing.T) {
+func TestL2TheDeskServesAllFrontEnds(t *testing.T) {
 	hook, events := receiver(t)
 	address := free(t)
 	desk, log := start(t, address, hook)

@@ -12,5 +12,5 @@
 // are events of the second one's span.
 //
 // The package needs OpenTelemetry's API only; the host chooses SDK and exporters. It stands above
-// lifecycle, beside the other doors in host. docs/telemetry.md lists spans and metrics.
+// lifecycle, beside the front ends in host. docs/telemetry.md lists spans and metrics.
 package otel

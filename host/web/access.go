@@ -27,7 +27,7 @@ func setSafeHeaders(h http.Header) {
 
 // admit checks what does not depend on who makes the request: its size, and the site that it comes
 // from. It returns nil if the request may go on, and sets the headers of CORS.
-func (d *Door) admit(w http.ResponseWriter, r *http.Request) *Problem {
+func (d *Server) admit(w http.ResponseWriter, r *http.Request) *Problem {
 	if len(r.RequestURI) > maxURL {
 		return newProblem(http.StatusRequestURITooLong, "URL_TOO_LONG", "The URL is longer than 8 KiB.")
 	}
@@ -63,7 +63,7 @@ func (d *Door) admit(w http.ResponseWriter, r *http.Request) *Problem {
 const localActor = "local"
 
 // identify returns who makes the request, or why it is refused.
-func (d *Door) identify(r *http.Request) (lifecycle.Actor, *Problem) {
+func (d *Server) identify(r *http.Request) (lifecycle.Actor, *Problem) {
 	if d.opts.Identify == nil {
 		if !d.fromHere(r) {
 			d.warnOnce.Do(func() {
@@ -102,7 +102,7 @@ func forwarded(name string) bool {
 // against DNS rebinding: a page of another site whose name was changed to point to this machine
 // still sends its own name. A proxy that adds no header, and sends its own Host, is recognized by
 // HTTP/1.0, which nginx speaks unless it is configured otherwise, or by a browser's Origin.
-func (d *Door) fromHere(r *http.Request) bool {
+func (d *Server) fromHere(r *http.Request) bool {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil || !peer.Addr().Unmap().IsLoopback() {
 		return false

@@ -43,10 +43,10 @@ func BenchmarkL3Followers(b *testing.B) {
 	served := make(chan error, 1)
 	go func() { served <- lc.Serve(ctx) }()
 	defer func() { cancel(); <-served }()
-	door := web.Handler(lc.Client, web.Options{Identify: identify, MaxFollowers: 20_000, MaxFollowersEach: 20_000,
+	frontEnd := web.Handler(lc.Client, web.Options{Identify: identify, MaxFollowers: 20_000, MaxFollowersEach: 20_000,
 		Logger: slog.New(slog.DiscardHandler)})
-	defer door.Close()
-	server := httptest.NewServer(door)
+	defer frontEnd.Close()
+	server := httptest.NewServer(frontEnd)
 	defer server.Close()
 	address := strings.TrimPrefix(server.URL, "http://")
 

@@ -6,7 +6,7 @@
 // Handler is a translation and nothing more. Each request is one call of a lifecycle.Client, made
 // on behalf of the actor whom Options.Identify names (lifecycle.Client.As): so who may do what is
 // decided where it is decided for every other caller, by lifecycle.Config.Authorize and by the
-// questions' audiences. If people answer a question here and through other doors at the same time,
+// questions' audiences. If people answer a question here and through other front ends at once,
 // one of them wins, as everywhere. Nothing is kept here between two requests.
 //
 // It authenticates nobody: that is the host's. Without Identify only this machine is served.

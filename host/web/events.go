@@ -32,7 +32,7 @@ func (in *followInput) cursor() (uint64, error) {
 }
 
 // followRoute registers the stream of a run's events.
-func (d *Door) followRoute(a *api) {
+func (d *Server) followRoute(a *api) {
 	op := a.operation(http.MethodGet, "follow-run", "/runs/{id}/events", "Follow a run")
 	op.Description = "Server-sent events, from the first after the cursor until the run has ended, whenever that " +
 		"is. The id of each is its number, the data an event of the run as JSON (Event). When the run has ended " +
@@ -61,7 +61,7 @@ func (d *Door) followRoute(a *api) {
 
 // beforeStream reads the run before its stream begins: only then can an error be answered with a
 // status.
-func (d *Door) beforeStream(ctx context.Context, c *caller, id string, after uint64) (lifecycle.Run, error) {
+func (d *Server) beforeStream(ctx context.Context, c *caller, id string, after uint64) (lifecycle.Run, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.opts.Timeout)
 	defer cancel()
 	run, err := c.client.Get(ctx, id)
@@ -94,7 +94,7 @@ type InboxChange struct {
 }
 
 // watchRoute registers the stream of an inbox's changes.
-func (d *Door) watchRoute(a *api) {
+func (d *Server) watchRoute(a *api) {
 	op := a.operation(http.MethodGet, "watch-inbox", "/inbox/events", "Learn what changes in an inbox")
 	op.Description = "Server-sent events for the inbox that the same parameters list. At reload, the first event of " +
 		"each connection and one of a reader that lags far behind, list the inbox. Each change has a run, as JSON " +

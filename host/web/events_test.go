@@ -188,12 +188,12 @@ func TestL3AStreamEndsWithTheSessionOfItsReader(t *testing.T) {
 
 // http.Server.Shutdown waits for requests that go on, and a stream may go on for days.
 func TestL3AServerThatShutsDownDoesNotWaitForItsStreams(t *testing.T) {
-	var door *web.Door
+	var frontEnd *web.Server
 	w := open(t, lifecycle.Config{}, web.Options{Identify: identify}, func(h http.Handler) http.Handler {
-		door = h.(*web.Door)
+		frontEnd = h.(*web.Server)
 		return h
 	})
-	w.server.Config.RegisterOnShutdown(door.Close)
+	w.server.Config.RegisterOnShutdown(frontEnd.Close)
 	w.submit("r", "Ship?", "ada")
 	f := w.follow("r")
 	require.Equal(t, "1", func() map[string]string { f.next(); return f.next() }()["id"])
@@ -201,10 +201,10 @@ func TestL3AServerThatShutsDownDoesNotWaitForItsStreams(t *testing.T) {
 	for block := f.next(); block != nil; block = f.next() {
 		require.NotEqual(t, "problem", block["event"], "an EventSource comes back")
 	}
-	again := request(door, "GET", "/runs/r/events", "", func(r *http.Request) { r.Header.Set("X-User", "ada") })
+	again := request(frontEnd, "GET", "/runs/r/events", "", func(r *http.Request) { r.Header.Set("X-User", "ada") })
 	require.Equal(t, http.StatusServiceUnavailable, again.Code)
 	require.Contains(t, again.Body.String(), "SHUTTING_DOWN")
-	other := request(door, "GET", "/runs/r", "", func(r *http.Request) { r.Header.Set("X-User", "ada") })
+	other := request(frontEnd, "GET", "/runs/r", "", func(r *http.Request) { r.Header.Set("X-User", "ada") })
 	require.Equal(t, http.StatusOK, other.Code, "what was under way is still served")
 }
 

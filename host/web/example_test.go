@@ -36,13 +36,13 @@ func host(ctx context.Context, file string, listener net.Listener) error {
 	if err != nil {
 		return err
 	}
-	door := web.Handler(lc.Client, web.Options{Identify: identify}) // identify reads the session of your sign-in
+	frontEnd := web.Handler(lc.Client, web.Options{Identify: identify}) // identify reads the session of your sign-in
 	pages := http.NewServeMux()
-	pages.Handle("/interlude/", door)
+	pages.Handle("/interlude/", frontEnd)
 	pages.Handle("/answer/", links)
 	served := make(chan error, 1)
 	go func() { served <- lc.Serve(ctx) }()
-	return errors.Join(door.Serve(ctx, listener, pages), <-served)
+	return errors.Join(frontEnd.Serve(ctx, listener, pages), <-served)
 }
 
 func Example() {

@@ -11,7 +11,7 @@ import (
 
 // StatusOf is the status with which a request is answered whose call returned the error.
 func StatusOf(err error) int {
-	d := &Door{log: slog.New(slog.DiscardHandler)}
+	d := &Server{log: slog.New(slog.DiscardHandler)}
 	client, _ := lifecycle.NewClient(lifecycle.ClientConfig{Store: memory.New()})
 	defer client.Close()
 	return d.problem(&caller{client: client, request: httptest.NewRequest(http.MethodGet, "/", nil)}, err).Status

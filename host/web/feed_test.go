@@ -74,16 +74,16 @@ func TestL3AFeedIsReadInBatchesUntilItIsAcknowledged(t *testing.T) {
 	require.Empty(t, w.next(`{"wait_sec":1,"ack":"`+got.Ack+`","types":["interaction.reply.accepted"]}`).Events)
 }
 
-// K8, L3: a door that shuts down ends who waits for a feed, with an answer.
-func TestL3AWaitForAFeedEndsWithTheDoor(t *testing.T) {
-	var door *web.Door
+// K8, L3: a front end that shuts down ends who waits for a feed, with an answer.
+func TestL3AWaitForAFeedEndsWithTheServer(t *testing.T) {
+	var frontEnd *web.Server
 	w := open(t, lifecycle.Config{}, web.Options{Identify: identify}, func(h http.Handler) http.Handler {
-		door, _ = h.(*web.Door)
+		frontEnd, _ = h.(*web.Server)
 		return h
 	})
 	go func() {
 		w.untilRead()
-		door.Close()
+		frontEnd.Close()
 	}()
 	began := time.Now()
 	require.Empty(t, w.next(`{"wait_sec":60}`).Events)

@@ -45,7 +45,7 @@ type EngineStats struct {
 	OldestReady time.Time `json:"oldest_ready,omitzero"`
 }
 
-func (d *Door) stats(ctx context.Context, c *caller, _ *struct{}) (*body[Stats], error) {
+func (d *Server) stats(ctx context.Context, c *caller, _ *struct{}) (*body[Stats], error) {
 	s, err := c.client.Stats(ctx)
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ type Node struct {
 	DepartedAt time.Time `json:"departed_at,omitzero" doc:"When it was removed; parked runs still name it."`
 }
 
-func (d *Door) nodes(ctx context.Context, c *caller, _ *struct{}) (*body[Nodes], error) {
+func (d *Server) nodes(ctx context.Context, c *caller, _ *struct{}) (*body[Nodes], error) {
 	all, err := c.client.Nodes(ctx)
 	if err != nil {
 		return nil, err
@@ -121,7 +121,7 @@ type TurnUsage struct {
 	Usage   Usage `json:"usage"`
 }
 
-func (d *Door) usage(ctx context.Context, c *caller, in *RunPath) (*body[RunUsage], error) {
+func (d *Server) usage(ctx context.Context, c *caller, in *RunPath) (*body[RunUsage], error) {
 	u, err := c.client.Usage(ctx, in.ID)
 	if err != nil {
 		return nil, err
@@ -148,7 +148,7 @@ type Feed struct {
 	Lost      bool      `json:"lost" doc:"Events that it had not acknowledged are gone."`
 }
 
-func (d *Door) feeds(ctx context.Context, c *caller, _ *struct{}) (*body[Feeds], error) {
+func (d *Server) feeds(ctx context.Context, c *caller, _ *struct{}) (*body[Feeds], error) {
 	all, err := c.client.Feeds(ctx)
 	if err != nil {
 		return nil, err

@@ -204,8 +204,8 @@ func (g *guard) reset(may uint16, breaks uint8) {
 type guarded struct {
 	*guard
 
-	client *lifecycle.Client
-	door   http.Handler
+	client   *lifecycle.Client
+	frontEnd http.Handler
 }
 
 func openGuarded(tb testing.TB) *guarded {
@@ -243,7 +243,7 @@ func openGuarded(tb testing.TB) *guarded {
 	g := &guarded{guard: &guard{Store: st}}
 	g.client, err = lifecycle.NewClient(lifecycle.ClientConfig{Store: g.guard, Logger: quiet, Authorize: g.Authorize})
 	require.NoError(tb, err)
-	g.door = web.Handler(g.client, web.Options{Logger: quiet, MaxBody: 64 << 10, Identify: identify,
+	g.frontEnd = web.Handler(g.client, web.Options{Logger: quiet, MaxBody: 64 << 10, Identify: identify,
 		Heartbeat: time.Millisecond, Origins: []string{"https://desk.example.com"}})
 	return g
 }
@@ -295,7 +295,7 @@ func (g *guarded) serve(f *fuzzed) error {
 	defer cancel()
 	g.reset(f.may, f.breaks)
 	rec := &recorder{ResponseRecorder: httptest.NewRecorder(), end: cancel}
-	g.door.ServeHTTP(rec, r.WithContext(ctx))
+	g.frontEnd.ServeHTTP(rec, r.WithContext(ctx))
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if err := g.judgeResponse(r, rec.Result(), rec.Body.Bytes()); err != nil {
@@ -363,7 +363,7 @@ func (g *guarded) judgeWrites(r *http.Request, status int) error {
 // L1, L2: whatever is sent, nothing crashes; only a broken store gives a 5xx, and its error is not
 // shown; each refusal is a problem and has written nothing; and each write was allowed, to whoever
 // made the request.
-func FuzzL2NoRequestBreaksTheDoorOrPassesByItsAuthorization(f *testing.F) {
+func FuzzL2NoRequestBreaksTheHandlerOrPassesByItsAuthorization(f *testing.F) {
 	const json = "Content-Type: application/json\n"
 	for _, c := range routes {
 		at := "/interlude/api" + c.path
@@ -406,8 +406,8 @@ func FuzzL2NoRequestBreaksTheDoorOrPassesByItsAuthorization(f *testing.F) {
 	})
 }
 
-// L1, L2: the judge of the fuzzer refuses doors that are not as they should be.
-func TestL2TheJudgeOfFuzzedRequestsFindsBrokenDoors(t *testing.T) {
+// L1, L2: the judge of the fuzzer refuses front ends that are not as they should be.
+func TestL2TheJudgeOfFuzzedRequestsFindsBrokenHandlers(t *testing.T) {
 	const secret = `{"text":"` + secretWord + `"}`
 	host := func(g *guarded) *lifecycle.Client { // acts for the host, whom nobody asks
 		c, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: g.guard})
@@ -472,7 +472,7 @@ func TestL2TheJudgeOfFuzzedRequestsFindsBrokenDoors(t *testing.T) {
 			g := openGuarded(t)
 			defer g.client.Close()
 			request := &fuzzed{c.method, "/interlude/api/runs/r/cancel", "X-User: ada", "", everything, 0}
-			g.door = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { c.serve(g, w, r) })
+			g.frontEnd = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { c.serve(g, w, r) })
 			require.ErrorContains(t, g.serve(request), c.want)
 		})
 	}
@@ -480,7 +480,7 @@ func TestL2TheJudgeOfFuzzedRequestsFindsBrokenDoors(t *testing.T) {
 	defer g.client.Close()
 	crossed := &fuzzed{"POST", "/interlude/api/runs/r/cancel", "X-User: ada\nSec-Fetch-Site: cross-site", "",
 		everything, 0}
-	g.door = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	g.frontEnd = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_ = g.client.As(lifecycle.Actor{ID: "ada"}).Cancel(r.Context(), "r", "")
 		say(w, http.StatusNoContent, "", "")
 	})

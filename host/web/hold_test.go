@@ -74,8 +74,8 @@ func (p *pipe) Close() error {
 	return p.Conn.Close()
 }
 
-// serving serves the handler of one Door, and whatever around makes of it, on pipes.
-func serving(t *testing.T, server func(*web.Door) func(context.Context, net.Listener) error, opts web.Options) *pipes {
+// serving serves the handler of one Server, and whatever around makes of it, on pipes.
+func serving(t *testing.T, server func(*web.Server) func(context.Context, net.Listener) error, opts web.Options) *pipes {
 	t.Helper()
 	opts.Logger = slog.New(slog.DiscardHandler)
 	listener := newPipes()
@@ -113,14 +113,14 @@ func TestL1ABodyThatNeverArrivesHoldsNoConnection(t *testing.T) {
 		add("POST", "/elsewhere", user)
 		add("POST", "/interlude/api/runs", user+"Sec-Fetch-Site: cross-site\r\n")
 	}
-	ours := func(d *web.Door) func(context.Context, net.Listener) error {
+	ours := func(d *web.Server) func(context.Context, net.Listener) error {
 		return func(ctx context.Context, l net.Listener) error { return d.Serve(ctx, l, nil) }
 	}
-	hosts := func(d *web.Door) func(context.Context, net.Listener) error {
+	hosts := func(d *web.Server) func(context.Context, net.Listener) error {
 		return func(ctx context.Context, l net.Listener) error { return serveBare(ctx, l, d) }
 	}
-	for name, server := range map[string]func(*web.Door) func(context.Context, net.Listener) error{
-		"Door.Serve": ours, "a server of the host's": hosts,
+	for name, server := range map[string]func(*web.Server) func(context.Context, net.Listener) error{
+		"Server.Serve": ours, "a server of the host's": hosts,
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -174,10 +174,10 @@ func TestL2AFormThatNeverArrivesHoldsNoConnection(t *testing.T) {
 		address, err := links.For("r", *run.Pending, link.To("ada"))
 		require.NoError(t, err)
 		valid := strings.TrimPrefix(address, "https://example.com")
-		listener := serving(t, func(*web.Door) func(context.Context, net.Listener) error {
+		listener := serving(t, func(*web.Server) func(context.Context, net.Listener) error {
 			return func(ctx context.Context, l net.Listener) error { return serveBare(ctx, l, links) }
 		}, web.Options{})
-		ours := serving(t, func(d *web.Door) func(context.Context, net.Listener) error {
+		ours := serving(t, func(d *web.Server) func(context.Context, net.Listener) error {
 			return func(ctx context.Context, l net.Listener) error { return d.Serve(ctx, l, http.NotFoundHandler()) }
 		}, web.Options{})
 		for _, method := range []string{"GET", "POST", "DELETE"} {
@@ -205,7 +205,7 @@ func TestL2AFormThatNeverArrivesHoldsNoConnection(t *testing.T) {
 // large response gets it.
 func TestL1AClientThatDoesNotReadHoldsNoConnection(t *testing.T) {
 	large := make([]byte, 1<<20)
-	pages := func(d *web.Door) http.Handler {
+	pages := func(d *web.Server) http.Handler {
 		mux := http.NewServeMux()
 		mux.Handle("/interlude/", d)
 		mux.Handle("/answer/", linksOf(t, clientOf(t)))
@@ -213,13 +213,13 @@ func TestL1AClientThatDoesNotReadHoldsNoConnection(t *testing.T) {
 		return mux
 	}
 	for name, test := range map[string]struct {
-		server func(*web.Door) func(context.Context, net.Listener) error
+		server func(*web.Server) func(context.Context, net.Listener) error
 		paths  []string
 	}{
-		"Door.Serve": {func(d *web.Door) func(context.Context, net.Listener) error {
+		"Server.Serve": {func(d *web.Server) func(context.Context, net.Listener) error {
 			return func(ctx context.Context, l net.Listener) error { return d.Serve(ctx, l, pages(d)) }
 		}, []string{"/interlude/", "/interlude/api/me", "/answer/x", "/nowhere", "/large"}},
-		"a server of the host's": {func(d *web.Door) func(context.Context, net.Listener) error {
+		"a server of the host's": {func(d *web.Server) func(context.Context, net.Listener) error {
 			return func(ctx context.Context, l net.Listener) error { return serveBare(ctx, l, pages(d)) }
 		}, []string{"/interlude/", "/interlude/api/me", "/answer/x"}},
 	} {
@@ -236,7 +236,7 @@ func TestL1AClientThatDoesNotReadHoldsNoConnection(t *testing.T) {
 				time.Sleep(40 * time.Second)
 				synctest.Wait()
 				require.Zero(t, listener.held.Load())
-				if name == "Door.Serve" {
+				if name == "Server.Serve" {
 					slow := listener.dial("GET /large HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
 					read, piece := 0, make([]byte, 8<<10)
 					for began := time.Now(); ; time.Sleep(time.Second) {
@@ -257,7 +257,7 @@ func TestL1AClientThatDoesNotReadHoldsNoConnection(t *testing.T) {
 // L1: connections are bounded, and who waits for one is served when one ends.
 func TestL1TheServersConnectionsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		listener := serving(t, func(d *web.Door) func(context.Context, net.Listener) error {
+		listener := serving(t, func(d *web.Server) func(context.Context, net.Listener) error {
 			return func(ctx context.Context, l net.Listener) error { return d.Serve(ctx, l, nil) }
 		}, web.Options{MaxConnections: 3})
 		var answered atomic.Int64
@@ -281,7 +281,7 @@ func TestL1TheServersConnectionsAreBounded(t *testing.T) {
 // also where the host's server has one.
 func TestF9AReadDeadlineEndsNoStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		listener := serving(t, func(d *web.Door) func(context.Context, net.Listener) error {
+		listener := serving(t, func(d *web.Server) func(context.Context, net.Listener) error {
 			return func(ctx context.Context, l net.Listener) error {
 				server := &http.Server{Handler: d, ReadTimeout: 10 * time.Second}
 				defer context.AfterFunc(ctx, func() { server.Close() })()

@@ -102,7 +102,7 @@ func internalProblem() *Problem {
 
 // problem makes the problem that the caller is shown for an error. An error that is not one of the
 // library's own is logged and not shown, because it may name files and hosts.
-func (d *Door) problem(c *caller, err error) *Problem {
+func (d *Server) problem(c *caller, err error) *Problem {
 	var p *Problem
 	if errors.As(err, &p) {
 		return p

@@ -48,7 +48,7 @@ func (f *InboxFilter) query(actor lifecycle.Actor) (lifecycle.InboxQuery, error)
 	return q, err
 }
 
-func (d *Door) inbox(ctx context.Context, c *caller, in *inboxInput) (*body[Inbox], error) {
+func (d *Server) inbox(ctx context.Context, c *caller, in *inboxInput) (*body[Inbox], error) {
 	q, err := in.query(c.actor)
 	if err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ type InboxCount struct {
 	More      bool `json:"more" doc:"There may be more than these."`
 }
 
-func (d *Door) countInbox(ctx context.Context, c *caller, in *countInput) (*body[InboxCount], error) {
+func (d *Server) countInbox(ctx context.Context, c *caller, in *countInput) (*body[InboxCount], error) {
 	q, err := in.query(c.actor)
 	if err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ type Questions struct {
 	Questions []Question `json:"questions" nullable:"false"`
 }
 
-func (d *Door) questions(ctx context.Context, c *caller, in *RunPath) (*body[Questions], error) {
+func (d *Server) questions(ctx context.Context, c *caller, in *RunPath) (*body[Questions], error) {
 	run, err := c.client.Get(ctx, in.ID)
 	if err != nil {
 		return nil, err
@@ -98,11 +98,11 @@ type History struct {
 	Records []Record `json:"records" nullable:"false"`
 }
 
-func (d *Door) history(ctx context.Context, c *caller, in *RunPath) (*body[History], error) {
+func (d *Server) history(ctx context.Context, c *caller, in *RunPath) (*body[History], error) {
 	return c.showHistory(c.client.History(ctx, in.ID))
 }
 
-func (d *Door) inherited(ctx context.Context, c *caller, in *RunPath) (*body[History], error) {
+func (d *Server) inherited(ctx context.Context, c *caller, in *RunPath) (*body[History], error) {
 	return c.showHistory(c.client.Inherited(ctx, in.ID))
 }
 
@@ -144,7 +144,7 @@ type replyInput struct {
 	Body NewReply
 }
 
-func (d *Door) reply(ctx context.Context, c *caller, in *replyInput) (*created[Receipt], error) {
+func (d *Server) reply(ctx context.Context, c *caller, in *replyInput) (*created[Receipt], error) {
 	reply := in.Body.reply()
 	reply.ID, reply.Key = in.Question, in.Key
 	r, err := c.client.Reply(ctx, in.ID, reply)
@@ -154,7 +154,7 @@ func (d *Door) reply(ctx context.Context, c *caller, in *replyInput) (*created[R
 	return newOrKnown(r.Replayed, in.url(d), Receipt{r.RunID, r.ID, r.AcceptedAt, r.Replayed}), nil
 }
 
-func (d *Door) question(ctx context.Context, c *caller, in *QuestionPath) (*body[Record], error) {
+func (d *Server) question(ctx context.Context, c *caller, in *QuestionPath) (*body[Record], error) {
 	record, err := c.client.Question(ctx, in.ID, in.Question)
 	if err != nil {
 		return nil, err
@@ -164,7 +164,7 @@ func (d *Door) question(ctx context.Context, c *caller, in *QuestionPath) (*body
 
 // withWinner adds to the error of a call that came too late who has settled the question, if the
 // caller may view the run. Other errors stay as they are.
-func (d *Door) withWinner(ctx context.Context, c *caller, id string, err error) error {
+func (d *Server) withWinner(ctx context.Context, c *caller, id string, err error) error {
 	var settled *lifecycle.SettledError
 	if !errors.As(err, &settled) {
 		return err
@@ -184,7 +184,7 @@ type claimInput struct {
 	}
 }
 
-func (d *Door) claim(ctx context.Context, c *caller, in *claimInput) error {
+func (d *Server) claim(ctx context.Context, c *caller, in *claimInput) error {
 	until := in.Body.Until
 	if until.IsZero() == (in.Body.Seconds == 0) {
 		return newProblem(http.StatusBadRequest, "INVALID_ARGUMENT", "A claim has either until or seconds.")
@@ -195,7 +195,7 @@ func (d *Door) claim(ctx context.Context, c *caller, in *claimInput) error {
 	return d.withWinner(ctx, c, in.ID, c.client.Claim(ctx, in.ID, in.Question, until))
 }
 
-func (d *Door) release(ctx context.Context, c *caller, in *QuestionPath) error {
+func (d *Server) release(ctx context.Context, c *caller, in *QuestionPath) error {
 	return d.withWinner(ctx, c, in.ID, c.client.Release(ctx, in.ID, in.Question))
 }
 
@@ -207,7 +207,7 @@ type reassignInput struct {
 	}
 }
 
-func (d *Door) reassign(ctx context.Context, c *caller, in *reassignInput) error {
+func (d *Server) reassign(ctx context.Context, c *caller, in *reassignInput) error {
 	err := c.client.Reassign(ctx, in.ID, in.Question, in.Body.From.audience(), *in.Body.To.audience())
 	return d.withWinner(ctx, c, in.ID, err)
 }
@@ -219,6 +219,6 @@ type extendInput struct {
 	}
 }
 
-func (d *Door) extend(ctx context.Context, c *caller, in *extendInput) error {
+func (d *Server) extend(ctx context.Context, c *caller, in *extendInput) error {
 	return d.withWinner(ctx, c, in.ID, c.client.Extend(ctx, in.ID, in.Question, in.Body.Until))
 }

@@ -121,7 +121,7 @@ func TestL1AQuestionIsClaimedReleasedReassignedAndAnsweredByWhomItIsFor(t *testi
 	require.Equal(t, 201, w.send("POST", question+"reply", "eve", `{"text":"yes"}`).status)
 }
 
-// Whatever the door, one wins; and who lost is told who won.
+// Whatever the front, one wins; and who lost is told who won.
 func TestL1OfManyWhoAnswerOneWinsAndTheOthersLearnWho(t *testing.T) {
 	w := openFor(t)
 	w.submit("r", "Ship?", "ada")
@@ -158,7 +158,7 @@ func TestL1OfManyWhoAnswerOneWinsAndTheOthersLearnWho(t *testing.T) {
 	}
 }
 
-// The door asks nobody but the client's one authorization.
+// The front asks nobody but the client's one authorization.
 func TestL1WhatAuthorizeRefusesIsRefusedHere(t *testing.T) {
 	refuse := lifecycle.Action("")
 	w := open(t, lifecycle.Config{Authorize: func(_ ctx, a lifecycle.Access) error {

@@ -12,7 +12,7 @@ import (
 )
 
 // routes registers every route of the API. Nothing that GET reaches changes anything (L2).
-func (d *Door) routes() {
+func (d *Server) routes() {
 	a := d.newAPI()
 	get(a, "who", "/me", "Who makes this request", d.who)
 	get(a, "list-runs", "/runs", "List runs", d.list)
@@ -46,12 +46,12 @@ func (d *Door) routes() {
 
 // api is where the routes are registered.
 type api struct {
-	*Door
+	*Server
 	huma    huma.API
 	problem map[string]*huma.MediaType
 }
 
-func (d *Door) newAPI() *api {
+func (d *Server) newAPI() *api {
 	prefix := d.opts.Prefix + "/api"
 	c := huma.DefaultConfig("interlude", "1")
 	c.Info.Description = "Runs of agents, and the questions that they ask people. Errors are problems (RFC 9457)."
@@ -61,7 +61,7 @@ func (d *Door) newAPI() *api {
 		"json": strictJSON}
 	c.RejectUnknownQueryParameters = true
 	c.Transformers = []huma.Transformer{fromHuma}
-	a := &api{Door: d, huma: humago.NewWithPrefix(d.mux, prefix, c)}
+	a := &api{Server: d, huma: humago.NewWithPrefix(d.mux, prefix, c)}
 	a.problem = map[string]*huma.MediaType{"application/problem+json": {
 		Schema: c.Components.Schemas.Schema(reflect.TypeFor[Problem](), true, "Problem"),
 	}}
@@ -88,7 +88,7 @@ func register[I, O any](a *api, op huma.Operation, fn call[I, O]) {
 		c := callerOf(ctx)
 		out, err := fn(ctx, c, in)
 		if err != nil {
-			return nil, a.Door.problem(c, err)
+			return nil, a.Server.problem(c, err)
 		}
 		return out, nil
 	})
@@ -138,7 +138,7 @@ func change[I any](a *api, id, path, summary string, fn func(context.Context, *c
 }
 
 // serveDocument serves the OpenAPI document of the registered routes.
-func (d *Door) serveDocument(a huma.API) {
+func (d *Server) serveDocument(a huma.API) {
 	schemas := a.OpenAPI().Components.Schemas.Map()
 	delete(schemas, "ErrorModel") // huma's own, which fromHuma replaces
 	delete(schemas, "ErrorDetail")
@@ -164,7 +164,7 @@ type QuestionPath struct {
 }
 
 // url is the path of the question.
-func (p *QuestionPath) url(d *Door) string {
+func (p *QuestionPath) url(d *Server) string {
 	return d.runURL(p.ID) + "/questions#" + strconv.Itoa(p.Question)
 }
 

@@ -22,7 +22,7 @@ type Me struct {
 	Identified bool `json:"identified" doc:"Whether the host knows who this is; otherwise it is this machine."`
 }
 
-func (d *Door) who(_ context.Context, c *caller, _ *struct{}) (*body[Me], error) {
+func (d *Server) who(_ context.Context, c *caller, _ *struct{}) (*body[Me], error) {
 	groups := append([]string{}, c.actor.Groups...)
 	return &body[Me]{Me{c.actor.ID, groups, c.actor.Via, d.opts.Identify != nil}}, nil
 }
@@ -94,7 +94,7 @@ type submitInput struct {
 	Body NewRun
 }
 
-func (d *Door) submit(ctx context.Context, c *caller, in *submitInput) (*created[Run], error) {
+func (d *Server) submit(ctx context.Context, c *caller, in *submitInput) (*created[Run], error) {
 	spec := in.Body.spec(c.actor.ID)
 	var err error
 	if spec.ID, err = sameID(in.Body.ID, in.Key); err != nil {
@@ -112,7 +112,7 @@ func (d *Door) submit(ctx context.Context, c *caller, in *submitInput) (*created
 	return newOrKnown(known, d.runURL(run.ID), showRun(&run, c.actor, c.client.Now())), nil
 }
 
-func (d *Door) get(ctx context.Context, c *caller, in *RunPath) (*body[Run], error) {
+func (d *Server) get(ctx context.Context, c *caller, in *RunPath) (*body[Run], error) {
 	run, err := c.client.Get(ctx, in.ID)
 	if err != nil {
 		return nil, err
@@ -137,7 +137,7 @@ type listInput struct {
 	Newest     bool     `query:"newest" doc:"The newest first."`
 }
 
-func (d *Door) list(ctx context.Context, c *caller, in *listInput) (*body[Runs], error) {
+func (d *Server) list(ctx context.Context, c *caller, in *listInput) (*body[Runs], error) {
 	labels, err := readLabels(in.Label)
 	if err != nil {
 		return nil, err
@@ -178,7 +178,7 @@ type cancelInput struct {
 	}
 }
 
-func (d *Door) cancel(ctx context.Context, c *caller, in *cancelInput) error {
+func (d *Server) cancel(ctx context.Context, c *caller, in *cancelInput) error {
 	reason := ""
 	if in.Body != nil {
 		reason = in.Body.Reason
@@ -195,7 +195,7 @@ type resumeInput struct {
 	}
 }
 
-func (d *Door) resume(ctx context.Context, c *caller, in *resumeInput) error {
+func (d *Server) resume(ctx context.Context, c *caller, in *resumeInput) error {
 	return c.client.Resume(ctx, in.ID, lifecycle.Resume{Choice: lifecycle.Choice(in.Body.Choice),
 		Budget: lifecycle.Budget(in.Body.Budget), Version: in.Body.Version})
 }
@@ -211,7 +211,7 @@ type forkInput struct {
 	}
 }
 
-func (d *Door) fork(ctx context.Context, c *caller, in *forkInput) (*created[Run], error) {
+func (d *Server) fork(ctx context.Context, c *caller, in *forkInput) (*created[Run], error) {
 	at := lifecycle.At{Question: in.Body.Question, Answer: in.Body.Answer.reply()}
 	if in.Body.Reply != "" {
 		if at.Answer.Text != "" {

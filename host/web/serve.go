@@ -16,7 +16,7 @@ import (
 
 // ListenAndServe listens on the TCP address and serves, as Serve does. A port of 0 is any free one;
 // the log says which.
-func (d *Door) ListenAndServe(ctx context.Context, address string, handler http.Handler) error {
+func (d *Server) ListenAndServe(ctx context.Context, address string, handler http.Handler) error {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
 		return err
@@ -25,16 +25,16 @@ func (d *Door) ListenAndServe(ctx context.Context, address string, handler http.
 	return d.Serve(ctx, listener, handler)
 }
 
-// Serve serves requests until ctx ends, with a handler that leads to this Door and to the host's
-// other pages; nil is the Door alone. When ctx ends, it ends the streams, waits for the requests
+// Serve serves requests until ctx ends, with a handler that leads to this Server and to the host's
+// other pages; nil is the Server alone. When ctx ends, it ends the streams, waits for the requests
 // under way for Options.Timeout at most, cuts the others, and returns nil. It closes the listener.
 //
-// It is an http.Server with limits that suit the Door, and Door.Close at its shutdown: requests send
+// It is an http.Server with suitable limits, and calls Server.Close at its shutdown: requests send
 // their headers within 5 s and their bodies within Options.Timeout, clients read each 16 KiB of a
 // response within Options.WriteTimeout, and there are at most Options.MaxConnections. A handler that
 // takes larger uploads extends its own read deadline
 // (http.ResponseController). A host that needs TLS or other settings makes its own server.
-func (d *Door) Serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
+func (d *Server) Serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
 	if handler == nil {
 		handler = d
 	}
@@ -62,7 +62,7 @@ func (d *Door) Serve(ctx context.Context, listener net.Listener, handler http.Ha
 }
 
 // limitBodies sets a deadline for the body of each request, also of one that no route takes.
-func (d *Door) limitBodies(next http.Handler) http.Handler {
+func (d *Server) limitBodies(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r, _ = reqbody.Limit(w, r, d.opts.Timeout)
 		next.ServeHTTP(w, r)

@@ -46,8 +46,8 @@ func TestL3ServeEndsWithItsContextAndItsStreamsWithIt(t *testing.T) {
 
 	closed := listen()
 	require.NoError(t, closed.Close())
-	door := web.Handler(w.lc.Client, opts)
-	require.ErrorIs(t, door.Serve(t.Context(), closed, nil), net.ErrClosed)
+	frontEnd := web.Handler(w.lc.Client, opts)
+	require.ErrorIs(t, frontEnd.Serve(t.Context(), closed, nil), net.ErrClosed)
 	taken := listen()
 	defer taken.Close()
 	require.Error(t, web.Handler(w.lc.Client, opts).ListenAndServe(t.Context(), taken.Addr().String(), nil))

@@ -35,7 +35,7 @@ func streamResponse() *huma.Response {
 // openStream begins a stream. It calls send again and again, each time with a context that ends
 // with the next heartbeat: send sends events until then, and goes on with the next call where it
 // stopped. Send returns true if no more events will ever follow.
-func (d *Door) openStream(c *caller, send func(beat context.Context, s *eventStream) (bool, error)) (*streamBody,
+func (d *Server) openStream(c *caller, send func(beat context.Context, s *eventStream) (bool, error)) (*streamBody,
 	error,
 ) {
 	left, fault := d.countFollower(c)
@@ -62,7 +62,7 @@ type followers struct {
 
 // countFollower counts one more stream of the caller, or returns why it is refused. The caller calls
 // left at the end of the stream.
-func (d *Door) countFollower(c *caller) (left func(), _ *Problem) {
+func (d *Server) countFollower(c *caller) (left func(), _ *Problem) {
 	if d.life.Err() != nil {
 		return nil, newProblem(http.StatusServiceUnavailable, "SHUTTING_DOWN",
 			"This server shuts down. Connect again.")
@@ -90,7 +90,7 @@ func (d *Door) countFollower(c *caller) (left func(), _ *Problem) {
 
 // serve calls send until nothing more follows, the context ends, or the reader may not go on
 // (checkReader).
-func (s *eventStream) serve(ctx context.Context, d *Door, c *caller,
+func (s *eventStream) serve(ctx context.Context, d *Server, c *caller,
 	send func(context.Context, *eventStream) (bool, error),
 ) {
 	h := s.Header()
@@ -126,7 +126,7 @@ func (s *eventStream) serve(ctx context.Context, d *Door, c *caller,
 // checkReader identifies the reader of a stream again. It returns an error if the stream must end,
 // because the reader has signed out, somebody else has signed in, or the reader's groups have
 // changed.
-func (d *Door) checkReader(c *caller) error {
+func (d *Server) checkReader(c *caller) error {
 	actor, fault := d.identify(c.request)
 	if fault != nil {
 		return fault

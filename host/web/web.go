@@ -71,8 +71,8 @@ const (
 	maxHeader = 32 << 10
 )
 
-// Door is an http.Handler over a client. Handler makes it.
-type Door struct {
+// Server is an http.Handler over a client. Handler makes it.
+type Server struct {
 	client    *lifecycle.Client
 	opts      Options
 	log       *slog.Logger
@@ -87,8 +87,8 @@ type Door struct {
 
 // Handler serves the client's runs. It panics if the Options cannot be used, as http.Handle does
 // for a pattern that cannot.
-func Handler(client *lifecycle.Client, opts Options) *Door {
-	d := &Door{client: client, opts: opts.withDefaults(), mux: http.NewServeMux(),
+func Handler(client *lifecycle.Client, opts Options) *Server {
+	d := &Server{client: client, opts: opts.withDefaults(), mux: http.NewServeMux(),
 		sameSite: http.NewCrossOriginProtection(), origins: make(map[string]bool),
 		followers: followers{of: make(map[string]int)}}
 	d.log = d.opts.Logger
@@ -135,7 +135,7 @@ func servePage(w http.ResponseWriter, name string) {
 // server waits for its streams when it shuts down, and they may last for days, so register this
 // with http.Server.RegisterOnShutdown. The readers connect again, to another node or to the next
 // process, and go on from their last event.
-func (d *Door) Close() { d.end() }
+func (d *Server) Close() { d.end() }
 
 func (o Options) withDefaults() Options {
 	if o.Prefix == "" {
@@ -174,7 +174,7 @@ type callerKey struct{}
 func callerOf(ctx context.Context) *caller { return ctx.Value(callerKey{}).(*caller) } //nolint:forcetypeassert // set
 
 // ServeHTTP admits a request and passes it on to its route.
-func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (d *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r, input := reqbody.Limit(w, r, d.opts.Timeout)
 	res := &response{w: w, request: r, input: input, timeout: d.opts.WriteTimeout}
 	returned := false // not so after a panic, or a call of the host's that ended the goroutine
@@ -197,7 +197,7 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // serve writes the response to a request.
-func (d *Door) serve(res *response, r *http.Request) {
+func (d *Server) serve(res *response, r *http.Request) {
 	setSafeHeaders(res.Header())
 	if fault := d.admit(res, r); fault != nil {
 		res.problem(fault)
@@ -225,7 +225,7 @@ func (d *Door) serve(res *response, r *http.Request) {
 
 // noRoute answers a request that no route takes with a problem: 405 with the methods that the path
 // takes, as the mux would say it, or else 404.
-func (d *Door) noRoute(res *response, r *http.Request, route http.Handler) {
+func (d *Server) noRoute(res *response, r *http.Request, route http.Handler) {
 	mux := &response{w: &headerOnly{make(http.Header)}, request: r}
 	route.ServeHTTP(mux, r)
 	if allow := mux.Header().Get("Allow"); allow != "" {
@@ -248,4 +248,4 @@ func (h *headerOnly) Write(b []byte) (int, error) { return len(b), nil }
 func (h *headerOnly) WriteHeader(int)             {}
 
 // runURL is the path of a run.
-func (d *Door) runURL(id string) string { return d.opts.Prefix + "/api/runs/" + url.PathEscape(id) }
+func (d *Server) runURL(id string) string { return d.opts.Prefix + "/api/runs/" + url.PathEscape(id) }

@@ -125,10 +125,10 @@ func TestWritersOfLogsDoNotImportTheirChecker(t *testing.T) {
 func TestNobodyImportsLifecycle(t *testing.T) {
 	for _, p := range packages(t, ".") {
 		if within(p.ImportPath, house+"/lifecycle") || within(p.ImportPath, house+"/host") {
-			continue // the doors in host are above it: they call its Client, as a host does
+			continue // the front ends in host are above it: they call its Client, as a host does
 		}
 		for _, imported := range p.Imports {
-			require.False(t, within(imported, house+"/lifecycle"), "%s imports %s: lifecycle is the host's door, and "+
+			require.False(t, within(imported, house+"/lifecycle"), "%s imports %s: lifecycle is the API of hosts, and "+
 				"nothing below it knows it", p.ImportPath, imported)
 		}
 	}

@@ -1,0 +1,237 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/huh"
+
+	"github.com/interlude-go/interlude/cmd/internal/command"
+	"github.com/interlude-go/interlude/cmd/internal/terminal"
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+// asker asks a person on a terminal, with the control that suits the question. The question itself
+// was printed before.
+type asker struct {
+	ctx     context.Context //nolint:containedctx // of the one call that asks
+	in, out *os.File
+}
+
+// ask returns the answer that a person gives on the terminal. If the question does not take it, it
+// asks again.
+func ask(ctx context.Context, q *lifecycle.Question, in, out *os.File) (lifecycle.Reply, error) {
+	a := asker{ctx, in, out}
+	for {
+		r := lifecycle.Reply{ID: q.ID, Seen: q.Digest()}
+		if err := a.fill(q, &r); err != nil {
+			return r, err
+		}
+		err := r.CheckFor(*q)
+		if err == nil {
+			err = r.Validate()
+		}
+		if err == nil {
+			return r, nil
+		}
+		a.print("! " + command.Words(err))
+	}
+}
+
+func (a asker) fill(q *lifecycle.Question, r *lifecycle.Reply) error {
+	switch {
+	case q.Subject != nil:
+		return a.approval(q, r)
+	case len(q.Schema) > 0:
+		return a.form(q, r)
+	case len(q.Options) > 0:
+		return a.choice(q, r)
+	case q.Kind == lifecycle.Confirm, q.Kind == lifecycle.RiskAck:
+		return a.yesOrNo(q, r)
+	case len(q.RequiredFields) > 0:
+		return a.named(q, r)
+	}
+	return a.run(words("Your answer", &r.Text))
+}
+
+// print writes lines above the controls, where they stay.
+func (a asker) print(text string) { fmt.Fprintln(a.out, terminal.Text(text)) }
+
+// run shows fields, one after the other. Esc and Ctrl-C leave without an answer. The plain prompts
+// of $ACCESSIBLE are for screen readers.
+func (a asker) run(fields ...huh.Field) error {
+	form := huh.NewForm(huh.NewGroup(fields...)).WithInput(a.in).WithOutput(a.out).WithShowHelp(true).
+		WithTheme(theme()).WithWidth(terminal.Width)
+	var err error
+	if os.Getenv("ACCESSIBLE") != "" {
+		err = form.WithAccessible(true).RunWithContext(a.ctx)
+	} else {
+		// The form itself would end at Ctrl-C while the terminal is still read.
+		form.SubmitCmd, form.CancelCmd = tea.Quit, tea.Quit
+		_, err = tea.NewProgram(form, tea.WithInput(a.in), tea.WithOutput(a.out), tea.WithContext(a.ctx),
+			tea.WithReportFocus()).Run()
+	}
+	if form.State == huh.StateAborted || errors.Is(err, huh.ErrUserAborted) || errors.Is(err, tea.ErrInterrupted) ||
+		a.ctx.Err() != nil {
+		return errLeft()
+	}
+	return err
+}
+
+func theme() *huh.Theme {
+	if os.Getenv("NO_COLOR") != "" {
+		return huh.ThemeBase()
+	}
+	return huh.ThemeBase16()
+}
+
+// words is a field for a text that must not be empty.
+func words(title string, into *string) *huh.Text {
+	return huh.NewText().Title(title).Value(into).Lines(4).CharLimit(lifecycle.MaxReplyText).Validate(notEmpty)
+}
+
+func notEmpty(text string) error {
+	if strings.TrimSpace(text) == "" {
+		return errors.New("write something first")
+	}
+	return nil
+}
+
+func (a asker) choice(q *lifecycle.Question, r *lifecycle.Reply) error {
+	labels := make([]string, 0, len(q.Options)+1)
+	for _, o := range q.Options {
+		labels = append(labels, terminal.Option(o.Label, o.Value))
+	}
+	picked, err := a.pick("Choose", append(labels, "In my own words …"), unpicked, "")
+	if err != nil {
+		return err
+	}
+	if picked == len(q.Options) {
+		return a.run(words("Your answer", &r.Text))
+	}
+	r.Text = q.Options[picked].Value
+	return nil
+}
+
+func (a asker) yesOrNo(q *lifecycle.Question, r *lifecycle.Reply) error {
+	title := "Yes or no?"
+	if q.Kind == lifecycle.RiskAck {
+		title = "Do you accept the risk?"
+	}
+	answers := []string{"yes", "no"}
+	picked, err := a.pick(title, []string{"Yes", "No"}, unpicked, "yn")
+	if err == nil {
+		r.Text = answers[picked]
+	}
+	return err
+}
+
+// named asks for the parts of a text that the question requires by name.
+func (a asker) named(q *lifecycle.Question, r *lifecycle.Reply) error {
+	texts := make([]string, len(q.RequiredFields))
+	fields := make([]huh.Field, len(texts))
+	for i, name := range q.RequiredFields {
+		fields[i] = huh.NewInput().Title(terminal.Name(name)).Value(&texts[i]).Validate(notEmpty)
+	}
+	if err := a.run(fields...); err != nil {
+		return err
+	}
+	for i, name := range q.RequiredFields {
+		texts[i] = name + ": " + texts[i]
+	}
+	r.Text = strings.Join(texts, "\n")
+	return nil
+}
+
+func (a asker) approval(q *lifecycle.Question, r *lifecycle.Reply) error {
+	labels, decisions := []string{"Approve"}, []lifecycle.Decision{lifecycle.Approve}
+	if !q.DecidedBySeveral() && string(q.Schema) != "false" { // which allows no other arguments
+		labels, decisions = append(labels, "Edit the arguments, and approve"), append(decisions, lifecycle.Edit)
+	}
+	labels, decisions = append(labels, "Reject, with a reason"), append(decisions, lifecycle.Reject)
+	if q.AlsoText {
+		labels, decisions = append(labels, "Answer in my own words"), append(decisions, lifecycle.Respond)
+	}
+	for {
+		picked, err := a.pick("Decide", labels, unpicked, "")
+		if err != nil {
+			return err
+		}
+		r.Decision, r.Value = decisions[picked], nil
+		switch r.Decision {
+		case lifecycle.Reject:
+			return a.run(huh.NewText().Title("Why? (may stay empty)").Value(&r.Text).Lines(3))
+		case lifecycle.Respond:
+			return a.run(words("Your answer", &r.Text))
+		case lifecycle.Edit:
+			if err := a.edit(q, r); err != nil {
+				return err
+			}
+		case lifecycle.Approve:
+		}
+		if sure, err := a.confirm(q, r.Value); sure || err != nil {
+			return err
+		}
+	}
+}
+
+// edit has the arguments of an approval edited until the question takes them.
+func (a asker) edit(q *lifecycle.Question, r *lifecycle.Reply) error {
+	r.Value = q.Subject.Arguments
+	for {
+		var err error
+		if r.Value, err = a.json("Arguments, as JSON", r.Value); err != nil {
+			return err
+		}
+		if err = r.CheckFor(*q); err == nil {
+			return nil
+		}
+		a.print("! " + command.Words(err))
+	}
+}
+
+// confirm asks once more before a call is approved. It names the call and shows where its arguments
+// end, which may have left the screen.
+func (a asker) confirm(q *lifecycle.Question, edited json.RawMessage) (bool, error) {
+	arguments := q.Subject.Arguments
+	if edited != nil {
+		arguments = edited
+	}
+	if len(arguments) > 0 {
+		a.print(ending(terminal.Value(arguments, ""), maxEnding))
+	}
+	title := "Approve this call of " + terminal.Name(q.Subject.Tool) + "?"
+	picked, err := a.pick(title, []string{"Yes, approve it", "No, back"}, unpicked, "yn")
+	return picked == 0, err
+}
+
+// maxEnding is how many lines of arguments a confirmation shows.
+const maxEnding = 12
+
+// ending is the last lines of a text, each as long as a line of the terminal.
+func ending(text string, most int) string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		r := []rune(strings.TrimRight(line, "\n"))
+		for len(r) > terminal.Width {
+			lines, r = append(lines, string(r[:terminal.Width])), r[terminal.Width:]
+		}
+		lines = append(lines, string(r))
+	}
+	if above := len(lines) - most; above > 0 {
+		lines = append([]string{fmt.Sprintf("… %d lines above; the arguments end with:", above)}, lines[above:]...)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func isJSON(text string) error {
+	if !json.Valid([]byte(text)) {
+		return errors.New("this is no JSON yet")
+	}
+	return nil
+}

@@ -1,0 +1,121 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+
+	"github.com/interlude-go/interlude/cmd/internal/command"
+	"github.com/interlude-go/interlude/cmd/internal/terminal"
+	"github.com/interlude-go/interlude/host/web"
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+var cancelVerb = command.Verb{
+	Name: "cancel", Args: "RUN", Does: "end a run, whatever it does",
+	Prepare: func(f *flag.FlagSet) command.Action {
+		db, asJSON := NewDatabase(f), jsonFlag(f)
+		reason := f.String("reason", "", "why, as a `text` that is stored with the run")
+		return changing(db, asJSON, func(ctx context.Context, cl *client, id string) (string, error) {
+			return "is canceled", cl.Cancel(ctx, id, *reason)
+		})
+	},
+}
+
+var resumeVerb = command.Verb{
+	Name: "resume", Args: "RUN", Does: "decide about a run that is held",
+	More: "interlude show says why it is held, and what may be decided; doctor lists those that are.",
+	Prepare: func(f *flag.FlagSet) command.Action {
+		db, asJSON := NewDatabase(f), jsonFlag(f)
+		var r lifecycle.Resume
+		f.StringVar((*string)(&r.Choice), "choice", "", "the `word`: repeat, raise or end")
+		f.IntVar(&r.Budget.Turns, "turns", 0, "the new limit of turns, for raise; 0 is none")
+		f.Int64Var(&r.Budget.Tokens, "tokens", 0, "the new limit of tokens, for raise; 0 is none")
+		f.Uint64Var(&r.Version, "version", 0, "the `version` that was seen: refused if the run has changed")
+		return changing(db, asJSON, func(ctx context.Context, cl *client, id string) (string, error) {
+			if r.Choice == "" {
+				return "", command.Misusef("what is decided? -choice repeat, raise or end; interlude show has them")
+			}
+			done := "is resumed"
+			if r.Choice == lifecycle.ChoiceEnd {
+				done = "is ended"
+			}
+			return done, cl.Resume(ctx, id, r)
+		})
+	},
+}
+
+var forkVerb = command.Verb{
+	Name: "fork", Args: "RUN", Does: "go on from a settled question of a run, in a new run",
+	More: "Without -question it goes on from the end of the run. Approvals, and questions that you could not have\n" +
+		"answered, are asked again.",
+	Prepare: func(f *flag.FlagSet) command.Action {
+		db, asJSON, who := NewDatabase(f), jsonFlag(f), newPerson(f, self())
+		var at lifecycle.At
+		f.StringVar(&at.ID, "id", "", "the `id` of the fork; one is made when it is not given")
+		f.IntVar(&at.Question, "question", 0, "the `number` of a settled question; the end of the run without it")
+		f.StringVar(&at.Answer.Text, "reply", "", "the `text` that the fork is answered in place of what the run was")
+		f.StringVar((*string)(&at.Answer.Decision), "decision", "", "the `word` for an approval: approve, edit or reject")
+		value := f.String("value", "", "the `JSON` that the fork is answered: a form, or edited arguments")
+		return func(ctx context.Context, c command.Call) (int, error) {
+			args, err := c.Want("RUN")
+			if err != nil {
+				return command.Misused, err
+			}
+			if at.Actor, err = who.actor(); err != nil {
+				return command.Misused, err
+			}
+			if *value != "" {
+				at.Answer.Value = json.RawMessage(*value)
+			}
+			p := newPrinter(c.Out, *asJSON)
+			return db.with(ctx, once, func(cl *client) error {
+				fork, known, err := cl.GetOrFork(ctx, args[0], at)
+				if err != nil {
+					return err
+				}
+				switch {
+				case p.json:
+					p.object(web.ShowRun(&fork, lifecycle.Actor{}, cl.Now()))
+				case known:
+					p.line(terminal.Green, "✓ run "+fork.ID+" is this fork, and was there before")
+				case fork.AsksAgain():
+					p.line(terminal.Green, "✓ run "+fork.ID+" is forked from "+args[0]+", and asks again")
+				default:
+					p.line(terminal.Green, "✓ run "+fork.ID+" is forked from "+args[0])
+				}
+				return p.err
+			})
+		}
+	},
+}
+
+// change changes a run, and says in a word what was done.
+type change func(ctx context.Context, cl *client, id string) (done string, err error)
+
+// changing changes the run that the argument names, and prints it.
+func changing(db *Database, asJSON *bool, change change) command.Action {
+	return func(ctx context.Context, c command.Call) (int, error) {
+		args, err := c.Want("RUN")
+		if err != nil {
+			return command.Misused, err
+		}
+		return db.with(ctx, once, func(cl *client) error {
+			done, err := change(ctx, cl, args[0])
+			if err != nil {
+				return err
+			}
+			p := newPrinter(c.Out, *asJSON)
+			if !p.json {
+				p.line(terminal.Green, "✓ run "+args[0]+" "+done)
+				return p.err
+			}
+			run, err := cl.Get(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			p.object(web.ShowRun(&run, lifecycle.Actor{}, cl.Now()))
+			return p.err
+		})
+	}
+}

@@ -1,0 +1,248 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/interlude-go/interlude/cmd/internal/command"
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/postgres"
+	"github.com/interlude-go/interlude/store/sqlite"
+)
+
+// Env names the database of calls without -db.
+const Env = "INTERLUDE_DB"
+
+// Database is the database that the flags name.
+type Database struct {
+	name   string // a path, or a URL
+	schema string
+}
+
+// NewDatabase defines the flags.
+func NewDatabase(f *flag.FlagSet) *Database {
+	d := &Database{}
+	f.StringVar(&d.name, "db", "", "the `database` of the runs: a SQLite file, or a postgres:// URL; $"+Env+
+		" when it is not given")
+	f.StringVar(&d.schema, "schema", "", "the `schema` of the tables in PostgreSQL; interlude when it is not given")
+	return d
+}
+
+// Store is a store that the verbs can use.
+type Store interface {
+	store.Store
+	store.Watcher
+	store.Surveyor
+	io.Closer
+}
+
+// resolve reads the environment where no flag says which database is meant.
+func (d *Database) resolve() error {
+	if d.name == "" {
+		d.name = os.Getenv(Env)
+	}
+	switch {
+	case d.name == "":
+		return command.Misusef("which database? name it with -db FILE or -db postgres://HOST/NAME, or set $%s", Env)
+	case strings.Contains(d.name, "://") && !d.Server():
+		return command.Misusef("-db is %.80q: want the path of a SQLite file, or a postgres:// URL", d.String())
+	case !d.Server() && keywordPassword.MatchString(d.name): // else a file would have the password in its name
+		return command.Misusef("-db is %.80q: want the path of a SQLite file, or a postgres:// URL", d.String())
+	case d.schema != "" && !d.Server():
+		return command.Misusef("-schema is for PostgreSQL, and %s is a file: leave it out", d)
+	}
+	return nil
+}
+
+// Server reports whether the database is PostgreSQL.
+func (d *Database) Server() bool {
+	return strings.HasPrefix(d.name, "postgres://") || strings.HasPrefix(d.name, "postgresql://")
+}
+
+// String names the database without a secret: a URL may have a password before its host and in its
+// query, and keywords and values that were taken for a file may have one, too. A URL whose parts are
+// not certain is shown by its scheme only.
+func (d *Database) String() string {
+	scheme, _, isURL := strings.Cut(d.name, "://")
+	if !isURL {
+		return keywordPassword.ReplaceAllString(d.name, "${1}xxxxx")
+	}
+	u, err := url.Parse(d.name)
+	if err != nil || u.Fragment != "" || u.User == nil && strings.Contains(d.name, "@") {
+		return scheme + "://…"
+	}
+	pairs := strings.Split(u.RawQuery, "&")
+	for i, pair := range pairs {
+		name, _, _ := strings.Cut(pair, "=")
+		if plain, err := url.QueryUnescape(name); err != nil || strings.Contains(strings.ToLower(plain), "password") {
+			pairs[i] = name + "=xxxxx"
+		}
+	}
+	u.RawQuery = strings.Join(pairs, "&")
+	return u.Redacted()
+}
+
+// keywordPassword finds passwords in a connection string of keywords and values.
+var keywordPassword = regexp.MustCompile(`(?i)(password\s*=\s*)('(?:[^'\\]|\\.)*'?|(?:\\.|\S)+)`)
+
+// flags are those that name the database in another command.
+func (d *Database) flags() string { return "-db " + command.Quote(d.String()) }
+
+// access says for how long a verb uses the database.
+type access int
+
+const (
+	once  access = iota // for a call or two
+	watch               // for as long as it follows what others commit
+)
+
+// open opens the database for a verb, which leaves its schema as it is.
+func (d *Database) open(ctx context.Context, how access) (Store, error) {
+	if err := d.resolve(); err != nil {
+		return nil, err
+	}
+	var st Store
+	var err error
+	if d.Server() {
+		st, err = opened(postgres.Open(ctx, d.name, postgres.Options{Schema: d.schema, NoMigrate: true,
+			NoListen: how == once}))
+	} else {
+		o := sqlite.Options{NoMigrate: true}
+		if how == once {
+			o.WatchInterval = -1
+		}
+		st, err = opened(sqlite.Open(ctx, d.name, o))
+	}
+	return st, d.explain(err)
+}
+
+// OpenHost opens the database for a host that serves. If neither the flags nor the environment name
+// one, it is this file. A file that does not exist is created, and fresh reports that. A database
+// with an older schema is refused: only migrate changes it.
+func (d *Database) OpenHost(ctx context.Context, file string) (_ Store, fresh bool, _ error) {
+	if d.name == "" && os.Getenv(Env) == "" {
+		d.name = file
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			return nil, false, command.Misusef("runs cannot be kept there: %w; name a file with -db", err)
+		}
+	}
+	if err := d.resolve(); err != nil {
+		return nil, false, err
+	}
+	if _, err := os.Stat(d.name); !d.Server() && errors.Is(err, fs.ErrNotExist) {
+		st, err := opened(sqlite.Open(ctx, d.name, sqlite.Options{}))
+		return st, true, d.explain(err)
+	}
+	st, err := d.open(ctx, watch)
+	return st, false, err
+}
+
+// Queue names the database for notices that were not accepted yet, for database/sql: on PostgreSQL
+// that of the runs, on SQLite a file beside theirs.
+func (d *Database) Queue() (driver, name string) {
+	if d.Server() {
+		return "pgx", d.name
+	}
+	return "sqlite", d.name + ".notices?_pragma=busy_timeout(10000)&_pragma=synchronous(FULL)"
+}
+
+// opened turns a nil pointer, which a failed call returns, into a nil Store.
+func opened[S Store](st S, err error) (Store, error) {
+	if err != nil {
+		return nil, err
+	}
+	return st, nil
+}
+
+// explain says in one line what to do about a database that cannot be used.
+func (d *Database) explain(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, fs.ErrNotExist):
+		return command.Misusef("there is no file %s: correct -db, or make it with interlude migrate %s", d, d.flags())
+	case errors.Is(err, sqlite.ErrOlder), errors.Is(err, postgres.ErrOlder):
+		return command.Misusef("the schema of %s is older than this program needs, or there is none yet: make a "+
+			"backup, then interlude migrate %s", d, d.flags())
+	case errors.Is(err, sqlite.ErrInUse):
+		_, who, _ := strings.Cut(err.Error(), sqlite.ErrInUse.Error()+": ")
+		return command.Misusef("%s is of an older release, and one of its hosts is running: %s", d, who)
+	case errors.Is(err, sqlite.ErrNewer), errors.Is(err, postgres.ErrNewer):
+		return command.Misusef("%s is of a newer release: use an interlude that is at least as new", d)
+	case errors.Is(err, sqlite.ErrNotDatabase), errors.Is(err, sqlite.ErrForeign):
+		return command.Misusef("%s has no runs, it is a file of another program: correct -db", d)
+	case errors.Is(err, postgres.ErrUnreachable):
+		return fmt.Errorf("%w: %s does not answer (%w): is the server running, and is -db right?",
+			lifecycle.ErrUnavailable, d, cause(err))
+	case errors.Is(err, postgres.ErrConfig):
+		return command.Misusef("-db cannot be used: %w", err)
+	}
+	return err
+}
+
+// cause returns the innermost error, which has the fewest words.
+func cause(err error) error {
+	for {
+		var next error
+		switch e := err.(type) { //nolint:errorlint // it goes down step by step
+		case interface{ Unwrap() error }:
+			next = e.Unwrap()
+		case interface{ Unwrap() []error }:
+			all := e.Unwrap()
+			next = all[len(all)-1]
+		}
+		if next == nil {
+			return err
+		}
+		err = next
+	}
+}
+
+// client opens the database for calls of a client. Close ends both.
+func (d *Database) client(ctx context.Context, how access) (*client, error) {
+	st, err := d.open(ctx, how)
+	if err != nil {
+		return nil, err
+	}
+	c, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: st, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return nil, errors.Join(err, st.Close())
+	}
+	return &client{c, st}, nil
+}
+
+// with opens the database for a task, and closes it again.
+func (d *Database) with(ctx context.Context, how access, task func(*client) error) (int, error) {
+	cl, err := d.client(ctx, how)
+	if err != nil {
+		return command.Failed, err
+	}
+	err = task(cl)
+	if end := cl.Close(); err == nil {
+		err = end
+	}
+	return command.Succeeded, err
+}
+
+// client is a client with its store.
+type client struct {
+	*lifecycle.Client
+	store Store
+}
+
+// Close closes the client and its store.
+func (c *client) Close() error {
+	c.Client.Close()
+	return c.store.Close()
+}

@@ -1,0 +1,204 @@
+package console_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/cmd/internal/command"
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+// formCase is a schema, and values that a person must be able to give exactly, here as on the page.
+type formCase struct {
+	Schema   json.RawMessage
+	Examples []json.RawMessage
+}
+
+func formCases(t *testing.T) map[string]formCase {
+	t.Helper()
+	body, err := os.ReadFile("../../../proof/page/testdata/forms.json")
+	require.NoError(t, err)
+	var all map[string]formCase
+	require.NoError(t, json.Unmarshal(body, &all))
+	return all
+}
+
+// pasted is a text as a terminal sends it when it is pasted.
+func pasted(text string) string { return "\x1b[200~" + text + "\x1b[201~" }
+
+// send takes the first entry of a form's list: all of it is sent.
+const send = "\r"
+
+// formKeys are what a person types for each example of a form: an entry for each control.
+var formKeys = map[string][][]string{
+	"allof-base":        {{"1\r", "n\r", send}},
+	"anyof-null":        {{"Turku\r", "3\r", "2\r", "late\r", send}, {"Turku\r", "3\r", "4\r", send}},
+	"cli-const-int":     {{"2\r", send}},
+	"cli-enum-default":  {{"\r3\r", send}},
+	"cli-optional-bool": {{"x\r", send}, {"x\r", "3\r", "2\r", send}},
+	// Neither text field nor paste takes these characters; the default is offered whole.
+	"cli-string-default":     {{"1\r", send}},
+	"default-null":           {{"x\r", send}, {"x\r", "3\r", "\r", "a\r", "\r", "4\r", "2\r", "b\r", "\r", send}},
+	"dependent":              {{"2\r", "1\r", "3\r", "2\r", send}},
+	"empty-required":         {{"\r", "2\r", send}},
+	"enum-names":             {{"2\r", send}},
+	"if-then":                {{"2\r", "3\r", "FI00\r", send}, {"1\r", send}},
+	"map-with-named":         {{"2\r", "/bin\r", "3\r", "LANG\r", "C\r", send}},
+	"mixed-enum-few":         {{"2\r", send}, {"1\r", send}},
+	"multi-line":             {{pasted("line one\nline two") + "\r", send}},
+	"nullable-required":      {{"Turku\r", "3\r", "2\r", send}, {"Turku\r", "1\r", "x\r", "1\r", "3\r", send}},
+	"optional-group-default": {{"x\r", send}},
+	"rec-3":                  {{"2\r", "x\r", send}},
+	"string-or-list":         {{"1\r", "a\r", send}, {"3\r", "\r", "a\r", "2\r", "b\r", "\r", send}},
+}
+
+// N3: each value that a form takes can be given on the terminal, by its controls and as JSON.
+func TestN3EachFormTakesItsValuesExactly(t *testing.T) {
+	o := open(t, filepath.Join(t.TempDir(), "runs.db"))
+	cases := formCases(t)
+	for name := range formKeys {
+		c := cases[name]
+		require.NotEmpty(t, c.Examples, name)
+		for i, want := range c.Examples {
+			t.Run(name, func(t *testing.T) {
+				require.Len(t, formKeys[name], len(c.Examples))
+				run := name + string(rune('a'+i))
+				require.JSONEq(t, string(want), string(o.fills(t, run, c.Schema, formKeys[name][i])))
+			})
+		}
+	}
+}
+
+// N3: every form, whatever its schema, takes its values as JSON.
+func TestN3EveryFormCanBeWrittenAsJSON(t *testing.T) {
+	o := open(t, filepath.Join(t.TempDir(), "runs.db"))
+	for name, c := range formCases(t) {
+		for i, want := range c.Examples {
+			t.Run(name, func(t *testing.T) {
+				run := name + string(rune('a'+i))
+				o.asks(run, engine.Question{Kind: engine.FillFields, Prompt: "Fill in", Schema: c.Schema})
+				r, err := o.lc.Get(t.Context(), run)
+				require.NoError(t, err)
+				require.NotEmpty(t, r.OpenQuestion(1).Schema, "it is asked as a form")
+				status, shown := onTerminal(t, writesJSON(string(want)), "reply", "-db", o.db, "-as", "ada", run)
+				require.Equal(t, command.Succeeded, status, shown)
+				history, err := o.lc.History(t.Context(), run)
+				require.NoError(t, err)
+				require.JSONEq(t, string(want), string(history[0].Value))
+			})
+		}
+	}
+}
+
+// writesJSON is a person who goes to the JSON field of a form by the shortest way.
+func writesJSON(value string) func(unread string) (string, int) {
+	const list, empty, field = "↑ ↓ move", "nothing at all leads", "Your answer, as JSON"
+	open, written := false, false // whether a control waits for keys, and the value was written
+	return func(unread string) (string, int) {
+		from := strings.LastIndex(unread, ready)
+		if open = open || from >= 0; !open {
+			return "", 0
+		}
+		var keys string
+		control := unread[max(0, from):]
+		switch {
+		case strings.Contains(control, field) && !written:
+			keys, written = "\x7f\x7f"+pasted(value)+"\r", true
+		case strings.Contains(control, empty):
+			keys = "\r"
+		case strings.Contains(control, list) && written:
+			keys = "1\r"
+		case strings.Contains(control, list):
+			keys = "\x1b[F\r"
+		default:
+			return "", 0
+		}
+		open = false
+		return keys, len(unread)
+	}
+}
+
+// fills types into the controls of a form, and returns the value that was stored.
+func (o *office) fills(t *testing.T, run string, schema json.RawMessage, keys []string) json.RawMessage {
+	t.Helper()
+	o.asks(run, engine.Question{Kind: engine.FillFields, Prompt: "Fill in", Schema: schema})
+	status, shown := typed(t, keys, "reply", "-db", o.db, "-as", "ada", run)
+	require.Equal(t, command.Succeeded, status, shown)
+	history, err := o.lc.History(t.Context(), run)
+	require.NoError(t, err)
+	return history[0].Value
+}
+
+// N3: kinds of schema that have no control of their own, and values that a control would change, are
+// given as JSON, whole or a member at a time.
+func TestN3AnyValueIsGivenAsJSON(t *testing.T) {
+	o := open(t, filepath.Join(t.TempDir(), "runs.db"))
+	for name, c := range map[string]struct {
+		schema string
+		keys   []string
+		want   string
+	}{
+		"a large number as written": {`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`,
+			[]string{"12345678901234567890123\r", send}, `{"n":12345678901234567890123}`},
+		"the whole in place of its members": {`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`,
+			[]string{"\r", "\x1b[F\r", "\x1b[F\x7f\x7f" + pasted(`{"a":"x\ty","b":[1]}`) + "\r", send},
+			`{"a":"x\ty","b":[1]}`},
+		"one member":   {`{"type":"object","required":["a"]}`, []string{"\r", "3\r", pasted(`{"x":[null]}`) + "\r", send}, `{"a":{"x":[null]}}`},
+		"no type":      {`{"minLength":2}`, []string{"\r", "3\r", pasted(`[1, 2]`) + "\r"}, `[1,2]`},
+		"a boolean":    {`{"type":"boolean"}`, []string{"2\r"}, `false`},
+		"a number":     {`{"$ref":"#/$defs/n","$defs":{"n":{"type":"number"}}}`, []string{"x\r\x7f1.50\r"}, `1.50`},
+		"a branch":     {`{"oneOf":[{"type":"integer"},{"type":"object","title":"Point","properties":{"x":{"type":"integer"}},"required":["x"]}]}`, []string{"2\r", "7\r", send}, `{"x":7}`},
+		"only a group": {`{"type":"object","properties":{"g":{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}},"required":["g"]}`, []string{"v\r", "\r", send}, `{"g":{"a":"v"}}`},
+		"left out again": {`{"type":"object","properties":{"a":{"type":"string"}}}`,
+			[]string{"2\r", "x\r", "2\r", "\x7f\r", "4\r", send}, `{}`},
+		"refused, and repaired": {`{"type":"object","properties":{"n":{"type":"integer","minimum":3}},"required":["n"]}`,
+			[]string{"1\r", send, "2\r", "\x7f5\r", send}, `{"n":5}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.True(t, json.Valid([]byte(c.schema)))
+			run := strings.NewReplacer(" ", "-", ",", "").Replace(name)
+			require.Equal(t, c.want, string(o.fills(t, run, json.RawMessage(c.schema), c.keys)))
+		})
+	}
+}
+
+// N3: an optional member, a default and the first option are never sent because somebody pressed
+// Enter.
+func TestN3EnterAloneChoosesNothing(t *testing.T) {
+	o := open(t, filepath.Join(t.TempDir(), "runs.db"))
+	risk := engine.Question{Kind: engine.RiskAck, Prompt: "All data is deleted."}
+	for run, q := range map[string]engine.Question{"choice": colour, "confirm": confirm, "risk": risk,
+		"approval": payment, "enum": {Kind: engine.FillFields, Prompt: "Where?",
+			Schema: formCases(t)["cli-enum-default"].Schema}} {
+		t.Run(run, func(t *testing.T) {
+			o.asks(run, q)
+			status, shown := typed(t, []string{"\r\r\r\r\x03"}, "reply", "-db", o.db, "-as", "ada", run)
+			require.Equal(t, command.Refused, status, shown)
+			r, err := o.lc.Get(t.Context(), run)
+			require.NoError(t, err)
+			require.Equal(t, lifecycle.StateWaitingUser, r.State)
+		})
+	}
+}
+
+// N3: before an approval counts, the call is named and the end of its arguments is shown, which may
+// have left the screen.
+func TestN3AnApprovalIsConfirmed(t *testing.T) {
+	o := open(t, filepath.Join(t.TempDir(), "runs.db"))
+	long := payment
+	long.Subject = &engine.Subject{Tool: "shell", Arguments: json.RawMessage(
+		`{"cmd":"x` + strings.Repeat("y ", 2000) + `; rm -rf /"}`)}
+	o.asks("r", long)
+	status, shown := typed(t, []string{"1\r", "y"}, "reply", "-db", o.db, "-as", "ada", "r")
+	require.Equal(t, command.Succeeded, status, shown)
+	_, confirmed, found := strings.Cut(shown, "lines above")
+	require.True(t, found, shown)
+	require.Contains(t, confirmed, "; rm -rf /")
+	require.Contains(t, confirmed, "Approve this call of shell?")
+}

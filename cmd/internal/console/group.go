@@ -1,0 +1,235 @@
+package console
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/charmbracelet/huh"
+
+	"github.com/interlude-go/interlude/cmd/internal/terminal"
+)
+
+// object asks for the members of an object.
+func (c control) object(f fields) (json.RawMessage, error) {
+	entries := entriesOf(c.now)
+	set := func(name string, required, inTurn bool) error {
+		i := slices.IndexFunc(entries, func(e entry) bool { return e.name == name })
+		m := control{asker: c.asker, title: name, required: required, inTurn: inTurn}
+		if i >= 0 {
+			m.now = entries[i].value
+		}
+		own := read(f.member(name)...)
+		if own.title != "" {
+			m.title = fmt.Sprintf("%s (%s)", own.title, name)
+		}
+		m.title = terminal.Line(m.title)
+		v, err := m.value(own)
+		switch {
+		case errors.Is(err, errLeaveOut) && i >= 0:
+			entries = slices.Delete(entries, i, i+1)
+		case errors.Is(err, errLeaveOut):
+		case err != nil:
+			return err
+		case i >= 0:
+			entries[i].value = v
+		default:
+			entries = append(entries, entry{name, v})
+		}
+		return nil
+	}
+	// edit has the whole edited; it returns a value only if that is no object any more.
+	edit := func() (json.RawMessage, error) {
+		v, err := c.json(c.title+", as JSON", objectOf(entries))
+		if err != nil || v[0] != '{' {
+			return v, err
+		}
+		entries = entriesOf(v)
+		return nil, nil
+	}
+	for _, name := range f.required {
+		if c.now != nil || slices.ContainsFunc(entries, func(e entry) bool { return e.name == name }) {
+			continue
+		}
+		err := set(name, true, c.send != nil || c.inTurn)
+		if errors.Is(err, errWhole) && c.send != nil {
+			if v, err := edit(); v != nil || err != nil {
+				return v, err
+			}
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	for {
+		choice, name, err := c.next(f, entries)
+		if err != nil {
+			return nil, err
+		}
+		switch choice {
+		case done:
+			return objectOf(entries), nil
+		case whole:
+			if v, err := edit(); v != nil || err != nil {
+				return v, err
+			}
+		case another:
+			if name, err = c.name(); err == nil {
+				err = set(name, false, false)
+			}
+		case one:
+			err = set(name, slices.Contains(f.required, name), false)
+		case none:
+			err = errLeaveOut
+		case outer:
+			err = errWhole
+		case drop:
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// choice is what is done next with an object or a list.
+type choice int
+
+const (
+	done choice = iota
+	one
+	another
+	drop
+	whole
+	none
+	outer // the answer of which this is a part is edited
+)
+
+const editWhole = "Edit the whole answer as JSON"
+
+// next shows an object and asks what is done with it.
+func (c control) next(f fields, entries []entry) (choice, string, error) {
+	c.show(objectOf(entries))
+	labels, choices, names := []string{c.doneLabel()}, []choice{done}, []string{""}
+	for _, p := range f.members {
+		label := p.name
+		if title := read(p.nodes...).title; title != "" {
+			label = fmt.Sprintf("%s (%s)", title, p.name)
+		}
+		have := "left out"
+		if i := slices.IndexFunc(entries, func(e entry) bool { return e.name == p.name }); i >= 0 {
+			have = "now " + cut(string(entries[i].value), 40)
+		}
+		labels, choices, names = append(labels, label+": "+have), append(choices, one), append(names, p.name)
+	}
+	for _, e := range entries {
+		if !slices.Contains(names, e.name) {
+			labels, choices = append(labels, e.name+": now "+cut(string(e.value), 40)), append(choices, one)
+			names = append(names, e.name)
+		}
+	}
+	if !f.closed {
+		labels, choices, names = append(labels, "Add another member"), append(choices, another), append(names, "")
+	}
+	labels, choices, names = append(labels, "Edit all of it as JSON"), append(choices, whole), append(names, "")
+	if !c.required {
+		labels, choices, names = append(labels, "Leave it out"), append(choices, none), append(names, "")
+	}
+	if c.inTurn {
+		labels, choices, names = append(labels, editWhole), append(choices, outer), append(names, "")
+	}
+	i, err := c.pick(c.title, labels, 0, "")
+	if err != nil {
+		return done, "", err
+	}
+	return choices[i], names[i], nil
+}
+
+func (c control) doneLabel() string {
+	if c.send != nil {
+		return "Send this"
+	}
+	return "Done"
+}
+
+// show prints the value so far, whole.
+func (c control) show(v json.RawMessage) {
+	c.print(c.title + ":\n" + terminal.JSON(indented(v, "")))
+}
+
+// name asks for the name of a member.
+func (c control) name() (string, error) {
+	var name string
+	err := c.run(huh.NewInput().Title("The name of the member").Value(&name))
+	return name, err
+}
+
+// array asks for the items of a list.
+func (c control) array(f fields) (json.RawMessage, error) {
+	items := []json.RawMessage{}
+	_ = json.Unmarshal(c.now, &items) // another value starts an empty list
+	for {
+		list := listOf(items)
+		c.show(list)
+		labels, choices, cursor := []string{c.doneLabel(), "Add an item"}, []choice{done, another}, 0
+		if len(items) == 0 {
+			cursor = 1
+		} else {
+			labels, choices = append(labels, "Remove the last item"), append(choices, drop)
+		}
+		labels, choices = append(labels, "Edit all of it as JSON"), append(choices, whole)
+		if !c.required {
+			labels, choices = append(labels, "Leave it out"), append(choices, none)
+		}
+		if c.inTurn {
+			labels, choices = append(labels, editWhole), append(choices, outer)
+		}
+		i, err := c.pick(c.title, labels, cursor, "")
+		if err != nil {
+			return nil, err
+		}
+		switch choices[i] {
+		case done:
+			return list, nil
+		case another:
+			item := control{asker: c.asker, title: fmt.Sprintf("%s, item %d", c.title, len(items)+1)}
+			v, err := item.value(read(f.items...))
+			if err != nil && !errors.Is(err, errLeaveOut) {
+				return nil, err
+			}
+			if err == nil {
+				items = append(items, v)
+			}
+		case drop:
+			items = items[:len(items)-1]
+		case whole:
+			v, err := c.json(c.title+", as JSON", list)
+			if err != nil {
+				return nil, err
+			}
+			if json.Unmarshal(v, &items) != nil {
+				return v, nil
+			}
+		case none:
+			return nil, errLeaveOut
+		case outer:
+			return nil, errWhole
+		case one:
+		}
+	}
+}
+
+func listOf(items []json.RawMessage) json.RawMessage {
+	var b bytes.Buffer
+	b.WriteByte('[')
+	for i, item := range items {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.Write(item)
+	}
+	b.WriteByte(']')
+	return b.Bytes()
+}

@@ -1,0 +1,57 @@
+package console
+
+import (
+	"context"
+	"flag"
+	"strconv"
+
+	"github.com/interlude-go/interlude/cmd/internal/command"
+	"github.com/interlude-go/interlude/host/web"
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+var inboxVerb = command.Verb{
+	Name: "inbox", Does: "list the questions that wait, the oldest first",
+	More: "All open questions, or with -as those that a person may answer.",
+	Prepare: func(f *flag.FlagSet) command.Action {
+		db, asJSON, who := NewDatabase(f), jsonFlag(f), newPerson(f, "")
+		labels := labelFlag(f)
+		var q lifecycle.InboxQuery
+		f.StringVar(&q.Pool, "pool", "", "only those of runs in the `pool`")
+		f.StringVar(&q.Key, "key", "", "only those of runs with the `key`")
+		f.Func("kind", "only questions of the `kind` (again for more)", func(kind string) error {
+			q.Kinds = append(q.Kinds, lifecycle.Kind(kind))
+			return nil
+		})
+		limit := limitFlag(f)
+		return func(ctx context.Context, c command.Call) (int, error) {
+			if _, err := c.Want(""); err != nil {
+				return command.Misused, err
+			}
+			q.Labels = *labels
+			if who.id != "" || len(who.groups) > 0 {
+				q.For = lifecycle.Actor{ID: who.id, Groups: who.groups, Via: via}
+			}
+			p := newPrinter(c.Out, *asJSON)
+			return db.with(ctx, once, func(cl *client) error { return listInbox(ctx, cl, p, q, *limit) })
+		}
+	},
+}
+
+func listInbox(ctx context.Context, cl *client, p *printer, q lifecycle.InboxQuery, limit int) error {
+	head := []string{"RUN", "NO", "KIND", "WAITS", "DUE", "QUESTION"}
+	return p.pagedTable(limit, head, "no question waits", func(size int) (rows [][]string, more bool, _ error) {
+		q.Limit = size
+		page, err := cl.Inbox(ctx, q)
+		for i := range page.Questions {
+			o := &page.Questions[i]
+			if p.json {
+				p.object(web.ShowQuestion(o, q.For, cl.Now()))
+			}
+			rows = append(rows, []string{o.RunID, strconv.Itoa(o.Question.ID), string(o.Question.Kind),
+				ago(o.Question.AskedAt), until(o.EndsAt), o.Question.Prompt})
+		}
+		q.After = page.Next
+		return rows, page.Next != "", err
+	})
+}

@@ -1,0 +1,45 @@
+package console
+
+import (
+	"flag"
+	"os"
+	"os/user"
+
+	"github.com/interlude-go/interlude/cmd/internal/command"
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+// via names this program in the history of a run.
+const via = "cli"
+
+// person is in whose name a verb makes its calls.
+type person struct {
+	id     string
+	groups []string
+}
+
+func newPerson(f *flag.FlagSet, id string) *person {
+	p := &person{id: id}
+	f.StringVar(&p.id, "as", p.id, "the `person` who acts")
+	f.Func("group", "a `group` that the person belongs to (again for more)", func(name string) error {
+		p.groups = append(p.groups, name)
+		return nil
+	})
+	return p
+}
+
+// actor is the person as an actor.
+func (p *person) actor() (lifecycle.Actor, error) {
+	if p.id == "" {
+		return lifecycle.Actor{}, command.Misusef("who acts? name the person with -as")
+	}
+	return lifecycle.Actor{ID: p.id, Groups: p.groups, Via: via}, nil
+}
+
+// self is the name of the user who is logged in.
+func self() string {
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return u.Username
+	}
+	return os.Getenv("USER")
+}

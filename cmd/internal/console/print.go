@@ -1,0 +1,169 @@
+package console
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/interlude-go/interlude/cmd/internal/terminal"
+)
+
+// printer prints the results of a verb, for people or as JSON.
+type printer struct {
+	out    *os.File
+	json   bool
+	styled bool
+	narrow bool // lines are cut to the width of a terminal
+	err    error
+}
+
+// jsonFlag defines -json.
+func jsonFlag(f *flag.FlagSet) *bool {
+	return f.Bool("json", false, "print JSON, an object a line, as the HTTP API has it")
+}
+
+func newPrinter(out *os.File, asJSON bool) *printer {
+	return &printer{out: out, json: asJSON, styled: terminal.Styled(out), narrow: terminal.Is(out)}
+}
+
+// object prints a value as JSON in one line.
+func (p *printer) object(v any) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		p.err = err
+		return
+	}
+	p.write(terminal.JSON(body))
+}
+
+// line prints a text that may have several lines.
+func (p *printer) line(style terminal.Style, text string) {
+	p.write(p.paint(style, terminal.Text(text)))
+}
+
+// linef prints one line.
+func (p *printer) linef(format string, args ...any) {
+	p.line(terminal.Plain, fmt.Sprintf(format, args...))
+}
+
+// text prints what somebody wrote, indented.
+func (p *printer) text(style terminal.Style, text, indent string) {
+	p.write(p.paint(style, terminal.Wrap(terminal.Text(text), indent)))
+}
+
+func (p *printer) paint(style terminal.Style, text string) string {
+	if p.styled {
+		return style.On(text)
+	}
+	return text
+}
+
+// write prints lines, and keeps the first error, of a pipe that nobody reads for instance.
+func (p *printer) write(text string) {
+	if _, err := fmt.Fprintln(p.out, text); p.err == nil {
+		p.err = err
+	}
+}
+
+// table prints rows under a head. The last column is cut where a terminal ends.
+func (p *printer) table(head []string, rows [][]string) {
+	widths := make([]int, len(head))
+	for _, row := range append([][]string{head}, rows...) {
+		for i := range row {
+			show := terminal.Name
+			if i == len(row)-1 { // often a prompt
+				show = terminal.Line
+			}
+			row[i] = show(row[i])
+			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
+		}
+	}
+	for n, row := range slices.Concat([][]string{head}, rows) {
+		var b strings.Builder
+		for i, cell := range row {
+			if i < len(row)-1 {
+				cell += strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+2)
+			}
+			b.WriteString(cell)
+		}
+		text := strings.TrimRight(b.String(), " ")
+		if p.narrow {
+			text = cut(text, terminal.Width)
+		}
+		style := terminal.Plain
+		if n == 0 {
+			style = terminal.Dim
+		}
+		p.write(p.paint(style, text))
+	}
+}
+
+// pagedTable prints a table of up to limit rows, or empty if there is none, and says whether there
+// are more. It reads the rows page by page: readPage returns at most size of them, and whether more
+// follow. With -json readPage prints each row itself, and pagedTable nothing.
+func (p *printer) pagedTable(limit int, head []string, empty string,
+	readPage func(size int) (rows [][]string, more bool, err error)) error {
+	var rows [][]string
+	more := true
+	for more && len(rows) < limit {
+		page, follow, err := readPage(min(limit-len(rows), 1000))
+		if err != nil {
+			return err
+		}
+		rows, more = append(rows, page...), follow
+	}
+	switch {
+	case p.json:
+		return p.err
+	case len(rows) == 0:
+		p.line(terminal.Dim, empty)
+	default:
+		p.table(head, rows)
+	}
+	if more {
+		p.line(terminal.Dim, fmt.Sprint("there are more: -limit ", 2*limit))
+	}
+	return p.err
+}
+
+// cut shortens a line to so many characters.
+func cut(line string, most int) string {
+	if r := []rune(line); len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return line
+}
+
+// ago says how long ago a time was; a dash for the zero time.
+func ago(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return terminal.Span(max(0, time.Since(t)))
+}
+
+// until says how far ahead a time is; a dash for the zero time.
+func until(t time.Time) string {
+	switch left := time.Until(t); {
+	case t.IsZero():
+		return "-"
+	case left < 0:
+		return "now"
+	default:
+		return "in " + terminal.Span(left)
+	}
+}
+
+// clock is the time of day, with the date unless that is today.
+func clock(t time.Time) string {
+	t = t.Local()
+	if t.Format(time.DateOnly) == time.Now().Format(time.DateOnly) {
+		return t.Format(time.TimeOnly)
+	}
+	return t.Format("2006-01-02 15:04")
+}

@@ -1,0 +1,221 @@
+package console
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/interlude-go/interlude/cmd/internal/command"
+	"github.com/interlude-go/interlude/cmd/internal/terminal"
+	"github.com/interlude-go/interlude/host/web"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+var showVerb = command.Verb{
+	Name: "show", Args: "RUN", Does: "show a run: its state, open questions, answers and result",
+	Prepare: func(f *flag.FlagSet) command.Action {
+		db, asJSON := NewDatabase(f), jsonFlag(f)
+		return func(ctx context.Context, c command.Call) (int, error) {
+			args, err := c.Want("RUN")
+			if err != nil {
+				return command.Misused, err
+			}
+			p := newPrinter(c.Out, *asJSON)
+			return db.with(ctx, once, func(cl *client) error { return show(ctx, cl, p, args[0], db.flags()) })
+		}
+	},
+}
+
+// Shown is what show prints with -json: the run, and each of its questions.
+type Shown struct {
+	web.Run
+	History []web.Record `json:"history"`
+}
+
+func show(ctx context.Context, cl *client, p *printer, id, db string) error {
+	run, err := cl.Get(ctx, id)
+	if err != nil {
+		return err
+	}
+	history, err := cl.History(ctx, id)
+	if err != nil {
+		return err
+	}
+	if p.json {
+		v := Shown{web.ShowRun(&run, lifecycle.Actor{}, cl.Now()), []web.Record{}}
+		for i := range history {
+			v.History = append(v.History, web.ShowRecord(&history[i], lifecycle.Actor{}, cl.Now()))
+		}
+		p.object(v)
+		return p.err
+	}
+	p.run(&run, db)
+	settled := slices.DeleteFunc(history, func(r lifecycle.Record) bool { return r.Resolution == "" })
+	if len(settled) > 0 {
+		p.line(terminal.Dim, "history")
+	}
+	for i := range settled {
+		p.record(&settled[i])
+	}
+	open := run.OpenQuestions()
+	for i := range open {
+		p.question(&open[i])
+	}
+	if len(open) > 0 {
+		p.line(terminal.Dim, "  answer: interlude reply "+db+" "+id)
+	}
+	p.result(&run)
+	return p.err
+}
+
+// stateStyles are the styles of states that want attention, or have ended.
+var stateStyles = map[lifecycle.State]terminal.Style{
+	lifecycle.StateWaitingUser: terminal.Amber, lifecycle.StateSucceeded: terminal.Green,
+	lifecycle.StateFailed: terminal.Red, lifecycle.StateCanceled: terminal.Red,
+}
+
+// run prints what a run is, and how it stands.
+func (p *printer) run(r *lifecycle.Run, db string) {
+	p.write(p.paint(terminal.Bold, terminal.Name(r.ID)) + "  " + p.paint(stateStyles[r.State], string(r.State)) +
+		p.paint(terminal.Dim, "  for "+ago(r.UpdatedAt)))
+	facts := []string{"engine " + terminal.Name(r.Engine), "pool " + terminal.Name(r.Pool)}
+	if r.Key != "" {
+		facts = append(facts, "key "+terminal.Name(r.Key))
+	}
+	facts = append(facts, fmt.Sprint("turn ", r.Attempt), "submitted "+clock(r.CreatedAt))
+	if r.ForkedFrom != nil {
+		facts = append(facts, "forked from "+terminal.Name(r.ForkedFrom.RunID))
+	}
+	if r.Slot {
+		facts = append(facts, "node "+terminal.Name(r.Owner))
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Labels)) {
+		facts = append(facts, terminal.Name(name+"="+r.Labels[name]))
+	}
+	p.text(terminal.Dim, strings.Join(facts, ", "), "  ")
+	if b := r.Block; b != nil {
+		text := "held since " + clock(r.HeldSince())
+		if !r.Held() {
+			text = string(b.Kind) + " until " + clock(b.Until)
+		}
+		p.text(terminal.Amber, "! "+text+": "+terminal.Line(b.Reason), "  ")
+		if r.Held() {
+			p.decisions(r, db)
+		}
+	}
+}
+
+// decisions prints a command for each choice of a held run.
+func (p *printer) decisions(r *lifecycle.Run, db string) {
+	for _, c := range r.Block.Choices {
+		more := ""
+		if c == lifecycle.ChoiceRaise {
+			more = " -turns N -tokens N"
+		}
+		p.line(terminal.Dim, fmt.Sprintf("  decide: interlude resume %s -choice %s%s %s", db, c, more, r.ID))
+	}
+}
+
+// record prints how a question was settled.
+func (p *printer) record(r *lifecycle.Record) {
+	p.text(terminal.Plain, fmt.Sprintf("%d  %s", r.Question.ID, terminal.Line(r.Question.Prompt)), "  ")
+	answer := terminal.Line(r.Response)
+	if len(r.Value) > 0 {
+		answer = terminal.Name(interaction.VisibleJSON(r.Value, ""))
+	}
+	if r.Decision != "" {
+		answer = strings.TrimSpace(string(r.Decision) + " " + answer)
+	}
+	p.text(terminal.Green, "→ "+answer, "     ")
+	p.text(terminal.Dim, settlement(r), "     ")
+}
+
+// settlement says who settled a question, how and when.
+func settlement(r *lifecycle.Record) string {
+	text := strings.ReplaceAll(string(r.Resolution), "_", " ")
+	if r.Actor != "" {
+		text += " of " + terminal.Name(r.Actor)
+	}
+	if r.Via != "" {
+		text += " via " + terminal.Name(r.Via)
+	}
+	return text + ", " + clock(r.ResolvedAt)
+}
+
+// question prints an open question, with all that is executed if it is approved.
+func (p *printer) question(q *lifecycle.Question) {
+	p.text(terminal.Bold, fmt.Sprintf("? %d  %s", q.ID, strings.TrimLeft(q.Prompt, " \n")), "")
+	if q.Context != "" {
+		p.text(terminal.Dim, q.Context, "     ")
+	}
+	if s := q.Subject; s != nil {
+		p.text(terminal.Plain, strings.TrimSpace(s.Title+"\n"+terminal.Name(s.Tool)), "     ")
+		if len(s.Arguments) > 0 {
+			p.write("     " + terminal.Value(s.Arguments, "     "))
+		}
+		if s.Risk != "" {
+			p.text(terminal.Amber, "risk: "+s.Risk, "     ")
+		}
+	}
+	for i, o := range q.Options {
+		p.text(terminal.Plain, fmt.Sprintf("%d  %s", i+1, terminal.Option(o.Label, o.Value)), "     ")
+	}
+	for _, name := range q.RequiredFields {
+		p.text(terminal.Plain, terminal.Name(name)+":", "     ")
+	}
+	if len(q.Schema) > 0 && q.Subject == nil {
+		p.text(terminal.Plain, "a value that fits "+terminal.Line(string(q.Schema)), "     ")
+	}
+	p.text(terminal.Dim, strings.Join(about(q), ", "), "     ")
+}
+
+// about are the circumstances of an open question.
+func about(q *lifecycle.Question) []string {
+	facts := []string{string(q.Kind), "asked " + clock(q.AskedAt)}
+	if q.To != nil {
+		facts = append(facts, "for "+terminal.Name(q.To.String()))
+	}
+	if q.Claim.Lasts(time.Now()) {
+		facts = append(facts, "claimed by "+terminal.Name(q.Claim.Actor)+" until "+clock(q.Claim.Until))
+	}
+	if q.DecidedBySeveral() {
+		facts = append(facts, fmt.Sprintf("%d of %d approve", q.Count(lifecycle.Approve), max(1, q.Need)))
+	}
+	if w := q.Wait; w != nil && !q.EndsAt.IsZero() {
+		facts = append(facts, fmt.Sprintf("until %s, then %s", clock(q.EndsAt), w.Then))
+	}
+	return facts
+}
+
+// result prints how a run ended.
+func (p *printer) result(r *lifecycle.Run) {
+	if r.FinalText != "" {
+		p.text(terminal.Plain, r.FinalText, "  ")
+	}
+	if len(r.Output) > 0 {
+		p.line(terminal.Dim, "output")
+		p.write("  " + terminal.Value(r.Output, "  "))
+	}
+	if r.Error != nil { // of a canceled run, the reason
+		p.text(terminal.Red, "✗ "+string(r.Error.Code)+": "+r.Error.Message, "  ")
+	}
+	for _, w := range r.Warnings {
+		p.text(terminal.Amber, "! "+string(w), "  ")
+	}
+}
+
+// indented is a JSON text for people; one that is none stays as it is.
+func indented(text json.RawMessage, prefix string) []byte {
+	var b bytes.Buffer
+	if json.Indent(&b, text, prefix, "  ") != nil {
+		return text
+	}
+	return b.Bytes()
+}

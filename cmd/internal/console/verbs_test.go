@@ -1,0 +1,198 @@
+package console_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/cmd/internal/command"
+	"github.com/interlude-go/interlude/cmd/internal/console"
+	"github.com/interlude-go/interlude/contract/audit"
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/host/web"
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store/postgres/pgtest"
+)
+
+var (
+	confirm = engine.Question{Kind: engine.Confirm, Prompt: "Ship it?"}
+	colour  = engine.Question{Kind: engine.ChooseOne, Prompt: "Which colour?", Options: []engine.Option{
+		{Label: "Red", Value: "red"}, {Label: "Blue", Value: "blue"}}}
+	form = engine.Question{Kind: engine.OpenText, Prompt: "How many?", Schema: json.RawMessage(
+		`{"type":"object","required":["n"],"properties":{"n":{"title":"Pieces","type":"integer","minimum":1}}}`)}
+	payment = engine.Question{Kind: engine.Approval, Prompt: "May I pay?", Subject: &engine.Subject{Tool: "pay",
+		Arguments: json.RawMessage(`{"eur":7}`), Title: "Pay 7 EUR"}}
+)
+
+// L1: what waits is listed, shown and answered by this program as by any front end; who comes
+// too late is told who won.
+func TestL1AQuestionIsListedShownAndAnswered(t *testing.T) {
+	each(t, func(o *office) {
+		require.Contains(t, o.call("", "inbox").well(), "no question waits")
+		require.Empty(t, o.call("", "inbox", "-json").well())
+		o.asks("r", colour)
+
+		out := o.call("", "inbox").well()
+		require.Regexp(t, `(?m)^RUN +NO +KIND +WAITS +DUE +QUESTION$`, out)
+		require.Regexp(t, `(?m)^r +1 +choose_one +\S+ s +- +Which colour\?$`, out)
+		found := lines[web.OpenQuestion](o.call("", "inbox", "-json", "-label", "team=a"))
+		require.Len(t, found, 1)
+		require.Equal(t, "r", found[0].RunID)
+		require.Empty(t, o.call("", "inbox", "-json", "-label", "team=b").well())
+		require.Empty(t, o.call("", "inbox", "-json", "-kind", "confirm").well())
+
+		out = o.call("", "show", "r").well()
+		require.Contains(t, out, "waiting_user")
+		require.Contains(t, out, "? 1  Which colour?\n     1  Red  (red)\n     2  Blue  (blue)\n")
+
+		receipt := lines[web.Receipt](o.call("", "reply", "-json", "-as", "ada", "-key", "k", "r", "2"))[0]
+		require.False(t, receipt.Replayed)
+		_, err := o.lc.Wait(t.Context(), "r")
+		require.NoError(t, err)
+		require.Contains(t, o.call("", "reply", "-as", "ada", "-key", "k", "-question", "1", "r", "blue").well(),
+			"is answered, as it was before")
+		o.call("", "reply", "-as", "bob", "-question", "1", "r", "red").refused(command.Refused,
+			"too late: question 1 of r was settled by user reply of ada via cli")
+		o.call("", "reply", "-question", "1", "r").refused(command.Refused, "of ada via cli")
+		o.call("", "reply", "-question", "2", "r").refused(command.Refused, "no open question 2")
+		o.call("", "reply", "r").refused(command.Refused, "has ended (succeeded)")
+
+		out = o.call("", "show", "r").well()
+		require.Contains(t, out, "→ blue\n     user reply of ada via cli")
+		require.Contains(t, out, `"answer": "blue"`)
+		shown := lines[console.Shown](o.call("", "show", "-json", "r"))[0]
+		require.Equal(t, "succeeded", shown.State)
+		require.Equal(t, "ada", shown.History[0].Actor)
+	})
+}
+
+// L1: each kind of question takes its own answer, and a wrong one says what it should be.
+func TestL1EachQuestionTakesItsOwnAnswer(t *testing.T) {
+	each(t, func(o *office) {
+		o.asks("form", form)
+		o.call("", "reply", "form", "-value", `{"n":0}`).refused(command.Misused, "/n")
+		o.call("", "reply", "form", "-value", `{`).refused(command.Misused, "-value is no JSON")
+		o.call("", "reply", "form", "seven").refused(command.Misused)
+		require.Contains(t, o.call(`{"n": 7}`, "reply", "form").well(), "✓ question 1 of form is answered")
+
+		o.asks("pay", payment)
+		require.Contains(t, o.call("", "show", "pay").well(), "Pay 7 EUR\n     pay\n     {\n")
+		o.call("", "reply", "pay", "yes").refused(command.Misused)
+		o.call("", "reply", "pay", "-decision", "maybe").refused(command.Misused, "want approve, edit")
+		o.call("", "reply", "pay", "-decision", "approve", "-seen", strings.Repeat("0", 64)).refused(command.Refused)
+		o.call("", "reply", "pay", "-decision", "edit", "-value", `{"eur":5}`).well()
+
+		o.asks("two", confirm, colour)
+		o.call("", "reply", "two", "yes").refused(command.Misused, "2 open questions", "-question 1 or 2")
+		o.call("yes\n", "reply", "two", "-question", "1").well()
+		o.call("", "reply", "two", "-question", "2").refused(command.Misused, "no answer on standard input")
+		o.call("2\n", "reply", "-question", "2", "--", "two").well()
+		run, err := o.lc.Wait(t.Context(), "two")
+		require.NoError(t, err)
+		require.Equal(t, lifecycle.StateSucceeded, run.State)
+
+		theirs := confirm
+		theirs.To = &engine.Audience{Users: []string{"ada"}, Groups: []string{"desk"}}
+		o.asks("theirs", theirs)
+		o.call("", "reply", "-as", "bob", "theirs", "yes").refused(command.Refused, "ada")
+		o.call("", "reply", "-as", "", "theirs", "yes").refused(command.Misused, "-as")
+		require.Empty(t, o.call("", "inbox", "-json", "-as", "bob").well())
+		require.Len(t, lines[web.OpenQuestion](o.call("", "inbox", "-json", "-as", "bob", "-group", "desk")), 1)
+		o.call("", "reply", "-as", "bob", "-group", "desk", "theirs", "yes").well()
+	})
+}
+
+// A claim is shown as long as it lasts.
+func TestAnExpiredClaimIsNotShown(t *testing.T) {
+	o := open(t, filepath.Join(t.TempDir(), "runs.db"))
+	o.asks("r", confirm)
+	ada := o.lc.As(lifecycle.Actor{ID: "ada"})
+	require.NoError(t, ada.Claim(t.Context(), "r", 1, time.Now().Add(time.Hour)))
+	require.Contains(t, o.call("", "show", "r").well(), "claimed by ada until ")
+	until := time.Now().Add(200 * time.Millisecond)
+	require.NoError(t, ada.Claim(t.Context(), "r", 1, until))
+	<-time.After(time.Until(until))
+	require.NotContains(t, o.call("", "show", "r").well(), "claimed by")
+}
+
+// L3: events are printed from a cursor on, and followed to the end of the run; as JSON they are the
+// log that the contract's checker takes.
+func TestL3EventsAreFollowedFromACursor(t *testing.T) {
+	each(t, func(o *office) {
+		o.asks("r", confirm)
+		out := o.call("", "events", "r").well()
+		require.Regexp(t, `(?m)^   1  \S+  conversation.started `, out)
+		require.Contains(t, out, `I have a question.\u{001B}[31m`)
+		require.Contains(t, out, "running → waiting_user")
+		run, err := o.lc.Get(t.Context(), "r")
+		require.NoError(t, err)
+		require.Empty(t, o.call("", "events", "-after", "5", "r").well())
+		require.EqualValues(t, 5, run.Seq)
+		o.call("", "events", "-after", "6", "r").refused(command.Refused, "has 5 events yet")
+
+		followed := make(chan printed, 1)
+		go func() { followed <- o.call("", "events", "-f", "-json", "r") }()
+		o.call("", "reply", "r", "yes").well()
+		log := (<-followed).well()
+		report, err := audit.Check(strings.NewReader(log))
+		require.NoError(t, err)
+		require.Nil(t, report.First())
+		last := o.call("", "events", "-json", "r").well()
+		require.Equal(t, last, log)
+		rest := o.call("", "events", "-json", "-after", "5", "r").well()
+		require.True(t, strings.HasSuffix(last, rest))
+	})
+}
+
+// L1: a run is canceled with a reason, once; the figures count what has not ended.
+func TestL1ARunIsCanceledAndTheFiguresSayWhatIsLeft(t *testing.T) {
+	each(t, func(o *office) {
+		o.asks("r", confirm)
+		o.asks("s", confirm)
+		require.Regexp(t, `(?m)^waiting +2  the oldest for `, o.call("", "stats").well())
+		require.Contains(t, o.call("", "cancel", "-reason", "no more", "r").well(), "✓ run r is canceled")
+		o.call("", "cancel", "r").refused(command.Refused, "run r has ended")
+		require.Contains(t, o.call("", "show", "r").well(), "✗ RUN_CANCELED: no more")
+		require.Equal(t, "canceled", lines[web.Run](o.call("", "cancel", "-json", "s"))[0].State)
+		stats := lines[web.Stats](o.call("", "stats", "-json"))[0]
+		require.Equal(t, 0, stats.Waiting)
+		require.Equal(t, 1, stats.Nodes)
+		require.Equal(t, "default", stats.Pools[0].Name)
+		for _, verb := range []string{"show", "events", "cancel", "reply"} {
+			o.call("", verb, "nobodys").refused(command.Refused, "not found")
+		}
+	})
+}
+
+// J8: no verb makes or migrates a database, and what is wrong with -db is said in one line that
+// says what to do.
+func TestJ8NoVerbChangesTheSchema(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "runs.db")
+	other := filepath.Join(t.TempDir(), "other.db")
+	require.NoError(t, os.WriteFile(other, []byte("something else"), 0o600))
+	empty := filepath.Join(t.TempDir(), "empty.db")
+	require.NoError(t, os.WriteFile(empty, nil, 0o600))
+	t.Setenv(console.Env, "")
+	for _, verb := range []string{"inbox", "stats"} {
+		call(t, "", verb).refused(command.Misused, "name it with -db", "$INTERLUDE_DB")
+		call(t, "", verb, "-db", missing).refused(command.Misused, "there is no file", "interlude migrate -db "+missing)
+		call(t, "", verb, "-db", empty).refused(command.Misused, "interlude migrate -db "+empty)
+		call(t, "", verb, "-db", other).refused(command.Misused, "file of another program")
+		call(t, "", verb, "-db", t.TempDir()).refused(command.Misused)
+		call(t, "", verb, "-db", "mysql://x").refused(command.Misused, "want the path of a SQLite file")
+		call(t, "", verb, "-db", missing, "-schema", "x").refused(command.Misused, "leave it out")
+		call(t, "", verb, "-db", "postgres://u:secret@127.0.0.1:1/x").refused(command.Unavailable, "does not answer")
+		call(t, "", verb, "-db", missing, "more").refused(command.Misused, "want no arguments")
+		call(t, "", verb, "-dance").refused(command.Misused, "see interlude help "+verb)
+	}
+	require.NoFileExists(t, missing)
+	dsn := pgtest.DSN(t)
+	t.Setenv(console.Env, dsn)
+	call(t, "", "inbox").refused(command.Misused, "interlude migrate -db 'postgres://")
+	call(t, "", "inbox", "-limit", "0").refused(command.Misused, "want a number from 1")
+}
