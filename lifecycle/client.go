@@ -24,7 +24,7 @@ import (
 // stays open.
 //
 // Without an Authorize (ClientConfig, Config), everything is allowed to whoever has the client.
-// Doors that serve several people use a client for each: see As.
+// Front ends that serve several people use a client for each: see As.
 type Client struct {
 	store   store.Store
 	clock   Clock

@@ -75,7 +75,8 @@ func (p *pipe) Close() error {
 }
 
 // serving serves the handler of one Server, and whatever around makes of it, on pipes.
-func serving(t *testing.T, server func(*web.Server) func(context.Context, net.Listener) error, opts web.Options) *pipes {
+func serving(t *testing.T, server func(*web.Server) func(context.Context, net.Listener) error, opts web.Options,
+) *pipes {
 	t.Helper()
 	opts.Logger = slog.New(slog.DiscardHandler)
 	listener := newPipes()

@@ -77,7 +77,7 @@ var errorsByName = map[string]error{
 	"postgres.ErrWrongServer": postgres.ErrWrongServer, "postgres.ErrUnreplicated": postgres.ErrUnreplicated,
 }
 
-// docs/errors.md says with which status a front end end should answer each error, and this one does.
+// docs/errors.md says with which status a front end should answer each error, and this one does.
 func TestL2StatusesAreThoseOfTheErrorsPage(t *testing.T) {
 	text, err := os.ReadFile("../../docs/errors.md")
 	require.NoError(t, err)
