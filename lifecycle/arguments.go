@@ -194,8 +194,8 @@ func wrongLabel(labels map[string]string) (key string, ok bool) {
 	return "", true
 }
 
-// findJobFault checks what the run has to do.
-func (s *Spec) findJobFault() *SpecError {
+// validateJob checks what the run has to do.
+func (s *Spec) validateJob() *SpecError {
 	switch {
 	case s.Prompt == "" && len(s.Input) == 0, len(s.Prompt) > MaxPrompt:
 		return &SpecError{"Prompt", bytesOf(len(s.Prompt)), "1 to " + bytesOf(MaxPrompt), nil}

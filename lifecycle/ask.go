@@ -29,8 +29,8 @@ type AskPolicy struct {
 	Wait *interaction.Wait `json:"wait,omitempty"`
 }
 
-// findAskFault returns what is wrong with the submitter or the policy; nil if nothing is.
-func (s *Spec) findAskFault() *SpecError {
+// validateAsk returns what is wrong with the submitter or the policy; nil if nothing is.
+func (s *Spec) validateAsk() *SpecError {
 	if s.Submitter != "" {
 		if fault := (&Audience{Users: []string{s.Submitter}}).Fault(); fault != "" {
 			return &SpecError{"Submitter", bytesOf(len(s.Submitter)), "at most 255 bytes of UTF-8 without NUL", nil}
@@ -53,7 +53,7 @@ func (s *Spec) findAskFault() *SpecError {
 	if fault := s.Ask.Wait.Fault(); fault != "" {
 		return &SpecError{"Ask.Wait", "with " + fault, "steps in their order, and an end with its Then", nil}
 	}
-	return s.findPeopleFault()
+	return s.validatePeople()
 }
 
 // Parts of errors about an audience to which nobody can belong.
@@ -62,9 +62,9 @@ const (
 	wantSomebody = "users, groups or Everybody"
 )
 
-// findPeopleFault returns a fault if the policy asks nobody, or fewer people than must decide; nil
+// validatePeople returns a fault if the policy asks nobody, or fewer people than must decide; nil
 // otherwise.
-func (s *Spec) findPeopleFault() *SpecError {
+func (s *Spec) validatePeople() *SpecError {
 	switch need, rejects := s.Ask.Need, s.Ask.Rejects; {
 	case interaction.VotesFault(need, 0) != "":
 		return &SpecError{"Ask.Need", strconv.Itoa(need), fmt.Sprintf("0 to %d", interaction.MaxNeed), nil}

@@ -254,7 +254,7 @@ func (c *Client) Resume(ctx context.Context, id string, r Resume) error {
 	if r.Actor, err = c.resolveActor("resume.Actor", r.Actor); err != nil {
 		return err
 	}
-	if err := r.findFault(); err != nil {
+	if err := r.validate(); err != nil {
 		return err
 	}
 	cmd := command{verb: "resume", run: id}
@@ -278,8 +278,8 @@ func (c *Client) Resume(ctx context.Context, id string, r Resume) error {
 	})
 }
 
-// findFault returns what is wrong with the decision independently of the run; nil if nothing is.
-func (r *Resume) findFault() error {
+// validate returns what is wrong with the decision independently of the run; nil if nothing is.
+func (r *Resume) validate() error {
 	var fault *FieldError
 	if err := r.Actor.Validate(); errors.As(err, &fault) {
 		return &ArgumentError{"resume." + fault.Field, fault.Value, fault.Want, nil}

@@ -217,7 +217,7 @@ func (c Config) withDefaults() (Config, error) {
 		c.Retry = cmp.Or(c.Retry, &Retry{Max: DefaultRetries, Jitter: DefaultRetryBackoff})
 		c.OnInterrupt, c.Hold = cmp.Or(c.OnInterrupt, Ask), cmp.Or(c.Hold, HoldOn)
 	}
-	if fault := c.Retry.findFault(); fault != nil {
+	if fault := c.Retry.validate(); fault != nil {
 		return c, &ArgumentError{"Config.Retry", fault.Value, fault.Want, nil}
 	}
 	if c.Retry != nil {

@@ -45,8 +45,8 @@ type Retry struct {
 	Jitter time.Duration `json:"jitter,omitempty"`
 }
 
-// findFault returns an error for the first invalid field; nil if all are valid.
-func (r *Retry) findFault() *SpecError {
+// validate returns an error for the first invalid field; nil if all are valid.
+func (r *Retry) validate() *SpecError {
 	if r == nil {
 		return nil
 	}

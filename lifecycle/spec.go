@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -226,10 +227,10 @@ func digestOf(body []byte) string {
 // Validate returns a *SpecError if the spec is invalid. Only Submit checks that its pool and engine
 // exist.
 func (s Spec) Validate() error {
-	if fault := s.findFault(); fault != nil {
+	if fault := s.validate(); fault != nil {
 		return fault
 	}
-	if fault := s.findAskFault(); fault != nil {
+	if fault := s.validateAsk(); fault != nil {
 		return fault
 	}
 	if key, ok := wrongLabel(s.Labels); !ok {
@@ -248,86 +249,97 @@ func (s Spec) Validate() error {
 	return nil
 }
 
-// findFault checks the fields one by one, and describes the first invalid one. It must not allocate
-// for a valid spec, because nearly all specs are valid.
-func (s *Spec) findFault() *SpecError {
+// fieldRule is a condition that a field of a Spec must meet.
+type fieldRule struct {
+	field, want string
+	broken      bool
+}
+
+// rules are the conditions of single fields, in the order in which they are reported. They are values
+// rather than functions, so that a valid spec costs no allocation.
+func (s *Spec) rules() [18]fieldRule {
+	return [...]fieldRule{
+		{"Mode", `"auto" or "interactive"`, s.Mode != "" && s.Mode != Auto && s.Mode != Interactive},
+		{"Engine", wantName, s.Engine != "" && !namePattern.matches(s.Engine)},
+		{"MaxAttempts", "an integer of at least 1, or 0 for not declared", s.MaxAttempts < 0},
+		{"MaxQuestions", wantQuestions, s.MaxQuestions < 0 || s.MaxQuestions > interaction.MaxQuestions},
+		{"SessionTimeout", "whole seconds, at least 1s", s.SessionTimeout < 0 || s.SessionTimeout%time.Second != 0},
+		{"MaxAutoDecisions", "an integer of at least 0", s.MaxAutoDecisions < 0},
+		{"OnInterrupt", wantOnInterruptOfSpec, !knownOnInterrupt(s.OnInterrupt) || s.Repeatable &&
+			s.OnInterrupt != "" && s.OnInterrupt != Repeat},
+		{"Hold", wantHold, !knownHold(s.Hold)},
+		{"MaxRepeats", "an integer of at least 1, or 0 for the default", s.MaxRepeats < 0},
+		{"TurnTimeout", "0 or more", s.TurnTimeout < 0},
+		{"RepairRounds", wantRepairRounds, s.RepairRounds < 0 || s.RepairRounds > MaxRepairRounds},
+		{"Pool", wantName, s.Pool != "" && !namePattern.matches(s.Pool)},
+		{"Key", wantKey, len(s.Key) > MaxKey || !utf8.ValidString(s.Key)},
+		{"Priority", "-1000 to 1000", s.Priority < -MaxPriority || s.Priority > MaxPriority},
+		{"NotBefore", wantYear, !inCalendar(s.NotBefore)},
+		{"Labels", wantFewLabels, len(s.Labels) > MaxLabels},
+		{"Meta", wantFewMeta, len(s.Meta) > MaxMeta},
+		{"Title", "at most 255 bytes of UTF-8 without NUL", len(s.Title) > MaxTitle || !storableText(s.Title)},
+	}
+}
+
+// Ranges with the limits that they name.
+var (
+	wantQuestions         = fmt.Sprintf("0 to %d", interaction.MaxQuestions)
+	wantRepairRounds      = fmt.Sprintf("0 to %d", MaxRepairRounds)
+	wantFewLabels         = fmt.Sprintf("at most %d", MaxLabels)
+	wantFewMeta           = fmt.Sprintf("at most %d", MaxMeta)
+	wantOnInterruptOfSpec = wantOnInterrupt + `, and nothing but "repeat" in a run that is Repeatable`
+)
+
+// validate describes the first invalid field. It must not allocate for a valid spec, because nearly
+// all specs are valid.
+func (s *Spec) validate() *SpecError {
 	if s.ID != "" && !isChosenID(s.ID) {
 		return &SpecError{"ID", quote(s.ID), wantChosenID, nil}
 	}
-	if fault := s.findJobFault(); fault != nil {
+	if fault := s.validateJob(); fault != nil {
 		return fault
 	}
-	if s.Mode != "" && s.Mode != Auto && s.Mode != Interactive {
-		return &SpecError{"Mode", quote(string(s.Mode)), `"auto" or "interactive"`, nil}
+	rules := s.rules()
+	for i := range rules {
+		if r := &rules[i]; r.broken {
+			return &SpecError{r.field, s.shown(r.field), r.want, nil}
+		}
 	}
-	if s.Engine != "" && !namePattern.matches(s.Engine) {
-		return &SpecError{"Engine", quote(s.Engine), wantName, nil}
+	switch {
+	case len(s.WorkDir) > MaxWorkDir:
+		return &SpecError{"WorkDir", bytesOf(len(s.WorkDir)), "at most 4096 bytes", nil}
+	case !storableText(s.WorkDir):
+		return &SpecError{"WorkDir", quote(s.WorkDir), "valid UTF-8 without NUL", nil}
 	}
-	if s.MaxAttempts < 0 {
-		return &SpecError{"MaxAttempts", fmt.Sprint(s.MaxAttempts), "an integer of at least 1, or 0 for not declared",
-			nil}
-	}
-	if s.MaxQuestions < 0 || s.MaxQuestions > interaction.MaxQuestions {
-		return &SpecError{"MaxQuestions", fmt.Sprint(s.MaxQuestions), fmt.Sprintf("0 to %d", interaction.MaxQuestions),
-			nil}
-	}
-	if s.SessionTimeout < 0 || s.SessionTimeout%time.Second != 0 {
-		return &SpecError{"SessionTimeout", s.SessionTimeout.String(), "whole seconds, at least 1s", nil}
-	}
-	if s.MaxAutoDecisions < 0 {
-		return &SpecError{"MaxAutoDecisions", fmt.Sprint(s.MaxAutoDecisions), "an integer of at least 0", nil}
-	}
-	if !knownOnInterrupt(s.OnInterrupt) || s.Repeatable && s.OnInterrupt != "" && s.OnInterrupt != Repeat {
-		return &SpecError{"OnInterrupt", quote(string(s.OnInterrupt)), wantOnInterrupt + ", and nothing but " +
-			`"repeat" in a run that is Repeatable`, nil}
-	}
-	if !knownHold(s.Hold) {
-		return &SpecError{"Hold", quote(string(s.Hold)), wantHold, nil}
-	}
-	if s.MaxRepeats < 0 {
-		return &SpecError{"MaxRepeats", fmt.Sprint(s.MaxRepeats), "an integer of at least 1, or 0 for the default", nil}
-	}
-	if fault := s.Retry.findFault(); fault != nil {
+	if fault := s.Retry.validate(); fault != nil {
 		return fault
 	}
 	if value, want := faultOfBudget(s.Budget); value != "" {
 		return &SpecError{"Budget", value, want, nil}
 	}
-	if s.TurnTimeout < 0 {
-		return &SpecError{"TurnTimeout", s.TurnTimeout.String(), "0 or more", nil}
-	}
-	if s.RepairRounds < 0 || s.RepairRounds > MaxRepairRounds {
-		return &SpecError{"RepairRounds", fmt.Sprint(s.RepairRounds), fmt.Sprintf("0 to %d", MaxRepairRounds), nil}
-	}
-	if s.Pool != "" && !namePattern.matches(s.Pool) {
-		return &SpecError{"Pool", quote(s.Pool), wantName, nil}
-	}
-	if len(s.Key) > MaxKey || !utf8.ValidString(s.Key) {
-		return &SpecError{"Key", bytesOf(len(s.Key)), wantKey, nil}
-	}
-	if s.Priority < -MaxPriority || s.Priority > MaxPriority {
-		return &SpecError{"Priority", fmt.Sprint(s.Priority), "-1000 to 1000", nil}
-	}
-	if !inCalendar(s.NotBefore) {
-		return &SpecError{"NotBefore", yearOf(s.NotBefore), wantYear, nil}
-	}
-	if len(s.Labels) > MaxLabels {
-		return &SpecError{"Labels", entriesOf(len(s.Labels)), fmt.Sprintf("at most %d", MaxLabels), nil}
-	}
-	if len(s.Meta) > MaxMeta {
-		return &SpecError{"Meta", entriesOf(len(s.Meta)), fmt.Sprintf("at most %d", MaxMeta), nil}
-	}
-	if len(s.Title) > MaxTitle || !utf8.ValidString(s.Title) || strings.IndexByte(s.Title, 0) >= 0 {
-		return &SpecError{"Title", quote(s.Title), "at most 255 bytes of UTF-8 without NUL", nil}
-	}
-	if len(s.WorkDir) > MaxWorkDir {
-		return &SpecError{"WorkDir", bytesOf(len(s.WorkDir)), "at most 4096 bytes", nil}
-	}
-	if !utf8.ValidString(s.WorkDir) || strings.IndexByte(s.WorkDir, 0) >= 0 {
-		return &SpecError{"WorkDir", quote(s.WorkDir), "valid UTF-8 without NUL", nil}
-	}
 	return nil
 }
+
+// shown returns the value of a field for an error.
+func (s *Spec) shown(field string) string {
+	switch v := reflect.ValueOf(*s).FieldByName(field); v.Kind() { //nolint:exhaustive // the others print well
+	case reflect.Map:
+		return entriesOf(v.Len())
+	case reflect.String:
+		if field == "Key" { // it may be a secret of the host's
+			return bytesOf(v.Len())
+		}
+		return quote(v.String())
+	default:
+		if at, ok := v.Interface().(time.Time); ok {
+			return yearOf(at)
+		}
+		return fmt.Sprint(v.Interface())
+	}
+}
+
+// storableText reports whether stores keep the text as it is.
+func storableText(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
 // inCalendar reports whether the time can be written in RFC 3339, as it is stored.
 func inCalendar(t time.Time) bool {

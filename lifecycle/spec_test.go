@@ -69,19 +69,6 @@ var wrongSpecs = []wrongSpec{
 		`is "ask", want "fail", "repeat" or "ask", and nothing but "repeat" in a run that is Repeatable`},
 	{"Hold", func(s *Spec) { s.Hold = "yes" }, `is "yes", want "on" or "off"`},
 	{"MaxRepeats", func(s *Spec) { s.MaxRepeats = -1 }, "is -1, want an integer of at least 1, or 0 for the default"},
-	{"Retry", func(s *Spec) { s.Retry = &Retry{Max: -1} }, "is with Max -1, want an integer of at least 0"},
-	{"Retry", func(s *Spec) {
-		s.Retry = &Retry{Jitter: -1}
-	}, "is with a pause of -1ns, want 0s to 720h0m0s"},
-	{"Retry", func(s *Spec) {
-		s.Retry = &Retry{Backoff: MaxRetryPause + 1}
-	}, "is with a pause of 720h0m0.000000001s, want 0s to 720h0m0s"},
-	{"Budget", func(s *Spec) { s.Budget.Turns = -1 }, "is with Turns -1, want 1 to 1000000, or 0 for no limit"},
-	{"Budget", func(s *Spec) { s.Budget.Turns = MaxBudgetTurns + 1 },
-		"is with Turns 1000001, want 1 to 1000000, or 0 for no limit"},
-	{"Budget", func(s *Spec) { s.Budget.Tokens = -1 }, "is with Tokens -1, want 1 to 8796093022208, or 0 for no limit"},
-	{"Budget", func(s *Spec) { s.Budget.Tokens = MaxBudgetTokens + 1 },
-		"is with Tokens 8796093022209, want 1 to 8796093022208, or 0 for no limit"},
 	{"TurnTimeout", func(s *Spec) { s.TurnTimeout = -1 }, "is -1ns, want 0 or more"},
 	{"RepairRounds", func(s *Spec) { s.RepairRounds = -1 }, "is -1, want 0 to 10"},
 	{"RepairRounds", func(s *Spec) { s.RepairRounds = 11 }, "is 11, want 0 to 10"},
@@ -104,6 +91,19 @@ var wrongSpecs = []wrongSpec{
 	{"WorkDir", func(s *Spec) { s.WorkDir = "/a\xff" }, `is "/a\xff", want valid UTF-8 without NUL`},
 	{"WorkDir", func(s *Spec) { s.WorkDir = "/a\x00" }, `is "/a\x00", want valid UTF-8 without NUL`},
 	{"WorkDir", func(s *Spec) { s.WorkDir = "\x00a" }, `is "\x00a", want valid UTF-8 without NUL`},
+	{"Retry", func(s *Spec) { s.Retry = &Retry{Max: -1} }, "is with Max -1, want an integer of at least 0"},
+	{"Retry", func(s *Spec) {
+		s.Retry = &Retry{Jitter: -1}
+	}, "is with a pause of -1ns, want 0s to 720h0m0s"},
+	{"Retry", func(s *Spec) {
+		s.Retry = &Retry{Backoff: MaxRetryPause + 1}
+	}, "is with a pause of 720h0m0.000000001s, want 0s to 720h0m0s"},
+	{"Budget", func(s *Spec) { s.Budget.Turns = -1 }, "is with Turns -1, want 1 to 1000000, or 0 for no limit"},
+	{"Budget", func(s *Spec) { s.Budget.Turns = MaxBudgetTurns + 1 },
+		"is with Turns 1000001, want 1 to 1000000, or 0 for no limit"},
+	{"Budget", func(s *Spec) { s.Budget.Tokens = -1 }, "is with Tokens -1, want 1 to 8796093022208, or 0 for no limit"},
+	{"Budget", func(s *Spec) { s.Budget.Tokens = MaxBudgetTokens + 1 },
+		"is with Tokens 8796093022209, want 1 to 8796093022208, or 0 for no limit"},
 	{"Submitter", func(s *Spec) { s.Submitter = "a\xff" }, "is 2 bytes, want at most 255 bytes of UTF-8 without NUL"},
 	{"Ask", func(s *Spec) { s.Ask = &AskPolicy{To: &Audience{Users: []string{""}}} },
 		"is with a name of 0 bytes; 1 to 255 bytes of UTF-8 without NUL are allowed, want names that actors can have"},
