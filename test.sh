@@ -7,9 +7,11 @@ command -v go >/dev/null || { echo "test.sh: go is missing: install Go 1.25 or n
 command -v "$(go env CC)" >/dev/null || { echo "test.sh: $(go env CC) is missing: the race detector needs a C compiler" >&2; exit 1; }
 .ci/postgres.sh
 # These have long tests of a single goroutine, in which the race detector cannot find anything and takes ten times as
-# long. They are run whole without it, and in a shorter form with it.
+# long. They are run whole without it, and in a shorter form with it. On PostgreSQL the whole is shorter (-short),
+# because each step waits for the server.
 go test -timeout 20m "$@" ./contract/... ./proof/explore/... ./proof/simulate
 [[ " $* " == *" -run"* ]] || go test -timeout 20m "$@" -run 'TestRequirements.*/G3' ./lifecycle ./store/sqlite
+[[ " $* " == *" -run"* ]] || go test -timeout 20m "$@" -short -run 'TestRequirements.*/G3|TestStorePassesTheSuite/machine' ./store/postgres
 # What takes longest comes first, so that nothing is left alone at the end; the others in the workspace's order, the last first.
 packages=()
 while read -r module; do packages=("$module/..." ${packages[@]+"${packages[@]}"}); done < <(go work edit -json | sed -n 's/.*"DiskPath": "\(.*\)".*/\1/p')

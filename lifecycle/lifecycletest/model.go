@@ -302,9 +302,18 @@ func (ls *lives) walk(path []fsm.Event, length int) {
 	}
 }
 
-// racedPolicies is how many waiting policies there are for each one whose sequences are lived under
-// the race detector.
-const racedPolicies = 4
+// policiesPerSample: one of this many waiting policies is tested under the race detector, and with
+// -short.
+const policiesPerSample = 4
+
+// maxLength returns the length of the sequences: one less with -short, which suits a store that
+// waits for a server.
+func maxLength() int {
+	if testing.Short() && !sample.Race {
+		return depth - 1
+	}
+	return depth
+}
 
 // sequences are G3: every short sequence of events, and long random ones, lead to the same states
 // on the contract's model, on the machine, and on a lifecycle with this store. A sequence with a
@@ -316,17 +325,17 @@ const racedPolicies = 4
 var sequences = []testCase{
 	{"G3 G2 A3 A7 K1 K2/every sequence of few events", func(t *testing.T, open Opener) {
 		for i, v := range variants {
-			if sample.Race && i%racedPolicies != 0 {
-				continue // test.sh lives them all without the race detector
+			if (sample.Race || testing.Short()) && i%policiesPerSample != 0 {
+				continue // test.sh runs them all without the race detector, on memory and SQLite
 			}
 			ls := newLives(t, open, v)
-			ls.walk(nil, depth)
+			ls.walk(nil, maxLength())
 			ls.end()
 		}
 	}},
 	{"G3 K7/every sequence of few events, of questions with waits of their own", func(t *testing.T, open Opener) {
 		ls := newLives(t, open, waitVariants[0])
-		ls.walk(nil, depth-1)
+		ls.walk(nil, maxLength()-1)
 		ls.end()
 	}},
 	{"G3 A1 K1 K2 K5 K7/random sequences of up to sixty events", func(t *testing.T, open Opener) {

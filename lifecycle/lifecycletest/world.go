@@ -165,11 +165,13 @@ type testCase struct {
 	run  func(t *testing.T, open Opener)
 }
 
-// Run runs every case on the store.
+// Run runs every case on the store. Cases run in parallel: on a durable store each waits most of the
+// time.
 func Run(t *testing.T, open Opener) {
 	for _, cases := range [][]testCase{races, outages, hints, limits, costs, feeds, children, sequences} {
 		for _, c := range cases {
 			t.Run(c.name, func(t *testing.T) {
+				t.Parallel()
 				synctest.Test(t, func(t *testing.T) { c.run(t, open) })
 			})
 		}

@@ -87,6 +87,7 @@ func TestMigrateFillsEnginesOfOlderVersions(t *testing.T) {
 // J4: a claim of several engines starts runs in the order that they would have with one engine,
 // in pools with and without a key capacity, also when each claim takes one run.
 func TestClaimOfSeveralEnginesKeepsOrder(t *testing.T) {
+	t.Parallel()
 	for name, pool := range map[string]slots.Pool{
 		"by age":            {Name: "p", Capacity: 1000},
 		"a bound by key":    {Name: "p", Capacity: 1000, KeyCapacity: 100},

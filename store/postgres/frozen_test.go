@@ -14,11 +14,13 @@ import (
 // server ends its transaction, and the other nodes claim what it had picked. The frozen node's
 // own call ends with Options.Timeout.
 func TestFrozenClaimHoldsUpNoOtherNode(t *testing.T) {
+	t.Parallel()
 	w, s := newWorld(t, postgres.Options{})
 	p, dsn := newProxy(t, w.dsn)
-	frozen, err := postgres.Open(t.Context(), dsn, postgres.Options{Schema: w.schema, Timeout: 3 * time.Second,
-		NoListen: true})
-	require.NoError(t, err)
+	frozen := openInTime(t, func() (*postgres.Store, error) {
+		return postgres.Open(t.Context(), dsn, postgres.Options{Schema: w.schema, Timeout: 3 * time.Second,
+			NoListen: true})
+	})
 	w.commit(s, created("r"))
 
 	froze := make(chan struct{})

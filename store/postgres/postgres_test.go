@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/interlude-go/interlude/internal/sample"
 	"github.com/interlude-go/interlude/lifecycle/lifecycletest"
 	"github.com/interlude-go/interlude/lifecycle/stories"
 	"github.com/interlude-go/interlude/store"
@@ -17,9 +18,13 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	checks := "30" // each is a schema of its own
+	if sample.Race {
+		checks = "8" // of one goroutine: test.sh runs all of them without the race detector
+	}
 	for name, value := range map[string]string{ // the command line may say more
-		"rapid.checks":  "30", // each is a schema of its own
-		"test.parallel": "4",  // a case waits for the server half of its time
+		"rapid.checks":  checks,
+		"test.parallel": "4", // a case waits for the server half of its time
 	} {
 		if err := flag.Set(name, value); err != nil {
 			panic(err)
@@ -46,11 +51,16 @@ type suite struct {
 }
 
 // quick is a suite on a new database, which waits for no disk: a crash of the server is another
-// test's subject.
+// test's subject. In the suites' fake time days pass: neither the server's clock nor connections
+// that are idle are checked then.
 func quick(tb testing.TB) suite {
 	tb.Helper()
-	return suite{dsn: pgtest.With(pgtest.DSN(tb), "synchronous_commit=off"), o: postgres.Options{NoListen: true,
-		NoNotify: true}}
+	const never = "10000h"
+	return suite{
+		dsn: pgtest.With(pgtest.DSN(tb), "synchronous_commit=off", "pool_health_check_period="+never,
+			"pool_max_conn_idle_time="+never, "pool_max_conn_lifetime="+never),
+		o: postgres.Options{NoListen: true, NoNotify: true, ClockInterval: -1},
+	}
 }
 
 func (s suite) open(tb testing.TB) store.Store {

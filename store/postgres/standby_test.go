@@ -56,6 +56,7 @@ func opened(t *testing.T, server *pglocal.Server, o postgres.Options) *postgres.
 
 // J8, J9, on a real primary and a real synchronous standby.
 func TestAcknowledgedCommitSurvivesFailover(t *testing.T) {
+	t.Parallel()
 	primary, standby := replicated(t)
 	storetest.Replica{
 		Store:   opened(t, primary, hasty),
