@@ -1,6 +1,8 @@
 // Package approval formats a call that needs approval so that a person sees all of it: characters
 // that a screen would hide are written out, and omissions are counted.
 //
+// The package is for authors of engines whose agents ask for permissions. Hosts do not call it.
+//
 // Neighbours: engine/acp, engine/adk and engine/eino ask for permissions with it.
 package approval
 

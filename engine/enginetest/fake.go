@@ -67,8 +67,8 @@ func (a *FakeAgent) Lives(runID string) bool {
 	return a.resident[runID]
 }
 
-// Living returns the runs that have a resident process, in order.
-func (a *FakeAgent) Living() []string {
+// living returns the runs that have a resident process, in order.
+func (a *FakeAgent) living() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Sorted(maps.Keys(a.resident))
@@ -99,7 +99,7 @@ func (a *FakeAgent) Kill(runID string) bool {
 
 // KillAny kills one of the resident processes, and does not wait until the loss is reported.
 func (a *FakeAgent) KillAny() {
-	for _, runID := range a.Living() {
+	for _, runID := range a.living() {
 		if report, lived := a.remove(runID); lived {
 			if report != nil {
 				go report(runID, errKilled) // it may wait for a host

@@ -24,6 +24,9 @@
 // between turns and reports their loss, Environment builds what an agent sees, LineReader bounds
 // what it writes, TurnTimer bounds its time, Diagnostics collects what is odd about its output.
 //
+// The package is for authors of engines that run other programs. Hosts configure it through those
+// engines, and do not call it.
+//
 // Neighbours: engine/exec and engine/acp run agents with it; engine/redact takes secrets out of
 // their output; internal/procid tells processes apart.
 package process

@@ -11,5 +11,8 @@
 // compressed, reversed, base64 or hexadecimal broken into lines), or spells out in pieces, is not
 // found. An agent that can read a secret can give it away.
 //
+// The package is for authors of engines that run other programs. Hosts give their secrets to those
+// engines, and do not call it.
+//
 // Neighbours: engine/process and engine/exec redact the output of agents with it.
 package redact

@@ -6,6 +6,9 @@
 // of the file. Anything but a regular file with one name fails the turn: no call blocks, and
 // nothing is written elsewhere.
 //
+// The package is for authors of engines that run other programs. Hosts read the files that it
+// writes, and do not call it.
+//
 // Neighbours: engine/exec and engine/acp write their transcripts with it.
 package transcript
 
