@@ -93,23 +93,24 @@ func (a *Audience) Folded(fold func(id string) string) *Audience {
 	return c
 }
 
-// Fault says what is wrong with the audience, empty if nothing is.
-func (a *Audience) Fault() string {
+// Validate returns an error if the audience cannot be stored. The error reads as a part of a
+// sentence: "a list of 101 names; at most 100 are allowed".
+func (a *Audience) Validate() error {
 	if a == nil {
-		return ""
+		return nil
 	}
 	for _, list := range [][]string{a.Users, a.Groups, a.Except} {
 		if len(list) > MaxAudience {
-			return fmt.Sprintf("a list of %d names; at most %d are allowed", len(list), MaxAudience)
+			return fmt.Errorf("a list of %d names; at most %d are allowed", len(list), MaxAudience)
 		}
 		for _, name := range list {
 			if name == "" || len(name) > MaxActor || !utf8.ValidString(name) || strings.IndexByte(name, 0) >= 0 {
-				return fmt.Sprintf("a name of %d bytes; 1 to %d bytes of UTF-8 without NUL are allowed", len(name),
+				return fmt.Errorf("a name of %d bytes; 1 to %d bytes of UTF-8 without NUL are allowed", len(name),
 					MaxActor)
 			}
 		}
 	}
-	return ""
+	return nil
 }
 
 // ErrNotAsked is matched by every NotAskedError.

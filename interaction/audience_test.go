@@ -73,7 +73,7 @@ func TestK5UnusableNamesAdmitNobody(t *testing.T) {
 		}
 	}
 	many := interaction.Audience{Users: strings.Split(strings.Repeat("a ", interaction.MaxAudience), " ")}
-	require.Contains(t, many.Fault(), "a list of 101 names")
+	require.ErrorContains(t, many.Validate(), "a list of 101 names")
 }
 
 // K5: the text of an agent names nobody.

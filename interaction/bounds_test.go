@@ -175,20 +175,20 @@ func TestK4ACallUpToItsBounds(t *testing.T) {
 func TestK5PeopleUpToTheirBounds(t *testing.T) {
 	names := slices.Repeat([]string{letters(MaxActor)}, MaxAudience)
 	full := Audience{Users: names, Groups: names, Except: names}
-	require.Empty(t, full.Fault())
+	require.NoError(t, full.Validate())
 	long := letters(MaxActor + 1)
 	for _, wrong := range []Audience{{Users: append(slices.Clip(names), "x")}, {Groups: []string{long}},
 		{Except: []string{""}}, {Users: []string{"\x00"}}} {
-		require.NotEmpty(t, wrong.Fault())
+		require.Error(t, wrong.Validate())
 	}
 	until := time.Unix(9, 0)
-	require.Empty(t, (&Claim{Actor: letters(MaxActor), Until: until}).Fault())
-	require.NotEmpty(t, (&Claim{Actor: "\x00", Until: until}).Fault())
+	require.NoError(t, (&Claim{Actor: letters(MaxActor), Until: until}).Validate())
+	require.Error(t, (&Claim{Actor: "\x00", Until: until}).Validate())
 
-	require.Empty(t, VotesFault(MaxNeed, MaxNeed))
-	require.Empty(t, VotesFault(0, 0))
+	require.NoError(t, ValidateVotes(MaxNeed, MaxNeed))
+	require.NoError(t, ValidateVotes(0, 0))
 	for _, wrong := range [][2]int{{MaxNeed + 1, 0}, {0, MaxNeed + 1}, {-1, 0}, {0, -1}} {
-		require.NotEmpty(t, VotesFault(wrong[0], wrong[1]))
+		require.Error(t, ValidateVotes(wrong[0], wrong[1]))
 	}
 	vote := Reply{ID: 1, Decision: Reject, Actor: Actor{ID: "ada"}, Text: letters(MaxVoteText)}
 	require.NoError(t, vote.CheckFor(payment(2, 0)))
@@ -227,20 +227,20 @@ func TestK7AWaitUpToItsBounds(t *testing.T) {
 		return all
 	}
 	full := Wait{Steps: steps(MaxSteps), Then: ThenFail, End: (MaxSteps + 1) * time.Second}
-	require.Empty(t, full.Fault())
+	require.NoError(t, full.Validate())
 	for _, then := range []Then{ThenWait, ThenDecide} {
 		full.Then = then
-		require.Empty(t, full.Fault())
+		require.NoError(t, full.Validate())
 	}
-	require.Empty(t, (&Wait{Steps: steps(2)}).Fault())
-	require.Contains(t, (&Wait{Steps: steps(MaxSteps + 1)}).Fault(), "17 steps")
+	require.NoError(t, (&Wait{Steps: steps(2)}).Validate())
+	require.ErrorContains(t, (&Wait{Steps: steps(MaxSteps + 1)}).Validate(), "17 steps")
 	join := steps(2)
 	join[1].Join = true
-	require.Contains(t, (&Wait{Steps: join}).Fault(), "step 2 with others to remind")
+	require.ErrorContains(t, (&Wait{Steps: join}).Validate(), "step 2 with others to remind")
 	for _, to := range []Audience{{Everybody: true}, {Users: []string{"ada"}}, {Groups: []string{"a"}}} {
-		require.Empty(t, (&Wait{Steps: []Step{{Do: Escalate, After: time.Second, To: &to}}}).Fault())
+		require.NoError(t, (&Wait{Steps: []Step{{Do: Escalate, After: time.Second, To: &to}}}).Validate())
 	}
-	require.Contains(t, (&Wait{Then: ThenFail, End: time.Second, Default: &DefaultReply{Text: "x"}}).Fault(),
+	require.ErrorContains(t, (&Wait{Then: ThenFail, End: time.Second, Default: &DefaultReply{Text: "x"}}).Validate(),
 		"a Default, or none")
 	many := &Audience{Users: make([]string, MaxAudience)}
 	for i := range many.Users {
@@ -248,11 +248,11 @@ func TestK7AWaitUpToItsBounds(t *testing.T) {
 	}
 	joined := steps(2)
 	joined[1] = Step{Do: Escalate, After: 2 * time.Second, To: &Audience{Users: []string{"ada"}}, Join: true}
-	require.Empty(t, (&Wait{Steps: joined}).FaultOfSteps(&Audience{Users: many.Users[1:]}))
-	require.Contains(t, (&Wait{Steps: joined}).FaultOfSteps(many), "step 2 with")
+	require.NoError(t, (&Wait{Steps: joined}).ValidateSteps(&Audience{Users: many.Users[1:]}))
+	require.ErrorContains(t, (&Wait{Steps: joined}).ValidateSteps(many), "step 2 with")
 	var none *Wait
-	require.Empty(t, none.FaultFor(Question{ID: 1}))
-	require.Empty(t, none.FaultOfSteps(nil))
+	require.NoError(t, none.ValidateFor(Question{ID: 1}))
+	require.NoError(t, none.ValidateSteps(nil))
 	require.Nil(t, none.Clone())
 
 	asked := time.Unix(100, 0)

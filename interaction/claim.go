@@ -31,17 +31,17 @@ func (c *Claim) Excludes(actor Actor, now time.Time) bool {
 	return c.Lasts(now) && (actor.ID == "" || actor.ID != c.Actor)
 }
 
-// Fault says what is wrong with the claim, empty if nothing is.
-func (c *Claim) Fault() string {
+// Validate returns an error if the claim cannot be stored.
+func (c *Claim) Validate() error {
 	switch {
 	case c == nil:
-		return ""
+		return nil
 	case c.Actor == "" || len(c.Actor) > MaxActor || !utf8.ValidString(c.Actor) || strings.IndexByte(c.Actor, 0) >= 0:
-		return fmt.Sprintf("a claim by a name of %d bytes", len(c.Actor))
+		return fmt.Errorf("a claim by a name of %d bytes", len(c.Actor))
 	case c.Until.IsZero():
-		return "a claim without an end"
+		return errors.New("a claim without an end")
 	}
-	return ""
+	return nil
 }
 
 // ErrClaimed is matched by every ClaimedError.

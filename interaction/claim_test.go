@@ -39,11 +39,11 @@ func TestK5AClaimExcludesOthersUntilItsTime(t *testing.T) {
 // K5: a claim that cannot be stored is none.
 func TestK5ClaimsThatCannotBe(t *testing.T) {
 	until := time.Unix(100, 0)
-	require.Empty(t, (*Claim)(nil).Fault())
-	require.Empty(t, (&Claim{Actor: "ada", Until: until}).Fault())
+	require.NoError(t, (*Claim)(nil).Validate())
+	require.NoError(t, (&Claim{Actor: "ada", Until: until}).Validate())
 	for _, wrong := range []Claim{{Until: until}, {Actor: "ada"}, {Actor: "\xff", Until: until},
 		{Actor: "a\x00", Until: until}, {Actor: strings.Repeat("a", MaxActor+1), Until: until}} {
-		require.NotEmpty(t, wrong.Fault(), wrong)
+		require.Error(t, wrong.Validate(), wrong)
 	}
 }
 

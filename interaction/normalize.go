@@ -124,8 +124,8 @@ func (n *normalizer) options(given []Option) []Option {
 // audience returns a copy of the audience. If an engine names one that cannot be stored, it returns
 // an audience that admits nobody, so that never more people may answer than the engine says.
 func (n *normalizer) audience(to *Audience) *Audience {
-	if fault := to.Fault(); fault != "" {
-		n.diagnose(fsm.WarnAskUserTruncated, "who is asked has "+fault+"; the question is for nobody")
+	if err := to.Validate(); err != nil {
+		n.diagnose(fsm.WarnAskUserTruncated, "who is asked has "+err.Error()+"; the question is for nobody")
 		return &Audience{}
 	}
 	return to.Clone()
@@ -144,8 +144,8 @@ func (n *normalizer) ref(ref string) string {
 
 // wait returns a copy of the question's own wait, nil if it has none or a faulty one.
 func (n *normalizer) wait(w *Wait) *Wait {
-	if fault := w.Fault(); fault != "" {
-		n.diagnose(fsm.WarnAskUserMalformed, "the question's wait has "+fault+"; it is left out")
+	if err := w.Validate(); err != nil {
+		n.diagnose(fsm.WarnAskUserMalformed, "the question's wait has "+err.Error()+"; it is left out")
 		return nil
 	}
 	return w.Clone()

@@ -120,14 +120,14 @@ func (r Reply) DigestFor(q *Question) string {
 	return r.digest("")
 }
 
-// VotesFault says what is wrong with how many people must approve or reject; empty if nothing is.
-func VotesFault(need, rejects int) string {
+// ValidateVotes returns an error if no approval can need so many people.
+func ValidateVotes(need, rejects int) error {
 	for _, n := range []int{need, rejects} {
 		if n < 0 || n > MaxNeed {
-			return fmt.Sprintf("%d people; 0 to %d are allowed", n, MaxNeed)
+			return fmt.Errorf("%d people; 0 to %d are allowed", n, MaxNeed)
 		}
 	}
-	return ""
+	return nil
 }
 
 // Enough reports whether at least so many people may answer, all audiences together, when one is
@@ -146,12 +146,11 @@ func Enough(people int, audiences ...*Audience) bool {
 	return len(named) >= people
 }
 
-// FaultOfVotes says that too few people can still vote, fewer than must still approve or must still
-// reject; empty if there are enough. It counts those who are asked now or by a step that is still
-// to come, but for those who have voted.
-func FaultOfVotes(q Question) string {
+// ValidateVoters returns an error if fewer people can still vote than must still approve or reject. It
+// counts the people who are asked now or by a later step, except those who have voted.
+func ValidateVoters(q Question) error {
 	if !q.DecidedBySeveral() {
-		return ""
+		return nil
 	}
 	audiences := []*Audience{q.To}
 	if q.Wait != nil {
@@ -167,9 +166,9 @@ func FaultOfVotes(q Question) string {
 	}
 	n := max(q.Need-q.Count(Approve), q.Rejects-q.Count(Reject), 1)
 	if !Enough(n, append(audiences, voted)...) {
-		return fmt.Sprintf("needs %d%s people, and is for %s", n, more, q.To)
+		return fmt.Errorf("needs %d%s people, and is for %s", n, more, q.To)
 	}
-	return ""
+	return nil
 }
 
 // votes clears Need and Rejects of a question that is no approval. If an engine gives an approval a
@@ -178,16 +177,16 @@ func FaultOfVotes(q Question) string {
 // decide.
 func (n *normalizer) votes(q *Question) {
 	q.Votes, q.Claim = nil, nil
-	switch fault := VotesFault(q.Need, q.Rejects); {
+	switch err := ValidateVotes(q.Need, q.Rejects); {
 	case q.Need == 0 && q.Rejects == 0:
 		return
 	case q.Subject == nil:
 		n.diagnose(fsm.WarnAskUserMalformed, "only an approval can need several people")
-	case fault != "":
-		n.diagnose(fsm.WarnAskUserMalformed, "the approval is to be decided by "+fault+"; it is for nobody")
+	case err != nil:
+		n.diagnose(fsm.WarnAskUserMalformed, "the approval is to be decided by "+err.Error()+"; it is for nobody")
 		q.To = &Audience{}
 		for _, people := range []*int{&q.Need, &q.Rejects} {
-			if VotesFault(*people, 0) != "" {
+			if ValidateVotes(*people, 0) != nil {
 				*people = MaxNeed
 			}
 		}

@@ -112,7 +112,7 @@ func TestK5WhatAnEngineNeeds(t *testing.T) {
 		require.Len(t, diagnostics, 1)
 		require.False(t, q.To.Admits(Actor{ID: "ada"}))
 		require.True(t, q.DecidedBySeveral(), "others who are asked instead are several, too")
-		require.NotEmpty(t, FaultOfVotes(q.PutTo(Audience{Users: []string{"ada", "bob"}})))
+		require.Error(t, ValidateVoters(q.PutTo(Audience{Users: []string{"ada", "bob"}})))
 	}
 }
 
@@ -143,9 +143,9 @@ func TestK5EnoughPeople(t *testing.T) {
 	} {
 		q := payment(2, 0)
 		q.To, q.Wait = tc.to, tc.wait
-		require.Equal(t, tc.enough, FaultOfVotes(q) == "", name)
+		require.Equal(t, tc.enough, ValidateVoters(q) == nil, name)
 	}
-	require.Empty(t, FaultOfVotes(payment(0, 0)))
+	require.NoError(t, ValidateVoters(payment(0, 0)))
 }
 
 // K5: when others are asked, those who have voted are done, and what was carried out of the wait
@@ -179,7 +179,12 @@ func TestK5EnoughPeopleAfterVotes(t *testing.T) {
 				q = q.WithVote(v, time.Unix(1, 0))
 			}
 			q.Wait, q.Fired = tc.wait, tc.fired
-			require.Equal(t, tc.fault, FaultOfVotes(q.PutTo(tc.to)))
+			err := ValidateVoters(q.PutTo(tc.to))
+			if tc.fault == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.EqualError(t, err, tc.fault)
 		})
 	}
 }
@@ -188,11 +193,11 @@ func TestK5EnoughPeopleAfterVotes(t *testing.T) {
 func TestK5StepsAskSomebody(t *testing.T) {
 	w := &Wait{Steps: []Step{{Do: Remind, After: time.Minute},
 		{Do: Escalate, After: time.Hour, To: &Audience{Users: []string{"eve"}}}}}
-	require.Empty(t, w.FaultOfSteps(nil))
+	require.NoError(t, w.ValidateSteps(nil))
 	excepted := &Audience{Everybody: true, Except: []string{"eve"}}
 	const fault = "step 2 for nobody but those who are excepted"
-	require.Equal(t, fault, w.FaultOfSteps(excepted))
-	require.Equal(t, fault, w.FaultFor(Question{To: excepted}))
+	require.EqualError(t, w.ValidateSteps(excepted), fault)
+	require.EqualError(t, w.ValidateFor(Question{To: excepted}), fault)
 	w.Steps[1].Join = true
-	require.Empty(t, w.FaultOfSteps(excepted))
+	require.NoError(t, w.ValidateSteps(excepted))
 }

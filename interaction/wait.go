@@ -2,6 +2,7 @@ package interaction
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -64,71 +65,72 @@ type DefaultReply struct {
 	Decision Decision        `json:"decision,omitempty"`
 }
 
-// Fault says what is wrong with the wait, empty if nothing is.
-func (w *Wait) Fault() string {
+// Validate returns an error if no question can have the wait. The error reads as a part of a
+// sentence: "3 steps; at most 2 are allowed".
+func (w *Wait) Validate() error {
 	if w == nil {
-		return ""
+		return nil
 	}
 	if len(w.Steps) > MaxSteps {
-		return fmt.Sprintf("%d steps; at most %d are allowed", len(w.Steps), MaxSteps)
+		return fmt.Errorf("%d steps; at most %d are allowed", len(w.Steps), MaxSteps)
 	}
 	last := time.Duration(0)
 	for i := range w.Steps {
 		s := &w.Steps[i]
 		if s.After <= last || s.After%time.Second != 0 {
-			return fmt.Sprintf("step %d after %s; each is after whole seconds, and later than the one before it", i+1,
+			return fmt.Errorf("step %d after %s; each is after whole seconds, and later than the one before it", i+1,
 				s.After)
 		}
-		if fault := s.fault(); fault != "" {
-			return fmt.Sprintf("step %d with %s", i+1, fault)
+		if err := s.validate(); err != nil {
+			return fmt.Errorf("step %d with %w", i+1, err)
 		}
 		last = s.After
 	}
-	return w.endFault(last)
+	return w.validateEnd(last)
 }
 
-func (s *Step) fault() string {
+func (s *Step) validate() error {
 	switch {
 	case s.Do == Remind && (s.To != nil || s.Join):
-		return "others to remind; a reminder is for those who were asked"
+		return errors.New("others to remind; a reminder is for those who were asked")
 	case s.Do == Remind:
-		return ""
+		return nil
 	case s.Do != Escalate:
-		return fmt.Sprintf("action %.40q; %q and %q are known", s.Do, Remind, Escalate)
+		return fmt.Errorf("action %.40q; %q and %q are known", s.Do, Remind, Escalate)
 	case s.To == nil || !s.To.Everybody && len(s.To.Users)+len(s.To.Groups) == 0:
-		return "nobody to escalate to"
+		return errors.New("nobody to escalate to")
 	}
-	return s.To.Fault()
+	return s.To.Validate()
 }
 
-// endFault says what is wrong with the end of a wait whose last step is at that time.
-func (w *Wait) endFault(last time.Duration) string {
+// validateEnd checks the end of a wait whose last step is at that time.
+func (w *Wait) validateEnd(last time.Duration) error {
 	switch w.Then {
 	case "", ThenWait, ThenFail, ThenDecide, ThenDefault:
 	default:
-		return fmt.Sprintf("Then %.40q, which is unknown", w.Then)
+		return fmt.Errorf("a Then of %.40q, which is unknown", w.Then)
 	}
 	switch {
 	case w.End < 0 || w.End%time.Second != 0:
-		return fmt.Sprintf("End %s; whole seconds are allowed", w.End)
+		return fmt.Errorf("an End of %s; whole seconds are allowed", w.End)
 	case w.End > 0 && w.Then == "":
-		return "an End and no Then"
+		return errors.New("an End and no Then")
 	case w.End == 0 && w.Then != "" && w.Then != ThenWait:
-		return fmt.Sprintf("Then %q and no End", w.Then)
+		return fmt.Errorf("a Then of %q and no End", w.Then)
 	case w.End > 0 && last >= w.End:
-		return fmt.Sprintf("a step after %s, which is not before its End, %s", last, w.End)
+		return fmt.Errorf("a step after %s, which is not before its End, %s", last, w.End)
 	case (w.Default != nil) != (w.Then == ThenDefault):
-		return fmt.Sprintf("a Default, or none; there is one exactly for Then %q", ThenDefault)
+		return fmt.Errorf("a Default, or none; there is one exactly for Then %q", ThenDefault)
 	case w.Default == nil:
-		return ""
+		return nil
 	}
 	if d := w.Default.Decision; d != "" && d != Reject {
-		return fmt.Sprintf("a Default with decision %.40q; only %q may be taken by default", d, Reject)
+		return fmt.Errorf("a Default with decision %.40q; only %q may be taken by default", d, Reject)
 	}
 	if err := w.Default.reply(1).Validate(); err != nil {
-		return "a Default that is no answer: " + err.Error()
+		return fmt.Errorf("a Default that is no answer: %w", err)
 	}
-	return ""
+	return nil
 }
 
 // reply is the default in the form of a reply to the question of this number.
@@ -136,38 +138,38 @@ func (d *DefaultReply) reply(number int) Reply {
 	return Reply{ID: number, Text: d.Text, Value: d.Value, Decision: d.Decision}
 }
 
-// FaultFor says why the question cannot have this wait: the question does not take its default
-// answer, or a step would ask too many people or none. It is empty if the question can have it.
-func (w *Wait) FaultFor(q Question) string {
-	if fault := w.FaultOfSteps(q.To); fault != "" || w == nil || w.Default == nil {
-		return fault
+// ValidateFor returns an error if the question cannot have this valid wait: it does not take the
+// default answer, or a step would ask too many people or none.
+func (w *Wait) ValidateFor(q Question) error {
+	if err := w.ValidateSteps(q.To); err != nil || w == nil || w.Default == nil {
+		return err
 	}
 	q.To, q.Need, q.Rejects = nil, 0, 0
 	if err := w.Default.reply(q.ID).CheckFor(q); err != nil {
-		return "a Default that is no answer to it: " + err.Error()
+		return fmt.Errorf("a Default that is no answer to it: %w", err)
 	}
-	return ""
+	return nil
 }
 
-// FaultOfSteps says why a question to this audience cannot be escalated by these steps: a step
-// would ask too many people, or nobody but those who are excepted. It is empty if the question can
-// be.
-func (w *Wait) FaultOfSteps(to *Audience) string {
+// ValidateSteps returns an error if these steps cannot escalate a question to this audience: a step
+// would ask too many people, or only people who are excepted.
+func (w *Wait) ValidateSteps(to *Audience) error {
 	if w == nil {
-		return ""
+		return nil
 	}
 	for i := range w.Steps {
 		if w.Steps[i].Do != Escalate {
 			continue
 		}
-		switch to = w.Steps[i].escalated(to); {
-		case to.Fault() != "":
-			return fmt.Sprintf("step %d with %s", i+1, to.Fault())
-		case !Enough(1, to):
-			return fmt.Sprintf("step %d for nobody but those who are excepted", i+1)
+		to = w.Steps[i].escalated(to)
+		if err := to.Validate(); err != nil {
+			return fmt.Errorf("step %d with %w", i+1, err)
+		}
+		if !Enough(1, to) {
+			return fmt.Errorf("step %d for nobody but those who are excepted", i+1)
 		}
 	}
-	return ""
+	return nil
 }
 
 // escalated returns who may answer after the step, if to could before.

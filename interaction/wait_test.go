@@ -28,19 +28,19 @@ func TestK7AWaitThatCannotBeCarriedOutIsRefused(t *testing.T) {
 				after(time.Minute, interaction.Escalate, groups("finance"))},
 		}
 	}
-	require.Empty(t, full().Fault())
+	require.NoError(t, full().Validate())
 	mixed := full()
 	mixed.Steps[1].To.Users = []string{"ada"}
-	require.Empty(t, mixed.Fault(), "people and groups")
-	require.Empty(t, (*interaction.Wait)(nil).Fault())
-	require.Empty(t, (&interaction.Wait{}).Fault())
-	require.Empty(t, (&interaction.Wait{Then: interaction.ThenWait}).Fault(), "it waits, and nothing is overdue")
+	require.NoError(t, mixed.Validate(), "people and groups")
+	require.NoError(t, (*interaction.Wait)(nil).Validate())
+	require.NoError(t, (&interaction.Wait{}).Validate())
+	require.NoError(t, (&interaction.Wait{Then: interaction.ThenWait}).Validate(), "it waits, and nothing is overdue")
 	for want, change := range map[string]func(w *interaction.Wait){
 		"an End and no Then":              func(w *interaction.Wait) { w.Then = "" },
 		"and no End":                      func(w *interaction.Wait) { w.End = 0 },
 		"which is unknown":                func(w *interaction.Wait) { w.Then = "perhaps" },
 		"whole seconds are allowed":       func(w *interaction.Wait) { w.End += time.Millisecond },
-		"End -1s":                         func(w *interaction.Wait) { w.End = -time.Second },
+		"an End of -1s":                   func(w *interaction.Wait) { w.End = -time.Second },
 		"which is not before its End":     func(w *interaction.Wait) { w.End = time.Minute },
 		"later than the one before it":    func(w *interaction.Wait) { w.Steps[1].After = time.Second },
 		"step 1 after 0s":                 func(w *interaction.Wait) { w.Steps[0].After = 0 },
@@ -58,7 +58,7 @@ func TestK7AWaitThatCannotBeCarriedOutIsRefused(t *testing.T) {
 	} {
 		w := full()
 		change(w)
-		require.Contains(t, w.Fault(), want)
+		require.ErrorContains(t, w.Validate(), want)
 	}
 }
 
@@ -133,8 +133,8 @@ func TestK7ADefaultAnswerFitsItsQuestion(t *testing.T) {
 		{approval, interaction.DefaultReply{Text: "yes"}, false, ""},
 	} {
 		c.q.Wait = &interaction.Wait{Then: interaction.ThenDefault, End: time.Second, Default: &c.given}
-		require.Empty(t, c.q.Wait.Fault())
-		require.Equal(t, c.fits, c.q.Wait.FaultFor(c.q) == "", c.q.Wait.FaultFor(c.q))
+		require.NoError(t, c.q.Wait.Validate())
+		require.Equal(t, c.fits, c.q.Wait.ValidateFor(c.q) == nil, c.q.Wait.ValidateFor(c.q))
 		if !c.fits {
 			continue
 		}
@@ -154,5 +154,5 @@ func TestK7ADefaultAnswerFitsItsQuestion(t *testing.T) {
 	several.Wait = &interaction.Wait{Steps: []interaction.Step{{
 		Do: interaction.Escalate, After: time.Second, Join: true, To: groups("b"),
 	}}}
-	require.Contains(t, several.Wait.FaultFor(several), "a list of 101 names")
+	require.ErrorContains(t, several.Wait.ValidateFor(several), "a list of 101 names")
 }

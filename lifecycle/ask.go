@@ -32,7 +32,7 @@ type AskPolicy struct {
 // validateAsk returns what is wrong with the submitter or the policy; nil if nothing is.
 func (s *Spec) validateAsk() *SpecError {
 	if s.Submitter != "" {
-		if fault := (&Audience{Users: []string{s.Submitter}}).Fault(); fault != "" {
+		if (&Audience{Users: []string{s.Submitter}}).Validate() != nil {
 			return &SpecError{"Submitter", bytesOf(len(s.Submitter)), "at most 255 bytes of UTF-8 without NUL", nil}
 		}
 	}
@@ -40,9 +40,9 @@ func (s *Spec) validateAsk() *SpecError {
 		return nil
 	}
 	to := s.Ask.To
-	switch fault := to.Fault(); {
-	case fault != "":
-		return &SpecError{"Ask", "with " + fault, "names that actors can have", nil}
+	switch err := to.Validate(); {
+	case err != nil:
+		return &SpecError{"Ask", "with " + err.Error(), "names that actors can have", nil}
 	case !interaction.Enough(1, to):
 		return &SpecError{"Ask", forNobody, wantSomebody, nil}
 	case s.Ask.NotSubmitter && s.Submitter == "":
@@ -50,8 +50,8 @@ func (s *Spec) validateAsk() *SpecError {
 	case s.Ask.NotSubmitter && to != nil && len(to.Except) >= interaction.MaxAudience:
 		return &SpecError{"Ask", "with Except of " + entriesOf(len(to.Except)), "room for the submitter", nil}
 	}
-	if fault := s.Ask.Wait.Fault(); fault != "" {
-		return &SpecError{"Ask.Wait", "with " + fault, "steps in their order, and an end with its Then", nil}
+	if err := s.Ask.Wait.Validate(); err != nil {
+		return &SpecError{"Ask.Wait", "with " + err.Error(), "steps in their order, and an end with its Then", nil}
 	}
 	return s.validatePeople()
 }
@@ -66,9 +66,9 @@ const (
 // otherwise.
 func (s *Spec) validatePeople() *SpecError {
 	switch need, rejects := s.Ask.Need, s.Ask.Rejects; {
-	case interaction.VotesFault(need, 0) != "":
+	case interaction.ValidateVotes(need, 0) != nil:
 		return &SpecError{"Ask.Need", strconv.Itoa(need), fmt.Sprintf("0 to %d", interaction.MaxNeed), nil}
-	case interaction.VotesFault(0, rejects) != "":
+	case interaction.ValidateVotes(0, rejects) != nil:
 		return &SpecError{"Ask.Rejects", strconv.Itoa(rejects), fmt.Sprintf("0 to %d", interaction.MaxNeed), nil}
 	}
 	if to := s.Ask.To; s.Ask.Wait == nil && (to.Open() || len(to.Groups) > 0) {
@@ -82,11 +82,11 @@ func (s *Spec) validatePeople() *SpecError {
 	if !interaction.Enough(1, q.To) {
 		return &SpecError{"Ask", forNobody + " but the submitter, who is excepted", wantSomebody, nil}
 	}
-	if fault := q.Wait.FaultOfSteps(q.To); fault != "" {
-		return &SpecError{"Ask.Wait", "with " + fault, "escalations to people who may answer", nil}
+	if err := q.Wait.ValidateSteps(q.To); err != nil {
+		return &SpecError{"Ask.Wait", "with " + err.Error(), "escalations to people who may answer", nil}
 	}
-	if fault := interaction.FaultOfVotes(q); fault != "" {
-		return &SpecError{"Ask", "such that an approval " + fault, "as many people as must decide", nil}
+	if err := interaction.ValidateVoters(q); err != nil {
+		return &SpecError{"Ask", "such that an approval " + err.Error(), "as many people as must decide", nil}
 	}
 	return nil
 }
@@ -109,12 +109,12 @@ func (s *Spec) applyPolicy(q *interaction.Question) error {
 	if q.Wait == nil && s.Ask != nil {
 		q.Wait = s.Ask.Wait.Clone()
 	}
-	if fault := q.Wait.FaultFor(*q); fault != "" {
+	if err := q.Wait.ValidateFor(*q); err != nil {
 		q.Wait = &interaction.Wait{}
-		return fmt.Errorf("the question's wait has %s; it waits until somebody replies", fault)
+		return fmt.Errorf("the question's wait has %w; it waits until somebody replies", err)
 	}
-	if fault := interaction.FaultOfVotes(*q); fault != "" {
-		return fmt.Errorf("the approval %s: they cannot approve it, or cannot reject it", fault)
+	if err := interaction.ValidateVoters(*q); err != nil {
+		return fmt.Errorf("the approval %w: they cannot approve it, or cannot reject it", err)
 	}
 	return nil
 }

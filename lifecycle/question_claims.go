@@ -84,8 +84,8 @@ func (c *Client) Reassign(ctx context.Context, id string, question int, from *Au
 		return err
 	}
 	to = *to.Folded(c.actor.Fold)
-	if fault := to.Fault(); fault != "" {
-		return &ArgumentError{"to", "an audience with " + fault, "names that actors can have", nil}
+	if err := to.Validate(); err != nil {
+		return &ArgumentError{"to", "an audience with " + err.Error(), "names that actors can have", nil}
 	}
 	if !interaction.Enough(1, &to) {
 		return &ArgumentError{"to", forNobody, wantSomebody, nil}
@@ -235,14 +235,14 @@ func decideReassign(run *store.Run, q *interaction.Question, by Actor, from *Aud
 		return nil, &ReassignedError{ID: q.ID, To: q.To.Clone()}
 	}
 	next := q.PutTo(to)
-	if fault := next.To.Fault(); fault != "" {
-		return nil, &ArgumentError{"to", "an audience with " + fault, "room for those who are excepted", nil}
+	if err := next.To.Validate(); err != nil {
+		return nil, &ArgumentError{"to", "an audience with " + err.Error(), "room for those who are excepted", nil}
 	}
 	if !interaction.Enough(1, next.To) {
 		return nil, &ArgumentError{"to", forNobody + " but those who are excepted", wantSomebody, nil}
 	}
-	if fault := interaction.FaultOfVotes(next); fault != "" {
-		return nil, &ArgumentError{"to", "such that the approval " + fault, "as many people as must decide", nil}
+	if err := interaction.ValidateVoters(next); err != nil {
+		return nil, &ArgumentError{"to", "such that the approval " + err.Error(), "as many people as must decide", nil}
 	}
 	return decideChange(run, &next, changeReassign, by, now)
 }

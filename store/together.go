@@ -193,8 +193,8 @@ func (r *Run) checkWaits() error {
 			return invalid(r, "question %d has no wait of its own, and %d steps of one, or an end", q.ID, q.Fired)
 		case q.Wait == nil:
 			continue
-		case q.Wait.Fault() != "":
-			return invalid(r, "question %d has a wait with %s", q.ID, q.Wait.Fault())
+		case q.Wait.Validate() != nil:
+			return invalid(r, "question %d has a wait with %v", q.ID, q.Wait.Validate())
 		case q.Fired < 0 || int(q.Fired) > len(q.Wait.Steps) ||
 			q.EndsAt.IsZero() != (q.Wait.End == 0) || !storable(q.EndsAt):
 			return invalid(r, "question %d has had %d steps of %d, and ends at %s", q.ID, q.Fired, len(q.Wait.Steps),

@@ -15,9 +15,9 @@ func (r *Run) checkVotes() error {
 		if i >= 0 {
 			q = &r.Siblings[i]
 		}
-		if fault := q.Claim.Fault(); fault != "" ||
-			q.Claim != nil && (!storable(q.Claim.Until) || q.DecidedBySeveral()) {
-			return invalid(r, "question %d has a claim that cannot be: %s", q.ID, fault)
+		if err := q.Claim.Validate(); err != nil || q.Claim != nil && (!storable(q.Claim.Until) ||
+			q.DecidedBySeveral()) {
+			return invalid(r, "question %d has a claim that cannot be: %v", q.ID, err)
 		}
 		if q.Need == 0 && q.Rejects == 0 && q.Votes == nil { // most questions
 			continue
@@ -35,7 +35,7 @@ func (r *Run) checkVotes() error {
 
 func (r *Run) checkVotesOn(q *interaction.Question) error {
 	switch {
-	case interaction.VotesFault(q.Need, q.Rejects) != "" || !q.DecidedBySeveral() || q.Subject == nil:
+	case interaction.ValidateVotes(q.Need, q.Rejects) != nil || !q.DecidedBySeveral() || q.Subject == nil:
 		return invalid(r, "question %d needs %d people to approve and %d to reject, want 2 to %d for an approval", q.ID,
 			q.Need, q.Rejects, interaction.MaxNeed)
 	case q.Count(interaction.Approve) >= max(q.Need, 1) || q.Count(interaction.Reject) >= max(q.Rejects, 1):
