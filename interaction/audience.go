@@ -24,6 +24,26 @@ type Audience struct {
 	Except []string `json:"except,omitempty"`
 }
 
+// AskPolicy says who may answer the questions of a run and how many people decide an approval (K5),
+// and how long the questions wait (K7). The host sets it in Spec.Ask, and it is stored with each
+// question when the question is asked, so an agent cannot choose who approves what it does.
+type AskPolicy struct {
+	// NotSubmitter: whoever submitted the run, as Spec.Submitter says, may answer none of its
+	// questions.
+	NotSubmitter bool `json:"not_submitter"`
+	// To is who may answer the questions that name nobody; nil: everybody. Only a Go engine can
+	// name somebody itself (engine.Question.To).
+	To *Audience `json:"to,omitempty"`
+	// Need is how many people must approve an approval, and Rejects how many must reject it, if the
+	// question does not say it itself (engine.Question.Need); 0: one. Each is at most
+	// MaxNeed. Other questions take the first answer.
+	Need    int `json:"need,omitempty"`
+	Rejects int `json:"rejects,omitempty"`
+	// Wait is how long the questions wait, and what happens meanwhile; nil: as session_timeout and
+	// strictness say. Only a Go engine can say it itself, for a question (engine.Question.Wait).
+	Wait *Wait `json:"wait,omitempty"`
+}
+
 // Admits reports whether the actor may answer; nil admits everybody. Only nil admits an actor
 // without an ID, which may be anybody, also those whom Except names.
 func (a *Audience) Admits(actor Actor) bool {

@@ -146,6 +146,18 @@ const (
 	FailedReconciled RecoveryState = store.FailedReconciled
 )
 
+// Retry is [store.Retry]: how a turn that failed for a passing reason is tried again.
+type Retry = store.Retry
+
+// Defaults of Spec.MaxRepeats and of a [Retry], and the longest pause that a Retry or an engine may ask
+// for.
+const (
+	DefaultMaxRepeats      = store.DefaultMaxRepeats
+	DefaultRetryBackoff    = store.DefaultRetryBackoff
+	DefaultRetryMaxBackoff = store.DefaultRetryMaxBackoff
+	MaxRetryPause          = store.MaxRetryPause
+)
+
 // Budget is [store.Budget]: limits of what the turns of a run use.
 type Budget = store.Budget
 
@@ -197,6 +209,9 @@ type Rule = interaction.Rule
 
 // Audience is [interaction.Audience]: who may answer a question.
 type Audience = interaction.Audience
+
+// AskPolicy is [interaction.AskPolicy]: who may answer the questions of a run, and how long they wait.
+type AskPolicy = interaction.AskPolicy
 
 // Wait is [interaction.Wait]: how long a question waits, and what follows.
 type Wait = interaction.Wait

@@ -64,31 +64,6 @@ func TestK5AQuestionIsForCertainPeople(t *testing.T) {
 	})
 }
 
-// K5: a question whose engine names nobody else has the policy of its run; one that names somebody
-// keeps that, but the submitter stays excepted.
-func TestK5WhoMayAnswer(t *testing.T) {
-	ada, bob := &Audience{Users: []string{"ada"}}, &Audience{Users: []string{"bob"}}
-	but := func(to Audience, except ...string) *Audience { to.Except = except; return &to }
-	for name, tc := range map[string]struct {
-		ask        *AskPolicy
-		named, has *Audience
-	}{
-		"everybody":                     {nil, nil, nil},
-		"an empty policy":               {&AskPolicy{}, nil, nil},
-		"the engine's":                  {nil, ada, ada},
-		"the run's":                     {&AskPolicy{To: ada}, nil, ada},
-		"the engine's before the run's": {&AskPolicy{To: ada}, bob, bob},
-		"not the submitter":             {&AskPolicy{NotSubmitter: true}, nil, but(Audience{Everybody: true}, "carl")},
-		"neither for the engine":        {&AskPolicy{NotSubmitter: true}, bob, but(*bob, "carl")},
-	} {
-		s := Spec{Ask: tc.ask, Submitter: "carl"}
-		q := Question{To: tc.named}
-		s.address(&q)
-		require.Equal(t, tc.has, q.To, name)
-	}
-	require.Empty(t, ada.Except, "nobody's list is changed")
-}
-
 // K5: a policy that cannot be kept is refused at submission.
 func TestK5PoliciesAreChecked(t *testing.T) {
 	long := strings.Repeat("a", 256)
@@ -141,16 +116,5 @@ func TestK5EarlierReleasesRefuseRestrictedRuns(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, s.Ask, spec.Ask)
 		require.Equal(t, s.Submitter, spec.Submitter)
-	}
-}
-
-// K5, K7: a policy that lets everybody answer, at any time, one alone, says nothing.
-func TestK5APolicyThatBinds(t *testing.T) {
-	for _, free := range []*AskPolicy{nil, {}, {Need: 1}, {Rejects: 1}, {Need: 1, Rejects: 1}} {
-		require.False(t, free.binds(), free)
-	}
-	for _, bound := range []*AskPolicy{{Need: 2}, {Rejects: 2}, {NotSubmitter: true}, {Wait: &Wait{}},
-		{To: &Audience{}}} {
-		require.True(t, bound.binds(), bound)
 	}
 }

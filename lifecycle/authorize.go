@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime/debug"
 
+	"github.com/interlude-go/interlude/lifecycle/internal/decide"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -192,7 +193,7 @@ func (c *Client) askAuthorize(ctx context.Context, a *Access) (err error) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			text := shortened(fmt.Sprint(p))
+			text := decide.Shortened(fmt.Sprint(p))
 			c.log.Error("Authorize panicked", "action", a.Action, "run", refused.RunID, "panic", text, "stack",
 				string(debug.Stack()))
 			refused.Err = errors.New("Authorize panicked") // callers may be anybody: what it said is in the log

@@ -11,6 +11,7 @@ import (
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/lifecycle/internal/decide"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -28,86 +29,6 @@ import (
 //
 // Each of these commits sets Family.Due of its run. Store.Due returns the run until a node has done
 // this work (families).
-
-// queueForChildren queues the run again after a turn that ended without an error, until its
-// children have ended. As with a sleep, the turn is not counted as a repeat.
-func queueForChildren(next *store.Run, block *store.Block, now time.Time) {
-	next.Repeats, next.Holds = 0, 0
-	next.Yielded++
-	next.Answer, next.Together = nil, nil
-	next.Block = block
-	setFamilyDue(next, now)
-}
-
-// sleepsOrAwaits reports whether the run returns to the queue although nothing failed, because it
-// sleeps or waits for its children.
-func (d *details) sleepsOrAwaits() bool { return !d.sleep.IsZero() || d.await != nil }
-
-// setFamilyDue sets when a node must do what is due for the relatives of the run, if it has any.
-func setFamilyDue(r *store.Run, due time.Time) {
-	if r.Family != nil && !r.Family.Due.Equal(due) {
-		family := *r.Family // a copy: the record that was read shares the other one
-		family.Due = due
-		r.Family = &family
-	}
-}
-
-// decideAwait ends a turn without an error whose run waits for its children: the run is queued
-// again, with a block that lasts until they have ended.
-func decideAwait(run *store.Run, turn *turnEvidence, node string, now time.Time) (*store.Commit, error) {
-	if run.Family == nil || run.Family.Children == 0 || len(turn.children) > store.MaxChildren {
-		failed := *turn
-		failed.setProcess(engine.Process{Status: engine.Failed, Detail: fmt.Sprintf(
-			"the engine waits for %d children, and the run has started none or not so many", len(turn.children))})
-		return decideFailedTurn(run, &failed, node, now)
-	}
-	block := &store.Block{Kind: store.BlockChildren, Reason: "the run waits for runs that it has started",
-		Children: turn.children, Any: turn.anyChild}
-	if !turn.sleep.IsZero() {
-		block.Until = storeTime(turn.sleep.Add(time.Microsecond - 1))
-	}
-	return transition(run, fsm.EventTurnYielded, &details{
-		now: now, node: node, facts: fsm.FactPassing, profile: turn.profile, session: turn.session,
-		warnings: turn.warnings, await: block,
-	})
-}
-
-// waitedEnough reports whether a run with this block may go on. The function ended reports whether
-// a child has ended or was deleted.
-func waitedEnough(b *store.Block, ended func(id string) bool, now time.Time) bool {
-	switch {
-	case !b.Until.IsZero() && !b.Until.After(now):
-		return true
-	case b.Any:
-		return slices.ContainsFunc(b.Children, ended)
-	}
-	return !slices.ContainsFunc(b.Children, func(id string) bool { return !ended(id) })
-}
-
-// decideGoOn ends the block of a run that has waited long enough for its children. Like the end of
-// a sleep, this is no transition and has no event. If the budget of the run is used up, the same
-// commit holds the run; it then has the event of a hold.
-func decideGoOn(run *store.Run, now time.Time) (*store.Commit, error) {
-	c := newCommit(run)
-	c.Run.Version++
-	c.Run.UpdatedAt = notEarlier(now, run.UpdatedAt)
-	c.Run.QueuedAt = c.Run.UpdatedAt
-	c.Run.Block = nil
-	setFamilyDue(&c.Run, time.Time{})
-	if c.Run.Budget.Spent() {
-		return c, holdForBudget(c)
-	}
-	return c, nil
-}
-
-// decideFamilyDue changes when a node must next do what is due for the relatives of the run; the
-// zero time: never.
-func decideFamilyDue(run *store.Run, due time.Time) *store.Commit {
-	c := newCommit(run)
-	c.Run.Version++
-	setFamilyDue(&c.Run, due)
-	return c
-}
 
 // childPrefix begins the ids of children, and no id that a host or its users choose: otherwise a
 // submitter could occupy the id of another run's child, which anyone can compute.
@@ -176,7 +97,7 @@ func (t *turn) newChild(parent *store.Run, id string, c *engine.Child) (*store.C
 		return nil, err
 	}
 	run.Family = family // a node with its engine claims it, which need not be this one (J4)
-	return decideSubmission(&run, body)
+	return decide.Submission(&run, body)
 }
 
 // childSpec is the specification of a child. What c does not set is that of the parent, except for
@@ -214,18 +135,7 @@ func (s *sink) countChild(ctx context.Context) error {
 	if f := t.record.Family; f != nil && f.Children >= store.MaxChildren {
 		return fmt.Errorf("%w: run %s has started %d", engine.ErrTooManyChildren, t.record.ID, f.Children)
 	}
-	return errorForEngine(t.commitLocked(func(run *store.Run, now time.Time) (*store.Commit, error) {
-		c, err := decideReport(run, now, nil)
-		if err == nil {
-			family := store.Family{}
-			if run.Family != nil {
-				family = *run.Family
-			}
-			family.Children++
-			c.Run.Family = &family
-		}
-		return c, err
-	}))
+	return errorForEngine(t.commitLocked(decide.CountChild))
 }
 
 // ChildEnd implements engine.Parent.
@@ -317,7 +227,7 @@ func (t *turn) cancelWithParent(ctx context.Context) bool {
 		return false
 	}
 	err = t.commit(func(run *store.Run, now time.Time) (*store.Commit, error) {
-		return decideCancel(run, parentEnded(&parent), now)
+		return decide.Cancel(run, parentEnded(&parent), now)
 	})
 	if err == nil {
 		t.interrupt(engine.ErrCanceled)

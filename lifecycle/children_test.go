@@ -16,6 +16,7 @@ import (
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/lifecycle/internal/decide"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/memory"
 )
@@ -167,7 +168,7 @@ func TestM3AChildOfARunThatHasEndedIsNotExecuted(t *testing.T) {
 			run, body, err := Spec{ID: "of-" + parent, Prompt: "done"}.record(commitTime(lc.clock))
 			require.NoError(t, err)
 			run.Family = &store.Family{Ancestors: []string{parent}}
-			cm, err := decideSubmission(&run, body)
+			cm, err := decide.Submission(&run, body)
 			require.NoError(t, err)
 			require.NoError(t, lc.commit(t.Context(), cm))
 			pass(time.Minute)
@@ -200,7 +201,7 @@ func TestM3LimitsOfChildren(t *testing.T) {
 		run, body, err := Spec{ID: "r", Prompt: "x"}.record(commitTime(lc.clock))
 		require.NoError(t, err)
 		run.Family = &store.Family{Children: engine.MaxChildren - 1}
-		cm, err := decideSubmission(&run, body)
+		cm, err := decide.Submission(&run, body)
 		require.NoError(t, err)
 		require.NoError(t, lc.commit(t.Context(), cm))
 		pass(time.Minute)
@@ -324,36 +325,4 @@ func TestM3TheOpenChildThatIsRemembered(t *testing.T) {
 	}
 	f.rememberOpen(run, map[string]bool{"d": true})
 	require.Equal(t, map[string]string{"r": "d"}, f.open)
-}
-
-// M3: a run may wait for as many children as it may have, and its wait ends no microsecond too
-// late.
-func TestM3AWaitForAllTheChildrenThatARunMayHave(t *testing.T) {
-	r := newRelatives(t)
-	at := time.Unix(4e9, 0).UTC()
-	claimed := r.run(t, "r", "", func(run *store.Run) { run.Family = &store.Family{Children: engine.MaxChildren} })
-	claimed.Slot, claimed.Owner, claimed.Epoch = true, "n", 1
-	started, err := decideStart(claimed, "n", commitTime(r.clock))
-	require.NoError(t, err)
-	for until, want := range map[time.Time]time.Time{{}: {}, at: at, at.Add(1): at.Add(time.Microsecond)} {
-		turn := turnEvidence{children: make([]string, engine.MaxChildren), sleep: until}
-		cm, err := decideAwait(&started.Run, &turn, "n", commitTime(r.clock))
-		require.NoError(t, err)
-		require.Equal(t, fsm.StateQueued, cm.Run.State)
-		require.Len(t, cm.Run.Block.Children, engine.MaxChildren)
-		require.Equal(t, want, cm.Run.Block.Until)
-	}
-}
-
-// M1 M3: a run that sleeps or waits yields, and a sleep ends no microsecond too late.
-func TestM1M3WhatYields(t *testing.T) {
-	at := time.Unix(100, 0).UTC()
-	require.False(t, (&details{}).sleepsOrAwaits())
-	require.True(t, (&details{sleep: at}).sleepsOrAwaits())
-	require.True(t, (&details{await: &store.Block{}}).sleepsOrAwaits())
-	for until, want := range map[time.Time]time.Time{at: at, at.Add(1): at.Add(time.Microsecond)} {
-		run := store.Run{}
-		putToSleep(&run, until)
-		require.Equal(t, want, run.NotBefore)
-	}
 }

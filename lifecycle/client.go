@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/lifecycle/internal/decide"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -36,7 +37,7 @@ type Client struct {
 	stuck   *stuckCalls             // of this process's engines
 	ownNode *atomic.Pointer[string] // the id of the node as which this process serves; nil: it does not serve
 	notices *notices                // nil without an observer
-	host    hostPolicy
+	host    decide.HostPolicy
 	inboxes *inboxWatches
 
 	journals *semaphore.Weighted // maxJournalsRead bytes of journals that turns and forks have read
@@ -94,7 +95,7 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 	}
 	c := &Client{store: cfg.Store, clock: cfg.Clock, log: cfg.Logger, poll: cfg.Poll, due: newDueHint(),
 		stuck: new(stuckCalls), ownNode: new(atomic.Pointer[string]), notices: newNotices(cfg.Observer, cfg.Logger),
-		host: hostPolicy{onInterrupt: cfg.OnInterrupt}, authorize: cfg.Authorize, inboxes: new(inboxWatches),
+		host: decide.HostPolicy{OnInterrupt: cfg.OnInterrupt}, authorize: cfg.Authorize, inboxes: new(inboxWatches),
 		journals: semaphore.NewWeighted(maxJournalsRead)}
 	c.hub = newHub(cfg.Store)
 	return c, nil
@@ -162,11 +163,11 @@ func (c *Client) GetOrSubmit(ctx context.Context, spec Spec) (run Run, known boo
 	if len(c.engines) > 0 && c.engines[run.Engine] == nil {
 		return Run{}, false, &SpecError{"Engine", quote(spec.Engine), "the name of a configured engine", nil}
 	}
-	cm, err := decideSubmission(&run, body)
+	cm, err := decide.Submission(&run, body)
 	if err != nil {
 		return Run{}, false, err
 	}
-	defer releaseCommit(cm)
+	defer decide.Recycle(cm)
 	if err := c.allow(ctx, ActionSubmit, &run, nil); err != nil {
 		return Run{}, false, err
 	}
@@ -230,7 +231,7 @@ func (c *Client) Cancel(ctx context.Context, id, reason string) error {
 				return nil, &TerminalError{RunID: id, State: run.State}
 			}
 		}
-		return decideCancel(&run, shortened(reason), commitTime(c.clock))
+		return decide.Cancel(&run, decide.Shortened(reason), commitTime(c.clock))
 	})
 }
 

@@ -52,15 +52,6 @@ func storeTime(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond
 // commitTime is the present time, as a commit records it.
 func commitTime(c Clock) time.Time { return storeTime(c.Now()) }
 
-// notEarlier is now, or last if that is later: a run's time never goes back, though the clock of
-// one node may lag behind that of another.
-func notEarlier(now, last time.Time) time.Time {
-	if now.Before(last) {
-		return last
-	}
-	return now
-}
-
 // monotonicNow is for measuring how long something takes on this machine. With the system's clock
 // it has a monotonic reading, which nobody can set. It must not be stored or compared with a stored
 // time.

@@ -49,7 +49,7 @@ func writeSpec(w *plainjson.Writer, v *Spec) {
 	w.Put(`}`)
 }
 
-func writeRetry(w *plainjson.Writer, v *Retry) {
+func writeRetry(w *plainjson.Writer, v *store.Retry) {
 	w.Int(`{"max":`, int64(v.Max))
 	w.DurationIf(`,"backoff":`, v.Backoff)
 	w.DurationIf(`,"max_backoff":`, v.MaxBackoff)
@@ -63,7 +63,7 @@ func writeBudget(w *plainjson.Writer, v *store.Budget) {
 	w.Put(`}`)
 }
 
-func writeAskPolicy(w *plainjson.Writer, v *AskPolicy) {
+func writeAskPolicy(w *plainjson.Writer, v *interaction.AskPolicy) {
 	w.Flag(`{"not_submitter":`, v.NotSubmitter)
 	if v.To != nil {
 		w.Put(`,"to":`)
@@ -132,7 +132,7 @@ func readSpec(s *plainjson.Scanner, v *Spec) {
 	plainjson.Word(s, `,"hold":`, &v.Hold)
 	s.Int(`,"max_repeats":`, &v.MaxRepeats)
 	if s.Member(`,"retry":`) {
-		v.Retry = new(Retry)
+		v.Retry = new(store.Retry)
 		readRetry(s, v.Retry)
 	}
 	if s.Member(`,"budget":`) {
@@ -147,7 +147,7 @@ func readSpec(s *plainjson.Scanner, v *Spec) {
 	s.Text(`,"title":`, &v.Title)
 	s.Labels(`,"labels":`, &v.Labels)
 	if s.Member(`,"ask":`) {
-		v.Ask = new(AskPolicy)
+		v.Ask = new(interaction.AskPolicy)
 		readAskPolicy(s, v.Ask)
 	}
 	s.Text(`,"submitter":`, &v.Submitter)
@@ -156,7 +156,7 @@ func readSpec(s *plainjson.Scanner, v *Spec) {
 	s.Need(`}`)
 }
 
-func readRetry(s *plainjson.Scanner, v *Retry) {
+func readRetry(s *plainjson.Scanner, v *store.Retry) {
 	s.Need(`{"max":`)
 	v.Max = s.AnInt()
 	s.Duration(`,"backoff":`, &v.Backoff)
@@ -172,7 +172,7 @@ func readBudget(s *plainjson.Scanner, v *store.Budget) {
 	s.Need(`}`)
 }
 
-func readAskPolicy(s *plainjson.Scanner, v *AskPolicy) {
+func readAskPolicy(s *plainjson.Scanner, v *interaction.AskPolicy) {
 	s.Need(`{"not_submitter":`)
 	if v.NotSubmitter = s.Member(`true`); !v.NotSubmitter {
 		s.Need(`false`)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/interlude-go/interlude/lifecycle/internal/decide"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -30,9 +31,9 @@ var errReadAgain = errors.New("lifecycle: the run has changed since it was read"
 // the command is allowed and possible, and returns the commit, or nil if nothing has to change. If
 // the run has changed between the read and the commit, the decision is made again. Errors of the
 // decision are returned as they are.
-func (c *Client) carryOut(ctx context.Context, cmd command, decide func() (*store.Commit, error)) error {
+func (c *Client) carryOut(ctx context.Context, cmd command, attempt func() (*store.Commit, error)) error {
 	for {
-		cm, err := decide()
+		cm, err := attempt()
 		if errors.Is(err, errReadAgain) {
 			continue
 		}
@@ -42,7 +43,7 @@ func (c *Client) carryOut(ctx context.Context, cmd command, decide func() (*stor
 		if err = c.commit(ctx, cm); err == nil {
 			c.due.noteRun(&cm.Run)
 		}
-		releaseCommit(cm)
+		decide.Recycle(cm)
 		if err == nil {
 			return nil
 		}

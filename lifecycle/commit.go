@@ -9,44 +9,13 @@ import (
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/lifecycle/internal/decide"
 	"github.com/interlude-go/interlude/store"
 )
 
 // singleCommits pools batches of length one. Client.commit hands such a batch to the store. The
 // store keeps nothing of it, so the next commit can use it again.
 var singleCommits = sync.Pool{New: func() any { return new([1]store.Commit) }}
-
-// commits pools what the decisions return: a commit is large, and each run needs six of them.
-var commits = sync.Pool{New: func() any { return new(store.Commit) }}
-
-// newCommit returns a commit that holds the run as it was read, for a decision to change.
-func newCommit(prev *store.Run) *store.Commit {
-	c := commits.Get().(*store.Commit) //nolint:forcetypeassert // there is nothing else in it
-	c.Run, c.Expect = *prev, prev.Version
-	return c
-}
-
-// releaseCommit returns a commit to the pool, after it was stored or given up. Nobody may use its
-// events any more. The call is optional: a commit that is not returned is left to the garbage
-// collector.
-func releaseCommit(c *store.Commit) {
-	if encodedSize(c.Events) <= largestReused {
-		c.Reset()
-		commits.Put(c)
-	}
-}
-
-// largestReused is the largest size of a commit's events, in bytes, whose memory is used again.
-const largestReused = 64 << 10
-
-// detachCommit returns the commit as a value, and its emptied struct to the pool. The value keeps
-// the memory of its events, so no other commit uses that again.
-func detachCommit(c *store.Commit) store.Commit {
-	detached := *c
-	*c = store.Commit{}
-	commits.Put(c)
-	return detached
-}
 
 // commit stores one commit.
 func (c *Client) commit(ctx context.Context, cm *store.Commit) error {
@@ -87,10 +56,10 @@ func (c *Client) confirmedRun(ctx context.Context, id string) (run Run, _ error)
 type decision func(run *store.Run, now time.Time) (*store.Commit, error)
 
 // commit stores a decision of the worker about its run.
-func (t *turn) commit(decide decision) error {
+func (t *turn) commit(d decision) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.commitLocked(decide)
+	return t.commitLocked(d)
 }
 
 // commitLocked is commit for a caller that holds mu.
@@ -101,21 +70,21 @@ func (t *turn) commit(decide decision) error {
 // failed may have been stored nevertheless, so findCommitted reads the run before the next try. For
 // the same reason ErrStaleEpoch does not end the retries after a failed try: perhaps the failed try
 // was stored, and the run has been answered or claimed since.
-func (t *turn) commitLocked(decide decision) error {
+func (t *turn) commitLocked(d decision) error {
 	backoff := firstBackoff
 	failed := false // an earlier try failed, and may have been stored nevertheless
 	for {
 		if errors.Is(context.Cause(t.ctx), errCommitsLost) { // the fence may be that of another claim by now
 			return fmt.Errorf("%w: %w", store.ErrStaleEpoch, errCommitsLost)
 		}
-		cm, err := decide(t.record, commitTime(t.node.clock))
+		cm, err := d(t.record, commitTime(t.node.clock))
 		if err != nil {
 			return err
 		}
 		cm.Fence = &store.Fence{Node: t.node.id, Epoch: t.epoch}
 		if err = t.node.commit(t.node.live, cm); err == nil {
 			*t.record = cm.Run
-			releaseCommit(cm)
+			decide.Recycle(cm)
 			t.node.due.noteRun(t.record)
 			return nil
 		}

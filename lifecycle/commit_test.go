@@ -147,14 +147,3 @@ func workerAt5(t *testing.T, s store.Store) (*turn, *node) {
 	record := Run{ID: "r", Version: 5, State: fsm.StateRunning, Owner: "n", Epoch: 2}
 	return &turn{node: n, epoch: 2, record: &record}, n
 }
-
-// A commit's memory is used again, unless its events are so large that it would be kept for
-// nothing.
-func TestReleaseCommitKeepsNoLargeEvents(t *testing.T) {
-	for size, reused := range map[int]bool{64<<10 - 1: true, 64 << 10: true, 64<<10 + 1: false} {
-		c := newCommit(&Run{ID: "r"})
-		c.Events = append(c.Events, store.Event{Body: make([]byte, size-1)}, store.Event{Body: []byte("x")})
-		releaseCommit(c)
-		require.Equal(t, reused, len(c.Events) == 0, "%d bytes", size)
-	}
-}

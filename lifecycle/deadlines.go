@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/lifecycle/internal/decide"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -85,7 +86,7 @@ func (n *node) sleepUntilDue(ctx context.Context) error {
 func (n *node) fireDeadlines(ctx context.Context, due []Run, now time.Time) (fired int, lost bool) {
 	batch := make([]store.Commit, 0, len(due))
 	for _, run := range due {
-		cm, err := decideDeadline(&run, now)
+		cm, err := decide.Deadline(&run, now)
 		if err != nil {
 			n.log.Error("deadline cannot be fired", "run", run.ID, "err", err)
 			continue

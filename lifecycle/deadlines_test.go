@@ -178,20 +178,3 @@ func TestWatchDeadlinesLogsReadErrorsOncePerPoll(t *testing.T) {
 		require.Len(t, log.logged(), 5)
 	})
 }
-
-// TestDeadlineIsFiredOnTime: D1 D2, neither a microsecond early nor a poll late.
-func TestDeadlineIsFiredOnTime(t *testing.T) {
-	run := parked(t, "r")
-	for off, fires := range map[time.Duration]bool{-time.Microsecond: false, 0: true, time.Microsecond: true} {
-		cm, err := decideDeadline(&run, run.Deadline.Add(off))
-		if !fires {
-			var early *fsm.Refusal
-			require.ErrorAs(t, err, &early)
-			continue
-		}
-		require.NoError(t, err)
-		require.Equal(t, fsm.CodeInteractionWaitTimeout, cm.Run.Error.Code)
-		require.Equal(t, "nobody replied within 1s", cm.Run.Error.Message)
-		require.Equal(t, run.Pending.ID, cm.Settled[0].Question.ID)
-	}
-}

@@ -6,19 +6,19 @@
 // any point, live or long after.
 //
 // Every change of a run takes three steps: load the run, decide what it becomes, and store that as
-// one store.Commit. Deciding is pure and in decide.go, with the tables of package fsm;
-// transition.go makes the commit, which holds the events too. Followers read the events from the
-// store, or from its hints, which repeat what was stored (events.go). So nothing in this process
-// has to agree with the store: its goroutines read it and act.
+// one store.Commit. Deciding is pure and in internal/decide, with the tables of package fsm; its
+// commits hold the events too. Followers read the events from the store, or from its hints, which
+// repeat what was stored (events.go). So nothing in this process has to agree with the store: its
+// goroutines read it and act.
 //
 // Where to start reading:
 //
-//   - A reply: Client.Reply (reply.go), decideReply, Client.commit (commit.go).
+//   - A reply: Client.Reply (reply.go), decide.Reply, Client.commit (commit.go).
 //   - A claim: node.schedule and node.claim, then node.dispatch to a worker (scheduler.go).
 //   - A turn: turn.run (worker.go) has turn.execute call the engine (turn.go), whose reports
-//     the sink stores (sink.go), collectEvidence read the outcome (evidence.go), and turn.settle
-//     store the decision.
-//   - Recovery: recoverPeriodically and settleOrphans (recovery.go), decideOrphan. Parked runs need
+//     the sink stores (sink.go), decide.Read read the outcome, and turn.settle store the decision
+//     (decide.Turn).
+//   - Recovery: recoverPeriodically and settleOrphans (recovery.go), decide.Orphan. Parked runs need
 //     none: a store shows them as recovered (store.Run.ShowDeparture), and checkSessions
 //     (sessions.go) looks for those whose engine refuses their session.
 //   - A node: Serve (lifecycle.go), node.serve, its loops and its heartbeats (node.go).

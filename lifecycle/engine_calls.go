@@ -13,6 +13,7 @@ import (
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/lifecycle/internal/decide"
 )
 
 // An engine may panic, exit its goroutine, hang, or return late (J10). This package calls every
@@ -149,7 +150,7 @@ var errExited = errors.New("the engine exited the goroutine that called it")
 func (c *Client) guarded(what EngineCall, fn func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			text := shortened(fmt.Sprint(p))
+			text := decide.Shortened(fmt.Sprint(p))
 			c.log.Error("engine panicked", "engine", what.Engine, "method", what.Method, "run", what.RunID, "panic",
 				text, "stack", string(debug.Stack()))
 			err = &engine.Failure{Code: fsm.CodeEngineFailed, Detail: "the engine panicked: " + text}

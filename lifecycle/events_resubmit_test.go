@@ -15,6 +15,7 @@ import (
 	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle/internal/decide"
 	"github.com/interlude-go/interlude/slots"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/memory"
@@ -47,8 +48,8 @@ func submitted(tb testing.TB, c *Client, id string, events uint64) {
 	run, err := c.Submit(tb.Context(), Spec{ID: id, Prompt: "x"})
 	require.NoError(tb, err)
 	for run.Seq < events {
-		diagnostic := warning(interaction.Diagnostic{Code: fsm.WarnEngineDiagnostic})
-		cm, err := decideReport(&run, commitTime(c.clock), nil, diagnostic)
+		diagnostic := decide.Warning(interaction.Diagnostic{Code: fsm.WarnEngineDiagnostic})
+		cm, err := decide.Report(&run, commitTime(c.clock), nil, diagnostic)
 		require.NoError(tb, err)
 		require.NoError(tb, c.commit(tb.Context(), cm))
 		run = cm.Run
@@ -145,8 +146,8 @@ func submitAgain(tb testing.TB, c *Client, events int) {
 	run, err := c.Get(tb.Context(), "r")
 	require.NoError(tb, err)
 	for range events - 1 {
-		diagnostic := warning(interaction.Diagnostic{Code: fsm.WarnEngineDiagnostic})
-		cm, err := decideReport(&run, commitTime(c.clock), nil, diagnostic)
+		diagnostic := decide.Warning(interaction.Diagnostic{Code: fsm.WarnEngineDiagnostic})
+		cm, err := decide.Report(&run, commitTime(c.clock), nil, diagnostic)
 		require.NoError(tb, err)
 		require.NoError(tb, c.commit(tb.Context(), cm))
 		run = cm.Run
@@ -236,8 +237,8 @@ func TestEventsReadsTheStoreOncePerPoll(t *testing.T) {
 		run, err := writer.Get(t.Context(), "r")
 		require.NoError(t, err)
 		for range 1000 {
-			cm, err := decideReport(&run, commitTime(writer.clock), nil,
-				warning(interaction.Diagnostic{Code: fsm.WarnEngineDiagnostic}))
+			cm, err := decide.Report(&run, commitTime(writer.clock), nil,
+				decide.Warning(interaction.Diagnostic{Code: fsm.WarnEngineDiagnostic}))
 			require.NoError(t, err)
 			require.NoError(t, writer.commit(t.Context(), cm))
 			run = cm.Run

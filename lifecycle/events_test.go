@@ -14,6 +14,7 @@ import (
 
 	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/lifecycle/internal/decide"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -288,7 +289,7 @@ func TestEventsReplaysALongLogWithoutWaiting(t *testing.T) {
 		size   int // of a message, in bytes
 		looks  int64
 	}{
-		{1, 10, 1}, {255, 10, 1}, {256, 10, 2}, {257, 10, 2}, {1000, 10, 4}, {20, maxMessage, 5},
+		{1, 10, 1}, {255, 10, 1}, {256, 10, 2}, {257, 10, 2}, {1000, 10, 4}, {20, decide.MaxMessage, 5},
 	} {
 		t.Run(fmt.Sprintf("%d of %d bytes", c.events, c.size), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -299,7 +300,7 @@ func TestEventsReplaysALongLogWithoutWaiting(t *testing.T) {
 				require.NoError(t, err)
 				text := strings.Repeat("x", c.size)
 				for int(run.Seq) < c.events {
-					cm, err := decideReport(&run, commitTime(client.clock), nil, &fcmp.MessageIntermediate{Text: text})
+					cm, err := decide.Report(&run, commitTime(client.clock), nil, &fcmp.MessageIntermediate{Text: text})
 					require.NoError(t, err)
 					require.NoError(t, client.commit(t.Context(), cm))
 					run = cm.Run

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
-	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -180,24 +179,6 @@ func TestRepairRoundHasTheTurnsNonce(t *testing.T) {
 	})
 }
 
-// TestBoundedCutsBetweenCharacters: what is kept is as much as fits, and still UTF-8.
-func TestBoundedCutsBetweenCharacters(t *testing.T) {
-	text := "aé€😀" + strings.Repeat("€b", 5)
-	for limit := range len(text) + 3 {
-		kept, cut := bounded(text, limit)
-		require.Equal(t, limit < len(text), cut, "%d bytes", limit)
-		require.True(t, utf8.ValidString(kept), "%d bytes", limit)
-		require.True(t, strings.HasPrefix(text, kept))
-		if require.LessOrEqual(t, len(kept), limit); cut {
-			_, next := utf8.DecodeRuneInString(text[len(kept):])
-			require.Greater(t, len(kept)+next, limit, "the next character would not fit")
-		}
-	}
-	kept, cut := bounded("a\xffb", 5)
-	require.Equal(t, "a\uFFFDb", kept)
-	require.False(t, cut)
-}
-
 // TestLongFinalTextIsTruncated: each text is kept up to its limit; a longer one is cut, and its
 // event says that it was.
 func TestLongFinalTextIsTruncated(t *testing.T) {
@@ -243,55 +224,6 @@ func TestLongFinalTextIsTruncated(t *testing.T) {
 			})
 		})
 	}
-}
-
-// K1: a rule that asks for fewer answers than none, or for more than there are questions, asks for
-// all.
-func TestK1ARuleWithoutSenseAsksForAll(t *testing.T) {
-	for answers, want := range map[int]int{-1: 3, 0: 3, 1: 1, 2: 2, 3: 3, 4: 3} {
-		o := engine.AskAll(questionsNamed("a", "b", "c")...)
-		o.Rule = engine.Rule{Answers: answers, StopOnReject: true}
-		var ev turnEvidence
-		ev.findQuestions(o)
-		require.Len(t, ev.siblings, 2)
-		require.Equal(t, want, ev.rule.Needs(3), "%d", answers)
-		require.GreaterOrEqual(t, ev.rule.Answers, 0, "no store takes less")
-		require.True(t, ev.rule.StopOnReject)
-	}
-}
-
-// K1 J11: of several questions as many are asked as can be stored together; a warning says how many
-// that are.
-func TestK1QuestionsThatAreTooLargeTogether(t *testing.T) {
-	sized := func(size int) engine.Question {
-		q := engine.Question{Kind: engine.OpenText}
-		q.Prompt = strings.Repeat("x", size-sizeOfQuestion(&q))
-		return q
-	}
-	const quarter = interaction.MaxTogether / 4
-	for name, c := range map[string]struct {
-		last    int // the size of the fourth of five
-		asked   int
-		warning string
-	}{
-		"as large as they may be": {quarter, 4, "the first 4 of 5 questions have 256 KiB together, which is the " +
-			"limit; the others are not asked"},
-		"larger": {quarter + 1, 3, "the first 3 of 5 questions have 256 KiB together, which is the limit; " +
-			"the others are not asked"},
-	} {
-		first := sized(quarter)
-		ev := turnEvidence{question: &first, siblings: []engine.Question{sized(quarter), sized(quarter), sized(c.last),
-			sized(1000)}}
-		ev.limitQuestions()
-		require.Len(t, ev.siblings, c.asked-1, name)
-		surplus := interaction.Diagnostic{Code: fsm.WarnAskUserSurplus, Detail: c.warning}
-		require.Equal(t, []interaction.Diagnostic{surplus}, ev.questionWarnings)
-	}
-	first := sized(quarter)
-	ev := turnEvidence{question: &first, siblings: []engine.Question{sized(3 * quarter)}}
-	ev.limitQuestions()
-	require.Len(t, ev.siblings, 1)
-	require.Empty(t, ev.questionWarnings)
 }
 
 // C2: hints are stored as plain JSON; those that are none are left out, which a warning says. The

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/lifecycle/internal/decide"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -53,7 +54,7 @@ func (f *families) serveDue(ctx context.Context, due []Run, now time.Time) (othe
 				f.logFailure(ctx, run.ID, err)
 				continue
 			}
-			batch = append(batch, detachCommit(cm))
+			batch = append(batch, decide.Detach(cm))
 		}
 	}
 	for _, siblings := range byParent(ended) {
@@ -71,7 +72,7 @@ func (f *families) serveEnded(ctx context.Context, siblings []*store.Run, now ti
 	}
 	for _, run := range siblings {
 		if run.Family.Children == 0 || f.endChildren(ctx, run, now) {
-			done = append(done, detachCommit(decideFamilyDue(run, due)))
+			done = append(done, decide.Detach(decide.FamilyDue(run, due)))
 		}
 	}
 	return done
@@ -102,16 +103,16 @@ func (f *families) logFailure(ctx context.Context, id string, err error) {
 // children.
 func (f *families) decideWaiting(ctx context.Context, run *store.Run, now time.Time) (*store.Commit, error) {
 	if !run.AwaitsChildren() {
-		return decideFamilyDue(run, time.Time{}), nil
+		return decide.FamilyDue(run, time.Time{}), nil
 	}
 	ready, err := f.mayGoOn(ctx, run, now)
 	switch {
 	case err != nil:
 		return nil, err
 	case ready:
-		return decideGoOn(run, now)
+		return decide.Continue(run, now)
 	}
-	return decideFamilyDue(run, run.Block.Until), nil
+	return decide.FamilyDue(run, run.Block.Until), nil
 }
 
 // mayGoOn reports whether a run that waits for children has waited long enough.
@@ -135,7 +136,7 @@ func (f *families) mayGoOn(ctx context.Context, run *store.Run, now time.Time) (
 		}
 		return nil
 	})
-	if err != nil || waitedEnough(b, func(id string) bool { return !open[id] }, now) {
+	if err != nil || decide.WaitedEnough(b, func(id string) bool { return !open[id] }, now) {
 		return err == nil, err
 	}
 	f.rememberOpen(run, open)
@@ -188,12 +189,12 @@ func (f *families) informParent(ctx context.Context, ended []*store.Run, now tim
 	if !ready {
 		return store.EndedChild, true
 	}
-	cm, err := decideGoOn(&parent, now)
+	cm, err := decide.Continue(&parent, now)
 	if err != nil {
 		f.logFailure(ctx, id, err)
 		return due, false
 	}
-	return store.EndedChild, f.commitDue(ctx, []store.Commit{detachCommit(cm)}) > 0
+	return store.EndedChild, f.commitDue(ctx, []store.Commit{decide.Detach(cm)}) > 0
 }
 
 // endChildren cancels the children of a run that has ended, and reports whether nothing is left to
@@ -220,15 +221,15 @@ func (f *families) endPage(ctx context.Context, page []store.Run, reason string,
 		switch {
 		case child.State.Terminal() && child.Family.Due.IsZero():
 		case child.State.Terminal() && child.Family.Due.Equal(store.EndedChild):
-			release = append(release, detachCommit(decideFamilyDue(child, time.Time{})))
+			release = append(release, decide.Detach(decide.FamilyDue(child, time.Time{})))
 		case child.State.Terminal():
 			over = false // its own children come first
 		default:
-			cm, err := decideCancel(child, reason, now)
+			cm, err := decide.Cancel(child, reason, now)
 			if err != nil {
 				return false, err
 			}
-			cancel = append(cancel, detachCommit(cm))
+			cancel = append(cancel, decide.Detach(cm))
 		}
 	}
 	if f.commitDue(ctx, release) < len(release) {

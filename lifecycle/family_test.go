@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/lifecycle/internal/decide"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/memory"
 )
@@ -88,7 +89,7 @@ func (r *relatives) run(t *testing.T, id, parent string, change func(*store.Run)
 	if change != nil {
 		change(&run)
 	}
-	cm, err := decideSubmission(&run, body)
+	cm, err := decide.Submission(&run, body)
 	require.NoError(t, err)
 	require.NoError(t, r.faults.Store.Commit(t.Context(), []store.Commit{*cm})[0])
 	return r.read(t, id)
@@ -97,9 +98,11 @@ func (r *relatives) run(t *testing.T, id, parent string, change func(*store.Run)
 // ended stores a run that was canceled.
 func (r *relatives) ended(t *testing.T, id, parent string, due time.Time) *store.Run {
 	t.Helper()
-	cm, err := decideCancel(r.run(t, id, parent, nil), "enough", commitTime(r.clock))
+	cm, err := decide.Cancel(r.run(t, id, parent, nil), "enough", commitTime(r.clock))
 	require.NoError(t, err)
-	setFamilyDue(&cm.Run, due)
+	if f := cm.Run.Family; f != nil {
+		cm.Run.Family = &store.Family{Ancestors: f.Ancestors, Children: f.Children, Due: due}
+	}
 	require.NoError(t, r.faults.Store.Commit(t.Context(), []store.Commit{*cm})[0])
 	return r.read(t, id)
 }
@@ -245,10 +248,10 @@ func TestM3APageThatFailsEndsTheListing(t *testing.T) {
 func TestL5M3ObserversSeeStoredEventsOfRelatives(t *testing.T) {
 	r := newRelatives(t)
 	now := commitTime(r.clock)
-	waits := decideFamilyDue(r.run(t, "waits", "", awaits(now, "c")), time.Time{})
-	stored, err := decideCancel(r.run(t, "stored", "", nil), "enough", now)
+	waits := decide.FamilyDue(r.run(t, "waits", "", awaits(now, "c")), time.Time{})
+	stored, err := decide.Cancel(r.run(t, "stored", "", nil), "enough", now)
 	require.NoError(t, err)
-	lost, err := decideCancel(r.run(t, "lost", "", nil), "enough", now)
+	lost, err := decide.Cancel(r.run(t, "lost", "", nil), "enough", now)
 	require.NoError(t, err)
 	r.faults.commits["lost"] = store.ErrConflict
 	require.Equal(t, 2, r.commitDue(t.Context(), []store.Commit{*waits, *stored, *lost}))

@@ -296,7 +296,7 @@ func (r *feedReader) audienceOf(ctx context.Context, e *Event) (*Audience, bool,
 	if err := e.Decode(&about); err != nil {
 		return nil, false, err
 	}
-	if e.Type == TypeInputRequired || e.Type == TypeEscalated || about.Change == changeReassign {
+	if e.Type == TypeInputRequired || e.Type == TypeEscalated || about.Change == "reassign" {
 		return about.To, true, nil
 	}
 	run, err := r.client.store.Run(ctx, e.RunID)

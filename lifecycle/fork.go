@@ -10,7 +10,7 @@ import (
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
-	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle/internal/decide"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -92,7 +92,7 @@ func (c *Client) GetOrFork(ctx context.Context, id string, at At) (fork Run, kno
 		}
 		return Run{}, false, err
 	}
-	cm, err := decideSubmission(&run, body)
+	cm, err := decide.Submission(&run, body)
 	if err != nil {
 		return Run{}, false, err
 	}
@@ -135,7 +135,7 @@ func (c *Client) draftFork(ctx context.Context, id string, at *At, now time.Time
 	if err != nil {
 		return Run{}, nil, err
 	}
-	if err := c.allow(ctx, ActionFork, &source.run, questionOf(source.settled, at.Question)); err != nil {
+	if err := c.allow(ctx, ActionFork, &source.Run, questionOf(source.Settled, at.Question)); err != nil {
 		return Run{}, nil, err
 	}
 	from, err := source.fork(at, now)
@@ -162,15 +162,15 @@ func (c *Client) draftFork(ctx context.Context, id string, at *At, now time.Time
 	if run.Answer = from.Answer; len(from.Answers) > 0 {
 		run.Together = &store.Together{Inherited: true}
 	}
-	from.Withheld = withheld(from, at.Actor)
+	from.Withhold(at.Actor)
 	run.ForkedFrom.AsksAgain, run.ForkedFrom.Withholds = len(from.Asks), len(from.Withheld) > 0
 	if run.AsksAgain() && run.Mode != fsm.ModeInteractive {
 		return Run{}, nil, source.refuse("it must ask again, and would be a run of mode %s", run.Mode)
 	}
 	inherited, err := json.Marshal(from)
-	if len(inherited) > maxOrigin {
+	if len(inherited) > decide.MaxOrigin {
 		err = fmt.Errorf("%w: run %s has a history and a journal of %s, a fork inherits at most %s", ErrCannotFork, id,
-			bytesOf(len(inherited)), bytesOf(maxOrigin))
+			bytesOf(len(inherited)), bytesOf(decide.MaxOrigin))
 	}
 	return run, slices.Concat([]byte("["), inherited, []byte(","), body, []byte("]")), err
 }
@@ -229,18 +229,17 @@ func (c *Client) existingFork(ctx context.Context, id string, at *At) (fork Run,
 
 // forkSource is what was read of the run that is to be forked.
 type forkSource struct {
-	run     Run
-	spec    Spec
-	from    *origin // if the run is a fork itself
-	settled []Record
+	decide.ForkSource
+
+	spec Spec
 }
 
 // forkSource reads a run through Confirm: what the fork goes on from must be durable (J8).
 func (c *Client) forkSource(ctx context.Context, id string) (s forkSource, _ error) {
 	var body []byte
 	err := c.store.Confirm(ctx, func(r store.Reader) (err error) {
-		if s.run, s.settled, err = r.History(ctx, id); err == nil {
-			err = checkHistory(&s.run, s.settled)
+		if s.Run, s.Settled, err = r.History(ctx, id); err == nil {
+			err = checkHistory(&s.Run, s.Settled)
 		}
 		if err == nil {
 			body, err = r.Spec(ctx, id)
@@ -248,7 +247,8 @@ func (c *Client) forkSource(ctx context.Context, id string) (s forkSource, _ err
 		return err
 	})
 	if err == nil {
-		s.spec, s.from, err = decodeSubmitted(id, body)
+		s.spec, s.From, err = decodeSubmitted(id, body)
+		s.WorkDir = s.spec.WorkDir
 	}
 	if err != nil {
 		return s, fmt.Errorf("lifecycle: fork run %s: %w", id, err)
@@ -258,139 +258,29 @@ func (c *Client) forkSource(ctx context.Context, id string) (s forkSource, _ err
 
 // refuse returns the ErrCannotFork of this run, with a reason.
 func (s *forkSource) refuse(format string, args ...any) error {
-	return fmt.Errorf("%w: run %s: %s", ErrCannotFork, s.run.ID, fmt.Sprintf(format, args...))
+	return fmt.Errorf("%w: run %s: %s", ErrCannotFork, s.Run.ID, fmt.Sprintf(format, args...))
 }
 
-// fork decides what the fork inherits. It depends on nothing but s and its arguments.
-func (s *forkSource) fork(at *At, now time.Time) (*origin, error) {
-	if at.Question > 0 {
-		return s.forkQuestion(at.Question, at, now)
-	}
-	if !s.run.State.Terminal() {
-		return nil, s.refuse("it is %s and has not ended; name a settled question", s.run.State)
-	}
-	if n := len(s.settled); n > 0 {
-		first, end := s.askedTogether(n - 1)
-		for _, r := range s.settled[first:end] {
-			if r.Resolution == interaction.Abandoned {
-				return s.forkQuestion(r.Question.ID, at, now)
-			}
-		}
-	}
-	return s.forkEnd(at, now)
-}
-
-// inherit returns what every fork inherits, with a history of the given number of settled
-// questions.
-func (s *forkSource) inherit(settled int) *origin {
-	o := &origin{RunID: s.run.ID, CreatedAt: s.run.CreatedAt, WorkDir: s.spec.WorkDir}
-	if s.from != nil {
-		o.History, o.Journal = slices.Clone(s.from.History), slices.Clone(s.from.Journal)
-	}
-	for _, r := range s.settled[:settled] {
-		o.History = append(o.History, forHistory(r))
-	}
-	return o
-}
-
-// forkQuestion forks the run at a settled question.
-func (s *forkSource) forkQuestion(number int, at *At, now time.Time) (*origin, error) {
-	i := slices.IndexFunc(s.settled, func(r Record) bool { return r.Question.ID == number })
+// fork decides what the fork inherits.
+func (s *forkSource) fork(at *At, now time.Time) (*decide.Origin, error) {
+	from, err := decide.Fork(&s.ForkSource, &decide.ForkAt{
+		Question: at.Question, Answer: at.Answer, Answers: at.answers(), Author: at.Actor,
+	}, now)
+	var refused *decide.CannotFork
 	switch {
-	case s.run.OpenQuestion(number) != nil:
-		return nil, s.refuse("question %d is open; reply to it, or fork the run once it is settled", number)
-	case i >= 0 && s.run.Pending != nil && s.run.Pending.Attempt == s.settled[i].Question.Attempt:
-		return nil, s.refuse("question %d was asked together with others, and question %d of these is open", number,
-			s.run.Pending.ID)
-	case i < 0:
-		return nil, s.refuse("it has asked %d questions, and question %d is none of them", s.run.Interactions, number)
-	case s.run.Profile == fsm.ProfileStickyProcess:
-		return nil, s.refuse("its session is in its resident process, which cannot be branched")
+	case errors.As(err, &refused) && refused.Err != nil:
+		return nil, fmt.Errorf("%w: run %s: %s: %w", ErrCannotFork, s.Run.ID, refused.Reason, refused.Err)
+	case refused != nil:
+		return nil, s.refuse("%s", refused.Reason)
+	case err != nil:
+		return nil, fmt.Errorf("lifecycle: fork run %s: %w", s.Run.ID, err)
 	}
-	record := s.settled[i]
-	session := record.Session
-	untouched := s.run.Attempt == record.Question.Attempt // no turn has started since the question
-	if session == nil && untouched {
-		session = s.run.Session
-	}
-	first, end := s.askedTogether(i)
-	round := slices.Clone(s.settled[first:end])
-	branchesInherited := session == nil && s.inheritsSession() && end <= s.run.ForkedFrom.AsksAgain
-	if session == nil && !branchesInherited {
-		return nil, s.refuse("the session of question %d was not kept: the question was settled by a release that did "+
-			"not keep it, or the engine had none", number)
-	}
-	o := s.inherit(first)
-	o.Session, o.AtRest = session, s.run.State.Terminal() && untouched
-	if branchesInherited {
-		o.branchSessionOf(s.from)
-	}
-	o.ownEntries, o.pointTime = record.Journal, record.Question.AskedAt
-	if !at.answers() {
-		asks := o.continueWith(round, s.ruleOf(first, end), at.Actor)
-		if !asks && record.Resolution == interaction.Abandoned {
-			return nil, s.refuse("nobody has answered question %d; give an Answer", number)
-		}
-		return o, nil
-	}
-	answered, err := s.answer(record.Question, at.Answer, now)
-	if err != nil {
-		return nil, err
-	}
-	others := slices.Delete(slices.Clone(round), i-first, i-first+1)
-	if k := slices.IndexFunc(others, func(r Record) bool { return mustAskAgain(&r, at.Actor) }); k >= 0 {
-		return nil, s.refuse("question %d was asked together with question %d, which the fork asks again; fork the "+
-			"run without an Answer, and reply to the fork", number, others[k].Question.ID)
-	}
-	round[i-first] = answered
-	o.continueWithAnswers(round)
-	return o, nil
-}
-
-// forkEnd forks a run that had no open question when it ended. The fork executes the run's last
-// turn again, or continues its session with a further message.
-func (s *forkSource) forkEnd(at *At, now time.Time) (*origin, error) {
-	o := s.inherit(len(s.settled))
-	o.AtRest = true
-	switch n := len(s.settled); {
-	case at.answers():
-		if at.Answer.Decision != "" || len(at.Answer.Value) > 0 {
-			return nil, s.refuse("it has no open question, so that its end takes a text alone")
-		}
-		answer := Reply{Text: at.Answer.Text, Actor: at.Actor}.Answer(now)
-		o.Answer, o.Message, o.pointTime = &answer, true, now
-		if s.run.Journal != nil {
-			o.ownEntries = s.run.Journal.Entries
-		}
-	case s.run.State == fsm.StateSucceeded:
-		return nil, s.refuse("it has succeeded; say by Answer what is to be done next, or name a settled question")
-	case n > 0:
-		first, end := s.askedTogether(n - 1)
-		o = s.inherit(first)
-		o.AtRest = true
-		o.continueWith(s.settled[first:end], s.ruleOf(first, end), at.Actor)
-		o.ownEntries, o.pointTime = s.settled[n-1].Journal, s.settled[n-1].Question.AskedAt
-	case s.from != nil:
-		o.continueAs(s.from, at.Actor)
-	}
-	switch {
-	case o.Answer == nil && o.Answers == nil && o.Asks == nil: // the fork begins anew with the prompt
-		o.Journal = nil
-	case s.run.Profile == fsm.ProfileStickyProcess:
-		return nil, s.refuse("its session was in its resident process, which has ended")
-	case s.run.Session != nil:
-		o.Session = s.run.Session
-	case s.inheritsSession():
-		o.branchSessionOf(s.from)
-	default:
-		return nil, s.refuse("it has no session that could be told something")
-	}
-	return o, nil
+	return from, nil
 }
 
 // checkBranch asks the engine whether it can branch the session, if there is one. A client without
 // engines checks nothing.
-func (c *Client) checkBranch(ctx context.Context, name string, from *origin) error {
+func (c *Client) checkBranch(ctx context.Context, name string, from *decide.Origin) error {
 	if len(c.engines) == 0 {
 		return nil
 	}
@@ -407,7 +297,7 @@ func (c *Client) checkBranch(ctx context.Context, name string, from *origin) err
 	}
 	what := EngineCall{Engine: name, Method: "CanBranch", RunID: from.RunID}
 	if err := c.call(ctx, checkLimit, what, func(ctx context.Context) error {
-		return brancher.CanBranch(ctx, from.point())
+		return brancher.CanBranch(ctx, from.BranchPoint())
 	}); err != nil {
 		return fmt.Errorf("%w: engine %q: %w", ErrCannotFork, name, err)
 	}
@@ -422,14 +312,14 @@ func (t *turn) branchSession(ctx context.Context, e engine.Engine, in engine.Tur
 	if !ok {
 		return nil, fmt.Errorf("the engine cannot branch the session of run %s", t.origin.RunID)
 	}
-	point := t.origin.point()
+	point := t.origin.BranchPoint()
 	point.WorkDir, point.HomeDir = t.node.foldersOf(t.origin)
 	var session engine.SessionHandle
 	var failure *engine.Failure
 	err := t.node.guarded(t.noteCall("Branch"), func() (err error) {
 		session, err = brancher.Branch(ctx, point, in)
 		if err != nil {
-			failure = failureOf(fsm.CodeSessionResumeFailed, err)
+			failure = decide.Failure(fsm.CodeSessionResumeFailed, err)
 		}
 		return nil
 	})

@@ -14,6 +14,7 @@ import (
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle/internal/decide"
 )
 
 // payer is an engine that asks one round of questions, pays when all of it was agreed to, and may
@@ -306,11 +307,11 @@ func TestN11AForkSurvivesItsNode(t *testing.T) {
 		fork, err := lc.Fork(t.Context(), "r", At{Question: 1, ID: "f", Actor: by("b")})
 		require.NoError(t, err)
 		claimed := fork.Claim("dead")
-		started, err := decideStart(&claimed, "dead", time.Now())
+		started, err := decide.Start(&claimed, time.Now())
 		require.NoError(t, err)
-		dropped, err := decideDroppedTurn(&started.Run, hostPolicy{}, "dead", time.Now())
+		dropped, err := decide.DroppedTurn(&started.Run, decide.HostPolicy{}, time.Now())
 		require.NoError(t, err)
-		orphaned, err := decideOrphan(&started.Run, &orphanEvidence{at: commitTime(lc.clock)}, hostPolicy{})
+		orphaned, err := decide.Orphan(&started.Run, &decide.OrphanEvidence{At: commitTime(lc.clock)}, decide.HostPolicy{})
 		require.NoError(t, err)
 		for _, next := range []Run{dropped.Run, orphaned.Run} {
 			require.Equal(t, []any{fsm.StateQueued, 1, 0}, []any{next.State, next.Yielded, next.Repeats})

@@ -1,11 +1,15 @@
 package lifecycle
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
+
+	"github.com/interlude-go/interlude/lifecycle/internal/decide"
 )
 
-// This file has the argument of Fork.
+// This file has the argument of Fork, and reads the stored specification of a fork.
 
 // At says at which point a run is forked, and what the fork begins with.
 type At struct {
@@ -87,4 +91,21 @@ func (at *At) identity() []any {
 		all = append(all, string(a.Value), a.Decision, a.Seen)
 	}
 	return all
+}
+
+// decodeSubmitted decodes the stored form of a specification. For a fork, this is a JSON list of
+// the origin and the specification.
+func decodeSubmitted(id string, body []byte) (spec Spec, from *decide.Origin, err error) {
+	if bytes.HasPrefix(body, []byte("[")) {
+		var parts []json.RawMessage
+		if err = json.Unmarshal(body, &parts); err == nil && len(parts) == 2 {
+			from = new(decide.Origin)
+			err, body = json.Unmarshal(parts[0], from), parts[1]
+		}
+		if err != nil {
+			return Spec{}, nil, fmt.Errorf("lifecycle: stored spec of fork %s: %w", id, err)
+		}
+	}
+	spec, err = decodeSpec(id, body)
+	return spec, from, err
 }

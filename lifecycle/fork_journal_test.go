@@ -11,6 +11,7 @@ import (
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/lifecycle/internal/decide"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -88,11 +89,12 @@ func TestJ6WhatAForkInheritsOfAJournal(t *testing.T) {
 			if tc.change != nil {
 				tc.change(s)
 			}
-			source := forkSource{run: Run{ID: "r", Family: &store.Family{Children: len(tc.children)}}}
+			source := forkSource{ForkSource: decide.ForkSource{
+				Run: Run{ID: "r", Family: &store.Family{Children: len(tc.children)}}}}
 			if tc.children == nil {
-				source.run.Family = nil
+				source.Run.Family = nil
 			}
-			from := &origin{ownEntries: tc.own, pointTime: point, Journal: []engine.JournalEntry{entry("0")}}
+			from := &decide.Origin{OwnEntries: tc.own, Point: point, Journal: []engine.JournalEntry{entry("0")}}
 			c := clientOf(t, s)
 			if s.withoutJournal {
 				c = clientOf(t, struct{ store.Store }{s.Store})
@@ -111,7 +113,7 @@ func TestJ6WhatAForkInheritsOfAJournal(t *testing.T) {
 			}
 		})
 	}
-	source := forkSource{run: Run{ID: "r", Family: &store.Family{}}}
+	source := forkSource{ForkSource: decide.ForkSource{Run: Run{ID: "r", Family: &store.Family{}}}}
 	c := clientOf(t, &journaled{Store: newStore(t), pageErr: fails})
 	require.NoError(t, c.checkChildrenEnded(t.Context(), &source, point), "a child that has none of its own")
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle/internal/decide"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/memory"
 )
@@ -494,79 +495,11 @@ func (s withoutSessions) Commit(ctx context.Context, batch []store.Commit) []err
 	return s.Store.Commit(ctx, batch)
 }
 
-// J6: which session a fork goes on from, of which run it is, and whether nothing uses it any more.
-// A record's own session counts before the run's, and a fork that never had a turn passes on what
-// it inherited. What a person sent along with a reply is not inherited.
-func TestJ6WhatAForkInherits(t *testing.T) {
-	session := func(data string) *SessionHandle { return &SessionHandle{Engine: "agent", Data: []byte(data)} }
-	ended := Run{ID: "r", State: fsm.StateFailed, Attempt: 2, Profile: fsm.ProfileResumable, Session: session("run")}
-	change := func(r Run, with func(r *Run)) Run {
-		with(&r)
-		return r
-	}
-	record := Record{
-		Question: interaction.Question{ID: 1, Attempt: 2}, Resolution: interaction.UserReply, Response: "yes",
-		Key: "k", Digest: "d",
-	}
-	own := record
-	own.Session = session("own")
-	earlier := &origin{RunID: "before", CreatedAt: noon, WorkDir: "/before", Session: session("before")}
-	for name, c := range map[string]struct {
-		source forkSource
-		at     At
-		run    string // empty: refused
-		data   string
-		atRest bool
-	}{
-		"a question, and no turn since": {forkSource{run: ended, settled: []Record{record}}, At{Question: 1}, "r",
-			"run", true},
-		"its record has the session": {forkSource{run: ended, settled: []Record{own}}, At{Question: 1}, "r", "own",
-			true},
-		"the run goes on": {forkSource{run: change(ended, func(r *Run) { r.State = fsm.StateQueued }),
-			settled: []Record{own}}, At{Question: 1}, "r", "own", false},
-		"a turn since": {forkSource{run: change(ended, func(r *Run) { r.Attempt = 3 }), settled: []Record{own}},
-			At{Question: 1}, "r", "own", false},
-		"the end": {forkSource{run: ended, settled: []Record{own}}, At{}, "r", "run", true},
-		"the end of a sticky run": {forkSource{run: change(ended, func(r *Run) {
-			r.Profile = fsm.ProfileStickyProcess
-		}), settled: []Record{own}}, At{}, "", "", false},
-		"a fork that has not branched": {forkSource{run: change(ended, func(r *Run) { r.Session = nil }),
-			from: earlier, settled: nil}, At{Answer: Reply{Text: "go on"}}, "before", "before", false},
-		"a fork without a session": {forkSource{run: change(ended, func(r *Run) { r.Session = nil }),
-			from: &origin{RunID: "before"}}, At{Answer: Reply{Text: "go on"}}, "", "", false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			o, err := c.source.fork(&c.at, noon)
-			if c.run == "" {
-				require.ErrorIs(t, err, ErrCannotFork)
-				return
-			}
-			require.NoError(t, err)
-			require.Equal(t, []any{c.run, c.data, c.atRest}, []any{o.RunID, string(o.Session.Data), o.AtRest})
-			if o.RunID == earlier.RunID {
-				require.Equal(t, []any{earlier.CreatedAt, earlier.WorkDir}, []any{o.CreatedAt, o.WorkDir})
-			}
-			for _, r := range o.History {
-				require.Equal(t, []any{"", "", (*SessionHandle)(nil)}, []any{r.Key, r.Digest, r.Session})
-			}
-		})
-	}
-}
-
-// J6: the answer that a fork takes over is what the run's own turn was given: that of an automatic
-// decision says so.
-func TestJ6TheAnswerOfAnAutomaticDecision(t *testing.T) {
-	question := interaction.Question{ID: 1, Kind: interaction.OpenText, Prompt: "?"}
-	auto := interaction.NewAutoDecision(question).Answer(noon)
-	record := interaction.Settle(question, auto, "", "")
-	require.Equal(t, auto, record.Answer())
-}
-
 // J6: a process that does not have the engine says so, rather than that the engine cannot branch.
 func TestJ6ForkWhereTheEngineIsNotConfigured(t *testing.T) {
 	c := clientOf(t, newStore(t))
 	c.engines = map[string]engine.Engine{"other": agent{}}
-	err := c.checkBranch(t.Context(), "agent", &origin{})
+	err := c.checkBranch(t.Context(), "agent", &decide.Origin{})
 	require.ErrorIs(t, err, ErrInvalidSpec)
 	require.NotErrorIs(t, err, ErrCannotFork)
 }
@@ -576,19 +509,21 @@ func TestJ6HowMuchAForkInherits(t *testing.T) {
 	s := newStore(t)
 	_, body, err := Spec{ID: "r", Prompt: "x"}.record(noon)
 	require.NoError(t, err)
-	source := forkSource{run: Run{ID: "r", State: fsm.StateFailed, Attempt: 1, Profile: fsm.ProfileResumable,
-		Session: &SessionHandle{Engine: "agent"}}, settled: []Record{{
-		Question: interaction.Question{ID: 1, Attempt: 1}, Resolution: interaction.UserReply, Response: "yes"}}}
+	source := forkSource{ForkSource: decide.ForkSource{
+		Run: Run{ID: "r", State: fsm.StateFailed, Attempt: 1, Profile: fsm.ProfileResumable,
+			Session: &SessionHandle{Engine: "agent"}},
+		Settled: []Record{{
+			Question: interaction.Question{ID: 1, Attempt: 1}, Resolution: interaction.UserReply, Response: "yes"}}}}
 	at := At{Question: 1}
 	from, err := source.fork(&at, noon)
 	require.NoError(t, err)
 	least, err := json.Marshal(from)
 	require.NoError(t, err)
-	room := maxOrigin - len(least)
+	room := decide.MaxOrigin - len(least)
 	for prompt, refused := range map[string]bool{strings.Repeat("x", room): false, strings.Repeat("x", room+1): true} {
-		record := source.settled[0]
+		record := source.Settled[0]
 		record.Question.Prompt = prompt
-		c := clientOf(t, remembering{s, source.run, record, body})
+		c := clientOf(t, remembering{s, source.Run, record, body})
 		_, _, err := c.draftFork(t.Context(), "r", &at, noon)
 		if refused {
 			require.ErrorIs(t, err, ErrCannotFork)

@@ -14,6 +14,7 @@ import (
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle/internal/decide"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -266,7 +267,7 @@ func TestJ5RepairableFailuresHold(t *testing.T) {
 					run := in(t, lc.Client, "r", fsm.StateQueued)
 					require.Equal(t, []int{hold + 1, hold + 1, hold + 1}, []int{run.Holds, run.Yielded, run.Attempt})
 					require.Equal(t, run.UpdatedAt.Add(pause), run.Block.Until)
-					require.LessOrEqual(t, len(run.Block.Reason), maxDetail)
+					require.LessOrEqual(t, len(run.Block.Reason), decide.MaxDetail)
 					pass(pause - 10*time.Second)
 					require.Equal(t, run, in(t, lc.Client, "r", fsm.StateQueued))
 					pass(12 * time.Second)
@@ -341,7 +342,7 @@ func TestJ5ARefusedSessionHoldsTheWait(t *testing.T) {
 		require.NoError(t, err)
 		synctest.Wait()
 		answered := in(t, c, "r0001", fsm.StateQueued)
-		require.Equal(t, answered.UpdatedAt.Add(firstHoldPause), answered.Block.Until)
+		require.Equal(t, answered.UpdatedAt.Add(decide.HoldPause(1)), answered.Block.Until)
 		require.NoError(t, c.Resume(t.Context(), "r0002", Resume{Choice: ChoiceEnd, Actor: Actor{ID: "ada"}}))
 		ended := in(t, c, "r0002", fsm.StateFailed)
 		require.Equal(t, fsm.CodeSessionResumeFailed, ended.Error.Code)
@@ -390,31 +391,6 @@ func TestJ5WhatIsNotKnownChangesNothing(t *testing.T) {
 		require.Equal(t, run, in(t, c, "r0000", fsm.StateWaitingUser))
 		stop()
 	})
-}
-
-// J5: a deadline of a run that is held falls due as it would otherwise: an automatic decision is
-// stored and waits, and a run that may not decide any more fails.
-func TestJ5ADeadlineOfAHeldRun(t *testing.T) {
-	now := commitTime(SystemClock{})
-	run := store.Run{
-		ID: "r", Version: 5, Engine: "agent", State: fsm.StateWaitingUser, Profile: fsm.ProfileResumable,
-		Session: &interaction.SessionHandle{Data: []byte("s")}, Interactions: 1, Attempt: 1, Owner: "n",
-		Pending:        &interaction.Question{ID: 1, Kind: interaction.OpenText, Prompt: "?", AskedAt: now},
-		SessionTimeout: time.Second, Deadline: now.Add(time.Second), MaxAutoDecisions: 1, UpdatedAt: now,
-	}
-	cm, err := decideBlock(&run, "gone", now)
-	require.NoError(t, err)
-	held := cm.Run
-	cm, err = decideDeadline(&held, now.Add(time.Second))
-	require.NoError(t, err)
-	require.Equal(t, fsm.StateQueued, cm.Run.State)
-	require.True(t, cm.Run.Held())
-	require.Equal(t, interaction.AutoDecideTimeout, cm.Run.Answer.Resolution)
-	held.AutoDecisions = 1
-	cm, err = decideDeadline(&held, now.Add(time.Second))
-	require.NoError(t, err)
-	require.Equal(t, fsm.StateFailed, cm.Run.State)
-	require.Nil(t, cm.Run.Block)
 }
 
 // J5: of all who decide about one held run at one time, one wins, and the others are told; a cancel
@@ -587,7 +563,7 @@ func dies(t *testing.T, s store.Store, runs int) {
 	require.NoError(t, s.Join(t.Context(), store.Node{ID: "dies", Lease: time.Second}, time.Now()))
 	claimed, err := s.Claim(t.Context(), store.ClaimRequest{Node: "dies", Now: commitTime(SystemClock{}), Max: runs,
 		Start: func(r store.Run, _ []byte) (store.Commit, error) {
-			return decideStart(&r, "dies", commitTime(SystemClock{}))
+			return decide.Start(&r, commitTime(SystemClock{}))
 		}})
 	require.NoError(t, err)
 	require.Len(t, claimed, runs)

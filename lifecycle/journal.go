@@ -4,15 +4,14 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/semaphore"
 
 	"github.com/interlude-go/interlude/engine"
-	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle/internal/decide"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -100,7 +99,7 @@ func (s *sink) Entries(ctx context.Context) ([]engine.JournalEntry, error) {
 }
 
 // journalSize is how much of maxJournalsRead a turn needs to read its journal.
-func journalSize(from *origin, own *interaction.JournalSize) (size int64) {
+func journalSize(from *decide.Origin, own *interaction.JournalSize) (size int64) {
 	if from != nil {
 		for i := range from.Journal {
 			size += int64(from.Journal[i].Size())
@@ -114,8 +113,8 @@ func journalSize(from *origin, own *interaction.JournalSize) (size int64) {
 
 // inheritJournal reads the part of the source's journal that the fork inherits. The source may go
 // on meanwhile: it only adds entries, and never changes one.
-func (c *Client) inheritJournal(ctx context.Context, s *forkSource, from *origin) error {
-	if from.ownEntries == 0 {
+func (c *Client) inheritJournal(ctx context.Context, s *forkSource, from *decide.Origin) error {
+	if from.OwnEntries == 0 {
 		return nil
 	}
 	reader, ok := c.store.(store.JournalReader)
@@ -123,34 +122,34 @@ func (c *Client) inheritJournal(ctx context.Context, s *forkSource, from *origin
 		return s.refuse("its journal cannot be read: %v", engine.ErrNoJournal)
 	}
 	var room journalRoom
-	if err := room.reserve(ctx, c.journals, journalSize(nil, s.run.Journal)); err != nil {
-		return fmt.Errorf("lifecycle: fork run %s: %w", s.run.ID, err)
+	if err := room.reserve(ctx, c.journals, journalSize(nil, s.Run.Journal)); err != nil {
+		return fmt.Errorf("lifecycle: fork run %s: %w", s.Run.ID, err)
 	}
 	defer room.release(c.journals, true)
-	entries, err := reader.Journal(ctx, s.run.ID)
+	entries, err := reader.Journal(ctx, s.Run.ID)
 	if err == nil {
-		err = checkJournal(s.run.ID, entries, s.run.Journal)
+		err = checkJournal(s.Run.ID, entries, s.Run.Journal)
 	}
-	if err == nil && len(entries) < from.ownEntries {
-		err = fmt.Errorf("%w: its journal has %d entries of %d", store.ErrCorrupt, len(entries), from.ownEntries)
+	if err == nil && len(entries) < from.OwnEntries {
+		err = fmt.Errorf("%w: its journal has %d entries of %d", store.ErrCorrupt, len(entries), from.OwnEntries)
 	}
 	if err != nil {
-		return fmt.Errorf("lifecycle: fork run %s: %w", s.run.ID, err)
+		return fmt.Errorf("lifecycle: fork run %s: %w", s.Run.ID, err)
 	}
-	from.Journal = append(from.Journal, entries[:from.ownEntries]...)
-	return c.checkChildrenEnded(ctx, s, from.pointTime)
+	from.Journal = append(from.Journal, entries[:from.OwnEntries]...)
+	return c.checkChildrenEnded(ctx, s, from.Point)
 }
 
 // checkChildrenEnded refuses the fork if a child of the source existed at that time and had not
 // ended: the journal names the child, and the fork could not wait for the child of another run.
 func (c *Client) checkChildrenEnded(ctx context.Context, s *forkSource, at time.Time) error {
-	if s.run.Family == nil || s.run.Family.Children == 0 {
+	if s.Run.Family == nil || s.Run.Family.Children == 0 {
 		return nil
 	}
-	for q := (store.Query{Parent: s.run.ID, Limit: store.MaxBatch}); ; {
+	for q := (store.Query{Parent: s.Run.ID, Limit: store.MaxBatch}); ; {
 		page, err := c.store.Runs(ctx, q)
 		if err != nil {
-			return fmt.Errorf("lifecycle: fork run %s: %w", s.run.ID, err)
+			return fmt.Errorf("lifecycle: fork run %s: %w", s.Run.ID, err)
 		}
 		for i := range page.Runs {
 			child := &page.Runs[i]
@@ -182,85 +181,6 @@ func (s *sink) Append(ctx context.Context, entries ...engine.JournalEntry) error
 		return err
 	}
 	return errorForEngine(t.commitLocked(func(run *store.Run, now time.Time) (*store.Commit, error) {
-		return decideEntries(run, entries, now)
+		return decide.Entries(run, entries, now)
 	}))
-}
-
-// decideEntries makes the commit that writes entries to the journal of a run while its turn
-// executes.
-func decideEntries(run *store.Run, entries []interaction.JournalEntry, now time.Time) (*store.Commit, error) {
-	c, err := decideReport(withProgress(run, entries), now, nil)
-	if err == nil {
-		err = addJournal(c, entries)
-	}
-	return c, err
-}
-
-// withProgress returns the run with its count of repeats and retries reset, if entries are added to
-// its journal. Such a turn has made progress: later turns do not repeat what the entries are about
-// (J3). So a long function comes to its end on nodes that are often lost. Resets are bounded,
-// because a journal has limits.
-func withProgress(run *store.Run, entries []interaction.JournalEntry) *store.Run {
-	if len(entries) == 0 || run.Repeats == 0 {
-		return run
-	}
-	progressed := *run
-	progressed.Repeats = 0
-	return &progressed
-}
-
-// addJournal adds entries to a commit, and counts them.
-func addJournal(c *store.Commit, entries []interaction.JournalEntry) error {
-	if len(entries) == 0 {
-		return nil
-	}
-	size, err := c.Run.Journal.With(entries)
-	c.Run.Journal, c.Journal = size, entries
-	return err
-}
-
-// collectJournal adds to the evidence the entries that the outcome appends to the journal. If they
-// cannot be stored, the turn has failed.
-func (t *turn) collectJournal(ev *turnEvidence, o engine.Outcome) {
-	if len(o.Journal) == 0 {
-		return
-	}
-	run := t.lastStored()
-	_, err := run.Journal.With(o.Journal)
-	if !t.node.keepsJournals {
-		err = engine.ErrNoJournal
-	}
-	if err != nil {
-		ev.sleep, ev.children = time.Time{}, nil
-		ev.setProcess(engine.Process{Status: engine.Failed, Detail: err.Error()})
-		return
-	}
-	ev.journal = slices.Clone(o.Journal)
-}
-
-// finalEntries returns the journal entries that are stored with the end of the turn. There are none
-// if it was interrupted, because the outcome of an interrupted turn is not stored.
-func (t *turnEvidence) finalEntries() []engine.JournalEntry {
-	if t.interruption != nil {
-		return nil
-	}
-	return t.journal
-}
-
-// decideSleep ends a turn without an error whose run goes on with another turn at a later time.
-func decideSleep(run *store.Run, turn *turnEvidence, node string, now time.Time) (*store.Commit, error) {
-	return transition(run, fsm.EventTurnYielded, &details{
-		now: now, node: node, facts: fsm.FactPassing, profile: turn.profile, session: turn.session,
-		warnings: turn.warnings, sleep: turn.sleep,
-	})
-}
-
-// putToSleep queues the run again after a turn that ended without an error, for a next turn at a
-// later time. A sleep does not count as a repeat, and ends a row of them.
-func putToSleep(next *store.Run, until time.Time) {
-	next.Repeats, next.Holds = 0, 0
-	next.Yielded++
-	next.Answer, next.Together = nil, nil
-	next.NotBefore = notEarlier(storeTime(until.Add(time.Microsecond-1)), next.NotBefore)
-	next.Block = &store.Block{Kind: store.BlockSleep, Until: next.NotBefore, Reason: "the run sleeps"}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle/internal/decide"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/memory"
 )
@@ -218,7 +219,7 @@ func TestM1JournalsThatAreReadAtOnceAreBounded(t *testing.T) {
 	})
 	huge := &interaction.JournalSize{Bytes: 3 * maxJournalsRead}
 	require.EqualValues(t, maxJournalsRead, journalSize(nil, huge))
-	inherits := &origin{Journal: []engine.JournalEntry{entry("1")}}
+	inherits := &decide.Origin{Journal: []engine.JournalEntry{entry("1")}}
 	require.EqualValues(t, len("1nstep1"), journalSize(inherits, nil))
 }
 

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/lifecycle/internal/decide"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/memory"
 )
@@ -136,7 +137,7 @@ func New(cfg Config) (*Lifecycle, error) {
 		return nil, err
 	}
 	c.engines = engines
-	c.host = hostPolicy{cfg.OnInterrupt, cfg.Hold, cfg.Retry}
+	c.host = decide.HostPolicy{OnInterrupt: cfg.OnInterrupt, Hold: cfg.Hold, Retry: cfg.Retry}
 	l := &Lifecycle{Client: c, cfg: cfg, engineNames: slices.Sorted(maps.Keys(engines)),
 		permits: semaphore.NewWeighted(int64(cfg.Concurrency))}
 	_, l.keepsUsage = cfg.Store.(store.UsageReader)
@@ -217,7 +218,7 @@ func (c Config) withDefaults() (Config, error) {
 		c.Retry = cmp.Or(c.Retry, &Retry{Max: DefaultRetries, Jitter: DefaultRetryBackoff})
 		c.OnInterrupt, c.Hold = cmp.Or(c.OnInterrupt, Ask), cmp.Or(c.Hold, HoldOn)
 	}
-	if fault := c.Retry.validate(); fault != nil {
+	if fault := validateRetry(c.Retry); fault != nil {
 		return c, &ArgumentError{"Config.Retry", fault.Value, fault.Want, nil}
 	}
 	if c.Retry != nil {

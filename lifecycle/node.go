@@ -9,11 +9,13 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/internal/procid"
+	"github.com/interlude-go/interlude/lifecycle/internal/decide"
 	"github.com/interlude-go/interlude/store"
-	"golang.org/x/sync/errgroup"
 )
 
 // node is one membership of this process: from joining the store to leaving it or losing the lease.
@@ -436,7 +438,7 @@ func (n *node) settleUnexecuted(ctx context.Context, h store.Hold) {
 // settleDroppedTurn commits that a turn was dropped. If the commit fails, the next heartbeat finds
 // the run again.
 func (n *node) settleDroppedTurn(run store.Run) {
-	cm, err := decideDroppedTurn(&run, n.host, n.id, commitTime(n.clock))
+	cm, err := decide.DroppedTurn(&run, n.host, commitTime(n.clock))
 	if err == nil {
 		cm.Fence = &store.Fence{Node: n.id, Epoch: run.Epoch}
 		err = n.commit(n.live, cm)

@@ -12,6 +12,7 @@ import (
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle/internal/decide"
 )
 
 // engineWait is how long a batch waits for the engines' answers.
@@ -108,10 +109,9 @@ func (c *Client) asksEngine(run *Run) bool {
 
 // orphanEvidence is what is known of an orphan beside its record.
 type orphanEvidence struct {
-	at           time.Time
-	warnings     []interaction.Diagnostic
-	sessionFault string // why a wait cannot go on; empty if it can
-	intact       bool   // the orphan is a parked run that goes on as it is: there is nothing to commit
+	decide.OrphanEvidence
+
+	intact bool // the orphan is a parked run that continues as it is: there is nothing to commit
 }
 
 // inspectOrphan has the engine end the processes that the orphan's worker left (E7), and asks it
@@ -119,14 +119,14 @@ type orphanEvidence struct {
 func (c *Client) inspectOrphan(ctx context.Context, run *Run) *orphanEvidence {
 	found := new(orphanEvidence)
 	if run.Slot { // a run without a slot has no process
-		found.warnings = c.reap(ctx, run)
+		found.Warnings = c.reap(ctx, run)
 	}
 	if run.State == fsm.StateWaitingUser && run.Profile != fsm.ProfileStickyProcess {
 		fault, known := c.sessionFault(ctx, run)
-		found.sessionFault = fault
+		found.SessionFault = fault
 		found.intact = !known || (fault != "") == run.Held()
 	}
-	found.at = commitTime(c.clock)
+	found.At = commitTime(c.clock)
 	return found
 }
 
@@ -149,7 +149,7 @@ func (c *Client) sessionFault(ctx context.Context, run *Run) (fault string, know
 	what := EngineCall{Engine: run.Engine, Method: "Check", RunID: run.ID}
 	err := c.call(ctx, checkLimit, what, func(ctx context.Context) error { return checker.Check(ctx, run.ID, h) })
 	if errors.Is(err, engine.ErrHandleRefused) {
-		return shortened(err.Error()), true
+		return decide.Shortened(err.Error()), true
 	}
 	return "", err == nil
 }
@@ -170,7 +170,7 @@ func (c *Client) reap(ctx context.Context, run *Run) []interaction.Diagnostic {
 	}
 	what := EngineCall{Engine: run.Engine, Method: "Reap", RunID: run.ID}
 	if err := c.call(ctx, reapLimit, what, func(ctx context.Context) error { return r.Reap(ctx, run.ID) }); err != nil {
-		return []interaction.Diagnostic{{Code: fsm.WarnOrphanReapFailed, Detail: shortened(err.Error())}}
+		return []interaction.Diagnostic{{Code: fsm.WarnOrphanReapFailed, Detail: decide.Shortened(err.Error())}}
 	}
 	return nil
 }

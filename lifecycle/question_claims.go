@@ -3,13 +3,14 @@ package lifecycle
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
 
 	"github.com/interlude-go/interlude/contract/fcmp"
-	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle/internal/decide"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -42,7 +43,7 @@ func (c *Client) Claim(ctx context.Context, id string, question int, until time.
 	return c.changeOpenQuestion(ctx, ActionClaim, id, question, func(*Question, time.Time) (Action, error) {
 		return ActionClaim, nil
 	}, func(run *Run, q *Question, now time.Time) (*store.Commit, error) {
-		return decideClaim(run, q, c.actor, until, now)
+		return decide.Claim(run, q, c.actor, until, now)
 	})
 }
 
@@ -63,7 +64,7 @@ func (c *Client) Release(ctx context.Context, id string, question int) error {
 		if !q.Claim.Lasts(now) {
 			return nil, c.confirmReleased(ctx, id, question, now)
 		}
-		return decideRelease(run, q, c.actor, now)
+		return decide.Release(run, q, c.actor, now)
 	})
 }
 
@@ -88,7 +89,7 @@ func (c *Client) Reassign(ctx context.Context, id string, question int, from *Au
 		return &ArgumentError{"to", "an audience with " + err.Error(), "names that actors can have", nil}
 	}
 	if !interaction.Enough(1, &to) {
-		return &ArgumentError{"to", forNobody, wantSomebody, nil}
+		return &ArgumentError{"to", decide.ForNobody, decide.WantSomebody, nil}
 	}
 	return c.changeOpenQuestion(ctx, ActionReassign, id, question, func(q *Question, now time.Time) (Action, error) {
 		if !q.To.Admits(c.actor) {
@@ -96,7 +97,7 @@ func (c *Client) Reassign(ctx context.Context, id string, question int, from *Au
 		}
 		return c.actionOrOverrule(ActionReassign, q.CheckClaim(c.actor, now))
 	}, func(run *Run, q *Question, now time.Time) (*store.Commit, error) {
-		return decideReassign(run, q, c.actor, from, to, now)
+		return decide.Reassign(run, q, c.actor, from, to, now)
 	})
 }
 
@@ -126,11 +127,11 @@ func (c *Client) checkQuestionCall(ctx context.Context, id string, question int)
 }
 
 // changeOpenQuestion carries out a command that changes an open question. The right function
-// returns the action that Authorize is asked about, and why the actor may not take it; decide makes
+// returns the action that Authorize is asked about, and why the actor may not take it; change makes
 // the commit, or none if nothing has to change. Both see the question as it was just read.
 func (c *Client) changeOpenQuestion(ctx context.Context, action Action, id string, question int,
 	right func(q *Question, now time.Time) (Action, error),
-	decide func(run *Run, q *Question, now time.Time) (*store.Commit, error)) error {
+	change func(run *Run, q *Question, now time.Time) (*store.Commit, error)) error {
 	cmd := command{verb: string(action), run: id, question: question}
 	return c.carryOut(ctx, cmd, func() (*store.Commit, error) {
 		run, q, refusal, err := c.openQuestion(ctx, id, question)
@@ -140,7 +141,7 @@ func (c *Client) changeOpenQuestion(ctx context.Context, action Action, id strin
 		if refusal != nil {
 			return nil, cmp.Or(c.allow(ctx, action, run, q), refusal)
 		}
-		now := notEarlier(commitTime(c.clock), run.UpdatedAt)
+		now := decide.Later(commitTime(c.clock), run.UpdatedAt)
 		asked, denied := right(q, now)
 		if err := c.allow(ctx, asked, run, q); err != nil {
 			return nil, err
@@ -148,9 +149,12 @@ func (c *Client) changeOpenQuestion(ctx context.Context, action Action, id strin
 		if denied != nil {
 			return nil, cmd.failed(denied)
 		}
-		cm, err := decide(run, q, now)
+		cm, err := change(run, q, now)
 		if err == nil && cm != nil && action != ActionRelease { // who could claim the question can also give it back
 			err = c.checkChanges(ctx, run)
+		}
+		if bad := (*decide.BadArgument)(nil); errors.As(err, &bad) {
+			err = &ArgumentError{bad.Argument, bad.Value, bad.Want, nil}
 		}
 		if err != nil {
 			return nil, cmd.failed(err)
@@ -201,78 +205,4 @@ func (c *Client) confirmReleased(ctx context.Context, id string, question int, n
 		}
 		return nil
 	})
-}
-
-// decideClaim has the actor claim an open question.
-func decideClaim(run *store.Run, q *interaction.Question, by Actor, until, now time.Time) (*store.Commit, error) {
-	switch {
-	case !q.To.Admits(by):
-		return nil, &NotAskedError{ID: q.ID, Actor: by, To: *q.To.Clone()}
-	case q.DecidedBySeveral():
-		return nil, &ArgumentError{"question", strconv.Itoa(q.ID), "one that one person answers", nil}
-	case !until.After(now) || until.After(now.Add(interaction.MaxClaim)):
-		return nil, &ArgumentError{"until", until.String(), "a time after now, and within " +
-			interaction.MaxClaim.String(), nil}
-	}
-	if err := q.CheckClaim(by, now); err != nil {
-		return nil, err
-	}
-	claimed := q.ClaimedBy(by, until)
-	return decideChange(run, &claimed, changeClaim, by, now)
-}
-
-// decideRelease ends the claim of an open question.
-func decideRelease(run *store.Run, q *interaction.Question, by Actor, now time.Time) (*store.Commit, error) {
-	released := *q
-	released.Claim = nil
-	return decideChange(run, &released, changeRelease, by, now)
-}
-
-// decideReassign puts an open question to others, if those are asked whom the caller saw.
-func decideReassign(run *store.Run, q *interaction.Question, by Actor, from *Audience, to Audience, now time.Time,
-) (*store.Commit, error) {
-	if !q.To.Equal(from) {
-		return nil, &ReassignedError{ID: q.ID, To: q.To.Clone()}
-	}
-	next := q.PutTo(to)
-	if err := next.To.Validate(); err != nil {
-		return nil, &ArgumentError{"to", "an audience with " + err.Error(), "room for those who are excepted", nil}
-	}
-	if !interaction.Enough(1, next.To) {
-		return nil, &ArgumentError{"to", forNobody + " but those who are excepted", wantSomebody, nil}
-	}
-	if err := interaction.ValidateVoters(next); err != nil {
-		return nil, &ArgumentError{"to", "such that the approval " + err.Error(), "as many people as must decide", nil}
-	}
-	return decideChange(run, &next, changeReassign, by, now)
-}
-
-// The changes of an open question, as events name them.
-const (
-	changeExtend   = "extend"
-	changeClaim    = "claim"
-	changeRelease  = "release"
-	changeReassign = "reassign"
-)
-
-// decideChange makes the commit of an open question that somebody has changed.
-func decideChange(run *store.Run, changed *interaction.Question, change string, by Actor, now time.Time,
-) (*store.Commit, error) {
-	return transition(run, fsm.EventInteractionChanged, &details{
-		now: now, facts: fsm.FactPendingMatches, changed: changed, change: change, actor: by,
-	})
-}
-
-// changedEvent says what was changed about an open question.
-func (d *details) changedEvent() *fcmp.Changed {
-	e := &fcmp.Changed{InteractionID: d.changed.ID, Change: d.change, Actor: d.actor.ID, Via: d.actor.Via}
-	switch d.change {
-	case changeExtend:
-		e.WaitDeadlineAt = d.changed.EndsAt
-	case changeClaim:
-		e.ClaimedUntil = d.changed.Claim.Until
-	case changeReassign:
-		e.To = audience(d.changed.To)
-	}
-	return e
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/internal/procid"
+	"github.com/interlude-go/interlude/lifecycle/internal/decide"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -381,7 +382,7 @@ func (s *orphanSettler) decideBatch(ctx context.Context, orphans []Run) (batch [
 		if found.intact {
 			continue
 		}
-		cm, err := decideOrphan(&orphans[i], found, s.client.host)
+		cm, err := decide.Orphan(&orphans[i], &found.OrphanEvidence, s.client.host)
 		if err != nil {
 			failures = append(failures, fmt.Errorf("run %s: %w", orphans[i].ID, err))
 			continue
@@ -403,7 +404,7 @@ func (s *orphanSettler) settleLate(run *Run, found *orphanEvidence) {
 	if found.intact {
 		return
 	}
-	cm, err := decideOrphan(run, found, s.client.host)
+	cm, err := decide.Orphan(run, &found.OrphanEvidence, s.client.host)
 	if err == nil {
 		err = s.client.commit(s.callCtx, cm)
 	}

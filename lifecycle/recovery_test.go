@@ -16,6 +16,7 @@ import (
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle/internal/decide"
 	"github.com/interlude-go/interlude/slots"
 	"github.com/interlude-go/interlude/store"
 )
@@ -36,7 +37,7 @@ func orphaned(tb testing.TB, s store.Store, n int, adjust ...func(*Spec)) []stri
 		}
 		run, body, err := spec.record(now)
 		require.NoError(tb, err)
-		cm, err := decideSubmission(&run, body)
+		cm, err := decide.Submission(&run, body)
 		require.NoError(tb, err)
 		batch = append(batch, *cm)
 	}
@@ -48,7 +49,7 @@ func orphaned(tb testing.TB, s store.Store, n int, adjust ...func(*Spec)) []stri
 	for started < n {
 		claimed, err := s.Claim(ctx, store.ClaimRequest{Node: "dead", Now: now, Max: store.MaxBatch,
 			Start: func(r store.Run, _ []byte) (store.Commit, error) {
-				return decideStart(&r, "dead", now)
+				return decide.Start(&r, now)
 			}})
 		require.NoError(tb, err)
 		require.NotEmpty(tb, claimed)
@@ -420,7 +421,7 @@ func TestRecoverDescribesWhyAWaitIsOver(t *testing.T) {
 			if found.intact {
 				return
 			}
-			cm, err := decideOrphan(&run, found, hostPolicy{})
+			cm, err := decide.Orphan(&run, &found.OrphanEvidence, decide.HostPolicy{})
 			require.NoError(t, err)
 			require.Equal(t, fsm.StateFailed, cm.Run.State)
 			require.Equal(t, "session lost", cm.Run.RecoveryReason)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/interlude-go/interlude/lifecycle/internal/decide"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -55,7 +56,7 @@ func (c *Client) Reply(ctx context.Context, id string, reply Reply) (Receipt, er
 			receipt = status.receipt
 			return nil, status.refusal
 		}
-		cm, err := decideReply(&run, reply, commitTime(c.clock))
+		cm, err := decide.Reply(&run, reply, commitTime(c.clock))
 		if err != nil {
 			return nil, cmd.failed(err)
 		}
@@ -84,11 +85,11 @@ func (c *Client) replyToRecent(ctx context.Context, id string, reply Reply, run 
 	if question == nil || c.allowActor(ctx, reply.Actor, ActionReply, run, question) != nil {
 		return Receipt{}, false, nil
 	}
-	cm, err := decideReply(run, reply, commitTime(c.clock))
+	cm, err := decide.Reply(run, reply, commitTime(c.clock))
 	if err != nil {
 		return Receipt{}, false, nil
 	}
-	defer releaseCommit(cm)
+	defer decide.Recycle(cm)
 	switch err := c.commit(ctx, cm); {
 	case err == nil:
 		return receiptFor(cm, &reply), true, nil

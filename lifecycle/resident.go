@@ -10,6 +10,7 @@ import (
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/lifecycle/internal/decide"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -215,6 +216,6 @@ func (n *node) failLostWait(ctx context.Context, id, why string) error {
 		if err != nil || run.State != fsm.StateWaitingUser || run.Owner != n.id {
 			return nil, nil // nothing has to change
 		}
-		return decideLostProcess(&run, why, commitTime(n.clock))
+		return decide.LostProcess(&run, why, commitTime(n.clock))
 	})
 }

@@ -15,7 +15,7 @@ import (
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
-	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle/internal/decide"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -169,19 +169,18 @@ func waitsAt(tb testing.TB, s store.Store, id, nodeID string) {
 	now := commitTime(SystemClock{})
 	run, body, err := Spec{ID: id, Prompt: "x"}.record(now)
 	require.NoError(tb, err)
-	cm, err := decideSubmission(&run, body)
+	cm, err := decide.Submission(&run, body)
 	require.NoError(tb, err)
 	require.NoError(tb, s.Commit(tb.Context(), []store.Commit{*cm})[0])
 	require.NoError(tb, s.Join(tb.Context(), store.Node{ID: nodeID, Lease: time.Hour}, now))
 	claimed, err := s.Claim(tb.Context(), store.ClaimRequest{Node: nodeID, Now: now, Max: 1, Start: func(r store.Run,
 		_ []byte) (store.Commit, error) {
-		return decideStart(&r, nodeID, now)
+		return decide.Start(&r, now)
 	}})
 	require.NoError(tb, err)
 	require.Len(tb, claimed, 1)
-	question := interaction.Baseline("Go on?")
-	cm, err = transition(&claimed[0].Run, fsm.EventTurnNeedsInput, &details{now: now, node: nodeID,
-		profile: fsm.ProfileStickyProcess, question: &question})
+	asks := decide.Read(asking("Go on?"), &decide.Terms{Profile: fsm.ProfileStickyProcess})
+	cm, err = decide.Turn(&claimed[0].Run, asks, nodeID, now)
 	require.NoError(tb, err)
 	require.NoError(tb, s.Commit(tb.Context(), []store.Commit{*cm})[0])
 }

@@ -2,10 +2,8 @@ package lifecycle
 
 import (
 	"context"
-	"math"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -53,34 +51,6 @@ func TestRetryIsOfTheSpecElseOfTheHost(t *testing.T) {
 			})
 		})
 	}
-}
-
-// J2: pauses double up to their bound, are as long as the engine asks for, and have a jitter that
-// is the same whenever it is asked for.
-func TestRetryPausesDoubleUpToTheirBound(t *testing.T) {
-	var r Retry
-	for retry, want := range map[int]time.Duration{
-		1: time.Second, 2: 2 * time.Second, 5: 16 * time.Second, 10: 5 * time.Minute, math.MaxInt32: 5 * time.Minute,
-	} {
-		require.Equal(t, want, r.pause("r", retry, 0), retry)
-	}
-	r = Retry{Backoff: time.Minute, MaxBackoff: 90 * time.Second}
-	require.Equal(t, time.Minute, r.pause("r", 1, 0))
-	require.Equal(t, 90*time.Second, r.pause("r", 2, 0))
-	require.Equal(t, time.Hour, r.pause("r", 1, time.Hour))
-	require.Equal(t, time.Minute, r.pause("r", 1, -time.Hour))
-	require.Equal(t, MaxRetryPause, r.pause("r", 1, 2*MaxRetryPause))
-
-	r.Jitter = time.Second
-	seen := make(map[time.Duration]bool)
-	for retry := range 100 {
-		pause := r.pause("r", retry+2, 0)
-		require.Equal(t, pause, r.pause("r", retry+2, 0))
-		require.LessOrEqual(t, 90*time.Second, pause)
-		require.LessOrEqual(t, pause, 91*time.Second)
-		seen[pause] = true
-	}
-	require.Greater(t, len(seen), 50)
 }
 
 // A bad policy is refused at the edge, and the host's is its own.

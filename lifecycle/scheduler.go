@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"sync"
 
+	"github.com/interlude-go/interlude/lifecycle/internal/decide"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -93,7 +94,7 @@ func (n *node) claimReady(room int) ([]store.Claimed, error) {
 	defer func() { n.drained.Store(drained) }()
 	req := store.ClaimRequest{
 		Node: n.id, Now: now, Max: room, Engines: n.engineNames, Hinted: n.hinted.Swap(false), Drained: &drained,
-		Start: func(r store.Run, _ []byte) (store.Commit, error) { return decideStart(&r, n.id, now) },
+		Start: func(r store.Run, _ []byte) (store.Commit, error) { return decide.Start(&r, now) },
 	}
 	return n.store.Claim(n.live, req)
 }

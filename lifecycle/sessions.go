@@ -8,6 +8,7 @@ import (
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/lifecycle/internal/decide"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -47,7 +48,7 @@ func (n *node) checkSessions(ctx context.Context) error {
 	s := &orphanSettler{client: n.Client, node: n.id, callCtx: ctx}
 	defer s.engineCalls.Wait()
 	pause := func(took time.Duration) error { return n.sleep(ctx, max(took, sessionPause)) }
-	held := heldChecks{settler: s, pause: pause, due: monotonicNow(n.clock).Add(firstHoldPause)}
+	held := heldChecks{settler: s, pause: pause, due: monotonicNow(n.clock).Add(decide.HoldPause(1))}
 	for checked := make(map[string]bool); ; {
 		err := errors.Join(s.checkSessions(ctx, checked, pause), held.checkDue(ctx))
 		done, late := s.drainCounts()
@@ -176,7 +177,7 @@ func (h *heldChecks) checkDue(ctx context.Context) error {
 			return err
 		}
 	}
-	h.due = monotonicNow(c.clock).Add(holdPause(h.checks))
+	h.due = monotonicNow(c.clock).Add(decide.HoldPause(h.checks))
 	return nil
 }
 

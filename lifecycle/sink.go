@@ -10,7 +10,19 @@ import (
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle/internal/decide"
 	"github.com/interlude-go/interlude/store"
+)
+
+// Bounds of what one turn may report (maxReports messages and warnings, whose events have at most
+// maxReportBytes), and of what a run may have (maxReportedSeq events, or maxRunReportBytes of messages
+// and warnings) before its turns store no more messages and warnings. So no agent can fill the
+// database. Changes of state are always stored.
+const (
+	maxReports        = 10_000
+	maxReportBytes    = 16 << 20
+	maxReportedSeq    = 100_000
+	maxRunReportBytes = 256 << 20
 )
 
 // sink is the turn as its engine sees it, an engine.Sink: it stores what the engine reports while
@@ -19,18 +31,18 @@ type sink turn
 
 // Message stores an intermediate message as an event.
 func (s *sink) Message(ctx context.Context, m engine.Message) error {
-	text, cut := bounded(interaction.RemoveNonce(m.Text, (*turn)(s).currentDialect().nonce), maxMessage)
-	return s.report(ctx, nil, intermediate(text, cut, m.RawRef))
+	text := interaction.RemoveNonce(m.Text, (*turn)(s).currentDialect().Nonce)
+	return s.report(ctx, nil, decide.Message(text, m.RawRef))
 }
 
 // Warn stores a diagnostic as an event.
 func (s *sink) Warn(ctx context.Context, d interaction.Diagnostic) error {
-	return s.report(ctx, nil, warning(declaredWarning(d)))
+	return s.report(ctx, nil, decide.Warning(d))
 }
 
 // Session stores the session handle.
 func (s *sink) Session(ctx context.Context, h engine.SessionHandle) error {
-	session, err := storable(&h)
+	session, err := decide.StorableSession(&h)
 	if err != nil {
 		return err
 	}
@@ -51,9 +63,9 @@ func (s *sink) report(ctx context.Context, session *engine.SessionHandle, events
 	}
 	var size int
 	err = t.commitLocked(func(run *store.Run, now time.Time) (*store.Commit, error) {
-		c, err := decideReport(run, now, session, events...)
+		c, err := decide.Report(run, now, session, events...)
 		if err == nil {
-			size = encodedSize(c.Events)
+			size = decide.EncodedSize(c.Events)
 		}
 		return c, err
 	})
@@ -86,7 +98,7 @@ func (t *turn) admit(events []fcmp.Payload) ([]fcmp.Payload, error) {
 		return events, nil
 	}
 	t.reportsFull = true
-	return []fcmp.Payload{warning(interaction.Diagnostic{
+	return []fcmp.Payload{decide.Warning(interaction.Diagnostic{
 		Code: fsm.WarnEngineOutputTruncated, Detail: bound + "; the rest is in the transcript only",
 	})}, nil
 }
@@ -104,11 +116,4 @@ func (t *turn) reachedBound() string {
 		return fmt.Sprintf("the run has more than %d MiB of messages", maxRunReportBytes>>20)
 	}
 	return ""
-}
-
-func encodedSize(events []store.Event) (size int) {
-	for _, e := range events {
-		size += len(e.Body)
-	}
-	return size
 }

@@ -79,25 +79,6 @@ func TestSinkSessionRefusesInvalidHandles(t *testing.T) {
 	})
 }
 
-// TestSessionHandleMustBeText: E2, the engine and the version that a handle names are stored as
-// text, so each of them must be some.
-func TestSessionHandleMustBeText(t *testing.T) {
-	for name, h := range map[string]engine.SessionHandle{
-		"engine":  {Engine: "\xff", Version: "1", Data: []byte("s")},
-		"version": {Engine: "agent", Version: "\xff", Data: []byte("s")},
-	} {
-		kept, err := storable(&h)
-		require.ErrorContains(t, err, "want UTF-8", name)
-		require.Nil(t, kept)
-	}
-}
-
-// TestEachEventOfAReportCounts: J11, the size of what a turn reports is that of all events, also
-// where one report has several of them.
-func TestEachEventOfAReportCounts(t *testing.T) {
-	require.Equal(t, 5, encodedSize([]store.Event{{Body: []byte("abc")}, {Body: []byte("de")}}))
-}
-
 // TestSessionThatCannotBeStoredFailsTheWait: B11, the run does not wait with it, nor with an
 // earlier one, and says what is wrong with it.
 func TestSessionThatCannotBeStoredFailsTheWait(t *testing.T) {

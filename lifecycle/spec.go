@@ -17,6 +17,7 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/internal/plainjson"
 	"github.com/interlude-go/interlude/internal/schema"
+	"github.com/interlude-go/interlude/lifecycle/internal/decide"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -26,7 +27,6 @@ const (
 	DefaultEngine           = "default"
 	DefaultSessionTimeout   = 1200 * time.Second
 	DefaultMaxAutoDecisions = 20
-	DefaultMaxRepeats       = 3
 	MaxRepairRounds         = 10
 	MaxPrompt               = 1 << 20 // bytes
 	MaxRunID                = 128     // bytes
@@ -112,7 +112,7 @@ type Spec struct {
 	// Retry says how a turn that failed for a passing reason is retried (J2). If it is nil,
 	// Config.Retry applies, and without that there are no retries. With Max 0 there are no retries,
 	// whatever the Config says.
-	Retry *Retry `json:"retry,omitempty"`
+	Retry *store.Retry `json:"retry,omitempty"`
 	// Budget limits the tokens and the turns that the run may use (J13). It is checked before the
 	// run is queued for another turn: no turn is interrupted because of it, and a run that is
 	// complete stays complete. A person's time does not count. If the budget is used up, the run is
@@ -147,8 +147,8 @@ type Spec struct {
 
 	// Ask is who may answer the run's questions (K5); nil: everybody. Submitter names who submits
 	// the run, in Actor.ID's words.
-	Ask       *AskPolicy `json:"ask,omitempty"`
-	Submitter string     `json:"submitter,omitempty"`
+	Ask       *interaction.AskPolicy `json:"ask,omitempty"`
+	Submitter string                 `json:"submitter,omitempty"`
 
 	// WorkDir is the agent's working folder; it must exist when a turn starts. Submit makes a
 	// relative path absolute. If it is empty, the run has its own folder under Config.Dir.
@@ -209,7 +209,7 @@ func (s Spec) record(now time.Time) (store.Run, []byte, error) {
 		MaxAttempts: s.MaxAttempts, MaxAutoDecisions: s.MaxAutoDecisions, Repeatable: s.Repeatable,
 		MaxRepeats: s.MaxRepeats, OnInterrupt: s.OnInterrupt, Hold: s.Hold, Budget: newBudget(s.Budget),
 		Pool: s.Pool, Key: s.Key, Priority: s.Priority, NotBefore: s.NotBefore, Labels: maps.Clone(s.Labels),
-		Title: s.Title, Restricted: s.Ask.binds(),
+		Title: s.Title, Restricted: decide.Restricts(s.Ask),
 		CreatedAt: now,
 		State:     fsm.StateQueued, UpdatedAt: now, QueuedAt: now, Recovery: store.RecoveryNone,
 	}, body, nil
@@ -311,7 +311,7 @@ func (s *Spec) validate() *SpecError {
 	case !storableText(s.WorkDir):
 		return &SpecError{"WorkDir", quote(s.WorkDir), "valid UTF-8 without NUL", nil}
 	}
-	if fault := s.Retry.validate(); fault != nil {
+	if fault := validateRetry(s.Retry); fault != nil {
 		return fault
 	}
 	if value, want := faultOfBudget(s.Budget); value != "" {

@@ -34,31 +34,6 @@ func TestK7TheHostsWaitIsCheckedAtSubmission(t *testing.T) {
 	require.True(t, run.Restricted, "an earlier release, which would pass over the wait, refuses the run")
 }
 
-// K7: the engine's wait comes before the host's; a question that cannot wait so waits until
-// somebody replies, and a warning says why.
-func TestK7TheHostsWaitIsForQuestionsWithoutTheirOwn(t *testing.T) {
-	hosts := &interaction.Wait{Then: interaction.ThenDefault, End: time.Hour,
-		Default: &interaction.DefaultReply{Text: "no"}}
-	spec := &Spec{Ask: &AskPolicy{Wait: hosts}}
-	own := &interaction.Wait{Then: interaction.ThenFail, End: time.Minute}
-	q := interaction.Question{ID: 1, Kind: interaction.OpenText, Prompt: "Which?", Wait: own}
-	require.NoError(t, spec.applyPolicy(&q))
-	require.Equal(t, own, q.Wait)
-
-	q.Wait = nil
-	require.NoError(t, spec.applyPolicy(&q))
-	require.Equal(t, hosts, q.Wait)
-	require.NotSame(t, hosts, q.Wait)
-
-	approval := interaction.Question{ID: 1, Kind: interaction.Approval, Prompt: "May I?",
-		Subject: &interaction.Subject{Tool: "pay"}}
-	ev := &turnEvidence{}
-	ev.applyPolicy(spec, &approval)
-	require.Equal(t, &interaction.Wait{}, approval.Wait, "a text is no decision")
-	require.Len(t, ev.questionWarnings, 1)
-	require.Contains(t, ev.questionWarnings[0].Detail, "it waits until somebody replies")
-}
-
 // K7: each step is carried out once, at its time, and told by an event of its own.
 func TestK7EachStepHasItsEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/interlude-go/interlude/lifecycle/internal/decide"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -118,7 +119,7 @@ func (n *node) claimSuspect(now time.Time) ([]store.Claimed, error) {
 	commitNow := commitTime(n.clock)
 	req := store.ClaimRequest{
 		Node: n.id, Now: commitNow, Max: 1, Engines: n.engineNames, Suspects: true,
-		Start: func(r store.Run, _ []byte) (store.Commit, error) { return decideStart(&r, n.id, commitNow) },
+		Start: func(r store.Run, _ []byte) (store.Commit, error) { return decide.Start(&r, commitNow) },
 	}
 	claimed, err := n.store.Claim(n.live, req)
 	if len(claimed) > 0 {

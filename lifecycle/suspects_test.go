@@ -14,6 +14,7 @@ import (
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/lifecycle/internal/decide"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -159,8 +160,7 @@ func suspect(t *testing.T, s store.Store) string {
 	run, err := s.Run(t.Context(), id)
 	require.NoError(t, err)
 	run.Repeats = 1
-	host := hostPolicy{}
-	cm, err := decideOrphan(&run, &orphanEvidence{at: commitTime(SystemClock{})}, host)
+	cm, err := decide.Orphan(&run, &decide.OrphanEvidence{At: commitTime(SystemClock{})}, decide.HostPolicy{})
 	require.NoError(t, err)
 	require.NoError(t, s.Commit(t.Context(), []store.Commit{*cm})[0])
 	require.True(t, cm.Run.Suspect())

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/lifecycle/internal/decide"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -94,7 +95,7 @@ func (t *turn) decideEntriesIn(entries []engine.JournalEntry) (*store.Commit, er
 	if t.reportsClosed {
 		return nil, fmt.Errorf("%w: the turn has ended", engine.ErrStale)
 	}
-	cm, err := decideEntries(t.record, entries, commitTime(t.node.clock))
+	cm, err := decide.Entries(t.record, entries, commitTime(t.node.clock))
 	if err == nil {
 		cm.Fence = &store.Fence{Node: t.node.id, Epoch: t.epoch}
 	}
@@ -151,7 +152,7 @@ func (t *turn) settleTransaction(cm *store.Commit, returned error) error {
 			return nil
 		}
 		if found == commitNotStored {
-			next, err := decideReport(t.record, commitTime(t.node.clock), nil)
+			next, err := decide.Report(t.record, commitTime(t.node.clock), nil)
 			if err != nil {
 				return err
 			}

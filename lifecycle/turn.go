@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"maps"
@@ -14,6 +15,7 @@ import (
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle/internal/decide"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -22,7 +24,7 @@ type turn struct {
 	node    *node
 	epoch   uint64
 	spec    Spec            // set by the worker before the engine is called
-	origin  *origin         // set with spec; what a fork inherits, nil for other runs
+	origin  *decide.Origin  // set with spec; what a fork inherits, nil for other runs
 	started time.Time       // by monotonicNow
 	created time.Time       // when the run was created, as its record says
 	claimed time.Time       // when the run was claimed, as its record says
@@ -33,17 +35,17 @@ type turn struct {
 	journalRoom  journalRoom
 
 	mu            commitLock
-	record        *store.Run    // guarded by mu; as last stored by this worker; constant once the turn is settled
-	profile       fsm.Profile   // guarded by mu; the engine's, once it is known
-	dialect       dialect       // guarded by mu; set with profile
-	call          EngineCall    // Method is guarded by mu: the method that the worker called last; the rest is constant
-	reportsClosed bool          // guarded by mu; the turn is being settled, by its worker or without it
-	stuck         *stuckCall    // guarded by mu; not nil: the turn was settled without its worker
-	inTransaction *store.Commit // guarded by mu; a commit that a transaction of the host may store; see AppendIn
-	begun         bool          // guarded by mu; the engine was called to execute the turn
-	reports       int           // guarded by mu; how many were made
-	reportBytes   int           // guarded by mu; the size of the events of those that are stored
-	reportsFull   bool          // guarded by mu; what is reported from now on is left out
+	record        *store.Run     // guarded by mu; as last stored by this worker; constant once the turn is settled
+	profile       fsm.Profile    // guarded by mu; the engine's, once it is known
+	dialect       decide.Dialect // guarded by mu; set with profile
+	call          EngineCall     // Method is guarded by mu: the method that the worker called last; the rest is constant
+	reportsClosed bool           // guarded by mu; the turn is being settled, by its worker or without it
+	stuck         *stuckCall     // guarded by mu; not nil: the turn was settled without its worker
+	inTransaction *store.Commit  // guarded by mu; a commit that a transaction of the host may store; see AppendIn
+	begun         bool           // guarded by mu; the engine was called to execute the turn
+	reports       int            // guarded by mu; how many were made
+	reportBytes   int            // guarded by mu; the size of the events of those that are stored
+	reportsFull   bool           // guarded by mu; what is reported from now on is left out
 
 	// What Observer.Start returned; nil and empty if it was not called. Set under mu before the
 	// engine is called, and constant once the turn is settled.
@@ -70,7 +72,7 @@ func (t *turn) age() time.Duration { return monotonicNow(t.node.clock).Sub(t.sta
 // execute prepares the turn (engine, profile, folders), and has the engine execute it in one or
 // more rounds. If the engine cannot execute the turn, the evidence is that of a process that failed
 // or was interrupted. It is nil if the turn was settled without this worker.
-func (t *turn) execute(ctx context.Context) *turnEvidence {
+func (t *turn) execute(ctx context.Context) *decide.Evidence {
 	e := t.node.engines[t.call.Engine]
 	if e == nil {
 		return t.failed(fsm.CodeEngineUnavailable, fmt.Errorf("engine %q is not configured in this process",
@@ -86,7 +88,7 @@ func (t *turn) execute(ctx context.Context) *turnEvidence {
 		return t.collectEvidence(engine.Outcome{})
 	}
 	if t.record.AsksAgain() && t.origin != nil && len(t.origin.Asks) > 0 {
-		return t.askAgain()
+		return decide.AskAgain(t.origin, t.node.host)
 	}
 	profile, err := t.askProfile(ctx, e)
 	if err != nil {
@@ -126,7 +128,7 @@ var errNoSession = errors.New("the session handle is missing")
 //
 // An error of the library that passes, such as too many open files, is retried like one of an engine
 // (J2); an engine that returned a Failure has decided about that.
-func (t *turn) failed(code fsm.Code, err error) *turnEvidence {
+func (t *turn) failed(code fsm.Code, err error) *decide.Evidence {
 	o := failedOutcome(code, err)
 	if f := (*engine.Failure)(nil); !errors.As(err, &f) {
 		o.Process.Transient = engine.PassingError(err)
@@ -157,15 +159,15 @@ func (t *turn) limitTime(d time.Duration) (stop func()) {
 // runRounds has the engine execute the turn, and gives an agent whose output is not valid further
 // rounds in the same attempt to repair it, as many as the spec allows (B3, B5). The evidence is
 // that of the last round.
-func (t *turn) runRounds(ctx context.Context, e engine.Engine, in engine.Turn) *turnEvidence {
+func (t *turn) runRounds(ctx context.Context, e engine.Engine, in engine.Turn) *decide.Evidence {
 	ctx = t.observeStart(ctx)
 	o := t.runEngine(ctx, e, in)
 	ev := t.collectEvidence(o)
 	for round := 1; round <= t.spec.RepairRounds && t.repairable(ev); round++ {
-		fault := shortened(ev.outputFault.Error())
+		fault := decide.Shortened(ev.OutputFault.Error())
 		err := t.reportRepair(ctx, ev, fmt.Sprintf("round %d of %d: %s", round, t.spec.RepairRounds, fault))
 		if err != nil || ctx.Err() != nil {
-			ev.setProcess(engine.Process{Status: engine.Interrupted, Code: fsm.CodeTurnInterrupted,
+			ev.SetProcess(engine.Process{Status: engine.Interrupted, Code: fsm.CodeTurnInterrupted,
 				Detail: "the turn was interrupted before its output was repaired"})
 			return ev
 		}
@@ -203,7 +205,7 @@ func (t *turn) observeStart(ctx context.Context) context.Context {
 // runEngine has the engine execute one round of the turn, unless the turn has been interrupted.
 func (t *turn) runEngine(ctx context.Context, e engine.Engine, in engine.Turn) (o engine.Outcome) {
 	if ctx.Err() != nil {
-		return engine.Outcome{Process: interruptedProcess(context.Cause(ctx), engine.Process{})}
+		return engine.Outcome{Process: decide.InterruptedProcess(context.Cause(ctx), engine.Process{})}
 	}
 	what, allowed := t.noteBegin()
 	if !allowed {
@@ -225,6 +227,11 @@ func (t *turn) runEngine(ctx context.Context, e engine.Engine, in engine.Turn) (
 	return o
 }
 
+// failedOutcome is the outcome of a turn that has failed with the error.
+func failedOutcome(code fsm.Code, err error) engine.Outcome {
+	return engine.Outcome{Process: decide.FailedProcess(code, err)}
+}
+
 // withPlainHints returns the outcome with such hints of its questions as can be stored. It is
 // called within guarded: hints may have methods, which are code of the engine.
 func withPlainHints(o engine.Outcome) engine.Outcome {
@@ -234,7 +241,7 @@ func withPlainHints(o engine.Outcome) engine.Outcome {
 		o.Questions[i].UIHints = hints
 		if err != nil {
 			o.Diagnostics = append(slices.Clip(o.Diagnostics), interaction.Diagnostic{
-				Code: fsm.WarnAskUserTruncated, Detail: shortened(fmt.Sprintf("ui_hints are left out: %v", err)),
+				Code: fsm.WarnAskUserTruncated, Detail: decide.Shortened(fmt.Sprintf("ui_hints are left out: %v", err)),
 			})
 		}
 	}
@@ -248,7 +255,7 @@ func (t *turn) askProfile(ctx context.Context, e engine.Engine) (fsm.Profile, er
 	err := t.node.guarded(t.noteCall("Profile"), func() error {
 		returned, err := e.Profile(ctx)
 		if err != nil {
-			failure = failureOf(fsm.CodeEngineUnavailable, err)
+			failure = decide.Failure(fsm.CodeEngineUnavailable, err)
 		}
 		profile = returned
 		return nil
@@ -289,42 +296,44 @@ func (t *turn) noteBegin() (what EngineCall, allowed bool) {
 	return t.call, true
 }
 
-// failureOf copies an error. One that comes from an engine must be copied within guarded, since its
-// methods are code of the engine. The code is used if the error has none of its own.
-func failureOf(code fsm.Code, err error) *engine.Failure {
-	detail := err.Error()
-	failure := &engine.Failure{Code: code, Detail: detail}
-	var f *engine.Failure
-	if errors.As(err, &f) {
-		failure.Transient, failure.Held, failure.Repairable = f.Transient, f.Held, f.Repairable
-		failure.After = f.After
-		if f.Code != "" {
-			failure.Code = f.Code
-			failure.Detail = strings.TrimPrefix(strings.TrimPrefix(detail, string(f.Code)), ": ")
-		}
+// dialectOf is the dialect of an engine with the profile, for one turn: each has a nonce of its
+// own, which is not stored (J12).
+func dialectOf(p engine.Profile, s *Spec) decide.Dialect {
+	d := decide.Dialect{Plain: p.Plain, Questions: s.MaxQuestions}
+	if p.Signed && !p.Plain && s.Mode == fsm.ModeInteractive {
+		d.Nonce = strings.ToLower(rand.Text()[:12]) // 60 bits
 	}
-	return failure
+	return d
 }
 
-// failedOutcome is the outcome of a turn that has failed with the error.
-func failedOutcome(code fsm.Code, err error) engine.Outcome {
-	f := failureOf(code, err)
-	return engine.Outcome{Process: engine.Process{
-		Status: engine.Failed, Code: f.Code, Detail: f.Detail, Transient: f.Transient, Held: f.Held,
-		Repairable: f.Repairable, After: f.After,
-	}}
+// currentDialect is the engine's dialect, once its profile is known.
+func (t *turn) currentDialect() decide.Dialect {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.dialect
 }
 
-// interruptedProcess is how a process ended that the library interrupted for the given cause.
-func interruptedProcess(cause error, p engine.Process) engine.Process {
-	if p.Detail == "" {
-		p.Detail = strings.TrimPrefix(cause.Error(), "engine: ")
+// collectEvidence reads the outcome of a turn, or of one round of it.
+func (t *turn) collectEvidence(o engine.Outcome) *decide.Evidence {
+	t.mu.Lock()
+	terms := decide.Terms{Profile: t.profile, Dialect: t.dialect, Begun: t.begun, Host: t.node.host,
+		Retry: t.spec.Retry, OutputSchema: t.spec.OutputSchema, Ask: t.spec.Ask, Submitter: t.spec.Submitter}
+	t.mu.Unlock()
+	ev := decide.Read(o, &terms)
+	if len(o.Journal) > 0 {
+		run := t.lastStored()
+		ev.AddJournal(o.Journal, run.Journal, t.node.keepsJournals)
 	}
-	p.Status, p.Code = engine.Interrupted, fsm.CodeTurnInterrupted
-	if errors.Is(cause, engine.ErrTurnTimeout) {
-		p.Status, p.Code = engine.TimedOut, fsm.CodeTurnTimeout
+	return ev
+}
+
+// forEngine returns a stored handle for an engine, which may write into the struct.
+func forEngine(h *engine.SessionHandle) *engine.SessionHandle {
+	if h == nil {
+		return nil
 	}
-	return p
+	given := *h
+	return &given
 }
 
 // input is what the engine is given for the turn.
@@ -332,17 +341,17 @@ func (t *turn) input(dirs workspace, answers []interaction.Answer) engine.Turn {
 	d := t.currentDialect()
 	var inherited, withheld []Record
 	if t.origin != nil {
-		inherited, withheld = t.origin.History, t.origin.withheldRecords()
+		inherited, withheld = t.origin.History, t.origin.WithheldRecords()
 	}
 	return engine.Turn{
 		RunID: t.record.ID, Attempt: t.record.Attempt, Epoch: t.epoch, Mode: t.record.Mode,
-		Prompt: d.prompt(t.spec, dirs.artifacts),
-		Plain:  d.plain, Nonce: d.nonce,
+		Prompt: promptFor(d, t.spec, dirs.artifacts),
+		Plain:  d.Plain, Nonce: d.Nonce,
 		Answers: answers, OutputSchema: t.spec.OutputSchema,
 		WorkDir: dirs.work, ArtifactDir: dirs.artifacts, TranscriptDir: dirs.transcripts, HomeDir: dirs.home,
 		Session: forEngine(t.record.Session), Meta: maps.Clone(t.spec.Meta), Inherited: inherited, Withheld: withheld,
 		InputJSON: t.spec.Input, Labels: maps.Clone(t.record.Labels), Clock: t.node.clock, History: (*history)(t),
-		Holds: t.node.host.holds(t.record),
+		Holds: t.node.host.Holds(t.record),
 	}
 }
 
@@ -373,15 +382,15 @@ func (h *history) Record(ctx context.Context, question int) (record Record, _ er
 	return record, err
 }
 
-// prompt is the host's prompt, with instructions for an agent unless the engine is plain code (H1,
+// promptFor is the host's prompt, with instructions for an agent unless the engine is plain code (H1,
 // H2, M4).
-func (d dialect) prompt(spec Spec, artifacts string) string {
-	if d.plain {
+func promptFor(d decide.Dialect, spec Spec, artifacts string) string {
+	if d.Plain {
 		return spec.Prompt
 	}
 	return interaction.Patch(interaction.PromptParts{
-		Task: spec.Prompt, Mode: spec.Mode, ArtifactDir: artifacts, OutputSchema: spec.OutputSchema, Nonce: d.nonce,
-		Questions: d.questions,
+		Task: spec.Prompt, Mode: spec.Mode, ArtifactDir: artifacts, OutputSchema: spec.OutputSchema, Nonce: d.Nonce,
+		Questions: d.Questions,
 	})
 }
 
@@ -443,34 +452,27 @@ func (t *turn) repairInput(in engine.Turn, session *engine.SessionHandle, fault 
 // repairText says why the output is not valid, and, unless the engine is plain code, what to do.
 func (t *turn) repairText(why string) string {
 	d := t.currentDialect()
-	if d.plain {
+	if d.Plain {
 		return why
 	}
-	return interaction.RepairText(t.spec.Mode, d.nonce, why)
+	return interaction.RepairText(t.spec.Mode, d.Nonce, why)
 }
 
 // repairable reports whether the gate would fail the turn for its output, and the agent's session
-// can go on.
-func (t *turn) repairable(ev *turnEvidence) bool {
-	if ev.sessionFault != nil {
-		return false
-	}
+// can continue.
+func (t *turn) repairable(ev *decide.Evidence) bool {
 	run := t.lastStored()
-	d := ev.details()
-	facts := factsOf(&run, &d)
-	return (facts.Has(fsm.FactSticky) || facts.Has(fsm.FactHandlePresent)) &&
-		fsm.Decide(facts).Error == fsm.CodeOutputInvalid
+	return decide.Repairable(&run, ev)
 }
 
 // reportRepair stores what the agent said in the round before a repair, its session, and why a
 // repair is requested.
-func (t *turn) reportRepair(ctx context.Context, ev *turnEvidence, why string) error {
+func (t *turn) reportRepair(ctx context.Context, ev *decide.Evidence, why string) error {
 	var events []fcmp.Payload
-	if f := ev.final; f != nil {
-		text, cut := bounded(f.text, maxMessage)
-		events = append(events, intermediate(text, cut, f.ref))
+	if said := ev.Said(); said != nil {
+		events = append(events, said)
 	}
-	requested := interaction.Diagnostic{Code: fsm.WarnOutputRepairRequested, Detail: shortened(why)}
-	events = append(events, warning(requested))
-	return (*sink)(t).report(ctx, ev.session, events...)
+	requested := interaction.Diagnostic{Code: fsm.WarnOutputRepairRequested, Detail: decide.Shortened(why)}
+	events = append(events, decide.Warning(requested))
+	return (*sink)(t).report(ctx, ev.Session, events...)
 }

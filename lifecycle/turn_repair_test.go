@@ -13,6 +13,7 @@ import (
 	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/lifecycle/internal/decide"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -170,7 +171,7 @@ func TestRepairRoundIsNotStartedIfItCannotBeStored(t *testing.T) {
 
 // TestTextBeforeARepairIsBounded, and says so.
 func TestTextBeforeARepairIsBounded(t *testing.T) {
-	for length, cut := range map[int]bool{maxMessage: false, maxMessage + 1: true, maxFinalText + 1: true} {
+	for length, cut := range map[int]bool{decide.MaxMessage: false, decide.MaxMessage + 1: true, decide.MaxFinalText + 1: true} {
 		synctest.Test(t, func(t *testing.T) {
 			said := strings.Repeat("x", length)
 			lc, stop := serve(t, Config{Store: newStore(t), Engine: agent{turn: func(_ context.Context,
@@ -200,7 +201,7 @@ func TestTextBeforeARepairIsBounded(t *testing.T) {
 					require.Contains(t, data.Detail, "round 1 of 1: no JSON output was found")
 				}
 			}
-			require.Equal(t, []string{said[:min(length, maxMessage)]}, messages)
+			require.Equal(t, []string{said[:min(length, decide.MaxMessage)]}, messages)
 			stop()
 		})
 	}

@@ -3,38 +3,10 @@ package lifecycle
 import (
 	"context"
 	"fmt"
-	"time"
 
-	"github.com/interlude-go/interlude/contract/fcmp"
-	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/store"
 )
-
-// This file is about approvals that several people decide (K5). Each vote is a reply, with its own
-// commit, event and receipt. Those that do not settle the question stand in the question, and with
-// it in the history, so that a question and its votes never disagree.
-
-// decideVote makes the commit of a vote that needs others: voted is the open question with it.
-func decideVote(run *store.Run, voted *interaction.Question, reply interaction.Reply, now time.Time,
-) (*store.Commit, error) {
-	answer := reply.AnswerTo(voted, now)
-	return transition(run, fsm.EventInteractionRecorded, &details{
-		now: now, facts: fsm.FactPendingMatches, changed: voted, answer: &answer, voted: true,
-	})
-}
-
-// modeVote is the resolution_mode of a vote that does not settle its question.
-const modeVote = "vote"
-
-// recorded is the event of an answer after which the run continues to wait.
-func (d *details) recorded() *fcmp.Recorded {
-	r := (*fcmp.Recorded)(replyAccepted(d.answer))
-	if d.voted && d.changed != nil {
-		r.ResolutionMode = modeVote
-	}
-	return r
-}
 
 // readVote returns the status of a reply that an earlier vote answers or refuses. If the reply has
 // the key of a vote, it gets the receipt of that vote. If its author has voted on the open

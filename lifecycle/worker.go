@@ -9,12 +9,13 @@ import (
 	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/lifecycle/internal/decide"
 	"github.com/interlude-go/interlude/store"
 )
 
 // run executes the turn and settles it, even if the engine exits this goroutine.
 func (t *turn) run(body []byte) {
-	var ev *turnEvidence // nil: the engine has exited this goroutine
+	var ev *decide.Evidence // nil: the engine has exited this goroutine
 	defer func() { t.end(ev) }()
 	spec, from, err := decodeSubmitted(t.record.ID, body)
 	if !t.setSpec(spec, from) {
@@ -34,7 +35,7 @@ func (t *turn) run(body []byte) {
 // setSpec sets what the turn executes. It returns false and sets nothing if the turn was settled
 // before its worker called it: whoever settles a turn reads its specification without the lock, so
 // the specification must not change any more.
-func (t *turn) setSpec(spec Spec, from *origin) bool {
+func (t *turn) setSpec(spec Spec, from *decide.Origin) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.reportsClosed {
@@ -47,7 +48,7 @@ func (t *turn) setSpec(spec Spec, from *origin) bool {
 // end settles the turn after its engine has returned, unless it was settled without the worker. The
 // turn counts as interrupted if its context has ended by now: a success that comes later than that
 // is none (B1).
-func (t *turn) end(ev *turnEvidence) {
+func (t *turn) end(ev *decide.Evidence) {
 	t.journalRoom.release(t.node.journals, true)
 	cause := context.Cause(t.ctx)
 	settles := t.closeReports(nil)
@@ -174,13 +175,13 @@ func (n *node) abandonWorker(t *turn, cause error, stuck *stuckCall) {
 
 // settle stores the outcome of the turn, and removes the turn from its node. The cause is why it
 // was interrupted, nil when it was not.
-func (t *turn) settle(cause error, ev *turnEvidence) {
+func (t *turn) settle(cause error, ev *decide.Evidence) {
 	if cause != nil {
-		ev.interrupt(cause)
+		ev.Interrupt(cause)
 	}
-	ended := EndedTurn{Usage: usageOf(ev.usage, t.age()), Meta: t.spec.Meta, Context: t.observed}
-	ended.Queued = max(0, t.claimed.Sub(notEarlier(t.record.QueuedAt, t.record.NotBefore)))
-	run, stored := t.commitOutcome(ev, t.storedUsage(t.record, ev.usage, ended.Usage))
+	ended := EndedTurn{Usage: usageOf(ev.Usage, t.age()), Meta: t.spec.Meta, Context: t.observed}
+	ended.Queued = max(0, t.claimed.Sub(decide.Later(t.record.QueuedAt, t.record.NotBefore)))
+	run, stored := t.commitOutcome(ev, t.storedUsage(t.record, ev.Usage, ended.Usage))
 	ended.Stored = stored
 	t.node.notices.turnEnded(run, ended)
 	t.node.removeTurn(t, run)
@@ -189,24 +190,24 @@ func (t *turn) settle(cause error, ev *turnEvidence) {
 // commitOutcome commits the decision about the turn, and returns the run as it then stands, and
 // whether the decision is known to be stored. An outcome that the contract or the store refuses
 // fails the run.
-func (t *turn) commitOutcome(ev *turnEvidence, usage *Usage) (_ *store.Run, stored bool) {
-	if errors.Is(ev.interruption, engine.ErrCanceled) || errors.Is(ev.interruption, engine.ErrStale) {
+func (t *turn) commitOutcome(ev *decide.Evidence, usage *Usage) (_ *store.Run, stored bool) {
+	if errors.Is(ev.Interruption, engine.ErrCanceled) || errors.Is(ev.Interruption, engine.ErrStale) {
 		return t.reload(), false // somebody else has ended the run or taken it over (I6)
 	}
 	err := t.commit(func(run *store.Run, now time.Time) (*store.Commit, error) {
-		cm, err := decideTurn(withUsage(run, usage, ev.begun), ev, t.node.id, now)
+		cm, err := decide.Turn(decide.WithUsage(run, usage, ev.Begun), ev, t.node.id, now)
 		if err == nil {
 			t.addUsageAndTrace(cm, usage)
-			err = addJournal(cm, ev.finalEntries())
+			err = decide.AddJournal(cm, ev.FinalEntries())
 		}
 		return cm, err
 	})
 	var violation *fcmp.SchemaViolation
-	if errors.As(err, &violation) || isRefusal(err) || errors.Is(err, store.ErrInvalid) {
+	if errors.As(err, &violation) || decide.Refused(err) || errors.Is(err, store.ErrInvalid) {
 		t.node.log.Error("turn's result refused", "run", t.record.ID, "attempt", t.record.Attempt, "err", err)
 		refusal := err
 		err = t.commit(func(run *store.Run, now time.Time) (*store.Commit, error) {
-			cm, err := decideRefusedOutcome(withUsage(run, usage, ev.begun), refusal, t.node.id, now)
+			cm, err := decide.RefusedOutcome(decide.WithUsage(run, usage, ev.Begun), refusal, now)
 			if err == nil {
 				t.addUsageAndTrace(cm, usage)
 			}

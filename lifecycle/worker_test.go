@@ -19,6 +19,7 @@ import (
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle/internal/decide"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -481,7 +482,7 @@ func TestDispatchPicksEachIdleWorkerOnce(t *testing.T) {
 func TestTurnSettledBeforeItsWorkerStarted(t *testing.T) {
 	settled, open := new(turn), new(turn)
 	require.True(t, settled.closeReports(&stuckCall{}))
-	require.False(t, settled.setSpec(Spec{Prompt: "too late"}, &origin{}))
+	require.False(t, settled.setSpec(Spec{Prompt: "too late"}, &decide.Origin{}))
 	require.Empty(t, settled.spec.Prompt)
 	require.Nil(t, settled.origin)
 	require.True(t, open.setSpec(Spec{Prompt: "in time"}, nil))

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/interlude-go/interlude/internal/plainfile"
+	"github.com/interlude-go/interlude/lifecycle/internal/decide"
 )
 
 // workspace is a run's folders; all empty when Config.Dir is.
@@ -141,7 +142,7 @@ func (l *Lifecycle) Folder(ctx context.Context, id string) (string, error) {
 
 // foldersOf are the working folder and the home of the run whose session a fork branches; each is
 // empty if it is not known or not here.
-func (l *Lifecycle) foldersOf(from *origin) (work, home string) {
+func (l *Lifecycle) foldersOf(from *decide.Origin) (work, home string) {
 	work = from.WorkDir
 	if l.cfg.Dir == "" {
 		return work, ""

@@ -75,9 +75,9 @@ func TestJ2OnlyErrorsOfTheLibraryAreJudged(t *testing.T) {
 	for _, errno := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.EIO, syscall.ESTALE, syscall.ENOMEM} {
 		err := fmt.Errorf("workspace: %w", &fs.PathError{Op: "open", Path: "run.json", Err: errno})
 		ev := n.newTurn(&Run{ID: "r", Engine: DefaultEngine}).failed(fsm.CodeWorkspaceMissing, err)
-		require.True(t, ev.process.Transient, errno)
+		require.True(t, ev.Process.Transient, errno)
 		own := &engine.Failure{Code: fsm.CodeEngineUnavailable, Err: err}
 		ev = n.newTurn(&Run{ID: "r", Engine: DefaultEngine}).failed(fsm.CodeEngineUnavailable, own)
-		require.False(t, ev.process.Transient, errno)
+		require.False(t, ev.Process.Transient, errno)
 	}
 }

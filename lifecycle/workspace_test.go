@@ -14,6 +14,7 @@ import (
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle/internal/decide"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -325,15 +326,15 @@ func TestJ6FoldersOfTheOtherRun(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "nobodys"), 0o700))
 	for _, c := range []struct {
-		from       origin
+		from       decide.Origin
 		work, home string
 	}{
-		{origin{RunID: "here", CreatedAt: noon}, filepath.Join(base, "work"), filepath.Join(base, "home")},
-		{origin{RunID: "here", CreatedAt: noon, WorkDir: "/src"}, "/src", filepath.Join(base, "home")},
-		{origin{RunID: "here", CreatedAt: noon.Add(time.Hour)}, "", ""}, // of another run with the id
-		{origin{RunID: "nobodys", CreatedAt: noon}, "", ""},
-		{origin{RunID: "elsewhere", CreatedAt: noon}, "", ""},
-		{origin{RunID: "elsewhere", CreatedAt: noon, WorkDir: "/src"}, "/src", ""},
+		{decide.Origin{RunID: "here", CreatedAt: noon}, filepath.Join(base, "work"), filepath.Join(base, "home")},
+		{decide.Origin{RunID: "here", CreatedAt: noon, WorkDir: "/src"}, "/src", filepath.Join(base, "home")},
+		{decide.Origin{RunID: "here", CreatedAt: noon.Add(time.Hour)}, "", ""}, // of another run with the id
+		{decide.Origin{RunID: "nobodys", CreatedAt: noon}, "", ""},
+		{decide.Origin{RunID: "elsewhere", CreatedAt: noon}, "", ""},
+		{decide.Origin{RunID: "elsewhere", CreatedAt: noon, WorkDir: "/src"}, "/src", ""},
 	} {
 		work, home := lc.foldersOf(&c.from)
 		require.Equal(t, []string{c.work, c.home}, []string{work, home}, "%+v", c.from)

@@ -219,6 +219,42 @@ const (
 	HoldOn  HoldPolicy = "on"
 )
 
+// DefaultMaxRepeats is how often in a row a turn that lost its worker is executed again, if MaxRepeats
+// is 0.
+const DefaultMaxRepeats = 3
+
+// Defaults of a Retry, and the longest pause that a Retry or an engine may ask for.
+const (
+	DefaultRetryBackoff    = time.Second
+	DefaultRetryMaxBackoff = 5 * time.Minute
+	MaxRetryPause          = 30 * 24 * time.Hour
+)
+
+// Retry says how a turn that failed for a passing reason is tried again: a rate limit, an
+// overloaded model, a broken connection, or any other failure that the engine declares as passing
+// (engine.Failure.Transient, engine.Later). Until then the run is queued, with its answer and
+// session, and holds neither a slot nor a goroutine. Each retry is a new attempt, but does not count
+// towards MaxAttempts.
+//
+// A turn may have had effects before it failed, so set Retry only for runs whose turns may be
+// executed again. Runs of the profile sticky_process are not retried, because their resident
+// process cannot release its slot.
+type Retry struct {
+	// Max is how often in a row turns are executed again. The next passing failure fails the run
+	// with its own code. A turn that ends without a failure resets the count, and so does one that
+	// adds to the run's journal (engine.Journal). Repeats after lost workers count towards Max too,
+	// and retries count towards MaxRepeats. 0 means no retries.
+	Max int `json:"max"`
+	// Backoff is the pause before the first retry, which doubles with each retry up to
+	// MaxBackoff. 0 stands for DefaultRetryBackoff and DefaultRetryMaxBackoff. The pause is longer
+	// if the engine asks for a longer one.
+	Backoff    time.Duration `json:"backoff,omitempty"`
+	MaxBackoff time.Duration `json:"max_backoff,omitempty"`
+	// Jitter is the largest pseudo-random time that is added to a pause, so that runs which failed
+	// at the same time are not all retried at the same time.
+	Jitter time.Duration `json:"jitter,omitempty"`
+}
+
 // Held reports whether the run is held.
 func (r *Run) Held() bool { return r.Block != nil && r.Block.Kind == BlockHeld }
 

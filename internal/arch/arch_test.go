@@ -214,7 +214,7 @@ func TestTheRootHasFewDependencies(t *testing.T) {
 }
 
 // pure packages read no clock, start no goroutine and touch no file.
-var pure = []string{"fsm", "slots", "interaction", "contract"}
+var pure = []string{"fsm", "slots", "interaction", "contract", "lifecycle/internal/decide"}
 
 func TestPurePackagesImportNoIO(t *testing.T) {
 	for _, dir := range pure {
@@ -242,6 +242,28 @@ func TestPurePackagesImportNoIO(t *testing.T) {
 			})
 		})
 	}
+}
+
+// decides are the packages of ours that decisions may import: the contract's tables, the types of
+// records, questions and outcomes, and the form of events. None is a store driver, an engine or a
+// clock, and a decision that has a context could wait.
+var decides = []string{"contract/fcmp", "engine", "fsm", "interaction", "internal/schema", "store"}
+
+func TestDecisionsArePure(t *testing.T) {
+	for _, p := range packages(t, ".") {
+		if p.ImportPath != house+"/lifecycle/internal/decide" {
+			continue
+		}
+		for _, imported := range p.Imports {
+			ours, is := strings.CutPrefix(imported, house+"/")
+			require.False(t, is && !slices.Contains(decides, ours), "decide imports %s: a decision needs the run, the "+
+				"evidence and the time", imported)
+			require.NotContains(t, []string{"context", "crypto/rand", "math/rand", "math/rand/v2", "log/slog"}, imported,
+				"a decision that is computed again has the same result")
+		}
+		return
+	}
+	t.Fatal("there is no package lifecycle/internal/decide")
 }
 
 // skips are the files that may skip a test, each with its reason.

@@ -24,7 +24,7 @@ var folders = map[string]string{
 	"postgres": "store/postgres", "storetest": "store/storetest", "enginetest": "engine/enginetest",
 	"process": "engine/process", "exec": "engine/exec", "acp": "engine/acp", "agents": "engine/agents",
 	"netguard": "engine/netguard",
-	"schema":   "internal/schema", "skill": "lifecycle/skill",
+	"schema":   "internal/schema", "skill": "lifecycle/skill", "decide": "lifecycle/internal/decide",
 	"link": "host/link", "notify": "host/notify", "mail": "host/notify/mail", "otel": "host/otel",
 	"web": "host/web",
 }

@@ -1,0 +1,170 @@
+package decide
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+)
+
+// This file finds the questions of an outcome, and applies the host's policy to them.
+
+// findQuestions finds the questions that the run waits with, if the gate decides that it waits:
+// those in Outcome.Questions, those in the text, or the baseline question. The first two set
+// reading.Question too, because the agent has asked them. The baseline question sets only question.
+func (ev *Evidence) findQuestions(o engine.Outcome) {
+	ev.questionWarnings = slices.Clip(ev.reading.Diagnostics)
+	if len(o.Questions) == 0 {
+		ev.siblings = slices.Clip(ev.reading.Siblings)
+	}
+	for i, asked := range o.Questions {
+		if i == interaction.MaxQuestions {
+			ev.warnSurplusf("%d questions in one turn; the first %d are asked", len(o.Questions), i)
+			break
+		}
+		q, diagnostics := interaction.Normalize(asked)
+		ev.questionWarnings = append(ev.questionWarnings, diagnostics...)
+		if i == 0 {
+			ev.reading.Question = &q
+		} else {
+			ev.siblings = append(ev.siblings, q)
+		}
+	}
+	ev.rule = o.Rule
+	ev.rule.Answers = max(ev.rule.Answers, 0) // 0 means all, as does a number above that of the questions
+	if ev.question = ev.reading.Question; ev.question == nil {
+		q := ev.reading.Baseline()
+		ev.question = &q
+	}
+}
+
+// refuseUnusable fails a turn that asks with a schema that cannot be used: a person would answer a
+// text, which the code that asked cannot use.
+func (ev *Evidence) refuseUnusable(o engine.Outcome) {
+	if ev.Process.Status != engine.OK || ev.reading.Done {
+		return
+	}
+	for _, q := range o.Questions {
+		if err := engine.CheckQuestion(q); err != nil {
+			ev.SetProcess(FailedProcess(fsm.CodeEngineFailed, err))
+			return
+		}
+	}
+}
+
+// findSleep finds until when the run sleeps, or which children it waits for. A run that is done or
+// asks does neither.
+func (ev *Evidence) findSleep(o engine.Outcome) {
+	none := o.Sleep.IsZero() && len(o.Children) == 0
+	if none || ev.Process.Status != engine.OK || ev.reading.Done || len(o.Questions) > 0 {
+		return
+	}
+	if ev.profile == fsm.ProfileStickyProcess {
+		ev.SetProcess(engine.Process{Status: engine.Failed, Detail: "a run whose engine holds a process cannot sleep, " +
+			"nor wait for other runs"})
+		return
+	}
+	ev.sleep, ev.children, ev.anyChild = o.Sleep, slices.Clone(o.Children), o.AnyChild
+}
+
+// limitQuestions leaves out the last of several questions that are too large together to be stored
+// in one record.
+func (ev *Evidence) limitQuestions() {
+	if len(ev.siblings) == 0 {
+		return
+	}
+	size := sizeOfQuestion(ev.question)
+	for i := range ev.siblings {
+		if size += sizeOfQuestion(&ev.siblings[i]); size > interaction.MaxTogether {
+			ev.warnSurplusf("the first %d of %d questions have %d KiB together, which is the limit; the others are not "+
+				"asked", i+1, 1+len(ev.siblings), interaction.MaxTogether>>10)
+			ev.siblings = ev.siblings[:i]
+			return
+		}
+	}
+}
+
+// sizeOfQuestion is about how many bytes the question has in the run's record.
+func sizeOfQuestion(q *interaction.Question) int {
+	body, err := json.Marshal(q)
+	if err != nil { // it cannot be stored, and the store says so
+		return 0
+	}
+	return len(body)
+}
+
+func (ev *Evidence) warnSurplusf(format string, args ...any) {
+	ev.questionWarnings = append(ev.questionWarnings, interaction.Diagnostic{
+		Code: fsm.WarnAskUserSurplus, Detail: fmt.Sprintf(format, args...),
+	})
+}
+
+// applyPolicy applies the host's policy to a question.
+func (ev *Evidence) applyPolicy(terms *Terms, q *interaction.Question) {
+	if err := applyPolicy(terms.Ask, terms.Submitter, q); err != nil {
+		ev.questionWarnings = append(ev.questionWarnings, interaction.Diagnostic{
+			Code: fsm.WarnAskUserMalformed, Detail: Shortened(err.Error()),
+		})
+	}
+}
+
+// applyPolicy applies the host's policy to a question. The question gets the numbers of people and
+// the wait of the policy, unless the engine has set them. The question is asked even if there is an
+// error. The error says that the wait is not possible, so that the question waits until somebody
+// replies, or that too few people may decide the approval.
+func applyPolicy(policy *interaction.AskPolicy, submitter string, q *interaction.Question) error {
+	Address(policy, submitter, q)
+	needPeople(policy, q)
+	if q.Wait == nil && policy != nil {
+		q.Wait = policy.Wait.Clone()
+	}
+	if err := q.Wait.ValidateFor(*q); err != nil {
+		q.Wait = &interaction.Wait{}
+		return fmt.Errorf("the question's wait has %w; it waits until somebody replies", err)
+	}
+	if err := interaction.ValidateVoters(*q); err != nil {
+		return fmt.Errorf("the approval %w: they cannot approve it, or cannot reject it", err)
+	}
+	return nil
+}
+
+// needPeople sets how many people decide an approval. If one person decides, both numbers are 0.
+func needPeople(policy *interaction.AskPolicy, q *interaction.Question) {
+	if policy != nil && q.Subject != nil {
+		q.Need, q.Rejects = cmp.Or(q.Need, policy.Need), cmp.Or(q.Rejects, policy.Rejects)
+	}
+	if q.DecidedBySeveral() {
+		q.AlsoText = false
+	} else {
+		q.Need, q.Rejects = 0, 0
+	}
+}
+
+// Address names who may answer a question of a run with this submitter. The engine's audience has
+// precedence over the policy's, but the submitter stays excepted.
+func Address(policy *interaction.AskPolicy, submitter string, q *interaction.Question) {
+	if policy == nil || policy.To == nil && !policy.NotSubmitter {
+		return
+	}
+	to := q.To.Clone()
+	if to == nil {
+		to = policy.To.Clone()
+	}
+	if to == nil {
+		to = &interaction.Audience{Everybody: true}
+	}
+	if policy.NotSubmitter && !slices.Contains(to.Except, submitter) {
+		to.Except = append(to.Except, submitter)
+	}
+	q.To = to
+}
+
+// Restricts reports whether the policy says anything about the questions of a run.
+func Restricts(policy *interaction.AskPolicy) bool {
+	return policy != nil && (policy.To != nil || policy.NotSubmitter || policy.Wait != nil || policy.Need > 1 ||
+		policy.Rejects > 1)
+}

@@ -1,0 +1,67 @@
+package decide
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/interlude-go/interlude/store"
+)
+
+// The record of a run with a budget has what the run has used so far. The commits that start and end
+// a turn update it. A commit that would queue the run for its next turn (an accepted reply, an
+// automatic decision, a retry, a repeat, or the end of another hold or of a wait for children) holds
+// the run instead if the budget is used up. Claims therefore need not check budgets.
+
+// countTurn returns a copy of the budget with the number of turns added to what is used. The number
+// may be negative.
+func countTurn(b *store.RunBudget, turns int) *store.RunBudget {
+	if b == nil {
+		return nil
+	}
+	next := *b
+	next.Used.Turns += turns
+	return &next
+}
+
+// WithUsage returns the run with the usage of its ended turn counted towards the budget. If the
+// engine was not called (begun is false), the turn itself does not count either.
+func WithUsage(run *store.Run, turn *store.Usage, begun bool) *store.Run {
+	if run.Budget == nil {
+		return run
+	}
+	after := *run
+	after.Budget = run.Budget.After(turn)
+	if !begun {
+		after.Budget = countTurn(after.Budget, -1)
+	}
+	return &after
+}
+
+// Raise returns the budget with new limits. A new limit of 0 keeps the old one.
+func Raise(b *store.RunBudget, limit store.Budget) *store.RunBudget {
+	next := *b
+	next.Limit.Turns = cmp.Or(limit.Turns, b.Limit.Turns)
+	next.Limit.Tokens = cmp.Or(limit.Tokens, b.Limit.Tokens)
+	return &next
+}
+
+// spentReason describes the used budget, as the reason that a person reads.
+func spentReason(b *store.RunBudget) string {
+	return fmt.Sprintf("the budget is used up: %s of %s", BudgetText(b.Used), BudgetText(b.Limit))
+}
+
+// BudgetText formats the numbers that are not 0.
+func BudgetText(b store.Budget) string {
+	var parts []string
+	switch {
+	case b.Turns == 1:
+		parts = append(parts, "1 turn")
+	case b.Turns != 0:
+		parts = append(parts, fmt.Sprintf("%d turns", b.Turns))
+	}
+	if b.Tokens != 0 {
+		parts = append(parts, fmt.Sprintf("%d tokens", b.Tokens))
+	}
+	return cmp.Or(strings.Join(parts, " and "), "nothing")
+}

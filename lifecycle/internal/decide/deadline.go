@@ -1,0 +1,94 @@
+package decide
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/store"
+)
+
+// Deadline fires the deadline of the open questions, if it has passed: the run continues with
+// automatic decisions, or fails. If the questions have waits of their own, it carries out one step or
+// one end of them: each has its own commit, so that people see all in their order, also those that
+// fell due while no process was there.
+//
+// The time until which a queued run is held is such a deadline, too: the run is tried again. The
+// error may also say that the record contradicts itself.
+func Deadline(run *store.Run, now time.Time) (*store.Commit, error) {
+	if run.State == fsm.StateQueued && run.Held() {
+		return unblockRun(run, causeDue, interaction.Actor{}, now)
+	}
+	if run.Pending == nil {
+		return nil, errors.New("lifecycle: run has a deadline and no question")
+	}
+	if run.Pending.Wait != nil {
+		return ownWait(run, now)
+	}
+	e := effects{now: Later(now, run.UpdatedAt), facts: fsm.FactPendingMatches}
+	e.facts |= factIf(!run.Deadline.After(now), fsm.FactDeadlinePassed)
+	rule, _ := fsm.Wait(run.Profile, run.Strict)
+	if rule.OnDeadline == fsm.DeadlineAutoDecide && factsOf(run, &e).Has(fsm.FactAutoDecisionLeft) {
+		e.facts |= fsm.FactRuleMet // no question is open afterwards
+		e.settles.autoDecide(run, e.now)
+		return transition(run, fsm.EventInteractionAutoDecideTimeout, &e)
+	}
+	e.settles.records = abandoned(run, e.now)
+	e.ends.message = "nobody replied within " + run.SessionTimeout.String()
+	return transition(run, fsm.EventInteractionWaitTimeout, &e)
+}
+
+// autoDecide settles all open questions by automatic decisions.
+func (s *settlement) autoDecide(run *store.Run, now time.Time) {
+	answer := interaction.NewAutoDecision(*run.Pending).Answer(now)
+	answer.Ref = run.Pending.Ref
+	s.answer, s.records = &answer, settledBy(run, run.Pending, answer, "", "")
+	for i := range run.Siblings {
+		q := &run.Siblings[i]
+		further := interaction.NewAutoDecision(*q).Answer(now)
+		further.Ref = q.Ref
+		s.further = append(s.further, further)
+		s.records = append(s.records, settledBy(run, q, further, "", "")...)
+	}
+}
+
+// ownWait carries out the next step of the open questions, or the end of one of them.
+func ownWait(run *store.Run, now time.Time) (*store.Commit, error) {
+	at, q := run.NextDue()
+	if q == nil {
+		return nil, errors.New("lifecycle: run has a deadline, and its questions have no step and no end")
+	}
+	e := effects{now: Later(now, run.UpdatedAt), facts: fsm.FactPendingMatches | fsm.FactOwnWait}
+	e.facts |= factIf(!at.After(now), fsm.FactDeadlinePassed)
+	if q.StepDue() {
+		next := q.Fire()
+		e.edits.question = &next
+		return transition(run, fsm.EventInteractionStep, &e)
+	}
+	switch {
+	case q.Wait.Then == interaction.ThenDefault:
+		answer := q.TakeDefault(e.now)
+		return settleAtEnd(run, q, answer, fsm.EventInteractionDefaultTimeout, &e)
+	case q.Wait.Then == interaction.ThenDecide && factsOf(run, &e).Has(fsm.FactAutoDecisionLeft):
+		answer := interaction.NewAutoDecision(*q).Answer(e.now)
+		return settleAtEnd(run, q, answer, fsm.EventInteractionAutoDecideTimeout, &e)
+	}
+	e.facts |= factIf(q.Wait.Then == interaction.ThenFail, fsm.FactStrict)
+	e.settles.records = abandoned(run, e.now)
+	e.ends.message = fmt.Sprintf("nobody replied to question %d within %s", q.ID, q.EndsAt.Sub(q.AskedAt))
+	return transition(run, fsm.EventInteractionWaitTimeout, &e)
+}
+
+// settleAtEnd settles one question at the end of its own wait. The run continues only if no other
+// question is open. The answer does not count towards the rule, because no person gave it.
+func settleAtEnd(run *store.Run, q *interaction.Question, answer interaction.Answer, event fsm.Event, e *effects,
+) (*store.Commit, error) {
+	e.settles = settlement{answer: &answer, records: settledBy(run, q, answer, "", "")}
+	if len(run.Siblings) > 0 {
+		return transition(run, fsm.EventInteractionRecorded, e)
+	}
+	e.facts |= fsm.FactRuleMet
+	return transition(run, event, e)
+}

@@ -1,0 +1,167 @@
+package decide
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/store"
+)
+
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+// queuedRun is a run that was just submitted.
+func queuedRun() store.Run {
+	return store.Run{
+		ID: "r", Version: 1, Engine: "agent", Mode: fsm.ModeInteractive, Strict: true, SessionTimeout: time.Second,
+		Pool: "default", State: fsm.StateQueued, CreatedAt: noon, UpdatedAt: noon, QueuedAt: noon,
+	}
+}
+
+// runningRun is a run whose first turn executes on the node n.
+func runningRun() store.Run {
+	r := queuedRun()
+	r.Version, r.State, r.Attempt, r.Owner, r.Slot, r.Epoch = 3, fsm.StateRunning, 1, "n", true, 1
+	return r
+}
+
+// parked is a sticky run whose question has a deadline at noon.
+func parked() store.Run {
+	r := runningRun()
+	r.State, r.Profile, r.Interactions = fsm.StateWaitingUser, fsm.ProfileStickyProcess, 1
+	r.Pending = &interaction.Question{ID: 1, Attempt: 1, Kind: interaction.OpenText, Prompt: "Go on?", AskedAt: noon}
+	r.Deadline = noon
+	return r
+}
+
+// TestDeadlineIsFiredOnTime: D1 D2, neither a microsecond early nor a poll late.
+func TestDeadlineIsFiredOnTime(t *testing.T) {
+	run := parked()
+	for off, fires := range map[time.Duration]bool{-time.Microsecond: false, 0: true, time.Microsecond: true} {
+		cm, err := Deadline(&run, run.Deadline.Add(off))
+		if !fires {
+			var early *fsm.Refusal
+			require.ErrorAs(t, err, &early)
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, fsm.CodeInteractionWaitTimeout, cm.Run.Error.Code)
+		require.Equal(t, "nobody replied within 1s", cm.Run.Error.Message)
+		require.Equal(t, run.Pending.ID, cm.Settled[0].Question.ID)
+	}
+}
+
+// J5: a deadline of a run that is held falls due as it would otherwise: an automatic decision is
+// stored and waits, and a run that may not decide any more fails.
+func TestJ5ADeadlineOfAHeldRun(t *testing.T) {
+	now := noon
+	run := store.Run{
+		ID: "r", Version: 5, Engine: "agent", State: fsm.StateWaitingUser, Profile: fsm.ProfileResumable,
+		Session: &interaction.SessionHandle{Data: []byte("s")}, Interactions: 1, Attempt: 1, Owner: "n",
+		Pending:        &interaction.Question{ID: 1, Kind: interaction.OpenText, Prompt: "?", AskedAt: now},
+		SessionTimeout: time.Second, Deadline: now.Add(time.Second), MaxAutoDecisions: 1, UpdatedAt: now,
+	}
+	cm, err := blockRun(&run, "gone", now)
+	require.NoError(t, err)
+	held := cm.Run
+	cm, err = Deadline(&held, now.Add(time.Second))
+	require.NoError(t, err)
+	require.Equal(t, fsm.StateQueued, cm.Run.State)
+	require.True(t, cm.Run.Held())
+	require.Equal(t, interaction.AutoDecideTimeout, cm.Run.Answer.Resolution)
+	held.AutoDecisions = 1
+	cm, err = Deadline(&held, now.Add(time.Second))
+	require.NoError(t, err)
+	require.Equal(t, fsm.StateFailed, cm.Run.State)
+	require.Nil(t, cm.Run.Block)
+}
+
+// M3: a run may wait for as many children as it may have, and its wait ends no microsecond too
+// late.
+func TestM3AWaitForAllTheChildrenThatARunMayHave(t *testing.T) {
+	at := time.Unix(4e9, 0).UTC()
+	running := runningRun()
+	running.Family = &store.Family{Children: engine.MaxChildren}
+	for until, want := range map[time.Time]time.Time{{}: {}, at: at, at.Add(1): at.Add(time.Microsecond)} {
+		ev := Evidence{children: make([]string, engine.MaxChildren), sleep: until}
+		cm, err := Turn(&running, &ev, "n", noon)
+		require.NoError(t, err)
+		require.Equal(t, fsm.StateQueued, cm.Run.State)
+		require.Len(t, cm.Run.Block.Children, engine.MaxChildren)
+		require.Equal(t, want, cm.Run.Block.Until)
+	}
+}
+
+// M1 M3: a run that sleeps or waits yields, and a sleep ends no microsecond too late.
+func TestM1M3WhatYields(t *testing.T) {
+	at := time.Unix(100, 0).UTC()
+	require.False(t, (&yielding{}).isOrderly())
+	require.True(t, (&yielding{sleep: at}).isOrderly())
+	require.True(t, (&yielding{await: &store.Block{}}).isOrderly())
+	for until, want := range map[time.Time]time.Time{at: at, at.Add(1): at.Add(time.Microsecond)} {
+		run := store.Run{}
+		putToSleep(&run, until)
+		require.Equal(t, want, run.NotBefore)
+	}
+}
+
+// J13: a limit that is not given stays as it is.
+func TestJ13LimitsOfABudget(t *testing.T) {
+	both := store.Budget{Turns: 7, Tokens: 300}
+	b := &store.RunBudget{Limit: store.Budget{Turns: 3, Tokens: 100}, Used: store.Budget{Turns: 3}}
+	for given, want := range map[store.Budget]store.Budget{
+		{Turns: 5}: {Turns: 5, Tokens: 100}, {Tokens: 200}: {Turns: 3, Tokens: 200}, both: both,
+	} {
+		require.Equal(t, &store.RunBudget{Limit: want, Used: b.Used}, Raise(b, given))
+	}
+}
+
+// J2: pauses double up to their bound, are as long as the engine asks for, and have a jitter that
+// is the same whenever it is asked for.
+func TestRetryPausesDoubleUpToTheirBound(t *testing.T) {
+	var r store.Retry
+	for retry, want := range map[int]time.Duration{
+		1: time.Second, 2: 2 * time.Second, 5: 16 * time.Second, 10: 5 * time.Minute, math.MaxInt32: 5 * time.Minute,
+	} {
+		require.Equal(t, want, pauseBefore(retry, &r, "r", 0), retry)
+	}
+	r = store.Retry{Backoff: time.Minute, MaxBackoff: 90 * time.Second}
+	require.Equal(t, time.Minute, pauseBefore(1, &r, "r", 0))
+	require.Equal(t, 90*time.Second, pauseBefore(2, &r, "r", 0))
+	require.Equal(t, time.Hour, pauseBefore(1, &r, "r", time.Hour))
+	require.Equal(t, time.Minute, pauseBefore(1, &r, "r", -time.Hour))
+	require.Equal(t, store.MaxRetryPause, pauseBefore(1, &r, "r", 2*store.MaxRetryPause))
+
+	r.Jitter = time.Second
+	seen := make(map[time.Duration]bool)
+	for retry := range 100 {
+		pause := pauseBefore(retry+2, &r, "r", 0)
+		require.Equal(t, pause, pauseBefore(retry+2, &r, "r", 0))
+		require.LessOrEqual(t, 90*time.Second, pause)
+		require.LessOrEqual(t, pause, 91*time.Second)
+		seen[pause] = true
+	}
+	require.Greater(t, len(seen), 50)
+}
+
+// A commit's memory is used again, unless its events are so large that it would be kept for
+// nothing.
+func TestRecycleKeepsNoLargeEvents(t *testing.T) {
+	for size, reused := range map[int]bool{64<<10 - 1: true, 64 << 10: true, 64<<10 + 1: false} {
+		c := newCommit(&store.Run{ID: "r"})
+		c.Events = append(c.Events, store.Event{Body: make([]byte, size-1)}, store.Event{Body: []byte("x")})
+		Recycle(c)
+		require.Equal(t, reused, len(c.Events) == 0, "%d bytes", size)
+	}
+}
+
+// TestEachEventOfAReportCounts: J11, the size of what a turn reports is that of all events, also
+// where one report has several of them.
+func TestEachEventOfAReportCounts(t *testing.T) {
+	require.Equal(t, 5, EncodedSize([]store.Event{{Body: []byte("abc")}, {Body: []byte("de")}}))
+}

@@ -1,0 +1,208 @@
+package decide
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/interlude-go/interlude/contract/fcmp"
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/internal/schema"
+	"github.com/interlude-go/interlude/store"
+)
+
+// Evidence is what is known of a turn that has ended. Turn decides by it.
+type Evidence struct {
+	// Interruption is why the library ended the turn; nil when it ended by itself.
+	Interruption error
+	Begun        bool // the engine was called to execute the turn
+	Usage        engine.Usage
+	Session      *engine.SessionHandle
+	Process      engine.Process // how the turn ended; see SetProcess
+	OutputFault  error          // why the output fails the schema
+
+	facts    fsm.Facts // about the outcome; those about the run come from its record
+	profile  fsm.Profile
+	sleep    time.Time             // until when the run sleeps; zero: it does not sleep
+	children []string              // the children that the run waits for, until sleep at the latest; nil: none
+	anyChild bool                  // the run continues when one of the children has ended
+	journal  []engine.JournalEntry // stored with the turn's end
+	retry    *store.Retry          // how the turn is retried after a passing failure; nil: it is not retried
+	host     HostPolicy
+
+	reading          interaction.Reading
+	question         *interaction.Question  // see findQuestions
+	siblings         []interaction.Question // asked together with it
+	rule             interaction.Rule
+	asksAgain        bool // the turn is that of a fork which asks questions of its source again
+	final            *finalMessage
+	warnings         []interaction.Diagnostic
+	questionWarnings []interaction.Diagnostic // matter only if the run asks
+	sessionFault     error                    // why the session that the engine handed over cannot be stored
+}
+
+// Terms are what the engine, the run's specification and the host say about a turn.
+type Terms struct {
+	Profile      fsm.Profile // empty: not known yet
+	Dialect      Dialect
+	Begun        bool // the engine was called to execute the turn
+	Host         HostPolicy
+	Retry        *store.Retry // the specification's; nil: the host's
+	OutputSchema json.RawMessage
+	Ask          *interaction.AskPolicy
+	Submitter    string
+}
+
+// Dialect is how the engine of a turn says that the run is done, or asks a question: in the fields of
+// its outcome, or with signals in its text.
+type Dialect struct {
+	Plain bool   // the text has no signals (engine.Profile.Plain)
+	Nonce string // each signal in the text must carry it (engine.Profile.Signed); empty: signals need none
+	// Questions is how many the text may ask; 0 stands for 1.
+	Questions int
+}
+
+// Read reads the outcome of a turn, or of one round of it. It decides nothing.
+func Read(o engine.Outcome, terms *Terms) *Evidence {
+	d := terms.Dialect
+	ev := &Evidence{profile: terms.Profile, reading: d.read(o), warnings: declaredWarnings(o.Diagnostics),
+		Begun: terms.Begun, retry: cmp.Or(terms.Retry, terms.Host.Retry), host: terms.Host, Usage: o.Usage}
+	ev.Session, ev.sessionFault = StorableSession(o.Session)
+	if ev.sessionFault != nil {
+		ev.warnings = append(ev.warnings, interaction.Diagnostic{Code: fsm.WarnEngineDiagnostic,
+			Detail: ev.sessionFault.Error()})
+	}
+	if f := ev.reading.OutputFault; f != nil {
+		ev.warnings = append(ev.warnings, interaction.Diagnostic{Code: f.Code, Detail: f.Detail})
+	}
+	if ev.reading.Text != "" { // empty: the final text was nothing but a question or a marker
+		text, cut := bounded(ev.reading.Text, MaxFinalText)
+		ev.final = &finalMessage{text: text, truncated: cut, ref: o.FinalRef}
+	}
+	ev.findQuestions(o)
+	ev.applyPolicy(terms, ev.question)
+	for i := range ev.siblings {
+		ev.applyPolicy(terms, &ev.siblings[i])
+	}
+	ev.limitQuestions()
+	ev.SetProcess(o.Process)
+	ev.facts |= factIf(ev.reading.Done, fsm.FactDoneMarker)
+	ev.facts |= factIf(ev.reading.NotDone, fsm.FactNotDoneSaid)
+	ev.facts |= factIf(ev.reading.Question != nil, fsm.FactQuestionAsked)
+	if len(terms.OutputSchema) > 0 {
+		ev.checkOutput(terms.OutputSchema, d)
+	}
+	ev.refuseUnusable(o)
+	ev.findSleep(o)
+	return ev
+}
+
+// AskAgain is the evidence of a fork's first turn that asks questions of the source again. The engine
+// is not called, and need not be: the questions are known.
+func AskAgain(from *Origin, host HostPolicy) *Evidence {
+	return &Evidence{
+		profile: fsm.ProfileResumable, Process: engine.Process{Status: engine.OK}, host: host, asksAgain: true,
+		question: &from.Asks[0], siblings: from.Asks[1:], rule: from.Rule,
+	}
+}
+
+// effects are what any decision about the turn knows of it.
+func (ev *Evidence) effects() effects {
+	return effects{facts: ev.facts, turn: turnEnd{
+		profile: ev.profile, session: ev.Session, sessionLost: ev.sessionFault != nil,
+		warnings: ev.warnings, final: ev.final, output: ev.reading.Output,
+	}}
+}
+
+// asking are the questions of a turn that the node has executed.
+func (ev *Evidence) asking(node string) asking {
+	return asking{node: node, question: ev.question, siblings: ev.siblings, rule: ev.rule}
+}
+
+// Said returns the event of an intermediate message with the turn's final text; nil if it has none.
+func (ev *Evidence) Said() *fcmp.MessageIntermediate {
+	if ev.final == nil {
+		return nil
+	}
+	return Message(ev.final.text, ev.final.ref)
+}
+
+// AddJournal adds the entries that the outcome appends to the journal of the run. If they cannot be
+// stored, the turn has failed. The store keeps no journals if kept is false.
+func (ev *Evidence) AddJournal(entries []engine.JournalEntry, size *interaction.JournalSize, kept bool) {
+	if len(entries) == 0 {
+		return
+	}
+	_, err := size.With(entries)
+	if !kept {
+		err = engine.ErrNoJournal
+	}
+	if err != nil {
+		ev.sleep, ev.children = time.Time{}, nil
+		ev.SetProcess(engine.Process{Status: engine.Failed, Detail: err.Error()})
+		return
+	}
+	ev.journal = slices.Clone(entries)
+}
+
+// FinalEntries returns the journal entries that are stored with the end of the turn. There are none
+// if it was interrupted, because the outcome of an interrupted turn is not stored.
+func (ev *Evidence) FinalEntries() []engine.JournalEntry {
+	if ev.Interruption != nil {
+		return nil
+	}
+	return ev.journal
+}
+
+// checkOutput finds out whether the output passes the declared schema.
+func (ev *Evidence) checkOutput(declared []byte, d Dialect) {
+	ev.facts |= fsm.FactSchemaDeclared
+	s, err := schema.Cached(declared)
+	if err == nil {
+		ev.facts |= factIf(s.Permissive(), fsm.FactSchemaPermissive)
+		err = d.validateOutput(s, ev.reading)
+	}
+	ev.OutputFault = err
+	ev.facts |= factIf(err == nil, fsm.FactOutputValid)
+}
+
+// SetProcess says how the turn's process ended.
+func (ev *Evidence) SetProcess(p engine.Process) {
+	ev.Process = p
+	ev.facts = ev.facts&^fsm.FactProcessOK | factIf(p.Status == engine.OK, fsm.FactProcessOK)
+}
+
+// Interrupt records that the library ended the turn: the outcome that the engine returned afterwards
+// is no success.
+func (ev *Evidence) Interrupt(cause error) {
+	ev.Interruption = cause
+	ev.SetProcess(InterruptedProcess(cause, ev.Process))
+}
+
+// read reads what the outcome says: in its fields, and, unless the engine is plain code, in its text.
+func (d Dialect) read(o engine.Outcome) interaction.Reading {
+	r := interaction.ReadSeveral(o.FinalText, o.Output, d.Nonce, d.Questions)
+	if d.Plain {
+		r = interaction.ReadPlain(o.FinalText, o.Output)
+	}
+	r.Done = r.Done || o.Done
+	return r
+}
+
+// validateOutput returns what is wrong with the output, nil if it passes the schema.
+func (d Dialect) validateOutput(s *schema.Schema, r interaction.Reading) error {
+	if r.OutputFault != nil {
+		return errors.New(r.OutputFault.Detail)
+	}
+	if r.Output == nil && d.Plain {
+		return errors.New("the engine handed over none")
+	}
+	if r.Output == nil {
+		return errors.New("no JSON output was found: it must be the whole final message or its only fenced JSON block")
+	}
+	return s.ValidateJSON(r.Output)
+}

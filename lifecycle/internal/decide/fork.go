@@ -1,0 +1,221 @@
+package decide
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/store"
+)
+
+// ForkSource is what was read of a run that is to be forked.
+type ForkSource struct {
+	Run     store.Run
+	WorkDir string               // of its specification
+	From    *Origin              // if the run is a fork itself
+	Settled []interaction.Record // its settled questions, in order
+}
+
+// ForkAt says at which point a run is forked, and how the fork begins.
+type ForkAt struct {
+	// Question is the number of a settled question, or 0 for the end of a run that has ended.
+	Question int
+	// Answer, if Answers is set, is what the fork gets in place of the stored answer.
+	Answer  interaction.Reply
+	Answers bool
+	Author  interaction.Actor
+}
+
+// CannotFork says why a run cannot be forked at a point.
+type CannotFork struct {
+	Reason string
+	Err    error // the cause; often nil
+}
+
+func (e *CannotFork) Error() string {
+	if e.Err != nil {
+		return e.Reason + ": " + e.Err.Error()
+	}
+	return e.Reason
+}
+
+// Unwrap returns the cause.
+func (e *CannotFork) Unwrap() error { return e.Err }
+
+func cannotForkf(format string, args ...any) error {
+	return &CannotFork{Reason: fmt.Sprintf(format, args...)}
+}
+
+// Fork decides what a fork inherits. The error is a *CannotFork, or a *interaction.NotAskedError if
+// the author may not give the answer.
+func Fork(s *ForkSource, at *ForkAt, now time.Time) (*Origin, error) {
+	if at.Question > 0 {
+		return s.forkQuestion(at.Question, at, now)
+	}
+	if !s.Run.State.Terminal() {
+		return nil, cannotForkf("it is %s and has not ended; name a settled question", s.Run.State)
+	}
+	if n := len(s.Settled); n > 0 {
+		first, end := s.askedTogether(n - 1)
+		for _, r := range s.Settled[first:end] {
+			if r.Resolution == interaction.Abandoned {
+				return s.forkQuestion(r.Question.ID, at, now)
+			}
+		}
+	}
+	return s.forkEnd(at, now)
+}
+
+// inherit returns what every fork inherits, with a history of the given number of settled
+// questions.
+func (s *ForkSource) inherit(settled int) *Origin {
+	o := &Origin{RunID: s.Run.ID, CreatedAt: s.Run.CreatedAt, WorkDir: s.WorkDir}
+	if s.From != nil {
+		o.History, o.Journal = slices.Clone(s.From.History), slices.Clone(s.From.Journal)
+	}
+	for _, r := range s.Settled[:settled] {
+		o.History = append(o.History, forHistory(r))
+	}
+	return o
+}
+
+// forkQuestion forks the run at a settled question.
+func (s *ForkSource) forkQuestion(number int, at *ForkAt, now time.Time) (*Origin, error) {
+	i := slices.IndexFunc(s.Settled, func(r interaction.Record) bool { return r.Question.ID == number })
+	switch {
+	case s.Run.OpenQuestion(number) != nil:
+		return nil, cannotForkf("question %d is open; reply to it, or fork the run once it is settled", number)
+	case i >= 0 && s.Run.Pending != nil && s.Run.Pending.Attempt == s.Settled[i].Question.Attempt:
+		return nil, cannotForkf("question %d was asked together with others, and question %d of these is open", number,
+			s.Run.Pending.ID)
+	case i < 0:
+		return nil, cannotForkf("it has asked %d questions, and question %d is none of them", s.Run.Interactions, number)
+	case s.Run.Profile == fsm.ProfileStickyProcess:
+		return nil, cannotForkf("its session is in its resident process, which cannot be branched")
+	}
+	record := s.Settled[i]
+	session := record.Session
+	untouched := s.Run.Attempt == record.Question.Attempt // no turn has started since the question
+	if session == nil && untouched {
+		session = s.Run.Session
+	}
+	first, end := s.askedTogether(i)
+	round := slices.Clone(s.Settled[first:end])
+	branchesInherited := session == nil && s.inheritsSession() && end <= s.Run.ForkedFrom.AsksAgain
+	if session == nil && !branchesInherited {
+		return nil, cannotForkf("the session of question %d was not kept: the question was settled by a release that did "+
+			"not keep it, or the engine had none", number)
+	}
+	o := s.inherit(first)
+	o.Session, o.AtRest = session, s.Run.State.Terminal() && untouched
+	if branchesInherited {
+		o.branchSessionOf(s.From)
+	}
+	o.OwnEntries, o.Point = record.Journal, record.Question.AskedAt
+	if !at.Answers {
+		asks := o.continueWith(round, s.ruleOf(first, end), at.Author)
+		if !asks && record.Resolution == interaction.Abandoned {
+			return nil, cannotForkf("nobody has answered question %d; give an Answer", number)
+		}
+		return o, nil
+	}
+	answered, err := s.answer(record.Question, at.Answer, now)
+	if err != nil {
+		return nil, err
+	}
+	others := slices.Delete(slices.Clone(round), i-first, i-first+1)
+	if k := slices.IndexFunc(others, func(r interaction.Record) bool { return mustAskAgain(&r, at.Author) }); k >= 0 {
+		return nil, cannotForkf("question %d was asked together with question %d, which the fork asks again; fork the "+
+			"run without an Answer, and reply to the fork", number, others[k].Question.ID)
+	}
+	round[i-first] = answered
+	o.continueWithAnswers(round)
+	return o, nil
+}
+
+// forkEnd forks a run that had no open question when it ended. The fork executes the run's last
+// turn again, or continues its session with a further message.
+func (s *ForkSource) forkEnd(at *ForkAt, now time.Time) (*Origin, error) {
+	o := s.inherit(len(s.Settled))
+	o.AtRest = true
+	switch n := len(s.Settled); {
+	case at.Answers:
+		if at.Answer.Decision != "" || len(at.Answer.Value) > 0 {
+			return nil, cannotForkf("it has no open question, so that its end takes a text alone")
+		}
+		answer := interaction.Reply{Text: at.Answer.Text, Actor: at.Author}.Answer(now)
+		o.Answer, o.Message, o.Point = &answer, true, now
+		if s.Run.Journal != nil {
+			o.OwnEntries = s.Run.Journal.Entries
+		}
+	case s.Run.State == fsm.StateSucceeded:
+		return nil, cannotForkf("it has succeeded; say by Answer what is to be done next, or name a settled question")
+	case n > 0:
+		first, end := s.askedTogether(n - 1)
+		o = s.inherit(first)
+		o.AtRest = true
+		o.continueWith(s.Settled[first:end], s.ruleOf(first, end), at.Author)
+		o.OwnEntries, o.Point = s.Settled[n-1].Journal, s.Settled[n-1].Question.AskedAt
+	case s.From != nil:
+		o.continueAs(s.From, at.Author)
+	}
+	switch {
+	case o.Answer == nil && o.Answers == nil && o.Asks == nil: // the fork begins anew with the prompt
+		o.Journal = nil
+	case s.Run.Profile == fsm.ProfileStickyProcess:
+		return nil, cannotForkf("its session was in its resident process, which has ended")
+	case s.Run.Session != nil:
+		o.Session = s.Run.Session
+	case s.inheritsSession():
+		o.branchSessionOf(s.From)
+	default:
+		return nil, cannotForkf("it has no session that could be told something")
+	}
+	return o, nil
+}
+
+// askedTogether returns the range of the settled questions that were asked together with the one at
+// this index: those of one attempt. Usually it is one.
+func (s *ForkSource) askedTogether(i int) (first, end int) {
+	attempt := s.Settled[i].Question.Attempt
+	for first = i; first > 0 && s.Settled[first-1].Question.Attempt == attempt; first-- {
+	}
+	for end = i + 1; end < len(s.Settled) && s.Settled[end].Question.Attempt == attempt; end++ {
+	}
+	return first, end
+}
+
+// ruleOf returns the rule of a round of settled questions. If the run has forgotten it, the rule
+// follows from the outcome, and is never weaker than the original one.
+func (s *ForkSource) ruleOf(first, end int) interaction.Rule {
+	round := s.Settled[first:end]
+	if t := s.Run.Together; t != nil && t.First == round[0].Question.ID {
+		return t.Rule
+	}
+	return ruleOfOutcome(round)
+}
+
+// answer settles a question of the source by the reply of the fork's author.
+func (s *ForkSource) answer(q interaction.Question, given interaction.Reply, now time.Time,
+) (interaction.Record, error) {
+	q = q.Unasked()
+	given.ID = q.ID
+	if q.DecidedBySeveral() {
+		return interaction.Record{}, cannotForkf("question %d is decided by several people; fork the run without an "+
+			"Answer, and reply to the fork", q.ID)
+	}
+	err := given.CheckFor(q)
+	switch {
+	case errors.Is(err, interaction.ErrNotAsked):
+		return interaction.Record{}, err
+	case err != nil:
+		return interaction.Record{}, &CannotFork{fmt.Sprintf("question %d does not take the answer", q.ID), err}
+	}
+	return interaction.Settle(q, given.AnswerTo(&q, now), "", ""), nil
+}
+
+// inheritsSession reports whether the source is a fork that has not branched its session yet.
+func (s *ForkSource) inheritsSession() bool { return s.From != nil && s.From.Session != nil }

@@ -1,0 +1,159 @@
+package decide
+
+import (
+	"slices"
+	"time"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/interaction"
+)
+
+// MaxOrigin is how many bytes of JSON a fork inherits at most. Most of them are history and journal.
+const MaxOrigin = 16 << 20
+
+// Origin is what a fork inherits from its source. It is stored together with the fork's
+// specification, and never changes.
+type Origin struct {
+	// RunID and CreatedAt identify the run that owns the session. WorkDir is the WorkDir of its
+	// Spec; if it is empty, that run works in its own folder.
+	RunID     string    `json:"run_id"`
+	CreatedAt time.Time `json:"created_at"`
+	WorkDir   string    `json:"work_dir,omitempty"`
+	// Session is the session that the first turn branches; nil if there is none.
+	Session *interaction.SessionHandle `json:"session,omitempty"`
+	AtRest  bool                       `json:"at_rest,omitempty"` // see engine.BranchPoint
+	Message bool                       `json:"message,omitempty"` // see engine.BranchPoint
+	History []interaction.Record       `json:"history,omitempty"`
+	// Journal has the entries that the source had inherited itself, and after them its own up to
+	// the fork's point. The fork's own journal follows them.
+	Journal []engine.JournalEntry `json:"journal,omitempty"`
+	// Answer is what the first turn of the fork gets.
+	Answer *interaction.Answer `json:"answer,omitempty"`
+	// Answers replace Answer if several questions were asked together.
+	Answers []interaction.Answer `json:"answers,omitempty"`
+	// Asks are the questions that the first turn of the fork asks again, with their rule. There is
+	// no answer then.
+	Asks []interaction.Question `json:"asks,omitempty"`
+	Rule interaction.Rule       `json:"rule,omitzero"`
+	// Withheld are the indexes of the records of History whose answers the fork does not inherit.
+	Withheld []int `json:"withheld,omitempty"`
+
+	// The fields below are used only while the fork is made. Point is the time of the fork in the
+	// source's life, and OwnEntries how many entries the source's own journal had then.
+	Point      time.Time `json:"-"`
+	OwnEntries int       `json:"-"`
+	answered   int       // how many records at the end of History have the answers that the fork begins with
+}
+
+// BranchPoint describes for the engine the session that it branches, without the folders.
+func (o *Origin) BranchPoint() engine.BranchPoint {
+	return engine.BranchPoint{RunID: o.RunID, Session: *o.Session.Clone(), AtRest: o.AtRest, Message: o.Message}
+}
+
+// WithheldRecords returns the records of the history whose answers the fork does not inherit.
+func (o *Origin) WithheldRecords() (all []interaction.Record) {
+	for _, i := range o.Withheld {
+		if i < len(o.History) {
+			all = append(all, o.History[i])
+		}
+	}
+	return all
+}
+
+// Withhold finds the inherited records whose answers a fork by this author does not inherit. An
+// engine that keeps answers itself asks these questions again (engine.Turn.Withheld).
+func (o *Origin) Withhold(author interaction.Actor) {
+	for i := range o.History[:len(o.History)-o.answered] {
+		if mustAskAgain(&o.History[i], author) {
+			o.Withheld = append(o.Withheld, i)
+		}
+	}
+}
+
+// mustAskAgain reports whether a fork by this author does not inherit the answer of the record. An
+// answer is used only for the question that was asked: an approval allows one execution, and the
+// author of a fork decides nothing that they could not have decided by a reply.
+func mustAskAgain(r *interaction.Record, author interaction.Actor) bool {
+	q := &r.Question
+	return r.Resolution != interaction.Superseded &&
+		(q.Subject != nil || q.DecidedBySeveral() || !q.To.Admits(author))
+}
+
+// continueWith has the fork continue with the answers to these questions, or ask all of them again
+// if it does not inherit one of the answers. It reports whether the fork asks.
+func (o *Origin) continueWith(round []interaction.Record, rule interaction.Rule, author interaction.Actor) bool {
+	if !slices.ContainsFunc(round, func(r interaction.Record) bool { return mustAskAgain(&r, author) }) {
+		o.continueWithAnswers(round)
+		return false
+	}
+	for i := range round {
+		o.Asks = append(o.Asks, round[i].Question.Unasked())
+	}
+	if len(round) > 1 {
+		o.Rule = rule
+	}
+	return true
+}
+
+// continueWithAnswers adds the questions to the history, and has the first turn of the fork get the
+// answers.
+func (o *Origin) continueWithAnswers(round []interaction.Record) {
+	answers := make([]interaction.Answer, 0, len(round))
+	for i := range round {
+		o.History = append(o.History, forHistory(round[i]))
+		answers = append(answers, round[i].Answer())
+	}
+	o.answered = len(round)
+	if len(answers) > 1 {
+		o.Answers = answers
+	} else {
+		o.Answer = &answers[0]
+	}
+}
+
+// continueAs has the fork begin as its source would have, which is a fork that has asked nothing.
+func (o *Origin) continueAs(from *Origin, author interaction.Actor) {
+	switch {
+	case len(from.Asks) > 0:
+		o.Asks, o.Rule = from.Asks, from.Rule
+	case from.Message:
+		o.Answer, o.Message = from.Answer, true
+	case from.Answer != nil || len(from.Answers) > 0:
+		before := len(o.History) - max(len(from.Answers), 1)
+		round := o.History[before:]
+		o.History = slices.Clone(o.History[:before])
+		o.continueWith(round, ruleOfOutcome(round), author)
+	}
+}
+
+// branchSessionOf has the fork branch the session that its source has inherited.
+func (o *Origin) branchSessionOf(from *Origin) {
+	o.RunID, o.CreatedAt, o.WorkDir = from.RunID, from.CreatedAt, from.WorkDir
+	o.Session, o.AtRest = from.Session, from.AtRest
+}
+
+// forHistory returns a record without what only its own run needs.
+func forHistory(r interaction.Record) interaction.Record {
+	r.Session, r.Journal, r.Key, r.Digest = nil, 0, "", ""
+	return r
+}
+
+// ruleOfOutcome returns a rule that has the outcome of the round, and is never weaker than the
+// original one.
+func ruleOfOutcome(round []interaction.Record) interaction.Rule {
+	replies, superseded, rejected := 0, false, false
+	for i := range round {
+		superseded = superseded || round[i].Resolution == interaction.Superseded
+		rejected = rejected || round[i].Decision == interaction.Reject
+		if round[i].Resolution == interaction.UserReply {
+			replies++
+		}
+	}
+	switch {
+	case !superseded:
+		return interaction.Rule{}
+	case rejected:
+		return interaction.Rule{StopOnReject: true}
+	}
+	return interaction.Rule{Answers: replies}
+}

@@ -1,0 +1,84 @@
+package decide
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/store"
+)
+
+// BadArgument says that the caller of a command has passed an argument that the run does not allow.
+type BadArgument struct{ Argument, Value, Want string }
+
+func (e *BadArgument) Error() string {
+	return fmt.Sprintf("lifecycle: %s is %s, want %s", e.Argument, e.Value, e.Want)
+}
+
+// Parts of errors about an audience to which no actor can belong.
+const (
+	ForNobody    = "for nobody"
+	WantSomebody = "users, groups or Everybody"
+)
+
+// Extend moves the end of an open question.
+func Extend(run *store.Run, q *interaction.Question, until time.Time, by interaction.Actor, now time.Time,
+) (*store.Commit, error) {
+	extended := *q
+	extended.EndsAt = until
+	return editQuestion(run, edit{&extended, changeExtend, by}, now)
+}
+
+// Claim has the actor claim an open question.
+func Claim(run *store.Run, q *interaction.Question, by interaction.Actor, until, now time.Time,
+) (*store.Commit, error) {
+	switch {
+	case !q.To.Admits(by):
+		return nil, &interaction.NotAskedError{ID: q.ID, Actor: by, To: *q.To.Clone()}
+	case q.DecidedBySeveral():
+		return nil, &BadArgument{"question", strconv.Itoa(q.ID), "one that one person answers"}
+	case !until.After(now) || until.After(now.Add(interaction.MaxClaim)):
+		return nil, &BadArgument{"until", until.String(), "a time after now, and within " +
+			interaction.MaxClaim.String()}
+	}
+	if err := q.CheckClaim(by, now); err != nil {
+		return nil, err
+	}
+	claimed := q.ClaimedBy(by, until)
+	return editQuestion(run, edit{&claimed, changeClaim, by}, now)
+}
+
+// Release ends the claim of an open question.
+func Release(run *store.Run, q *interaction.Question, by interaction.Actor, now time.Time) (*store.Commit, error) {
+	released := *q
+	released.Claim = nil
+	return editQuestion(run, edit{&released, changeRelease, by}, now)
+}
+
+// Reassign puts an open question to other people. From is the audience that the caller saw.
+func Reassign(run *store.Run, q *interaction.Question, by interaction.Actor, from *interaction.Audience,
+	to interaction.Audience, now time.Time) (*store.Commit, error) {
+	if !q.To.Equal(from) {
+		return nil, &interaction.ReassignedError{ID: q.ID, To: q.To.Clone()}
+	}
+	next := q.PutTo(to)
+	if err := next.To.Validate(); err != nil {
+		return nil, &BadArgument{"to", "an audience with " + err.Error(), "room for those who are excepted"}
+	}
+	if !interaction.Enough(1, next.To) {
+		return nil, &BadArgument{"to", ForNobody + " but those who are excepted", WantSomebody}
+	}
+	if err := interaction.ValidateVoters(next); err != nil {
+		return nil, &BadArgument{"to", "such that the approval " + err.Error(), "as many people as must decide"}
+	}
+	return editQuestion(run, edit{&next, changeReassign, by}, now)
+}
+
+// editQuestion makes the commit of an open question that a person has changed.
+func editQuestion(run *store.Run, change edit, now time.Time) (*store.Commit, error) {
+	return transition(run, fsm.EventInteractionChanged, &effects{
+		now: now, facts: fsm.FactPendingMatches, edits: change,
+	})
+}

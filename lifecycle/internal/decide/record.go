@@ -1,0 +1,253 @@
+package decide
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/store"
+)
+
+// This file changes the record of a run, one family of effects at a time. Each function changes the
+// copy that a commit holds, and shares nothing with it that a later decision changes.
+
+// recordTurnEnd records what a turn has left.
+func recordTurnEnd(next *store.Run, turn *turnEnd) {
+	if turn.profile != "" {
+		next.Profile = turn.profile
+	}
+	if turn.session != nil {
+		next.Session = turn.session
+	}
+	for _, w := range turn.warnings {
+		next.Warnings = withWarning(next.Warnings, w.Code)
+	}
+}
+
+// withWarning returns the codes and one more, unless it is there already, or is an engine's own and
+// there are maxOwnWarnings. It does not change the given slice.
+func withWarning(codes []fsm.Warning, code fsm.Warning) []fsm.Warning {
+	if slices.Contains(codes, code) || (code.Own() && len(codes) >= maxOwnWarnings) {
+		return codes
+	}
+	return append(slices.Clip(codes), code)
+}
+
+// recordRecovery records what a recovery does to the run, if it has a part in its end.
+func recordRecovery(next *store.Run, end *ending, now time.Time) {
+	if end.recovery != "" {
+		next.Recovery, next.RecoveredAt, next.RecoveryReason = end.recovery, Later(now, next.RecoveredAt), end.reason
+	}
+}
+
+// recordFailure records why a run was canceled or has failed.
+func recordFailure(next *store.Run, row *fsm.Transition, end *ending) {
+	code, message := row.Error, end.message
+	switch {
+	case row.To == fsm.StateCanceled:
+		next.CancelReason = end.reason
+		message = cmp.Or(utf8Text(message), "canceled")
+	case row.Allows(end.code):
+		code = end.code
+	case end.code != "":
+		message = Shortened(strings.TrimSuffix(string(end.code)+": "+message, ": "))
+	}
+	next.Error = &store.Failure{Code: code, Message: cmp.Or(utf8Text(message), string(code))}
+}
+
+// yieldTurn records why a turn has returned its run to the queue.
+func yieldTurn(next *store.Run, y *yielding, now time.Time) {
+	switch {
+	case y.passing != nil:
+		putOff(next, y.passing, now)
+	case y.hold != nil:
+		holdRun(next, y.hold, now)
+	case !y.sleep.IsZero():
+		putToSleep(next, y.sleep)
+	case y.await != nil:
+		queueForChildren(next, y.await, now)
+	}
+}
+
+// putOff records in next that its turn failed for a passing reason, and when the turn is retried.
+func putOff(next *store.Run, failure *passingFailure, now time.Time) {
+	next.Repeats++
+	next.Yielded++
+	next.NotBefore = Later(now.Add(pauseBefore(next.Repeats, failure.retry, next.ID, failure.after)), next.NotBefore)
+	next.Block = &store.Block{
+		Kind: store.BlockRetry, Until: next.NotBefore, Code: failure.code, Reason: utf8Text(failure.message),
+	}
+}
+
+// putToSleep queues the run again after a turn that ended without an error, for a next turn at a
+// later time. A sleep does not count as a repeat, and ends a row of them.
+func putToSleep(next *store.Run, until time.Time) {
+	next.Repeats, next.Holds = 0, 0
+	next.Yielded++
+	next.Answer, next.Together = nil, nil
+	next.NotBefore = Later(notBefore(until), next.NotBefore)
+	next.Block = &store.Block{Kind: store.BlockSleep, Until: next.NotBefore, Reason: "the run sleeps"}
+}
+
+// queueForChildren queues the run again after a turn that ended without an error, until its
+// children have ended. As with a sleep, the turn is not counted as a repeat.
+func queueForChildren(next *store.Run, block *store.Block, now time.Time) {
+	next.Repeats, next.Holds = 0, 0
+	next.Yielded++
+	next.Answer, next.Together = nil, nil
+	next.Block = block
+	setFamilyDue(next, now)
+}
+
+// setFamilyDue sets when a node must do what is due for the relatives of the run, if it has any.
+func setFamilyDue(r *store.Run, due time.Time) {
+	if r.Family != nil && !r.Family.Due.Equal(due) {
+		family := *r.Family // a copy: the record that was read shares the other one
+		family.Due = due
+		r.Family = &family
+	}
+}
+
+// changeBlock carries out a transition that does not change the state: it begins or ends a hold.
+func changeBlock(next *store.Run, b *blocking, now time.Time) {
+	if b.begins != nil {
+		holdRun(next, b.begins, now)
+	} else {
+		unblock(next, b.ends)
+	}
+}
+
+// holdRun sets the block of a run when its hold begins.
+func holdRun(next *store.Run, h *hold, now time.Time) {
+	next.Block = &store.Block{Kind: store.BlockHeld, Code: h.code, Reason: h.reason,
+		Choices: slices.Clone(repairChoices)}
+	if next.State != fsm.StateQueued {
+		return
+	}
+	next.Holds++
+	next.Yielded++
+	if h.retried {
+		next.Block.Until = now.Add(max(HoldPause(next.Holds), h.after)).Truncate(time.Microsecond)
+	}
+}
+
+// keepBlock keeps a parked run held after its question is settled. Because nothing checks the
+// sessions of queued runs, the run is tried again automatically from then on.
+func keepBlock(next *store.Run, block *store.Block, now time.Time) {
+	b := *block
+	b.Until = now.Add(firstHoldPause)
+	next.Block = &b
+}
+
+// unblock ends the block of a run. If a person resumed the run, the counts of repeats and holds
+// start at zero again.
+func unblock(next *store.Run, cause string) {
+	next.Block = nil
+	if cause == causeResumed {
+		next.Repeats, next.Holds = 0, 0
+	}
+}
+
+// openQuestions makes the turn's questions the run's open ones. They have consecutive numbers and
+// one deadline, that of the waiting policy or the earliest of their own waits.
+func openQuestions(next *store.Run, a *asking, now time.Time) {
+	if next.AsksAgain() { // the attempt does not count, since the engine was not called
+		next.Yielded++
+	}
+	first := next.Interactions + 1
+	number := func(q interaction.Question) interaction.Question {
+		next.Interactions++
+		q.ID, q.Attempt, q.AskedAt = next.Interactions, next.Attempt, now
+		return q
+	}
+	q := number(*a.question)
+	next.Pending, next.Siblings, next.Together = &q, nil, nil
+	if len(a.siblings) > 0 {
+		next.Siblings = make([]interaction.Question, 0, len(a.siblings))
+		for _, q := range a.siblings {
+			next.Siblings = append(next.Siblings, number(q))
+		}
+		next.Together = &store.Together{First: first, Asked: 1 + len(a.siblings), Rule: a.rule}
+	}
+	if startWaits(next) {
+		setDeadline(next)
+		return
+	}
+	if rule, ok := fsm.Wait(next.Profile, next.Strict); ok && rule.OnDeadline != fsm.DeadlineKeepWaiting {
+		next.Deadline = now.Add(next.SessionTimeout)
+	}
+}
+
+// startWaits sets when the questions that were just asked end, and reports whether they have waits
+// of their own. If only some have, the others get what the run's policy says.
+func startWaits(next *store.Run) bool {
+	own := next.Pending.Wait != nil
+	for i := range next.Siblings {
+		own = own || next.Siblings[i].Wait != nil
+	}
+	if !own {
+		return false
+	}
+	start := func(q *interaction.Question) {
+		if q.Wait == nil {
+			q.Wait = policyWait(next)
+		}
+		q.StartWait()
+	}
+	start(next.Pending)
+	for i := range next.Siblings {
+		start(&next.Siblings[i])
+	}
+	return true
+}
+
+// policyWait is the run's policy in the form of a wait.
+func policyWait(r *store.Run) *interaction.Wait {
+	switch rule, _ := fsm.Wait(r.Profile, r.Strict); rule.OnDeadline {
+	case fsm.DeadlineAutoDecide:
+		return &interaction.Wait{End: r.SessionTimeout, Then: interaction.ThenDecide}
+	case fsm.DeadlineFail:
+		return &interaction.Wait{End: r.SessionTimeout, Then: interaction.ThenFail}
+	}
+	return &interaction.Wait{}
+}
+
+// setDeadline sets the deadline of a run whose questions have waits of their own: the time of the
+// next step, or of the first end, of any of them.
+func setDeadline(next *store.Run) {
+	if next.Pending != nil && next.Pending.Wait != nil {
+		next.Deadline, _ = next.NextDue()
+	}
+}
+
+// recordReply records the reply to one of several questions. The run continues to wait, and a hold
+// stays.
+func recordReply(next, prev *store.Run, answer *interaction.Answer, now time.Time) {
+	together := *prev.Together
+	if answer.Resolution == interaction.UserReply {
+		together.Replies++
+	}
+	next.Together, next.Block = &together, prev.Block
+	next.CloseQuestion(answer.ID)
+	countAutoDecision(next, answer, now)
+	setDeadline(next)
+}
+
+// changeQuestion puts the changed question into the record of a run that continues to wait. A hold
+// stays.
+func changeQuestion(next, prev *store.Run, changed *interaction.Question) {
+	next.Block = prev.Block
+	next.ReplaceQuestion(*changed)
+	setDeadline(next)
+}
+
+// countAutoDecision counts the answer if it is an automatic decision.
+func countAutoDecision(next *store.Run, a *interaction.Answer, now time.Time) {
+	if a.Resolution == interaction.AutoDecideTimeout {
+		next.AutoDecisions++
+		next.LastAutoDecisionAt = now
+	}
+}

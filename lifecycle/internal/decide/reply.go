@@ -1,0 +1,115 @@
+package decide
+
+import (
+	"slices"
+	"time"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/store"
+)
+
+// Reply settles the open question that the reply names. The run returns to the queue, unless it
+// waits for other answers. If several people decide the question and others must vote, the reply is
+// recorded as a vote. The error may also be that of Reply.CheckFor or Question.CheckClaim.
+func Reply(run *store.Run, reply interaction.Reply, now time.Time) (*store.Commit, error) {
+	question := run.OpenQuestion(reply.ID)
+	if err := reply.CheckFor(*question); err != nil {
+		return nil, err
+	}
+	now = Later(now, run.UpdatedAt) // the answer has the time of the commit
+	if err := question.CheckClaim(reply.Actor, now); err != nil {
+		return nil, err
+	}
+	if question.DecidedBySeveral() {
+		voted := question.WithVote(reply, now)
+		if !question.Decides(reply.Decision) {
+			return recordVote(run, &voted, reply, now)
+		}
+		question = &voted
+	}
+	answer := reply.AnswerTo(question, now)
+	digest := ""
+	if reply.Key != "" {
+		digest = reply.DigestFor(question)
+	}
+	e := effects{now: now, facts: fsm.FactPendingMatches | fsm.FactRuleMet, settles: settlement{
+		answer: &answer, records: settledBy(run, question, answer, reply.Key, digest), vote: question.DecidedBySeveral(),
+	}}
+	e.settles.records[0].Seen = reply.Seen
+	if run.Together != nil && !completesRule(run, &answer) {
+		e.facts &^= fsm.FactRuleMet
+		return transition(run, fsm.EventInteractionRecorded, &e)
+	}
+	e.settles.closeSiblings(run, now)
+	return transition(run, fsm.EventInteractionReplyAccepted, &e)
+}
+
+// recordVote makes the commit of a vote that needs others: voted is the open question with it. The
+// votes are part of the question, and with it of the history, so that a question and its votes never
+// disagree.
+func recordVote(run *store.Run, voted *interaction.Question, reply interaction.Reply, now time.Time,
+) (*store.Commit, error) {
+	answer := reply.AnswerTo(voted, now)
+	return transition(run, fsm.EventInteractionRecorded, &effects{
+		now: now, facts: fsm.FactPendingMatches, edits: edit{question: voted},
+		settles: settlement{answer: &answer, vote: true},
+	})
+}
+
+// completesRule reports whether the run continues with this reply to one of its open questions.
+func completesRule(run *store.Run, answer *interaction.Answer) bool {
+	return run.Together.Met(run.Together.Replies+1, len(run.Siblings), answer.Decision == interaction.Reject)
+}
+
+// closeSiblings closes the open questions that the first record does not settle: the run continues
+// without answers to them.
+func (s *settlement) closeSiblings(run *store.Run, now time.Time) {
+	if len(run.Siblings) == 0 {
+		return
+	}
+	answered := s.records[0].Question.ID
+	for _, q := range run.OpenQuestions() {
+		if q.ID != answered {
+			record := interaction.Supersede(q, now)
+			keepForkPoint(&record, run)
+			s.records = append(s.records, record)
+		}
+	}
+	slices.SortFunc(s.records, func(a, b interaction.Record) int { return a.Question.ID - b.Question.ID })
+}
+
+// settledBy is the record of an open question as the answer settles it.
+func settledBy(run *store.Run, q *interaction.Question, answer interaction.Answer, key, digest string,
+) []interaction.Record {
+	all := []interaction.Record{interaction.Settle(*q, answer, key, digest)}
+	keepForkPoint(&all[0], run)
+	return all
+}
+
+// abandoned returns a history entry for each open question of a run that ends: the question was
+// closed without an answer.
+func abandoned(run *store.Run, at time.Time) []interaction.Record {
+	if run.Pending == nil {
+		return nil
+	}
+	all := make([]interaction.Record, 0, 1+len(run.Siblings))
+	all = append(all, interaction.Abandon(*run.Pending, at))
+	for _, q := range run.Siblings {
+		all = append(all, interaction.Abandon(q, at))
+	}
+	for i := range all {
+		keepForkPoint(&all[i], run)
+	}
+	return all
+}
+
+// keepForkPoint stores in the record of a question what a fork needs to continue from there: the
+// session, and how many entries the journal has. They are as they were when the question was asked,
+// because neither changes while the run waits.
+func keepForkPoint(r *interaction.Record, run *store.Run) {
+	r.Session = run.Session
+	if run.Journal != nil {
+		r.Journal = run.Journal.Entries
+	}
+}

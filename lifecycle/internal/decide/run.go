@@ -1,0 +1,156 @@
+package decide
+
+import (
+	"slices"
+	"time"
+
+	"github.com/interlude-go/interlude/contract/fcmp"
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/store"
+)
+
+// creation is the contract's row for a new run.
+var creation = fsm.Submit()
+
+// Submission makes the commit that creates a run.
+func Submission(run *store.Run, spec []byte) (*store.Commit, error) {
+	c := newCommit(run)
+	c.Run.Version, c.Spec = 1, spec
+	err := addTransitionEvents(c, creation.Emits, &effects{})
+	return c, err
+}
+
+// Start starts the next turn of a claimed run. It returns the commit as ClaimRequest.Start does.
+func Start(run *store.Run, now time.Time) (store.Commit, error) {
+	c, err := transition(run, fsm.EventTurnStarted, &effects{now: now})
+	if err != nil {
+		return store.Commit{}, err
+	}
+	return Detach(c), nil
+}
+
+// Cancel ends a run for the reason that a person gave.
+func Cancel(run *store.Run, reason string, now time.Time) (*store.Commit, error) {
+	return transition(run, fsm.EventRunCanceled, &effects{
+		now: now, ends: ending{reason: reason, message: reason}, settles: settlement{records: abandoned(run, now)},
+	})
+}
+
+// LostProcess fails a waiting run whose resident process has ended.
+func LostProcess(run *store.Run, why string, now time.Time) (*store.Commit, error) {
+	return transition(run, fsm.EventInteractionProcessLost, &effects{
+		now: now, ends: ending{message: why}, settles: settlement{records: abandoned(run, now)},
+	})
+}
+
+// Report makes a commit that changes no state: the events that an engine reports while its turn
+// executes, and its session unless that is nil.
+func Report(run *store.Run, now time.Time, session *engine.SessionHandle, events ...fcmp.Payload) (
+	*store.Commit, error) {
+	c := newCommit(run)
+	c.Run.Version++
+	c.Run.UpdatedAt = Later(now, run.UpdatedAt)
+	if session != nil {
+		c.Run.Session = session
+	}
+	for _, e := range events {
+		if w, ok := e.(*fcmp.Warning); ok {
+			c.Run.Warnings = withWarning(c.Run.Warnings, fsm.Warning(w.Code))
+		}
+		if err := addEvent(c, e); err != nil {
+			return nil, err
+		}
+	}
+	for _, e := range c.Events {
+		c.Run.Reported += len(e.Body)
+	}
+	return c, nil
+}
+
+// Entries makes the commit that writes entries to the journal of a run while its turn executes.
+func Entries(run *store.Run, entries []engine.JournalEntry, now time.Time) (*store.Commit, error) {
+	c, err := Report(withProgress(run, entries), now, nil)
+	if err == nil {
+		err = AddJournal(c, entries)
+	}
+	return c, err
+}
+
+// AddJournal adds entries to a commit, and counts them.
+func AddJournal(c *store.Commit, entries []engine.JournalEntry) error {
+	if len(entries) == 0 {
+		return nil
+	}
+	size, err := c.Run.Journal.With(entries)
+	c.Run.Journal, c.Journal = size, entries
+	return err
+}
+
+// withProgress returns the run with its count of repeats and retries reset, if entries are added to
+// its journal. Such a turn has made progress: later turns do not repeat what the entries are about.
+// So a long function comes to its end on nodes that are often lost. Resets are bounded, because a
+// journal has limits.
+func withProgress(run *store.Run, entries []engine.JournalEntry) *store.Run {
+	if len(entries) == 0 || run.Repeats == 0 {
+		return run
+	}
+	progressed := *run
+	progressed.Repeats = 0
+	return &progressed
+}
+
+// CountChild counts one more child in the record of a run whose turn starts it.
+func CountChild(run *store.Run, now time.Time) (*store.Commit, error) {
+	c, err := Report(run, now, nil)
+	if err == nil {
+		family := store.Family{}
+		if run.Family != nil {
+			family = *run.Family
+		}
+		family.Children++
+		c.Run.Family = &family
+	}
+	return c, err
+}
+
+// Three kinds of commits leave work for relatives of their run: a run begins to wait for children,
+// which may have ended already; a child ends, and its parent may be waiting for it; a parent ends,
+// and its children end with it. Each sets Family.Due of its run, until a node has done the work.
+
+// WaitedEnough reports whether a run with this block may continue. The function ended reports
+// whether a child has ended or was deleted.
+func WaitedEnough(b *store.Block, ended func(id string) bool, now time.Time) bool {
+	switch {
+	case !b.Until.IsZero() && !b.Until.After(now):
+		return true
+	case b.Any:
+		return slices.ContainsFunc(b.Children, ended)
+	}
+	return !slices.ContainsFunc(b.Children, func(id string) bool { return !ended(id) })
+}
+
+// Continue ends the block of a run that has waited long enough for its children. Like the end of a
+// sleep, this is no transition and has no event. If the budget of the run is used up, the same commit
+// holds the run; it then has the event of a hold.
+func Continue(run *store.Run, now time.Time) (*store.Commit, error) {
+	c := newCommit(run)
+	c.Run.Version++
+	c.Run.UpdatedAt = Later(now, run.UpdatedAt)
+	c.Run.QueuedAt = c.Run.UpdatedAt
+	c.Run.Block = nil
+	setFamilyDue(&c.Run, time.Time{})
+	if c.Run.Budget.Spent() {
+		return c, holdForBudget(c)
+	}
+	return c, nil
+}
+
+// FamilyDue changes when a node must next do what is due for the relatives of the run; the zero
+// time: never.
+func FamilyDue(run *store.Run, due time.Time) *store.Commit {
+	c := newCommit(run)
+	c.Run.Version++
+	setFamilyDue(&c.Run, due)
+	return c
+}

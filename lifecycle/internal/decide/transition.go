@@ -1,0 +1,138 @@
+package decide
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/store"
+)
+
+// transition finds the contract's transition for the event, in the run's state and with these
+// facts, and returns its commit: the record of the run afterwards, and the events in the contract's
+// order. A run that would start another turn next, and has used up its budget, is held in the same
+// commit; one that waits for its children is held when it continues (Continue). The error is a
+// *fsm.Refusal if the contract has no such transition.
+func transition(run *store.Run, event fsm.Event, e *effects) (*store.Commit, error) {
+	row, err := fsm.Next(run.State, event, factsOf(run, e))
+	if err != nil {
+		return nil, err
+	}
+	c := newCommit(run)
+	c.Settled = e.settles.records
+	next := &c.Run
+	now := Later(e.now, run.UpdatedAt)
+	next.Version++
+	next.UpdatedAt = now
+	next.State = row.To
+	next.Block = nil // unless a function below sets it
+	recordTurnEnd(next, &e.turn)
+	recordRecovery(next, &e.ends, now)
+	if e.settles.vote {
+		next.Votes++
+	}
+	switch {
+	case e.edits.question != nil:
+		changeQuestion(next, run, e.edits.question)
+	case row.Event == fsm.EventInteractionRecorded:
+		recordReply(next, run, e.settles.answer, now)
+	case row.To == run.State:
+		changeBlock(next, &e.block, now)
+	default:
+		enterState(next, run, &row, e, now)
+	}
+	e.from, e.event = run.State, row.Event
+	err = addTransitionEvents(c, row.Emits, e)
+	if err == nil && next.State == fsm.StateQueued && !next.Held() && !next.AwaitsChildren() && next.Budget.Spent() {
+		err = holdForBudget(c)
+	}
+	return c, err
+}
+
+// enterState sets what the new state implies, so that state, slot, question and deadline always
+// agree.
+func enterState(next, prev *store.Run, row *fsm.Transition, e *effects, now time.Time) {
+	if row.Slot == fsm.SlotRelease {
+		next.Slot = false
+	}
+	next.Pending, next.Siblings, next.Deadline = nil, nil, time.Time{} // unless openQuestions sets them
+	setFamilyDue(next, time.Time{})                                    // unless queueForChildren or endRun sets it
+	switch row.To {
+	case fsm.StateQueued:
+		enterQueue(next, row.Event, e, now)
+		if prev.Held() {
+			keepBlock(next, prev.Block, now)
+		}
+	case fsm.StateRunning:
+		next.Attempt++
+		next.LocalSeq = 0
+		next.Budget = countTurn(next.Budget, 1)
+	case fsm.StateWaitingUser:
+		next.Owner = e.asks.node
+		next.Answer, next.Repeats, next.Holds = nil, 0, 0
+		openQuestions(next, &e.asks, now)
+	default:
+		endRun(next, row, e, now)
+	}
+}
+
+// enterQueue puts the run into the queue: with the answer to its question, or for its turn to be
+// executed again.
+func enterQueue(next *store.Run, event fsm.Event, e *effects, now time.Time) {
+	next.QueuedAt = now
+	if !next.Slot {
+		next.Owner = ""
+	}
+	yieldTurn(next, &e.yields, now)
+	if e.lost.handedBack && next.MaxAttempts > 0 { // otherwise nobody counts, and the record keeps its first form
+		next.Yielded++
+	}
+	if event == fsm.EventRestartRequeue && !e.lost.shutdown {
+		next.Repeats++
+		next.NotBefore = now.Add(repeatBackoff(next.Repeats))
+	}
+	if answer := e.settles.answer; answer != nil {
+		if next.Together == nil {
+			next.Answer = answer
+		}
+		countAutoDecision(next, answer, now)
+	}
+}
+
+// endRun sets what a run has when it has ended.
+func endRun(next *store.Run, row *fsm.Transition, e *effects, now time.Time) {
+	next.FinishedAt = now
+	next.Slot, next.Owner, next.Answer, next.Together = false, "", nil, nil
+	setFamilyDue(next, now)
+	if f := e.turn.final; f != nil {
+		next.FinalText = f.text
+	}
+	if row.To == fsm.StateSucceeded {
+		next.Output, next.Repeats, next.Holds = e.turn.output, 0, 0
+	} else {
+		recordFailure(next, row, &e.ends)
+	}
+}
+
+// holdForBudget changes a commit that queues a run whose budget is used up: the commit also holds
+// the run.
+func holdForBudget(c *store.Commit) error {
+	e := effects{from: c.Run.State}
+	row, err := fsm.Next(c.Run.State, fsm.EventRunBlocked, factsOf(&c.Run, &e))
+	if err != nil {
+		return err
+	}
+	c.Run.Block = &store.Block{
+		Kind: store.BlockHeld, Code: fsm.CodeBudgetExhausted, Reason: spentReason(c.Run.Budget),
+		Choices: slices.Clone(budgetChoices),
+	}
+	e.event = row.Event
+	return addTransitionEvents(c, row.Emits, &e)
+}
+
+// Refused reports whether the contract has no such transition.
+func Refused(err error) bool {
+	var refusal *fsm.Refusal
+	return errors.As(err, &refusal)
+}

@@ -1,0 +1,102 @@
+package decide
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/store"
+)
+
+// Turn ends a turn by the evidence of its outcome. A turn whose engine was not called when its host
+// shut down goes back to the queue. A turn that was interrupted through no fault of its own, by a
+// shutdown of its host or by the loss of its agent, is executed again or held where specification or
+// host say so. After a passing failure the turn is tried again later, and after a failure that an
+// operator can repair the run may be held. After a turn that ended well the run may sleep, or wait
+// for its children. The completion gate decides about all other turns.
+func Turn(run *store.Run, ev *Evidence, node string, now time.Time) (*store.Commit, error) {
+	run = withProgress(run, ev.FinalEntries())
+	switch {
+	case ev.Interruption == nil && ev.asksAgain:
+		return park(run, ev, node, now)
+	case ev.Interruption == nil && len(ev.children) > 0:
+		return awaitChildren(run, ev, node, now)
+	case ev.Interruption == nil && !ev.sleep.IsZero():
+		return yieldTo(run, ev, yielding{sleep: ev.sleep}, now)
+	case errors.Is(ev.Interruption, engine.ErrShutdown):
+		return shutDownTurn(run, ev, now)
+	case ev.Interruption == nil && ev.Process.Status == engine.Interrupted:
+		return lostAgent(run, ev, node, now)
+	case ev.retry != nil && ev.Process.Status == engine.Failed && ev.Process.Transient:
+		return retryTurn(run, ev, node, now)
+	default:
+		return failedTurn(run, ev, node, now)
+	}
+}
+
+// park has a fork ask questions of its source again.
+func park(run *store.Run, ev *Evidence, node string, now time.Time) (*store.Commit, error) {
+	return transition(run, fsm.EventTurnNeedsInput, &effects{
+		now: now, turn: turnEnd{profile: ev.profile}, asks: ev.asking(node),
+	})
+}
+
+// yieldTo returns the run to the queue after a turn.
+func yieldTo(run *store.Run, ev *Evidence, why yielding, now time.Time) (*store.Commit, error) {
+	return transition(run, fsm.EventTurnYielded, &effects{
+		now: now, facts: fsm.FactPassing, yields: why,
+		turn: turnEnd{profile: ev.profile, session: ev.Session, warnings: ev.warnings},
+	})
+}
+
+// awaitChildren ends a turn without an error whose run waits for its children: the run is queued
+// again, with a block that lasts until they have ended.
+func awaitChildren(run *store.Run, ev *Evidence, node string, now time.Time) (*store.Commit, error) {
+	if run.Family == nil || run.Family.Children == 0 || len(ev.children) > store.MaxChildren {
+		failed := *ev
+		failed.SetProcess(engine.Process{Status: engine.Failed, Detail: fmt.Sprintf(
+			"the engine waits for %d children, and the run has started none or not so many", len(ev.children))})
+		return failedTurn(run, &failed, node, now)
+	}
+	block := &store.Block{Kind: store.BlockChildren, Reason: "the run waits for runs that it has started",
+		Children: ev.children, Any: ev.anyChild}
+	if !ev.sleep.IsZero() {
+		block.Until = notBefore(ev.sleep)
+	}
+	return yieldTo(run, ev, yielding{await: block}, now)
+}
+
+// retryTurn schedules the retry of a turn that failed for a passing reason. If the contract does not
+// allow a retry, because the retries are used up or the run is sticky, the failure is decided like
+// one with any other reason.
+func retryTurn(run *store.Run, ev *Evidence, node string, now time.Time) (*store.Commit, error) {
+	yielded, err := yieldTo(run, ev, yielding{passing: ev.passingFailure()}, now)
+	if Refused(err) {
+		return failedTurn(run, ev, node, now)
+	}
+	return yielded, err
+}
+
+// passingFailure describes the failure, with a code that is valid in an event.
+func (ev *Evidence) passingFailure() *passingFailure {
+	code, message := cmp.Or(ev.Process.Code, fsm.CodeEngineFailed), ev.processFault()
+	if code.Source() != "engine" {
+		code, message = fsm.CodeEngineFailed, Shortened(string(code)+": "+message)
+	}
+	return &passingFailure{retry: ev.retry, after: ev.Process.After, code: code, message: message}
+}
+
+// failedTurn ends a failed turn that is not retried. It holds the run if the policy wants this and
+// the run is not sticky. Otherwise the completion gate decides.
+func failedTurn(run *store.Run, ev *Evidence, node string, now time.Time) (*store.Commit, error) {
+	if h := ev.reasonToHold(run); h != nil {
+		held, err := yieldTo(run, ev, yielding{hold: h}, now)
+		if !Refused(err) {
+			return held, err
+		}
+	}
+	return gate(run, ev, node, now)
+}
