@@ -311,7 +311,8 @@ func TestN11AForkSurvivesItsNode(t *testing.T) {
 		require.NoError(t, err)
 		dropped, err := decide.DroppedTurn(&started.Run, decide.HostPolicy{}, time.Now())
 		require.NoError(t, err)
-		orphaned, err := decide.Orphan(&started.Run, &decide.OrphanEvidence{At: commitTime(lc.clock)}, decide.HostPolicy{})
+		found := decide.OrphanEvidence{At: commitTime(lc.clock)}
+		orphaned, err := decide.Orphan(&started.Run, &found, decide.HostPolicy{})
 		require.NoError(t, err)
 		for _, next := range []Run{dropped.Run, orphaned.Run} {
 			require.Equal(t, []any{fsm.StateQueued, 1, 0}, []any{next.State, next.Yielded, next.Repeats})

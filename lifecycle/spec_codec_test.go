@@ -118,9 +118,8 @@ func anySpec(t *rapid.T) Spec {
 		Pool:         texts.Draw(t, "Pool"), Key: texts.Draw(t, "Key"), Priority: rapid.IntRange(-1000, 1000).Draw(t,
 			"Priority"),
 		Retry: rapid.Ptr(rapid.Custom(func(t *rapid.T) Retry {
-			return Retry{rapid.IntMin(-math.MaxInt).Draw(t, "Max"), spans.Draw(t, "Backoff"),
-				spans.Draw(t, "MaxBackoff"),
-				spans.Draw(t, "Jitter")}
+			return Retry{Max: rapid.IntMin(-math.MaxInt).Draw(t, "Max"), Backoff: spans.Draw(t, "Backoff"),
+				MaxBackoff: spans.Draw(t, "MaxBackoff"), Jitter: spans.Draw(t, "Jitter")}
 		}), true).Draw(t, "Retry"),
 		Budget: Budget{Turns: rapid.IntMin(-math.MaxInt).Draw(t, "Turns"),
 			Tokens: rapid.Int64Min(-math.MaxInt64).Draw(t, "Tokens")},

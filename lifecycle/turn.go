@@ -38,7 +38,7 @@ type turn struct {
 	record        *store.Run     // guarded by mu; as last stored by this worker; constant once the turn is settled
 	profile       fsm.Profile    // guarded by mu; the engine's, once it is known
 	dialect       decide.Dialect // guarded by mu; set with profile
-	call          EngineCall     // Method is guarded by mu: the method that the worker called last; the rest is constant
+	call          EngineCall     // Method is guarded by mu: the one that the worker called last; the rest is constant
 	reportsClosed bool           // guarded by mu; the turn is being settled, by its worker or without it
 	stuck         *stuckCall     // guarded by mu; not nil: the turn was settled without its worker
 	inTransaction *store.Commit  // guarded by mu; a commit that a transaction of the host may store; see AppendIn

@@ -171,7 +171,8 @@ func TestRepairRoundIsNotStartedIfItCannotBeStored(t *testing.T) {
 
 // TestTextBeforeARepairIsBounded, and says so.
 func TestTextBeforeARepairIsBounded(t *testing.T) {
-	for length, cut := range map[int]bool{decide.MaxMessage: false, decide.MaxMessage + 1: true, decide.MaxFinalText + 1: true} {
+	const message, final = decide.MaxMessage, decide.MaxFinalText
+	for length, cut := range map[int]bool{message: false, message + 1: true, final + 1: true} {
 		synctest.Test(t, func(t *testing.T) {
 			said := strings.Repeat("x", length)
 			lc, stop := serve(t, Config{Store: newStore(t), Engine: agent{turn: func(_ context.Context,

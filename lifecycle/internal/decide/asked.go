@@ -64,8 +64,8 @@ func (ev *Evidence) findSleep(o engine.Outcome) {
 		return
 	}
 	if ev.profile == fsm.ProfileStickyProcess {
-		ev.SetProcess(engine.Process{Status: engine.Failed, Detail: "a run whose engine holds a process cannot sleep, " +
-			"nor wait for other runs"})
+		ev.SetProcess(engine.Process{Status: engine.Failed, Detail: "a run whose engine holds a process cannot " +
+			"sleep, nor wait for other runs"})
 		return
 	}
 	ev.sleep, ev.children, ev.anyChild = o.Sleep, slices.Clone(o.Children), o.AnyChild
@@ -80,8 +80,8 @@ func (ev *Evidence) limitQuestions() {
 	size := sizeOfQuestion(ev.question)
 	for i := range ev.siblings {
 		if size += sizeOfQuestion(&ev.siblings[i]); size > interaction.MaxTogether {
-			ev.warnSurplusf("the first %d of %d questions have %d KiB together, which is the limit; the others are not "+
-				"asked", i+1, 1+len(ev.siblings), interaction.MaxTogether>>10)
+			ev.warnSurplusf("the first %d of %d questions have %d KiB together, which is the limit; the others are "+
+				"not asked", i+1, 1+len(ev.siblings), interaction.MaxTogether>>10)
 			ev.siblings = ev.siblings[:i]
 			return
 		}

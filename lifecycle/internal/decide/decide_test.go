@@ -18,8 +18,9 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 // queuedRun is a run that was just submitted.
 func queuedRun() store.Run {
 	return store.Run{
-		ID: "r", Version: 1, Engine: "agent", Mode: fsm.ModeInteractive, Strict: true, SessionTimeout: time.Second,
-		Pool: "default", State: fsm.StateQueued, CreatedAt: noon, UpdatedAt: noon, QueuedAt: noon,
+		ID: "r", Version: 1, Contract: "1.0.0", Engine: "agent", Mode: fsm.ModeInteractive, Strict: true,
+		SessionTimeout: time.Second,
+		Pool:           "default", State: fsm.StateQueued, CreatedAt: noon, UpdatedAt: noon, QueuedAt: noon,
 	}
 }
 

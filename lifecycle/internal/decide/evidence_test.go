@@ -107,8 +107,9 @@ func TestK5WhoMayAnswer(t *testing.T) {
 		"the engine's":                  {nil, ada, ada},
 		"the run's":                     {&interaction.AskPolicy{To: ada}, nil, ada},
 		"the engine's before the run's": {&interaction.AskPolicy{To: ada}, bob, bob},
-		"not the submitter":             {&interaction.AskPolicy{NotSubmitter: true}, nil, but(interaction.Audience{Everybody: true}, "carl")},
-		"neither for the engine":        {&interaction.AskPolicy{NotSubmitter: true}, bob, but(*bob, "carl")},
+		"not the submitter": {&interaction.AskPolicy{NotSubmitter: true}, nil,
+			but(interaction.Audience{Everybody: true}, "carl")},
+		"neither for the engine": {&interaction.AskPolicy{NotSubmitter: true}, bob, but(*bob, "carl")},
 	} {
 		q := interaction.Question{To: tc.named}
 		Address(tc.ask, "carl", &q)
@@ -147,8 +148,8 @@ func TestK5APolicyThatBinds(t *testing.T) {
 	for _, free := range []*interaction.AskPolicy{nil, {}, {Need: 1}, {Rejects: 1}, {Need: 1, Rejects: 1}} {
 		require.False(t, Restricts(free), free)
 	}
-	for _, bound := range []*interaction.AskPolicy{{Need: 2}, {Rejects: 2}, {NotSubmitter: true}, {Wait: &interaction.Wait{}},
-		{To: &interaction.Audience{}}} {
+	for _, bound := range []*interaction.AskPolicy{{Need: 2}, {Rejects: 2}, {NotSubmitter: true},
+		{Wait: &interaction.Wait{}}, {To: &interaction.Audience{}}} {
 		require.True(t, Restricts(bound), bound)
 	}
 }

@@ -92,7 +92,8 @@ func (s *ForkSource) forkQuestion(number int, at *ForkAt, now time.Time) (*Origi
 		return nil, cannotForkf("question %d was asked together with others, and question %d of these is open", number,
 			s.Run.Pending.ID)
 	case i < 0:
-		return nil, cannotForkf("it has asked %d questions, and question %d is none of them", s.Run.Interactions, number)
+		return nil, cannotForkf("it has asked %d questions, and question %d is none of them", s.Run.Interactions,
+			number)
 	case s.Run.Profile == fsm.ProfileStickyProcess:
 		return nil, cannotForkf("its session is in its resident process, which cannot be branched")
 	}
@@ -106,8 +107,8 @@ func (s *ForkSource) forkQuestion(number int, at *ForkAt, now time.Time) (*Origi
 	round := slices.Clone(s.Settled[first:end])
 	branchesInherited := session == nil && s.inheritsSession() && end <= s.Run.ForkedFrom.AsksAgain
 	if session == nil && !branchesInherited {
-		return nil, cannotForkf("the session of question %d was not kept: the question was settled by a release that did "+
-			"not keep it, or the engine had none", number)
+		return nil, cannotForkf("the session of question %d was not kept: the question was settled by a release that "+
+			"did not keep it, or the engine had none", number)
 	}
 	o := s.inherit(first)
 	o.Session, o.AtRest = session, s.Run.State.Terminal() && untouched

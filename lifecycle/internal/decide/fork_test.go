@@ -17,7 +17,10 @@ func TestJ6WhatAForkInherits(t *testing.T) {
 	session := func(data string) *interaction.SessionHandle {
 		return &interaction.SessionHandle{Engine: "agent", Data: []byte(data)}
 	}
-	ended := store.Run{ID: "r", State: fsm.StateFailed, Attempt: 2, Profile: fsm.ProfileResumable, Session: session("run")}
+	ended := store.Run{ID: "r", State: fsm.StateFailed, Attempt: 2, Profile: fsm.ProfileResumable,
+		Session: session("run")}
+	of := func(records ...interaction.Record) []interaction.Record { return records }
+	goOn := ForkAt{Answers: true, Answer: interaction.Reply{Text: "go on"}}
 	change := func(r store.Run, with func(r *store.Run)) store.Run {
 		with(&r)
 		return r
@@ -36,22 +39,22 @@ func TestJ6WhatAForkInherits(t *testing.T) {
 		data   string
 		atRest bool
 	}{
-		"a question, and no turn since": {ForkSource{Run: ended, Settled: []interaction.Record{record}}, ForkAt{Question: 1}, "r",
+		"a question, and no turn since": {ForkSource{Run: ended, Settled: of(record)}, ForkAt{Question: 1}, "r",
 			"run", true},
-		"its record has the session": {ForkSource{Run: ended, Settled: []interaction.Record{own}}, ForkAt{Question: 1}, "r", "own",
+		"its record has the session": {ForkSource{Run: ended, Settled: of(own)}, ForkAt{Question: 1}, "r", "own",
 			true},
 		"the run goes on": {ForkSource{Run: change(ended, func(r *store.Run) { r.State = fsm.StateQueued }),
-			Settled: []interaction.Record{own}}, ForkAt{Question: 1}, "r", "own", false},
-		"a turn since": {ForkSource{Run: change(ended, func(r *store.Run) { r.Attempt = 3 }), Settled: []interaction.Record{own}},
+			Settled: of(own)}, ForkAt{Question: 1}, "r", "own", false},
+		"a turn since": {ForkSource{Run: change(ended, func(r *store.Run) { r.Attempt = 3 }), Settled: of(own)},
 			ForkAt{Question: 1}, "r", "own", false},
-		"the end": {ForkSource{Run: ended, Settled: []interaction.Record{own}}, ForkAt{}, "r", "run", true},
+		"the end": {ForkSource{Run: ended, Settled: of(own)}, ForkAt{}, "r", "run", true},
 		"the end of a sticky run": {ForkSource{Run: change(ended, func(r *store.Run) {
 			r.Profile = fsm.ProfileStickyProcess
-		}), Settled: []interaction.Record{own}}, ForkAt{}, "", "", false},
+		}), Settled: of(own)}, ForkAt{}, "", "", false},
 		"a fork that has not branched": {ForkSource{Run: change(ended, func(r *store.Run) { r.Session = nil }),
-			From: earlier, Settled: nil}, ForkAt{Answers: true, Answer: interaction.Reply{Text: "go on"}}, "before", "before", false},
+			From: earlier, Settled: nil}, goOn, "before", "before", false},
 		"a fork without a session": {ForkSource{Run: change(ended, func(r *store.Run) { r.Session = nil }),
-			From: &Origin{RunID: "before"}}, ForkAt{Answers: true, Answer: interaction.Reply{Text: "go on"}}, "", "", false},
+			From: &Origin{RunID: "before"}}, goOn, "", "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, err := Fork(&c.source, &c.at, noon)

@@ -34,7 +34,8 @@ func Reply(run *store.Run, reply interaction.Reply, now time.Time) (*store.Commi
 		digest = reply.DigestFor(question)
 	}
 	e := effects{now: now, facts: fsm.FactPendingMatches | fsm.FactRuleMet, settles: settlement{
-		answer: &answer, records: settledBy(run, question, answer, reply.Key, digest), vote: question.DecidedBySeveral(),
+		answer: &answer, vote: question.DecidedBySeveral(),
+		records: settledBy(run, question, answer, reply.Key, digest),
 	}}
 	e.settles.records[0].Seen = reply.Seen
 	if run.Together != nil && !completesRule(run, &answer) {
