@@ -12,7 +12,7 @@
 // changes, explained or not.
 //
 //	cd proof
-//	go run ./mutation                                  # all six packages; hours  
+//	go run ./mutation                                  # all six packages; hours
 //	go run ./mutation -packages fsm,slots              # minutes
 //	go run ./mutation -packages slots -survivors       # also prints what is not explained, in the form of the list
 //	go run ./mutation -packages lifecycle -together    # ten minutes of CPU time: one test program has all changes
