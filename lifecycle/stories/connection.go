@@ -335,7 +335,9 @@ func (c *connection) Settled(ctx context.Context, id, key string) (interaction.R
 // Due implements store.Reader.
 func (c *connection) Due(ctx context.Context, now time.Time, limit int) (due []store.Run, next time.Time, err error) {
 	if c.claimsNothing() {
-		return nil, time.Time{}, nil
+		// The next time stays true: a node forgets the times that it knew when it asks for them.
+		_, next, err = c.Store.Due(ctx, now, limit)
+		return nil, next, err
 	}
 	due, err = forward(ctx, c, "read", func() (due []store.Run, err error) {
 		due, next, err = c.Store.Due(ctx, now, limit)
