@@ -34,7 +34,8 @@ func main() {
 // run judges the packages that the arguments name.
 func run(ctx context.Context, args []string) (err error) {
 	flags := flag.NewFlagSet("mutation", flag.ExitOnError)
-	packages := flags.String("packages", "fsm,slots,interaction,lifecycle/internal/decide,lifecycle,engine/flow", "folders of the root module")
+	packages := flags.String("packages", "fsm,slots,interaction,lifecycle/internal/decide,lifecycle,engine/flow",
+		"folders of the root module")
 	survivors := flags.Bool("survivors", false, "print what is not explained, as it would stand in the list, and "+
 		"what takes the tests too long")
 	verbose := flags.Bool("v", false, "print what gremlins prints")

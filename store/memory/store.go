@@ -223,8 +223,13 @@ func (s *Store) hintOf(c *store.Commit) store.Hint {
 	e := s.runs[c.Run.ID]
 	events := e.events
 	var last *store.Run
-	if c.Run.State.Terminal() { // it changes no more, so that it can be shared
+	switch {
+	case !c.Run.State.Terminal():
+	case e.run.Family == nil: // an ended run does not change, so its record can be shared
 		last = &e.run
+	default: // its relatives may still be due, which changes the record
+		final := e.run
+		last = &final
 	}
 	return store.Hint{Run: last, RunID: c.Run.ID, State: c.Run.State, Seq: c.Run.Seq,
 		Events: slices.Clip(events[len(events)-len(c.Events):])}

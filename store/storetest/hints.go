@@ -50,6 +50,29 @@ var hintCases = []promised{
 		},
 	},
 	{
+		"hint/its record is as it was stored",
+		"The record that a hint brings does not change afterwards, even if the record of the ended run does (M3).",
+		func(w *world) {
+			watcher, ok := w.store.(store.Watcher)
+			if !ok {
+				return // hints are an optional ability
+			}
+			var last atomic.Pointer[store.Run]
+			defer watcher.Watch(func(h store.Hint) {
+				if h.Run != nil && h.Run.State.Terminal() {
+					last.CompareAndSwap(nil, h.Run)
+				}
+			})()
+			w.submit("a", childOf("p"))
+			r := w.commit(endedFamily(w.start("n"), w.tick()))
+			brought := last.Load()
+			w.commit(withDue(r, store.EndedChild))
+			if brought != nil {
+				require.Equal(w, text(w, r), text(w, *brought))
+			}
+		},
+	},
+	{
 		"hint/none after stop",
 		"After stop has returned, its function is not called any more; the other watchers still are.",
 		func(w *world) {
