@@ -30,7 +30,7 @@ type agent struct {
 	conn      *sdk.AgentSideConnection
 	out       *shared
 	artifacts string
-	can       map[string]bool // load, resume, unresumable, unloadable, forget, login, stubborn
+	can       map[string]bool // load, resume, unresumable, unloadable, unsupported, unprompted, closed, fragile, forget, login, stubborn
 
 	mu sync.Mutex // held by the turn
 	on playing
@@ -129,11 +129,23 @@ func (a *agent) NewSession(_ context.Context, in sdk.NewSessionRequest) (sdk.New
 	if a.can["login"] {
 		return sdk.NewSessionResponse{}, sdk.NewAuthRequired(nil)
 	}
+	if a.can["closed"] && !opened() {
+		return sdk.NewSessionResponse{}, errors.New("overloaded")
+	}
 	id := strings.ToLower(rand.Text())
 	if dir, err := os.Getwd(); err != nil || dir != in.Cwd {
 		return sdk.NewSessionResponse{}, fmt.Errorf("cwd is %s, the process is in %s", in.Cwd, dir)
 	}
 	return sdk.NewSessionResponse{SessionId: sdk.SessionId(id)}, remember(id, recollection{Inputs: []string{}})
+}
+
+// openEnv names a file. While it is missing, an agent that is closed opens no session, and one
+// that is fragile ends when it shall load one.
+const openEnv = "ACP_TEST_OPEN"
+
+func opened() bool {
+	_, err := os.Stat(os.Getenv(openEnv))
+	return err == nil
 }
 
 func file(session string) string { return ".session-" + filepath.Base(session) }
@@ -166,8 +178,15 @@ func makeFile(dir, name, content string) error {
 // LoadSession tells the whole session again, as the protocol wants it.
 func (a *agent) LoadSession(ctx context.Context, in sdk.LoadSessionRequest) (sdk.LoadSessionResponse, error) {
 	m, err := recalled(string(in.SessionId))
-	if a.can["unloadable"] {
-		return sdk.LoadSessionResponse{}, errors.New("no previous sessions found for this project")
+	switch {
+	case a.can["unloadable"]:
+		return sdk.LoadSessionResponse{}, sdk.NewMethodNotFound(sdk.AgentMethodSessionLoad)
+	case a.can["unsupported"]:
+		return sdk.LoadSessionResponse{}, errors.New("loadSession is not supported")
+	case a.can["unprompted"] && len(m.Inputs) == 0: // claude-agent-acp stores a session with its first prompt
+		return sdk.LoadSessionResponse{}, errors.New("session not found")
+	case a.can["fragile"] && !opened():
+		os.Exit(1)
 	}
 	if err != nil && !a.can["forget"] {
 		return sdk.LoadSessionResponse{}, err

@@ -3,8 +3,10 @@
 //
 // An agent that announces session/resume or session/load is resumable: a process for each turn,
 // which goes on with the session that the handle names; what it replays of its history is no
-// message of the turn. Any other is a resident process, kept through all turns of its run. Profile
-// asks the installed program once and says what it found.
+// message of the turn. Any other is a resident process, kept through all turns of its run, as is
+// an agent that does not know the method that it announces, or that is known to lose sessions
+// (Gemini CLI 0.61, Qwen Code before 0.24). Profile asks the installed program once and says what
+// it found.
 //
 // A permission that the agent requests inside a turn is a question: the turn ends, the run parks,
 // and no process needs to wait. Requests that come within Config.Gather are asked about together;

@@ -3,6 +3,7 @@ package acp
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/engine/process"
@@ -17,6 +18,8 @@ type Engine struct {
 	cfg       Config
 	processes process.Group[*agent]
 	profile   process.Probe[engine.Profile] // of the program
+	// provisional is the constant; tests change it.
+	provisional time.Duration
 }
 
 var _ process.Engine = (*Engine)(nil)
@@ -31,7 +34,7 @@ func New(cfg Config) (*Engine, error) {
 }
 
 func newEngine(cfg Config, processes process.Group[*agent]) *Engine {
-	return &Engine{Supervisor: processes.Supervisor(), cfg: cfg, processes: processes}
+	return &Engine{Supervisor: processes.Supervisor(), cfg: cfg, processes: processes, provisional: provisional}
 }
 
 // RunTurn executes one attempt.

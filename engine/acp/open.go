@@ -154,7 +154,7 @@ func (a *agent) resumeSession(ctx context.Context, dir, id string) (loaded bool,
 		err = a.call(ctx, sdk.AgentMethodSessionResume, sdk.ResumeSessionRequest{Cwd: dir,
 			McpServers: []sdk.McpServer{}, SessionId: sdk.SessionId(id)}, new(json.RawMessage))
 	}
-	if a.announced.Capabilities.LoadSession && unknownMethod(err) {
+	if a.announced.Capabilities.LoadSession && refusesMethod(err) {
 		loaded = true
 		err = a.call(ctx, sdk.AgentMethodSessionLoad, sdk.LoadSessionRequest{Cwd: dir,
 			McpServers: []sdk.McpServer{}, SessionId: sdk.SessionId(id)}, new(json.RawMessage))
@@ -198,9 +198,4 @@ func (t *turn) resume(ctx context.Context) error {
 
 func (t *turn) resumeFailed(why string) error {
 	return &engine.Failure{Code: fsm.CodeSessionResumeFailed, Detail: "the agent cannot resume its session: " + why}
-}
-
-func unknownMethod(err error) bool {
-	var said *sdk.RequestError
-	return errors.As(err, &said) && said.Code == codeMethodNotFound
 }

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	sdk "github.com/coder/acp-go-sdk"
 
@@ -20,9 +22,11 @@ import (
 // what a dead host left of an earlier one.
 const probeRun = "acp-probe"
 
-// Profile finds the agent and says how it goes on after a wait. It starts the program and asks what
-// it can do, once as long as its file is not replaced. An agent that announces a way to resume a
-// session is started a second time, and has to resume one.
+// Profile finds the agent and returns its profile. It starts the program and asks for its
+// capabilities, once until its file is replaced. An agent that announces a way to resume a session
+// is started a second time with a session of the first: when it does not know the method, it is
+// kept as a process. Without an answer the announcement counts, and is tried again after five
+// minutes.
 func (e *Engine) Profile(ctx context.Context) (engine.Profile, error) {
 	program, err := process.FindProgram(e.cfg.Command)
 	if err != nil {
@@ -32,101 +36,135 @@ func (e *Engine) Profile(ctx context.Context) (engine.Profile, error) {
 		return engine.Profile{Kind: fsm.ProfileStickyProcess,
 			Reason: program.Path + " is configured to stay resident"}, nil
 	}
-	return e.profile.Answer(program, func() (engine.Profile, error) {
-		announced, refusal, err := e.probe(ctx)
+	return e.profile.Answer(program, func() (engine.Profile, time.Duration, error) {
+		announced, tried, err := e.probe(ctx)
 		if err != nil {
-			return engine.Profile{}, err
+			return engine.Profile{}, 0, err
 		}
-		return profileOf(program.Path, announced, refusal), nil
+		holds := time.Duration(0)
+		if tried.undecided {
+			holds = e.provisional
+		}
+		return profileOf(program.Path, announced, tried), holds, nil
 	})
 }
 
-// losesSessionEnd are agents, by the name that they announce, whose sessions are not used though
-// the agents announce that they can resume them: the end of a session may be missing.
-var losesSessionEnd = map[string]struct {
-	before [2]int // the first version that does not, as major and minor
+// provisional is how long the profile of an agent is used whose announcement could not be tried.
+const provisional = 5 * time.Minute
+
+// unreliableAgents lists agents, by the name that they announce, whose sessions are not used though they
+// announce a way to resume them. A probe cannot find these faults: they need a session with a
+// prompt.
+var unreliableAgents = map[string]struct {
+	before [2]int // the first reliable version, as major and minor; zero when there is none
 	why    string
 }{
 	// Seen with 0.15.10: it stores the last message after it has answered the prompt. When its
 	// process is ended in between, the message is lost. 0.24.4 resumes after kill -9.
 	"qwen-code": {[2]int{0, 24}, "it writes the end of a session after it has ended its turn"},
+	// Seen with 0.61.0: "No previous sessions found for this project." The start of session/load
+	// overwrites the messages in the session's file before it reads them.
+	"gemini-cli": {why: "it refuses to load sessions that it has begun"},
 }
 
-// losesEnd says why the sessions of the agent are not used; empty if they are. An agent that does
+// unreliable says why the sessions of the agent are not used; empty if they are. An agent that does
 // not announce a version counts as an old one.
-func (a announcement) losesEnd() string {
-	known, found := losesSessionEnd[a.Info.Name]
+func (a announcement) unreliable() string {
+	known, found := unreliableAgents[a.Info.Name]
 	if !found {
 		return ""
 	}
 	var version [2]int
 	_, err := fmt.Sscanf(a.Info.Version, "%d.%d", &version[0], &version[1])
-	if err == nil && slices.Compare(version[:], known.before[:]) >= 0 {
+	if known.before != [2]int{} && err == nil && slices.Compare(version[:], known.before[:]) >= 0 {
 		return ""
 	}
 	return known.why
 }
 
-// profileOf returns the profile of an agent that announces this. refusal says why it did not resume
-// a session.
-func profileOf(path string, a announcement, refusal string) engine.Profile {
-	if why := a.losesEnd(); why != "" {
-		return engine.Profile{Kind: fsm.ProfileStickyProcess,
-			Reason: fmt.Sprintf("%s (%s) is not relied on to resume a session, so its process is kept: %s", path, a,
-				why)}
-	}
-	ways := a.ways()
-	if ways != "" && refusal != "" {
-		return engine.Profile{Kind: fsm.ProfileStickyProcess,
-			Reason: fmt.Sprintf("%s (%s) announces %s and does not resume a session, so its process is kept: %s", path,
-				a, ways, refusal)}
-	}
-	if ways != "" {
-		return engine.Profile{Kind: fsm.ProfileResumable, Reason: fmt.Sprintf("%s (%s) announces %s", path, a, ways)}
-	}
-	return engine.Profile{
-		Kind:   fsm.ProfileStickyProcess,
-		Reason: fmt.Sprintf("%s (%s) announces no way to resume a session, so its process is kept", path, a),
-	}
+// trial is the result of a try to resume a session without a prompt. The zero trial confirms the
+// announcement, or does not refute it: some agents store a session with its first prompt, and so
+// cannot find this one.
+type trial struct {
+	refusal   string // the agent does not know the method
+	undecided bool   // the agent opened no session, or did not answer
 }
 
-// probe starts the agent in a temporary folder and asks what it can do. Announcements are not
-// believed: Gemini CLI 0.61 announces session/load and refuses it. The refusal is "" for an agent
-// that resumed a session, and for one that opens none here (it wants a login, say): then its turns
-// will fail for the same reason.
-func (e *Engine) probe(ctx context.Context) (_ announcement, refusal string, _ error) {
+// profileOf returns the profile of an agent that announces this, after the trial.
+func profileOf(path string, a announcement, tried trial) engine.Profile {
+	kind, ways := fsm.ProfileStickyProcess, a.ways()
+	reason := "announces " + ways
+	switch why := a.unreliable(); {
+	case why != "":
+		reason = "is not relied on to resume a session, so its process is kept: " + why
+	case ways == "":
+		reason = "announces no way to resume a session, so its process is kept"
+	case tried.refusal != "":
+		reason += " and does not know it, so its process is kept: " + tried.refusal
+	case tried.undecided:
+		kind, reason = fsm.ProfileResumable, reason+", which could not be tried"
+	default:
+		kind = fsm.ProfileResumable
+	}
+	return engine.Profile{Kind: kind, Reason: fmt.Sprintf("%s (%s) %s", path, a, reason)}
+}
+
+// probe starts the agent in a temporary folder, asks for its capabilities, and tries to resume a
+// session if it announces that it can.
+func (e *Engine) probe(ctx context.Context) (_ announcement, tried trial, _ error) {
 	dir, err := os.MkdirTemp("", "interlude-probe-")
 	if err != nil {
-		return announcement{}, "", process.Unavailable("the agent cannot be asked what it is", err)
+		return announcement{}, tried, process.Unavailable("the agent cannot be asked what it is", err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	_ = e.processes.Reap(ctx, probeRun) // the next probe tries again
 	in := engine.Turn{RunID: probeRun, Mode: fsm.ModeInteractive, HomeDir: dir, WorkDir: dir, ArtifactDir: dir,
 		TranscriptDir: dir}
 	if err := process.CallPrepare(ctx, e.cfg.Prepare, in); err != nil {
-		return announcement{}, "", err
+		return announcement{}, tried, err
 	}
 	session := ""
 	announced, err := e.ask(ctx, in, func(ctx context.Context, a *agent) {
-		if a.announced.ways() == "" || a.announced.losesEnd() != "" ||
-			a.logIn(ctx, e.cfg.AuthMethod) != nil {
+		if a.announced.ways() == "" || a.announced.unreliable() != "" {
 			return
 		}
-		session, _ = a.newSession(ctx, dir)
+		tried.undecided = true
+		if a.logIn(ctx, e.cfg.AuthMethod) == nil {
+			session, _ = a.newSession(ctx, dir)
+		}
 	})
 	if err != nil || checkSession(session) != nil {
-		return announced, "", err
+		return announced, tried, err
 	}
 	_, err = e.ask(ctx, in, func(ctx context.Context, a *agent) {
-		err := a.logIn(ctx, e.cfg.AuthMethod)
-		if err == nil {
-			_, err = a.resumeSession(ctx, dir, session)
+		if a.logIn(ctx, e.cfg.AuthMethod) != nil {
+			return
 		}
-		if err != nil {
-			refusal = process.Clip(a.redacted(describe(err)), 500)
-		}
+		_, err := a.resumeSession(ctx, dir, session)
+		tried = judge(ctx, err)
+		tried.refusal = process.Clip(a.redacted(tried.refusal), 500)
 	})
-	return announced, refusal, err
+	return announced, tried, err
+}
+
+// judge returns the result of the call that resumes a session.
+func judge(ctx context.Context, err error) trial {
+	switch {
+	case unanswered(ctx, err), wantsLogin(err):
+		return trial{undecided: true}
+	case refusesMethod(err):
+		return trial{refusal: describe(err)}
+	}
+	return trial{}
+}
+
+// methodRefused matches the message of an agent that lacks a method and has no code for it.
+var methodRefused = regexp.MustCompile(`(?i)\bmethod not found\b|\bnot (supported|implemented)\b|\bunsupported\b`)
+
+// refusesMethod reports whether the agent lacks the method, whatever the session.
+func refusesMethod(err error) bool {
+	var said *sdk.RequestError
+	return errors.As(err, &said) && (said.Code == codeMethodNotFound || methodRefused.MatchString(describe(said)))
 }
 
 // ask starts the agent, asks what it can do, and calls further with it. An agent that ends

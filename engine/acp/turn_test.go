@@ -96,17 +96,19 @@ func TestMissingResumeMethodFallsBackToLoad(t *testing.T) {
 	require.Equal(t, "first | second", o.FinalText)
 }
 
-// The profile follows from what the agent announces, is asked once, and says why.
+// The profile follows from the announcement, is asked once, and says why. Only an agent that lacks
+// the method is not believed (E2): not one that cannot load a session without a prompt.
 func TestProfileFollowsTheAnnouncement(t *testing.T) {
 	for can, want := range map[string]engine.Profile{
 		"":     {Kind: fsm.ProfileStickyProcess, Reason: "Scripted 1.2.3) announces no way to resume a session"},
 		"load": {Kind: fsm.ProfileResumable, Reason: "Scripted 1.2.3) announces session/load"},
 		"load,resume": {Kind: fsm.ProfileResumable,
 			Reason: "Scripted 1.2.3) announces session/resume and session/load"},
-		// Gemini CLI 0.61: an announcement that does not hold is not believed (E2).
-		"load,unloadable": {Kind: fsm.ProfileStickyProcess, Reason: "no previous sessions found"},
-		"unresumable":     {Kind: fsm.ProfileStickyProcess, Reason: "does not resume a session"},
-		"load,login":      {Kind: fsm.ProfileResumable, Reason: "announces session/load"}, // it cannot be tried
+		"load,unloadable":  {Kind: fsm.ProfileStickyProcess, Reason: "does not know it"},
+		"load,unsupported": {Kind: fsm.ProfileStickyProcess, Reason: "loadSession is not supported"},
+		"unresumable":      {Kind: fsm.ProfileStickyProcess, Reason: "does not know it"},
+		"load,unprompted":  {Kind: fsm.ProfileResumable, Reason: "announces session/load"},
+		"load,login":       {Kind: fsm.ProfileResumable, Reason: "announces session/load, which could not be tried"},
 	} {
 		asked := 0
 		r := newRun(t, can, func(c *acp.Config) {
@@ -115,10 +117,10 @@ func TestProfileFollowsTheAnnouncement(t *testing.T) {
 		for range 3 {
 			p, err := r.engine.Profile(t.Context())
 			require.NoError(t, err)
-			require.Equal(t, want.Kind, p.Kind)
+			require.Equal(t, want.Kind, p.Kind, can)
 			require.Contains(t, p.Reason, want.Reason)
 		}
-		require.Equal(t, 1, asked)
+		require.Equal(t, 1, asked, can)
 	}
 	r := newRun(t, "load", func(c *acp.Config) { c.Resident = true })
 	p, err := r.engine.Profile(t.Context())
@@ -126,12 +128,48 @@ func TestProfileFollowsTheAnnouncement(t *testing.T) {
 	require.Equal(t, fsm.ProfileStickyProcess, p.Kind)
 }
 
-// An agent that refuses the session/load that it announces is kept as a process, so its run goes on.
-func TestRefusedLoadIsNotReliedOn(t *testing.T) {
-	r := newRun(t, "load,unloadable", nil)
-	r.answer("first\n" + enginetest.Script("ask What next?"))
-	o := r.answer("second\n" + enginetest.Script("recall"))
-	require.Equal(t, "first | second", o.FinalText)
+// E2: without an answer, a probe decides nothing for good: the agent is asked again.
+func TestProbeWithoutAnAnswerIsRepeated(t *testing.T) {
+	for can, want := range map[string]fsm.Profile{
+		"load,fragile":           fsm.ProfileResumable,
+		"load,closed":            fsm.ProfileResumable,
+		"load,closed,unloadable": fsm.ProfileStickyProcess,
+	} {
+		t.Run(can, func(t *testing.T) {
+			open := filepath.Join(t.TempDir(), "open")
+			asked := 0
+			r := newRun(t, can, func(c *acp.Config) {
+				c.Set[openEnv] = open
+				c.Prepare = func(context.Context, engine.Turn) error { asked++; return nil }
+			})
+			r.engine.SetProvisional(time.Nanosecond)
+			profile := func() engine.Profile {
+				p, err := r.engine.Profile(t.Context())
+				require.NoError(t, err)
+				return p
+			}
+			first := profile()
+			require.Equal(t, fsm.ProfileResumable, first.Kind)
+			require.Contains(t, first.Reason, "could not be tried")
+			require.NoError(t, os.WriteFile(open, nil, 0o600))
+			for range 2 {
+				p := profile()
+				require.Equal(t, want, p.Kind)
+				require.NotContains(t, p.Reason, "could not be tried")
+			}
+			require.Equal(t, 2, asked)
+		})
+	}
+}
+
+// Runs of agents that the probe judges so go on after a wait.
+func TestRunsGoOnAsTheProbeJudges(t *testing.T) {
+	for _, can := range []string{"load,unloadable", "load,unprompted"} {
+		r := newRun(t, can, nil)
+		r.answer("first\n" + enginetest.Script("ask What next?"))
+		o := r.answer("second\n" + enginetest.Script("recall"))
+		require.Equal(t, "first | second", o.FinalText)
+	}
 }
 
 // Only what the agent says to the user is a message: no thoughts, no plans, nothing of other

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/engine/exec"
@@ -76,9 +77,9 @@ func (e *Engine) canResume(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return e.resumable.Answer(program, func() (bool, error) {
+	return e.resumable.Answer(program, func() (bool, time.Duration, error) {
 		list, err := e.turns.Query(ctx, e.help...)
-		return e.resumes.MatchString(list), err
+		return e.resumes.MatchString(list), 0, err
 	})
 }
 

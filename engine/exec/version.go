@@ -44,9 +44,9 @@ func (e *Engine) installed(ctx context.Context) (installed, error) {
 	if len(e.cfg.VersionArgs) == 0 {
 		return found, nil
 	}
-	version, err := e.version.Answer(program, func() (string, error) {
+	version, err := e.version.Answer(program, func() (string, time.Duration, error) {
 		answer, err := e.Query(ctx, e.cfg.VersionArgs...)
-		return versionIn(answer), err
+		return versionIn(answer), 0, err
 	})
 	if err != nil {
 		return found, fmt.Errorf("exec: version: %w", err)

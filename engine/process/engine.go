@@ -115,27 +115,32 @@ func FindProgram(command string) (Program, error) {
 	return Program{Path: path, size: file.Size(), changed: file.ModTime().UnixNano()}, nil
 }
 
-// Probe remembers what a program answered when it was asked about itself. It is asked again when
-// its file was replaced. The zero value is ready; it is safe for concurrent use.
+// Probe remembers the answer of a program that was asked about itself, until its file is replaced.
+// The zero value is ready; it is safe for concurrent use.
 type Probe[A any] struct {
 	mu      sync.Mutex // held while the program is asked, so that it is asked once
-	program Program    // guarded by mu; the one that was asked last
+	program Program    // guarded by mu; the last program with an answer
 	answer  A          // guarded by mu
+	until   time.Time  // guarded by mu; the end of a provisional answer, else zero
 }
 
-// Answer returns the program's answer, and asks when this program was not asked yet. An error is
-// not remembered.
-func (p *Probe[A]) Answer(program Program, ask func() (A, error)) (A, error) {
+// Answer returns the program's answer, and asks if it has none for this program. ask returns for how
+// long a provisional answer holds, zero for a final one. An error is not remembered.
+func (p *Probe[A]) Answer(program Program, ask func() (A, time.Duration, error)) (A, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.program == program {
+	if p.program == program && (p.until.IsZero() || time.Now().Before(p.until)) {
 		return p.answer, nil
 	}
-	answer, err := ask()
-	if err == nil {
-		p.program, p.answer = program, answer
+	answer, holds, err := ask()
+	if err != nil {
+		return answer, err
 	}
-	return answer, err
+	p.program, p.answer, p.until = program, answer, time.Time{}
+	if holds > 0 {
+		p.until = time.Now().Add(holds)
+	}
+	return answer, nil
 }
 
 // NotStarted is the failure of a turn whose agent cannot be started.

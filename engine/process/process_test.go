@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -184,4 +186,33 @@ func TestGroupIsEndedAfterItsLeader(t *testing.T) {
 	require.NoError(t, p.Err())
 	child := pidIn(t, c, "child")
 	until(t, "the child has ended", func() bool { return gone(child) })
+}
+
+// A final answer holds until the program's file is replaced, a provisional one for its time, and an
+// error is not remembered.
+func TestProbeAsksAgainWhereItMust(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var p process.Probe[int]
+		asked, holds := 0, time.Duration(0)
+		var failure error
+		answer := func(program process.Program) int {
+			n, err := p.Answer(program, func() (int, time.Duration, error) { asked++; return asked, holds, failure })
+			require.Equal(t, failure, err)
+			return n
+		}
+		a, b := process.Program{Path: "a"}, process.Program{Path: "b"}
+		failure, holds = errors.New("busy"), time.Minute
+		answer(a)
+		answer(a)
+		failure = nil
+		require.Equal(t, 3, answer(a))
+		time.Sleep(time.Minute - 1)
+		require.Equal(t, 3, answer(a))
+		time.Sleep(1)
+		holds = 0
+		require.Equal(t, 4, answer(a))
+		time.Sleep(time.Hour)
+		require.Equal(t, 4, answer(a), "a final answer")
+		require.Equal(t, 5, answer(b), "another program")
+	})
 }
