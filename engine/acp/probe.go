@@ -62,8 +62,8 @@ var unreliableAgents = map[string]struct {
 	// Seen with 0.15.10: it stores the last message after it has answered the prompt. When its
 	// process is ended in between, the message is lost. 0.24.4 resumes after kill -9.
 	"qwen-code": {[2]int{0, 24}, "it writes the end of a session after it has ended its turn"},
-	// Seen with 0.61.0: "No previous sessions found for this project." The start of session/load
-	// overwrites the messages in the session's file before it reads them.
+	// Seen with 0.61.0, with a session that had a prompt: session/load is refused with "No previous
+	// sessions found for this project."
 	"gemini-cli": {why: "it refuses to load sessions that it has begun"},
 }
 
