@@ -27,14 +27,17 @@ type Actor struct {
 	// Via is the door that the actor came through, "web" or "mail" for example; at most MaxVia
 	// bytes.
 	Via string
-	// Fold, unless nil, maps all spellings of an ID to one, and ID is in that form. Audiences and
-	// votes are stored as their authors spelled them; a name in one of them is the actor's if Fold
-	// maps it to ID. Fold must be safe for concurrent use. It is not stored.
+	// Fold, unless nil, maps all spellings of an ID to one, and ID is in that form. Names
+	// are stored as their authors spelled them; a name in an audience, a vote, a claim or the record
+	// of an answer is the actor's if Fold maps it to ID. Fold must be safe for concurrent use. It is not stored.
 	Fold func(id string) string `json:"-"`
 }
 
-// is reports whether a stored ID names the actor.
-func (a *Actor) is(id string) bool { return id == a.ID || a.Fold != nil && a.Fold(id) == a.ID }
+// Is reports whether a stored ID names the actor: it is the actor's ID, or Fold maps it to that. No
+// ID names an actor without one.
+func (a *Actor) Is(id string) bool {
+	return a.ID != "" && (id == a.ID || a.Fold != nil && a.Fold(id) == a.ID)
+}
 
 // IsZero reports whether nothing is said of the actor.
 func (a Actor) IsZero() bool { return a.ID == "" && len(a.Groups) == 0 && a.Via == "" }

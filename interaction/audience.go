@@ -50,9 +50,9 @@ func (a *Audience) Admits(actor Actor) bool {
 	switch {
 	case a == nil:
 		return true
-	case actor.ID == "" || slices.ContainsFunc(a.Except, actor.is):
+	case actor.ID == "" || slices.ContainsFunc(a.Except, actor.Is):
 		return false
-	case a.Everybody || slices.ContainsFunc(a.Users, actor.is):
+	case a.Everybody || slices.ContainsFunc(a.Users, actor.Is):
 		return true
 	}
 	return slices.ContainsFunc(a.Groups, func(group string) bool { return slices.Contains(actor.Groups, group) })

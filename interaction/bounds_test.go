@@ -208,10 +208,10 @@ func TestK5PeopleUpToTheirBounds(t *testing.T) {
 			require.Equal(t, []int{MaxNeed, rejects}, []int{q.Need, q.Rejects})
 		}
 	}
-	require.Nil(t, q.VoteOf("ada"))
+	require.Nil(t, q.VoteOf(Actor{ID: "ada"}))
 	voted := payment(2, 0).WithVote(ballot("bob", Approve), until).WithVote(ballot("ada", Reject), until)
-	require.Equal(t, Reject, voted.VoteOf("ada").Decision)
-	require.Equal(t, Approve, voted.VoteOf("bob").Decision)
+	require.Equal(t, Reject, voted.VoteOf(Actor{ID: "ada"}).Decision)
+	require.Equal(t, Approve, voted.VoteOf(Actor{ID: "bob"}).Decision)
 	require.Empty(t, voted.Votes[0].Digest, "without a key there is no digest")
 	keyed := ballot("ada", Approve)
 	keyed.Key = "k"

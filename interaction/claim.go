@@ -28,7 +28,7 @@ func (c *Claim) Lasts(now time.Time) bool { return c != nil && now.Before(c.Unti
 // Excludes reports whether the claim keeps the actor from answering. An actor without an ID may be
 // anybody, so every claim that lasts excludes it.
 func (c *Claim) Excludes(actor Actor, now time.Time) bool {
-	return c.Lasts(now) && (actor.ID == "" || actor.ID != c.Actor)
+	return c.Lasts(now) && !actor.Is(c.Actor)
 }
 
 // Validate returns an error if the claim cannot be stored.
@@ -84,6 +84,15 @@ func (q *Question) CheckClaim(actor Actor, now time.Time) error {
 		return &ClaimedError{q.ID, *q.Claim}
 	}
 	return nil
+}
+
+// Claimant returns the actor with its ID as its own claim spells it. A person whose claim lasts acts
+// under one name in the run's events.
+func (q *Question) Claimant(actor Actor, now time.Time) Actor {
+	if q.Claim.Lasts(now) && actor.Is(q.Claim.Actor) {
+		actor.ID = q.Claim.Actor
+	}
+	return actor
 }
 
 // ClaimedBy returns the question as the actor claims it.

@@ -52,9 +52,9 @@ func (e *VotedError) Is(target error) bool { return target == ErrVoted }
 // either way.
 func (q *Question) DecidedBySeveral() bool { return q.Need > 1 || q.Rejects > 1 }
 
-// VoteOf returns the vote of the actor with this ID; nil if there is none.
-func (q *Question) VoteOf(actor string) *Vote {
-	i := slices.IndexFunc(q.Votes, func(v Vote) bool { return v.Actor == actor })
+// VoteOf returns the actor's vote; nil if there is none.
+func (q *Question) VoteOf(actor Actor) *Vote {
+	i := slices.IndexFunc(q.Votes, func(v Vote) bool { return actor.Is(v.Actor) })
 	if i < 0 {
 		return nil
 	}
@@ -92,12 +92,12 @@ func (q Question) WithVote(r Reply, now time.Time) Question {
 
 // checkVote is CheckFor for an approval that several people decide.
 func (r Reply) checkVote(q *Question) error {
-	voted := func(v Vote) bool { return r.Actor.is(v.Actor) }
+	voted := q.VoteOf(r.Actor)
 	switch {
 	case r.Actor.ID == "":
 		return &FieldError{"Actor.ID", "missing", "who votes, since several people decide this"}
-	case slices.ContainsFunc(q.Votes, voted):
-		return &VotedError{q.ID, q.Votes[slices.IndexFunc(q.Votes, voted)]}
+	case voted != nil:
+		return &VotedError{q.ID, *voted}
 	case r.Decision == "":
 		return &FieldError{"Decision", "missing", "approve or reject, since several people decide this"}
 	case r.Decision != Approve && r.Decision != Reject:

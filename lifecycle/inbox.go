@@ -139,7 +139,7 @@ func (q *InboxQuery) waiting() store.WaitingQuery {
 
 // matches reports whether a question passes the filters that are about questions.
 func (q *InboxQuery) matches(o *Question) bool {
-	mine := q.For.IsZero() || o.To.Admits(q.For) && (q.For.ID == "" || o.VoteOf(q.For.ID) == nil)
+	mine := q.For.IsZero() || o.To.Admits(q.For) && (q.For.ID == "" || o.VoteOf(q.For) == nil)
 	return mine && (len(q.Kinds) == 0 || slices.Contains(q.Kinds, o.Kind))
 }
 

@@ -16,7 +16,7 @@ import (
 // wins (C8). A reply that comes after the deadline is accepted as long as the deadline has not
 // settled the question. With a Key it is idempotent: the same key and body returns the first
 // receipt, whatever state the run is in by then (C5). If the question has an audience, the receipt
-// is returned only to the same Actor.ID and to the host; another actor gets ErrSettled.
+// is returned only to its author (Actor.Is) and to the host; another actor gets ErrSettled.
 //
 // Errors, with nothing written: ErrInvalidReply (a *ValueError if the question's schema does not
 // allow the value: K3), ErrQuestionChanged (a *ChangedError: the reply was made to another text of
@@ -181,6 +181,9 @@ func receiptFor(cm *store.Commit, reply *Reply) Receipt {
 // replayedReceipt is the receipt that the accepted reply with this key was given. The error is
 // ErrKeyConflict if that reply had another body.
 func replayedReceipt(id string, accepted Record, reply Reply) (Receipt, error) {
+	if reply.Actor.Is(accepted.Actor) {
+		reply.Actor.ID = accepted.Actor // as the digest of a vote has it
+	}
 	if accepted.Digest != reply.DigestFor(&accepted.Question) {
 		return Receipt{}, fmt.Errorf("%w: key %q settled interaction %d of run %s", ErrKeyConflict,
 			accepted.Key, accepted.Question.ID, id)
@@ -193,7 +196,7 @@ func replayedReceipt(id string, accepted Record, reply Reply) (Receipt, error) {
 // question has an audience, it belongs to the author of the reply and to the host: another actor has
 // answered nothing, even with the same text under the same key.
 func withholdsReceipt(accepted *Record, actor Actor) bool {
-	return accepted.Question.To != nil && !actor.IsZero() && actor.ID != accepted.Actor
+	return accepted.Question.To != nil && !actor.IsZero() && !actor.Is(accepted.Actor)
 }
 
 // refusedReply is the status of a reply to an interaction that the run does not wait with. The

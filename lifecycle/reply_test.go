@@ -3,12 +3,14 @@ package lifecycle
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/store"
@@ -298,6 +300,63 @@ func TestC5AReceiptBelongsToItsAuthor(t *testing.T) {
 				require.NoError(t, err, actor)
 				require.Equal(t, first, again)
 			}
+		}
+	})
+}
+
+// folded is a person behind a sign-in that does not distinguish upper and lower case.
+func folded(id string) Actor { return Actor{ID: strings.ToLower(id), Fold: strings.ToLower} }
+
+// C5 K5: what a person has answered, voted or claimed under another spelling of the ID is that
+// person's, and the event log is sound.
+func TestC5K5RecordsOfAnotherSpellingAreTheActors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lc, stop := serve(t, Config{Store: newStore(t), Engine: engine.Func(func(_ context.Context,
+			in engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+			if len(in.Answers) > 0 {
+				return engine.Done("so"), nil
+			}
+			q, err := engine.ApprovalOf("Pay?", "pay", 7)
+			q.To, q.Need = &Audience{Everybody: true}, map[string]int{"vote": 2}[in.RunID]
+			return engine.Ask(q), err
+		})})
+		defer stop()
+		for _, id := range []string{"answer", "vote", "claim"} {
+			_, err := lc.Submit(t.Context(), Spec{ID: id, Prompt: "x"})
+			require.NoError(t, err)
+		}
+		synctest.Wait()
+		reply := func(id, key string, actor Actor) (Receipt, error) {
+			return lc.Reply(t.Context(), id, Reply{ID: 1, Decision: interaction.Approve, Key: key, Actor: actor})
+		}
+
+		for _, id := range []string{"answer", "vote"} {
+			first, err := reply(id, "k", Actor{ID: "Ada"})
+			require.NoError(t, err)
+			first.Replayed = true
+			again, err := reply(id, "k", folded("ADA"))
+			require.NoError(t, err, id)
+			require.Equal(t, first, again)
+			_, err = reply(id, "k", folded("bob"))
+			require.Error(t, err, id)
+		}
+		_, err := reply("vote", "other", folded("ADA"))
+		require.ErrorIs(t, err, ErrVoted)
+		for name, open := range map[string]int{"ada": 1, "bob": 2} {
+			page, err := lc.Inbox(t.Context(), InboxQuery{For: folded(name)})
+			require.NoError(t, err)
+			require.Len(t, page.Questions, open, "a vote is given")
+		}
+
+		until := time.Now().Add(time.Hour)
+		require.NoError(t, lc.As(Actor{ID: "Ada"}).Claim(t.Context(), "claim", 1, until))
+		require.ErrorIs(t, lc.As(folded("bob")).Claim(t.Context(), "claim", 1, until), ErrClaimed)
+		require.NoError(t, lc.As(folded("ADA")).Claim(t.Context(), "claim", 1, until.Add(1)))
+		_, err = reply("claim", "k", folded("ADA"))
+		require.NoError(t, err)
+		synctest.Wait()
+		for _, id := range []string{"answer", "vote", "claim"} {
+			requireSoundLog(t, lc.store, id)
 		}
 	})
 }

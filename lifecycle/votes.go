@@ -30,7 +30,7 @@ func readVote(ctx context.Context, r store.Reader, run *Run, reply Reply) (reply
 	if question == nil {
 		return replyStatus{}, false, nil
 	}
-	vote := question.VoteOf(reply.Actor.ID)
+	vote := question.VoteOf(reply.Actor)
 	if vote == nil {
 		return replyStatus{}, false, nil
 	}
@@ -41,7 +41,7 @@ func readVote(ctx context.Context, r store.Reader, run *Run, reply Reply) (reply
 
 // votedRecord is the record of a reply that was a vote, as far as its receipt needs it.
 func votedRecord(q *Question, v *interaction.Vote) Record {
-	return Record{Question: *q, Key: v.Key, Digest: v.Digest, ResolvedAt: v.VotedAt}
+	return Record{Question: *q, Actor: v.Actor, Key: v.Key, Digest: v.Digest, ResolvedAt: v.VotedAt}
 }
 
 // voteWithKey returns the vote of the run with the key, and its question, open or settled; nil if

@@ -135,7 +135,7 @@ func (l *Links) open(r *http.Request, token string) (*visit, *refusal) {
 	}
 	v := &visit{claims: c, key: key, actor: lifecycle.Actor{ID: c.person}}
 	if l.config.Person != nil {
-		if v.actor, err = l.config.Person(r, c.person); err != nil || v.actor.ID != c.person {
+		if v.actor, err = l.config.Person(r, c.person); err != nil || !v.actor.Is(c.person) {
 			if err != nil && !errors.Is(err, ErrWrongPerson) {
 				return nil, l.explain(v, err)
 			}
@@ -176,7 +176,7 @@ func (l *Links) refuse(v *visit) *refusal {
 		return &refusal{reason: Settled, record: v.record}
 	case !q.To.Admits(v.actor):
 		return v.notAsked()
-	case q.DecidedBySeveral() && q.VoteOf(v.person) != nil:
+	case q.DecidedBySeveral() && q.VoteOf(v.actor) != nil:
 		return &refusal{reason: Voted, question: q}
 	case q.Claim.Excludes(v.actor, l.config.Client.Now()):
 		return &refusal{reason: Claimed, question: q}

@@ -42,9 +42,9 @@ type Config struct {
 	Keys []Key
 	// Person returns who the person in a link is now, with the groups that count for the question's
 	// audience. The request is there for hosts whose people are signed in: compare, and return
-	// ErrWrongPerson if somebody else's link was opened. Its ID must be the person's; Via is "link"
-	// if it is empty. It must change nothing, since it is also called for GET. Nil: the person
-	// without groups, and whoever has the link.
+	// ErrWrongPerson if somebody else's link was opened. Its ID must be the person's, or Fold must map the
+	// person to it; Via is "link" if it is empty. It must change nothing, since it is also called
+	// for GET. Nil: the person without groups, and whoever has the link.
 	Person func(r *http.Request, person string) (lifecycle.Actor, error)
 	// Page is the address of the host's own page for a question, for what a link's page cannot do:
 	// fill in a form, edit arguments. Nil: there is none.

@@ -393,6 +393,19 @@ func TestL2AStoreThatIsOutOfOrder(t *testing.T) {
 	require.Equal(t, http.StatusServiceUnavailable, got.Code)
 }
 
+// L2: the host's sign-in may fold names. The link of a person whose name was spelled in another way is
+// that person's, and nobody else's.
+func TestL2ALinkIsForAllSpellingsOfAName(t *testing.T) {
+	h := newHost(t, confirm, func(c *Config, _ *lifecycle.Config) {
+		c.Person = func(r *http.Request, _ string) (lifecycle.Actor, error) {
+			return lifecycle.Actor{ID: strings.ToLower(r.Header.Get("Signed-In")), Fold: strings.ToLower}, nil
+		}
+	})
+	address := h.link("r", h.asked("r", nil), To("Ada"))
+	require.Equal(t, http.StatusForbidden, h.call("GET", address, nil, "Signed-In", "bob").Code)
+	require.Equal(t, http.StatusOK, h.call("GET", address, nil, "Signed-In", "ADA").Code)
+}
+
 type broken struct{ store.Store }
 
 func (broken) Run(context.Context, string) (store.Run, error) {

@@ -127,6 +127,10 @@ func TestK5AClaimLastsByTheClientsClock(t *testing.T) {
 	w.send("GET", "/runs/r/questions/1", "ada", "").into(t, &claimed)
 	require.NotNil(t, claimed.Question.Claim)
 	require.False(t, claimed.Question.MayReply)
+	require.False(t, claimed.Question.Claim.Mine)
+	var own web.Record
+	w.send("GET", "/runs/r/questions/1", "bob", "").into(t, &own)
+	require.True(t, own.Question.Claim.Mine)
 	clock.by.Store(int64(2 * time.Hour))
 	w.send("GET", "/runs/r/questions/1", "ada", "").into(t, &free)
 	require.Nil(t, free.Question.Claim)

@@ -147,6 +147,7 @@ type Vote struct {
 	Decision string    `json:"decision" enum:"approve,reject"`
 	Text     string    `json:"text,omitempty"`
 	VotedAt  time.Time `json:"voted_at"`
+	Mine     bool      `json:"mine,omitempty" doc:"The caller's own, however the name is spelled."`
 }
 
 // Claim is who works on a question, and until when.
@@ -154,6 +155,7 @@ type Claim struct {
 	Actor string    `json:"actor"`
 	Via   string    `json:"via,omitempty"`
 	Until time.Time `json:"until"`
+	Mine  bool      `json:"mine,omitempty" doc:"The caller's own, however the name is spelled."`
 }
 
 // Step is something that is done about an open question.
@@ -180,6 +182,7 @@ type Record struct {
 	Value      json.RawMessage `json:"value,omitempty"`
 	Decision   string          `json:"decision,omitempty"`
 	Actor      string          `json:"actor,omitempty"`
+	Mine       bool            `json:"mine,omitempty" doc:"The caller's own, however the name is spelled."`
 	Via        string          `json:"via,omitempty"`
 	SettledAt  time.Time       `json:"settled_at,omitzero"`
 	AutoReason string          `json:"auto_reason,omitempty" doc:"Why nobody was waited for any longer."`
@@ -247,7 +250,7 @@ func showQuestion(q *lifecycle.Question, actor lifecycle.Actor, now time.Time) Q
 		AlsoText: q.AlsoText, Digest: q.Digest(), To: showAudience(q.To), Need: q.Need, Rejects: q.Rejects,
 		EndsAt:      q.EndsAt,
 		MayReassign: q.To.Admits(actor) && !q.Claim.Excludes(actor, now)}
-	v.MayReply = v.MayReassign && q.VoteOf(actor.ID) == nil
+	v.MayReply = v.MayReassign && q.VoteOf(actor) == nil
 	for _, o := range q.Options {
 		v.Options = append(v.Options, Option(o))
 	}
@@ -255,10 +258,10 @@ func showQuestion(q *lifecycle.Question, actor lifecycle.Actor, now time.Time) Q
 		v.Subject = &Subject{q.Subject.Tool, q.Subject.Arguments, q.Subject.Title, q.Subject.Risk}
 	}
 	for i := range q.Votes {
-		v.Votes = append(v.Votes, showVote(&q.Votes[i]))
+		v.Votes = append(v.Votes, showVote(&q.Votes[i], actor))
 	}
 	if q.Claim.Lasts(now) {
-		v.Claim = &Claim{q.Claim.Actor, q.Claim.Via, q.Claim.Until}
+		v.Claim = &Claim{q.Claim.Actor, q.Claim.Via, q.Claim.Until, actor.Is(q.Claim.Actor)}
 	}
 	if w := q.Wait; w != nil {
 		v.Then, v.OwnWait = string(w.Then), w.End > 0
@@ -282,8 +285,8 @@ func showInbox(all []lifecycle.InboxQuestion, actor lifecycle.Actor, now time.Ti
 	return out
 }
 
-func showVote(v *lifecycle.Vote) Vote {
-	return Vote{v.Actor, v.Via, string(v.Decision), v.Text, v.VotedAt}
+func showVote(v *lifecycle.Vote, actor lifecycle.Actor) Vote {
+	return Vote{v.Actor, v.Via, string(v.Decision), v.Text, v.VotedAt, actor.Is(v.Actor)}
 }
 
 func showAudience(a *lifecycle.Audience) *Audience {

@@ -46,6 +46,7 @@ func Claim(run *store.Run, q *interaction.Question, by interaction.Actor, until,
 	if err := q.CheckClaim(by, now); err != nil {
 		return nil, err
 	}
+	by = q.Claimant(by, now)
 	claimed := q.ClaimedBy(by, until)
 	return editQuestion(run, edit{&claimed, changeClaim, by}, now)
 }

@@ -21,6 +21,9 @@ func Reply(run *store.Run, reply interaction.Reply, now time.Time) (*store.Commi
 	if err := question.CheckClaim(reply.Actor, now); err != nil {
 		return nil, err
 	}
+	if question.Claim != nil {
+		reply.Actor = question.Claimant(reply.Actor, now)
+	}
 	if question.DecidedBySeveral() {
 		voted := question.WithVote(reply, now)
 		if !question.Decides(reply.Decision) {

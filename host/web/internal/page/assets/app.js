@@ -76,7 +76,7 @@ function route() {
   const node = h("article", { class: "panel" });
   set(byID("detail"), run ? h("a", { class: "back", href: `#/${view}` }, T.backToList) : null, node);
   if (view === "inbox" && run && question) {
-    panel = new QuestionPanel(node, run, question, { me, known: () => inbox.find(run, question),
+    panel = new QuestionPanel(node, run, question, { known: () => inbox.find(run, question),
       next: () => inbox.next() });
   } else if (view === "runs" && run) {
     panel = new RunPanel(node, run);
@@ -119,7 +119,7 @@ async function open() {
   }
   set(byID("me"), me.identified ? shown(me.id) : T.thisMachine);
   openDrafts(me.id);
-  inbox = new Inbox(byID("inbox"), me);
+  inbox = new Inbox(byID("inbox"));
   inbox.changed = () => {
     document.title = inbox.questions.length ? `(${inbox.questions.length}) ${T.title}` : T.title;
   };

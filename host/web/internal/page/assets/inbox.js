@@ -13,8 +13,7 @@ const hour = 3600 * 1000;
 
 // Inbox shows the list in a node.
 export class Inbox {
-  constructor(node, me) {
-    this.me = me;
+  constructor(node) {
     this.tags = "";
     this.questions = [];
     this.meanwhile = new Map(); // what changed while a list was on its way, by run
@@ -96,7 +95,7 @@ export class Inbox {
 
   // next is the most urgent question that may be answered but for the one that is shown.
   next() {
-    const found = arrange(this.questions, this.me).flatMap((s) => s.groups).flatMap((g) => g.questions)
+    const found = arrange(this.questions).flatMap((s) => s.groups).flatMap((g) => g.questions)
       .find((q) => q.question.may_reply && keyOf(q) !== this.selected);
     return found && { href: hrefOf(found), title: titleOf(found.question) };
   }
@@ -113,7 +112,7 @@ export class Inbox {
     const focused = document.activeElement?.closest?.("[data-key]")?.dataset.key;
     let left = this.limit;
     const sections = [];
-    for (const { id, groups } of arrange(wanted, this.me)) {
+    for (const { id, groups } of arrange(wanted)) {
       if (left <= 0) break;
       const parts = [];
       for (const group of groups) {
@@ -163,7 +162,7 @@ export class Inbox {
     const ends = endOf(q);
     if (question.claim) {
       parts.push(h("span", { class: "claim", dir: "auto" },
-        question.claim.actor === this.me.id ? T.yours : shown(T.with(question.claim.actor))));
+        question.claim.mine ? T.yours : shown(T.with(question.claim.actor))));
     }
     if (question.need > 1) {
       parts.push(h("span", { class: "votes" }, T.votesOf((question.votes ?? []).filter((v) => v.decision === "approve")
@@ -208,12 +207,12 @@ function endOf(q) {
 }
 
 // arrange puts questions into sections by urgency, and those of a run together at the place of its most urgent one.
-export function arrange(questions, me) {
+export function arrange(questions) {
   const at = now();
   const runs = new Map();
   for (const q of questions) {
     const end = Date.parse(endOf(q) ?? "") || Infinity;
-    const mine = q.question.claim?.actor === me.id;
+    const mine = q.question.claim?.mine;
     const section = !q.question.may_reply ? "others" : mine ? "mine" : end < at ? "overdue" : end < at + hour ? "soon"
       : end < at + 24 * hour ? "today" : "open";
     const key = `${section} ${q.run_id}`;

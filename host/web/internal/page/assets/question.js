@@ -17,8 +17,8 @@ const earlier = 10; // questions before this one, of which the story tells
 // QuestionPanel shows a question in a node, and follows it until it is closed.
 export class QuestionPanel {
   // known returns the question as the inbox has it, for those who may answer a run's question but not view the run.
-  constructor(node, run, id, { me, known, next }) {
-    Object.assign(this, { node, run, id, me, known, next, path: questionPath(run, id) });
+  constructor(node, run, id, { known, next }) {
+    Object.assign(this, { node, run, id, known, next, path: questionPath(run, id) });
     this.question = null; // as it is shown
     this.settled = false;
     this.records = new Map(); // the settled ones that were read, which never change, by number
@@ -153,7 +153,7 @@ export class QuestionPanel {
     fact(T.asksWhom, audience(question.to));
     if (!resolution) {
       if (question.claim) {
-        const mine = question.claim.actor === this.me.id;
+        const mine = question.claim.mine;
         fact(T.claimedBy, h("strong", null, mine ? T.you : shown(question.claim.actor)), ", ",
           T.untilTime(moment(question.claim.until)), " (", until(question.claim.until), ")");
       }
@@ -178,7 +178,7 @@ export class QuestionPanel {
     return [h("span", { class: "ballots", "aria-hidden": "true" }, Array.from({ length: need }, (_, i) =>
       h("span", { class: i < approved ? "ballot on" : "ballot" }))), T.votesOf(approved, need),
     votes.length ? h("ul", { class: "voters" }, votes.map((v) => h("li", null,
-      h("strong", { dir: "auto" }, v.actor === this.me.id ? T.you : shown(v.actor)), " ", T.voted[v.decision], ", ",
+      h("strong", { dir: "auto" }, v.mine ? T.you : shown(v.actor)), " ", T.voted[v.decision], ", ",
       since(v.voted_at), v.text ? said(v.text) : null))) : null];
   }
 
@@ -201,7 +201,7 @@ export class QuestionPanel {
   // showSettled shows how the question was settled, in place of its controls.
   showSettled(record, atFirst) {
     this.settled = true;
-    const mine = Boolean(this.sentKey) && record.actor === this.me.id;
+    const mine = Boolean(this.sentKey) && record.mine;
     this.mine = mine;
     const written = this.answer?.written();
     this.answer?.close();
@@ -209,7 +209,7 @@ export class QuestionPanel {
     set(this.controls);
     if (mine) this.say("good", h("strong", null, T.recorded), " ", decided(record));
     else {
-      this.say(atFirst ? "plain" : "warn", h("strong", null, outcomeOf(record, this.me)), " ", decided(record),
+      this.say(atFirst ? "plain" : "warn", h("strong", null, outcomeOf(record, record.mine)), " ", decided(record),
         written && !atFirst ? [h("p", { class: "label" }, T.youHadWritten), said(written, "blockquote")] : null);
     }
     dropDraft(this.run, this.question);
@@ -238,7 +238,7 @@ export class QuestionPanel {
 
   whyNot() {
     const { question } = this;
-    const mine = question.votes?.find((v) => v.actor === this.me.id);
+    const mine = question.votes?.find((v) => v.mine);
     if (mine) return h("p", { class: "notice plain" }, T.youHaveVoted(T.voted[mine.decision]));
     if (question.claim) return h("p", { class: "notice plain" }, T.othersWork(question.claim.actor));
     return h("p", { class: "notice plain" }, T.notForYou, " ", audience(question.to), ".");
@@ -287,7 +287,7 @@ export class QuestionPanel {
     delete this.draft.sent;
     this.sentKey = null;
     if (problem.code === "SETTLED") { // perhaps by the same person, in another window
-      if (!this.settled) this.say("warn", h("strong", null, outcomeOf({ ...problem.settled }, this.me)));
+      if (!this.settled) this.say("warn", h("strong", null, outcomeOf(problem.settled)));
       this.settled = this.settled && !this.mine;
       this.reread();
       return;
@@ -321,7 +321,7 @@ export class QuestionPanel {
       await this.reread();
     };
     const several = question.need > 1 || question.rejects > 1;
-    const mine = question.claim?.actor === this.me.id;
+    const mine = question.claim?.mine;
     const later = (label, move) => button(label, "small", () => {
       const until = new Date(question.ends_at);
       move(until);

@@ -18,8 +18,8 @@ export function audience(to) {
 }
 
 // outcomeOf says in a sentence how a question was settled.
-export function outcomeOf(record, me) {
-  const who = record.actor ? record.actor === me?.id ? T.you : record.actor : T.somebody;
+export function outcomeOf(record, mine) {
+  const who = mine ? T.you : record.actor || T.somebody;
   return (T.resolutions[record.resolution] ?? T.resolutions.abandoned)(who, record.decision);
 }
 
