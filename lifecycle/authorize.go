@@ -7,7 +7,6 @@ import (
 	"runtime/debug"
 
 	"github.com/interlude-go/interlude/lifecycle/internal/decide"
-	"github.com/interlude-go/interlude/store"
 )
 
 // Action is what an actor wants to do, as Authorize is asked about it.
@@ -150,25 +149,12 @@ func (c *Client) allowQuery(ctx context.Context, query *Query) error {
 	return c.askAuthorize(ctx, &Access{Actor: c.actor, Action: ActionList, Query: &q})
 }
 
-// allowFeed is allow for a feed.
+// allowFeed is allow for a feed. Name is empty for a call about all feeds.
 func (c *Client) allowFeed(ctx context.Context, name string) error {
 	if c.authorize == nil {
 		return nil
 	}
 	return c.askAuthorize(ctx, &Access{Actor: c.actor, Action: ActionFeed, Feed: name})
-}
-
-// feedStore returns the store as one that has feeds, if Authorize allows the call. The name of the
-// feed was checked before; it is empty for a call about all feeds.
-func (c *Client) feedStore(ctx context.Context, name string) (store.FeedStore, error) {
-	s, ok := c.store.(store.FeedStore)
-	if !ok {
-		return nil, ErrNoFeeds
-	}
-	if err := c.allowFeed(ctx, name); err != nil {
-		return nil, err
-	}
-	return s, nil
 }
 
 // allowView is allow for a call that does not read the run itself, or that reads it again and again

@@ -360,7 +360,7 @@ func (c *Client) Question(ctx context.Context, id string, question int) (Record,
 	if q := run.OpenQuestion(question); q != nil {
 		return Record{Question: *q}, nil
 	}
-	record, err := settledInteraction(ctx, c.store, id, question)
+	record, err := c.store.Interaction(ctx, id, question)
 	if errors.Is(err, ErrNotFound) && 1 <= question && question <= run.Interactions {
 		err = cmp.Or(lostRecord(ctx, c.store, id, question), err)
 	}
@@ -430,26 +430,18 @@ func (c *Client) Prune(ctx context.Context, before time.Time) (int, error) {
 	}
 }
 
-// ErrNoStats is the error of Stats if the store cannot count its runs. The stores of this project
-// can.
-var ErrNoStats = fmt.Errorf("lifecycle: the store is no store.Surveyor and has no figures: %w", errors.ErrUnsupported)
-
 // Stats counts the runs that have not ended, for operators: how many are queued, running and
 // waiting, since when the oldest of them is, and how the pools are used. Its cost grows with the
 // number of runs that have not ended; finished runs cost nothing. Call it every ten seconds or so,
-// not for each request. The error is ErrNoStats if the store cannot count.
+// not for each request.
 func (c *Client) Stats(ctx context.Context) (Stats, error) {
 	if err := c.check(ctx); err != nil {
 		return Stats{}, err
 	}
-	s, ok := c.store.(store.Surveyor)
-	if !ok {
-		return Stats{}, ErrNoStats
-	}
 	if err := c.allow(ctx, ActionStats, nil, nil); err != nil {
 		return Stats{}, err
 	}
-	return s.Survey(ctx, commitTime(c.clock))
+	return c.store.Survey(ctx, commitTime(c.clock))
 }
 
 // idEncoding keeps the byte order in the text, so that ids sort by time.

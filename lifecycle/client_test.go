@@ -144,13 +144,6 @@ func TestWaitWithoutHintsReadsOncePerPoll(t *testing.T) {
 	})
 }
 
-func TestStatsWithoutSurveyorIsAnError(t *testing.T) {
-	c := clientOf(t, hintless{newStore(t)})
-	_, err := c.Stats(t.Context())
-	require.ErrorIs(t, err, ErrNoStats)
-	require.ErrorIs(t, err, errors.ErrUnsupported)
-}
-
 // TestStatsUsesTheClientsClock: what is delayed is judged by the clock that the client was given.
 func TestStatsUsesTheClientsClock(t *testing.T) {
 	s := newStore(t)

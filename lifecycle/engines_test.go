@@ -147,10 +147,6 @@ func (s *asked) looks() int {
 // Watch: the store has hints, so that each commit is heard of.
 func (s *asked) Watch(fn func(store.Hint)) (stop func()) { return s.Store.(store.Watcher).Watch(fn) }
 
-func (s *asked) Survey(ctx context.Context, now time.Time) (store.Survey, error) {
-	return s.Store.(store.Surveyor).Survey(ctx, now)
-}
-
 // TestJ4RecoveryWithoutTheEngineLosesNothing: E1, E4, E7, a node settles what a dead one left of
 // engines that it does not have: a turn that may be repeated goes back to the queue, with the
 // warning that nobody looked for what its worker left, and a wait is preserved. Neither is executed

@@ -24,6 +24,8 @@ import (
 // to be read, and its caller is told that the outcome is unknown. A failover goes on with the
 // standby, and forgets what it has not.
 type twin struct {
+	store.Store // nil: the tests make none of the calls that are not below
+
 	mu      sync.Mutex
 	primary *memory.Store
 	standby *memory.Store
@@ -188,6 +190,10 @@ func (s *twin) History(ctx context.Context, id string) (Run, []interaction.Recor
 
 func (s *twin) Settled(ctx context.Context, id, key string) (interaction.Record, error) {
 	return s.now().Settled(ctx, id, key)
+}
+
+func (s *twin) Interaction(ctx context.Context, id string, number int) (interaction.Record, error) {
+	return s.now().Interaction(ctx, id, number)
 }
 
 func (s *twin) Due(ctx context.Context, now time.Time, limit int) ([]Run, time.Time, error) {

@@ -31,8 +31,7 @@ import (
 // acknowledged once all events before them are.
 //
 // An error ends the sequence; call Feed again to go on from the cursor. ErrFeedTaken: the process
-// stood still for so long that another reader took over. ErrFeedLost: see there. ErrNoFeeds: the
-// store has no feeds.
+// stood still for so long that another reader took over. ErrFeedLost: see there.
 //
 // On PostgreSQL a transaction that stays open for long, in whatever database of the server, delays
 // the events that are stored after its first write; Feeds shows by how much. On every store a
@@ -106,9 +105,6 @@ const MaxFeeds = 100
 const FeedLease = 15 * time.Second
 
 var (
-	// ErrNoFeeds is the error of calls about feeds if the store has none. The stores of this
-	// project have them.
-	ErrNoFeeds = fmt.Errorf("lifecycle: the store is no store.FeedStore and has no feeds: %w", errors.ErrUnsupported)
 	// ErrFeedTaken: another process reads the feed now, from the last acknowledged event.
 	ErrFeedTaken = errors.New("lifecycle: feed is read by another process")
 	// ErrFeedLost: events are gone that the feed had not acknowledged, because their runs were
@@ -144,14 +140,13 @@ type FeedStatus struct {
 // On PostgreSQL the first feed waits for all transactions that have written events, and so for the
 // host's own ones; a single one that stays open makes the call fail, and nothing is created.
 func (c *Client) CreateFeed(ctx context.Context, name string, maxLag time.Duration) (created bool, err error) {
-	s, err := c.feeds(ctx, name)
-	if err != nil {
+	if err := c.checkFeed(ctx, name); err != nil {
 		return false, err
 	}
 	if maxLag <= 0 {
 		return false, &ArgumentError{"maxLag", maxLag.String(), "more than zero", nil}
 	}
-	err = s.CreateFeed(ctx, c.newFeed(name, max(maxLag.Truncate(time.Microsecond), time.Microsecond)))
+	err = c.store.CreateFeed(ctx, c.newFeed(name, max(maxLag.Truncate(time.Microsecond), time.Microsecond)))
 	if errors.Is(err, store.ErrExists) {
 		return false, nil
 	}
@@ -170,11 +165,10 @@ func (c *Client) newFeed(name string, maxLag time.Duration) store.Feed {
 // DeleteFeed deletes the feed and its cursor; ErrNotFound if there is none of that name. A reader
 // of it gets ErrFeedTaken.
 func (c *Client) DeleteFeed(ctx context.Context, name string) error {
-	s, err := c.feeds(ctx, name)
-	if err != nil {
+	if err := c.checkFeed(ctx, name); err != nil {
 		return err
 	}
-	return s.DeleteFeed(ctx, name)
+	return c.store.DeleteFeed(ctx, name)
 }
 
 // Feeds lists the feeds by name, with their lag. Its cost grows with the lag.
@@ -182,11 +176,10 @@ func (c *Client) Feeds(ctx context.Context) ([]FeedStatus, error) {
 	if err := c.check(ctx); err != nil {
 		return nil, err
 	}
-	s, err := c.feedStore(ctx, "")
-	if err != nil {
+	if err := c.allowFeed(ctx, ""); err != nil {
 		return nil, err
 	}
-	stored, err := s.Feeds(ctx)
+	stored, err := c.store.Feeds(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -204,15 +197,15 @@ func (c *Client) Feeds(ctx context.Context) ([]FeedStatus, error) {
 	return all, nil
 }
 
-// feeds returns the store as one that has feeds, for a call about the feed of this name.
-func (c *Client) feeds(ctx context.Context, name string) (store.FeedStore, error) {
+// checkFeed returns an error if a call about the feed of this name is not possible or not allowed.
+func (c *Client) checkFeed(ctx context.Context, name string) error {
 	if err := c.check(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	if !namePattern.matches(name) {
-		return nil, &ArgumentError{"name", quote(name), wantName, nil}
+		return &ArgumentError{"name", quote(name), wantName, nil}
 	}
-	return c.feedStore(ctx, name)
+	return c.allowFeed(ctx, name)
 }
 
 // check returns an error if the filter is invalid.

@@ -43,7 +43,7 @@ const (
 )
 
 func (c *Client) newFeedReader(ctx context.Context, name string, filter FeedFilter) (*feedReader, error) {
-	s, err := c.feeds(ctx, name)
+	err := c.checkFeed(ctx, name)
 	if err == nil {
 		err = filter.check()
 	}
@@ -52,7 +52,7 @@ func (c *Client) newFeedReader(ctx context.Context, name string, filter FeedFilt
 	}
 	filter.Types, filter.Labels = slices.Clone(filter.Types), maps.Clone(filter.Labels)
 	filter.For.Groups = slices.Clone(filter.For.Groups)
-	return &feedReader{client: c, store: s, name: name, filter: filter, runs: make(map[string]bool)}, nil
+	return &feedReader{client: c, store: c.store, name: name, filter: filter, runs: make(map[string]bool)}, nil
 }
 
 // serve waits for the lease and yields events until the caller stops, ctx ends or something fails.
@@ -306,7 +306,7 @@ func (r *feedReader) audienceOf(ctx context.Context, e *Event) (*Audience, bool,
 	if q := run.OpenQuestion(about.ID); q != nil {
 		return q.To, true, nil
 	}
-	settled, err := settledInteraction(ctx, r.client.store, e.RunID, about.ID)
+	settled, err := r.client.store.Interaction(ctx, e.RunID, about.ID)
 	return settled.Question.To, true, err
 }
 

@@ -186,16 +186,13 @@ func TestFeedIsServedToOneReader(t *testing.T) {
 }
 
 // standing is a store whose reader stands still: its lease is not renewed.
-type standing struct {
-	store.Store
-	store.FeedStore
-}
+type standing struct{ store.Store }
 
 func (s standing) AckFeed(ctx context.Context, l store.FeedLease, to store.FeedPosition, now time.Time) error {
 	if to == "" {
 		return errors.New("the network is down")
 	}
-	return s.FeedStore.AckFeed(ctx, l, to, now)
+	return s.Store.AckFeed(ctx, l, to, now)
 }
 
 // TestFeedIsTakenOver: K8, a reader that stood still for longer than its lease gets ErrFeedTaken
@@ -206,7 +203,7 @@ func TestFeedIsTakenOver(t *testing.T) {
 		c := clientOf(t, s)
 		goOn := make(chan struct{})
 		var late error
-		old := subscribe(t.Context(), clientOf(t, standing{s, s}), "mail", FeedFilter{}, func(e FeedEvent) bool {
+		old := subscribe(t.Context(), clientOf(t, standing{s}), "mail", FeedFilter{}, func(e FeedEvent) bool {
 			<-goOn
 			late = e.Ack(t.Context())
 			return true
@@ -383,10 +380,6 @@ func TestFeedRefusesWhatIsWrong(t *testing.T) {
 	require.ErrorIs(t, second(c.CreateFeed(t.Context(), "a", 0)), ErrInvalidArgument)
 	require.ErrorIs(t, c.DeleteFeed(t.Context(), "a"), ErrNotFound)
 	require.ErrorIs(t, FeedEvent{}.Ack(t.Context()), ErrInvalidArgument)
-	without := clientOf(t, hintless{newStore(t)})
-	require.ErrorIs(t, read(without, "a", FeedFilter{}), ErrNoFeeds)
-	require.ErrorIs(t, read(without, "a", FeedFilter{}), errors.ErrUnsupported)
-	require.ErrorIs(t, second(without.Feeds(t.Context())), ErrNoFeeds)
 }
 
 // TestFeedIsDeletedUnderItsReader: K8, a reader that is busy when its feed goes is given nothing
@@ -442,7 +435,6 @@ func TestFeedMovesOnWhenItsReaderEnds(t *testing.T) {
 // readingRuns is a store with feeds that counts how often a run is read.
 type readingRuns struct {
 	store.Store
-	store.FeedStore
 	reads int
 }
 
@@ -468,7 +460,7 @@ func TestFeedReadsARunOnce(t *testing.T) {
 		{"it knows as many as it may", nil, maxFeedRuns, 1, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := &readingRuns{Store: below, FeedStore: below}
+			s := &readingRuns{Store: below}
 			r, err := clientOf(t, s).newFeedReader(t.Context(), "mail", FeedFilter{Types: c.types, Key: "k"})
 			require.NoError(t, err)
 			for i := range c.knows {

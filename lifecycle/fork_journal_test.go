@@ -20,11 +20,10 @@ import (
 // page.
 type journaled struct {
 	store.Store
-	entries        []engine.JournalEntry
-	children       []Run
-	err, pageErr   error
-	queries        []store.Query
-	withoutJournal bool
+	entries      []engine.JournalEntry
+	children     []Run
+	err, pageErr error
+	queries      []store.Query
 }
 
 func (s *journaled) Journal(context.Context, string) ([]engine.JournalEntry, error) {
@@ -76,8 +75,6 @@ func TestJ6WhatAForkInheritsOfAJournal(t *testing.T) {
 		"a child made at that very time": {own: 1, children: []Run{child("a", point, never)},
 			want: ErrCannotFork, text: "it had started run a", queries: 1},
 		"entries that are missing": {own: 3, want: store.ErrCorrupt, text: "its journal has 2 entries of 3"},
-		"no journal of the store's": {own: 1, change: func(s *journaled) { s.withoutJournal = true },
-			want: ErrCannotFork, text: "its journal cannot be read"},
 		"a journal that cannot be read": {own: 1, children: ended, change: func(s *journaled) { s.err = fails },
 			want: fails, text: "fork run r"},
 		"children that cannot be read": {own: 1, children: ended, change: func(s *journaled) { s.pageErr = fails },
@@ -96,9 +93,6 @@ func TestJ6WhatAForkInheritsOfAJournal(t *testing.T) {
 			}
 			from := &decide.Origin{OwnEntries: tc.own, Point: point, Journal: []engine.JournalEntry{entry("0")}}
 			c := clientOf(t, s)
-			if s.withoutJournal {
-				c = clientOf(t, struct{ store.Store }{s.Store})
-			}
 			err := c.inheritJournal(t.Context(), &source, from)
 			require.Len(t, s.queries, tc.queries)
 			if tc.want != nil {

@@ -67,10 +67,6 @@ func (s *sink) Release() {
 // the turn's context ends.
 func (s *sink) Entries(ctx context.Context) ([]engine.JournalEntry, error) {
 	t := (*turn)(s)
-	reader, ok := t.node.store.(store.JournalReader)
-	if !ok {
-		return nil, engine.ErrNoJournal
-	}
 	counted := t.lastStored().Journal // before the journal is read, to which a branch may add
 	if err := t.journalRoom.reserve(ctx, t.node.journals, journalSize(t.origin, counted)); err != nil {
 		return nil, fmt.Errorf("engine: journal not read: %w", cmp.Or(context.Cause(ctx), err))
@@ -84,7 +80,7 @@ func (s *sink) Entries(ctx context.Context) ([]engine.JournalEntry, error) {
 	}
 	var entries []engine.JournalEntry
 	err := t.untilAnswered(ctx, "journal not read", func() (err error) {
-		entries, err = reader.Journal(ctx, t.call.RunID)
+		entries, err = t.node.store.Journal(ctx, t.call.RunID)
 		return err
 	})
 	if err != nil && ctx.Err() != nil {
@@ -117,16 +113,12 @@ func (c *Client) inheritJournal(ctx context.Context, s *forkSource, from *decide
 	if from.OwnEntries == 0 {
 		return nil
 	}
-	reader, ok := c.store.(store.JournalReader)
-	if !ok {
-		return s.refuse("its journal cannot be read: %v", engine.ErrNoJournal)
-	}
 	var room journalRoom
 	if err := room.reserve(ctx, c.journals, journalSize(nil, s.Run.Journal)); err != nil {
 		return fmt.Errorf("lifecycle: fork run %s: %w", s.Run.ID, err)
 	}
 	defer room.release(c.journals, true)
-	entries, err := reader.Journal(ctx, s.Run.ID)
+	entries, err := c.store.Journal(ctx, s.Run.ID)
 	if err == nil {
 		err = checkJournal(s.Run.ID, entries, s.Run.Journal)
 	}
@@ -169,9 +161,6 @@ func (s *sink) Append(ctx context.Context, entries ...engine.JournalEntry) error
 		return fmt.Errorf("engine: journal not written: %w", context.Cause(ctx))
 	}
 	t := (*turn)(s)
-	if !t.node.keepsJournals {
-		return engine.ErrNoJournal
-	}
 	t.mu.Lock() // the turn must not end before this commit
 	defer t.mu.Unlock()
 	if t.reportsClosed {

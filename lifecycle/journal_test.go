@@ -2,7 +2,6 @@ package lifecycle
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -17,7 +16,6 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle/internal/decide"
 	"github.com/interlude-go/interlude/store"
-	"github.com/interlude-go/interlude/store/memory"
 )
 
 // entry is what a turn adds to its journal.
@@ -230,9 +228,6 @@ func versionOf(t *testing.T, s engine.Sink) uint64 {
 	return run.Version
 }
 
-// plainStore is a store that keeps no journals.
-type plainStore struct{ store.Store }
-
 // M1: a turn that was interrupted adds nothing with its outcome.
 func TestM1AnInterruptedTurnAddsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -250,28 +245,5 @@ func TestM1AnInterruptedTurnAddsNothing(t *testing.T) {
 		run := in(t, lc.Client, "r", fsm.StateFailed)
 		require.Equal(t, fsm.CodeTurnTimeout, run.Error.Code)
 		require.Nil(t, run.Journal)
-	})
-}
-
-// M1: without a store for it, an engine is told so.
-func TestM1WithoutAJournal(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var errs []error
-		lc, stop := serve(t, Config{Store: plainStore{memory.New()}, Engine: sinking(func(ctx context.Context,
-			_ engine.Turn, s engine.Sink) (engine.Outcome, error) {
-			j := s.(engine.Journal)
-			_, err := j.Entries(ctx)
-			errs = append(errs, err, j.Append(ctx, entry("1")))
-			o := finished()
-			o.Journal = []engine.JournalEntry{entry("1")}
-			return o, nil
-		})})
-		defer stop()
-		submit(t, lc, "r")
-		pass(time.Minute) // the store gives no hints
-		run := in(t, lc.Client, "r", fsm.StateFailed)
-		require.Equal(t, engine.ErrNoJournal.Error(), run.Error.Message)
-		require.ErrorIs(t, errors.Join(errs...), engine.ErrNoJournal)
-		require.Len(t, errs, 2)
 	})
 }

@@ -108,13 +108,11 @@ const UntilDone = time.Duration(math.MaxInt64)
 // Lifecycle executes runs, and has all calls of a Client. It is safe for concurrent use.
 type Lifecycle struct {
 	*Client
-	cfg           Config
-	storeID       string   // marks the folders of this store's runs; empty if the store has no identity or Dir is empty
-	engineNames   []string // sorted
-	keepsUsage    bool     // the store is a store.UsageReader
-	keepsJournals bool     // the store is a store.JournalReader
-	serving       atomic.Bool
-	permits       *semaphore.Weighted // Config.Concurrency of them: each turn that executes here holds one
+	cfg         Config
+	storeID     string   // marks the folders of this store's runs; empty if Dir is empty
+	engineNames []string // sorted
+	serving     atomic.Bool
+	permits     *semaphore.Weighted // Config.Concurrency of them: each turn that executes here holds one
 }
 
 // New returns a Lifecycle. It starts nothing: call Serve.
@@ -140,13 +138,11 @@ func New(cfg Config) (*Lifecycle, error) {
 	c.host = decide.HostPolicy{OnInterrupt: cfg.OnInterrupt, Hold: cfg.Hold, Retry: cfg.Retry}
 	l := &Lifecycle{Client: c, cfg: cfg, engineNames: slices.Sorted(maps.Keys(engines)),
 		permits: semaphore.NewWeighted(int64(cfg.Concurrency))}
-	_, l.keepsUsage = cfg.Store.(store.UsageReader)
-	_, l.keepsJournals = cfg.Store.(store.JournalReader)
 	if err := l.setPools(); err != nil {
 		return nil, err
 	}
-	if s, ok := cfg.Store.(store.Identified); ok && cfg.Dir != "" {
-		if l.storeID, err = s.Identity(context.Background()); err != nil {
+	if cfg.Dir != "" {
+		if l.storeID, err = cfg.Store.Identity(context.Background()); err != nil {
 			return nil, fmt.Errorf("lifecycle: read the store's identity: %w", err)
 		}
 	}

@@ -211,7 +211,7 @@ func refusedReply(ctx context.Context, r store.Reader, run *Run, interactionID i
 	if interactionID > run.Interactions {
 		return neverAsked, nil
 	}
-	record, err := settledInteraction(ctx, r, run.ID, interactionID)
+	record, err := r.Interaction(ctx, run.ID, interactionID)
 	if errors.Is(err, store.ErrNotFound) {
 		return neverAsked, lostRecord(ctx, r, run.ID, interactionID)
 	}
@@ -234,22 +234,4 @@ func lostRecord(ctx context.Context, r store.Reader, id string, number int) erro
 		return nil
 	}
 	return checkHistory(&run, settled)
-}
-
-// settledInteraction reads one settled interaction of a run. A store that is no
-// store.InteractionReader reads the whole history for it.
-func settledInteraction(ctx context.Context, r store.Reader, id string, number int) (Record, error) {
-	if s, ok := r.(store.InteractionReader); ok {
-		return s.Interaction(ctx, id, number)
-	}
-	_, records, err := r.History(ctx, id)
-	if err != nil {
-		return Record{}, err
-	}
-	for _, record := range records {
-		if record.Question.ID == number {
-			return record, nil
-		}
-	}
-	return Record{}, store.ErrNotFound
 }

@@ -40,6 +40,13 @@ func (s *consulted) History(ctx context.Context, id string) (Run, []interaction.
 	return s.Store.History(ctx, id)
 }
 
+func (s *consulted) Interaction(ctx context.Context, id string, number int) (interaction.Record, error) {
+	if s.history != nil {
+		return interaction.Record{}, s.history
+	}
+	return s.Store.Interaction(ctx, id, number)
+}
+
 // TestReplyReadsOnlyWhatItNeeds: C5, a key is looked for where an earlier reply could have carried
 // it: not with the first question, nor without one.
 func TestReplyReadsOnlyWhatItNeeds(t *testing.T) {
@@ -92,17 +99,10 @@ func TestReplyReadsOnlyWhatItNeeds(t *testing.T) {
 	})
 }
 
-// direct is a store that finds an interaction by its number.
-type direct struct {
-	consulted
-	store.InteractionReader
-}
-
 // TestLateReplyReadsOneInteraction: C5, however long the history of its run is.
 func TestLateReplyReadsOneInteraction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		inner := newStore(t)
-		s := &direct{consulted{Store: inner}, inner}
+		s := &consulted{Store: newStore(t)}
 		lc, stop := serve(t, Config{Store: s, Engine: asksThrice()})
 		submit(t, lc, "r")
 		for id := 1; id <= 3; id++ {

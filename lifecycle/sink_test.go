@@ -233,11 +233,7 @@ func TestOutcomeThatTheStoreRefusesFailsTheRun(t *testing.T) {
 			o.Usage = engine.Usage{InputTokens: 7}
 			return o, nil
 		}}
-		keeper := struct {
-			*refuses
-			store.UsageReader
-		}{s, below}
-		lc, stop := serve(t, Config{Store: keeper, Engine: spends, Logger: slog.New(log)})
+		lc, stop := serve(t, Config{Store: s, Engine: spends, Logger: slog.New(log)})
 		submit(t, lc, "r")
 		pass(time.Minute)
 		run := in(t, lc.Client, "r", fsm.StateFailed)

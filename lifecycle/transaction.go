@@ -28,9 +28,6 @@ func (s *sink) AppendIn(ctx context.Context, transaction func(write func(
 		return fmt.Errorf("engine: journal not written: %w", context.Cause(ctx))
 	}
 	t := (*turn)(s)
-	if !t.node.keepsJournals {
-		return engine.ErrNoJournal
-	}
 	var called bool
 	var written *store.Commit
 	err = errTransactionBroken // in case transaction panics

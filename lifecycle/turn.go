@@ -322,7 +322,7 @@ func (t *turn) collectEvidence(o engine.Outcome) *decide.Evidence {
 	ev := decide.Read(o, &terms)
 	if len(o.Journal) > 0 {
 		run := t.lastStored()
-		ev.AddJournal(o.Journal, run.Journal, t.node.keepsJournals)
+		ev.AddJournal(o.Journal, run.Journal)
 	}
 	return ev
 }
@@ -373,7 +373,7 @@ func (h *history) Records(ctx context.Context) ([]Record, error) {
 func (h *history) Record(ctx context.Context, question int) (record Record, _ error) {
 	t := (*turn)(h)
 	err := t.untilAnswered(ctx, "question not read", func() (err error) {
-		record, err = settledInteraction(ctx, t.node.store, t.call.RunID, question)
+		record, err = t.node.store.Interaction(ctx, t.call.RunID, question)
 		return err
 	})
 	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrCorrupt) {
@@ -430,7 +430,7 @@ func (t *turn) answers(ctx context.Context) ([]interaction.Answer, error) {
 func (t *turn) readAnswers(ctx context.Context, asked *store.Together) ([]interaction.Answer, error) {
 	all := make([]interaction.Answer, 0, asked.Asked)
 	for number := asked.First; number < asked.First+asked.Asked; number++ {
-		record, err := settledInteraction(ctx, t.node.store, t.record.ID, number)
+		record, err := t.node.store.Interaction(ctx, t.record.ID, number)
 		if err != nil {
 			return nil, fmt.Errorf("answer to question %d: %w", number, err)
 		}

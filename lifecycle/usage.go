@@ -2,8 +2,6 @@ package lifecycle
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"math"
 	"time"
 
@@ -21,10 +19,6 @@ type RunUsage struct {
 	Total Usage
 }
 
-// ErrNoUsage is the error of Client.Usage if the store keeps no usage. All stores of this project
-// keep it.
-var ErrNoUsage = fmt.Errorf("lifecycle: the store is no store.UsageReader: %w", errors.ErrUnsupported)
-
 // Usage returns what each turn of the run has used, and the sum: the tokens and the cost that the
 // engine reported, and how long workers executed these turns. It does not include the time in which
 // the run was queued or waited for people. A turn is added when it ends.
@@ -36,14 +30,10 @@ func (c *Client) Usage(ctx context.Context, id string) (RunUsage, error) {
 	if err := c.checkRun(ctx, id); err != nil {
 		return RunUsage{}, err
 	}
-	s, ok := c.store.(store.UsageReader)
-	if !ok {
-		return RunUsage{}, ErrNoUsage
-	}
 	if err := c.allowView(ctx, id); err != nil {
 		return RunUsage{}, err
 	}
-	turns, err := s.Usage(ctx, id)
+	turns, err := c.store.Usage(ctx, id)
 	u := RunUsage{Turns: turns}
 	for _, t := range turns {
 		u.Total.Add(t.Usage)
@@ -67,10 +57,9 @@ func usageOf(reported engine.Usage, worked time.Duration) Usage {
 }
 
 // storedUsage returns the usage that is stored with the end of the turn. It is nil if the engine
-// reported none, so that plain turns write nothing, or if the store keeps no usage and the run has
-// no budget.
-func (t *turn) storedUsage(run *store.Run, reported engine.Usage, used Usage) *Usage {
-	if reported == (engine.Usage{}) || !t.node.keepsUsage && run.Budget == nil {
+// reported none, so that plain turns write nothing.
+func storedUsage(reported engine.Usage, used Usage) *Usage {
+	if reported == (engine.Usage{}) {
 		return nil
 	}
 	kept := used // a copy, so that nothing is allocated for a plain turn

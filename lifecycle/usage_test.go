@@ -3,7 +3,6 @@ package lifecycle
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -152,27 +151,6 @@ func TestUsageOfAWildEngine(t *testing.T) {
 	require.Equal(t, most, usageOf(engine.Usage{InputTokens: math.MaxInt64, OutputTokens: math.MaxInt64,
 		CostUSD: math.Inf(1)}, math.MaxInt64))
 	require.InDelta(t, 8796093.022208, most.CostUSD(), 1e-6)
-}
-
-// A store that keeps no usage is given none, and says so.
-func TestUsageOfAStoreThatKeepsNone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newStore(t)
-		lc, stop := serve(t, Config{Store: hintless{s}, Engine: agent{
-			turn: func(context.Context, engine.Turn) (engine.Outcome, error) { return spending(finished(), 1), nil },
-		}})
-		_, err := lc.Submit(t.Context(), Spec{ID: "r", Prompt: "x"})
-		require.NoError(t, err)
-		pass(2 * time.Second)
-		in(t, lc.Client, "r", fsm.StateSucceeded)
-		_, err = lc.Usage(t.Context(), "r")
-		require.ErrorIs(t, err, ErrNoUsage)
-		require.ErrorIs(t, err, errors.ErrUnsupported)
-		turns, err := s.Usage(t.Context(), "r")
-		require.NoError(t, err)
-		require.Empty(t, turns)
-		stop()
-	})
 }
 
 // Meta reaches each turn and the observer, whatever becomes of the run meanwhile. It is no part of

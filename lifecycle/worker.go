@@ -181,7 +181,7 @@ func (t *turn) settle(cause error, ev *decide.Evidence) {
 	}
 	ended := EndedTurn{Usage: usageOf(ev.Usage, t.age()), Meta: t.spec.Meta, Context: t.observed}
 	ended.Queued = max(0, t.claimed.Sub(decide.Later(t.record.QueuedAt, t.record.NotBefore)))
-	run, stored := t.commitOutcome(ev, t.storedUsage(t.record, ev.Usage, ended.Usage))
+	run, stored := t.commitOutcome(ev, storedUsage(ev.Usage, ended.Usage))
 	ended.Stored = stored
 	t.node.notices.turnEnded(run, ended)
 	t.node.removeTurn(t, run)

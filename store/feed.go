@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// FeedStore is implemented by a store that keeps feeds (K8). A feed is the events of all runs in
-// one order, with a cursor that is kept under the feed's name. The stores of this project are
-// FeedStores, and storetest requires it of every store.
+// FeedStore keeps feeds (K8). A feed is the events of all runs in one order, with a cursor that is
+// kept under the feed's name.
 //
 // A store notes each commit that has events, in the commit's own transaction, while there is
 // a feed that is not lost; it decides that within the transaction. Otherwise it notes nothing. A

@@ -5,20 +5,7 @@ import (
 	"fmt"
 
 	"github.com/interlude-go/interlude/fsm"
-	"github.com/interlude-go/interlude/interaction"
 )
-
-// JournalReader is implemented by a store that keeps Commit.Journal (M1). The stores of this
-// project are JournalReaders, and storetest requires it of every store. Other stores never get a
-// Commit.Journal.
-//
-// A store keeps each entry once and never rewrites it, so that the cost of a commit does not grow
-// with the journal of its run. Prune deletes the journals of the runs that it deletes.
-type JournalReader interface {
-	// Journal returns the entries of the run in the order in which they were written. ErrNotFound
-	// for an unknown run.
-	Journal(ctx context.Context, id string) ([]interaction.JournalEntry, error)
-}
 
 // TransactionView is a store as it is seen inside a transaction of the host's own. A store in the
 // host's database returns it by its method In. What is committed there is stored when the host

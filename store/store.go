@@ -27,12 +27,18 @@ import (
 // server's) judges leases by that clock instead, and is a Timekeeper. Times are kept to the
 // microsecond, in UTC.
 //
+// A store may also be a Watcher, a Meter, a RecentReader, a Local or a Timekeeper. These depend on
+// where it keeps its data, so that not every store can be one.
+//
 // storetest.Run proves an implementation.
 type Store interface {
 	Writer
 	Reader
 	Confirmer
 	Registry
+	FeedStore
+	Surveyor
+	Identified
 	io.Closer
 }
 
@@ -65,19 +71,19 @@ type Writer interface {
 // (J7). Every method that returns runs returns it as Run.ShowDeparture does. The next commit of
 // the run is based on what was read, and so stores the recovered record. See Departure.
 type Reader interface {
-	// Run returns the record, or ErrNotFound.
+	RunReader
+	Lister
+}
+
+// RunReader reads one run. Each method returns ErrNotFound for an unknown one.
+type RunReader interface {
+	// Run returns the record.
 	Run(ctx context.Context, id string) (Run, error)
-	// Spec returns the specification stored at creation, or ErrNotFound.
+	// Spec returns the specification stored at creation.
 	Spec(ctx context.Context, id string) ([]byte, error)
-	// Runs lists runs in the order of their creation.
-	Runs(ctx context.Context, q Query) (Page, error)
-	// Waiting lists runs in waiting_user, those with the oldest questions first. Unlike with Runs,
-	// a page may have fewer runs than the limit, or none, although others follow; its Next says so.
-	// The cost of a page does not grow with the number of runs that wait for other people.
-	Waiting(ctx context.Context, q WaitingQuery) (Page, error)
-	// Events returns up to limit events of a run with Seq > after, in order, without a gap;
-	// ErrNotFound for an unknown run. It returns fewer events than exist only if the returned ones
-	// have more than MinPage bytes together. An empty result means that there are none yet.
+	// Events returns up to limit events of a run with Seq > after, in order, without a gap. It
+	// returns fewer events than exist only if the returned ones have more than MinPage bytes
+	// together. An empty result means that there are none yet.
 	Events(ctx context.Context, id string, after uint64, limit int) ([]Event, error)
 	// History returns the settled interactions of a run in the order of their numbers, and the run
 	// they belong to, of one moment. Interactions that were asked together may be settled in any
@@ -86,6 +92,25 @@ type Reader interface {
 	// Settled returns the settled interaction whose accepted reply carried the key, or ErrNotFound
 	// (C5).
 	Settled(ctx context.Context, id, key string) (interaction.Record, error)
+	// Interaction returns the settled interaction of that number, from 1, without reading the
+	// others. ErrNotFound when the run has not settled such a one.
+	Interaction(ctx context.Context, id string, number int) (interaction.Record, error)
+	// Usage returns the usage of those turns of the run that have any, ordered by attempt.
+	Usage(ctx context.Context, id string) ([]TurnUsage, error)
+	// Journal returns the entries of the run in the order in which they were written. A store keeps
+	// each entry once and never rewrites it, so that the cost of a commit does not grow with the
+	// journal of its run.
+	Journal(ctx context.Context, id string) ([]interaction.JournalEntry, error)
+}
+
+// Lister finds runs.
+type Lister interface {
+	// Runs lists runs in the order of their creation.
+	Runs(ctx context.Context, q Query) (Page, error)
+	// Waiting lists runs in waiting_user, those with the oldest questions first. Unlike with Runs,
+	// a page may have fewer runs than the limit, or none, although others follow; its Next says so.
+	// The cost of a page does not grow with the number of runs that wait for other people.
+	Waiting(ctx context.Context, q WaitingQuery) (Page, error)
 	// Due returns up to limit runs for which something is due at or before now. First come the runs
 	// in waiting_user whose deadline is due and, as if it were a deadline, the runs whose
 	// Family.Due is; the earliest of these times comes first. After them, within the limit, come
@@ -186,8 +211,7 @@ type Meter interface {
 	Counters() Counters
 }
 
-// Identified is implemented by a store that can tell its data from the data of every other store.
-// The stores of this project are Identified, and storetest requires it of every store.
+// Identified tells a store's data from the data of every other store.
 type Identified interface {
 	// Identity returns a random text of at most 64 letters, digits and hyphens. It is made once,
 	// together with the store's data, and kept with them: it is the same in every process that
@@ -196,15 +220,6 @@ type Identified interface {
 	// things outside the store as belonging to one of its runs, a folder for instance, marks them
 	// with the identity and the run's id: two stores may have runs of the same id.
 	Identity(ctx context.Context) (string, error)
-}
-
-// InteractionReader is implemented by a store that finds one settled interaction without reading
-// the whole history of its run. The stores of this project are InteractionReaders, and storetest
-// requires it of every store.
-type InteractionReader interface {
-	// Interaction returns the settled interaction of that number, from 1. ErrNotFound when the run
-	// is unknown or has not settled such a one.
-	Interaction(ctx context.Context, id string, number int) (interaction.Record, error)
 }
 
 // RecentReader is implemented by a store that keeps the records that it wrote or read last in
@@ -245,10 +260,10 @@ type Commit struct {
 	// run with a single question at most one. At most one of them has an idempotency key.
 	Settled []interaction.Record
 	// Usage is what the turn has used that this commit ends; nil when its engine reported nothing.
-	// See UsageReader.
+	// See RunReader.Usage.
 	Usage *Usage
 	// Journal are the entries that the turn adds to the journal of its run, which Run.Journal
-	// counts. See JournalReader.
+	// counts. See RunReader.Journal.
 	Journal []interaction.JournalEntry
 
 	bodies []byte // of the events that AddEvent has added, one after the other

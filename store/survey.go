@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// Surveyor is implemented by a store that can count what it keeps, for those who operate it. (What
-// this process has written is counted by a Meter.) The stores of this project are Surveyors, and
-// storetest requires it of every store.
+// Surveyor counts the runs that a store keeps, for operators. (What this process has written is
+// counted by a Meter.)
 type Surveyor interface {
 	// Survey counts the runs that have not ended, as they stand at one moment. What is delayed and
 	// what is due depends on now.

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"context"
 	"time"
 
 	"github.com/interlude-go/interlude/fsm"
@@ -84,15 +83,6 @@ func (b *RunBudget) fits(attempts int) bool {
 type TurnUsage struct {
 	Attempt int
 	Usage
-}
-
-// UsageReader is implemented by a store that keeps Commit.Usage. The stores of this project are
-// UsageReaders, and storetest requires it of every store. Other stores get a Commit.Usage only for
-// runs with a budget, whose records count it, and need not keep it.
-type UsageReader interface {
-	// Usage returns the usage of those turns of the run that have any, ordered by attempt.
-	// ErrNotFound for an unknown run.
-	Usage(ctx context.Context, id string) ([]TurnUsage, error)
 }
 
 // MaxUsage is the upper bound of each field of the usage of one turn (of Worked in microseconds).

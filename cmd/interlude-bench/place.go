@@ -15,14 +15,11 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// counted is a store that counts what it writes and keeps, calls watchers after each commit, and
-// keeps journals.
+// counted is a store that counts what it writes and calls watchers after each commit.
 type counted interface {
 	store.Store
 	store.Watcher
-	store.JournalReader
 	store.Meter
-	store.Surveyor
 }
 
 // place is where the runs are stored.

@@ -84,9 +84,6 @@ var problemOf = []struct {
 	{lifecycle.ErrInvalidSpec, http.StatusBadRequest, "INVALID_SPEC"},
 	{lifecycle.ErrInvalidArgument, http.StatusBadRequest, "INVALID_ARGUMENT"},
 	{store.ErrInvalid, http.StatusBadRequest, "INVALID_ARGUMENT"},
-	{lifecycle.ErrNoStats, http.StatusNotImplemented, "NO_STATS"},
-	{lifecycle.ErrNoUsage, http.StatusNotImplemented, "NO_USAGE"},
-	{lifecycle.ErrNoFeeds, http.StatusNotImplemented, "NO_FEEDS"},
 	{lifecycle.ErrFull, http.StatusInsufficientStorage, "FULL"},
 	{lifecycle.ErrUnavailable, http.StatusServiceUnavailable, "UNAVAILABLE"},
 	{context.DeadlineExceeded, http.StatusServiceUnavailable, "UNAVAILABLE"},
@@ -125,9 +122,7 @@ func (d *Server) problem(c *caller, err error) *Problem {
 	p = newProblem(known.status, known.code, strings.TrimPrefix(err.Error(), "lifecycle: "))
 	if known.status >= http.StatusInternalServerError {
 		d.log.Warn("web: a request failed", "method", c.request.Method, "path", c.request.URL.Path, "err", err)
-		if known.status != http.StatusNotImplemented {
-			p.Detail = outcomeUnknown
-		}
+		p.Detail = outcomeUnknown
 	}
 	p.describe(err, c)
 	return p

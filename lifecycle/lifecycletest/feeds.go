@@ -45,7 +45,6 @@ var errFeedFault = errors.New("lifecycletest: the reader's process has ended, or
 // over at once, since a bubble's clock is not that of a server.
 type dying struct {
 	store.Store
-	feeds store.FeedStore
 	fault feedFault
 	end   func()
 
@@ -84,25 +83,12 @@ func (d *dying) do(call string, do func() error) error {
 	return errFeedFault
 }
 
-// CreateFeed implements store.FeedStore.
-func (d *dying) CreateFeed(ctx context.Context, f store.Feed) error {
-	return d.feeds.CreateFeed(ctx, f)
-}
-
-// DeleteFeed implements store.FeedStore.
-func (d *dying) DeleteFeed(ctx context.Context, name string) error {
-	return d.feeds.DeleteFeed(ctx, name)
-}
-
-// Feeds implements store.FeedStore.
-func (d *dying) Feeds(ctx context.Context) ([]store.FeedStatus, error) { return d.feeds.Feeds(ctx) }
-
 // LeaseFeed implements store.FeedStore.
 func (d *dying) LeaseFeed(ctx context.Context, name string, _ time.Duration, now time.Time) (l store.FeedLease,
 	free bool, _ error,
 ) {
 	err := d.do("lease", func() (err error) {
-		l, free, err = d.feeds.LeaseFeed(ctx, name, time.Microsecond, now)
+		l, free, err = d.Store.LeaseFeed(ctx, name, time.Microsecond, now)
 		return err
 	})
 	return l, free && err == nil, err
@@ -113,7 +99,7 @@ func (d *dying) ReadFeed(ctx context.Context, l store.FeedLease, after store.Fee
 	page store.FeedPage, _ error,
 ) {
 	err := d.do("read", func() (err error) {
-		page, err = d.feeds.ReadFeed(ctx, l, after, limit)
+		page, err = d.Store.ReadFeed(ctx, l, after, limit)
 		return err
 	})
 	return page, err
@@ -121,12 +107,12 @@ func (d *dying) ReadFeed(ctx context.Context, l store.FeedLease, after store.Fee
 
 // AckFeed implements store.FeedStore.
 func (d *dying) AckFeed(ctx context.Context, l store.FeedLease, to store.FeedPosition, now time.Time) error {
-	return d.do("ack", func() error { return d.feeds.AckFeed(ctx, l, to, now) })
+	return d.do("ack", func() error { return d.Store.AckFeed(ctx, l, to, now) })
 }
 
 // ReleaseFeed implements store.FeedStore.
 func (d *dying) ReleaseFeed(ctx context.Context, l store.FeedLease) error {
-	return d.do("release", func() error { return d.feeds.ReleaseFeed(ctx, l) })
+	return d.do("release", func() error { return d.Store.ReleaseFeed(ctx, l) })
 }
 
 // readersDie has runs ask and go on while the feed is read by one process after the other. The
@@ -177,11 +163,9 @@ func (w *world) readFeed(name string, fault feedFault, runs []string, seen, acke
 			missing[run] = n
 		}
 	}
-	below, ok := w.store.(store.FeedStore)
-	require.True(w, ok, "the store has feeds")
 	ctx, cancel := context.WithCancel(w.ctx)
 	defer cancel()
-	d := &dying{Store: w.store, feeds: below, fault: fault, end: cancel, calls: w.feedCalls}
+	d := &dying{Store: w.store, fault: fault, end: cancel, calls: w.feedCalls}
 	c, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: d, Logger: w.cfg.Logger})
 	require.NoError(w, err)
 	defer c.Close()

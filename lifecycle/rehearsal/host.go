@@ -15,17 +15,11 @@ import (
 // errCrashed is the error of every write that a crashed host makes.
 var errCrashed = errors.New("rehearsal: the host has crashed")
 
-// ableStore is a store with the optional interfaces that all stores of this project implement. It
-// leaves out store.Timekeeper, because a play keeps the time of its testing/synctest bubble.
+// ableStore is a store with hints. It leaves out store.Timekeeper, because a play keeps the time of
+// its testing/synctest bubble.
 type ableStore interface {
 	store.Store
 	store.Watcher
-	store.Surveyor
-	store.Identified
-	store.InteractionReader
-	store.UsageReader
-	store.JournalReader
-	store.FeedStore
 }
 
 // crashing is the store of a host that crashes: from the crash on, it refuses every write.
@@ -174,7 +168,7 @@ func startHost(t *testing.T, cfg lifecycle.Config, below store.Store, at point) 
 	t.Helper()
 	able, ok := below.(ableStore)
 	if !ok {
-		t.Fatalf("rehearsal: a %T lacks an ability that the stores of this project have", below)
+		t.Fatalf("rehearsal: a %T is no store.Watcher", below)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	view := &crashing{ableStore: able, at: at, crash: cancel, changed: make(chan struct{}, 1)}

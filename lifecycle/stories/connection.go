@@ -304,11 +304,14 @@ func (c *connection) Run(ctx context.Context, id string) (store.Run, error) {
 	return forward(ctx, c, "read", func() (store.Run, error) { return c.Store.Run(ctx, id) })
 }
 
-// Journal implements store.JournalReader, as each store of the stories does.
+// Interaction implements store.Reader.
+func (c *connection) Interaction(ctx context.Context, id string, number int) (interaction.Record, error) {
+	return forward(ctx, c, "read", func() (interaction.Record, error) { return c.Store.Interaction(ctx, id, number) })
+}
+
+// Journal implements store.Reader.
 func (c *connection) Journal(ctx context.Context, id string) ([]interaction.JournalEntry, error) {
-	return forward(ctx, c, "read", func() ([]interaction.JournalEntry, error) {
-		return c.Store.(store.JournalReader).Journal(ctx, id)
-	})
+	return forward(ctx, c, "read", func() ([]interaction.JournalEntry, error) { return c.Store.Journal(ctx, id) })
 }
 
 // Spec implements store.Reader.

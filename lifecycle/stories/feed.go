@@ -2,7 +2,6 @@ package stories
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -88,23 +87,10 @@ func showFeeds(w *world, _ *args) (string, error) {
 	return text, nil
 }
 
-// feeds is the store below as one that has feeds.
-func (c *connection) feeds() (store.FeedStore, error) {
-	f, ok := c.Store.(store.FeedStore)
-	if !ok {
-		return nil, errors.New("stories: the store has no feeds")
-	}
-	return f, nil
-}
-
 // CreateFeed implements store.FeedStore.
 func (c *connection) CreateFeed(ctx context.Context, f store.Feed) error {
 	_, err := forward(ctx, c, "feed", func() (struct{}, error) {
-		s, err := c.feeds()
-		if err == nil {
-			err = s.CreateFeed(ctx, f)
-		}
-		return struct{}{}, err
+		return struct{}{}, c.Store.CreateFeed(ctx, f)
 	})
 	return err
 }
@@ -112,24 +98,14 @@ func (c *connection) CreateFeed(ctx context.Context, f store.Feed) error {
 // DeleteFeed implements store.FeedStore.
 func (c *connection) DeleteFeed(ctx context.Context, name string) error {
 	_, err := forward(ctx, c, "feed", func() (struct{}, error) {
-		s, err := c.feeds()
-		if err == nil {
-			err = s.DeleteFeed(ctx, name)
-		}
-		return struct{}{}, err
+		return struct{}{}, c.Store.DeleteFeed(ctx, name)
 	})
 	return err
 }
 
 // Feeds implements store.FeedStore.
 func (c *connection) Feeds(ctx context.Context) ([]store.FeedStatus, error) {
-	return forward(ctx, c, "read", func() ([]store.FeedStatus, error) {
-		s, err := c.feeds()
-		if err != nil {
-			return nil, err
-		}
-		return s.Feeds(ctx)
-	})
+	return forward(ctx, c, "read", func() ([]store.FeedStatus, error) { return c.Store.Feeds(ctx) })
 }
 
 // LeaseFeed implements store.FeedStore. Leases are judged by the story's time on every store: to
@@ -138,11 +114,10 @@ func (c *connection) LeaseFeed(ctx context.Context, name string, length time.Dur
 	l store.FeedLease, free bool, _ error,
 ) {
 	l, err := forward(ctx, c, "lease", func() (l store.FeedLease, err error) {
-		s, err := c.feeds()
-		if err != nil || !c.shared.feedIsFree(name, now) {
-			return l, err
+		if !c.shared.feedIsFree(name, now) {
+			return l, nil
 		}
-		l, free, err = s.LeaseFeed(ctx, name, time.Microsecond, now)
+		l, free, err = c.Store.LeaseFeed(ctx, name, time.Microsecond, now)
 		if free {
 			c.shared.keepFeed(name, now.Add(length))
 		}
@@ -157,9 +132,8 @@ func (c *connection) ReadFeed(ctx context.Context, l store.FeedLease, after stor
 	store.FeedPage, error,
 ) {
 	return forward(ctx, c, "read", func() (page store.FeedPage, err error) {
-		s, err := c.feeds()
 		for err == nil {
-			page, err = s.ReadFeed(ctx, l, after, limit)
+			page, err = c.Store.ReadFeed(ctx, l, after, limit)
 			if !page.Held {
 				break
 			}
@@ -171,10 +145,7 @@ func (c *connection) ReadFeed(ctx context.Context, l store.FeedLease, after stor
 // AckFeed implements store.FeedStore.
 func (c *connection) AckFeed(ctx context.Context, l store.FeedLease, to store.FeedPosition, now time.Time) error {
 	_, err := forward(ctx, c, "ack", func() (struct{}, error) {
-		s, err := c.feeds()
-		if err == nil {
-			err = s.AckFeed(ctx, l, to, now)
-		}
+		err := c.Store.AckFeed(ctx, l, to, now)
 		if err == nil {
 			c.shared.keepFeed(l.Feed, now.Add(lifecycle.FeedLease))
 		}
@@ -186,10 +157,7 @@ func (c *connection) AckFeed(ctx context.Context, l store.FeedLease, to store.Fe
 // ReleaseFeed implements store.FeedStore.
 func (c *connection) ReleaseFeed(ctx context.Context, l store.FeedLease) error {
 	_, err := forward(ctx, c, "leave", func() (struct{}, error) {
-		s, err := c.feeds()
-		if err == nil {
-			err = s.ReleaseFeed(ctx, l)
-		}
+		err := c.Store.ReleaseFeed(ctx, l)
 		c.shared.keepFeed(l.Feed, time.Time{})
 		return struct{}{}, err
 	})

@@ -322,11 +322,7 @@ func showInbox(w *world, a *args) (string, error) {
 }
 
 func showStats(w *world, _ *args) (string, error) {
-	surveyor, ok := w.base.(store.Surveyor)
-	if !ok {
-		return "", errors.New("the store has no figures")
-	}
-	s, err := surveyor.Survey(w.ctx, time.Now().UTC())
+	s, err := w.base.Survey(w.ctx, time.Now().UTC())
 	if err != nil {
 		return "", err
 	}

@@ -22,12 +22,6 @@ func OpenStore(ctx context.Context, name string) (store.Store, error) {
 	return StoreOptions{}.Open(ctx, name)
 }
 
-// Store has the methods of both stores that the proofs need.
-type Store interface {
-	store.Store
-	store.Surveyor
-}
-
 // StoreOptions are the options of a store, whichever it is.
 type StoreOptions struct {
 	SQLite   sqlite.Options
@@ -35,7 +29,7 @@ type StoreOptions struct {
 }
 
 // Open opens the store with this name, as OpenStore does.
-func (o StoreOptions) Open(ctx context.Context, name string) (Store, error) {
+func (o StoreOptions) Open(ctx context.Context, name string) (store.Store, error) {
 	if OnSQLite(name) {
 		return sqlite.Open(ctx, name, o.SQLite)
 	}

@@ -13,22 +13,10 @@ import (
 // This file has the feed that hosts of a scenario with Feed read (K8): its calls as points, the
 // reader, and the judge of what the readers of all hosts were given.
 
-// feeds are those of the store below.
-func (s *Store) feeds() store.FeedStore { return feedsOf(s.Store) }
-
-// feedsOf is the store with its feeds, which each of those that are proved has.
-func feedsOf(s store.Store) store.FeedStore {
-	f, ok := s.(store.FeedStore)
-	if !ok {
-		panic("crash: the store has no feeds")
-	}
-	return f
-}
-
 // CreateFeed implements store.FeedStore.
 func (s *Store) CreateFeed(ctx context.Context, f store.Feed) (err error) {
 	if fault := s.write(Point{Name: "create feed", Write: true}, func() {
-		err = s.feeds().CreateFeed(ctx, f)
+		err = s.Store.CreateFeed(ctx, f)
 	}); fault != nil {
 		return fault
 	}
@@ -38,7 +26,7 @@ func (s *Store) CreateFeed(ctx context.Context, f store.Feed) (err error) {
 // DeleteFeed implements store.FeedStore.
 func (s *Store) DeleteFeed(ctx context.Context, name string) (err error) {
 	if fault := s.write(Point{Name: "delete feed", Write: true}, func() {
-		err = s.feeds().DeleteFeed(ctx, name)
+		err = s.Store.DeleteFeed(ctx, name)
 	}); fault != nil {
 		return fault
 	}
@@ -48,7 +36,7 @@ func (s *Store) DeleteFeed(ctx context.Context, name string) (err error) {
 // Feeds implements store.FeedStore.
 func (s *Store) Feeds(ctx context.Context) ([]store.FeedStatus, error) {
 	return read(s, func() ([]store.FeedStatus, error) {
-		return s.feeds().Feeds(ctx)
+		return s.Store.Feeds(ctx)
 	}, func([]store.FeedStatus) Point { return Point{Name: "feeds"} })
 }
 
@@ -57,7 +45,7 @@ func (s *Store) LeaseFeed(ctx context.Context, name string, length time.Duration
 	free bool, err error,
 ) {
 	if fault := s.write(Point{Name: "lease feed", Write: true}, func() {
-		l, free, err = s.feeds().LeaseFeed(ctx, name, length/max(1, s.Slower), now)
+		l, free, err = s.Store.LeaseFeed(ctx, name, length/max(1, s.Slower), now)
 	}); fault != nil {
 		return store.FeedLease{}, false, fault
 	}
@@ -70,7 +58,7 @@ func (s *Store) ReadFeed(ctx context.Context, l store.FeedLease, after store.Fee
 	error,
 ) {
 	page, err := read(s, func() (store.FeedPage, error) {
-		return s.feeds().ReadFeed(ctx, l, after, limit)
+		return s.Store.ReadFeed(ctx, l, after, limit)
 	}, func(store.FeedPage) Point { return Point{Name: "read feed"} })
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,7 +84,7 @@ func (s *Store) AckFeed(ctx context.Context, l store.FeedLease, to store.FeedPos
 	if known {
 		p = Point{Name: fmt.Sprintf("ack feed: %s to %d", at.Run, at.Seq), Write: true}
 	}
-	if fault := s.write(p, func() { err = s.feeds().AckFeed(ctx, l, to, now) }); fault != nil {
+	if fault := s.write(p, func() { err = s.Store.AckFeed(ctx, l, to, now) }); fault != nil {
 		return fault
 	}
 	if err == nil && known {
@@ -118,7 +106,7 @@ func (s *Store) ackedTo() uint64 {
 // ReleaseFeed implements store.FeedStore.
 func (s *Store) ReleaseFeed(ctx context.Context, l store.FeedLease) (err error) {
 	if fault := s.write(Point{Name: "release feed", Write: true}, func() {
-		err = s.feeds().ReleaseFeed(ctx, l)
+		err = s.Store.ReleaseFeed(ctx, l)
 	}); fault != nil {
 		return fault
 	}
@@ -199,7 +187,7 @@ func (v Verdict) fed(ctx context.Context, s store.Store, l *life) error {
 	if last != l.run.Seq {
 		return fmt.Errorf("the readers of the feed were given events to %d of %d", last, l.run.Seq)
 	}
-	all, err := feedsOf(s).Feeds(ctx)
+	all, err := s.Feeds(ctx)
 	if err != nil || len(all) != 1 || all[0].Unacked > 0 || all[0].Lost {
 		return fmt.Errorf("the feed is left as %+v, %w", all, orNil(err))
 	}

@@ -61,18 +61,46 @@ func (s *Store) History(ctx context.Context, id string) (store.Run, []interactio
 
 // Settled implements store.Reader. ErrNotFound is an answer, too.
 func (s *Store) Settled(ctx context.Context, id, key string) (interaction.Record, error) {
+	return s.record("settled", nameOf(id)+" "+key, func() (interaction.Record, error) {
+		return s.Store.Settled(ctx, id, key)
+	})
+}
+
+// Interaction implements store.Reader. ErrNotFound is an answer, too.
+func (s *Store) Interaction(ctx context.Context, id string, number int) (interaction.Record, error) {
+	return s.record("interaction", fmt.Sprintf("%s %d", nameOf(id), number), func() (interaction.Record, error) {
+		return s.Store.Interaction(ctx, id, number)
+	})
+}
+
+// record reads a settled interaction.
+func (s *Store) record(point, of string, do func() (interaction.Record, error)) (interaction.Record, error) {
 	type answer struct {
 		record interaction.Record
 		err    error
 	}
 	a, err := read(s, func() (a answer, err error) {
-		a.record, a.err = s.Store.Settled(ctx, id, key)
+		a.record, a.err = do()
 		return a, nil
-	}, func(answer) Point { return named("settled", false, []string{nameOf(id) + " " + key}) })
+	}, func(answer) Point { return named(point, false, []string{of}) })
 	if err != nil {
 		return a.record, err
 	}
 	return a.record, a.err
+}
+
+// Usage implements store.Reader.
+func (s *Store) Usage(ctx context.Context, id string) ([]store.TurnUsage, error) {
+	return read(s, func() ([]store.TurnUsage, error) {
+		return s.Store.Usage(ctx, id)
+	}, func([]store.TurnUsage) Point { return named("usage", false, []string{nameOf(id)}) })
+}
+
+// Journal implements store.Reader.
+func (s *Store) Journal(ctx context.Context, id string) ([]interaction.JournalEntry, error) {
+	return read(s, func() ([]interaction.JournalEntry, error) {
+		return s.Store.Journal(ctx, id)
+	}, func([]interaction.JournalEntry) Point { return named("journal", false, []string{nameOf(id)}) })
 }
 
 // Due implements store.Reader.

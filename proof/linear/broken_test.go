@@ -74,7 +74,7 @@ func (b *broken) Orphans(ctx context.Context, skip, limit int) ([]store.Run, err
 }
 
 func (b *broken) Usage(ctx context.Context, id string) ([]store.TurnUsage, error) {
-	turns, err := linear.UsageOf(ctx, b.Store, id)
+	turns, err := b.Store.Usage(ctx, id)
 	if b.usage != nil && err == nil {
 		turns = b.usage(id, turns)
 	}
@@ -115,6 +115,17 @@ type brokenHistory struct {
 func (b *brokenHistory) History(ctx context.Context, id string) (store.Run, []interaction.Record, error) {
 	r, records, err := b.Reader.History(ctx, id)
 	return r, b.history(records), err
+}
+
+func (b *brokenHistory) Interaction(ctx context.Context, id string, number int) (interaction.Record, error) {
+	r, err := b.Reader.Interaction(ctx, id, number)
+	if err != nil {
+		return r, err
+	}
+	for _, r := range b.history([]interaction.Record{r}) {
+		return r, nil
+	}
+	return r, store.ErrNotFound
 }
 
 // brokenSpecs is a reader whose specifications are changed.

@@ -37,11 +37,6 @@ func (f *flaky) Commit(ctx context.Context, batch []store.Commit) []error {
 	return errs
 }
 
-// Usage implements store.UsageReader.
-func (f *flaky) Usage(ctx context.Context, id string) ([]store.TurnUsage, error) {
-	return linear.UsageOf(ctx, f.Store, id)
-}
-
 // draw returns a random specification, and its terms.
 func draw(rng *rand.Rand, id string) (lifecycle.Spec, linear.Terms) {
 	spec := lifecycle.Spec{

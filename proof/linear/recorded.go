@@ -48,20 +48,6 @@ func (s *Recorded) Watch(fn func(store.Hint)) (stop func()) {
 	return func() {}
 }
 
-// Usage implements store.UsageReader. It fails if the wrapped store does not implement it.
-func (s *Recorded) Usage(ctx context.Context, id string) ([]store.TurnUsage, error) {
-	return UsageOf(ctx, s.Store, id)
-}
-
-// UsageOf returns what the turns of the run have used, by a store that must be a store.UsageReader.
-func UsageOf(ctx context.Context, s store.Store, id string) ([]store.TurnUsage, error) {
-	r, ok := s.(store.UsageReader)
-	if !ok {
-		return nil, fmt.Errorf("linear: %T keeps no usage: %w", s, errors.ErrUnsupported)
-	}
-	return r.Usage(ctx, id)
-}
-
 // Commit implements store.Writer. In the history, a lost or dropped commit has an unknown outcome.
 func (s *Recorded) Commit(ctx context.Context, batch []store.Commit) []error {
 	fault := None

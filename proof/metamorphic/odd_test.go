@@ -5,7 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/interlude-go/interlude/proof/cast"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/memory"
 )
@@ -69,7 +68,7 @@ func TestADifferentStoreIsFound(t *testing.T) {
 		"a text that is not kept":    {commit: func(c *store.Commit) { c.Run.FinalText = "" }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			other := place{name, func(*testing.T) (node, second cast.Store, shut func()) {
+			other := place{name, func(*testing.T) (node, second store.Store, shut func()) {
 				o := strange
 				o.Store = memory.New()
 				return o, o, func() {}

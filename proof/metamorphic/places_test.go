@@ -26,18 +26,17 @@ func TestMain(m *testing.M) {
 // front end, and each log leaves it empty.
 type place struct {
 	name string
-	open func(t *testing.T) (node, second cast.Store, shut func())
+	open func(t *testing.T) (node, second store.Store, shut func())
 }
 
 // silent hides the optional abilities of a store: its hints, so that all stores are read equally
 // often, and its clock, which is not the bubble's.
 type silent struct {
 	store.Store
-	store.Surveyor
 }
 
 // inMemory is the store that the others are compared with. There is one handle in one process.
-var inMemory = place{"memory", func(*testing.T) (node, second cast.Store, shut func()) {
+var inMemory = place{"memory", func(*testing.T) (node, second store.Store, shut func()) {
 	s := memory.New()
 	return s, s, func() {}
 }}
@@ -48,7 +47,7 @@ func places(t *testing.T) []place {
 	for _, kind := range stores.Kinds[1:] {
 		open := stores.New(t, kind, cast.StoreOptions{SQLite: sqlite.Options{WatchInterval: -1},
 			Postgres: postgres.Options{NoListen: true, NoNotify: true}})
-		all = append(all, place{kind, func(t *testing.T) (node, second cast.Store, shut func()) {
+		all = append(all, place{kind, func(t *testing.T) (node, second store.Store, shut func()) {
 			t.Helper()
 			node, second = open(t), open(t)
 			return node, second, func() {

@@ -11,7 +11,6 @@ import (
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/lifecycle"
-	"github.com/interlude-go/interlude/proof/cast"
 	"github.com/interlude-go/interlude/slots"
 	"github.com/interlude-go/interlude/store"
 )
@@ -63,9 +62,9 @@ type world struct {
 // a poll.
 const third = 10*time.Second + 337*time.Millisecond
 
-func newWorld(ctx context.Context, node, second cast.Store) (*world, error) {
+func newWorld(ctx context.Context, node, second store.Store) (*world, error) {
 	w := &world{
-		ctx: ctx, gate: &gate{Store: silent{node, node}}, second: silent{second, second},
+		ctx: ctx, gate: &gate{Store: silent{node}}, second: silent{second},
 		agents: make(map[string]*agent),
 		nodes:  map[string]string{"": ""}, next: make(map[string]string),
 	}

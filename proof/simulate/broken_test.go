@@ -285,24 +285,16 @@ func (s *lavish) Commit(ctx context.Context, batch []store.Commit) []error {
 	return s.Store.Commit(ctx, batch)
 }
 
-// fed is a store with its feeds, which the following stores break.
-type fed struct {
-	store.Store
-	store.FeedStore
-}
-
-func feeds(s store.Store) fed { return fed{s, s.(store.FeedStore)} }
-
 // skipping is a store whose feeds pass over a commit that was stored while another one was.
 type skipping struct {
-	fed
+	store.Store
 	reads int
 }
 
 func (s *skipping) ReadFeed(ctx context.Context, l store.FeedLease, after store.FeedPosition, limit int) (
 	store.FeedPage, error,
 ) {
-	page, err := s.fed.ReadFeed(ctx, l, after, limit)
+	page, err := s.Store.ReadFeed(ctx, l, after, limit)
 	if n := len(page.Commits); n > 1 {
 		if s.reads++; s.reads%5 == 0 {
 			page.Commits = slices.Delete(page.Commits, n-2, n-1)
@@ -314,7 +306,7 @@ func (s *skipping) ReadFeed(ctx context.Context, l store.FeedLease, after store.
 // oblivious is a store that now and then forgets the cursor of a feed, and goes on where it was
 // before.
 type oblivious struct {
-	fed
+	store.Store
 	acks int
 }
 
@@ -322,21 +314,21 @@ func (s *oblivious) AckFeed(ctx context.Context, l store.FeedLease, to store.Fee
 	if s.acks++; s.acks%3 == 0 {
 		to = ""
 	}
-	return s.fed.AckFeed(ctx, l, to, now)
+	return s.Store.AckFeed(ctx, l, to, now)
 }
 
 // sharing is a store that gives a feed to another reader while its lease lasts.
 type sharing struct {
-	fed
+	store.Store
 	asked int
 }
 
 func (s *sharing) LeaseFeed(ctx context.Context, name string, length time.Duration, now time.Time) (store.FeedLease,
 	bool, error,
 ) {
-	l, free, err := s.fed.LeaseFeed(ctx, name, length, now)
+	l, free, err := s.Store.LeaseFeed(ctx, name, length, now)
 	if s.asked++; err == nil && !free && s.asked%5 == 0 {
-		return s.fed.LeaseFeed(ctx, name, length, now.Add(time.Minute))
+		return s.Store.LeaseFeed(ctx, name, length, now.Add(time.Minute))
 	}
 	return l, free, err
 }
@@ -420,13 +412,13 @@ func TestABrokenStoreIsFound(t *testing.T) {
 			return &lavish{Store: s}
 		}, "have used"},
 		"a feed passes over a commit": {func(s store.Store) store.Store {
-			return &skipping{fed: feeds(s)}
+			return &skipping{Store: s}
 		}, "passed over"},
 		"an acknowledgement of a feed is forgotten": {func(s store.Store) store.Store {
-			return &oblivious{fed: feeds(s)}
+			return &oblivious{Store: s}
 		}, "again"},
 		"a feed is given to two readers": {func(s store.Store) store.Store {
-			return &sharing{fed: feeds(s)}
+			return &sharing{Store: s}
 		}, "the feed is leased"},
 		"a fork does not know its source": {func(s store.Store) store.Store { return orphaning{s} }, "fork"},
 		"a fork has the session of a later question": {func(s store.Store) store.Store {

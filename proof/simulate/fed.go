@@ -45,7 +45,7 @@ func (w *world) fed(note fed) {
 }
 
 func (w *world) createFeed(f store.Feed) error {
-	err := w.feeds.CreateFeed(w.ctx, f)
+	err := w.store.CreateFeed(w.ctx, f)
 	if err == nil {
 		w.feed.begins = make(map[string]uint64)
 		for id, run := range w.witness.runs {
@@ -57,7 +57,7 @@ func (w *world) createFeed(f store.Feed) error {
 
 func (w *world) leaseFeed(v *view, name string, length time.Duration, now time.Time) (l feedLease, err error) {
 	x := &w.feed
-	l.FeedLease, l.free, err = w.feeds.LeaseFeed(w.ctx, name, length, now)
+	l.FeedLease, l.free, err = w.store.LeaseFeed(w.ctx, name, length, now)
 	if err != nil || !l.free {
 		return l, err
 	}
@@ -74,7 +74,7 @@ func (w *world) leaseFeed(v *view, name string, length time.Duration, now time.T
 }
 
 func (w *world) ackFeed(l store.FeedLease, to store.FeedPosition, now time.Time) error {
-	err := w.feeds.AckFeed(w.ctx, l, to, now)
+	err := w.store.AckFeed(w.ctx, l, to, now)
 	if err == nil && l.Epoch != w.feed.epoch {
 		w.fault(fmt.Sprintf("an acknowledgement of lease %d was accepted, and the feed is leased as %d", l.Epoch,
 			w.feed.epoch))
@@ -86,7 +86,7 @@ func (w *world) ackFeed(l store.FeedLease, to store.FeedPosition, now time.Time)
 }
 
 func (w *world) releaseFeed(l store.FeedLease) error {
-	err := w.feeds.ReleaseFeed(w.ctx, l)
+	err := w.store.ReleaseFeed(w.ctx, l)
 	if err == nil && l.Epoch == w.feed.epoch {
 		w.feed.until = time.Time{}
 	}
@@ -98,7 +98,7 @@ func (w *world) feedBehind() string {
 	if !w.plan.feed.read {
 		return ""
 	}
-	all, err := w.feeds.Feeds(w.ctx)
+	all, err := w.store.Feeds(w.ctx)
 	i := slices.IndexFunc(all, func(f store.FeedStatus) bool { return f.Name == feedName })
 	switch {
 	case err != nil || i < 0:
@@ -201,11 +201,11 @@ func (j *feedJudge) gave(s *feedSession, n *fed) string {
 
 // rest reads what nobody has acknowledged, and explains what is missing there.
 func (j *feedJudge) rest() string {
-	l, _, err := j.feeds.LeaseFeed(j.ctx, feedName, time.Second, time.Now().Add(time.Hour))
+	l, _, err := j.store.LeaseFeed(j.ctx, feedName, time.Second, time.Now().Add(time.Hour))
 	if err != nil {
 		return err.Error()
 	}
-	left, err := j.feeds.ReadFeed(j.ctx, l, l.Cursor, 10_000)
+	left, err := j.store.ReadFeed(j.ctx, l, l.Cursor, 10_000)
 	if err != nil {
 		return err.Error()
 	}

@@ -121,14 +121,14 @@ func (v *view) CreateFeed(ctx context.Context, f store.Feed) error {
 // DeleteFeed implements store.FeedStore.
 func (v *view) DeleteFeed(ctx context.Context, name string) error {
 	_, err := do(ctx, v, "DeleteFeed", name, func() (struct{}, error) {
-		return struct{}{}, v.world.feeds.DeleteFeed(v.world.ctx, name)
+		return struct{}{}, v.world.store.DeleteFeed(v.world.ctx, name)
 	})
 	return err
 }
 
 // Feeds implements store.FeedStore.
 func (v *view) Feeds(ctx context.Context) ([]store.FeedStatus, error) {
-	return do(ctx, v, "Feeds", "", func() ([]store.FeedStatus, error) { return v.world.feeds.Feeds(v.world.ctx) })
+	return do(ctx, v, "Feeds", "", func() ([]store.FeedStatus, error) { return v.world.store.Feeds(v.world.ctx) })
 }
 
 // feedLease is the result of LeaseFeed.
@@ -153,7 +153,7 @@ func (v *view) ReadFeed(ctx context.Context, l store.FeedLease, after store.Feed
 ) {
 	what := l.Feed + "/" + strconv.FormatUint(l.Epoch, 10) + " after " + string(after)
 	return do(ctx, v, "ReadFeed", what, func() (store.FeedPage, error) {
-		return v.world.feeds.ReadFeed(v.world.ctx, l, after, limit)
+		return v.world.store.ReadFeed(v.world.ctx, l, after, limit)
 	})
 }
 

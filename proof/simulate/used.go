@@ -66,7 +66,7 @@ func (x *witness) spent(c *store.Commit) {
 			going.Add(sum(x.used[id]))
 		}
 	}
-	survey, err := w.survey.Survey(w.ctx, time.Now())
+	survey, err := w.store.Survey(w.ctx, time.Now())
 	if err != nil || survey.Usage != going {
 		w.fault(fmt.Sprintf("the runs that go on have used %+v, and the survey says %+v: %v", going, survey.Usage, err))
 	}
@@ -82,7 +82,7 @@ func sum(turns []store.TurnUsage) (total store.Usage) {
 // usedAsStored explains which usage was lost, or counted twice.
 func (e *ending) usedAsStored(*ending) string {
 	turns := e.world.witness.used[e.run.ID]
-	stored, err := e.world.usage.Usage(e.world.ctx, e.run.ID)
+	stored, err := e.world.store.Usage(e.world.ctx, e.run.ID)
 	if err != nil || !slices.Equal(stored, turns) {
 		return fmt.Sprintf("its turns have used %+v, and the store says %+v: %v", turns, stored, err)
 	}

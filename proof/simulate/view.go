@@ -35,10 +35,8 @@ type view struct {
 }
 
 var (
-	_ store.Store       = (*view)(nil)
-	_ store.Watcher     = (*view)(nil)
-	_ store.UsageReader = (*view)(nil)
-	_ store.FeedStore   = (*view)(nil)
+	_ store.Store   = (*view)(nil)
+	_ store.Watcher = (*view)(nil)
 )
 
 // Commit implements store.Writer.
@@ -148,9 +146,23 @@ func (v *view) History(ctx context.Context, id string) (store.Run, []interaction
 	return h.run, h.settled, err
 }
 
-// Usage implements store.UsageReader.
+// Usage implements store.Reader.
 func (v *view) Usage(ctx context.Context, id string) ([]store.TurnUsage, error) {
-	return do(ctx, v, "Usage", id, func() ([]store.TurnUsage, error) { return v.world.usage.Usage(v.world.ctx, id) })
+	return do(ctx, v, "Usage", id, func() ([]store.TurnUsage, error) { return v.world.store.Usage(v.world.ctx, id) })
+}
+
+// Journal implements store.Reader.
+func (v *view) Journal(ctx context.Context, id string) ([]interaction.JournalEntry, error) {
+	return do(ctx, v, "Journal", id, func() ([]interaction.JournalEntry, error) {
+		return v.world.store.Journal(v.world.ctx, id)
+	})
+}
+
+// Interaction implements store.Reader.
+func (v *view) Interaction(ctx context.Context, id string, number int) (interaction.Record, error) {
+	return do(ctx, v, "Interaction", fmt.Sprintf("%s %d", id, number), func() (interaction.Record, error) {
+		return v.world.store.Interaction(v.world.ctx, id, number)
+	})
 }
 
 // Settled implements store.Reader.
@@ -193,6 +205,16 @@ func (v *view) Confirm(ctx context.Context, read func(store.Reader) error) error
 	}
 	_, err := do(ctx, v, "Confirm", "", func() (struct{}, error) { return struct{}{}, nil })
 	return err
+}
+
+// Survey implements store.Surveyor.
+func (v *view) Survey(ctx context.Context, now time.Time) (store.Survey, error) {
+	return do(ctx, v, "Survey", "", func() (store.Survey, error) { return v.world.store.Survey(v.world.ctx, now) })
+}
+
+// Identity implements store.Identified.
+func (v *view) Identity(ctx context.Context) (string, error) {
+	return do(ctx, v, "Identity", "", func() (string, error) { return v.world.store.Identity(v.world.ctx) })
 }
 
 // Join implements store.Registry. It removes the process's identity, so that an expired lease is

@@ -20,10 +20,6 @@ type world struct {
 	plan  *plan
 	rand  *rand.Rand  // used by the scheduler only
 	store store.Store // without the gate, for the scheduler and the verdict
-	// What else the store can do, also without the gate.
-	usage  store.UsageReader
-	survey store.Surveyor
-	feeds  store.FeedStore
 
 	mu      sync.Mutex
 	names   names      // guarded by mu
@@ -125,13 +121,6 @@ func newWorld(p *plan, r *rand.Rand, o Options) *world {
 	}
 	if o.Store != nil {
 		w.store = o.Store(inner)
-	}
-	w.usage, w.survey, w.feeds = inner, inner, inner
-	if able, ok := w.store.(store.UsageReader); ok {
-		w.usage = able
-	}
-	if able, ok := w.store.(store.FeedStore); ok {
-		w.feeds = able
 	}
 	w.witness = witness{world: w, runs: make(map[string]*store.Run), nodes: make(map[string]bool),
 		used: make(map[string][]store.TurnUsage)}

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/proof/cast"
+	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/memory"
 	"github.com/interlude-go/interlude/store/postgres/pgtest"
 	"github.com/interlude-go/interlude/store/sqlite"
@@ -19,13 +20,13 @@ var Kinds = []string{"memory", "sqlite", "postgres"}
 
 // New creates a store of the kind. The function that it returns opens a handle on it, as each of
 // the processes does that share a store. In memory there is one process, and one handle.
-func New(tb testing.TB, kind string, o cast.StoreOptions) (open func(testing.TB) cast.Store) {
+func New(tb testing.TB, kind string, o cast.StoreOptions) (open func(testing.TB) store.Store) {
 	tb.Helper()
 	var name string
 	switch kind {
 	case "memory":
 		s := memory.New()
-		return func(testing.TB) cast.Store { return s }
+		return func(testing.TB) store.Store { return s }
 	case "sqlite":
 		name = filepath.Join(tb.TempDir(), "runs.db")
 		o.SQLite.Synchronous = sqlite.Normal
@@ -33,7 +34,7 @@ func New(tb testing.TB, kind string, o cast.StoreOptions) (open func(testing.TB)
 		name, o.Postgres.Schema = pgtest.Schema(tb)
 		name = pgtest.With(name, "synchronous_commit=off")
 	}
-	return func(tb testing.TB) cast.Store {
+	return func(tb testing.TB) store.Store {
 		tb.Helper()
 		s, err := o.Open(tb.Context(), name)
 		require.NoError(tb, err)

@@ -177,7 +177,7 @@ func (s *Store) History(ctx context.Context, id string) (store.Run, []interactio
 	return s.view(&e.run), records, nil
 }
 
-// Usage implements store.UsageReader.
+// Usage implements store.Reader.
 func (s *Store) Usage(ctx context.Context, id string) ([]store.TurnUsage, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -188,7 +188,7 @@ func (s *Store) Usage(ctx context.Context, id string) ([]store.TurnUsage, error)
 	return slices.Clone(e.usage), nil
 }
 
-// Journal implements store.JournalReader.
+// Journal implements store.Reader.
 func (s *Store) Journal(ctx context.Context, id string) ([]interaction.JournalEntry, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -274,7 +274,7 @@ func (s *Store) Orphans(ctx context.Context, skip, limit int) (orphans []store.R
 	return orphans, nil
 }
 
-// Interaction implements store.InteractionReader.
+// Interaction implements store.Reader.
 func (s *Store) Interaction(ctx context.Context, id string, number int) (interaction.Record, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -46,16 +46,10 @@ type entry struct {
 }
 
 var (
-	_ store.Store             = (*Store)(nil)
-	_ store.Watcher           = (*Store)(nil)
-	_ store.Meter             = (*Store)(nil)
-	_ store.Surveyor          = (*Store)(nil)
-	_ store.Identified        = (*Store)(nil)
-	_ store.InteractionReader = (*Store)(nil)
-	_ store.UsageReader       = (*Store)(nil)
-	_ store.JournalReader     = (*Store)(nil)
-	_ store.FeedStore         = (*Store)(nil)
-	_ store.Local             = (*Store)(nil)
+	_ store.Store   = (*Store)(nil)
+	_ store.Watcher = (*Store)(nil)
+	_ store.Meter   = (*Store)(nil)
+	_ store.Local   = (*Store)(nil)
 )
 
 // New returns an empty store.

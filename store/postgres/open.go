@@ -88,17 +88,11 @@ type Store struct {
 }
 
 var (
-	_ store.Store             = (*Store)(nil)
-	_ store.Watcher           = (*Store)(nil)
-	_ store.Meter             = (*Store)(nil)
-	_ store.Surveyor          = (*Store)(nil)
-	_ store.Identified        = (*Store)(nil)
-	_ store.InteractionReader = (*Store)(nil)
-	_ store.RecentReader      = (*Store)(nil)
-	_ store.UsageReader       = (*Store)(nil)
-	_ store.JournalReader     = (*Store)(nil)
-	_ store.FeedStore         = (*Store)(nil)
-	_ store.Timekeeper        = (*Store)(nil)
+	_ store.Store        = (*Store)(nil)
+	_ store.Watcher      = (*Store)(nil)
+	_ store.Meter        = (*Store)(nil)
+	_ store.RecentReader = (*Store)(nil)
+	_ store.Timekeeper   = (*Store)(nil)
 )
 
 // Open connects to the database that the connection string names (a URL or key=value pairs, with

@@ -100,16 +100,14 @@ func TestStorePassesTheSuite(t *testing.T) { quick(t).run(t) }
 type bubbled struct {
 	store.Store
 	store.Watcher
-	store.Surveyor
 	store.Meter
-	store.FeedStore
 
 	inner store.Store
 }
 
 func bubble(s store.Store) store.Store {
 	p := s.(*place)
-	return &bubbled{p, p, p, p, p, p}
+	return &bubbled{p, p, p, p}
 }
 
 func TestRequirements(t *testing.T) {

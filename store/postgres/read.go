@@ -227,7 +227,7 @@ func (r *reader) Settled(ctx context.Context, id, key string) (interaction.Recor
 	}, id, []byte(key))
 }
 
-// Usage implements store.UsageReader.
+// Usage implements store.Reader.
 func (r *reader) Usage(ctx context.Context, id string) (turns []store.TurnUsage, _ error) {
 	if !storable(id) {
 		return nil, refuse.NotFound(id)
@@ -255,7 +255,7 @@ func usageFrom(input, output, cost, worked int64) store.Usage {
 		Worked: time.Duration(worked) * time.Microsecond}
 }
 
-// Interaction implements store.InteractionReader.
+// Interaction implements store.Reader.
 func (r *reader) Interaction(ctx context.Context, id string, number int) (interaction.Record, error) {
 	var found [][]byte
 	var err error

@@ -70,17 +70,11 @@ type Store struct {
 }
 
 var (
-	_ store.Store             = (*Store)(nil)
-	_ store.Watcher           = (*Store)(nil)
-	_ store.Meter             = (*Store)(nil)
-	_ store.Surveyor          = (*Store)(nil)
-	_ store.Identified        = (*Store)(nil)
-	_ store.InteractionReader = (*Store)(nil)
-	_ store.RecentReader      = (*Store)(nil)
-	_ store.UsageReader       = (*Store)(nil)
-	_ store.JournalReader     = (*Store)(nil)
-	_ store.FeedStore         = (*Store)(nil)
-	_ store.Local             = (*Store)(nil)
+	_ store.Store        = (*Store)(nil)
+	_ store.Watcher      = (*Store)(nil)
+	_ store.Meter        = (*Store)(nil)
+	_ store.RecentReader = (*Store)(nil)
+	_ store.Local        = (*Store)(nil)
 )
 
 // Open opens the file, makes it when it does not exist, and brings it to this version's schema. Its

@@ -172,7 +172,7 @@ func (s *Store) Settled(ctx context.Context, id, key string) (record interaction
 	return record, err
 }
 
-// Usage implements store.UsageReader.
+// Usage implements store.Reader.
 func (s *Store) Usage(ctx context.Context, id string) (turns []store.TurnUsage, _ error) {
 	err := s.read(ctx, func(c *conn) error {
 		return c.snapshot(func() error {
@@ -192,7 +192,7 @@ func (s *Store) Usage(ctx context.Context, id string) (turns []store.TurnUsage, 
 	return turns, err
 }
 
-// Journal implements store.JournalReader.
+// Journal implements store.Reader.
 func (s *Store) Journal(ctx context.Context, id string) (entries []interaction.JournalEntry, _ error) {
 	err := s.read(ctx, func(c *conn) error {
 		return c.snapshot(func() error {
@@ -221,7 +221,7 @@ func (r row) usage(i int) store.Usage {
 		Worked: time.Duration(r.int(i+3)) * time.Microsecond}
 }
 
-// Interaction implements store.InteractionReader.
+// Interaction implements store.Reader.
 func (s *Store) Interaction(ctx context.Context, id string, number int) (record interaction.Record, _ error) {
 	err := s.read(ctx, func(c *conn) error {
 		r, err := c.one(`SELECT settled.record FROM runs JOIN settled ON settled.run = runs.n

@@ -128,7 +128,7 @@ var askedCases = []promised{
 				}
 			}
 			w.judgeWaiting(1, 2, 50)
-			survey, err := survey(w.ctx, w.store, w.now)
+			survey, err := w.store.Survey(w.ctx, w.now)
 			require.NoError(w, err)
 			require.Equal(w, 8, survey.Waiting)
 		},
@@ -139,11 +139,11 @@ var askedCases = []promised{
 		func(w *world) {
 			first := w.asks("first", toAda)
 			second := w.asks("second", nil)
-			got, err := survey(w.ctx, w.store, w.now)
+			got, err := w.store.Survey(w.ctx, w.now)
 			require.NoError(w, err)
 			require.Equal(w, first.Pending.AskedAt, got.OldestWaiting)
 			w.commit(Answered(first, w.tick(), ""))
-			got, err = survey(w.ctx, w.store, w.now)
+			got, err = w.store.Survey(w.ctx, w.now)
 			require.NoError(w, err)
 			require.Equal(w, second.Pending.AskedAt, got.OldestWaiting)
 		},

@@ -34,8 +34,8 @@ var closingCases = []promised{
 				"Expire": second(s.Expire(w.ctx, w.now)), "Nodes": second(s.Nodes(w.ctx)),
 				"Departures": second(s.Departures(w.ctx)),
 				"SetPool":    s.SetPool(w.ctx, slots.Pool{Name: "x", Capacity: 1}), "Pools": second(s.Pools(w.ctx)),
-				"Survey": second(survey(w.ctx, s, w.now)), "Interaction": second(settledAs(w.ctx, s, "a", 1)),
-				"Identity": second(identity(w.ctx, s)),
+				"Survey": second(s.Survey(w.ctx, w.now)), "Interaction": second(s.Interaction(w.ctx, "a", 1)),
+				"Identity": second(s.Identity(w.ctx)),
 				"Confirm":  s.Confirm(w.ctx, func(store.Reader) error { return nil }),
 			} {
 				require.ErrorIs(w, err, store.ErrClosed, name)

@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"strings"
@@ -121,16 +120,6 @@ var eventCases = []promised{
 	},
 }
 
-// settledAs reads an interaction by its number. Every store must have a method for it.
-func settledAs(ctx context.Context, s store.Store, id string, number int) (interaction.Record, error) {
-	reader, ok := s.(store.InteractionReader)
-	if !ok {
-		return interaction.Record{}, fmt.Errorf("%T has no method Interaction: every store implements "+
-			"store.InteractionReader", s)
-	}
-	return reader.Interaction(ctx, id, number)
-}
-
 var historyCases = []promised{
 	{
 		"history/keeps every settled question in order",
@@ -196,14 +185,14 @@ var historyCases = []promised{
 				require.NoError(w, err)
 				require.Len(w, history, len(numbers))
 				for i, number := range numbers {
-					got, err := settledAs(w.ctx, s, "a", number)
+					got, err := s.Interaction(w.ctx, "a", number)
 					require.NoError(w, err)
 					require.Equal(w, history[i], got)
 				}
 			}
 			missing := func(id string, numbers ...int) {
 				for _, number := range numbers {
-					_, err := settledAs(w.ctx, w.store, id, number)
+					_, err := w.store.Interaction(w.ctx, id, number)
 					require.ErrorIs(w, err, store.ErrNotFound, "%s %d", id, number)
 				}
 			}

@@ -12,33 +12,20 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// feedsOf returns the store as a store.FeedStore. It fails if it is none.
-func (w *world) feedsOf(s store.Store) store.FeedStore {
-	w.Helper()
-	feeds, ok := s.(store.FeedStore)
-	require.True(w, ok, "%T has no feeds: every store implements store.FeedStore", s)
-	return feeds
-}
-
-func (w *world) feeds() store.FeedStore {
-	w.Helper()
-	return w.feedsOf(w.store)
-}
-
 // maxLag is that of the feeds of the suite.
 const maxLag = 24 * time.Hour
 
 // feed creates a feed and makes the caller its reader.
 func (w *world) feed(name string) *feedReader {
 	w.Helper()
-	require.NoError(w, w.feeds().CreateFeed(w.ctx, store.Feed{Name: name, MaxLag: maxLag}))
+	require.NoError(w, w.store.CreateFeed(w.ctx, store.Feed{Name: name, MaxLag: maxLag}))
 	return w.reader(name)
 }
 
 // reader makes the caller the reader of a feed that nobody reads.
 func (w *world) reader(name string) *feedReader {
 	w.Helper()
-	l, free, err := w.feeds().LeaseFeed(w.ctx, name, lease, w.now)
+	l, free, err := w.store.LeaseFeed(w.ctx, name, lease, w.now)
 	require.NoError(w, err)
 	require.True(w, free, "nobody reads the feed")
 	return &feedReader{world: w, lease: l, at: l.Cursor}
@@ -56,7 +43,7 @@ type feedReader struct {
 func (r *feedReader) page(limit int) store.FeedPage {
 	r.Helper()
 	for range 1000 {
-		page, err := r.feeds().ReadFeed(r.ctx, r.lease, r.at, limit)
+		page, err := r.store.ReadFeed(r.ctx, r.lease, r.at, limit)
 		require.NoError(r, err)
 		if n := len(page.Commits); n > 0 {
 			r.at = page.Commits[n-1].Position
@@ -103,13 +90,13 @@ func (r *feedReader) names(page store.FeedPage) (all []string) {
 // ack acknowledges all that was read.
 func (r *feedReader) ack() {
 	r.Helper()
-	require.NoError(r, r.feeds().AckFeed(r.ctx, r.lease, r.at, r.now))
+	require.NoError(r, r.store.AckFeed(r.ctx, r.lease, r.at, r.now))
 }
 
 // listFeeds returns all feeds as they stand.
 func (w *world) listFeeds() []store.FeedStatus {
 	w.Helper()
-	all, err := w.feeds().Feeds(w.ctx)
+	all, err := w.store.Feeds(w.ctx)
 	require.NoError(w, err)
 	return all
 }
@@ -142,7 +129,7 @@ var feedCases = []promised{
 		func(w *world) {
 			before := w.waiting("before")
 			r := w.feed("mail")
-			require.ErrorIs(w, w.feeds().CreateFeed(w.ctx, store.Feed{Name: "mail", MaxLag: time.Hour}),
+			require.ErrorIs(w, w.store.CreateFeed(w.ctx, store.Feed{Name: "mail", MaxLag: time.Hour}),
 				store.ErrExists)
 			require.Empty(w, r.rest())
 			answered := w.commit(Answered(before, w.tick(), "k"))
@@ -160,7 +147,7 @@ var feedCases = []promised{
 		"With Most, a feed is created only while there are fewer; the name of an existing feed is ErrExists as ever, " +
 			"and a deleted feed makes room.",
 		func(w *world) {
-			feeds := w.feeds()
+			feeds := w.store
 			create := func(name string, most int) error {
 				return feeds.CreateFeed(w.ctx, store.Feed{Name: name, MaxLag: time.Hour, Most: most})
 			}
@@ -240,9 +227,9 @@ var feedCases = []promised{
 			mail.ack()
 			w.submit("b")
 			require.Equal(w, events("b", 1, 1), mail.rest())
-			require.NoError(w, w.feeds().AckFeed(w.ctx, mail.lease, first, w.now))
-			require.NoError(w, w.feeds().AckFeed(w.ctx, mail.lease, "", w.now))
-			require.NoError(w, w.feeds().ReleaseFeed(w.ctx, mail.lease))
+			require.NoError(w, w.store.AckFeed(w.ctx, mail.lease, first, w.now))
+			require.NoError(w, w.store.AckFeed(w.ctx, mail.lease, "", w.now))
+			require.NoError(w, w.store.ReleaseFeed(w.ctx, mail.lease))
 			mail = w.reader("mail")
 			require.Equal(w, first, mail.lease.Cursor)
 			require.Equal(w, events("b", 1, 1), mail.rest())
@@ -264,13 +251,13 @@ var feedCases = []promised{
 			"refused from then on and cannot move the cursor (K8).",
 		func(w *world) {
 			old := w.feed("mail")
-			other := w.feedsOf(w.also())
+			other := w.also()
 			_, free, err := other.LeaseFeed(w.ctx, "mail", lease, w.now)
 			require.NoError(w, err)
 			require.False(w, free)
 			w.submit("a")
 			require.Equal(w, events("a", 1, 1), old.rest())
-			require.NoError(w, w.feeds().ReleaseFeed(w.ctx, old.lease))
+			require.NoError(w, w.store.ReleaseFeed(w.ctx, old.lease))
 			require.True(w, old.status().Leased.IsZero())
 			now := w.reader("mail")
 			_, err = other.ReadFeed(w.ctx, old.lease, "", 9)
@@ -301,7 +288,7 @@ var feedCases = []promised{
 			page = r.page(2)
 			require.Equal(w, []string{"r4/1"}, r.names(page))
 			require.False(w, page.More)
-			_, err := w.feeds().ReadFeed(w.ctx, r.lease, r.at, 0)
+			_, err := w.store.ReadFeed(w.ctx, r.lease, r.at, 0)
 			require.ErrorIs(w, err, store.ErrInvalid)
 		},
 	},
@@ -310,7 +297,7 @@ var feedCases = []promised{
 		"Names, lags and positions that are none are ErrInvalid, and names of no feed ErrNotFound; a position beyond " +
 			"the last commit acknowledges nothing.",
 		func(w *world) {
-			feeds := w.feeds()
+			feeds := w.store
 			for _, f := range []store.Feed{{MaxLag: 1000}, {Name: "-", MaxLag: 1000}, {Name: "a b", MaxLag: 1000},
 				{Name: "a\x00", MaxLag: 1000}, {Name: fmt.Sprintf("%064d", 1), MaxLag: 1000}, {Name: "a"},
 				{Name: "a", MaxLag: -1000}, {Name: "a", MaxLag: 1}} {
@@ -345,10 +332,10 @@ var feedCases = []promised{
 		func(w *world) {
 			r := w.feed("mail")
 			w.submit("a")
-			require.NoError(w, w.feeds().DeleteFeed(w.ctx, "mail"))
-			_, err := w.feeds().ReadFeed(w.ctx, r.lease, "", 9)
+			require.NoError(w, w.store.DeleteFeed(w.ctx, "mail"))
+			_, err := w.store.ReadFeed(w.ctx, r.lease, "", 9)
 			require.ErrorIs(w, err, store.ErrStaleEpoch)
-			require.ErrorIs(w, w.feeds().AckFeed(w.ctx, r.lease, "", w.now), store.ErrStaleEpoch)
+			require.ErrorIs(w, w.store.AckFeed(w.ctx, r.lease, "", w.now), store.ErrStaleEpoch)
 			w.submit("b")
 			r = w.feed("mail")
 			require.Empty(w, r.rest())
@@ -376,10 +363,10 @@ var feedCases = []promised{
 			quick.ack()
 			require.Zero(w, w.prune(late.FinishedAt.Add(maxLag), 9))
 			require.Equal(w, 1, w.prune(late.FinishedAt.Add(maxLag+time.Second), 9))
-			_, err := w.feeds().ReadFeed(w.ctx, slow.lease, slow.at, 9)
+			_, err := w.store.ReadFeed(w.ctx, slow.lease, slow.at, 9)
 			require.ErrorIs(w, err, store.ErrFeedLost)
-			require.ErrorIs(w, w.feeds().AckFeed(w.ctx, slow.lease, slow.at, w.now), store.ErrFeedLost)
-			_, _, err = w.feeds().LeaseFeed(w.ctx, "slow", lease, w.now)
+			require.ErrorIs(w, w.store.AckFeed(w.ctx, slow.lease, slow.at, w.now), store.ErrFeedLost)
+			_, _, err = w.store.LeaseFeed(w.ctx, "slow", lease, w.now)
 			require.ErrorIs(w, err, store.ErrFeedLost)
 			require.True(w, slow.status().Lost)
 			require.False(w, quick.status().Lost)
@@ -387,7 +374,7 @@ var feedCases = []promised{
 			require.NotEmpty(w, quick.rest())
 			quick.ack()
 			require.Equal(w, 1, w.prune(w.tick(), 9), "a lost feed keeps nothing")
-			require.NoError(w, w.feeds().DeleteFeed(w.ctx, "slow"))
+			require.NoError(w, w.store.DeleteFeed(w.ctx, "slow"))
 			require.Empty(w, w.feed("slow").rest())
 		},
 	},
@@ -456,12 +443,12 @@ var feedDurableCases = []promised{
 				r.ack()
 				w.submit(left)
 				w.store = restart(w, w.store)
-				_, free, err := w.feeds().LeaseFeed(w.ctx, "mail", lease, w.now)
+				_, free, err := w.store.LeaseFeed(w.ctx, "mail", lease, w.now)
 				require.NoError(w, err)
 				require.False(w, free, "the lease of a reader that died lasts")
 				r.at = r.lease.Cursor
 				require.Equal(w, 1, r.status().Unacked)
-				require.NoError(w, w.feeds().ReleaseFeed(w.ctx, r.lease))
+				require.NoError(w, w.store.ReleaseFeed(w.ctx, r.lease))
 				r = w.reader("mail")
 				require.Equal(w, events(left, 1, 1), r.rest())
 				r.ack()

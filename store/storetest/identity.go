@@ -1,26 +1,14 @@
 package storetest
 
 import (
-	"context"
-	"fmt"
-
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/store"
 )
 
-// identity returns the store's identity. Every store must have one.
-func identity(ctx context.Context, s store.Store) (string, error) {
-	identified, ok := s.(store.Identified)
-	if !ok {
-		return "", fmt.Errorf("%T has no method Identity: every store implements store.Identified", s)
-	}
-	return identified.Identity(ctx)
-}
-
 func (w *world) identity(s store.Store) string {
 	w.Helper()
-	id, err := identity(w.ctx, s)
+	id, err := s.Identity(w.ctx)
 	require.NoError(w, err)
 	require.Regexp(w, `^[0-9A-Za-z-]{16,64}$`, id)
 	return id

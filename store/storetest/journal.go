@@ -16,19 +16,9 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// journalOf reads the journal of a run. The error says if the store is no store.JournalReader,
-// which every store must be.
-func journalOf(ctx context.Context, s store.Store, id string) ([]interaction.JournalEntry, error) {
-	reader, ok := s.(store.JournalReader)
-	if !ok {
-		return nil, fmt.Errorf("%T has no method Journal: every store implements store.JournalReader", s)
-	}
-	return reader.Journal(ctx, id)
-}
-
 func (w *world) journal(id string) []interaction.JournalEntry {
 	w.Helper()
-	entries, err := journalOf(w.ctx, w.store, id)
+	entries, err := w.store.Journal(w.ctx, id)
 	require.NoError(w, err)
 	return entries
 }
@@ -84,7 +74,7 @@ var journalCases = []promised{
 			w.finished("b")
 			all := entries{kept(9), kept(2), kept(1), kept(3), kept(300), kept(4)}
 			for _, s := range []store.Store{w.store, w.also()} {
-				got, err := journalOf(w.ctx, s, "a")
+				got, err := s.Journal(w.ctx, "a")
 				require.NoError(w, err)
 				require.Equal(w, all, got)
 				r, err := s.Run(w.ctx, "a")
@@ -92,7 +82,7 @@ var journalCases = []promised{
 				require.Equal(w, len(all), r.Journal.Entries)
 			}
 			require.Empty(w, w.journal("b"))
-			_, err := journalOf(w.ctx, w.store, "unknown")
+			_, err := w.store.Journal(w.ctx, "unknown")
 			require.ErrorIs(w, err, store.ErrNotFound)
 		},
 	},
@@ -220,7 +210,7 @@ var journalCases = []promised{
 		func(w *world) {
 			w.commit(keeping(ended(w.running("a"), w.tick(), fsm.StateSucceeded), kept(1)))
 			require.Equal(w, 1, w.prune(w.tick(), 9))
-			_, err := journalOf(w.ctx, w.store, "a")
+			_, err := w.store.Journal(w.ctx, "a")
 			require.ErrorIs(w, err, store.ErrNotFound)
 			r := w.running("a")
 			require.Empty(w, w.journal("a"))

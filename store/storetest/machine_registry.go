@@ -159,7 +159,7 @@ func (m *machine) orphaned(rt *rapid.T) {
 // surveys compares a survey of now, or of a later time, with the model.
 func (m *machine) surveys(rt *rapid.T) {
 	now := m.now.Add(time.Duration(rapid.Int64Range(0, 3).Draw(rt, "seconds ahead")) * time.Second)
-	got, err := survey(m.ctx, m.store(rt), now)
+	got, err := m.store(rt).Survey(m.ctx, now)
 	require.NoError(rt, err)
 	require.Equal(rt, m.survey(now), got)
 }

@@ -13,19 +13,10 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// survey returns the store's survey. Every store must have a method for it.
-func survey(ctx context.Context, s store.Store, now time.Time) (store.Survey, error) {
-	counting, ok := s.(store.Surveyor)
-	if !ok {
-		return store.Survey{}, fmt.Errorf("%T has no method Survey: every store implements store.Surveyor", s)
-	}
-	return counting.Survey(ctx, now)
-}
-
 // survey returns the store's survey at the story's time.
 func (w *world) survey() store.Survey {
 	w.Helper()
-	s, err := survey(w.ctx, w.store, w.now)
+	s, err := w.store.Survey(w.ctx, w.now)
 	require.NoError(w, err)
 	return s
 }
@@ -187,7 +178,7 @@ var surveyCases = []promised{
 			other := w.also()
 			w.submit("a")
 			w.waiting("b", withPriority(1))
-			s, err := survey(w.ctx, other, w.now)
+			s, err := other.Survey(w.ctx, w.now)
 			require.NoError(w, err)
 			require.Equal(w, w.survey(), s)
 			require.Equal(w, []int{1, 1}, []int{s.Queued, s.Waiting})
@@ -217,7 +208,7 @@ var surveyCases = []promised{
 					return nil
 				}
 				for !over.Load() {
-					got, err := survey(ctx, s, now)
+					got, err := s.Survey(ctx, now)
 					if err != nil {
 						return err
 					}
@@ -239,7 +230,7 @@ var surveyCases = []promised{
 		func(w *world) {
 			ctx, cancel := context.WithCancel(w.ctx)
 			cancel()
-			_, err := survey(ctx, w.store, w.now)
+			_, err := w.store.Survey(ctx, w.now)
 			require.ErrorIs(w, err, context.Canceled)
 		},
 	},

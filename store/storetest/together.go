@@ -24,17 +24,15 @@ func (w *world) settledNumbers(id string) (settled, open []int) {
 	w.Helper()
 	run, history, err := w.store.History(w.ctx, id)
 	require.NoError(w, err)
-	reader, ok := w.store.(store.InteractionReader)
-	require.True(w, ok)
 	for _, r := range history {
 		settled = append(settled, r.Question.ID)
-		one, err := reader.Interaction(w.ctx, id, r.Question.ID)
+		one, err := w.store.Interaction(w.ctx, id, r.Question.ID)
 		require.NoError(w, err)
 		require.Equal(w, r, one)
 	}
 	for _, q := range run.OpenQuestions() {
 		open = append(open, q.ID)
-		require.ErrorIs(w, second(reader.Interaction(w.ctx, id, q.ID)), store.ErrNotFound)
+		require.ErrorIs(w, second(w.store.Interaction(w.ctx, id, q.ID)), store.ErrNotFound)
 	}
 	return settled, open
 }

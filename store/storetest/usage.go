@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -11,19 +10,9 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// usageOf reads the usage of a run's turns. It fails if the store does not implement
-// store.UsageReader.
-func usageOf(ctx context.Context, s store.Store, id string) ([]store.TurnUsage, error) {
-	reader, ok := s.(store.UsageReader)
-	if !ok {
-		return nil, fmt.Errorf("%T has no method Usage: every store implements store.UsageReader", s)
-	}
-	return reader.Usage(ctx, id)
-}
-
 func (w *world) usage(id string) []store.TurnUsage {
 	w.Helper()
-	turns, err := usageOf(w.ctx, w.store, id)
+	turns, err := w.store.Usage(w.ctx, id)
 	require.NoError(w, err)
 	return turns
 }
@@ -60,7 +49,7 @@ var usageCases = []promised{
 			require.Equal(w, []store.TurnUsage{{Attempt: 1, Usage: spent(1)}, {Attempt: 2, Usage: spent(2)},
 				{Attempt: 4, Usage: spent(4)}}, w.usage("a"))
 			require.Empty(w, w.usage("b"))
-			_, err := usageOf(w.ctx, w.store, "unknown")
+			_, err := w.store.Usage(w.ctx, "unknown")
 			require.ErrorIs(w, err, store.ErrNotFound)
 		},
 	},
@@ -183,7 +172,7 @@ var usageCases = []promised{
 		func(w *world) {
 			w.commit(using(ended(w.running("a"), w.tick(), fsm.StateSucceeded), 1))
 			require.Equal(w, 1, w.prune(w.tick(), 9))
-			_, err := usageOf(w.ctx, w.store, "a")
+			_, err := w.store.Usage(w.ctx, "a")
 			require.ErrorIs(w, err, store.ErrNotFound)
 			w.commit(using(queuedAgain(w.running("a"), w.tick()), 2))
 			require.Equal(w, []store.TurnUsage{{Attempt: 1, Usage: spent(2)}}, w.usage("a"))

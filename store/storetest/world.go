@@ -234,12 +234,12 @@ func readSnapshot(ctx context.Context, tb require.TestingT, s store.Store, id st
 	if len(history) == 0 {
 		history = nil
 	}
-	usage, err := usageOf(ctx, s, id)
+	usage, err := s.Usage(ctx, id)
 	require.NoError(tb, err)
 	if len(usage) == 0 {
 		usage = nil
 	}
-	journal, err := journalOf(ctx, s, id)
+	journal, err := s.Journal(ctx, id)
 	require.NoError(tb, err)
 	if len(journal) == 0 {
 		journal = nil

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"net/url"
@@ -43,8 +42,6 @@ func NewDatabase(f *flag.FlagSet) *Database {
 type Store interface {
 	store.Store
 	store.Watcher
-	store.Surveyor
-	io.Closer
 }
 
 // resolve reads the environment where no flag says which database is meant.

@@ -132,16 +132,12 @@ func (ev *Evidence) Said() *fcmp.MessageIntermediate {
 }
 
 // AddJournal adds the entries that the outcome appends to the journal of the run. If they cannot be
-// stored, the turn has failed. The store keeps no journals if kept is false.
-func (ev *Evidence) AddJournal(entries []engine.JournalEntry, size *interaction.JournalSize, kept bool) {
+// stored, the turn has failed.
+func (ev *Evidence) AddJournal(entries []engine.JournalEntry, size *interaction.JournalSize) {
 	if len(entries) == 0 {
 		return
 	}
-	_, err := size.With(entries)
-	if !kept {
-		err = engine.ErrNoJournal
-	}
-	if err != nil {
+	if _, err := size.With(entries); err != nil {
 		ev.sleep, ev.children = time.Time{}, nil
 		ev.SetProcess(engine.Process{Status: engine.Failed, Detail: err.Error()})
 		return

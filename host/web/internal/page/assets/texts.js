@@ -315,7 +315,6 @@ export const T = {
     KEY_CONFLICT: "Another answer was sent under the same key. Send it again.",
     RUN_CHANGED: "The run has changed meanwhile. Look again, then decide.",
     TOO_MANY: "This was done too often. Answer the question, or leave it to others.",
-    NO_STATS: "This store gives no counts.",
     BODY_TOO_LARGE: "This is too long.",
   },
 };
