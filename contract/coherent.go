@@ -8,7 +8,7 @@ const (
 	stateChanged = "conversation.state.changed"
 )
 
-// waiting: each profile × strictness has exactly one row, and a run parks as its row says (D1–D4).
+// waiting: each profile × strictness has exactly one row, and a run parks as its row says.
 func (c *soundness) waiting() {
 	for _, p := range c.l.Profiles {
 		for _, strict := range []bool{false, true} {
@@ -38,7 +38,7 @@ func (c *soundness) waiting() {
 }
 
 // endings: a run that fails or is canceled has a code, no other has; a terminal state holds no
-// slot; a change of state is reported by exactly one event, and nothing else is (A1, F2).
+// slot; a change of state is reported by exactly one event, and nothing else is.
 func (c *soundness) endings() {
 	for _, t := range c.l.Transitions {
 		fails := c.l.Terminal(t.To) && t.To != "succeeded"
@@ -66,7 +66,7 @@ func (c *soundness) endings() {
 	}
 }
 
-// payloads: each type has its schema, and no schema is left over (F7).
+// payloads: each type has its schema, and no schema is left over.
 func (c *soundness) payloads() {
 	if spoken := envelopeProtocols(); !slices.Equal(c.l.Protocols(), spoken) {
 		c.faultf("protocols are %q, the schema of the envelope allows %q", c.l.Protocols(), spoken)

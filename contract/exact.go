@@ -35,7 +35,7 @@ func Assignments(facts []string, yield func(Facts) bool) {
 
 // cells: every state × event has either transitions or exactly one rejection, and no two
 // transitions of one cell can both be taken; stateless would panic. Terminal states reject
-// everything as terminal (A1, A7).
+// everything as terminal.
 func (c *soundness) cells() {
 	for _, s := range c.l.States {
 		for _, e := range c.l.Events {
@@ -95,7 +95,7 @@ func (c *soundness) overlaps(taken []Transition) {
 }
 
 // gate: every case is decided, every rule decides some case, and the running state accepts what was
-// decided (B1–B11).
+// decided.
 func (c *soundness) gate() {
 	l := c.l
 	var guards []Guard

@@ -6,7 +6,7 @@ import (
 	"errors"
 )
 
-// Child is a run that a turn starts (M3). All that it does not say it has from its parent: the
+// Child is a run that a turn starts. All that it does not say it has from its parent: the
 // mode, the pool and its key, the priority, the session timeout and what happens then, who may
 // answer, and the policies for interrupted turns, holds and retries. A budget is each run's own: a
 // child has none.
@@ -48,7 +48,7 @@ type ChildEnd struct {
 	Message string
 }
 
-// Parent is implemented by the Sink of a host whose turns can start runs (M3). A child ends with
+// Parent is implemented by the Sink of a host whose turns can start runs. A child ends with
 // its parent at the latest: once the parent has ended, in whatever way, its children are canceled,
 // and theirs. To wait for children, a turn ends with Outcome.Children.
 type Parent interface {

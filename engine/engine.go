@@ -17,7 +17,7 @@ import (
 // the caller and treated as such an error, and so is a runtime.Goexit. RunTurn is called
 // concurrently for different runs, and never concurrently for one run.
 //
-// What RunTurn returns after ctx has ended is no success any more (B1). When it has not returned 10
+// What RunTurn returns after ctx has ended is no success any more. When it has not returned 10
 // s after that, the turn is settled without it, and its goroutine keeps its place in the process
 // until it returns. The optional interfaces are treated alike: their calls have their own limits (a
 // minute for Reap and End, 10 s for Check, and for End at a shutdown), and are left behind 2 s
@@ -40,12 +40,12 @@ type Profile struct {
 	// Plain: the engine is plain code and no language model. It gets the host's prompt, replies and
 	// reasons for repair as they are, without instructions; it says by Done, Questions and Output
 	// what it means. Its FinalText is shown to people and never read for a signal, and its Output
-	// is data, whatever its fields are called (J12).
+	// is data, whatever its fields are called.
 	Plain bool
 	// Signed: the engine's agent is a language model that gets the text of Turn.Input in every
 	// turn, and nothing but that. In interactive runs it is given a nonce for each attempt, and no
 	// marker, question or output in its text counts without it, so that text of people, tools and
-	// documents which it repeats signals nothing (J12). The zero value is for agents that write the
+	// documents which it repeats signals nothing. The zero value is for agents that write the
 	// plain forms.
 	Signed bool
 }
@@ -119,7 +119,7 @@ type Turn struct {
 // Input is the text that the agent is to be given now: what to repair or the answer when there is
 // one, otherwise the prompt. Several answers stand in it one after the other, each with the number
 // of its question. An answer comes with the nonce of the attempt. To an agent that has none, a
-// reply that would be a signal if it were repeated comes as a quotation (J12); Answers have it as
+// reply that would be a signal if it were repeated comes as a quotation; Answers have it as
 // it was written.
 func (t Turn) Input() string {
 	switch {
@@ -178,14 +178,14 @@ type RawRef struct {
 	Length int64  `json:"length"`
 }
 
-// Checker is implemented by an engine that can say whether a handle is still good (E2).
+// Checker is implemented by an engine that can say whether a handle is still good.
 type Checker interface {
 	// Check returns nil when the handle can be resumed, ErrHandleRefused (wrapped) when it cannot,
 	// and any other error when that is not known now.
 	Check(ctx context.Context, runID string, h SessionHandle) error
 }
 
-// Brancher is implemented by an engine that can branch a session, so that a run can be forked (J6):
+// Brancher is implemented by an engine that can branch a session, so that a run can be forked:
 // the branch goes on from where the session was, and what becomes of one is not seen by the other.
 // Most engines keep sessions elsewhere and hand over a name: for these, a session that has gone on
 // since cannot be branched where it was.
@@ -225,7 +225,7 @@ type Resident interface {
 	OnLoss(fn func(runID string, reason error)) (stop func())
 }
 
-// Reaper is implemented by an engine that can end what a dead worker left (E7).
+// Reaper is implemented by an engine that can end what a dead worker left.
 type Reaper interface {
 	// Reap ends the processes that an earlier worker started for the run, identified safely, and
 	// returns when they are gone. It is a no-op when there are none.

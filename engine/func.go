@@ -15,7 +15,7 @@ import (
 // and nothing in its texts is read as a signal. Model is the form for a function that calls a
 // language model and wants its text read. It is resumable: what the function needs to go on it
 // returns with Outcome.WithState and finds in Turn.State. A run that has no session handle gets one
-// that names it, so that it may wait (B11). The function must be safe for concurrent use by
+// that names it, so that it may wait. The function must be safe for concurrent use by
 // different runs, and return soon after ctx ends.
 //
 // A turn that goes on after a deadline has an answer too (Spec.AutoDecide): its Resolution is
@@ -156,7 +156,7 @@ func Ask(q Question) Outcome {
 	return Outcome{Process: Process{Status: OK}, Questions: []Question{q}}
 }
 
-// AskAll is the outcome of a turn that asks several questions, which are all open together (K1): 1
+// AskAll is the outcome of a turn that asks several questions, which are all open together: 1
 // to MaxQuestions of them. The run goes on, once, when each is answered; set the Rule of the
 // outcome to let it go on earlier. The next turn has an answer for each question in Turn.Answers,
 // in the order of the questions. A single question is asked as Ask does.
@@ -168,7 +168,7 @@ func AskAll(questions ...Question) Outcome {
 	return Outcome{Process: Process{Status: OK}, Questions: questions}
 }
 
-// As decodes the value of an answer to a question with a schema (K3). Where T leaves the type of a
+// As decodes the value of an answer to a question with a schema. Where T leaves the type of a
 // number open, it is a json.Number, so that none is rounded. The error says that the answer has no
 // value, since nobody has filled in the form, or that the value is no T: a schema that was made of
 // T (package interaction/typed) rules the latter out.

@@ -9,7 +9,7 @@ import (
 )
 
 // Journal is implemented by the Sink of a host whose store keeps journals. An engine in the host's
-// process keeps there what later turns of the run must not do again (M1): package engine/flow is
+// process keeps there what later turns of the run must not do again: package engine/flow is
 // such an engine. Each call of Append is one commit, without an event.
 //
 // An entry stays as long as its run. A journal has limits: see MaxJournalEntries.

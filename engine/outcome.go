@@ -42,12 +42,12 @@ type Process struct {
 	ExitCode int
 	// Transient says that the failure passes by itself: a rate limit, an overloaded model, a broken
 	// connection. If the run has a retry policy, the turn is executed again with the same prompt or
-	// answer, no earlier than After from now (J2). So set it only if what the agent has done in the
+	// answer, no earlier than After from now. So set it only if what the agent has done in the
 	// turn may be done twice.
 	Transient bool
 	// Held says that the run cannot go on for a reason that somebody can repair. The run is held,
 	// with its answer and session, and the turn is executed again when somebody resumes it, and
-	// from time to time by itself, no earlier than After from now (J5). A sticky run fails.
+	// from time to time by itself, no earlier than After from now. A sticky run fails.
 	Held bool
 	// Repairable is Held for the runs of hosts that hold them (Spec.Hold, Config.Forgiving); other
 	// runs fail.
@@ -74,8 +74,8 @@ type Outcome struct {
 	// Rule says when a run goes on that waits with several Questions; the zero value: when each is
 	// answered. It has no meaning for a single one.
 	Rule Rule
-	// Sleep lets the run go on with another turn, without an answer, no earlier than at this time
-	// (M1). Until then it holds no slot, and neither goroutine nor memory. The turn counts neither
+	// Sleep lets the run go on with another turn, without an answer, no earlier than at this time.
+	// Until then it holds no slot, and neither goroutine nor memory. The turn counts neither
 	// as a round nor as a retry. It has no meaning beside Done and Questions. A sticky run fails.
 	Sleep time.Time
 	// Children lets the run go on with another turn, without an answer, once these children of it

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// PassingError reports whether an error goes away by itself (J2): a rate limit, an overloaded or
+// PassingError reports whether an error goes away by itself: a rate limit, an overloaded or
 // unavailable model, a broken connection, a process or a machine that is short of files or memory, a
 // file system that could not be read just now. It goes by the types that Go's network errors have,
 // by the numbers of system errors, and by PassingText. Engines put it into Failure.Transient.

@@ -2,7 +2,7 @@
 
 package fsm
 
-// Event is a cause of a change of state (A3).
+// Event is a cause of a change of state.
 type Event string
 
 const (
@@ -158,7 +158,7 @@ func (c Code) Source() string {
 	return ""
 }
 
-// Warning names a diagnostic (F6).
+// Warning names a diagnostic.
 type Warning string
 
 const (

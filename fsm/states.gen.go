@@ -38,7 +38,7 @@ func States() []State {
 	}
 }
 
-// Terminal reports whether the state absorbs every event (A1).
+// Terminal reports whether the state absorbs every event.
 func (s State) Terminal() bool {
 	switch s {
 	case StateSucceeded, StateFailed, StateCanceled:

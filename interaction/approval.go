@@ -16,7 +16,6 @@ import (
 )
 
 // Approval asks whether something may be done: the question's Subject. The reply has a Decision
-// (K4).
 const Approval Kind = "approval"
 
 // Subject is what an Approval is about: the call of a tool. Only engines set it; the text of an
@@ -120,7 +119,7 @@ func digestible(raw json.RawMessage) any {
 func (q *Question) plain() bool { return len(q.Schema) == 0 && q.Subject == nil }
 
 // CheckFor says why the reply does not answer the question, which must be the one that it names. A
-// question without Schema and Subject takes a text (C3). One with a Schema takes a Value that the
+// question without Schema and Subject takes a text. One with a Schema takes a Value that the
 // schema allows, and an approval takes a Decision; either of them takes a text instead if it has
 // AlsoText.
 //
@@ -270,7 +269,7 @@ func (a Answer) Message() string {
 }
 
 // form brings the schema and the subject of a question within the limits. A malformed one is left
-// out, with a diagnostic: the question is asked as one that takes a text (C2), so that nothing is
+// out, with a diagnostic: the question is asked as one that takes a text, so that nothing is
 // ever approved that nobody could see.
 func (n *normalizer) form(q *Question) {
 	if len(q.Schema) > 0 {

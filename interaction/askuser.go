@@ -191,7 +191,7 @@ func questionsOf(tree any, atMost int) ([]Question, []Diagnostic, error) {
 
 // questionOf reads one question. An optional part that is wrong is left out, with a diagnostic. The
 // fields that say who may answer, how long the question waits, and what is approved are the host's:
-// in the text of an agent they mean nothing (K3, K4, K5, K7).
+// in the text of an agent they mean nothing.
 func questionOf(tree map[string]any) (Question, []Diagnostic, error) {
 	var odd []Diagnostic
 	leaveOut := func(field, want string) {

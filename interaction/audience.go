@@ -11,7 +11,7 @@ import (
 // MaxAudience is how many names each list of an Audience may have.
 const MaxAudience = 100
 
-// Audience says who may answer a question (K5). It comes from the host, never from the text of an
+// Audience says who may answer a question. It comes from the host, never from the text of an
 // agent, and is stored with the question when it is asked.
 type Audience struct {
 	// Everybody may answer, but for Except. If it is false, Users and Groups say who may.

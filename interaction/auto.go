@@ -2,14 +2,14 @@ package interaction
 
 import "time"
 
-// The fixed words of an automatic decision's envelope (C6).
+// The fixed words of an automatic decision's envelope.
 const (
 	SourceAutoDecide  = "auto_decide_timeout"
 	ReasonUserNoReply = "user_no_reply"
 )
 
 // AutoDecision is the envelope of an automatic decision, which an engine gets when nobody replied
-// in time (C6).
+// in time.
 type AutoDecision struct {
 	Source        string         `json:"source" plain:"word"` // SourceAutoDecide
 	InteractionID int            `json:"interaction_id"`

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// This file is about questions that one person works on, and about putting them to others (K5).
+// This file is about questions that one person works on, and about putting them to others.
 
 // MaxClaim is for how long a person may claim a question at a time.
 const MaxClaim = 31 * 24 * time.Hour

@@ -17,7 +17,6 @@ var errHints = fmt.Errorf("want JSON of at most %d bytes, %d entries and a depth
 
 // PlainHints returns the hints as JSON's own types, within the limits. An engine's value may be of
 // any type: it may contain itself, nest without end, or panic when it is encoded. That is an error
-// (C2).
 func PlainHints(hints map[string]any) (plain map[string]any, err error) {
 	if hints == nil {
 		return nil, nil //nolint:nilnil // no hints, and no fault

@@ -11,7 +11,7 @@ import (
 const genericPrompt = "The agent ended its turn without a result and without a question. How should it go on?"
 
 // Baseline is the question that the library asks when a turn neither completes nor asks: open text,
-// with what the agent said as its prompt (C2).
+// with what the agent said as its prompt.
 func Baseline(text string) Question {
 	prompt, _ := cut(strings.TrimSpace(text), MaxPromptText)
 	if prompt == "" {
@@ -22,7 +22,7 @@ func Baseline(text string) Question {
 
 // Baseline is the question for a turn with this reading. If the agent said nothing else and marked
 // its output as not done, the question shows the output. If an output was not accepted, the
-// question says so (C2, I11).
+// question says so.
 func (r Reading) Baseline() Question {
 	text := r.Text
 	if text == "" && r.NotDone {
@@ -36,7 +36,7 @@ func (r Reading) Baseline() Question {
 
 // Normalize brings a question within the limits and fills in defaults: open_text for the kind and
 // engine_judgement for the policy, also where these are unknown, and a generic prompt where there
-// is none (C1, C2). The diagnostics name all but a missing kind or policy.
+// is none. The diagnostics name all but a missing kind or policy.
 func Normalize(q Question) (Question, []Diagnostic) {
 	n := normalizer{}
 	n.form(&q)

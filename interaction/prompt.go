@@ -26,8 +26,8 @@ const (
 )
 
 // Patch is the full prompt: the task, then where artifacts go, then the instructions of the mode,
-// then the output schema, always in this order (H3). It is idempotent: the patch of a task that was
-// patched before is replaced. An auto prompt holds nothing of the interactive part (H1, H2).
+// then the output schema, always in this order. It is idempotent: the patch of a task that was
+// patched before is replaced. An auto prompt holds nothing of the interactive part.
 func Patch(p PromptParts) string {
 	task := strings.TrimSpace(removePatches(p.Task))
 	mode := interactiveText(p.Nonce, p.Questions)
@@ -56,7 +56,7 @@ const autoText = `## Working alone
 Nobody is there to answer. Decide everything by your own judgement and go on to the end; stop only at an error that makes the task impossible, and then say what it is.`
 
 // interactiveText is the interactive part for an agent that may ask so many questions in one turn,
-// and that was given the nonce (H2, K1). For one question it never changes: hosts that compare
+// and that was given the nonce. For one question it never changes: hosts that compare
 // prompts, and caches of models, see the same bytes.
 func interactiveText(nonce string, questions int) string {
 	begin, end := "<ASK_USER_YAML>\nask_user:\n", "</ASK_USER_YAML>"

@@ -7,10 +7,10 @@ import (
 )
 
 // Kind says what sort of answer a question hopes for. It is a rendering hint: a reply is free text
-// for every kind (C3) but Approval, which takes a decision.
+// for every kind but Approval, which takes a decision.
 type Kind string
 
-// The kinds of question (C1).
+// The kinds of question.
 const (
 	ChooseOne  Kind = "choose_one"
 	Confirm    Kind = "confirm"
@@ -19,7 +19,7 @@ const (
 	RiskAck    Kind = "risk_ack"
 )
 
-// DecisionPolicy tells the engine how to decide when nobody replies in time (C1).
+// DecisionPolicy tells the engine how to decide when nobody replies in time.
 type DecisionPolicy string
 
 // The decision policies; the zero value stands for EngineJudgement.
@@ -45,7 +45,7 @@ func (o Option) Shown() (label, value string) {
 	return label, value
 }
 
-// Question is what an agent asks a person (C1). ID, Attempt and AskedAt are given by the run.
+// Question is what an agent asks a person. ID, Attempt and AskedAt are given by the run.
 type Question struct {
 	// ID is the interaction's number within the run, from 1.
 	ID int `json:"interaction_id"`
@@ -63,19 +63,19 @@ type Question struct {
 
 	AskedAt time.Time `json:"asked_at"`
 
-	// Schema makes the question a form (K3): the JSON Schema of the reply's Value, or of the edited
+	// Schema makes the question a form: the JSON Schema of the reply's Value, or of the edited
 	// arguments of an approval; at most MaxSchema bytes. Only engines set it; the text of an agent
 	// never does.
 	Schema json.RawMessage `json:"schema,omitempty" plain:"exact"`
-	// Subject is what an Approval is about (K4); nil for every other kind.
+	// Subject is what an Approval is about; nil for every other kind.
 	Subject *Subject `json:"subject,omitempty"`
 
-	// To is who may answer (K5); nil: everybody. Only engines and the run's Spec.Ask set it; the
+	// To is who may answer; nil: everybody. Only engines and the run's Spec.Ask set it; the
 	// text of an agent never does.
 	To *Audience `json:"to,omitempty"`
 
 	// Need is how many people must approve an Approval before it is approved, and Rejects how many
-	// must reject it before it is rejected (K5); 0: one. Each is at most MaxNeed, and each person
+	// must reject it before it is rejected; 0: one. Each is at most MaxNeed, and each person
 	// counts once. If either is more than one, people only approve or reject: they edit nothing and
 	// claim nothing. Only engines and the run's Spec.Ask set them; the text of an agent never does.
 	Need    int `json:"need,omitempty"`
@@ -84,7 +84,7 @@ type Question struct {
 	// they came; those on a settled approval include the last one. They are given by the run.
 	Votes []Vote `json:"votes,omitempty"`
 
-	// Claim is who works on the open question (K5); nil: nobody, or nobody any more (Claim.Lasts).
+	// Claim is who works on the open question; nil: nobody, or nobody any more (Claim.Lasts).
 	// It is given by the run.
 	Claim *Claim `json:"claim,omitempty"`
 
@@ -93,7 +93,7 @@ type Question struct {
 	// Digest, and only engines set it; the text of an agent never does.
 	Ref string `json:"ref,omitempty"`
 
-	// Wait is how long the question waits, and what happens meanwhile (K7); nil: as the run's
+	// Wait is how long the question waits, and what happens meanwhile; nil: as the run's
 	// policy says. Only engines and the run's Spec.Ask set it; the text of an agent never does. If
 	// one of the questions that are asked together has a Wait, the run gives each of the others one
 	// that says what the policy says.

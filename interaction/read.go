@@ -32,15 +32,15 @@ type Reading struct {
 	// Done: the text or the output carries the done marker.
 	Done bool
 	// NotDone: the output's done field is there and is not true. It outweighs every sign of
-	// completion (B8).
+	// completion.
 	NotDone bool
 	// Output is the JSON that the agent hands over, without the marker; nil when there is none.
 	Output json.RawMessage
 	// OutputFault says why an output that the agent handed over is not accepted; nil when it is,
-	// and when there was none. An output is never dropped silently (B2, B3, I11).
+	// and when there was none. An output is never dropped silently.
 	OutputFault *Diagnostic
 	// Question is the explicit question; nil when there is none that can be read. Siblings are
-	// those that are asked together with it, in their order (K1).
+	// those that are asked together with it, in their order.
 	Question *Question
 	Siblings []Question
 	// Diagnostics concern the question and the marker.
@@ -54,16 +54,16 @@ type Reading struct {
 // for none. It never fails and takes time in proportion to the text.
 //
 // Done: the marker stands on a line of its own, outside code fences, indented code and quotes, or
-// is the field "__SKILL_DONE__": true of the output object (B4); false, or any other value of that
-// field, says "not done" (B8).
+// is the field "__SKILL_DONE__": true of the output object; false, or any other value of that
+// field, says "not done".
 //
 // Output: the structured output, unless it is null; otherwise the whole text when it is JSON, or
-// its only fenced JSON block. JSON embedded in prose is none (B6).
+// its only fenced JSON block. JSON embedded in prose is none.
 //
 // Question: {"ask_user": {…}} as the whole text, as a field of the output or in a fenced block; a
 // fenced block named ask_user; or the tagged YAML form. The first counts. A question is no output
-// too (B10). One that cannot be read is neither, but stays in Text, so that the person sees what
-// the agent wanted (C2).
+// too. One that cannot be read is neither, but stays in Text, so that the person sees what
+// the agent wanted.
 func Read(text string, structured json.RawMessage) Reading { return ReadSigned(text, structured, "") }
 
 // ReadSigned is Read for an agent that was given a nonce; an empty nonce makes it Read. Only these
@@ -84,7 +84,7 @@ func ReadSigned(text string, structured json.RawMessage, nonce string) Reading {
 }
 
 // ReadSeveral is ReadSigned for an agent that may ask so many questions in one turn, MaxQuestions
-// at most (K1). Where a question may stand, a list of questions may stand, too. A list that is
+// at most. Where a question may stand, a list of questions may stand, too. A list that is
 // longer, is empty, or has an entry that is no question cannot be read, and is treated as a
 // question that cannot be read.
 func ReadSeveral(text string, structured json.RawMessage, nonce string, atMost int) Reading {
@@ -110,7 +110,7 @@ func ReadSeveral(text string, structured json.RawMessage, nonce string, atMost i
 }
 
 // ReadPlain is the Reading of an engine that is plain code: its text is for people and its output
-// is data, and neither holds a signal (J12).
+// is data, and neither holds a signal.
 func ReadPlain(text string, structured json.RawMessage) Reading {
 	r := reader{}
 	r.Text = strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD"))

@@ -11,7 +11,7 @@ import (
 	"github.com/interlude-go/interlude/internal/schema"
 )
 
-// A question with a Schema is a form: its reply has a Value that the schema allows (K3). Schemas
+// A question with a Schema is a form: its reply has a Value that the schema allows. Schemas
 // and values are bounded and read as output schemas and outputs are: JSON Schema 2020-12, formats
 // asserted, and no reference to another document is followed.
 

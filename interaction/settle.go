@@ -47,8 +47,8 @@ func (r Reply) Validate() error {
 }
 
 // Digest identifies the reply's body: the interaction and the text, and the decision and the value
-// where there are any. Two replies with one key are the same reply when their digests are equal
-// (C5); who says it does not matter, but for votes (DigestFor).
+// where there are any. Two replies with one key are the same reply when their digests are equal;
+// who says it does not matter, but for votes (DigestFor).
 func (r Reply) Digest() string { return r.digest("") }
 
 func (r Reply) digest(suffix string) string {

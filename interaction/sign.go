@@ -14,7 +14,7 @@ import (
 //	```json nonce
 //
 // The people and documents whose text the agent repeats do not know the nonce, so that repeated
-// text signals nothing (J12).
+// text signals nothing.
 
 // signedLine reports whether the line is the marker with the nonce, alone, and is not indented like
 // code.
@@ -48,7 +48,7 @@ func GoOnText(nonce string) string {
 }
 
 // Quoted is a person's text for an agent that has no nonce. A text that would be a signal if the
-// agent repeated it becomes a quotation, which is none (J12); any other stays as it is, also JSON
+// agent repeated it becomes a quotation, which is none; any other stays as it is, also JSON
 // that is the whole text and holds neither marker nor question.
 func Quoted(text string) string {
 	r := ReadSeveral(text, nil, "", MaxQuestions) // whatever the limit of its run is

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Limits of the questions that a turn asks together (K1).
+// Limits of the questions that a turn asks together.
 const (
 	// MaxQuestions is the most questions that are asked together.
 	MaxQuestions = 32
@@ -15,7 +15,7 @@ const (
 	MaxTogether = 256 << 10
 )
 
-// Rule says when a run goes on that waits with several questions (K1). The zero Rule waits for an
+// Rule says when a run goes on that waits with several questions. The zero Rule waits for an
 // answer to each of them. In any case the run goes on when none of its questions is open any more.
 // The questions that are still open then are closed as Superseded.
 type Rule struct {

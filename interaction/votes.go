@@ -9,7 +9,7 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// This file is about approvals that several people decide (K5).
+// This file is about approvals that several people decide.
 
 // Limits of an approval that several people decide.
 const (
@@ -24,7 +24,7 @@ type Vote struct {
 	Decision Decision  `json:"decision"`      // Approve or Reject
 	Text     string    `json:"text,omitempty"`
 	VotedAt  time.Time `json:"voted_at"`
-	// Key and Digest are the idempotency key of the vote and the digest of its body (C5), and Seen
+	// Key and Digest are the idempotency key of the vote and the digest of its body, and Seen
 	// is the digest of the question that its author saw.
 	Key    string `json:"key,omitempty"`
 	Digest string `json:"digest,omitempty"`

@@ -11,7 +11,7 @@ import (
 // MaxSteps is how many steps a Wait may have.
 const MaxSteps = 16
 
-// Wait is how long a question waits, and what happens meanwhile (K7). It comes from the host or the
+// Wait is how long a question waits, and what happens meanwhile. It comes from the host or the
 // engine, never from the text of an agent, and is stored with the question when it is asked. All
 // times count from when it is asked, in whole seconds.
 type Wait struct {

@@ -21,7 +21,7 @@ const (
 // ErrTooManyRuns says that more runs were open at the same time than Options.OpenRuns allows.
 var ErrTooManyRuns = errors.New("audit: too many runs are open at the same time")
 
-// Violation is one broken invariant in a recorded log (G4).
+// Violation is one broken invariant in a recorded log.
 type Violation struct {
 	// Invariant is its id in the contract.
 	Invariant string
@@ -98,7 +98,7 @@ func (r *Report) First() *Violation {
 }
 
 // Check reads a log that a store of this library kept, and decides every invariant of the contract
-// on it (G4). It is a strict Log that stops at the first violation.
+// on it. It is a strict Log that stops at the first violation.
 //
 // A log that ends between two events of one commit is a violation: a store never keeps half a
 // commit.

@@ -22,7 +22,7 @@ type Header struct {
 const MaxEngine = 256
 
 // SchemaViolation says that an event may not be written: its header or its payload is not what the
-// contract says. Nothing of the commit that it belongs to may be stored (F7).
+// contract says. Nothing of the commit that it belongs to may be stored.
 type SchemaViolation struct {
 	Type   string
 	RunID  string
@@ -38,7 +38,7 @@ func (v *SchemaViolation) Error() string {
 func (*SchemaViolation) Code() string { return "PROTOCOL_SCHEMA_VIOLATION" }
 
 // Encode writes one event as JSON without a line break; equal arguments give equal bytes. Header
-// and payload are held to their schemas (F7); the error is a *SchemaViolation. The payload is not
+// and payload are held to their schemas; the error is a *SchemaViolation. The payload is not
 // changed or kept. The one allocation is the result, of just the size that it needs.
 func Encode(h Header, p Payload) ([]byte, error) {
 	w := newWriter()

@@ -26,7 +26,7 @@ type Meta struct {
 	LocalSeq uint64 `json:"local_seq"`
 }
 
-// Event is one FCMP event (F1).
+// Event is one FCMP event.
 type Event struct {
 	ProtocolVersion string `json:"protocol_version"`
 	RunID           string `json:"run_id"`

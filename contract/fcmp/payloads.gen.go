@@ -4,7 +4,7 @@ package fcmp
 
 import "time"
 
-// Protocol is the protocol version of the events that need no later one (F1).
+// Protocol is the protocol version of the events that need no later one.
 const Protocol = "fcmp/1.0"
 
 // protocols are the protocol versions that events have, the lowest one first.

@@ -6,7 +6,7 @@ import (
 )
 
 // Terminal reports whether the event tells of the run's end: whether it is a change of state whose
-// data can be read, to a terminal state. After it nothing more comes (F9).
+// data can be read, to a terminal state. After it nothing more comes.
 func (e Event) Terminal() bool {
 	if e.Type != TypeStateChanged {
 		return false

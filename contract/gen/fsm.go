@@ -27,7 +27,7 @@ func states(s *source, l *contract.Lifecycle) {
 	s.linef("type State string")
 	s.constants("State", all)
 	s.list("States", "State", "returns every state.", all)
-	s.linef("// Terminal reports whether the state absorbs every event (A1).")
+	s.linef("// Terminal reports whether the state absorbs every event.")
 	s.linef("func (s State) Terminal() bool {")
 	s.linef("switch s {\ncase %s:\nreturn true\n}\nreturn false\n}", joined("State", ", ", terminal, ""))
 	s.linef("")
@@ -45,7 +45,7 @@ func states(s *source, l *contract.Lifecycle) {
 
 func events(s *source, l *contract.Lifecycle) {
 	all := named("Event", l.Events)
-	s.linef("// Event is a cause of a change of state (A3).")
+	s.linef("// Event is a cause of a change of state.")
 	s.linef("type Event string")
 	s.constants("Event", all)
 	s.list("Events", "Event", "returns every event.", all)
@@ -72,7 +72,7 @@ func events(s *source, l *contract.Lifecycle) {
 	s.linef("}\nreturn \"\"\n}")
 	s.linef("")
 	warnings := coded("Warn", l.Warnings)
-	s.linef("// Warning names a diagnostic (F6).")
+	s.linef("// Warning names a diagnostic.")
 	s.linef("type Warning string")
 	s.constants("Warning", warnings)
 	s.list("Warnings", "Warning", "returns every warning code.", warnings)

@@ -74,7 +74,7 @@ type Config struct {
 	// is asked about them together: those of an agent that calls several tools at once. 100 ms when
 	// zero.
 	Gather time.Duration
-	// AutoPermission answers permission requests in auto mode (H4); Reject when empty.
+	// AutoPermission answers permission requests in auto mode; Reject when empty.
 	AutoPermission Permission
 
 	// StateDir keeps a record for each process, by which Reap finds what a dead host left. It must

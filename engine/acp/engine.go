@@ -47,7 +47,7 @@ func (e *Engine) RunTurn(ctx context.Context, in engine.Turn, sink engine.Sink) 
 			return engine.Outcome{}, err
 		}
 	}
-	if ctx.Err() != nil { // I6: canceled before its start
+	if ctx.Err() != nil { // canceled before its start
 		return process.InterruptedBeforeStart(), nil
 	}
 	profile, err := e.Profile(ctx)

@@ -167,7 +167,7 @@ func (c choice) matchIn(options []choice) *choice {
 	return nil
 }
 
-// automaticChoice returns the option that is chosen in auto mode, where nobody is asked (H4); nil
+// automaticChoice returns the option that is chosen in auto mode, where nobody is asked; nil
 // when there is none.
 func (t *turn) automaticChoice(about subject, options []choice) *choice {
 	wanted := choice.rejects
@@ -317,7 +317,7 @@ func (t *turn) question(about subject, options []choice) (q interaction.Question
 	return q, document, nil
 }
 
-// approvable is the subject as a person approves it (K4); nil if that cannot be shown as it is.
+// approvable is the subject as a person approves it; nil if that cannot be shown as it is.
 func (t *turn) approvable(about subject) *interaction.Subject {
 	s := &interaction.Subject{Tool: about.Kind, Title: interaction.Visible(t.agent.redacted(about.name()))}
 	if s.Tool == "" {

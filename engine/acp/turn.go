@@ -168,7 +168,7 @@ func (t *turn) addResult(p *promptCall) error {
 }
 
 // addUsage adds the tokens of an ended prompt to the outcome, however the prompt has ended: one
-// that was canceled has used them too (J13). A turn has two prompts if it first dismisses a held
+// that was canceled has used them too. A turn has two prompts if it first dismisses a held
 // one.
 func (t *turn) addUsage(p *promptCall) {
 	if p.err != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// A tool that wants to be confirmed is asked about as an approval (K4). What was decided is kept
+// A tool that wants to be confirmed is asked about as an approval. What was decided is kept
 // with the pending call until all pending calls have their responses. Then the approved or edited
 // arguments take the place of those in the turn's session, and a plugin looks at each call just
 // before its tool: nothing but these arguments is executed.

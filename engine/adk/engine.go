@@ -66,7 +66,7 @@ func (e *Engine) branched(ctx context.Context, t engine.Turn, body []byte) ([]by
 // RunTurn runs the agent until it waits for something or comes to its end. All that it waits for is
 // asked together, and it goes on when all is answered. A turn in which something is unclear, or was
 // beyond the limits of questions asked together, only stores the answers and asks for the rest. The
-// tokens that its models used are in the outcome, beside an error too (J13).
+// tokens that its models used are in the outcome, beside an error too.
 func (e *Engine) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 	if ctx.Err() != nil {
 		return engine.Outcome{}, interrupted(ctx, context.Cause(ctx))

@@ -9,7 +9,7 @@
 //
 // Each run has a home of its own, so that runs share nothing and the user's own settings, logins
 // and sessions are neither seen nor changed; see Options.Home for the other ways. An agent's
-// full-auto flags are used in auto mode only (H4). An agent that cannot resume a session, by its
+// full-auto flags are used in auto mode only. An agent that cannot resume a session, by its
 // own help, is used as a resident process, if it can be one.
 //
 // Neighbours: engine/exec runs the command lines; the folder docs/engines has a page for each

@@ -27,7 +27,7 @@ type Options struct {
 	// Args are further arguments of each call of the agent, in both modes; placeholders as in
 	// exec.Config. Not for flags that let it do anything it likes: those are AutoArgs.
 	Args []string
-	// AutoArgs are its full-auto flags, used in auto mode only (H4). The adapter's own when nil;
+	// AutoArgs are its full-auto flags, used in auto mode only. The adapter's own when nil;
 	// none when empty and not nil.
 	AutoArgs []string
 

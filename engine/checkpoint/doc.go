@@ -3,7 +3,7 @@
 //
 // A turn reads the version that its handle names and writes a new one, atomically, under a key that
 // was never used before; the handle of its outcome names it. So a crash in the middle of a turn
-// leaves no part of a version, a repeated turn (E4) starts from the same version as the first try,
+// leaves no part of a version, a repeated turn starts from the same version as the first try,
 // and an attempt that has lost its run without knowing it does no damage: no handle of the run
 // names what it writes.
 //

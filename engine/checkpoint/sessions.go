@@ -210,7 +210,7 @@ func (r Resumable) CanBranch(ctx context.Context, p engine.BranchPoint) error {
 	return r.Check(ctx, p.RunID, p.Session)
 }
 
-// Branch implements engine.Brancher (J6): it stores the version of the point, changed by the
+// Branch implements engine.Brancher: it stores the version of the point, changed by the
 // engine, as the first version of the run of the turn t, and returns the handle that names it. An
 // error is a Failure, as that of Load.
 func (r Resumable) Branch(ctx context.Context, p engine.BranchPoint, t engine.Turn) (engine.SessionHandle, error) {

@@ -13,7 +13,7 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// Approve returns a tool that runs t when a person has approved the call (K4). It interrupts with
+// Approve returns a tool that runs t when a person has approved the call. It interrupts with
 // an approval of the tool's name and the arguments. An approval runs t with just these arguments,
 // an edit with those of the person, which the result then begins with, since the model's own call
 // keeps its arguments. Anything else runs nothing, and the model is told what the person said.

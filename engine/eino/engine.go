@@ -69,7 +69,7 @@ func branched(_ context.Context, t engine.Turn, body []byte) ([]byte, error) {
 }
 
 // RunTurn runs the graph or agent until it is interrupted or comes to its end. The tokens that its
-// models used until then are in the outcome, beside an error too (J13).
+// models used until then are in the outcome, beside an error too.
 func (e *Engine) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 	if ctx.Err() != nil {
 		return engine.Outcome{}, interrupted(ctx, context.Cause(ctx))

@@ -54,7 +54,6 @@ type Config struct {
 	Args       []string
 	ResumeArgs []string
 	// AutoArgs are the agent's full-auto flags; they stand in place of {auto}, in auto mode only
-	// (H4).
 	AutoArgs []string
 
 	// Resident keeps one process for all turns of a run (sticky_process).

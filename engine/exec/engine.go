@@ -67,7 +67,7 @@ func (e *Engine) RunTurn(ctx context.Context, in engine.Turn, s engine.Sink) (en
 	if err := process.CheckFolders(in); err != nil {
 		return engine.Outcome{}, err
 	}
-	if ctx.Err() != nil { // I6: canceled before its start
+	if ctx.Err() != nil { // canceled before its start
 		return process.InterruptedBeforeStart(), nil
 	}
 	t := newTurn(ctx, &e.cfg, in, s)

@@ -44,7 +44,7 @@ func (a *Agent[In, Out]) Profile(context.Context) (engine.Profile, error) {
 }
 
 // CanBranch implements engine.Brancher. There is nothing to copy: a session has only the function's
-// name, and a fork inherits the journal as it was at the question (J6).
+// name, and a fork inherits the journal as it was at the question.
 func (a *Agent[In, Out]) CanBranch(_ context.Context, p engine.BranchPoint) error {
 	switch {
 	case p.Session.Engine != sessionEngine || string(p.Session.Data) != a.name:
@@ -61,7 +61,7 @@ func (a *Agent[In, Out]) Branch(ctx context.Context, p engine.BranchPoint, _ eng
 	return p.Session, a.CanBranch(ctx, p)
 }
 
-// foreign is the error for a session of another engine or function. It holds the run (E2, J5).
+// foreign is the error for a session of another engine or function. It holds the run.
 func (a *Agent[In, Out]) foreign(h *engine.SessionHandle) error {
 	return engine.Hold(engine.CodeSessionResumeFailed, fmt.Sprintf(
 		"the run belongs to %s %.100q, and the engine is function %q", h.Engine, h.Data, a.name))
@@ -183,7 +183,7 @@ func guarded[T any](f func() (T, error)) (v T, err error) {
 }
 
 // misfit is the error of a turn whose code does not fit the journal, the input or the session of
-// the run. It holds the run (M2).
+// the run. It holds the run.
 func misfit(format string, args ...any) error {
 	return engine.Hold(engine.CodeEngineFailed, fmt.Sprintf(format, args...))
 }

@@ -54,7 +54,7 @@ func readRef(a engine.Answer) (answered, error) {
 // decided instead of a person, the error is that of engine.As.
 //
 // A question that cannot give a T, or whose Schema or Subject cannot be used, is not asked: the run
-// fails with the reason (N2).
+// fails with the reason.
 func Ask[T any](c *Ctx, name string, q engine.Question) (v T, _ error) {
 	answers, err := c.ask(name, engine.Rule{}, []engine.Question{q}, gives[T])
 	if err != nil {

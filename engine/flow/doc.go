@@ -1,6 +1,6 @@
 // Package flow lets an ordinary Go function be an agent: straight-line code that asks people,
-// sleeps and waits in the middle, for weeks, starts runs of its own (M3), and survives crashes and
-// deploys (M1).
+// sleeps and waits in the middle, for weeks, starts runs of its own, and survives crashes and
+// deploys.
 //
 //	agent := flow.New("order", func(c *flow.Ctx, in Order) (Result, error) {
 //		paid, err := flow.Step(c, "charge", func(ctx context.Context) (string, error) {
@@ -32,7 +32,7 @@
 //     of the host's.
 //   - The function may be changed while runs of it wait, as long as what the journal has still fits.
 //     If it does not fit, the run is held, and the reason names what the journal has and what the code
-//     does there (M2). Version is for intended changes.
+//     does there. Version is for intended changes.
 //
 // A turn of such a function may always be executed again: give the runs, or the host, OnInterrupt
 // Repeat.

@@ -155,7 +155,6 @@ func (r *run) withhold(records []engine.Record) {
 
 // lookUp decodes the journal's entry at a path. Found is false if no turn has come to this place
 // yet. If the entry is of another kind, name or type than the code expects, the error holds the run
-// (M2).
 func (c *Ctx) lookUp(path, kind, name string, into any) (found bool, _ error) {
 	r := c.run
 	r.mu.Lock()

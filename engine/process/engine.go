@@ -85,7 +85,6 @@ func (s Supervisor) Close() error {
 }
 
 // InterruptedBeforeStart is the outcome of a turn that is canceled before its agent is started
-// (I6).
 func InterruptedBeforeStart() engine.Outcome {
 	return engine.Outcome{Process: engine.Process{Status: engine.Interrupted, Code: fsm.CodeTurnInterrupted,
 		Detail: "the turn was interrupted before it began"}}

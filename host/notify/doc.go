@@ -5,7 +5,7 @@
 // A notice is an event for an endpoint. It is delivered at least once, with a constant ID
 // ("run/seq"), and in order per run: a notice is first sent when the endpoint has accepted the
 // notices before it of the same run, or these are dead letters. What fails is tried again with
-// growing pauses, and is a dead letter after the last attempt, to be listed and sent again (L4).
+// growing pauses, and is a dead letter after the last attempt, to be listed and sent again.
 //
 // Where this is stored. Each endpoint has a feed of its own (Client.Feed), so that one that is down
 // holds up its own feed alone. But a feed has one cursor over all runs: with the cursor alone, a

@@ -1,7 +1,7 @@
 // Package otel reports what a host's runs do to OpenTelemetry: traces and metrics.
 //
 // Telemetry.Observer is a lifecycle.Observer. Metrics are made of its notices, which come after the
-// commit and may be lost, so telemetry changes no outcome (L5). It is a view, not a record: the
+// commit and may be lost, so telemetry changes no outcome. It is a view, not a record: the
 // events of a run are complete, its spans need not be.
 //
 // A turn is a span, and the parent of the spans that its engine makes. While a person thinks no

@@ -10,7 +10,7 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// This file decides whether a request is served at all, and on whose behalf (L1, L2).
+// This file decides whether a request is served at all, and on whose behalf.
 
 // setSafeHeaders sets the headers that every response has. Other sites may not show it in a frame,
 // shared caches may not store it, and browsers may not guess its type. A page loads nothing from

@@ -37,7 +37,7 @@ type nextInput struct {
 }
 
 // nextRoute registers the route that reads a feed. Its method is POST, because it changes something
-// (L2): it takes the feed's lease while it lasts, may create the feed, and moves its cursor.
+//: it takes the feed's lease while it lasts, may create the feed, and moves its cursor.
 func (d *Server) nextRoute(a *api) {
 	op := a.operation(http.MethodPost, "next-events", "/feeds/{name}/next", "Acknowledge, and wait for the next events")
 	op.Description = "The events of all runs, from a cursor that the store keeps under the feed's name: none is " +

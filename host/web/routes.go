@@ -11,7 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 )
 
-// routes registers every route of the API. Nothing that GET reaches changes anything (L2).
+// routes registers every route of the API. Nothing that GET reaches changes anything.
 func (d *Server) routes() {
 	a := d.newAPI()
 	get(a, "who", "/me", "Who makes this request", d.who)

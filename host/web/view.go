@@ -7,7 +7,7 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// This file defines what the API shows (L1). Of a run it shows what people need. It never shows the
+// This file defines what the API shows. Of a run it shows what people need. It never shows the
 // session, which gives access to the agent's memory like a password, nor the node that executes the
 // run.
 
