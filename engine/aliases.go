@@ -7,7 +7,7 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// Question is [interaction.Question]: what an agent asks a person.
+// Question is [interaction.Question]: a question of an agent to people.
 type Question = interaction.Question
 
 // Kind is [interaction.Kind]: the kind of a question, which says how to show it.
@@ -41,7 +41,7 @@ type Wait = interaction.Wait
 // Step is [interaction.Step]: a reminder or an escalation of an open question.
 type Step = interaction.Step
 
-// StepAction is [interaction.StepAction]: what a Step does.
+// StepAction is [interaction.StepAction]: the action of a Step.
 type StepAction = interaction.StepAction
 
 // The values of [StepAction].
@@ -61,7 +61,7 @@ const (
 	ThenDefault Then = interaction.ThenDefault
 )
 
-// DefaultReply is [interaction.DefaultReply]: the answer that is taken when nobody replies in time.
+// DefaultReply is [interaction.DefaultReply]: the answer at the end of a wait without a reply.
 type DefaultReply = interaction.DefaultReply
 
 // Decision is [interaction.Decision]: a decision about an Approval.
@@ -85,10 +85,10 @@ const (
 	Abort           DecisionPolicy = interaction.Abort
 )
 
-// Answer is [interaction.Answer]: what a turn is resumed with.
+// Answer is [interaction.Answer]: the input with which a turn resumes.
 type Answer = interaction.Answer
 
-// Vote is [interaction.Vote]: the decision of one of several people about an Approval.
+// Vote is [interaction.Vote]: one person's decision about an Approval that several people decide.
 type Vote = interaction.Vote
 
 // Claim is [interaction.Claim]: who works on an open question.
@@ -186,8 +186,8 @@ const (
 	WarnTurnHandedBack                               WarningCode = fsm.WarnTurnHandedBack
 )
 
-// Limits of what an engine returns, in bytes or entries. The excess is cut, with a warning; a turn
-// with a longer session handle fails its run, since a wait could never be resumed.
+// Limits of an engine's results, in bytes or entries. The excess is cut, with a warning; an
+// oversized session handle fails the run, because the wait could not be resumed.
 const (
 	MaxSessionHandle  = interaction.MaxSessionHandle
 	MaxJournalWord    = interaction.MaxJournalWord

@@ -9,11 +9,11 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// ApprovalOf is the question whether a tool may be called. The arguments are the value as JSON, or
-// JSON itself as a json.RawMessage. They are shown in their order: that of a struct's fields or of
-// the JSON text; the keys of a map are sorted. The error says that they are no JSON, or too long.
+// ApprovalOf returns the question whether a tool may be called. The arguments are a value to encode
+// as JSON, or JSON as a json.RawMessage. They are shown in the order of struct fields or of the
+// JSON text; map keys are sorted. The error reports invalid JSON or too many bytes.
 //
-// A function asks it, and in the turn that goes on executes what Turn.Approved returns:
+// A function asks it and, in the next turn, executes the arguments that Turn.Approved returns:
 //
 //	q, err := engine.ApprovalOf("Pay the invoice?", "pay", invoice)
 //	if err != nil {
@@ -52,13 +52,12 @@ func encode(v any) (json.RawMessage, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte{'\n'}), err
 }
 
-// Approved returns the arguments that the turn may execute: those in the question if a person has
-// approved them, or the edited ones. Pass the question as the engine would ask it now. If it
-// differs from the question that was asked, for instance because the arguments have changed
-// meanwhile, or if nobody has approved it, nothing may be executed and the error is an
-// *interaction.NotApprovedError. Of questions that are asked together, give each a Ref of its own,
-// such as the id of the call: then each call gets its own answer, even if two have the same
-// arguments. If several answers are about equal questions, all of them must approve the same
+// Approved returns the arguments that the turn may execute: the approved or the edited ones. Pass
+// the question as the engine would ask it now. If it differs from the question that was asked, for
+// example because the arguments have changed, or if it was not approved, the error is an
+// *interaction.NotApprovedError and nothing may be executed. Give questions that are asked together
+// different Refs, such as the ids of their calls: then each call gets its own answer, even with
+// equal arguments. If several answers belong to equal questions, all must approve the same
 // arguments.
 func (t Turn) Approved(q Question) (json.RawMessage, error) {
 	var approved *Answer

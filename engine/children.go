@@ -11,19 +11,19 @@ import (
 // answer, and the policies for interrupted turns, holds and retries. A budget is each run's own: a
 // child has none.
 type Child struct {
-	// Key tells the children of a run apart: 1 to MaxChildKey bytes. A child with this key that the
-	// run has started before is that child, whatever else the Child says.
+	// Key identifies the child within its run: 1 to MaxChildKey bytes. If the run has started a
+	// child with this key, Spawn returns that child and ignores the other fields.
 	Key string
-	// Engine names one of the host's engines; empty stands for the parent's.
+	// Engine names one of the host's engines; empty inherits the parent's.
 	Engine string
-	// Prompt and InputJSON are what the child has to do; one of them at least.
+	// Prompt and InputJSON are the child's input; at least one is required.
 	Prompt    string
 	InputJSON json.RawMessage
 	// Mode is the parent's when empty.
 	Mode         Mode
 	OutputSchema json.RawMessage
 	Labels       map[string]string
-	// WorkDir is the child's working folder; empty stands for one of its own.
+	// WorkDir is the child's working folder; empty creates one.
 	WorkDir string
 }
 
@@ -38,8 +38,7 @@ const (
 
 // ChildEnd is how a child has ended.
 type ChildEnd struct {
-	// Succeeded says that the child has done what it had to; Output and FinalText are its result
-	// then.
+	// Succeeded reports success; Output and FinalText are then the result.
 	Succeeded bool
 	Output    json.RawMessage
 	FinalText string
@@ -52,9 +51,9 @@ type ChildEnd struct {
 // its parent at the latest: once the parent has ended, in whatever way, its children are canceled,
 // and theirs. To wait for children, a turn ends with Outcome.Children.
 type Parent interface {
-	// Spawn starts a child, once, and returns the id of its run, which is the same for the same run
-	// and Key. The error is ErrStale if the run was taken over or has ended, ErrTooManyChildren, or
-	// says what is wrong with the child.
+	// Spawn starts a child once and returns the id of its run, which depends only on the run and
+	// Key. Errors: ErrStale if the run was taken over or has ended, ErrTooManyChildren, or an
+	// invalid child.
 	Spawn(ctx context.Context, c Child) (runID string, err error)
 	// ChildEnd returns how a child of the run has ended; nil if it has not.
 	ChildEnd(ctx context.Context, runID string) (*ChildEnd, error)
@@ -69,14 +68,14 @@ var (
 	ErrTooManyChildren = errors.New("engine: too many runs in a tree")
 )
 
-// AwaitAll is the outcome of a turn whose run goes on with another turn once all these children
+// AwaitAll is the outcome of a turn whose run continues with another turn when all these children
 // have ended.
 func AwaitAll(runIDs ...string) Outcome {
 	return Outcome{Process: Process{Status: OK}, Children: runIDs}
 }
 
-// AwaitAny is the outcome of a turn whose run goes on with another turn once any of these children
-// has ended.
+// AwaitAny is the outcome of a turn whose run continues with another turn when any of these
+// children has ended.
 func AwaitAny(runIDs ...string) Outcome {
 	o := AwaitAll(runIDs...)
 	o.AnyChild = true

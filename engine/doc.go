@@ -1,19 +1,18 @@
-// Package engine says who executes the turns of an agent: the interface, what a turn is given, and
-// the evidence that it leaves.
+// Package engine defines the interface that executes the turns of an agent: the input of a turn,
+// and the evidence that it returns.
 //
 // An engine executes; it never decides. RunTurn executes one attempt up to the turn's end and
-// returns an Outcome: how the process ended, what the assistant said, structured output, questions,
-// the session handle. The completion gate makes of it what the contract says. What the agent tells
-// before the turn ends goes through the Sink and is stored at once.
+// returns an Outcome: how the process ended, the assistant's text, structured output, questions,
+// the session handle. The completion gate decides what the outcome means for the run. Reports
+// during the turn go through the Sink and are stored immediately.
 //
-// What not every engine can do is an interface of its own, found by type assertion: Checker,
-// Brancher, Resident, Reaper, ProcessCleaner, Scoped.
+// Optional abilities are separate interfaces, found by type assertion: Checker, Brancher, Resident,
+// Reaper, ProcessCleaner, Scoped.
 //
-// Func is an engine in the host's process, and flow one of straight-line code that goes on where it
-// was, from the run's journal (Journal); agents has the command lines that people use by name,
-// exec any other; acp, eino and adk are modules of their own. enginetest proves any of them.
+// Func is an engine in the host's process, and flow executes straight-line code that replays the
+// run's journal (Journal); agents has named command lines, exec any other; acp, eino and adk are
+// separate modules. enginetest tests any engine.
 //
-// Neighbours: lifecycle calls engines. Questions and answers are defined in interaction, profiles
-// and codes in fsm; aliases.go has aliases of those that an engine needs. An engine
-// knows no store.
+// Neighbours: lifecycle calls engines. interaction defines questions and answers, fsm profiles and
+// codes; aliases.go has aliases for engines. An engine does not know the store.
 package engine

@@ -8,24 +8,21 @@ import (
 
 // Engine executes the turns of an agent.
 //
-// RunTurn executes one attempt up to its next durable boundary: the turn's end. It returns evidence
-// and never decides what becomes of the run. It must return soon after ctx is canceled, with every
-// process that it started for the turn ended; context.Cause(ctx) says why (ErrCanceled, ErrStale,
-// ErrTurnTimeout, ErrShutdown). A turn that the agent failed is an Outcome with a failed Process
-// and a nil error; a non-nil error says that the engine itself could not do its work and is treated
-// as a failed process with the code that AsFailure finds in it. A panic in RunTurn is recovered by
-// the caller and treated as such an error, and so is a runtime.Goexit. RunTurn is called
-// concurrently for different runs, and never concurrently for one run.
+// RunTurn executes one attempt up to its next durable boundary, the turn's end. It returns evidence
+// and never decides the run's fate. After ctx is canceled it must return soon and end all processes
+// of the turn; context.Cause(ctx) is ErrCanceled, ErrStale, ErrTurnTimeout or ErrShutdown. If the
+// agent fails, it returns an Outcome with a failed Process and a nil error; a non-nil error means
+// that the engine itself failed, with the code that AsFailure finds in it. A panic or
+// runtime.Goexit in RunTurn counts as such a failure. RunTurn is called concurrently for different
+// runs, never for one run.
 //
-// What RunTurn returns after ctx has ended is no success any more. When it has not returned 10
-// s after that, the turn is settled without it, and its goroutine keeps its place in the process
-// until it returns. The optional interfaces are treated alike: their calls have their own limits (a
-// minute for Reap and End, 10 s for Check, and for End at a shutdown), and are left behind 2 s
-// after those.
+// A result returned after ctx has ended never counts as success. After 10 s the turn is settled
+// without RunTurn, whose goroutine occupies its place in the process until it returns. Calls of the
+// optional interfaces have their own limits (a minute for Reap and End, 10 s for Check, and for End
+// at a shutdown), and are abandoned 2 s later.
 type Engine interface {
-	// Profile says how this engine continues after a wait. It is probed: an engine looks at what is
-	// installed, and gives the reason. It is called before the first turn of a run and may be
-	// cached.
+	// Profile reports how this engine continues after a wait. An engine probes the installed
+	// program and gives the reason. It is called before the first turn of a run and may be cached.
 	Profile(ctx context.Context) (Profile, error)
 	// RunTurn executes one attempt.
 	RunTurn(ctx context.Context, t Turn, s Sink) (Outcome, error)
@@ -37,10 +34,10 @@ type Profile struct {
 	// run fails with ENGINE_UNAVAILABLE.
 	Kind   ProfileKind
 	Reason string
-	// Plain: the engine is plain code and no language model. It gets the host's prompt, replies and
-	// reasons for repair as they are, without instructions; it says by Done, Questions and Output
-	// what it means. Its FinalText is shown to people and never read for a signal, and its Output
-	// is data, whatever its fields are called.
+	// Plain declares plain code, not a language model. It gets the host's prompt, replies and
+	// reasons for repair unchanged, without instructions, and signals by Done, Questions and
+	// Output. Its FinalText is shown to people and never parsed for signals; its Output is data,
+	// whatever its field names.
 	Plain bool
 	// Signed: the engine's agent is a language model that gets the text of Turn.Input in every
 	// turn, and nothing but that. In interactive runs it is given a nonce for each attempt, and no
@@ -60,23 +57,21 @@ type Turn struct {
 	// Prompt is the run's full prompt with the instructions of its mode (section H); without them
 	// where the engine is plain.
 	Prompt string
-	// Answers are the answers that this turn goes on with; empty in the first turn. There is one
-	// for each question that the turn before has asked, in their order. Of several questions some
-	// may have no answer (Answer.Answered), because the others were enough to go on.
+	// Answers are the answers with which this turn continues; empty in the first turn. There is one
+	// per question of the previous turn, in order. Some may be unanswered (Answer.Answered) if the
+	// others met the rule.
 	Answers []Answer
 	// Plain says that the engine is plain code, as its Profile does: Input leaves replies as they
 	// are.
 	Plain bool
-	// Nonce is what the agent's signals of this attempt carry (Profile.Signed); empty where it has
-	// none. Prompt, Input and Repair tell the agent. It is kept nowhere.
+	// Nonce marks the agent's signals of this attempt (Profile.Signed); empty without one. It is
+	// part of Prompt, Input and Repair, and is not stored.
 	Nonce string
-	// Repair is what is wrong with the output that the agent gave a moment ago, for the agent: it
-	// goes on with its session and gives the output again, in the same attempt. Empty in every
-	// round but such a one; Answers are empty then. Only a run whose spec allows repair rounds has
-	// them.
+	// Repair says why the previous output was invalid; set only in repair rounds. The agent
+	// continues its session and returns the output again, in the same attempt. Answers are empty
+	// then. Runs have repair rounds only if their spec allows it.
 	Repair string
-	// Session is the session to resume, nil when there is none yet. It is as the engine handed it
-	// over.
+	// Session is the session to resume, exactly as the engine returned it; nil if there is none.
 	Session *SessionHandle
 
 	// WorkDir is the agent's working folder, ArtifactDir where its artifacts go and TranscriptDir
@@ -84,15 +79,14 @@ type Turn struct {
 	WorkDir       string
 	ArtifactDir   string
 	TranscriptDir string
-	// HomeDir is the run's own folder for the engine: the agent's settings and sessions, kept
-	// between turns. It is not part of what the agent works on. Absolute; made before the first
-	// turn, and never again once the run has a session.
+	// HomeDir is the run's folder for the engine: the agent's settings and sessions, kept between
+	// turns. It is separate from the agent's working folder. It is absolute, is created before the
+	// first turn, and is not recreated once the run has a session.
 	HomeDir string
 
-	// OutputSchema is the declared JSON Schema of the output, nil when there is none.
+	// OutputSchema is the declared JSON Schema of the output; nil without one.
 	OutputSchema []byte
-	// InputJSON is the run's input as the host has given it (Spec.Input); nil when it gave none.
-	// Labels are those of the run.
+	// InputJSON is the run's input (Spec.Input); nil without one. Labels are the run's labels.
 	InputJSON []byte
 	Labels    map[string]string
 	// Clock is the host's, for engines in its process. It is nil where no lifecycle made the turn.
@@ -100,27 +94,25 @@ type Turn struct {
 	// History reads the run's earlier questions, for engines in the host's process. It is nil where
 	// no lifecycle made the turn.
 	History History `json:"-"`
-	// Holds says that the run is held rather than failed for a cause that somebody can repair
+	// Holds reports whether the run is held instead of failed for a repairable cause
 	// (Failure.Repairable).
 	Holds bool `json:"-"`
-	// Meta is what the host has given to the run for whoever executes or observes it, such as
-	// "traceparent"; nil when it gave nothing. It is no part of the prompt.
+	// Meta is the host's data for executing and observing the run, such as "traceparent"; nil
+	// without any. It is not part of the prompt.
 	Meta map[string]string
 	// Inherited is the history that a fork has from the run that it was forked from, up to the
 	// answer of its first turn; nil in all other runs. An engine that keeps all in its session need
 	// not look at it.
 	Inherited []Record
 	// Withheld are the records of Inherited whose answers the fork does not inherit, because they
-	// are approvals or because its author could not have given them. An engine that keeps answers
-	// and would return one of these, for instance from a journal, asks the question again.
+	// are approvals or because its author could not have given them. An engine that keeps answers,
+	// for instance in a journal, must ask these questions again.
 	Withheld []Record
 }
 
-// Input is the text that the agent is to be given now: what to repair or the answer when there is
-// one, otherwise the prompt. Several answers stand in it one after the other, each with the number
-// of its question. An answer comes with the nonce of the attempt. To an agent that has none, a
-// reply that would be a signal if it were repeated comes as a quotation; Answers have it as
-// it was written.
+// Input returns the text to send: the repair request, else the answers, else the prompt. Several
+// answers are listed with the numbers of their questions. An answer carries the attempt's nonce.
+// Without a nonce, a reply that looks like a signal is quoted; Answers has the original.
 func (t Turn) Input() string {
 	switch {
 	case t.Repair != "":
@@ -138,9 +130,8 @@ func (t Turn) Input() string {
 	return t.Prompt
 }
 
-// GoesOn reports whether the turn goes on with what the agent was told before: by an answer, or by
-// a round of repair. A first turn that is repeated after a crash may have a Session too, and does
-// not go on.
+// GoesOn reports whether the turn continues a conversation, by an answer or a repair round. A first
+// turn that is repeated after a crash may have a Session too, and does not.
 func (t Turn) GoesOn() bool { return len(t.Answers) > 0 || t.Repair != "" }
 
 // History reads the earlier questions of a run, with their answers. It may be called by several
@@ -153,8 +144,8 @@ type History interface {
 	Record(ctx context.Context, question int) (Record, error)
 }
 
-// Sink takes what a turn reports before it ends. Each call returns once it is stored; it returns
-// ErrStale when the attempt's epoch is no longer the run's (canceled, taken over), and the engine
+// Sink stores reports of a turn before its end. Each call returns after the report is stored. It
+// returns ErrStale if the attempt's epoch is no longer the run's (canceled, taken over); the engine
 // must then stop. A Sink is safe for concurrent use and must not be used after RunTurn returned.
 type Sink interface {
 	// Message stores an intermediate message of the assistant; it is an event at once.
@@ -185,47 +176,47 @@ type Checker interface {
 	Check(ctx context.Context, runID string, h SessionHandle) error
 }
 
-// Brancher is implemented by an engine that can branch a session, so that a run can be forked:
-// the branch goes on from where the session was, and what becomes of one is not seen by the other.
-// Most engines keep sessions elsewhere and hand over a name: for these, a session that has gone on
-// since cannot be branched where it was.
+// Brancher is implemented by engines that can branch a session, so that runs can be forked: the
+// branch continues from the session's state, and later changes to one do not affect the other.
+// Engines whose sessions are kept elsewhere, under a name, cannot branch a session that has been
+// used since.
 type Brancher interface {
 	// CanBranch returns nil if Branch can be expected to work, and otherwise why it cannot. It
 	// looks at the handle and at AtRest; the folders are not given.
 	CanBranch(ctx context.Context, p BranchPoint) error
-	// Branch returns the session with which the turn t goes on: the first turn of the fork, whose
-	// RunTurn is called next, with this session. The session of the point stays as it is. If the
-	// turn is repeated, Branch may be called again.
+	// Branch returns the session for t, the first turn of the fork; RunTurn is called next, with
+	// this session. The session of the point does not change. If the turn is repeated, Branch may
+	// be called again.
 	Branch(ctx context.Context, p BranchPoint, t Turn) (SessionHandle, error)
 }
 
 // BranchPoint is where a session is branched.
 type BranchPoint struct {
-	// RunID is the run that the session belongs to. It may be going on, or be gone.
+	// RunID is the run of the session. It may be active or pruned.
 	RunID string
-	// Session is the handle as it was there. The session itself may have gone on since, unless
-	// AtRest says that no turn has used it since and none will.
+	// Session is the handle at that point. The session may have been used since, unless AtRest says
+	// that no turn has used it and none will.
 	Session SessionHandle
 	AtRest  bool
-	// Message says that the fork goes on with a message after the end of the run, which answers no
+	// Message says that the fork continues after the end of the run with a message that answers no
 	// question.
 	Message bool
 	// WorkDir and HomeDir are the folders of that run; empty where they are not known or not here.
 	WorkDir, HomeDir string
 }
 
-// Resident is implemented by an engine of the profile sticky_process. Such an engine keeps one
-// process for all turns of a run, the run's resident process, which lives while the run waits.
+// Resident is implemented by engines with the profile sticky_process. They keep one process for all
+// turns of a run, the resident process, which stays alive while the run waits.
 type Resident interface {
 	// End ends the resident process of a run, if there is one, and returns when it is gone.
 	End(ctx context.Context, runID string) error
-	// OnLoss registers fn. The engine calls it, from a goroutine of its own, once for each resident
-	// process that ends by itself while no turn uses it. stop removes fn, which is not called after
-	// stop has returned.
+	// OnLoss registers fn. The engine calls it on a separate goroutine, once for each resident
+	// process that exits between turns. stop removes fn, which is not called after stop has
+	// returned.
 	OnLoss(fn func(runID string, reason error)) (stop func())
 }
 
-// Reaper is implemented by an engine that can end what a dead worker left.
+// Reaper is implemented by engines that can end the processes of a dead worker.
 type Reaper interface {
 	// Reap ends the processes that an earlier worker started for the run, identified safely, and
 	// returns when they are gone. It is a no-op when there are none.
@@ -235,14 +226,13 @@ type Reaper interface {
 // Scoped is implemented by an engine that keeps something of runs in memory: processes, sessions.
 // Two hosts may have runs of one id.
 type Scoped interface {
-	// Scope returns an engine for one host: what it keeps of runs is its own, and it knows nothing
-	// of what others keep under the same ids. lifecycle.New calls it once for each name that the
-	// engine has. What ends all that the engine keeps, a Close say, also ends what is kept for its
-	// hosts.
+	// Scope returns an engine for one host whose data of runs is separate from other hosts' data
+	// under the same ids. lifecycle.New calls it once for each name of the engine. Closing the
+	// engine also closes its scopes.
 	//
-	// The argument is the engine as the host configured it. When that is another one, a type of the
-	// host's that embeds this engine, Scope returns the argument: methods that the host has
-	// overridden must not be lost. Such a type can have a Scope of its own.
+	// The argument is the engine as the host configured it. If it is a type of the host that embeds
+	// this engine, Scope returns the argument, so that overridden methods are not lost. Such types
+	// may implement Scope themselves.
 	Scope(configured Engine) Engine
 }
 

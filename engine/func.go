@@ -10,17 +10,16 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// Func is an engine in the host's own process: a function that does one turn. It is plain code
+// Func is an engine in the host's process: a function that executes one turn. It is plain code
 // (Profile.Plain): it gets the run's prompt without instructions, signals by Done, Output and Ask,
-// and nothing in its texts is read as a signal. Model is the form for a function that calls a
-// language model and wants its text read. It is resumable: what the function needs to go on it
-// returns with Outcome.WithState and finds in Turn.State. A run that has no session handle gets one
-// that names it, so that it may wait. The function must be safe for concurrent use by
-// different runs, and return soon after ctx ends.
+// and its texts are never parsed. Use Model for a function that calls a language model and wants
+// its text parsed. It is resumable: state for later turns is returned with Outcome.WithState and
+// read by Turn.State. A run without a session handle gets a default one, so that it may wait. The
+// function must be safe for concurrent use by different runs, and return soon after ctx ends.
 //
-// A turn that goes on after a deadline has an answer too (Spec.AutoDecide): its Resolution is
-// AutoDecideTimeout, its Text is an instruction to decide, and Auto says how. Nobody has agreed to
-// anything then: a function that acts on an answer looks at its Resolution first.
+// A turn after a deadline has an answer too (Spec.AutoDecide): its Resolution is AutoDecideTimeout,
+// its Text an instruction to decide, and Auto says how. It is not a person's consent: check
+// Resolution before you act on an answer.
 //
 //	agent := engine.Func(func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 //		if len(t.Answers) == 0 {
@@ -36,15 +35,15 @@ func (Func) Profile(context.Context) (Profile, error) {
 		Plain: true}, nil
 }
 
-// Model is an engine of a function that calls a language model: the model gets the text of
-// Turn.Input, and what it answers is the FinalText of the Outcome, in which the library finds
-// marker, question and output. In all else it is a Func.
+// Model is an engine for a function that calls a language model with the text of Turn.Input and
+// returns the model's text as the Outcome's FinalText, in which the library finds marker, question
+// and output. Otherwise it is a Func.
 func Model(f Func) Engine { return model{f} }
 
 // model is a Func that is not plain.
 type model struct{ Func }
 
-// Profile is that of the function, read as a language model's.
+// Profile is the function's profile, with its text parsed as a model's.
 func (m model) Profile(ctx context.Context) (Profile, error) {
 	p, err := m.Func.Profile(ctx)
 	p.Plain = false
@@ -67,7 +66,7 @@ func (f Func) RunTurn(ctx context.Context, t Turn, s Sink) (Outcome, error) {
 // CanBranch allows any: the session of a function is its state, which is a value, or nothing.
 func (Func) CanBranch(_ context.Context, p BranchPoint) error { return checkFuncSession(&p.Session) }
 
-// Branch returns the state, which the fork goes on with.
+// Branch returns the state for the fork.
 func (Func) Branch(_ context.Context, p BranchPoint, t Turn) (SessionHandle, error) {
 	if p.Session.Version != stateVersion {
 		return SessionHandle{Engine: funcEngine, Data: []byte(t.RunID)}, checkFuncSession(&p.Session)
@@ -84,8 +83,8 @@ func checkFuncSession(h *SessionHandle) error {
 	return nil
 }
 
-// handleSeen is a Sink that remembers whether a handle was stored: one that the function stored is
-// not replaced by the default.
+// handleSeen is a Sink that records whether the function stored a handle, which the default must
+// not replace.
 type handleSeen struct {
 	Sink
 	stored atomic.Bool
@@ -127,15 +126,15 @@ func (s *handleSeen) OpenChildren(ctx context.Context) ([]string, error) {
 	return parent.OpenChildren(ctx)
 }
 
-// The session handle of a Func: what it names, and the version of one whose bytes are a state.
+// The name in a Func's session handles, and the version of handles whose bytes are a state.
 const (
 	funcEngine   = "func"
 	stateVersion = "state"
 )
 
-// WithState returns the outcome with what a Func is to find in Turn.State in the turns to come,
-// until another outcome has a state: 1 to MaxSessionHandle bytes, stored in the commit that ends
-// the turn. Without any, the state stays what it was.
+// WithState returns the outcome with state for Turn.State in later turns, until another outcome
+// replaces it: 1 to MaxSessionHandle bytes, stored in the commit that ends the turn. Without it,
+// the earlier state remains.
 func (o Outcome) WithState(state []byte) Outcome {
 	if len(state) > 0 {
 		o.Session = &SessionHandle{Engine: funcEngine, Version: stateVersion, Data: state}
@@ -143,7 +142,7 @@ func (o Outcome) WithState(state []byte) Outcome {
 	return o
 }
 
-// State is what an earlier turn of the run left with Outcome.WithState; nil if none has.
+// State is the state stored by an earlier turn with Outcome.WithState; nil if there is none.
 func (t Turn) State() []byte {
 	if t.Session == nil || t.Session.Engine != funcEngine || t.Session.Version != stateVersion {
 		return nil
@@ -156,10 +155,9 @@ func Ask(q Question) Outcome {
 	return Outcome{Process: Process{Status: OK}, Questions: []Question{q}}
 }
 
-// AskAll is the outcome of a turn that asks several questions, which are all open together: 1
-// to MaxQuestions of them. The run goes on, once, when each is answered; set the Rule of the
-// outcome to let it go on earlier. The next turn has an answer for each question in Turn.Answers,
-// in the order of the questions. A single question is asked as Ask does.
+// AskAll is the outcome of a turn that asks 1 to MaxQuestions questions, all open together. The run
+// continues once, when each is answered; set the outcome's Rule to continue earlier. The next turn
+// finds one answer per question in Turn.Answers, in order. A single question is asked as Ask does.
 //
 //	o := engine.AskAll(finance, legal, security)
 //	o.Rule.Answers = 2 // two of the three are enough
@@ -168,13 +166,12 @@ func AskAll(questions ...Question) Outcome {
 	return Outcome{Process: Process{Status: OK}, Questions: questions}
 }
 
-// As decodes the value of an answer to a question with a schema. Where T leaves the type of a
-// number open, it is a json.Number, so that none is rounded. The error says that the answer has no
-// value, since nobody has filled in the form, or that the value is no T: a schema that was made of
-// T (package interaction/typed) rules the latter out.
+// As decodes the value of an answer to a question with a schema. Numbers of unspecified type become
+// json.Number, so that none is rounded. The error reports that the form was not filled in, or that
+// the value is not a T, which a schema generated from T (package interaction/typed) excludes.
 func As[T any](a Answer) (T, error) { return interaction.As[T](a) }
 
-// SleepUntil is the outcome of a turn whose run goes on with another turn at a later time.
+// SleepUntil is the outcome of a turn whose run continues with another turn at a later time.
 func SleepUntil(at time.Time) Outcome {
 	return Outcome{Process: Process{Status: OK}, Sleep: at}
 }

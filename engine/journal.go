@@ -8,11 +8,11 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// Journal is implemented by the Sink of a host whose store keeps journals. An engine in the host's
-// process keeps there what later turns of the run must not do again: package engine/flow is
-// such an engine. Each call of Append is one commit, without an event.
+// Journal is implemented by the Sink if the host's store keeps journals. Engines in the host's
+// process store results there that later turns must not compute again, as package engine/flow does.
+// Each Append is one commit, without an event.
 //
-// An entry stays as long as its run. A journal has limits: see MaxJournalEntries.
+// An entry is deleted with its run. A journal has limits: see MaxJournalEntries.
 type Journal interface {
 	// Entries returns the entries that the turns of the run have added so far, the oldest first.
 	// The error is ErrNoJournal if the host's store keeps no journals. Large journals occupy memory
@@ -21,9 +21,9 @@ type Journal interface {
 	// Release says that the engine keeps no body of the entries that Entries has returned. Call it
 	// once they are not needed any more; otherwise the memory is occupied until the turn ends.
 	Release()
-	// Append adds entries to the journal, all or none, and returns once they are stored. The error
-	// is ErrStale if the run was taken over or has ended, ErrNoJournal, or ErrJournalFull; after
-	// ErrJournalFull nothing is stored, and the turn may go on.
+	// Append adds entries to the journal, all or none, and returns after they are stored. Errors:
+	// ErrStale if the run was taken over or has ended, ErrNoJournal, or ErrJournalFull; after
+	// ErrJournalFull nothing is stored, and the turn may continue.
 	Append(ctx context.Context, entries ...JournalEntry) error
 }
 
@@ -32,14 +32,14 @@ type Journal interface {
 // Sink of a lifecycle implements it.
 type TransactionalJournal interface {
 	Journal
-	// AppendIn calls transaction, which begins a transaction, calls write once, as the last thing
-	// in it, commits if write returned nil, and rolls back otherwise. View is the run's store as
-	// seen inside the transaction: what a store's method In returns.
+	// AppendIn calls transaction, which begins a transaction, calls write once as its last
+	// operation, commits if write returned nil, and otherwise rolls back. View is the run's store
+	// inside the transaction, as returned by a store's method In.
 	//
-	// AppendIn returns nil once the entries are stored, also if transaction could not learn whether
-	// its commit was. After any other error of a turn that goes on, they are not stored and never
-	// will be. The errors are those of Append and of transaction. Between write and the end of
-	// transaction, nothing else may be reported through the Sink: it waits.
+	// AppendIn returns nil when the entries are stored, even if transaction could not learn the
+	// outcome of its commit. After any other error of an active turn they are not stored and never
+	// will be. Errors are those of Append and of transaction. Between write and the end of
+	// transaction, other reports through the Sink wait.
 	AppendIn(ctx context.Context, transaction func(write func(
 		ctx context.Context, view any, entries ...JournalEntry) error) error) error
 }
@@ -50,7 +50,7 @@ var (
 	ErrJournalFull = interaction.ErrJournalFull
 )
 
-// Clock tells the time and waits for it. It must be safe for concurrent use.
+// Clock returns the time and waits for it. It must be safe for concurrent use.
 type Clock interface {
 	// Now returns the present time.
 	Now() time.Time

@@ -33,21 +33,20 @@ const (
 // Process is the result of a turn's process.
 type Process struct {
 	Status Status
-	// Code is the error code when Status is not OK; empty stands for the status's own code. One
-	// that the contract does not allow at a turn's end stands in the run's error message, beside
+	// Code is the error code if Status is not OK; empty selects the status's code. A code that the
+	// contract does not allow at a turn's end becomes part of the run's error message, with
 	// ENGINE_FAILED.
 	Code Code
 	// Detail says what happened, for a person.
 	Detail   string
 	ExitCode int
-	// Transient says that the failure passes by itself: a rate limit, an overloaded model, a broken
-	// connection. If the run has a retry policy, the turn is executed again with the same prompt or
-	// answer, no earlier than After from now. So set it only if what the agent has done in the
-	// turn may be done twice.
+	// Transient marks a temporary failure: a rate limit, an overloaded model, a broken connection.
+	// If the run has a retry policy, the turn is executed again with the same prompt or answer, no
+	// earlier than After from now. Set it only if the turn's effects may happen twice.
 	Transient bool
-	// Held says that the run cannot go on for a reason that somebody can repair. The run is held,
-	// with its answer and session, and the turn is executed again when somebody resumes it, and
-	// from time to time by itself, no earlier than After from now. A sticky run fails.
+	// Held says that the run cannot continue until a repair. The run is held with its answer and
+	// session, and the turn is executed again when an operator resumes it, and automatically from
+	// time to time, no earlier than After from now. A sticky run fails.
 	Held bool
 	// Repairable is Held for the runs of hosts that hold them (Spec.Hold, Config.Forgiving); other
 	// runs fail.
@@ -60,43 +59,41 @@ type Outcome struct {
 	Process Process
 	// FinalText is the assistant's own last message; nothing of a tool or of the user.
 	FinalText string
-	// FinalRef is where the message stands in the transcript.
+	// FinalRef locates the message in the transcript.
 	FinalRef *RawRef
-	// Output is structured output that the engine hands over; nil when it has none.
+	// Output is structured output; nil without any.
 	Output json.RawMessage
-	// Done says that the run is complete: the engine's own word, beside which the text needs no
-	// marker.
+	// Done says that the run is complete; the text then needs no marker.
 	Done bool
-	// Questions are explicit questions that the engine hands over; those in the FinalText of an
-	// engine that is not plain are found by the library. All are open together, MaxQuestions at
-	// most; what exceeds a limit is left out, with a warning.
+	// Questions are explicit questions; questions in the FinalText of a non-plain engine are found
+	// by the library. At most MaxQuestions are open together; the excess is dropped with a warning.
 	Questions []Question
-	// Rule says when a run goes on that waits with several Questions; the zero value: when each is
-	// answered. It has no meaning for a single one.
+	// Rule says when a run with several Questions continues; the zero value waits for all. It has
+	// no effect on a single question.
 	Rule Rule
-	// Sleep lets the run go on with another turn, without an answer, no earlier than at this time.
-	// Until then it holds no slot, and neither goroutine nor memory. The turn counts neither
-	// as a round nor as a retry. It has no meaning beside Done and Questions. A sticky run fails.
+	// Sleep lets the run continue with another turn, without an answer, no earlier than this time.
+	// Until then it holds no slot, goroutine or memory. The turn counts neither as a round nor as a
+	// retry. It has no effect with Done or Questions. A sticky run fails.
 	Sleep time.Time
-	// Children lets the run go on with another turn, without an answer, once these children of it
-	// have ended (Parent), or, with AnyChild, once any of them has; and at Sleep at the latest
-	// unless that is zero. All that is said of Sleep holds here, too.
+	// Children lets the run continue with another turn, without an answer, when these children have
+	// ended (Parent), or any of them with AnyChild; at Sleep at the latest if that is set. The
+	// rules of Sleep apply.
 	Children []string
 	AnyChild bool
 	// Journal lists the entries that the commit at the end of the turn adds to the run's journal:
 	// see the interface Journal. An interrupted turn adds none.
 	Journal []JournalEntry
-	// Session is the session to resume; nil leaves the one that the Sink was given, or that the
-	// run has from an earlier turn.
+	// Session is the session to resume; nil keeps the one reported to the Sink or stored by an
+	// earlier turn.
 	Session *SessionHandle
-	// Usage is stored also when RunTurn returns an error beside it. Of a RunTurn that panics
-	// nothing is known, so an engine that calls code of others recovers their panics.
+	// Usage is stored even if RunTurn returns an error. After a panic nothing is known, so an
+	// engine that calls foreign code should recover panics.
 	Usage Usage
 	// Diagnostics become warnings of the turn, a thousand at most.
 	Diagnostics []Diagnostic
 }
 
-// Usage is what the turn cost, as far as the agent tells.
+// Usage is the cost of a turn as reported by the agent.
 type Usage struct {
 	InputTokens  int64   `json:"input_tokens,omitempty"`
 	OutputTokens int64   `json:"output_tokens,omitempty"`
@@ -151,9 +148,9 @@ func Later(after time.Duration, reason string) error {
 	return &Failure{Code: CodeEngineFailed, Detail: reason, Transient: true, After: after}
 }
 
-// Hold returns the error of a turn that cannot be executed before somebody has repaired something:
-// a journal that does not fit the code, say. The run is held, whatever its policy is, and the turn
-// is executed again when somebody resumes the run, and from time to time.
+// Hold returns the error of a turn that cannot run before a repair, such as a journal that does not
+// fit the code. The run is held whatever its policy, and the turn is executed again when an
+// operator resumes it, and from time to time.
 func Hold(code Code, reason string) error {
 	return &Failure{Code: code, Detail: reason, Held: true}
 }

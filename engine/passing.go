@@ -35,18 +35,16 @@ var passingErrnos = []error{
 	syscall.EIO, syscall.ESTALE, // a disk or a network file system
 }
 
-// PassingText reports whether an agent's words about its failure say that it goes away by itself.
-// It knows how the usual providers of models, and the usual agents, word such failures; the
-// examples are in testdata/passing.txt. Agents say it in no other form. A text that it takes for
-// such a failure by mistake costs some tries, and one that it does not know fails the run as
-// before.
+// PassingText reports whether an agent's error text describes a temporary failure. It knows the
+// wording of common providers and agents; testdata/passing.txt has examples. Agents report it in no
+// other form. A false positive costs some retries, a false negative fails the run.
 func PassingText(text string) bool {
 	return passes.MatchString(text) && !stays.MatchString(text)
 }
 
 var (
 	passes = regexp.MustCompile(`(?i)` +
-		// HTTP: a status beside a word that says so
+		// HTTP: a status next to a confirming word
 		`\b(?:http|status|code|error)\b[^a-z0-9]{0,12}(?:code[^a-z0-9]{0,4})?(?:429|50[0234]|529)\b` +
 		`|\b(?:429|50[0234]|529)\b[^a-z0-9]{0,4}(?:too many|internal server|bad gateway|service unavail|gateway time|overload)` +
 		`|too many requests|rate.?limit|overloaded|request was throttled|server is busy` +
@@ -56,7 +54,7 @@ var (
 		`|connection (?:was )?(?:reset|refused|closed|aborted|error)|econn(?:reset|refused|aborted)|etimedout|eai_again` +
 		`|socket hang up|fetch failed|network (?:error|is unreachable)|i/o timeout|tls handshake timeout|unexpected eof` +
 		`|stream disconnected|request timed? ?out|connection timed out`)
-	// stays are failures that somebody must repair, or that last for days.
+	// stays are failures that need a repair, or last for days.
 	stays = regexp.MustCompile(`(?i)insufficient_quota|exceeded your current quota|billing|credit balance|usage limit` +
 		`|per day|daily limit`)
 )

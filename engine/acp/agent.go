@@ -201,9 +201,9 @@ func (a *agent) dispatch(t *turn, e envelope, ref *engine.RawRef) {
 	}
 }
 
-// rejectUnreadable handles a message that cannot be read to its end, so that nobody waits for it: a
-// request of the agent is refused, and a call that the message answers gets an error. When the
-// readable part does not tell which of these it is, the connection is broken.
+// rejectUnreadable handles a message that cannot be parsed completely, so that no call waits for
+// it: an agent's request is refused, and a call that the message answers gets an error. If the
+// readable part does not show which it is, the connection is broken.
 func (a *agent) rejectUnreadable(text []byte, why string) {
 	e, begun := readableStart(text)
 	switch {

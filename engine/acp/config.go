@@ -15,13 +15,12 @@ import (
 	"github.com/interlude-go/interlude/engine/process"
 )
 
-// Permission is how a permission request is answered where nobody is to be asked.
+// Permission is the answer to permission requests in auto mode.
 type Permission string
 
 // The permissions.
 const (
-	// Reject: the option to reject once, or for always where there is no other; canceled where
-	// there is none. The default.
+	// Reject: the option to reject once, else to reject always, else canceled. The default.
 	Reject Permission = "reject"
 	// Allow: the option to allow once, or for always where there is no other.
 	Allow Permission = "allow"
@@ -33,7 +32,7 @@ const (
 // {run}, and {mode}. A placeholder is replaced once and never splits an argument.
 type Config struct {
 	// Name is the engine's name in session handles; the command's base name when empty. Version is
-	// kept in them for people; the one that the agent announces when empty.
+	// recorded there for people; the announced version when empty.
 	Name    string
 	Version string
 	// Command is the program: a name to be found in PATH, or a path, from the host's working folder
@@ -46,11 +45,11 @@ type Config struct {
 	// HomeDir, that is removed with the process.
 	Env []string
 	Set map[string]string
-	// Secrets names variables of Env or Set whose values are taken out of all that the agent
-	// writes: redact.Mask stands for them in transcripts, messages, questions, diagnostics and
-	// errors. The values are those that the process was started with; one that is too short
-	// (redact.MinValue) fails the turn. In the transcript a secret is found that stands in one
-	// line; in a message also one that came in pieces. What the agent writes into files is its own.
+	// Secrets names variables of Env or Set whose values are redacted from the agent's output:
+	// redact.Mask replaces them in transcripts, messages, questions, diagnostics and errors. The
+	// values are read when the process starts; a value shorter than redact.MinValue fails the turn.
+	// In the transcript a secret is found within one line; in a message also across chunks. Files
+	// written by the agent are not changed.
 	Secrets []string
 	// Sandbox may change how the agent of a turn is started, just before; see exec.Config.
 	Sandbox func(cmd *exec.Cmd, t engine.Turn) error
@@ -70,16 +69,15 @@ type Config struct {
 	// is answered as canceled, and the person's decision is applied when the agent proposes the
 	// same again.
 	HoldPermission time.Duration
-	// Gather is how long after a permission request further ones are waited for, so that a person
-	// is asked about them together: those of an agent that calls several tools at once. 100 ms when
-	// zero.
+	// Gather is how long to wait for more permission requests after the first, so that a person is
+	// asked about all of them together. 100 ms when zero.
 	Gather time.Duration
 	// AutoPermission answers permission requests in auto mode; Reject when empty.
 	AutoPermission Permission
 
-	// StateDir keeps a record for each process, by which Reap finds what a dead host left. It must
-	// outlive the process and be this machine's own; a folder of the user's in the system's
-	// temporary folder when empty, which is refused when others can write to it.
+	// StateDir has a record for each process, with which Reap finds processes of a dead host. It
+	// must outlive the process and be local to this machine; when empty, a folder of the user in
+	// the system's temporary folder, which is refused if others can write to it.
 	StateDir string
 
 	// Grace is how long an agent has to answer a cancel, to end when its input is closed, and
@@ -89,17 +87,17 @@ type Config struct {
 	// turn's wall-clock time and IdleLimit a time without a sign of work, which is an update of a
 	// session, a permission request, or an answer; none when zero.
 	StartLimit, TurnLimit, IdleLimit time.Duration
-	// MaxLine, MaxOutput and MaxTranscript bound a line, a text or structured output, and the
-	// transcript of a turn, in bytes; 8 MiB, 4 MiB and 64 MiB when zero. What is longer is cut.
-	// MaxStream bounds all that is written to standard output in a turn, 256 MiB when zero: an
-	// agent that writes more is ended and has failed.
+	// MaxLine, MaxOutput and MaxTranscript limit a line, a text or structured output, and the
+	// transcript of a turn, in bytes; 8 MiB, 4 MiB and 64 MiB when zero. The excess is cut.
+	// MaxStream limits standard output in a turn, 256 MiB when zero: an agent that writes more is
+	// ended and has failed.
 	MaxLine, MaxOutput, MaxTranscript, MaxStream int
 	// MaxMemory bounds the memory of all processes of a turn together, in bytes; none when zero. An
 	// agent that exceeds it is ended and has failed. Linux only; see process.Command.
 	MaxMemory int64
 }
 
-// checked fills in defaults and says what is wrong.
+// checked fills in defaults and validates.
 func (c Config) checked() (Config, error) {
 	if !process.Supported {
 		return c, process.ErrUnsupported
@@ -145,7 +143,7 @@ func (c Config) checkTexts() error {
 	return nil
 }
 
-// values are what the placeholders stand for.
+// values are the values of the placeholders.
 func (c Config) values(t engine.Turn) map[string]string {
 	return map[string]string{
 		"{home}": t.HomeDir, "{workdir}": t.WorkDir, "{artifacts}": t.ArtifactDir, "{transcripts}": t.TranscriptDir,
@@ -154,7 +152,7 @@ func (c Config) values(t engine.Turn) map[string]string {
 	}
 }
 
-// environment is what the agent sees of its host.
+// environment is the agent's environment.
 func (c Config) environment() process.Environment {
 	return process.Environment{Inherit: c.Env, Set: c.Set, Secrets: c.Secrets}
 }

@@ -1,25 +1,22 @@
-// Package acp is an engine for agents that speak the Agent Client Protocol on their standard input
-// and output: JSON-RPC, a message a line.
+// Package acp is an engine for agents that speak the Agent Client Protocol on standard input and
+// output: JSON-RPC, one message per line.
 //
-// An agent that announces session/resume or session/load is resumable: a process for each turn,
-// which goes on with the session that the handle names; what it replays of its history is no
-// message of the turn. Any other is a resident process, kept through all turns of its run, as is
-// an agent that does not know the method that it announces, or that is known to lose sessions
-// (Gemini CLI 0.61, Qwen Code before 0.24). Profile asks the installed program once and says what
-// it found.
+// An agent that announces session/resume or session/load is resumable: a process per turn, which
+// continues the session in the handle; replayed history is not a message of the turn. Any other
+// agent is a resident process for all turns of its run, and so is an agent that does not implement
+// the method that it announces, or that is known to lose sessions (Gemini CLI 0.61, Qwen Code before
+// 0.24). Profile probes the installed program once and reports what it found.
 //
-// A permission that the agent requests inside a turn is a question: the turn ends, the run parks,
-// and no process needs to wait. Requests that come within Config.Gather are asked about together;
-// the protocol does not say how many will come, so later ones are asked about in a further turn.
-// What a person decides is applied when the agent proposes the same again, which is known by a
-// digest of what it wants to do: once, unless the option that was chosen is for always. Anything
-// else is asked anew. An automatic decision never permits anything. For a resident process the
-// request can be held open instead, for a bounded time; held requests are asked about one after the
-// other.
+// A permission request during a turn becomes a question: the turn ends, the run parks, and no
+// process waits. Requests within Config.Gather are asked together; the protocol does not announce
+// how many will follow, so later ones are asked in another turn. A decision is applied when the
+// agent proposes the same call again, recognized by a digest: once, unless the chosen option
+// applies always. Any other call is asked again. An automatic decision never permits anything. A
+// resident process can keep the request open for a limited time instead; held requests are asked
+// one after the other.
 //
-// The agent is given no files and no terminals of the client's: it works with its own tools, in the
-// run's folder.
+// The agent gets no client files and terminals: it uses its own tools in the run's folder.
 //
-// Neighbours: engine is the interface; engine/process starts and ends the processes; engine/exec
-// runs agents that are plain command lines.
+// Neighbours: engine is the interface; engine/process starts and ends processes; engine/exec runs
+// plain command lines.
 package acp

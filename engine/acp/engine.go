@@ -156,8 +156,8 @@ func (e *Engine) residentOf(t *turn) (*process.Resident[*agent], error) {
 	return e.processes.Residents.Add(id, a), nil
 }
 
-// Check refuses a handle that is not this engine's or names no session. Whether the agent still has
-// the session is known when it is asked to go on.
+// Check refuses a handle of another engine or without a session. Whether the agent still has the
+// session is known only when it resumes.
 func (e *Engine) Check(_ context.Context, _ string, h engine.SessionHandle) error {
 	if _, err := e.cfg.stateOf(h); err != nil {
 		return fmt.Errorf("%w: %w", engine.ErrHandleRefused, err)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// feed reads the agent's output. drain tells when all that was written up to now has been handled.
+// feed reads the agent's output. drain reports when everything written so far has been handled.
 type feed struct {
 	out     *os.File
 	running func() bool
@@ -26,7 +26,7 @@ func (f *feed) drain() <-chan struct{} {
 	return f.drained
 }
 
-// Read returns what is available, or waits for it.
+// Read returns available bytes, or waits for some.
 func (f *feed) Read(p []byte) (int, error) {
 	for {
 		n, err := f.out.Read(p)

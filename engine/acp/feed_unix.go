@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// readable reads what is available without waiting: 0 bytes when nothing is, io.EOF at the end.
+// readable reads without waiting: 0 bytes if none are available, io.EOF at the end.
 func readable(f *os.File, p []byte) (n int, _ error) {
 	conn, err := f.SyscallConn()
 	if err != nil {

@@ -23,11 +23,11 @@ const (
 	maxAsked    = 32 << 10 // bytes of the permissions that are asked for together, as JSON
 )
 
-// state is what a run's session needs to go on with: the data of its handle.
+// state is the data of a session handle.
 type state struct {
 	Session string `json:"session"`
-	// Asked is the permission that the last turn asked a person for, and Others are those that it
-	// asked for beside it.
+	// Asked is the permission that the last turn asked for, and Others are further ones asked
+	// together with it.
 	Asked  *permissionQuestion  `json:"asked,omitempty"`
 	Others []permissionQuestion `json:"others,omitempty"`
 	// Grants are the decisions of people, the oldest first. Each is applied when the agent requests
@@ -77,7 +77,7 @@ type choice struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 	Kind string `json:"kind"`
-	// Value is what a person is offered instead of the id; empty when that is the id itself.
+	// Value is shown to people instead of the id; empty if it is the id.
 	Value string `json:"value,omitempty"`
 }
 

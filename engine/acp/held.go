@@ -2,8 +2,7 @@ package acp
 
 import "time"
 
-// maxQueued is how many permission requests may be queued behind the one that a person is asked
-// about.
+// maxQueued is the number of permission requests that may wait behind the one being asked.
 const maxQueued = 16
 
 // held is a permission request that stays open while its run waits. It is guarded by agent.handling
@@ -33,7 +32,7 @@ func (t *turn) hold(p *promptCall) {
 	})
 }
 
-// enqueue queues a request behind the one that is held.
+// enqueue queues a request behind the held one.
 func (h *held) enqueue(a *agent, e envelope) {
 	if h.expired || len(h.queued) == maxQueued {
 		a.answerPermission(e, nil)
@@ -55,7 +54,7 @@ func (h *held) cancel(a *agent) {
 	h.queued = nil
 }
 
-// detachHeld hands the held request to the turn that goes on; nil when there is none.
+// detachHeld passes the held request to the continuing turn; nil if there is none.
 func (a *agent) detachHeld() *held {
 	a.handling.Lock()
 	defer a.handling.Unlock()

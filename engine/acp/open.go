@@ -13,7 +13,7 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// clientVersion is the version that agents are told. It changes when this engine uses more of the
+// clientVersion is the version sent to agents. It changes when this engine uses more of the
 // protocol.
 const clientVersion = "1"
 
@@ -37,8 +37,7 @@ func (t *turn) openSession() error {
 	return t.newSession(ctx)
 }
 
-// skipHistory discards what the agent has written so far, which is its history. Its messages from
-// then on are the turn's.
+// skipHistory discards the output so far, which is history. Later messages belong to the turn.
 func (t *turn) skipHistory() error {
 	select {
 	case <-t.agent.feed.drain():
@@ -71,7 +70,7 @@ type initializeRequest struct {
 	} `json:"clientCapabilities"`
 }
 
-// initialize asks the agent what it can do.
+// initialize requests the agent's capabilities.
 func (a *agent) initialize(ctx context.Context) error {
 	params := initializeRequest{
 		ProtocolVersion: sdk.ProtocolVersionNumber,

@@ -29,7 +29,7 @@ func (t *turn) endSingle(why error) ending {
 	a := t.agent
 	end := ending{why: why}
 	switch {
-	case errors.Is(why, errEnded): // the process is ending by itself: its exit status tells more
+	case errors.Is(why, errEnded): // the process is exiting: its exit status has more detail
 		patience := time.NewTimer(t.cfg.Grace)
 		defer patience.Stop()
 		select {
@@ -124,8 +124,8 @@ func (t *turn) conclude(asking bool) error {
 	return err
 }
 
-// isHostError reports whether the reason is an error of the host, of its store for example, and not
-// one of the agent.
+// isHostError reports whether the reason is an error of the host, for example of its store, and not
+// of the agent.
 func isHostError(err error) bool {
 	var said *sdk.RequestError
 	var limit errLimit
@@ -198,7 +198,7 @@ func (t *turn) processDied(end ending) engine.Process {
 	switch {
 	case t.sticky && t.in.GoesOn() && !t.wrote:
 		p.Code = fsm.CodeInteractionProcessLost
-	case process.Killed(end.exit): // somebody killed it: its work was interrupted and has not failed
+	case process.Killed(end.exit): // killed from outside: its work was interrupted and has not failed
 		p.Status, p.Code = engine.Interrupted, fsm.CodeTurnInterrupted
 	case t.agent.announced.ProtocolVersion == 0:
 		p.Code = fsm.CodeEngineUnavailable

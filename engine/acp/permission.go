@@ -90,8 +90,7 @@ func (a *agent) answerPermission(e envelope, option *choice) {
 	_ = a.reply(e.ID, sdk.RequestPermissionResponse{Outcome: outcome}) // an agent that has ended needs no answer
 }
 
-// choices are the options that a person can be offered. Options without an id of their own are left
-// out.
+// choices are the options to show to a person. Options without an id are dropped.
 func (r permissionRequest) choices() []choice {
 	var all []choice
 	seen := make(map[string]bool)
@@ -130,8 +129,8 @@ func (c choice) allows() bool   { return strings.HasPrefix(c.Kind, "allow") }
 func (c choice) rejects() bool  { return strings.HasPrefix(c.Kind, "reject") }
 func (c choice) isAlways() bool { return strings.HasSuffix(c.Kind, "_always") }
 
-// granted returns the option that a person chose for the subject before, nil when there is none. A
-// decision that holds once is removed, and the removal stored, before it is applied.
+// granted returns the option that a person chose for the subject before; nil if there is none. A
+// decision that applies once is removed, and its removal stored, before it is applied.
 func (t *turn) granted(digest string, options []choice) (*choice, error) {
 	if digest == "" {
 		return nil, nil //nolint:nilnil // no decision, no error
@@ -167,8 +166,7 @@ func (c choice) matchIn(options []choice) *choice {
 	return nil
 }
 
-// automaticChoice returns the option that is chosen in auto mode, where nobody is asked; nil
-// when there is none.
+// automaticChoice returns the option for auto mode; nil if there is none.
 func (t *turn) automaticChoice(about subject, options []choice) *choice {
 	wanted := choice.rejects
 	if t.cfg.AutoPermission == Allow {
@@ -182,8 +180,8 @@ func (t *turn) automaticChoice(about subject, options []choice) *choice {
 	return found
 }
 
-// firstOnce returns the first option of the kind that holds once, or else the first one that always
-// holds; nil when there is none.
+// firstOnce returns the first option of the kind that applies once, or else the first that applies
+// always; nil if there is none.
 func firstOnce(options []choice, wanted func(choice) bool) (found *choice) {
 	for i, o := range options {
 		if wanted(o) && (found == nil || found.isAlways() && !o.isAlways()) {
@@ -193,11 +191,11 @@ func firstOnce(options []choice, wanted func(choice) bool) (found *choice) {
 	return found
 }
 
-// ask has the turn end with a question. Requests that come within Config.Gather are asked about
-// together. Then the prompt is canceled, and the requests with it. With Config.HoldPermission the
-// turn ends at once, and the prompt stays open. A request that cannot be shown in whole is canceled
-// and nobody is asked, since nobody should approve what they have not seen. So is one that cannot
-// be distinguished from another, and one that is too much: the agent may ask again.
+// ask ends the turn with a question. Requests within Config.Gather are asked together. Then the
+// prompt and the requests are canceled. With Config.HoldPermission the turn ends immediately and
+// the prompt stays open. A request that cannot be shown completely is canceled without a question,
+// because no one should approve unseen content; so are indistinguishable and surplus requests: the
+// agent may ask again.
 func (t *turn) ask(about subject, options []choice, e envelope) {
 	a := t.agent
 	q, document, err := t.question(about, options)
@@ -234,7 +232,7 @@ func (t *turn) ask(about subject, options []choice, e envelope) {
 	}
 }
 
-// fits reports whether the last of the permissions can be asked for beside the others.
+// fits reports whether the last permission can be asked together with the others.
 func (t *turn) fits(asked []permissionQuestion) bool {
 	others, last := asked[:len(asked)-1], asked[len(asked)-1]
 	body, err := json.Marshal(asked)
@@ -244,7 +242,7 @@ func (t *turn) fits(asked []permissionQuestion) bool {
 
 // park cancels the prompt and the requests that are open.
 func (t *turn) park() {
-	t.live = false // what it says about the cancel is no message of the turn
+	t.live = false // its text about the cancel is not a message of the turn
 	t.nameQuestions()
 	_ = t.agent.stop()
 	for _, e := range t.requests {
@@ -263,8 +261,8 @@ func (t *turn) parkAsked() bool {
 	return len(t.asked) > 0
 }
 
-// nameQuestions gives the questions their Refs: the digests of what they are about, since the agent
-// gives its calls new ids when it proposes them again.
+// nameQuestions sets the questions' Refs to the digests of their subjects, because the agent gives
+// its calls new ids when it proposes them again.
 func (t *turn) nameQuestions() {
 	for i := range t.out.Questions {
 		if q := &t.out.Questions[i]; len(t.asked) > 1 || q.Subject != nil {
@@ -298,7 +296,7 @@ func (t *turn) question(about subject, options []choice) (q interaction.Question
 		q.Kind = interaction.RiskAck
 	}
 	if s := t.approvable(about); s != nil {
-		// The agent executes what it has proposed, and knows no way to be given something else.
+		// The agent executes its own proposal and cannot receive other arguments.
 		q.Kind, q.Subject, q.Schema, q.AlsoText = interaction.Approval, s, json.RawMessage("false"), true
 	}
 	for _, o := range options {

@@ -18,15 +18,13 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// probeRun is the run id of the processes that are only asked what they can do. Each probe ends
-// what a dead host left of an earlier one.
+// probeRun is the run id of probe processes. Each probe ends leftovers of an earlier one.
 const probeRun = "acp-probe"
 
-// Profile finds the agent and returns its profile. It starts the program and asks for its
-// capabilities, once until its file is replaced. An agent that announces a way to resume a session
-// is started a second time with a session of the first: when it does not know the method, it is
-// kept as a process. Without an answer the announcement counts, and is tried again after five
-// minutes.
+// Profile finds the agent and returns its profile. It starts the program to read its capabilities,
+// once until its file is replaced. An agent that announces a way to resume is started a second time
+// with the first session: if it does not implement the method, it is kept as a resident process.
+// Without an answer the announcement counts, and is tried again after five minutes.
 func (e *Engine) Profile(ctx context.Context) (engine.Profile, error) {
 	program, err := process.FindProgram(e.cfg.Command)
 	if err != nil {
@@ -167,8 +165,8 @@ func refusesMethod(err error) bool {
 	return errors.As(err, &said) && (said.Code == codeMethodNotFound || methodRefused.MatchString(describe(said)))
 }
 
-// ask starts the agent, asks what it can do, and calls further with it. An agent that ends
-// meanwhile, or does not answer in time, has an error.
+// ask starts the agent, reads its capabilities, and calls further with it. It returns an error if
+// the agent exits or does not respond in time.
 func (e *Engine) ask(ctx context.Context, in engine.Turn,
 	further func(context.Context, *agent)) (announcement, error) {
 	a, err := e.launch(in, nil)
@@ -238,7 +236,7 @@ func (a announcement) resumes() bool {
 	return resume != "" && resume != "null" && resume != "false"
 }
 
-// ways names the ways to resume a session, "" when there is none.
+// ways names the ways to resume a session; "" without any.
 func (a announcement) ways() string {
 	var ways []string
 	if a.resumes() {

@@ -48,7 +48,7 @@ func (a *agent) prompt(session, text string) *promptCall {
 	return p
 }
 
-// stop tells the agent to stop its work.
+// stop cancels the agent's work.
 func (a *agent) stop() error {
 	return a.notify(sdk.AgentMethodSessionCancel, sdk.CancelNotification{SessionId: sdk.SessionId(a.session)})
 }
@@ -98,7 +98,7 @@ func (r promptResult) endError() error {
 	return errStopped{r.StopReason, "for a reason that is not known here"}
 }
 
-// structuredOutput is the structured output in the answer, nil when there is none.
+// structuredOutput is the structured output in the response; nil without any.
 func (t *turn) structuredOutput(r promptResult) json.RawMessage {
 	body := r.Meta[OutputKey]
 	if len(body) > t.cfg.MaxOutput {

@@ -11,7 +11,7 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// settlement is what a person's answer decides about the permission that was asked for.
+// settlement is the decision in a person's answer about the requested permission.
 type settlement struct {
 	choice *choice // nil when the answer chooses no option
 	text   string  // the agent's input, unless the choice answers a held request
@@ -70,7 +70,7 @@ func (t *turn) settleOne(a engine.Answer) *settlement {
 	return &settlement{option, text}
 }
 
-// answerText is the agent's input that tells it the answer.
+// answerText is the agent's input for the answer.
 func (q *permissionQuestion) answerText(option *choice, text string) string {
 	switch {
 	case option == nil:

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// toolCall describes a tool call. A missing member stands for what an earlier message said.
+// toolCall describes a tool call. Missing members are taken from an earlier message.
 //
 //nolint:tagliatelle // the protocol's words
 type toolCall struct {
@@ -28,7 +28,7 @@ type tools struct {
 	calls map[string]subject
 }
 
-// subject is what a permission is requested for.
+// subject is the subject of a permission request.
 //
 //nolint:tagliatelle // the protocol's words
 type subject struct {
@@ -56,7 +56,7 @@ func (t *tools) add(c toolCall, content json.RawMessage) {
 	t.calls[c.ID] = t.subject(c, content)
 }
 
-// subject describes a tool call: members that are missing in c and content are those of an earlier
+// subject describes a tool call: members missing in c and content are taken from an earlier
 // message.
 func (t *tools) subject(c toolCall, content json.RawMessage) subject {
 	s := t.calls[c.ID]

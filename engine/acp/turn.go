@@ -28,7 +28,7 @@ type turn struct {
 	timer      *process.TurnTimer
 
 	state       state
-	live        bool // the agent's messages are those of this turn; before, it replays its history
+	live        bool // messages belong to this turn; before, it replays its history
 	replayed    bool // the agent replayed its history
 	wrote       bool // the agent wrote something in this turn
 	messages    messages
@@ -114,7 +114,7 @@ func (t *turn) sendInput(h *held) error {
 	return t.awaitPrompt(t.agent.prompt(t.state.Session, escapeCommand(text)))
 }
 
-// escapeCommand keeps an agent from reading a text as one of its own commands, which begin with a
+// escapeCommand keeps an agent from parsing a text as one of its commands, which begin with a
 // slash.
 func escapeCommand(text string) string {
 	if strings.HasPrefix(strings.TrimSpace(text), "/") {
@@ -132,7 +132,7 @@ func (t *turn) awaitPrompt(p *promptCall) error {
 	}
 	why := context.Cause(t.ctx)
 	switch {
-	case why == nil && t.parkAsked(): // the agent gave up its requests before it was told to stop
+	case why == nil && t.parkAsked(): // the agent gave up its requests before the cancel
 		t.addUsage(p)
 		return errAsked
 	case why == nil:
@@ -142,7 +142,7 @@ func (t *turn) awaitPrompt(p *promptCall) error {
 		return why
 	case breaksConnection(why):
 		return why
-	case !errors.Is(why, errAsked): // an agent that asked was told to stop already
+	case !errors.Is(why, errAsked): // an agent that asked is canceled already
 		_ = t.agent.stop() // when this fails, the agent is ended after the grace
 	}
 	if !p.endsWithin(t.cfg.Grace) {
@@ -179,5 +179,5 @@ func (t *turn) addUsage(p *promptCall) {
 	t.out.Usage = t.out.Usage.Add(p.result.usage())
 }
 
-// errUnstopped says that the agent did not stop its work when it was told to.
+// errUnstopped says that the agent did not stop after a cancel.
 var errUnstopped = errors.New("acp: the agent did not stop when it was told to")

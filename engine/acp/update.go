@@ -72,8 +72,8 @@ func (t *turn) update(params json.RawMessage, ref *engine.RawRef) {
 	}
 }
 
-// addNotice handles a notice: the name of a server that has not started, or of the model that is
-// used instead of the one that was wanted. It is a diagnostic, and no part of the final text.
+// addNotice handles a notice: a server that did not start, or a substituted model. It is a
+// diagnostic, not part of the final text.
 func (t *turn) addNotice(params json.RawMessage) {
 	var n struct {
 		Update struct{ Severity, Title, Description string } `json:"update"`
@@ -101,11 +101,11 @@ func (t *turn) diagnoseNotice(text string) {
 // maxNotice bounds the text of a notice in a diagnostic, in bytes.
 const maxNotice = 1000
 
-// textOf returns the text of a content block; empty if it is of another type.
+// textOf returns the text of a content block; empty for another type.
 func textOf(content json.RawMessage) string {
 	var block struct{ Type, Text string }
 	if err := json.Unmarshal(content, &block); err != nil || block.Type != "text" {
-		return "" // content that is no text stands only in the transcript
+		return "" // other content is in the transcript only
 	}
 	return block.Text
 }

@@ -21,8 +21,7 @@ var errEnded = errors.New("acp: the agent has ended")
 // errUnread says that an agent sends requests and does not read the answers.
 var errUnread = fmt.Errorf("acp: the agent does not read its input: more than %d messages wait for it", maxUnread/2)
 
-// errProtocol says that an agent wrote something after which the host cannot know which call it has
-// answered, or for what it waits.
+// errProtocol says that after an agent's message the host cannot know which call it answered.
 type errProtocol struct{ what string }
 
 func (e errProtocol) Error() string { return "acp: the agent does not keep to the protocol: " + e.what }
@@ -60,19 +59,19 @@ func (e envelope) failure() *sdk.RequestError {
 	return said
 }
 
-// wire is the host's side of a connection. The types of the protocol are those of the SDK. Its
-// connection is not used: it ends when a thousand updates wait to be stored, may lose an answer
-// that the agent writes before it ends, and does not say where in the stream a message stands.
+// wire is the host's side of a connection. It uses the SDK's types and not its connection, which
+// ends when a thousand updates wait to be stored, may lose a response written before the exit, and
+// does not report positions in the stream.
 type wire struct {
 	out         chan []byte     // lines for the agent's writer
 	written     chan struct{}   // the writer has written a line
-	ended       <-chan struct{} // the process has ended: nobody writes any more
+	ended       <-chan struct{} // the process has ended: no more writes
 	outputEnded chan struct{}   // closed when the agent's output has ended
 	record      func(line string)
 
 	mu     sync.Mutex
 	last   int64                   // guarded by mu; the newest call
-	calls  map[int64]chan envelope // guarded by mu; those that wait for an answer
+	calls  map[int64]chan envelope // guarded by mu; waiting calls
 	broken chan struct{}           // closed when why is set
 	why    error                   // guarded by mu until broken is closed; why the connection is broken
 }

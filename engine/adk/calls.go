@@ -11,9 +11,9 @@ import (
 	"google.golang.org/adk/v2/plugin"
 )
 
-// withOwnIDs adds a plugin, before the host's, that gives each call in a model's answer an id of
-// its own. ADK finds the call that a person approved by its id: when two calls had the same id,
-// either approval would execute the same one of them.
+// withOwnIDs adds a plugin, before the host's, that gives each call in a model's answer a unique
+// id. ADK finds an approved call by its id: with equal ids, either approval would execute the same
+// call.
 func withOwnIDs(plugins []*plugin.Plugin) ([]*plugin.Plugin, error) {
 	ownIDs, err := plugin.New(plugin.Config{
 		Name: "interlude_call_ids",

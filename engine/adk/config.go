@@ -27,46 +27,44 @@ type Config struct {
 	Dir string
 	// Store keeps the sessions instead.
 	Store checkpoint.Store
-	// Sessions is a session service of the host that holds ADK's sessions; what is kept as said
-	// above then only names them. Each turn makes a session and copies into it what the one before
-	// holds; one that is two turns old is deleted. The service must take the id that it is given.
-	// State of the app ("app:") and the user ("user:") is the service's, and no attempt has a
-	// version of its own of it.
+	// Sessions is the host's session service for ADK's sessions; stored versions then only name
+	// them. Each turn creates a session and copies the previous one into it; sessions two turns old
+	// are deleted. The service must accept the given id. State of the app ("app:") and the user
+	// ("user:") is shared between attempts.
 	Sessions session.Service
 
 	// App and User are ADK's names of the application and of whom the sessions belong to;
 	// "interlude" and "user" when empty.
 	App, User string
-	// Runner may add to what the agent is run with: artifacts, memory, plugins. It is called for
-	// each turn.
+	// Runner may add artifacts, memory and plugins. It is called for each turn.
 	Runner func(*runner.Config)
 	// Run is given to each run of the agent.
 	Run agent.RunConfig
 
-	// Question makes the question of what the agent waits for. Nil: Ask.
+	// Question creates the question for an interrupt. Nil: Ask.
 	Question func(Interrupt) interaction.Question
 	// Reply makes the function response of an answer. Nil: Respond. An error that is an *Unclear
 	// asks again; any other fails the turn.
 	Reply func(context.Context, Interrupt, interaction.Answer) (map[string]any, error)
 
-	// Ends says what the end of the agent means for the run.
+	// Ends selects the meaning of the agent's end.
 	Ends Ends
 }
 
-// Ends says what it means that an agent came to its end.
+// Ends is the meaning of an agent's end.
 type Ends int
 
-// What an end can mean.
+// Meanings of an end.
 const (
-	// EndsTurn leaves it to the text and the output whether the run is complete, as with any agent.
-	// In an interactive run that is not, the person is asked, and the next turn goes on in the same
+	// EndsTurn lets text and output decide whether the run is complete, as for any agent.
+	// Otherwise, in an interactive run, the person is asked and the next turn continues the
 	// conversation.
 	EndsTurn Ends = iota
 	// EndsRun completes the run: the done marker is added. It is for workflows.
 	EndsRun
 )
 
-// withDefaults fills in what the zero values stand for.
+// withDefaults fills in defaults.
 func (c Config) withDefaults() (Config, error) {
 	if c.Ends != EndsTurn && c.Ends != EndsRun {
 		return c, fmt.Errorf("adk: Config.Ends is %d, want EndsTurn or EndsRun", c.Ends)

@@ -20,12 +20,11 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// A tool that wants to be confirmed is asked about as an approval. What was decided is kept
-// with the pending call until all pending calls have their responses. Then the approved or edited
-// arguments take the place of those in the turn's session, and a plugin looks at each call just
-// before its tool: nothing but these arguments is executed.
+// A tool that needs confirmation is asked about as an approval. Decisions are kept with the pending
+// call until all pending calls have responses. Then the approved or edited arguments replace the
+// session's, and a plugin checks each call just before its tool: only these arguments are executed.
 
-// decision is what a person has decided about the call of a tool.
+// decision is a person's decision about a tool call.
 type decision struct {
 	Decision interaction.Decision `json:"decision"`
 	// Arguments may be executed; nil for nothing.
@@ -34,7 +33,7 @@ type decision struct {
 	Text string `json:"text,omitempty"`
 }
 
-// subjectOf is what a person is to approve; nil if that cannot be shown as it is.
+// subjectOf is the subject of the approval; nil if it cannot be shown exactly.
 func subjectOf(i Interrupt) *interaction.Subject {
 	arguments, err := encodeExactly(i.Args)
 	s := &interaction.Subject{Tool: i.Tool, Arguments: arguments}
@@ -56,8 +55,8 @@ func encodeExactly(args map[string]any) (json.RawMessage, error) {
 	return bytes.TrimSpace(b.Bytes()), err
 }
 
-// decide stores the answer's decision about the call. It returns an error if the call is not the
-// one that was approved.
+// decide stores the answer's decision about the call. It returns an error if another call was
+// approved.
 func (o *pendingCall) decide(a interaction.Answer) error {
 	if a.Decision == "" || o.Kind != Confirmation {
 		return nil
@@ -72,7 +71,7 @@ func (o *pendingCall) decide(a interaction.Answer) error {
 	return nil
 }
 
-// decisions are those of the turn, by the id of the call that they are about.
+// decisions are the turn's decisions by the id of their call.
 type decisions map[string]*decision
 
 // apply finds the calls that were decided about, and returns the events with the edited arguments
@@ -119,9 +118,8 @@ func callIn(events []*session.Event, id string) *genai.FunctionCall {
 	return nil
 }
 
-// withArguments returns an event in which the calls have their edited arguments: those of the
-// model, which then sees what was executed, and those that confirmations are about, which ADK
-// executes.
+// withArguments returns an event whose calls have their edited arguments: the model's calls, so
+// that it sees the executed arguments, and the calls of confirmations, which ADK executes.
 func withArguments(ev *session.Event, edited map[string]map[string]any) *session.Event {
 	changed := false
 	all := slices.Clone(parts(ev))
@@ -158,8 +156,8 @@ func withArguments(ev *session.Event, edited map[string]map[string]any) *session
 	return &copied
 }
 
-// plugin looks at each call before its tool: a call that was decided about is executed with just
-// the arguments that were approved, and one that was refused tells the agent why.
+// plugin checks each call before its tool: an approved call gets exactly the approved arguments,
+// and a refused one returns the reason to the agent.
 func (d decisions) plugin() (*plugin.Plugin, error) {
 	p, err := plugin.New(plugin.Config{Name: "interlude_approvals", BeforeToolCallback: d.beforeTool})
 	if err != nil {
@@ -185,7 +183,7 @@ func (d decisions) beforeTool(ctx agent.Context, _ tool.Tool, args map[string]an
 	if got, err := encodeExactly(args); err != nil || !sameJSON(got, decided.Arguments) {
 		return nil, fmt.Errorf("adk: the arguments are not those that were approved: %s", decided.Arguments)
 	}
-	return nil, nil //nolint:nilnil // the tool is called with what was approved
+	return nil, nil //nolint:nilnil // the tool gets the approved arguments
 }
 
 // sameJSON reports whether two objects have the same members, with numbers of the same value.

@@ -3,16 +3,14 @@
 //
 //	e, err := adk.New(newAgent, adk.Config{}) // newAgent func(context.Context) (agent.Agent, error)
 //
-// What an agent waits for becomes a question, and the answer its function response: a tool that
-// wants confirmation, a long-running tool, a workflow node that requests input. Several are asked
-// about together, and each call gets the answer to its own question. A run resumes each
-// of its questions once: the reply is claimed by the store of the runs, and every turn works on a
-// session of its own, made from the one that it goes on from (see package checkpoint).
+// A tool that wants confirmation, a long-running tool or a workflow node that requests input
+// becomes a question, and the answer its function response. Several are asked together, and each
+// call gets its own answer. A run resumes each question once: the store claims the reply, and every
+// turn uses a new session, created from the previous one (see package checkpoint).
 //
-// What ADK leaves to the parts of an agent stays with them: tools and nodes must return soon after
-// their context ended, a workflow may run nodes again when it is resumed, and a turn that is
-// repeated after a crash does again what its tools did outside.
+// ADK's own rules apply: tools and nodes must return soon after their context ended, a workflow may
+// run nodes again on resume, and a turn repeated after a crash repeats its tools' effects.
 //
-// Neighbours: engine is the interface, engine/checkpoint keeps the sessions, lifecycle runs the
+// Neighbours: engine is the interface, engine/checkpoint stores the sessions, lifecycle runs the
 // turns.
 package adk

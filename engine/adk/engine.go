@@ -63,10 +63,10 @@ func (e *Engine) branched(ctx context.Context, t engine.Turn, body []byte) ([]by
 	return json.Marshal(k)
 }
 
-// RunTurn runs the agent until it waits for something or comes to its end. All that it waits for is
-// asked together, and it goes on when all is answered. A turn in which something is unclear, or was
-// beyond the limits of questions asked together, only stores the answers and asks for the rest. The
-// tokens that its models used are in the outcome, beside an error too.
+// RunTurn runs the agent until it waits or ends. All its interrupts are asked together, and it
+// continues when all are answered. If an answer is unclear, or questions exceeded the limits, the
+// turn only stores the answers and asks for the rest. The outcome has the tokens of its models,
+// also with an error.
 func (e *Engine) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 	if ctx.Err() != nil {
 		return engine.Outcome{}, interrupted(ctx, context.Cause(ctx))
@@ -124,8 +124,8 @@ func (e *Engine) storeFirstHandle(ctx context.Context, t engine.Turn, s engine.S
 	return s.Session(ctx, h)
 }
 
-// applyAnswers stores the responses that the turn's answers give to the pending calls. What nobody
-// has answered, or not clearly, stays without a response: nothing is executed.
+// applyAnswers stores the responses of the turn's answers to the pending calls. Calls with a
+// missing or unclear answer stay without a response, so nothing is executed.
 func (e *Engine) applyAnswers(ctx context.Context, t engine.Turn, k *savedSession) error {
 	if len(t.Answers) == 0 {
 		return errNoAnswer
@@ -173,8 +173,8 @@ func (e *Engine) applyAnswer(ctx context.Context, t engine.Turn, o *pendingCall,
 	return nil
 }
 
-// runInput is what the agent is run with: the responses to its pending calls, or the prompt or
-// answer as text.
+// runInput is the agent's input: the responses to its pending calls, or the prompt or answer as
+// text.
 func runInput(t engine.Turn, k *savedSession) *genai.Content {
 	if len(k.Open) == 0 {
 		return genai.NewContentFromText(t.Input(), genai.RoleUser)
@@ -228,13 +228,13 @@ func (e *Engine) ends(ctx context.Context, p *activeTurn, after *savedSession) (
 	}
 	o.Output = p.output
 	if e.cfg.Ends == EndsRun {
-		return o, nil // there is nothing to go on from
+		return o, nil // no session to continue
 	}
 	return e.save(ctx, p.turn, o, after)
 }
 
-// ask asks for all that has no response yet. Of calls with one Ref only the first is asked about,
-// so that no answer can be taken for that of another call.
+// ask asks about all calls without a response. Of calls with equal Refs only the first is asked, so
+// that no answer can apply to another call.
 func (e *Engine) ask(ctx context.Context, t engine.Turn, k *savedSession) (engine.Outcome, error) {
 	var questions []interaction.Question
 	refs := make(map[string]bool)

@@ -10,8 +10,8 @@ import (
 )
 
 // Guard returns an agent that runs a and turns its panic into an error. ADK's ParallelAgent runs
-// its sub-agents in goroutines of its own, where a panic ends the whole process: guard each of them
-// that may panic. Guard does not recover panics of goroutines that a starts itself.
+// its sub-agents in separate goroutines, where a panic ends the process: guard each that may panic.
+// Guard does not recover panics of goroutines started by a.
 func Guard(a agent.Agent) (agent.Agent, error) {
 	return agent.New(agent.Config{
 		Name: a.Name(), Description: a.Description(), SubAgents: a.SubAgents(),
@@ -31,7 +31,7 @@ func guarded(events iter.Seq2[*session.Event, error], yield func(*session.Event,
 	failed error) {
 	yielding := false
 	defer func() {
-		if yielding { // the panic is that of yield, not the agent's
+		if yielding { // yield's panic, not the agent's
 			return
 		}
 		if p := recover(); p != nil {
@@ -50,8 +50,8 @@ func guarded(events iter.Seq2[*session.Event, error], yield func(*session.Event,
 }
 
 // checkParallel refuses confirmations of agents below a ParallelAgent. ADK executes the confirmed
-// tools of all sub-agents at one time, in goroutines of its own: some calls get no confirmation,
-// and where one sub-agent stops the others, ADK 2.2 panics there and ends the process.
+// tools of all sub-agents concurrently: some calls get no confirmation, and if a sub-agent stops
+// the others, ADK 2.2 panics and ends the process.
 func (p *activeTurn) checkParallel(root agent.Agent, open []pendingCall) error {
 	for i := range open {
 		o := &open[i]
@@ -67,8 +67,8 @@ func (p *activeTurn) checkParallel(root agent.Agent, open []pendingCall) error {
 	return nil
 }
 
-// parallelIn returns the name of the ParallelAgent that an event's branch leads through, empty if
-// there is none. A ParallelAgent adds its own name and that of its sub-agent to the branch.
+// parallelIn returns the name of the ParallelAgent in an event's branch; empty if there is none. A
+// ParallelAgent adds its name and its sub-agent's to the branch.
 func parallelIn(a agent.Agent, branch string) string {
 	for _, sub := range a.SubAgents() {
 		if strings.Contains("."+branch+".", "."+a.Name()+"."+sub.Name()+".") {

@@ -14,10 +14,10 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// Kind says what an agent waits for.
+// Kind is the kind of an interrupt.
 type Kind string
 
-// What an agent can wait for.
+// Kinds of interrupts.
 const (
 	// Confirmation: a tool wants to be confirmed before it runs.
 	Confirmation Kind = "confirmation"
@@ -38,20 +38,20 @@ type Interrupt struct {
 	// long-running tool. Tool is empty for Input.
 	Tool string         `json:"tool,omitempty"`
 	Args map[string]any `json:"args,omitempty"`
-	// Message is what the tool or node says to the person.
+	// Message is the text of the tool or node for the person.
 	Message string `json:"message,omitempty"`
-	// Payload is what it adds; after a restart as JSON decodes it.
+	// Payload is its additional data; after a restart as JSON decodes it.
 	Payload any `json:"payload,omitempty"`
-	// Schema is what the input must be, nil for anything.
+	// Schema is the required form of the input; nil for any.
 	Schema *jsonschema.Schema `json:"schema,omitempty"`
-	// Interim is what a long-running tool returned at once, nil for nothing.
+	// Interim is the immediate result of a long-running tool; nil without one.
 	Interim map[string]any `json:"interim,omitempty"`
-	// Question is what was asked. It is empty for Config.Question, and set for Config.Reply.
+	// Question is the question that was asked: empty for Config.Question, set for Config.Reply.
 	Question interaction.Question `json:"question"`
 }
 
-// waiting returns the calls that wait for their response: those that ADK marks as long-running, in
-// order, without those that the user's side has answered.
+// waiting returns the calls without a response: calls marked as long-running, in order, minus
+// answered ones.
 func waiting(events []*session.Event) []Interrupt {
 	var all []Interrupt
 	for _, ev := range events {
@@ -73,7 +73,7 @@ func waiting(events []*session.Event) []Interrupt {
 	return all
 }
 
-// userAuthor is ADK's name of the author of what comes from outside.
+// userAuthor is ADK's author of outside input.
 const userAuthor = "user"
 
 func parts(ev *session.Event) []*genai.Part {

@@ -10,8 +10,8 @@ import (
 	"google.golang.org/adk/v2/tool/toolconfirmation"
 )
 
-// decode reads JSON with its numbers as they are written: what a tool is called with after a
-// restart is what was asked about.
+// decode reads JSON with its numbers as written, so that a tool gets the shown arguments after a
+// restart too.
 func decode(body []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
@@ -141,7 +141,7 @@ func restoreOriginal(call *genai.FunctionCall) {
 	}
 	var original genai.FunctionCall
 	if err := convert(wrapped, &original); err != nil {
-		return // ADK says what is wrong with it
+		return // ADK reports the fault
 	}
 	original.Args, _ = wrapped["args"].(map[string]any)
 	call.Args[key] = &original

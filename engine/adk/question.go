@@ -7,12 +7,12 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// Ask makes the question of what an agent waits for. When its payload is an interaction.Question,
-// or the payload or the arguments of the long-running tool have the shape of one (kind, prompt,
-// options …), it is that question; the arguments, which a model has chosen, make neither a form nor
-// an approval of it, nor say who may answer. Otherwise a confirmation is asked as an approval of
-// the tool with its arguments, which also takes a plain yes or no, with its hint; input with its
-// message; a result with the tool and its arguments.
+// Ask creates the question for an interrupt. If its payload is an interaction.Question, or the
+// payload or a long-running tool's arguments have the shape of one (kind, prompt, options …), it is
+// that question; arguments chosen by a model never create a form or an approval or set the
+// audience. Otherwise a confirmation becomes an approval of the tool with its arguments and hint,
+// which also accepts a plain yes or no; input a question with its message; a result a question with
+// the tool and its arguments.
 func Ask(i Interrupt) interaction.Question {
 	if q, ok := questionIn(i.Payload); ok {
 		return q
@@ -46,7 +46,7 @@ func Ask(i Interrupt) interaction.Question {
 		Context: contextOf(i)}
 }
 
-// questionIn finds a question in what an interrupt carries.
+// questionIn finds a question in an interrupt's data.
 func questionIn(carried any) (interaction.Question, bool) {
 	var q interaction.Question
 	switch carried := carried.(type) {
@@ -69,7 +69,7 @@ func questionIn(carried any) (interaction.Question, bool) {
 	return q, true
 }
 
-// contextOf is what a person should see beside the question. It may be of any length.
+// contextOf is the question's context, of any length.
 func contextOf(i Interrupt) string {
 	var lines []string
 	add := func(what string, v any) {

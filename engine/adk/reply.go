@@ -10,24 +10,23 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// Unclear is the error of an answer that does not say what the agent needs to know: the person is
-// asked again.
+// Unclear is the error of an answer that lacks required information: the person is asked again.
 type Unclear struct {
-	// Need says what is needed, for the person.
+	// Need describes the missing information, for the person.
 	Need string
 }
 
 func (u *Unclear) Error() string { return "adk: unclear answer: " + u.Need }
 
-// Respond makes the function response of an answer.
+// Respond creates the function response of an answer.
 //
 // A confirmation is given by the decisions approve and edit, and refused by reject and respond. A
-// text gives it by a plain yes, in one of the usual words, and refuses it by a plain no; any other
-// text is Unclear. An automatic decision refuses it. The whole text is the payload.
+// plain yes in one of the usual words gives it, a plain no refuses it; any other text is Unclear.
+// An automatic decision refuses it. The whole text is the payload.
 //
-// Input is the text, when it may be one; where the node's schema wants something else it is read as
-// JSON, with yes and no for a boolean. What does not pass the schema is Unclear, unless it is an
-// automatic decision, which is left to ADK to refuse.
+// Input is the text, if the node's schema allows one; otherwise it is parsed as JSON, with yes and
+// no for a boolean. A value that fails the schema is Unclear, except an automatic decision, which
+// ADK refuses.
 //
 // The result of a long-running tool is {"output": text}.
 func Respond(i Interrupt, a interaction.Answer) (map[string]any, error) {
@@ -94,9 +93,8 @@ func input(schema *jsonschema.Schema, a interaction.Answer) (map[string]any, err
 	return nil, &Unclear{Need: "Please answer with what fits " + string(wanted) + "."}
 }
 
-// given is a value as the response to a request for input. ADK reads a text that is JSON as what it
-// says, so that what is to be anything but a text goes as JSON, and so does a text that could be
-// mistaken.
+// given encodes a value as the response to a request for input. ADK parses texts that are JSON, so
+// other types, and texts that could be mistaken, are sent as JSON.
 func given(v any) (map[string]any, error) {
 	text, isText := v.(string)
 	if isText && !json.Valid([]byte(text)) {

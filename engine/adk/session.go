@@ -18,7 +18,7 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// savedSession is what a turn leaves for the next one: a version of package checkpoint, as JSON.
+// savedSession is the session for the next turn: a version of package checkpoint, as JSON.
 type savedSession struct {
 	// Open are the calls that wait for their responses. The agent gets all responses together, also
 	// when they were answered in several turns.
@@ -38,9 +38,9 @@ type pendingCall struct {
 	// Document has all of the question's context when the question shows only a part.
 	Document *approval.Document `json:"whole,omitempty"`
 	Response map[string]any     `json:"response,omitempty"`
-	// Decided is what was decided about the call by something else than a text.
+	// Decided is a decision about the call that is not a text.
 	Decided *decision `json:"decided,omitempty"`
-	// Need is what the question says in addition, since an earlier answer to it was unclear.
+	// Need is added to the question after an unclear answer.
 	Need string `json:"need,omitempty"`
 }
 
@@ -63,8 +63,8 @@ func (k *savedSession) waits() bool {
 	return slices.ContainsFunc(k.Open, func(o pendingCall) bool { return o.Response == nil })
 }
 
-// callOf returns the call that the answer is about, which has no response yet. It is found by its
-// Ref, never by its place. A question without a Ref was asked alone, about the first such call.
+// callOf returns the unanswered call of an answer. It is found by its Ref, never by its position. A
+// question without a Ref is about the first such call.
 func (k *savedSession) callOf(a engine.Answer) (*pendingCall, error) {
 	for i := range k.Open {
 		if o := &k.Open[i]; o.Response == nil && o.Question.Ref == a.Ref {
@@ -163,9 +163,8 @@ func (e *Engine) copySession(ctx context.Context, t engine.Turn, k *savedSession
 	return nil
 }
 
-// unchanged returns an error when a pending call in the session is not the one that a person was
-// asked about: the host's session service may have lost or changed it, and only what the person saw
-// may be executed.
+// unchanged returns an error if a pending call in the session differs from the shown one: the
+// host's session service may have lost or changed it, and only the shown call may be executed.
 func (k *savedSession) unchanged(events []*session.Event) error {
 	now := make(map[string]Interrupt)
 	for _, i := range waiting(events) {
@@ -180,7 +179,7 @@ func (k *savedSession) unchanged(events []*session.Event) error {
 	return nil
 }
 
-// sessionOnlyState is the state that belongs to the session, without that of the app and the user.
+// sessionOnlyState is the session's state without app and user state.
 func sessionOnlyState(s session.State) map[string]any {
 	state := make(map[string]any)
 	for key, v := range s.All() {
@@ -246,5 +245,5 @@ func pendingCalls(all []Interrupt) []pendingCall {
 	return list
 }
 
-// errNoAnswer: a turn that goes on from a question was given no answer to it.
+// errNoAnswer: a turn that continues after a question has no answer to it.
 var errNoAnswer = errors.New("adk: the session waits for an answer, and the turn has none")

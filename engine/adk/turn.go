@@ -178,8 +178,8 @@ func Say(ctx context.Context, text string) error {
 	return p.say(ctx, text)
 }
 
-// Turn returns the turn that a tool or node runs in, as for its folders; ctx is the one that it was
-// given. False: it belongs to none.
+// Turn returns the turn of a tool or node, for its folders; ctx is the given context. False: there
+// is none.
 func Turn(ctx context.Context) (engine.Turn, bool) {
 	p, ok := ctx.Value(turnKey{}).(*activeTurn)
 	if !ok {

@@ -19,21 +19,21 @@ type Options struct {
 	// Command is the agent's program: a name to be found in PATH, or a path. The agent's own name
 	// when empty.
 	Command string
-	// Model is the one that the agent asks; its own choice when empty.
+	// Model is the agent's model; its own choice when empty.
 	Model string
 	// BaseURL is where the model is served, http://127.0.0.1:8080 say, without the part of the path
 	// that belongs to the protocol, such as /v1. The agent's own choice when empty.
 	BaseURL string
-	// Args are further arguments of each call of the agent, in both modes; placeholders as in
-	// exec.Config. Not for flags that let it do anything it likes: those are AutoArgs.
+	// Args are additional arguments of each call of the agent, in both modes; placeholders as in
+	// exec.Config. Flags for unrestricted access belong in AutoArgs.
 	Args []string
 	// AutoArgs are its full-auto flags, used in auto mode only. The adapter's own when nil;
 	// none when empty and not nil.
 	AutoArgs []string
 
-	// Env names further variables of the host that the agent may see. It sees its own key
-	// variables, PATH, locale, time zone, proxies, certificates and the folder for temporary files,
-	// and nothing else. Set gives it others; placeholders as in exec.Config.
+	// Env names additional variables of the host that the agent may see. It sees its own key
+	// variables, PATH, locale, time zone, proxies, certificates and the temporary folder, and
+	// nothing else. Set adds others; placeholders as in exec.Config.
 	Env []string
 	Set map[string]string
 	// Secrets names variables of Env or Set whose values are taken out of all that the agent
@@ -42,17 +42,15 @@ type Options struct {
 
 	// Home is where the agent keeps settings, login and sessions:
 	//
-	// Empty: in a home of each run's own. Nothing is shared or spoilt, and a key in the environment
-	// is what it logs in with; a login file can be put there by Seed, but where its tokens rotate
-	// (logins with an account mostly do) the copies of several runs, and the original, make each
-	// other invalid.
+	// Empty: a separate home per run. Nothing is shared, and the agent logs in with a key in the
+	// environment; Seed can provide a login file, but if its tokens rotate (as for most account
+	// logins), the copies of several runs and the original invalidate each other.
 	//
-	// UserHome: in the user's own home, so that a login with an account can be used. Runs see the
-	// user's settings, instructions and memories, and leave their sessions there; removing a run
-	// does not remove them.
+	// UserHome: the user's own home, for account logins. Runs see the user's settings, instructions
+	// and memories, and leave their sessions there; removing a run does not remove them.
 	//
-	// A path: in this folder, which all runs share and the user does not see: log in there once, by
-	// hand. It is made when it is missing.
+	// A path: a folder shared by all runs, separate from the user's: log in there once, by hand. It
+	// is created if missing.
 	Home string
 	// Seed are files to be copied into the home of a run before its first turn, by their path in
 	// it: ".gitconfig" from "/etc/agents/gitconfig", say. Readable by the user only. Only where
@@ -67,15 +65,15 @@ type Options struct {
 	// and Seed are in place by then.
 	Sandbox func(cmd *exec.Cmd, t engine.Turn) error
 
-	// StateDir, Grace, TurnLimit, IdleLimit and MaxMemory are those of exec.Config: where processes
-	// are recorded, the time between TERM and KILL, and the limits of a turn's time, of silence,
-	// and of memory in bytes.
+	// StateDir, Grace, TurnLimit, IdleLimit and MaxMemory have the meaning of exec.Config: process
+	// records, the time between TERM and KILL, and limits of a turn's time, of silence, and of
+	// memory in bytes.
 	StateDir                    string
 	Grace, TurnLimit, IdleLimit time.Duration
 	MaxMemory                   int64
 }
 
-// checked says what is wrong, and makes the paths absolute.
+// checked validates, and makes paths absolute.
 func (o Options) checked() (Options, error) {
 	if o.Home != "" && len(o.Seed) > 0 {
 		return o, errors.New("agents: Options.Seed is for a home of each run's own: leave Home empty, or put the " +
@@ -101,11 +99,11 @@ func (o Options) checked() (Options, error) {
 	return o, nil
 }
 
-// perRun reports whether each run has a home of its own.
+// perRun reports whether each run has a separate home.
 func (o Options) perRun() bool { return o.Home == "" }
 
-// home is the agent's home as a template: {home} for one of each run's own. Empty: it is the
-// user's, and the host's variables say where.
+// home is the agent's home as a template: {home} for one per run. Empty: the user's, as the host's
+// variables say.
 func (o Options) home() string {
 	switch o.Home {
 	case "":

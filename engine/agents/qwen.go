@@ -12,15 +12,13 @@ import (
 
 // Qwen is Qwen Code, qwen --output-format stream-json.
 //
-// It logs in with OPENAI_API_KEY, at any server of that protocol: OPENAI_BASE_URL and OPENAI_MODEL,
-// or Options.BaseURL and Options.Model, say which. In interactive turns it may read files, write
-// them in the working and the artifact folder and nowhere else, and has no shell; in auto mode it
-// may do all it can, unless Options.AutoArgs is empty and not nil. The rules for that are given to
-// it as settings of the system, which go before all others. Its own tool to ask people is taken
-// away, since nobody answers it: it asks by the end of its turn. Its input goes to its standard
-// input, so that no other user of the machine sees it and it may be of any length up to 8 MiB; a
-// text that begins with a slash is no command to it, but @FILE is the content of a file in its
-// folders.
+// It logs in with OPENAI_API_KEY at any server of that protocol, selected by OPENAI_BASE_URL and
+// OPENAI_MODEL or Options.BaseURL and Options.Model. In interactive turns it may read files, write
+// only in the working and artifact folders, and has no shell; in auto mode it may do everything,
+// unless Options.AutoArgs is empty and not nil. The rules are passed as system settings, which
+// override all others. Its own question tool is disabled: it asks by the end of its turn. Its input
+// uses standard input, invisible to other users of the machine, with up to 8 MiB; a leading slash
+// is not a command, but @FILE is the content of a file in its folders.
 func Qwen(o Options) (*Engine, error) {
 	call := []string{"--output-format", "stream-json", "--exclude-tools", "ask_user_question", "--chat-recording",
 		autoArg}
@@ -50,7 +48,7 @@ func Qwen(o Options) (*Engine, error) {
 			Args:       call,
 			ResumeArgs: with(call, "--resume", "{session}"),
 			AutoArgs:   []string{"--approval-mode", "yolo"},
-			Stdin:      " {input}", // which it would take for a command of its own when it begins with a slash
+			Stdin:      " {input}", // it would parse a leading slash as a command
 			Rules:      qwenRules,
 			// "No saved session found with ID …", "No saved session found with title …"
 			ResumeFailed: regexp.MustCompile(`No saved session found`),
@@ -70,10 +68,10 @@ func Qwen(o Options) (*Engine, error) {
 // cannot write there.
 const qwenTurnFile = ".qwen-turn.json"
 
-// qwenTurn writes the settings that say which files the agent may write. Without them, in the mode
-// that lets it edit files, the agent may write any file of the user's. In the mode that asks a
-// person, the agent is refused what no rule allows, since there is nobody to ask. Settings in the
-// working folder count too, and could allow more, so the agent may not write them.
+// qwenTurn writes the settings that limit the agent's writes. Without them, in its edit mode, the
+// agent may write any file of the user. In its asking mode the agent is refused everything without
+// a rule, because there is no one to ask. Settings in the working folder count too, and could allow
+// more, so the agent may not write them.
 func (o Options) qwenTurn(h *home, t engine.Turn) error {
 	settings := object{}
 	if full := o.AutoArgs == nil || len(o.AutoArgs) > 0; t.Mode != fsm.ModeAuto || !full {
@@ -100,9 +98,8 @@ func escapeGlob(path string) string { return special.ReplaceAllString(path, `\$0
 
 var special = regexp.MustCompile(`[][\\*?{}()!+@|^$"]`)
 
-// qwenSettings have it neither update itself nor report what it does nor ask the model after each
-// turn for memories, which only a home that is used for longer can hold, or for what the user could
-// type next.
+// qwenSettings turn off updates, reports, and the extra requests after each turn for memories and
+// suggestions.
 func qwenSettings(h *home) error {
 	return h.writeSettings(object{
 		"general": object{"enableAutoUpdate": false},
@@ -113,8 +110,7 @@ func qwenSettings(h *home) error {
 	}, ".qwen", "settings.json")
 }
 
-// refusedByModel matches what the agent says in the place of the model when a request fails, after
-// what the model said before.
+// refusedByModel matches the agent's own text in place of the model's after a failed request.
 var refusedByModel = regexp.MustCompile(`(?s)\[API Error: .*\]\s*$`)
 
 // qwenRules read the lines of --output-format stream-json. What subagents say has a parent. A

@@ -21,8 +21,8 @@ func (h *home) writeSettings(settings any, path ...string) error {
 	return h.write(name, append(body, '\n'))
 }
 
-// The artifact folder is told to agents that split arguments at commas by a variable that their
-// settings name.
+// Agents that split arguments at commas get the artifact folder by a variable named in their
+// settings.
 const (
 	artifactsVariable = "INTERLUDE_ARTIFACTS"
 	artifacts         = "$" + artifactsVariable

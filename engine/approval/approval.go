@@ -15,9 +15,8 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// Cut shortens a text to at most limit bytes, which must be 100 at least: its beginning and its end
-// stay, and in between stands how many bytes are not shown. hidden is their number, 0 when all is
-// there.
+// Cut shortens a text to at most limit bytes, which must be at least 100: beginning and end stay,
+// with the number of omitted bytes between them. hidden is that number, 0 for a complete text.
 func Cut(s string, limit int) (shown string, hidden int) {
 	if len(s) <= limit {
 		return s, 0
@@ -44,8 +43,8 @@ func Ref(id string) string {
 
 func gap(n int) string { return fmt.Sprintf("\n[… %d more bytes are not shown …]\n", n) }
 
-// JSON is a value as JSON that a person reads: visible, and with <, > and & as they are. What is no
-// JSON is said to be none.
+// JSON formats JSON for people: visible characters, and <, > and & without escapes. Invalid JSON is
+// marked.
 func JSON(v any) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)

@@ -63,7 +63,7 @@ func Fit(q interaction.Question, dir, prefix string) (interaction.Question, *Doc
 	return q, d, nil
 }
 
-// Note is the text that tells a person about a document of this size.
+// Note is the text about a document of this size.
 func (d *Document) Note(size int) string {
 	return fmt.Sprintf("This is not all of it: all %d bytes are in the artifact %s (SHA-256 %s). Read it before you "+
 		"allow this: the decision holds for all of it.\n",

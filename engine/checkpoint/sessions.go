@@ -19,13 +19,13 @@ import (
 // Sessions stores an engine's sessions as versions, and makes and reads the handles that name them.
 // It is safe for concurrent use.
 type Sessions struct {
-	// Engine is the engine's name in its handles, Version the version of what it writes into them
-	// and into versions. Handles of others are refused.
+	// Engine is the engine's name in its handles, Version the format of handles and versions. Other
+	// handles are refused.
 	Engine, Version string
 	// Revision is the revision of the host's own graph or agent, empty when it has none. Handles of
 	// another revision are refused.
 	Revision string
-	// Store stores the versions. Nil: those of a run are files in its own folder, Turn.HomeDir.
+	// Store stores the versions. Nil: files in the run's folder, Turn.HomeDir.
 	Store Store
 }
 
@@ -36,15 +36,15 @@ const homeFolder = "checkpoints"
 type handleData struct {
 	Run      string `json:"run"`
 	Revision string `json:"revision,omitempty"`
-	// Key names the version. It is empty until a turn has saved one: then the next turn begins
-	// anew.
+	// Key names the version. It is empty until a turn has saved one: then the next turn starts a
+	// new session.
 	Key string `json:"key,omitempty"`
 	Sum string `json:"sum,omitempty"` // of the version, SHA-256
 	// Home is the run's own folder when the version is in it: Check does not get the turn.
 	Home string `json:"home,omitempty"`
 	// Older are the earlier versions, the latest first.
 	Older []string `json:"older,omitempty"`
-	// Interrupts are the framework's names of what the run waits for, for people.
+	// Interrupts are the framework's names of the run's interrupts, for people.
 	Interrupts []string `json:"interrupts,omitempty"`
 }
 
@@ -61,10 +61,9 @@ func (s Sessions) Fresh(t engine.Turn) (engine.SessionHandle, error) {
 	return s.handle(handleData{Run: t.RunID, Revision: s.Revision})
 }
 
-// Load returns the version that the turn goes on from, nil when it begins anew. An error is a
-// Failure: SESSION_RESUME_FAILED when the handle cannot be resumed, ENGINE_FAILED when the store
-// fails and fails again when it is tried again. Versions that no attempt needs any more are
-// removed.
+// Load returns the version for the turn; nil for a new session. An error is a Failure:
+// SESSION_RESUME_FAILED if the handle cannot be resumed, ENGINE_FAILED if the store still fails
+// after retries. Unneeded versions are removed.
 func (s Sessions) Load(ctx context.Context, t engine.Turn) ([]byte, error) {
 	if t.Session == nil {
 		return nil, nil
@@ -112,8 +111,8 @@ func (s Sessions) storeOf(t engine.Turn) (Store, error) {
 	return Files{Dir: filepath.Join(t.HomeDir, homeFolder)}, nil
 }
 
-// Save stores body as a new version of the turn's session and returns the handle that names it. The
-// interrupts stand in the handle, for people. An error is a Failure.
+// Save stores body as a new version of the turn's session and returns its handle. The handle lists
+// the interrupts, for people. An error is a Failure.
 func (s Sessions) Save(ctx context.Context, t engine.Turn, body []byte, interrupts ...string) (engine.SessionHandle,
 	error) {
 	if len(body) > MaxBody {
@@ -162,7 +161,7 @@ func failed(ctx context.Context, detail string, err error) *engine.Failure {
 	return &engine.Failure{Code: code, Detail: detail, Err: err}
 }
 
-// Resumable has the methods of an engine that need nothing but its Sessions: Profile, and those of
+// Resumable has the engine methods that need only Sessions: Profile, and the methods of
 // engine.Checker and engine.Brancher. The engine embeds it. Use Sessions.Resumable.
 type Resumable struct {
 	sessions Sessions
@@ -170,9 +169,8 @@ type Resumable struct {
 	change   func(ctx context.Context, t engine.Turn, body []byte) ([]byte, error)
 }
 
-// Resumable returns the methods of an engine with these sessions. The reason is that of its
-// profile. What the engine must change in a version for a fork is done by change, which is given
-// the fork's first turn.
+// Resumable returns the methods of an engine with these sessions. The reason is its profile's.
+// change adapts a version for a fork; it gets the fork's first turn.
 func (s Sessions) Resumable(reason string,
 	change func(ctx context.Context, t engine.Turn, body []byte) ([]byte, error)) Resumable {
 	return Resumable{s, reason, change}
@@ -183,9 +181,9 @@ func (r Resumable) Profile(context.Context) (engine.Profile, error) {
 	return engine.Profile{Kind: fsm.ProfileResumable, Reason: r.reason}, nil
 }
 
-// Check implements engine.Checker. It returns ErrHandleRefused when the version that the handle
-// names is missing, has changed, or is of another engine, format, revision or run. When the run's
-// own folder is not where it was, the error is another one, since that is not known.
+// Check implements engine.Checker. It returns ErrHandleRefused if the version of the handle is
+// missing, has changed, or belongs to another engine, format, revision or run. If the run's folder
+// is missing, the error is another one, because the answer is not known.
 func (r Resumable) Check(ctx context.Context, runID string, h engine.SessionHandle) error {
 	s := r.sessions
 	n, err := s.readHandle(runID, h)
@@ -203,16 +201,14 @@ func (r Resumable) Check(ctx context.Context, runID string, h engine.SessionHand
 	return err
 }
 
-// CanBranch implements engine.Brancher. It returns why not when the handle's version is missing, as
-// that of a question is two turns later: versions that no attempt of the run needs any more are
-// deleted.
+// CanBranch implements engine.Brancher. It returns the reason if the handle's version is missing:
+// versions that no attempt of the run needs any more are deleted, a question's two turns later.
 func (r Resumable) CanBranch(ctx context.Context, p engine.BranchPoint) error {
 	return r.Check(ctx, p.RunID, p.Session)
 }
 
-// Branch implements engine.Brancher: it stores the version of the point, changed by the
-// engine, as the first version of the run of the turn t, and returns the handle that names it. An
-// error is a Failure, as that of Load.
+// Branch implements engine.Brancher: it stores the version of the point, adapted by the engine, as
+// the first version of t's run, and returns its handle. Errors are Failures, as from Load.
 func (r Resumable) Branch(ctx context.Context, p engine.BranchPoint, t engine.Turn) (engine.SessionHandle, error) {
 	s := r.sessions
 	source := engine.Turn{RunID: p.RunID, HomeDir: p.HomeDir, Session: &p.Session}
@@ -229,12 +225,12 @@ func (r Resumable) Branch(ctx context.Context, p engine.BranchPoint, t engine.Tu
 	if body, err = r.change(ctx, t, body); err != nil {
 		return engine.SessionHandle{}, err
 	}
-	t.Session = nil // the versions of the other run are not the older ones of this
+	t.Session = nil // versions of another run are not older versions of this one
 	return s.Save(ctx, t, body, n.Interrupts...)
 }
 
-// CheckReply returns a Failure when the turn begins with a reply to no question, as a fork from the
-// end of a run may, and the version that it is to go on from waits for the answer to one.
+// CheckReply returns a Failure if the turn starts with a reply to no question, as in a fork from
+// the end of a run, and its version waits for an answer.
 func CheckReply(t engine.Turn, waits bool) error {
 	if !waits || !slices.ContainsFunc(t.Answers, func(a engine.Answer) bool { return a.ID == 0 }) {
 		return nil
@@ -255,8 +251,8 @@ func (s Sessions) handle(n handleData) (engine.SessionHandle, error) {
 	return engine.SessionHandle{Engine: s.Engine, Version: s.Version, Data: data}, nil
 }
 
-// readHandle decodes a handle. The error wraps engine.ErrHandleRefused when the handle is of
-// another engine, version, revision or run.
+// readHandle decodes a handle. The error wraps engine.ErrHandleRefused for a handle of another
+// engine, version, revision or run.
 func (s Sessions) readHandle(runID string, h engine.SessionHandle) (handleData, error) {
 	var n handleData
 	if h.Engine != s.Engine || h.Version != s.Version {

@@ -24,6 +24,6 @@ type Store interface {
 
 // Deleter is implemented by a Store that can remove versions.
 type Deleter interface {
-	// Delete removes the version; it is no error when there is none.
+	// Delete removes the version; a missing version is not an error.
 	Delete(ctx context.Context, key string) error
 }

@@ -13,15 +13,15 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// Approve returns a tool that runs t when a person has approved the call. It interrupts with
-// an approval of the tool's name and the arguments. An approval runs t with just these arguments,
-// an edit with those of the person, which the result then begins with, since the model's own call
-// keeps its arguments. Anything else runs nothing, and the model is told what the person said.
-// Arguments that cannot be shown as they are, such as those with a member given twice, are not
-// asked about: the model is told why.
+// Approve returns a tool that runs t after a person has approved the call. It interrupts with an
+// approval of the tool's name and arguments. An approval runs t with exactly these arguments, an
+// edit with the person's, with which the result then begins, because the model's own call keeps its
+// arguments. Other decisions run nothing, and the model gets the person's text. Arguments that
+// cannot be shown exactly, such as duplicate members, are not asked about: the model gets the
+// reason.
 //
-// The question may be changed before it is asked: a schema for edited arguments, a risk, a prompt.
-// Its subject's tool and arguments stay. Nil: it is asked as it is.
+// The callback may change the question before it is asked: a schema for edited arguments, a risk, a
+// prompt. Tool and arguments of its subject are fixed. Nil changes nothing.
 func Approve(t tool.InvokableTool, change func(*interaction.Question)) tool.InvokableTool {
 	return approvedTool{t, change}
 }
@@ -32,7 +32,7 @@ type approvedTool struct {
 	change func(*interaction.Question)
 }
 
-// InvokableRun asks, or runs the tool with what was approved.
+// InvokableRun asks, or runs the tool with the approved arguments.
 func (a approvedTool) InvokableRun(ctx context.Context, arguments string, opts ...tool.Option) (string, error) {
 	q, err := a.question(ctx, arguments)
 	if err != nil {
@@ -60,7 +60,7 @@ func (a approvedTool) InvokableRun(ctx context.Context, arguments string, opts .
 	return result, err
 }
 
-// question is what a person is asked about the call.
+// question is the question about the call.
 func (a approvedTool) question(ctx context.Context, arguments string) (interaction.Question, error) {
 	info, err := a.Info(ctx)
 	if err != nil {

@@ -27,28 +27,28 @@ type Config struct {
 
 	// Question makes the question of an interrupt. Nil: Ask.
 	Question func(Interrupt) interaction.Question
-	// Reply makes the resume data of the answer to an interrupt: what the node, tool or agent asks
-	// for with GetResumeContext. Nil: the text of the answer, a string; the interaction.Answer
-	// itself if the question has a schema or is an approval. For a Gate it returns the graph's new
-	// state, or nil to leave it as it is. Its error fails the turn.
+	// Reply creates the resume data of an interrupt's answer, read by the node, tool or agent with
+	// GetResumeContext. Nil: the text of the answer, a string; the interaction.Answer itself if the
+	// question has a schema or is an approval. For a Gate it returns the graph's new state, or nil
+	// to keep it. Its error fails the turn.
 	Reply func(context.Context, Interrupt, interaction.Answer) (any, error)
 
-	// Ends says what the end of a graph or agent means for the run.
+	// Ends selects the meaning of the end of a graph or agent.
 	Ends Ends
 }
 
-// Ends says what it means that a graph or agent came to its end.
+// Ends is the meaning of the end of a graph or agent.
 type Ends int
 
-// What an end can mean.
+// Meanings of an end.
 const (
 	// EndsRun completes the run: the done marker is added. An agent whose last message asks the
 	// person, in the form that its prompt describes, or says that it is not done, does not end the
 	// run.
 	EndsRun Ends = iota
-	// EndsTurn leaves it to the text and the output whether the run is complete, as with any agent.
-	// In an interactive run that is not, the person is asked, and the next turn starts the graph or
-	// agent again with what was said so far.
+	// EndsTurn lets text and output decide whether the run is complete, as for any agent.
+	// Otherwise, in an interactive run, the person is asked, and the next turn starts the graph or
+	// agent again with the conversation so far.
 	EndsTurn
 )
 

@@ -1,20 +1,18 @@
 // Package eino runs graphs and agents built with github.com/cloudwego/eino as engines, in the
 // host's own process.
 //
-// Compile takes a graph, chain or workflow, NewAgent what makes an agent of Eino's agent
-// development kit. An interrupt becomes a question, and the answer resumes it as its resume data.
-// Several are asked about together, and each gets the answer to its own question.
-// Where Eino resumes a checkpoint as often as it is asked to, a run resumes each of its questions
-// once: the reply is claimed by the store of the runs, and every turn writes a checkpoint of its
-// own, beside the one that it read (see package checkpoint).
+// Compile takes a graph, chain or workflow, NewAgent a constructor of an agent of Eino's agent
+// development kit. An interrupt becomes a question, and the answer its resume data. Several are
+// asked together, and each gets its own answer. Eino resumes a checkpoint any number of times; a
+// run resumes each question once: the store claims the reply, and every turn writes a new
+// checkpoint (see package checkpoint).
 //
 //	e, err := eino.Compile(ctx, graph, eino.GraphConfig[string, string]{})
 //
-// What Eino leaves to the parts of a graph stays with them: a node that was interrupted runs again
-// from its beginning; one that is not meant by an answer must interrupt again; a node must return
-// soon after its context ended. And a turn that is repeated after a crash does again what its nodes
-// did outside.
+// Eino's own rules apply: an interrupted node runs again from its beginning; a node whose answer is
+// missing must interrupt again; a node must return soon after its context ended; and a turn
+// repeated after a crash repeats its nodes' effects.
 //
-// Neighbours: engine is the interface, engine/checkpoint keeps the sessions, lifecycle runs the
+// Neighbours: engine is the interface, engine/checkpoint stores the sessions, lifecycle runs the
 // turns.
 package eino

@@ -36,7 +36,7 @@ type result struct {
 	end        Result
 }
 
-// Result is what the end of a graph or agent says.
+// Result is the result of a graph or agent.
 type Result struct {
 	// Text is the assistant's final text.
 	Text string
@@ -68,8 +68,8 @@ func branched(_ context.Context, t engine.Turn, body []byte) ([]byte, error) {
 	return body, checkpoint.CheckReply(t, len(kept.asked()) > 0)
 }
 
-// RunTurn runs the graph or agent until it is interrupted or comes to its end. The tokens that its
-// models used until then are in the outcome, beside an error too.
+// RunTurn runs the graph or agent until it is interrupted or ends. The outcome has the tokens of
+// its models, also with an error.
 func (e *Engine) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 	if ctx.Err() != nil {
 		return engine.Outcome{}, interrupted(ctx, context.Cause(ctx))
@@ -101,8 +101,7 @@ func (e *Engine) runActive(ctx context.Context, p *activeTurn) (engine.Outcome, 
 	return e.endOutcome(ctx, p, done.end)
 }
 
-// startTurn reads the session that the turn goes on from. It stores the handle of the run's first
-// turn.
+// startTurn reads the turn's session. It stores the handle of the run's first turn.
 func (e *Engine) startTurn(ctx context.Context, t engine.Turn, s engine.Sink) (*activeTurn, error) {
 	body, err := e.sessions.Load(ctx, t)
 	if err != nil {
@@ -132,9 +131,9 @@ func (e *Engine) startTurn(ctx context.Context, t engine.Turn, s engine.Sink) (*
 	return p, nil
 }
 
-// resumeAll is what the open interrupts are resumed with, by their ids. An answer is that of the
-// interrupt which its Ref names, never of the one in its place. What nobody has answered is not
-// resumed: it interrupts again.
+// resumeAll is the resume data of the open interrupts, by id. An answer belongs to the interrupt
+// named by its Ref, never to the one at its position. Interrupts without an answer are not resumed:
+// they interrupt again.
 func (e *Engine) resumeAll(ctx context.Context, t engine.Turn, open []openInterrupt) (map[string]any, error) {
 	data := make(map[string]any)
 	for _, answer := range t.Answers {
@@ -162,7 +161,7 @@ func (e *Engine) resumeAll(ctx context.Context, t engine.Turn, open []openInterr
 	return data, nil
 }
 
-// resumeData is what an open interrupt is resumed with.
+// resumeData is the resume data of an open interrupt.
 func (e *Engine) resumeData(ctx context.Context, o openInterrupt, answer engine.Answer) (any, error) {
 	switch {
 	case e.cfg.Reply != nil:
@@ -178,9 +177,9 @@ func (e *Engine) resumeData(ctx context.Context, o openInterrupt, answer engine.
 	return data, nil
 }
 
-// askOutcome is the outcome of a turn that was interrupted. All interrupts are asked about
-// together, but for a gate, which is asked about alone. Nodes that were not asked about interrupt
-// again when the others are resumed.
+// askOutcome is the outcome of an interrupted turn. All interrupts are asked together, except a
+// gate, which is asked separately. Nodes that were not asked about interrupt again when the others
+// are resumed.
 func (e *Engine) askOutcome(ctx context.Context, p *activeTurn, all []Interrupt) (engine.Outcome, error) {
 	first := all[0]
 	switch {
@@ -219,7 +218,7 @@ func (e *Engine) askOutcome(ctx context.Context, p *activeTurn, all []Interrupt)
 	return e.save(ctx, p, engine.AskAll(questions...), kept, ids...)
 }
 
-// openInterrupts are those that a person is asked about, with their questions.
+// openInterrupts are the interrupts to ask about, with their questions.
 func (e *Engine) openInterrupts(p *activeTurn, all []Interrupt) ([]openInterrupt, error) {
 	if !all[0].Gate {
 		all = slices.DeleteFunc(slices.Clone(all), func(i Interrupt) bool { return i.Gate })
@@ -259,7 +258,7 @@ func (e *Engine) endOutcome(ctx context.Context, p *activeTurn, end Result) (eng
 	o.Output = end.Output
 	if asks := e.talks && p.goesOn(end); e.cfg.Ends == EndsRun && !asks {
 		o.Done = true
-		return o, nil // there is nothing to go on from
+		return o, nil // no session to continue
 	}
 	return e.save(ctx, p, o, session{Past: p.history})
 }

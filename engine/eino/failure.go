@@ -18,10 +18,9 @@ func failure(err error) error {
 	return &engine.Failure{Code: fsm.CodeEngineFailed, Detail: "eino", Err: err, Transient: engine.PassingError(err)}
 }
 
-// failure is the failure of a graph or agent. When it was to be resumed and failed before any of
-// its nodes started, its checkpoint could not be used: the checkpoint is of a graph that was
-// changed, or has a type that is not registered. Eino has no types for these errors, hence the
-// texts.
+// failure is the failure of a graph or agent. If it should be resumed and failed before any node
+// started, its checkpoint was unusable: the graph has changed, or a type is not registered. Eino
+// has no types for these errors, hence the texts.
 func (p *activeTurn) failure(err error) error {
 	text := err.Error()
 	unreadable := strings.Contains(text, "load checkpoint from store fail") || strings.Contains(text,

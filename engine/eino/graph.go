@@ -22,19 +22,19 @@ type GraphConfig[I, O any] struct {
 	// Input makes the input that the graph is started with. Nil: what DefaultInput makes; the
 	// constructor fails when it cannot make an I.
 	Input func(context.Context, Start) (I, error)
-	// Output makes the result of what the graph ends with. Nil: DefaultOutput.
+	// Output converts the graph's output. Nil: DefaultOutput.
 	Output func(context.Context, O) (Result, error)
-	// Options are given to each call of the graph, before those of the engine.
+	// Options are passed to each call of the graph, before the engine's.
 	Options []compose.Option
 }
 
-// Start is what a graph is started with.
+// Start is the input of a graph.
 type Start struct {
 	Turn engine.Turn
 	// Text is the run's prompt in its first turn, and the person's answer when the graph is started
 	// again (EndsTurn).
 	Text string
-	// Past is what was said before, by the person and the graph in turns, the oldest first.
+	// Past is the conversation so far, person and graph in turns, oldest first.
 	Past []*schema.Message
 }
 
@@ -108,8 +108,8 @@ func (g graph[I, O]) run(ctx context.Context, p *activeTurn) (result, error) {
 	return result{end: end}, nil
 }
 
-// resume marks the interrupts that the turn answers. A gate, which is asked about alone, is passed
-// as it is if it got no new state: data would become the state.
+// resume marks the answered interrupts. A gate, which is asked separately, is passed without data
+// if there is no new state: data would become the state.
 func (p *activeTurn) resume(ctx context.Context) context.Context {
 	if p.open[0].Gate && p.data[p.open[0].ID] == nil {
 		return ctx

@@ -19,9 +19,8 @@ import (
 	"time"
 )
 
-// Network says which addresses a client may reach. The zero value is for addresses that somebody
-// else has chosen: https to the public internet. It is not changed by its methods, which are safe
-// for concurrent use.
+// Network says which addresses a client may reach. The zero value is for untrusted addresses: https
+// to the public internet. Its methods do not change it and are safe for concurrent use.
 type Network struct {
 	// Allow lists ranges that may be dialed although they are not public, such as a host's own
 	// network. An address is compared after DNS, without its zone.
@@ -37,7 +36,7 @@ type Network struct {
 // clients wrap it.
 var ErrForbiddenAddress = errors.New("netguard: address is not public")
 
-// special are the ranges within the unicast ones that are not public.
+// special are the non-public ranges within the unicast ones.
 var special = prefixes("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12",
 	"192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24", "192.168.0.0/16",
 	"192.175.48.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/3",

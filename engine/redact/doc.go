@@ -1,15 +1,15 @@
-// Package redact takes secrets out of what a program writes, as it writes it.
+// Package redact removes secrets from a program's output as it is written.
 //
-// A Redactor knows the secrets' values: as they are; as they stand in JSON, once or twice escaped;
-// line by line when they have several, as keys do; and in base64 (of either alphabet, also as a
-// part of a longer text that is encoded, but for a character at either end), in hexadecimal, and
-// percent-encoded for URLs. Wherever one occurs Mask stands instead; secrets that overlap give one
-// Mask. A secret that arrives in pieces is found as well: a stream holds back what may be the
-// beginning of a secret and not a byte more, so that a line's end is seen at once.
+// A Redactor knows the secrets' values: verbatim; in JSON, escaped once or twice; line by line if
+// they have several, as keys do; and in base64 (both alphabets, also within longer encoded texts,
+// except for a character at either end), in hexadecimal, and percent-encoded for URLs. Mask
+// replaces each; overlapping secrets give one Mask. Secrets that arrive in pieces are found: a
+// stream holds back exactly the bytes that may begin a secret, so that the end of a line is visible
+// immediately.
 //
-// This is a net for accidents, not a wall: what a program encodes in another way (twice,
-// compressed, reversed, base64 or hexadecimal broken into lines), or spells out in pieces, is not
-// found. An agent that can read a secret can give it away.
+// It prevents accidents only: other encodings (twice, compressed, reversed, base64 or hexadecimal
+// broken into lines) and secrets in pieces are not found. An agent that can read a secret can leak
+// it.
 //
 // The package is for authors of engines that run other programs. Hosts give their secrets to those
 // engines, and do not call it.

@@ -32,9 +32,8 @@ func patterns(value string) []string {
 	return all
 }
 
-// encoded are a value in base64, hexadecimal and percent encoding, as they occur in longer texts
-// that are encoded as a whole, too: of base64 those characters that depend on the value alone, for
-// each of the three places where it may begin.
+// encoded are a value in base64, hexadecimal and percent encoding, also as parts of longer encoded
+// texts: for base64 the characters that depend only on the value, for each of its three offsets.
 func encoded(value string) []string {
 	all := []string{
 		hex.EncodeToString([]byte(value)), strings.ToUpper(hex.EncodeToString([]byte(value))), url.QueryEscape(value),
@@ -48,8 +47,7 @@ func encoded(value string) []string {
 	return distinct(all)
 }
 
-// spellings are a text as it is and as it stands in JSON, once and, in JSON that is a string of
-// JSON, twice escaped.
+// spellings are a text verbatim and in JSON, escaped once and, in JSON within a JSON string, twice.
 func spellings(text string) []string {
 	all := []string{text}
 	for range 2 {
@@ -69,7 +67,7 @@ func escaped(text string) []string {
 	e.SetEscapeHTML(false)
 	_ = e.Encode(text) // a string can be encoded
 	least := strings.TrimSuffix(strings.TrimPrefix(strings.TrimSuffix(plain.String(), "\n"), `"`), `"`)
-	// Go alone escapes these two; and JavaScript's backspace and form feed are Go's as well.
+	// Only Go escapes these two; JavaScript's backspace and form feed are the same as Go's.
 	least = strings.NewReplacer(`\u2028`, "\u2028", `\u2029`, "\u2029").Replace(least)
 	html := strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`, "\u2028", `\u2028`, "\u2029",
 		`\u2029`).Replace(least)

@@ -2,23 +2,23 @@ package redact
 
 import "io"
 
-// Reader redacts what it reads. It is not safe for concurrent use.
+// Reader redacts its input. It is not safe for concurrent use.
 type Reader struct {
 	source io.Reader
 	s      stream
 	in     []byte
-	out    []byte // room for what is ready
+	out    []byte // room for ready bytes
 	ready  []byte
 	err    error
 }
 
-// Reader returns a reader of source without the secrets. It hands over what is certain as soon as
-// source does, and the rest at source's end or first error, which is final.
+// Reader returns a redacting reader of source. It returns bytes as soon as they are certain, and
+// the rest at source's end or first error, which is final.
 func (r *Redactor) Reader(source io.Reader) *Reader {
 	return &Reader{source: source, s: stream{r: r}}
 }
 
-// Read reads what is ready, or waits for more.
+// Read returns ready bytes, or waits for more.
 func (r *Reader) Read(p []byte) (int, error) {
 	if r.s.r == nil {
 		return r.source.Read(p)
@@ -46,8 +46,8 @@ func (r *Reader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Pass passes over what was read ahead, and then over p, as though all of it had been read. If a
-// secret begins in it, the part of the secret that is still to come is replaced.
+// Pass skips the bytes read ahead, and then p, as if all had been read. If a secret begins there,
+// its remaining part is replaced.
 func (r *Reader) Pass(p []byte) {
 	r.ready = nil
 	if r.s.r == nil {

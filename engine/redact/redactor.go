@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Mask stands for each secret.
+// Mask replaces each secret.
 const Mask = "[redacted]"
 
 // MinValue is the length in bytes of the shortest value that can be redacted: a shorter one, such
@@ -25,8 +25,8 @@ var (
 	ErrMask = fmt.Errorf("redact: a secret is part of %s, which stands for secrets", Mask)
 )
 
-// Check says whether a value can be redacted: ErrTooShort, ErrMask, or nil; also nil for one that
-// is empty, or white space, in which there is nothing to redact. Its error does not hold the value.
+// Check reports whether a value can be redacted: ErrTooShort, ErrMask, or nil; also nil for empty
+// values and white space, which need no redaction. Its error does not contain the value.
 func Check(value string) error {
 	switch value = strings.TrimSpace(value); {
 	case value == "":
@@ -97,9 +97,8 @@ func (r *Redactor) occursIn(text string) bool {
 	return false
 }
 
-// Value is decoded JSON without the secrets, and whether there were any: in strings, also names of
-// members, and in numbers, of which one that holds a secret becomes a string. Maps and lists are
-// changed in place.
+// Value redacts decoded JSON, and reports whether there were secrets: in strings, names of members,
+// and numbers, which become strings. Maps and lists are changed in place.
 func (r *Redactor) Value(v any) (clean any, found bool) {
 	if r == nil {
 		return v, false

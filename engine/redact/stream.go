@@ -3,14 +3,14 @@ package redact
 // chunk is how many bytes of a stream are read or fed at a time.
 const chunk = 32 << 10
 
-// stream redacts what comes in pieces. Positions count from the stream's beginning.
+// stream redacts input in pieces. Positions count from the stream's beginning.
 type stream struct {
 	r     *Redactor
 	state int32
-	held  []byte // what was fed and not released yet: the bytes from base to pos
+	held  []byte // fed and not released yet: the bytes from base to pos
 	base  int64
 	pos   int64
-	found []span // secrets in what is held: in order, disjoint; the first may have begun before base
+	found []span // secrets in held bytes: in order, disjoint; the first may have begun before base
 }
 
 type span struct{ from, to int64 }
@@ -37,7 +37,7 @@ func (s *stream) feed(out, p []byte) []byte {
 	return s.release(out, s.pos-int64(s.r.nodes[s.state].depth))
 }
 
-// find adds a secret that ends at the current position. It is merged with those that it overlaps.
+// find adds a secret that ends at the current position and merges it with overlapping ones.
 func (s *stream) find(secret span) {
 	for n := len(s.found); n > 0 && s.found[n-1].to > secret.from; n-- {
 		secret.from = min(secret.from, s.found[n-1].from)
@@ -77,8 +77,7 @@ func (s *stream) finish(out []byte) []byte {
 	return out
 }
 
-// discard discards what is held. A secret that began there is still found: the rest of it is
-// replaced.
+// discard discards the held bytes. If a secret began there, the rest of it is replaced.
 func (s *stream) discard() {
 	s.base, s.held, s.found = s.pos, s.held[:0], nil
 }

@@ -2,14 +2,14 @@ package redact
 
 import "io"
 
-// Writer redacts what is written to it. It is not safe for concurrent use.
+// Writer redacts its input. It is not safe for concurrent use.
 type Writer struct {
 	target io.Writer
 	s      stream
 	out    []byte
 }
 
-// Writer returns a writer to target. Close it, so that what it holds back is written.
+// Writer returns a redacting writer to target. Close it to write the held bytes.
 func (r *Redactor) Writer(target io.Writer) *Writer { return &Writer{target: target, s: stream{r: r}} }
 
 // Write writes to target what can be released. It reports p as written when target took that.
@@ -28,7 +28,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Close writes what is held back. It does not close target. The Writer can be used again.
+// Close writes the held bytes. It does not close target. The Writer can be used again.
 func (w *Writer) Close() error {
 	if w.s.r == nil {
 		return nil
@@ -37,7 +37,7 @@ func (w *Writer) Close() error {
 	return w.flush()
 }
 
-// Drop passes over what is held back, so that no beginning of a secret is left where a text is cut.
+// Drop discards the held bytes, so that a cut text does not end with the beginning of a secret.
 func (w *Writer) Drop() {
 	if w.s.r != nil {
 		w.s.discard()

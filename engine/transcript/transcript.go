@@ -1,10 +1,10 @@
-// Package transcript writes what an agent wrote in an attempt to attempt-N.out, and its error
-// output to attempt-N.err, in the run's folder (engine.Turn.TranscriptDir). All rounds of an
-// attempt are in the same two files, and share one limit.
+// Package transcript writes an agent's output in an attempt to attempt-N.out, and its standard
+// error to attempt-N.err, in the run's folder (engine.Turn.TranscriptDir). All rounds of an attempt
+// share these files and one limit.
 //
-// The agent usually runs as the host's user, and could put a link, a pipe or a folder in the place
-// of the file. Anything but a regular file with one name fails the turn: no call blocks, and
-// nothing is written elsewhere.
+// The agent usually runs as the host's user and could replace the file by a link, a pipe or a
+// folder. Anything but a regular file with one name fails the turn: no call blocks, and nothing is
+// written elsewhere.
 //
 // The package is for authors of engines that run other programs. Hosts read the files that it
 // writes, and do not call it.
@@ -22,7 +22,7 @@ import (
 	"github.com/interlude-go/interlude/internal/plainfile"
 )
 
-// File is a transcript. It is safe for concurrent use. A nil File discards what is written.
+// File is a transcript. It is safe for concurrent use. A nil File discards writes.
 type File struct {
 	name  string
 	limit int64
@@ -56,8 +56,7 @@ func (t *File) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// appendBounded appends p up to the limit, and returns the offset and the length of what was
-// written.
+// appendBounded appends p up to the limit, and returns offset and length of the written part.
 func (t *File) appendBounded(p []byte) (offset int64, written int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -71,8 +70,8 @@ func (t *File) appendBounded(p []byte) (offset int64, written int) {
 	return offset, 0
 }
 
-// Line appends a line, after a mark that is not part of it, and returns where the line stands; nil
-// when it was not written completely.
+// Line appends a line after a mark, which is not part of it, and returns its position; nil if it
+// was not written completely.
 func (t *File) Line(mark string, text []byte) *engine.RawRef {
 	if t == nil {
 		return nil

@@ -45,7 +45,7 @@ func phrases(first string, rest ...string) []string {
 // count counts whole words of a lower-case text that are the phrase.
 func count(text, phrase string) (n int) {
 	inWord := func(i int) bool {
-		return i >= 0 && i < len(text) && (text[i] == '_' || '0' <= text[i] && text[i] <= '9' || 'a' <= text[i] && text[i] <= 'z')
+		return i >= 0 && i < len(text) && strings.IndexByte("_0123456789abcdefghijklmnopqrstuvwxyz", text[i]) >= 0
 	}
 	for at := 0; ; {
 		i := strings.Index(text[at:], phrase)
@@ -131,8 +131,8 @@ func TestTextsArePlainEnglish(t *testing.T) {
 			return err
 		}
 		if d.IsDir() {
-			if name := d.Name(); path != root && strings.HasPrefix(name, ".") || name == "testdata" || name == "vendor" ||
-				name == "node_modules" {
+			hidden := path != root && strings.HasPrefix(d.Name(), ".")
+			if hidden || below(path+"/", "testdata", "vendor", "node_modules") {
 				return filepath.SkipDir
 			}
 			return nil

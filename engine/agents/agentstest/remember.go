@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// questions are what an engine asks its agent's program before it runs it.
+// questions are the probes of an agent's program before its first run.
 var questions = []string{"--version", "--help"}
 
 // memory has the programs that were asked, in a folder of this process.
@@ -60,7 +60,7 @@ func Remembered(tb testing.TB, name string) string {
 	return own
 }
 
-// remember asks the program, and returns another one that gives its answers.
+// remember probes the program, and returns another one that repeats its answers.
 func remember(ctx context.Context, program string) (string, error) {
 	if memory.folder == "" {
 		folder, err := os.MkdirTemp("", "interlude-agents-")

@@ -1,5 +1,5 @@
-// Package agentmain has what the programs of test agents have in common. Such a program is a test
-// binary that was started as the agent.
+// Package agentmain is the common part of test agents' programs: test binaries started as the
+// agent.
 //
 // Neighbours: engine/enginetest has an agent that plays scripts, engine/internal/modelagent one
 // that asks a model.

@@ -21,7 +21,7 @@ type Entry struct {
 	ID   string         `json:"id,omitempty"`
 }
 
-// Question is what the model is asked.
+// Question is the request to the model.
 type Question struct {
 	API     modeltest.API
 	URL     string // of the server
@@ -31,7 +31,7 @@ type Question struct {
 	Schema  map[string]any // the answer must keep it; nil for any text
 }
 
-// Answer is what the model said.
+// Answer is the model's response.
 type Answer struct {
 	Text   string
 	Pieces int    // of the text
@@ -50,7 +50,7 @@ func (e *APIError) Error() string { return fmt.Sprintf("API error %d: %s", e.Sta
 // object is JSON.
 type object = map[string]any
 
-// protocol is how one of the APIs is spoken to.
+// protocol implements one of the APIs.
 type protocol interface {
 	path(stream bool) string
 	request(q Question) object

@@ -19,8 +19,8 @@ const agentName agentmain.Name = "modelagent"
 // IsProgram reports whether this process was started as the agent.
 func IsProgram() bool { return agentName.IsProgram() }
 
-// Args is how the agent's program is called, with the placeholders for the input and, to go on, the
-// session.
+// Args are the arguments of the agent's program, with placeholders for the input and the session to
+// resume.
 func Args(api modeltest.API, url, input, session string, resident bool) []string {
 	return agentName.Args(resident, "-api="+string(api), "-url="+url, "-input="+input, "-session="+session)
 }
@@ -121,6 +121,6 @@ func (p *program) turn(ctx context.Context, input string) int {
 func (*program) print(kind, text string) {
 	line, err := json.Marshal(map[string]string{"type": kind, "text": text})
 	if err == nil {
-		_, _ = os.Stdout.Write(append(line, '\n')) // whoever reads is gone: the engine ends this process
+		_, _ = os.Stdout.Write(append(line, '\n')) // no reader: the engine ends this process
 	}
 }
