@@ -36,8 +36,8 @@ type nextInput struct {
 	Body NextEvents
 }
 
-// nextRoute registers the route that reads a feed. Its method is POST, because it changes something
-//: it takes the feed's lease while it lasts, may create the feed, and moves its cursor.
+// nextRoute registers the route that reads a feed. Its method is POST, because it changes something:
+// it takes the feed's lease while it lasts, may create the feed, and moves its cursor.
 func (d *Server) nextRoute(a *api) {
 	op := a.operation(http.MethodPost, "next-events", "/feeds/{name}/next", "Acknowledge, and wait for the next events")
 	op.Description = "The events of all runs, from a cursor that the store keeps under the feed's name: none is " +
