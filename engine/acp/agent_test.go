@@ -30,7 +30,9 @@ type agent struct {
 	conn      *sdk.AgentSideConnection
 	out       *shared
 	artifacts string
-	can       map[string]bool // load, resume, unresumable, unloadable, unsupported, unprompted, closed, fragile, forget, login, stubborn
+	// can has any of load, resume, unresumable, unloadable, unsupported, unprompted, closed, fragile,
+	// forget, login, stubborn.
+	can map[string]bool
 
 	mu sync.Mutex // held by the turn
 	on playing
