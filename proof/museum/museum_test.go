@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/proof/checkout"
@@ -19,7 +20,7 @@ func TestEveryPatchFits(t *testing.T) {
 	require.GreaterOrEqual(t, len(bugs), 15)
 	for _, b := range bugs {
 		_, err := patched(root, b.diff)
-		require.NoError(t, err, b.name)
+		assert.NoError(t, err, b.name)
 	}
 }
 
