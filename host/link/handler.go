@@ -14,24 +14,24 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// Reason is why a link does nothing (any more). The page's header Interlude-Reason has it.
+// Reason says why a link was rejected. The response has it in the header Interlude-Reason.
 type Reason string
 
-// The reasons, each with its status.
+// The reasons and their statuses.
 const (
-	Damaged     Reason = "damaged"      // 400: the address was cut or changed on its way, or is forged
-	Invalid     Reason = "invalid"      // 400: the answer cannot be accepted, for instance because it is blank
-	Foreign     Reason = "foreign"      // 403: signed with a key that is not, or no longer, one of Config.Keys
-	WrongPerson Reason = "wrong_person" // 403: somebody else opened the link, or it never was the person's to answer
-	Reassigned  Reason = "reassigned"   // 403: the question was put to others since the link was made
-	NotAllowed  Reason = "not_allowed"  // 403: Authorize or the browser's origin check refuses it
-	Gone        Reason = "gone"         // 404: the run was deleted, or has asked no such question
-	Settled     Reason = "settled"      // 409: somebody, or the time, was first; the page says who
-	Voted       Reason = "voted"        // 409: the person has voted
-	Claimed     Reason = "claimed"      // 409: somebody else works on the question for now
-	Expired     Reason = "expired"      // 410: the link's time is over
-	Changed     Reason = "changed"      // 412: the question is another one by now
-	Unavailable Reason = "unavailable"  // 503: the store does not answer; the same link works later
+	Damaged     Reason = "damaged"      // 400: the address is incomplete, changed or forged
+	Invalid     Reason = "invalid"      // 400: the answer is invalid, for example blank
+	Foreign     Reason = "foreign"      // 403: signed with a key that is not in Config.Keys
+	WrongPerson Reason = "wrong_person" // 403: opened by another person, or the person was never allowed to answer
+	Reassigned  Reason = "reassigned"   // 403: the question was reassigned after the link was made
+	NotAllowed  Reason = "not_allowed"  // 403: refused by Authorize or by the check of the browser's origin
+	Gone        Reason = "gone"         // 404: the run was deleted, or never asked this question
+	Settled     Reason = "settled"      // 409: already settled, by a person or a timeout; the page says how
+	Voted       Reason = "voted"        // 409: the person has already voted
+	Claimed     Reason = "claimed"      // 409: another person has claimed the question
+	Expired     Reason = "expired"      // 410: the link has expired
+	Changed     Reason = "changed"      // 412: the question has changed
+	Unavailable Reason = "unavailable"  // 503: the store is unavailable; the same link works later
 )
 
 var statuses = map[Reason]int{
@@ -39,12 +39,12 @@ var statuses = map[Reason]int{
 	Settled: 409, Voted: 409, Claimed: 409, Expired: 410, Changed: 412, Unavailable: 503,
 }
 
-// refusal is why a request shows no question and accepts no answer.
+// refusal is a rejected request, with the data that its page shows.
 type refusal struct {
 	reason   Reason
-	question *lifecycle.Question // what Voted and Claimed speak of
-	record   *lifecycle.Record   // how a Settled question was settled
-	audience *lifecycle.Audience // whom a Reassigned question is for
+	question *lifecycle.Question // for Voted and Claimed
+	record   *lifecycle.Record   // for Settled
+	audience *lifecycle.Audience // the current audience, for Reassigned
 }
 
 // visit is one request for a page.
@@ -53,20 +53,20 @@ type visit struct {
 
 	key      *Key
 	actor    lifecycle.Actor
-	client   *lifecycle.Client // the person's
+	client   *lifecycle.Client // acts as the person
 	question lifecycle.Question
 	record   *lifecycle.Record // how the question was settled; nil while it is open
-	page     string            // the host's own page for the question; empty: there is none
+	page     string            // the host's page for the question; empty: none
 }
 
-// maxForm bounds the body of an answer: a text of the greatest length, each byte of it escaped.
+// maxForm limits the body of an answer: the longest text with every byte escaped.
 const maxForm = 3*lifecycle.MaxReplyText + 4<<10
 
-// formTimeout limits the time in which an answer arrives.
+// formTimeout limits the reading of an answer.
 const formTimeout = 30 * time.Second
 
 // ServeHTTP serves a link; the last part of the path is its token. GET and HEAD return the page
-// with the question and change nothing. POST replies to the question with what the form says.
+// with the question and change nothing. POST sends the form's reply.
 func (l *Links) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r, body := reqbody.Limit(w, r, formTimeout)
 	post := r.Method == http.MethodPost
@@ -86,7 +86,7 @@ func (l *Links) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	l.write(w, r, v, refused, post)
 }
 
-// visit opens the link, and makes the reply of a POST.
+// visit opens the link, and sends the reply of a POST.
 func (l *Links) visit(w http.ResponseWriter, r *http.Request) (*visit, *refusal) {
 	v, refused := l.open(r, r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:])
 	switch {
@@ -95,7 +95,7 @@ func (l *Links) visit(w http.ResponseWriter, r *http.Request) (*visit, *refusal)
 		if refused = l.refuse(v); refused == nil {
 			v.page = l.fullPage(v.claims)
 		}
-	case l.origin.Check(r) != nil: // another site's page sends the form for a person who is signed in here
+	case l.origin.Check(r) != nil: // a page of another site submits the form for a signed-in person
 		refused = &refusal{reason: NotAllowed}
 	default:
 		refused = l.accept(w, r, v)
@@ -103,16 +103,16 @@ func (l *Links) visit(w http.ResponseWriter, r *http.Request) (*visit, *refusal)
 	return v, refused
 }
 
-// guarded calls f, which calls functions of the host's. The error says that one of them has panicked
-// or ended its goroutine, which is therefore f's alone.
+// guarded calls f, which calls the host's functions, in its own goroutine. It returns an error if
+// one of them panics or calls runtime.Goexit.
 func guarded(f func()) error {
-	err := errors.New("link: a function of the host's ended its goroutine")
+	err := errors.New("link: a function of the host exited its goroutine")
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		defer func() {
 			if p := recover(); p != nil {
-				err = fmt.Errorf("link: a function of the host's panicked: %v\n%s", p, debug.Stack())
+				err = fmt.Errorf("link: a function of the host panicked: %v\n%s", p, debug.Stack())
 			}
 		}()
 		f()
@@ -122,7 +122,7 @@ func guarded(f func()) error {
 	return err
 }
 
-// open finds out what the link is about. It changes nothing.
+// open verifies the token and loads its question. It changes nothing.
 func (l *Links) open(r *http.Request, token string) (*visit, *refusal) {
 	c, key, err := open(l.config.Keys, token)
 	switch {
@@ -168,7 +168,7 @@ func (l *Links) load(ctx context.Context, v *visit) *refusal {
 	return nil
 }
 
-// refuse says why the person cannot answer now; nil if nothing speaks against it.
+// refuse returns why the person cannot answer now; nil if the person can.
 func (l *Links) refuse(v *visit) *refusal {
 	q := &v.question
 	switch {
@@ -184,7 +184,7 @@ func (l *Links) refuse(v *visit) *refusal {
 	return nil
 }
 
-// notAsked tells a question that was put to others from one that never was the person's.
+// notAsked distinguishes a reassigned question from a question that the person could never answer.
 func (v *visit) notAsked() *refusal {
 	if audienceOf(v.question.To) == v.audience {
 		return &refusal{reason: WrongPerson}
@@ -192,7 +192,7 @@ func (v *visit) notAsked() *refusal {
 	return &refusal{reason: Reassigned, audience: v.question.To}
 }
 
-// accept makes the reply that the form says.
+// accept sends the reply in the form.
 func (l *Links) accept(w http.ResponseWriter, r *http.Request, v *visit) *refusal {
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if err := r.ParseForm(); err != nil {
@@ -215,8 +215,8 @@ func (l *Links) accept(w http.ResponseWriter, r *http.Request, v *visit) *refusa
 	return l.explain(v, l.reload(r.Context(), v, err))
 }
 
-// reload reads the question once more after an answer was refused, so that the page shows what was
-// there first. It returns the error that refused the answer.
+// reload reads the question again after a refused answer, for the page. It returns err, or its own
+// error if the question cannot be read.
 func (l *Links) reload(ctx context.Context, v *visit, err error) error {
 	if !errors.Is(err, lifecycle.ErrSettled) && !errors.Is(err, lifecycle.ErrKeyConflict) &&
 		!errors.Is(err, lifecycle.ErrClaimed) && !errors.Is(err, lifecycle.ErrVoted) &&
@@ -224,12 +224,12 @@ func (l *Links) reload(ctx context.Context, v *visit, err error) error {
 		return err
 	}
 	if l.load(ctx, v) != nil {
-		return errors.New("link: the question was refused, and cannot be read now")
+		return errors.New("link: the answer was refused, and the question cannot be read now")
 	}
 	return err
 }
 
-// explain is the refusal for an error of the client's.
+// explain returns the refusal for an error of the client.
 func (l *Links) explain(v *visit, err error) *refusal {
 	switch {
 	case errors.Is(err, lifecycle.ErrSettled), errors.Is(err, lifecycle.ErrKeyConflict) && v.record != nil:
@@ -253,7 +253,7 @@ func (l *Links) explain(v *visit, err error) *refusal {
 	return &refusal{reason: Unavailable}
 }
 
-// choices are the answers that are offered as buttons beside a text of one's own.
+// choices are the answers offered as buttons, in addition to free text.
 func choices(q *lifecycle.Question) []lifecycle.Option {
 	switch {
 	case len(q.Options) > 0:

@@ -28,14 +28,14 @@ import (
 	"github.com/interlude-go/interlude/store/memory"
 )
 
-var mutations = flag.Int("mutations", 50_000, "random mutations of tokens that are tried")
+var mutations = flag.Int("mutations", 50_000, "the number of random mutations of tokens to try")
 
 // host serves runs that ask one question, and its links.
 type host struct {
 	tb    testing.TB
 	lc    *lifecycle.Lifecycle
 	links *Links
-	now   time.Time // of the links' clock
+	now   time.Time // the time of the links' clock
 }
 
 func (h *host) Now() time.Time { return h.now }
@@ -44,7 +44,7 @@ func (h *host) Timer(time.Duration) (<-chan time.Time, func()) { return nil, fun
 
 var keyA = Key{ID: "a", Secret: []byte(strings.Repeat("a", MinSecret))}
 
-// newHost asks the question in each run; change may set up links and runs otherwise.
+// newHost starts a host whose runs ask the question; change may modify the configurations.
 func newHost(tb testing.TB, q engine.Question, change func(*Config, *lifecycle.Config)) *host {
 	tb.Helper()
 	quiet := slog.New(slog.DiscardHandler)
@@ -76,7 +76,7 @@ func newHost(tb testing.TB, q engine.Question, change func(*Config, *lifecycle.C
 	return h
 }
 
-// asked submits a run and returns its question, once it is asked.
+// asked submits a run and returns its question once it is open.
 func (h *host) asked(id string, ask *lifecycle.AskPolicy) lifecycle.Question {
 	h.tb.Helper()
 	_, err := h.lc.Submit(h.tb.Context(), lifecycle.Spec{ID: id, Prompt: "Go.", Ask: ask})
@@ -99,7 +99,7 @@ func (h *host) link(id string, q lifecycle.Question, options ...Option) string {
 	return address
 }
 
-// call requests the page, with a form for a POST.
+// call requests the page; form is the body of a POST.
 func (h *host) call(method, address string, form url.Values, header ...string) *httptest.ResponseRecorder {
 	h.tb.Helper()
 	r := httptest.NewRequestWithContext(h.tb.Context(), method, address, strings.NewReader(form.Encode()))
@@ -116,8 +116,7 @@ func (h *host) call(method, address string, form url.Values, header ...string) *
 
 var confirm = engine.Question{Kind: engine.Confirm, Prompt: "Ship <script>alert(1)</script> it?"}
 
-// L2: scanners follow links; whatever they do with GET and HEAD, nothing happens. POST decides,
-// once.
+// L2: scanners follow links, so GET and HEAD change nothing. POST decides, once.
 func TestL2GETAndHEADDecideNothingAndPOSTDecidesOnce(t *testing.T) {
 	h := newHost(t, confirm, nil)
 	q := h.asked("r", nil)
@@ -135,7 +134,8 @@ func TestL2GETAndHEADDecideNothingAndPOSTDecidesOnce(t *testing.T) {
 		}
 		require.Contains(t, body, "Ship &lt;script&gt;")
 		require.NotContains(t, body, "<script")
-		require.Contains(t, body, "You answer as <strong>ada</strong>", "whoever a mail was passed on to learns it")
+		require.Contains(t, body, "You answer as <strong>ada</strong>", "visible to a person who gets the mail "+
+			"forwarded")
 		require.Contains(t, body, "<style>"+css+"</style>", "the policy has the hash of these bytes")
 		for name, want := range map[string]string{"Cache-Control": "no-store", "Referrer-Policy": "same-origin",
 			"Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff"} {
@@ -147,7 +147,7 @@ func TestL2GETAndHEADDecideNothingAndPOSTDecidesOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, before, after)
 
-	for range 2 { // a button that is pressed twice is one reply
+	for range 2 { // pressing a button twice gives one reply
 		got := h.call("POST", address, url.Values{"option": {"0"}})
 		require.Equal(t, http.StatusOK, got.Code)
 		require.Contains(t, got.Body.String(), "Thank you")
@@ -161,10 +161,10 @@ func TestL2GETAndHEADDecideNothingAndPOSTDecidesOnce(t *testing.T) {
 	require.Equal(t, "link", history[0].Via)
 	require.Equal(t, q.Digest(), history[0].Seen)
 	other := h.call("POST", address, url.Values{"option": {"1"}})
-	require.Equal(t, "settled", other.Header().Get("Interlude-Reason"), "a change of mind comes too late")
+	require.Equal(t, "settled", other.Header().Get("Interlude-Reason"), "a second, different answer is too late")
 }
 
-// L2: each reason has its own page and status, for GET as for POST, and nothing is decided.
+// L2: each reason has its own page and status, for GET and for POST, and nothing is decided.
 func TestL2EachRefusalHasItsReason(t *testing.T) {
 	to := func(names ...string) *lifecycle.AskPolicy {
 		return &lifecycle.AskPolicy{To: &lifecycle.Audience{Users: names}}
@@ -235,17 +235,17 @@ func TestL2EachRefusalHasItsReason(t *testing.T) {
 			body := got.Body.String()
 			require.Contains(t, body, texts[reason][0])
 			require.Contains(t, body, says[reason])
-			require.NotContains(t, body, "<form", "nothing can be pressed")
+			require.NotContains(t, body, "<form", "no button is shown")
 		}
 	}
 	never := h.asked("never", to("bob"))
 	got := h.call("POST", h.link("never", never, To("ada")), url.Values{"option": {"0"}})
-	require.Equal(t, "wrong_person", got.Header().Get("Interlude-Reason"), "who was never asked")
+	require.Equal(t, "wrong_person", got.Header().Get("Interlude-Reason"), "outside the audience from the start")
 	blank := h.call("POST", h.link("never", never, To("bob")), url.Values{"text": {"  "}})
 	require.Equal(t, "invalid", blank.Header().Get("Interlude-Reason"))
 	strange := h.call("POST", h.link("never", never, To("bob")), url.Values{"option": {"0"}}, "Sec-Fetch-Site",
 		"cross-site")
-	require.Equal(t, "not_allowed", strange.Header().Get("Interlude-Reason"), "a page of somebody else's has a form")
+	require.Equal(t, "not_allowed", strange.Header().Get("Interlude-Reason"), "another site's page has a form")
 	for id := range map[string]bool{"r": true, "foreign": true, "late": true, "wrong": true, "never": true} {
 		run, err := h.lc.Get(t.Context(), id)
 		require.NoError(t, err)
@@ -253,7 +253,7 @@ func TestL2EachRefusalHasItsReason(t *testing.T) {
 	}
 }
 
-// L1: what Authorize refuses is not done by a link either, and the hook sees who it is.
+// L1: a link cannot do what Authorize refuses, and the hook sees the person.
 func TestL1ALinkAsksAuthorize(t *testing.T) {
 	var mu sync.Mutex
 	var replies []string
@@ -276,7 +276,7 @@ func TestL1ALinkAsksAuthorize(t *testing.T) {
 	require.Equal(t, []string{"ada (by link)"}, replies)
 }
 
-// L1: links and Go calls race for one question: one wins, and each loser is told who it was.
+// L1: links and Go calls race for one question: one wins, and each loser learns who won.
 func TestL1OneWinnerAndTheOthersLearnWhoWon(t *testing.T) {
 	h := newHost(t, confirm, nil)
 	for _, id := range []string{"r1", "r2", "r3", "r4", "r5"} {
@@ -316,8 +316,8 @@ func TestL1OneWinnerAndTheOthersLearnWhoWon(t *testing.T) {
 	}
 }
 
-// An approval is decided as it was shown: approve executes the arguments, a rejection has its
-// reason.
+// L2: an approval is decided as it was shown: approve executes the arguments, and a rejection has
+// its reason.
 func TestL2AnApprovalIsDecidedByItsButtons(t *testing.T) {
 	q, err := engine.ApprovalOf("Pay the invoice?", "pay", map[string]any{"amount": 420})
 	require.NoError(t, err)
@@ -346,8 +346,8 @@ func TestL2AnApprovalIsDecidedByItsButtons(t *testing.T) {
 	require.Contains(t, run.FinalText, "Approved")
 }
 
-// J12: an approval hides nothing on its page: what turns or hides text is written out, and the
-// depth of the arguments does not count as white space.
+// J12: the page of an approval hides nothing: invisible and direction-changing characters are
+// named, and the depth of the arguments does not count as white space.
 func TestJ12AnApprovalHidesNothing(t *testing.T) {
 	deep := any("a\u202etxt.exe" + strings.Repeat(" ", 90) + "--all")
 	for range 12 {
@@ -365,7 +365,7 @@ func TestJ12AnApprovalHidesNothing(t *testing.T) {
 	require.Contains(t, shown, "\n"+strings.Repeat("  ", 12)+"&#34;in&#34;: ")
 }
 
-// Links go on working while a new key is put first, and end when the old one is removed.
+// L2: links stay valid after a new key is prepended, and end when their key is removed.
 func TestL2KeysRotate(t *testing.T) {
 	h := newHost(t, confirm, nil)
 	old := h.link("r", h.asked("r", nil), To("ada"))
@@ -383,7 +383,7 @@ func TestL2KeysRotate(t *testing.T) {
 	}
 }
 
-// A store that does not answer is no reason to lose the link.
+// L2: a link survives an outage of the store.
 func TestL2AStoreThatIsOutOfOrder(t *testing.T) {
 	h := newHost(t, confirm, nil)
 	address := h.link("r", h.asked("r", nil), To("ada"))
@@ -393,8 +393,8 @@ func TestL2AStoreThatIsOutOfOrder(t *testing.T) {
 	require.Equal(t, http.StatusServiceUnavailable, got.Code)
 }
 
-// L2: the host's sign-in may fold names. The link of a person whose name was spelled in another way is
-// that person's, and nobody else's.
+// L2: the host's sign-in may fold names: a link works for every spelling of its person's name, and
+// for no other person.
 func TestL2ALinkIsForAllSpellingsOfAName(t *testing.T) {
 	h := newHost(t, confirm, func(c *Config, _ *lifecycle.Config) {
 		c.Person = func(r *http.Request, _ string) (lifecycle.Actor, error) {
@@ -412,8 +412,7 @@ func (broken) Run(context.Context, string) (store.Run, error) {
 	return store.Run{}, errors.New("out of order")
 }
 
-// J10: a function of the host's that panics or ends its goroutine makes the link unavailable, and no
-// more.
+// J10: a host function that panics or exits its goroutine makes only its link unavailable.
 func TestJ10AFunctionOfTheHostThatFailsIsAnswered(t *testing.T) {
 	for how, fail := range map[string]func(){"panics": func() { panic("out of order") }, "exits": runtime.Goexit} {
 		for _, which := range []string{"Person", "Page", "Authorize"} {
@@ -435,7 +434,7 @@ func TestJ10AFunctionOfTheHostThatFailsIsAnswered(t *testing.T) {
 			failing = which
 			for _, method := range []string{"GET", "POST"} {
 				if which == "Page" && method == "POST" {
-					continue // it is not called
+					continue // is not called
 				}
 				got := h.call(method, address, url.Values{"option": {"0"}})
 				want := http.StatusServiceUnavailable
@@ -452,7 +451,7 @@ func TestJ10AFunctionOfTheHostThatFailsIsAnswered(t *testing.T) {
 	}
 }
 
-// ahead is the clock of a database server that is a day ahead of this machine's.
+// ahead is the clock of a database server that is a day ahead of this machine.
 type ahead struct {
 	lifecycle.SystemClock
 	more *atomic.Int64 // nanoseconds
@@ -460,8 +459,8 @@ type ahead struct {
 
 func (a ahead) Now() time.Time { return time.Now().Add(24*time.Hour + time.Duration(a.more.Load())) }
 
-// K5, L2: a claim that lasts by the client's clock is shown as one, and one that has expired is not;
-// without a Clock of their own, links expire by that clock, too.
+// K5, L2: claims are shown as lasting or expired by the client's clock, which also decides the
+// expiry of links without a Clock.
 func TestK5LinksAskTheClientsClock(t *testing.T) {
 	clock := ahead{more: new(atomic.Int64)}
 	h := newHost(t, confirm, func(cfg *Config, lcfg *lifecycle.Config) { cfg.Clock, lcfg.Clock = nil, clock })
@@ -476,13 +475,13 @@ func TestK5LinksAskTheClientsClock(t *testing.T) {
 	require.Equal(t, "expired", h.call("GET", expired, nil).Header().Get("Interlude-Reason"))
 }
 
-// sampleToken is a token with everything set.
+// sampleToken returns a token with every field set.
 func sampleToken() string {
 	c := claims{run: "run-7", question: 3, person: "ada@example.com", until: time.Unix(1_900_000_000, 0), asked: 17}
 	return keyA.seal(&c)
 }
 
-// L2: no token is accepted but the one that was made, letter by letter. -mutations tries more.
+// L2: every changed token is rejected. -mutations tries more.
 func TestL2NoMutationOfATokenIsAccepted(t *testing.T) {
 	token := sampleToken()
 	_, _, err := open([]Key{keyA}, token)
@@ -498,7 +497,7 @@ func TestL2NoMutationOfATokenIsAccepted(t *testing.T) {
 				b = append(b[:i], b[i+1:]...)
 			case 1:
 				b = append(b[:i], append([]byte{letters[r.IntN(len(letters))]}, b[i:]...)...)
-			case 2: // a bit of what is signed
+			case 2: // one bit of the signed bytes
 				if raw, err := base64.RawURLEncoding.DecodeString(string(b)); err == nil {
 					raw[r.IntN(len(raw))] ^= 1 << r.IntN(8)
 					b = []byte(base64.RawURLEncoding.EncodeToString(raw))
@@ -515,7 +514,7 @@ func TestL2NoMutationOfATokenIsAccepted(t *testing.T) {
 	}
 }
 
-// L2: a forger writes any length before the key's id; it is refused, and no slice is made of it.
+// L2: a forged length before the key's id is rejected, and no slice is allocated from it.
 func TestL2NoLengthInATokenIsTrusted(t *testing.T) {
 	for n := range 256 {
 		for _, size := range []int{2, 64, 300, 800} {
@@ -527,13 +526,13 @@ func TestL2NoLengthInATokenIsTrusted(t *testing.T) {
 	}
 }
 
-// L2: what is no token of these keys is refused without a panic, and what is accepted has one
-// spelling.
+// L2: any input that is not a token of these keys is rejected without a panic, and an accepted
+// token has one spelling.
 func FuzzOpen(f *testing.F) {
 	f.Add(sampleToken())
 	f.Add("")
 	f.Add("AQFh")
-	f.Add("Af8" + strings.Repeat("A", 400)) // the longest id of a key
+	f.Add("Af8" + strings.Repeat("A", 400)) // the longest key id
 	f.Fuzz(func(t *testing.T, token string) {
 		c, key, err := open([]Key{keyA}, token)
 		if err == nil {
@@ -552,7 +551,7 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 	for want, spoil := range map[string]func(*Config){
 		"Config.Client is nil": func(c *Config) { c.Client = nil }, "Config.URL is": func(c *Config) { c.URL = "/x" },
 		"Keys is empty":                    func(c *Config) { c.Keys = nil },
-		"has 3 bytes, want 32":             func(c *Config) { c.Keys = []Key{{"a", []byte("abc")}} },
+		"has 3 bytes, want at least 32":    func(c *Config) { c.Keys = []Key{{"a", []byte("abc")}} },
 		"has 0 bytes, want 1":              func(c *Config) { c.Keys = []Key{{"", keyA.Secret}} },
 		`two keys have the ID "a"`:         func(c *Config) { c.Keys = []Key{keyA, keyA} },
 		`is "https://example.com/?x=1", w`: func(c *Config) { c.URL = "https://example.com/?x=1" },
@@ -567,10 +566,10 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 	_, err = links.For("r", lifecycle.Question{ID: 1})
 	require.ErrorContains(t, err, "(To)")
 	_, err = links.For("r", lifecycle.Question{}, To("ada"))
-	require.ErrorContains(t, err, "was not asked")
+	require.ErrorContains(t, err, "want a question that a run has asked")
 }
 
-// N4: no text of others on the page has a character that a screen hides, and an option shows its
+// N4: every invisible character of untrusted text on the page is named, and an option shows its
 // value.
 func TestN4ThePageNamesEveryHiddenCharacter(t *testing.T) {
 	var b strings.Builder
@@ -601,15 +600,15 @@ func TestN4ThePageNamesEveryHiddenCharacter(t *testing.T) {
 	require.Equal(t, 1, strings.Count(shown, "keep"))
 }
 
-// N1: the answer that accepts a risk needs a tick on the page, and one that refuses does not; if it is
-// unclear which accepts, each needs it.
+// N1: an answer that accepts a risk needs a checked box, and a refusal does not; if it is unclear
+// which accepts, each needs it.
 func TestN1TheRiskIsAcknowledged(t *testing.T) {
 	no, yes := engine.Option{Label: "Stop", Value: "no"}, engine.Option{Label: "Go on", Value: " YES"}
 	const tick = `<input type="checkbox" required>`
 	for _, c := range []struct {
 		question engine.Question
 		ticks    int
-		free     int // the buttons that need none
+		free     int // buttons that need no checked box
 	}{
 		{engine.Question{Kind: engine.RiskAck, Prompt: "Wipe it?", Options: []engine.Option{no, yes}}, 1, 1},
 		{engine.Question{Kind: engine.RiskAck, Prompt: "Wipe it?", Options: []engine.Option{no, {Label: "Yes",

@@ -20,61 +20,64 @@ var pageSource string
 //go:embed page.css
 var css string
 
-// page shows texts of others by the table of characters: exact is for names, values and ids.
+// page names invisible characters in untrusted text: exact is for names, values and ids.
 var page = template.Must(template.New("page").Funcs(template.FuncMap{"exact": interaction.Visible,
 	"prose": interaction.VisibleProse}).Parse(pageSource))
 
-// policy lets the page load nothing and execute nothing; its one style is named by its hash.
+// policy forbids all loading and scripts. The page's only style is allowed by its hash.
 var policy = func() string {
 	sum := sha256.Sum256([]byte(css))
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
 		"'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 }()
 
-// texts are what each page says: a heading and a sentence.
+// texts are the heading and the sentence of each page.
 var texts = map[Reason][2]string{
 	"": {"Please answer", ""},
-	Damaged: {"This link is not complete",
-		"It was cut or changed on its way. Copy the whole address from the message."},
-	Invalid:     {"This answer cannot be taken", "It is empty or too long. Go back, and answer once more."},
-	Foreign:     {"This link is no longer accepted", "It was signed with a key that is not in use here."},
-	WrongPerson: {"This link is for somebody else", "You are not the person who is asked."},
-	Reassigned:  {"Somebody else is asked now", "The question was put to others since you got the link."},
-	NotAllowed:  {"You may not do this", "Nothing was changed."},
+	Damaged: {"This link is incomplete",
+		"The address was cut off or changed. Copy the whole address from the message."},
+	Invalid: {"This answer cannot be accepted", "It is empty or too long. Go back and answer again."},
+	Foreign: {"This link is no longer accepted", "It was signed with a key that is no longer in use. Ask for a " +
+		"new link."},
+	WrongPerson: {"This link is for another person", "You are not the person that this link was sent to."},
+	Reassigned:  {"The question was reassigned", "Other people were asked after you got this link."},
+	NotAllowed:  {"You are not allowed to do this", "Nothing was changed."},
 	Gone:        {"This question does not exist", "It was deleted, or was never asked."},
 	Settled:     {"This question is settled", ""},
-	Voted:       {"You have voted", "Your vote counts, and cannot be changed."},
-	Claimed:     {"Somebody works on it", "Until then nobody else can answer. The link goes on working."},
-	Expired:     {"This link has expired", "Ask for a new one, or answer in another way."},
-	Changed:     {"The question has changed", "What you were asked is not what is asked now. Nothing was answered."},
-	Unavailable: {"This does not work at the moment", "Try the same link a little later. An answer counts once."},
+	Voted:       {"You have already voted", "Your vote counts and cannot be changed."},
+	Claimed:     {"Another person is working on this question", "You can answer when the claim ends; this link stays valid."},
+	Expired:     {"This link has expired", "Ask for a new link, or answer on the full page."},
+	Changed: {"The question has changed", "It is not the question that this link was made for. Nothing was " +
+		"answered."},
+	Unavailable: {"The service is unavailable", "Try the same link again later. Your answer counts only once."},
 }
 
-// view is what the template shows.
+// view is the data of the template.
 type view struct {
 	Name, Heading, Text string
 	Reason              Reason
 	CSS                 template.CSS
 
-	Question  *lifecycle.Question // nil: none is shown
-	Person    string              // who answers
+	Question  *lifecycle.Question // nil: no question is shown
+	Person    string              // the person who answers
 	Arguments string
 	Choices   []choice
 	Approval  bool
 	Several   bool
-	Respond   bool // an approval takes a text in place of a decision
-	Risk      bool // the answers that accept a risk need a tick
-	Writable  bool // a text may be written
+	Respond   bool // an approval accepts a text instead of a decision
+	Risk      bool // answers that accept a risk need a checked box
+	Writable  bool // free text is accepted
 	Full      string
 	Ends      *moment
 	Approved  int
 
-	Who  string // who settled it, has voted, works on it, or is asked
+	Who  string // who settled, voted on or claimed it, or the audience
 	How  string
 	When *moment
 }
 
-// choice is an option as it is shown (lifecycle.Option.Shown). One that refuses accepts no risk.
+// choice is an option as displayed (lifecycle.Option.Shown). Refuses marks an answer that accepts
+// no risk.
 type choice struct {
 	Label, Value string
 	Refuses      bool
@@ -90,9 +93,8 @@ func momentOf(t time.Time) *moment {
 	return &moment{t.Format(time.RFC3339), t.Format("2 January 2006, 15:04 UTC")}
 }
 
-// write sends the page.
 func (l *Links) write(w http.ResponseWriter, r *http.Request, v *visit, refused *refusal, post bool) {
-	shown := view{Name: l.config.Name, CSS: template.CSS(css)} //nolint:gosec // it is the file beside this one
+	shown := view{Name: l.config.Name, CSS: template.CSS(css)} //nolint:gosec // the embedded file
 	status := http.StatusOK
 	switch {
 	case refused != nil:
@@ -106,13 +108,13 @@ func (l *Links) write(w http.ResponseWriter, r *http.Request, v *visit, refused 
 	var body bytes.Buffer
 	if err := page.Execute(&body, &shown); err != nil {
 		l.config.Logger.Error("link: page", "err", err)
-		http.Error(w, "the page cannot be made", http.StatusInternalServerError)
+		http.Error(w, "the page could not be rendered; try again later", http.StatusInternalServerError)
 		return
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy", policy)
-	h.Set("Referrer-Policy", "same-origin") // the address is a secret; the form's own origin must be known
+	h.Set("Referrer-Policy", "same-origin") // the address is a secret, but the form's POST needs an Origin
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Robots-Tag", "noindex")
@@ -121,19 +123,19 @@ func (l *Links) write(w http.ResponseWriter, r *http.Request, v *visit, refused 
 	}
 	// A browser that does not read its page must not hold the connection.
 	c := http.NewResponseController(w)
-	_ = c.SetWriteDeadline(time.Now().Add(pageTimeout)) // a recorder of a test has no connection
+	_ = c.SetWriteDeadline(time.Now().Add(pageTimeout)) // fails in tests with a recorder
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(body.Bytes()) // who has gone needs no page
+		_, _ = w.Write(body.Bytes()) // the client may have left
 	}
 	_ = c.Flush()
-	_ = c.SetWriteDeadline(time.Time{}) // the next request on this connection may be for another handler
+	_ = c.SetWriteDeadline(time.Time{}) // the next request on this connection may belong to another handler
 }
 
-// pageTimeout limits the time that a page may take on its way.
+// pageTimeout limits the sending of a page.
 const pageTimeout = 10 * time.Second
 
-// refused shows why there is no question.
+// refused sets the data of a page without a question.
 func (s *view) refused(r *refusal) {
 	s.Reason, s.Heading, s.Text = r.reason, texts[r.reason][0], texts[r.reason][1]
 	switch {
@@ -146,17 +148,17 @@ func (s *view) refused(r *refusal) {
 	}
 }
 
-// howSettled says in words how a question was settled. What was answered is not shown.
+// howSettled describes how a question was settled, without the answer.
 func howSettled(r *lifecycle.Record) string {
 	switch {
 	case r.Resolution == lifecycle.Abandoned:
-		return "Its run has ended; nobody needs to answer."
+		return "Its run has ended; no answer is needed."
 	case r.Resolution == lifecycle.Superseded:
-		return "Other answers were enough."
+		return "Other answers were sufficient."
 	case r.Resolution == lifecycle.AutoDecideTimeout:
-		return "Nobody answered in time, so it was decided automatically."
+		return "There was no answer in time, so it was decided automatically."
 	case r.Resolution == lifecycle.DefaultAnswer:
-		return "Nobody answered in time, so the default answer counts."
+		return "There was no answer in time, so the default answer counts."
 	case r.Decision == lifecycle.Approve, r.Decision == lifecycle.Edit:
 		return "It was approved."
 	case r.Decision == lifecycle.Reject:
@@ -165,7 +167,7 @@ func howSettled(r *lifecycle.Record) string {
 	return "It was answered."
 }
 
-// ask shows the question with its controls.
+// ask sets the data of a page with a question.
 func (s *view) ask(v *visit, full string) {
 	q := &v.question
 	s.Heading, s.Question, s.Full, s.Ends = texts[""][0], q, full, momentOf(q.EndsAt)
@@ -183,7 +185,7 @@ func (s *view) ask(v *visit, full string) {
 		s.Risk = q.Kind == lifecycle.RiskAck && len(q.Options) > 0
 		for i, o := range choices(q) {
 			label, value := o.Shown()
-			if len(q.Options) == 0 { // the labels are ours
+			if len(q.Options) == 0 { // the labels are this package's
 				value = ""
 			}
 			s.Choices = append(s.Choices, choice{label, value, yes >= 0 && i != yes})
@@ -191,8 +193,7 @@ func (s *view) ask(v *visit, full string) {
 	}
 }
 
-// accepting returns the index of the option whose value agrees; -1 if it is not exactly one. A label
-// never decides.
+// accepting returns the index of the only option whose value agrees, or -1. A label never decides.
 func accepting(options []lifecycle.Option) int {
 	yes := -1
 	for i, o := range options {

@@ -13,26 +13,26 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// claims are what a token says.
+// claims are the content of a token.
 type claims struct {
 	run      string
 	question int
 	person   string
 	until    time.Time // whole seconds
-	asked    int64     // Question.AskedAt in microseconds: a run that is submitted anew under its id asks anew
+	asked    int64     // Question.AskedAt in microseconds: a run resubmitted under its id asks a different question
 	digest   [sha256.Size]byte
-	// audience identifies who was asked when the link was made. It only tells a question that was
-	// put to others from one that never was the person's.
+	// audience identifies the audience when the link was made. It only distinguishes a reassigned
+	// question from one that the person could never answer.
 	audience [8]byte
 }
 
-// A token is the base64 (URL alphabet, without padding) of the payload and its HMAC-SHA-256. The
-// payload is: the version, the key's id, until, asked, question, digest, audience, run, person.
-// Texts have their length before them in one byte or, for a person, two.
+// A token is the base64 (URL alphabet, no padding) of the payload and its HMAC-SHA-256. The payload
+// is: version, key id, until, asked, question, digest, audience, run, person. Texts are preceded by
+// their length in one byte, or two for the person.
 const (
 	tokenVersion = 1
 	fixedBytes   = 8 + 8 + 4 + sha256.Size + 8
-	maxToken     = 1200 // characters; the longest one has fewer
+	maxToken     = 1200 // characters; longer than every valid token
 )
 
 var (
@@ -40,7 +40,7 @@ var (
 	errForeign = errors.New("link: token is signed with an unknown key")
 )
 
-// purpose keeps what is signed here apart from whatever else a host signs with the same secret.
+// purpose separates these signatures from others that a host makes with the same secret.
 const purpose = "interlude link token\x00"
 
 func (k *Key) sum(purpose string, payload []byte) []byte {
@@ -50,7 +50,6 @@ func (k *Key) sum(purpose string, payload []byte) []byte {
 	return mac.Sum(nil)
 }
 
-// seal returns the token for the claims.
 func (k *Key) seal(c *claims) string {
 	b := []byte{tokenVersion, byte(len(k.ID))}
 	b = append(b, k.ID...)
@@ -64,8 +63,8 @@ func (k *Key) seal(c *claims) string {
 	return base64.RawURLEncoding.EncodeToString(append(b, k.sum(purpose, b)...))
 }
 
-// open returns the claims of a token that one of the keys has signed, and that key. Each token has
-// one spelling. Since decoding ignores line breaks and the last bits, open encodes the bytes again
+// open returns the claims of a token and the key that signed it. Each token has exactly one
+// spelling: base64 decoding ignores line breaks and trailing bits, so open encodes the bytes again
 // and compares.
 func open(keys []Key, token string) (*claims, *Key, error) {
 	if len(token) > maxToken {
@@ -107,7 +106,7 @@ func keyOf(keys []Key, id string) *Key {
 	return nil
 }
 
-// decode reads what seal has written after the key's id.
+// decode reads the payload after the key's id.
 func decode(b []byte) (*claims, bool) {
 	if len(b) < fixedBytes+1 {
 		return nil, false
@@ -129,20 +128,19 @@ func decode(b []byte) (*claims, bool) {
 	return &c, true
 }
 
-// seen is the digest in the form that interaction.Reply.Seen has.
+// seen returns the digest in the form of interaction.Reply.Seen.
 func (c *claims) seen() string { return hex.EncodeToString(c.digest[:]) }
 
-// replyKey is the idempotency key of the reply: the same for all links of a Key to this question
-// for this person. It is derived from the secret, so that nobody else can use it up beforehand.
+// replyKey returns the idempotency key of the reply: the same for all links of a Key to this
+// question for this person. It is derived from the secret, so an attacker cannot use it first.
 func (c *claims) replyKey(k *Key) string {
 	body := binary.BigEndian.AppendUint32(nil, uint32(c.question))
 	body = append(append(body, c.digest[:]...), c.run+"\x00"+c.person...)
 	return "link/" + hex.EncodeToString(k.sum("interlude link reply\x00", body)[:16])
 }
 
-// audienceOf identifies an audience.
 func audienceOf(to *lifecycle.Audience) (id [8]byte) {
-	body, _ := json.Marshal(to) // texts can be encoded
+	body, _ := json.Marshal(to) // encoding cannot fail
 	sum := sha256.Sum256(body)
 	copy(id[:], sum[:])
 	return id

@@ -1,10 +1,10 @@
 // Package reqbody limits how long the body of an HTTP request can occupy its connection.
 //
-// net/http reads the rest of a body after the handler has returned, and waits for it without a
-// limit unless http.Server.ReadTimeout is set, which also ends streams. A client that announces a
-// body and never sends it therefore holds a connection and a descriptor indefinitely, whether or
-// not it may use the handler. Each handler of this project calls Limit before anything else, and
-// CloseUnread before it writes its response.
+// After the handler returns, net/http reads the rest of the body, without a limit unless
+// http.Server.ReadTimeout is set, which also ends streams. A client that announces a body and never
+// sends it would hold a connection and a file descriptor indefinitely, even if it may not use the
+// handler. Each handler of this project first calls Limit, and calls CloseUnread before it writes
+// its response.
 package reqbody
 
 import (
@@ -15,12 +15,12 @@ import (
 	"time"
 )
 
-// grace is how long the rest of a body that the handler did not read may take after the response.
-// A client that is still sending then loses its connection, and with it perhaps the response.
+// grace limits the reading of an unread body after the response. A slower client loses its
+// connection, and perhaps the response.
 const grace = 5 * time.Second
 
-// Body is the body of one request. Its methods may be called by one goroutine at a time, as those of
-// http.Request.Body.
+// Body is the body of one request. As with http.Request.Body, its methods must not be called
+// concurrently.
 type Body struct {
 	io.ReadCloser
 
@@ -30,22 +30,21 @@ type Body struct {
 }
 
 // Limit returns the request with a body that must arrive within the limit; later reads fail with
-// os.ErrDeadlineExceeded. The given request is not changed. The deadline ends with the body:
-// net/http removes it when it begins to watch the connection. Where w has no connection (httptest)
-// there is no deadline.
+// os.ErrDeadlineExceeded. The given request is not changed. net/http removes the deadline at the
+// end of the body, when it begins to watch the connection. If w has no connection (httptest), there
+// is no deadline.
 func Limit(w http.ResponseWriter, r *http.Request, limit time.Duration) (*http.Request, *Body) {
 	b := &Body{ReadCloser: r.Body, conn: http.NewResponseController(w), http1: r.ProtoMajor == 1}
 	if r.Body == nil || r.Body == http.NoBody || r.ContentLength == 0 {
 		b.ended.Store(true)
 		return r, b
 	}
-	_ = b.conn.SetReadDeadline(time.Now().Add(limit)) // a recorder of a test has no connection
+	_ = b.conn.SetReadDeadline(time.Now().Add(limit)) // fails in tests with a recorder
 	limited := *r
 	limited.Body = b
 	return &limited, b
 }
 
-// Read reads the body.
 func (b *Body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if errors.Is(err, io.EOF) {
@@ -54,13 +53,13 @@ func (b *Body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// CloseUnread makes the connection end 5 s after the response, at the latest, if the body was not
-// read to its end. Call it with the header of the response, before that is written.
+// CloseUnread ends the connection at most 5 s after the response if the body was not read to its
+// end. Call it with the response's header before the header is written.
 func (b *Body) CloseUnread(h http.Header) {
 	if b.ended.Load() {
 		return
 	}
-	if b.http1 { // in HTTP/2 the header would end the other requests of the connection, too
+	if b.http1 { // in HTTP/2 the header would also end the connection's other requests
 		h.Set("Connection", "close")
 	}
 	_ = b.conn.SetReadDeadline(time.Now().Add(grace))

@@ -10,11 +10,10 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// This file decides whether a request is served at all, and on whose behalf.
+// Admission of requests and identification of their callers.
 
-// setSafeHeaders sets the headers that every response has. Other sites may not show it in a frame,
-// shared caches may not store it, and browsers may not guess its type. A page loads nothing from
-// other sites, and executes no script that is part of its text.
+// setSafeHeaders sets the headers of every response: no framing by other sites, no shared caching,
+// no MIME sniffing. Pages load only from this origin and execute no inline script.
 func setSafeHeaders(h http.Header) {
 	h.Set("Cache-Control", "private, no-cache")
 	h.Set("Content-Security-Policy", "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; "+
@@ -25,8 +24,8 @@ func setSafeHeaders(h http.Header) {
 	h.Set("X-Content-Type-Options", "nosniff")
 }
 
-// admit checks what does not depend on who makes the request: its size, and the site that it comes
-// from. It returns nil if the request may go on, and sets the headers of CORS.
+// admit checks a request's size and origin before its caller is identified, and sets the CORS
+// headers. It returns nil if the request is admitted.
 func (d *Server) admit(w http.ResponseWriter, r *http.Request) *Problem {
 	if len(r.RequestURI) > maxURL {
 		return newProblem(http.StatusRequestURITooLong, "URL_TOO_LONG", "The URL is longer than 8 KiB.")
@@ -59,19 +58,20 @@ func (d *Server) admit(w http.ResponseWriter, r *http.Request) *Problem {
 	return nil
 }
 
-// localActor is the ID of whoever makes a request, if there is no Identify.
+// localActor is the caller's ID in a server without Identify.
 const localActor = "local"
 
-// identify returns who makes the request, or why it is refused.
+// identify returns the caller of a request, or why it is refused.
 func (d *Server) identify(r *http.Request) (lifecycle.Actor, *Problem) {
 	if d.opts.Identify == nil {
 		if !d.fromHere(r) {
 			d.warnOnce.Do(func() {
-				d.log.Warn("web: a request was refused that another machine or a proxy has made: set Options.Identify",
+				d.log.Warn("web: refused a request from another machine or through a proxy: set Options.Identify",
 					"path", r.URL.Path, "peer", r.RemoteAddr, "host", r.Host, "proto", r.Proto)
 			})
 			return lifecycle.Actor{}, newProblem(http.StatusUnauthorized, "LOOPBACK_ONLY",
-				"This server knows no people: it serves its own machine only (web.Options.Identify).")
+				"This server has no sign-in, so it accepts requests from its own machine only. Its operator can "+
+					"configure a sign-in.")
 		}
 		return lifecycle.Actor{ID: localActor, Via: "web"}, nil
 	}
@@ -82,13 +82,12 @@ func (d *Server) identify(r *http.Request) (lifecycle.Actor, *Problem) {
 		}
 		return actor, nil
 	}
-	d.log.Info("web: a request was refused: nobody knows who makes it", "path", r.URL.Path, "peer", r.RemoteAddr,
+	d.log.Info("web: refused a request without a known caller", "path", r.URL.Path, "peer", r.RemoteAddr,
 		"err", err)
 	return lifecycle.Actor{}, newProblem(http.StatusUnauthorized, "UNAUTHENTICATED", "Sign in first.")
 }
 
-// forwarded reports whether the header is one in which a proxy names the client that it makes a
-// request for.
+// forwarded reports whether proxies use the header to name their client.
 func forwarded(name string) bool {
 	switch name {
 	case "X-Real-Ip", "Via", "X-Original-Host", "Cf-Connecting-Ip", "X-Envoy-External-Address":
@@ -97,11 +96,11 @@ func forwarded(name string) bool {
 	return strings.Contains(name, "Forwarded") || strings.HasSuffix(name, "Client-Ip")
 }
 
-// fromHere reports whether a request was made on this machine: the connection comes from it, no
-// proxy has forwarded the request, and its Host and its Origin are this machine. The Host protects
-// against DNS rebinding: a page of another site whose name was changed to point to this machine
-// still sends its own name. A proxy that adds no header, and sends its own Host, is recognized by
-// HTTP/1.0, which nginx speaks unless it is configured otherwise, or by a browser's Origin.
+// fromHere reports whether a request was made on this machine: a loopback connection, no proxy
+// header, and a Host and Origin of this machine. The Host check stops DNS rebinding: a page of
+// another site whose name was changed to resolve to this machine still sends its own name. A proxy
+// that adds no header and rewrites the Host is recognized by HTTP/1.0 (nginx's default) or by the
+// browser's Origin.
 func (d *Server) fromHere(r *http.Request) bool {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil || !peer.Addr().Unmap().IsLoopback() {
@@ -120,7 +119,7 @@ func (d *Server) fromHere(r *http.Request) bool {
 	return r.ProtoAtLeast(1, 1) && isHere(r.Host)
 }
 
-// isHere reports whether a host, with or without a port, is this machine.
+// isHere reports whether a host, with or without a port, names this machine.
 func isHere(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

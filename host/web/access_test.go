@@ -20,10 +20,10 @@ import (
 
 type ctx = context.Context
 
-// routes are all of the API, with a request that would do something for a run r that asks.
+// routes are all routes of the API, each with a request that would act on the asking run r.
 var routes = []struct {
 	method, path, body string
-	open               bool // to everybody whom the host knows
+	open               bool // to every known caller
 }{
 	{"GET", "/me", "", true},
 	{"GET", "/openapi.json", "", true},
@@ -77,8 +77,7 @@ func clientOf(t *testing.T) *lifecycle.Client {
 	return c
 }
 
-// sameOrigin is what a browser sends for a page's own request, which a proxy has forwarded with
-// another Host.
+// sameOrigin is a page's own request that a proxy has forwarded with another Host.
 func sameOrigin(origin string) func(*http.Request) {
 	return func(r *http.Request) {
 		r.Header.Set("Origin", origin)
@@ -94,19 +93,19 @@ func TestL1WithoutIdentifyOnlyThisMachineIsServedAndTheLogSaysSo(t *testing.T) {
 	for name, change := range map[string]func(*http.Request){
 		"another machine":          func(r *http.Request) { r.RemoteAddr = "203.0.113.7:40000" },
 		"no address":               func(r *http.Request) { r.RemoteAddr = "@" },
-		"a name that was rebound":  func(r *http.Request) { r.Host = "evil.example" },
+		"a rebound name":           func(r *http.Request) { r.Host = "evil.example" },
 		"another address":          func(r *http.Request) { r.Host = "203.0.113.7:80" },
 		"a proxy on this machine":  func(r *http.Request) { r.Header.Set("X-Forwarded-For", "203.0.113.7") },
-		"a proxy by the standard":  func(r *http.Request) { r.Header.Set("Forwarded", "for=203.0.113.7") },
-		"any header of a proxy":    func(r *http.Request) { r.Header.Set("X-Forwarded-Proto", "") },
-		"its older header":         func(r *http.Request) { r.Header.Set("X-Cluster-Client-Ip", "203.0.113.7") },
+		"a standard proxy header":  func(r *http.Request) { r.Header.Set("Forwarded", "for=203.0.113.7") },
+		"any proxy header":         func(r *http.Request) { r.Header.Set("X-Forwarded-Proto", "") },
+		"an older proxy header":    func(r *http.Request) { r.Header.Set("X-Cluster-Client-Ip", "203.0.113.7") },
 		"an ingress":               func(r *http.Request) { r.Header.Set("X-Original-Forwarded-For", "203.0.113.7") },
 		"nginx without settings":   func(r *http.Request) { r.Proto, r.ProtoMinor, r.Close = "HTTP/1.0", 0, true },
 		"a browser at a proxy":     sameOrigin("https://desk.example.com"),
-		"a page of no site":        sameOrigin("null"),
+		"a null origin":            sameOrigin("null"),
 		"no host":                  func(r *http.Request) { r.Host = "" },
-		"a host that is no host":   func(r *http.Request) { r.Host = "[::1" + ".evil.example]" },
-		"a name below the machine": func(r *http.Request) { r.Host = "localhost.evil.example" },
+		"an invalid host":          func(r *http.Request) { r.Host = "[::1" + ".evil.example]" },
+		"a subdomain of localhost": func(r *http.Request) { r.Host = "localhost.evil.example" },
 	} {
 		rec := request(h, "POST", "/runs", `{"prompt":"x"}`, change)
 		require.Equal(t, http.StatusUnauthorized, rec.Code, name)
@@ -121,7 +120,7 @@ func TestL1WithoutIdentifyOnlyThisMachineIsServedAndTheLogSaysSo(t *testing.T) {
 	require.Equal(t, http.StatusOK, rec.Code)
 }
 
-// The zero Actor would be the host itself, who may do everything.
+// L1: without an ID, the Actor would be the zero Actor: the host itself, which may do everything.
 func TestL1WhoeverTheHostDoesNotKnowIsRefused(t *testing.T) {
 	client := clientOf(t)
 	for _, actor := range []lifecycle.Actor{{}, {Via: "web"}, {Groups: []string{"ops"}}} {
@@ -151,7 +150,7 @@ func TestL2ReadingChangesNothingOnAnyRoute(t *testing.T) {
 	}
 	run, history, runs := snapshot()
 	for _, c := range routes {
-		if strings.HasSuffix(c.path, "/events") { // they end with the run, or never; HEAD is below
+		if strings.HasSuffix(c.path, "/events") { // streams end with the run, or never; HEAD is tested below
 			continue
 		}
 		for _, method := range []string{"GET", "HEAD", "OPTIONS"} {
@@ -236,7 +235,7 @@ func TestL1TheHandlerWorksUnderAnyPrefix(t *testing.T) {
 	require.Panics(t, func() { web.Handler(nil, web.Options{}) })
 }
 
-// L1, J10: a call of the host's that ends its goroutine is no success.
+// L1, J10: a host function that exits its goroutine does not count as success.
 func TestL1AnIdentifyOrPrepareThatEndsItsGoroutineIsAProblem(t *testing.T) {
 	ada := func(*http.Request) (lifecycle.Actor, error) { return lifecycle.Actor{ID: "ada"}, nil }
 	for name, opts := range map[string]web.Options{
@@ -268,7 +267,7 @@ func TestL1AnIdentifyOrPrepareThatEndsItsGoroutineIsAProblem(t *testing.T) {
 
 func TestL2APanicOfTheHostsIsAProblem(t *testing.T) {
 	h := web.Handler(clientOf(t), web.Options{Logger: slog.New(slog.DiscardHandler),
-		Identify: func(*http.Request) (lifecycle.Actor, error) { panic("the session's table is gone") }})
+		Identify: func(*http.Request) (lifecycle.Actor, error) { panic("the table of sessions does not exist") }})
 	rec := request(h, "GET", "/me", "", nil)
 	require.Equal(t, http.StatusInternalServerError, rec.Code)
 	require.NotContains(t, rec.Body.String(), "table")

@@ -22,9 +22,8 @@ import (
 
 var followers = flag.Int("followers", 100, "how many streams BenchmarkL3Followers opens")
 
-// BenchmarkL3Followers measures how long an event takes until all of many readers have it, each on
-// a connection of its own, with the readers in the same process; docs/internals/performance.md has the
-// figures.
+// BenchmarkL3Followers measures the time until all readers have an event. Each reader has its own
+// connection and runs in this process; docs/internals/performance.md has the results.
 func BenchmarkL3Followers(b *testing.B) {
 	ticks := make(chan struct{})
 	var talker engine.Func = func(ctx context.Context, turn engine.Turn, sink engine.Sink) (engine.Outcome, error) {
@@ -74,10 +73,10 @@ func BenchmarkL3Followers(b *testing.B) {
 	})
 }
 
-// readers read streams. Each counts the lines that have the word.
+// readers read streams. Each counts the lines that contain the word.
 type readers struct {
 	got    sync.WaitGroup
-	memory float64 // KiB a stream, with what its reader has of it
+	memory float64 // KiB per stream, including its reader's share
 }
 
 func openReaders(b *testing.B, address, path, word string) *readers {
@@ -117,7 +116,7 @@ func openReaders(b *testing.B, address, path, word string) *readers {
 	return r
 }
 
-// wait waits until every reader has the event, and begins the next round.
+// wait waits until every reader has the event, and starts the next round.
 func (r *readers) wait() {
 	r.got.Wait()
 	r.got.Add(*followers)

@@ -4,5 +4,5 @@ package web
 
 import "math"
 
-// maxDescriptors is unlimited where sockets are not descriptors.
+// maxDescriptors is unlimited where sockets are not file descriptors.
 func maxDescriptors() int { return math.MaxInt32 }

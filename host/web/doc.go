@@ -1,18 +1,16 @@
-// Package web serves runs and their questions over HTTP: a JSON API that is described by an OpenAPI
-// document of its own, and the events of a run as server-sent events.
+// Package web serves runs and their questions over HTTP: the page for people, a JSON API with its
+// OpenAPI document, and events as server-sent events.
 //
-//	http.Handle("/interlude/", web.Handler(client, web.Options{Identify: whoIsIt}))
+//	http.Handle("/interlude/", web.Handler(client, web.Options{Identify: session}))
 //
-// Handler is a translation and nothing more. Each request is one call of a lifecycle.Client, made
-// on behalf of the actor whom Options.Identify names (lifecycle.Client.As): so who may do what is
-// decided where it is decided for every other caller, by lifecycle.Config.Authorize and by the
-// questions' audiences. If people answer a question here and through other front ends at once,
-// one of them wins, as everywhere. Nothing is kept here between two requests.
+// Each request is one lifecycle.Client call on behalf of the actor that Options.Identify returns
+// (lifecycle.Client.As), so lifecycle.Config.Authorize and the questions' audiences decide who may
+// do what, as for every other front end. If people answer a question through several front ends at
+// once, exactly one wins. The handler keeps no state between requests.
 //
-// It authenticates nobody: that is the host's. Without Identify only this machine is served.
+// Authentication is the host's job: without Identify, only requests from this machine are served.
 //
-// The routes are in routes.go, with the calls that they make in runs.go, questions.go and
-// events.go; view.go has what is shown of a run, and what is not. Requests are admitted in
-// access.go, and errors become problems (RFC 9457) in problem.go. docs/web.md is the page for those
-// who use it.
+// Start reading at routes.go; runs.go, questions.go and events.go make the calls, view.go selects
+// the fields that are shown, access.go admits requests, and problem.go turns errors into problems
+// (RFC 9457). docs/web.md is the page for users.
 package web

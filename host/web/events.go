@@ -15,8 +15,8 @@ import (
 type followInput struct {
 	RunPath
 	//nolint:tagliatelle // the header's name
-	LastEventID string `header:"Last-Event-ID" doc:"The last event that was read, as EventSource says it."`
-	After       uint64 `query:"after" doc:"The same, for the first connection; from the first event without it."`
+	LastEventID string `header:"Last-Event-ID" doc:"The number of the last event read, as EventSource sends it."`
+	After       uint64 `query:"after" doc:"The same for the first connection; without it the stream starts at the first event."`
 }
 
 // cursor returns the number of the event after which the stream begins.
@@ -26,17 +26,17 @@ func (in *followInput) cursor() (uint64, error) {
 	}
 	after, err := strconv.ParseUint(in.LastEventID, 10, 64)
 	if err != nil {
-		return 0, newProblem(http.StatusBadRequest, "INVALID_ARGUMENT", "The Last-Event-ID is the number of an event.")
+		return 0, newProblem(http.StatusBadRequest, "INVALID_ARGUMENT", "The Last-Event-ID must be the number of an "+
+			"event.")
 	}
 	return after, nil
 }
 
-// followRoute registers the stream of a run's events.
 func (d *Server) followRoute(a *api) {
 	op := a.operation(http.MethodGet, "follow-run", "/runs/{id}/events", "Follow a run")
-	op.Description = "Server-sent events, from the first after the cursor until the run has ended, whenever that " +
-		"is. The id of each is its number, the data an event of the run as JSON (Event). When the run has ended " +
-		"at the cursor, the status is 204, at which an EventSource stops."
+	op.Description = "Server-sent events, from the first after the cursor until the run ends, even " +
+		"if that takes days. The id of each is its number, the data an event of the run as JSON (Event). If the " +
+		"run has ended and the cursor is at its last event, the status is 204, which stops an EventSource."
 	op.Responses["200"] = streamResponse()
 	a.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[lifecycle.Event](), true, "Event")
 	op.Responses["204"] = &huma.Response{Description: "The run has ended, and no event follows."}
@@ -59,19 +59,18 @@ func (d *Server) followRoute(a *api) {
 	})
 }
 
-// beforeStream reads the run before its stream begins: only then can an error be answered with a
-// status.
+// beforeStream reads the run before the stream begins, while an error can still set the status.
 func (d *Server) beforeStream(ctx context.Context, c *caller, id string, after uint64) (lifecycle.Run, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.opts.Timeout)
 	defer cancel()
 	run, err := c.client.Get(ctx, id)
 	if err == nil && after > run.Seq {
-		err = fmt.Errorf("%w: its number is %d", lifecycle.ErrCursorBeyondEnd, run.Seq)
+		err = fmt.Errorf("%w: its last event has the number %d", lifecycle.ErrCursorBeyondEnd, run.Seq)
 	}
 	return run, err
 }
 
-// follow sends the run's events after the cursor, and moves the cursor, until the context or the
+// follow sends the run's events after the cursor and advances the cursor, until the context or the
 // run ends.
 func (s *eventStream) follow(ctx context.Context, c *caller, id string, after *uint64) (ended bool, _ error) {
 	for event, err := range c.client.Events(ctx, id, *after) {
@@ -86,20 +85,19 @@ func (s *eventStream) follow(ctx context.Context, c *caller, id string, after *u
 	return true, nil
 }
 
-// InboxChange is what has changed in an inbox. It is the data of an event named change.
+// InboxChange is the data of a change event: one run's questions in the inbox.
 type InboxChange struct {
 	RunID     string         `json:"run_id"`
-	Questions []OpenQuestion `json:"questions" nullable:"false" doc:"Those of the run that the inbox has now."`
-	Gone      []int          `json:"gone" nullable:"false" doc:"The numbers of those that it does not have any more."`
+	Questions []OpenQuestion `json:"questions" nullable:"false" doc:"The run's questions that the inbox has now."`
+	Gone      []int          `json:"gone" nullable:"false" doc:"The numbers of the run's questions that left the inbox."`
 }
 
-// watchRoute registers the stream of an inbox's changes.
 func (d *Server) watchRoute(a *api) {
-	op := a.operation(http.MethodGet, "watch-inbox", "/inbox/events", "Learn what changes in an inbox")
-	op.Description = "Server-sent events for the inbox that the same parameters list. At reload, the first event of " +
-		"each connection and one of a reader that lags far behind, list the inbox. Each change has a run, as JSON " +
-		"(InboxChange): put its questions in the place of those that are shown of the run. The events have no " +
-		"numbers: who connects again lists again."
+	op := a.operation(http.MethodGet, "watch-inbox", "/inbox/events", "Follow the changes of an inbox")
+	op.Description = "Server-sent events for the inbox that the same parameters list. A reload event (the first of " +
+		"each connection, and one for a reader that lags far behind) means: list the inbox again. A change event has " +
+		"the data of one run as JSON (InboxChange): replace the questions that are shown of that run. The events have no " +
+		"numbers: after a reconnect, list again."
 	op.Responses["200"] = streamResponse()
 	a.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[InboxChange](), true, "InboxChange")
 	huma.Register(a.huma, op, func(ctx context.Context, in *InboxFilter) (*streamBody, error) {

@@ -45,7 +45,7 @@ func (w *world) stream(path, person string, headers ...string) *follower {
 	require.NoError(w.t, err)
 	f := &follower{w.t, res, bufio.NewScanner(res.Body)}
 	f.lines.Buffer(nil, 1<<20)
-	late := time.AfterFunc(time.Minute, func() { res.Body.Close() }) // what does not come fails the test
+	late := time.AfterFunc(time.Minute, func() { res.Body.Close() }) // fails the test if an event does not arrive
 	w.t.Cleanup(func() { late.Stop(); res.Body.Close() })
 	return f
 }
@@ -85,7 +85,7 @@ func TestL3AStreamHasEveryEventAndEndsWithTheRun(t *testing.T) {
 	f := w.follow("r")
 	require.Equal(t, "text/event-stream", f.res.Header.Get("Content-Type"))
 	require.Contains(t, f.next(), "retry")
-	require.Equal(t, "1", f.next()["id"], "what has happened before comes first")
+	require.Equal(t, "1", f.next()["id"], "past events come first")
 	w.send("POST", "/runs/r/questions/1/reply", "ada", `{"text":"yes"}`)
 	live := f.events()
 
@@ -107,7 +107,7 @@ func TestL3AReconnectGoesOnAfterTheLastEventAndStopsAtTheEnd(t *testing.T) {
 	for after := range run.Seq {
 		events := w.follow("r", "Last-Event-ID", strconv.FormatUint(after, 10)).events()
 		require.Len(t, events, int(run.Seq-after))
-		require.Equal(t, after+1, events[0].Seq, "nothing is lost or doubled")
+		require.Equal(t, after+1, events[0].Seq, "no event is lost or duplicated")
 	}
 	last := strconv.FormatUint(run.Seq, 10)
 	require.Equal(t, 204, w.send("GET", "/runs/r/events", "ada", "", "Last-Event-ID", last).status)
@@ -147,7 +147,7 @@ func TestL3AQuietStreamShowsThatItIsAliveAndAsksAgainWhoMayView(t *testing.T) {
 	require.Nil(t, f.next(), "the stream has ended")
 }
 
-// A session that ends, or becomes another person's, ends the streams that it opened.
+// A session that ends, or changes to another person, ends its streams.
 func TestL3AStreamEndsWithTheSessionOfItsReader(t *testing.T) {
 	for name, become := range map[string]func() (lifecycle.Actor, error){
 		"signed out":   func() (lifecycle.Actor, error) { return lifecycle.Actor{}, errors.New("no session") },
@@ -163,7 +163,7 @@ func TestL3AStreamEndsWithTheSessionOfItsReader(t *testing.T) {
 				}
 				groups := []string{"a", "b"}
 				if asked.Add(1)%2 == 0 {
-					groups = []string{"b", "a"} // the order says nothing
+					groups = []string{"b", "a"} // the order is irrelevant
 				}
 				return lifecycle.Actor{ID: "ada", Groups: groups}, nil
 			}})
@@ -186,7 +186,7 @@ func TestL3AStreamEndsWithTheSessionOfItsReader(t *testing.T) {
 	}
 }
 
-// http.Server.Shutdown waits for requests that go on, and a stream may go on for days.
+// http.Server.Shutdown waits for running requests, and a stream may run for days.
 func TestL3AServerThatShutsDownDoesNotWaitForItsStreams(t *testing.T) {
 	var frontEnd *web.Server
 	w := open(t, lifecycle.Config{}, web.Options{Identify: identify}, func(h http.Handler) http.Handler {
@@ -199,13 +199,13 @@ func TestL3AServerThatShutsDownDoesNotWaitForItsStreams(t *testing.T) {
 	require.Equal(t, "1", func() map[string]string { f.next(); return f.next() }()["id"])
 	require.NoError(t, w.server.Config.Shutdown(t.Context()))
 	for block := f.next(); block != nil; block = f.next() {
-		require.NotEqual(t, "problem", block["event"], "an EventSource comes back")
+		require.NotEqual(t, "problem", block["event"], "an EventSource reconnects")
 	}
 	again := request(frontEnd, "GET", "/runs/r/events", "", func(r *http.Request) { r.Header.Set("X-User", "ada") })
 	require.Equal(t, http.StatusServiceUnavailable, again.Code)
 	require.Contains(t, again.Body.String(), "SHUTTING_DOWN")
 	other := request(frontEnd, "GET", "/runs/r", "", func(r *http.Request) { r.Header.Set("X-User", "ada") })
-	require.Equal(t, http.StatusOK, other.Code, "what was under way is still served")
+	require.Equal(t, http.StatusOK, other.Code, "running requests are still served")
 }
 
 func TestL3FurtherFollowersThanAllowedAreRefused(t *testing.T) {
@@ -218,7 +218,7 @@ func TestL3FurtherFollowersThanAllowedAreRefused(t *testing.T) {
 	require.NotEmpty(t, second.header.Get("Retry-After"))
 }
 
-// One person cannot open the streams of all.
+// One person cannot use up the limit of all streams.
 func TestL3AFollowerOfManyStreamsIsRefused(t *testing.T) {
 	w := open(t, lifecycle.Config{}, web.Options{Identify: identify, MaxFollowersEach: 2})
 	w.submit("r", "Ship?", "ada")
@@ -240,10 +240,10 @@ func TestL3AFollowerOfManyStreamsIsRefused(t *testing.T) {
 	}, time.Minute, time.Millisecond, "a stream that has ended does not count")
 }
 
-// A reader that takes nothing fills its socket; its run and the other readers do not wait for it,
-// and its connection is cut.
+// A reader that takes nothing fills its socket: its run and the other readers do not wait, and it
+// is disconnected.
 func TestL3ASlowReaderDelaysNobodyAndIsCut(t *testing.T) {
-	const chunks, size = 400, 32 << 10 // more than sockets on one machine hold
+	const chunks, size = 400, 32 << 10 // more than sockets on one machine buffer
 	text := strings.Repeat("x", size)
 	var talker engine.Func = func(ctx context.Context, turn engine.Turn, sink engine.Sink) (engine.Outcome, error) {
 		if len(turn.Answers) == 0 {
@@ -277,15 +277,15 @@ func TestL3ASlowReaderDelaysNobodyAndIsCut(t *testing.T) {
 		"X-Slow: yes\r\nConnection: close\r\n\r\n"))
 	require.NoError(t, err)
 	first := make([]byte, 1)
-	_, err = slow.Read(first) // it is connected, and reads nothing more
+	_, err = slow.Read(first) // from now on it reads nothing
 	require.NoError(t, err)
 
 	quick := w.follow("r")
 	require.Equal(t, http.StatusCreated, w.send("POST", "/runs/r/questions/1/reply", "ada", `{"text":"yes"}`).status)
 	sent, last := 0, uint64(0)
-	for ended := false; !ended; { // on a busy machine it may be cut, too, and comes back
+	for ended := false; !ended; { // a busy machine may disconnect this reader too; it reconnects
 		for _, e := range quick.events() {
-			require.Equal(t, last+1, e.Seq, "nothing is lost or doubled")
+			require.Equal(t, last+1, e.Seq, "no event is lost or duplicated")
 			last, ended = e.Seq, e.Terminal()
 			sent += len(e.Data)
 		}
@@ -301,13 +301,13 @@ func TestL3ASlowReaderDelaysNobodyAndIsCut(t *testing.T) {
 		n, err := slow.Read(buffer)
 		got += n
 		if err != nil {
-			break // cut
+			break // disconnected
 		}
 	}
-	require.Less(t, got, sent, "it was cut before the end")
+	require.Less(t, got, sent, "disconnected before the end")
 }
 
-// changes returns the changes of an inbox until there is one of the run with or without questions.
+// changes returns the changes of an inbox up to one of the run with (open) or without questions.
 func (f *follower) changes(run string, open bool) (all []web.InboxChange) {
 	f.t.Helper()
 	for block := f.next(); block != nil; block = f.next() {
@@ -340,7 +340,7 @@ func TestL3AnInboxIsWatchedByWhoeverMaySeeItsQuestions(t *testing.T) {
 	}
 	ask("hers", "ada")
 	ask("his", "bob")
-	// A question that is settled before anybody has read of it is no change.
+	// A question that is settled before a reader has seen it causes no change.
 	asked := map[string][]web.InboxChange{"hers": ada.changes("hers", true), "his": bob.changes("his", true)}
 	require.Equal(t, 204, w.send("POST", "/runs/hers/questions/1/claim", "ada", `{"seconds":60}`).status)
 	require.Equal(t, 201, w.send("POST", "/runs/hers/questions/1/reply", "ada", `{"text":"yes"}`).status)
@@ -348,7 +348,7 @@ func TestL3AnInboxIsWatchedByWhoeverMaySeeItsQuestions(t *testing.T) {
 	for run, f := range map[string]*follower{"hers": ada, "his": bob} {
 		changes := slices.Concat(asked[run], f.changes(run, false))
 		for _, c := range changes {
-			require.Equal(t, run, c.RunID, "nobody hears of what is for others")
+			require.Equal(t, run, c.RunID, "changes for other people are not sent")
 			for _, q := range c.Questions {
 				require.True(t, q.Question.MayReply)
 			}

@@ -36,7 +36,7 @@ func host(ctx context.Context, file string, listener net.Listener) error {
 	if err != nil {
 		return err
 	}
-	frontEnd := web.Handler(lc.Client, web.Options{Identify: identify}) // identify reads the session of your sign-in
+	frontEnd := web.Handler(lc.Client, web.Options{Identify: identify}) // identify reads your sign-in's session
 	pages := http.NewServeMux()
 	pages.Handle("/interlude/", frontEnd)
 	pages.Handle("/answer/", links)
@@ -74,14 +74,14 @@ func Example() {
 	fmt.Println("page", request("GET", "/interlude/", "", nil))
 	fmt.Println("submitted", request("POST", "/interlude/api/runs", `{"id":"release-7","prompt":"Ship?"}`, nil))
 	var inbox web.Inbox
-	for len(inbox.Questions) == 0 { // a page is told by /inbox/events
+	for len(inbox.Questions) == 0 { // a page uses /inbox/events instead
 		request("GET", "/interlude/api/inbox", "", &inbox)
 	}
 	fmt.Println("asked", inbox.Questions[0].Question.Prompt)
 	const question = "/interlude/api/runs/release-7/questions/1"
 	fmt.Println("answered", request("POST", question+"/reply", `{"text":"yes"}`, nil))
 	fmt.Println("again", request("POST", question+"/reply", `{"text":"no"}`, nil))
-	fmt.Println("a link that is none", request("GET", "/answer/x", "", nil))
+	fmt.Println("an invalid link", request("GET", "/answer/x", "", nil))
 	stop()
 	fmt.Println("ended", <-ended)
 	// Output:
@@ -90,7 +90,7 @@ func Example() {
 	// asked Ship?
 	// answered 201
 	// again 409
-	// a link that is none 400
+	// an invalid link 400
 	// ended <nil>
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/interlude-go/interlude/store/memory"
 )
 
-// StatusOf is the status with which a request is answered whose call returned the error.
+// StatusOf returns the status of a request whose call returned the error.
 func StatusOf(err error) int {
 	d := &Server{log: slog.New(slog.DiscardHandler)}
 	client, _ := lifecycle.NewClient(lifecycle.ClientConfig{Store: memory.New()})

@@ -11,38 +11,38 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// NextEvents asks for the next events of a feed.
+// NextEvents requests the next events of a feed.
 type NextEvents struct {
-	Ack     string            `json:"ack,omitempty" doc:"That of the last response, once its events are dealt with."`
+	Ack     string            `json:"ack,omitempty" doc:"The ack of the last response, once its events are processed."`
 	WaitSec int               `json:"wait_sec,omitempty" minimum:"1" maximum:"60" default:"20"`
 	Limit   int               `json:"limit,omitempty" minimum:"1" maximum:"500" default:"100"`
-	Types   []string          `json:"types,omitempty" nullable:"false" doc:"The types of events; all without it."`
-	Pool    string            `json:"pool,omitempty" doc:"Of runs in this pool."`
-	Key     string            `json:"key,omitempty" doc:"Of runs with this key."`
-	Labels  map[string]string `json:"labels,omitempty" doc:"Of runs that have all of these labels."`
+	Types   []string          `json:"types,omitempty" nullable:"false" doc:"The types of events; all if missing."`
+	Pool    string            `json:"pool,omitempty" doc:"Only runs in this pool."`
+	Key     string            `json:"key,omitempty" doc:"Only runs with this key."`
+	Labels  map[string]string `json:"labels,omitempty" doc:"Only runs that have all of these labels."`
 }
 
-// FeedEvents are the next events of a feed, in order. They come again until they are acknowledged.
+// FeedEvents are the next events of a feed, in order. They are delivered again until acknowledged.
 type FeedEvents struct {
-	Events []lifecycle.Event `json:"events" nullable:"false" doc:"Empty when none came in time: ask again."`
-	Ack    string            `json:"ack,omitempty" doc:"What acknowledges these events, and all before them."`
+	Events []lifecycle.Event `json:"events" nullable:"false" doc:"Empty if none came within wait_sec: request again."`
+	Ack    string            `json:"ack,omitempty" doc:"Send it with the next request to acknowledge these events and all before them."`
 }
 
-// feedBytes is the size at which a batch of events is complete, in bytes.
+// feedBytes is the size in bytes at which a batch is sent.
 const feedBytes = 4 << 20
 
 type nextInput struct {
-	Name string `path:"name" doc:"The feed's name; a new one begins a feed, with the events from then on."`
+	Name string `path:"name" doc:"The feed's name; a new name creates a feed that starts with the next event."`
 	Body NextEvents
 }
 
-// nextRoute registers the route that reads a feed. Its method is POST, because it changes something:
-// it takes the feed's lease while it lasts, may create the feed, and moves its cursor.
+// nextRoute registers the route that reads a feed. The method is POST because the call holds the
+// feed's lease while it lasts, may create the feed, and advances its cursor.
 func (d *Server) nextRoute(a *api) {
 	op := a.operation(http.MethodPost, "next-events", "/feeds/{name}/next", "Acknowledge, and wait for the next events")
-	op.Description = "The events of all runs, from a cursor that the store keeps under the feed's name: none is " +
-		"passed over, and each comes until it is acknowledged. Give each program a name of its own: of two readers " +
-		"of one name one waits for the other, and both may get the same events."
+	op.Description = "The events of all runs, from a cursor that the store keeps under the feed's name: no event " +
+		"is skipped, and each is delivered until it is acknowledged. Give each program its own feed name: two " +
+		"readers of one name wait for each other, and both may get the same events."
 	huma.Register(a.huma, op, func(ctx context.Context, in *nextInput) (*body[FeedEvents], error) {
 		c := callerOf(ctx)
 		left, fault := d.countFollower(c)
@@ -61,12 +61,12 @@ func (d *Server) nextRoute(a *api) {
 	})
 }
 
-// nextEvents acknowledges the event that the request names, if it names one, and returns the events
-// after it. The feed's lease ends with this call, so that the next request may be made at any node.
+// nextEvents acknowledges the event that the request names, if any, and returns the events after
+// it. The feed's lease ends with this call, so the next request may reach any node.
 //
-// The feed is read from its stored cursor. The named event is met on the way, and is acknowledged
-// there, with those before it. If it is not met, the cursor is behind it already: an earlier
-// request has acknowledged it.
+// The feed is read from its stored cursor. The named event is found on the way and acknowledged
+// there, with all before it. If it is not found, the cursor is already past it: an earlier request
+// has acknowledged it.
 func nextEvents(ctx context.Context, c *caller, in *nextInput) (*FeedEvents, error) {
 	b := &in.Body
 	filter := lifecycle.FeedFilter{Types: b.Types, Pool: b.Pool, Key: b.Key, Labels: b.Labels}
@@ -84,7 +84,7 @@ func nextEvents(ctx context.Context, c *caller, in *nextInput) (*FeedEvents, err
 			if err := event.Ack(ctx); err != nil {
 				return nil, err
 			}
-			*out, size, full = FeedEvents{Events: out.Events[:0]}, 0, false // it acknowledges those before it, too
+			*out, size, full = FeedEvents{Events: out.Events[:0]}, 0, false // acknowledges earlier events, too
 		case !full:
 			text, err := json.Marshal(event.Event)
 			if err != nil {

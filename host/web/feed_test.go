@@ -13,7 +13,7 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// next asks for the next events of the feed named copy.
+// next requests the next events of the feed named copy.
 func (w *world) next(body string) web.FeedEvents {
 	w.t.Helper()
 	a := w.send("POST", "/feeds/copy/next", "ada", body)
@@ -23,7 +23,7 @@ func (w *world) next(body string) web.FeedEvents {
 	return got
 }
 
-// untilRead waits until somebody reads the feed.
+// untilRead waits until the feed has a reader.
 func (w *world) untilRead() {
 	for {
 		feeds, err := w.lc.Feeds(context.Background())
@@ -33,26 +33,25 @@ func (w *world) untilRead() {
 	}
 }
 
-// K8, L3: a reader of a feed over HTTP gets each event of each run in order, in batches; what it
-// has not acknowledged comes again, what it has does not, also when it asks again because an answer
-// was lost.
+// K8, L3: a feed's reader over HTTP gets each event of each run in order, in batches. Events are
+// delivered again until they are acknowledged, also when a response was lost, and never after that.
 func TestL3AFeedIsReadInBatchesUntilItIsAcknowledged(t *testing.T) {
 	w := openFor(t)
-	require.Empty(t, w.next(`{"wait_sec":1}`).Events, "it begins now")
+	require.Empty(t, w.next(`{"wait_sec":1}`).Events, "the feed begins now")
 	w.submit("r", "Ship?", "ada")
 	w.submit("s", "Ship?", "ada")
 	first := w.next(`{"limit":3}`)
 	require.Len(t, first.Events, 3)
-	require.Equal(t, first, w.next(`{"limit":3}`), "nothing is acknowledged")
+	require.Equal(t, first, w.next(`{"limit":3}`), "without an acknowledgement")
 
 	last := first.Events[2]
 	require.Equal(t, fmt.Sprintf("%s/%d", last.RunID, last.Seq), first.Ack)
 	second := w.next(`{"limit":500,"ack":"` + first.Ack + `"}`)
-	require.Equal(t, second, w.next(`{"limit":500,"ack":"`+first.Ack+`"}`), "the answer was lost")
+	require.Equal(t, second, w.next(`{"limit":500,"ack":"`+first.Ack+`"}`), "after a lost response")
 	seqs := make(map[string]uint64)
 	for _, e := range append(first.Events, second.Events...) {
 		seqs[e.RunID]++
-		require.Equal(t, seqs[e.RunID], e.Seq, "in order, without a gap, and once")
+		require.Equal(t, seqs[e.RunID], e.Seq, "in order, without a gap or a duplicate")
 	}
 	for _, id := range []string{"r", "s"} {
 		run, err := w.lc.Get(t.Context(), id)
@@ -69,12 +68,12 @@ func TestL3AFeedIsReadInBatchesUntilItIsAcknowledged(t *testing.T) {
 	}()
 	got := w.next(`{"wait_sec":60,"types":["interaction.reply.accepted"]}`)
 	require.NoError(t, <-replied)
-	require.Len(t, got.Events, 1, "it comes when it happens, and the filter lets nothing else through")
+	require.Len(t, got.Events, 1, "immediately, and only the filter's events")
 	require.Equal(t, lifecycle.TypeReplyAccepted, got.Events[0].Type)
 	require.Empty(t, w.next(`{"wait_sec":1,"ack":"`+got.Ack+`","types":["interaction.reply.accepted"]}`).Events)
 }
 
-// K8, L3: a front end that shuts down ends who waits for a feed, with an answer.
+// K8, L3: a shutdown answers requests that wait for a feed.
 func TestL3AWaitForAFeedEndsWithTheServer(t *testing.T) {
 	var frontEnd *web.Server
 	w := open(t, lifecycle.Config{}, web.Options{Identify: identify}, func(h http.Handler) http.Handler {

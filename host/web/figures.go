@@ -7,27 +7,27 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// This file shows operators the figures of the store: statistics, nodes, usage and feeds.
+// Figures for operators: statistics, nodes, usage and feeds.
 
-// Stats counts the runs that have not ended, on all nodes together.
+// Stats counts the runs that have not ended, on all nodes.
 type Stats struct {
 	Queued        int           `json:"queued"`
 	Running       int           `json:"running"`
 	Waiting       int           `json:"waiting"`
-	Delayed       int           `json:"delayed" doc:"Those queued whose time has not come."`
-	Ready         int           `json:"ready" doc:"Those queued that want nothing but a slot."`
-	Held          int           `json:"held" doc:"Runs that somebody should look at."`
-	Due           int           `json:"due" doc:"Questions whose deadline has passed: more than 0 for long is bad."`
+	Delayed       int           `json:"delayed" doc:"Queued runs whose start time has not come."`
+	Ready         int           `json:"ready" doc:"Queued runs that need only a slot."`
+	Held          int           `json:"held" doc:"Runs that wait for an operator's decision."`
+	Due           int           `json:"due" doc:"Questions past their deadline: above 0 for long means that no node works."`
 	Nodes         int           `json:"nodes"`
 	OldestReady   time.Time     `json:"oldest_ready,omitzero"`
 	OldestWaiting time.Time     `json:"oldest_waiting,omitzero"`
 	OldestHeld    time.Time     `json:"oldest_held,omitzero"`
-	Usage         Usage         `json:"usage" doc:"What the runs that have not ended have used so far."`
+	Usage         Usage         `json:"usage" doc:"Usage of the runs that have not ended, so far."`
 	Pools         []PoolStats   `json:"pools" nullable:"false"`
 	Engines       []EngineStats `json:"engines" nullable:"false"`
 }
 
-// PoolStats is a pool, and how many runs wait for one of its slots.
+// PoolStats is a pool with the number of runs that wait for its slots.
 type PoolStats struct {
 	Name        string    `json:"name"`
 	Capacity    int       `json:"capacity"`
@@ -37,11 +37,11 @@ type PoolStats struct {
 	OldestReady time.Time `json:"oldest_ready,omitzero"`
 }
 
-// EngineStats is an engine, and how many queued runs need it.
+// EngineStats is an engine with the number of queued runs that need it.
 type EngineStats struct {
 	Engine      string    `json:"engine"`
 	Queued      int       `json:"queued"`
-	Nodes       int       `json:"nodes" doc:"Nodes that have the engine: with 0, nobody executes its runs."`
+	Nodes       int       `json:"nodes" doc:"Nodes that have the engine: with 0, its runs cannot be executed."`
 	OldestReady time.Time `json:"oldest_ready,omitzero"`
 }
 
@@ -53,7 +53,7 @@ func (d *Server) stats(ctx context.Context, c *caller, _ *struct{}) (*body[Stats
 	return &body[Stats]{ShowStats(&s)}, nil
 }
 
-// ShowStats are the figures as the API shows them.
+// ShowStats returns the figures as the API shows them.
 func ShowStats(s *lifecycle.Stats) Stats {
 	out := Stats{Queued: s.Queued, Running: s.Running, Waiting: s.Waiting, Delayed: s.Delayed, Ready: s.Ready,
 		Held: s.Held, Due: s.Due, Nodes: s.Nodes, OldestReady: s.OldestReady, OldestWaiting: s.OldestWaiting,
@@ -73,15 +73,15 @@ type Nodes struct {
 	Nodes []Node `json:"nodes" nullable:"false"`
 }
 
-// Node is a node, or the departure that a node has left.
+// Node is a node, or the tombstone of a node that left.
 type Node struct {
 	ID         string    `json:"id"`
-	Engines    []string  `json:"engines,omitempty" nullable:"false" doc:"Missing: it has not said which it has."`
-	LeaseSec   float64   `json:"lease_sec,omitempty" doc:"The length of its lease; missing when it has gone."`
+	Engines    []string  `json:"engines,omitempty" nullable:"false" doc:"Missing: the node does not report its engines."`
+	LeaseSec   float64   `json:"lease_sec,omitempty" doc:"The length of its lease; missing for a node that left."`
 	Until      time.Time `json:"until,omitzero" doc:"When the lease ends, unless the node renews it."`
-	Process    int       `json:"process,omitempty" doc:"The process, if it is of the machine that answers."`
+	Process    int       `json:"process,omitempty" doc:"The process id, for a node on the answering machine."`
 	Dead       bool      `json:"dead,omitempty" doc:"The process has ended; the node will be removed."`
-	DepartedAt time.Time `json:"departed_at,omitzero" doc:"When it was removed; parked runs still name it."`
+	DepartedAt time.Time `json:"departed_at,omitzero" doc:"When the node was removed; parked runs still name it."`
 }
 
 func (d *Server) nodes(ctx context.Context, c *caller, _ *struct{}) (*body[Nodes], error) {
@@ -96,12 +96,12 @@ func (d *Server) nodes(ctx context.Context, c *caller, _ *struct{}) (*body[Nodes
 	return &body[Nodes]{out}, nil
 }
 
-// ShowNode is the node as the API shows it.
+// ShowNode returns the node as the API shows it.
 func ShowNode(n *lifecycle.NodeStatus) Node {
 	return Node{n.ID, n.Engines, n.Lease.Seconds(), n.Until, n.Process, n.Dead, n.DepartedAt}
 }
 
-// Usage is what turns have used. Tokens and cost are there if the engine reports them.
+// Usage of turns. Tokens and cost are set if the engine reports them.
 type Usage struct {
 	InputTokens  int64   `json:"input_tokens"`
 	OutputTokens int64   `json:"output_tokens"`
@@ -109,13 +109,13 @@ type Usage struct {
 	WorkedSec    float64 `json:"worked_sec" doc:"How long workers have executed the turns."`
 }
 
-// RunUsage is what a run has used.
+// RunUsage is the usage of a run.
 type RunUsage struct {
 	Total Usage       `json:"total"`
 	Turns []TurnUsage `json:"turns" nullable:"false"`
 }
 
-// TurnUsage is what one turn has used.
+// TurnUsage is the usage of one turn.
 type TurnUsage struct {
 	Attempt int   `json:"attempt"`
 	Usage   Usage `json:"usage"`
@@ -142,10 +142,10 @@ type Feeds struct {
 type Feed struct {
 	Name      string    `json:"name"`
 	MaxLagSec float64   `json:"max_lag_sec"`
-	Unacked   int       `json:"unacked" doc:"The commits that it has not acknowledged."`
-	Oldest    time.Time `json:"oldest,omitzero" doc:"When the first event of these happened."`
-	Leased    time.Time `json:"leased,omitzero" doc:"Until when its reader has it; missing when nobody reads it."`
-	Lost      bool      `json:"lost" doc:"Events that it had not acknowledged are gone."`
+	Unacked   int       `json:"unacked" doc:"The number of commits not acknowledged."`
+	Oldest    time.Time `json:"oldest,omitzero" doc:"When the first event not acknowledged happened."`
+	Leased    time.Time `json:"leased,omitzero" doc:"When the reader's lease ends; missing without a reader."`
+	Lost      bool      `json:"lost" doc:"Events that were not acknowledged have been deleted."`
 }
 
 func (d *Server) feeds(ctx context.Context, c *caller, _ *struct{}) (*body[Feeds], error) {

@@ -13,7 +13,7 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// What somebody who looks after the runs needs to know is what the client knows.
+// Operators see the same figures as the client.
 func TestL1OperatorsSeeUsageForksAndFeeds(t *testing.T) {
 	var spender engine.Func = func(_ context.Context, turn engine.Turn, _ engine.Sink) (engine.Outcome, error) {
 		o := engine.Ask(engine.Question{Kind: engine.OpenText, Prompt: "More?"})
@@ -57,7 +57,7 @@ func TestL1OperatorsSeeUsageForksAndFeeds(t *testing.T) {
 	require.Len(t, inherited.Records, 1)
 	require.Equal(t, "yes", inherited.Records[0].Text)
 	w.send("GET", "/runs/r/inherited", "ada", "").into(t, &inherited)
-	require.Empty(t, inherited.Records, "a run that is no fork")
+	require.Empty(t, inherited.Records, "the run is not a fork")
 
 	_, err = w.lc.CreateFeed(t.Context(), "audit", lifecycle.DefaultFeedLag)
 	require.NoError(t, err)

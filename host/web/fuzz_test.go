@@ -31,8 +31,7 @@ import (
 // everything permits all of mayActions.
 const everything = 1<<14 - 1
 
-// mayActions are the bits by which an input of the fuzzer says what ada may do. Nobody else may do
-// anything.
+// mayActions are the bits of a fuzzer input that say what ada may do. Other people may do nothing.
 var mayActions = []lifecycle.Action{
 	lifecycle.ActionSubmit, lifecycle.ActionView, lifecycle.ActionList, lifecycle.ActionReply, lifecycle.ActionCancel,
 	lifecycle.ActionResume, lifecycle.ActionExtend, lifecycle.ActionClaim, lifecycle.ActionRelease,
@@ -48,25 +47,25 @@ var writes = map[string][]lifecycle.Action{
 	"cancel": {lifecycle.ActionCancel}, "resume": {lifecycle.ActionResume}, "next": {lifecycle.ActionFeed},
 }
 
-// Words that nobody may read: of the runs, and of a broken store.
+// Words that must not be shown: from the runs, and from a broken store.
 const (
 	secretWord = "Nightingale"
 	brokenWord = "Vulture"
 )
 
-// grant is what Authorize allowed.
+// grant is a call that Authorize allowed.
 type grant struct {
 	action lifecycle.Action
 	run    string
 }
 
-// guard is a store that knows what was allowed and what is written, and breaks when it is told to.
+// guard is a store that records grants and writes, and breaks on request.
 type guard struct {
 	*memory.Store
 
 	mu      sync.Mutex
 	may     uint16         // guarded by mu; see mayActions
-	calls   int            // guarded by mu; how many calls are left until the store breaks; below 0: it stays whole
+	calls   int            // guarded by mu; calls until the store breaks; below 0: never
 	broken  bool           // guarded by mu
 	grants  []grant        // guarded by mu
 	written []store.Commit // guarded by mu
@@ -74,7 +73,7 @@ type guard struct {
 
 var errBroken = errors.New("disk " + brokenWord + " has gone")
 
-// call counts a call; it fails from the one on at which the store breaks.
+// call counts a call; from the breaking point on it fails.
 func (g *guard) call() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -87,7 +86,7 @@ func (g *guard) call() error {
 	return nil
 }
 
-// Authorize allows ada what the input says.
+// Authorize allows ada the actions of the input.
 func (g *guard) Authorize(_ context.Context, a lifecycle.Access) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -102,7 +101,7 @@ func (g *guard) Authorize(_ context.Context, a lifecycle.Access) error {
 	return nil
 }
 
-// Commit stores before it breaks, so that what is written need not be acknowledged.
+// Commit stores first and then breaks, so a write may be stored without an acknowledgement.
 func (g *guard) Commit(ctx context.Context, batch []store.Commit) []error {
 	errs := g.Store.Commit(ctx, batch)
 	broken := g.call()
@@ -189,7 +188,7 @@ func (g *guard) Survey(ctx context.Context, now time.Time) (store.Survey, error)
 	return g.Store.Survey(ctx, now)
 }
 
-// reset forgets what was before a request.
+// reset prepares the guard for the next request.
 func (g *guard) reset(may uint16, breaks uint8) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -199,8 +198,8 @@ func (g *guard) reset(may uint16, breaks uint8) {
 	}
 }
 
-// guarded is a handler with runs in each state: r asks a text, form a form, approval an approval,
-// done has ended, held is held, and queued waits for its time.
+// guarded is a handler with runs in each state: r asks for a text, form for a form, approval for an
+// approval, done has ended, held is held, and queued waits for its start time.
 type guarded struct {
 	*guard
 
@@ -248,7 +247,7 @@ func openGuarded(tb testing.TB) *guarded {
 	return g
 }
 
-// recorder keeps a response. A stream ends after some of its texts.
+// recorder records a response. A stream ends after a few texts.
 type recorder struct {
 	*httptest.ResponseRecorder
 
@@ -264,14 +263,14 @@ func (r *recorder) Flush() {
 
 func (r *recorder) SetWriteDeadline(time.Time) error { return nil }
 
-// fuzzed is a request as the fuzzer draws it.
+// fuzzed is a request drawn by the fuzzer.
 type fuzzed struct {
 	method, target, headers, body string
 	may                           uint16
 	breaks                        uint8
 }
 
-// read reads the request as a server would; nil if no handler would see it.
+// read parses the request as a server would; nil if it never reaches a handler.
 func (f *fuzzed) read() *http.Request {
 	if strings.ContainsAny(f.method+f.target, "\r\n ") {
 		return nil
@@ -285,7 +284,7 @@ func (f *fuzzed) read() *http.Request {
 	return r
 }
 
-// serve makes the request, and returns what is wrong with the response or with what was written.
+// serve makes the request, and returns what is wrong with the response or the writes.
 func (g *guarded) serve(f *fuzzed) error {
 	r := f.read()
 	if r == nil {
@@ -304,24 +303,24 @@ func (g *guarded) serve(f *fuzzed) error {
 	return g.judgeWrites(r, rec.Code)
 }
 
-// judgeResponse is called with mu held.
+// judgeResponse needs mu.
 func (g *guarded) judgeResponse(r *http.Request, res *http.Response, body []byte) error {
 	kind, _, _ := strings.Cut(res.Header.Get("Content-Type"), ";")
 	switch {
 	case res.StatusCode >= 500 && !g.broken:
-		return fmt.Errorf("status %d of a store that is well: %s", res.StatusCode, body)
+		return fmt.Errorf("status %d although the store works: %s", res.StatusCode, body)
 	case bytes.Contains(body, []byte(brokenWord)):
 		return fmt.Errorf("the store's error is shown: %s", body)
 	case len(g.grants) == 0 && bytes.Contains(body, []byte(secretWord)):
-		return fmt.Errorf("shown without having been allowed: %s", body)
+		return fmt.Errorf("shown without permission: %s", body)
 	case res.Header.Get("X-Content-Type-Options") != "nosniff" || res.Header.Get("Content-Security-Policy") == "":
-		return errors.New("the headers that protect browsers are missing")
+		return errors.New("the security headers are missing")
 	case strings.HasSuffix(kind, "json") && r.Method != http.MethodHead && !json.Valid(body):
-		return fmt.Errorf("no JSON: %s", body)
+		return fmt.Errorf("invalid JSON: %s", body)
 	case kind == "application/problem+json" && r.Method != http.MethodHead:
 		var p web.Problem
 		if err := json.Unmarshal(body, &p); err != nil || p.Code == "" || p.Status != res.StatusCode {
-			return fmt.Errorf("a problem without code or with another status than %d: %s", res.StatusCode, body)
+			return fmt.Errorf("a problem without a code, or with a status different from %d: %s", res.StatusCode, body)
 		}
 	case res.StatusCode >= 400:
 		return fmt.Errorf("%d without a problem: %s", res.StatusCode, body)
@@ -329,7 +328,7 @@ func (g *guarded) judgeResponse(r *http.Request, res *http.Response, body []byte
 	return nil
 }
 
-// judgeWrites is called with mu held.
+// judgeWrites needs mu.
 func (g *guarded) judgeWrites(r *http.Request, status int) error {
 	if site := r.Header.Get("Sec-Fetch-Site"); len(g.written) > 0 {
 		origin := r.Header.Get("Origin")
@@ -339,10 +338,10 @@ func (g *guarded) judgeWrites(r *http.Request, status int) error {
 		case (site == "cross-site" || site == "same-site") && origin != "https://desk.example.com":
 			return fmt.Errorf("a page of another site (%s, %q) has written", site, origin)
 		case status >= 400 && !g.broken:
-			return fmt.Errorf("a request that was refused with %d has written", status)
+			return fmt.Errorf("a request refused with %d has written", status)
 		}
 	} else if status == http.StatusCreated {
-		return errors.New("201, and nothing was written")
+		return errors.New("status 201 without a write")
 	}
 	for i := range g.written {
 		c := &g.written[i]
@@ -353,16 +352,16 @@ func (g *guarded) judgeWrites(r *http.Request, status int) error {
 		if !slices.ContainsFunc(g.grants, func(given grant) bool {
 			return given.run == about && slices.Contains(writes[path.Base(r.URL.Path)], given.action)
 		}) {
-			return fmt.Errorf("run %q was written by %s %s, and allowed was %v", c.Run.ID, r.Method, r.URL.Path,
+			return fmt.Errorf("run %q was written by %s %s, but the grants were %v", c.Run.ID, r.Method, r.URL.Path,
 				g.grants)
 		}
 	}
 	return nil
 }
 
-// L1, L2: whatever is sent, nothing crashes; only a broken store gives a 5xx, and its error is not
-// shown; each refusal is a problem and has written nothing; and each write was allowed, to whoever
-// made the request.
+// L1, L2: no request crashes the handler. Only a broken store causes a 5xx, and its error is not
+// shown. Each refusal is a problem and has written nothing, and each write was allowed for its
+// caller.
 func FuzzL2NoRequestBreaksTheHandlerOrPassesByItsAuthorization(f *testing.F) {
 	const json = "Content-Type: application/json\n"
 	for _, c := range routes {
@@ -399,17 +398,17 @@ func FuzzL2NoRequestBreaksTheHandlerOrPassesByItsAuthorization(f *testing.F) {
 		if err := g.serve(&fuzzed{method, target, headers, body, may, breaks}); err != nil {
 			t.Fatal(err)
 		}
-		if len(g.written) > 0 { // each input has the same runs before it
+		if len(g.written) > 0 { // each input starts with the same runs
 			g.client.Close()
 			g = openGuarded(t)
 		}
 	})
 }
 
-// L1, L2: the judge of the fuzzer refuses front ends that are not as they should be.
+// L1, L2: the fuzzer's judge rejects incorrect handlers.
 func TestL2TheJudgeOfFuzzedRequestsFindsBrokenHandlers(t *testing.T) {
 	const secret = `{"text":"` + secretWord + `"}`
-	host := func(g *guarded) *lifecycle.Client { // acts for the host, whom nobody asks
+	host := func(g *guarded) *lifecycle.Client { // acts for the host, without Authorize
 		c, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: g.guard})
 		require.NoError(t, err)
 		return c
@@ -445,26 +444,26 @@ func TestL2TheJudgeOfFuzzedRequestsFindsBrokenHandlers(t *testing.T) {
 				_ = g.client.As(lifecycle.Actor{ID: "ada"}).Cancel(r.Context(), "r", "")
 				say(w, http.StatusConflict, "application/problem+json", `{"code":"SETTLED","status":409}`)
 			}},
-		"shows what was not allowed": {"GET", "without having been allowed",
+		"shows what was not allowed": {"GET", "shown without permission",
 			func(_ *guarded, w http.ResponseWriter, _ *http.Request) { say(w, 200, "application/json", secret) }},
 		"says what the store says": {"GET", "is shown", func(_ *guarded, w http.ResponseWriter, _ *http.Request) {
 			say(w, http.StatusNotFound, "application/json", errBroken.Error())
 		}},
-		"fails": {"GET", "store that is well", func(_ *guarded, w http.ResponseWriter, _ *http.Request) {
+		"fails": {"GET", "although the store works", func(_ *guarded, w http.ResponseWriter, _ *http.Request) {
 			say(w, http.StatusInternalServerError, "application/problem+json", `{"code":"INTERNAL","status":500}`)
 		}},
-		"acknowledges nothing": {"POST", "nothing was written",
+		"acknowledges nothing": {"POST", "without a write",
 			func(_ *guarded, w http.ResponseWriter, _ *http.Request) { say(w, 201, "application/json", `{}`) }},
-		"cuts its JSON": {"GET", "no JSON", func(_ *guarded, w http.ResponseWriter, _ *http.Request) {
+		"cuts its JSON": {"GET", "invalid JSON", func(_ *guarded, w http.ResponseWriter, _ *http.Request) {
 			say(w, http.StatusOK, "application/json", `{`)
 		}},
-		"has no code": {"GET", "without code", func(_ *guarded, w http.ResponseWriter, _ *http.Request) {
+		"has no code": {"GET", "without a code", func(_ *guarded, w http.ResponseWriter, _ *http.Request) {
 			say(w, http.StatusNotFound, "application/problem+json", `{"status":404}`)
 		}},
 		"refuses in words": {"GET", "without a problem", func(_ *guarded, w http.ResponseWriter, _ *http.Request) {
 			say(w, http.StatusNotFound, "text/plain", `no`)
 		}},
-		"protects nobody": {"GET", "protect browsers", func(_ *guarded, w http.ResponseWriter, _ *http.Request) {
+		"protects nobody": {"GET", "security headers", func(_ *guarded, w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusOK)
 		}},
 	} {

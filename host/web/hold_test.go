@@ -23,8 +23,8 @@ import (
 	"github.com/interlude-go/interlude/store/memory"
 )
 
-// pipes is a listener whose connections are net.Pipe, so that their deadlines pass in the time of a
-// synctest bubble. It counts the connections that the server has not closed.
+// pipes is a listener whose connections are net.Pipe, so that deadlines pass in a synctest bubble.
+// It counts the connections that the server has not closed.
 type pipes struct {
 	dialed chan net.Conn
 	closed chan struct{}
@@ -51,7 +51,7 @@ func (p *pipes) Close() error {
 
 func (p *pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }
 
-// dial connects in the background: a server at its bound accepts later.
+// dial connects in the background, because a server at its limit accepts later.
 func (p *pipes) dial(request string) net.Conn {
 	client, server := net.Pipe()
 	go func() {
@@ -74,7 +74,7 @@ func (p *pipe) Close() error {
 	return p.Conn.Close()
 }
 
-// serving serves the handler of one Server, and whatever around makes of it, on pipes.
+// serving serves a Server's handler on pipes, through the host function that server returns for it.
 func serving(t *testing.T, server func(*web.Server) func(context.Context, net.Listener) error, opts web.Options,
 ) *pipes {
 	t.Helper()
@@ -91,8 +91,8 @@ func serving(t *testing.T, server func(*web.Server) func(context.Context, net.Li
 	return listener
 }
 
-// L1: a client that announces a body and never sends it holds no connection, whatever it asks for
-// and whoever it is, on our server and on one of the host's without a time limit.
+// L1: a client that announces a body and never sends it holds no connection, on any route, as any
+// caller, on our server or on a host's server without time limits.
 func TestL1ABodyThatNeverArrivesHoldsNoConnection(t *testing.T) {
 	var requests []string
 	add := func(method, path, user string) {
@@ -103,7 +103,7 @@ func TestL1ABodyThatNeverArrivesHoldsNoConnection(t *testing.T) {
 	}
 	for _, user := range []string{"", "X-User: ada\r\n"} {
 		for _, r := range routes {
-			if user == "" || r.path != "/inbox/events" { // whose stream lasts
+			if user == "" || r.path != "/inbox/events" { // that stream lasts
 				add(r.method, "/interlude/api"+r.path, user)
 			}
 		}
@@ -131,7 +131,7 @@ func TestL1ABodyThatNeverArrivesHoldsNoConnection(t *testing.T) {
 				}
 				synctest.Wait()
 				require.EqualValues(t, len(requests), listener.held.Load())
-				time.Sleep(40 * time.Second) // in the bubble: Options.Timeout, and the rest of the body
+				time.Sleep(40 * time.Second) // in the bubble: Options.Timeout, then the rest of the body
 				synctest.Wait()
 				require.Zero(t, listener.held.Load())
 			})
@@ -139,14 +139,14 @@ func TestL1ABodyThatNeverArrivesHoldsNoConnection(t *testing.T) {
 	}
 }
 
-// serveBare serves as a host does that sets no time limits.
+// serveBare is a host's server without time limits.
 func serveBare(ctx context.Context, l net.Listener, h http.Handler) error {
 	server := &http.Server{Handler: h}
 	defer context.AfterFunc(ctx, func() { server.Close() })()
 	return server.Serve(l)
 }
 
-// linksOf are the links of a host.
+// linksOf returns the links of a host.
 func linksOf(t *testing.T, client *lifecycle.Client) *link.Links {
 	t.Helper()
 	links, err := link.New(link.Config{Client: client, URL: "https://example.com/answer/",
@@ -156,8 +156,8 @@ func linksOf(t *testing.T, client *lifecycle.Client) *link.Links {
 	return links
 }
 
-// L2: the same for a link's form, for the refusals before it is read, and for other handlers of our
-// server.
+// L2: the same for a link's form, for requests refused before the form is read, and for other
+// handlers of our server.
 func TestL2AFormThatNeverArrivesHoldsNoConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lc, err := lifecycle.New(lifecycle.Config{Store: memory.New(), Logger: slog.New(slog.DiscardHandler),
@@ -201,9 +201,8 @@ func TestL2AFormThatNeverArrivesHoldsNoConnection(t *testing.T) {
 	})
 }
 
-// L1, L2: a client that sends requests and reads no response holds no connection, on our server
-// whatever handler it asks, and on one of the host's the page and the links. A slow reader of a
-// large response gets it.
+// L1, L2: a client that reads no response holds no connection: on our server for every handler, on
+// a host's server for the page and the links. A slow reader of a large response gets it.
 func TestL1AClientThatDoesNotReadHoldsNoConnection(t *testing.T) {
 	large := make([]byte, 1<<20)
 	pages := func(d *web.Server) http.Handler {
@@ -255,7 +254,7 @@ func TestL1AClientThatDoesNotReadHoldsNoConnection(t *testing.T) {
 	}
 }
 
-// L1: connections are bounded, and who waits for one is served when one ends.
+// L1: connections are limited; a waiting one is served when another ends.
 func TestL1TheServersConnectionsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		listener := serving(t, func(d *web.Server) func(context.Context, net.Listener) error {
@@ -278,8 +277,8 @@ func TestL1TheServersConnectionsAreBounded(t *testing.T) {
 	})
 }
 
-// F9: a deadline for bodies does not end a stream, nor a request that waits for a feed for longer,
-// also where the host's server has one.
+// F9: the deadline for bodies ends neither a stream nor a longer wait for a feed, also if the
+// host's server has a deadline.
 func TestF9AReadDeadlineEndsNoStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		listener := serving(t, func(d *web.Server) func(context.Context, net.Listener) error {

@@ -13,27 +13,27 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Problem is why a request was refused, in the form of RFC 9457. Programs read Code; which of the
-// members below it are set depends on it.
+// Problem says why a request was refused, in the form of RFC 9457. Programs read Code, which also
+// determines the members that are set.
 type Problem struct {
 	Type   string `json:"type" doc:"The code as a URN."`
 	Title  string `json:"title" doc:"The status in words."`
 	Status int    `json:"status"`
-	Detail string `json:"detail" doc:"What was wrong, for people."`
-	Code   string `json:"code" doc:"What was wrong, for programs; see the page on errors."`
+	Detail string `json:"detail" doc:"The reason, for people."`
+	Code   string `json:"code" doc:"The reason, for programs; see the page on errors."`
 
-	Faults   []Fault     `json:"faults,omitempty" nullable:"false" doc:"The places that are wrong."`
+	Faults   []Fault     `json:"faults,omitempty" nullable:"false" doc:"The invalid places of the request."`
 	Settled  *Settlement `json:"settled,omitempty" doc:"SETTLED: how, and by whom."`
-	Question *Question   `json:"question,omitempty" doc:"QUESTION_CHANGED: the question as it is."`
+	Question *Question   `json:"question,omitempty" doc:"QUESTION_CHANGED: the current question."`
 	Claim    *Claim      `json:"claim,omitempty" doc:"CLAIMED: by whom, until when."`
 	Vote     *Vote       `json:"vote,omitempty" doc:"VOTED: the vote that counts."`
-	To       *Audience   `json:"to,omitempty" doc:"NOT_ASKED and REASSIGNED: who may answer; missing: everybody."`
+	To       *Audience   `json:"to,omitempty" doc:"NOT_ASKED and REASSIGNED: the audience; missing: everybody."`
 	State    string      `json:"state,omitempty" doc:"RUN_TERMINAL and NOT_WAITING: the state of the run."`
-	Open     int         `json:"open,omitempty" doc:"NOT_WAITING: the question that the run waits with."`
+	Open     int         `json:"open,omitempty" doc:"NOT_WAITING: the question that the run waits for."`
 }
 
-// Fault is one place in the request that is wrong: a JSON pointer into the value of a form, or the
-// name of a field.
+// Fault is one invalid place of a request: a JSON pointer into a form's value, or the name of a
+// field.
 type Fault struct {
 	Where string `json:"where"`
 	Want  string `json:"want"`
@@ -47,14 +47,14 @@ func newProblem(status int, code, detail string) *Problem {
 // Error, GetStatus and ContentType let huma answer with a Problem.
 func (p *Problem) Error() string { return p.Detail }
 
-// GetStatus is the response's status.
+// GetStatus returns the response's status.
 func (p *Problem) GetStatus() int { return p.Status }
 
-// ContentType is the response's media type.
+// ContentType returns the response's media type.
 func (p *Problem) ContentType(string) string { return "application/problem+json" }
 
-// problemOf lists the library's errors with their problems. An error that wraps another one stands
-// before it. docs/errors.md has the same statuses.
+// problemOf maps the library's errors to problems; an error precedes the errors that it wraps.
+// docs/errors.md lists the same statuses.
 var problemOf = []struct {
 	err    error
 	status int
@@ -90,15 +90,15 @@ var problemOf = []struct {
 	{context.Canceled, http.StatusServiceUnavailable, "UNAVAILABLE"},
 }
 
-const outcomeUnknown = "It is not known whether this was stored. Make the same request again: with the same " +
-	"Idempotency-Key it changes nothing the second time."
+const outcomeUnknown = "The server cannot say whether this was stored. Repeat the request: with the same " +
+	"Idempotency-Key it takes effect at most once."
 
 func internalProblem() *Problem {
 	return newProblem(http.StatusInternalServerError, "INTERNAL", outcomeUnknown)
 }
 
-// problem makes the problem that the caller is shown for an error. An error that is not one of the
-// library's own is logged and not shown, because it may name files and hosts.
+// problem returns the problem that the caller is shown for an error. The text of an unknown error
+// is logged but not shown, because it may name files and hosts.
 func (d *Server) problem(c *caller, err error) *Problem {
 	var p *Problem
 	if errors.As(err, &p) {
@@ -128,8 +128,8 @@ func (d *Server) problem(c *caller, err error) *Problem {
 	return p
 }
 
-// hidden reports whether the refused call was about a run that its caller may not view, and which
-// is therefore refused like one that does not exist: run ids may be guessed, and may say something.
+// hidden reports whether the refused call was about a run that its caller may not view. The answer
+// is then the same as for an unknown run, since run ids may be guessed and may be confidential.
 func hidden(c *caller, err error) bool {
 	var refused *lifecycle.NotAllowedError
 	if !errors.As(err, &refused) || refused.RunID == "" || refused.Action == lifecycle.ActionSubmit {
@@ -142,12 +142,13 @@ func hidden(c *caller, err error) bool {
 	return err != nil
 }
 
-// notFound is the same for a run that does not exist and for one that the caller may not view.
+// notFound does not reveal whether the run exists.
 func notFound() *Problem {
-	return newProblem(http.StatusNotFound, "NOT_FOUND", "There is no such run or question, or you may not view it.")
+	return newProblem(http.StatusNotFound, "NOT_FOUND", "There is no run or question with this id, or you may not "+
+		"view it.")
 }
 
-// describe adds the data of the error to its problem.
+// describe adds the error's data to its problem.
 func (p *Problem) describe(err error, c *caller) {
 	var (
 		value      *lifecycle.ValueError
@@ -192,7 +193,7 @@ func (p *Problem) describe(err error, c *caller) {
 	}
 }
 
-// fromHuma turns the error that huma has for a request that does not fit the schema into a problem.
+// fromHuma turns huma's error for a request that violates the schema into a problem.
 func fromHuma(_ huma.Context, _ string, v any) (any, error) {
 	model, ok := v.(*huma.ErrorModel)
 	if !ok {

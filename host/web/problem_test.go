@@ -18,13 +18,13 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// statusless are rows of docs/errors.md with a status whose errors no call of the API returns, each
-// with its reason.
+// statusless are rows of docs/errors.md with a status whose errors the API never returns, with the
+// reason.
 var statusless = map[string]string{
 	"slots.ErrInvalidPool": "pools are configured by the host",
-	"store.ErrExists":      "lifecycle compares, and says what is in conflict",
+	"store.ErrExists":      "lifecycle compares, and reports the conflict",
 	"store.ErrConflict":    "lifecycle decides again",
-	"store.ErrStaleEpoch":  "it is a worker's",
+	"store.ErrStaleEpoch":  "only workers get it",
 }
 
 // errorsByName are the errors of docs/errors.md that have a status.
@@ -76,7 +76,7 @@ var errorsByName = map[string]error{
 	"postgres.ErrWrongServer": postgres.ErrWrongServer, "postgres.ErrUnreplicated": postgres.ErrUnreplicated,
 }
 
-// docs/errors.md says with which status a front end should answer each error, and this one does.
+// Each error is answered with the status in docs/errors.md.
 func TestL2StatusesAreThoseOfTheErrorsPage(t *testing.T) {
 	text, err := os.ReadFile("../../docs/errors.md")
 	require.NoError(t, err)

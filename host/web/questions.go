@@ -10,7 +10,6 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// Inbox is a page of an inbox.
 type Inbox struct {
 	Questions []OpenQuestion `json:"questions" nullable:"false"`
 	Next      string         `json:"next,omitempty" doc:"The after of the next page; missing at the end."`
@@ -23,16 +22,16 @@ type inboxInput struct {
 
 type countInput struct {
 	InboxFilter
-	After string `query:"after" doc:"The next of a page: the questions that follow it are counted."`
+	After string `query:"after" doc:"The next of a page: counts the questions after it."`
 }
 
-// InboxFilter are the parameters that say which questions an inbox has.
+// InboxFilter selects the questions of an inbox.
 type InboxFilter struct {
-	All       bool      `query:"all" doc:"All open questions, and not only those that the caller may answer."`
-	Label     []string  `query:"label,explode" doc:"name=value, which the run must have; may be given several times."`
+	All       bool      `query:"all" doc:"All open questions, not only those for the caller."`
+	Label     []string  `query:"label,explode" doc:"name=value that the run must have; may be repeated."`
 	Pool      string    `query:"pool"`
 	Key       string    `query:"key"`
-	Kind      []string  `query:"kind,explode" doc:"Kinds that a question may have; may be given several times."`
+	Kind      []string  `query:"kind,explode" doc:"A kind of question to include; may be repeated."`
 	DueBefore time.Time `query:"due_before"`
 }
 
@@ -61,10 +60,10 @@ func (d *Server) inbox(ctx context.Context, c *caller, in *inboxInput) (*body[In
 	return &body[Inbox]{Inbox{showInbox(page.Questions, c.actor, c.client.Now()), page.Next}}, nil
 }
 
-// InboxCount is how many questions an inbox has.
+// InboxCount is the number of questions in an inbox.
 type InboxCount struct {
 	Questions int  `json:"questions"`
-	More      bool `json:"more" doc:"There may be more than these."`
+	More      bool `json:"more" doc:"There may be more: counting stopped at this number."`
 }
 
 func (d *Server) countInbox(ctx context.Context, c *caller, in *countInput) (*body[InboxCount], error) {
@@ -80,7 +79,6 @@ func (d *Server) countInbox(ctx context.Context, c *caller, in *countInput) (*bo
 	return &body[InboxCount]{InboxCount(n)}, nil
 }
 
-// Questions are the open questions of a run.
 type Questions struct {
 	Questions []Question `json:"questions" nullable:"false"`
 }
@@ -117,11 +115,10 @@ func (c *caller) showHistory(records []lifecycle.Record, err error) (*body[Histo
 	return &body[History]{out}, nil
 }
 
-// NewReply is an answer. A form takes a value, an approval a decision, and every other question a
-// text.
+// NewReply is an answer: a value for a form, a decision for an approval, a text otherwise.
 type NewReply struct {
 	Text     string          `json:"text,omitempty"`
-	Value    json.RawMessage `json:"value,omitempty" doc:"A form, or edited arguments. Numbers stay as written."`
+	Value    json.RawMessage `json:"value,omitempty" doc:"A form's value, or edited arguments. Numbers stay as written."`
 	Decision string          `json:"decision,omitempty" enum:"approve,edit,reject,respond"`
 	Seen     string          `json:"seen,omitempty" doc:"The digest of the question as it was shown."`
 }
@@ -130,12 +127,11 @@ func (r *NewReply) reply() lifecycle.Reply {
 	return lifecycle.Reply{Text: r.Text, Value: r.Value, Decision: lifecycle.Decision(r.Decision), Seen: r.Seen}
 }
 
-// Receipt acknowledges a reply.
 type Receipt struct {
 	RunID      string    `json:"run_id"`
 	Question   int       `json:"question"`
 	AcceptedAt time.Time `json:"accepted_at"`
-	Replayed   bool      `json:"replayed" doc:"The same reply was accepted before; this one has changed nothing."`
+	Replayed   bool      `json:"replayed" doc:"The same reply was accepted before; this request changed nothing."`
 }
 
 type replyInput struct {
@@ -162,8 +158,7 @@ func (d *Server) question(ctx context.Context, c *caller, in *QuestionPath) (*bo
 	return &body[Record]{showRecord(&record, c.actor, c.client.Now())}, nil
 }
 
-// withWinner adds to the error of a call that came too late who has settled the question, if the
-// caller may view the run. Other errors stay as they are.
+// withWinner adds to a SettledError who settled the question, if the caller may view the run.
 func (d *Server) withWinner(ctx context.Context, c *caller, id string, err error) error {
 	var settled *lifecycle.SettledError
 	if !errors.As(err, &settled) {
@@ -179,15 +174,15 @@ func (d *Server) withWinner(ctx context.Context, c *caller, id string, err error
 type claimInput struct {
 	QuestionPath
 	Body struct {
-		Until   time.Time `json:"until,omitzero" doc:"Until when; or seconds."`
-		Seconds int       `json:"seconds,omitempty" minimum:"1" maximum:"2678400" doc:"For how long; or until."`
+		Until   time.Time `json:"until,omitzero" doc:"The end of the claim; or give seconds."`
+		Seconds int       `json:"seconds,omitempty" minimum:"1" maximum:"2678400" doc:"The length of the claim; or give until."`
 	}
 }
 
 func (d *Server) claim(ctx context.Context, c *caller, in *claimInput) error {
 	until := in.Body.Until
 	if until.IsZero() == (in.Body.Seconds == 0) {
-		return newProblem(http.StatusBadRequest, "INVALID_ARGUMENT", "A claim has either until or seconds.")
+		return newProblem(http.StatusBadRequest, "INVALID_ARGUMENT", "A claim needs either until or seconds, not both.")
 	}
 	if until.IsZero() {
 		until = c.client.Now().Add(time.Duration(in.Body.Seconds) * time.Second)
@@ -202,7 +197,7 @@ func (d *Server) release(ctx context.Context, c *caller, in *QuestionPath) error
 type reassignInput struct {
 	QuestionPath
 	Body struct {
-		From *Audience `json:"from,omitempty" doc:"Who was asked when the caller looked; missing: everybody."`
+		From *Audience `json:"from,omitempty" doc:"The audience that the caller saw; missing: everybody."`
 		To   Audience  `json:"to"`
 	}
 }

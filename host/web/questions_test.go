@@ -36,18 +36,19 @@ func TestL1AnApprovalIsShownEditedAndRecorded(t *testing.T) {
 	require.Equal(t, "QUESTION_CHANGED", changed.code(t))
 	var p web.Problem
 	changed.into(t, &p)
-	require.Equal(t, q.Digest, p.Question.Digest, "the present question comes with the refusal")
+	require.Equal(t, q.Digest, p.Question.Digest, "the refusal has the current question")
 
 	a := w.send("POST", "/runs/pay/questions/1/reply", "bob",
 		`{"decision":"edit","value":{"to":"ACME","amount":400.10},"seen":"`+q.Digest+`"}`)
 	require.Equal(t, http.StatusCreated, a.status, "%s", a.body)
 	history, err := w.lc.History(t.Context(), "pay")
 	require.NoError(t, err)
-	require.Equal(t, `{"to":"ACME","amount":400.10}`, string(history[0].Value), "numbers stay as they were written")
+	require.Equal(t, `{"to":"ACME","amount":400.10}`, string(history[0].Value), "numbers stay as written")
 }
 
-// K7, D1, D2: a question says what happens when nobody answers it, and when: by its own wait, with
-// the answer that counts then, or by the run's policy. A run that may not decide once more fails.
+// K7, D1, D2: a question shows when its wait ends and the effect of a timeout: by its own wait,
+// with the default answer, or by the run's policy. At the limit of automatic decisions, the effect
+// is that the run fails.
 func TestK7WhatHappensWithoutAnAnswerIsShown(t *testing.T) {
 	own := &lifecycle.Wait{End: time.Hour, Then: lifecycle.ThenDefault,
 		Default: &lifecycle.DefaultReply{Text: "no"}}
@@ -66,7 +67,7 @@ func TestK7WhatHappensWithoutAnAnswerIsShown(t *testing.T) {
 		var inbox web.Inbox
 		w.send("GET", "/inbox", "ada", "").into(t, &inbox)
 		at := slices.IndexFunc(inbox.Questions, func(o web.OpenQuestion) bool { return o.RunID == id })
-		require.Equal(t, q, inbox.Questions[at].Question, "the inbox and the run say the same")
+		require.Equal(t, q, inbox.Questions[at].Question, "the inbox and the run agree")
 		return q
 	}
 	q := ask("own", "")
@@ -77,7 +78,7 @@ func TestK7WhatHappensWithoutAnAnswerIsShown(t *testing.T) {
 		[]any{q.Then, q.EndsAt, q.OwnWait})
 	q = ask("waits", "")
 	require.Equal(t, "keep_waiting", q.Then)
-	require.True(t, q.EndsAt.IsZero(), "a strict run waits for ever")
+	require.True(t, q.EndsAt.IsZero(), "a strict run waits without limit")
 
 	run, err := w.lc.Get(t.Context(), "decides")
 	require.NoError(t, err)
@@ -94,7 +95,7 @@ func TestL1AQuestionIsClaimedReleasedReassignedAndAnsweredByWhomItIsFor(t *testi
 	w.untilAsked("r")
 	const question = "/runs/r/questions/1/"
 	ops := []string{"X-Groups", "ops"}
-	require.False(t, w.questionOf("r", "ada", ops...).MayReply, "who submitted it may not")
+	require.False(t, w.questionOf("r", "ada", ops...).MayReply, "the submitter may not answer")
 	require.True(t, w.questionOf("r", "bob", ops...).MayReply)
 	notAsked := w.send("POST", question+"reply", "carl", `{"text":"yes"}`)
 	require.Equal(t, "NOT_ASKED", notAsked.code(t))
@@ -116,16 +117,16 @@ func TestL1AQuestionIsClaimedReleasedReassignedAndAnsweredByWhomItIsFor(t *testi
 	body := `{"from":{"groups":["ops"],"except":["ada"]},"to":{"users":["eve"]}}`
 	require.Equal(t, 204, w.send("POST", question+"reassign", "bob", body, ops...).status)
 	require.Equal(t, "NOT_ASKED", w.send("POST", question+"reassign", "bob", body, ops...).code(t))
-	require.Equal(t, "REASSIGNED", w.send("POST", question+"reassign", "eve", body).code(t), "a view from yesterday")
+	require.Equal(t, "REASSIGNED", w.send("POST", question+"reassign", "eve", body).code(t), "an outdated view")
 	require.Equal(t, "INVALID_ARGUMENT", w.send("POST", question+"extend", "eve", `{"until":"`+until+`"}`).code(t))
 	require.Equal(t, 201, w.send("POST", question+"reply", "eve", `{"text":"yes"}`).status)
 }
 
-// Whatever the front, one wins; and who lost is told who won.
+// Exactly one reply wins, through any front end, and the losers learn who won.
 func TestL1OfManyWhoAnswerOneWinsAndTheOthersLearnWho(t *testing.T) {
 	w := openFor(t)
 	w.submit("r", "Ship?", "ada")
-	w.questionOf("r", "ada") // the document is read once, before the race
+	w.questionOf("r", "ada") // reads the document once, before the race
 	const people = 8
 	answers, winners := make([]answer, people), make([]string, 0, people)
 	var all sync.WaitGroup
@@ -158,7 +159,7 @@ func TestL1OfManyWhoAnswerOneWinsAndTheOthersLearnWho(t *testing.T) {
 	}
 }
 
-// The front asks nobody but the client's one authorization.
+// The handler has no authorization except the client's.
 func TestL1WhatAuthorizeRefusesIsRefusedHere(t *testing.T) {
 	refuse := lifecycle.Action("")
 	w := open(t, lifecycle.Config{Authorize: func(_ ctx, a lifecycle.Access) error {
@@ -176,7 +177,7 @@ func TestL1WhatAuthorizeRefusesIsRefusedHere(t *testing.T) {
 		}
 		a := w.send(c.method, c.path, "mallory", c.body)
 		want := "NOT_ALLOWED"
-		if strings.HasPrefix(c.path, "/runs/r") { // which mallory may not view
+		if strings.HasPrefix(c.path, "/runs/r") { // mallory may not view it
 			want = "NOT_FOUND"
 		}
 		require.Equal(t, want, a.code(t), "%s %s", c.method, c.path)

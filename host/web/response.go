@@ -13,9 +13,8 @@ import (
 	"github.com/interlude-go/interlude/host/reqbody"
 )
 
-// response collects a response until it is complete. Then it knows its length and its ETag, and
-// sends it with a time limit, after which the connection of a slow reader is cut. A stream is not
-// collected.
+// response buffers a response to compute its length and ETag, and sends it with a write deadline
+// that disconnects a slow reader. Streams are not buffered.
 type response struct {
 	w         http.ResponseWriter
 	request   *http.Request
@@ -28,7 +27,7 @@ type response struct {
 
 func (r *response) Header() http.Header { return r.w.Header() }
 
-// Unwrap is for http.ResponseController.
+// Unwrap serves http.ResponseController.
 func (r *response) Unwrap() http.ResponseWriter { return r.w }
 
 func (r *response) WriteHeader(status int) {
@@ -49,7 +48,7 @@ func (r *response) Write(b []byte) (int, error) {
 	return r.body.Write(b)
 }
 
-// problem replaces what was written so far by a problem.
+// problem replaces the buffered response by a problem.
 func (r *response) problem(p *Problem) {
 	r.status = 0
 	r.body.Reset()
@@ -58,7 +57,6 @@ func (r *response) problem(p *Problem) {
 	_ = json.NewEncoder(&r.body).Encode(p)
 }
 
-// finish sends the response.
 func (r *response) finish() {
 	if r.streaming {
 		return
@@ -90,13 +88,13 @@ func (r *response) finish() {
 		_, _ = r.w.Write(r.body.Bytes())
 	}
 	_ = c.Flush()
-	_ = c.SetWriteDeadline(time.Time{}) // the next request on this connection may be for another handler
+	_ = c.SetWriteDeadline(time.Time{}) // the next request on this connection may belong to another handler
 }
 
-// reads reports whether a request changes nothing, by its method.
+// reads reports whether the request's method changes nothing.
 func reads(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
 
-// matchesTag reports whether an If-None-Match names the tag.
+// matchesTag reports whether an If-None-Match header contains the tag.
 func matchesTag(header, tag string) bool {
 	for want := range strings.SplitSeq(header, ",") {
 		want = strings.TrimSpace(want)

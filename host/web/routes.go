@@ -11,40 +11,41 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 )
 
-// routes registers every route of the API. Nothing that GET reaches changes anything.
+// routes registers every route of the API. GET routes change nothing.
 func (d *Server) routes() {
 	a := d.newAPI()
-	get(a, "who", "/me", "Who makes this request", d.who)
+	get(a, "who", "/me", "The caller of this request", d.who)
 	get(a, "list-runs", "/runs", "List runs", d.list)
 	get(a, "get-run", "/runs/{id}", "Read a run", d.get)
 	get(a, "list-questions", "/runs/{id}/questions", "The open questions of a run", d.questions)
 	get(a, "get-question", "/runs/{id}/questions/{question}", "One question, and how it was settled", d.question)
 	get(a, "get-history", "/runs/{id}/history", "Every question of a run, and how it was settled", d.history)
-	get(a, "get-inherited", "/runs/{id}/inherited", "The questions that a fork has from its source", d.inherited)
-	get(a, "get-usage", "/runs/{id}/usage", "What the turns of a run have used", d.usage)
+	get(a, "get-inherited", "/runs/{id}/inherited", "The questions that a fork inherits from its source", d.inherited)
+	get(a, "get-usage", "/runs/{id}/usage", "Usage of a run's turns", d.usage)
 	get(a, "get-inbox", "/inbox", "The open questions of all runs, the oldest first", d.inbox)
-	get(a, "count-inbox", "/inbox/count", "How many questions an inbox has", d.countInbox)
-	get(a, "get-stats", "/stats", "How much there is to do", d.stats)
-	get(a, "list-nodes", "/nodes", "The nodes that execute runs, and those that have gone", d.nodes)
-	get(a, "list-feeds", "/feeds", "The feeds, and how far behind they are", d.feeds)
+	get(a, "count-inbox", "/inbox/count", "Count the questions of an inbox", d.countInbox)
+	get(a, "get-stats", "/stats", "Statistics of runs, pools and engines", d.stats)
+	get(a, "list-nodes", "/nodes", "The nodes that execute runs, and nodes that left", d.nodes)
+	get(a, "list-feeds", "/feeds", "The feeds and their backlog", d.feeds)
 	d.followRoute(a)
 	d.watchRoute(a)
 	d.nextRoute(a)
 
 	create(a, "submit-run", "/runs", "Submit a run", d.submit)
-	create(a, "fork-run", "/runs/{id}/fork", "Begin a new run at a settled question of this one, or at its end", d.fork)
+	create(a, "fork-run", "/runs/{id}/fork", "Start a new run from a settled question of this one, or from its "+
+		"end", d.fork)
 	create(a, "reply", "/runs/{id}/questions/{question}/reply", "Answer a question", d.reply)
-	change(a, "claim", "/runs/{id}/questions/{question}/claim", "Work on a question, alone, for a time", d.claim)
-	change(a, "release", "/runs/{id}/questions/{question}/release", "Give a claimed question back", d.release)
-	change(a, "reassign", "/runs/{id}/questions/{question}/reassign", "Put a question to others", d.reassign)
+	change(a, "claim", "/runs/{id}/questions/{question}/claim", "Reserve a question for the caller until a "+
+		"time", d.claim)
+	change(a, "release", "/runs/{id}/questions/{question}/release", "Release a claim", d.release)
+	change(a, "reassign", "/runs/{id}/questions/{question}/reassign", "Reassign a question", d.reassign)
 	change(a, "extend", "/runs/{id}/questions/{question}/extend", "Move the end of a question's own wait", d.extend)
-	change(a, "cancel-run", "/runs/{id}/cancel", "End a run, whatever it does", d.cancel)
+	change(a, "cancel-run", "/runs/{id}/cancel", "Cancel a run in any state", d.cancel)
 	change(a, "resume-run", "/runs/{id}/resume", "Decide about a held run", d.resume)
 
 	d.serveDocument(a.huma)
 }
 
-// api is where the routes are registered.
 type api struct {
 	*Server
 	huma    huma.API
@@ -68,7 +69,7 @@ func (d *Server) newAPI() *api {
 	return a
 }
 
-// operation returns what all routes have in common.
+// operation returns the part common to all routes.
 func (a *api) operation(method, id, path, summary string) huma.Operation {
 	return huma.Operation{
 		OperationID: id, Method: method, Path: path, Summary: summary,
@@ -105,7 +106,7 @@ func get[I, O any](a *api, id, path, summary string, fn call[I, O]) {
 	register(a, op, fn)
 }
 
-// created is a response with 201 if something was created, and 200 if it existed before.
+// created is a response with status 201 for something new, and 200 if it existed before.
 type created[B any] struct {
 	Status   int
 	Location string `header:"Location"`
@@ -122,7 +123,7 @@ func newOrKnown[B any](known bool, location string, body B) *created[B] {
 func create[I, B any](a *api, id, path, summary string, fn call[I, created[B]]) {
 	op := a.operation(http.MethodPost, id, path, summary)
 	op.DefaultStatus = http.StatusCreated
-	op.Responses["200"] = &huma.Response{Description: "Known: an equal request was made before, and this one has " +
+	op.Responses["200"] = &huma.Response{Description: "Known: an equal request was made before, and this one " +
 		"changed nothing.", Content: map[string]*huma.MediaType{"application/json": {
 		Schema: a.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[B](), true, id),
 	}}}
@@ -137,10 +138,9 @@ func change[I any](a *api, id, path, summary string, fn func(context.Context, *c
 		func(ctx context.Context, c *caller, in *I) (*done, error) { return &done{}, fn(ctx, c, in) })
 }
 
-// serveDocument serves the OpenAPI document of the registered routes.
 func (d *Server) serveDocument(a huma.API) {
 	schemas := a.OpenAPI().Components.Schemas.Map()
-	delete(schemas, "ErrorModel") // huma's own, which fromHuma replaces
+	delete(schemas, "ErrorModel") // huma's type, replaced by fromHuma
 	delete(schemas, "ErrorDetail")
 	document, err := json.Marshal(a.OpenAPI())
 	if err != nil {
@@ -163,14 +163,13 @@ type QuestionPath struct {
 	Question int `path:"question" minimum:"1" doc:"The question's number."`
 }
 
-// url is the path of the question.
 func (p *QuestionPath) url(d *Server) string {
 	return d.runURL(p.ID) + "/questions#" + strconv.Itoa(p.Question)
 }
 
-// Paging are the parameters of a listing. Like the two above it is exported because huma fills in
-// only the embedded structs that are.
+// Paging are the parameters of a listing. It is exported, like RunPath and QuestionPath, because
+// huma fills only exported embedded structs.
 type Paging struct {
-	After string `query:"after" doc:"The next of the page before; the first page without it."`
+	After string `query:"after" doc:"The next of the previous page; missing: the first page."`
 	Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"100"`
 }

@@ -10,16 +10,15 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// body is a response that has only a body.
 type body[B any] struct{ Body B }
 
-// Me is who makes a request.
+// Me is the caller of a request.
 type Me struct {
 	ID     string   `json:"id"`
 	Groups []string `json:"groups" nullable:"false"`
 	Via    string   `json:"via"`
-	// Identified is false where the host says nothing about people (Options.Identify).
-	Identified bool `json:"identified" doc:"Whether the host knows who this is; otherwise it is this machine."`
+	// Identified is false in a server without Options.Identify.
+	Identified bool `json:"identified" doc:"Whether the server has a sign-in; otherwise every caller is this machine."`
 }
 
 func (d *Server) who(_ context.Context, c *caller, _ *struct{}) (*body[Me], error) {
@@ -27,14 +26,14 @@ func (d *Server) who(_ context.Context, c *caller, _ *struct{}) (*body[Me], erro
 	return &body[Me]{Me{c.actor.ID, groups, c.actor.Via, d.opts.Identify != nil}}, nil
 }
 
-// NewRun is a run to submit. The submitter is whoever makes the request.
+// NewRun is a run to submit. The submitter is the caller.
 type NewRun struct {
-	ID           string          `json:"id,omitempty" doc:"The caller's own id for the run; or the Idempotency-Key."`
-	Prompt       string          `json:"prompt,omitempty" doc:"What the agent must do; or an input."`
+	ID           string          `json:"id,omitempty" doc:"The run's id, chosen by the caller; or the Idempotency-Key."`
+	Prompt       string          `json:"prompt,omitempty" doc:"The agent's task; or give an input."`
 	Input        json.RawMessage `json:"input,omitempty" doc:"The input as one JSON value, for engines that take one."`
 	Mode         string          `json:"mode,omitempty" enum:"auto,interactive"`
 	Engine       string          `json:"engine,omitempty"`
-	OutputSchema json.RawMessage `json:"output_schema,omitempty" doc:"A JSON Schema that the output must pass."`
+	OutputSchema json.RawMessage `json:"output_schema,omitempty" doc:"A JSON Schema that the output must satisfy."`
 
 	MaxAttempts       int    `json:"max_attempts,omitempty" minimum:"0"`
 	MaxQuestions      int    `json:"max_questions,omitempty" minimum:"0"`
@@ -50,7 +49,7 @@ type NewRun struct {
 	Key       string            `json:"key,omitempty"`
 	Priority  int               `json:"priority,omitempty"`
 	NotBefore time.Time         `json:"not_before,omitzero"`
-	Title     string            `json:"title,omitempty" doc:"What the run is about, for lists and inboxes."`
+	Title     string            `json:"title,omitempty" doc:"A short description of the run, for lists and inboxes."`
 	Labels    map[string]string `json:"labels,omitempty"`
 	Ask       *AskPolicy        `json:"ask,omitempty"`
 }
@@ -63,7 +62,6 @@ type AskPolicy struct {
 	Rejects      int       `json:"rejects,omitempty" minimum:"0" doc:"How many people must reject an approval."`
 }
 
-// spec is the specification that the request submits.
 func (n *NewRun) spec(submitter string) lifecycle.Spec {
 	s := lifecycle.Spec{ID: n.ID, Prompt: n.Prompt, Input: n.Input, Mode: lifecycle.Mode(n.Mode), Engine: n.Engine,
 		OutputSchema: n.OutputSchema, MaxAttempts: n.MaxAttempts, MaxQuestions: n.MaxQuestions,
@@ -79,18 +77,17 @@ func (n *NewRun) spec(submitter string) lifecycle.Spec {
 	return s
 }
 
-// sameID returns the id of what is created. It may stand in the body, in the header, or in both if
-// they are equal.
+// sameID returns the id of the new run, from the body, the header, or both if they are equal.
 func sameID(inBody, key string) (string, error) {
 	if inBody != "" && key != "" && inBody != key {
 		return "", newProblem(http.StatusBadRequest, "INVALID_ARGUMENT",
-			"The Idempotency-Key is the id of what is created, and the body has another id.")
+			"The Idempotency-Key and the id in the body differ: give one of them, or the same value in both.")
 	}
 	return inBody + strings.TrimPrefix(key, inBody), nil
 }
 
 type submitInput struct {
-	Key  string `header:"Idempotency-Key" doc:"The caller's own id for the run: the same request again returns it."`
+	Key  string `header:"Idempotency-Key" doc:"The run's id, chosen by the caller: the same request again returns the run."`
 	Body NewRun
 }
 
@@ -120,7 +117,6 @@ func (d *Server) get(ctx context.Context, c *caller, in *RunPath) (*body[Run], e
 	return &body[Run]{showRun(&run, c.actor, c.client.Now())}, nil
 }
 
-// Runs is a page of a listing.
 type Runs struct {
 	Runs []Run  `json:"runs" nullable:"false"`
 	Next string `json:"next,omitempty" doc:"The after of the next page; missing at the end."`
@@ -128,12 +124,12 @@ type Runs struct {
 
 type listInput struct {
 	Paging
-	State      []string `query:"state,explode" doc:"States that a run may be in; may be given several times."`
+	State      []string `query:"state,explode" doc:"A state to include; may be repeated."`
 	Pool       string   `query:"pool"`
 	Key        string   `query:"key"`
-	Held       bool     `query:"held" doc:"Held runs alone."`
-	ForkedFrom string   `query:"forked_from" doc:"The forks of the run with this id alone."`
-	Label      []string `query:"label,explode" doc:"name=value, which a run must have; may be given several times."`
+	Held       bool     `query:"held" doc:"Only held runs."`
+	ForkedFrom string   `query:"forked_from" doc:"Only forks of the run with this id."`
+	Label      []string `query:"label,explode" doc:"name=value that a run must have; may be repeated."`
 	Newest     bool     `query:"newest" doc:"The newest first."`
 }
 
@@ -164,7 +160,8 @@ func readLabels(all []string) (map[string]string, error) {
 	for _, label := range all {
 		name, value, ok := strings.Cut(label, "=")
 		if _, twice := labels[name]; !ok || twice {
-			return nil, newProblem(http.StatusBadRequest, "INVALID_ARGUMENT", "A label is name=value, each name once.")
+			return nil, newProblem(http.StatusBadRequest, "INVALID_ARGUMENT", "A label must be name=value, and each "+
+				"name may be given once.")
 		}
 		labels[name] = value
 	}
@@ -191,7 +188,7 @@ type resumeInput struct {
 	Body struct {
 		Choice  string `json:"choice" enum:"repeat,raise,end"`
 		Budget  Budget `json:"budget,omitzero" doc:"The new limits, for raise."`
-		Version uint64 `json:"version,omitempty" doc:"The version of the run that was seen: refused if it has changed."`
+		Version uint64 `json:"version,omitempty" doc:"The version that the caller saw: refused if the run has changed since."`
 	}
 }
 
@@ -202,12 +199,12 @@ func (d *Server) resume(ctx context.Context, c *caller, in *resumeInput) error {
 
 type forkInput struct {
 	RunPath
-	Key  string `header:"Idempotency-Key" doc:"The caller's own id for the fork: the same request again returns it."`
+	Key  string `header:"Idempotency-Key" doc:"The fork's id, chosen by the caller: the same request again returns the fork."`
 	Body struct {
-		ID       string   `json:"id,omitempty" doc:"The caller's own id for the fork; or the Idempotency-Key."`
+		ID       string   `json:"id,omitempty" doc:"The fork's id, chosen by the caller; or the Idempotency-Key."`
 		Question int      `json:"question,omitempty" minimum:"0" doc:"A settled question; missing: the end of the run."`
 		Reply    string   `json:"reply,omitempty" doc:"The text of the answer."`
-		Answer   NewReply `json:"answer,omitzero" doc:"What the fork is answered in place of what the run was."`
+		Answer   NewReply `json:"answer,omitzero" doc:"The answer that the fork gets instead of the run's."`
 	}
 }
 
@@ -216,7 +213,7 @@ func (d *Server) fork(ctx context.Context, c *caller, in *forkInput) (*created[R
 	if in.Body.Reply != "" {
 		if at.Answer.Text != "" {
 			return nil, &lifecycle.ArgumentError{Argument: "answer.text", Value: "given",
-				Want: "nothing, since there is a reply"}
+				Want: "nothing, because reply already has the text"}
 		}
 		at.Answer.Text = in.Body.Reply
 	}

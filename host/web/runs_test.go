@@ -55,7 +55,7 @@ func TestL1ASubmissionIsNewOrKnownOrAConflict(t *testing.T) {
 	other := w.send("POST", "/runs", "ada", `{"prompt":"Another."}`, "Idempotency-Key", "one")
 	require.Equal(t, "SPEC_CONFLICT", other.code(t))
 	other = w.send("POST", "/runs", "bob", `{"prompt":"Ship it?"}`, "Idempotency-Key", "one")
-	require.Equal(t, "SPEC_CONFLICT", other.code(t), "another person submits another run")
+	require.Equal(t, "SPEC_CONFLICT", other.code(t), "another submitter makes it a different run")
 	differ := w.send("POST", "/runs", "ada", `{"id":"one","prompt":"Ship it?"}`, "Idempotency-Key", "two")
 	require.Equal(t, "INVALID_ARGUMENT", differ.code(t))
 	stored, err := w.lc.Runs(t.Context(), lifecycle.Query{})
@@ -63,7 +63,7 @@ func TestL1ASubmissionIsNewOrKnownOrAConflict(t *testing.T) {
 	require.Len(t, stored.Runs, 1)
 }
 
-// A session is as good as a password to the agent's memory, and a node's name is nobody's business.
+// A session gives access to the agent's memory like a password, and a node's name is internal.
 func TestL1ARunIsShownWithoutSessionOwnerAndEpoch(t *testing.T) {
 	w := openFor(t)
 	w.submit("one", "Ship it?", "ada")
@@ -159,7 +159,7 @@ func TestL1ARunIsCanceledForkedAndCounted(t *testing.T) {
 	require.Equal(t, &web.ForkPoint{RunID: "later"}, run.ForkedFrom)
 }
 
-// Of equal requests at once, one is told that it made something.
+// Of simultaneous equal requests, exactly one gets 201.
 func TestL1OneOfEqualRequestsAtOnceHasCreated(t *testing.T) {
 	w := openFor(t)
 	w.submit("r", "Ship?", "ada")
@@ -194,7 +194,7 @@ func TestL1TheSpecificationIsTheHostsToPrepare(t *testing.T) {
 	require.Equal(t, "ada's", run.Key)
 	require.Equal(t, time.Date(2040, 1, 2, 3, 4, 5, 0, time.UTC), run.NotBefore)
 	a := w.send("POST", "/runs", "ada", `{"prompt":"x","work_dir":"/etc"}`)
-	require.Equal(t, "INVALID_REQUEST", a.code(t), "a request names no folder of the host")
+	require.Equal(t, "INVALID_REQUEST", a.code(t), "a request cannot name a folder of the host")
 }
 
 func TestL2RefusalsSayWhy(t *testing.T) {

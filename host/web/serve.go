@@ -14,8 +14,8 @@ import (
 	"github.com/interlude-go/interlude/host/reqbody"
 )
 
-// ListenAndServe listens on the TCP address and serves, as Serve does. A port of 0 is any free one;
-// the log says which.
+// ListenAndServe listens on the TCP address and calls Serve. Port 0 selects a free port, which is
+// logged.
 func (d *Server) ListenAndServe(ctx context.Context, address string, handler http.Handler) error {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
@@ -25,15 +25,14 @@ func (d *Server) ListenAndServe(ctx context.Context, address string, handler htt
 	return d.Serve(ctx, listener, handler)
 }
 
-// Serve serves requests until ctx ends, with a handler that leads to this Server and to the host's
-// other pages; nil is the Server alone. When ctx ends, it ends the streams, waits for the requests
-// under way for Options.Timeout at most, cuts the others, and returns nil. It closes the listener.
+// Serve serves requests until ctx ends. The handler routes to this Server and to the host's other
+// pages; nil means this Server only. When ctx ends, Serve ends the streams, waits up to
+// Options.Timeout for running requests, disconnects the rest, closes the listener, and returns nil.
 //
-// It is an http.Server with suitable limits, and calls Server.Close at its shutdown: requests send
-// their headers within 5 s and their bodies within Options.Timeout, clients read each 16 KiB of a
-// response within Options.WriteTimeout, and there are at most Options.MaxConnections. A handler that
-// takes larger uploads extends its own read deadline
-// (http.ResponseController). A host that needs TLS or other settings makes its own server.
+// The http.Server has these limits: request headers within 5 s, bodies within Options.Timeout, each
+// 16 KiB of a response read within Options.WriteTimeout, at most Options.MaxConnections
+// connections. A handler of larger uploads extends its read deadline (http.ResponseController). For
+// TLS or other settings, run your own server and register Close for its shutdown.
 func (d *Server) Serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
 	if handler == nil {
 		handler = d
@@ -50,18 +49,18 @@ func (d *Server) Serve(ctx context.Context, listener net.Listener, handler http.
 		patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.opts.Timeout)
 		defer cancel()
 		if err := server.Shutdown(patience); err != nil {
-			d.log.Warn("web: requests were cut at the end", "err", err)
+			d.log.Warn("web: disconnected running requests at shutdown", "err", err)
 		}
 	})
 	err := server.Serve(listener)
-	if stop() { // ctx has not ended: the server has failed
+	if stop() { // ctx has not ended: the server failed
 		return errors.Join(err, server.Close())
 	}
 	<-ended
 	return server.Close()
 }
 
-// limitBodies sets a deadline for the body of each request, also of one that no route takes.
+// limitBodies sets a read deadline for every body, even for requests without a route.
 func (d *Server) limitBodies(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r, _ = reqbody.Limit(w, r, d.opts.Timeout)
@@ -69,9 +68,8 @@ func (d *Server) limitBodies(next http.Handler) http.Handler {
 	})
 }
 
-// impatient is a listener whose connections end when a client does not read. Handlers of the host's
-// and net/http itself set no deadline for their responses, so that such a client would hold its
-// connection indefinitely.
+// impatient is a listener that disconnects clients which do not read. Other handlers, and net/http
+// itself, set no write deadline, so these clients would hold their connections indefinitely.
 type impatient struct {
 	net.Listener
 	timeout time.Duration
@@ -101,7 +99,8 @@ func (c *impatientConn) SetWriteDeadline(t time.Time) error {
 	return c.Conn.SetWriteDeadline(t)
 }
 
-// Write writes a large response piece by piece: a slow client has the time for each of them.
+// Write writes a large response piece by piece, each with a new deadline, so a slow client gets it
+// all.
 func (c *impatientConn) Write(p []byte) (n int, err error) {
 	for {
 		piece := p[n:min(n+maxPiece, len(p))]
@@ -117,7 +116,7 @@ func (c *impatientConn) Write(p []byte) (n int, err error) {
 	}
 }
 
-// Limits of the server that Serve makes.
+// Limits of Serve's server.
 const (
 	readHeaderTimeout = 5 * time.Second
 	idleTimeout       = 2 * time.Minute

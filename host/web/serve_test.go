@@ -14,8 +14,8 @@ import (
 	"github.com/interlude-go/interlude/host/web"
 )
 
-// L2, L3: a server ends with its context, and its streams with it, however long their runs last;
-// one whose listener fails says so.
+// L2, L3: a server ends with its context and ends its streams, even if their runs continue; a
+// failing listener is reported.
 func TestL3ServeEndsWithItsContextAndItsStreamsWithIt(t *testing.T) {
 	w := openFor(t)
 	w.submit("r", "Ship?", "ada")
@@ -37,11 +37,11 @@ func TestL3ServeEndsWithItsContextAndItsStreamsWithIt(t *testing.T) {
 	require.NoError(t, err)
 	defer res.Body.Close()
 	require.Equal(t, http.StatusOK, res.StatusCode)
-	late := time.AfterFunc(time.Minute, func() { listener.Close(); res.Body.Close() }) // a hang fails the test
+	late := time.AfterFunc(time.Minute, func() { listener.Close(); res.Body.Close() }) // fails the test on a hang
 	defer late.Stop()
 	stop()
 	_, err = io.Copy(io.Discard, res.Body)
-	require.NoError(t, err, "the stream ends in good order")
+	require.NoError(t, err, "the stream ends cleanly")
 	require.NoError(t, <-ended)
 
 	closed := listen()

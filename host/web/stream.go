@@ -15,15 +15,15 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// eventStream writes server-sent events, in the goroutine of their connection. A slow reader
-// therefore delays nobody else. If one event takes too long, the connection is cut; the reader
-// connects again and goes on from its cursor.
+// eventStream writes server-sent events in its connection's goroutine, so a slow reader delays no
+// other. If one event takes too long, the reader is disconnected; it reconnects and continues from
+// its cursor.
 type eventStream struct {
 	*response
-	cut bool // the reader is gone, or too slow
+	cut bool // the reader left, or was too slow
 }
 
-// streamBody is what huma calls to write a response.
+// streamBody lets huma write a stream.
 type streamBody struct{ Body func(huma.Context) }
 
 func streamResponse() *huma.Response {
@@ -32,9 +32,9 @@ func streamResponse() *huma.Response {
 	}}
 }
 
-// openStream begins a stream. It calls send again and again, each time with a context that ends
-// with the next heartbeat: send sends events until then, and goes on with the next call where it
-// stopped. Send returns true if no more events will ever follow.
+// openStream opens a stream. It calls send repeatedly, each time with a context that ends at the
+// next heartbeat; each call continues where the previous one stopped. Send returns true at the end
+// of the stream.
 func (d *Server) openStream(c *caller, send func(beat context.Context, s *eventStream) (bool, error)) (*streamBody,
 	error,
 ) {
@@ -48,7 +48,7 @@ func (d *Server) openStream(c *caller, send func(beat context.Context, s *eventS
 		defer cancel()
 		defer context.AfterFunc(d.life, cancel)()
 		_, w := humago.Unwrap(h)
-		s := &eventStream{response: w.(*response)} //nolint:forcetypeassert // ServeHTTP's
+		s := &eventStream{response: w.(*response)} //nolint:forcetypeassert // set by ServeHTTP
 		s.serve(ctx, d, c, send)
 	}}, nil
 }
@@ -57,24 +57,26 @@ func (d *Server) openStream(c *caller, send func(beat context.Context, s *eventS
 type followers struct {
 	mu  sync.Mutex
 	all int            // guarded by mu
-	of  map[string]int // guarded by mu; by the ID of their reader
+	of  map[string]int // guarded by mu; by reader's ID
 }
 
-// countFollower counts one more stream of the caller, or returns why it is refused. The caller calls
-// left at the end of the stream.
+// countFollower counts one more stream of the caller, or returns why it is refused. The caller
+// calls left at the stream's end.
 func (d *Server) countFollower(c *caller) (left func(), _ *Problem) {
 	if d.life.Err() != nil {
 		return nil, newProblem(http.StatusServiceUnavailable, "SHUTTING_DOWN",
-			"This server shuts down. Connect again.")
+			"This server is shutting down. Connect again.")
 	}
 	f, id := &d.followers, c.actor.ID
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
 	case f.of[id] >= d.opts.MaxFollowersEach:
-		return nil, newProblem(http.StatusTooManyRequests, "TOO_MANY_FOLLOWERS", "You have too many streams open.")
+		return nil, newProblem(http.StatusTooManyRequests, "TOO_MANY_FOLLOWERS", "You have too many streams open. "+
+			"Close one, then connect again.")
 	case f.all >= d.opts.MaxFollowers:
-		return nil, newProblem(http.StatusServiceUnavailable, "TOO_MANY_FOLLOWERS", "Too many streams are open.")
+		return nil, newProblem(http.StatusServiceUnavailable, "TOO_MANY_FOLLOWERS", "The server has too many streams "+
+			"open. Try again later.")
 	}
 	f.all++
 	f.of[id]++
@@ -88,22 +90,21 @@ func (d *Server) countFollower(c *caller) (left func(), _ *Problem) {
 	}, nil
 }
 
-// serve calls send until nothing more follows, the context ends, or the reader may not go on
-// (checkReader).
+// serve calls send until the stream or the context ends, or checkReader refuses the reader.
 func (s *eventStream) serve(ctx context.Context, d *Server, c *caller,
 	send func(context.Context, *eventStream) (bool, error),
 ) {
 	h := s.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
-	h.Set("X-Accel-Buffering", "no") // nginx would collect events
+	h.Set("X-Accel-Buffering", "no") // stops nginx from buffering events
 	s.input.CloseUnread(h)
 	s.streaming = true
 	if s.request.Method == http.MethodHead {
 		s.WriteHeader(http.StatusOK)
 		return
 	}
-	text := "retry: 2000\n\n" // milliseconds until a client that was cut off comes back
+	text := "retry: 2000\n\n" // reconnect delay in milliseconds
 	for s.send(text) == nil {
 		beat, cancel := context.WithTimeout(ctx, d.opts.Heartbeat)
 		ended, err := send(beat, s)
@@ -115,7 +116,7 @@ func (s *eventStream) serve(ctx context.Context, d *Server, c *caller,
 		case over:
 			err = d.checkReader(c)
 		}
-		if err != nil { // the run was pruned, say, or the actor may not view it any more
+		if err != nil { // for example: the run was pruned, or the actor may no longer view it
 			_ = s.sendEvent("", "problem", d.problem(c, err))
 			return
 		}
@@ -123,21 +124,21 @@ func (s *eventStream) serve(ctx context.Context, d *Server, c *caller,
 	}
 }
 
-// checkReader identifies the reader of a stream again. It returns an error if the stream must end,
-// because the reader has signed out, somebody else has signed in, or the reader's groups have
-// changed.
+// checkReader identifies the stream's reader again. It returns an error if the reader has signed
+// out, another person has signed in, or the reader's groups have changed.
 func (d *Server) checkReader(c *caller) error {
 	actor, fault := d.identify(c.request)
 	if fault != nil {
 		return fault
 	}
 	if !samePerson(actor, c.actor) {
-		return newProblem(http.StatusUnauthorized, "UNAUTHENTICATED", "Somebody else is signed in, or in other groups.")
+		return newProblem(http.StatusUnauthorized, "UNAUTHENTICATED", "Another person is signed in now, or your "+
+			"groups have changed. Reload the page.")
 	}
 	return nil
 }
 
-// samePerson reports whether both are the same, with their groups in any order.
+// samePerson ignores the order of groups.
 func samePerson(a, b lifecycle.Actor) bool {
 	return a.ID == b.ID && a.Via == b.Via &&
 		slices.Equal(slices.Sorted(slices.Values(a.Groups)), slices.Sorted(slices.Values(b.Groups)))
@@ -159,7 +160,7 @@ func (s *eventStream) sendEvent(id, name string, data any) error {
 	return s.send(text.String())
 }
 
-// send writes a text, and cuts the stream if the reader does not take it in time.
+// send writes a text, and ends the stream if the reader does not take it in time.
 func (s *eventStream) send(text string) error {
 	c := http.NewResponseController(s.w)
 	err := c.SetWriteDeadline(time.Now().Add(s.timeout))

@@ -13,16 +13,17 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// maxValues bounds the values of a body: each may take many times its text in memory.
+// maxValues limits the number of values in a body: in memory each can be many times larger than its
+// text.
 const maxValues = 100_000
 
-// strictJSON reads bodies of which everybody reads the same: what encoding/json repairs or lets the
-// last one win is refused. Otherwise a proxy that checks a body, or a log of it, could see another
-// answer than the one that counts.
+// strictJSON refuses bodies that two readers could understand differently: everything that
+// encoding/json repairs, and duplicate members. Otherwise a proxy that checks bodies, or a log,
+// could see a different answer from the one that counts.
 var strictJSON = huma.Format{Marshal: huma.DefaultJSONFormat.Marshal, Unmarshal: unmarshalStrict}
 
-// unmarshalStrict is called twice for each body: huma reads it into an any to hold it against its
-// schema, and then into its type.
+// unmarshalStrict is called twice for each body: huma reads it into an any to validate it against
+// its schema, and then into its type.
 func unmarshalStrict(data []byte, v any) error {
 	if _, untyped := v.(*any); untyped {
 		if err := checkText(data); err != nil {
@@ -38,8 +39,7 @@ func unmarshalStrict(data []byte, v any) error {
 	return json.Unmarshal(data, v)
 }
 
-// checkText refuses what encoding/json replaces by U+FFFD: invalid UTF-8, and an escape of half a
-// surrogate pair.
+// checkText refuses what encoding/json replaces by U+FFFD: invalid UTF-8, and unpaired surrogates.
 func checkText(data []byte) error {
 	if !utf8.Valid(data) {
 		return errors.New("the body is not valid UTF-8")
@@ -65,7 +65,7 @@ func checkText(data []byte) error {
 	return nil
 }
 
-// escapedUnit reads an escape such as \u00e9 at the beginning of the text.
+// escapedUnit reads an escape like \u00e9 at the beginning of the text.
 func escapedUnit(text []byte) (unit uint64, ok bool) {
 	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
 		return 0, false
@@ -74,14 +74,14 @@ func escapedUnit(text []byte) (unit uint64, ok bool) {
 	return unit, err == nil
 }
 
-// strictReader reads a JSON text, and refuses a member that is there twice, one that is spelled
-// otherwise than in the document, and too many values.
+// strictReader reads a JSON text. It refuses duplicate members, members in a different case from
+// the document, and too many values.
 type strictReader struct {
 	dec    *json.Decoder
 	values int
 }
 
-// value reads a value of the type, which is nil where nothing is known of it.
+// value reads a value of type t; nil means any type.
 func (c *strictReader) value(t reflect.Type) error {
 	if c.values++; c.values > maxValues {
 		return fmt.Errorf("the body has more than %d values", maxValues)
@@ -121,7 +121,7 @@ func (c *strictReader) members(t reflect.Type) error {
 		}
 		name, _ := token.(string)
 		if seen[name] {
-			return fmt.Errorf("the member %.80q is there twice", name)
+			return fmt.Errorf("the member %.80q is given twice", name)
 		}
 		seen[name] = true
 		member, err := memberOf(t, name)
@@ -136,11 +136,11 @@ func (c *strictReader) members(t reflect.Type) error {
 	return err
 }
 
-// memberOf returns the type of a member; nil if it is not known. encoding/json takes a member whose
-// name differs only in case for the field's.
+// memberOf returns the type of a member, or nil if it is unknown. Unlike encoding/json it is
+// case-sensitive.
 func memberOf(t reflect.Type, name string) (reflect.Type, error) {
 	if t == nil || t.Kind() != reflect.Struct {
-		return nil, nil //nolint:nilnil // nothing is known of it
+		return nil, nil //nolint:nilnil // unknown
 	}
 	for _, f := range reflect.VisibleFields(t) {
 		tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -148,7 +148,7 @@ func memberOf(t reflect.Type, name string) (reflect.Type, error) {
 			return f.Type, nil
 		}
 		if tag != "" && strings.EqualFold(tag, name) {
-			return nil, fmt.Errorf("the member %.80q is spelled %q", name, tag)
+			return nil, fmt.Errorf("the member %.80q must be spelled %q", name, tag)
 		}
 	}
 	return nil, nil //nolint:nilnil // huma refuses it

@@ -17,7 +17,7 @@ import (
 	"github.com/interlude-go/interlude/store/memory"
 )
 
-// L1: a body has one meaning for everybody who reads it, or is refused, and nothing is stored.
+// L1: a body that readers could understand differently is refused, and nothing is stored.
 func TestL1ABodyWithTwoMeaningsIsRefused(t *testing.T) {
 	w := openFor(t)
 	w.submit("r", "Ship?", "ada")
@@ -28,7 +28,7 @@ func TestL1ABodyWithTwoMeaningsIsRefused(t *testing.T) {
 		"a member in another case":         `{"TEXT":"yes"}`,
 		"a member that folds to another":   `{"text":"no","` + "deci\u017fion" + `":"approve"}`,
 		"a member twice in a value":        `{"value":{"a":1,"a":2}}`,
-		"a byte that is no UTF-8":          "{\"text\":\"y\xffes\"}",
+		"invalid UTF-8":                    "{\"text\":\"y\xffes\"}",
 		"half a surrogate pair":            `{"text":"\ud800"}`,
 		"the other half":                   `{"text":"\udc00yes"}`,
 		"halves in the wrong order":        `{"text":"\udc00\ud800"}`,
@@ -45,7 +45,7 @@ func TestL1ABodyWithTwoMeaningsIsRefused(t *testing.T) {
 	a := w.send("POST", "/runs", "bob", `{"prompt":"x","ask":{"to":{"Users":["eve"]}}}`)
 	require.Equal(t, "INVALID_REQUEST", a.code(t))
 	a = w.send("POST", "/runs", "bob", `{"prompt":"x","labels":{"a":"1","A":"2"},"input":{"b":1,"B":"\\ud800"}}`)
-	require.Equal(t, http.StatusCreated, a.status, "names that are the caller's own may differ in case: %s", a.body)
+	require.Equal(t, http.StatusCreated, a.status, "the caller's names may differ in case: %s", a.body)
 	a = w.send("POST", "/runs/r/questions/1/reply", "bob", `{"text":"yes \ud83d\ude00 \\ud800 \u00e9"}`)
 	require.Equal(t, http.StatusCreated, a.status, "%s", a.body)
 	history, err := w.lc.History(t.Context(), "r")
@@ -53,11 +53,11 @@ func TestL1ABodyWithTwoMeaningsIsRefused(t *testing.T) {
 	require.Equal(t, `yes 😀 \ud800 é`, history[0].Response)
 }
 
-// L2: a run that one may not view is answered like one that does not exist, on every route.
+// L2: a run that the caller may not view is answered like an unknown run, on every route.
 func TestL2ARunThatOneMayNotViewIsLikeNone(t *testing.T) {
 	mine := func(_ context.Context, a lifecycle.Access) error {
 		if a.Actor.ID == "eve" && a.Run != nil && a.Run.ID == "r" {
-			return errors.New("the run is of the legal department")
+			return errors.New("the run belongs to the legal department")
 		}
 		return nil
 	}
@@ -75,7 +75,7 @@ func TestL2ARunThatOneMayNotViewIsLikeNone(t *testing.T) {
 	}
 }
 
-// L2: what a panic of Authorize says reaches the log alone.
+// L2: the text of a panic in Authorize is logged and not shown.
 func TestL2APanicOfAuthorizeIsNotShown(t *testing.T) {
 	w := open(t, lifecycle.Config{Authorize: func(_ context.Context, a lifecycle.Access) error {
 		if a.Actor.ID == "eve" {
@@ -89,8 +89,8 @@ func TestL2APanicOfAuthorizeIsNotShown(t *testing.T) {
 	}
 }
 
-// F8: a cursor beyond the last event is an error, also while the run has not ended: the reader has
-// events of another run, or of a database that was restored.
+// F8: a cursor beyond the last event is an error even while the run lasts: the reader has events of
+// another run, or of a database that was restored.
 func TestF8ACursorBeyondTheEndIsRefused(t *testing.T) {
 	w := openFor(t)
 	w.submit("r", "Ship?", "ada")
@@ -103,7 +103,7 @@ func TestF8ACursorBeyondTheEndIsRefused(t *testing.T) {
 	require.Equal(t, http.StatusOK, w.send("HEAD", fmt.Sprintf("/runs/r/events?after=%d", run.Seq), "ada", "").status)
 }
 
-// ahead is a clock that is ahead of the machine's, as that of a database server may be.
+// ahead is a clock ahead of the machine's, as a database server's may be.
 type ahead struct {
 	lifecycle.SystemClock
 	by atomic.Int64
@@ -111,7 +111,7 @@ type ahead struct {
 
 func (a *ahead) Now() time.Time { return time.Now().Add(time.Duration(a.by.Load())) }
 
-// K5: a claim for some seconds lasts as long by the clock that judges it, and is shown so.
+// K5: a claim given in seconds lasts, and is shown, by the client's clock.
 func TestK5AClaimLastsByTheClientsClock(t *testing.T) {
 	clock := new(ahead)
 	clock.by.Store(int64(time.Hour))
@@ -150,7 +150,7 @@ func (s *sealed) History(ctx context.Context, id string) (lifecycle.Run, []lifec
 	return s.Store.History(ctx, id)
 }
 
-// I5: a look at one question, and a late reply to it, do not read the run's whole history.
+// I5: reading one question, and a late reply to it, do not read the run's whole history.
 func TestI5ALookAtAQuestionReadsNoHistory(t *testing.T) {
 	st := &sealed{Store: memory.New()}
 	w := open(t, lifecycle.Config{Store: st}, web.Options{Identify: identify})
@@ -175,7 +175,7 @@ func TestI5ALookAtAQuestionReadsNoHistory(t *testing.T) {
 	require.Equal(t, "bob", late.Settled.Actor)
 }
 
-// I5: a listing carries no outputs, which may be a MiB each.
+// I5: a listing contains no outputs, which can have 1 MiB each.
 func TestI5AListingCarriesNoOutput(t *testing.T) {
 	w := openFor(t)
 	w.send("POST", "/runs", "ada", `{"id":"r","prompt":"nothing"}`)

@@ -7,9 +7,8 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// This file defines what the API shows. Of a run it shows what people need. It never shows the
-// session, which gives access to the agent's memory like a password, nor the node that executes the
-// run.
+// The JSON that the API returns. It never contains a run's session, which gives access to the
+// agent's memory like a password, or the node that executes the run.
 
 // Run is a run as the API shows it.
 type Run struct {
@@ -21,21 +20,21 @@ type Run struct {
 	Pool       string            `json:"pool"`
 	Key        string            `json:"key,omitempty"`
 	Priority   int               `json:"priority,omitempty"`
-	Title      string            `json:"title,omitempty" doc:"What the run is about, as its submitter says."`
+	Title      string            `json:"title,omitempty" doc:"The submitter's short description of the run."`
 	Labels     map[string]string `json:"labels,omitempty"`
 	ForkedFrom *ForkPoint        `json:"forked_from,omitempty"`
 
 	Attempt   int        `json:"attempt" doc:"The number of the current or last turn; 0 before the first."`
 	LastEvent uint64     `json:"last_event" doc:"The number of the run's last event: a cursor for its events."`
-	Questions []Question `json:"questions" nullable:"false" doc:"Those that are open."`
-	Block     *Block     `json:"block,omitempty" doc:"Why the run cannot go on now; missing when it can."`
+	Questions []Question `json:"questions" nullable:"false" doc:"The open questions."`
+	Block     *Block     `json:"block,omitempty" doc:"Why the run cannot continue now; missing if it can."`
 	Budget    *RunBudget `json:"budget,omitempty"`
 
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
 	NotBefore time.Time `json:"not_before,omitzero"`
 	QueuedAt  time.Time `json:"queued_at,omitzero"`
-	Due       time.Time `json:"due,omitzero" doc:"When something is next done about an open question by itself."`
+	Due       time.Time `json:"due,omitzero" doc:"When the next automatic step of an open question is due."`
 
 	FinishedAt   time.Time       `json:"finished_at,omitzero"`
 	Output       json.RawMessage `json:"output,omitempty" doc:"The result, as JSON."`
@@ -45,35 +44,35 @@ type Run struct {
 	CancelReason string          `json:"cancel_reason,omitempty"`
 }
 
-// ForkPoint is where a fork begins.
+// ForkPoint is the origin of a fork.
 type ForkPoint struct {
 	RunID    string `json:"run_id"`
-	Question int    `json:"question,omitempty" doc:"Missing when the fork goes on from the run's end."`
+	Question int    `json:"question,omitempty" doc:"Missing if the fork continues from the run's end."`
 	Asks     int    `json:"asks_again,omitempty" doc:"How many of its first questions the fork asks again."`
 }
 
-// Block says why a run cannot go on for now.
+// Block says why a run cannot continue now.
 type Block struct {
 	Kind    string    `json:"kind" enum:"retry,sleep,children,held"`
 	Until   time.Time `json:"until,omitzero"`
 	Code    string    `json:"code,omitempty"`
 	Reason  string    `json:"reason,omitempty"`
-	Choices []string  `json:"choices,omitempty" nullable:"false" doc:"What may be decided with resume."`
+	Choices []string  `json:"choices,omitempty" nullable:"false" doc:"The choices for resume."`
 }
 
-// Budget limits turns and tokens; 0 is no limit.
+// Budget limits turns and tokens; 0 is unlimited.
 type Budget struct {
 	Turns  int   `json:"turns,omitempty" minimum:"0"`
 	Tokens int64 `json:"tokens,omitempty" minimum:"0"`
 }
 
-// RunBudget is a run's budget, and what it has used.
+// RunBudget is a run's budget and its use so far.
 type RunBudget struct {
 	Limit Budget `json:"limit"`
 	Used  Budget `json:"used"`
 }
 
-// Failure is why a run failed or was canceled.
+// Failure says why a run failed or was canceled.
 type Failure struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
@@ -92,30 +91,30 @@ type Question struct {
 	RequiredFields []string        `json:"required_fields,omitempty" nullable:"false"`
 	UIHints        map[string]any  `json:"ui_hints,omitempty"`
 	Schema         json.RawMessage `json:"schema,omitempty" doc:"The JSON Schema of a form, or of edited arguments."`
-	AlsoText       bool            `json:"also_text,omitempty" doc:"A form or an approval takes a text, too."`
-	Subject        *Subject        `json:"subject,omitempty" doc:"What is to be approved."`
-	Digest         string          `json:"digest" doc:"Identifies what is asked; a reply sends it back as seen."`
+	AlsoText       bool            `json:"also_text,omitempty" doc:"A form or an approval also takes a text."`
+	Subject        *Subject        `json:"subject,omitempty" doc:"The tool call to approve."`
+	Digest         string          `json:"digest" doc:"Identifies the content of the question; a reply sends it back as seen."`
 
-	To          *Audience `json:"to,omitempty" doc:"Who may answer; missing when everybody may."`
-	MayReply    bool      `json:"may_reply" doc:"Whether whoever makes this request may answer the question now."`
-	MayReassign bool      `json:"may_reassign" doc:"Whether the caller is asked, and so may ask others instead."`
+	To          *Audience `json:"to,omitempty" doc:"The audience; missing: everybody."`
+	MayReply    bool      `json:"may_reply" doc:"Whether the caller may answer the question now."`
+	MayReassign bool      `json:"may_reassign" doc:"Whether the caller is in the audience, and so may reassign the question."`
 	Need        int       `json:"need,omitempty" doc:"How many people must approve, if several decide."`
 	Rejects     int       `json:"rejects,omitempty" doc:"How many people must reject, if several decide."`
 	Votes       []Vote    `json:"votes,omitempty" nullable:"false"`
-	Claim       *Claim    `json:"claim,omitempty" doc:"Who works on the question; missing when nobody does."`
+	Claim       *Claim    `json:"claim,omitempty" doc:"Who works on the question; missing without a claim."`
 
-	Steps   []Step         `json:"steps,omitempty" nullable:"false" doc:"What is done while nobody answers."`
+	Steps   []Step         `json:"steps,omitempty" nullable:"false" doc:"Reminders and escalations while the question is open."`
 	Then    string         `json:"then,omitempty" enum:"keep_waiting,fail,auto_decide,take_default"`
-	EndsAt  time.Time      `json:"ends_at,omitzero" doc:"When the wait ends; missing: it waits for ever."`
-	OwnWait bool           `json:"own_wait,omitempty" doc:"The end is the question's own, and can be moved."`
-	Default *DefaultAnswer `json:"default,omitempty" doc:"The answer that counts then, at take_default."`
+	EndsAt  time.Time      `json:"ends_at,omitzero" doc:"When the wait ends; missing: never."`
+	OwnWait bool           `json:"own_wait,omitempty" doc:"The end belongs to the question and can be moved."`
+	Default *DefaultAnswer `json:"default,omitempty" doc:"The answer that counts at the end, for take_default."`
 }
 
-// DefaultAnswer is what counts as the answer when nobody has answered in time.
+// DefaultAnswer is the answer that counts if the question is not answered in time.
 type DefaultAnswer struct {
 	Text     string          `json:"text,omitempty"`
 	Value    json.RawMessage `json:"value,omitempty" doc:"The value of a form."`
-	Decision string          `json:"decision,omitempty" enum:"reject" doc:"Of an approval: time approves nothing."`
+	Decision string          `json:"decision,omitempty" enum:"reject" doc:"For an approval: a timeout never approves."`
 }
 
 // Option is one choice that a question offers.
@@ -124,7 +123,7 @@ type Option struct {
 	Value string `json:"value"`
 }
 
-// Subject is the call of a tool that is to be approved.
+// Subject is the tool call to approve.
 type Subject struct {
 	Tool      string          `json:"tool"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`
@@ -140,25 +139,25 @@ type Audience struct {
 	Except    []string `json:"except,omitempty" nullable:"false" maxItems:"100"`
 }
 
-// Vote is the decision of one of several people.
+// Vote is one person's decision where several decide.
 type Vote struct {
 	Actor    string    `json:"actor"`
 	Via      string    `json:"via,omitempty"`
 	Decision string    `json:"decision" enum:"approve,reject"`
 	Text     string    `json:"text,omitempty"`
 	VotedAt  time.Time `json:"voted_at"`
-	Mine     bool      `json:"mine,omitempty" doc:"The caller's own, however the name is spelled."`
+	Mine     bool      `json:"mine,omitempty" doc:"By the caller, under any spelling of the name."`
 }
 
-// Claim is who works on a question, and until when.
+// Claim reserves a question for a person until a time.
 type Claim struct {
 	Actor string    `json:"actor"`
 	Via   string    `json:"via,omitempty"`
 	Until time.Time `json:"until"`
-	Mine  bool      `json:"mine,omitempty" doc:"The caller's own, however the name is spelled."`
+	Mine  bool      `json:"mine,omitempty" doc:"By the caller, under any spelling of the name."`
 }
 
-// Step is something that is done about an open question.
+// Step is a reminder or an escalation of an open question.
 type Step struct {
 	Do   string    `json:"do" enum:"remind,escalate"`
 	At   time.Time `json:"at"`
@@ -178,20 +177,20 @@ type Settlement struct {
 type Record struct {
 	Question   Question        `json:"question"`
 	Resolution string          `json:"resolution,omitempty"`
-	Text       string          `json:"text,omitempty" doc:"What the agent was given."`
+	Text       string          `json:"text,omitempty" doc:"The text that the agent received."`
 	Value      json.RawMessage `json:"value,omitempty"`
 	Decision   string          `json:"decision,omitempty"`
 	Actor      string          `json:"actor,omitempty"`
-	Mine       bool            `json:"mine,omitempty" doc:"The caller's own, however the name is spelled."`
+	Mine       bool            `json:"mine,omitempty" doc:"By the caller, under any spelling of the name."`
 	Via        string          `json:"via,omitempty"`
 	SettledAt  time.Time       `json:"settled_at,omitzero"`
-	AutoReason string          `json:"auto_reason,omitempty" doc:"Why nobody was waited for any longer."`
+	AutoReason string          `json:"auto_reason,omitempty" doc:"Why the question was decided without a person."`
 }
 
-// OpenQuestion is a question of an inbox, with what is to be known of its run.
+// OpenQuestion is a question of an inbox, with facts about its run.
 type OpenQuestion struct {
 	RunID    string            `json:"run_id"`
-	Title    string            `json:"title,omitempty" doc:"That of the run."`
+	Title    string            `json:"title,omitempty" doc:"The run's title."`
 	Labels   map[string]string `json:"labels,omitempty"`
 	Pool     string            `json:"pool"`
 	Key      string            `json:"key,omitempty"`
@@ -207,7 +206,7 @@ func texts[T ~string](all []T) []string {
 	return out
 }
 
-// showRun is the run as the actor sees it at this time.
+// showRun returns the run as the actor sees it at this time.
 func showRun(r *lifecycle.Run, actor lifecycle.Actor, now time.Time) Run {
 	v := Run{ID: r.ID, Version: r.Version, State: string(r.State), Mode: string(r.Mode), Engine: r.Engine, Pool: r.Pool,
 		Key: r.Key, Priority: r.Priority, Title: r.Title, Labels: r.Labels, Attempt: r.Attempt, LastEvent: r.Seq,
@@ -229,7 +228,6 @@ func showRun(r *lifecycle.Run, actor lifecycle.Actor, now time.Time) Run {
 	return v
 }
 
-// showQuestions are the run's open questions.
 func showQuestions(r *lifecycle.Run, actor lifecycle.Actor, now time.Time) []Question {
 	all := r.OpenQuestions()
 	out := make([]Question, len(all))
@@ -241,9 +239,9 @@ func showQuestions(r *lifecycle.Run, actor lifecycle.Actor, now time.Time) []Que
 	return out
 }
 
-// showQuestion is the question as the actor sees it at this time. It shows the end of the
-// question's own wait; callers that know the run replace that by the end that the run's policy
-// sets. MayReply takes the question for open.
+// showQuestion returns the question as the actor sees it at this time, assuming that it is open. It
+// shows the end of the question's own wait; callers that know the run replace it by the end under
+// the run's policy.
 func showQuestion(q *lifecycle.Question, actor lifecycle.Actor, now time.Time) Question {
 	v := Question{ID: q.ID, Attempt: q.Attempt, Kind: string(q.Kind), Prompt: q.Prompt, Context: q.Context,
 		AskedAt: q.AskedAt, RequiredFields: q.RequiredFields, UIHints: q.UIHints, Schema: q.Schema,

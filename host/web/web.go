@@ -19,53 +19,51 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// Options configure a Handler. The zero Options serve this machine alone, under /interlude/.
+// Options configure a Handler. The zero Options serve only this machine, under /interlude/.
 type Options struct {
-	// Identify says who makes a request, from a session's cookie for instance, or a token. An error
-	// refuses the request with 401; its text goes to the log, not to the caller. So does an Actor
-	// without an ID: the zero Actor would be the host itself, who may do everything. Its Via is
-	// "web" unless Identify says otherwise. IDs are compared byte by byte: a person must have the
-	// same one in each request, or counts as several people (docs/web.md, the form of an ID).
+	// Identify returns the caller of a request, for example from a session cookie or a token. An
+	// error, or an Actor without an ID (the zero Actor is the host itself, which may do
+	// everything), refuses the request with 401; the error's text is logged, not shown. An empty
+	// Via becomes "web". IDs are compared byte by byte: a person whose ID varies between requests
+	// counts as several people (docs/web.md, the form of an ID).
 	//
-	// Nil: requests are served that come from this machine and were not forwarded by a proxy, on
-	// behalf of the Actor "local". A warning in the log says so.
+	// Nil: requests from this machine that no proxy has forwarded are served as the Actor "local",
+	// and a warning is logged.
 	Identify func(*http.Request) (lifecycle.Actor, error)
-	// Prefix is the path below which the handler was registered; "/interlude" when empty, "/" for
-	// none.
+	// Prefix is the path under which the handler is registered: empty means "/interlude", "/" means
+	// no prefix.
 	Prefix string
-	// Prepare is called with each specification before it is submitted, and may change it: set its
-	// WorkDir or its Meta, say, which a request cannot, or its Ask. An error refuses the request
-	// with 403, and its text is shown to the caller. Its result should be the same for the same
-	// request: if it is not, a repeated request is another specification, and a conflict.
+	// Prepare is called with each specification before it is submitted, and may change it, for
+	// example to set WorkDir, Meta or Ask. An error refuses the request with 403 and is shown to
+	// the caller. Prepare should be deterministic: otherwise a repeated request conflicts with the
+	// first.
 	Prepare func(*http.Request, *lifecycle.Spec) error
-	// Origins are other sites whose pages may make requests with a person's cookies, such as
-	// "https://desk.example.com". None: only pages of the same origin may.
+	// Origins are other sites whose pages may make requests with a person's cookies, for example
+	// "https://desk.example.com". Empty: only pages of the same origin.
 	Origins []string
-	// Timeout limits a request that is no stream, and the reading of its body; 30 s when zero.
+	// Timeout limits each request except streams, and the reading of its body. Zero: 30 s.
 	Timeout time.Duration
-	// Heartbeat is how often a stream shows that it is alive, and asks again who its reader is
-	// (Identify) and whether the reader may still have it (Authorize); 15 s when zero.
+	// Heartbeat is the interval at which a stream sends a sign of life and calls Identify and
+	// Authorize again for its reader. Zero: 15 s.
 	Heartbeat time.Duration
-	// WriteTimeout is how long one event, or one response, may take on its way; then the connection
-	// is cut. 10 s when zero. A follower that was cut off goes on from its last event.
+	// WriteTimeout limits the sending of one event or one response; a slower reader is
+	// disconnected. A follower then continues from its last event. Zero: 10 s.
 	WriteTimeout time.Duration
-	// MaxBody is the largest body of a request, in bytes; 4 MiB when zero.
+	// MaxBody limits the body of a request, in bytes. Zero: 4 MiB.
 	MaxBody int64
-	// MaxFollowers is how many streams there may be at once; further ones get 503. 10,000 when
-	// zero.
+	// MaxFollowers limits the open streams; more are refused with 503. Zero: 10,000.
 	MaxFollowers int
-	// MaxFollowersEach is how many of them one person may have open; further ones get 429. 500 when
-	// zero. A program that follows many runs is one person, too: let it use a feed.
+	// MaxFollowersEach limits the open streams of one person; more are refused with 429. A program
+	// that follows many runs is also one person: let it use a feed. Zero: 500.
 	MaxFollowersEach int
-	// MaxConnections is how many connections a server of Serve or ListenAndServe accepts at once;
-	// further ones wait. 12,000 when zero. The bound is never above half of the descriptors that
-	// the process may open.
+	// MaxConnections limits the connections that Serve and ListenAndServe accept at once; more
+	// wait. It is capped at half of the process's limit of open files. Zero: 12,000.
 	MaxConnections int
-	// Logger is slog.Default when nil.
+	// Logger. Nil: slog.Default.
 	Logger *slog.Logger
 }
 
-// Limits of what comes before a body.
+// Limits of a request before its body, in bytes.
 const (
 	maxURL    = 8 << 10
 	maxHeader = 32 << 10
@@ -80,13 +78,13 @@ type Server struct {
 	sameSite  *http.CrossOriginProtection
 	origins   map[string]bool
 	followers followers
-	warnOnce  sync.Once       // of a request that no Identify has refused
+	warnOnce  sync.Once       // for the warning about a missing Identify
 	life      context.Context // ends with Close
 	end       context.CancelFunc
 }
 
-// Handler serves the client's runs. It panics if the Options cannot be used, as http.Handle does
-// for a pattern that cannot.
+// Handler serves the client's runs. It panics on invalid Options, as http.Handle does for an
+// invalid pattern.
 func Handler(client *lifecycle.Client, opts Options) *Server {
 	d := &Server{client: client, opts: opts.withDefaults(), mux: http.NewServeMux(),
 		sameSite: http.NewCrossOriginProtection(), origins: make(map[string]bool),
@@ -94,14 +92,14 @@ func Handler(client *lifecycle.Client, opts Options) *Server {
 	d.log = d.opts.Logger
 	d.life, d.end = context.WithCancel(context.Background())
 	if client == nil {
-		panic("web: Handler needs a client")
+		panic("web: Handler needs a client, got nil")
 	}
 	if p := d.opts.Prefix; p != "" && (p[0] != '/' || strings.ContainsAny(p, "{}?# ")) {
-		panic(fmt.Sprintf("web: Options.Prefix is %q, want a path such as /interlude", p))
+		panic(fmt.Sprintf("web: Options.Prefix is %q, want a path like /interlude", p))
 	}
 	for _, origin := range opts.Origins {
 		if err := d.sameSite.AddTrustedOrigin(origin); err != nil {
-			panic(fmt.Sprintf("web: Options.Origins has %q, want one such as https://example.com: %v", origin, err))
+			panic(fmt.Sprintf("web: Options.Origins has %q, want an origin like https://example.com: %v", origin, err))
 		}
 		d.origins[origin] = true
 	}
@@ -119,22 +117,22 @@ func Handler(client *lifecycle.Client, opts Options) *Server {
 	return d
 }
 
-// servePage answers with a file of the page. It is always the whole file: http.FileServer has
-// answers of its own to ranges and conditions, which are no problems.
+// servePage serves one whole file of the page. http.FileServer would answer ranges and conditions
+// with bodies that are not problems.
 func servePage(w http.ResponseWriter, name string) {
 	body, err := fs.ReadFile(page.Files, name)
 	if err != nil {
-		w.(*response).problem(noSuchPath()) //nolint:forcetypeassert // ServeHTTP's
+		w.(*response).problem(noSuchPath()) //nolint:forcetypeassert // set by ServeHTTP
 		return
 	}
 	w.Header().Set("Content-Type", mime.TypeByExtension(path.Ext(name)))
-	_, _ = w.Write(body) //nolint:gosec // it was embedded
+	_, _ = w.Write(body) //nolint:gosec // an embedded file
 }
 
-// Close ends all streams, and refuses new ones with 503; other requests are served as before. A
-// server waits for its streams when it shuts down, and they may last for days, so register this
-// with http.Server.RegisterOnShutdown. The readers connect again, to another node or to the next
-// process, and go on from their last event.
+// Close ends all streams and refuses new ones with 503; other requests are served as before.
+// Register it with http.Server.RegisterOnShutdown: a server waits for its streams when it shuts
+// down, and they may last for days. The readers reconnect, to another node or to the next process,
+// and continue from their last event.
 func (d *Server) Close() { d.end() }
 
 func (o Options) withDefaults() Options {
@@ -161,7 +159,7 @@ func orElse[T time.Duration | int64 | int](field *T, value T) {
 	}
 }
 
-// caller is who makes a request, and the client that makes its calls.
+// caller is the actor of a request, with the client that makes its calls.
 type caller struct {
 	actor   lifecycle.Actor
 	client  *lifecycle.Client
@@ -170,14 +168,14 @@ type caller struct {
 
 type callerKey struct{}
 
-// callerOf returns the caller of a request, whom ServeHTTP has put into its context.
+// callerOf returns the caller that ServeHTTP has put into the context.
 func callerOf(ctx context.Context) *caller { return ctx.Value(callerKey{}).(*caller) } //nolint:forcetypeassert // set
 
-// ServeHTTP admits a request and passes it on to its route.
+// ServeHTTP admits a request and routes it.
 func (d *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r, input := reqbody.Limit(w, r, d.opts.Timeout)
 	res := &response{w: w, request: r, input: input, timeout: d.opts.WriteTimeout}
-	returned := false // not so after a panic, or a call of the host's that ended the goroutine
+	returned := false // false after a panic, or after a host function called runtime.Goexit
 	defer func() {
 		if p := recover(); !returned {
 			if res.streaming || p == http.ErrAbortHandler { //nolint:errorlint // as net/http compares it
@@ -186,7 +184,7 @@ func (d *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				}
 				panic(p)
 			}
-			d.log.Error("web: a request panicked, or ended its goroutine", "method", r.Method, "path", r.URL.Path,
+			d.log.Error("web: a request panicked or exited its goroutine", "method", r.Method, "path", r.URL.Path,
 				"panic", p, "stack", string(debug.Stack()))
 			res.problem(internalProblem())
 		}
@@ -196,14 +194,13 @@ func (d *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	returned = true
 }
 
-// serve writes the response to a request.
 func (d *Server) serve(res *response, r *http.Request) {
 	setSafeHeaders(res.Header())
 	if fault := d.admit(res, r); fault != nil {
 		res.problem(fault)
 		return
 	}
-	if r.Method == http.MethodOptions { // admit has set the headers of CORS
+	if r.Method == http.MethodOptions { // admit has set the CORS headers
 		res.WriteHeader(http.StatusNoContent)
 		return
 	}
@@ -223,29 +220,29 @@ func (d *Server) serve(res *response, r *http.Request) {
 	d.mux.ServeHTTP(res, r)
 }
 
-// noRoute answers a request that no route takes with a problem: 405 with the methods that the path
-// takes, as the mux would say it, or else 404.
+// noRoute answers a request without a route with a problem: 405 and the methods of the path as the
+// mux reports them, or else 404.
 func (d *Server) noRoute(res *response, r *http.Request, route http.Handler) {
 	mux := &response{w: &headerOnly{make(http.Header)}, request: r}
 	route.ServeHTTP(mux, r)
 	if allow := mux.Header().Get("Allow"); allow != "" {
 		res.Header().Set("Allow", allow)
-		res.problem(newProblem(http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED", "This path takes "+allow+"."))
+		res.problem(newProblem(http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED", "This path accepts only "+
+			""+allow+"."+allow+"."))
 		return
 	}
 	res.problem(noSuchPath())
 }
 
 func noSuchPath() *Problem {
-	return newProblem(http.StatusNotFound, "NO_SUCH_PATH", "There is nothing at this path.")
+	return newProblem(http.StatusNotFound, "NO_SUCH_PATH", "There is no page and no API route at this path.")
 }
 
-// headerOnly keeps the headers of a response that nobody gets.
+// headerOnly discards a response except its headers.
 type headerOnly struct{ header http.Header }
 
 func (h *headerOnly) Header() http.Header         { return h.header }
 func (h *headerOnly) Write(b []byte) (int, error) { return len(b), nil }
 func (h *headerOnly) WriteHeader(int)             {}
 
-// runURL is the path of a run.
 func (d *Server) runURL(id string) string { return d.opts.Prefix + "/api/runs/" + url.PathEscape(id) }

@@ -23,7 +23,7 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// asker is an agent that asks what its prompt says, and ends with the answer.
+// asker is an agent that asks its prompt, and ends with the answer.
 var asker = engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
 	switch {
 	case len(t.Answers) > 0:
@@ -47,7 +47,7 @@ type world struct {
 	server *httptest.Server
 }
 
-// identify believes a header, as a host believes its session.
+// identify trusts a header, as a host trusts its session.
 func identify(r *http.Request) (lifecycle.Actor, error) {
 	id := r.Header.Get("X-User")
 	if id == "" {
@@ -87,13 +87,13 @@ func open(t *testing.T, cfg lifecycle.Config, opts web.Options, around ...func(h
 	return w
 }
 
-// openFor is open with people.
+// openFor is open with a sign-in.
 func openFor(t *testing.T) *world {
 	t.Helper()
 	return open(t, lifecycle.Config{}, web.Options{Identify: identify})
 }
 
-// answer is what came back.
+// answer is a response.
 type answer struct {
 	status int
 	header http.Header
@@ -114,7 +114,7 @@ func (a answer) code(t *testing.T) string {
 	return p.Code
 }
 
-// send makes a request on behalf of a person, unless a header says otherwise, and holds the
+// send makes a request on behalf of a person, unless a header says otherwise, and validates the
 // response against the OpenAPI document.
 func (w *world) send(method, path, person, body string, headers ...string) answer {
 	w.t.Helper()
@@ -163,7 +163,7 @@ func (w *world) readDocument() validator.Validator {
 	return v
 }
 
-// fits holds a response of a route against the document.
+// fits validates a response against the document.
 func (w *world) fits(r *http.Request, res *http.Response, body []byte) {
 	w.t.Helper()
 	if r.Method == http.MethodHead || r.Method == http.MethodOptions || res.StatusCode == http.StatusMethodNotAllowed {

@@ -16,7 +16,7 @@ import (
 func TestL1APersonAnswersWhatWaits(t *testing.T) {
 	w := openWorld(t)
 	ada := w.open("ada", "")
-	ada.sees("Nothing waits for you.")
+	ada.sees("No open questions for you.")
 	ada.pictures("empty")
 	w.ask(lifecycle.Spec{ID: "release-9", Labels: map[string]string{"team": "web"}},
 		confirm("Shall version 2.4 go out today?"))
@@ -38,7 +38,7 @@ func TestL1APersonAnswersWhatWaits(t *testing.T) {
 	ada.pictures("choice")
 	ada.press("Send answer")
 	ada.sees("Your answer was recorded.")
-	ada.sees("Nothing waits for you.")
+	ada.sees("No open questions for you.")
 	require.Equal(t, "south", w.answered("menu")[0].Text)
 	require.Equal(t, "ada", w.answered("menu")[0].Actor)
 }
@@ -109,7 +109,7 @@ func TestK3AFormIsRefusedAndCorrectedAtItsFields(t *testing.T) {
 	ada.press("Add one")
 	ada.write("No. 1", "ring twice")
 	ada.press("Send answer")
-	ada.sees("Some fields need another look.")
+	ada.sees("Some fields have errors.")
 	fault := func(pointer string) string {
 		return `document.querySelector('[data-pointer="` + pointer + `"] .fault').innerText`
 	}
@@ -146,7 +146,7 @@ func TestK4AnApprovalIsEditedAndWhatDiffersIsShown(t *testing.T) {
 	ada.sees("Acknowledge the risk first.")
 	ada.press("I have read this and accept the risk.")
 	ada.press("Edit …")
-	ada.sees("Nothing differs from the proposal yet.")
+	ada.sees("No differences from the proposal yet.")
 	ada.write("to", "ACME GmbH")
 	ada.sees("1 difference from the proposal")
 	ada.until(`document.querySelector('[data-pointer="/to"]').classList.contains("changed")`)
@@ -173,7 +173,7 @@ func TestK5SeveralVoteAndSeeWhoHas(t *testing.T) {
 	ada, bob := w.open("ada", "#/inbox/r/1"), w.open("bob", "#/inbox/r/1")
 	ada.sees("0 of 2 approved")
 	ada.press("Approve")
-	ada.sees("You have approved. The question waits for others.")
+	ada.sees("You have approved. The question waits for more votes.")
 	bob.sees("1 of 2 approved")
 	bob.sees("ada approved")
 	bob.pictures("votes")
@@ -192,17 +192,17 @@ func TestK5AQuestionIsClaimedGivenBackAndPutToOthers(t *testing.T) {
 		openText("How do we book this?"))
 	ada, bob := w.open("ada", "#/inbox/r/1"), w.open("bob", "#/inbox/r/1")
 	bob.write("Your answer", "As rent")
-	ada.press("Work on this for 15 minutes")
-	ada.sees("It is yours")
-	bob.sees("ada works on this question. What you wrote is kept.")
+	ada.press("Claim for 15 minutes")
+	ada.sees("Claimed: only you")
+	bob.sees("ada has claimed this question. Your input is kept.")
 	bob.pictures("claimed")
-	ada.press("Ask others")
+	ada.press("Reassign")
 	ada.write("People", "eve")
-	ada.press("Give it back")
+	ada.press("Release")
 	bob.until(`document.querySelector("textarea")?.value === "As rent"`)
-	ada.sees("Work on this for 15 minutes") // and what was begun is kept
-	ada.press("Ask them instead")
-	ada.sees("This question is not for you. It is for eve.")
+	ada.sees("Claim for 15 minutes") // and what was begun is kept
+	ada.press("Reassign now")
+	ada.sees("This question is not for you. Its audience: eve.")
 	eve := w.open("eve", "")
 	eve.sees("How do we book this?")
 }
@@ -215,11 +215,11 @@ func TestK7WhatHappensWithoutAnAnswerCountsDown(t *testing.T) {
 		Steps: []lifecycle.Step{{After: 20 * time.Minute, Do: lifecycle.Remind}}}
 	w.ask(lifecycle.Spec{ID: "r"}, q)
 	ada := w.open("ada", "#/inbox/r/1")
-	ada.sees("Without an answer the run fails")
+	ada.sees("Without an answer, the run fails")
 	ada.sees("Reminder")
 	ada.sees("Within the hour")
 	ada.until(`/^in 39 min$/.test(document.querySelector(".deadline").innerText)`)
-	ada.press("One hour more time")
+	ada.press("Extend by one hour")
 	ada.until(`/^in 1 h 39 min$/.test(document.querySelector(".deadline").innerText)`)
 
 	q = confirm("Order the usual?")
@@ -227,13 +227,13 @@ func TestK7WhatHappensWithoutAnAnswerCountsDown(t *testing.T) {
 		Default: &lifecycle.DefaultReply{Text: "no, ask again tomorrow"}}
 	w.ask(lifecycle.Spec{ID: "usual"}, q)
 	ada.run(`location.hash = "#/inbox/usual/1"`)
-	ada.sees("Without an answer the default counts")
+	ada.sees("Without an answer, the default counts")
 	ada.sees("no, ask again tomorrow")
 
 	w.ask(lifecycle.Spec{ID: "policy", AutoDecide: true, SessionTimeout: time.Hour}, confirm("Which way?"))
 	ada.run(`location.hash = "#/inbox/policy/1"`)
-	ada.sees("Without an answer the agent decides")
-	ada.until(`![...document.querySelectorAll("button")].some((b) => b.innerText.includes("hour more"))`)
+	ada.sees("Without an answer, the agent decides")
+	ada.until(`![...document.querySelectorAll("button")].some((b) => b.innerText.includes("Extend by"))`)
 }
 
 // K1: the questions of a turn stand together, and one goes from one to the next.

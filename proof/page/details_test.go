@@ -22,7 +22,7 @@ import (
 // in the page when its run is removed.
 func TestL1ALinkThatLeadsNowhereSaysSo(t *testing.T) {
 	w := openWorld(t)
-	const nothing = "There is nothing here (any more)."
+	const nothing = "This does not exist, or no longer exists."
 	ada := w.open("ada", "#/inbox/unknown/1")
 	ada.sees(nothing)
 	ada.run(`location.hash = "#/runs/unknown"`)
@@ -34,7 +34,7 @@ func TestL1ALinkThatLeadsNowhereSaysSo(t *testing.T) {
 	ada.sees("Ship?")
 	err := w.lc.Cancel(t.Context(), "r", "no more")
 	require.NoError(t, err)
-	ada.sees("The run has ended: this question is closed")
+	ada.sees("Closed: the run has ended")
 }
 
 // L1: a sleeping run says until when; a held one why, once; lists have titles; and the nodes are
@@ -62,7 +62,7 @@ func TestL1AnOperatorSeesUntilWhenWhyAndWhere(t *testing.T) {
 	ada.sees("Lamps for order 7")
 	ada.until(`/Sleeps until .*2097.* (UTC|GMT|[A-Z]{3,4})/.test(document.body.innerText)`)
 	ada.sees("Held: the price list is missing")
-	ada.until(`/Put off until .* after a failure: too many calls/.test(document.body.innerText)`)
+	ada.until(`/Retry at .* after a failure: too many calls/.test(document.body.innerText)`)
 	ada.until(`/asked (just now|.* ago)/.test(document.querySelector('[data-key="asks"]').innerText)`)
 	ada.pictures("runs")
 	ada.accessible("the list of runs")
@@ -70,7 +70,7 @@ func TestL1AnOperatorSeesUntilWhenWhyAndWhere(t *testing.T) {
 	ada.sees("Lamps for order 7")
 	ada.run(`location.hash = "#/system"`)
 	ada.sees("lease ends")
-	ada.until(`/waits for people\s+the oldest (just now|.* ago)/.test(document.querySelector(".figures").innerText)`)
+	ada.until(`/waits for people\s+oldest (just now|.* ago)/.test(document.querySelector(".figures").innerText)`)
 	ada.pictures("nodes")
 	ada.accessible("nodes")
 }
@@ -114,8 +114,8 @@ func TestK7ADayMoreIsADayOfTheCalendar(t *testing.T) {
 	_, offset := end.Zone()
 	ada.until(fmt.Sprintf(`/ %d, 12:00.* (GMT[+]%d|EES?T)/.test(document.querySelector(".facts")?.innerText)`, end.Year(),
 		offset/3600))
-	ada.press("One day more time")
-	ada.sees("There is more time now.")
+	ada.press("Extend by one day")
+	ada.sees("Extended.")
 	run, err := w.lc.Get(t.Context(), "r")
 	require.NoError(t, err)
 	_, at := run.EndOf(&run.OpenQuestions()[0])
@@ -158,14 +158,14 @@ func TestL1OnlyWhoIsAskedIsOfferedToAskOthers(t *testing.T) {
 	w := openWorld(t)
 	w.ask(lifecycle.Spec{ID: "r", Ask: &lifecycle.AskPolicy{To: &lifecycle.Audience{Groups: []string{"finance"}}}},
 		openText("How do we book this?"))
-	const offered = `[...document.querySelectorAll("summary")].some((s) => s.innerText === "Ask others")`
+	const offered = `[...document.querySelectorAll("summary")].some((s) => s.innerText === "Reassign")`
 	ada, eve := w.open("ada", "#/inbox/r/1"), w.open("eve", "#/inbox/r/1")
 	eve.sees("This question is not for you.")
 	eve.until("!" + offered)
 	ada.until(offered)
 	bob := w.open("bob", "#/inbox/r/1")
-	bob.press("Work on this for 15 minutes")
-	ada.sees("bob works on this question.")
+	bob.press("Claim for 15 minutes")
+	ada.sees("bob has claimed this question.")
 	ada.until("!" + offered)
 	bob.until(offered)
 }
@@ -182,9 +182,9 @@ func TestL1ManyWindowsStayCurrent(t *testing.T) {
 	for _, o := range windows {
 		o.sees("How do we book this?")
 	}
-	windows[0].press("Work on this for 15 minutes")
+	windows[0].press("Claim for 15 minutes")
 	for _, o := range windows[1:] {
-		o.sees("ada0 works on this question.")
+		o.sees("ada0 has claimed this question.")
 	}
 	windows[0].write("Your answer", "by train")
 	windows[0].press("Send answer")
@@ -306,7 +306,7 @@ func TestL1ALookAtAQuestionIsBounded(t *testing.T) {
 	}
 	ada := w.open("ada", fmt.Sprintf("#/inbox/r/%d", rounds))
 	ada.sees(fmt.Sprint("No. ", rounds, ": "))
-	ada.sees("The story from its beginning")
+	ada.sees("The full history")
 	ada.sees(fmt.Sprint("Question ", rounds-10))
 	ada.seesNot(fmt.Sprint("Question ", rounds-11))
 	run, err := w.lc.Get(t.Context(), "r")
@@ -316,6 +316,6 @@ func TestL1ALookAtAQuestionIsBounded(t *testing.T) {
 	require.LessOrEqual(t, events.Load(), int64(100))
 	require.Less(t, read.Load(), int64(rounds*len(prompt)/2))
 	require.False(t, history.Load(), "the page reads the whole history")
-	ada.run(`[...document.querySelectorAll(".story a")].find((a) => a.innerText === "The story from its beginning").click()`)
+	ada.run(`[...document.querySelectorAll(".story a")].find((a) => a.innerText === "The full history").click()`)
 	ada.sees("No. 1: ")
 }

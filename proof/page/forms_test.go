@@ -43,7 +43,7 @@ func TestN3EachValueOfAFormCanBeGivenExactly(t *testing.T) {
 	require.NoError(t, json.Unmarshal(formCases, &cases))
 	w := openWorld(t)
 	ada := w.open("ada", "")
-	ada.sees("Nothing waits for you.")
+	ada.sees("No open questions for you.")
 	for _, name := range slices.Sorted(maps.Keys(cases)) {
 		t.Run(name, func(t *testing.T) {
 			outer := w.t
@@ -130,7 +130,7 @@ func TestN3AFormGoesFromFieldsToJSONAndBack(t *testing.T) {
 	ada.sees(`the member "name" is given twice`)
 	ada.write("Your answer", `{"name":"Alice","count":"3"`)
 	ada.press("Fields")
-	ada.sees("This is no JSON")
+	ada.sees("Invalid JSON")
 	ada.until(`document.querySelector("input[value=json]").checked`)
 	ada.write("Your answer", `{"name":"Alice","count":3.0,"size":"large","more":[1.10],"address":{"city":"Paris"},"2":0,"1":0}`)
 	ada.reload()

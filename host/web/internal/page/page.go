@@ -1,6 +1,6 @@
 // Package page has the files that package web serves at its prefix.
 //
-// Its assets/characters.js is the table of package interaction; package gen writes it.
+// Package gen generates assets/characters.js from the table of package interaction.
 package page
 
 import (
@@ -13,12 +13,11 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// Files are served as they are, index.html at the prefix itself. Their links are relative, so that
-// the prefix may be any.
+// Files has index.html and the files that it links to. Links are relative, so any prefix works.
 var Files = func() fs.FS {
 	files, err := fs.Sub(assets, "assets")
 	if err != nil {
-		panic(err) // the folder was embedded
+		panic(err) // an embedded folder
 	}
 	return files
 }()

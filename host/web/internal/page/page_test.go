@@ -19,9 +19,9 @@ var (
 	names   = regexp.MustCompile(`^[a-z]+\.(html|css|js|svg)$`)
 )
 
-// L1: the page needs no build, no other host and no leave of its policy, and is the same below any
-// prefix: its files lie in one folder, name each other relatively, and have neither scripts nor
-// styles in their text. What others wrote is never read as HTML.
+// L1: the page needs no build step, no other site and no exception in its policy, and works under
+// any prefix: its files are in one folder, have relative links, and contain no inline scripts or
+// styles. Untrusted text is never parsed as HTML.
 func TestL1ThePageIsItsOwnFilesAlone(t *testing.T) {
 	files, err := fs.ReadDir(page.Files, ".")
 	require.NoError(t, err)
@@ -30,7 +30,7 @@ func TestL1ThePageIsItsOwnFilesAlone(t *testing.T) {
 		require.Regexp(t, names, name)
 		body, err := fs.ReadFile(page.Files, name)
 		require.NoError(t, err)
-		text := strings.ReplaceAll(string(body), "http://www.w3.org/2000/svg", "") // a name, which nobody asks for
+		text := strings.ReplaceAll(string(body), "http://www.w3.org/2000/svg", "") // a namespace, never requested
 		require.Empty(t, foreign.FindString(text), name)
 		require.Empty(t, markup.FindString(text), name)
 		if strings.HasSuffix(name, ".html") {

@@ -1,4 +1,4 @@
-// The controls by which a question is answered: buttons, choices, words, a form, or the decisions of an approval.
+// The controls for answering a question: buttons, choices, text, a form, or the decisions of an approval.
 
 import { T } from "./texts.js";
 import { ArgumentsEditor } from "./approval.js";
@@ -6,27 +6,27 @@ import { Form } from "./form.js";
 import { button, h, newID, prose, said, set, shown } from "./dom.js";
 import { visible } from "./visible.js";
 
-// yesOf is the option that agrees: the one whose value says so. A label never decides.
+// yesOf returns the option whose value agrees. A label never decides.
 function yesOf(options) {
   const agree = options.filter((o) => ["yes", "true", "accept"].includes(o.value.normalize("NFC").trim().toLowerCase()));
   return agree.length === 1 ? agree[0] : null;
 }
 
-// optionText is an option as a person sees it: with the value that is sent, unless its label shows all of it.
+// optionText shows an option with the value that is sent, unless the label shows all of it.
 function optionText(o) {
   const same = o.value === o.label && o.value === o.value.trim() && visible(o.value) === visible(o.label, true);
   return [h("span", { dir: "auto" }, prose(o.label)), same ? null
     : [" ", h("code", { class: "value", dir: "auto" }, shown(o.value))]];
 }
 
-// Answer has the controls for one question. It calls keep when somebody has changed something, and send with a reply.
+// Answer has the controls for one question. It calls keep after each change, and send with a reply.
 export class Answer {
   constructor(question, draft, { keep, send }) {
     Object.assign(this, { question, send });
     this.parts = {};
-    this.begun = {}; // of an approval: what was written for a decision that is not shown now
+    this.begun = {}; // texts of an approval's decisions that are not shown now
     this.fault = h("p", { class: "fault", role: "alert", id: newID("fault") });
-    this.changed = () => this.ready && keep(); // not while the controls are made, nor when they are gone
+    this.changed = () => this.ready && keep(); // ignore events while the controls are built or removed
     const form = h("form", { class: "answer", novalidate: true, "aria-label": T.answer, oninput: this.changed,
       onchange: this.changed, onsubmit: (e) => e.preventDefault() });
     form.addEventListener("keydown", (e) => {
@@ -38,12 +38,12 @@ export class Answer {
     this.ready = true;
   }
 
-  // close ends the controls: a field that is taken away may still say that it has changed.
+  // close disables the controls: a removed field may still report a change.
   close() {
     this.ready = false;
   }
 
-  // draft is what somebody has begun.
+  // draft returns the unsent answer.
   draft() {
     const { parts } = this;
     const draft = { ...this.begun, mode: parts.mode };
@@ -57,13 +57,13 @@ export class Answer {
     return draft;
   }
 
-  // written is what somebody has written, in short.
+  // written returns a short form of the unsent answer.
   written() {
     return [...this.node.querySelectorAll("textarea, input[type=text]")].map((control) => control.value.trim())
       .filter(Boolean).join("\n");
   }
 
-  // clear takes back what was refused.
+  // clear removes error messages.
   clear() {
     this.fault.textContent = "";
     this.parts.form?.clear();
@@ -75,7 +75,7 @@ export class Answer {
     set(this.fault, text);
   }
 
-  // showFaults shows what the server refuses, each at its place, and what has none below.
+  // showFaults shows the server's error messages next to their fields, and the others below.
   showFaults(faults, text) {
     const form = this.parts.form ?? this.parts.editor?.form;
     const rest = faults.filter((f) => !form?.fault(f.where, f.want)).map((f) => `${f.where}: ${f.want}`);
@@ -83,7 +83,7 @@ export class Answer {
     form?.focusFault();
   }
 
-  // words is a field for a text.
+  // words returns a text field.
   words(name, label, value, { rows = 3, help } = {}) {
     const id = newID("words");
     const control = h("textarea", { id, rows, dir: "auto", "aria-describedby": help ? id + "-help" : null });
@@ -101,7 +101,7 @@ export class Answer {
       h("label", { class: "pick" }, control, T.riskSeen));
   }
 
-  // riskSeen reports whether nothing stands against an approval; else it says what.
+  // riskSeen reports whether the risk is acknowledged; otherwise it shows a message.
   riskSeen() {
     const { risk } = this.parts;
     if (!risk || risk.checked) return true;
@@ -111,7 +111,7 @@ export class Answer {
     return false;
   }
 
-  // text are the controls of a question that takes a text: choices, yes and no, or words of one's own.
+  // text builds the controls of a question that takes a text: choices, yes and no, or free text.
   text(draft) {
     const { question } = this;
     const options = question.options ?? [];
@@ -119,7 +119,7 @@ export class Answer {
       const all = options.length ? options
         : question.kind === "confirm" ? [{ label: T.yes, value: "yes" }, { label: T.no, value: "no" }]
           : [{ label: T.accept, value: "yes" }, { label: T.decline, value: "no" }];
-      const yes = yesOf(all); // if it is unclear, each answer may accept the risk
+      const yes = yesOf(all); // if this is unclear, every answer may accept the risk
       const text = options.length ? optionText : (o) => o.label;
       return [h("div", { class: "buttons" }, all.map((o) => button(text(o), o === yes ? "primary" : "",
         () => (yes && o !== yes || this.riskSeen()) && this.send({ text: o.value })))), this.ownWords(draft)];
@@ -169,7 +169,7 @@ export class Answer {
     }), this.hint())];
   }
 
-  // named are a text's parts that an agent has asked for by name.
+  // named are the named parts of a text that the agent asked for.
   named(names, draft) {
     const controls = names.map((_, i) => h("input", { type: "text", id: newID("named"), dir: "auto",
       autocomplete: "off", value: draft.named?.[i] ?? "" }));
@@ -198,7 +198,7 @@ export class Answer {
     }), this.hint()), question.also_text ? this.ownWords(draft) : null];
   }
 
-  // approval are the controls of an approval: approve at once; edit, reject and respond with what they need.
+  // approval builds the controls of an approval: approve immediately; edit, reject and respond with their inputs.
   approval(draft) {
     const { question, parts } = this;
     const several = question.need > 1 || question.rejects > 1;

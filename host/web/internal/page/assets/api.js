@@ -1,8 +1,8 @@
-// The calls of the API. Every path is relative to the page, which may be served below any prefix.
+// The calls of the API. Paths are relative to the page, so any prefix works.
 
 import { parse, stringify } from "./exact.js";
 
-// Problem is a request that the server has refused; its members are those of the problem (RFC 9457).
+// Problem is a request that the server refused, with the members of RFC 9457.
 export class Problem extends Error {
   constructor(status, problem) {
     super(problem.detail ?? "");
@@ -10,10 +10,10 @@ export class Problem extends Error {
   }
 }
 
-// Unreachable says that it is not known what became of a request.
+// Unreachable means that the outcome of a request is unknown.
 export class Unreachable extends Error {}
 
-// The server's clock less this one's, so that a countdown is right where this machine's clock is not.
+// The server's clock minus this machine's, so that countdowns do not depend on the local clock.
 let skew = 0;
 
 export function now() {
@@ -30,7 +30,7 @@ function readClock(response) {
 const slow = 3000;
 let whenSlow = () => {};
 
-// onSlow sets the function that is called when a request has had no answer for three seconds.
+// onSlow sets the function to call when a request has had no answer for three seconds.
 export function onSlow(call) {
   whenSlow = call;
 }
@@ -55,7 +55,7 @@ async function request(method, path, { body, key, signal } = {}) {
   let problem = {};
   try {
     problem = parse(text);
-  } catch { // a proxy's page, say
+  } catch { // for example a proxy's error page
     if (response.status >= 500) throw new Unreachable(response.statusText);
   }
   if (response.status === 500 || response.status === 502 || response.status === 503 || response.status === 504) {
@@ -68,7 +68,7 @@ export async function get(path, signal) {
   return (await request("GET", path, { signal })).value;
 }
 
-// getTagged is get with the ETag: the same tag is the same value.
+// getTagged is get with the ETag: an equal tag means an equal value.
 export function getTagged(path, signal) {
   return request("GET", path, { signal });
 }
@@ -79,8 +79,8 @@ export async function post(path, body, key) {
 
 const pauses = [300, 700, 1500, 3000, 5000, 8000];
 
-// postOnce makes a request until its outcome is known, each time with the same key: the server does it once. After
-// each loss it calls lost.
+// postOnce repeats a request with the same key until its outcome is known, so the server executes it once. It calls
+// lost after each lost connection.
 export async function postOnce(path, body, key, lost) {
   for (const pause of pauses) {
     try {
@@ -94,7 +94,7 @@ export async function postOnce(path, body, key, lost) {
   return post(path, body, key);
 }
 
-// newKey is a key that nobody else has. crypto.randomUUID is for pages over TLS only.
+// newKey returns a unique key. crypto.randomUUID exists only on pages over TLS.
 export function newKey() {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, "0")).join("");
 }
@@ -107,7 +107,7 @@ export function questionPath(run, question) {
   return `${runPath(run)}/questions/${question}`;
 }
 
-// query is a query string; members without a value are left out, lists are given member by member.
+// query returns a query string. It omits members without a value and repeats the name for each item of a list.
 export function query(parameters) {
   const all = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters)) {

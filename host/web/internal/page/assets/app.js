@@ -1,4 +1,4 @@
-// The page: who looks at it, what is shown where, and the state of the connection.
+// The page: the signed-in person, the current view, and the state of the connection.
 
 import { T } from "./texts.js";
 import { Problem, Unreachable, get } from "./api.js";
@@ -15,7 +15,7 @@ const body = document.body;
 
 let me, inbox, runList, system, panel = null, shownAt = "";
 
-// who asks who makes the requests, until the server says it.
+// who requests the caller's identity until the server answers.
 async function who() {
   for (;;) {
     try {
@@ -39,7 +39,7 @@ function connection(state) {
   if (state !== "connecting") wasLost = state === "lost";
 }
 
-// place reads where the page is from the part of its address behind the #.
+// place reads the current view from the address after the #.
 function place() {
   const [, view, run, question] = location.hash.split("/").map((part) => {
     try {
@@ -87,8 +87,8 @@ function route() {
   if (moved && run) focusTitle(node, 20);
 }
 
-// focusTitle moves to what was opened, as soon as it is there, so that a reader goes on where it begins; but not away
-// from where somebody has begun to type.
+// focusTitle moves the focus to the opened view once it is there, for screen readers, unless the person has begun to
+// type elsewhere.
 function focusTitle(node, tries) {
   if (node.contains(document.activeElement)) return;
   const title = node.querySelector("h1");
@@ -106,7 +106,7 @@ async function open() {
   texts();
   connection("connecting");
   byID("retry").addEventListener("click", () => refresh());
-  byID("skip").addEventListener("click", (e) => { // what is behind the # is the page's place
+  byID("skip").addEventListener("click", (e) => { // the part after the # selects the view
     e.preventDefault();
     byID(body.dataset.view === "system" ? "system" : "detail").focus();
   });

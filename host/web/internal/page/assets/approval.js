@@ -1,4 +1,4 @@
-// The arguments of a call: shown so that they can be read, edited, and compared with what was proposed.
+// The arguments of a tool call: displayed, edited, and compared with the proposal.
 
 import { T } from "./texts.js";
 import { Form } from "./form.js";
@@ -6,12 +6,12 @@ import { Exact, entries, isObject, parse, stringify } from "./exact.js";
 import { h, set, shown } from "./dom.js";
 import { schemaOf } from "./schema.js";
 
-// argumentsOf are the arguments of a subject, with their numbers as they were written.
+// argumentsOf returns the arguments of a subject, with numbers as written.
 export function argumentsOf(subject) {
   return typeof subject.arguments_text === "string" ? parse(subject.arguments_text) : subject.arguments;
 }
 
-// readable is a JSON value as a table of its members.
+// readable shows a JSON value as a table of its members.
 export function readable(value) {
   if (value === undefined) return h("p", { class: "muted" }, T.noArguments);
   if (isObject(value) && Object.keys(value).length) {
@@ -51,7 +51,7 @@ export function argumentsView(subject) {
     h("div", { class: "call-head" }, h("code", { class: "tool", dir: "auto" }, shown(subject.tool)), raw), body);
 }
 
-// ArgumentsEditor edits the arguments, in fields or as JSON, and lists what differs from the proposal.
+// ArgumentsEditor edits the arguments, in fields or as JSON, and lists the differences from the proposal.
 export class ArgumentsEditor {
   constructor(question, draft, changed) {
     this.proposed = argumentsOf(question.subject);
@@ -65,7 +65,7 @@ export class ArgumentsEditor {
     this.compare();
   }
 
-  // compare marks the fields that differ and lists the differences.
+  // compare marks the changed fields and lists the differences.
   compare() {
     const all = this.form.mark(this.proposed);
     set(this.list, all.length === 0 ? h("p", { class: "muted" }, T.nothingChanged)

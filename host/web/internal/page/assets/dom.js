@@ -1,15 +1,15 @@
-// Elements are made here, and only from text: nothing that an agent or a person wrote is ever read as HTML, and no
-// text hides a part of itself.
+// Builds elements, only from text: input of agents and people is never parsed as HTML, and no text can hide a part of
+// itself.
 
 import { pieces, visible } from "./visible.js";
 
 export { hidesSomething } from "./visible.js";
 
-const read = new Set(["aria-label", "placeholder", "title"]); // attributes that are read as texts
+const read = new Set(["aria-label", "placeholder", "title"]); // attributes that are read as text
 const svgNames = new Set(["svg", "g", "rect", "circle", "path", "line", "text", "title"]);
 
-// h makes an element. Properties that begin with "on" are listeners, true and false are as in HTML, and null is
-// left out. Children are nodes, texts, or lists of both.
+// h builds an element. Properties that begin with "on" are listeners, true and false work as in HTML, and null is
+// omitted. Children are nodes, texts, or lists of both.
 export function h(name, properties, ...children) {
   const node = svgNames.has(name) ? document.createElementNS("http://www.w3.org/2000/svg", name)
     : document.createElement(name);
@@ -31,15 +31,15 @@ function append(node, children) {
   }
 }
 
-// set replaces what is in a node.
+// set replaces the children of a node.
 export function set(node, ...children) {
   const fragment = document.createDocumentFragment();
   append(fragment, children);
   node.replaceChildren(fragment);
 }
 
-// shown is a text of somebody else as a node: a value, a name or an id, of which each character counts. What a screen
-// would hide is named, and no white space is folded.
+// shown displays an untrusted value, name or id, in which each character counts: invisible characters are named, and
+// white space is not collapsed.
 export function shown(text, inProse = false) {
   text = String(text);
   const parts = pieces(text, inProse);
@@ -50,31 +50,31 @@ export function shown(text, inProse = false) {
     ? h("span", { class: "unseen" }, document.createTextNode(part.text)) : document.createTextNode(part.text)));
 }
 
-// prose is shown for what is read as language.
+// prose displays an untrusted text that is read as language.
 export function prose(text) {
   return shown(text, true);
 }
 
-// said is a block of somebody's text, in its own direction and with its line breaks.
+// said displays a block of untrusted text with its own direction and line breaks.
 export function said(text, name = "p", className = "said") {
   return h(name, { class: className, dir: "auto" }, prose(text));
 }
 
 let ids = 0;
 
-// newID is an id that no other element of the page has.
+// newID returns an id that is unique in the page.
 export function newID(what) {
   return `${what}-${++ids}`;
 }
 
-// announce tells those who listen to the page what has changed.
+// announce reads a change to users of screen readers.
 export function announce(text) {
   const region = document.getElementById("announce");
-  if (region.textContent === text) region.textContent = ""; // else the same words would not be a change
+  if (region.textContent === text) region.textContent = ""; // the same text would not count as a change
   region.textContent = text;
 }
 
-// once keeps a button from being pressed again while what it began goes on.
+// once disables a button while its action runs.
 export function once(button, begin) {
   button.addEventListener("click", async () => {
     if (button.getAttribute("aria-busy") === "true") return;
@@ -88,7 +88,7 @@ export function once(button, begin) {
   return button;
 }
 
-// button is a button that begins something.
+// button returns a button that starts an action.
 export function button(label, className, begin) {
   return once(h("button", { type: "button", class: className }, label), begin);
 }

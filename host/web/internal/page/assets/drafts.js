@@ -1,17 +1,17 @@
-// What a person has begun to write, kept in this browser until it was sent: a reload, a crash, or a question that
-// has changed meanwhile loses none of it. A draft belongs to a person, a question and the question's digest.
+// Unsent answers, stored in this browser until they are sent, so that a reload, a crash or a changed question loses
+// nothing. A draft belongs to a person, a question and the question's digest.
 
 const kept = 30 * 24 * 3600 * 1000;
 let prefix = "";
 
-// openDrafts names whose drafts they are, and forgets old ones.
+// openDrafts selects the person's drafts, and deletes old ones.
 export function openDrafts(person) {
   prefix = `interlude ${location.pathname} ${person} `;
   try {
     for (const name of Object.keys(localStorage)) {
       if (name.startsWith("interlude ") && !(read(name)?.at > Date.now() - kept)) localStorage.removeItem(name);
     }
-  } catch { // no storage: drafts live as long as the page
+  } catch { // without storage, drafts last as long as the page
   }
 }
 
@@ -34,7 +34,7 @@ export function readDraft(run, question) {
 export function keepDraft(run, question, draft) {
   try {
     localStorage.setItem(nameOf(run, question), JSON.stringify({ ...draft, at: Date.now() }));
-  } catch { // full, or forbidden
+  } catch { // storage is full or forbidden
   }
 }
 

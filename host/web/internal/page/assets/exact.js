@@ -1,9 +1,9 @@
-// JSON whose numbers stay as they were written. JSON.parse rounds 9007199254740993 and drops the end of 1.10: a
-// person would approve, or send back, another amount than was meant.
+// JSON with numbers as written. JSON.parse rounds 9007199254740993 and shortens 1.10, so a person would approve or send
+// a different amount.
 
 import { T } from "./texts.js";
 
-// Exact is a number that JavaScript would write otherwise, or a value whose text is kept.
+// Exact is a number that JavaScript would write differently, or a value whose text is kept.
 export class Exact {
   constructor(text) { this.text = text; }
   toString() { return this.text; }
@@ -13,10 +13,10 @@ const literal = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?/y;
 const string = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y;
 const blank = /[ \t\r\n]*/y;
 const inexact = /(?:^|[\s:,[])(?:-0|-?[0-9]{16}|-?[0-9]+[.eE])/;
-const numbered = /"(?:[0-9]|\\u003[0-9])[^"]*"\s*:/; // JavaScript puts the members 1 and 2 before all others
-const order = Symbol("order"); // of an object with such members: their names as they were written
+const numbered = /"(?:[0-9]|\\u003[0-9])[^"]*"\s*:/; // JavaScript moves the members 1 and 2 before all others
+const order = Symbol("order"); // an object with such members: their names in the written order
 
-// number is a number as its text says: a plain one if it is written the same way, else an Exact.
+// number returns a plain number if JavaScript writes it the same way, else an Exact.
 export function number(text) {
   literal.lastIndex = 0;
   const match = literal.exec(text);
@@ -27,23 +27,22 @@ export function number(text) {
 // parse is JSON.parse with exact numbers.
 export function parse(text) {
   if (!inexact.test(text) && !numbered.test(text)) return JSON.parse(text);
-  JSON.parse(text); // it says best what is wrong, and where
+  JSON.parse(text); // for its error messages
   return new Parser(text).value();
 }
 
-// parseOnce is parse for what a person has typed: a member that is given twice is refused, since readers differ in
-// which one they take.
+// parseOnce is parse for typed text: it refuses duplicate members, because readers disagree on which one counts.
 export function parseOnce(text) {
   JSON.parse(text);
   return new Parser(text, true).value();
 }
 
-// compact is well-formed JSON without the blanks between its parts, and otherwise as it was written.
+// compact removes the white space between the parts of well-formed JSON, and changes nothing else.
 export function compact(text) {
   return text.replace(/("(?:[^"\\]|\\.)*")|\s+/g, "$1");
 }
 
-// Parser reads JSON that is known to be well-formed.
+// Parser reads well-formed JSON.
 class Parser {
   constructor(text, once = false) {
     this.text = text;
@@ -58,7 +57,7 @@ class Parser {
     return found;
   }
 
-  // next is the character after blanks.
+  // next skips white space and returns the next character.
   next() {
     this.match(blank);
     return this.text[this.at];
@@ -107,12 +106,12 @@ class Parser {
   }
 }
 
-// put sets a member whatever its name: an assignment to __proto__ would be none.
+// put sets a member of any name: assigning to __proto__ would not create one.
 export function put(members, name, value) {
   Object.defineProperty(members, name, { value, enumerable: true, configurable: true, writable: true });
 }
 
-// entries are the members of an object as Object.entries has them, in the order in which they were written.
+// entries returns the members of an object like Object.entries, in the written order.
 export function entries(value) {
   if (!value[order]) return Object.entries(value);
   const names = [...value[order]].filter((name) => Object.hasOwn(value, name));
@@ -124,7 +123,7 @@ export function isObject(value) {
   return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Exact);
 }
 
-// stringify is JSON.stringify for what parse returns.
+// stringify is JSON.stringify for the results of parse.
 export function stringify(value, indent = "", before = "\n") {
   if (value instanceof Exact) return value.text;
   if (!Array.isArray(value) && !isObject(value)) return JSON.stringify(value);
@@ -137,7 +136,7 @@ export function stringify(value, indent = "", before = "\n") {
   return indent ? open + inner + parts.join("," + inner) + before + close : open + parts.join(",") + close;
 }
 
-// same reports whether two values are written the same, whatever the order of their members.
+// same reports whether two values are written the same, except for the order of members.
 export function same(a, b) {
   if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((item, i) => same(item, b[i]));
   if (isObject(a) && isObject(b)) {
@@ -147,7 +146,7 @@ export function same(a, b) {
   return a === undefined || b === undefined ? a === b : stringify(a) === stringify(b);
 }
 
-// differences lists where two values differ: the pointer of each place, with what was there and what is.
+// differences lists the places where two values differ: the pointer, the old and the new value.
 export function differences(before, after, pointer = "") {
   if (isObject(before) && isObject(after)) {
     const names = new Set([...Object.keys(before), ...Object.keys(after)]);
@@ -165,7 +164,7 @@ export function member(value, name) {
   return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 }
 
-// escape is a name as a part of a JSON pointer.
+// escape escapes a name for a JSON pointer.
 export function escape(name) {
   return name.replaceAll("~", "~0").replaceAll("/", "~1");
 }

@@ -1,22 +1,22 @@
-// The fields of a form. Each part of a value has an editor: an object with the node that shows it, and
-//   read()            the value as it is, undefined when there is none
-//   check(report)     calls report(pointer, message, unreadable) for what cannot be sent; unreadable says that what was
-//                     typed is no value at all
-// Nothing is sent that was neither chosen nor shown: what is optional is left out until it is filled in, and null and
-// the empty text are choices. Optional parts are made when they are opened, and there are at most so many fields: a
-// small schema can have endless ones.
+// The fields of a form. Each part of a value has an editor: an object with its node and
+//   read()            returns the value, or undefined if there is none
+//   check(report)     calls report(pointer, message, unreadable) for each fault; unreadable means that the
+//                     typed text is not a value
+// Only chosen or displayed values are sent: an optional part is omitted until it is filled in, and null and the
+// empty text are explicit choices. Optional parts are built when opened, up to a maximum number of fields,
+// because a small schema can describe endlessly many.
 
 import { T } from "./texts.js";
 import { escape, isObject, member, number, parseOnce, put, same, stringify } from "./exact.js";
 import { h, hidesSomething, newID, prose, set, shown } from "./dom.js";
 import { Schemas, anyJSON, schemaOf } from "./schema.js";
 
-const deepest = 12; // levels of a form; what is deeper is edited as JSON
-const most = 1500; // fields and choices of a form; a part for which there is no room is edited as JSON
+const deepest = 12; // levels of a form; deeper parts are edited as JSON
+const most = 1500; // fields and choices of a form; beyond this, parts are edited as JSON
 
 // Fields are the fields of one value.
 export class Fields {
-  // raw has texts that were typed before, by place.
+  // raw has the texts typed before, by place.
   constructor(schema, value, { changed, label, raw = {} }) {
     Object.assign(this, { changed, raw, room: most, places: new Map(), typed: new Map() });
     this.schemas = new Schemas(schema);
@@ -25,7 +25,7 @@ export class Fields {
     this.node = this.editor.node;
   }
 
-  // inFields is false if the value as a whole is edited as JSON.
+  // inFields is false if the whole value is edited as JSON.
   get inFields() {
     return !this.editor.json;
   }
@@ -42,7 +42,7 @@ export class Fields {
     this.editor.check(report);
   }
 
-  // draft has the value, and the texts of all controls as they are while somebody types.
+  // draft returns the value, and the texts of all controls while the person types.
   draft() {
     const value = this.read();
     return { value: value === undefined ? undefined : stringify(value),
@@ -56,14 +56,14 @@ export class Fields {
     }
   }
 
-  // reserve reports whether there is room for so many fields more.
+  // reserve reports whether so many more fields fit.
   reserve(count) {
     if (count > this.room) return false;
     this.room -= count;
     return true;
   }
 
-  // forget drops what is below a place, before it is made anew.
+  // forget drops the texts below a place before it is rebuilt.
   forget(pointer, itself = false) {
     for (const key of [...this.places.keys(), ...this.typed.keys(), ...Object.keys(this.raw)]) {
       const at = key.replace(/^shape/, "");
@@ -74,7 +74,7 @@ export class Fields {
     }
   }
 
-  // recount says how much room there is after a part was taken away.
+  // recount updates the room after a part was removed.
   recount() {
     this.room = most - this.node.querySelectorAll("input, select, option, textarea").length;
   }
@@ -107,7 +107,7 @@ export class Fields {
     return this.json(value, place);
   }
 
-  // defaultOf is the default of a part, if the schema allows it. One that shows nothing is for the receiver to fill in.
+  // defaultOf returns a part's default if the schema allows it. A default that shows nothing is left to the receiver.
   defaultOf(s, schema, place) {
     const value = s.default;
     if (value === undefined || !this.schemas.fits(schema, value)) return undefined;
@@ -116,7 +116,7 @@ export class Fields {
     return empty && !place.required ? undefined : value;
   }
 
-  // field is a control with its label, its explanation and its message. extras stand below the control.
+  // field returns a control with its label, help text and message. Extras are shown below the control.
   field(place, control, read, check = () => {}, extras = null) {
     const id = newID("field");
     const message = h("p", { class: "fault", id: id + "-fault" });
@@ -135,7 +135,7 @@ export class Fields {
     return { node, read, check: (report) => check((...fault) => report(place.pointer, ...fault)) };
   }
 
-  // special is a box beside a control for a value that cannot be typed into it, such as null.
+  // special returns a box next to a control for a value that cannot be typed into it, such as null.
   special(control, text, checked) {
     const box = h("input", { type: "checkbox", checked });
     const node = h("label", { class: "pick special" }, box, text);
@@ -185,7 +185,7 @@ export class Fields {
     }, specials(none));
   }
 
-  // choose is a choice of one value: as buttons if there are few, otherwise as a list.
+  // choose returns a choice of one value: buttons if there are few, otherwise a list.
   choose(choices, value, place) {
     let picked = choices.findIndex((c) => value !== undefined && same(c.value, value));
     const read = () => choices[picked]?.value;
@@ -206,7 +206,7 @@ export class Fields {
     return { node, read, check: (report) => check((text) => report(place.pointer, text)) };
   }
 
-  // radios are a set of buttons of which one is picked.
+  // radios returns a group of radio buttons.
   radios(place, options, picked, pick) {
     const name = newID("choice");
     const message = h("p", { class: "fault", id: name + "-fault" });
@@ -222,8 +222,7 @@ export class Fields {
       optional(place)), place.help ? h("p", { class: "help" }, prose(place.help)) : null];
   }
 
-  // shapes are the ways in which a part can be given: left out, null, or as one of the variants, which is made when it
-  // is picked.
+  // shapes offers the ways to give a part: omitted, null, or one of the variants, which is built when picked.
   shapes(s, schema, value, place) {
     const all = (s.variants ?? [{ label: T.fillOut, schema }]).map((v) => ({ ...v, inside: true }));
     if (!place.required) all.unshift({ label: T.leaveOut });
@@ -312,7 +311,7 @@ export class Fields {
     });
   }
 
-  // otherSchema is the schema of a member that is not declared by name.
+  // otherSchema returns the schema of members that are not declared by name.
   otherSchema(s, name) {
     for (const [pattern, schema] of Object.entries(isObject(s.patternProperties) ? s.patternProperties : {})) {
       const is = matches(pattern, name);
@@ -322,7 +321,7 @@ export class Fields {
     return isObject(s.additionalProperties) ? s.additionalProperties : undefined;
   }
 
-  // adder adds members under names that the person chooses.
+  // adder adds members with names that the person chooses.
   adder(place, editors, add) {
     const message = h("p", { class: "fault" });
     const control = h("input", { type: "text", id: newID("name"), autocomplete: "off", dir: "auto" });
@@ -345,7 +344,7 @@ export class Fields {
     } };
   }
 
-  // group is a part with parts within it; the whole value has no frame.
+  // group returns a part with nested parts; the whole value has no frame.
   group(place, nodes, read, check) {
     const message = h("p", { class: "fault" });
     this.places.set(place.pointer, { control: null, message });
@@ -376,7 +375,7 @@ export class Fields {
       for (const box of [none, empty]) if (box) box.node.hidden = editors.length > 0;
       noItems.hidden = editors.length > 0 || !place.required;
     };
-    // change leaves an item out, or adds one. What was typed for other items moves with them.
+    // change removes or adds an item. Texts typed for the other items move with them.
     const change = (left) => {
       const values = editors.map((editor) => editor.read());
       const adds = left === undefined;
@@ -432,10 +431,10 @@ export class Fields {
 
 const inputModes = { email: "email", uri: "url" };
 
-const mostTries = 1e6; // of the browser for a pattern: it tries all ways in which a text can match
+const mostTries = 1e6; // the browser tries all ways in which a text can match
 
-// matches reports whether a name matches a pattern; undefined if it is of another syntax than the browser's, or could
-// keep the browser busy, since not every pattern for which the server needs no time is one for which a browser needs none.
+// matches reports whether a name matches a pattern. It returns undefined for a pattern that the browser does not
+// support or that could block it: a pattern that is fast in the server's engine can be slow in the browser's.
 function matches(pattern, name) {
   const repeats = pattern.match(/[*+{]/g)?.length ?? 0, choices = pattern.match(/[?|]/g)?.length ?? 0;
   if (/\)[*+{]/.test(pattern) || 2 ** choices * (name.length + 1) ** (repeats + 1) > mostTries) return undefined;
@@ -450,13 +449,13 @@ function optional(place) {
   return place.required ? null : h("span", { class: "optional" }, T.optional);
 }
 
-// labelled is a choice with its name, and its value where that is another.
+// labelled shows a choice with its name, and with its value if that differs.
 function labelled({ label, text }) {
   return label === undefined || label === text ? shown(text)
     : [shown(label), " ", h("code", { class: "muted" }, shown(text))];
 }
 
-// unfolded is the text of nodes for an option, which folds blanks whatever its style is.
+// unfolded returns the nodes' text for an option, which always collapses white space.
 function unfolded(nodes) {
   return document.createTextNode(h("span", null, nodes).textContent.replace(/^ | (?= )| $|[\t\n]/g,
     (c) => c === " " ? "\u00a0" : c === "\t" ? "\\t" : "\\n"));

@@ -1,6 +1,5 @@
-// Forms from JSON Schema. A form is edited in fields or, as a whole, as JSON: what fields cannot show exactly is never
-// shown in them. The server judges what is sent, and names what it refuses by JSON pointer: Form.fault shows it at its
-// place.
+// Forms from JSON Schema. A form is edited in fields or, as a whole, as JSON: a value that fields cannot show exactly
+// is shown as JSON. The server validates; Form.fault shows its errors, which name a JSON pointer, at their fields.
 
 import { T } from "./texts.js";
 import { Exact, compact, differences, parse, parseOnce, same, stringify } from "./exact.js";
@@ -9,8 +8,8 @@ import { Fields } from "./fields.js";
 
 // Form is a form for one value.
 export class Form {
-  // value is where the person begins; without one the form is empty but for defaults. draft is what draft() has
-  // returned before. changed is called after each change by the person.
+  // value is the initial value; without one, the form has only defaults. draft is an earlier result of draft(). changed
+  // is called after each change by the person.
   constructor(schema, { value, draft, changed = () => {}, label = T.answer, mode = "fields" } = {}) {
     Object.assign(this, { schema, changed, label, mode: draft?.mode ?? mode });
     this.body = h("div");
@@ -25,12 +24,12 @@ export class Form {
     if (this.mode === "json") return this.showJSON(draft?.value ?? stringify(value, "  "));
     try {
       if (draft) value = draft.value === undefined ? undefined : parse(draft.value);
-    } catch { // an older draft: what the form begins with will do
+    } catch { // an old draft: fall back to the initial value
     }
     if (!this.showFields(value, draft?.typed)) this.showJSON(stringify(value, "  "), T.onlyJSON);
   }
 
-  // showFields reports whether fields can show the value, all of it and nothing else.
+  // showFields reports whether fields can show the value completely and exactly.
   showFields(value, typed) {
     const options = { label: this.label, changed: () => this.changed() };
     let fields = new Fields(this.schema, value, options);
@@ -52,7 +51,7 @@ export class Form {
     set(this.body, editor.node);
   }
 
-  // change goes from fields to JSON and back; what can be read in neither has to be mended first.
+  // change switches between fields and JSON; unreadable input must be corrected first.
   change(mode, event) {
     event.stopPropagation();
     this.editor.clear();
@@ -69,12 +68,12 @@ export class Form {
     this.changed();
   }
 
-  // read is the value as it is, undefined when there is none.
+  // read returns the value, or undefined if there is none.
   read() {
     return this.editor.read();
   }
 
-  // exact is what is to be sent: JSON that was typed goes as it was typed.
+  // exact returns the text to send: typed JSON is sent as typed.
   exact() {
     return new Exact(this.editor.text());
   }
@@ -83,7 +82,7 @@ export class Form {
     return { mode: this.mode, ...this.editor.draft() };
   }
 
-  // check reports whether the value can be sent; if not, it says at each place why.
+  // check reports whether the value can be sent; otherwise it shows a message at each fault.
   check() {
     this.editor.clear();
     return this.complain((report) => {
@@ -111,7 +110,7 @@ export class Form {
     this.editor.clear();
   }
 
-  // fault shows a message at the place that the pointer names, or at the nearest one around it that there is.
+  // fault shows a message at the pointer's place, or at the nearest enclosing one.
   fault(pointer, text) {
     const { places } = this.editor;
     let at = pointer;
@@ -132,7 +131,7 @@ export class Form {
       ?.focus();
   }
 
-  // mark shows which fields differ from a value, and returns the differences.
+  // mark marks the fields that differ from a value, and returns the differences.
   mark(value) {
     const all = differences(value, this.read());
     for (const field of this.node.querySelectorAll("[data-pointer]")) {
@@ -143,7 +142,7 @@ export class Form {
   }
 }
 
-// Whole is a value as JSON, as it is typed.
+// Whole edits a value as JSON text.
 class Whole {
   constructor(text, label, schema) {
     const id = newID("json");

@@ -1,4 +1,4 @@
-// The list of what waits for a person: the most urgent first, the questions of a run together.
+// The list of open questions: the most urgent first, the questions of a run together.
 
 import { T } from "./texts.js";
 import { getTagged, now, query } from "./api.js";
@@ -7,8 +7,8 @@ import { follow } from "./live.js";
 import { since, until } from "./time.js";
 
 const pageSize = 250;
-const most = 2000; // questions that are listed; of more than these the oldest
-const slice = 60; // rows that are shown at once; more follow as one scrolls
+const most = 2000; // questions in the list; the oldest if there are more
+const slice = 60; // rows shown at once; scrolling adds more
 const hour = 3600 * 1000;
 
 // Inbox shows the list in a node.
@@ -16,7 +16,7 @@ export class Inbox {
   constructor(node) {
     this.tags = "";
     this.questions = [];
-    this.meanwhile = new Map(); // what changed while a list was on its way, by run
+    this.meanwhile = new Map(); // changes while a list was being read, by run
     this.rows = new Map(); // by key: { node, text }
     this.limit = slice;
     this.filter = "";
@@ -61,24 +61,24 @@ export class Inbox {
       tags.push(tag);
       questions.push(...value.questions);
       after = value.next;
-      if (this.questions.length === 0 && questions.length) this.take(questions, true); // show the first page at once
+      if (this.questions.length === 0 && questions.length) this.take(questions, true); // show the first page immediately
     } while (after && questions.length < most);
     this.loaded = true;
     if (this.tags === tags.join()) return;
     this.tags = this.meanwhile.size ? "" : tags.join();
-    if (this.meanwhile.size) { // the list may be older than what is shown of these
+    if (this.meanwhile.size) { // the list may be older than the changes
       questions = [...questions.filter((q) => !this.meanwhile.has(q.run_id)), ...[...this.meanwhile.values()].flat()];
     }
     this.take(questions, Boolean(after));
   }
 
-  // apply puts the questions of a run in place of those that were listed.
+  // apply replaces the listed questions of a run.
   apply({ run_id: run, questions }) {
     if (!this.loaded) return true;
     this.tags = "";
     if (this.reading) this.meanwhile.set(run, questions);
     this.take([...this.questions.filter((q) => q.run_id !== run), ...questions], this.unlisted);
-    return this.reading; // what is on its way may be older than the change: read once more
+    return this.reading; // the running read may be older than the change: read once more
   }
 
   take(questions, there) {
@@ -93,7 +93,7 @@ export class Inbox {
     this.show();
   }
 
-  // next is the most urgent question that may be answered but for the one that is shown.
+  // next returns the most urgent question that may be answered, except the displayed one.
   next() {
     const found = arrange(this.questions).flatMap((s) => s.groups).flatMap((g) => g.questions)
       .find((q) => q.question.may_reply && keyOf(q) !== this.selected);
@@ -139,7 +139,7 @@ export class Inbox {
     }
   }
 
-  // row is the row of a question; it is made anew only if something of it has changed.
+  // row returns the row of a question, rebuilt only if the question has changed.
   row(q) {
     const key = keyOf(q);
     const text = JSON.stringify(q) + (key === this.selected);
@@ -155,7 +155,7 @@ export class Inbox {
     return node;
   }
 
-  // standing says in a few words how a question stands.
+  // standing describes a question's status in a few words.
   standing(q) {
     const { question } = q;
     const parts = [];
@@ -173,7 +173,7 @@ export class Inbox {
     return parts;
   }
 
-  // move goes through the rows by the arrow keys.
+  // move moves through the rows with the arrow keys.
   move(e) {
     if (e.key !== "ArrowDown" && e.key !== "ArrowUp") return;
     const rows = [...this.list.querySelectorAll("a.row")];
@@ -201,12 +201,12 @@ function textOf(q) {
   return [q.run_id, q.title, titleOf(q.question), q.question.prompt, ...Object.values(q.labels ?? {})].join("\n").toLowerCase();
 }
 
-// endOf is when a question is due: a reminder before is no end.
+// endOf returns when a question is due; reminders do not count.
 function endOf(q) {
   return q.question.ends_at;
 }
 
-// arrange puts questions into sections by urgency, and those of a run together at the place of its most urgent one.
+// arrange sorts questions into sections by urgency. All questions of a run follow its most urgent one.
 export function arrange(questions) {
   const at = now();
   const runs = new Map();

@@ -1,18 +1,18 @@
-// Keeps the page up to date: the server says that something has changed, and the page reads it again. Where the
-// stream cannot be had the page asks every few seconds; an unchanged answer costs no more than its ETag.
+// Keeps the page up to date: the server reports changes, and the page reads again. Without the stream, the page polls
+// every few seconds; an unchanged answer costs only its ETag.
 
 import { Unreachable, newKey, onSlow } from "./api.js";
 import { parse } from "./exact.js";
 
 const polled = 4000;
-const checked = 60000; // beside the stream, in case that a proxy holds it back
-const brief = 1000; // how long a run's stream is open each time, in a window that polls
+const checked = 60000; // in addition to the stream, in case a proxy delays it
+const brief = 1000; // how long a run's stream is open in a window that polls
 const longestPause = 10000;
 
-const readers = new Map(); // what reads, with which changes it wants to know
-const wanted = new Set(); // those that shall read
+const readers = new Map(); // the reads, and the changes that each wants
+const wanted = new Set(); // the reads that are due
 const watchers = new Set();
-const runStreams = new Set(); // opens each of them again
+const runStreams = new Set(); // functions that reopen them
 let state = "connecting";
 let source = null;
 let noStreamUntil = 0;
@@ -20,15 +20,15 @@ let timer = 0;
 let failures = 0;
 let reading = false;
 
-// follow calls read now, and whenever something may have changed. Of a change of which the inbox's stream says what
-// it is, wants says whether it matters; it may also have dealt with it. follow returns what ends this.
+// follow calls read now and after each relevant change. For a change from the inbox's stream, wants decides whether it
+// is relevant, and may handle it. follow returns the function that stops it.
 export function follow(read, wants = () => true) {
   readers.set(read, wants);
   refresh([read]);
   return () => readers.delete(read);
 }
 
-// watch calls with the state of the connection: connecting, live, or lost.
+// watch calls back with the state of the connection: connecting, live, or lost.
 export function watch(say) {
   watchers.add(say);
   say(state);
@@ -40,7 +40,7 @@ function become(next) {
   for (const say of watchers) say(state);
 }
 
-// refresh has these read again, or all. One that is asked to while it reads does so once more.
+// refresh repeats these reads, or all. A read that is already running is repeated once.
 export async function refresh(some = readers.keys()) {
   for (const read of some) wanted.add(read);
   if (reading) return;
@@ -66,7 +66,7 @@ export async function refresh(some = readers.keys()) {
   timer = setTimeout(() => refresh(), pause);
 }
 
-// connect opens the stream of the inbox. It says reload first, and when it has lost track.
+// connect opens the stream of the inbox. The server sends reload first, and after it has lost track.
 function connect() {
   if (document.hidden || !mayStream()) return;
   const opened = new EventSource("api/inbox/events");
@@ -78,7 +78,7 @@ function connect() {
   });
   opened.onerror = () => {
     if (source !== opened) return;
-    if (opened.readyState === EventSource.CLOSED) { // by a status: too many streams are open, say
+    if (opened.readyState === EventSource.CLOSED) { // closed by a status, for example because too many streams are open
       disconnect();
       if (state === "live") noStreamUntil = Date.now() + checked;
     }
@@ -98,7 +98,7 @@ function closeStreams() {
 }
 
 // All windows of a browser share six connections to a server, and each stream occupies one. So only the two oldest
-// visible windows keep streams open, and the others poll: the windows tell each other that they are there.
+// visible windows keep streams open, and the others poll. The windows announce themselves to each other.
 const holders = 2;
 const announced = 5000;
 const self = String(Date.now()).padStart(15, "0") + newKey();
@@ -125,9 +125,9 @@ function hear({ data: { from, says } }) {
   if (source && !mayStream()) closeStreams();
 }
 
-// start begins to follow. A page that nobody sees holds no connection: a browser has few for one server.
+// start begins to follow. A hidden page holds no connection, because browsers allow few for each server.
 export function start() {
-  onSlow(() => { // it may be waiting for a connection that another window has
+  onSlow(() => { // another window may hold the connection
     noStreamUntil = Date.now() + checked;
     closeStreams();
   });
@@ -151,8 +151,8 @@ export function start() {
   refresh();
 }
 
-// followRun calls seen with all events of a run behind a cursor, whenever some have come, until the returned function
-// is called. The browser resumes the stream behind the last event that it had.
+// followRun calls seen with all events of a run after a cursor, whenever there are new ones, until the returned
+// function is called. The browser resumes the stream after its last event.
 export function followRun(path, seen, after = 0) {
   const events = [];
   let opened = null;
@@ -171,7 +171,7 @@ export function followRun(path, seen, after = 0) {
       if (event.seq <= (events.at(-1)?.seq ?? 0)) return;
       events.push(event);
       clearTimeout(waiting);
-      waiting = setTimeout(() => seen(events), 50); // they come many at a time
+      waiting = setTimeout(() => seen(events), 50); // events arrive in bursts
     };
     if (mayStream()) return;
     next = setTimeout(() => {

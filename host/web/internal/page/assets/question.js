@@ -1,5 +1,5 @@
-// One question: what is asked, how it stands, and the controls to answer it. What changes about it meanwhile is said
-// in its place, and never touches what somebody is writing.
+// One question: its text, its status, and the controls to answer it. Later changes are shown in place and never touch
+// what the person is writing.
 
 import { T } from "./texts.js";
 import { Problem, get, newKey, postOnce, post, questionPath, runPath } from "./api.js";
@@ -12,16 +12,16 @@ import { moment, since, until } from "./time.js";
 import { follow, refresh } from "./live.js";
 import { audience, decided, outcomeOf, showStory } from "./story.js";
 
-const earlier = 10; // questions before this one, of which the story tells
+const earlier = 10; // earlier questions that the story shows
 
 // QuestionPanel shows a question in a node, and follows it until it is closed.
 export class QuestionPanel {
-  // known returns the question as the inbox has it, for those who may answer a run's question but not view the run.
+  // known returns the question from the inbox, for people who may answer a run's question but not view the run.
   constructor(node, run, id, { known, next }) {
     Object.assign(this, { node, run, id, known, next, path: questionPath(run, id) });
-    this.question = null; // as it is shown
+    this.question = null; // as displayed
     this.settled = false;
-    this.records = new Map(); // the settled ones that were read, which never change, by number
+    this.records = new Map(); // settled questions that were read, by number; they never change
     this.notice = h("div", { class: "notice-place", role: "status" });
     this.facts = h("div", { class: "facts" });
     this.head = h("div");
@@ -40,7 +40,7 @@ export class QuestionPanel {
     this.stopStory?.();
   }
 
-  // reread reads the question again, now.
+  // reread reads the question again now.
   reread() {
     return refresh([this.again]);
   }
@@ -69,8 +69,8 @@ export class QuestionPanel {
     this.show(record, run, records);
   }
 
-  // record is one question of the run, so that a look at it costs the same however many were asked before; null if it
-  // was never asked. The run has the open ones, and knows by its policy what happens when nobody answers.
+  // record reads one question, at a cost that does not depend on the number of earlier ones; null if it was never
+  // asked. Open questions come with the run, because the run's policy determines their end.
   async record(run, id) {
     const open = run.questions.find((q) => q.id === id);
     if (open) return { question: open };
@@ -85,14 +85,14 @@ export class QuestionPanel {
     }
   }
 
-  // gone says why the question cannot be shown (any more): it is for others, or its run was removed.
+  // gone says why the question cannot be shown: it is for other people, or its run was deleted.
   gone(problem) {
     if (this.question === null) set(this.node, h("p", { class: "notice bad", role: "alert" }, problemText(problem)));
     if (this.question === null || this.settled) return;
     this.answer?.close();
     set(this.more);
     set(this.controls);
-    if (!this.sentKey) this.say("warn", problemText(problem)); // else it was said what became of the answer
+    if (!this.sentKey) this.say("warn", problemText(problem)); // otherwise the outcome of the answer was shown
   }
 
   show(record, run, records) {
@@ -144,7 +144,7 @@ export class QuestionPanel {
       question.subject ? argumentsView(question.subject) : null);
   }
 
-  // showFacts says how the question stands: who has it, who has voted, and what happens when nobody answers.
+  // showFacts shows the question's status: claim, votes, and the effect of a timeout.
   showFacts({ question, resolution }) {
     const facts = [];
     const fact = (label, ...content) => facts.push(h("div", { class: "fact" }, h("dt", null, label),
@@ -193,12 +193,12 @@ export class QuestionPanel {
       "aria-label": T.questionNumber(q.id) }, String(q.id))));
   }
 
-  // say shows a notice in place, which screen readers hear.
+  // say shows a notice in place, which screen readers read out.
   say(tone, ...content) {
     set(this.notice, h("div", { class: `notice ${tone}` }, content));
   }
 
-  // showSettled shows how the question was settled, in place of its controls.
+  // showSettled replaces the controls by the outcome.
   showSettled(record, atFirst) {
     this.settled = true;
     const mine = Boolean(this.sentKey) && record.mine;
@@ -221,7 +221,7 @@ export class QuestionPanel {
     if (!this.controls.contains(document.activeElement) && !atFirst) this.node.querySelector("h1")?.focus();
   }
 
-  // showControls shows the controls, with what somebody has begun: for this question, or for the one before it.
+  // showControls shows the controls with the draft: for this question, or for the one before it.
   showControls(before) {
     this.answer?.close();
     this.draft = readDraft(this.run, this.question) ?? (before && this.draft ? { ...this.draft, sent: undefined } : {});
@@ -230,7 +230,7 @@ export class QuestionPanel {
     set(this.controls, this.answer ? this.answer.node : this.whyNot());
   }
 
-  // showWhyNot follows who has it, or who is asked now.
+  // showWhyNot shows the claim, or the current audience.
   showWhyNot() {
     const reason = this.whyNot();
     if (this.controls.textContent !== reason.textContent) set(this.controls, reason);
@@ -244,15 +244,14 @@ export class QuestionPanel {
     return h("p", { class: "notice plain" }, T.notForYou, " ", audience(question.to), ".");
   }
 
-  // keep keeps the draft.
+  // keep stores the draft.
   keep() {
     this.draft = { ...this.answer.draft(), sent: this.draft.sent };
     keepDraft(this.run, this.question, this.draft);
   }
 
-  // send sends a reply: with the digest that was seen, and with a key under which it counts once, however often the
-  // connection is lost on its way. The key is kept with the draft, so that a page that was reloaded meanwhile sends
-  // the same again.
+  // send sends a reply with the digest that was seen and with a key, so that it counts once even if the connection is
+  // lost repeatedly. The key is stored with the draft, so a page that was reloaded sends the same reply.
   send(reply) {
     return this.deliver(stringify({ ...reply, seen: this.question.digest }));
   }
@@ -266,7 +265,7 @@ export class QuestionPanel {
     try {
       await postOnce(this.path + "/reply", new Exact(text), this.sentKey, () => this.say("warn", T.sendingAgain));
       dropDraft(this.run, this.question);
-      if (!this.settled) this.say("good", T.recorded); // else that has been said, with more about it
+      if (!this.settled) this.say("good", T.recorded); // otherwise a more detailed notice was shown
       announce(T.recorded);
       await this.reread();
     } catch (e) {
@@ -277,7 +276,7 @@ export class QuestionPanel {
     }
   }
 
-  // resend sends what was on its way when the page was closed.
+  // resend repeats a reply that was under way when the page was closed.
   resend() {
     const { sent } = this.draft ?? {};
     if (sent && !this.settled && this.question.may_reply) this.deliver(sent.body);
@@ -304,7 +303,7 @@ export class QuestionPanel {
     this.answer?.showFaults(problem.faults ?? [], problemText(problem));
   }
 
-  // showMore are what one may do besides answering: claim, give back, put to others, ask for more time.
+  // showMore shows the other actions: claim, release, reassign, extend.
   showMore() {
     const { question } = this;
     const signature = stringify([question.claim ?? null, question.to ?? null, question.ends_at ?? "",
@@ -328,7 +327,7 @@ export class QuestionPanel {
       return act("extend", { until: until.toISOString() }, T.extended);
     });
     const asked = stringify(question.to ?? null);
-    if (this.reassigns !== asked) { // whoever has begun to name others goes on, whatever else changes
+    if (this.reassigns !== asked) { // keep the names that the person is typing
       this.reassigns = asked;
       this.others = this.reassignment(act);
     }
@@ -367,7 +366,7 @@ export class QuestionPanel {
   }
 }
 
-// problemText says what a problem means for whoever sees it.
+// problemText describes a problem for the person.
 export function problemText(problem) {
   const known = T.problems[problem.code];
   return (typeof known === "function" ? known(problem) : known) ?? problem.detail ?? problem.message;

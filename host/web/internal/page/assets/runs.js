@@ -1,4 +1,4 @@
-// For who operates: the runs by state, why one does not go on, and what may be done about it.
+// For operators: the runs by state, why a run does not continue, and the possible actions.
 
 import { T } from "./texts.js";
 import { Problem, get, getTagged, newKey, now, post, postOnce, query, runPath } from "./api.js";
@@ -95,7 +95,7 @@ export class RunList {
   }
 }
 
-// age says when a run has got to where it is.
+// age says when a run reached its state.
 function age(run) {
   if (run.finished_at) return since(run.finished_at);
   const asked = run.questions[0]?.asked_at;
@@ -107,7 +107,7 @@ function badge(run) {
     run.block?.kind === "held" ? T.heldState : T.states[run.state]);
 }
 
-// whyNot says why a run does not go on now; null if it does, or has ended well.
+// whyNot says why a run does not continue now; null if it does, or has succeeded.
 export function whyNot(run, stats) {
   const { block } = run;
   if (block) return T.blocks[block.kind]?.(block, block.until && moment(block.until)) ?? block.reason;
@@ -142,7 +142,7 @@ export class RunPanel {
     this.unfollow = follow(() => this.read(), (change) => change.run_id === id);
   }
 
-  // went draws the timeline of the events so far, and reads the run again soon.
+  // went draws the timeline of the events so far, and soon reads the run again.
   went(events) {
     this.events = events;
     drawTimeline(this.timeline, events, this.run);
@@ -193,7 +193,7 @@ export class RunPanel {
       run.budget ? fact(T.budget, T.budgetOf(run.budget)) : null)));
     const why = whyNot(run, stats);
     const signature = stringify([why, run.block ?? null, run.budget ?? null]);
-    if (this.whyShown !== signature) { // somebody may be typing into it
+    if (this.whyShown !== signature) { // a person may be typing here
       set(this.why, why ? h("div", { class: `notice ${run.block || run.state === "failed" ? "warn" : "plain"}` },
         h("strong", null, T.why[run.state]), " ", h("span", { dir: "auto" }, prose(why)), this.resume(run)) : null);
     }
@@ -226,7 +226,7 @@ export class RunPanel {
     }
   }
 
-  // resume are the decisions that a held run waits for.
+  // resume shows the decisions of a held run.
   resume(run) {
     const choices = run.block?.choices ?? [];
     if (!choices.length) return null;

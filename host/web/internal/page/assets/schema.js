@@ -1,22 +1,22 @@
-// What a JSON Schema says about the editor of a value: references are followed, and the parts that apply to the same
-// value (allOf, anyOf, if and so on) become one. Everything here only decides which controls are shown; the server
-// judges the value. A part that is too complex is marked opaque, and is edited as JSON.
+// Turns a JSON Schema into a description of editors: follows references, and merges the parts that apply to the same
+// value (allOf, anyOf, if and so on). This only selects the controls; the server validates the value. A part that is
+// too complex is marked opaque, and is edited as JSON.
 
 import { T } from "./texts.js";
 import { Exact, isObject, member, put, same, stringify } from "./exact.js";
 
-const mostSteps = 500; // parts that are read for one place, and comparisons for one value
+const mostSteps = 500; // parts read for one place, and comparisons for one value
 const mostInAll = 100_000;
-const deepest = 40; // references and parts within each other
+const deepest = 40; // nested references and parts
 const mostBranches = 100;
 
-// Marks of flat schemas; no schema that was received has them.
+// Marks of flat schemas; no received schema has them.
 const opaque = Symbol("opaque");
 const never = Symbol("never");
 const groups = Symbol("groups"); // the alternatives: lists of which one branch applies
-const conditional = Symbol("conditional"); // of a member: only conditions name it, as one of these schemas
+const conditional = Symbol("conditional"); // a member that only conditions name, as one of these schemas
 
-// anyJSON is a schema of a value that is edited as JSON.
+// anyJSON is the schema of a value that is edited as JSON.
 export const anyJSON = { [opaque]: true };
 
 // Schemas reads the parts of one schema.
@@ -30,10 +30,10 @@ export class Schemas {
   // read returns the description of a value:
   //   opaque     it can only be edited as JSON
   //   never      no value is allowed
-  //   choices    the values that are listed, as { value, text, label }; label is a name for people, if there is one
+  //   choices    the listed values, as { value, text, label }; label is an optional name for people
   //   variants   the schemas to choose from, as { label, schema, given }; given are members that the choice implies
   //   type       object, array, string, number or boolean, in the absence of these three
-  //   nullable   null is allowed, too
+  //   nullable   null is also allowed
   // and the schema's other keywords, with properties as a Map and required as a Set.
   read(schema) {
     let found = this.known.get(schema);
@@ -45,7 +45,7 @@ export class Schemas {
     return found;
   }
 
-  // flat is a schema without references, allOf, and conditions.
+  // flat returns a schema without references, allOf and conditions.
   flat(schema, depth = 0) {
     if (schema === true || schema === undefined) return {};
     if (!isObject(schema)) return { [never]: true };
@@ -59,8 +59,8 @@ export class Schemas {
     return this.withConditions(all, own, depth);
   }
 
-  // withConditions offers the members that only conditions name, in each form that one of them wants. Whether one is
-  // required, the server says. "dependencies" is how drafts before 2019-09 write dependentSchemas.
+  // withConditions offers the members that only conditions name, in each of their forms. The server decides whether a
+  // member is required. Drafts before 2019-09 write "dependencies" instead of dependentSchemas.
   withConditions(all, own, depth) {
     const found = new Map();
     for (const part of [own.then, own.else, ...membersOf(own.dependentSchemas), ...membersOf(own.dependencies)]) {
@@ -86,7 +86,7 @@ export class Schemas {
       let name = part;
       try {
         name = decodeURIComponent(part);
-      } catch { // taken as it is
+      } catch { // use it as it is
       }
       name = name.replaceAll("~1", "/").replaceAll("~0", "~");
       target = Array.isArray(target) ? target[Number(name)] : member(target, name);
@@ -107,7 +107,7 @@ export class Schemas {
       schema = { ...schema, [groups]: left.slice(1) };
       if (branches.some((b) => b[opaque])) return as({ opaque: true });
       const listed = rest.length > 0 && rest.every((b) => Object.hasOwn(b, "const"));
-      if (rest.every((b) => !shapeOf(b) && !b[groups].length)) continue; // required members, say
+      if (rest.every((b) => !shapeOf(b) && !b[groups].length)) continue; // for example required members
       nullable = nullable && rest.length < branches.length;
       if (listed) schema = { ...schema, enum: rest.map((b) => b.const), enumNames: rest.map((b) => b.title) };
       else if (rest.length === 1) schema = merge(schema, rest[0]);
@@ -129,7 +129,7 @@ export class Schemas {
       isObject(schema.properties) ? schema.properties : {})), required: new Set(list(schema.required)) });
   }
 
-  // variants are the branches of an alternative together with what stands around them, under names for people.
+  // variants combines the branches of an alternative with the surrounding schema, under names for people.
   variants(branches, around) {
     const outer = { ...around, title: undefined, description: undefined, default: undefined };
     const mark = this.discriminator(branches);
@@ -142,7 +142,7 @@ export class Schemas {
     });
   }
 
-  // discriminator is the member whose constant tells the branches apart, if there is one.
+  // discriminator returns the member whose constant distinguishes the branches, if any.
   discriminator(branches) {
     const names = Object.keys(isObject(branches[0].properties) ? branches[0].properties : {});
     const constants = (name) => branches.map((b) => this.constantOf(b, name)).filter((value) => value !== undefined);
@@ -155,7 +155,7 @@ export class Schemas {
     return typeof value === "string" ? value : undefined;
   }
 
-  // fits reports whether a value has the types, constants and members that a schema wants.
+  // fits reports whether a value has the types, constants and members of a schema.
   fits(schema, value) {
     this.steps = 0;
     return this.allows(schema, value, 0);
@@ -191,7 +191,7 @@ function either(a, b) {
   return { [conditional]: branches, anyOf: branches };
 }
 
-// both is a member that two schemas for the same value name. What only conditions say gives way to a declaration.
+// both is a member that two schemas for the same value name. A declaration takes precedence over conditions.
 function both(a, b) {
   if (a?.[conditional] && b?.[conditional]) return either(a, b);
   return a?.[conditional] ? b : b?.[conditional] ? a : { allOf: [a, b] };
@@ -205,7 +205,7 @@ function list(value) {
   return Array.isArray(value) ? value : [];
 }
 
-// merge is a schema that wants both; what can stand only once is taken from the first.
+// merge returns a schema that requires both; a keyword that can appear only once is taken from the first.
 function merge(a, b) {
   const all = { ...b, ...Object.fromEntries(Object.entries(a).filter(([, value]) => value !== undefined)) };
   if (isObject(a.properties) && isObject(b.properties)) {
@@ -233,7 +233,7 @@ function onlyNull(s) {
     || Array.isArray(s.enum) && s.enum.length === 1 && s.enum[0] === null;
 }
 
-// shapeOf is the type of a flat schema; what names none may show it by its keywords.
+// shapeOf returns the type of a flat schema; without a type, its keywords may imply one.
 function shapeOf(s) {
   if (s.type !== undefined) return s.type;
   const has = (...names) => names.some((name) => s[name] !== undefined);
@@ -263,7 +263,7 @@ function isType(type, value) {
   return typeof value === type;
 }
 
-// choicesOf are the values that a flat schema lists, if it does. Values that look the same are written as JSON.
+// choicesOf returns the values that a flat schema lists, if any. Values that look the same are written as JSON.
 function choicesOf(s) {
   const values = Array.isArray(s.enum) ? s.enum : Object.hasOwn(s, "const") ? [s.const] : null;
   if (!values) return null;
@@ -274,7 +274,7 @@ function choicesOf(s) {
     text: twice.has(texts[i]) ? stringify(value) : texts[i] }));
 }
 
-// schemaOf is a schema for values such as this one, for arguments that come without.
+// schemaOf returns a schema for a sample value, for arguments without a schema.
 export function schemaOf(value) {
   if (typeof value === "string") return { type: "string" };
   if (typeof value === "boolean") return { type: "boolean" };

@@ -1,4 +1,4 @@
-// What has happened in a run so far: what the agent said, what was asked, and how it was settled, by whom.
+// The history of a run: the agent's messages, the questions, and how and by whom they were settled.
 
 import { T } from "./texts.js";
 import { get, runPath } from "./api.js";
@@ -8,7 +8,7 @@ import { followRun } from "./live.js";
 import { since, stamp } from "./time.js";
 import { readable } from "./approval.js";
 
-// audience names who is asked.
+// audience names the people asked.
 export function audience(to) {
   if (!to) return T.everybody;
   const parts = [...(to.everybody ? [T.everybody] : []), ...(to.users ?? []),
@@ -17,13 +17,13 @@ export function audience(to) {
   return h("span", { dir: "auto" }, shown(to.except?.length ? `${names} ${T.except(to.except.join(", "))}` : names));
 }
 
-// outcomeOf says in a sentence how a question was settled.
+// outcomeOf describes in a sentence how a question was settled.
 export function outcomeOf(record, mine) {
   const who = mine ? T.you : record.actor || T.somebody;
   return (T.resolutions[record.resolution] ?? T.resolutions.abandoned)(who, record.decision);
 }
 
-// decided is what was answered, and when.
+// decided shows the answer and its time.
 export function decided(record) {
   const at = record.settled_at ?? record.at;
   return [record.decision && record.decision !== "respond" ? h("span", { class: `badge ${record.decision}` },
@@ -33,16 +33,16 @@ export function decided(record) {
   record.value !== undefined ? h("div", { class: "arguments" }, readable(record.value)) : null];
 }
 
-const tail = 100; // events that the story beside a question begins with
+const tail = 100; // events with which the story of a question begins
 
-// showStory shows the story in a node and follows it: seen is called when the run has gone on, went with its events.
-// The question with the number current is only pointed to, and of a long story only the end is shown with it.
+// showStory shows the history in a node and follows it: seen is called after new events, went with the events. The
+// question with the number current is only linked, and a long story starts near its end.
 export function showStory(node, run, records, { current = 0, seen = () => {}, went = () => {} } = {}) {
   const after = current ? Math.max(0, run.last_event - tail) : 0;
   const cut = after > 0 || records.length > 0 && records[0].question.id > 1;
   let events = [];
   let known = run.last_event;
-  let before = []; // what a fork has from its source
+  let before = []; // the questions that a fork inherits from its source
   const list = h("ol", { class: "entries" });
   set(node, h("h2", null, T.story), cut ? h("p", null, h("a", { href: `#/runs/${encodeURIComponent(run.id)}` },
     T.wholeStory)) : null, list);
@@ -53,7 +53,7 @@ export function showStory(node, run, records, { current = 0, seen = () => {}, we
     get(runPath(run.id) + "/inherited").then(({ records: inherited }) => {
       before = inherited;
       show();
-    }, () => {}); // the story of its own is shown all the same
+    }, () => {}); // the fork's own story is shown all the same
   }
   const stop = followRun(runPath(run.id), (all) => {
     events = all;
@@ -81,7 +81,7 @@ function entries(run, before, records, events, current) {
   return all.map((entry, i) => ({ ...entry, i })).sort((a, b) => instant(a.at) - instant(b.at) || a.i - b.i);
 }
 
-// exchange is a question of a run, and how it was settled.
+// exchange shows a question of a run, and how it was settled.
 function exchange(run, record, current) {
   const { question } = record;
   const asked = { at: question.asked_at, kind: "asked", content: question.id === current
@@ -93,13 +93,13 @@ function exchange(run, record, current) {
     content: [h("p", { class: "label", dir: "auto" }, shown(outcomeOf(record))), decided(record)] }];
 }
 
-// instant is a time with its parts of a millisecond, which Date.parse drops.
+// instant returns a time with its fraction of a millisecond, which Date.parse drops.
 function instant(time) {
   const [, more] = /\.\d{3}(\d+)/.exec(time) ?? [];
   return Date.parse(time) + Number("0." + (more ?? "0"));
 }
 
-// entryOf is what an event adds to the story, if anything.
+// entryOf returns the story's entry for an event, if any.
 function entryOf(type, data, prompts) {
   const mark = (text, detail) => ({ kind: "mark", content: [h("p", null, shown(text)), detail ? said(detail) : null] });
   switch (type) {

@@ -1,4 +1,4 @@
-// For who operates: how much there is to do, who does it, and where there is no room.
+// For operators: the load, the nodes, and full pools.
 
 import { T } from "./texts.js";
 import { Problem, get } from "./api.js";
@@ -21,7 +21,7 @@ export class SystemView {
     clearInterval(this.timer);
     if (!on) return;
     refresh();
-    this.timer = setInterval(() => document.hidden || refresh(), 5000); // counts change without a question
+    this.timer = setInterval(() => document.hidden || refresh(), 5000); // counts change without questions
   }
 
   async read() {

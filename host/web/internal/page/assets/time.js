@@ -1,4 +1,4 @@
-// Times as people say them, and texts that change as time passes.
+// Times in words, and texts that change as time passes.
 
 import { now } from "./api.js";
 import { T } from "./texts.js";
@@ -20,7 +20,7 @@ export function moment(time) {
   return isToday(at) ? zoned.format(at) : date.format(at);
 }
 
-// stamp is a moment in a column of them, where the zone of those of today goes without saying.
+// stamp returns a time for a column of times, without the zone for times of today.
 export function stamp(time) {
   const at = new Date(time);
   return h("time", { datetime: at.toISOString(), title: full.format(at) }, isToday(at) ? clock.format(at)
@@ -31,7 +31,7 @@ function isToday(at) {
   return new Date(now()).toDateString() === at.toDateString();
 }
 
-// duration is a length of time in its two largest units.
+// duration returns a length of time in its two largest units.
 export function duration(milliseconds) {
   const ms = Math.max(0, milliseconds);
   if (ms < second) return T.milliseconds(Math.round(ms));
@@ -57,7 +57,7 @@ setInterval(() => {
   }
 }, second);
 
-// live is a time element whose text is said again each second.
+// live returns a time element that is updated each second.
 function live(time, text, className) {
   const node = h("time", { datetime: time, title: full.format(new Date(time)), class: className ?? null });
   const tick = () => {

@@ -1,5 +1,5 @@
-// A run as a picture: when it waited for a slot, when it worked, when it waited for people, and where it was put off.
-// Times are drawn by their logarithm: a turn of seconds stands beside a wait of days.
+// A run as a picture: its times in the queue, at work and waiting for people, and its retries. Widths are logarithmic:
+// a turn of seconds is next to a wait of days.
 
 import { T } from "./texts.js";
 import { now } from "./api.js";
@@ -9,7 +9,7 @@ import { duration, moment } from "./time.js";
 const lanes = ["queued", "running", "waiting_user"];
 const laneHeight = 34;
 
-// phases are the times that a run has spent in one state, with what ended each.
+// phases returns the periods that a run has spent in each state, and the event that ended each.
 export function phases(events, end) {
   const all = [];
   for (const { type, ts, data, meta } of events) {
@@ -29,14 +29,14 @@ export function phases(events, end) {
     marks: all.filter((p) => p.mark) };
 }
 
-// drawTimeline draws the events of a run into a node, with the same as a table for those who do not see it.
+// drawTimeline draws the events of a run into a node, with an equivalent table for screen readers.
 export function drawTimeline(node, events, run) {
   if (!events.length || !run) return;
   const { states, marks, last } = phases(events, Date.parse(run.finished_at ?? "") || now());
-  const width = Math.max(200, node.clientWidth - 84); // beside the names of the lanes
+  const width = Math.max(200, node.clientWidth - 84); // next to the names of the lanes
   const weight = (p) => Math.log10(1 + (p.to - p.from) / 100);
   const total = states.reduce((sum, p) => sum + weight(p), 0) || 1;
-  const least = Math.min(3, width / states.length); // so that a moment can be seen, too
+  const least = Math.min(3, width / states.length); // keeps short phases visible
   let x = 0;
   for (const p of states) {
     p.x = x;

@@ -1,15 +1,15 @@
-// How a text of somebody else is shown, character by character. The same rules are in package interaction, in Go:
-// proof/page compares the two.
+// Shows untrusted text character by character. Package interaction has the same rules in Go; proof/page compares the
+// two.
 
 import { emoji, hidden, joinsNext, joinsPrevious, singleSpace, virama, vowel } from "./characters.js";
 
-const longSpace = 16; // from how many on blanks are counted: they would move off the edge what follows
+const longSpace = 16; // from this length on, blanks are counted: they would push the rest out of view
 const longIndent = 64; // at the beginning of a line
 const longBreak = 8; // line feeds
 const columnsOfTab = 4;
 
-// pieces divides a text: text as it is, and text that names what is hidden. In prose, some characters stay that belong
-// to a language, or to emoji.
+// pieces splits a text into visible text and names of hidden characters. In prose, characters that belong to a language
+// or an emoji are kept.
 export function pieces(text, prose = false) {
   text = String(text);
   if (!hidden.test(text) && !/[ \t\n]{4}/.test(text) && text.split("\n").length <= longBreak) {
@@ -47,7 +47,7 @@ export function pieces(text, prose = false) {
   return parts;
 }
 
-// visible is pieces as one text, for what takes no elements: attributes, and the options of a list.
+// visible returns pieces as one text, for attributes and the options of a list.
 export function visible(text, prose = false) {
   return pieces(text, prose).map((piece) => piece.named && !piece.text.startsWith("[")
     ? `\\u{${piece.text.slice(2)}}` : piece.text).join("");
@@ -57,7 +57,7 @@ export function hidesSomething(text) {
   return pieces(text, true).some((piece) => piece.named);
 }
 
-// space is the length of the white space at i, and whether it is counted.
+// space returns the length of the white space at i, and whether it is counted.
 function space(all, i) {
   let n = 0, long = false, columns = 0, breaks = 0, most = i === 0 ? longIndent : longSpace - 1;
   for (; i + n < all.length; n++) {
@@ -72,7 +72,7 @@ function space(all, i) {
   return [n, long];
 }
 
-// belongs reports whether the hidden character at i belongs to the prose around it.
+// belongs reports whether the hidden character at i belongs to the surrounding prose.
 function belongs(all, i) {
   const is = (at, kind) => at >= 0 && at < all.length && kind.test(all[at]);
   const seen = (at) => at >= 0 && at < all.length && !/[ \t\n]/.test(all[at]) && !hidden.test(all[at]);

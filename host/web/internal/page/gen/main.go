@@ -17,7 +17,7 @@ func main() {
 	}
 }
 
-// script is a module with a regular expression for each kind of character.
+// script returns a module with a regular expression for each kind of character.
 func script() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "// Code generated from package interaction (Unicode %s) by go generate; DO NOT EDIT.\n",
@@ -39,7 +39,7 @@ func script() string {
 	return b.String()
 }
 
-// ranges are the characters of a kind, as parts of a character class.
+// ranges returns the characters of a kind as parts of a character class.
 func ranges(kind interaction.Character) []string {
 	var all []string
 	for r := rune(0); r <= unicode.MaxRune; r++ {

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// N4: the page's table is that of package interaction.
+// N4: the page's table is up to date with package interaction.
 func TestN4CharactersAreFresh(t *testing.T) {
 	body, err := os.ReadFile("../assets/characters.js")
 	require.NoError(t, err)
