@@ -14,34 +14,34 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// ChatConfig configures the incoming webhook of a chat. URL is required.
+// ChatConfig configures a chat's incoming webhook. URL is required.
 type ChatConfig struct {
-	// URL is what the chat gives for its channel. It is a secret: whoever has it can write there.
+	// URL is the webhook of a channel. It is a secret: its holder can write to the channel.
 	URL string
-	// Message is what is written about a notice; without a Text nothing is, and the notice counts
-	// as delivered. Nil: DefaultMessage without an address.
+	// Message returns the text for a notice. A Message without a Text is not sent, and its notice
+	// counts as delivered. Nil: DefaultMessage, without an address.
 	Message func(ctx context.Context, n Notice) (Message, error)
-	// Network says which addresses may be reached.
+	// Network restricts the addresses.
 	Network netguard.Network
-	// Clock is for pauses until a time. Nil: lifecycle.SystemClock.
+	// Clock interprets a Retry-After date. Nil: lifecycle.SystemClock.
 	Clock lifecycle.Clock
 }
 
-// Message is what people read about a notice.
+// Message is a notice for people.
 type Message struct {
-	// Text is plain text: nothing in it is a link, a mention, or bold. Characters that a screen would
-	// hide are written out (interaction.VisibleProse), and it is cut to MaxText bytes.
+	// Text is plain text: links, mentions and markup in it have no effect. Invisible characters are
+	// named (interaction.VisibleProse), and it is cut to MaxText bytes.
 	Text string
-	// Address is that of a page where the question can be answered; may be empty. Many read a
-	// channel: a personal link of host/link is for mail.
+	// Address is a page where the question can be answered; may be empty. Many people read a
+	// channel, so use host/link's personal links only in mails.
 	Address string
 }
 
-// MaxText is the longest text of a Message.
+// MaxText is the maximum length of a Message's Text, in bytes.
 const MaxText = 3000
 
-// DefaultMessage is a message for the events that people wait for: questions, reminders,
-// escalations, runs that cannot go on, and the ends of runs. It has no text for others.
+// DefaultMessage describes questions, reminders, escalations, blocked runs, and the ends of runs.
+// For other events its Text is empty.
 func DefaultMessage(n Notice) Message {
 	e := n.Event
 	run := interaction.Visible(e.RunID)
@@ -51,13 +51,13 @@ func DefaultMessage(n Notice) Message {
 			return Message{Text: fmt.Sprintf("%s asks: %s", run, questionText(q))}
 		}
 	case lifecycle.TypeReminder:
-		return Message{Text: fmt.Sprintf("A question of %s still waits for an answer.", run)}
+		return Message{Text: fmt.Sprintf("A question of %s is still open.", run)}
 	case lifecycle.TypeEscalated:
-		return Message{Text: fmt.Sprintf("A question of %s was put to others, since nobody has answered.", run)}
+		return Message{Text: fmt.Sprintf("A question of %s was escalated, because it was not answered.", run)}
 	case lifecycle.TypeBlocked:
 		var b struct{ Message string }
 		if e.Decode(&b) == nil {
-			return Message{Text: fmt.Sprintf("%s cannot go on: %s", run, interaction.VisibleProse(b.Message))}
+			return Message{Text: fmt.Sprintf("%s cannot continue: %s", run, interaction.VisibleProse(b.Message))}
 		}
 	case lifecycle.TypeStateChanged:
 		var change lifecycle.StateChanged
@@ -68,7 +68,7 @@ func DefaultMessage(n Notice) Message {
 	return Message{}
 }
 
-// questionText is the question with what it is about.
+// questionText is the question with its tool call and options.
 func questionText(q lifecycle.InputRequired) string {
 	var b strings.Builder
 	b.WriteString(interaction.VisibleProse(q.Prompt))
@@ -85,7 +85,7 @@ func questionText(q lifecycle.InputRequired) string {
 	return b.String()
 }
 
-// chat posts messages in the form of one chat.
+// chat posts messages in one chat's format.
 type chat struct {
 	to      *url.URL
 	client  *http.Client
@@ -94,11 +94,10 @@ type chat struct {
 	encode  func(m Message) any
 }
 
-// NewSlack returns a Sender for an incoming webhook of Slack.
+// NewSlack returns a Sender for a Slack incoming webhook.
 func NewSlack(cfg ChatConfig) (Sender, error) { return newChat(cfg, slackBody) }
 
-// NewTeams returns a Sender for a workflow of Microsoft Teams that posts what a webhook request
-// brings.
+// NewTeams returns a Sender for a Microsoft Teams workflow that posts webhook requests.
 func NewTeams(cfg ChatConfig) (Sender, error) { return newChat(cfg, teamsBody) }
 
 func newChat(cfg ChatConfig, encode func(Message) any) (*chat, error) {
@@ -115,7 +114,7 @@ func newChat(cfg ChatConfig, encode func(Message) any) (*chat, error) {
 	return &chat{to: to, client: cfg.Network.Client(), clock: cfg.Clock, message: cfg.Message, encode: encode}, nil
 }
 
-// Send posts the notice's message. A chat has no ids: a notice that comes again is written again.
+// Send posts the notice's message. Chats have no message ids, so a repeated notice is posted again.
 func (c *chat) Send(ctx context.Context, n Notice) error {
 	m, err := c.message(ctx, n)
 	if err != nil || m.Text == "" {
@@ -141,7 +140,7 @@ func cut(text string) string {
 	return text[:interaction.Break(text, MaxText-len(dots))] + dots
 }
 
-// slackText keeps Slack from reading links and mentions in a text: they stand in angle brackets.
+// slackText disables Slack's links and mentions, which use angle brackets.
 var slackText = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
 func slackBody(m Message) any {
@@ -158,17 +157,17 @@ func slackBody(m Message) any {
 		blocks = append(blocks, block{"section", text{"mrkdwn", "<" + escapeAddress(m.Address) + "|Answer>"}})
 	}
 	return struct {
-		Text   string  `json:"text"` // in notifications
+		Text   string  `json:"text"` // for notifications
 		Blocks []block `json:"blocks"`
 	}{slackText.Replace(m.Text), blocks}
 }
 
-// escapeAddress keeps an address within its brackets.
+// escapeAddress keeps an address inside its brackets.
 func escapeAddress(address string) string {
 	return strings.NewReplacer("<", "%3C", ">", "%3E", "|", "%7C", " ", "%20").Replace(address)
 }
 
-// teamsBody is an adaptive card. Its text is a text run, in which nothing is read as Markdown.
+// teamsBody is an adaptive card. Its text is a text run, which Teams does not parse as Markdown.
 func teamsBody(m Message) any {
 	type object map[string]any
 	card := object{"type": "AdaptiveCard", "version": "1.4",

@@ -16,7 +16,7 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// chatted is what a chat gets of a notice; empty if nothing was posted.
+// chatted returns the text posted for a notice; empty if nothing was posted.
 func chatted(t *testing.T, newChat func(ChatConfig) (Sender, error), cfg ChatConfig, n Notice) string {
 	t.Helper()
 	var body []byte
@@ -31,7 +31,7 @@ func chatted(t *testing.T, newChat func(ChatConfig) (Sender, error), cfg ChatCon
 	return string(body)
 }
 
-// L4: chats get the question as a text in which nothing of an agent's is a mention or a link.
+// L4: chats get the question as plain text: an agent's text contains no mention or link.
 func TestL4ChatsGetPlainText(t *testing.T) {
 	n := sample()
 	n.Event.Data = json.RawMessage(`{"interaction_id":1,"prompt":"<!channel> [ship](https://evil.example) & <it>?",
@@ -71,14 +71,14 @@ func TestL4ChatsGetPlainText(t *testing.T) {
 	require.Equal(t, "https://example.com/q?a=1&b=<x|y>", card.Actions[0].URL)
 }
 
-// L4: each event that people wait for has a message, and others are passed over.
+// L4: every event that people wait for has a message, and other events are skipped.
 func TestL4MessagesOfEvents(t *testing.T) {
 	for _, c := range []struct{ kind, data, want string }{
 		{lifecycle.TypeInputRequired, `{"prompt":"Ship it?"}`, "release-1.2 asks: Ship it?"},
-		{lifecycle.TypeReminder, `{"interaction_id":1}`, "A question of release-1.2 still waits for an answer."},
+		{lifecycle.TypeReminder, `{"interaction_id":1}`, "A question of release-1.2 is still open."},
 		{lifecycle.TypeEscalated, `{"interaction_id":1}`,
-			"A question of release-1.2 was put to others, since nobody has answered."},
-		{lifecycle.TypeBlocked, `{"message":"no engine"}`, "release-1.2 cannot go on: no engine"},
+			"A question of release-1.2 was escalated, because it was not answered."},
+		{lifecycle.TypeBlocked, `{"message":"no engine"}`, "release-1.2 cannot continue: no engine"},
 		{lifecycle.TypeStateChanged, `{"to":"failed"}`, "release-1.2 has ended: failed"},
 		{lifecycle.TypeStateChanged, `{"to":"queued"}`, ""},
 		{lifecycle.TypeMessageFinal, `{"text":"hello"}`, ""},
@@ -108,5 +108,5 @@ func TestL4MessagesOfEvents(t *testing.T) {
 	require.NoError(t, err)
 	err = s.Send(t.Context(), n)
 	require.ErrorIs(t, err, netguard.ErrForbiddenAddress)
-	require.NotContains(t, err.Error(), "secret", "the address of a chat is a secret")
+	require.NotContains(t, err.Error(), "secret", "a chat's address is a secret")
 }

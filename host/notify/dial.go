@@ -13,10 +13,10 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// maxAnswer bounds how much of a receiver's response body is read.
+// maxAnswer limits how much of a response body is read.
 const maxAnswer = 64 << 10
 
-// StatusError is the error of a receiver that has answered with something else than 2xx.
+// StatusError is a response of a receiver other than 2xx.
 type StatusError struct {
 	Status int
 }
@@ -25,25 +25,25 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("notify: receiver answered %d %s", e.Status, http.StatusText(e.Status))
 }
 
-// post sends a body, and returns nil if the receiver has accepted it. 410 means that
-// the receiver has unsubscribed.
+// post sends a body, and returns nil if the receiver has accepted it. 410 means that the receiver
+// has unsubscribed.
 func post(ctx context.Context, c *http.Client, clock lifecycle.Clock, to *url.URL, header http.Header, body io.Reader,
 ) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, to.String(), body)
 	if err != nil {
-		return errors.New("notify: the request cannot be made") // its error has the address
+		return errors.New("notify: the request is invalid") // err contains the secret address
 	}
 	request.Header = header
 	response, err := c.Do(request)
 	if err != nil {
 		var u *url.Error
-		if errors.As(err, &u) { // it has the address
+		if errors.As(err, &u) { // it contains the address
 			err = u.Err
 		}
 		return fmt.Errorf("notify: %w", err)
 	}
 	defer func() { _ = response.Body.Close() }() // nothing was written
-	// The response body is ignored, and read so that the connection can be used again.
+	// The response body is ignored, but read so that the connection can be reused.
 	_, _ = io.CopyN(io.Discard, response.Body, maxAnswer)
 	refusal := &StatusError{response.StatusCode}
 	switch status := response.StatusCode; {
@@ -58,7 +58,7 @@ func post(ctx context.Context, c *http.Client, clock lifecycle.Clock, to *url.UR
 	return refusal
 }
 
-// retryAfter is the pause for which a receiver asks, in seconds or as a date.
+// retryAfter returns the requested pause, from seconds or a date.
 func retryAfter(text string, now time.Time) time.Duration {
 	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
 		return time.Duration(seconds) * time.Second

@@ -1,27 +1,26 @@
-// Package notify sends the events of runs to those who wait for them, so that nobody has to poll:
-// webhooks in the Standard Webhooks format, Slack, Teams, mail (notify/mail), and whatever a host's
-// own Sender reaches.
+// Package notify pushes the events of runs to receivers: webhooks in the Standard Webhooks format,
+// Slack, Teams, mail (notify/mail), and any other receiver through a host's Sender.
 //
 // A notice is an event for an endpoint. It is delivered at least once, with a constant ID
-// ("run/seq"), and in order per run: a notice is first sent when the endpoint has accepted the
-// notices before it of the same run, or these are dead letters. What fails is tried again with
-// growing pauses, and is a dead letter after the last attempt, to be listed and sent again.
+// ("run/seq"), and in order per run: it is sent after the endpoint has accepted the run's earlier
+// notices, or these are dead letters. A failed attempt is repeated with growing pauses. After the
+// last attempt the notice is a dead letter, which can be listed and resent.
 //
-// Where this is stored. Each endpoint has a feed of its own (Client.Feed), so that one that is down
-// holds up its own feed alone. But a feed has one cursor over all runs: with the cursor alone, a
-// notice that the receiver refuses would hold all runs, or be passed over, or be lost when the
-// process dies. So what the cursor has passed and the receiver has not accepted stands in a Queue:
-// a table of the host's database, or a file of its own. A notice is added to the queue before its
-// event is acknowledged, and removed after it was accepted; between these, a crash can only double
-// it. The queue is short: when it has notices of MaxRuns runs, the feed waits. All notices go this
-// way, also those of endpoints that are well, since one way is simpler to prove than two.
+// Storage: each endpoint has a feed (Client.Feed), so an endpoint that is down delays only itself.
+// But a feed has one cursor over all runs, so with the cursor only, one refused notice would block
+// all runs, be skipped, or be lost in a crash. Therefore notices between the cursor and their
+// acceptance are stored in a Queue: a table of the host's database, or a separate file. A notice is
+// added to the queue before its event is acknowledged, and removed after it was accepted; a crash
+// in between only duplicates it. The queue is short: when it has notices of MaxRuns runs, the feed
+// waits. All notices take this path, because one path is simpler to prove than two.
 //
-// Runs as notices, with the library's own retries and holds, would need no table. They would
-// appear among the host's runs and in the feed that they are made from, and cost six commits each.
+// The alternative, notices as runs with the library's retries and holds, would need no table. But
+// these runs would appear among the host's runs and in the feed that they come from, and cost six
+// commits each.
 //
-// Any number of processes may serve the same endpoints: one reads the feed, all deliver. A claim of
-// a notice ends by itself, so what a process that has died was sending is sent again.
+// Any number of processes may serve the same endpoints: one reads the feed, all deliver. Claims
+// expire, so another process resends the notices of a process that died.
 //
-// The package is above lifecycle, as every front end. engine/netguard decides which addresses may be
-// reached. docs/notify.md shows how to use it, and what receivers must do.
+// Like every front end, the package calls lifecycle. engine/netguard restricts addresses.
+// docs/notify.md is the page for users and for authors of receivers.
 package notify

@@ -19,27 +19,25 @@ type endpoint struct {
 	Endpoint
 	config *Config
 	logger *slog.Logger
-	// added and attempted wake the other goroutine: notices were added to the queue, or the outcome
-	// of an attempt was stored, so that there may be room. They only save it from waiting for its
-	// next poll.
+	// added and attempted wake the other goroutine before its next poll: notices were added to the
+	// queue, or the outcome of an attempt was stored, so there may be room.
 	added, attempted chan struct{}
 }
 
-// outcomeTimeout is how long storing the outcome of an attempt may take. A claim lasts for an
-// attempt and this time, so that nobody else sends the notice before its outcome is stored.
+// outcomeTimeout limits the storing of an attempt's outcome. A claim lasts for an attempt plus this
+// time, so no other process sends the notice before its outcome is stored.
 const outcomeTimeout = 15 * time.Second
 
-// enqueue adds the feed's events to the queue until ctx ends.
-//
-// A lost feed stays lost until somebody resets it, which may take days: it is logged once, not with
-// each poll, and again when it was whole in between.
+// enqueue adds the feed's events to the queue until ctx ends. A feed can stay lost for days until
+// an operator resets it, so the loss is logged once, not at each poll, and again only after the
+// feed has worked in between.
 func (e *endpoint) enqueue(ctx context.Context) {
 	lost := false
 	for ctx.Err() == nil {
 		err := e.readFeed(ctx, func() {
 			if lost {
 				lost = false
-				e.logger.Info("feed of notices is whole again")
+				e.logger.Info("feed of notices works again")
 			}
 		})
 		if ctx.Err() != nil {
@@ -47,7 +45,7 @@ func (e *endpoint) enqueue(ctx context.Context) {
 		}
 		switch {
 		case !errors.Is(err, lifecycle.ErrFeedLost):
-			e.logger.Error("feed of notices: trying again", "err", err)
+			e.logger.Error("feed of notices: retrying after an error", "err", err)
 		case !lost:
 			lost = true
 			e.logger.Error("feed of notices is lost: reset the endpoint", "err", err)
@@ -56,9 +54,8 @@ func (e *endpoint) enqueue(ctx context.Context) {
 	}
 }
 
-// readFeed adds events until something fails, and calls onEvent for each event that it gets. An
-// event is acknowledged after it was added: a crash between the two adds it again, which changes
-// nothing while it is in the queue.
+// readFeed adds events until an error, and calls onEvent for each. An event is acknowledged after
+// it was added: a crash in between adds it again, without effect while it is in the queue.
 func (e *endpoint) readFeed(ctx context.Context, onEvent func()) error {
 	var batch []Entry
 	for event, err := range e.config.Client.Feed(ctx, FeedName(e.Name), e.Filter) {
@@ -105,7 +102,7 @@ func (e *endpoint) waitForRoom(ctx context.Context) error {
 	}
 }
 
-// deliver sends what is due until ctx ends.
+// deliver sends due notices until ctx ends.
 func (e *endpoint) deliver(ctx context.Context) {
 	var sends sync.WaitGroup
 	defer sends.Wait()
@@ -116,7 +113,7 @@ func (e *endpoint) deliver(ctx context.Context) {
 		if room := e.Concurrency - sending; room > 0 {
 			claimed, next, err := e.claim(ctx, room)
 			if err != nil && ctx.Err() == nil {
-				e.logger.Error("queue of notices: trying again", "err", err)
+				e.logger.Error("queue of notices: retrying after an error", "err", err)
 			}
 			for _, p := range claimed {
 				sending++
@@ -129,7 +126,7 @@ func (e *endpoint) deliver(ctx context.Context) {
 				pause = min(pause, max(0, next.Sub(e.config.Clock.Now())))
 			}
 		}
-		if sending == e.Concurrency { // nothing can be claimed before one is done
+		if sending == e.Concurrency { // nothing can be claimed before a send ends
 			wake, pause = nil, e.config.Poll
 		}
 		timer, stop := e.config.Clock.Timer(pause)
@@ -144,8 +141,8 @@ func (e *endpoint) deliver(ctx context.Context) {
 	}
 }
 
-// claim claims up to n notices for as long as an attempt and its outcome may take. Next is when the
-// next notice falls due; zero if there is none, or it is not known.
+// claim claims up to n notices for the duration of an attempt and its outcome. Next is the due time
+// of the next notice; zero if there is none or it is unknown.
 func (e *endpoint) claim(ctx context.Context, n int) (claimed []Claimed, next time.Time, err error) {
 	now := e.config.Clock.Now()
 	return e.config.Queue.Claim(ctx, e.Name, now, now.Add(e.Timeout+outcomeTimeout), n)
@@ -164,7 +161,7 @@ func (e *endpoint) send(ctx context.Context, c Claimed) {
 	switch {
 	case err == nil:
 		stored = e.config.Queue.Remove(store, e.Name, c.Key())
-	case ctx.Err() != nil: // this process ends, and that is no fault of the receiver's
+	case ctx.Err() != nil: // this process ends; the receiver is not at fault
 		stored = e.config.Queue.Retry(store, e.Name, c, now, "interrupted: "+reason(err))
 	case errors.Is(err, ErrPermanent) || c.Attempt >= e.Retry.Attempts:
 		logger.Error("notice is a dead letter", "err", err)
@@ -186,8 +183,8 @@ func (e *endpoint) send(ctx context.Context, c Claimed) {
 // abandonAfter is how long Serve waits for a sender after its context has ended.
 const abandonAfter = 5 * time.Second
 
-// attempt calls the sender. One that does not return keeps its place among those of the endpoint
-// until Serve ends, so that calls which hang do not become more and more.
+// attempt calls the sender. A call that does not return keeps one of the endpoint's Concurrency
+// until Serve ends, which limits the number of hung calls.
 func (e *endpoint) attempt(ctx context.Context, c Claimed) (err error) {
 	n := Notice{ID: c.ID(), Endpoint: e.Name, Attempt: c.Attempt}
 	if err := json.Unmarshal(c.Body, &n.Event); err != nil {
@@ -214,9 +211,9 @@ func (e *endpoint) attempt(ctx context.Context, c Claimed) (err error) {
 	}
 }
 
-// call calls the sender on this goroutine, which the sender may end.
+// call calls the sender in this goroutine, which the sender may exit.
 func (e *endpoint) call(ctx context.Context, n Notice, sent chan<- error) {
-	err := errors.New("notify: sender ended its goroutine")
+	err := errors.New("notify: sender exited its goroutine")
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("notify: sender panicked: %v", p)
@@ -229,8 +226,8 @@ func (e *endpoint) call(ctx context.Context, n Notice, sent chan<- error) {
 // eventID is the notice's ID.
 func eventID(e lifecycle.Event) string { return fmt.Sprintf("%s/%d", e.RunID, e.Seq) }
 
-// pause is the time between an attempt and the next one. It is between half of the exponential
-// backoff and all of it: share, a random number from 0 to 1, says where.
+// pause returns the pause after an attempt: from half of the exponential backoff (share 0) to all
+// of it (share 1).
 func (r Retry) pause(attempt int, share float64) time.Duration {
 	pause := r.First
 	for i := 1; i < attempt && pause < r.Max; i++ {
@@ -240,7 +237,7 @@ func (r Retry) pause(attempt int, share float64) time.Duration {
 	return pause/2 + time.Duration(share*float64(pause-pause/2))
 }
 
-// wait waits for a signal, the pause, or the end of ctx, whose error it returns.
+// wait waits for a signal, the pause, or the end of ctx, and returns ctx.Err().
 func (e *endpoint) wait(ctx context.Context, pause time.Duration, wake <-chan struct{}) error {
 	timer, stop := e.config.Clock.Timer(pause)
 	defer stop()
@@ -252,7 +249,7 @@ func (e *endpoint) wait(ctx context.Context, pause time.Duration, wake <-chan st
 	return ctx.Err()
 }
 
-// signal leaves a signal if there is none.
+// signal sends without blocking; one pending signal is enough.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:

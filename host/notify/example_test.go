@@ -17,8 +17,8 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// A receiver gets a webhook for each question. Its first answer is an error, so it gets it again,
-// with the same id.
+// A receiver gets a webhook for each question. It fails the first attempt, so the webhook arrives
+// again with the same id.
 func Example() {
 	ctx, cancel := context.WithCancel(context.Background())
 	const secret = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=" // whsec_ and random bytes

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Memory is a Queue for tests, and for hosts whose runs are in memory too. What it has is lost with
-// the process, though the feeds have passed it.
+// Memory is a Queue for tests, and for hosts whose runs are also in memory. Its contents are lost
+// on exit, even if the feeds have acknowledged them.
 type Memory struct {
 	mu     sync.Mutex
 	queues map[string]*memoryQueue // guarded by mu; by endpoint
@@ -47,7 +47,7 @@ func (h nextRuns) Swap(i, j int) {
 
 // Push implements heap.Interface.
 func (h *nextRuns) Push(run any) {
-	r := run.(*pendingRun) //nolint:forcetypeassert // the heap has nothing else
+	r := run.(*pendingRun) //nolint:forcetypeassert // the heap's only type
 	r.place = len(*h)
 	*h = append(*h, r)
 }
@@ -75,7 +75,7 @@ func (q *memoryQueue) enqueue(s *stored) {
 	heap.Fix(&q.next, r.place)
 }
 
-// dequeue makes the notice no longer pending, if it is.
+// dequeue removes the notice from the pending ones.
 func (q *memoryQueue) dequeue(s *stored) {
 	r := q.runs[s.RunID]
 	if r == nil {
@@ -97,7 +97,6 @@ func (r *pendingRun) find(s *stored) (int, bool) {
 	return slices.BinarySearchFunc(r.notices, s, func(a, b *stored) int { return cmp.Compare(a.Seq, b.Seq) })
 }
 
-// stored is a notice in memory.
 type stored struct {
 	DeadLetter // its Attempts count, and its Died is zero while it is pending
 
@@ -117,7 +116,7 @@ func (m *Memory) of(endpoint string) *memoryQueue {
 	return q
 }
 
-// Add is described at Queue.
+// Add implements Queue.
 func (m *Memory) Add(_ context.Context, endpoint string, entries []Entry, now time.Time) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -137,7 +136,7 @@ func (m *Memory) Add(_ context.Context, endpoint string, entries []Entry, now ti
 	return nil
 }
 
-// Claim is described at Queue.
+// Claim implements Queue.
 func (m *Memory) Claim(_ context.Context, endpoint string, now, until time.Time, n int) (claimed []Claimed,
 	next time.Time, _ error,
 ) {
@@ -162,7 +161,7 @@ func (m *Memory) Claim(_ context.Context, endpoint string, now, until time.Time,
 	return claimed, next, nil
 }
 
-// Remove is described at Queue.
+// Remove implements Queue.
 func (m *Memory) Remove(_ context.Context, endpoint string, key Key) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -174,7 +173,7 @@ func (m *Memory) Remove(_ context.Context, endpoint string, key Key) error {
 	return nil
 }
 
-// Retry is described at Queue.
+// Retry implements Queue.
 func (m *Memory) Retry(_ context.Context, endpoint string, c Claimed, at time.Time, reason string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -186,7 +185,7 @@ func (m *Memory) Retry(_ context.Context, endpoint string, c Claimed, at time.Ti
 	return nil
 }
 
-// Bury is described at Queue.
+// Bury implements Queue.
 func (m *Memory) Bury(_ context.Context, endpoint string, c Claimed, now time.Time, reason string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -197,7 +196,7 @@ func (m *Memory) Bury(_ context.Context, endpoint string, c Claimed, now time.Ti
 	return nil
 }
 
-// claimed returns the notice if the claim is still its last one.
+// claimed returns the notice if it was not claimed again since.
 func (m *Memory) claimed(endpoint string, c Claimed) *stored {
 	s := m.of(endpoint).notices[c.Key()]
 	if s == nil || !s.Died.IsZero() || s.Attempts != c.Attempt {
@@ -206,7 +205,7 @@ func (m *Memory) claimed(endpoint string, c Claimed) *stored {
 	return s
 }
 
-// Dead is described at Queue.
+// Dead implements Queue.
 func (m *Memory) Dead(_ context.Context, endpoint string, after Key, limit int) (dead []DeadLetter, _ error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -221,7 +220,7 @@ func (m *Memory) Dead(_ context.Context, endpoint string, after Key, limit int) 
 	return dead[:min(len(dead), limit)], nil
 }
 
-// Revive is described at Queue.
+// Revive implements Queue.
 func (m *Memory) Revive(_ context.Context, endpoint string, key Key, now time.Time) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -235,7 +234,7 @@ func (m *Memory) Revive(_ context.Context, endpoint string, key Key, now time.Ti
 	return nil
 }
 
-// Count is described at Queue.
+// Count implements Queue.
 func (m *Memory) Count(_ context.Context, endpoint string) (c Count, _ error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -255,7 +254,7 @@ func (m *Memory) Count(_ context.Context, endpoint string) (c Count, _ error) {
 	return c, nil
 }
 
-// Clear is described at Queue.
+// Clear implements Queue.
 func (m *Memory) Clear(_ context.Context, endpoint string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

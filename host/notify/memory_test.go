@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// L4: what a claim costs does not grow with the queue.
+// L4: the cost of a claim does not grow with the queue.
 func TestL4AClaimOfALongQueueIsCheap(t *testing.T) {
 	q, now := NewMemory(), time.Now()
 	const runs = 50_000

@@ -94,7 +94,7 @@ func (h *host) reply(id string) {
 	pass(time.Second)
 }
 
-// events are the IDs of the run's events so far.
+// events returns the IDs of the run's events so far.
 func (h *host) events(id string) (ids []string) {
 	h.Helper()
 	run, err := h.lc.Get(h.Context(), id)
@@ -105,13 +105,13 @@ func (h *host) events(id string) (ids []string) {
 	return ids
 }
 
-// pass lets time pass in a bubble, until all are waiting.
+// pass advances the time in a bubble, until all goroutines wait.
 func pass(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
 
-// receiver notes what it accepts, and refuses what refuses says.
+// receiver records accepted notices. The function refuses decides which to refuse.
 type receiver struct {
 	mu       sync.Mutex
 	accepted []string // guarded by mu
@@ -141,7 +141,7 @@ func (r *receiver) refuse(f func(Notice) error) {
 	r.refuses = f
 }
 
-// got are the notices that were accepted, in order; of one run if it is named.
+// got returns the accepted notices in order, of one run if it is named.
 func (r *receiver) got(run ...string) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -151,8 +151,7 @@ func (r *receiver) got(run ...string) []string {
 	})
 }
 
-// L4: each event comes once when all is well, in the order of its run; with a filter, what it lets
-// through.
+// L4: without failures each event arrives once, in the order of its run; a filter selects.
 func TestL4EachEventIsSentInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -177,8 +176,8 @@ func TestL4EachEventIsSentInOrder(t *testing.T) {
 	})
 }
 
-// L4: what fails is tried again with growing pauses; the later notices of its run wait for it, and
-// those of other runs and endpoints do not.
+// L4: a failed attempt is repeated with growing pauses; later notices of its run wait, and notices
+// of other runs and endpoints do not.
 func TestL4AFailureIsTriedAgainAndHoldsUpItsRunAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -201,7 +200,7 @@ func TestL4AFailureIsTriedAgainAndHoldsUpItsRunAlone(t *testing.T) {
 		require.Equal(t, []string{"poison/1"}, bad.got("poison"))
 		status, err := n.Status(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, len(h.events("poison"))-1, status[0].Pending, "more than MaxRuns: they are of one run")
+		require.Equal(t, len(h.events("poison"))-1, status[0].Pending, "more than MaxRuns: they belong to one run")
 		require.Equal(t, 1, status[0].Runs)
 		require.Zero(t, status[1].Count)
 		bad.refuse(nil)
@@ -222,8 +221,8 @@ func TestL4AFailureIsTriedAgainAndHoldsUpItsRunAlone(t *testing.T) {
 	})
 }
 
-// L4: after its last attempt, or an error that is permanent, a notice is a dead letter: it is
-// listed, its run goes on without it, and it can be sent again.
+// L4: after its last attempt, or a permanent error, a notice is a dead letter: it is listed, its
+// run continues without it, and it can be resent.
 func TestL4ADeadLetterIsListedAndSentAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -265,8 +264,8 @@ func TestL4ADeadLetterIsListedAndSentAgain(t *testing.T) {
 	})
 }
 
-// L4: an endpoint that is down for long holds its own feed, not the queue's size or another
-// endpoint, and gets everything when it is well again.
+// L4: an endpoint that is down for long delays its feed, neither growing the queue nor delaying
+// another endpoint, and gets all notices when it works again.
 func TestL4AnEndpointThatIsDownHoldsItsOwnFeed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -302,7 +301,7 @@ func TestL4AnEndpointThatIsDownHoldsItsOwnFeed(t *testing.T) {
 	})
 }
 
-// L4: what a process was sending when it ended, in good order or not, is sent by the next one.
+// L4: the next process sends the notices of one that ended or died.
 func TestL4AnotherProcessGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -315,10 +314,10 @@ func TestL4AnotherProcessGoesOn(t *testing.T) {
 		_, stop := h.notify(nil, Endpoint{Name: "r", Sender: hangs})
 		h.submit("a")
 		stop()
-		// This one dies: it has claimed a notice and stores nothing more.
+		// This process dies: it has claimed a notice and stores nothing more.
 		dead, _, err := h.queue.Claim(t.Context(), "r", time.Now(), time.Now().Add(30*time.Second), 1)
 		require.NoError(t, err)
-		require.Equal(t, "a/1", dead[0].ID(), "an interrupted attempt is made again at once")
+		require.Equal(t, "a/1", dead[0].ID(), "an interrupted attempt is repeated immediately")
 		n, stop := h.notify(nil, Endpoint{Name: "r", Sender: &r})
 		defer stop()
 		pass(20 * time.Second)
@@ -327,7 +326,7 @@ func TestL4AnotherProcessGoesOn(t *testing.T) {
 		require.Equal(t, h.events("a"), r.got())
 		require.Equal(t, 3, r.attempts[0].Attempt)
 
-		// It was not dead after all, but late: what it stores changes nothing.
+		// The process was only slow: its stores have no effect.
 		require.NoError(t, h.queue.Retry(t.Context(), "r", dead[0], time.Now(), "late"))
 		require.NoError(t, h.queue.Bury(t.Context(), "r", dead[0], time.Now(), "late"))
 		status, err := n.Status(t.Context())
@@ -365,7 +364,7 @@ func TestL4FaultsPass(t *testing.T) {
 	})
 }
 
-// J10, L4: senders that end their goroutine keep their endpoint no place, and lose no notice.
+// J10, L4: senders that exit their goroutine free their place in the endpoint, and lose no notice.
 func TestJ10ASenderThatEndsItsGoroutineIsTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -407,7 +406,7 @@ func TestJ10ServeEndsThoughASenderHangs(t *testing.T) {
 	})
 }
 
-// faultyQueue fails while it is told to.
+// faultyQueue fails on request.
 type faultyQueue struct {
 	Queue
 
@@ -446,7 +445,7 @@ func (q *faultyQueue) Claim(ctx context.Context, endpoint string, now, until tim
 	return q.Queue.Claim(ctx, endpoint, now, until, n)
 }
 
-// L4: an endpoint can be taken away, and begins anew.
+// L4: a reset endpoint starts with the next event.
 func TestL4AnEndpointIsReset(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -457,7 +456,7 @@ func TestL4AnEndpointIsReset(t *testing.T) {
 		h.submit("a")
 		stop()
 		require.NoError(t, n.Reset(t.Context(), "r"))
-		require.NoError(t, n.Reset(t.Context(), "r"), "there is none any more")
+		require.NoError(t, n.Reset(t.Context(), "r"), "nothing is left to remove")
 		feeds, err := h.lc.Feeds(t.Context())
 		require.NoError(t, err)
 		require.Empty(t, feeds)
@@ -469,7 +468,7 @@ func TestL4AnEndpointIsReset(t *testing.T) {
 	})
 }
 
-// records keeps the messages that are logged.
+// records has the logged messages.
 type records struct {
 	slog.Handler
 
@@ -486,15 +485,14 @@ func (r *records) Handle(_ context.Context, record slog.Record) error {
 	return nil
 }
 
-// of returns the messages that are one of these, in order.
+// of returns the messages that equal one of these, in order.
 func (r *records) of(messages ...string) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(r.messages), func(m string) bool { return !slices.Contains(messages, m) })
 }
 
-// L4: a feed that is lost is logged once, however often it is tried, and once more when it was
-// whole in between.
+// L4: a lost feed is logged once, and again only after it has worked in between.
 func TestL4ALostFeedIsLoggedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -510,7 +508,7 @@ func TestL4ALostFeedIsLoggedOnce(t *testing.T) {
 		logged := new(records)
 		n, stop := h.notify(func(c *Config) { c.Logger = slog.New(logged) }, Endpoint{Name: "r", Sender: &r})
 		defer stop()
-		lose := func(id string) { // nothing can be acknowledged while a run ends and is pruned
+		lose := func(id string) { // blocks acknowledgements while a run ends and is pruned
 			faulty.fail(true)
 			h.submit(id)
 			h.reply(id)
@@ -521,7 +519,7 @@ func TestL4ALostFeedIsLoggedOnce(t *testing.T) {
 			faulty.fail(false)
 			pass(time.Hour)
 		}
-		const lost, whole = "feed of notices is lost: reset the endpoint", "feed of notices is whole again"
+		const lost, whole = "feed of notices is lost: reset the endpoint", "feed of notices works again"
 		lose("a")
 		require.Equal(t, []string{lost}, logged.of(lost, whole))
 		status, err := n.Status(t.Context())
@@ -532,7 +530,7 @@ func TestL4ALostFeedIsLoggedOnce(t *testing.T) {
 		create()
 		pass(time.Minute)
 		h.submit("b")
-		require.Equal(t, h.events("b"), r.got(), "it begins anew")
+		require.Equal(t, h.events("b"), r.got(), "it starts with the next event")
 		require.Equal(t, []string{lost, whole}, logged.of(lost, whole))
 
 		lose("c")
@@ -540,7 +538,7 @@ func TestL4ALostFeedIsLoggedOnce(t *testing.T) {
 	})
 }
 
-// L4: a receiver that asks for a pause gets it, within the bound.
+// L4: a receiver that requests a pause gets it, within the limit.
 func TestL4AReceiverMayAskForAPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)

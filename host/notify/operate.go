@@ -10,21 +10,21 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// Status is an endpoint as it stands.
+// Status is the status of an endpoint.
 type Status struct {
 	Endpoint string
-	// Count is what the queue has. Dead letters wait for somebody: alert on them.
+	// Count counts the notices in the queue. Alert on dead letters: they need a decision.
 	Count
-	// Unread is how many commits the endpoint's feed has not passed, and OldestUnread the time of
-	// the first of their events. They wait when the queue has notices of MaxRuns runs: alert on the
-	// age.
+	// Unread is the number of commits that the endpoint's feed has not passed, and OldestUnread the
+	// time of their first event. They wait while the queue has notices of MaxRuns runs: alert on
+	// the age.
 	Unread       int
 	OldestUnread time.Time
-	// Lost says that the feed is lost (lifecycle.ErrFeedLost): Reset the endpoint.
+	// Lost means that the feed is lost (lifecycle.ErrFeedLost): Reset the endpoint.
 	Lost bool
 }
 
-// Status reports all endpoints, of all processes, in the order of Config.
+// Status reports all endpoints, for all processes, in the order of Config.
 func (n *Notifier) Status(ctx context.Context) ([]Status, error) {
 	feeds, err := n.config.Client.Feeds(ctx)
 	if err != nil {
@@ -46,8 +46,8 @@ func (n *Notifier) Status(ctx context.Context) ([]Status, error) {
 	return all, nil
 }
 
-// DeadLetters lists up to limit dead letters of the endpoint, in the order of run and number. After
-// is the key of the last one of the page before, or zero.
+// DeadLetters lists up to limit dead letters of the endpoint, ordered by run and number. After is
+// the key of the previous page's last entry, or zero.
 func (n *Notifier) DeadLetters(ctx context.Context, endpoint string, after Key, limit int) ([]DeadLetter, error) {
 	if n.endpoint(endpoint) == nil {
 		return nil, unknownEndpoint(endpoint)
@@ -58,8 +58,8 @@ func (n *Notifier) DeadLetters(ctx context.Context, endpoint string, after Key, 
 	return n.config.Queue.Dead(ctx, endpoint, after, limit)
 }
 
-// Resend sends a dead letter again, with new attempts and before the later notices of its run that
-// wait. Those that were accepted meanwhile have come before it. ErrNoDeadLetter.
+// Resend sends a dead letter again, with new attempts, before the pending later notices of its run.
+// Later notices that were accepted in between have overtaken it. ErrNoDeadLetter.
 func (n *Notifier) Resend(ctx context.Context, endpoint, id string) error {
 	e := n.endpoint(endpoint)
 	if e == nil {
@@ -75,7 +75,7 @@ func (n *Notifier) Resend(ctx context.Context, endpoint, id string) error {
 	return err
 }
 
-// Discard removes a notice, dead or pending: nobody sends it again. None is no error.
+// Discard removes a dead or pending notice; a missing notice is not an error.
 func (n *Notifier) Discard(ctx context.Context, endpoint, id string) error {
 	if n.endpoint(endpoint) == nil {
 		return unknownEndpoint(endpoint)
@@ -87,9 +87,9 @@ func (n *Notifier) Discard(ctx context.Context, endpoint, id string) error {
 	return n.config.Queue.Remove(ctx, endpoint, key)
 }
 
-// Reset removes the feed and all notices of an endpoint, which need not be one of Config's: do it
-// for an endpoint that nobody serves any more, or its feed grows until it is lost. One that is
-// served begins anew, with the events from then on.
+// Reset removes the feed and all notices of an endpoint. An endpoint in Config then starts with the
+// next event. Call it also for an endpoint that you have removed from Config; otherwise its feed
+// grows until it is lost.
 func (n *Notifier) Reset(ctx context.Context, endpoint string) error {
 	err := n.config.Client.DeleteFeed(ctx, FeedName(endpoint))
 	if err != nil && !errors.Is(err, lifecycle.ErrNotFound) {
@@ -99,5 +99,5 @@ func (n *Notifier) Reset(ctx context.Context, endpoint string) error {
 }
 
 func unknownEndpoint(name string) error {
-	return fmt.Errorf("notify: no endpoint is named %.80q", name)
+	return fmt.Errorf("notify: no endpoint has the name %.80q", name)
 }

@@ -21,12 +21,12 @@ type Notice struct {
 
 // Sender delivers notices to one receiver.
 //
-// Send returns nil when the receiver has accepted the notice, and it does not come again unless
-// this process dies right then. After an error it comes again, until the attempts of Retry are used
-// up; Permanent makes it a dead letter at once, and After asks for a pause. Send may be called for
-// notices of different runs at the same time. It must return when ctx ends, which is at the latest
-// after Endpoint.Timeout; until it returns it occupies one of the endpoint's places. A panic is an
-// error.
+// Send returns nil if the receiver has accepted the notice; it is then repeated only if this
+// process dies before the outcome is stored. After an error the notice is retried as Retry says. A
+// Permanent error makes it a dead letter immediately; an AfterError requests a pause. Send may be
+// called concurrently for notices of different runs. It must return when ctx ends, after
+// Endpoint.Timeout at the latest; until then it occupies one of the endpoint's Concurrency. A panic
+// counts as an error.
 type Sender interface {
 	Send(ctx context.Context, n Notice) error
 }
@@ -37,13 +37,13 @@ type SenderFunc func(ctx context.Context, n Notice) error
 // Send calls the function.
 func (f SenderFunc) Send(ctx context.Context, n Notice) error { return f(ctx, n) }
 
-// ErrPermanent is matched by the error of a notice that no further attempt would deliver.
-var ErrPermanent = errors.New("notify: further attempts are of no use")
+// ErrPermanent matches errors that make a notice a dead letter immediately.
+var ErrPermanent = errors.New("notify: permanent failure, not retried")
 
-// Permanent makes the error one after which the notice is a dead letter.
+// Permanent wraps an error so that its notice becomes a dead letter immediately.
 func Permanent(err error) error { return fmt.Errorf("%w: %w", ErrPermanent, err) }
 
-// AfterError is an error with the pause for which the receiver has asked.
+// AfterError is an error with the pause that the receiver has requested.
 type AfterError struct {
 	Pause time.Duration
 	Err   error
@@ -54,7 +54,7 @@ func (e *AfterError) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *AfterError) Unwrap() error { return e.Err }
 
-// Question returns what the event asks if it is of the type TypeInputRequired.
+// Question returns the question of a TypeInputRequired event.
 func (n Notice) Question() (q lifecycle.InputRequired, ok bool) {
 	if n.Event.Type != lifecycle.TypeInputRequired {
 		return q, false
@@ -62,15 +62,15 @@ func (n Notice) Question() (q lifecycle.InputRequired, ok bool) {
 	return q, n.Event.Decode(&q) == nil
 }
 
-// OpenQuestion returns the question that the notice is about, of whatever type the event is, if it
-// is still open, and nil if it is not, or the notice is about no question. It is for senders that
-// make links, and for those that spare people a question which somebody has answered meanwhile.
+// OpenQuestion returns the question that the notice is about, for any type of event. It returns nil
+// if the question is no longer open, or the notice is not about a question. Use it to make links,
+// and to skip questions that were answered in the meantime.
 func OpenQuestion(ctx context.Context, c *lifecycle.Client, n Notice) (*lifecycle.Question, error) {
 	var about struct {
 		Question int `json:"interaction_id"`
 	}
 	if err := n.Event.Decode(&about); err != nil || about.Question == 0 {
-		return nil, nil //nolint:nilnil // there is none, and that is no error
+		return nil, nil //nolint:nilnil // not about a question
 	}
 	run, err := c.Get(ctx, n.Event.RunID)
 	if errors.Is(err, lifecycle.ErrNotFound) { // pruned

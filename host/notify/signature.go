@@ -12,45 +12,45 @@ import (
 	"time"
 )
 
-// Headers of a webhook, as https://www.standardwebhooks.com has them.
+// Headers of a webhook, as defined by https://www.standardwebhooks.com.
 const (
 	HeaderID        = "Webhook-Id"
 	HeaderTimestamp = "Webhook-Timestamp"
 	HeaderSignature = "Webhook-Signature"
 )
 
-// Tolerance is how far the time of a webhook may be from the receiver's.
+// Tolerance is the maximum difference between a webhook's time and the receiver's clock.
 const Tolerance = 5 * time.Minute
 
 var (
-	// ErrSignature: the webhook was not signed with any of the secrets, or was changed since.
-	ErrSignature = errors.New("notify: signature of webhook does not match")
-	// ErrTimestamp: the webhook was signed too long ago, or not yet. Somebody may be sending it
-	// again.
-	ErrTimestamp = errors.New("notify: time of webhook is not now")
+	// ErrSignature: the webhook was signed with none of the secrets, or was changed later.
+	ErrSignature = errors.New("notify: the webhook's signature does not match any secret")
+	// ErrTimestamp: the webhook's time is too far in the past or future. It may be a replay.
+	ErrTimestamp = errors.New("notify: the webhook's time differs from now by more than 5 minutes")
 )
 
-// Bounds of a secret, in bytes, as the specification has them.
+// Limits of a secret in bytes, from the specification.
 const (
 	minSecret = 24
 	maxSecret = 64
 )
 
-// secretPrefix is what a secret's text begins with.
+// secretPrefix starts a secret's text.
 const secretPrefix = "whsec_"
 
-// parseSecret returns the key in a secret's text, which the error does not have.
+// parseSecret returns the key in a secret's text. The error does not contain the secret.
 func parseSecret(secret string) ([]byte, error) {
 	text, ok := strings.CutPrefix(secret, secretPrefix)
 	key, err := base64.StdEncoding.DecodeString(text)
 	if !ok || err != nil || len(key) < minSecret || len(key) > maxSecret {
-		return nil, fmt.Errorf("notify: a secret is %q and the base64 of %d to %d random bytes", secretPrefix,
+		return nil, fmt.Errorf("notify: the secret is invalid, want %q and the base64 of %d to %d random "+
+			"bytes", secretPrefix,
 			minSecret, maxSecret)
 	}
 	return key, nil
 }
 
-// sign returns the signature of a webhook: one for each key, the first one's first.
+// sign returns the signatures of a webhook, one for each key in order.
 func sign(keys [][]byte, id, timestamp string, body []byte) string {
 	all := make([]string, len(keys))
 	for i, key := range keys {
@@ -66,13 +66,13 @@ func sum(key []byte, id, timestamp string, body []byte) []byte {
 	return h.Sum(nil)
 }
 
-// Verify checks a webhook for its receiver, and returns its id: the notice's ID. Body is what came,
-// byte for byte; bound its length before reading it (http.MaxBytesReader). A webhook that was
-// signed with any of the secrets is accepted, so that they can be rotated. ErrSignature,
-// ErrTimestamp; any other error is about the secrets.
+// Verify checks a webhook for its receiver, and returns its id: the notice's ID. Pass the body byte
+// for byte, and limit its length when reading it (http.MaxBytesReader). Any of the secrets may
+// match, so that they can be rotated. ErrSignature, ErrTimestamp; any other error is about the
+// secrets.
 //
-// A notice may come more than once, with the same id. Any other receiver of Standard Webhooks
-// verifies these webhooks as well.
+// A notice may arrive more than once, with the same id. Any other library for Standard Webhooks can
+// verify these webhooks as well.
 func Verify(header http.Header, body []byte, now time.Time, secrets ...string) (id string, err error) {
 	keys := make([][]byte, len(secrets))
 	for i, s := range secrets {
@@ -82,8 +82,8 @@ func Verify(header http.Header, body []byte, now time.Time, secrets ...string) (
 	}
 	id, timestamp := header.Get(HeaderID), header.Get(HeaderTimestamp)
 	seconds, err := strconv.ParseInt(timestamp, 10, 64)
-	// What is signed is "id.timestamp.body": with a timestamp of digits alone, what is signed of a
-	// notice, whose body is an object, is no other webhook with an object.
+	// The signed text is "id.timestamp.body". Requiring a timestamp of only digits makes it
+	// unambiguous: no other webhook whose body is an object has the same signed text.
 	if id == "" || err != nil || strconv.FormatInt(seconds, 10) != timestamp || !signed(header, body, keys) {
 		return "", ErrSignature
 	}

@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// SQL is a Queue in a table, interlude_notices, of a database that the host has opened with the
-// driver of its choice. Closing the database is the host's.
+// SQL is a Queue in a table, interlude_notices, of the host's database, with the driver of its
+// choice. The host closes the database.
 type SQL struct {
 	db       *sql.DB
-	numbered bool // the placeholders are $1, $2, … and not ?
+	numbered bool // the placeholders are $1, $2, …, not ?
 }
 
-// Schema is what OpenSQLite executes if the table is missing.
+// Schema is executed by OpenSQLite if the table is missing.
 const Schema = `CREATE TABLE IF NOT EXISTS interlude_notices (
 	endpoint TEXT NOT NULL,
 	run TEXT NOT NULL,
@@ -32,26 +32,26 @@ const Schema = `CREATE TABLE IF NOT EXISTS interlude_notices (
 );
 CREATE INDEX IF NOT EXISTS interlude_notices_next ON interlude_notices (endpoint, due, run) WHERE died = 0;`
 
-// SchemaPostgreSQL is what OpenPostgreSQL executes if the table is missing.
+// SchemaPostgreSQL is executed by OpenPostgreSQL if the table is missing.
 var SchemaPostgreSQL = strings.Replace(Schema, "BLOB", "BYTEA", 1)
 
-// OpenSQLite returns the queue in a SQLite database, 3.35 or newer; it makes the table and its index if
-// they are missing. Any file will do, but that of store/sqlite. It needs synchronous=FULL, or an
-// acknowledged event may be lost with the power, and a busy_timeout.
+// OpenSQLite returns the queue in a SQLite database, 3.35 or newer, and creates the table and its
+// index if necessary. Use any file except the one used by store/sqlite, with a busy_timeout and
+// with synchronous=FULL: otherwise a power failure may lose acknowledged events.
 func OpenSQLite(ctx context.Context, db *sql.DB) (*SQL, error) {
 	q := &SQL{db: db}
 	return q, q.migrate(ctx, Schema)
 }
 
-// OpenPostgreSQL returns the queue in a PostgreSQL database, in the first schema of its search path. It
-// makes the table and its index if they are missing, for which it needs the right to create one, or
-// to own the table.
+// OpenPostgreSQL returns the queue in a PostgreSQL database, in the first schema of its search
+// path. It creates the table and its index if necessary, which requires the right to create tables,
+// or ownership of the table.
 func OpenPostgreSQL(ctx context.Context, db *sql.DB) (*SQL, error) {
 	q := &SQL{db: db, numbered: true}
 	return q, q.migrate(ctx, SchemaPostgreSQL)
 }
 
-// migrate makes the table if it is missing, and its index, which tables of earlier versions lack.
+// migrate creates the table if it is missing, and its index, which tables of earlier versions lack.
 func (q *SQL) migrate(ctx context.Context, schema string) error {
 	lookUp := `SELECT 1 FROM sqlite_master WHERE type = 'index' AND name = 'interlude_notices_next'`
 	if q.numbered {
@@ -63,7 +63,7 @@ func (q *SQL) migrate(ctx context.Context, schema string) error {
 		return nil
 	}
 	err := q.inTx(ctx, func(tx *sql.Tx) error {
-		if q.numbered { // two processes that make it at the same time would disturb each other
+		if q.numbered { // serializes processes that create it at the same time
 			if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(7243392511)`); err != nil {
 				return err
 			}
@@ -82,13 +82,13 @@ func (q *SQL) migrate(ctx context.Context, schema string) error {
 }
 
 // first is the condition that no pending notice of the run has a lower number. It reads the primary
-// key for each notice that the index by due yields. PostgreSQL would make one join of all notices of a
-// NOT EXISTS, and read all of the endpoint's by the index without the "+ 0", as long as it has no
-// statistics of the table.
+// key for each notice that the index by due yields. PostgreSQL would turn a NOT EXISTS into a join
+// over all notices, and, without statistics, would read all notices of the endpoint by the index if
+// "+ 0" were missing.
 const first = `n.seq = (SELECT b.seq FROM interlude_notices b
 	WHERE b.endpoint = n.endpoint AND b.run = n.run AND b.died + 0 = 0 ORDER BY b.seq LIMIT 1)`
 
-// Add is described at Queue.
+// Add implements Queue.
 func (q *SQL) Add(ctx context.Context, endpoint string, entries []Entry, now time.Time) error {
 	return q.inTx(ctx, func(tx *sql.Tx) error {
 		for _, e := range entries {
@@ -105,10 +105,10 @@ func (q *SQL) Add(ctx context.Context, endpoint string, entries []Entry, now tim
 	})
 }
 
-// Claim is described at Queue. It is one statement, so that of two callers one gets a notice: the
-// other finds it due later. The "+ 0" keep the planner from reading every notice that is due to find
-// the few that the sub-select names: only the primary key is left. The sub-select and the next time
-// follow the index by due.
+// Claim implements Queue. It is one statement, so concurrent callers get different notices: the
+// second one finds a later due time. Each "+ 0" keeps the planner from reading every due notice to
+// find the few that the sub-select names: only the primary key remains. The sub-select and the next
+// time use the index by due.
 func (q *SQL) Claim(ctx context.Context, endpoint string, now, until time.Time, n int) (claimed []Claimed,
 	next time.Time, _ error,
 ) {
@@ -128,20 +128,20 @@ func (q *SQL) Claim(ctx context.Context, endpoint string, now, until time.Time, 
 	var due sql.NullInt64
 	err = q.db.QueryRowContext(ctx, q.text(`SELECT n.due FROM interlude_notices n
 	WHERE n.endpoint = ? AND n.died = 0 AND `+first+` ORDER BY n.due, n.run LIMIT 1`), endpoint).Scan(&due)
-	if err != nil { // what was claimed is claimed; when the next one is due, nobody needs to know
+	if err != nil { // the claims are stored, and the next due time is only a hint
 		return claimed, time.Time{}, nil //nolint:nilerr // as above
 	}
 	return claimed, timeOf(due), nil
 }
 
-// Remove is described at Queue.
+// Remove implements Queue.
 func (q *SQL) Remove(ctx context.Context, endpoint string, key Key) error {
 	_, err := q.exec(ctx, `DELETE FROM interlude_notices WHERE endpoint = ? AND run = ? AND seq = ?`, endpoint, key.RunID,
 		key.Seq)
 	return err
 }
 
-// Retry is described at Queue.
+// Retry implements Queue.
 func (q *SQL) Retry(ctx context.Context, endpoint string, c Claimed, at time.Time, reason string) error {
 	_, err := q.exec(ctx, `UPDATE interlude_notices SET due = ?, reason = ?
 	WHERE endpoint = ? AND run = ? AND seq = ? AND attempts = ? AND died = 0`, at.UnixMicro(), reason, endpoint, c.RunID,
@@ -149,7 +149,7 @@ func (q *SQL) Retry(ctx context.Context, endpoint string, c Claimed, at time.Tim
 	return err
 }
 
-// Bury is described at Queue.
+// Bury implements Queue.
 func (q *SQL) Bury(ctx context.Context, endpoint string, c Claimed, now time.Time, reason string) error {
 	_, err := q.exec(ctx, `UPDATE interlude_notices SET died = ?, reason = ?
 	WHERE endpoint = ? AND run = ? AND seq = ? AND attempts = ? AND died = 0`, now.UnixMicro(), reason, endpoint,
@@ -157,7 +157,7 @@ func (q *SQL) Bury(ctx context.Context, endpoint string, c Claimed, now time.Tim
 	return err
 }
 
-// Dead is described at Queue.
+// Dead implements Queue.
 func (q *SQL) Dead(ctx context.Context, endpoint string, after Key, limit int) (dead []DeadLetter, _ error) {
 	rows, err := q.db.QueryContext(ctx, q.text(`SELECT run, seq, body, attempts, died, reason FROM interlude_notices
 	WHERE endpoint = ? AND died > 0 AND (run > ? OR run = ? AND seq > ?) ORDER BY run, seq LIMIT ?`), endpoint,
@@ -173,7 +173,7 @@ func (q *SQL) Dead(ctx context.Context, endpoint string, after Key, limit int) (
 	return dead, err
 }
 
-// Revive is described at Queue.
+// Revive implements Queue.
 func (q *SQL) Revive(ctx context.Context, endpoint string, key Key, now time.Time) error {
 	n, err := q.exec(ctx, `UPDATE interlude_notices SET died = 0, due = ?, attempts = 0
 	WHERE endpoint = ? AND run = ? AND seq = ? AND died > 0`, now.UnixMicro(), endpoint, key.RunID, key.Seq)
@@ -183,7 +183,7 @@ func (q *SQL) Revive(ctx context.Context, endpoint string, key Key, now time.Tim
 	return err
 }
 
-// Count is described at Queue.
+// Count implements Queue.
 func (q *SQL) Count(ctx context.Context, endpoint string) (c Count, _ error) {
 	var oldest sql.NullInt64
 	err := q.db.QueryRowContext(ctx, q.text(`SELECT count(CASE WHEN died = 0 THEN 1 END),
@@ -194,13 +194,13 @@ func (q *SQL) Count(ctx context.Context, endpoint string) (c Count, _ error) {
 	return c, err
 }
 
-// Clear is described at Queue.
+// Clear implements Queue.
 func (q *SQL) Clear(ctx context.Context, endpoint string) error {
 	_, err := q.exec(ctx, `DELETE FROM interlude_notices WHERE endpoint = ?`, endpoint)
 	return err
 }
 
-// exec executes a statement and returns how many rows it has changed.
+// exec executes a statement and returns the number of changed rows.
 func (q *SQL) exec(ctx context.Context, statement string, args ...any) (int64, error) {
 	result, err := q.db.ExecContext(ctx, q.text(statement), args...)
 	if err != nil {
@@ -209,7 +209,6 @@ func (q *SQL) exec(ctx context.Context, statement string, args ...any) (int64, e
 	return result.RowsAffected()
 }
 
-// inTx calls fn in a transaction.
 func (q *SQL) inTx(ctx context.Context, fn func(tx *sql.Tx) error) error {
 	tx, err := q.db.BeginTx(ctx, nil)
 	if err != nil {
@@ -242,7 +241,7 @@ func each(rows *sql.Rows, err error, fn func() error) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = rows.Close() }() // its error is that of Err
+	defer func() { _ = rows.Close() }() // rows.Err has its error
 	for rows.Next() {
 		if err := fn(); err != nil {
 			return err
@@ -251,7 +250,7 @@ func each(rows *sql.Rows, err error, fn func() error) error {
 	return rows.Err()
 }
 
-// timeOf is a stored time; zero if there is none.
+// timeOf is a stored time; zero for NULL.
 func timeOf(micro sql.NullInt64) time.Time {
 	if !micro.Valid {
 		return time.Time{}

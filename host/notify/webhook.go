@@ -18,12 +18,12 @@ import (
 // WebhookConfig configures a Webhook. URL and Secrets are required.
 type WebhookConfig struct {
 	URL string
-	// Secrets sign, each of them: "whsec_" and the base64 of 24 to 64 random bytes. To rotate, put
-	// a new one first, and remove the old one when the receiver has the new one.
+	// Secrets sign, each with a signature: "whsec_" and the base64 of 24 to 64 random bytes. To
+	// rotate, prepend a new one, and remove the old one once the receiver has the new one.
 	Secrets []string
-	// Network says which addresses may be reached.
+	// Network restricts the addresses.
 	Network netguard.Network
-	// Clock is for the time in the signature. Nil: lifecycle.SystemClock.
+	// Clock is the time in the signature. Nil: lifecycle.SystemClock.
 	Clock lifecycle.Clock
 }
 
@@ -32,9 +32,9 @@ type WebhookConfig struct {
 //
 //	{"type": "user.input.required", "timestamp": "2026-03-01T12:00:00Z", "data": {the event}}
 //
-// and three headers: the notice's ID, the time of the attempt, and the signatures. An answer of 2xx
-// accepts it; 410 makes it a dead letter; anything else, redirects too, is a failed attempt. See
-// Verify.
+// and three headers: the notice's ID, the time of the attempt, and the signatures. A 2xx response
+// accepts the notice, 410 makes it a dead letter, and any other response, including a redirect, is
+// a failed attempt. See Verify.
 type Webhook struct {
 	to     *url.URL
 	keys   [][]byte
@@ -49,7 +49,7 @@ func NewWebhook(cfg WebhookConfig) (*Webhook, error) {
 		return nil, fmt.Errorf("notify: %w", err)
 	}
 	if len(cfg.Secrets) == 0 {
-		return nil, errors.New("notify: WebhookConfig.Secrets is empty")
+		return nil, errors.New("notify: WebhookConfig.Secrets is empty, want a secret that signs")
 	}
 	w := &Webhook{to: to, client: cfg.Network.Client(), clock: cfg.Clock}
 	for _, s := range cfg.Secrets {
@@ -88,5 +88,5 @@ func (w *Webhook) Send(ctx context.Context, n Notice) error {
 	return post(ctx, w.client, w.clock, w.to, header, bytes.NewReader(body))
 }
 
-// userAgent is what the senders call themselves.
+// userAgent is the User-Agent of the senders.
 const userAgent = "interlude-notify/1"

@@ -50,8 +50,8 @@ func posted(tb testing.TB, handle http.HandlerFunc) error {
 	return w.Send(ctx, sample())
 }
 
-// L4: the webhook is one of Standard Webhooks: their own library verifies it with each of the
-// secrets, and so does Verify; the id is that of the notice.
+// L4: Standard Webhooks' own library verifies the webhook with each of the secrets, and so does
+// Verify; the id is the notice's.
 func TestL4AWebhookIsVerifiedByTheStandardsOwnLibrary(t *testing.T) {
 	var came *http.Request
 	var body []byte
@@ -74,7 +74,8 @@ func TestL4AWebhookIsVerifiedByTheStandardsOwnLibrary(t *testing.T) {
 			"prompt": "Ship <it>?"}, "meta": {"attempt": 0, "local_seq": 0}}}`, string(body))
 }
 
-// L4: what the standard's library signs, Verify accepts, within the tolerance of time alone.
+// L4: Verify accepts what the standard's library signs, within the tolerance of time, and nothing
+// else.
 func TestL4VerifyAcceptsWhatIsSignedAndNothingElse(t *testing.T) {
 	body := []byte(`{"a": 1}`)
 	now := time.Unix(1_770_000_000, 0)
@@ -112,24 +113,24 @@ func TestL4VerifyAcceptsWhatIsSignedAndNothingElse(t *testing.T) {
 		"another secret":    {header(), string(body), 0, secretNew, ErrSignature},
 		"too old":           {header(), string(body), Tolerance + 1, secretOld, ErrTimestamp},
 		"from the future":   {header(), string(body), -Tolerance - 1, secretOld, ErrTimestamp},
-		"nothing at all":    {http.Header{}, "", 0, secretOld, ErrSignature},
+		"an empty request":  {http.Header{}, "", 0, secretOld, ErrSignature},
 	} {
 		_, err := Verify(c.header, []byte(c.body), now.Add(c.later), c.secret)
 		require.ErrorIs(t, err, c.want, name)
 	}
 	_, err = Verify(header(), body, now)
-	require.ErrorIs(t, err, ErrSignature, "there is no secret")
+	require.ErrorIs(t, err, ErrSignature, "without a secret")
 	for _, secret := range []string{"", "whsec_", "whsec_c2hvcnQ=", secretOld[len(secretPrefix):], "whsec_****",
 		secretPrefix + base64.StdEncoding.EncodeToString(make([]byte, maxSecret+1))} {
 		_, err := Verify(header(), body, now, secret)
-		require.ErrorContains(t, err, "a secret is")
+		require.ErrorContains(t, err, "want \"whsec_\"")
 		require.NotErrorIs(t, err, ErrSignature)
 		_, err = NewWebhook(WebhookConfig{URL: "https://example.com", Secrets: []string{secret}})
-		require.ErrorContains(t, err, "a secret is")
+		require.ErrorContains(t, err, "want \"whsec_\"")
 	}
 }
 
-// FuzzL4Verify: what Verify accepts, the standard's library accepts, with the same id.
+// FuzzL4Verify: the standard's library accepts all that Verify accepts, with the same id.
 func FuzzL4Verify(f *testing.F) {
 	now := time.Unix(1_770_000_000, 0)
 	theirs, err := standardwebhooks.NewWebhook(secretOld)
@@ -155,8 +156,8 @@ func FuzzL4Verify(f *testing.F) {
 	})
 }
 
-// L4: receivers that refuse, redirect, hang, cut the line or send too much: each attempt fails in
-// its way, and says so.
+// L4: receivers that refuse, redirect, hang, disconnect or send too much: each attempt fails with a
+// distinct error.
 func TestL4ReceiversMisbehave(t *testing.T) {
 	inner := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		t.Error("the redirect was followed")
@@ -188,19 +189,19 @@ func TestL4ReceiversMisbehave(t *testing.T) {
 		}
 	}
 	err := posted(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
-	require.ErrorIs(t, err, io.EOF, "the line was cut")
+	require.ErrorIs(t, err, io.EOF, "the connection was closed")
 	err = posted(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("X", strings.Repeat("x", 128<<10))
 	})
 	require.ErrorContains(t, err, "header")
 	require.NoError(t, posted(t, func(w http.ResponseWriter, r *http.Request) {
-		for r.Context().Err() == nil { // without an end: what is read of it is bounded
+		for r.Context().Err() == nil { // endless: only a limited part is read
 			_, _ = w.Write(make([]byte, 1<<16))
 		}
 	}))
 }
 
-// L4: a receiver that hangs ends with the attempt.
+// L4: the attempt's timeout ends a receiver's hang.
 func TestL4AReceiverThatHangs(t *testing.T) {
 	arrived := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -219,7 +220,7 @@ func TestL4AReceiverThatHangs(t *testing.T) {
 	require.ErrorIs(t, w.Send(ctx, sample()), context.Canceled)
 }
 
-// L4: an address that is not public is refused when it is dialed, by whatever name.
+// L4: an address that is not public is refused when it is dialed, under any name.
 func TestL4PrivateAddressesAreRefused(t *testing.T) {
 	reached := false
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached = true }))
@@ -235,7 +236,7 @@ func TestL4PrivateAddressesAreRefused(t *testing.T) {
 	require.False(t, reached)
 }
 
-// L4: https is required unless the host says otherwise, and the certificate is verified.
+// L4: https is required unless the host permits http, and the certificate is verified.
 func TestL4TheReceiversCertificateIsVerified(t *testing.T) {
 	for address, fault := range map[string]string{"http://example.com": "Network.PlainHTTP",
 		"ftp://example.com": "https://host/path", "https://": "https://host/path", "example.com": "https://host/path",

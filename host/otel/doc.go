@@ -1,16 +1,15 @@
-// Package otel reports what a host's runs do to OpenTelemetry: traces and metrics.
+// Package otel reports runs to OpenTelemetry: traces and metrics.
 //
-// Telemetry.Observer is a lifecycle.Observer. Metrics are made of its notices, which come after the
-// commit and may be lost, so telemetry changes no outcome. It is a view, not a record: the
-// events of a run are complete, its spans need not be.
+// Telemetry.Observer is a lifecycle.Observer. Its notifications arrive after the commit and may be
+// lost, so telemetry never changes an outcome. The events of a run are its complete record; spans
+// may be missing.
 //
-// A turn is a span, and the parent of the spans that its engine makes. While a person thinks no
-// span is open: each turn is a trace of its own, with a link to the span that submitted the run
-// (Inject puts it into Spec.Meta), and to the turn before, whichever process executed that and
-// however long ago: its traceparent is stored with the run, by the commit that ended it. What
-// happened to the run between two turns in this process, such as a reply, a deadline or a retry,
-// are events of the second one's span.
+// A turn is a span, and the parent of its engine's spans. While a run waits for a person, no span
+// is open: each turn is a separate trace, with links to the span that submitted the run (Inject
+// puts it into Spec.Meta) and to the previous turn in any process, whose traceparent is stored by
+// the commit that ended it. Replies, deadlines and retries between two turns in this process become
+// events of the second turn's span.
 //
-// The package needs OpenTelemetry's API only; the host chooses SDK and exporters. It stands above
-// lifecycle, beside the front ends in host. docs/telemetry.md lists spans and metrics.
+// The package needs only the OpenTelemetry API; the host chooses the SDK and the exporters.
+// docs/telemetry.md lists spans and metrics.
 package otel

@@ -11,12 +11,11 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Gauges reports how much all nodes together have to do, as Client.Stats says it, each time metrics
-// are collected; and what this process has stored, if the store is a store.Meter (nil: not). Each
-// collection costs a call of Stats and, while runs wait for answers, one of CountInbox, which reads
-// at most 1000 of them; so collect every ten seconds or more seldom, and on one node only if there
-// are many. A call that fails reports nothing. The returned function ends it. Without
-// Config.Metrics it does nothing.
+// Gauges reports the load of all nodes (Client.Stats) each time metrics are collected, and the
+// commits of this process if stored is not nil. Each collection costs a call of Stats and, while
+// runs wait for answers, a call of CountInbox, which reads up to 1000 of them. So collect every ten
+// seconds or less often, and with many nodes on only one of them. A failed call reports nothing.
+// The returned function stops it. Without Config.Metrics it does nothing.
 func (t *Telemetry) Gauges(client *lifecycle.Client, stored store.Meter) (stop func() error, err error) {
 	if t.meter == nil {
 		return func() error { return nil }, nil
@@ -33,17 +32,17 @@ func (t *Telemetry) Gauges(client *lifecycle.Client, stored store.Meter) (stop f
 		return c
 	}
 	runs := gauge("interlude.runs", "{run}", "Runs that have not ended, by state.")
-	held := gauge("interlude.runs.held", "{run}", "Runs that somebody should look at.")
-	open := gauge("interlude.questions.open", "{question}", "Open questions; of more than 1000 the runs that wait.")
+	held := gauge("interlude.runs.held", "{run}", "Runs that wait for an operator's decision.")
+	open := gauge("interlude.questions.open", "{question}", "Open questions; above 1000, a lower bound.")
 	due := gauge("interlude.questions.due", "{question}", "Open questions whose deadline has passed.")
 	asked := gauge("interlude.questions.oldest", "s", "Age of the oldest open question; 0 without one.")
 	ready := gauge("interlude.queue.ready", "{run}", "Runs that wait for a slot, by pool.")
 	oldest := gauge("interlude.queue.oldest", "s", "Age of the oldest run that waits for a slot, by pool.")
 	slots := gauge("interlude.slots.held", "{slot}", "Slots in use, by pool.")
-	capacity := gauge("interlude.slots.capacity", "{slot}", "Slots that there are, by pool.")
+	capacity := gauge("interlude.slots.capacity", "{slot}", "Total slots, by pool.")
 	nodes := gauge("interlude.nodes", "{node}", "Registered nodes.")
 	commits := total("interlude.store.commits", "{commit}", "Commits that this process has stored.")
-	flushes := total("interlude.store.flushes", "{flush}", "Durable transactions that they shared.")
+	flushes := total("interlude.store.flushes", "{flush}", "Durable transactions that these commits shared.")
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
 	}
@@ -57,7 +56,7 @@ func (t *Telemetry) Gauges(client *lifecycle.Client, stored store.Meter) (stop f
 		if err != nil {
 			return err
 		}
-		now := client.Now() // the stored times are of this clock
+		now := client.Now() // the clock of the stored times
 		for state, n := range map[string]int{"queued": s.Queued, "running": s.Running, "waiting_user": s.Waiting} {
 			o.ObserveFloat64(runs, float64(n), metric.WithAttributes(keyState.String(state)))
 		}
@@ -86,8 +85,8 @@ func (t *Telemetry) Gauges(client *lifecycle.Client, stored store.Meter) (stop f
 	return registered.Unregister, nil
 }
 
-// openQuestions counts the open questions of the waiting runs, which may have several each. Of more
-// than CountInbox counts, it returns a lower bound.
+// openQuestions counts the open questions of the waiting runs, which may have several each. Above
+// CountInbox's limit it returns a lower bound.
 func openQuestions(ctx context.Context, client *lifecycle.Client, waiting int) (int, error) {
 	if waiting == 0 {
 		return 0, nil
@@ -99,8 +98,8 @@ func openQuestions(ctx context.Context, client *lifecycle.Client, waiting int) (
 	return counted.Questions, err
 }
 
-// age is how long ago that was, in seconds; 0 for never, and for what another clock says is to
-// come.
+// age returns the seconds since a time; 0 for the zero time, and for a future time of another
+// clock.
 func age(now, since time.Time) float64 {
 	if since.IsZero() {
 		return 0

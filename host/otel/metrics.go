@@ -26,12 +26,11 @@ const (
 	keyToken      = attribute.Key("gen_ai.token.type")
 )
 
-// maxSeries is how many combinations of attributes are kept of each kind. Further ones, of a host
-// that has thousands of pools, are made each time.
+// maxSeries limits the cached combinations of attributes of each kind. In a host with thousands of
+// pools, more are computed each time.
 const maxSeries = 2000
 
-// instruments are the metrics that the observer's calls record. Either all of them are set, or the
-// host gave no MeterProvider and all are nil.
+// instruments are the metrics that the observer records. Without a MeterProvider, all are nil.
 type instruments struct {
 	turn, queued, answer                        metric.Float64Histogram
 	tokens, transitions, blocked, lost, dropped metric.Int64Counter
@@ -58,17 +57,17 @@ func newInstruments(meter metric.Meter) (*instruments, error) {
 		return c
 	}
 	i := &instruments{
-		turn: histogram("interlude.turn.duration", "Time that a turn worked.",
+		turn: histogram("interlude.turn.duration", "Working time of a turn.",
 			.005, .01, .05, .1, .5, 1, 5, 10, 30, 60, 300, 900, 3600),
-		queued: histogram("interlude.queue.duration", "Time that a run waited in the queue before a turn.",
+		queued: histogram("interlude.queue.duration", "Time in the queue before a turn.",
 			.001, .005, .01, .05, .1, .5, 1, 5, 30, 60, 600, 3600),
 		answer: histogram("interlude.answer.duration", "Time that a question was open.",
 			1, 10, 60, 600, 3600, 6*3600, 86400, 3*86400, 7*86400, 21*86400),
 		tokens:      counter("interlude.tokens", "{token}", "Tokens that turns have used."),
 		transitions: counter("interlude.transitions", "{transition}", "Changes of state of runs, and submissions."),
-		blocked:     counter("interlude.blocked", "{block}", "Runs that could not go on: retries and holds."),
+		blocked:     counter("interlude.blocked", "{block}", "Runs that could not continue: retries and holds."),
 		lost:        counter("interlude.leases.lost", "{lease}", "Leases that this process has lost."),
-		dropped:     counter("interlude.notices.dropped", "{notice}", "Notices that a slow observer has lost."),
+		dropped:     counter("interlude.notices.dropped", "{notice}", "Notifications that a slow observer has lost."),
 	}
 	return i, errors.Join(faults...)
 }
@@ -79,8 +78,8 @@ type series interface {
 	attributes() []attribute.KeyValue
 }
 
-// cached are the attribute sets of a metric, as the options that instruments take. To sort and hash
-// a set costs more than to record a value, so each is made once. The zero value is empty.
+// cached has the attribute sets of a metric as the options of its instruments. Sorting and hashing
+// a set costs more than recording a value, so each set is computed once. The zero value is empty.
 type cached[K series] struct {
 	mu   sync.Mutex
 	sets map[K]*options // guarded by mu; at most maxSeries

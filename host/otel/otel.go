@@ -12,7 +12,7 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// scope names what makes the spans and metrics.
+// scope is the instrumentation scope.
 const scope = "github.com/interlude-go/interlude/host/otel"
 
 // Config configures Telemetry. Without a provider there are no traces, or no metrics.
@@ -21,7 +21,7 @@ type Config struct {
 	Metrics metric.MeterProvider
 }
 
-// Telemetry makes spans and metrics from what the lifecycle's observer is told. It is safe for
+// Telemetry turns the notifications of lifecycle's observer into spans and metrics. It is safe for
 // concurrent use.
 type Telemetry struct {
 	tracer trace.Tracer // nil: no traces
@@ -33,7 +33,7 @@ type Telemetry struct {
 	places map[place]*placeSpan // guarded by mu; at most maxSeries
 }
 
-// New returns Telemetry; it starts nothing. The error is that of the meter, for an instrument.
+// New returns Telemetry. It starts no goroutine. The error is from the meter.
 func New(cfg Config) (*Telemetry, error) {
 	t := &Telemetry{runs: make(map[string]*runTrace), places: make(map[place]*placeSpan)}
 	if cfg.Traces != nil {
@@ -50,9 +50,8 @@ func New(cfg Config) (*Telemetry, error) {
 	return t, nil
 }
 
-// Inject returns a copy of meta that also has the traceparent of the span in ctx. Use it as
-// Spec.Meta: the span of each turn then has a link to that span. Without a span in ctx, Inject
-// returns meta itself.
+// Inject returns a copy of meta with the traceparent of the span in ctx. Use it as Spec.Meta: the
+// span of each turn then links to that span. Without a span in ctx, Inject returns meta itself.
 func Inject(ctx context.Context, meta map[string]string) map[string]string {
 	if !trace.SpanContextFromContext(ctx).IsValid() {
 		return meta

@@ -27,7 +27,8 @@ import (
 	"github.com/interlude-go/interlude/store/memory"
 )
 
-// asksOnce works for a second, asks, works for a second more, and is done, or fails if told so.
+// asksOnce works for a second, asks, works for another second, and then succeeds, or fails if the
+// answer says so.
 var asksOnce = engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
 	time.Sleep(time.Second)
 	if len(t.Answers) == 0 {
@@ -62,7 +63,7 @@ func serveConfig(tb testing.TB, cfg lifecycle.Config) (lc *lifecycle.Lifecycle, 
 	}
 }
 
-// roundTrip submits a run, waits for three hours until it is answered, and for its end.
+// roundTrip submits a run, answers it after three hours, and waits for its end.
 func roundTrip(t *testing.T, lc *lifecycle.Lifecycle, id, answer string, meta map[string]string) {
 	t.Helper()
 	_, err := lc.Submit(t.Context(), lifecycle.Spec{ID: id, Prompt: "Go.", Meta: meta})
@@ -83,8 +84,8 @@ func named(events []sdktrace.Event) (names []string) {
 	return names
 }
 
-// L5: a turn is a span as long as it worked; over a wait of hours no span is open, and links lead
-// from turn to turn and to whoever submitted the run.
+// L5: a turn is a span of its working time. During a wait of hours no span is open, and links lead
+// from turn to turn and to the submitter.
 func TestL5ATurnIsASpanAndAWaitIsNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		spans := tracetest.NewSpanRecorder()
@@ -117,14 +118,13 @@ func TestL5ATurnIsASpanAndAWaitIsNone(t *testing.T) {
 		last := spans.Ended()[len(spans.Ended())-1]
 		require.Equal(t, codes.Error, last.Status().Code)
 		require.Contains(t, last.Attributes(), attribute.String("error.type", "ENGINE_FAILED"))
-		require.Empty(t, telemetry.runs, "nothing is kept of runs that have ended")
+		require.Empty(t, telemetry.runs, "ended runs leave no memory")
 		require.Len(t, spans.Ended(), len(spans.Started()), "no span is open")
 	})
 }
 
-// L5: links lead from turn to turn although each is executed by another process: the traceparent of
-// the turn before is stored with the run. What the engine traces is part of its turn. A span that
-// is not sampled is in no link.
+// L5: links lead from turn to turn across processes, because the previous turn's traceparent is
+// stored with the run. The engine's spans are part of the turn. No link leads to an unsampled span.
 func TestL5LinksLeadFromProcessToProcess(t *testing.T) {
 	st := memory.New()
 	samplers := []sdktrace.Sampler{sdktrace.AlwaysSample(), sdktrace.AlwaysSample(), sdktrace.NeverSample(),
@@ -160,14 +160,14 @@ func TestL5LinksLeadFromProcessToProcess(t *testing.T) {
 		switch attempt {
 		case 0:
 			require.Empty(t, before)
-		default: // the turn before, or the one before that, since the third is not sampled
+		default: // the previous turn, or the one before it, because the third is not sampled
 			require.Equal(t, []string{traceparent(turns[attempt/2])}, before)
 		}
 	}
 }
 
-// turnInAProcess has a turn executed as a process of its own would, with its own Telemetry, and
-// returns the run as that leaves it.
+// turnInAProcess executes a turn like a separate process, with its Telemetry, and returns the run
+// afterwards.
 func turnInAProcess(t *testing.T, st store.Store, provider trace.TracerProvider, agent engine.Engine,
 	attempt int,
 ) lifecycle.Run {
@@ -194,7 +194,7 @@ func turnInAProcess(t *testing.T, st store.Store, provider trace.TracerProvider,
 	return run
 }
 
-// L5: what is stored as the span of a turn is read back, and anything else is no link.
+// L5: a stored traceparent is read back, and any other text is not a link.
 func TestL5OnlyATraceparentIsALink(t *testing.T) {
 	const text = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	require.Equal(t, text, traceparent(spanOf(text)))
@@ -223,7 +223,7 @@ type late struct{ lifecycle.SystemClock }
 
 func (late) Now() time.Time { return time.Now().Add(-24 * time.Hour) }
 
-// L5: the age of the oldest question is counted by the client's clock, by which it was asked.
+// L5: the age of the oldest question is measured by the client's clock, by which it was asked.
 func TestL5AgesAreOfTheClientsClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reader := sdkmetric.NewManualReader()
@@ -245,8 +245,8 @@ func TestL5AgesAreOfTheClientsClock(t *testing.T) {
 	})
 }
 
-// L5: metrics have the time that people took by kind and way, apart from the time that turns
-// worked.
+// L5: metrics separate the time that people took, by kind and resolution, from the working time of
+// turns.
 func TestL5MetricsOfARun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reader := sdkmetric.NewManualReader()
@@ -286,8 +286,8 @@ func TestL5MetricsOfARun(t *testing.T) {
 	})
 }
 
-// L5: each open question is counted, also of those that a run asks together. Above what is counted
-// exactly it is a lower bound. Where the host does not let it list, the other gauges remain.
+// L5: every open question is counted, including several of one run; above the exact limit the count
+// is a lower bound. If the host does not permit the listing, the other gauges remain.
 func TestL5OpenQuestionsAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		confirm := engine.Question{Kind: engine.Confirm, Prompt: "Ship it?"}
@@ -334,7 +334,7 @@ func TestL5OpenQuestionsAreCounted(t *testing.T) {
 	})
 }
 
-// L5: a store that does not answer leaves gauges out, and a panic of an exporter changes no run.
+// L5: an unavailable store omits gauges, and a panic of an exporter changes no run.
 func TestL5TelemetryChangesNoOutcome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		telemetry, err := New(Config{Traces: sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(bad{}))})
@@ -353,7 +353,7 @@ type bad struct{ sdktrace.SpanProcessor }
 
 func (bad) OnStart(context.Context, sdktrace.ReadWriteSpan) { panic("out of order") }
 
-// L5: without providers there is no observer, so that nothing is called or kept.
+// L5: without providers there is no observer, so nothing is called or stored.
 func TestL5WithoutProvidersThereIsNoObserver(t *testing.T) {
 	telemetry, err := New(Config{})
 	require.NoError(t, err)
@@ -365,7 +365,7 @@ func TestL5WithoutProvidersThereIsNoObserver(t *testing.T) {
 	require.NoError(t, stop())
 }
 
-// L5: what is remembered of runs that wait is bounded.
+// L5: the memory about waiting runs is limited.
 func TestL5MemoryIsBounded(t *testing.T) {
 	telemetry, err := New(Config{Traces: sdktrace.NewTracerProvider()})
 	require.NoError(t, err)
@@ -385,8 +385,8 @@ func TestInjectWithoutASpanChangesNothing(t *testing.T) {
 	require.False(t, trace.SpanContextFromContext(t.Context()).IsValid())
 }
 
-// BenchmarkNotices is what the calls of one round trip cost, without the round trip itself:
-// interlude-bench -telemetry measures both together.
+// BenchmarkNotices measures the calls of one round trip without the round trip; interlude-bench
+// -telemetry measures both together.
 func BenchmarkNotices(b *testing.B) {
 	for name, cfg := range map[string]Config{
 		"metrics": {Metrics: sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewManualReader()))},
@@ -432,11 +432,10 @@ func notices(o *lifecycle.Observer) {
 		Context: start(lifecycle.StartedTurn{ObservedRun: run, Before: before})})
 }
 
-// row matches a metric in the table of docs/telemetry.md: its names, and the names of its
-// attributes.
+// row matches a metric in the table of docs/telemetry.md: its names, and its attributes.
 var row = regexp.MustCompile("(?m)^\\| (`interlude[^|]*) \\|[^|]*\\| ([^|]*)\\|")
 
-// documented are the metrics that docs/telemetry.md lists, with the attributes of each.
+// documented returns the metrics that docs/telemetry.md lists, with their attributes.
 func documented(t *testing.T) map[string][]string {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/telemetry.md")
@@ -461,7 +460,7 @@ func documented(t *testing.T) map[string][]string {
 	return all
 }
 
-// attributesOf are the names that the points of a metric have.
+// attributesOf returns the attribute names of a metric's points.
 func attributesOf(t *testing.T, data metricdata.Aggregation) (names []string) {
 	t.Helper()
 	var sets []attribute.Set
@@ -491,7 +490,7 @@ func attributesOf(t *testing.T, data metricdata.Aggregation) (names []string) {
 	return slices.Compact(names)
 }
 
-// L5: docs/telemetry.md lists each metric that there is, with its attributes, and no other.
+// L5: docs/telemetry.md lists exactly the existing metrics and their attributes.
 func TestL5EachMetricIsDocumented(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reader := sdkmetric.NewManualReader()
@@ -515,7 +514,7 @@ func TestL5EachMetricIsDocumented(t *testing.T) {
 	})
 }
 
-// L5: the metrics of a round trip allocate nothing, once their attributes are known.
+// L5: the metrics of a round trip allocate nothing once their attributes are cached.
 func TestL5MetricsAllocateNothing(t *testing.T) {
 	telemetry, err := New(Config{Metrics: sdkmetric.NewMeterProvider(
 		sdkmetric.WithReader(sdkmetric.NewManualReader()))})

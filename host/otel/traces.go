@@ -13,20 +13,19 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// Bounds of what is remembered between the turns of a run.
+// Limits of the memory between the turns of a run.
 const (
 	maxRuns   = 10_000
-	maxEvents = 32 // a run
+	maxEvents = 32 // per run
 )
 
-// runTrace is what Telemetry keeps of a run until the span of a turn of it ends in this process.
+// runTrace is the memory about a run until its next span ends in this process.
 type runTrace struct {
 	events []event
-	code   string // with which the run has failed
+	code   string // the run's error code
 }
 
-// event is a settled question, or a block. It becomes an event of a span only if that is recorded,
-// so its attributes are made then.
+// event is a settled question, or a block. Its attributes are built only if the span is recorded.
 type event struct {
 	at         time.Time
 	block      lifecycle.BlockKind // empty: a settled question
@@ -46,16 +45,16 @@ func (e *event) addTo(span trace.Span) {
 	span.AddEvent(name, trace.WithTimestamp(e.at), is)
 }
 
-// place is where runs are executed. There are few of them, so what says it is made once.
+// place is an engine and a pool. There are few, so their attributes are built once.
 type place struct{ engine, pool string }
 
-// placeSpan is what the spans of all turns of a place have alike.
+// placeSpan is the common part of the spans of a place.
 type placeSpan struct {
 	name string
-	is   trace.SpanStartOption // its attributes, which a sampler sees
+	is   trace.SpanStartOption // its attributes, visible to samplers
 }
 
-// note remembers an event for the span of the turn that ends next.
+// note stores an event for the next span of the run that ends.
 func (t *Telemetry) note(id string, e event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -64,8 +63,8 @@ func (t *Telemetry) note(id string, e event) {
 	}
 }
 
-// run returns what is remembered of the run; t.mu is held. When there is no room, any other run is
-// forgotten: its next span has fewer events.
+// run returns the run's memory; t.mu is held. If there is no room, an arbitrary run is dropped,
+// whose next span then has fewer events.
 func (t *Telemetry) run(id string) *runTrace {
 	r := t.runs[id]
 	if r == nil {
@@ -81,7 +80,7 @@ func (t *Telemetry) run(id string) *runTrace {
 	return r
 }
 
-// forget returns what is remembered of the run, nil if that is nothing, and forgets it.
+// forget returns and removes the run's memory; nil if there is none.
 func (t *Telemetry) forget(id string) *runTrace {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -92,9 +91,9 @@ func (t *Telemetry) forget(id string) *runTrace {
 	return r
 }
 
-// startTurn starts the span of a turn, which is the parent of what the engine traces. It returns
-// the span's traceparent, which is stored with the end of the turn, so that the next turn's span
-// can link to it in any process. The traceparent of a span that is not sampled is not stored.
+// startTurn starts the span of a turn, the parent of the engine's spans. It returns the span's
+// traceparent, which is stored at the end of the turn, so that the next turn's span can link to it
+// in any process. The traceparent of an unsampled span is not stored.
 func (t *Telemetry) startTurn(ctx context.Context, s lifecycle.StartedTurn) (forEngine context.Context, stored string) {
 	span := t.span(&s.ObservedRun, s.At, links(s.Meta, s.Before))
 	if at := span.SpanContext(); at.IsSampled() {
@@ -103,9 +102,8 @@ func (t *Telemetry) startTurn(ctx context.Context, s lifecycle.StartedTurn) (for
 	return trace.ContextWithSpan(ctx, span), stored
 }
 
-// span starts the span of a turn, the root of a trace: what the host's context has, such as a span
-// of its own, has nothing to do with the turn. Options that change nothing are left out: the SDK
-// allocates for each.
+// span starts the span of a turn as the root of a trace: spans in the host's context are unrelated
+// to the turn. Options without effect are omitted, because the SDK allocates for each.
 func (t *Telemetry) span(run *lifecycle.ObservedRun, since time.Time, links []trace.Link) trace.Span {
 	at := t.place(place{run.Engine, run.Pool})
 	options := append(make([]trace.SpanStartOption, 0, 3), trace.WithTimestamp(since), at.is)
@@ -116,7 +114,7 @@ func (t *Telemetry) span(run *lifecycle.ObservedRun, since time.Time, links []tr
 	return span                                                          //nolint:spancheck // end ends it
 }
 
-// end ends the span of a turn. A turn whose engine was not called has none yet.
+// end ends the span of a turn. If the engine was not called, it first starts the span.
 func (t *Telemetry) end(e *lifecycle.EndedTurn) {
 	remembered := t.forget(e.RunID)
 	var span trace.Span
@@ -135,7 +133,7 @@ func (t *Telemetry) end(e *lifecycle.EndedTurn) {
 	span.End(at)
 }
 
-// place returns the name and the attributes that all spans of the place have.
+// place returns the name and the attributes of the place's spans.
 func (t *Telemetry) place(at place) *placeSpan {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -149,8 +147,8 @@ func (t *Telemetry) place(at place) *placeSpan {
 	return p
 }
 
-// describe sets the attributes of a turn's span, and adds as events what this process has noticed
-// since the turn before, such as the reply. The remembered is nil if that is nothing.
+// describe sets the attributes of a turn's span, and adds the events since the previous turn in
+// this process, such as the reply. remembered may be nil.
 func describe(span trace.Span, e *lifecycle.EndedTurn, remembered *runTrace) {
 	attributes := append(make([]attribute.KeyValue, 0, 8), attribute.String("interlude.run", e.RunID),
 		attribute.Int("interlude.attempt", e.Attempt), keyState.String(string(e.State)),
@@ -172,17 +170,16 @@ func describe(span trace.Span, e *lifecycle.EndedTurn, remembered *runTrace) {
 	}
 }
 
-// The attributes of links, which say where they lead.
+// The attributes of links, which name their targets.
 var (
 	linkSubmitted = []attribute.KeyValue{attribute.String("interlude.link", "submitted")}
 	linkBefore    = []attribute.KeyValue{attribute.String("interlude.link", "turn before")}
 )
 
-// links returns the links of a turn's span: one to the span that submitted the run, if its
-// traceparent is in the run's Meta, and one to the span of the turn before, if its traceparent is
-// stored.
+// links returns the links of a turn's span: to the span that submitted the run, if its traceparent
+// is in the run's Meta, and to the previous turn's span, if its traceparent is stored.
 func links(meta map[string]string, before string) (all []trace.Link) {
-	if meta["traceparent"] != "" { // without it, the propagator would allocate for nothing
+	if meta["traceparent"] != "" { // otherwise the propagator would allocate
 		submitted := trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(),
 			propagation.MapCarrier(meta)))
 		if submitted.IsValid() {
@@ -195,7 +192,7 @@ func links(meta map[string]string, before string) (all []trace.Link) {
 	return all
 }
 
-// traceparent returns the span as the W3C's Trace Context, version 00, writes it.
+// traceparent returns the span in the W3C Trace Context format, version 00.
 func traceparent(span trace.SpanContext) string {
 	id, of, flags := span.SpanID(), span.TraceID(), [1]byte{byte(span.TraceFlags())}
 	text := append(make([]byte, 0, len("00-")+2*len(of)+1+2*len(id)+len("-01")), "00-"...)
@@ -204,7 +201,7 @@ func traceparent(span trace.SpanContext) string {
 	return string(hex.AppendEncode(text, flags[:]))
 }
 
-// spanOf reads what traceparent wrote; of any other text it makes a span that is not valid.
+// spanOf parses traceparent's text. Other texts give an invalid span context.
 func spanOf(text string) trace.SpanContext {
 	if len(text) != len("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01") {
 		return trace.SpanContext{}

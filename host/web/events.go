@@ -96,8 +96,8 @@ func (d *Server) watchRoute(a *api) {
 	op := a.operation(http.MethodGet, "watch-inbox", "/inbox/events", "Follow the changes of an inbox")
 	op.Description = "Server-sent events for the inbox that the same parameters list. A reload event (the first of " +
 		"each connection, and one for a reader that lags far behind) means: list the inbox again. A change event has " +
-		"the data of one run as JSON (InboxChange): replace the questions that are shown of that run. The events have " +
-		"no numbers: after a reconnect, list again."
+		"the data of one run as JSON (InboxChange): replace the questions that are shown of that run. The events " +
+		"have no numbers: after a reconnect, list again."
 	op.Responses["200"] = streamResponse()
 	a.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[InboxChange](), true, "InboxChange")
 	huma.Register(a.huma, op, func(ctx context.Context, in *InboxFilter) (*streamBody, error) {

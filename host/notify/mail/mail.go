@@ -1,4 +1,4 @@
-// Package mail is a notify.Sender of mails, one to each person whom a notice concerns. It uses
+// Package mail is a notify.Sender of mails, one to each recipient of a notice. It uses
 // github.com/wneessen/go-mail.
 package mail
 
@@ -24,52 +24,50 @@ import (
 type Config struct {
 	// Server is the SMTP server, with its TLS policy, authentication and port.
 	Server *gomail.Client
-	// From is the sender's address, "Acme <runs@example.com>" or without the name.
+	// From is the sender's address, with or without a name: "Acme <runs@example.com>".
 	From string
-	// To returns the addresses of those whom the notice concerns; none is a notice that is
-	// delivered. It may look at who is asked (notify.OpenQuestion), and leave out questions that
-	// somebody has answered.
+	// To returns the addresses of the recipients; a notice without recipients counts as delivered.
+	// It may read the audience, and omit questions that are already answered (notify.OpenQuestion).
 	To func(ctx context.Context, n notify.Notice) ([]string, error)
-	// Compose returns what the person at this address is written; without a Text, nothing. Here
-	// personal links are made (host/link). Nil: notify.DefaultMessage, with a subject.
+	// Compose returns the mail to one address; without a Text, none is sent. Make personal links
+	// (host/link) here. Nil: notify.DefaultMessage, with a subject.
 	Compose func(ctx context.Context, n notify.Notice, to string) (Mail, error)
 }
 
-// Mail is a mail to one person. It is plain text, so that nothing that an agent writes is an image,
-// or a link with another name. Characters that a screen would hide are written out in subject and
-// text (interaction.VisibleProse).
+// Mail is a mail to one person. It is plain text, so agents cannot add images or disguised links.
+// Invisible characters in subject and text are named (interaction.VisibleProse).
 type Mail struct {
 	Subject string
 	Text    string
-	// Address is that of a page where this person can answer; it is written below the text. May be
-	// empty.
+	// Address is a page where this person can answer, written below the text. May be empty.
 	Address string
 }
 
 // Sender sends mails. It is safe for concurrent use.
 type Sender struct {
 	config Config
-	domain string // of From, for the ids of mails
+	domain string // of From, for message ids
 
 	mu sync.Mutex
-	// sent are the ids of mails of notices that were not delivered to all; guarded by mu.
+	// sent has the message ids of partly delivered notices; guarded by mu.
 	sent map[string]bool
 }
 
-// maxSent bounds what is remembered of notices that were delivered to some.
+// maxSent limits sent.
 const maxSent = 10_000
 
-// New returns a Sender. It sends nothing.
+// New returns a Sender.
 func New(cfg Config) (*Sender, error) {
 	switch {
 	case cfg.Server == nil:
-		return nil, errors.New("mail: Config.Server is nil")
+		return nil, errors.New("mail: Config.Server is nil, want an SMTP client")
 	case cfg.To == nil:
-		return nil, errors.New("mail: Config.To is nil")
+		return nil, errors.New("mail: Config.To is nil, want a function that returns the recipients")
 	}
 	from, err := mail.ParseAddress(cfg.From)
 	if err != nil {
-		return nil, fmt.Errorf("mail: Config.From is %q: %w", cfg.From, err)
+		return nil, fmt.Errorf("mail: Config.From is %q, want an address like Acme <runs@example.com>: "+
+			"%w", cfg.From, err)
 	}
 	if cfg.Compose == nil {
 		cfg.Compose = compose
@@ -84,10 +82,10 @@ func compose(_ context.Context, n notify.Notice, _ string) (Mail, error) {
 	return Mail{Subject: subject, Text: m.Text}, nil
 }
 
-// Send sends a mail to each person. If some cannot be reached, the notice comes again; this process
-// remembers who has got it, and another one writes to all of them again, with the same Message-ID.
-// A person whom the server refuses for good makes the notice a dead letter, when all others have
-// got it.
+// Send sends a mail to each recipient. If some cannot be reached now, the notice is retried: this
+// process skips recipients that already have it, and another process mails all of them again, with
+// the same Message-ID. If the server permanently refuses a recipient, the notice becomes a dead
+// letter once all others have it.
 func (s *Sender) Send(ctx context.Context, n notify.Notice) error {
 	people, err := s.config.To(ctx, n)
 	if err != nil {
@@ -104,16 +102,15 @@ func (s *Sender) Send(ctx context.Context, n notify.Notice) error {
 		}
 	}
 	if len(passing) > 0 {
-		return errors.Join(passing...) // what is permanent will be so in the next attempt too
+		return errors.Join(passing...) // permanent errors will occur again in the next attempt
 	}
-	if len(permanent) > 0 { // if it is sent again, it is for these alone
+	if len(permanent) > 0 { // a resend goes only to these
 		return errors.Join(permanent...)
 	}
 	s.forget(n, people)
 	return nil
 }
 
-// sendTo sends one mail.
 func (s *Sender) sendTo(ctx context.Context, n notify.Notice, to string) error {
 	id := s.messageID(n, to)
 	if s.wasSent(id) {
@@ -128,15 +125,15 @@ func (s *Sender) sendTo(ctx context.Context, n notify.Notice, to string) error {
 		return notify.Permanent(err)
 	}
 	err = s.config.Server.DialAndSendWithContext(ctx, message)
-	if message.IsDelivered() { // and what failed was the goodbye
+	if message.IsDelivered() { // only the end of the session failed
 		s.remember(id)
 		return nil
 	}
 	return explain(err)
 }
 
-// explain makes the refusal of a person, or of the mail, permanent. All else may pass: what a
-// server says before it has read the recipient is about the host.
+// explain makes the refusal of a recipient or of the mail permanent. Other errors are temporary:
+// before the recipient, the server's answers concern the host.
 func explain(err error) error {
 	var refusal *gomail.SendError
 	if errors.As(err, &refusal) && refusal.ErrorCode() >= 500 {
@@ -162,17 +159,17 @@ func (s *Sender) message(n notify.Notice, to, id string, m *Mail) (*gomail.Msg, 
 	message.Subject(line(interaction.VisibleProse(m.Subject)))
 	message.SetMessageIDWithValue(id)
 	message.SetDateWithValue(n.Event.TS)
-	message.SetGenHeader("Auto-Submitted", "auto-generated") // no holiday answers it
+	message.SetGenHeader("Auto-Submitted", "auto-generated") // stops automatic replies
 	message.SetGenHeader("Interlude-Notice", line(interaction.Visible(n.ID)))
 	message.SetBodyString(gomail.TypeTextPlain, text+"\n")
 	return message, nil
 }
 
-// maxSubject is the longest subject, in characters.
+// maxSubject is the maximum length of a subject, in characters.
 const maxSubject = 150
 
-// line is a text as one line of a header. A text that looks like an encoded word (RFC 2047) is
-// encoded itself: else the reader would see another text than the one that was checked.
+// line makes a text one header line. A text that looks like an encoded word (RFC 2047) is itself
+// encoded; otherwise the reader would see a different text from the checked one.
 func line(text string) string {
 	words := strings.Join(strings.Fields(text), " ")
 	if characters := []rune(words); len(characters) > maxSubject {
@@ -192,9 +189,9 @@ func line(text string) string {
 	return strings.Join(all, " ")
 }
 
-// messageID is the same in each attempt, so that a mailbox can see that it has the mail.
+// messageID is the same in each attempt, so a mailbox can detect duplicates.
 func (s *Sender) messageID(n notify.Notice, to string) string {
-	// The time tells a run from one that was pruned and submitted again under its id.
+	// The time distinguishes a run that was pruned and submitted again under its id.
 	sum := sha256.Sum256([]byte(n.ID + "\n" + n.Event.TS.UTC().Format(time.RFC3339Nano) + "\n" + to))
 	return hex.EncodeToString(sum[:16]) + "@" + s.domain
 }
@@ -214,7 +211,7 @@ func (s *Sender) remember(id string) {
 	s.sent[id] = true
 }
 
-// forget forgets a notice that does not come again.
+// forget removes the message ids of a notice that will not be sent again.
 func (s *Sender) forget(n notify.Notice, people []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -23,8 +23,7 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// server speaks enough SMTP to get mails. Answers are its answers to a command, in place of the
-// usual ones.
+// server speaks enough SMTP to receive mails. Answers replace its usual responses to commands.
 type server struct {
 	net.Listener
 
@@ -61,7 +60,7 @@ func (s *server) answer(command, text string) {
 	s.answers[command] = text
 }
 
-// talk has a conversation with a client. An answer without a text cuts the line.
+// talk serves a client. An empty answer closes the connection.
 func (s *server) talk(conn net.Conn) {
 	defer conn.Close()
 	lines := bufio.NewReader(conn)
@@ -109,7 +108,7 @@ func (s *server) talk(conn net.Conn) {
 	}
 }
 
-// got are the mails so far.
+// got returns the mails so far.
 func (s *server) got(tb testing.TB) (mails []*netmail.Message) {
 	tb.Helper()
 	s.mu.Lock()
@@ -123,7 +122,7 @@ func (s *server) got(tb testing.TB) (mails []*netmail.Message) {
 	return mails
 }
 
-// to are the recipients of mails, sorted.
+// to returns the recipients of mails, sorted.
 func to(mails []*netmail.Message) (all []string) {
 	for _, m := range mails {
 		all = append(all, strings.Trim(m.Header.Get("To"), "<>"))
@@ -159,8 +158,8 @@ func notice(prompt string) notify.Notice {
 		Type: lifecycle.TypeInputRequired, TS: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), Data: data}}
 }
 
-// L4: each person gets a mail of their own, with their own link, and the same id in each attempt;
-// what an agent writes stays within the text and the subject.
+// L4: each person gets a separate mail with a personal link, and with the same id in each attempt;
+// an agent's text stays within the text and the subject.
 func TestL4EachPersonGetsAMail(t *testing.T) {
 	s := newServer(t)
 	sender := s.sender(t, func(c *Config) {
@@ -187,14 +186,14 @@ func TestL4EachPersonGetsAMail(t *testing.T) {
 	require.NotEqual(t, first[0].Header.Get("Message-ID"), first[1].Header.Get("Message-ID"))
 	require.NoError(t, sender.Send(t.Context(), n))
 	second := s.got(t)
-	require.Len(t, second, 2, "another attempt, by whoever knows nothing of the first")
+	require.Len(t, second, 2, "another attempt, in a process that does not know the first")
 	for i := range second {
 		require.Equal(t, first[i].Header.Get("Message-ID"), second[i].Header.Get("Message-ID"))
 	}
 }
 
-// L4: a person who cannot be reached now gets the mail later, and the others get it once; one whom
-// the server does not know makes a dead letter.
+// L4: a person who cannot be reached now gets the mail later, and the others get it once; an
+// unknown recipient makes a dead letter.
 func TestL4SomeCannotBeReached(t *testing.T) {
 	s := newServer(t)
 	sender := s.sender(t, nil)
@@ -209,7 +208,7 @@ func TestL4SomeCannotBeReached(t *testing.T) {
 	s.answer("RCPT TO:<bob", "250 ok")
 	require.NoError(t, sender.Send(t.Context(), n))
 	require.Equal(t, []string{"bob@example.com"}, to(s.got(t)))
-	require.Empty(t, sender.sent, "nothing is kept of what was delivered")
+	require.Empty(t, sender.sent, "no memory remains after delivery")
 
 	s.answer("RCPT TO:<ada", "550 unknown")
 	require.ErrorIs(t, sender.Send(t.Context(), n), notify.ErrPermanent)
@@ -225,11 +224,11 @@ func TestL4SomeCannotBeReached(t *testing.T) {
 	s.answer("MAIL FROM", "530 sign in first")
 	err := sender.Send(t.Context(), n)
 	require.Error(t, err)
-	require.NotErrorIs(t, err, notify.ErrPermanent, "that is the host's fault, and may be mended")
+	require.NotErrorIs(t, err, notify.ErrPermanent, "the host is at fault, and can correct it")
 	require.Empty(t, s.got(t))
 }
 
-// L4: nobody to write to, nothing to write, and functions that fail.
+// L4: no recipients, no text, and functions that fail.
 func TestL4WhoAndWhatAreTheHosts(t *testing.T) {
 	s := newServer(t)
 	broken := errors.New("broken")
@@ -270,11 +269,11 @@ func TestL4WhoAndWhatAreTheHosts(t *testing.T) {
 	for i := range maxSent + 1 {
 		sender.remember(fmt.Sprint(i))
 	}
-	require.Len(t, sender.sent, 1, "memory is bounded")
+	require.Len(t, sender.sent, 1, "memory is limited")
 }
 
-// N4: a subject is what its text says, whatever the agent writes: no encoded word hides another
-// text, nothing is invisible, no emoji is torn. Nothing names the library.
+// N4: the subject equals its text for any agent's text: no encoded word hides a different text,
+// nothing is invisible, no emoji is torn. Nothing names the library.
 func TestN4TheSubjectIsItsText(t *testing.T) {
 	s := newServer(t)
 	hidden := "=?utf-8?b?4oCuZXZpbA0KQmNjOiB4AA==?="
