@@ -45,8 +45,9 @@ var texts = map[Reason][2]string{
 	Gone:        {"This question does not exist", "It was deleted, or was never asked."},
 	Settled:     {"This question is settled", ""},
 	Voted:       {"You have already voted", "Your vote counts and cannot be changed."},
-	Claimed:     {"Another person is working on this question", "You can answer when the claim ends; this link stays valid."},
-	Expired:     {"This link has expired", "Ask for a new link, or answer on the full page."},
+	Claimed: {"Another person is working on this question",
+		"You can answer when the claim ends. This link stays valid."},
+	Expired: {"This link has expired", "Ask for a new link, or answer on the full page."},
 	Changed: {"The question has changed", "It is not the question that this link was made for. Nothing was " +
 		"answered."},
 	Unavailable: {"The service is unavailable", "Try the same link again later. Your answer counts only once."},
