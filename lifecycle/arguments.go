@@ -52,7 +52,7 @@ func (c *Client) check(ctx context.Context) error {
 	switch {
 	case ctx == nil:
 		return &ArgumentError{"ctx", "nil", "a context", nil}
-	case c.store == nil:
+	case c.proc.Store == nil:
 		return &ArgumentError{"view", "nil", "a store for Client.On", nil}
 	}
 	if c.actor.IsZero() {

@@ -163,7 +163,7 @@ func (c *Client) allowView(ctx context.Context, id string) error {
 	if c.authorize == nil {
 		return nil
 	}
-	run, err := c.store.Run(ctx, id)
+	run, err := c.proc.Store.Run(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func (c *Client) askAuthorize(ctx context.Context, a *Access) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			text := decide.Shortened(fmt.Sprint(p))
-			c.log.Error("Authorize panicked", "action", a.Action, "run", refused.RunID, "panic", text, "stack",
+			c.proc.Log.Error("Authorize panicked", "action", a.Action, "run", refused.RunID, "panic", text, "stack",
 				string(debug.Stack()))
 			refused.Err = errors.New("Authorize panicked") // callers may be anybody: what it said is in the log
 			err = refused

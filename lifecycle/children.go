@@ -12,6 +12,7 @@ import (
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/lifecycle/internal/decide"
+	"github.com/interlude-go/interlude/lifecycle/internal/node"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -68,7 +69,7 @@ func (s *sink) Spawn(ctx context.Context, c engine.Child) (string, error) {
 	if err := s.countChild(ctx); err != nil {
 		return "", err
 	}
-	err = t.untilAnswered(ctx, "child not started", func() error { return t.node.commit(ctx, cm) })
+	err = t.untilAnswered(ctx, "child not started", func() error { return t.node.proc.Commit(ctx, cm) })
 	switch {
 	case err == nil:
 		return id, nil
@@ -92,7 +93,7 @@ func (t *turn) newChild(parent *store.Run, id string, c *engine.Child) (*store.C
 	if err != nil {
 		return nil, fmt.Errorf("engine: child %.80q: %w", c.Key, err)
 	}
-	run, body, err := spec.record(commitTime(t.node.clock))
+	run, body, err := spec.record(t.node.proc.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +114,7 @@ func (t *turn) childSpec(id string, c *engine.Child) (spec Spec, err error) {
 	if c.Mode != "" {
 		spec.Mode = c.Mode
 	}
-	if spec.WorkDir, err = absolute(c.WorkDir); err != nil {
+	if spec.WorkDir, err = node.Absolute(c.WorkDir); err != nil {
 		return spec, err
 	}
 	err = spec.Validate()
@@ -155,10 +156,10 @@ func (s *sink) ChildEnd(ctx context.Context, id string) (*engine.ChildEnd, error
 // OpenChildren implements engine.Parent.
 func (s *sink) OpenChildren(ctx context.Context) (ids []string, _ error) {
 	t := (*turn)(s)
-	for q := (store.Query{Parent: t.call.RunID, States: openStates, Limit: store.MaxBatch}); ; {
+	for q := (store.Query{Parent: t.call.RunID, States: node.OpenStates, Limit: store.MaxBatch}); ; {
 		var page store.Page
 		err := t.untilAnswered(ctx, "children not read", func() (err error) {
-			page, err = t.node.store.Runs(ctx, q)
+			page, err = t.node.proc.Store.Runs(ctx, q)
 			return err
 		})
 		if err != nil {
@@ -177,7 +178,7 @@ func (s *sink) OpenChildren(ctx context.Context) (ids []string, _ error) {
 // the store fails, it reads again. What it returns is durable (J8), because the turn relies on it.
 func (t *turn) readChild(ctx context.Context, id string) (child store.Run, _ error) {
 	err := t.untilAnswered(ctx, "child not read", func() (err error) {
-		child, err = t.node.confirmedRun(ctx, id)
+		child, err = t.node.proc.ConfirmedRun(ctx, id)
 		return err
 	})
 	if err == nil && child.Parent() != t.call.RunID {
@@ -200,8 +201,8 @@ func (t *turn) untilAnswered(ctx context.Context, what string, f func() error) e
 				return err
 			}
 		}
-		t.node.log.Error(what+"; trying again", "run", t.call.RunID, "err", err)
-		if t.node.sleep(ctx, backoff) != nil {
+		t.node.proc.Log.Error(what+"; trying again", "run", t.call.RunID, "err", err)
+		if t.node.proc.Sleep(ctx, backoff) != nil {
 			return err
 		}
 	}
@@ -217,7 +218,7 @@ func (t *turn) cancelWithParent(ctx context.Context) bool {
 	}
 	parent := store.Run{ID: id, State: "pruned"}
 	err := t.untilAnswered(ctx, "parent not read", func() error {
-		read, err := t.node.store.Run(ctx, id)
+		read, err := t.node.proc.Store.Run(ctx, id)
 		if err == nil {
 			parent = read
 		}
@@ -227,7 +228,7 @@ func (t *turn) cancelWithParent(ctx context.Context) bool {
 		return false
 	}
 	err = t.commit(func(run *store.Run, now time.Time) (*store.Commit, error) {
-		return decide.Cancel(run, parentEnded(&parent), now)
+		return decide.Cancel(run, node.ParentEnded(&parent), now)
 	})
 	if err == nil {
 		t.interrupt(engine.ErrCanceled)

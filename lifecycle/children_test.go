@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"bytes"
 	"context"
+	"errors"
 	"log/slog"
 	"path/filepath"
 	"strconv"
@@ -17,6 +18,7 @@ import (
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/lifecycle/internal/decide"
+	"github.com/interlude-go/interlude/lifecycle/internal/node"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/memory"
 )
@@ -94,8 +96,8 @@ func TestM3AnEngineStartsRunsAndWaitsForThem(t *testing.T) {
 			{Succeeded: true, FinalText: "done"},
 		}, ends)
 		for _, id := range append(kids[:3], "r") {
-			requireSoundLog(t, lc.store, id)
-			first, err := lc.store.Events(t.Context(), id, 0, 1)
+			requireSoundLog(t, lc.proc.Store, id)
+			first, err := lc.proc.Store.Events(t.Context(), id, 0, 1)
 			require.NoError(t, err)
 			require.Equal(t, id != "r", strings.Contains(string(first[0].Body), `"parent":"r"`), "%s", first[0].Body)
 		}
@@ -165,16 +167,16 @@ func TestM3AChildOfARunThatHasEndedIsNotExecuted(t *testing.T) {
 		synctest.Wait()
 		in(t, lc.Client, "r", fsm.StateSucceeded)
 		for _, parent := range []string{"r", "gone"} {
-			run, body, err := Spec{ID: "of-" + parent, Prompt: "done"}.record(commitTime(lc.clock))
+			run, body, err := Spec{ID: "of-" + parent, Prompt: "done"}.record(lc.proc.Now())
 			require.NoError(t, err)
 			run.Family = &store.Family{Ancestors: []string{parent}}
 			cm, err := decide.Submission(&run, body)
 			require.NoError(t, err)
-			require.NoError(t, lc.commit(t.Context(), cm))
+			require.NoError(t, lc.proc.Commit(t.Context(), cm))
 			pass(time.Minute)
 			child := in(t, lc.Client, run.ID, fsm.StateCanceled)
 			require.Zero(t, child.Family.Due)
-			requireSoundLog(t, lc.store, run.ID)
+			requireSoundLog(t, lc.proc.Store, run.ID)
 		}
 		require.Equal(t, []string{"r"}, called)
 		require.Empty(t, logged.String())
@@ -198,12 +200,12 @@ func TestM3LimitsOfChildren(t *testing.T) {
 			return engine.AwaitAll(make([]string, engine.MaxChildren+1)...), nil
 		})})
 		defer stop()
-		run, body, err := Spec{ID: "r", Prompt: "x"}.record(commitTime(lc.clock))
+		run, body, err := Spec{ID: "r", Prompt: "x"}.record(lc.proc.Now())
 		require.NoError(t, err)
 		run.Family = &store.Family{Children: engine.MaxChildren - 1}
 		cm, err := decide.Submission(&run, body)
 		require.NoError(t, err)
-		require.NoError(t, lc.commit(t.Context(), cm))
+		require.NoError(t, lc.proc.Commit(t.Context(), cm))
 		pass(time.Minute)
 		run = in(t, lc.Client, "r", fsm.StateFailed)
 		require.Contains(t, run.Error.Message, "waits for 1001 children")
@@ -280,11 +282,15 @@ func TestM3TheEndOfAChildDoesNotReadAllOthers(t *testing.T) {
 // M3: a store that is down is asked more and more rarely, until it answers.
 func TestM3ReadsForAnEngineWaitForTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRelatives(t)
+		var logged bytes.Buffer
+		lc, err := New(Config{Store: newStore(t), Engine: agent{}, Logger: slog.New(slog.NewTextHandler(&logged, nil))})
+		require.NoError(t, err)
+		defer lc.Close()
+		errDown := errors.New("the store is down")
 		begun := time.Now()
 		var asked []time.Duration
-		worker := &turn{node: r.node, call: EngineCall{RunID: "r"}}
-		err := worker.untilAnswered(t.Context(), "child not read", func() error {
+		worker := &turn{node: &membership{Lifecycle: lc}, call: node.EngineCall{RunID: "r"}}
+		err = worker.untilAnswered(t.Context(), "child not read", func() error {
 			asked = append(asked, time.Since(begun))
 			if len(asked) < 5 {
 				return errDown
@@ -294,7 +300,7 @@ func TestM3ReadsForAnEngineWaitForTheStore(t *testing.T) {
 		require.ErrorIs(t, err, store.ErrNotFound)
 		require.Equal(t, []time.Duration{0, 20 * time.Millisecond, 60 * time.Millisecond, 140 * time.Millisecond,
 			300 * time.Millisecond}, asked)
-		require.Equal(t, 4, strings.Count(r.logged.String(), "child not read; trying again"))
+		require.Equal(t, 4, strings.Count(logged.String(), "child not read; trying again"))
 	})
 }
 
@@ -311,18 +317,4 @@ func TestM3WhatAChildInherits(t *testing.T) {
 	require.Equal(t, Spec{ID: "c", Prompt: "y", Engine: "f", Mode: Interactive, Pool: "p"}, spec)
 	_, err = parent.childSpec("c", &engine.Child{Key: "k"})
 	require.ErrorIs(t, err, ErrInvalidSpec, "it has nothing to do")
-}
-
-// M3: of the open children that a run waits for, a node remembers the one with the lowest id, and
-// it remembers one child of so many runs at most.
-func TestM3TheOpenChildThatIsRemembered(t *testing.T) {
-	f := families{open: map[string]string{"other": "x"}}
-	run := &store.Run{ID: "r", Block: &store.Block{Children: []string{"c", "a", "b", "d"}}}
-	f.rememberOpen(run, map[string]bool{"b": true, "c": true, "d": true})
-	require.Equal(t, map[string]string{"other": "x", "r": "b"}, f.open)
-	for i := range maxKnownOpen - 2 {
-		f.open[strconv.Itoa(i)] = "x"
-	}
-	f.rememberOpen(run, map[string]bool{"d": true})
-	require.Equal(t, map[string]string{"r": "d"}, f.open)
 }

@@ -15,8 +15,8 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/lifecycle/internal/decide"
+	"github.com/interlude-go/interlude/lifecycle/internal/node"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -27,17 +27,11 @@ import (
 // Without an Authorize (ClientConfig, Config), everything is allowed to whoever has the client.
 // Front ends that serve several people use a client for each: see As.
 type Client struct {
-	store   store.Store
-	clock   Clock
-	log     *slog.Logger
+	proc    node.Process // its Engines are empty unless the client is that of a Lifecycle
 	poll    time.Duration
-	engines map[string]engine.Engine // empty unless the client is that of a Lifecycle
 	hub     *hub
-	due     *dueHint                // wakes Serve for a deadline that this process has just stored
-	stuck   *stuckCalls             // of this process's engines
 	ownNode *atomic.Pointer[string] // the id of the node as which this process serves; nil: it does not serve
 	notices *notices                // nil without an observer
-	host    decide.HostPolicy
 	inboxes *inboxWatches
 
 	journals *semaphore.Weighted // maxJournalsRead bytes of journals that turns and forks have read
@@ -93,11 +87,13 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 	if cfg.Poll <= 0 {
 		cfg.Poll = time.Second
 	}
-	c := &Client{store: cfg.Store, clock: cfg.Clock, log: cfg.Logger, poll: cfg.Poll, due: newDueHint(),
-		stuck: new(stuckCalls), ownNode: new(atomic.Pointer[string]), notices: newNotices(cfg.Observer, cfg.Logger),
-		host: decide.HostPolicy{OnInterrupt: cfg.OnInterrupt}, authorize: cfg.Authorize, inboxes: new(inboxWatches),
-		journals: semaphore.NewWeighted(maxJournalsRead)}
-	c.hub = newHub(cfg.Store)
+	queue := newNotices(cfg.Observer, cfg.Logger)
+	c := &Client{
+		proc: node.Process{Store: cfg.Store, Clock: cfg.Clock, Log: cfg.Logger, Due: node.NewDueHint(),
+			Host: decide.HostPolicy{OnInterrupt: cfg.OnInterrupt}, Stuck: new(node.StuckCalls), Notices: queue},
+		poll: cfg.Poll, hub: newHub(cfg.Store), ownNode: new(atomic.Pointer[string]), notices: queue,
+		authorize: cfg.Authorize, inboxes: new(inboxWatches), journals: semaphore.NewWeighted(maxJournalsRead),
+	}
 	return c, nil
 }
 
@@ -119,7 +115,8 @@ func (c *Client) On(view store.Store) *Client {
 	// The copy shares the due hint: Serve may wake for a deadline that the transaction has not
 	// committed yet, and finds it one poll later.
 	on := *c
-	on.store, on.hub, on.notices, on.inboxes = view, newHub(nil), nil, new(inboxWatches)
+	on.hub, on.notices, on.inboxes = newHub(nil), nil, new(inboxWatches)
+	on.proc.Store, on.proc.Notices = view, on.notices
 	return &on
 }
 
@@ -144,7 +141,7 @@ func (c *Client) GetOrSubmit(ctx context.Context, spec Spec) (run Run, known boo
 	if err := c.check(ctx); err != nil {
 		return Run{}, false, err
 	}
-	if spec.WorkDir, err = absolute(spec.WorkDir); err != nil {
+	if spec.WorkDir, err = node.Absolute(spec.WorkDir); err != nil {
 		return Run{}, false, &SpecError{"WorkDir", quote(spec.WorkDir), "an absolute folder: the process's own is " +
 			"not known",
 			err}
@@ -152,7 +149,7 @@ func (c *Client) GetOrSubmit(ctx context.Context, spec Spec) (run Run, known boo
 	if err := spec.Validate(); err != nil {
 		return Run{}, false, err
 	}
-	now := commitTime(c.clock)
+	now := c.proc.Now()
 	run, body, err := spec.record(now)
 	if err != nil {
 		return Run{}, false, err
@@ -160,7 +157,7 @@ func (c *Client) GetOrSubmit(ctx context.Context, spec Spec) (run Run, known boo
 	if run.ID == "" {
 		run.ID = newID(now)
 	}
-	if len(c.engines) > 0 && c.engines[run.Engine] == nil {
+	if len(c.proc.Engines) > 0 && c.proc.Engines[run.Engine] == nil {
 		return Run{}, false, &SpecError{"Engine", quote(spec.Engine), "the name of a configured engine", nil}
 	}
 	cm, err := decide.Submission(&run, body)
@@ -171,7 +168,7 @@ func (c *Client) GetOrSubmit(ctx context.Context, spec Spec) (run Run, known boo
 	if err := c.allow(ctx, ActionSubmit, &run, nil); err != nil {
 		return Run{}, false, err
 	}
-	err = c.commit(ctx, cm)
+	err = c.proc.Commit(ctx, cm)
 	if errors.Is(err, store.ErrExists) {
 		run, err = c.existingRun(ctx, run)
 		return run, err == nil, err
@@ -179,14 +176,14 @@ func (c *Client) GetOrSubmit(ctx context.Context, spec Spec) (run Run, known boo
 	if err != nil {
 		return Run{}, false, fmt.Errorf("lifecycle: submit run %s: %w", run.ID, err)
 	}
-	c.due.note(run.NotBefore)
+	c.proc.Due.Note(run.NotBefore)
 	return cm.Run, false, nil
 }
 
 // existingRun returns the stored run for a submission whose id is taken. The error is
 // ErrSpecConflict if that run has another spec.
 func (c *Client) existingRun(ctx context.Context, submitted Run) (Run, error) {
-	stored, err := c.confirmedRun(ctx, submitted.ID)
+	stored, err := c.proc.ConfirmedRun(ctx, submitted.ID)
 	if err != nil {
 		return Run{}, fmt.Errorf("lifecycle: submit run %s: %w", submitted.ID, err)
 	}
@@ -216,7 +213,7 @@ func (c *Client) Cancel(ctx context.Context, id, reason string) error {
 	}
 	cmd := command{verb: "cancel", run: id}
 	return c.carryOut(ctx, cmd, func() (*store.Commit, error) {
-		run, err := c.store.Run(ctx, id)
+		run, err := c.proc.Store.Run(ctx, id)
 		if err != nil {
 			return nil, cmd.failed(err)
 		}
@@ -224,14 +221,14 @@ func (c *Client) Cancel(ctx context.Context, id, reason string) error {
 			return nil, err
 		}
 		if run.State.Terminal() { // the caller relies on the error, so the end of the run must be durable (J8)
-			if run, err = c.confirmedRun(ctx, id); err != nil {
+			if run, err = c.proc.ConfirmedRun(ctx, id); err != nil {
 				return nil, cmd.failed(err)
 			}
 			if run.State.Terminal() {
 				return nil, &TerminalError{RunID: id, State: run.State}
 			}
 		}
-		return decide.Cancel(&run, decide.Shortened(reason), commitTime(c.clock))
+		return decide.Cancel(&run, decide.Shortened(reason), c.proc.Now())
 	})
 }
 
@@ -241,7 +238,7 @@ func (c *Client) Get(ctx context.Context, id string) (Run, error) {
 	if err := c.checkRun(ctx, id); err != nil {
 		return Run{}, err
 	}
-	run, err := c.store.Run(ctx, id)
+	run, err := c.proc.Store.Run(ctx, id)
 	if err == nil {
 		err = c.allow(ctx, ActionView, &run, run.Pending)
 	}
@@ -277,7 +274,7 @@ func (c *Client) Runs(ctx context.Context, query Query) (Page, error) {
 	var page Page
 	query.Limit = min(want, listedFirst)
 	for size := 0; ; {
-		some, err := c.store.Runs(ctx, query)
+		some, err := c.proc.Store.Runs(ctx, query)
 		if err != nil {
 			return Page{}, err
 		}
@@ -323,7 +320,7 @@ func (c *Client) History(ctx context.Context, id string) ([]Record, error) {
 	if err := c.checkRun(ctx, id); err != nil {
 		return nil, err
 	}
-	run, records, err := c.store.History(ctx, id)
+	run, records, err := c.proc.Store.History(ctx, id)
 	if err == nil {
 		err = c.allow(ctx, ActionView, &run, run.Pending)
 	}
@@ -350,7 +347,7 @@ func (c *Client) Question(ctx context.Context, id string, question int) (Record,
 	if err := c.checkQuestionCall(ctx, id, question); err != nil {
 		return Record{}, err
 	}
-	run, err := c.store.Run(ctx, id)
+	run, err := c.proc.Store.Run(ctx, id)
 	if err == nil {
 		err = c.allow(ctx, ActionView, &run, run.Pending)
 	}
@@ -360,9 +357,9 @@ func (c *Client) Question(ctx context.Context, id string, question int) (Record,
 	if q := run.OpenQuestion(question); q != nil {
 		return Record{Question: *q}, nil
 	}
-	record, err := c.store.Interaction(ctx, id, question)
+	record, err := c.proc.Store.Interaction(ctx, id, question)
 	if errors.Is(err, ErrNotFound) && 1 <= question && question <= run.Interactions {
-		err = cmp.Or(lostRecord(ctx, c.store, id, question), err)
+		err = cmp.Or(lostRecord(ctx, c.proc.Store, id, question), err)
 	}
 	record.Session, record.Journal = nil, 0
 	return record, err
@@ -370,7 +367,7 @@ func (c *Client) Question(ctx context.Context, id string, question int) (Record,
 
 // Now is the time by which the client judges claims, deadlines and the ends of waits: that of
 // Config.Clock, or without one the store's. It may differ from the machine's.
-func (c *Client) Now() time.Time { return c.clock.Now() }
+func (c *Client) Now() time.Time { return c.proc.Clock.Now() }
 
 // Wait returns the run once it has ended.
 func (c *Client) Wait(ctx context.Context, id string) (Run, error) {
@@ -380,9 +377,9 @@ func (c *Client) Wait(ctx context.Context, id string) (Run, error) {
 	f := c.hub.followEnd(id)
 	defer f.close()
 	p := c.newPoller(f)
-	defer p.stop()
+	defer p.Stop()
 	for asked := false; ; {
-		r, err := c.store.Run(ctx, id)
+		r, err := c.proc.Store.Run(ctx, id)
 		if err == nil && !asked {
 			if err := c.allow(ctx, ActionView, &r, r.Pending); err != nil {
 				return Run{}, err
@@ -392,7 +389,7 @@ func (c *Client) Wait(ctx context.Context, id string) (Run, error) {
 		if err != nil || r.State.Terminal() {
 			return r, err
 		}
-		if err := p.wait(ctx); err != nil {
+		if err := p.Wait(ctx); err != nil {
 			return Run{}, err
 		}
 		if r, ended := f.endedRun(); ended {
@@ -401,10 +398,10 @@ func (c *Client) Wait(ctx context.Context, id string) (Run, error) {
 	}
 }
 
-// newPoller returns a poller that waits for a hint to the follower, or until a poll interval is
+// newPoller returns a node.Poller that waits for a hint to the follower, or until a poll interval is
 // over.
-func (c *Client) newPoller(f *follower) poller {
-	return poller{clock: c.clock, wake: f.hints, interval: c.poll}
+func (c *Client) newPoller(f *follower) node.Poller {
+	return node.Poller{Clock: c.proc.Clock, Wake: f.hints, Interval: c.poll}
 }
 
 // Prune deletes runs that ended before the given time, with their events and history, and returns
@@ -422,7 +419,7 @@ func (c *Client) Prune(ctx context.Context, before time.Time) (int, error) {
 	const batch = 500
 	total := 0
 	for {
-		n, err := c.store.Prune(ctx, before, batch)
+		n, err := c.proc.Store.Prune(ctx, before, batch)
 		total += n
 		if err != nil || n < batch {
 			return total, err
@@ -441,7 +438,7 @@ func (c *Client) Stats(ctx context.Context) (Stats, error) {
 	if err := c.allow(ctx, ActionStats, nil, nil); err != nil {
 		return Stats{}, err
 	}
-	return c.store.Survey(ctx, commitTime(c.clock))
+	return c.proc.Store.Survey(ctx, c.proc.Now())
 }
 
 // idEncoding keeps the byte order in the text, so that ids sort by time.

@@ -14,6 +14,7 @@ import (
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle/internal/node"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/memory"
 )
@@ -132,10 +133,10 @@ func TestStoreClockIsTheDefault(t *testing.T) {
 func TestDeadlineFiresByTheStoresClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := keeps(t, 20*time.Minute)
-		ahead, stopAhead := serveBeside(t, Config{Store: s, Engine: asksOnce(), Clock: storeClock{s,
-			wrongBy(time.Hour)}})
-		behind, stopBehind := serveBeside(t, Config{Store: s, Engine: asksOnce(), Clock: storeClock{s,
-			wrongBy(-time.Hour)}})
+		ahead, stopAhead := serveBeside(t, Config{Store: s, Engine: asksOnce(),
+			Clock: node.StoreClock{Store: s, Machine: wrongBy(time.Hour)}})
+		behind, stopBehind := serveBeside(t, Config{Store: s, Engine: asksOnce(),
+			Clock: node.StoreClock{Store: s, Machine: wrongBy(-time.Hour)}})
 		before, err := s.Nodes(t.Context())
 		require.NoError(t, err)
 		require.Len(t, before, 2)

@@ -40,8 +40,8 @@ func (c *Client) carryOut(ctx context.Context, cmd command, attempt func() (*sto
 		if err != nil || cm == nil {
 			return err
 		}
-		if err = c.commit(ctx, cm); err == nil {
-			c.due.noteRun(&cm.Run)
+		if err = c.proc.Commit(ctx, cm); err == nil {
+			c.proc.Due.NoteRun(&cm.Run)
 		}
 		decide.Recycle(cm)
 		if err == nil {

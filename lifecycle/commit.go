@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/interlude-go/interlude/engine"
@@ -12,44 +11,6 @@ import (
 	"github.com/interlude-go/interlude/lifecycle/internal/decide"
 	"github.com/interlude-go/interlude/store"
 )
-
-// singleCommits pools batches of length one. Client.commit hands such a batch to the store. The
-// store keeps nothing of it, so the next commit can use it again.
-var singleCommits = sync.Pool{New: func() any { return new([1]store.Commit) }}
-
-// commit stores one commit.
-func (c *Client) commit(ctx context.Context, cm *store.Commit) error {
-	batch := singleCommits.Get().(*[1]store.Commit) //nolint:forcetypeassert // there is nothing else in it
-	batch[0] = *cm
-	err := c.store.Commit(ctx, batch[:])[0]
-	batch[0] = store.Commit{}
-	singleCommits.Put(batch)
-	if err == nil {
-		c.notices.committed(cm)
-	}
-	return err
-}
-
-// commitBatch stores several commits.
-func (c *Client) commitBatch(ctx context.Context, batch []store.Commit) []error {
-	errs := c.store.Commit(ctx, batch)
-	for i, err := range errs {
-		if err == nil {
-			c.notices.committed(&batch[i])
-		}
-	}
-	return errs
-}
-
-// confirmedRun reads the run through Confirm. It is for reads whose result the caller of a Client
-// or a turn acts on, so that the result must be durable (J8).
-func (c *Client) confirmedRun(ctx context.Context, id string) (run Run, _ error) {
-	err := c.store.Confirm(ctx, func(r store.Reader) (err error) {
-		run, err = r.Run(ctx, id)
-		return err
-	})
-	return run, err
-}
 
 // decision makes the commit that follows from the run's record. It is a pure function: when the
 // store fails, it is called again, with a later time.
@@ -77,15 +38,15 @@ func (t *turn) commitLocked(d decision) error {
 		if errors.Is(context.Cause(t.ctx), errCommitsLost) { // the fence may be that of another claim by now
 			return fmt.Errorf("%w: %w", store.ErrStaleEpoch, errCommitsLost)
 		}
-		cm, err := d(t.record, commitTime(t.node.clock))
+		cm, err := d(t.record, t.node.proc.Now())
 		if err != nil {
 			return err
 		}
 		cm.Fence = &store.Fence{Node: t.node.id, Epoch: t.epoch}
-		if err = t.node.commit(t.node.live, cm); err == nil {
+		if err = t.node.proc.Commit(t.node.live, cm); err == nil {
 			*t.record = cm.Run
 			decide.Recycle(cm)
-			t.node.due.noteRun(t.record)
+			t.node.proc.Due.NoteRun(t.record)
 			return nil
 		}
 		stale := errors.Is(err, store.ErrStaleEpoch)
@@ -98,9 +59,10 @@ func (t *turn) commitLocked(d decision) error {
 		}
 		if !stale {
 			failed = true
-			t.node.log.Error("commit failed; trying again", "run", t.record.ID, "attempt", t.record.Attempt, "err", err)
+			t.node.proc.Log.Error("commit failed; trying again", "run", t.record.ID, "attempt", t.record.Attempt,
+				"err", err)
 		}
-		if t.node.sleep(t.node.live, backoff) != nil {
+		if t.node.proc.Sleep(t.node.live, backoff) != nil {
 			return err
 		}
 		backoff = min(2*backoff, t.node.cfg.Poll)
@@ -110,8 +72,8 @@ func (t *turn) commitLocked(d decision) error {
 			t.interrupt(lost)
 			return lost
 		case found == commitStored:
-			t.node.due.noteRun(t.record)
-			t.node.notices.committed(cm)
+			t.node.proc.Due.NoteRun(t.record)
+			t.node.notices.Committed(cm)
 			return nil
 		case found == runChanged && t.foundTransaction():
 			// decide again, about the run with what the transaction has stored
@@ -132,7 +94,7 @@ func (t *turn) foundTransaction() bool {
 	if found != commitStored {
 		return false
 	}
-	t.node.notices.committed(t.inTransaction)
+	t.node.notices.Committed(t.inTransaction)
 	t.inTransaction = nil
 	return true
 }
@@ -161,7 +123,7 @@ const (
 // under the worker's epoch nobody else changes the run before it waits, except to end it. The error
 // is errCommitsLost or nil.
 func (t *turn) findCommitted(run *store.Run) (commitStatus, error) {
-	stored, err := t.node.store.Run(t.node.live, run.ID)
+	stored, err := t.node.proc.Store.Run(t.node.live, run.ID)
 	if err != nil {
 		return commitUnknown, nil
 	}
@@ -174,7 +136,7 @@ func (t *turn) findCommitted(run *store.Run) (commitStatus, error) {
 	}
 	// The worker forgets its outcome if it is stored, or if the run was changed: so what is stored
 	// must be durable.
-	stored, err = t.node.confirmedRun(t.node.live, run.ID)
+	stored, err = t.node.proc.ConfirmedRun(t.node.live, run.ID)
 	if err != nil {
 		return commitUnknown, nil
 	}
@@ -214,66 +176,4 @@ func (t *turn) lastStored() store.Run {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return *t.record
-}
-
-// commitLock is a mutex that may be held while a commit is stored. It is made of a sync.Cond for
-// the sake of testing/synctest: fake time goes on while goroutines wait for a sync.Cond, so a slow
-// store of a test gets to answer; it stands still as long as one waits for a sync.Mutex. The zero
-// value is unlocked.
-//
-// Whoever holds it may lend it to code that may never return: then it stays locked, but Revoke can
-// take it away from the borrower.
-type commitLock struct {
-	mu   sync.Mutex
-	held bool // guarded by mu
-	lent bool // guarded by mu; only while held
-	free sync.Cond
-}
-
-func (l *commitLock) Lock() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.free.L = &l.mu
-	for l.held {
-		l.free.Wait()
-	}
-	l.held = true
-}
-
-// TryLock takes the lock unless somebody holds it.
-func (l *commitLock) TryLock() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.held {
-		return false
-	}
-	l.held = true
-	return true
-}
-
-func (l *commitLock) Unlock() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.held = false
-	l.free.Signal()
-}
-
-// Lend lends the lock, which the caller holds.
-func (l *commitLock) Lend() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.lent = true
-}
-
-// Reclaim ends the loan. The caller, who has lent the lock, holds it again, unless it was revoked.
-func (l *commitLock) Reclaim() (holds bool) { return l.endLoan() }
-
-// Revoke takes the lock if it is lent, and reports whether the caller holds it.
-func (l *commitLock) Revoke() (holds bool) { return l.endLoan() }
-
-func (l *commitLock) endLoan() (was bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	was, l.lent = l.lent, false
-	return was
 }

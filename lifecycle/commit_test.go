@@ -10,6 +10,7 @@ import (
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/lifecycle/internal/node"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -28,7 +29,7 @@ func (s slowCommits) Commit(ctx context.Context, batch []store.Commit) []error {
 func TestEngineReturnsWhileTurnIsSettledWithoutIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := agent{turn: func(context.Context, engine.Turn) (engine.Outcome, error) {
-			time.Sleep(time.Second + turnReturnLimit + 2*time.Second) // in the middle of the commit
+			time.Sleep(time.Second + node.TurnReturnLimit + 2*time.Second) // in the middle of the commit
 			return finished(), nil
 		}}
 		lc, stop := serve(t, Config{Store: slowCommits{newStore(t)}, Engine: e})
@@ -65,7 +66,7 @@ func TestStuckEngineIsLeftBehindOnceItsReportIsStored(t *testing.T) {
 			<-goOn
 			return finished(), err
 		})
-		s := slowReports{newStore(t), time.Second + turnReturnLimit + 5*time.Second/2}
+		s := slowReports{newStore(t), time.Second + node.TurnReturnLimit + 5*time.Second/2}
 		lc, stop := serve(t, Config{Store: s, Engine: e})
 		_, err := lc.Submit(t.Context(), Spec{ID: "r", Prompt: "x", TurnTimeout: time.Second})
 		require.NoError(t, err)
@@ -141,7 +142,7 @@ func TestFindCommittedReportsIfAnUnknownCommitWasStored(t *testing.T) {
 }
 
 // workerAt5 is a worker of epoch 2 that stored version 5 of its run last.
-func workerAt5(t *testing.T, s store.Store) (*turn, *node) {
+func workerAt5(t *testing.T, s store.Store) (*turn, *membership) {
 	t.Helper()
 	n := alone(t, s, agent{})
 	record := Run{ID: "r", Version: 5, State: fsm.StateRunning, Owner: "n", Epoch: 2}

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/lifecycle/internal/node"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -80,11 +81,11 @@ func TestFireDeadlinesBatchesThoseDueTogether(t *testing.T) {
 		sizes []int
 		looks int // at once
 	}{
-		"two full batches and the rest":     {[]int{dueBatch, dueBatch, 1}, 3},
-		"one that is full":                  {[]int{dueBatch}, 2},
-		"one that is not":                   {[]int{dueBatch - 1, 1}, 1},
+		"two full batches and the rest":     {[]int{node.DueBatch, node.DueBatch, 1}, 3},
+		"one that is full":                  {[]int{node.DueBatch}, 2},
+		"one that is not":                   {[]int{node.DueBatch - 1, 1}, 1},
 		"none":                              {[]int{0, 1}, 1},
-		"a full one, and others were first": {[]int{dueBatch, 1}, 2},
+		"a full one, and others were first": {[]int{node.DueBatch, 1}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

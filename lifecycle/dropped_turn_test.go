@@ -328,7 +328,7 @@ func TestTurnIsSettledAfterLostReports(t *testing.T) {
 // run has been listed as running meanwhile.
 func TestJ9TheLastTurnThatEndedCounts(t *testing.T) {
 	created := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
-	n := &node{turns: make(map[string]*turn), ended: make(map[string]endedTurn),
+	n := &membership{turns: make(map[string]*turn), ended: make(map[string]endedTurn),
 		endedBefore: make(map[string]endedTurn)}
 	listed := func(epoch uint64) []store.Hold {
 		return []store.Hold{{RunID: "a", Epoch: epoch, State: fsm.StateRunning}}

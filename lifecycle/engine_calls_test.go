@@ -17,15 +17,16 @@ import (
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/lifecycle/internal/node"
 	"github.com/interlude-go/interlude/store"
 )
 
 // J10: hosts rely on the limits of engine calls.
 func TestEngineCallsHaveTheirLimits(t *testing.T) {
-	require.Equal(t, 10*time.Second, turnReturnLimit)
-	require.Equal(t, 2*time.Second, callReturnLimit)
+	require.Equal(t, 10*time.Second, node.TurnReturnLimit)
+	require.Equal(t, 2*time.Second, node.CallReturnLimit)
 	require.Equal(t, []time.Duration{time.Minute, 10 * time.Second, 10 * time.Second, 5 * time.Second},
-		[]time.Duration{reapLimit, checkLimit, endLimit, lossLimit})
+		[]time.Duration{node.ReapLimit, node.CheckLimit, node.EndLimit, node.LossLimit})
 }
 
 // J10: who reads which calls are stuck is told of a run and of a turn only where the call is for
@@ -38,17 +39,6 @@ func TestEngineCallNamesWhatItIsFor(t *testing.T) {
 	} {
 		require.Equal(t, want, c.String())
 	}
-}
-
-// J10: a stuck call outside of turns keeps no turn of its run from beginning.
-func TestStuckCallOutsideOfTurnsIsNoTurn(t *testing.T) {
-	var s stuckCalls
-	for _, c := range []EngineCall{{RunID: "reaped"}, {RunID: "executed", Attempt: 1}} {
-		s.add(&stuckCall{EngineCall: c})
-	}
-	require.True(t, s.hasTurnOf("executed"))
-	require.False(t, s.hasTurnOf("reaped"))
-	require.False(t, s.hasTurnOf("other"))
 }
 
 // faultyEngine is an agent with every optional ability, each a function that may be left out.
@@ -120,14 +110,14 @@ func TestEngineFaultInATurnFailsItsRunOnly(t *testing.T) {
 	}{
 		"RunTurn panics":        {fails(func() { panic("boom") }), "the engine panicked: boom"},
 		"RunTurn panics by nil": {fails(func() { panic(nil) }), "the engine panicked: panic called with nil argument"},
-		"RunTurn exits":         {fails(runtime.Goexit), errExited.Error()},
+		"RunTurn exits":         {fails(runtime.Goexit), node.ErrExited.Error()},
 		"Profile panics": {agent{profile: func() (engine.Profile, error) {
 			panic(errors.New("boom"))
 		}}, "the engine panicked: boom"},
 		"Profile exits": {agent{profile: func() (engine.Profile, error) {
 			runtime.Goexit()
 			return engine.Profile{}, nil
-		}}, errExited.Error()},
+		}}, node.ErrExited.Error()},
 		"its error panics": {agent{turn: func(context.Context, engine.Turn) (engine.Outcome, error) {
 			return engine.Outcome{}, (*sour)(nil)
 		}}, "the engine panicked: this error is broken, too"},
@@ -135,7 +125,7 @@ func TestEngineFaultInATurnFailsItsRunOnly(t *testing.T) {
 			o := asking("Which?")
 			o.Questions[0].UIHints = map[string]any{"x": exits{}}
 			return o, nil
-		}}, errExited.Error()},
+		}}, node.ErrExited.Error()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -324,7 +314,7 @@ func TestHungTurnIsSettledWithoutItsWorker(t *testing.T) {
 		}
 		pass(time.Second)
 		require.NoError(t, lc.Cancel(t.Context(), "canceled", "enough"))
-		pass(turnReturnLimit + time.Second)
+		pass(node.TurnReturnLimit + time.Second)
 		require.Equal(t, fsm.CodeTurnTimeout, in(t, lc.Client, "timed", fsm.StateFailed).Error.Code)
 		stuck := lc.Stuck()
 		require.Len(t, stuck, 2)
@@ -352,7 +342,7 @@ func TestStuckNamesAHungProfileCall(t *testing.T) {
 		}}})
 		_, err := lc.Submit(t.Context(), Spec{ID: "r", Prompt: "x", TurnTimeout: time.Second})
 		require.NoError(t, err)
-		pass(turnReturnLimit + 2*time.Second)
+		pass(node.TurnReturnLimit + 2*time.Second)
 		in(t, lc.Client, "r", fsm.StateFailed)
 		require.Len(t, lc.Stuck(), 1)
 		require.Equal(t, `Profile of engine "default" for run r (attempt 1)`, lc.Stuck()[0].String())
@@ -464,7 +454,7 @@ func TestRecoveryWaitsForNoHungEngineCall(t *testing.T) {
 			}
 		}
 		in(t, lc.Client, ids[3], fsm.StateRunning)
-		pass(reapLimit + callReturnLimit + 5*time.Second)
+		pass(node.ReapLimit + node.CallReturnLimit + 5*time.Second)
 		require.Len(t, lc.Stuck(), 3)
 		for id := range hung {
 			require.Contains(t, must(lc.Get(t.Context(), id)).Warnings, fsm.WarnOrphanReapFailed)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/lifecycle/internal/node"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -46,7 +47,7 @@ func TestJ4ClaimIsLimitedToTheNodesEngines(t *testing.T) {
 		require.ElementsMatch(t, [][]string{{"default"}, {"w", "x"}}, [][]string{nodes[0].Engines, nodes[1].Engines})
 
 		var ofX, plain []string
-		queued := commitTime(SystemClock{})
+		queued := node.CommitTime(SystemClock{})
 		for i := range 20 {
 			ofX, plain = append(ofX, fmt.Sprint("x", i)), append(plain, fmt.Sprint("plain", i))
 			submit(fmt.Sprint("new", i), "new")

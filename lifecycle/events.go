@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/interlude-go/interlude/contract/fcmp"
+	"github.com/interlude-go/interlude/lifecycle/internal/node"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -43,7 +44,7 @@ func (c *Client) Events(ctx context.Context, id string, after uint64) iter.Seq2[
 		defer f.close()
 		r := eventReader{client: c, follower: f, poller: c.newPoller(f), id: id, after: after, fromStore: true,
 			checkEnd: true}
-		defer r.poller.stop()
+		defer r.poller.Stop()
 		for {
 			page, err := r.next(ctx)
 			if err != nil {
@@ -74,7 +75,7 @@ func (c *Client) Events(ctx context.Context, id string, after uint64) iter.Seq2[
 type eventReader struct {
 	client    *Client
 	follower  *follower
-	poller    poller
+	poller    node.Poller
 	id        string
 	after     uint64
 	fromStore bool // the next read is from the store; otherwise it waits for a hint
@@ -90,14 +91,14 @@ type eventReader struct {
 // read all events.
 func (r *eventReader) next(ctx context.Context) ([]store.Event, error) {
 	if !r.fromStore {
-		if err := r.poller.wait(ctx); err != nil {
+		if err := r.poller.Wait(ctx); err != nil {
 			return nil, err
 		}
 		page, all := r.follower.drainEvents(r.after)
-		r.fromStore = !all || r.poller.intervalOver()
+		r.fromStore = !all || r.poller.IntervalOver()
 		return page, nil
 	}
-	page, err := r.client.store.Events(ctx, r.id, r.after, eventPage)
+	page, err := r.client.proc.Store.Events(ctx, r.id, r.after, eventPage)
 	if err != nil {
 		return nil, fmt.Errorf("lifecycle: events of run %s: %w", r.id, err)
 	}
@@ -120,7 +121,7 @@ func (r *eventReader) next(ctx context.Context) ([]store.Event, error) {
 		return page, err
 	}
 	// The record counts later events, which were stored after the page was read, or are lost.
-	if page, err = r.client.store.Events(ctx, r.id, r.after, eventPage); err == nil && len(page) == 0 {
+	if page, err = r.client.proc.Store.Events(ctx, r.id, r.after, eventPage); err == nil && len(page) == 0 {
 		err = fmt.Errorf("%w: run %s has no event after %d, and its record counts %d", store.ErrCorrupt, r.id,
 			r.after, last)
 	}
@@ -143,7 +144,7 @@ func bodySize(page []store.Event) (n int) {
 //
 // It returns the number of the run's last event.
 func (r *eventReader) findEnd(ctx context.Context) (last uint64, _ error) {
-	run, err := r.client.store.Run(ctx, r.id)
+	run, err := r.client.proc.Store.Run(ctx, r.id)
 	if err != nil {
 		return 0, fmt.Errorf("lifecycle: events of run %s: %w", r.id, err)
 	}

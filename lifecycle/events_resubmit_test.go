@@ -49,9 +49,9 @@ func submitted(tb testing.TB, c *Client, id string, events uint64) {
 	require.NoError(tb, err)
 	for run.Seq < events {
 		diagnostic := decide.Warning(interaction.Diagnostic{Code: fsm.WarnEngineDiagnostic})
-		cm, err := decide.Report(&run, commitTime(c.clock), nil, diagnostic)
+		cm, err := decide.Report(&run, c.proc.Now(), nil, diagnostic)
 		require.NoError(tb, err)
-		require.NoError(tb, c.commit(tb.Context(), cm))
+		require.NoError(tb, c.proc.Commit(tb.Context(), cm))
 		run = cm.Run
 	}
 }
@@ -147,9 +147,9 @@ func submitAgain(tb testing.TB, c *Client, events int) {
 	require.NoError(tb, err)
 	for range events - 1 {
 		diagnostic := decide.Warning(interaction.Diagnostic{Code: fsm.WarnEngineDiagnostic})
-		cm, err := decide.Report(&run, commitTime(c.clock), nil, diagnostic)
+		cm, err := decide.Report(&run, c.proc.Now(), nil, diagnostic)
 		require.NoError(tb, err)
-		require.NoError(tb, c.commit(tb.Context(), cm))
+		require.NoError(tb, c.proc.Commit(tb.Context(), cm))
 		run = cm.Run
 	}
 	require.NoError(tb, c.Cancel(tb.Context(), "r", ""))
@@ -237,10 +237,10 @@ func TestEventsReadsTheStoreOncePerPoll(t *testing.T) {
 		run, err := writer.Get(t.Context(), "r")
 		require.NoError(t, err)
 		for range 1000 {
-			cm, err := decide.Report(&run, commitTime(writer.clock), nil,
+			cm, err := decide.Report(&run, writer.proc.Now(), nil,
 				decide.Warning(interaction.Diagnostic{Code: fsm.WarnEngineDiagnostic}))
 			require.NoError(t, err)
-			require.NoError(t, writer.commit(t.Context(), cm))
+			require.NoError(t, writer.proc.Commit(t.Context(), cm))
 			run = cm.Run
 			synctest.Wait()
 		}

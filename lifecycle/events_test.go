@@ -300,9 +300,9 @@ func TestEventsReplaysALongLogWithoutWaiting(t *testing.T) {
 				require.NoError(t, err)
 				text := strings.Repeat("x", c.size)
 				for int(run.Seq) < c.events {
-					cm, err := decide.Report(&run, commitTime(client.clock), nil, &fcmp.MessageIntermediate{Text: text})
+					cm, err := decide.Report(&run, client.proc.Now(), nil, &fcmp.MessageIntermediate{Text: text})
 					require.NoError(t, err)
-					require.NoError(t, client.commit(t.Context(), cm))
+					require.NoError(t, client.proc.Commit(t.Context(), cm))
 					run = cm.Run
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)

@@ -146,7 +146,7 @@ func (c *Client) CreateFeed(ctx context.Context, name string, maxLag time.Durati
 	if maxLag <= 0 {
 		return false, &ArgumentError{"maxLag", maxLag.String(), "more than zero", nil}
 	}
-	err = c.store.CreateFeed(ctx, c.newFeed(name, max(maxLag.Truncate(time.Microsecond), time.Microsecond)))
+	err = c.proc.Store.CreateFeed(ctx, c.newFeed(name, max(maxLag.Truncate(time.Microsecond), time.Microsecond)))
 	if errors.Is(err, store.ErrExists) {
 		return false, nil
 	}
@@ -168,7 +168,7 @@ func (c *Client) DeleteFeed(ctx context.Context, name string) error {
 	if err := c.checkFeed(ctx, name); err != nil {
 		return err
 	}
-	return c.store.DeleteFeed(ctx, name)
+	return c.proc.Store.DeleteFeed(ctx, name)
 }
 
 // Feeds lists the feeds by name, with their lag. Its cost grows with the lag.
@@ -179,7 +179,7 @@ func (c *Client) Feeds(ctx context.Context) ([]FeedStatus, error) {
 	if err := c.allowFeed(ctx, ""); err != nil {
 		return nil, err
 	}
-	stored, err := c.store.Feeds(ctx)
+	stored, err := c.proc.Store.Feeds(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/interlude-go/interlude/contract/fcmp"
+	"github.com/interlude-go/interlude/lifecycle/internal/node"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -52,7 +53,7 @@ func (c *Client) newFeedReader(ctx context.Context, name string, filter FeedFilt
 	}
 	filter.Types, filter.Labels = slices.Clone(filter.Types), maps.Clone(filter.Labels)
 	filter.For.Groups = slices.Clone(filter.For.Groups)
-	return &feedReader{client: c, store: c.store, name: name, filter: filter, runs: make(map[string]bool)}, nil
+	return &feedReader{client: c, store: c.proc.Store, name: name, filter: filter, runs: make(map[string]bool)}, nil
 }
 
 // serve waits for the lease and yields events until the caller stops, ctx ends or something fails.
@@ -65,8 +66,8 @@ func (r *feedReader) serve(ctx context.Context, yield func(FeedEvent, error) boo
 		}
 	})
 	defer f.close()
-	p := poller{clock: r.client.clock, wake: hints, interval: r.client.poll}
-	defer p.stop()
+	p := node.Poller{Clock: r.client.proc.Clock, Wake: hints, Interval: r.client.poll}
+	defer p.Stop()
 	if err := r.acquireLease(ctx, &p); err != nil {
 		return err
 	}
@@ -86,9 +87,9 @@ func (r *feedReader) serve(ctx context.Context, yield func(FeedEvent, error) boo
 }
 
 // acquireLease waits until the feed has no other reader. It creates the feed if there is none.
-func (r *feedReader) acquireLease(ctx context.Context, p *poller) error {
+func (r *feedReader) acquireLease(ctx context.Context, p *node.Poller) error {
 	for {
-		l, free, err := r.store.LeaseFeed(ctx, r.name, FeedLease, r.client.leaseTime())
+		l, free, err := r.store.LeaseFeed(ctx, r.name, FeedLease, r.client.proc.LeaseTime())
 		switch {
 		case errors.Is(err, store.ErrNotFound):
 			err = r.store.CreateFeed(ctx, r.client.newFeed(r.name, DefaultFeedLag))
@@ -102,8 +103,8 @@ func (r *feedReader) acquireLease(ctx context.Context, p *poller) error {
 			r.lease = l
 			return nil
 		}
-		for over := false; !over; over = p.intervalOver() { // hints say nothing of leases
-			if err := p.wait(ctx); err != nil {
+		for over := false; !over; over = p.IntervalOver() { // hints say nothing of leases
+			if err := p.Wait(ctx); err != nil {
 				return err
 			}
 		}
@@ -113,8 +114,8 @@ func (r *feedReader) acquireLease(ctx context.Context, p *poller) error {
 // renewPeriodically renews the lease until ctx ends, and each time moves the cursor past the events
 // that the filter has excluded. When another reader has taken over, it ends ctx.
 func (r *feedReader) renewPeriodically(ctx context.Context, cancel context.CancelCauseFunc) {
-	for r.client.sleep(ctx, FeedLease/3) == nil {
-		err := r.store.AckFeed(ctx, r.lease, r.acknowledged(), r.client.leaseTime())
+	for r.client.proc.Sleep(ctx, FeedLease/3) == nil {
+		err := r.store.AckFeed(ctx, r.lease, r.acknowledged(), r.client.proc.LeaseTime())
 		if err = r.explain(err); errors.Is(err, ErrFeedTaken) || errors.Is(err, ErrFeedLost) {
 			cancel(err)
 			return
@@ -131,7 +132,8 @@ func (r *feedReader) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
 	if to := r.acknowledged(); to != "" {
-		_ = r.store.AckFeed(ctx, r.lease, to, r.client.leaseTime()) // these would come again, and be filtered again
+		// on a failure these come again, and are filtered again
+		_ = r.store.AckFeed(ctx, r.lease, to, r.client.proc.LeaseTime())
 	}
 	_ = r.store.ReleaseFeed(ctx, r.lease) // it ends by itself later
 }
@@ -148,10 +150,10 @@ func (r *feedReader) explain(err error) error {
 }
 
 // deliver reads and yields. It returns nil when the caller stops.
-func (r *feedReader) deliver(ctx context.Context, p *poller, yield func(FeedEvent, error) bool) error {
+func (r *feedReader) deliver(ctx context.Context, p *node.Poller, yield func(FeedEvent, error) bool) error {
 	at := r.lease.Cursor
 	for {
-		read := monotonicNow(r.client.clock)
+		read := node.MonotonicNow(r.client.proc.Clock)
 		page, err := r.store.ReadFeed(ctx, r.lease, at, feedPage)
 		if err != nil {
 			return r.explain(err)
@@ -186,18 +188,18 @@ func (r *feedReader) deliver(ctx context.Context, p *poller, yield func(FeedEven
 // pause waits for a hint or the next poll, and until feedPause has passed since the last read
 // began. If events are held (FeedPage.Held), it does not wait for a hint, because nobody gives one
 // when these events can be read.
-func (r *feedReader) pause(ctx context.Context, p *poller, read time.Time, held bool) error {
+func (r *feedReader) pause(ctx context.Context, p *node.Poller, read time.Time, held bool) error {
 	if !held {
-		if err := p.wait(ctx); err != nil {
+		if err := p.Wait(ctx); err != nil {
 			return err
 		}
 	}
 	pause := min(feedPause, r.client.poll)
-	rest := pause - max(0, monotonicNow(r.client.clock).Sub(read)) // a host's clock may be set back
+	rest := pause - max(0, node.MonotonicNow(r.client.proc.Clock).Sub(read)) // a host's clock may be set back
 	if rest <= 0 {
 		return ctx.Err()
 	}
-	return r.client.sleep(ctx, rest)
+	return r.client.proc.Sleep(ctx, rest)
 }
 
 // filterCommits returns the events of the commits that pass the filter. At is the position before
@@ -248,7 +250,7 @@ func (r *feedReader) passes(ctx context.Context, id string) (bool, error) {
 	if ok, cached := r.runs[id]; cached {
 		return ok, nil
 	}
-	run, err := r.client.store.Run(ctx, id)
+	run, err := r.client.proc.Store.Run(ctx, id)
 	if err != nil { // not ErrNotFound: Prune waits for the feed
 		return false, fmt.Errorf("lifecycle: feed %s: %w", r.name, err)
 	}
@@ -299,14 +301,14 @@ func (r *feedReader) audienceOf(ctx context.Context, e *Event) (*Audience, bool,
 	if e.Type == TypeInputRequired || e.Type == TypeEscalated || about.Change == "reassign" {
 		return about.To, true, nil
 	}
-	run, err := r.client.store.Run(ctx, e.RunID)
+	run, err := r.client.proc.Store.Run(ctx, e.RunID)
 	if err != nil { // not ErrNotFound: Prune waits for the feed
 		return nil, false, err
 	}
 	if q := run.OpenQuestion(about.ID); q != nil {
 		return q.To, true, nil
 	}
-	settled, err := r.client.store.Interaction(ctx, e.RunID, about.ID)
+	settled, err := r.client.proc.Store.Interaction(ctx, e.RunID, about.ID)
 	return settled.Question.To, true, err
 }
 
@@ -341,7 +343,7 @@ func (r *feedReader) ack(ctx context.Context, e FeedEvent) error {
 	if ctx == nil {
 		return &ArgumentError{"ctx", "nil", "a context", nil}
 	}
-	if err := r.store.AckFeed(ctx, r.lease, e.done, r.client.leaseTime()); err != nil {
+	if err := r.store.AckFeed(ctx, r.lease, e.done, r.client.proc.LeaseTime()); err != nil {
 		return r.explain(err)
 	}
 	r.mu.Lock()

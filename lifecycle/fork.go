@@ -11,6 +11,7 @@ import (
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/lifecycle/internal/decide"
+	"github.com/interlude-go/interlude/lifecycle/internal/node"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -78,7 +79,7 @@ func (c *Client) GetOrFork(ctx context.Context, id string, at At) (fork Run, kno
 	if err := at.check(); err != nil {
 		return Run{}, false, err
 	}
-	now := commitTime(c.clock)
+	now := c.proc.Now()
 	run, body, err := c.draftFork(ctx, id, &at, now)
 	if err != nil {
 		if errors.Is(err, ErrNotAllowed) {
@@ -96,7 +97,7 @@ func (c *Client) GetOrFork(ctx context.Context, id string, at At) (fork Run, kno
 	if err != nil {
 		return Run{}, false, err
 	}
-	err = c.commit(ctx, cm)
+	err = c.proc.Commit(ctx, cm)
 	if errors.Is(err, store.ErrExists) {
 		fork, err = c.existingRun(ctx, run)
 		return fork, err == nil, err
@@ -104,7 +105,7 @@ func (c *Client) GetOrFork(ctx context.Context, id string, at At) (fork Run, kno
 	if err != nil {
 		return Run{}, false, fmt.Errorf("lifecycle: fork run %s: %w", id, err)
 	}
-	c.due.note(run.NotBefore)
+	c.proc.Due.Note(run.NotBefore)
 	return cm.Run, false, nil
 }
 
@@ -118,7 +119,7 @@ func (c *Client) Inherited(ctx context.Context, id string) ([]Record, error) {
 	if err := c.allowView(ctx, id); err != nil {
 		return nil, err
 	}
-	body, err := c.store.Spec(ctx, id)
+	body, err := c.proc.Store.Spec(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -186,7 +187,7 @@ func draftRun(spec Spec, id string, at *At, now time.Time) (run Run, body []byte
 	if spec.Engine != engineName {
 		return Run{}, nil, &SpecError{"Engine", quote(spec.Engine), "that of the run, " + quote(engineName), nil}
 	}
-	if spec.WorkDir, err = absolute(spec.WorkDir); err != nil {
+	if spec.WorkDir, err = node.Absolute(spec.WorkDir); err != nil {
 		return Run{}, nil, &SpecError{"WorkDir", quote(spec.WorkDir), "an absolute folder: the process's own is not " +
 			"known", err}
 	}
@@ -209,7 +210,7 @@ func (c *Client) existingFork(ctx context.Context, id string, at *At) (fork Run,
 		return Run{}, false
 	}
 	var body []byte
-	err := c.store.Confirm(ctx, func(r store.Reader) (err error) { // the caller relies on it (J8)
+	err := c.proc.Store.Confirm(ctx, func(r store.Reader) (err error) { // the caller relies on it (J8)
 		if fork, err = r.Run(ctx, at.ID); err == nil {
 			body, err = r.Spec(ctx, at.ID)
 		}
@@ -237,7 +238,7 @@ type forkSource struct {
 // forkSource reads a run through Confirm: what the fork goes on from must be durable (J8).
 func (c *Client) forkSource(ctx context.Context, id string) (s forkSource, _ error) {
 	var body []byte
-	err := c.store.Confirm(ctx, func(r store.Reader) (err error) {
+	err := c.proc.Store.Confirm(ctx, func(r store.Reader) (err error) {
 		if s.Run, s.Settled, err = r.History(ctx, id); err == nil {
 			err = checkHistory(&s.Run, s.Settled)
 		}
@@ -281,10 +282,10 @@ func (s *forkSource) fork(at *At, now time.Time) (*decide.Origin, error) {
 // checkBranch asks the engine whether it can branch the session, if there is one. A client without
 // engines checks nothing.
 func (c *Client) checkBranch(ctx context.Context, name string, from *decide.Origin) error {
-	if len(c.engines) == 0 {
+	if len(c.proc.Engines) == 0 {
 		return nil
 	}
-	e := c.engines[name]
+	e := c.proc.Engines[name]
 	if e == nil {
 		return &SpecError{"Engine", quote(name), "the name of a configured engine", nil}
 	}
@@ -295,8 +296,8 @@ func (c *Client) checkBranch(ctx context.Context, name string, from *decide.Orig
 	if !ok {
 		return fmt.Errorf("%w: engine %q cannot branch a session", ErrCannotFork, name)
 	}
-	what := EngineCall{Engine: name, Method: "CanBranch", RunID: from.RunID}
-	if err := c.call(ctx, checkLimit, what, func(ctx context.Context) error {
+	what := node.EngineCall{Engine: name, Method: "CanBranch", RunID: from.RunID}
+	if err := c.proc.Call(ctx, node.CheckLimit, what, func(ctx context.Context) error {
 		return brancher.CanBranch(ctx, from.BranchPoint())
 	}); err != nil {
 		return fmt.Errorf("%w: engine %q: %w", ErrCannotFork, name, err)
@@ -313,10 +314,10 @@ func (t *turn) branchSession(ctx context.Context, e engine.Engine, in engine.Tur
 		return nil, fmt.Errorf("the engine cannot branch the session of run %s", t.origin.RunID)
 	}
 	point := t.origin.BranchPoint()
-	point.WorkDir, point.HomeDir = t.node.foldersOf(t.origin)
+	point.WorkDir, point.HomeDir = t.node.folders.OfSource(t.origin)
 	var session engine.SessionHandle
 	var failure *engine.Failure
-	err := t.node.guarded(t.noteCall("Branch"), func() (err error) {
+	err := t.node.proc.Guard(t.noteCall("Branch"), func() (err error) {
 		session, err = brancher.Branch(ctx, point, in)
 		if err != nil {
 			failure = decide.Failure(fsm.CodeSessionResumeFailed, err)

@@ -311,7 +311,7 @@ func TestN11AForkSurvivesItsNode(t *testing.T) {
 		require.NoError(t, err)
 		dropped, err := decide.DroppedTurn(&started.Run, decide.HostPolicy{}, time.Now())
 		require.NoError(t, err)
-		found := decide.OrphanEvidence{At: commitTime(lc.clock)}
+		found := decide.OrphanEvidence{At: lc.proc.Now()}
 		orphaned, err := decide.Orphan(&started.Run, &found, decide.HostPolicy{})
 		require.NoError(t, err)
 		for _, next := range []Run{dropped.Run, orphaned.Run} {

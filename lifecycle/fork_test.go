@@ -200,7 +200,7 @@ func TestJ6ForkOfAnEnd(t *testing.T) {
 
 		t.Log("a run that was told nothing begins anew")
 		require.NoError(t, lc.Cancel(t.Context(), answered(t, lc, Spec{ID: "later", Prompt: "x",
-			NotBefore: lc.clock.Now().AddDate(1, 0, 0)}).ID, ""))
+			NotBefore: lc.proc.Clock.Now().AddDate(1, 0, 0)}).ID, ""))
 		require.Equal(t, "a; b; c;", replied(t, lc, fork("later", At{}), "a", "b", "c").FinalText)
 
 		t.Log("a fork that has failed in its first turn is forked with the answer that it began with")
@@ -323,7 +323,7 @@ func TestJ6ForkIsIdempotent(t *testing.T) {
 		require.NoError(t, lc.Cancel(t.Context(), "r", ""))
 		pass(time.Second)
 		require.Equal(t, "A; b; c;", replied(t, lc, "f", "b", "c").FinalText)
-		n, err := s.Prune(t.Context(), lc.clock.Now().AddDate(1, 0, 0), 1)
+		n, err := s.Prune(t.Context(), lc.proc.Clock.Now().AddDate(1, 0, 0), 1)
 		require.NoError(t, err)
 		require.Equal(t, 1, n)
 		fork, known, err := lc.GetOrFork(t.Context(), "r", at)
@@ -498,7 +498,7 @@ func (s withoutSessions) Commit(ctx context.Context, batch []store.Commit) []err
 // J6: a process that does not have the engine says so, rather than that the engine cannot branch.
 func TestJ6ForkWhereTheEngineIsNotConfigured(t *testing.T) {
 	c := clientOf(t, newStore(t))
-	c.engines = map[string]engine.Engine{"other": agent{}}
+	c.proc.Engines = map[string]engine.Engine{"other": agent{}}
 	err := c.checkBranch(t.Context(), "agent", &decide.Origin{})
 	require.ErrorIs(t, err, ErrInvalidSpec)
 	require.NotErrorIs(t, err, ErrCannotFork)

@@ -50,7 +50,7 @@ func (c *Client) Resume(ctx context.Context, id string, r Resume) error {
 	}
 	cmd := command{verb: "resume", run: id}
 	return c.carryOut(ctx, cmd, func() (*store.Commit, error) {
-		run, err := c.store.Run(ctx, id)
+		run, err := c.proc.Store.Run(ctx, id)
 		if err != nil {
 			return nil, cmd.failed(err)
 		}
@@ -58,14 +58,14 @@ func (c *Client) Resume(ctx context.Context, id string, r Resume) error {
 			return nil, err
 		}
 		if r.refusal(&run) != nil { // the caller relies on the refusal, so what was read must be durable (J8)
-			if run, err = c.confirmedRun(ctx, id); err != nil {
+			if run, err = c.proc.ConfirmedRun(ctx, id); err != nil {
 				return nil, cmd.failed(err)
 			}
 			if err := r.refusal(&run); err != nil {
 				return nil, err
 			}
 		}
-		return decide.Resume(&run, r.Choice, r.Budget, r.Actor, commitTime(c.clock))
+		return decide.Resume(&run, r.Choice, r.Budget, r.Actor, c.proc.Now())
 	})
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle/internal/decide"
+	"github.com/interlude-go/interlude/lifecycle/internal/node"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -195,7 +196,7 @@ func TestJ1ATurnThatHasNotBegunGoesBack(t *testing.T) {
 				slow := agent{
 					profile: func() (engine.Profile, error) {
 						close(asked)
-						time.Sleep(turnReturnLimit / 2)
+						time.Sleep(node.TurnReturnLimit / 2)
 						return engine.Profile{Kind: fsm.ProfileResumable}, nil
 					},
 					turn: func(context.Context, engine.Turn) (engine.Outcome, error) {
@@ -561,9 +562,10 @@ func TestJ1AClientRecoversAsItsHostWants(t *testing.T) {
 func dies(t *testing.T, s store.Store, runs int) {
 	t.Helper()
 	require.NoError(t, s.Join(t.Context(), store.Node{ID: "dies", Lease: time.Second}, time.Now()))
-	claimed, err := s.Claim(t.Context(), store.ClaimRequest{Node: "dies", Now: commitTime(SystemClock{}), Max: runs,
+	claimed, err := s.Claim(t.Context(), store.ClaimRequest{Node: "dies", Now: node.CommitTime(SystemClock{}),
+		Max: runs,
 		Start: func(r store.Run, _ []byte) (store.Commit, error) {
-			return decide.Start(&r, commitTime(SystemClock{}))
+			return decide.Start(&r, node.CommitTime(SystemClock{}))
 		}})
 	require.NoError(t, err)
 	require.Len(t, claimed, runs)

@@ -97,7 +97,7 @@ func (c *Client) Inbox(ctx context.Context, query InboxQuery) (InboxPage, error)
 		waiting.After = r.place.after
 		// one more than there is room for shows whether another question follows
 		waiting.Limit = min(max(r.limit+1, 2*waiting.Limit), store.MaxBatch)
-		found, err := c.store.Waiting(ctx, waiting)
+		found, err := c.proc.Store.Waiting(ctx, waiting)
 		if err != nil {
 			return InboxPage{}, err
 		}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/interlude-go/interlude/lifecycle/internal/node"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -277,23 +278,23 @@ func (t *inboxTracker) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		rest := t.untilScan(scanned, took)
 		if rest <= 0 {
-			scanned = monotonicNow(t.client.clock)
+			scanned = node.MonotonicNow(t.client.proc.Clock)
 			err := t.scan(ctx)
 			if err != nil {
 				t.scanSoon()
 			}
 			if err != nil && !failed && ctx.Err() == nil {
-				t.client.log.Warn("inbox not read; trying again", "err", err)
+				t.client.proc.Log.Warn("inbox not read; trying again", "err", err)
 			}
 			failed = err != nil
-			took = monotonicNow(t.client.clock).Sub(scanned)
+			took = node.MonotonicNow(t.client.proc.Clock).Sub(scanned)
 			continue
 		}
 		if t.applyHints(ctx) {
-			_ = t.client.sleep(ctx, min(feedPause, t.client.poll)) // several changes are read together
+			_ = t.client.proc.Sleep(ctx, min(feedPause, t.client.poll)) // several changes are read together
 			continue
 		}
-		tick, stop := t.client.clock.Timer(rest)
+		tick, stop := t.client.proc.Clock.Timer(rest)
 		select {
 		case <-t.wake:
 		case <-tick:
@@ -314,7 +315,7 @@ func (t *inboxTracker) untilScan(scanned time.Time, took time.Duration) time.Dur
 		interval = min(inboxRescan, t.client.poll)
 	}
 	t.mu.Unlock()
-	return max(interval, inboxShare*took) - monotonicNow(t.client.clock).Sub(scanned)
+	return max(interval, inboxShare*took) - node.MonotonicNow(t.client.proc.Clock).Sub(scanned)
 }
 
 // note is called with each hint. It keeps the hints of runs that wait, or waited.
@@ -363,7 +364,7 @@ func (t *inboxTracker) applyHints(ctx context.Context) bool {
 
 // read applies the run as it is stored. After an error the next scan finds what has changed.
 func (t *inboxTracker) read(ctx context.Context, id string) {
-	run, err := t.client.store.Run(ctx, id)
+	run, err := t.client.proc.Store.Run(ctx, id)
 	switch {
 	case err == nil:
 		t.apply(id, &run)
@@ -389,7 +390,7 @@ func (t *inboxTracker) scan(ctx context.Context) error {
 	found := make(map[string]bool)
 	q := store.WaitingQuery{Query: store.Query{Limit: store.MaxBatch}}
 	for {
-		page, err := t.client.store.Waiting(ctx, q)
+		page, err := t.client.proc.Store.Waiting(ctx, q)
 		if err != nil {
 			return err
 		}

@@ -80,7 +80,7 @@ func (s *sink) Entries(ctx context.Context) ([]engine.JournalEntry, error) {
 	}
 	var entries []engine.JournalEntry
 	err := t.untilAnswered(ctx, "journal not read", func() (err error) {
-		entries, err = t.node.store.Journal(ctx, t.call.RunID)
+		entries, err = t.node.proc.Store.Journal(ctx, t.call.RunID)
 		return err
 	})
 	if err != nil && ctx.Err() != nil {
@@ -118,7 +118,7 @@ func (c *Client) inheritJournal(ctx context.Context, s *forkSource, from *decide
 		return fmt.Errorf("lifecycle: fork run %s: %w", s.Run.ID, err)
 	}
 	defer room.release(c.journals, true)
-	entries, err := c.store.Journal(ctx, s.Run.ID)
+	entries, err := c.proc.Store.Journal(ctx, s.Run.ID)
 	if err == nil {
 		err = checkJournal(s.Run.ID, entries, s.Run.Journal)
 	}
@@ -139,7 +139,7 @@ func (c *Client) checkChildrenEnded(ctx context.Context, s *forkSource, at time.
 		return nil
 	}
 	for q := (store.Query{Parent: s.Run.ID, Limit: store.MaxBatch}); ; {
-		page, err := c.store.Runs(ctx, q)
+		page, err := c.proc.Store.Runs(ctx, q)
 		if err != nil {
 			return fmt.Errorf("lifecycle: fork run %s: %w", s.Run.ID, err)
 		}

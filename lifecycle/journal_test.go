@@ -71,7 +71,7 @@ func TestM1ASleepIsNeitherARoundNorARetry(t *testing.T) {
 			}
 		}
 		require.Equal(t, 12, yields)
-		requireSoundLog(t, lc.store, "r")
+		requireSoundLog(t, lc.proc.Store, "r")
 	})
 }
 
@@ -150,7 +150,7 @@ func TestM1AJournalIsOfTheRun(t *testing.T) {
 		synctest.Wait()
 		run := in(t, lc.Client, "r", fsm.StateFailed)
 		require.Contains(t, run.Error.Message, `journal entry "" at no body: it has a path, a type and a body`)
-		requireSoundLog(t, lc.store, "r")
+		requireSoundLog(t, lc.proc.Store, "r")
 	})
 }
 

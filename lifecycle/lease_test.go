@@ -15,6 +15,7 @@ import (
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/lifecycle/internal/node"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -188,10 +189,11 @@ func TestHeartbeatInterruptsATurnThatIsNotHeld(t *testing.T) {
 // recoverAs makes one recovery pass of the node.
 func recoverAs(tb testing.TB, c *Client, node string) (Recovery, error) {
 	tb.Helper()
-	s := &orphanSettler{client: c, node: node, callCtx: tb.Context()}
-	err := s.runPass(tb.Context())
-	s.engineCalls.Wait()
-	return s.done, err
+	r := c.proc.NewRecoverer(tb.Context(), node, nil)
+	err := r.Pass(tb.Context())
+	r.Wait()
+	done, _ := r.Drain()
+	return Recovery(done), err
 }
 
 // TestRecoverRenewsTheLeaseOfItsOwnNode: E3, a node that sees its own lease over, as after a sleep
@@ -199,7 +201,7 @@ func recoverAs(tb testing.TB, c *Client, node string) (Recovery, error) {
 func TestRecoverRenewsTheLeaseOfItsOwnNode(t *testing.T) {
 	s := newStore(t)
 	c := clientOf(t, s)
-	past := commitTime(SystemClock{}).Add(-time.Hour)
+	past := node.CommitTime(SystemClock{}).Add(-time.Hour)
 	for _, id := range []string{"me", "other"} {
 		require.NoError(t, s.Join(t.Context(), store.Node{ID: id, Lease: time.Minute}, past))
 	}
@@ -353,11 +355,11 @@ func TestRejoinTriesOncePerPoll(t *testing.T) {
 }
 
 // alone is a node of which nothing goes on yet.
-func alone(tb testing.TB, s store.Store, e engine.Engine) *node {
+func alone(tb testing.TB, s store.Store, e engine.Engine) *membership {
 	tb.Helper()
 	lc := &Lifecycle{Client: clientOf(tb, s), cfg: Config{Lease: 12 * time.Second}, permits: semaphore.NewWeighted(8)}
-	lc.engines = map[string]engine.Engine{DefaultEngine: e}
-	n := &node{
+	lc.proc.Engines = map[string]engine.Engine{DefaultEngine: e}
+	n := &membership{
 		Lifecycle: lc, id: "n", wakeup: make(chan struct{}, 1), leavingCh: make(chan struct{}),
 		turns: make(map[string]*turn), residents: make(map[string]resident), unexecuted: make(map[store.Hold]bool),
 		ended: make(map[string]endedTurn), endedBefore: make(map[string]endedTurn),
@@ -504,7 +506,7 @@ func TestSettleUnexecutedStartsOnlyARunHeldHere(t *testing.T) {
 						started <- struct{}{}
 						return finished(), nil
 					}})
-				n.log, n.leaving = slog.New(log), c.leaving
+				n.proc.Log, n.leaving = slog.New(log), c.leaving
 				if c.full {
 					require.True(t, n.permits.TryAcquire(8))
 				}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/lifecycle/internal/decide"
+	"github.com/interlude-go/interlude/lifecycle/internal/node"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/memory"
 )
@@ -109,7 +110,7 @@ const UntilDone = time.Duration(math.MaxInt64)
 type Lifecycle struct {
 	*Client
 	cfg         Config
-	storeID     string   // marks the folders of this store's runs; empty if Dir is empty
+	folders     node.Folders
 	engineNames []string // sorted
 	serving     atomic.Bool
 	permits     *semaphore.Weighted // Config.Concurrency of them: each turn that executes here holds one
@@ -134,15 +135,15 @@ func New(cfg Config) (*Lifecycle, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.engines = engines
-	c.host = decide.HostPolicy{OnInterrupt: cfg.OnInterrupt, Hold: cfg.Hold, Retry: cfg.Retry}
-	l := &Lifecycle{Client: c, cfg: cfg, engineNames: slices.Sorted(maps.Keys(engines)),
-		permits: semaphore.NewWeighted(int64(cfg.Concurrency))}
+	c.proc.Engines = engines
+	c.proc.Host = decide.HostPolicy{OnInterrupt: cfg.OnInterrupt, Hold: cfg.Hold, Retry: cfg.Retry}
+	l := &Lifecycle{Client: c, cfg: cfg, folders: node.Folders{Dir: cfg.Dir},
+		engineNames: slices.Sorted(maps.Keys(engines)), permits: semaphore.NewWeighted(int64(cfg.Concurrency))}
 	if err := l.setPools(); err != nil {
 		return nil, err
 	}
 	if cfg.Dir != "" {
-		if l.storeID, err = cfg.Store.Identity(context.Background()); err != nil {
+		if l.folders.Store, err = cfg.Store.Identity(context.Background()); err != nil {
 			return nil, fmt.Errorf("lifecycle: read the store's identity: %w", err)
 		}
 	}
@@ -263,7 +264,7 @@ func ensureWritable(dir string) error {
 // setPools stores the configured pools, and the default pool when the store has none.
 func (l *Lifecycle) setPools() error {
 	ctx := context.Background()
-	known, err := l.store.Pools(ctx)
+	known, err := l.proc.Store.Pools(ctx)
 	if err != nil {
 		return fmt.Errorf("lifecycle: read pools: %w", err)
 	}
@@ -274,7 +275,7 @@ func (l *Lifecycle) setPools() error {
 		pools = append([]Pool{{Name: DefaultPool, Capacity: DefaultCapacity}}, pools...)
 	}
 	for _, p := range pools {
-		if err := l.store.SetPool(ctx, p); err != nil {
+		if err := l.proc.Store.SetPool(ctx, p); err != nil {
 			return fmt.Errorf("lifecycle: set pool %s: %w", p.Name, err)
 		}
 	}
@@ -329,23 +330,35 @@ func (l *Lifecycle) serve(ctx context.Context) error {
 		case ctx.Err() != nil: // other nodes recover what this one held
 			return nil
 		}
-		l.notices.leaseLost(n.id, commitTime(l.clock))
-		l.log.Warn("lease lost: somebody took over; joining again", "node", n.id, "stuck", len(l.Stuck()))
+		l.notices.leaseLost(n.id, l.proc.Now())
+		l.proc.Log.Warn("lease lost: somebody took over; joining again", "node", n.id, "stuck", len(l.Stuck()))
 		n, err = l.rejoin(ctx)
 	}
 }
 
 // rejoin joins the store, and tries again as long as that fails, unless ctx ends or the store is
 // closed.
-func (l *Lifecycle) rejoin(ctx context.Context) (*node, error) {
+func (l *Lifecycle) rejoin(ctx context.Context) (*membership, error) {
 	for {
 		n, err := l.join(ctx)
 		if err == nil || ctx.Err() != nil || errors.Is(err, store.ErrClosed) {
 			return n, err
 		}
-		l.log.Error("trying again", "err", err)
-		if err := l.sleep(ctx, l.cfg.Poll); err != nil {
+		l.proc.Log.Error("trying again", "err", err)
+		if err := l.proc.Sleep(ctx, l.cfg.Poll); err != nil {
 			return nil, err
 		}
 	}
+}
+
+// Folder is the folder of a run in Config.Dir, which holds work, artifacts, transcripts and home:
+// DIR/<run id>, or, if that belongs to another run, DIR/<run id>~<digest>. It is empty when
+// Config.Dir is, and need not exist before the run's first turn.
+func (l *Lifecycle) Folder(ctx context.Context, id string) (string, error) {
+	run, err := l.Get(ctx, id)
+	if err != nil || l.folders.Dir == "" {
+		return "", err
+	}
+	base, _, err := l.folders.Of(&run)
+	return base, err
 }

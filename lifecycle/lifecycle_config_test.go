@@ -98,7 +98,7 @@ func TestNewReadsTheStoresIdentity(t *testing.T) {
 	for dir, id := range map[string]string{"": "", t.TempDir(): want} {
 		lc, err := New(Config{Store: s, Engine: agent{}, Dir: dir})
 		require.NoError(t, err)
-		require.Equal(t, id, lc.storeID)
+		require.Equal(t, id, lc.folders.Store)
 		lc.Close()
 	}
 }
@@ -107,9 +107,9 @@ func TestNewNeedsOnlyAnEngine(t *testing.T) {
 	lc, err := New(Config{Engine: agent{}})
 	require.NoError(t, err)
 	defer lc.Close()
-	require.IsType(t, &memory.Store{}, lc.store)
-	require.Same(t, slog.Default(), lc.log)
-	require.Equal(t, Config{Store: lc.store, Engine: agent{}, Concurrency: 64, Lease: 15 * time.Second,
+	require.IsType(t, &memory.Store{}, lc.proc.Store)
+	require.Same(t, slog.Default(), lc.proc.Log)
+	require.Equal(t, Config{Store: lc.proc.Store, Engine: agent{}, Concurrency: 64, Lease: 15 * time.Second,
 		Grace: 10 * time.Second, Poll: time.Second}, lc.cfg)
 	run, err := lc.Submit(t.Context(), Spec{Prompt: "x"})
 	require.NoError(t, err)
@@ -120,7 +120,7 @@ func TestNewNeedsOnlyAnEngine(t *testing.T) {
 	lc, err = New(least)
 	require.NoError(t, err, "the least that is allowed")
 	defer lc.Close()
-	least.Store = lc.store
+	least.Store = lc.proc.Store
 	require.Equal(t, least, lc.cfg)
 	_, err = lc.Submit(t.Context(), Spec{Prompt: "x"})
 	require.EqualError(t, err, `lifecycle: invalid spec: Engine is "", want the name of a configured engine`)

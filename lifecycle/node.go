@@ -15,11 +15,12 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/internal/procid"
 	"github.com/interlude-go/interlude/lifecycle/internal/decide"
+	"github.com/interlude-go/interlude/lifecycle/internal/node"
 	"github.com/interlude-go/interlude/store"
 )
 
-// node is one membership of this process: from joining the store to leaving it or losing the lease.
-type node struct {
+// membership is one membership of this process: from joining the store to leaving it or losing the lease.
+type membership struct {
 	*Lifecycle
 	id            string
 	wakeup        chan struct{} // wakes the scheduler: something may be claimable
@@ -29,7 +30,7 @@ type node struct {
 	hasRecovered  chan struct{} // closed after the first recovery pass
 	lostProcesses chan string   // run ids whose resident process ended by itself
 
-	lease *ownLease
+	lease *node.OwnLease
 	rank  atomic.Int64 // of this node among the registered ones, by age; see suspectIsOverdue
 
 	quarantine quarantine // for the scheduler alone
@@ -72,9 +73,9 @@ type endedTurn struct {
 }
 
 // join registers a new node with the store.
-func (l *Lifecycle) join(ctx context.Context) (*node, error) {
-	n := &node{
-		Lifecycle: l, id: newID(l.clock.Now()),
+func (l *Lifecycle) join(ctx context.Context) (*membership, error) {
+	n := &membership{
+		Lifecycle: l, id: newID(l.proc.Clock.Now()),
 		wakeup: make(chan struct{}, 1), hasClaimed: make(chan struct{}), hasRecovered: make(chan struct{}),
 		lostProcesses: make(chan string, 64),
 		assignments:   make(chan assignment), leavingCh: make(chan struct{}),
@@ -88,9 +89,9 @@ func (l *Lifecycle) join(ctx context.Context) (*node, error) {
 		n.interruptTurns(cause)
 	}
 	n.endCtx, n.cancelEnd = context.WithCancel(context.WithoutCancel(ctx))
-	n.lease = newOwnLease(l.cfg.Lease, monotonicNow(l.clock))
+	n.lease = node.NewOwnLease(l.cfg.Lease, node.MonotonicNow(l.proc.Clock))
 	self := store.Node{ID: n.id, Identity: procid.Self(), Lease: l.cfg.Lease, Engines: l.engineNames}
-	if err := l.store.Join(ctx, self, l.leaseTime()); err != nil {
+	if err := l.proc.Store.Join(ctx, self, l.proc.LeaseTime()); err != nil {
 		n.cancelEnd()
 		n.die(nil)
 		return nil, fmt.Errorf("lifecycle: join the store: %w", err)
@@ -99,7 +100,7 @@ func (l *Lifecycle) join(ctx context.Context) (*node, error) {
 }
 
 // serve runs the node's loops until ctx ends, the lease is lost or the store is closed.
-func (n *node) serve(ctx context.Context) error {
+func (n *membership) serve(ctx context.Context) error {
 	defer n.die(nil)
 	defer n.cancelEnd()
 	hints := n.hub.subscribe(n.handleHint)
@@ -122,6 +123,37 @@ func (n *node) serve(ctx context.Context) error {
 	return nil
 }
 
+// watchDeadlines fires deadlines, and wakes the scheduler when a not-before time may have passed.
+func (n *membership) watchDeadlines(ctx context.Context) error {
+	d := node.Deadlines{Process: &n.proc, Poll: n.cfg.Poll, Wake: func(expected bool) {
+		if expected { // it may have been the not-before time of a suspect
+			n.scansForSuspects.Store(true)
+		}
+		n.wakeScheduler()
+	}}
+	return d.Serve(ctx)
+}
+
+// recoverPeriodically makes a recovery pass at the start, and whenever a third of a lease has
+// passed.
+func (n *membership) recoverPeriodically(ctx context.Context) error {
+	noteFirst := sync.OnceFunc(func() { close(n.hasRecovered) })
+	return n.proc.NewRecoverer(ctx, n.id, n.lease).Serve(ctx, n.cfg.Lease/3, func(registered []string) {
+		n.noteRank(registered)
+		noteFirst()
+	})
+}
+
+// checkSessions checks the sessions of parked runs slowly.
+func (n *membership) checkSessions(ctx context.Context) error {
+	return n.proc.NewRecoverer(ctx, n.id, nil).ServeSessions(ctx, n.cfg.Lease/3, n.hasClaimed, n.hasRecovered)
+}
+
+// cleanUpProcesses ends the processes that dead hosts have left on this machine.
+func (n *membership) cleanUpProcesses(ctx context.Context) error {
+	return n.proc.CleanUp(ctx, n.cfg.Lease)
+}
+
 // membershipEnded reports whether the store's error means that this node may not go on: it has lost
 // its lease, or the store is closed.
 func membershipEnded(err error) bool {
@@ -130,7 +162,7 @@ func membershipEnded(err error) bool {
 
 // handleHint handles the store's hint of a commit. A queued run wakes the scheduler. If a run has
 // ended while its turn executes here, it was canceled, and the turn is interrupted.
-func (n *node) handleHint(h store.Hint) {
+func (n *membership) handleHint(h store.Hint) {
 	if h.RunID == "" { // anything may have changed
 		n.scansForSuspects.Store(true)
 	}
@@ -161,10 +193,10 @@ func (n *node) handleHint(h store.Hint) {
 
 // giveUp ends everything that executes here, after the lease was lost or the store was closed: the
 // store would refuse whatever the workers still commit, if it answers at all.
-func (n *node) giveUp() {
+func (n *membership) giveUp() {
 	n.die(engine.ErrStale)
 	workersEnded := n.leave()
-	n.waitAtMost(workersEnded, endLimit)
+	n.waitAtMost(workersEnded, node.EndLimit)
 	n.cancelEnd()
 	<-workersEnded
 	n.endResidents()
@@ -172,7 +204,7 @@ func (n *node) giveUp() {
 
 // shutDown lets turns finish for Config.Grace and interrupts the rest. Then it ends the resident
 // processes, and gives the lease back. It takes afterGrace longer than Grace at most.
-func (n *node) shutDown() {
+func (n *membership) shutDown() {
 	workersEnded := n.leave()
 	beating, stop := context.WithCancel(n.live)
 	var heartbeats errgroup.Group
@@ -185,7 +217,7 @@ func (n *node) shutDown() {
 		n.waitAtMost(workersEnded, n.cfg.Grace)
 	}
 	n.interruptTurns(engine.ErrShutdown)
-	n.waitAtMost(workersEnded, turnReturnLimit+storeLimit)
+	n.waitAtMost(workersEnded, node.TurnReturnLimit+storeLimit)
 	n.cancelEnd()
 	n.die(engine.ErrShutdown) // gives up what the store has not stored by now
 	<-workersEnded
@@ -198,8 +230,8 @@ func (n *node) shutDown() {
 	for _, id := range ended { // a run that waits has lost the process that it needs
 		n.settleLostProcess(ctx, id, "the host shut down while the run waited")
 	}
-	if _, err := n.expire(ctx, n.leaseTime(), []store.Node{{ID: n.id}}); err != nil {
-		n.log.Warn("lease not given back; it runs out by itself", "node", n.id, "err", err)
+	if _, err := n.proc.Expire(ctx, n.proc.LeaseTime(), []store.Node{{ID: n.id}}); err != nil {
+		n.proc.Log.Warn("lease not given back; it runs out by itself", "node", n.id, "err", err)
 	}
 }
 
@@ -208,15 +240,15 @@ func (n *node) shutDown() {
 // single resident processes to return, for endResidents, for unsubscribe, and for the store to
 // learn of ended processes and of the lease's end. Serve returns without the engine calls that take
 // longer.
-const afterGrace = callReturnLimit + turnReturnLimit + storeLimit + callReturnLimit + endLimit + callReturnLimit +
-	lossLimit + callReturnLimit + storeLimit
+const afterGrace = node.CallReturnLimit + node.TurnReturnLimit + storeLimit + node.CallReturnLimit + node.EndLimit +
+	node.CallReturnLimit + node.LossLimit + node.CallReturnLimit + storeLimit
 
 // storeLimit is how long a shutdown waits for the store, twice at most.
 const storeLimit = 5 * time.Second
 
 // leave lets idle workers end, and keeps hints from starting goroutines. The channel is closed when
 // all workers have ended, except those that are stuck in an engine.
-func (n *node) leave() (workersEnded <-chan struct{}) {
+func (n *membership) leave() (workersEnded <-chan struct{}) {
 	n.mu.Lock()
 	if !n.leaving {
 		n.leaving = true
@@ -232,8 +264,8 @@ func (n *node) leave() (workersEnded <-chan struct{}) {
 }
 
 // waitAtMost waits until done is closed, for d at most.
-func (n *node) waitAtMost(done <-chan struct{}, d time.Duration) {
-	tick, stop := n.clock.Timer(d)
+func (n *membership) waitAtMost(done <-chan struct{}, d time.Duration) {
+	tick, stop := n.proc.Clock.Timer(d)
 	defer stop()
 	select {
 	case <-done:
@@ -242,7 +274,7 @@ func (n *node) waitAtMost(done <-chan struct{}, d time.Duration) {
 }
 
 // interruptTurns interrupts every turn that executes here.
-func (n *node) interruptTurns(cause error) {
+func (n *membership) interruptTurns(cause error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, t := range n.turns {
@@ -259,21 +291,21 @@ func (n *node) interruptTurns(cause error) {
 // The node measures the lease on its own machine, from before it asked the store. So it gives up no
 // later than others take over, whatever clocks are set meanwhile, and even if the store never
 // answers.
-func (n *node) sendHeartbeats(ctx context.Context) error {
+func (n *membership) sendHeartbeats(ctx context.Context) error {
 	interval, retry := n.cfg.Lease/3, n.cfg.Lease/12
 	wait := interval
-	var out *outage // nil while renewals succeed
+	var out *node.Outage // nil while renewals succeed
 	for {
-		if n.sleep(ctx, wait) != nil {
+		if n.proc.Sleep(ctx, wait) != nil {
 			return nil
 		}
-		asked := monotonicNow(n.clock)
+		asked := node.MonotonicNow(n.proc.Clock)
 		if out == nil {
-			out = &outage{othersAtStart: n.otherLeases(ctx)}
+			out = &node.Outage{OthersAtStart: n.proc.OtherLeases(ctx, n.id, n.cfg.Lease/12)}
 		}
-		held, err := n.renewLease(ctx, n.lease.left(asked))
+		held, err := n.renewLease(ctx, n.lease.Left(asked))
 		if err == nil {
-			n.lease.renew(asked)
+			n.lease.Renew(asked)
 			out, wait = nil, interval
 			n.compareHolds(held, asked)
 			continue
@@ -285,21 +317,22 @@ func (n *node) sendHeartbeats(ctx context.Context) error {
 			n.die(engine.ErrStale)
 			return err
 		}
-		n.log.Error("lease not renewed; trying again", "node", n.id, "err", err)
+		n.proc.Log.Error("lease not renewed; trying again", "node", n.id, "err", err)
 		wait = retry
-		if left := n.lease.left(monotonicNow(n.clock)); left > 0 {
+		if left := n.lease.Left(node.MonotonicNow(n.proc.Clock)); left > 0 {
 			wait = min(retry, left)
-		} else if out.endsTurns(n.otherLeases(ctx), monotonicNow(n.clock), n.cfg.Lease) {
+		} else if others := n.proc.OtherLeases(ctx, n.id, n.cfg.Lease/12); out.EndsTurns(others,
+			node.MonotonicNow(n.proc.Clock), n.cfg.Lease) {
 			n.interruptTurns(engine.ErrStale)
 		}
 	}
 }
 
 // renewLease waits for the store's answer for as long as is left of the lease.
-func (n *node) renewLease(ctx context.Context, left time.Duration) ([]store.Hold, error) {
+func (n *membership) renewLease(ctx context.Context, left time.Duration) ([]store.Hold, error) {
 	ctx, cancel := context.WithTimeout(ctx, max(left, n.cfg.Lease/12))
 	defer cancel()
-	return n.store.Renew(ctx, n.id, n.leaseTime())
+	return n.proc.Store.Renew(ctx, n.id, n.proc.LeaseTime())
 }
 
 // compareHolds compares the runs that the node owns with a slot, by the store's answer to a
@@ -311,7 +344,7 @@ func (n *node) renewLease(ctx context.Context, left time.Duration) ([]store.Hold
 //   - A run that is owned and running, but does not execute here, goes to settleUnexecuted. Two
 //     heartbeats in a row must find it so, since the answer to its claim may be on its way; one is
 //     enough where its turn has ended here.
-func (n *node) compareHolds(owned []store.Hold, asked time.Time) {
+func (n *membership) compareHolds(owned []store.Hold, asked time.Time) {
 	n.mu.Lock()
 	unexecuted := n.findUnexecuted(owned)
 	processes := n.interruptNotOwned(owned, asked)
@@ -333,7 +366,7 @@ func (n *node) compareHolds(owned []store.Hold, asked time.Time) {
 // findUnexecuted returns the runs that this node owns as running and that do not execute here,
 // provided that the heartbeat before this one found the same, or that their turn has ended here. It
 // also forgets the turns that hasEnded needs no more. The caller holds mu.
-func (n *node) findUnexecuted(owned []store.Hold) (found []store.Hold) {
+func (n *membership) findUnexecuted(owned []store.Hold) (found []store.Hold) {
 	now := make(map[store.Hold]bool)
 	listed := make(map[string]bool)
 	for _, h := range owned {
@@ -363,14 +396,14 @@ func (n *node) findUnexecuted(owned []store.Hold) (found []store.Hold) {
 // A turn is remembered until the second successful heartbeat after its end, and for as long as
 // heartbeats list its run as running. No heartbeat succeeds during an outage, so turns that ended
 // just before it are remembered until it is over. The caller holds mu.
-func (n *node) hasEnded(run *store.Run) bool {
+func (n *membership) hasEnded(run *store.Run) bool {
 	last := n.lastEnded(run.ID)
 	return last.epoch >= run.Epoch && last.created.Equal(run.CreatedAt) // not of a pruned run with the same id
 }
 
 // lastEnded returns the last turn of the run that has ended here, or the zero value if none is
 // remembered. The caller holds mu.
-func (n *node) lastEnded(id string) endedTurn {
+func (n *membership) lastEnded(id string) endedTurn {
 	if last, ok := n.ended[id]; ok {
 		return last
 	}
@@ -379,7 +412,7 @@ func (n *node) lastEnded(id string) endedTurn {
 
 // interruptNotOwned interrupts the turns whose runs this node does not own any more, and returns
 // the runs whose resident processes are to be ended. The caller holds mu.
-func (n *node) interruptNotOwned(owned []store.Hold, asked time.Time) (processes []string) {
+func (n *membership) interruptNotOwned(owned []store.Hold, asked time.Time) (processes []string) {
 	epochs := make(map[string]uint64, len(owned))
 	for _, h := range owned {
 		epochs[h.RunID] = h.Epoch
@@ -405,14 +438,14 @@ func (n *node) interruptNotOwned(owned []store.Hold, asked time.Time) (processes
 //
 // It waits for a permit until ctx ends: a claim in progress has reserved every free one, and claims
 // may be in progress at every heartbeat.
-func (n *node) settleUnexecuted(ctx context.Context, h store.Hold) {
+func (n *membership) settleUnexecuted(ctx context.Context, h store.Hold) {
 	n.mu.Lock()
 	leaving := n.leaving
 	n.mu.Unlock()
 	if leaving {
 		return // the lease is given back soon, and recovery settles the run
 	}
-	run, err := n.store.Run(n.live, h.RunID)
+	run, err := n.proc.Store.Run(n.live, h.RunID)
 	if err != nil || run.State != fsm.StateRunning || run.Owner != n.id || run.Epoch != h.Epoch {
 		return // it was settled, or the next heartbeat finds it again
 	}
@@ -426,27 +459,27 @@ func (n *node) settleUnexecuted(ctx context.Context, h store.Hold) {
 	if n.permits.Acquire(ctx, 1) != nil {
 		return // the next heartbeat finds the run again
 	}
-	spec, err := n.store.Spec(n.live, run.ID)
+	spec, err := n.proc.Store.Spec(n.live, run.ID)
 	if err != nil {
 		n.permits.Release(1)
 		return
 	}
-	n.log.Warn("starting a turn whose claim was not acknowledged", "run", run.ID, "attempt", run.Attempt)
+	n.proc.Log.Warn("starting a turn whose claim was not acknowledged", "run", run.ID, "attempt", run.Attempt)
 	n.dispatch(&run, spec)
 }
 
 // settleDroppedTurn commits that a turn was dropped. If the commit fails, the next heartbeat finds
 // the run again.
-func (n *node) settleDroppedTurn(run store.Run) {
-	cm, err := decide.DroppedTurn(&run, n.host, commitTime(n.clock))
+func (n *membership) settleDroppedTurn(run store.Run) {
+	cm, err := decide.DroppedTurn(&run, n.proc.Host, n.proc.Now())
 	if err == nil {
 		cm.Fence = &store.Fence{Node: n.id, Epoch: run.Epoch}
-		err = n.commit(n.live, cm)
+		err = n.proc.Commit(n.live, cm)
 	}
 	if err != nil {
-		n.log.Warn("turn was dropped, which is not stored yet", "run", run.ID, "attempt", run.Attempt, "err", err)
+		n.proc.Log.Warn("turn was dropped, which is not stored yet", "run", run.ID, "attempt", run.Attempt, "err", err)
 		return
 	}
-	n.due.noteRun(&cm.Run)
-	n.log.Warn("turn was dropped", "run", run.ID, "attempt", run.Attempt, "state", cm.Run.State)
+	n.proc.Due.NoteRun(&cm.Run)
+	n.proc.Log.Warn("turn was dropped", "run", run.ID, "attempt", run.Attempt, "state", cm.Run.State)
 }

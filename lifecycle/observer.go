@@ -302,8 +302,8 @@ func (n *notices) flush() {
 // flushLimit is the longest time that Close waits for an observer.
 const flushLimit = time.Second
 
-// committed adds the notices of a stored commit.
-func (n *notices) committed(cm *store.Commit) {
+// Committed adds the notices of a stored commit.
+func (n *notices) Committed(cm *store.Commit) {
 	if n == nil {
 		return
 	}

@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/engine"
-	"github.com/interlude-go/interlude/fsm"
+
+	"github.com/interlude-go/interlude/lifecycle/internal/node"
 )
 
 // cleaner is an agent that cleans up processes of dead workers.
@@ -70,44 +71,19 @@ func TestCleanUpThatHangsIsNotCalledAgain(t *testing.T) {
 		var hung, others atomic.Int64
 		release := make(chan struct{})
 		log := &journal{}
-		_, stop := serve(t, Config{Store: newStore(t), Logger: slog.New(log), Lease: 2 * cleanUpLimit,
+		_, stop := serve(t, Config{Store: newStore(t), Logger: slog.New(log), Lease: 2 * node.CleanUpLimit,
 			Engines: map[string]engine.Engine{
 				"a": cleaner{cleanUp: func(context.Context) error { hung.Add(1); <-release; return nil }},
 				"b": cleaner{cleanUp: func(context.Context) error { others.Add(1); return nil }},
 			}})
-		pass(10 * cleanUpLimit)
+		pass(10 * node.CleanUpLimit)
 		require.EqualValues(t, 1, hung.Load())
 		require.Greater(t, others.Load(), int64(2))
 		require.Contains(t, log.logged(),
 			"WARN processes of dead workers may be left: the last call has not returned yet")
 		close(release)
-		pass(4 * cleanUpLimit)
+		pass(4 * node.CleanUpLimit)
 		require.Greater(t, hung.Load(), int64(1))
 		stop()
 	})
-}
-
-// TestOrphansWhoseEngineIsAsked: E2 E7, recovery calls the engine of an orphan if the orphan holds
-// a slot and the engine is a Reaper, or if the orphan waits and the engine is a Checker.
-func TestOrphansWhoseEngineIsAsked(t *testing.T) {
-	c, err := New(Config{Store: newStore(t), Engines: map[string]engine.Engine{
-		"plain": agent{}, "checks": checker{}, "both": faultyEngine{},
-	}})
-	require.NoError(t, err)
-	defer c.Close()
-	running, waits, holds := fsm.StateRunning, fsm.StateWaitingUser, true
-	for _, o := range []struct {
-		engine string
-		state  fsm.State
-		slot   bool
-		asked  bool
-	}{
-		{"plain", running, holds, false}, {"plain", waits, !holds, false}, {"plain", waits, holds, false},
-		{"checks", running, holds, false}, {"checks", waits, !holds, true}, {"checks", waits, holds, true},
-		{"both", running, holds, true}, {"both", waits, !holds, true}, {"both", running, !holds, false},
-		{"unknown", waits, holds, false},
-	} {
-		run := &Run{Engine: o.engine, State: o.state, Slot: o.slot}
-		require.Equal(t, o.asked, c.asksEngine(run), "%+v", o)
-	}
 }

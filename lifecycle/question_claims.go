@@ -141,7 +141,7 @@ func (c *Client) changeOpenQuestion(ctx context.Context, action Action, id strin
 		if refusal != nil {
 			return nil, cmp.Or(c.allow(ctx, action, run, q), refusal)
 		}
-		now := decide.Later(commitTime(c.clock), run.UpdatedAt)
+		now := decide.Later(c.proc.Now(), run.UpdatedAt)
 		asked, denied := right(q, now)
 		if err := c.allow(ctx, asked, run, q); err != nil {
 			return nil, err
@@ -176,7 +176,7 @@ func (c *Client) checkChanges(ctx context.Context, run *Run) error {
 		return nil
 	}
 	for after, limit := run.Seq-MaxChanges, 1; after < run.Seq; limit = MaxChanges {
-		page, err := c.store.Events(ctx, run.ID, after, limit)
+		page, err := c.proc.Store.Events(ctx, run.ID, after, limit)
 		if err != nil || len(page) == 0 {
 			return err
 		}
@@ -195,7 +195,7 @@ func (c *Client) checkChanges(ctx context.Context, run *Run) error {
 // confirmReleased makes durable that nobody has claimed the question (J8). It is errReadAgain if
 // somebody has.
 func (c *Client) confirmReleased(ctx context.Context, id string, question int, now time.Time) error {
-	return c.store.Confirm(ctx, func(r store.Reader) error {
+	return c.proc.Store.Confirm(ctx, func(r store.Reader) error {
 		run, err := r.Run(ctx, id)
 		if err != nil {
 			return err

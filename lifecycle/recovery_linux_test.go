@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/internal/procid"
+	"github.com/interlude-go/interlude/lifecycle/internal/node"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -19,7 +20,7 @@ func TestRecoverDoesNotWaitForADeadProcess(t *testing.T) {
 	identity, err := procid.Of(child.Process.Pid)
 	require.NoError(t, err)
 	s := newStore(t)
-	now := commitTime(SystemClock{})
+	now := node.CommitTime(SystemClock{})
 	for id, of := range map[string]string{"child": identity, "unknown": "", "this": procid.Self()} {
 		require.NoError(t, s.Join(t.Context(), store.Node{ID: id, Identity: of, Lease: time.Hour}, now))
 	}

@@ -13,10 +13,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
-	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle/internal/decide"
+	"github.com/interlude-go/interlude/lifecycle/internal/node"
 	"github.com/interlude-go/interlude/slots"
 	"github.com/interlude-go/interlude/store"
 )
@@ -24,7 +23,7 @@ import (
 // orphaned starts n runs on a node that then dies, and returns their ids.
 func orphaned(tb testing.TB, s store.Store, n int, adjust ...func(*Spec)) []string {
 	tb.Helper()
-	ctx, now := tb.Context(), commitTime(SystemClock{})
+	ctx, now := tb.Context(), node.CommitTime(SystemClock{})
 	ids := make([]string, n)
 	for i := range ids {
 		ids[i] = fmt.Sprintf("r%04d", i)
@@ -148,56 +147,6 @@ func TestRecoverFailsIfOrphansCannotBeSettled(t *testing.T) {
 	}
 }
 
-// TestSettleBatchGoesOnWhileAnEngineIsAwaited: E6 J10, as long as an engine is awaited, a batch in
-// which a commit failed is tried again; and a run whose engine answers later is counted when it is
-// settled, and reported when it cannot be.
-func TestSettleBatchGoesOnWhileAnEngineIsAwaited(t *testing.T) {
-	errDisk := errors.New("disk full")
-	for name, late := range map[string]error{"settled later": nil, "not settled later either": errDisk} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				below := newStore(t)
-				ids := orphaned(t, below, 3, func(s *Spec) { s.Repeatable = true })
-				fails := map[string]error{ids[0]: late, ids[1]: errDisk}
-				goOn := make(chan struct{})
-				answer := sync.OnceFunc(func() { close(goOn) })
-				defer answer()
-				lc, err := New(Config{
-					Store: &faulty{Store: below, fail: func(_ int64, c *store.Commit) error { return fails[c.Run.ID] }},
-					Engine: faultyEngine{reap: func(_ context.Context, id string) error {
-						if id == ids[0] {
-							<-goOn
-						}
-						return nil
-					}},
-				})
-				require.NoError(t, err)
-				defer lc.Close()
-				s := orphanSettler{client: lc.Client, callCtx: t.Context()}
-				orphans, err := below.Orphans(t.Context(), 0, 3)
-				require.NoError(t, err)
-
-				require.NoError(t, s.settleBatch(t.Context(), orphans), "the next pass tries again")
-				done, fault := s.drainCounts()
-				require.NoError(t, fault)
-				require.Equal(t, Recovery{Requeued: 1}, done)
-
-				answer()
-				s.engineCalls.Wait()
-				done, fault = s.drainCounts()
-				if late != nil {
-					require.ErrorContains(t, fault, "run "+ids[0]+": disk full")
-					require.Equal(t, Recovery{}, done)
-					return
-				}
-				require.NoError(t, fault)
-				require.Equal(t, Recovery{Requeued: 1}, done)
-				require.Equal(t, fsm.StateQueued, must(lc.Get(t.Context(), ids[0])).State)
-			})
-		})
-	}
-}
-
 // settledOnce requires that each run has failed, by one event that says so.
 func settledOnce(tb testing.TB, s store.Store, ids []string) {
 	tb.Helper()
@@ -254,11 +203,12 @@ func (s *readEarly) Orphans(ctx context.Context, skip, limit int) ([]Run, error)
 func TestRecoverReadsAStaleListAgain(t *testing.T) {
 	const late = 40
 	below := newStore(t)
-	require.NoError(t, below.SetPool(t.Context(), slots.Pool{Name: slots.DefaultPool, Capacity: orphanPage + late}))
-	ids := orphaned(t, below, orphanPage+late)
+	pool := slots.Pool{Name: slots.DefaultPool, Capacity: node.OrphanPage + late}
+	require.NoError(t, below.SetPool(t.Context(), pool))
+	ids := orphaned(t, below, node.OrphanPage+late)
 	person := clientOf(t, below)
 	s := &faulty{Store: &readEarly{Store: below}, fail: func(int64, *store.Commit) error { return nil }, first: func() {
-		for _, id := range ids[:orphanPage] {
+		for _, id := range ids[:node.OrphanPage] {
 			require.NoError(t, person.Cancel(t.Context(), id, "not needed"))
 		}
 	}}
@@ -375,77 +325,13 @@ func TestRecoverSkipsAnOrphanThatCannotBeDecided(t *testing.T) {
 	ended.State = fsm.StateSucceeded
 	log := &journal{}
 	c := clientOf(t, senseless{below, []Run{ended}})
-	c.log = slog.New(log)
+	c.proc.Log = slog.New(log)
 	done, err := c.Recover(t.Context())
 	require.ErrorContains(t, err, "run ended: fsm: ")
 	require.Equal(t, Recovery{Failed: 3}, done)
 	settledOnce(t, below, ids)
 	require.Len(t, log.logged(), 1, "while others could be settled")
 	require.Contains(t, log.logged()[0], "ERROR run not recovered; trying again: run ended: fsm: ")
-}
-
-// TestRecoverDescribesWhyAWaitIsOver: E1 E2 E8, a person learns from the run what recovery found.
-func TestRecoverDescribesWhyAWaitIsOver(t *testing.T) {
-	session := &interaction.SessionHandle{Engine: "agent", Version: "1", Data: []byte("s")}
-	question := interaction.Baseline("Go on?")
-	for name, c := range map[string]struct {
-		change func(r *Run)
-		check  func(h engine.SessionHandle) error
-		says   string // empty: the wait goes on
-	}{
-		"all is there": {func(*Run) {}, func(engine.SessionHandle) error {
-			return nil
-		}, ""},
-		"the engine cannot tell": {func(*Run) {}, func(engine.SessionHandle) error {
-			return errors.New("no network")
-		}, ""},
-		"the engine refuses it": {func(*Run) {}, func(h engine.SessionHandle) error {
-			return errors.Join(engine.ErrHandleRefused, errors.New(h.Engine+h.Version+string(h.Data)))
-		}, "agent1s"},
-		"there is no session": {func(r *Run) {
-			r.Session = nil
-		}, nil, "the session handle is missing"},
-		"there is no question": {func(r *Run) {
-			r.Pending, r.Deadline = nil, time.Time{}
-		}, nil, "the pending question is missing"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			n := alone(t, newStore(t), checking{agent{}, c.check})
-			defer n.die(nil)
-			run := parked(t, "r")
-			run.Profile, run.Slot, run.Session, run.Pending, run.Engine = fsm.ProfileResumable, false, session,
-				&question, DefaultEngine
-			c.change(&run)
-			found := n.inspectOrphan(t.Context(), &run)
-			require.Equal(t, c.says == "", found.intact)
-			if found.intact {
-				return
-			}
-			cm, err := decide.Orphan(&run, &found.OrphanEvidence, decide.HostPolicy{})
-			require.NoError(t, err)
-			require.Equal(t, fsm.StateFailed, cm.Run.State)
-			require.Equal(t, "session lost", cm.Run.RecoveryReason)
-			require.Equal(t, fsm.CodeSessionResumeFailed, cm.Run.Error.Code)
-			require.Contains(t, cm.Run.Error.Message, c.says)
-		})
-	}
-}
-
-// checking is an agent that looks at handles, and remembers what it was to end.
-type checking struct {
-	agent
-	check func(engine.SessionHandle) error
-}
-
-func (c checking) Check(_ context.Context, _ string, h engine.SessionHandle) error {
-	if c.check == nil {
-		return errors.New("it was not to be asked")
-	}
-	return c.check(h)
-}
-
-func (c checking) Reap(_ context.Context, id string) error {
-	return errors.New("a run that waits for its engine's session has left nothing: " + id)
 }
 
 // TestRecoverChecksSessions: E2 J7, a client that recovers asks about the sessions of parked runs
@@ -481,7 +367,7 @@ func TestRecoverReportsWhatFailsLate(t *testing.T) {
 		orphaned(t, below, 1)
 		s := &faulty{Store: below, fail: func(int64, *store.Commit) error { return errors.New("disk full") }}
 		lc, err := New(Config{Store: s, Engine: faultyEngine{
-			reap: func(context.Context, string) error { time.Sleep(engineWait + time.Second); return nil },
+			reap: func(context.Context, string) error { time.Sleep(node.EngineWait + time.Second); return nil },
 		}})
 		require.NoError(t, err)
 		defer lc.Close()
@@ -515,7 +401,7 @@ func TestRecoverCountsEachRun(t *testing.T) {
 // engines of all orphans on the pages before it hang.
 func TestRecoveryPassesWholePagesOfAwaitedOrphans(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const awaited = 2 * orphanPage
+		const awaited = 2 * node.OrphanPage
 		below := newStore(t)
 		require.NoError(t, below.SetPool(t.Context(), slots.Pool{Name: slots.DefaultPool, Capacity: awaited + 1}))
 		ids := orphaned(t, below, awaited+1)
@@ -531,19 +417,19 @@ func TestRecoveryPassesWholePagesOfAwaitedOrphans(t *testing.T) {
 			}}})
 		require.NoError(t, err)
 		defer lc.Close()
-		s := &orphanSettler{client: lc.Client, callCtx: t.Context()}
-		require.ErrorContains(t, s.runPass(t.Context()), "run "+last+": disk full")
+		s := lc.proc.NewRecoverer(t.Context(), "", nil)
+		require.ErrorContains(t, s.Pass(t.Context()), "run "+last+": disk full")
 		full = nil
-		require.NoError(t, s.runPass(t.Context()))
-		done, _ := s.drainCounts()
-		require.Equal(t, Recovery{Failed: 1}, done)
+		require.NoError(t, s.Pass(t.Context()))
+		done, _ := s.Drain()
+		require.Equal(t, node.Recovery{Failed: 1}, done)
 		in(t, lc.Client, last, fsm.StateFailed)
 
 		close(answer)
-		s.engineCalls.Wait()
-		done, late := s.drainCounts()
+		s.Wait()
+		done, late := s.Drain()
 		require.NoError(t, late)
-		require.Equal(t, Recovery{Failed: awaited}, done)
+		require.Equal(t, node.Recovery{Failed: awaited}, done)
 	})
 }
 
@@ -552,15 +438,15 @@ func TestRecoveryPassesWholePagesOfAwaitedOrphans(t *testing.T) {
 func TestRecoverySettlesNoRunOfItsOwnNode(t *testing.T) {
 	s := newStore(t)
 	orphaned(t, s, 3)
-	own := &orphanSettler{client: clientOf(t, s), node: "dead", callCtx: t.Context()}
-	require.ErrorIs(t, own.runPass(t.Context()), store.ErrStaleEpoch)
-	done, _ := own.drainCounts()
+	own := clientOf(t, s).proc.NewRecoverer(t.Context(), "dead", nil)
+	require.ErrorIs(t, own.Pass(t.Context()), store.ErrStaleEpoch)
+	done, _ := own.Drain()
 	require.Zero(t, done)
 
-	other := &orphanSettler{client: clientOf(t, s), node: "alive", callCtx: t.Context()}
-	require.NoError(t, other.runPass(t.Context()))
-	done, _ = other.drainCounts()
-	require.Equal(t, Recovery{Failed: 3}, done)
+	other := clientOf(t, s).proc.NewRecoverer(t.Context(), "alive", nil)
+	require.NoError(t, other.Pass(t.Context()))
+	done, _ = other.Drain()
+	require.Equal(t, node.Recovery{Failed: 3}, done)
 }
 
 // TestRecoveryWritesOnceForAnExpiredLease: E6 J7, the pass after the one that expired a node finds
@@ -570,13 +456,13 @@ func TestRecoveryWritesOnceForAnExpiredLease(t *testing.T) {
 		s := &watched{Store: newStore(t)}
 		require.NoError(t, s.Join(t.Context(), store.Node{ID: "silent", Lease: time.Second}, time.Now()))
 		require.NoError(t, s.Join(t.Context(), store.Node{ID: "alive", Lease: time.Hour}, time.Now()))
-		settler := &orphanSettler{client: clientOf(t, s), callCtx: t.Context()}
+		settler := clientOf(t, s).proc.NewRecoverer(t.Context(), "", nil)
 		for _, expires := range []int64{1, 2, 2, 2} {
-			require.NoError(t, settler.runPass(t.Context()))
+			require.NoError(t, settler.Pass(t.Context()))
 			require.Equal(t, expires, s.expires.Load())
 			pass(2 * time.Second)
 		}
-		done, _ := settler.drainCounts()
-		require.Equal(t, Recovery{Nodes: 1}, done)
+		done, _ := settler.Drain()
+		require.Equal(t, node.Recovery{Nodes: 1}, done)
 	})
 }

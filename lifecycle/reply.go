@@ -56,7 +56,7 @@ func (c *Client) Reply(ctx context.Context, id string, reply Reply) (Receipt, er
 			receipt = status.receipt
 			return nil, status.refusal
 		}
-		cm, err := decide.Reply(&run, reply, commitTime(c.clock))
+		cm, err := decide.Reply(&run, reply, c.proc.Now())
 		if err != nil {
 			return nil, cmd.failed(err)
 		}
@@ -74,7 +74,7 @@ func (c *Client) Reply(ctx context.Context, id string, reply Reply) (Receipt, er
 // after a read, too. Done is false, with nothing written, if that record does not show that the
 // reply will be accepted: it may be old, so nothing is refused because of it.
 func (c *Client) replyToRecent(ctx context.Context, id string, reply Reply, run *Run) (_ Receipt, done bool, _ error) {
-	recent, ok := c.store.(store.RecentReader)
+	recent, ok := c.proc.Store.(store.RecentReader)
 	if !ok {
 		return Receipt{}, false, nil
 	}
@@ -85,12 +85,12 @@ func (c *Client) replyToRecent(ctx context.Context, id string, reply Reply, run 
 	if question == nil || c.allowActor(ctx, reply.Actor, ActionReply, run, question) != nil {
 		return Receipt{}, false, nil
 	}
-	cm, err := decide.Reply(run, reply, commitTime(c.clock))
+	cm, err := decide.Reply(run, reply, c.proc.Now())
 	if err != nil {
 		return Receipt{}, false, nil
 	}
 	defer decide.Recycle(cm)
-	switch err := c.commit(ctx, cm); {
+	switch err := c.proc.Commit(ctx, cm); {
 	case err == nil:
 		return receiptFor(cm, &reply), true, nil
 	case errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrInvalid):
@@ -118,7 +118,7 @@ type replyStatus struct {
 // replyStatus reads the run, and the status of a reply to it. A status that says how the question
 // was settled is read again through Confirm: the first read may show a commit that is not durable.
 func (c *Client) replyStatus(ctx context.Context, id string, reply Reply, run *Run) (replyStatus, error) {
-	status, err := readReplyStatus(ctx, c.store, id, reply, run)
+	status, err := readReplyStatus(ctx, c.proc.Store, id, reply, run)
 	if err == nil && status.settled {
 		return c.confirmedReplyStatus(ctx, id, reply, run)
 	}
@@ -132,7 +132,7 @@ func (c *Client) confirmedReplyStatus(ctx context.Context, id string, reply Repl
 		run    Run
 		status replyStatus
 	}
-	err := c.store.Confirm(ctx, func(r store.Reader) (err error) {
+	err := c.proc.Store.Confirm(ctx, func(r store.Reader) (err error) {
 		confirmed.status, err = readReplyStatus(ctx, r, id, reply, &confirmed.run)
 		return err
 	})

@@ -356,7 +356,7 @@ func TestC5K5RecordsOfAnotherSpellingAreTheActors(t *testing.T) {
 		require.NoError(t, err)
 		synctest.Wait()
 		for _, id := range []string{"answer", "vote", "claim"} {
-			requireSoundLog(t, lc.store, id)
+			requireSoundLog(t, lc.proc.Store, id)
 		}
 	})
 }

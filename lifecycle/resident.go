@@ -11,6 +11,7 @@ import (
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/lifecycle/internal/decide"
+	"github.com/interlude-go/interlude/lifecycle/internal/node"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -21,15 +22,15 @@ type resident struct {
 }
 
 // holdResident remembers that an engine here may hold a process of the run.
-func (n *node) holdResident(runID, engineName string) {
+func (n *membership) holdResident(runID, engineName string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.residents[runID] = resident{engineName, monotonicNow(n.clock)}
+	n.residents[runID] = resident{engineName, node.MonotonicNow(n.proc.Clock)}
 }
 
 // endResidentOfEndedRun ends the resident process of a run that somebody else has ended, unless the
 // node is leaving: then endResidents ends it.
-func (n *node) endResidentOfEndedRun(runID string) {
+func (n *membership) endResidentOfEndedRun(runID string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if !n.leaving {
@@ -41,7 +42,7 @@ func (n *node) endResidentOfEndedRun(runID string) {
 // turn does not wait for that. Unlike a hint, it may start a goroutine while the node is leaving,
 // since its caller is itself counted in workers. Once endCtx has ended, endResidents ends the
 // process, in less time.
-func (n *node) endResidentAfterTurn(runID string) {
+func (n *membership) endResidentAfterTurn(runID string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.endCtx.Err() == nil {
@@ -51,7 +52,7 @@ func (n *node) endResidentAfterTurn(runID string) {
 
 // startEndingResident ends the run's resident process, if it has one, on a goroutine of its own.
 // The caller holds mu.
-func (n *node) startEndingResident(runID string) {
+func (n *membership) startEndingResident(runID string) {
 	held, ok := n.residents[runID]
 	if !ok {
 		return
@@ -62,14 +63,14 @@ func (n *node) startEndingResident(runID string) {
 
 // endResidents ends all resident processes of this node at the same time, and returns the ids of
 // their runs, sorted.
-func (n *node) endResidents() []string {
+func (n *membership) endResidents() []string {
 	n.mu.Lock()
 	held := n.residents
 	n.residents = make(map[string]resident)
 	n.mu.Unlock()
 	var all sync.WaitGroup
 	for id, r := range held {
-		all.Go(func() { n.endResident(id, r.engine, endLimit) })
+		all.Go(func() { n.endResident(id, r.engine, node.EndLimit) })
 	}
 	all.Wait()
 	return slices.Sorted(maps.Keys(held))
@@ -77,8 +78,8 @@ func (n *node) endResidents() []string {
 
 // endResident has the engine end a resident process. The call's context ends after the limit, and
 // before that if endCtx ends while the call is under way.
-func (n *node) endResident(runID, engineName string, limit time.Duration) {
-	r, ok := n.engines[engineName].(engine.Resident)
+func (n *membership) endResident(runID, engineName string, limit time.Duration) {
+	r, ok := n.proc.Engines[engineName].(engine.Resident)
 	if !ok {
 		return
 	}
@@ -86,19 +87,19 @@ func (n *node) endResident(runID, engineName string, limit time.Duration) {
 	if ctx.Err() != nil { // the node is at its end, and the limit is all that is left
 		ctx = context.WithoutCancel(ctx)
 	}
-	what := EngineCall{Engine: engineName, Method: "End", RunID: runID}
-	if err := n.call(ctx, limit, what, func(ctx context.Context) error { return r.End(ctx, runID) }); err != nil {
-		n.log.Warn("resident process not ended", "run", runID, "err", err)
+	what := node.EngineCall{Engine: engineName, Method: "End", RunID: runID}
+	if err := n.proc.Call(ctx, limit, what, func(ctx context.Context) error { return r.End(ctx, runID) }); err != nil {
+		n.proc.Log.Warn("resident process not ended", "run", runID, "err", err)
 	}
 }
 
 // watchResidents subscribes to the engines' reports of processes that end by themselves while their
 // run waits (D6). It waits until each engine's OnLoss has returned, but no longer than the lease
 // allows. stop ends the subscriptions.
-func (n *node) watchResidents() (stop func()) {
+func (n *membership) watchResidents() (stop func()) {
 	var subscribing, subscribed sync.WaitGroup
 	stopped := make(chan struct{})
-	for name, e := range n.engines {
+	for name, e := range n.proc.Engines {
 		r, ok := e.(engine.Resident)
 		if !ok {
 			continue
@@ -127,7 +128,7 @@ type lossSubscription struct {
 
 // subscribeToLosses has the engine report the processes that end by themselves to
 // watchLostProcesses.
-func (n *node) subscribeToLosses(name string, r engine.Resident) *lossSubscription {
+func (n *membership) subscribeToLosses(name string, r engine.Resident) *lossSubscription {
 	report := func(runID string, _ error) {
 		select {
 		case n.lostProcesses <- runID:
@@ -135,37 +136,38 @@ func (n *node) subscribeToLosses(name string, r engine.Resident) *lossSubscripti
 		}
 	}
 	s := &lossSubscription{engine: name, stop: make(chan func(), 1)}
-	what := EngineCall{Engine: name, Method: "OnLoss"}
-	s.err = n.call(n.endCtx, min(lossLimit, n.cfg.Lease/4), what, func(context.Context) error {
+	what := node.EngineCall{Engine: name, Method: "OnLoss"}
+	s.err = n.proc.Call(n.endCtx, min(node.LossLimit, n.cfg.Lease/4), what, func(context.Context) error {
 		s.stop <- r.OnLoss(report)
 		return nil
 	})
 	if s.err != nil {
-		n.log.Error("engine does not report processes that end while their runs wait", "engine", name, "err", s.err)
+		n.proc.Log.Error("engine does not report processes that end while their runs wait", "engine", name,
+			"err", s.err)
 	}
 	return s
 }
 
 // unsubscribe ends a subscription by the function that OnLoss returned. If OnLoss has not returned
 // yet, it only logs that.
-func (n *node) unsubscribe(s *lossSubscription) {
+func (n *membership) unsubscribe(s *lossSubscription) {
 	err := s.err
 	select {
 	case stop := <-s.stop:
-		what := EngineCall{Engine: s.engine, Method: "OnLoss's stop"}
-		err = n.call(context.WithoutCancel(n.endCtx), lossLimit, what, func(context.Context) error {
+		what := node.EngineCall{Engine: s.engine, Method: "OnLoss's stop"}
+		err = n.proc.Call(context.WithoutCancel(n.endCtx), node.LossLimit, what, func(context.Context) error {
 			stop()
 			return nil
 		})
 	default:
 	}
 	if err != nil {
-		n.log.Warn("engine still reports processes", "engine", s.engine, "err", err)
+		n.proc.Log.Warn("engine still reports processes", "engine", s.engine, "err", err)
 	}
 }
 
 // watchLostProcesses settles the runs whose resident process has ended, as their engines report it.
-func (n *node) watchLostProcesses(ctx context.Context) error {
+func (n *membership) watchLostProcesses(ctx context.Context) error {
 	for {
 		select {
 		case id := <-n.lostProcesses:
@@ -189,15 +191,15 @@ const lostWhileWaiting = "the resident process ended while the run waited"
 
 // settleLostProcess fails a waiting run whose process has ended, and tries again as long as the
 // store fails. If ctx ends before, recovery settles the run.
-func (n *node) settleLostProcess(ctx context.Context, id, why string) {
+func (n *membership) settleLostProcess(ctx context.Context, id, why string) {
 	backoff := firstBackoff
 	for {
 		err := n.failLostWait(ctx, id, why)
 		if err == nil || ctx.Err() != nil {
 			return
 		}
-		n.log.Error("lost process not settled; trying again", "run", id, "err", err)
-		if n.sleep(ctx, backoff) != nil {
+		n.proc.Log.Error("lost process not settled; trying again", "run", id, "err", err)
+		if n.proc.Sleep(ctx, backoff) != nil {
 			return
 		}
 		backoff = min(2*backoff, n.cfg.Poll)
@@ -206,16 +208,16 @@ func (n *node) settleLostProcess(ctx context.Context, id, why string) {
 
 // failLostWait fails the run if it still waits for its process on this node. A run that was
 // answered meanwhile is left alone: its next turn finds the process missing.
-func (n *node) failLostWait(ctx context.Context, id, why string) error {
+func (n *membership) failLostWait(ctx context.Context, id, why string) error {
 	cmd := command{verb: "fail", run: id}
 	return n.carryOut(ctx, cmd, func() (*store.Commit, error) {
-		run, err := n.store.Run(ctx, id)
+		run, err := n.proc.Store.Run(ctx, id)
 		if err != nil && !errors.Is(err, store.ErrNotFound) && !membershipEnded(err) {
 			return nil, cmd.failed(err)
 		}
 		if err != nil || run.State != fsm.StateWaitingUser || run.Owner != n.id {
 			return nil, nil // nothing has to change
 		}
-		return decide.LostProcess(&run, why, commitTime(n.clock))
+		return decide.LostProcess(&run, why, n.proc.Now())
 	})
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/lifecycle/internal/decide"
+	"github.com/interlude-go/interlude/lifecycle/internal/node"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -126,29 +127,29 @@ func TestSettleLostProcessRetriesCommits(t *testing.T) {
 // TestSettleLostProcessLeavesOtherRunsAlone: an engine may tell of a process whose run has
 // ended, was answered, is gone, or went on elsewhere.
 func TestSettleLostProcessLeavesOtherRunsAlone(t *testing.T) {
-	for name, prepare := range map[string]func(t *testing.T, n *node){
-		"it never was": func(*testing.T, *node) {},
-		"it is queued": func(t *testing.T, n *node) {
+	for name, prepare := range map[string]func(t *testing.T, n *membership){
+		"it never was": func(*testing.T, *membership) {},
+		"it is queued": func(t *testing.T, n *membership) {
 			t.Helper()
 			_, err := n.Submit(t.Context(), Spec{ID: "r", Prompt: "x"})
 			require.NoError(t, err)
 		},
-		"it has ended": func(t *testing.T, n *node) {
+		"it has ended": func(t *testing.T, n *membership) {
 			t.Helper()
 			_, err := n.Submit(t.Context(), Spec{ID: "r", Prompt: "x"})
 			require.NoError(t, err)
 			require.NoError(t, n.Cancel(t.Context(), "r", ""))
 		},
-		"it waits elsewhere": func(t *testing.T, n *node) {
+		"it waits elsewhere": func(t *testing.T, n *membership) {
 			t.Helper()
-			waitsAt(t, n.store, "r", "another")
+			waitsAt(t, n.proc.Store, "r", "another")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				log := &journal{}
 				n := alone(t, newStore(t), agent{})
-				n.log = slog.New(log)
+				n.proc.Log = slog.New(log)
 				defer n.die(nil)
 				prepare(t, n)
 				before, _ := n.Get(t.Context(), "r")
@@ -166,7 +167,7 @@ func TestSettleLostProcessLeavesOtherRunsAlone(t *testing.T) {
 // waitsAt makes a run that waits with a resident process at a node.
 func waitsAt(tb testing.TB, s store.Store, id, nodeID string) {
 	tb.Helper()
-	now := commitTime(SystemClock{})
+	now := node.CommitTime(SystemClock{})
 	run, body, err := Spec{ID: id, Prompt: "x"}.record(now)
 	require.NoError(tb, err)
 	cm, err := decide.Submission(&run, body)
@@ -272,9 +273,9 @@ func (d *deafMortal) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) 
 // under way then is cut short, since the node ends all processes together.
 func TestEndResidentIsGivenItsTime(t *testing.T) {
 	for name, c := range map[string]struct{ end, want time.Duration }{
-		"the node goes on":               {time.Hour, endLimit},
+		"the node goes on":               {time.Hour, node.EndLimit},
 		"the node comes to its end":      {time.Second, time.Second},
-		"the node was at its end before": {-1, endLimit},
+		"the node was at its end before": {-1, node.EndLimit},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -289,7 +290,7 @@ func TestEndResidentIsGivenItsTime(t *testing.T) {
 					defer time.AfterFunc(c.end, n.cancelEnd).Stop()
 				}
 				began := time.Now()
-				n.endResident("r", DefaultEngine, endLimit)
+				n.endResident("r", DefaultEngine, node.EndLimit)
 				require.Equal(t, c.want, time.Since(began))
 			})
 		})
@@ -304,8 +305,8 @@ func TestWatchResidentsAsksEachEngine(t *testing.T) {
 		defer n.die(nil)
 		var subscribed, ended atomic.Int64
 		for i := range 8 {
-			n.engines[fmt.Sprint("plain-", i)] = agent{}
-			n.engines[fmt.Sprint("sticky-", i)] = faultyEngine{onLoss: func() func() {
+			n.proc.Engines[fmt.Sprint("plain-", i)] = agent{}
+			n.proc.Engines[fmt.Sprint("sticky-", i)] = faultyEngine{onLoss: func() func() {
 				subscribed.Add(1)
 				return func() { ended.Add(1) }
 			}}
@@ -319,7 +320,7 @@ func TestWatchResidentsAsksEachEngine(t *testing.T) {
 
 // D6 J10: a node does not wait for an OnLoss that hangs for longer than its lease allows.
 func TestWatchResidentsWaitsWithinTheLease(t *testing.T) {
-	for lease, want := range map[time.Duration]time.Duration{4 * time.Second: time.Second, time.Hour: lossLimit} {
+	for lease, want := range map[time.Duration]time.Duration{4 * time.Second: time.Second, time.Hour: node.LossLimit} {
 		synctest.Test(t, func(t *testing.T) {
 			goOn := make(chan struct{})
 			n := alone(t, newStore(t), faultyEngine{onLoss: func() func() {
@@ -330,7 +331,7 @@ func TestWatchResidentsWaitsWithinTheLease(t *testing.T) {
 			n.cfg.Lease = lease
 			began := time.Now()
 			stop := n.watchResidents()
-			require.Equal(t, want+callReturnLimit, time.Since(began))
+			require.Equal(t, want+node.CallReturnLimit, time.Since(began))
 			close(goOn)
 			stop()
 		})

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/interlude-go/interlude/lifecycle/internal/decide"
+	"github.com/interlude-go/interlude/lifecycle/internal/node"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -16,11 +17,11 @@ const claimBatch = 256
 // schedule is the scheduler: it claims runs from the store whenever there is room to execute them,
 // and dispatches them to workers. It sleeps until a hint of a queued run or a worker that has
 // become free wakes it, but for one poll at most, since hints may be lost.
-func (n *node) schedule(ctx context.Context) error {
-	pause := poller{clock: n.clock, wake: n.wakeup, interval: n.cfg.Poll}
-	defer pause.stop()
+func (n *membership) schedule(ctx context.Context) error {
+	pause := node.Poller{Clock: n.proc.Clock, Wake: n.wakeup, Interval: n.cfg.Poll}
+	defer pause.Stop()
 	n.scansForSuspects.Store(true)
-	n.quarantine.nextScan = monotonicNow(n.clock).Add(n.cfg.Lease / 3)
+	n.quarantine.nextScan = node.MonotonicNow(n.proc.Clock).Add(n.cfg.Lease / 3)
 	noteClaim := sync.OnceFunc(func() { close(n.hasClaimed) })
 	for {
 		if n.permits.Acquire(ctx, 1) != nil {
@@ -42,16 +43,16 @@ func (n *node) schedule(ctx context.Context) error {
 		noteClaim()
 		switch {
 		case err != nil:
-			n.log.Error("claim failed; trying again", "err", err)
+			n.proc.Log.Error("claim failed; trying again", "err", err)
 		case len(claimed) == room && !n.drained.Load():
 			continue // there may be more
 		case err == nil && n.quarantine.scans:
 			continue
 		}
-		if pause.wait(ctx) != nil {
+		if pause.Wait(ctx) != nil {
 			return nil
 		}
-		if pause.intervalOver() {
+		if pause.IntervalOver() {
 			n.scansForSuspects.Store(true)
 		}
 		// Goroutines that are about to queue another run go first, so that one claim starts both.
@@ -76,7 +77,7 @@ func ownRecord(claimed []store.Claimed, i int) (*store.Run, []byte) {
 
 // reserveMore acquires up to limit more permits without waiting, and returns how many it got. It
 // halves what it asks for until it gets it, because the semaphore gives all or nothing.
-func (n *node) reserveMore(limit int) (reserved int) {
+func (n *membership) reserveMore(limit int) (reserved int) {
 	for part := limit; part > 0; part /= 2 {
 		for reserved+part <= limit && n.permits.TryAcquire(int64(part)) {
 			reserved += part
@@ -88,19 +89,19 @@ func (n *node) reserveMore(limit int) (reserved int) {
 // claimReady has the store claim queued runs, and start the turn of each in the same commit. Only
 // runs whose engine this process has are claimed; others stay queued (J4). A shutdown does not
 // cancel a claim that was sent to the store, or a claimed run would be left without a worker.
-func (n *node) claimReady(room int) ([]store.Claimed, error) {
-	now := commitTime(n.clock)
+func (n *membership) claimReady(room int) ([]store.Claimed, error) {
+	now := n.proc.Now()
 	var drained bool
 	defer func() { n.drained.Store(drained) }()
 	req := store.ClaimRequest{
 		Node: n.id, Now: now, Max: room, Engines: n.engineNames, Hinted: n.hinted.Swap(false), Drained: &drained,
 		Start: func(r store.Run, _ []byte) (store.Commit, error) { return decide.Start(&r, now) },
 	}
-	return n.store.Claim(n.live, req)
+	return n.proc.Store.Claim(n.live, req)
 }
 
 // wakeScheduler makes the scheduler claim, now or as soon as there is room.
-func (n *node) wakeScheduler() {
+func (n *membership) wakeScheduler() {
 	select {
 	case n.wakeup <- struct{}{}:
 	default:
@@ -108,7 +109,7 @@ func (n *node) wakeScheduler() {
 }
 
 // wakeForBacklog makes the scheduler claim if queued runs may wait for what has become free.
-func (n *node) wakeForBacklog() {
+func (n *membership) wakeForBacklog() {
 	if !n.drained.Load() {
 		n.wakeScheduler()
 	}
@@ -122,7 +123,7 @@ type assignment struct {
 
 // dispatch hands a claimed run to an idle worker, or to a new one when none is idle. The caller
 // holds a permit for the turn, which the worker releases.
-func (n *node) dispatch(run *store.Run, spec []byte) {
+func (n *membership) dispatch(run *store.Run, spec []byte) {
 	t := n.newTurn(run)
 	n.mu.Lock()
 	earlier := n.turns[run.ID]
@@ -164,8 +165,9 @@ func (n *node) dispatch(run *store.Run, spec []byte) {
 // epoch. A failover lost the first claim, so the store granted it again. The engine may already
 // have done what the turn is for, so the turn is not executed, and the next heartbeat settles it as
 // interrupted. If the turn of the lost claim still executes, it is interrupted too (J9).
-func (n *node) interruptRepeatedClaim(t, earlier *turn) {
-	n.log.Error("the store has lost a claim, and made it again; the turn is not executed twice", "run", t.call.RunID,
+func (n *membership) interruptRepeatedClaim(t, earlier *turn) {
+	n.proc.Log.Error("the store has lost a claim, and made it again; the turn is not executed twice",
+		"run", t.call.RunID,
 		"attempt", t.call.Attempt)
 	if earlier != nil {
 		earlier.interrupt(errCommitsLost)
@@ -178,7 +180,7 @@ func (n *node) interruptRepeatedClaim(t, earlier *turn) {
 // have executed at one time. A worker ends early if an engine exits its goroutine, or if the turn
 // was settled without it. In the second case abandonWorker has counted it off n.workers, and nobody
 // waits for it.
-func (n *node) runWorker(a assignment) {
+func (n *membership) runWorker(a assignment) {
 	defer func() {
 		if a.turn.stuckCall() == nil {
 			n.workers.Done()
@@ -195,7 +197,7 @@ func (n *node) runWorker(a assignment) {
 
 // executeAssignment executes a turn and releases its permit. It reports whether the worker may
 // receive another assignment.
-func (n *node) executeAssignment(a assignment) (reusable bool) {
+func (n *membership) executeAssignment(a assignment) (reusable bool) {
 	defer func() {
 		a.turn.cancel(nil)
 		if reusable = reusable && a.turn.stuckCall() == nil; reusable {

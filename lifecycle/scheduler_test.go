@@ -110,7 +110,7 @@ func (s freeing) Claim(_ context.Context, req store.ClaimRequest) ([]store.Claim
 // TestSlotFreedDuringAClaimIsClaimedFor: A2, the claim may have been made before the slot was free,
 // so what an earlier claim found does not count while the next one is made.
 func TestSlotFreedDuringAClaimIsClaimedFor(t *testing.T) {
-	var n *node
+	var n *membership
 	n = alone(t, freeing{newStore(t), func() { n.wakeForBacklog() }}, agent{})
 	defer n.die(nil)
 	n.drained.Store(true)

@@ -16,6 +16,7 @@ import (
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle/internal/node"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -40,7 +41,7 @@ func TestJ7NothingIsWrittenForParkedRuns(t *testing.T) {
 		const many = 1200
 		s := newStore(t)
 		parksMany(t, s, many)
-		gone, stored := commitTime(SystemClock{}), s.Counters().Commits
+		gone, stored := node.CommitTime(SystemClock{}), s.Counters().Commits
 		for i := range 3 {
 			pass(time.Minute)
 			_, stop := serveBeside(t, Config{Store: s, Engine: asksOnce()})
@@ -97,7 +98,7 @@ func TestJ7BesideNodesOfAnOlderRelease(t *testing.T) {
 		require.NoError(t, err)
 		adopted := store.Commit{Run: run, Expect: run.Version}
 		adopted.Run.Version++
-		adopted.Run.UpdatedAt = commitTime(SystemClock{})
+		adopted.Run.UpdatedAt = node.CommitTime(SystemClock{})
 		adopted.Run.Owner, adopted.Run.RecoveredAt = "old", adopted.Run.UpdatedAt
 		require.NoError(t, s.Commit(t.Context(), []store.Commit{adopted})[0])
 		pass(time.Minute)
@@ -105,7 +106,7 @@ func TestJ7BesideNodesOfAnOlderRelease(t *testing.T) {
 		departures, err := s.Departures(t.Context())
 		require.NoError(t, err)
 		require.Len(t, departures, 2)
-		require.Equal(t, commitTime(SystemClock{}), in(t, c, "r0000", fsm.StateWaitingUser).RecoveredAt)
+		require.Equal(t, node.CommitTime(SystemClock{}), in(t, c, "r0000", fsm.StateWaitingUser).RecoveredAt)
 		for _, id := range []string{"r0000", "r0001"} {
 			_, err := c.Reply(t.Context(), id, interaction.Reply{ID: 1, Text: "yes"})
 			require.NoError(t, err)
@@ -165,7 +166,7 @@ func expiredSession(id string) error {
 // The next node checks them again, as each start does.
 func TestJ7RefusedSessionsAreFound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const many = 3*sessionBatch + 10
+		const many = 3*node.SessionBatch + 10
 		s := newStore(t)
 		parksMany(t, s, many)
 		stored := s.Counters().Commits
@@ -179,7 +180,7 @@ func TestJ7RefusedSessionsAreFound(t *testing.T) {
 		lc, stop := serve(t, Config{Store: s, Engine: e})
 		first, _ := asked.drain()
 		require.Positive(t, first)
-		require.LessOrEqual(t, first, sessionBatch, "others go on between the parts")
+		require.LessOrEqual(t, first, node.SessionBatch, "others go on between the parts")
 		pass(time.Minute)
 		rest, most := asked.drain()
 		require.Equal(t, many, first+rest)
@@ -207,7 +208,7 @@ func TestJ7RefusedSessionsAreFound(t *testing.T) {
 func TestJ7ChecksAreMadeAfterTheFirstClaim(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		below := newStore(t)
-		parksMany(t, below, 2*sessionBatch)
+		parksMany(t, below, 2*node.SessionBatch)
 		s := &slowClaims{Store: below, permit: make(chan struct{})}
 		var asked checks
 		e := asked.of(func(_ context.Context, id string) error { return expiredSession(id) })
@@ -219,12 +220,12 @@ func TestJ7ChecksAreMadeAfterTheFirstClaim(t *testing.T) {
 		synctest.Wait()
 		stop() // during the first pause
 		runs, _ = asked.drain()
-		require.Equal(t, sessionBatch, runs)
+		require.Equal(t, node.SessionBatch, runs)
 
 		_, stop = serve(t, Config{Store: below, Engine: e})
 		pass(time.Minute)
 		runs, _ = asked.drain()
-		require.Equal(t, sessionBatch, runs)
+		require.Equal(t, node.SessionBatch, runs)
 		stats, err := below.Survey(t.Context(), time.Now())
 		require.NoError(t, err)
 		require.Zero(t, stats.Waiting)
@@ -322,65 +323,5 @@ func TestJ7OnlyWhatWasLeftIsChecked(t *testing.T) {
 		pass(10 * time.Second)
 		require.Equal(t, []string{"INFO sessions of parked runs refused"}, log.logged())
 		stop()
-	})
-}
-
-// TestJ5HeldSessionsAreCheckedInPages: one check of held runs reads all pages, and pauses between
-// them. The interval between checks grows while runs are held, and is the first one again after a
-// check that found none.
-func TestJ5HeldSessionsAreCheckedInPages(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const many = sessionBatch + 5
-		s := newStore(t)
-		parksMany(t, s, many)
-		good := false
-		lc, err := New(Config{Store: s, Hold: HoldOn, Engine: faultyEngine{
-			check: func(_ context.Context, id string) error {
-				if good {
-					return nil
-				}
-				return expiredSession(id)
-			},
-		}})
-		require.NoError(t, err)
-		defer lc.Close()
-		done, err := lc.Recover(t.Context())
-		require.NoError(t, err)
-		require.Equal(t, Recovery{Held: many}, done)
-
-		pauses, leaves := 0, error(nil)
-		settler := &orphanSettler{client: lc.Client, callCtx: t.Context()}
-		h := heldChecks{settler: settler, pause: func(time.Duration) error {
-			pauses++
-			return leaves
-		}}
-		check := func(next time.Duration) {
-			t.Helper()
-			time.Sleep(h.due.Sub(monotonicNow(lc.clock)))
-			pauses = 0
-			require.NoError(t, h.checkDue(t.Context()))
-			require.Equal(t, next, h.due.Sub(monotonicNow(lc.clock)))
-		}
-		for _, next := range []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute} {
-			check(next)
-			require.Equal(t, 1, pauses)
-		}
-		require.NoError(t, h.checkDue(t.Context()), "it is not due yet")
-		require.Equal(t, 1, pauses)
-
-		good = true
-		check(8 * time.Minute)
-		page, err := lc.Runs(t.Context(), Query{Held: true})
-		require.NoError(t, err)
-		require.Empty(t, page.Runs)
-		check(time.Minute)
-		require.Zero(t, pauses)
-		check(time.Minute)
-
-		good, leaves = false, context.Canceled
-		_, err = lc.Recover(t.Context())
-		require.NoError(t, err)
-		time.Sleep(time.Minute)
-		require.ErrorIs(t, h.checkDue(t.Context()), leaves)
 	})
 }

@@ -57,7 +57,7 @@ func (c *Client) Extend(ctx context.Context, id string, question int, until time
 // first error is the refusal, the same as that of Reply. A refusal is based on a durable read (J8).
 // The second error says that the store could not be read.
 func (c *Client) openQuestion(ctx context.Context, id string, question int) (*Run, *Question, error, error) {
-	run, err := c.store.Run(ctx, id)
+	run, err := c.proc.Store.Run(ctx, id)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -65,7 +65,7 @@ func (c *Client) openQuestion(ctx context.Context, id string, question int) (*Ru
 		return &run, q, nil, nil
 	}
 	var status replyStatus
-	err = c.store.Confirm(ctx, func(r store.Reader) error {
+	err = c.proc.Store.Confirm(ctx, func(r store.Reader) error {
 		if run, err = r.Run(ctx, id); err != nil {
 			return err
 		}

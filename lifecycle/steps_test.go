@@ -13,6 +13,7 @@ import (
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle/internal/node"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/memory"
 )
@@ -139,7 +140,7 @@ func (s *oneRun) Commit(_ context.Context, commits []store.Commit) []error {
 // K7: an end is moved to a time after the event that says so, also on a node whose clock is behind
 // that of the node which changed the run last.
 func TestExtendOnANodeWhoseClockIsBehind(t *testing.T) {
-	ahead := commitTime(SystemClock{}).Add(time.Hour)
+	ahead := node.CommitTime(SystemClock{}).Add(time.Hour)
 	s := &oneRun{Store: newStore(t), run: Run{ID: "r", Engine: "e", State: StateWaitingUser, Version: 4, Epoch: 1,
 		Attempt: 1, CreatedAt: noon, UpdatedAt: ahead, Pending: &Question{ID: 1, Kind: OpenText, Prompt: "?",
 			AskedAt: noon, Wait: &interaction.Wait{Then: interaction.ThenFail, End: time.Hour},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/interlude-go/interlude/lifecycle/internal/decide"
+	"github.com/interlude-go/interlude/lifecycle/internal/node"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -34,12 +35,12 @@ type quarantine struct {
 var errSeparate = errors.New("lifecycle: a suspect is executed without other turns")
 
 // claim claims up to room runs, or a suspect.
-func (n *node) claim(ctx context.Context, room int) ([]store.Claimed, error) {
+func (n *membership) claim(ctx context.Context, room int) ([]store.Claimed, error) {
 	if ctx.Err() != nil || n.live.Err() != nil {
 		return nil, nil
 	}
 	n.drained.Store(false) // what becomes free while nothing is claimed must cause another claim
-	q, now := &n.quarantine, monotonicNow(n.clock)
+	q, now := &n.quarantine, node.MonotonicNow(n.proc.Clock)
 	idle := n.isIdle()
 	switch {
 	case n.executesSuspect(now):
@@ -74,26 +75,26 @@ func (n *node) claim(ctx context.Context, room int) ([]store.Claimed, error) {
 }
 
 // scan claims a suspect if the node is idle, and otherwise finds out whether it must drain.
-func (n *node) scan(idle bool, now time.Time) ([]store.Claimed, error) {
+func (n *membership) scan(idle bool, now time.Time) ([]store.Claimed, error) {
 	if idle {
 		return n.claimSuspect(now)
 	}
 	if n.suspectIsOverdue(now) {
-		n.log.Info("claiming nothing until the turns here have ended, for a run that has lost its workers")
+		n.proc.Log.Info("claiming nothing until the turns here have ended, for a run that has lost its workers")
 		n.quarantine.drainSince = now
 	}
 	return nil, nil
 }
 
 // isIdle reports whether no turn executes here.
-func (n *node) isIdle() bool {
+func (n *membership) isIdle() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return len(n.turns) == 0
 }
 
 // executesSuspect reports whether a suspect executes here that has not outlived a lease.
-func (n *node) executesSuspect(now time.Time) bool {
+func (n *membership) executesSuspect(now time.Time) bool {
 	q := &n.quarantine
 	if q.separate.RunID == "" {
 		return false
@@ -108,20 +109,20 @@ func (n *node) executesSuspect(now time.Time) bool {
 	return false
 }
 
-func (n *node) stopDraining(now time.Time) {
+func (n *membership) stopDraining(now time.Time) {
 	q := &n.quarantine
 	q.noDrain = now.Add(max(n.cfg.Lease, now.Sub(q.drainSince)))
 	q.drainSince = time.Time{}
 }
 
 // claimSuspect claims a suspect for a node that executes nothing.
-func (n *node) claimSuspect(now time.Time) ([]store.Claimed, error) {
-	commitNow := commitTime(n.clock)
+func (n *membership) claimSuspect(now time.Time) ([]store.Claimed, error) {
+	commitNow := n.proc.Now()
 	req := store.ClaimRequest{
 		Node: n.id, Now: commitNow, Max: 1, Engines: n.engineNames, Suspects: true,
 		Start: func(r store.Run, _ []byte) (store.Commit, error) { return decide.Start(&r, commitNow) },
 	}
-	claimed, err := n.store.Claim(n.live, req)
+	claimed, err := n.proc.Store.Claim(n.live, req)
 	if len(claimed) > 0 {
 		r := &claimed[0].Run
 		n.quarantine.separate = store.Hold{RunID: r.ID, Epoch: r.Epoch}
@@ -133,11 +134,11 @@ func (n *node) claimSuspect(now time.Time) ([]store.Claimed, error) {
 // suspectIsOverdue reports whether a suspect has waited for so long that this node drains for it. The
 // oldest node does so after a lease, and each younger one after eight times as long, so that one
 // node at a time drains where that is enough.
-func (n *node) suspectIsOverdue(now time.Time) (overdue bool) {
+func (n *membership) suspectIsOverdue(now time.Time) (overdue bool) {
 	n.quarantine.nextScan = now.Add(max(n.cfg.Poll, n.cfg.Lease/3))
 	patience := n.cfg.Lease << (3 * min(n.rank.Load(), 3))
-	commitNow := commitTime(n.clock)
-	_, err := n.store.Claim(n.live, store.ClaimRequest{
+	commitNow := n.proc.Now()
+	_, err := n.proc.Store.Claim(n.live, store.ClaimRequest{
 		Node: n.id, Now: commitNow, Max: claimBatch, Engines: n.engineNames, Suspects: true,
 		Start: func(r store.Run, _ []byte) (store.Commit, error) {
 			overdue = overdue || commitNow.Sub(r.NotBefore) > patience
@@ -145,7 +146,7 @@ func (n *node) suspectIsOverdue(now time.Time) (overdue bool) {
 		},
 	})
 	if err != nil && !errors.Is(err, errSeparate) {
-		n.log.Warn("cannot look for runs that have lost their workers", "err", err)
+		n.proc.Log.Warn("cannot look for runs that have lost their workers", "err", err)
 		return false
 	}
 	return overdue
@@ -153,6 +154,6 @@ func (n *node) suspectIsOverdue(now time.Time) (overdue bool) {
 
 // noteRank notes the position of this node among the registered ones, which are in the order of
 // their ids and so of their age.
-func (n *node) noteRank(registered []string) {
+func (n *membership) noteRank(registered []string) {
 	n.rank.Store(int64(max(0, slices.Index(registered, n.id))))
 }

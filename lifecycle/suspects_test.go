@@ -15,6 +15,7 @@ import (
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/lifecycle/internal/decide"
+	"github.com/interlude-go/interlude/lifecycle/internal/node"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -160,7 +161,7 @@ func suspect(t *testing.T, s store.Store) string {
 	run, err := s.Run(t.Context(), id)
 	require.NoError(t, err)
 	run.Repeats = 1
-	cm, err := decide.Orphan(&run, &decide.OrphanEvidence{At: commitTime(SystemClock{})}, decide.HostPolicy{})
+	cm, err := decide.Orphan(&run, &decide.OrphanEvidence{At: node.CommitTime(SystemClock{})}, decide.HostPolicy{})
 	require.NoError(t, err)
 	require.NoError(t, s.Commit(t.Context(), []store.Commit{*cm})[0])
 	require.True(t, cm.Run.Suspect())

@@ -92,7 +92,7 @@ func (t *turn) decideEntriesIn(entries []engine.JournalEntry) (*store.Commit, er
 	if t.reportsClosed {
 		return nil, fmt.Errorf("%w: the turn has ended", engine.ErrStale)
 	}
-	cm, err := decide.Entries(t.record, entries, commitTime(t.node.clock))
+	cm, err := decide.Entries(t.record, entries, t.node.proc.Now())
 	if err == nil {
 		cm.Fence = &store.Fence{Node: t.node.id, Epoch: t.epoch}
 	}
@@ -119,10 +119,10 @@ func (t *turn) endTransaction(returned error) error {
 // other change. The database stores only one commit of a version, so it is certain which of the two
 // it was.
 func (t *turn) settleTransaction(cm *store.Commit, returned error) error {
-	if stored, err := t.node.store.Run(t.node.live, cm.Run.ID); returned == nil && err == nil &&
+	if stored, err := t.node.proc.Store.Run(t.node.live, cm.Run.ID); returned == nil && err == nil &&
 		t.isCommitted(&cm.Run, &stored) { // and durable, as the host has learned
 		*t.record = stored
-		t.node.notices.committed(cm)
+		t.node.notices.Committed(cm)
 		return nil
 	}
 	var superseding *store.Run // its outcome is unknown
@@ -145,22 +145,22 @@ func (t *turn) settleTransaction(cm *store.Commit, returned error) error {
 			return lost
 		}
 		if found == commitStored {
-			t.node.notices.committed(cm)
+			t.node.notices.Committed(cm)
 			return nil
 		}
 		if found == commitNotStored {
-			next, err := decide.Report(t.record, commitTime(t.node.clock), nil)
+			next, err := decide.Report(t.record, t.node.proc.Now(), nil)
 			if err != nil {
 				return err
 			}
 			next.Fence = cm.Fence
-			if t.node.commit(t.node.live, next) == nil {
+			if t.node.proc.Commit(t.node.live, next) == nil {
 				*t.record = next.Run
 				return returned
 			}
 			superseding = &next.Run
 		}
-		if t.node.sleep(t.node.live, backoff) != nil {
+		if t.node.proc.Sleep(t.node.live, backoff) != nil {
 			return fmt.Errorf("engine: journal not written: %w", context.Cause(t.node.live))
 		}
 	}

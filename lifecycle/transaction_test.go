@@ -113,22 +113,3 @@ func TestPanicInATransactionOfTheHostFailsTheTurn(t *testing.T) {
 		require.NoError(t, <-served)
 	})
 }
-
-// A lock that is lent can be revoked; then whoever lent it does not hold it any more.
-func TestALentCommitLockCanBeRevoked(t *testing.T) {
-	var l commitLock
-	require.False(t, l.Revoke(), "nobody has lent it")
-	l.Lock()
-	require.False(t, l.Revoke(), "it is held, and not lent")
-	l.Lend()
-	require.False(t, l.TryLock())
-	require.True(t, l.Revoke())
-	require.False(t, l.Reclaim())
-	require.False(t, l.TryLock(), "whoever has revoked the loan holds it")
-	l.Unlock()
-	l.Lock()
-	l.Lend()
-	require.True(t, l.Reclaim())
-	l.Unlock()
-	require.True(t, l.TryLock())
-}

@@ -16,12 +16,13 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle/internal/decide"
+	"github.com/interlude-go/interlude/lifecycle/internal/node"
 	"github.com/interlude-go/interlude/store"
 )
 
 // turn is one attempt of a run that executes on this node.
 type turn struct {
-	node    *node
+	node    *membership
 	epoch   uint64
 	spec    Spec            // set by the worker before the engine is called
 	origin  *decide.Origin  // set with spec; what a fork inherits, nil for other runs
@@ -34,18 +35,18 @@ type turn struct {
 	engineReturn engineReturn
 	journalRoom  journalRoom
 
-	mu            commitLock
-	record        *store.Run     // guarded by mu; as last stored by this worker; constant once the turn is settled
-	profile       fsm.Profile    // guarded by mu; the engine's, once it is known
-	dialect       decide.Dialect // guarded by mu; set with profile
-	call          EngineCall     // Method is guarded by mu: the one that the worker called last; the rest is constant
-	reportsClosed bool           // guarded by mu; the turn is being settled, by its worker or without it
-	stuck         *stuckCall     // guarded by mu; not nil: the turn was settled without its worker
-	inTransaction *store.Commit  // guarded by mu; a commit that a transaction of the host may store; see AppendIn
-	begun         bool           // guarded by mu; the engine was called to execute the turn
-	reports       int            // guarded by mu; how many were made
-	reportBytes   int            // guarded by mu; the size of the events of those that are stored
-	reportsFull   bool           // guarded by mu; what is reported from now on is left out
+	mu            node.CommitLock
+	record        *store.Run      // guarded by mu; as last stored by this worker; constant once the turn is settled
+	profile       fsm.Profile     // guarded by mu; the engine's, once it is known
+	dialect       decide.Dialect  // guarded by mu; set with profile
+	call          node.EngineCall // Method is guarded by mu: what the worker called last; the rest is constant
+	reportsClosed bool            // guarded by mu; the turn is being settled, by its worker or without it
+	stuck         *node.StuckCall // guarded by mu; not nil: the turn was settled without its worker
+	inTransaction *store.Commit   // guarded by mu; a commit that a transaction of the host may store; see AppendIn
+	begun         bool            // guarded by mu; the engine was called to execute the turn
+	reports       int             // guarded by mu; how many were made
+	reportBytes   int             // guarded by mu; the size of the events of those that are stored
+	reportsFull   bool            // guarded by mu; what is reported from now on is left out
 
 	// What Observer.Start returned; nil and empty if it was not called. Set under mu before the
 	// engine is called, and constant once the turn is settled.
@@ -57,28 +58,28 @@ type turn struct {
 
 // newTurn returns the turn of a run that this node has claimed. The record is the turn's from then
 // on.
-func (n *node) newTurn(run *store.Run) *turn {
+func (n *membership) newTurn(run *store.Run) *turn {
 	ctx, cancel := context.WithCancelCause(n.live)
 	return &turn{
-		node: n, epoch: run.Epoch, started: monotonicNow(n.clock), created: run.CreatedAt, claimed: run.UpdatedAt,
-		ctx: ctx, cancel: cancel, record: run, profile: run.Profile,
-		call: EngineCall{Engine: run.Engine, Method: "RunTurn", RunID: run.ID, Attempt: run.Attempt},
+		node: n, epoch: run.Epoch, started: node.MonotonicNow(n.proc.Clock), created: run.CreatedAt,
+		claimed: run.UpdatedAt, ctx: ctx, cancel: cancel, record: run, profile: run.Profile,
+		call: node.EngineCall{Engine: run.Engine, Method: "RunTurn", RunID: run.ID, Attempt: run.Attempt},
 	}
 }
 
 // age is how long the turn has been executing.
-func (t *turn) age() time.Duration { return monotonicNow(t.node.clock).Sub(t.started) }
+func (t *turn) age() time.Duration { return node.MonotonicNow(t.node.proc.Clock).Sub(t.started) }
 
 // execute prepares the turn (engine, profile, folders), and has the engine execute it in one or
 // more rounds. If the engine cannot execute the turn, the evidence is that of a process that failed
 // or was interrupted. It is nil if the turn was settled without this worker.
 func (t *turn) execute(ctx context.Context) *decide.Evidence {
-	e := t.node.engines[t.call.Engine]
+	e := t.node.proc.Engines[t.call.Engine]
 	if e == nil {
 		return t.failed(fsm.CodeEngineUnavailable, fmt.Errorf("engine %q is not configured in this process",
 			t.call.Engine))
 	}
-	if t.node.stuck.hasTurnOf(t.call.RunID) { // an engine never executes two turns of one run at one time
+	if t.node.proc.Stuck.HasTurnOf(t.call.RunID) { // an engine never executes two turns of one run at one time
 		return t.collectEvidence(engine.Outcome{Process: engine.Process{
 			Status: engine.Interrupted, Code: fsm.CodeTurnInterrupted, Detail: "an earlier turn of the run has not " +
 				"returned from its engine in this process",
@@ -88,7 +89,7 @@ func (t *turn) execute(ctx context.Context) *decide.Evidence {
 		return t.collectEvidence(engine.Outcome{})
 	}
 	if t.record.AsksAgain() && t.origin != nil && len(t.origin.Asks) > 0 {
-		return decide.AskAgain(t.origin, t.node.host)
+		return decide.AskAgain(t.origin, t.node.proc.Host)
 	}
 	profile, err := t.askProfile(ctx, e)
 	if err != nil {
@@ -97,7 +98,7 @@ func (t *turn) execute(ctx context.Context) *decide.Evidence {
 	if t.stuckCall() != nil {
 		return nil // Profile took so long that the turn was settled without this worker
 	}
-	dirs, err := t.node.prepareFolders(t.record, t.spec)
+	dirs, err := t.node.folders.Prepare(t.record, t.spec.WorkDir)
 	if err != nil {
 		return t.failed(fsm.CodeWorkspaceMissing, err)
 	}
@@ -116,13 +117,10 @@ func (t *turn) execute(ctx context.Context) *decide.Evidence {
 	}
 	if in.Session == nil && profile == fsm.ProfileResumable && len(answers) > 0 && t.origin == nil {
 		// An engine would begin again, with an answer to a question that it has not asked (E2).
-		return t.failed(fsm.CodeSessionResumeFailed, errNoSession)
+		return t.failed(fsm.CodeSessionResumeFailed, node.ErrNoSession)
 	}
 	return t.runRounds(ctx, e, in)
 }
-
-// errNoSession says why a resumable run cannot continue after a wait.
-var errNoSession = errors.New("the session handle is missing")
 
 // failed is the evidence of a turn that the engine could not execute.
 //
@@ -139,7 +137,7 @@ func (t *turn) failed(code fsm.Code, err error) *decide.Evidence {
 // limitTime interrupts the turn when d has passed on the node's clock, unless stop was called
 // before.
 func (t *turn) limitTime(d time.Duration) (stop func()) {
-	tick, stopTimer := t.node.clock.Timer(d)
+	tick, stopTimer := t.node.proc.Clock.Timer(d)
 	done := make(chan struct{})
 	var watch sync.WaitGroup
 	watch.Go(func() {
@@ -211,7 +209,7 @@ func (t *turn) runEngine(ctx context.Context, e engine.Engine, in engine.Turn) (
 	if !allowed {
 		return engine.Outcome{} // the turn was settled without this worker
 	}
-	err := t.node.guarded(what, func() error {
+	err := t.node.proc.Guard(what, func() error {
 		returned, err := e.RunTurn(ctx, in, (*sink)(t))
 		if err != nil {
 			o = failedOutcome(fsm.CodeEngineFailed, err)
@@ -252,7 +250,7 @@ func withPlainHints(o engine.Outcome) engine.Outcome {
 func (t *turn) askProfile(ctx context.Context, e engine.Engine) (fsm.Profile, error) {
 	var profile engine.Profile
 	var failure *engine.Failure
-	err := t.node.guarded(t.noteCall("Profile"), func() error {
+	err := t.node.proc.Guard(t.noteCall("Profile"), func() error {
 		returned, err := e.Profile(ctx)
 		if err != nil {
 			failure = decide.Failure(fsm.CodeEngineUnavailable, err)
@@ -277,7 +275,7 @@ func (t *turn) askProfile(ctx context.Context, e engine.Engine) (fsm.Profile, er
 
 // noteCall notes which method of the engine the worker is about to call: if it gets stuck there,
 // Stuck names it. It returns the whole call.
-func (t *turn) noteCall(method string) EngineCall {
+func (t *turn) noteCall(method string) node.EngineCall {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.call.Method = method
@@ -286,7 +284,7 @@ func (t *turn) noteCall(method string) EngineCall {
 
 // noteBegin records that the worker is about to call the engine. It refuses if the turn was settled
 // without this worker, because a turn that was handed back must not be executed afterwards.
-func (t *turn) noteBegin() (what EngineCall, allowed bool) {
+func (t *turn) noteBegin() (what node.EngineCall, allowed bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.reportsClosed {
@@ -316,7 +314,7 @@ func (t *turn) currentDialect() decide.Dialect {
 // collectEvidence reads the outcome of a turn, or of one round of it.
 func (t *turn) collectEvidence(o engine.Outcome) *decide.Evidence {
 	t.mu.Lock()
-	terms := decide.Terms{Profile: t.profile, Dialect: t.dialect, Begun: t.begun, Host: t.node.host,
+	terms := decide.Terms{Profile: t.profile, Dialect: t.dialect, Begun: t.begun, Host: t.node.proc.Host,
 		Retry: t.spec.Retry, OutputSchema: t.spec.OutputSchema, Ask: t.spec.Ask, Submitter: t.spec.Submitter}
 	t.mu.Unlock()
 	ev := decide.Read(o, &terms)
@@ -337,7 +335,7 @@ func forEngine(h *engine.SessionHandle) *engine.SessionHandle {
 }
 
 // input is what the engine is given for the turn.
-func (t *turn) input(dirs workspace, answers []interaction.Answer) engine.Turn {
+func (t *turn) input(dirs node.Workspace, answers []interaction.Answer) engine.Turn {
 	d := t.currentDialect()
 	var inherited, withheld []Record
 	if t.origin != nil {
@@ -345,13 +343,13 @@ func (t *turn) input(dirs workspace, answers []interaction.Answer) engine.Turn {
 	}
 	return engine.Turn{
 		RunID: t.record.ID, Attempt: t.record.Attempt, Epoch: t.epoch, Mode: t.record.Mode,
-		Prompt: promptFor(d, t.spec, dirs.artifacts),
+		Prompt: promptFor(d, t.spec, dirs.Artifacts),
 		Plain:  d.Plain, Nonce: d.Nonce,
 		Answers: answers, OutputSchema: t.spec.OutputSchema,
-		WorkDir: dirs.work, ArtifactDir: dirs.artifacts, TranscriptDir: dirs.transcripts, HomeDir: dirs.home,
+		WorkDir: dirs.Work, ArtifactDir: dirs.Artifacts, TranscriptDir: dirs.Transcripts, HomeDir: dirs.Home,
 		Session: forEngine(t.record.Session), Meta: maps.Clone(t.spec.Meta), Inherited: inherited, Withheld: withheld,
-		InputJSON: t.spec.Input, Labels: maps.Clone(t.record.Labels), Clock: t.node.clock, History: (*history)(t),
-		Holds: t.node.host.Holds(t.record),
+		InputJSON: t.spec.Input, Labels: maps.Clone(t.record.Labels), Clock: t.node.proc.Clock, History: (*history)(t),
+		Holds: t.node.proc.Host.Holds(t.record),
 	}
 }
 
@@ -360,7 +358,7 @@ type history turn
 
 // Records implements engine.History.
 func (h *history) Records(ctx context.Context) ([]Record, error) {
-	run, records, err := h.node.store.History(ctx, h.call.RunID)
+	run, records, err := h.node.proc.Store.History(ctx, h.call.RunID)
 	if err == nil {
 		if lost := checkHistory(&run, records); lost != nil {
 			return nil, heldForRows(lost)
@@ -373,7 +371,7 @@ func (h *history) Records(ctx context.Context) ([]Record, error) {
 func (h *history) Record(ctx context.Context, question int) (record Record, _ error) {
 	t := (*turn)(h)
 	err := t.untilAnswered(ctx, "question not read", func() (err error) {
-		record, err = t.node.store.Interaction(ctx, t.call.RunID, question)
+		record, err = t.node.proc.Store.Interaction(ctx, t.call.RunID, question)
 		return err
 	})
 	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrCorrupt) {
@@ -418,8 +416,8 @@ func (t *turn) answers(ctx context.Context) ([]interaction.Answer, error) {
 		case ctx.Err() != nil:
 			return nil, nil // the engine is not called
 		}
-		t.node.log.Error("answers not read; trying again", "run", run.ID, "err", err)
-		if t.node.sleep(ctx, backoff) != nil {
+		t.node.proc.Log.Error("answers not read; trying again", "run", run.ID, "err", err)
+		if t.node.proc.Sleep(ctx, backoff) != nil {
 			return nil, nil
 		}
 		backoff = min(2*backoff, t.node.cfg.Poll)
@@ -430,7 +428,7 @@ func (t *turn) answers(ctx context.Context) ([]interaction.Answer, error) {
 func (t *turn) readAnswers(ctx context.Context, asked *store.Together) ([]interaction.Answer, error) {
 	all := make([]interaction.Answer, 0, asked.Asked)
 	for number := asked.First; number < asked.First+asked.Asked; number++ {
-		record, err := t.node.store.Interaction(ctx, t.record.ID, number)
+		record, err := t.node.proc.Store.Interaction(ctx, t.record.ID, number)
 		if err != nil {
 			return nil, fmt.Errorf("answer to question %d: %w", number, err)
 		}

@@ -33,7 +33,7 @@ func (c *Client) Usage(ctx context.Context, id string) (RunUsage, error) {
 	if err := c.allowView(ctx, id); err != nil {
 		return RunUsage{}, err
 	}
-	turns, err := c.store.Usage(ctx, id)
+	turns, err := c.proc.Store.Usage(ctx, id)
 	u := RunUsage{Turns: turns}
 	for _, t := range turns {
 		u.Total.Add(t.Usage)

@@ -10,6 +10,7 @@ import (
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/lifecycle/internal/decide"
+	"github.com/interlude-go/interlude/lifecycle/internal/node"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -54,12 +55,12 @@ func (t *turn) end(ev *decide.Evidence) {
 	settles := t.closeReports(nil)
 	t.engineReturn.signal()
 	if !settles {
-		t.node.stuck.remove(t.stuckCall())
-		t.node.log.Warn("engine has returned from a turn that was settled without it", "call", t.call.String())
+		t.node.proc.Stuck.Remove(t.stuckCall())
+		t.node.proc.Log.Warn("engine has returned from a turn that was settled without it", "call", t.call.String())
 		return
 	}
 	if ev == nil {
-		ev = t.failed(fsm.CodeEngineFailed, errExited)
+		ev = t.failed(fsm.CodeEngineFailed, node.ErrExited)
 	}
 	t.settle(cause, ev)
 }
@@ -67,14 +68,14 @@ func (t *turn) end(ev *decide.Evidence) {
 // closeReports decides who settles the turn: whoever calls it first. That is its worker, or the
 // watcher of an interrupted turn (waitForEngine), which passes the call in which the worker is
 // stuck. From then on the engine's reports are refused.
-func (t *turn) closeReports(stuck *stuckCall) (first bool) {
+func (t *turn) closeReports(stuck *node.StuckCall) (first bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.closeReportsLocked(stuck)
 }
 
 // closeReportsLocked is closeReports for a caller that holds mu.
-func (t *turn) closeReportsLocked(stuck *stuckCall) (first bool) {
+func (t *turn) closeReportsLocked(stuck *node.StuckCall) (first bool) {
 	if t.reportsClosed {
 		return false
 	}
@@ -84,13 +85,13 @@ func (t *turn) closeReportsLocked(stuck *stuckCall) (first bool) {
 
 // stuckCall is the call in which the worker was stuck when the turn was settled without it. It is
 // nil for all other turns.
-func (t *turn) stuckCall() *stuckCall {
+func (t *turn) stuckCall() *node.StuckCall {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.stuck
 }
 
-// interrupt ends the turn's context for the cause. If the engine has not returned turnReturnLimit
+// interrupt ends the turn's context for the cause. If the engine has not returned node.TurnReturnLimit
 // later, the turn is settled without its worker (J10).
 func (t *turn) interrupt(cause error) {
 	t.cancel(cause)
@@ -105,8 +106,8 @@ func (t *turn) interrupt(cause error) {
 // waitForEngine is the watcher of an interrupted turn: it waits until the engine has returned, and
 // settles the turn without the worker when that takes too long.
 func (t *turn) waitForEngine(returned <-chan struct{}) {
-	for wait := turnReturnLimit; ; wait = time.Second {
-		tick, stop := t.node.clock.Timer(wait)
+	for wait := node.TurnReturnLimit; ; wait = time.Second {
+		tick, stop := t.node.proc.Clock.Timer(wait)
 		select {
 		case <-returned:
 			stop()
@@ -116,8 +117,8 @@ func (t *turn) waitForEngine(returned <-chan struct{}) {
 		if !t.mu.TryLock() && !t.mu.Revoke() { // a report is being committed: it is the store that takes long
 			continue
 		}
-		stuck := &stuckCall{EngineCall: t.call}
-		stuck.Since = commitTime(t.node.clock)
+		stuck := &node.StuckCall{EngineCall: t.call}
+		stuck.Since = t.node.proc.Now()
 		first := t.closeReportsLocked(stuck)
 		t.mu.Unlock()
 		if first {
@@ -165,11 +166,11 @@ func (r *engineReturn) signal() {
 
 // abandonWorker settles a turn whose worker is stuck in an engine. The worker holds the turn's
 // permit until the engine returns.
-func (n *node) abandonWorker(t *turn, cause error, stuck *stuckCall) {
+func (n *membership) abandonWorker(t *turn, cause error, stuck *node.StuckCall) {
 	defer n.workers.Done() // for the worker, which does not do it itself; see runWorker
-	n.stuck.add(stuck)
-	n.log.Error("engine ignores that its turn has ended; going on without it, and without its place in Concurrency "+
-		"until it returns", "call", stuck.String(), "cause", cause)
+	n.proc.Stuck.Add(stuck)
+	n.proc.Log.Error("engine ignores that its turn has ended; going on without it, and without its place in "+
+		"Concurrency until it returns", "call", stuck.String(), "cause", cause)
 	t.settle(cause, t.collectEvidence(engine.Outcome{}))
 }
 
@@ -204,7 +205,7 @@ func (t *turn) commitOutcome(ev *decide.Evidence, usage *Usage) (_ *store.Run, s
 	})
 	var violation *fcmp.SchemaViolation
 	if errors.As(err, &violation) || decide.Refused(err) || errors.Is(err, store.ErrInvalid) {
-		t.node.log.Error("turn's result refused", "run", t.record.ID, "attempt", t.record.Attempt, "err", err)
+		t.node.proc.Log.Error("turn's result refused", "run", t.record.ID, "attempt", t.record.Attempt, "err", err)
 		refusal := err
 		err = t.commit(func(run *store.Run, now time.Time) (*store.Commit, error) {
 			cm, err := decide.RefusedOutcome(decide.WithUsage(run, usage, ev.Begun), refusal, now)
@@ -220,7 +221,7 @@ func (t *turn) commitOutcome(ev *decide.Evidence, usage *Usage) (_ *store.Run, s
 		return t.reload(), false
 	}
 	if err != nil {
-		t.node.log.Error("turn's result not stored; recovery settles the run", "run", t.record.ID, "attempt",
+		t.node.proc.Log.Error("turn's result not stored; recovery settles the run", "run", t.record.ID, "attempt",
 			t.record.Attempt, "err", err)
 	}
 	return t.record, err == nil
@@ -238,7 +239,7 @@ func (t *turn) addUsageAndTrace(cm *store.Commit, usage *Usage) {
 // reload returns the run as the store has it, or as the worker stored it last if the store cannot
 // be read.
 func (t *turn) reload() *store.Run {
-	if run, err := t.node.store.Run(t.node.live, t.record.ID); err == nil {
+	if run, err := t.node.proc.Store.Run(t.node.live, t.record.ID); err == nil {
 		return &run
 	}
 	return t.record
@@ -246,7 +247,7 @@ func (t *turn) reload() *store.Run {
 
 // removeTurn removes a settled turn from the node, and ends its resident process if the run does
 // not need it any more.
-func (n *node) removeTurn(t *turn, run *store.Run) {
+func (n *membership) removeTurn(t *turn, run *store.Run) {
 	n.mu.Lock()
 	latest := n.turns[run.ID]
 	if latest == t {

@@ -20,6 +20,7 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle/internal/decide"
+	"github.com/interlude-go/interlude/lifecycle/internal/node"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -102,7 +103,7 @@ func serveBeside(tb testing.TB, cfg Config) (lc *Lifecycle, stop func()) {
 func workers() int {
 	stacks := make([]byte, 4<<20)
 	stacks = stacks[:runtime.Stack(stacks, true)]
-	return strings.Count(string(stacks), "lifecycle.(*node).runWorker(")
+	return strings.Count(string(stacks), "lifecycle.(*membership).runWorker(")
 }
 
 func submit(tb testing.TB, lc *Lifecycle, id string) {
@@ -331,7 +332,7 @@ func TestReserveMoreStopsAtTheLimit(t *testing.T) {
 				continue
 			}
 			for _, limit := range []int{0, 1, 2, 5, 63, 127, 255} {
-				n := &node{Lifecycle: &Lifecycle{permits: semaphore.NewWeighted(room)}}
+				n := &membership{Lifecycle: &Lifecycle{permits: semaphore.NewWeighted(room)}}
 				require.True(t, n.permits.TryAcquire(taken))
 				got := n.reserveMore(limit)
 				require.Equal(t, min(int64(limit), room-taken), int64(got), "room for %d, %d taken, at most %d", room,
@@ -347,7 +348,7 @@ func TestReserveMoreStopsAtTheLimit(t *testing.T) {
 // parked is the record of a run that waits with a question whose deadline has passed.
 func parked(tb testing.TB, id string) Run {
 	tb.Helper()
-	now := commitTime(SystemClock{})
+	now := node.CommitTime(SystemClock{})
 	run, _, err := Spec{ID: id, Prompt: "x", SessionTimeout: time.Second}.record(now)
 	require.NoError(tb, err)
 	run.Version, run.State, run.Profile, run.Attempt, run.Interactions = 3, fsm.StateWaitingUser,
@@ -381,7 +382,7 @@ func (s *refusing) Commit(_ context.Context, batch []store.Commit) []error {
 
 func TestWatchDeadlinesRetriesCommitsOncePerPoll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &refusing{Store: newStore(t), due: make([]Run, dueBatch)}
+		s := &refusing{Store: newStore(t), due: make([]Run, node.DueBatch)}
 		for i := range s.due {
 			s.due[i] = parked(t, fmt.Sprint("r", i))
 		}
@@ -481,7 +482,7 @@ func TestDispatchPicksEachIdleWorkerOnce(t *testing.T) {
 // later does not set it any more, and does not call the engine.
 func TestTurnSettledBeforeItsWorkerStarted(t *testing.T) {
 	settled, open := new(turn), new(turn)
-	require.True(t, settled.closeReports(&stuckCall{}))
+	require.True(t, settled.closeReports(&node.StuckCall{}))
 	require.False(t, settled.setSpec(Spec{Prompt: "too late"}, &decide.Origin{}))
 	require.Empty(t, settled.spec.Prompt)
 	require.Nil(t, settled.origin)

@@ -2,7 +2,6 @@ package lifecycle
 
 import (
 	"context"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -14,7 +13,6 @@ import (
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
-	"github.com/interlude-go/interlude/lifecycle/internal/decide"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -222,7 +220,7 @@ func TestFolderOfAPrunedRunIsNotReused(t *testing.T) {
 			require.NoError(t, err)
 			pass(time.Second)
 			in(t, lc.Client, "r", fsm.StateSucceeded)
-			_, err = lc.Prune(t.Context(), lc.clock.Now().Add(time.Hour))
+			_, err = lc.Prune(t.Context(), lc.proc.Clock.Now().Add(time.Hour))
 			require.NoError(t, err)
 		}
 	})
@@ -241,36 +239,20 @@ func TestFolderWithoutOwnerBecomesTheRuns(t *testing.T) {
 		submit(t, lc, "r")
 		pass(time.Second)
 		in(t, lc.Client, "r", fsm.StateWaitingUser)
-		require.NoError(t, os.Remove(filepath.Join(dir, "r", ownerFile)))
+		require.NoError(t, os.Remove(filepath.Join(dir, "r", "run.json")))
 		_, err := lc.Reply(t.Context(), "r", interaction.Reply{ID: 1, Text: "yes"})
 		require.NoError(t, err)
 		pass(time.Second)
 		in(t, lc.Client, "r", fsm.StateSucceeded)
-		require.FileExists(t, filepath.Join(dir, "r", ownerFile))
+		require.FileExists(t, filepath.Join(dir, "r", "run.json"))
 	})
 	require.Equal(t, "<prepared><r>", found["rr"])
-}
-
-// TestOwnerOfFolderWithoutHardLinks: J11, also where the file system has no hard links, the first
-// owner of a folder remains.
-func TestOwnerOfFolderWithoutHardLinks(t *testing.T) {
-	root, err := os.OpenRoot(t.TempDir())
-	require.NoError(t, err)
-	for _, name := range []string{"first", "second"} {
-		require.NoError(t, root.WriteFile(name, []byte(name), 0o600))
-	}
-	require.NoError(t, renameOwner(root, "first"))
-	require.ErrorIs(t, renameOwner(root, "second"), fs.ErrExist)
-	owner, err := root.ReadFile(ownerFile)
-	require.NoError(t, err)
-	require.Equal(t, "first", string(owner))
-	require.NoError(t, root.Close())
 }
 
 // TestFolderWithUnreadableOwnerFailsTheTurn: J11, and holds up nobody.
 func TestFolderWithUnreadableOwnerFailsTheTurn(t *testing.T) {
 	dir := t.TempDir()
-	require.NoError(t, os.MkdirAll(filepath.Join(dir, "r", ownerFile), 0o700))
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "r", "run.json"), 0o700))
 	synctest.Test(t, func(t *testing.T) {
 		lc, stop := serve(t, Config{Store: newStore(t), Engine: agent{}, Dir: dir})
 		defer stop()
@@ -280,63 +262,4 @@ func TestFolderWithUnreadableOwnerFailsTheTurn(t *testing.T) {
 		require.Equal(t, fsm.CodeWorkspaceMissing, run.Error.Code)
 		require.Contains(t, run.Error.Message, "does not say whose folder it is")
 	})
-}
-
-// J11 J14: whose folder it is. A record of a time when the store had no identity is the run's, too.
-func TestSameRunOwnsTheFolder(t *testing.T) {
-	own := ownerRecord{RunID: "r", Store: "A", CreatedAt: noon}
-	for name, c := range map[string]struct {
-		other ownerRecord
-		want  bool
-	}{
-		"the same":            {ownerRecord{"r", "A", noon}, true},
-		"in another zone":     {ownerRecord{"r", "A", noon.In(time.FixedZone("", 3600))}, true},
-		"without an identity": {ownerRecord{"r", "", noon}, true},
-		"of another store":    {ownerRecord{"r", "B", noon}, false},
-		"of another run":      {ownerRecord{"s", "A", noon}, false},
-		"of an earlier run":   {ownerRecord{"r", "A", noon.Add(-1)}, false},
-	} {
-		require.Equal(t, c.want, own.sameRun(c.other), name)
-		require.Equal(t, c.want, c.other.sameRun(own), name)
-	}
-}
-
-// J11: the first owner of a folder is recorded, and remains.
-func TestOwnerOfAFolderIsWrittenOnce(t *testing.T) {
-	dir, first := t.TempDir(), ownerRecord{RunID: "r", Store: "A", CreatedAt: noon}
-	require.NoError(t, writeOwner(dir, first))
-	require.ErrorIs(t, writeOwner(dir, ownerRecord{RunID: "r", Store: "B", CreatedAt: noon}), fs.ErrExist)
-	owner, found, err := readOwner(dir)
-	require.NoError(t, err)
-	require.True(t, found)
-	require.Equal(t, first, owner)
-	files, err := os.ReadDir(dir)
-	require.NoError(t, err)
-	require.Len(t, files, 1, "nothing else is left")
-}
-
-// J6: an engine that branches a session is told of the folders that the other run has here, and of
-// no others.
-func TestJ6FoldersOfTheOtherRun(t *testing.T) {
-	dir := t.TempDir()
-	lc, err := New(Config{Store: newStore(t), Engine: agent{}, Dir: dir})
-	require.NoError(t, err)
-	defer lc.Close()
-	base, err := lc.claimFolder(&Run{ID: "here", CreatedAt: noon})
-	require.NoError(t, err)
-	require.NoError(t, os.MkdirAll(filepath.Join(dir, "nobodys"), 0o700))
-	for _, c := range []struct {
-		from       decide.Origin
-		work, home string
-	}{
-		{decide.Origin{RunID: "here", CreatedAt: noon}, filepath.Join(base, "work"), filepath.Join(base, "home")},
-		{decide.Origin{RunID: "here", CreatedAt: noon, WorkDir: "/src"}, "/src", filepath.Join(base, "home")},
-		{decide.Origin{RunID: "here", CreatedAt: noon.Add(time.Hour)}, "", ""}, // of another run with the id
-		{decide.Origin{RunID: "nobodys", CreatedAt: noon}, "", ""},
-		{decide.Origin{RunID: "elsewhere", CreatedAt: noon}, "", ""},
-		{decide.Origin{RunID: "elsewhere", CreatedAt: noon, WorkDir: "/src"}, "/src", ""},
-	} {
-		work, home := lc.foldersOf(&c.from)
-		require.Equal(t, []string{c.work, c.home}, []string{work, home}, "%+v", c.from)
-	}
 }

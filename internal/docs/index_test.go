@@ -25,6 +25,7 @@ var folders = map[string]string{
 	"process": "engine/process", "exec": "engine/exec", "acp": "engine/acp", "agents": "engine/agents",
 	"netguard": "engine/netguard",
 	"schema":   "internal/schema", "skill": "lifecycle/skill", "decide": "lifecycle/internal/decide",
+	"node": "lifecycle/internal/node",
 	"link": "host/link", "notify": "host/notify", "mail": "host/notify/mail", "otel": "host/otel",
 	"web": "host/web",
 }

@@ -12,7 +12,7 @@ import (
 // says.
 func TestTheLogMessagesOnThePageAreWritten(t *testing.T) {
 	var source strings.Builder
-	for _, folder := range []string{"lifecycle", "host/notify"} {
+	for _, folder := range []string{"lifecycle", "lifecycle/internal/node", "host/notify"} {
 		paths, err := filepath.Glob(filepath.Join(root, folder, "*.go"))
 		require.NoError(t, err)
 		for _, path := range paths {

@@ -1,4 +1,4 @@
-package lifecycle
+package node
 
 import (
 	"context"
@@ -23,7 +23,7 @@ import (
 // child with the lowest id. Ids are hashes, so this child ends at a random place among the others,
 // and all of a thousand children are read about eight times, in whatever order they end.
 type families struct {
-	*node
+	*Process
 
 	open map[string]string // a child that was open, by its parent's id; at most maxKnownOpen
 }
@@ -32,12 +32,12 @@ type families struct {
 // of them, and reads their children again.
 const maxKnownOpen = 1024
 
-// openStates are those of runs that have not ended.
-var openStates = []fsm.State{fsm.StateQueued, fsm.StateRunning, fsm.StateWaitingUser}
+// OpenStates are the states of runs that have not ended.
+var OpenStates = []fsm.State{fsm.StateQueued, fsm.StateRunning, fsm.StateWaitingUser}
 
 // serveDue does what is due for the relatives of these runs. It returns the runs that were due for
 // another reason, such as a deadline, and reports whether it stored anything.
-func (f *families) serveDue(ctx context.Context, due []Run, now time.Time) (others []Run, changed bool) {
+func (f *families) serveDue(ctx context.Context, due []store.Run, now time.Time) (others []store.Run, changed bool) {
 	others = due[:0]
 	var ended []*store.Run
 	var batch []store.Commit
@@ -95,7 +95,7 @@ func byParent(runs []*store.Run) (groups [][]*store.Run) {
 // logFailure logs that something could not be done. It stays due, and is tried again.
 func (f *families) logFailure(ctx context.Context, id string, err error) {
 	if ctx.Err() == nil {
-		f.log.Error("what is due for relatives of the run was not done; trying again", "run", id, "err", err)
+		f.Log.Error("what is due for relatives of the run was not done; trying again", "run", id, "err", err)
 	}
 }
 
@@ -120,7 +120,7 @@ func (f *families) mayGoOn(ctx context.Context, run *store.Run, now time.Time) (
 	b := run.Block
 	if one, ok := f.open[run.ID]; ok && !b.Any && slices.Contains(b.Children, one) &&
 		(b.Until.IsZero() || b.Until.After(now)) {
-		child, err := f.store.Run(ctx, one)
+		child, err := f.Store.Run(ctx, one)
 		if err == nil && !child.State.Terminal() {
 			return false, nil
 		}
@@ -130,7 +130,7 @@ func (f *families) mayGoOn(ctx context.Context, run *store.Run, now time.Time) (
 	}
 	delete(f.open, run.ID)
 	open := make(map[string]bool)
-	err := f.eachChild(ctx, store.Query{Parent: run.ID, States: openStates}, func(page []store.Run) error {
+	err := f.eachChild(ctx, store.Query{Parent: run.ID, States: OpenStates}, func(page []store.Run) error {
 		for i := range page {
 			open[page[i].ID] = true
 		}
@@ -166,7 +166,7 @@ func (f *families) informParent(ctx context.Context, ended []*store.Run, now tim
 	if id == "" {
 		return due, true
 	}
-	parent, err := f.store.Run(ctx, id)
+	parent, err := f.Store.Run(ctx, id)
 	switch {
 	case errors.Is(err, store.ErrNotFound) || err == nil && parent.State.Terminal():
 		return due, true
@@ -202,7 +202,7 @@ func (f *families) informParent(ctx context.Context, ended []*store.Run, now tim
 func (f *families) endChildren(ctx context.Context, parent *store.Run, now time.Time) (over bool) {
 	over = true
 	err := f.eachChild(ctx, store.Query{Parent: parent.ID}, func(page []store.Run) error {
-		pageOver, err := f.endPage(ctx, page, parentEnded(parent), now)
+		pageOver, err := f.endPage(ctx, page, ParentEnded(parent), now)
 		over = over && pageOver
 		return err
 	})
@@ -238,19 +238,19 @@ func (f *families) endPage(ctx context.Context, page []store.Run, reason string,
 	if len(cancel) == 0 {
 		return over, nil
 	}
-	_, err := f.countStored(cancel, f.commitBatch(ctx, cancel))
+	_, err := f.countStored(cancel, f.CommitBatch(ctx, cancel))
 	return false, err
 }
 
-// parentEnded is the reason that a child is canceled with.
-func parentEnded(parent *store.Run) string {
+// ParentEnded is the reason that a child is canceled with.
+func ParentEnded(parent *store.Run) string {
 	return fmt.Sprintf("its parent run %s has ended: %s", parent.ID, parent.State)
 }
 
 // eachChild calls each with every page of the listing.
 func (f *families) eachChild(ctx context.Context, q store.Query, each func(page []store.Run) error) error {
 	for q.Limit = store.MaxBatch; ; {
-		page, err := f.store.Runs(ctx, q)
+		page, err := f.Store.Runs(ctx, q)
 		if err != nil {
 			return err
 		}
@@ -270,10 +270,10 @@ func (f *families) commitDue(ctx context.Context, batch []store.Commit) int {
 	if len(batch) == 0 {
 		return 0
 	}
-	errs := f.store.Commit(ctx, batch)
+	errs := f.Store.Commit(ctx, batch)
 	for i := range batch {
 		if errs[i] == nil && len(batch[i].Events) > 0 {
-			f.notices.committed(&batch[i])
+			f.Notices.Committed(&batch[i])
 		}
 	}
 	stored, err := f.countStored(batch, errs)
@@ -291,7 +291,7 @@ func (f *families) countStored(batch []store.Commit, errs []error) (stored int, 
 		switch {
 		case err == nil:
 			stored++
-			f.due.noteRun(&batch[i].Run)
+			f.Due.NoteRun(&batch[i].Run)
 		case !errors.Is(err, store.ErrConflict) && !errors.Is(err, store.ErrNotFound):
 			failed = errors.Join(failed, err)
 		}

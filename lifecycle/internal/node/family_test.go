@@ -1,10 +1,11 @@
-package lifecycle
+package node
 
 import (
 	"bytes"
 	"context"
 	"errors"
 	"log/slog"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -56,24 +57,18 @@ func (s *faultyRelatives) Commit(ctx context.Context, batch []store.Commit) []er
 // relatives are a node's families on a faulty store, with what is logged and observed.
 type relatives struct {
 	families
-	faults  *faultyRelatives
-	logged  bytes.Buffer
-	changes []Transition
-	blocks  []BlockedRun
+	faults *faultyRelatives
+	logged bytes.Buffer
+	stored []string // the ids of runs whose commits were observed
 }
 
 func newRelatives(t *testing.T) *relatives {
 	t.Helper()
-	r := &relatives{faults: &faultyRelatives{Store: memory.New(), reads: make(map[string]error),
+	r := &relatives{faults: &faultyRelatives{Store: newStore(t), reads: make(map[string]error),
 		commits: make(map[string]error)}}
-	lc, err := New(Config{Store: r.faults, Engine: family(nil), Logger: slog.New(slog.NewTextHandler(&r.logged, nil)),
-		Observer: Observer{
-			Transition: func(c Transition) { r.changes = append(r.changes, c) },
-			Blocked:    func(b BlockedRun) { r.blocks = append(r.blocks, b) },
-		}})
-	require.NoError(t, err)
-	t.Cleanup(lc.Close)
-	r.families = families{node: &node{Lifecycle: lc}, open: make(map[string]string)}
+	log := slog.New(slog.NewTextHandler(&r.logged, nil))
+	p := &Process{Store: r.faults, Clock: machineClock{}, Log: log, Due: NewDueHint(), Notices: r}
+	r.families = families{Process: p, open: make(map[string]string)}
 	return r
 }
 
@@ -81,15 +76,14 @@ func newRelatives(t *testing.T) *relatives {
 // before it is stored.
 func (r *relatives) run(t *testing.T, id, parent string, change func(*store.Run)) *store.Run {
 	t.Helper()
-	run, body, err := Spec{ID: id, Prompt: "x"}.record(commitTime(r.clock))
-	require.NoError(t, err)
+	run := queued(id, r.Now())
 	if parent != "" {
 		run.Family = &store.Family{Ancestors: []string{parent}}
 	}
 	if change != nil {
 		change(&run)
 	}
-	cm, err := decide.Submission(&run, body)
+	cm, err := decide.Submission(&run, []byte(`{}`))
 	require.NoError(t, err)
 	require.NoError(t, r.faults.Store.Commit(t.Context(), []store.Commit{*cm})[0])
 	return r.read(t, id)
@@ -98,7 +92,7 @@ func (r *relatives) run(t *testing.T, id, parent string, change func(*store.Run)
 // ended stores a run that was canceled.
 func (r *relatives) ended(t *testing.T, id, parent string, due time.Time) *store.Run {
 	t.Helper()
-	cm, err := decide.Cancel(r.run(t, id, parent, nil), "enough", commitTime(r.clock))
+	cm, err := decide.Cancel(r.run(t, id, parent, nil), "enough", r.Now())
 	require.NoError(t, err)
 	if f := cm.Run.Family; f != nil {
 		cm.Run.Family = &store.Family{Ancestors: f.Ancestors, Children: f.Children, Due: due}
@@ -114,11 +108,8 @@ func (r *relatives) read(t *testing.T, id string) *store.Run {
 	return &run
 }
 
-// seen returns what was observed so far, in the order of the commits.
-func (r *relatives) seen() (changes []Transition, blocks []BlockedRun) {
-	r.notices.flush()
-	return r.changes, r.blocks
-}
+// Committed notes a commit for an observer.
+func (r *relatives) Committed(cm *store.Commit) { r.stored = append(r.stored, cm.Run.ID) }
 
 func awaits(due time.Time, children ...string) func(*store.Run) {
 	return func(run *store.Run) {
@@ -133,13 +124,13 @@ var errDown = errors.New("the store is down")
 // failure because the node is shutting down is not logged.
 func TestM3ARunWhoseRelativesCannotBeReadHoldsUpNoOther(t *testing.T) {
 	r := newRelatives(t)
-	now := commitTime(r.clock)
+	now := r.Now()
 	first, second := r.run(t, "a", "", awaits(now, "c")), r.run(t, "b", "", awaits(now, "d"))
 	other := r.run(t, "o", "", nil)
 	r.faults.pages = []error{errDown}
-	others, changed := r.serveDue(t.Context(), []Run{*first, *second, *other}, now)
+	others, changed := r.serveDue(t.Context(), []store.Run{*first, *second, *other}, now)
 	require.True(t, changed)
-	require.Equal(t, []Run{*other}, others)
+	require.Equal(t, []store.Run{*other}, others)
 	require.Equal(t, first, r.read(t, "a"))
 	require.Nil(t, r.read(t, "b").Block, "it has no child that is open, so it goes on")
 	require.Equal(t, 1, strings.Count(r.logged.String(), errDown.Error()))
@@ -153,7 +144,7 @@ func TestM3ARunWhoseRelativesCannotBeReadHoldsUpNoOther(t *testing.T) {
 // M3: the open child that a node remembers counts only for a wait that it holds up.
 func TestM3ARememberedChildHoldsUpItsOwnWaitAlone(t *testing.T) {
 	r := newRelatives(t)
-	now := commitTime(r.clock)
+	now := r.Now()
 	r.run(t, "open", "r", nil)
 	r.ended(t, "ended", "r", store.EndedChild)
 	for name, c := range map[string]struct {
@@ -181,7 +172,7 @@ func TestM3ARememberedChildHoldsUpItsOwnWaitAlone(t *testing.T) {
 // M3: a child stays due until its parent goes on, whatever becomes of the parent's commit.
 func TestM3AnEndedChildIsDueUntilItsParentGoesOn(t *testing.T) {
 	r := newRelatives(t)
-	now := commitTime(r.clock)
+	now := r.Now()
 	r.run(t, "r", "", awaits(time.Time{}, "c"))
 	child := []*store.Run{r.ended(t, "c", "r", now)}
 	for _, lost := range []error{store.ErrConflict, errDown} {
@@ -220,7 +211,7 @@ func TestM3AParentIsDoneWithAllPagesOfItsChildren(t *testing.T) {
 			}
 			r.faults.pages = c.pages
 			parent := &store.Run{ID: "r", State: fsm.StateCanceled}
-			require.Equal(t, c.over, r.endChildren(t.Context(), parent, commitTime(r.clock)))
+			require.Equal(t, c.over, r.endChildren(t.Context(), parent, r.Now()))
 			require.Equal(t, c.pages != nil, strings.Contains(r.logged.String(), errDown.Error()))
 			for i, due := range c.dues {
 				left := r.read(t, string(rune('a'+i))).Family.Due
@@ -247,7 +238,7 @@ func TestM3APageThatFailsEndsTheListing(t *testing.T) {
 // node has looked after a run which goes on waiting.
 func TestL5M3ObserversSeeStoredEventsOfRelatives(t *testing.T) {
 	r := newRelatives(t)
-	now := commitTime(r.clock)
+	now := r.Now()
 	waits := decide.FamilyDue(r.run(t, "waits", "", awaits(now, "c")), time.Time{})
 	stored, err := decide.Cancel(r.run(t, "stored", "", nil), "enough", now)
 	require.NoError(t, err)
@@ -255,12 +246,23 @@ func TestL5M3ObserversSeeStoredEventsOfRelatives(t *testing.T) {
 	require.NoError(t, err)
 	r.faults.commits["lost"] = store.ErrConflict
 	require.Equal(t, 2, r.commitDue(t.Context(), []store.Commit{*waits, *stored, *lost}))
-	changes, blocks := r.seen()
-	require.Empty(t, blocks)
-	require.Len(t, changes, 1)
-	require.Equal(t, "stored", changes[0].RunID)
+	require.Equal(t, []string{"stored"}, r.stored)
 	require.Empty(t, r.logged.String())
 	r.faults.commits["stored"] = errDown
 	require.Zero(t, r.commitDue(t.Context(), []store.Commit{*stored}))
 	require.Contains(t, r.logged.String(), errDown.Error())
+}
+
+// M3: of the open children that a run waits for, a node remembers the one with the lowest id, and
+// it remembers one child of so many runs at most.
+func TestM3TheOpenChildThatIsRemembered(t *testing.T) {
+	f := families{open: map[string]string{"other": "x"}}
+	run := &store.Run{ID: "r", Block: &store.Block{Children: []string{"c", "a", "b", "d"}}}
+	f.rememberOpen(run, map[string]bool{"b": true, "c": true, "d": true})
+	require.Equal(t, map[string]string{"other": "x", "r": "b"}, f.open)
+	for i := range maxKnownOpen - 2 {
+		f.open[strconv.Itoa(i)] = "x"
+	}
+	f.rememberOpen(run, map[string]bool{"d": true})
+	require.Equal(t, map[string]string{"r": "d"}, f.open)
 }

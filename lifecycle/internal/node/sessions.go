@@ -1,4 +1,4 @@
-package lifecycle
+package node
 
 import (
 	"context"
@@ -20,8 +20,8 @@ import (
 
 // checksSessions reports whether an engine of this process can tell a session that is good from one
 // that is not.
-func (c *Client) checksSessions() bool {
-	for _, e := range c.engines {
+func (p *Process) checksSessions() bool {
+	for _, e := range p.Engines {
 		if _, ok := e.(engine.Checker); ok {
 			return true
 		}
@@ -29,46 +29,46 @@ func (c *Client) checksSessions() bool {
 	return false
 }
 
-// checkSessions checks the sessions of the runs that departed nodes parked, once for each departure
-// as long as this node lives. It begins after the first claim, so that a start is not delayed, and
-// after the first recovery pass, which finds the nodes that have gone. After each page it pauses
-// for at least as long as the page took. If the node is killed, the next one starts over; each
-// refusal is a commit of its own, so nothing is left half done.
-func (n *node) checkSessions(ctx context.Context) error {
-	if !n.checksSessions() {
+// ServeSessions checks the sessions of the runs that departed nodes parked, once for each departure
+// as long as this node lives. It begins when the channels are closed: after the first claim, so that
+// a start is not delayed, and after the first recovery pass, which finds the nodes that have gone.
+// After each page it pauses for at least as long as the page took. If the node is killed, the next
+// one starts over; each refusal is a separate commit, so nothing is left half done.
+func (s *Recoverer) ServeSessions(ctx context.Context, pause time.Duration, after ...<-chan struct{}) error {
+	p := s.process
+	if !p.checksSessions() {
 		return nil
 	}
-	for _, first := range []chan struct{}{n.hasClaimed, n.hasRecovered} {
+	for _, begun := range after {
 		select {
-		case <-first:
+		case <-begun:
 		case <-ctx.Done():
 			return nil
 		}
 	}
-	s := &orphanSettler{client: n.Client, node: n.id, callCtx: ctx}
-	defer s.engineCalls.Wait()
-	pause := func(took time.Duration) error { return n.sleep(ctx, max(took, sessionPause)) }
-	held := heldChecks{settler: s, pause: pause, due: monotonicNow(n.clock).Add(decide.HoldPause(1))}
+	defer s.Wait()
+	rest := func(took time.Duration) error { return p.Sleep(ctx, max(took, sessionPause)) }
+	held := heldChecks{settler: s, pause: rest, due: MonotonicNow(p.Clock).Add(decide.HoldPause(1))}
 	for checked := make(map[string]bool); ; {
-		err := errors.Join(s.checkSessions(ctx, checked, pause), held.checkDue(ctx))
-		done, late := s.drainCounts()
+		err := errors.Join(s.checkSessions(ctx, checked, rest), held.checkDue(ctx))
+		done, late := s.Drain()
 		if errors.Is(err, store.ErrClosed) {
 			return err
 		}
 		if err = errors.Join(err, late); err != nil && ctx.Err() == nil {
-			n.log.Error("sessions of parked runs not checked; trying again", "err", err)
+			p.Log.Error("sessions of parked runs not checked; trying again", "err", err)
 		}
 		if done.Failed+done.Held > 0 {
-			n.log.Info("sessions of parked runs refused", "failed", done.Failed, "held", done.Held)
+			p.Log.Info("sessions of parked runs refused", "failed", done.Failed, "held", done.Held)
 		}
-		if n.sleep(ctx, n.cfg.Lease/3) != nil {
+		if p.Sleep(ctx, pause) != nil {
 			return nil
 		}
 	}
 }
 
 const (
-	sessionBatch = 100                   // how many waiting runs are read at a time
+	SessionBatch = 100                   // how many waiting runs are read at a time
 	sessionPause = 10 * time.Millisecond // at least, before the next ones are read
 )
 
@@ -76,9 +76,9 @@ const (
 // checked. It fails or holds the runs whose engine refuses their session. It calls pause after each
 // page, with the time that the page took. When all engines have answered and every refusal is
 // stored, it adds the departed nodes to checked.
-func (s *orphanSettler) checkSessions(ctx context.Context, checked map[string]bool,
+func (s *Recoverer) checkSessions(ctx context.Context, checked map[string]bool,
 	pause func(took time.Duration) error) error {
-	departures, err := s.client.store.Departures(ctx)
+	departures, err := s.process.Store.Departures(ctx)
 	if err != nil {
 		return fmt.Errorf("lifecycle: check sessions: %w", err)
 	}
@@ -92,9 +92,9 @@ func (s *orphanSettler) checkSessions(ctx context.Context, checked map[string]bo
 		return nil
 	}
 	var failures []error
-	for q := (store.WaitingQuery{Query: store.Query{Limit: sessionBatch}}); ; {
-		began := monotonicNow(s.client.clock)
-		page, err := s.client.store.Waiting(ctx, q)
+	for q := (store.WaitingQuery{Query: store.Query{Limit: SessionBatch}}); ; {
+		began := MonotonicNow(s.process.Clock)
+		page, err := s.process.Store.Waiting(ctx, q)
 		if err != nil {
 			return fmt.Errorf("lifecycle: check sessions: %w", err)
 		}
@@ -103,7 +103,7 @@ func (s *orphanSettler) checkSessions(ctx context.Context, checked map[string]bo
 			break
 		}
 		q.After = page.Next
-		if err := pause(monotonicNow(s.client.clock).Sub(began)); err != nil {
+		if err := pause(MonotonicNow(s.process.Clock).Sub(began)); err != nil {
 			return err
 		}
 	}
@@ -111,7 +111,7 @@ func (s *orphanSettler) checkSessions(ctx context.Context, checked map[string]bo
 	if err := errors.Join(failures...); err != nil {
 		return fmt.Errorf("lifecycle: check sessions: %w", err)
 	}
-	if s.failedLate() { // drainCounts returns why
+	if s.failedLate() { // Drain returns why
 		return nil
 	}
 	for id := range unchecked {
@@ -121,10 +121,10 @@ func (s *orphanSettler) checkSessions(ctx context.Context, checked map[string]bo
 }
 
 // checkPage checks the sessions of a page of waiting runs.
-func (s *orphanSettler) checkPage(ctx context.Context, page []Run, departed map[string]bool) (failures []error) {
-	var runs []Run
+func (s *Recoverer) checkPage(ctx context.Context, page []store.Run, departed map[string]bool) (failures []error) {
+	var runs []store.Run
 	for i := range page {
-		if r := &page[i]; r.Parked() && departed[r.Owner] && s.client.asksEngine(r) {
+		if r := &page[i]; r.Parked() && departed[r.Owner] && s.process.asksEngine(r) {
 			runs = append(runs, *r)
 		}
 	}
@@ -141,22 +141,22 @@ func (s *orphanSettler) checkPage(ctx context.Context, page []Run, departed map[
 // heldChecks checks the sessions of held parked runs again and again. The pauses between the checks
 // grow like those before a held turn is tried again (J5).
 type heldChecks struct {
-	settler *orphanSettler
+	settler *Recoverer
 	pause   func(took time.Duration) error // between parts
-	due     time.Time                      // by monotonicNow; the next check
+	due     time.Time                      // by MonotonicNow; the next check
 	checks  int                            // how many checks in a row found a held run; they set the pause
 }
 
 // checkDue checks the sessions if it is time. A run whose session is accepted again is unblocked.
 func (h *heldChecks) checkDue(ctx context.Context) error {
-	c := h.settler.client
-	if monotonicNow(c.clock).Before(h.due) {
+	p := h.settler.process
+	if MonotonicNow(p.Clock).Before(h.due) {
 		return nil
 	}
 	h.checks++
-	for q := (store.Query{Held: true, States: []fsm.State{fsm.StateWaitingUser}, Limit: sessionBatch}); ; {
-		began := monotonicNow(c.clock)
-		page, err := c.store.Runs(ctx, q)
+	for q := (store.Query{Held: true, States: []fsm.State{fsm.StateWaitingUser}, Limit: SessionBatch}); ; {
+		began := MonotonicNow(p.Clock)
+		page, err := p.Store.Runs(ctx, q)
 		if err != nil {
 			return fmt.Errorf("lifecycle: check sessions of held runs: %w", err)
 		}
@@ -173,16 +173,16 @@ func (h *heldChecks) checkDue(ctx context.Context) error {
 		if q.After = page.Next; q.After == "" {
 			break
 		}
-		if err := h.pause(monotonicNow(c.clock).Sub(began)); err != nil {
+		if err := h.pause(MonotonicNow(p.Clock).Sub(began)); err != nil {
 			return err
 		}
 	}
-	h.due = monotonicNow(c.clock).Add(decide.HoldPause(h.checks))
+	h.due = MonotonicNow(p.Clock).Add(decide.HoldPause(h.checks))
 	return nil
 }
 
 // failedLate reports whether a run could not be settled whose engine answered late.
-func (s *orphanSettler) failedLate() bool {
+func (s *Recoverer) failedLate() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.lateFaults != nil

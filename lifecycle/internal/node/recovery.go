@@ -1,4 +1,4 @@
-package lifecycle
+package node
 
 import (
 	"context"
@@ -16,76 +16,34 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Recovery counts what a recovery did.
+// Recovery counts what a recovery did. lifecycle.Recovery describes the fields.
 type Recovery struct {
-	Nodes    int // processes found dead
-	Requeued int // interrupted turns that will be repeated (E4)
-	Held     int // runs that are held from now on (J1, J5)
-	Failed   int // runs whose context is lost (E2, E3, E4)
+	Nodes, Requeued, Held, Failed int
 }
 
-// Recover settles what dead processes left (section E). Serve does it by itself, at its start and
-// whenever a lease runs out; it may be called at any time, twice or by several processes at once,
-// with the same result as once (E6). On a store.Local, a process that lives but is silent is taken
-// over by Serve alone, which observes it for a lease. If this process serves, its own node lives,
-// whatever the clock says.
-//
-// Parked runs of resumable engines belong to no process. They go on when their question is settled,
-// and nothing is written for them, however many there are (J7); so they are not counted. Only those
-// whose session the engine refuses fail: Recover asks the engines that can tell (engine.Checker)
-// about each of them, and Serve does so slowly beside its work.
-func (c *Client) Recover(ctx context.Context) (Recovery, error) {
-	if err := c.check(ctx); err != nil {
-		return Recovery{}, err
+// Recover makes one recovery pass for a caller, and checks the sessions of the runs that departed
+// nodes have parked. Self is the node of the process; empty if it does not serve.
+func (p *Process) Recover(ctx context.Context, self string) (Recovery, error) {
+	r := p.newRecoverer(ctx)
+	r.caller = self
+	err := r.Pass(ctx)
+	if err == nil && p.checksSessions() {
+		err = r.checkSessions(ctx, make(map[string]bool), func(time.Duration) error { return ctx.Err() })
 	}
-	s := &orphanSettler{client: c, callCtx: ctx}
-	if own := c.ownNode.Load(); own != nil {
-		s.caller = *own
-	}
-	err := s.runPass(ctx)
-	if err == nil && c.checksSessions() {
-		err = s.checkSessions(ctx, make(map[string]bool), func(time.Duration) error { return ctx.Err() })
-	}
-	s.engineCalls.Wait()
-	done, late := s.drainCounts()
+	r.Wait()
+	done, late := r.Drain()
 	if err == nil && late != nil {
 		err = fmt.Errorf("lifecycle: recover: %w", late)
 	}
 	return done, err
 }
 
-// recoverPeriodically makes a recovery pass at the start, and whenever a third of a lease has
-// passed.
-func (n *node) recoverPeriodically(ctx context.Context) error {
-	s := &orphanSettler{client: n.Client, node: n.id, callCtx: ctx, leases: leaseWatch{own: n.lease}}
-	defer s.engineCalls.Wait()
-	noteFirst := sync.OnceFunc(func() { close(n.hasRecovered) })
-	for {
-		err := s.runPass(ctx)
-		n.noteRank(s.registered)
-		noteFirst()
-		done, late := s.drainCounts()
-		if errors.Is(err, store.ErrClosed) {
-			return err
-		}
-		if err = errors.Join(err, late); err != nil && ctx.Err() == nil {
-			n.log.Error("recovery not finished; trying again", "err", err)
-		} else if done != (Recovery{}) {
-			n.log.Info("recovered", "nodes", done.Nodes, "requeued", done.Requeued, "held", done.Held,
-				"failed", done.Failed)
-		}
-		if n.sleep(ctx, n.cfg.Lease/3) != nil {
-			return nil
-		}
-	}
-}
-
-// orphanSettler settles orphans: in one pass for Recover, or in pass after pass for a node. A pass
-// asks the engines about its orphans, and waits engineWait for their answers. An orphan whose
-// engine answers later is settled then and alone (settleLate), so that a hung engine delays no
-// other run (J10).
-type orphanSettler struct {
-	client  *Client
+// Recoverer settles orphans: in one pass for Recover, or in pass after pass for a node. A pass asks
+// the engines about its orphans, and waits EngineWait for their answers. An orphan whose engine
+// answers later is settled then and separately (settleLate), so that a hung engine delays no other
+// run (J10).
+type Recoverer struct {
+	process *Process
 	node    string          // whose recovery it is; empty: that of no node
 	caller  string          // the node of the process that has called Recover; empty: it does not serve
 	callCtx context.Context //nolint:containedctx // of the engine calls, which outlast a pass
@@ -97,12 +55,47 @@ type orphanSettler struct {
 
 	mu         sync.Mutex
 	awaited    map[string]bool // guarded by mu; the runs whose engine has not answered yet
-	done       Recovery        // guarded by mu; since drainCounts
-	lateFaults error           // guarded by mu; of runs whose engine answered late, since drainCounts
+	done       Recovery        // guarded by mu; since Drain
+	lateFaults error           // guarded by mu; of runs whose engine answered late, since Drain
 }
 
-// drainCounts returns what was done since it was called last.
-func (s *orphanSettler) drainCounts() (done Recovery, late error) {
+// NewRecoverer returns the recoverer of a node. The engine calls end with ctx.
+func (p *Process) NewRecoverer(ctx context.Context, node string, lease *OwnLease) *Recoverer {
+	return &Recoverer{process: p, node: node, callCtx: ctx, leases: leaseWatch{own: lease}}
+}
+
+// newRecoverer returns a recoverer of no node.
+func (p *Process) newRecoverer(ctx context.Context) *Recoverer { return p.NewRecoverer(ctx, "", nil) }
+
+// Serve makes a recovery pass at the start, and after each pause. It calls passed after each pass,
+// with the nodes that are registered. The error is store.ErrClosed, or nil when ctx ends.
+func (s *Recoverer) Serve(ctx context.Context, pause time.Duration, passed func(registered []string)) error {
+	defer s.Wait()
+	for {
+		err := s.Pass(ctx)
+		passed(s.registered)
+		done, late := s.Drain()
+		if errors.Is(err, store.ErrClosed) {
+			return err
+		}
+		if err = errors.Join(err, late); err != nil && ctx.Err() == nil {
+			s.process.Log.Error("recovery not finished; trying again", "err", err)
+		} else if done != (Recovery{}) {
+			s.process.Log.Info("recovered", "nodes", done.Nodes, "requeued", done.Requeued, "held", done.Held,
+				"failed", done.Failed)
+		}
+		if s.process.Sleep(ctx, pause) != nil {
+			return nil
+		}
+	}
+}
+
+// Wait waits until all engines that were asked have answered, and the orphans are settled whose
+// engines answered late.
+func (s *Recoverer) Wait() { s.engineCalls.Wait() }
+
+// Drain returns what was done since it was called last.
+func (s *Recoverer) Drain() (done Recovery, late error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	done, late = s.done, s.lateFaults
@@ -110,9 +103,9 @@ func (s *orphanSettler) drainCounts() (done Recovery, late error) {
 	return done, late
 }
 
-// runPass expires the leases of dead nodes, and settles the orphans, except those whose engines
+// Pass expires the leases of dead nodes, and settles the orphans, except those whose engines
 // have not answered yet.
-func (s *orphanSettler) runPass(ctx context.Context) error {
+func (s *Recoverer) Pass(ctx context.Context) error {
 	dead, err := s.expireDead(ctx)
 	s.add(Recovery{Nodes: len(dead)})
 	if err == nil {
@@ -131,14 +124,14 @@ func (s *orphanSettler) runPass(ctx context.Context) error {
 //
 // It returns an error when it comes to the same orphan again and has settled nothing in between,
 // for instance because the store refuses the commits. The caller tries again later.
-func (s *orphanSettler) settleOrphans(ctx context.Context) error {
-	list := orphanList{store: s.client.store}
+func (s *Recoverer) settleOrphans(ctx context.Context) error {
+	list := orphanList{store: s.process.Store}
 	var last position
 	err := list.readFirst(ctx)
 	for err == nil {
 		orphans := s.withoutAwaited(list.page)
 		if len(orphans) == 0 {
-			if len(list.page) < orphanPage {
+			if len(list.page) < OrphanPage {
 				return nil
 			}
 			err = list.skipPage(ctx)
@@ -158,8 +151,8 @@ func (s *orphanSettler) settleOrphans(ctx context.Context) error {
 }
 
 // settlePage settles the orphans of the list's page, and reads the next page meanwhile.
-func (s *orphanSettler) settlePage(ctx context.Context, orphans []Run, list *orphanList) error {
-	if s.node != "" && slices.ContainsFunc(orphans, func(r Run) bool { return r.Owner == s.node }) {
+func (s *Recoverer) settlePage(ctx context.Context, orphans []store.Run, list *orphanList) error {
+	if s.node != "" && slices.ContainsFunc(orphans, func(r store.Run) bool { return r.Owner == s.node }) {
 		// This node's own runs are orphans, so its lease is lost. Their turns execute here: whoever
 		// took the node for dead settles them once this node has ended them.
 		return store.ErrStaleEpoch
@@ -184,7 +177,7 @@ type position struct {
 	done    Recovery
 }
 
-func (s *orphanSettler) position(first *Run) position {
+func (s *Recoverer) position(first *store.Run) position {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return position{first.ID, first.Version, s.done}
@@ -192,8 +185,8 @@ func (s *orphanSettler) position(first *Run) position {
 
 // checkChanged returns an error if the run at the position has not changed, so that another try is
 // of no use. If it has, others settled it after the page was read.
-func (s *orphanSettler) checkChanged(ctx context.Context, p position) error {
-	run, err := s.client.store.Run(ctx, p.id)
+func (s *Recoverer) checkChanged(ctx context.Context, p position) error {
+	run, err := s.process.Store.Run(ctx, p.id)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
@@ -203,13 +196,13 @@ func (s *orphanSettler) checkChanged(ctx context.Context, p position) error {
 	return err
 }
 
-// orphanPage is how many orphans are read at a time.
-const orphanPage = store.MaxBatch
+// OrphanPage is how many orphans are read at a time.
+const OrphanPage = store.MaxBatch
 
 // orphanList reads the store's orphans page by page.
 type orphanList struct {
 	store   store.Store
-	page    []Run
+	page    []store.Run
 	skipped int // orphans at the beginning of the list whose engines are awaited, in whole pages
 }
 
@@ -230,18 +223,18 @@ func (l *orphanList) skipPage(ctx context.Context) error {
 func (l *orphanList) readNext(ctx context.Context) error { return l.read(ctx, l.skipped+len(l.page)) }
 
 func (l *orphanList) read(ctx context.Context, skip int) (err error) {
-	l.page, err = l.store.Orphans(ctx, skip, orphanPage)
+	l.page, err = l.store.Orphans(ctx, skip, OrphanPage)
 	return err
 }
 
 // withoutAwaited returns the orphans, except those whose engines have not answered yet.
-func (s *orphanSettler) withoutAwaited(listed []Run) []Run {
+func (s *Recoverer) withoutAwaited(listed []store.Run) []store.Run {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.awaited) == 0 {
 		return listed
 	}
-	return slices.DeleteFunc(slices.Clone(listed), func(r Run) bool { return s.awaited[r.ID] })
+	return slices.DeleteFunc(slices.Clone(listed), func(r store.Run) bool { return s.awaited[r.ID] })
 }
 
 // settleBatchSize is how many orphans one batch of commits settles: few enough that the commits of
@@ -250,7 +243,7 @@ const settleBatchSize = 100
 
 // settleAll settles a page of orphans in batches, two at a time: while one is stored, the next is
 // decided.
-func (s *orphanSettler) settleAll(ctx context.Context, orphans []Run) error {
+func (s *Recoverer) settleAll(ctx context.Context, orphans []store.Run) error {
 	batches, ctx := errgroup.WithContext(ctx)
 	batches.SetLimit(2)
 	for batch := range slices.Chunk(orphans, settleBatchSize) {
@@ -267,15 +260,15 @@ func (s *orphanSettler) settleAll(ctx context.Context, orphans []Run) error {
 // The first pass asks the store to expire leases in any case. Later passes do so if a node is dead,
 // if a lease may be over, or if a node is not registered any more: a node of an older release
 // leaves no departure when it goes, and Expire makes the missing one.
-func (s *orphanSettler) expireDead(ctx context.Context) ([]store.Node, error) {
-	nodes, err := s.client.store.Nodes(ctx)
+func (s *Recoverer) expireDead(ctx context.Context) ([]store.Node, error) {
+	nodes, err := s.process.Store.Nodes(ctx)
 	if err != nil {
 		return nil, err
 	}
-	_, local := s.client.store.(store.Local)
-	s.leases.observe(nodes, monotonicNow(s.client.clock))
+	_, local := s.process.Store.(store.Local)
+	s.leases.observe(nodes, MonotonicNow(s.process.Clock))
 	var dead []store.Node // named to the store, since their leases may not be over
-	now := s.client.leaseTime()
+	now := s.process.LeaseTime()
 	mustExpire := s.registered == nil // also if a lease may be over or a node is gone, see below
 	ids := make([]string, len(nodes))
 	for i, n := range nodes {
@@ -299,7 +292,7 @@ func (s *orphanSettler) expireDead(ctx context.Context) ([]store.Node, error) {
 	}
 	var expired []store.Node
 	if len(dead) > 0 || mustExpire {
-		if expired, err = s.client.expire(ctx, now, dead); err != nil {
+		if expired, err = s.process.Expire(ctx, now, dead); err != nil {
 			return nil, err
 		}
 	}
@@ -311,35 +304,22 @@ func (s *orphanSettler) expireDead(ctx context.Context) ([]store.Node, error) {
 
 // renewOwn renews the lease of this process's node, if it is over. A call of Recover goes on when
 // others have expired the node since: their departure of it stands.
-func (s *orphanSettler) renewOwn(ctx context.Context, id string, over bool, now time.Time) error {
+func (s *Recoverer) renewOwn(ctx context.Context, id string, over bool, now time.Time) error {
 	if !over {
 		return nil
 	}
-	_, err := s.client.store.Renew(ctx, id, now)
+	_, err := s.process.Store.Renew(ctx, id, now)
 	if id == s.caller && errors.Is(err, store.ErrStaleEpoch) {
 		return nil
 	}
 	return err
 }
 
-// expire removes the nodes that have gone, and, unless the store is a store.Local, those whose
-// lease is over by the store's clock.
-func (c *Client) expire(ctx context.Context, now time.Time, gone []store.Node) ([]store.Node, error) {
-	if local, ok := c.store.(store.Local); ok {
-		return local.ExpireSilent(ctx, now, gone)
-	}
-	ids := make([]string, len(gone))
-	for i, n := range gone {
-		ids[i] = n.ID
-	}
-	return c.store.Expire(ctx, now, ids...)
-}
-
 // settleBatch settles a batch of orphans, except those whose engines have not answered yet. It
 // returns the failures if nothing more can be expected of the batch: there is no commit to make, or
 // none of the commits was stored and no engine is awaited. Otherwise it logs the failures, and the
 // next pass tries again.
-func (s *orphanSettler) settleBatch(ctx context.Context, orphans []Run) error {
+func (s *Recoverer) settleBatch(ctx context.Context, orphans []store.Run) error {
 	batch, awaited, failures := s.decideBatch(ctx, orphans)
 	if len(batch) == 0 {
 		return errors.Join(failures...)
@@ -350,15 +330,15 @@ func (s *orphanSettler) settleBatch(ctx context.Context, orphans []Run) error {
 		return errors.Join(failures...)
 	}
 	for _, err := range failures {
-		s.client.log.Error("run not recovered; trying again", "err", err)
+		s.process.Log.Error("run not recovered; trying again", "err", err)
 	}
 	return nil
 }
 
 // commitBatch stores the commits of a batch, and returns the errors of those that neither this call
 // nor anybody else has settled.
-func (s *orphanSettler) commitBatch(ctx context.Context, batch []store.Commit) (failures []error) {
-	for i, err := range s.client.commitBatch(ctx, batch) {
+func (s *Recoverer) commitBatch(ctx context.Context, batch []store.Commit) (failures []error) {
+	for i, err := range s.process.CommitBatch(ctx, batch) {
 		switch {
 		case err == nil:
 			s.count(&batch[i].Run)
@@ -371,7 +351,7 @@ func (s *orphanSettler) commitBatch(ctx context.Context, batch []store.Commit) (
 
 // decideBatch makes the commits that settle a batch of orphans, and reports whether the engine
 // of one of them is awaited.
-func (s *orphanSettler) decideBatch(ctx context.Context, orphans []Run) (batch []store.Commit, awaited bool,
+func (s *Recoverer) decideBatch(ctx context.Context, orphans []store.Run) (batch []store.Commit, awaited bool,
 	failures []error) {
 	batch = make([]store.Commit, 0, len(orphans))
 	for i, found := range s.collectEvidence(ctx, orphans) {
@@ -382,7 +362,7 @@ func (s *orphanSettler) decideBatch(ctx context.Context, orphans []Run) (batch [
 		if found.intact {
 			continue
 		}
-		cm, err := decide.Orphan(&orphans[i], &found.OrphanEvidence, s.client.host)
+		cm, err := decide.Orphan(&orphans[i], &found.OrphanEvidence, s.process.Host)
 		if err != nil {
 			failures = append(failures, fmt.Errorf("run %s: %w", orphans[i].ID, err))
 			continue
@@ -399,14 +379,14 @@ func settledByOther(err error) bool {
 }
 
 // settleLate settles an orphan whose engine answered late.
-func (s *orphanSettler) settleLate(run *Run, found *orphanEvidence) {
+func (s *Recoverer) settleLate(run *store.Run, found *orphanEvidence) {
 	defer s.setAwaited(run.ID, false)
 	if found.intact {
 		return
 	}
-	cm, err := decide.Orphan(run, &found.OrphanEvidence, s.client.host)
+	cm, err := decide.Orphan(run, &found.OrphanEvidence, s.process.Host)
 	if err == nil {
-		err = s.client.commit(s.callCtx, cm)
+		err = s.process.Commit(s.callCtx, cm)
 	}
 	if err == nil {
 		s.count(&cm.Run)
@@ -419,7 +399,7 @@ func (s *orphanSettler) settleLate(run *Run, found *orphanEvidence) {
 }
 
 // setAwaited notes whether the run's engine is awaited: passes leave such an orphan alone.
-func (s *orphanSettler) setAwaited(id string, awaited bool) {
+func (s *Recoverer) setAwaited(id string, awaited bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !awaited {
@@ -434,8 +414,8 @@ func (s *orphanSettler) setAwaited(id string, awaited bool) {
 
 // count notes the deadline of a settled run, and adds the run to the figures of the pass under its
 // new state.
-func (s *orphanSettler) count(run *Run) {
-	s.client.due.noteRun(run)
+func (s *Recoverer) count(run *store.Run) {
+	s.process.Due.NoteRun(run)
 	switch {
 	case run.Held():
 		s.add(Recovery{Held: 1})
@@ -446,7 +426,7 @@ func (s *orphanSettler) count(run *Run) {
 	}
 }
 
-func (s *orphanSettler) add(r Recovery) {
+func (s *Recoverer) add(r Recovery) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.done.Nodes += r.Nodes

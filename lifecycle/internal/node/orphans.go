@@ -1,4 +1,4 @@
-package lifecycle
+package node
 
 import (
 	"context"
@@ -13,22 +13,23 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle/internal/decide"
+	"github.com/interlude-go/interlude/store"
 )
 
-// engineWait is how long a batch waits for the engines' answers.
-const engineWait = time.Second
+// EngineWait is how long a batch waits for the engines' answers.
+const EngineWait = time.Second
 
 // collectEvidence returns the evidence about each of the orphans. All engines are asked at the same
-// time. The evidence is nil if an engine has not answered within engineWait; settleLate then
+// time. The evidence is nil if an engine has not answered within EngineWait; settleLate then
 // settles the orphan alone as soon as it has.
-func (s *orphanSettler) collectEvidence(ctx context.Context, orphans []Run) []*orphanEvidence {
+func (s *Recoverer) collectEvidence(ctx context.Context, orphans []store.Run) []*orphanEvidence {
 	answers := &engineAnswers{evidence: make([]*orphanEvidence, len(orphans)), all: make(chan struct{})}
 	var asked []int
 	for i := range orphans {
-		if s.client.asksEngine(&orphans[i]) {
+		if s.process.asksEngine(&orphans[i]) {
 			asked = append(asked, i)
 		} else {
-			answers.evidence[i] = s.client.inspectOrphan(ctx, &orphans[i])
+			answers.evidence[i] = s.process.inspectOrphan(ctx, &orphans[i])
 		}
 	}
 	if len(asked) == 0 {
@@ -38,7 +39,7 @@ func (s *orphanSettler) collectEvidence(ctx context.Context, orphans []Run) []*o
 	for _, i := range asked {
 		s.askEngine(&orphans[i], func(found *orphanEvidence) (inTime bool) { return answers.add(i, found) })
 	}
-	tick, stop := s.client.clock.Timer(engineWait)
+	tick, stop := s.process.Clock.Timer(EngineWait)
 	defer stop()
 	select {
 	case <-answers.all:
@@ -56,10 +57,10 @@ func (s *orphanSettler) collectEvidence(ctx context.Context, orphans []Run) []*o
 
 // askEngine asks the run's engine on a goroutine of its own. If the answer is too late for the
 // batch, the orphan is settled there.
-func (s *orphanSettler) askEngine(run *Run, answer func(*orphanEvidence) (inTime bool)) {
+func (s *Recoverer) askEngine(run *store.Run, answer func(*orphanEvidence) (inTime bool)) {
 	s.setAwaited(run.ID, true)
 	s.engineCalls.Go(func() {
-		found := s.client.inspectOrphan(s.callCtx, run)
+		found := s.process.inspectOrphan(s.callCtx, run)
 		if !answer(found) {
 			s.settleLate(run, found)
 		}
@@ -100,12 +101,15 @@ func (a *engineAnswers) close() []*orphanEvidence {
 }
 
 // asksEngine reports whether inspectOrphan may call the run's engine.
-func (c *Client) asksEngine(run *Run) bool {
-	e := c.engines[run.Engine]
+func (p *Process) asksEngine(run *store.Run) bool {
+	e := p.Engines[run.Engine]
 	_, reaps := e.(engine.Reaper)
 	_, checks := e.(engine.Checker)
 	return run.Slot && reaps || run.State == fsm.StateWaitingUser && checks
 }
+
+// ErrNoSession says why a resumable run cannot continue after a wait.
+var ErrNoSession = errors.New("the session handle is missing")
 
 // orphanEvidence is what is known of an orphan beside its record.
 type orphanEvidence struct {
@@ -116,38 +120,38 @@ type orphanEvidence struct {
 
 // inspectOrphan has the engine end the processes that the orphan's worker left (E7), and asks it
 // whether the session of a wait is still good.
-func (c *Client) inspectOrphan(ctx context.Context, run *Run) *orphanEvidence {
+func (p *Process) inspectOrphan(ctx context.Context, run *store.Run) *orphanEvidence {
 	found := new(orphanEvidence)
 	if run.Slot { // a run without a slot has no process
-		found.Warnings = c.reap(ctx, run)
+		found.Warnings = p.reap(ctx, run)
 	}
 	if run.State == fsm.StateWaitingUser && run.Profile != fsm.ProfileStickyProcess {
-		fault, known := c.sessionFault(ctx, run)
+		fault, known := p.sessionFault(ctx, run)
 		found.SessionFault = fault
 		found.intact = !known || (fault != "") == run.Held()
 	}
-	found.At = commitTime(c.clock)
+	found.At = p.Now()
 	return found
 }
 
 // sessionFault says why a wait cannot go on; empty if it can. If the engine cannot tell now, known
 // is false, and the next turn finds out.
-func (c *Client) sessionFault(ctx context.Context, run *Run) (fault string, known bool) {
+func (p *Process) sessionFault(ctx context.Context, run *store.Run) (fault string, known bool) {
 	switch {
 	case run.Pending == nil:
 		return "the pending question is missing", true
 	case !run.HasSession():
-		return errNoSession.Error(), true
+		return ErrNoSession.Error(), true
 	case run.Session == nil: // a fork that has asked again; its next turn branches the inherited session
 		return "", false
 	}
-	checker, ok := c.engines[run.Engine].(engine.Checker)
+	checker, ok := p.Engines[run.Engine].(engine.Checker)
 	if !ok {
 		return "", false
 	}
 	h := *run.Session
 	what := EngineCall{Engine: run.Engine, Method: "Check", RunID: run.ID}
-	err := c.call(ctx, checkLimit, what, func(ctx context.Context) error { return checker.Check(ctx, run.ID, h) })
+	err := p.Call(ctx, CheckLimit, what, func(ctx context.Context) error { return checker.Check(ctx, run.ID, h) })
 	if errors.Is(err, engine.ErrHandleRefused) {
 		return decide.Shortened(err.Error()), true
 	}
@@ -155,9 +159,9 @@ func (c *Client) sessionFault(ctx context.Context, run *Run) (fault string, know
 }
 
 // reap has the engine end the processes that the dead worker left. A failure is a warning (E7).
-func (c *Client) reap(ctx context.Context, run *Run) []interaction.Diagnostic {
-	e, known := c.engines[run.Engine]
-	if !known && len(c.engines) > 0 { // this node lacks the engine; another one might have reaped
+func (p *Process) reap(ctx context.Context, run *store.Run) []interaction.Diagnostic {
+	e, known := p.Engines[run.Engine]
+	if !known && len(p.Engines) > 0 { // this node lacks the engine; another one might have reaped
 		return []interaction.Diagnostic{{
 			Code: fsm.WarnOrphanReapFailed,
 			Detail: fmt.Sprintf("engine %q is not configured in the process that recovered the run: if its worker "+
@@ -169,47 +173,44 @@ func (c *Client) reap(ctx context.Context, run *Run) []interaction.Diagnostic {
 		return nil
 	}
 	what := EngineCall{Engine: run.Engine, Method: "Reap", RunID: run.ID}
-	if err := c.call(ctx, reapLimit, what, func(ctx context.Context) error { return r.Reap(ctx, run.ID) }); err != nil {
+	if err := p.Call(ctx, ReapLimit, what, func(ctx context.Context) error { return r.Reap(ctx, run.ID) }); err != nil {
 		return []interaction.Diagnostic{{Code: fsm.WarnOrphanReapFailed, Detail: decide.Shortened(err.Error())}}
 	}
 	return nil
 }
 
-// cleanUpLimit bounds one call of CleanUp.
-const cleanUpLimit = time.Minute
-
-// cleanUpProcesses has the engines end the processes that dead hosts left on this machine, at the
-// start and once in a lease. Recovery alone does not find all of them: if a run was canceled, or
+// CleanUp has the engines end the processes that dead hosts left on this machine, at the
+// start and then after each pause. Recovery alone does not find all of them: if a run was canceled, or
 // taken over by a node of another machine, it is no orphan here (E7, J11).
-func (n *node) cleanUpProcesses(ctx context.Context) error {
+func (p *Process) CleanUp(ctx context.Context, pause time.Duration) error {
 	logged := make(map[string]string) // by engine: the last fault
 	for {
-		for _, name := range slices.Sorted(maps.Keys(n.engines)) {
-			s, ok := n.engines[name].(engine.ProcessCleaner)
+		for _, name := range slices.Sorted(maps.Keys(p.Engines)) {
+			s, ok := p.Engines[name].(engine.ProcessCleaner)
 			if !ok {
 				continue
 			}
 			fault := ""
-			if err := n.cleanUpEngine(ctx, name, s); err != nil && ctx.Err() == nil {
+			if err := p.cleanUpEngine(ctx, name, s); err != nil && ctx.Err() == nil {
 				fault = err.Error()
 			}
 			if fault != logged[name] && fault != "" {
-				n.log.Warn("processes of dead workers may be left", "engine", name, "err", fault)
+				p.Log.Warn("processes of dead workers may be left", "engine", name, "err", fault)
 			}
 			logged[name] = fault
 		}
-		if n.sleep(ctx, n.cfg.Lease) != nil {
+		if p.Sleep(ctx, pause) != nil {
 			return nil
 		}
 	}
 }
 
-func (n *node) cleanUpEngine(ctx context.Context, name string, s engine.ProcessCleaner) error {
+func (p *Process) cleanUpEngine(ctx context.Context, name string, s engine.ProcessCleaner) error {
 	what := EngineCall{Engine: name, Method: "CleanUp"}
-	if slices.ContainsFunc(n.stuck.list(), func(c EngineCall) bool {
+	if slices.ContainsFunc(p.Stuck.List(), func(c EngineCall) bool {
 		return c.Engine == name && c.Method == what.Method
 	}) {
 		return errors.New("the last call has not returned yet")
 	}
-	return n.call(ctx, cleanUpLimit, what, s.CleanUp)
+	return p.Call(ctx, CleanUpLimit, what, s.CleanUp)
 }

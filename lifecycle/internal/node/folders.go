@@ -1,7 +1,6 @@
-package lifecycle
+package node
 
 import (
-	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -15,24 +14,29 @@ import (
 
 	"github.com/interlude-go/interlude/internal/plainfile"
 	"github.com/interlude-go/interlude/lifecycle/internal/decide"
+	"github.com/interlude-go/interlude/store"
 )
 
-// workspace is a run's folders; all empty when Config.Dir is.
-type workspace struct {
-	work, artifacts, transcripts, home string
+// Folders are the folders of runs: one for each run, below one directory.
+type Folders struct {
+	Dir   string // empty: runs have no folders
+	Store string // the identity of the runs' store; empty if it has none
 }
 
-// prepareFolders makes the run's folders. The working folder is made only as long as the run has no
+// Workspace has the folders of a run; all are empty if Folders.Dir is.
+type Workspace struct{ Work, Artifacts, Transcripts, Home string }
+
+// Prepare makes the run's folders. The working folder is made only as long as the run has no
 // session: a turn that lost its files must not go on with an empty folder (I3, I4). Only the host's
 // user can access the folders. A symbolic link in place of a folder is refused: the agent could
-// have planted it.
-func (l *Lifecycle) prepareFolders(run *Run, spec Spec) (w workspace, err error) {
-	if l.cfg.Dir != "" {
-		w, err = l.ownFolders(run, spec.WorkDir == "")
+// have planted it. WorkDir is the working folder that the caller has chosen; empty: there is none.
+func (f Folders) Prepare(run *store.Run, workDir string) (w Workspace, err error) {
+	if f.Dir != "" {
+		w, err = f.prepareOwn(run, workDir == "")
 	}
-	if err == nil && spec.WorkDir != "" {
-		if w.work, err = absolute(spec.WorkDir); err == nil { // an earlier release stored it as it was given
-			err = isFolder(w.work, os.Stat) // the caller's folder may be a link
+	if err == nil && workDir != "" {
+		if w.Work, err = Absolute(workDir); err == nil { // an earlier release stored it as it was given
+			err = isFolder(w.Work, os.Stat) // the caller's folder may be a link
 		}
 	}
 	if err != nil {
@@ -41,20 +45,20 @@ func (l *Lifecycle) prepareFolders(run *Run, spec Spec) (w workspace, err error)
 	return w, nil
 }
 
-// ownFolders makes the folders below Config.Dir. The working folder is among them unless the spec
+// prepareOwn makes the folders below Dir. The working folder is among them unless the spec
 // names another one.
-func (l *Lifecycle) ownFolders(run *Run, withWork bool) (workspace, error) {
-	base, err := l.claimFolder(run)
+func (f Folders) prepareOwn(run *store.Run, withWork bool) (Workspace, error) {
+	base, err := f.claim(run)
 	if err != nil {
-		return workspace{}, err
+		return Workspace{}, err
 	}
-	w := workspace{filepath.Join(base, "work"), filepath.Join(base, "artifacts"), filepath.Join(base, "transcripts"),
+	w := Workspace{filepath.Join(base, "work"), filepath.Join(base, "artifacts"), filepath.Join(base, "transcripts"),
 		filepath.Join(base, "home")}
-	needed := []string{w.artifacts, w.transcripts}
+	needed := []string{w.Artifacts, w.Transcripts}
 	if run.Session == nil {
-		needed = append(needed, w.home)
+		needed = append(needed, w.Home)
 		if withWork {
-			needed = append(needed, w.work)
+			needed = append(needed, w.Work)
 		}
 	}
 	for _, dir := range needed {
@@ -63,14 +67,14 @@ func (l *Lifecycle) ownFolders(run *Run, withWork bool) (workspace, error) {
 		}
 	}
 	if withWork {
-		err = isFolder(w.work, os.Lstat)
+		err = isFolder(w.Work, os.Lstat)
 	}
 	return w, err
 }
 
-// absolute makes a relative path absolute, from the process's working folder. An empty path and an
+// Absolute makes a relative path absolute, from the process's working folder. An empty path and an
 // absolute one stay as they are.
-func absolute(dir string) (string, error) {
+func Absolute(dir string) (string, error) {
 	if dir == "" || filepath.IsAbs(dir) {
 		return dir, nil
 	}
@@ -110,8 +114,8 @@ type ownerRecord struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
-func (l *Lifecycle) ownerRecordOf(run *Run) ownerRecord {
-	return ownerRecord{RunID: run.ID, Store: l.storeID, CreatedAt: run.CreatedAt.UTC()}
+func (f Folders) ownerRecordOf(run *store.Run) ownerRecord {
+	return ownerRecord{RunID: run.ID, Store: f.Store, CreatedAt: run.CreatedAt.UTC()}
 }
 
 // sameRun reports whether the records are of the same run. A record without a store's identity was
@@ -128,26 +132,14 @@ func (m ownerRecord) alternateName() string {
 	return m.RunID + "~" + hex.EncodeToString(sum[:8])
 }
 
-// Folder is the folder of a run in Config.Dir, which holds work, artifacts, transcripts and home:
-// DIR/<run id>, or, if that belongs to another run, DIR/<run id>~<digest>. It is empty when
-// Config.Dir is, and need not exist before the run's first turn.
-func (l *Lifecycle) Folder(ctx context.Context, id string) (string, error) {
-	run, err := l.Get(ctx, id)
-	if err != nil || l.cfg.Dir == "" {
-		return "", err
-	}
-	base, _, err := l.folderOf(&run)
-	return base, err
-}
-
-// foldersOf are the working folder and the home of the run whose session a fork branches; each is
+// OfSource are the working folder and the home of the run whose session a fork branches; each is
 // empty if it is not known or not here.
-func (l *Lifecycle) foldersOf(from *decide.Origin) (work, home string) {
+func (f Folders) OfSource(from *decide.Origin) (work, home string) {
 	work = from.WorkDir
-	if l.cfg.Dir == "" {
+	if f.Dir == "" {
 		return work, ""
 	}
-	base, owned, err := l.folderOf(&Run{ID: from.RunID, CreatedAt: from.CreatedAt})
+	base, owned, err := f.Of(&store.Run{ID: from.RunID, CreatedAt: from.CreatedAt})
 	if err != nil || !owned {
 		return work, ""
 	}
@@ -157,14 +149,14 @@ func (l *Lifecycle) foldersOf(from *decide.Origin) (work, home string) {
 	return work, filepath.Join(base, "home")
 }
 
-// folderOf is the path of the run's folder, and whether the folder exists and the run owns it.
-func (l *Lifecycle) folderOf(run *Run) (base string, owned bool, err error) {
-	self := l.ownerRecordOf(run)
-	alternate := filepath.Join(l.cfg.Dir, self.alternateName())
+// Of is the path of the run's folder, and whether the folder exists and the run owns it.
+func (f Folders) Of(run *store.Run) (base string, owned bool, err error) {
+	self := f.ownerRecordOf(run)
+	alternate := filepath.Join(f.Dir, self.alternateName())
 	if _, err := os.Lstat(alternate); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return alternate, err == nil, err
 	}
-	base = filepath.Join(l.cfg.Dir, run.ID)
+	base = filepath.Join(f.Dir, run.ID)
 	owner, found, err := readOwner(base)
 	switch {
 	case err != nil:
@@ -178,12 +170,12 @@ func (l *Lifecycle) folderOf(run *Run) (base string, owned bool, err error) {
 	}
 }
 
-// claimFolder finds the run's folder, or makes it and records the run as its owner. A folder
+// claim finds the run's folder, or makes it and records the run as its owner. A folder
 // without an owner was prepared by the host, or made by an earlier release, and becomes the run's.
 // Of several hosts that claim it at the same time one gets it.
-func (l *Lifecycle) claimFolder(run *Run) (string, error) {
+func (f Folders) claim(run *store.Run) (string, error) {
 	for {
-		base, own, err := l.folderOf(run)
+		base, own, err := f.Of(run)
 		if err != nil {
 			return "", err
 		}
@@ -192,12 +184,12 @@ func (l *Lifecycle) claimFolder(run *Run) (string, error) {
 		}
 		if run.Session != nil && filepath.Base(base) != run.ID { // a session, but no folder
 			return "", fmt.Errorf("%s belongs to another run of this id, and %s, this run's, is missing",
-				filepath.Join(l.cfg.Dir, run.ID), base)
+				filepath.Join(f.Dir, run.ID), base)
 		}
 		if err := ensureDir(base); err != nil {
 			return "", err
 		}
-		if err := writeOwner(base, l.ownerRecordOf(run)); !errors.Is(err, fs.ErrExist) {
+		if err := writeOwner(base, f.ownerRecordOf(run)); !errors.Is(err, fs.ErrExist) {
 			return base, err
 		}
 	}

@@ -1,0 +1,73 @@
+package node
+
+import (
+	"context"
+	"time"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/store"
+)
+
+// StoreClock has the store's time. Its timers run on this machine.
+type StoreClock struct {
+	Store   store.Timekeeper
+	Machine engine.Clock
+}
+
+// Now returns the store's time.
+func (c StoreClock) Now() time.Time { return c.Store.Now() }
+
+// Timer returns a timer of this machine.
+func (c StoreClock) Timer(d time.Duration) (<-chan time.Time, func()) { return c.Machine.Timer(d) }
+
+// StoreTime is the time as every store represents it: UTC, in microseconds.
+func StoreTime(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
+
+// CommitTime is the present time, as a commit records it.
+func CommitTime(c engine.Clock) time.Time { return StoreTime(c.Now()) }
+
+// MonotonicNow is for measuring how long something takes on this machine. With the system's clock
+// it has a monotonic reading, which nobody can set. It must not be stored or compared with a stored
+// time.
+func MonotonicNow(c engine.Clock) time.Time {
+	if c, ok := c.(StoreClock); ok { // the store's time may be corrected at any moment
+		return c.Machine.Now()
+	}
+	return c.Now()
+}
+
+// Poller waits for a wake-up, or until the poll interval is over. A wake-up does not start the
+// interval again, so that frequent hints cannot put off a poll.
+type Poller struct {
+	Clock    engine.Clock
+	Wake     <-chan struct{}
+	Interval time.Duration
+
+	tick    <-chan time.Time // of the interval's timer; nil: no interval has started
+	release func()           // releases the timer
+}
+
+// IntervalOver reports whether the last wait ended with the interval.
+func (p *Poller) IntervalOver() bool { return p.tick == nil }
+
+// Wait waits for a wake-up or the end of the interval. It returns ctx's error if ctx has ended.
+func (p *Poller) Wait(ctx context.Context) error {
+	if p.tick == nil {
+		p.tick, p.release = p.Clock.Timer(p.Interval)
+	}
+	select {
+	case <-p.Wake:
+	case <-p.tick:
+		p.Stop()
+	case <-ctx.Done():
+	}
+	return ctx.Err()
+}
+
+// Stop releases the timer.
+func (p *Poller) Stop() {
+	if p.tick != nil {
+		p.release()
+		p.tick = nil
+	}
+}

@@ -1,0 +1,118 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/lifecycle/internal/decide"
+	"github.com/interlude-go/interlude/store"
+)
+
+// DueBatch is how many deadlines are fired in one batch of commits.
+const DueBatch = store.MaxBatch
+
+// Deadlines fires the deadlines of runs.
+type Deadlines struct {
+	*Process
+
+	Poll time.Duration
+	// Wake wakes the scheduler: the not-before time of a run may have passed. Expected says that a time
+	// had come that this process knew of.
+	Wake func(expected bool)
+}
+
+// Serve fires deadlines when they fall due, and wakes the scheduler when a run's not-before time
+// comes. It sleeps until the next of these times that it knows of, but for one poll at most. Every
+// node of a store does so; of those that fire the same deadline, one succeeds, by compare-and-set.
+//
+// A commit that lost is no proof that the deadline has fired: the commit that won may have been the
+// claim of the question, or the reply to another question of the run. So Serve reads what is due
+// again at once. If it loses again, it waits for the next poll, so that runs which change all the
+// time keep no node busy.
+func (d *Deadlines) Serve(ctx context.Context) error {
+	related := families{Process: d.Process, open: make(map[string]string)}
+	again := false
+	for {
+		expected := d.Due.Reset()
+		now := d.Now()
+		due, next, err := d.Store.Due(ctx, now, DueBatch)
+		if errors.Is(err, store.ErrClosed) {
+			return err
+		}
+		if err != nil && ctx.Err() == nil {
+			d.Log.Error("deadlines not read; trying again", "err", err)
+		}
+		others, changed := related.serveDue(ctx, due, now)
+		fired, lost := d.fire(ctx, others, now)
+		again = lost && !again
+		if changed || again || fired > 0 && len(due) == DueBatch {
+			continue // there may be more
+		}
+		d.Due.Note(next)
+		d.Wake(!expected.IsZero() && !expected.After(now))
+		if d.sleepUntilDue(ctx) != nil {
+			return nil
+		}
+	}
+}
+
+// sleepUntilDue sleeps until the earliest known time has come, but for one poll at most: a clock
+// that is set back meanwhile must not make the sleep longer.
+func (d *Deadlines) sleepUntilDue(ctx context.Context) error {
+	poll, stop := d.Clock.Timer(d.Poll)
+	defer stop()
+	for {
+		var due <-chan time.Time
+		stopTimer := func() {}
+		if next := d.Due.Earliest(); !next.IsZero() {
+			left := next.Sub(d.Clock.Now())
+			if left <= 0 {
+				return ctx.Err()
+			}
+			due, stopTimer = d.Clock.Timer(left)
+		}
+		select {
+		case <-d.Due.Changed: // something falls due earlier than was known
+			stopTimer()
+			continue
+		case <-poll:
+		case <-due:
+		case <-ctx.Done():
+		}
+		stopTimer()
+		return ctx.Err()
+	}
+}
+
+// fire carries out what is due for these runs, and returns for how many it did. Lost says
+// that a commit lost: a reply, a cancel, another change or another node was first (C8).
+func (d *Deadlines) fire(ctx context.Context, due []store.Run, now time.Time) (fired int, lost bool) {
+	batch := make([]store.Commit, 0, len(due))
+	for _, run := range due {
+		cm, err := decide.Deadline(&run, now)
+		if err != nil {
+			d.Log.Error("deadline cannot be fired", "run", run.ID, "err", err)
+			continue
+		}
+		batch = append(batch, *cm)
+	}
+	if len(batch) == 0 {
+		return 0, false
+	}
+	for i, err := range d.CommitBatch(ctx, batch) {
+		switch {
+		case err == nil:
+			fired++
+			if batch[i].Run.State != fsm.StateQueued { // its next step, or its family, may be due already
+				d.Due.NoteRun(&batch[i].Run)
+			}
+		case errors.Is(err, store.ErrConflict):
+			lost = true
+		case ctx.Err() == nil:
+			d.Log.Error("deadline not fired; trying again", "run", batch[i].Run.ID, "err", err)
+		}
+	}
+	return fired, lost
+}

@@ -1,0 +1,68 @@
+package node
+
+import (
+	"sync"
+	"time"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/store"
+)
+
+// DueHint is the earliest time at which something falls due, as far as this process knows. It is a
+// hint: Serve also polls the store.
+type DueHint struct {
+	Changed chan struct{} // receives when the earliest time has become earlier
+
+	mu sync.Mutex
+	at time.Time // guarded by mu; zero: none known
+}
+
+// NewDueHint returns a hint that knows of no time.
+func NewDueHint() *DueHint { return &DueHint{Changed: make(chan struct{}, 1)} }
+
+// Note adds a time. It sends on Changed when that is earlier than all that were known.
+func (d *DueHint) Note(t time.Time) {
+	if t.IsZero() {
+		return
+	}
+	d.mu.Lock()
+	earlier := d.at.IsZero() || t.Before(d.at)
+	if earlier {
+		d.at = t
+	}
+	d.mu.Unlock()
+	if earlier {
+		select {
+		case d.Changed <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// NoteRun adds the time at which something falls due for a run that was just stored.
+func (d *DueHint) NoteRun(r *store.Run) {
+	if r.Family != nil {
+		d.Note(r.Family.Due)
+	}
+	if r.State == fsm.StateQueued {
+		d.Note(r.NotBefore)
+		return
+	}
+	d.Note(r.Deadline)
+}
+
+// Reset forgets the times that are known, and returns the earliest one. It is called before the
+// store is asked for them, so that those which are added meanwhile are retained.
+func (d *DueHint) Reset() (earliest time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	earliest, d.at = d.at, time.Time{}
+	return earliest
+}
+
+// Earliest returns the earliest known time; zero if there is none.
+func (d *DueHint) Earliest() time.Time {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.at
+}

@@ -1,0 +1,67 @@
+package node
+
+import "sync"
+
+// CommitLock is a mutex that may be held while a commit is stored. It is made of a sync.Cond for
+// the sake of testing/synctest: fake time goes on while goroutines wait for a sync.Cond, so a slow
+// store of a test gets to answer; it stands still as long as one waits for a sync.Mutex. The zero
+// value is unlocked.
+//
+// Whoever holds it may lend it to code that may never return: then it stays locked, but Revoke can
+// take it away from the borrower.
+type CommitLock struct {
+	mu   sync.Mutex
+	held bool // guarded by mu
+	lent bool // guarded by mu; only while held
+	free sync.Cond
+}
+
+// Lock takes the lock, and waits for it if necessary.
+func (l *CommitLock) Lock() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.free.L = &l.mu
+	for l.held {
+		l.free.Wait()
+	}
+	l.held = true
+}
+
+// TryLock takes the lock unless somebody holds it.
+func (l *CommitLock) TryLock() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.held {
+		return false
+	}
+	l.held = true
+	return true
+}
+
+// Unlock releases the lock, which the caller holds.
+func (l *CommitLock) Unlock() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.held = false
+	l.free.Signal()
+}
+
+// Lend lends the lock, which the caller holds.
+func (l *CommitLock) Lend() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lent = true
+}
+
+// Reclaim ends the loan. The caller, who has lent the lock, holds it again, unless it was revoked.
+func (l *CommitLock) Reclaim() (holds bool) { return l.endLoan() }
+
+// Revoke takes the lock if it is lent, and reports whether the caller holds it.
+func (l *CommitLock) Revoke() (holds bool) { return l.endLoan() }
+
+func (l *CommitLock) endLoan() (was bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	was, l.lent = l.lent, false
+	return was
+}
