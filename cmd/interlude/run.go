@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/interlude-go/interlude/cmd/internal/command"
+	"github.com/interlude-go/interlude/cmd/internal/terminal"
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/store"
@@ -98,7 +99,7 @@ func (o *options) logger(to io.Writer) *slog.Logger {
 	if !o.verbose {
 		return slog.New(slog.DiscardHandler)
 	}
-	return slog.New(slog.NewTextHandler(to, nil))
+	return slog.New(terminal.LogHandler(to, slog.LevelInfo))
 }
 
 var _ interface { // what the program's store must be

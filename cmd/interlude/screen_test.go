@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/interlude-go/interlude/cmd/internal/terminal"
 
 	"github.com/interlude-go/interlude/contract/fcmp"
+	"github.com/interlude-go/interlude/internal/hostile"
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
@@ -62,6 +64,29 @@ func TestHintSaysWhatReplyIsExpected(t *testing.T) {
 			WaitDeadlineAt: at, OnDeadline: "fail"},
 	} {
 		require.Equal(t, want, hint(q))
+	}
+}
+
+// N4: what run shows of a question hides no character of it.
+func TestN4RunShowsHostileText(t *testing.T) {
+	for _, c := range hostile.Cases() {
+		q := c.Question
+		asked := lifecycle.InputRequired{InteractionID: 1, Kind: string(q.Kind), Prompt: q.Prompt, Context: q.Context,
+			RequiredFields: q.RequiredFields, Schema: string(q.Schema)}
+		for _, o := range q.Options {
+			asked.Options = append(asked.Options, fcmp.Option(o))
+		}
+		prose := c.Prose
+		if s := q.Subject; s != nil {
+			asked.Subject = &fcmp.Subject{Tool: s.Tool, Title: s.Title, Risk: s.Risk, Arguments: string(s.Arguments)}
+		}
+		if q.Schema != nil { // it is shown as one JSON text
+			c.Exact, prose = append(c.Exact, "caption", "remark"), prose[:2]
+		}
+		var b bytes.Buffer
+		talk := conversation{screen: &screen{to: &output{Writer: &b}}, death: &death{}}
+		talk.ask(asked, true)
+		require.NoError(t, hostile.Check(b.String(), c.Exact, prose))
 	}
 }
 

@@ -237,5 +237,5 @@ func (s *serving) logger(to io.Writer, level slog.Level) *slog.Logger {
 	if s.agent.verbose {
 		level = slog.LevelInfo
 	}
-	return slog.New(slog.NewTextHandler(to, &slog.HandlerOptions{Level: level}))
+	return slog.New(terminal.LogHandler(to, level))
 }

@@ -82,7 +82,7 @@ func (c *conversation) warn(w lifecycle.Warning, fresh bool) {
 	if fresh {
 		c.warned[w] = true
 	}
-	c.say(amber, "! "+w.Code+": "+w.Detail, fresh)
+	c.say(amber, "! "+terminal.Name(w.Code)+": "+w.Detail, fresh)
 }
 
 // say shows a text, but not with -json.
@@ -147,7 +147,7 @@ func (c *conversation) ask(q lifecycle.InputRequired, fresh bool) {
 		c.screen.text(dim, brief(q.Context))
 	}
 	if s := q.Subject; s != nil { // in whole, since it is executed if it is approved
-		c.screen.text(plain, strings.TrimSpace(s.Title+"\n"+terminal.Name(s.Tool)))
+		c.screen.text(plain, terminal.Call(s.Title, s.Tool))
 		c.screen.line(plain, "  "+terminal.Value([]byte(s.Arguments), "  "))
 		if s.Risk != "" {
 			c.screen.text(plain, s.Risk)
@@ -175,9 +175,9 @@ func hint(q lifecycle.InputRequired) string {
 	case q.Subject != nil:
 		text = "yes, no, other arguments as JSON, or an answer"
 	case q.Schema != "":
-		text = "JSON that fits " + terminal.Line(q.Schema)
+		text = "JSON that fits " + terminal.Inline([]byte(q.Schema))
 	case len(q.RequiredFields) > 0:
-		text = "please give " + strings.Join(q.RequiredFields, ", ")
+		text = "please give " + terminal.Names(q.RequiredFields)
 	}
 	if len(q.Options) > 0 {
 		text = "a number, or " + strings.TrimPrefix(text, "in ")

@@ -91,6 +91,7 @@ var rules = []rule{
 	{"internal/schema", "lifecycle", nil, "a package of tools does not know who uses it"},
 	{"internal/plainjson", "", nil, "a package of tools does not know who uses it"},
 	{"internal/procid", "", nil, "a package of tools does not know who uses it"},
+	{"internal/hostile", "", []string{"interaction"}, "a package of tools does not know who uses it"},
 	{"internal/sample", "", nil, "a package of tools does not know who uses it"},
 }
 
@@ -154,8 +155,9 @@ func TestNestedModulesUseExportedAPIOnly(t *testing.T) {
 	for _, dir := range nestedModules {
 		for _, p := range packages(t, dir) {
 			for _, imported := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
-				if imported == house+"/internal/sample" && !slices.Contains(p.Imports, imported) {
-					continue // CI divides tests of ours; others never run them
+				tool := imported == house+"/internal/sample" || imported == house+"/internal/hostile"
+				if tool && !slices.Contains(p.Imports, imported) {
+					continue // only our tests need them
 				}
 				inner := strings.HasPrefix(imported, house+"/internal/")
 				require.False(t, inner, "%s imports %s: nested modules are what third parties could write",

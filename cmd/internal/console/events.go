@@ -96,20 +96,20 @@ func summary(e lifecycle.Event) string {
 		})
 	case lifecycle.TypeReplyAccepted:
 		return summaryOf(e, func(r lifecycle.ReplyAccepted) string {
-			return fmt.Sprint(r.InteractionID, " ", r.Decision, " ", r.Actor, " ", r.Via)
+			return terminal.Name(fmt.Sprint(r.InteractionID, " ", r.Decision, " ", r.Actor, " ", r.Via))
 		})
 	case lifecycle.TypeMessageIntermediate, lifecycle.TypeMessageFinal:
 		return summaryOf(e, func(m lifecycle.MessageFinal) string { return m.Text })
 	case lifecycle.TypeWarning:
-		return summaryOf(e, func(w lifecycle.Warning) string { return w.Code + ": " + w.Detail })
+		return summaryOf(e, func(w lifecycle.Warning) string { return terminal.Name(w.Code) + ": " + w.Detail })
 	}
-	return string(e.Data)
+	return terminal.Inline(e.Data)
 }
 
 func summaryOf[T any](e lifecycle.Event, say func(T) string) string {
 	var data T
 	if e.Decode(&data) != nil {
-		return string(e.Data)
+		return terminal.Inline(e.Data)
 	}
 	return say(data)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/interlude-go/interlude/cmd/internal/command"
 	"github.com/interlude-go/interlude/cmd/internal/terminal"
+	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
@@ -216,10 +217,10 @@ func (c control) text() (json.RawMessage, error) {
 	return quoted(text), nil
 }
 
-// typeable reports whether a field for texts leaves this one as it is.
+// typeable reports whether a field for texts leaves this one as it is, and shows all of it.
 func typeable(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool {
-		return r == unicode.ReplacementChar || r != '\n' && unicode.IsControl(r)
+		return r == unicode.ReplacementChar || r == '\t' || interaction.CharacterOf(r)&interaction.Hidden != 0
 	})
 }
 
@@ -252,9 +253,16 @@ func (c control) asJSON() (json.RawMessage, error) {
 	return c.json(c.title+", as JSON", c.now)
 }
 
+// maxLaid is how many lines a JSON text for editing may have; the field drops those beyond 10,000.
+const maxLaid = 5000
+
 // json has a JSON text edited. Characters that the field would drop are written by their codes.
 func (a asker) json(title string, now json.RawMessage) (json.RawMessage, error) {
-	text := strings.ReplaceAll(terminal.JSON(indented(now, "")), "\ufffd", `\ufffd`)
+	laid := indented(now, "")
+	if bytes.Count(laid, []byte{'\n'}) > maxLaid {
+		laid = now
+	}
+	text := strings.ReplaceAll(terminal.JSON(laid), "\ufffd", `\ufffd`)
 	if err := a.run(huh.NewText().Title(title).Value(&text).Lines(12).Validate(isJSON)); err != nil {
 		return nil, err
 	}

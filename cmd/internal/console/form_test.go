@@ -56,6 +56,7 @@ var formKeys = map[string][][]string{
 	"optional-group-default": {{"x\r", send}},
 	"rec-3":                  {{"2\r", "x\r", send}},
 	"string-or-list":         {{"1\r", "a\r", send}, {"3\r", "\r", "a\r", "2\r", "b\r", "\r", send}},
+	"zod-email":              {{"a@b.example\r", send}},
 }
 
 // N3: each value that a form takes can be given on the terminal, by its controls and as JSON.

@@ -17,15 +17,14 @@ func (c control) object(f fields) (json.RawMessage, error) {
 	entries := entriesOf(c.now)
 	set := func(name string, required, inTurn bool) error {
 		i := slices.IndexFunc(entries, func(e entry) bool { return e.name == name })
-		m := control{asker: c.asker, title: name, required: required, inTurn: inTurn}
+		m := control{asker: c.asker, title: terminal.Name(name), required: required, inTurn: inTurn}
 		if i >= 0 {
 			m.now = entries[i].value
 		}
 		own := read(f.member(name)...)
 		if own.title != "" {
-			m.title = fmt.Sprintf("%s (%s)", own.title, name)
+			m.title = fmt.Sprintf("%s (%s)", terminal.Line(own.title), terminal.Name(name))
 		}
-		m.title = terminal.Line(m.title)
 		v, err := m.value(own)
 		switch {
 		case errors.Is(err, errLeaveOut) && i >= 0:
@@ -114,19 +113,19 @@ func (c control) next(f fields, entries []entry) (choice, string, error) {
 	c.show(objectOf(entries))
 	labels, choices, names := []string{c.doneLabel()}, []choice{done}, []string{""}
 	for _, p := range f.members {
-		label := p.name
+		label := terminal.Name(p.name)
 		if title := read(p.nodes...).title; title != "" {
-			label = fmt.Sprintf("%s (%s)", title, p.name)
+			label = fmt.Sprintf("%s (%s)", terminal.Line(title), label)
 		}
 		have := "left out"
 		if i := slices.IndexFunc(entries, func(e entry) bool { return e.name == p.name }); i >= 0 {
-			have = "now " + cut(string(entries[i].value), 40)
+			have = "now " + brief(entries[i].value)
 		}
 		labels, choices, names = append(labels, label+": "+have), append(choices, one), append(names, p.name)
 	}
 	for _, e := range entries {
 		if !slices.Contains(names, e.name) {
-			labels, choices = append(labels, e.name+": now "+cut(string(e.value), 40)), append(choices, one)
+			labels, choices = append(labels, terminal.Name(e.name)+": now "+brief(e.value)), append(choices, one)
 			names = append(names, e.name)
 		}
 	}
@@ -146,6 +145,9 @@ func (c control) next(f fields, entries []entry) (choice, string, error) {
 	}
 	return choices[i], names[i], nil
 }
+
+// brief is the beginning of a value as JSON.
+func brief(v json.RawMessage) string { return cut(terminal.JSON(v), 40) }
 
 func (c control) doneLabel() string {
 	if c.send != nil {

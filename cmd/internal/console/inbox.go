@@ -49,7 +49,7 @@ func listInbox(ctx context.Context, cl *client, p *printer, q lifecycle.InboxQue
 				p.object(web.ShowQuestion(o, q.For, cl.Now()))
 			}
 			rows = append(rows, []string{o.RunID, strconv.Itoa(o.Question.ID), string(o.Question.Kind),
-				ago(o.Question.AskedAt), until(o.EndsAt), o.Question.Prompt})
+				ago(o.Question.AskedAt), until(o.EndsAt), titled(o.Title, o.Question.Prompt)})
 		}
 		q.After = page.Next
 		return rows, page.Next != "", err

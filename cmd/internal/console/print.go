@@ -159,11 +159,11 @@ func until(t time.Time) string {
 	}
 }
 
-// clock is the time of day, with the date unless that is today.
+// clock is the time of day with its zone, and with the date unless that is today.
 func clock(t time.Time) string {
 	t = t.Local()
 	if t.Format(time.DateOnly) == time.Now().Format(time.DateOnly) {
-		return t.Format(time.TimeOnly)
+		return t.Format("15:04:05 MST")
 	}
-	return t.Format("2006-01-02 15:04")
+	return t.Format("2006-01-02 15:04 MST")
 }

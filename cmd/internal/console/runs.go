@@ -5,8 +5,10 @@ import (
 	"flag"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/interlude-go/interlude/cmd/internal/command"
+	"github.com/interlude-go/interlude/cmd/internal/terminal"
 	"github.com/interlude-go/interlude/host/web"
 	"github.com/interlude-go/interlude/lifecycle"
 )
@@ -44,7 +46,7 @@ func listRuns(ctx context.Context, cl *client, p *printer, q lifecycle.Query, li
 		for i := range page.Runs {
 			r := &page.Runs[i]
 			rows = append(rows, []string{r.ID, string(r.State), ago(r.UpdatedAt), strconv.Itoa(r.Attempt), r.Engine,
-				what(r)})
+				titled(r.Title, what(r))})
 			if p.json {
 				r.Output, r.FinalText = nil, "" // they may be large; show has them
 				p.object(web.ShowRun(r, lifecycle.Actor{}, cl.Now()))
@@ -55,11 +57,19 @@ func listRuns(ctx context.Context, cl *client, p *printer, q lifecycle.Query, li
 	})
 }
 
+// titled is a text about a run, after the run's title if it has one.
+func titled(title, text string) string {
+	if title == "" {
+		return text
+	}
+	return terminal.Line(title) + ": " + text
+}
+
 // what is the one thing that somebody wants to know of a run in its state.
 func what(r *lifecycle.Run) string {
 	switch {
 	case r.Held():
-		return "held: " + r.Block.Reason
+		return strings.TrimSuffix("held: "+r.Block.Reason, ": ")
 	case r.Pending != nil:
 		return "? " + r.Pending.Prompt
 	case r.Error != nil:

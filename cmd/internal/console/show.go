@@ -100,12 +100,15 @@ func (p *printer) run(r *lifecycle.Run, db string) {
 		facts = append(facts, terminal.Name(name+"="+r.Labels[name]))
 	}
 	p.text(terminal.Dim, strings.Join(facts, ", "), "  ")
+	if r.Title != "" {
+		p.text(terminal.Plain, terminal.Line(r.Title), "  ")
+	}
 	if b := r.Block; b != nil {
 		text := "held since " + clock(r.HeldSince())
 		if !r.Held() {
 			text = string(b.Kind) + " until " + clock(b.Until)
 		}
-		p.text(terminal.Amber, "! "+text+": "+terminal.Line(b.Reason), "  ")
+		p.text(terminal.Amber, "! "+strings.TrimSuffix(text+": "+terminal.Line(b.Reason), ": "), "  ")
 		if r.Held() {
 			p.decisions(r, db)
 		}
@@ -119,7 +122,7 @@ func (p *printer) decisions(r *lifecycle.Run, db string) {
 		if c == lifecycle.ChoiceRaise {
 			more = " -turns N -tokens N"
 		}
-		p.line(terminal.Dim, fmt.Sprintf("  decide: interlude resume %s -choice %s%s %s", db, c, more, r.ID))
+		p.line(terminal.Dim, fmt.Sprintf("  decide: interlude resume %s -choice %s%s %s", db, c, more, terminal.Name(r.ID)))
 	}
 }
 
@@ -156,7 +159,7 @@ func (p *printer) question(q *lifecycle.Question) {
 		p.text(terminal.Dim, q.Context, "     ")
 	}
 	if s := q.Subject; s != nil {
-		p.text(terminal.Plain, strings.TrimSpace(s.Title+"\n"+terminal.Name(s.Tool)), "     ")
+		p.text(terminal.Plain, terminal.Call(s.Title, s.Tool), "     ")
 		if len(s.Arguments) > 0 {
 			p.write("     " + terminal.Value(s.Arguments, "     "))
 		}
@@ -171,7 +174,7 @@ func (p *printer) question(q *lifecycle.Question) {
 		p.text(terminal.Plain, terminal.Name(name)+":", "     ")
 	}
 	if len(q.Schema) > 0 && q.Subject == nil {
-		p.text(terminal.Plain, "a value that fits "+terminal.Line(string(q.Schema)), "     ")
+		p.text(terminal.Plain, "a value that fits "+terminal.Inline(q.Schema), "     ")
 	}
 	p.text(terminal.Dim, strings.Join(about(q), ", "), "     ")
 }
@@ -204,10 +207,10 @@ func (p *printer) result(r *lifecycle.Run) {
 		p.write("  " + terminal.Value(r.Output, "  "))
 	}
 	if r.Error != nil { // of a canceled run, the reason
-		p.text(terminal.Red, "✗ "+string(r.Error.Code)+": "+r.Error.Message, "  ")
+		p.text(terminal.Red, "✗ "+terminal.Name(string(r.Error.Code))+": "+r.Error.Message, "  ")
 	}
 	for _, w := range r.Warnings {
-		p.text(terminal.Amber, "! "+string(w), "  ")
+		p.text(terminal.Amber, "! "+terminal.Name(string(w)), "  ")
 	}
 }
 

@@ -6,6 +6,8 @@ package terminal
 
 import (
 	"fmt"
+	"io"
+	"log/slog"
 	"os"
 	"strings"
 	"unicode/utf16"
@@ -91,6 +93,37 @@ const longSpace = 16
 // stay the same value: long white space is counted.
 func Value(body []byte, prefix string) string {
 	return strings.ReplaceAll(interaction.VisibleJSON(body, "  "), "\n", "\n"+prefix)
+}
+
+// Inline is Value on one line.
+func Inline(body []byte) string { return Name(interaction.VisibleJSON(body, "")) }
+
+// Call names the call of a tool: its title on a line of its own, if it has one, then its name.
+func Call(title, tool string) string {
+	if title = Line(title); title != "" {
+		title += "\n"
+	}
+	return title + Name(tool)
+}
+
+// Names makes a list of names safe.
+func Names(all []string) string {
+	shown := make([]string, len(all))
+	for i, name := range all {
+		shown[i] = Name(name)
+	}
+	return strings.Join(shown, ", ")
+}
+
+// LogHandler is a handler of the program's log. Its lines may quote what agents wrote, so each text
+// is shown as Name does.
+func LogHandler(to io.Writer, level slog.Leveler) slog.Handler {
+	return slog.NewTextHandler(to, &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if kind := a.Value.Kind(); kind == slog.KindString || kind == slog.KindAny {
+			a.Value = slog.StringValue(Name(a.Value.String()))
+		}
+		return a
+	}})
 }
 
 // Wrap breaks long lines between words and puts the indent before each line, so that no line of the

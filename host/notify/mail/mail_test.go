@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"mime"
+	"mime/quotedprintable"
 	"net"
 	netmail "net/mail"
 	"slices"
@@ -19,7 +20,9 @@ import (
 	"github.com/stretchr/testify/require"
 	gomail "github.com/wneessen/go-mail"
 
+	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/host/notify"
+	"github.com/interlude-go/interlude/internal/hostile"
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
@@ -294,5 +297,35 @@ func TestN4TheSubjectIsItsText(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, subject)
 		require.Empty(t, m.Header.Get("User-Agent")+m.Header.Get("X-Mailer"))
+	}
+}
+
+// N4: a mail hides no character of what an agent wrote, in subject and text.
+func TestN4AMailShowsHostileText(t *testing.T) {
+	s := newServer(t)
+	sender := s.sender(t, func(c *Config) {
+		c.To = func(context.Context, notify.Notice) ([]string, error) { return []string{"ada@example.com"}, nil }
+	})
+	for _, c := range hostile.Cases() {
+		q := lifecycle.InputRequired{InteractionID: 1, Prompt: c.Question.Prompt}
+		var exact []string
+		if about := c.Question.Subject; about != nil {
+			q.Subject, exact = &fcmp.Subject{Tool: about.Tool, Arguments: string(about.Arguments)}, c.Exact
+		}
+		for _, o := range c.Question.Options {
+			q.Options, exact = append(q.Options, fcmp.Option(o)), c.Exact
+		}
+		n := notice("")
+		var err error
+		n.Event.Data, err = json.Marshal(q)
+		require.NoError(t, err)
+		require.NoError(t, sender.Send(t.Context(), n))
+		m := s.got(t)[0]
+		subject, err := new(mime.WordDecoder).DecodeHeader(m.Header.Get("Subject"))
+		require.NoError(t, err)
+		require.NoError(t, hostile.Check(subject, nil, []string{"prompt"}))
+		text, err := io.ReadAll(quotedprintable.NewReader(m.Body))
+		require.NoError(t, err)
+		require.NoError(t, hostile.Check(string(text), exact, []string{"prompt"}))
 	}
 }

@@ -78,7 +78,7 @@ export class Answer {
   // showFaults shows the server's error messages next to their fields, and the others below.
   showFaults(faults, text) {
     const form = this.parts.form ?? this.parts.editor?.form;
-    const rest = faults.filter((f) => !form?.fault(f.where, f.want)).map((f) => `${f.where}: ${f.want}`);
+    const rest = faults.filter((f) => !form?.fault(f.where, f.want)).map((f) => `${visible(f.where)}: ${f.want}`);
     this.refuse(form && faults.length ? [T.seeFields, ...rest].join(" ") : text);
     form?.focusFault();
   }
@@ -179,7 +179,7 @@ export class Answer {
       button(T.send, "primary", () => {
         const empty = controls.findIndex((control) => !control.value.trim());
         if (empty >= 0) {
-          this.refuse(T.missing(names[empty]));
+          this.refuse(T.missing(visible(names[empty])));
           controls[empty].focus();
           return undefined;
         }

@@ -5,6 +5,7 @@ import { Form } from "./form.js";
 import { Exact, entries, isObject, parse, stringify } from "./exact.js";
 import { h, set, shown } from "./dom.js";
 import { schemaOf } from "./schema.js";
+import { visible } from "./visible.js";
 
 // argumentsOf returns the arguments of a subject, with numbers as written.
 export function argumentsOf(subject) {
@@ -44,7 +45,7 @@ export function argumentsView(subject) {
     show(on);
   });
   const show = (asJSON) => set(body, asJSON
-    ? h("pre", { tabindex: "0", "aria-label": T.argumentsOf(subject.tool) }, shown(stringify(value, "  ")))
+    ? h("pre", { tabindex: "0", "aria-label": T.argumentsOf(visible(subject.tool)) }, shown(stringify(value, "  ")))
     : readable(value));
   show(false);
   return h("div", { class: "call" },

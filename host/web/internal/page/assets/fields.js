@@ -10,6 +10,7 @@ import { T } from "./texts.js";
 import { escape, isObject, member, number, parseOnce, put, same, stringify } from "./exact.js";
 import { h, hidesSomething, newID, prose, set, shown } from "./dom.js";
 import { Schemas, anyJSON, schemaOf } from "./schema.js";
+import { escaped, visible } from "./visible.js";
 
 const deepest = 12; // levels of a form; deeper parts are edited as JSON
 const most = 1500; // fields and choices of a form; beyond this, parts are edited as JSON
@@ -277,7 +278,7 @@ export class Fields {
       const editor = row(name, inner, given, false);
       editors.set(name, editor);
       const item = h("div", { class: "item" }, editor.node, h("button", { type: "button", class: "small quiet",
-        "aria-label": T.removeMember(name), onclick: () => {
+        "aria-label": T.removeMember(visible(name)), onclick: () => {
           editors.delete(name);
           item.remove();
           this.forget(`${place.pointer}/${escape(name)}`, true);
@@ -409,7 +410,7 @@ export class Fields {
 
   json(value, place) {
     const control = h("textarea", { rows: 3, class: "code", spellcheck: "false", autocomplete: "off", dir: "ltr" });
-    control.value = value === undefined ? "" : stringify(value, "  ");
+    control.value = value === undefined ? "" : escaped(stringify(value, "  "));
     const help = [place.help, T.asJSON].filter(Boolean).join(" ");
     const field = this.field({ ...place, help }, control, () => {
       try {

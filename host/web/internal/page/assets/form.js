@@ -5,6 +5,7 @@ import { T } from "./texts.js";
 import { Exact, compact, differences, parse, parseOnce, same, stringify } from "./exact.js";
 import { h, newID, set, shown } from "./dom.js";
 import { Fields } from "./fields.js";
+import { escaped, visible } from "./visible.js";
 
 // Form is a form for one value.
 export class Form {
@@ -119,7 +120,7 @@ export class Form {
       at = at.slice(0, at.lastIndexOf("/"));
     }
     const { control, message } = places.get(at);
-    const said = at === pointer ? text : `${pointer}: ${text}`;
+    const said = visible(at === pointer ? text : `${visible(pointer)}: ${text}`, true);
     control?.setAttribute("aria-invalid", "true");
     message.textContent = message.textContent ? `${message.textContent}; ${said}` : said;
     return true;
@@ -149,7 +150,7 @@ class Whole {
     const message = h("p", { class: "fault", id: id + "-fault" });
     this.control = h("textarea", { id, rows: 6, class: "code", spellcheck: "false", autocomplete: "off", dir: "ltr",
       "aria-describedby": message.id });
-    this.control.value = text;
+    this.control.value = escaped(text);
     this.places = new Map([["", { control: this.control, message }]]);
     const help = h("details", { class: "schema", ontoggle: () => {
       if (help.childElementCount === 1) help.append(h("pre", { tabindex: "0" }, shown(stringify(schema, "  "))));

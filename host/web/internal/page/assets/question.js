@@ -10,6 +10,7 @@ import { announce, button, h, newID, prose, said, set, shown } from "./dom.js";
 import { Exact, stringify } from "./exact.js";
 import { moment, since, until } from "./time.js";
 import { follow, refresh } from "./live.js";
+import { visible } from "./visible.js";
 import { audience, decided, outcomeOf, showStory } from "./story.js";
 
 const earlier = 10; // earlier questions that the story shows
@@ -209,7 +210,7 @@ export class QuestionPanel {
     set(this.controls);
     if (mine) this.say("good", h("strong", null, T.recorded), " ", decided(record));
     else {
-      this.say(atFirst ? "plain" : "warn", h("strong", null, outcomeOf(record, record.mine)), " ", decided(record),
+      this.say(atFirst ? "plain" : "warn", h("strong", null, shown(outcomeOf(record, record.mine))), " ", decided(record),
         written && !atFirst ? [h("p", { class: "label" }, T.youHadWritten), said(written, "blockquote")] : null);
     }
     dropDraft(this.run, this.question);
@@ -240,7 +241,7 @@ export class QuestionPanel {
     const { question } = this;
     const mine = question.votes?.find((v) => v.mine);
     if (mine) return h("p", { class: "notice plain" }, T.youHaveVoted(T.voted[mine.decision]));
-    if (question.claim) return h("p", { class: "notice plain" }, T.othersWork(question.claim.actor));
+    if (question.claim) return h("p", { class: "notice plain" }, T.othersWork(visible(question.claim.actor)));
     return h("p", { class: "notice plain" }, T.notForYou, " ", audience(question.to), ".");
   }
 
@@ -286,7 +287,7 @@ export class QuestionPanel {
     delete this.draft.sent;
     this.sentKey = null;
     if (problem.code === "SETTLED") { // perhaps by the same person, in another window
-      if (!this.settled) this.say("warn", h("strong", null, outcomeOf(problem.settled)));
+      if (!this.settled) this.say("warn", h("strong", null, shown(outcomeOf(problem.settled))));
       this.settled = this.settled && !this.mine;
       this.reread();
       return;

@@ -10,6 +10,7 @@ import { readable } from "./approval.js";
 import { audience, showStory } from "./story.js";
 import { drawTimeline } from "./timeline.js";
 import { moment, since, until } from "./time.js";
+import { visible } from "./visible.js";
 
 const states = ["waiting_user", "running", "queued", "succeeded", "failed", "canceled"];
 
@@ -120,9 +121,9 @@ export function whyNot(run, stats) {
   if (run.state !== "queued") return null;
   if (Date.parse(run.not_before ?? "") > now()) return T.notBefore(moment(run.not_before));
   const engine = stats?.engines.find((e) => e.engine === run.engine);
-  if (engine && engine.nodes === 0) return T.noNode(run.engine);
+  if (engine && engine.nodes === 0) return T.noNode(visible(run.engine));
   const pool = stats?.pools.find((p) => p.name === run.pool);
-  if (pool && pool.held >= pool.capacity) return T.poolFull(pool.name, pool.held, pool.capacity);
+  if (pool && pool.held >= pool.capacity) return T.poolFull(visible(pool.name), pool.held, pool.capacity);
   return T.queued;
 }
 

@@ -28,7 +28,7 @@ export function decided(record) {
   const at = record.settled_at ?? record.at;
   return [record.decision && record.decision !== "respond" ? h("span", { class: `badge ${record.decision}` },
     T.decisions[record.decision]) : null, " ", at ? since(at, "muted") : null,
-  record.via ? h("span", { class: "muted" }, ` ${T.via(record.via)}`) : null,
+  record.via ? h("span", { class: "muted" }, " ", shown(T.via(record.via))) : null,
   record.text ? said(record.text, "blockquote") : null,
   record.value !== undefined ? h("div", { class: "arguments" }, readable(record.value)) : null];
 }

@@ -1,5 +1,7 @@
 // All texts of the page. A translation replaces this table.
 
+import { visible } from "./visible.js";
+
 const plural = (n, one, many) => `${n} ${n === 1 ? one : many}`;
 const people = (names) => names ?? "somebody";
 
@@ -311,7 +313,7 @@ export const T = {
     RUN_TERMINAL: "The run has ended.",
     REASSIGNED: "The question was reassigned.",
     VOTED: "You have already voted; that vote counts.",
-    CLAIMED: (p) => p.claim ? `${p.claim.actor} has claimed this question.` : null,
+    CLAIMED: (p) => p.claim ? `${visible(p.claim.actor)} has claimed this question.` : null,
     KEY_CONFLICT: "Another answer was sent under the same key. Send it again.",
     RUN_CHANGED: "The run has changed. Check it again, then decide.",
     TOO_MANY: "Too many changes to this question. Answer it, or leave it to others.",

@@ -54,7 +54,13 @@ export function visible(text, prose = false) {
 }
 
 export function hidesSomething(text) {
-  return pieces(text, true).some((piece) => piece.named);
+  return pieces(text).some((piece) => piece.named);
+}
+
+// escaped is a JSON text for editing: the same value, with hidden characters written by their codes.
+export function escaped(json) {
+  return json.replace(new RegExp(hidden, "gu"), (c) =>
+    [...Array(c.length).keys()].map((i) => "\\u" + c.charCodeAt(i).toString(16).padStart(4, "0")).join(""));
 }
 
 // space returns the length of the white space at i, and whether it is counted.
