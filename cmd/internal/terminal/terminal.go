@@ -118,12 +118,13 @@ func Names(all []string) string {
 // LogHandler is a handler of the program's log. Its lines may quote what agents wrote, so each text
 // is shown as Name does.
 func LogHandler(to io.Writer, level slog.Leveler) slog.Handler {
-	return slog.NewTextHandler(to, &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+	show := func(_ []string, a slog.Attr) slog.Attr {
 		if kind := a.Value.Kind(); kind == slog.KindString || kind == slog.KindAny {
 			a.Value = slog.StringValue(Name(a.Value.String()))
 		}
 		return a
-	}})
+	}
+	return slog.NewTextHandler(to, &slog.HandlerOptions{Level: level, ReplaceAttr: show})
 }
 
 // Wrap breaks long lines between words and puts the indent before each line, so that no line of the
