@@ -50,7 +50,8 @@ func (w *world) linked(id, person string) string {
 	require.NoError(w.t, err)
 	page := httptest.NewRecorder()
 	links.ServeHTTP(page, httptest.NewRequestWithContext(w.t.Context(), http.MethodGet, address, nil))
-	return html.UnescapeString(regexp.MustCompile(`(?s)<style>.*</style>|<[^>]*>`).ReplaceAllString(page.Body.String(), " "))
+	marks := regexp.MustCompile(`(?s)<style>.*</style>|<[^>]*>`)
+	return html.UnescapeString(marks.ReplaceAllString(page.Body.String(), " "))
 }
 
 // noticed are the messages about the run's question, by their front end.
@@ -65,7 +66,8 @@ func (w *world) noticed(id string) map[string]string {
 		}
 	}
 	all := map[string]string{"message": notify.DefaultMessage(n).Text}
-	for name, chat := range map[string]func(notify.ChatConfig) (notify.Sender, error){"slack": notify.NewSlack, "teams": notify.NewTeams} {
+	for name, chat := range map[string]func(notify.ChatConfig) (notify.Sender, error){
+		"slack": notify.NewSlack, "teams": notify.NewTeams} {
 		server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body)
 			all[name] = decoded(body)

@@ -171,7 +171,8 @@ const maxSubject = 150
 // line makes a text one header line. A text that looks like an encoded word (RFC 2047) is itself
 // encoded; otherwise the reader would see a different text from the checked one.
 func line(text string) string {
-	words := strings.Join(strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n", r) }), " ")
+	blank := func(r rune) bool { return strings.ContainsRune(" \t\r\n", r) }
+	words := strings.Join(strings.FieldsFunc(text, blank), " ")
 	if characters := []rune(words); len(characters) > maxSubject {
 		most := len(string(characters[:maxSubject-1]))
 		words = words[:interaction.Break(words, most)] + "…"
