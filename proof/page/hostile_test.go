@@ -110,8 +110,8 @@ func TestN4EachFrontEndShowsHostileText(t *testing.T) {
 	w := openWorld(t)
 	ada := w.open("ada", "")
 	for _, c := range hostile.Cases() {
-		w.ask(lifecycle.Spec{ID: c.ID, Title: hostile.Text("title"), Labels: map[string]string{"a": hostile.Text("tag")}},
-			c.Question)
+		w.ask(lifecycle.Spec{ID: c.ID, Title: hostile.Text("title"),
+			Labels: map[string]string{"a": hostile.Text("tag")}}, c.Question)
 		ada.run(fmt.Sprintf(`location.hash = "#/inbox/%s/1"`, c.ID))
 		ada.shows(append(c.Exact, "tag"), append(c.Prose, "title"))
 		ada.run(fmt.Sprintf(`location.hash = "#/runs/%s"`, c.ID))
