@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -28,7 +29,7 @@ func TestN4TheCommandLineShowsHostileText(t *testing.T) {
 			schema = []string{"caption", "remark"}
 		}
 		prose := c.Prose[:len(c.Prose)-len(schema)]
-		exact := append(schema, c.Exact...)
+		exact := slices.Concat(schema, c.Exact)
 		require.NoError(t, hostile.Check(o.call("", "show", c.ID).well(), exact, prose), c.ID)
 		_, shown := typed(t, keys[c.ID], "reply", "-db", o.db, "-as", "ada", c.ID)
 		require.NoError(t, hostile.Check(shown, c.Exact, prose), c.ID)

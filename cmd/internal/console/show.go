@@ -122,7 +122,8 @@ func (p *printer) decisions(r *lifecycle.Run, db string) {
 		if c == lifecycle.ChoiceRaise {
 			more = " -turns N -tokens N"
 		}
-		p.line(terminal.Dim, fmt.Sprintf("  decide: interlude resume %s -choice %s%s %s", db, c, more, terminal.Name(r.ID)))
+		p.line(terminal.Dim, fmt.Sprintf("  decide: interlude resume %s -choice %s%s %s", db, c, more,
+			terminal.Name(r.ID)))
 	}
 }
 
