@@ -88,6 +88,9 @@ const (
 // Answer is [interaction.Answer]: the input with which a turn resumes.
 type Answer = interaction.Answer
 
+// NotApprovedError is [interaction.NotApprovedError]: the answer, and whether the call has changed.
+type NotApprovedError = interaction.NotApprovedError
+
 // Vote is [interaction.Vote]: one person's decision about an Approval that several people decide.
 type Vote = interaction.Vote
 

@@ -52,10 +52,18 @@ func encode(v any) (json.RawMessage, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte{'\n'}), err
 }
 
+// Errors of Turn.Approved and As, for errors.Is.
+var (
+	// ErrNotApproved: nothing may be executed; see NotApprovedError.
+	ErrNotApproved = interaction.ErrNotApproved
+	// ErrNoValue: the answer is a text, a decision or automatic.
+	ErrNoValue = interaction.ErrNoValue
+)
+
 // Approved returns the arguments that the turn may execute: the approved or the edited ones. Pass
 // the question as the engine would ask it now. If it differs from the question that was asked, for
 // example because the arguments have changed, or if it was not approved, the error is an
-// *interaction.NotApprovedError and nothing may be executed. Give questions that are asked together
+// *NotApprovedError and nothing may be executed. Give questions that are asked together
 // different Refs, such as the ids of their calls: then each call gets its own answer, even with
 // equal arguments. If several answers belong to equal questions, all must approve the same
 // arguments.

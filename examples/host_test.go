@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/lifecycle"
@@ -58,5 +57,3 @@ func file() (name string, remove func()) {
 	must(err)
 	return filepath.Join(dir, "runs.db"), func() { must(os.RemoveAll(dir)) }
 }
-
-const second = time.Second // the shortest deadline that there is

@@ -40,6 +40,22 @@ var stores = map[string]func(t *testing.T) opener{
 	},
 }
 
+// payer asks whether it may call a tool, and calls it only with the approved arguments.
+var payer = engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+	q, err := engine.ApprovalOf("Pay the invoice?", "pay", map[string]any{"to": "ACME", "amount": 420})
+	if err != nil {
+		return engine.Outcome{}, err
+	}
+	if len(t.Answers) == 0 {
+		return engine.Ask(q), nil
+	}
+	arguments, err := t.Approved(q)
+	if err != nil { // rejected, decided automatically, or the invoice has changed
+		return engine.Done("not paid"), nil
+	}
+	return engine.Done("paid " + string(arguments)), nil
+})
+
 // payment is a run of the payer: people are reminded twice; after three days the invoice is
 // rejected.
 func payment(open opener, reply func(q lifecycle.Question) lifecycle.Reply) rehearsal.Case {

@@ -24,8 +24,8 @@ type Audience struct {
 	Except []string `json:"except,omitempty"`
 }
 
-// AskPolicy says who may answer the questions of a run and how many people decide an approval (K5),
-// and how long the questions wait (K7). The host sets it in Spec.Ask, and it is stored with each
+// AskPolicy says who may answer the questions of a run and how many people decide an approval,
+// and how long the questions wait. The host sets it in Spec.Ask, and it is stored with each
 // question when the question is asked, so an agent cannot choose who approves what it does.
 type AskPolicy struct {
 	// NotSubmitter: whoever submitted the run, as Spec.Submitter says, may answer none of its

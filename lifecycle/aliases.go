@@ -311,9 +311,6 @@ type Fault = interaction.Fault
 // ChangedError is [interaction.ChangedError]: the question has changed since it was shown.
 type ChangedError = interaction.ChangedError
 
-// NotApprovedError is [interaction.NotApprovedError]: nothing may be executed.
-type NotApprovedError = interaction.NotApprovedError
-
 // NotAskedError is [interaction.NotAskedError]: the author of a reply may not answer.
 type NotAskedError = interaction.NotAskedError
 

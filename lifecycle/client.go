@@ -51,14 +51,14 @@ type ClientConfig struct {
 	Logger *slog.Logger
 	// Poll is how long a follower waits for a hint before it reads the store; 1 s when zero.
 	Poll time.Duration
-	// OnInterrupt is the policy of Recover for interrupted turns of runs whose spec has none (J1):
+	// OnInterrupt is the policy of Recover for interrupted turns of runs whose spec has none:
 	// Fail (also when empty), Repeat or Ask. Use the same value as the Config of the executing
 	// processes; with Config.Forgiving, that is Ask. (Config.Hold is not needed here: only a
 	// process with the engine can find that a session is refused.)
 	OnInterrupt OnInterrupt
 	// Observer gets a notice of each change that this client makes. See Observer.
 	Observer Observer
-	// Authorize is asked about each call that reads or changes runs (K6): after the run was read
+	// Authorize is asked about each call that reads or changes runs: after the run was read
 	// and before anything is stored or returned, once a call or stream, and again when a call reads
 	// the run again: it has lost a race, or only knew an earlier state from memory. Lists are asked
 	// about once, with the query, and never by row. What workers, deadlines and recovery do is not
@@ -193,9 +193,9 @@ func (c *Client) existingRun(ctx context.Context, submitted Run) (Run, error) {
 	return stored, nil
 }
 
-// Cancel ends the run, whatever it is doing (I6). A queued run is never started. A waiting run's
+// Cancel ends the run, whatever it is doing. A queued run is never started. A waiting run's
 // question is closed. A running turn's context ends, and whatever its engine still returns changes
-// nothing. For a run that has ended it returns a *TerminalError and stores no event (I7).
+// nothing. For a run that has ended it returns a *TerminalError and stores no event.
 //
 // The run is canceled by the commit alone. The turn may execute on another node, which learns of
 // the commit in one of three ways, whichever comes first:
@@ -233,7 +233,7 @@ func (c *Client) Cancel(ctx context.Context, id, reason string) error {
 }
 
 // Get returns the run, or ErrNotFound. Its state, question, deadline, output and error are of one
-// moment (I10).
+// moment.
 func (c *Client) Get(ctx context.Context, id string) (Run, error) {
 	if err := c.checkRun(ctx, id); err != nil {
 		return Run{}, err
@@ -315,7 +315,7 @@ func (c *Client) Pending(ctx context.Context, id string) (*Question, error) {
 }
 
 // History returns every question of the run and how it was settled, in order; those that are open
-// have no resolution (C7).
+// have no resolution.
 func (c *Client) History(ctx context.Context, id string) ([]Record, error) {
 	if err := c.checkRun(ctx, id); err != nil {
 		return nil, err

@@ -1,36 +1,47 @@
-// Package lifecycle runs agents durably, with people in the loop.
+// Package lifecycle runs agents that ask people: durably, for seconds or for weeks.
 //
-// A host submits a Spec; Serve claims the run, executes its turns with an engine, and parks it
-// whenever a turn ends with a question. Reply, a passed deadline or Cancel settles the question
-// exactly once, and the run goes on, whatever process died in between. Events follows a run from
-// any point, live or long after.
+// A host is a program that uses this package. It needs three packages: lifecycle, an engine, which
+// executes the turns of an agent ([engine.Func], engine/flow, engine/acp and others), and a store
+// (store/sqlite or store/postgres; the default is memory).
 //
-// Every change of a run takes three steps: load the run, decide what it becomes, and store that as
-// one store.Commit. Deciding is pure and in internal/decide, with the tables of package fsm; its
-// commits hold the events too. Followers read the events from the store, or from its hints, which
-// repeat what was stored (events.go). So nothing in this process has to agree with the store: its
-// goroutines read it and act.
+//	lc, err := lifecycle.New(lifecycle.Config{Store: st, Engine: agent, Forgiving: true})
 //
-// Where to start reading:
+// The five calls of every host, in the order in which it needs them:
 //
-//   - A reply: Client.Reply (reply.go), decide.Reply, Client.commit (commit.go).
-//   - A claim: node.schedule and node.claim, then node.dispatch to a worker (scheduler.go).
-//   - A turn: turn.run (worker.go) has turn.execute call the engine (turn.go), whose reports
-//     the sink stores (sink.go), decide.Read read the outcome, and turn.settle store the decision
-//     (decide.Turn).
-//   - Recovery: recoverPeriodically and settleOrphans (recovery.go), decide.Orphan. Parked runs need
-//     none: a store shows them as recovered (store.Run.ShowDeparture), and checkSessions
-//     (sessions.go) looks for those whose engine refuses their session.
-//   - A node: Serve (lifecycle.go), node.serve, its loops and its heartbeats (node.go).
+//   - [Client.Submit] stores a run, described by its [Spec].
+//   - [Lifecycle.Serve] executes runs until its context ends: turns, deadlines, and the recovery of
+//     runs whose process has died. One process or many serve the same store.
+//   - [Client.Events] follows one run from any point, live or years later. [Client.Wait] waits for
+//     its end, and [Client.Get] returns its present state.
+//   - [Client.Inbox] lists the open questions of all runs, or of one person. [Client.WatchInbox]
+//     follows the changes, and [Client.Pending] returns the question of one run.
+//   - [Client.Reply] answers a question, exactly once. The run continues in any process that serves.
 //
-// Lifecycle is for processes that execute runs; Client has the same calls without Serve, for front
-// ends.
+// Further calls, by task:
 //
-// A host imports this package, engine (or the package of another engine) and a store. The types of
-// other packages that it needs are aliases here: Run, Question, Reply, State, Event and so on
-// (aliases.go).
+//   - People: [Client.As] is the client of one person, and [Config].Authorize decides what each
+//     person may do. [AskPolicy] says who may answer, how many must approve, and what happens if
+//     the answer does not come. [Client.Claim], [Client.Release], [Client.Reassign] and
+//     [Client.Extend] change an open question; [Client.History] lists the settled ones.
+//   - Operation: [Client.Runs] lists runs, [Client.Cancel] ends one, [Client.Resume] decides about a
+//     held one, and [Client.Fork] starts another from one of its questions. [Client.Prune] deletes
+//     ended runs. [Client.Stats], [Client.Nodes], [Client.Usage], [Lifecycle.Stuck] and [Observer]
+//     are for monitoring.
+//   - Integration: [Client.Feed] delivers the events of all runs, with a cursor in the store.
+//     [Client.On] makes a call part of a transaction of your database.
 //
-// Below it stand engine (who executes a turn), store (who keeps the truth), interaction (questions
-// and replies), slots (who may execute) and fsm (what follows from what), generated from contract.
-// No package of this module imports lifecycle, but for the front ends in host, which call its Client.
+// [Client] has all calls except Serve, for processes that execute nothing, such as web front ends:
+// see [NewClient]. A [Lifecycle] contains a Client. Both are safe for concurrent use.
+//
+// Names of other packages that a host needs are aliases here: [Run], [Question], [Reply], [State],
+// [Event] and so on. Errors are sentinels for errors.Is, such as [ErrSettled], and types with
+// details, such as [SettledError]; docs/errors.md explains each.
+//
+// The subpackage rehearsal tests a host: weeks pass in milliseconds, and the host crashes at every
+// commit. Ready-made front ends are in host: a page and an HTTP API, links for mail, notices,
+// telemetry.
+//
+// For maintainers: every change of a run is one commit to the store. A call loads the run, a pure
+// function of internal/decide returns the commit, and the call stores it. No second copy of the
+// truth exists in memory. docs/internals names the places to start reading.
 package lifecycle

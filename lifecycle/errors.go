@@ -91,7 +91,7 @@ func (e *SpecError) Is(target error) bool {
 // Unwrap returns the cause.
 func (e *SpecError) Unwrap() error { return e.Err }
 
-// WaitError says that a reply names an interaction that the run is not waiting for (C4).
+// WaitError says that a reply names an interaction that the run is not waiting for.
 type WaitError struct {
 	RunID string
 	ID    int
@@ -126,7 +126,7 @@ func (e *WaitError) Error() string {
 // Is makes errors.Is(err, ErrNotWaiting) true.
 func (e *WaitError) Is(target error) bool { return target == ErrNotWaiting }
 
-// SettledError says how the interaction was settled, for a caller that came too late (C5, C8).
+// SettledError says how the interaction was settled, for a caller that came too late.
 type SettledError struct {
 	RunID      string
 	ID         int

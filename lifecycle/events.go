@@ -25,11 +25,11 @@ const recheckAfter = 16
 
 // Events yields the run's events after the cursor (0: from the first), in order and without a gap,
 // and then follows the run live until its terminal event. You may call it at any time: before the
-// run starts, while it is parked, or long after its end (F8, F9). An error ends the sequence; call
+// run starts, while it is parked, or long after its end. An error ends the sequence; call
 // Events again with the Seq of the last event. If the run has ended and the cursor is beyond its
 // last event, the error is ErrCursorBeyondEnd. If the run has not ended, Events waits for events
 // after the cursor, and returns this error when the run ends before the cursor. A slow follower
-// delays neither the run nor other followers (I5).
+// delays neither the run nor other followers.
 func (c *Client) Events(ctx context.Context, id string, after uint64) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		if err := c.checkRun(ctx, id); err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // Feed yields the events of all runs, in an order in which no event is ever passed over, and then
-// follows live (K8). It begins after the last acknowledged event: the store keeps a cursor under
+// follows live. It begins after the last acknowledged event: the store keeps a cursor under
 // the feed's name, and FeedEvent.Ack moves it. The order keeps the events of one run in the order
 // of their Seq.
 //

@@ -24,7 +24,7 @@ import (
 var ErrCannotFork = errors.New("lifecycle: run cannot be forked there")
 
 // Fork stores and returns a new run that goes on from a settled question of the run with this id,
-// or from the end of that run (J6). The source run is not changed, and need not have ended. The
+// or from the end of that run. The source run is not changed, and need not have ended. The
 // fork is a run like any other: it is queued, has its own log, attempts, limits and folders, and
 // its questions begin at 1. It inherits
 //

@@ -25,7 +25,7 @@ type Resume struct {
 	Actor Actor
 }
 
-// Resume ends the hold of a run: the run goes on, or it fails (J1, J5, J13). With ChoiceRepeat, a
+// Resume ends the hold of a run: the run goes on, or it fails. With ChoiceRepeat, a
 // queued run is executed as soon as a slot is free, with its answer and session, and a parked run
 // goes on waiting. If the cause of the hold still exists, the run is held again. With ChoiceRaise,
 // a run that has used up its budget gets a larger one, and is then executed in the same way. With

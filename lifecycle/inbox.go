@@ -12,7 +12,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// InboxQuery filters and pages an inbox (K9). Zero fields do not filter.
+// InboxQuery filters and pages an inbox. Zero fields do not filter.
 type InboxQuery struct {
 	// For asks for the questions that this person may answer, by ID or group: those for everybody,
 	// too, and none that excepts the person, or that the person has voted on. The zero Actor asks
@@ -45,7 +45,7 @@ type InboxPage struct {
 // InboxQuestion is an open question, with what somebody who answers it needs to know of its run.
 type InboxQuestion struct {
 	RunID string
-	// Ancestors are the runs above it, from the root of its tree down to its parent (M3); nil for a
+	// Ancestors are the runs above it, from the root of its tree down to its parent; nil for a
 	// run that no other has started.
 	Ancestors []string
 	Title     string
@@ -73,7 +73,7 @@ type InboxCount struct {
 // MaxInboxRead is about how many runs one call of Inbox or CountInbox reads.
 const MaxInboxRead = 10_000
 
-// Inbox lists open questions (K9), the oldest first, and those of one run in the order of their
+// Inbox lists open questions, the oldest first, and those of one run in the order of their
 // numbers. Page by page, each question that is open all the time is listed once, whatever is asked
 // or answered meanwhile. Its cost does not grow with the number of runs that wait for other people,
 // nor with those that wait for nobody.

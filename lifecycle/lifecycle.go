@@ -31,8 +31,7 @@ type Config struct {
 	Store store.Store
 	// Engine executes the runs whose spec names no engine, and Engines has the others by name. At
 	// least one engine is required, and at most 1000 are allowed. Runs of other engines stay queued
-	// for a node that has their engine; Stats shows how many they are, and since when they wait
-	// (J4).
+	// for a node that has their engine; Stats shows how many they are, and since when they wait.
 	Engine  engine.Engine
 	Engines map[string]engine.Engine
 	// Pools are created or changed in the store by New. The default pool always exists. Its
@@ -57,11 +56,11 @@ type Config struct {
 	Lease time.Duration
 	// Grace is how long a shutdown waits for turns to finish: 10 s when zero, not at all when
 	// negative, and until all have finished when it is UntilDone. The shutdown then interrupts the
-	// remaining turns; a result that they return later is no success (B1). Unless Grace is
+	// remaining turns; a result that they return later is no success. Unless Grace is
 	// UntilDone, Serve returns at most 43 s after Grace, even if engines hang.
 	Grace time.Duration
 	// Forgiving is recommended for most hosts: deploys, rate limits and refused sessions then
-	// neither end a run nor lose an answer (J1, J2, J5). It has the following effects on runs whose
+	// neither end a run nor lose an answer. It has the following effects on runs whose
 	// spec does not set the same fields, unless the fields below are set:
 	//
 	//   - Retry: passing failures are retried DefaultRetries times.
@@ -75,13 +74,13 @@ type Config struct {
 	//
 	// Earlier releases cannot read held runs: set Forgiving after their nodes have been replaced.
 	Forgiving bool
-	// Retry is the default for runs whose spec has no Retry (J2). If it is nil, a passing failure
+	// Retry is the default for runs whose spec has no Retry. If it is nil, a passing failure
 	// fails such a run.
 	Retry *Retry
-	// OnInterrupt is the policy for interrupted turns of runs whose spec has none (J1): Fail (also
+	// OnInterrupt is the policy for interrupted turns of runs whose spec has none: Fail (also
 	// when empty), Repeat or Ask.
 	OnInterrupt OnInterrupt
-	// Hold says whether runs are held instead of failed if somebody can repair the cause (J5):
+	// Hold says whether runs are held instead of failed if somebody can repair the cause:
 	// HoldOn, or HoldOff (also when empty). It is the default for runs whose spec has no Hold.
 	Hold HoldPolicy
 	// Poll is how long the scheduler and followers wait for a hint before they read the store; 1 s
@@ -97,12 +96,12 @@ type Config struct {
 	Logger *slog.Logger
 	// Observer gets a notice of each change that this process makes. See Observer.
 	Observer Observer
-	// Authorize is asked about each call of this process that reads or changes runs (K6). See
+	// Authorize is asked about each call of this process that reads or changes runs. See
 	// ClientConfig.Authorize.
 	Authorize Authorize
 }
 
-// UntilDone is the Config.Grace of a shutdown that lets every turn finish (J1). Nothing is claimed
+// UntilDone is the Config.Grace of a shutdown that lets every turn finish. Nothing is claimed
 // meanwhile, and the lease is renewed. A turn whose engine never returns keeps Serve from ending.
 const UntilDone = time.Duration(math.MaxInt64)
 

@@ -49,8 +49,8 @@ type Observer struct {
 	// Settled is called when a question is settled: by a reply, by an automatic decision, or by the
 	// end of its run.
 	Settled func(Settlement)
-	// Blocked is called when a run cannot go on for now, because its turn is retried later (J2) or
-	// because the run is held (J5). The Block says why.
+	// Blocked is called when a run cannot go on for now, because its turn is retried later or
+	// because the run is held. The Block says why.
 	Blocked func(BlockedRun)
 	// LeaseLost is called when this process has lost its lease, so that others may take over the
 	// runs that it was executing. Serve joins again by itself.

@@ -9,18 +9,18 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Reply answers the question that the run waits with, or one of several (K1, K2): the run goes on
+// Reply answers the question that the run waits with, or one of several: the run goes on
 // when their rule is met, and until then the other questions stay open as they are. A reply to an
-// approval that several people decide is a vote (K5): the question stays open until enough people
+// approval that several people decide is a vote: the question stays open until enough people
 // have approved or rejected it. Exactly one of all replies to a question, deadlines and cancels
-// wins (C8). A reply that comes after the deadline is accepted as long as the deadline has not
+// wins. A reply that comes after the deadline is accepted as long as the deadline has not
 // settled the question. With a Key it is idempotent: the same key and body returns the first
-// receipt, whatever state the run is in by then (C5). If the question has an audience, the receipt
+// receipt, whatever state the run is in by then. If the question has an audience, the receipt
 // is returned only to its author (Actor.Is) and to the host; another actor gets ErrSettled.
 //
 // Errors, with nothing written: ErrInvalidReply (a *ValueError if the question's schema does not
-// allow the value: K3), ErrQuestionChanged (a *ChangedError: the reply was made to another text of
-// the question, which the error has as it is: K4), ErrNotFound, ErrNotAllowed, ErrNotAsked (a
+// allow the value), ErrQuestionChanged (a *ChangedError: the reply was made to another text of
+// the question, which the error has as it is), ErrNotFound, ErrNotAllowed, ErrNotAsked (a
 // *NotAskedError: the question is for others), ErrClaimed (a *ClaimedError: somebody else works on
 // it), ErrVoted (a *VotedError: the author has voted), ErrNotWaiting (a *WaitError: no such
 // question, or not yet), ErrSettled (a *SettledError: somebody was first), ErrKeyConflict. After

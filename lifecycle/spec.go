@@ -64,9 +64,9 @@ type Spec struct {
 	OutputSchema json.RawMessage `json:"output_schema,omitempty"`
 
 	// MaxAttempts is max_attempt: the turn in which an interactive run must complete. 0: not
-	// declared, rounds are unlimited (B7, B9). Questions that a turn asks together are one round.
+	// declared, rounds are unlimited. Questions that a turn asks together are one round.
 	MaxAttempts int `json:"max_attempts,omitempty"`
-	// MaxQuestions is how many questions a language model may ask in one turn by its text (K1), up
+	// MaxQuestions is how many questions a language model may ask in one turn by its text, up
 	// to interaction.MaxQuestions. If it is above 1, the agent is told how to write a list of
 	// questions, and the run goes on when each is answered. A longer list is treated as a malformed
 	// question: the person is shown the agent's text as it is. 0 stands for 1. The limit does not
@@ -74,21 +74,21 @@ type Spec struct {
 	MaxQuestions int `json:"max_questions,omitempty"`
 	// SessionTimeout is session_timeout_sec: how long a question waits before its deadline. Whole
 	// seconds, at least 1 s; 0 stands for DefaultSessionTimeout. In a strict run nothing happens
-	// then unless the engine holds a process (D1): Ask.Wait says for each question what is to
+	// then unless the engine holds a process: Ask.Wait says for each question what is to
 	// happen.
 	SessionTimeout time.Duration `json:"session_timeout"`
 	// AutoDecide lets the engine decide when nobody replies in time. Its zero value is strict:
 	// interactive_require_user_reply is true (section D).
 	AutoDecide bool `json:"auto_decide,omitempty"`
-	// MaxAutoDecisions bounds automatic decisions (I12); 0 stands for DefaultMaxAutoDecisions. The
+	// MaxAutoDecisions bounds automatic decisions; 0 stands for DefaultMaxAutoDecisions. The
 	// run fails at the deadline after the last one. The decisions that one deadline makes on
 	// several questions count once.
 	MaxAutoDecisions int `json:"max_auto_decisions"`
 	// Repeatable says that a turn that was interrupted by a crash or a shutdown may be executed
-	// again (E4), and also one whose agent was killed while the host lives.
+	// again, and also one whose agent was killed while the host lives.
 	Repeatable bool `json:"repeatable,omitempty"`
 	// OnInterrupt is the policy for a turn that was interrupted by a shutdown of its host, or lost
-	// with its worker or its agent (J1). Fail: the run fails (E4). Repeat: the same as Repeatable.
+	// with its worker or its agent. Fail: the run fails. Repeat: the same as Repeatable.
 	// Ask: the run is held until somebody decides whether the turn is executed again
 	// (Client.Resume). If it is empty and Repeatable is false, Config.OnInterrupt applies. If the
 	// host shuts down before the engine was called for the turn, the run always returns to the
@@ -96,24 +96,24 @@ type Spec struct {
 	// all that was said. Its first turn is an exception: nobody was asked yet, so only that turn is
 	// lost, and the policy applies, with a new process.
 	OnInterrupt OnInterrupt `json:"on_interrupt,omitempty"`
-	// Hold says whether the run is held instead of failed if somebody can repair the cause (J5):
+	// Hold says whether the run is held instead of failed if somebody can repair the cause:
 	// its engine is unavailable, its session is refused, its workspace is missing, or its retries
 	// are used up. If it is empty, Config.Hold applies. The turn of a held run is executed again
 	// after Client.Resume, or automatically after a pause of a minute at first and an hour at most.
 	Hold HoldPolicy `json:"hold,omitempty"`
 	// MaxRepeats is how often in a row a repeatable turn that lost its worker or its agent is
-	// executed again, each time after a longer pause, of a second at first and a minute at most
-	// (J3); 0 stands for DefaultMaxRepeats. After the second loss, and before the last repeat, the
+	// executed again, each time after a longer pause, of a second at first and a minute at most;
+	// 0 stands for DefaultMaxRepeats. After the second loss, and before the last repeat, the
 	// run waits for a node that executes no other turn (store.Run.Suspect). The next loss fails the run with
 	// TURN_REPEAT_LIMIT_EXCEEDED. A turn that ends without a failure resets the count, and so does
 	// one that adds to the run's journal (engine.Journal); an orderly shutdown of the host does not
 	// count.
 	MaxRepeats int `json:"max_repeats,omitempty"`
-	// Retry says how a turn that failed for a passing reason is retried (J2). If it is nil,
+	// Retry says how a turn that failed for a passing reason is retried. If it is nil,
 	// Config.Retry applies, and without that there are no retries. With Max 0 there are no retries,
 	// whatever the Config says.
 	Retry *store.Retry `json:"retry,omitempty"`
-	// Budget limits the tokens and the turns that the run may use (J13). It is checked before the
+	// Budget limits the tokens and the turns that the run may use. It is checked before the
 	// run is queued for another turn: no turn is interrupted because of it, and a run that is
 	// complete stays complete. A person's time does not count. If the budget is used up, the run is
 	// held with its answer until somebody raises the budget or ends the run (Client.Resume). A run
@@ -123,7 +123,7 @@ type Spec struct {
 	// TurnTimeout limits one turn, its repair rounds included; 0: no limit of the library's own.
 	TurnTimeout time.Duration `json:"turn_timeout,omitempty"`
 	// RepairRounds is how often, in one attempt, an agent whose output fails OutputSchema gets the
-	// reason and can correct the output, before the run fails with OUTPUT_INVALID (B3, B5). At most
+	// reason and can correct the output, before the run fails with OUTPUT_INVALID. At most
 	// MaxRepairRounds; 0 means never. The engine must be able to continue its session, and to
 	// distinguish such a round from a first turn (engine.Turn.Repair).
 	RepairRounds int `json:"repair_rounds,omitempty"`
@@ -140,12 +140,12 @@ type Spec struct {
 	// NotBefore is the earliest time at which the run starts. It stays queued until then.
 	NotBefore time.Time `json:"not_before,omitzero"`
 	// Title says in a few words what the run is about, for the people who see it in a list or an
-	// inbox (K9); at most MaxTitle bytes. No agent gets it.
+	// inbox; at most MaxTitle bytes. No agent gets it.
 	Title string `json:"title,omitempty"`
 	// Labels are for filtering; at most MaxLabels, keys to 63 bytes and values to 255.
 	Labels map[string]string `json:"labels,omitempty"`
 
-	// Ask is who may answer the run's questions (K5); nil: everybody. Submitter names who submits
+	// Ask is who may answer the run's questions; nil: everybody. Submitter names who submits
 	// the run, in Actor.ID's words.
 	Ask       *interaction.AskPolicy `json:"ask,omitempty"`
 	Submitter string                 `json:"submitter,omitempty"`

@@ -13,7 +13,7 @@ import (
 // MaxExtension is how far from now Extend may move the end of a question.
 const MaxExtension = 366 * 24 * time.Hour
 
-// Extend moves the end of an open question's own wait to a later time (K7). Its steps stay as they
+// Extend moves the end of an open question's own wait to a later time. Its steps stay as they
 // are. If the question is answered, its end acts, or somebody else moves it at the same time, one
 // of them wins.
 //

@@ -21,7 +21,7 @@ var errTransactionBroken = errors.New("engine: the host's transaction has not ex
 //
 // The turn commits nothing else from the moment at which the entries are written until it is known
 // whether the host's transaction has stored them: so mu is held, but lent to the host. A
-// transaction that hangs does not keep the turn from being settled without its worker (J10).
+// transaction that hangs does not keep the turn from being settled without its worker.
 func (s *sink) AppendIn(ctx context.Context, transaction func(write func(
 	ctx context.Context, view any, entries ...engine.JournalEntry) error) error) (err error) {
 	if err := ctx.Err(); err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// RunUsage is what a run has used so far (J13).
+// RunUsage is what a run has used so far.
 type RunUsage struct {
 	// Turns has the turns whose engine reported usage, in the order of their attempts. It includes
 	// turns that were retried, repeated or interrupted, and it stays complete after the run has

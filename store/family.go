@@ -8,8 +8,8 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// Family is what a run has to do with other runs: those above it, and those that it has started
-// (M3). A run that is neither a child nor has any children has none.
+// Family is what a run has to do with other runs: those above it, and those that it has started.
+// A run that is neither a child nor has any children has none.
 type Family struct {
 	// Children is how many children the run has started. One whose start a crash has interrupted
 	// may count twice.

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// FeedStore keeps feeds (K8). A feed is the events of all runs in one order, with a cursor that is
+// FeedStore keeps feeds. A feed is the events of all runs in one order, with a cursor that is
 // kept under the feed's name.
 //
 // A store notes each commit that has events, in the commit's own transaction, while there is

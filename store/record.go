@@ -9,7 +9,7 @@ import (
 )
 
 // Run is the stored record of one run. Its state, slot, question and deadline always agree, because
-// they are stored together (I10).
+// they are stored together.
 type Run struct {
 	ID string `json:"id" plain:"own"`
 	// Version counts the commits of the run, from 1.
@@ -40,7 +40,7 @@ type Run struct {
 	CreatedAt time.Time         `json:"created_at"`
 	// ForkedFrom is the point from which a fork goes on; nil in every other run.
 	ForkedFrom *ForkPoint `json:"forked_from,omitempty"`
-	// Family is what the run has to do with the runs above and below it (M3); nil if there are
+	// Family is what the run has to do with the runs above and below it; nil if there are
 	// none.
 	Family *Family `json:"family,omitempty"`
 
@@ -56,25 +56,25 @@ type Run struct {
 	// journal.
 	Repeats int `json:"repeats,omitempty"`
 	// Yielded is the number of attempts that do not count towards MaxAttempts: those that were
-	// retried later (J2), held (J5) or handed back (J1), or in which a fork asked again.
+	// retried later, held or handed back, or in which a fork asked again.
 	Yielded int `json:"yielded,omitempty"`
 	// Holds is how often in a row a turn was held, since a turn last ended without a failure or
 	// somebody resumed the run.
 	Holds int `json:"holds,omitempty"`
 	// Budget has what the run may use and what it has used; nil if it has no budget.
 	Budget *RunBudget `json:"budget,omitempty"`
-	// Restricted says that the run's specification lets only certain people answer (K5), or says
-	// how its questions wait (K7). An earlier release, which would pass over that, refuses the
+	// Restricted says that the run's specification lets only certain people answer, or says
+	// how its questions wait. An earlier release, which would pass over that, refuses the
 	// record.
 	Restricted bool `json:"restricted,omitempty"`
-	// Votes is how many votes people have given on approvals of the run that several decide (K5).
+	// Votes is how many votes people have given on approvals of the run that several decide.
 	// Their idempotency keys are those of replies, and stand with the questions.
 	Votes int `json:"votes,omitempty"`
-	// Reported is the size in bytes of the events that its turns have reported (J11). Earlier
+	// Reported is the size in bytes of the events that its turns have reported. Earlier
 	// releases did not count it.
 	Reported int `json:"reported,omitempty"`
 	// Trace identifies the trace of the last turn whose end was stored, for example by the
-	// traceparent of its span (L5); empty without telemetry. Nothing is decided by it, and an
+	// traceparent of its span; empty without telemetry. Nothing is decided by it, and an
 	// earlier release drops it.
 	Trace string `json:"trace,omitempty"`
 	// Journal is how much the journal of the run has; nil while it is empty.
@@ -101,7 +101,7 @@ type Run struct {
 	// Pending is the open question, and of several that are open the one with the lowest number. It
 	// is set exactly in waiting_user.
 	Pending *interaction.Question `json:"pending,omitempty"`
-	// Siblings are the other open questions that were asked together with Pending (K1), in the
+	// Siblings are the other open questions that were asked together with Pending, in the
 	// order of their numbers. See OpenQuestions.
 	Siblings []interaction.Question `json:"siblings,omitempty"`
 	// Together describes the questions that the last turn asked together: while the run waits with
@@ -115,7 +115,7 @@ type Run struct {
 	AutoDecisions      int                 `json:"auto_decision_count,omitempty"`
 	LastAutoDecisionAt time.Time           `json:"last_auto_decision_at,omitzero"`
 
-	// Recovery (E8).
+	// Recovery.
 	Recovery       RecoveryState `json:"recovery_state"`
 	RecoveredAt    time.Time     `json:"recovered_at,omitzero"`
 	RecoveryReason string        `json:"recovery_reason,omitempty"`
@@ -129,7 +129,7 @@ type Run struct {
 	FinishedAt   time.Time       `json:"finished_at,omitzero"`
 }
 
-// ForkPoint is the point from which a fork goes on (J6). The run may have been pruned since.
+// ForkPoint is the point from which a fork goes on. The run may have been pruned since.
 type ForkPoint struct {
 	RunID string `json:"run_id" plain:"own"`
 	// Question is the number of the settled question; 0 for the end of the run.
@@ -167,7 +167,7 @@ type Block struct {
 	Reason string   `json:"reason,omitempty"`
 	// Choices are the decisions that a person can make about a held run.
 	Choices []Choice `json:"choices,omitempty"`
-	// Children are the runs that the run waits for, until each has ended, or any with Any (M3).
+	// Children are the runs that the run waits for, until each has ended, or any with Any.
 	Children []string `json:"children,omitempty"`
 	Any      bool     `json:"any,omitempty"`
 }
@@ -182,10 +182,10 @@ const (
 	// BlockSleep: the last turn ended well, and the run goes on with another one at Until.
 	BlockSleep BlockKind = "sleep"
 	// BlockChildren: the last turn ended well, and the run goes on with another one once Children
-	// have ended, and at Until at the latest unless that is zero (M3).
+	// have ended, and at Until at the latest unless that is zero.
 	BlockChildren BlockKind = "children"
-	// BlockHeld: the run cannot go on for a reason that an operator can repair (J5), or has used up
-	// its budget (J13). It is not claimed before a commit has ended the block.
+	// BlockHeld: the run cannot go on for a reason that an operator can repair, or has used up
+	// its budget. It is not claimed before a commit has ended the block.
 	BlockHeld BlockKind = "held"
 )
 
@@ -199,18 +199,17 @@ const (
 	ChoiceEnd    Choice = "end"    // fail the run
 )
 
-// OnInterrupt is the policy for a turn that was interrupted by a shutdown or lost with its worker
-// (J1).
+// OnInterrupt is the policy for a turn that was interrupted by a shutdown or lost with its worker.
 type OnInterrupt string
 
 // The policies for interrupted turns.
 const (
-	InterruptFail   OnInterrupt = "fail"   // the run fails (E4)
+	InterruptFail   OnInterrupt = "fail"   // the run fails
 	InterruptRepeat OnInterrupt = "repeat" // the turn is executed again
 	InterruptAsk    OnInterrupt = "ask"    // the run is held until somebody decides
 )
 
-// HoldPolicy says whether a run is held instead of failed if an operator can repair the cause (J5).
+// HoldPolicy says whether a run is held instead of failed if an operator can repair the cause.
 type HoldPolicy string
 
 // The policies.
@@ -262,8 +261,8 @@ func (r *Run) Held() bool { return r.Block != nil && r.Block.Kind == BlockHeld }
 const suspectRepeats = 2
 
 // Suspect reports whether the queued run may take its worker down: its turn was lost with its
-// worker or its agent at least twice in a row, or MaxRepeats allows no other repeat after the next
-// (J3). Other runs may have been lost with it. A turn that was put off, or interrupted by a shutdown
+// worker or its agent at least twice in a row, or MaxRepeats allows no other repeat after the next.
+// Other runs may have been lost with it. A turn that was put off, or interrupted by a shutdown
 // since, is no suspect. See ClaimRequest.Suspects.
 func (r *Run) Suspect() bool {
 	least := suspectRepeats
@@ -291,7 +290,7 @@ type Failure struct {
 	Message string   `json:"message"`
 }
 
-// RecoveryState says what recovery last did to the run (E8).
+// RecoveryState says what recovery last did to the run.
 type RecoveryState string
 
 // The recovery states.
@@ -301,7 +300,7 @@ const (
 	FailedReconciled RecoveryState = "failed_reconciled"
 )
 
-// PreservedReason is the RecoveryReason of a wait that goes on after its node has gone (E1).
+// PreservedReason is the RecoveryReason of a wait that goes on after its node has gone.
 const PreservedReason = "pending question and session are intact"
 
 // Parked reports whether the run waits for a reply without holding a slot. Such a run belongs to no
@@ -320,7 +319,7 @@ func DepartureTime(now time.Time) time.Time {
 }
 
 // ShowDeparture changes a record that was read to what readers must see of it: a parked run with a
-// session is recovered once its owner has gone, at the given time (TR-14, E1, E8). Its version
+// session is recovered once its owner has gone, at the given time (TR-14). Its version
 // stays, since nothing is written. The zero time stands for an owner that has not gone. A store
 // calls ShowDeparture for every run that a Reader returns.
 func (r *Run) ShowDeparture(at time.Time) {

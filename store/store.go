@@ -67,8 +67,8 @@ type Writer interface {
 
 // Reader reads runs. What one call returns is of one moment.
 //
-// A parked run counts as recovered once the node that parked it has gone; nothing is written for it
-// (J7). Every method that returns runs returns it as Run.ShowDeparture does. The next commit of
+// A parked run counts as recovered once the node that parked it has gone; nothing is written for it.
+// Every method that returns runs returns it as Run.ShowDeparture does. The next commit of
 // the run is based on what was read, and so stores the recovered record. See Departure.
 type Reader interface {
 	RunReader
@@ -89,8 +89,7 @@ type RunReader interface {
 	// they belong to, of one moment. Interactions that were asked together may be settled in any
 	// order, so that numbers may be missing that are open.
 	History(ctx context.Context, id string) (Run, []interaction.Record, error)
-	// Settled returns the settled interaction whose accepted reply carried the key, or ErrNotFound
-	// (C5).
+	// Settled returns the settled interaction whose accepted reply carried the key, or ErrNotFound.
 	Settled(ctx context.Context, id, key string) (interaction.Record, error)
 	// Interaction returns the settled interaction of that number, from 1, without reading the
 	// others. ErrNotFound when the run has not settled such a one.
@@ -123,7 +122,7 @@ type Lister interface {
 	Due(ctx context.Context, now time.Time, limit int) (due []Run, next time.Time, err error)
 	// Orphans returns up to limit runs that hold a slot and whose owner is not a registered node.
 	// It skips the first skip of them, which the caller is already settling. A parked run without a
-	// slot is never an orphan, because it needs no recovery (J7).
+	// slot is never an orphan, because it needs no recovery.
 	Orphans(ctx context.Context, skip, limit int) ([]Run, error)
 }
 
@@ -311,7 +310,7 @@ type ClaimRequest struct {
 	Now  time.Time
 	Max  int // at least 1
 	// Engines are the engines that the node has, named as in Node.Engines: only runs of these are
-	// picked, whatever else is queued (J4). A claim's cost does not depend on how many runs of
+	// picked, whatever else is queued. A claim's cost does not depend on how many runs of
 	// other engines are queued. Nil: runs of any engine, suspects included. Queued runs that hold a slot of the node
 	// are picked in any case: their process is here.
 	Engines []string
@@ -351,7 +350,7 @@ type Node struct {
 	Identity string
 	// Lease is the length of the lease.
 	Lease time.Duration
-	// Engines are the names of the engines that it has (J4), in byte order, each once: 1 to
+	// Engines are the names of the engines that it has, in byte order, each once: 1 to
 	// MaxEngines names of 1 to 63 of [A-Za-z0-9._/-], beginning with a letter or digit. Nil: it
 	// says nothing of them, and is counted for any.
 	Engines []string
@@ -361,7 +360,7 @@ type Node struct {
 
 // Departure is what is left of a node that has gone: its id, which is never used again, and when it
 // was removed from the registry. It is made once and never changes, so that everybody reads the
-// same RecoveredAt in the runs that the node parked (E6).
+// same RecoveredAt in the runs that the node parked.
 type Departure struct {
 	ID string
 	At time.Time

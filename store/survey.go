@@ -34,7 +34,7 @@ type Survey struct {
 	OldestReady time.Time
 	// OldestWaiting is when the oldest open question was asked; zero when there is none.
 	OldestWaiting time.Time
-	// Held are the runs that somebody should look at: those that are held (J5), queued or waiting.
+	// Held are the runs that somebody should look at: those that are held, queued or waiting.
 	// OldestHeld is the earliest of their times (Run.HeldSince), zero when there are none.
 	Held       int
 	OldestHeld time.Time
@@ -49,7 +49,7 @@ type Survey struct {
 	Usage Usage
 	// Pools are the pools by name.
 	Pools []PoolSurvey
-	// Engines are the engines, by name, of which runs are ready or held back (J4).
+	// Engines are the engines, by name, of which runs are ready or held back.
 	Engines []EngineSurvey
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// Together describes questions that one turn has asked together (K1). Their numbers follow each
+// Together describes questions that one turn has asked together. Their numbers follow each
 // other.
 type Together struct {
 	First int `json:"first"` // the number of the first question
@@ -129,7 +129,7 @@ func (t *Together) check(r *Run) error {
 }
 
 // NextDue is the earliest time at which the own wait of an open question has its next step or its
-// end (K7), and that question. Of several questions with the same time, it is the one with the
+// end, and that question. Of several questions with the same time, it is the one with the
 // lowest number. The time is zero if there is none.
 func (r *Run) NextDue() (at time.Time, question *interaction.Question) {
 	for i := -1; r.Pending != nil && i < len(r.Siblings); i++ {
@@ -144,8 +144,8 @@ func (r *Run) NextDue() (at time.Time, question *interaction.Question) {
 	return at, question
 }
 
-// EndOf is what happens to an open question if nobody replies to it, by its own wait (K7) or by the
-// run's policy (D1 to D4), and when. The time is zero if it waits for ever. A decision of the
+// EndOf is what happens to an open question if nobody replies to it, by its own wait or by the
+// run's policy, and when. The time is zero if it waits for ever. A decision of the
 // agent's that the run may not make any more fails it.
 func (r *Run) EndOf(q *interaction.Question) (then interaction.Then, at time.Time) {
 	if q.Wait != nil {

@@ -36,7 +36,7 @@ func (u *Usage) Subtract(turns Usage) {
 	u.Worked -= turns.Worked
 }
 
-// Budget limits what the turns of a run use (J13). A field that is 0 is no limit.
+// Budget limits what the turns of a run use. A field that is 0 is no limit.
 type Budget struct {
 	// Turns is the number of turns whose engine was called, including retries and repeats.
 	Turns int `json:"turns"`

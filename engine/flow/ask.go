@@ -80,7 +80,7 @@ func AskAll(c *Ctx, name string, rule engine.Rule, questions ...engine.Question)
 
 // Approve asks whether a tool may be called (engine.ApprovalOf), and returns the arguments that may
 // be executed. If it was not approved, or if the call is another one than was asked about, the
-// error matches interaction.ErrNotApproved.
+// error matches engine.ErrNotApproved.
 func Approve(c *Ctx, name string, q engine.Question) (json.RawMessage, error) {
 	a, err := Ask[engine.Answer](c, name, q)
 	if err != nil {

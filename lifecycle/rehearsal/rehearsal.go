@@ -1,5 +1,5 @@
-// Package rehearsal plays runs of a host's own in its tests (M5): with people who answer as a
-// function says, weeks in milliseconds, and a crash of the host at every commit.
+// Package rehearsal tests a host: it plays runs with people who answer as a function says, lets
+// weeks pass in milliseconds, and crashes the host at every commit.
 //
 //	func TestOrders(t *testing.T) {
 //		rehearsal.EveryCrash(t, func(t *testing.T) rehearsal.Case {
@@ -17,12 +17,15 @@
 //		})
 //	}
 //
-// A play takes place in a bubble of testing/synctest: its time passes as soon as everybody waits
-// for somebody else in the bubble, or for time. It stands still while a file is written or a server
-// answers, and would stand still for ever if something always waited for the outside, such as a
-// connection that listens for notifications.
+// [Play] plays a [Case] once, [EveryCrash] once for each commit with a crash before or after it, and
+// [Seeds] a number of random courses with crashes and slow people.
 //
-// Neighbours: docs/testing.md tells how to test a host by hand; lifecycletest is for authors of
+// A play takes place in a bubble of testing/synctest. Its time advances when all goroutines of the
+// bubble wait for each other or for time. It does not advance while a file is written or a server
+// responds; a goroutine that always waits for something outside the bubble, such as a connection
+// that listens for notifications, would stop it permanently.
+//
+// Neighbours: docs/testing.md shows complete tests of a host; lifecycletest is for authors of
 // stores.
 package rehearsal
 

@@ -50,7 +50,7 @@ type Skill struct {
 	Instructions string     // SKILL.md without its front matter
 	Modes        []fsm.Mode // at least one
 	OutputSchema json.RawMessage
-	// MaxAttempt is max_attempt; 0: not declared (B7, B9).
+	// MaxAttempt is max_attempt; 0: not declared.
 	MaxAttempt int
 	// SessionTimeoutSec is session_timeout_sec; 0: not declared.
 	SessionTimeoutSec int

@@ -84,8 +84,7 @@ type Replica struct {
 	Promote func() store.Store
 }
 
-// Run proves that a copy which takes over has everything that a commit or a read has acknowledged
-// (J8, J9).
+// Run proves that a copy which takes over has everything that a commit or a read has acknowledged.
 func (r Replica) Run(t *testing.T) {
 	t.Helper()
 	w := &world{T: t, ctx: t.Context(), store: r.Store, now: base}

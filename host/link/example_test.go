@@ -1,38 +1,61 @@
-package examples_test
+package link_test
 
 import (
 	"bytes"
 	"context"
 	"fmt"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
 	"time"
 
+	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/host/link"
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// A link in a mail lets one person answer one question. Programs that scan mail follow it, and
-// decide nothing: only the form does.
-func Example_link() {
-	ctx := context.Background()
+func must(err error) {
+	if err != nil {
+		log.Panic(err) // a host handles the error
+	}
+}
+
+// shipper is an agent that asks before it ships.
+var shipper = engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+	if len(t.Answers) == 0 {
+		return engine.Ask(engine.Question{Kind: engine.Confirm, Prompt: "Ship it?"}), nil
+	}
+	return engine.Done("You said: " + t.Answers[0].Text), nil
+})
+
+// A link in a mail lets one person answer one question. Programs that scan mail follow it without
+// effect: only the form decides.
+func Example() {
+	ctx, shutdown := context.WithCancel(context.Background())
 	lc, err := lifecycle.New(lifecycle.Config{Engine: shipper, Forgiving: true})
 	must(err)
 	defer lc.Close()
-	defer serve(lc)()
+	served := make(chan error)
+	go func() { served <- lc.Serve(ctx) }()
+
 	mux := http.NewServeMux()
 	server := httptest.NewServer(mux)
 	defer server.Close()
 	links, err := link.New(link.Config{Client: lc.Client, URL: server.URL + "/answer/", Name: "Acme",
-		Keys: []link.Key{{ID: "2026-03", Secret: bytes.Repeat([]byte("random"), 6)}}})
+		Keys: []link.Key{{ID: "2026-03", Secret: bytes.Repeat([]byte("random"), 6)}}}) // read it from a secret store
 	must(err)
 	mux.Handle("/answer/", links)
 
 	_, err = lc.Submit(ctx, lifecycle.Spec{ID: "release-7", Prompt: "Release."})
 	must(err)
-	untilAsked(ctx, lc, "release-7")
+	for ev, err := range lc.Events(ctx, "release-7", 0) {
+		must(err)
+		if ev.Type == lifecycle.TypeInputRequired {
+			break
+		}
+	}
 	question, err := lc.Pending(ctx, "release-7")
 	must(err)
 	ada, err := links.For("release-7", *question, link.To("ada"), link.Until(time.Now().Add(48*time.Hour)))
@@ -55,6 +78,8 @@ func Example_link() {
 	run, err := lc.Wait(ctx, "release-7")
 	must(err)
 	fmt.Println(run.FinalText)
+	shutdown()
+	must(<-served)
 	// Output:
 	// GET 200 ""
 	// POST 200 ""
