@@ -66,19 +66,19 @@ func statusOf(n *store.Node) NodeStatus {
 // Recovery counts what a recovery did.
 type Recovery struct {
 	Nodes    int // processes found dead
-	Requeued int // interrupted turns that will be repeated (E4)
-	Held     int // runs that are held from now on (J1, J5)
-	Failed   int // runs whose context is lost (E2, E3, E4)
+	Requeued int // interrupted turns that will be repeated
+	Held     int // runs that are held from now on
+	Failed   int // runs whose context is lost
 }
 
-// Recover settles what dead processes left (section E). Serve does it by itself, at its start and
+// Recover settles what dead processes left. Serve does it by itself, at its start and
 // whenever a lease runs out; it may be called at any time, twice or by several processes at once,
-// with the same result as once (E6). On a store.Local, a process that lives but is silent is taken
+// with the same result as once. On a store.Local, a process that lives but is silent is taken
 // over by Serve alone, which observes it for a lease. If this process serves, its own node lives,
 // whatever the clock says.
 //
 // Parked runs of resumable engines belong to no process. They go on when their question is settled,
-// and nothing is written for them, however many there are (J7); so they are not counted. Only those
+// and nothing is written for them, however many there are; so they are not counted. Only those
 // whose session the engine refuses fail: Recover asks the engines that can tell (engine.Checker)
 // about each of them, and Serve does so slowly beside its work.
 func (c *Client) Recover(ctx context.Context) (Recovery, error) {
