@@ -108,7 +108,8 @@ func ExampleClient_Resume() {
 		fmt.Println(run.ID, "is held:", run.Block.Reason, run.Block.Choices)
 	}
 	repaired.Store(true)
-	must(lc.Resume(ctx, "report-5", lifecycle.Resume{Choice: lifecycle.ChoiceRepeat, Actor: lifecycle.Actor{ID: "ops"}}))
+	ops := lifecycle.Actor{ID: "ops"}
+	must(lc.Resume(ctx, "report-5", lifecycle.Resume{Choice: lifecycle.ChoiceRepeat, Actor: ops}))
 	run, err := lc.Wait(ctx, "report-5")
 	must(err)
 	fmt.Println(run.State, run.FinalText)

@@ -110,7 +110,9 @@ func Example() {
 			return out, err
 		}
 		for _, item := range in.Items {
-			parcel, err := flow.Step(c, "ship", func(context.Context) (string, error) { return item + " to " + where, nil })
+			parcel, err := flow.Step(c, "ship", func(context.Context) (string, error) {
+				return item + " to " + where, nil
+			})
 			if err != nil {
 				return out, err
 			}
@@ -156,10 +158,8 @@ func ExampleStep() {
 		if err != nil {
 			return "", err
 		}
-		if _, err := flow.Ask[string](c, "thanks", engine.Question{Kind: engine.OpenText, Prompt: "Anything else?"}); err != nil {
-			return "", err
-		}
-		return receipt, nil
+		_, err = flow.Ask[string](c, "more", engine.Question{Kind: engine.OpenText, Prompt: "Anything else?"})
+		return receipt, err
 	})
 	run := runOrder(order, `{}`, lifecycle.Reply{Text: "no"})
 	fmt.Printf("%s after %d tries\n", run.FinalText, tries)
@@ -174,7 +174,7 @@ func ExampleAsk() {
 		Boxes int    `json:"boxes"`
 	}
 	order := flow.New("order", func(c *flow.Ctx, _ struct{}) (string, error) {
-		to, err := flow.Ask[parcel](c, "parcel", engine.Question{Kind: engine.FillFields, Prompt: "Ship what, and where?",
+		to, err := flow.Ask[parcel](c, "parcel", engine.Question{Kind: engine.FillFields, Prompt: "Where to?",
 			Schema: json.RawMessage(`{"type": "object", "required": ["city", "boxes"], "properties": {
 				"city": {"type": "string"}, "boxes": {"type": "integer"}}}`)})
 		if err != nil {
@@ -207,7 +207,9 @@ func ExampleApprove() {
 		if err != nil {
 			return "", err
 		}
-		return flow.Step(c, "refund", func(context.Context) (string, error) { return "refunded " + string(arguments), nil })
+		return flow.Step(c, "refund", func(context.Context) (string, error) {
+			return "refunded " + string(arguments), nil
+		})
 	})
 	run := runOrder(order, `{}`, lifecycle.Reply{Decision: lifecycle.Edit, Value: json.RawMessage(`{"amount":400}`)})
 	fmt.Println(run.FinalText)
@@ -249,7 +251,9 @@ func ExampleCtx_Sleep() {
 // limits and events; Spawn and Wait start and wait separately.
 func ExampleRunAll() {
 	translate := flow.New("translate", func(c *flow.Ctx, language string) (string, error) {
-		return flow.Step(c, "translate", func(context.Context) (string, error) { return "the text in " + language, nil })
+		return flow.Step(c, "translate", func(context.Context) (string, error) {
+			return "the text in " + language, nil
+		})
 	})
 	publish := flow.New("publish", func(c *flow.Ctx, languages []string) (string, error) {
 		var children []engine.Child
@@ -282,7 +286,9 @@ func ExampleAll() {
 		var branches []func(*flow.Ctx) error
 		for i, item := range in.Items {
 			branches = append(branches, func(c *flow.Ctx) (err error) {
-				out.Parcels[i], err = flow.Step(c, "pack", func(context.Context) (string, error) { return item + " packed", nil })
+				out.Parcels[i], err = flow.Step(c, "pack", func(context.Context) (string, error) {
+					return item + " packed", nil
+				})
 				return err
 			})
 		}
@@ -306,8 +312,7 @@ func ExampleCtx_Defer() {
 			_, err := fmt.Println("refunded", charge)
 			return err
 		})
-		_, err = flow.Step(c, "ship", func(context.Context) (string, error) { return "", errors.New("out of stock") })
-		return "", err
+		return flow.Step(c, "ship", func(context.Context) (string, error) { return "", errors.New("out of stock") })
 	})
 	run := runOrder(order, `{}`)
 	fmt.Println(run.State, run.Error.Message)

@@ -23,6 +23,7 @@ func TestTheProgramsAboutQuestionsAreRun(t *testing.T) {
 	for _, block := range blocks {
 		program, _, closed := strings.Cut(block, "```\n")
 		require.True(t, closed)
-		require.True(t, strings.Contains(all.String(), program), "the page shows what is part of no example:\n%s", program)
+		shown := strings.Contains(all.String(), program)
+		require.True(t, shown, "the page shows what is part of no example:\n%s", program)
 	}
 }
