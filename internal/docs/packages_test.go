@@ -19,8 +19,8 @@ import (
 var calls = map[string][]string{
 	"lifecycle": {
 		"Client_Submit", "Lifecycle_Serve", "Client_Events", "Client_Inbox", "Client_Reply", "Client_Cancel",
-		"Client_Fork", "Client_Resume", "Spec_deadline", "Client_As", "Authorize", "AskPolicy", "AskPolicy_wait", "Client_Claim",
-		"Client_Stats", "Client_Feed", "FeedFilter",
+		"Client_Fork", "Client_Resume", "Spec_deadline", "Client_As", "Authorize", "AskPolicy", "AskPolicy_wait",
+		"Client_Claim", "Client_Stats", "Client_Feed", "FeedFilter",
 	},
 	"engine/flow":         {"", "Step", "Ask", "Approve", "Ctx_Sleep", "RunAll", "All", "Ctx_Defer"},
 	"lifecycle/rehearsal": {"Play", "EveryCrash"},
