@@ -22,7 +22,7 @@ func answered(t *testing.T, q engine.Question, r interaction.Reply) engine.Answe
 	q.ID, r.ID = 1, 1
 	q, odd := interaction.Normalize(q)
 	require.Empty(t, odd)
-	require.NoError(t, r.CheckFor(q))
+	require.NoError(t, r.ValidateFor(q))
 	return r.AnswerTo(&q, time.Now())
 }
 

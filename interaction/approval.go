@@ -118,14 +118,14 @@ func digestible(raw json.RawMessage) any {
 // plain reports whether the question is one that takes a text and nothing else.
 func (q *Question) plain() bool { return len(q.Schema) == 0 && q.Subject == nil }
 
-// CheckFor says why the reply does not answer the question, which must be the one that it names. A
+// ValidateFor says why the reply does not answer the question, which must be the one that it names. A
 // question without Schema and Subject takes a text. One with a Schema takes a Value that the
 // schema allows, and an approval takes a Decision; either of them takes a text instead if it has
 // AlsoText.
 //
 // The error matches ErrInvalidReply and is a *FieldError, or a *ValueError if the schema does not
 // allow the value. It is a *ChangedError if the reply was made to another text of the question.
-func (r Reply) CheckFor(q Question) error {
+func (r Reply) ValidateFor(q Question) error {
 	if !q.To.Admits(r.Actor) {
 		return &NotAskedError{q.ID, r.Actor, *q.To.Clone()}
 	}
@@ -151,7 +151,7 @@ func (r Reply) CheckFor(q Question) error {
 	return checkValue(q.Schema, r.Value)
 }
 
-// checkDecision is CheckFor for an approval.
+// checkDecision is ValidateFor for an approval.
 func (r Reply) checkDecision(q *Question) error {
 	if q.DecidedBySeveral() {
 		return r.checkVote(q)
@@ -200,7 +200,7 @@ func (r Reply) checkForm() error {
 	if len(r.Value) > 0 {
 		err := checkJSON(r.Value)
 		if err == nil {
-			err = schema.CheckFinite(r.Value)
+			err = schema.ValidateFinite(r.Value)
 		}
 		if err != nil {
 			return &FieldError{"Value", sizeOf(r.Value), "one JSON value: " + err.Error()}

@@ -42,7 +42,7 @@ func TestRefusalNamesEachPlace(t *testing.T) {
 		"list":{"type":"array","items":{"type":"string","maxLength":2}}}}`)
 	require.Equal(t, interaction.FillFields, q.Kind)
 	for range 20 {
-		err := interaction.Reply{ID: 1, Value: json.RawMessage(`{"a/b":1.5,"list":["ab","abc",4]}`)}.CheckFor(q)
+		err := interaction.Reply{ID: 1, Value: json.RawMessage(`{"a/b":1.5,"list":["ab","abc",4]}`)}.ValidateFor(q)
 		require.ErrorIs(t, err, interaction.ErrInvalidReply)
 		var wrong *interaction.ValueError
 		require.ErrorAs(t, err, &wrong)
@@ -56,7 +56,7 @@ func TestRefusalNamesEachPlace(t *testing.T) {
 			`"/list/2": expected string, but got number`)
 	}
 	err := interaction.Reply{ID: 1, Value: json.RawMessage(`[` + strings.Repeat(`{},`, 99) + `{}]`)}.
-		CheckFor(form(t, `{"items":{"required":["x"]}}`))
+		ValidateFor(form(t, `{"items":{"required":["x"]}}`))
 	var wrong *interaction.ValueError
 	require.ErrorAs(t, err, &wrong)
 	require.Len(t, wrong.Faults, 20, "a long list is cut")
@@ -65,9 +65,9 @@ func TestRefusalNamesEachPlace(t *testing.T) {
 // K3: a value is compared as it is written, beyond what a float64 holds.
 func TestNumbersOfValuesAreExact(t *testing.T) {
 	q := form(t, `{"maximum":9007199254740992}`)
-	require.NoError(t, interaction.Reply{ID: 1, Value: json.RawMessage(`9007199254740992`)}.CheckFor(q))
-	require.Error(t, interaction.Reply{ID: 1, Value: json.RawMessage(`9007199254740993`)}.CheckFor(q))
-	require.Error(t, interaction.Reply{ID: 1, Value: json.RawMessage(`9007199254740992.01`)}.CheckFor(q))
+	require.NoError(t, interaction.Reply{ID: 1, Value: json.RawMessage(`9007199254740992`)}.ValidateFor(q))
+	require.Error(t, interaction.Reply{ID: 1, Value: json.RawMessage(`9007199254740993`)}.ValidateFor(q))
+	require.Error(t, interaction.Reply{ID: 1, Value: json.RawMessage(`9007199254740992.01`)}.ValidateFor(q))
 }
 
 // C3 K3 K4: which replies which question takes.
@@ -110,7 +110,7 @@ func TestWhatAQuestionTakes(t *testing.T) {
 		for what, r := range all {
 			r.ID = 1
 			require.NoError(t, r.Validate(), what)
-			err := r.CheckFor(c.question)
+			err := r.ValidateFor(c.question)
 			taken := strings.Contains(" "+c.takes+" ", " "+what+" ") && (what != "edit" || name != "bounded")
 			require.Equal(t, taken, err == nil, "%s of %s: %v", what, name, err)
 			if err != nil {
@@ -244,8 +244,8 @@ func TestDigestOfAQuestion(t *testing.T) {
 func TestReplyToAnotherQuestionIsRefused(t *testing.T) {
 	before, now := approval(t, `{"eur":1}`), approval(t, `{"eur":100}`)
 	r := interaction.Reply{ID: 1, Decision: interaction.Approve, Seen: before.Digest()}
-	require.NoError(t, r.CheckFor(before))
-	err := r.CheckFor(now)
+	require.NoError(t, r.ValidateFor(before))
+	err := r.ValidateFor(now)
 	require.ErrorIs(t, err, interaction.ErrQuestionChanged)
 	require.NotErrorIs(t, err, interaction.ErrInvalidReply)
 	var changed *interaction.ChangedError
@@ -253,8 +253,8 @@ func TestReplyToAnotherQuestionIsRefused(t *testing.T) {
 	require.Equal(t, now, changed.Question)
 	require.Contains(t, err.Error(), now.Digest())
 	plain := asked(t, interaction.Question{Prompt: "?"})
-	require.NoError(t, interaction.Reply{ID: 1, Text: "x", Seen: plain.Digest()}.CheckFor(plain))
-	require.ErrorIs(t, interaction.Reply{ID: 1, Text: "x", Seen: "x"}.CheckFor(plain), interaction.ErrQuestionChanged)
+	require.NoError(t, interaction.Reply{ID: 1, Text: "x", Seen: plain.Digest()}.ValidateFor(plain))
+	require.ErrorIs(t, interaction.Reply{ID: 1, Text: "x", Seen: "x"}.ValidateFor(plain), interaction.ErrQuestionChanged)
 }
 
 // K4: the answer has the arguments to execute, byte for byte, exactly when they were approved or
@@ -368,7 +368,7 @@ func TestN3FormsTakeTheirValuesExactly(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			q := interaction.Question{Kind: interaction.FillFields, Prompt: "What?", Schema: c.Schema, AlsoText: true}
-			require.NoError(t, q.CheckSchema())
+			require.NoError(t, q.ValidateSchema())
 			q, odd := interaction.Normalize(q)
 			q.ID = 1
 			require.Empty(t, slices.DeleteFunc(odd, func(d interaction.Diagnostic) bool {
@@ -379,7 +379,7 @@ func TestN3FormsTakeTheirValuesExactly(t *testing.T) {
 			for _, value := range c.Examples {
 				r := interaction.Reply{ID: 1, Value: value}
 				require.NoError(t, r.Validate())
-				require.NoError(t, r.CheckFor(q), "%s", value)
+				require.NoError(t, r.ValidateFor(q), "%s", value)
 				a := r.AnswerTo(&q, time.Now())
 				got, err := interaction.As[json.RawMessage](a)
 				require.NoError(t, err)
@@ -401,7 +401,7 @@ func TestN3AlikeValuesOfAnEnumAreDifferent(t *testing.T) {
 	digests := make(map[string]string)
 	for _, value := range []string{`1`, `"1"`, `true`, `"true"`, `null`, `"null"`, `[1]`, `["1"]`} {
 		r := interaction.Reply{ID: 1, Value: json.RawMessage(value)}
-		require.NoError(t, r.CheckFor(q), value)
+		require.NoError(t, r.ValidateFor(q), value)
 		a := r.AnswerTo(&q, time.Now())
 		require.Equal(t, value, string(a.Value))
 		require.Empty(t, digests[r.Digest()], "two replies with one digest: %s", value)
@@ -413,8 +413,8 @@ func TestN3AlikeValuesOfAnEnumAreDifferent(t *testing.T) {
 		require.Equal(t, fmt.Sprintf("%v", v), fmt.Sprintf("%v", got))
 	}
 	for _, value := range []string{`2`, `"2"`, `false`, `"false"`, `[true]`, `""`} {
-		require.ErrorIs(t, interaction.Reply{ID: 1, Value: json.RawMessage(value)}.CheckFor(q),
+		require.ErrorIs(t, interaction.Reply{ID: 1, Value: json.RawMessage(value)}.ValidateFor(q),
 			interaction.ErrInvalidReply, value)
 	}
-	require.NoError(t, interaction.Reply{ID: 1, Value: json.RawMessage(`1.0`)}.CheckFor(q), "1.0 is the number 1")
+	require.NoError(t, interaction.Reply{ID: 1, Value: json.RawMessage(`1.0`)}.ValidateFor(q), "1.0 is the number 1")
 }

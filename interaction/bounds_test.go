@@ -191,7 +191,7 @@ func TestK5PeopleUpToTheirBounds(t *testing.T) {
 		require.Error(t, ValidateVotes(wrong[0], wrong[1]))
 	}
 	vote := Reply{ID: 1, Decision: Reject, Actor: Actor{ID: "ada"}, Text: letters(MaxVoteText)}
-	require.NoError(t, vote.CheckFor(payment(2, 0)))
+	require.NoError(t, vote.ValidateFor(payment(2, 0)))
 	q, odd := Normalize(payment(MaxNeed, MaxNeed))
 	require.Empty(t, odd)
 	require.Equal(t, []int{MaxNeed, MaxNeed}, []int{q.Need, q.Rejects})

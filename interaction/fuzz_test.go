@@ -158,7 +158,7 @@ func FuzzReplyToForm(f *testing.F) {
 		require.Len(t, asked.Digest(), 64)
 		err := r.Validate()
 		if err == nil {
-			err = r.CheckFor(asked)
+			err = r.ValidateFor(asked)
 		}
 		if err != nil {
 			var field *interaction.FieldError

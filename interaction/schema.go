@@ -44,10 +44,10 @@ func (e *ValueError) Error() string {
 // Is makes errors.Is(err, ErrInvalidReply) true.
 func (e *ValueError) Is(target error) bool { return target == ErrInvalidReply }
 
-// ErrSchema is matched by the error of Question.CheckSchema.
+// ErrSchema is matched by the error of Question.ValidateSchema.
 var ErrSchema = errors.New("interaction: the schema of the question cannot be used")
 
-// CheckSchema says why the question's Schema cannot be used: it is no JSON Schema, is larger or more
+// ValidateSchema says why the question's Schema cannot be used: it is no JSON Schema, is larger or more
 // complex than MaxSchema and the limits of forms allow, or refers to another document. The error
 // matches ErrSchema; it is nil without a schema, and for the schema of an approval, which cannot be
 // edited then. A turn of code in the host's process that asks such a question fails, or is held. An
@@ -55,7 +55,7 @@ var ErrSchema = errors.New("interaction: the schema of the question cannot be us
 //
 // A pattern outside the syntax of Go's package regexp is no reason where the schema without it only
 // accepts more: the question is asked without the pattern, with a warning.
-func (q Question) CheckSchema() error {
+func (q Question) ValidateSchema() error {
 	if len(q.Schema) == 0 || q.Subject != nil {
 		return nil
 	}

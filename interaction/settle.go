@@ -24,7 +24,7 @@ func (e *FieldError) Error() string {
 // Is makes errors.Is(err, ErrInvalidReply) true.
 func (e *FieldError) Is(target error) bool { return target == ErrInvalidReply }
 
-// Validate says what is wrong with the reply, whatever the question is, as a *FieldError. CheckFor
+// Validate says what is wrong with the reply, whatever the question is, as a *FieldError. ValidateFor
 // checks it against its question.
 func (r Reply) Validate() error {
 	size := func(s string) string { return fmt.Sprintf("%d bytes", len(s)) }

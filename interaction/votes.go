@@ -90,7 +90,7 @@ func (q Question) WithVote(r Reply, now time.Time) Question {
 	return q
 }
 
-// checkVote is CheckFor for an approval that several people decide.
+// checkVote is ValidateFor for an approval that several people decide.
 func (r Reply) checkVote(q *Question) error {
 	voted := q.VoteOf(r.Actor)
 	switch {

@@ -36,7 +36,7 @@ func TestK5VotesAreCountedByPerson(t *testing.T) {
 					approved++
 				}
 				reply := ballot(fmt.Sprint(i), d)
-				require.NoError(t, reply.CheckFor(q))
+				require.NoError(t, reply.ValidateFor(q))
 				done := approved >= max(need, 1) || rejected >= max(rejects, 1)
 				require.Equal(t, done, q.Decides(d), "%d of %d, %d of %d", approved, need, rejected, rejects)
 				before := len(q.Votes)
@@ -44,7 +44,7 @@ func TestK5VotesAreCountedByPerson(t *testing.T) {
 				require.Len(t, q.Votes, before, "the question before is as it was")
 				q = voted
 				var again *VotedError
-				require.ErrorAs(t, ballot(fmt.Sprint(i), Reject).CheckFor(q), &again)
+				require.ErrorAs(t, ballot(fmt.Sprint(i), Reject).ValidateFor(q), &again)
 				require.ErrorIs(t, again, ErrVoted)
 				require.Equal(t, d, again.Vote.Decision)
 				if done {
@@ -69,11 +69,11 @@ func TestK5WhatAVoteCanBe(t *testing.T) {
 		"Text":       {ID: 1, Decision: Reject, Text: long, Actor: Actor{ID: "ada"}},
 	} {
 		var fault *FieldError
-		require.ErrorAs(t, r.CheckFor(payment(2, 0)), &fault)
+		require.ErrorAs(t, r.ValidateFor(payment(2, 0)), &fault)
 		require.Equal(t, strings.TrimSpace(want), fault.Field)
 	}
-	require.NoError(t, ballot("", Approve).CheckFor(payment(1, 1)))
-	require.NoError(t, Reply{ID: 1, Decision: Edit, Value: []byte(`{}`)}.CheckFor(payment(0, 0)))
+	require.NoError(t, ballot("", Approve).ValidateFor(payment(1, 1)))
+	require.NoError(t, Reply{ID: 1, Decision: Edit, Value: []byte(`{}`)}.ValidateFor(payment(0, 0)))
 }
 
 // K5, C5: the same words of another person are another vote; to any other question they are the

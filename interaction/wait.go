@@ -145,7 +145,7 @@ func (w *Wait) ValidateFor(q Question) error {
 		return err
 	}
 	q.To, q.Need, q.Rejects = nil, 0, 0
-	if err := w.Default.reply(q.ID).CheckFor(q); err != nil {
+	if err := w.Default.reply(q.ID).ValidateFor(q); err != nil {
 		return fmt.Errorf("a Default that is no answer to it: %w", err)
 	}
 	return nil

@@ -204,7 +204,7 @@ func (s *Spec) validateJob() *SpecError {
 	case len(s.Input) > MaxPrompt || len(s.Input) > 0 && !json.Valid(s.Input):
 		return &SpecError{"Input", bytesOf(len(s.Input)), "one JSON value of at most " + bytesOf(MaxPrompt), nil}
 	}
-	if err := schema.CheckFinite(s.Input); err != nil {
+	if err := schema.ValidateFinite(s.Input); err != nil {
 		return &SpecError{"Input", "a number out of bounds", "numbers within the range of a float64", err}
 	}
 	return nil

@@ -79,8 +79,8 @@ func (r *Resume) validate() error {
 		return &ArgumentError{"resume.Budget", decide.BudgetText(r.Budget), fmt.Sprintf("none unless Choice is %q",
 			ChoiceRaise), nil}
 	}
-	if value, want := faultOfBudget(r.Budget); value != "" {
-		return &ArgumentError{"resume.Budget", value, want, nil}
+	if fault := validateBudget(r.Budget); fault != nil {
+		return &ArgumentError{"resume.Budget", fault.Value, fault.Want, nil}
 	}
 	return nil
 }

@@ -22,17 +22,17 @@ const (
 	MaxBudgetTokens = store.MaxUsage
 )
 
-// faultOfBudget returns the number that is invalid and what it should be; both are empty if the
-// budget is valid.
-func faultOfBudget(b Budget) (value, want string) {
+// validateBudget returns an error for the first invalid limit; nil if both are valid.
+func validateBudget(b Budget) *SpecError {
 	switch {
 	case b.Turns < 0 || b.Turns > MaxBudgetTurns:
-		return fmt.Sprintf("with Turns %d", b.Turns), fmt.Sprintf("1 to %d, or 0 for no limit", MaxBudgetTurns)
+		return &SpecError{"Budget", fmt.Sprintf("with Turns %d", b.Turns),
+			fmt.Sprintf("1 to %d, or 0 for no limit", MaxBudgetTurns), nil}
 	case b.Tokens < 0 || b.Tokens > MaxBudgetTokens:
-		return fmt.Sprintf("with Tokens %d", b.Tokens), fmt.Sprintf("1 to %d, or 0 for no limit",
-			int64(MaxBudgetTokens))
+		return &SpecError{"Budget", fmt.Sprintf("with Tokens %d", b.Tokens),
+			fmt.Sprintf("1 to %d, or 0 for no limit", int64(MaxBudgetTokens)), nil}
 	}
-	return "", ""
+	return nil
 }
 
 // newBudget returns the budget of a new run; nil if the run has none.

@@ -314,8 +314,8 @@ func (s *Spec) validate() *SpecError {
 	if fault := validateRetry(s.Retry); fault != nil {
 		return fault
 	}
-	if value, want := faultOfBudget(s.Budget); value != "" {
-		return &SpecError{"Budget", value, want, nil}
+	if fault := validateBudget(s.Budget); fault != nil {
+		return fault
 	}
 	return nil
 }

@@ -79,14 +79,14 @@ func TestDecisionsAboutAPermission(t *testing.T) {
 		decide := func(q interaction.Question, reply interaction.Reply) engine.Outcome {
 			r.Helper()
 			q.ID, reply.ID = r.turn.Attempt, r.turn.Attempt
-			require.NoError(r, reply.CheckFor(q))
+			require.NoError(r, reply.ValidateFor(q))
 			r.turn.Answers = []interaction.Answer{reply.AnswerTo(&q, time.Now())}
 			o, err := r.repeatTurn(r.Context())
 			require.NoError(r, err)
 			return o
 		}
 		q := r.does(permit(removing("a"))).Questions[0]
-		require.ErrorIs(r, interaction.Reply{ID: 1, Decision: interaction.Edit, Value: json.RawMessage(`{}`)}.CheckFor(q),
+		require.ErrorIs(r, interaction.Reply{ID: 1, Decision: interaction.Edit, Value: json.RawMessage(`{}`)}.ValidateFor(q),
 			interaction.ErrInvalidReply)
 		o := decide(q, interaction.Reply{Decision: interaction.Approve, Seen: q.Digest()})
 		require.Equal(r, "rm -r a: once", o.FinalText)
@@ -125,7 +125,7 @@ func TestK4PermissionsAskedForTogether(t *testing.T) {
 			if q.Subject.Title == "rm -r b" {
 				reply.Decision, reply.Text = interaction.Reject, "b is needed"
 			}
-			require.NoError(r, reply.CheckFor(q))
+			require.NoError(r, reply.ValidateFor(q))
 			answers[q.Subject.Title] = reply.AnswerTo(&q, time.Now())
 			all = append(all, answers[q.Subject.Title])
 		}

@@ -202,7 +202,7 @@ func (e *Engine) outcome(ctx context.Context, p *activeTurn, after *savedSession
 	for i := range after.Open {
 		o := &after.Open[i]
 		asked := e.cfg.Question(o.Interrupt)
-		if err := engine.CheckQuestion(asked); err != nil {
+		if err := engine.ValidateQuestion(asked); err != nil {
 			return engine.Outcome{}, err
 		}
 		q, document, err := approval.Fit(asked, p.turn.ArtifactDir, fmt.Sprintf("question-%d",

@@ -202,7 +202,7 @@ func TestQuestionOfAnApprovedTool(t *testing.T) {
 	require.Equal(t, "Pay?", q.Prompt)
 	q.ID = 1
 	require.ErrorIs(t, interaction.Reply{ID: 1, Decision: interaction.Edit, Value: json.RawMessage(`{"eur":6}`)}.
-		CheckFor(q), interaction.ErrInvalidReply)
+		ValidateFor(q), interaction.ErrInvalidReply)
 
 	s = enginetest.NewTalk(t, newCashier(t, &r, nil, `{"eur":1,"eur":100}`))
 	o := s.Do("Pay.")

@@ -229,7 +229,7 @@ func (e *Engine) openInterrupts(p *activeTurn, all []Interrupt) ([]openInterrupt
 	open := make([]openInterrupt, len(all))
 	for i, in := range all {
 		asked := e.cfg.Question(in)
-		if err := engine.CheckQuestion(asked); err != nil {
+		if err := engine.ValidateQuestion(asked); err != nil {
 			return nil, err
 		}
 		q, _, err := approval.Fit(asked, p.turn.ArtifactDir, fmt.Sprintf("question-%d", p.turn.Attempt))

@@ -89,6 +89,6 @@ func (s *Talk) AnswerTo(q engine.Question, r interaction.Reply) interaction.Answ
 	q.ID, r.ID = s.Turn.Attempt, s.Turn.Attempt
 	q, odd := interaction.Normalize(q)
 	require.Empty(s, odd)
-	require.NoError(s, r.CheckFor(q))
+	require.NoError(s, r.ValidateFor(q))
 	return r.AnswerTo(&q, time.Now())
 }

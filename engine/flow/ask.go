@@ -96,7 +96,7 @@ func usable(q engine.Question) error {
 	}
 	asked, diagnostics := interaction.Normalize(q)
 	if (asked.Subject == nil) == (q.Subject == nil) {
-		return q.CheckSchema()
+		return q.ValidateSchema()
 	}
 	var reasons []string
 	for _, d := range diagnostics {

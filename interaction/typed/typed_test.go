@@ -37,7 +37,7 @@ func TestValueOfATypedQuestionDecodes(t *testing.T) {
 		`[]`:                                     false,
 	} {
 		r := interaction.Reply{ID: 1, Value: json.RawMessage(value)}
-		err := r.CheckFor(q)
+		err := r.ValidateFor(q)
 		if !accepted {
 			require.ErrorIs(t, err, interaction.ErrInvalidReply, value)
 			continue
@@ -77,7 +77,7 @@ type decoded struct {
 func TestN3TypesThatDecodeThemselves(t *testing.T) {
 	q, err := typed.Question[decoded]("What?")
 	require.NoError(t, err)
-	require.NoError(t, q.CheckSchema())
+	require.NoError(t, q.ValidateSchema())
 	q.ID = 1
 	for value, accepted := range map[string]bool{
 		`{"any":{"a":[1,"x",null]}}`:             true,
@@ -100,10 +100,10 @@ func TestN3TypesThatDecodeThemselves(t *testing.T) {
 	} {
 		r := interaction.Reply{ID: 1, Value: json.RawMessage(value)}
 		if !accepted {
-			require.ErrorIs(t, r.CheckFor(q), interaction.ErrInvalidReply, value)
+			require.ErrorIs(t, r.ValidateFor(q), interaction.ErrInvalidReply, value)
 			continue
 		}
-		require.NoError(t, r.CheckFor(q), value)
+		require.NoError(t, r.ValidateFor(q), value)
 		_, err := interaction.As[decoded](r.AnswerTo(&q, time.Now()))
 		require.NoError(t, err, value)
 	}

@@ -118,10 +118,10 @@ func checkValue(v any, depth int) error {
 	return nil
 }
 
-// CheckFinite returns an error if a number of the text is infinite as a float64, such as 1e400. Most
+// ValidateFinite returns an error if a number of the text is infinite as a float64, such as 1e400. Most
 // readers of JSON refuse it, those of an API over HTTP among them, or read infinity. It need not
 // know whether the text is JSON: for JSON its result is exact.
-func CheckFinite(raw []byte) error {
+func ValidateFinite(raw []byte) error {
 	for i := 0; i < len(raw); i++ {
 		switch c := raw[i]; {
 		case c == '"':

@@ -32,7 +32,7 @@ func ask(ctx context.Context, q *lifecycle.Question, in, out *os.File) (lifecycl
 		if err := a.fill(q, &r); err != nil {
 			return r, err
 		}
-		err := r.CheckFor(*q)
+		err := r.ValidateFor(*q)
 		if err == nil {
 			err = r.Validate()
 		}
@@ -188,7 +188,7 @@ func (a asker) edit(q *lifecycle.Question, r *lifecycle.Reply) error {
 		if r.Value, err = a.json("Arguments, as JSON", r.Value); err != nil {
 			return err
 		}
-		if err = r.CheckFor(*q); err == nil {
+		if err = r.ValidateFor(*q); err == nil {
 			return nil
 		}
 		a.print("! " + command.Words(err))

@@ -23,7 +23,7 @@ func (a asker) form(q *lifecycle.Question, r *lifecycle.Reply) error {
 	n := node{q.Schema, q.Schema}
 	c := control{asker: a, title: "Your answer", required: true, send: func(v json.RawMessage) error {
 		r.Value = v
-		if err := r.CheckFor(*q); err != nil {
+		if err := r.ValidateFor(*q); err != nil {
 			return err
 		}
 		return r.Validate()

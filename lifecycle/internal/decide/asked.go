@@ -49,7 +49,7 @@ func (ev *Evidence) refuseUnusable(o engine.Outcome) {
 		return
 	}
 	for _, q := range o.Questions {
-		if err := engine.CheckQuestion(q); err != nil {
+		if err := engine.ValidateQuestion(q); err != nil {
 			ev.SetProcess(FailedProcess(fsm.CodeEngineFailed, err))
 			return
 		}

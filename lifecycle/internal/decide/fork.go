@@ -208,7 +208,7 @@ func (s *ForkSource) answer(q interaction.Question, given interaction.Reply, now
 		return interaction.Record{}, cannotForkf("question %d is decided by several people; fork the run without an "+
 			"Answer, and reply to the fork", q.ID)
 	}
-	err := given.CheckFor(q)
+	err := given.ValidateFor(q)
 	switch {
 	case errors.Is(err, interaction.ErrNotAsked):
 		return interaction.Record{}, err

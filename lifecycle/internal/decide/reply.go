@@ -11,10 +11,10 @@ import (
 
 // Reply settles the open question that the reply names. The run returns to the queue, unless it
 // waits for other answers. If several people decide the question and others must vote, the reply is
-// recorded as a vote. The error may also be that of Reply.CheckFor or Question.CheckClaim.
+// recorded as a vote. The error may also be that of Reply.ValidateFor or Question.CheckClaim.
 func Reply(run *store.Run, reply interaction.Reply, now time.Time) (*store.Commit, error) {
 	question := run.OpenQuestion(reply.ID)
-	if err := reply.CheckFor(*question); err != nil {
+	if err := reply.ValidateFor(*question); err != nil {
 		return nil, err
 	}
 	now = Later(now, run.UpdatedAt) // the answer has the time of the commit
