@@ -254,7 +254,8 @@ func TestReplyToAnotherQuestionIsRefused(t *testing.T) {
 	require.Contains(t, err.Error(), now.Digest())
 	plain := asked(t, interaction.Question{Prompt: "?"})
 	require.NoError(t, interaction.Reply{ID: 1, Text: "x", Seen: plain.Digest()}.ValidateFor(plain))
-	require.ErrorIs(t, interaction.Reply{ID: 1, Text: "x", Seen: "x"}.ValidateFor(plain), interaction.ErrQuestionChanged)
+	stale := interaction.Reply{ID: 1, Text: "x", Seen: "x"}
+	require.ErrorIs(t, stale.ValidateFor(plain), interaction.ErrQuestionChanged)
 }
 
 // K4: the answer has the arguments to execute, byte for byte, exactly when they were approved or

@@ -36,7 +36,8 @@ func TestK5AudienceAdmits(t *testing.T) {
 		"of the group, without a name": {&a{Groups: []string{"finance"}}, interaction.Actor{Groups: ada.Groups}, false},
 	} {
 		require.Equal(t, tc.admits, tc.to.Admits(tc.actor), name)
-		err := interaction.Reply{ID: 1, Text: "yes", Actor: tc.actor}.ValidateFor(interaction.Question{ID: 1, To: tc.to})
+		reply := interaction.Reply{ID: 1, Text: "yes", Actor: tc.actor}
+		err := reply.ValidateFor(interaction.Question{ID: 1, To: tc.to})
 		if tc.admits {
 			require.NoError(t, err, name)
 			continue
