@@ -61,6 +61,16 @@ func (q *Question) VoteOf(actor Actor) *Vote {
 	return &q.Votes[i]
 }
 
+// VoteWithKey returns the vote whose reply carried the idempotency key; nil if there is none.
+func (q *Question) VoteWithKey(key string) *Vote {
+	for i := range q.Votes {
+		if key != "" && q.Votes[i].Key == key {
+			return &q.Votes[i]
+		}
+	}
+	return nil
+}
+
 // Count returns how many people have voted so.
 func (q *Question) Count(d Decision) (n int) {
 	for i := range q.Votes {

@@ -1,7 +1,6 @@
 package lifecycle
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/base32"
@@ -9,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -299,10 +297,7 @@ func (c *Client) Runs(ctx context.Context, query Query) (Page, error) {
 func listedSize(r *Run) int {
 	size := 2<<10 + len(r.Output) + len(r.FinalText)
 	for _, q := range r.OpenQuestions() {
-		size += len(q.Prompt) + len(q.Context) + len(q.Schema)
-		if q.Subject != nil {
-			size += len(q.Subject.Arguments)
-		}
+		size += questionSize(&q)
 	}
 	return size
 }
@@ -312,57 +307,6 @@ func listedSize(r *Run) int {
 func (c *Client) Pending(ctx context.Context, id string) (*Question, error) {
 	r, err := c.Get(ctx, id)
 	return r.Pending, err
-}
-
-// History returns every question of the run and how it was settled, in order; those that are open
-// have no resolution.
-func (c *Client) History(ctx context.Context, id string) ([]Record, error) {
-	if err := c.checkRun(ctx, id); err != nil {
-		return nil, err
-	}
-	run, records, err := c.proc.Store.History(ctx, id)
-	if err == nil {
-		err = c.allow(ctx, ActionView, &run, run.Pending)
-	}
-	if err == nil {
-		err = checkHistory(&run, records)
-	}
-	if err != nil {
-		return nil, err
-	}
-	for i := range records {
-		records[i].Session, records[i].Journal = nil, 0 // only engines and Fork use them
-	}
-	for _, q := range run.OpenQuestions() {
-		records = append(records, Record{Question: q})
-	}
-	slices.SortFunc(records, func(a, b Record) int { return a.Question.ID - b.Question.ID })
-	return records, nil
-}
-
-// Question returns one question of the run and how it was settled; an open one has no resolution.
-// Unlike History it does not read the run's other questions. The error is ErrNotFound if there is
-// no such run or question.
-func (c *Client) Question(ctx context.Context, id string, question int) (Record, error) {
-	if err := c.checkQuestionCall(ctx, id, question); err != nil {
-		return Record{}, err
-	}
-	run, err := c.proc.Store.Run(ctx, id)
-	if err == nil {
-		err = c.allow(ctx, ActionView, &run, run.Pending)
-	}
-	if err != nil {
-		return Record{}, err
-	}
-	if q := run.OpenQuestion(question); q != nil {
-		return Record{Question: *q}, nil
-	}
-	record, err := c.proc.Store.Interaction(ctx, id, question)
-	if errors.Is(err, ErrNotFound) && 1 <= question && question <= run.Interactions {
-		err = cmp.Or(lostRecord(ctx, c.proc.Store, id, question), err)
-	}
-	record.Session, record.Journal = nil, 0
-	return record, err
 }
 
 // Now is the time by which the client judges claims, deadlines and the ends of waits: that of

@@ -248,7 +248,7 @@ func TestReplyTimeIsNotBeforeItsQuestion(t *testing.T) {
 		require.Equal(t, asked, receipt.AcceptedAt)
 		pass(time.Second)
 		in(t, lc.Client, "r", fsm.StateSucceeded)
-		_, records, err := st.History(t.Context(), "r")
+		_, records, err := store.ReadHistory(t.Context(), st, "r")
 		require.NoError(t, err)
 		require.Equal(t, asked, records[0].ResolvedAt)
 

@@ -102,7 +102,7 @@ func (r *eventReader) next(ctx context.Context) ([]store.Event, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lifecycle: events of run %s: %w", r.id, err)
 	}
-	if err := checkEvents(r.id, r.after, page); err != nil {
+	if err := store.CheckEvents(r.id, r.after, page); err != nil {
 		return nil, err
 	}
 	// A page that is not full has all events up to now, and hints bring those that follow.
@@ -126,7 +126,7 @@ func (r *eventReader) next(ctx context.Context) ([]store.Event, error) {
 			r.after, last)
 	}
 	if err == nil {
-		err = checkEvents(r.id, r.after, page)
+		err = store.CheckEvents(r.id, r.after, page)
 	}
 	r.fromStore = true
 	return page, err

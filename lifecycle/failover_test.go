@@ -184,8 +184,12 @@ func (s *twin) Events(ctx context.Context, id string, after uint64, limit int) (
 	return s.now().Events(ctx, id, after, limit)
 }
 
-func (s *twin) History(ctx context.Context, id string) (Run, []interaction.Record, error) {
-	return s.now().History(ctx, id)
+func (s *twin) History(ctx context.Context, id string, q store.HistoryQuery) (Run, []interaction.Record, error) {
+	return s.now().History(ctx, id, q)
+}
+
+func (s *twin) Voted(ctx context.Context, id, key string) (interaction.Record, error) {
+	return s.now().Voted(ctx, id, key)
 }
 
 func (s *twin) Settled(ctx context.Context, id, key string) (interaction.Record, error) {

@@ -109,30 +109,9 @@ func (c *Client) GetOrFork(ctx context.Context, id string, at At) (fork Run, kno
 	return cm.Run, false, nil
 }
 
-// Inherited returns the history that a fork inherited from its source, in order, up to the answer
-// that the fork began with. Each question keeps the number that it has in the run that asked it.
-// The history of a run that is not a fork is empty.
-func (c *Client) Inherited(ctx context.Context, id string) ([]Record, error) {
-	if err := c.checkRun(ctx, id); err != nil {
-		return nil, err
-	}
-	if err := c.allowView(ctx, id); err != nil {
-		return nil, err
-	}
-	body, err := c.proc.Store.Spec(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	_, from, err := decodeSubmitted(id, body)
-	if err != nil || from == nil {
-		return nil, err
-	}
-	return from.History, nil
-}
-
 // draftFork reads the source, and makes the record and the stored form of the fork's specification.
 func (c *Client) draftFork(ctx context.Context, id string, at *At, now time.Time) (run Run, body []byte, _ error) {
-	source, err := c.forkSource(ctx, id)
+	source, err := c.forkSource(ctx, id, at.Question)
 	if err != nil {
 		return Run{}, nil, err
 	}
@@ -236,13 +215,10 @@ type forkSource struct {
 }
 
 // forkSource reads a run through Confirm: what the fork goes on from must be durable (J8).
-func (c *Client) forkSource(ctx context.Context, id string) (s forkSource, _ error) {
+func (c *Client) forkSource(ctx context.Context, id string, question int) (s forkSource, _ error) {
 	var body []byte
 	err := c.proc.Store.Confirm(ctx, func(r store.Reader) (err error) {
-		if s.Run, s.Settled, err = r.History(ctx, id); err == nil {
-			err = checkHistory(&s.Run, s.Settled)
-		}
-		if err == nil {
+		if s.Run, s.Settled, err = historyToInherit(ctx, r, id, question); err == nil {
 			body, err = r.Spec(ctx, id)
 		}
 		return err

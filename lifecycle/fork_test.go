@@ -150,6 +150,14 @@ func TestJ6ForkOfASettledQuestion(t *testing.T) {
 		history, err = lc.Inherited(t.Context(), "fork-of-a-fork")
 		require.NoError(t, err)
 		require.Len(t, history, 3)
+		var parts []Record
+		for q := (HistoryQuery{Limit: 1, Newest: true}); len(parts) == 0 || q.After != ""; {
+			part, err := lc.InheritedPage(t.Context(), "fork-of-a-fork", q)
+			require.NoError(t, err)
+			require.Len(t, part.Records, 1)
+			parts, q.After = append(part.Records, parts...), part.Next
+		}
+		require.Equal(t, history, parts, "page by page, though two of them have the same number")
 		none, err := lc.Inherited(t.Context(), "r")
 		require.NoError(t, err)
 		require.Empty(t, none)
@@ -510,7 +518,7 @@ func TestJ6HowMuchAForkInherits(t *testing.T) {
 	_, body, err := Spec{ID: "r", Prompt: "x"}.record(noon)
 	require.NoError(t, err)
 	source := forkSource{ForkSource: decide.ForkSource{
-		Run: Run{ID: "r", State: fsm.StateFailed, Attempt: 1, Profile: fsm.ProfileResumable,
+		Run: Run{ID: "r", State: fsm.StateFailed, Attempt: 1, Interactions: 1, Profile: fsm.ProfileResumable,
 			Session: &SessionHandle{Engine: "agent"}},
 		Settled: []Record{{
 			Question: interaction.Question{ID: 1, Attempt: 1}, Resolution: interaction.UserReply, Response: "yes"}}}}
@@ -545,7 +553,7 @@ type remembering struct {
 
 func (s remembering) Confirm(_ context.Context, read func(store.Reader) error) error { return read(s) }
 
-func (s remembering) History(context.Context, string) (Run, []Record, error) {
+func (s remembering) History(context.Context, string, store.HistoryQuery) (Run, []Record, error) {
 	return s.run, []Record{s.record}, nil
 }
 

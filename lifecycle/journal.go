@@ -87,7 +87,7 @@ func (s *sink) Entries(ctx context.Context) ([]engine.JournalEntry, error) {
 		return nil, fmt.Errorf("engine: journal not read: %w", context.Cause(ctx))
 	}
 	if err == nil {
-		if lost := checkJournal(t.call.RunID, entries, counted); lost != nil {
+		if lost := store.CheckJournal(t.call.RunID, entries, counted); lost != nil {
 			err = heldForRows(lost)
 		}
 	}
@@ -120,7 +120,7 @@ func (c *Client) inheritJournal(ctx context.Context, s *forkSource, from *decide
 	defer room.release(c.journals, true)
 	entries, err := c.proc.Store.Journal(ctx, s.Run.ID)
 	if err == nil {
-		err = checkJournal(s.Run.ID, entries, s.Run.Journal)
+		err = store.CheckJournal(s.Run.ID, entries, s.Run.Journal)
 	}
 	if err == nil && len(entries) < from.OwnEntries {
 		err = fmt.Errorf("%w: its journal has %d entries of %d", store.ErrCorrupt, len(entries), from.OwnEntries)

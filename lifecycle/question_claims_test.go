@@ -98,11 +98,11 @@ func TestK5VotesOfOpenQuestionsNeedNoHistory(t *testing.T) {
 	first, second := question(1, "a"), question(2, "b")
 	run := &Run{ID: "r", Votes: 2, Pending: &first, Siblings: []interaction.Question{second}}
 	for key, want := range map[string]int{"a": 1, "b": 2, "c": 0} {
-		q, vote, err := voteWithKey(t.Context(), nil, run, key)
+		record, vote, err := voteWithKey(t.Context(), nil, run, key)
 		require.NoError(t, err)
 		require.Equal(t, want > 0, vote != nil, key)
 		if want > 0 {
-			require.Equal(t, []any{want, key}, []any{q.ID, vote.Key})
+			require.Equal(t, []any{want, key}, []any{record.Question.ID, vote.Key})
 		}
 	}
 }

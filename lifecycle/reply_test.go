@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -14,6 +15,7 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/memory"
 )
 
 // consulted is a store that remembers which lookups a reply cost, and cannot do some.
@@ -32,12 +34,12 @@ func (s *consulted) Settled(ctx context.Context, id, key string) (interaction.Re
 	return s.Store.Settled(ctx, id, key)
 }
 
-func (s *consulted) History(ctx context.Context, id string) (Run, []interaction.Record, error) {
+func (s *consulted) History(ctx context.Context, id string, q store.HistoryQuery) (Run, []interaction.Record, error) {
 	s.histories++
 	if s.history != nil {
 		return Run{}, nil, s.history
 	}
-	return s.Store.History(ctx, id)
+	return s.Store.History(ctx, id, q)
 }
 
 func (s *consulted) Interaction(ctx context.Context, id string, number int) (interaction.Record, error) {
@@ -358,5 +360,127 @@ func TestC5K5RecordsOfAnotherSpellingAreTheActors(t *testing.T) {
 		for _, id := range []string{"answer", "vote", "claim"} {
 			requireSoundLog(t, lc.proc.Store, id)
 		}
+	})
+}
+
+// weighed is a store that adds up the bytes of the interactions that are read.
+type weighed struct {
+	*memory.Store
+	bytes int
+}
+
+func (s *weighed) weigh(records ...Record) {
+	for i := range records {
+		body, _ := store.AppendRecord(nil, &records[i])
+		s.bytes += len(body)
+	}
+}
+
+func (s *weighed) History(ctx context.Context, id string, q store.HistoryQuery) (Run, []Record, error) {
+	run, records, err := s.Store.History(ctx, id, q)
+	s.weigh(records...)
+	return run, records, err
+}
+
+func (s *weighed) Settled(ctx context.Context, id, key string) (Record, error) {
+	r, err := s.Store.Settled(ctx, id, key)
+	s.weigh(r)
+	return r, err
+}
+
+func (s *weighed) Voted(ctx context.Context, id, key string) (Record, error) {
+	r, err := s.Store.Voted(ctx, id, key)
+	s.weigh(r)
+	return r, err
+}
+
+func (s *weighed) Interaction(ctx context.Context, id string, number int) (Record, error) {
+	r, err := s.Store.Interaction(ctx, id, number)
+	s.weigh(r)
+	return r, err
+}
+
+func (s *weighed) Confirm(_ context.Context, read func(store.Reader) error) error { return read(s) }
+
+// I5 C5 C7 J6: however long the history of a run is, what a call reads of it is bounded: a page, or
+// the interactions that it needs. Page by page, each question is there once, in its place.
+func TestI5ReadsOfALongHistoryAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const rounds = 120
+		s := &weighed{Store: newStore(t)}
+		prompt := strings.Repeat("x", 30<<10)
+		lc, stop := serve(t, Config{Store: s, Engine: sinking(func(_ context.Context, in engine.Turn, _ engine.Sink) (
+			engine.Outcome, error) {
+			o := asking("")
+			o.Questions[0] = engine.Question{Kind: Approval, Prompt: prompt, Subject: &interaction.Subject{Tool: "pay"}}
+			return o, nil
+		})})
+		_, err := lc.Submit(t.Context(), Spec{ID: "r", Prompt: "x", Ask: &AskPolicy{Need: 2}})
+		require.NoError(t, err)
+		vote := func(question int, who, key string) error {
+			return second(lc.Reply(t.Context(), "r", Reply{ID: question, Decision: Approve, Actor: Actor{ID: who},
+				Key: key}))
+		}
+		pass(time.Second)
+		for i := 1; i <= rounds; i++ {
+			require.NoError(t, vote(i, "ada", fmt.Sprint("ada ", i)))
+			require.NoError(t, vote(i, "bob", fmt.Sprint("bob ", i)))
+			pass(time.Second)
+		}
+		asked := rounds + 1 // the last one is open
+		few := 3*store.MinPage/2 + len(prompt)
+		for name, call := range map[string]func() error{
+			"History": func() error { return second(lc.HistoryPage(t.Context(), "r", HistoryQuery{})) },
+			"newest of the history": func() error {
+				return second(lc.HistoryPage(t.Context(), "r", HistoryQuery{Newest: true}))
+			},
+			"Question":              func() error { return second(lc.Question(t.Context(), "r", 7)) },
+			"QuestionWithKey":       func() error { return second(lc.QuestionWithKey(t.Context(), "r", "bob 7")) },
+			"QuestionWithKey, vote": func() error { return second(lc.QuestionWithKey(t.Context(), "r", "ada 7")) },
+			"QuestionWithKey, none": func() error {
+				_, err := lc.QuestionWithKey(t.Context(), "r", "none")
+				require.ErrorIs(t, err, ErrNotFound)
+				return nil
+			},
+			"replayed reply": func() error { return vote(7, "bob", "bob 7") },
+			"replayed vote":  func() error { return vote(7, "ada", "ada 7") },
+			"vote's key for another question": func() error {
+				require.ErrorIs(t, vote(asked, "eve", "ada 7"), ErrKeyConflict)
+				return nil
+			},
+			"late reply": func() error { require.ErrorIs(t, vote(7, "eve", "eve 7"), ErrSettled); return nil },
+			"vote":       func() error { return vote(asked, "carl", "carl") },
+			"fork": func() error {
+				require.ErrorIs(t, second(lc.Fork(t.Context(), "r", At{Question: 3})), ErrCannotFork, "the engine cannot")
+				return nil
+			},
+		} {
+			s.bytes = 0
+			require.NoError(t, call(), name)
+			require.LessOrEqual(t, s.bytes, few, name)
+		}
+		pages := func(q HistoryQuery) (numbers []int) {
+			for {
+				page, err := lc.HistoryPage(t.Context(), "r", q)
+				require.NoError(t, err)
+				for _, r := range page.Records {
+					require.Equal(t, r.Question.ID == asked, r.Resolution == "")
+					numbers = append(numbers, r.Question.ID)
+				}
+				if q.After = page.Next; q.After == "" {
+					return numbers
+				}
+			}
+		}
+		all := make([]int, asked)
+		for i := range all {
+			all[i] = i + 1
+		}
+		require.Equal(t, all, pages(HistoryQuery{}))
+		require.Equal(t, all, pages(HistoryQuery{Limit: 1}))
+		slices.Reverse(all)
+		require.Equal(t, all, pages(HistoryQuery{Newest: true}))
+		require.Equal(t, all, pages(HistoryQuery{Newest: true, Limit: 3}))
+		stop()
 	})
 }

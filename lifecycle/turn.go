@@ -358,11 +358,9 @@ type history turn
 
 // Records implements engine.History.
 func (h *history) Records(ctx context.Context) ([]Record, error) {
-	run, records, err := h.node.proc.Store.History(ctx, h.call.RunID)
-	if err == nil {
-		if lost := checkHistory(&run, records); lost != nil {
-			return nil, heldForRows(lost)
-		}
+	_, records, err := store.ReadHistory(ctx, h.node.proc.Store, h.call.RunID)
+	if errors.Is(err, store.ErrCorrupt) {
+		return nil, heldForRows(err)
 	}
 	return records, err
 }

@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/interlude-go/interlude/interaction"
@@ -16,13 +17,13 @@ func readVote(ctx context.Context, r store.Reader, run *Run, reply Reply) (reply
 		return replyStatus{}, false, nil
 	}
 	if reply.Key != "" {
-		question, vote, err := voteWithKey(ctx, r, run, reply.Key)
+		record, vote, err := voteWithKey(ctx, r, run, reply.Key)
 		if err != nil {
 			return replyStatus{}, false, err
 		}
 		if vote != nil {
-			receipt, refusal := replayedReceipt(run.ID, votedRecord(question, vote), reply)
-			return replyStatus{question: question, receipt: receipt, refusal: refusal,
+			receipt, refusal := replayedReceipt(run.ID, votedRecord(&record.Question, vote), reply)
+			return replyStatus{question: &record.Question, receipt: receipt, refusal: refusal,
 				settled: true}, true, nil
 		}
 	}
@@ -46,34 +47,20 @@ func votedRecord(q *Question, v *interaction.Vote) Record {
 
 // voteWithKey returns the vote of the run with the key, and its question, open or settled; nil if
 // there is none.
-func voteWithKey(ctx context.Context, r store.Reader, run *Run, key string) (*Question, *interaction.Vote, error) {
-	find := func(q *Question) *interaction.Vote {
-		for i := range q.Votes {
-			if q.Votes[i].Key == key {
-				return &q.Votes[i]
-			}
-		}
-		return nil
-	}
-	open := run.OpenQuestions()
+func voteWithKey(ctx context.Context, r store.Reader, run *Run, key string) (Record, *interaction.Vote, error) {
 	given := 0
-	for i := range open {
-		if vote := find(&open[i]); vote != nil {
-			return &open[i], vote, nil
+	for _, open := range run.OpenQuestions() {
+		if vote := open.VoteWithKey(key); vote != nil {
+			return Record{Question: open}, vote, nil
 		}
-		given += len(open[i].Votes)
+		given += len(open.Votes)
 	}
 	if given == run.Votes { // all are on open questions
-		return nil, nil, nil
+		return Record{}, nil, nil
 	}
-	_, records, err := r.History(ctx, run.ID)
-	if err != nil {
-		return nil, nil, err
+	record, err := r.Voted(ctx, run.ID, key)
+	if errors.Is(err, store.ErrNotFound) {
+		return Record{}, nil, nil
 	}
-	for i := range records {
-		if vote := find(&records[i].Question); vote != nil {
-			return &records[i].Question, vote, nil
-		}
-	}
-	return nil, nil, nil
+	return record, record.Question.VoteWithKey(key), err
 }

@@ -85,12 +85,16 @@ type RunReader interface {
 	// returns fewer events than exist only if the returned ones have more than MinPage bytes
 	// together. An empty result means that there are none yet.
 	Events(ctx context.Context, id string, after uint64, limit int) ([]Event, error)
-	// History returns the settled interactions of a run in the order of their numbers, and the run
-	// they belong to, of one moment. Interactions that were asked together may be settled in any
-	// order, so that numbers may be missing that are open.
-	History(ctx context.Context, id string) (Run, []interaction.Record, error)
+	// History returns a page of the settled interactions of a run in the order of their numbers, and
+	// the run that they belong to, of one moment. The page has fewer than exist within the limit
+	// only if the returned ones have more than MinPage bytes together. Interactions that were asked
+	// together may be settled in any order, so that numbers may be missing that are open.
+	History(ctx context.Context, id string, q HistoryQuery) (Run, []interaction.Record, error)
 	// Settled returns the settled interaction whose accepted reply carried the key, or ErrNotFound.
 	Settled(ctx context.Context, id, key string) (interaction.Record, error)
+	// Voted returns the settled interaction of which a vote carried the key, or ErrNotFound. It keeps
+	// no more than one interaction in memory.
+	Voted(ctx context.Context, id, key string) (interaction.Record, error)
 	// Interaction returns the settled interaction of that number, from 1, without reading the
 	// others. ErrNotFound when the run has not settled such a one.
 	Interaction(ctx context.Context, id string, number int) (interaction.Record, error)

@@ -79,7 +79,7 @@ func parkingTime(n int, roundTripsPerS float64) time.Duration {
 // checkFiredOnce returns an error unless each of the n deadlines has fired exactly once.
 func checkFiredOnce(ctx context.Context, h *host, n int, id func(int) string) error {
 	for i := range n {
-		run, history, err := h.store.History(ctx, id(i))
+		run, history, err := store.ReadHistory(ctx, h.store, id(i))
 		if err != nil {
 			return err
 		}

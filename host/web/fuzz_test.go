@@ -153,11 +153,11 @@ func (g *guard) Events(ctx context.Context, id string, after uint64, limit int) 
 	return g.Store.Events(ctx, id, after, limit)
 }
 
-func (g *guard) History(ctx context.Context, id string) (store.Run, []interaction.Record, error) {
+func (g *guard) History(ctx context.Context, id string, q store.HistoryQuery) (store.Run, []interaction.Record, error) {
 	if err := g.call(); err != nil {
 		return store.Run{}, nil, err
 	}
-	return g.Store.History(ctx, id)
+	return g.Store.History(ctx, id, q)
 }
 
 func (g *guard) Settled(ctx context.Context, id, key string) (interaction.Record, error) {

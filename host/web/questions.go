@@ -91,26 +91,37 @@ func (d *Server) questions(ctx context.Context, c *caller, in *RunPath) (*body[Q
 	return &body[Questions]{Questions{showQuestions(&run, c.actor, c.client.Now())}}, nil
 }
 
-// History has every question of a run, in order.
+// History is a page of the questions of a run, in order.
 type History struct {
 	Records []Record `json:"records" nullable:"false"`
+	Next    string   `json:"next,omitempty" doc:"The after of the next page; missing at the end."`
 }
 
-func (d *Server) history(ctx context.Context, c *caller, in *RunPath) (*body[History], error) {
-	return c.showHistory(c.client.History(ctx, in.ID))
+type historyInput struct {
+	RunPath
+	Paging
+	Newest bool `query:"newest" doc:"The newest first."`
 }
 
-func (d *Server) inherited(ctx context.Context, c *caller, in *RunPath) (*body[History], error) {
-	return c.showHistory(c.client.Inherited(ctx, in.ID))
+func (in *historyInput) query() lifecycle.HistoryQuery {
+	return lifecycle.HistoryQuery{Newest: in.Newest, After: in.After, Limit: in.Limit}
 }
 
-func (c *caller) showHistory(records []lifecycle.Record, err error) (*body[History], error) {
+func (d *Server) history(ctx context.Context, c *caller, in *historyInput) (*body[History], error) {
+	return c.showHistory(c.client.HistoryPage(ctx, in.ID, in.query()))
+}
+
+func (d *Server) inherited(ctx context.Context, c *caller, in *historyInput) (*body[History], error) {
+	return c.showHistory(c.client.InheritedPage(ctx, in.ID, in.query()))
+}
+
+func (c *caller) showHistory(page lifecycle.HistoryPage, err error) (*body[History], error) {
 	if err != nil {
 		return nil, err
 	}
-	out := History{make([]Record, len(records))}
-	for i := range records {
-		out.Records[i] = showRecord(&records[i], c.actor, c.client.Now())
+	out := History{make([]Record, len(page.Records)), page.Next}
+	for i := range page.Records {
+		out.Records[i] = showRecord(&page.Records[i], c.actor, c.client.Now())
 	}
 	return &body[History]{out}, nil
 }

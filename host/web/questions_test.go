@@ -186,3 +186,26 @@ func TestL1WhatAuthorizeRefusesIsRefusedHere(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, before, after)
 }
+
+// I5 C7: a history has pages, in both directions.
+func TestI5AHistoryHasPages(t *testing.T) {
+	w := openFor(t)
+	w.submit("r", "three", "ada")
+	require.Equal(t, http.StatusCreated, w.send("POST", "/runs/r/questions/2/reply", "bob", `{"text":"yes"}`).status)
+	for direction, want := range map[string][]int{"": {1, 2, 3}, "&newest=true": {3, 2, 1}} {
+		var numbers []int
+		for after := ""; len(numbers) == 0 || after != ""; {
+			var page web.History
+			w.send("GET", "/runs/r/history?limit=1"+direction+after, "ada", "").into(t, &page)
+			require.Len(t, page.Records, 1)
+			require.Equal(t, page.Records[0].Question.ID == 2, page.Records[0].Resolution != "")
+			numbers = append(numbers, page.Records[0].Question.ID)
+			if after = ""; page.Next != "" {
+				after = "&after=" + page.Next
+			}
+		}
+		require.Equal(t, want, numbers)
+	}
+	require.Equal(t, "INVALID_ARGUMENT", w.send("GET", "/runs/r/history?after=x", "ada", "").code(t))
+	require.Equal(t, "INVALID_ARGUMENT", w.send("GET", "/runs/r/inherited?after=-1", "ada", "").code(t))
+}

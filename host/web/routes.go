@@ -19,7 +19,7 @@ func (d *Server) routes() {
 	get(a, "get-run", "/runs/{id}", "Read a run", d.get)
 	get(a, "list-questions", "/runs/{id}/questions", "The open questions of a run", d.questions)
 	get(a, "get-question", "/runs/{id}/questions/{question}", "One question, and how it was settled", d.question)
-	get(a, "get-history", "/runs/{id}/history", "Every question of a run, and how it was settled", d.history)
+	get(a, "get-history", "/runs/{id}/history", "The questions of a run, and how they were settled", d.history)
 	get(a, "get-inherited", "/runs/{id}/inherited", "The questions that a fork inherits from its source", d.inherited)
 	get(a, "get-usage", "/runs/{id}/usage", "Usage of a run's turns", d.usage)
 	get(a, "get-inbox", "/inbox", "The open questions of all runs, the oldest first", d.inbox)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/interlude-go/interlude/host/web"
 	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/memory"
 )
 
@@ -143,11 +144,11 @@ type sealed struct {
 	set atomic.Bool
 }
 
-func (s *sealed) History(ctx context.Context, id string) (lifecycle.Run, []lifecycle.Record, error) {
+func (s *sealed) History(ctx context.Context, id string, q store.HistoryQuery) (lifecycle.Run, []lifecycle.Record, error) {
 	if s.set.Load() {
 		return lifecycle.Run{}, nil, errors.New("the whole history was read")
 	}
-	return s.Store.History(ctx, id)
+	return s.Store.History(ctx, id, q)
 }
 
 // I5: reading one question, and a late reply to it, do not read the run's whole history.

@@ -30,6 +30,9 @@ var asker = engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (e
 		return engine.Done("You said: " + t.Answers[0].Text), nil
 	case t.Prompt == "nothing":
 		return engine.Done("done"), nil
+	case t.Prompt == "three":
+		q := engine.Question{Kind: engine.Confirm, Prompt: "Go?"}
+		return engine.AskAll(q, q, q), nil
 	case t.Prompt == "form":
 		return engine.Ask(engine.Question{Kind: engine.FillFields, Prompt: "How many?", Schema: json.RawMessage(
 			`{"type":"object","properties":{"count":{"type":"integer","minimum":1}},"required":["count"]}`)}), nil

@@ -122,7 +122,7 @@ var races = []testCase{
 		for range 4 {
 			readers.Go(func() {
 				for ctx.Err() == nil {
-					run, records, err := w.store.History(w.ctx, "r")
+					run, records, err := store.ReadHistory(w.ctx, w.store, "r")
 					if err != nil {
 						w.Errorf("history: %v", err)
 						return

@@ -335,6 +335,11 @@ func (c *connection) Settled(ctx context.Context, id, key string) (interaction.R
 	return forward(ctx, c, "read", func() (interaction.Record, error) { return c.Store.Settled(ctx, id, key) })
 }
 
+// Voted implements store.Reader.
+func (c *connection) Voted(ctx context.Context, id, key string) (interaction.Record, error) {
+	return forward(ctx, c, "read", func() (interaction.Record, error) { return c.Store.Voted(ctx, id, key) })
+}
+
 // Due implements store.Reader.
 func (c *connection) Due(ctx context.Context, now time.Time, limit int) (due []store.Run, next time.Time, err error) {
 	if c.claimsNothing() {

@@ -128,7 +128,7 @@ func (v Verdict) forked(ctx context.Context, s store.Store, p *Plan, l *life) er
 		return nil
 	}
 	source := sourceOf(p, l.run.ID)
-	run, records, err := s.History(ctx, source)
+	run, records, err := store.ReadHistory(ctx, s, source)
 	if err != nil {
 		return fmt.Errorf("its source: %w", err)
 	}
@@ -182,7 +182,7 @@ func orNil(err error) error {
 
 // load reads the run and its log, and checks the log.
 func (v Verdict) load(ctx context.Context, s store.Store, id string) (l life, err error) {
-	if l.run, l.records, err = s.History(ctx, id); err != nil {
+	if l.run, l.records, err = store.ReadHistory(ctx, s, id); err != nil {
 		return l, err
 	}
 	l.entries = entriesOf(v.Journal, id)

@@ -47,13 +47,14 @@ func (s *Store) Events(ctx context.Context, id string, after uint64, limit int) 
 }
 
 // History implements store.Reader.
-func (s *Store) History(ctx context.Context, id string) (store.Run, []interaction.Record, error) {
+func (s *Store) History(ctx context.Context, id string, q store.HistoryQuery) (store.Run, []interaction.Record,
+	error) {
 	type answer struct {
 		run     store.Run
 		records []interaction.Record
 	}
 	a, err := read(s, func() (a answer, err error) {
-		a.run, a.records, err = s.Store.History(ctx, id)
+		a.run, a.records, err = s.Store.History(ctx, id, q)
 		return a, err
 	}, func(a answer) Point { return about("history", false, []store.Run{a.run}) })
 	return a.run, a.records, err
@@ -63,6 +64,13 @@ func (s *Store) History(ctx context.Context, id string) (store.Run, []interactio
 func (s *Store) Settled(ctx context.Context, id, key string) (interaction.Record, error) {
 	return s.record("settled", nameOf(id)+" "+key, func() (interaction.Record, error) {
 		return s.Store.Settled(ctx, id, key)
+	})
+}
+
+// Voted implements store.Reader. ErrNotFound is an answer, too.
+func (s *Store) Voted(ctx context.Context, id, key string) (interaction.Record, error) {
+	return s.record("voted", nameOf(id)+" "+key, func() (interaction.Record, error) {
+		return s.Store.Voted(ctx, id, key)
 	})
 }
 

@@ -104,7 +104,7 @@ func dump(ctx context.Context, s store.Store) ([]byte, error) {
 		if err != nil {
 			return err
 		}
-		run, records, err := s.History(ctx, r.ID)
+		run, records, err := store.ReadHistory(ctx, s, r.ID)
 		if err != nil {
 			return err
 		}

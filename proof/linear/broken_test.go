@@ -112,8 +112,9 @@ type brokenHistory struct {
 	history func(records []interaction.Record) []interaction.Record
 }
 
-func (b *brokenHistory) History(ctx context.Context, id string) (store.Run, []interaction.Record, error) {
-	r, records, err := b.Reader.History(ctx, id)
+func (b *brokenHistory) History(ctx context.Context, id string, q store.HistoryQuery) (store.Run, []interaction.Record,
+	error) {
+	r, records, err := b.Reader.History(ctx, id, q)
 	return r, b.history(records), err
 }
 

@@ -317,5 +317,12 @@ func TestL1ALookAtAQuestionIsBounded(t *testing.T) {
 	require.Less(t, read.Load(), int64(rounds*len(prompt)/2))
 	require.False(t, history.Load(), "the page reads the whole history")
 	ada.run(`[...document.querySelectorAll(".story a")].find((a) => a.innerText === "The full history").click()`)
+	ada.sees(fmt.Sprint("No. ", rounds, ": "))
+	ada.seesNot("No. 1: ")
+	for range 2 { // the page reads the questions before these when it is asked for them
+		ada.press("Earlier questions")
+		ada.until(`document.querySelector(".story button").getAttribute("aria-busy") === null`)
+	}
 	ada.sees("No. 1: ")
+	ada.seesNot("Earlier questions")
 }

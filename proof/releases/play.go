@@ -230,7 +230,7 @@ func (h *host) describe(ctx context.Context) ([]byte, error) {
 
 // see reads a run.
 func see(ctx context.Context, s store.Store, id string) (*seenRun, error) {
-	run, history, err := s.History(ctx, id)
+	run, history, err := store.ReadHistory(ctx, s, id)
 	if err != nil {
 		return nil, err
 	}

@@ -348,8 +348,8 @@ func (s orphaning) Commit(ctx context.Context, batch []store.Commit) []error {
 // settled.
 type latest struct{ store.Store }
 
-func (s latest) History(ctx context.Context, id string) (store.Run, []interaction.Record, error) {
-	run, records, err := s.Store.History(ctx, id)
+func (s latest) History(ctx context.Context, id string, q store.HistoryQuery) (store.Run, []interaction.Record, error) {
+	run, records, err := s.Store.History(ctx, id, q)
 	records = slices.Clone(records)
 	for i := range records {
 		records[i].Session = run.Session

@@ -73,7 +73,7 @@ func (w *world) judge() {
 func (w *world) read(p *runPlan, lines *bytes.Buffer) (*ending, error) {
 	e := &ending{world: w, plan: p, calls: w.turns.calls[p.spec.ID]}
 	var err error
-	if e.run, e.settled, err = w.store.History(w.ctx, p.spec.ID); err != nil {
+	if e.run, e.settled, err = store.ReadHistory(w.ctx, w.store, p.spec.ID); err != nil {
 		return nil, err
 	}
 	stored, err := w.store.Events(w.ctx, p.spec.ID, 0, 10_000)

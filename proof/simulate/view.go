@@ -137,13 +137,21 @@ type history struct {
 }
 
 // History implements store.Reader.
-func (v *view) History(ctx context.Context, id string) (store.Run, []interaction.Record, error) {
+func (v *view) History(ctx context.Context, id string, q store.HistoryQuery) (store.Run, []interaction.Record,
+	error) {
 	w := v.world
-	h, err := do(ctx, v, "History", id, func() (history, error) {
-		r, settled, err := w.store.History(w.ctx, id)
+	h, err := do(ctx, v, "History", fmt.Sprintf("%s %+v", id, q), func() (history, error) {
+		r, settled, err := w.store.History(w.ctx, id, q)
 		return history{w.names.run(r), settled}, err
 	})
 	return h.run, h.settled, err
+}
+
+// Voted implements store.Reader.
+func (v *view) Voted(ctx context.Context, id, key string) (interaction.Record, error) {
+	return do(ctx, v, "Voted", id+" "+key, func() (interaction.Record, error) {
+		return v.world.store.Voted(v.world.ctx, id, key)
+	})
 }
 
 // Usage implements store.Reader.

@@ -163,18 +163,37 @@ func (s *Store) Events(ctx context.Context, id string, after uint64, limit int) 
 }
 
 // History implements store.Reader.
-func (s *Store) History(ctx context.Context, id string) (store.Run, []interaction.Record, error) {
+func (s *Store) History(ctx context.Context, id string, q store.HistoryQuery) (store.Run, []interaction.Record, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	e, err := s.load(ctx, id)
+	if err == nil {
+		err = q.Validate()
+	}
 	if err != nil {
 		return store.Run{}, nil, err
 	}
-	records := make([]interaction.Record, len(e.settled))
-	for i, r := range e.settled {
-		records[i] = store.CloneRecord(r)
+	settled := slices.All(e.settled)
+	if q.Newest {
+		settled = slices.Backward(e.settled)
 	}
-	return s.view(&e.run), records, nil
+	var page []interaction.Record
+	var encoded []byte
+	size := 0
+	for _, r := range settled {
+		if len(page) == q.Limit || size > store.MinPage {
+			break
+		}
+		if !q.Has(r.Question.ID) {
+			continue
+		}
+		if encoded, err = store.AppendRecord(encoded[:0], &r); err != nil {
+			return store.Run{}, nil, err
+		}
+		size += len(encoded)
+		page = append(page, store.CloneRecord(r))
+	}
+	return s.view(&e.run), page, nil
 }
 
 // Usage implements store.Reader.
@@ -212,6 +231,22 @@ func (s *Store) Settled(ctx context.Context, id, key string) (interaction.Record
 		return interaction.Record{}, refuse.NoReply(id)
 	}
 	return store.CloneRecord(e.settled[i]), nil
+}
+
+// Voted implements store.Reader.
+func (s *Store) Voted(ctx context.Context, id, key string) (interaction.Record, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	e, err := s.load(ctx, id)
+	if err != nil {
+		return interaction.Record{}, err
+	}
+	for i := range e.settled {
+		if e.settled[i].Question.VoteWithKey(key) != nil {
+			return store.CloneRecord(e.settled[i]), nil
+		}
+	}
+	return interaction.Record{}, refuse.NoReply(id)
 }
 
 // Due implements store.Reader.

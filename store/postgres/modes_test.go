@@ -79,7 +79,7 @@ func life(w *world, s *postgres.Store) {
 	for _, orphan := range orphans {
 		w.commit(s, cancel(orphan))
 	}
-	_, history, err := s.History(ctx, "r")
+	_, history, err := store.ReadHistory(ctx, s, "r")
 	require.NoError(w, err)
 	require.Len(w, history, 1)
 	events, err := s.Events(ctx, "r", 0, 100)

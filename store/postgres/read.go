@@ -1,10 +1,13 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -177,10 +180,24 @@ var (
 			AND t.id = $2::bigint`)
 	usageText = sql(`SELECT r.id, u.attempt, u.input, u.output, u.cost, u.worked FROM interlude.runs r
 		LEFT JOIN interlude.usage u ON u.run = r.n WHERE r.id = $1::text ORDER BY u.attempt`)
-	historyText = sql(
-		`SELECT ` + view + `, ARRAY (SELECT t.record FROM interlude.settled t WHERE t.run = r.n ORDER BY t.id)
-		FROM interlude.runs r JOIN interlude.states s ON s.n = r.n WHERE r.id = $1::text`)
+	historyText = sql(pageOfHistory("t.id > $2::bigint", "t.id"))
+	newestText  = sql(pageOfHistory("t.id < $2::bigint", "t.id DESC"))
+	votedText   = sql(
+		`SELECT t.record FROM interlude.runs r LEFT JOIN interlude.settled t ON t.run = r.n
+			AND position($2::bytea IN t.record) > 0 WHERE r.id = $1::text ORDER BY t.id`)
 )
+
+// pageOfHistory is the statement that reads a run and a page of its settled interactions. It does
+// not read the records beyond the page.
+func pageOfHistory(after, order string) string {
+	return `SELECT ` + view + `, ARRAY (SELECT p.record FROM (
+			SELECT t.id, t.record,
+				sum(octet_length(t.record)) OVER (ORDER BY ` + order + `) - octet_length(t.record) AS before
+			FROM (SELECT t.id, t.record FROM interlude.settled t WHERE t.run = r.n AND ` + after + `
+				ORDER BY ` + order + ` LIMIT $3::bigint) AS t
+		) AS p WHERE p.before <= $4::bigint ORDER BY ` + strings.Replace(order, "t.", "p.", 1) + `)
+		FROM interlude.runs r JOIN interlude.states s ON s.n = r.n WHERE r.id = $1::text`
+}
 
 // Run implements store.Reader.
 func (r *reader) Run(ctx context.Context, id string) (store.Run, error) {
@@ -272,15 +289,23 @@ func (r *reader) Interaction(ctx context.Context, id string, number int) (intera
 }
 
 // History implements store.Reader.
-func (r *reader) History(ctx context.Context, id string) (store.Run, []interaction.Record, error) {
+func (r *reader) History(ctx context.Context, id string, q store.HistoryQuery) (store.Run, []interaction.Record,
+	error) {
 	type life struct {
 		run     store.Run
 		history []interaction.Record
 	}
+	if err := q.Validate(); err != nil {
+		return store.Run{}, nil, err
+	}
+	text, after := historyText, int64(q.After)
+	if q.Newest {
+		text, after = newestText, cmp.Or(after, math.MaxInt64)
+	}
 	if !storable(id) {
 		return store.Run{}, nil, refuse.NotFound(id)
 	}
-	l, err := readOne(ctx, r, id, r.texts[historyText], func(row pgx.CollectableRow) (l life, _ error) {
+	l, err := readOne(ctx, r, id, r.texts[text], func(row pgx.CollectableRow) (l life, _ error) {
 		var record []byte
 		var departed *int64
 		var settled [][]byte
@@ -297,8 +322,31 @@ func (r *reader) History(ctx context.Context, id string) (store.Run, []interacti
 		var err error
 		l.run, err = decodeView(record, departed)
 		return l, err
-	}, id)
+	}, id, after, int64(q.Limit), store.MinPage)
 	return l.run, l.history, err
+}
+
+// Voted implements store.Reader.
+func (r *reader) Voted(ctx context.Context, id, key string) (found interaction.Record, _ error) {
+	if !storable(id) {
+		return found, refuse.NotFound(id)
+	}
+	has := false
+	_, err := readOne(ctx, r, id, r.texts[votedText], func(row pgx.CollectableRow) (none struct{}, _ error) {
+		var body pgtype.DriverBytes
+		if err := row.Scan(&body); err != nil || body == nil || has {
+			return none, err
+		}
+		one, err := entry.DecodeSettled(body)
+		if err == nil && one.Question.VoteWithKey(key) != nil {
+			found, has = one, true
+		}
+		return none, err
+	}, id, entry.VoteKey(key))
+	if err == nil && !has {
+		err = refuse.NoReply(id)
+	}
+	return found, err
 }
 
 // eventsText does not read the bodies of events beyond a page.

@@ -144,7 +144,7 @@ func TestRollbackLeavesNothingInCache(t *testing.T) {
 	in := s.In(tx)
 	w.commit(in, cancel(first))
 	w.load(in, "r")
-	_, _, err := in.History(t.Context(), "r")
+	_, _, err := store.ReadHistory(t.Context(), in, "r")
 	require.NoError(t, err)
 	w.commit(in, created("new"))
 	require.NoError(t, tx.Rollback(t.Context()))

@@ -173,7 +173,7 @@ func live(t *testing.T, s *sqlite.Store) {
 	require.NoError(t, err)
 	_, err = s.Events(ctx, "first", 0, 10)
 	require.NoError(t, err)
-	_, _, err = s.History(ctx, "first")
+	_, _, err = store.ReadHistory(ctx, s, "first")
 	require.NoError(t, err)
 	_, err = s.Settled(ctx, "first", "key")
 	require.NoError(t, err)

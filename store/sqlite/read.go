@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/interlude-go/interlude/interaction"
@@ -137,21 +138,72 @@ func (s *Store) Identity(ctx context.Context) (identity string, _ error) {
 }
 
 // History implements store.Reader.
-func (s *Store) History(ctx context.Context, id string) (run store.Run, history []interaction.Record, _ error) {
+func (s *Store) History(ctx context.Context, id string, q store.HistoryQuery) (run store.Run,
+	history []interaction.Record, _ error) {
+	if err := q.Validate(); err != nil {
+		return run, nil, err
+	}
+	text := `SELECT record FROM settled WHERE run = ? AND id > ? ORDER BY id LIMIT ? + 0`
+	after := int64(q.After)
+	if q.Newest {
+		text = `SELECT record FROM settled WHERE run = ? AND id < ? ORDER BY id DESC LIMIT ? + 0`
+		after = cmp.Or(after, math.MaxInt64)
+	}
 	err := s.read(ctx, func(c *conn) error {
 		return c.snapshot(func() (err error) {
-			var n int64
-			if n, err = c.loadRun(id, &run); err != nil {
+			n, err := c.loadRun(id, &run)
+			if err != nil {
 				return err
 			}
-			return c.each(context.Background(), func(r row) error {
+			size := 0
+			err = c.each(ctx, func(r row) error {
 				record, err := entry.DecodeSettled(r.blob(0))
 				history = append(history, record)
+				if size += len(r.blob(0)); err == nil && size > store.MinPage {
+					err = errPageFull
+				}
 				return err
-			}, `SELECT record FROM settled WHERE run = ? ORDER BY id`, n)
+			}, text, n, after, int64(q.Limit))
+			if errors.Is(err, errPageFull) {
+				return nil
+			}
+			return err
 		})
 	})
 	return run, history, err
+}
+
+// Voted implements store.Reader.
+func (s *Store) Voted(ctx context.Context, id, key string) (record interaction.Record, _ error) {
+	err := s.read(ctx, func(c *conn) error {
+		return c.snapshot(func() error {
+			r, err := c.one(`SELECT n FROM runs WHERE id = ?`, id)
+			if errors.Is(err, errNoRow) {
+				return refuse.NotFound(id)
+			}
+			if err != nil {
+				return err
+			}
+			err = c.each(ctx, func(r row) (err error) {
+				if record, err = entry.DecodeSettled(r.blob(0)); err == nil && record.Question.VoteWithKey(key) != nil {
+					err = errPageFull
+				}
+				return err
+			}, `SELECT record FROM settled WHERE run = ? AND instr(record, ?) > 0 ORDER BY id`, r.int(0),
+				entry.VoteKey(key))
+			switch {
+			case err == nil:
+				return refuse.NoReply(id)
+			case errors.Is(err, errPageFull):
+				return nil
+			}
+			return err
+		})
+	})
+	if err != nil {
+		return interaction.Record{}, err
+	}
+	return record, nil
 }
 
 // Settled implements store.Reader.

@@ -140,7 +140,7 @@ func requireStored(t *testing.T, s *sqlite.Store, h *hints, made []store.Commit)
 	t.Helper()
 	ctx := t.Context()
 	for _, c := range made {
-		r, history, err := s.History(ctx, c.Run.ID)
+		r, history, err := store.ReadHistory(ctx, s, c.Run.ID)
 		require.NoError(t, err)
 		require.Equal(t, c.Run, r)
 		events, err := s.Events(ctx, c.Run.ID, c.Events[0].Seq-1, 100)

@@ -62,7 +62,7 @@ var commitCases = []promised{
 			require.ErrorIs(w, err, store.ErrNotFound)
 			_, err = w.store.Events(w.ctx, "x", 0, 10)
 			require.ErrorIs(w, err, store.ErrNotFound)
-			_, _, err = w.store.History(w.ctx, "x")
+			_, _, err = store.ReadHistory(w.ctx, w.store, "x")
 			require.ErrorIs(w, err, store.ErrNotFound)
 			_, err = w.store.Settled(w.ctx, "x", "k")
 			require.ErrorIs(w, err, store.ErrNotFound)

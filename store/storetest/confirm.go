@@ -25,7 +25,7 @@ var confirmCases = []promised{
 				shown, err := r.Run(w.ctx, "a")
 				require.NoError(w, err)
 				require.Equal(w, text(w, run), text(w, shown))
-				again, history, err := r.History(w.ctx, "a")
+				again, history, err := store.ReadHistory(w.ctx, r, "a")
 				require.NoError(w, err)
 				require.Equal(w, text(w, run), text(w, again))
 				require.Equal(w, want.History, history)

@@ -3,6 +3,7 @@ package storetest
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/stretchr/testify/require"
@@ -135,7 +136,7 @@ var historyCases = []promised{
 			w.commit(c)
 			r = w.commit(Asked(w.start("n"), w.tick(), false, w.now))
 
-			run, history, err := w.store.History(w.ctx, "a")
+			run, history, err := store.ReadHistory(w.ctx, w.store, "a")
 			require.NoError(w, err)
 			require.Equal(w, 3, run.Pending.ID)
 			require.Len(w, history, 2)
@@ -145,7 +146,7 @@ var historyCases = []promised{
 			require.Equal(w, record, history[1])
 
 			w.commit(ended(r, w.tick(), fsm.StateCanceled))
-			_, history, err = w.store.History(w.ctx, "a")
+			_, history, err = store.ReadHistory(w.ctx, w.store, "a")
 			require.NoError(w, err)
 			require.Len(w, history, 3)
 			require.Equal(w, interaction.Abandoned, history[2].Resolution)
@@ -160,12 +161,64 @@ var historyCases = []promised{
 				w.commit(Answered(w.commit(Asked(r, w.tick(), false, w.now)), w.tick(), ""))
 				r = w.start("n")
 			}
-			_, history, err := w.store.History(w.ctx, "a")
+			_, history, err := store.ReadHistory(w.ctx, w.store, "a")
 			require.NoError(w, err)
 			require.Len(w, history, 12)
 			for i, h := range history {
 				require.Equal(w, i+1, h.Question.ID)
 			}
+		},
+	},
+	{
+		"history/is read page by page",
+		"A page has at most so many settled questions after a number, in order, or before it, the newest first; " +
+			"of large ones it has about MinPage bytes, and the next page continues after it. The run is of the " +
+			"same moment (C7, I5).",
+		func(w *world) {
+			r := w.running("a")
+			large := strings.Repeat("x", store.MinPage/3)
+			for i := range 9 {
+				c := Answered(w.commit(Asked(r, w.tick(), false, w.now)), w.tick(), "")
+				if i >= 3 {
+					c.Settled[0].Response = large
+				}
+				w.commit(c)
+				r = w.start("n")
+			}
+			r = w.commit(Asked(r, w.tick(), false, w.now))
+			_, all, err := store.ReadHistory(w.ctx, w.store, "a")
+			require.NoError(w, err)
+			require.Len(w, all, 9)
+			pages := func(s store.Store, q store.HistoryQuery) (sizes []int) {
+				var got []interaction.Record
+				for {
+					run, page, err := s.History(w.ctx, "a", q)
+					require.NoError(w, err)
+					require.Equal(w, text(w, r), text(w, run))
+					if len(page) == 0 {
+						break
+					}
+					got, sizes = append(got, page...), append(sizes, len(page))
+					q.After = page[len(page)-1].Question.ID
+				}
+				if q.Newest {
+					slices.Reverse(got)
+				}
+				require.Equal(w, all, got)
+				return sizes
+			}
+			for _, s := range []store.Store{w.store, w.also()} {
+				require.Equal(w, []int{2, 2, 2, 2, 1}, pages(s, store.HistoryQuery{Limit: 2}))
+				require.Equal(w, []int{6, 3}, pages(s, store.HistoryQuery{Limit: 1000}), "three of these fill a page")
+				require.Equal(w, []int{2, 2, 2, 2, 1}, pages(s, store.HistoryQuery{Limit: 2, Newest: true}))
+				require.Equal(w, []int{3, 3, 3}, pages(s, store.HistoryQuery{Limit: 1000, Newest: true}))
+			}
+			for _, q := range []store.HistoryQuery{{}, {Limit: -1}, {Limit: 1, After: -1}} {
+				_, _, err := w.store.History(w.ctx, "a", q)
+				require.ErrorIs(w, err, store.ErrInvalid)
+			}
+			_, _, err = w.store.History(w.ctx, "nowhere", store.HistoryQuery{Limit: 1})
+			require.ErrorIs(w, err, store.ErrNotFound)
 		},
 	},
 	{
@@ -181,7 +234,7 @@ var historyCases = []promised{
 			r = w.commit(Asked(r, w.tick(), false, w.now))
 			w.waiting("b")
 			found := func(s store.Store, numbers ...int) {
-				_, history, err := s.History(w.ctx, "a")
+				_, history, err := store.ReadHistory(w.ctx, s, "a")
 				require.NoError(w, err)
 				require.Len(w, history, len(numbers))
 				for i, number := range numbers {

@@ -97,7 +97,7 @@ var fieldCases = []promised{
 					r, err := s.Run(w.ctx, id)
 					require.NoError(w, err)
 					require.Equal(w, output, string(r.Output))
-					r, _, err = s.History(w.ctx, id)
+					r, _, err = store.ReadHistory(w.ctx, s, id)
 					require.NoError(w, err)
 					require.Equal(w, output, string(r.Output))
 					page, err := s.Runs(w.ctx, store.Query{Newest: true, Limit: 1})

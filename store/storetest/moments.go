@@ -83,7 +83,7 @@ func agrees(ctx context.Context, s store.Store, id string) error {
 	if err != nil {
 		return err
 	}
-	run, history, err := s.History(ctx, id)
+	run, history, err := store.ReadHistory(ctx, s, id)
 	if err != nil {
 		return err
 	}

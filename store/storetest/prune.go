@@ -75,7 +75,7 @@ var pruneCases = []promised{
 			require.ErrorIs(w, err, store.ErrNotFound)
 			_, err = w.store.Events(w.ctx, "a", 0, 9)
 			require.ErrorIs(w, err, store.ErrNotFound)
-			_, _, err = w.store.History(w.ctx, "a")
+			_, _, err = store.ReadHistory(w.ctx, w.store, "a")
 			require.ErrorIs(w, err, store.ErrNotFound)
 			_, err = w.store.Settled(w.ctx, "a", "k")
 			require.ErrorIs(w, err, store.ErrNotFound)

@@ -140,7 +140,7 @@ var sharingCases = []promised{
 			})
 			w.commit(Answered(w.load("a"), w.tick(), "k"))
 			w.untouched("a", func() {
-				run, history, err := w.store.History(w.ctx, "a")
+				run, history, err := store.ReadHistory(w.ctx, w.store, "a")
 				require.NoError(w, err)
 				require.Len(w, history, 1)
 				scribble(&run)

@@ -22,7 +22,7 @@ func (w *world) waitingWith(id string, questions int, rule interaction.Rule) sto
 // every other way to read them agrees.
 func (w *world) settledNumbers(id string) (settled, open []int) {
 	w.Helper()
-	run, history, err := w.store.History(w.ctx, id)
+	run, history, err := store.ReadHistory(w.ctx, w.store, id)
 	require.NoError(w, err)
 	for _, r := range history {
 		settled = append(settled, r.Question.ID)

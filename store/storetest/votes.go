@@ -50,13 +50,42 @@ var voteCases = []promised{
 			settled.Run.Votes++
 			r = w.commit(settled)
 			w.commit(Completed(r, w.tick(), 1, ""))
-			_, history, err := w.store.History(w.ctx, "a")
+			_, history, err := store.ReadHistory(w.ctx, w.store, "a")
 			require.NoError(w, err)
 			require.Equal(w, []int{1, 3}, []int{len(history[0].Question.Votes), len(history[1].Question.Votes)})
 			require.Equal(w, []string{"k1", "", "k3"}, []string{history[1].Question.Votes[0].Key,
 				history[1].Question.Votes[1].Key, history[1].Question.Votes[2].Key})
 			_, err = w.store.Settled(w.ctx, "a", "k1")
 			require.ErrorIs(w, err, store.ErrNotFound, "a vote settles nothing")
+		},
+	},
+	{
+		"votes/a settled approval is found by the key of a vote",
+		"The settled question of which a vote carried the key is found by it, whatever characters it has; votes " +
+			"on open questions, keys of other replies and texts that look like a key are not found (C5, K5).",
+		func(w *world) {
+			const key = "<k> \"1\" ü\u2028"
+			r := w.commit(severalDecide(AskedTogether(w.running("a"), w.tick(), 3, interaction.Rule{}), 3))
+			r.Pending.Subject.Arguments = []byte(`{"key":"open"}`)
+			for i, k := range []string{key, "other"} {
+				r = w.commit(Voted(r, w.tick(), i+1, "ada", k))
+				require.ErrorIs(w, second(w.store.Voted(w.ctx, "a", k)), store.ErrNotFound, "it is open")
+			}
+			r = w.commit(Recorded(r, w.tick(), 1, "last"))
+			w.commit(Recorded(r, w.tick(), 2, ""))
+			for _, s := range []store.Store{w.store, w.also()} {
+				for i, k := range []string{key, "other"} {
+					got, err := s.Voted(w.ctx, "a", k)
+					require.NoError(w, err)
+					want, err := s.Interaction(w.ctx, "a", i+1)
+					require.NoError(w, err)
+					require.Equal(w, want, got)
+				}
+				for _, k := range []string{"last", "open", "", "k", "<k>"} {
+					require.ErrorIs(w, second(s.Voted(w.ctx, "a", k)), store.ErrNotFound, "key %q", k)
+				}
+			}
+			require.ErrorIs(w, second(w.store.Voted(w.ctx, "nowhere", key)), store.ErrNotFound)
 		},
 	},
 	{

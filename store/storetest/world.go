@@ -223,7 +223,7 @@ func readSnapshot(ctx context.Context, tb require.TestingT, s store.Store, id st
 	spec, err := s.Spec(ctx, id)
 	require.NoError(tb, err)
 	events := readAll(ctx, tb, s, id)
-	again, history, err := s.History(ctx, id)
+	again, history, err := store.ReadHistory(ctx, s, id)
 	require.NoError(tb, err)
 	require.NoError(tb, run.Validate())
 	require.Equal(tb, text(tb, run), text(tb, again), "History returns the run as Run does")

@@ -183,16 +183,12 @@ func (a *answering) repeated(ctx context.Context, cl *client) (*lifecycle.Questi
 	if a.key == "" {
 		return nil, false, nil
 	}
-	records, err := cl.History(ctx, a.run)
-	for i := range records {
-		q := &records[i].Question
-		mine := records[i].Key == a.key ||
-			slices.ContainsFunc(q.Votes, func(v lifecycle.Vote) bool { return v.Key == a.key })
-		if mine && (a.number == 0 || a.number == q.ID) {
-			return q, true, nil
-		}
+	record, err := cl.QuestionWithKey(ctx, a.run, a.key)
+	if errors.Is(err, lifecycle.ErrNotFound) {
+		return nil, false, nil
 	}
-	return nil, false, err
+	repeated := err == nil && (a.number == 0 || a.number == record.Question.ID)
+	return &record.Question, repeated, err
 }
 
 // asGiven is the answer that the command line gives.

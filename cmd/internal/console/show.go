@@ -22,34 +22,39 @@ var showVerb = command.Verb{
 	Name: "show", Args: "RUN", Does: "show a run: its state, open questions, answers and result",
 	Prepare: func(f *flag.FlagSet) command.Action {
 		db, asJSON := NewDatabase(f), jsonFlag(f)
+		limit := f.Int("limit", 100, "at most `n` questions of the history, the newest; 0 for all")
 		return func(ctx context.Context, c command.Call) (int, error) {
 			args, err := c.Want("RUN")
 			if err != nil {
 				return command.Misused, err
 			}
 			p := newPrinter(c.Out, *asJSON)
-			return db.with(ctx, once, func(cl *client) error { return show(ctx, cl, p, args[0], db.flags()) })
+			if *limit < 0 {
+				return command.Misused, command.Misusef("-limit is %d: want a number from 0", *limit)
+			}
+			return db.with(ctx, once, func(cl *client) error { return show(ctx, cl, p, args[0], *limit, db.flags()) })
 		}
 	},
 }
 
-// Shown is what show prints with -json: the run, and each of its questions.
+// Shown is what show prints with -json: the run, and its newest questions.
 type Shown struct {
 	web.Run
 	History []web.Record `json:"history"`
+	Earlier bool         `json:"earlier,omitempty"` // whether there are more questions before these
 }
 
-func show(ctx context.Context, cl *client, p *printer, id, db string) error {
+func show(ctx context.Context, cl *client, p *printer, id string, limit int, db string) error {
 	run, err := cl.Get(ctx, id)
 	if err != nil {
 		return err
 	}
-	history, err := cl.History(ctx, id)
+	history, earlier, err := newest(ctx, cl, id, limit)
 	if err != nil {
 		return err
 	}
 	if p.json {
-		v := Shown{web.ShowRun(&run, lifecycle.Actor{}, cl.Now()), []web.Record{}}
+		v := Shown{web.ShowRun(&run, lifecycle.Actor{}, cl.Now()), []web.Record{}, earlier}
 		for i := range history {
 			v.History = append(v.History, web.ShowRecord(&history[i], lifecycle.Actor{}, cl.Now()))
 		}
@@ -60,6 +65,9 @@ func show(ctx context.Context, cl *client, p *printer, id, db string) error {
 	settled := slices.DeleteFunc(history, func(r lifecycle.Record) bool { return r.Resolution == "" })
 	if len(settled) > 0 {
 		p.line(terminal.Dim, "history")
+	}
+	if earlier {
+		p.line(terminal.Dim, "  earlier questions: interlude show -limit 0 "+db+" "+id)
 	}
 	for i := range settled {
 		p.record(&settled[i])
@@ -73,6 +81,26 @@ func show(ctx context.Context, cl *client, p *printer, id, db string) error {
 	}
 	p.result(&run)
 	return p.err
+}
+
+// newest returns the newest questions of a run, in order, and whether there are earlier ones. Limit 0
+// is all.
+func newest(ctx context.Context, cl *client, id string, limit int) (all []lifecycle.Record, earlier bool, _ error) {
+	for q := (lifecycle.HistoryQuery{Newest: true}); ; {
+		q.Limit = 1000
+		if limit > 0 {
+			q.Limit = min(q.Limit, limit-len(all))
+		}
+		page, err := cl.HistoryPage(ctx, id, q)
+		if err != nil {
+			return nil, false, err
+		}
+		all, q.After = append(all, page.Records...), page.Next
+		if q.After == "" || len(all) == limit {
+			slices.Reverse(all)
+			return all, q.After != "", nil
+		}
+	}
 }
 
 // stateStyles are the styles of states that want attention, or have ended.

@@ -99,3 +99,10 @@ func DecodeSettled(body []byte) (r interaction.Record, _ error) {
 	}
 	return r, nil
 }
+
+// VoteKey returns bytes that the encoded interaction has if one of its votes carries the key. Other
+// interactions may have them, too, so the decoded votes decide.
+func VoteKey(key string) []byte {
+	text, _ := json.Marshal(key) // as store.AppendRecord writes it; a text always encodes
+	return append([]byte(`"key":`), text...)
+}

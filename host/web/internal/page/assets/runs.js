@@ -1,13 +1,13 @@
 // For operators: the runs by state, why a run does not continue, and the possible actions.
 
 import { T } from "./texts.js";
-import { Problem, get, getTagged, newKey, now, post, postOnce, query, runPath } from "./api.js";
+import { Problem, get, getTagged, newKey, now, post, postOnce, query, questionPath, runPath } from "./api.js";
 import { h, newID, once, prose, said, set, shown } from "./dom.js";
 import { stringify } from "./exact.js";
 import { follow, refresh } from "./live.js";
 import { problemText } from "./question.js";
 import { readable } from "./approval.js";
-import { audience, showStory } from "./story.js";
+import { Earlier, audience, showStory } from "./story.js";
 import { drawTimeline } from "./timeline.js";
 import { moment, since, until } from "./time.js";
 import { visible } from "./visible.js";
@@ -130,7 +130,8 @@ export function whyNot(run, stats) {
 // RunPanel shows a run in a node, and follows it until it is closed.
 export class RunPanel {
   constructor(node, id) {
-    Object.assign(this, { node, id, run: null, events: [] });
+    Object.assign(this, { node, id, run: null, events: [], records: new Map() });
+    this.before = new Earlier(runPath(id) + "/history"); // of the questions that were not read yet
     this.head = h("div");
     this.notice = h("div", { role: "status" });
     this.why = h("div");
@@ -159,16 +160,20 @@ export class RunPanel {
   }
 
   async read() {
-    let run, records, stats;
+    let run, stats;
     try {
-      [run, { records }, stats] = await Promise.all([get(runPath(this.id)), get(runPath(this.id) + "/history"),
-        get("api/stats").catch((e) => { if (e instanceof Problem) return null; throw e; })]);
+      [run, stats] = await Promise.all([get(runPath(this.id)), get("api/stats").catch((e) => {
+        if (e instanceof Problem) return null;
+        throw e;
+      }), this.readNewest()]);
+      await this.readSettled(run);
     } catch (e) {
       if (!(e instanceof Problem)) throw e;
       set(this.node, h("p", { class: "notice bad", role: "alert" }, problemText(e)));
       return;
     }
     if (this.closed) return;
+    const records = this.known();
     const text = stringify([run, records, whyNot(run, stats)]);
     if (text === this.text) return;
     this.text = text;
@@ -178,6 +183,35 @@ export class RunPanel {
         this.story);
     }
     this.show(run, records, stats);
+  }
+
+  // known are the questions that were read, in order: the newest ones without a gap.
+  known() {
+    return [...this.records.values()].sort((a, b) => a.question.id - b.question.id);
+  }
+
+  keep(records) {
+    for (const record of records) this.records.set(record.question.id, record);
+  }
+
+  // readNewest reads the newest questions, back to those that are known.
+  async readNewest() {
+    const last = Math.max(0, ...this.records.keys());
+    const part = last ? new Earlier(this.before.path) : this.before;
+    do this.keep(await part.read()); while (last && part.more && Number(part.after) > last + 1);
+  }
+
+  // readSettled reads those again that were open when they were read, and are no more.
+  async readSettled(run) {
+    const settled = this.known().filter((r) => !r.resolution && !run.questions.some((q) => q.id === r.question.id));
+    this.keep(await Promise.all(settled.map((r) => get(questionPath(this.id, r.question.id)))));
+  }
+
+  // load reads the questions before those that are known.
+  async load() {
+    this.keep(await this.before.read());
+    this.updateStory(this.run, this.known());
+    this.showActions(this.run, this.known());
   }
 
   show(run, records, stats) {
@@ -209,7 +243,7 @@ export class RunPanel {
       run.final_text ? said(run.final_text) : null,
       run.output !== undefined ? h("div", { class: "arguments" }, readable(run.output)) : null] : null);
     if (!this.stopStory) ({ stop: this.stopStory, update: this.updateStory } = showStory(this.story, run, records,
-      { went: (events) => this.went(events) }));
+      { earlier: { more: () => this.before.more, load: () => this.load() }, went: (events) => this.went(events) }));
     else this.updateStory(run, records);
     this.showActions(run, records);
   }

@@ -1,8 +1,8 @@
 // The history of a run: the agent's messages, the questions, and how and by whom they were settled.
 
 import { T } from "./texts.js";
-import { get, runPath } from "./api.js";
-import { h, said, set, shown } from "./dom.js";
+import { get, query, runPath } from "./api.js";
+import { button, h, said, set, shown } from "./dom.js";
 import { stringify } from "./exact.js";
 import { followRun } from "./live.js";
 import { since, stamp } from "./time.js";
@@ -36,25 +36,31 @@ export function decided(record) {
 const tail = 100; // events with which the story of a question begins
 
 // showStory shows the history in a node and follows it: seen is called after new events, went with the events. The
-// question with the number current is only linked, and a long story starts near its end.
-export function showStory(node, run, records, { current = 0, seen = () => {}, went = () => {} } = {}) {
+// question with the number current is only linked, and a long story starts near its end. Earlier says whether there
+// are questions before the records, and loads them.
+export function showStory(node, run, records, { current = 0, earlier = null, seen = () => {}, went = () => {} } = {}) {
   const after = current ? Math.max(0, run.last_event - tail) : 0;
-  const cut = after > 0 || records.length > 0 && records[0].question.id > 1;
+  const cut = !earlier && (after > 0 || records.length > 0 && records[0].question.id > 1);
   let events = [];
   let known = run.last_event;
   let before = []; // the questions that a fork inherits from its source
+  const source = run.forked_from ? new Earlier(`${runPath(run.id)}/inherited`) : null;
+  const load = async () => {
+    if (earlier?.more()) return earlier.load();
+    before = [...(await source.read()).reverse(), ...before];
+    show();
+  };
+  const more = button(T.earlier, "small", () => load().catch(() => {})); // it can be pressed again
   const list = h("ol", { class: "entries" });
   set(node, h("h2", null, T.story), cut ? h("p", null, h("a", { href: `#/runs/${encodeURIComponent(run.id)}` },
-    T.wholeStory)) : null, list);
-  const show = () => set(list, entries(run, before, records, events, current).map(({ at, kind, content }) =>
-    h("li", { class: `entry ${kind}` }, h("span", { class: "when" }, stamp(at)), h("div", null, content))));
+    T.wholeStory)) : null, more, list);
+  const show = () => {
+    more.hidden = !earlier?.more() && !source?.more;
+    set(list, entries(run, before, records, events, current).map(({ at, kind, content }) =>
+      h("li", { class: `entry ${kind}` }, h("span", { class: "when" }, stamp(at)), h("div", null, content))));
+  };
   show();
-  if (run.forked_from) {
-    get(runPath(run.id) + "/inherited").then(({ records: inherited }) => {
-      before = inherited;
-      show();
-    }, () => {}); // the fork's own story is shown all the same
-  }
+  if (source && !earlier?.more()) load().catch(() => {}); // the fork's own story is shown all the same
   const stop = followRun(runPath(run.id), (all) => {
     events = all;
     show();
@@ -67,6 +73,20 @@ export function showStory(node, run, records, { current = 0, seen = () => {}, we
     [run, records] = [nextRun, nextRecords];
     show();
   } };
+}
+
+// Earlier reads a list of questions backwards, part by part.
+export class Earlier {
+  constructor(path) {
+    Object.assign(this, { path, more: true, after: "" });
+  }
+
+  // read returns the next part, the newest question first.
+  async read() {
+    const { records, next } = await get(this.path + query({ newest: true, after: this.after }));
+    Object.assign(this, { more: Boolean(next), after: next ?? "" });
+    return records;
+  }
 }
 
 function entries(run, before, records, events, current) {

@@ -200,6 +200,7 @@ export const T = {
   // History
   story: "History",
   wholeStory: "The full history",
+  earlier: "Earlier questions",
   started: "The run was submitted.",
   thisQuestion: "This question was asked.",
   putOff: "The turn will be retried.",

@@ -1,0 +1,291 @@
+package lifecycle
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/lifecycle/internal/decide"
+	"github.com/interlude-go/interlude/store"
+)
+
+// HistoryQuery selects a page of a run's questions. The zero value is the first page.
+type HistoryQuery struct {
+	// Newest reverses the order.
+	Newest bool
+	// After is the Next of the page before; empty begins with the first question, or the newest.
+	After string
+	// Limit is the most records to return, from 1 to 1000; 0 means 100.
+	Limit int
+}
+
+// HistoryPage is a page of a run's questions. A page of large ones may have fewer records than the
+// limit although others follow. Next is empty at the end.
+type HistoryPage struct {
+	Records []Record
+	Next    string
+}
+
+// HistoryPage returns a page of the run's questions in the order of their numbers, and how each was
+// settled; those that are open have no resolution. A page takes about 256 KiB of memory, or as
+// much as its largest record beyond that. The error is an *ArgumentError if the query is invalid.
+func (c *Client) HistoryPage(ctx context.Context, id string, query HistoryQuery) (HistoryPage, error) {
+	if err := c.checkRun(ctx, id); err != nil {
+		return HistoryPage{}, err
+	}
+	q, err := query.forStore()
+	if err != nil {
+		return HistoryPage{}, err
+	}
+	run, page, err := c.readHistory(ctx, id, q)
+	if err == nil {
+		err = c.allow(ctx, ActionView, &run, run.Pending)
+	}
+	if err != nil {
+		return HistoryPage{}, err
+	}
+	return page, nil
+}
+
+// History returns all questions of the run at once, as HistoryPage returns them page by page.
+// Questions may be settled while it reads. A run may have thousands of questions, so prefer
+// HistoryPage where anybody may ask for any run.
+func (c *Client) History(ctx context.Context, id string) (all []Record, _ error) {
+	if err := c.checkRun(ctx, id); err != nil {
+		return nil, err
+	}
+	for q := (store.HistoryQuery{Limit: store.MaxBatch}); ; {
+		run, page, err := c.readHistory(ctx, id, q)
+		if err == nil && q.After == 0 {
+			err = c.allow(ctx, ActionView, &run, run.Pending)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, page.Records...); page.Next == "" {
+			return all, nil
+		}
+		q.After = all[len(all)-1].Question.ID
+	}
+}
+
+// forStore checks the query.
+func (q HistoryQuery) forStore() (store.HistoryQuery, error) {
+	s := store.HistoryQuery{Newest: q.Newest, Limit: cmp.Or(q.Limit, 100)}
+	if s.Limit < 1 || s.Limit > store.MaxBatch {
+		return s, &ArgumentError{"query.Limit", fmt.Sprint(q.Limit),
+			fmt.Sprintf("1 to %d, or 0 for 100", store.MaxBatch), nil}
+	}
+	if q.After == "" {
+		return s, nil
+	}
+	var err error
+	if s.After, err = strconv.Atoi(q.After); err != nil || s.After < 1 {
+		return s, &ArgumentError{"query.After", quote(q.After),
+			"the Next of a page, or nothing for the first page", nil}
+	}
+	return s, nil
+}
+
+// readHistory reads a page of questions.
+func (c *Client) readHistory(ctx context.Context, id string, q store.HistoryQuery) (Run, HistoryPage, error) {
+	run, settled, err := c.proc.Store.History(ctx, id, q)
+	if err == nil {
+		err = store.CheckHistory(ctx, c.proc.Store, &run, q, settled)
+	}
+	if err != nil {
+		return run, HistoryPage{}, err
+	}
+	return run, historyPage(&run, q, settled), nil
+}
+
+// historyPage puts the open questions of the run among the settled ones.
+func historyPage(run *Run, q store.HistoryQuery, settled []Record) (page HistoryPage) {
+	number, step := q.After+1, 1
+	if q.Newest {
+		number, step = cmp.Or(q.After, run.Interactions+1)-1, -1
+	}
+	for ; 1 <= number && number <= run.Interactions; number += step {
+		open := run.OpenQuestion(number)
+		switch {
+		case len(page.Records) == q.Limit || open == nil && len(settled) == 0:
+			page.Next = strconv.Itoa(number - step)
+			return page
+		case open != nil:
+			page.Records = append(page.Records, Record{Question: *open})
+		default:
+			page.Records, settled = append(page.Records, withoutHandles(settled[0])), settled[1:]
+		}
+	}
+	return page
+}
+
+// withoutHandles returns the record as people see it: only engines and Fork use the rest.
+func withoutHandles(r Record) Record {
+	r.Session, r.Journal = nil, 0
+	return r
+}
+
+// InheritedPage returns a page of the history that a fork inherited from its source, up to the
+// answer that the fork began with. Each question keeps the number that it has in the run that asked
+// it. The history of a run that is not a fork is empty.
+func (c *Client) InheritedPage(ctx context.Context, id string, query HistoryQuery) (page HistoryPage, _ error) {
+	if err := c.checkRun(ctx, id); err != nil {
+		return page, err
+	}
+	q, err := query.forStore()
+	if err != nil {
+		return page, err
+	}
+	all, err := c.Inherited(ctx, id)
+	if err != nil {
+		return page, err
+	}
+	// A place in this history is not a question's number, which a fork of a fork may have twice.
+	place, step := q.After+1, 1
+	if q.Newest {
+		place, step = cmp.Or(q.After, len(all)+1)-1, -1
+	}
+	for size := 0; 1 <= place && place <= len(all); place += step {
+		if len(page.Records) == q.Limit || size > store.MinPage {
+			page.Next = strconv.Itoa(place - step)
+			break
+		}
+		size += recordSize(&all[place-1])
+		page.Records = append(page.Records, all[place-1])
+	}
+	return page, nil
+}
+
+// Inherited returns the whole history that a fork inherited, which InheritedPage returns page by
+// page: at most 16 MiB.
+func (c *Client) Inherited(ctx context.Context, id string) ([]Record, error) {
+	if err := c.checkRun(ctx, id); err != nil {
+		return nil, err
+	}
+	if err := c.allowView(ctx, id); err != nil {
+		return nil, err
+	}
+	body, err := c.proc.Store.Spec(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	_, from, err := decodeSubmitted(id, body)
+	if err != nil || from == nil {
+		return nil, err
+	}
+	return from.History, nil
+}
+
+// historyToInherit reads the settled questions that a fork at this one needs, 0 for all: up to the
+// last one that was asked together with it. It gives up when they are larger than what a fork can
+// inherit.
+func historyToInherit(ctx context.Context, r store.RunReader, id string, question int) (run Run, needed []Record,
+	_ error) {
+	size := 0
+	err := store.EachSettled(ctx, r, id, func(of *Run, page []Record) error {
+		run, needed = *of, append(needed, page...)
+		for i := range page {
+			size += recordSize(&page[i])
+		}
+		if question > run.Interactions || question > 0 && run.OpenQuestion(question) != nil ||
+			question == 0 && !run.State.Terminal() { // which is refused
+			return errNoMoreNeeded
+		}
+		if i := slices.IndexFunc(needed, func(r Record) bool { return r.Question.ID == question }); i >= 0 &&
+			needed[len(needed)-1].Question.Attempt > needed[i].Question.Attempt {
+			return errNoMoreNeeded
+		}
+		if size > decide.MaxOrigin {
+			return fmt.Errorf("%w: run %s has a history of more than %s up to there, and a fork inherits no more",
+				ErrCannotFork, id, bytesOf(decide.MaxOrigin))
+		}
+		return nil
+	})
+	if errors.Is(err, errNoMoreNeeded) {
+		err = nil
+	}
+	return run, needed, err
+}
+
+var errNoMoreNeeded = errors.New("lifecycle: no further page is needed")
+
+// recordSize is about how much memory a record needs.
+func recordSize(r *Record) int { return questionSize(&r.Question) + len(r.Response) + len(r.Value) }
+
+func questionSize(q *Question) int {
+	size := len(q.Prompt) + len(q.Context) + len(q.Schema)
+	if q.Subject != nil {
+		size += len(q.Subject.Arguments)
+	}
+	return size
+}
+
+// Question returns one question of the run and how it was settled; an open one has no resolution.
+// Unlike History it does not read the run's other questions. The error is ErrNotFound if there is
+// no such run or question.
+func (c *Client) Question(ctx context.Context, id string, question int) (Record, error) {
+	if err := c.checkQuestionCall(ctx, id, question); err != nil {
+		return Record{}, err
+	}
+	run, err := c.proc.Store.Run(ctx, id)
+	if err == nil {
+		err = c.allow(ctx, ActionView, &run, run.Pending)
+	}
+	if err != nil {
+		return Record{}, err
+	}
+	if q := run.OpenQuestion(question); q != nil {
+		return Record{Question: *q}, nil
+	}
+	record, err := c.proc.Store.Interaction(ctx, id, question)
+	if errors.Is(err, ErrNotFound) && 1 <= question && question <= run.Interactions {
+		err = cmp.Or(lostRecord(ctx, c.proc.Store, id, question), err)
+	}
+	return withoutHandles(record), err
+}
+
+// QuestionWithKey returns the question of the run for which a reply or a vote with this idempotency
+// key was accepted, and how it was settled. The error is ErrNotFound if there is none.
+func (c *Client) QuestionWithKey(ctx context.Context, id, key string) (Record, error) {
+	if err := c.checkRun(ctx, id); err != nil {
+		return Record{}, err
+	}
+	run, err := c.proc.Store.Run(ctx, id)
+	if err == nil {
+		err = c.allow(ctx, ActionView, &run, run.Pending)
+	}
+	if err != nil {
+		return Record{}, err
+	}
+	record, err := c.proc.Store.Settled(ctx, id, key)
+	if !errors.Is(err, ErrNotFound) || run.Votes == 0 || key == "" {
+		return withoutHandles(record), err
+	}
+	voted, vote, reading := voteWithKey(ctx, c.proc.Store, &run, key)
+	if vote != nil || reading != nil {
+		return withoutHandles(voted), reading
+	}
+	return Record{}, err
+}
+
+// lostRecord returns an error if the run still says that it has asked the question, which neither
+// is open nor has a record. The run may have been pruned, or its id used again, since it was read.
+func lostRecord(ctx context.Context, r store.Reader, id string, number int) error {
+	q := store.HistoryQuery{After: number - 1, Limit: 1}
+	run, page, err := r.History(ctx, id, q)
+	if err != nil {
+		return err
+	}
+	return store.CheckHistory(ctx, r, &run, q, page)
+}
+
+// heldForRows holds the run: an operator may restore the rows from a backup.
+func heldForRows(err error) error {
+	return &engine.Failure{Code: fsm.CodeEngineFailed, Held: true, Err: err}
+}

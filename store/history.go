@@ -1,0 +1,149 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/interlude-go/interlude/interaction"
+)
+
+// HistoryQuery selects a page of the settled interactions of a run.
+type HistoryQuery struct {
+	// After is the number of the interaction after which the page begins; 0 begins with the first,
+	// or with the newest.
+	After int
+	// Newest reverses the order.
+	Newest bool
+	// Limit is the most interactions to return, from 1 to MaxBatch.
+	Limit int
+}
+
+// Validate returns an error that matches ErrInvalid if no page is possible.
+func (q HistoryQuery) Validate() error {
+	if q.After < 0 {
+		return fmt.Errorf("%w: a page after interaction %d", ErrInvalid, q.After)
+	}
+	return ValidateLimit(q.Limit)
+}
+
+// Has reports whether the page may have the interaction with this number.
+func (q HistoryQuery) Has(number int) bool {
+	if q.Newest {
+		return q.After == 0 || number < q.After
+	}
+	return number > q.After
+}
+
+// EachSettled calls visit with the settled interactions of the run, page by page in the order of
+// their numbers, and with the run as it was when the first page was read. Interactions that were
+// settled later are left out, so that what visit gets is of one moment. The error is ErrCorrupt if
+// interactions are missing that the run has settled.
+func EachSettled(ctx context.Context, r RunReader, id string, visit func(*Run, []interaction.Record) error) error {
+	var run Run
+	q := HistoryQuery{Limit: MaxBatch}
+	for first := true; first || q.After < run.Interactions; first = false {
+		now, page, err := r.History(ctx, id, q)
+		if err != nil {
+			return err
+		}
+		if first {
+			run = now
+		} else if !now.CreatedAt.Equal(run.CreatedAt) {
+			return fmt.Errorf("%w: run %s was deleted, and its id used again", ErrNotFound, id)
+		}
+		if err := CheckHistory(ctx, r, &now, q, page); err != nil {
+			return err
+		}
+		last := run.Interactions
+		if len(page) > 0 {
+			last = page[len(page)-1].Question.ID
+		}
+		page = slices.DeleteFunc(page, func(s interaction.Record) bool {
+			return s.Question.ID > run.Interactions || run.OpenQuestion(s.Question.ID) != nil
+		})
+		if err := visit(&run, page); err != nil {
+			return err
+		}
+		q.After = last
+	}
+	return nil
+}
+
+// ReadHistory returns all settled interactions of a run at once, and the run, as EachSettled visits
+// them. A run may have many, and each may be large: prefer EachSettled, or a page of History.
+func ReadHistory(ctx context.Context, r RunReader, id string) (run Run, all []interaction.Record, _ error) {
+	err := EachSettled(ctx, r, id, func(of *Run, page []interaction.Record) error {
+		run, all = *of, append(all, page...)
+		return nil
+	})
+	return run, all, err
+}
+
+// A run's record counts the rows that other tables have of the run. Every reader compares, so that
+// rows which were deleted or lost are noticed before a step is executed again, a question asked
+// again, or a gap taken for the whole. The errors are ErrCorrupt, and name both numbers.
+
+// CheckHistory returns an error if the page lacks interactions that the run has settled: a gap, or
+// everything after q.After. Page is what History has returned for q, together with the run.
+func CheckHistory(ctx context.Context, r RunReader, run *Run, q HistoryQuery, page []interaction.Record) error {
+	number, step, i := q.After+1, 1, 0
+	if q.Newest {
+		number, step = cmp.Or(q.After, run.Interactions+1)-1, -1
+	}
+	for ; 1 <= number && number <= run.Interactions; number += step {
+		switch {
+		case i < len(page) && page[i].Question.ID == number:
+			i++
+		case run.OpenQuestion(number) == nil && (i < len(page) || i == 0):
+			return lostHistory(ctx, r, run)
+		case i == len(page) && i > 0:
+			return nil // the next page has the others
+		}
+	}
+	return nil
+}
+
+// lostHistory is the error of a history that lacks interactions. The run may have been pruned, or
+// its id used again, since it was read: then nothing is lost.
+func lostHistory(ctx context.Context, r RunReader, run *Run) error {
+	count, q := 0, HistoryQuery{Limit: MaxBatch}
+	for {
+		now, page, err := r.History(ctx, run.ID, q)
+		if err != nil || !now.CreatedAt.Equal(run.CreatedAt) {
+			return err
+		}
+		if count += len(page); len(page) == 0 {
+			return fmt.Errorf("%w: the history of run %s has %d settled questions, and its record counts %d",
+				ErrCorrupt, run.ID, count, now.Interactions-len(now.OpenQuestions()))
+		}
+		q.After = page[len(page)-1].Question.ID
+	}
+}
+
+// CheckJournal returns an error if the journal of the run lacks entries that its record counts. It
+// may have others: those of a commit whose acknowledgement was lost.
+func CheckJournal(id string, entries []interaction.JournalEntry, counted *interaction.JournalSize) error {
+	var size int64
+	for i := range entries {
+		size += int64(entries[i].Size())
+	}
+	if counted == nil || len(entries) >= counted.Entries && size >= counted.Bytes {
+		return nil
+	}
+	return fmt.Errorf("%w: the journal of run %s has %d entries of %d bytes, and its record counts %d of %d bytes",
+		ErrCorrupt, id, len(entries), size, counted.Entries, counted.Bytes)
+}
+
+// CheckEvents returns an error if the page of events does not continue without a gap from the
+// cursor.
+func CheckEvents(id string, after uint64, page []Event) error {
+	for _, e := range page {
+		if e.Seq > after+1 {
+			return fmt.Errorf("%w: run %s has event %d where event %d is expected", ErrCorrupt, id, e.Seq, after+1)
+		}
+		after = e.Seq
+	}
+	return nil
+}
