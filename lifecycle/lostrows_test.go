@@ -32,7 +32,8 @@ func (s *losing) Journal(ctx context.Context, id string) ([]interaction.JournalE
 	return entries, err
 }
 
-func (s *losing) History(ctx context.Context, id string, q store.HistoryQuery) (store.Run, []interaction.Record, error) {
+func (s *losing) History(ctx context.Context, id string, q store.HistoryQuery) (store.Run, []interaction.Record,
+	error) {
 	run, records, err := s.Store.History(ctx, id, q)
 	if s.settled.Load() {
 		records = nil
