@@ -144,7 +144,8 @@ type sealed struct {
 	set atomic.Bool
 }
 
-func (s *sealed) History(ctx context.Context, id string, q store.HistoryQuery) (lifecycle.Run, []lifecycle.Record, error) {
+func (s *sealed) History(ctx context.Context, id string, q store.HistoryQuery) (lifecycle.Run,
+	[]lifecycle.Record, error) {
 	if s.set.Load() {
 		return lifecycle.Run{}, nil, errors.New("the whole history was read")
 	}
