@@ -302,6 +302,17 @@ func listedSize(r *Run) int {
 	return size
 }
 
+// recordSize is about how much memory a record needs.
+func recordSize(r *Record) int { return questionSize(&r.Question) + len(r.Response) + len(r.Value) }
+
+func questionSize(q *Question) int {
+	size := len(q.Prompt) + len(q.Context) + len(q.Schema)
+	if q.Subject != nil {
+		size += len(q.Subject.Arguments)
+	}
+	return size
+}
+
 // Pending returns the open question of the run, nil if it has none, and of several the first one.
 // All are those of Run.OpenQuestions.
 func (c *Client) Pending(ctx context.Context, id string) (*Question, error) {

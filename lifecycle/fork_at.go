@@ -2,11 +2,14 @@ package lifecycle
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/interlude-go/interlude/lifecycle/internal/decide"
+	"github.com/interlude-go/interlude/store"
 )
 
 // This file has the argument of Fork, and reads the stored specification of a fork.
@@ -109,3 +112,36 @@ func decodeSubmitted(id string, body []byte) (spec Spec, from *decide.Origin, er
 	spec, err = decodeSpec(id, body)
 	return spec, from, err
 }
+
+// historyToInherit reads the settled questions that a fork at this one needs, 0 for all: up to the
+// last one that was asked together with it. It gives up when they are larger than what a fork can
+// inherit.
+func historyToInherit(ctx context.Context, r store.RunReader, id string, question int) (run Run, needed []Record,
+	_ error) {
+	size := 0
+	err := store.EachSettled(ctx, r, id, func(of *Run, page []Record) error {
+		run, needed = *of, append(needed, page...)
+		for i := range page {
+			size += recordSize(&page[i])
+		}
+		if question > run.Interactions || question > 0 && run.OpenQuestion(question) != nil ||
+			question == 0 && !run.State.Terminal() { // which is refused
+			return errNoMoreNeeded
+		}
+		if i := slices.IndexFunc(needed, func(r Record) bool { return r.Question.ID == question }); i >= 0 &&
+			needed[len(needed)-1].Question.Attempt > needed[i].Question.Attempt {
+			return errNoMoreNeeded
+		}
+		if size > decide.MaxOrigin {
+			return fmt.Errorf("%w: run %s has a history of more than %s up to there, and a fork inherits no more",
+				ErrCannotFork, id, bytesOf(decide.MaxOrigin))
+		}
+		return nil
+	})
+	if errors.Is(err, errNoMoreNeeded) {
+		err = nil
+	}
+	return run, needed, err
+}
+
+var errNoMoreNeeded = errors.New("lifecycle: no further page is needed")

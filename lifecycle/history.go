@@ -5,12 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 
-	"github.com/interlude-go/interlude/engine"
-	"github.com/interlude-go/interlude/fsm"
-	"github.com/interlude-go/interlude/lifecycle/internal/decide"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -182,50 +178,6 @@ func (c *Client) Inherited(ctx context.Context, id string) ([]Record, error) {
 	return from.History, nil
 }
 
-// historyToInherit reads the settled questions that a fork at this one needs, 0 for all: up to the
-// last one that was asked together with it. It gives up when they are larger than what a fork can
-// inherit.
-func historyToInherit(ctx context.Context, r store.RunReader, id string, question int) (run Run, needed []Record,
-	_ error) {
-	size := 0
-	err := store.EachSettled(ctx, r, id, func(of *Run, page []Record) error {
-		run, needed = *of, append(needed, page...)
-		for i := range page {
-			size += recordSize(&page[i])
-		}
-		if question > run.Interactions || question > 0 && run.OpenQuestion(question) != nil ||
-			question == 0 && !run.State.Terminal() { // which is refused
-			return errNoMoreNeeded
-		}
-		if i := slices.IndexFunc(needed, func(r Record) bool { return r.Question.ID == question }); i >= 0 &&
-			needed[len(needed)-1].Question.Attempt > needed[i].Question.Attempt {
-			return errNoMoreNeeded
-		}
-		if size > decide.MaxOrigin {
-			return fmt.Errorf("%w: run %s has a history of more than %s up to there, and a fork inherits no more",
-				ErrCannotFork, id, bytesOf(decide.MaxOrigin))
-		}
-		return nil
-	})
-	if errors.Is(err, errNoMoreNeeded) {
-		err = nil
-	}
-	return run, needed, err
-}
-
-var errNoMoreNeeded = errors.New("lifecycle: no further page is needed")
-
-// recordSize is about how much memory a record needs.
-func recordSize(r *Record) int { return questionSize(&r.Question) + len(r.Response) + len(r.Value) }
-
-func questionSize(q *Question) int {
-	size := len(q.Prompt) + len(q.Context) + len(q.Schema)
-	if q.Subject != nil {
-		size += len(q.Subject.Arguments)
-	}
-	return size
-}
-
 // Question returns one question of the run and how it was settled; an open one has no resolution.
 // Unlike History it does not read the run's other questions. The error is ErrNotFound if there is
 // no such run or question.
@@ -272,20 +224,4 @@ func (c *Client) QuestionWithKey(ctx context.Context, id, key string) (Record, e
 		return withoutHandles(voted), reading
 	}
 	return Record{}, err
-}
-
-// lostRecord returns an error if the run still says that it has asked the question, which neither
-// is open nor has a record. The run may have been pruned, or its id used again, since it was read.
-func lostRecord(ctx context.Context, r store.Reader, id string, number int) error {
-	q := store.HistoryQuery{After: number - 1, Limit: 1}
-	run, page, err := r.History(ctx, id, q)
-	if err != nil {
-		return err
-	}
-	return store.CheckHistory(ctx, r, &run, q, page)
-}
-
-// heldForRows holds the run: an operator may restore the rows from a backup.
-func heldForRows(err error) error {
-	return &engine.Failure{Code: fsm.CodeEngineFailed, Held: true, Err: err}
 }

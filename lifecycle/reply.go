@@ -222,3 +222,14 @@ func refusedReply(ctx context.Context, r store.Reader, run *Run, interactionID i
 		RunID: run.ID, ID: interactionID, Resolution: record.Resolution, State: run.State,
 	}}, nil
 }
+
+// lostRecord returns an error if the run still says that it has asked the question, which neither
+// is open nor has a record. The run may have been pruned, or its id used again, since it was read.
+func lostRecord(ctx context.Context, r store.Reader, id string, number int) error {
+	q := store.HistoryQuery{After: number - 1, Limit: 1}
+	run, page, err := r.History(ctx, id, q)
+	if err != nil {
+		return err
+	}
+	return store.CheckHistory(ctx, r, &run, q, page)
+}

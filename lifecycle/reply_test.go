@@ -363,51 +363,51 @@ func TestC5K5RecordsOfAnotherSpellingAreTheActors(t *testing.T) {
 	})
 }
 
-// weighed is a store that adds up the bytes of the interactions that are read.
-type weighed struct {
+// measured is a store that adds up the bytes of the interactions that are read.
+type measured struct {
 	*memory.Store
 	bytes int
 }
 
-func (s *weighed) weigh(records ...Record) {
+func (s *measured) add(records ...Record) {
 	for i := range records {
 		body, _ := store.AppendRecord(nil, &records[i])
 		s.bytes += len(body)
 	}
 }
 
-func (s *weighed) History(ctx context.Context, id string, q store.HistoryQuery) (Run, []Record, error) {
+func (s *measured) History(ctx context.Context, id string, q store.HistoryQuery) (Run, []Record, error) {
 	run, records, err := s.Store.History(ctx, id, q)
-	s.weigh(records...)
+	s.add(records...)
 	return run, records, err
 }
 
-func (s *weighed) Settled(ctx context.Context, id, key string) (Record, error) {
+func (s *measured) Settled(ctx context.Context, id, key string) (Record, error) {
 	r, err := s.Store.Settled(ctx, id, key)
-	s.weigh(r)
+	s.add(r)
 	return r, err
 }
 
-func (s *weighed) Voted(ctx context.Context, id, key string) (Record, error) {
+func (s *measured) Voted(ctx context.Context, id, key string) (Record, error) {
 	r, err := s.Store.Voted(ctx, id, key)
-	s.weigh(r)
+	s.add(r)
 	return r, err
 }
 
-func (s *weighed) Interaction(ctx context.Context, id string, number int) (Record, error) {
+func (s *measured) Interaction(ctx context.Context, id string, number int) (Record, error) {
 	r, err := s.Store.Interaction(ctx, id, number)
-	s.weigh(r)
+	s.add(r)
 	return r, err
 }
 
-func (s *weighed) Confirm(_ context.Context, read func(store.Reader) error) error { return read(s) }
+func (s *measured) Confirm(_ context.Context, read func(store.Reader) error) error { return read(s) }
 
 // I5 C5 C7 J6: however long the history of a run is, what a call reads of it is bounded: a page, or
 // the interactions that it needs. Page by page, each question is there once, in its place.
 func TestI5ReadsOfALongHistoryAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const rounds = 120
-		s := &weighed{Store: newStore(t)}
+		s := &measured{Store: newStore(t)}
 		prompt := strings.Repeat("x", 30<<10)
 		lc, stop := serve(t, Config{Store: s, Engine: sinking(func(_ context.Context, in engine.Turn, _ engine.Sink) (
 			engine.Outcome, error) {

@@ -378,6 +378,11 @@ func (h *history) Record(ctx context.Context, question int) (record Record, _ er
 	return record, err
 }
 
+// heldForRows holds the run: an operator may restore the rows from a backup.
+func heldForRows(err error) error {
+	return &engine.Failure{Code: fsm.CodeEngineFailed, Held: true, Err: err}
+}
+
 // promptFor is the host's prompt, with instructions for an agent unless the engine is plain code (H1,
 // H2, M4).
 func promptFor(d decide.Dialect, spec Spec, artifacts string) string {

@@ -23,7 +23,7 @@ import (
 // circles bounds, for a package, how many of its files use each other in a circle: such files can
 // only be read together. A bound only falls.
 var circles = map[string]int{
-	"lifecycle":                 32,
+	"lifecycle":                 28,
 	"lifecycle/internal/decide": 2,
 	"lifecycle/internal/node":   3,
 }
