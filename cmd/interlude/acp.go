@@ -14,12 +14,12 @@ import (
 	"github.com/interlude-go/interlude/engine/acp"
 )
 
-// acpAgent is an engine for the command of an agent that speaks the Agent Client Protocol. Blanks
-// separate the words of the command.
+// acpAgent returns an engine for the command of an agent that speaks the Agent Client Protocol.
+// Spaces separate the words of the command.
 func (j *job) acpAgent(cmd string) (engine.Engine, error) {
 	words := strings.Fields(cmd)
 	if len(words) == 0 {
-		return nil, misusef("-agent is %q: name the command after the colon, acp:opencode acp, say", j.agent)
+		return nil, misusef("-agent is %q, want a command after the colon, for example acp:opencode acp", j.agent)
 	}
 	if err := j.installed(words[0], "install it"); err != nil {
 		return nil, err
@@ -60,13 +60,13 @@ func (j *job) acpAgent(cmd string) (engine.Engine, error) {
 	return acp.New(cfg)
 }
 
-// secret are the names of variables whose values are kept out of transcripts.
+// secret matches the names of variables whose values are redacted from transcripts.
 var secret = regexp.MustCompile(`(?i)(KEY|TOKEN|SECRET|PASSWORD)$`)
 
-// offlineEnv has the variables by which each agent finds the scripted model.
+// offlineEnv has the variables that direct each agent to the scripted model.
 func offlineEnv(url string) map[string]string {
 	const provider = "offline"
-	config, _ := json.Marshal(object{ // texts alone
+	config, _ := json.Marshal(object{ // only strings
 		"model": provider + "/" + scriptedModel, "small_model": provider + "/" + scriptedModel,
 		"provider": object{provider: object{
 			"npm": "@ai-sdk/openai-compatible", "name": provider, "options": object{"baseURL": url + "/v1",
@@ -86,8 +86,8 @@ func offlineEnv(url string) map[string]string {
 
 type object = map[string]any
 
-// homeFiles are files for the home of a run. Without them opencode would fetch its package for
-// plugins (100 MB) in each run, and Qwen Code would update itself, and ask its model for memories and
+// homeFiles are files for a run's home. Without them opencode would download its plugin package
+// (100 MB) in each run, and Qwen Code would update itself, and ask its model for memories and
 // suggestions.
 var homeFiles = map[string]object{
 	".config/opencode/package-lock.json": {
@@ -100,7 +100,6 @@ var homeFiles = map[string]object{
 	},
 }
 
-// writeHomeFiles writes homeFiles into a run's home.
 func writeHomeFiles(_ context.Context, t engine.Turn) error {
 	for name, content := range homeFiles {
 		file := filepath.Join(t.HomeDir, filepath.FromSlash(name))

@@ -9,17 +9,17 @@ import (
 	"github.com/interlude-go/interlude/engine"
 )
 
-// act is what the demo agent and the scripted model do with any skill: they ask two questions,
-// greet, and return an output.
+// act is the behavior of the demo agent and the scripted model with any skill: they ask two
+// questions, greet, and return an output.
 type act struct {
-	given  []string // the replies so far, to questions in order
-	alone  bool     // nobody is there to ask
+	given  []string // the replies so far, in the order of the questions
+	alone  bool     // without a person to ask
 	folder string   // for artifacts; empty: none
 	nonce  string   // of the agent's signals; empty: none
 	schema []byte   // of the output; empty: none
 }
 
-// asked are the questions, with the answers that are assumed if nobody replies.
+// asked are the questions, with the answers assumed without a reply.
 var asked = []struct {
 	engine.Question
 	otherwise string
@@ -31,7 +31,7 @@ var asked = []struct {
 	{engine.Question{Kind: engine.Confirm, Prompt: "May I write it into a file?"}, "no"},
 }
 
-// next is the next question, nil when all are answered.
+// next returns the next question; nil if all are answered.
 func (a act) next() *engine.Question {
 	if n := len(a.given); !a.alone && n < len(asked) {
 		return &asked[n].Question
@@ -39,7 +39,7 @@ func (a act) next() *engine.Question {
 	return nil
 }
 
-// remark is what the agent says first in a turn.
+// remark is the agent's first text in a turn.
 func (a act) remark() string {
 	switch n := len(a.given); {
 	case n == 0:
@@ -59,7 +59,7 @@ func (a act) reply(i int) string {
 	return asked[i].otherwise
 }
 
-// greeting is the result of the work.
+// greeting is the result of the run.
 func (a act) greeting() string {
 	switch tone := a.reply(0); tone {
 	case "friendly":
@@ -73,7 +73,7 @@ func (a act) greeting() string {
 	}
 }
 
-// file is the file into which the greeting is written; empty for none.
+// file is the file for the greeting; empty for none.
 func (a act) file() string {
 	if yes := strings.ToLower(a.reply(1)); a.folder == "" || !strings.HasPrefix(yes, "y") && !strings.HasPrefix(yes,
 		"ok") {
@@ -82,7 +82,8 @@ func (a act) file() string {
 	return filepath.Join(a.folder, "greeting.txt")
 }
 
-// output is the output, as the schema demands it. Whether the file was written is checked on disk.
+// output returns an output that matches the schema. Whether the file was written is checked on
+// disk.
 func (a act) output() (json.RawMessage, error) {
 	written := false
 	if file := a.file(); file != "" {
@@ -100,11 +101,11 @@ func (a act) output() (json.RawMessage, error) {
 	return json.Marshal(sample(schema, known, 0))
 }
 
-// maxNesting limits how deep a sample nests.
+// maxNesting limits the depth of a sample.
 const maxNesting = 32
 
-// sample is a small value that passes a simple schema; known values are used for members of their
-// names. It may fail a schema with patterns and references.
+// sample returns a small value that matches a simple schema, with known values for the members that
+// have their names. It may not match patterns and references.
 func sample(schema map[string]any, known map[string]any, depth int) any {
 	if value, ok := schema["const"]; ok || depth > maxNesting {
 		return value

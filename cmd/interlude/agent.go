@@ -11,11 +11,11 @@ import (
 	"github.com/interlude-go/interlude/engine/agents"
 )
 
-// commandLines are the agents that are command lines.
+// commandLines are the agents with a command line.
 var commandLines = []struct {
-	name    string // also the program's
+	name    string // also the program's name
 	install string // the npm package
-	// keys: it logs in with one of these variables.
+	// keys are the variables with an API key; one is enough.
 	keys  []string
 	build func(agents.Options) (*agents.Engine, error)
 }{
@@ -30,7 +30,7 @@ var commandLines = []struct {
 	{"qwen", "@qwen-code/qwen-code", []string{"OPENAI_API_KEY"}, agents.Qwen},
 }
 
-// acpPrefix is the prefix of the command of an agent that speaks the Agent Client Protocol.
+// acpPrefix precedes the command of an agent that speaks the Agent Client Protocol.
 const acpPrefix = "acp:"
 
 func agentNames() []string {
@@ -41,12 +41,12 @@ func agentNames() []string {
 	return append(names, acpPrefix+"CMD", demo)
 }
 
-// engine creates the engine for the chosen agent. With -offline, a scripted model stands in for the
+// engine creates the engine for the chosen agent. With -offline, a scripted model replaces the
 // agent's language model.
 func (j *job) engine(d *death) (engine.Engine, error) {
 	if j.agent == demo {
 		if j.sticky {
-			return nil, misusef("demo is no process that could stay: leave -sticky out")
+			return nil, misusef("-sticky needs an agent with a process, which demo is not: leave -sticky out")
 		}
 		return engine.Func(demoAgent), nil
 	}
@@ -70,31 +70,31 @@ func (j *job) engine(d *death) (engine.Engine, error) {
 		switch {
 		case j.offline:
 			o.BaseURL, o.Model = j.server.URL, scriptedModel
-			for _, key := range k.keys { // the server wants none, and is to see none
+			for _, key := range k.keys { // the server needs no key, and must not see one
 				o.Set[key] = noKey
 			}
 		case j.login:
 			o.Home = agents.UserHome
 		case !slices.ContainsFunc(k.keys, func(key string) bool { return os.Getenv(key) != "" }):
-			return nil, misusef("%s has no key: set %s, use your own login with -login, or try it with -offline",
+			return nil, misusef("%s has no key: set %s, use your login with -login, or try it with -offline",
 				k.name, strings.Join(k.keys, " or "))
 		}
 		e, err := k.build(o)
 		if err != nil {
-			return nil, misusef("%w", err) // of the options that were given
+			return nil, misusef("%w", err) // the options are invalid
 		}
 		return e, nil
 	}
 	return nil, misusef("-agent is %.80q, want %s", j.agent, strings.Join(agentNames(), ", "))
 }
 
-// installed says what to do when the agent's program cannot be found.
+// installed says what to do if the agent's program is missing.
 func (j *job) installed(program, install string) error {
 	if j.command != "" {
 		program = j.command
 	}
 	if _, err := osexec.LookPath(program); err != nil {
-		return misusef("%s is not installed: %s, or name its program with -command", program, install)
+		return misusef("%s is not installed: %s, or give its path with -command", program, install)
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // acpAgentArg makes this test program an agent that speaks the Agent Client Protocol, opens a
-// session only after it was logged in by its door, and is done at once.
+// session only after a login by its method "door", and then succeeds.
 const acpAgentArg = "agent-behind-a-door"
 
 func acpAgentMain() {
@@ -54,8 +54,8 @@ func acpAgentMain() {
 	os.Exit(0)
 }
 
-// -auth logs an agent of acp:CMD in, and so does the file of serve; without it, or with another
-// id, the run fails with the ids that there are.
+// -auth, or the file of serve, logs an agent of acp:CMD in. Without it, or with another id, the run
+// fails with a list of the ids.
 func TestAuthLogsAnACPAgentIn(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -71,7 +71,7 @@ func TestAuthLogsAnACPAgentIn(t *testing.T) {
 	}
 	s = play(t, "", "-agent", "demo", "-auth", "door", folder)
 	require.Equal(t, misused, s.status)
-	require.Contains(t, s.side, "-auth is for -agent acp:CMD")
+	require.Contains(t, s.side, "-auth is only for -agent acp:CMD")
 
 	said, stop := serveFile(t, fmt.Sprintf(
 		`{"listen": "127.0.0.1:0", "agents": {"one": {"agent": %q, "auth": "door"}}}`, agent))
@@ -79,6 +79,6 @@ func TestAuthLogsAnACPAgentIn(t *testing.T) {
 	status, _, body := request(t, http.MethodPost, said.Page+"api/runs",
 		`{"id": "r", "prompt": "Open.", "mode": "auto"}`)
 	require.Equal(t, http.StatusCreated, status, body)
-	_, _, events := request(t, http.MethodGet, said.Page+"api/runs/r/events", "") // to the run's end
+	_, _, events := request(t, http.MethodGet, said.Page+"api/runs/r/events", "") // up to the run's end
 	require.Contains(t, events, "Come in.")
 }

@@ -17,33 +17,33 @@ import (
 // conversation shows a run's events and asks the person its questions. Only one goroutine uses it.
 type conversation struct {
 	lc     *lifecycle.Lifecycle
-	run    lifecycle.Run // as it was found
-	past   uint64        // events up to here were there then
+	run    lifecycle.Run // when the program started
+	past   uint64        // the number of events at that time
 	in     *person
 	screen *screen
 	death  *death
-	dir    string       // where runs are kept
-	resume string       // how to go on
-	served <-chan error // how the serving ended, once; then closed
+	dir    string       // the folder of the runs
+	resume string       // the command that continues the run
+	served <-chan error // receives the result of serving once, then closed
 	leave  func()       // ends the serving
 
-	open  *lifecycle.InputRequired // the question that waits for a reply
+	open  *lifecycle.InputRequired // the open question
 	quiet bool                     // there are no more replies
-	turn  int                      // the one that runs; 0: none
-	here  bool                     // it began here
+	turn  int                      // the running turn; 0: none
+	here  bool                     // the turn began in this program
 
-	warned map[lifecycle.Warning]bool // what was warned of here
+	warned map[lifecycle.Warning]bool // warnings that were shown
 	times
 }
 
-// times are durations, computed from the events.
+// times are durations computed from the events.
 type times struct {
 	turnBegan, asked time.Time
 	work, waits      time.Duration
 }
 
 // follow shows events and reads replies until the run has ended or there are no more replies. It
-// returns the exit status of the program.
+// returns the program's exit status.
 func (c *conversation) follow(ctx context.Context) (int, error) {
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
@@ -57,11 +57,11 @@ func (c *conversation) follow(ctx context.Context) (int, error) {
 			c.screen.line(plain, "")
 			return c.end(ctx)
 		case c.quiet, c.open == nil && !c.in.types():
-			lines = nil // for the next question
+			lines = nil // keep it for the next question
 		}
 		death := c.death.now
 		if c.turn == 0 || !c.here {
-			death = nil // its turn has begun, and is shown first
+			death = nil // the turn has begun, and is shown first
 		}
 		select {
 		case next, more := <-events:
@@ -81,7 +81,7 @@ func (c *conversation) follow(ctx context.Context) (int, error) {
 				continue
 			}
 			if c.open == nil {
-				continue // what is typed before a question is no answer to it
+				continue // text typed before a question is not an answer
 			}
 			if err := c.reply(ctx, text); err != nil && ctx.Err() == nil {
 				return failed, err
@@ -101,7 +101,7 @@ func (c *conversation) follow(ctx context.Context) (int, error) {
 	}
 }
 
-// followed is an event, or the reason why there are no more.
+// followed is an event, or the error that ends the events.
 type followed struct {
 	lifecycle.Event
 	err error
@@ -155,7 +155,7 @@ func (c *conversation) reply(ctx context.Context, text string) error {
 	return nil
 }
 
-// unanswered handles an open question for which there are no more replies.
+// unanswered handles an open question without more replies.
 func (c *conversation) unanswered() {
 	if c.quiet && c.open != nil && c.in.err != nil {
 		c.screen.line(amber, "\n! the reply cannot be read: "+c.in.err.Error())
@@ -165,8 +165,8 @@ func (c *conversation) unanswered() {
 	}
 }
 
-// replyTo makes the reply of what was typed. JSON is a value where the question takes one, yes and
-// no decide about an approval, and everything else is a text.
+// replyTo parses a reply: JSON is a value if the question accepts one, yes and no decide an
+// approval, and everything else is a text.
 func replyTo(q *lifecycle.InputRequired, text string) (lifecycle.Reply, error) {
 	chosen, err := choose(q, text)
 	r := lifecycle.Reply{ID: q.InteractionID, Text: chosen, Seen: q.Digest}
@@ -195,9 +195,9 @@ func choose(q *lifecycle.InputRequired, text string) (string, error) {
 	return console.Option(options, text)
 }
 
-// kill ends the program by kill -9.
+// kill ends the program with kill -9.
 func (c *conversation) kill(when string) {
 	c.screen.line(red, "✗ kill -9 "+when)
-	c.screen.line(plain, "  go on: "+c.resume)
+	c.screen.line(plain, "  continue: "+c.resume)
 	die()
 }

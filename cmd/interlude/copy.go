@@ -9,15 +9,14 @@ import (
 	"strings"
 )
 
-// The limits of a skill that is copied for an agent.
+// Limits of a skill that is copied for an agent.
 const (
 	maxFiles = 2000
 	maxBytes = 64 << 20
 )
 
-// copySkill copies the skill into the agent's folder, so that the agent has the files that the
-// instructions mention, as they were when the run was submitted. Hidden files, and everything that
-// is neither a file nor a folder, are left out.
+// copySkill copies the skill's regular files into the agent's folder, as they were when the run was
+// submitted. Hidden files are omitted.
 func copySkill(work, folder string) error {
 	files, room := 0, int64(maxBytes)
 	return filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
@@ -40,14 +39,15 @@ func copySkill(work, folder string) error {
 		n, err := copyFile(filepath.Join(work, name), path, room)
 		files, room = files+1, room-n
 		if err == nil && (files > maxFiles || room < 0) {
-			err = misusef("%s has more than %d files or %d MiB: name a folder to work in with -work", folder, maxFiles,
+			err = misusef("%s has more than %d files or %d MiB, too many to copy: give the agent a folder with "+
+				"-work", folder, maxFiles,
 				maxBytes>>20)
 		}
 		return err
 	})
 }
 
-// copyFile copies a little more than the limit at most, with the mode of the file.
+// copyFile copies a file with its mode, and stops shortly after the limit.
 func copyFile(to, from string, limit int64) (int64, error) {
 	in, err := os.Open(from)
 	if err != nil {

@@ -9,26 +9,26 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// When -kill kills.
+// The values of -kill.
 const (
 	killParked  = "parked"
 	killRunning = "running"
 )
 
-// death is how -kill ends the program. The agent dies with it: on Linux by the same signal,
-// elsewhere the next start ends what is left of it.
+// death implements -kill. The agent dies with the program: on Linux by the same signal, elsewhere
+// the next start ends its processes.
 type death struct {
 	when string
-	// now receives a value when a turn is in its middle; the turn does not go on from there.
+	// now receives a value in the middle of a turn, which then stops.
 	now chan struct{}
-	// modeled: the scripted model decides when that is. Otherwise it is when the agent's first
-	// message is stored.
+	// modeled means that the scripted model chooses the moment. Otherwise it is when the agent's
+	// first message is stored.
 	modeled bool
 }
 
 func newDeath(when string) *death { return &death{when: when, now: make(chan struct{}, 1)} }
 
-// strike says that the turn is in its middle.
+// strike reports the middle of the turn.
 func (d *death) strike() {
 	select {
 	case d.now <- struct{}{}:
@@ -36,7 +36,7 @@ func (d *death) strike() {
 	}
 }
 
-// store is the store of the program. With -kill running it stops a turn in its middle.
+// store returns the program's store. With -kill running it stops a turn in its middle.
 func (d *death) store(s *sqlite.Store) store.Store {
 	if d.when != killRunning || d.modeled {
 		return s
@@ -44,14 +44,13 @@ func (d *death) store(s *sqlite.Store) store.Store {
 	return deadly{s, s, d}
 }
 
-// deadly is a store that stores the agent's first message, and never returns from it.
+// deadly is a store that stores the agent's first message and never returns from that commit.
 type deadly struct {
 	store.Store
 	store.Watcher
 	death *death
 }
 
-// Commit stores the batch.
 func (s deadly) Commit(ctx context.Context, batch []store.Commit) []error {
 	errs := s.Store.Commit(ctx, batch)
 	for i, c := range batch {
@@ -66,7 +65,7 @@ func (s deadly) Commit(ctx context.Context, batch []store.Commit) []error {
 	return errs
 }
 
-// die is kill -9: no deferred call, no signal handler and no acknowledgement comes after it.
+// die is kill -9: no deferred call, signal handler or acknowledgement follows.
 func die() {
 	if p, err := os.FindProcess(os.Getpid()); err == nil {
 		_ = p.Kill()

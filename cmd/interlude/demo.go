@@ -8,7 +8,7 @@ import (
 	"github.com/interlude-go/interlude/engine"
 )
 
-// demo is the name of the agent that needs nothing installed.
+// demo is the built-in agent.
 const demo = "demo"
 
 // demoAgent is an agent in this process. Its memory is its session handle, which is committed with

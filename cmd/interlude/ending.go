@@ -15,8 +15,8 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// end stops serving and prints the state of the run. After Serve has returned, no turn of the run
-// is executed here.
+// end stops serving and prints the run's state. After Serve has returned, no turn of the run
+// executes here.
 func (c *conversation) end(ctx context.Context) (int, error) {
 	c.screen.clear()
 	if ctx.Err() != nil {
@@ -33,7 +33,7 @@ func (c *conversation) end(ctx context.Context) (int, error) {
 	return c.printState(r), nil
 }
 
-// printState prints the state of the run, and returns what the program exits with.
+// printState prints the state of the run, and returns the program's exit status.
 func (c *conversation) printState(r lifecycle.Run) int {
 	switch {
 	case r.State == lifecycle.StateSucceeded:
@@ -53,18 +53,18 @@ func (c *conversation) printState(r lifecycle.Run) int {
 			near(filepath.Join(c.dir, r.ID, "transcripts")))
 		return failed
 	case r.State == lifecycle.StateWaitingUser && r.Profile == lifecycle.ProfileStickyProcess:
-		c.screen.line(red, "✗ cannot go on: this agent waits in its process, which has ended with this program")
+		c.screen.line(red, "✗ cannot continue: this agent waits in its process, which has ended with this program")
 		return failed
 	case r.State == lifecycle.StateWaitingUser:
-		c.screen.line(green, "‖ parked: the question waits")
+		c.screen.line(green, "‖ parked: the question stays open")
 	default:
 		c.screen.line(green, "‖ interrupted: the turn will be repeated")
 	}
-	c.screen.line(plain, "  go on: "+c.resume)
+	c.screen.line(plain, "  continue: "+c.resume)
 	return goesOn
 }
 
-// took says how long turns and waits took.
+// took describes the time of turns and waits.
 func (c *conversation) took() string {
 	text := terminal.Span(c.work) + " of work"
 	if c.waits > 0 {
@@ -87,7 +87,7 @@ func (c *conversation) results(r lifecycle.Run) {
 	n := 0
 	_ = filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
-			return nil // what cannot be read is not shown
+			return nil // unreadable files are not shown
 		}
 		if n++; n == 1 {
 			c.screen.line(bold, "artifacts")
@@ -105,7 +105,7 @@ func (c *conversation) results(r lifecycle.Run) {
 	})
 }
 
-// near is the path relative to the working folder, if that is shorter.
+// near returns the path relative to the working folder, if that is shorter.
 func near(path string) string {
 	here, err := os.Getwd()
 	if err != nil {
@@ -117,7 +117,7 @@ func near(path string) string {
 	return path
 }
 
-// resumeCommand is the command that goes on with the run: this one without flags that count once.
+// resumeCommand returns the command that continues the run: this one without its single-use flags.
 func resumeCommand(name string, args []string) string {
 	words := []string{programName(name), "run"}
 	once := map[string]bool{"kill": true, "reply": true}
@@ -143,7 +143,7 @@ func programName(name string) string {
 	return name
 }
 
-// flagName is the name of the flag in the argument, and whether the argument has the value, too.
+// flagName returns the flag's name in the argument, and whether the argument includes the value.
 func flagName(arg string) (name string, value bool) {
 	if !strings.HasPrefix(arg, "-") {
 		return "", false

@@ -11,21 +11,21 @@ import (
 	"github.com/interlude-go/interlude/contract/fcmp"
 )
 
-// F1, G4: with -json, standard output is the log of the run's events, all of them also when it is
-// resumed, and keeps the contract.
+// F1, G4: with -json, standard output is the complete log of the run's events, also after a resume,
+// and satisfies the contract.
 func TestEventsAsLines(t *testing.T) {
 	folder := hello(t)
 	first := play(t, "", "-json", folder)
 	require.Equal(t, goesOn, first.status, first.side)
-	require.Contains(t, first.side, "? How shall it sound?", "a person is asked beside the events")
+	require.Contains(t, first.side, "? How shall it sound?", "the person is asked on the other stream")
 	require.Contains(t, first.side, "‖ parked")
 	s := play(t, "pirate\nyes\n", "-json", folder)
 	require.Equal(t, succeeded, s.status, s.side)
-	require.True(t, strings.HasPrefix(s.out, first.out), "the log goes on")
+	require.True(t, strings.HasPrefix(s.out, first.out), "the log is continued")
 	kept(t, s.out)
 }
 
-// kept proves that the lines are the log of a run that has ended, and keep the contract.
+// kept checks that the lines are the log of a run that has ended, and satisfy the contract.
 func kept(t *testing.T, log string) {
 	t.Helper()
 	report, err := audit.Check(strings.NewReader(log))

@@ -13,8 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// L1: docs/cli.md lists the verbs that there are, and of each verb the flags that there are, with
-// their defaults, and no others.
+// L1: docs/cli.md lists exactly the existing verbs, and the flags of each verb with their defaults.
 func TestL1TheDocumentListsTheVerbsAndTheirFlags(t *testing.T) {
 	doc, err := os.ReadFile("../../docs/cli.md")
 	require.NoError(t, err)
@@ -26,7 +25,7 @@ func TestL1TheDocumentListsTheVerbsAndTheirFlags(t *testing.T) {
 		if row := flagRow(t, v.Name, flags); row != "" {
 			want = append(want, row)
 		}
-		if v.Name != "version" { // any program has it
+		if v.Name != "version" { // every program has it
 			names = append(names, v.Name)
 		}
 	}
@@ -41,8 +40,8 @@ func TestL1TheDocumentListsTheVerbsAndTheirFlags(t *testing.T) {
 	require.Equal(t, slices.Sorted(slices.Values(names)), slices.Sorted(slices.Values(listed)))
 }
 
-// flagRow is the row of a verb: each flag with its default, unless that is nothing, no or zero. A verb without
-// flags has none.
+// flagRow is the row of a verb: each flag with its default, unless that is empty, false or zero. A
+// verb without flags has no row.
 func flagRow(t *testing.T, verb string, flags *flag.FlagSet) string {
 	t.Helper()
 	self, err := user.Current()
@@ -65,11 +64,11 @@ func flagRow(t *testing.T, verb string, flags *flag.FlagSet) string {
 	return "| `" + verb + "` | " + strings.Join(names, ", ") + " |"
 }
 
-// tableRows are the rows of the table in a section.
+// tableRows returns the rows of the table in a section.
 func tableRows(t *testing.T, doc, section string) (rows []string) {
 	t.Helper()
 	_, rest, found := strings.Cut(doc, "\n## "+section+"\n")
-	require.True(t, found, "there is no section %s", section)
+	require.True(t, found, "the page has no section %s", section)
 	rest, _, _ = strings.Cut(rest, "\n## ")
 	for line := range strings.Lines(rest) {
 		if strings.HasPrefix(line, "| `") {

@@ -23,21 +23,19 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// noticeEntry is a receiver of notices: a webhook, a channel of a chat, or people with mail.
+// noticeEntry is a receiver of notices: a webhook, a chat channel, or people with mail.
 type noticeEntry struct {
 	Name string `json:"name"`
 	// Webhook is the URL of a webhook. SecretEnv is the environment variable with its secret.
 	Webhook   string `json:"webhook"`
 	SecretEnv string `json:"secret_env"`
-	// SlackEnv and TeamsEnv are environment variables with the URL of a channel. The URL is a
-	// secret.
+	// SlackEnv and TeamsEnv are environment variables with the URL of a channel, which is a secret.
 	SlackEnv string     `json:"slack_env"`
 	TeamsEnv string     `json:"teams_env"`
 	Mail     *mailEntry `json:"mail"`
-	// Types are the types of the events that are sent; all if empty.
+	// Types are the types of events to send; all if empty.
 	Types []string `json:"types"`
-	// Allow are addresses that may be reached although they are not public, and PlainHTTP allows
-	// http.
+	// Allow are permitted addresses that are not public, and PlainHTTP permits http.
 	Allow     []string `json:"allow"`
 	PlainHTTP bool     `json:"plain_http"`
 
@@ -46,7 +44,7 @@ type noticeEntry struct {
 	allow []netip.Prefix
 }
 
-// mailEntry is a mail server, with the people to whom it writes.
+// mailEntry is a mail server with its recipients.
 type mailEntry struct {
 	Server      string   `json:"server"` // host:port
 	User        string   `json:"user"`
@@ -64,7 +62,8 @@ func (n *noticeEntry) check() (err error) {
 	}
 	switch {
 	case n.Name == "":
-		return fmt.Errorf("%s.name is empty, want a name that stays: it names what was sent already", n.where)
+		return fmt.Errorf("%s.name is empty, want a name that never changes: it identifies the notices already "+
+			"sent", n.where)
 	case kinds != 1:
 		return fmt.Errorf("%s has %d of webhook, slack_env, teams_env and mail, want one", n.where, kinds)
 	}
@@ -75,7 +74,7 @@ func (n *noticeEntry) check() (err error) {
 	return err
 }
 
-// sender makes the sender of the notices. It does not connect yet.
+// sender returns the sender of the notices, without connecting.
 func (n *noticeEntry) sender() (notify.Sender, error) {
 	network := netguard.Network{Allow: n.allow, PlainHTTP: n.PlainHTTP}
 	var sender notify.Sender
@@ -112,7 +111,7 @@ func (n *noticeEntry) sender() (notify.Sender, error) {
 // secretIn returns the value of an environment variable that must be set.
 func secretIn(name string) (string, error) {
 	if name == "" {
-		return "", errors.New("no variable is named that has it")
+		return "", errors.New("no environment variable is named for it")
 	}
 	if value := os.Getenv(name); value != "" {
 		return value, nil
@@ -120,7 +119,7 @@ func secretIn(name string) (string, error) {
 	return "", fmt.Errorf("set $%s", name)
 }
 
-// message returns what people read about the notice. One of a question leads to the page.
+// message returns the text of the notice, with a link to the page if it is about a question.
 func message(n notify.Notice, page string) notify.Message {
 	m := notify.DefaultMessage(n)
 	if page == "" {
@@ -138,9 +137,9 @@ func (m *mailEntry) sender(page string) (notify.Sender, error) {
 	port, wrong := strconv.Atoi(text)
 	switch {
 	case err != nil || wrong != nil:
-		return nil, fmt.Errorf("mail.server is %.80q, want a host and a port such as smtp.example.com:587", m.Server)
+		return nil, fmt.Errorf("mail.server is %.80q, want a host and a port like smtp.example.com:587", m.Server)
 	case len(m.To) == 0:
-		return nil, errors.New("mail.to is empty, want the addresses to write to")
+		return nil, errors.New("mail.to is empty, want the recipients' addresses")
 	}
 	how := []gomail.Option{gomail.WithPort(port), gomail.WithTLSPolicy(gomail.TLSMandatory)}
 	if port == gomail.DefaultPortSSL {
@@ -167,20 +166,20 @@ func (m *mailEntry) sender(page string) (notify.Sender, error) {
 	return mail.New(mail.Config{Server: server, From: m.From, To: to, Compose: write})
 }
 
-// notices are what serve sends, with the database that keeps what was not accepted yet.
+// notices sends notices, and has the database of the queue.
 type notices struct {
 	*notify.Notifier
 	db *sql.DB
 }
 
-func (n *notices) close() { _ = n.db.Close() } // what is in it is stored
+func (n *notices) close() { _ = n.db.Close() } // the queue is stored
 
-// newNotices prepares the notices; nil if there are no receivers. Their queue is in the database of
-// the runs on PostgreSQL, and in a file beside theirs on SQLite.
+// newNotices prepares the notices; nil if there are no receivers. On PostgreSQL the queue is in the
+// database of the runs, on SQLite in a file next to theirs.
 func newNotices(ctx context.Context, to []*noticeEntry, d *console.Database, client *lifecycle.Client,
 	log *slog.Logger) (*notices, error) {
 	if len(to) == 0 {
-		return nil, nil //nolint:nilnil // there are none, and no error
+		return nil, nil //nolint:nilnil // no receivers
 	}
 	endpoints := make([]notify.Endpoint, 0, len(to))
 	for _, n := range to {
@@ -204,7 +203,7 @@ func newNotices(ctx context.Context, to []*noticeEntry, d *console.Database, cli
 			return &notices{n, db}, nil
 		}
 	}
-	_ = db.Close() // err says why
+	_ = db.Close() // err is the cause
 	return nil, err
 }
 

@@ -16,28 +16,27 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// hostFile is the configuration of serve: the file of -config, or what the flags say instead. It
-// has no secrets: it names the environment variables that have them, and has only the hashes of
-// tokens.
+// hostFile is the configuration of serve: the file of -config, or its equivalent from flags. It has
+// no secrets: it names the environment variables that have them, and has only hashes of tokens.
 type hostFile struct {
 	// Listen is the address of the page and the API.
 	Listen string `json:"listen"`
-	// Agents are the engines by name. Agent is the name of the engine for runs that name none; it
-	// may be left out if there is only one.
+	// Agents are the engines by name. Agent is the default engine for runs; optional if there is
+	// only one.
 	Agents map[string]*agentEntry `json:"agents"`
 	Agent  string                 `json:"agent"`
 	// Dir is the folder in which each run has a folder.
 	Dir    string           `json:"dir"`
 	Pools  []lifecycle.Pool `json:"pools"`
 	Notify []*noticeEntry   `json:"notify"`
-	// Page is the page's address as people reach it. Mails and messages in chats lead there.
+	// Page is the page's public address, for links in mails and chats.
 	Page   string  `json:"page"`
 	SignIn *signIn `json:"sign_in"`
 
-	name string // of the file; empty: these are flags
+	name string // of the file; empty: from flags
 }
 
-// agentEntry is an agent, with what the flags of serve say.
+// agentEntry is an agent, with the same options as serve's flags.
 type agentEntry struct {
 	Agent   string   `json:"agent"`
 	Command string   `json:"command"`
@@ -53,10 +52,10 @@ func (a *agentEntry) options() *options {
 		offline: a.Offline, env: a.Env}
 }
 
-// maxHostFile bounds the file.
+// maxHostFile limits the file, in bytes.
 const maxHostFile = 1 << 20
 
-// readHostFile reads and checks a file. An error names the line or the field.
+// readHostFile reads and checks a file. Errors name the line or the field.
 func readHostFile(name string) (*hostFile, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -68,7 +67,7 @@ func readHostFile(name string) (*hostFile, error) {
 		return nil, misusef("-config: %w", err)
 	}
 	if len(body) > maxHostFile {
-		return nil, misusef("-config: %s is larger than 1 MiB", name)
+		return nil, misusef("-config: %s is larger than 1 MiB, want at most 1 MiB", name)
 	}
 	h := &hostFile{name: name}
 	if err := h.decode(body); err != nil {
@@ -90,20 +89,20 @@ func (h *hostFile) decode(body []byte) error {
 		if _, more := in.Token(); errors.Is(more, io.EOF) {
 			return nil
 		}
-		err = errors.New("there is more after the object's end")
+		err = errors.New("there is text after the object's end, want one object")
 	}
 	var broken *json.SyntaxError
 	var other *json.UnmarshalTypeError
 	unknown := ""
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		at, err = int64(len(body)), errors.New("it ends too early")
+		at, err = int64(len(body)), errors.New("the file ends too early, want a complete object")
 	case errors.As(err, &broken):
 		at = broken.Offset
 	case errors.As(err, &other):
 		at = other.Offset
 		err = fmt.Errorf("%s is of type %s, want %s", fieldName(other.Field), other.Value, kindOf(other))
-	default: // the decoder does not say where an unknown field is
+	default: // the decoder does not report where an unknown field is
 		if n, _ := fmt.Sscanf(err.Error(), "json: unknown field %q", &unknown); n == 1 {
 			at = int64(max(0, bytes.Index(body, strconv.AppendQuote(nil, unknown))))
 		}
@@ -119,7 +118,7 @@ func fieldName(path string) string {
 	return path
 }
 
-// kindOf is what JSON calls the type that is wanted.
+// kindOf is JSON's name of the wanted type.
 func kindOf(e *json.UnmarshalTypeError) string {
 	switch kind := e.Type.Kind().String(); kind {
 	case "struct", "map", "ptr":
@@ -135,7 +134,7 @@ func kindOf(e *json.UnmarshalTypeError) string {
 	}
 }
 
-// check returns an error for the first field that is wrong. The error begins with the field's path.
+// check returns an error for the first invalid field, beginning with the field's path.
 func (h *hostFile) check() error {
 	if h.Listen == "" {
 		h.Listen = defaultListen
@@ -148,7 +147,7 @@ func (h *hostFile) check() error {
 			return fmt.Errorf("pools[%d]: %w", i, err)
 		}
 		if slices.ContainsFunc(h.Pools[:i], func(other lifecycle.Pool) bool { return other.Name == p.Name }) {
-			return fmt.Errorf("pools[%d].name is %q, which another pool has", i, p.Name)
+			return fmt.Errorf("pools[%d].name is %q, which another pool has, want different names", i, p.Name)
 		}
 	}
 	if err := checkPage(h.Page); err != nil {
@@ -163,7 +162,7 @@ func (h *hostFile) check() error {
 			return err
 		}
 		if slices.ContainsFunc(h.Notify[:i], func(other *noticeEntry) bool { return other.Name == n.Name }) {
-			return fmt.Errorf("%s.name is %q, which another entry has", n.where, n.Name)
+			return fmt.Errorf("%s.name is %q, which another entry has, want different names", n.where, n.Name)
 		}
 	}
 	if h.SignIn != nil {
@@ -178,7 +177,7 @@ func checkPage(page string) error {
 		!strings.ContainsAny(page, "?#") {
 		return nil
 	}
-	return fmt.Errorf("page is %.80q, want its address such as https://desk.example.com/interlude/", page)
+	return fmt.Errorf("page is %.80q, want its address like https://desk.example.com/interlude/", page)
 }
 
 func (h *hostFile) checkAgents() error {
@@ -188,7 +187,7 @@ func (h *hostFile) checkAgents() error {
 		path := "agents." + name
 		switch {
 		case name == "" || a == nil:
-			return fmt.Errorf("%s: want a name, and an object such as {\"agent\": \"codex\"}", path)
+			return fmt.Errorf("%s: want a name, and an object like {\"agent\": \"codex\"}", path)
 		case !slices.Contains(agentNames(), a.Agent) && !strings.HasPrefix(a.Agent, acpPrefix):
 			return fmt.Errorf("%s.agent is %.80q, want %s", path, a.Agent, strings.Join(agentNames(), ", "))
 		case a.Offline && a.Login:
@@ -197,11 +196,11 @@ func (h *hostFile) checkAgents() error {
 	}
 	switch {
 	case len(names) == 0:
-		return errors.New("agents is empty, want one at least, such as {\"demo\": {\"agent\": \"demo\"}}")
+		return errors.New("agents is empty, want at least one, for example {\"demo\": {\"agent\": \"demo\"}}")
 	case h.Agent == "" && len(names) == 1:
 		h.Agent = names[0]
 	case h.Agents[h.Agent] == nil:
-		return fmt.Errorf("agent is %.80q, want the one that executes runs that name none: %s", h.Agent,
+		return fmt.Errorf("agent is %.80q, want the default for runs that name none: %s", h.Agent,
 			strings.Join(names, ", "))
 	}
 	return nil

@@ -29,18 +29,18 @@ func hashOf(token string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// L1: a wrong file of -config is refused before anything is opened or made, in one line that names
-// the line or the field.
+// L1: an invalid file of -config is refused before any file is opened or created, in one line that
+// names the line or the field.
 func TestL1AWrongFileOfConfigIsRefused(t *testing.T) {
 	const demoAgent = `"agents": {"d": {"agent": "demo"}}`
-	with := func(fields string) string { // a file with these fields beside an agent
+	with := func(fields string) string { // a file with an agent and these fields
 		return "{" + demoAgent + ", " + strings.ReplaceAll(fields, "HASH", hashOf("x")) + "}"
 	}
 	for name, c := range map[string]struct{ body, want string }{
 		"broken":        {"{\n  \"agents\": {\n}\n\"x\"", "line 4: invalid character"},
-		"empty":         {"", "line 1: it ends too early"},
-		"ends early":    {"{\n\"agents\": {", "line 2: it ends too early"},
-		"more":          {"{" + demoAgent + "} {}", "more after the object's end"},
+		"empty":         {"", "line 1: the file ends too early"},
+		"ends early":    {"{\n\"agents\": {", "line 2: the file ends too early"},
+		"more":          {"{" + demoAgent + "} {}", "text after the object's end"},
 		"unknown field": {"{" + demoAgent + ",\n\"sign-in\": {}}", `line 2: unknown field "sign-in"`},
 		"inner field": {"{\"agents\": {\"d\": {\n\"agent\": \"demo\",\n\"size\": 1}}}",
 			`line 3: unknown field "size"`},
@@ -52,7 +52,7 @@ func TestL1AWrongFileOfConfigIsRefused(t *testing.T) {
 		"offline and login": {`{"agents": {"a": {"agent": "codex", "login": true, "offline": true}}}`,
 			"leave agents.a.login out"},
 		"two, none by choice": {`{"agents": {"a": {"agent": "demo"}, "b": {"agent": "demo"}}}`,
-			`agent is "", want the one that executes runs that name none: a, b`},
+			`agent is "", want the default for runs that name none: a, b`},
 		"a pool": {with(`"pools": [{"name": "a", "capacity": 0}]`), "pools[0]: "},
 		"a pool twice": {with(`"pools": [{"name": "a", "capacity": 1}, {"name": "a", "capacity": 2}]`),
 			"pools[1].name"},
@@ -71,14 +71,14 @@ func TestL1AWrongFileOfConfigIsRefused(t *testing.T) {
 		"a mail from nobody": {with(`"notify": [{"name": "a", "mail": {"server": "here:25", "to": ["a@example.com"]}}]`),
 			"notify[0] cannot be used: mail: Config.From"},
 		"another page":      {with(`"page": "desk.example.com"`), `page is "desk.example.com"`},
-		"part of a page":    {with(`"page": "https://desk.example.com/#/runs"`), "want its address such as"},
+		"part of a page":    {with(`"page": "https://desk.example.com/#/runs"`), "want its address like"},
 		"page of a program": {with(`"page": "javascript:alert(1)"`), `page is "javascript:`},
 		"nobody signs in":   {with(`"sign_in": {}`), "sign_in has neither tokens nor a proxy"},
 		"no hash": {with(`"sign_in": {"tokens": [{"user": "ada", "sha256": "secret"}]}`),
 			"sign_in.tokens[0].sha256"},
 		"no user": {with(`"sign_in": {"tokens": [{"sha256": "HASH"}]}`), "sign_in.tokens[0].user"},
 		"a hash twice": {with(`"sign_in": {"tokens": [{"user": "a", "sha256": "HASH"}, {"user": "b", "sha256": "HASH"}]}`),
-			"sign_in.tokens[1].sha256 is that of another token"},
+			"sign_in.tokens[1].sha256 is also another token's"},
 		"no header": {with(`"sign_in": {"proxy": {}}`), "sign_in.proxy.user_header"},
 		"no proxy":  {with(`"sign_in": {"proxy": {"user_header": "X-User"}}`), "sign_in.proxy.from is empty"},
 		"any host": {with(`"sign_in": {"proxy": {"user_header": "X-User", "from": ["::1/128"]}}`),
@@ -99,8 +99,8 @@ func TestL1AWrongFileOfConfigIsRefused(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// L1: who makes a request is believed for a token that is known, and for a header only from the
-// proxy and for its hosts.
+// L1: a caller is identified only by a known token, or by a header from the proxy with one of its
+// hosts.
 func TestL1SignInBelievesTokensAndTheProxyAlone(t *testing.T) {
 	s := &signIn{Tokens: []tokenEntry{{User: "ada", Groups: []string{"desk"}, SHA256: hashOf("open")}},
 		Proxy: &proxyEntry{UserHeader: "X-User", GroupsHeader: "X-Groups", From: []string{"10.0.0.0/8"},
@@ -150,8 +150,7 @@ func TestL1SignInBelievesTokensAndTheProxyAlone(t *testing.T) {
 	}
 }
 
-// L1: serve with a file has its agents and pools, and asks who makes a request, of browsers by a
-// dialog.
+// L1: serve with a file has its agents and pools, and identifies callers; browsers show a dialog.
 func TestL1ServeTakesAFile(t *testing.T) {
 	body := `{
 		"listen": "127.0.0.1:0",
@@ -184,7 +183,7 @@ func TestL1ServeTakesAFile(t *testing.T) {
 	stop()
 }
 
-// announced is what serve says when it has started.
+// announced is serve's output at its start.
 type announced struct{ Page, Agent string }
 
 // serveFile starts serve with this file of -config, in an empty folder. Stop interrupts it, and
@@ -228,7 +227,7 @@ func request(t *testing.T, method, address, body string) (int, http.Header, stri
 	return response.StatusCode, response.Header, string(text)
 }
 
-// L1: the example of docs/cli.md is a file that can be used.
+// L1: the example in docs/cli.md is a valid file.
 func TestL1TheFileInTheDocumentCanBeUsed(t *testing.T) {
 	doc, err := os.ReadFile("../../docs/cli.md")
 	require.NoError(t, err)

@@ -21,9 +21,9 @@ import (
 type job struct {
 	*options
 	spec   lifecycle.Spec
-	name   string            // of the engine; runs of one are never continued with another
-	dir    string            // where its runs are kept
-	server *modeltest.Server // the scripted model, with -offline
+	name   string            // of the engine; a run is never continued with another one
+	dir    string            // the folder of its runs
+	server *modeltest.Server // the scripted model of -offline
 }
 
 // job reads the skill folder.
@@ -33,7 +33,7 @@ func (o *options) job() (*job, error) {
 		return nil, err
 	}
 	if info, err := os.Stat(abs); err != nil || !info.IsDir() {
-		return nil, misusef("%s is no folder: name one with a SKILL.md (interlude new DIR writes one)", o.folder)
+		return nil, misusef("%s is not a folder, want one with a SKILL.md (interlude new DIR creates one)", o.folder)
 	}
 	spec, err := o.read(os.DirFS(abs))
 	if err != nil {
@@ -56,7 +56,7 @@ func (o *options) job() (*job, error) {
 			return nil, err
 		}
 		if info, err := os.Stat(j.spec.WorkDir); err != nil || !info.IsDir() {
-			return nil, misusef("-work is %s, which is no folder", o.work)
+			return nil, misusef("-work is %s, which is not a folder, want an existing folder", o.work)
 		}
 	}
 	j.spec.Engine, j.spec.Repeatable = j.name, true
@@ -67,8 +67,7 @@ func (o *options) job() (*job, error) {
 	return j, nil
 }
 
-// read creates the spec from the folder, in the mode of the command line or else in one that the
-// skill allows.
+// read creates the spec from the folder, in the command line's mode or else in a mode of the skill.
 func (o *options) read(folder fs.FS) (lifecycle.Spec, error) {
 	modes := []lifecycle.Mode{o.mode}
 	if o.mode == "" {
@@ -84,7 +83,8 @@ func (o *options) read(folder fs.FS) (lifecycle.Spec, error) {
 	var wrong *skill.Error
 	switch {
 	case errors.As(err, &wrong) && errors.Is(err, fs.ErrNotExist):
-		return spec, misusef("%s is missing in %s", wrong.File, o.folder)
+		return spec, misusef("%s is missing in %s, want a skill folder (interlude new DIR creates "+
+			"one)", wrong.File, o.folder)
 	case errors.As(err, &wrong):
 		return spec, misusef("%s: %s", o.folder, strings.TrimPrefix(wrong.Error(), "skill: "))
 	case err != nil:
@@ -93,7 +93,8 @@ func (o *options) read(folder fs.FS) (lifecycle.Spec, error) {
 	return spec, nil
 }
 
-// engineName names the agent and how it is run, so that a run goes on with the same configuration.
+// engineName identifies the agent and its options, so that a run is continued with the same
+// configuration.
 func (o *options) engineName() string {
 	name := o.agent
 	if cmd, ok := strings.CutPrefix(name, acpPrefix); ok {
@@ -129,17 +130,17 @@ func tidy(cmd string) string {
 // open opens the file of the runs.
 func (j *job) open(ctx context.Context) (*sqlite.Store, error) {
 	if err := os.MkdirAll(j.dir, 0o700); err != nil {
-		return nil, misusef("runs cannot be kept there: %w; choose another folder with -data", err)
+		return nil, misusef("cannot create the folder for runs: %w; choose another folder with -data", err)
 	}
 	return sqlite.Open(ctx, filepath.Join(j.dir, "runs.db"), sqlite.Options{})
 }
 
-// resumeOrSubmit goes on with a run that has not ended, or submits one; begun says which.
+// resumeOrSubmit returns a run that has not ended, or submits one; begun tells them apart.
 func (j *job) resumeOrSubmit(ctx context.Context, lc *lifecycle.Lifecycle) (_ lifecycle.Run, begun bool, _ error) {
 	if j.run != "" {
 		r, err := lc.Get(ctx, j.run)
 		if errors.Is(err, lifecycle.ErrNotFound) {
-			return r, false, misusef("-run is %.140q, which is no run in %s", j.run, j.dir)
+			return r, false, misusef("-run is %.140q, which is not a run in %s", j.run, j.dir)
 		}
 		return r, false, err
 	}
@@ -170,6 +171,6 @@ func first(runs []lifecycle.Run) (r lifecycle.Run) {
 // close ends the scripted model.
 func (j *job) close() {
 	if j.server != nil {
-		_ = j.server.Close() // the agent that it answered has ended
+		_ = j.server.Close() // its agent has ended
 	}
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mailServer keeps what the user "runs" with the password "secret" sends over TLS.
+// mailServer stores mails that the user "runs" with the password "secret" sends over TLS.
 type mailServer struct{ mails chan string }
 
 func (s *mailServer) NewSession(*smtp.Conn) (smtp.Session, error) {
@@ -67,7 +67,7 @@ func (s *mailSession) Data(r io.Reader) error {
 func (s *mailSession) Reset()      { s.to = nil }
 func (*mailSession) Logout() error { return nil }
 
-// serveMail starts a mail server, and returns its address and the file of a certificate for it.
+// serveMail starts a mail server, and returns its address and the file of its certificate.
 func serveMail(t *testing.T) (s *mailServer, address, certificate string) {
 	t.Helper()
 	signed := httptest.NewTLSServer(http.NotFoundHandler()) // for its certificate
@@ -89,8 +89,8 @@ func serveMail(t *testing.T) (s *mailServer, address, certificate string) {
 	return s, listener.Addr().String(), certificate
 }
 
-// L1 L4: serve writes mails about questions over TLS, by what the file of -config says, and each
-// leads to the question's page.
+// L1 L4: serve sends mails about questions over TLS, as configured in the file of -config, with a
+// link to the question's page.
 func TestL1L4ServeWritesMails(t *testing.T) {
 	server, address, certificate := serveMail(t)
 	body := fmt.Sprintf(`{

@@ -1,16 +1,16 @@
-// Interlude is a command line for durable runs. It lists and answers their questions, shows and
-// controls the runs, and runs agents from skill folders:
+// Interlude is the command line for durable runs: answer questions, inspect and control runs, and
+// run agents from skill folders.
 //
-//	interlude inbox -db runs.db         the questions that wait
+//	interlude inbox -db runs.db         list the open questions
 //	interlude reply -db runs.db RUN     answer one, on the terminal
 //	interlude run hello                 run a skill folder with an agent
 //
-// Without a verb it lists all of them. docs/cli.md is the page for those who use it.
+// Without a verb it lists all verbs. docs/cli.md is the page for users.
 //
-// The exit status is 0 for success; 1 when a run failed, or something is wrong; 2 for a wrong
-// command line, skill or reply; 3 when the run goes on with the next call; 4 when the run or
-// question is not in the state that the call expects (it is settled, say, or claimed by somebody
-// else); and 5 when the database cannot be used now.
+// The exit status is 0 for success; 1 if a run failed or a problem was found; 2 for an invalid
+// command line, skill or reply; 3 if the next call continues the run; 4 if the state of the run or
+// question does not permit the call (for example, it is settled, or claimed by another person); and
+// 5 if the database is unavailable.
 package main
 
 import (
@@ -36,17 +36,17 @@ const (
 )
 
 var program = command.Program{
-	About: "Interlude runs agents durably: they ask, wait, and go on.",
-	Status: `The exit status is 0 for success; 1 when a run failed, or something is wrong;
-2 for a wrong command line; 3 when the run goes on with the next call; 4 when
-the run or question is not in the state that the call expects; and 5 when the
-database cannot be used now: try again.`,
+	About: "Interlude runs agents that ask people, wait for answers, and survive crashes.",
+	Status: `The exit status is 0 for success; 1 if a run failed or a problem was found;
+2 for an invalid command line; 3 if the next call continues the run; 4 if the
+state of the run or question does not permit the call; and 5 if the database
+is unavailable: try again.`,
 	Verbs: slices.Concat(console.Verbs(), []command.Verb{serveVerb, runVerb, newVerb, versionVerb}),
 }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program immediately
 	status, err := program.Run(ctx, command.Call{Program: os.Args[0], Args: os.Args[1:], In: os.Stdin, Out: os.Stdout,
 		Side: os.Stderr})
 	stop()
@@ -57,7 +57,7 @@ func main() {
 }
 
 var versionVerb = command.Verb{
-	Name: "version", Does: "print the version of the program",
+	Name: "version", Does: "print the program's version",
 	Prepare: func(*flag.FlagSet) command.Action {
 		return func(_ context.Context, c command.Call) (int, error) {
 			if _, err := c.Want(""); err != nil {

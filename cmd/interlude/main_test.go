@@ -30,10 +30,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// patience is how long one call of the program may take.
+// patience limits one call of the program.
 const patience = 2 * time.Minute
 
-// calling is a call of the program, with nothing of this machine's agents and keys.
+// calling returns a call of the program that cannot see this machine's agents and keys.
 func calling(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
@@ -47,19 +47,19 @@ func calling(t *testing.T, args ...string) *exec.Cmd {
 
 // said is the result of a call.
 type said struct {
-	status    int // -1: it was killed
+	status    int // -1: killed
 	out, side string
 }
 
-// id is the run's.
+// id returns the run's id.
 func (s said) id(t *testing.T) string {
 	t.Helper()
 	found := regexp.MustCompile(`· run (\S+)`).FindStringSubmatch(s.out)
-	require.NotNil(t, found, "no run is named in\n%s%s", s.out, s.side)
+	require.NotNil(t, found, "the output names no run:\n%s%s", s.out, s.side)
 	return found[1]
 }
 
-// play runs a skill to the end of the call, with lines to read.
+// play runs a skill to the end of the call, with lines of standard input.
 func play(t *testing.T, stdin string, args ...string) said {
 	t.Helper()
 	return called(t, stdin, append([]string{"run"}, args...)...)
@@ -79,11 +79,11 @@ func called(t *testing.T, stdin string, args ...string) said {
 	return said{cmd.ProcessState.ExitCode(), out.String(), side.String()}
 }
 
-// begun starts a call that does not end by itself, and returns when it has shown the text.
+// begun starts a call that does not end by itself, and returns once it has printed the text.
 func begun(t *testing.T, shows string, args ...string) (*exec.Cmd, <-chan string) {
 	t.Helper()
 	cmd := calling(t, append([]string{"run"}, args...)...)
-	_, err := cmd.StdinPipe() // stays open: somebody thinks about it
+	_, err := cmd.StdinPipe() // stays open, like a person who is thinking
 	require.NoError(t, err)
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
@@ -97,13 +97,13 @@ func begun(t *testing.T, shows string, args ...string) (*exec.Cmd, <-chan string
 	}
 	rest := make(chan string, 1)
 	go func() {
-		end, _ := io.ReadAll(out) // the rest is what there is
+		end, _ := io.ReadAll(out) // the rest of the output
 		rest <- all.String() + string(end)
 	}()
 	return cmd, rest
 }
 
-// hello is a copy of the sample skill, with room for its runs beside it.
+// hello returns a copy of the sample skill, with room for its runs next to it.
 func hello(t *testing.T) string {
 	t.Helper()
 	folder := filepath.Join(t.TempDir(), "hello")
@@ -111,7 +111,7 @@ func hello(t *testing.T) string {
 	return folder
 }
 
-// artifact is the file that the agent wrote in the run.
+// artifact returns the file that the agent wrote in the run.
 func artifact(t *testing.T, folder, agent, id string) string {
 	t.Helper()
 	body, err := os.ReadFile(filepath.Join(filepath.Dir(folder), ".interlude", "hello", agent, id, "artifacts",
@@ -120,7 +120,7 @@ func artifact(t *testing.T, folder, agent, id string) string {
 	return string(body)
 }
 
-// A4, C3: two questions are answered by lines of standard input, the first by an option's number.
+// A4, C3: lines of standard input answer two questions, the first by an option's number.
 func TestDemoAsksAndIsDone(t *testing.T) {
 	folder := hello(t)
 	s := play(t, "\n3\nyes, please\n", "-agent", "demo", folder)
@@ -133,8 +133,8 @@ func TestDemoAsksAndIsDone(t *testing.T) {
 	require.Equal(t, "Ahoy, matey! Come aboard.\n", artifact(t, folder, "demo", s.id(t)))
 }
 
-// survives answers two questions, with a kill -9 while the run is parked and another one in its
-// second turn. The command is always the same.
+// survives answers two questions, with a kill -9 while the run is parked and another in its second
+// turn. The command is always the same.
 func survives(t *testing.T, folder, engine string, args ...string) {
 	t.Helper()
 	args = append(args, folder)
@@ -146,7 +146,7 @@ func survives(t *testing.T, folder, engine string, args ...string) {
 
 	asks := play(t, "", args...)
 	require.Equal(t, goesOn, asks.status, asks.out+asks.side)
-	require.Equal(t, id, asks.id(t), "the same run goes on")
+	require.Equal(t, id, asks.id(t), "the same run continues")
 	require.Contains(t, asks.out, "? How shall it sound?")
 	require.Contains(t, asks.out, "‖ parked")
 
@@ -159,24 +159,24 @@ func survives(t *testing.T, folder, engine string, args ...string) {
 	require.Equal(t, succeeded, done.status, done.out+done.side)
 	require.Equal(t, id, done.id(t))
 	require.Contains(t, done.out, "the turn was interrupted and is repeated")
-	require.NotContains(t, done.out, "? How shall it sound?", "what was answered is not asked again")
+	require.NotContains(t, done.out, "? How shall it sound?", "an answered question is not asked again")
 	require.Contains(t, done.out, `"tone": "formal"`)
 	require.Equal(t, "Good day. I trust this finds you well.\n", artifact(t, folder, engine, id))
 
-	require.Empty(t, left(id), "processes of the run are left")
+	require.Empty(t, left(id), "processes of the run remain")
 	log := play(t, "", append(args, "-json", "-run", id)...)
 	require.Equal(t, succeeded, log.status, log.side)
 	kept(t, log.out)
 
 	another := play(t, "", args...)
-	require.NotEqual(t, id, another.id(t), "a run that has ended is not begun again")
+	require.NotEqual(t, id, another.id(t), "a run that has ended is not restarted")
 }
 
-// left are the processes that carry the run's id, where they can be seen.
+// left returns the processes whose environment has the run's id, if they are visible.
 func left(id string) (all []string) {
 	names, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, name := range names {
-		env, _ := os.ReadFile(name) // another's, or it has ended
+		env, _ := os.ReadFile(name) // unreadable, or ended
 		if bytes.Contains(env, []byte(process.EnvRun+"="+id+"\x00")) {
 			all = append(all, name)
 		}
@@ -184,12 +184,12 @@ func left(id string) (all []string) {
 	return all
 }
 
-// E1, E4: kill -9, with the agent that needs nothing.
+// E1, E4: kill -9, with the demo agent.
 func TestRunOfTheDemoAgentSurvivesAKill(t *testing.T) {
 	survives(t, hello(t), "demo", "-agent", "demo")
 }
 
-// E1: a person thinks about a question when the host is killed from outside.
+// E1: the host is killed from outside while a question is open.
 func TestAHostIsKilledWhileAPersonThinks(t *testing.T) {
 	folder := hello(t)
 	cmd, rest := begun(t, "? How shall it sound?", "-agent", "demo", folder)
@@ -202,7 +202,7 @@ func TestAHostIsKilledWhileAPersonThinks(t *testing.T) {
 	require.Contains(t, s.out, `"written": false`)
 }
 
-// E1: Ctrl-C leaves the run parked, and says how to go on.
+// E1: Ctrl-C leaves the run parked, and prints the command that continues it.
 func TestCtrlCLeavesTheRunParked(t *testing.T) {
 	folder := hello(t)
 	cmd, rest := begun(t, "? How shall it sound?", "-agent=demo", "-reply=", folder, "-new")
@@ -212,10 +212,10 @@ func TestCtrlCLeavesTheRunParked(t *testing.T) {
 	require.ErrorAs(t, cmd.Wait(), &ended, out)
 	require.Equal(t, goesOn, ended.ExitCode(), out)
 	require.Contains(t, out, "‖ parked")
-	require.Contains(t, out, " -agent=demo "+folder+"\n", "the command that goes on")
+	require.Contains(t, out, " -agent=demo "+folder+"\n", "the command that continues the run")
 }
 
-// A6, H1: in auto mode nobody is asked.
+// A6, H1: in auto mode no question is asked.
 func TestAutoModeAsksNobody(t *testing.T) {
 	s := play(t, "", "-mode", "auto", hello(t))
 	require.Equal(t, succeeded, s.status, s.out+s.side)
@@ -223,16 +223,16 @@ func TestAutoModeAsksNobody(t *testing.T) {
 	require.Contains(t, s.out, "1 turn,")
 }
 
-// C6, D2: the agent decides when nobody replies in time.
+// C6, D2: the agent decides if there is no reply in time.
 func TestAgentDecidesWhenNobodyRepliesInTime(t *testing.T) {
 	s := play(t, "", "-auto-decide", "-timeout", "1s", hello(t))
 	require.Equal(t, succeeded, s.status, s.out+s.side)
 	require.Contains(t, s.out, "then the agent decides")
-	require.Contains(t, s.out, "! the agent decides: nobody replied in 1.0 s")
+	require.Contains(t, s.out, "! the agent decides: no reply in 1.0 s")
 	require.Contains(t, s.out, `"tone": "friendly"`)
 }
 
-// D1: a second run is submitted while another one waits; each goes on by its id.
+// D1: a second run is submitted while another waits; each is continued by its id.
 func TestTwoRunsOfASkill(t *testing.T) {
 	folder := hello(t)
 	one := play(t, "", folder).id(t)
@@ -240,16 +240,16 @@ func TestTwoRunsOfASkill(t *testing.T) {
 	require.NotEqual(t, one, two)
 	newest := play(t, "", folder, "-timeout", "9s", "-mode", "interactive")
 	require.Equal(t, two, newest.id(t))
-	require.Contains(t, newest.out, "! -timeout counts for a new run")
-	require.NotContains(t, newest.out, "-mode counts", "it is the same")
+	require.Contains(t, newest.out, "! -timeout applies only to a new run")
+	require.NotContains(t, newest.out, "-mode applies", "the mode is the same")
 	s := play(t, "1\nno\n", folder, "-run", one)
 	require.Equal(t, succeeded, s.status, s.out+s.side)
 	require.Equal(t, one, s.id(t))
 	require.Equal(t, two, play(t, "", folder).id(t))
 }
 
-// Terminal commands in a reply, which the agent repeats, do nothing to the terminal: neither in the
-// output nor in the events.
+// Terminal commands in a reply, repeated by the agent, have no effect in the output or in the
+// events.
 func TestOutputHasNoTerminalCommands(t *testing.T) {
 	folder := hello(t)
 	const hostile, visible = "\x1b]0;x\a\u009b31m \u202eeman", `\u{001B}]0;x\u{0007}\u{009B}31m \u{202E}eman`

@@ -18,8 +18,8 @@ import (
 var sampleSkill embed.FS
 
 var newVerb = command.Verb{
-	Name: "new", Args: "DIR", Does: "write a small skill folder to start from",
-	More:    "It has instructions, how they may be run, and the schema of the output.",
+	Name: "new", Args: "DIR", Does: "create a small skill folder as a starting point",
+	More:    "It has instructions, the permitted modes, and the schema of the output.",
 	Prepare: func(*flag.FlagSet) command.Action { return newSkill },
 }
 
@@ -36,7 +36,7 @@ func newSkill(_ context.Context, c command.Call) (int, error) {
 	}
 	switch err := os.CopyFS(folder, hello); {
 	case errors.Is(err, fs.ErrExist):
-		return misused, misusef("%s has such files already: name another folder", folder)
+		return misused, misusef("%s already has files with these names: choose another folder", folder)
 	case err != nil:
 		return failed, err
 	}

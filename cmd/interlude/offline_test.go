@@ -9,15 +9,14 @@ import (
 	"github.com/interlude-go/interlude/engine/modeltest"
 )
 
-// E1, E4, I11: kill -9 of the host and of Codex, while the run is parked and while a turn runs; the
-// scripted model knows the replies from the history that the resumed session sends, and from
-// nowhere else.
+// E1, E4, I11: kill -9 of the host and of Codex, while the run is parked and while a turn runs. The
+// scripted model knows the replies only from the history that the resumed session sends.
 func TestCodexSurvivesOffline(t *testing.T) {
 	survives(t, hello(t), "codex-offline", "-agent", "codex", "-offline", "-command", agentstest.Program(t, "codex"))
 }
 
-// The scripted model decides by the history alone, also when a turn was repeated and when an agent
-// adds text to the person's messages.
+// The scripted model decides only by the history, also if a turn was repeated, or an agent adds
+// text to the person's messages.
 func TestTheModelGoesByTheHistory(t *testing.T) {
 	said := func(role modeltest.Role, text string) modeltest.Message {
 		return modeltest.Message{Role: role, Text: text}
@@ -47,10 +46,10 @@ func TestTheModelGoesByTheHistory(t *testing.T) {
 		})
 	}
 	lost := recalled(modeltest.Conversation{Messages: []modeltest.Message{pirate}})
-	require.Empty(t, lost.given, "a session that lost its history begins anew")
+	require.Empty(t, lost.given, "a session that lost its history starts again")
 }
 
-// A sample passes simple schemas.
+// A sample matches simple schemas.
 func TestOutputPassesASimpleSchema(t *testing.T) {
 	a := act{alone: true,
 		schema: []byte(`{"type": "object", "required": ["tone", "n", "list", "pick", "in", "extra"], "properties": {

@@ -15,7 +15,7 @@ type options struct {
 	folder string // the skill's
 
 	agent, command, model  string
-	auth                   string // the id of an agent's way to log in
+	auth                   string // the id of an agent's login method
 	login, offline, sticky bool
 	env                    []string
 
@@ -31,7 +31,7 @@ type options struct {
 	json, verbose bool
 	kill          string
 
-	given map[string]bool // the flags that were given
+	given map[string]bool // the flags on the command line
 }
 
 // newOptions defines the flags.
@@ -40,16 +40,16 @@ func newOptions(flags *flag.FlagSet) *options {
 	o.agentFlags(flags)
 	flags.BoolVar(&o.sticky, "sticky", false, "keep one process of the agent for all turns (claude and acp:CMD); the "+
 		"run ends with it")
-	flags.StringVar(&o.data, "data", "", "`folder` to keep runs in; .interlude beside the skill when empty")
-	flags.StringVar(&o.work, "work", "", "`folder` that the agent works in; one of the run's own, with a copy of the "+
-		"skill, when empty")
-	flags.StringVar(&o.run, "run", "", "`id` of the run to go on with; the newest that has not ended when empty")
-	flags.BoolVar(&o.another, "new", false, "begin another run, though one has not ended")
-	flags.StringVar(&o.modeText, "mode", "", "interactive or auto; interactive when the skill can")
-	flags.DurationVar(&o.timeout, "timeout", 0, "how long a question waits, in whole seconds; the skill's own, or 20 "+
-		"minutes")
-	flags.BoolVar(&o.autoDecide, "auto-decide", false, "let the agent decide when nobody replies in time")
-	flags.Func("reply", "`text` of a reply, instead of asking (again for more)", list(&o.replies))
+	flags.StringVar(&o.data, "data", "", "`folder` for the runs; default: .interlude next to the skill")
+	flags.StringVar(&o.work, "work", "", "`folder` that the agent works in; default: a separate one for the run, "+
+		"with a copy of the skill")
+	flags.StringVar(&o.run, "run", "", "`id` of the run to continue; default: the newest that has not ended")
+	flags.BoolVar(&o.another, "new", false, "start a new run even if one has not ended")
+	flags.StringVar(&o.modeText, "mode", "", "interactive or auto; default: interactive if the skill permits it")
+	flags.DurationVar(&o.timeout, "timeout", 0, "time limit of a question, in whole seconds; default: the skill's, "+
+		"or 20 minutes")
+	flags.BoolVar(&o.autoDecide, "auto-decide", false, "let the agent decide if there is no reply in time")
+	flags.Func("reply", "`text` of a reply, given in advance (repeatable)", list(&o.replies))
 	flags.BoolVar(&o.json, "json", false, "print the events as JSON lines")
 	flags.BoolVar(&o.verbose, "v", false, "log what the library does")
 	flags.StringVar(&o.kill, "kill", "", "kill -9 this program and its agent: `when` the run is parked, or running "+
@@ -59,15 +59,16 @@ func newOptions(flags *flag.FlagSet) *options {
 
 // agentFlags defines the flags that choose an agent.
 func (o *options) agentFlags(flags *flag.FlagSet) {
-	flags.StringVar(&o.agent, "agent", "", strings.Join(agentNames(), ", ")+"; the skill's own choice when there is "+
+	flags.StringVar(&o.agent, "agent", "", strings.Join(agentNames(), ", ")+"; default: the skill's choice if it has "+
 		"one, otherwise demo")
-	flags.StringVar(&o.command, "command", "", "the agent's `program`, when PATH does not find it")
-	flags.StringVar(&o.model, "model", "", "the `model` that the agent asks; its own choice when empty")
-	flags.StringVar(&o.auth, "auth", "", "the `id` of the way in which an agent of acp:CMD logs in; its error lists them")
-	flags.BoolVar(&o.login, "login", false, "use the agent's login and settings of yours, instead of a key and a "+
-		"home of the run's own")
-	flags.BoolVar(&o.offline, "offline", false, "have a scripted model answer the agent: no account, no network")
-	flags.Func("env", "`name` of a further variable of yours that the agent may see (again for more)", list(&o.env))
+	flags.StringVar(&o.command, "command", "", "the agent's `program`, if it is not on PATH")
+	flags.StringVar(&o.model, "model", "", "the agent's language `model`; default: the agent's choice")
+	flags.StringVar(&o.auth, "auth", "", "the `id` of the login method for an agent of acp:CMD; without it, the "+
+		"error lists them")
+	flags.BoolVar(&o.login, "login", false, "use your login and settings of the agent, instead of a key and a "+
+		"separate home for each run")
+	flags.BoolVar(&o.offline, "offline", false, "replace the agent's model by a scripted one: no account, no network")
+	flags.Func("env", "`name` of another environment variable that the agent may see (repeatable)", list(&o.env))
 }
 
 // arguments reads the rest of the command line.
@@ -85,14 +86,14 @@ func list(to *[]string) func(string) error {
 	}
 }
 
-// check returns what is wrong with the command line.
+// check returns the first fault of the command line.
 func (o *options) check(folders []string) error {
 	if len(folders) > 0 {
 		o.folder = folders[0]
 	}
 	switch {
 	case len(folders) == 0:
-		return misusef("name a skill folder, one with a SKILL.md (interlude new DIR writes one); see -help")
+		return misusef("want a skill folder, one with a SKILL.md (interlude new DIR creates one); see -help")
 	case len(folders) > 1:
 		return misusef("want one skill folder, not %d: %.200q", len(folders), folders)
 	case o.given["mode"] && !slices.Contains(fsm.Modes(), o.mode):
@@ -102,11 +103,11 @@ func (o *options) check(folders []string) error {
 	case o.given["timeout"] && (o.timeout < time.Second || o.timeout%time.Second != 0):
 		return misusef("-timeout is %s, want whole seconds, at least 1s", o.timeout)
 	case o.another && o.run != "":
-		return misusef("-new begins another run and -run goes on with one: leave one of them out")
+		return misusef("-new starts a run and -run continues one: leave one of them out")
 	case o.auth != "" && !strings.HasPrefix(o.agent, "acp:"):
-		return misusef("-auth is for -agent acp:CMD: leave it out")
+		return misusef("-auth is only for -agent acp:CMD: leave it out")
 	case o.offline && o.login:
-		return misusef("-offline needs no login: leave -login out")
+		return misusef("-offline uses no login: leave -login out")
 	}
 	return nil
 }

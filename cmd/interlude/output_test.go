@@ -7,11 +7,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A run whose output cannot be printed, such as on a full disk, does not end as if it had been.
+// If the output cannot be printed, for example on a full disk, the program fails.
 func TestALostOutputIsAFailure(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
-		t.Log("this system has no /dev/full: a closed file stands in")
+		t.Log("this system has no /dev/full: using a closed file instead")
 		full, err = os.CreateTemp(t.TempDir(), "")
 		require.NoError(t, err)
 		require.NoError(t, full.Close())

@@ -10,18 +10,18 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// person returns the replies one by one: first those of the command line, then the lines of
+// person returns the replies one by one: first those on the command line, then the lines of
 // standard input.
 type person struct {
-	lines chan string // closed when there are no more
-	err   error       // why there are no more; set before lines is closed
-	shown bool        // on a terminal, which shows what is typed
-	ready int         // replies of the command line that are left; the conversation's to count
+	lines chan string // closed after the last one
+	err   error       // the read error; set before lines is closed
+	shown bool        // on a terminal, which shows typed text
+	ready int         // remaining replies of the command line; counted by the conversation
 }
 
 func newPerson(replies []string, in *os.File) *person {
 	p := &person{lines: make(chan string), shown: terminal.Is(in), ready: len(replies)}
-	go func() { // lives as long as the program: a read from a terminal cannot be interrupted
+	go func() { // lives as long as the program, because a read from a terminal cannot be interrupted
 		defer close(p.lines)
 		for _, text := range replies {
 			p.lines <- text
@@ -32,7 +32,7 @@ func newPerson(replies []string, in *os.File) *person {
 			p.lines <- s.Text()
 		}
 		if p.err = s.Err(); errors.Is(p.err, bufio.ErrTooLong) {
-			p.err = fmt.Errorf("a line is longer than %d bytes", 2*lifecycle.MaxReplyText)
+			p.err = fmt.Errorf("a line is longer than %d bytes, want a shorter reply", 2*lifecycle.MaxReplyText)
 		}
 	}()
 	return p
@@ -41,7 +41,7 @@ func newPerson(replies []string, in *os.File) *person {
 // types reports whether the next line is typed on a terminal.
 func (p *person) types() bool { return p.shown && p.ready == 0 }
 
-// consumeLine notes that a line was used, and reports whether the terminal shows it already.
+// consumeLine counts a used line, and reports whether the terminal already shows it.
 func (p *person) consumeLine() bool {
 	types := p.types()
 	p.ready = max(0, p.ready-1)

@@ -11,14 +11,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// transcripts finds the calls that the README shows, each with what it prints.
+// transcripts matches the calls in the README, each with its output.
 var transcripts = regexp.MustCompile("(?s)```\n\\$ interlude (run [^\n]*)\n(.*?)```")
 
-// variable finds what differs from run to run.
+// variable matches the parts that differ from run to run.
 var variable = regexp.MustCompile(`\d{8}-\d{6}-\w{4}|[\d.]+ (s|min|ms)\b`)
 
-// E1, E4: the README shows what the program prints: a question that is left, a kill -9 in the
-// middle of a turn, and the end.
+// E1, E4: the README shows the program's output: a question left open, a kill -9 in the middle of a
+// turn, and the end.
 func TestReadmeShowsWhatIsPrinted(t *testing.T) {
 	page, err := os.ReadFile("README.md")
 	require.NoError(t, err)
@@ -30,9 +30,9 @@ func TestReadmeShowsWhatIsPrinted(t *testing.T) {
 		cmd := calling(t, strings.Fields(calls[i][1])...)
 		var out bytes.Buffer
 		cmd.Dir, cmd.Stdin, cmd.Stdout = dir, strings.NewReader(typed), &out
-		_ = cmd.Run() // two of the calls do not reach the end of the run
+		_ = cmd.Run() // two of the calls end before the run
 		printed := strings.ReplaceAll(out.String(), "go run ./cmd/interlude ", "interlude ")
-		if i == 1 { // the agent may get so far before it is killed
+		if i == 1 { // the agent may get that far before the kill
 			printed = strings.Replace(printed, "  Noted: pirate.\n", "", 1)
 		}
 		shown := strings.Replace(calls[i][2], "> ^C\n", "> \n", 1)

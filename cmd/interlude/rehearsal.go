@@ -12,7 +12,7 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// The names under which the agent gets the scripted model.
+// The agent's names for the scripted model.
 const (
 	scriptedModel = "modeltest"
 	noKey         = "no-key-is-needed"
@@ -31,24 +31,24 @@ func (j *job) rehearse(d *death) (err error) {
 	return err
 }
 
-// rehearsed is the answer of the scripted model. All its knowledge is in the request of the agent:
-// the task and the replies so far come from the session's history. If the session were lost, it
-// would ask from the start.
+// rehearsed is the answer of the scripted model. It knows only the agent's request: the task and
+// the replies so far come from the session's history. If the session were lost, it would ask from
+// the start.
 func rehearsed(c modeltest.Conversation, d *death) modeltest.Answer {
 	c.Messages = slices.DeleteFunc(slices.Clone(c.Messages), func(m modeltest.Message) bool {
-		// Claude Code sends this for a tool without output
+		// Claude Code sends this for a tool without output.
 		return m.Role == modeltest.User && strings.TrimSpace(m.Text) == "(no content)"
 	})
 	a := recalled(c)
 	said := modeltest.Answer{Pieces: []modeltest.Piece{{Text: a.remark()}}}
-	calls := []*modeltest.Call{c.Nothing()} // so that the agent tells the remark, and comes back
+	calls := []*modeltest.Call{c.Nothing()} // makes the agent store the remark and call the model again
 	if file := a.file(); file != "" && a.next() == nil {
 		calls = append(calls, writing(c, file, a.greeting()+"\n"))
 	}
 	done := 0
 	for _, call := range calls {
 		if call == nil {
-			continue // no such tool is offered
+			continue // the agent does not offer this tool
 		}
 		if done++; done > len(c.Results()) {
 			if done > 1 {
@@ -65,7 +65,7 @@ func rehearsed(c modeltest.Conversation, d *death) modeltest.Answer {
 	return modeltest.Text(a.final())
 }
 
-// writing is a tool call that writes a file, with the tool that the agent has for that.
+// writing is a tool call that writes a file, with the agent's own tool.
 func writing(c modeltest.Conversation, file, text string) *modeltest.Call {
 	if call := c.Write(file, text); call != nil {
 		return call
@@ -73,7 +73,7 @@ func writing(c modeltest.Conversation, file, text string) *modeltest.Call {
 	return c.Shell("printf %s " + command.Quote(text) + " >" + command.Quote(file))
 }
 
-// What the library writes into a prompt.
+// Parts of the library's prompts.
 var (
 	artifactFolder = regexp.MustCompile(`Write every file that is a result of your work into this folder: (.+)`)
 	outputSchema   = regexp.MustCompile("(?s)```json-schema\n(.*?)\n```")
@@ -84,7 +84,7 @@ const workingAlone = "## Working alone"
 // recalled is the act up to the end of the conversation.
 func recalled(c modeltest.Conversation) act {
 	a := act{nonce: script.Nonce(c.Users())}
-	question := -1 // the one that was asked last
+	question := -1 // the last one asked
 	for _, m := range c.Messages {
 		switch m.Role {
 		case modeltest.Assistant:
@@ -102,7 +102,7 @@ func recalled(c modeltest.Conversation) act {
 			}
 			a.alone = a.alone || strings.Contains(m.Text, workingAlone)
 			if question >= 0 && question <= len(a.given) {
-				a.given = append(a.given[:question], script.Reply(m.Text)) // again, when the turn was repeated
+				a.given = append(a.given[:question], script.Reply(m.Text)) // replaces the copy of a repeated turn
 			}
 		case modeltest.ToolCall, modeltest.ToolResult:
 		}

@@ -19,10 +19,9 @@ import (
 
 var runVerb = command.Verb{
 	Name: "run", Args: "DIR", Does: "run a skill folder with an agent, and ask on the terminal",
-	More: `The same command goes on with a run that has not ended. Without a terminal, replies are those of -reply, in order, and then the lines of standard input.
-
-  interlude run -agent demo DIR
-  interlude run -agent codex -offline DIR`,
+	More: `The same command continues a run that has not ended. Without a terminal, the replies are those of -reply, in order, and then the lines of standard input.
+	interlude run -agent demo DIR
+	interlude run -agent codex -offline DIR`,
 	Prepare: func(f *flag.FlagSet) command.Action {
 		o := newOptions(f)
 		return func(ctx context.Context, c command.Call) (int, error) {
@@ -57,7 +56,7 @@ func (o *options) play(ctx context.Context, c command.Call) (_ int, err error) {
 	defer func() { err = errors.Join(err, files.Close()) }()
 	lc, err := lifecycle.New(lifecycle.Config{
 		Store: death.store(files), Engines: map[string]engine.Engine{j.name: eng}, Dir: j.dir, Logger: o.logger(c.Side),
-		Grace: -1, // who leaves does not wait for the agent: the turn is repeated
+		Grace: -1, // do not wait for the agent at exit: the turn is repeated
 		Retry: &lifecycle.Retry{Max: 5, Backoff: 5 * time.Second},
 	})
 	if err != nil {
@@ -76,7 +75,7 @@ func (o *options) play(ctx context.Context, c command.Call) (_ int, err error) {
 	}()
 	defer func() {
 		end()
-		for range served { // until nothing uses the store
+		for range served { // until the store is unused
 		}
 	}()
 
@@ -89,12 +88,12 @@ func (o *options) play(ctx context.Context, c command.Call) (_ int, err error) {
 	talk.opening(j, begun)
 	status, err := talk.follow(ctx)
 	if lost := talk.screen.to.err; err == nil && lost != nil {
-		err = fmt.Errorf("the output was not printed: %w", lost)
+		err = fmt.Errorf("the output could not be printed: %w", lost)
 	}
 	return status, err
 }
 
-// logger is for what the library does; silent unless -v.
+// logger logs the library's messages with -v, and is silent otherwise.
 func (o *options) logger(to io.Writer) *slog.Logger {
 	if !o.verbose {
 		return slog.New(slog.DiscardHandler)
@@ -102,7 +101,7 @@ func (o *options) logger(to io.Writer) *slog.Logger {
 	return slog.New(terminal.LogHandler(to, slog.LevelInfo))
 }
 
-var _ interface { // what the program's store must be
+var _ interface { // the program's store must be both
 	lifecycle.Store
 	store.Watcher
 } = (*sqlite.Store)(nil)

@@ -10,13 +10,13 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// screen shows lines, and on a terminal a last line with the present status.
+// screen prints lines and, on a terminal, the current status as the last line.
 type screen struct {
 	to     *output
 	events io.Writer // for -json; nil without
 	live   bool
 	styled bool
-	status bool // a status stands in the last line
+	status bool // the last line is a status
 }
 
 func newScreen(out, side *os.File, lines bool) *screen {
@@ -29,7 +29,7 @@ func newScreen(out, side *os.File, lines bool) *screen {
 	return s
 }
 
-// output keeps the first error of a writer, such as of a full disk: the run continues, and the
+// output keeps a writer's first error, for example of a full disk: the run continues, and the
 // program fails at its end.
 type output struct {
 	io.Writer
@@ -54,7 +54,7 @@ const (
 	amber = terminal.Amber
 )
 
-// line shows a text, of one line or more.
+// line prints a text of one or more lines.
 func (s *screen) line(style terminal.Style, text string) {
 	s.clear()
 	text = terminal.Text(text)
@@ -64,18 +64,18 @@ func (s *screen) line(style terminal.Style, text string) {
 	fmt.Fprintln(s.to, text)
 }
 
-// text shows what an agent said, indented.
+// text prints an agent's text, indented.
 func (s *screen) text(style terminal.Style, text string) {
 	s.line(style, terminal.Wrap(terminal.Text(text), "  "))
 }
 
-// prompt is printed where the person types.
+// prompt prints the prompt for typing.
 func (s *screen) prompt() {
 	s.clear()
 	fmt.Fprint(s.to, "> ")
 }
 
-// now shows the present status, on a terminal.
+// now shows the current status on a terminal.
 func (s *screen) now(text string) {
 	if !s.live {
 		return

@@ -15,7 +15,7 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// C3: the number of an option stands for its value; any other text is the reply.
+// C3: the number of an option selects its value; any other text is the reply.
 func TestChooseTurnsANumberIntoTheOptionsValue(t *testing.T) {
 	q := &lifecycle.InputRequired{Options: []fcmp.Option{{Label: "A", Value: "a"}, {Label: "B", Value: "b"}}}
 	for text, want := range map[string]string{"1": "a", "2": "b", "the first": "the first"} {
@@ -36,7 +36,7 @@ func TestSpanWritesADurationInOneUnit(t *testing.T) {
 	}
 }
 
-// The command that goes on has the flags that the run needs, and none that counts once.
+// The command that continues a run has its flags, except the single-use ones.
 func TestResumeCommandHasOnlyTheFlagsTheRunNeeds(t *testing.T) {
 	for want, args := range map[string][]string{
 		"./interlude run -agent demo hello": {"./interlude", "-new", "-agent", "demo",
@@ -49,17 +49,17 @@ func TestResumeCommandHasOnlyTheFlagsTheRunNeeds(t *testing.T) {
 	}
 }
 
-// A hint says what sort of reply is expected.
+// A hint describes the expected reply.
 func TestHintSaysWhatReplyIsExpected(t *testing.T) {
 	at := time.Now().Add(time.Minute)
 	for want, q := range map[string]lifecycle.InputRequired{
-		"in your own words":                              {Kind: "open_text"},
-		"yes or no":                                      {Kind: "confirm"},
-		"yes accepts the risk, no does not":              {Kind: "risk_ack"},
-		"please give name, date":                         {RequiredFields: []string{"name", "date"}},
-		"a number, or your own words":                    {Kind: "choose_one", Options: make([]fcmp.Option, 2)},
-		"yes, no, other arguments as JSON, or an answer": {Kind: "approval", Subject: &fcmp.Subject{Tool: "pay"}},
-		`JSON that fits {"type":"integer"}`:              {Kind: "fill_fields", Schema: `{"type":"integer"}`},
+		"in your own words":                           {Kind: "open_text"},
+		"yes or no":                                   {Kind: "confirm"},
+		"yes accepts the risk, no does not":           {Kind: "risk_ack"},
+		"please include name, date":                   {RequiredFields: []string{"name", "date"}},
+		"a number, or your own words":                 {Kind: "choose_one", Options: make([]fcmp.Option, 2)},
+		"yes, no, other arguments as JSON, or a text": {Kind: "approval", Subject: &fcmp.Subject{Tool: "pay"}},
+		`JSON that matches {"type":"integer"}`:        {Kind: "fill_fields", Schema: `{"type":"integer"}`},
 		"yes or no; until " + at.Local().Format("15:04:05") + ", then the run fails": {Kind: "confirm",
 			WaitDeadlineAt: at, OnDeadline: "fail"},
 	} {
@@ -67,7 +67,7 @@ func TestHintSaysWhatReplyIsExpected(t *testing.T) {
 	}
 }
 
-// N4: what run shows of a question hides no character of it.
+// N4: run shows every character of a question.
 func TestN4RunShowsHostileText(t *testing.T) {
 	for _, c := range hostile.Cases() {
 		q := c.Question
@@ -80,7 +80,7 @@ func TestN4RunShowsHostileText(t *testing.T) {
 		if s := q.Subject; s != nil {
 			asked.Subject = &fcmp.Subject{Tool: s.Tool, Title: s.Title, Risk: s.Risk, Arguments: string(s.Arguments)}
 		}
-		if q.Schema != nil { // it is shown as one JSON text
+		if q.Schema != nil { // shown as one JSON text
 			c.Exact, prose = append(c.Exact, "caption", "remark"), prose[:2]
 		}
 		var b bytes.Buffer
@@ -90,8 +90,8 @@ func TestN4RunShowsHostileText(t *testing.T) {
 	}
 }
 
-// K3 K4: what is typed is a decision, a value or a text, as the question takes it, and always made
-// to the question that was shown.
+// K3 K4: a typed reply is a decision, a value or a text, as the question accepts it, and always
+// answers the displayed question.
 func TestReplyToReadsATextAsTheQuestionTakesIt(t *testing.T) {
 	pay := lifecycle.InputRequired{InteractionID: 1, Subject: &fcmp.Subject{Tool: "pay"}, Digest: "d"}
 	spoken, form := pay, lifecycle.InputRequired{InteractionID: 1, Schema: "{}", Digest: "d"}

@@ -27,18 +27,18 @@ import (
 )
 
 var serveVerb = command.Verb{
-	Name: "serve", Does: "serve the page, the HTTP API and an agent, on this machine",
-	More: "Without a flag, a demo agent asks a first question, and the runs are in .interlude/runs.db. Only this " +
-		"machine is served, without a sign-in, unless the file of -config says who may sign in: see docs/cli.md. A " +
-		"host of your own does more in 25 lines: see docs/web.md.",
+	Name: "serve", Does: "serve the page, the HTTP API and an agent",
+	More: "Without flags, a demo agent asks a first question, and the runs are in .interlude/runs.db. Only this " +
+		"machine is served, without a sign-in, unless the file of -config has a sign-in: see docs/cli.md. A " +
+		"host program offers more in 25 lines: see docs/web.md.",
 	Prepare: func(f *flag.FlagSet) command.Action {
 		s := &serving{db: console.NewDatabase(f), agent: &options{}}
-		f.StringVar(&s.config, "config", "", "the `file` with agents, pools, receivers of notices, and who may sign in")
-		f.StringVar(&s.listen, "listen", defaultListen, "the `address` of the page, of this machine unless there is a "+
-			"sign-in; port 0 is any")
-		f.StringVar(&s.hook, "webhook", "", "the `URL` that gets signed notices of questions and ends; its secret is "+
+		f.StringVar(&s.config, "config", "", "the `file` with agents, pools, receivers of notices, and the sign-in")
+		f.StringVar(&s.listen, "listen", defaultListen, "the `address` of the page, on this machine unless there is a "+
+			"sign-in; port 0 selects a free one")
+		f.StringVar(&s.hook, "webhook", "", "the `URL` for signed notices of questions and ends; its secret is "+
 			"$"+hookSecret)
-		f.BoolVar(&s.json, "json", false, "print where the page is as JSON")
+		f.BoolVar(&s.json, "json", false, "print the page's address as JSON")
 		s.agent.agentFlags(f)
 		f.BoolVar(&s.agent.verbose, "v", false, "log what the library does")
 		return func(ctx context.Context, c command.Call) (int, error) {
@@ -63,18 +63,19 @@ type serving struct {
 	agent                *options
 	config, listen, hook string
 	json                 bool
-	given                []string // the flags that were given
+	given                []string // the flags on the command line
 }
 
-// dir keeps the runs where -db says nothing.
+// dir is the default folder for runs, without -db.
 const dir = ".interlude"
 
-// host is what the file says, or the flags.
+// host returns the configuration from the file or the flags.
 func (s *serving) host() (*hostFile, error) {
 	if s.config != "" {
 		for _, name := range s.given {
 			if !slices.Contains([]string{"config", "db", "schema", "json", "v", "listen"}, name) {
-				return nil, misusef("-%s is said by the file of -config: leave one of them out", name)
+				return nil, misusef("-%s conflicts with -config, whose file has this setting: leave one of them "+
+					"out", name)
 			}
 		}
 		h, err := readHostFile(s.config)
@@ -98,7 +99,7 @@ func (s *serving) host() (*hostFile, error) {
 	return h, nil
 }
 
-// jobs are the agents by the names of their engines.
+// jobs returns the agents by the names of their engines.
 func (s *serving) jobs(h *hostFile) map[string]*job {
 	if h.name == "" {
 		return map[string]*job{h.Agent: {options: s.agent, name: h.Agent, dir: h.Dir}}
@@ -147,7 +148,7 @@ func (s *serving) serve(ctx context.Context, c command.Call) (err error) {
 	lc, err := lifecycle.New(lifecycle.Config{Store: st, Engine: engines[h.Agent], Engines: engines, Pools: h.Pools,
 		Dir: h.Dir, Forgiving: true, Logger: log})
 	if err != nil {
-		return h.explain("it cannot be used", err)
+		return h.explain("invalid configuration", err)
 	}
 	defer lc.Close()
 	if fresh && h.name == "" && h.Agent == demo {
@@ -158,7 +159,7 @@ func (s *serving) serve(ctx context.Context, c command.Call) (err error) {
 	return s.frontEnds(ctx, c, h, lc, log)
 }
 
-// explain says that something in the file is the cause.
+// explain names the file's field that caused the error.
 func (h *hostFile) explain(where string, err error) error {
 	if h.name == "" {
 		return err
@@ -166,13 +167,13 @@ func (h *hostFile) explain(where string, err error) error {
 	return fmt.Errorf("-config: %s: %s: %w", h.name, where, err)
 }
 
-// local refuses an address that others could reach: nobody is asked who they are.
+// local refuses an address that other machines can reach, because there is no sign-in.
 func local(listen string) error {
 	host, _, err := net.SplitHostPort(listen)
 	ip := net.ParseIP(host)
 	if err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return misusef("-listen is %.80q: want an address of this machine, such as 127.0.0.1:8080; to serve others, "+
-			"say with -config who may sign in (docs/cli.md)", listen)
+		return misusef("-listen is %.80q, want an address of this machine like 127.0.0.1:8080; to serve others, "+
+			"configure a sign-in with -config (docs/cli.md)", listen)
 	}
 	return nil
 }
@@ -189,9 +190,9 @@ func (s *serving) frontEnds(ctx context.Context, c command.Call, h *hostFile, lc
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", h.Listen)
 	if err != nil {
-		return misusef("%w: choose another address with -listen, such as 127.0.0.1:0", err)
+		return misusef("%w: choose another address with -listen, for example 127.0.0.1:0", err)
 	}
-	// that only this machine is served is said below, and not again in the log
+	// The warning about a missing sign-in is not repeated in the log.
 	o := web.Options{Logger: s.logger(c.Side, slog.LevelError)}
 	if h.SignIn != nil {
 		o.Identify, o.Prepare = h.SignIn.identify, h.SignIn.prepare
@@ -214,7 +215,7 @@ func (s *serving) frontEnds(ctx context.Context, c command.Call, h *hostFile, lc
 	return parts.Wait()
 }
 
-// announce says where the page is.
+// announce prints the address of the page.
 func (s *serving) announce(out *os.File, page string, h *hostFile) {
 	agent := s.agent.agent
 	if h.name != "" {
@@ -228,7 +229,7 @@ func (s *serving) announce(out *os.File, page string, h *hostFile) {
 	if terminal.Styled(out) {
 		page = bold.On(page)
 	}
-	fmt.Fprintf(out, "page:   %s\nruns:   %s\nagent:  %s\nCtrl-C ends it; the same command goes on with the runs\n",
+	fmt.Fprintf(out, "page:   %s\nruns:   %s\nagent:  %s\nCtrl-C ends it; the same command continues the runs\n",
 		page, s.db, agent)
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// L1: on a fresh machine, serve shows the page with a first question of the demo agent, on this
-// machine alone; the question is answered by another call, and the next one goes on with the runs.
+// L1: on a fresh machine, serve shows the page with a first question of the demo agent, only on
+// this machine. Another call answers the question, and the next serve continues the runs.
 func TestL1ServeShowsThePageOnAFreshMachine(t *testing.T) {
 	dir := t.TempDir()
 	cmd := calling(t, "serve", "-json", "-listen", "127.0.0.1:0")
@@ -66,7 +66,7 @@ func fetch(t *testing.T, address string) string {
 	return string(body)
 }
 
-// L1: serve asks nobody who they are, so it serves its own machine alone.
+// L1: without a sign-in, serve refuses addresses that other machines can reach.
 func TestL1ServeRefusesWhatOthersCouldReach(t *testing.T) {
 	for name, c := range map[string]struct {
 		args []string
@@ -77,7 +77,7 @@ func TestL1ServeRefusesWhatOthersCouldReach(t *testing.T) {
 		"no secret":       {[]string{"-webhook", "https://example.com"}, "INTERLUDE_WEBHOOK_SECRET"},
 		"no agent":        {[]string{"-agent", "hal"}, "want codex, claude"},
 		"no such file":    {[]string{"-config", "none.json"}, "none.json: no such file"},
-		"said twice":      {[]string{"-config", "none.json", "-agent", "demo"}, "-agent is said by the file"},
+		"said twice":      {[]string{"-config", "none.json", "-agent", "demo"}, "-agent conflicts with -config"},
 		"an argument":     {[]string{"hello"}, "want no arguments"},
 	} {
 		t.Run(name, func(t *testing.T) {

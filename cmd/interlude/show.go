@@ -10,21 +10,21 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// opening prints which run this is.
+// opening prints the run's name and folder.
 func (c *conversation) opening(j *job, begun bool) {
 	if c.screen.events != nil {
 		return
 	}
 	c.screen.line(bold, fmt.Sprintf("%s · %s · run %s", j.spec.Labels["skill"], j.name, c.run.ID))
-	c.screen.line(dim, "kept in "+near(j.dir))
+	c.screen.line(dim, "stored in "+near(j.dir))
 	if begun {
 		return
 	}
 	switch c.run.State {
 	case lifecycle.StateWaitingUser:
-		c.screen.line(green, "↻ goes on: it has been waiting for "+terminal.Span(time.Since(c.run.Pending.AskedAt)))
+		c.screen.line(green, "↻ continues: it has been waiting for "+terminal.Span(time.Since(c.run.Pending.AskedAt)))
 	case lifecycle.StateQueued, lifecycle.StateRunning:
-		c.screen.line(green, fmt.Sprintf("↻ goes on: it was interrupted in turn %d", c.run.Attempt))
+		c.screen.line(green, fmt.Sprintf("↻ continues: it was interrupted in turn %d", c.run.Attempt))
 	default:
 	}
 	for flag, differs := range map[string]bool{
@@ -32,12 +32,13 @@ func (c *conversation) opening(j *job, begun bool) {
 		"auto-decide": j.spec.AutoDecide == c.run.Strict,
 	} {
 		if j.given[flag] && differs {
-			c.screen.line(amber, "! -"+flag+" counts for a new run: this one goes on as it began (-new begins another)")
+			c.screen.line(amber, "! -"+flag+" applies only to a new run: this one continues as it began (-new starts "+
+				"another)")
 		}
 	}
 }
 
-// show shows an event. Events from before this program started are not shown, but counted.
+// show shows an event. Events from before the program's start only count for the times.
 func (c *conversation) show(e lifecycle.Event) error {
 	if err := c.screen.event(e); err != nil {
 		return err
@@ -52,7 +53,7 @@ func (c *conversation) show(e lifecycle.Event) error {
 		return read(e, func(r lifecycle.ReplyAccepted) { c.settled(r.AcceptedAt, "✓ answered after ", green, fresh) })
 	case lifecycle.TypeAutoDecided:
 		return read(e, func(a lifecycle.AutoDecided) {
-			c.settled(a.AcceptedAt, "! the agent decides: nobody replied in ", amber, fresh)
+			c.settled(a.AcceptedAt, "! the agent decides: no reply in ", amber, fresh)
 		})
 	case lifecycle.TypeMessageIntermediate, lifecycle.TypeMessageFinal:
 		return read(e, func(m lifecycle.MessageFinal) { c.say(plain, handedOver.ReplaceAllString(m.Text, ""), fresh) })
@@ -74,7 +75,7 @@ func read[T any](e lifecycle.Event, use func(T)) error {
 // handedOver finds an output in a text; the output is shown at the end of the run.
 var handedOver = regexp.MustCompile("(?s)```json\n.*?```")
 
-// warn shows a warning. One that every turn has is shown once.
+// warn shows a warning once, even if every turn repeats it.
 func (c *conversation) warn(w lifecycle.Warning, fresh bool) {
 	if w.Code == string(lifecycle.WarnTurnRepeated) || c.warned[w] {
 		return // the state says so, too
@@ -85,7 +86,7 @@ func (c *conversation) warn(w lifecycle.Warning, fresh bool) {
 	c.say(amber, "! "+terminal.Name(w.Code)+": "+w.Detail, fresh)
 }
 
-// say shows a text, but not with -json.
+// say shows a text, except with -json.
 func (c *conversation) say(style terminal.Style, text string, fresh bool) {
 	if fresh && c.screen.events == nil && strings.TrimSpace(text) != "" {
 		c.screen.text(style, brief(text))
@@ -101,7 +102,7 @@ func (c *conversation) note(style terminal.Style, text string, fresh bool) {
 // changed shows a change of the run's state.
 func (c *conversation) changed(e lifecycle.Event, s lifecycle.StateChanged, fresh bool) {
 	if lifecycle.State(s.From) == lifecycle.StateRunning && c.turn > 0 {
-		if lifecycle.Trigger(s.Trigger) != lifecycle.TriggerRestartRequeue { // nobody knows when it was interrupted
+		if lifecycle.Trigger(s.Trigger) != lifecycle.TriggerRestartRequeue { // the time of its interruption is unknown
 			c.work += e.TS.Sub(c.turnBegan)
 		}
 		c.turn = 0
@@ -114,11 +115,11 @@ func (c *conversation) changed(e lifecycle.Event, s lifecycle.StateChanged, fres
 		c.turn, c.turnBegan, c.here = e.Meta.Attempt, e.TS, fresh
 		c.note(bold, fmt.Sprintf("▸ turn %d", c.turn), fresh)
 	case lifecycle.TriggerRestartPreserveWaiting:
-		c.note(green, "↻ its host died; the question still stands", fresh)
+		c.note(green, "↻ its host died; the question is still open", fresh)
 	case lifecycle.TriggerRestartRequeue:
 		c.note(green, "↻ the turn was interrupted and is repeated", fresh)
 	case lifecycle.TriggerTurnYielded:
-		c.note(amber, "↻ the turn is put off, and goes on later", fresh)
+		c.note(amber, "↻ the turn is delayed and continues later", fresh)
 	case lifecycle.TriggerInteractionProcessLost:
 		c.note(amber, "! the agent's process ended while it was waiting", fresh)
 	default:
@@ -135,7 +136,7 @@ func (c *conversation) settled(at time.Time, text string, style terminal.Style, 
 	c.note(style, text+terminal.Span(at.Sub(c.asked)), fresh)
 }
 
-// ask asks the person a question. One from before this program started may be settled already.
+// ask asks the person a question. An older question may already be settled.
 func (c *conversation) ask(q lifecycle.InputRequired, fresh bool) {
 	c.asked = q.AskedAt
 	if !fresh && (c.run.Pending == nil || c.run.Pending.ID != q.InteractionID) {
@@ -146,7 +147,7 @@ func (c *conversation) ask(q lifecycle.InputRequired, fresh bool) {
 	if q.Context != "" {
 		c.screen.text(dim, brief(q.Context))
 	}
-	if s := q.Subject; s != nil { // in whole, since it is executed if it is approved
+	if s := q.Subject; s != nil { // complete, because approval executes it
 		c.screen.text(plain, terminal.Call(s.Title, s.Tool))
 		c.screen.line(plain, "  "+terminal.Value([]byte(s.Arguments), "  "))
 		if s.Risk != "" {
@@ -164,7 +165,7 @@ func (c *conversation) ask(q lifecycle.InputRequired, fresh bool) {
 	c.unanswered()
 }
 
-// hint says what sort of reply is expected, and until when.
+// hint describes the expected reply and its deadline.
 func hint(q lifecycle.InputRequired) string {
 	text := "in your own words"
 	switch {
@@ -173,11 +174,11 @@ func hint(q lifecycle.InputRequired) string {
 	case q.Kind == "confirm":
 		text = "yes or no"
 	case q.Subject != nil:
-		text = "yes, no, other arguments as JSON, or an answer"
+		text = "yes, no, other arguments as JSON, or a text"
 	case q.Schema != "":
-		text = "JSON that fits " + terminal.Inline([]byte(q.Schema))
+		text = "JSON that matches " + terminal.Inline([]byte(q.Schema))
 	case len(q.RequiredFields) > 0:
-		text = "please give " + terminal.Names(q.RequiredFields)
+		text = "please include " + terminal.Names(q.RequiredFields)
 	}
 	if len(q.Options) > 0 {
 		text = "a number, or " + strings.TrimPrefix(text, "in ")
@@ -195,12 +196,12 @@ func hint(q lifecycle.InputRequired) string {
 	return text
 }
 
-// brief shortens a long text. All of it is in the events and the transcript.
+// brief shortens a long text. The events and the transcript have all of it.
 func brief(text string) string {
 	const most = 12
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	if len(lines) > most {
-		lines = append(lines[:most], fmt.Sprintf("… %d lines more", len(lines)-most))
+		lines = append(lines[:most], fmt.Sprintf("… %d more lines", len(lines)-most))
 	}
 	for i, line := range lines {
 		if r := []rune(line); len(r) > 500 {

@@ -19,8 +19,7 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// signIn says how people and programs are identified: by tokens, by a proxy in front that has
-// signed them in, or by both.
+// signIn identifies people and programs: by tokens, by a proxy with a sign-in, or by both.
 type signIn struct {
 	Tokens []tokenEntry `json:"tokens"`
 	Proxy  *proxyEntry  `json:"proxy"`
@@ -28,7 +27,7 @@ type signIn struct {
 	byHash map[[sha256.Size]byte]*tokenEntry
 }
 
-// tokenEntry is a token, and who the person or program is that uses it.
+// tokenEntry is a token, and the person or program that it identifies.
 type tokenEntry struct {
 	User   string   `json:"user"`
 	Groups []string `json:"groups"`
@@ -37,16 +36,15 @@ type tokenEntry struct {
 	SHA256 string `json:"sha256"`
 }
 
-// proxyEntry is a proxy in front that signs people in, and sends their names in a header.
+// proxyEntry is a proxy that signs people in, and sends their names in a header.
 type proxyEntry struct {
 	UserHeader   string `json:"user_header"`
-	GroupsHeader string `json:"groups_header"` // comma-separated; empty: there are none
-	// From are the addresses from which the proxy connects. Requests from other
-	// addresses have their user and groups headers ignored.
+	GroupsHeader string `json:"groups_header"` // comma-separated; empty: no groups
+	// From are the addresses of the proxy. In requests from other addresses, the user and groups
+	// headers are ignored.
 	From []string `json:"from"`
-	// Hosts are the values of Host that requests through the proxy have. They protect against DNS
-	// rebinding: a page whose own name was changed to point to this machine sends that name as
-	// Host.
+	// Hosts are the Host values of requests through the proxy. They stop DNS rebinding: a page
+	// whose name was changed to point to this machine sends that name as Host.
 	Hosts []string `json:"hosts"`
 
 	from []netip.Prefix
@@ -54,7 +52,7 @@ type proxyEntry struct {
 
 func (s *signIn) check() error {
 	if len(s.Tokens) == 0 && s.Proxy == nil {
-		return errors.New("sign_in has neither tokens nor a proxy, want one of them at least")
+		return errors.New("sign_in has neither tokens nor a proxy, want at least one of them")
 	}
 	s.byHash = make(map[[sha256.Size]byte]*tokenEntry)
 	for i := range s.Tokens {
@@ -71,7 +69,7 @@ func (s *signIn) check() error {
 		}
 		hash := [sha256.Size]byte(digits)
 		if s.byHash[hash] != nil {
-			return fmt.Errorf("sign_in.tokens[%d].sha256 is that of another token, too", i)
+			return fmt.Errorf("sign_in.tokens[%d].sha256 is also another token's, want different tokens", i)
 		}
 		s.byHash[hash] = t
 	}
@@ -86,9 +84,9 @@ func (p *proxyEntry) check() (err error) {
 	case p.UserHeader == "":
 		return errors.New("sign_in.proxy.user_header is empty, want the header in which the proxy names the person")
 	case len(p.From) == 0:
-		return errors.New(`sign_in.proxy.from is empty, want the addresses of the proxy, such as ["127.0.0.1/32"]`)
+		return errors.New(`sign_in.proxy.from is empty, want the addresses of the proxy, for example ["127.0.0.1/32"]`)
 	case len(p.Hosts) == 0:
-		return errors.New(`sign_in.proxy.hosts is empty, want the Host of requests, such as ["desk.example.com"]`)
+		return errors.New(`sign_in.proxy.hosts is empty, want the Host of requests, for example ["desk.example.com"]`)
 	}
 	p.from, err = parsePrefixes("sign_in.proxy.from", p.From)
 	return err
@@ -100,18 +98,18 @@ func parsePrefixes(path string, texts []string) ([]netip.Prefix, error) {
 	for i, text := range texts {
 		prefix, err := netip.ParsePrefix(text)
 		if err != nil {
-			return nil, fmt.Errorf("%s[%d] is %.80q, want a range of addresses such as 10.0.0.0/8", path, i, text)
+			return nil, fmt.Errorf("%s[%d] is %.80q, want a range of addresses like 10.0.0.0/8", path, i, text)
 		}
 		all = append(all, prefix)
 	}
 	return all, nil
 }
 
-// errNobody is returned for a request that has no token and did not come through a trusted proxy.
-var errNobody = errors.New("no token, and no proxy that is believed")
+// errNobody: the request has no token and did not come through a trusted proxy.
+var errNobody = errors.New("no token, and not from a trusted proxy")
 
-// identify is web.Options.Identify. A token is a bearer token, or the password of its user, as
-// browsers send it.
+// identify is web.Options.Identify. A token is a bearer token, or the password of its user in basic
+// authentication.
 func (s *signIn) identify(r *http.Request) (lifecycle.Actor, error) {
 	user, token, basic := r.BasicAuth()
 	if !basic {
@@ -121,7 +119,7 @@ func (s *signIn) identify(r *http.Request) (lifecycle.Actor, error) {
 		t := s.byHash[sha256.Sum256([]byte(token))]
 		switch {
 		case t == nil || basic && t.User != user:
-			return lifecycle.Actor{}, errors.New("the token is not known")
+			return lifecycle.Actor{}, errors.New("the token is unknown, or belongs to another user")
 		case basic:
 			return s.person(lifecycle.Actor{ID: t.User, Groups: t.Groups}), nil
 		}
@@ -137,9 +135,9 @@ func (s *signIn) identify(r *http.Request) (lifecycle.Actor, error) {
 	return s.person(a), nil
 }
 
-// person folds the actor's ID where there is a proxy. Many proxies send a name as the person typed
-// it, and one person with two spellings would be two approvers. A token's user is folded then, too,
-// since the same person may come through the proxy.
+// person folds the actor's ID if there is a proxy. Many proxies send a name as typed, and one
+// person with two spellings would count as two approvers. Users of tokens are folded too, because
+// the same person may also come through the proxy.
 func (s *signIn) person(a lifecycle.Actor) lifecycle.Actor {
 	if s.Proxy != nil {
 		a.ID, a.Fold = foldID(a.ID), foldID
@@ -147,7 +145,7 @@ func (s *signIn) person(a lifecycle.Actor) lifecycle.Actor {
 	return a
 }
 
-// prepare is web.Options.Prepare. It stores audiences in the form of the IDs, which inboxes list.
+// prepare is web.Options.Prepare. It stores audiences with folded IDs, which inboxes look up.
 func (s *signIn) prepare(_ *http.Request, spec *lifecycle.Spec) error {
 	if s.Proxy != nil && spec.Ask != nil {
 		ask := *spec.Ask
@@ -157,17 +155,17 @@ func (s *signIn) prepare(_ *http.Request, spec *lifecycle.Spec) error {
 	return nil
 }
 
-// foldID maps the spellings of an ID that differ in case or in how accents are encoded to one:
+// foldID maps spellings of an ID that differ in case or in the encoding of accents to one:
 // Unicode's case folding, in normalization form C. Lower case comes first because cases.Fold swaps
 // the cases of Cherokee letters.
 func foldID(id string) string {
 	return norm.NFC.String(cases.Fold().String(strings.ToLower(norm.NFD.String(id))))
 }
 
-// errID is matched by the errors of IDs that a proxy must not send.
-var errID = errors.New("the sign-in sent a name that cannot be used")
+// errID matches errors about IDs that a proxy must not send.
+var errID = errors.New("the sign-in sent an invalid name")
 
-// hiddenIn names what a reader would not see in an ID; empty if there is nothing.
+// hiddenIn names the first invisible character of an ID; empty if there is none.
 func hiddenIn(id string) string {
 	for _, r := range id {
 		if r == utf8.RuneError || r == '\n' || r == '\t' || interaction.CharacterOf(r)&interaction.Hidden != 0 {
@@ -185,11 +183,11 @@ func (p *proxyEntry) identify(r *http.Request) (lifecycle.Actor, error) {
 	}
 	host := func(known string) bool { return strings.EqualFold(known, r.Host) }
 	if !slices.ContainsFunc(p.Hosts, host) {
-		return lifecycle.Actor{}, fmt.Errorf("the host is %.80q, which sign_in.proxy.hosts does not have", r.Host)
+		return lifecycle.Actor{}, fmt.Errorf("the host is %.80q, want one of sign_in.proxy.hosts", r.Host)
 	}
 	names := r.Header.Values(p.UserHeader)
-	if len(names) != 1 || names[0] == "" { // if two, the proxy has not removed the one that the browser sent
-		return lifecycle.Actor{}, fmt.Errorf("%s is there %d times, or empty", p.UserHeader, len(names))
+	if len(names) != 1 || names[0] == "" { // two: the proxy did not remove the browser's header
+		return lifecycle.Actor{}, fmt.Errorf("%s is present %d times or empty, want one name", p.UserHeader, len(names))
 	}
 	if hidden := hiddenIn(names[0]); hidden != "" || len(names[0]) > lifecycle.MaxReplyActor {
 		return lifecycle.Actor{}, fmt.Errorf("%w: %s is %.300q, want at most %d bytes of UTF-8 without hidden "+
@@ -201,7 +199,7 @@ func (p *proxyEntry) identify(r *http.Request) (lifecycle.Actor, error) {
 	}
 	lists := r.Header.Values(p.GroupsHeader)
 	if len(lists) > 1 {
-		return lifecycle.Actor{}, fmt.Errorf("%s is there %d times", p.GroupsHeader, len(lists))
+		return lifecycle.Actor{}, fmt.Errorf("%s is present %d times, want it once", p.GroupsHeader, len(lists))
 	}
 	for _, list := range lists {
 		for name := range strings.SplitSeq(list, ",") {
@@ -213,8 +211,8 @@ func (p *proxyEntry) identify(r *http.Request) (lifecycle.Actor, error) {
 	return a, nil
 }
 
-// ask makes browsers ask for a name and a token, if there are tokens and the request has none that
-// is known.
+// ask makes browsers ask for a name and a token if there are tokens and the request has no valid
+// one.
 func (s *signIn) ask(frontEnd http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, err := s.identify(r)
@@ -226,7 +224,7 @@ func (s *signIn) ask(frontEnd http.Handler) http.Handler {
 		}
 		if err != nil && len(s.Tokens) > 0 {
 			w.Header().Set("WWW-Authenticate", `Basic realm="interlude", charset="UTF-8"`)
-			if !strings.Contains(r.URL.Path, "/api/") { // frontEnd would serve the page itself to anybody
+			if !strings.Contains(r.URL.Path, "/api/") { // frontEnd would serve the page itself to everyone
 				w.Header().Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 				_, body := reqbody.Limit(w, r, 0)
 				body.CloseUnread(w.Header())

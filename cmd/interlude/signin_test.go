@@ -17,7 +17,7 @@ import (
 	"github.com/interlude-go/interlude/store/memory"
 )
 
-// proxied is a host behind a proxy that names people in X-User as they typed it.
+// proxied is a host behind a proxy that sends names in X-User as typed.
 type proxied struct {
 	*testing.T
 	lc       *lifecycle.Lifecycle
@@ -70,7 +70,7 @@ func (p *proxied) untilAsked(run string) {
 }
 
 // N4, K5: spellings of an id that differ in case or in normalization are one person, who approves
-// once and never what that person has submitted.
+// once, and never what that person has submitted.
 func TestK5SpellingsOfAnIDAreOnePerson(t *testing.T) {
 	const zoe, decomposed = "Zo\u00eb@example.com", "ZOE\u0308@Example.com"
 	approve := `{"decision": "approve", "text": "ok"}`
@@ -100,7 +100,7 @@ func TestK5SpellingsOfAnIDAreOnePerson(t *testing.T) {
 	require.Equal(t, "paid", run.FinalText)
 }
 
-// K5: names that others have stored as they spelled them are compared alike, and stay as they are.
+// K5: stored names are compared folded, and are not rewritten.
 func TestK5StoredNamesAreComparedFolded(t *testing.T) {
 	p := newProxied(t)
 	ask := &lifecycle.AskPolicy{Need: 2, NotSubmitter: true,
@@ -123,11 +123,11 @@ func TestK5StoredNamesAreComparedFolded(t *testing.T) {
 	question, err = p.lc.Pending(t.Context(), "r")
 	require.NoError(t, err)
 	require.Equal(t, []string{"carl", "dora"}, question.To.Users)
-	require.Equal(t, []string{"Zoe"}, question.To.Except, "nothing stored is rewritten")
+	require.Equal(t, []string{"Zoe"}, question.To.Except, "stored names are not rewritten")
 	require.Equal(t, "Bob", question.Votes[0].Actor)
 }
 
-// N4: a name with a character that readers would not see is refused, and the answer says why.
+// N4: a name with an invisible character is refused, and the response says why.
 func TestN4NamesWithHiddenCharactersAreRefused(t *testing.T) {
 	p := newProxied(t)
 	for _, user := range []string{"ada\u200b", "a\u202eda", "ada\U000e0041", "a\tda", "ada\u00a0", "ad\u115fa", "\xff",

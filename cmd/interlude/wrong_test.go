@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An error in a call or a skill is printed in one line, with status 2; no run is submitted.
+// A fault in a call or a skill is printed in one line, with status 2; no run is submitted.
 func TestRunRefusesWrongInputInOneLine(t *testing.T) {
 	broken, empty, file := hello(t), t.TempDir(), filepath.Join(t.TempDir(), "file")
 	runner := filepath.Join(broken, "assets", "runner.json")
@@ -18,23 +18,23 @@ func TestRunRefusesWrongInputInOneLine(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(autoOnly, "assets", "runner.json"),
 		[]byte(`{"id": "hello", "execution_modes": ["auto"], "engine": "mine"}`), 0o600))
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	program, err := os.Executable() // stands for an agent that is installed
+	program, err := os.Executable() // replaces an installed agent
 	require.NoError(t, err)
 	good := hello(t)
 	for name, c := range map[string]struct {
 		args []string
 		want string
 	}{
-		"no folder named":      {nil, "name a skill folder"},
+		"no folder named":      {nil, "want a skill folder"},
 		"two folders":          {[]string{good, broken}, "want one skill folder, not 2"},
-		"no such folder":       {[]string{good + "x"}, "is no folder"},
-		"a file":               {[]string{file}, "is no folder"},
+		"no such folder":       {[]string{good + "x"}, "is not a folder"},
+		"a file":               {[]string{file}, "is not a folder"},
 		"no skill":             {[]string{empty}, "SKILL.md is missing in " + empty},
 		"a broken runner.json": {[]string{broken}, "assets/runner.json: line 3, column 1"},
 		"an unknown agent": {[]string{"-agent", "hal", good},
 			`-agent is "hal", want codex, claude, gemini, opencode, qwen, acp:CMD, demo`},
 		"the skill's agent": {[]string{autoOnly}, `-agent is "mine"`},
-		"no ACP command":    {[]string{"-agent", "acp:", good}, "name the command after the colon"},
+		"no ACP command":    {[]string{"-agent", "acp:", good}, "want a command after the colon"},
 		"no ACP agent":      {[]string{"-agent", "acp:no-such-agent acp", good}, "no-such-agent is not installed"},
 		"no agent": {[]string{"-agent", "codex", "-command", "no-such-codex", good},
 			"no-such-codex is not installed: npm install -g @openai/codex"},
@@ -51,8 +51,8 @@ func TestRunRefusesWrongInputInOneLine(t *testing.T) {
 		"an unknown kill":   {[]string{"-kill", "bill", good}, `-kill is "bill", want parked or running`},
 		"new and old":       {[]string{"-new", "-run", "x", good}, "leave one of them out"},
 		"offline and login": {[]string{"-offline", "-login", "-agent", "codex", good}, "leave -login out"},
-		"no working folder": {[]string{"-work", file, good}, "which is no folder"},
-		"no such run":       {[]string{"-run", "x", good}, `-run is "x", which is no run in`},
+		"no working folder": {[]string{"-work", file, good}, "which is not a folder"},
+		"no such run":       {[]string{"-run", "x", good}, `-run is "x", which is not a run in`},
 		"data in a file":    {[]string{"-data", file, good}, "choose another folder with -data"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -65,7 +65,7 @@ func TestRunRefusesWrongInputInOneLine(t *testing.T) {
 	}
 }
 
-// Help is no error: of the program, and of a verb, in either order.
+// Help succeeds, for the program and for a verb, in either order.
 func TestHelpSucceedsForTheProgramAndAVerb(t *testing.T) {
 	for _, args := range [][]string{{"run", "-help"}, {"help", "run"}} {
 		s := called(t, "", args...)
@@ -85,20 +85,20 @@ func TestHelpSucceedsForTheProgramAndAVerb(t *testing.T) {
 	require.True(t, strings.HasPrefix(s.out, "interlude "), s.out)
 }
 
-// An unknown verb, or a superfluous argument, is printed in one line, with status 2.
+// An unknown verb, or an extra argument, is reported in one line, with status 2.
 func TestWrongVerbsAndArgumentsAreRefusedInOneLine(t *testing.T) {
 	for name, c := range map[string]struct {
 		args []string
 		want string
 	}{
-		"an unknown one":     {[]string{"dance"}, `there is no verb "dance"; interlude help lists them`},
+		"an unknown one":     {[]string{"dance"}, `there is no verb "dance"; interlude help lists all verbs`},
 		"half of one":        {[]string{"ver"}, `there is no verb "ver": did you mean version?`},
 		"a flag before it":   {[]string{"-agent", "demo", "run"}, `there is no verb "-agent"`},
 		"help for none":      {[]string{"help", "dance"}, `there is no verb "dance"`},
-		"help for two":       {[]string{"help", "run", "new"}, `there is no verb "run new" to explain`},
-		"new without folder": {[]string{"new"}, "want DIR, not 0 arguments"},
+		"help for two":       {[]string{"help", "run", "new"}, `there is no verb "run new" to describe`},
+		"new without folder": {[]string{"new"}, "want DIR, got 0 arguments"},
 		"new with a flag":    {[]string{"new", "-dance", "x"}, "flag provided but not defined: -dance"},
-		"new over another":   {[]string{"new", hello(t)}, "has such files already"},
+		"new over another":   {[]string{"new", hello(t)}, "already has files with these names"},
 		"version of what":    {[]string{"version", "x"}, "want no arguments"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -121,7 +121,7 @@ func TestNewMakesASkillThatCanBeRun(t *testing.T) {
 	require.Equal(t, succeeded, done.status, done.out+done.side)
 }
 
-// An output that fails the skill's schema fails the run, with status 1.
+// An output that violates the skill's schema fails the run, with status 1.
 func TestAFailedRun(t *testing.T) {
 	folder := hello(t)
 	schema := []byte(`{"type": "object", "required": ["code"], "properties": {"code": {"type": "string", "pattern": "^[0-9]+$"}}}`)
@@ -131,7 +131,7 @@ func TestAFailedRun(t *testing.T) {
 	require.Contains(t, s.out, "✗ failed: OUTPUT_INVALID: ")
 }
 
-// The agent gets a copy of the skill's files, without hidden ones.
+// The agent gets a copy of the skill's files, except hidden ones.
 func TestTheSkillIsFurnished(t *testing.T) {
 	folder, work := hello(t), filepath.Join(t.TempDir(), "work")
 	require.NoError(t, os.WriteFile(filepath.Join(folder, ".env"), []byte("secret"), 0o600))

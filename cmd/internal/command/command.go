@@ -1,9 +1,9 @@
-// Package command reads the command line of the program interlude: it finds the verb, parses its
-// flags, prints help and completions for shells, and chooses the exit status. The verbs themselves
-// are in package desk and in the program, one file each.
+// Package command parses the command line of the program interlude: it finds the verb, parses its
+// flags, prints help and shell completions, and chooses the exit status. The verbs are in package
+// console and in the program, one file each.
 //
-// Flags are parsed by the standard library, so -json and --json are the same. They may stand before
-// and after the other arguments.
+// Flags are parsed by the standard library, so -json and --json are the same. They may precede or
+// follow the other arguments.
 package command
 
 import (
@@ -22,18 +22,18 @@ import (
 // The exit statuses.
 const (
 	Succeeded   = 0
-	Failed      = 1 // a run failed, something is wrong, or something was found
-	Misused     = 2 // a wrong command line, skill or reply: correct it
-	GoesOn      = 3 // the run goes on with the next call
-	Refused     = 4 // the run or question is not in the state that the call expects: look at it again
-	Unavailable = 5 // the database cannot be reached, or is full: try again
+	Failed      = 1 // a run failed, or a problem was found
+	Misused     = 2 // an invalid command line, skill or reply: correct it
+	GoesOn      = 3 // the next call continues the run
+	Refused     = 4 // the state of the run or question does not permit the call: check it again
+	Unavailable = 5 // the database is unreachable or full: try again
 )
 
 // Call is one call of a verb, with its arguments and streams.
 type Call struct {
 	Program   string   // the program's name
-	Args      []string // the arguments that are not flags
-	Raw       []string // everything after the verb, as it was given
+	Args      []string // the arguments except flags
+	Raw       []string // everything after the verb
 	In        *os.File
 	Out, Side *os.File // standard output for the result, and standard error for everything else
 }
@@ -42,22 +42,21 @@ type Call struct {
 type Verb struct {
 	Name string
 	Args string // as the help shows them
-	Does string // in one line
-	More string // further paragraphs of the help
-	// Prepare defines the flags, and returns the action, which is called after the flags were
-	// parsed.
+	Does string // one line
+	More string // more paragraphs of the help
+	// Prepare defines the flags, and returns the action to call after parsing.
 	Prepare func(*flag.FlagSet) Action
 }
 
-// Action executes a verb, and returns the exit status. If it also returns an error of a known kind,
-// the kind decides the status instead (statusOf).
+// Action executes a verb, and returns the exit status. A returned error of a known kind overrides
+// it (statusOf).
 type Action func(context.Context, Call) (status int, err error)
 
 // Program is the program with its verbs.
 type Program struct {
 	About  string
 	Verbs  []Verb
-	Status string // what the exit statuses mean
+	Status string // the meaning of the exit statuses
 }
 
 // Run executes the verb in the first argument, and returns the exit status.
@@ -69,8 +68,8 @@ func (p Program) Run(ctx context.Context, c Call) (int, error) {
 	return statusOf(err, status), err
 }
 
-// statusOf returns the exit status for an error. An error of a known kind has a status of its own.
-// For any other error it is the status that the action returned, and at least Failed.
+// statusOf returns the exit status for an error: that of a known kind, else the action's status, at
+// least Failed.
 func statusOf(err error, status int) int {
 	switch {
 	case errors.As(err, new(misuse)), errors.Is(err, lifecycle.ErrInvalidArgument),
@@ -87,8 +86,8 @@ func statusOf(err error, status int) int {
 	return max(Failed, status)
 }
 
-// refusals are the errors of a call that the state of the run or question refuses, or that the
-// caller is not allowed to make.
+// refusals are the errors of calls that the state of the run or question, or the host's
+// authorization, does not permit.
 var refusals = []error{
 	lifecycle.ErrNotFound, lifecycle.ErrNotAllowed, lifecycle.ErrNotAsked, lifecycle.ErrSettled,
 	lifecycle.ErrNotWaiting, lifecycle.ErrQuestionChanged, lifecycle.ErrClaimed, lifecycle.ErrReassigned,
@@ -114,10 +113,10 @@ func (p Program) dispatch(ctx context.Context, c Call) (int, error) {
 	}
 	v := p.verb(name)
 	if v == nil {
-		return Misused, Misusef("there is no verb %.80q%s; interlude help lists them", name, p.nearest(name))
+		return Misused, Misusef("there is no verb %.80q%s; interlude help lists all verbs", name, p.nearest(name))
 	}
 	if c.Raw = args; v.Prepare == nil {
-		return Misused, Misusef("%s has nothing to do", name)
+		return Misused, Misusef("the verb %s has no action", name)
 	}
 	flags := flag.NewFlagSet("", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
@@ -140,7 +139,7 @@ func (p Program) verb(name string) *Verb {
 	return nil
 }
 
-// nearest proposes the first verb that begins with the name, or that the name begins with.
+// nearest proposes the first verb that begins with the name, or with which the name begins.
 func (p Program) nearest(name string) string {
 	for _, v := range p.Verbs {
 		if len(name) > 1 && (strings.HasPrefix(v.Name, name) || strings.HasPrefix(name, v.Name)) {
@@ -150,8 +149,7 @@ func (p Program) nearest(name string) string {
 	return ""
 }
 
-// parse parses the flags, which may stand between the other arguments, and returns these. After
-// "--" there are no more flags.
+// parse parses flags between the other arguments, and returns these. "--" ends the flags.
 func parse(flags *flag.FlagSet, args []string) (others []string, _ error) {
 	for {
 		if err := flags.Parse(args); err != nil {
@@ -166,31 +164,31 @@ func parse(flags *flag.FlagSet, args []string) (others []string, _ error) {
 	}
 }
 
-// Want returns the arguments if there are as many as usage has words.
+// Want returns the arguments if their number matches the words of usage.
 func (c Call) Want(usage string) ([]string, error) {
 	if n := len(strings.Fields(usage)); len(c.Args) != n {
 		if n == 0 {
-			return nil, Misusef("want no arguments, not %.80q: leave them out", c.Args)
+			return nil, Misusef("want no arguments, got %.80q: leave them out", c.Args)
 		}
-		return nil, Misusef("want %s, not %d arguments", usage, len(c.Args))
+		return nil, Misusef("want %s, got %d arguments", usage, len(c.Args))
 	}
 	return c.Args, nil
 }
 
 // misuse is an error that the caller can correct: in the command line, in the skill, or by
-// installing something.
+// installing a program.
 type misuse struct{ error }
 
-// Misusef makes an error whose exit status is Misused.
+// Misusef returns an error with the exit status Misused.
 func Misusef(format string, args ...any) error { return misuse{fmt.Errorf(format, args...)} }
 
 // Unwrap returns the cause.
 func (m misuse) Unwrap() error { return m.error }
 
-// refusal is the error of a call that the state of the run or question refuses.
+// refusal is the error of a call that the state of the run or question does not permit.
 type refusal struct{ error }
 
-// Refusef makes an error whose exit status is Refused.
+// Refusef returns an error with the exit status Refused.
 func Refusef(format string, args ...any) error { return refusal{fmt.Errorf(format, args...)} }
 
 // Unwrap returns the cause.

@@ -8,13 +8,12 @@ import (
 	"strings"
 )
 
-// completing is the hidden verb that a shell calls for candidates: with the words so far, of which
-// the last is the one to complete.
+// completing is the hidden verb that a shell calls for candidates, with the words so far; the last
+// one is to be completed.
 const completing = "__complete"
 
-// shells are the scripts that interlude completion prints. Each asks the program itself for
-// candidates, so that a script that was installed once knows the verbs and flags of every version,
-// and leaves the names of files to the shell.
+// shells are the scripts that interlude completion prints. Each asks the program for candidates, so
+// an installed script fits every version. File names are left to the shell.
 var shells = map[string]string{
 	"bash": `# interlude completion bash > /etc/bash_completion.d/interlude
 _interlude() {
@@ -41,13 +40,13 @@ complete -c interlude -a '(interlude __complete (commandline -opc)[2..] (command
 // completion is interlude completion.
 func (p Program) completion(c Call, args []string) (int, error) {
 	if len(args) != 1 || shells[args[0]] == "" {
-		return Misused, Misusef("name a shell: interlude completion bash, zsh or fish")
+		return Misused, Misusef("want a shell: interlude completion bash, zsh or fish")
 	}
 	_, err := io.WriteString(c.Out, shells[args[0]])
 	return Succeeded, err
 }
 
-// complete prints the candidates for the last word, one a line: verbs first, then flags of the
+// complete prints the candidates for the last word, one per line: verbs first, then flags of the
 // verb.
 func (p Program) complete(out io.Writer, words []string) error {
 	if len(words) == 0 {

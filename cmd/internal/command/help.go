@@ -16,18 +16,19 @@ func (p Program) overview(out io.Writer) error {
 		fmt.Fprintf(out, "  %-16s  %s\n", strings.TrimSpace(v.Name+" "+v.Args), v.Does)
 	}
 	fmt.Fprintf(out, "  %-16s  %s\n", "completion SHELL", "print completions for bash, zsh or fish")
-	_, err := fmt.Fprintf(out, "  %-16s  %s\n\n%s\n", "help VERB", "print what a verb does, and its flags", p.Status)
+	_, err := fmt.Fprintf(out, "  %-16s  %s\n\n%s\n", "help VERB", "describe a verb and its flags", p.Status)
 	return err
 }
 
-// help is interlude help: it lists the verbs, or explains one.
+// help is interlude help: it lists the verbs, or describes one.
 func (p Program) help(c Call, args []string) (int, error) {
 	if len(args) == 0 {
 		return Succeeded, p.overview(c.Out)
 	}
 	v := p.verb(args[0])
 	if v == nil || len(args) > 1 {
-		return Misused, Misusef("there is no verb %.80q to explain; interlude help lists them", strings.Join(args, " "))
+		return Misused, Misusef("there is no verb %.80q to describe; interlude help lists all "+
+			"verbs", strings.Join(args, " "))
 	}
 	flags := flag.NewFlagSet("", flag.ContinueOnError)
 	v.Prepare(flags)
@@ -35,7 +36,7 @@ func (p Program) help(c Call, args []string) (int, error) {
 	return Succeeded, nil
 }
 
-// help explains a verb in lines that a terminal can show.
+// help describes a verb, wrapped for a terminal.
 func (v *Verb) help(out io.Writer, flags *flag.FlagSet) {
 	has := false
 	flags.VisitAll(func(*flag.Flag) { has = true })
@@ -53,7 +54,7 @@ func (v *Verb) help(out io.Writer, flags *flag.FlagSet) {
 	flags.VisitAll(func(f *flag.Flag) {
 		value, does := flag.UnquoteUsage(f)
 		if d := f.DefValue; d != "" && d != "false" && d != "0" && d != "0s" {
-			does += " (" + d + " if it is not given)"
+			does += " (" + d + " (default "
 		}
 		fmt.Fprintf(out, "  -%s\n%s\n", strings.TrimSpace(f.Name+" "+value), terminal.Wrap(does, "      "))
 	})

@@ -10,14 +10,14 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// Line is an error in one line, as the program prints it.
+// Line is an error as one line, in the form that the program prints.
 func Line(err error) string { return "interlude: " + terminal.Line(Words(err)) }
 
-// packages are the prefixes that the library's errors have.
+// packages are the prefixes of the library's errors.
 var packages = regexp.MustCompile(`(^|[ (])((lifecycle|store|sqlite|postgres|interaction|schema|invalid reply): )+`)
 
-// Words is an error in the words of the command line: an invalid argument has the name of its flag,
-// and no package of the library is named.
+// Words is an error in the terms of the command line: an argument is called by its flag's name, and
+// package names are removed.
 func Words(err error) string {
 	text := err.Error()
 	var argument *lifecycle.ArgumentError
@@ -31,7 +31,7 @@ func Words(err error) string {
 	return packages.ReplaceAllString(text, "$1")
 }
 
-// flags are the arguments of calls whose flags have other names.
+// flags maps arguments to flags with a different name.
 var flags = map[string]string{
 	"id": "RUN", "query.States": "-state", "query.Kinds": "-kind", "query.Labels": "-label", "query.For": "-as",
 	"query.ForkedFrom": "-forked-from", "reply.ID": "-question", "reply.Actor": "-as", "at.Actor": "-as",
@@ -39,7 +39,7 @@ var flags = map[string]string{
 	"resume.Budget": "-turns and -tokens", "at.Answer": "the answer",
 }
 
-// flagOf is the flag that gives an argument of a call, such as -pool for query.Pool.
+// flagOf is the flag for an argument of a call, for example -pool for query.Pool.
 func flagOf(argument string) string {
 	if name, found := flags[argument]; found {
 		return name
@@ -52,7 +52,7 @@ func flagOf(argument string) string {
 	return strings.TrimPrefix(argument, "spec.")
 }
 
-// Quote is a word as a shell reads it.
+// Quote quotes a word for a shell.
 func Quote(word string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,+@%"
 	if word != "" && strings.Trim(word, plain) == "" {

@@ -16,15 +16,14 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// asker asks a person on a terminal, with the control that suits the question. The question itself
-// was printed before.
+// asker asks a person on a terminal, with the control that suits the question. The question was
+// printed before.
 type asker struct {
 	ctx     context.Context //nolint:containedctx // of the one call that asks
 	in, out *os.File
 }
 
-// ask returns the answer that a person gives on the terminal. If the question does not take it, it
-// asks again.
+// ask returns the person's answer, and asks again if the question does not accept it.
 func ask(ctx context.Context, q *lifecycle.Question, in, out *os.File) (lifecycle.Reply, error) {
 	a := asker{ctx, in, out}
 	for {
@@ -62,8 +61,8 @@ func (a asker) fill(q *lifecycle.Question, r *lifecycle.Reply) error {
 // print writes lines above the controls, where they stay.
 func (a asker) print(text string) { fmt.Fprintln(a.out, terminal.Text(text)) }
 
-// run shows fields, one after the other. Esc and Ctrl-C leave without an answer. The plain prompts
-// of $ACCESSIBLE are for screen readers.
+// run shows fields one after another. Esc and Ctrl-C leave without an answer. $ACCESSIBLE selects
+// plain prompts for screen readers.
 func (a asker) run(fields ...huh.Field) error {
 	form := huh.NewForm(huh.NewGroup(fields...)).WithInput(a.in).WithOutput(a.out).WithShowHelp(true).
 		WithTheme(theme()).WithWidth(terminal.Width)
@@ -71,7 +70,7 @@ func (a asker) run(fields ...huh.Field) error {
 	if os.Getenv("ACCESSIBLE") != "" {
 		err = form.WithAccessible(true).RunWithContext(a.ctx)
 	} else {
-		// The form itself would end at Ctrl-C while the terminal is still read.
+		// The form itself would end at Ctrl-C while the terminal is still being read.
 		form.SubmitCmd, form.CancelCmd = tea.Quit, tea.Quit
 		_, err = tea.NewProgram(form, tea.WithInput(a.in), tea.WithOutput(a.out), tea.WithContext(a.ctx),
 			tea.WithReportFocus()).Run()
@@ -97,7 +96,7 @@ func words(title string, into *string) *huh.Text {
 
 func notEmpty(text string) error {
 	if strings.TrimSpace(text) == "" {
-		return errors.New("write something first")
+		return errors.New("enter a text first")
 	}
 	return nil
 }
@@ -131,7 +130,7 @@ func (a asker) yesOrNo(q *lifecycle.Question, r *lifecycle.Reply) error {
 	return err
 }
 
-// named asks for the parts of a text that the question requires by name.
+// named asks for the named parts of a text that the question requires.
 func (a asker) named(q *lifecycle.Question, r *lifecycle.Reply) error {
 	texts := make([]string, len(q.RequiredFields))
 	fields := make([]huh.Field, len(texts))
@@ -150,7 +149,7 @@ func (a asker) named(q *lifecycle.Question, r *lifecycle.Reply) error {
 
 func (a asker) approval(q *lifecycle.Question, r *lifecycle.Reply) error {
 	labels, decisions := []string{"Approve"}, []lifecycle.Decision{lifecycle.Approve}
-	if !q.DecidedBySeveral() && string(q.Schema) != "false" { // which allows no other arguments
+	if !q.DecidedBySeveral() && string(q.Schema) != "false" { // false permits no other arguments
 		labels, decisions = append(labels, "Edit the arguments, and approve"), append(decisions, lifecycle.Edit)
 	}
 	labels, decisions = append(labels, "Reject, with a reason"), append(decisions, lifecycle.Reject)
@@ -165,7 +164,7 @@ func (a asker) approval(q *lifecycle.Question, r *lifecycle.Reply) error {
 		r.Decision, r.Value = decisions[picked], nil
 		switch r.Decision {
 		case lifecycle.Reject:
-			return a.run(huh.NewText().Title("Why? (may stay empty)").Value(&r.Text).Lines(3))
+			return a.run(huh.NewText().Title("Why? (optional)").Value(&r.Text).Lines(3))
 		case lifecycle.Respond:
 			return a.run(words("Your answer", &r.Text))
 		case lifecycle.Edit:
@@ -180,7 +179,7 @@ func (a asker) approval(q *lifecycle.Question, r *lifecycle.Reply) error {
 	}
 }
 
-// edit has the arguments of an approval edited until the question takes them.
+// edit lets the person edit an approval's arguments until the question accepts them.
 func (a asker) edit(q *lifecycle.Question, r *lifecycle.Reply) error {
 	r.Value = q.Subject.Arguments
 	for {
@@ -195,8 +194,8 @@ func (a asker) edit(q *lifecycle.Question, r *lifecycle.Reply) error {
 	}
 }
 
-// confirm asks once more before a call is approved. It names the call and shows where its arguments
-// end, which may have left the screen.
+// confirm asks again before a call is approved. It names the call and shows the end of its
+// arguments, which may have scrolled away.
 func (a asker) confirm(q *lifecycle.Question, edited json.RawMessage) (bool, error) {
 	arguments := q.Subject.Arguments
 	if edited != nil {
@@ -210,10 +209,10 @@ func (a asker) confirm(q *lifecycle.Question, edited json.RawMessage) (bool, err
 	return picked == 0, err
 }
 
-// maxEnding is how many lines of arguments a confirmation shows.
+// maxEnding is the number of lines of arguments in a confirmation.
 const maxEnding = 12
 
-// ending is the last lines of a text, each as long as a line of the terminal.
+// ending returns the last lines of a text, wrapped at the terminal's width.
 func ending(text string, most int) string {
 	var lines []string
 	for line := range strings.Lines(text) {
@@ -231,7 +230,7 @@ func ending(text string, most int) string {
 
 func isJSON(text string) error {
 	if !json.Valid([]byte(text)) {
-		return errors.New("this is no JSON yet")
+		return errors.New("this is not yet valid JSON")
 	}
 	return nil
 }

@@ -16,12 +16,12 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// L1: on a terminal, reply shows the question and asks with the control that it deserves.
+// L1: on a terminal, reply shows the question and asks with the control that fits.
 func TestL1OnATerminalTheQuestionIsAskedWithItsControl(t *testing.T) {
 	o := open(t, filepath.Join(t.TempDir(), "runs.db"))
 	for id, c := range map[string]struct {
 		question lifecycle.Question
-		keys     []string // of each control
+		keys     []string // for each control
 		want     lifecycle.Record
 	}{
 		"choice":    {colour, []string{"\x1b[B\x1b[B\r"}, lifecycle.Record{Response: "blue"}},
@@ -54,8 +54,9 @@ func TestL1OnATerminalTheQuestionIsAskedWithItsControl(t *testing.T) {
 	}
 }
 
-// N2 N4: an approval whose arguments no other value may replace is not offered for editing, which would
-// never end; options that differ only in what prose keeps are shown with their values.
+// N2 N4: editing is not offered for an approval whose schema permits no other arguments, because it
+// could never succeed. Options that differ only in characters that prose keeps are shown with their
+// values.
 func TestN2OnlyWhatIsPossibleIsOffered(t *testing.T) {
 	o := open(t, filepath.Join(t.TempDir(), "runs.db"))
 	fixed := payment
@@ -73,7 +74,7 @@ func TestN2OnlyWhatIsPossibleIsOffered(t *testing.T) {
 		"     1  a b\n     2  a b  (a  b)\n     3  a\u00a0b  (a\\u{00A0}b)\n")
 }
 
-// L1: whoever leaves without an answer changes nothing.
+// L1: leaving without an answer changes nothing.
 func TestL1WhoLeavesAnswersNothing(t *testing.T) {
 	o := open(t, filepath.Join(t.TempDir(), "runs.db"))
 	o.asks("r", confirm)
@@ -82,15 +83,15 @@ func TestL1WhoLeavesAnswersNothing(t *testing.T) {
 	require.Contains(t, o.call("", "inbox").well(), "Ship it?")
 }
 
-// ready is what a control sends to a terminal when it reads keys.
+// ready is the sequence that a control sends before it reads keys.
 const ready = "\x1b[?2004h"
 
-// end is what the test sends when the program has ended. It does not close the terminal, which a
-// control may still read for a moment after it has returned.
+// end marks the end of the program. The terminal stays open, because a control may read from it for
+// a moment after it has returned.
 const end = "\x00the end"
 
-// typed calls the program on a terminal where a person types into each control that comes, and
-// returns what the terminal has shown.
+// typed calls the program on a terminal, types the keys for each control in turn, and returns the
+// terminal's contents.
 func typed(t *testing.T, keys []string, args ...string) (status int, shown string) {
 	t.Helper()
 	return onTerminal(t, func(unread string) (string, int) {
@@ -98,7 +99,7 @@ func typed(t *testing.T, keys []string, args ...string) (status int, shown strin
 		switch {
 		case at < 0:
 			return "", 0
-		case len(keys) == 0: // nobody foresaw this control: leave it
+		case len(keys) == 0: // an unexpected control: leave it
 			return "\x03", at + len(ready)
 		}
 		next := keys[0]
@@ -107,8 +108,8 @@ func typed(t *testing.T, keys []string, args ...string) (status int, shown strin
 	}, args...)
 }
 
-// onTerminal calls the program on a terminal. When there is new output, react returns what a person
-// types then, and how much of the output has been read.
+// onTerminal calls the program on a terminal. After new output, react returns the keys to type, and
+// how much of the output has been read.
 func onTerminal(t *testing.T, react func(unread string) (keys string, read int), args ...string) (status int,
 	shown string) {
 	t.Helper()
@@ -140,7 +141,7 @@ func onTerminal(t *testing.T, react func(unread string) (keys string, read int),
 		}
 	}()
 	p := command.Program{Verbs: console.Verbs()}
-	// Keys that a control refuses leave it open: the test then fails with what was shown.
+	// Keys that a control refuses leave it open: the test then fails and prints the output.
 	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer stop()
 	status, err = p.Run(ctx, command.Call{Program: "interlude", Args: args, In: tty, Out: tty, Side: os.Stderr})

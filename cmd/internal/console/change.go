@@ -12,10 +12,10 @@ import (
 )
 
 var cancelVerb = command.Verb{
-	Name: "cancel", Args: "RUN", Does: "end a run, whatever it does",
+	Name: "cancel", Args: "RUN", Does: "cancel a run in any state",
 	Prepare: func(f *flag.FlagSet) command.Action {
 		db, asJSON := NewDatabase(f), jsonFlag(f)
-		reason := f.String("reason", "", "why, as a `text` that is stored with the run")
+		reason := f.String("reason", "", "the reason, as a `text` that is stored with the run")
 		return changing(db, asJSON, func(ctx context.Context, cl *client, id string) (string, error) {
 			return "is canceled", cl.Cancel(ctx, id, *reason)
 		})
@@ -23,18 +23,19 @@ var cancelVerb = command.Verb{
 }
 
 var resumeVerb = command.Verb{
-	Name: "resume", Args: "RUN", Does: "decide about a run that is held",
-	More: "interlude show says why it is held, and what may be decided; doctor lists those that are.",
+	Name: "resume", Args: "RUN", Does: "decide about a held run",
+	More: "interlude show prints the reason and the choices; interlude runs -held lists held runs.",
 	Prepare: func(f *flag.FlagSet) command.Action {
 		db, asJSON := NewDatabase(f), jsonFlag(f)
 		var r lifecycle.Resume
 		f.StringVar((*string)(&r.Choice), "choice", "", "the `word`: repeat, raise or end")
-		f.IntVar(&r.Budget.Turns, "turns", 0, "the new limit of turns, for raise; 0 is none")
-		f.Int64Var(&r.Budget.Tokens, "tokens", 0, "the new limit of tokens, for raise; 0 is none")
-		f.Uint64Var(&r.Version, "version", 0, "the `version` that was seen: refused if the run has changed")
+		f.IntVar(&r.Budget.Turns, "turns", 0, "the new limit of turns, for raise; 0 is unlimited")
+		f.Int64Var(&r.Budget.Tokens, "tokens", 0, "the new limit of tokens, for raise; 0 is unlimited")
+		f.Uint64Var(&r.Version, "version", 0, "the `version` that was seen: refused if the run has changed since")
 		return changing(db, asJSON, func(ctx context.Context, cl *client, id string) (string, error) {
 			if r.Choice == "" {
-				return "", command.Misusef("what is decided? -choice repeat, raise or end; interlude show has them")
+				return "", command.Misusef("want a decision: -choice repeat, raise or end; interlude show prints the " +
+					"choices")
 			}
 			done := "is resumed"
 			if r.Choice == lifecycle.ChoiceEnd {
@@ -46,17 +47,17 @@ var resumeVerb = command.Verb{
 }
 
 var forkVerb = command.Verb{
-	Name: "fork", Args: "RUN", Does: "go on from a settled question of a run, in a new run",
-	More: "Without -question it goes on from the end of the run. Approvals, and questions that you could not have\n" +
+	Name: "fork", Args: "RUN", Does: "start a run from a settled question, or the end, of a run",
+	More: "Without -question it continues from the end of the run. Approvals, and questions that you could not have\n" +
 		"answered, are asked again.",
 	Prepare: func(f *flag.FlagSet) command.Action {
 		db, asJSON, who := NewDatabase(f), jsonFlag(f), newPerson(f, self())
 		var at lifecycle.At
-		f.StringVar(&at.ID, "id", "", "the `id` of the fork; one is made when it is not given")
-		f.IntVar(&at.Question, "question", 0, "the `number` of a settled question; the end of the run without it")
-		f.StringVar(&at.Answer.Text, "reply", "", "the `text` that the fork is answered in place of what the run was")
+		f.StringVar(&at.ID, "id", "", "the `id` of the fork; default: a generated one")
+		f.IntVar(&at.Question, "question", 0, "the `number` of a settled question; default: the end of the run")
+		f.StringVar(&at.Answer.Text, "reply", "", "the `text` of the fork's answer, instead of the run's")
 		f.StringVar((*string)(&at.Answer.Decision), "decision", "", "the `word` for an approval: approve, edit or reject")
-		value := f.String("value", "", "the `JSON` that the fork is answered: a form, or edited arguments")
+		value := f.String("value", "", "the `JSON` of the fork's answer: a form's value, or edited arguments")
 		return func(ctx context.Context, c command.Call) (int, error) {
 			args, err := c.Want("RUN")
 			if err != nil {
@@ -78,7 +79,7 @@ var forkVerb = command.Verb{
 				case p.json:
 					p.object(web.ShowRun(&fork, lifecycle.Actor{}, cl.Now()))
 				case known:
-					p.line(terminal.Green, "✓ run "+fork.ID+" is this fork, and was there before")
+					p.line(terminal.Green, "✓ run "+fork.ID+" is this fork, and existed before")
 				case fork.AsksAgain():
 					p.line(terminal.Green, "✓ run "+fork.ID+" is forked from "+args[0]+", and asks again")
 				default:
@@ -90,10 +91,10 @@ var forkVerb = command.Verb{
 	},
 }
 
-// change changes a run, and says in a word what was done.
+// change changes a run, and returns a word for the result.
 type change func(ctx context.Context, cl *client, id string) (done string, err error)
 
-// changing changes the run that the argument names, and prints it.
+// changing changes the run in the argument, and prints it.
 func changing(db *Database, asJSON *bool, change change) command.Action {
 	return func(ctx context.Context, c command.Call) (int, error) {
 		args, err := c.Want("RUN")

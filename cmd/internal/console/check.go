@@ -15,15 +15,15 @@ import (
 )
 
 var checkVerb = command.Verb{
-	Name: "check", Args: "FILE…", Does: "hold event logs against the contract",
-	More: "A log has an event a line, as events -json prints them; - is standard input. The exit status is 1 when " +
-		"something was found. The command contract/check explains each rule.",
+	Name: "check", Args: "FILE…", Does: "check event logs against the contract",
+	More: "A log has one event per line, as events -json prints them; - is standard input. The exit status is 1 if " +
+		"violations were found. The command contract/check explains each rule.",
 	Prepare: func(f *flag.FlagSet) command.Action {
 		asJSON := jsonFlag(f)
-		lenient := f.Bool("lenient", false, "logs of other producers: demand what the protocol fixes, forgive the rest")
+		lenient := f.Bool("lenient", false, "logs of other producers: check what the protocol fixes, tolerate the rest")
 		return func(_ context.Context, c command.Call) (int, error) {
 			if len(c.Args) == 0 {
-				return command.Misused, command.Misusef("name the logs to check, or - for standard input")
+				return command.Misused, command.Misusef("want the logs to check, or - for standard input")
 			}
 			p, status := newPrinter(c.Out, *asJSON), command.Succeeded
 			for _, name := range c.Args {
@@ -40,7 +40,7 @@ var checkVerb = command.Verb{
 	},
 }
 
-// Checked is what check prints of a log with -json.
+// Checked is check's output for a log with -json.
 type Checked struct {
 	File       string             `json:"file"`
 	Runs       int                `json:"runs"`
@@ -48,7 +48,7 @@ type Checked struct {
 	Violations []CheckedViolation `json:"violations"`
 }
 
-// CheckedViolation is a line of a log that breaks an invariant of the contract.
+// CheckedViolation is a line of a log that violates an invariant of the contract.
 type CheckedViolation struct {
 	Line      int    `json:"line"`
 	RunID     string `json:"run_id"`
@@ -60,7 +60,7 @@ func checkLog(p *printer, in io.Reader, name string, lenient bool) (well bool, _
 	if name != "-" {
 		f, err := os.Open(name)
 		if errors.Is(err, fs.ErrNotExist) {
-			return false, command.Misusef("there is no file %s", name)
+			return false, command.Misusef("there is no file %s: correct the path", name)
 		}
 		if err != nil {
 			return false, err
@@ -77,7 +77,7 @@ func checkLog(p *printer, in io.Reader, name string, lenient bool) (well bool, _
 	case err != nil:
 		return false, command.Misusef("%s: %w", name, err)
 	case report.Lines == 0:
-		return false, command.Misusef("%s has no event: nothing was checked", name)
+		return false, command.Misusef("%s has no events: nothing was checked", name)
 	}
 	v.Runs, v.Events = report.Runs, report.Lines
 	well = report.Found == 0

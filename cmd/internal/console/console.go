@@ -1,16 +1,15 @@
-// Package console has the verbs of interlude for people who answer questions and for those
-// who look after runs. Each verb is one call of a lifecycle.Client over the database that -db
-// names, so the client decides what the verb may do and who wins, as for every front end. A person
-// who has the database may do what the host may; only their audience may answer questions that have
-// one.
+// Package console has the verbs of interlude for people who answer questions, and for operators.
+// Each verb is one call of a lifecycle.Client over the database of -db, so the client decides what
+// is permitted and who wins, as for every front end. A person with access to the database has the
+// host's rights, except that questions with an audience can be answered only by it.
 //
-// A verb prints for people, or with -json an object a line: those of the HTTP API (package
-// host/web). Whatever agents and people have written is made safe for the terminal.
+// A verb prints text for people, or with -json one object per line in the JSON of the HTTP API
+// (package host/web). Texts of agents and people are made safe for the terminal.
 package console
 
 import "github.com/interlude-go/interlude/cmd/internal/command"
 
-// Verbs are the verbs.
+// Verbs returns the verbs.
 func Verbs() []command.Verb {
 	return []command.Verb{
 		inboxVerb, runsVerb, showVerb, replyVerb, eventsVerb, cancelVerb, resumeVerb, forkVerb,

@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
 
-// office is a host over a database of its own, with the program that looks at it.
+// office is a host over a database, with the program.
 type office struct {
 	t  *testing.T
 	db string
@@ -36,7 +36,7 @@ func each(t *testing.T, story func(*office)) {
 	t.Run("postgres", func(t *testing.T) { story(open(t, pgtest.DSN(t))) })
 }
 
-// open has a host serve the database: its agent asks the question of the run's prompt, and is done
+// open starts a host on the database: its agent asks the question in the run's prompt, and is done
 // with the answer.
 func open(t *testing.T, db string) *office {
 	t.Helper()
@@ -97,7 +97,7 @@ func (o *office) asks(id string, questions ...engine.Question) {
 	}
 }
 
-// printed is what a call of the program gave.
+// printed is the result of a call of the program.
 type printed struct {
 	t      *testing.T
 	status int
@@ -131,11 +131,11 @@ func call(t *testing.T, stdin string, args ...string) printed {
 	if failure != nil {
 		result.err = command.Line(failure)
 	}
-	require.NotContains(t, result.out+result.err, "\x1b", "no colour in a file, and no command to the terminal")
+	require.NotContains(t, result.out+result.err, "\x1b", "no colour in a file, and no terminal commands")
 	return result
 }
 
-// well requires that the call went well, and returns what it printed.
+// well requires that the call succeeded, and returns its output.
 func (p printed) well() string {
 	p.t.Helper()
 	require.Equal(p.t, command.Succeeded, p.status, p.err+p.out)
@@ -143,7 +143,7 @@ func (p printed) well() string {
 	return p.out
 }
 
-// refused requires that the call failed with this status, one line that has the words, and no
+// refused requires that the call failed with this status, one line that contains the words, and no
 // output.
 func (p printed) refused(status int, words ...string) {
 	p.t.Helper()

@@ -20,10 +20,10 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// Env names the database of calls without -db.
+// Env is the variable that names the database without -db.
 const Env = "INTERLUDE_DB"
 
-// Database is the database that the flags name.
+// Database is the database of the flags.
 type Database struct {
 	name   string // a path, or a URL
 	schema string
@@ -32,32 +32,31 @@ type Database struct {
 // NewDatabase defines the flags.
 func NewDatabase(f *flag.FlagSet) *Database {
 	d := &Database{}
-	f.StringVar(&d.name, "db", "", "the `database` of the runs: a SQLite file, or a postgres:// URL; $"+Env+
-		" when it is not given")
-	f.StringVar(&d.schema, "schema", "", "the `schema` of the tables in PostgreSQL; interlude when it is not given")
+	f.StringVar(&d.name, "db", "", "the `database` of the runs: a SQLite file, or a postgres:// URL; default: $"+Env)
+	f.StringVar(&d.schema, "schema", "", "the `schema` of the tables in PostgreSQL; default: interlude")
 	return d
 }
 
-// Store is a store that the verbs can use.
+// Store is a store for the verbs.
 type Store interface {
 	store.Store
 	store.Watcher
 }
 
-// resolve reads the environment where no flag says which database is meant.
+// resolve reads the environment if no flag names the database.
 func (d *Database) resolve() error {
 	if d.name == "" {
 		d.name = os.Getenv(Env)
 	}
 	switch {
 	case d.name == "":
-		return command.Misusef("which database? name it with -db FILE or -db postgres://HOST/NAME, or set $%s", Env)
+		return command.Misusef("want a database: -db FILE or -db postgres://HOST/NAME, or set $%s", Env)
 	case strings.Contains(d.name, "://") && !d.Server():
 		return command.Misusef("-db is %.80q: want the path of a SQLite file, or a postgres:// URL", d.String())
-	case !d.Server() && keywordPassword.MatchString(d.name): // else a file would have the password in its name
+	case !d.Server() && keywordPassword.MatchString(d.name): // a file would get the password as its name
 		return command.Misusef("-db is %.80q: want the path of a SQLite file, or a postgres:// URL", d.String())
 	case d.schema != "" && !d.Server():
-		return command.Misusef("-schema is for PostgreSQL, and %s is a file: leave it out", d)
+		return command.Misusef("-schema is only for PostgreSQL, and %s is a file: leave it out", d)
 	}
 	return nil
 }
@@ -67,9 +66,9 @@ func (d *Database) Server() bool {
 	return strings.HasPrefix(d.name, "postgres://") || strings.HasPrefix(d.name, "postgresql://")
 }
 
-// String names the database without a secret: a URL may have a password before its host and in its
-// query, and keywords and values that were taken for a file may have one, too. A URL whose parts are
-// not certain is shown by its scheme only.
+// String names the database without secrets: a URL may have a password before its host and in its
+// query, and so may keywords and values that were mistaken for a file. A URL that cannot be split
+// reliably is shown by its scheme only.
 func (d *Database) String() string {
 	scheme, _, isURL := strings.Cut(d.name, "://")
 	if !isURL {
@@ -90,21 +89,21 @@ func (d *Database) String() string {
 	return u.Redacted()
 }
 
-// keywordPassword finds passwords in a connection string of keywords and values.
+// keywordPassword matches passwords in a connection string of keywords and values.
 var keywordPassword = regexp.MustCompile(`(?i)(password\s*=\s*)('(?:[^'\\]|\\.)*'?|(?:\\.|\S)+)`)
 
-// flags are those that name the database in another command.
+// flags returns the flags that name the database in another command.
 func (d *Database) flags() string { return "-db " + command.Quote(d.String()) }
 
-// access says for how long a verb uses the database.
+// access says how long a verb uses the database.
 type access int
 
 const (
-	once  access = iota // for a call or two
-	watch               // for as long as it follows what others commit
+	once  access = iota // for one or two calls
+	watch               // while following the commits of others
 )
 
-// open opens the database for a verb, which leaves its schema as it is.
+// open opens the database for a verb, without changing its schema.
 func (d *Database) open(ctx context.Context, how access) (Store, error) {
 	if err := d.resolve(); err != nil {
 		return nil, err
@@ -124,14 +123,14 @@ func (d *Database) open(ctx context.Context, how access) (Store, error) {
 	return st, d.explain(err)
 }
 
-// OpenHost opens the database for a host that serves. If neither the flags nor the environment name
-// one, it is this file. A file that does not exist is created, and fresh reports that. A database
-// with an older schema is refused: only migrate changes it.
+// OpenHost opens the database for a serving host. If neither the flags nor the environment name
+// one, it is this file. A missing file is created, and fresh reports that. A database with an older
+// schema is refused: only migrate changes it.
 func (d *Database) OpenHost(ctx context.Context, file string) (_ Store, fresh bool, _ error) {
 	if d.name == "" && os.Getenv(Env) == "" {
 		d.name = file
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-			return nil, false, command.Misusef("runs cannot be kept there: %w; name a file with -db", err)
+			return nil, false, command.Misusef("cannot create the folder for runs: %w; name a file with -db", err)
 		}
 	}
 	if err := d.resolve(); err != nil {
@@ -145,8 +144,8 @@ func (d *Database) OpenHost(ctx context.Context, file string) (_ Store, fresh bo
 	return st, false, err
 }
 
-// Queue names the database for notices that were not accepted yet, for database/sql: on PostgreSQL
-// that of the runs, on SQLite a file beside theirs.
+// Queue names the database of the notices' queue for database/sql: on PostgreSQL the runs'
+// database, on SQLite a file next to theirs.
 func (d *Database) Queue() (driver, name string) {
 	if d.Server() {
 		return "pgx", d.name
@@ -154,7 +153,7 @@ func (d *Database) Queue() (driver, name string) {
 	return "sqlite", d.name + ".notices?_pragma=busy_timeout(10000)&_pragma=synchronous(FULL)"
 }
 
-// opened turns a nil pointer, which a failed call returns, into a nil Store.
+// opened turns the nil pointer of a failed call into a nil Store.
 func opened[S Store](st S, err error) (Store, error) {
 	if err != nil {
 		return nil, err
@@ -162,37 +161,37 @@ func opened[S Store](st S, err error) (Store, error) {
 	return st, nil
 }
 
-// explain says in one line what to do about a database that cannot be used.
+// explain says in one line what to do about an unusable database.
 func (d *Database) explain(err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, fs.ErrNotExist):
-		return command.Misusef("there is no file %s: correct -db, or make it with interlude migrate %s", d, d.flags())
+		return command.Misusef("there is no file %s: correct -db, or create it with interlude migrate %s", d, d.flags())
 	case errors.Is(err, sqlite.ErrOlder), errors.Is(err, postgres.ErrOlder):
-		return command.Misusef("the schema of %s is older than this program needs, or there is none yet: make a "+
+		return command.Misusef("the schema of %s is missing, or older than this program needs: make a "+
 			"backup, then interlude migrate %s", d, d.flags())
 	case errors.Is(err, sqlite.ErrInUse):
 		_, who, _ := strings.Cut(err.Error(), sqlite.ErrInUse.Error()+": ")
-		return command.Misusef("%s is of an older release, and one of its hosts is running: %s", d, who)
+		return command.Misusef("%s has an older release's schema, and one of its hosts is running: %s", d, who)
 	case errors.Is(err, sqlite.ErrNewer), errors.Is(err, postgres.ErrNewer):
-		return command.Misusef("%s is of a newer release: use an interlude that is at least as new", d)
+		return command.Misusef("%s has a newer release's schema: use an interlude that is at least as new", d)
 	case errors.Is(err, sqlite.ErrNotDatabase), errors.Is(err, sqlite.ErrForeign):
-		return command.Misusef("%s has no runs, it is a file of another program: correct -db", d)
+		return command.Misusef("%s is the file of another program: correct -db", d)
 	case errors.Is(err, postgres.ErrUnreachable):
-		return fmt.Errorf("%w: %s does not answer (%w): is the server running, and is -db right?",
+		return fmt.Errorf("%w: %s does not answer (%w): check that the server is running, and correct -db",
 			lifecycle.ErrUnavailable, d, cause(err))
 	case errors.Is(err, postgres.ErrConfig):
-		return command.Misusef("-db cannot be used: %w", err)
+		return command.Misusef("-db is invalid: %w", err)
 	}
 	return err
 }
 
-// cause returns the innermost error, which has the fewest words.
+// cause returns the innermost error, which has the shortest text.
 func cause(err error) error {
 	for {
 		var next error
-		switch e := err.(type) { //nolint:errorlint // it goes down step by step
+		switch e := err.(type) { //nolint:errorlint // descends step by step
 		case interface{ Unwrap() error }:
 			next = e.Unwrap()
 		case interface{ Unwrap() []error }:

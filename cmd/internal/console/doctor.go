@@ -11,8 +11,8 @@ import (
 )
 
 var doctorVerb = command.Verb{
-	Name: "doctor", Does: "say what is wrong with database and hosts, and what to do",
-	More: "It changes nothing. Of a SQLite file each page is read. The exit status is 1 when something was found.",
+	Name: "doctor", Does: "find problems of the database and the hosts, and say what to do",
+	More: "It changes nothing. It reads every page of a SQLite file. The exit status is 1 if a problem was found.",
 	Prepare: func(f *flag.FlagSet) command.Action {
 		db, asJSON := NewDatabase(f), jsonFlag(f)
 		return func(ctx context.Context, c command.Call) (int, error) {
@@ -38,12 +38,12 @@ var doctorVerb = command.Verb{
 	},
 }
 
-// Finding is the result of one check of doctor, as it prints it with -json.
+// Finding is the result of one check of doctor, as printed with -json.
 type Finding struct {
 	About string `json:"about"`
 	OK    bool   `json:"ok"`
 	Found string `json:"found"`
-	Do    string `json:"do,omitempty"` // what to do, when it is not OK
+	Do    string `json:"do,omitempty"` // what to do if it is not OK
 }
 
 func (p *printer) finding(f Finding) {
@@ -62,7 +62,7 @@ func (p *printer) finding(f Finding) {
 	}
 }
 
-// examine makes all checks. If the schema is wrong, nothing else can be read.
+// examine makes all checks. With a wrong schema, nothing else can be read.
 func (d *Database) examine(ctx context.Context) ([]Finding, error) {
 	m, err := d.inspect(ctx)
 	if ctx.Err() != nil {
@@ -73,7 +73,7 @@ func (d *Database) examine(ctx context.Context) ([]Finding, error) {
 		wrong.Found, wrong.Do = split(d.explain(err))
 		return []Finding{wrong}, nil
 	}
-	found := []Finding{{About: "schema", OK: true, Found: fmt.Sprintf("%s is at version %d, and whole", d, m.To)}}
+	found := []Finding{{About: "schema", OK: true, Found: fmt.Sprintf("%s is at version %d, and complete", d, m.To)}}
 	cl, err := d.client(ctx, once)
 	if err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func (d *Database) examine(ctx context.Context) ([]Finding, error) {
 	return append(found, rest...), err
 }
 
-// split divides an error at its last colon into what is wrong and what to do.
+// split divides an error at its last colon into the problem and the remedy.
 func split(err error) (wrong, do string) {
 	text := terminal.Line(err.Error())
 	if i := strings.LastIndex(text, ": "); i > 0 {
@@ -114,11 +114,12 @@ func (d *Database) examineHosts(ctx context.Context, cl *client) ([]Finding, err
 	work := s.Ready + s.Running + s.Due
 	found := []Finding{
 		judge("nodes", alive > 0 || work == 0, fmt.Sprintf("%d serve, for %s",
-			alive, terminal.Many(work, "ready or running run")), "start a host: without one nothing goes on"),
-		judge("dead nodes", dead == 0, fmt.Sprint(dead), "any host that serves removes them, and recovers their runs"),
-		judge("deadlines", s.Due == 0, fmt.Sprintf("%d overdue", s.Due), "a host that serves fires them at once: see "+
-			"whether one does, and its log"),
-		judge("held runs", s.Held == 0, fmt.Sprint(s.Held), "interlude runs -held lists them, and show says why"),
+			alive, terminal.Many(work, "ready or running run")), "start a host: without one no run continues"),
+		judge("dead nodes", dead == 0, fmt.Sprint(dead), "any serving host removes them, and recovers their runs"),
+		judge("deadlines", s.Due == 0, fmt.Sprintf("%d overdue", s.Due), "a serving host fires them immediately: "+
+			"check that one is serving, and its log"),
+		judge("held runs", s.Held == 0, fmt.Sprint(s.Held), "interlude runs -held lists them, and show prints the "+
+			"reason"),
 	}
 	for _, e := range s.Engines {
 		if e.Nodes == 0 {
@@ -129,7 +130,8 @@ func (d *Database) examineHosts(ctx context.Context, cl *client) ([]Finding, err
 	for i := range s.Pools {
 		if p := &s.Pools[i]; p.Ready > 0 && p.Held >= p.Capacity {
 			found = append(found, judge("pool", false, fmt.Sprintf("%s is full, and %s wait, the oldest for %s", p.Name,
-				terminal.Many(p.Ready, "run"), ago(p.OldestReady)), "if this lasts, more capacity: Config.Pools"))
+				terminal.Many(p.Ready, "run"), ago(p.OldestReady)), "if this lasts, add capacity to the pool in the "+
+				"host's configuration"))
 		}
 	}
 	return found, nil

@@ -13,12 +13,12 @@ import (
 )
 
 var eventsVerb = command.Verb{
-	Name: "events", Args: "RUN", Does: "print the events of a run, and with -f those that come",
-	More: "With -json they are printed as they are stored: a log that interlude check takes.",
+	Name: "events", Args: "RUN", Does: "print the events of a run, and with -f new ones as they come",
+	More: "With -json they are printed as stored: a log for interlude check.",
 	Prepare: func(f *flag.FlagSet) command.Action {
 		db, asJSON := NewDatabase(f), jsonFlag(f)
-		follow := f.Bool("f", false, "follow the run until it ends; Ctrl-C leaves it")
-		after := f.Uint64("after", 0, "begin after the event of this `number`")
+		follow := f.Bool("f", false, "follow the run until it ends; Ctrl-C stops")
+		after := f.Uint64("after", 0, "start after the event with this `number`")
 		return func(ctx context.Context, c command.Call) (int, error) {
 			args, err := c.Want("RUN")
 			if err != nil {
@@ -39,7 +39,7 @@ func events(ctx context.Context, cl *client, p *printer, id string, after uint64
 		return err
 	}
 	if after > run.Seq {
-		return command.Refusef("run %s has %d events yet, and none after %d: leave -after out, or take a lower number",
+		return command.Refusef("run %s has only %d events, and none after %d: leave -after out, or give a lower number",
 			id, run.Seq, after)
 	}
 	if !follow && after == run.Seq {
@@ -48,7 +48,7 @@ func events(ctx context.Context, cl *client, p *printer, id string, after uint64
 	for e, err := range cl.Events(ctx, id, after) {
 		if err != nil {
 			if ctx.Err() != nil {
-				return nil // somebody has seen enough
+				return nil // stopped by the person
 			}
 			return err
 		}
@@ -59,7 +59,7 @@ func events(ctx context.Context, cl *client, p *printer, id string, after uint64
 	return p.err
 }
 
-// event prints an event: its number, its time, and in a few words what has happened.
+// event prints an event: its number, time and summary.
 func (p *printer) event(e lifecycle.Event) {
 	body, err := json.Marshal(e)
 	if err != nil {
@@ -79,13 +79,13 @@ func (p *printer) event(e lifecycle.Event) {
 	p.write(p.paint(eventStyles[e.Type], text))
 }
 
-// eventStyles are the styles of what people look for in a log.
+// eventStyles highlight the important events of a log.
 var eventStyles = map[string]terminal.Style{
 	lifecycle.TypeStateChanged: terminal.Bold, lifecycle.TypeInputRequired: terminal.Amber,
 	lifecycle.TypeReplyAccepted: terminal.Green, lifecycle.TypeWarning: terminal.Amber,
 }
 
-// summary is what an event says, in a few words.
+// summary describes an event in a few words.
 func summary(e lifecycle.Event) string {
 	switch e.Type {
 	case lifecycle.TypeStateChanged:

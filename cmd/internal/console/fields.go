@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// node is a schema within its document, which references name by pointers.
+// node is a schema within its document, for references by pointer.
 type node struct{ doc, raw json.RawMessage }
 
-// fields is what a form shows of a schema. It only has to offer every way to give a value: the
-// question checks the value itself, and each control can be switched to JSON.
+// fields is a schema in the form that controls need. It must offer every way to give a value, and
+// need not validate: the question checks the value, and each control can be switched to JSON.
 type fields struct {
 	title, about string
 	types        []string   // nil: any
@@ -33,16 +33,16 @@ type constant struct {
 	title string
 }
 
-// property is a member of an object: its schemas, all of which count.
+// property is a member of an object, with all schemas that apply.
 type property struct {
 	name  string
 	nodes []node
 }
 
-// maxNodes bounds how many schemas are read for one control: references can multiply without end.
+// maxNodes limits the schemas read for one control, because references can multiply without end.
 const maxNodes = 300
 
-// read combines schemas that all count.
+// read combines schemas that all apply.
 func read(nodes ...node) fields {
 	var f fields
 	budget := maxNodes
@@ -53,7 +53,7 @@ func read(nodes ...node) fields {
 	return f
 }
 
-// with is the form of a branch together with what counts for every branch.
+// with combines a branch with the schema common to all branches.
 func (f fields) with(branch node) fields {
 	budget := maxNodes
 	f.members, f.required = slices.Clone(f.members), slices.Clone(f.required)
@@ -64,14 +64,15 @@ func (f fields) with(branch node) fields {
 		f.title = own.title
 	}
 	f.add(branch, &budget)
-	f.branches = slices.DeleteFunc(f.branches, func(n node) bool { // a branch that leads back here
+	f.branches = slices.DeleteFunc(f.branches, func(n node) bool { // a branch that refers back to this schema
 		return slices.ContainsFunc(common, func(c node) bool { return bytes.Equal(c.raw, n.raw) })
 	})
 	f.flatten()
 	return f
 }
 
-// add adds the keywords of a schema, with those of its references and allOf. What comes first wins.
+// add adds the keywords of a schema, and of its references and allOf. The first of equal keywords
+// wins.
 func (f *fields) add(n node, budget *int) {
 	*budget--
 	if *budget < 0 {
@@ -108,12 +109,11 @@ func (f *fields) add(n node, budget *int) {
 		f.add(node{n.doc, part}, budget)
 	}
 	for _, part := range append(entriesOf(k["dependentSchemas"]), entry{value: k["then"]}, entry{value: k["else"]}) {
-		f.addMembers(n.doc, keywordsOf(part.value)["properties"]) // which may count
+		f.addMembers(n.doc, keywordsOf(part.value)["properties"]) // may apply
 	}
 }
 
-// keywords are those of a schema. true and false have none; one of another type than JSON Schema
-// gives it is as if it were not there.
+// keywords of a schema. true and false have none; a keyword of an invalid type is ignored.
 type keywords map[string]json.RawMessage
 
 func keywordsOf(schema json.RawMessage) keywords {
@@ -190,8 +190,8 @@ func (f *fields) addMembers(doc, properties json.RawMessage) {
 	}
 }
 
-// flatten turns branches that are constants into an enum, and finds the type of an object or array
-// that does not say it.
+// flatten turns branches that are constants into an enum, and infers the type of objects and
+// arrays.
 func (f *fields) flatten() {
 	if f.types == nil && f.constants == nil {
 		switch {
@@ -221,7 +221,7 @@ func (f *fields) flatten() {
 	f.constants, f.branches = all, nil
 }
 
-// suits reports whether the default can be a value here, as far as type and enum say.
+// suits reports whether type and enum permit the default.
 func (f *fields) suits(v json.RawMessage) bool {
 	if f.constants != nil {
 		return slices.ContainsFunc(f.constants, func(c constant) bool { return bytes.Equal(c.value, v) })
@@ -247,8 +247,8 @@ func (f *fields) member(name string) []node {
 	return f.more
 }
 
-// follow resolves a reference within the document: a pointer. Other references are checked when the
-// value is, and their values are given as JSON.
+// follow resolves a pointer within the document. Values under other references are given as JSON,
+// and checked with the whole value.
 func follow(doc json.RawMessage, ref string) (json.RawMessage, bool) {
 	if !strings.HasPrefix(ref, "#") || ref != "#" && !strings.HasPrefix(ref, "#/") {
 		return nil, false
@@ -278,13 +278,13 @@ func unescape(name string) string {
 	return name
 }
 
-// entry is a member of an object as it was written.
+// entry is a member of an object as written.
 type entry struct {
 	name  string
 	value json.RawMessage
 }
 
-// entriesOf are the members of an object, in their order; nil if the text is no object.
+// entriesOf returns the members of an object in order; nil if the text is not an object.
 func entriesOf(object json.RawMessage) []entry {
 	d := json.NewDecoder(bytes.NewReader(object))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {

@@ -12,7 +12,7 @@ import (
 )
 
 var statsVerb = command.Verb{
-	Name: "stats", Does: "count the runs that have not ended, and say how they wait",
+	Name: "stats", Does: "print statistics of the runs that have not ended",
 	Prepare: func(f *flag.FlagSet) command.Action {
 		db, asJSON := NewDatabase(f), jsonFlag(f)
 		return figures(db, asJSON, func(p *printer, s *web.Stats) {
@@ -26,7 +26,7 @@ var statsVerb = command.Verb{
 }
 
 var poolsVerb = command.Verb{
-	Name: "pools", Does: "list the pools, their slots, and the runs that want one",
+	Name: "pools", Does: "list the pools, their slots, and the runs that wait for one",
 	Prepare: func(f *flag.FlagSet) command.Action {
 		db, asJSON := NewDatabase(f), jsonFlag(f)
 		return figures(db, asJSON, func(p *printer, s *web.Stats) {
@@ -38,7 +38,7 @@ var poolsVerb = command.Verb{
 			switch {
 			case p.json:
 			case len(s.Pools) == 0:
-				p.line(terminal.Dim, "there is no pool: the first host that serves makes those of its configuration")
+				p.line(terminal.Dim, "there is no pool: the first serving host creates those of its configuration")
 			default:
 				p.pools(s.Pools)
 			}
@@ -46,7 +46,7 @@ var poolsVerb = command.Verb{
 	},
 }
 
-// figures reads the figures and has them printed.
+// figures reads the statistics and prints them.
 func figures(db *Database, asJSON *bool, show func(*printer, *web.Stats)) command.Action {
 	return func(ctx context.Context, c command.Call) (int, error) {
 		if _, err := c.Want(""); err != nil {
@@ -71,11 +71,11 @@ func (p *printer) stats(s *web.Stats) {
 	p.linef("waiting  %6d  the oldest for %s", s.Waiting, ago(s.OldestWaiting))
 	p.linef("nodes    %6d", s.Nodes)
 	if s.Held > 0 {
-		p.line(terminal.Amber, fmt.Sprintf("held     %6d  somebody must decide, the oldest waits for %s", s.Held,
+		p.line(terminal.Amber, fmt.Sprintf("held     %6d  waiting for a decision, the oldest for %s", s.Held,
 			ago(s.OldestHeld)))
 	}
 	if s.Due > 0 {
-		p.line(terminal.Amber, fmt.Sprintf("due      %6d  deadlines have passed: does a host serve?", s.Due))
+		p.line(terminal.Amber, fmt.Sprintf("due      %6d  deadlines have passed: check that a host is serving", s.Due))
 	}
 	if u := s.Usage; u.InputTokens+u.OutputTokens > 0 {
 		p.linef("tokens   %6d  in, %d out, USD %.2f, %.0f s of work", u.InputTokens, u.OutputTokens, u.CostUSD,

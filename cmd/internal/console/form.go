@@ -16,9 +16,10 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// form asks for a value. The required members of an object are asked for one after the other; then
-// a list shows the value and its members, each of which may be opened. A member that nobody opens is
-// left out: a default is an offer, never an answer. What no control can give is written as JSON.
+// form asks for a value. It asks for the required members of an object one after another. Then a
+// list shows the value and its members, each of which can be opened; a member that is never opened
+// is omitted. A default is offered, never sent by itself. JSON is the way for values that no
+// control can give.
 func (a asker) form(q *lifecycle.Question, r *lifecycle.Reply) error {
 	n := node{q.Schema, q.Schema}
 	c := control{asker: a, title: "Your answer", required: true, send: func(v json.RawMessage) error {
@@ -39,18 +40,17 @@ type control struct {
 	title    string
 	required bool
 	now      json.RawMessage               // the value so far; nil if there is none
-	inTurn   bool                          // one of the required members, asked for in their order
+	inTurn   bool                          // one of the required members, asked in order
 	send     func(v json.RawMessage) error // checks the whole form; nil within it
 }
 
-// What a person may choose in place of a value for a member: that the member is left out, or that
-// the object is edited as a whole.
+// Choices instead of a member's value: omit the member, or edit the object as a whole.
 var (
 	errLeaveOut = errors.New("left out")
 	errWhole    = errors.New("edited as a whole")
 )
 
-// value asks until it has a value that the form takes.
+// value asks until the form accepts the value.
 func (c control) value(f fields) (json.RawMessage, error) {
 	for {
 		v, err := c.given(f)
@@ -75,20 +75,20 @@ type way struct {
 type wayKind int
 
 const (
-	fixed     wayKind = iota // a value that needs no further control
+	fixed     wayKind = iota // a value that needs no other control
 	byControl                // a control for a text, a number, an object or a list
 	extra                    // fixed, and reached through the control for texts
 )
 
-// given asks for a value in one of the ways that the schema has. Where there is a single control it
-// opens at once, and leads to the others.
+// given asks for a value in one of the schema's ways. A single control opens immediately, and leads
+// to the others.
 func (c control) given(f fields) (json.RawMessage, error) {
 	if f.about != "" {
 		c.print(f.about)
 	}
 	ways := c.ways(f, 0)
 	if f.preset != nil && f.suits(f.preset) && f.constants == nil {
-		ways = slices.Insert(ways, 0, way{label: "Take the default, " + terminal.JSON(f.preset), ask: just(f.preset)})
+		ways = slices.Insert(ways, 0, way{label: "Use the default, " + terminal.JSON(f.preset), ask: just(f.preset)})
 	}
 	if main := slices.DeleteFunc(slices.Clone(ways), func(w way) bool { return w.kind == extra }); len(main) == 1 &&
 		main[0].kind == byControl {
@@ -112,7 +112,7 @@ func (c control) given(f fields) (json.RawMessage, error) {
 		return nil, err
 	}
 	v, err := ways[i].ask()
-	if v == nil && err == nil { // an empty text, which has a choice of its own
+	if v == nil && err == nil { // an empty text, which is a separate choice
 		return c.given(f)
 	}
 	return v, err
@@ -126,7 +126,7 @@ func instead(err error) func() (json.RawMessage, error) {
 	return func() (json.RawMessage, error) { return nil, err }
 }
 
-// Bounds of the choices of one control.
+// Limits of the choices of one control.
 const (
 	maxWays    = 200
 	maxNesting = 3 // of branches within branches
@@ -179,7 +179,7 @@ func (c control) ways(f fields, depth int) []way {
 	return all
 }
 
-// constants are those of an enum. Texts are shown without quotes where that leaves no doubt.
+// constants are the ways of an enum. Texts are shown without quotes if that is unambiguous.
 func (c control) constants(f fields) []way {
 	bare := !slices.ContainsFunc(f.constants, func(k constant) bool {
 		var s string
@@ -210,31 +210,31 @@ func (c control) text() (json.RawMessage, error) {
 		text = ""
 	}
 	field := huh.NewText().Title(c.title).Lines(3).Value(&text).
-		Description("A text; nothing at all leads to other values, such as JSON.")
+		Description("A text; leave it empty for other values, such as JSON.")
 	if err := c.run(field); err != nil || text == "" {
 		return nil, err
 	}
 	return quoted(text), nil
 }
 
-// typeable reports whether a field for texts leaves this one as it is, and shows all of it.
+// typeable reports whether a text field keeps this text unchanged, and shows all of it.
 func typeable(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool {
 		return r == unicode.ReplacementChar || r == '\t' || interaction.CharacterOf(r)&interaction.Hidden != 0
 	})
 }
 
-// number asks for a number, which is sent as it is written; nil if it is empty.
+// number asks for a number, which is sent as written; nil if it is empty.
 func (c control) number() (json.RawMessage, error) {
 	text := ""
 	if c.now != nil && isNumber(string(c.now)) {
 		text = string(c.now)
 	}
 	field := huh.NewInput().Title(c.title).Value(&text).
-		Description("A number; nothing at all leads to other values, such as JSON.").
+		Description("A number; leave it empty for other values, such as JSON.").
 		Validate(func(text string) error {
 			if text = strings.TrimSpace(text); text != "" && !isNumber(text) {
-				return errors.New("this is no number")
+				return errors.New("this is not a number")
 			}
 			return nil
 		})
@@ -253,10 +253,10 @@ func (c control) asJSON() (json.RawMessage, error) {
 	return c.json(c.title+", as JSON", c.now)
 }
 
-// maxLaid is how many lines a JSON text for editing may have; the field drops those beyond 10,000.
+// maxLaid limits the lines of a JSON text for editing; the field drops lines after 10,000.
 const maxLaid = 5000
 
-// json has a JSON text edited. Characters that the field would drop are written by their codes.
+// json lets the person edit a JSON text. Characters that the field would drop are escaped.
 func (a asker) json(title string, now json.RawMessage) (json.RawMessage, error) {
 	laid := indented(now, "")
 	if bytes.Count(laid, []byte{'\n'}) > maxLaid {

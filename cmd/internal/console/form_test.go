@@ -32,17 +32,17 @@ func formCases(t *testing.T) map[string]formCase {
 // pasted is a text as a terminal sends it when it is pasted.
 func pasted(text string) string { return "\x1b[200~" + text + "\x1b[201~" }
 
-// send takes the first entry of a form's list: all of it is sent.
+// send selects the first entry of a form's list: send the value.
 const send = "\r"
 
-// formKeys are what a person types for each example of a form: an entry for each control.
+// formKeys are the keys for each example of a form: one entry for each control.
 var formKeys = map[string][][]string{
 	"allof-base":        {{"1\r", "n\r", send}},
 	"anyof-null":        {{"Turku\r", "3\r", "2\r", "late\r", send}, {"Turku\r", "3\r", "4\r", send}},
 	"cli-const-int":     {{"2\r", send}},
 	"cli-enum-default":  {{"\r3\r", send}},
 	"cli-optional-bool": {{"x\r", send}, {"x\r", "3\r", "2\r", send}},
-	// Neither text field nor paste takes these characters; the default is offered whole.
+	// Neither typing nor pasting can enter these characters; the default is offered as a whole.
 	"cli-string-default":     {{"1\r", send}},
 	"default-null":           {{"x\r", send}, {"x\r", "3\r", "\r", "a\r", "\r", "4\r", "2\r", "b\r", "\r", send}},
 	"dependent":              {{"2\r", "1\r", "3\r", "2\r", send}},
@@ -59,7 +59,7 @@ var formKeys = map[string][][]string{
 	"zod-email":              {{"a@b.example\r", send}},
 }
 
-// N3: each value that a form takes can be given on the terminal, by its controls and as JSON.
+// N3: every value that a form accepts can be given on the terminal, by its controls and as JSON.
 func TestN3EachFormTakesItsValuesExactly(t *testing.T) {
 	o := open(t, filepath.Join(t.TempDir(), "runs.db"))
 	cases := formCases(t)
@@ -76,7 +76,7 @@ func TestN3EachFormTakesItsValuesExactly(t *testing.T) {
 	}
 }
 
-// N3: every form, whatever its schema, takes its values as JSON.
+// N3: every form accepts its values as JSON, whatever its schema.
 func TestN3EveryFormCanBeWrittenAsJSON(t *testing.T) {
 	o := open(t, filepath.Join(t.TempDir(), "runs.db"))
 	for name, c := range formCases(t) {
@@ -97,10 +97,10 @@ func TestN3EveryFormCanBeWrittenAsJSON(t *testing.T) {
 	}
 }
 
-// writesJSON is a person who goes to the JSON field of a form by the shortest way.
+// writesJSON is a person who takes the shortest way to a form's JSON field.
 func writesJSON(value string) func(unread string) (string, int) {
-	const list, empty, field = "↑ ↓ move", "nothing at all leads", "Your answer, as JSON"
-	open, written := false, false // whether a control waits for keys, and the value was written
+	const list, empty, field = "↑ ↓ move", "leave it empty for", "Your answer, as JSON"
+	open, written := false, false // a control waits for keys; the value was written
 	return func(unread string) (string, int) {
 		from := strings.LastIndex(unread, ready)
 		if open = open || from >= 0; !open {
@@ -125,7 +125,7 @@ func writesJSON(value string) func(unread string) (string, int) {
 	}
 }
 
-// fills types into the controls of a form, and returns the value that was stored.
+// fills types into the controls of a form, and returns the stored value.
 func (o *office) fills(t *testing.T, run string, schema json.RawMessage, keys []string) json.RawMessage {
 	t.Helper()
 	o.asks(run, engine.Question{Kind: engine.FillFields, Prompt: "Fill in", Schema: schema})
@@ -136,8 +136,8 @@ func (o *office) fills(t *testing.T, run string, schema json.RawMessage, keys []
 	return history[0].Value
 }
 
-// N3: kinds of schema that have no control of their own, and values that a control would change, are
-// given as JSON, whole or a member at a time.
+// N3: schemas without a matching control, and values that a control would change, are given as
+// JSON, whole or for one member.
 func TestN3AnyValueIsGivenAsJSON(t *testing.T) {
 	o := open(t, filepath.Join(t.TempDir(), "runs.db"))
 	for name, c := range map[string]struct {
@@ -158,7 +158,8 @@ func TestN3AnyValueIsGivenAsJSON(t *testing.T) {
 		"only a group": {`{"type":"object","properties":{"g":{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}},"required":["g"]}`, []string{"v\r", "\r", send}, `{"g":{"a":"v"}}`},
 		"left out again": {`{"type":"object","properties":{"a":{"type":"string"}}}`,
 			[]string{"2\r", "x\r", "2\r", "\x7f\r", "4\r", send}, `{}`},
-		"refused, and repaired": {`{"type":"object","properties":{"n":{"type":"integer","minimum":3}},"required":["n"]}`,
+		"refused, then " +
+			"corrected": {`{"type":"object","properties":{"n":{"type":"integer","minimum":3}},"required":["n"]}`,
 			[]string{"1\r", send, "2\r", "\x7f5\r", send}, `{"n":5}`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -169,8 +170,8 @@ func TestN3AnyValueIsGivenAsJSON(t *testing.T) {
 	}
 }
 
-// N3: an optional member, a default and the first option are never sent because somebody pressed
-// Enter.
+// N3: Enter never sends an optional member, a default or the first option unless the person has
+// selected it.
 func TestN3EnterAloneChoosesNothing(t *testing.T) {
 	o := open(t, filepath.Join(t.TempDir(), "runs.db"))
 	risk := engine.Question{Kind: engine.RiskAck, Prompt: "All data is deleted."}
@@ -189,7 +190,7 @@ func TestN3EnterAloneChoosesNothing(t *testing.T) {
 }
 
 // N3: before an approval counts, the call is named and the end of its arguments is shown, which may
-// have left the screen.
+// have scrolled away.
 func TestN3AnApprovalIsConfirmed(t *testing.T) {
 	o := open(t, filepath.Join(t.TempDir(), "runs.db"))
 	long := payment

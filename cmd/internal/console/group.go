@@ -39,7 +39,7 @@ func (c control) object(f fields) (json.RawMessage, error) {
 		}
 		return nil
 	}
-	// edit has the whole edited; it returns a value only if that is no object any more.
+	// edit edits the whole object; it returns a value only if the result is not an object.
 	edit := func() (json.RawMessage, error) {
 		v, err := c.json(c.title+", as JSON", objectOf(entries))
 		if err != nil || v[0] != '{' {
@@ -93,7 +93,7 @@ func (c control) object(f fields) (json.RawMessage, error) {
 	}
 }
 
-// choice is what is done next with an object or a list.
+// choice is the next action on an object or a list.
 type choice int
 
 const (
@@ -103,12 +103,12 @@ const (
 	drop
 	whole
 	none
-	outer // the answer of which this is a part is edited
+	outer // edit the enclosing answer
 )
 
 const editWhole = "Edit the whole answer as JSON"
 
-// next shows an object and asks what is done with it.
+// next shows an object and asks for the next action.
 func (c control) next(f fields, entries []entry) (choice, string, error) {
 	c.show(objectOf(entries))
 	labels, choices, names := []string{c.doneLabel()}, []choice{done}, []string{""}
@@ -156,7 +156,7 @@ func (c control) doneLabel() string {
 	return "Done"
 }
 
-// show prints the value so far, whole.
+// show prints the complete value so far.
 func (c control) show(v json.RawMessage) {
 	c.print(c.title + ":\n" + terminal.JSON(indented(v, "")))
 }
@@ -171,7 +171,7 @@ func (c control) name() (string, error) {
 // array asks for the items of a list.
 func (c control) array(f fields) (json.RawMessage, error) {
 	items := []json.RawMessage{}
-	_ = json.Unmarshal(c.now, &items) // another value starts an empty list
+	_ = json.Unmarshal(c.now, &items) // any other value starts an empty list
 	for {
 		list := listOf(items)
 		c.show(list)

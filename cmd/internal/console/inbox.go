@@ -11,15 +11,15 @@ import (
 )
 
 var inboxVerb = command.Verb{
-	Name: "inbox", Does: "list the questions that wait, the oldest first",
-	More: "All open questions, or with -as those that a person may answer.",
+	Name: "inbox", Does: "list the open questions, the oldest first",
+	More: "All open questions, or with -as the questions that a person may answer.",
 	Prepare: func(f *flag.FlagSet) command.Action {
 		db, asJSON, who := NewDatabase(f), jsonFlag(f), newPerson(f, "")
 		labels := labelFlag(f)
 		var q lifecycle.InboxQuery
-		f.StringVar(&q.Pool, "pool", "", "only those of runs in the `pool`")
-		f.StringVar(&q.Key, "key", "", "only those of runs with the `key`")
-		f.Func("kind", "only questions of the `kind` (again for more)", func(kind string) error {
+		f.StringVar(&q.Pool, "pool", "", "only questions of runs in the `pool`")
+		f.StringVar(&q.Key, "key", "", "only questions of runs with the `key`")
+		f.Func("kind", "only questions of the `kind` (repeatable)", func(kind string) error {
 			q.Kinds = append(q.Kinds, lifecycle.Kind(kind))
 			return nil
 		})
@@ -40,7 +40,7 @@ var inboxVerb = command.Verb{
 
 func listInbox(ctx context.Context, cl *client, p *printer, q lifecycle.InboxQuery, limit int) error {
 	head := []string{"RUN", "NO", "KIND", "WAITS", "DUE", "QUESTION"}
-	return p.pagedTable(limit, head, "no question waits", func(size int) (rows [][]string, more bool, _ error) {
+	return p.pagedTable(limit, head, "no open questions", func(size int) (rows [][]string, more bool, _ error) {
 		q.Limit = size
 		page, err := cl.Inbox(ctx, q)
 		for i := range page.Questions {

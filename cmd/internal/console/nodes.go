@@ -13,8 +13,8 @@ import (
 )
 
 var nodesVerb = command.Verb{
-	Name: "nodes", Does: "list the nodes that execute runs, and those that have gone",
-	More: "A node that has gone is listed as long as parked runs name it. Its process is shown on its own machine.",
+	Name: "nodes", Does: "list the nodes that execute runs, and nodes that left",
+	More: "A node that left is listed as long as parked runs name it. A process is shown only on its own machine.",
 	Prepare: func(f *flag.FlagSet) command.Action {
 		db, asJSON := NewDatabase(f), jsonFlag(f)
 		return func(ctx context.Context, c command.Call) (int, error) {
@@ -53,18 +53,18 @@ func listNodes(ctx context.Context, cl *client, p *printer) error {
 	switch {
 	case p.json:
 	case len(rows) == 0:
-		p.line(terminal.Dim, "no node serves")
+		p.line(terminal.Dim, "no node is serving")
 	default:
 		p.table([]string{"NODE", "STATE", "PROCESS", "ENGINES"}, rows)
 	}
 	return p.err
 }
 
-// nodeState says in a few words how a node stands.
+// nodeState describes a node's state in a few words.
 func nodeState(n *lifecycle.NodeStatus) string {
 	switch {
 	case !n.DepartedAt.IsZero():
-		return "gone for " + ago(n.DepartedAt)
+		return "left " + ago(n.DepartedAt) + " ago"
 	case n.Dead:
 		return "dead, to be removed"
 	default:

@@ -15,7 +15,7 @@ import (
 	"github.com/interlude-go/interlude/store/postgres/pgtest"
 )
 
-// L1: whoever looks after runs lists them, forks one, and sees pools and nodes as the API has them.
+// L1: operators list runs, fork one, and see pools and nodes as in the API.
 func TestL1OperatorsSeeRunsPoolsAndNodes(t *testing.T) {
 	each(t, func(o *office) {
 		o.asks("r", confirm)
@@ -30,11 +30,11 @@ func TestL1OperatorsSeeRunsPoolsAndNodes(t *testing.T) {
 		require.Contains(t, o.call("", "runs", "-limit", "1").well(), "there are more: -limit 2")
 		require.Len(t, lines[web.Run](o.call("", "runs", "-json", "-state", "succeeded")), 1)
 		require.NotContains(t, o.call("", "runs", "-json", "-state", "succeeded").well(), "final_text",
-			"listings carry no output, which may be large")
+			"listings have no outputs, which may be large")
 		require.Contains(t, o.call("", "show", "-json", "r").well(), "final_text")
 		o.call("", "runs", "-state", "happy").refused(command.Misused)
 		o.call("", "inbox", "-kind", "bogus").refused(command.Misused, "-kind", "approval", "open_text")
-		require.Contains(t, o.call("", "runs", "-held").well(), "there is no such run")
+		require.Contains(t, o.call("", "runs", "-held").well(), "there are no such runs")
 
 		at := []string{"fork", "-id", "f", "-question", "1", "-reply", "no", "-as", "ada", "r"}
 		o.call("", at...).well()
@@ -58,8 +58,8 @@ func TestL1OperatorsSeeRunsPoolsAndNodes(t *testing.T) {
 	})
 }
 
-// L1: a database is made and brought to the newest schema by migrate alone, and doctor says what is
-// wrong and what to do.
+// L1: only migrate creates a database or upgrades its schema, and doctor reports problems and
+// remedies.
 func TestJ8MigrateMakesTheSchemaAndDoctorExaminesIt(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "runs.db")
 	for name, db := range map[string]string{"sqlite": file, "postgres": pgtest.DSN(t)} {
@@ -75,7 +75,7 @@ func TestJ8MigrateMakesTheSchemaAndDoctorExaminesIt(t *testing.T) {
 			call(t, "", "migrate", "-db", db, "-refuse-earlier").well()
 			require.Contains(t, call(t, "", "doctor", "-db", db).well(), "✓ schema")
 			require.Contains(t, call(t, "", "pools", "-db", db).well(), "there is no pool")
-			require.Contains(t, call(t, "", "nodes", "-db", db).well(), "no node serves")
+			require.Contains(t, call(t, "", "nodes", "-db", db).well(), "no node is serving")
 
 			st, err := openStore(t.Context(), db)
 			require.NoError(t, err)
@@ -95,22 +95,23 @@ func TestJ8MigrateMakesTheSchemaAndDoctorExaminesIt(t *testing.T) {
 	}
 }
 
-// J8: a backup is made while a host works, restored elsewhere, and never written over anything.
+// J8: a backup is made while a host works, restored elsewhere, and never overwrites a file.
 func TestJ8ABackupIsMadeAndRestored(t *testing.T) {
 	o := open(t, filepath.Join(t.TempDir(), "runs.db"))
 	o.asks("r", confirm)
 	copied, again := filepath.Join(t.TempDir(), "copy.db"), filepath.Join(t.TempDir(), "again.db")
 	o.call("", "backup", copied).well()
-	o.call("", "backup", copied).refused(command.Misused, "nothing is written over")
+	o.call("", "backup", copied).refused(command.Misused, "is not overwritten")
 	call(t, "", "restore", "-db", again, copied).well()
-	call(t, "", "restore", "-db", again, copied).refused(command.Misused, "nothing is written over")
+	call(t, "", "restore", "-db", again, copied).refused(command.Misused, "is not overwritten")
 	require.Contains(t, call(t, "", "inbox", "-db", again).well(), "Ship it?")
 	call(t, "", "backup", "-db", "postgres://u:secret@127.0.0.1:1/x", copied).refused(command.Misused, "pg_dump")
 	call(t, "", "backup", "-db", again).refused(command.Misused, "want FILE")
 	call(t, "", "restore", "-db", again).refused(command.Misused, "want BACKUP")
 }
 
-// L1: check holds what events -json prints against the contract, and names the line that breaks it.
+// L1: check validates the output of events -json against the contract, and names the line that
+// violates it.
 func TestL1LogsAreCheckedAgainstTheContract(t *testing.T) {
 	o := open(t, filepath.Join(t.TempDir(), "runs.db"))
 	o.asks("r", confirm)
@@ -126,11 +127,11 @@ func TestL1LogsAreCheckedAgainstTheContract(t *testing.T) {
 	require.Contains(t, bad.out, "✗ -:1: IV-")
 	call(t, broken, "check", "-lenient", "-").well()
 	call(t, "", "check", "-").refused(command.Misused, "nothing was checked")
-	call(t, "", "check").refused(command.Misused, "name the logs")
+	call(t, "", "check").refused(command.Misused, "want the logs")
 	call(t, "", "check", file+"x").refused(command.Misused, "there is no file")
 }
 
-// L1: the help fits a terminal, and completes what a shell asks for.
+// L1: the help fits a terminal, and completions answer a shell.
 func TestL1HelpFitsATerminal(t *testing.T) {
 	p := command.Program{Verbs: console.Verbs(), About: "x", Status: "y"}
 	for _, args := range append(helps(p), nil) {
@@ -154,7 +155,7 @@ func helps(p command.Program) (all [][]string) {
 	return all
 }
 
-// printOf is what a call prints that needs no database.
+// printOf returns the output of a call that needs no database.
 func printOf(t *testing.T, p command.Program, args []string) string {
 	t.Helper()
 	out, err := os.Create(filepath.Join(t.TempDir(), "out"))

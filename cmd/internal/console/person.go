@@ -12,7 +12,7 @@ import (
 // via names this program in the history of a run.
 const via = "cli"
 
-// person is in whose name a verb makes its calls.
+// person is the actor of a verb's calls.
 type person struct {
 	id     string
 	groups []string
@@ -21,7 +21,7 @@ type person struct {
 func newPerson(f *flag.FlagSet, id string) *person {
 	p := &person{id: id}
 	f.StringVar(&p.id, "as", p.id, "the `person` who acts")
-	f.Func("group", "a `group` that the person belongs to (again for more)", func(name string) error {
+	f.Func("group", "a `group` of the person (repeatable)", func(name string) error {
 		p.groups = append(p.groups, name)
 		return nil
 	})
@@ -31,12 +31,12 @@ func newPerson(f *flag.FlagSet, id string) *person {
 // actor is the person as an actor.
 func (p *person) actor() (lifecycle.Actor, error) {
 	if p.id == "" {
-		return lifecycle.Actor{}, command.Misusef("who acts? name the person with -as")
+		return lifecycle.Actor{}, command.Misusef("want the person who acts: name one with -as")
 	}
 	return lifecycle.Actor{ID: p.id, Groups: p.groups, Via: via}, nil
 }
 
-// self is the name of the user who is logged in.
+// self is the name of the logged-in user.
 func self() string {
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		return u.Username

@@ -15,15 +15,16 @@ import (
 	"github.com/interlude-go/interlude/cmd/internal/terminal"
 )
 
-// unpicked is the cursor of a list in which nothing is selected yet.
+// unpicked is the cursor of a list without a selection.
 const unpicked = -1
 
-// roomForLabel is how many characters of a label fit a line of the list.
+// roomForLabel is the number of characters of a label that fit a line of the list.
 const roomForLabel = terminal.Width - 2
 
-// pick asks for one of the labels and returns its index. Unlike the list of package huh it can start
-// with nothing selected, so that Enter takes only what a person has moved to, and it stops at both
-// ends instead of wrapping to the opposite answer. A letter in hot takes the option of its index.
+// pick asks for one of the labels and returns its index. Unlike package huh's list it can start
+// without a selection, so that Enter takes only an option that the person moved to, and it stops at
+// both ends instead of wrapping to the opposite answer. A letter in hot takes the option at its
+// index.
 func (a asker) pick(title string, labels []string, cursor int, hot string) (int, error) {
 	long := false
 	for i := range labels {
@@ -31,7 +32,7 @@ func (a asker) pick(title string, labels []string, cursor int, hot string) (int,
 		long = long || utf8.RuneCountInString(labels[i]) > roomForLabel
 	}
 	accessible := os.Getenv("ACCESSIBLE") != ""
-	if long || accessible { // the list has only their beginnings and ends
+	if long || accessible { // the list shows only their beginnings and ends
 		for i, label := range labels {
 			a.print(fmt.Sprintf("%d  %s", i+1, label))
 		}
@@ -55,7 +56,7 @@ func (a asker) pickNumber(title string, labels []string) (int, error) {
 	number := huh.NewInput().Title(title + ": a number from 1 to " + strconv.Itoa(len(labels))).Value(&text).
 		Validate(func(text string) error {
 			if n, err := strconv.Atoi(strings.TrimSpace(text)); err != nil || n < 1 || n > len(labels) {
-				return fmt.Errorf("this is no number from 1 to %d", len(labels))
+				return fmt.Errorf("want a number from 1 to %d", len(labels))
 			}
 			return nil
 		})
@@ -76,7 +77,7 @@ func (a asker) program(m tea.Model) error {
 	return err
 }
 
-func errLeft() error { return command.Refusef("nothing was answered: the question still waits") }
+func errLeft() error { return command.Refusef("nothing was answered: the question is still open") }
 
 // list is the model of pick.
 type list struct {
@@ -118,7 +119,7 @@ func (l *list) key(key string) tea.Cmd {
 		l.move(last)
 	case "enter":
 		if l.cursor == unpicked {
-			l.hint = "move to an option with ↑ and ↓ first"
+			l.hint = "first move to an option with ↑ and ↓"
 			return nil
 		}
 		l.done = true
@@ -136,7 +137,8 @@ func (l *list) key(key string) tea.Cmd {
 
 func (l *list) move(to int) { l.cursor, l.hint = to, "" }
 
-// View shows the labels around the cursor that fit the terminal; once one was taken, only that.
+// View shows the labels around the cursor that fit the terminal, and after a choice only that
+// label.
 func (l *list) View() string {
 	bold, dim := lipgloss.NewStyle().Bold(true), lipgloss.NewStyle().Faint(true)
 	if os.Getenv("NO_COLOR") != "" {
@@ -159,7 +161,7 @@ func (l *list) View() string {
 		}
 		lines = append(lines, mark+ends(label, roomForLabel))
 	}
-	hint := "↑ ↓ move, enter takes, ctrl+c leaves"
+	hint := "↑ ↓ move, enter selects, ctrl+c leaves"
 	switch {
 	case l.hint != "":
 		hint = l.hint
@@ -169,7 +171,7 @@ func (l *list) View() string {
 	return strings.Join(append(lines, dim.Render(hint)), "\n") + "\n"
 }
 
-// ends shortens a line in its middle, so that two that differ at their ends stay different.
+// ends shortens a line in its middle, so that lines that differ at their ends stay different.
 func ends(line string, most int) string {
 	r := []rune(line)
 	if len(r) <= most {

@@ -24,14 +24,14 @@ type printer struct {
 
 // jsonFlag defines -json.
 func jsonFlag(f *flag.FlagSet) *bool {
-	return f.Bool("json", false, "print JSON, an object a line, as the HTTP API has it")
+	return f.Bool("json", false, "print JSON as in the HTTP API, one object per line")
 }
 
 func newPrinter(out *os.File, asJSON bool) *printer {
 	return &printer{out: out, json: asJSON, styled: terminal.Styled(out), narrow: terminal.Is(out)}
 }
 
-// object prints a value as JSON in one line.
+// object prints a value as one line of JSON.
 func (p *printer) object(v any) {
 	body, err := json.Marshal(v)
 	if err != nil {
@@ -51,7 +51,7 @@ func (p *printer) linef(format string, args ...any) {
 	p.line(terminal.Plain, fmt.Sprintf(format, args...))
 }
 
-// text prints what somebody wrote, indented.
+// text prints an untrusted text, indented.
 func (p *printer) text(style terminal.Style, text, indent string) {
 	p.write(p.paint(style, terminal.Wrap(terminal.Text(text), indent)))
 }
@@ -63,14 +63,14 @@ func (p *printer) paint(style terminal.Style, text string) string {
 	return text
 }
 
-// write prints lines, and keeps the first error, of a pipe that nobody reads for instance.
+// write prints lines, and keeps the first error, for example of a closed pipe.
 func (p *printer) write(text string) {
 	if _, err := fmt.Fprintln(p.out, text); p.err == nil {
 		p.err = err
 	}
 }
 
-// table prints rows under a head. The last column is cut where a terminal ends.
+// table prints rows under a head. The last column is cut at the terminal's width.
 func (p *printer) table(head []string, rows [][]string) {
 	widths := make([]int, len(head))
 	for _, row := range append([][]string{head}, rows...) {
@@ -103,9 +103,9 @@ func (p *printer) table(head []string, rows [][]string) {
 	}
 }
 
-// pagedTable prints a table of up to limit rows, or empty if there is none, and says whether there
-// are more. It reads the rows page by page: readPage returns at most size of them, and whether more
-// follow. With -json readPage prints each row itself, and pagedTable nothing.
+// pagedTable prints a table of up to limit rows, or the text empty without rows, and reports
+// whether there are more. It reads pages: readPage returns at most size rows, and whether more
+// follow. With -json readPage prints each row itself, and pagedTable prints nothing.
 func (p *printer) pagedTable(limit int, head []string, empty string,
 	readPage func(size int) (rows [][]string, more bool, err error)) error {
 	var rows [][]string
@@ -131,7 +131,7 @@ func (p *printer) pagedTable(limit int, head []string, empty string,
 	return p.err
 }
 
-// cut shortens a line to so many characters.
+// cut shortens a line to a number of characters.
 func cut(line string, most int) string {
 	if r := []rune(line); len(r) > most {
 		return string(r[:most-1]) + "…"
@@ -139,7 +139,7 @@ func cut(line string, most int) string {
 	return line
 }
 
-// ago says how long ago a time was; a dash for the zero time.
+// ago formats the time since t; a dash for the zero time.
 func ago(t time.Time) string {
 	if t.IsZero() {
 		return "-"
@@ -147,7 +147,7 @@ func ago(t time.Time) string {
 	return terminal.Span(max(0, time.Since(t)))
 }
 
-// until says how far ahead a time is; a dash for the zero time.
+// until formats the time until t; a dash for the zero time.
 func until(t time.Time) string {
 	switch left := time.Until(t); {
 	case t.IsZero():

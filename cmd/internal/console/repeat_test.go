@@ -12,8 +12,8 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// C5: a reply with a key can be repeated as the very same command, however it is written, although
-// the question is settled by then.
+// C5: a reply with a key can be repeated with the same command, in any notation, although the
+// question is already settled.
 func TestC5ReplyWithAKeyIsRepeatedHoweverItIsWritten(t *testing.T) {
 	o := open(t, filepath.Join(t.TempDir(), "runs.db"))
 	for run, c := range map[string]struct {
@@ -32,16 +32,16 @@ func TestC5ReplyWithAKeyIsRepeatedHoweverItIsWritten(t *testing.T) {
 			o.call(c.stdin, args...).well()
 			_, err := o.lc.Wait(t.Context(), run)
 			require.NoError(t, err)
-			require.Contains(t, o.call(c.stdin, args...).well(), "is answered, as it was before")
+			require.Contains(t, o.call(c.stdin, args...).well(), "is answered, as before")
 		})
 	}
 	o.asks("open", confirm, colour)
 	o.call("", "reply", "-key", "k", "-question", "2", "open", "2").well()
 	again := o.call("", "reply", "-key", "k", "open", "2").well()
-	require.Contains(t, again, "question 2 of open is answered, as it was")
+	require.Contains(t, again, "question 2 of open is answered, as before")
 }
 
-// N1: the number of an option that does not exist is a slip, not an answer.
+// N1: the number of a missing option is a mistake, not an answer.
 func TestN1ANumberWithoutAnOptionIsRefused(t *testing.T) {
 	o := open(t, filepath.Join(t.TempDir(), "runs.db"))
 	o.asks("r", colour)
@@ -51,7 +51,7 @@ func TestN1ANumberWithoutAnOptionIsRefused(t *testing.T) {
 	o.call("", "reply", "r", "-text", "9").well()
 }
 
-// K7: a reminder is not the time at which a question is due.
+// K7: a question is not due at its reminder.
 func TestK7AReminderIsNotDue(t *testing.T) {
 	o := open(t, filepath.Join(t.TempDir(), "runs.db"))
 	q := confirm

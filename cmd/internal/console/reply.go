@@ -19,17 +19,17 @@ import (
 
 var replyVerb = command.Verb{
 	Name: "reply", Args: "RUN [TEXT]", Does: "answer an open question of a run",
-	More: "Without an answer it shows the question and asks, on a terminal; elsewhere it reads a text from standard " +
-		"input. The number of an option stands for it. A form takes -value, an approval -decision.",
+	More: "Without an answer it shows the question and asks on a terminal; elsewhere it reads a text from standard " +
+		"input. An option's number selects it. A form takes -value, an approval -decision.",
 	Prepare: func(f *flag.FlagSet) command.Action {
 		a := &answering{db: NewDatabase(f), who: newPerson(f, self())}
 		asJSON := jsonFlag(f)
-		f.IntVar(&a.number, "question", 0, "the `number` of the question; not needed when one is open")
-		f.StringVar(&a.text, "text", "", "the answer as a `text`, or what is said with a decision")
+		f.IntVar(&a.number, "question", 0, "the `number` of the question; optional if only one is open")
+		f.StringVar(&a.text, "text", "", "the answer as a `text`, or a comment on a decision")
 		f.StringVar(&a.value, "value", "", "the value of a form, or edited arguments, as `JSON`")
 		f.StringVar(&a.decision, "decision", "", "the `word` for an approval: approve, edit, reject or respond")
 		f.StringVar(&a.key, "key", "", "the same reply with the same `key` again changes nothing, and succeeds")
-		f.StringVar(&a.seen, "seen", "", "the `digest` of the question as it was seen: refused if it has changed")
+		f.StringVar(&a.seen, "seen", "", "the `digest` of the question as it was seen: refused if it has changed since")
 		return func(ctx context.Context, c command.Call) (int, error) {
 			if err := a.read(c.Args); err != nil {
 				return command.Misused, err
@@ -50,15 +50,15 @@ type answering struct {
 	flagged                               bool // the text comes from -text
 }
 
-// read reads the arguments and checks what needs no database.
+// read reads the arguments and makes the checks that need no database.
 func (a *answering) read(args []string) error {
 	switch {
 	case len(args) == 0:
-		return command.Misusef("which run? interlude inbox lists those that wait; then interlude reply RUN")
+		return command.Misusef("want a run: interlude inbox lists open questions; then interlude reply RUN")
 	case len(args) > 2:
-		return command.Misusef("want RUN and one TEXT, not %d arguments: put the text in quotes", len(args))
+		return command.Misusef("want RUN and one TEXT, got %d arguments: put the text in quotes", len(args))
 	case len(args) == 2 && a.text != "":
-		return command.Misusef("the text is there twice, as -text and as an argument: leave one of them out")
+		return command.Misusef("the text is given twice, with -text and as an argument: leave one of them out")
 	case len(args) == 2:
 		a.text = args[1]
 	}
@@ -66,15 +66,15 @@ func (a *answering) read(args []string) error {
 	a.run = args[0]
 	decisions := []lifecycle.Decision{lifecycle.Approve, lifecycle.Edit, lifecycle.Reject, lifecycle.Respond}
 	if a.decision != "" && !slices.Contains(decisions, lifecycle.Decision(a.decision)) {
-		return command.Misusef("-decision is %.80q: want approve, edit, reject or respond", a.decision)
+		return command.Misusef("-decision is %.80q, want approve, edit, reject or respond", a.decision)
 	}
 	if a.value != "" && !json.Valid([]byte(a.value)) {
-		return command.Misusef("-value is no JSON: %.80q (a text is \"in quotes\", also for JSON)", a.value)
+		return command.Misusef("-value is not valid JSON: %.80q (write a text \"in quotes\")", a.value)
 	}
 	return nil
 }
 
-// given reports whether the command line gives an answer.
+// given reports whether the command line has an answer.
 func (a *answering) given() bool { return a.text != "" || a.value != "" || a.decision != "" }
 
 func (a *answering) reply(ctx context.Context, c command.Call, cl *client, p *printer) error {
@@ -115,9 +115,9 @@ func (a *answering) reply(ctx context.Context, c command.Call, cl *client, p *pr
 	return p.err
 }
 
-// answer returns the answer to the question, without its author: that of the command line, or one
-// that is read from the terminal or standard input. If the question is not open (nil), the client
-// has the last word about an answer of the command line: it may be one that was accepted before.
+// answer returns the answer, without its author, from the command line, the terminal or standard
+// input. If the question is not open (nil), the client decides about an answer of the command line:
+// it may repeat an accepted one.
 func (a *answering) answer(ctx context.Context, c command.Call, cl *client, p *printer, q *lifecycle.Question) (
 	lifecycle.Reply, error) {
 	switch {
@@ -132,7 +132,7 @@ func (a *answering) answer(ctx context.Context, c command.Call, cl *client, p *p
 		p.question(q)
 		return ask(ctx, q, c.In, c.Out)
 	case terminal.Is(c.In):
-		return lifecycle.Reply{}, command.Misusef("give the answer: interlude reply %s TEXT, or -value or -decision",
+		return lifecycle.Reply{}, command.Misusef("want an answer: interlude reply %s TEXT, or -value or -decision",
 			a.run)
 	default:
 		return a.piped(q, c.In)
@@ -147,12 +147,12 @@ func (p *printer) receipt(r lifecycle.Receipt) {
 	}
 	text := fmt.Sprintf("✓ question %d of %s is answered", r.ID, r.RunID)
 	if r.Replayed {
-		text += ", as it was before"
+		text += ", as before"
 	}
 	p.line(terminal.Green, text)
 }
 
-// question returns the question that the command line means; nil if it is not open.
+// question returns the question of the command line; nil if it is not open.
 func (a *answering) question(run *lifecycle.Run) (*lifecycle.Question, error) {
 	open := run.OpenQuestions()
 	if a.number != 0 {
@@ -164,9 +164,9 @@ func (a *answering) question(run *lifecycle.Run) (*lifecycle.Question, error) {
 		return &open[0], nil
 	case 0:
 		if run.State.Terminal() {
-			return nil, command.Refusef("run %s has ended (%s) and asks nothing", run.ID, run.State)
+			return nil, command.Refusef("run %s has ended (%s): it has no open question", run.ID, run.State)
 		}
-		return nil, command.Refusef("run %s asks nothing now (%s): follow it with interlude events -f", run.ID,
+		return nil, command.Refusef("run %s has no open question now (%s): follow it with interlude events -f", run.ID,
 			run.State)
 	}
 	numbers := make([]string, len(open))
@@ -177,8 +177,8 @@ func (a *answering) question(run *lifecycle.Run) (*lifecycle.Question, error) {
 		strings.Join(numbers, " or "))
 }
 
-// repeated returns the question that a reply with this key was accepted for, so that the same
-// command makes the same reply again, whatever else is open by now.
+// repeated returns the question for which a reply with this key was accepted, so that the same
+// command repeats the same reply, even if other questions are open now.
 func (a *answering) repeated(ctx context.Context, cl *client) (*lifecycle.Question, bool, error) {
 	if a.key == "" {
 		return nil, false, nil
@@ -191,7 +191,7 @@ func (a *answering) repeated(ctx context.Context, cl *client) (*lifecycle.Questi
 	return &record.Question, repeated, err
 }
 
-// asGiven is the answer that the command line gives.
+// asGiven is the answer of the command line.
 func (a *answering) asGiven(q *lifecycle.Question) (lifecycle.Reply, error) {
 	text, err := Option(q.Options, a.text)
 	if err != nil && !a.flagged {
@@ -204,8 +204,8 @@ func (a *answering) asGiven(q *lifecycle.Question) (lifecycle.Reply, error) {
 	return r, nil
 }
 
-// Option replaces the number of an option by its value, unless an option has just that value. A
-// number without an option is an error, and returned with it.
+// Option replaces the number of an option by its value, unless an option has that value. A number
+// without an option is returned with an error.
 func Option(options []lifecycle.Option, text string) (string, error) {
 	for _, o := range options {
 		if o.Value == text {
@@ -231,8 +231,8 @@ func (a *answering) piped(q *lifecycle.Question, in io.Reader) (lifecycle.Reply,
 	text := strings.TrimSpace(string(body))
 	switch {
 	case text == "":
-		return lifecycle.Reply{}, command.Misusef("there is no answer on standard input: interlude reply %s TEXT, or "+
-			"-value or -decision", a.run)
+		return lifecycle.Reply{}, command.Misusef("want an answer on standard input, got none: interlude reply %s "+
+			"TEXT, or -value or -decision", a.run)
 	case q.Subject == nil && len(q.Schema) > 0 && json.Valid([]byte(text)):
 		return lifecycle.Reply{ID: q.ID, Value: json.RawMessage(text)}, nil
 	}
@@ -240,7 +240,7 @@ func (a *answering) piped(q *lifecycle.Question, in io.Reader) (lifecycle.Reply,
 	return lifecycle.Reply{ID: q.ID, Text: text}, err
 }
 
-// winner returns an error that names who has settled the question; err itself if nobody has.
+// winner returns an error that names who settled the question; err itself if it is open.
 func winner(ctx context.Context, cl *client, id string, number int, err error) error {
 	if r, reading := cl.Question(ctx, id, number); reading == nil && r.Resolution != "" {
 		return command.Refusef("too late: question %d of %s was settled by %s", number, id, settlement(&r))

@@ -18,11 +18,11 @@ var runsVerb = command.Verb{
 	Prepare: func(f *flag.FlagSet) command.Action {
 		db, asJSON := NewDatabase(f), jsonFlag(f)
 		q := lifecycle.Query{Newest: true}
-		f.Func("state", "only runs in the `state` (again for more)", func(state string) error {
+		f.Func("state", "only runs in the `state` (repeatable)", func(state string) error {
 			q.States = append(q.States, lifecycle.State(state))
 			return nil
 		})
-		f.BoolVar(&q.Held, "held", false, "only runs that are held, and want a decision")
+		f.BoolVar(&q.Held, "held", false, "only held runs, which wait for a decision")
 		f.StringVar(&q.Pool, "pool", "", "only runs in the `pool`")
 		f.StringVar(&q.Key, "key", "", "only runs with the `key`")
 		f.StringVar(&q.ForkedFrom, "forked-from", "", "only forks of the `run`")
@@ -40,7 +40,7 @@ var runsVerb = command.Verb{
 
 func listRuns(ctx context.Context, cl *client, p *printer, q lifecycle.Query, limit int) error {
 	head := []string{"RUN", "STATE", "FOR", "TURN", "ENGINE", ""}
-	return p.pagedTable(limit, head, "there is no such run", func(size int) (rows [][]string, more bool, _ error) {
+	return p.pagedTable(limit, head, "there are no such runs", func(size int) (rows [][]string, more bool, _ error) {
 		q.Limit = size
 		page, err := cl.Runs(ctx, q)
 		for i := range page.Runs {
@@ -48,7 +48,7 @@ func listRuns(ctx context.Context, cl *client, p *printer, q lifecycle.Query, li
 			rows = append(rows, []string{r.ID, string(r.State), ago(r.UpdatedAt), strconv.Itoa(r.Attempt), r.Engine,
 				titled(r.Title, what(r))})
 			if p.json {
-				r.Output, r.FinalText = nil, "" // they may be large; show has them
+				r.Output, r.FinalText = nil, "" // may be large; show prints them
 				p.object(web.ShowRun(r, lifecycle.Actor{}, cl.Now()))
 			}
 		}
@@ -57,7 +57,7 @@ func listRuns(ctx context.Context, cl *client, p *printer, q lifecycle.Query, li
 	})
 }
 
-// titled is a text about a run, after the run's title if it has one.
+// titled is a text about a run, after its title if it has one.
 func titled(title, text string) string {
 	if title == "" {
 		return text
@@ -65,7 +65,7 @@ func titled(title, text string) string {
 	return terminal.Line(title) + ": " + text
 }
 
-// what is the one thing that somebody wants to know of a run in its state.
+// what is the most important fact about a run in its state.
 func what(r *lifecycle.Run) string {
 	switch {
 	case r.Held():

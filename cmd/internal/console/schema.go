@@ -14,13 +14,13 @@ import (
 )
 
 var migrateVerb = command.Verb{
-	Name: "migrate", Does: "make the tables, or bring them to this program's schema",
-	More: "There is no way back but a backup, so make one first. Hosts may work meanwhile; production.md says what " +
-		"upgrades need. A database that is as it should be stays as it is.",
+	Name: "migrate", Does: "create the tables, or upgrade them to this program's schema",
+	More: "Only a backup can undo it, so make one first. Hosts may work in the meantime; production.md describes " +
+		"upgrades. A database with this program's schema is not changed.",
 	Prepare: func(f *flag.FlagSet) command.Action {
 		db, asJSON := NewDatabase(f), jsonFlag(f)
-		refuse := f.Bool("refuse-earlier", false, "make earlier releases refuse the database from now on; when the "+
-			"last of their processes has been replaced")
+		refuse := f.Bool("refuse-earlier", false, "make earlier releases refuse the database from now on; use it "+
+			"when the last of their processes has been replaced")
 		return func(ctx context.Context, c command.Call) (int, error) {
 			if _, err := c.Want(""); err != nil {
 				return command.Misused, err
@@ -39,14 +39,14 @@ var migrateVerb = command.Verb{
 			case m.From == m.To:
 				p.line(terminal.Green, fmt.Sprintf("✓ %s is at schema %d, as this program needs it", db, m.To))
 			default:
-				p.line(terminal.Green, fmt.Sprintf("✓ %s went from schema %d to %d", db, m.From, m.To))
+				p.line(terminal.Green, fmt.Sprintf("✓ %s was upgraded from schema %d to %d", db, m.From, m.To))
 			}
 			return command.Succeeded, p.err
 		}
 	},
 }
 
-// Migrated is what migrate prints with -json; 0 is no schema at all.
+// Migrated is migrate's output with -json; 0 means no schema.
 type Migrated struct {
 	From int `json:"from"`
 	To   int `json:"to"`
@@ -73,7 +73,7 @@ func (d *Database) migrate(ctx context.Context, refuse bool) (Migrated, error) {
 	return m, st.Close()
 }
 
-// inspect says how far the schema is, and what is wrong with the database. It changes nothing.
+// inspect reports the version of the schema, and problems of the database. It changes nothing.
 func (d *Database) inspect(ctx context.Context) (Migrated, error) {
 	if d.Server() {
 		have, err := postgres.Inspect(ctx, d.name, d.schema)
@@ -87,7 +87,7 @@ func (d *Database) inspect(ctx context.Context) (Migrated, error) {
 }
 
 var backupVerb = command.Verb{
-	Name: "backup", Args: "FILE", Does: "copy a SQLite database to a file, while hosts work on it",
+	Name: "backup", Args: "FILE", Does: "copy a SQLite database to a file, while hosts use it",
 	More: "The copy is checked page by page. PostgreSQL has pg_dump and its own backups: see postgres.md.",
 	Prepare: func(f *flag.FlagSet) command.Action {
 		db, asJSON := NewDatabase(f), jsonFlag(f)
@@ -102,8 +102,8 @@ var backupVerb = command.Verb{
 }
 
 var restoreVerb = command.Verb{
-	Name: "restore", Args: "BACKUP", Does: "put a copy of a backup where -db says",
-	More: "Nothing may stand there: stop the hosts, and move the old file away with those beside it.",
+	Name: "restore", Args: "BACKUP", Does: "copy a backup to the file of -db",
+	More: "The file must not exist: stop the hosts, and move the old file away with those next to it.",
 	Prepare: func(f *flag.FlagSet) command.Action {
 		db, asJSON := NewDatabase(f), jsonFlag(f)
 		return copying(db, asJSON, "BACKUP", func(ctx context.Context, file string) error {
@@ -112,7 +112,7 @@ var restoreVerb = command.Verb{
 	},
 }
 
-// copying copies between the database and the file that the argument names.
+// copying copies between the database and the file in the argument.
 func copying(db *Database, asJSON *bool, argument string, do func(ctx context.Context, file string) error,
 	done string) command.Action {
 	return func(ctx context.Context, c command.Call) (int, error) {
@@ -124,11 +124,11 @@ func copying(db *Database, asJSON *bool, argument string, do func(ctx context.Co
 			return command.Misused, err
 		}
 		if db.Server() {
-			return command.Misused, command.Misusef("%s is a server: use pg_dump; see docs/postgres.md", db)
+			return command.Misused, command.Misusef("%s is a PostgreSQL server: use pg_dump; see docs/postgres.md", db)
 		}
 		switch err := do(ctx, args[0]); {
 		case errors.Is(err, fs.ErrExist):
-			return command.Misused, command.Misusef("there is a file already, and nothing is written over: %w", err)
+			return command.Misused, command.Misusef("the file exists and is not overwritten: %w", err)
 		case err != nil:
 			return command.Failed, db.explain(err)
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A database is named without its password, wherever the connection string has it.
+// A database is named without its password, anywhere in the connection string.
 func TestADatabaseIsNamedWithoutItsPassword(t *testing.T) {
 	for name, want := range map[string]string{
 		"runs.db":                   "runs.db",
@@ -33,12 +33,12 @@ func TestADatabaseIsNamedWithoutItsPassword(t *testing.T) {
 			require.NotContains(t, err.Error(), "hunter2")
 		}
 		if !strings.Contains(name, "://") && strings.Contains(name, "password") {
-			require.Error(t, d.resolve(), "a file's name would have the password")
+			require.Error(t, d.resolve(), "a file's name would contain the password")
 		}
 	}
 }
 
-// Runs have what people and agents wrote, so only their owner reads the folder.
+// Runs contain texts of people and agents, so only their owner can read the folder.
 func TestTheFolderOfRunsIsItsOwnersOnly(t *testing.T) {
 	t.Setenv(Env, "")
 	file := filepath.Join(t.TempDir(), ".interlude", "runs.db")

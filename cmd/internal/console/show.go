@@ -37,7 +37,7 @@ var showVerb = command.Verb{
 	},
 }
 
-// Shown is what show prints with -json: the run, and its newest questions.
+// Shown is show's output with -json: the run, and its newest questions.
 type Shown struct {
 	web.Run
 	History []web.Record `json:"history"`
@@ -83,8 +83,8 @@ func show(ctx context.Context, cl *client, p *printer, id string, limit int, db 
 	return p.err
 }
 
-// newest returns the newest questions of a run, in order, and whether there are earlier ones. Limit 0
-// is all.
+// newest returns the newest questions of a run in order, and whether there are earlier ones. Limit 0
+// means all.
 func newest(ctx context.Context, cl *client, id string, limit int) (all []lifecycle.Record, earlier bool, _ error) {
 	for q := (lifecycle.HistoryQuery{Newest: true}); ; {
 		q.Limit = 1000
@@ -103,13 +103,13 @@ func newest(ctx context.Context, cl *client, id string, limit int) (all []lifecy
 	}
 }
 
-// stateStyles are the styles of states that want attention, or have ended.
+// stateStyles highlight states that need attention, or have ended.
 var stateStyles = map[lifecycle.State]terminal.Style{
 	lifecycle.StateWaitingUser: terminal.Amber, lifecycle.StateSucceeded: terminal.Green,
 	lifecycle.StateFailed: terminal.Red, lifecycle.StateCanceled: terminal.Red,
 }
 
-// run prints what a run is, and how it stands.
+// run prints a run's facts and state.
 func (p *printer) run(r *lifecycle.Run, db string) {
 	p.write(p.paint(terminal.Bold, terminal.Name(r.ID)) + "  " + p.paint(stateStyles[r.State], string(r.State)) +
 		p.paint(terminal.Dim, "  for "+ago(r.UpdatedAt)))
@@ -169,7 +169,7 @@ func (p *printer) record(r *lifecycle.Record) {
 	p.text(terminal.Dim, settlement(r), "     ")
 }
 
-// settlement says who settled a question, how and when.
+// settlement says how, by whom and when a question was settled.
 func settlement(r *lifecycle.Record) string {
 	text := strings.ReplaceAll(string(r.Resolution), "_", " ")
 	if r.Actor != "" {
@@ -181,7 +181,7 @@ func settlement(r *lifecycle.Record) string {
 	return text + ", " + clock(r.ResolvedAt)
 }
 
-// question prints an open question, with all that is executed if it is approved.
+// question prints an open question, including everything that approval executes.
 func (p *printer) question(q *lifecycle.Question) {
 	p.text(terminal.Bold, fmt.Sprintf("? %d  %s", q.ID, strings.TrimLeft(q.Prompt, " \n")), "")
 	if q.Context != "" {
@@ -203,12 +203,12 @@ func (p *printer) question(q *lifecycle.Question) {
 		p.text(terminal.Plain, terminal.Name(name)+":", "     ")
 	}
 	if len(q.Schema) > 0 && q.Subject == nil {
-		p.text(terminal.Plain, "a value that fits "+terminal.Inline(q.Schema), "     ")
+		p.text(terminal.Plain, "a value that matches "+terminal.Inline(q.Schema), "     ")
 	}
 	p.text(terminal.Dim, strings.Join(about(q), ", "), "     ")
 }
 
-// about are the circumstances of an open question.
+// about describes an open question's audience, claim, votes and time.
 func about(q *lifecycle.Question) []string {
 	facts := []string{string(q.Kind), "asked " + clock(q.AskedAt)}
 	if q.To != nil {
@@ -226,7 +226,7 @@ func about(q *lifecycle.Question) []string {
 	return facts
 }
 
-// result prints how a run ended.
+// result prints the result of a run.
 func (p *printer) result(r *lifecycle.Run) {
 	if r.FinalText != "" {
 		p.text(terminal.Plain, r.FinalText, "  ")
@@ -235,7 +235,7 @@ func (p *printer) result(r *lifecycle.Run) {
 		p.line(terminal.Dim, "output")
 		p.write("  " + terminal.Value(r.Output, "  "))
 	}
-	if r.Error != nil { // of a canceled run, the reason
+	if r.Error != nil { // for a canceled run, the reason
 		p.text(terminal.Red, "✗ "+terminal.Name(string(r.Error.Code))+": "+r.Error.Message, "  ")
 	}
 	for _, w := range r.Warnings {
@@ -243,7 +243,7 @@ func (p *printer) result(r *lifecycle.Run) {
 	}
 }
 
-// indented is a JSON text for people; one that is none stays as it is.
+// indented formats a JSON text for people; any other text stays as it is.
 func indented(text json.RawMessage, prefix string) []byte {
 	var b bytes.Buffer
 	if json.Indent(&b, text, prefix, "  ") != nil {

@@ -29,11 +29,11 @@ var (
 		Arguments: json.RawMessage(`{"eur":7}`), Title: "Pay 7 EUR"}}
 )
 
-// L1: what waits is listed, shown and answered by this program as by any front end; who comes
-// too late is told who won.
+// L1: open questions are listed, shown and answered as in every front end; a late reply learns who
+// won.
 func TestL1AQuestionIsListedShownAndAnswered(t *testing.T) {
 	each(t, func(o *office) {
-		require.Contains(t, o.call("", "inbox").well(), "no question waits")
+		require.Contains(t, o.call("", "inbox").well(), "no open questions")
 		require.Empty(t, o.call("", "inbox", "-json").well())
 		o.asks("r", colour)
 
@@ -55,7 +55,7 @@ func TestL1AQuestionIsListedShownAndAnswered(t *testing.T) {
 		_, err := o.lc.Wait(t.Context(), "r")
 		require.NoError(t, err)
 		require.Contains(t, o.call("", "reply", "-as", "ada", "-key", "k", "-question", "1", "r", "blue").well(),
-			"is answered, as it was before")
+			"is answered, as before")
 		o.call("", "reply", "-as", "bob", "-question", "1", "r", "red").refused(command.Refused,
 			"too late: question 1 of r was settled by user reply of ada via cli")
 		o.call("", "reply", "-question", "1", "r").refused(command.Refused, "of ada via cli")
@@ -71,12 +71,13 @@ func TestL1AQuestionIsListedShownAndAnswered(t *testing.T) {
 	})
 }
 
-// L1: each kind of question takes its own answer, and a wrong one says what it should be.
+// L1: each kind of question accepts only its kind of answer, and the error for another answer says
+// what is expected.
 func TestL1EachQuestionTakesItsOwnAnswer(t *testing.T) {
 	each(t, func(o *office) {
 		o.asks("form", form)
 		o.call("", "reply", "form", "-value", `{"n":0}`).refused(command.Misused, "/n")
-		o.call("", "reply", "form", "-value", `{`).refused(command.Misused, "-value is no JSON")
+		o.call("", "reply", "form", "-value", `{`).refused(command.Misused, "-value is not valid JSON")
 		o.call("", "reply", "form", "seven").refused(command.Misused)
 		require.Contains(t, o.call(`{"n": 7}`, "reply", "form").well(), "✓ question 1 of form is answered")
 
@@ -90,7 +91,7 @@ func TestL1EachQuestionTakesItsOwnAnswer(t *testing.T) {
 		o.asks("two", confirm, colour)
 		o.call("", "reply", "two", "yes").refused(command.Misused, "2 open questions", "-question 1 or 2")
 		o.call("yes\n", "reply", "two", "-question", "1").well()
-		o.call("", "reply", "two", "-question", "2").refused(command.Misused, "no answer on standard input")
+		o.call("", "reply", "two", "-question", "2").refused(command.Misused, "want an answer on standard input")
 		o.call("2\n", "reply", "-question", "2", "--", "two").well()
 		run, err := o.lc.Wait(t.Context(), "two")
 		require.NoError(t, err)
@@ -107,7 +108,7 @@ func TestL1EachQuestionTakesItsOwnAnswer(t *testing.T) {
 	})
 }
 
-// A claim is shown as long as it lasts.
+// A claim is shown until it expires.
 func TestAnExpiredClaimIsNotShown(t *testing.T) {
 	o := open(t, filepath.Join(t.TempDir(), "runs.db"))
 	o.asks("r", confirm)
@@ -120,8 +121,8 @@ func TestAnExpiredClaimIsNotShown(t *testing.T) {
 	require.NotContains(t, o.call("", "show", "r").well(), "claimed by")
 }
 
-// L3: events are printed from a cursor on, and followed to the end of the run; as JSON they are the
-// log that the contract's checker takes.
+// L3: events are printed from a cursor, and followed to the end of the run; as JSON they are a log
+// for the contract's checker.
 func TestL3EventsAreFollowedFromACursor(t *testing.T) {
 	each(t, func(o *office) {
 		o.asks("r", confirm)
@@ -133,7 +134,7 @@ func TestL3EventsAreFollowedFromACursor(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, o.call("", "events", "-after", "5", "r").well())
 		require.EqualValues(t, 5, run.Seq)
-		o.call("", "events", "-after", "6", "r").refused(command.Refused, "has 5 events yet")
+		o.call("", "events", "-after", "6", "r").refused(command.Refused, "has only 5 events")
 
 		followed := make(chan printed, 1)
 		go func() { followed <- o.call("", "events", "-f", "-json", "r") }()
@@ -149,7 +150,7 @@ func TestL3EventsAreFollowedFromACursor(t *testing.T) {
 	})
 }
 
-// L1: a run is canceled with a reason, once; the figures count what has not ended.
+// L1: a run is canceled once, with a reason; statistics count the runs that have not ended.
 func TestL1ARunIsCanceledAndTheFiguresSayWhatIsLeft(t *testing.T) {
 	each(t, func(o *office) {
 		o.asks("r", confirm)
@@ -169,8 +170,8 @@ func TestL1ARunIsCanceledAndTheFiguresSayWhatIsLeft(t *testing.T) {
 	})
 }
 
-// J8: no verb makes or migrates a database, and what is wrong with -db is said in one line that
-// says what to do.
+// J8: no verb creates or migrates a database, and a problem with -db is reported in one line with
+// its remedy.
 func TestJ8NoVerbChangesTheSchema(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "runs.db")
 	other := filepath.Join(t.TempDir(), "other.db")
@@ -179,7 +180,7 @@ func TestJ8NoVerbChangesTheSchema(t *testing.T) {
 	require.NoError(t, os.WriteFile(empty, nil, 0o600))
 	t.Setenv(console.Env, "")
 	for _, verb := range []string{"inbox", "stats"} {
-		call(t, "", verb).refused(command.Misused, "name it with -db", "$INTERLUDE_DB")
+		call(t, "", verb).refused(command.Misused, "want a database: -db", "$INTERLUDE_DB")
 		call(t, "", verb, "-db", missing).refused(command.Misused, "there is no file", "interlude migrate -db "+missing)
 		call(t, "", verb, "-db", empty).refused(command.Misused, "interlude migrate -db "+empty)
 		call(t, "", verb, "-db", other).refused(command.Misused, "file of another program")

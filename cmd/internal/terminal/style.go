@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Style is how a text is shown on a terminal.
+// Style is a text style of a terminal.
 type Style string
 
 // The styles.
@@ -19,7 +19,7 @@ const (
 	Amber Style = "33"
 )
 
-// Live reports whether the file is a terminal whose lines can be written over.
+// Live reports whether the file is a terminal whose lines can be overwritten.
 func Live(f *os.File) bool { return Is(f) && os.Getenv("TERM") != "dumb" }
 
 // Styled reports whether the file shows styles.

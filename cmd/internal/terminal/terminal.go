@@ -1,7 +1,6 @@
-// Package terminal shows on a terminal what agents, people and tools have written. None of it can
-// do anything to the terminal, and none of it is hidden: control characters, and all others that
-// the table of package interaction names, are shown by their number, and long white space by its
-// length.
+// Package terminal prints untrusted texts of agents, people and tools on a terminal. They cannot
+// control the terminal or hide anything: control characters, and all others in package
+// interaction's table, are shown by number, and long white space by its length.
 package terminal
 
 import (
@@ -16,36 +15,35 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// Width is how long lines are, where a text can be broken.
+// Width is the column at which long lines are wrapped.
 const Width = 80
 
-// Is reports whether a person sits at the other end of the file.
+// Is reports whether the file is a terminal.
 func Is(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// Text makes a text of one or more lines safe: what people read as language. Its lines stay; blanks
-// are printed for its tabs.
+// Text makes prose of one or more lines safe. It keeps line breaks and replaces tabs by spaces.
 func Text(text string) string {
 	return strings.ReplaceAll(interaction.VisibleProse(text), "\t", "    ")
 }
 
-// Line makes a text safe and puts it on one line: one blank is printed for the line breaks and
-// blanks between words. Long white space is counted first, as in Text.
+// Line makes a text safe and puts it on one line, with one space for each run of white space. Long
+// white space is first counted, as in Text.
 func Line(text string) string {
 	return strings.Join(strings.FieldsFunc(interaction.VisibleProse(strings.TrimSpace(text)), func(r rune) bool {
 		return r == ' ' || r == '\n' || r == '\t'
 	}), " ")
 }
 
-// Name makes a name, an id or a value safe, of which each character counts. Line breaks and tabs
+// Name makes a name, an id or a value safe, in which each character counts. Line breaks and tabs
 // are shown as \n and \t.
 func Name(text string) string {
 	return strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(interaction.Visible(text))
 }
 
-// Option is an option of a question on one line, with its value unless the label shows all of it.
+// Option shows an option on one line, with its value unless the label shows all of it.
 func Option(label, value string) string {
 	_, more := (interaction.Option{Label: label, Value: value}).Shown()
 	if value == "" || more == "" && Line(label) == value {
@@ -54,12 +52,12 @@ func Option(label, value string) string {
 	return Line(label) + "  (" + Name(value) + ")"
 }
 
-// JSON makes a JSON text safe. It stays the same value: the characters of strings are escaped, and
-// so are the blanks of long white space.
+// JSON makes a JSON text safe without changing its value: it escapes characters in strings, and the
+// spaces of long white space.
 func JSON(body []byte) string {
 	var b strings.Builder
 	text := string(body)
-	indents := true // only white space has been read of this line
+	indents := true // so far, the line has only white space
 	for text != "" {
 		if blanks := len(text) - len(strings.TrimLeft(text, " ")); blanks > 0 {
 			blank := " "
@@ -86,11 +84,11 @@ func JSON(body []byte) string {
 	return b.String()
 }
 
-// longSpace is from how many blanks on a line of a terminal may fold them.
+// longSpace is the number of spaces from which a terminal may wrap a line.
 const longSpace = 16
 
-// Value makes a JSON text safe for people to read, on several lines after the prefix. It need not
-// stay the same value: long white space is counted.
+// Value makes a JSON text safe for people to read, on several lines after the prefix. It may change
+// the value: long white space is counted.
 func Value(body []byte, prefix string) string {
 	return strings.ReplaceAll(interaction.VisibleJSON(body, "  "), "\n", "\n"+prefix)
 }
@@ -98,7 +96,7 @@ func Value(body []byte, prefix string) string {
 // Inline is Value on one line.
 func Inline(body []byte) string { return Name(interaction.VisibleJSON(body, "")) }
 
-// Call names the call of a tool: its title on a line of its own, if it has one, then its name.
+// Call names a tool call: its title on a separate line, if it has one, then the tool.
 func Call(title, tool string) string {
 	if title = Line(title); title != "" {
 		title += "\n"
@@ -115,8 +113,8 @@ func Names(all []string) string {
 	return strings.Join(shown, ", ")
 }
 
-// LogHandler is a handler of the program's log. Its lines may quote what agents wrote, so each text
-// is shown as Name does.
+// LogHandler is a handler of the program's log. Its lines may quote agents, so each text is shown
+// as by Name.
 func LogHandler(to io.Writer, level slog.Leveler) slog.Handler {
 	show := func(_ []string, a slog.Attr) slog.Attr {
 		if kind := a.Value.Kind(); kind == slog.KindString || kind == slog.KindAny {
@@ -127,8 +125,8 @@ func LogHandler(to io.Writer, level slog.Leveler) slog.Handler {
 	return slog.NewTextHandler(to, &slog.HandlerOptions{Level: level, ReplaceAttr: show})
 }
 
-// Wrap breaks long lines between words and puts the indent before each line, so that no line of the
-// text looks like one of the program's own.
+// Wrap wraps long lines between words and indents each line, so that no line of the text can look
+// like the program's own.
 func Wrap(text, indent string) string {
 	var b strings.Builder
 	for i, line := range strings.Split(strings.TrimSpace(text), "\n") {
@@ -140,7 +138,7 @@ func Wrap(text, indent string) string {
 			continue
 		}
 		inner := indent + line[:len(line)-len(strings.TrimLeft(line, " "))]
-		at, gap := 0, 0 // the column, and the blanks before the next word
+		at, gap := 0, 0 // the column, and the spaces before the next word
 		for word := range strings.SplitSeq(strings.TrimLeft(line, " "), " ") {
 			n := utf8.RuneCountInString(word)
 			switch {

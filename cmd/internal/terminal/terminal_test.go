@@ -13,7 +13,7 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// N4: what a terminal would obey is shown by its code.
+// N4: characters that control a terminal are shown by their code.
 func TestTextShowsControlCharactersByTheirCode(t *testing.T) {
 	for text, want := range map[string]string{
 		"\x1b[2Jgone\x1b]0;title\a":              `\u{001B}[2Jgone\u{001B}]0;title\u{0007}`,
@@ -33,8 +33,8 @@ func TestTextShowsControlCharactersByTheirCode(t *testing.T) {
 	require.Equal(t, `👩\u{200D}💻\n \ta\u{00A0}b`, Name("👩\u200d💻\n \ta\u00a0b"))
 }
 
-// An indented text cannot look like the lines around it, and no line is longer than a terminal is
-// wide.
+// An indented text cannot look like the lines around it, and no line exceeds the width of the
+// terminal.
 func TestWrapIndentsEveryLineWithinTheWidth(t *testing.T) {
 	require.Equal(t, "  a  b\n\n    c", Wrap("a  b\n\n  c\n", "  "))
 	for line := range strings.SplitSeq(Wrap("  "+strings.Repeat("word ", 60), "  "), "\n") {
@@ -44,7 +44,7 @@ func TestWrapIndentsEveryLineWithinTheWidth(t *testing.T) {
 	require.Equal(t, strings.Repeat("x", 200), Wrap(strings.Repeat("x", 200), ""), "a word is not broken")
 }
 
-// Whatever the text, what is shown is safe, and JSON stays the same value.
+// For every text, the output is safe, and JSON keeps its value.
 func FuzzShow(f *testing.F) {
 	for _, text := range []string{"", "plain\n", "\x1b[31m\u009b\u202e\U000e0041\xff\xf0\x9f",
 		"\u2028\u200b\x7f\b\r\t", "a                     b"} {
@@ -71,7 +71,7 @@ func FuzzShow(f *testing.F) {
 	})
 }
 
-// N4: of all of Unicode, the terminal names each hidden character, in prose, on a line and in names.
+// N4: the terminal names every hidden character of Unicode, in prose, on a line and in names.
 func TestN4TheTerminalNamesEveryHiddenCharacter(t *testing.T) {
 	const chunk = 0x1000
 	for first := rune(0); first <= unicode.MaxRune; first += chunk {
@@ -101,7 +101,7 @@ func TestN4TheTerminalNamesEveryHiddenCharacter(t *testing.T) {
 	}
 }
 
-// N4: a long line keeps the blanks between its words.
+// N4: a long line keeps the spaces between its words.
 func TestN4WrapFoldsNoBlanks(t *testing.T) {
 	require.Equal(t, strings.Repeat("x", 60)+"   a \u00a0b\n"+strings.Repeat("y", 70),
 		Wrap(strings.Repeat("x", 60)+"   a \u00a0b  "+strings.Repeat("y", 70), ""))
