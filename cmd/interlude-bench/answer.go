@@ -12,11 +12,11 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// answerer replies to each question as soon as a hint announces it, and measures the time from the
-// reply until the next turn is stored as running.
+// answerer replies to each question when a hint announces it, and measures the time from the reply
+// until the next turn is stored as running.
 type answerer struct {
 	asked   chan string
-	replied sync.Map // run id → when the reply was sent
+	replied sync.Map // run id → time of the reply
 	unwatch func()
 	work    sync.WaitGroup
 
@@ -49,12 +49,12 @@ func startAnswerer(ctx context.Context, h *host, n int) *answerer {
 func (a *answerer) hint(h store.Hint) {
 	switch {
 	case strings.HasPrefix(h.RunID, parkedPrefix), strings.HasPrefix(h.RunID, duePrefix),
-		strings.HasPrefix(h.RunID, inboxPrefix), strings.HasPrefix(h.RunID, childPrefix): // nobody replies to these
+		strings.HasPrefix(h.RunID, inboxPrefix), strings.HasPrefix(h.RunID, childPrefix): // these get no reply
 	case h.State == fsm.StateWaitingUser:
 		a.asked <- h.RunID
 	case h.State == fsm.StateRunning:
 		if at, ok := a.replied.LoadAndDelete(h.RunID); ok {
-			delay := time.Since(at.(time.Time)) //nolint:forcetypeassert // the map holds nothing but times
+			delay := time.Since(at.(time.Time)) //nolint:forcetypeassert // the map contains only times
 			a.mu.Lock()
 			a.delays = append(a.delays, delay)
 			a.mu.Unlock()
@@ -68,8 +68,7 @@ func (a *answerer) fail(err error) {
 	a.failed = errors.Join(a.failed, err)
 }
 
-// drain returns the delays since the last call. Its error joins the errors of all replies that were
-// refused so far.
+// drain returns the delays since the last call, and the errors of all refused replies.
 func (a *answerer) drain() ([]time.Duration, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -20,15 +20,15 @@ import (
 )
 
 const (
-	// parentEngine is the engine of the run that starts others and waits for them.
+	// parentEngine is the engine of the run that starts children and waits for them.
 	parentEngine = "parent"
-	// childPrefix is how the ids of runs begin that other runs have started.
+	// childPrefix begins the ids of children.
 	childPrefix = "child-"
-	// childRepliers is how many people answer children at one time.
+	// childRepliers is the number of people who answer children at the same time.
 	childRepliers = 16
 )
 
-// parent starts so many runs, each of which asks, and waits for all of them.
+// parent starts children that ask, and waits for all of them.
 func parent(children int) engine.Engine {
 	return flow.New(parentEngine, func(c *flow.Ctx, _ string) (string, error) {
 		all := make([]engine.Child, children)
@@ -40,14 +40,13 @@ func parent(children int) engine.Engine {
 	})
 }
 
-// endChildren has one run start so many others. Once all of them ask, and it waits, each is
-// answered; measured is the time until the first run has ended, which goes on after the last of
-// them.
+// endChildren starts a run with children. Once all of them ask, and the parent waits, each is
+// answered. It measures the time until the parent has ended, which continues after the last child.
 func (r *report) endChildren(ctx context.Context, h *host, children int, pr *progress) error {
 	var asking atomic.Int64
 	ids := make(chan string, children)
 	waits, over := make(chan struct{}), make(chan struct{})
-	end := sync.OnceFunc(func() { close(over) }) // a run that has ended may have further commits
+	end := sync.OnceFunc(func() { close(over) }) // a run that has ended may have more commits
 	const id = "parent-1"
 	defer h.store.Watch(func(hint store.Hint) {
 		switch {
@@ -112,7 +111,7 @@ func (r *report) endChildren(ctx context.Context, h *host, children int, pr *pro
 	return h.wentOn(ctx, id, children)
 }
 
-// wentOn returns an error unless the run that started others has gone on once, after each of them.
+// wentOn returns an error unless the parent has continued once, after each of its children.
 func (h *host) wentOn(ctx context.Context, id string, children int) error {
 	run, err := h.Get(ctx, id)
 	if err == nil && (run.State != fsm.StateSucceeded || run.FinalText != strconv.Itoa(children) || run.Attempt != 2) {

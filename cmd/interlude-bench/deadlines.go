@@ -66,8 +66,8 @@ func (r *report) fireDeadlines(ctx context.Context, h *host, n int, pr *progress
 	return checkFiredOnce(ctx, h, n, id)
 }
 
-// parkingTime is several times the time that parking n runs takes. Parking a run takes two commits, and
-// a round trip six; without group commit each of them waits for a flush of its own.
+// parkingTime is several times the time to park n runs. Parking a run takes two commits, and a
+// round trip six; without group commit each waits for a separate flush.
 func parkingTime(n int, roundTripsPerS float64) time.Duration {
 	each := 300 * time.Microsecond
 	if roundTripsPerS > 0 {
@@ -97,7 +97,7 @@ func checkFiredOnce(ctx context.Context, h *host, n int, id func(int) string) er
 			}
 		}
 		if decided != 1 {
-			return fmt.Errorf("run %s tells of %d automatic decisions", run.ID, decided)
+			return fmt.Errorf("run %s has events of %d automatic decisions, want 1", run.ID, decided)
 		}
 	}
 	return nil

@@ -6,18 +6,18 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// feed reads a feed of all events beside the round trips.
+// feed reads a feed of all events during the round trips.
 type feed struct{ done chan error }
 
-// startFeed starts a reader that ends when it has seen the end of each run. It does nothing unless
-// -feed is set.
+// startFeed starts a reader that ends when it has seen the end of each run. Without -feed it does
+// nothing.
 func startFeed(ctx context.Context, h *host, o options) (*feed, error) {
 	f := &feed{done: make(chan error, 1)}
 	if !o.feed {
 		f.done <- nil
 		return f, nil
 	}
-	// The host's own store is wrapped and has no feeds.
+	// The host's store is wrapped and has no feeds.
 	c, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: h.store.counted})
 	if err != nil {
 		return nil, err
@@ -54,5 +54,5 @@ func readFeed(ctx context.Context, c *lifecycle.Client, runs int) error {
 	return c.DeleteFeed(ctx, "bench")
 }
 
-// wait waits until the reader has seen all.
+// wait waits until the reader has seen all events.
 func (f *feed) wait() error { return <-f.done }

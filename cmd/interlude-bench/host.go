@@ -16,22 +16,21 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// host is a program that uses the library: a lifecycle that serves, and an answerer that replies to
-// every question at once.
+// host is a program that uses the library: a lifecycle that serves, and an answerer that
+// immediately replies to every question.
 type host struct {
 	*lifecycle.Lifecycle
 	store    *timed
-	talks    *sync.Map // run id → chan string: the messages that the agent sends instead of asking
+	talks    *sync.Map // run id → chan string: messages that the agent sends instead of asking
 	answerer *answerer
-	other    *replier // the node that replies; this one when nil
+	other    *replier // the node that replies; nil: this one
 	observed *telemetry
 	stop     context.CancelFunc
 	served   chan error
 }
 
-// agent asks one question and is done once it has the answer. There are two exceptions: for a run
-// with an entry in talks, it sends the messages of that channel and asks nothing; for a run that
-// readInbox has submitted, it asks ten questions.
+// agent asks one question and is done once it has the answer, with two exceptions: a run in talks
+// sends the messages of its channel and asks nothing; a run of readInbox asks ten questions.
 func agent(talks *sync.Map) engine.Engine {
 	return engine.Func(func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 		if len(t.Answers) > 0 {
@@ -41,7 +40,7 @@ func agent(talks *sync.Map) engine.Engine {
 			return askGroups(t.RunID)
 		}
 		if said, ok := talks.Load(t.RunID); ok {
-			for line := range said.(chan string) { //nolint:forcetypeassert // the map holds nothing but channels
+			for line := range said.(chan string) { //nolint:forcetypeassert // the map contains only channels
 				if err := s.Message(ctx, engine.Message{Text: line}); err != nil {
 					return engine.Outcome{}, err
 				}
@@ -53,8 +52,8 @@ func agent(talks *sync.Map) engine.Engine {
 	})
 }
 
-// newHost opens the store and serves. Its concurrency is higher than the number of runs that the
-// load has at one time, so that no run waits for a slot.
+// newHost opens the store and serves. Its concurrency exceeds the number of simultaneous runs, so
+// that no run waits for a slot.
 func newHost(ctx context.Context, p *place) (*host, error) {
 	observed, err := newTelemetry(p.o.telemetry)
 	if err != nil {
@@ -121,7 +120,7 @@ func (r *replier) leave() error {
 	return r.store.Close()
 }
 
-// reply sends the reply through the node that replies: the other one where there is one.
+// reply sends the reply through the other node, if there is one.
 func (h *host) reply(ctx context.Context, id string, reply interaction.Reply) error {
 	c := h.Client
 	if h.other != nil {
@@ -131,11 +130,11 @@ func (h *host) reply(ctx context.Context, id string, reply interaction.Reply) er
 	return err
 }
 
-// spec is the job of a round trip.
+// spec is the specification of a round trip's run.
 func spec() lifecycle.Spec { return lifecycle.Spec{Prompt: "Build the release, ask, and ship it."} }
 
 // trip is one round trip: it submits a run and waits for its end. The answerer replies to the
-// question. With follow it reads the run's events as well, as a front end does.
+// question. With follow it also reads the run's events, as a front end does.
 func (h *host) trip(ctx context.Context, follow bool) error {
 	run, err := h.Submit(ctx, spec())
 	if err != nil {

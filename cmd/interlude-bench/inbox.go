@@ -15,20 +15,22 @@ import (
 )
 
 const (
-	// inboxPrefix is how the ids of runs begin whose questions stay open for the inbox.
+	// inboxPrefix begins the ids of runs whose questions stay open for the inbox.
 	inboxPrefix = "inbox-"
-	// inboxGroups is how many groups are asked, inboxAsked how many questions a run asks together.
+	// inboxGroups is the number of audiences, inboxAsked the number of questions that a run asks
+	// together.
 	inboxGroups, inboxAsked = 50, 10
-	// inboxReads is how many first pages are read.
+	// inboxReads is the number of first pages that are read.
 	inboxReads = 2000
 )
 
-// others asks people who read no inbox here: those of whom parked runs wait for.
+// others is the audience of parked runs, whose inboxes are not read.
 var others = &lifecycle.AskPolicy{To: &lifecycle.Audience{Groups: []string{"others"}}}
 
 func groupOf(i int) string { return fmt.Sprintf("group-%d", i%inboxGroups) }
 
-// askGroups asks ten questions, each of one group: the next ones after those of the run before.
+// askGroups asks ten questions, each for one group, continuing with the groups after the previous
+// run's.
 func askGroups(runID string) (engine.Outcome, error) {
 	var run int
 	if _, err := fmt.Sscanf(runID[strings.LastIndexByte(runID, '-')+1:], "%d", &run); err != nil {
@@ -42,8 +44,8 @@ func askGroups(runID string) (engine.Outcome, error) {
 	return engine.AskAll(all...), nil
 }
 
-// readInbox has runs ask so many questions of 50 groups, and reads the first page of the inbox of a
-// person of each group again and again.
+// readInbox opens so many questions for 50 groups, and repeatedly reads the first page of the inbox
+// of a person in each group.
 func (r *report) readInbox(ctx context.Context, h *host, questions int, pr *progress) error {
 	runs := max(1, questions/inboxAsked)
 	var parked atomic.Int64

@@ -13,7 +13,7 @@ import (
 // errEnough ends a soak.
 var errEnough = errors.New("enough")
 
-// load makes round trips, as many at one time as concurrency says, until next returns false.
+// load makes round trips until next returns false, at most concurrency at the same time.
 func load(ctx context.Context, h *host, concurrency int, follow bool, next func() bool) error {
 	trips, ctx := errgroup.WithContext(ctx)
 	for range concurrency {
@@ -29,8 +29,7 @@ func load(ctx context.Context, h *host, concurrency int, follow bool, next func(
 	return trips.Wait()
 }
 
-// upTo returns a function that returns true n times. It reports each of these calls to done, by its
-// number.
+// upTo returns a function that returns true n times, and passes the number of each call to done.
 func upTo(n int, done func(int)) func() bool {
 	var begun atomic.Int64
 	return func() bool {
@@ -43,7 +42,7 @@ func upTo(n int, done func(int)) func() bool {
 	}
 }
 
-// roundTrips makes the main measurement: the round trips that -runs asks for.
+// roundTrips makes the main measurement: -runs round trips.
 func (r *report) roundTrips(ctx context.Context, h *host, o options, p *progress) error {
 	h.store.drain()
 	if _, err := h.answerer.drain(); err != nil {

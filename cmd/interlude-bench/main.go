@@ -1,6 +1,6 @@
-// Interlude-bench measures the round trip that interlude is for: a host submits a run, a turn asks,
-// somebody replies at once, and the next turn finishes the run. The engine does nothing, so the
-// figures are those of the library and its store.
+// Interlude-bench measures interlude's round trip: a host submits a run, a turn asks, a person
+// replies immediately, and the next turn finishes the run. The engine does nothing, so this
+// measures the library and its store.
 //
 //	go run ./cmd/interlude-bench -store sqlite -runs 10000 -concurrency 256
 //	go run ./cmd/interlude-bench -store sqlite -runs 10000 -concurrency 256 -parked 1000000
@@ -10,10 +10,10 @@
 // With -store postgres it starts a private server from the installed binaries, with PostgreSQL's
 // default durability, unless -dsn names a server.
 //
-// It also measures 10,000 deadlines that fall due together, the inbox of a person (-inbox), a run
-// that waits for others (-children), followers that read live runs (-followers), the replay of a
-// long log (-replay), and a host that goes on for some time at half its speed (-soak). With -json
-// the last line is one object with all figures.
+// It also measures 10,000 deadlines that fall due together, a person's inbox (-inbox), a run that
+// waits for children (-children), followers of live runs (-followers), the replay of a long log
+// (-replay), and a host at half its speed for some time (-soak). With -json the last line is one
+// object with all results.
 package main
 
 import (
@@ -55,34 +55,34 @@ type options struct {
 	profile     string
 	allocs      string
 
-	probeFor  time.Duration // how long the disk is probed, before and after
-	followFor time.Duration // how long the followers' agents talk
+	probeFor  time.Duration // duration of each disk probe, before and after
+	followFor time.Duration // duration of the followers' messages
 }
 
 func parse(args []string) (options, error) {
 	o := options{probeFor: 1500 * time.Millisecond, followFor: 10 * time.Second}
 	f := flag.NewFlagSet("interlude-bench", flag.ContinueOnError)
-	f.StringVar(&o.store, "store", "sqlite", "where runs are kept: memory, sqlite or postgres")
-	f.StringVar(&o.db, "db", "", "the SQLite `file`; a temporary one when empty")
-	f.StringVar(&o.dsn, "dsn", "", "the PostgreSQL `database`; a private server when empty")
-	f.BoolVar(&o.across, "across", false, "reply on another node than the one that executes (postgres)")
-	f.IntVar(&o.runs, "runs", 10000, "how many round trips")
-	f.IntVar(&o.concurrency, "concurrency", 256, "how many of them at one time")
-	f.IntVar(&o.parked, "parked", 0, "how many runs wait for somebody meanwhile, left by a process that died")
-	f.IntVar(&o.finished, "finished", 0, "how many runs have ended before, and are kept")
-	f.IntVar(&o.deadlines, "deadlines", 10000, "how many deadlines fall due together, after the round trips; 0: none")
-	f.IntVar(&o.inbox, "inbox", 0, "how many questions of 50 groups are open, ten a run, while the first page of an "+
-		"inbox is read; parked runs wait for others then")
-	f.IntVar(&o.children, "children", 0, "how many runs another one starts, which all ask and are answered together")
-	f.IntVar(&o.followers, "followers", 0, "how many readers follow as many live runs, at 1,000 events a second "+
+	f.StringVar(&o.store, "store", "sqlite", "the store: memory, sqlite or postgres")
+	f.StringVar(&o.db, "db", "", "the SQLite `file`; default: a temporary one")
+	f.StringVar(&o.dsn, "dsn", "", "the PostgreSQL `database`; default: a private server")
+	f.BoolVar(&o.across, "across", false, "reply on a different node than the one that executes (postgres)")
+	f.IntVar(&o.runs, "runs", 10000, "number of round trips")
+	f.IntVar(&o.concurrency, "concurrency", 256, "number of simultaneous round trips")
+	f.IntVar(&o.parked, "parked", 0, "number of parked runs, left by a process that died")
+	f.IntVar(&o.finished, "finished", 0, "number of runs that have ended before")
+	f.IntVar(&o.deadlines, "deadlines", 10000, "number of deadlines that fall due together, after the round trips")
+	f.IntVar(&o.inbox, "inbox", 0, "number of open questions for 50 groups, ten per run, while the first page of an "+
+		"inbox is read; parked runs then wait for other people")
+	f.IntVar(&o.children, "children", 0, "number of children of a run, which all ask and are answered together")
+	f.IntVar(&o.followers, "followers", 0, "number of readers that follow as many live runs, at 1,000 events/s "+
 		"together")
-	f.IntVar(&o.replay, "replay", 0, "how many `events` of one run are replayed")
-	f.DurationVar(&o.soak, "soak", 0, "how long to go on at half the speed that was reached, pruning what is done")
-	f.BoolVar(&o.follow, "follow", false, "have a reader follow the events of each run")
-	f.BoolVar(&o.feed, "feed", false, "have one reader of a feed read and acknowledge the events of all runs")
-	f.BoolVar(&o.group, "group-commit", true, "let commits that arrive together share a flush (sqlite, postgres)")
-	f.StringVar(&o.telemetry, "telemetry", "none", "what OpenTelemetry's SDK makes of the round trips, and discards: "+
-		"none, observer (the library's part alone), metrics, traces or all")
+	f.IntVar(&o.replay, "replay", 0, "number of `events` of one run to replay")
+	f.DurationVar(&o.soak, "soak", 0, "duration at half the measured speed, with pruning")
+	f.BoolVar(&o.follow, "follow", false, "follow the events of each run with a reader")
+	f.BoolVar(&o.feed, "feed", false, "read and acknowledge the events of all runs with one reader of a feed")
+	f.BoolVar(&o.group, "group-commit", true, "let simultaneous commits share a flush (sqlite, postgres)")
+	f.StringVar(&o.telemetry, "telemetry", "none", "parts of OpenTelemetry's SDK that process the round trips: "+
+		"none, observer (only the library's part), metrics, traces or all")
 	f.BoolVar(&o.asJSON, "json", false, "print one JSON object on the last line")
 	f.StringVar(&o.profile, "cpuprofile", "", "write a CPU profile of the round trips to the `file`")
 	f.StringVar(&o.allocs, "memprofile", "", "write a profile of all allocations to the `file`")
@@ -125,7 +125,7 @@ func main() {
 	r, err := measure(ctx, o, newProgress(os.Stderr))
 	if err != nil {
 		if ctx.Err() != nil {
-			err = errors.New("interrupted; nothing was measured to its end")
+			err = errors.New("interrupted; no measurement is complete")
 		}
 		stop()
 		fmt.Fprintln(os.Stderr, "interlude-bench:", terminal.Text(err.Error()))
@@ -210,7 +210,6 @@ func (r *report) phases(ctx context.Context, o options, place *place, h *host, p
 	return nil
 }
 
-// writeAllocs writes the profile of all allocations so far.
 func writeAllocs(path string) error {
 	f, err := os.Create(path)
 	if err != nil {

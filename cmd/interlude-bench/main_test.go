@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// run measures as the command does, and returns what it prints.
+// run measures as the command does, and returns its output.
 func run(t *testing.T, args ...string) (*report, string) {
 	t.Helper()
 	o, err := parse(args)
@@ -24,8 +24,8 @@ func run(t *testing.T, args ...string) (*report, string) {
 	return r, out.String()
 }
 
-// I13: a round trip is six commits on every store, however many runs are parked beside it, and the
-// store counts each of them.
+// I13: a round trip is six commits on every store, with any number of parked runs, and the store
+// counts each of them.
 func TestRoundTripTakesSixCommitsOnEveryStore(t *testing.T) {
 	for name, args := range map[string][]string{
 		"memory":               {"-store", "memory"},
@@ -74,10 +74,11 @@ func TestRoundTripTakesSixCommitsOnEveryStore(t *testing.T) {
 	}
 }
 
-// The deadlines leave the time that parking takes, also on a store that flushes each commit.
+// The deadlines leave enough time for parking, also on a store that flushes each commit.
 func TestDeadlinesComeAfterParking(t *testing.T) {
 	require.Equal(t, 5*time.Second, parkingTime(10000, 50000))
-	require.Equal(t, 102*time.Second, parkingTime(10000, 100), "three times the time of 20,000 commits, 600 a second")
+	require.Equal(t, 102*time.Second, parkingTime(10000, 100), "three times the time of 20,000 commits, at 600 per "+
+		"second")
 	require.Equal(t, 2300*time.Millisecond, parkingTime(1000, 0))
 }
 
@@ -100,8 +101,8 @@ func TestDeadlinesAndReaders(t *testing.T) {
 	}
 }
 
-// A file that the caller names is not removed, and a second load goes on with it, whatever the
-// first one left in it.
+// The caller's file is not removed, and a second load can use it again, with any content left by
+// the first.
 func TestAFileOfTheCallers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "runs.db")
 	for range 2 {
@@ -128,8 +129,7 @@ func TestAWrongCommandLineSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// K9: beside parked runs that wait for others, a person's inbox has what the person's group is
-// asked.
+// K9: with parked runs for other people, a person's inbox has the questions for the person's group.
 func TestInboxPageHasWhatTheGroupIsAsked(t *testing.T) {
 	for _, kind := range []string{"memory", "sqlite", "postgres"} {
 		t.Run(kind, func(t *testing.T) {
@@ -143,7 +143,7 @@ func TestInboxPageHasWhatTheGroupIsAsked(t *testing.T) {
 	}
 }
 
-// M3: a run goes on once each of its children has ended.
+// M3: a run continues once each of its children has ended.
 func TestRunGoesOnOnceItsChildrenHaveEnded(t *testing.T) {
 	r, out := run(t, "-store", "memory", "-runs", "20", "-concurrency", "8", "-deadlines", "0", "-children", "30")
 	require.Greater(t, r.ChildrenEnded, 0.0)

@@ -18,32 +18,32 @@ import (
 	"github.com/interlude-go/interlude/store/memory"
 )
 
-// The ids of runs that nobody replies to begin with these prefixes.
+// Prefixes of the ids of runs that get no reply.
 const (
 	parkedPrefix = "parked-"
 	duePrefix    = "due-"
 )
 
-// newIDs returns a function that makes ids which no earlier load on the same file has used.
+// newIDs returns a function that makes ids not used by earlier loads on the same file.
 func newIDs(prefix string) func(int) string {
 	now := strconv.FormatInt(time.Now().UnixNano(), 36)
 	return func(i int) string { return fmt.Sprintf("%s%s-%08d", prefix, now, i) }
 }
 
-// model is a waiting run that the library itself has made. Many copies of it can be stored without
-// executing a turn for each.
+// model is a waiting run made by the library. Its copies can be stored without executing a turn for
+// each.
 type model struct {
 	created, asked store.Commit
 	started        store.Event
 	id             string
 }
 
-// parking is the pool of the copies, which has a slot for each of them.
+// parking is the pool of the copies, with a slot for each of them.
 var parking = slots.Pool{Name: "parking", Capacity: slots.MaxCapacity}
 
-// newModel executes a run until it waits for whom the policy says, and returns its commits. The run
-// is not strict: at its deadline it gets an automatic decision, so that a copy's deadline fires as
-// well.
+// newModel executes a run until it waits for the policy's audience, and returns its commits. The
+// run is not strict: it gets an automatic decision at its deadline, so that a copy's deadline
+// fires.
 func newModel(ctx context.Context, ask *lifecycle.AskPolicy) (*model, error) {
 	kept := memory.New()
 	lc, err := lifecycle.New(lifecycle.Config{Store: kept, Engine: agent(&sync.Map{}), Pools: []slots.Pool{parking}})
@@ -80,8 +80,7 @@ func newModel(ctx context.Context, ask *lifecycle.AskPolicy) (*model, error) {
 	}, nil
 }
 
-// copy returns the commits of another run like the model: its submission, and the one that parks
-// it.
+// copy returns the commits of a copy of the model: its submission, and its parking.
 func (m *model) copy(id, owner string, deadline time.Time) (created, asked store.Commit) {
 	named := func(c store.Commit) store.Commit {
 		c.Run = c.Run.Clone()
@@ -113,9 +112,9 @@ func (m *model) start(r store.Run, _ []byte) (store.Commit, error) {
 	return c, nil
 }
 
-// park stores n parked copies of the model. A node that park registers claims them to start them.
-// No other node can: the copies are held back until their deadline, and park alone claims with a
-// later time.
+// park stores n parked copies of the model. It registers a node that claims the copies to start
+// them. No other node can, because the copies are held back until their deadline, and only park
+// claims with a later time.
 func (m *model) park(ctx context.Context, s store.Store, n int, id func(int) string, owner string, deadline time.Time,
 	b *bar) (err error) {
 	if n == 0 {
@@ -155,7 +154,7 @@ func (m *model) park(ctx context.Context, s store.Store, n int, id func(int) str
 	return nil
 }
 
-// finish stores n copies that have ended: they were canceled before their first turn.
+// finish stores n copies that have ended: canceled before their first turn.
 func (m *model) finish(ctx context.Context, s store.Store, n int, id func(int) string, b *bar) error {
 	const batch = 250
 	for from := 0; from < n; from += batch {
@@ -177,7 +176,7 @@ func (m *model) finish(ctx context.Context, s store.Store, n int, id func(int) s
 	return nil
 }
 
-// seed adds parked runs, whose process is dead by now, and runs that have ended.
+// seed adds parked runs of a dead process, and runs that have ended.
 func (p *place) seed(ctx context.Context, parked, finished int, pr *progress) error {
 	if parked == 0 && finished == 0 {
 		return nil
@@ -212,9 +211,9 @@ func (p *place) seed(ctx context.Context, parked, finished int, pr *progress) er
 }
 
 // startHost starts the host on the seeded store. It measures the first run, and the recovery of all
-// parked runs while round trips go on.
+// parked runs during round trips.
 func (r *report) startHost(ctx context.Context, p *place, pr *progress) (*host, error) {
-	debug.FreeOSMemory() // the memory that parking used must not count as the host's
+	debug.FreeOSMemory() // excludes the memory of parking from the host's
 	begun := time.Now()
 	h, err := newHost(ctx, p)
 	if err != nil {
@@ -235,8 +234,8 @@ func (r *report) startHost(ctx context.Context, p *place, pr *progress) (*host, 
 	return h, nil
 }
 
-// recovery makes round trips until every parked run is read as recovered, and counts the commits
-// that the start of the host made beside those of the round trips.
+// recovery makes round trips until every parked run is read as recovered, and counts the commits of
+// the host's start without those of the round trips.
 func (r *report) recovery(ctx context.Context, h *host, begun time.Time, pr *progress) error {
 	b := pr.start("recovery, with traffic", r.Parked)
 	defer b.end()
@@ -265,7 +264,7 @@ func (r *report) recovery(ctx context.Context, h *host, begun time.Time, pr *pro
 	return nil
 }
 
-// warmUp makes some round trips before anything is measured, and records the size of their rows.
+// warmUp makes some round trips before the measurement, and records the size of their rows.
 func (r *report) warmUp(ctx context.Context, h *host) error {
 	before := h.store.Counters()
 	if err := load(ctx, h, r.Concurrency, r.Followed, upTo(max(200, 2*min(r.Concurrency, r.Runs)),

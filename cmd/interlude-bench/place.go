@@ -15,21 +15,21 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// counted is a store that counts what it writes and calls watchers after each commit.
+// counted is a store that counts its writes and calls watchers after each commit.
 type counted interface {
 	store.Store
 	store.Watcher
 	store.Meter
 }
 
-// place is where the runs are stored.
+// place is the location of the runs.
 type place struct {
 	o    options
-	dir  string // a temporary folder; empty when the file is the caller's
+	dir  string // a temporary folder; empty for the caller's file
 	path string
-	kept *memory.Store // the memory store outlives the hosts that use it
+	kept *memory.Store // the memory store outlives its hosts
 
-	server *pglocal.Server // nil when the server is the caller's
+	server *pglocal.Server // nil for the caller's server
 	dsn    string
 	schema string
 }
@@ -61,8 +61,8 @@ func (p *place) open(ctx context.Context) (counted, error) {
 	return sqlite.Open(ctx, p.path, sqlite.Options{NoGroupCommit: !p.o.group})
 }
 
-// awaitWriteback waits until the system, and a server's vacuum, have caught up with the millions of
-// rows that were written before.
+// awaitWriteback waits until the system, and a server's vacuum, have processed the millions of rows
+// written before.
 func (p *place) awaitWriteback() {
 	if p.dsn != "" {
 		p.vacuum()
@@ -73,7 +73,7 @@ func (p *place) awaitWriteback() {
 func (p *place) remove() {
 	p.unserve()
 	if p.dir != "" {
-		_ = os.RemoveAll(p.dir) // the system removes what is left
+		_ = os.RemoveAll(p.dir) // the system removes the rest
 	}
 }
 
@@ -96,7 +96,7 @@ type lasting struct{ *memory.Store }
 
 func (lasting) Close() error { return nil }
 
-// timed measures how long the claims take that start runs.
+// timed measures the duration of claims that start runs.
 type timed struct {
 	counted
 	mu     sync.Mutex
@@ -114,7 +114,7 @@ func (t *timed) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Clai
 	return claimed, err
 }
 
-// Recent passes on what the store has in memory, as a host's store does that nobody has wrapped.
+// Recent forwards to the store's cache, as without a wrapper.
 func (t *timed) Recent(id string) (run store.Run, ok bool) {
 	if recent, is := t.counted.(store.RecentReader); is {
 		return recent.Recent(id)

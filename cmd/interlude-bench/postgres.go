@@ -12,7 +12,7 @@ import (
 	"github.com/interlude-go/interlude/store/postgres/pglocal"
 )
 
-// serve starts a private server, unless the caller named one.
+// serve starts a private server unless the caller named one.
 func (p *place) serve(ctx context.Context) error {
 	p.dsn, p.schema = p.o.dsn, "interlude_bench_"+rand.Text()
 	if p.dsn != "" {
@@ -26,27 +26,27 @@ func (p *place) serve(ctx context.Context) error {
 	return nil
 }
 
-// serverSettings are usual for a server of some size. Whatever makes commits durable keeps
-// PostgreSQL's default.
+// serverSettings are usual for a medium-size server. Settings for durability keep PostgreSQL's
+// defaults.
 var serverSettings = map[string]string{"shared_buffers": "512MB", "max_wal_size": "4GB"}
 
 func (p *place) postgres(ctx context.Context) (*postgres.Store, error) {
 	return postgres.Open(ctx, p.dsn, postgres.Options{Schema: p.schema, NoGroupCommit: !p.o.group})
 }
 
-// unserve removes what serve and open have created.
+// unserve removes everything that serve and open have created.
 func (p *place) unserve() {
 	switch {
 	case p.server != nil:
-		_ = p.server.Stop() // its data are temporary: an error loses nothing
+		_ = p.server.Stop() // its data are temporary
 	case p.dsn != "":
-		// the schema's name is random, so nobody else uses it
+		// The schema's name is random and so not shared.
 		_ = p.exec("DROP SCHEMA IF EXISTS " + pgx.Identifier{p.schema}.Sanitize() + " CASCADE")
 	}
 }
 
-// vacuum does at once what the server's autovacuum would do later. Its errors are ignored: a user
-// who may not vacuum has to wait for autovacuum.
+// vacuum does immediately the work of the server's autovacuum. Errors are ignored: a user without
+// the right has to wait for autovacuum.
 func (p *place) vacuum() {
 	for _, table := range []string{"states", "runs", "events", "settled"} {
 		_ = p.exec("VACUUM (ANALYZE) " + pgx.Identifier{p.schema, table}.Sanitize())
@@ -71,8 +71,8 @@ func (p *place) connected(do func(context.Context, *pgx.Conn) error) error {
 	return errors.Join(do(ctx, c), c.Close(ctx))
 }
 
-// tables returns the bytes of the schema's tables and their indexes, or 0 when the server cannot be
-// asked.
+// tables returns the bytes of the schema's tables and their indexes, or 0 if the server does not
+// respond.
 func (p *place) tables() (n int64) {
 	_ = p.connected(func(ctx context.Context, c *pgx.Conn) error {
 		return c.QueryRow(ctx,

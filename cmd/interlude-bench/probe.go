@@ -23,9 +23,9 @@ const (
 	probeFlushes = 200
 )
 
-// probe writes plain rows of the given size into a place of the same kind: a map in memory; or a
-// table without indexes in a SQLite file on the same disk, with the same settings, through the
-// driver's own interface; or a new table on the same server.
+// probe writes plain rows of this size into a place of the same kind: a map in memory; a table
+// without indexes in a SQLite file on the same disk, with the same settings, through the driver's
+// interface; or a new table on the same server.
 func (p *place) probe(ctx context.Context, rowBytes int) (probe, error) {
 	if p.kept != nil {
 		return probeMemory(rowBytes, p.o.probeFor), nil

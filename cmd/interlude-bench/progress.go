@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// progress draws a bar for each phase. It does so on a terminal only.
+// progress draws a bar for each phase, only on a terminal.
 type progress struct {
-	out *os.File // nil when standard error is no terminal
+	out *os.File // nil if standard error is not a terminal
 }
 
 func newProgress(f *os.File) *progress {
@@ -28,14 +28,14 @@ type bar struct {
 	begun time.Time
 
 	mu   sync.Mutex
-	last time.Time // guarded by mu; when it was drawn
+	last time.Time // guarded by mu; the time of the last drawing
 }
 
 func (p *progress) start(name string, total int) *bar {
 	return &bar{out: p.out, name: name, total: total, begun: time.Now()}
 }
 
-// at redraws the bar for the given count, at most ten times a second.
+// at redraws the bar, at most ten times a second.
 func (b *bar) at(done int) {
 	if b.out == nil {
 		return

@@ -14,12 +14,11 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// messagesPerS is the load of the followers: the number of messages a second, of all runs together.
+// messagesPerS is the total number of messages per second for the followers.
 const messagesPerS = 1000
 
-// followers starts n live runs, with one follower for each, while their agents send messages. It
-// measures how long a message takes to reach its follower. Each follower must see every event, in
-// order.
+// followers starts n live runs whose agents send messages, each with one follower. It measures the
+// time until a message reaches its follower. Each follower must see every event, in order.
 func (r *report) followers(ctx context.Context, h *host, o options, pr *progress) error {
 	n, total := o.followers, int(o.followFor.Seconds()*messagesPerS)
 	b := pr.start("followers", total)
@@ -74,7 +73,7 @@ func (r *report) followers(ctx context.Context, h *host, o options, pr *progress
 	return nil
 }
 
-// listen follows one run to its end. It returns how old each message was when it arrived.
+// listen follows one run to its end. It returns each message's age at its arrival.
 func (h *host) listen(ctx context.Context, id string) (delays []time.Duration, _ error) {
 	next := uint64(1)
 	for e, err := range h.Events(ctx, id, 0) {
@@ -82,7 +81,7 @@ func (h *host) listen(ctx context.Context, id string) (delays []time.Duration, _
 			return nil, err
 		}
 		if e.Seq != next {
-			return nil, fmt.Errorf("run %s: event %d came where %d was due", id, e.Seq, next)
+			return nil, fmt.Errorf("run %s: got event %d, want %d", id, e.Seq, next)
 		}
 		next++
 		if e.Type != fcmp.TypeMessageIntermediate {
@@ -101,7 +100,7 @@ func (h *host) listen(ctx context.Context, id string) (delays []time.Duration, _
 	return delays, nil
 }
 
-// replay reads a run of n events from the first one, and measures the memory that this takes.
+// replay reads a run of n events from the first one, and measures the memory use.
 func (r *report) replay(ctx context.Context, h *host, n int, pr *progress) error {
 	b := pr.start("replay", n)
 	defer b.end()
@@ -119,7 +118,7 @@ func (r *report) replay(ctx context.Context, h *host, n int, pr *progress) error
 			return err
 		}
 		if e.Seq != next {
-			return fmt.Errorf("event %d came where %d was due", e.Seq, next)
+			return fmt.Errorf("got event %d, want %d", e.Seq, next)
 		}
 		if next++; next%1000 == 0 {
 			runtime.ReadMemStats(&m)
@@ -135,8 +134,8 @@ func (r *report) replay(ctx context.Context, h *host, n int, pr *progress) error
 	return nil
 }
 
-// chatter writes messages until the run's log has n events, and then cancels the run. It commits
-// them in batches to be fast; an engine's turn would report each by itself.
+// chatter writes messages until the run's log has n events, and then cancels the run. For speed it
+// commits them in batches; an engine's turn would report each separately.
 func (h *host) chatter(ctx context.Context, n int) (string, error) {
 	job := spec()
 	job.NotBefore = time.Now().Add(24 * time.Hour) // so that no node claims the run
@@ -165,5 +164,5 @@ func (h *host) chatter(ctx context.Context, n int) (string, error) {
 		}
 		run = c.Run
 	}
-	return run.ID, h.Cancel(ctx, run.ID, "everything is said")
+	return run.ID, h.Cancel(ctx, run.ID, "all messages are written")
 }

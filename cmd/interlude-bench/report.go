@@ -15,14 +15,14 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// report holds what was measured. Times are in milliseconds unless the name says otherwise.
+// report has the results. Times are in milliseconds unless the name says otherwise.
 type report struct {
 	Store       string `json:"store"`
 	Runs        int    `json:"runs"`
 	Concurrency int    `json:"concurrency"`
 	Parked      int    `json:"parked"`
 	Finished    int    `json:"finished,omitempty"`
-	Across      bool   `json:"across,omitempty"` // the replies were sent through another node
+	Across      bool   `json:"across,omitempty"` // the replies went through another node
 	GroupCommit bool   `json:"group_commit"`
 	Followed    bool   `json:"followed"` // a follower read the events of each run
 	Feed        bool   `json:"feed"`     // a reader of a feed read the events of all runs
@@ -36,7 +36,7 @@ type report struct {
 	RowsPerRun    float64 `json:"rows_per_run"`
 	BytesPerRun   float64 `json:"bytes_per_run"`
 	AllocsPerRun  float64 `json:"allocs_per_run"`
-	CPUPerRun     float64 `json:"cpu_us_per_run"` // on all cores; 0 where the system does not report it
+	CPUPerRun     float64 `json:"cpu_us_per_run"` // on all cores; 0 if unavailable
 	RSS           float64 `json:"rss_mb"`
 	ClaimP50      float64 `json:"claim_p50_ms"`
 	DeadlinesPerS float64 `json:"deadlines_per_s"`
@@ -48,16 +48,16 @@ type report struct {
 
 	FirstRun     float64 `json:"open_first_run_ms"`         // from opening the store until the first run has ended
 	Recovery     float64 `json:"recovery_s,omitempty"`      // until all parked runs were read as recovered
-	DuringRunsPS float64 `json:"recovery_runs_s,omitempty"` // round trips meanwhile
+	DuringRunsPS float64 `json:"recovery_runs_s,omitempty"` // round trips during the recovery
 
-	RestartCommits  int     `json:"restart_commits"`        // of the start, without those of the round trips
+	RestartCommits  int     `json:"restart_commits"`        // of the start, without the round trips
 	InboxPage       int     `json:"inbox_page,omitempty"`   // questions on the first page
 	InboxP50        float64 `json:"inbox_p50_ms,omitempty"` // to read that page
 	InboxP99        float64 `json:"inbox_p99_ms,omitempty"`
 	ChildrenStarted float64 `json:"children_started_s,omitempty"` // until all of a run's children ask, and it waits
 	ChildrenEnded   float64 `json:"children_ended_s,omitempty"`   // from their replies until that run has ended
-	ChildCPU        float64 `json:"child_cpu_us,omitempty"`       // of processor time a child, from its reply on
-	FollowersP99    float64 `json:"followers_p99_ms,omitempty"`   // from sending a message until its follower got it
+	ChildCPU        float64 `json:"child_cpu_us,omitempty"`       // processor time per child, from its reply
+	FollowersP99    float64 `json:"followers_p99_ms,omitempty"`   // from sending a message until its follower has it
 	FollowersEPS    float64 `json:"followers_events_per_s,omitempty"`
 	ReplayEPS       float64 `json:"replay_events_per_s,omitempty"`
 	ReplayHeap      float64 `json:"replay_heap_mb,omitempty"`
@@ -68,7 +68,7 @@ type report struct {
 
 func (r *report) rowBytes() int { return int(r.written.Bytes / max(r.written.Rows, 1)) }
 
-// compare sets the figures that relate the library's speed to the disk's.
+// compare relates the library's speed to the disk's.
 func (r *report) compare(before, after probe) {
 	r.CeilingRows = (before.rowsPerS + after.rowsPerS) / 2
 	r.CeilingRatio = r.RunsPerS * r.RowsPerRun / r.CeilingRows
@@ -110,9 +110,9 @@ func (r *report) print(w io.Writer, asJSON bool) error {
 	line("a run's commits / flushes / rows", "%.2f / %.3f / %.1f", r.CommitsPerRun, r.FlushesPerRun, r.RowsPerRun)
 	line("a run's bytes / allocations / CPU", "%.0f / %.0f / %.0f µs", r.BytesPerRun, r.AllocsPerRun, r.CPUPerRun)
 	line("plain batched writes", "%.0f rows/s", r.CeilingRows)
-	line("of which the runs wrote", "%.0f %%", 100*r.CeilingRatio)
+	line("share written by the runs", "%.0f %%", 100*r.CeilingRatio)
 	line("an empty durable flush, p50", "%.3f ms", r.FlushP50)
-	line("open until first run's end", "%.0f ms", r.FirstRun)
+	line("open until the first run's end", "%.0f ms", r.FirstRun)
 	line("resident memory", "%.0f MB", r.RSS)
 	line("goroutines left at the end", "%d", r.GoroutinesLeft)
 	optional := func(wanted bool, name, format string, args ...any) {
@@ -120,9 +120,9 @@ func (r *report) print(w io.Writer, asJSON bool) error {
 			line(name, format, args...)
 		}
 	}
-	optional(r.Recovery > 0, "recovery of the parked / runs meanwhile", "%.2f s / %.0f runs/s", r.Recovery,
+	optional(r.Recovery > 0, "recovery of the parked / runs during it", "%.2f s / %.0f runs/s", r.Recovery,
 		r.DuringRunsPS)
-	optional(r.Recovery > 0, "commits because of the restart", "%d", r.RestartCommits)
+	optional(r.Recovery > 0, "commits caused by the restart", "%d", r.RestartCommits)
 	optional(r.DeadlinesPerS > 0, "deadlines that fell due together", "%.0f fired/s", r.DeadlinesPerS)
 	optional(r.InboxP99 > 0, "first page of an inbox: questions / p50 / p99", "%d / %.2f / %.2f ms", r.InboxPage,
 		r.InboxP50, r.InboxP99)
@@ -130,7 +130,7 @@ func (r *report) print(w io.Writer, asJSON bool) error {
 		"%.2f s / %.2f s / %.0f µs", r.ChildrenStarted, r.ChildrenEnded, r.ChildCPU)
 	optional(r.FollowersEPS > 0, "followers: events / message until seen, p99", "%.0f /s / %.2f ms", r.FollowersEPS,
 		r.FollowersP99)
-	optional(r.ReplayEPS > 0, "replay / heap meanwhile", "%.0f events/s / %.1f MB", r.ReplayEPS, r.ReplayHeap)
+	optional(r.ReplayEPS > 0, "replay / heap during it", "%.0f events/s / %.1f MB", r.ReplayEPS, r.ReplayHeap)
 	if s := r.Soak; s != nil {
 		line("soak", "%s at %.0f runs/s", s.For, s.RunsPerS)
 		line("heap in each tenth, MB", "%s", each(s.HeapMB))
@@ -169,8 +169,8 @@ func percentile(all []time.Duration, p int) float64 {
 	return float64(all[(len(all)-1)*p/100]) / 1e6
 }
 
-// resident returns the process's resident memory in MB; where the system does not report it, the
-// memory that the Go runtime holds.
+// resident returns the process's resident memory in MB; if that is unavailable, the memory of the
+// Go runtime.
 func resident() float64 {
 	if status, err := os.ReadFile("/proc/self/status"); err == nil {
 		for line := range strings.Lines(string(status)) {

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// soaked holds the figures of a soak: one sample for each tenth of its time.
+// soaked has the results of a soak: one sample for each tenth of its time.
 type soaked struct {
 	For              string    `json:"for"`
 	RunsPerS         float64   `json:"runs_per_s"`
@@ -22,7 +22,7 @@ type soaked struct {
 	GoroutinesAfter  int       `json:"goroutines_after"`
 }
 
-// keepFor is how long a run that has ended is kept during a soak.
+// keepFor is the time after which a soak deletes a run that has ended.
 const keepFor = 20 * time.Second
 
 // soak makes round trips at half the measured speed, and prunes runs that ended some time ago.
@@ -96,8 +96,8 @@ func (h *host) pruneOften(ctx context.Context, s *soaked) error {
 	}
 }
 
-// settledGoroutines counts the goroutines once those that are about to end have ended. It waits at
-// most one second for their number to fall to want.
+// settledGoroutines counts the goroutines. It waits up to one second for their number to fall to
+// want.
 func settledGoroutines(want int) int {
 	for range 100 {
 		if runtime.NumGoroutine() <= want {
@@ -118,8 +118,7 @@ type pace struct {
 	begunTrips int // guarded by mu
 }
 
-// wait returns when the next trip is due. It returns false when there is none because ctx has
-// ended.
+// wait returns true when the next trip is due, and false when ctx has ended.
 func (p *pace) wait(ctx context.Context) bool {
 	p.mu.Lock()
 	at := p.begun.Add(time.Duration(float64(p.next) / p.perS * float64(time.Second)))

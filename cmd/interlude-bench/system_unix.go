@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// cpuTime returns the CPU time that the process has used so far, on all cores.
+// cpuTime returns the process's CPU time so far, on all cores.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
@@ -16,6 +16,6 @@ func cpuTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// flushPages waits until the system has written its delayed pages: the next phase must not pay for
-// those that parking and recovery left.
+// flushPages waits until the system has written its delayed pages, so that the next phase does not
+// pay for parking and recovery.
 func flushPages() { syscall.Sync() }

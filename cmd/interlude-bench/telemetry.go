@@ -15,19 +15,19 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// collectEvery is how often metrics are collected, as often as Gauges advises at most.
+// collectEvery is the interval at which metrics are collected, the shortest that Gauges recommends.
 const collectEvery = 10 * time.Second
 
-// telemetry is OpenTelemetry's own SDK as a host installs it, with exporters that discard what they
-// get: it measures everything but the network. The zero value is a host without telemetry.
+// telemetry is OpenTelemetry's SDK as a host installs it, with exporters that discard everything:
+// it measures all but the network. The zero value is a host without telemetry.
 type telemetry struct {
 	observer lifecycle.Observer
 	gauges   func(*lifecycle.Client, store.Meter) (stop func() error, err error)
 	leave    []func(context.Context) error
 }
 
-// newTelemetry returns what -telemetry asks for. "observer" is an observer that does nothing, which
-// shows the library's part.
+// newTelemetry returns the telemetry of -telemetry. "observer" is an observer that does nothing,
+// which measures the library's part.
 func newTelemetry(kind string) (*telemetry, error) {
 	t := &telemetry{}
 	var cfg otel.Config
@@ -59,7 +59,7 @@ func newTelemetry(kind string) (*telemetry, error) {
 	return t, nil
 }
 
-// watch has the gauges collected too.
+// watch collects the gauges too.
 func (t *telemetry) watch(c *lifecycle.Client, stored store.Meter) error {
 	if t.gauges == nil {
 		return nil
@@ -80,13 +80,13 @@ func (t *telemetry) end(ctx context.Context) (err error) {
 	return err
 }
 
-// discard exports spans to nowhere.
+// discard discards spans.
 type discard struct{}
 
 func (discard) ExportSpans(context.Context, []trace.ReadOnlySpan) error { return nil }
 func (discard) Shutdown(context.Context) error                          { return nil }
 
-// discardMetrics exports metrics to nowhere.
+// discardMetrics discards metrics.
 type discardMetrics struct{}
 
 func (discardMetrics) Temporality(k metric.InstrumentKind) metricdata.Temporality {

@@ -11,7 +11,7 @@ import (
 )
 
 var doctorVerb = command.Verb{
-	Name: "doctor", Does: "find problems of the database and the hosts, and say what to do",
+	Name: "doctor", Does: "find problems of database and hosts, with remedies",
 	More: "It changes nothing. It reads every page of a SQLite file. The exit status is 1 if a problem was found.",
 	Prepare: func(f *flag.FlagSet) command.Action {
 		db, asJSON := NewDatabase(f), jsonFlag(f)
