@@ -64,19 +64,19 @@ func (f Func) RunTurn(ctx context.Context, t Turn, s Sink) (Outcome, error) {
 }
 
 // CanBranch allows any: the session of a function is its state, which is a value, or nothing.
-func (Func) CanBranch(_ context.Context, p BranchPoint) error { return checkFuncSession(&p.Session) }
+func (Func) CanBranch(_ context.Context, p BranchPoint) error { return validateFuncSession(&p.Session) }
 
 // Branch returns the state for the fork.
 func (Func) Branch(_ context.Context, p BranchPoint, t Turn) (SessionHandle, error) {
 	if p.Session.Version != stateVersion {
-		return SessionHandle{Engine: funcEngine, Data: []byte(t.RunID)}, checkFuncSession(&p.Session)
+		return SessionHandle{Engine: funcEngine, Data: []byte(t.RunID)}, validateFuncSession(&p.Session)
 	}
-	return p.Session, checkFuncSession(&p.Session)
+	return p.Session, validateFuncSession(&p.Session)
 }
 
-// checkFuncSession refuses a session that the function has made by itself: it may be the name of
+// validateFuncSession refuses a session that the function has made by itself: it may be the name of
 // something that cannot be copied.
-func checkFuncSession(h *SessionHandle) error {
+func validateFuncSession(h *SessionHandle) error {
 	if h.Engine != funcEngine {
 		return fmt.Errorf("%w: the function has a session of its own, of %.40q", ErrHandleRefused, h.Engine)
 	}

@@ -107,7 +107,7 @@ func (q Question) Digest() string {
 // digestible is a JSON value in its canonical form. A text that is not JSON stands for itself: such
 // a question was never asked, but may be digested.
 func digestible(raw json.RawMessage) any {
-	if checkJSON(raw) == nil {
+	if validateJSON(raw) == nil {
 		if c, err := canonical(raw); err == nil {
 			return c
 		}
@@ -134,7 +134,7 @@ func (r Reply) ValidateFor(q Question) error {
 	}
 	switch {
 	case q.Subject != nil:
-		return r.checkDecision(&q)
+		return r.validateDecision(&q)
 	case r.Decision != "":
 		return &FieldError{"Decision", string(r.Decision), "none, since the question is no approval"}
 	case len(q.Schema) == 0 && len(r.Value) > 0:
@@ -148,13 +148,13 @@ func (r Reply) ValidateFor(q Question) error {
 	case len(r.Value) == 0:
 		return nil
 	}
-	return checkValue(q.Schema, r.Value)
+	return validateValue(q.Schema, r.Value)
 }
 
-// checkDecision is ValidateFor for an approval.
-func (r Reply) checkDecision(q *Question) error {
+// validateDecision is ValidateFor for an approval.
+func (r Reply) validateDecision(q *Question) error {
 	if q.DecidedBySeveral() {
-		return r.checkVote(q)
+		return r.validateVote(q)
 	}
 	switch r.Decision {
 	case "":
@@ -163,7 +163,7 @@ func (r Reply) checkDecision(q *Question) error {
 		}
 		return &FieldError{"Decision", "missing", "approve, edit, reject or respond"}
 	case Edit:
-		return r.checkEdit(q)
+		return r.validateEdit(q)
 	}
 	if len(r.Value) > 0 {
 		return &FieldError{"Value", sizeOf(r.Value), "none, unless the arguments are edited"}
@@ -171,13 +171,13 @@ func (r Reply) checkDecision(q *Question) error {
 	return nil
 }
 
-// checkEdit says what is wrong with edited arguments.
-func (r Reply) checkEdit(q *Question) error {
+// validateEdit says what is wrong with edited arguments.
+func (r Reply) validateEdit(q *Question) error {
 	switch {
 	case len(r.Value) == 0:
 		return &FieldError{"Value", "missing", "the edited arguments"}
 	case len(q.Schema) > 0:
-		return checkValue(q.Schema, r.Value)
+		return validateValue(q.Schema, r.Value)
 	case isObject(q.Subject.Arguments) && !isObject(r.Value):
 		return &FieldError{"Value", sizeOf(r.Value), "an object, as the arguments are"}
 	}
@@ -188,9 +188,9 @@ func isObject(raw json.RawMessage) bool { return bytes.HasPrefix(raw, []byte{'{'
 
 func sizeOf[T ~string | ~[]byte](s T) string { return fmt.Sprintf("%d bytes", len(s)) }
 
-// checkForm says what is wrong with the parts of the reply that only forms and approvals have,
+// validateForm says what is wrong with the parts of the reply that only forms and approvals have,
 // whatever the question is.
-func (r Reply) checkForm() error {
+func (r Reply) validateForm() error {
 	switch {
 	case len(r.Value) > MaxValue:
 		return &FieldError{"Value", sizeOf(r.Value), fmt.Sprintf("at most %d bytes", MaxValue)}
@@ -198,7 +198,7 @@ func (r Reply) checkForm() error {
 		return &FieldError{"Seen", sizeOf(r.Seen), "the Digest of the question"}
 	}
 	if len(r.Value) > 0 {
-		err := checkJSON(r.Value)
+		err := validateJSON(r.Value)
 		if err == nil {
 			err = schema.ValidateFinite(r.Value)
 		}
@@ -322,7 +322,7 @@ func (s Subject) Validate() error {
 		return fmt.Errorf("arguments have %d bytes, at most %d", len(s.Arguments), MaxArguments)
 	}
 	if len(s.Arguments) > 0 {
-		if err := checkJSON(s.Arguments); err != nil {
+		if err := validateJSON(s.Arguments); err != nil {
 			return fmt.Errorf("arguments: %w", err)
 		}
 	}

@@ -122,7 +122,7 @@ func TestK3HalvesOfCharacters(t *testing.T) {
 		`\ud800\udc00\\udc00`: false, `\ud800\udc00\n\udc00`: true, `\\\udc00`: true, `\\udc00`: false,
 		`\n\ud800`: true, `\udc00\udc00`: true,
 	} {
-		err := checkJSON(json.RawMessage(`"` + body + `"`))
+		err := validateJSON(json.RawMessage(`"` + body + `"`))
 		require.Equal(t, half, err != nil, "%s: %v", body, err)
 	}
 }
@@ -131,8 +131,8 @@ func TestK3HalvesOfCharacters(t *testing.T) {
 // and both together.
 func TestK3ASchemaHasItsBounds(t *testing.T) {
 	bytes := func(n int) string { return `{"title":"` + letters(n-len(`{"title":""}`)) + `"}` }
-	require.NoError(t, checkSchema(json.RawMessage(bytes(MaxSchema))))
-	require.ErrorContains(t, checkSchema(json.RawMessage(bytes(MaxSchema+1))), "131073 bytes, at most 131072")
+	require.NoError(t, validateSchema(json.RawMessage(bytes(MaxSchema))))
+	require.ErrorContains(t, validateSchema(json.RawMessage(bytes(MaxSchema+1))), "131073 bytes, at most 131072")
 
 	pattern := func(instructions int) string { return letters(instructions - 2) } // and one that fails, and the match
 	alone := func(n int) string { return `{"pattern":"` + pattern(n) + `"}` }
@@ -147,17 +147,17 @@ func TestK3ASchemaHasItsBounds(t *testing.T) {
 		{within, maxPatterns / 2, "2501 instructions, for a value that is checked up to 2 times"},
 		{named, maxPatterns, "its patterns are too large: more than 5000 instructions"},
 	} {
-		require.NoError(t, checkSchema(json.RawMessage(s.schema(s.most))))
-		require.ErrorContains(t, checkSchema(json.RawMessage(s.schema(s.most+1))), s.fault)
+		require.NoError(t, validateSchema(json.RawMessage(s.schema(s.most))))
+		require.ErrorContains(t, validateSchema(json.RawMessage(s.schema(s.most+1))), s.fault)
 	}
 	both := func(n int) string { return `{"properties":{"a":` + alone(n) + `,"b":` + alone(maxPatterns/2) + `}}` }
-	require.NoError(t, checkSchema(json.RawMessage(both(maxPatterns/2))))
-	require.ErrorContains(t, checkSchema(json.RawMessage(both(maxPatterns/2+1))), "its patterns are too large")
+	require.NoError(t, validateSchema(json.RawMessage(both(maxPatterns/2))))
+	require.ErrorContains(t, validateSchema(json.RawMessage(both(maxPatterns/2+1))), "its patterns are too large")
 	after := func(n int) string { return `{"allOf":[` + alone(n) + `,` + alone(3) + `]}` }
-	require.ErrorContains(t, checkSchema(json.RawMessage(after(maxPatterns))), "its patterns are too large")
+	require.ErrorContains(t, validateSchema(json.RawMessage(after(maxPatterns))), "its patterns are too large")
 	checks := func(n int) string { return `{"allOf":[` + strings.Repeat("true,", n-2) + `true]}` }
-	require.NoError(t, checkSchema(json.RawMessage(checks(maxChecks))))
-	require.ErrorContains(t, checkSchema(json.RawMessage(checks(maxChecks+1))), "would be checked 1001 times over")
+	require.NoError(t, validateSchema(json.RawMessage(checks(maxChecks))))
+	require.ErrorContains(t, validateSchema(json.RawMessage(checks(maxChecks+1))), "would be checked 1001 times over")
 }
 
 // K4: the call that an approval is about has its bounds.

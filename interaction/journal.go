@@ -40,18 +40,18 @@ type JournalSize struct {
 // Size is the number of bytes that the entry counts for in JournalSize.Bytes.
 func (e *JournalEntry) Size() int { return len(e.Path) + len(e.Name) + len(e.Type) + len(e.Body) }
 
-// fault says why the entry cannot be kept in any journal; empty if it can.
-func (e *JournalEntry) fault() string {
+// validate returns an error if the entry cannot be kept in any journal.
+func (e *JournalEntry) validate() error {
 	for _, word := range []string{e.Path, e.Name, e.Type} {
 		if len(word) > MaxJournalWord || !utf8.ValidString(word) || strings.IndexByte(word, 0) >= 0 {
-			return fmt.Sprintf("path, name and type are at most %d bytes of UTF-8 without NUL, not %.80q, %.80q and "+
+			return fmt.Errorf("path, name and type are at most %d bytes of UTF-8 without NUL, not %.80q, %.80q and "+
 				"%.80q", MaxJournalWord, e.Path, e.Name, e.Type)
 		}
 	}
 	if e.Path == "" || e.Type == "" || len(e.Body) == 0 {
-		return "it has a path, a type and a body"
+		return errors.New("it has a path, a type and a body")
 	}
-	return ""
+	return nil
 }
 
 // With returns the size after these entries; nil stands for an empty journal, and nil is returned
@@ -67,8 +67,8 @@ func (s *JournalSize) With(entries []JournalEntry) (*JournalSize, error) {
 	}
 	for i := range entries {
 		e := &entries[i]
-		if fault := e.fault(); fault != "" {
-			return nil, fmt.Errorf("interaction: journal entry %.80q at %.80s: %s", e.Name, e.Path, fault)
+		if err := e.validate(); err != nil {
+			return nil, fmt.Errorf("interaction: journal entry %.80q at %.80s: %w", e.Name, e.Path, err)
 		}
 		next.Entries++
 		next.Bytes += int64(e.Size())

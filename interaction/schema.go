@@ -69,27 +69,27 @@ func (q Question) ValidateSchema() error {
 func usableSchema(raw json.RawMessage) (json.RawMessage, []string, error) {
 	raw = bytes.TrimSpace(raw)
 	var dropped []string
-	err := checkSchemaText(raw)
+	err := validateSchemaText(raw)
 	if err == nil {
 		raw, dropped, err = schema.Relax(raw)
 	}
 	if err == nil {
-		err = checkSchema(raw)
+		err = validateSchema(raw)
 	}
 	return raw, dropped, err
 }
 
-// checkSchemaText says what is wrong with the text of a schema.
-func checkSchemaText(raw json.RawMessage) error {
+// validateSchemaText says what is wrong with the text of a schema.
+func validateSchemaText(raw json.RawMessage) error {
 	if len(raw) > MaxSchema {
 		return fmt.Errorf("%d bytes, at most %d", len(raw), MaxSchema)
 	}
-	return checkJSON(raw)
+	return validateJSON(raw)
 }
 
-// checkSchema says what is wrong with the schema of a question.
-func checkSchema(raw json.RawMessage) error {
-	if err := checkSchemaText(raw); err != nil {
+// validateSchema says what is wrong with the schema of a question.
+func validateSchema(raw json.RawMessage) error {
+	if err := validateSchemaText(raw); err != nil {
 		return err
 	}
 	size, err := schema.Measure(raw)
@@ -121,9 +121,9 @@ const (
 	maxPatterns = 5000
 )
 
-// checkValue checks a value against a schema. The error is a *ValueError if the value is JSON that
+// validateValue checks a value against a schema. The error is a *ValueError if the value is JSON that
 // the schema does not allow.
-func checkValue(declared, value json.RawMessage) error {
+func validateValue(declared, value json.RawMessage) error {
 	s, err := schema.Cached(declared)
 	if err != nil {
 		return fmt.Errorf("interaction: the question's schema: %w", err)
@@ -139,9 +139,9 @@ func checkValue(declared, value json.RawMessage) error {
 	return e
 }
 
-// checkJSON says why a text is no JSON that means the same to everybody: it must be UTF-8 without a
+// validateJSON says why a text is no JSON that means the same to everybody: it must be UTF-8 without a
 // member given twice, without half of a character, and within the bounds of package schema.
-func checkJSON(raw json.RawMessage) error {
+func validateJSON(raw json.RawMessage) error {
 	switch {
 	case !utf8.Valid(raw):
 		return errors.New("it is not UTF-8")
@@ -190,7 +190,7 @@ func halfCharacter(raw []byte) bool {
 	return false
 }
 
-// canonical writes JSON that passed checkJSON as Question.Digest hashes it: without blanks, the
+// canonical writes JSON that passed validateJSON as Question.Digest hashes it: without blanks, the
 // members of objects sorted by name, and numbers as they were written.
 func canonical(raw json.RawMessage) (json.RawMessage, error) {
 	v, err := schema.Decode(raw)

@@ -43,7 +43,7 @@ func (r Reply) Validate() error {
 	if err := r.Actor.Validate(); err != nil {
 		return err
 	}
-	return r.checkForm()
+	return r.validateForm()
 }
 
 // Digest identifies the reply's body: the interaction and the text, and the decision and the value

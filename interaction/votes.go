@@ -100,8 +100,8 @@ func (q Question) WithVote(r Reply, now time.Time) Question {
 	return q
 }
 
-// checkVote is ValidateFor for an approval that several people decide.
-func (r Reply) checkVote(q *Question) error {
+// validateVote is ValidateFor for an approval that several people decide.
+func (r Reply) validateVote(q *Question) error {
 	voted := q.VoteOf(r.Actor)
 	switch {
 	case r.Actor.ID == "":

@@ -117,16 +117,16 @@ func (c *Client) checkQuery(ctx context.Context, q *Query) error {
 	return nil
 }
 
-// checkTime returns an error if a caller's time is outside the years that stores can keep.
-func checkTime(argument string, at time.Time) error {
+// validateTime returns an error if a caller's time is outside the years that stores can keep.
+func validateTime(argument string, at time.Time) error {
 	if inCalendar(at) {
 		return nil
 	}
 	return &ArgumentError{argument, yearOf(at), wantYear, nil}
 }
 
-// checkReply returns an error if the reply is invalid.
-func checkReply(reply *Reply) error {
+// validateReply returns an error if the reply is invalid.
+func validateReply(reply *Reply) error {
 	err := reply.Validate()
 	var fault *FieldError
 	if errors.As(err, &fault) {

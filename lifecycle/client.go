@@ -365,7 +365,7 @@ func (c *Client) newPoller(f *follower) node.Poller {
 // The folders of the runs in Config.Dir stay, and nobody uses them again: list the runs that are to
 // be pruned, and remove the folder that Lifecycle.Folder names for each, before they are pruned.
 func (c *Client) Prune(ctx context.Context, before time.Time) (int, error) {
-	if err := errors.Join(c.check(ctx), checkTime("before", before)); err != nil {
+	if err := errors.Join(c.check(ctx), validateTime("before", before)); err != nil {
 		return 0, err
 	}
 	if err := c.allow(ctx, ActionPrune, nil, nil); err != nil {

@@ -224,5 +224,5 @@ func (f *FeedFilter) check() error {
 	if key, ok := wrongLabel(q.Labels); !ok {
 		return &ArgumentError{"filter.Labels", quote(key), wantLabels, nil}
 	}
-	return checkPerson("filter.For", f.For)
+	return validatePerson("filter.For", f.For)
 }

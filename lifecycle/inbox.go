@@ -227,7 +227,7 @@ func (c *Client) checkInbox(ctx context.Context, q *InboxQuery) (place inboxPlac
 		return place, &ArgumentError{"query.After", quote(q.After), "the Next of a page, or nothing for the first page",
 			nil}
 	}
-	if err := checkPerson("query.For", q.For); err != nil {
+	if err := validatePerson("query.For", q.For); err != nil {
 		return place, err
 	}
 	if len(q.Kinds) > store.MaxBatch {
@@ -240,11 +240,11 @@ func (c *Client) checkInbox(ctx context.Context, q *InboxQuery) (place inboxPlac
 				nil}
 		}
 	}
-	return place, checkTime("query.DueBefore", q.DueBefore)
+	return place, validateTime("query.DueBefore", q.DueBefore)
 }
 
-// checkPerson returns an error if the person of a filter is not a valid actor.
-func checkPerson(argument string, a Actor) error {
+// validatePerson returns an error if the person of a filter is not a valid actor.
+func validatePerson(argument string, a Actor) error {
 	var fault *FieldError
 	if err := a.Validate(); errors.As(err, &fault) {
 		return &ArgumentError{argument + strings.TrimPrefix(fault.Field, "Actor"), fault.Value, fault.Want, fault}

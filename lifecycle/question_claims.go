@@ -33,7 +33,7 @@ func (c *Client) Claim(ctx context.Context, id string, question int, until time.
 	if err := c.checkQuestionCall(ctx, id, question); err != nil {
 		return err
 	}
-	if err := checkTime("until", until); err != nil {
+	if err := validateTime("until", until); err != nil {
 		return err
 	}
 	if c.actor.ID == "" {

@@ -35,7 +35,7 @@ func (c *Client) Reply(ctx context.Context, id string, reply Reply) (Receipt, er
 		return Receipt{}, err
 	}
 	reply.Actor = actor
-	if err := checkReply(&reply); err != nil {
+	if err := validateReply(&reply); err != nil {
 		return Receipt{}, err
 	}
 	var run Run

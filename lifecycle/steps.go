@@ -30,7 +30,7 @@ func (c *Client) Extend(ctx context.Context, id string, question int, until time
 	if until.IsZero() {
 		return &ArgumentError{"until", until.String(), "a time", nil}
 	}
-	if err := checkTime("until", until); err != nil {
+	if err := validateTime("until", until); err != nil {
 		return err
 	}
 	until = until.UTC().Truncate(time.Microsecond)

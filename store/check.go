@@ -43,10 +43,10 @@ func (c *Commit) Validate() error {
 			return invalid(r, "event %d is empty or has a line break", e.Seq)
 		}
 	}
-	if err := c.checkTexts(); err != nil {
+	if err := c.validateTexts(); err != nil {
 		return err
 	}
-	return c.checkSettled()
+	return c.validateSettled()
 }
 
 // ValidateNext returns an error that matches ErrInvalid if a valid commit does not follow from prev,
@@ -60,16 +60,16 @@ func (c *Commit) ValidateNext(prev *Run, claim bool) error {
 	if err := firstBroken(&c.Run, rules[:]); err != nil {
 		return err
 	}
-	if err := c.checkUsage(prev); err != nil {
+	if err := c.validateUsage(prev); err != nil {
 		return err
 	}
-	if err := c.checkBudget(prev); err != nil {
+	if err := c.validateBudget(prev); err != nil {
 		return err
 	}
-	if err := c.checkJournal(prev); err != nil {
+	if err := c.validateJournal(prev); err != nil {
 		return err
 	}
-	return c.checkQuestions(prev)
+	return c.validateQuestions(prev)
 }
 
 // stateChanges are the pairs of states, from and to, for which the contract has a transition.
@@ -107,7 +107,7 @@ func (r *Run) Validate() error {
 	if err := firstBroken(r, rules[:]); err != nil {
 		return err
 	}
-	return r.checkOpen()
+	return r.validateOpen()
 }
 
 // maxChoices bounds the choices of a held run.
@@ -141,7 +141,7 @@ func (q ClaimRequest) Validate() error {
 	if q.Suspects && q.Engines == nil {
 		return fmt.Errorf("%w: a claim of suspects needs Engines", ErrInvalid)
 	}
-	return checkEngines(q.Engines)
+	return validateEngines(q.Engines)
 }
 
 // ValidateLimit returns an error that matches ErrInvalid unless a call may have this limit.

@@ -17,9 +17,9 @@ type TransactionView interface {
 	InTransaction()
 }
 
-// checkJournal returns an error if the commit must not have its entries, or does not count them.
+// validateJournal returns an error if the commit must not have its entries, or does not count them.
 // Only a turn writes a journal; prev is the stored record.
-func (c *Commit) checkJournal(prev *Run) error {
+func (c *Commit) validateJournal(prev *Run) error {
 	if len(c.Journal) == 0 && prev.Journal == nil && c.Run.Journal == nil {
 		return nil
 	}

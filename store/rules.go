@@ -49,7 +49,7 @@ var (
 )
 
 // rules say when a record contradicts itself (I10). The rules of its open questions are in
-// checkOpen, and that of its times is strangeTime.
+// validateOpen, and that of its times is strangeTime.
 func (r *Run) rules() [17]rule {
 	waiting, running, queued := r.State == fsm.StateWaitingUser, r.State == fsm.StateRunning, r.State == fsm.StateQueued
 	ended := r.State.Terminal()

@@ -64,13 +64,13 @@ func (r *Run) CloseQuestion(number int) {
 	}
 }
 
-// checkOpen returns an error if the open questions do not fit the record: a question that was asked
+// validateOpen returns an error if the open questions do not fit the record: a question that was asked
 // alone must have the last number, and several must be of those that were asked together.
-func (r *Run) checkOpen() error {
-	if err := r.checkWaits(); err != nil {
+func (r *Run) validateOpen() error {
+	if err := r.validateWaits(); err != nil {
 		return err
 	}
-	if err := r.checkVotes(); err != nil {
+	if err := r.validateVotes(); err != nil {
 		return err
 	}
 	t := r.Together
@@ -82,7 +82,7 @@ func (r *Run) checkOpen() error {
 			return invalid(r, "the pending question has number %d, want the last number, %d", r.Pending.ID,
 				r.Interactions)
 		}
-		return r.checkAskedAt()
+		return r.validateAskedAt()
 	}
 	if err := t.check(r); err != nil {
 		return err
@@ -99,7 +99,7 @@ func (r *Run) checkOpen() error {
 		}
 		last = q.ID
 	}
-	return r.checkAskedAt()
+	return r.validateAskedAt()
 }
 
 // check returns an error if the questions were not asked last, or if their counts are not possible.
@@ -175,9 +175,9 @@ func (r *Run) ReplaceQuestion(q interaction.Question) {
 	}
 }
 
-// checkWaits returns an error unless all open questions have waits of their own or none has. If
+// validateWaits returns an error unless all open questions have waits of their own or none has. If
 // they have, the deadline must be the time of their next step or first end.
-func (r *Run) checkWaits() error {
+func (r *Run) validateWaits() error {
 	if r.Pending == nil {
 		return nil
 	}
@@ -207,7 +207,7 @@ func (r *Run) checkWaits() error {
 	return nil
 }
 
-func (r *Run) checkAskedAt() error {
+func (r *Run) validateAskedAt() error {
 	for i := -1; r.Pending != nil && i < len(r.Siblings); i++ {
 		q := r.Pending
 		if i >= 0 {
@@ -220,10 +220,10 @@ func (r *Run) checkAskedAt() error {
 	return nil
 }
 
-// checkQuestions compares the run's questions with those of the stored record prev: questions are
+// validateQuestions compares the run's questions with those of the stored record prev: questions are
 // numbered without a gap, and each stays open until it is settled, once (I8). So no interaction is
 // ever settled twice.
-func (c *Commit) checkQuestions(prev *Run) error {
+func (c *Commit) validateQuestions(prev *Run) error {
 	r := &c.Run
 	for i := range c.Settled {
 		if number := c.Settled[i].Question.ID; prev.OpenQuestion(number) == nil {
@@ -251,7 +251,7 @@ func (c *Commit) checkQuestions(prev *Run) error {
 		}
 		switch closed := c.settles(number); {
 		case r.OpenQuestion(number) != nil:
-			if err := c.checkNewVotes(prev, number); err != nil {
+			if err := c.validateNewVotes(prev, number); err != nil {
 				return err
 			}
 			open++
@@ -285,9 +285,9 @@ func (c *Commit) Keyed() *interaction.Record {
 	return nil
 }
 
-// checkSettled returns an error if the settled interactions are not complete and in order, or if
+// validateSettled returns an error if the settled interactions are not complete and in order, or if
 // the run still has one of them open.
-func (c *Commit) checkSettled() error {
+func (c *Commit) validateSettled() error {
 	keys, last := 0, 0
 	for i := range c.Settled {
 		s := &c.Settled[i]

@@ -89,10 +89,10 @@ type TurnUsage struct {
 // It is so small that the sum over a million turns does not overflow an int64.
 const MaxUsage = 1 << 43
 
-// checkBudget compares the budget of the run with that of the stored record prev. The used tokens
+// validateBudget compares the budget of the run with that of the stored record prev. The used tokens
 // must grow by exactly the usage in this commit, and the used turns by the turns that it starts.
 // The limits may change only if the stored run was held.
-func (c *Commit) checkBudget(prev *Run) error {
+func (c *Commit) validateBudget(prev *Run) error {
 	was, is := prev.Budget, c.Run.Budget
 	switch {
 	case was == nil && is == nil:
@@ -115,8 +115,8 @@ func (c *Commit) checkBudget(prev *Run) error {
 	return nil
 }
 
-// checkUsage returns an error if the commit must not have its usage. prev is the stored record.
-func (c *Commit) checkUsage(prev *Run) error {
+// validateUsage returns an error if the commit must not have its usage. prev is the stored record.
+func (c *Commit) validateUsage(prev *Run) error {
 	u := c.Usage
 	if u == nil {
 		return nil

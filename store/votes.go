@@ -6,9 +6,9 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// checkVotes returns an error if the votes on the open questions are not possible, or their claims
+// validateVotes returns an error if the votes on the open questions are not possible, or their claims
 // (K5). Only an approval that needs further votes can have some, each of another person.
-func (r *Run) checkVotes() error {
+func (r *Run) validateVotes() error {
 	given := 0
 	for i := -1; r.Pending != nil && i < len(r.Siblings); i++ {
 		q := r.Pending
@@ -22,7 +22,7 @@ func (r *Run) checkVotes() error {
 		if q.Need == 0 && q.Rejects == 0 && q.Votes == nil { // most questions
 			continue
 		}
-		if err := r.checkVotesOn(q); err != nil {
+		if err := r.validateVotesOn(q); err != nil {
 			return err
 		}
 		given += len(q.Votes)
@@ -33,7 +33,7 @@ func (r *Run) checkVotes() error {
 	return nil
 }
 
-func (r *Run) checkVotesOn(q *interaction.Question) error {
+func (r *Run) validateVotesOn(q *interaction.Question) error {
 	switch {
 	case interaction.ValidateVotes(q.Need, q.Rejects) != nil || !q.DecidedBySeveral() || q.Subject == nil:
 		return invalid(r, "question %d needs %d people to approve and %d to reject, want 2 to %d for an approval", q.ID,
@@ -56,9 +56,9 @@ func (r *Run) checkVotesOn(q *interaction.Question) error {
 	return nil
 }
 
-// checkNewVotes returns an error unless a question that stays open has the votes that it had
+// validateNewVotes returns an error unless a question that stays open has the votes that it had
 // before, and at most one more.
-func (c *Commit) checkNewVotes(prev *Run, number int) error {
+func (c *Commit) validateNewVotes(prev *Run, number int) error {
 	before, after := prev.OpenQuestion(number).Votes, c.Run.OpenQuestion(number).Votes
 	if len(before) == 0 && len(after) == 0 {
 		return nil

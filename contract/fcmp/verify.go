@@ -89,12 +89,12 @@ func (e Event) verify(body []byte) error {
 	if err := plainValues(e); err != nil {
 		return fmt.Errorf("%w: data of %s: %w", ErrEvent, e.Type, err)
 	}
-	return e.checkProtocol()
+	return e.validateProtocol()
 }
 
-// checkProtocol returns an error unless a valid event has the lowest version of the protocol that
+// validateProtocol returns an error unless a valid event has the lowest version of the protocol that
 // can express it.
-func (e Event) checkProtocol() error {
+func (e Event) validateProtocol() error {
 	p := newPayload(e.Type)
 	if err := json.Unmarshal(e.Data, p); err != nil {
 		return fmt.Errorf("%w: data of %s: %w", ErrEvent, e.Type, err)

@@ -114,7 +114,7 @@ func (c Config) checked() (Config, error) {
 		c.TurnLimit, c.IdleLimit, c.HoldPermission, c.Gather) < 0 {
 		return c, errors.New("acp: Config: limits and times must not be negative")
 	}
-	if err := c.checkTexts(); err != nil {
+	if err := c.validateTexts(); err != nil {
 		return c, err
 	}
 	c.MaxLine = cmp.Or(c.MaxLine, 8<<20)
@@ -127,8 +127,8 @@ func (c Config) checked() (Config, error) {
 	return c, nil
 }
 
-// checkTexts finds unknown placeholders, and variables that cannot be.
-func (c Config) checkTexts() error {
+// validateTexts finds unknown placeholders, and variables that cannot be.
+func (c Config) validateTexts() error {
 	if err := c.environment().Check(); err != nil {
 		return fmt.Errorf("acp: %w", err)
 	}

@@ -94,8 +94,8 @@ type grant struct {
 	Choice choice `json:"choice"`
 }
 
-// checkSession refuses a session id that cannot be kept in a handle.
-func checkSession(session string) error {
+// validateSession refuses a session id that cannot be kept in a handle.
+func validateSession(session string) error {
 	if session == "" || len(session) > maxSession || strings.ContainsFunc(session, unicode.IsControl) {
 		return fmt.Errorf("the session id %q is not taken: want 1 to %d bytes without control characters",
 			process.Clip(session, 40), maxSession)
@@ -133,7 +133,7 @@ func (c Config) stateOf(h engine.SessionHandle) (s state, _ error) {
 	if err := json.Unmarshal(h.Data, &s); err != nil {
 		return s, fmt.Errorf("the handle cannot be read: %w", err)
 	}
-	return s, checkSession(s.Session)
+	return s, validateSession(s.Session)
 }
 
 // loadState reads the state from the handle that the turn resumes.

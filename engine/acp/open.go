@@ -125,7 +125,7 @@ func (t *turn) newSession(ctx context.Context) error {
 	case err != nil:
 		return process.Unavailable("the agent opens no session: "+t.agent.redacted(describe(err)), nil)
 	}
-	if err := checkSession(session); err != nil {
+	if err := validateSession(session); err != nil {
 		return process.Unavailable("the agent opened a session that cannot be kept", err)
 	}
 	t.agent.handling.Lock()

@@ -131,7 +131,7 @@ func (e *Engine) probe(ctx context.Context) (_ announcement, tried trial, _ erro
 			session, _ = a.newSession(ctx, dir)
 		}
 	})
-	if err != nil || checkSession(session) != nil {
+	if err != nil || validateSession(session) != nil {
 		return announced, tried, err
 	}
 	_, err = e.ask(ctx, in, func(ctx context.Context, a *agent) {

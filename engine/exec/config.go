@@ -144,7 +144,7 @@ func (c Config) checked() (Config, error) {
 	if err := c.environment().Check(); err != nil {
 		return c, fmt.Errorf("exec: %w", err)
 	}
-	if err := c.checkTemplates(); err != nil {
+	if err := c.validateTemplates(); err != nil {
 		return c, err
 	}
 	ends := false

@@ -21,8 +21,8 @@ var placeholders = map[string]bool{
 // autoArg is the argument in whose place AutoArgs are inserted.
 const autoArg = "{auto}"
 
-// checkTemplates finds unknown placeholders, and full-auto flags that have no place.
-func (c Config) checkTemplates() error {
+// validateTemplates finds unknown placeholders, and full-auto flags that have no place.
+func (c Config) validateTemplates() error {
 	all := slices.Concat([]string{c.Stdin}, c.Args, c.ResumeArgs, slices.Collect(maps.Values(c.Set)))
 	for _, text := range all {
 		for _, name := range process.Placeholders(text) {

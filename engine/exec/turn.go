@@ -85,7 +85,7 @@ func (t *turn) storeSession(id string) error {
 	if id == "" || id == t.session {
 		return nil
 	}
-	if err := checkSession(id); err != nil {
+	if err := validateSession(id); err != nil {
 		t.diagnostics.Add(fsm.WarnEngineDiagnostic, err.Error())
 		return nil
 	}
@@ -101,9 +101,9 @@ func (t *turn) storeSession(id string) error {
 	return nil
 }
 
-// checkSession refuses a session id that could be read as a flag. The agent chooses the id, and
+// validateSession refuses a session id that could be read as a flag. The agent chooses the id, and
 // gets it back as an argument of its next command line.
-func checkSession(id string) error {
+func validateSession(id string) error {
 	if len(id) > maxSession || strings.HasPrefix(id, "-") || strings.ContainsFunc(id, unicode.IsControl) {
 		return fmt.Errorf("the session id %q is not taken: want at most %d bytes, no dash at the beginning, no "+
 			"control characters", process.Clip(id, 40), maxSession)
@@ -143,7 +143,7 @@ func (c Config) sessionOf(h engine.SessionHandle) (session string, _ error) {
 	if session == "" && c.namesSession() {
 		return "", errors.New("the handle names no session")
 	}
-	return session, checkSession(session)
+	return session, validateSession(session)
 }
 
 // resume reads the session to resume from the turn's handle. A resident agent goes on in its

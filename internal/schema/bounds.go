@@ -34,7 +34,7 @@ var (
 
 // Decode reads one JSON value within the bounds of this package; numbers become json.Number.
 func Decode(raw []byte) (any, error) {
-	if err := checkBounds(raw); err != nil {
+	if err := validateBounds(raw); err != nil {
 		return nil, err
 	}
 	dec := json.NewDecoder(bytes.NewReader(raw))
@@ -49,9 +49,9 @@ func Decode(raw []byte) (any, error) {
 	return v, nil
 }
 
-// checkBounds examines only the bytes. It need not know whether they are JSON: for JSON its result
+// validateBounds examines only the bytes. It need not know whether they are JSON: for JSON its result
 // is exact.
-func checkBounds(raw []byte) error {
+func validateBounds(raw []byte) error {
 	if len(raw) > MaxSize {
 		return fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, len(raw), MaxSize)
 	}
@@ -68,7 +68,7 @@ func checkBounds(raw []byte) error {
 			depth--
 		case c == '-' || isDigit(c):
 			end := numberEnd(raw, i)
-			if err := checkNumber(raw[i:end]); err != nil {
+			if err := validateNumber(raw[i:end]); err != nil {
 				return fmt.Errorf("%w at byte %d", err, i)
 			}
 			i = end - 1
@@ -77,16 +77,16 @@ func checkBounds(raw []byte) error {
 	return nil
 }
 
-// checkValue checks a decoded value against the same bounds, except for its size: the value is in
+// validateValue checks a decoded value against the same bounds, except for its size: the value is in
 // memory already.
-func checkValue(v any, depth int) error {
+func validateValue(v any, depth int) error {
 	switch v := v.(type) {
 	case map[string]any:
 		if depth++; depth > MaxDepth {
 			return fmt.Errorf("%w: more than %d levels", ErrTooDeep, MaxDepth)
 		}
 		for _, item := range v {
-			if err := checkValue(item, depth); err != nil {
+			if err := validateValue(item, depth); err != nil {
 				return err
 			}
 		}
@@ -95,7 +95,7 @@ func checkValue(v any, depth int) error {
 			return fmt.Errorf("%w: more than %d levels", ErrTooDeep, MaxDepth)
 		}
 		for _, item := range v {
-			if err := checkValue(item, depth); err != nil {
+			if err := validateValue(item, depth); err != nil {
 				return err
 			}
 		}
@@ -104,13 +104,13 @@ func checkValue(v any, depth int) error {
 		if !json.Valid([]byte(v)) || v[0] != '-' && !isDigit(v[0]) {
 			return fmt.Errorf("%w: %.40q is no number", ErrNumber, string(v))
 		}
-		return checkNumber([]byte(v))
+		return validateNumber([]byte(v))
 	case float64:
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return fmt.Errorf("%w: %v", ErrNumber, v)
 		}
 	case float32:
-		return checkValue(float64(v), depth)
+		return validateValue(float64(v), depth)
 	case nil, bool, string, int, int8, int32, int64, uint, uint8, uint32, uint64:
 	default:
 		return fmt.Errorf("%w: a value of type %T", ErrNotJSON, v)
@@ -144,7 +144,7 @@ func ValidateFinite(raw []byte) error {
 // surelyFinite is the length up to which a number without an exponent is finite as a float64.
 const surelyFinite = 308
 
-func checkNumber(literal []byte) error {
+func validateNumber(literal []byte) error {
 	if len(literal) > MaxNumber {
 		return fmt.Errorf("%w: %d characters, at most %d", ErrNumber, len(literal), MaxNumber)
 	}

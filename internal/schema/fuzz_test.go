@@ -64,7 +64,7 @@ func FuzzDecode(f *testing.F) {
 			require.NotErrorIs(t, err, ErrNotJSON)
 			return
 		}
-		require.NoError(t, checkValue(v, 0), "a value in memory has the same bounds")
+		require.NoError(t, validateValue(v, 0), "a value in memory has the same bounds")
 		again, err := json.Marshal(v)
 		require.NoError(t, err)
 		if len(again) <= MaxSize { // escapes may make it longer

@@ -93,7 +93,7 @@ func MustCompile(raw []byte) *Schema {
 // map[string]any. A value of another type, or one nested deeper than MaxDepth, is an error. The
 // error matches ErrViolation where the value breaks the schema.
 func (s *Schema) Validate(v any) error {
-	if err := checkValue(v, 0); err != nil {
+	if err := validateValue(v, 0); err != nil {
 		return err
 	}
 	return s.validate(v)

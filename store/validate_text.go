@@ -23,8 +23,8 @@ const MaxSeq = 1<<28 - 1
 // validName reports whether a text can be an id: UTF-8 without NUL. It may be empty.
 func validName(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
-// checkTexts returns an error if a store could not return a text or number of the commit as it is.
-func (c *Commit) checkTexts() error {
+// validateTexts returns an error if a store could not return a text or number of the commit as it is.
+func (c *Commit) validateTexts() error {
 	r := &c.Run
 	if !validName(r.ID) || !validName(r.Pool) || !validName(r.Owner) {
 		return invalid(r, "id, pool and owner are UTF-8 without NUL, not %+.128q, %+.128q and %+.128q", r.ID, r.Pool,
@@ -263,7 +263,7 @@ func (n Node) Validate() error {
 			"%+.128q, %s and %+.128q",
 			ErrInvalid, n.ID, n.Lease, n.Identity)
 	}
-	return checkEngines(n.Engines)
+	return validateEngines(n.Engines)
 }
 
 // MaxEngines is the most engines that a node names.
@@ -272,8 +272,8 @@ const MaxEngines = 1000
 // maxEngineName is the longest engine name in bytes.
 const maxEngineName = slots.MaxName
 
-// checkEngines says whether these can be the engines of a node, or of its claim.
-func checkEngines(names []string) error {
+// validateEngines says whether these can be the engines of a node, or of its claim.
+func validateEngines(names []string) error {
 	if names != nil && (len(names) == 0 || len(names) > MaxEngines) {
 		return fmt.Errorf("%w: a node names 1 to %d engines, not %d; nil stands for any", ErrInvalid, MaxEngines,
 			len(names))
