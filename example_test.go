@@ -13,9 +13,12 @@ func Example() {
 	ctx, stop := context.WithCancel(context.Background())
 	agent := engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
 		if len(t.Answers) == 0 {
-			return engine.Ask(engine.Question{Kind: engine.Confirm, Prompt: "Ship it?"}), nil
+			return engine.Ask(engine.ConfirmOf("Ship it?")), nil
 		}
-		return engine.Done("You said: " + t.Answers[0].Text), nil
+		if yes, clear := t.Answers[0].Yes(); !yes || !clear {
+			return engine.Done("not shipped"), nil
+		}
+		return engine.Done("shipped"), nil
 	})
 	// With a Store, a SQLite file for instance, runs survive the process.
 	lc, err := lifecycle.New(lifecycle.Config{Engine: agent, Forgiving: true})
@@ -35,7 +38,7 @@ func Example() {
 		}
 		if ev.Type == "user.input.required" {
 			ada := lifecycle.Actor{ID: "ada"}
-			_, err = lc.Reply(ctx, run.ID, lifecycle.Reply{ID: 1, Text: "yes, ship it", Key: "msg-42", Actor: ada})
+			_, err = lc.Reply(ctx, run.ID, lifecycle.Reply{ID: 1, Text: "yes", Key: "msg-42", Actor: ada})
 			if err != nil {
 				panic(err)
 			}
@@ -46,6 +49,6 @@ func Example() {
 	stop()
 	fmt.Println(<-served)
 	// Output:
-	// true You said: yes, ship it <nil>
+	// true shipped <nil>
 	// <nil>
 }

@@ -8,5 +8,6 @@ require (
 	github.com/stretchr/testify v1.12.1
 	go.yaml.in/yaml/v3 v3.0.6
 	golang.org/x/sync v0.22.0
+	golang.org/x/text v0.41.0
 	pgregory.net/rapid v1.3.0
 )

@@ -26,6 +26,9 @@ const (
 // Option is [interaction.Option]: a choice that a question offers.
 type Option = interaction.Option
 
+// Selection is [interaction.Selection]: the option that an answer selects.
+type Selection = interaction.Selection
+
 // Rule is [interaction.Rule]: when a run with several questions continues.
 type Rule = interaction.Rule
 

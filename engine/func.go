@@ -23,7 +23,10 @@ import (
 //
 //	agent := engine.Func(func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 //		if len(t.Answers) == 0 {
-//			return engine.Ask(engine.Question{Kind: engine.Confirm, Prompt: "Ship it?"}), nil
+//			return engine.Ask(engine.ConfirmOf("Ship it?")), nil
+//		}
+//		if yes, clear := t.Answers[0].Yes(); !yes || !clear {
+//			return engine.Done("not shipped"), nil
 //		}
 //		return engine.Done("shipped"), nil
 //	})
@@ -153,6 +156,25 @@ func (t Turn) State() []byte {
 // Ask is the outcome of a turn that asks a person.
 func Ask(q Question) Outcome {
 	return Outcome{Process: Process{Status: OK}, Questions: []Question{q}}
+}
+
+// ConfirmOf returns the question for a yes or a no; no other reply is accepted. Answer.Yes reads
+// the answer.
+//
+//	if len(t.Answers) == 0 {
+//		return engine.Ask(engine.ConfirmOf("Ship it?")), nil
+//	}
+//	if yes, clear := t.Answers[0].Yes(); !yes || !clear {
+//		return engine.Done("not shipped"), nil
+//	}
+func ConfirmOf(prompt string) Question {
+	return Question{Kind: interaction.Confirm, Prompt: prompt, Only: true}
+}
+
+// ChoiceOf returns the question for one of the options; no other reply is accepted. Answer.Option
+// reads the answer.
+func ChoiceOf(prompt string, options ...Option) Question {
+	return Question{Kind: interaction.ChooseOne, Prompt: prompt, Options: options, Only: true}
 }
 
 // AskAll is the outcome of a turn that asks 1 to MaxQuestions questions, all open together. The run

@@ -129,12 +129,12 @@ type Failure struct {
 	After      time.Duration
 }
 
-// ValidateQuestion returns the error of a turn that cannot ask the question, because its schema cannot
-// be used (interaction.Question.ValidateSchema), and nil if it can. Engines whose questions come from
-// code of the host call it before they store anything; the library does so for the questions of
-// every Outcome.
+// ValidateQuestion returns the error of a turn that cannot ask the question, because its Schema or Only
+// cannot be used (interaction.Question.Validate), and nil if it can. Engines whose questions come
+// from code of the host call it before they store anything; the library does so for the questions
+// of every Outcome.
 func ValidateQuestion(q Question) error {
-	if err := q.ValidateSchema(); err != nil {
+	if err := q.Validate(); err != nil {
 		return &Failure{Code: CodeEngineFailed, Err: err, Repairable: true,
 			Detail: fmt.Sprintf("the question %.80q cannot be asked", q.Prompt)}
 	}

@@ -25,9 +25,12 @@ func must(err error) {
 // shipper is an agent that asks before it ships.
 var shipper = engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
 	if len(t.Answers) == 0 {
-		return engine.Ask(engine.Question{Kind: engine.Confirm, Prompt: "Ship it?"}), nil
+		return engine.Ask(engine.ConfirmOf("Ship it?")), nil
 	}
-	return engine.Done("You said: " + t.Answers[0].Text), nil
+	if yes, clear := t.Answers[0].Yes(); !yes || !clear {
+		return engine.Done("not shipped"), nil
+	}
+	return engine.Done("shipped"), nil
 })
 
 // serve serves until stop is called, which waits for the end.

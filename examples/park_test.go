@@ -17,7 +17,7 @@ func Example_parkAndResume() {
 	thursday(name)
 	// Output:
 	// monday: waiting_user, asks "Ship it?"
-	// thursday: succeeded, You said: yes
+	// thursday: succeeded, shipped
 }
 
 // monday is the first process. It leaves when the run waits.

@@ -90,5 +90,5 @@ func Example_twoNodes() {
 	must(err)
 	_, err = conn.Exec(ctx, "DROP SCHEMA "+schema+" CASCADE")
 	must(errors.Join(err, conn.Close(ctx)))
-	// Output: succeeded You said: yes <nil>
+	// Output: succeeded shipped <nil>
 }

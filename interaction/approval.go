@@ -65,7 +65,7 @@ func (e *ChangedError) Error() string {
 func (e *ChangedError) Is(target error) bool { return target == ErrQuestionChanged }
 
 // Digest identifies what the question shows and what it is about: SHA-256, in hexadecimal digits,
-// over one JSON object of kind, prompt, context, options, required_fields, subject and schema, as
+// over one JSON object of kind, prompt, context, options, only, required_fields, subject and schema, as
 // far as they are set. The object has no blanks, its members and those of all objects in it are
 // sorted by name, and numbers are as they were written. Number, attempt, time, hints, policy and
 // ref of the question do not count.
@@ -76,6 +76,9 @@ func (q Question) Digest() string {
 	}
 	if len(q.Options) > 0 {
 		parts["options"] = q.Options
+	}
+	if q.Only {
+		parts["only"] = true
 	}
 	if len(q.RequiredFields) > 0 {
 		parts["required_fields"] = q.RequiredFields
@@ -140,7 +143,7 @@ func (r Reply) ValidateFor(q Question) error {
 	case len(q.Schema) == 0 && len(r.Value) > 0:
 		return &FieldError{"Value", sizeOf(r.Value), "a text in its place, since the question has no schema"}
 	case len(q.Schema) == 0:
-		return nil
+		return r.checkOnly(&q)
 	case len(r.Value) == 0 && !q.AlsoText:
 		return &FieldError{"Value", "missing", "JSON that the question's schema allows"}
 	case r.Text != "" && !q.AlsoText:
@@ -226,6 +229,11 @@ const maxDigest = 2 * sha256.Size
 func (r Reply) AnswerTo(q *Question, now time.Time) Answer {
 	a := r.Answer(now)
 	a.Ref = q.Ref
+	if q.HasSelection() {
+		if c, ok := q.Select(r.Text); ok {
+			a.Selection = &c
+		}
+	}
 	if q.plain() {
 		return a
 	}

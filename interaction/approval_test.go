@@ -369,7 +369,7 @@ func TestN3FormsTakeTheirValuesExactly(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			q := interaction.Question{Kind: interaction.FillFields, Prompt: "What?", Schema: c.Schema, AlsoText: true}
-			require.NoError(t, q.ValidateSchema())
+			require.NoError(t, q.Validate())
 			q, odd := interaction.Normalize(q)
 			q.ID = 1
 			require.Empty(t, slices.DeleteFunc(odd, func(d interaction.Diagnostic) bool {

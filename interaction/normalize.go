@@ -69,6 +69,10 @@ func Normalize(q Question) (Question, []Diagnostic) {
 	}
 	q.Context = n.cut("context", q.Context, MaxContext)
 	q.Options = n.options(q.Options)
+	if err := q.validateOnly(); err != nil {
+		n.diagnose(fsm.WarnAskUserMalformed, err.Error())
+		q.Only = false
+	}
 	q.RequiredFields = n.fields(q.RequiredFields)
 	q.To = n.audience(q.To)
 	n.votes(&q)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Kind says what sort of answer a question hopes for. It is a rendering hint: a reply is free text
-// for every kind but Approval, which takes a decision.
+// Kind says what kind of answer a question expects. It is a rendering hint: a reply is free text for
+// every kind but Approval, which takes a decision, unless the question has Only.
 type Kind string
 
 // The kinds of question.
@@ -33,6 +33,9 @@ const (
 type Option struct {
 	Label string `json:"label"`
 	Value string `json:"value"`
+	// Yes marks the option of a Confirm or RiskAck that means yes, if no value says so
+	// (Question.YesOption).
+	Yes bool `json:"yes,omitempty"`
 }
 
 // Shown returns the option as front ends show it: its label as prose, and its value with each
@@ -60,8 +63,7 @@ type Question struct {
 	UIHints        map[string]any `json:"ui_hints,omitempty"` // never used in validating a reply
 	Context        string         `json:"context,omitempty"`
 	DefaultPolicy  DecisionPolicy `json:"default_decision_policy,omitempty"`
-
-	AskedAt time.Time `json:"asked_at"`
+	AskedAt        time.Time      `json:"asked_at"`
 
 	// Schema makes the question a form: the JSON Schema of the reply's Value, or of the edited
 	// arguments of an approval; at most MaxSchema bytes. Only engines set it; the text of an agent
@@ -105,6 +107,10 @@ type Question struct {
 
 	// AlsoText: a form or an approval takes a text, too, as any other question does.
 	AlsoText bool `json:"also_text,omitempty"`
+	// Only: a ChooseOne, Confirm or RiskAck accepts nothing but one of its Choices, by value, label or
+	// number; every front end refuses other replies. The answer has a Selection. Only engines set it;
+	// the text of an agent never does. A question that cannot have it is not asked (Validate).
+	Only bool `json:"only,omitempty"`
 }
 
 // Unasked returns the question without what happened to it since it was asked: votes, claim, and

@@ -65,6 +65,9 @@ type Answer struct {
 	AcceptedAt time.Time `json:"accepted_at"`
 	// Via is the door that the Actor came through.
 	Via string `json:"via,omitempty"`
+	// Selection is the selected option, if the question has Only or an option with Yes. Yes and Option
+	// read it.
+	Selection *Selection `json:"selection,omitempty"`
 	// Auto is set for an automatic decision only.
 	Auto *AutoDecision `json:"auto,omitempty"`
 

@@ -44,18 +44,28 @@ func (e *ValueError) Error() string {
 // Is makes errors.Is(err, ErrInvalidReply) true.
 func (e *ValueError) Is(target error) bool { return target == ErrInvalidReply }
 
-// ErrSchema is matched by the error of Question.ValidateSchema.
+// ErrSchema is matched by the error of Question.Validate about a Schema.
 var ErrSchema = errors.New("interaction: the schema of the question cannot be used")
 
-// ValidateSchema says why the question's Schema cannot be used: it is no JSON Schema, is larger or more
-// complex than MaxSchema and the limits of forms allow, or refers to another document. The error
-// matches ErrSchema; it is nil without a schema, and for the schema of an approval, which cannot be
-// edited then. A turn of code in the host's process that asks such a question fails, or is held. An
-// engine whose questions come from a foreign agent leaves the schema out instead (Normalize).
+// Validate returns an error if the question cannot be asked as it is. Its Schema is not a JSON
+// Schema, is larger or more complex than MaxSchema and the limits of forms allow, or refers to
+// another document: the error matches ErrSchema. Or it has Only and cannot accept only its options:
+// the error matches ErrOnly. The schema of an approval is not checked: with an unusable one the
+// arguments cannot be edited. A turn of code in the host's process that asks such a question fails, or
+// is held. An engine whose questions come from a foreign agent omits the schema instead (Normalize).
 //
-// A pattern outside the syntax of Go's package regexp is no reason where the schema without it only
+// A pattern outside the syntax of Go's package regexp is no error where the schema without it only
 // accepts more: the question is asked without the pattern, with a warning.
-func (q Question) ValidateSchema() error {
+func (q Question) Validate() error {
+	if q.Only {
+		asked := q
+		asked.Only = false
+		asked, _ = Normalize(asked)
+		asked.Only = true
+		if err := asked.validateOnly(); err != nil {
+			return err
+		}
+	}
 	if len(q.Schema) == 0 || q.Subject != nil {
 		return nil
 	}

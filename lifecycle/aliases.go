@@ -198,6 +198,9 @@ const (
 // Option is [interaction.Option]: a choice that a question offers.
 type Option = interaction.Option
 
+// Selection is [interaction.Selection]: the option that an answer selects.
+type Selection = interaction.Selection
+
 // Subject is [interaction.Subject]: the tool call that an Approval is about.
 type Subject = interaction.Subject
 

@@ -131,20 +131,20 @@ var board = engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (e
 	if len(t.Answers) == 0 {
 		var questions []engine.Question
 		for _, group := range []string{"finance", "legal", "security"} {
-			questions = append(questions, engine.Question{Kind: engine.Confirm, Prompt: "Buy the company?",
-				To: &engine.Audience{Groups: []string{group}}})
+			q := engine.ConfirmOf("Buy the company?")
+			q.To = &engine.Audience{Groups: []string{group}}
+			questions = append(questions, q)
 		}
 		o := engine.AskAll(questions...)
 		o.Rule.Answers = 2
 		return o, nil
 	}
-	verdict := ""
 	for _, a := range t.Answers {
-		if a.Answered() {
-			verdict += a.Actor + ": " + a.Text + "; "
+		if yes, clear := a.Yes(); a.Answered() && (!yes || !clear) {
+			return engine.Done("not bought: " + a.Actor + " is against it"), nil
 		}
 	}
-	return engine.Done(verdict), nil
+	return engine.Done("bought"), nil
 })
 
 // A turn asks several questions at once. Each has its own number, audience and reply; the run
@@ -180,7 +180,7 @@ func ExampleClient_History() {
 	// question 1 for finance
 	// question 2 for legal
 	// question 3 for security
-	// fay: yes; sam: yes;
+	// bought
 	// question 1 user_reply
 	// question 2 superseded
 	// question 3 user_reply

@@ -33,7 +33,7 @@ func ExampleClient_Reply() {
 	_, err = lc.Reply(ctx, run.ID, reply)
 	fmt.Println("another text under that key is refused:", errors.Is(err, lifecycle.ErrKeyConflict))
 	// Output:
-	// You said: yes
+	// shipped
 	// the same receipt: true <nil>
 	// another text under that key is refused: true
 }

@@ -22,9 +22,12 @@ func must(err error) {
 // shipper is an agent that asks before it ships.
 var shipper = engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
 	if len(t.Answers) == 0 {
-		return engine.Ask(engine.Question{Kind: engine.Confirm, Prompt: "Ship it?"}), nil
+		return engine.Ask(engine.ConfirmOf("Ship it?")), nil
 	}
-	return engine.Done("You said: " + t.Answers[0].Text), nil
+	if yes, clear := t.Answers[0].Yes(); !yes || !clear {
+		return engine.Done("not shipped"), nil
+	}
+	return engine.Done("shipped"), nil
 })
 
 // start returns a host that serves until stop is called. Its store is in memory.
@@ -124,7 +127,7 @@ func ExampleLifecycle_Serve() {
 	// Output:
 	// shut down: <nil>
 	// answered while nothing serves: queued <nil>
-	// succeeded You said: yes <nil>
+	// succeeded shipped <nil>
 }
 
 // Events replays a run and then follows it live. A reader that was interrupted passes the Seq of the

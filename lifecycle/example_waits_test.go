@@ -15,14 +15,16 @@ import (
 func ExampleSpec_deadline() {
 	ctx := context.Background()
 	careful := engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
-		switch {
-		case len(t.Answers) == 0:
-			return engine.Ask(engine.Question{Kind: engine.Confirm, Prompt: "Ship it?"}), nil
-		case t.Answers[0].Auto != nil: // the deadline passed
-			return engine.Done("no answer: not shipped"), nil
-		default:
-			return engine.Done("shipped"), nil
+		if len(t.Answers) == 0 {
+			return engine.Ask(engine.ConfirmOf("Ship it?")), nil
 		}
+		switch yes, clear := t.Answers[0].Yes(); {
+		case !clear: // the deadline passed
+			return engine.Done("no answer: not shipped"), nil
+		case !yes:
+			return engine.Done("not shipped"), nil
+		}
+		return engine.Done("shipped"), nil
 	})
 	clock := new(laterClock) // only tests set Config.Clock
 	lc, err := lifecycle.New(lifecycle.Config{Engine: careful, Forgiving: true, Clock: clock})
@@ -82,7 +84,7 @@ func ExampleAskPolicy_wait() {
 	// user.input.reminder
 	// user.input.escalated
 	// interaction.default.timeout
-	// succeeded You said: no
+	// succeeded not shipped
 }
 
 // A run that cannot continue is held instead of failed, with its answer. An operator finds it,

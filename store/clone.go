@@ -36,6 +36,10 @@ func (r Run) Clone() Run {
 		}
 		a.Value, a.Arguments = bytes.Clone(a.Value), bytes.Clone(a.Arguments)
 		a.Votes = slices.Clone(a.Votes)
+		if a.Selection != nil {
+			selection := *a.Selection
+			a.Selection = &selection
+		}
 		r.Answer = &a
 	}
 	if r.ForkedFrom != nil {

@@ -65,12 +65,14 @@ func writeQuestion(w *plainjson.Writer, v *interaction.Question) {
 	w.TimeIf(`,"ends_at":`, v.EndsAt)
 	w.IntIf(`,"steps_fired":`, int(v.Fired))
 	w.FlagIf(`,"also_text":`, v.AlsoText)
+	w.FlagIf(`,"only":`, v.Only)
 	w.Put(`}`)
 }
 
 func writeOption(w *plainjson.Writer, v *interaction.Option) {
 	w.Text(`{"label":`, v.Label)
 	w.Text(`,"value":`, v.Value)
+	w.FlagIf(`,"yes":`, v.Yes)
 	w.Put(`}`)
 }
 
@@ -309,6 +311,10 @@ func writeAnswer(w *plainjson.Writer, v *interaction.Answer) {
 	w.TextIf(`,"actor":`, v.Actor)
 	w.Time(`,"accepted_at":`, v.AcceptedAt)
 	w.TextIf(`,"via":`, v.Via)
+	if v.Selection != nil {
+		w.Put(`,"selection":`)
+		writeSelection(w, v.Selection)
+	}
 	if v.Auto != nil {
 		w.Put(`,"auto":`)
 		writeAutoDecision(w, v.Auto)
@@ -319,6 +325,13 @@ func writeAnswer(w *plainjson.Writer, v *interaction.Answer) {
 	w.ExactIf(`,"arguments":`, v.Arguments)
 	plainjson.WriteList(w, `,"votes":`, v.Votes, writeVote)
 	w.TextIf(`,"ref":`, v.Ref)
+	w.Put(`}`)
+}
+
+func writeSelection(w *plainjson.Writer, v *interaction.Selection) {
+	w.Text(`{"label":`, v.Label)
+	w.Text(`,"value":`, v.Value)
+	w.TextIf(`,"means":`, v.Means)
 	w.Put(`}`)
 }
 
@@ -391,6 +404,7 @@ func readQuestion(s *plainjson.Scanner, v *interaction.Question) {
 	s.Time(`,"ends_at":`, &v.EndsAt)
 	s.Int32(`,"steps_fired":`, &v.Fired)
 	s.Flag(`,"also_text":`, &v.AlsoText)
+	s.Flag(`,"only":`, &v.Only)
 	s.Need(`}`)
 }
 
@@ -398,6 +412,7 @@ func readOption(s *plainjson.Scanner, v *interaction.Option) {
 	s.Need(`{"label":`)
 	v.Label = s.AText()
 	s.Text(`,"value":`, &v.Value)
+	s.Flag(`,"yes":`, &v.Yes)
 	s.Need(`}`)
 }
 
@@ -673,6 +688,10 @@ func readAnswer(s *plainjson.Scanner, v *interaction.Answer) {
 	s.Text(`,"actor":`, &v.Actor)
 	s.Time(`,"accepted_at":`, &v.AcceptedAt)
 	s.Text(`,"via":`, &v.Via)
+	if s.Member(`,"selection":`) {
+		v.Selection = new(interaction.Selection)
+		readSelection(s, v.Selection)
+	}
 	if s.Member(`,"auto":`) {
 		v.Auto = new(interaction.AutoDecision)
 		readAutoDecision(s, v.Auto)
@@ -692,6 +711,14 @@ func readAnswer(s *plainjson.Scanner, v *interaction.Answer) {
 		v.Votes = list
 	}
 	s.Text(`,"ref":`, &v.Ref)
+	s.Need(`}`)
+}
+
+func readSelection(s *plainjson.Scanner, v *interaction.Selection) {
+	s.Need(`{"label":`)
+	v.Label = s.AText()
+	s.Text(`,"value":`, &v.Value)
+	s.Text(`,"means":`, &v.Means)
 	s.Need(`}`)
 }
 

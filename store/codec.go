@@ -85,23 +85,12 @@ const (
 	formSuffix  = "]"
 )
 
-// A record that uses a feature which came after these forms stands in a list after the names of the
-// features that a reader must know: [{"needs":["withheld"]},{…}]. Releases that do not know one of
-// the names refuse the record, as do all releases before these names.
-const (
-	needsPrefix = `[{"needs":`
-	needsSuffix = "},"
-	// needsWithheld: a fork that does not inherit all answers of its source. An earlier release
-	// would have its engine go on without the answer, or with one of somebody else.
-	needsWithheld = `["withheld"]`
-	withheldForm  = needsPrefix + needsWithheld + needsSuffix
-)
-
 // form is the beginning of the list that the record stands in; empty for the first form.
 func (r *Run) form() string {
+	if form := r.needsForm(); form != "" {
+		return form
+	}
 	switch {
-	case r.ForkedFrom != nil && (r.ForkedFrom.AsksAgain > 0 || r.ForkedFrom.Withholds):
-		return withheldForm
 	case r.Family != nil:
 		return familyForm
 	case r.Journal != nil || r.Block != nil && r.Block.Kind == BlockSleep:
@@ -146,16 +135,22 @@ func (r *Run) typed() bool {
 }
 
 // firstForm returns a record without the list that it may stand in.
-func firstForm(body []byte) []byte {
+func firstForm(body []byte) ([]byte, error) {
+	if !bytes.HasPrefix(body, []byte{'['}) {
+		return body, nil
+	}
+	if inner, ok, err := withoutNeeds(body); ok || err != nil {
+		return inner, err
+	}
 	for _, form := range []string{heldForm, forkForm, typedForm, severalForm, waitForm, peopleForm,
-		journalForm, familyForm, withheldForm} {
+		journalForm, familyForm} {
 		if inner, ok := bytes.CutPrefix(body, []byte(form)); ok {
 			if inner, ok = bytes.CutSuffix(inner, []byte(formSuffix)); ok {
-				return inner
+				return inner, nil
 			}
 		}
 	}
-	return body
+	return body, nil
 }
 
 // AppendRecord appends the stored form of a history entry to dst and returns the longer buffer. It
@@ -180,7 +175,9 @@ func Decode(body []byte) (r Run, _ error) {
 // DecodeInto is Decode into a zero Run, for callers that cannot afford to copy it: runs are large,
 // and each copy makes the stack of a fresh goroutine grow. After an error the run is zero.
 func DecodeInto(body []byte, into *Run) (err error) {
-	body = firstForm(body)
+	if body, err = firstForm(body); err != nil {
+		return fmt.Errorf("%w: record: %w", ErrCorrupt, err)
+	}
 	if !scanRun(body, into) {
 		err = unmarshalRun(body, into)
 	}

@@ -47,8 +47,18 @@ func TestEncodeWritesEveryField(t *testing.T) {
 // and for the list around a run that the first form of records did not know.
 func stored(t require.TestingT, r store.Run) string {
 	body := exactly(t, r.Clone())
+	var needs []string
 	if f := r.ForkedFrom; f != nil && (f.AsksAgain > 0 || f.Withholds) {
-		return `[{"needs":["withheld"]},` + body + "]"
+		needs = append(needs, `"withheld"`)
+	}
+	if only := func(q interaction.Question) bool {
+		return q.Only || slices.ContainsFunc(q.Options, func(o interaction.Option) bool { return o.Yes })
+	}; r.Pending != nil && only(*r.Pending) || slices.ContainsFunc(r.Siblings, only) ||
+		r.Answer != nil && r.Answer.Selection != nil {
+		needs = append(needs, `"only"`)
+	}
+	if needs != nil {
+		return `[{"needs":[` + strings.Join(needs, ",") + `]},` + body + "]"
 	}
 	if r.Family != nil {
 		return "[9," + body + "]"
@@ -135,6 +145,7 @@ func TestOlderVersionsRefuseForks(t *testing.T) {
 	}
 	_, err = store.Decode([]byte(`[{"needs":["withheld","later"]},{}]`))
 	require.ErrorIs(t, err, store.ErrCorrupt, "a feature that this version does not know")
+	require.ErrorContains(t, err, `needs "later", which this release does not know: upgrade this node`)
 
 	r.ForkedFrom.RunID = r.ID
 	require.ErrorIs(t, r.Validate(), store.ErrInvalid, "no run is forked from itself")

@@ -1,7 +1,12 @@
 package store
 
-// FirstForm is what Decode reads of a record.
-var FirstForm = firstForm
+// FirstForm is what Decode reads of a record; the record itself if it is refused.
+func FirstForm(body []byte) []byte {
+	if inner, err := firstForm(body); err == nil {
+		return inner
+	}
+	return body
+}
 
 // ScanRun is how Decode reads what Encode wrote; false when it leaves the record to encoding/json.
 func ScanRun(body []byte) (r Run, ok bool) {

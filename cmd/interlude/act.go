@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/interaction"
 )
 
 // act is the behavior of the demo agent and the scripted model with any skill: they ask two
@@ -75,8 +76,8 @@ func (a act) greeting() string {
 
 // file is the file for the greeting; empty for none.
 func (a act) file() string {
-	if yes := strings.ToLower(a.reply(1)); a.folder == "" || !strings.HasPrefix(yes, "y") && !strings.HasPrefix(yes,
-		"ok") {
+	may := interaction.Answer{Resolution: interaction.UserReply, Text: a.reply(1)}
+	if yes, _ := may.Yes(); !yes || a.folder == "" {
 		return ""
 	}
 	return filepath.Join(a.folder, "greeting.txt")

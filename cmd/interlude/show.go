@@ -180,7 +180,10 @@ func hint(q lifecycle.InputRequired) string {
 	case len(q.RequiredFields) > 0:
 		text = "please include " + terminal.Names(q.RequiredFields)
 	}
-	if len(q.Options) > 0 {
+	switch {
+	case len(q.Options) > 0 && q.Only:
+		text = "one of the numbers"
+	case len(q.Options) > 0:
 		text = "a number, or " + strings.TrimPrefix(text, "in ")
 	}
 	if !q.WaitDeadlineAt.IsZero() {

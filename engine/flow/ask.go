@@ -89,14 +89,14 @@ func Approve(c *Ctx, name string, q engine.Question) (json.RawMessage, error) {
 	return a.Approved(q)
 }
 
-// usable returns an error if the question would be asked without its Schema or its Subject.
+// usable returns an error if the question would be asked without its Schema, Subject or Only.
 func usable(q engine.Question) error {
 	if len(q.Schema) == 0 && q.Subject == nil {
-		return nil
+		return q.Validate()
 	}
 	asked, diagnostics := interaction.Normalize(q)
 	if (asked.Subject == nil) == (q.Subject == nil) {
-		return q.ValidateSchema()
+		return q.Validate()
 	}
 	var reasons []string
 	for _, d := range diagnostics {

@@ -180,16 +180,16 @@ func ExampleAsk() {
 		if err != nil {
 			return "", err
 		}
-		ship, err := flow.Ask[engine.Answer](c, "sure", engine.Question{Kind: engine.Confirm, Prompt: "Ship today?"})
+		today, err := flow.Confirm(c, "sure", engine.Question{Prompt: "Ship today?"})
 		if err != nil {
 			return "", err
 		}
-		return fmt.Sprintf("%d boxes to %s; today: %s (%s)", to.Boxes, to.City, ship.Text, ship.Actor), nil
+		return fmt.Sprintf("%d boxes to %s; today: %t", to.Boxes, to.City, today), nil
 	})
 	run := runOrder(order, `{}`, lifecycle.Reply{Value: json.RawMessage(`{"city": "Rome", "boxes": 2}`)},
-		lifecycle.Reply{Text: "yes", Actor: lifecycle.Actor{ID: "ada"}})
+		lifecycle.Reply{Text: "yes"})
 	fmt.Println(run.FinalText)
-	// Output: 2 boxes to Rome; today: yes (ada)
+	// Output: 2 boxes to Rome; today: true
 }
 
 // Approve returns the arguments that a person approved, perhaps after an edit. Execute these and no

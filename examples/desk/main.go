@@ -57,9 +57,12 @@ func main() {
 // agent asks before it ships. It stands for yours.
 func agent(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
 	if len(t.Answers) == 0 {
-		return engine.Ask(engine.Question{Kind: engine.Confirm, Prompt: t.Prompt}), nil
+		return engine.Ask(engine.ConfirmOf(t.Prompt)), nil
 	}
-	return engine.Done("Answered: " + t.Answers[0].Text), nil
+	if yes, clear := t.Answers[0].Yes(); !yes || !clear {
+		return engine.Done("not shipped"), nil
+	}
+	return engine.Done("shipped"), nil
 }
 
 // letter writes to ada with a link for each question. Here it writes to the log; host/notify/mail

@@ -22,9 +22,12 @@ func main() {
 func host(ctx context.Context) error {
 	agent := engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
 		if len(t.Answers) == 0 {
-			return engine.Ask(engine.Question{Kind: engine.Confirm, Prompt: "Ship it?"}), nil
+			return engine.Ask(engine.ConfirmOf("Ship it?")), nil
 		}
-		return engine.Done("You said: " + t.Answers[0].Text), nil
+		if yes, clear := t.Answers[0].Yes(); !yes || !clear {
+			return engine.Done("not shipped"), nil
+		}
+		return engine.Done("shipped"), nil
 	})
 	st, err := sqlite.Open(ctx, "runs.db", sqlite.Options{}) // or no store: memory; or postgres, for many machines
 	if err != nil {
@@ -51,7 +54,7 @@ func host(ctx context.Context) error {
 		fmt.Println(ev.Seq, ev.Type)
 		if ev.Type == lifecycle.TypeInputRequired { // the reply may come in three weeks, and from another process
 			ada := lifecycle.Actor{ID: "ada"}
-			_, err = lc.Reply(ctx, run.ID, lifecycle.Reply{ID: 1, Text: "yes, ship it", Key: "msg-42", Actor: ada})
+			_, err = lc.Reply(ctx, run.ID, lifecycle.Reply{ID: 1, Text: "yes", Key: "msg-42", Actor: ada})
 			if err != nil {
 				return err
 			}

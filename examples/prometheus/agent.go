@@ -14,9 +14,12 @@ func agent(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, err
 	if t.Attempt == 1 {
 		return engine.Outcome{}, engine.Later(0, "the model is overloaded")
 	}
-	outcome := engine.Ask(engine.Question{Kind: engine.Confirm, Prompt: t.Prompt})
+	outcome := engine.Ask(engine.ConfirmOf(t.Prompt))
 	if len(t.Answers) > 0 {
-		outcome = engine.Done("Answered: " + t.Answers[0].Text)
+		outcome = engine.Done("not shipped")
+		if yes, clear := t.Answers[0].Yes(); yes && clear {
+			outcome = engine.Done("shipped")
+		}
 	}
 	outcome.Usage = engine.Usage{InputTokens: 900, OutputTokens: 70}
 	return outcome, nil

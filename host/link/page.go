@@ -7,7 +7,6 @@ import (
 	"encoding/base64"
 	"html/template"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/interlude-go/interlude/interaction"
@@ -175,14 +174,14 @@ func (s *view) ask(v *visit, full string) {
 	s.Person = v.person
 	s.Approval, s.Several = q.Subject != nil, q.DecidedBySeveral()
 	s.Respond = s.Approval && !s.Several
-	s.Writable = len(q.Schema) == 0 || q.AlsoText || s.Approval
+	s.Writable = !q.Only && (len(q.Schema) == 0 || q.AlsoText || s.Approval)
 	s.Approved = q.Count(lifecycle.Approve)
 	switch {
 	case s.Approval:
 		s.Risk = q.Subject.Risk != ""
 		s.Arguments = interaction.VisibleJSON(q.Subject.Arguments, "  ")
-	case s.Writable:
-		yes := accepting(q.Options)
+	case s.Writable || q.Only:
+		yes := q.YesOption()
 		s.Risk = q.Kind == lifecycle.RiskAck && len(q.Options) > 0
 		for i, o := range choices(q) {
 			label, value := o.Shown()
@@ -192,19 +191,4 @@ func (s *view) ask(v *visit, full string) {
 			s.Choices = append(s.Choices, choice{label, value, yes >= 0 && i != yes})
 		}
 	}
-}
-
-// accepting returns the index of the only option whose value agrees, or -1. A label never decides.
-func accepting(options []lifecycle.Option) int {
-	yes := -1
-	for i, o := range options {
-		switch strings.ToLower(strings.TrimSpace(o.Value)) {
-		case "yes", "true", "accept":
-			if yes >= 0 {
-				return -1
-			}
-			yes = i
-		}
-	}
-	return yes
 }

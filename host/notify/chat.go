@@ -76,7 +76,7 @@ func questionText(q lifecycle.InputRequired) string {
 		fmt.Fprintf(&b, "\n%s %s", interaction.Visible(s.Tool), interaction.VisibleJSON([]byte(s.Arguments), ""))
 	}
 	for _, o := range q.Options {
-		label, value := interaction.Option(o).Shown()
+		label, value := interaction.Option{Label: o.Label, Value: o.Value}.Shown()
 		fmt.Fprintf(&b, "\n- %s", label)
 		if value != "" {
 			fmt.Fprintf(&b, " (%s)", value)

@@ -88,6 +88,7 @@ type Question struct {
 	AskedAt time.Time `json:"asked_at"`
 
 	Options        []Option        `json:"options,omitempty" nullable:"false"`
+	Only           bool            `json:"only,omitempty" doc:"Only an option is accepted; for a confirm or risk_ack without options: yes or no."`
 	RequiredFields []string        `json:"required_fields,omitempty" nullable:"false"`
 	UIHints        map[string]any  `json:"ui_hints,omitempty"`
 	Schema         json.RawMessage `json:"schema,omitempty" doc:"The JSON Schema of a form, or of edited arguments."`
@@ -121,6 +122,7 @@ type DefaultAnswer struct {
 type Option struct {
 	Label string `json:"label"`
 	Value string `json:"value"`
+	Yes   bool   `json:"yes,omitempty" doc:"This is the option of a confirm or risk_ack that means yes."`
 }
 
 // Subject is the tool call to approve.
@@ -245,12 +247,13 @@ func showQuestions(r *lifecycle.Run, actor lifecycle.Actor, now time.Time) []Que
 func showQuestion(q *lifecycle.Question, actor lifecycle.Actor, now time.Time) Question {
 	v := Question{ID: q.ID, Attempt: q.Attempt, Kind: string(q.Kind), Prompt: q.Prompt, Context: q.Context,
 		AskedAt: q.AskedAt, RequiredFields: q.RequiredFields, UIHints: q.UIHints, Schema: q.Schema,
-		AlsoText: q.AlsoText, Digest: q.Digest(), To: showAudience(q.To), Need: q.Need, Rejects: q.Rejects,
+		AlsoText: q.AlsoText, Only: q.Only, Digest: q.Digest(), To: showAudience(q.To), Need: q.Need, Rejects: q.Rejects,
 		EndsAt:      q.EndsAt,
 		MayReassign: q.To.Admits(actor) && !q.Claim.Excludes(actor, now)}
 	v.MayReply = v.MayReassign && q.VoteOf(actor) == nil
-	for _, o := range q.Options {
-		v.Options = append(v.Options, Option(o))
+	yes := q.YesOption()
+	for i, o := range q.Options {
+		v.Options = append(v.Options, Option{o.Label, o.Value, i == yes})
 	}
 	if q.Subject != nil {
 		v.Subject = &Subject{q.Subject.Tool, q.Subject.Arguments, q.Subject.Title, q.Subject.Risk}

@@ -77,7 +77,7 @@ type decoded struct {
 func TestN3TypesThatDecodeThemselves(t *testing.T) {
 	q, err := typed.Question[decoded]("What?")
 	require.NoError(t, err)
-	require.NoError(t, q.ValidateSchema())
+	require.NoError(t, q.Validate())
 	q.ID = 1
 	for value, accepted := range map[string]bool{
 		`{"any":{"a":[1,"x",null]}}`:             true,

@@ -199,6 +199,7 @@ var dependencies = map[string]string{
 	"github.com/qmuntal/stateless":             "the state machine",
 	"github.com/santhosh-tekuri/jsonschema/v5": "JSON Schema, behind internal/schema",
 	"golang.org/x/sync":                        "errgroup and semaphore",
+	"golang.org/x/text":                        "Unicode normal forms, in comparing replies with options",
 	"go.yaml.in/yaml/v3":                       "questions come as YAML",
 	"github.com/stretchr/testify":              "tests, and the exported suites",
 	"pgregory.net/rapid":                       "tests, and the exported suites",

@@ -10,7 +10,7 @@ import (
 
 // K3 to K6: the programs that docs/questions.md shows are parts of examples of package lifecycle, which are run.
 func TestTheProgramsAboutQuestionsAreRun(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(root, "lifecycle", "example_*_test.go"))
+	files, err := filepath.Glob(filepath.Join(root, "lifecycle", "example*_test.go"))
 	require.NoError(t, err)
 	var all strings.Builder
 	for _, name := range files {

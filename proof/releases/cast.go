@@ -120,6 +120,8 @@ var cast = []part{
 	asksOne("choose-one", interaction.Question{Kind: interaction.ChooseOne, DefaultPolicy: interaction.SafeDefault,
 		Options: []interaction.Option{{Label: "Red", Value: "red"}, {Label: "Blue", Value: "blue"}}}),
 	asksOne("confirm", interaction.Question{Kind: interaction.Confirm, DefaultPolicy: interaction.Abort}),
+	asksOne("only", interaction.Question{Kind: interaction.Confirm, Only: true,
+		Options: []interaction.Option{{Label: "Blue", Value: "blue", Yes: true}, {Label: "Red", Value: "red"}}}),
 	asksOne("fill-fields", interaction.Question{Kind: interaction.FillFields, RequiredFields: []string{"colour",
 		"size"},
 		UIHints: map[string]any{"size": 3.5, "swatches": []any{"a", true, nil}}}),

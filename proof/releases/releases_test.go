@@ -88,6 +88,7 @@ func TestTheCastStandsInEveryWay(t *testing.T) {
 			"not before":       run.Attempt == 0 && !run.NotBefore.IsZero(),
 			"form":             run.Pending != nil && run.Pending.Schema != nil && !run.Pending.AlsoText,
 			"form or text":     run.Pending != nil && run.Pending.Schema != nil && run.Pending.AlsoText,
+			"only":             run.Pending != nil && run.Pending.Only,
 			"approval":         run.Pending != nil && run.Pending.Subject != nil,
 			"several":          run.Together != nil && run.Together.Replies > 0 && len(run.Siblings) > 0,
 			"awaits children":  run.AwaitsChildren(),
@@ -110,7 +111,7 @@ func TestTheCastStandsInEveryWay(t *testing.T) {
 		interaction.UserReply, interaction.AutoDecideTimeout, interaction.Abandoned, store.RecoveryNone,
 		store.RecoveredWaiting, store.FailedReconciled, store.BlockRetry, store.BlockSleep, store.BlockHeld,
 		fsm.CodeBudgetExhausted, fsm.CodeOrchestratorRestartInterrupted, fsm.CodeEngineFailed, "fork", "meta",
-		"budget and usage", "not before", "form", "form or text", "approval", "asked of some",
+		"budget and usage", "not before", "form", "form or text", "approval", "only", "asked of some",
 		"several", "several answers", "journal", "awaits children", "open child", "child kept",
 		interaction.Superseded}
 	for _, s := range fsm.States() {

@@ -49,9 +49,12 @@ func drop(schema string) {
 // shipper asks before it ships.
 var shipper = engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
 	if len(t.Answers) == 0 {
-		return engine.Ask(interaction.Question{Kind: interaction.Confirm, Prompt: "Ship it?"}), nil
+		return engine.Ask(engine.ConfirmOf("Ship it?")), nil
 	}
-	return engine.Done("You said: " + t.Answers[0].Text), nil
+	if yes, clear := t.Answers[0].Yes(); !yes || !clear {
+		return engine.Done("not shipped"), nil
+	}
+	return engine.Done("shipped"), nil
 })
 
 // Every node runs this program. Which of them executes a turn, and which one somebody replies to,
@@ -93,7 +96,7 @@ func ExampleOpen() {
 	leave()
 	fmt.Println(<-served)
 	// Output:
-	// succeeded You said: yes <nil>
+	// succeeded shipped <nil>
 	// <nil>
 }
 

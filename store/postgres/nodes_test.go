@@ -125,7 +125,7 @@ func TestHostsTransactionsOnTwoNodes(t *testing.T) {
 			defer cancel()
 			answered, err := front.Wait(ctx, "answered")
 			require.NoError(t, err)
-			require.Equal(t, "You said: yes", answered.FinalText)
+			require.Equal(t, "shipped", answered.FinalText)
 			canceled, err := front.Wait(ctx, "canceled")
 			require.NoError(t, err)
 			require.Equal(t, fsm.StateCanceled, canceled.State)

@@ -39,6 +39,7 @@ var fieldCases = []promised{
 			parked := Asked(r, w.tick(), true, w.now.Add(time.Hour))
 			parking(&parked.Run)
 			reply := Answered(keep(parked), w.tick(), "k")
+			reply.Run.Answer.Selection = &interaction.Selection{Label: "No <&>", Value: "n", Means: interaction.MeansNo}
 			reply.Run.Answer.Auto = &interaction.AutoDecision{Source: "s", InteractionID: 1, Reason: "r",
 				Policy: interaction.Abort, Instruction: "i"}
 			keep(reply)
@@ -156,7 +157,8 @@ func parking(r *store.Run) {
 	q.RequiredFields = []string{"name", "date"}
 	q.UIHints = map[string]any{"wide": true, "rows": 3.5, "nested": map[string]any{"list": []any{"a", nil}}}
 	q.Context, q.DefaultPolicy = "because", interaction.SafeDefault
-	q.Kind, q.AlsoText = interaction.Approval, true
+	q.Kind, q.AlsoText, q.Only = interaction.Approval, true, true
+	q.Options[0].Yes = true
 	q.Schema = json.RawMessage(`{ "type":"object" }`)
 	q.Subject = &interaction.Subject{Tool: "pay", Arguments: json.RawMessage(`{"amount":1.50, "to":"ada <&>"}`),
 		Title: "Pay Ada", Risk: "high"}

@@ -106,7 +106,10 @@ func (a asker) choice(q *lifecycle.Question, r *lifecycle.Reply) error {
 	for _, o := range q.Options {
 		labels = append(labels, terminal.Option(o.Label, o.Value))
 	}
-	picked, err := a.pick("Choose", append(labels, "In my own words …"), unpicked, "")
+	if !q.Only {
+		labels = append(labels, "In my own words …")
+	}
+	picked, err := a.pick("Choose", labels, unpicked, "")
 	if err != nil {
 		return err
 	}

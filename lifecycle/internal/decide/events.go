@@ -192,6 +192,10 @@ func inputRequired(r *store.Run, q *interaction.Question) *fcmp.InputRequired {
 	for _, o := range q.Options {
 		asked.Options = append(asked.Options, fcmp.Option{Label: o.Label, Value: o.Value})
 	}
+	if choices, yes := q.Choices(), q.YesOption(); q.HasSelection() && yes >= 0 {
+		asked.YesValue = choices[yes].Value
+	}
+	asked.Only = q.Only
 	if s := q.Subject; s != nil {
 		asked.Subject = &fcmp.Subject{Tool: s.Tool, Arguments: string(s.Arguments), Title: s.Title, Risk: s.Risk}
 	}

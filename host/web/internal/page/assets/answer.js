@@ -6,12 +6,6 @@ import { Form } from "./form.js";
 import { button, h, newID, prose, said, set, shown } from "./dom.js";
 import { visible } from "./visible.js";
 
-// yesOf returns the option whose value agrees. A label never decides.
-function yesOf(options) {
-  const agree = options.filter((o) => ["yes", "true", "accept"].includes(o.value.normalize("NFC").trim().toLowerCase()));
-  return agree.length === 1 ? agree[0] : null;
-}
-
 // optionText shows an option with the value that is sent, unless the label shows all of it.
 function optionText(o) {
   const same = o.value === o.label && o.value === o.value.trim() && visible(o.value) === visible(o.label, true);
@@ -117,12 +111,12 @@ export class Answer {
     const options = question.options ?? [];
     if (question.kind === "confirm" || question.kind === "risk_ack") {
       const all = options.length ? options
-        : question.kind === "confirm" ? [{ label: T.yes, value: "yes" }, { label: T.no, value: "no" }]
-          : [{ label: T.accept, value: "yes" }, { label: T.decline, value: "no" }];
-      const yes = yesOf(all); // if this is unclear, every answer may accept the risk
+        : question.kind === "confirm" ? [{ label: T.yes, value: "yes", yes: true }, { label: T.no, value: "no" }]
+          : [{ label: T.accept, value: "yes", yes: true }, { label: T.decline, value: "no" }];
+      const yes = all.find((o) => o.yes); // without one, every answer may accept the risk
       const text = options.length ? optionText : (o) => o.label;
       return [h("div", { class: "buttons" }, all.map((o) => button(text(o), o === yes ? "primary" : "",
-        () => (yes && o !== yes || this.riskSeen()) && this.send({ text: o.value })))), this.ownWords(draft)];
+        () => (yes && o !== yes || this.riskSeen()) && this.send({ text: o.value })))), question.only ? null : this.ownWords(draft)];
     }
     if (question.kind === "choose_one" && options.length) return this.choices(options, draft);
     if (question.required_fields?.length) return this.named(question.required_fields, draft);
@@ -162,7 +156,7 @@ export class Answer {
         own.hidden = i !== options.length;
       } }), h("span", { dir: "auto" }, label));
     return [h("fieldset", { class: "cards" }, h("legend", { class: "hidden" }, T.choose),
-      options.map((o, i) => card(optionText(o), i)), card(T.inOwnWords, options.length)), own,
+      options.map((o, i) => card(optionText(o), i)), this.question.only ? null : card(T.inOwnWords, options.length)), own,
     h("div", { class: "buttons" }, button(T.send, "primary", () => {
       if (picked < 0) return this.refuse(T.chooseFirst);
       return picked === options.length ? this.sendWords() : this.send({ text: options[picked].value });
