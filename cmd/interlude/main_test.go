@@ -123,7 +123,7 @@ func artifact(t *testing.T, folder, agent, id string) string {
 // A4, C3: lines of standard input answer two questions, the first by an option's number.
 func TestDemoAsksAndIsDone(t *testing.T) {
 	folder := hello(t)
-	s := play(t, "\n3\nyes, please\n", "-agent", "demo", folder)
+	s := play(t, "\n3\nyes\n", "-agent", "demo", folder)
 	require.Equal(t, succeeded, s.status, s.out+s.side)
 	require.Empty(t, s.side)
 	require.Contains(t, s.out, "  3  Like a pirate  (pirate)\n")
@@ -155,7 +155,7 @@ func survives(t *testing.T, folder, engine string, args ...string) {
 	require.Equal(t, id, running.id(t))
 	require.Contains(t, running.out, "kill -9 in the middle of turn 2")
 
-	done := play(t, "", append(args, "-reply", "ok")...)
+	done := play(t, "", append(args, "-reply", "yes")...)
 	require.Equal(t, succeeded, done.status, done.out+done.side)
 	require.Equal(t, id, done.id(t))
 	require.Contains(t, done.out, "the turn was interrupted and is repeated")

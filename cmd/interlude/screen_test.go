@@ -74,7 +74,7 @@ func TestN4RunShowsHostileText(t *testing.T) {
 		asked := lifecycle.InputRequired{InteractionID: 1, Kind: string(q.Kind), Prompt: q.Prompt, Context: q.Context,
 			RequiredFields: q.RequiredFields, Schema: string(q.Schema)}
 		for _, o := range q.Options {
-			asked.Options = append(asked.Options, fcmp.Option(o))
+			asked.Options = append(asked.Options, fcmp.Option{Label: o.Label, Value: o.Value})
 		}
 		prose := c.Prose
 		if s := q.Subject; s != nil {
