@@ -25,7 +25,7 @@ import (
 //		if len(t.Answers) == 0 {
 //			return engine.Ask(engine.ConfirmOf("Ship it?")), nil
 //		}
-//		if yes, clear := t.Answers[0].Yes(); !yes || !clear {
+//		if yes, ok := t.Answers[0].Yes(); !yes || !ok {
 //			return engine.Done("not shipped"), nil
 //		}
 //		return engine.Done("shipped"), nil
@@ -164,7 +164,7 @@ func Ask(q Question) Outcome {
 //	if len(t.Answers) == 0 {
 //		return engine.Ask(engine.ConfirmOf("Ship it?")), nil
 //	}
-//	if yes, clear := t.Answers[0].Yes(); !yes || !clear {
+//	if yes, ok := t.Answers[0].Yes(); !yes || !ok {
 //		return engine.Done("not shipped"), nil
 //	}
 func ConfirmOf(prompt string) Question {

@@ -27,7 +27,7 @@ var shipper = engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) 
 	if len(t.Answers) == 0 {
 		return engine.Ask(engine.ConfirmOf("Ship it?")), nil
 	}
-	if yes, clear := t.Answers[0].Yes(); !yes || !clear {
+	if yes, ok := t.Answers[0].Yes(); !yes || !ok {
 		return engine.Done("not shipped"), nil
 	}
 	return engine.Done("shipped"), nil

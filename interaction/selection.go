@@ -167,11 +167,11 @@ func (r Reply) checkOnly(q *Question) error {
 	return &FieldError{"Text", fmt.Sprintf("%.80q", r.Text), "one of " + strings.Join(valid, ", ")}
 }
 
-// Yes reports what was answered to a Confirm or RiskAck. Clear is false if the answer is neither a
+// Yes reports what was answered to a Confirm or RiskAck. Ok is false if the answer is neither a
 // yes nor a no, for example an automatic decision or a text in other words: then ask again or stop,
 // and never take it for a yes. Without Only, the text counts: "yes", "true" and "accept" mean yes;
 // "no", "false" and "decline" mean no.
-func (a Answer) Yes() (yes, clear bool) {
+func (a Answer) Yes() (yes, ok bool) {
 	switch {
 	case a.Resolution != UserReply && a.Resolution != DefaultAnswer:
 		return false, false

@@ -66,10 +66,10 @@ func TestN1WhatAReplySelects(t *testing.T) {
 		reply := interaction.Reply{ID: 1, Text: c.text}
 		err := reply.ValidateFor(asked)
 		a := reply.AnswerTo(&asked, time.Time{})
-		o, ok := a.Option()
-		yes, clear := a.Yes()
+		o, selected := a.Option()
+		yes, ok := a.Yes()
 		require.Equal(t, c.want, o.Value, c.text)
-		require.Equal(t, c.want != "", ok, c.text)
+		require.Equal(t, c.want != "", selected, c.text)
 		if c.want == "" {
 			require.ErrorIs(t, err, interaction.ErrInvalidReply, c.text)
 			for _, o := range asked.Choices() {
@@ -79,7 +79,7 @@ func TestN1WhatAReplySelects(t *testing.T) {
 		}
 		require.NoError(t, err, c.text)
 		require.Equal(t, c.means == interaction.MeansYes, yes, c.text)
-		require.Equal(t, c.means != "", clear, c.text)
+		require.Equal(t, c.means != "", ok, c.text)
 		require.Equal(t, c.text, a.Text, "what the person wrote stays")
 
 		q.Only = false // C3: without Only every text is accepted
@@ -94,13 +94,13 @@ func TestN1AnAnswerInOwnWordsIsNeitherYesNorNo(t *testing.T) {
 		"yes": {true, true}, " True ": {true, true}, "accept": {true, true}, "no": {false, true}, "FALSE": {false, true},
 		"decline": {false, true}, "yes, but only on Monday": {}, "no problem": {}, "maybe": {}, "": {}, "1": {},
 	} {
-		yes, clear := interaction.Reply{ID: 1, Text: text}.AnswerTo(&q, time.Time{}).Yes()
-		require.Equal(t, want, [2]bool{yes, clear}, text)
+		yes, ok := interaction.Reply{ID: 1, Text: text}.AnswerTo(&q, time.Time{}).Yes()
+		require.Equal(t, want, [2]bool{yes, ok}, text)
 	}
 	decided := interaction.Answer{Resolution: interaction.AutoDecideTimeout, Text: "yes"}
-	yes, clear := decided.Yes()
-	require.False(t, yes || clear, "a deadline is nobody's consent")
-	_, ok := decided.Option()
+	yes, ok := decided.Yes()
+	require.False(t, yes || ok, "a deadline is nobody's consent")
+	_, ok = decided.Option()
 	require.False(t, ok)
 }
 
@@ -135,8 +135,8 @@ func TestN1OnlyBindsDefaultAndDigest(t *testing.T) {
 	wait.Default.Text = "No"
 	require.NoError(t, wait.ValidateFor(q))
 	q.Wait = &wait
-	yes, clear := q.TakeDefault(time.Time{}).Yes()
-	require.Equal(t, [2]bool{false, true}, [2]bool{yes, clear})
+	yes, ok := q.TakeDefault(time.Time{}).Yes()
+	require.Equal(t, [2]bool{false, true}, [2]bool{yes, ok})
 	free, marked := q, q
 	free.Only = false
 	marked.Options = []interaction.Option{{Label: "a", Value: "a", Yes: true}}

@@ -140,7 +140,7 @@ var board = engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (e
 		return o, nil
 	}
 	for _, a := range t.Answers {
-		if yes, clear := a.Yes(); a.Answered() && (!yes || !clear) {
+		if yes, ok := a.Yes(); a.Answered() && (!yes || !ok) {
 			return engine.Done("not bought: " + a.Actor + " is against it"), nil
 		}
 	}

@@ -18,8 +18,8 @@ func ExampleSpec_deadline() {
 		if len(t.Answers) == 0 {
 			return engine.Ask(engine.ConfirmOf("Ship it?")), nil
 		}
-		switch yes, clear := t.Answers[0].Yes(); {
-		case !clear: // the deadline passed
+		switch yes, ok := t.Answers[0].Yes(); {
+		case !ok: // the deadline passed
 			return engine.Done("no answer: not shipped"), nil
 		case !yes:
 			return engine.Done("not shipped"), nil

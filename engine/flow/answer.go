@@ -33,8 +33,8 @@ func Confirm(c *Ctx, name string, q engine.Question) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	yes, clear := a.Yes()
-	if !clear {
+	yes, ok := a.Yes()
+	if !ok {
 		return false, &UndecidedError{a}
 	}
 	return yes, nil

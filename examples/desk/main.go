@@ -59,7 +59,7 @@ func agent(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, err
 	if len(t.Answers) == 0 {
 		return engine.Ask(engine.ConfirmOf(t.Prompt)), nil
 	}
-	if yes, clear := t.Answers[0].Yes(); !yes || !clear {
+	if yes, ok := t.Answers[0].Yes(); !yes || !ok {
 		return engine.Done("not shipped"), nil
 	}
 	return engine.Done("shipped"), nil

@@ -17,7 +17,7 @@ func agent(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, err
 	outcome := engine.Ask(engine.ConfirmOf(t.Prompt))
 	if len(t.Answers) > 0 {
 		outcome = engine.Done("not shipped")
-		if yes, clear := t.Answers[0].Yes(); yes && clear {
+		if yes, ok := t.Answers[0].Yes(); yes && ok {
 			outcome = engine.Done("shipped")
 		}
 	}

@@ -16,8 +16,8 @@ func agent(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, err
 	if len(t.Answers) == 0 {
 		return engine.Ask(engine.ConfirmOf("Ship it?")), nil
 	}
-	switch yes, clear := t.Answers[0].Yes(); {
-	case !clear: // a deadline has ended the wait
+	switch yes, ok := t.Answers[0].Yes(); {
+	case !ok: // a deadline has ended the wait
 		return engine.Done("not shipped: no answer"), nil
 	case !yes:
 		return engine.Done("not shipped: no"), nil
