@@ -26,7 +26,8 @@ func ExampleFunc() {
 	fmt.Println(asked.Questions[0].Prompt)
 	for _, text := range []string{"yes", "no"} {
 		answer := []engine.Answer{{ID: 1, Resolution: interaction.UserReply, Text: text}}
-		done, _ := agent.RunTurn(ctx, engine.Turn{RunID: "r1", Attempt: 2, Answers: answer, Session: asked.Session}, sink)
+		turn := engine.Turn{RunID: "r1", Attempt: 2, Answers: answer, Session: asked.Session}
+		done, _ := agent.RunTurn(ctx, turn, sink)
 		fmt.Println(done.FinalText, done.Done)
 	}
 	// Output:

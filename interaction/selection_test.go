@@ -20,7 +20,8 @@ func options(values ...string) (all []interaction.Option) {
 // N1: the one table of what a reply selects. Every front end passes replies to Reply.ValidateFor and
 // AnswerTo, so none needs a table of its own.
 func TestN1WhatAReplySelects(t *testing.T) {
-	environment := interaction.Question{Kind: interaction.ChooseOne, Options: options("staging", "production", "1", "é")}
+	environment := interaction.Question{Kind: interaction.ChooseOne,
+		Options: options("staging", "production", "1", "é")}
 	confirm := interaction.Question{Kind: interaction.Confirm}
 	ship := interaction.Question{Kind: interaction.Confirm, Options: []interaction.Option{
 		{Label: "Yes, later", Value: "wait"}, {Label: "Now", Value: "ship", Yes: true}}}
@@ -91,8 +92,8 @@ func TestN1WhatAReplySelects(t *testing.T) {
 func TestN1AnAnswerInOwnWordsIsNeitherYesNorNo(t *testing.T) {
 	q := interaction.Question{ID: 1, Kind: interaction.Confirm}
 	for text, want := range map[string][2]bool{
-		"yes": {true, true}, " True ": {true, true}, "accept": {true, true}, "no": {false, true}, "FALSE": {false, true},
-		"decline": {false, true}, "yes, but only on Monday": {}, "no problem": {}, "maybe": {}, "": {}, "1": {},
+		"yes": {true, true}, " True ": {true, true}, "accept": {true, true}, "no": {false, true},
+		"FALSE": {false, true}, "decline": {false, true}, "yes, but only on Monday": {}, "no problem": {}, "maybe": {}, "": {}, "1": {},
 	} {
 		yes, ok := interaction.Reply{ID: 1, Text: text}.AnswerTo(&q, time.Time{}).Yes()
 		require.Equal(t, want, [2]bool{yes, ok}, text)
@@ -107,15 +108,17 @@ func TestN1AnAnswerInOwnWordsIsNeitherYesNorNo(t *testing.T) {
 // N1: Only is refused where it could not be answered, and never silently asked as free text.
 func TestN1OnlyNeedsOptionsThatDecide(t *testing.T) {
 	for name, q := range map[string]interaction.Question{
-		"no options":      {Kind: interaction.ChooseOne},
-		"open text":       {Kind: interaction.OpenText},
-		"a form":          {Kind: interaction.Confirm, Schema: json.RawMessage(`{}`)},
-		"an approval":     {Kind: interaction.Approval, Subject: &interaction.Subject{Tool: "pay"}},
-		"no yes":          {Kind: interaction.Confirm, Options: options("ship", "wait")},
-		"two yes":         {Kind: interaction.RiskAck, Options: options("yes", "true")},
-		"two marked":      {Kind: interaction.Confirm, Options: []interaction.Option{{Value: "a", Yes: true}, {Value: "b", Yes: true}}},
-		"equal values":    {Kind: interaction.ChooseOne, Options: options("a", " A")},
-		"one by its text": {Kind: interaction.Confirm, Options: []interaction.Option{{Label: "Yes", Value: "1"}, {Label: "No", Value: "0"}}},
+		"no options":  {Kind: interaction.ChooseOne},
+		"open text":   {Kind: interaction.OpenText},
+		"a form":      {Kind: interaction.Confirm, Schema: json.RawMessage(`{}`)},
+		"an approval": {Kind: interaction.Approval, Subject: &interaction.Subject{Tool: "pay"}},
+		"no yes":      {Kind: interaction.Confirm, Options: options("ship", "wait")},
+		"two yes":     {Kind: interaction.RiskAck, Options: options("yes", "true")},
+		"two marked": {Kind: interaction.Confirm, Options: []interaction.Option{
+			{Value: "a", Yes: true}, {Value: "b", Yes: true}}},
+		"equal values": {Kind: interaction.ChooseOne, Options: options("a", " A")},
+		"one by its label": {Kind: interaction.Confirm, Options: []interaction.Option{
+			{Label: "Yes", Value: "1"}, {Label: "No", Value: "0"}}},
 	} {
 		q.Only, q.Prompt = true, "?"
 		require.ErrorIs(t, q.Validate(), interaction.ErrOnly, name)
@@ -123,14 +126,16 @@ func TestN1OnlyNeedsOptionsThatDecide(t *testing.T) {
 		require.False(t, asked.Only, name)
 		require.NotEmpty(t, diagnostics, name)
 	}
-	labels := interaction.Question{Kind: interaction.ChooseOne, Only: true, Options: []interaction.Option{{Label: "a"}, {Label: "b"}}}
+	labels := interaction.Question{Kind: interaction.ChooseOne, Only: true,
+		Options: []interaction.Option{{Label: "a"}, {Label: "b"}}}
 	require.NoError(t, labels.Validate(), "a label is the value of an option without one")
 }
 
 // N1: the default answer of an Only question is one of its options, and the digest says Only.
 func TestN1OnlyBindsDefaultAndDigest(t *testing.T) {
 	q := interaction.Question{Kind: interaction.Confirm, Prompt: "?", Only: true}
-	wait := interaction.Wait{End: time.Hour, Then: interaction.ThenDefault, Default: &interaction.DefaultReply{Text: "later"}}
+	wait := interaction.Wait{End: time.Hour, Then: interaction.ThenDefault,
+		Default: &interaction.DefaultReply{Text: "later"}}
 	require.ErrorContains(t, wait.ValidateFor(q), `one of "yes", "no"`)
 	wait.Default.Text = "No"
 	require.NoError(t, wait.ValidateFor(q))

@@ -109,7 +109,8 @@ func TestN1ADefaultAnswerDecides(t *testing.T) {
 func TestN2AQuestionThatCannotDecideIsNotAsked(t *testing.T) {
 	for name, ask := range map[string]func(c *flow.Ctx) error{
 		"no yes": func(c *flow.Ctx) error {
-			_, err := flow.Confirm(c, "q", engine.Question{Prompt: "?", Options: []engine.Option{{Value: "a"}, {Value: "b"}}})
+			options := []engine.Option{{Value: "a"}, {Value: "b"}}
+			_, err := flow.Confirm(c, "q", engine.Question{Prompt: "?", Options: options})
 			return err
 		},
 		"no options": func(c *flow.Ctx) error {

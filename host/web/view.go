@@ -88,7 +88,7 @@ type Question struct {
 	AskedAt time.Time `json:"asked_at"`
 
 	Options        []Option        `json:"options,omitempty" nullable:"false"`
-	Only           bool            `json:"only,omitempty" doc:"Only an option is accepted; for a confirm or risk_ack without options: yes or no."`
+	Only           bool            `json:"only,omitempty" doc:"Only an option is accepted; yes or no if there is none."`
 	RequiredFields []string        `json:"required_fields,omitempty" nullable:"false"`
 	UIHints        map[string]any  `json:"ui_hints,omitempty"`
 	Schema         json.RawMessage `json:"schema,omitempty" doc:"The JSON Schema of a form, or of edited arguments."`
@@ -247,7 +247,8 @@ func showQuestions(r *lifecycle.Run, actor lifecycle.Actor, now time.Time) []Que
 func showQuestion(q *lifecycle.Question, actor lifecycle.Actor, now time.Time) Question {
 	v := Question{ID: q.ID, Attempt: q.Attempt, Kind: string(q.Kind), Prompt: q.Prompt, Context: q.Context,
 		AskedAt: q.AskedAt, RequiredFields: q.RequiredFields, UIHints: q.UIHints, Schema: q.Schema,
-		AlsoText: q.AlsoText, Only: q.Only, Digest: q.Digest(), To: showAudience(q.To), Need: q.Need, Rejects: q.Rejects,
+		AlsoText: q.AlsoText, Only: q.Only, Digest: q.Digest(), To: showAudience(q.To), Need: q.Need,
+		Rejects: q.Rejects,
 		EndsAt:      q.EndsAt,
 		MayReassign: q.To.Admits(actor) && !q.Claim.Excludes(actor, now)}
 	v.MayReply = v.MayReassign && q.VoteOf(actor) == nil
