@@ -248,7 +248,7 @@ func showQuestion(q *lifecycle.Question, actor lifecycle.Actor, now time.Time) Q
 	v := Question{ID: q.ID, Attempt: q.Attempt, Kind: string(q.Kind), Prompt: q.Prompt, Context: q.Context,
 		AskedAt: q.AskedAt, RequiredFields: q.RequiredFields, UIHints: q.UIHints, Schema: q.Schema,
 		AlsoText: q.AlsoText, Only: q.Only, Digest: q.Digest(), To: showAudience(q.To), Need: q.Need,
-		Rejects: q.Rejects,
+		Rejects:     q.Rejects,
 		EndsAt:      q.EndsAt,
 		MayReassign: q.To.Admits(actor) && !q.Claim.Excludes(actor, now)}
 	v.MayReply = v.MayReassign && q.VoteOf(actor) == nil
