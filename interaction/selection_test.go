@@ -93,7 +93,8 @@ func TestN1AnAnswerInOwnWordsIsNeitherYesNorNo(t *testing.T) {
 	q := interaction.Question{ID: 1, Kind: interaction.Confirm}
 	for text, want := range map[string][2]bool{
 		"yes": {true, true}, " True ": {true, true}, "accept": {true, true}, "no": {false, true},
-		"FALSE": {false, true}, "decline": {false, true}, "yes, but only on Monday": {}, "no problem": {}, "maybe": {}, "": {}, "1": {},
+		"FALSE": {false, true}, "decline": {false, true}, "yes, but only on Monday": {}, "no problem": {}, "maybe": {},
+		"": {}, "1": {},
 	} {
 		yes, ok := interaction.Reply{ID: 1, Text: text}.AnswerTo(&q, time.Time{}).Yes()
 		require.Equal(t, want, [2]bool{yes, ok}, text)
