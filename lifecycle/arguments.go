@@ -1,10 +1,10 @@
 package lifecycle
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/internal/schema"
+	"github.com/interlude-go/interlude/lifecycle/internal/node"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -46,41 +47,8 @@ func (e *ArgumentError) Is(target error) bool { return target == ErrInvalidArgum
 // Unwrap returns the cause.
 func (e *ArgumentError) Unwrap() error { return e.Err }
 
-// check returns an error if the context of a call is nil, or if the client was made by Client.On
-// without a store.
-func (c *Client) check(ctx context.Context) error {
-	switch {
-	case ctx == nil:
-		return &ArgumentError{"ctx", "nil", "a context", nil}
-	case c.proc.Store == nil:
-		return &ArgumentError{"view", "nil", "a store for Client.On", nil}
-	}
-	if c.actor.IsZero() {
-		return nil
-	}
-	var fault *FieldError
-	if err := c.actor.Validate(); errors.As(err, &fault) {
-		return &ArgumentError{"a" + fault.Field[1:], fault.Value, fault.Want, fault}
-	}
-	return nil
-}
-
-// checkRun is check for a call with the id of a run.
-func (c *Client) checkRun(ctx context.Context, id string) error {
-	if err := c.check(ctx); err != nil {
-		return err
-	}
-	if !idPattern.matches(id) {
-		return &ArgumentError{"id", quote(id), wantID, ErrNotFound}
-	}
-	return nil
-}
-
-// checkQuery is check for a listing.
-func (c *Client) checkQuery(ctx context.Context, q *Query) error {
-	if err := c.check(ctx); err != nil {
-		return err
-	}
+// validateQuery returns an error if the query of a listing is invalid.
+func validateQuery(q *Query) error {
 	if q.Limit < 0 || q.Limit > store.MaxBatch {
 		return &ArgumentError{"query.Limit", fmt.Sprint(q.Limit), fmt.Sprintf("1 to %d, or 0 for 100", store.MaxBatch),
 			nil}
@@ -162,13 +130,15 @@ func (p pattern) matches(s string) bool {
 }
 
 // isChosenID reports whether a host may give this id to a new run.
-func isChosenID(id string) bool { return idPattern.matches(id) && !strings.HasPrefix(id, childPrefix) }
+func isChosenID(id string) bool {
+	return idPattern.matches(id) && !strings.HasPrefix(id, node.ChildPrefix)
+}
 
 // Descriptions of valid arguments and fields of a Spec, for errors.
 const (
 	wantID = "1 to 128 of [A-Za-z0-9._-], beginning with a letter or digit"
 	// wantChosenID is wantID for the id of a new run.
-	wantChosenID = wantID + `, and not with "` + childPrefix + `", which begins the ids of children`
+	wantChosenID = wantID + `, and not with "` + node.ChildPrefix + `", which begins the ids of children`
 
 	wantName   = "1 to 63 of [A-Za-z0-9._/-]"
 	wantKey    = "at most 255 bytes of UTF-8"
@@ -208,4 +178,15 @@ func (s *Spec) validateJob() *SpecError {
 		return &SpecError{"Input", "a number out of bounds", "numbers within the range of a float64", err}
 	}
 	return nil
+}
+
+// isNil reports whether an interface is nil, or holds a nil function, pointer or map.
+func isNil(v any) bool {
+	switch r := reflect.ValueOf(v); r.Kind() {
+	case reflect.Invalid:
+		return true
+	case reflect.Func, reflect.Pointer, reflect.Map:
+		return r.IsNil()
+	}
+	return false
 }

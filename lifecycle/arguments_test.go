@@ -71,6 +71,9 @@ func wrongCalls() []wrongCall {
 		"Wait":      func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Wait(ctx, id)) },
 		"Usage":     func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Usage(ctx, id)) },
 		"Folder":    func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Folder(ctx, id)) },
+		"HistoryPage": func(ctx context.Context, l *Lifecycle, id string) error {
+			return second(l.HistoryPage(ctx, id, HistoryQuery{}))
+		},
 		"Reply": func(ctx context.Context, l *Lifecycle, id string) error {
 			return second(l.Reply(ctx, id, reply))
 		},

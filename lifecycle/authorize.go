@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strconv"
 
 	"github.com/interlude-go/interlude/lifecycle/internal/decide"
 )
@@ -198,6 +199,47 @@ func questionOf(settled []Record, number int) *Question {
 		if settled[i].Question.ID == number {
 			return &settled[i].Question
 		}
+	}
+	return nil
+}
+
+// check returns an error if the context of a call is nil, or if the client was made by Client.On
+// without a store.
+func (c *Client) check(ctx context.Context) error {
+	switch {
+	case ctx == nil:
+		return &ArgumentError{"ctx", "nil", "a context", nil}
+	case c.proc.Store == nil:
+		return &ArgumentError{"view", "nil", "a store for Client.On", nil}
+	}
+	if c.actor.IsZero() {
+		return nil
+	}
+	var fault *FieldError
+	if err := c.actor.Validate(); errors.As(err, &fault) {
+		return &ArgumentError{"a" + fault.Field[1:], fault.Value, fault.Want, fault}
+	}
+	return nil
+}
+
+// checkRun is check for a call with the id of a run.
+func (c *Client) checkRun(ctx context.Context, id string) error {
+	if err := c.check(ctx); err != nil {
+		return err
+	}
+	if !idPattern.matches(id) {
+		return &ArgumentError{"id", quote(id), wantID, ErrNotFound}
+	}
+	return nil
+}
+
+// checkQuestionCall checks the arguments that all calls about an open question have.
+func (c *Client) checkQuestionCall(ctx context.Context, id string, question int) error {
+	if err := c.checkRun(ctx, id); err != nil {
+		return err
+	}
+	if question < 1 {
+		return &ArgumentError{"question", strconv.Itoa(question), "the number of an open question, from 1", nil}
 	}
 	return nil
 }

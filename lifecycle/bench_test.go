@@ -4,26 +4,12 @@ import (
 	"context"
 	"log/slog"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/interaction"
-	"github.com/interlude-go/interlude/lifecycle/internal/decide"
-	"github.com/interlude-go/interlude/lifecycle/internal/node"
 )
-
-// M4: the input of a plain engine's turn is the turn itself in other types, and allocates nothing.
-func TestM4TheInputOfAPlainTurnAllocatesNothing(t *testing.T) {
-	run, _, err := Spec{ID: "run-1", Prompt: "Ship it."}.record(time.Now())
-	require.NoError(t, err)
-	lc := &Lifecycle{Client: &Client{proc: node.Process{Clock: SystemClock{}}}}
-	attempt := &turn{node: &membership{Lifecycle: lc}, record: &run, dialect: decide.Dialect{Plain: true}}
-	var in engine.Turn
-	require.Zero(t, testing.AllocsPerRun(100, func() { in = attempt.input(node.Workspace{}, nil) }))
-	require.NotNil(t, in.History)
-}
 
 // A round trip on the memory store, one at a time: submit, ask, reply, finish.
 func BenchmarkRoundTrip(b *testing.B) {

@@ -3,7 +3,6 @@ package lifecycle
 import (
 	"bytes"
 	"context"
-	"errors"
 	"log/slog"
 	"path/filepath"
 	"strconv"
@@ -279,42 +278,26 @@ func TestM3TheEndOfAChildDoesNotReadAllOthers(t *testing.T) {
 	}
 }
 
-// M3: a store that is down is asked more and more rarely, until it answers.
-func TestM3ReadsForAnEngineWaitForTheStore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var logged bytes.Buffer
-		lc, err := New(Config{Store: newStore(t), Engine: agent{}, Logger: slog.New(slog.NewTextHandler(&logged, nil))})
-		require.NoError(t, err)
-		defer lc.Close()
-		errDown := errors.New("the store is down")
-		begun := time.Now()
-		var asked []time.Duration
-		worker := &turn{node: &membership{Lifecycle: lc}, call: node.EngineCall{RunID: "r"}}
-		err = worker.untilAnswered(t.Context(), "child not read", func() error {
-			asked = append(asked, time.Since(begun))
-			if len(asked) < 5 {
-				return errDown
-			}
-			return store.ErrNotFound
-		})
-		require.ErrorIs(t, err, store.ErrNotFound)
-		require.Equal(t, []time.Duration{0, 20 * time.Millisecond, 60 * time.Millisecond, 140 * time.Millisecond,
-			300 * time.Millisecond}, asked)
-		require.Equal(t, 4, strings.Count(logged.String(), "child not read; trying again"))
-	})
-}
-
 // M3: what an engine.Child does not name is that of its parent, and limits are not inherited.
 func TestM3WhatAChildInherits(t *testing.T) {
-	parent := turn{spec: Spec{ID: "r", Prompt: "x", Engine: "e", Mode: Auto, Pool: "p", MaxAttempts: 3}}
-	spec, err := parent.childSpec("c", &engine.Child{Key: "k", Prompt: "y", WorkDir: "there"})
+	parent, err := encodeSpec(&Spec{Prompt: "x", Engine: "e", Mode: Auto, Pool: "p", MaxAttempts: 3})
+	require.NoError(t, err)
+	child := func(c engine.Child) (Spec, error) {
+		run, stored, err := specs{}.Child("r", &node.Spec{Stored: parent}, "c", &c, time.Now())
+		if err != nil {
+			return Spec{}, err
+		}
+		require.Equal(t, "c", run.ID)
+		return decodeSpec("c", stored)
+	}
+	spec, err := child(engine.Child{Key: "k", Prompt: "y", WorkDir: "there"})
 	require.NoError(t, err)
 	require.True(t, filepath.IsAbs(spec.WorkDir), spec.WorkDir)
 	spec.WorkDir = ""
-	require.Equal(t, Spec{ID: "c", Prompt: "y", Engine: "e", Mode: Auto, Pool: "p"}, spec)
-	spec, err = parent.childSpec("c", &engine.Child{Key: "k", Prompt: "y", Engine: "f", Mode: Interactive})
+	require.Equal(t, Spec{ID: "c", Prompt: "y", Engine: "e", Mode: Auto, Pool: "p"}.withDefaults(), spec)
+	spec, err = child(engine.Child{Key: "k", Prompt: "y", Engine: "f", Mode: Interactive})
 	require.NoError(t, err)
-	require.Equal(t, Spec{ID: "c", Prompt: "y", Engine: "f", Mode: Interactive, Pool: "p"}, spec)
-	_, err = parent.childSpec("c", &engine.Child{Key: "k"})
+	require.Equal(t, Spec{ID: "c", Prompt: "y", Engine: "f", Mode: Interactive, Pool: "p"}.withDefaults(), spec)
+	_, err = child(engine.Child{Key: "k"})
 	require.ErrorIs(t, err, ErrInvalidSpec, "it has nothing to do")
 }

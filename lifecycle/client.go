@@ -1,10 +1,8 @@
 package lifecycle
 
 import (
+	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/base32"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -31,8 +29,6 @@ type Client struct {
 	ownNode *atomic.Pointer[string] // the id of the node as which this process serves; nil: it does not serve
 	notices *notices                // nil without an observer
 	inboxes *inboxWatches
-
-	journals *semaphore.Weighted // maxJournalsRead bytes of journals that turns and forks have read
 
 	authorize Authorize // nil: everything is allowed
 	actor     Actor     // whose calls these are; see As
@@ -88,9 +84,10 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 	queue := newNotices(cfg.Observer, cfg.Logger)
 	c := &Client{
 		proc: node.Process{Store: cfg.Store, Clock: cfg.Clock, Log: cfg.Logger, Due: node.NewDueHint(),
-			Host: decide.HostPolicy{OnInterrupt: cfg.OnInterrupt}, Stuck: new(node.StuckCalls), Notices: queue},
+			Host: decide.HostPolicy{OnInterrupt: cfg.OnInterrupt}, Stuck: new(node.StuckCalls), Notices: queue,
+			Journals: semaphore.NewWeighted(node.MaxJournalsRead)},
 		poll: cfg.Poll, hub: newHub(cfg.Store), ownNode: new(atomic.Pointer[string]), notices: queue,
-		authorize: cfg.Authorize, inboxes: new(inboxWatches), journals: semaphore.NewWeighted(maxJournalsRead),
+		authorize: cfg.Authorize, inboxes: new(inboxWatches),
 	}
 	return c, nil
 }
@@ -153,7 +150,7 @@ func (c *Client) GetOrSubmit(ctx context.Context, spec Spec) (run Run, known boo
 		return Run{}, false, err
 	}
 	if run.ID == "" {
-		run.ID = newID(now)
+		run.ID = node.NewID(now)
 	}
 	if len(c.proc.Engines) > 0 && c.proc.Engines[run.Engine] == nil {
 		return Run{}, false, &SpecError{"Engine", quote(spec.Engine), "the name of a configured engine", nil}
@@ -191,36 +188,35 @@ func (c *Client) existingRun(ctx context.Context, submitted Run) (Run, error) {
 	return stored, nil
 }
 
-// Cancel ends the run, whatever it is doing. A queued run is never started. A waiting run's
-// question is closed. A running turn's context ends, and whatever its engine still returns changes
-// nothing. For a run that has ended it returns a *TerminalError and stores no event.
+// Cancel ends the run in any state. A queued run is never started. A waiting run's question is
+// closed. A running turn's context ends, and what its engine returns later changes nothing. For a
+// run that has ended, Cancel returns a *TerminalError and stores no event.
 //
-// The run is canceled by the commit alone. The turn may execute on another node, which learns of
-// the commit in one of three ways, whichever comes first:
+// The commit cancels the run. If the turn executes on another node, that node learns of the commit
+// in one of three ways:
 //
-//  1. The store's hint of the commit reaches that node, which ends the turn at once (handleHint in
-//     node.go). A hint may be lost.
-//  2. The node's next heartbeat: the store does not list the run among those that the node holds
-//     any more (compareHolds in node.go). This takes a third of a lease, and as long again for a
-//     turn that has only just begun.
-//  3. The fence: the store refuses with ErrStaleEpoch whatever the turn still commits (commitLocked
-//     in commit.go), so a report or an outcome that comes earlier ends the turn, and is not stored.
+//  1. The store's hint of the commit reaches the node, which ends the turn at once. A hint may be
+//     lost.
+//  2. At the node's next heartbeat, the store does not list the run as owned by the node. This takes
+//     a third of a lease, and another third for a turn that has just begun.
+//  3. The store refuses what the turn commits, so an earlier report or outcome ends the turn and is
+//     not stored.
 func (c *Client) Cancel(ctx context.Context, id, reason string) error {
 	if err := c.checkRun(ctx, id); err != nil {
 		return err
 	}
-	cmd := command{verb: "cancel", run: id}
-	return c.carryOut(ctx, cmd, func() (*store.Commit, error) {
+	cmd := node.Command{Verb: "cancel", Run: id}
+	return c.proc.CarryOut(ctx, cmd, func() (*store.Commit, error) {
 		run, err := c.proc.Store.Run(ctx, id)
 		if err != nil {
-			return nil, cmd.failed(err)
+			return nil, cmd.Failed(err)
 		}
 		if err := c.allow(ctx, ActionCancel, &run, run.Pending); err != nil {
 			return nil, err
 		}
 		if run.State.Terminal() { // the caller relies on the error, so the end of the run must be durable (J8)
 			if run, err = c.proc.ConfirmedRun(ctx, id); err != nil {
-				return nil, cmd.failed(err)
+				return nil, cmd.Failed(err)
 			}
 			if run.State.Terminal() {
 				return nil, &TerminalError{RunID: id, State: run.State}
@@ -259,7 +255,7 @@ const (
 // limit, though others follow: its Next says so. The error is an *ArgumentError if the query is
 // invalid.
 func (c *Client) Runs(ctx context.Context, query Query) (Page, error) {
-	if err := c.checkQuery(ctx, &query); err != nil {
+	if err := cmp.Or(c.check(ctx), validateQuery(&query)); err != nil {
 		return Page{}, err
 	}
 	if err := c.allowQuery(ctx, &query); err != nil {
@@ -394,16 +390,4 @@ func (c *Client) Stats(ctx context.Context) (Stats, error) {
 		return Stats{}, err
 	}
 	return c.proc.Store.Survey(ctx, c.proc.Now())
-}
-
-// idEncoding keeps the byte order in the text, so that ids sort by time.
-var idEncoding = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
-
-// newID returns an id of 48 bits of milliseconds and 80 random bits, which is unique without
-// coordination. Ids of about the same time are close together in an index.
-func newID(now time.Time) string {
-	var b [16]byte
-	binary.BigEndian.PutUint64(b[:8], uint64(now.UnixMilli())<<16)
-	_, _ = rand.Read(b[6:]) // never fails
-	return idEncoding.EncodeToString(b[:])
 }

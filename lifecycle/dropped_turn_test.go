@@ -323,21 +323,3 @@ func TestTurnIsSettledAfterLostReports(t *testing.T) {
 		})
 	}
 }
-
-// J9: when a later turn of the run has ended as well, it is the one that counts, however long the
-// run has been listed as running meanwhile.
-func TestJ9TheLastTurnThatEndedCounts(t *testing.T) {
-	created := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
-	n := &membership{turns: make(map[string]*turn), ended: make(map[string]endedTurn),
-		endedBefore: make(map[string]endedTurn)}
-	listed := func(epoch uint64) []store.Hold {
-		return []store.Hold{{RunID: "a", Epoch: epoch, State: fsm.StateRunning}}
-	}
-	n.ended["a"] = endedTurn{1, created}
-	n.findUnexecuted(nil)
-	n.ended["a"] = endedTurn{2, created}
-	for range 3 {
-		require.Equal(t, listed(2), n.findUnexecuted(listed(2)))
-		require.True(t, n.hasEnded(&store.Run{ID: "a", Epoch: 2, CreatedAt: created}))
-	}
-}

@@ -413,7 +413,7 @@ func TestServeRejoinsWithoutWaitingForAHungTurn(t *testing.T) {
 		start := time.Now()
 		cancel()
 		err = <-served
-		require.Less(t, time.Since(start), time.Second+afterGrace)
+		require.Less(t, time.Since(start), time.Second+node.AfterGrace)
 		require.ErrorIs(t, err, ErrStuck)
 		require.ErrorContains(t, err, `RunTurn of engine "default" for run poison (attempt 1)`)
 		before, err := lc.Get(t.Context(), "poison")
@@ -425,8 +425,8 @@ func TestServeRejoinsWithoutWaitingForAHungTurn(t *testing.T) {
 		after, err := lc.Get(t.Context(), "poison")
 		require.NoError(t, err)
 		require.Equal(t, before, after)
-		require.True(t, lc.permits.TryAcquire(2), "its place is free again")
-		lc.permits.Release(2)
+		require.True(t, lc.node.Permits.TryAcquire(2), "its place is free again")
+		lc.node.Permits.Release(2)
 		lc.Close()
 	})
 }
@@ -507,8 +507,8 @@ func TestServeEndsDespiteHungCalls(t *testing.T) {
 		start := time.Now()
 		cancel()
 		err = <-served
-		require.LessOrEqual(t, time.Since(start), time.Second+afterGrace)
-		require.Equal(t, 43*time.Second, afterGrace, "as docs/limits.md promises")
+		require.LessOrEqual(t, time.Since(start), time.Second+node.AfterGrace)
+		require.Equal(t, 43*time.Second, node.AfterGrace, "as docs/limits.md promises")
 		var left *StuckError
 		require.ErrorAs(t, err, &left)
 		require.Len(t, left.Calls, 20+3)
@@ -596,7 +596,7 @@ func TestServeGivesUpDespiteAHungEnd(t *testing.T) {
 		start := time.Now()
 		cancel()
 		err = <-served
-		require.LessOrEqual(t, time.Since(start), time.Second+afterGrace)
+		require.LessOrEqual(t, time.Since(start), time.Second+node.AfterGrace)
 		require.ErrorContains(t, err, `End of engine "default" for run r`)
 		close(goOn)
 		synctest.Wait()

@@ -225,21 +225,3 @@ func TestLongFinalTextIsTruncated(t *testing.T) {
 		})
 	}
 }
-
-// C2: hints are stored as plain JSON; those that are none are left out, which a warning says. The
-// engine's own questions stay as they are.
-func TestC2HintsAreMadePlain(t *testing.T) {
-	type place struct {
-		Row int `json:"row"`
-	}
-	asked := []engine.Question{{Prompt: "a", UIHints: map[string]any{"at": place{7}}},
-		{Prompt: "b", UIHints: map[string]any{"call": func() {}}}}
-	o := withPlainHints(engine.Outcome{Questions: asked})
-	require.Equal(t, map[string]any{"at": map[string]any{"row": 7.0}}, o.Questions[0].UIHints)
-	require.Nil(t, o.Questions[1].UIHints)
-	require.Len(t, o.Diagnostics, 1)
-	require.Equal(t, fsm.WarnAskUserTruncated, o.Diagnostics[0].Code)
-	require.Contains(t, o.Diagnostics[0].Detail, "ui_hints are left out")
-	require.Equal(t, place{7}, asked[0].UIHints["at"])
-	require.Equal(t, finished(), withPlainHints(finished()))
-}

@@ -34,11 +34,6 @@ type feedReader struct {
 // Bounds of a reader.
 const (
 	feedPage = 512 // commits that it reads at a time
-	// feedPause is the shortest time between two reads, unless the first one left commits unread.
-	// Under load every commit gives a hint; without the pause the reader would read the store, and
-	// its caller move the cursor, for each commit. A reader that has had nothing to read for that
-	// long reads at once.
-	feedPause = 25 * time.Millisecond
 	// maxFeedRuns bounds feedReader.runs.
 	maxFeedRuns = 10_000
 )

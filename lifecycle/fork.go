@@ -134,7 +134,7 @@ func (c *Client) draftFork(ctx context.Context, id string, at *At, now time.Time
 		return Run{}, nil, err
 	}
 	if run.ID == "" {
-		run.ID = newID(now)
+		run.ID = node.NewID(now)
 	}
 	if run.ID == id {
 		return Run{}, nil, fmt.Errorf("%w: %s; a fork needs an id of its own", ErrSpecConflict, id)
@@ -281,33 +281,50 @@ func (c *Client) checkBranch(ctx context.Context, name string, from *decide.Orig
 	return nil
 }
 
-// branchSession has the engine branch the inherited session in the first turn of a fork, and stores
-// the new session. If the turn is repeated before the new session is stored, the engine branches
-// the inherited one again.
-func (t *turn) branchSession(ctx context.Context, e engine.Engine, in engine.Turn) (*engine.SessionHandle, error) {
-	brancher, ok := e.(engine.Brancher)
-	if !ok {
-		return nil, fmt.Errorf("the engine cannot branch the session of run %s", t.origin.RunID)
-	}
-	point := t.origin.BranchPoint()
-	point.WorkDir, point.HomeDir = t.node.folders.OfSource(t.origin)
-	var session engine.SessionHandle
-	var failure *engine.Failure
-	err := t.node.proc.Guard(t.noteCall("Branch"), func() (err error) {
-		session, err = brancher.Branch(ctx, point, in)
-		if err != nil {
-			failure = decide.Failure(fsm.CodeSessionResumeFailed, err)
-		}
+// inheritJournal reads the part of the source's journal that the fork inherits. The source may go
+// on meanwhile: it only adds entries, and never changes one.
+func (c *Client) inheritJournal(ctx context.Context, s *forkSource, from *decide.Origin) error {
+	if from.OwnEntries == 0 {
 		return nil
-	})
-	if err == nil && failure != nil {
-		err = failure
 	}
+	var room node.JournalRoom
+	if err := room.Reserve(ctx, c.proc.Journals, node.JournalSize(nil, s.Run.Journal)); err != nil {
+		return fmt.Errorf("lifecycle: fork run %s: %w", s.Run.ID, err)
+	}
+	defer room.Release(c.proc.Journals, true)
+	entries, err := c.proc.Store.Journal(ctx, s.Run.ID)
 	if err == nil {
-		err = (*sink)(t).Session(ctx, session)
+		err = store.CheckJournal(s.Run.ID, entries, s.Run.Journal)
+	}
+	if err == nil && len(entries) < from.OwnEntries {
+		err = fmt.Errorf("%w: its journal has %d entries of %d", store.ErrCorrupt, len(entries), from.OwnEntries)
 	}
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("lifecycle: fork run %s: %w", s.Run.ID, err)
 	}
-	return forEngine(t.lastStored().Session), nil
+	from.Journal = append(from.Journal, entries[:from.OwnEntries]...)
+	return c.checkChildrenEnded(ctx, s, from.Point)
+}
+
+// checkChildrenEnded refuses the fork if a child of the source existed at that time and had not
+// ended: the journal names the child, and the fork could not wait for the child of another run.
+func (c *Client) checkChildrenEnded(ctx context.Context, s *forkSource, at time.Time) error {
+	if s.Run.Family == nil || s.Run.Family.Children == 0 {
+		return nil
+	}
+	for q := (store.Query{Parent: s.Run.ID, Limit: store.MaxBatch}); ; {
+		page, err := c.proc.Store.Runs(ctx, q)
+		if err != nil {
+			return fmt.Errorf("lifecycle: fork run %s: %w", s.Run.ID, err)
+		}
+		for i := range page.Runs {
+			child := &page.Runs[i]
+			if !child.CreatedAt.After(at) && (!child.State.Terminal() || child.FinishedAt.After(at)) {
+				return s.refuse("it had started run %s, which had not ended at that point", child.ID)
+			}
+		}
+		if q.After = page.Next; page.Next == "" {
+			return nil
+		}
+	}
 }

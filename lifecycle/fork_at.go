@@ -7,8 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
+	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/lifecycle/internal/decide"
+	"github.com/interlude-go/interlude/lifecycle/internal/node"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -96,20 +99,13 @@ func (at *At) identity() []any {
 	return all
 }
 
-// decodeSubmitted decodes the stored form of a specification. For a fork, this is a JSON list of
-// the origin and the specification.
-func decodeSubmitted(id string, body []byte) (spec Spec, from *decide.Origin, err error) {
-	if bytes.HasPrefix(body, []byte("[")) {
-		var parts []json.RawMessage
-		if err = json.Unmarshal(body, &parts); err == nil && len(parts) == 2 {
-			from = new(decide.Origin)
-			err, body = json.Unmarshal(parts[0], from), parts[1]
-		}
-		if err != nil {
-			return Spec{}, nil, fmt.Errorf("lifecycle: stored spec of fork %s: %w", id, err)
-		}
+// decodeSubmitted decodes the stored form of a specification.
+func decodeSubmitted(id string, stored []byte) (spec Spec, from *decide.Origin, err error) {
+	own, from, err := splitSubmitted(id, stored)
+	if err != nil {
+		return Spec{}, nil, err
 	}
-	spec, err = decodeSpec(id, body)
+	spec, err = decodeSpec(id, own)
 	return spec, from, err
 }
 
@@ -145,3 +141,65 @@ func historyToInherit(ctx context.Context, r store.RunReader, id string, questio
 }
 
 var errNoMoreNeeded = errors.New("lifecycle: no further page is needed")
+
+// splitSubmitted returns the specification's own part of the stored form, and the origin of a fork.
+// The stored form of a fork is a JSON list of the origin and the specification.
+func splitSubmitted(id string, stored []byte) (own []byte, from *decide.Origin, err error) {
+	own = stored
+	if !bytes.HasPrefix(stored, []byte("[")) {
+		return own, nil, nil
+	}
+	var parts []json.RawMessage
+	if err = json.Unmarshal(stored, &parts); err == nil && len(parts) == 2 {
+		from = new(decide.Origin)
+		err, own = json.Unmarshal(parts[0], from), parts[1]
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("lifecycle: stored spec of fork %s: %w", id, err)
+	}
+	return own, from, nil
+}
+
+// specs is the stored form of specifications, as nodes use it.
+type specs struct{}
+
+// Decode implements node.Specs.
+func (specs) Decode(id string, stored []byte) (node.Spec, *decide.Origin, error) {
+	own, from, err := splitSubmitted(id, stored)
+	if err != nil {
+		return node.Spec{}, nil, err
+	}
+	s, err := decodeSpec(id, own)
+	return node.Spec{
+		Prompt: s.Prompt, Input: s.Input, OutputSchema: s.OutputSchema, Mode: s.Mode, WorkDir: s.WorkDir, Meta: s.Meta,
+		TurnTimeout: s.TurnTimeout, RepairRounds: s.RepairRounds, MaxQuestions: s.MaxQuestions, Retry: s.Retry,
+		Ask: s.Ask, Submitter: s.Submitter, Stored: own,
+	}, from, err
+}
+
+// Child implements node.Specs. Limits and budget of the parent are not those of the child.
+func (specs) Child(parentID string, parent *node.Spec, id string, c *engine.Child, now time.Time) (
+	run store.Run, stored []byte, err error,
+) {
+	spec, err := decodeSpec(parentID, parent.Stored)
+	if err != nil {
+		return run, nil, err
+	}
+	spec.ID, spec.Prompt, spec.Input = "", c.Prompt, c.InputJSON
+	spec.OutputSchema, spec.Labels = c.OutputSchema, c.Labels
+	spec.MaxAttempts, spec.RepairRounds, spec.Budget, spec.NotBefore = 0, 0, store.Budget{}, time.Time{}
+	if c.Engine != "" {
+		spec.Engine = c.Engine
+	}
+	if c.Mode != "" {
+		spec.Mode = c.Mode
+	}
+	if spec.WorkDir, err = node.Absolute(c.WorkDir); err != nil {
+		return run, nil, err
+	}
+	if err := spec.Validate(); err != nil {
+		return run, nil, err
+	}
+	spec.ID = id // Validate refuses it, because no host may choose it
+	return spec.record(now)
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/interlude-go/interlude/lifecycle/internal/decide"
+	"github.com/interlude-go/interlude/lifecycle/internal/node"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -48,18 +49,18 @@ func (c *Client) Resume(ctx context.Context, id string, r Resume) error {
 	if err := r.validate(); err != nil {
 		return err
 	}
-	cmd := command{verb: "resume", run: id}
-	return c.carryOut(ctx, cmd, func() (*store.Commit, error) {
+	cmd := node.Command{Verb: "resume", Run: id}
+	return c.proc.CarryOut(ctx, cmd, func() (*store.Commit, error) {
 		run, err := c.proc.Store.Run(ctx, id)
 		if err != nil {
-			return nil, cmd.failed(err)
+			return nil, cmd.Failed(err)
 		}
 		if err := c.allowActor(ctx, r.Actor, ActionResume, &run, run.Pending); err != nil {
 			return nil, err
 		}
 		if r.refusal(&run) != nil { // the caller relies on the refusal, so what was read must be durable (J8)
 			if run, err = c.proc.ConfirmedRun(ctx, id); err != nil {
-				return nil, cmd.failed(err)
+				return nil, cmd.Failed(err)
 			}
 			if err := r.refusal(&run); err != nil {
 				return nil, err

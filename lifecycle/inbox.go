@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -219,7 +220,7 @@ var questionKinds = []Kind{ChooseOne, Confirm, FillFields, OpenText,
 // checkInbox checks the arguments of Inbox, and reads the place where the page begins.
 func (c *Client) checkInbox(ctx context.Context, q *InboxQuery) (place inboxPlace, _ error) {
 	all := Query{Labels: q.Labels, Pool: q.Pool, Key: q.Key, Limit: q.Limit}
-	if err := c.checkQuery(ctx, &all); err != nil {
+	if err := cmp.Or(c.check(ctx), validateQuery(&all)); err != nil {
 		return place, err
 	}
 	place, err := readInboxPlace(q.After)
@@ -250,4 +251,11 @@ func validatePerson(argument string, a Actor) error {
 		return &ArgumentError{argument + strings.TrimPrefix(fault.Field, "Actor"), fault.Value, fault.Want, fault}
 	}
 	return nil
+}
+
+func ancestorsOf(r *store.Run) []string {
+	if r.Family == nil {
+		return nil
+	}
+	return r.Family.Ancestors
 }

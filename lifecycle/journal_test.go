@@ -15,6 +15,7 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle/internal/decide"
+	"github.com/interlude-go/interlude/lifecycle/internal/node"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -115,8 +116,14 @@ func TestM1WhatASleepGivesWayTo(t *testing.T) {
 func TestM1AJournalIsOfTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var late engine.Journal
-		lc, stop := serve(t, Config{Engine: sinking(func(ctx context.Context, in engine.Turn, s engine.Sink) (
-			engine.Outcome, error) {
+		kept := newStore(t)
+		version := func() uint64 {
+			run, err := kept.Run(t.Context(), "r")
+			require.NoError(t, err)
+			return run.Version
+		}
+		lc, stop := serve(t, Config{Store: kept, Engine: sinking(func(ctx context.Context, in engine.Turn,
+			s engine.Sink) (engine.Outcome, error) {
 			j := s.(engine.Journal)
 			late = j
 			have, err := j.Entries(ctx)
@@ -128,11 +135,11 @@ func TestM1AJournalIsOfTheRun(t *testing.T) {
 				return o, nil
 			}
 			require.Empty(t, have)
-			before := versionOf(t, s)
+			before := version()
 			require.NoError(t, j.Append(ctx))
 			require.NoError(t, j.Append(ctx, entry("1")))
 			require.NoError(t, j.Append(ctx, entry("2"), entry("3")))
-			require.Equal(t, before+2, versionOf(t, s))
+			require.Equal(t, before+2, version())
 			large := entry("4")
 			large.Body = make([]byte, engine.MaxJournalBody+1)
 			require.ErrorIs(t, j.Append(ctx, large), engine.ErrJournalFull)
@@ -192,7 +199,7 @@ func TestM1JournalsThatAreReadAtOnceAreBounded(t *testing.T) {
 			return finished(), nil
 		})})
 		defer stop()
-		lc.journals = semaphore.NewWeighted(250)
+		lc.proc.Journals = semaphore.NewWeighted(250)
 		ids := []string{"keeps", "a", "b", "c", "d", "e", "canceled"}
 		for _, id := range ids {
 			submit(t, lc, id)
@@ -213,19 +220,12 @@ func TestM1JournalsThatAreReadAtOnceAreBounded(t *testing.T) {
 		for _, id := range ids[:len(ids)-1] {
 			in(t, lc.Client, id, fsm.StateSucceeded)
 		}
-		require.True(t, lc.journals.TryAcquire(250), "everything is released")
+		require.True(t, lc.proc.Journals.TryAcquire(250), "everything is released")
 	})
-	huge := &interaction.JournalSize{Bytes: 3 * maxJournalsRead}
-	require.EqualValues(t, maxJournalsRead, journalSize(nil, huge))
+	huge := &interaction.JournalSize{Bytes: 3 * node.MaxJournalsRead}
+	require.EqualValues(t, node.MaxJournalsRead, node.JournalSize(nil, huge))
 	inherits := &decide.Origin{Journal: []engine.JournalEntry{entry("1")}}
-	require.EqualValues(t, len("1nstep1"), journalSize(inherits, nil))
-}
-
-// versionOf is the version of the run that the sink stored last.
-func versionOf(t *testing.T, s engine.Sink) uint64 {
-	t.Helper()
-	run := (*turn)(s.(*sink)).lastStored()
-	return run.Version
+	require.EqualValues(t, len("1nstep1"), node.JournalSize(inherits, nil))
 }
 
 // M1: a turn that was interrupted adds nothing with its outcome.

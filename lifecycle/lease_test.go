@@ -3,7 +3,6 @@ package lifecycle
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -11,7 +10,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/sync/semaphore"
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
@@ -349,181 +347,6 @@ func TestRejoinTriesOncePerPoll(t *testing.T) {
 					require.Equal(t, poll, at.Sub(s.joins[i+1]))
 				}
 				require.Equal(t, refusals == 2, len(s.joins) == 4, "%d joins", len(s.joins))
-			})
-		})
-	}
-}
-
-// alone is a node of which nothing goes on yet.
-func alone(tb testing.TB, s store.Store, e engine.Engine) *membership {
-	tb.Helper()
-	lc := &Lifecycle{Client: clientOf(tb, s), cfg: Config{Lease: 12 * time.Second}, permits: semaphore.NewWeighted(8)}
-	lc.proc.Engines = map[string]engine.Engine{DefaultEngine: e}
-	n := &membership{
-		Lifecycle: lc, id: "n", wakeup: make(chan struct{}, 1), leavingCh: make(chan struct{}),
-		turns: make(map[string]*turn), residents: make(map[string]resident), unexecuted: make(map[store.Hold]bool),
-		ended: make(map[string]endedTurn), endedBefore: make(map[string]endedTurn),
-	}
-	n.live, n.die = context.WithCancelCause(tb.Context())
-	n.endCtx, n.cancelEnd = context.WithCancel(tb.Context())
-	return n
-}
-
-// TestCompareHoldsInterruptsTurnsOfOtherEpochs: E3, what the store says is held is compared with
-// what executes: a run that is not held here, or is held for another attempt, is not executed here
-// any more. A claim needs time to be known, a third of a lease at most; what started after the
-// store was asked is not in its answer.
-func TestCompareHoldsInterruptsTurnsOfOtherEpochs(t *testing.T) {
-	const third = 4 * time.Second
-	of := func(epoch uint64) []store.Hold {
-		return []store.Hold{{RunID: "other", Epoch: 7, State: fsm.StateRunning}, {RunID: "r", Epoch: epoch,
-			State: fsm.StateRunning}}
-	}
-	for name, c := range map[string]struct {
-		held   []store.Hold
-		lasted time.Duration
-		asked  time.Duration // after the turn started
-		ended  bool
-	}{
-		"it is held":                             {of(2), time.Hour, time.Hour, false},
-		"it is not held":                         {nil, time.Hour, time.Hour, true},
-		"an earlier attempt is held":             {of(1), time.Hour, time.Hour, true},
-		"a later attempt is held":                {of(3), time.Hour, time.Hour, true},
-		"it started a third of a lease ago":      {nil, third, third, false},
-		"it started just before":                 {nil, third + 1, third + 1, true},
-		"it started when the store was asked":    {nil, time.Hour, 0, false},
-		"it started just before it was asked":    {nil, time.Hour, 1, true},
-		"it started after the store was asked":   {nil, time.Hour, -1, false},
-		"an earlier attempt was held by then":    {of(1), time.Hour, -1, false},
-		"a later attempt, and it started lately": {of(3), third, third, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				n := alone(t, newStore(t), agent{})
-				defer n.die(nil)
-				ctx, cancel := context.WithCancelCause(n.live)
-				start := time.Now()
-				executing := &turn{node: n, epoch: 2, started: start, ctx: ctx, cancel: cancel}
-				defer executing.engineReturn.signal()
-				n.turns["r"] = executing
-				time.Sleep(c.lasted) // the bubble's time
-				n.compareHolds(c.held, start.Add(c.asked))
-				if c.ended {
-					require.ErrorIs(t, context.Cause(ctx), engine.ErrStale)
-				} else {
-					require.NoError(t, ctx.Err())
-				}
-			})
-		})
-	}
-}
-
-// TestCompareHoldsEndsProcessesOfRunsNotHeld: D3 D6, a resident process lives as long as its run is
-// held here, whether it waits or executes.
-func TestCompareHoldsEndsProcessesOfRunsNotHeld(t *testing.T) {
-	for name, c := range map[string]struct {
-		held    bool
-		turn    bool
-		asked   time.Duration // after its last turn started
-		leaving bool
-		ended   bool
-	}{
-		"its run waits here":                    {held: true, asked: time.Minute},
-		"its run is not held":                   {asked: time.Minute, ended: true},
-		"its run executes here":                 {turn: true, asked: time.Minute},
-		"it was started since the store said":   {asked: -1},
-		"it was started when the store said so": {},
-		"the node leaves, and ends all of them": {asked: time.Minute, leaving: true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				e := &living{alive: map[string]bool{"r": true, "s": true}}
-				n := alone(t, newStore(t), e)
-				defer n.die(nil)
-				start := time.Now()
-				n.holdResident("r", DefaultEngine)
-				n.leaving = c.leaving
-				if c.turn {
-					ctx, cancel := context.WithCancelCause(n.live)
-					executing := &turn{node: n, epoch: 1, started: start, ctx: ctx, cancel: cancel}
-					defer executing.engineReturn.signal()
-					n.turns["r"] = executing
-				}
-				var held []store.Hold
-				if c.held {
-					held = []store.Hold{{RunID: "r", Epoch: 1, State: fsm.StateWaitingUser}}
-				}
-				n.compareHolds(held, start.Add(c.asked))
-				n.workers.Wait()
-				require.Equal(t, !c.ended, e.alive["r"])
-				require.True(t, e.alive["s"], "nobody said that it is held here")
-				_, known := n.residents["r"]
-				require.Equal(t, !c.ended, known)
-				n.endResidentOfEndedRun("unknown")
-				n.endResidentAfterTurn("unknown")
-				n.workers.Wait()
-				require.True(t, e.alive["s"])
-			})
-		})
-	}
-}
-
-// TestSettleUnexecutedStartsOnlyARunHeldHere: I2, a run that is held here without a worker is seen
-// to as it is by then: executed when its claim was not acknowledged, and left alone when it is not
-// held here any more, or cannot be read, or there is no room.
-func TestSettleUnexecutedStartsOnlyARunHeldHere(t *testing.T) {
-	away := errors.New("connection refused")
-	for name, c := range map[string]struct {
-		change  func(r *Run)
-		err     error
-		leaving bool
-		full    bool
-		spec    error
-		starts  bool
-	}{
-		"it is held here":                      {change: func(*Run) {}, starts: true},
-		"it has ended":                         {change: func(r *Run) { r.State = fsm.StateCanceled }},
-		"it was given back":                    {change: func(r *Run) { r.State = fsm.StateQueued }},
-		"another holds it":                     {change: func(r *Run) { r.Owner = "m" }},
-		"it is held for another attempt":       {change: func(r *Run) { r.Epoch++ }},
-		"it cannot be read":                    {change: func(*Run) {}, err: away},
-		"its spec cannot be read":              {change: func(*Run) {}, spec: away},
-		"the node leaves":                      {change: func(*Run) {}, leaving: true},
-		"as many turns execute as are allowed": {change: func(*Run) {}, full: true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newStore(t)
-				waitsAt(t, s, "held", "n")
-				stored, err := s.Run(t.Context(), "held")
-				require.NoError(t, err)
-				stored.State, stored.Pending = fsm.StateRunning, nil
-				c.change(&stored)
-				started := make(chan struct{}, 1)
-				log := &journal{}
-				n := alone(t, saying{s, stored, c.err, c.spec},
-					agent{turn: func(context.Context, engine.Turn) (engine.Outcome, error) {
-						started <- struct{}{}
-						return finished(), nil
-					}})
-				n.proc.Log, n.leaving = slog.New(log), c.leaving
-				if c.full {
-					require.True(t, n.permits.TryAcquire(8))
-				}
-				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-				defer cancel()
-				n.settleUnexecuted(ctx, store.Hold{RunID: "held", Epoch: 1, State: fsm.StateRunning})
-				synctest.Wait()
-				require.Equal(t, c.starts, len(started) == 1)
-				lines := log.logged()
-				require.Equal(t, c.starts, len(lines) > 0 && lines[0] == "WARN starting a turn whose claim "+
-					"was not acknowledged")
-				if !c.full {
-					require.True(t, n.permits.TryAcquire(8), "no room is kept for what does not execute")
-				}
-				n.die(nil)
-				close(n.leavingCh)
-				n.workers.Wait()
 			})
 		})
 	}

@@ -10,7 +10,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -108,11 +107,9 @@ const UntilDone = time.Duration(math.MaxInt64)
 // Lifecycle executes runs, and has all calls of a Client. It is safe for concurrent use.
 type Lifecycle struct {
 	*Client
-	cfg         Config
-	folders     node.Folders
-	engineNames []string // sorted
-	serving     atomic.Bool
-	permits     *semaphore.Weighted // Config.Concurrency of them: each turn that executes here holds one
+	cfg     Config
+	node    node.Config
+	serving atomic.Bool
 }
 
 // New returns a Lifecycle. It starts nothing: call Serve.
@@ -136,13 +133,17 @@ func New(cfg Config) (*Lifecycle, error) {
 	}
 	c.proc.Engines = engines
 	c.proc.Host = decide.HostPolicy{OnInterrupt: cfg.OnInterrupt, Hold: cfg.Hold, Retry: cfg.Retry}
-	l := &Lifecycle{Client: c, cfg: cfg, folders: node.Folders{Dir: cfg.Dir},
-		engineNames: slices.Sorted(maps.Keys(engines)), permits: semaphore.NewWeighted(int64(cfg.Concurrency))}
+	l := &Lifecycle{Client: c, cfg: cfg, node: node.Config{
+		Process: &c.proc, Lease: cfg.Lease, Grace: cfg.Grace, Poll: cfg.Poll,
+		Engines: slices.Sorted(maps.Keys(engines)), Folders: node.Folders{Dir: cfg.Dir},
+		Permits: semaphore.NewWeighted(int64(cfg.Concurrency)), Specs: specs{},
+		Subscribe: func(onHint func(store.Hint)) (stop func()) { return c.hub.subscribe(onHint).close },
+	}}
 	if err := l.setPools(); err != nil {
 		return nil, err
 	}
 	if cfg.Dir != "" {
-		if l.folders.Store, err = cfg.Store.Identity(context.Background()); err != nil {
+		if l.node.Folders.Store, err = cfg.Store.Identity(context.Background()); err != nil {
 			return nil, fmt.Errorf("lifecycle: read the store's identity: %w", err)
 		}
 	}
@@ -181,17 +182,6 @@ func (c Config) allEngines() (map[string]engine.Engine, error) {
 		}
 	}
 	return engines, nil
-}
-
-// isNil reports whether an interface is nil, or holds a nil function, pointer or map.
-func isNil(v any) bool {
-	switch r := reflect.ValueOf(v); r.Kind() {
-	case reflect.Invalid:
-		return true
-	case reflect.Func, reflect.Pointer, reflect.Map:
-		return r.IsNil()
-	}
-	return false
 }
 
 func (c Config) withDefaults() (Config, error) {
@@ -310,7 +300,7 @@ func (l *Lifecycle) Serve(ctx context.Context) error {
 // serve joins the store as a node and serves. Whenever the node has lost its lease, it joins again
 // as a new one.
 func (l *Lifecycle) serve(ctx context.Context) error {
-	n, err := l.join(ctx)
+	n, err := node.Join(ctx, &l.node)
 	for {
 		if err != nil && ctx.Err() != nil {
 			return nil
@@ -318,8 +308,9 @@ func (l *Lifecycle) serve(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		l.ownNode.Store(&n.id)
-		err = n.serve(ctx)
+		id := n.ID()
+		l.ownNode.Store(&id)
+		err = n.Serve(ctx)
 		l.ownNode.Store(nil)
 		switch {
 		case errors.Is(err, store.ErrClosed):
@@ -329,17 +320,17 @@ func (l *Lifecycle) serve(ctx context.Context) error {
 		case ctx.Err() != nil: // other nodes recover what this one held
 			return nil
 		}
-		l.notices.leaseLost(n.id, l.proc.Now())
-		l.proc.Log.Warn("lease lost: somebody took over; joining again", "node", n.id, "stuck", len(l.Stuck()))
+		l.notices.leaseLost(id, l.proc.Now())
+		l.proc.Log.Warn("lease lost: somebody took over; joining again", "node", id, "stuck", len(l.Stuck()))
 		n, err = l.rejoin(ctx)
 	}
 }
 
 // rejoin joins the store, and tries again as long as that fails, unless ctx ends or the store is
 // closed.
-func (l *Lifecycle) rejoin(ctx context.Context) (*membership, error) {
+func (l *Lifecycle) rejoin(ctx context.Context) (*node.Node, error) {
 	for {
-		n, err := l.join(ctx)
+		n, err := node.Join(ctx, &l.node)
 		if err == nil || ctx.Err() != nil || errors.Is(err, store.ErrClosed) {
 			return n, err
 		}
@@ -355,9 +346,9 @@ func (l *Lifecycle) rejoin(ctx context.Context) (*membership, error) {
 // Config.Dir is, and need not exist before the run's first turn.
 func (l *Lifecycle) Folder(ctx context.Context, id string) (string, error) {
 	run, err := l.Get(ctx, id)
-	if err != nil || l.folders.Dir == "" {
+	if err != nil || l.node.Folders.Dir == "" {
 		return "", err
 	}
-	base, _, err := l.folders.Of(&run)
+	base, _, err := l.node.Folders.Of(&run)
 	return base, err
 }

@@ -98,7 +98,7 @@ func TestNewReadsTheStoresIdentity(t *testing.T) {
 	for dir, id := range map[string]string{"": "", t.TempDir(): want} {
 		lc, err := New(Config{Store: s, Engine: agent{}, Dir: dir})
 		require.NoError(t, err)
-		require.Equal(t, id, lc.folders.Store)
+		require.Equal(t, id, lc.node.Folders.Store)
 		lc.Close()
 	}
 }

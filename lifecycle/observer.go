@@ -13,6 +13,7 @@ import (
 
 	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/lifecycle/internal/node"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -327,8 +328,8 @@ func (n *notices) Committed(cm *store.Commit) {
 	}
 }
 
-// claimed adds the notice that a claim has started a turn.
-func (n *notices) claimed(r *store.Run) {
+// Claimed adds the notice that a claim has started a turn.
+func (n *notices) Claimed(r *store.Run) {
 	if n == nil || n.observer.Transition == nil {
 		return
 	}
@@ -338,8 +339,15 @@ func (n *notices) claimed(r *store.Run) {
 // maxTrace is the largest size in bytes of the text that Observer.Start returns.
 const maxTrace = 256
 
-// startTurn calls the observer's Start. If there is none, or it panics, it returns nil.
-func (n *notices) startTurn(ctx context.Context, turn StartedTurn) (forEngine context.Context, trace string) {
+// StartTurn calls the observer's Start. If there is none, or it panics, it returns nil.
+func (n *notices) StartTurn(ctx context.Context, r *store.Run, at time.Time, meta map[string]string) (
+	forEngine context.Context, trace string,
+) {
+	if n == nil || n.observer.Start == nil {
+		return nil, ""
+	}
+	turn := StartedTurn{ObservedRun: observed(r), Before: r.Trace, Meta: meta}
+	turn.At = at
 	defer func() {
 		if fault := recover(); fault != nil {
 			n.noteFault(fault)
@@ -353,15 +361,14 @@ func (n *notices) startTurn(ctx context.Context, turn StartedTurn) (forEngine co
 	return forEngine, trace
 }
 
-// turnEnded adds the notice that a turn has ended. The record r is the latest one of the run that
+// TurnEnded adds the notice that a turn has ended. The record r is the latest one of the run that
 // this node knows.
-func (n *notices) turnEnded(r *store.Run, turn EndedTurn) {
+func (n *notices) TurnEnded(r *store.Run, turn node.EndedTurn) {
 	if n == nil || n.observer.Turn == nil {
 		return
 	}
-	ended := turn // a copy, so that nothing is allocated above
-	ended.ObservedRun, ended.State = observed(r), r.State
-	n.add(&ended)
+	n.add(&EndedTurn{ObservedRun: observed(r), State: r.State, Stored: turn.Stored, Queued: turn.Queued,
+		Usage: turn.Usage, Meta: turn.Meta, Context: turn.Context})
 }
 
 // leaseLost adds the notice that a node has lost its lease.

@@ -5,12 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle/internal/decide"
+	"github.com/interlude-go/interlude/lifecycle/internal/node"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -115,28 +115,17 @@ func (c *Client) actionOrOverrule(action Action, refusal error) (Action, error) 
 	return ActionOverrule, nil
 }
 
-// checkQuestionCall checks the arguments that all calls about an open question have.
-func (c *Client) checkQuestionCall(ctx context.Context, id string, question int) error {
-	if err := c.checkRun(ctx, id); err != nil {
-		return err
-	}
-	if question < 1 {
-		return &ArgumentError{"question", strconv.Itoa(question), "the number of an open question, from 1", nil}
-	}
-	return nil
-}
-
 // changeOpenQuestion carries out a command that changes an open question. The right function
 // returns the action that Authorize is asked about, and why the actor may not take it; change makes
 // the commit, or none if nothing has to change. Both see the question as it was just read.
 func (c *Client) changeOpenQuestion(ctx context.Context, action Action, id string, question int,
 	right func(q *Question, now time.Time) (Action, error),
 	change func(run *Run, q *Question, now time.Time) (*store.Commit, error)) error {
-	cmd := command{verb: string(action), run: id, question: question}
-	return c.carryOut(ctx, cmd, func() (*store.Commit, error) {
+	cmd := node.Command{Verb: string(action), Run: id, Question: question}
+	return c.proc.CarryOut(ctx, cmd, func() (*store.Commit, error) {
 		run, q, refusal, err := c.openQuestion(ctx, id, question)
 		if err != nil {
-			return nil, cmd.failed(err)
+			return nil, cmd.Failed(err)
 		}
 		if refusal != nil {
 			return nil, cmp.Or(c.allow(ctx, action, run, q), refusal)
@@ -147,7 +136,7 @@ func (c *Client) changeOpenQuestion(ctx context.Context, action Action, id strin
 			return nil, err
 		}
 		if denied != nil {
-			return nil, cmd.failed(denied)
+			return nil, cmd.Failed(denied)
 		}
 		cm, err := change(run, q, now)
 		if err == nil && cm != nil && action != ActionRelease { // who could claim the question can also give it back
@@ -157,7 +146,7 @@ func (c *Client) changeOpenQuestion(ctx context.Context, action Action, id strin
 			err = &ArgumentError{bad.Argument, bad.Value, bad.Want, nil}
 		}
 		if err != nil {
-			return nil, cmd.failed(err)
+			return nil, cmd.Failed(err)
 		}
 		return cm, nil
 	})
@@ -192,7 +181,7 @@ func (c *Client) checkChanges(ctx context.Context, run *Run) error {
 		MaxChanges)
 }
 
-// confirmReleased makes durable that nobody has claimed the question (J8). It is errReadAgain if
+// confirmReleased makes durable that nobody has claimed the question (J8). It is node.ErrReadAgain if
 // somebody has.
 func (c *Client) confirmReleased(ctx context.Context, id string, question int, now time.Time) error {
 	return c.proc.Store.Confirm(ctx, func(r store.Reader) error {
@@ -201,7 +190,7 @@ func (c *Client) confirmReleased(ctx context.Context, id string, question int, n
 			return err
 		}
 		if q := run.OpenQuestion(question); q != nil && q.Claim.Lasts(now) {
-			return errReadAgain
+			return node.ErrReadAgain
 		}
 		return nil
 	})

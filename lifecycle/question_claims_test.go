@@ -11,6 +11,7 @@ import (
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle/internal/node"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -27,7 +28,7 @@ func TestK5ReleaseIsConfirmed(t *testing.T) {
 		want  error
 	}{
 		"no claim":               {saying{run: Run{ID: "r", Pending: &interaction.Question{ID: 1}}}, nil},
-		"a claim":                {saying{run: claimed(noon.Add(1))}, errReadAgain},
+		"a claim":                {saying{run: claimed(noon.Add(1))}, node.ErrReadAgain},
 		"a claim that is over":   {saying{run: claimed(noon)}, nil},
 		"the question is closed": {saying{run: Run{ID: "r"}}, nil},
 		"the run is gone":        {saying{err: store.ErrNotFound}, store.ErrNotFound},

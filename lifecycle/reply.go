@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/interlude-go/interlude/lifecycle/internal/decide"
+	"github.com/interlude-go/interlude/lifecycle/internal/node"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -43,11 +44,11 @@ func (c *Client) Reply(ctx context.Context, id string, reply Reply) (Receipt, er
 		return receipt, err
 	}
 	var receipt Receipt
-	cmd := command{verb: "reply to", run: id}
-	err = c.carryOut(ctx, cmd, func() (*store.Commit, error) {
+	cmd := node.Command{Verb: "reply to", Run: id}
+	err = c.proc.CarryOut(ctx, cmd, func() (*store.Commit, error) {
 		status, err := c.replyStatus(ctx, id, reply, &run)
 		if err != nil {
-			return nil, cmd.failed(err)
+			return nil, cmd.Failed(err)
 		}
 		if err := c.allowActor(ctx, actor, ActionReply, &run, status.question); err != nil {
 			return nil, err
@@ -58,7 +59,7 @@ func (c *Client) Reply(ctx context.Context, id string, reply Reply) (Receipt, er
 		}
 		cm, err := decide.Reply(&run, reply, c.proc.Now())
 		if err != nil {
-			return nil, cmd.failed(err)
+			return nil, cmd.Failed(err)
 		}
 		receipt = receiptFor(cm, &reply)
 		return cm, nil
@@ -96,7 +97,7 @@ func (c *Client) replyToRecent(ctx context.Context, id string, reply Reply, run 
 	case errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrInvalid):
 		return Receipt{}, false, nil // the run has changed, or the key was used before: both show after a read
 	default:
-		return Receipt{}, true, command{verb: "reply to", run: id}.failed(err)
+		return Receipt{}, true, node.Command{Verb: "reply to", Run: id}.Failed(err)
 	}
 }
 

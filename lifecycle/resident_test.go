@@ -3,10 +3,8 @@ package lifecycle
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -124,46 +122,6 @@ func TestSettleLostProcessRetriesCommits(t *testing.T) {
 	}
 }
 
-// TestSettleLostProcessLeavesOtherRunsAlone: an engine may tell of a process whose run has
-// ended, was answered, is gone, or went on elsewhere.
-func TestSettleLostProcessLeavesOtherRunsAlone(t *testing.T) {
-	for name, prepare := range map[string]func(t *testing.T, n *membership){
-		"it never was": func(*testing.T, *membership) {},
-		"it is queued": func(t *testing.T, n *membership) {
-			t.Helper()
-			_, err := n.Submit(t.Context(), Spec{ID: "r", Prompt: "x"})
-			require.NoError(t, err)
-		},
-		"it has ended": func(t *testing.T, n *membership) {
-			t.Helper()
-			_, err := n.Submit(t.Context(), Spec{ID: "r", Prompt: "x"})
-			require.NoError(t, err)
-			require.NoError(t, n.Cancel(t.Context(), "r", ""))
-		},
-		"it waits elsewhere": func(t *testing.T, n *membership) {
-			t.Helper()
-			waitsAt(t, n.proc.Store, "r", "another")
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				log := &journal{}
-				n := alone(t, newStore(t), agent{})
-				n.proc.Log = slog.New(log)
-				defer n.die(nil)
-				prepare(t, n)
-				before, _ := n.Get(t.Context(), "r")
-				start := time.Now()
-				n.settleLostProcess(t.Context(), "r", lostWhileWaiting)
-				after, _ := n.Get(t.Context(), "r")
-				require.Equal(t, before, after)
-				require.Empty(t, log.logged())
-				require.Equal(t, start, time.Now())
-			})
-		})
-	}
-}
-
 // waitsAt makes a run that waits with a resident process at a node.
 func waitsAt(tb testing.TB, s store.Store, id, nodeID string) {
 	tb.Helper()
@@ -267,73 +225,4 @@ type deafMortal struct {
 func (d *deafMortal) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 	<-d.goOn
 	return d.mortal.RunTurn(ctx, t, s)
-}
-
-// D3 J10: an engine has its time to end a process, also once the node is at its end. A call that is
-// under way then is cut short, since the node ends all processes together.
-func TestEndResidentIsGivenItsTime(t *testing.T) {
-	for name, c := range map[string]struct{ end, want time.Duration }{
-		"the node goes on":               {time.Hour, node.EndLimit},
-		"the node comes to its end":      {time.Second, time.Second},
-		"the node was at its end before": {-1, node.EndLimit},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				n := alone(t, newStore(t), faultyEngine{end: func(ctx context.Context, _ string) error {
-					<-ctx.Done()
-					return context.Cause(ctx)
-				}})
-				defer n.die(nil)
-				if c.end < 0 {
-					n.cancelEnd()
-				} else {
-					defer time.AfterFunc(c.end, n.cancelEnd).Stop()
-				}
-				began := time.Now()
-				n.endResident("r", DefaultEngine, node.EndLimit)
-				require.Equal(t, c.want, time.Since(began))
-			})
-		})
-	}
-}
-
-// D6: each engine that has processes is asked for its reports, whatever other engines there are,
-// and each report is ended.
-func TestWatchResidentsAsksEachEngine(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		n := alone(t, newStore(t), agent{})
-		defer n.die(nil)
-		var subscribed, ended atomic.Int64
-		for i := range 8 {
-			n.proc.Engines[fmt.Sprint("plain-", i)] = agent{}
-			n.proc.Engines[fmt.Sprint("sticky-", i)] = faultyEngine{onLoss: func() func() {
-				subscribed.Add(1)
-				return func() { ended.Add(1) }
-			}}
-		}
-		stop := n.watchResidents()
-		require.EqualValues(t, 8, subscribed.Load())
-		stop()
-		require.EqualValues(t, 8, ended.Load())
-	})
-}
-
-// D6 J10: a node does not wait for an OnLoss that hangs for longer than its lease allows.
-func TestWatchResidentsWaitsWithinTheLease(t *testing.T) {
-	for lease, want := range map[time.Duration]time.Duration{4 * time.Second: time.Second, time.Hour: node.LossLimit} {
-		synctest.Test(t, func(t *testing.T) {
-			goOn := make(chan struct{})
-			n := alone(t, newStore(t), faultyEngine{onLoss: func() func() {
-				<-goOn
-				return func() {}
-			}})
-			defer n.die(nil)
-			n.cfg.Lease = lease
-			began := time.Now()
-			stop := n.watchResidents()
-			require.Equal(t, want+node.CallReturnLimit, time.Since(began))
-			close(goOn)
-			stop()
-		})
-	}
 }

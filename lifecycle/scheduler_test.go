@@ -11,6 +11,7 @@ import (
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/lifecycle/internal/node"
 	"github.com/interlude-go/interlude/slots"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/memory"
@@ -75,7 +76,7 @@ func TestSchedulerClaimsForAFreedSlotOnlyIfRunsWait(t *testing.T) {
 // room for more claims again at once.
 func TestSchedulerClaimsUntilThereIsNoRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const backlog = 3*claimBatch + 1
+		const backlog = 3*node.ClaimBatch + 1
 		s := newStore(t)
 		c := clientOf(t, s)
 		for range backlog {
@@ -90,34 +91,6 @@ func TestSchedulerClaimsUntilThereIsNoRoom(t *testing.T) {
 		stop()
 		require.EqualValues(t, backlog, started, "nothing waits for a poll")
 	})
-}
-
-// freeing is a store in which a slot becomes free while a claim is made that leaves nothing behind.
-type freeing struct {
-	store.Store
-	whileClaiming func()
-}
-
-func (s freeing) Claim(_ context.Context, req store.ClaimRequest) ([]store.Claimed, error) {
-	if req.Suspects {
-		return nil, nil
-	}
-	s.whileClaiming()
-	*req.Drained = true
-	return nil, nil
-}
-
-// TestSlotFreedDuringAClaimIsClaimedFor: A2, the claim may have been made before the slot was free,
-// so what an earlier claim found does not count while the next one is made.
-func TestSlotFreedDuringAClaimIsClaimedFor(t *testing.T) {
-	var n *membership
-	n = alone(t, freeing{newStore(t), func() { n.wakeForBacklog() }}, agent{})
-	defer n.die(nil)
-	n.drained.Store(true)
-	_, err := n.claim(t.Context(), 1)
-	require.NoError(t, err)
-	require.Len(t, n.wakeup, 1)
-	require.True(t, n.drained.Load(), "and then it counts")
 }
 
 // TestFreedSlotIsClaimedForWithoutHints: A2, a store need not give hints: a node knows by itself
@@ -137,15 +110,6 @@ func TestFreedSlotIsClaimedForWithoutHints(t *testing.T) {
 			in(t, c, id, fsm.StateSucceeded)
 		}
 	})
-}
-
-// A turn keeps the memory of the whole claim only if that was a small one.
-func TestARecordOfALargeClaimIsCopied(t *testing.T) {
-	for size, copied := range map[int]bool{1: false, smallBatch: false, smallBatch + 1: true} {
-		claimed := make([]store.Claimed, size)
-		record, _ := ownRecord(claimed, 0)
-		require.Equal(t, copied, record != &claimed[0].Run, size)
-	}
 }
 
 // deafClaims is a store whose claims take 0.7 seconds, and that loses the acknowledgement of the

@@ -137,45 +137,6 @@ func TestSinkRefusesReportsAfterTheTurn(t *testing.T) {
 	})
 }
 
-// TestSinkBoundsTheReportsOfATurn: J11, the last place is for saying that there were more; a
-// session is stored beyond it.
-func TestSinkBoundsTheReportsOfATurn(t *testing.T) {
-	one := []fcmp.Payload{&fcmp.MessageIntermediate{Text: "x"}}
-	for name, c := range map[string]struct {
-		left int
-		turn *turn
-		said string
-	}{
-		"messages": {9_999, &turn{record: &store.Run{}}, "more than 10000 messages in one turn"},
-		"bytes": {0, &turn{reportBytes: 16 << 20, record: &store.Run{}},
-			"more than 16 MiB of messages in one turn"},
-		"events":    {0, &turn{record: &store.Run{Seq: 100_000}}, "the run has more than 100000 events"},
-		"all bytes": {0, &turn{record: &store.Run{Reported: 256 << 20}}, "the run has more than 256 MiB of messages"},
-		"not yet": {9_999, &turn{reportBytes: 16<<20 - 1, record: &store.Run{Seq: 99_999, Reported: 256<<20 - 1}},
-			"more than 10000 messages in one turn"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			for n := range c.left + 3 {
-				events, err := c.turn.admit(one)
-				require.NoError(t, err)
-				switch {
-				case n < c.left:
-					require.Equal(t, one, events)
-				case n == c.left:
-					require.Equal(t, []fcmp.Payload{&fcmp.Warning{
-						Code: "ENGINE_OUTPUT_TRUNCATED", Detail: c.said + "; the rest is in the transcript only",
-					}}, events)
-				default:
-					require.Empty(t, events)
-				}
-				none, err := c.turn.admit(nil)
-				require.NoError(t, err)
-				require.Empty(t, none)
-			}
-		})
-	}
-}
-
 // TestSinkBoundsTheBytesOfATurn: J11, an agent that writes as fast as it can is stored up to the
 // bound, and its run ends as it would have otherwise.
 func TestSinkBoundsTheBytesOfATurn(t *testing.T) {

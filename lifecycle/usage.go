@@ -2,11 +2,6 @@ package lifecycle
 
 import (
 	"context"
-	"math"
-	"time"
-
-	"github.com/interlude-go/interlude/engine"
-	"github.com/interlude-go/interlude/store"
 )
 
 // RunUsage is what a run has used so far.
@@ -39,29 +34,4 @@ func (c *Client) Usage(ctx context.Context, id string) (RunUsage, error) {
 		u.Total.Add(t.Usage)
 	}
 	return u, err
-}
-
-// usageOf converts what an engine reported into numbers that every store can keep. A negative value
-// and NaN become 0, and a value above the limit becomes the limit.
-func usageOf(reported engine.Usage, worked time.Duration) Usage {
-	bounded := func(n int64) int64 { return min(max(n, 0), store.MaxUsage) }
-	cost := math.Round(reported.CostUSD * 1e6)
-	if math.IsNaN(cost) {
-		cost = 0
-	}
-	return Usage{
-		InputTokens: bounded(reported.InputTokens), OutputTokens: bounded(reported.OutputTokens),
-		CostMicroUSD: int64(min(max(cost, 0), store.MaxUsage)),
-		Worked:       time.Duration(bounded(worked.Microseconds())) * time.Microsecond,
-	}
-}
-
-// storedUsage returns the usage that is stored with the end of the turn. It is nil if the engine
-// reported none, so that plain turns write nothing.
-func storedUsage(reported engine.Usage, used Usage) *Usage {
-	if reported == (engine.Usage{}) {
-		return nil
-	}
-	kept := used // a copy, so that nothing is allocated for a plain turn
-	return &kept
 }

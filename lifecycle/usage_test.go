@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math"
 	"strings"
 	"sync"
 	"testing"
@@ -16,7 +15,6 @@ import (
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
-	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/memory"
 )
 
@@ -137,20 +135,6 @@ func TestUsageThatIsNotStored(t *testing.T) {
 		}
 		stop()
 	})
-}
-
-// Figures that make no sense are cut to what every store keeps.
-func TestUsageOfAWildEngine(t *testing.T) {
-	require.Equal(t, Usage{CostMicroUSD: 1, Worked: time.Microsecond},
-		usageOf(engine.Usage{InputTokens: -1, OutputTokens: math.MinInt64, CostUSD: 0.0000009}, 1999))
-	for _, cost := range []float64{math.NaN(), math.Inf(-1), -1} {
-		require.Zero(t, usageOf(engine.Usage{CostUSD: cost}, -1))
-	}
-	most := Usage{InputTokens: store.MaxUsage, OutputTokens: store.MaxUsage, CostMicroUSD: store.MaxUsage,
-		Worked: store.MaxUsage * time.Microsecond}
-	require.Equal(t, most, usageOf(engine.Usage{InputTokens: math.MaxInt64, OutputTokens: math.MaxInt64,
-		CostUSD: math.Inf(1)}, math.MaxInt64))
-	require.InDelta(t, 8796093.022208, most.CostUSD(), 1e-6)
 }
 
 // Meta reaches each turn and the observer, whatever becomes of the run meanwhile. It is no part of

@@ -14,12 +14,10 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/sync/semaphore"
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
-	"github.com/interlude-go/interlude/lifecycle/internal/decide"
 	"github.com/interlude-go/interlude/lifecycle/internal/node"
 	"github.com/interlude-go/interlude/store"
 )
@@ -103,7 +101,7 @@ func serveBeside(tb testing.TB, cfg Config) (lc *Lifecycle, stop func()) {
 func workers() int {
 	stacks := make([]byte, 4<<20)
 	stacks = stacks[:runtime.Stack(stacks, true)]
-	return strings.Count(string(stacks), "lifecycle.(*membership).runWorker(")
+	return strings.Count(string(stacks), "node.(*Node).runWorker(")
 }
 
 func submit(tb testing.TB, lc *Lifecycle, id string) {
@@ -325,26 +323,6 @@ func TestLeavingNodeStartsNothing(t *testing.T) {
 	})
 }
 
-func TestReserveMoreStopsAtTheLimit(t *testing.T) {
-	for _, room := range []int64{0, 1, 2, 3, 7, 64, 255, 256, 1000} {
-		for _, taken := range []int64{0, 1, room / 2, room - 1, room} {
-			if taken < 0 || taken > room {
-				continue
-			}
-			for _, limit := range []int{0, 1, 2, 5, 63, 127, 255} {
-				n := &membership{Lifecycle: &Lifecycle{permits: semaphore.NewWeighted(room)}}
-				require.True(t, n.permits.TryAcquire(taken))
-				got := n.reserveMore(limit)
-				require.Equal(t, min(int64(limit), room-taken), int64(got), "room for %d, %d taken, at most %d", room,
-					taken, limit)
-				left := room - taken - int64(got)
-				require.True(t, n.permits.TryAcquire(left), "it holds no more than it says")
-				require.False(t, n.permits.TryAcquire(1))
-			}
-		}
-	}
-}
-
 // parked is the record of a run that waits with a question whose deadline has passed.
 func parked(tb testing.TB, id string) Run {
 	tb.Helper()
@@ -394,60 +372,6 @@ func TestWatchDeadlinesRetriesCommitsOncePerPoll(t *testing.T) {
 	})
 }
 
-// TestRemoveTurnKeepsOnlyAProcessStillNeededHere: the resident process of a turn that has ended
-// stays only with a run that goes on here, and is never taken from the run's next turn. A turn that
-// has ended is remembered, unless the next one is here.
-func TestRemoveTurnKeepsOnlyAProcessStillNeededHere(t *testing.T) {
-	run := func(state fsm.State, profile fsm.Profile, owner string, epoch uint64) store.Run {
-		return store.Run{ID: "r", CreatedAt: noon, State: state, Profile: profile, Owner: owner, Epoch: epoch}
-	}
-	sticky, resumable := fsm.ProfileStickyProcess, fsm.ProfileResumable
-	for name, c := range map[string]struct {
-		run      store.Run
-		next     bool // another turn of the run executes here by now
-		survives bool
-	}{
-		"it waits here":                            {run: run(fsm.StateWaitingUser, sticky, "n", 1), survives: true},
-		"it was answered and is queued here":       {run: run(fsm.StateQueued, sticky, "n", 1), survives: true},
-		"it waits elsewhere":                       {run: run(fsm.StateWaitingUser, sticky, "m", 1)},
-		"it is queued elsewhere":                   {run: run(fsm.StateQueued, sticky, "m", 1)},
-		"it waits, and needs no process":           {run: run(fsm.StateWaitingUser, resumable, "n", 1)},
-		"it is queued, and needs no process":       {run: run(fsm.StateQueued, resumable, "", 1)},
-		"it has ended":                             {run: run(fsm.StateSucceeded, sticky, "", 1)},
-		"it was canceled":                          {run: run(fsm.StateCanceled, sticky, "n", 1)},
-		"it is still said to execute":              {run: run(fsm.StateRunning, sticky, "n", 1)},
-		"it is said to have ended":                 {run: run(fsm.StateSucceeded, sticky, "", 1)},
-		"it executes in another attempt elsewhere": {run: run(fsm.StateRunning, sticky, "m", 2)},
-		"its next turn executes here": {run: run(fsm.StateRunning, sticky, "n", 2), next: true,
-			survives: true},
-		"its next turn executes here already": {run: run(fsm.StateRunning, sticky, "n", 1), next: true,
-			survives: true},
-		"its next turn has ended it": {run: run(fsm.StateSucceeded, sticky, "", 2), next: true,
-			survives: true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				e := newMortal()
-				e.alive["r"] = true
-				n := alone(t, newStore(t), e)
-				defer n.die(nil)
-				n.holdResident("r", DefaultEngine)
-				ended, next := &turn{node: n, epoch: 1}, &turn{node: n, epoch: 2}
-				n.turns["r"] = ended
-				if c.next {
-					n.turns["r"] = next
-				}
-				n.removeTurn(ended, &c.run)
-				n.workers.Wait()
-				require.Equal(t, c.survives, e.alive["r"])
-				require.Equal(t, c.next, n.turns["r"] != nil)
-				require.Equal(t, !c.next, n.hasEnded(&store.Run{ID: "r", Epoch: 1, CreatedAt: noon}))
-				require.False(t, n.hasEnded(&store.Run{ID: "r", Epoch: 1, CreatedAt: noon.Add(1)}), "another run")
-			})
-		})
-	}
-}
-
 // TestDispatchPicksEachIdleWorkerOnce: two turns that last, after one that did not, execute at the
 // same time.
 func TestDispatchPicksEachIdleWorkerOnce(t *testing.T) {
@@ -476,16 +400,4 @@ func TestDispatchPicksEachIdleWorkerOnce(t *testing.T) {
 		}
 		stop()
 	})
-}
-
-// J10: whoever settles a turn without its worker reads its specification, so a worker that comes
-// later does not set it any more, and does not call the engine.
-func TestTurnSettledBeforeItsWorkerStarted(t *testing.T) {
-	settled, open := new(turn), new(turn)
-	require.True(t, settled.closeReports(&node.StuckCall{}))
-	require.False(t, settled.setSpec(Spec{Prompt: "too late"}, &decide.Origin{}))
-	require.Empty(t, settled.spec.Prompt)
-	require.Nil(t, settled.origin)
-	require.True(t, open.setSpec(Spec{Prompt: "in time"}, nil))
-	require.Equal(t, "in time", open.spec.Prompt)
 }

@@ -2,8 +2,6 @@ package lifecycle
 
 import (
 	"context"
-	"fmt"
-	"io/fs"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -66,18 +64,4 @@ func TestJ2ATurnWithoutFilesIsRetried(t *testing.T) {
 		in(t, lc.Client, "r", fsm.StateSucceeded)
 		stop()
 	})
-}
-
-// J2: only errors of the library are judged here: an engine has decided about its own.
-func TestJ2OnlyErrorsOfTheLibraryAreJudged(t *testing.T) {
-	n := alone(t, newStore(t), agent{})
-	defer n.die(nil)
-	for _, errno := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.EIO, syscall.ESTALE, syscall.ENOMEM} {
-		err := fmt.Errorf("workspace: %w", &fs.PathError{Op: "open", Path: "run.json", Err: errno})
-		ev := n.newTurn(&Run{ID: "r", Engine: DefaultEngine}).failed(fsm.CodeWorkspaceMissing, err)
-		require.True(t, ev.Process.Transient, errno)
-		own := &engine.Failure{Code: fsm.CodeEngineUnavailable, Err: err}
-		ev = n.newTurn(&Run{ID: "r", Engine: DefaultEngine}).failed(fsm.CodeEngineUnavailable, own)
-		require.False(t, ev.Process.Transient, errno)
-	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -197,12 +198,14 @@ func TestSurvivorsAreTriedAgainAsTheyWerePrinted(t *testing.T) {
 func TestSurvivorListsMatchTheTree(t *testing.T) {
 	root, err := checkout.Root()
 	require.NoError(t, err)
-	lists, err := filepath.Glob("survivors/*.txt")
+	lists, err := fs.Glob(os.DirFS("survivors"), "*.txt")
 	require.NoError(t, err)
-	for _, path := range lists {
-		entries, err := readList(path)
+	nested, err := fs.Glob(os.DirFS("survivors"), "*/internal/*.txt")
+	require.NoError(t, err)
+	for _, path := range append(lists, nested...) {
+		entries, err := readList(filepath.Join("survivors", path))
 		require.NoError(t, err)
-		pkg := strings.TrimSuffix(filepath.Base(path), ".txt")
+		pkg := strings.TrimSuffix(path, ".txt")
 		for _, e := range entries {
 			text, err := os.ReadFile(filepath.Join(root, pkg, e.file))
 			require.NoError(t, err)

@@ -56,6 +56,7 @@ func (s *faultyRelatives) Commit(ctx context.Context, batch []store.Commit) []er
 
 // relatives are a node's families on a faulty store, with what is logged and observed.
 type relatives struct {
+	unobserved
 	families
 	faults *faultyRelatives
 	logged bytes.Buffer

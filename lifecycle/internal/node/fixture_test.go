@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/interlude-go/interlude/contract"
 	"github.com/interlude-go/interlude/engine"
@@ -38,10 +39,19 @@ type unobserved struct{}
 
 func (unobserved) Committed(*store.Commit) {}
 
+func (unobserved) Claimed(*store.Run) {}
+
+func (unobserved) StartTurn(context.Context, *store.Run, time.Time, map[string]string) (context.Context, string) {
+	return nil, ""
+}
+
+func (unobserved) TurnEnded(*store.Run, EndedTurn) {}
+
 // processOn is a process with one engine, for all names, that logs nothing.
 func processOn(s store.Store, e engine.Engine) *Process {
 	return &Process{Store: s, Clock: machineClock{}, Log: slog.New(slog.DiscardHandler), Due: NewDueHint(),
-		Engines: map[string]engine.Engine{"default": e}, Stuck: new(StuckCalls), Notices: unobserved{}}
+		Engines: map[string]engine.Engine{"default": e}, Stuck: new(StuckCalls), Notices: unobserved{},
+		Journals: semaphore.NewWeighted(MaxJournalsRead)}
 }
 
 // fakeEngine executes nothing. Reap and Check may be nil.
@@ -86,6 +96,15 @@ func queued(id string, now time.Time) store.Run {
 		State: fsm.StateQueued, UpdatedAt: now, QueuedAt: now, Recovery: store.RecoveryNone}
 }
 
+// submit stores a new run.
+func submit(tb testing.TB, s store.Store, run *store.Run) store.Run {
+	tb.Helper()
+	cm, err := decide.Submission(run, []byte(`{}`))
+	require.NoError(tb, err)
+	require.NoError(tb, s.Commit(tb.Context(), []store.Commit{*cm})[0])
+	return cm.Run
+}
+
 // started submits n runs, has a node claim them, and returns them in the order of their ids.
 func started(tb testing.TB, s store.Store, node string, n int, change func(*store.Run)) []store.Run {
 	tb.Helper()
@@ -95,9 +114,7 @@ func started(tb testing.TB, s store.Store, node string, n int, change func(*stor
 		if change != nil {
 			change(&run)
 		}
-		cm, err := decide.Submission(&run, []byte(`{}`))
-		require.NoError(tb, err)
-		require.NoError(tb, s.Commit(tb.Context(), []store.Commit{*cm})[0])
+		submit(tb, s, &run)
 	}
 	require.NoError(tb, s.Join(tb.Context(), store.Node{ID: node, Lease: time.Minute}, now))
 	claimed, err := s.Claim(tb.Context(), store.ClaimRequest{Node: node, Now: now, Max: n,

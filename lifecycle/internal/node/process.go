@@ -1,14 +1,17 @@
-// Package node has the work of a process on runs that no caller asks for: it recovers the runs of dead
-// nodes, checks the sessions of parked runs, fires deadlines, lets parents of ended runs continue, and
-// judges the leases of other nodes. It decides nothing: package decide does, and Process stores the
-// decisions. Package lifecycle starts this work in Serve, and has the types that hosts see.
 package node
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/base32"
+	"encoding/binary"
+	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/lifecycle/internal/decide"
@@ -25,11 +28,8 @@ type Process struct {
 	Due     *DueHint    // wakes the node for a deadline that this process has just stored
 	Stuck   *StuckCalls // of this process's engines
 	Notices Notices
-}
-
-// Notices informs the host of stored commits. Its methods must not block.
-type Notices interface {
-	Committed(cm *store.Commit)
+	// Journals bounds the journals that turns and forks hold in memory: MaxJournalsRead bytes.
+	Journals *semaphore.Weighted
 }
 
 // Now is the present time, as a commit records it.
@@ -104,4 +104,60 @@ func (p *Process) Expire(ctx context.Context, now time.Time, gone []store.Node) 
 		ids[i] = n.ID
 	}
 	return p.Store.Expire(ctx, now, ids...)
+}
+
+// Command names a call that changes one run, for the errors of the call.
+type Command struct {
+	Verb     string
+	Run      string
+	Question int // zero if the call is about the run as a whole
+}
+
+// Failed adds the call to the error.
+func (cmd Command) Failed(err error) error {
+	if cmd.Question == 0 {
+		return fmt.Errorf("lifecycle: %s run %s: %w", cmd.Verb, cmd.Run, err)
+	}
+	return fmt.Errorf("lifecycle: %s question %d of run %s: %w", cmd.Verb, cmd.Question, cmd.Run, err)
+}
+
+// ErrReadAgain is returned by the decision of a command that saw an outdated record.
+var ErrReadAgain = errors.New("lifecycle: the run has changed since it was read")
+
+// CarryOut carries out a command by compare-and-set. The decision reads the run, checks whether
+// the command is allowed and possible, and returns the commit, or nil if nothing has to change. If
+// the run has changed between the read and the commit, the decision is made again. Errors of the
+// decision are returned as they are.
+func (p *Process) CarryOut(ctx context.Context, cmd Command, attempt func() (*store.Commit, error)) error {
+	for {
+		cm, err := attempt()
+		if errors.Is(err, ErrReadAgain) {
+			continue
+		}
+		if err != nil || cm == nil {
+			return err
+		}
+		if err = p.Commit(ctx, cm); err == nil {
+			p.Due.NoteRun(&cm.Run)
+		}
+		decide.Recycle(cm)
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, store.ErrConflict) {
+			return cmd.Failed(err)
+		}
+	}
+}
+
+// IDEncoding keeps the byte order in the text, so that ids sort by time.
+var IDEncoding = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
+
+// NewID returns an id of 48 bits of milliseconds and 80 random bits, which is unique without
+// coordination. Ids of about the same time are close together in an index.
+func NewID(now time.Time) string {
+	var b [16]byte
+	binary.BigEndian.PutUint64(b[:8], uint64(now.UnixMilli())<<16)
+	_, _ = rand.Read(b[6:]) // never fails
+	return IDEncoding.EncodeToString(b[:])
 }

@@ -1,4 +1,4 @@
-package lifecycle
+package node
 
 import (
 	"context"
@@ -73,7 +73,7 @@ func (t *turn) commitLocked(d decision) error {
 			return lost
 		case found == commitStored:
 			t.node.proc.Due.NoteRun(t.record)
-			t.node.notices.Committed(cm)
+			t.node.proc.Notices.Committed(cm)
 			return nil
 		case found == runChanged && t.foundTransaction():
 			// decide again, about the run with what the transaction has stored
@@ -94,7 +94,7 @@ func (t *turn) foundTransaction() bool {
 	if found != commitStored {
 		return false
 	}
-	t.node.notices.Committed(t.inTransaction)
+	t.node.proc.Notices.Committed(t.inTransaction)
 	t.inTransaction = nil
 	return true
 }
@@ -176,4 +176,25 @@ func (t *turn) lastStored() store.Run {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return *t.record
+}
+
+// untilAnswered calls f, which reads or writes the store, until the store has answered, even if by
+// a refusal, or until ctx ends.
+func (t *turn) untilAnswered(ctx context.Context, what string, f func() error) error {
+	for backoff := firstBackoff; ; backoff = min(2*backoff, t.node.cfg.Poll) {
+		err := f()
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		for _, answer := range []error{store.ErrNotFound, store.ErrExists, store.ErrCorrupt, store.ErrUnknownPool,
+			store.ErrInvalid, store.ErrClosed} {
+			if errors.Is(err, answer) {
+				return err
+			}
+		}
+		t.node.proc.Log.Error(what+"; trying again", "run", t.call.RunID, "err", err)
+		if t.node.proc.Sleep(ctx, backoff) != nil {
+			return err
+		}
+	}
 }

@@ -1,4 +1,4 @@
-package lifecycle
+package node
 
 import (
 	"context"
@@ -7,12 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/lifecycle/internal/decide"
-	"github.com/interlude-go/interlude/lifecycle/internal/node"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -31,22 +29,15 @@ import (
 // Each of these commits sets Family.Due of its run. Store.Due returns the run until a node has done
 // this work (families).
 
-// childPrefix begins the ids of children, and no id that a host or its users choose: otherwise a
+// ChildPrefix begins the ids of children, and no id that a host or its users choose: otherwise a
 // submitter could occupy the id of another run's child, which anyone can compute.
-const childPrefix = "child-"
+const ChildPrefix = "child-"
 
 // childID is the id of the child that the parent starts with this key.
 func childID(parent, key string) string {
 	body := binary.AppendUvarint(nil, uint64(len(parent)))
 	sum := sha256.Sum256(append(append(body, parent...), key...))
-	return childPrefix + idEncoding.EncodeToString(sum[:20])
-}
-
-func ancestorsOf(r *store.Run) []string {
-	if r.Family == nil {
-		return nil
-	}
-	return r.Family.Ancestors
+	return ChildPrefix + IDEncoding.EncodeToString(sum[:20])
 }
 
 // Spawn implements engine.Parent. It makes two commits: the first counts the child in the parent's
@@ -89,37 +80,12 @@ func (t *turn) newChild(parent *store.Run, id string, c *engine.Child) (*store.C
 	if len(family.Ancestors) > store.MaxDepth {
 		return nil, fmt.Errorf("%w: run %s has %d ancestors", engine.ErrTooManyChildren, parent.ID, store.MaxDepth)
 	}
-	spec, err := t.childSpec(id, c)
+	run, body, err := t.node.cfg.Specs.Child(parent.ID, &t.spec, id, c, t.node.proc.Now())
 	if err != nil {
 		return nil, fmt.Errorf("engine: child %.80q: %w", c.Key, err)
 	}
-	run, body, err := spec.record(t.node.proc.Now())
-	if err != nil {
-		return nil, err
-	}
 	run.Family = family // a node with its engine claims it, which need not be this one (J4)
 	return decide.Submission(&run, body)
-}
-
-// childSpec is the specification of a child. What c does not set is that of the parent, except for
-// limits and budget, which a child does not inherit.
-func (t *turn) childSpec(id string, c *engine.Child) (spec Spec, err error) {
-	spec = t.spec
-	spec.ID, spec.Prompt, spec.Input = "", c.Prompt, c.InputJSON
-	spec.OutputSchema, spec.Labels = c.OutputSchema, c.Labels
-	spec.MaxAttempts, spec.RepairRounds, spec.Budget, spec.NotBefore = 0, 0, store.Budget{}, time.Time{}
-	if c.Engine != "" {
-		spec.Engine = c.Engine
-	}
-	if c.Mode != "" {
-		spec.Mode = c.Mode
-	}
-	if spec.WorkDir, err = node.Absolute(c.WorkDir); err != nil {
-		return spec, err
-	}
-	err = spec.Validate()
-	spec.ID = id // Validate refuses it, because no host may choose it
-	return spec, err
 }
 
 // countChild counts one more child in the parent's record.
@@ -156,7 +122,7 @@ func (s *sink) ChildEnd(ctx context.Context, id string) (*engine.ChildEnd, error
 // OpenChildren implements engine.Parent.
 func (s *sink) OpenChildren(ctx context.Context) (ids []string, _ error) {
 	t := (*turn)(s)
-	for q := (store.Query{Parent: t.call.RunID, States: node.OpenStates, Limit: store.MaxBatch}); ; {
+	for q := (store.Query{Parent: t.call.RunID, States: OpenStates, Limit: store.MaxBatch}); ; {
 		var page store.Page
 		err := t.untilAnswered(ctx, "children not read", func() (err error) {
 			page, err = t.node.proc.Store.Runs(ctx, q)
@@ -185,53 +151,4 @@ func (t *turn) readChild(ctx context.Context, id string) (child store.Run, _ err
 		return store.Run{}, fmt.Errorf("engine: run %s is no child of run %s", id, t.call.RunID)
 	}
 	return child, err
-}
-
-// untilAnswered calls f, which reads or writes the store, until the store has answered, even if by
-// a refusal, or until ctx ends.
-func (t *turn) untilAnswered(ctx context.Context, what string, f func() error) error {
-	for backoff := firstBackoff; ; backoff = min(2*backoff, t.node.cfg.Poll) {
-		err := f()
-		if err == nil || ctx.Err() != nil {
-			return err
-		}
-		for _, answer := range []error{store.ErrNotFound, store.ErrExists, store.ErrCorrupt, store.ErrUnknownPool,
-			store.ErrInvalid, store.ErrClosed} {
-			if errors.Is(err, answer) {
-				return err
-			}
-		}
-		t.node.proc.Log.Error(what+"; trying again", "run", t.call.RunID, "err", err)
-		if t.node.proc.Sleep(ctx, backoff) != nil {
-			return err
-		}
-	}
-}
-
-// cancelWithParent cancels the run if its parent ended before this turn could begin, and reports
-// whether it did. The engine is not called then.
-func (t *turn) cancelWithParent(ctx context.Context) bool {
-	run := t.lastStored()
-	id := run.Parent()
-	if id == "" {
-		return false
-	}
-	parent := store.Run{ID: id, State: "pruned"}
-	err := t.untilAnswered(ctx, "parent not read", func() error {
-		read, err := t.node.proc.Store.Run(ctx, id)
-		if err == nil {
-			parent = read
-		}
-		return err
-	})
-	if err != nil && !errors.Is(err, store.ErrNotFound) || err == nil && !parent.State.Terminal() {
-		return false
-	}
-	err = t.commit(func(run *store.Run, now time.Time) (*store.Commit, error) {
-		return decide.Cancel(run, node.ParentEnded(&parent), now)
-	})
-	if err == nil {
-		t.interrupt(engine.ErrCanceled)
-	}
-	return err == nil
 }

@@ -1,4 +1,4 @@
-package lifecycle
+package node
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/lifecycle/internal/decide"
-	"github.com/interlude-go/interlude/lifecycle/internal/node"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -22,15 +21,15 @@ type resident struct {
 }
 
 // holdResident remembers that an engine here may hold a process of the run.
-func (n *membership) holdResident(runID, engineName string) {
+func (n *Node) holdResident(runID, engineName string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.residents[runID] = resident{engineName, node.MonotonicNow(n.proc.Clock)}
+	n.residents[runID] = resident{engineName, MonotonicNow(n.proc.Clock)}
 }
 
 // endResidentOfEndedRun ends the resident process of a run that somebody else has ended, unless the
 // node is leaving: then endResidents ends it.
-func (n *membership) endResidentOfEndedRun(runID string) {
+func (n *Node) endResidentOfEndedRun(runID string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if !n.leaving {
@@ -42,7 +41,7 @@ func (n *membership) endResidentOfEndedRun(runID string) {
 // turn does not wait for that. Unlike a hint, it may start a goroutine while the node is leaving,
 // since its caller is itself counted in workers. Once endCtx has ended, endResidents ends the
 // process, in less time.
-func (n *membership) endResidentAfterTurn(runID string) {
+func (n *Node) endResidentAfterTurn(runID string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.endCtx.Err() == nil {
@@ -52,7 +51,7 @@ func (n *membership) endResidentAfterTurn(runID string) {
 
 // startEndingResident ends the run's resident process, if it has one, on a goroutine of its own.
 // The caller holds mu.
-func (n *membership) startEndingResident(runID string) {
+func (n *Node) startEndingResident(runID string) {
 	held, ok := n.residents[runID]
 	if !ok {
 		return
@@ -63,14 +62,14 @@ func (n *membership) startEndingResident(runID string) {
 
 // endResidents ends all resident processes of this node at the same time, and returns the ids of
 // their runs, sorted.
-func (n *membership) endResidents() []string {
+func (n *Node) endResidents() []string {
 	n.mu.Lock()
 	held := n.residents
 	n.residents = make(map[string]resident)
 	n.mu.Unlock()
 	var all sync.WaitGroup
 	for id, r := range held {
-		all.Go(func() { n.endResident(id, r.engine, node.EndLimit) })
+		all.Go(func() { n.endResident(id, r.engine, EndLimit) })
 	}
 	all.Wait()
 	return slices.Sorted(maps.Keys(held))
@@ -78,7 +77,7 @@ func (n *membership) endResidents() []string {
 
 // endResident has the engine end a resident process. The call's context ends after the limit, and
 // before that if endCtx ends while the call is under way.
-func (n *membership) endResident(runID, engineName string, limit time.Duration) {
+func (n *Node) endResident(runID, engineName string, limit time.Duration) {
 	r, ok := n.proc.Engines[engineName].(engine.Resident)
 	if !ok {
 		return
@@ -87,7 +86,7 @@ func (n *membership) endResident(runID, engineName string, limit time.Duration) 
 	if ctx.Err() != nil { // the node is at its end, and the limit is all that is left
 		ctx = context.WithoutCancel(ctx)
 	}
-	what := node.EngineCall{Engine: engineName, Method: "End", RunID: runID}
+	what := EngineCall{Engine: engineName, Method: "End", RunID: runID}
 	if err := n.proc.Call(ctx, limit, what, func(ctx context.Context) error { return r.End(ctx, runID) }); err != nil {
 		n.proc.Log.Warn("resident process not ended", "run", runID, "err", err)
 	}
@@ -96,7 +95,7 @@ func (n *membership) endResident(runID, engineName string, limit time.Duration) 
 // watchResidents subscribes to the engines' reports of processes that end by themselves while their
 // run waits (D6). It waits until each engine's OnLoss has returned, but no longer than the lease
 // allows. stop ends the subscriptions.
-func (n *membership) watchResidents() (stop func()) {
+func (n *Node) watchResidents() (stop func()) {
 	var subscribing, subscribed sync.WaitGroup
 	stopped := make(chan struct{})
 	for name, e := range n.proc.Engines {
@@ -128,7 +127,7 @@ type lossSubscription struct {
 
 // subscribeToLosses has the engine report the processes that end by themselves to
 // watchLostProcesses.
-func (n *membership) subscribeToLosses(name string, r engine.Resident) *lossSubscription {
+func (n *Node) subscribeToLosses(name string, r engine.Resident) *lossSubscription {
 	report := func(runID string, _ error) {
 		select {
 		case n.lostProcesses <- runID:
@@ -136,8 +135,8 @@ func (n *membership) subscribeToLosses(name string, r engine.Resident) *lossSubs
 		}
 	}
 	s := &lossSubscription{engine: name, stop: make(chan func(), 1)}
-	what := node.EngineCall{Engine: name, Method: "OnLoss"}
-	s.err = n.proc.Call(n.endCtx, min(node.LossLimit, n.cfg.Lease/4), what, func(context.Context) error {
+	what := EngineCall{Engine: name, Method: "OnLoss"}
+	s.err = n.proc.Call(n.endCtx, min(LossLimit, n.cfg.Lease/4), what, func(context.Context) error {
 		s.stop <- r.OnLoss(report)
 		return nil
 	})
@@ -150,12 +149,12 @@ func (n *membership) subscribeToLosses(name string, r engine.Resident) *lossSubs
 
 // unsubscribe ends a subscription by the function that OnLoss returned. If OnLoss has not returned
 // yet, it only logs that.
-func (n *membership) unsubscribe(s *lossSubscription) {
+func (n *Node) unsubscribe(s *lossSubscription) {
 	err := s.err
 	select {
 	case stop := <-s.stop:
-		what := node.EngineCall{Engine: s.engine, Method: "OnLoss's stop"}
-		err = n.proc.Call(context.WithoutCancel(n.endCtx), node.LossLimit, what, func(context.Context) error {
+		what := EngineCall{Engine: s.engine, Method: "OnLoss's stop"}
+		err = n.proc.Call(context.WithoutCancel(n.endCtx), LossLimit, what, func(context.Context) error {
 			stop()
 			return nil
 		})
@@ -167,7 +166,7 @@ func (n *membership) unsubscribe(s *lossSubscription) {
 }
 
 // watchLostProcesses settles the runs whose resident process has ended, as their engines report it.
-func (n *membership) watchLostProcesses(ctx context.Context) error {
+func (n *Node) watchLostProcesses(ctx context.Context) error {
 	for {
 		select {
 		case id := <-n.lostProcesses:
@@ -191,7 +190,7 @@ const lostWhileWaiting = "the resident process ended while the run waited"
 
 // settleLostProcess fails a waiting run whose process has ended, and tries again as long as the
 // store fails. If ctx ends before, recovery settles the run.
-func (n *membership) settleLostProcess(ctx context.Context, id, why string) {
+func (n *Node) settleLostProcess(ctx context.Context, id, why string) {
 	backoff := firstBackoff
 	for {
 		err := n.failLostWait(ctx, id, why)
@@ -206,14 +205,14 @@ func (n *membership) settleLostProcess(ctx context.Context, id, why string) {
 	}
 }
 
-// failLostWait fails the run if it still waits for its process on this node. A run that was
+// failLostWait fails the run if it still waits for its process on this  A run that was
 // answered meanwhile is left alone: its next turn finds the process missing.
-func (n *membership) failLostWait(ctx context.Context, id, why string) error {
-	cmd := command{verb: "fail", run: id}
-	return n.carryOut(ctx, cmd, func() (*store.Commit, error) {
+func (n *Node) failLostWait(ctx context.Context, id, why string) error {
+	cmd := Command{Verb: "fail", Run: id}
+	return n.proc.CarryOut(ctx, cmd, func() (*store.Commit, error) {
 		run, err := n.proc.Store.Run(ctx, id)
 		if err != nil && !errors.Is(err, store.ErrNotFound) && !membershipEnded(err) {
-			return nil, cmd.failed(err)
+			return nil, cmd.Failed(err)
 		}
 		if err != nil || run.State != fsm.StateWaitingUser || run.Owner != n.id {
 			return nil, nil // nothing has to change

@@ -1,4 +1,4 @@
-package lifecycle
+package node
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/interlude-go/interlude/lifecycle/internal/decide"
-	"github.com/interlude-go/interlude/lifecycle/internal/node"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -35,12 +34,12 @@ type quarantine struct {
 var errSeparate = errors.New("lifecycle: a suspect is executed without other turns")
 
 // claim claims up to room runs, or a suspect.
-func (n *membership) claim(ctx context.Context, room int) ([]store.Claimed, error) {
+func (n *Node) claim(ctx context.Context, room int) ([]store.Claimed, error) {
 	if ctx.Err() != nil || n.live.Err() != nil {
 		return nil, nil
 	}
 	n.drained.Store(false) // what becomes free while nothing is claimed must cause another claim
-	q, now := &n.quarantine, node.MonotonicNow(n.proc.Clock)
+	q, now := &n.quarantine, MonotonicNow(n.proc.Clock)
 	idle := n.isIdle()
 	switch {
 	case n.executesSuspect(now):
@@ -75,7 +74,7 @@ func (n *membership) claim(ctx context.Context, room int) ([]store.Claimed, erro
 }
 
 // scan claims a suspect if the node is idle, and otherwise finds out whether it must drain.
-func (n *membership) scan(idle bool, now time.Time) ([]store.Claimed, error) {
+func (n *Node) scan(idle bool, now time.Time) ([]store.Claimed, error) {
 	if idle {
 		return n.claimSuspect(now)
 	}
@@ -87,14 +86,14 @@ func (n *membership) scan(idle bool, now time.Time) ([]store.Claimed, error) {
 }
 
 // isIdle reports whether no turn executes here.
-func (n *membership) isIdle() bool {
+func (n *Node) isIdle() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return len(n.turns) == 0
 }
 
 // executesSuspect reports whether a suspect executes here that has not outlived a lease.
-func (n *membership) executesSuspect(now time.Time) bool {
+func (n *Node) executesSuspect(now time.Time) bool {
 	q := &n.quarantine
 	if q.separate.RunID == "" {
 		return false
@@ -109,17 +108,17 @@ func (n *membership) executesSuspect(now time.Time) bool {
 	return false
 }
 
-func (n *membership) stopDraining(now time.Time) {
+func (n *Node) stopDraining(now time.Time) {
 	q := &n.quarantine
 	q.noDrain = now.Add(max(n.cfg.Lease, now.Sub(q.drainSince)))
 	q.drainSince = time.Time{}
 }
 
 // claimSuspect claims a suspect for a node that executes nothing.
-func (n *membership) claimSuspect(now time.Time) ([]store.Claimed, error) {
+func (n *Node) claimSuspect(now time.Time) ([]store.Claimed, error) {
 	commitNow := n.proc.Now()
 	req := store.ClaimRequest{
-		Node: n.id, Now: commitNow, Max: 1, Engines: n.engineNames, Suspects: true,
+		Node: n.id, Now: commitNow, Max: 1, Engines: n.cfg.Engines, Suspects: true,
 		Start: func(r store.Run, _ []byte) (store.Commit, error) { return decide.Start(&r, commitNow) },
 	}
 	claimed, err := n.proc.Store.Claim(n.live, req)
@@ -134,12 +133,12 @@ func (n *membership) claimSuspect(now time.Time) ([]store.Claimed, error) {
 // suspectIsOverdue reports whether a suspect has waited for so long that this node drains for it. The
 // oldest node does so after a lease, and each younger one after eight times as long, so that one
 // node at a time drains where that is enough.
-func (n *membership) suspectIsOverdue(now time.Time) (overdue bool) {
+func (n *Node) suspectIsOverdue(now time.Time) (overdue bool) {
 	n.quarantine.nextScan = now.Add(max(n.cfg.Poll, n.cfg.Lease/3))
 	patience := n.cfg.Lease << (3 * min(n.rank.Load(), 3))
 	commitNow := n.proc.Now()
 	_, err := n.proc.Store.Claim(n.live, store.ClaimRequest{
-		Node: n.id, Now: commitNow, Max: claimBatch, Engines: n.engineNames, Suspects: true,
+		Node: n.id, Now: commitNow, Max: ClaimBatch, Engines: n.cfg.Engines, Suspects: true,
 		Start: func(r store.Run, _ []byte) (store.Commit, error) {
 			overdue = overdue || commitNow.Sub(r.NotBefore) > patience
 			return store.Commit{}, errSeparate
@@ -154,6 +153,6 @@ func (n *membership) suspectIsOverdue(now time.Time) (overdue bool) {
 
 // noteRank notes the position of this node among the registered ones, which are in the order of
 // their ids and so of their age.
-func (n *membership) noteRank(registered []string) {
+func (n *Node) noteRank(registered []string) {
 	n.rank.Store(int64(max(0, slices.Index(registered, n.id))))
 }

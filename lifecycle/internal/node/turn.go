@@ -1,8 +1,9 @@
-package lifecycle
+package node
 
 import (
 	"context"
 	"errors"
+	"math"
 	"sync"
 	"time"
 
@@ -10,15 +11,75 @@ import (
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/lifecycle/internal/decide"
-	"github.com/interlude-go/interlude/lifecycle/internal/node"
 	"github.com/interlude-go/interlude/store"
 )
 
+// turn is one attempt of a run that executes on this
+type turn struct {
+	node    *member
+	owner   turnOwner
+	epoch   uint64
+	spec    Spec            // set by the worker before the engine is called
+	origin  *decide.Origin  // set with spec; what a fork inherits, nil for other runs
+	started time.Time       // by monotonicNow
+	created time.Time       // when the run was created, as its record says
+	claimed time.Time       // when the run was claimed, as its record says
+	ctx     context.Context //nolint:containedctx // its cause says why the turn was interrupted
+	cancel  context.CancelCauseFunc
+
+	engineReturn engineReturn
+	room         JournalRoom
+
+	mu            CommitLock
+	record        *store.Run     // guarded by mu; as last stored by this worker; constant once the turn is settled
+	profile       fsm.Profile    // guarded by mu; the engine's, once it is known
+	dialect       decide.Dialect // guarded by mu; set with profile
+	call          EngineCall     // Method is guarded by mu: what the worker called last; the rest is constant
+	reportsClosed bool           // guarded by mu; the turn is being settled, by its worker or without it
+	stuck         *StuckCall     // guarded by mu; not nil: the turn was settled without its worker
+	inTransaction *store.Commit  // guarded by mu; a commit that a transaction of the host may store; see AppendIn
+	begun         bool           // guarded by mu; the engine was called to execute the turn
+	reports       int            // guarded by mu; how many were made
+	reportBytes   int            // guarded by mu; the size of the events of those that are stored
+	reportsFull   bool           // guarded by mu; what is reported from now on is left out
+
+	// What Observer.Start returned; nil and empty if it was not called. Set under mu before the
+	// engine is called, and constant once the turn is settled.
+	observed context.Context //nolint:containedctx // for the notice that the turn has ended
+	trace    string
+
+	processLost bool // guarded by Node.mu; the resident process ended before the turn was removed from the node
+}
+
+// turnOwner is the node as its turns use it.
+type turnOwner interface {
+	// holdResident notes that an engine here may hold a process of the run.
+	holdResident(runID, engine string)
+	// abandonWorker settles a turn whose worker is stuck in an engine.
+	abandonWorker(t *turn, cause error, stuck *StuckCall)
+	// removeTurn removes a settled turn. The record is the latest one of the run that is known here.
+	removeTurn(t *turn, run *store.Run)
+}
+
+// newTurn returns the turn of a run that the node has claimed. The record is the turn's from then
+// on.
+func newTurn(n *member, owner turnOwner, run *store.Run) *turn {
+	ctx, cancel := context.WithCancelCause(n.live)
+	return &turn{
+		node: n, owner: owner, epoch: run.Epoch, started: MonotonicNow(n.proc.Clock), created: run.CreatedAt,
+		claimed: run.UpdatedAt, ctx: ctx, cancel: cancel, record: run, profile: run.Profile,
+		call: EngineCall{Engine: run.Engine, Method: "RunTurn", RunID: run.ID, Attempt: run.Attempt},
+	}
+}
+
+// age is how long the turn has been executing.
+func (t *turn) age() time.Duration { return MonotonicNow(t.node.proc.Clock).Sub(t.started) }
+
 // run executes the turn and settles it, even if the engine exits this goroutine.
-func (t *turn) run(body []byte) {
+func (t *turn) run(stored []byte) {
 	var ev *decide.Evidence // nil: the engine has exited this goroutine
 	defer func() { t.end(ev) }()
-	spec, from, err := decodeSubmitted(t.record.ID, body)
+	spec, from, err := t.node.cfg.Specs.Decode(t.record.ID, stored)
 	if !t.setSpec(spec, from) {
 		return
 	}
@@ -50,7 +111,7 @@ func (t *turn) setSpec(spec Spec, from *decide.Origin) bool {
 // turn counts as interrupted if its context has ended by now: a success that comes later than that
 // is none (B1).
 func (t *turn) end(ev *decide.Evidence) {
-	t.journalRoom.release(t.node.journals, true)
+	t.room.Release(t.node.proc.Journals, true)
 	cause := context.Cause(t.ctx)
 	settles := t.closeReports(nil)
 	t.engineReturn.signal()
@@ -60,7 +121,7 @@ func (t *turn) end(ev *decide.Evidence) {
 		return
 	}
 	if ev == nil {
-		ev = t.failed(fsm.CodeEngineFailed, node.ErrExited)
+		ev = t.failed(fsm.CodeEngineFailed, ErrExited)
 	}
 	t.settle(cause, ev)
 }
@@ -68,14 +129,14 @@ func (t *turn) end(ev *decide.Evidence) {
 // closeReports decides who settles the turn: whoever calls it first. That is its worker, or the
 // watcher of an interrupted turn (waitForEngine), which passes the call in which the worker is
 // stuck. From then on the engine's reports are refused.
-func (t *turn) closeReports(stuck *node.StuckCall) (first bool) {
+func (t *turn) closeReports(stuck *StuckCall) (first bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.closeReportsLocked(stuck)
 }
 
 // closeReportsLocked is closeReports for a caller that holds mu.
-func (t *turn) closeReportsLocked(stuck *node.StuckCall) (first bool) {
+func (t *turn) closeReportsLocked(stuck *StuckCall) (first bool) {
 	if t.reportsClosed {
 		return false
 	}
@@ -85,13 +146,13 @@ func (t *turn) closeReportsLocked(stuck *node.StuckCall) (first bool) {
 
 // stuckCall is the call in which the worker was stuck when the turn was settled without it. It is
 // nil for all other turns.
-func (t *turn) stuckCall() *node.StuckCall {
+func (t *turn) stuckCall() *StuckCall {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.stuck
 }
 
-// interrupt ends the turn's context for the cause. If the engine has not returned node.TurnReturnLimit
+// interrupt ends the turn's context for the cause. If the engine has not returned TurnReturnLimit
 // later, the turn is settled without its worker (J10).
 func (t *turn) interrupt(cause error) {
 	t.cancel(cause)
@@ -106,7 +167,7 @@ func (t *turn) interrupt(cause error) {
 // waitForEngine is the watcher of an interrupted turn: it waits until the engine has returned, and
 // settles the turn without the worker when that takes too long.
 func (t *turn) waitForEngine(returned <-chan struct{}) {
-	for wait := node.TurnReturnLimit; ; wait = time.Second {
+	for wait := TurnReturnLimit; ; wait = time.Second {
 		tick, stop := t.node.proc.Clock.Timer(wait)
 		select {
 		case <-returned:
@@ -117,12 +178,12 @@ func (t *turn) waitForEngine(returned <-chan struct{}) {
 		if !t.mu.TryLock() && !t.mu.Revoke() { // a report is being committed: it is the store that takes long
 			continue
 		}
-		stuck := &node.StuckCall{EngineCall: t.call}
+		stuck := &StuckCall{EngineCall: t.call}
 		stuck.Since = t.node.proc.Now()
 		first := t.closeReportsLocked(stuck)
 		t.mu.Unlock()
 		if first {
-			t.node.abandonWorker(t, context.Cause(t.ctx), stuck)
+			t.owner.abandonWorker(t, context.Cause(t.ctx), stuck)
 		}
 		return
 	}
@@ -164,17 +225,7 @@ func (r *engineReturn) signal() {
 	}
 }
 
-// abandonWorker settles a turn whose worker is stuck in an engine. The worker holds the turn's
-// permit until the engine returns.
-func (n *membership) abandonWorker(t *turn, cause error, stuck *node.StuckCall) {
-	defer n.workers.Done() // for the worker, which does not do it itself; see runWorker
-	n.proc.Stuck.Add(stuck)
-	n.proc.Log.Error("engine ignores that its turn has ended; going on without it, and without its place in "+
-		"Concurrency until it returns", "call", stuck.String(), "cause", cause)
-	t.settle(cause, t.collectEvidence(engine.Outcome{}))
-}
-
-// settle stores the outcome of the turn, and removes the turn from its node. The cause is why it
+// settle stores the outcome of the turn, and removes the turn from its  The cause is why it
 // was interrupted, nil when it was not.
 func (t *turn) settle(cause error, ev *decide.Evidence) {
 	if cause != nil {
@@ -184,14 +235,14 @@ func (t *turn) settle(cause error, ev *decide.Evidence) {
 	ended.Queued = max(0, t.claimed.Sub(decide.Later(t.record.QueuedAt, t.record.NotBefore)))
 	run, stored := t.commitOutcome(ev, storedUsage(ev.Usage, ended.Usage))
 	ended.Stored = stored
-	t.node.notices.turnEnded(run, ended)
-	t.node.removeTurn(t, run)
+	t.node.proc.Notices.TurnEnded(run, ended)
+	t.owner.removeTurn(t, run)
 }
 
 // commitOutcome commits the decision about the turn, and returns the run as it then stands, and
 // whether the decision is known to be stored. An outcome that the contract or the store refuses
 // fails the run.
-func (t *turn) commitOutcome(ev *decide.Evidence, usage *Usage) (_ *store.Run, stored bool) {
+func (t *turn) commitOutcome(ev *decide.Evidence, usage *store.Usage) (_ *store.Run, stored bool) {
 	if errors.Is(ev.Interruption, engine.ErrCanceled) || errors.Is(ev.Interruption, engine.ErrStale) {
 		return t.reload(), false // somebody else has ended the run or taken it over (I6)
 	}
@@ -229,7 +280,7 @@ func (t *turn) commitOutcome(ev *decide.Evidence, usage *Usage) (_ *store.Run, s
 
 // addUsageAndTrace adds to the commit that ends the turn what the turn has used, and its trace
 // (Observer.Start).
-func (t *turn) addUsageAndTrace(cm *store.Commit, usage *Usage) {
+func (t *turn) addUsageAndTrace(cm *store.Commit, usage *store.Usage) {
 	cm.Usage = usage
 	if t.trace != "" {
 		cm.Run.Trace = t.trace
@@ -245,25 +296,27 @@ func (t *turn) reload() *store.Run {
 	return t.record
 }
 
-// removeTurn removes a settled turn from the node, and ends its resident process if the run does
-// not need it any more.
-func (n *membership) removeTurn(t *turn, run *store.Run) {
-	n.mu.Lock()
-	latest := n.turns[run.ID]
-	if latest == t {
-		delete(n.turns, run.ID)
-		n.ended[run.ID] = endedTurn{t.epoch, run.CreatedAt}
+// usageOf converts what an engine reported into numbers that every store can keep. A negative value
+// and NaN become 0, and a value above the limit becomes the limit.
+func usageOf(reported engine.Usage, worked time.Duration) store.Usage {
+	bounded := func(n int64) int64 { return min(max(n, 0), store.MaxUsage) }
+	cost := math.Round(reported.CostUSD * 1e6)
+	if math.IsNaN(cost) {
+		cost = 0
 	}
-	processLost := t.processLost
-	n.mu.Unlock()
-	if latest != nil && latest != t {
-		return // the run's next turn executes here already, and owns the resident process
+	return store.Usage{
+		InputTokens: bounded(reported.InputTokens), OutputTokens: bounded(reported.OutputTokens),
+		CostMicroUSD: int64(min(max(cost, 0), store.MaxUsage)),
+		Worked:       time.Duration(bounded(worked.Microseconds())) * time.Microsecond,
 	}
-	if processLost {
-		n.settleLostProcess(n.live, run.ID, lostWhileWaiting)
+}
+
+// storedUsage returns the usage that is stored with the end of the turn. It is nil if the engine
+// reported none, so that plain turns write nothing.
+func storedUsage(reported engine.Usage, used store.Usage) *store.Usage {
+	if reported == (engine.Usage{}) {
+		return nil
 	}
-	waitsOrQueued := run.State == fsm.StateWaitingUser || run.State == fsm.StateQueued
-	if !waitsOrQueued || run.Profile != fsm.ProfileStickyProcess || run.Owner != n.id {
-		n.endResidentAfterTurn(run.ID)
-	}
+	kept := used // a copy, so that nothing is allocated for a plain turn
+	return &kept
 }

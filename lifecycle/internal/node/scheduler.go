@@ -1,37 +1,38 @@
-package lifecycle
+package node
 
 import (
 	"context"
 	"runtime"
 	"sync"
 
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/lifecycle/internal/decide"
-	"github.com/interlude-go/interlude/lifecycle/internal/node"
 	"github.com/interlude-go/interlude/store"
 )
 
-// claimBatch bounds how many runs one claim starts, so that a large node does not hold the store
+// ClaimBatch bounds how many runs one claim starts, so that a large node does not hold the store
 // for long.
-const claimBatch = 256
+const ClaimBatch = 256
 
 // schedule is the scheduler: it claims runs from the store whenever there is room to execute them,
 // and dispatches them to workers. It sleeps until a hint of a queued run or a worker that has
 // become free wakes it, but for one poll at most, since hints may be lost.
-func (n *membership) schedule(ctx context.Context) error {
-	pause := node.Poller{Clock: n.proc.Clock, Wake: n.wakeup, Interval: n.cfg.Poll}
+func (n *Node) schedule(ctx context.Context) error {
+	pause := Poller{Clock: n.proc.Clock, Wake: n.wakeup, Interval: n.cfg.Poll}
 	defer pause.Stop()
 	n.scansForSuspects.Store(true)
-	n.quarantine.nextScan = node.MonotonicNow(n.proc.Clock).Add(n.cfg.Lease / 3)
+	n.quarantine.nextScan = MonotonicNow(n.proc.Clock).Add(n.cfg.Lease / 3)
 	noteClaim := sync.OnceFunc(func() { close(n.hasClaimed) })
 	for {
-		if n.permits.Acquire(ctx, 1) != nil {
+		if n.cfg.Permits.Acquire(ctx, 1) != nil {
 			return nil // ctx ended
 		}
-		room := 1 + n.reserveMore(claimBatch-1)
+		room := 1 + n.reserveMore(ClaimBatch-1)
 		claimed, err := n.claim(ctx, room) // may return runs and an error
-		n.permits.Release(int64(room - len(claimed)))
+		n.cfg.Permits.Release(int64(room - len(claimed)))
 		for i := range claimed {
-			n.notices.claimed(&claimed[i].Run)
+			n.proc.Notices.Claimed(&claimed[i].Run)
 			n.dispatch(ownRecord(claimed, i))
 		}
 		if membershipEnded(err) {
@@ -77,9 +78,9 @@ func ownRecord(claimed []store.Claimed, i int) (*store.Run, []byte) {
 
 // reserveMore acquires up to limit more permits without waiting, and returns how many it got. It
 // halves what it asks for until it gets it, because the semaphore gives all or nothing.
-func (n *membership) reserveMore(limit int) (reserved int) {
+func (n *Node) reserveMore(limit int) (reserved int) {
 	for part := limit; part > 0; part /= 2 {
-		for reserved+part <= limit && n.permits.TryAcquire(int64(part)) {
+		for reserved+part <= limit && n.cfg.Permits.TryAcquire(int64(part)) {
 			reserved += part
 		}
 	}
@@ -89,19 +90,19 @@ func (n *membership) reserveMore(limit int) (reserved int) {
 // claimReady has the store claim queued runs, and start the turn of each in the same commit. Only
 // runs whose engine this process has are claimed; others stay queued (J4). A shutdown does not
 // cancel a claim that was sent to the store, or a claimed run would be left without a worker.
-func (n *membership) claimReady(room int) ([]store.Claimed, error) {
+func (n *Node) claimReady(room int) ([]store.Claimed, error) {
 	now := n.proc.Now()
 	var drained bool
 	defer func() { n.drained.Store(drained) }()
 	req := store.ClaimRequest{
-		Node: n.id, Now: now, Max: room, Engines: n.engineNames, Hinted: n.hinted.Swap(false), Drained: &drained,
+		Node: n.id, Now: now, Max: room, Engines: n.cfg.Engines, Hinted: n.hinted.Swap(false), Drained: &drained,
 		Start: func(r store.Run, _ []byte) (store.Commit, error) { return decide.Start(&r, now) },
 	}
 	return n.proc.Store.Claim(n.live, req)
 }
 
 // wakeScheduler makes the scheduler claim, now or as soon as there is room.
-func (n *membership) wakeScheduler() {
+func (n *Node) wakeScheduler() {
 	select {
 	case n.wakeup <- struct{}{}:
 	default:
@@ -109,7 +110,7 @@ func (n *membership) wakeScheduler() {
 }
 
 // wakeForBacklog makes the scheduler claim if queued runs may wait for what has become free.
-func (n *membership) wakeForBacklog() {
+func (n *Node) wakeForBacklog() {
 	if !n.drained.Load() {
 		n.wakeScheduler()
 	}
@@ -123,8 +124,8 @@ type assignment struct {
 
 // dispatch hands a claimed run to an idle worker, or to a new one when none is idle. The caller
 // holds a permit for the turn, which the worker releases.
-func (n *membership) dispatch(run *store.Run, spec []byte) {
-	t := n.newTurn(run)
+func (n *Node) dispatch(run *store.Run, spec []byte) {
+	t := newTurn(&n.member, n, run)
 	n.mu.Lock()
 	earlier := n.turns[run.ID]
 	if earlier != nil && (earlier.epoch < t.epoch || !earlier.created.Equal(t.created)) {
@@ -132,7 +133,7 @@ func (n *membership) dispatch(run *store.Run, spec []byte) {
 	}
 	if earlier != nil && earlier.claimed.Equal(t.claimed) {
 		n.mu.Unlock()
-		n.permits.Release(1)
+		n.cfg.Permits.Release(1)
 		t.cancel(nil)
 		return // a heartbeat found the run before the answer to its claim came, and its turn executes
 	}
@@ -165,7 +166,7 @@ func (n *membership) dispatch(run *store.Run, spec []byte) {
 // epoch. A failover lost the first claim, so the store granted it again. The engine may already
 // have done what the turn is for, so the turn is not executed, and the next heartbeat settles it as
 // interrupted. If the turn of the lost claim still executes, it is interrupted too (J9).
-func (n *membership) interruptRepeatedClaim(t, earlier *turn) {
+func (n *Node) interruptRepeatedClaim(t, earlier *turn) {
 	n.proc.Log.Error("the store has lost a claim, and made it again; the turn is not executed twice",
 		"run", t.call.RunID,
 		"attempt", t.call.Attempt)
@@ -180,7 +181,7 @@ func (n *membership) interruptRepeatedClaim(t, earlier *turn) {
 // have executed at one time. A worker ends early if an engine exits its goroutine, or if the turn
 // was settled without it. In the second case abandonWorker has counted it off n.workers, and nobody
 // waits for it.
-func (n *membership) runWorker(a assignment) {
+func (n *Node) runWorker(a assignment) {
 	defer func() {
 		if a.turn.stuckCall() == nil {
 			n.workers.Done()
@@ -197,7 +198,7 @@ func (n *membership) runWorker(a assignment) {
 
 // executeAssignment executes a turn and releases its permit. It reports whether the worker may
 // receive another assignment.
-func (n *membership) executeAssignment(a assignment) (reusable bool) {
+func (n *Node) executeAssignment(a assignment) (reusable bool) {
 	defer func() {
 		a.turn.cancel(nil)
 		if reusable = reusable && a.turn.stuckCall() == nil; reusable {
@@ -206,11 +207,44 @@ func (n *membership) executeAssignment(a assignment) (reusable bool) {
 			n.mu.Unlock()
 		}
 		backlog := !n.drained.Load() // before the permit lets the scheduler make its next claim, which sees the slot
-		n.permits.Release(1)
+		n.cfg.Permits.Release(1)
 		if backlog {
 			n.wakeScheduler()
 		}
 	}()
 	a.turn.run(a.spec)
 	return true
+}
+
+// abandonWorker settles a turn whose worker is stuck in an engine. The worker holds the turn's
+// permit until the engine returns.
+func (n *Node) abandonWorker(t *turn, cause error, stuck *StuckCall) {
+	defer n.workers.Done() // for the worker, which does not do it itself; see runWorker
+	n.proc.Stuck.Add(stuck)
+	n.proc.Log.Error("engine ignores that its turn has ended; going on without it, and without its place in "+
+		"Concurrency until it returns", "call", stuck.String(), "cause", cause)
+	t.settle(cause, t.collectEvidence(engine.Outcome{}))
+}
+
+// removeTurn removes a settled turn from the node, and ends its resident process if the run does
+// not need it any more.
+func (n *Node) removeTurn(t *turn, run *store.Run) {
+	n.mu.Lock()
+	latest := n.turns[run.ID]
+	if latest == t {
+		delete(n.turns, run.ID)
+		n.ended[run.ID] = endedTurn{t.epoch, run.CreatedAt}
+	}
+	processLost := t.processLost
+	n.mu.Unlock()
+	if latest != nil && latest != t {
+		return // the run's next turn executes here already, and owns the resident process
+	}
+	if processLost {
+		n.settleLostProcess(n.live, run.ID, lostWhileWaiting)
+	}
+	waitsOrQueued := run.State == fsm.StateWaitingUser || run.State == fsm.StateQueued
+	if !waitsOrQueued || run.Profile != fsm.ProfileStickyProcess || run.Owner != n.id {
+		n.endResidentAfterTurn(run.ID)
+	}
 }

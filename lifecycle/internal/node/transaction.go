@@ -1,4 +1,4 @@
-package lifecycle
+package node
 
 import (
 	"context"
@@ -122,7 +122,7 @@ func (t *turn) settleTransaction(cm *store.Commit, returned error) error {
 	if stored, err := t.node.proc.Store.Run(t.node.live, cm.Run.ID); returned == nil && err == nil &&
 		t.isCommitted(&cm.Run, &stored) { // and durable, as the host has learned
 		*t.record = stored
-		t.node.notices.Committed(cm)
+		t.node.proc.Notices.Committed(cm)
 		return nil
 	}
 	var superseding *store.Run // its outcome is unknown
@@ -145,7 +145,7 @@ func (t *turn) settleTransaction(cm *store.Commit, returned error) error {
 			return lost
 		}
 		if found == commitStored {
-			t.node.notices.Committed(cm)
+			t.node.proc.Notices.Committed(cm)
 			return nil
 		}
 		if found == commitNotStored {

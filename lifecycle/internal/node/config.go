@@ -1,0 +1,93 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle/internal/decide"
+	"github.com/interlude-go/interlude/store"
+)
+
+// Config configures the nodes of a process. All fields are required, except Folders.
+type Config struct {
+	Process *Process
+	// Lease, Grace and Poll are those of lifecycle.Config, with the defaults filled in.
+	Lease, Grace, Poll time.Duration
+	// Engines are the names of the engines, sorted.
+	Engines []string
+	Folders Folders
+	// Permits bounds the turns of the process: each that executes here holds one.
+	Permits *semaphore.Weighted
+	Specs   Specs
+	// Subscribe has onHint called for each hint of the store, until stop is called. onHint does not
+	// block.
+	Subscribe func(onHint func(store.Hint)) (stop func())
+}
+
+// Spec is the part of a run's specification that its turns need.
+type Spec struct {
+	Prompt       string
+	Input        json.RawMessage
+	OutputSchema json.RawMessage
+	Mode         fsm.Mode
+	WorkDir      string
+	Meta         map[string]string
+	TurnTimeout  time.Duration
+	RepairRounds int
+	MaxQuestions int
+	Retry        *store.Retry
+	Ask          *interaction.AskPolicy
+	Submitter    string
+	// Stored is the stored form, without what a fork inherits. Specs.Child takes it.
+	Stored []byte
+}
+
+// Specs reads and makes specifications in their stored form, which only package lifecycle knows.
+type Specs interface {
+	// Decode decodes the stored specification of a run. For a fork it also returns what the fork
+	// inherits.
+	Decode(runID string, stored []byte) (Spec, *decide.Origin, error)
+	// Child makes the record and the stored specification of a child. What c does not set is that
+	// of the parent.
+	Child(parentID string, parent *Spec, id string, c *engine.Child, now time.Time) (store.Run, []byte, error)
+}
+
+// Notices informs the host. Its methods must not block, and keep nothing of a record.
+type Notices interface {
+	// Committed is called for each stored commit.
+	Committed(cm *store.Commit)
+	// Claimed is called for each run whose turn a claim has started.
+	Claimed(run *store.Run)
+	// StartTurn is called before the engine executes a turn that was started at that time. It returns
+	// the context for the engine, nil for ctx, and the turn's trace.
+	StartTurn(ctx context.Context, run *store.Run, at time.Time, meta map[string]string) (
+		forEngine context.Context, trace string)
+	// TurnEnded is called when a turn has ended. The record is the latest one of the run that is
+	// known here.
+	TurnEnded(run *store.Run, turn EndedTurn)
+}
+
+// EndedTurn is a turn that has ended; see lifecycle.EndedTurn.
+type EndedTurn struct {
+	Stored  bool // the end of the turn was stored
+	Queued  time.Duration
+	Usage   store.Usage
+	Meta    map[string]string
+	Context context.Context //nolint:containedctx // what StartTurn returned; it ends nothing here
+}
+
+// member is a node's membership in the store, from joining it to leaving it or losing the lease.
+type member struct {
+	proc *Process
+	cfg  *Config
+	id   string
+	// live ends when the node may not execute any more: turns, and their commits, depend on it. A
+	// shutdown ends it only when the turns have ended, or have taken too long.
+	live context.Context //nolint:containedctx // the life of the node, not of a call
+}

@@ -1,0 +1,295 @@
+package node
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle/internal/decide"
+	"github.com/interlude-go/interlude/store"
+)
+
+// execute prepares the turn (engine, profile, folders), and has the engine execute it in one or
+// more rounds. If the engine cannot execute the turn, the evidence is that of a process that failed
+// or was interrupted. It is nil if the turn was settled without this worker.
+func (t *turn) execute(ctx context.Context) *decide.Evidence {
+	e := t.node.proc.Engines[t.call.Engine]
+	if e == nil {
+		return t.failed(fsm.CodeEngineUnavailable, fmt.Errorf("engine %q is not configured in this process",
+			t.call.Engine))
+	}
+	if t.node.proc.Stuck.HasTurnOf(t.call.RunID) { // an engine never executes two turns of one run at one time
+		return t.collectEvidence(engine.Outcome{Process: engine.Process{
+			Status: engine.Interrupted, Code: fsm.CodeTurnInterrupted, Detail: "an earlier turn of the run has not " +
+				"returned from its engine in this process",
+		}})
+	}
+	if t.cancelWithParent(ctx) {
+		return t.collectEvidence(engine.Outcome{})
+	}
+	if t.record.AsksAgain() && t.origin != nil && len(t.origin.Asks) > 0 {
+		return decide.AskAgain(t.origin, t.node.proc.Host)
+	}
+	profile, err := t.askProfile(ctx, e)
+	if err != nil {
+		return t.failed(fsm.CodeEngineUnavailable, err)
+	}
+	if t.stuckCall() != nil {
+		return nil // Profile took so long that the turn was settled without this worker
+	}
+	dirs, err := t.node.cfg.Folders.Prepare(t.record, t.spec.WorkDir)
+	if err != nil {
+		return t.failed(fsm.CodeWorkspaceMissing, err)
+	}
+	if profile == fsm.ProfileStickyProcess {
+		t.owner.holdResident(t.call.RunID, t.call.Engine)
+	}
+	answers, err := t.answers(ctx)
+	if err != nil {
+		return t.failed(fsm.CodeEngineFailed, err)
+	}
+	in := t.input(dirs, answers)
+	if in.Session == nil && t.origin != nil && t.origin.Session != nil {
+		if in.Session, err = t.branchSession(ctx, e, in); err != nil {
+			return t.failed(fsm.CodeSessionResumeFailed, err)
+		}
+	}
+	if in.Session == nil && profile == fsm.ProfileResumable && len(answers) > 0 && t.origin == nil {
+		// An engine would begin again, with an answer to a question that it has not asked (E2).
+		return t.failed(fsm.CodeSessionResumeFailed, ErrNoSession)
+	}
+	return t.runRounds(ctx, e, in)
+}
+
+// failed is the evidence of a turn that the engine could not execute.
+//
+// An error of the library that passes, such as too many open files, is retried like one of an engine
+// (J2); an engine that returned a Failure has decided about that.
+func (t *turn) failed(code fsm.Code, err error) *decide.Evidence {
+	o := failedOutcome(code, err)
+	if f := (*engine.Failure)(nil); !errors.As(err, &f) {
+		o.Process.Transient = engine.PassingError(err)
+	}
+	return t.collectEvidence(o)
+}
+
+// limitTime interrupts the turn when d has passed on the node's clock, unless stop was called
+// before.
+func (t *turn) limitTime(d time.Duration) (stop func()) {
+	tick, stopTimer := t.node.proc.Clock.Timer(d)
+	done := make(chan struct{})
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		select {
+		case <-tick:
+			t.interrupt(engine.ErrTurnTimeout)
+		case <-done:
+		}
+	})
+	return func() {
+		close(done)
+		watch.Wait()
+		stopTimer()
+	}
+}
+
+// runRounds has the engine execute the turn, and gives an agent whose output is not valid further
+// rounds in the same attempt to repair it, as many as the spec allows (B3, B5). The evidence is
+// that of the last round.
+func (t *turn) runRounds(ctx context.Context, e engine.Engine, in engine.Turn) *decide.Evidence {
+	ctx = t.observeStart(ctx)
+	o := t.runEngine(ctx, e, in)
+	ev := t.collectEvidence(o)
+	for round := 1; round <= t.spec.RepairRounds && t.repairable(ev); round++ {
+		fault := decide.Shortened(ev.OutputFault.Error())
+		err := t.reportRepair(ctx, ev, fmt.Sprintf("round %d of %d: %s", round, t.spec.RepairRounds, fault))
+		if err != nil || ctx.Err() != nil {
+			ev.SetProcess(engine.Process{Status: engine.Interrupted, Code: fsm.CodeTurnInterrupted,
+				Detail: "the turn was interrupted before its output was repaired"})
+			return ev
+		}
+		in = t.repairInput(in, o.Session, fault)
+		repaired := t.runEngine(ctx, e, in)
+		repaired.Diagnostics = slices.Concat(o.Diagnostics, repaired.Diagnostics)
+		repaired.Usage = o.Usage.Add(repaired.Usage)
+		o = repaired
+		ev = t.collectEvidence(o)
+	}
+	return ev
+}
+
+// observeStart calls Observer.Start before the engine executes the turn, and returns the context
+// for the engine: the one that Start returned, or ctx.
+func (t *turn) observeStart(ctx context.Context) context.Context {
+	forEngine, trace := t.node.proc.Notices.StartTurn(ctx, t.record, t.claimed, t.spec.Meta)
+	if forEngine == nil {
+		return ctx
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.reportsClosed {
+		t.observed, t.trace = forEngine, trace
+	}
+	return forEngine
+}
+
+// runEngine has the engine execute one round of the turn, unless the turn has been interrupted.
+func (t *turn) runEngine(ctx context.Context, e engine.Engine, in engine.Turn) (o engine.Outcome) {
+	if ctx.Err() != nil {
+		return engine.Outcome{Process: decide.InterruptedProcess(context.Cause(ctx), engine.Process{})}
+	}
+	what, allowed := t.noteBegin()
+	if !allowed {
+		return engine.Outcome{} // the turn was settled without this worker
+	}
+	err := t.node.proc.Guard(what, func() error {
+		returned, err := e.RunTurn(ctx, in, (*sink)(t))
+		if err != nil {
+			o = failedOutcome(fsm.CodeEngineFailed, err)
+			o.Usage = returned.Usage
+		} else {
+			o = withPlainHints(returned)
+		}
+		return nil
+	})
+	if err != nil {
+		return failedOutcome(fsm.CodeEngineFailed, err)
+	}
+	return o
+}
+
+// failedOutcome is the outcome of a turn that has failed with the error.
+func failedOutcome(code fsm.Code, err error) engine.Outcome {
+	return engine.Outcome{Process: decide.FailedProcess(code, err)}
+}
+
+// withPlainHints returns the outcome with such hints of its questions as can be stored. It is
+// called within guarded: hints may have methods, which are code of the engine.
+func withPlainHints(o engine.Outcome) engine.Outcome {
+	o.Questions = slices.Clone(o.Questions)
+	for i := range o.Questions[:min(len(o.Questions), interaction.MaxQuestions)] {
+		hints, err := interaction.PlainHints(o.Questions[i].UIHints)
+		o.Questions[i].UIHints = hints
+		if err != nil {
+			o.Diagnostics = append(slices.Clip(o.Diagnostics), interaction.Diagnostic{
+				Code: fsm.WarnAskUserTruncated, Detail: decide.Shortened(fmt.Sprintf("ui_hints are left out: %v", err)),
+			})
+		}
+	}
+	return o
+}
+
+// askProfile asks the engine how it goes on after a wait, and notes it for the turn.
+func (t *turn) askProfile(ctx context.Context, e engine.Engine) (fsm.Profile, error) {
+	var profile engine.Profile
+	var failure *engine.Failure
+	err := t.node.proc.Guard(t.noteCall("Profile"), func() error {
+		returned, err := e.Profile(ctx)
+		if err != nil {
+			failure = decide.Failure(fsm.CodeEngineUnavailable, err)
+		}
+		profile = returned
+		return nil
+	})
+	switch {
+	case err != nil:
+		return "", err
+	case failure != nil:
+		return "", failure
+	case profile.Kind != fsm.ProfileResumable && profile.Kind != fsm.ProfileStickyProcess:
+		return "", fmt.Errorf("the engine's Profile has Kind %q, want %q or %q", profile.Kind, fsm.ProfileResumable,
+			fsm.ProfileStickyProcess)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.profile, t.dialect = profile.Kind, dialectOf(profile, &t.spec)
+	return profile.Kind, nil
+}
+
+// noteCall notes which method of the engine the worker is about to call: if it gets stuck there,
+// Stuck names it. It returns the whole call.
+func (t *turn) noteCall(method string) EngineCall {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.call.Method = method
+	return t.call
+}
+
+// noteBegin records that the worker is about to call the engine. It refuses if the turn was settled
+// without this worker, because a turn that was handed back must not be executed afterwards.
+func (t *turn) noteBegin() (what EngineCall, allowed bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.reportsClosed {
+		return t.call, false
+	}
+	t.begun, t.call.Method = true, "RunTurn"
+	return t.call, true
+}
+
+// dialectOf is the dialect of an engine with the profile, for one turn: each has a nonce of its
+// own, which is not stored (J12).
+func dialectOf(p engine.Profile, s *Spec) decide.Dialect {
+	d := decide.Dialect{Plain: p.Plain, Questions: s.MaxQuestions}
+	if p.Signed && !p.Plain && s.Mode == fsm.ModeInteractive {
+		d.Nonce = strings.ToLower(rand.Text()[:12]) // 60 bits
+	}
+	return d
+}
+
+// currentDialect is the engine's dialect, once its profile is known.
+func (t *turn) currentDialect() decide.Dialect {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.dialect
+}
+
+// collectEvidence reads the outcome of a turn, or of one round of it.
+func (t *turn) collectEvidence(o engine.Outcome) *decide.Evidence {
+	t.mu.Lock()
+	terms := decide.Terms{Profile: t.profile, Dialect: t.dialect, Begun: t.begun, Host: t.node.proc.Host,
+		Retry: t.spec.Retry, OutputSchema: t.spec.OutputSchema, Ask: t.spec.Ask, Submitter: t.spec.Submitter}
+	t.mu.Unlock()
+	ev := decide.Read(o, &terms)
+	if len(o.Journal) > 0 {
+		run := t.lastStored()
+		ev.AddJournal(o.Journal, run.Journal)
+	}
+	return ev
+}
+
+// cancelWithParent cancels the run if its parent ended before this turn could begin, and reports
+// whether it did. The engine is not called then.
+func (t *turn) cancelWithParent(ctx context.Context) bool {
+	run := t.lastStored()
+	id := run.Parent()
+	if id == "" {
+		return false
+	}
+	parent := store.Run{ID: id, State: "pruned"}
+	err := t.untilAnswered(ctx, "parent not read", func() error {
+		read, err := t.node.proc.Store.Run(ctx, id)
+		if err == nil {
+			parent = read
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, store.ErrNotFound) || err == nil && !parent.State.Terminal() {
+		return false
+	}
+	err = t.commit(func(run *store.Run, now time.Time) (*store.Commit, error) {
+		return decide.Cancel(run, ParentEnded(&parent), now)
+	})
+	if err == nil {
+		t.interrupt(engine.ErrCanceled)
+	}
+	return err == nil
+}

@@ -1,0 +1,220 @@
+package node
+
+import (
+	"context"
+	"maps"
+	"time"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/lifecycle/internal/decide"
+	"github.com/interlude-go/interlude/store"
+)
+
+// endedTurn is a turn that has ended on this
+type endedTurn struct {
+	epoch   uint64
+	created time.Time // when its run was created
+}
+
+// sendHeartbeats renews the node's lease whenever a third of it has passed. The store answers with
+// the runs that the node owns with a slot, which are compared with those that execute here. When
+// the store says that the lease is lost, or the lease could not be renewed for its whole length,
+// other nodes may have taken over the runs: every turn that executes here is interrupted. In the
+// second case the turns go on as long as no other node could renew its lease either; see outage.
+//
+// The node measures the lease on its own machine, from before it asked the store. So it gives up no
+// later than others take over, whatever clocks are set meanwhile, and even if the store never
+// answers.
+func (n *Node) sendHeartbeats(ctx context.Context) error {
+	interval, retry := n.cfg.Lease/3, n.cfg.Lease/12
+	wait := interval
+	var out *Outage // nil while renewals succeed
+	for {
+		if n.proc.Sleep(ctx, wait) != nil {
+			return nil
+		}
+		asked := MonotonicNow(n.proc.Clock)
+		if out == nil {
+			out = &Outage{OthersAtStart: n.proc.OtherLeases(ctx, n.id, n.cfg.Lease/12)}
+		}
+		held, err := n.renewLease(ctx, n.lease.Left(asked))
+		if err == nil {
+			n.lease.Renew(asked)
+			out, wait = nil, interval
+			n.compareHolds(held, asked)
+			continue
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		if membershipEnded(err) {
+			n.die(engine.ErrStale)
+			return err
+		}
+		n.proc.Log.Error("lease not renewed; trying again", "node", n.id, "err", err)
+		wait = retry
+		if left := n.lease.Left(MonotonicNow(n.proc.Clock)); left > 0 {
+			wait = min(retry, left)
+		} else if others := n.proc.OtherLeases(ctx, n.id, n.cfg.Lease/12); out.EndsTurns(others,
+			MonotonicNow(n.proc.Clock), n.cfg.Lease) {
+			n.interruptTurns(engine.ErrStale)
+		}
+	}
+}
+
+// renewLease waits for the store's answer for as long as is left of the lease.
+func (n *Node) renewLease(ctx context.Context, left time.Duration) ([]store.Hold, error) {
+	ctx, cancel := context.WithTimeout(ctx, max(left, n.cfg.Lease/12))
+	defer cancel()
+	return n.proc.Store.Renew(ctx, n.id, n.proc.LeaseTime())
+}
+
+// compareHolds compares the runs that the node owns with a slot, by the store's answer to a
+// heartbeat, with the turns and resident processes that are here.
+//
+//   - A turn or process whose run is not owned any more is ended: the run was canceled, or taken
+//     over. What began after the store was asked cannot be in its answer, and is left alone; so is a
+//     turn that is younger than a third of the lease.
+//   - A run that is owned and running, but does not execute here, goes to settleUnexecuted. Two
+//     heartbeats in a row must find it so, since the answer to its claim may be on its way; one is
+//     enough where its turn has ended here.
+func (n *Node) compareHolds(owned []store.Hold, asked time.Time) {
+	n.mu.Lock()
+	unexecuted := n.findUnexecuted(owned)
+	processes := n.interruptNotOwned(owned, asked)
+	n.mu.Unlock()
+	for _, id := range processes {
+		n.endResidentOfEndedRun(id)
+	}
+	if len(unexecuted) == 0 {
+		return
+	}
+	// One bound for all of them, so that the next heartbeat is in time.
+	ctx, cancel := context.WithTimeout(n.live, n.cfg.Lease/12)
+	defer cancel()
+	for _, h := range unexecuted {
+		n.settleUnexecuted(ctx, h)
+	}
+}
+
+// findUnexecuted returns the runs that this node owns as running and that do not execute here,
+// provided that the heartbeat before this one found the same, or that their turn has ended here. It
+// also forgets the turns that hasEnded needs no more. The caller holds mu.
+func (n *Node) findUnexecuted(owned []store.Hold) (found []store.Hold) {
+	now := make(map[store.Hold]bool)
+	listed := make(map[string]bool)
+	for _, h := range owned {
+		if h.State == fsm.StateRunning && n.turns[h.RunID] == nil {
+			now[h], listed[h.RunID] = true, true
+			if n.unexecuted[h] || n.lastEnded(h.RunID).epoch >= h.Epoch {
+				found = append(found, h)
+			}
+		}
+	}
+	n.unexecuted = now
+	older := n.endedBefore
+	maps.DeleteFunc(older, func(id string, _ endedTurn) bool {
+		_, hasLater := n.ended[id] // then this is not the run's last turn
+		return hasLater || !listed[id]
+	})
+	n.endedBefore, n.ended = n.ended, older
+	return found
+}
+
+// hasEnded reports whether this node has recently ended a turn of the run under the run's present
+// epoch or a later one. If the store lists the run as running all the same, or lets this node claim
+// it again, then the end of the turn is not in the store: it was never stored, or a failover lost
+// it after it was acknowledged. Such a turn has been executed, and must not be started as if it had
+// not.
+//
+// A turn is remembered until the second successful heartbeat after its end, and for as long as
+// heartbeats list its run as running. No heartbeat succeeds during an outage, so turns that ended
+// just before it are remembered until it is over. The caller holds mu.
+func (n *Node) hasEnded(run *store.Run) bool {
+	last := n.lastEnded(run.ID)
+	return last.epoch >= run.Epoch && last.created.Equal(run.CreatedAt) // not of a pruned run with the same id
+}
+
+// lastEnded returns the last turn of the run that has ended here, or the zero value if none is
+// remembered. The caller holds mu.
+func (n *Node) lastEnded(id string) endedTurn {
+	if last, ok := n.ended[id]; ok {
+		return last
+	}
+	return n.endedBefore[id]
+}
+
+// interruptNotOwned interrupts the turns whose runs this node does not own any more, and returns
+// the runs whose resident processes are to be ended. The caller holds mu.
+func (n *Node) interruptNotOwned(owned []store.Hold, asked time.Time) (processes []string) {
+	epochs := make(map[string]uint64, len(owned))
+	for _, h := range owned {
+		epochs[h.RunID] = h.Epoch
+	}
+	for id, t := range n.turns {
+		epoch, isOwned := epochs[id]
+		if (!isOwned || epoch != t.epoch) && t.started.Before(asked) && t.age() > n.cfg.Lease/3 {
+			t.interrupt(engine.ErrStale)
+		}
+	}
+	for id, r := range n.residents {
+		if _, isOwned := epochs[id]; !isOwned && n.turns[id] == nil && r.since.Before(asked) {
+			processes = append(processes, id)
+		}
+	}
+	return processes
+}
+
+// settleUnexecuted starts or settles a run that the node owns as running and that does not execute
+// here. If its claim was stored and the acknowledgement lost, its turn is dispatched now. If its
+// turn has ended here, and the store does not have the outcome, the turn counts as interrupted, and
+// is repeated only where the spec allows it (E4, J9).
+//
+// It waits for a permit until ctx ends: a claim in progress has reserved every free one, and claims
+// may be in progress at every heartbeat.
+func (n *Node) settleUnexecuted(ctx context.Context, h store.Hold) {
+	n.mu.Lock()
+	leaving := n.leaving
+	n.mu.Unlock()
+	if leaving {
+		return // the lease is given back soon, and recovery settles the run
+	}
+	run, err := n.proc.Store.Run(n.live, h.RunID)
+	if err != nil || run.State != fsm.StateRunning || run.Owner != n.id || run.Epoch != h.Epoch {
+		return // it was settled, or the next heartbeat finds it again
+	}
+	n.mu.Lock()
+	ended := n.hasEnded(&run)
+	n.mu.Unlock()
+	if ended {
+		n.settleDroppedTurn(run)
+		return
+	}
+	if n.cfg.Permits.Acquire(ctx, 1) != nil {
+		return // the next heartbeat finds the run again
+	}
+	spec, err := n.proc.Store.Spec(n.live, run.ID)
+	if err != nil {
+		n.cfg.Permits.Release(1)
+		return
+	}
+	n.proc.Log.Warn("starting a turn whose claim was not acknowledged", "run", run.ID, "attempt", run.Attempt)
+	n.dispatch(&run, spec)
+}
+
+// settleDroppedTurn commits that a turn was dropped. If the commit fails, the next heartbeat finds
+// the run again.
+func (n *Node) settleDroppedTurn(run store.Run) {
+	cm, err := decide.DroppedTurn(&run, n.proc.Host, n.proc.Now())
+	if err == nil {
+		cm.Fence = &store.Fence{Node: n.id, Epoch: run.Epoch}
+		err = n.proc.Commit(n.live, cm)
+	}
+	if err != nil {
+		n.proc.Log.Warn("turn was dropped, which is not stored yet", "run", run.ID, "attempt", run.Attempt, "err", err)
+		return
+	}
+	n.proc.Due.NoteRun(&cm.Run)
+	n.proc.Log.Warn("turn was dropped", "run", run.ID, "attempt", run.Attempt, "state", cm.Run.State)
+}

@@ -1,0 +1,199 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+
+	"github.com/interlude-go/interlude/contract/fcmp"
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle/internal/decide"
+	"github.com/interlude-go/interlude/store"
+)
+
+// forEngine returns a stored handle for an engine, which may write into the struct.
+func forEngine(h *engine.SessionHandle) *engine.SessionHandle {
+	if h == nil {
+		return nil
+	}
+	given := *h
+	return &given
+}
+
+// input is what the engine is given for the turn.
+func (t *turn) input(dirs Workspace, answers []interaction.Answer) engine.Turn {
+	d := t.currentDialect()
+	var inherited, withheld []interaction.Record
+	if t.origin != nil {
+		inherited, withheld = t.origin.History, t.origin.WithheldRecords()
+	}
+	return engine.Turn{
+		RunID: t.record.ID, Attempt: t.record.Attempt, Epoch: t.epoch, Mode: t.record.Mode,
+		Prompt: promptFor(d, t.spec, dirs.Artifacts),
+		Plain:  d.Plain, Nonce: d.Nonce,
+		Answers: answers, OutputSchema: t.spec.OutputSchema,
+		WorkDir: dirs.Work, ArtifactDir: dirs.Artifacts, TranscriptDir: dirs.Transcripts, HomeDir: dirs.Home,
+		Session: forEngine(t.record.Session), Meta: maps.Clone(t.spec.Meta), Inherited: inherited, Withheld: withheld,
+		InputJSON: t.spec.Input, Labels: maps.Clone(t.record.Labels), Clock: t.node.proc.Clock, History: (*history)(t),
+		Holds: t.node.proc.Host.Holds(t.record),
+	}
+}
+
+// history is the turn as an engine.History.
+type history turn
+
+// Records implements engine.History.
+func (h *history) Records(ctx context.Context) ([]interaction.Record, error) {
+	_, records, err := store.ReadHistory(ctx, h.node.proc.Store, h.call.RunID)
+	if errors.Is(err, store.ErrCorrupt) {
+		return nil, heldForRows(err)
+	}
+	return records, err
+}
+
+// Record implements engine.History.
+func (h *history) Record(ctx context.Context, question int) (record interaction.Record, _ error) {
+	t := (*turn)(h)
+	err := t.untilAnswered(ctx, "question not read", func() (err error) {
+		record, err = t.node.proc.Store.Interaction(ctx, t.call.RunID, question)
+		return err
+	})
+	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrCorrupt) {
+		err = heldForRows(fmt.Errorf("question %d: %w", question, err))
+	}
+	return record, err
+}
+
+// heldForRows holds the run: an operator may restore the rows from a backup.
+func heldForRows(err error) error {
+	return &engine.Failure{Code: fsm.CodeEngineFailed, Held: true, Err: err}
+}
+
+// promptFor is the host's prompt, with instructions for an agent unless the engine is plain code (H1,
+// H2, M4).
+func promptFor(d decide.Dialect, spec Spec, artifacts string) string {
+	if d.Plain {
+		return spec.Prompt
+	}
+	return interaction.Patch(interaction.PromptParts{
+		Task: spec.Prompt, Mode: spec.Mode, ArtifactDir: artifacts, OutputSchema: spec.OutputSchema, Nonce: d.Nonce,
+		Questions: d.Questions,
+	})
+}
+
+// answers are the answers that the turn goes on with; none in a first turn. Those to several
+// questions stand in the run's history, or in what a fork inherits. As long as the store fails,
+// they are read again, until ctx ends.
+func (t *turn) answers(ctx context.Context) ([]interaction.Answer, error) {
+	run := t.record
+	switch {
+	case run.Answer != nil:
+		return []interaction.Answer{*run.Answer}, nil
+	case run.Together == nil:
+		return nil, nil
+	case run.Together.Inherited:
+		return t.origin.Answers, nil
+	}
+	backoff := firstBackoff
+	for {
+		answers, err := t.readAnswers(ctx, run.Together)
+		switch {
+		case err == nil:
+			return answers, nil
+		case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrCorrupt):
+			return nil, heldForRows(err)
+		case ctx.Err() != nil:
+			return nil, nil // the engine is not called
+		}
+		t.node.proc.Log.Error("answers not read; trying again", "run", run.ID, "err", err)
+		if t.node.proc.Sleep(ctx, backoff) != nil {
+			return nil, nil
+		}
+		backoff = min(2*backoff, t.node.cfg.Poll)
+	}
+}
+
+// readAnswers reads the answers to questions that were asked together, in their order.
+func (t *turn) readAnswers(ctx context.Context, asked *store.Together) ([]interaction.Answer, error) {
+	all := make([]interaction.Answer, 0, asked.Asked)
+	for number := asked.First; number < asked.First+asked.Asked; number++ {
+		record, err := t.node.proc.Store.Interaction(ctx, t.record.ID, number)
+		if err != nil {
+			return nil, fmt.Errorf("answer to question %d: %w", number, err)
+		}
+		all = append(all, record.Answer())
+	}
+	return all, nil
+}
+
+// repairInput is what the engine is given for a round of repair: why the output is not valid, and
+// the session that the round before handed over, or the stored one if it handed over none.
+func (t *turn) repairInput(in engine.Turn, session *engine.SessionHandle, fault string) engine.Turn {
+	in.Repair, in.Answers, in.Session = t.repairText(fault), nil, session
+	if session == nil {
+		in.Session = forEngine(t.lastStored().Session)
+	}
+	return in
+}
+
+// repairText says why the output is not valid, and, unless the engine is plain code, what to do.
+func (t *turn) repairText(why string) string {
+	d := t.currentDialect()
+	if d.Plain {
+		return why
+	}
+	return interaction.RepairText(t.spec.Mode, d.Nonce, why)
+}
+
+// repairable reports whether the gate would fail the turn for its output, and the agent's session
+// can continue.
+func (t *turn) repairable(ev *decide.Evidence) bool {
+	run := t.lastStored()
+	return decide.Repairable(&run, ev)
+}
+
+// reportRepair stores what the agent said in the round before a repair, its session, and why a
+// repair is requested.
+func (t *turn) reportRepair(ctx context.Context, ev *decide.Evidence, why string) error {
+	var events []fcmp.Payload
+	if said := ev.Said(); said != nil {
+		events = append(events, said)
+	}
+	requested := interaction.Diagnostic{Code: fsm.WarnOutputRepairRequested, Detail: decide.Shortened(why)}
+	events = append(events, decide.Warning(requested))
+	return (*sink)(t).report(ctx, ev.Session, events...)
+}
+
+// branchSession has the engine branch the inherited session in the first turn of a fork, and stores
+// the new session. If the turn is repeated before the new session is stored, the engine branches
+// the inherited one again.
+func (t *turn) branchSession(ctx context.Context, e engine.Engine, in engine.Turn) (*engine.SessionHandle, error) {
+	brancher, ok := e.(engine.Brancher)
+	if !ok {
+		return nil, fmt.Errorf("the engine cannot branch the session of run %s", t.origin.RunID)
+	}
+	point := t.origin.BranchPoint()
+	point.WorkDir, point.HomeDir = t.node.cfg.Folders.OfSource(t.origin)
+	var session engine.SessionHandle
+	var failure *engine.Failure
+	err := t.node.proc.Guard(t.noteCall("Branch"), func() (err error) {
+		session, err = brancher.Branch(ctx, point, in)
+		if err != nil {
+			failure = decide.Failure(fsm.CodeSessionResumeFailed, err)
+		}
+		return nil
+	})
+	if err == nil && failure != nil {
+		err = failure
+	}
+	if err == nil {
+		err = (*sink)(t).Session(ctx, session)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return forEngine(t.lastStored().Session), nil
+}

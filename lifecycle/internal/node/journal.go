@@ -1,0 +1,72 @@
+package node
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/lifecycle/internal/decide"
+	"github.com/interlude-go/interlude/store"
+)
+
+// This file implements the journal of a run (M1), in which its turns store entries for later turns.
+// Entries are written under the turn's fence, in a commit that has no event. Here is also the end
+// of a turn whose run sleeps.
+
+// Release implements engine.Journal.
+func (s *sink) Release() {
+	t := (*turn)(s)
+	t.room.Release(t.node.proc.Journals, false)
+}
+
+// Entries implements engine.Journal. If the store fails, it reads again until it gets an answer or
+// the turn's context ends.
+func (s *sink) Entries(ctx context.Context) ([]engine.JournalEntry, error) {
+	t := (*turn)(s)
+	counted := t.lastStored().Journal // before the journal is read, to which a branch may add
+	if err := t.room.Reserve(ctx, t.node.proc.Journals, JournalSize(t.origin, counted)); err != nil {
+		return nil, fmt.Errorf("engine: journal not read: %w", cmp.Or(context.Cause(ctx), err))
+	}
+	var inherited []engine.JournalEntry
+	if t.origin != nil {
+		inherited = store.CloneJournal(t.origin.Journal)
+	}
+	if counted == nil {
+		return inherited, nil
+	}
+	var entries []engine.JournalEntry
+	err := t.untilAnswered(ctx, "journal not read", func() (err error) {
+		entries, err = t.node.proc.Store.Journal(ctx, t.call.RunID)
+		return err
+	})
+	if err != nil && ctx.Err() != nil {
+		return nil, fmt.Errorf("engine: journal not read: %w", context.Cause(ctx))
+	}
+	if err == nil {
+		if lost := store.CheckJournal(t.call.RunID, entries, counted); lost != nil {
+			err = heldForRows(lost)
+		}
+	}
+	return append(inherited, entries...), err
+}
+
+// Append implements engine.Journal.
+func (s *sink) Append(ctx context.Context, entries ...engine.JournalEntry) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("engine: journal not written: %w", context.Cause(ctx))
+	}
+	t := (*turn)(s)
+	t.mu.Lock() // the turn must not end before this commit
+	defer t.mu.Unlock()
+	if t.reportsClosed {
+		return fmt.Errorf("%w: the turn has ended", engine.ErrStale)
+	}
+	if _, err := t.record.Journal.With(entries); err != nil || len(entries) == 0 {
+		return err
+	}
+	return errorForEngine(t.commitLocked(func(run *store.Run, now time.Time) (*store.Commit, error) {
+		return decide.Entries(run, entries, now)
+	}))
+}

@@ -1,0 +1,63 @@
+package node
+
+import (
+	"context"
+	"sync"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle/internal/decide"
+)
+
+// MaxJournalsRead bounds the journals that the turns of a process hold in memory at one time, in
+// bytes as a run's record counts them. A journal is at most half as large.
+const MaxJournalsRead = 2 * interaction.MaxJournalSize
+
+// JournalRoom is the memory that a turn occupies by the journal it has read.
+type JournalRoom struct {
+	mu   sync.Mutex
+	held int64 // guarded by mu; bytes of MaxJournalsRead
+	over bool  // guarded by mu; the turn has ended, and reads no more
+}
+
+// Reserve waits until other turns have released enough for a journal of this size, in the order of
+// the calls. It first releases what the turn has read before, so that a turn never waits for itself.
+func (j *JournalRoom) Reserve(ctx context.Context, room *semaphore.Weighted, size int64) error {
+	j.Release(room, false)
+	if err := room.Acquire(ctx, size); err != nil {
+		return err
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.over {
+		room.Release(size)
+		return engine.ErrStale
+	}
+	j.held += size
+	return nil
+}
+
+// Release returns the memory. Last says that the turn reads no more.
+func (j *JournalRoom) Release(room *semaphore.Weighted, last bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.held > 0 {
+		room.Release(j.held)
+	}
+	j.held, j.over = 0, j.over || last
+}
+
+// JournalSize is how much of MaxJournalsRead a turn needs to read its journal.
+func JournalSize(from *decide.Origin, own *interaction.JournalSize) (size int64) {
+	if from != nil {
+		for i := range from.Journal {
+			size += int64(from.Journal[i].Size())
+		}
+	}
+	if own != nil {
+		size += own.Bytes
+	}
+	return min(size, MaxJournalsRead)
+}

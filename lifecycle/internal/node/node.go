@@ -1,0 +1,277 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/internal/procid"
+	"github.com/interlude-go/interlude/store"
+)
+
+// Node is one membership of this process in the store: from joining it to leaving it or losing the
+// lease. Join returns it, and Serve executes runs until the membership ends.
+type Node struct {
+	member
+
+	wakeup        chan struct{} // wakes the scheduler: something may be claimable
+	hinted        atomic.Bool   // a hint said that a run was queued, and no claim was made since
+	drained       atomic.Bool   // the last claim left no ready run behind
+	hasClaimed    chan struct{} // closed after the first claim, whatever it found
+	hasRecovered  chan struct{} // closed after the first recovery pass
+	lostProcesses chan string   // run ids whose resident process ended by itself
+
+	lease *OwnLease
+	rank  atomic.Int64 // of this node among the registered ones, by age; see suspectIsOverdue
+
+	quarantine quarantine // for the scheduler alone
+	// scansForSuspects is set once per poll, and when the NotBefore of a run has come: other claims
+	// cost nothing more
+	scansForSuspects atomic.Bool
+
+	die context.CancelCauseFunc // ends live
+	// endCtx is for the calls that end the resident process of a single run. At the end of the node
+	// it is canceled first; then endResidents ends all processes that are left.
+	endCtx    context.Context
+	cancelEnd context.CancelFunc
+
+	workers     sync.WaitGroup
+	assignments chan assignment // received by idle workers
+	leavingCh   chan struct{}   // closed when leaving is set: idle workers end
+
+	mu          sync.Mutex
+	idleWorkers int // guarded by mu; workers that wait and that dispatch has not chosen yet
+	// guarded by mu; the node is ending: workers is being waited for, so a hint must not add to it
+	// any more
+	leaving   bool
+	turns     map[string]*turn    // guarded by mu; executing here, by run id
+	residents map[string]resident // guarded by mu; the processes that engines here may hold, by run id
+	// guarded by mu; the runs that the store listed at the last heartbeat as running on this node,
+	// though no turn of theirs was here
+	unexecuted map[store.Hold]bool
+	// guarded by mu; the last turn of each run that has ended here since the last heartbeat, and
+	// between that and the one before it, by run id; see hasEnded
+	ended, endedBefore map[string]endedTurn
+}
+
+// Join registers a new node with the store.
+func Join(ctx context.Context, cfg *Config) (*Node, error) {
+	p := cfg.Process
+	n := &Node{
+		member: member{proc: p, cfg: cfg, id: NewID(p.Clock.Now())},
+		wakeup: make(chan struct{}, 1), hasClaimed: make(chan struct{}), hasRecovered: make(chan struct{}),
+		lostProcesses: make(chan string, 64),
+		assignments:   make(chan assignment), leavingCh: make(chan struct{}),
+		turns: make(map[string]*turn), residents: make(map[string]resident),
+		unexecuted: make(map[store.Hold]bool),
+		ended:      make(map[string]endedTurn), endedBefore: make(map[string]endedTurn),
+	}
+	live, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	n.live, n.die = live, func(cause error) {
+		cancel(cause)
+		n.interruptTurns(cause)
+	}
+	n.endCtx, n.cancelEnd = context.WithCancel(context.WithoutCancel(ctx))
+	n.lease = NewOwnLease(cfg.Lease, MonotonicNow(p.Clock))
+	self := store.Node{ID: n.id, Identity: procid.Self(), Lease: cfg.Lease, Engines: cfg.Engines}
+	if err := p.Store.Join(ctx, self, p.LeaseTime()); err != nil {
+		n.cancelEnd()
+		n.die(nil)
+		return nil, fmt.Errorf("lifecycle: join the store: %w", err)
+	}
+	return n, nil
+}
+
+// ID is the node's id in the store.
+func (n *Node) ID() string { return n.id }
+
+// Serve runs the node's loops until ctx ends, the lease is lost or the store is closed.
+func (n *Node) Serve(ctx context.Context) error {
+	defer n.die(nil)
+	defer n.cancelEnd()
+	unsubscribe := n.cfg.Subscribe(n.handleHint)
+	defer unsubscribe()
+	stopWatching := n.watchResidents()
+	defer stopWatching()
+
+	loops, loopCtx := errgroup.WithContext(ctx)
+	for _, loop := range []func(context.Context) error{
+		n.schedule, n.watchDeadlines, n.recoverPeriodically, n.checkSessions, n.cleanUpProcesses, n.watchLostProcesses,
+		n.sendHeartbeats,
+	} {
+		loops.Go(func() error { return loop(loopCtx) })
+	}
+	if err := loops.Wait(); err != nil {
+		n.giveUp()
+		return err
+	}
+	n.shutDown()
+	return nil
+}
+
+// watchDeadlines fires deadlines, and wakes the scheduler when a not-before time may have passed.
+func (n *Node) watchDeadlines(ctx context.Context) error {
+	d := Deadlines{Process: n.proc, Poll: n.cfg.Poll, Wake: func(expected bool) {
+		if expected { // it may have been the not-before time of a suspect
+			n.scansForSuspects.Store(true)
+		}
+		n.wakeScheduler()
+	}}
+	return d.Serve(ctx)
+}
+
+// recoverPeriodically makes a recovery pass at the start, and whenever a third of a lease has
+// passed.
+func (n *Node) recoverPeriodically(ctx context.Context) error {
+	noteFirst := sync.OnceFunc(func() { close(n.hasRecovered) })
+	return n.proc.NewRecoverer(ctx, n.id, n.lease).Serve(ctx, n.cfg.Lease/3, func(registered []string) {
+		n.noteRank(registered)
+		noteFirst()
+	})
+}
+
+// checkSessions checks the sessions of parked runs slowly.
+func (n *Node) checkSessions(ctx context.Context) error {
+	return n.proc.NewRecoverer(ctx, n.id, nil).ServeSessions(ctx, n.cfg.Lease/3, n.hasClaimed, n.hasRecovered)
+}
+
+// cleanUpProcesses ends the processes that dead hosts have left on this machine.
+func (n *Node) cleanUpProcesses(ctx context.Context) error {
+	return n.proc.CleanUp(ctx, n.cfg.Lease)
+}
+
+// membershipEnded reports whether the store's error means that this node may not go on: it has lost
+// its lease, or the store is closed.
+func membershipEnded(err error) bool {
+	return errors.Is(err, store.ErrStaleEpoch) || errors.Is(err, store.ErrClosed)
+}
+
+// handleHint handles the store's hint of a commit. A queued run wakes the scheduler. If a run has
+// ended while its turn executes here, it was canceled, and the turn is interrupted.
+func (n *Node) handleHint(h store.Hint) {
+	if h.RunID == "" { // anything may have changed
+		n.scansForSuspects.Store(true)
+	}
+	switch h.State {
+	case fsm.StateQueued:
+		n.hinted.Store(true)
+		n.wakeScheduler()
+	case "":
+		n.wakeScheduler()
+	case fsm.StateRunning:
+	default: // a slot may be free
+		n.wakeForBacklog()
+	}
+	if !h.State.Terminal() {
+		return
+	}
+	n.mu.Lock()
+	t := n.turns[h.RunID]
+	_, resident := n.residents[h.RunID]
+	n.mu.Unlock()
+	if t != nil {
+		t.interrupt(engine.ErrCanceled)
+	}
+	if resident && t == nil {
+		n.endResidentOfEndedRun(h.RunID)
+	}
+}
+
+// giveUp ends everything that executes here, after the lease was lost or the store was closed: the
+// store would refuse whatever the workers still commit, if it answers at all.
+func (n *Node) giveUp() {
+	n.die(engine.ErrStale)
+	workersEnded := n.leave()
+	n.waitAtMost(workersEnded, EndLimit)
+	n.cancelEnd()
+	<-workersEnded
+	n.endResidents()
+}
+
+// shutDown lets turns finish for Config.Grace and interrupts the rest. Then it ends the resident
+// processes, and gives the lease back. It takes AfterGrace longer than Grace at most.
+func (n *Node) shutDown() {
+	workersEnded := n.leave()
+	beating, stop := context.WithCancel(n.live)
+	var heartbeats errgroup.Group
+	heartbeats.Go(func() error { return n.sendHeartbeats(beating) })
+
+	switch {
+	case n.cfg.Grace == math.MaxInt64: // lifecycle.UntilDone
+		<-workersEnded
+	case n.cfg.Grace > 0:
+		n.waitAtMost(workersEnded, n.cfg.Grace)
+	}
+	n.interruptTurns(engine.ErrShutdown)
+	n.waitAtMost(workersEnded, TurnReturnLimit+storeLimit)
+	n.cancelEnd()
+	n.die(engine.ErrShutdown) // gives up what the store has not stored by now
+	<-workersEnded
+	stop()
+	_ = heartbeats.Wait() // a lost lease changes nothing any more
+
+	ended := n.endResidents()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(n.live), storeLimit)
+	defer cancel()
+	for _, id := range ended { // a run that waits has lost the process that it needs
+		n.settleLostProcess(ctx, id, "the host shut down while the run waited")
+	}
+	if _, err := n.proc.Expire(ctx, n.proc.LeaseTime(), []store.Node{{ID: n.id}}); err != nil {
+		n.proc.Log.Warn("lease not given back; it runs out by itself", "node", n.id, "err", err)
+	}
+}
+
+// AfterGrace is the most that Serve takes beyond Config.Grace: for the engine calls of the loops to
+// return, for interrupted turns to return and for their outcomes to be stored, for calls that end
+// single resident processes to return, for endResidents, for unsubscribe, and for the store to
+// learn of ended processes and of the lease's end. Serve returns without the engine calls that take
+// longer.
+const AfterGrace = CallReturnLimit + TurnReturnLimit + storeLimit + CallReturnLimit + EndLimit +
+	CallReturnLimit + LossLimit + CallReturnLimit + storeLimit
+
+// storeLimit is how long a shutdown waits for the store, twice at most.
+const storeLimit = 5 * time.Second
+
+// leave lets idle workers end, and keeps hints from starting goroutines. The channel is closed when
+// all workers have ended, except those that are stuck in an engine.
+func (n *Node) leave() (workersEnded <-chan struct{}) {
+	n.mu.Lock()
+	if !n.leaving {
+		n.leaving = true
+		close(n.leavingCh)
+	}
+	n.mu.Unlock()
+	ended := make(chan struct{})
+	go func() {
+		n.workers.Wait()
+		close(ended)
+	}()
+	return ended
+}
+
+// waitAtMost waits until done is closed, for d at most.
+func (n *Node) waitAtMost(done <-chan struct{}, d time.Duration) {
+	tick, stop := n.proc.Clock.Timer(d)
+	defer stop()
+	select {
+	case <-done:
+	case <-tick:
+	}
+}
+
+// interruptTurns interrupts every turn that executes here.
+func (n *Node) interruptTurns(cause error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, t := range n.turns {
+		t.interrupt(cause)
+	}
+}
