@@ -41,10 +41,10 @@ type Audience = interaction.Audience
 // Wait is [interaction.Wait]: how long a question waits, and what follows.
 type Wait = interaction.Wait
 
-// Step is [interaction.Step]: a reminder or an escalation of an open question.
-type Step = interaction.Step
+// WaitStep is [interaction.WaitStep]: a reminder or an escalation of an open question.
+type WaitStep = interaction.WaitStep
 
-// StepAction is [interaction.StepAction]: the action of a Step.
+// StepAction is [interaction.StepAction]: the action of a WaitStep.
 type StepAction = interaction.StepAction
 
 // The values of [StepAction].

@@ -65,7 +65,7 @@ func payment(open opener, reply func(q lifecycle.Question) lifecycle.Reply) rehe
 		Config: lifecycle.Config{Engine: payer, Forgiving: true, OnInterrupt: lifecycle.Repeat},
 		Spec: lifecycle.Spec{Prompt: "Pay invoice 7.", Ask: &lifecycle.AskPolicy{
 			Wait: &engine.Wait{
-				Steps: []engine.Step{{Do: engine.Remind, After: day}, {Do: engine.Remind, After: 2 * day}},
+				Steps: []engine.WaitStep{{Do: engine.Remind, After: day}, {Do: engine.Remind, After: 2 * day}},
 				End:   3 * day, Then: engine.ThenDefault, Default: &engine.DefaultReply{Decision: lifecycle.Reject},
 			},
 		}},

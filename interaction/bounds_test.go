@@ -220,9 +220,9 @@ func TestK5PeopleUpToTheirBounds(t *testing.T) {
 
 // K7: a wait up to its bounds.
 func TestK7AWaitUpToItsBounds(t *testing.T) {
-	steps := func(n int) (all []Step) {
+	steps := func(n int) (all []WaitStep) {
 		for i := range n {
-			all = append(all, Step{Do: Remind, After: time.Duration(i+1) * time.Second})
+			all = append(all, WaitStep{Do: Remind, After: time.Duration(i+1) * time.Second})
 		}
 		return all
 	}
@@ -238,7 +238,7 @@ func TestK7AWaitUpToItsBounds(t *testing.T) {
 	join[1].Join = true
 	require.ErrorContains(t, (&Wait{Steps: join}).Validate(), "step 2 with others to remind")
 	for _, to := range []Audience{{Everybody: true}, {Users: []string{"ada"}}, {Groups: []string{"a"}}} {
-		require.NoError(t, (&Wait{Steps: []Step{{Do: Escalate, After: time.Second, To: &to}}}).Validate())
+		require.NoError(t, (&Wait{Steps: []WaitStep{{Do: Escalate, After: time.Second, To: &to}}}).Validate())
 	}
 	require.ErrorContains(t, (&Wait{Then: ThenFail, End: time.Second, Default: &DefaultReply{Text: "x"}}).Validate(),
 		"a Default, or none")
@@ -247,7 +247,7 @@ func TestK7AWaitUpToItsBounds(t *testing.T) {
 		many.Users[i] = fmt.Sprint("user-", i)
 	}
 	joined := steps(2)
-	joined[1] = Step{Do: Escalate, After: 2 * time.Second, To: &Audience{Users: []string{"ada"}}, Join: true}
+	joined[1] = WaitStep{Do: Escalate, After: 2 * time.Second, To: &Audience{Users: []string{"ada"}}, Join: true}
 	require.NoError(t, (&Wait{Steps: joined}).ValidateSteps(&Audience{Users: many.Users[1:]}))
 	require.ErrorContains(t, (&Wait{Steps: joined}).ValidateSteps(many), "step 2 with")
 	var none *Wait

@@ -57,7 +57,7 @@ func TestK5OthersAreAsked(t *testing.T) {
 	require.NotNil(t, q.Claim, "the question before is as it was")
 	require.Equal(t, &Audience{Everybody: true}, Question{}.PutTo(Audience{Everybody: true}).To)
 
-	q.Wait = &Wait{Steps: []Step{{Do: Remind, After: time.Minute},
+	q.Wait = &Wait{Steps: []WaitStep{{Do: Remind, After: time.Minute},
 		{Do: Escalate, After: time.Hour, To: &Audience{Users: []string{"bob"}}}}}
 	q = q.Fire()
 	require.NotNil(t, q.Claim, "a reminder leaves it")

@@ -121,7 +121,7 @@ func TestK5WhatAnEngineNeeds(t *testing.T) {
 func TestK5EnoughPeople(t *testing.T) {
 	users := func(names ...string) *Audience { return &Audience{Users: names} }
 	escalates := func(to *Audience, join bool) *Wait {
-		return &Wait{Steps: []Step{{Do: Escalate, After: time.Hour, To: to, Join: join}}}
+		return &Wait{Steps: []WaitStep{{Do: Escalate, After: time.Hour, To: to, Join: join}}}
 	}
 	for name, tc := range map[string]struct {
 		to     *Audience
@@ -139,7 +139,7 @@ func TestK5EnoughPeople(t *testing.T) {
 		"one, then another":            {users("ada"), escalates(users("bob"), true), true},
 		"one, then the same":           {users("ada"), escalates(users("ada"), false), false},
 		"one, then a group":            {users("ada"), escalates(&Audience{Groups: []string{"finance"}}, false), true},
-		"one, who is only reminded of": {users("ada"), &Wait{Steps: []Step{{Do: Remind, After: time.Hour}}}, false},
+		"one, who is only reminded of": {users("ada"), &Wait{Steps: []WaitStep{{Do: Remind, After: time.Hour}}}, false},
 	} {
 		q := payment(2, 0)
 		q.To, q.Wait = tc.to, tc.wait
@@ -152,7 +152,7 @@ func TestK5EnoughPeople(t *testing.T) {
 // asks nobody any more. Approval and rejection must both stay possible.
 func TestK5EnoughPeopleAfterVotes(t *testing.T) {
 	users := func(names ...string) Audience { return Audience{Users: names} }
-	board := &Wait{Steps: []Step{{Do: Escalate, After: time.Hour, To: &Audience{Groups: []string{"board"}}}}}
+	board := &Wait{Steps: []WaitStep{{Do: Escalate, After: time.Hour, To: &Audience{Groups: []string{"board"}}}}}
 	yes, no := []Reply{ballot("ada", Approve)}, ballot("bob", Reject)
 	for name, tc := range map[string]struct {
 		need, rejects int
@@ -191,7 +191,7 @@ func TestK5EnoughPeopleAfterVotes(t *testing.T) {
 
 // K5, K7: no step asks only people who are excepted.
 func TestK5StepsAskSomebody(t *testing.T) {
-	w := &Wait{Steps: []Step{{Do: Remind, After: time.Minute},
+	w := &Wait{Steps: []WaitStep{{Do: Remind, After: time.Minute},
 		{Do: Escalate, After: time.Hour, To: &Audience{Users: []string{"eve"}}}}}
 	require.NoError(t, w.ValidateSteps(nil))
 	excepted := &Audience{Everybody: true, Except: []string{"eve"}}

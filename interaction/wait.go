@@ -21,13 +21,13 @@ type Wait struct {
 	End time.Duration `json:"end,omitempty"`
 	// Steps are carried out one after the other as long as the question is open, each later than
 	// the one before it and before End; at most MaxSteps.
-	Steps []Step `json:"steps,omitempty"`
+	Steps []WaitStep `json:"steps,omitempty"`
 	// Default is the answer for ThenDefault.
 	Default *DefaultReply `json:"default,omitempty"`
 }
 
-// Step is something that is done about a question that is still open.
-type Step struct {
+// WaitStep is something that is done about a question that is still open.
+type WaitStep struct {
 	Do    StepAction    `json:"do"`
 	After time.Duration `json:"after"`
 	// To is who is asked by Escalate, in place of those who were asked before, or beside them if
@@ -36,7 +36,7 @@ type Step struct {
 	Join bool      `json:"join,omitempty"`
 }
 
-// StepAction is what a Step does.
+// StepAction is what a WaitStep does.
 type StepAction string
 
 // The actions of steps.
@@ -89,7 +89,7 @@ func (w *Wait) Validate() error {
 	return w.validateEnd(last)
 }
 
-func (s *Step) validate() error {
+func (s *WaitStep) validate() error {
 	switch {
 	case s.Do == Remind && (s.To != nil || s.Join):
 		return errors.New("others to remind; a reminder is for those who were asked")
@@ -173,7 +173,7 @@ func (w *Wait) ValidateSteps(to *Audience) error {
 }
 
 // escalated returns who may answer after the step, if to could before.
-func (s *Step) escalated(to *Audience) *Audience {
+func (s *WaitStep) escalated(to *Audience) *Audience {
 	next := s.To.Clone()
 	if to == nil && s.Join {
 		return nil // everybody could already
@@ -243,7 +243,7 @@ func (q *Question) NextDue() time.Time {
 }
 
 // NextStep is the next step of the question's Wait; nil if all were carried out.
-func (q *Question) NextStep() *Step {
+func (q *Question) NextStep() *WaitStep {
 	if q.Wait == nil || int(q.Fired) >= len(q.Wait.Steps) {
 		return nil
 	}

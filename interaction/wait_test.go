@@ -14,8 +14,8 @@ import (
 
 func groups(names ...string) *interaction.Audience { return &interaction.Audience{Groups: names} }
 
-func after(d time.Duration, do interaction.StepAction, to *interaction.Audience) interaction.Step {
-	return interaction.Step{Do: do, After: d, To: to}
+func after(d time.Duration, do interaction.StepAction, to *interaction.Audience) interaction.WaitStep {
+	return interaction.WaitStep{Do: do, After: d, To: to}
 }
 
 // K7: a wait that could not be carried out as it is written is refused, and the fault says what it
@@ -24,7 +24,7 @@ func TestK7AWaitThatCannotBeCarriedOutIsRefused(t *testing.T) {
 	full := func() *interaction.Wait {
 		return &interaction.Wait{
 			Then: interaction.ThenDefault, End: time.Hour, Default: &interaction.DefaultReply{Text: "no"},
-			Steps: []interaction.Step{after(time.Second, interaction.Remind, nil),
+			Steps: []interaction.WaitStep{after(time.Second, interaction.Remind, nil),
 				after(time.Minute, interaction.Escalate, groups("finance"))},
 		}
 	}
@@ -67,7 +67,7 @@ func TestK7AWaitThatCannotBeCarriedOutIsRefused(t *testing.T) {
 func TestK7StepsAndEndsComeInTheirOrder(t *testing.T) {
 	asked := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	q := interaction.Question{ID: 1, AskedAt: asked, Wait: &interaction.Wait{
-		Then: interaction.ThenFail, End: time.Hour, Steps: []interaction.Step{
+		Then: interaction.ThenFail, End: time.Hour, Steps: []interaction.WaitStep{
 			after(time.Minute, interaction.Remind, nil), after(2*time.Minute, interaction.Escalate, groups("finance")),
 		},
 	}}
@@ -93,20 +93,20 @@ func TestK7StepsAndEndsComeInTheirOrder(t *testing.T) {
 func TestK7AnEscalationAsksOthers(t *testing.T) {
 	for _, c := range []struct {
 		to   *interaction.Audience
-		step interaction.Step
+		step interaction.WaitStep
 		want string
 	}{
-		{nil, interaction.Step{To: groups("b")}, "the groups b"},
-		{nil, interaction.Step{To: groups("b"), Join: true}, "everybody"},
-		{groups("a"), interaction.Step{To: groups("b")}, "the groups b"},
-		{groups("a", "b"), interaction.Step{To: groups("b"), Join: true}, "the groups b, a"},
-		{&interaction.Audience{Everybody: true, Except: []string{"ada"}}, interaction.Step{To: groups("b")},
+		{nil, interaction.WaitStep{To: groups("b")}, "the groups b"},
+		{nil, interaction.WaitStep{To: groups("b"), Join: true}, "everybody"},
+		{groups("a"), interaction.WaitStep{To: groups("b")}, "the groups b"},
+		{groups("a", "b"), interaction.WaitStep{To: groups("b"), Join: true}, "the groups b, a"},
+		{&interaction.Audience{Everybody: true, Except: []string{"ada"}}, interaction.WaitStep{To: groups("b")},
 			"the groups b, but not ada"},
 		{&interaction.Audience{Everybody: true, Except: []string{"ada"}},
-			interaction.Step{To: groups("b"), Join: true}, "everybody, but not ada"},
+			interaction.WaitStep{To: groups("b"), Join: true}, "everybody, but not ada"},
 	} {
 		c.step.Do, c.step.After = interaction.Escalate, time.Second
-		q := interaction.Question{To: c.to, Wait: &interaction.Wait{Steps: []interaction.Step{c.step}}}
+		q := interaction.Question{To: c.to, Wait: &interaction.Wait{Steps: []interaction.WaitStep{c.step}}}
 		require.Equal(t, c.want, q.Fire().To.String())
 	}
 }
@@ -151,7 +151,7 @@ func TestK7ADefaultAnswerFitsItsQuestion(t *testing.T) {
 		names[i] = fmt.Sprintf("group %d", i)
 	}
 	several := interaction.Question{ID: 1, To: groups(names...)}
-	several.Wait = &interaction.Wait{Steps: []interaction.Step{{
+	several.Wait = &interaction.Wait{Steps: []interaction.WaitStep{{
 		Do: interaction.Escalate, After: time.Second, Join: true, To: groups("b"),
 	}}}
 	require.ErrorContains(t, several.Wait.ValidateFor(several), "a list of 101 names")

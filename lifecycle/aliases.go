@@ -219,10 +219,10 @@ type AskPolicy = interaction.AskPolicy
 // Wait is [interaction.Wait]: how long a question waits, and what follows.
 type Wait = interaction.Wait
 
-// Step is [interaction.Step]: a reminder or an escalation of an open question.
-type Step = interaction.Step
+// WaitStep is [interaction.WaitStep]: a reminder or an escalation of an open question.
+type WaitStep = interaction.WaitStep
 
-// StepAction is [interaction.StepAction]: what a Step does.
+// StepAction is [interaction.StepAction]: what a WaitStep does.
 type StepAction = interaction.StepAction
 
 // The values of [StepAction].

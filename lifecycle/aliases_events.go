@@ -87,8 +87,8 @@ const (
 // OwnWait is [fcmp.OwnWait]: a question's own wait.
 type OwnWait = fcmp.OwnWait
 
-// WaitStep is [fcmp.WaitStep]: a step of an OwnWait.
-type WaitStep = fcmp.WaitStep
+// OwnWaitStep is [fcmp.OwnWaitStep]: a step of an OwnWait.
+type OwnWaitStep = fcmp.OwnWaitStep
 
 // AskedTogether is [fcmp.Together]: the questions that were asked together.
 type AskedTogether = fcmp.Together

@@ -73,7 +73,7 @@ func TestK5PoliciesAreChecked(t *testing.T) {
 		"for nobody but the submitter, who is excepted": {Submitter: "ada",
 			Ask: &AskPolicy{NotSubmitter: true, To: &Audience{Users: []string{"ada"}}}},
 		"with step 1 for nobody but those who are excepted": {Submitter: "ada",
-			Ask: &AskPolicy{NotSubmitter: true, Wait: &Wait{Steps: []Step{{Do: Escalate, After: time.Hour,
+			Ask: &AskPolicy{NotSubmitter: true, Wait: &Wait{Steps: []WaitStep{{Do: Escalate, After: time.Hour,
 				To: &Audience{Users: []string{"ada"}}}}}}},
 		"256 bytes":         {Submitter: long},
 		"with NotSubmitter": {Ask: &AskPolicy{NotSubmitter: true}},

@@ -57,7 +57,7 @@ func ExampleAskPolicy_wait() {
 	run, err := lc.Submit(ctx, lifecycle.Spec{Prompt: "Release.", Ask: &lifecycle.AskPolicy{
 		To: &lifecycle.Audience{Users: []string{"ada"}},
 		Wait: &engine.Wait{
-			Steps: []engine.Step{
+			Steps: []engine.WaitStep{
 				{Do: engine.Remind, After: day},
 				{Do: engine.Escalate, After: 2 * day, To: &lifecycle.Audience{Groups: []string{"releases"}}},
 			},

@@ -39,10 +39,11 @@ func TestK7TheHostsWaitIsCheckedAtSubmission(t *testing.T) {
 func TestK7EachStepHasItsEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t)
-		q := engine.Question{Kind: engine.OpenText, Prompt: "Which?", Wait: &interaction.Wait{Steps: []interaction.Step{
+		q := engine.Question{Kind: engine.OpenText, Prompt: "Which?"}
+		q.Wait = &interaction.Wait{Steps: []interaction.WaitStep{
 			{Do: interaction.Remind, After: time.Hour},
 			{Do: interaction.Escalate, After: 2 * time.Hour, To: &Audience{Users: []string{"bob"}}},
-		}}}
+		}}
 		lc, stop := serve(t, Config{Store: s, Engine: engine.Func(func(context.Context, engine.Turn, engine.Sink) (
 			engine.Outcome, error) {
 			return engine.Ask(q), nil
@@ -96,7 +97,7 @@ func TestK7AStepThatLosesToAClaimIsCarriedOutAtOnce(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &beaten{Store: newStore(t), times: c.times}
 				q := engine.Question{Kind: engine.OpenText, Prompt: "Which?", Wait: &interaction.Wait{
-					Steps: []interaction.Step{{Do: interaction.Remind, After: time.Hour}}}}
+					Steps: []interaction.WaitStep{{Do: interaction.Remind, After: time.Hour}}}}
 				lc, stop := serve(t, Config{Store: s, Poll: 10 * time.Minute,
 					Engine: engine.Func(func(context.Context, engine.Turn, engine.Sink) (engine.Outcome, error) {
 						return engine.Ask(q), nil

@@ -114,7 +114,7 @@ func writeClaim(w *plainjson.Writer, v *interaction.Claim) {
 func writeWait(w *plainjson.Writer, v *interaction.Wait) {
 	w.Text(`{"then":`, string(v.Then))
 	w.DurationIf(`,"end":`, v.End)
-	plainjson.WriteList(w, `,"steps":`, v.Steps, writeStep)
+	plainjson.WriteList(w, `,"steps":`, v.Steps, writeWaitStep)
 	if v.Default != nil {
 		w.Put(`,"default":`)
 		writeDefaultReply(w, v.Default)
@@ -122,7 +122,7 @@ func writeWait(w *plainjson.Writer, v *interaction.Wait) {
 	w.Put(`}`)
 }
 
-func writeStep(w *plainjson.Writer, v *interaction.Step) {
+func writeWaitStep(w *plainjson.Writer, v *interaction.WaitStep) {
 	w.Text(`{"do":`, string(v.Do))
 	w.Duration(`,"after":`, v.After)
 	if v.To != nil {
@@ -462,11 +462,11 @@ func readWait(s *plainjson.Scanner, v *interaction.Wait) {
 	v.Then = interaction.Then(s.AWord())
 	s.Duration(`,"end":`, &v.End)
 	if s.Member(`,"steps":`) {
-		list := make([]interaction.Step, 0, plainjson.FewElements)
+		list := make([]interaction.WaitStep, 0, plainjson.FewElements)
 		s.Need(`[`)
 		for more := s.Going(); more; more = s.Member(`,`) {
-			list = append(list, interaction.Step{})
-			readStep(s, &list[len(list)-1])
+			list = append(list, interaction.WaitStep{})
+			readWaitStep(s, &list[len(list)-1])
 		}
 		s.Need(`]`)
 		v.Steps = list
@@ -478,7 +478,7 @@ func readWait(s *plainjson.Scanner, v *interaction.Wait) {
 	s.Need(`}`)
 }
 
-func readStep(s *plainjson.Scanner, v *interaction.Step) {
+func readWaitStep(s *plainjson.Scanner, v *interaction.WaitStep) {
 	s.Need(`{"do":`)
 	v.Do = interaction.StepAction(s.AWord())
 	s.Duration(`,"after":`, &v.After)

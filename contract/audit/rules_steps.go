@@ -55,7 +55,7 @@ func (v *view) question(s *step) *step {
 func (s *step) extends() bool { return s.Type == fcmp.TypeChanged && s.data.Change == "extend" }
 
 // nextStep is the next step of an open question; nil if there is none.
-func (s *step) nextStep() *fcmp.WaitStep {
+func (s *step) nextStep() *fcmp.OwnWaitStep {
 	if !s.waitsOwn() || s.fired >= len(s.data.Wait.Steps) {
 		return nil
 	}

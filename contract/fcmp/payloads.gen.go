@@ -667,7 +667,7 @@ func (p *Together) write(w *writer) {
 
 // OwnWait: The question's own wait, whose end is wait_deadline_at. Missing when the policy of the run says how the question waits.
 type OwnWait struct {
-	Steps []WaitStep `json:"steps"`
+	Steps []OwnWaitStep `json:"steps"`
 }
 
 func (p *OwnWait) write(w *writer) {
@@ -683,13 +683,13 @@ func (p *OwnWait) write(w *writer) {
 	w.b = append(w.b, '}')
 }
 
-// WaitStep: What is done at a time if the question is still open.
-type WaitStep struct {
+// OwnWaitStep: What is done at a time if the question is still open.
+type OwnWaitStep struct {
 	At     time.Time `json:"at"`
 	Action string    `json:"action"`
 }
 
-func (p *WaitStep) write(w *writer) {
+func (p *OwnWaitStep) write(w *writer) {
 	w.open('{')
 	w.key("action")
 	w.word(p.Action, "remind", "escalate")

@@ -92,7 +92,7 @@ var (
 	}
 	objectNames = map[string]string{"terminal": "Terminal", "error": "Failure", "options": "Option",
 		"raw_ref": "RawRef", "forked_from": "ForkedFrom", "subject": "Subject", "to": "Audience",
-		"together": "Together", "wait": "OwnWait", "steps": "WaitStep"}
+		"together": "Together", "wait": "OwnWait", "steps": "OwnWaitStep"}
 )
 
 // matchers are the functions of package fcmp that match as the patterns do.

@@ -35,9 +35,9 @@ type agent struct {
 	session    string
 	transcript atomic.Pointer[transcript.File] // of the turn that uses the agent
 
-	handling sync.Mutex // held while a line is handled
-	turn     *turn      // guarded by handling; nil between turns
-	held     *held      // guarded by handling; a permission request that stays open between two turns
+	handling sync.Mutex      // held while a line is handled
+	turn     *turn           // guarded by handling; nil between turns
+	waiting  *waitingRequest // guarded by handling; a permission request that stays open between two turns
 }
 
 // launch starts the agent for a turn. Its error output is written to stderr, which is closed when

@@ -64,11 +64,11 @@ type Config struct {
 
 	// Resident keeps one process for all turns of a run, whatever the agent announces.
 	Resident bool
-	// HoldPermission is how long a permission request of a resident process stays open while its
+	// PermissionWait is how long a permission request of a resident process stays open while its
 	// run waits, so that the answer goes straight into it. When it has passed, or zero: the request
 	// is answered as canceled, and the person's decision is applied when the agent proposes the
 	// same again.
-	HoldPermission time.Duration
+	PermissionWait time.Duration
 	// Gather is how long to wait for more permission requests after the first, so that a person is
 	// asked about all of them together. 100 ms when zero.
 	Gather time.Duration
@@ -111,7 +111,7 @@ func (c Config) checked() (Config, error) {
 		return c, fmt.Errorf("acp: Config.AutoPermission is %q, want %q or %q", c.AutoPermission, Reject, Allow)
 	}
 	if min(c.MaxLine, c.MaxOutput, c.MaxTranscript, c.MaxStream) < 0 || c.MaxMemory < 0 || min(c.Grace, c.StartLimit,
-		c.TurnLimit, c.IdleLimit, c.HoldPermission, c.Gather) < 0 {
+		c.TurnLimit, c.IdleLimit, c.PermissionWait, c.Gather) < 0 {
 		return c, errors.New("acp: Config: limits and times must not be negative")
 	}
 	if err := c.validateTexts(); err != nil {

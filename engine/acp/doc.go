@@ -12,7 +12,7 @@
 // how many will follow, so later ones are asked in another turn. A decision is applied when the
 // agent proposes the same call again, recognized by a digest: once, unless the chosen option
 // applies always. Any other call is asked again. An automatic decision never permits anything. A
-// resident process can keep the request open for a limited time instead; held requests are asked
+// resident process can keep the request open for a limited time instead; waiting requests are asked
 // one after the other.
 //
 // The agent gets no client files and terminals: it uses its own tools in the run's folder.

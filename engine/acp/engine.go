@@ -114,7 +114,7 @@ func (e *Engine) residentTurn(t *turn) (engine.Outcome, error) {
 		opened = err == nil
 	}
 	if err == nil {
-		err = t.sendInput(a.detachHeld())
+		err = t.sendInput(a.detachWaiting())
 	}
 	end := ending{why: err}
 	if !opened || !isReusable(err) || t.parent.Err() != nil {

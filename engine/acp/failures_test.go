@@ -104,7 +104,7 @@ func TestNewSaysWhatIsWrongInItsConfig(t *testing.T) {
 	for want, change := range map[string]func(*acp.Config){
 		"needs Command":       func(c *acp.Config) { c.Command = "" },
 		"AutoPermission":      func(c *acp.Config) { c.AutoPermission = "ask" },
-		"must not be":         func(c *acp.Config) { c.HoldPermission = -1 },
+		"must not be":         func(c *acp.Config) { c.PermissionWait = -1 },
 		"{prompt}":            func(c *acp.Config) { c.Args = []string{"{prompt}"} },
 		"INTERLUDE_TOKEN":     func(c *acp.Config) { c.Set = map[string]string{"INTERLUDE_TOKEN": "x"} },
 		"neither Env nor Set": func(c *acp.Config) { c.Secrets = []string{"KEY"} },
@@ -138,7 +138,7 @@ func TestRunTurnLeavesNothingBehind(t *testing.T) {
 	newRun(t, "load", nil).does("final warm")
 	routines, files := runtime.NumGoroutine(), openFiles(t)
 	for _, can := range []string{"load", ""} {
-		r := newRun(t, can, func(c *acp.Config) { c.TurnLimit, c.HoldPermission = 2*time.Second, time.Hour })
+		r := newRun(t, can, func(c *acp.Config) { c.TurnLimit, c.PermissionWait = 2*time.Second, time.Hour })
 		r.does("say one", "final ok")
 		r.does(permit(removing("build")))
 		r.answer("once")

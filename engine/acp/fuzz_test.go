@@ -34,7 +34,7 @@ func FuzzReader(f *testing.F) {
 		a := &agent{wire: newWire(make(chan struct{}), func(string) {}), session: "s"}
 		a.lines = process.NewLineReader(bytes.NewReader(output), nil, 4096)
 		a.lines.Allow(1 << 20)
-		cfg, err := Config{Command: "agent", HoldPermission: 1 << 50}.checked()
+		cfg, err := Config{Command: "agent", PermissionWait: 1 << 50}.checked()
 		require.NoError(t, err)
 		turn := &turn{
 			cfg: &cfg, agent: a, parent: t.Context(), in: engine.Turn{ArtifactDir: t.TempDir()},

@@ -132,7 +132,7 @@ func TestTurnIsRepeatedByAnotherHost(t *testing.T) {
 	}
 }
 
-// E3: a host is killed while its run's process is held; the run has lost it.
+// E3: a host is killed while its run's process is resident; the run has lost it.
 func TestResidentProcessIsLostWithItsHost(t *testing.T) {
 	dir := t.TempDir()
 	c := submitted(t, dir, lifecycle.Spec{ID: "r", Prompt: enginetest.Script("pid self", "spawn child",

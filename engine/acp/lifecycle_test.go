@@ -175,10 +175,10 @@ func TestAutoDecisionOfAParkedRunPermitsNothing(t *testing.T) {
 	})
 }
 
-// D3: a strict run whose process is held fails at its deadline, and its process ends.
+// D3: a strict run with a resident process fails at its deadline, and its process ends.
 func TestStrictStickyRunFailsAtItsDeadline(t *testing.T) {
 	for _, d := range []time.Duration{0, time.Hour} {
-		onEveryStore(t, "", func(c *acp.Config) { c.HoldPermission = d }, func(h *host) {
+		onEveryStore(t, "", func(c *acp.Config) { c.PermissionWait = d }, func(h *host) {
 			h.submit(nil, "pid self", permit(removing("build")), "done cleaned")
 			h.ends(fsm.StateFailed, fsm.CodeInteractionWaitTimeout)
 			until(h, "the process is gone", func() bool { return !lives(h.pid("self")) })
@@ -189,7 +189,7 @@ func TestStrictStickyRunFailsAtItsDeadline(t *testing.T) {
 // D4: a run that is not strict goes on in the same process at its deadline; that is no permission.
 func TestStickyRunWithAutoDecideGoesOnAtItsDeadline(t *testing.T) {
 	for _, d := range []time.Duration{0, time.Hour} {
-		onEveryStore(t, "", func(c *acp.Config) { c.HoldPermission = d }, func(h *host) {
+		onEveryStore(t, "", func(c *acp.Config) { c.PermissionWait = d }, func(h *host) {
 			h.submit(lenient, "pid first", permit(removing("build")), "pid second", "done without it")
 			require.True(h, h.asks(2).Slot)
 			h.reply(2, "once")

@@ -65,7 +65,7 @@ func isReusable(why error) bool {
 	switch {
 	case errors.Is(why, errUnstopped):
 		return false
-	case why == nil, errors.Is(why, errAsked), errors.Is(why, errHeld):
+	case why == nil, errors.Is(why, errAsked), errors.Is(why, errWaiting):
 		return true
 	}
 	return errors.As(why, &said) || errors.As(why, &stop)
@@ -75,7 +75,7 @@ func isReusable(why error) bool {
 func (t *turn) outcome(end ending) (engine.Outcome, error) {
 	o := &t.out
 	o.Diagnostics = t.diagnostics.List()
-	asking := errors.Is(end.why, errAsked) || errors.Is(end.why, errHeld)
+	asking := errors.Is(end.why, errAsked) || errors.Is(end.why, errWaiting)
 	if !asking {
 		t.asked, o.Questions = nil, nil
 	}
@@ -133,7 +133,7 @@ func isHostError(err error) bool {
 	if err == nil || breaksConnection(err) || errors.As(err, &said) || errors.As(err, &limit) || errors.As(err, &stop) {
 		return false
 	}
-	for _, known := range []error{errEnded, errAsked, errHeld, errStart, errUnstopped} {
+	for _, known := range []error{errEnded, errAsked, errWaiting, errStart, errUnstopped} {
 		if errors.Is(err, known) {
 			return false
 		}
@@ -172,7 +172,7 @@ func (t *turn) process(end ending) engine.Process {
 		return engine.Process{Status: engine.Interrupted, Code: fsm.CodeTurnInterrupted, Detail: stop.Error()}
 	case errors.As(why, &stop):
 		return failed(stop.Error())
-	case why != nil && !errors.Is(why, errAsked) && !errors.Is(why, errHeld):
+	case why != nil && !errors.Is(why, errAsked) && !errors.Is(why, errWaiting):
 		return failed("the agent failed: " + describe(why))
 	}
 	return engine.Process{Status: engine.OK}

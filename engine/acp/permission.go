@@ -17,11 +17,11 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// Why a turn that asks for a permission stops: errAsked when its prompt is canceled, errHeld when
+// Why a turn that asks for a permission stops: errAsked when its prompt is canceled, errWaiting when
 // the prompt stays open.
 var (
-	errAsked = errors.New("acp: the agent asks for a permission")
-	errHeld  = errors.New("acp: the agent asks for a permission, and waits")
+	errAsked   = errors.New("acp: the agent asks for a permission")
+	errWaiting = errors.New("acp: the agent asks for a permission, and waits")
 )
 
 // permissionRequest is the parameters of session/request_permission. The SDK's type would not keep
@@ -50,8 +50,8 @@ func (a *agent) handlePermission(t *turn, e envelope) {
 		_ = a.refuse(e.ID, sdk.NewInvalidParams(process.Clip(err.Error(), 200)))
 		return
 	}
-	if a.held != nil { // a person is asked about one at a time
-		a.held.enqueue(a, e)
+	if a.waiting != nil { // a person is asked about one at a time
+		a.waiting.enqueue(a, e)
 		return
 	}
 	if t == nil || !t.live || r.SessionID != a.session || t.ctx.Err() != nil {
@@ -192,7 +192,7 @@ func firstOnce(options []choice, wanted func(choice) bool) (found *choice) {
 }
 
 // ask ends the turn with a question. Requests within Config.Gather are asked together. Then the
-// prompt and the requests are canceled. With Config.HoldPermission the turn ends immediately and
+// prompt and the requests are canceled. With Config.PermissionWait the turn ends immediately and
 // the prompt stays open. A request that cannot be shown completely is canceled without a question,
 // because no one should approve unseen content; so are indistinguishable and surplus requests: the
 // agent may ask again.
@@ -213,11 +213,11 @@ func (t *turn) ask(about subject, options []choice, e envelope) {
 		return
 	}
 	t.asked, t.out.Questions = asked, append(t.out.Questions, q)
-	if t.sticky && t.cfg.HoldPermission > 0 {
+	if t.sticky && t.cfg.PermissionWait > 0 {
 		t.live = false
 		t.nameQuestions()
-		a.held = &held{request: e}
-		t.halt(errHeld)
+		a.waiting = &waitingRequest{request: e}
+		t.halt(errWaiting)
 		return
 	}
 	if t.requests = append(t.requests, e); len(asked) == 1 {

@@ -19,7 +19,7 @@ import (
 const OutputKey = "interlude/output"
 
 // promptCall is a call of session/prompt, on which the agent works. It may outlive the turn that
-// began it, while a permission request is held.
+// began it, while a permission request waits.
 type promptCall struct {
 	done   chan struct{}
 	result promptResult // to be read when done is closed

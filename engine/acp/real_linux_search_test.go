@@ -47,7 +47,7 @@ func TestRunsOfAResidentQwen(t *testing.T) {
 			kill(h, "r")
 			h.ends(fsm.StateFailed, fsm.CodeInteractionProcessLost)
 		},
-		"a permission that is held": func(h *host) {
+		"a permission that waits": func(h *host) {
 			h.submit(func(s *lifecycle.Spec) { s.SessionTimeout = time.Hour }, "tool touch made", "done made it")
 			run := h.asks(1)
 			require.Contains(h, run.Pending.Prompt, "touch made")
@@ -58,7 +58,7 @@ func TestRunsOfAResidentQwen(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cfg.HoldPermission = time.Hour
+			cfg.PermissionWait = time.Hour
 			story(serving(t, t.TempDir(), cfg, memory.New()))
 		})
 	}

@@ -14,7 +14,7 @@ import (
 // settlement is the decision in a person's answer about the requested permission.
 type settlement struct {
 	choice *choice // nil when the answer chooses no option
-	text   string  // the agent's input, unless the choice answers a held request
+	text   string  // the agent's input, unless the choice answers a waiting request
 }
 
 // settle reads the answers to the permissions that the last turn asked for; nil when that turn

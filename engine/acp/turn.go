@@ -89,13 +89,13 @@ func (t *turn) validUTF8(text []byte) []byte {
 
 // sendInput gives the agent the turn's input and waits until its prompt has ended. h is the
 // permission request that stayed open since the last turn, nil for none.
-func (t *turn) sendInput(h *held) error {
+func (t *turn) sendInput(h *waitingRequest) error {
 	s, text := t.settle(), t.in.Input()
 	if s != nil {
 		text = s.text
 	}
 	if h != nil && s != nil && s.choice != nil && h.open() {
-		return t.answerHeld(h, *s.choice)
+		return t.answerWaiting(h, *s.choice)
 	}
 	if s != nil {
 		if err := t.store(); err != nil {
@@ -137,8 +137,8 @@ func (t *turn) awaitPrompt(p *promptCall) error {
 		return errAsked
 	case why == nil:
 		return t.addResult(p)
-	case errors.Is(why, errHeld):
-		t.hold(p)
+	case errors.Is(why, errWaiting):
+		t.keepWaiting(p)
 		return why
 	case breaksConnection(why):
 		return why
@@ -168,7 +168,7 @@ func (t *turn) addResult(p *promptCall) error {
 }
 
 // addUsage adds the tokens of an ended prompt to the outcome, however the prompt has ended: one
-// that was canceled has used them too. A turn has two prompts if it first dismisses a held
+// that was canceled has used them too. A turn has two prompts if it first dismisses a waiting
 // one.
 func (t *turn) addUsage(p *promptCall) {
 	if p.err != nil {

@@ -241,7 +241,7 @@ func TestStoppedPromptHandsOverItsUsage(t *testing.T) {
 	require.Len(t, o.Questions, 1)
 	require.Equal(t, reported, o.Usage, "the prompt is canceled, and has used them")
 
-	r := newRun(t, "", func(c *acp.Config) { c.HoldPermission = time.Hour }) // its prompt goes on
+	r := newRun(t, "", func(c *acp.Config) { c.PermissionWait = time.Hour }) // its prompt goes on
 	require.Zero(t, r.does(permit(removing("build"))).Usage)
 	require.Equal(t, reported, r.answer("once").Usage)
 }

@@ -28,7 +28,7 @@ func agent(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, err
 		return engine.Done(fmt.Sprint(a[0].Actor, ": ", a[0].Text, "; ", a[1].Actor, ": ", string(a[1].Value))), nil
 	}
 	form := json.RawMessage(`{"type": "object", "required": ["seats"], "properties": {"seats": {"type": "integer"}}}`)
-	wait := engine.Wait{Steps: []engine.Step{{Do: engine.Remind, After: time.Hour},
+	wait := engine.Wait{Steps: []engine.WaitStep{{Do: engine.Remind, After: time.Hour},
 		{Do: engine.Escalate, After: 24 * time.Hour, To: &engine.Audience{Groups: []string{"board"}}, Join: true}}}
 	o := engine.AskAll(engine.Question{Prompt: "Is there money?", To: &engine.Audience{Groups: []string{"finance"}}},
 		engine.Question{Prompt: "For how many?", Kind: engine.FillFields, Schema: form},

@@ -49,7 +49,7 @@ type refusal struct {
 
 // visit is one request for a page.
 type visit struct {
-	*claims
+	*capability
 
 	key      *Key
 	actor    lifecycle.Actor
@@ -93,7 +93,7 @@ func (l *Links) visit(w http.ResponseWriter, r *http.Request) (*visit, *refusal)
 	case refused != nil:
 	case r.Method != http.MethodPost:
 		if refused = l.refuse(v); refused == nil {
-			v.page = l.fullPage(v.claims)
+			v.page = l.fullPage(v.capability)
 		}
 	case l.origin.Check(r) != nil: // a page of another site submits the form for a signed-in person
 		refused = &refusal{reason: NotAllowed}
@@ -133,7 +133,7 @@ func (l *Links) open(r *http.Request, token string) (*visit, *refusal) {
 	case !l.now().Before(c.until):
 		return nil, &refusal{reason: Expired}
 	}
-	v := &visit{claims: c, key: key, actor: lifecycle.Actor{ID: c.person}}
+	v := &visit{capability: c, key: key, actor: lifecycle.Actor{ID: c.person}}
 	if l.config.Person != nil {
 		if v.actor, err = l.config.Person(r, c.person); err != nil || !v.actor.Is(c.person) {
 			if err != nil && !errors.Is(err, ErrWrongPerson) {
@@ -157,7 +157,7 @@ func (l *Links) open(r *http.Request, token string) (*visit, *refusal) {
 
 // load reads the question, open or settled.
 func (l *Links) load(ctx context.Context, v *visit) *refusal {
-	record, err := v.client.Question(ctx, v.run, v.claims.question)
+	record, err := v.client.Question(ctx, v.run, v.capability.question)
 	if err != nil {
 		return l.explain(v, err)
 	}
@@ -198,7 +198,7 @@ func (l *Links) accept(w http.ResponseWriter, r *http.Request, v *visit) *refusa
 	if err := r.ParseForm(); err != nil {
 		return &refusal{reason: Invalid}
 	}
-	reply := lifecycle.Reply{ID: v.claims.question, Text: strings.TrimSpace(r.PostForm.Get("text")),
+	reply := lifecycle.Reply{ID: v.capability.question, Text: strings.TrimSpace(r.PostForm.Get("text")),
 		Decision: lifecycle.Decision(r.PostForm.Get("decision")), Key: v.replyKey(v.key), Seen: v.seen()}
 	if option := r.PostForm.Get("option"); option != "" {
 		offered := choices(&v.question)

@@ -101,18 +101,18 @@ func New(cfg Config) (*Links, error) {
 }
 
 // Option sets a property of a link.
-type Option func(*claims)
+type Option func(*capability)
 
 // To names the person of the link; the reply gets this Actor.ID. Required.
-func To(person string) Option { return func(c *claims) { c.person = person } }
+func To(person string) Option { return func(c *capability) { c.person = person } }
 
 // Until sets the link's expiry, in whole seconds.
-func Until(t time.Time) Option { return func(c *claims) { c.until = t } }
+func Until(t time.Time) Option { return func(c *capability) { c.until = t } }
 
 // For returns a link to the run's question for one person. It makes no call: whether the person may
 // answer is decided when the link is used.
 func (l *Links) For(runID string, q lifecycle.Question, options ...Option) (string, error) {
-	c := claims{run: runID, question: q.ID, asked: q.AskedAt.UnixMicro(), audience: audienceOf(q.To)}
+	c := capability{run: runID, question: q.ID, asked: q.AskedAt.UnixMicro(), audience: audienceOf(q.To)}
 	for _, o := range options {
 		o(&c)
 	}
@@ -143,7 +143,7 @@ func (l *Links) now() time.Time {
 }
 
 // fullPage returns the address of the host's page; empty if there is none.
-func (l *Links) fullPage(c *claims) string {
+func (l *Links) fullPage(c *capability) string {
 	if l.config.Page == nil {
 		return ""
 	}

@@ -477,7 +477,7 @@ func TestK5LinksAskTheClientsClock(t *testing.T) {
 
 // sampleToken returns a token with every field set.
 func sampleToken() string {
-	c := claims{run: "run-7", question: 3, person: "ada@example.com", until: time.Unix(1_900_000_000, 0), asked: 17}
+	c := capability{run: "run-7", question: 3, person: "ada@example.com", until: time.Unix(1_900_000_000, 0), asked: 17}
 	return keyA.seal(&c)
 }
 

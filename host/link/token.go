@@ -13,8 +13,8 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// claims are the content of a token.
-type claims struct {
+// capability is the content of a token.
+type capability struct {
 	run      string
 	question int
 	person   string
@@ -50,7 +50,7 @@ func (k *Key) sum(purpose string, payload []byte) []byte {
 	return mac.Sum(nil)
 }
 
-func (k *Key) seal(c *claims) string {
+func (k *Key) seal(c *capability) string {
 	b := []byte{tokenVersion, byte(len(k.ID))}
 	b = append(b, k.ID...)
 	b = binary.BigEndian.AppendUint64(b, uint64(c.until.Unix()))
@@ -63,10 +63,10 @@ func (k *Key) seal(c *claims) string {
 	return base64.RawURLEncoding.EncodeToString(append(b, k.sum(purpose, b)...))
 }
 
-// open returns the claims of a token and the key that signed it. Each token has exactly one
+// open returns the capability of a token and the key that signed it. Each token has exactly one
 // spelling: base64 decoding ignores line breaks and trailing bits, so open encodes the bytes again
 // and compares.
-func open(keys []Key, token string) (*claims, *Key, error) {
+func open(keys []Key, token string) (*capability, *Key, error) {
 	if len(token) > maxToken {
 		return nil, nil, errDamaged
 	}
@@ -107,11 +107,11 @@ func keyOf(keys []Key, id string) *Key {
 }
 
 // decode reads the payload after the key's id.
-func decode(b []byte) (*claims, bool) {
+func decode(b []byte) (*capability, bool) {
 	if len(b) < fixedBytes+1 {
 		return nil, false
 	}
-	c := claims{until: time.Unix(int64(binary.BigEndian.Uint64(b)), 0).UTC(),
+	c := capability{until: time.Unix(int64(binary.BigEndian.Uint64(b)), 0).UTC(),
 		asked: int64(binary.BigEndian.Uint64(b[8:])), question: int(binary.BigEndian.Uint32(b[16:]))}
 	copy(c.digest[:], b[20:])
 	copy(c.audience[:], b[20+sha256.Size:])
@@ -129,11 +129,11 @@ func decode(b []byte) (*claims, bool) {
 }
 
 // seen returns the digest in the form of interaction.Reply.Seen.
-func (c *claims) seen() string { return hex.EncodeToString(c.digest[:]) }
+func (c *capability) seen() string { return hex.EncodeToString(c.digest[:]) }
 
 // replyKey returns the idempotency key of the reply: the same for all links of a Key to this
 // question for this person. It is derived from the secret, so an attacker cannot use it first.
-func (c *claims) replyKey(k *Key) string {
+func (c *capability) replyKey(k *Key) string {
 	body := binary.BigEndian.AppendUint32(nil, uint32(c.question))
 	body = append(append(body, c.digest[:]...), c.run+"\x00"+c.person...)
 	return "link/" + hex.EncodeToString(k.sum("interlude link reply\x00", body)[:16])

@@ -19,7 +19,7 @@ var boss = lifecycle.Actor{ID: "ada", Groups: []string{"bosses"}}
 // wait is the wait of each question: a reminder after d, an escalation after 2d, and the end after
 // 4d.
 func (v *variant) wait(d time.Duration) *interaction.Wait {
-	w := &interaction.Wait{Then: v.then, End: 4 * d, Steps: []interaction.Step{
+	w := &interaction.Wait{Then: v.then, End: 4 * d, Steps: []interaction.WaitStep{
 		{Do: interaction.Remind, After: d},
 		{Do: interaction.Escalate, After: 2 * d, To: &interaction.Audience{Groups: boss.Groups}},
 	}}

@@ -36,7 +36,7 @@ func invoice() rehearsal.Case {
 	return rehearsal.Case{
 		Config: lifecycle.Config{Engine: cashier, Forgiving: true, OnInterrupt: lifecycle.Repeat},
 		Spec: lifecycle.Spec{Prompt: "Pay invoice 7.", Ask: &lifecycle.AskPolicy{Wait: &engine.Wait{
-			Steps: []engine.Step{{Do: engine.Remind, After: day}},
+			Steps: []engine.WaitStep{{Do: engine.Remind, After: day}},
 			End:   3 * day, Then: engine.ThenDefault, Default: &engine.DefaultReply{Decision: lifecycle.Reject},
 		}}},
 	}

@@ -26,9 +26,9 @@ func readWait(text string) (*interaction.Wait, error) {
 		}
 		switch words[0] {
 		case "remind":
-			wait.Steps = append(wait.Steps, interaction.Step{Do: interaction.Remind, After: after})
+			wait.Steps = append(wait.Steps, interaction.WaitStep{Do: interaction.Remind, After: after})
 		case "escalate", "join":
-			wait.Steps = append(wait.Steps, interaction.Step{Do: interaction.Escalate, After: after,
+			wait.Steps = append(wait.Steps, interaction.WaitStep{Do: interaction.Escalate, After: after,
 				Join: words[0] == "join", To: &interaction.Audience{Groups: []string{words[2]}}})
 		case "end":
 			wait.End, wait.Then = after, interaction.Then(words[2])

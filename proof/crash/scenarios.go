@@ -45,14 +45,14 @@ func Scenarios() []Scenario {
 			}}},
 		{Name: "default", Doc: "Nobody answers a question: a reminder, and then its default answer.", Runs: []Plan{{
 			Name: "default", Spec: waits(interaction.Wait{Then: interaction.ThenDefault,
-				Steps:   []interaction.Step{{Do: interaction.Remind, After: time.Second}},
+				Steps:   []interaction.WaitStep{{Do: interaction.Remind, After: time.Second}},
 				Default: &interaction.DefaultReply{Text: "the blue one"}}),
 			Turn: asks("Which one?"), Ends: succeeded,
 		}}},
 		{Name: "escalated", Doc: "Nobody answers a question, though it is put to others, and its end fails the run.",
 			Runs: []Plan{{
 				Name: "escalated", Spec: waits(interaction.Wait{Then: interaction.ThenFail,
-					Steps: []interaction.Step{{Do: interaction.Escalate, After: time.Second,
+					Steps: []interaction.WaitStep{{Do: interaction.Escalate, After: time.Second,
 						To: &interaction.Audience{Groups: []string{"bosses"}}}}}),
 				Turn: asks("Which one?"), Ends: timedOut,
 			}}},

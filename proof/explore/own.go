@@ -101,7 +101,7 @@ func (w *logWriter) askWithWait(asked *fcmp.InputRequired) {
 		action = "escalate"
 	}
 	asked.OnDeadline = w.scenario.Then
-	asked.Wait = &fcmp.OwnWait{Steps: []fcmp.WaitStep{{At: w.step, Action: action}}}
+	asked.Wait = &fcmp.OwnWait{Steps: []fcmp.OwnWaitStep{{At: w.step, Action: action}}}
 	if w.deadline = (time.Time{}); w.scenario.Then != thenWait {
 		w.deadline = w.now.Add(waitTime)
 		asked.WaitDeadlineAt = w.deadline

@@ -146,7 +146,7 @@ func drawWait(rng *rand.Rand) *interaction.Wait {
 	w, at := &interaction.Wait{}, time.Duration(0)
 	for range rng.IntN(3) {
 		at += time.Duration(1+rng.IntN(2)) * time.Second
-		step := interaction.Step{Do: interaction.Remind, After: at}
+		step := interaction.WaitStep{Do: interaction.Remind, After: at}
 		if rng.IntN(3) == 0 {
 			step.Do, step.To = interaction.Escalate, &interaction.Audience{Users: []string{linear.Boss}}
 		}

@@ -212,7 +212,7 @@ func TestK7WhatHappensWithoutAnAnswerCountsDown(t *testing.T) {
 	w := openWorld(t)
 	q := confirm("Close the shop tonight?")
 	q.Wait = &lifecycle.Wait{End: 40 * time.Minute, Then: lifecycle.ThenFail,
-		Steps: []lifecycle.Step{{After: 20 * time.Minute, Do: lifecycle.Remind}}}
+		Steps: []lifecycle.WaitStep{{After: 20 * time.Minute, Do: lifecycle.Remind}}}
 	w.ask(lifecycle.Spec{ID: "r"}, q)
 	ada := w.open("ada", "#/inbox/r/1")
 	ada.sees("Without an answer, the run fails")

@@ -80,10 +80,10 @@ func TestK7AReminderIsNotWhenAQuestionIsDue(t *testing.T) {
 	w := openWorld(t)
 	q := confirm("Close the shop?")
 	q.Wait = &lifecycle.Wait{End: 30 * 24 * time.Hour, Then: lifecycle.ThenFail,
-		Steps: []lifecycle.Step{{After: 20 * time.Minute, Do: lifecycle.Remind}}}
+		Steps: []lifecycle.WaitStep{{After: 20 * time.Minute, Do: lifecycle.Remind}}}
 	w.ask(lifecycle.Spec{ID: "r"}, q)
 	q = confirm("Endless?")
-	q.Wait = &lifecycle.Wait{Steps: []lifecycle.Step{{After: 20 * time.Minute, Do: lifecycle.Remind}}}
+	q.Wait = &lifecycle.Wait{Steps: []lifecycle.WaitStep{{After: 20 * time.Minute, Do: lifecycle.Remind}}}
 	w.ask(lifecycle.Spec{ID: "s"}, q)
 	ada := w.open("ada", "")
 	row := func(key string) string { return `document.querySelector('a.row[data-key="` + key + `"]')?.innerText` }

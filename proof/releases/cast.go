@@ -179,7 +179,7 @@ var cast = []part{
 	// A reminder was sent when its node dies; it is escalated only in a later version.
 	{id: "reminded", by: second, spec: lifecycle.Spec{Ask: &lifecycle.AskPolicy{Wait: &interaction.Wait{
 		Then: interaction.ThenDefault, End: time.Hour, Default: &interaction.DefaultReply{Text: "grey"},
-		Steps: []interaction.Step{{Do: interaction.Remind, After: time.Second},
+		Steps: []interaction.WaitStep{{Do: interaction.Remind, After: time.Second},
 			{Do: interaction.Escalate, After: 30 * time.Minute, To: &interaction.Audience{Users: []string{"eve"}}}},
 	}}}, turns: turns(asks, paints), stops: waiting, at: 1, passes: time.Second, next: overdue,
 		ends: succeeded},

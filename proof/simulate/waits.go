@@ -67,7 +67,7 @@ func (p *plan) newWait(r *rand.Rand, run *runPlan, approval bool) *interaction.W
 		return at
 	}
 	for range r.IntN(4) {
-		step := interaction.Step{Do: interaction.Remind, After: later()}
+		step := interaction.WaitStep{Do: interaction.Remind, After: later()}
 		if r.IntN(2) == 0 {
 			step.Do, step.Join, step.To = interaction.Escalate, r.IntN(2) == 0, newAudience(r, run)
 		}

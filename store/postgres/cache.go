@@ -82,7 +82,7 @@ func (c *runCache) clearIfDisconnected(err error) {
 // keepEvents keeps the events of a commit that is stored.
 func (c *runCache) keepEvents(p *pendingCommit) {
 	if len(p.Events) > 0 && c.feeds.Load() {
-		c.events.Put(commitKey{p.row, int64(p.Run.Seq)}, cache.Commit{RunID: p.Run.ID, Events: p.Events})
+		c.events.Put(commitKey{p.row, int64(p.Run.Seq)}, cache.CommitEvents{RunID: p.Run.ID, Events: p.Events})
 	}
 }
 

@@ -95,7 +95,7 @@ type notedCommit struct {
 // newCommit is a commit that a transaction has noted, with its events.
 type newCommit struct {
 	notedCommit
-	cache.Commit
+	cache.CommitEvents
 }
 
 // feedState is what a transaction knows of the feeds.
@@ -135,7 +135,7 @@ func (w *writer) note(row int64, e *entry.Entry) (noted bool, _ error) {
 	}
 	n.last++
 	w.noted = append(w.noted, newCommit{notedCommit{n.last, change{row, e.FirstSeq(), e.Run.Seq}},
-		cache.Commit{RunID: e.Run.ID, Events: e.Events}})
+		cache.CommitEvents{RunID: e.Run.ID, Events: e.Events}})
 	if e.Run.State.Terminal() {
 		_, err = w.exec(`INSERT OR REPLACE INTO ended (run, position) VALUES (?, ?)`, row, n.last)
 		w.countRow(0)
@@ -178,7 +178,7 @@ func (w *writer) insertNotedUntil(end int) error {
 // are stored.
 func (w *writer) keepNoted() {
 	for i := range w.noted {
-		w.recent.Put(w.noted[i].notedCommit, w.noted[i].Commit)
+		w.recent.Put(w.noted[i].notedCommit, w.noted[i].CommitEvents)
 	}
 	clear(w.noted) // the events are the cache's now
 }

@@ -168,7 +168,7 @@ func parking(r *store.Run) {
 		VotedAt: r.UpdatedAt, Key: "k <1>", Digest: "d", Seen: "s"}}
 	q.Ref = "call \u2028 <1>"
 	q.Wait = &interaction.Wait{
-		Steps: []interaction.Step{
+		Steps: []interaction.WaitStep{
 			{Do: interaction.Remind, After: time.Minute},
 			{Do: interaction.Escalate, After: time.Hour, To: &interaction.Audience{Groups: []string{"h"}}, Join: true},
 		},

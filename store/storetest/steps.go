@@ -15,7 +15,7 @@ func waits(c store.Commit) store.Commit {
 	number := 0
 	give := func(q *interaction.Question) {
 		number++
-		q.Wait = &interaction.Wait{End: time.Hour, Then: interaction.ThenFail, Steps: []interaction.Step{
+		q.Wait = &interaction.Wait{End: time.Hour, Then: interaction.ThenFail, Steps: []interaction.WaitStep{
 			{Do: interaction.Remind, After: time.Duration(number) * time.Minute},
 		}}
 		q.StartWait()
@@ -71,7 +71,7 @@ var stepCases = []promised{
 			c := AskedTogether(w.running("a"), w.tick(), 2, interaction.Rule{})
 			c.Run.Pending.To, c.Run.Siblings[0].To = toAda, toAda
 			for _, q := range []*interaction.Question{c.Run.Pending, &c.Run.Siblings[0]} {
-				q.Wait = &interaction.Wait{Steps: []interaction.Step{
+				q.Wait = &interaction.Wait{Steps: []interaction.WaitStep{
 					{Do: interaction.Escalate, After: time.Minute, To: toFinance},
 					{Do: interaction.Escalate, After: 2 * time.Minute, To: toAda, Join: true},
 				}}

@@ -55,7 +55,7 @@ func TestN1ANumberWithoutAnOptionIsRefused(t *testing.T) {
 func TestK7AReminderIsNotDue(t *testing.T) {
 	o := open(t, filepath.Join(t.TempDir(), "runs.db"))
 	q := confirm
-	q.Wait = &engine.Wait{End: 72 * time.Hour, Then: engine.ThenFail, Steps: []engine.Step{
+	q.Wait = &engine.Wait{End: 72 * time.Hour, Then: engine.ThenFail, Steps: []engine.WaitStep{
 		{After: time.Hour, Do: lifecycle.Remind}}}
 	o.asks("r", q)
 	require.Regexp(t, `(?m)^r .* in (2|3) days +Ship it\?$`, o.call("", "inbox").well())

@@ -277,9 +277,9 @@ func (e *effects) addStep(c *store.Commit, action interaction.StepAction) error 
 // addOwnWait adds to the event of a question what its own wait says.
 func addOwnWait(asked *fcmp.InputRequired, q *interaction.Question) {
 	asked.OnDeadline, asked.WaitDeadlineAt = string(cmp.Or(q.Wait.Then, interaction.ThenWait)), q.EndsAt
-	asked.Wait = &fcmp.OwnWait{Steps: make([]fcmp.WaitStep, len(q.Wait.Steps))}
+	asked.Wait = &fcmp.OwnWait{Steps: make([]fcmp.OwnWaitStep, len(q.Wait.Steps))}
 	for i, s := range q.Wait.Steps {
-		asked.Wait.Steps[i] = fcmp.WaitStep{At: q.AskedAt.Add(s.After), Action: string(s.Do)}
+		asked.Wait.Steps[i] = fcmp.OwnWaitStep{At: q.AskedAt.Add(s.After), Action: string(s.Do)}
 	}
 }
 

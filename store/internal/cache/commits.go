@@ -20,18 +20,18 @@ const (
 // key that no other commit has, and only once it is stored.
 type Commits[K comparable] struct {
 	mu         sync.Mutex
-	young, old map[K]Commit // guarded by mu
-	bytes      int          // guarded by mu; added to young
+	young, old map[K]CommitEvents // guarded by mu
+	bytes      int                // guarded by mu; added to young
 }
 
-// Commit is the events of one commit.
-type Commit struct {
+// CommitEvents is the events of one commit.
+type CommitEvents struct {
 	RunID  string
 	Events []store.Event // never changed
 }
 
 // Put keeps a commit.
-func (c *Commits[K]) Put(key K, commit Commit) {
+func (c *Commits[K]) Put(key K, commit CommitEvents) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.young) >= maxCommits || c.bytes >= maxCommitsBytes {
@@ -39,7 +39,7 @@ func (c *Commits[K]) Put(key K, commit Commit) {
 		c.old, c.young, c.bytes = c.young, c.old, 0
 	}
 	if c.young == nil {
-		c.young = make(map[K]Commit)
+		c.young = make(map[K]CommitEvents)
 	}
 	c.young[key] = commit
 	for _, e := range commit.Events {
@@ -48,7 +48,7 @@ func (c *Commits[K]) Put(key K, commit Commit) {
 }
 
 // Get returns the commit of the key, if it is still there.
-func (c *Commits[K]) Get(key K) (commit Commit, ok bool) {
+func (c *Commits[K]) Get(key K) (commit CommitEvents, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if commit, ok = c.young[key]; !ok {

@@ -18,7 +18,8 @@ func TestCommitsAreBounded(t *testing.T) {
 	} {
 		var kept cache.Commits[int]
 		for i := range c.put {
-			kept.Put(i, cache.Commit{RunID: "r", Events: []store.Event{{Seq: uint64(i), Body: make([]byte, c.size)}}})
+			events := []store.Event{{Seq: uint64(i), Body: make([]byte, c.size)}}
+			kept.Put(i, cache.CommitEvents{RunID: "r", Events: events})
 		}
 		found := 0
 		for i := range c.put {

@@ -17,12 +17,12 @@ import (
 // holding is a run of a resident agent whose requests stay open for so long.
 func holding(tb testing.TB, d time.Duration) *run {
 	tb.Helper()
-	return newRun(tb, "load", func(c *acp.Config) { c.Resident, c.HoldPermission = true, d })
+	return newRun(tb, "load", func(c *acp.Config) { c.Resident, c.PermissionWait = true, d })
 }
 
-// D4: a request that is held open takes the answer in the middle of its turn: the agent is told
+// D4: a request that stays open takes the answer in the middle of its turn: the agent is told
 // nothing, it goes on.
-func TestHeldRequestGetsTheAnswer(t *testing.T) {
+func TestWaitingRequestGetsTheAnswer(t *testing.T) {
 	r := holding(t, time.Hour)
 	o := r.does("say before", permit(removing("build")), "say after", "done cleaned")
 	require.Len(t, o.Questions, 1)
@@ -40,7 +40,7 @@ func TestHeldRequestGetsTheAnswer(t *testing.T) {
 	require.Equal(t, "rm -r build: no", r.answer("3").FinalText)
 }
 
-// A decision for always that went into a held request holds for later ones.
+// A decision for always that went into a waiting request holds for later ones.
 func TestAllowAlwaysInAHeldRequestHolds(t *testing.T) {
 	r := holding(t, time.Hour)
 	w := removing("build")
@@ -49,7 +49,7 @@ func TestAllowAlwaysInAHeldRequestHolds(t *testing.T) {
 	require.Equal(t, []string{"rm -r build: always", "rm -r build: always"}, r.decisions())
 }
 
-// D4: what is no option closes the held request, and goes to the agent as text; so does an
+// D4: what is no option closes the waiting request, and goes to the agent as text; so does an
 // automatic decision.
 func TestAnswerThatIsNoOptionCancelsAHeldRequest(t *testing.T) {
 	r := holding(t, time.Hour)
@@ -60,13 +60,13 @@ func TestAnswerThatIsNoOptionCancelsAHeldRequest(t *testing.T) {
 
 	r.does(permit(removing("src")))
 	asked.ID = r.turn.Attempt
-	require.Len(t, r.nobodyAnswers(asked).Questions, 1, "it is proposed, and held, again")
+	require.Len(t, r.nobodyAnswers(asked).Questions, 1, "it is proposed, and waits, again")
 	require.NotContains(t, strings.Join(r.decisions(), " "), "once")
 }
 
-// When the time of a held request is over it is canceled, and the decision is applied when the
+// When the time of a waiting request is over it is canceled, and the decision is applied when the
 // agent proposes the same again.
-func TestHeldRequestIsCanceledAfterHoldPermission(t *testing.T) {
+func TestWaitingRequestIsCanceledAfterHoldPermission(t *testing.T) {
 	r := holding(t, 20*time.Millisecond)
 	o := r.does("pid self", permit(removing("build")))
 	require.Len(t, o.Questions, 1)
@@ -76,7 +76,7 @@ func TestHeldRequestIsCanceledAfterHoldPermission(t *testing.T) {
 	require.Equal(t, "rm -r build: once", o.FinalText)
 }
 
-// D6: a process that dies while it holds a request is lost.
+// D6: a process that dies while a request waits is lost.
 func TestDeathWithAHeldRequestIsReportedAsALoss(t *testing.T) {
 	r := holding(t, time.Hour)
 	lost := make(chan string, 1)
@@ -90,7 +90,7 @@ func TestDeathWithAHeldRequestIsReportedAsALoss(t *testing.T) {
 	require.ErrorContains(t, err, "INTERACTION_PROCESS_LOST")
 }
 
-// I6: a run that is canceled while its request is held leaves nothing.
+// I6: a run that is canceled while its request waits leaves nothing.
 func TestCancelWithAHeldRequestLeavesNoProcess(t *testing.T) {
 	r := holding(t, time.Hour)
 	r.does("pid self", "ignoreterm", permit(removing("build")), "hang")

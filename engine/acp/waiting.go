@@ -5,9 +5,9 @@ import "time"
 // maxQueued is the number of permission requests that may wait behind the one being asked.
 const maxQueued = 16
 
-// held is a permission request that stays open while its run waits. It is guarded by agent.handling
+// waitingRequest is a permission request that stays open while its run waits. It is guarded by agent.handling
 // until a turn has detached it.
-type held struct {
+type waitingRequest struct {
 	request envelope
 	queued  []envelope  // requests that came later; a person is asked about one at a time
 	prompt  *promptCall // to which the request belongs
@@ -15,25 +15,25 @@ type held struct {
 	expired bool
 }
 
-// hold keeps the prompt and its permission request open for the next turn, at most for
-// Config.HoldPermission.
-func (t *turn) hold(p *promptCall) {
+// keepWaiting keeps the prompt and its permission request open for the next turn, at most for
+// Config.PermissionWait.
+func (t *turn) keepWaiting(p *promptCall) {
 	a := t.agent
 	a.handling.Lock()
 	defer a.handling.Unlock()
-	h := a.held
+	h := a.waiting
 	h.prompt = p
-	h.timer = time.AfterFunc(t.cfg.HoldPermission, func() {
+	h.timer = time.AfterFunc(t.cfg.PermissionWait, func() {
 		a.handling.Lock()
 		defer a.handling.Unlock()
-		if a.held == h {
+		if a.waiting == h {
 			h.cancel(a)
 		}
 	})
 }
 
-// enqueue queues a request behind the held one.
-func (h *held) enqueue(a *agent, e envelope) {
+// enqueue queues a request behind the waiting one.
+func (h *waitingRequest) enqueue(a *agent, e envelope) {
 	if h.expired || len(h.queued) == maxQueued {
 		a.answerPermission(e, nil)
 		return
@@ -41,8 +41,8 @@ func (h *held) enqueue(a *agent, e envelope) {
 	h.queued = append(h.queued, e)
 }
 
-// cancel answers everything that is held as canceled.
-func (h *held) cancel(a *agent) {
+// cancel answers all waiting requests as canceled.
+func (h *waitingRequest) cancel(a *agent) {
 	if h.expired {
 		return
 	}
@@ -54,12 +54,12 @@ func (h *held) cancel(a *agent) {
 	h.queued = nil
 }
 
-// detachHeld passes the held request to the continuing turn; nil if there is none.
-func (a *agent) detachHeld() *held {
+// detachWaiting passes the waiting request to the continuing turn; nil if there is none.
+func (a *agent) detachWaiting() *waitingRequest {
 	a.handling.Lock()
 	defer a.handling.Unlock()
-	h := a.held
-	a.held = nil
+	h := a.waiting
+	a.waiting = nil
 	if h != nil {
 		h.timer.Stop()
 	}
@@ -67,7 +67,7 @@ func (a *agent) detachHeld() *held {
 }
 
 // open reports whether the request still waits for its answer.
-func (h *held) open() bool {
+func (h *waitingRequest) open() bool {
 	select {
 	case <-h.prompt.done:
 		return false
@@ -76,18 +76,18 @@ func (h *held) open() bool {
 	}
 }
 
-// dismiss answers the held permission requests as canceled. It reports whether the agent then ended
+// dismiss answers the waiting permission requests as canceled. It reports whether the agent then ended
 // its prompt within the grace.
-func (h *held) dismiss(a *agent, grace time.Duration) bool {
+func (h *waitingRequest) dismiss(a *agent, grace time.Duration) bool {
 	a.handling.Lock()
 	h.cancel(a)
 	a.handling.Unlock()
 	return h.prompt.endsWithin(grace)
 }
 
-// answerHeld answers the held request with the decision, and continues its prompt. The queued
+// answerWaiting answers the waiting request with the decision, and continues its prompt. The queued
 // requests come next.
-func (t *turn) answerHeld(h *held, decided choice) error {
+func (t *turn) answerWaiting(h *waitingRequest, decided choice) error {
 	t.removeOnce(decided)
 	if err := t.store(); err != nil {
 		return err
