@@ -172,7 +172,7 @@ func (p *play) lookAtQuestions() {
 
 func (p *play) lookAt(run *lifecycle.Run, known map[asked]time.Time) {
 	p.Helper()
-	if p.Reply == nil {
+	if p.Reply == nil && len(p.People) == 0 {
 		return
 	}
 	now := time.Now()
@@ -193,20 +193,21 @@ func (p *play) lookAt(run *lifecycle.Run, known map[asked]time.Time) {
 // instead.
 func (p *play) reply(run string, q lifecycle.Question) bool {
 	p.Helper()
+	for i := range p.People {
+		if !p.actsOn(&p.People[i], run, q.ID) {
+			return false
+		}
+	}
+	if p.Reply == nil {
+		return true
+	}
 	r := p.Reply(q)
-	if r.Text == "" && r.Value == nil && r.Decision == "" {
+	if isNone(r) {
 		return true
 	}
 	r.ID, r.Key = q.ID, replyKey(q.ID, r.Actor.ID)
 	_, err := p.host.Reply(p.Context(), run, r)
-	switch {
-	case err == nil, errors.Is(err, lifecycle.ErrSettled), errors.Is(err, lifecycle.ErrTerminal):
-		return true
-	case errors.Is(err, errCrashed):
-		return false
-	}
-	p.Errorf("reply to question %d: %v", q.ID, err)
-	return true
+	return p.accepts("reply to question", q.ID, err)
 }
 
 // replyKey returns the key of a person's reply. Several people may decide one approval, and the key

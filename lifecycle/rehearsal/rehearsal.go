@@ -61,6 +61,11 @@ type Case struct {
 	// at the next look, Question.Votes names the people who have decided, and Reply returns the
 	// reply of another, with its Actor.
 	Reply func(q lifecycle.Question) lifecycle.Reply
+	// People, unless it is empty, are people by name. At each look each of them, in this order, acts on
+	// each question that the person may answer: claims it, votes, replies, or leaves it open. People who
+	// are not asked, have voted, or are excluded by another person's claim do nothing. With a Reply,
+	// its author comes last.
+	People []Person
 	// Crash is the commit right after which the host crashes; 0: it does not. It is for Play.
 	Crash int
 	// Story, unless it is empty, is what must happen to the run: on each line the time since its
