@@ -74,6 +74,12 @@ func wrongCalls() []wrongCall {
 		"HistoryPage": func(ctx context.Context, l *Lifecycle, id string) error {
 			return second(l.HistoryPage(ctx, id, HistoryQuery{}))
 		},
+		"InheritedPage": func(ctx context.Context, l *Lifecycle, id string) error {
+			return second(l.InheritedPage(ctx, id, HistoryQuery{}))
+		},
+		"QuestionWithKey": func(ctx context.Context, l *Lifecycle, id string) error {
+			return second(l.QuestionWithKey(ctx, id, "k"))
+		},
 		"Reply": func(ctx context.Context, l *Lifecycle, id string) error {
 			return second(l.Reply(ctx, id, reply))
 		},
