@@ -43,5 +43,6 @@
 //
 // For maintainers: every change of a run is one commit to the store. A call loads the run, a pure
 // function of internal/decide returns the commit, and the call stores it. No second copy of the
-// truth exists in memory. docs/internals names the places to start reading.
+// truth exists in memory. The work of a serving process is in internal/node, whose documentation
+// names the places to start reading.
 package lifecycle

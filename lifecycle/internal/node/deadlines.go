@@ -18,8 +18,8 @@ type Deadlines struct {
 	*Process
 
 	Poll time.Duration
-	// Wake wakes the scheduler: the not-before time of a run may have passed. Expected says that a time
-	// had come that this process knew of.
+	// Wake wakes the scheduler: the not-before time of a run may have passed. Expected says that a
+	// time had come that this process knew of.
 	Wake func(expected bool)
 }
 

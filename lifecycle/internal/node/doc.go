@@ -1,11 +1,11 @@
 // Package node has the work of a process that serves: it claims runs, executes their turns with
-// engines, fires deadlines, and recovers what dead processes left. It decides nothing: it loads a run,
-// package decide decides, and Process stores the commit. Package lifecycle starts this work in Serve
-// and Recover, and declares the types that hosts see. Config, Specs and Notices are what a node needs
-// from lifecycle.
+// engines, fires deadlines, and recovers what dead processes left. It decides nothing: it loads a
+// run, package decide decides, and Process stores the commit. Package lifecycle starts this work in
+// Serve and Recover, and declares the types that hosts see. Config, Specs and Notices are what a
+// node needs from lifecycle.
 //
-// Nothing in a process has to agree with the store. The loops of a node read the store, act, and rely
-// on its compare-and-set and on the fence of each commit. Where to start reading:
+// Nothing in a process has to agree with the store. The loops of a node read the store, act, and
+// rely on its compare-and-set and on the fence of each commit. Where to start reading:
 //
 //	a node      Join, Node.Serve and its loops (node.go), its lease (heartbeat.go, lease.go)
 //	a claim     schedule, claim and dispatch to a worker (scheduler.go); runs that have lost their

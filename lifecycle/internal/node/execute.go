@@ -71,8 +71,8 @@ func (t *turn) execute(ctx context.Context) *decide.Evidence {
 
 // failed is the evidence of a turn that the engine could not execute.
 //
-// An error of the library that passes, such as too many open files, is retried like one of an engine
-// (J2); an engine that returned a Failure has decided about that.
+// An error of the library that passes, such as too many open files, is retried like one of an
+// engine (J2); an engine that returned a Failure has decided about that.
 func (t *turn) failed(code fsm.Code, err error) *decide.Evidence {
 	o := failedOutcome(code, err)
 	if f := (*engine.Failure)(nil); !errors.As(err, &f) {
@@ -172,7 +172,7 @@ func failedOutcome(code fsm.Code, err error) engine.Outcome {
 }
 
 // withPlainHints returns the outcome with such hints of its questions as can be stored. It is
-// called within guarded: hints may have methods, which are code of the engine.
+// called within Guard: hints may have methods, which are code of the engine.
 func withPlainHints(o engine.Outcome) engine.Outcome {
 	o.Questions = slices.Clone(o.Questions)
 	for i := range o.Questions[:min(len(o.Questions), interaction.MaxQuestions)] {

@@ -11,7 +11,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// endedTurn is a turn that has ended on this
+// endedTurn is a turn that has ended on this node.
 type endedTurn struct {
 	epoch   uint64
 	created time.Time // when its run was created
@@ -74,7 +74,7 @@ func (n *Node) renewLease(ctx context.Context, left time.Duration) ([]store.Hold
 // heartbeat, with the turns and resident processes that are here.
 //
 //   - A turn or process whose run is not owned any more is ended: the run was canceled, or taken
-//     over. What began after the store was asked cannot be in its answer, and is left alone; so is a
+//     over. What began after the store was asked cannot be in its answer, and is left alone, like a
 //     turn that is younger than a third of the lease.
 //   - A run that is owned and running, but does not execute here, goes to settleUnexecuted. Two
 //     heartbeats in a row must find it so, since the answer to its claim may be on its way; one is

@@ -72,8 +72,8 @@ func heldForRows(err error) error {
 	return &engine.Failure{Code: fsm.CodeEngineFailed, Held: true, Err: err}
 }
 
-// promptFor is the host's prompt, with instructions for an agent unless the engine is plain code (H1,
-// H2, M4).
+// promptFor is the host's prompt, with instructions for an agent unless the engine is plain code
+// (H1, H2, M4).
 func promptFor(d decide.Dialect, spec Spec, artifacts string) string {
 	if d.Plain {
 		return spec.Prompt

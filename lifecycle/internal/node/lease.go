@@ -120,8 +120,8 @@ func (o *Outage) EndsTurns(others map[string]time.Time, now time.Time, lease tim
 	return !o.shared || now.Sub(o.otherRenewed) >= lease/2
 }
 
-// OtherLeases returns the ends of the leases of the nodes other than this one. It returns nil unless
-// the store is a store.Local and can be read, and this node is still registered.
+// OtherLeases returns the ends of the leases of the nodes other than this one. It returns nil
+// unless the store is a store.Local and can be read, and this node is still registered.
 func (p *Process) OtherLeases(ctx context.Context, self string, limit time.Duration) map[string]time.Time {
 	if _, local := p.Store.(store.Local); !local {
 		return nil

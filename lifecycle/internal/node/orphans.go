@@ -179,9 +179,9 @@ func (p *Process) reap(ctx context.Context, run *store.Run) []interaction.Diagno
 	return nil
 }
 
-// CleanUp has the engines end the processes that dead hosts left on this machine, at the
-// start and then after each pause. Recovery alone does not find all of them: if a run was canceled, or
-// taken over by a node of another machine, it is no orphan here (E7, J11).
+// CleanUp has the engines end the processes that dead hosts left on this machine, at the start and
+// then after each pause. Recovery alone does not find all of them: if a run was canceled, or taken
+// over by a node of another machine, it is no orphan here (E7, J11).
 func (p *Process) CleanUp(ctx context.Context, pause time.Duration) error {
 	logged := make(map[string]string) // by engine: the last fault
 	for {

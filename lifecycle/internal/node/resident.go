@@ -17,7 +17,7 @@ import (
 // resident is a process of a run that an engine here may hold.
 type resident struct {
 	engine string
-	since  time.Time // when its last turn began, by monotonicNow
+	since  time.Time // when its last turn began, by MonotonicNow
 }
 
 // holdResident remembers that an engine here may hold a process of the run.
@@ -205,7 +205,7 @@ func (n *Node) settleLostProcess(ctx context.Context, id, why string) {
 	}
 }
 
-// failLostWait fails the run if it still waits for its process on this  A run that was
+// failLostWait fails the run if it still waits for its process on this node. A run that was
 // answered meanwhile is left alone: its next turn finds the process missing.
 func (n *Node) failLostWait(ctx context.Context, id, why string) error {
 	cmd := Command{Verb: "fail", Run: id}

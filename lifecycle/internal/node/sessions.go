@@ -30,10 +30,10 @@ func (p *Process) checksSessions() bool {
 }
 
 // ServeSessions checks the sessions of the runs that departed nodes parked, once for each departure
-// as long as this node lives. It begins when the channels are closed: after the first claim, so that
-// a start is not delayed, and after the first recovery pass, which finds the nodes that have gone.
-// After each page it pauses for at least as long as the page took. If the node is killed, the next
-// one starts over; each refusal is a separate commit, so nothing is left half done.
+// as long as this node lives. It begins when the channels are closed: after the first claim, so
+// that a start is not delayed, and after the first recovery pass, which finds the nodes that have
+// gone. After each page it pauses for at least as long as the page took. If the node is killed, the
+// next one starts over; each refusal is a separate commit, so nothing is left half done.
 func (s *Recoverer) ServeSessions(ctx context.Context, pause time.Duration, after ...<-chan struct{}) error {
 	p := s.process
 	if !p.checksSessions() {

@@ -15,9 +15,9 @@ import (
 )
 
 // Bounds of what one turn may report (maxReports messages and warnings, whose events have at most
-// maxReportBytes), and of what a run may have (maxReportedSeq events, or maxRunReportBytes of messages
-// and warnings) before its turns store no more messages and warnings. So no agent can fill the
-// database. Changes of state are always stored.
+// maxReportBytes), and of what a run may have (maxReportedSeq events, or maxRunReportBytes of
+// messages and warnings) before its turns store no more messages and warnings. So no agent can fill
+// the database. Changes of state are always stored.
 const (
 	maxReports        = 10_000
 	maxReportBytes    = 16 << 20

@@ -10,20 +10,20 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// quarantine keeps suspects (store.Run.Suspect) apart from other turns: a turn that takes its worker
-// down takes every turn there down with it, and each of them is counted as lost (J3). So a node
-// claims a suspect only when no turn executes there, and nothing else until that turn has ended or
-// outlived a lease. Other runs go first. A suspect that waits too long for an idle node makes a node
-// drain: the node claims nothing until its turns have ended. Draining takes at most half of a node's
-// time.
+// quarantine keeps suspects (store.Run.Suspect) apart from other turns: a turn that takes its
+// worker down takes every turn there down with it, and each of them is counted as lost (J3). So a
+// node claims a suspect only when no turn executes there, and nothing else until that turn has
+// ended or outlived a lease. Other runs go first. A suspect that waits too long for an idle node
+// makes a node drain: the node claims nothing until its turns have ended. Draining takes at most
+// half of a node's time.
 //
 // Only the scheduler uses it. Its times are readings of the monotonic clock.
 type quarantine struct {
 	separate      store.Hold // the suspect that executes without other turns; empty: none
 	separateUntil time.Time
-	// scans says that the next call of claim asks for suspects. It is a call of its own, so that others
-	// can have permits between the two. More says that the call before it found as many runs as there
-	// was room for.
+	// scans says that the next call of claim asks for suspects. It is a call of its own, so that
+	// others can have permits between the two. More says that the call before it found as many runs as
+	// there was room for.
 	scans, more bool
 	nextScan    time.Time // when a node that executes turns asks the store for suspects again
 	drainSince  time.Time // zero: the node does not drain
@@ -130,9 +130,9 @@ func (n *Node) claimSuspect(now time.Time) ([]store.Claimed, error) {
 	return claimed, err
 }
 
-// suspectIsOverdue reports whether a suspect has waited for so long that this node drains for it. The
-// oldest node does so after a lease, and each younger one after eight times as long, so that one
-// node at a time drains where that is enough.
+// suspectIsOverdue reports whether a suspect has waited for so long that this node drains for it.
+// The oldest node does so after a lease, and each younger one after eight times as long, so that
+// one node at a time drains where that is enough.
 func (n *Node) suspectIsOverdue(now time.Time) (overdue bool) {
 	n.quarantine.nextScan = now.Add(max(n.cfg.Poll, n.cfg.Lease/3))
 	patience := n.cfg.Lease << (3 * min(n.rank.Load(), 3))

@@ -14,14 +14,14 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// turn is one attempt of a run that executes on this
+// turn is one attempt of a run that executes on this node.
 type turn struct {
 	node    *member
 	owner   turnOwner
 	epoch   uint64
 	spec    Spec            // set by the worker before the engine is called
 	origin  *decide.Origin  // set with spec; what a fork inherits, nil for other runs
-	started time.Time       // by monotonicNow
+	started time.Time       // by MonotonicNow
 	created time.Time       // when the run was created, as its record says
 	claimed time.Time       // when the run was claimed, as its record says
 	ctx     context.Context //nolint:containedctx // its cause says why the turn was interrupted
@@ -225,7 +225,7 @@ func (r *engineReturn) signal() {
 	}
 }
 
-// settle stores the outcome of the turn, and removes the turn from its  The cause is why it
+// settle stores the outcome of the turn, and removes the turn from its node. The cause is why it
 // was interrupted, nil when it was not.
 func (t *turn) settle(cause error, ev *decide.Evidence) {
 	if cause != nil {
