@@ -8,7 +8,7 @@ const (
 	stateChanged = "conversation.state.changed"
 )
 
-// waiting: each profile × strictness has exactly one row, and a run parks as its row says.
+// waiting: each profile × strictness has exactly one row, and a run parks accordingly.
 func (c *soundness) waiting() {
 	for _, p := range c.l.Profiles {
 		for _, strict := range []bool{false, true} {
@@ -62,7 +62,7 @@ func (c *soundness) endings() {
 		}
 	}
 	if l := c.l; len(l.Submission.Emits) != 1 || l.Submission.Emits[0] != (Emission{Type: started, Count: "one"}) {
-		c.faultf("%s: a run begins with %s alone", l.Submission.ID, started)
+		c.faultf("%s: a run begins with %s only", l.Submission.ID, started)
 	}
 }
 

@@ -55,7 +55,7 @@ func TestParseRefusesFaultsOfTheFile(t *testing.T) {
 		{"unknown state", replaced(first, `{"id": "TR-01", "from": "limbo"`), `no state "limbo"`},
 		{"unknown fact", replaced(`"all": ["slot_held"]`, `"all": ["moon_full"]`), `no fact "moon_full"`},
 		{"fact on both sides", replaced(`"all": ["slot_held"], "none": ["held", "budget_spent"]`, `"all": ["slot_held"], "none": ["slot_held"]`),
-			`fact "slot_held" stands 2 times`},
+			`fact "slot_held" occurs 2 times`},
 		{"overlapping guards", replaced(`"all": ["interactive", "handle_present"], "none": ["sticky"]`,
 			`"all": ["interactive", "handle_present"]`), "TR-02 and TR-03: can be taken at once"},
 		{"unreachable rule", replaced(`{"id": "CG-03", "all": ["output_valid"], "none"`,

@@ -11,11 +11,11 @@ var eventFiles embed.FS
 
 const (
 	schemaSuffix = ".schema.json"
-	envelope     = "envelope" // the schema of what is around every payload
+	envelope     = "envelope" // the schema of the envelope of every payload
 )
 
-// EventSchema returns the schema of an event type's data, or that of the envelope for "". ok is
-// false for a type that the contract does not have. The bytes are the caller's.
+// EventSchema returns the schema of an event type's data, or of the envelope for "". ok is false
+// for an unknown type. The caller owns the bytes.
 func EventSchema(typ string) (raw []byte, ok bool) {
 	if typ == "" {
 		typ = envelope

@@ -94,8 +94,8 @@ func (c *soundness) overlaps(taken []Transition) {
 	})
 }
 
-// gate: every case is decided, every rule decides some case, and the running state accepts what was
-// decided.
+// gate: every case is decided, every rule decides some case, and the running state accepts every
+// decision.
 func (c *soundness) gate() {
 	l := c.l
 	var guards []Guard

@@ -23,7 +23,7 @@ func (g Guard) Holds(facts Facts) bool {
 	return true
 }
 
-// Verdict is what the contract says of one event in one state.
+// Verdict is the contract's answer to one event in one state.
 type Verdict struct {
 	// Transition is the arrow that is taken, nil for a refusal.
 	Transition *Transition
@@ -36,7 +36,7 @@ type Verdict struct {
 }
 
 // Next is the reference for the generated machine: it reads the contract line by line, shares
-// nothing with fsm, and is as slow as it is plain.
+// nothing with fsm, and trades speed for simplicity.
 func (l *Lifecycle) Next(state, event string, facts Facts) Verdict {
 	var unmet []string
 	for i, t := range l.Transitions {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Check reports every fault in what the contract says, joined, or nil. See Parse, which calls it.
+// Check returns all faults of the contract, joined, or nil. Parse calls it.
 func (l *Lifecycle) Check() error {
 	c := &soundness{l: l}
 	c.ids()
@@ -38,7 +38,7 @@ func (c *soundness) requireDeclared(where, what string, names []string, wanted .
 	}
 }
 
-// names: whatever is referred to exists, and is not referred to twice in one list.
+// names: every reference exists, and no list has duplicates.
 func (c *soundness) names() {
 	l := c.l
 	states, events, facts, errorCodes, types := l.StateNames(), Names(l.Events), Names(l.Facts), Codes(l.Errors),
@@ -48,7 +48,7 @@ func (c *soundness) names() {
 		c.requireDeclared(id, "fact", facts, g.None...)
 		for _, name := range slices.Concat(g.All, g.None) {
 			if n := count(g.All, name) + count(g.None, name); n > 1 {
-				c.faultf("%s: fact %q stands %d times in one guard", id, name, n)
+				c.faultf("%s: fact %q occurs %d times in one guard", id, name, n)
 			}
 		}
 	}

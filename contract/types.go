@@ -65,7 +65,7 @@ func (e Emission) CountNote() string {
 	return map[string]string{"optional": " (or none)", "many": " (any number)", "some": " (at least one)"}[e.Count]
 }
 
-// Submission is how a run begins.
+// Submission is the start of a run.
 type Submission struct {
 	ID           string     `json:"id"`
 	To           string     `json:"to"`
@@ -76,7 +76,7 @@ type Submission struct {
 }
 
 // Transition is one arrow. Slot is acquire, keep or release. Error is the code of a run that ends
-// by it, Also the further codes that whoever fires it may name instead.
+// by it; Also lists alternative codes for the caller.
 type Transition struct {
 	ID    string `json:"id"`
 	From  string `json:"from"`
@@ -123,7 +123,7 @@ type WaitRule struct {
 	Requirements []string `json:"requirements"`
 }
 
-// Code is an error or warning code. Source, of errors only, says who uses it: engine, gate, run or
+// Code is an error or warning code. Source, of errors only, names its user: engine, gate, run or
 // refusal.
 type Code struct {
 	ID           string   `json:"id"`
@@ -133,8 +133,8 @@ type Code struct {
 	Requirements []string `json:"requirements"`
 }
 
-// OwnWarnings is the namespace of an engine's own warning codes: Prefix, then at least one of A to
-// Z, 0 to 9 and _, at most Longest bytes in all.
+// OwnWarnings is the namespace of engines' warning codes: Prefix, then at least one of A to Z, 0 to
+// 9 and _, at most Longest bytes in total.
 type OwnWarnings struct {
 	ID           string   `json:"id"`
 	Prefix       string   `json:"prefix"`
@@ -143,7 +143,7 @@ type OwnWarnings struct {
 	Requirements []string `json:"requirements"`
 }
 
-// Holds reports whether the code is one of the namespace.
+// Holds reports whether the code is in the namespace.
 func (o OwnWarnings) Holds(code string) bool {
 	rest, ok := strings.CutPrefix(code, o.Prefix)
 	return ok && rest != "" && len(code) <= o.Longest && strings.Trim(rest,
@@ -159,9 +159,9 @@ type Payload struct {
 	Requirements []string `json:"requirements"`
 }
 
-// Extension is what a later version of the protocol than the Lifecycle's adds: event types, events
-// of the contract as triggers of a change of state, and members of events that were there before,
-// each as the event's type, a dot and the member's name.
+// Extension lists the additions of a later protocol version: event types, events as triggers of a
+// change of state, and members of existing events, each as the event's type, a dot and the member's
+// name.
 type Extension struct {
 	ID           string   `json:"id"`
 	Protocol     string   `json:"protocol"`

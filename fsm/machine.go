@@ -10,10 +10,10 @@ import (
 	"github.com/qmuntal/stateless"
 )
 
-// machines has a machine for each state that events leave. A machine is always in its state: a run's
-// state is stored with the run, and Next takes it and returns the next one. So calls share nothing
-// that changes, and any number of them fire the same machine at once. This needs immediate firing:
-// the library's default queues concurrent events, and returns the error of one to another's caller.
+// machines has a machine for each state with outgoing events. A machine never changes state: Next
+// takes the run's stored state and returns the next one. Calls share no mutable data, so any number
+// of them can fire the same machine concurrently. This needs immediate firing: the library's
+// default queues concurrent events, and returns the error of one to another's caller.
 var machines = func() map[State]*stateless.StateMachine {
 	all := make(map[State]*stateless.StateMachine)
 	for _, s := range knownStates {
@@ -24,7 +24,7 @@ var machines = func() map[State]*stateless.StateMachine {
 	return all
 }()
 
-// triggers has the events as the library takes them. The conversion allocates, so it is done once.
+// triggers has the events in the library's type. The conversion allocates, so it happens once.
 var triggers = func() map[Event]stateless.Trigger {
 	all := make(map[Event]stateless.Trigger)
 	for _, e := range Events() {
@@ -37,10 +37,10 @@ var triggers = func() map[Event]stateless.Trigger {
 type firing struct {
 	facts Facts
 	to    State
-	self  [1]any // the firing as the library takes it, in the same allocation
+	self  [1]any // the firing as the library's argument, in the same allocation
 }
 
-// errUnhandled is the machine's answer when no guard holds.
+// errUnhandled is the machine's result if no guard holds.
 var errUnhandled = errors.New("fsm: unhandled")
 
 func newMachine(s State) *stateless.StateMachine {
@@ -82,8 +82,8 @@ func Next(s State, e Event, f Facts) (Transition, error) {
 	if err := m.Fire(trigger, call.self[:]...); err != nil {
 		return Transition{}, refuse(s, e, f)
 	}
-	// The machine names the next state. The contract allows at most one transition there whose guard
-	// holds, and the machine has found it.
+	// The machine returns only the next state. The contract allows at most one transition to it whose
+	// guard holds.
 	for i := range transitions {
 		if t := &transitions[i]; t.From == s && t.Event == e && t.To == call.to && t.permits(f) {
 			return t.clone(), nil
@@ -92,15 +92,15 @@ func Next(s State, e Event, f Facts) (Transition, error) {
 	panic("fsm: the machine took a transition that is not in the table")
 }
 
-// Refusal says that a state does not allow an event, or that its guard does not hold. Nothing may
-// be written then.
+// Refusal reports that a state does not allow an event, or that its guard does not hold. Nothing
+// may be written then.
 type Refusal struct {
 	State State
 	Event Event
 	Facts Facts
 	Code  Code // RUN_TERMINAL, EVENT_NOT_ALLOWED or GUARD_NOT_MET
 	// Rule is the contract's id of the rejection, or of the transitions whose guards do not hold,
-	// joined by ", ". Empty for a state or event that the contract does not know.
+	// joined by ", ". Empty for an unknown state or event.
 	Rule string
 }
 

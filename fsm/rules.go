@@ -5,30 +5,30 @@ import (
 	"strings"
 )
 
-// SlotEffect says what a transition, or a wait, does to the run's execution slot.
+// SlotEffect is the effect of a transition or a wait on the run's execution slot.
 type SlotEffect string
 
-// The effects on the slot. Keep leaves it as it is, held or not.
+// The effects on the slot. Keep leaves the slot unchanged, held or not.
 const (
 	SlotAcquire SlotEffect = "acquire"
 	SlotKeep    SlotEffect = "keep"
 	SlotRelease SlotEffect = "release"
 )
 
-// DeadlineAction says what happens when a question's deadline passes.
+// DeadlineAction is the action at a question's deadline.
 type DeadlineAction string
 
-// What a waiting policy does at the deadline.
+// The actions of a waiting policy at the deadline.
 const (
 	DeadlineKeepWaiting DeadlineAction = "keep_waiting"
 	DeadlineAutoDecide  DeadlineAction = "auto_decide"
 	DeadlineFail        DeadlineAction = "fail"
 )
 
-// Count says how often a transition emits an event type.
+// Count is how often a transition emits an event type.
 type Count string
 
-// How often an emission occurs: exactly once, at most once, any number of times, at least once.
+// Exactly once, at most once, any number of times, at least once.
 const (
 	CountOne      Count = "one"
 	CountOptional Count = "optional"
@@ -42,7 +42,7 @@ type Emission struct {
 	Count Count
 }
 
-// Submission is how a run begins.
+// Submission is the start of a run.
 type Submission struct {
 	ID    string
 	To    State
@@ -50,7 +50,7 @@ type Submission struct {
 	Emits []Emission
 }
 
-// Transition is one row of the contract's transition table. It is the caller's, slices included.
+// Transition is one row of the contract's transition table. The caller owns it, slices included.
 type Transition struct {
 	ID        string
 	From      State
@@ -58,8 +58,7 @@ type Transition struct {
 	To        State
 	All, None Facts // the guard: all of All hold and none of None
 	Slot      SlotEffect
-	// Error is the code of a run that ends by it, empty for the others; Also are codes that may be
-	// named instead.
+	// Error is the code of a run that ends by it, empty for others; Also lists alternative codes.
 	Error Code
 	Also  []Code
 	Emits []Emission
@@ -75,7 +74,7 @@ func (t Transition) Allows(c Code) bool {
 	return c == t.Error
 }
 
-// GateRule is one row of the completion gate. It is the caller's, slices included.
+// GateRule is one row of the completion gate. The caller owns it, slices included.
 type GateRule struct {
 	ID        string
 	All, None Facts
@@ -93,8 +92,8 @@ type WaitRule struct {
 	OnDeadline DeadlineAction
 }
 
-// Decide returns the first rule of the completion gate that holds for a finished turn's facts.
-// There always is one.
+// Decide returns the first rule of the completion gate that holds for a finished turn's facts. One
+// always does.
 func Decide(f Facts) GateRule {
 	for _, rule := range gate {
 		if f.Has(rule.All) && f.Lacks(rule.None) {
@@ -102,7 +101,7 @@ func Decide(f Facts) GateRule {
 			return rule
 		}
 	}
-	panic("fsm: no rule of the gate holds") // contract.Parse refuses a gate that leaves a case undecided
+	panic("fsm: no rule of the gate holds") // contract.Parse rejects a gate with an undecided case
 }
 
 // Wait returns the waiting policy of a profile; ok is false for an unknown profile.
@@ -115,7 +114,7 @@ func Wait(p Profile, strict bool) (rule WaitRule, ok bool) {
 	return WaitRule{}, false
 }
 
-// Submit returns how a run begins: its first state, the effect on its slot and its events.
+// Submit returns a run's first state, the effect on its slot and its events.
 func Submit() Submission {
 	s := submission
 	s.Emits = slices.Clone(s.Emits)
@@ -156,7 +155,7 @@ func (f Facts) String() string {
 	return strings.Join(names, "|")
 }
 
-// FactNamed returns the fact with the contract's name; ok is false when there is none.
+// FactNamed returns the fact with the contract's name; ok is false if there is no such fact.
 func FactNamed(name string) (fact Facts, ok bool) {
 	for i, known := range factNames {
 		if known == name {

@@ -7,47 +7,46 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of an Actor, in bytes or entries. That of its ID is MaxActor.
+// Limits of an Actor, in bytes or entries; MaxActor limits the ID.
 const (
 	MaxGroups = 256
 	MaxGroup  = 255
 	MaxVia    = 63
 )
 
-// Actor is who acts on a run: a person, or a program on its own behalf. The host has authenticated
-// it and says so; the library believes the host. The zero Actor is the host itself.
+// Actor identifies the person or program that acts on a run. The host authenticates actors; the
+// library trusts the host. The zero Actor is the host itself.
 type Actor struct {
-	// ID names the actor, for the history, the events and the host's own records; at most MaxActor
-	// bytes of UTF-8 without NUL. Empty: the host does not say. IDs are compared byte by byte, so
-	// the host must always send the same one for a person (see Fold).
+	// ID names the actor in the history, the events and the host's records; at most MaxActor bytes of
+	// UTF-8 without NUL. Empty: unknown. IDs are compared byte by byte, so the host must always use
+	// the same ID for a person (see Fold).
 	ID string
-	// Groups are those that the actor belongs to at this moment, each of at most MaxGroup bytes.
-	// They count for this one call, and are not stored.
+	// Groups lists the actor's current groups, at most MaxGroup bytes each. They apply to this call
+	// only and are not stored.
 	Groups []string
-	// Via is the door that the actor came through, "web" or "mail" for example; at most MaxVia
-	// bytes.
+	// Via names the front end, such as "web" or "mail"; at most MaxVia bytes.
 	Via string
-	// Fold, unless nil, maps all spellings of an ID to one, and ID is in that form. Names
-	// are stored as their authors spelled them; a name in an audience, a vote, a claim or the record
-	// of an answer is the actor's if Fold maps it to ID. Fold must be safe for concurrent use. It is not stored.
+	// Fold, unless nil, maps all spellings of an ID to one; ID must be in that form. Stored names keep
+	// their spelling. A name in an audience, a vote, a claim or an answer belongs to the actor if Fold
+	// maps it to ID. Fold must be safe for concurrent use. It is not stored.
 	Fold func(id string) string `json:"-"`
 }
 
-// Is reports whether a stored ID names the actor: it is the actor's ID, or Fold maps it to that. No
-// ID names an actor without one.
+// Is reports whether a stored ID names the actor, compared after Fold. An actor without an ID
+// matches no stored ID.
 func (a *Actor) Is(id string) bool {
 	return a.ID != "" && (id == a.ID || a.Fold != nil && a.Fold(id) == a.ID)
 }
 
-// IsZero reports whether nothing is said of the actor.
+// IsZero reports whether the actor has no ID, groups or front end.
 func (a Actor) IsZero() bool { return a.ID == "" && len(a.Groups) == 0 && a.Via == "" }
 
-// Equal reports whether both are the same, with their groups in the same order.
+// Equal reports whether both actors are equal, with their groups in the same order.
 func (a Actor) Equal(b Actor) bool {
 	return a.ID == b.ID && a.Via == b.Via && slices.Equal(a.Groups, b.Groups)
 }
 
-// String is the ID and the door, for messages.
+// String returns the ID and the front end, for messages.
 func (a Actor) String() string {
 	id := a.ID
 	if id == "" {
@@ -59,7 +58,7 @@ func (a Actor) String() string {
 	return id
 }
 
-// Validate says what is wrong with the actor as a *FieldError.
+// Validate returns a *FieldError for the first invalid field.
 func (a Actor) Validate() error {
 	wrong := func(s string, limit int) bool {
 		return len(s) > limit || !utf8.ValidString(s) || strings.IndexByte(s, 0) >= 0

@@ -15,44 +15,44 @@ import (
 	"github.com/interlude-go/interlude/internal/schema"
 )
 
-// Approval asks whether something may be done: the question's Subject. The reply has a Decision
+// Approval asks for permission to execute the question's Subject. The reply carries a Decision.
 const Approval Kind = "approval"
 
-// Subject is what an Approval is about: the call of a tool. Only engines set it; the text of an
-// agent never does.
+// Subject is the tool call that an Approval asks about. Only engines set it, never the text of an
+// agent.
 type Subject struct {
 	Tool string `json:"tool"`
-	// Arguments are those that are executed if they are approved: one JSON value, of at most
-	// MaxArguments bytes, stored byte for byte. No member may stand in it twice.
+	// Arguments are executed if approved: one JSON value of at most MaxArguments bytes, stored byte
+	// for byte, without duplicate members.
 	Arguments json.RawMessage `json:"arguments,omitempty" plain:"exact"`
-	// Title and Risk tell a person in a few words what would happen, and what could go wrong.
+	// Title and Risk summarise for people the effect of the call and the damage it could do.
 	Title string `json:"title,omitempty"`
 	Risk  string `json:"risk,omitempty"`
 }
 
-// Decision is what a person decides about an Approval.
+// Decision is a person's decision about an Approval.
 type Decision string
 
 // The decisions.
 const (
 	// Approve: the arguments are executed as they are.
 	Approve Decision = "approve"
-	// Edit: the reply's Value is executed in place of the arguments.
+	// Edit: the reply's Value is executed instead of the arguments.
 	Edit Decision = "edit"
 	// Reject: nothing is executed. The reply's Text may say why.
 	Reject Decision = "reject"
-	// Respond: nothing is executed now. The reply's Text is handed to the agent.
+	// Respond: nothing is executed now. The agent receives the reply's Text.
 	Respond Decision = "respond"
 )
 
 // ErrQuestionChanged is matched by every ChangedError.
-var ErrQuestionChanged = errors.New("interaction: the question is not the one that the reply's author saw")
+var ErrQuestionChanged = errors.New("interaction: the question has changed since the reply's author saw it")
 
-// ChangedError says that the question has changed since the reply's author saw it: the digest in
-// Reply.Seen is not the digest of the present question.
+// ChangedError reports that the question has changed since the reply's author saw it: Reply.Seen
+// differs from the digest of the current question.
 type ChangedError struct {
 	Seen string
-	// Question is the question as it is.
+	// Question is the current question.
 	Question Question
 }
 
@@ -101,14 +101,14 @@ func (q Question) Digest() string {
 	}
 	body, err := encodeCanonical(parts)
 	if err != nil {
-		body = fmt.Appendf(nil, "%#v", parts) // cannot be: texts and valid JSON can be encoded
+		body = fmt.Appendf(nil, "%#v", parts) // unreachable: texts and valid JSON can be encoded
 	}
 	sum := sha256.Sum256(body)
 	return hex.EncodeToString(sum[:])
 }
 
-// digestible is a JSON value in its canonical form. A text that is not JSON stands for itself: such
-// a question was never asked, but may be digested.
+// digestible returns a JSON value in canonical form. Invalid JSON is returned as a string: a
+// question with it is never asked, but may be digested.
 func digestible(raw json.RawMessage) any {
 	if validateJSON(raw) == nil {
 		if c, err := canonical(raw); err == nil {
@@ -118,16 +118,15 @@ func digestible(raw json.RawMessage) any {
 	return string(raw)
 }
 
-// plain reports whether the question is one that takes a text and nothing else.
+// plain reports whether the question takes text only.
 func (q *Question) plain() bool { return len(q.Schema) == 0 && q.Subject == nil }
 
-// ValidateFor says why the reply does not answer the question, which must be the one that it names. A
-// question without Schema and Subject takes a text. One with a Schema takes a Value that the
-// schema allows, and an approval takes a Decision; either of them takes a text instead if it has
-// AlsoText.
+// ValidateFor checks the reply against its question. Without Schema and Subject the question takes
+// a text, with a Schema a valid Value, and an approval takes a Decision. With AlsoText, forms and
+// approvals also take a text.
 //
-// The error matches ErrInvalidReply and is a *FieldError, or a *ValueError if the schema does not
-// allow the value. It is a *ChangedError if the reply was made to another text of the question.
+// The error matches ErrInvalidReply and is a *FieldError, or a *ValueError if the schema rejects
+// the value. It is a *ChangedError if the question has changed since the author saw it.
 func (r Reply) ValidateFor(q Question) error {
 	if !q.To.Admits(r.Actor) {
 		return &NotAskedError{q.ID, r.Actor, *q.To.Clone()}
@@ -174,7 +173,7 @@ func (r Reply) validateDecision(q *Question) error {
 	return nil
 }
 
-// validateEdit says what is wrong with edited arguments.
+// validateEdit checks edited arguments.
 func (r Reply) validateEdit(q *Question) error {
 	switch {
 	case len(r.Value) == 0:
@@ -191,8 +190,7 @@ func isObject(raw json.RawMessage) bool { return bytes.HasPrefix(raw, []byte{'{'
 
 func sizeOf[T ~string | ~[]byte](s T) string { return fmt.Sprintf("%d bytes", len(s)) }
 
-// validateForm says what is wrong with the parts of the reply that only forms and approvals have,
-// whatever the question is.
+// validateForm checks the fields that only forms and approvals use, independently of the question.
 func (r Reply) validateForm() error {
 	switch {
 	case len(r.Value) > MaxValue:
@@ -221,11 +219,10 @@ func (r Reply) validateForm() error {
 	return nil
 }
 
-// maxDigest is the length of a digest.
 const maxDigest = 2 * sha256.Size
 
-// AnswerTo returns the answer that the reply is to the question, of any kind. The answer to a form
-// has the value; the answer to an approval has the decision and the arguments to execute.
+// AnswerTo converts the reply to the question's answer. The answer to a form has the value; the
+// answer to an approval has the decision and the arguments to execute.
 func (r Reply) AnswerTo(q *Question, now time.Time) Answer {
 	a := r.Answer(now)
 	a.Ref = q.Ref
@@ -249,8 +246,8 @@ func (r Reply) AnswerTo(q *Question, now time.Time) Answer {
 	return a
 }
 
-// Message is the answer as a text for an agent that is told nothing else: the reply, or what was
-// decided, or the form as JSON. A default answer says that nobody gave it.
+// Message returns the answer as text for an agent that has no other source: the reply, the
+// decision, or the form as JSON. It marks a default answer as such.
 func (a Answer) Message() string {
 	if a.Resolution == DefaultAnswer {
 		given := a
@@ -276,9 +273,9 @@ func (a Answer) Message() string {
 	return a.Text
 }
 
-// form brings the schema and the subject of a question within the limits. A malformed one is left
-// out, with a diagnostic: the question is asked as one that takes a text, so that nothing is
-// ever approved that nobody could see.
+// form brings the question's schema and subject within the limits. A malformed one is omitted with
+// a diagnostic and the question takes text instead, so that no approval covers arguments that were
+// not shown.
 func (n *normalizer) form(q *Question) {
 	if len(q.Schema) > 0 {
 		usable, dropped, err := usableSchema(q.Schema)
@@ -301,7 +298,7 @@ func (n *normalizer) form(q *Question) {
 		subject, err := n.subject(*q.Subject)
 		if err != nil {
 			n.diagnose(fsm.WarnAskUserMalformed, fmt.Sprintf("subject is left out: %v", err))
-			q.Schema = nil // the schema was for the arguments
+			q.Schema = nil // it described the arguments
 		}
 		q.Subject = subject
 	}
@@ -322,9 +319,9 @@ func (n *normalizer) form(q *Question) {
 	q.AlsoText = q.AlsoText && !q.plain()
 }
 
-// Validate says why the subject cannot be asked about: its tool must have a name, and its arguments
-// must be one JSON value within MaxArguments, without a member given twice. A question with another
-// subject is asked as one that takes a text, with a warning.
+// Validate checks that the tool has a name and that the arguments are one JSON value within
+// MaxArguments, without duplicate members. A question with an invalid subject takes text instead,
+// with a warning.
 func (s Subject) Validate() error {
 	if len(s.Arguments) > MaxArguments {
 		return fmt.Errorf("arguments have %d bytes, at most %d", len(s.Arguments), MaxArguments)
@@ -340,7 +337,7 @@ func (s Subject) Validate() error {
 	return nil
 }
 
-// subject returns a copy of the subject within the limits. The error says what cannot be stored.
+// subject returns a copy of the subject within the limits, or an error if it cannot be stored.
 func (n *normalizer) subject(s Subject) (*Subject, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
@@ -353,23 +350,22 @@ func (n *normalizer) subject(s Subject) (*Subject, error) {
 // ErrNotApproved is matched by every NotApprovedError.
 var ErrNotApproved = errors.New("interaction: not approved")
 
-// NotApprovedError says that nothing may be executed.
+// NotApprovedError reports that nothing may be executed.
 type NotApprovedError struct {
-	// Answer is what was answered in place of an approval. It is zero if no answer is about the
-	// question.
+	// Answer is the answer given instead of an approval; zero if the question was not answered.
 	Answer Answer
-	// Changed says that the answer was given to another question: other arguments, or another call.
+	// Changed reports that the answer belongs to a question with other arguments or another call.
 	Changed bool
 }
 
 func (e *NotApprovedError) Error() string {
 	switch {
 	case e.Changed:
-		return fmt.Sprintf("%v: what was answered is not what is to be executed now", ErrNotApproved)
+		return fmt.Sprintf("%v: the answer is not about the call to be executed now", ErrNotApproved)
 	case e.Answer.Decision != "":
 		return fmt.Sprintf("%v: question %d: %s: %.400q", ErrNotApproved, e.Answer.ID, e.Answer.Decision, e.Answer.Text)
 	}
-	return fmt.Sprintf("%v: nobody has decided", ErrNotApproved)
+	return fmt.Sprintf("%v: there is no decision", ErrNotApproved)
 }
 
 // Is makes errors.Is(err, ErrNotApproved) true.
@@ -377,8 +373,8 @@ func (e *NotApprovedError) Is(target error) bool { return target == ErrNotApprov
 
 // Approved returns the arguments that the engine may execute. Pass the question as the engine would
 // ask it now; the answer must approve a question with the same digest and the same Ref. Execute the
-// returned bytes, not arguments that were computed again. The error is a *NotApprovedError if
-// nobody has approved, or if the question has changed since it was asked.
+// returned bytes, not arguments that were computed again. The error is a *NotApprovedError if there
+// is no approval, or if the question has changed.
 func (a Answer) Approved(q Question) (json.RawMessage, error) {
 	q, _ = Normalize(q)
 	switch {

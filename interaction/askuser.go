@@ -13,25 +13,24 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// askUserField is the key under which a question stands.
+// askUserField is the key of a question in an agent's output.
 const askUserField = "ask_user"
 
-// errTooLarge is matched by the errors of a question that exceeds a limit.
+// errTooLarge is matched by errors about questions over a limit.
 var errTooLarge = errors.New("too large")
 
 func tooLarge(err error) bool { return errors.Is(err, errTooLarge) }
 
-// maxNodes limits how many values a question may have.
+// maxNodes limits the number of values in a question.
 const maxNodes = 4096
 
-// parseJSON reads a JSON value within the limits.
 func parseJSON(text string) (any, error) {
 	if len(text) > MaxAskUser {
 		return nil, fmt.Errorf("question is %w: %d bytes, at most %d", errTooLarge, len(text), MaxAskUser)
 	}
 	var tree any
 	decoder := json.NewDecoder(strings.NewReader(text))
-	decoder.UseNumber() // numbers stay as they are written, as with YAML
+	decoder.UseNumber() // keeps numbers as written, like YAML
 	if err := decoder.Decode(&tree); err != nil {
 		return nil, fmt.Errorf("question is no JSON: %w", err)
 	}
@@ -77,8 +76,7 @@ func parseYAML(text string) (any, error) {
 	return plainValue(doc.Content[0], 1, &nodes)
 }
 
-// nestedFlow limits how deep brackets nest. It is checked before parsing, since the parser
-// recurses.
+// nestedFlow returns the nesting depth of brackets. It runs before the parser, which recurses.
 func nestedFlow(text string) int {
 	now, deepest := 0, 0
 	for i := range len(text) {
@@ -93,7 +91,7 @@ func nestedFlow(text string) int {
 	return deepest
 }
 
-// plainValue turns a YAML node into maps, lists, strings, numbers, booleans and nil.
+// plainValue converts a YAML node to maps, lists, strings, numbers, booleans and nil.
 func plainValue(n *yaml.Node, level int, nodes *int) (any, error) {
 	if *nodes++; *nodes > maxNodes || level > MaxDepth {
 		return nil, fmt.Errorf("question is %w: at most %d values, nested at most %d deep", errTooLarge, maxNodes,
@@ -111,7 +109,7 @@ func plainValue(n *yaml.Node, level int, nodes *int) (any, error) {
 				return nil, fmt.Errorf("line %d: keys are plain words", key.Line)
 			}
 			if _, twice := tree[key.Value]; twice {
-				return nil, fmt.Errorf("line %d: key %.40q stands twice", key.Line, key.Value)
+				return nil, fmt.Errorf("line %d: key %.40q is given twice", key.Line, key.Value)
 			}
 			v, err := plainValue(value, level+1, nodes)
 			if err != nil {
@@ -146,9 +144,9 @@ func scalar(n *yaml.Node) (any, error) {
 	return nil, fmt.Errorf("line %d: tag %.40q is not taken", n.Line, n.Tag)
 }
 
-// questionsOf reads a question from a decoded tree, or a list of several if so many are allowed,
-// with or without a key ask_user around it. A list that is too long, or has an entry that cannot be
-// read, is refused as a whole: none of its questions is left out unseen.
+// questionsOf reads a question from a decoded tree, or a list of up to atMost questions, with or
+// without an ask_user key around it. A list that is too long or has an unreadable entry is rejected
+// as a whole, so that no question disappears unnoticed.
 func questionsOf(tree any, atMost int) ([]Question, []Diagnostic, error) {
 	what := "question"
 	if fields, ok := tree.(map[string]any); ok {
@@ -189,9 +187,8 @@ func questionsOf(tree any, atMost int) ([]Question, []Diagnostic, error) {
 	return all, odd, nil
 }
 
-// questionOf reads one question. An optional part that is wrong is left out, with a diagnostic. The
-// fields that say who may answer, how long the question waits, and what is approved are the host's:
-// in the text of an agent they mean nothing.
+// questionOf reads one question. An invalid optional field is omitted with a diagnostic. Only the
+// host decides the audience, the wait and the subject: these fields are ignored in an agent's text.
 func questionOf(tree map[string]any) (Question, []Diagnostic, error) {
 	var odd []Diagnostic
 	leaveOut := func(field, want string) {
@@ -222,7 +219,6 @@ func questionOf(tree map[string]any) (Question, []Diagnostic, error) {
 	return q, append(odd, more...), nil
 }
 
-// scalarText is a scalar as text.
 func scalarText(v any) string {
 	switch v := v.(type) {
 	case string:

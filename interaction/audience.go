@@ -8,44 +8,43 @@ import (
 	"unicode/utf8"
 )
 
-// MaxAudience is how many names each list of an Audience may have.
+// MaxAudience limits each list of an Audience.
 const MaxAudience = 100
 
-// Audience says who may answer a question. It comes from the host, never from the text of an
-// agent, and is stored with the question when it is asked.
+// Audience defines who may answer a question. It comes from the host, never from the text of an
+// agent, and is stored with the question.
 type Audience struct {
-	// Everybody may answer, but for Except. If it is false, Users and Groups say who may.
+	// Everybody admits all actors that are not in Except. If false, Users and Groups decide.
 	Everybody bool `json:"everybody"`
-	// Users and Groups may answer: whoever has one of the IDs, or belongs to one of the groups.
-	// With neither, nobody may: a list that comes out empty by mistake opens nothing.
+	// Users and Groups admit actors by ID or by group. If both are empty, the audience admits no one:
+	// a list left empty by mistake opens nothing.
 	Users  []string `json:"users,omitempty"`
 	Groups []string `json:"groups,omitempty"`
-	// Except may not answer, whatever else is said: for instance who submitted the run.
+	// Except denies these users, whatever the other fields say; for instance the submitter of the run.
 	Except []string `json:"except,omitempty"`
 }
 
-// AskPolicy says who may answer the questions of a run and how many people decide an approval,
-// and how long the questions wait. The host sets it in Spec.Ask, and it is stored with each
-// question when the question is asked, so an agent cannot choose who approves what it does.
+// AskPolicy sets the audience, quorum and wait of a run's questions. The host sets it in Spec.Ask,
+// and each question stores it when asked, so an agent cannot choose who approves its actions.
 type AskPolicy struct {
-	// NotSubmitter: whoever submitted the run, as Spec.Submitter says, may answer none of its
-	// questions.
+	// NotSubmitter bars Spec.Submitter from answering the run's questions.
 	NotSubmitter bool `json:"not_submitter"`
-	// To is who may answer the questions that name nobody; nil: everybody. Only a Go engine can
-	// name somebody itself (engine.Question.To).
+	// To is the audience of questions without one; nil: everybody. Only a Go engine can name an
+	// audience itself (engine.Question.To).
 	To *Audience `json:"to,omitempty"`
-	// Need is how many people must approve an approval, and Rejects how many must reject it, if the
-	// question does not say it itself (engine.Question.Need); 0: one. Each is at most
+	// Need is the number of people who must approve an approval, and Rejects the number who must
+	// reject it, unless the question sets its own (engine.Question.Need); 0: one. Each is at most
 	// MaxNeed. Other questions take the first answer.
 	Need    int `json:"need,omitempty"`
 	Rejects int `json:"rejects,omitempty"`
-	// Wait is how long the questions wait, and what happens meanwhile; nil: as session_timeout and
-	// strictness say. Only a Go engine can say it itself, for a question (engine.Question.Wait).
+	// Wait limits how long the questions stay open and schedules reminders and escalations; nil:
+	// session_timeout and strictness apply. Only a Go engine can override it for a question
+	// (engine.Question.Wait).
 	Wait *Wait `json:"wait,omitempty"`
 }
 
 // Admits reports whether the actor may answer; nil admits everybody. Only nil admits an actor
-// without an ID, which may be anybody, also those whom Except names.
+// without an ID, since Except could name that actor.
 func (a *Audience) Admits(actor Actor) bool {
 	switch {
 	case a == nil:
@@ -58,10 +57,10 @@ func (a *Audience) Admits(actor Actor) bool {
 	return slices.ContainsFunc(a.Groups, func(group string) bool { return slices.Contains(actor.Groups, group) })
 }
 
-// Open reports whether everybody may answer, but for those that Except names.
+// Open reports whether the audience admits everybody except the users in Except.
 func (a *Audience) Open() bool { return a == nil || a.Everybody }
 
-// String says who may answer, for messages.
+// String describes the audience, for messages.
 func (a *Audience) String() string {
 	if a == nil {
 		return "everybody"
@@ -86,7 +85,7 @@ func (a *Audience) String() string {
 	return text
 }
 
-// Clone returns a copy that shares nothing.
+// Clone returns a deep copy.
 func (a *Audience) Clone() *Audience {
 	if a == nil {
 		return nil
@@ -94,8 +93,8 @@ func (a *Audience) Clone() *Audience {
 	return &Audience{a.Everybody, slices.Clone(a.Users), slices.Clone(a.Groups), slices.Clone(a.Except)}
 }
 
-// Folded returns the audience with its people as fold spells them, each once. A nil fold changes
-// nothing.
+// Folded returns the audience with fold applied to its users, without duplicates. A nil fold
+// changes nothing.
 func (a *Audience) Folded(fold func(id string) string) *Audience {
 	c := a.Clone()
 	if c == nil || fold == nil {
@@ -113,8 +112,8 @@ func (a *Audience) Folded(fold func(id string) string) *Audience {
 	return c
 }
 
-// Validate returns an error if the audience cannot be stored. The error reads as a part of a
-// sentence: "a list of 101 names; at most 100 are allowed".
+// Validate returns an error if the audience cannot be stored. The error completes a sentence: "a
+// list of 101 names; at most 100 are allowed".
 func (a *Audience) Validate() error {
 	if a == nil {
 		return nil
@@ -136,9 +135,9 @@ func (a *Audience) Validate() error {
 // ErrNotAsked is matched by every NotAskedError.
 var ErrNotAsked = errors.New("interaction: the question is for others")
 
-// NotAskedError says that the reply's author may not answer the question, and who may.
+// NotAskedError reports that the reply's author may not answer the question, and who may.
 type NotAskedError struct {
-	ID    int // the question's
+	ID    int // of the question
 	Actor Actor
 	To    Audience
 }

@@ -2,13 +2,13 @@ package interaction
 
 import "time"
 
-// The fixed words of an automatic decision's envelope.
+// The fixed values of AutoDecision.
 const (
 	SourceAutoDecide  = "auto_decide_timeout"
 	ReasonUserNoReply = "user_no_reply"
 )
 
-// AutoDecision is the envelope of an automatic decision, which an engine gets when nobody replied
+// AutoDecision is the envelope of an automatic decision, which an engine receives if no one replied
 // in time.
 type AutoDecision struct {
 	Source        string         `json:"source" plain:"word"` // SourceAutoDecide
@@ -27,8 +27,8 @@ var instructions = map[DecisionPolicy]string{
 		"nothing further, and finish with a report of where things stand.",
 }
 
-// NewAutoDecision is the automatic decision on a question, by its default policy; engine_judgement
-// when it has none.
+// NewAutoDecision returns the automatic decision on a question by its default policy;
+// engine_judgement if it has none.
 func NewAutoDecision(q Question) AutoDecision {
 	policy := q.DefaultPolicy
 	if instructions[policy] == "" {
@@ -40,7 +40,7 @@ func NewAutoDecision(q Question) AutoDecision {
 	}
 }
 
-// Answer is the decision as the next turn gets it, in the same form as a reply.
+// Answer converts the decision to the answer for the next turn.
 func (a AutoDecision) Answer(now time.Time) Answer {
 	return Answer{ID: a.InteractionID, Resolution: AutoDecideTimeout, Text: a.Instruction, AcceptedAt: now, Auto: &a}
 }

@@ -236,7 +236,7 @@ func TestK7AWaitUpToItsBounds(t *testing.T) {
 	require.ErrorContains(t, (&Wait{Steps: steps(MaxSteps + 1)}).Validate(), "17 steps")
 	join := steps(2)
 	join[1].Join = true
-	require.ErrorContains(t, (&Wait{Steps: join}).Validate(), "step 2 with others to remind")
+	require.ErrorContains(t, (&Wait{Steps: join}).Validate(), "step 2 with an audience")
 	for _, to := range []Audience{{Everybody: true}, {Users: []string{"ada"}}, {Groups: []string{"a"}}} {
 		require.NoError(t, (&Wait{Steps: []WaitStep{{Do: Escalate, After: time.Second, To: &to}}}).Validate())
 	}
@@ -339,12 +339,12 @@ func TestK4WhatIsApproved(t *testing.T) {
 		"edited":           {edit, q, `{"eur":3}`},
 		"without a digest": {changed(func(a *Answer) { a.Digest = "" }), q, `{"eur":1}`},
 		"another call": {changed(func(a *Answer) { a.Ref = "call-2" }), q,
-			"interaction: not approved: what was answered is not what is to be executed now"},
+			"interaction: not approved: the answer is not about the call to be executed now"},
 		"other arguments": {approve, other,
-			"interaction: not approved: what was answered is not what is to be executed now"},
+			"interaction: not approved: the answer is not about the call to be executed now"},
 		"rejected": {changed(func(a *Answer) { a.Decision, a.Text = Reject, "no" }), q,
 			`interaction: not approved: question 1: reject: "no"`},
-		"nobody": {changed(func(a *Answer) { a.Decision = "" }), q, "interaction: not approved: nobody has decided"},
+		"nobody": {changed(func(a *Answer) { a.Decision = "" }), q, "interaction: not approved: there is no decision"},
 	} {
 		arguments, err := c.answer.Approved(c.question)
 		if strings.HasPrefix(c.want, "{") {

@@ -7,32 +7,32 @@ import (
 	"unicode/utf8"
 )
 
-// Character says how a character is shown to people. It is the one table of characters: each front
-// end follows it, so that all of them show the same text alike. A character may be of several kinds.
+// Character classifies a character for display. It is the only such table, so that all front ends
+// show the same text alike. A character may have several classes.
 type Character uint8
 
-// The kinds of characters. A character of no kind shows itself.
+// Classes of characters. A character without a class is shown unchanged.
 const (
-	// Hidden characters are written out. A screen shows them as nothing or as an ordinary blank,
-	// shows many of them alike, or moves other characters because of them: control and format
-	// characters, white space other than blank, tab and line feed, variation selectors, fillers,
-	// characters for private use, and those that Unicode does not assign.
+	// Hidden characters are shown by number. A screen would show them as nothing or as an ordinary
+	// space, show many of them alike, or move other characters because of them: control and format
+	// characters, white space except space, tab and line feed, variation selectors, fillers,
+	// private-use and unassigned characters.
 	Hidden Character = 1 << iota
-	// SingleSpace is white space that stays singly in prose: U+00A0, U+202F and U+3000.
+	// SingleSpace is white space that prose may contain singly: U+00A0, U+202F and U+3000.
 	SingleSpace
-	// Emoji are pictographs, of which several can be joined to one.
+	// Emoji are pictographs; several can be joined into one.
 	Emoji
 	// Virama joins the letters of an Indic script around it.
 	Virama
-	// JoinsNext are letters whose form depends on the letter after them.
+	// JoinsNext are letters whose form depends on the next letter.
 	JoinsNext
-	// JoinsPrevious are letters whose form depends on the letter before them.
+	// JoinsPrevious are letters whose form depends on the previous letter.
 	JoinsPrevious
-	// Vowel are marks between joining letters, which do not keep these from joining.
+	// Vowel are marks between joining letters that do not prevent joining.
 	Vowel
 )
 
-// CharacterOf looks a character up.
+// CharacterOf returns the classes of a character.
 func CharacterOf(r rune) Character {
 	var c Character
 	if hidden(r) {
@@ -65,13 +65,13 @@ const (
 	kashida   = '\u0640'
 	nonJoiner = '\u200c'
 	joiner    = '\u200d'
-	pictured  = '\ufe0f' // the character before it is shown as a picture
+	pictured  = '\ufe0f' // shows the preceding character as a picture
 	keycap    = '\u20e3'
 
-	repha = "\u09b0\u0cb0" // before a virama a joiner keeps these letters in full
+	repha = "\u09b0\u0cb0" // a joiner before a virama keeps these letters in full
 )
 
-// blank are letters, marks and symbols that are drawn as nothing, or only in some fonts.
+// blank are letters, marks and symbols that many fonts draw as nothing.
 var blank = &unicode.RangeTable{
 	R16: []unicode.Range16{{0x2800, 0x2800, 1}, {0xfffc, 0xfffc, 1}},
 	R32: []unicode.Range32{{0x13441, 0x13442, 1}, {0x16fe4, 0x16fe4, 1}, {0x1d159, 0x1d159, 1}},
@@ -85,21 +85,20 @@ func hidden(r rune) bool {
 		unicode.Variation_Selector, blank)
 }
 
-// Visible returns s with all that a screen would hide written out: hidden characters by their
-// number, as \u{202E}, and invalid UTF-8 by its bytes, as \x{FF}; long white space, and a hidden
-// character that is repeated many times, by how many there are: [4000 white-space characters],
-// [20 × U+00A0]. Line breaks, tabs and ordinary indentation stay. It is for arguments, values,
-// names and ids, where each character counts.
+// Visible returns s with every character that a screen would hide written out: hidden characters by
+// number, as \u{202E}; invalid UTF-8 by byte, as \x{FF}; long white space and repeated hidden
+// characters by count: [4000 white-space characters], [20 × U+00A0]. Line breaks, tabs and ordinary
+// indentation stay. Use it for arguments, values, names and ids, where every character counts.
 func Visible(s string) string { return visible(s, false) }
 
-// VisibleProse is Visible for what people read as language: prompts, contexts, titles, labels and
-// messages. These characters stay: U+FE0F and U+200D within emoji; U+200C and U+200D where they
-// change the form of letters (Unicode Standard Annex 31); U+00A0, U+202F and U+3000 singly between
-// visible characters; a carriage return before a line feed.
+// VisibleProse is Visible for natural language: prompts, contexts, titles, labels and messages. It
+// keeps U+FE0F and U+200D within emoji; U+200C and U+200D where they change the form of letters
+// (Unicode Standard Annex 31); U+00A0, U+202F and U+3000 singly between visible characters; and a
+// carriage return before a line feed.
 func VisibleProse(s string) string { return visible(s, true) }
 
-// longSpace is from how many characters on white space is counted: a screen may fold it, or move
-// off its edge what follows. Indentation may be wider, since it begins at the edge.
+// longSpace is the length from which white space is counted instead of shown: a screen may collapse
+// it, or push the rest off its edge. Indentation may be wider, since it begins at the edge.
 const (
 	longSpace   = 16
 	longIndent  = 64
@@ -107,7 +106,7 @@ const (
 	columnsOfHT = 4
 )
 
-// invalid minus a byte of invalid UTF-8 stands for that byte among characters.
+// invalid minus a byte encodes a byte of invalid UTF-8 in characters.
 const invalid = -1
 
 func visible(s string, prose bool) string {
@@ -150,7 +149,7 @@ func visible(s string, prose bool) string {
 	return b.String()
 }
 
-// characters is a text in which a negative number stands for a byte of invalid UTF-8.
+// characters is a text in which negative numbers encode bytes of invalid UTF-8.
 type characters []rune
 
 func charactersOf(s string, prose bool) characters {
@@ -168,7 +167,7 @@ func charactersOf(s string, prose bool) characters {
 	return t
 }
 
-// space returns the length of the white space at i, and whether it is so long that it is counted.
+// space returns the length of the white space at i, and whether it is long enough to be counted.
 func (t characters) space(i int) (n int, long bool) {
 	columns, most, breaks := 0, longSpace-1, 0
 	if i == 0 {
@@ -191,7 +190,7 @@ func (t characters) space(i int) (n int, long bool) {
 	return n, long
 }
 
-// at is the character at i; 0 before the beginning and after the end.
+// at returns the character at i, or 0 outside the text.
 func (t characters) at(i int) rune {
 	if i < 0 || i >= len(t) {
 		return 0
@@ -199,10 +198,10 @@ func (t characters) at(i int) rune {
 	return t[i]
 }
 
-// is reports whether the character at i is of the kind.
+// is reports whether the character at i has the class.
 func (t characters) is(i int, kind Character) bool { return CharacterOf(t.at(i))&kind != 0 }
 
-// belongs reports whether the hidden character at i belongs to the prose around it.
+// belongs reports whether the hidden character at i is legitimate in the surrounding prose.
 func (t characters) belongs(i int) bool {
 	switch t[i] {
 	case pictured:
@@ -233,15 +232,15 @@ func (t characters) belongs(i int) bool {
 	return t.is(i, SingleSpace) && t.seen(i-1) && t.seen(i+1)
 }
 
-// seen reports whether a visible character is at i.
+// seen reports whether the character at i is visible.
 func (t characters) seen(i int) bool {
 	r := t.at(i)
 	return r > ' ' && !hidden(r)
 }
 
-// Break returns the last offset up to limit, in bytes, at which s can be divided without separating
-// what is drawn as one character, such as a joined emoji or a letter and its accents. A character
-// with more than 64 parts is divided.
+// Break returns the last offset up to limit, in bytes, where s can be split without splitting a
+// grapheme, such as a joined emoji or a letter with its accents. A grapheme of more than 64 parts
+// is split.
 func Break(s string, limit int) int {
 	if limit >= len(s) {
 		return len(s)
@@ -260,7 +259,7 @@ func Break(s string, limit int) int {
 	return limit
 }
 
-// continues reports whether after begins within a character that before begins.
+// continues reports whether after begins within the grapheme that ends before.
 func continues(before, after string) bool {
 	last, _ := utf8.DecodeLastRuneInString(before)
 	next, _ := utf8.DecodeRuneInString(after)

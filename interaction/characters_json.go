@@ -9,9 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// VisibleJSON returns a JSON text as people read it, in the order in which it was written: on
-// several lines if indent is not empty, and with Visible applied to its strings. Escapes of visible
-// characters are resolved: "\u003c" is shown as "<". If the text is no JSON, it is shown as it is.
+// VisibleJSON formats a JSON text for people, in its original order: on several lines if indent is
+// not empty, with Visible applied to its strings. Escapes of visible characters are resolved:
+// "\u003c" is shown as "<". Invalid JSON is returned unchanged.
 func VisibleJSON(text []byte, indent string) string {
 	var laid bytes.Buffer
 	err := json.Compact(&laid, text)
@@ -45,7 +45,7 @@ func VisibleJSON(text []byte, indent string) string {
 	return b.String()
 }
 
-// unescape resolves the escapes in the text of a JSON string that stand for visible characters.
+// unescape resolves the escapes of visible characters in a JSON string.
 func unescape(s string) string {
 	if !strings.Contains(s, `\`) {
 		return s
@@ -78,10 +78,10 @@ func unescape(s string) string {
 	return b.String()
 }
 
-// escaped reads the escapes of a character, of which there are two beyond U+FFFF.
+// escaped reads one escaped character, which beyond U+FFFF takes two escapes.
 func escaped(s string) (r rune, size int) {
 	unit := func(s string) rune {
-		n, _ := strconv.ParseUint(s[2:6], 16, 16) // it is JSON
+		n, _ := strconv.ParseUint(s[2:6], 16, 16) // valid, since the text is JSON
 		return rune(n)
 	}
 	r = unit(s)

@@ -2,8 +2,8 @@ package interaction
 
 import "unicode"
 
-// emoji are the pictographs that U+FE0F and the joiner belong to, and the skin tones: Unicode's
-// Extended_Pictographic and Emoji_Modifier, with every picture of the planes that have only
+// emoji are the pictographs that U+FE0F and the joiner apply to, and the skin tones: Unicode's
+// Extended_Pictographic and Emoji_Modifier, and every character of the planes that hold only
 // pictures.
 var emoji = &unicode.RangeTable{
 	R16: []unicode.Range16{
@@ -41,8 +41,8 @@ var emoji = &unicode.RangeTable{
 	LatinOffset: 2,
 }
 
-// viramas end a consonant of an Indic script without its vowel: the canonical combining class 9.
-// A joiner after one chooses between two forms of the letters around it.
+// viramas suppress the vowel of an Indic consonant: canonical combining class 9. A joiner after one
+// chooses between two forms of the letters around it.
 var viramas = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{0x94d, 0x94d, 1}, {0x9cd, 0x9cd, 1}, {0xa4d, 0xa4d, 1}, {0xacd, 0xacd, 1},
@@ -81,7 +81,7 @@ var unjoined = &unicode.RangeTable{
 	},
 }
 
-// endings are letters of joining scripts that join only the letter before them (Joining_Type R).
+// endings are letters of joining scripts that join only the previous letter (Joining_Type R).
 var endings = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{0x622, 0x625, 1}, {0x627, 0x627, 1}, {0x629, 0x629, 1}, {0x62f, 0x632, 1},

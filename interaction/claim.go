@@ -9,24 +9,24 @@ import (
 	"unicode/utf8"
 )
 
-// This file is about questions that one person works on, and about putting them to others.
+// This file implements claims and reassignment.
 
-// MaxClaim is for how long a person may claim a question at a time.
+// MaxClaim is the longest claim.
 const MaxClaim = 31 * 24 * time.Hour
 
-// Claim says who works on an open question. Nobody else may answer or claim the question before
-// Until. A claim that has expired has no effect; that it expires causes no commit and no event.
+// Claim reserves an open question for one person until Until: no one else may answer or claim it.
+// An expired claim has no effect; its expiry causes no commit and no event.
 type Claim struct {
 	Actor string    `json:"actor"`
-	Via   string    `json:"via,omitempty"` // the door that the actor came through
+	Via   string    `json:"via,omitempty"` // front end of the actor
 	Until time.Time `json:"until"`
 }
 
-// Lasts reports whether the claim is not over; nil is no claim.
+// Lasts reports whether the claim has not expired; false for nil.
 func (c *Claim) Lasts(now time.Time) bool { return c != nil && now.Before(c.Until) }
 
-// Excludes reports whether the claim keeps the actor from answering. An actor without an ID may be
-// anybody, so every claim that lasts excludes it.
+// Excludes reports whether the claim prevents the actor from answering. A current claim excludes
+// every actor without an ID.
 func (c *Claim) Excludes(actor Actor, now time.Time) bool {
 	return c.Lasts(now) && !actor.Is(c.Actor)
 }
@@ -45,16 +45,16 @@ func (c *Claim) Validate() error {
 }
 
 // ErrClaimed is matched by every ClaimedError.
-var ErrClaimed = errors.New("interaction: somebody has claimed the question")
+var ErrClaimed = errors.New("interaction: the question is claimed")
 
-// ClaimedError says who works on the question, and until when.
+// ClaimedError reports who has claimed the question, and until when.
 type ClaimedError struct {
-	ID    int // the question's
+	ID    int // of the question
 	Claim Claim
 }
 
 func (e *ClaimedError) Error() string {
-	return fmt.Sprintf("%v: %s has interaction %d until %s", ErrClaimed, e.Claim.Actor, e.ID,
+	return fmt.Sprintf("%v: %s has claimed interaction %d until %s", ErrClaimed, e.Claim.Actor, e.ID,
 		e.Claim.Until.Format(time.RFC3339))
 }
 
@@ -62,11 +62,11 @@ func (e *ClaimedError) Error() string {
 func (e *ClaimedError) Is(target error) bool { return target == ErrClaimed }
 
 // ErrReassigned is matched by every ReassignedError.
-var ErrReassigned = errors.New("interaction: the question was put to others meanwhile")
+var ErrReassigned = errors.New("interaction: the question was reassigned")
 
-// ReassignedError says who is asked now, which is not what the caller saw.
+// ReassignedError reports that the audience has changed since the caller saw it.
 type ReassignedError struct {
-	ID int       // the question's
+	ID int       // of the question
 	To *Audience // nil: everybody
 }
 
@@ -77,8 +77,7 @@ func (e *ReassignedError) Error() string {
 // Is makes errors.Is(err, ErrReassigned) true.
 func (e *ReassignedError) Is(target error) bool { return target == ErrReassigned }
 
-// CheckClaim returns a *ClaimedError if somebody else has claimed the question, so that the actor
-// may not answer it now.
+// CheckClaim returns a *ClaimedError if another person's claim prevents the actor from answering.
 func (q *Question) CheckClaim(actor Actor, now time.Time) error {
 	if q.Claim.Excludes(actor, now) {
 		return &ClaimedError{q.ID, *q.Claim}
@@ -86,8 +85,8 @@ func (q *Question) CheckClaim(actor Actor, now time.Time) error {
 	return nil
 }
 
-// Claimant returns the actor with its ID as its own claim spells it. A person whose claim lasts acts
-// under one name in the run's events.
+// Claimant returns the actor with the ID as spelled in the actor's own current claim, so that one
+// person appears under one name in the run's events.
 func (q *Question) Claimant(actor Actor, now time.Time) Actor {
 	if q.Claim.Lasts(now) && actor.Is(q.Claim.Actor) {
 		actor.ID = q.Claim.Actor
@@ -95,14 +94,14 @@ func (q *Question) Claimant(actor Actor, now time.Time) Actor {
 	return actor
 }
 
-// ClaimedBy returns the question as the actor claims it.
+// ClaimedBy returns the question with a claim by the actor.
 func (q Question) ClaimedBy(actor Actor, until time.Time) Question {
 	q.Claim = &Claim{Actor: actor.ID, Via: actor.Via, Until: until}
 	return q
 }
 
-// PutTo returns the question put to these others. Whoever was excepted stays excepted, and a claim
-// ends.
+// PutTo returns the question with a new audience and without its claim. Users in Except stay
+// excluded.
 func (q Question) PutTo(to Audience) Question {
 	next := to.Clone()
 	if q.To != nil {
@@ -116,8 +115,8 @@ func (q Question) PutTo(to Audience) Question {
 	return q
 }
 
-// Equal reports whether both have the same fields, with the names in the same order. A nil audience
-// and one with only Everybody admit almost the same actors, but are not equal.
+// Equal reports whether both audiences have the same fields, with names in the same order. A nil
+// audience and an open one differ, although they admit almost the same actors.
 func (a *Audience) Equal(b *Audience) bool {
 	if a == nil || b == nil {
 		return a == b

@@ -1,20 +1,20 @@
-// Package interaction has the exchange of an agent and a person: the agent's question, the person's
-// reply or the automatic decision in its place, the record of both, and the text in which an agent
-// asks and says that it is done.
+// Package interaction defines the exchange between an agent and a person: questions, replies,
+// automatic decisions, their records, and the text conventions with which an agent asks and reports
+// completion.
 //
-// Read turns an agent's final text into a Reading: whether it is done, its output, its question,
-// and diagnostics. It never fails: a malformed question becomes a diagnostic, and the run asks a
-// baseline question. A reply is free text for every kind of question, unless an engine
-// asks with a schema, so that the reply has a value, or for an approval, which is decided;
-// an automatic decision takes the same way as a reply. The instructions that teach an
-// agent all this are the prompt patches of Patch (section H).
+// Read turns an agent's final text into a Reading: completion, output, question and diagnostics. It
+// never fails: a malformed question becomes a diagnostic, and the run asks a baseline question. A
+// reply is free text for every kind of question; a question with a schema takes a value, and an
+// approval takes a decision. Automatic decisions follow the same path as replies. Patch writes the
+// instructions that teach an agent these conventions.
 //
-// An agent may repeat what others wrote. One that is given a nonce (ReadSigned, PromptParts.Nonce)
-// puts it into its signals, and only these count. For others, Quoted turns a reply that would be a
-// signal into a quotation. ReadPlain reads no signals at all, for engines that are Go code.
+// An agent may repeat text written by others. An agent with a nonce (ReadSigned, PromptParts.Nonce)
+// marks its signals with it, and only marked signals count. For agents without one, Quoted turns a
+// reply that would be a signal into a quotation. ReadPlain reads no signals at all, for engines
+// that are Go code.
 //
-// Everything is pure: no I/O, no clock, no goroutine, with limits of size, depth and time, since
-// agents write whatever they like.
+// The package is pure: no I/O, no clock, no goroutine. It bounds size, depth and time, since an
+// agent's text is untrusted.
 //
 // Neighbours: lifecycle turns readings and replies into commits; store stores questions and
 // records; engine returns outcomes.

@@ -7,16 +7,16 @@ import (
 	"reflect"
 )
 
-// maxHintValues bounds how many values of hints are visited: JSON of MaxUIHints bytes cannot hold
-// as many.
+// maxHintValues limits how many values of hints are visited; JSON of MaxUIHints bytes holds fewer.
 const maxHintValues = MaxUIHints
 
-// errHints says which hints are allowed.
+// errHints states the limits of hints.
 var errHints = fmt.Errorf("want JSON of at most %d bytes, %d entries and a depth of %d", MaxUIHints, MaxOptions,
 	MaxDepth)
 
-// PlainHints returns the hints as JSON's own types, within the limits. An engine's value may be of
-// any type: it may contain itself, nest without end, or panic when it is encoded. That is an error
+// PlainHints converts hints to JSON's own types, within the limits. An engine's value can have any
+// type: it may contain itself, nest without end, or panic in its encoder. Each of these is an
+// error.
 func PlainHints(hints map[string]any) (plain map[string]any, err error) {
 	if hints == nil {
 		return nil, nil //nolint:nilnil // no hints, and no fault
@@ -42,8 +42,8 @@ func PlainHints(hints map[string]any) (plain map[string]any, err error) {
 
 var jsonMarshaler, textMarshaler = reflect.TypeFor[json.Marshaler](), reflect.TypeFor[encoding.TextMarshaler]()
 
-// withinDepth reports whether json.Marshal would visit at most that many levels, and at most the
-// number of values that is left. The encoder recurses, and a stack overflow would end the process.
+// withinDepth reports whether json.Marshal would visit at most this many levels and the remaining
+// number of values. The encoder recurses, and a stack overflow would kill the process.
 func withinDepth(v reflect.Value, levels int, values *int) bool {
 	if *values--; *values < 0 {
 		return false
@@ -53,7 +53,7 @@ func withinDepth(v reflect.Value, levels int, values *int) bool {
 	}
 	switch v.Kind() {
 	case reflect.Interface, reflect.Pointer:
-		// A cycle ends because of the number of values.
+		// The limit on values ends a cycle.
 		return v.IsNil() || withinDepth(v.Elem(), levels, values)
 	case reflect.Map:
 		for each := v.MapRange(); each.Next(); {

@@ -7,16 +7,16 @@ import (
 	"unicode/utf8"
 )
 
-// JournalEntry is something that an engine has kept of a turn, so that later turns of the run need
-// not do it again: the result of a step, a time, an answer. A store keeps the entries of a run in
-// the order in which they were written, and never changes one.
+// JournalEntry stores the result of a step, a time or an answer, so that later turns of the run
+// need not repeat it. A store keeps a run's entries in the order in which they were written, and
+// never changes one.
 type JournalEntry struct {
-	// Path says where in the engine's code the entry belongs, and Name and Type what was done
-	// there: up to MaxJournalWord bytes each, of UTF-8 without NUL. Path and Type are not empty.
+	// Path locates the entry in the engine's code; Name and Type describe the operation. Each has at
+	// most MaxJournalWord bytes of UTF-8 without NUL. Path and Type are required.
 	Path string `json:"path"`
 	Name string `json:"name,omitempty"`
 	Type string `json:"type"`
-	// Body is what was kept: 1 to MaxJournalBody bytes.
+	// Body is the stored result: 1 to MaxJournalBody bytes.
 	Body []byte `json:"body"`
 }
 
@@ -25,19 +25,19 @@ const (
 	MaxJournalWord    = 512
 	MaxJournalBody    = 1 << 20
 	MaxJournalEntries = 10_000
-	MaxJournalSize    = 64 << 20 // bytes of all entries of a run, their paths, names and types included
+	MaxJournalSize    = 64 << 20 // bytes of all entries of a run, including paths, names and types
 )
 
-// ErrJournalFull says that an entry does not fit into the journal of its run any more.
+// ErrJournalFull reports that an entry exceeds a limit of the run's journal.
 var ErrJournalFull = errors.New("interaction: the journal is full")
 
-// JournalSize says how many entries and bytes the journal of a run has.
+// JournalSize counts the entries and bytes of a run's journal.
 type JournalSize struct {
 	Entries int   `json:"entries"`
 	Bytes   int64 `json:"bytes"`
 }
 
-// Size is the number of bytes that the entry counts for in JournalSize.Bytes.
+// Size returns the bytes that the entry adds to JournalSize.Bytes.
 func (e *JournalEntry) Size() int { return len(e.Path) + len(e.Name) + len(e.Type) + len(e.Body) }
 
 // validate returns an error if the entry cannot be kept in any journal.
@@ -54,9 +54,8 @@ func (e *JournalEntry) validate() error {
 	return nil
 }
 
-// With returns the size after these entries; nil stands for an empty journal, and nil is returned
-// for one. The error names the first entry that cannot be kept. It matches ErrJournalFull if that
-// is only because of a limit.
+// With returns the size after adding the entries; nil means an empty journal. The error names the
+// first entry that cannot be added. It matches ErrJournalFull if only a limit prevents it.
 func (s *JournalSize) With(entries []JournalEntry) (*JournalSize, error) {
 	if len(entries) == 0 {
 		return s, nil

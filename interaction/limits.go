@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of what an agent or a person may say, in bytes or entries. What an agent says beyond them
-// is cut, with a diagnostic; what a person says beyond them is an error.
+// Limits of texts from agents and people, in bytes or entries. Longer text from an agent is cut,
+// with a diagnostic; longer text from a person is an error.
 const (
 	MaxReplyText = 256 << 10
 	MaxKey       = 255
@@ -20,15 +20,14 @@ const (
 	MaxUIHints        = 8 << 10 // as JSON
 	MaxRef            = 512
 
-	// MaxAskUser is the largest question text that is read, MaxDepth how deep it may nest,
-	// MaxOutput the largest output.
+	// MaxAskUser is the largest question text that is read, MaxDepth its maximal nesting, MaxOutput
+	// the largest output.
 	MaxAskUser = 64 << 10
 	MaxDepth   = 16
 	MaxOutput  = 1 << 20
 )
 
-// cut makes s valid UTF-8 of at most limit bytes, without NUL, and reports whether it was
-// shortened.
+// cut returns s as valid UTF-8 of at most limit bytes, without NUL, and whether it was shortened.
 func cut(s string, limit int) (string, bool) {
 	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 	if len(s) <= limit {

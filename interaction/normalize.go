@@ -7,11 +7,11 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// genericPrompt is asked when an agent ended its turn without saying what it needs.
-const genericPrompt = "The agent ended its turn without a result and without a question. How should it go on?"
+// genericPrompt is the prompt after a turn without a result, a question or any text.
+const genericPrompt = "The agent ended its turn without a result and without a question. How should it continue?"
 
-// Baseline is the question that the library asks when a turn neither completes nor asks: open text,
-// with what the agent said as its prompt.
+// Baseline returns the library's own question for a turn that neither completes nor asks: open
+// text, with the agent's text as its prompt.
 func Baseline(text string) Question {
 	prompt, _ := cut(strings.TrimSpace(text), MaxPromptText)
 	if prompt == "" {
@@ -20,23 +20,23 @@ func Baseline(text string) Question {
 	return Question{Kind: OpenText, Prompt: prompt, DefaultPolicy: EngineJudgement}
 }
 
-// Baseline is the question for a turn with this reading. If the agent said nothing else and marked
-// its output as not done, the question shows the output. If an output was not accepted, the
-// question says so.
+// Baseline returns the question for a turn with this reading. If the agent only returned an output
+// marked as not done, the question shows the output. If the output was rejected, the question says
+// so.
 func (r Reading) Baseline() Question {
 	text := r.Text
 	if text == "" && r.NotDone {
 		text = string(r.Output)
 	}
 	if f := r.OutputFault; f != nil {
-		text = "The agent handed over an output that is not taken: " + f.Detail + ". How should it go on?\n\n" + text
+		text = "The agent returned an output that was rejected: " + f.Detail + ". How should it continue?\n\n" + text
 	}
 	return Baseline(text)
 }
 
-// Normalize brings a question within the limits and fills in defaults: open_text for the kind and
-// engine_judgement for the policy, also where these are unknown, and a generic prompt where there
-// is none. The diagnostics name all but a missing kind or policy.
+// Normalize brings a question within the limits and fills in defaults: kind open_text and policy
+// engine_judgement for missing or unknown values, and a generic prompt. The diagnostics report
+// every change except a missing kind or policy.
 func Normalize(q Question) (Question, []Diagnostic) {
 	n := normalizer{}
 	n.form(&q)
@@ -125,17 +125,17 @@ func (n *normalizer) options(given []Option) []Option {
 	return all
 }
 
-// audience returns a copy of the audience. If an engine names one that cannot be stored, it returns
-// an audience that admits nobody, so that never more people may answer than the engine says.
+// audience returns a copy of the audience. An invalid audience from an engine is replaced by an
+// empty one, never by a larger one.
 func (n *normalizer) audience(to *Audience) *Audience {
 	if err := to.Validate(); err != nil {
-		n.diagnose(fsm.WarnAskUserTruncated, "who is asked has "+err.Error()+"; the question is for nobody")
+		n.diagnose(fsm.WarnAskUserTruncated, "the audience has "+err.Error()+"; nobody may answer the question")
 		return &Audience{}
 	}
 	return to.Clone()
 }
 
-// ref leaves out a ref that cannot be stored as it is: a cut one could be the ref of another
+// ref omits a ref that cannot be stored unchanged: a shortened ref could belong to another
 // question.
 func (n *normalizer) ref(ref string) string {
 	if whole, short := cut(ref, MaxRef); short || whole != ref {
@@ -146,7 +146,7 @@ func (n *normalizer) ref(ref string) string {
 	return ref
 }
 
-// wait returns a copy of the question's own wait, nil if it has none or a faulty one.
+// wait returns a copy of the question's own wait; nil if it is missing or invalid.
 func (n *normalizer) wait(w *Wait) *Wait {
 	if err := w.Validate(); err != nil {
 		n.diagnose(fsm.WarnAskUserMalformed, "the question's wait has "+err.Error()+"; it is left out")

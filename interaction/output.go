@@ -12,7 +12,7 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// output finds the output, and the marker and the question in it.
+// output finds the output, and the marker and the question within it.
 func (r *reader) output(structured json.RawMessage) {
 	found := bytes.TrimSpace(structured)
 	given := len(found) > 0 && string(found) != "null"
@@ -24,7 +24,7 @@ func (r *reader) output(structured json.RawMessage) {
 	}
 	switch {
 	case len(found) == 0 || !trusted && !r.Done && !r.signedField(found):
-		// JSON without the nonce is text like any other
+		// JSON without the nonce is ordinary text
 	case !r.acceptable(found, given):
 	case found[0] == '{':
 		r.object(found)
@@ -42,8 +42,8 @@ func (r *reader) signedField(found []byte) bool {
 	return err == nil && string(fields[DoneMarker]) == `"`+r.nonce+`"`
 }
 
-// acceptable reports whether the JSON may be the output. If it is not, and the engine returned it
-// as structured output, OutputFault says why.
+// acceptable reports whether the JSON may be the output. It sets OutputFault for rejected
+// structured output.
 func (r *reader) acceptable(found []byte, given bool) bool {
 	switch {
 	case len(found) == 0:
@@ -53,7 +53,7 @@ func (r *reader) acceptable(found []byte, given bool) bool {
 			fmt.Sprintf("output has %d bytes, at most %d are taken", len(found), MaxOutput)}
 		return false
 	case !json.Valid(found):
-		if given { // a text that only looks like an output stays text
+		if given { // text that only resembles an output stays text
 			r.OutputFault = &Diagnostic{fsm.WarnEngineOutputMalformed, "structured output is no valid JSON"}
 		}
 		return false
@@ -69,7 +69,7 @@ func (r *reader) object(found []byte) {
 	}
 	fields, err := fieldsOf(found)
 	if err != nil {
-		return // nested too deep for the decoder, and for any schema
+		return // too deep for the decoder and for any schema
 	}
 	r.takeMarker(fields)
 	if r.nonce != "" { // an agent with a nonce asks only in a block with the nonce
@@ -111,10 +111,9 @@ func (r *reader) takeMarker(fields map[string]json.RawMessage) {
 	delete(fields, DoneMarker)
 }
 
-// takeQuestion removes the question from an object's fields: an object named ask_user (or a list,
-// where several may be asked). A text or a list of that name that is the only field counts as a
-// question that cannot be read. Any other value of that name is a field like the others. Read is
-// false if the question cannot be read.
+// takeQuestion removes the question from an object's fields: an object named ask_user, or a list if
+// several questions are allowed. A string or list of that name that is the only field counts as an
+// unreadable question (read is false). Any other value of that name is an ordinary field.
 func (r *reader) takeQuestion(fields map[string]json.RawMessage) (took, read bool) {
 	asked := fields[askUserField]
 	parse := func() (any, error) { return parseJSON(string(asked)) }
@@ -136,8 +135,8 @@ func (r *reader) takeQuestion(fields map[string]json.RawMessage) (took, read boo
 	return true, read
 }
 
-// isRepeated reports whether the question was read already: some engines return as structured
-// output what is also in the text.
+// isRepeated reports whether the question was read before: some engines repeat their text as
+// structured output.
 func (r *reader) isRepeated(parse func() (any, error)) bool {
 	if r.Question == nil {
 		return false
@@ -151,8 +150,8 @@ func (r *reader) isRepeated(parse func() (any, error)) bool {
 		func(a, b Question) bool { return reflect.DeepEqual(a, b) })
 }
 
-// candidate is the JSON in the text that may be the output: all of the text, or its only fenced
-// JSON block. A signed block is preferred.
+// candidate returns the JSON in the text that may be the output: the whole text, or its only fenced
+// JSON block. A signed block takes precedence.
 func (r *reader) candidate() (found []byte, signed bool) {
 	if only := r.onlyFence(func(s *segment) bool { return r.nonce != "" && s.signed(r.nonce) }); only != nil {
 		return bytes.TrimSpace([]byte(only.body)), true
@@ -172,7 +171,7 @@ func (r *reader) candidate() (found []byte, signed bool) {
 	return nil, false
 }
 
-// onlyFence is the only fenced JSON block of this kind, nil if there are several.
+// onlyFence returns the only fenced JSON block of this kind; nil if there are several.
 func (r *reader) onlyFence(kind func(*segment) bool) *segment {
 	var only *segment
 	for i := range r.segments {
@@ -191,22 +190,21 @@ func (r *reader) onlyFence(kind func(*segment) bool) *segment {
 	return only
 }
 
-// mayBeJSON reports whether a fenced block is meant as JSON: its language is json, or it has none
-// and looks like JSON.
+// mayBeJSON reports whether a fenced block is meant as JSON: its language is json, or it has no
+// language and looks like JSON.
 func mayBeJSON(s *segment) bool {
 	word, _, _ := strings.Cut(s.info, " ")
 	body := strings.TrimLeft(s.body, " \t\r\n")
 	return word == "json" || word == "" && len(body) > 0 && (body[0] == '{' || body[0] == '[')
 }
 
-// mayHold reports whether a JSON object may have the field, which can be written with escapes. It
-// saves decoding most outputs.
+// mayHold reports whether a JSON object may have the field, possibly written with escapes. It
+// avoids decoding most outputs.
 func mayHold(object, field string) bool {
 	return strings.Contains(object, field) || strings.Contains(object, `\u`)
 }
 
-// meantToAsk reports whether a text that is not valid JSON starts like an object whose first field
-// is ask_user.
+// meantToAsk reports whether invalid JSON starts like an object whose first field is ask_user.
 func meantToAsk(text string) bool {
 	inside, ok := strings.CutPrefix(strings.TrimSpace(text), "{")
 	return ok && strings.HasPrefix(strings.TrimSpace(inside), `"`+askUserField+`"`)
@@ -220,13 +218,13 @@ func fieldsOf(object []byte) (map[string]json.RawMessage, error) {
 	return fields, nil
 }
 
-// encoded is an object of fields that were decoded, in the order of their names.
+// encoded encodes fields as an object, sorted by name.
 func encoded(fields map[string]json.RawMessage) json.RawMessage {
 	var object bytes.Buffer
 	encoder := json.NewEncoder(&object)
-	encoder.SetEscapeHTML(false) // would make it longer, and harder to read for people
+	encoder.SetEscapeHTML(false) // escaping is longer and harder to read
 	if encoder.Encode(fields) != nil {
-		return nil // cannot be: each value was valid JSON
+		return nil // unreachable: each value is valid JSON
 	}
 	return bytes.TrimSpace(object.Bytes())
 }

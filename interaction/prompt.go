@@ -13,21 +13,21 @@ import (
 type PromptParts struct {
 	Task         string
 	Mode         fsm.Mode
-	ArtifactDir  string // where artifacts go; empty: the run has no folders
+	ArtifactDir  string // folder for artifacts; empty: none
 	OutputSchema []byte // nil: none declared
-	Nonce        string // of the agent's signals in interactive mode; empty: they have none
-	Questions    int    // that a turn may ask in interactive mode, MaxQuestions at most; below 2: one
+	Nonce        string // for the agent's signals in interactive mode; empty: unsigned
+	Questions    int    // limit per turn in interactive mode, at most MaxQuestions; below 2: one
 }
 
-// patchBegin and patchEnd mark the text that Patch adds, so that a later Patch finds it.
+// patchBegin and patchEnd delimit the text that Patch adds, so that a later Patch finds it.
 const (
 	patchBegin = patchMarks + "begin -->"
 	patchEnd   = patchMarks + "end -->"
 )
 
-// Patch is the full prompt: the task, then where artifacts go, then the instructions of the mode,
-// then the output schema, always in this order. It is idempotent: the patch of a task that was
-// patched before is replaced. An auto prompt holds nothing of the interactive part.
+// Patch returns the full prompt: task, artifact folder, instructions of the mode, output schema, in
+// this order. It is idempotent: it replaces an earlier patch of the task. An auto prompt contains
+// nothing of the interactive part.
 func Patch(p PromptParts) string {
 	task := strings.TrimSpace(removePatches(p.Task))
 	mode := interactiveText(p.Nonce, p.Questions)
@@ -55,9 +55,9 @@ func Patch(p PromptParts) string {
 const autoText = `## Working alone
 Nobody is there to answer. Decide everything by your own judgement and go on to the end; stop only at an error that makes the task impossible, and then say what it is.`
 
-// interactiveText is the interactive part for an agent that may ask so many questions in one turn,
-// and that was given the nonce. For one question it never changes: hosts that compare
-// prompts, and caches of models, see the same bytes.
+// interactiveText returns the interactive part for an agent with this nonce and limit of questions.
+// For one question it never changes: hosts that compare prompts, and caches of models, depend on
+// the bytes.
 func interactiveText(nonce string, questions int) string {
 	begin, end := "<ASK_USER_YAML>\nask_user:\n", "</ASK_USER_YAML>"
 	indent, form, done, note := "  ", "in this form", DoneMarker, ""
@@ -76,12 +76,10 @@ func interactiveText(nonce string, questions int) string {
 		replies + "\n\n" + doneText + "\n\n" + done + note
 }
 
-// indented returns the lines, each with the indent before it.
 func indented(indent, lines string) string {
 	return indent + strings.TrimSuffix(strings.ReplaceAll(lines, "\n", "\n"+indent), indent)
 }
 
-// listEntry returns the lines as an entry of a YAML list.
 func listEntry(indent, lines string) string {
 	return indent + "- " + strings.TrimPrefix(indented(indent+"  ", lines), indent+"  ")
 }
@@ -114,8 +112,8 @@ prompt: What is its name to be?
 	nonceText = ` shows that a question, an output or the end is yours and not something that you quote: never put it into quoted text. Each reply brings a new one; only the newest counts.`
 )
 
-// RepairText tells an agent that its output is not valid, and why, and asks for a valid one, with
-// the nonce of the attempt if it has one.
+// RepairText returns the request to an agent to correct an invalid output, with the reason and the
+// attempt's nonce, if any.
 func RepairText(mode fsm.Mode, nonce, why string) string {
 	text := "The output of your last message is not valid: " + why + "\n\n" + repairText
 	if mode == fsm.ModeInteractive {
@@ -129,22 +127,21 @@ func RepairText(mode fsm.Mode, nonce, why string) string {
 
 const repairText = `Write your final message again, with the whole output, corrected. Work that is done stays done: do not begin anew.`
 
-// patchMarks is how both marks of a patch begin.
+// patchMarks is the common prefix of both marks.
 const patchMarks = "<!-- interlude:"
 
-// removePatches removes what an earlier Patch added to the task: each pair of marks, and the text
-// between them. A mark without its counterpart stays. Each byte is read once, whatever the task
-// holds.
+// removePatches removes the text that an earlier Patch added: each pair of marks and the text
+// between them. An unpaired mark stays. It reads each byte once, for any task.
 func removePatches(task string) string {
 	if !strings.Contains(task, patchEnd) {
 		return task
 	}
 	var kept []byte
-	var begins []int // positions in kept of the marks that have no end yet
+	var begins []int // positions in kept of the open marks
 	gap := false
 	keep := func(text string) {
 		if gap && text != "" && !unicode.IsSpace(rune(text[0])) {
-			kept = append(kept, "\n\n"...) // the two parts must not form a word, or a mark, together
+			kept = append(kept, "\n\n"...) // the parts must not join into a word or a mark
 		}
 		gap = gap && text == ""
 		kept = append(kept, text...)
@@ -175,8 +172,8 @@ func removePatches(task string) string {
 	return string(kept)
 }
 
-// escapeMarks writes a JSON schema so that it holds no mark of a patch. "<" stands only in strings
-// of the schema, where it may be escaped.
+// escapeMarks escapes a JSON schema so that it contains no mark of a patch. "<" occurs only in
+// strings of a schema, where it may be escaped.
 func escapeMarks(schema []byte) string {
 	return strings.ReplaceAll(strings.TrimSpace(string(schema)), patchMarks, `\u003c`+patchMarks[1:])
 }

@@ -19,10 +19,10 @@ const (
 	RiskAck    Kind = "risk_ack"
 )
 
-// DecisionPolicy tells the engine how to decide when nobody replies in time.
+// DecisionPolicy directs the engine's decision if no one replies in time.
 type DecisionPolicy string
 
-// The decision policies; the zero value stands for EngineJudgement.
+// The decision policies; the zero value means EngineJudgement.
 const (
 	EngineJudgement DecisionPolicy = "engine_judgement"
 	SafeDefault     DecisionPolicy = "safe_default"
@@ -38,8 +38,8 @@ type Option struct {
 	Yes bool `json:"yes,omitempty"`
 }
 
-// Shown returns the option as front ends show it: its label as prose, and its value with each
-// character visible. The value is empty where the label shows all of it.
+// Shown returns the option for display: its label as prose, and its value with each character
+// visible. The value is empty if the label already shows it.
 func (o Option) Shown() (label, value string) {
 	label, value = VisibleProse(o.Label), Visible(o.Value)
 	if label == value && value == strings.TrimSpace(value) {
@@ -48,7 +48,7 @@ func (o Option) Shown() (label, value string) {
 	return label, value
 }
 
-// Question is what an agent asks a person. ID, Attempt and AskedAt are given by the run.
+// Question is an agent's question to a person. The run sets ID, Attempt and AskedAt.
 type Question struct {
 	// ID is the interaction's number within the run, from 1.
 	ID int `json:"interaction_id"`
@@ -60,52 +60,51 @@ type Question struct {
 
 	Options        []Option       `json:"options,omitempty"`
 	RequiredFields []string       `json:"required_fields,omitempty"`
-	UIHints        map[string]any `json:"ui_hints,omitempty"` // never used in validating a reply
+	UIHints        map[string]any `json:"ui_hints,omitempty"` // never used to validate a reply
 	Context        string         `json:"context,omitempty"`
 	DefaultPolicy  DecisionPolicy `json:"default_decision_policy,omitempty"`
 	AskedAt        time.Time      `json:"asked_at"`
 
 	// Schema makes the question a form: the JSON Schema of the reply's Value, or of the edited
-	// arguments of an approval; at most MaxSchema bytes. Only engines set it; the text of an agent
-	// never does.
+	// arguments of an approval; at most MaxSchema bytes. Only engines set it, never the text of an
+	// agent.
 	Schema json.RawMessage `json:"schema,omitempty" plain:"exact"`
-	// Subject is what an Approval is about; nil for every other kind.
+	// Subject is the tool call of an Approval; nil for every other kind.
 	Subject *Subject `json:"subject,omitempty"`
 
-	// To is who may answer; nil: everybody. Only engines and the run's Spec.Ask set it; the
-	// text of an agent never does.
+	// To is the audience; nil: everybody. Only engines and Spec.Ask set it, never the text of an
+	// agent.
 	To *Audience `json:"to,omitempty"`
 
-	// Need is how many people must approve an Approval before it is approved, and Rejects how many
-	// must reject it before it is rejected; 0: one. Each is at most MaxNeed, and each person
-	// counts once. If either is more than one, people only approve or reject: they edit nothing and
-	// claim nothing. Only engines and the run's Spec.Ask set them; the text of an agent never does.
+	// Need is the number of people who must approve an Approval, and Rejects the number who must
+	// reject it; 0: one. Each is at most MaxNeed, and each person counts once. If either is above one,
+	// people can only approve or reject, not edit or claim. Only engines and Spec.Ask set them, never
+	// the text of an agent.
 	Need    int `json:"need,omitempty"`
 	Rejects int `json:"rejects,omitempty"`
-	// Votes are what people have decided of an approval that several decide, in the order in which
-	// they came; those on a settled approval include the last one. They are given by the run.
+	// Votes lists the decisions so far on an approval by several people, in order of arrival; for a
+	// settled approval, including the last one. The run sets it.
 	Votes []Vote `json:"votes,omitempty"`
 
-	// Claim is who works on the open question; nil: nobody, or nobody any more (Claim.Lasts).
-	// It is given by the run.
+	// Claim is the latest claim on the open question, or nil. It may have expired (Claim.Lasts). The
+	// run sets it.
 	Claim *Claim `json:"claim,omitempty"`
 
-	// Ref is the engine's own name of what the question is about, such as the id of a tool's call;
-	// at most MaxRef bytes. The answer has it too (Answer.Ref). It is neither shown nor part of the
-	// Digest, and only engines set it; the text of an agent never does.
+	// Ref is the engine's reference for the question, such as the id of a tool call; at most MaxRef
+	// bytes. It is copied to Answer.Ref, is not shown, and is not part of the Digest. Only engines set
+	// it, never the text of an agent.
 	Ref string `json:"ref,omitempty"`
 
-	// Wait is how long the question waits, and what happens meanwhile; nil: as the run's
-	// policy says. Only engines and the run's Spec.Ask set it; the text of an agent never does. If
-	// one of the questions that are asked together has a Wait, the run gives each of the others one
-	// that says what the policy says.
+	// Wait limits how long the question stays open and schedules its steps; nil: the run's policy
+	// applies. Only engines and Spec.Ask set it, never the text of an agent. If only some questions of
+	// a turn have a Wait, the run gives the others a Wait that states the policy.
 	Wait *Wait `json:"wait,omitempty"`
-	// Fired is how many steps of the Wait were carried out, and EndsAt when it ends; zero: never.
-	// Both are given by the run. Fired is an int32 for the size of a Record (TestARecordIsSmall).
+	// Fired counts the executed steps of the Wait. EndsAt is its end; zero: never. The run sets both.
+	// Fired is an int32 to keep a Record small (TestARecordIsSmall).
 	EndsAt time.Time `json:"ends_at,omitzero"`
 	Fired  int32     `json:"steps_fired,omitempty"`
 
-	// AlsoText: a form or an approval takes a text, too, as any other question does.
+	// AlsoText lets a form or an approval take text as well.
 	AlsoText bool `json:"also_text,omitempty"`
 	// Only: a ChooseOne, Confirm or RiskAck accepts nothing but one of its Choices, by value, label or
 	// number; every front end refuses other replies. The answer has a Selection. Only engines set it;
@@ -113,9 +112,8 @@ type Question struct {
 	Only bool `json:"only,omitempty"`
 }
 
-// Unasked returns the question without what happened to it since it was asked: votes, claim, and
-// the steps and end of its wait. It stays for the people who were asked last. It shares memory with
-// q.
+// Unasked returns the question without its votes, claim, and the progress and end of its wait. It
+// keeps the current audience. It shares memory with q.
 func (q Question) Unasked() Question {
 	q.Votes, q.Claim, q.Fired, q.EndsAt = nil, nil, 0, time.Time{}
 	return q

@@ -11,42 +11,41 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// DoneMarker is how an agent says that it is done: on a line of its own in its final text, or as a
-// field that is true in its output object.
+// DoneMarker reports completion: on a separate line of an agent's final text, or as a true field of
+// its output object.
 const DoneMarker = "__SKILL_DONE__"
 
-// Diagnostic is something worth knowing that ends neither a turn nor a run: an oddity of an agent's
-// text, or what an engine reports.
+// Diagnostic reports an oddity that ends neither a turn nor a run: in an agent's text, or from an
+// engine.
 //
-// Code is one of the contract's (ENGINE_DIAGNOSTIC, say) or one of the engine's own: X_ and up to
-// 60 of A to Z, 0 to 9 and _. Any other is stored as ENGINE_DIAGNOSTIC, with the code in its
-// detail. A run's record lists its first codes, at most fifty with those of engines; its events
-// have all.
+// Code is from the contract (such as ENGINE_DIAGNOSTIC) or the engine's: X_ and up to 60 characters
+// of A to Z, 0 to 9 and _. Any other code is stored as ENGINE_DIAGNOSTIC with the code in its
+// detail. A run's record lists the first codes, at most fifty with engine codes; its events have
+// all.
 type Diagnostic struct {
 	Code   fsm.Warning `json:"code"`
 	Detail string      `json:"detail,omitempty"`
 }
 
-// Reading is what an agent's final text means.
+// Reading is the parsed final text of an agent.
 type Reading struct {
-	// Done: the text or the output carries the done marker.
+	// Done: the text or the output has the done marker.
 	Done bool
-	// NotDone: the output's done field is there and is not true. It outweighs every sign of
-	// completion.
+	// NotDone: the output has a done field that is not true. It outweighs every sign of completion.
 	NotDone bool
-	// Output is the JSON that the agent hands over, without the marker; nil when there is none.
+	// Output is the agent's JSON output without the marker, or nil.
 	Output json.RawMessage
-	// OutputFault says why an output that the agent handed over is not accepted; nil when it is,
-	// and when there was none. An output is never dropped silently.
+	// OutputFault says why the output was rejected; nil if accepted or absent. An output is never
+	// dropped silently.
 	OutputFault *Diagnostic
-	// Question is the explicit question; nil when there is none that can be read. Siblings are
-	// those that are asked together with it, in their order.
+	// Question is the explicit question; nil if absent or unreadable. Siblings are the other questions
+	// of the same turn, in order.
 	Question *Question
 	Siblings []Question
-	// Diagnostics concern the question and the marker.
+	// Diagnostics report oddities of the question and the marker.
 	Diagnostics []Diagnostic
-	// Text is the final text without marker and question, for people; a question that cannot be
-	// read stays in it.
+	// Text is the final text without marker and question, for people. An unreadable question stays in
+	// it.
 	Text string
 }
 
@@ -83,10 +82,9 @@ func ReadSigned(text string, structured json.RawMessage, nonce string) Reading {
 	return ReadSeveral(text, structured, nonce, 1)
 }
 
-// ReadSeveral is ReadSigned for an agent that may ask so many questions in one turn, MaxQuestions
-// at most. Where a question may stand, a list of questions may stand, too. A list that is
-// longer, is empty, or has an entry that is no question cannot be read, and is treated as a
-// question that cannot be read.
+// ReadSeveral is ReadSigned for an agent that may ask up to atMost questions per turn, at most
+// MaxQuestions. A list of questions may take the place of a question. A list that is empty, too
+// long, or has an entry that is not a question counts as an unreadable question.
 func ReadSeveral(text string, structured json.RawMessage, nonce string, atMost int) Reading {
 	r := reader{nonce: nonce, atMost: min(atMost, MaxQuestions)}
 	var unended bool
@@ -109,8 +107,8 @@ func ReadSeveral(text string, structured json.RawMessage, nonce string, atMost i
 	return r.Reading
 }
 
-// ReadPlain is the Reading of an engine that is plain code: its text is for people and its output
-// is data, and neither holds a signal.
+// ReadPlain is the Reading of an engine that is Go code: its text is for people, its output is
+// data, and neither contains signals.
 func ReadPlain(text string, structured json.RawMessage) Reading {
 	r := reader{}
 	r.Text = strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD"))
@@ -120,13 +118,12 @@ func ReadPlain(text string, structured json.RawMessage) Reading {
 	return r.Reading
 }
 
-// reader builds a Reading.
 type reader struct {
 	Reading
-	nonce    string // that the agent's signals must have; empty: none
-	atMost   int    // questions that may be asked together; below 2: one
+	nonce    string // required in the agent's signals; empty: unsigned
+	atMost   int    // limit of questions per turn; below 2: one
 	segments []segment
-	message  string // the text without the marker and without questions, readable or not
+	message  string // the text without the marker and questions, readable or not
 	asked    int    // questions seen, readable or not
 	parsed   bool   // the first question was parsed, readable or not
 }
@@ -138,7 +135,7 @@ func (r *reader) diagnose(code fsm.Warning, detail string) {
 	}
 }
 
-// extractQuestion reads the segment as a question if it is one, and takes it out of the text.
+// extractQuestion reads the segment as a question, if it is one, and removes it from the text.
 func (r *reader) extractQuestion(s *segment) {
 	if r.nonce != "" && (s.kind != fence || !s.signed(r.nonce)) {
 		if s.kind == fence && isAskUser(s.info) {
@@ -167,7 +164,7 @@ func (r *reader) extractQuestion(s *segment) {
 				return
 			}
 		}
-		if len(fields) > 0 { // an output beside the question
+		if len(fields) > 0 { // an output next to the question
 			rest, raw := encoded(fields), s.raw
 			if read {
 				raw = "```json\n" + string(rest) + "\n```\n"
@@ -186,15 +183,14 @@ func (r *reader) extractQuestion(s *segment) {
 	*s = segment{kind: unreadable, raw: left + "\n"}
 }
 
-// isAskUser reports whether a fence's info names a question.
 func isAskUser(info string) bool {
 	word, _, _ := strings.Cut(info, " ")
 	word = strings.ReplaceAll(word, "-", "_")
 	return slices.Contains([]string{"ask_user", "ask_user_yaml", "ask_user_json"}, word)
 }
 
-// readQuestion counts a question, or a list of them, and parses the first one, which counts. It
-// returns false when that cannot be read.
+// readQuestion counts a question, or a list of them, and parses the first, which takes effect. It
+// returns false if that one is unreadable.
 func (r *reader) readQuestion(parse func() (any, error)) bool {
 	r.asked++
 	if r.parsed {
@@ -222,7 +218,7 @@ func (r *reader) readQuestion(parse func() (any, error)) bool {
 	return err == nil
 }
 
-// collectText finds the marker in the prose, and keeps the text that is for people.
+// collectText finds the marker in the prose, and collects the text for people.
 func (r *reader) collectText() {
 	var shown, message strings.Builder
 	for i := range r.segments {
@@ -239,7 +235,6 @@ func (r *reader) collectText() {
 	r.message = strings.TrimSpace(strings.ToValidUTF8(message.String(), "\uFFFD"))
 }
 
-// removeMarkers takes the marker's lines out of prose.
 func (r *reader) removeMarkers(raw string) string {
 	if !strings.Contains(raw, DoneMarker) {
 		return raw
@@ -253,7 +248,7 @@ func (r *reader) removeMarkers(raw string) string {
 			continue
 		}
 		if isMarker(line) {
-			r.diagnose(fsm.WarnEngineOutputMalformed, DoneMarker+" stands there without this attempt's nonce; it "+
+			r.diagnose(fsm.WarnEngineOutputMalformed, DoneMarker+" occurs without this attempt's nonce; it "+
 				"counts "+
 				"for nothing")
 		}
@@ -262,7 +257,7 @@ func (r *reader) removeMarkers(raw string) string {
 	return kept.String()
 }
 
-// isMarker reports whether the line is the marker alone and is not indented like code.
+// isMarker reports whether the line consists of the marker and is not indented like code.
 func isMarker(line string) bool {
 	return strings.TrimSpace(line) == DoneMarker && !strings.HasPrefix(line, "    ") && !strings.HasPrefix(line, "\t")
 }

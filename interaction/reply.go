@@ -8,10 +8,9 @@ import (
 // Resolution says how an interaction was settled.
 type Resolution string
 
-// The ways to settle an interaction. Abandoned closes the record of a question whose run ended
-// without an answer, and Superseded that of a question which others that were asked with it have
-// made superfluous. DefaultAnswer is the answer that a question's Wait has for the case that nobody
-// replies in time.
+// The resolutions. Abandoned: the run ended without an answer. Superseded: the answers to other
+// questions of the turn were sufficient. DefaultAnswer: no one replied in time, and the question's
+// Wait has a default.
 const (
 	UserReply         Resolution = "user_reply"
 	AutoDecideTimeout Resolution = "auto_decide_timeout"
@@ -25,22 +24,23 @@ const (
 type Reply struct {
 	// ID names the interaction that is answered.
 	ID int
-	// Text is the answer; at most MaxReplyText bytes of valid UTF-8, and not empty unless there is
-	// a Value or a Decision.
+	// Text is the answer; at most MaxReplyText bytes of valid UTF-8, not empty unless there is a Value
+	// or a Decision.
 	Text string
-	// Key makes the reply idempotent within the run: the same key and body is accepted again with
-	// the first receipt, the same key with another body is a conflict. Empty: no idempotency.
+	// Key makes the reply idempotent within the run: a repeated key returns the first receipt for the
+	// same body, and is a conflict for another body. Empty: no idempotency.
 	Key string
-	// Actor says who answers, for the history and for whoever may answer. Optional.
+	// Actor is the author, for the history and the audience check. Optional.
 	Actor Actor
 
-	// Value is the answer to a question with a Schema, which it must fit: one JSON value of at
-	// most MaxValue bytes, whose numbers are finite as float64. With the decision Edit it has the arguments to execute.
+	// Value answers a question with a Schema and must be valid for it: one JSON value of at most
+	// MaxValue bytes, with numbers finite as float64. With the decision Edit it holds the arguments to
+	// execute.
 	Value json.RawMessage
-	// Decision is what was decided about an Approval; empty for every other question.
+	// Decision decides an Approval; empty for every other question.
 	Decision Decision
-	// Seen is the Digest of the question that the author saw. If the question has changed since,
-	// the reply is refused with a ChangedError. If Seen is empty, this is not checked.
+	// Seen is the Digest of the question that the author saw. If the question has changed since, the
+	// reply fails with a ChangedError. Empty: not checked.
 	Seen string
 }
 
@@ -50,51 +50,49 @@ type Receipt struct {
 	ID         int       `json:"interaction_id"`
 	Key        string    `json:"key,omitempty"`
 	AcceptedAt time.Time `json:"accepted_at"`
-	// Replayed is true when this receipt was given before: the call had no effect of its own.
+	// Replayed reports that the receipt was issued by an earlier call; this call had no effect.
 	Replayed bool `json:"replayed,omitempty"`
 }
 
-// Answer is what a turn is resumed with: a person's reply or an automatic decision, through one
-// entry.
+// Answer resumes a turn: a person's reply or an automatic decision.
 type Answer struct {
 	ID         int        `json:"interaction_id"`
 	Resolution Resolution `json:"resolution_mode"`
-	// Text is handed to the agent: the reply, or the instruction of the automatic decision.
+	// Text is the agent's input: the reply, or the instruction of the automatic decision.
 	Text       string    `json:"text"`
 	Actor      string    `json:"actor,omitempty"`
 	AcceptedAt time.Time `json:"accepted_at"`
-	// Via is the door that the Actor came through.
+	// Via is the front end of the Actor.
 	Via string `json:"via,omitempty"`
 	// Selection is the selected option, if the question has Only or an option with Yes. Yes and Option
 	// read it.
 	Selection *Selection `json:"selection,omitempty"`
-	// Auto is set for an automatic decision only.
+	// Auto is set only for an automatic decision.
 	Auto *AutoDecision `json:"auto,omitempty"`
 
-	// Value is the form that was filled in, nil if there is none; As decodes it.
+	// Value is the submitted form, or nil; As decodes it.
 	Value json.RawMessage `json:"value,omitempty" plain:"exact"`
-	// Decision is what was decided about an Approval. It is empty if nobody has decided: for
-	// an automatic decision, and for a text in place of a decision.
+	// Decision is the decision about an Approval. It is empty for an automatic decision, and for a
+	// text instead of a decision.
 	Decision Decision `json:"decision,omitempty"`
-	// Digest is that of the question, if it was a form or an approval.
+	// Digest is the question's digest, for forms and approvals.
 	Digest string `json:"question_digest,omitempty"`
-	// Arguments are what may be executed, byte for byte: those of the Subject, or the edited ones.
-	// They are nil unless the decision is Approve or Edit.
+	// Arguments may be executed, byte for byte: the Subject's, or the edited ones. Nil unless the
+	// decision is Approve or Edit.
 	Arguments json.RawMessage `json:"arguments,omitempty" plain:"exact"`
-	// Votes are those of all who have decided about an approval that several people decide.
-	// The Actor is the one whose vote came last.
+	// Votes lists all votes on an approval by several people. Actor is the last voter.
 	Votes []Vote `json:"votes,omitempty"`
-	// Ref is that of the question. Of questions that were asked together it says which one this
-	// answers, whatever their order.
+	// Ref is copied from the question. It identifies the answered question among several, in any
+	// order.
 	Ref string `json:"ref,omitempty"`
 }
 
-// Record is one entry of a run's history: a question and how it was settled. The open question
-// is an entry without Resolution.
+// Record is one entry of a run's history: a question and its resolution. An open question has no
+// Resolution.
 type Record struct {
 	Question   Question   `json:"question"`
 	Resolution Resolution `json:"resolution_mode,omitempty"`
-	// Response is the text that the agent was given.
+	// Response is the text that the agent received.
 	Response         string    `json:"response,omitempty"`
 	Actor            string    `json:"actor,omitempty"`
 	ResolvedAt       time.Time `json:"resolved_at,omitzero"`
@@ -104,18 +102,16 @@ type Record struct {
 	Key    string `json:"key,omitempty"`
 	Digest string `json:"digest,omitempty"`
 
-	// Session is the session in which the question was asked, so that a fork can go on from there.
-	// Earlier releases did not keep it.
+	// Session is the session that asked the question, from which a fork continues. Earlier releases
+	// did not store it.
 	Session *SessionHandle `json:"session,omitempty"`
-	// Journal is how many entries the journal of the run had then. A fork inherits these.
+	// Journal is the number of entries in the run's journal at that time. A fork inherits these.
 	Journal int `json:"journal,omitempty"`
 
-	// Value is that of the accepted reply: the form, or the edited arguments. Decision is what was
-	// decided about an approval, and Seen the digest that the reply's author saw, if the reply said
-	// so.
+	// Value, Decision and Seen are copied from the accepted reply.
 	Value    json.RawMessage `json:"value,omitempty" plain:"exact"`
 	Decision Decision        `json:"decision,omitempty"`
 	Seen     string          `json:"seen,omitempty"`
-	// Via is the door that the Actor came through, if the reply said so.
+	// Via is the front end of the Actor, if known.
 	Via string `json:"via,omitempty"`
 }

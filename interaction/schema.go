@@ -11,9 +11,9 @@ import (
 	"github.com/interlude-go/interlude/internal/schema"
 )
 
-// A question with a Schema is a form: its reply has a Value that the schema allows. Schemas
-// and values are bounded and read as output schemas and outputs are: JSON Schema 2020-12, formats
-// asserted, and no reference to another document is followed.
+// A question with a Schema is a form: its reply has a Value that the schema accepts. Schemas and
+// values follow the same rules as output schemas and outputs: bounded, JSON Schema 2020-12, formats
+// asserted, references to other documents rejected.
 
 // Limits of forms, in bytes.
 const (
@@ -22,15 +22,15 @@ const (
 	MaxValue     = 64 << 10
 )
 
-// Fault describes one place in a value where the value violates its schema.
+// Fault is one violation of the schema by a value.
 type Fault struct {
-	// Pointer is the place as a JSON pointer; empty for the value as a whole.
+	// Pointer locates it as a JSON pointer; empty for the whole value.
 	Pointer string
-	// Want says what was expected there.
+	// Want states the expected value.
 	Want string
 }
 
-// ValueError lists what is wrong with the value of a reply, in the order of the pointers.
+// ValueError lists the violations in a reply's value, in the order of their pointers.
 type ValueError struct{ Faults []Fault }
 
 func (e *ValueError) Error() string {
@@ -75,7 +75,7 @@ func (q Question) Validate() error {
 	return nil
 }
 
-// usableSchema returns the schema as it can be used, and the patterns that were left out of it.
+// usableSchema returns the schema without the patterns that cannot be compiled, and these patterns.
 func usableSchema(raw json.RawMessage) (json.RawMessage, []string, error) {
 	raw = bytes.TrimSpace(raw)
 	var dropped []string
@@ -89,7 +89,7 @@ func usableSchema(raw json.RawMessage) (json.RawMessage, []string, error) {
 	return raw, dropped, err
 }
 
-// validateSchemaText says what is wrong with the text of a schema.
+// validateSchemaText checks the text of a schema.
 func validateSchemaText(raw json.RawMessage) error {
 	if len(raw) > MaxSchema {
 		return fmt.Errorf("%d bytes, at most %d", len(raw), MaxSchema)
@@ -97,7 +97,7 @@ func validateSchemaText(raw json.RawMessage) error {
 	return validateJSON(raw)
 }
 
-// validateSchema says what is wrong with the schema of a question.
+// validateSchema checks the schema of a question.
 func validateSchema(raw json.RawMessage) error {
 	if err := validateSchemaText(raw); err != nil {
 		return err
@@ -123,9 +123,9 @@ func validateSchema(raw json.RawMessage) error {
 	return nil
 }
 
-// Limits of what it can cost to check a value against a schema: how often one value may be checked,
-// and the size of all patterns as instructions of the matcher, times these checks. A matcher may
-// execute each of its instructions for each character of a text.
+// Limits on the cost of checking a value: how often one value may be checked, and the total size of
+// all patterns, in instructions of the matcher, times these checks. A matcher may execute each
+// instruction once per character.
 const (
 	maxChecks   = 1000
 	maxPatterns = 5000
@@ -149,8 +149,8 @@ func validateValue(declared, value json.RawMessage) error {
 	return e
 }
 
-// validateJSON says why a text is no JSON that means the same to everybody: it must be UTF-8 without a
-// member given twice, without half of a character, and within the bounds of package schema.
+// validateJSON checks that all parsers read the JSON alike: UTF-8, no duplicate members, no
+// unpaired surrogates, within the bounds of package schema.
 func validateJSON(raw json.RawMessage) error {
 	switch {
 	case !utf8.Valid(raw):
@@ -162,16 +162,16 @@ func validateJSON(raw json.RawMessage) error {
 		return err
 	}
 	if halfCharacter(raw) {
-		return errors.New("an escape stands for half of a character")
+		return errors.New("an escape is an unpaired surrogate")
 	}
 	return schema.UniqueKeys(raw)
 }
 
-// halfCharacter reports whether valid JSON has an escape of a surrogate that is no part of a pair.
-// Readers make different characters of it.
+// halfCharacter reports whether valid JSON has an escape of an unpaired surrogate. Parsers decode
+// these differently.
 func halfCharacter(raw []byte) bool {
 	const digits = 4
-	unit := func(i int) rune { // the escape at i, -1 if there is none
+	unit := func(i int) rune { // the escape at i, or -1
 		if !bytes.HasPrefix(raw[i:], []byte(`\u`)) { // in valid JSON, digits follow
 			return -1
 		}
@@ -220,13 +220,14 @@ func encodeCanonical(v any) (json.RawMessage, error) {
 	return bytes.TrimSuffix(buf.Bytes(), []byte{'\n'}), nil
 }
 
-// ErrNoValue says that an answer has no value: it is a text, an automatic decision, or the decision
-// about an approval.
+// ErrNoValue reports that an answer has no value: it is a text, an automatic decision, or the
+// decision about an approval.
 var ErrNoValue = errors.New("interaction: the answer has no value")
 
-// As decodes the value of an answer to a question with a schema. Where T leaves the type of a
-// number open, it is a json.Number, so that none is rounded. The error matches ErrNoValue, or says
-// that the value is no T, which a schema that was made of T (package interaction/typed) rules out.
+// As decodes the value of an answer to a question with a schema. Numbers decode to json.Number
+// where T does not fix their type, so that none is rounded. The error matches ErrNoValue, or
+// reports that the value is not a T; a schema generated from T (package interaction/typed) rules
+// that out.
 func As[T any](a Answer) (T, error) {
 	var v T
 	if len(a.Value) == 0 {

@@ -4,11 +4,11 @@ import (
 	"strings"
 )
 
-// segment is a part of an agent's text: lines of prose, a fenced block, or a tagged question.
+// segment is a part of an agent's text: prose, a fenced block, or a tagged question.
 type segment struct {
 	kind   segmentKind
-	raw    string // as written, with its line breaks
-	info   string // of a fence: what follows the backticks, lower case
+	raw    string // as written, with line breaks
+	info   string // of a fence: the text after the backticks, in lower case
 	body   string // of a fence or a tag: the content
 	closed bool   // of a fence or a tag: it has an end
 }
@@ -19,7 +19,7 @@ const (
 	prose segmentKind = iota
 	fence
 	tag
-	unreadable // the beginning of a question that could not be read; it is only shown to people
+	unreadable // the beginning of an unreadable question; only shown to people
 )
 
 const (
@@ -28,7 +28,7 @@ const (
 )
 
 // segments splits a text, reading each line once. Without tagging, tags are prose. unended reports
-// that a tagged question is opened and never ended; its text is prose.
+// an opened tag without an end; its text is prose.
 func segments(text string, tagging bool) (all []segment, unended bool) {
 	proseLen := 0 // length of the prose just before text
 	whole := text
@@ -67,7 +67,7 @@ func segments(text string, tagging bool) (all []segment, unended bool) {
 	return all, unended
 }
 
-// nextLine returns the first line with its line break, and what follows.
+// nextLine returns the first line with its line break, and the rest.
 func nextLine(text string) (line, rest string) {
 	if i := strings.IndexByte(text, '\n'); i >= 0 {
 		return text[:i+1], text[i+1:]
@@ -75,8 +75,8 @@ func nextLine(text string) (line, rest string) {
 	return text, ""
 }
 
-// fenceOpen returns the fence that the line opens, at least three backticks or tildes, and its
-// info.
+// fenceOpen returns the fence that the line opens, at least three backticks or tildes, and its info
+// string.
 func fenceOpen(line string) (mark, info string) {
 	s := strings.TrimRight(line, " \t\r\n")
 	indent := len(s) - len(strings.TrimLeft(s, " "))
@@ -92,8 +92,7 @@ func fenceOpen(line string) (mark, info string) {
 	return s[:n], info
 }
 
-// fenced reads the block whose opening line stands at the beginning of text; rest is what follows
-// that line.
+// fenced reads the block whose opening line begins text; rest is the text after that line.
 func fenced(text, rest, mark, info string) (s segment, after string) {
 	begin := len(text) - len(rest)
 	for at := rest; len(at) > 0; {
@@ -108,8 +107,8 @@ func fenced(text, rest, mark, info string) (s segment, after string) {
 	return segment{kind: fence, raw: text, info: info, body: rest}, ""
 }
 
-// tagStart returns where the line opens a tagged question, -1 when it does not. A tag in a
-// quotation or in a code span opens none.
+// tagStart returns the offset of an opening tag in the line, or -1. A tag in a quotation or code
+// span does not count.
 func tagStart(line string) int {
 	i := strings.Index(line, openTag)
 	if i < 0 || strings.HasPrefix(strings.TrimSpace(line), ">") || (i > 0 && line[i-1] == '`') {
@@ -118,20 +117,20 @@ func tagStart(line string) int {
 	return i
 }
 
-// tagFinder finds the ends of tagged questions. It is called for positions in rising order, so that
-// it reads each byte of the text once.
+// tagFinder finds the ends of tagged questions. Calls must have rising positions, so that each byte
+// is read once.
 type tagFinder struct {
 	text        string
 	opens, ends nextMark
 }
 
-// nextMark remembers the next occurrence of a mark.
+// nextMark caches the next occurrence of a mark.
 type nextMark struct {
 	at     int
 	sought bool
 }
 
-// from is the position of the mark at or after start, len(text) when there is none.
+// from returns the position of the mark at or after start, or len(text).
 func (p *nextMark) from(text, mark string, start int) int {
 	if !p.sought || p.at < start {
 		p.sought, p.at = true, len(text)
@@ -142,9 +141,9 @@ func (p *nextMark) from(text, mark string, start int) int {
 	return p.at
 }
 
-// endOf returns where the question that is opened at this position ends. ok is false when there is
-// no end; then end is -1. ok is also false when a line opens another question before that end,
-// since then the text only mentions the first tag.
+// endOf returns the end of the question opened at this position. If there is no end, it returns -1
+// and false. If a line opens another question before the end, ok is false: the text only mentions
+// the first tag.
 func (f *tagFinder) endOf(open int) (end int, ok bool) {
 	inside := open + len(openTag)
 	end = f.ends.from(f.text, closeTag, inside)
@@ -154,7 +153,7 @@ func (f *tagFinder) endOf(open int) (end int, ok bool) {
 	return end, f.opens.from(f.text, "\n"+openTag, inside) > end
 }
 
-// tagOf reads the tagged question at the beginning of text, whose closing tag stands at end.
+// tagOf reads the tagged question at the beginning of text, whose closing tag is at end.
 func tagOf(text string, end int) (s segment, after string) {
 	body := text[len(openTag):end]
 	after = text[end+len(closeTag):]

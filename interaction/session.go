@@ -2,20 +2,21 @@ package interaction
 
 import "bytes"
 
-// SessionHandle is how an engine finds its session again when a run goes on: opaque bytes, and the
-// engine that they belong to. An engine hands it over with a turn, the store keeps it with the run,
-// and the engine gets it back with the next turn. Nobody else reads the bytes.
+// SessionHandle identifies an engine's session: opaque bytes, and the engine that owns them. The
+// engine returns it from a turn, the store keeps it with the run, and the engine receives it in the
+// next turn. Only the engine interprets the bytes.
 type SessionHandle struct {
 	Engine  string `json:"engine"`
-	Version string `json:"version,omitempty"` // of the engine, where the form of the bytes depends on it
-	Data    []byte `json:"data"`              // 1 to MaxSessionHandle bytes
+	Version string `json:"version,omitempty"` // of the engine, if the format of the bytes depends on
+	// it
+	Data []byte `json:"data"` // 1 to MaxSessionHandle bytes
 }
 
-// MaxSessionHandle is the largest SessionHandle.Data in bytes. A run whose turn ends with a longer
-// one fails: its wait could never be resumed.
+// MaxSessionHandle limits SessionHandle.Data, in bytes. A turn that returns more fails the run,
+// since it could not be resumed.
 const MaxSessionHandle = 64 << 10
 
-// Clone returns a copy that shares nothing with the handle, nil of nil.
+// Clone returns a deep copy, nil for nil.
 func (h *SessionHandle) Clone() *SessionHandle {
 	if h == nil {
 		return nil

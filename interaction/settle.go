@@ -14,7 +14,7 @@ import (
 // ErrInvalidReply is matched by every error of Reply.Validate.
 var ErrInvalidReply = errors.New("interaction: invalid reply")
 
-// FieldError says which field of a reply is wrong, its value and what it should be.
+// FieldError names an invalid field of a reply, its value, and the expected value.
 type FieldError struct{ Field, Value, Want string }
 
 func (e *FieldError) Error() string {
@@ -24,8 +24,8 @@ func (e *FieldError) Error() string {
 // Is makes errors.Is(err, ErrInvalidReply) true.
 func (e *FieldError) Is(target error) bool { return target == ErrInvalidReply }
 
-// Validate says what is wrong with the reply, whatever the question is, as a *FieldError. ValidateFor
-// checks it against its question.
+// Validate checks the reply without its question; the error is a *FieldError. ValidateFor checks it
+// against the question.
 func (r Reply) Validate() error {
 	size := func(s string) string { return fmt.Sprintf("%d bytes", len(s)) }
 	switch {
@@ -46,9 +46,9 @@ func (r Reply) Validate() error {
 	return r.validateForm()
 }
 
-// Digest identifies the reply's body: the interaction and the text, and the decision and the value
-// where there are any. Two replies with one key are the same reply when their digests are equal;
-// who says it does not matter, but for votes (DigestFor).
+// Digest identifies the reply's body: the interaction, the text, and the decision and value if set.
+// Two replies with one key are the same reply if their digests are equal. The author is not part of
+// it, except for votes (DigestFor).
 func (r Reply) Digest() string { return r.digest("") }
 
 func (r Reply) digest(suffix string) string {
@@ -61,14 +61,14 @@ func (r Reply) digest(suffix string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Answer is the answer that the reply is to a question that takes a text; AnswerTo is for any
-// question.
+// Answer converts the reply to the answer of a question that takes text; AnswerTo converts it for
+// any question.
 func (r Reply) Answer(now time.Time) Answer {
 	return Answer{ID: r.ID, Resolution: UserReply, Text: r.Text, Actor: r.Actor.ID, Via: r.Actor.Via, AcceptedAt: now}
 }
 
-// Settle is the history entry of a question that was answered. Key and digest are those of the
-// reply, if it has a key.
+// Settle returns the history entry of an answered question. Key and digest come from the reply, if
+// it has a key.
 func Settle(q Question, a Answer, key, digest string) Record {
 	r := Record{Question: q, Resolution: a.Resolution, Response: a.Text, Actor: a.Actor, ResolvedAt: a.AcceptedAt}
 	r.Value, r.Decision, r.Via = a.Value, a.Decision, a.Via
@@ -84,7 +84,7 @@ func Settle(q Question, a Answer, key, digest string) Record {
 	return r
 }
 
-// Abandon is the history entry of a question whose run ended without an answer.
+// Abandon returns the history entry of a question whose run ended without an answer.
 func Abandon(q Question, at time.Time) Record {
 	return Record{Question: q, Resolution: Abandoned, ResolvedAt: at}
 }

@@ -5,31 +5,30 @@ import (
 	"strings"
 )
 
-// An agent whose engine asks for it (engine.Profile.Signed) is given a random word for each
-// attempt, the nonce. The agent puts it into its marker, and into the first lines of its question
-// and its output:
+// With engine.Profile.Signed, an agent receives a random word for each attempt, the nonce. The
+// agent puts it into its marker and into the first lines of its question and its output:
 //
 //	__SKILL_DONE__:nonce
 //	```ask_user nonce
 //	```json nonce
 //
-// The people and documents whose text the agent repeats do not know the nonce, so that repeated
-// text signals nothing.
+// The authors of text that the agent repeats do not know the nonce, so that repeated text signals
+// nothing.
 
-// signedLine reports whether the line is the marker with the nonce, alone, and is not indented like
-// code.
+// signedLine reports whether the line consists of the marker with the nonce and is not indented
+// like code.
 func signedLine(line, nonce string) bool {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(line), DoneMarker+":")
 	return ok && strings.TrimSpace(rest) == nonce && !strings.HasPrefix(line, "    ") && !strings.HasPrefix(line, "\t")
 }
 
-// signed reports whether the fence's info ends in the nonce.
+// signed reports whether the fence's info string ends in the nonce.
 func (s *segment) signed(nonce string) bool {
 	_, rest, _ := strings.Cut(s.info, " ")
 	return strings.TrimSpace(rest) == nonce
 }
 
-// RemoveNonce returns the text without the nonce, which people need not see.
+// RemoveNonce removes the nonce from a text for people.
 func RemoveNonce(text, nonce string) string {
 	if nonce == "" || !strings.Contains(text, nonce) {
 		return text
@@ -37,8 +36,8 @@ func RemoveNonce(text, nonce string) string {
 	return strings.NewReplacer(":"+nonce, "", " "+nonce, "", nonce, "").Replace(text)
 }
 
-// GoOnText is added to a reply and tells the agent the nonce of this attempt. The text itself holds
-// no signal, should the agent repeat it.
+// GoOnText returns a note to append to a reply, with the nonce of this attempt. The note contains
+// no signal, even if the agent repeats it.
 func GoOnText(nonce string) string {
 	return "\n\n[This note is not the person's. In your next message a question begins with the line ```ask_user " +
 		nonce +
@@ -47,11 +46,11 @@ func GoOnText(nonce string) string {
 		DoneMarker + ":" + nonce + " ]\n"
 }
 
-// Quoted is a person's text for an agent that has no nonce. A text that would be a signal if the
-// agent repeated it becomes a quotation, which is none; any other stays as it is, also JSON
-// that is the whole text and holds neither marker nor question.
+// Quoted returns a person's text for an agent without a nonce. A text that would be a signal if
+// repeated becomes a quotation; any other text is unchanged, including JSON that is the whole text
+// and has no marker or question.
 func Quoted(text string) string {
-	r := ReadSeveral(text, nil, "", MaxQuestions) // whatever the limit of its run is
+	r := ReadSeveral(text, nil, "", MaxQuestions) // whatever the run's limit
 	block := r.Output != nil && !json.Valid([]byte(text))
 	asks := false
 	for _, d := range r.Diagnostics {

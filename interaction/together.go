@@ -6,26 +6,26 @@ import (
 	"time"
 )
 
-// Limits of the questions that a turn asks together.
+// Limits of the questions of one turn.
 const (
-	// MaxQuestions is the most questions that are asked together.
+	// MaxQuestions limits the questions of one turn.
 	MaxQuestions = 32
-	// MaxTogether bounds their size together, as JSON. A question that is asked alone has the
-	// limits of its parts only.
+	// MaxTogether limits their total size, as JSON. For a single question, only the limits of its
+	// parts apply.
 	MaxTogether = 256 << 10
 )
 
-// Rule says when a run goes on that waits with several questions. The zero Rule waits for an
-// answer to each of them. In any case the run goes on when none of its questions is open any more.
-// The questions that are still open then are closed as Superseded.
+// Rule decides when a run that waits for several questions continues. The zero Rule requires an
+// answer to each. The run also continues when no question is open. Questions still open then are
+// closed as Superseded.
 type Rule struct {
-	// Answers is how many of the questions people must answer; 0, or more than there are: all.
+	// Answers is the number of questions that people must answer; 0, or more than were asked: all.
 	Answers int `json:"answers"`
-	// StopOnReject lets the run go on as soon as a person rejects an Approval.
+	// StopOnReject continues the run as soon as a person rejects an Approval.
 	StopOnReject bool `json:"stop_on_reject,omitempty"`
 }
 
-// Needs returns how many answers the rule needs if so many questions are asked together.
+// Needs returns the number of answers required if this many questions are asked.
 func (r Rule) Needs(asked int) int {
 	if r.Answers <= 0 || r.Answers > asked {
 		return asked
@@ -33,15 +33,14 @@ func (r Rule) Needs(asked int) int {
 	return r.Answers
 }
 
-// Supersede is the history entry of a question that was closed without an answer, because the rule
-// of the questions that it was asked with is met.
+// Supersede returns the history entry of a question that was closed because the answers to its
+// siblings satisfied the rule.
 func Supersede(q Question, at time.Time) Record {
 	return Record{Question: q, Resolution: Superseded, ResolvedAt: at}
 }
 
-// Answer is how the question of the record was settled, as a turn is told: the answer that a person
-// or an automatic decision gave. For a question that nobody answered it says so by its Resolution,
-// and has no Text.
+// Answer returns the record's answer for a turn: from a person or an automatic decision. For an
+// unanswered question only its Resolution is set, without a Text.
 func (r Record) Answer() Answer {
 	switch r.Resolution {
 	case AutoDecideTimeout:
@@ -58,12 +57,12 @@ func (r Record) Answer() Answer {
 	return Answer{ID: r.Question.ID, Resolution: r.Resolution, AcceptedAt: r.ResolvedAt, Ref: r.Question.Ref}
 }
 
-// Answered reports whether a person or an automatic decision has answered: not so if the question
-// was closed, or its run ended before.
+// Answered reports whether a person or an automatic decision has answered, as opposed to a question
+// that was closed or whose run ended.
 func (a Answer) Answered() bool { return a.Resolution != Superseded && a.Resolution != Abandoned }
 
-// Message is the text for an agent that is told nothing else than the answers to the questions that
-// it asked together, in their order.
+// Message returns the answers to the questions of one turn, in order, as text for an agent that has
+// no other source.
 func Message(answers []Answer) string {
 	if len(answers) == 1 {
 		return answers[0].Message()
@@ -82,7 +81,7 @@ func Message(answers []Answer) string {
 	return text.String()
 }
 
-// ordinal returns 1st, 2nd, 3rd, 4th and so on.
+// ordinal returns 1st, 2nd, 3rd, 4th, ….
 func ordinal(n int) string {
 	suffix := "th"
 	if n%100 < 11 || n%100 > 13 {

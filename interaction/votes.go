@@ -9,23 +9,23 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// This file is about approvals that several people decide.
+// This file implements approvals by several people.
 
-// Limits of an approval that several people decide.
+// Limits of an approval by several people.
 const (
-	MaxNeed     = 32      // people who must approve, and people who must reject
+	MaxNeed     = 32      // people who must approve, or reject
 	MaxVoteText = 4 << 10 // bytes of a vote's text
 )
 
-// Vote is what one of several people has decided about an Approval.
+// Vote is one person's decision about an Approval by several people.
 type Vote struct {
 	Actor    string    `json:"actor"`
-	Via      string    `json:"via,omitempty"` // the door that the actor came through
+	Via      string    `json:"via,omitempty"` // front end of the actor
 	Decision Decision  `json:"decision"`      // Approve or Reject
 	Text     string    `json:"text,omitempty"`
 	VotedAt  time.Time `json:"voted_at"`
-	// Key and Digest are the idempotency key of the vote and the digest of its body, and Seen
-	// is the digest of the question that its author saw.
+	// Key and Digest are the vote's idempotency key and the digest of its body; Seen is the digest of
+	// the question that its author saw.
 	Key    string `json:"key,omitempty"`
 	Digest string `json:"digest,omitempty"`
 	Seen   string `json:"seen,omitempty"`
@@ -34,9 +34,9 @@ type Vote struct {
 // ErrVoted is matched by every VotedError.
 var ErrVoted = errors.New("interaction: this person has voted")
 
-// VotedError says that the reply's author has voted on the approval before.
+// VotedError reports that the reply's author has already voted on the approval.
 type VotedError struct {
-	ID   int // the question's
+	ID   int // of the question
 	Vote Vote
 }
 
@@ -48,11 +48,10 @@ func (e *VotedError) Error() string {
 // Is makes errors.Is(err, ErrVoted) true.
 func (e *VotedError) Is(target error) bool { return target == ErrVoted }
 
-// DecidedBySeveral reports whether the question is an approval that one person alone cannot decide
-// either way.
+// DecidedBySeveral reports whether the approval needs more than one person to approve or reject it.
 func (q *Question) DecidedBySeveral() bool { return q.Need > 1 || q.Rejects > 1 }
 
-// VoteOf returns the actor's vote; nil if there is none.
+// VoteOf returns the actor's vote, or nil.
 func (q *Question) VoteOf(actor Actor) *Vote {
 	i := slices.IndexFunc(q.Votes, func(v Vote) bool { return actor.Is(v.Actor) })
 	if i < 0 {
@@ -61,7 +60,7 @@ func (q *Question) VoteOf(actor Actor) *Vote {
 	return &q.Votes[i]
 }
 
-// VoteWithKey returns the vote whose reply carried the idempotency key; nil if there is none.
+// VoteWithKey returns the vote with the idempotency key, or nil.
 func (q *Question) VoteWithKey(key string) *Vote {
 	for i := range q.Votes {
 		if key != "" && q.Votes[i].Key == key {
@@ -71,7 +70,7 @@ func (q *Question) VoteWithKey(key string) *Vote {
 	return nil
 }
 
-// Count returns how many people have voted so.
+// Count returns the number of votes with this decision.
 func (q *Question) Count(d Decision) (n int) {
 	for i := range q.Votes {
 		if q.Votes[i].Decision == d {
@@ -89,8 +88,7 @@ func (q *Question) Decides(d Decision) bool {
 	return q.Count(Approve)+1 >= max(q.Need, 1)
 }
 
-// WithVote returns the question with the reply as one more vote. The votes of q itself do not
-// change.
+// WithVote returns the question with the reply added as a vote. The votes of q do not change.
 func (q Question) WithVote(r Reply, now time.Time) Question {
 	v := Vote{Actor: r.Actor.ID, Via: r.Actor.Via, Decision: r.Decision, Text: r.Text, VotedAt: now, Seen: r.Seen}
 	if r.Key != "" {
@@ -121,8 +119,8 @@ func (r Reply) validateVote(q *Question) error {
 	return nil
 }
 
-// DigestFor is the Digest of a reply to this question. If several people decide the question, who
-// votes is part of the digest, since the same text of another person is another vote.
+// DigestFor returns the Digest of a reply to this question. For an approval by several people it
+// includes the author, since the same text from another person is another vote.
 func (r Reply) DigestFor(q *Question) string {
 	if q != nil && q.DecidedBySeveral() {
 		return r.digest("\x00\x00" + r.Actor.ID)
@@ -130,7 +128,7 @@ func (r Reply) DigestFor(q *Question) string {
 	return r.digest("")
 }
 
-// ValidateVotes returns an error if no approval can need so many people.
+// ValidateVotes returns an error if a number is out of range.
 func ValidateVotes(need, rejects int) error {
 	for _, n := range []int{need, rejects} {
 		if n < 0 || n > MaxNeed {
@@ -140,9 +138,9 @@ func ValidateVotes(need, rejects int) error {
 	return nil
 }
 
-// Enough reports whether at least so many people may answer, all audiences together, when one is
-// asked after the other. Whoever one of them excepts does not count. Nobody can say how many people
-// an open audience or a group has, so it is always enough.
+// Enough reports whether the audiences, asked in sequence, can include this many people. Users
+// excluded by any of them do not count. The size of an open audience or a group is unknown, so it
+// is always enough.
 func Enough(people int, audiences ...*Audience) bool {
 	var named, except []string
 	for _, to := range audiences {
@@ -156,8 +154,8 @@ func Enough(people int, audiences ...*Audience) bool {
 	return len(named) >= people
 }
 
-// ValidateVoters returns an error if fewer people can still vote than must still approve or reject. It
-// counts the people who are asked now or by a later step, except those who have voted.
+// ValidateVoters returns an error if fewer people can still vote than are required to approve or
+// reject. It counts the current and later audiences without earlier voters.
 func ValidateVoters(q Question) error {
 	if !q.DecidedBySeveral() {
 		return nil
@@ -181,10 +179,9 @@ func ValidateVoters(q Question) error {
 	return nil
 }
 
-// votes clears Need and Rejects of a question that is no approval. If an engine gives an approval a
-// number out of range, the approval is for nobody, and the number becomes MaxNeed. So even if the
-// question is put to others later, one or two people never decide what an engine wanted many to
-// decide.
+// votes clears Need and Rejects of a question that is not an approval. An approval from an engine
+// with a number out of range is for no one, and the number becomes MaxNeed: even after a
+// reassignment, one or two people never decide for many.
 func (n *normalizer) votes(q *Question) {
 	q.Votes, q.Claim = nil, nil
 	switch err := ValidateVotes(q.Need, q.Rejects); {
@@ -193,7 +190,7 @@ func (n *normalizer) votes(q *Question) {
 	case q.Subject == nil:
 		n.diagnose(fsm.WarnAskUserMalformed, "only an approval can need several people")
 	case err != nil:
-		n.diagnose(fsm.WarnAskUserMalformed, "the approval is to be decided by "+err.Error()+"; it is for nobody")
+		n.diagnose(fsm.WarnAskUserMalformed, "the approval is to be decided by "+err.Error()+"; nobody may decide it")
 		q.To = &Audience{}
 		for _, people := range []*int{&q.Need, &q.Rejects} {
 			if ValidateVotes(*people, 0) != nil {

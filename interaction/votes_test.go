@@ -195,7 +195,7 @@ func TestK5StepsAskSomebody(t *testing.T) {
 		{Do: Escalate, After: time.Hour, To: &Audience{Users: []string{"eve"}}}}}
 	require.NoError(t, w.ValidateSteps(nil))
 	excepted := &Audience{Everybody: true, Except: []string{"eve"}}
-	const fault = "step 2 for nobody but those who are excepted"
+	const fault = "step 2 only for people who are excepted"
 	require.EqualError(t, w.ValidateSteps(excepted), fault)
 	require.EqualError(t, w.ValidateFor(Question{To: excepted}), fault)
 	w.Steps[1].Join = true

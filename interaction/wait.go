@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// MaxSteps is how many steps a Wait may have.
+// MaxSteps limits the steps of a Wait.
 const MaxSteps = 16
 
-// Wait is how long a question waits, and what happens meanwhile. It comes from the host or the
-// engine, never from the text of an agent, and is stored with the question when it is asked. All
-// times count from when it is asked, in whole seconds.
+// Wait limits how long a question stays open, and schedules reminders and escalations. It comes
+// from the host or the engine, never from the text of an agent, and is stored with the question.
+// All times count from AskedAt, in whole seconds.
 type Wait struct {
-	// Then says what happens at the End. It must be set if there is one.
+	// Then is the action at End; required if End is set.
 	Then Then `json:"then"`
-	// End is when Then happens; 0: the question waits until somebody replies.
+	// End is the time of Then; 0: the question waits for a reply without limit.
 	End time.Duration `json:"end,omitempty"`
-	// Steps are carried out one after the other as long as the question is open, each later than
-	// the one before it and before End; at most MaxSteps.
+	// Steps run in order while the question is open, each later than the previous one and before End;
+	// at most MaxSteps.
 	Steps []WaitStep `json:"steps,omitempty"`
 	// Default is the answer for ThenDefault.
 	Default *DefaultReply `json:"default,omitempty"`
@@ -30,8 +30,8 @@ type Wait struct {
 type WaitStep struct {
 	Do    StepAction    `json:"do"`
 	After time.Duration `json:"after"`
-	// To is who is asked by Escalate, in place of those who were asked before, or beside them if
-	// Join is set. Whoever was excepted stays excepted.
+	// To is the audience of an Escalate; it replaces the current one, or is added to it if Join is
+	// set. Users in Except stay excluded.
 	To   *Audience `json:"to,omitempty"`
 	Join bool      `json:"join,omitempty"`
 }
@@ -41,31 +41,31 @@ type StepAction string
 
 // The actions of steps.
 const (
-	Remind   StepAction = "remind"   // whoever was asked is reminded
-	Escalate StepAction = "escalate" // others are asked
+	Remind   StepAction = "remind"   // reminds the current audience
+	Escalate StepAction = "escalate" // changes the audience
 )
 
-// Then is what happens at the End of a Wait.
+// Then is the action at the End of a Wait.
 type Then string
 
-// What may happen at the End of a Wait.
+// The actions at the End of a Wait.
 const (
-	ThenWait    Then = "keep_waiting" // nothing: the question is overdue, and waits on
+	ThenWait    Then = "keep_waiting" // none: the question is overdue and stays open
 	ThenFail    Then = "fail"         // the run fails
 	ThenDecide  Then = "auto_decide"  // the engine decides, as far as the run allows it
-	ThenDefault Then = "take_default" // the Default is the answer
+	ThenDefault Then = "take_default" // Default becomes the answer
 )
 
-// DefaultReply is the answer that is taken when nobody replied in time. It has a Text, or what a
-// question of its kind takes: the Value of a form, or the Decision about an Approval, which can
-// only be Reject, since time approves nothing.
+// DefaultReply is the answer if no one replies in time. It has a Text, or the Value or Decision
+// that the question takes. The decision about an Approval can only be Reject: time approves
+// nothing.
 type DefaultReply struct {
 	Text     string          `json:"text"`
 	Value    json.RawMessage `json:"value,omitempty" plain:"exact"`
 	Decision Decision        `json:"decision,omitempty"`
 }
 
-// Validate returns an error if no question can have the wait. The error reads as a part of a
+// Validate returns an error if the wait is invalid for every question. The error completes a
 // sentence: "3 steps; at most 2 are allowed".
 func (w *Wait) Validate() error {
 	if w == nil {
@@ -92,18 +92,18 @@ func (w *Wait) Validate() error {
 func (s *WaitStep) validate() error {
 	switch {
 	case s.Do == Remind && (s.To != nil || s.Join):
-		return errors.New("others to remind; a reminder is for those who were asked")
+		return errors.New("an audience; a reminder goes to the current audience")
 	case s.Do == Remind:
 		return nil
 	case s.Do != Escalate:
 		return fmt.Errorf("action %.40q; %q and %q are known", s.Do, Remind, Escalate)
 	case s.To == nil || !s.To.Everybody && len(s.To.Users)+len(s.To.Groups) == 0:
-		return errors.New("nobody to escalate to")
+		return errors.New("no audience to escalate to")
 	}
 	return s.To.Validate()
 }
 
-// validateEnd checks the end of a wait whose last step is at that time.
+// validateEnd checks the end of a wait whose last step is at this time.
 func (w *Wait) validateEnd(last time.Duration) error {
 	switch w.Then {
 	case "", ThenWait, ThenFail, ThenDecide, ThenDefault:
@@ -133,13 +133,13 @@ func (w *Wait) validateEnd(last time.Duration) error {
 	return nil
 }
 
-// reply is the default in the form of a reply to the question of this number.
+// reply converts the default to a reply to the question with this number.
 func (d *DefaultReply) reply(number int) Reply {
 	return Reply{ID: number, Text: d.Text, Value: d.Value, Decision: d.Decision}
 }
 
-// ValidateFor returns an error if the question cannot have this valid wait: it does not take the
-// default answer, or a step would ask too many people or none.
+// ValidateFor returns an error if this valid wait does not fit the question: its default is no
+// valid answer, or a step would ask too many people or none.
 func (w *Wait) ValidateFor(q Question) error {
 	if err := w.ValidateSteps(q.To); err != nil || w == nil || w.Default == nil {
 		return err
@@ -151,8 +151,8 @@ func (w *Wait) ValidateFor(q Question) error {
 	return nil
 }
 
-// ValidateSteps returns an error if these steps cannot escalate a question to this audience: a step
-// would ask too many people, or only people who are excepted.
+// ValidateSteps returns an error if these steps cannot escalate from this audience: a step would
+// ask too many people, or only excluded ones.
 func (w *Wait) ValidateSteps(to *Audience) error {
 	if w == nil {
 		return nil
@@ -166,17 +166,17 @@ func (w *Wait) ValidateSteps(to *Audience) error {
 			return fmt.Errorf("step %d with %w", i+1, err)
 		}
 		if !Enough(1, to) {
-			return fmt.Errorf("step %d for nobody but those who are excepted", i+1)
+			return fmt.Errorf("step %d only for people who are excepted", i+1)
 		}
 	}
 	return nil
 }
 
-// escalated returns who may answer after the step, if to could before.
+// escalated returns the audience after the step, from the audience before it.
 func (s *WaitStep) escalated(to *Audience) *Audience {
 	next := s.To.Clone()
 	if to == nil && s.Join {
-		return nil // everybody could already
+		return nil // already open to everybody
 	}
 	if to == nil {
 		return next
@@ -197,7 +197,7 @@ func (s *WaitStep) escalated(to *Audience) *Audience {
 	return next
 }
 
-// Clone returns a copy that shares nothing.
+// Clone returns a deep copy.
 func (w *Wait) Clone() *Wait {
 	if w == nil {
 		return nil
@@ -215,7 +215,7 @@ func (w *Wait) Clone() *Wait {
 	return &c
 }
 
-// StartWait sets the time of the end by the time at which the question was asked, and Fired to 0.
+// StartWait sets EndsAt from AskedAt, and Fired to 0.
 func (q *Question) StartWait() {
 	q.Fired, q.EndsAt = 0, time.Time{}
 	if q.Wait != nil && q.Wait.End > 0 {
@@ -223,9 +223,8 @@ func (q *Question) StartWait() {
 	}
 }
 
-// NextDue is the time at which something is next to be done about the open question by its own
-// Wait: its next step, or its end. It is zero if there is nothing to do any more. A step comes
-// before an end of the same time.
+// NextDue returns the time of the open question's next step or end, from its own Wait; zero if
+// there is none. A step precedes an end at the same time.
 func (q *Question) NextDue() time.Time {
 	due := time.Time{}
 	if q.Wait == nil {
@@ -242,7 +241,7 @@ func (q *Question) NextDue() time.Time {
 	return due
 }
 
-// NextStep is the next step of the question's Wait; nil if all were carried out.
+// NextStep returns the next step of the question's Wait, or nil.
 func (q *Question) NextStep() *WaitStep {
 	if q.Wait == nil || int(q.Fired) >= len(q.Wait.Steps) {
 		return nil
@@ -250,14 +249,14 @@ func (q *Question) NextStep() *WaitStep {
 	return &q.Wait.Steps[q.Fired]
 }
 
-// StepDue reports whether it is a step that is due at NextDue, and not the end.
+// StepDue reports whether a step, not the end, is due at NextDue.
 func (q *Question) StepDue() bool {
 	s := q.NextStep()
 	return s != nil && q.AskedAt.Add(s.After).Equal(q.NextDue())
 }
 
-// Fire returns the question after its next step, which there must be. An escalation ends a claim:
-// whoever made it has let that time pass, and may not be asked any more.
+// Fire returns the question after its next step, which must exist. An escalation ends a claim: the
+// claimant has let the time pass, and may no longer be in the audience.
 func (q Question) Fire() Question {
 	if s := q.NextStep(); s.Do == Escalate {
 		q.To, q.Claim = s.escalated(q.To), nil
@@ -266,7 +265,7 @@ func (q Question) Fire() Question {
 	return q
 }
 
-// TakeDefault is the default answer of the question, which must have one. Its Resolution is
+// TakeDefault returns the default answer of the question, which must have one. Its Resolution is
 // DefaultAnswer, not UserReply.
 func (q *Question) TakeDefault(now time.Time) Answer {
 	a := q.Wait.Default.reply(q.ID).AnswerTo(q, now)

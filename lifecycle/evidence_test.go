@@ -76,7 +76,7 @@ func TestPlainEngineSignalsByFields(t *testing.T) {
 		synctest.Wait()
 		run := in(t, lc.Client, "r", fsm.StateSucceeded)
 		require.JSONEq(t, `{"__SKILL_DONE__":false,"ask_user":{"prompt":"x"}}`, string(run.Output))
-		require.Equal(t, []string{" Do it. ", "the engine handed over none"}, given)
+		require.Equal(t, []string{" Do it. ", "the engine returned no output"}, given)
 		stop()
 	})
 }

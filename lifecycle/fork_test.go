@@ -195,7 +195,7 @@ func TestJ6ForkOfAnEnd(t *testing.T) {
 		for _, at := range []At{{}, {Question: 2}} {
 			_, err := lc.Fork(t.Context(), "canceled", at)
 			require.ErrorIs(t, err, ErrCannotFork)
-			require.ErrorContains(t, err, "nobody has answered question 2")
+			require.ErrorContains(t, err, "question 2 has no answer")
 			at.Answer.Text = "b"
 			require.Equal(t, "a; b; c;", replied(t, lc, fork("canceled", at), "c").FinalText)
 		}

@@ -103,7 +103,7 @@ func TestSessionThatCannotBeStoredFailsTheWait(t *testing.T) {
 			run := in(t, lc.Client, "r", fsm.StateFailed)
 			require.Equal(t, &store.Failure{
 				Code: fsm.CodeSessionResumeFailed,
-				Message: "the session that the engine handed over cannot be stored, so a wait could never be " +
+				Message: "the session that the engine returned cannot be stored, so a wait could never be " +
 					"resumed: engine: handle has 65537 bytes, want 1 to 65536",
 			}, run.Error)
 			stop()

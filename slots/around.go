@@ -2,10 +2,10 @@ package slots
 
 import "iter"
 
-// Around goes through the keys as Queue.Keys orders them: after last to the end, then from the
-// first one of all up to last. It is for a queue near enough to be asked for one key at a time:
-// next returns the first key, in byte order, after the given one; with inclusive, the given one
-// itself counts. An error of next ends it, as its last pair.
+// Around iterates over the keys in the order of Queue.Keys: from after last to the end, then from
+// the first key to last. Use it for a queue that is cheap to ask for one key at a time: next
+// returns the first key, in byte order, after the given one, or from it if inclusive. An error of
+// next ends the sequence, as its last pair.
 func Around(last string, next func(after string, inclusive bool) (key string, ok bool, err error)) iter.Seq2[string,
 	error] {
 	return func(yield func(string, error) bool) {

@@ -1,16 +1,14 @@
-// Package slots says who may execute: pools of execution slots, keys that share a pool fairly, and
+// Package slots decides who may execute: pools of execution slots, fair sharing between keys, and
 // priorities.
 //
-// It is pure policy that stores apply in their claim. The truth stands in the runs themselves: a
-// run holds a slot or it does not, in its own record, so that a slot can neither leak nor be
-// counted twice (section D). Select decides which queued runs start next. It makes only a few calls
-// of the queue for each priority, so that the queue may be a network away, and its cost depends on
-// how many runs it picks and not on how many wait.
+// It is a pure policy that stores apply when they claim. Each run's record is the only source of
+// truth: it holds a slot or not, so a slot can neither leak nor be counted twice. Select chooses
+// the queued runs to start next. It calls the queue only a few times per priority, so the queue may
+// be across a network, and its cost depends on the number of selected runs, not of waiting ones.
 //
-// Order: priority first, higher before lower; within a priority the keys take turns, beginning
-// after the one served last; within a key the oldest first. A pool's Capacity bounds all that hold
-// a slot, KeyCapacity those of one key; runs without a key share the pool as one more key without a
-// bound of its own.
+// Order: higher priority first; within a priority the keys take turns, starting after the key
+// served last; within a key the oldest first. Capacity limits the held slots of a pool, KeyCapacity
+// those per key; runs without a key share the pool as one more key, without a key limit.
 //
 // Neighbours: store keeps runs and pools, lifecycle configures them.
 package slots

@@ -6,10 +6,10 @@ import (
 	"regexp"
 )
 
-// DefaultPool is the pool of a run that names none.
+// DefaultPool is the pool of runs that name no other.
 const DefaultPool = "default"
 
-// DefaultCapacity is the capacity of the default pool when nobody configured it.
+// DefaultCapacity is the capacity of the default pool unless configured.
 const DefaultCapacity = 16
 
 // MaxCapacity is the largest capacity of a pool.
@@ -23,20 +23,19 @@ var ErrInvalidPool = errors.New("slots: invalid pool")
 
 var poolName = regexp.MustCompile(fmt.Sprintf(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,%d}$`, MaxName-1))
 
-// Pool is a set of execution slots that runs share. Among the runs that wait for one, priority is
-// strict: nobody ages, and a run of a low priority waits for as long as there are others of a
-// higher one. What must not wait for them gets a pool of its own.
+// Pool is a shared set of execution slots. Priority is strict, without ageing: a low-priority run
+// waits as long as runs of higher priority are ready. Give runs that must not wait for them a
+// separate pool.
 type Pool struct {
 	// Name is 1 to MaxName of [A-Za-z0-9._/-], beginning with a letter or digit.
 	Name string `json:"name"`
-	// Capacity is how many runs of the pool may hold a slot at one time; 1 to MaxCapacity.
+	// Capacity limits the runs of the pool that hold a slot; 1 to MaxCapacity.
 	Capacity int `json:"capacity"`
-	// KeyCapacity is how many of them may share one key (a tenant, say); 0 means no limit of its
-	// own.
+	// KeyCapacity limits the slots held by runs of one key, such as a tenant; 0: no limit.
 	KeyCapacity int `json:"key_capacity,omitempty"`
 }
 
-// Validate says which field is wrong; the error matches ErrInvalidPool.
+// Validate returns an error that names the invalid field and matches ErrInvalidPool.
 func (p Pool) Validate() error {
 	switch {
 	case !poolName.MatchString(p.Name):

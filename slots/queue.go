@@ -1,34 +1,32 @@
 package slots
 
-// Queue looks at the ready runs of one pool: queued, without a slot, and not held back by a
-// not-before time. Each call may be a journey to a database, and is meant to be one statement
-// there. Its cost must be in proportion to what it returns and to the keys that it leaves out, and
-// not depend on how many runs are queued. A store's error ends Select with that error.
+// Queue reads the ready runs of one pool: queued, without a slot, and not delayed. Each call may be
+// a round trip to a database, designed as one statement. Its cost must be proportional to the
+// results and the skipped keys, not to the number of queued runs. A store's error ends Select with
+// that error.
 //
-// While one Select goes on nobody else may give the pool's slots away. Slots may come free
-// meanwhile, and runs become ready or cease to be: each call answers for its own moment, and no
-// answer makes Select exceed a capacity or choose a run twice.
+// During a Select no one else may assign the pool's slots. Slots may be released, and runs become
+// ready or stop being ready: each call reflects its own moment, and no answer makes Select exceed a
+// capacity or choose a run twice.
 type Queue interface {
-	// Priority returns the highest priority below the given one at which a run is ready; ok is
-	// false when there is none.
+	// Priority returns the highest priority below the given one with a ready run; ok is false if there
+	// is no such priority.
 	Priority(below int) (priority int, ok bool, err error)
-	// Keys returns the first n of the keys, each once, that have a ready run at the priority, in
-	// turn: in byte order those after last, then those from the first one of all up to last itself.
-	// If it returns fewer, there are no more. Left out are the keys that hold the pool's
-	// KeyCapacity already; the empty key never is, nor any when the pool has none.
+	// Keys returns up to n distinct keys that have a ready run at the priority, in byte order from
+	// after last, wrapping around to last itself. Fewer than n means that there are no more. Keys at
+	// the pool's KeyCapacity are skipped, except the empty key.
 	Keys(priority int, last string, n int) ([]Key, error)
-	// Oldest returns for each of the wants, in their order, the ids of up to N ready runs of the
-	// key at the priority, oldest first and of equals the lower id first. If it returns fewer,
-	// there are no more. The keys differ. Oldest keeps nothing of the wants: the caller uses the
-	// slice again.
+	// Oldest returns, for each of the wants in order, the ids of up to N ready runs of the key at the
+	// priority, oldest first, ties by id. Fewer than N means that there are no more. The keys are
+	// distinct. Oldest must not retain wants: the caller reuses the slice.
 	Oldest(priority int, wants []Want) (ids [][]string, err error)
 }
 
-// Key is a key that has a ready run.
+// Key is a key with a ready run.
 type Key struct {
 	Name string
-	// Held is how many of the pool's slots the key holds. It is looked at when the pool has a
-	// KeyCapacity and Name is not empty, and may be 0 otherwise.
+	// Held is the number of the pool's slots that the key holds. Used only if the pool has a
+	// KeyCapacity and Name is not empty; otherwise it may be 0.
 	Held int
 }
 

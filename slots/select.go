@@ -2,19 +2,18 @@ package slots
 
 import "slices"
 
-// Top is above every priority: Select asks first for the highest priority below it.
+// Top is above every priority: Select starts with the highest priority below it.
 const Top = int(^uint(0) >> 1)
 
 // Select returns the ids of up to want ready runs to start, in order, within the pool's capacity,
-// and the key that was served last. Held is how many of the pool's slots are held. Last is the key
-// that was served last before; it is a hint that spreads the turns over several calls, and may be
-// lost.
+// and the key served last. Held is the number of held slots of the pool. Last is the key served
+// last by the previous call; it is a hint for fairness across calls, and may be lost.
 //
-// For each priority Select calls Priority and Keys once, and Oldest mostly once, at worst a few
-// times (fill says how many). If fewer runs are ready than slots are free, it calls Priority once
-// more. These calls look at a few runs for each picked one, and at each key that has no room. If
-// runs cease to be ready between two calls, Select repeats the priority, a few times, because keys
-// that Keys did not return may have ready runs.
+// For each priority Select calls Priority and Keys once, and Oldest usually once, at worst a few
+// times (see fill). If fewer runs are ready than slots are free, it calls Priority once more. These
+// calls read a few runs per selected run, and every key without room. If runs stop being ready
+// between two calls, Select repeats the priority, a few times, because keys that Keys did not
+// return may have ready runs.
 func Select(p Pool, held int, q Queue, want int, last string) (ids []string, served string, _ error) {
 	free := min(want, p.Capacity-held)
 	c := choice{pool: p, queue: q, served: last}
@@ -40,7 +39,7 @@ func Select(p Pool, held int, q Queue, want int, last string) (ids []string, ser
 	return c.ids, c.served, nil
 }
 
-// maxRevisits bounds how often one Select repeats a priority, over all priorities.
+// maxRevisits limits how often one Select repeats a priority, over all priorities.
 const maxRevisits = 8
 
 // choice is the state of one Select.
@@ -49,9 +48,9 @@ type choice struct {
 	queue  Queue
 	ids    []string
 	served string
-	picked map[string]int    // so far, by key; of keys that have a bound of their own
-	filled int               // keys that have no room any more because of picked
-	before map[lane][]string // picked by rounds that are repeated: the queue still returns them
+	picked map[string]int    // so far, by limited key
+	filled int               // keys without room because of picked
+	before map[lane][]string // picked by repeated rounds: the queue still returns them
 }
 
 // lane is a key at a priority.
@@ -60,18 +59,18 @@ type lane struct {
 	key      string
 }
 
-// share is one key's part in the turns of a priority.
+// share is one key's part in a priority's turns.
 type share struct {
 	key    string
 	held   int      // slots before this selection
 	room   int      // most that the key may start
-	ids    []string // its oldest ready runs, as far as fill loaded them
-	more   bool     // there may be more of them
+	ids    []string // its oldest ready runs loaded so far
+	more   bool     // there may be more
 	picked int      // how many of ids are picked
 }
 
-// round shares free slots among the keys of one priority, a slot a turn. Others says that slots are
-// left, and that more keys may wait there than were asked.
+// round distributes free slots among the keys of one priority, one per turn. Others reports that
+// slots are left and that more keys may have ready runs.
 func (c *choice) round(priority, free int) (others bool, _ error) {
 	shares, others, err := c.keysWithRoom(priority, free)
 	if err == nil {
@@ -97,7 +96,7 @@ func (c *choice) round(priority, free int) (others bool, _ error) {
 	return others, nil
 }
 
-// remember notes what a round picked, for the case that Select repeats the priority.
+// remember records the picks of a round, in case Select repeats the priority.
 func (c *choice) remember(priority int, shares []share) {
 	if c.before == nil {
 		c.before = make(map[lane][]string)
@@ -123,13 +122,12 @@ func (c *choice) pick(s *share, id string) {
 	}
 }
 
-// bounded reports whether the key has a bound of its own.
+// bounded reports whether KeyCapacity applies to the key.
 func (c *choice) bounded(key string) bool { return c.pool.KeyCapacity > 0 && key != "" }
 
-// keysWithRoom returns a share for up to free keys with room, beginning after the key served last
-// and once around. The queue knows what room the keys had before this selection. Its answer may
-// contain keys that this selection has filled since, so keysWithRoom asks for as many more. Others
-// says that there may be more keys.
+// keysWithRoom returns a share for up to free keys with room, starting after the key served last
+// and wrapping around. The queue knows only the room before this selection, so keysWithRoom asks
+// for as many extra keys as this selection has filled. Others reports that there may be more keys.
 func (c *choice) keysWithRoom(priority, free int) (_ []share, others bool, _ error) {
 	asked := free + c.filled
 	keys, err := c.queue.Keys(priority, c.served, asked)
@@ -150,12 +148,12 @@ func (c *choice) keysWithRoom(priority, free int) (_ []share, others bool, _ err
 }
 
 // fill loads the oldest runs of each key, as many as round can pick: first an equal part of the
-// free slots for each key, then what some keys did not need in equal parts for the others. So it
-// loads in proportion to what is picked.
+// free slots for each key, then the unused parts, divided equally among the other keys. The loaded
+// runs are thus proportional to the picked ones.
 //
-// When one call of Oldest satisfies the share e of the hungry keys, no more than the share e of the
-// slots is left for the others. So each call leaves at most e*(1-e), a quarter, of slots times
-// keys: n slots and k keys need no more than 1+log4(n*k) calls.
+// If one call of Oldest satisfies the share e of the hungry keys, at most the share e of the slots
+// is left for the others. Each call thus leaves at most e*(1-e), a quarter, of slots times keys: n
+// slots and k keys need at most 1+log4(n*k) calls.
 func (c *choice) fill(priority, free int, shares []share) error {
 	hungry, wants := make([]*share, 0, len(shares)), make([]Want, 0, len(shares))
 	for left := free; left > 0; {

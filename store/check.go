@@ -16,8 +16,8 @@ const MaxBatch = 1000
 // follow within the limit, so that a reader of large events needs little memory.
 const MinPage = 256 << 10
 
-// Validate returns an error that matches ErrInvalid if no store may keep the commit, whatever is
-// stored before it. ValidateNext has the rest. Neither compares versions and fences: those are
+// Validate returns an error that matches ErrInvalid if no store may keep the commit, whatever the
+// stored record. ValidateNext checks the rest. Neither compares versions and fences: those are
 // races, not faults.
 func (c *Commit) Validate() error {
 	if err := c.Run.Validate(); err != nil {
@@ -49,9 +49,9 @@ func (c *Commit) Validate() error {
 	return c.validateSettled()
 }
 
-// ValidateNext returns an error that matches ErrInvalid if a valid commit does not follow from prev,
-// the stored record. The claim flag says that a claim makes the commit: it alone may give a run a
-// slot and an epoch.
+// ValidateNext returns an error that matches ErrInvalid if a valid commit does not follow from
+// prev, the stored record. The claim flag is set for commits of a claim: only a claim may give a
+// run a slot and an epoch.
 func (c *Commit) ValidateNext(prev *Run, claim bool) error {
 	if prev.State.Terminal() && c.changesDueAlone(prev) {
 		return nil
@@ -161,8 +161,8 @@ func ValidateSkip(skip, limit int) error {
 	return ValidateLimit(limit)
 }
 
-// Claim returns the record as it is given to Start: with slot, owner and the next epoch. It claims
-// nothing by itself.
+// Claim returns the record to pass to Start: with slot, owner and the next epoch. It does not claim
+// the run itself.
 func (r Run) Claim(node string) Run {
 	r.Slot, r.Owner = true, node
 	r.Epoch++
@@ -187,8 +187,8 @@ var (
 	afterLastYear = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
 )
 
-// storable reports whether a store keeps the time as it is: in UTC, without nanoseconds, and with a
-// year that RFC 3339 has.
+// storable reports whether a store keeps the time unchanged: in UTC, without nanoseconds, and with
+// a year that RFC 3339 allows.
 func storable(t time.Time) bool {
 	at := t.Unix()
 	return t.Location() == time.UTC && t.Nanosecond()%1000 == 0 && at >= firstYear && at < afterLastYear

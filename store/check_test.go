@@ -81,7 +81,7 @@ func TestValidateNamesWrongField(t *testing.T) {
 	prev := queued()
 	c := follow(prev, func(r *store.Run) { r.Pool = "other" })
 	err := validated(&c, &prev, false)
-	require.ErrorContains(t, err, "run a in state queued: what was fixed at submission cannot be changed")
+	require.ErrorContains(t, err, "run a in state queued: the submitted specification cannot change")
 }
 
 func TestClaimRequestValidateBoundsRequest(t *testing.T) {

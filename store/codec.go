@@ -11,10 +11,10 @@ import (
 	"github.com/interlude-go/interlude/internal/plainjson"
 )
 
-// Records are written and read several times in each turn, so their code is generated from the
-// structs (codec.gen.go): package plainjson writes them as encoding/json would, byte for byte, and
-// reads them in just that form; what is stored in any other is left to encoding/json. Only JSON
-// that comes from others (an output, a schema, arguments, a value) is written as it is.
+// Records are written and read several times per turn, so their code is generated from the structs
+// (codec.gen.go): package plainjson writes them byte for byte as encoding/json would, and reads
+// exactly that form; other forms go through encoding/json. JSON from others (an output, a schema,
+// arguments, a value) is written unchanged.
 
 //go:generate go run ../internal/plainjson/gen -write interaction.Record -read Run
 
@@ -43,9 +43,8 @@ var knownWords = func() plainjson.Words {
 	return words
 }()
 
-// Encode returns the record's stored form, exactly as large as needed. It is what json.Marshal
-// gives, except that JSON from others stands in it byte for byte, with whatever blanks and line
-// breaks it has.
+// Encode returns the record's stored form, in a slice of exactly its size. It equals json.Marshal,
+// except that JSON from others is kept byte for byte, including white space.
 func Encode(r Run) ([]byte, error) {
 	return plainjson.Exact(func(dst []byte) ([]byte, error) { return AppendRun(dst, &r) })
 }
@@ -69,23 +68,22 @@ func AppendRun(dst []byte, r *Run) ([]byte, error) {
 	return w.Buf, nil
 }
 
-// A record that says something which the first form of records did not know stands in a list, after
-// the number of the form. An older version of this package takes the list for a corrupt record: so
-// it refuses the run, and never stores it without what it does not know. All other records have the
-// first form.
+// A record with content that the first form cannot express is wrapped in a list, after the number
+// of its form. An older version of this package treats the list as corrupt: it refuses the run, and
+// never stores it without the unknown content. All other records have the first form.
 const (
 	heldForm    = "[2," // turns that were put off, and holds
 	forkForm    = "[3," // a fork
 	typedForm   = "[4," // a form or an approval, and the answer to one; questions for certain people
 	severalForm = "[5," // several questions that were asked together
-	waitForm    = "[6," // a question with a wait of its own, and its default answer
+	waitForm    = "[6," // a question with a wait, and its default answer
 	peopleForm  = "[7," // an approval that several people decide, and their votes; a question that is claimed
 	journalForm = "[8," // a run that has a journal, or sleeps
 	familyForm  = "[9," // a run that is a child, or has children
 	formSuffix  = "]"
 )
 
-// form is the beginning of the list that the record stands in; empty for the first form.
+// form returns the beginning of the record's list; empty for the first form.
 func (r *Run) form() string {
 	if form := r.needsForm(); form != "" {
 		return form
@@ -111,10 +109,9 @@ func (r *Run) form() string {
 	return ""
 }
 
-// hasVotesOrClaims reports whether several people decide an open question of the run, or people
-// have voted, or somebody has claimed a question. An earlier version would take one person's
-// decision for that of all, take a vote's key for an unused one, or accept a reply in spite of a
-// claim.
+// hasVotesOrClaims reports whether an open question needs several people, or has votes or a claim.
+// An earlier version would accept one person's decision, treat a vote's key as unused, or accept a
+// reply despite a claim.
 func (r *Run) hasVotesOrClaims() bool {
 	own := func(q *interaction.Question) bool { return q.DecidedBySeveral() || q.Claim != nil }
 	return r.Votes > 0 || r.Answer != nil && len(r.Answer.Votes) > 0 ||
@@ -122,10 +119,9 @@ func (r *Run) hasVotesOrClaims() bool {
 		slices.ContainsFunc(r.Siblings, func(q interaction.Question) bool { return own(&q) })
 }
 
-// typed reports whether the run's question is a form, an approval or not for everybody, or whether
-// its answer is one to such a question. An earlier version would accept any text from anybody as
-// the reply, ask without the policy, or execute a turn without the decision and the call that it is
-// about.
+// typed reports whether the run's question is a form, an approval or not for everybody, or its
+// answer belongs to one. An earlier version would accept any text from anybody as the reply, ask
+// without the policy, or execute a turn without the decision and its tool call.
 func (r *Run) typed() bool {
 	q, a := r.Pending, r.Answer
 	return r.Restricted ||
@@ -134,7 +130,7 @@ func (r *Run) typed() bool {
 			len(a.Arguments) > 0)
 }
 
-// firstForm returns a record without the list that it may stand in.
+// firstForm unwraps a record from its list, if any.
 func firstForm(body []byte) ([]byte, error) {
 	if !bytes.HasPrefix(body, []byte{'['}) {
 		return body, nil
@@ -154,8 +150,8 @@ func firstForm(body []byte) ([]byte, error) {
 }
 
 // AppendRecord appends the stored form of a history entry to dst and returns the longer buffer. It
-// is what json.Marshal gives, but for JSON from others (see Encode). An entry that cannot be
-// encoded is ErrInvalid, and dst is returned as it was. The result shares nothing with the entry.
+// equals json.Marshal except for JSON from others (see Encode). An entry that cannot be encoded is
+// ErrInvalid, and dst is returned unchanged. The result shares no memory with the entry.
 func AppendRecord(dst []byte, r *interaction.Record) ([]byte, error) {
 	w := plainjson.Writer{Buf: dst}
 	writeRecord(&w, r)
@@ -199,7 +195,7 @@ func scanRun(body []byte, into *Run) bool {
 	return s.Done()
 }
 
-// unmarshalRun has a record of its own because that escapes to the heap; the caller's does not.
+// unmarshalRun decodes into its own record because that escapes to the heap; the caller's does not.
 func unmarshalRun(body []byte, into *Run) error {
 	var r Run
 	err := json.Unmarshal(body, &r)

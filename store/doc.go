@@ -1,16 +1,16 @@
-// Package store says how runs are kept: the record of a run, the one commit that changes it, and
+// Package store defines how runs are stored: the record of a run, the commit that changes it, and
 // the interface that memory, SQLite and PostgreSQL implement.
 //
-// The idea is a single one: everything that a transition changes is one Commit, and a Commit is
-// stored whole or not at all, by compare-and-set on the run's version. Slots, deadlines, questions
-// and events have no other truth. A worker's commits carry a fence, so that one that was taken over
-// can change nothing any more. The store picks what is claimed (with the policy of slots); what a
-// claim makes of a run is decided by its caller, inside the store's transaction.
+// Everything that a transition changes is one Commit, stored whole or not at all, by
+// compare-and-set on the run's version. Slots, deadlines, questions and events have no other source
+// of truth. A worker's commits carry a fence: once another worker has taken over the run, they
+// change nothing. The store selects the runs to claim (with the policy of slots); the caller
+// decides the commit of a claim, inside the store's transaction.
 //
-// record.go is what is kept, store.go what a store must do, check.go what it must refuse. storetest
-// proves an implementation; memory is one that is fit for production tests, sqlite one for a
-// machine, postgres one for many (modules of their own).
+// record.go defines the data, store.go the store's duties, check.go the commits it must reject.
+// storetest verifies an implementation. memory is fit for production tests, sqlite for one machine,
+// postgres for many (separate modules).
 //
-// Neighbours: lifecycle decides and commits; interaction, slots and fsm give the types. A store
+// Neighbours: lifecycle decides and commits; interaction, slots and fsm define the types. A store
 // knows no engine.
 package store

@@ -2,7 +2,7 @@ package store
 
 import "errors"
 
-// What a store answers when it wrote nothing.
+// Results of a store that has written nothing.
 var (
 	ErrNotFound    = errors.New("store: not found")
 	ErrExists      = errors.New("store: id exists already")
@@ -11,12 +11,12 @@ var (
 	ErrUnknownPool = errors.New("store: unknown pool")
 	ErrInvalid     = errors.New("store: invalid")
 	ErrClosed      = NewError(ErrUnavailable, "store: closed")
-	// ErrCorrupt: what is stored cannot be read as what was written.
+	// ErrCorrupt: the stored data cannot be decoded.
 	ErrCorrupt = errors.New("store: corrupt")
 )
 
-// What a store's own errors match where a caller must do the same about them whatever the store is.
-// A call that a request made may have been stored or not: make it again, with the same id or key.
+// Classes of a store's errors that callers handle alike for every store. The failed call may have
+// been stored or not: repeat it with the same id or key.
 var (
 	// ErrUnavailable: the store does not serve the call now. It is closed, cannot be reached, may
 	// not be written, or is held by others for too long. The call may succeed later.
@@ -25,11 +25,11 @@ var (
 	ErrFull = errors.New("store: no space is left")
 )
 
-// NewError returns an error for a store to declare as one of its own: it has the text, and matches
-// kind, for example ErrUnavailable.
+// NewError returns an error for a store to declare: it has the text, and matches kind, for example
+// ErrUnavailable.
 func NewError(kind error, text string) error { return &ownError{kind, text} }
 
-// ownError is an error of a store's own that is of one of the kinds above.
+// ownError is a store's error of a kind above.
 type ownError struct {
 	kind error
 	text string

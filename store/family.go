@@ -8,19 +8,17 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// Family is what a run has to do with other runs: those above it, and those that it has started.
-// A run that is neither a child nor has any children has none.
+// Family relates a run to its ancestors and children. A run without any of them has none.
 type Family struct {
-	// Children is how many children the run has started. One whose start a crash has interrupted
-	// may count twice.
+	// Children is the number of started children. A child whose start was interrupted by a crash may
+	// count twice.
 	Children int `json:"children"`
 	// Ancestors are the ids of the runs above this one, from the root of the tree down to the run's
 	// parent, which has started it; empty in a root. They never change.
 	Ancestors []string `json:"ancestors,omitempty"`
-	// Due is when a node must do the work that is due for the relatives of the run. If the run
-	// waits for children, the node finds out whether they have ended. If the run has ended, the
-	// node lets its parent go on, which may wait for it, and cancels its children. Zero: there is
-	// nothing to do. See EndedChild.
+	// Due is the time from which a node must process the run's relatives. If the run waits for
+	// children, the node checks whether they have ended. If the run has ended, the node continues a
+	// waiting parent and cancels the run's children. Zero: nothing is due. See EndedChild.
 	Due time.Time `json:"due,omitzero"`
 }
 
@@ -46,8 +44,7 @@ func (r *Run) Parent() string {
 // a commit has ended the block.
 func (r *Run) AwaitsChildren() bool { return r.Block != nil && r.Block.Kind == BlockChildren }
 
-// DueAt is when something is to be done about the run: the deadline of its questions, or
-// Family.Due.
+// DueAt returns the run's next due time: the deadline of its questions, or Family.Due.
 func (r *Run) DueAt() time.Time {
 	if r.Family != nil && r.Deadline.IsZero() {
 		return r.Family.Due

@@ -9,47 +9,45 @@ import (
 	"time"
 )
 
-// FeedStore keeps feeds. A feed is the events of all runs in one order, with a cursor that is
-// kept under the feed's name.
+// FeedStore keeps feeds. A feed is the events of all runs in one order, with a cursor stored under
+// the feed's name.
 //
-// A store notes each commit that has events, in the commit's own transaction, while there is
-// a feed that is not lost; it decides that within the transaction. Otherwise it notes nothing. A
-// position is the place of one commit in the order. Two properties of the order matter:
+// A store records each commit with events, in the commit's transaction, while a feed exists that is
+// not lost; it checks that within the transaction. Otherwise it records nothing. A position is a
+// commit's place in the order. The order has two guarantees:
 //
-//  1. Nothing is passed over: once ReadFeed has returned a position, no commit is stored before it.
+//  1. No commit is skipped: once ReadFeed has returned a position, no commit is stored before it.
 //  2. The events of one run come in the order of their numbers.
 //
-// A feed begins when it is created. It has all commits that are not yet visible when CreateFeed
-// returns, and possibly a few that were stored shortly before.
+// A feed starts when it is created. It has all commits that are not yet visible when CreateFeed
+// returns, and possibly a few stored shortly before.
 //
 // Its cursor is the position up to which everything is acknowledged. Commits before all cursors are
-// forgotten.
+// deleted.
 type FeedStore interface {
-	// CreateFeed creates a feed. ErrExists when there is one of that name, ErrTooMany when there are
-	// Feed.Most others.
+	// CreateFeed creates a feed. ErrExists if the name is taken, ErrTooMany if there are Feed.Most
+	// others.
 	CreateFeed(ctx context.Context, f Feed) error
-	// DeleteFeed deletes the feed with its cursor. ErrNotFound when there is none of that name.
+	// DeleteFeed deletes the feed with its cursor. ErrNotFound for an unknown name.
 	DeleteFeed(ctx context.Context, name string) error
-	// Feeds lists the feeds by name, as they stand at one moment.
+	// Feeds lists the feeds by name, in one consistent snapshot.
 	Feeds(ctx context.Context) ([]FeedStatus, error)
 
-	// LeaseFeed makes the caller the only reader of the feed until now + length. Free is false, and
-	// nothing is changed, while the lease of another reader lasts. ErrNotFound, ErrFeedLost.
+	// LeaseFeed makes the caller the only reader of the feed until now + length. While another
+	// reader's lease lasts, Free is false and nothing changes. ErrNotFound, ErrFeedLost.
 	//
-	// A store with a clock of its own judges leases by that.
+	// A store with its own clock judges leases by that clock.
 	LeaseFeed(ctx context.Context, name string, length time.Duration, now time.Time) (l FeedLease, free bool, _ error)
 	// ReadFeed returns up to limit commits after the position, in order. It returns fewer than
-	// there are only if their events have more than MinPage bytes together, or if further ones may
-	// still be stored between them. ErrStaleEpoch when the lease is no longer the feed's last one,
-	// ErrFeedLost.
+	// available only if their events exceed MinPage bytes together, or if others may still be stored
+	// between them. ErrStaleEpoch if the lease is not the feed's latest, ErrFeedLost.
 	ReadFeed(ctx context.Context, l FeedLease, after FeedPosition, limit int) (FeedPage, error)
-	// AckFeed moves the cursor to the position, and extends the lease from now. The cursor never
-	// goes back: with the empty position, or one at or before the cursor, the lease is extended and
-	// nothing else. ErrStaleEpoch and ErrFeedLost as in ReadFeed; ErrInvalid for what is no
-	// position of this feed.
+	// AckFeed moves the cursor to the position, and extends the lease from now. The cursor never moves
+	// back: an empty position, or one at or before the cursor, only extends the lease. ErrStaleEpoch
+	// and ErrFeedLost as in ReadFeed; ErrInvalid for a text that is not a position of this feed.
 	AckFeed(ctx context.Context, l FeedLease, to FeedPosition, now time.Time) error
-	// ReleaseFeed ends the lease, so that another reader need not wait for its end. It does nothing
-	// if the lease is no longer the feed's last one.
+	// ReleaseFeed ends the lease, so that another reader need not wait for its expiry. It does nothing
+	// if the lease is not the feed's latest.
 	ReleaseFeed(ctx context.Context, l FeedLease) error
 }
 
@@ -61,17 +59,16 @@ var ErrFeedLost = errors.New("store: feed is lost: events that it had not acknow
 // ErrTooMany: the caller has used up a bound, which the text names. Nothing was stored.
 var ErrTooMany = errors.New("store: too many")
 
-// Feed is a feed as it is created.
+// Feed describes a new feed.
 type Feed struct {
 	// Name is 1 to 63 of [A-Za-z0-9._/-], beginning with a letter or digit.
 	Name string
-	// MaxLag is how much longer than others Prune keeps a run whose events the feed has not
-	// acknowledged, a whole number of microseconds above zero: runs that finished earlier than
-	// MaxLag before the time that Prune is given are deleted in any case. A feed that had not
-	// acknowledged all of their events is lost then.
+	// MaxLag is the longest time for which the feed protects a run with unacknowledged events from
+	// Prune, in whole microseconds above zero: Prune deletes runs that finished more than MaxLag
+	// before its given time in any case. A feed with unacknowledged events among them is then lost.
 	MaxLag time.Duration
-	// Most is how many feeds the store may have together with this one, 0 for any number. It is not
-	// kept.
+	// Most limits the number of feeds in the store, including this one; 0: unlimited. It is not
+	// stored.
 	Most int
 }
 
@@ -85,17 +82,17 @@ type FeedLease struct {
 	// Epoch is the number of the feed's leases so far; a reader with an earlier one is refused.
 	Epoch  uint64
 	Length time.Duration
-	// Cursor is where the reader begins.
+	// Cursor is the reader's start position.
 	Cursor FeedPosition
 }
 
 // FeedPage is a part of a feed.
 type FeedPage struct {
 	Commits []FeedCommit
-	// More says that further commits can be read now.
+	// More reports that other commits can be read now.
 	More bool
-	// Held says that commits are stored that cannot be read yet, because transactions are under way
-	// whose commits may come before them. Nobody gives a hint when these end.
+	// Held reports stored commits that cannot be read yet, because open transactions may commit before
+	// them. The end of these sends no hint.
 	Held bool
 }
 
@@ -106,18 +103,18 @@ type FeedCommit struct {
 	Events   []Event
 }
 
-// FeedStatus is a feed as it stands.
+// FeedStatus is the current state of a feed.
 type FeedStatus struct {
 	Feed
-	// Unacked is how many commits are stored that the feed has not acknowledged, whatever its
-	// readers filter.
+	// Unacked is the number of stored commits that the feed has not acknowledged, independent of the
+	// readers' filters.
 	Unacked int
-	// Next is the first event that is not acknowledged; it has no body when Unacked is 0.
+	// Next is the first unacknowledged event; it has no body if Unacked is 0.
 	Next Event
-	// Leased until this time, by the store's clock; zero when nobody reads the feed. A reader that
-	// has died keeps its lease until then.
+	// Leased is the end of the lease, by the store's clock; zero without a reader. A crashed reader
+	// keeps its lease until then.
 	Leased time.Time
-	// Lost says that every call of a reader returns ErrFeedLost.
+	// Lost reports that every call of a reader returns ErrFeedLost.
 	Lost bool
 }
 
@@ -137,7 +134,7 @@ func (f Feed) Validate() error {
 	return nil
 }
 
-// InvalidPosition is the error for a text that is no position of the feed.
+// InvalidPosition is the error for a text that is not a position of the feed.
 func InvalidPosition(feed string, p FeedPosition) error {
 	return fmt.Errorf("%w: %.80q is no position of feed %.80s", ErrInvalid, string(p), feed)
 }
@@ -152,7 +149,8 @@ func EventsIn(lines []byte, from, first, last uint64) []Event {
 	for ; len(lines) > 0 && from <= last; from++ {
 		body, rest, _ := bytes.Cut(lines, []byte{'\n'})
 		if from >= first {
-			events = append(events, Event{Seq: from, Body: slices.Clip(body)}) // what a reader appends is its own
+			events = append(events, Event{Seq: from, Body: slices.Clip(body)}) // clipped, so that appending
+			// copies
 		}
 		lines = rest
 	}

@@ -36,10 +36,10 @@ func (q HistoryQuery) Has(number int) bool {
 	return number > q.After
 }
 
-// EachSettled calls visit with the settled interactions of the run, page by page in the order of
-// their numbers, and with the run as it was when the first page was read. Interactions that were
-// settled later are left out, so that what visit gets is of one moment. The error is ErrCorrupt if
-// interactions are missing that the run has settled.
+// EachSettled calls visit with the run's settled interactions, page by page in the order of their
+// numbers, and with the run as read with the first page. It omits interactions settled later, so
+// that visit sees a consistent snapshot. The error is ErrCorrupt if settled interactions are
+// missing.
 func EachSettled(ctx context.Context, r RunReader, id string, visit func(*Run, []interaction.Record) error) error {
 	var run Run
 	q := HistoryQuery{Limit: MaxBatch}
@@ -122,8 +122,8 @@ func lostHistory(ctx context.Context, r RunReader, run *Run) error {
 	}
 }
 
-// CheckJournal returns an error if the journal of the run lacks entries that its record counts. It
-// may have others: those of a commit whose acknowledgement was lost.
+// CheckJournal returns an error if the run's journal lacks entries that its record counts.
+// Additional entries are allowed: they belong to a commit whose acknowledgement was lost.
 func CheckJournal(id string, entries []interaction.JournalEntry, counted *interaction.JournalSize) error {
 	var size int64
 	for i := range entries {

@@ -7,11 +7,10 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// TransactionView is a store as it is seen inside a transaction of the host's own. A store in the
-// host's database returns it by its method In. What is committed there is stored when the host
-// commits, or not at all.
+// TransactionView is a store inside a transaction of the host. A store in the host's database
+// returns it from its method In. Its commits are stored if and when the host commits.
 type TransactionView interface {
-	// Commit is that of Writer.
+	// Commit is Writer.Commit.
 	Commit(ctx context.Context, batch []Commit) []error
 	// InTransaction does nothing. No store outside of a transaction has it.
 	InTransaction()

@@ -45,7 +45,8 @@ func (p *EventPage) Add(first uint64, lines []byte) {
 		body, rest, _ := bytes.Cut(lines, []byte{'\n'})
 		if first > p.After {
 			p.size += len(body)
-			p.Events = append(p.Events, Event{Seq: first, Body: slices.Clip(body)}) // what a reader appends is its own
+			p.Events = append(p.Events, Event{Seq: first, Body: slices.Clip(body)}) // clipped, so that
+			// appending copies
 		}
 		first, lines = first+1, rest
 	}

@@ -9,14 +9,14 @@ import (
 )
 
 // Local is implemented by a store whose nodes all run on one machine, for instance because it is a
-// file. The nodes share the machine's clock, which anybody may set, and its disk: when the disk is
-// full, no node can renew its lease, and none can take over the runs of another. So it proves
-// nothing that a lease is over by the clock. The nodes judge each other by what they have observed,
-// and call ExpireSilent in the place of Registry.Expire.
+// file. The nodes share the machine's adjustable clock and its disk: when the disk is full, no node
+// can renew its lease, and none can take over the runs of another. An expired lease therefore
+// proves nothing. The nodes judge each other by observation, and call ExpireSilent instead of
+// Registry.Expire.
 type Local interface {
-	// ExpireSilent removes those of the given nodes that have not renewed their lease since they
-	// were read: Node.Until is still what the store has. A node whose Until is zero is removed in
-	// any case. Otherwise it is like Registry.Expire, but judges no lease by now.
+	// ExpireSilent removes the given nodes that have not renewed their lease since they were read:
+	// Node.Until still equals the stored value. A node whose Until is zero is always removed.
+	// Otherwise it works like Registry.Expire, without comparing leases with now.
 	ExpireSilent(ctx context.Context, now time.Time, nodes []Node) ([]Node, error)
 }
 

@@ -52,7 +52,8 @@ func (q Query) Matches(r *Run) bool {
 	return true
 }
 
-// Normal is Query.Normal, and checks the filters of its own. Times are kept to the microsecond.
+// Normal is Query.Normal, and also checks the additional filters. Times are kept to the
+// microsecond.
 func (q WaitingQuery) Normal() (WaitingQuery, error) {
 	var err error
 	if q.Query, err = q.Query.Normal(); err == nil && q.For != nil && len(q.For.Groups) > MaxBatch {
@@ -102,7 +103,7 @@ func (q WaitingQuery) NewPage(found []Run) Page {
 	return page
 }
 
-// askedCursor is the place of a waiting run among those that wait.
+// askedCursor returns a waiting run's place in the order of questions.
 func (r *Run) askedCursor() Cursor { return Cursor{At: r.Pending.AskedAt, ID: r.ID} }
 
 // NewPage makes a page of the runs that a listing found. Stores look for one run more than the
@@ -136,5 +137,5 @@ func ReadCursor(s string) (Cursor, error) {
 			}
 		}
 	}
-	return Cursor{}, fmt.Errorf("%w: cursor %.40q is not one that a listing returned", ErrInvalid, s)
+	return Cursor{}, fmt.Errorf("%w: cursor %.40q was not returned by a listing", ErrInvalid, s)
 }

@@ -27,21 +27,21 @@ type Run struct {
 	MaxAutoDecisions int           `json:"max_auto_decisions,omitempty"` // 0: none allowed
 	Repeatable       bool          `json:"repeatable,omitempty"`
 	MaxRepeats       int           `json:"max_repeats,omitempty"`  // 0: the lifecycle's default
-	OnInterrupt      OnInterrupt   `json:"on_interrupt,omitempty"` // empty: as Repeatable or the host says
-	Hold             HoldPolicy    `json:"hold,omitempty"`         // empty: as the host says
-	Pool             string        `json:"pool" plain:"own"`
-	Key              string        `json:"key,omitempty" plain:"own"`
-	Priority         int           `json:"priority,omitempty"` // higher first
+	OnInterrupt      OnInterrupt   `json:"on_interrupt,omitempty"` // empty: as Repeatable or the host
+	// decides
+	Hold     HoldPolicy `json:"hold,omitempty"` // empty: as the host decides
+	Pool     string     `json:"pool" plain:"own"`
+	Key      string     `json:"key,omitempty" plain:"own"`
+	Priority int        `json:"priority,omitempty"` // higher first
 	// NotBefore is the earliest time at which the run can leave the queue. It becomes later when an
 	// interrupted turn returns the run to the queue.
 	NotBefore time.Time         `json:"not_before,omitzero"`
 	Title     string            `json:"title,omitempty"` // for people; an earlier release drops it
 	Labels    map[string]string `json:"labels,omitempty"`
 	CreatedAt time.Time         `json:"created_at"`
-	// ForkedFrom is the point from which a fork goes on; nil in every other run.
+	// ForkedFrom is the source of a fork; nil in every other run.
 	ForkedFrom *ForkPoint `json:"forked_from,omitempty"`
-	// Family is what the run has to do with the runs above and below it; nil if there are
-	// none.
+	// Family relates the run to its ancestors and children; nil without any.
 	Family *Family `json:"family,omitempty"`
 
 	// The state.
@@ -51,24 +51,22 @@ type Run struct {
 	QueuedAt time.Time `json:"queued_at,omitzero"`
 	// Attempt is the number of the current or last turn; 0 before the first.
 	Attempt int `json:"attempt"`
-	// Repeats is how often in a row a turn was repeated or retried, because it lost its worker or
-	// failed for a passing reason, since a turn last ended without a failure or added to the
-	// journal.
+	// Repeats counts consecutive repeats and retries after a lost worker or a transient failure, since
+	// a turn last ended without a failure or added to the journal.
 	Repeats int `json:"repeats,omitempty"`
-	// Yielded is the number of attempts that do not count towards MaxAttempts: those that were
-	// retried later, held or handed back, or in which a fork asked again.
+	// Yielded counts the attempts that MaxAttempts ignores: turns that were retried later, held or
+	// returned unexecuted, or in which a fork repeated its source's questions.
 	Yielded int `json:"yielded,omitempty"`
-	// Holds is how often in a row a turn was held, since a turn last ended without a failure or
-	// somebody resumed the run.
+	// Holds counts consecutive holds, since a turn last ended without a failure or an operator resumed
+	// the run.
 	Holds int `json:"holds,omitempty"`
-	// Budget has what the run may use and what it has used; nil if it has no budget.
+	// Budget is the run's limits and usage; nil without a budget.
 	Budget *RunBudget `json:"budget,omitempty"`
-	// Restricted says that the run's specification lets only certain people answer, or says
-	// how its questions wait. An earlier release, which would pass over that, refuses the
-	// record.
+	// Restricted reports that the run's specification restricts who may answer, or sets the wait of
+	// its questions. An earlier release, which would ignore that, refuses the record.
 	Restricted bool `json:"restricted,omitempty"`
-	// Votes is how many votes people have given on approvals of the run that several decide.
-	// Their idempotency keys are those of replies, and stand with the questions.
+	// Votes counts the votes on the run's approvals by several people. Their idempotency keys share
+	// the replies' key space, and are stored with the questions.
 	Votes int `json:"votes,omitempty"`
 	// Reported is the size in bytes of the events that its turns have reported. Earlier
 	// releases did not count it.
@@ -77,14 +75,14 @@ type Run struct {
 	// traceparent of its span; empty without telemetry. Nothing is decided by it, and an
 	// earlier release drops it.
 	Trace string `json:"trace,omitempty"`
-	// Journal is how much the journal of the run has; nil while it is empty.
+	// Journal is the size of the run's journal; nil while it is empty.
 	Journal *interaction.JournalSize `json:"journal,omitempty"`
-	// Block says why the run cannot go on now; nil when it can.
+	// Block says why the run cannot continue now; nil if it can.
 	Block *Block `json:"block,omitempty"`
-	// Slot says that the run holds an execution slot of its pool.
+	// Slot reports that the run holds an execution slot of its pool.
 	Slot bool `json:"slot,omitempty"`
-	// Owner is the node that executes the run, holds its process, or parked it; empty if there is
-	// none. For a parked run without a slot, it only says which node parked the run.
+	// Owner is the node that executes the run, holds its process, or parked it; empty if there is no
+	// such node. For a parked run without a slot, it only identifies the node that parked it.
 	Owner string `json:"owner,omitempty"`
 	// Epoch is the fencing epoch of the last claim.
 	Epoch uint64 `json:"epoch,omitempty"`
@@ -98,19 +96,18 @@ type Run struct {
 
 	// The question.
 	Interactions int `json:"interactions,omitempty"` // asked so far
-	// Pending is the open question, and of several that are open the one with the lowest number. It
-	// is set exactly in waiting_user.
+	// Pending is the open question, or the first of several by number. It is set exactly in
+	// waiting_user.
 	Pending *interaction.Question `json:"pending,omitempty"`
 	// Siblings are the other open questions that were asked together with Pending, in the
 	// order of their numbers. See OpenQuestions.
 	Siblings []interaction.Question `json:"siblings,omitempty"`
-	// Together describes the questions that the last turn asked together: while the run waits with
-	// them, and until a turn that goes on with the answers has ended. It is nil for a question that
-	// was asked alone.
+	// Together describes the questions of the last turn, if it asked several: while the run waits for
+	// answers, and until a turn with the answers has ended. Nil for a single question.
 	Together *Together `json:"together,omitempty"`
 	Deadline time.Time `json:"wait_deadline_at,omitzero"`
-	// Answer is the accepted answer to a question that was asked alone, until a turn that goes on
-	// with it has ended. The answers to several are in the history.
+	// Answer is the accepted answer to a single question, until a turn with it has ended. The answers
+	// to several questions are in the history.
 	Answer             *interaction.Answer `json:"answer,omitempty"`
 	AutoDecisions      int                 `json:"auto_decision_count,omitempty"`
 	LastAutoDecisionAt time.Time           `json:"last_auto_decision_at,omitzero"`
@@ -129,16 +126,16 @@ type Run struct {
 	FinishedAt   time.Time       `json:"finished_at,omitzero"`
 }
 
-// ForkPoint is the point from which a fork goes on. The run may have been pruned since.
+// ForkPoint is the point from which a fork continues. The source may have been pruned since.
 type ForkPoint struct {
 	RunID string `json:"run_id" plain:"own"`
 	// Question is the number of the settled question; 0 for the end of the run.
 	Question int `json:"question,omitempty"`
-	// AsksAgain is how many questions of the source the fork asks again in its first turn, because
-	// it does not inherit their answers; 0 if it inherits the answers that it begins with. Until
-	// the fork has a session of its own, it has the one that it inherits.
+	// AsksAgain is the number of the source's questions that the fork repeats in its first turn,
+	// because it does not inherit their answers; 0 if it starts with inherited answers. Until the fork
+	// has a session, it uses the inherited one.
 	AsksAgain int `json:"asks_again,omitempty"`
-	// Withholds says that the inherited history has answers that the fork does not inherit.
+	// Withholds reports that the fork does not inherit all answers of the inherited history.
 	Withholds bool `json:"withholds,omitempty"`
 }
 
@@ -148,21 +145,21 @@ func (r *Run) AsksAgain() bool {
 	return r.ForkedFrom != nil && r.ForkedFrom.AsksAgain > 0 && r.Interactions == 0
 }
 
-// HasSession reports whether the run has a session, if only the one that a fork inherits until its
-// first turn with an engine branches it.
+// HasSession reports whether the run has a session, possibly the inherited one that a fork uses
+// until its first turn with an engine branches it.
 func (r *Run) HasSession() bool {
 	return r.Session != nil || r.ForkedFrom != nil && r.ForkedFrom.AsksAgain > 0
 }
 
-// Block says why a run cannot go on for now. A blocked run holds no slot. It is queued, or it is
-// parked and its block has the kind BlockHeld: then it goes on waiting, and stays blocked after its
+// Block says why a run cannot continue for now. A blocked run holds no slot. It is queued, or it is
+// parked and its block has the kind BlockHeld: then it stays waiting, and remains blocked after its
 // question is answered.
 type Block struct {
 	Kind BlockKind `json:"kind"`
-	// Until is the time at which the run is tried again automatically. If it is zero, the run goes
-	// on only when somebody resumes it or when the cause has gone.
+	// Until is the time of the next automatic attempt. If zero, the run continues only when an
+	// operator resumes it or the cause has gone.
 	Until time.Time `json:"until,omitzero"`
-	// Code and Reason say why the run cannot go on.
+	// Code and Reason explain the block.
 	Code   fsm.Code `json:"code,omitempty"`
 	Reason string   `json:"reason,omitempty"`
 	// Choices are the decisions that a person can make about a held run.
@@ -179,13 +176,13 @@ type BlockKind string
 const (
 	// BlockRetry: the last turn failed for a passing reason, and is retried at Until.
 	BlockRetry BlockKind = "retry"
-	// BlockSleep: the last turn ended well, and the run goes on with another one at Until.
+	// BlockSleep: the last turn ended well, and the next one starts at Until.
 	BlockSleep BlockKind = "sleep"
-	// BlockChildren: the last turn ended well, and the run goes on with another one once Children
-	// have ended, and at Until at the latest unless that is zero.
+	// BlockChildren: the last turn ended well, and the next one starts once Children have ended, or at
+	// Until if set.
 	BlockChildren BlockKind = "children"
-	// BlockHeld: the run cannot go on for a reason that an operator can repair, or has used up
-	// its budget. It is not claimed before a commit has ended the block.
+	// BlockHeld: the run needs an operator to repair the cause, or has used up its budget. It is not
+	// claimed before a commit has ended the block.
 	BlockHeld BlockKind = "held"
 )
 
@@ -194,8 +191,8 @@ type Choice string
 
 // The choices.
 const (
-	ChoiceRepeat Choice = "repeat" // go on: execute the turn again, or go on waiting
-	ChoiceRaise  Choice = "raise"  // go on with a larger budget
+	ChoiceRepeat Choice = "repeat" // continue: execute the turn again, or wait for the answer
+	ChoiceRaise  Choice = "raise"  // continue with a larger budget
 	ChoiceEnd    Choice = "end"    // fail the run
 )
 
@@ -206,10 +203,10 @@ type OnInterrupt string
 const (
 	InterruptFail   OnInterrupt = "fail"   // the run fails
 	InterruptRepeat OnInterrupt = "repeat" // the turn is executed again
-	InterruptAsk    OnInterrupt = "ask"    // the run is held until somebody decides
+	InterruptAsk    OnInterrupt = "ask"    // the run is held until an operator decides
 )
 
-// HoldPolicy says whether a run is held instead of failed if an operator can repair the cause.
+// HoldPolicy decides whether a run is held instead of failed if an operator can repair the cause.
 type HoldPolicy string
 
 // The policies.
@@ -218,8 +215,7 @@ const (
 	HoldOn  HoldPolicy = "on"
 )
 
-// DefaultMaxRepeats is how often in a row a turn that lost its worker is executed again, if MaxRepeats
-// is 0.
+// DefaultMaxRepeats limits consecutive repeats after a lost worker if MaxRepeats is 0.
 const DefaultMaxRepeats = 3
 
 // Defaults of a Retry, and the longest pause that a Retry or an engine may ask for.
@@ -229,24 +225,24 @@ const (
 	MaxRetryPause          = 30 * 24 * time.Hour
 )
 
-// Retry says how a turn that failed for a passing reason is tried again: a rate limit, an
-// overloaded model, a broken connection, or any other failure that the engine declares as passing
+// Retry is the policy for turns that failed for a transient reason: a rate limit, an overloaded
+// model, a broken connection, or any other failure that the engine declares transient
 // (engine.Failure.Transient, engine.Later). Until then the run is queued, with its answer and
-// session, and holds neither a slot nor a goroutine. Each retry is a new attempt, but does not count
-// towards MaxAttempts.
+// session, and holds neither a slot nor a goroutine. Each retry is a new attempt, but does not
+// count towards MaxAttempts.
 //
 // A turn may have had effects before it failed, so set Retry only for runs whose turns may be
-// executed again. Runs of the profile sticky_process are not retried, because their resident
-// process cannot release its slot.
+// repeated. Runs of the profile sticky_process are not retried, because their resident process
+// cannot release its slot.
 type Retry struct {
-	// Max is how often in a row turns are executed again. The next passing failure fails the run
-	// with its own code. A turn that ends without a failure resets the count, and so does one that
-	// adds to the run's journal (engine.Journal). Repeats after lost workers count towards Max too,
-	// and retries count towards MaxRepeats. 0 means no retries.
+	// Max limits consecutive retries. The next transient failure fails the run with its code. A turn
+	// that ends without a failure or adds to the run's journal (engine.Journal) resets the count.
+	// Repeats after lost workers count towards Max too, and retries count towards MaxRepeats. 0: no
+	// retries.
 	Max int `json:"max"`
-	// Backoff is the pause before the first retry, which doubles with each retry up to
-	// MaxBackoff. 0 stands for DefaultRetryBackoff and DefaultRetryMaxBackoff. The pause is longer
-	// if the engine asks for a longer one.
+	// Backoff is the pause before the first retry, and doubles with each retry up to MaxBackoff. 0
+	// means DefaultRetryBackoff and DefaultRetryMaxBackoff. The pause is longer if the engine asks for
+	// a longer one.
 	Backoff    time.Duration `json:"backoff,omitempty"`
 	MaxBackoff time.Duration `json:"max_backoff,omitempty"`
 	// Jitter is the largest pseudo-random time that is added to a pause, so that runs which failed
@@ -257,13 +253,13 @@ type Retry struct {
 // Held reports whether the run is held.
 func (r *Run) Held() bool { return r.Block != nil && r.Block.Kind == BlockHeld }
 
-// suspectRepeats is how many losses in a row make a run a suspect.
+// suspectRepeats is the number of consecutive losses that makes a run a suspect.
 const suspectRepeats = 2
 
-// Suspect reports whether the queued run may take its worker down: its turn was lost with its
-// worker or its agent at least twice in a row, or MaxRepeats allows no other repeat after the next.
-// Other runs may have been lost with it. A turn that was put off, or interrupted by a shutdown
-// since, is no suspect. See ClaimRequest.Suspects.
+// Suspect reports whether the queued run may crash its worker: its turn was lost with its worker or
+// its agent at least twice in a row, or MaxRepeats allows only one more repeat. Other runs may have
+// been lost with it. A turn that was since delayed, or interrupted by a shutdown, is no suspect.
+// See ClaimRequest.Suspects.
 func (r *Run) Suspect() bool {
 	least := suspectRepeats
 	if r.MaxRepeats > 0 {
@@ -274,9 +270,9 @@ func (r *Run) Suspect() bool {
 		r.NotBefore.After(r.QueuedAt)
 }
 
-// HeldSince returns the time from which the hold has delayed a held run. That is the time at which
-// it was queued. For a parked run, which waits in any case, it is the time of the last commit: the
-// hold began then, or one of several questions was answered since.
+// HeldSince returns the time from which the hold delays a held run: its QueuedAt. For a parked run,
+// which waits anyway, it is the time of the last commit: the hold began then, or a question was
+// answered.
 func (r *Run) HeldSince() time.Time {
 	if r.State == fsm.StateQueued {
 		return r.QueuedAt
@@ -290,7 +286,7 @@ type Failure struct {
 	Message string   `json:"message"`
 }
 
-// RecoveryState says what recovery last did to the run.
+// RecoveryState is the latest effect of recovery on the run.
 type RecoveryState string
 
 // The recovery states.
@@ -300,11 +296,11 @@ const (
 	FailedReconciled RecoveryState = "failed_reconciled"
 )
 
-// PreservedReason is the RecoveryReason of a wait that goes on after its node has gone.
+// PreservedReason is the RecoveryReason of a wait that survived its node.
 const PreservedReason = "pending question and session are intact"
 
-// Parked reports whether the run waits for a reply without holding a slot. Such a run belongs to no
-// node; Owner only says which node parked it. Once that node has gone, readers see the run as
+// Parked reports whether the run waits for a reply without holding a slot. No node owns it; Owner
+// only identifies the node that parked it. Once that node has gone, readers see the run as
 // recovered (ShowDeparture).
 func (r *Run) Parked() bool { return r.State == fsm.StateWaitingUser && !r.Slot && r.Owner != "" }
 
@@ -318,10 +314,9 @@ func DepartureTime(now time.Time) time.Time {
 	return now.UTC().Truncate(time.Microsecond)
 }
 
-// ShowDeparture changes a record that was read to what readers must see of it: a parked run with a
-// session is recovered once its owner has gone, at the given time (TR-14). Its version
-// stays, since nothing is written. The zero time stands for an owner that has not gone. A store
-// calls ShowDeparture for every run that a Reader returns.
+// ShowDeparture adapts a stored record for readers: a parked run with a session appears recovered
+// once its owner has gone, at the given time (zero: it has not gone). The version does not change,
+// since nothing is written. A store calls ShowDeparture for every run that a Reader returns.
 func (r *Run) ShowDeparture(at time.Time) {
 	if at.IsZero() || !r.Parked() || !r.HasSession() {
 		return
@@ -332,10 +327,9 @@ func (r *Run) ShowDeparture(at time.Time) {
 	r.Recovery, r.RecoveredAt, r.RecoveryReason = RecoveredWaiting, at, PreservedReason
 }
 
-// MissesDeparture reports whether a commit with this record was decided on a view of the parked run
-// prev that did not yet show its owner as gone; at is when the owner went. A store refuses such a
-// commit with ErrConflict. Otherwise a run that somebody has read as recovered would be stored as
-// one that never was.
+// MissesDeparture reports whether a commit with this record is based on a view of the parked run
+// prev from before its owner's departure; at is the time of that. A store rejects such commits with
+// ErrConflict. Otherwise a run already shown as recovered would be stored as never recovered.
 func (r *Run) MissesDeparture(prev *Run, at time.Time) bool {
 	return !at.IsZero() && prev.Parked() && r.HasSession() && r.RecoveredAt.Before(at)
 }

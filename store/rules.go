@@ -8,13 +8,13 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// rule is a condition that a record or a commit must meet, with the answer for one of them. Rules
-// are values rather than functions, because a function that is called from a list makes its
-// argument escape: each check of a run on the stack would allocate a run.
+// rule is a condition on a record or a commit. Rules are values rather than functions, because
+// calling functions from a list makes their argument escape: each check of a run on the stack would
+// allocate a run.
 type rule struct {
 	name       string
 	broken     bool
-	text       string // says what must hold
+	text       string // the condition in words
 	have, want uint64 // the wrong number and the right one; shown if they differ
 }
 
@@ -48,8 +48,8 @@ var (
 		strconv.Itoa(interaction.MaxQuestions) + " questions again"
 )
 
-// rules say when a record contradicts itself (I10). The rules of its open questions are in
-// validateOpen, and that of its times is strangeTime.
+// rules are the consistency rules of a record. validateOpen checks its open questions, strangeTime
+// its times.
 func (r *Run) rules() [17]rule {
 	waiting, running, queued := r.State == fsm.StateWaitingUser, r.State == fsm.StateRunning, r.State == fsm.StateQueued
 	ended := r.State.Terminal()
@@ -60,7 +60,7 @@ func (r *Run) rules() [17]rule {
 			broken: r.Holds < 0 || r.Holds > r.Yielded},
 		{name: "journal", text: "a journal that is counted has entries and bytes",
 			broken: r.Journal != nil && (r.Journal.Entries < 1 || r.Journal.Bytes < int64(r.Journal.Entries))},
-		{name: "budget", text: "a budget has a limit, and what is used of it are at most as many turns as attempts",
+		{name: "budget", text: "a budget has a limit, and its used turns are at most the attempts",
 			broken: r.Budget != nil && !r.Budget.fits(r.Attempt)},
 		{name: "block", text: textOfBlock,
 			broken: r.Block != nil && !r.Block.fits(r)},
@@ -74,7 +74,7 @@ func (r *Run) rules() [17]rule {
 			broken: !queued && !running && !waiting && !ended},
 		{name: "pending", text: "exactly a run in waiting_user has a pending question",
 			broken: (r.Pending != nil) != waiting},
-		{name: "deadline", text: "a deadline belongs to waiting_user alone",
+		{name: "deadline", text: "a deadline belongs to waiting_user only",
 			broken: !r.Deadline.IsZero() && !waiting},
 		{name: "running", text: "a running run has slot, owner, epoch and attempt",
 			broken: running && (!r.Slot || r.Owner == "" || r.Epoch == 0 || r.Attempt == 0)},
@@ -103,7 +103,7 @@ func (f *ForkPoint) fits(r *Run) bool {
 		f.AsksAgain <= interaction.MaxQuestions
 }
 
-// rules say when no store may keep the commit, whatever was stored before.
+// rules are the conditions on every commit, independent of the stored record.
 func (c *Commit) rules() [3]rule {
 	return [...]rule{
 		{name: "version", text: "the version follows the expected one", have: c.Run.Version, want: c.Expect + 1,
@@ -168,7 +168,7 @@ func (c *Commit) nextRules(prev *Run, claim bool) [13]rule {
 			broken: r.Yielded != prev.Yielded && (r.Yielded != prev.Yielded+1 || !requeued && !asksAgain)},
 		{name: "monotone", text: "interactions and updated_at do not go back",
 			broken: r.Interactions < prev.Interactions || r.UpdatedAt.Before(prev.UpdatedAt)},
-		{name: "submission", text: "what was fixed at submission cannot be changed",
+		{name: "submission", text: "the submitted specification cannot change",
 			broken: !sameSubmission(prev, r)},
 		{name: "not_before", text: "not_before moves only when a turn goes back to the queue, and only later",
 			broken: !r.NotBefore.Equal(prev.NotBefore) && (!requeued || r.NotBefore.Before(prev.NotBefore))},

@@ -7,45 +7,45 @@ import (
 	"time"
 )
 
-// Surveyor counts the runs that a store keeps, for operators. (What this process has written is
-// counted by a Meter.)
+// Surveyor counts the store's runs for operators. (A Meter counts the writes of this process.)
 type Surveyor interface {
-	// Survey counts the runs that have not ended, as they stand at one moment. What is delayed and
-	// what is due depends on now.
+	// Survey counts the unfinished runs, in one consistent snapshot. Delayed and due counts depend on
+	// now.
 	//
-	// Its cost grows at most with the number of those runs: it does not read finished runs, and
-	// there may be millions of them. Callers call it every ten seconds or so, not for each request.
+	// Its cost grows at most with the number of those runs: it does not read finished runs, of which
+	// there may be millions. Call it every ten seconds or so, not for each request.
 	Survey(ctx context.Context, now time.Time) (Survey, error)
 }
 
-// Survey is how much a store has to do. Its counts are of all nodes together.
+// Survey describes a store's workload, for all nodes together.
 type Survey struct {
-	// Queued, Running and Waiting are the runs in these states: all that have not ended. Those that
-	// wait include sticky ones, which keep their slot.
+	// Queued, Running and Waiting count the unfinished runs by state. Waiting includes sticky runs,
+	// which keep their slot.
 	Queued, Running, Waiting int
-	// Delayed are those of Queued whose not-before time is after now. Runs that wait for their
+	// Delayed is the part of Queued with a not-before time after now. Runs that wait for their
 	// children are Queued, and neither delayed nor ready.
 	Delayed int
-	// Ready are those of Queued that could be started now if they were given a slot: neither
-	// delayed nor held, nor the next turn of a sticky run, which has its slot already.
+	// Ready is the part of Queued that only needs a slot: neither delayed nor held, nor the next turn
+	// of a sticky run, which has its slot already.
 	Ready int
-	// OldestReady is the earliest QueuedAt of those that are ready; zero when none is. A run that
-	// was held back counts from its submission.
+	// OldestReady is the earliest QueuedAt of the ready runs; zero without any. A previously held run
+	// counts from its submission.
 	OldestReady time.Time
-	// OldestWaiting is when the oldest open question was asked; zero when there is none.
+	// OldestWaiting is the AskedAt of the oldest open question; zero without any.
 	OldestWaiting time.Time
-	// Held are the runs that somebody should look at: those that are held, queued or waiting.
-	// OldestHeld is the earliest of their times (Run.HeldSince), zero when there are none.
+	// Held counts the held runs, queued or waiting, which need an operator. OldestHeld is the earliest
+	// Run.HeldSince, zero without any.
 	Held       int
 	OldestHeld time.Time
 	// Due are the open questions whose deadline is at or before now, and the runs whose Family.Due
 	// is. A node that serves sees to them at once: when the number stays above zero, none does, or
 	// none keeps up.
 	Due int
-	// Nodes are the registered nodes: those whose lease nobody has expired yet.
+	// Nodes counts the registered nodes, including nodes with an expired lease that were not removed
+	// yet.
 	Nodes int
-	// Usage is the sum of what the turns of the runs that have not ended have used so far. Where
-	// any usage is stored, it takes a look-up for each of these runs.
+	// Usage is the total usage of the unfinished runs. If any usage is stored, it takes a look-up for
+	// each of these runs.
 	Usage Usage
 	// Pools are the pools by name.
 	Pools []PoolSurvey
@@ -53,27 +53,24 @@ type Survey struct {
 	Engines []EngineSurvey
 }
 
-// EngineSurvey is how many runs wait to be executed by an engine, and how many nodes could execute
-// them.
+// EngineSurvey counts the runs that wait for an engine, and the nodes that could execute them.
 type EngineSurvey struct {
 	// Engine is the engine's name in the runs' records.
 	Engine string
 	// Queued are its runs that want a slot: ready, or held back by a not-before time.
 	Queued int
-	// OldestReady is the earliest QueuedAt of those that are ready; zero when none is.
+	// OldestReady is the earliest QueuedAt of the ready runs; zero without any.
 	OldestReady time.Time
-	// Nodes are the registered nodes that have the engine. While it is 0, nobody executes these
-	// runs: they stay queued.
+	// Nodes counts the registered nodes with the engine. While it is 0, these runs stay queued.
 	Nodes int
 }
 
 // PoolSurvey is a pool, the slots that are held in it, and the runs that want one.
 type PoolSurvey struct {
 	PoolUse
-	// Ready and OldestReady are those of the Survey in this pool. Runs that stay ready while fewer
-	// slots are held than the capacity wait for room under their key, or for a node with room.
-	// Priorities are strict, so OldestReady may be of a run that those of a higher priority pass
-	// for ever.
+	// Ready and OldestReady are the Survey's figures for this pool. If runs stay ready while slots are
+	// free, they wait for capacity of their key, or for a node. A low-priority run can starve, so
+	// OldestReady may grow without bound.
 	Ready       int
 	OldestReady time.Time
 }
@@ -90,7 +87,7 @@ func (e *EngineSurvey) AddReady(runs int, oldest time.Time) {
 	e.OldestReady = earlier(e.OldestReady, oldest)
 }
 
-// earlier is the earlier one of two times that are not zero, or the one that is not.
+// earlier returns the earlier of two times, ignoring zero.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -98,7 +95,7 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// Add adds a pool with its figures, and what is ready in it to the sums. Stores call it for each
+// Add adds a pool with its figures, and adds its ready runs to the totals. Stores call it for each
 // pool, by name.
 func (s *Survey) Add(p PoolSurvey) {
 	s.Pools = append(s.Pools, p)

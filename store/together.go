@@ -15,17 +15,17 @@ import (
 type Together struct {
 	First int `json:"first"` // the number of the first question
 	Asked int `json:"asked"` // how many were asked
-	// Rule says when the run goes on.
+	// Rule decides when the run continues.
 	Rule interaction.Rule `json:"rule"`
-	// Replies is how many of the questions people have answered.
+	// Replies counts the questions answered by people.
 	Replies int `json:"replies,omitempty"`
-	// Inherited says that the questions are those of the run that a fork goes on from. The fork's
-	// specification has the answers, and First and Asked are 0.
+	// Inherited reports that the questions belong to the fork's source. The fork's specification has
+	// the answers, and First and Asked are 0.
 	Inherited bool `json:"inherited,omitempty"`
 }
 
-// Met reports whether the run goes on after so many replies, if so many questions are still open
-// and the last reply rejects something or not.
+// Met reports whether the run continues after this many replies and open questions; rejected: the
+// last reply rejects an approval.
 func (t *Together) Met(replies, open int, rejected bool) bool {
 	return open == 0 || replies >= t.Rule.Needs(t.Asked) || rejected && t.Rule.StopOnReject
 }
@@ -64,8 +64,8 @@ func (r *Run) CloseQuestion(number int) {
 	}
 }
 
-// validateOpen returns an error if the open questions do not fit the record: a question that was asked
-// alone must have the last number, and several must be of those that were asked together.
+// validateOpen returns an error if the open questions do not fit the record: a single question must
+// have the last number, and several must belong to Together.
 func (r *Run) validateOpen() error {
 	if err := r.validateWaits(); err != nil {
 		return err
@@ -121,16 +121,15 @@ func (t *Together) check(r *Run) error {
 	case t.Replies < 0 || t.Replies > t.Asked-open:
 		return invalid(r, "%d of %d questions have replies, and %d are open", t.Replies, t.Asked, open)
 	case r.State.Terminal():
-		return invalid(r, "it has ended, and goes on with no answers")
+		return invalid(r, "it has ended, and cannot have answers")
 	case r.Answer != nil || r.State != fsm.StateWaitingUser && open > 0:
-		return invalid(r, "the answers to several questions are in its history alone")
+		return invalid(r, "the answers to several questions are only in its history")
 	}
 	return nil
 }
 
-// NextDue is the earliest time at which the own wait of an open question has its next step or its
-// end, and that question. Of several questions with the same time, it is the one with the
-// lowest number. The time is zero if there is none.
+// NextDue returns the earliest step or end of the open questions' waits, and its question, on a tie
+// the one with the lowest number. The time is zero without any.
 func (r *Run) NextDue() (at time.Time, question *interaction.Question) {
 	for i := -1; r.Pending != nil && i < len(r.Siblings); i++ {
 		q := r.Pending
@@ -144,9 +143,9 @@ func (r *Run) NextDue() (at time.Time, question *interaction.Question) {
 	return at, question
 }
 
-// EndOf is what happens to an open question if nobody replies to it, by its own wait or by the
-// run's policy, and when. The time is zero if it waits for ever. A decision of the
-// agent's that the run may not make any more fails it.
+// EndOf returns the effect on an open question without a reply, by its wait or by the run's policy,
+// and its time. The time is zero if it waits without limit. An automatic decision that the run may
+// no longer make fails it.
 func (r *Run) EndOf(q *interaction.Question) (then interaction.Then, at time.Time) {
 	if q.Wait != nil {
 		then, at = cmp.Or(q.Wait.Then, interaction.ThenWait), q.EndsAt
@@ -160,8 +159,8 @@ func (r *Run) EndOf(q *interaction.Question) (then interaction.Then, at time.Tim
 	return then, at
 }
 
-// ReplaceQuestion puts an open question in place of the one that has its number. It does not change
-// the questions themselves, which other copies of the record may share.
+// ReplaceQuestion replaces the open question with the same number. It does not change the questions
+// themselves, which other copies of the record may share.
 func (r *Run) ReplaceQuestion(q interaction.Question) {
 	if r.Pending.ID == q.ID {
 		r.Pending = &q
@@ -175,8 +174,8 @@ func (r *Run) ReplaceQuestion(q interaction.Question) {
 	}
 }
 
-// validateWaits returns an error unless all open questions have waits of their own or none has. If
-// they have, the deadline must be the time of their next step or first end.
+// validateWaits returns an error unless all open questions have waits or none has. With waits, the
+// deadline must be the time of the next step or first end.
 func (r *Run) validateWaits() error {
 	if r.Pending == nil {
 		return nil
@@ -188,9 +187,9 @@ func (r *Run) validateWaits() error {
 		}
 		switch {
 		case (q.Wait == nil) != (r.Pending.Wait == nil):
-			return invalid(r, "question %d has a wait of its own, or has none, unlike the others", q.ID)
+			return invalid(r, "question %d has a wait, or has none, unlike the others", q.ID)
 		case q.Wait == nil && (q.Fired != 0 || !q.EndsAt.IsZero()):
-			return invalid(r, "question %d has no wait of its own, and %d steps of one, or an end", q.ID, q.Fired)
+			return invalid(r, "question %d has no wait, but %d executed steps, or an end", q.ID, q.Fired)
 		case q.Wait == nil:
 			continue
 		case q.Wait.Validate() != nil:
@@ -220,9 +219,9 @@ func (r *Run) validateAskedAt() error {
 	return nil
 }
 
-// validateQuestions compares the run's questions with those of the stored record prev: questions are
-// numbered without a gap, and each stays open until it is settled, once (I8). So no interaction is
-// ever settled twice.
+// validateQuestions compares the run's questions with the stored record prev: questions are
+// numbered without a gap, and each stays open until it is settled, once. An interaction is thus
+// never settled twice.
 func (c *Commit) validateQuestions(prev *Run) error {
 	r := &c.Run
 	for i := range c.Settled {
@@ -285,8 +284,8 @@ func (c *Commit) Keyed() *interaction.Record {
 	return nil
 }
 
-// validateSettled returns an error if the settled interactions are not complete and in order, or if
-// the run still has one of them open.
+// validateSettled returns an error if the settled interactions are incomplete, out of order or
+// still open.
 func (c *Commit) validateSettled() error {
 	keys, last := 0, 0
 	for i := range c.Settled {

@@ -20,7 +20,7 @@ type Usage struct {
 // CostUSD is the cost in US dollars.
 func (u Usage) CostUSD() float64 { return float64(u.CostMicroUSD) / 1e6 }
 
-// Add adds the usage of further turns.
+// Add adds the usage of other turns.
 func (u *Usage) Add(more Usage) {
 	u.InputTokens += more.InputTokens
 	u.OutputTokens += more.OutputTokens
@@ -36,7 +36,7 @@ func (u *Usage) Subtract(turns Usage) {
 	u.Worked -= turns.Worked
 }
 
-// Budget limits what the turns of a run use. A field that is 0 is no limit.
+// Budget limits the usage of a run's turns. 0 in a field: no limit.
 type Budget struct {
 	// Turns is the number of turns whose engine was called, including retries and repeats.
 	Turns int `json:"turns"`
@@ -44,9 +44,9 @@ type Budget struct {
 	Tokens int64 `json:"tokens"`
 }
 
-// RunBudget is the budget of a run, and what the run has used so far. Only the records of runs with
-// a budget have it, so that a decision about the next turn needs nothing but the record. A store
-// checks that Used grows by what Commit.Usage has.
+// RunBudget is the budget of a run and its usage so far. Only runs with a budget store it, so that
+// a decision about the next turn needs only the record. A store checks that Used grows by
+// Commit.Usage.
 type RunBudget struct {
 	Limit Budget `json:"limit"`
 	Used  Budget `json:"used"`
@@ -73,7 +73,7 @@ func (b *RunBudget) After(turn *Usage) *RunBudget {
 // maxUsedTokens bounds the sum of a run's tokens. It is above every limit.
 const maxUsedTokens = 1 << 61
 
-// fits reports whether the numbers of the budget are possible for a run with so many attempts.
+// fits reports whether the budget's numbers are possible for a run with this many attempts.
 func (b *RunBudget) fits(attempts int) bool {
 	return b.Limit != (Budget{}) && b.Limit.Turns >= 0 && 0 <= b.Limit.Tokens && b.Limit.Tokens <= MaxUsage &&
 		0 <= b.Used.Turns && b.Used.Turns <= attempts && 0 <= b.Used.Tokens && b.Used.Tokens <= maxUsedTokens
@@ -89,9 +89,9 @@ type TurnUsage struct {
 // It is so small that the sum over a million turns does not overflow an int64.
 const MaxUsage = 1 << 43
 
-// validateBudget compares the budget of the run with that of the stored record prev. The used tokens
-// must grow by exactly the usage in this commit, and the used turns by the turns that it starts.
-// The limits may change only if the stored run was held.
+// validateBudget compares the run's budget with the stored record prev. The used tokens must grow
+// by exactly the usage in this commit, and the used turns by the turns that it starts. The limits
+// may change only if the stored run was held.
 func (c *Commit) validateBudget(prev *Run) error {
 	was, is := prev.Budget, c.Run.Budget
 	switch {
@@ -100,7 +100,7 @@ func (c *Commit) validateBudget(prev *Run) error {
 	case was == nil || is == nil:
 		return invalid(&c.Run, "a run has a budget from the beginning, or never")
 	case was.Limit != is.Limit && !prev.Held():
-		return invalid(&c.Run, "the limits of a budget change only when somebody decides about a held run")
+		return invalid(&c.Run, "the limits of a budget change only by a decision about a held run")
 	case is.Used.Tokens != was.After(c.Usage).Used.Tokens:
 		return invalid(&c.Run, "%d tokens are used after %d, and the turn's usage is %+v", is.Used.Tokens,
 			was.Used.Tokens, c.Usage)

@@ -16,14 +16,14 @@ import (
 // MaxSeq is the largest number of events of a run.
 const MaxSeq = 1<<28 - 1
 
-// A database's text holds no NUL and, like JSON, only UTF-8. A text that a store cannot keep as it
-// is must be refused, or each store would change it in another way. It is refused here, for all
-// stores.
+// A database's text holds no NUL and, like JSON, only UTF-8. Texts that a store cannot keep
+// unchanged are rejected here for all stores; otherwise each store would change them differently.
 
 // validName reports whether a text can be an id: UTF-8 without NUL. It may be empty.
 func validName(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
-// validateTexts returns an error if a store could not return a text or number of the commit as it is.
+// validateTexts returns an error if a store could not return every text and number of the commit
+// unchanged.
 func (c *Commit) validateTexts() error {
 	r := &c.Run
 	if !validName(r.ID) || !validName(r.Pool) || !validName(r.Owner) {
@@ -226,7 +226,7 @@ func (t *texts) settled(r *interaction.Record) {
 // maxHints bounds how deep the hints of a question nest.
 const maxHints = 100
 
-// plainValues reports whether a value is one that encoding/json decodes JSON to.
+// plainValues reports whether encoding/json can decode JSON to the value.
 func plainValues(v any, depth int) bool {
 	if depth > maxHints {
 		return false
@@ -272,10 +272,10 @@ const MaxEngines = 1000
 // maxEngineName is the longest engine name in bytes.
 const maxEngineName = slots.MaxName
 
-// validateEngines says whether these can be the engines of a node, or of its claim.
+// validateEngines checks the engine names of a node, or of its claim.
 func validateEngines(names []string) error {
 	if names != nil && (len(names) == 0 || len(names) > MaxEngines) {
-		return fmt.Errorf("%w: a node names 1 to %d engines, not %d; nil stands for any", ErrInvalid, MaxEngines,
+		return fmt.Errorf("%w: a node names 1 to %d engines, not %d; nil means any", ErrInvalid, MaxEngines,
 			len(names))
 	}
 	for i, name := range names {
@@ -303,7 +303,7 @@ func validEngine(name string) bool {
 	return name != "" && len(name) <= maxEngineName
 }
 
-// Has says whether the node has the engine, as far as it tells.
+// Has reports whether the node has the engine, according to its registration.
 func (n Node) Has(engine string) bool {
 	_, found := slices.BinarySearch(n.Engines, engine)
 	return found || n.Engines == nil

@@ -6,8 +6,8 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// validateVotes returns an error if the votes on the open questions are not possible, or their claims
-// (K5). Only an approval that needs further votes can have some, each of another person.
+// validateVotes returns an error if the votes or claims on the open questions are impossible. Only
+// an approval that needs more votes can have some, each from another person.
 func (r *Run) validateVotes() error {
 	given := 0
 	for i := -1; r.Pending != nil && i < len(r.Siblings); i++ {
@@ -28,7 +28,7 @@ func (r *Run) validateVotes() error {
 		given += len(q.Votes)
 	}
 	if r.Votes < given {
-		return invalid(r, "people have given %d votes, and %d stand with its open questions", r.Votes, given)
+		return invalid(r, "people have given %d votes, but its open questions have %d", r.Votes, given)
 	}
 	return nil
 }
@@ -69,8 +69,8 @@ func (c *Commit) validateNewVotes(prev *Run, number int) error {
 	return nil
 }
 
-// votesBefore reports whether one of these votes is the actor's. It does not rely on VoteOf, by
-// which the decision is made.
+// votesBefore reports whether the actor has a vote among these. It is independent of VoteOf, on
+// which the decision is based.
 func votesBefore(votes []interaction.Vote, actor string) bool {
 	return slices.ContainsFunc(votes, func(v interaction.Vote) bool { return v.Actor == actor })
 }

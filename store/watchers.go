@@ -39,7 +39,7 @@ func (w *Watchers) Notify(hints []Hint) {
 	}
 }
 
-// Any reports whether somebody watches.
+// Any reports whether there is a watcher.
 func (w *Watchers) Any() bool {
 	w.mu.RLock()
 	defer w.mu.RUnlock()

@@ -15,8 +15,8 @@ type Allowance struct {
 	Type string
 	// Member is the path of the member from the data, or from the envelope.
 	Member string
-	// Required says that the contract requires the member, so that a log which is read strictly
-	// must have it.
+	// Required reports that the contract requires the member: a strict reader rejects a log without
+	// it.
 	Required bool
 	// Skipped are the invariants that cannot be decided on an event without the member. They are
 	// counted, see Report.Skipped.
@@ -85,10 +85,10 @@ var skippedWithout = map[[2]string][]string{
 	{fcmp.TypeInputRequired, "together"}:                {"IV-41", "IV-42", "IV-43"},
 }
 
-// demanded has the members that a log must have even when it is read leniently: those that identify
-// an event's run and its place in the run, and those that the protocol prescribes for a change of
-// state, a reply, a decision, a question (and what it says of those that it is asked with), a
-// message, a warning, a turn that is retried later, a hold, and what a question's own wait does.
+// demanded has the members that even a lenient reader requires: the identity of an event and its
+// place in the run, and the content that the protocol prescribes for changes of state, replies,
+// decisions, questions and their siblings, messages, warnings, retries, holds, and steps of a
+// question's wait.
 var demanded = map[string][]string{
 	"":                     {"protocol_version", "run_id", "seq", "ts", "type", "data"},
 	fcmp.TypeStateChanged:  {"from", "to", "trigger", "updated_at"},
@@ -147,8 +147,8 @@ func Allowances() []Allowance {
 	return all
 }
 
-// Demanded lists, by event type, the members that a log must have when it is read leniently. Those
-// of the envelope have the type "". The caller owns the map.
+// Demanded lists, by event type, the members that even a lenient reader requires; the envelope has
+// the type "". The caller owns the map.
 func Demanded() map[string][]string {
 	out := map[string][]string{}
 	for typ, members := range demanded {

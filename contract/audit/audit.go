@@ -18,7 +18,7 @@ const (
 	DefaultOpenRuns      = 1 << 20
 )
 
-// ErrTooManyRuns says that more runs were open at the same time than Options.OpenRuns allows.
+// ErrTooManyRuns reports more concurrently open runs than Options.OpenRuns allows.
 var ErrTooManyRuns = errors.New("audit: too many runs are open at the same time")
 
 // Violation is one broken invariant in a recorded log.
@@ -32,7 +32,7 @@ type Violation struct {
 	Line int
 	// Seq is the event's number, 0 when it cannot be read.
 	Seq uint64
-	// Explanation says what is wrong, for a person.
+	// Explanation describes the violation for people.
 	Explanation string
 }
 
@@ -42,12 +42,11 @@ func (v *Violation) Error() string {
 
 // Options say how Log reads a log. The zero Options are strict.
 type Options struct {
-	// Lenient is for logs of other producers. Log then accepts and counts (Report.Forgiven)
-	// deviations in members that are not Demanded: members that are missing, null, unknown or of
-	// another form, times without a zone, and event types and codes that are not in the contract.
-	// If the log lacks what an invariant needs, Log does not decide this invariant, and counts that
-	// too (Report.Skipped). The log may begin in mid-run, and a question may come before its change
-	// of state. The doc of command contract/check lists everything.
+	// Lenient is for logs of other producers. Log then accepts and counts (Report.Forgiven) deviations
+	// in members that are not Demanded: members that are missing, null, unknown or of another form,
+	// times without a zone, and unknown event types and codes. An invariant that needs missing data is
+	// not checked, and counted in Report.Skipped. The log may begin in mid-run, and a question may
+	// come before its change of state. The doc of command contract/check lists everything.
 	Lenient bool
 	// MaxViolations limits Report.Violations, but not Report.Found. 0 means DefaultMaxViolations,
 	// and a negative value none at all.
@@ -57,7 +56,7 @@ type Options struct {
 	OpenRuns int
 	// First stops at the first line that violates anything.
 	First bool
-	// Found is called with each violation as soon as it is found. It may be nil.
+	// Found, unless nil, is called with each violation as soon as it is found.
 	Found func(Violation)
 }
 
@@ -69,9 +68,8 @@ type Report struct {
 	Unfinished int
 	// Fragments is the number of runs whose log begins in mid-run. Options.Lenient accepts them.
 	Fragments int
-	// Violations are the violations in the order in which they were found: that of their lines,
-	// except that an event missing at the end is found last. There are at most
-	// Options.MaxViolations.
+	// Violations lists up to Options.MaxViolations violations in line order; a missing event at the
+	// end comes last.
 	Violations []Violation
 	// Found is the number of all violations.
 	Found int
@@ -82,14 +80,13 @@ type Report struct {
 	Skipped []Skipped
 }
 
-// Skipped says on how many events an invariant could not be decided, because the log lacks what it
-// needs.
+// Skipped counts the events on which an invariant could not be checked for lack of data.
 type Skipped struct {
 	Invariant string
 	Count     int
 }
 
-// First returns the first of the violations in Violations, nil when there is none.
+// First returns the first violation, or nil.
 func (r *Report) First() *Violation {
 	if len(r.Violations) == 0 {
 		return nil
@@ -194,7 +191,7 @@ func (a *auditor) found(v Violation) {
 type lines struct {
 	from *bufio.Reader
 	line []byte
-	read int // lines, the one that next returned among them
+	read int // lines, including the one that next returned
 }
 
 func newLines(r io.Reader) *lines { return &lines{from: bufio.NewReaderSize(r, 64<<10)} }

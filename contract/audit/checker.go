@@ -14,10 +14,10 @@ import (
 	"github.com/interlude-go/interlude/internal/schema"
 )
 
-// Checker decides the invariants event by event. It reports every fault of a run once: after a
-// fault it goes on as if the event had been right. If an event is in the wrong place of its run,
-// several invariants may be broken by that; only the first one is reported, in the order of the
-// contract. A Checker is not safe for concurrent use.
+// Checker checks the invariants event by event. It reports every fault of a run once: after a fault
+// it continues as if the event had been correct. If a misplaced event breaks several invariants,
+// only the first is reported, in the order of the contract. A Checker is not safe for concurrent
+// use.
 type Checker struct {
 	l       *contract.Lifecycle
 	lenient bool
@@ -32,7 +32,7 @@ type Checker struct {
 	schemas map[string]*schema.Schema // by event type, of another version's contract; nil: this program's
 }
 
-// Tally is what a Checker has seen.
+// Tally counts the input of a Checker.
 type Tally struct {
 	Lines int // without empty ones
 	Runs  int
@@ -40,12 +40,12 @@ type Tally struct {
 	Unfinished int
 	// Fragments are the runs whose log begins in mid-run. Only a lenient Checker takes such logs.
 	Fragments int
-	// Skipped counts, by the invariants' ids, the events on which each could not be decided,
-	// because the log does not contain what it needs. A correct log of this library has none.
+	// Skipped counts, by invariant id, the events on which the invariant could not be checked for lack
+	// of data. A correct log of this library has no such events.
 	Skipped map[string]int
 }
 
-// Tally returns what was seen up to now.
+// Tally returns the counts so far.
 func (c *Checker) Tally() Tally {
 	unfinished := len(c.runs)
 	if !c.closed.slim {
@@ -72,7 +72,7 @@ type namedRule struct {
 	scope scope
 }
 
-// scope says which part of an event a rule judges.
+// scope is the part of an event that a rule judges.
 type scope int
 
 const (
@@ -102,12 +102,12 @@ func scopeOf(r rule) scope {
 // NewChecker returns a Checker of the contract that this program was built with.
 func NewChecker() *Checker { return newChecker(embedded(), embeddedRules()) }
 
-// NewLenientChecker returns a Checker for logs of other producers, see Partial. It decides each
-// invariant wherever the log says enough to decide it, and counts where it does not
-// (Tally.Skipped). It takes logs that begin in mid-run, without conversation.started; questions
-// that stand before their change of state; error and warning codes that the contract does not have;
-// attempts and questions that are not counted from the run's start; and times that differ from
-// their event's by less than a day. Package audit reads such logs.
+// NewLenientChecker returns a Checker for logs of other producers, see Partial. It checks each
+// invariant wherever the log has enough data, and counts the other cases (Tally.Skipped). It
+// accepts logs that begin in mid-run, without conversation.started; questions before their change
+// of state; unknown error and warning codes; attempts and questions that are not counted from the
+// run's start; and times that differ from their event's by less than a day. Package audit reads
+// such logs.
 func NewLenientChecker() *Checker {
 	c := NewChecker()
 	c.lenient = true
@@ -143,9 +143,9 @@ func mustRules(l *contract.Lifecycle) ruleSet {
 	return set
 }
 
-// Executable reports every invariant of a contract that cannot be executed, joined, or nil: its
-// kind is unknown, or its parameters are not of that kind or name what the contract does not have.
-// The error matches contract.ErrContract.
+// Executable returns every invariant of a contract that cannot be executed, joined, or nil: its
+// kind is unknown, or its parameters do not fit the kind or have unknown names. The error matches
+// contract.ErrContract.
 func Executable(l *contract.Lifecycle) error {
 	_, err := rulesOf(l)
 	return err
@@ -167,7 +167,7 @@ func rulesOf(l *contract.Lifecycle) (set ruleSet, err error) {
 	return set, errors.Join(faults...)
 }
 
-// Line takes the next line of a log and returns what it violates.
+// Line checks the next line of a log and returns its violations.
 func (c *Checker) Line(body []byte) []Violation {
 	c.line++
 	if len(bytes.TrimSpace(body)) == 0 {
@@ -184,25 +184,23 @@ func (c *Checker) Line(body []byte) []Violation {
 	return c.judge(e)
 }
 
-// Refuse takes the next line of a log for one that is no event, and returns the violation with the
-// reason.
+// Refuse reports the next line of a log as invalid, for the given reason.
 func (c *Checker) Refuse(body []byte, reason error) []Violation {
 	c.line++
 	c.lines++
 	return c.refuse(body, fcmp.Event{}, reason)
 }
 
-// Partial takes the next event of a log as far as it could be read, and returns what it violates.
-// Members that its data lacks count as unknown, as do an attempt of -1, a local_seq of 0 and an
-// empty engine. Of an event whose type is not in the contract only the envelope is checked. No
-// event is checked against its schema. It counts as a line.
+// Partial checks the readable part of the next event of a log. Missing members of its data count as
+// unknown, as do an attempt of -1, a local_seq of 0 and an empty engine. An event of an unknown
+// type has only its envelope checked. No event is checked against its schema. It counts as a line.
 func (c *Checker) Partial(e fcmp.Event) []Violation {
 	c.line++
 	c.lines++
 	return c.judge(e)
 }
 
-// Event takes the next event and returns what it violates. The event counts as a line.
+// Event checks the next event and returns its violations. It counts as a line.
 func (c *Checker) Event(e fcmp.Event) []Violation {
 	body, err := encoded(e)
 	if err != nil {
@@ -213,8 +211,8 @@ func (c *Checker) Event(e fcmp.Event) []Violation {
 	return c.Line(body)
 }
 
-// refuse reports why a line is not an event. Whatever can be read of it becomes part of its run, so
-// that the next event is not judged as if this one were missing.
+// refuse reports why a line is not an event. The readable part still enters its run, so that the
+// next event is not judged as if this one were missing.
 func (c *Checker) refuse(body []byte, e fcmp.Event, reason error) []Violation {
 	if c.schema == "" {
 		return nil
@@ -277,7 +275,7 @@ func (c *Checker) Close() []Violation {
 	return out
 }
 
-// viewOf returns what is known of a run, for its next event.
+// viewOf returns the view of a run, for its next event.
 func (c *Checker) viewOf(run string) *view {
 	r := c.runs[run]
 	if r == nil {
@@ -290,7 +288,7 @@ func (c *Checker) viewOf(run string) *view {
 	return r
 }
 
-// store keeps what is known of a run until its next event.
+// store keeps the view of a run until its next event.
 func (c *Checker) store(run string, r *view) {
 	if c.closed.storeEnd(run, r) {
 		delete(c.runs, run)
@@ -330,7 +328,7 @@ func (c *Checker) judge(e fcmp.Event) []Violation {
 	case j.ended && e.Type != fcmp.TypeStateChanged:
 		r.pastEnd = true
 		r.pass(s)
-	case j.ended: // the run goes on after its end, and closedRuns has kept only a part of its view
+	case j.ended: // the run continues after its end, and closedRuns has kept only a part of its view
 		r.markUnknown()
 		r.advance(s)
 	default:

@@ -10,13 +10,13 @@ import (
 // take most of the memory for a long log.
 type closedRuns struct {
 	runs map[string]lastOf
-	// slim says that a lastOf is enough to judge an event that follows an end: such an event breaks
-	// one of a few rules, which need nothing else.
+	// slim: a lastOf is enough to judge an event after an end, since only a few rules apply to it, and
+	// they need nothing else.
 	slim       bool
 	commonEnds map[commonEnd]*commonEnd
 }
 
-// lastOf is what is kept of a run's last event.
+// lastOf is the retained part of a run's last event.
 type lastOf struct {
 	seq uint64
 	ts  time.Time
@@ -29,8 +29,8 @@ type commonEnd struct {
 	pastEnd       bool
 }
 
-// newClosedRuns checks whether the rules allow slim ends. Those of the embedded contract do; the
-// rules of a test's own contract may not.
+// newClosedRuns checks whether the rules allow slim ends, as the embedded contract's do; a test's
+// contract may not.
 func newClosedRuns(rules []namedRule) closedRuns {
 	c := closedRuns{runs: map[string]lastOf{}, commonEnds: map[commonEnd]*commonEnd{}}
 	for _, r := range rules {

@@ -60,9 +60,9 @@ func readSchemas(folder fs.FS) (map[string]*schema.Schema, error) {
 	return all, nil
 }
 
-// understood returns an error if readers of the Checker's contract would not understand an event
-// that is valid today. A Checker without schemas of its own uses today's schemas, which the event
-// was already checked against.
+// understood returns an error if readers of the Checker's contract would reject an event that is
+// valid today. A Checker without earlier schemas uses the current ones, which the event already
+// satisfies.
 func (c *Checker) understood(body []byte, e *fcmp.Event) error {
 	if c.schemas == nil {
 		return nil

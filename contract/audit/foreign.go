@@ -15,12 +15,12 @@ import (
 	"github.com/interlude-go/interlude/contract/fcmp"
 )
 
-// errNoObject says that a lenient reader cannot read the line either; the strict reader's error
+// errNoObject reports that a lenient reader cannot read the line either; the strict reader's error
 // explains why.
 var errNoObject = errors.New("no object")
 
-// fitting converts one event of another producer into the form that the contract requires, as far
-// as that needs no guessing.
+// fitting converts one event of another producer to the contract's form, as far as possible without
+// guessing.
 type fitting struct {
 	marks        []mark
 	placeholders []optional // missing members that have their placeholder in the event

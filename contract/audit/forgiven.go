@@ -10,9 +10,8 @@ import (
 const (
 	Missing = "missing" // the contract requires the member
 	Null    = "null"    // the member is null, and counts as missing
-	Unknown = "unknown" // the contract has no such member
-	// the contract has no such event type, code or policy, or the member has another form and
-	// counts as missing
+	Unknown = "unknown" // the contract has no member of this name
+	// an unknown event type, code or policy, or a member of another form, which counts as missing
 	Foreign  = "foreign"
 	Zoneless = "without a zone" // a time that is read as UTC
 )

@@ -17,7 +17,7 @@ import (
 type rule interface {
 	// bind checks the parameters against the contract.
 	bind(l *contract.Lifecycle) error
-	// judge returns what is wrong with the run's next event, or "".
+	// judge returns the fault of the run's next event, or "".
 	judge(v *view, s *step) string
 }
 

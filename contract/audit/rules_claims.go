@@ -10,19 +10,19 @@ import (
 	"github.com/interlude-go/interlude/contract/fcmp"
 )
 
-// The rule about questions that somebody has claimed.
+// The rule about claimed questions.
 
-// claimed is who alone may answer a question, and until when.
+// claimed is the current claimant of a question, and the end of the claim.
 type claimed struct {
 	by      string
 	until   time.Time
-	unknown bool // somebody has claimed it, and the log does not say who
+	unknown bool // claimed, but the log does not say by whom
 }
 
 // lasts reports whether the claim lasts at the time of the event.
 func (c *claimed) lasts(s *step) bool { return s.TS.Before(c.until) }
 
-// noteClaim notes on the open question what the event has changed.
+// noteClaim applies the event's change to the open question.
 func (q *step) noteClaim(s *step) {
 	q.claim = claimed{}
 	if s.data.Change == "claim" {
@@ -30,8 +30,8 @@ func (q *step) noteClaim(s *step) {
 	}
 }
 
-// claims is IV-47: as long as a claim lasts, nobody else claims the question, with an event of the
-// type Changed, or answers it, with one of Replied; an event of Escalated ends the claim.
+// claims is IV-47: while a claim lasts, no other person claims the question, with an event of the
+// type Changed, or answers it, with Replied; an event of Escalated ends the claim.
 type claims struct {
 	Changed   string   `json:"changed"`
 	Escalated string   `json:"escalated"`
@@ -75,13 +75,13 @@ func (r *claims) judge(v *view, s *step) string {
 	return judgeClaim(s, q)
 }
 
-// judgeClaim judges a claim of the open question q that nobody else has claimed.
+// judgeClaim judges a claim of the open question q without a claim by another person.
 func judgeClaim(s, q *step) string {
 	switch {
 	case q.several():
 		return fmt.Sprintf("question %d is claimed, but several people decide it", s.data.InteractionID)
 	case s.data.Actor == "":
-		return fmt.Sprintf("question %d is claimed, but nobody is named who claims it", s.data.InteractionID)
+		return fmt.Sprintf("question %d is claimed, but the event does not name the claimant", s.data.InteractionID)
 	case !s.data.ClaimedUntil.After(s.TS):
 		return fmt.Sprintf("question %d is claimed until %s, which is not later", s.data.InteractionID,
 			fcmp.FormatTime(s.data.ClaimedUntil))
@@ -92,12 +92,12 @@ func judgeClaim(s, q *step) string {
 // judgeRelease judges an event that gives back a claim of the open question q.
 func judgeRelease(s, q *step) string {
 	if !q.claim.lasts(s) {
-		return fmt.Sprintf("question %d is given back, but nobody has claimed it", s.data.InteractionID)
+		return fmt.Sprintf("question %d is given back, but it was not claimed", s.data.InteractionID)
 	}
 	return ""
 }
 
-// judgeChange says whether the event has what its change is about, and nothing else.
+// judgeChange checks that the event has exactly the members that its change requires.
 func judgeChange(s *step) string {
 	for _, about := range []struct {
 		change string

@@ -9,13 +9,13 @@ import (
 
 // The rule about forks that ask questions of their source again.
 
-// mustAskAgain reports whether the run is a fork that has not yet asked what it asks again.
+// mustAskAgain reports whether the run is a fork that still has to repeat its source's questions.
 func (v *view) mustAskAgain() bool {
 	return v.started != nil && v.started.data.AsksAgain > 0 && v.asked == 0 && !v.askedUnknown
 }
 
-// asksAgain is IV-48: a fork that asks again does so before its engine says or ends anything. The
-// first round of questions has the announced size.
+// asksAgain is IV-48: a fork repeats its source's questions before its engine emits or ends
+// anything. The first round of questions has the announced size.
 type asksAgain struct{}
 
 func (*asksAgain) bind(*contract.Lifecycle) error { return nil }

@@ -33,7 +33,7 @@ func (r *startsWith) judge(v *view, s *step) string {
 	case first && s.Type != r.Type:
 		return fmt.Sprintf("the first event is %s, not %s", s.Type, r.Type)
 	case !first && s.Type == r.Type:
-		return fmt.Sprintf("%s stands at seq %d", r.Type, s.Seq)
+		return fmt.Sprintf("%s at seq %d, but it may only be first", r.Type, s.Seq)
 	}
 	return ""
 }
@@ -125,8 +125,8 @@ func (absorbing) judge(v *view, s *step) string {
 }
 
 // paired is IV-26, IV-27, IV-28: First is directly followed by Second, and Second directly follows
-// First. Other producers may store the two of IV-28 (SameInteraction) in the reverse order. With
-// Several, the one of the two that is about a question may occur for several questions in a row.
+// First. Other producers may store IV-28 (SameInteraction) in reverse order. With Several, the
+// event about a question may occur for several questions in a row.
 type paired struct {
 	First           pattern `json:"first"`
 	Second          pattern `json:"second"`
@@ -190,12 +190,12 @@ func (r *paired) reversed(v *view, s *step) string {
 			return ""
 		}
 		v.unpaired = v.prev.data.InteractionID
-		return fmt.Sprintf("%s stands neither directly after %s nor before it", r.Second, r.First)
+		return fmt.Sprintf("%s is neither directly after nor directly before %s", r.Second, r.First)
 	}
 	return r.other(s, v.prev)
 }
 
-// other reports a change of state that waits for another question than the one that is shown.
+// other reports a change of state that waits for a question other than the one shown.
 func (r *paired) other(change, question *step) string {
 	waits, shown := change.data.PendingInteractionID, question.data.InteractionID
 	if waits == shown || waits == 0 { // 0: the change does not name its question; another rule reports that
@@ -207,7 +207,7 @@ func (r *paired) other(change, question *step) string {
 func (r *paired) unfinished(v *view) string {
 	if v.lenient && r.SameInteraction && v.early != nil {
 		if v.early == v.prev && !v.prev.misplaced && !v.prev.afterGap {
-			return fmt.Sprintf("%s is the last event, but stands neither directly after %s nor before it", r.Second,
+			return fmt.Sprintf("%s is the last event, but is neither directly after nor directly before %s", r.Second,
 				r.First)
 		}
 		return ""
@@ -227,7 +227,7 @@ type precedes struct {
 }
 
 func (r *precedes) bind(l *contract.Lifecycle) error {
-	return errors.Join(allKnown("event type", l.PayloadTypes(), r.Type), someKnown("event type that may stand between",
+	return errors.Join(allKnown("event type", l.PayloadTypes(), r.Type), someKnown("event type that may come between",
 		[]string{fcmp.TypeWarning}, r.Past...), r.Then.bind(l))
 }
 
@@ -295,18 +295,17 @@ func (r *alternates) judge(v *view, s *step) string {
 	return ""
 }
 
-// blockedAs is IV-40: what may be decided about a run follows from the state in which it is
-// blocked, and a hold that offers a choice of its own ends by that choice's cause alone. First
-// begins a hold, and Second ends it.
+// blockedAs is IV-40: the allowed decisions about a blocked run follow from its state, and a hold
+// with a special choice ends only by that choice's cause. First begins a hold, and Second ends it.
 type blockedAs struct {
 	First  string       `json:"first"`
 	Second string       `json:"second"`
 	Holds  []holdOfKind `json:"holds"`
 }
 
-// holdOfKind describes one kind of hold. State is the state of the run in which the hold begins.
-// Choice is the choice that only this kind offers, and Cause is the cause of run.unblocked that
-// only this kind has; both are empty if the kind has none of its own.
+// holdOfKind describes one kind of hold. State is the run's state at the beginning of the hold.
+// Choice and Cause are the choice, and the cause of run.unblocked, that only this kind has; both
+// may be empty.
 type holdOfKind struct {
 	State  string `json:"state"`
 	Choice string `json:"choice,omitempty"`

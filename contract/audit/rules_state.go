@@ -39,7 +39,7 @@ func (onlyVia) judge(v *view, s *step) string {
 	return ""
 }
 
-// iff is IV-18, IV-19: a change of state has the member exactly when it leads to one of the states.
+// iff is IV-18, IV-19: a change of state has the member exactly if it leads to one of the states.
 type iff struct {
 	Type    string   `json:"type"`
 	Present string   `json:"present"`
@@ -57,7 +57,7 @@ func (r *iff) judge(v *view, s *step) string {
 	}
 	switch present, due := s.has(r.Present), slices.Contains(r.To, s.data.To); {
 	case present && !due:
-		return fmt.Sprintf("%s stands in a change to %s", r.Present, s.data.To)
+		return fmt.Sprintf("%s is present in a change to %s", r.Present, s.data.To)
 	case due && !present && v.lenient:
 		return s.skip()
 	case due && !present:
@@ -91,7 +91,7 @@ func (r *equal) judge(v *view, s *step) string {
 	return ""
 }
 
-// codeFits is IV-21: the error code of an end is one that the transition allows.
+// codeFits is IV-21: the transition allows the error code of the end.
 type codeFits struct{}
 
 func (codeFits) bind(*contract.Lifecycle) error { return nil }
@@ -172,7 +172,7 @@ type never struct {
 		Strict *bool  `json:"strict,omitempty"`
 	} `json:"given"`
 	Event pattern `json:"event"`
-	// UnlessOwnWait allows the event for a question with a wait of its own.
+	// UnlessOwnWait allows the event for a question with a Wait.
 	UnlessOwnWait bool `json:"unless_own_wait,omitempty"`
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/interlude-go/interlude/contract/fcmp"
 )
 
-// The rules about waits that questions have of their own.
+// The rules about the waits of questions.
 
 // The ways in which a question is settled, and what may have happened at its end.
 const (
@@ -19,7 +19,7 @@ const (
 	takeDefault       = "take_default"
 )
 
-// waitsOwn reports whether the question has a wait of its own.
+// waitsOwn reports whether the question has a Wait.
 func (s *step) waitsOwn() bool { return s.data.Wait != nil }
 
 // byTime is what must happen at the end of a question if the event settles it by time; "" for any
@@ -35,8 +35,8 @@ func (s *step) byTime() string {
 	return ""
 }
 
-// autoDecides reports whether the event counts as an automatic decision by itself. Those that one
-// deadline makes are counted at their change of state.
+// autoDecides reports whether the event itself counts as an automatic decision. Decisions made by
+// one deadline are counted at their change of state.
 func (s *step) autoDecides() bool {
 	return s.Type == fcmp.TypeRecorded && s.data.ResolutionMode == settledByDecision
 }
@@ -54,7 +54,7 @@ func (v *view) question(s *step) *step {
 // extends reports whether the event changes the time at which the wait for an answer ends.
 func (s *step) extends() bool { return s.Type == fcmp.TypeChanged && s.data.Change == "extend" }
 
-// nextStep is the next step of an open question; nil if there is none.
+// nextStep returns the next step of an open question, or nil.
 func (s *step) nextStep() *fcmp.OwnWaitStep {
 	if !s.waitsOwn() || s.fired >= len(s.data.Wait.Steps) {
 		return nil
@@ -62,7 +62,8 @@ func (s *step) nextStep() *fcmp.OwnWaitStep {
 	return &s.data.Wait.Steps[s.fired]
 }
 
-// nextDue is when something is next done about an open question by its own wait, zero if never.
+// nextDue returns the time of an open question's next step or end, from its own wait; zero if there
+// is no such time.
 func (s *step) nextDue() time.Time {
 	end := s.data.WaitDeadlineAt
 	if s.data.OnDeadline == "keep_waiting" {
@@ -91,7 +92,7 @@ func (v *view) noteOwnWait(s *step) {
 	}
 }
 
-// ownWait is IV-45: what is done about a question by time is what its own wait says.
+// ownWait is IV-45: time affects a question only as its wait says.
 type ownWait struct {
 	Reminder  string `json:"reminder"`
 	Escalated string `json:"escalated"`
@@ -104,7 +105,7 @@ func (r *ownWait) bind(*contract.Lifecycle) error {
 	return errors.Join(allKnown("event type of a reminder", []string{fcmp.TypeReminder}, r.Reminder),
 		allKnown("event type of an escalation", []string{fcmp.TypeEscalated}, r.Escalated),
 		allKnown("event type of a default answer", []string{fcmp.TypeDefaultTaken}, r.Defaulted),
-		allKnown("event type of a question that is settled alone", []string{fcmp.TypeRecorded}, r.Recorded),
+		allKnown("event type of a question that is settled separately", []string{fcmp.TypeRecorded}, r.Recorded),
 		allKnown("event type of an end that is moved", []string{fcmp.TypeChanged}, r.Changed))
 }
 
@@ -123,7 +124,7 @@ func (r *ownWait) judge(v *view, s *step) string {
 	case !q.waitsOwn() && s.Type == fcmp.TypeAutoDecided:
 		return "" // by the policy of the run
 	case !q.waitsOwn():
-		return fmt.Sprintf("%s for question %d, which has no wait of its own", s.Type, s.data.InteractionID)
+		return fmt.Sprintf("%s for question %d, which has no wait", s.Type, s.data.InteractionID)
 	case stepped:
 		return r.judgeStep(v, s, q)
 	case s.extends():
@@ -150,7 +151,7 @@ func (r *ownWait) judgeStep(v *view, s, q *step) string {
 		return fmt.Sprintf("%s for question %d, but its step %d is: %s", s.Type, s.data.InteractionID, s.data.Step,
 			next.Action)
 	case !s.data.DueAt.Equal(next.At):
-		return fmt.Sprintf("step %d of question %d is of %s, not of %s", s.data.Step, s.data.InteractionID,
+		return fmt.Sprintf("step %d of question %d is %s, not %s", s.data.Step, s.data.InteractionID,
 			fcmp.FormatTime(next.At), fcmp.FormatTime(s.data.DueAt))
 	case s.TS.Before(next.At):
 		return fmt.Sprintf("step %d of question %d comes %s before its time", s.data.Step, s.data.InteractionID,
@@ -159,7 +160,7 @@ func (r *ownWait) judgeStep(v *view, s, q *step) string {
 	return judgeOrder(v, s, q)
 }
 
-// judgeOrder says whether nothing else had to be done before the next step or the end of q.
+// judgeOrder checks that no other step or end was due before the next step or the end of q.
 func judgeOrder(v *view, s, q *step) string {
 	due := q.nextDue()
 	for _, other := range v.open {
@@ -191,8 +192,8 @@ func judgeExtension(v *view, s, q *step) string {
 	return ""
 }
 
-// questionsDue are the open questions that a change of state without a reply may be about: the
-// first one, and of several with waits of their own those that have ended.
+// questionsDue returns the open questions that a change of state without a reply may concern: the
+// first one, and of several with waits those that have ended.
 func (v *view) questionsDue(s *step) []*step {
 	if !v.group.own || s.data.Trigger != "interaction.wait.timeout" {
 		return v.open[:1]
@@ -202,7 +203,7 @@ func (v *view) questionsDue(s *step) []*step {
 	})
 }
 
-// endedEarly says whether the event comes before the end of the question that it is about.
+// endedEarly reports an event before the end of its question.
 func (v *view) endedEarly(s *step) string {
 	due := v.endsAt("fail", "auto_decide")
 	if q := v.question(s); q != nil {

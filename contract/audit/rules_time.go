@@ -10,11 +10,11 @@ import (
 	"github.com/interlude-go/interlude/contract/fcmp"
 )
 
-// The rules about times: all times of an event are that of its commit, and timeouts are those of
-// the submission.
+// The rules about times: all times of an event equal the commit's, and timeouts equal the
+// submission's.
 
-// foreignSlack is how much the times of one event may differ in a log of another producer: they may
-// be from different moments and clocks, and written without a time zone.
+// foreignSlack is the largest difference between the times of one event in a log of another
+// producer: they may come from different moments and clocks, without a time zone.
 const foreignSlack = 24 * time.Hour
 
 // differs returns an explanation if a time is not the wanted one, and "" otherwise.
@@ -81,7 +81,7 @@ func (s *step) instant(member string) time.Time {
 	return time.Time{}
 }
 
-// asSubmitted is IV-36: the number is the one that the run was submitted with.
+// asSubmitted is IV-36: the number equals the submitted one.
 type asSubmitted struct {
 	Type   string `json:"type"`
 	Member string `json:"member"`
@@ -109,8 +109,7 @@ func (r *asSubmitted) judge(v *view, s *step) string {
 	return ""
 }
 
-// judgeOwnTimeout judges whether the event's timeout_sec is how long its question waited by its own
-// wait.
+// judgeOwnTimeout checks that the event's timeout_sec is the length of its question's wait.
 func (v *view) judgeOwnTimeout(s *step) string {
 	q := v.question(s)
 	if q == nil || q.data.AskedAt.IsZero() || q.data.WaitDeadlineAt.IsZero() {

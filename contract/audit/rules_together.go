@@ -11,24 +11,22 @@ import (
 
 // The rules about questions that were asked together.
 
-// group is what is known of the questions that a turn asked, one or several. A question that was
-// asked alone has no rule.
+// group describes the questions of one turn. A single question has no rule.
 type group struct {
-	rule    *fcmp.Together // nil: the question was asked alone, or it is unknown
+	rule    *fcmp.Together // nil: a single question, or unknown
 	first   int            // the lowest number
 	toShow  int            // how many questions must still be shown, directly after the event before
 	settled []*step        // the events that settled questions of a group with a rule
 	replies int            // how many people have answered
 	closing []int          // the questions that must be closed now, in order
-	// unsure says that it is unknown which questions must be closed now.
+	// unsure: it is unknown which questions must be closed now.
 	unsure bool
-	// ruleless says that several questions were asked in a log of another producer that does not
-	// say of them that they were, nor under which rule.
+	// ruleless: a log of another producer has several questions without their group and its rule.
 	ruleless bool
-	own      bool // the questions have waits of their own
+	own      bool // the questions have waits
 }
 
-// has reports whether the question is, or may be, one of several that were asked together.
+// has reports whether the question is, or may be, in the group.
 func (g *group) has(question int) bool { return (g.rule != nil || g.ruleless) && question >= g.first }
 
 // decides reports whether the event decides a question because of its deadline.
@@ -60,7 +58,7 @@ func (v *view) showsRuleless(prev, s *step) bool {
 		prev != nil && prev.Type == s.Type && v.state == "waiting_user" && len(v.open) > 0 && len(v.open) < maxGroup
 }
 
-// maxGroup bounds what is kept of a group whose size is wrong.
+// maxGroup limits the memory for a group of wrong size.
 const maxGroup = 1000
 
 // noteSettled removes a question that is settled or closed.
@@ -104,8 +102,8 @@ func (v *view) isOpen(question int) bool {
 	return slices.ContainsFunc(v.open, func(q *step) bool { return q.data.InteractionID == question })
 }
 
-// met reports whether the rule of the open questions is met with this reply. What time settles
-// meets it only if it is the last open question, whatever its default answer decides.
+// met reports whether this reply satisfies the rule of the open questions. A resolution by time
+// satisfies it only for the last open question, whatever its default answer.
 func (v *view) met(reply *step) bool {
 	rule := v.group.rule
 	if rule == nil || len(v.open) <= 1 {
@@ -115,17 +113,16 @@ func (v *view) met(reply *step) bool {
 	return reply.byTime() == "" && (stops || v.group.replies+1 >= rule.Answers)
 }
 
-// mayStop reports whether the reply may be a rejection that lets the run go on. It concerns logs
-// that are read leniently: their producers may leave out the reply's decision, or the rule's member
-// that says that a rejection is enough.
+// mayStop reports whether the reply may be a rejection that continues the run. It concerns lenient
+// reading: a producer may omit the reply's decision, or the rule's member that makes a rejection
+// sufficient.
 func (v *view) mayStop(reply *step) bool {
 	decision, stops := reply.data.Decision, v.group.rule.StopOnReject
 	return v.lenient && (stops && decision == "" || !stops && decision == "reject")
 }
 
-// ruleDecides is IV-41: after an event of the type Recorded the rule of the questions is not met,
-// after one of Completed it is, and a change of state that one of Decided explains leaves none
-// open.
+// ruleDecides is IV-41: the rule of the questions is not met after an event of the type Recorded,
+// is met after Completed, and no question is open after a change of state that Decided explains.
 type ruleDecides struct {
 	Recorded  string   `json:"recorded"`
 	Completed string   `json:"completed"`
@@ -135,7 +132,7 @@ type ruleDecides struct {
 func (r *ruleDecides) bind(l *contract.Lifecycle) error {
 	return errors.Join(
 		allKnown("event type of a reply after which the run waits on", []string{fcmp.TypeRecorded}, r.Recorded),
-		allKnown("event type of a reply after which the run goes on", []string{fcmp.TypeReplyAccepted}, r.Completed),
+		allKnown("event type of a reply that continues the run", []string{fcmp.TypeReplyAccepted}, r.Completed),
 		someKnown("event type of a decision without a reply", []string{fcmp.TypeAutoDecided, fcmp.TypeDefaultTaken},
 			r.Decided...))
 }
@@ -152,7 +149,7 @@ func (r *ruleDecides) judge(v *view, s *step) string {
 	case decided:
 		return ""
 	case s.Type == r.Recorded && v.met(s):
-		return fmt.Sprintf("%s for question %d, but the run must go on with that reply", s.Type, s.data.InteractionID)
+		return fmt.Sprintf("%s for question %d, but that reply must continue the run", s.Type, s.data.InteractionID)
 	case s.Type == r.Completed && !v.met(s) && v.mayStop(s):
 		return s.skip()
 	case s.Type == r.Completed && !v.met(s):
@@ -163,8 +160,7 @@ func (r *ruleDecides) judge(v *view, s *step) string {
 }
 
 // closesOpen is IV-42. Directly after a change of state that matches After comes one event of Type
-// for each question that is still open, in the order of the questions. There are no other events of
-// Type.
+// for each open question, in order. There are no other events of Type.
 type closesOpen struct {
 	Type  string  `json:"type"`
 	After pattern `json:"after"`
@@ -183,7 +179,7 @@ func (r *closesOpen) bind(l *contract.Lifecycle) error {
 func (r *closesOpen) judge(v *view, s *step) string {
 	switch due := v.group.closing; {
 	case len(due) > 0 && s.Type != r.Type:
-		return fmt.Sprintf("%s, but question %d was asked with those that are answered, and must be closed", s.Type,
+		return fmt.Sprintf("%s, but question %d of the same turn is still open and must be closed", s.Type,
 			due[0])
 	case len(due) > 0 && s.data.InteractionID != due[0]:
 		return fmt.Sprintf("%s for question %d, but question %d is next", s.Type, s.data.InteractionID, due[0])
@@ -226,7 +222,7 @@ func (r *askedTogether) judge(v *view, s *step) string {
 	case v.showsRuleless(v.prev, s):
 		return s.skip()
 	case next && (rule == nil || *rule != *v.group.rule):
-		return fmt.Sprintf("question %d says of those that it is asked with: %s; the one before it says: %s",
+		return fmt.Sprintf("question %d describes its group as %s; the question before it as %s",
 			s.data.InteractionID, describeRule(rule), describeRule(v.group.rule))
 	case !next && rule != nil && (rule.Questions > r.Most || rule.Answers > rule.Questions):
 		return fmt.Sprintf("question %d says: %s; at most %d are asked together", s.data.InteractionID,

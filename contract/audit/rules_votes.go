@@ -41,7 +41,7 @@ func (v *view) noteVote(s *step) {
 	b.unknown = b.unknown || s.data.Actor == "" || s.data.Decision == ""
 }
 
-// completes reports whether the vote is the last one that the question needs.
+// completes reports whether the vote is the last vote that the question needs.
 func (q *step) completes(vote *step) bool {
 	if vote.data.Decision == "reject" {
 		return q.ballots.rejected+1 >= max(q.data.Rejects, 1)
@@ -61,7 +61,7 @@ type votes struct {
 func (r *votes) bind(*contract.Lifecycle) error {
 	return errors.Join(allKnown("event type of a question", []string{fcmp.TypeInputRequired}, r.Asked),
 		allKnown("event type of a vote", []string{fcmp.TypeRecorded}, r.Voted),
-		allKnown("event type of a reply after which the run goes on", []string{fcmp.TypeReplyAccepted}, r.Completed))
+		allKnown("event type of a reply that continues the run", []string{fcmp.TypeReplyAccepted}, r.Completed))
 }
 
 func (r *votes) judge(v *view, s *step) string {
@@ -84,7 +84,7 @@ func (r *votes) judge(v *view, s *step) string {
 	case v.lenient && (s.data.Actor == "" || s.data.Decision == "" || q.ballots.unknown):
 		return s.skip()
 	case s.data.Actor == "":
-		return fmt.Sprintf("%s for question %d, but nobody is named who votes", s.Type, s.data.InteractionID)
+		return fmt.Sprintf("%s for question %d, but the event does not name the voter", s.Type, s.data.InteractionID)
 	case slices.Contains(q.ballots.voters, s.data.Actor):
 		return fmt.Sprintf("%s for question %d, but %.100q has voted on it before", s.Type, s.data.InteractionID,
 			s.data.Actor)
@@ -99,7 +99,7 @@ func (r *votes) judge(v *view, s *step) string {
 	return ""
 }
 
-// judgeNeed judges what a question says of how many people decide it.
+// judgeNeed checks a question's number of deciders.
 func judgeNeed(s *step) string {
 	switch {
 	case !s.several():

@@ -11,7 +11,7 @@ import (
 
 // The rules about waiting: questions, deadlines and the waiting policy.
 
-// namesOpen is IV-25: an event that settles a question names one that is open.
+// namesOpen is IV-25: an event that settles a question names an open one.
 type namesOpen struct {
 	Types []string `json:"types"`
 }
@@ -60,7 +60,7 @@ func (c condition) holds(v *view, q *step) (holds, known bool) {
 	return holds, known
 }
 
-// waitingAllows is IV-13, IV-14: a change of state with the trigger needs one of the conditions.
+// waitingAllows is IV-13, IV-14: a change of state with the trigger needs any of the conditions.
 type waitingAllows struct {
 	Trigger string      `json:"trigger"`
 	Any     []condition `json:"any"`
@@ -112,7 +112,7 @@ func (r *waitingAllows) judge(v *view, s *step) string {
 
 var deadlineActions = []string{"keep_waiting", "auto_decide", "fail", takeDefault}
 
-// policyRow is IV-32: the action at the deadline is that of the waiting policy.
+// policyRow is IV-32: the action at the deadline follows the waiting policy.
 type policyRow struct {
 	Type string `json:"type"`
 }
@@ -137,7 +137,7 @@ func (r *policyRow) judge(v *view, s *step) string {
 	return ""
 }
 
-// implies is IV-33: a question with one of the actions at the deadline has the member.
+// implies is IV-33: a question with any of the actions at the deadline has the member.
 type implies struct {
 	Type       string   `json:"type"`
 	OnDeadline []string `json:"on_deadline"`

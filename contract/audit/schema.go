@@ -11,8 +11,8 @@ import (
 	"github.com/interlude-go/interlude/internal/schema"
 )
 
-// node is the part of an event schema that is needed here: which members an object may have, which
-// ones it must have, and what a value may be.
+// node is the relevant part of an event schema: an object's allowed and required members, and a
+// value's form.
 type node struct {
 	Properties map[string]*node `json:"properties"`
 	Required   []string         `json:"required"`
@@ -22,8 +22,8 @@ type node struct {
 	compiled *schema.Schema
 }
 
-// UnmarshalJSON reads the node and also compiles it as a schema of its own, which is possible
-// because event schemas refer to nothing outside of themselves.
+// UnmarshalJSON also compiles the node as a separate schema; event schemas have no references
+// outside themselves.
 func (n *node) UnmarshalJSON(raw []byte) error {
 	type plain node
 	if err := json.Unmarshal(raw, (*plain)(n)); err != nil {
@@ -40,7 +40,7 @@ func (n *node) valid(value any) bool { return n.compiled.Validate(value) == nil 
 // embedded is the contract that this program was built with, for readers that do not change it.
 var embedded = sync.OnceValue(contract.Load)
 
-// schemas returns the schemas of the contract by event type. That of the envelope has the type "".
+// schemas returns the schemas of the contract by event type; the envelope has the type "".
 var schemas = sync.OnceValue(func() map[string]*node {
 	all := map[string]*node{}
 	types := []string{""}
@@ -58,8 +58,8 @@ var schemas = sync.OnceValue(func() map[string]*node {
 	return all
 })
 
-// members lists the paths of the members that an object must have, or of those that it may lack. A
-// member of a nested object counts as required if it is required wherever that object is present.
+// members lists the paths of an object's required or optional members. A member of a nested object
+// counts as required if every instance of that object requires it.
 func (n *node) members(prefix string, required bool) []string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(n.Properties)) {

@@ -17,22 +17,21 @@ type step struct {
 	data stepData
 	// undecided is set by a rule that cannot be decided on the event.
 	undecided bool
-	// misplaced says that the event was reported as being in the wrong place. No other event has to
-	// follow it then.
+	// misplaced: the event was reported as misplaced, so no other event has to follow it.
 	misplaced bool
-	// afterGap says that the event directly before this one is unknown.
+	// afterGap: the event directly before this one is unknown.
 	afterGap bool
 	// due has the right values of the numbers that were reported as wrong, by field; dueEngine is
 	// the right engine.
 	due       map[string]int
 	dueEngine string
-	// fired is how many steps of its own wait an open question has had.
+	// fired is the number of steps that the open question's wait has executed.
 	fired int
 	// ballots are the votes on an open question so far.
 	ballots ballots
-	// claim is who may answer an open question, and until when.
+	// claim is the current claim on an open question.
 	claim claimed
-	// putsToOthers says that the change of a question has whom it is put to.
+	// putsToOthers: the change of a question includes a new audience.
 	putsToOthers bool
 }
 
@@ -91,15 +90,14 @@ func newStep(e fcmp.Event) *step {
 	return s
 }
 
-// skip says that the rule cannot be decided on this event, because the log does not contain what it
-// needs.
+// skip reports that the rule cannot be checked on this event for lack of data.
 func (s *step) skip() string {
 	s.undecided = true
 	return ""
 }
 
-// follows reports whether the number is that of the event before plus more. If the number before
-// was reported as wrong, the right one counts, too.
+// follows reports whether the number is the previous event's plus more. If the previous number was
+// reported as wrong, the correct one counts too.
 func (s *step) follows(head *step, field string, more int) bool {
 	if s.number(field) == head.number(field)+more {
 		return true
@@ -116,7 +114,7 @@ func (s *step) should(field string, due int) {
 	s.due[field] = due
 }
 
-// encoded returns the event as it is written in a log.
+// encoded returns the event in the form of a log.
 func encoded(e fcmp.Event) ([]byte, error) {
 	body, err := json.Marshal(e)
 	if err != nil {
@@ -132,18 +130,17 @@ const unknownAttempt = -1
 // log.
 type view struct {
 	l       *contract.Lifecycle
-	lenient bool // the log is of another producer
+	lenient bool // the log is from another producer
 	line    int  // the line of the run's last event
 
-	// gap says that the event directly before the next one is unknown: the log begins in mid-run,
-	// or events are missing.
+	// gap: the event before the next one is unknown, since the log begins in mid-run or events are
+	// missing.
 	gap bool
-	// partial says that some of the run's events are not in the log, so that all counts over the
-	// whole run are unknown.
+	// partial: some of the run's events are missing, so counts over the whole run are unknown.
 	partial  bool
 	repeated uint64 // the number of the last repeated event; 0 if the event before was not one
 	pastEnd  bool   // events after the run's end were already reported
-	// startKnown says that it was decided whether the log of another producer begins in mid-run.
+	// startKnown: it was decided whether the log of another producer begins in mid-run.
 	startKnown bool
 
 	state          string  // "" if unknown
@@ -153,7 +150,7 @@ type view struct {
 	prevNonWarning *step   // like prev, but without warnings
 	changed        *step   // the last change of state
 	early          *step   // the question that was shown before its change of state, see paired
-	unpaired       int     // the question that was reported as not beside its change of state
+	unpaired       int     // the question that was reported as separate from its change of state
 	last           []*step // the last event of each type
 	turn           int     // the attempt of the last turn that started, 0 if unknown
 	open           []*step // user.input.required of the open questions, the lowest first
@@ -162,7 +159,7 @@ type view struct {
 	asked          int // the last question's number
 	askedUnknown   bool
 	autoDecisions  int
-	yielded        int  // the number of turns that were put off or handed back, or asked again
+	yielded        int  // number of turns that were delayed or handed back, or that repeated questions
 	held           bool // the run is held
 	holdUnknown    bool
 	choices        []string // of the hold
@@ -175,8 +172,8 @@ func newView(l *contract.Lifecycle, lenient bool) *view {
 	return &view{l: l, lenient: lenient, state: l.Submission.To}
 }
 
-// markUnknown marks as unknown whatever missing events may have changed. The submission cannot have
-// changed.
+// markUnknown marks as unknown everything that missing events may have changed; that excludes the
+// submission.
 func (v *view) markUnknown() {
 	*v = view{
 		l: v.l, lenient: v.lenient, line: v.line, started: v.started, head: v.head, startKnown: v.startKnown,
@@ -184,7 +181,7 @@ func (v *view) markUnknown() {
 	}
 }
 
-// pass notes the event as the last one of the run, and nothing of its content.
+// pass records the event as the run's last one, without its content.
 func (v *view) pass(s *step) {
 	v.head, v.repeated = s, 0
 }
@@ -255,8 +252,8 @@ func (v *view) advance(s *step) {
 	}
 }
 
-// noteLast notes the last event of each type. A vote settles nothing, so it is not one of those
-// that an event that does is compared with.
+// noteLast records the last event of each type. A vote settles nothing, so settling events are not
+// compared with it.
 func (v *view) noteLast(s *step) {
 	switch i := slices.IndexFunc(v.last, func(last *step) bool { return last.Type == s.Type }); {
 	case s.votes():

@@ -9,7 +9,7 @@ import (
 	"github.com/interlude-go/interlude/contract/audit"
 )
 
-// reporter writes what is found, in one form or another.
+// reporter writes findings in one of several forms.
 type reporter interface {
 	violation(file string, v audit.Violation, i contract.Invariant)
 	summary(s *summary)
@@ -20,7 +20,7 @@ var reporters = map[bool]func(*printer) reporter{
 	true:  func(out *printer) reporter { return &jsonReporter{out} },
 }
 
-// summary adds up what was found in all logs.
+// summary adds up the findings of all logs.
 type summary struct {
 	Files       int            `json:"files"`
 	FilesBroken int            `json:"files_with_violations"`
@@ -45,8 +45,8 @@ type forgiven struct {
 	Count  int    `json:"count"`
 }
 
-// errEmpty says that there was nothing to check, which is no verdict: a log that is well has at
-// least one event.
+// errEmpty reports that nothing was checked, which is no verdict: a valid log has at least one
+// event.
 var errEmpty = errors.New("there is no event in it, so nothing was checked")
 
 // checking is one call of the program.

@@ -16,10 +16,10 @@ import (
 // wordLenient asks what -lenient forgives.
 const wordLenient = "lenient"
 
-// width is how wide an explanation is, without its margin.
+// width is the width of an explanation without its margin.
 const width = 90
 
-// index knows the contract that this program was built with, and what the requirements ask for.
+// index returns the ids of the embedded contract and the requirements.
 func index() *explain.Index {
 	var requirements []explain.Requirement
 	for _, r := range reqmap.Requirements() {
@@ -28,8 +28,7 @@ func index() *explain.Index {
 	return explain.New(contract.Load(), requirements)
 }
 
-// explainWord says what an id or a name means; what is not known is answered with what may have
-// been meant.
+// explainWord explains an id or a name; for an unknown word it suggests similar ones.
 func explainWord(out *printer, stderr io.Writer, word string, asJSON bool) int {
 	if strings.EqualFold(word, wordLenient) {
 		explainLenient(out, asJSON)

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// stdinName is standard input's name as an argument, shownStdin its name in what is reported.
+// stdinName is standard input's name as an argument, shownStdin its name in reports.
 const (
 	stdinName  = "-"
 	shownStdin = "stdin"
@@ -16,7 +16,7 @@ const (
 
 // input is one log.
 type input struct {
-	name string // as it is shown
+	name string // as shown
 	path string // empty: standard input
 }
 

@@ -1,30 +1,29 @@
-// Command check holds event logs against the contract: FCMP, one event a line, of any producer.
+// Command check checks event logs against the contract: FCMP, one event per line, of any producer.
 //
 //	go run ./contract/check [-lenient] [-json] [-max N] [FILE.jsonl | FOLDER | -]…
 //	go run ./contract/check [-json] -explain ID
 //
-// A folder is searched for *.jsonl, and everything below it; without an argument, and for -, it
-// reads standard input. Each file is a log of its own; it may hold several runs, their events
-// interleaved. A file without an event is an error. Every violation is shown, with the file, the
-// line, the event's seq, and the invariant of the contract that it breaks; -max bounds how many.
-// After a violation, the run is judged by what is still known of it, so that one fault is shown
-// once. Of several faults of one event that are about its place in the run the first counts:
-// transitions and pairs of events are checked before counters.
+// It searches folders recursively for *.jsonl; without an argument, and for -, it reads standard
+// input. Each file is a separate log; it may have several runs with interleaved events. A file
+// without an event is an error. For every violation it shows the file, the line, the event's seq,
+// and the broken invariant; -max limits their number. After a violation, the run is judged by the
+// remaining facts, so that one fault is shown once. If an event is misplaced in several ways, the
+// first counts: transitions and pairs of events are checked before counters.
 //
 // Without -lenient a log must be as this library writes it: every line one event in the contract's
-// schemas, encoded in the one way that no two readers understand differently; every run from
-// conversation.started on; every invariant decided. A log that ends between two events of one
-// commit is a violation too; one that ends elsewhere is of a run that is not finished.
+// schemas, in the one encoding that all readers understand alike; every run from
+// conversation.started; every invariant checked. A log that ends between two events of one commit
+// is a violation; one that ends elsewhere belongs to an unfinished run.
 //
-// With -lenient it checks logs of other producers. It demands what the protocol fixes, and forgives
-// and counts the rest; -explain lenient says what is demanded, forgiven, taken as it is, and not
-// decided. -explain says what an id means: of a state, event, transition, rule, code, event type,
-// invariant or requirement.
+// With -lenient it checks logs of other producers. It demands the fixed parts of the protocol, and
+// forgives and counts other deviations; -explain lenient lists all four: demanded, forgiven,
+// accepted as written, and not checked. -explain explains an id: a state, event, transition, rule,
+// code, event type, invariant or requirement.
 //
 // With -json it writes a line for each violation, and one for the summary.
 //
-// It exits with 0 when all is well, with 1 when something was found, and with 2 when it was called
-// wrongly or an input could not be read or is empty.
+// Exit codes: 0 without findings, 1 with findings, 2 for wrong usage or an input that is unreadable
+// or empty.
 package main
 
 import (
@@ -35,7 +34,7 @@ import (
 	"os"
 )
 
-// What the program exits with.
+// The exit codes.
 const (
 	exitWell  = 0
 	exitFound = 1
@@ -62,8 +61,8 @@ func main() {
 	os.Exit(run(os.Args[1:], stdin{os.Stdin, typed}, os.Stdout, os.Stderr))
 }
 
-// stdin is standard input. Nobody types a log, so if typed is set, standard input is read only for
-// the argument "-".
+// stdin is standard input. If it is a terminal (typed), it is read only for the argument "-", since
+// people do not type logs.
 type stdin struct {
 	io.Reader
 	typed bool
@@ -80,8 +79,8 @@ func run(args []string, stdin stdin, stdout, stderr io.Writer) int {
 	lenient := flags.Bool("lenient", false, "check logs of other producers: demand what the protocol fixes, forgive "+
 		"and count the rest; see -explain lenient")
 	asJSON := flags.Bool("json", false, "write JSON, an object a line")
-	most := flags.Int("max", 100, "tell at most `N` violations, all are counted; 0: all")
-	word := flags.String("explain", "", "say what an `ID` of the contract means, or a name, and check nothing")
+	most := flags.Int("max", 100, "show at most `N` violations, all are counted; 0: all")
+	word := flags.String("explain", "", "explain an `ID` or a name of the contract, and check nothing")
 	logs, err := parse(flags, args)
 	if errors.Is(err, flag.ErrHelp) {
 		return exitWell

@@ -32,8 +32,8 @@ func (p *printer) object(v any) {
 	p.linef("%s", body)
 }
 
-// printable shows what a terminal might take for a command, or would not show, by its code: texts
-// come from logs and file names.
+// printable escapes characters that a terminal would interpret or hide: texts come from logs and
+// file names.
 func printable(s string) string {
 	clean := func(r rune) bool {
 		return r != unicode.ReplacementChar && unicode.IsPrint(r) && interaction.CharacterOf(r)&interaction.Hidden == 0

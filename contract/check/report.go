@@ -46,7 +46,7 @@ func (r *textReporter) summary(s *summary) {
 	}
 	seen := fmt.Sprintf("%s, %s (%s), %s", count(s.Files, "file"), count(s.Runs, "run"), runs, count(s.Events, "event"))
 	if s.Omitted > 0 {
-		r.out.linef("… and %d more (-max 0 tells all)", s.Omitted)
+		r.out.linef("… and %d more (-max 0 shows all)", s.Omitted)
 	}
 	if s.Violations > 0 {
 		r.out.linef("")
@@ -76,7 +76,7 @@ func (r *textReporter) summary(s *summary) {
 	}
 }
 
-// text says what was forgiven.
+// text describes the forgiven deviations.
 func (f forgiven) text() string {
 	switch {
 	case f.Member == "":
@@ -101,7 +101,7 @@ func (r *textReporter) skipped(by map[string]int) {
 	}
 }
 
-const skippedHead = "not decided where the log does not tell enough: "
+const skippedHead = "not checked for lack of data: "
 
 // counted lists invariants with their numbers.
 func counted(by map[string]int) string {
@@ -112,7 +112,7 @@ func counted(by map[string]int) string {
 	return strings.Join(all, " ")
 }
 
-// schemaInvariant is what a producer breaks who leaves something out.
+// schemaInvariant is the invariant that missing members break.
 const schemaInvariant = "IV-01"
 
 func hint(s *summary) string {
@@ -168,7 +168,7 @@ func (r *jsonReporter) summary(s *summary) {
 	}{"summary", s.Violations == 0 && s.Unreadable == 0, s})
 }
 
-// forgivenCounts adds up what was forgiven in all logs.
+// forgivenCounts adds up the forgiven deviations of all logs.
 type forgivenCounts map[audit.Forgiven]int
 
 func (o forgivenCounts) add(list []audit.Forgiven) {

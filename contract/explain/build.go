@@ -39,7 +39,7 @@ func (b *builder) add(kind, name, id, doc string, says []Field, requirements []s
 
 func (b *builder) use(t thing, by string) { b.used[t] = append(b.used[t], by) }
 
-// names has the keys of the contract under which there are names, and of which kind they are.
+// names has the contract's keys that hold names, and the kind of each.
 var names = map[string]string{
 	"from": "state", "to": "state", "state": "state", "states": "state",
 	"event": "event", "events": "event", "trigger": "event", "triggers": "event", "outcome": "event",

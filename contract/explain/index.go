@@ -14,12 +14,12 @@ type Entry struct {
 	// waiting rule, error code, warning code, event type, protocol version, invariant or
 	// requirement.
 	Kind string `json:"kind"`
-	// Name is its name in the contract and in events. Empty if it has only an id.
+	// Name is its name in the contract and in events; empty if it has only an id.
 	Name string `json:"name,omitempty"`
 	Doc  string `json:"doc"`
-	// Says has its other parameters in the contract, in order.
+	// Says lists its other parameters in the contract, in order.
 	Says []Field `json:"says,omitempty"`
-	// Requirements are those that it fulfils.
+	// Requirements lists the requirements that it fulfils.
 	Requirements []string `json:"requirements,omitempty"`
 	// UsedBy are the ids of the entries that refer to it.
 	UsedBy []string `json:"used_by,omitempty"`
@@ -111,7 +111,7 @@ func (x *Index) Near(word string) []string {
 // longest is more than the length of any name, in bytes.
 const longest = 100
 
-// distance is how many letters must be inserted, deleted or replaced to turn a into b.
+// distance is the number of letters to insert, delete or replace to turn a into b.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -5,14 +5,14 @@ import (
 	"math"
 )
 
-// decodeFast reads an event in exactly the form that Encode gives it, and then decides as
-// decodeSlow does. It refuses any other form, and whatever is wrong.
+// decodeFast reads an event in exactly the form that Encode writes, with the result of decodeSlow.
+// It rejects any other form.
 func decodeFast(body []byte) (Event, bool) {
 	e, _, ok := scanEvent(body)
 	return e, ok
 }
 
-// scanEvent is decodeFast; it also returns the time as it stands there.
+// scanEvent is decodeFast, and also returns the time as written.
 func scanEvent(body []byte) (e Event, ts []byte, ok bool) {
 	w, ok := readWritten(body)
 	typ, protocol := knownType(w.typ), knownProtocol(w.protocol)
@@ -29,14 +29,14 @@ func scanEvent(body []byte) (e Event, ts []byte, ok bool) {
 	return e, w.ts, true
 }
 
-// written is an event as it stands in its body. The slices are parts of the body.
+// written is an event as written in its body. The slices share the body's memory.
 type written struct {
 	protocol, run, ts, engine, typ, data []byte
 	seq, attempt, localSeq               uint64
 }
 
-// readWritten divides an event in exactly the form that Encode gives it, and returns false for any
-// other form. It does not look at what the members say.
+// readWritten splits an event in exactly the form that Encode writes; false for any other form. It
+// does not check the members' values.
 func readWritten(body []byte) (w written, ok bool) {
 	c := cursor{rest: body}
 	c.readHead(&w)
@@ -50,7 +50,7 @@ func readWritten(body []byte) (w written, ok bool) {
 	return w, !c.lost && len(c.rest) == 0
 }
 
-// readHead reads what stands before the data.
+// readHead reads the part before the data.
 func (c *cursor) readHead(w *written) {
 	c.skip(`{"protocol_version":"`)
 	w.protocol = c.text()
@@ -76,14 +76,14 @@ func knownProtocol(version []byte) string {
 	return ""
 }
 
-// cursor reads from the front of what is left. Once it has met something unexpected it is lost, and
-// what it returns means nothing.
+// cursor reads from the front of the remaining text. After an unexpected token it is invalid, and
+// so are its results.
 type cursor struct {
 	rest []byte
 	lost bool
 }
 
-// skip reads what has to stand there.
+// skip reads the required literal.
 func (c *cursor) skip(literal string) {
 	if len(c.rest) < len(literal) || string(c.rest[:len(literal)]) != literal {
 		c.lost = true
@@ -123,7 +123,7 @@ func (c *cursor) number() uint64 {
 	return n
 }
 
-// value reads a value of any kind and returns it as it stands there.
+// value returns the text of a value of any kind.
 func (c *cursor) value() []byte {
 	end := -1
 	if !c.lost {

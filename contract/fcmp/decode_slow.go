@@ -14,8 +14,8 @@ import (
 	"github.com/interlude-go/interlude/internal/schema"
 )
 
-// decodeSlow reads an event in any form that JSON allows. It is the definition of what decodeFast
-// does, and the only one that explains what is wrong.
+// decodeSlow reads an event in any form that JSON allows. It is the specification of decodeFast,
+// and the only one that explains errors.
 func decodeSlow(body []byte) (Event, error) {
 	if bytes.HasPrefix(body, byteOrderMark) {
 		return Event{}, fmt.Errorf("%w: it begins with a byte order mark (BOM); save the log as UTF-8 without one",
@@ -76,15 +76,15 @@ func unambiguous(body []byte) error {
 	return nil
 }
 
-// loneSurrogate returns the index of the first escape in a JSON text that names half of a
-// character, without the other half beside it, or -1.
+// loneSurrogate returns the index of the first escape of an unpaired surrogate in a JSON text, or
+// -1.
 func loneSurrogate(body []byte) int {
 	for i := 0; i < len(body); i++ {
 		if body[i] != '\\' {
 			continue
 		}
 		if at(body, i+1) != 'u' {
-			i++ // the escaped character is no escape itself
+			i++ // the escaped character begins no escape
 			continue
 		}
 		switch first, second := codeUnit(body, i), codeUnit(body, i+6); {
@@ -99,7 +99,7 @@ func loneSurrogate(body []byte) int {
 	return -1
 }
 
-// codeUnit reads the escape \uXXXX at i; 0 when there is none.
+// codeUnit reads the escape \uXXXX at i; 0 if there is no escape.
 func codeUnit(body []byte, i int) uint64 {
 	if at(body, i) != '\\' || at(body, i+1) != 'u' || i+6 > len(body) {
 		return 0

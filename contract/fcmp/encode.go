@@ -21,8 +21,8 @@ type Header struct {
 // MaxEngine is the longest engine name in bytes.
 const MaxEngine = 256
 
-// SchemaViolation says that an event may not be written: its header or its payload is not what the
-// contract says. Nothing of the commit that it belongs to may be stored.
+// SchemaViolation reports that an event may not be written: its header or payload violates the
+// contract. No part of its commit may be stored.
 type SchemaViolation struct {
 	Type   string
 	RunID  string
@@ -118,7 +118,7 @@ func (h Header) check() error {
 	return nil
 }
 
-// FormatTime writes a time as events have it: in UTC, as far as microseconds.
+// FormatTime formats a time for events: in UTC, to the microsecond.
 func FormatTime(t time.Time) string {
 	return t.UTC().Truncate(time.Microsecond).Format(timeLayout)
 }

@@ -15,10 +15,10 @@ const MaxEvent = 8 << 20
 // in UTC.
 const timeLayout = "2006-01-02T15:04:05.999999Z07:00"
 
-// ErrEvent is matched by every error about bytes that are no event.
+// ErrEvent is matched by every error about bytes that are not an event.
 var ErrEvent = errors.New("contract: not an FCMP event")
 
-// Meta says where an event stands within its attempt.
+// Meta locates an event within its attempt.
 type Meta struct {
 	// Attempt is the turn's number, 0 before the first.
 	Attempt int `json:"attempt"`
@@ -40,11 +40,11 @@ type Event struct {
 	Meta Meta            `json:"meta"`
 }
 
-// Decode reads an encoded event. It checks the envelope's shape and protocol, so that a reader
-// never takes something else for an event, and leaves the payload as it is; Verify checks that too.
-// The error matches ErrEvent.
+// Decode reads an encoded event. It checks the envelope's form and protocol, so that other data is
+// never mistaken for an event, but not the payload; Verify checks that too. The error matches
+// ErrEvent.
 //
-// It refuses what Encode would never write: unknown members, other protocols, bodies above
+// It rejects everything that Encode never writes: unknown members, other protocols, bodies above
 // MaxEvent.
 func Decode(body []byte) (Event, error) {
 	if len(body) > MaxEvent {

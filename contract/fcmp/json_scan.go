@@ -6,11 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// valueEnd returns where the JSON value at i ends, or -1 for what is not JSON in the form that
-// Encode writes: without spaces between its parts, the members of each object sorted by name and
-// none of them twice, no escape of half a character, and nested no deeper than maxOpenDepth. It
-// checks the syntax as strictly as encoding/json does. What is -1 here may still be JSON;
-// decodeSlow decides that.
+// valueEnd returns the end of the JSON value at i, or -1 if it is not in the form that Encode
+// writes: without white space, object members sorted by name and distinct, no unpaired surrogates,
+// and nested at most maxOpenDepth deep. It checks the syntax as strictly as encoding/json does. A
+// value rejected here may still be JSON; decodeSlow decides.
 func valueEnd(b []byte, i, depth int) int {
 	if i >= len(b) || depth > maxOpenDepth {
 		return -1
@@ -81,8 +80,8 @@ func arrayEnd(b []byte, i, depth int) int {
 	}
 }
 
-// stringEnd returns the index after the quote that closes the string opened at i. Bytes that are no
-// UTF-8 may stand in it.
+// stringEnd returns the index after the closing quote of the string opened at i. The string may
+// contain invalid UTF-8.
 func stringEnd(b []byte, i int) int {
 	for i++; i < len(b); i++ {
 		c := b[i]
@@ -115,7 +114,7 @@ func escapeEnd(b []byte, i int) int {
 			}
 		}
 		if isSurrogate(b[i+2], b[i+3]) {
-			return -1 // Encode writes no pair of surrogates, and half a pair is no character
+			return -1 // Encode writes no surrogates, paired or not
 		}
 		return i + 5
 	}
@@ -129,8 +128,8 @@ func isSurrogate(first, second byte) bool {
 		second >= 'a' && second <= 'f')
 }
 
-// numberEnd returns the index after the number at i, or -1 for one that is larger than any float64:
-// not every reader takes that.
+// numberEnd returns the index after the number at i, or -1 if it exceeds float64, which some
+// readers reject.
 func numberEnd(b []byte, i int) int {
 	end, exponent := numberSyntax(b, i)
 	if end < 0 || end-i <= maxPlainNumber && exponent <= 2 {
@@ -146,8 +145,8 @@ func numberEnd(b []byte, i int) int {
 // the range of a float64.
 const maxPlainNumber = 200
 
-// numberSyntax returns the index after the number at i, or -1 for what is none, and how many digits
-// its exponent has.
+// numberSyntax returns the index after the number at i, or -1, and the number of digits in its
+// exponent.
 func numberSyntax(b []byte, i int) (end, exponent int) {
 	if at(b, i) == '-' {
 		i++
@@ -191,7 +190,7 @@ func wordEnd(b []byte, i int, word string) int {
 	return -1
 }
 
-// at returns the byte at i, or 0, which stands nowhere in JSON, outside of b.
+// at returns the byte at i, or 0, which no JSON contains, outside of b.
 func at(b []byte, i int) byte {
 	if i < 0 || i >= len(b) {
 		return 0

@@ -10,18 +10,17 @@ import (
 	"unicode/utf8"
 )
 
-// Events are written by appending, byte for byte as encoding/json writes them with its HTML
-// escaping off. What is not written here (structs, pointers, other maps, numbers with exponents
-// given as text) is left to marshalOpen.
+// Events are appended byte for byte as encoding/json writes them without HTML escaping. Rare types
+// (structs, pointers, other maps, json.Number with an exponent) go through marshalOpen.
 
-// maxOpenDepth is how deep a value of any shape is followed here. It is well below maxPlainDepth,
-// so that only marshalOpen has to know what is too deep, and a value that contains itself ends.
+// maxOpenDepth limits the nesting that is written here. It is well below maxPlainDepth, so that
+// only marshalOpen defines the limit, and a value that contains itself ends.
 const maxOpenDepth = 32
 
-// manyKeys is how many names are sorted without allocating.
+// manyKeys is the number of names sorted without allocation.
 const manyKeys = 16
 
-// verbatim marks the bytes that stand for themselves within a JSON string.
+// verbatim marks the bytes that need no escape in a JSON string.
 var verbatim = func() (set [256]bool) {
 	for c := byte(' '); c < utf8.RuneSelf; c++ {
 		set[c] = c != '"' && c != '\\'
@@ -29,9 +28,8 @@ var verbatim = func() (set [256]bool) {
 	return set
 }()
 
-// appendString writes s in quotes. Bytes that are no UTF-8 become the escaped replacement
-// character; the two line separators of Unicode are escaped because scripts take them for line
-// ends.
+// appendString writes s in quotes. Invalid UTF-8 becomes the escaped replacement character;
+// Unicode's two line separators are escaped because scripts treat them as line ends.
 func appendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	written := 0
@@ -59,7 +57,7 @@ func appendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// appendEscape writes one character that does not stand for itself.
+// appendEscape writes one character that needs an escape.
 func appendEscape(dst []byte, char string) []byte {
 	const hex = "0123456789abcdef"
 	switch c := char[0]; {
@@ -115,10 +113,10 @@ var (
 	afterLastYear = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
 )
 
-// hasPlainYear says whether the year is from 1 to 9999.
+// hasPlainYear reports whether the year is from 1 to 9999.
 func hasPlainYear(t time.Time) bool { return t.Unix() >= firstYear && t.Unix() < afterLastYear }
 
-// appendOpen writes a value that may be of any shape. It refuses what it does not know.
+// appendOpen writes a value of any shape; false for types that it does not know.
 func appendOpen(dst []byte, v any, depth int) ([]byte, bool) {
 	if depth > maxOpenDepth {
 		return dst, false
@@ -147,7 +145,7 @@ func appendOpen(dst []byte, v any, depth int) ([]byte, bool) {
 	}
 	switch v := reflect.ValueOf(v); v.Kind() {
 	case reflect.String:
-		// A json.Number that is no integer is left to marshalOpen.
+		// A json.Number that is not an integer is left to marshalOpen.
 		return appendString(dst, v.String()), v.Type() != reflect.TypeFor[json.Number]()
 	case reflect.Bool:
 		return strconv.AppendBool(dst, v.Bool()), true
@@ -164,7 +162,7 @@ func appendOpenObject(dst []byte, m map[string]any, depth int) ([]byte, bool) {
 	var room [manyKeys]string
 	names := room[:0]
 	for name := range m {
-		if !utf8.ValidString(name) { // what is no character is replaced, and two names may become one
+		if !utf8.ValidString(name) { // replacing invalid characters could make two names equal
 			return dst, false
 		}
 		names = append(names, name)

@@ -1,7 +1,7 @@
 package fcmp
 
-// The patterns of the event schemas and of the envelope. Each event is held to one or more of them,
-// so each has a loop of its own; the generator refuses a schema with another.
+// The patterns of the event schemas and of the envelope. Every event is checked against some, so
+// each has a hand-written loop; the generator rejects a schema with another pattern.
 const (
 	patternRunID   = `^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`
 	patternCode    = `^[A-Z][A-Z0-9_]{0,127}$`
@@ -63,9 +63,9 @@ func isAlphanumeric(c byte) bool { return isUpper(c) || 'a' <= c && c <= 'z' || 
 func isUpper(c byte) bool        { return 'A' <= c && c <= 'Z' }
 func isDigit(c byte) bool        { return '0' <= c && c <= '9' }
 
-// isUTCTime reports whether s is RFC 3339's date-time in UTC, as events have it: with a capital T
-// and Z, a fraction of any length, and no leap second. The validator of schemas knows further forms
-// of the same; none of them is written here.
+// isUTCTime reports whether s is an RFC 3339 date-time as events write it: in UTC, with a capital T
+// and Z, a fraction of any length, and no leap second. The schema validator accepts other forms,
+// which are never written here.
 func isUTCTime(s string) bool {
 	const form = "0000-00-00T00:00:00"
 	if len(s) <= len(form) {

@@ -13,8 +13,8 @@ import (
 // maxPlainDepth stops a value that contains itself.
 const maxPlainDepth = 64
 
-// plainMap brings a payload into the types that the validator knows. What is plain already, which
-// is nearly everything, is shared and not copied.
+// plainMap converts a payload to the validator's types. Values that need no conversion, nearly all,
+// are shared, not copied.
 func plainMap(m map[string]any) (map[string]any, error) {
 	if m == nil {
 		return map[string]any{}, nil

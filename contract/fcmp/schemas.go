@@ -27,7 +27,7 @@ var schemas = sync.OnceValue(func() schemaSet {
 	return set
 })
 
-// compiled returns the schema of an event type, or that of the envelope for "".
+// compiled returns the schema of an event type, or of the envelope for "".
 func compiled(typ string) *schema.Schema {
 	raw, _ := contract.EventSchema(typ)
 	s, err := schema.Compile(raw)

@@ -5,14 +5,14 @@ import (
 	"sync"
 )
 
-// Terminal reports whether the event tells of the run's end: whether it is a change of state whose
-// data can be read, to a terminal state. After it nothing more comes.
+// Terminal reports whether the event ends the run: a readable change to a terminal state. No event
+// follows it.
 func (e Event) Terminal() bool {
 	if e.Type != TypeStateChanged {
 		return false
 	}
-	// Nearly all changes lead to a state that is not terminal, which is cheap to see. Only the last
-	// change of a run is decoded in full.
+	// Most changes lead to a non-terminal state, which is cheap to detect. Only a run's last change is
+	// decoded in full.
 	if to := member(e.Data, "to"); to != nil && !terminalState(string(to)) {
 		return false
 	}
@@ -29,10 +29,9 @@ func terminalState(name string) bool {
 	return false
 }
 
-// ChangeIn returns which state the run has left with the event in body, and by which trigger. Both
-// are empty for a submission, which leaves no state. It returns false for an event that tells of
-// neither, and for a body that Encode has not written. It is cheaper than Decode, for callers that
-// need only this of every commit.
+// ChangeIn returns the state that the run has left with the event in body, and the trigger. Both
+// are empty for a submission. It returns false for other events, and for a body that Encode has not
+// written. It is cheaper than Decode, for callers that need only this of every commit.
 func ChangeIn(body []byte) (from, trigger string, ok bool) {
 	if typ := typeOf(body); typ != TypeStarted && typ != TypeStateChanged {
 		return "", "", false // before the data of a question is read, which may be long
@@ -45,8 +44,8 @@ func ChangeIn(body []byte) (from, trigger string, ok bool) {
 	return declaredName(left), declaredName(why), left != nil && why != nil
 }
 
-// typeOf returns the known type of an event, empty if it has another or is not in the form that
-// Encode gives it.
+// typeOf returns the known type of an event; empty for another type, or a form that Encode does not
+// write.
 func typeOf(body []byte) string {
 	var w written
 	c := cursor{rest: body}

@@ -16,8 +16,8 @@ import (
 // maxTime is the longest time in bytes, as the schemas have it.
 const maxTime = 40
 
-// Verify reads an encoded event as Decode does and also checks the envelope and the payload against
-// their schemas, as Encode did when the event was written. A body that is not UTF-8 is no event.
+// Verify reads an encoded event like Decode and also checks the envelope and the payload against
+// their schemas, as Encode did. A body that is not UTF-8 is rejected.
 func Verify(body []byte) (Event, error) {
 	if e, ok := verifyFast(body); ok {
 		return e, nil
@@ -29,8 +29,8 @@ func Verify(body []byte) (Event, error) {
 	return e, e.verify(body)
 }
 
-// orUnknownType returns err, or, if the line has a type that the contract does not have, an error
-// that says only that: how such an event should look is unknown.
+// orUnknownType returns err, or for an unknown event type an error that reports only that: the
+// expected form is unknown.
 func orUnknownType(body []byte, err error) error {
 	var e struct {
 		Type string `json:"type"`
@@ -65,8 +65,8 @@ func verifyFast(body []byte) (Event, bool) {
 	return e, !w.bad && bytes.Equal(w.b, e.Data) && e.ProtocolVersion == protocolOf(p)
 }
 
-// verify checks an event against the schemas. It defines what verifyFast does, and unlike that says
-// what is wrong.
+// verify checks an event against the schemas. It is the specification of verifyFast, and unlike it
+// explains errors.
 func (e Event) verify(body []byte) error {
 	payload, ok := schemas().payloads[e.Type]
 	if !ok {
@@ -75,7 +75,7 @@ func (e Event) verify(body []byte) error {
 	if !utf8.Valid(body) { // decoding would replace the wrong bytes without an error
 		return fmt.Errorf("%w: it is not UTF-8, at byte %d", ErrEvent, notUTF8(body))
 	}
-	// Not schema.Decode: its bound on the size of a document is below that of an event.
+	// Not schema.Decode: its size limit is below MaxEvent.
 	whole, err := decodeObject(body)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrEvent, err)
@@ -100,7 +100,7 @@ func (e Event) validateProtocol() error {
 		return fmt.Errorf("%w: data of %s: %w", ErrEvent, e.Type, err)
 	}
 	if want := protocolOf(p); e.ProtocolVersion != want {
-		return fmt.Errorf("%w: protocol_version is %q; that of such an event is %q", ErrEvent, e.ProtocolVersion, want)
+		return fmt.Errorf("%w: protocol_version is %q; this event needs %q", ErrEvent, e.ProtocolVersion, want)
 	}
 	return nil
 }
@@ -142,8 +142,8 @@ func notUTF8(body []byte) int {
 	return at
 }
 
-// Salvage reads, from a line that is no event, the run and the number of the event that the line
-// would be. Both are empty if the line does not have a valid run_id.
+// Salvage reads the run and event number from a line that is not a valid event. Both are empty if
+// the line has no valid run_id.
 func Salvage(body []byte) (run string, seq uint64) {
 	var e struct {
 		RunID string `json:"run_id"`

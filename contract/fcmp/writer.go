@@ -27,10 +27,9 @@ type Payload interface {
 // writer appends JSON, byte for byte as encoding/json writes it with its HTML escaping off.
 type writer struct {
 	b []byte
-	// bad says that something was written that the schema does not allow. What was written then has
-	// no meaning.
+	// bad reports that the output violates the schema and must be discarded.
 	bad bool
-	why error // says why, where the schema does not
+	why error // explains errors outside the schema
 
 	// The time that was written last, and its JSON. The events of a commit have the same time, most
 	// of them twice.
@@ -38,8 +37,7 @@ type writer struct {
 	lastTimeText []byte
 }
 
-// Events are written into buffers that are used again. A usual one fits without growing; the
-// largest that is kept is no burden.
+// Sizes of the reused buffers. A typical event fits without growing; larger buffers are not kept.
 const (
 	usualBuffer   = 1 << 10
 	largestBuffer = 64 << 10
@@ -73,10 +71,10 @@ func (w *writer) key(name string) {
 	w.b = append(append(append(w.b, '"'), name...), `":`...)
 }
 
-// text writes a text. The text is bad if it has fewer characters than shortest or more than
-// longest, or if match, unless nil, returns false for it.
+// text writes a text. It is bad if its length in characters is outside shortest to longest, or if
+// match, unless nil, returns false.
 func (w *writer) text(s string, shortest, longest int, match func(string) bool) {
-	// A text has no more characters than bytes, so most need not be counted.
+	// A text has at most as many characters as bytes, so most need no counting.
 	if len(s) > longest && utf8.RuneCountInString(s) > longest ||
 		shortest > 0 && utf8.RuneCountInString(s) < shortest || match != nil && !match(s) {
 		w.bad = true
@@ -85,7 +83,7 @@ func (w *writer) text(s string, shortest, longest int, match func(string) bool) 
 	w.b = appendString(w.b, s)
 }
 
-// word writes one of a few words.
+// word writes one of the given words.
 func (w *writer) word(s string, words ...string) {
 	if !slices.Contains(words, s) {
 		w.bad = true
@@ -117,7 +115,7 @@ func (w *writer) time(t time.Time) {
 
 func (w *writer) atMost(n, most int) { w.bad = w.bad || n > most }
 
-// unique refuses a list of at most a hundred texts in which one stands twice.
+// unique rejects duplicates in a list of at most a hundred texts.
 func (w *writer) unique(list []string) {
 	if w.bad {
 		return
@@ -127,8 +125,7 @@ func (w *writer) unique(list []string) {
 	}
 }
 
-// any writes an object of any shape, the member of that name. What is not plain, which is rare, is
-// brought into plain form first.
+// any writes an object of any shape, as the member of this name. Rare types are converted first.
 func (w *writer) any(member string, object map[string]any) {
 	if w.bad {
 		return
@@ -162,11 +159,11 @@ func marshalOpen(member string, object map[string]any) ([]byte, error) {
 	if err := enc.Encode(plain); err != nil {
 		return nil, err
 	}
-	// Two names that are no UTF-8 may have become the same.
+	// Two names with invalid UTF-8 may have become equal.
 	return bytes.TrimSuffix(buf.Bytes(), []byte{'\n'}), unambiguous(buf.Bytes())
 }
 
-// explain says why a payload was refused.
+// explain returns why a payload was rejected.
 func explain(p Payload, why error) error {
 	if why != nil {
 		return why

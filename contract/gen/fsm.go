@@ -23,7 +23,7 @@ func states(s *source, l *contract.Lifecycle) {
 	s.linef("// Protocol is the version of the protocol that the events in Emission.Type belong to.")
 	s.linef("const Protocol = %q", l.Protocol)
 	s.linef("")
-	s.linef("// State is where a run stands.")
+	s.linef("// State is the state of a run.")
 	s.linef("type State string")
 	s.constants("State", all)
 	s.list("States", "State", "returns every state.", all)
@@ -77,7 +77,7 @@ func events(s *source, l *contract.Lifecycle) {
 	s.constants("Warning", warnings)
 	s.list("Warnings", "Warning", "returns every warning code.", warnings)
 	own := l.OwnWarnings
-	s.linef("// What the warning codes of an engine's own begin with, and how many bytes they have at most. %s",
+	s.linef("// The prefix of engines' warning codes, and their maximal length in bytes. %s",
 		documented(own.ID, own.Doc, own.Requirements))
 	s.linef("const (")
 	s.linef("OwnWarningPrefix = %q", own.Prefix)
@@ -124,7 +124,7 @@ func transitions(s *source, l *contract.Lifecycle) {
 	}
 	s.linef("}")
 	s.linef("")
-	s.linef("// configure tells the machine every arrow. A run that stays where it is takes an internal transition.")
+	s.linef("// configure adds every arrow to the machines. A transition to the same state is internal.")
 	s.linef("func configure(machine *stateless.StateMachine) {")
 	for i, st := range l.States {
 		if i > 0 {

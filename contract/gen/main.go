@@ -17,8 +17,7 @@ import (
 	"github.com/interlude-go/interlude/contract"
 )
 
-// readme is the one file that is generated in part; what stands outside of its markers is written
-// by hand.
+// readme is the only partly generated file; the text outside of its markers is written by hand.
 const readme = "contract/README.md"
 
 func main() {
@@ -29,8 +28,8 @@ func main() {
 	}
 }
 
-// run generates into the module at root. It reads lifecycle.json from there, not from what is
-// embedded, so that one run is enough after a change.
+// run generates into the module at root. It reads lifecycle.json from there, not the embedded copy,
+// so that one run is enough after a change.
 func run(root string) error {
 	files, err := generate(root)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/interlude-go/interlude/internal/schema"
 )
 
-// keywords is a JSON Schema as far as event schemas use it. Any other keyword is refused, so that
-// none is passed over in silence.
+// keywords has the JSON Schema keywords that event schemas use. Any other keyword is rejected, so
+// that none is ignored silently.
 //
 //nolint:tagliatelle // JSON Schema writes its keywords in this way
 type keywords struct {
@@ -69,7 +69,7 @@ func (p *properties) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// typeNames are the Go types of the payloads, and objectNames those of the objects in them.
+// typeNames are the Go types of the payloads, and objectNames those for their nested objects.
 var (
 	typeNames = map[string]string{
 		"conversation.started":            "Started",
@@ -154,7 +154,7 @@ func payloads(l *contract.Lifecycle, hash string) ([]byte, error) {
 	return out, nil
 }
 
-// protocols makes the function that says which version of the protocol an event has.
+// protocols writes the function that returns an event's protocol version.
 func protocols(s *source, l *contract.Lifecycle) {
 	s.linef("// protocols are the protocol versions that events have, the lowest one first.")
 	s.linef("var protocols = [...]string{%s}\n", quoted(l.Protocols()))
@@ -239,7 +239,7 @@ func readSchema(raw []byte) (k keywords, err error) {
 
 type payloadWriter struct {
 	*source
-	objects map[string]keywords // those that were written
+	objects map[string]keywords // already written
 }
 
 // object writes the struct of a closed object and its method.
@@ -330,9 +330,9 @@ func statement(member, value string, k keywords) (string, error) {
 	switch {
 	case len(words) > 0 && (k.Type != "" && k.Type != "string" || bounded || k.Format != "" ||
 		k.Enum != nil && k.Const != "" || slices.Contains(words, "")):
-		return "", errors.New("words with further bounds, or an empty one")
+		return "", errors.New("words with other bounds, or an empty one")
 	case k.Format != "" && (k.Format != "date-time" || bounded):
-		return "", fmt.Errorf("format %q, or one with further bounds", k.Format)
+		return "", fmt.Errorf("format %q, or one with other bounds", k.Format)
 	case k.UniqueItems && (k.Items == nil || k.Items.Type != "string"):
 		return "", errors.New("uniqueItems of items that are no texts")
 	case len(words) > 0:

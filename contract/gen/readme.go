@@ -56,8 +56,8 @@ func reference(l *contract.Lifecycle) []byte {
 	return s.Bytes()
 }
 
-// diagram draws one arrow from a state to another, with all transitions that go there, and a note
-// for those that stay: arrows of their own would cover each other's labels.
+// diagram draws one arrow from a state to another, with all transitions between them, and a note
+// for transitions to the same state: separate arrows would cover each other's labels.
 func diagram(s *source, l *contract.Lifecycle) {
 	s.linef("```mermaid")
 	s.linef("stateDiagram-v2")

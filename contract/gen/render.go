@@ -9,7 +9,7 @@ import (
 	"github.com/interlude-go/interlude/contract"
 )
 
-// render makes every file from the contract alone; of the README, the part between the markers.
+// render makes every file from the contract; for the README, the part between the markers.
 func render(l *contract.Lifecycle, hash string) (map[string][]byte, error) {
 	files := map[string][]byte{readme: reference(l)}
 	for name, body := range map[string]func(*source, *contract.Lifecycle){

@@ -1,8 +1,8 @@
-// Package plainfile opens files in folders to which others can write, such as an agent. Whoever can
-// write to a folder can replace an expected file with a named pipe, which blocks the reader, or
-// with a link to a file elsewhere. This package opens a file without waiting and without following
-// a link, and checks it before anything is read or written: it must be a regular file; a file that
-// is written must also belong to this user and have one name.
+// Package plainfile opens files in folders to which others, such as an agent, can write. They can
+// replace an expected file with a named pipe, which blocks the reader, or with a link to a file
+// elsewhere. This package opens a file without waiting and without following a link, and checks it
+// before any read or write: it must be a regular file; a written file must also belong to this user
+// and have one name.
 //
 // Neighbours: engine/transcript, engine/process, engine/agents, engine/checkpoint and lifecycle use
 // it in the folders of runs.
@@ -17,8 +17,7 @@ import (
 	"path/filepath"
 )
 
-// Root opens the folder, and refuses one that is a link. Files opened through it cannot be outside
-// of the folder.
+// Root opens the folder, unless it is a link. Files opened through it cannot be outside the folder.
 func Root(dir string) (*os.Root, error) {
 	seen, err := os.Lstat(dir)
 	if err != nil {
@@ -88,8 +87,8 @@ func Read(dir, name string, limit int64) ([]byte, error) {
 	return body, nil
 }
 
-// open opens the file, and refuses one that is not plain. The flag must not change the file before
-// it is checked, as os.O_TRUNC would.
+// open opens the file, unless it is not plain. The flag must not change the file before the check,
+// as os.O_TRUNC would.
 func open(root *os.Root, name string, flag int) (*os.File, error) {
 	f, err := root.OpenFile(name, flag|noWait, 0o600)
 	if err != nil {
@@ -123,7 +122,7 @@ func plain(root *os.Root, name string, f *os.File) error {
 	return nil
 }
 
-// ErrRefused says that something other than a plain file or folder has the name.
+// ErrRefused: the name belongs to something other than a plain file or folder.
 var ErrRefused = errors.New("not opened: remove it")
 
 func refused(path, why string) error { return fmt.Errorf("%s %s: %w", path, why, ErrRefused) }

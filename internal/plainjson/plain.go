@@ -2,8 +2,8 @@ package plainjson
 
 import "unicode/utf8"
 
-// plain marks the ASCII characters that need no escape in a text. JSON escapes some characters;
-// encoding/json escapes a few more, so that a text can stand in an HTML page.
+// plain marks the ASCII characters that need no escape in a text. encoding/json escapes a few more
+// than JSON requires, so that a text can be embedded in an HTML page.
 var plain = func() (table [256]bool) {
 	for c := ' '; c < utf8.RuneSelf; c++ {
 		table[c] = true

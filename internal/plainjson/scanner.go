@@ -10,22 +10,21 @@ import (
 	"time"
 )
 
-// Scanner reads what Writer writes: members in the order of the fields, without blanks. At the
-// first byte that it does not expect it gives up, and the caller leaves everything to
-// encoding/json. It need not know all valid JSON, only the usual form, but whatever it accepts it
-// must read as encoding/json would. A method with the parameter name does nothing if that member is
-// missing. What was read shares no memory with Body.
+// Scanner reads Writer's form: members in the order of the fields, without white space. At the
+// first unexpected byte it gives up, and the caller uses encoding/json. It need not accept all
+// valid JSON, but must read whatever it accepts as encoding/json would. A method with the parameter
+// name does nothing if that member is missing. Results share no memory with Body.
 type Scanner struct {
 	// Body is the JSON to be read.
 	Body []byte
 	// Words are texts that AWord need not allocate; nil for none.
 	Words Words
 
-	at     int             // the next byte; -1 once it has given up, after which nothing matches
+	at     int             // the next byte; -1 after giving up, after which nothing matches
 	shared strings.Builder // the memory that short texts share
 }
 
-// GiveUp says that Body is not in the form that Writer writes.
+// GiveUp reports that Body is not in Writer's form.
 func (s *Scanner) GiveUp() { s.at = -1 }
 
 // Going reports whether the Scanner has not given up.
@@ -53,7 +52,7 @@ func (s *Scanner) Need(word string) {
 	}
 }
 
-// Own reads a text into memory of its own, for callers that keep it longer than the other values.
+// Own reads a text into separate memory, for callers that keep it longer than the other values.
 func (s *Scanner) Own(name string, into *string) {
 	if s.Member(name) {
 		*into = s.OwnText()

@@ -5,8 +5,8 @@ import "strings"
 const (
 	// shortText is the length in bytes up to which texts share memory.
 	shortText = 64
-	// sharedTexts is the size in bytes of the memory that they share: one short text that outlives
-	// the others keeps at most so much alive.
+	// sharedTexts is the size in bytes of the shared memory: the most that one long-lived short text
+	// keeps alive.
 	sharedTexts = 128
 )
 
@@ -58,7 +58,7 @@ func (s *Scanner) sharedText(text []byte, escaped bool) string {
 	return string(text)
 }
 
-// long returns the text without its escapes, in memory of its own.
+// long returns the text without its escapes, in separate memory.
 func (s *Scanner) long(text []byte) string {
 	var b strings.Builder
 	b.Grow(len(text))

@@ -29,9 +29,9 @@ func endOfValue(body []byte, at, depth int) int {
 	return -1
 }
 
-// endOfAny returns where the object, array or text that begins at body[at] ends, if it is valid
-// JSON in any form. It returns -1 if the value does not end, is nested deeper than maxDepth, or is
-// of another kind.
+// endOfAny returns the end of the object, array or text that begins at body[at], if it is valid
+// JSON in any form. It returns -1 if the value has no end, is nested deeper than maxDepth, or has
+// another type.
 func endOfAny(body []byte, at int) int {
 	depth := 0
 	for ; at < len(body); at++ {

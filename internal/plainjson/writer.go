@@ -17,7 +17,7 @@ import (
 // If leaves out an empty value, as omitempty and omitzero do. The zero Writer starts with a new
 // buffer.
 type Writer struct {
-	// Buf is the output, appended to what the caller put there.
+	// Buf is the output, appended to the caller's initial content.
 	Buf []byte
 	// Err is the first failure, nil for none. After a failure the output is not valid.
 	Err error
@@ -85,8 +85,7 @@ func (w *Writer) FlagIf(name string, v bool) {
 	}
 }
 
-// Time writes a time in the form of RFC 3339. A year after 9999 is a failure, since that form has
-// no such years.
+// Time writes a time in RFC 3339. It fails for years after 9999, which the format lacks.
 func (w *Writer) Time(name string, v time.Time) {
 	var err error
 	w.Put(name)
@@ -135,8 +134,8 @@ func (w *Writer) LabelsIf(name string, v map[string]string) {
 	w.Put(`}`)
 }
 
-// RawIf writes JSON that the caller provides. JSON in another form than that of encoding/json is
-// converted to it. Empty JSON is left out; invalid JSON is a failure.
+// RawIf writes JSON from the caller, converted to encoding/json's form if necessary. It omits empty
+// JSON and fails for invalid JSON.
 func (w *Writer) RawIf(name string, v json.RawMessage) {
 	switch {
 	case len(v) == 0:
@@ -172,8 +171,8 @@ var errNotEmbeddable = errors.New("it is not JSON, or has blanks around it")
 // maxDecodeDepth is the nesting depth that encoding/json can decode.
 const maxDecodeDepth = 10_000
 
-// Embeddable reports whether v is JSON that can be part of an object byte for byte: it has no
-// blanks around it, and inside an object encoding/json can still decode its depth.
+// Embeddable reports whether v can be part of an object byte for byte: JSON without surrounding
+// white space, and, within an object, not too deep for encoding/json.
 func Embeddable(v json.RawMessage) bool {
 	const blanks = " \t\r\n"
 	if len(v) == 0 || strings.IndexByte(blanks, v[0]) >= 0 || strings.IndexByte(blanks, v[len(v)-1]) >= 0 ||
@@ -213,7 +212,7 @@ func WriteList[T any](w *Writer, name string, list []T, write func(*Writer, *T))
 	w.Put(`]`)
 }
 
-// other writes a rare value, or one of unknown shape, with encoding/json.
+// other writes a rare value, or a value of unknown shape, with encoding/json.
 func (w *Writer) other(name string, v any) {
 	body, err := json.Marshal(v)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// Liveness says what is known of a recorded process.
+// Liveness is the known state of a recorded process.
 type Liveness int
 
 // The values of Liveness. A process is Unknown if it belongs to another machine or boot, or if this
@@ -64,7 +64,7 @@ func OfEarlierBoot(identity string) bool {
 	return ok && err == nil && kernel(boot) != kernel(here)
 }
 
-// Alive returns what is known of the process with the identity.
+// Alive returns the known state of the process with the identity.
 func Alive(identity string) Liveness {
 	boot, pid, started, ok := parse(identity)
 	here, err := bootID()
@@ -72,7 +72,7 @@ func Alive(identity string) Liveness {
 		return Unknown
 	}
 	if boot != here {
-		return Unknown // of another machine or boot: only its lease says whether the node lives
+		return Unknown // from another machine or boot: only its lease says whether the node lives
 	}
 	now, err := startTime(pid)
 	switch {

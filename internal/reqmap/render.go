@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// columns is the width of the page's lines. A longer word gets a line of its own.
+// columns is the width of the page's lines. A longer word gets a separate line.
 const columns = 120
 
 const heading = `# Requirements and their tests

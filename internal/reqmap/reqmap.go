@@ -57,8 +57,8 @@ func isTest(path string) bool {
 		"storetest/") || strings.Contains(path, "enginetest/")
 }
 
-// scanner returns the function that finds the ids in a file, or nil if the file is no test. Sources
-// under testdata are the input of tests.
+// scanner returns the function that finds the ids in a file, or nil for a file without tests.
+// Sources under testdata are inputs of tests.
 func scanner(path string) func(path, rel string, report func(id string, where Place)) error {
 	switch {
 	case strings.HasPrefix(path, "lifecycle/stories/") && strings.HasSuffix(path, ".txt"):
@@ -125,7 +125,7 @@ func scanStory(path, rel string, report func(id string, where Place)) error {
 	return nil
 }
 
-// scanFile reports the ids of one file, each with the declaration in which it stands.
+// scanFile reports the ids of one file, each with its surrounding declaration.
 func scanFile(path, rel string, report func(id string, where Place)) error {
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, path, nil, parser.ParseComments)

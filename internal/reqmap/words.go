@@ -7,8 +7,8 @@ import (
 )
 
 // Ids are short, so they occur by chance: next to T1, in base64, hex, percent escapes and UUIDs. An
-// id therefore counts only where a person would have written it: as a word of a sentence or of a
-// list, or as the beginning of a part of a function's name.
+// id therefore counts only where a person would write it: as a word of a sentence or a list, or as
+// the beginning of a part of a function's name.
 var (
 	word   = regexp.MustCompile(`[A-R][0-9]{1,2}`)
 	inName = regexp.MustCompile(`(?:^(?:Test|Fuzz|Example)|_)((?:[A-R][0-9]{1,2})+)(?:[A-Z_]|$)`)

@@ -2,5 +2,5 @@
 
 package sample
 
-// Race says that the race detector watches.
+// Race reports that the race detector is active.
 const Race = true

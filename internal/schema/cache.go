@@ -22,8 +22,8 @@ type cache struct {
 }
 
 // get returns the compiled schema. It compiles without the lock, so that a large schema delays no
-// caller whose schema is cached. Callers that ask for the same new schema at the same time may each
-// compile it; all get the one that was cached first.
+// caller of a cached one. Concurrent callers with the same new schema may each compile it; all get
+// the first cached one.
 func (c *cache) get(raw []byte) (*Schema, error) {
 	if s := c.cached(raw); s != nil {
 		return s, nil

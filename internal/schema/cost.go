@@ -2,17 +2,18 @@ package schema
 
 import "github.com/santhosh-tekuri/jsonschema/v5"
 
-// MaxCost is how often a schema may check one value. Thirty definitions that each refer twice to
-// the next one would check it a billion times. The count covers one level only: a schema that
+// MaxCost limits how often a schema may check one value. Thirty definitions that each refer twice
+// to the next one would check it a billion times. The count covers one level only: a schema that
 // applies itself twice to the same member doubles its work with each level of a document made for
-// it. Whoever declares such a schema is responsible for it.
+// it. The author of that schema is responsible.
 const MaxCost = 10_000
 
-// maxWork bounds how often the values of a document are checked in all. A check takes microseconds,
-// and half a kilobyte if it fails; whoever answers a form may send document after document.
+// maxWork limits the checks of all values of a document. A check takes microseconds, and half a
+// kilobyte if it fails; a person may submit any number of documents to a form.
 const maxWork = 500_000
 
-// namesOfCheck is how many required names count as one check: a failure lists all that are missing.
+// namesOfCheck is the number of required names that count as one check: a failure lists all missing
+// ones.
 const namesOfCheck = 4
 
 // countValues counts the values of a decoded document.

@@ -52,7 +52,7 @@ func indexEnums(s *jsonschema.Schema) {
 	s.Enum, s.Constant = nil, nil
 }
 
-// wantOf says what is allowed, in the validator's words.
+// wantOf states the allowed values, in the validator's words.
 func wantOf(keyword string, values []any) string {
 	var all []string
 	for _, v := range values {

@@ -83,8 +83,7 @@ type Fault struct {
 // maxFaults bounds a list of faults.
 const maxFaults = 20
 
-// faultsOf collects the leaves of the validator's tree of errors: the violations that have no
-// further cause.
+// faultsOf collects the leaves of the validator's error tree: the violations without another cause.
 func faultsOf(v *jsonschema.ValidationError, list []Fault) []Fault {
 	if len(v.Causes) == 0 {
 		return append(list, Fault{clip(v.InstanceLocation), clip(ordered(v.Message))})

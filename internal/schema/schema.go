@@ -13,19 +13,18 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v5"
 )
 
-// The reasons why a schema or a document is refused. A message says where and what; use errors.Is
-// to tell them apart.
+// The reasons to reject a schema or a document. The message has the place and the fault; use
+// errors.Is to distinguish them.
 var (
-	// ErrInvalid says that the schema itself cannot be used.
+	// ErrInvalid: the schema itself cannot be used.
 	ErrInvalid = errors.New("schema: cannot be compiled")
-	// ErrReference says that the schema refers to a document outside itself. It comes with
-	// ErrInvalid.
+	// ErrReference: the schema refers to a document outside itself. It comes with ErrInvalid.
 	ErrReference = errors.New("schema: references to other documents are not followed")
-	// ErrComplex says that the schema has more parts or larger patterns than MaxSchemas,
-	// MaxInstructions and MaxMemory allow, or multiplies itself through references beyond MaxCost. It
-	// comes with ErrInvalid.
+	// ErrComplex: the schema has more parts or larger patterns than MaxSchemas, MaxInstructions and
+	// MaxMemory allow, or multiplies itself through references beyond MaxCost. It comes with
+	// ErrInvalid.
 	ErrComplex = errors.New("schema: too complex")
-	// ErrViolation says that the document is JSON but breaks the schema.
+	// ErrViolation: the document is JSON but violates the schema.
 	ErrViolation = errors.New("schema: violated")
 )
 
@@ -108,10 +107,9 @@ func (s *Schema) ValidateJSON(raw []byte) error {
 	return s.validate(v)
 }
 
-// Faults decodes a document within the bounds of this package and lists what the schema does not
-// allow in it, in the order of the places, 20 at most; a document whose values would be checked more
-// than 500,000 times in all is not allowed either. The error says that the document cannot be
-// read.
+// Faults decodes a document within the limits of this package and lists its schema violations, in
+// the order of their places, at most 20; more than 500,000 checks of values are a violation too.
+// The error says that the document cannot be read.
 func (s *Schema) Faults(raw []byte) ([]Fault, error) {
 	v, err := Decode(raw)
 	if err != nil {
@@ -136,10 +134,10 @@ func (s *Schema) Faults(raw []byte) ([]Fault, error) {
 	return faults[:min(len(faults), maxFaults)], nil
 }
 
-// Size returns what the schema takes.
+// Size returns the schema's size.
 func (s *Schema) Size() Size { return s.size }
 
-// Cost is how often the schema may check one value, as MaxCost has it.
+// Cost returns how often the schema may check one value, as limited by MaxCost.
 func (s *Schema) Cost() int { return s.cost }
 
 // Permissive reports whether the schema accepts every object, so that validating against it proves
@@ -153,8 +151,8 @@ func (s *Schema) validate(v any) error {
 	return nil
 }
 
-// isPattern is the format "regex". It only parses the pattern, since compiling one that a value
-// contains may take a hundred megabytes.
+// isPattern is the format "regex". It only parses the pattern, since compiling one from a value may
+// take a hundred megabytes.
 func isPattern(v any) bool {
 	pattern, ok := v.(string)
 	if !ok {

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// The bounds of what it takes to compile a schema. They are checked in its text, before anything is
-// compiled: the compiler compares each sub-schema with each other one, and the repetitions of a
-// pattern of ten characters can take megabytes.
+// The limits on compiling a schema. They are checked in its text, before compilation: the compiler
+// compares all pairs of sub-schemas, and the repetitions of a pattern of ten characters can take
+// megabytes.
 const (
 	// MaxSchemas is the number of objects and booleans in a schema, a bound on its sub-schemas.
 	MaxSchemas = 5000
@@ -32,7 +32,7 @@ const (
 	runeBytes        = 12   // of a bound of a character class, likewise
 )
 
-// Size is what a schema takes.
+// Size is the size of a schema.
 type Size struct {
 	// Schemas is the number of objects and booleans.
 	Schemas int
@@ -44,9 +44,9 @@ type Size struct {
 	named int // references by name
 }
 
-// Measure counts what a schema takes without compiling it. Each member that could be a pattern is
-// counted as one, since a reference may lead to any place. The error matches ErrInvalid, and
-// ErrComplex if the schema is beyond the bounds.
+// Measure computes a schema's size without compiling it. Each member that could be a pattern counts
+// as one, since a reference may lead to any place. The error matches ErrInvalid, and ErrComplex if
+// the schema exceeds the limits.
 func Measure(raw []byte) (Size, error) {
 	v, err := Decode(raw)
 	if err != nil {
@@ -125,7 +125,7 @@ func (s *Size) addMember(name string, value any) {
 func (s *Size) addPattern(pattern string) {
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil || s.Instructions > MaxInstructions {
-		return // the compiler says what is wrong with the pattern
+		return // the compiler reports the pattern's fault
 	}
 	const ends = 2 // the instruction that fails, and the match
 	n, runes := instructions(parsed)
@@ -133,8 +133,8 @@ func (s *Size) addPattern(pattern string) {
 	s.Memory += n*instructionBytes + runes*runeBytes
 }
 
-// instructions counts the instructions of the matcher that regexp makes of a pattern, and the bounds
-// of their character classes. Package syntax bounds both to some millions.
+// instructions counts the instructions that regexp compiles from a pattern, and the bounds of their
+// character classes. Package syntax limits both to some millions.
 func instructions(re *syntax.Regexp) (n, runes int) {
 	for _, sub := range re.Sub {
 		subN, subRunes := instructions(sub)

@@ -1,6 +1,6 @@
-// Package effecttest proves that an agent whose engine asks before it acts has one effect for each
-// accepted answer: whoever answers at the same time, though the host dies, and in a fork. The suite
-// is for engines of frameworks that would execute an answer as often as it is given.
+// Package effecttest verifies that an agent whose engine asks before it acts has one effect per
+// accepted answer: under concurrent replies, host crashes, and forks. The suite is for engines of
+// frameworks that would execute an answer as often as it is given.
 package effecttest
 
 import (
@@ -31,8 +31,7 @@ type Harness struct {
 	Agent func(t *testing.T) (newEngine func() engine.Engine, count func() int)
 	// Prompt is the prompt of each run.
 	Prompt string
-	// Always says that the agent has its effect whatever the answer is, so that forks with other
-	// answers are not tried.
+	// Always: the agent has its effect whatever the answer, so forks with other answers are not tried.
 	Always bool
 }
 
@@ -110,7 +109,7 @@ func (h *Host) Succeeds(id string) lifecycle.Run {
 	return run
 }
 
-// race sends so many replies at one time, of which one must be accepted, and returns its receipt.
+// race sends n concurrent replies, of which one must be accepted, and returns its receipt.
 func (h *Host) race(id string, question, n int) interaction.Receipt {
 	h.tb.Helper()
 	accepted := make(chan interaction.Receipt, n)

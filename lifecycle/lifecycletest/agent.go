@@ -13,10 +13,10 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// Step is what an agent does in one turn.
+// Step is an agent's behaviour in one turn.
 type Step func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error)
 
-// Agent is an engine that does what the case plans, and remembers its turns.
+// Agent is an engine that follows the case's plan, and records its turns.
 type Agent struct {
 	enginetest.FakeAgent
 
@@ -103,7 +103,7 @@ func (a *Agent) Refuse(runID string) {
 // endWith ends the turn with this outcome, and the session of the run.
 func endWith(o engine.Outcome) Step {
 	return func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
-		end := o // many turns may use the step at one time
+		end := o // concurrent turns may use the step
 		end.Session = &engine.SessionHandle{Engine: "agent", Version: "1", Data: []byte("session-" + t.RunID)}
 		return end, nil
 	}
@@ -124,7 +124,7 @@ func AsksAll(rule interaction.Rule, prompts ...string) Step {
 	return endWith(o)
 }
 
-// AsksApprovals ends the turn with approvals that so many people must give, and their rule.
+// AsksApprovals ends the turn with approvals by this many people, and their rule.
 func AsksApprovals(rule interaction.Rule, need int, prompts ...string) Step {
 	o := engine.Outcome{Process: engine.Process{Status: engine.OK}, FinalText: "May I?", Rule: rule}
 	for _, prompt := range prompts {
@@ -149,7 +149,7 @@ func Crashes() Step {
 	return endWith(engine.Outcome{Process: engine.Process{Status: engine.Failed, Detail: "exit status 3", ExitCode: 3}})
 }
 
-// Hangs goes on until the turn is canceled.
+// Hangs runs until the turn is canceled.
 func Hangs(ctx context.Context, _ engine.Turn, _ engine.Sink) (engine.Outcome, error) {
 	<-ctx.Done()
 	return engine.Outcome{}, context.Cause(ctx)

@@ -20,13 +20,13 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// kin remembers the children that the runs of a world have started, and the ends that their parents
-// were told.
+// kin records the children of a world's runs, and the ends reported to their parents.
 type kin struct {
 	mu   sync.Mutex
 	ids  map[string]string             // guarded by mu; by parent and key
-	ends map[string][]*engine.ChildEnd // guarded by mu; what a parent's turn found when it went on
-	errs []error                       // guarded by mu; of Spawn
+	ends map[string][]*engine.ChildEnd // guarded by mu; the ends that a parent's turn found when it
+	// continued
+	errs []error // guarded by mu; of Spawn
 }
 
 func newKin() *kin {
@@ -49,7 +49,7 @@ func (k *kin) note(f func()) {
 // joins starts children with these prompts, waits for all of them, and is done in the next turn.
 func (k *kin) joins(prompts ...string) Step { return k.waits(engine.Outcome{}, prompts...) }
 
-// waits is joins with more that the outcome says.
+// waits is joins with additional content in the outcome.
 func (k *kin) waits(o engine.Outcome, prompts ...string) Step {
 	return func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 		parent := s.(engine.Parent)
@@ -97,7 +97,7 @@ func (k *kin) descends(ctx context.Context, t engine.Turn, s engine.Sink) (engin
 	return k.joins("descend")(ctx, t, s)
 }
 
-// agent executes the runs that have no plan of their own, by their prompts.
+// agent executes the runs without a plan by their prompts.
 func (k *kin) agent(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 	prompt, _, _ := strings.Cut(t.Prompt, "\n") // before the library's instructions
 	switch {
@@ -117,7 +117,7 @@ func (k *kin) agent(ctx context.Context, t engine.Turn, s engine.Sink) (engine.O
 	return Done(prompt)(ctx, t, s)
 }
 
-// family is a world whose run "r" does what the step says.
+// family is a world whose run "r" executes the step.
 func family(step func(k *kin) Step, run func(w *world, k *kin), options ...option) func(*testing.T, Opener) {
 	return func(t *testing.T, open Opener) {
 		t.Helper()
@@ -395,7 +395,7 @@ var children = append([]testCase{
 		})},
 }, append(oddWaits(), familyOutages()...)...)
 
-// oddWaits are waits for what is no child of the run.
+// oddWaits are waits for runs that are not children.
 func oddWaits() (all []testCase) {
 	for _, c := range []struct {
 		what, says string
@@ -423,7 +423,7 @@ func oddWaits() (all []testCase) {
 	return all
 }
 
-// familyOutages are families on a store that fails one of its writes, each in turn.
+// familyOutages are families on a store that fails each of its writes in turn.
 func familyOutages() (all []testCase) {
 	for write := 2; write <= 13; write++ {
 		for how, lost := range map[string]bool{"fails": false, "is not acknowledged": true} {

@@ -31,9 +31,9 @@ var feeds = []testCase{
 	})},
 }
 
-// feedFault is what happens at the nth call of its kind: the reader's process ends before the store
-// has executed it, or after that; or it goes on without the answer. The call "leave" is none of the
-// store: from then on the reader acknowledges nothing, and ends in good order some time later.
+// feedFault is the fault at the nth call of its kind: the reader's process ends before or after the
+// store has executed it; or it continues without the answer. The call "leave" is not a store call:
+// from then on the reader acknowledges nothing, and ends in order some time later.
 type feedFault struct {
 	call, outcome string
 	nth           int
@@ -41,8 +41,8 @@ type feedFault struct {
 
 var errFeedFault = errors.New("lifecycletest: the reader's process has ended, or the answer is lost")
 
-// dying is the store of a reader's process, at one of whose calls the fault happens. Leases are
-// over at once, since a bubble's clock is not that of a server.
+// dying is the store of a reader's process with the fault. Leases are released immediately, since a
+// bubble's clock is not a server's.
 type dying struct {
 	store.Store
 	fault feedFault
@@ -115,10 +115,10 @@ func (d *dying) ReleaseFeed(ctx context.Context, l store.FeedLease) error {
 	return d.do("release", func() error { return d.Store.ReleaseFeed(ctx, l) })
 }
 
-// readersDie has runs ask and go on while the feed is read by one process after the other. The
-// fault happens to the first that comes to it; their calls are counted together. All readers
-// together must have seen each event, and each of them the events of a run in their order,
-// beginning no later than after the last one that may have been acknowledged.
+// readersDie lets runs ask and continue while one process after the other reads the feed. The fault
+// hits the first to reach it; their calls are counted together. All readers together must see each
+// event, and each reader a run's events in order, starting no later than after the last one that
+// may have been acknowledged.
 func (w *world) readersDie(name string, fault feedFault) {
 	w.Helper()
 	w.feedCalls = make(map[string]int)
@@ -126,7 +126,7 @@ func (w *world) readersDie(name string, fault feedFault) {
 	require.NoError(w, err)
 	require.True(w, created)
 	seen := make(map[string]uint64)  // the last event of each run that any reader has got
-	acked := make(map[string]uint64) // and of those that may have been acknowledged
+	acked := make(map[string]uint64) // possibly acknowledged
 	var runs []string
 	hit := false
 	for round := range 4 {
@@ -152,7 +152,7 @@ func (w *world) readersDie(name string, fault feedFault) {
 	require.NoError(w, w.DeleteFeed(w.ctx, name))
 }
 
-// readFeed has a process read the feed until it has got the last event of each run, or has died.
+// readFeed lets a process read the feed until it has the last event of each run, or has died.
 func (w *world) readFeed(name string, fault feedFault, runs []string, seen, acked map[string]uint64) (
 	hit bool,
 ) {
@@ -184,7 +184,7 @@ func (w *world) readFeed(name string, fault feedFault, runs []string, seen, acke
 		if seen[e.RunID] == missing[e.RunID] {
 			delete(missing, e.RunID)
 		}
-		if e.More && e.Seq%3 != 0 { // now and then in the middle of what is at hand
+		if e.More && e.Seq%3 != 0 { // sometimes in the middle of a batch
 			continue
 		}
 		if d.arrive("leave"); d.hit && fault.call == "leave" {

@@ -33,7 +33,7 @@ func (g *gated) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Clai
 	return g.Store.Claim(ctx, req)
 }
 
-// Watch implements store.Watcher, whatever the store below does.
+// Watch implements store.Watcher for every store.
 func (g *gated) Watch(fn func(store.Hint)) (stop func()) {
 	below := func() {}
 	if w, ok := g.Store.(store.Watcher); ok {

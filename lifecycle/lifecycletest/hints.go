@@ -56,10 +56,10 @@ func (d distorted) Watch(fn func(store.Hint)) (stop func()) {
 	}
 }
 
-// withoutHints is a store that is no store.Watcher, whatever the store below is.
+// withoutHints hides a store's store.Watcher.
 type withoutHints struct{ store.Store }
 
-// delay holds up to n hints back, and passes on the one that choose names.
+// delay holds up to n hints back, and passes on the one selected by choose.
 func delay(n int, choose func(count, kept int) int) distortion {
 	return func(pass func(store.Hint)) func(store.Hint) {
 		var kept []store.Hint
@@ -143,8 +143,7 @@ func withHints(change func(store.Store) store.Store) func(*testing.T, Opener) {
 	}
 }
 
-// hints are cases of what a store's hints bring. They spare readers a query, and nobody trusts or
-// needs them.
+// hints are cases about the content of hints. Hints spare readers a query; nothing depends on them.
 var hints = func() []testCase {
 	const who = "F8 F9/readers and waiters of a store "
 	all := []testCase{{who + "that has no hints", withHints(func(s store.Store) store.Store {
@@ -158,8 +157,7 @@ var hints = func() []testCase {
 	return append(all, testCase{"F9/a reader's context ends its sequence with an error", inWorld(aReadersContextEnds)})
 }()
 
-// reportsMuch reports messages, more than a page and than what hints may bring at one time, before
-// it does the step.
+// reportsMuch reports more messages than a page or one hint may have, before it executes the step.
 func reportsMuch(step Step) Step {
 	return func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 		for i := range 300 {
@@ -197,7 +195,7 @@ func everyReaderReadsAll(w *world) {
 		})
 	}
 	follow(0, 0, func(fcmp.Event) {})
-	follow(1, 0, func(e fcmp.Event) { // is slow: several times it sleeps until hints bring nothing any more
+	follow(1, 0, func(e fcmp.Event) { // slow: sleeps repeatedly until hints have nothing for it
 		if e.Seq%97 == 1 {
 			time.Sleep(20 * time.Second)
 		}
@@ -210,7 +208,7 @@ func everyReaderReadsAll(w *world) {
 			w.Errorf("reply: %v", err)
 		}
 	})
-	all.Go(func() { // connects anew after every hundred events
+	all.Go(func() { // reconnects after every hundred events
 		for last, ended := uint64(0), false; !ended; {
 			for e, err := range w.Events(w.ctx, "r", last) {
 				if err != nil {
@@ -237,7 +235,7 @@ func everyReaderReadsAll(w *world) {
 		})
 	}
 	synctest.Wait()
-	follow(4, 3, func(fcmp.Event) {}) // from the middle of what is to come
+	follow(4, 3, func(fcmp.Event) {}) // from the middle of the expected events
 	all.Wait()
 
 	final := w.is("r", fsm.StateSucceeded)

@@ -18,7 +18,7 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// limits are cases of what is too large, too much, or no text at all.
+// limits are cases of values that are too large, too many, or not text.
 var limits = append([]testCase{
 	{"F6/an engine's own codes are kept, and what is no code becomes a warning of ours", inWorld(func(w *world) {
 		codes := []fsm.Warning{"X_OF_ITS_OWN", "MY_OWN_WARNING", "", "lower", "X_" + fsm.Warning(strings.Repeat("A",
@@ -101,8 +101,8 @@ var limits = append([]testCase{
 	})},
 }, outputCases()...)
 
-// outputCases are about an output that is larger than any that is taken. Whoever reads of the run
-// is told so: in a warning, and in its error or its question.
+// outputCases are about an output above the limit. Every reader of the run is informed: by a
+// warning, and by its error or its question.
 func outputCases() (all []testCase) {
 	text := strings.Repeat("x", interaction.MaxOutput)
 	output, err := json.Marshal(map[string]any{"answer": text})

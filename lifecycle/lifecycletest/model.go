@@ -35,8 +35,7 @@ var variants = []variant{
 	{fsm.ProfileStickyProcess, true, true, false, "", false}, {fsm.ProfileStickyProcess, false, false, true, "", false},
 }
 
-// waitVariants are those whose questions have waits of their own, which say the opposite of the
-// policy.
+// waitVariants are the variants whose questions have waits that contradict the policy.
 var waitVariants = []variant{
 	{fsm.ProfileResumable, true, false, true, interaction.ThenDefault, false},
 	{fsm.ProfileResumable, false, true, true, interaction.ThenFail, false},
@@ -159,7 +158,7 @@ func (l *life) command(run lifecycle.Run, event fsm.Event) func() {
 	return l.crash(run, event)
 }
 
-// ruleMet reports whether the run goes on with the next reply to one of its open questions.
+// ruleMet reports whether the run continues with the next reply to an open question.
 func (l *life) ruleMet(run *lifecycle.Run) bool {
 	open := len(run.OpenQuestions())
 	if q := run.OpenQuestion(l.answers(run)); l.v.votes && q != nil && len(q.Votes) == 0 {
@@ -188,8 +187,8 @@ func (l *life) fires(run *lifecycle.Run) fsm.Event {
 	}[l.v.then]
 }
 
-// answers returns the question that a person replies to next: one that is open, not always the
-// first, or the last one that was.
+// answers returns the question for a person's next reply: an open one, not always the first, or the
+// last one that was open.
 func (l *life) answers(run *lifecycle.Run) int {
 	if open := run.OpenQuestions(); len(open) > 0 {
 		return open[int(run.Version)%len(open)].ID
@@ -201,7 +200,7 @@ func (l *life) answers(run *lifecycle.Run) int {
 func (l *life) crash(run lifecycle.Run, event fsm.Event) func() {
 	recoverAfter := func() {
 		l.fence()
-		l.advance(15 * time.Second) // the host notices, comes back as another node, and recovers what it left
+		l.advance(15 * time.Second) // the host notices, returns as another node, and recovers its runs
 	}
 	sticky := run.Profile == fsm.ProfileStickyProcess
 	requeues := run.State == fsm.StateRunning && run.Repeatable && !sticky
@@ -225,7 +224,7 @@ func (l *life) crash(run lifecycle.Run, event fsm.Event) func() {
 	return nil
 }
 
-// facts are those of the run, and those that the command makes.
+// facts returns the facts of the run and of the command.
 func (l *life) facts(run lifecycle.Run, event fsm.Event) contract.Facts {
 	waiting := run.State == fsm.StateWaitingUser
 	lost := event == fsm.EventRestartReconcileFailed
@@ -302,8 +301,8 @@ func (ls *lives) walk(path []fsm.Event, length int) {
 	}
 }
 
-// policiesPerSample: one of this many waiting policies is tested under the race detector, and with
-// -short.
+// policiesPerSample: under the race detector and with -short, 1 in this many waiting policies is
+// tested.
 const policiesPerSample = 4
 
 // maxLength returns the length of the sequences: one less with -short, which suits a store that
@@ -316,12 +315,11 @@ func maxLength() int {
 }
 
 // sequences are G3: every short sequence of events, and long random ones, lead to the same states
-// on the contract's model, on the machine, and on a lifecycle with this store. A sequence with a
-// refused event is the same sequence without it, since a refused event changes nothing, which each
-// step shows.
+// on the contract's model, on the machine, and on a lifecycle with this store. A refused event
+// changes nothing, as each step verifies, so sequences with refused events need no separate test.
 //
-// G3 K7: questions with waits of their own, too, whose steps and ends are compared with what the
-// time says (checkWaits).
+// G3 K7: includes questions with waits, whose steps and ends are compared with the time
+// (checkWaits).
 var sequences = []testCase{
 	{"G3 G2 A3 A7 K1 K2/every sequence of few events", func(t *testing.T, open Opener) {
 		for i, v := range variants {
@@ -344,7 +342,7 @@ var sequences = []testCase{
 		for i, v := range all {
 			worlds[i] = newLives(t, open, v)
 		}
-		rapid.Check(struct{ testing.TB }{t}, func(rt *rapid.T) { // a bubble has no deadline to ask for
+		rapid.Check(struct{ testing.TB }{t}, func(rt *rapid.T) { // a bubble has no deadline
 			l := worlds[rapid.IntRange(0, len(worlds)-1).Draw(rt, "policy")].newLife(15 * time.Minute)
 			for range rapid.IntRange(6, 60).Draw(rt, "length") {
 				l.step(rapid.SampledFrom(lasting).Draw(rt, "event"))
@@ -357,7 +355,7 @@ var sequences = []testCase{
 	}},
 }
 
-// lasting are the events with those that end a run made rare, so that random lives are long.
+// lasting are the events with terminal ones made rare, so that random lives are long.
 var lasting = func() []fsm.Event {
 	var all []fsm.Event
 	for _, e := range fsm.Events() {

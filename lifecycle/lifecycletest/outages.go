@@ -16,7 +16,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// errOutage is what a store says that is out of order.
+// errOutage is the error of a failing store.
 var errOutage = errors.New("the disk is full")
 
 // outage is a store that fails some of its writes: before they are made, or after, so that only the
@@ -30,7 +30,7 @@ type outage struct {
 	after  map[int]bool // guarded by mu; write these and fail
 }
 
-// next says what happens to the next write.
+// next decides the fate of the next write.
 func (o *outage) next() (before, after bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// races are cases in which many act at the same time, in whatever order.
+// races are cases of concurrent actions in any order.
 var races = []testCase{
 	{"C5 C8 I1/of many racing replies exactly one is accepted and the others are told", inWorld(func(w *world) {
 		w.agent.Plan("r", Asks("Who is first?"), Done("ok"))

@@ -2,6 +2,6 @@
 
 package lifecycletest
 
-// One life at a time has no races to find, and each costs the race detector ten times as much. CI
-// lives the longer ones without it.
+// Sequential lives have no races, and each is ten times slower under the race detector. CI runs
+// longer ones without it.
 const depth = 4

@@ -9,9 +9,8 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// This file has the sequences of events in which questions have waits of their own (K7). Because a
-// host is always there after an event, the time alone says what must have been done about a
-// question.
+// This file has the sequences of events in which questions have waits (K7). Because a host is
+// always running after an event, time determines what must have happened to a question.
 
 // boss replies, and may do so after each escalation.
 var boss = lifecycle.Actor{ID: "ada", Groups: []string{"bosses"}}
@@ -39,8 +38,8 @@ func (l *life) extend(run *lifecycle.Run) {
 	l.ends[q.ID] = until
 }
 
-// change changes something about the question that a person would reply to next: its end if it has
-// one, who works on it, or, if several people decide it, whom it is for.
+// change changes the question for the next reply: its end if it has one, its claim, or, for an
+// approval by several people, its audience.
 func (l *life) change(run *lifecycle.Run) {
 	l.Helper()
 	switch q := run.OpenQuestion(l.answers(run)); {
@@ -59,7 +58,7 @@ func (l *life) change(run *lifecycle.Run) {
 	}
 }
 
-// prompts are what is asked about, one or three things.
+// prompts returns the one or three prompts.
 func (v *variant) prompts() []string {
 	if v.several {
 		return []string{"Well?", "Really?", "Ready?"}

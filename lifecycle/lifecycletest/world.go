@@ -77,8 +77,8 @@ func (w *world) end() {
 	require.NoError(w, w.store.Close())
 }
 
-// fence takes the lease from every node, as others do with one that went silent: the present
-// lifecycle becomes a zombie.
+// fence takes the lease from every node, as if it had gone silent: the current lifecycle becomes a
+// zombie.
 func (w *world) fence() {
 	w.Helper()
 	nodes, err := w.store.Nodes(w.ctx)

@@ -33,7 +33,7 @@ type crashing struct {
 	mu      sync.Mutex
 	commits int    // guarded by mu
 	dead    bool   // guarded by mu
-	node    string // guarded by mu; the id of the host's node, once it has joined
+	node    string // guarded by mu; the id of the host's node, once registered
 }
 
 // crashingLocal is a crashing store that is a store.Local.
@@ -99,8 +99,8 @@ func (s *crashing) Commit(ctx context.Context, batch []store.Commit) []error {
 	return errs
 }
 
-// Claim implements store.Writer. A claim that finds nothing does not count as a commit. There is no
-// crash right before a claim: it would be the same as one right after the commit before it.
+// Claim implements store.Writer. A claim that finds nothing does not count as a commit. A crash
+// right before a claim would equal the one right after the previous commit, so there is none.
 func (s *crashing) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Claimed, error) {
 	if s.isDead() {
 		return nil, errCrashed
@@ -130,7 +130,7 @@ func (s *crashing) Join(ctx context.Context, n store.Node, now time.Time) error 
 	return s.ableStore.Join(ctx, n, now)
 }
 
-// Renew implements store.Registry: nobody renews the lease of a crashed host.
+// Renew implements store.Registry: a crashed host renews no lease.
 func (s *crashing) Renew(ctx context.Context, id string, now time.Time) ([]store.Hold, error) {
 	if s.isDead() {
 		return nil, errCrashed
@@ -198,7 +198,7 @@ func startHost(t *testing.T, cfg lifecycle.Config, below store.Store, at point) 
 	return h
 }
 
-// end ends the host, if it has not crashed already, and returns when nothing of it is left.
+// end ends the host, unless it has crashed, and waits for its goroutines.
 func (h *host) end() {
 	h.cancel()
 	<-h.served

@@ -33,7 +33,7 @@ type asked struct {
 	number int
 }
 
-// nextScan is how long it takes until people look again at a question that they have left open.
+// nextScan is the interval between looks at a question that people leave open.
 const nextScan = time.Hour
 
 // newPlay starts the first host.
@@ -144,7 +144,7 @@ func (p *play) moveOn() (run lifecycle.Run, ended bool) {
 	case run.State.Terminal():
 		return run, true
 	case run.Block != nil && run.Block.Kind == lifecycle.BlockHeld && run.Block.Until.IsZero():
-		p.Errorf("the run is held until somebody decides: %s", run.Block.Reason)
+		p.Errorf("the run is held until a person decides: %s", run.Block.Reason)
 		return run, false
 	}
 	p.lookAtQuestions()
@@ -216,7 +216,7 @@ func replyKey(question int, person string) string {
 	return fmt.Sprintf("rehearsal-%d-%x", question, sha256.Sum256([]byte(person)))
 }
 
-// nextScan is when people look at a question next; when the play must end, if none is open.
+// nextScan returns the time of people's next look at a question, or the end of the play.
 func (p *play) nextScan() time.Time {
 	next := p.began.Add(longest + time.Second)
 	for _, look := range p.looks {

@@ -46,27 +46,25 @@ type Case struct {
 	// Config is the host. The play sets its Store, and Clock, Poll, Lease and Logger if they are
 	// zero.
 	Config lifecycle.Config
-	// Open opens the host's store; nil: one in memory. It is called in the bubble, once for each
-	// host: after a crash, the next one opens what the one before has left. The play closes what it
-	// opened. The store must be new for each play, and must neither poll nor listen for commits of
-	// others, of whom there are none: sqlite.Options.WatchInterval, postgres.Options.NoListen and
-	// ClockInterval.
+	// Open opens the host's store; nil: in memory. It is called in the bubble, once per host: after a
+	// crash, the next host opens the same data. The play closes the store. The store must be new for
+	// each play, and must neither poll nor listen for other processes: sqlite.Options.WatchInterval,
+	// postgres.Options.NoListen and ClockInterval.
 	Open func(ctx context.Context) (lifecycle.Store, error)
 	// Spec is the run.
 	Spec lifecycle.Spec
-	// Reply is what people say to a question of the run, or of one that it has started; the play
-	// sets ID and Key. It is called a minute after the question was asked. A nil Reply, or one
-	// without Text, Value and Decision, leaves the question open; people look at it again each
-	// hour, by time.Now. An approval that needs several people stays open after the first reply:
-	// at the next look, Question.Votes names the people who have decided, and Reply returns the
-	// reply of another, with its Actor.
+	// Reply is people's answer to a question of the run or of a child; the play sets ID and Key. It is
+	// called a minute after the question was asked. A nil Reply, or one without Text, Value and
+	// Decision, leaves the question open; people look at it again each hour, by time.Now. An approval
+	// by several people stays open after the first reply: at the next look, Question.Votes names the
+	// voters so far, and Reply returns another person's reply, with its Actor.
 	Reply func(q lifecycle.Question) lifecycle.Reply
 	// People, unless it is empty, are people by name. At each look each of them, in this order, acts on
 	// each question that the person may answer: claims it, votes, replies, or leaves it open. People who
 	// are not asked, have voted, or are excluded by another person's claim do nothing. With a Reply,
 	// its author comes last.
 	People []Person
-	// Crash is the commit right after which the host crashes; 0: it does not. It is for Play.
+	// Crash is the commit right after which the host crashes; 0: no crash. For Play.
 	Crash int
 	// Story, unless it is empty, is what must happen to the run: on each line the time since its
 	// creation, in seconds or longer, and the type of an event ("24h user.input.reminder"). All
@@ -74,7 +72,7 @@ type Case struct {
 	// other types are left out. After a crash, they may come up to five minutes later: the turn
 	// that it interrupts is repeated.
 	Story string
-	// Check, unless it is nil, is called with the run when it has ended.
+	// Check, unless nil, is called with the ended run.
 	Check func(t *testing.T, run lifecycle.Run)
 }
 
@@ -84,17 +82,17 @@ const (
 	mostTurns = 100_000
 )
 
-// Play plays the case in a bubble of its own, and returns the run as it ended.
+// Play plays the case in a separate bubble, and returns the ended run.
 func Play(t *testing.T, c Case) (run lifecycle.Run) {
 	t.Helper()
 	run, _ = playInBubble(t, c, course{crashes: []point{{commit: c.Crash, stored: true}}})
 	return run
 }
 
-// EveryCrash plays the case once without a crash, and then, for each commit, once with a crash of
-// the host right before it and once right after it. After a crash, another host goes on with the
-// store. Each play must come to the same state, output, final text and error code as the first one.
-// The case is made anew for each, outside of its bubble, so that it may create files and databases.
+// EveryCrash plays the case without a crash, and then twice per commit: with a crash of the host
+// right before it and right after it. After a crash, another host continues with the store. Each
+// play must reach the same state, output, final text and error code as the first. Each play gets a
+// new case, created outside its bubble, so that it may create files and databases.
 func EveryCrash(t *testing.T, newCase func(t *testing.T) Case) {
 	t.Helper()
 	want, commits := withoutCrash(t, newCase)
@@ -106,9 +104,9 @@ func EveryCrash(t *testing.T, newCase func(t *testing.T) Case) {
 	}
 }
 
-// Seeds is EveryCrash for where that takes too long: the case is played once without a crash, and
-// then n times as the seeds from first on decide. Up to three hosts crash, one after the other,
-// each at one of its commits, and people take up to an hour until they look at a question.
+// Seeds is a faster EveryCrash: it plays the case once without a crash, and then n times with
+// random crashes, by the seeds from first on. Up to three hosts crash in sequence, each at one of
+// its commits, and people take up to an hour until they look at a question.
 func Seeds(t *testing.T, first uint64, n int, newCase func(t *testing.T) Case) {
 	t.Helper()
 	want, commits := withoutCrash(t, newCase)
@@ -163,13 +161,13 @@ func endOf(run lifecycle.Run) string {
 	return string(body)
 }
 
-// course is what happens in a play. The zero course has no crash.
+// course is the plan of a play. The zero course has no crash.
 type course struct {
 	crashes []point    // of the hosts, in their order; those after them do not crash
 	people  *rand.Rand // how long people take; nil: a minute
 }
 
-// point is where a host crashes. The zero point is nowhere.
+// point is the place of a crash. The zero point means no crash.
 type point struct {
 	commit int
 	stored bool // the commit is stored, but the host does not learn of it
@@ -182,7 +180,7 @@ func (p point) String() string {
 	return fmt.Sprintf("before commit %d", p.commit)
 }
 
-// courseOf is the course that the seed decides for a case of so many commits.
+// courseOf returns the seed's course for a case with this many commits.
 func courseOf(seed uint64, commits int) course {
 	random := rand.New(rand.NewPCG(seed, 0))
 	how := course{people: random}
@@ -201,7 +199,7 @@ func (c *course) nextCrash() (p point) {
 	return p
 }
 
-// firstLook is how long people take until they look at a new question.
+// firstLook is the time until people look at a new question.
 func (c *course) firstLook() time.Duration {
 	if c.people == nil {
 		return time.Minute

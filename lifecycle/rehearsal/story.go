@@ -37,12 +37,11 @@ func parseStory(text string) (story []line, err error) {
 	return story, nil
 }
 
-// recovery is how much later things may happen after a crash: the turn that it interrupted is
-// repeated after a pause.
+// recovery is the allowed delay after a crash: the interrupted turn is repeated after a pause.
 const recovery = 5 * time.Minute
 
-// checkStory returns an error unless the story is what the events tell of a run that was created
-// then. They may be late by so much.
+// checkStory returns an error unless the story matches the events of a run created at that time.
+// Events may be late by up to late.
 func checkStory(story string, created time.Time, late time.Duration, events iter.Seq2[lifecycle.Event, error]) error {
 	want, err := parseStory(story)
 	if err != nil || want == nil {

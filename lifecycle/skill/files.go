@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// maxLinks bounds how many links lead to a file.
+// maxLinks limits the chain of links to a file.
 const maxLinks = 40
 
 // read reads a regular file of at most limit bytes.
@@ -40,7 +40,7 @@ func read(folder fs.FS, name string, limit int64) ([]byte, error) {
 	return text, nil
 }
 
-// resolve is the name of the file without links, all of which lead to places in the folder.
+// resolve returns the file's name without links, all of which must stay in the folder.
 func resolve(folder fs.FS, name string) (string, error) {
 	done, rest := ".", strings.Split(name, "/")
 	for links := 0; len(rest) > 0; {

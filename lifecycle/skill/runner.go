@@ -129,7 +129,7 @@ func walk(dec *json.Decoder, depth int) error {
 			}
 			name, _ := key.(string)
 			if seen[name] {
-				return fmt.Errorf("key %q stands twice", name)
+				return fmt.Errorf("key %q is given twice", name)
 			}
 			seen[name] = true
 		}

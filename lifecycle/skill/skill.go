@@ -1,6 +1,6 @@
-// Package skill reads a skill folder: the instructions of a job (SKILL.md), how it may be run
-// (assets/runner.json) and the JSON Schema of its output. Spec turns the folder into a specification
-// that can be submitted, and Load returns its contents.
+// Package skill reads a skill folder: the instructions of a job (SKILL.md), its settings
+// (assets/runner.json) and the JSON Schema of its output. Spec turns the folder into a
+// specification to submit, and Load returns its contents.
 //
 //	SKILL.md                    front matter (name, description) and the instructions
 //	assets/runner.json          {"id", "name", "version", "engine", "execution_modes": ["auto", "interactive"],
@@ -8,13 +8,12 @@
 //	                             "session_timeout_sec": 1200, "interactive_require_user_reply": true}
 //	assets/output.schema.json   named by schemas.output, relative to the folder or to assets/
 //
-// A file may be a link to another file of the folder; one that leads out of the folder is refused,
-// as is what is no regular file, so that a skill of somebody else's neither shows a file of the
-// host to an agent nor blocks it. A folder that somebody changes while it is read is to be copied
-// first.
+// A file may be a link within the folder. Links that leave the folder and special files are
+// refused, so that a third party's skill neither reveals a file of the host to an agent nor blocks
+// the host. Copy a folder that may change during reading.
 //
-// Fields of runner.json that are not listed here belong to other tools and are passed over; a
-// listed field with a wrong value is an error.
+// Fields of runner.json that are not listed here belong to other tools and are ignored; a listed
+// field with a wrong value is an error.
 package skill
 
 import (
@@ -41,7 +40,7 @@ const (
 	MaxSchema       = 1 << 20
 )
 
-// Skill is what a skill folder says.
+// Skill is the content of a skill folder.
 type Skill struct {
 	ID           string
 	Name         string
@@ -58,7 +57,7 @@ type Skill struct {
 	RequireUserReply *bool
 }
 
-// Error says which file and field of a skill is wrong.
+// Error names the invalid file and field of a skill.
 type Error struct {
 	File   string
 	Field  string // empty: the file as a whole

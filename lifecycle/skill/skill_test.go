@@ -84,7 +84,7 @@ func TestABrokenSkillSaysWhatIsWrong(t *testing.T) {
 		"schema does not parse": {"assets/output.schema.json", `{"type":"objekt"}`, "", "no JSON Schema"},
 		"broken JSON":           {"assets/runner.json", "{\n  \"id\": demo\n}", "", "line 2, column"},
 		"cut JSON":              {"assets/runner.json", `{"id":"demo"`, "", "line 1"},
-		"a key twice":           {"assets/runner.json", `{"id":"demo","id":"other"}`, "", `"id" stands twice`},
+		"a key twice":           {"assets/runner.json", `{"id":"demo","id":"other"}`, "", `"id" is given twice`},
 		"more after the end":    {"assets/runner.json", `{"id":"demo"} {}`, "", "more after"},
 		"no object":             {"assets/runner.json", `[]`, "", "want a JSON object"},
 		"nested too deep": {"assets/runner.json", strings.Repeat("[", 100) + strings.Repeat("]", 100), "",

@@ -15,8 +15,7 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// agents are what the agents of all nodes have in common: what the story wrote for them, and what
-// becomes of their sessions.
+// agents is the state shared by the agents of all nodes: their script, and their sessions.
 type agents struct {
 	shared *shared
 	ended  chan struct{} // closed at the story's end
@@ -30,7 +29,7 @@ type agents struct {
 	working  []*work                 // guarded by mu; turns that wait for finish
 }
 
-// work is a turn that goes on until the story says finish.
+// work is a turn that runs until the story says finish.
 type work struct {
 	run, node string
 	finish    chan struct{}
@@ -89,7 +88,7 @@ func (a *agent) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engi
 	return o, err
 }
 
-// describeInput says what the agent is given, and what it goes on with.
+// describeInput describes the agent's input and its session.
 func (a *agent) describeInput(t engine.Turn) string {
 	if len(t.Answers) > 1 {
 		var all []string
@@ -113,7 +112,7 @@ func (a *agent) describeInput(t engine.Turn) string {
 	return fmt.Sprintf("%q, in its session", t.Input())
 }
 
-// describeAnswer says what the agent is given as the answer to one of several questions.
+// describeAnswer describes one of several answers to the agent.
 func describeAnswer(a engine.Answer) string {
 	switch {
 	case !a.Answered():
@@ -128,8 +127,8 @@ func describeAnswer(a engine.Answer) string {
 	return fmt.Sprintf("%d %q", a.ID, a.Text)
 }
 
-// enter finds the resident process or the session that the turn goes on with. It is an error when
-// neither is there, when the session is another run's, and when the story let it expire.
+// enter finds the turn's resident process or session. It is an error if there is neither, if the
+// session belongs to another run, or if the story let it expire.
 func (a *agent) enter(t engine.Turn) error {
 	a.mu.Lock()
 	refused := t.Session != nil && a.expired[t.RunID]
@@ -177,7 +176,7 @@ func (a *agent) do(ctx context.Context, step agentStep, t engine.Turn, s engine.
 	return nil
 }
 
-// work goes on until the story says finish. An agent that works on ignores that it is to end.
+// work runs until the story says finish. With on, it ignores requests to end.
 func (a *agent) work(ctx context.Context, t engine.Turn, on bool) error {
 	canceled := ctx.Done()
 	if on {
@@ -221,7 +220,7 @@ func (a *agents) finish(runID, node string) error {
 	return nil
 }
 
-// describeCause says why the library ended a turn, or refused a report.
+// describeCause explains why the library ended a turn, or refused a report.
 func describeCause(err error) string {
 	for cause, text := range map[error]string{
 		engine.ErrCanceled: "the run is canceled", engine.ErrStale: "the attempt is no longer the run's",
@@ -288,7 +287,7 @@ func (a *agent) End(ctx context.Context, runID string) error {
 	return a.FakeAgent.End(ctx, runID)
 }
 
-// unplayed says which runs have turns that nobody executed.
+// unplayed lists the runs with turns that were not executed.
 func (a *agents) unplayed() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()

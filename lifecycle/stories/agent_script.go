@@ -23,8 +23,8 @@ type agentStep struct {
 // turnScript has the steps that an agent takes in one turn. The last step ends the turn.
 type turnScript []agentStep
 
-// verbs lists what a step can tell an agent to do. Each verb has the largest number of words that
-// it takes, and its options.
+// verbs lists the instructions for an agent: each with its maximal number of words, and its
+// options.
 var verbs = map[string]struct {
 	words int
 	named []string
@@ -109,8 +109,7 @@ func readStep(words []string) (agentStep, error) {
 	return s, nil
 }
 
-// split parts a line at its spaces, but for those in quotation marks; a semicolon is a word of its
-// own.
+// split splits a line at spaces outside of quotation marks; a semicolon is a separate word.
 func split(line string) (words []string, _ error) {
 	for line = strings.TrimSpace(line); line != ""; line = strings.TrimSpace(line) {
 		word := ""
@@ -176,13 +175,13 @@ func (s agentStep) question() interaction.Question {
 	return q
 }
 
-// needPeople says how many people decide an approval.
+// needPeople sets how many people decide an approval.
 func (s agentStep) needPeople(q *interaction.Question) {
 	q.Need, _ = strconv.Atoi(s.named["need"]) // missing: one
 	q.Rejects, _ = strconv.Atoi(s.named["rejects"])
 }
 
-// audience is whom a question is for: people and groups as "NAME+NAME+@GROUP", everybody but one as
+// audience parses an audience: people and groups as "NAME+NAME+@GROUP", everybody except one as
 // "*-NAME", or just everybody.
 func audience(text string) *interaction.Audience {
 	if text == "" || text == "*" {
@@ -202,8 +201,9 @@ func audience(text string) *interaction.Audience {
 	return to
 }
 
-// questions are what "asks PROMPT PROMPT" asks, and their rule. Tools names those of the questions
-// that are approvals, one after the other; "-" is none. To says likewise whom each is for.
+// questions returns the questions of "asks PROMPT PROMPT", and their rule. Tools names in turn the
+// tools of the approvals among them, "-" for other questions. To names likewise the audience of
+// each.
 func (s agentStep) questions() (all []interaction.Question, rule interaction.Rule) {
 	tools, to := strings.Split(s.named["tools"], ","), strings.Split(s.named["to"], ",")
 	for i, prompt := range s.words {

@@ -11,7 +11,7 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// person is who an argument actor=NAME and groups=A,B name.
+// person parses the arguments actor=NAME and groups=A,B.
 func person(a *args) lifecycle.Actor {
 	actor := lifecycle.Actor{ID: a.named["actor"]}
 	if groups := a.named["groups"]; groups != "" {

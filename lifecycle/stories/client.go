@@ -154,7 +154,7 @@ func (w *world) script(id string, turns []turnScript) {
 	}
 }
 
-// readScript reads what stands below a submission.
+// readScript reads the lines below a submission.
 func readScript(body string, spec *lifecycle.Spec) (all []turnScript, _ error) {
 	for line := range strings.Lines(body) {
 		line = strings.TrimSpace(line)

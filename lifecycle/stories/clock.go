@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// clock is the lifecycle.Clock of one process in a story. Time stands still until the story
-// advances it.
+// clock is the lifecycle.Clock of one process in a story. Time advances only when the story says
+// so.
 type clock struct {
 	timers *timers
 	conn   *connection
@@ -33,9 +33,9 @@ type timer struct {
 	c    chan time.Time
 }
 
-// timers are those of all processes. They go off one after the other, each when all processes have
-// settled, so that what falls on one moment has an order: the one that was set for the shorter time
-// comes first, and of equal ones the one that was set first.
+// timers are the timers of all processes. They fire one by one, each after all processes have
+// settled, so that simultaneous timers have an order: first the one set for the shorter time, then
+// the one set earlier.
 type timers struct {
 	mu    sync.Mutex
 	all   []*timer // guarded by mu; in the order in which they were set

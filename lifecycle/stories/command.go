@@ -11,11 +11,11 @@ import (
 
 // command describes a command that a story may use.
 type command struct {
-	doc   string   // what it does, for README.md
-	words []string // its words, in order; those that end with ? may be left out
+	doc   string   // for README.md
+	words []string // its words, in order; words that end with ? are optional
 	named []string // its options of the form name=value
 	flags []string // its options that are a mere name
-	body  string   // what the lines below it are; empty: there must be none
+	body  string   // the content of the lines below it; empty: not allowed
 	do    func(w *world, a *args) (string, error)
 }
 
@@ -28,7 +28,7 @@ var commands = func() map[string]command {
 	return all
 }()
 
-// usage is how a command is written.
+// usage shows how a command is written.
 func (c command) usage(name string) string {
 	text := name
 	for _, w := range c.words {

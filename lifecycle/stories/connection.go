@@ -31,14 +31,14 @@ const (
 	fails   fate = "fails"   // the store does not do it, and the caller gets an error
 )
 
-// held is a call that stands just before the store.
+// held is a call paused before it reaches the store.
 type held struct {
 	what string
 	fate chan fate
 }
 
-// connection is the store as one process has it: a node or a client. The story says what becomes of
-// the process's calls.
+// connection is one process's connection to the store: a node or a client. The story controls its
+// calls.
 type connection struct {
 	store.Store
 
@@ -66,7 +66,7 @@ func (c *connection) pause() {
 	}
 }
 
-// resume lets it go on.
+// resume lets it continue.
 func (c *connection) resume() {
 	c.mu.Lock()
 	paused := c.paused
@@ -89,7 +89,7 @@ func (c *connection) isGone() bool {
 	return c.gone
 }
 
-// isIdle reports whether the process finds no orphans: it stands by.
+// isIdle reports whether the process is on standby and finds no orphans.
 func (c *connection) isIdle() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -118,7 +118,7 @@ func (c *connection) heldCall() *held {
 	return c.held
 }
 
-// admit lets a call through to the store, or says why not.
+// admit lets a call through to the store, or returns why not.
 func (c *connection) admit(ctx context.Context, kind string, what func() string) (fate, error) {
 	for {
 		c.mu.Lock()
@@ -170,8 +170,8 @@ func (c *connection) awaitRelease(ctx context.Context, h *held) (fate, error) {
 	return f, nil
 }
 
-// lostAnswer is what the caller gets instead of the answer of a call that the store did; nil when
-// the answer reaches it.
+// lostAnswer returns the caller's error if the answer of an executed call is lost; nil if it
+// arrives.
 func (c *connection) lostAnswer(f fate) error {
 	switch {
 	case c.isGone():
@@ -239,7 +239,7 @@ func (c *connection) Commit(ctx context.Context, batch []store.Commit) []error {
 	return errs
 }
 
-// describe says what commits would do.
+// describe describes the effects of commits.
 func describe(batch []store.Commit) string {
 	var all []string
 	for i := range batch {
@@ -394,7 +394,7 @@ func (c *connection) Expire(ctx context.Context, now time.Time, ids ...string) (
 	})
 }
 
-// Nodes implements store.Registry. A node that stands by finds all others alive.
+// Nodes implements store.Registry. A standby node finds all others alive.
 func (c *connection) Nodes(ctx context.Context) ([]store.Node, error) {
 	if c.isIdle() {
 		return nil, nil
@@ -405,7 +405,7 @@ func (c *connection) Nodes(ctx context.Context) ([]store.Node, error) {
 	})
 }
 
-// Departures implements store.Registry. A node that stands by checks nothing.
+// Departures implements store.Registry. A standby node checks nothing.
 func (c *connection) Departures(ctx context.Context) ([]store.Departure, error) {
 	if c.isIdle() {
 		return nil, nil

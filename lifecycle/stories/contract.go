@@ -15,8 +15,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// contractCommands ask what the contract says. The machine that is generated from it and the
-// contract's own interpreter must say the same.
+// contractCommands query the contract. The generated machine and the contract's interpreter must
+// agree.
 var contractCommands = map[string]command{
 	"next": {doc: "the transition for a state, an event and facts", words: []string{"STATE", "EVENT"},
 		named: []string{"facts"}, do: showNext},

@@ -1,15 +1,15 @@
 // Package stories replays the behaviour of runs that people should read: lifecycles, races and
 // recoveries, written as text.
 //
-// The texts lie in a folder for each subject: states, gate, questions, waiting, slots, cancel,
+// The texts are in one folder per subject: states, gate, questions, waiting, slots, cancel,
 // recovery, events, contract and prompts. The first line of a story names the requirements that it
-// proves. README.md says how stories are written, and lists their commands.
+// proves. README.md documents the format and the commands.
 //
-// Every story is played on every store, and must read the same, letter by letter. At its end, every
-// event log is checked against the contract (contract/audit), no run that has ended may hold a
-// slot, and every turn that the story wrote for an agent must have been executed.
+// Every story is played on every store, and must give the same text. At its end, every event log is
+// checked against the contract (contract/audit), no ended run may hold a slot, and every turn
+// scripted for an agent must have been executed.
 //
-// A store is proven in a few lines:
+// To verify a store:
 //
 //	func TestStories(t *testing.T) {
 //		stories.Run(t, func(tb testing.TB) stories.Opener {
@@ -18,6 +18,6 @@
 //		})
 //	}
 //
-// Neighbours: lifecycletest proves what no story can show: faults in every write, sizes, lost
-// hints, random sequences of events.
+// Neighbours: lifecycletest covers the cases that stories cannot show: faults in every write,
+// sizes, lost hints, random sequences of events.
 package stories

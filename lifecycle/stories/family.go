@@ -9,8 +9,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// childName is the label with the name of a child in stories: that of its parent, a slash and its
-// key. Its id cannot be read.
+// childName is the label with a child's name in stories: parent, slash, key. Its id is not
+// readable.
 const childName = "story"
 
 // nameOf is what stories call the run of the turn.
@@ -43,8 +43,8 @@ func (a *agents) childrenOf(runID string) []string {
 	return a.children[runID]
 }
 
-// readChildren takes the lines "child KEY: …" out of what stands below a submission: each is a turn
-// of the child with this key.
+// readChildren removes the lines "child KEY: …" below a submission: each is a turn of the child
+// with this key.
 func (w *world) readChildren(parent, body string) (left string, _ error) {
 	for line := range strings.Lines(body) {
 		text, ok := strings.CutPrefix(strings.TrimSpace(line), "child ")

@@ -10,8 +10,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// readFeed has a process read a feed: a client with the reader's name, so that its calls can be
-// held. It acknowledges what is at hand with its last event.
+// readFeed lets a process read a feed: a client with the reader's name, so that its calls can be
+// held. It acknowledges all available events with the last one.
 func readFeed(w *world, a *args) (string, error) {
 	r := &reader{name: a.words["READER"], ended: make(chan struct{})}
 	if err := w.addReader(r); err != nil {

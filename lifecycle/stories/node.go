@@ -122,7 +122,7 @@ func startNode(w *world, a *args) (string, error) {
 	if a.named["lease"] != "" {
 		cfg.Lease = a.duration("lease")
 	}
-	if a.named["poll"] != "" { // a story of days needs no look at the store every few seconds
+	if a.named["poll"] != "" { // a story of days does not need polls every few seconds
 		cfg.Poll = a.duration("poll")
 	}
 	if a.named["grace"] == "0s" {
@@ -193,7 +193,7 @@ func (n *node) serve(ctx context.Context) {
 	}
 }
 
-// activate has the node work by itself, or stand by.
+// activate starts the node, active or on standby.
 func (w *world) activate(n *node, standby bool) error {
 	if err := w.allowActive(n.name); err != nil && !standby {
 		return err
@@ -242,7 +242,7 @@ func killNode(w *world, n *node, a *args) error {
 	return nil
 }
 
-// kill ends the process at once: none of its calls reaches the store any more, and its resident
+// kill ends the process immediately: its calls no longer reach the store, and its resident
 // processes are gone.
 func (n *node) kill() {
 	n.mu.Lock()
@@ -255,7 +255,7 @@ func (n *node) kill() {
 	}
 }
 
-// setAgentFate says what happens to a run's agent between its turns.
+// setAgentFate sets the fate of a run's agent between its turns.
 func setAgentFate(w *world, a *args) (string, error) {
 	run := a.words["RUN"]
 	switch a.words["FATE"] {

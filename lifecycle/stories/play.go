@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// play does what the story says, in a bubble in which time passes only while a command runs. It
-// returns where the story is wrong or reads otherwise.
+// play executes the story in a bubble in which time passes only during a command. It returns the
+// first difference.
 func play(t *testing.T, open Opener, s *story) (wrong error) {
 	t.Helper()
 	dir := t.TempDir()

@@ -13,7 +13,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// queryCommands show what people look at.
+// queryCommands show people's views.
 var queryCommands = map[string]command{
 	"events": {doc: "the log of a run. raw: as stored; page: the number of events per read", words: []string{"RUN"},
 		named: []string{"after", "limit", "page"}, flags: []string{"raw"}, do: showEvents},

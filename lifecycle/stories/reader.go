@@ -21,7 +21,7 @@ type reader struct {
 	last     uint64   // guarded by mu
 }
 
-// addReader adds a reader; each has a name of its own.
+// addReader adds a reader with a unique name.
 func (w *world) addReader(r *reader) error {
 	if slices.ContainsFunc(w.readers, func(other *reader) bool { return other.name == r.name }) {
 		return fmt.Errorf("%s reads already", r.name)
@@ -69,7 +69,7 @@ func (r *reader) receive(seq uint64, text string) {
 	r.received = append(r.received, text)
 }
 
-// await waits for a run's end; that is reported like what a reader reads.
+// await waits for a run's end, and reports it like a reader's input.
 func await(w *world, a *args) (string, error) {
 	c := w.client("")
 	r := &reader{name: a.words["READER"]}

@@ -15,8 +15,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// reportChanges returns what has happened since the last report: messages, what readers received,
-// and each run that has changed, with its new events and the notes between them.
+// reportChanges returns the changes since the last report: messages, the readers' input, and each
+// changed run, with its new events and the notes between them.
 func (w *world) reportChanges() (string, error) {
 	text := w.shared.drainMessages() + w.drainReaders()
 	for _, id := range w.runs {
@@ -68,7 +68,7 @@ func (w *world) reportRun(id string) (string, error) {
 	return text, nil
 }
 
-// formatRun says in a line where a run stands.
+// formatRun describes a run's state in one line.
 func (w *world) formatRun(r *store.Run) string {
 	text := fmt.Sprintf("%s: %s", r.ID, r.State)
 	add := func(is bool, format string, args ...any) {
@@ -103,8 +103,7 @@ func (w *world) formatRun(r *store.Run) string {
 // formatTime is a moment, counted from the story's beginning.
 func (w *world) formatTime(t time.Time) string { return "+" + t.Sub(w.start).String() }
 
-// omittedFields are fields of events that stories do without: times, which they know, and what was
-// submitted.
+// omittedFields are event fields that stories omit: known times, and the submitted values.
 var omittedFields = []string{"updated_at", "accepted_at", "asked_at", "closed_at", "contract_version",
 	"max_auto_decisions", "pool", "profile", "from", "to", "trigger", "terminal"}
 
@@ -186,7 +185,7 @@ func formatStateChange(e fcmp.Event) string {
 	return text
 }
 
-// sentinels are the errors that a caller can tell apart, as the library calls them.
+// sentinels are the errors that a caller can distinguish, by their names in the library.
 var sentinels = []struct {
 	name string
 	err  error

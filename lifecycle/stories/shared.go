@@ -13,21 +13,21 @@ import (
 // may expire by the clock of a store.
 const storeLease = 24 * time.Hour
 
-// lease is that of a node, by the story's time.
+// lease is a node's lease, in the story's time.
 type lease struct {
 	until time.Time
 	d     time.Duration
 }
 
-// note is something about a run that is no event: who executes what. It is reported after the event
-// that was the run's last one when it was written down.
+// note describes something about a run that is not an event, such as the execution of a turn. It is
+// reported after the event that was the run's last at the time.
 type note struct {
 	after uint64
 	text  string
 }
 
-// shared is what all processes of a story have in common beside their store: hints, leases, and
-// what is to be reported.
+// shared is the state that a story's processes share in addition to their store: hints, leases, and
+// pending reports.
 type shared struct {
 	mu          sync.Mutex
 	connections []*connection        // guarded by mu
@@ -135,7 +135,7 @@ func (s *shared) withLeases(nodes []store.Node) []store.Node {
 	return nodes
 }
 
-// nodeName is how the story calls the node.
+// nodeName returns the story's name of the node.
 func (s *shared) nodeName(id string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

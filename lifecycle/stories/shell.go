@@ -8,7 +8,7 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// echo is an agent's command line that says with what it was called, and can be resumed.
+// echo is an agent's command line that prints its arguments, and can be resumed.
 const echo = `cat >/dev/null; printf '{"session":"s-1"}\n{"text":"I was called with %s"}\n' "$*"`
 
 // shell is an engine of real processes. They live outside of the story's bubble, whose time waits
@@ -56,7 +56,7 @@ func (s *shell) RunTurn(_ context.Context, t engine.Turn, _ engine.Sink) (engine
 	return end.outcome, end.err
 }
 
-// close ends the engine. No turn may be going on.
+// close ends the engine. No turn may be in progress.
 func (s *shell) close() error {
 	close(s.turns)
 	<-s.ends

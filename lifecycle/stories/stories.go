@@ -24,7 +24,7 @@ var texts embed.FS
 // in the story's bubble (testing/synctest). A store that lives in memory returns itself each time.
 type Opener func(tb testing.TB) store.Store
 
-// atOnce is how many stories are played at one time: they wait for their store most of the time.
+// atOnce limits the stories played concurrently: they mostly wait for their store.
 const atOnce = 8
 
 // Run plays every story as a sub-test. For each of them, prepare makes a new, empty store, outside
@@ -48,8 +48,8 @@ func Run(t *testing.T, prepare func(testing.TB) Opener) {
 	require.NoError(t, group.Wait())
 }
 
-// Rewrite plays every story, and writes what the commands answered into its file below dir as what
-// is expected from now on.
+// Rewrite plays every story, and writes the commands' answers into its file below dir as the new
+// expectation.
 func Rewrite(t *testing.T, prepare func(testing.TB) Opener, dir string) {
 	t.Helper()
 	all, err := readStories(texts)
@@ -114,7 +114,7 @@ var titled = regexp.MustCompile(`^# ([A-M][0-9]{1,2}(?: [A-M][0-9]{1,2})*): (.+)
 func readStory(name, text string) (*story, error) {
 	title := titled.FindStringSubmatch(text)
 	if title == nil {
-		return nil, fmt.Errorf("%s:1: a story begins with the ids of its requirements and what it shows: # D3 F2: …",
+		return nil, fmt.Errorf("%s:1: a story begins with the ids of its requirements and its subject: # D3 F2: …",
 			name)
 	}
 	s := &story{path: name, ids: title[1], title: title[2]}

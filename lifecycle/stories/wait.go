@@ -10,9 +10,9 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// readWait reads the wait of a question, "remind:1h,escalate:24h:finance,end:48h:fail": its steps
-// and its end, each after that time. "join" escalates to a group beside those who were asked, and
-// "end:1h:take_default:TEXT" has the default answer; "reject" is that decision.
+// readWait parses a question's wait, "remind:1h,escalate:24h:finance,end:48h:fail": its steps and
+// its end, each after that time. "join" escalates to an additional group;
+// "end:1h:take_default:TEXT" has the default answer, or for "reject" that decision.
 func readWait(text string) (*interaction.Wait, error) {
 	if text == "" {
 		return nil, nil //nolint:nilnil // there is none

@@ -24,7 +24,7 @@ type world struct {
 
 	ctx    context.Context
 	open   Opener
-	base   store.Store // without a connection between: what is reported is read from it
+	base   store.Store // direct, to read the reported state
 	opened []store.Store
 	shared *shared
 	timers *timers
@@ -37,8 +37,7 @@ type world struct {
 	nodes   map[string]*node
 	order   []string // names of nodes, as they were started
 	runs    []string // ids, as they were submitted
-	// families are the ids of runs that start others, and names what the story calls these, by
-	// their ids.
+	// families maps the ids of runs that start others to their names in the story.
 	families []string
 	names    map[string]string
 	readers  []*reader
@@ -99,7 +98,7 @@ func (w *world) client(name string) *client {
 	return w.clients[name]
 }
 
-// connection is that of the node or client of that name.
+// connection returns the connection of the node or client with this name.
 func (w *world) connection(name string) (*connection, error) {
 	if n := w.nodes[name]; n != nil {
 		return n.connection, nil
@@ -110,11 +109,11 @@ func (w *world) connection(name string) (*connection, error) {
 	return nil, fmt.Errorf("there is no node or client %s", name)
 }
 
-// settle waits until nobody has anything more to do at this time.
+// settle waits until no process has work left at this time.
 func (w *world) settle() { synctest.Wait() }
 
-// call has the client call the library. Held says that the call stops before it stores anything;
-// release gives its answer then.
+// call makes a call of the client to the library. If held, the call pauses before it stores
+// anything, and release returns its answer.
 func (w *world) call(c *client, held bool, call func(ctx context.Context) string) (string, error) {
 	if c.answer != nil {
 		return "", fmt.Errorf("%s is in a call: release it first", c.conn.name)
@@ -163,7 +162,7 @@ func (w *world) close() {
 	}
 }
 
-// checkEnd returns what is wrong with what the story leaves behind, before anything is closed.
+// checkEnd checks the final state of the story, before anything is closed.
 func (w *world) checkEnd() error {
 	var wrong []error
 	for _, text := range w.agents.unplayed() {
@@ -196,7 +195,7 @@ func (w *world) checkEnd() error {
 	return errors.Join(append(wrong, w.checkSlots(held))...)
 }
 
-// checkSlots compares the slots that the store counts with those that runs hold.
+// checkSlots compares the store's slot counts with the runs that hold slots.
 func (w *world) checkSlots(held map[string]int) error {
 	pools, err := w.base.Pools(w.ctx)
 	for _, p := range pools {

@@ -139,7 +139,7 @@ const (
 var resultNames = [results]string{
 	"", "stored", "refused: the record changed (conflict)", "refused: stale epoch", "answered with the first receipt",
 	"refused: key conflict", "refused: settled already",
-	"refused: not waiting", "refused: somebody has claimed the question",
+	"refused: not waiting", "refused: the question is claimed",
 	"refused: others are asked",
 	"refused: nobody has claimed the question", "refused: has voted before", "refused: the run is over",
 	"the run exists already", "it was stored", "it was not stored",

@@ -1,10 +1,9 @@
-// Package memory keeps runs in the memory of one process: every promise of package store but
-// surviving the process. It is fit for production tests, and for hosts whose runs may end with
-// them.
+// Package memory keeps runs in the memory of one process: every guarantee of package store except
+// durability. It is fit for production tests, and for hosts whose runs may end with the process.
 //
-// One mutex guards everything; ordered sets (ordered.go) stand for the indexes of a database, so
-// that no call on the hot path looks at more runs than it returns. index.go keeps them in step with
-// the records.
+// One mutex guards everything; ordered sets (ordered.go) take the place of database indexes, so
+// that no call on the hot path visits more runs than it returns. index.go keeps them consistent
+// with the records.
 //
-// Neighbours: store is the interface that it implements, storetest the suite that proves it.
+// Neighbours: store is the interface that it implements, storetest the suite that verifies it.
 package memory

@@ -12,8 +12,8 @@ import (
 	"github.com/interlude-go/interlude/store/internal/refuse"
 )
 
-// feeds are the feeds of a store, and the commits that not all of them have acknowledged. While
-// there is no feed, or all are lost, commits are not noted.
+// feeds holds the feeds of a store, and the commits that some feed has not acknowledged. Without
+// feeds, or if all are lost, commits are not recorded.
 type feeds struct {
 	byName map[string]*feed
 	// noted are the commits in their order; the position of noted[i] is first+i.
@@ -78,7 +78,7 @@ func (f *feeds) dropAcknowledged() {
 	}
 }
 
-// lastNoted is the position of each run's last commit among those that are noted.
+// lastNoted returns the position of each run's last recorded commit.
 func (f *feeds) lastNoted() map[*entry]uint64 {
 	last := make(map[*entry]uint64)
 	for i, c := range f.noted {

@@ -35,13 +35,13 @@ func comparePlaces(a, b place) int {
 	return cmp.Or(strings.Compare(a.pool, b.pool), strings.Compare(a.engine, b.engine), compareInQueue(a, b))
 }
 
-// compareInQueue orders the ready runs of one pool, whatever their engines.
+// compareInQueue orders the ready runs of one pool, across engines.
 func compareInQueue(a, b place) int {
 	return cmp.Or(cmp.Compare(b.priority, a.priority), strings.Compare(a.key, b.key), compareMoments(a.moment,
 		b.moment))
 }
 
-// ownedRun orders runs by their owner, those with a slot first.
+// ownedRun orders runs by owner, runs with a slot first.
 type ownedRun struct {
 	owner  string
 	parked bool
@@ -260,7 +260,7 @@ func (x *index) removePruned(r *store.Run) {
 	x.remove(r)
 }
 
-// addUnder adds a run to the list of those of another run, in the order of creation.
+// addUnder adds a run to another run's list, in the order of creation.
 func addUnder(lists map[string]*ordered[moment], id string, r *store.Run) {
 	if lists[id] == nil {
 		lists[id] = newOrdered(compareMoments)

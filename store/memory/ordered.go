@@ -44,7 +44,7 @@ func (o *ordered[T]) remove(item T) {
 	}
 }
 
-// split parts the tree into what is before the item and what is not.
+// split splits the tree into the items before the item and the rest.
 func (o *ordered[T]) split(t *treap[T], item T) (before, rest *treap[T]) {
 	if t == nil {
 		return nil, nil
@@ -73,8 +73,8 @@ func merge[T any](a, b *treap[T]) *treap[T] {
 	}
 }
 
-// from calls visit with the items that are not before the place, in order, until visit returns
-// false. Before says whether an item is before the place, and must agree with the order.
+// from calls visit with the items from the place on, in order, until visit returns false. Before
+// reports whether an item is before the place, and must agree with the order.
 func (o *ordered[T]) from(before func(T) bool, visit func(T) bool) { ascend(o.root, before, visit) }
 
 func ascend[T any](t *treap[T], before, visit func(T) bool) bool {

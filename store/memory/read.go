@@ -99,8 +99,8 @@ func (s *Store) Waiting(ctx context.Context, q store.WaitingQuery) (store.Page, 
 	return q.NewPage(s.views(found[:min(len(found), q.Limit+1)])), nil
 }
 
-// find returns the first runs of a list that match, in the order of the query: one more than its
-// limit, if there are so many. The caller holds the lock.
+// find returns the first runs of a list that match, in the order of the query, up to one more than
+// its limit. The caller holds the lock.
 func (s *Store) find(q store.Query, by *ordered[moment], matches func(*store.Run) bool) (found []moment, _ error) {
 	visit := func(m moment) bool {
 		if matches(&s.runs[m.id].run) {

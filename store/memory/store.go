@@ -85,7 +85,7 @@ func (s *Store) checkOpen(ctx context.Context) error {
 }
 
 // Commit implements store.Writer. It checks and copies the commits before it locks the store, as
-// far as that does not depend on the stored records. Nobody sees a part of a batch.
+// far as possible without the stored records. A batch becomes visible as a whole.
 func (s *Store) Commit(ctx context.Context, batch []store.Commit) []error {
 	errs := make([]error, len(batch))
 	var one [1]commitCopy // most batches have one commit
@@ -121,7 +121,7 @@ func (s *Store) commitAll(ctx context.Context, batch []store.Commit, copies []co
 	return hints
 }
 
-// commitCopy is the store's own copy of what a commit brings.
+// commitCopy is the store's copy of a commit's content.
 type commitCopy struct {
 	run     store.Run // without its session, which write adds
 	spec    []byte
@@ -154,14 +154,14 @@ func copyOf(c *store.Commit) commitCopy {
 	return own
 }
 
-// find returns where in settled the interaction of that number stands, or would stand.
+// find returns the index of the interaction in settled, or its insertion point.
 func (e *entry) find(number int) (i int, settled bool) {
 	return slices.BinarySearchFunc(e.settled, number, func(r interaction.Record, number int) int {
 		return r.Question.ID - number
 	})
 }
 
-// settle adds a settled interaction in its place: those that were asked together are settled in any
+// settle inserts a settled interaction in order: the questions of one turn are settled in any
 // order.
 func (e *entry) settle(r *interaction.Record) {
 	i, _ := e.find(r.Question.ID)
@@ -179,8 +179,8 @@ func (e *entry) settle(r *interaction.Record) {
 	}
 }
 
-// fewSettled is how many settled interactions are searched for a key one after the other. Most runs
-// have so few that a map of their keys would be larger than they are.
+// fewSettled is the number of settled interactions up to which a linear search finds a key. Most
+// runs have so few that a map of their keys would be larger.
 const fewSettled = 8
 
 // byKey returns the index in settled of the interaction that was settled with the idempotency key.
@@ -203,8 +203,8 @@ func (e *entry) byKey(key string) (i int, used bool) {
 	return 0, false
 }
 
-// session returns the store's own copy of a session: the one that the run has, if it is the same,
-// as in nearly all commits.
+// session returns the store's copy of a session: the run's current one if equal, as in nearly all
+// commits.
 func (e *entry) session(h *interaction.SessionHandle) *interaction.SessionHandle {
 	if h.Equal(e.run.Session) {
 		return e.run.Session
@@ -323,9 +323,9 @@ func (s *Store) count(c *store.Commit) {
 	}
 }
 
-// Counters implements store.Meter. Rows are records, the events of a commit, settled interactions
-// and journal entries; bytes are those of events, specs and journal entries, since only these are
-// kept as bytes. Nothing is ever flushed.
+// Counters implements store.Meter. Rows are records, events of a commit, settled interactions and
+// journal entries; bytes count events, specs and journal entries, which are the only data kept as
+// bytes. There are no flushes.
 func (s *Store) Counters() store.Counters {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

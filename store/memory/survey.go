@@ -11,8 +11,8 @@ import (
 	columns "github.com/interlude-go/interlude/store/internal/entry"
 )
 
-// Survey implements store.Surveyor. It visits the runs that are ready, delayed, due or held, and
-// those that hold a slot. The index has the other counts.
+// Survey implements store.Surveyor. It visits the runs that are ready, delayed, due or held, or
+// hold a slot. The index has the other counts.
 func (s *Store) Survey(ctx context.Context, now time.Time) (store.Survey, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -52,9 +52,9 @@ func (s *Store) Survey(ctx context.Context, now time.Time) (store.Survey, error)
 	return survey, nil
 }
 
-// queued counts the queued runs that have no slot: by pool, those that are ready at now; by engine,
-// those that are ready and those that are held back. A run whose not-before time has come is ready,
-// though the index has it as delayed until the next claim.
+// queued counts the queued runs without a slot: ready ones at now by pool; ready and held ones by
+// engine. A run whose not-before time has passed is ready, although the index lists it as delayed
+// until the next claim.
 func (s *Store) queued(now time.Time) (map[string]store.PoolSurvey, map[string]store.EngineSurvey) {
 	pools, engines := make(map[string]store.PoolSurvey, len(s.pools)), make(map[string]store.EngineSurvey)
 	count := func(pool, engine string, queued moment) {

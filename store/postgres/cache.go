@@ -18,14 +18,14 @@ const (
 	cachedBytes = 8 << 20
 )
 
-// runCache holds the runs that this process wrote or read last, so that the next commit of one of
-// them need not read and decode its record again. It need not be up to date: a record of a run at a
-// version never changes, and every write names the row and the version that it is made on.
+// runCache holds the runs that this process recently wrote or read, so that the next commit of one
+// need not read and decode its record. It may be stale: a run's record at a version never changes,
+// and every write names the row and the version that it is based on.
 type runCache struct {
 	mu   sync.Mutex
 	runs cache.Runs[storedRun] // guarded by mu
 
-	// events are those of the last commits, while this process reads a feed.
+	// events caches the events of recent commits while this process reads a feed.
 	events cache.Commits[commitKey]
 	feeds  atomic.Bool // this process has read a feed
 }
@@ -69,9 +69,8 @@ func (c *runCache) put(s storedRun, size int) {
 	c.runs.Put(id, s, size+len(s.spec))
 }
 
-// clearIfDisconnected empties the cache when the error says that the connection broke. The server
-// that is reached next may be a standby that took over without the last commits, on which the same
-// versions stand for other records.
+// clearIfDisconnected empties the cache if the error reports a broken connection. The next server
+// may be a promoted standby without the last commits, where the same versions mean other records.
 func (c *runCache) clearIfDisconnected(err error) {
 	var e *pgconn.PgError
 	if err != nil && (!errors.As(err, &e) || strings.HasPrefix(e.Code, "57P") || strings.HasPrefix(e.Code, "08")) {

@@ -14,8 +14,8 @@ import (
 	"github.com/interlude-go/interlude/store/internal/refuse"
 )
 
-// Claim implements store.Writer. It is a transaction of its own, which locks the rows of the pools
-// that it claims from, so that the claims of all nodes come one after the other.
+// Claim implements store.Writer. It is a separate transaction that locks the rows of its pools, so
+// that the claims of all nodes are serialized.
 func (s *Store) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Claimed, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
@@ -59,8 +59,7 @@ type claimTx struct {
 	req     store.ClaimRequest
 	engines string // whose runs may be picked, as arrayText writes them
 	conn    *pgx.Conn
-	// readyPools counts the pools that have ready runs; those that are full are not among the pools
-	// that lockPools returns.
+	// readyPools counts the pools that have ready runs; lockPools omits the full ones.
 	readyPools int
 	sticky     []pick // queued runs that hold a slot of the node, oldest first
 	picks      []pick
@@ -116,7 +115,7 @@ func (c *claimTx) startRuns(ctx context.Context) error {
 	}
 	for _, p := range c.picks {
 		prev, ok := loaded[p.row]
-		if !ok { // somebody else is changing it
+		if !ok { // locked by another transaction
 			continue
 		}
 		commit, err := claim.Start(&c.req, prev.run, prev.spec)
@@ -167,7 +166,7 @@ func (c *claimTx) loadPicks(ctx context.Context) (map[int64]storedRun, error) {
 	var record, spec []byte
 	_, err = pgx.ForEachRow(rows, []any{&row, &id, &version, &record, &spec}, func() error {
 		run, err := store.Decode(record)
-		if err != nil { // a fault of this run alone
+		if err != nil { // concerns only this run
 			c.failures = append(c.failures, c.rotation.Failed(id, err))
 			return nil
 		}

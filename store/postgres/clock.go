@@ -10,14 +10,14 @@ import (
 // passed here since.
 type clock struct{ reading atomic.Pointer[clockReading] }
 
-// clockReading is what the server's clock said.
+// clockReading is one reading of the server's clock.
 type clockReading struct {
 	server      time.Time
 	here        time.Time     // with the monotonic reading of this process
 	uncertainty time.Duration // server may be wrong by as much
 }
 
-// drift is how far clocks that run freely part: by one ten-thousandth, ten times what is usual.
+// drift is the assumed drift between free-running clocks: one ten-thousandth, ten times the usual.
 const drift = 10_000
 
 // at is the server's time at a moment of this process.
@@ -28,8 +28,8 @@ func (r clockReading) uncertaintyAt(here time.Time) time.Duration {
 	return r.uncertainty + here.Sub(r.here)/drift
 }
 
-// replacedBy reports whether a new reading counts from now on: it is more certain than this one, or
-// contradicts it, because one of the two clocks was set or stood still.
+// replacedBy reports whether a new reading replaces this one: it is more precise, or contradicts
+// it, because a clock was set or stopped.
 func (r clockReading) replacedBy(next clockReading) bool {
 	uncertainty := r.uncertaintyAt(next.here)
 	return next.uncertainty <= uncertainty ||
@@ -41,8 +41,8 @@ var clockText = sql(`SELECT ` + serverMicros)
 // Now implements store.Timekeeper.
 func (s *Store) Now() time.Time { return s.clock.reading.Load().at(time.Now()) }
 
-// clockSamples is how often a reading asks the server. The quickest answer counts: at the first
-// ones the connection may be new, or the server busy.
+// clockSamples is the number of queries per reading. The fastest answer counts: at first the
+// connection may be new, or the server busy.
 const clockSamples = 3
 
 // readClock reads the server's clock. The answer is taken to be of the middle of the exchange.
@@ -69,7 +69,7 @@ func (s *Store) readClock(ctx context.Context) error {
 	return nil
 }
 
-// clockInterval is how often the server's clock is read, unless the options say otherwise.
+// clockInterval is the default interval between readings of the server's clock.
 const clockInterval = time.Minute
 
 // pollClock reads the clock until the store is closed. A reading that fails is made again at the
@@ -84,7 +84,7 @@ func (s *Store) pollClock() {
 			return
 		}
 		ctx, cancel := context.WithTimeout(s.live, s.o.Timeout)
-		_ = s.readClock(ctx) // the time goes on from the last reading
+		_ = s.readClock(ctx) // time continues from the last reading
 		cancel()
 	}
 }

@@ -19,7 +19,7 @@ type columns struct {
 	queuedAt, delayedUntil, askedAt, deadline, finishedAt *int64
 	ready                                                 bool
 	owner                                                 *string
-	// engine is set for a queued run that has no slot: such a run is ready unless it is delayed.
+	// engine is set for a queued run without a slot: it is ready unless it is delayed.
 	engine []byte
 }
 
@@ -90,9 +90,9 @@ func labelsOf(r *store.Run) []string {
 	return labelTexts(r.Labels, forkedFrom, r.Parent())
 }
 
-// labelTexts are the labels of a run in a form that an index can find, whatever characters they
-// have. A fork has one more, with the run that it was forked from, and a child one with its parent:
-// their names are not quoted, so no label is like them (J6, M3).
+// labelTexts returns a run's labels in an indexable form, whatever their characters. A fork has an
+// extra one for its source, and a child for its parent: their names are unquoted, so they differ
+// from every label.
 func labelTexts(labels map[string]string, forkedFrom, parent string) []string {
 	if len(labels) == 0 && forkedFrom == "" && parent == "" {
 		return nil

@@ -38,7 +38,7 @@ type pendingCommit struct {
 	depth    int            // how many commits of the flush it follows up on
 }
 
-// newPending checks whatever can be checked without the previous record, and encodes the commit.
+// newPending makes all checks that do not need the previous record, and encodes the commit.
 func newPending(c *store.Commit) (*pendingCommit, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func encode(c *store.Commit) (*pendingCommit, error) {
 	if err := p.Encode(c); err != nil {
 		return nil, err
 	}
-	if p.Fence != nil && !storable(p.Fence.Node) { // no node has such an id, nor the empty one
+	if p.Fence != nil && !storable(p.Fence.Node) { // no node has this id, or an empty one
 		p.Fence.Node = ""
 	}
 	return p, nil
@@ -72,7 +72,7 @@ func (p *pendingCommit) finish(err error) {
 	}
 }
 
-// rows is how many rows the commit writes.
+// rows returns the number of rows that the commit writes.
 func (p *pendingCommit) rows() (n int) {
 	n = 1
 	if p.Expect == 0 {
@@ -84,7 +84,7 @@ func (p *pendingCommit) rows() (n int) {
 	return n + len(p.Settled) + len(p.Journal)
 }
 
-// size is how many bytes the commit writes.
+// size returns the number of bytes that the commit writes.
 func (p *pendingCommit) size() int {
 	n := len(p.Record) + len(p.EventLines) + len(p.Spec)
 	for _, record := range p.SettledRecords {
@@ -129,11 +129,11 @@ func (s *Store) Commit(ctx context.Context, batch []store.Commit) []error {
 	return errs
 }
 
-// Counters implements store.Meter. Rows are those of runs, states, events, settled and usage; bytes
-// are the records, events, specs and settled interactions in them.
+// Counters implements store.Meter. Rows count runs, states, events, settled and usage; bytes count
+// their records, events, specs and settled interactions.
 func (s *Store) Counters() store.Counters { return s.counters.Load() }
 
-// pruneText passes over runs that another prune is deleting, and over those that a feed needs.
+// pruneText skips runs that another prune is deleting, and runs that a feed needs.
 var pruneText = sql(`WITH old AS MATERIALIZED (
 		SELECT n FROM interlude.states s WHERE finished_at IS NOT NULL AND finished_at < $1::bigint
 			AND deadline IS NULL AND NOT EXISTS (SELECT FROM interlude.feed f JOIN interlude.feeds c
@@ -158,11 +158,11 @@ var pruneText = sql(`WITH old AS MATERIALIZED (
 	)
 	DELETE FROM interlude.states WHERE n = ANY (ARRAY (SELECT n FROM old))`)
 
-// pruneSize is how many runs one transaction deletes.
+// pruneSize is the number of runs that one transaction deletes.
 const pruneSize = 500
 
-// Prune implements store.Writer, in transactions of pruneSize runs. What feeds have left that are
-// lost is deleted in further ones.
+// Prune implements store.Writer, in transactions of pruneSize runs. Separate ones delete the
+// leftovers of lost feeds.
 func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (int, error) {
 	if err := store.ValidateLimit(limit); err != nil {
 		return 0, err

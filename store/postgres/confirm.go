@@ -14,15 +14,15 @@ import (
 var (
 	// confirmGuardText goes before the reads of a confirmation.
 	confirmGuardText = sql(`SELECT ` + indexPlans + `, ` + nestedLoops + `, ` + idleTimeout + `, ` + showWarnings)
-	// confirmText writes a record to the write-ahead log, and to no table. Any role may. Its
-	// transaction commits like one that changed a row: when the log is flushed up to it, and the
-	// standbys that synchronous_standby_names asks for have it. What was read before it stands in
-	// the log before it.
+	// confirmText writes a record to the write-ahead log, but to no table. Any role may. Its
+	// transaction commits like one that changed a row: once the log is flushed up to it, and
+	// replicated to the standbys in synchronous_standby_names. Everything read earlier precedes it in
+	// the log.
 	confirmText = sql(`SELECT pg_catalog.pg_logical_emit_message(true, 'interlude', '')`)
 )
 
-// maxConfirms is how many confirmations are under way at one time, so that callers who ask again
-// and again while a standby is away leave connections to others.
+// maxConfirms limits concurrent confirmations, so that callers who retry while a standby is away
+// leave connections to others.
 const maxConfirms = 2
 
 // Confirm implements store.Confirmer. The reads and the record of confirmText are one transaction,
@@ -107,16 +107,16 @@ func (t *txStore) Confirm(ctx context.Context, read func(store.Reader) error) er
 	return t.writeError(ctx, err)
 }
 
-// ErrUnreplicated: somebody canceled the server's wait for its standby (pg_cancel_backend, a cancel
-// request on the way), which the server answers with success and a warning. The write is on the
+// ErrUnreplicated: the server's wait for its standby was canceled (pg_cancel_backend, or a cancel
+// request in transit), which the server reports as success with a warning. The write is on the
 // primary, and a failover may undo it: its outcome is unknown.
 var ErrUnreplicated = store.NewError(store.ErrUnavailable,
 	"postgres: the wait for the synchronous standby was canceled")
 
-// replicationWarning is the key under which a connection keeps the text of such a warning.
+// replicationWarning is the key of the warning's text in a connection's data.
 const replicationWarning = "interlude: not replicated"
 
-// showWarnings has the server send warnings, whatever the role is set to.
+// showWarnings makes the server send warnings, whatever the role's setting.
 const showWarnings = `set_config('client_min_messages', 'warning', true)`
 
 // OnNotice keeps the server's warning of ErrUnreplicated with the connection. ConfigurePool sets
@@ -124,12 +124,12 @@ const showWarnings = `set_config('client_min_messages', 'warning', true)`
 // configuration (ConnConfig.OnNotice), or calls it from its own handler there. Without it, a commit
 // counts as acknowledged although an administrator canceled its wait for the standby.
 func OnNotice(conn *pgconn.PgConn, n *pgconn.Notice) {
-	if n.Routine == "SyncRepWaitForLSN" { // the text is translated, the code is that of any warning
+	if n.Routine == "SyncRepWaitForLSN" { // the text is localized, and the code is that of any warning
 		conn.CustomData()[replicationWarning] = n.Message
 	}
 }
 
-// chainNotices returns a handler that calls the one that was set before, if any, and then OnNotice.
+// chainNotices returns a handler that calls the previous one, if any, and then OnNotice.
 func chainNotices(before pgconn.NoticeHandler) pgconn.NoticeHandler {
 	if before == nil {
 		return OnNotice

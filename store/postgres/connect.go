@@ -13,19 +13,19 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// connectTimeout bounds the connecting to one host, where the connection string says nothing
-// (connect_timeout). A server that hangs takes the connection and says nothing for ever.
+// connectTimeout limits connecting to one host, unless the connection string does
+// (connect_timeout). A hung server accepts the connection and never responds.
 const connectTimeout = 3 * time.Second
 
 // hosts remembers which of several hosts let the last connection in, so that the next is made there
 // first: a connection string names them in a fixed order, and its first one may hang.
 type hosts struct {
 	mu    sync.Mutex
-	last  host              // guarded by mu; the one that let the last connection in; zero for none
+	last  host              // guarded by mu; the host of the last established connection; zero if none
 	names map[string]string // guarded by mu; the host names of addresses
 }
 
-// host is one of a connection string.
+// host is a host of the connection string.
 type host struct {
 	name string
 	port uint16
@@ -78,9 +78,9 @@ func (h host) distance(f *pgconn.FallbackConfig) int {
 	return 1
 }
 
-// observe notes the host that the connection is made to. The driver tries one after the other, and
-// cancels what a host that it gave up was asked, by a connection beside the others: so the address
-// is taken from the connection that was let in.
+// observe records the connection's host. The driver tries hosts in turn, and cancels pending
+// requests of an abandoned host on an extra connection: so the address comes from the established
+// connection.
 func (h *hosts) observe(c *pgx.ConnConfig) {
 	lookup, validate := c.LookupFunc, c.ValidateConnect
 	c.LookupFunc = func(ctx context.Context, name string) ([]string, error) {

@@ -10,20 +10,20 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Once a node has a departure, readers see the runs that it parked as recovered. A commit of such a
-// run that began before, and cannot see the departure, would store the run as one that was never
-// recovered, though somebody has read it as recovered meanwhile (E8). So each transaction that
-// changes a parked run shares a lock that is named for the node, from before it reads the
-// departures until it ends, and a departure is only made while nobody shares the lock. Making a
-// departure never waits for the lock: a transaction of the host's may stay open for as long as the
-// host likes, and others would wait behind. It is tried again later.
+// Once a node has a departure, readers see the runs that it parked as recovered. A commit of a
+// parked run that began earlier, and cannot see the departure, would store the run as never
+// recovered, although it was already read as recovered. So each transaction that changes a parked
+// run shares an advisory lock named for the node, from before it reads the departures until it
+// ends, and a departure is only created while the lock is free. Creating a departure never waits
+// for the lock: a transaction of the host may stay open without limit, and others would queue
+// behind it. It is retried later.
 
 var (
-	// shareParkersText shares the lock of each node, so that no departure of it is made meanwhile.
+	// shareParkersText shares the lock of each node, so that no departure is created in the meantime.
 	shareParkersText = sql(`SELECT pg_advisory_xact_lock_shared(hashtextextended($1::text || id, 0))
 		FROM unnest($2::text[]) AS id`)
-	// goneParkersText finds the nodes that parked runs name by one seek a node, and returns those
-	// that are gone and have no departure.
+	// goneParkersText finds the owners of parked runs by one seek per node, and returns the
+	// unregistered ones without a departure.
 	goneParkersText = sql(`WITH RECURSIVE parkers (id) AS (
 			(SELECT s.owner FROM interlude.states s WHERE s.owner IS NOT NULL AND NOT s.slot ORDER BY s.owner LIMIT 1)
 			UNION ALL
@@ -34,8 +34,8 @@ var (
 		)
 		SELECT id FROM parkers WHERE NOT EXISTS (SELECT FROM interlude.nodes WHERE nodes.id = parkers.id)
 			AND NOT EXISTS (SELECT FROM interlude.departed WHERE departed.id = parkers.id)`)
-	// departText makes a node's departure unless somebody shares its lock; it returns whether that
-	// was possible.
+	// departText creates a node's departure unless its lock is shared; it returns whether that was
+	// possible.
 	departText = sql(`WITH lock AS MATERIALIZED (
 			SELECT pg_try_advisory_xact_lock(hashtextextended($1::text || $2::text, 0)) AS free
 		), made AS (
@@ -45,7 +45,7 @@ var (
 		SELECT free FROM lock`)
 )
 
-// parkerLock is what the names of the locks begin with.
+// parkerLock is the prefix of the locks' names.
 func (s *Store) parkerLock() string { return "interlude parker in " + s.o.Schema + ": " }
 
 // parkerOf is the node that parked the run; empty if the run is not parked.
@@ -71,8 +71,8 @@ func parkersOf(commits []*pendingCommit) (ids []string) {
 	return ids
 }
 
-// addDepartures makes the departures that are missing. Those that cannot be made soon, since a
-// commit of a run that the node parked is under way, are made in the background.
+// addDepartures creates the missing departures. If a commit of a run that the node parked delays
+// one, it is created in the background.
 func (s *Store) addDepartures(ctx context.Context, now time.Time) error {
 	left, err := s.tryDepartures(ctx, now)
 	for wait := firstDeparturePause; left && err == nil && wait < slowDeparturePause; wait *= 2 {

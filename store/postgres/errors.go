@@ -15,7 +15,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// What is wrong with a database that Open refuses. It is left as it is.
+// Reasons for which Open refuses a database. It is not changed.
 var (
 	// ErrConfig: the connection string or an option cannot be used.
 	ErrConfig = errors.New("postgres: configuration cannot be used")
@@ -33,11 +33,11 @@ var (
 	ErrForeign = errors.New("postgres: schema is not this package's")
 )
 
-// What keeps a call from being served. What was stored before stays valid.
+// Errors that prevent a call; stored data stays valid.
 var (
 	// ErrRights: the role may not do that; grant it what docs/postgres.md lists.
 	ErrRights = errors.New("postgres: role has not the right")
-	// ErrConnections: the server, or a pooler before it, gives no further connection.
+	// ErrConnections: the server or a pooler allows no more connections.
 	ErrConnections = store.NewError(store.ErrUnavailable, "postgres: too many connections")
 	// ErrFull: the server's disk or memory is full.
 	ErrFull = store.NewError(store.ErrFull, "postgres: server is full")
@@ -51,8 +51,8 @@ var (
 	// ErrDown: the server is starting or stopping, or the connection broke; the call may be tried
 	// again.
 	ErrDown = store.NewError(store.ErrUnavailable, "postgres: server or connection is down")
-	// ErrPooler: a pooler stands between, which gives each transaction another session, and the
-	// store prepares statements in them.
+	// ErrPooler: a pooler assigns each transaction another session, but the store prepares statements
+	// in sessions.
 	ErrPooler = errors.New("postgres: pooler loses prepared statements: add default_query_exec_mode=cache_describe " +
 		"to the connection string")
 )
@@ -73,7 +73,7 @@ var meanings = map[string]error{
 	"57P":   ErrDown,
 	"08":    ErrDown,   // poolers also report by it that they lost the server
 	"26000": ErrPooler, // no such prepared statement
-	"42P05": ErrPooler, // there is one of that name
+	"42P05": ErrPooler, // the name exists
 	"XX001": store.ErrCorrupt,
 	"XX002": store.ErrCorrupt,
 	"42P01": ErrForeign, // no such table
@@ -81,7 +81,7 @@ var meanings = map[string]error{
 	"3F":    ErrForeign, // no such schema
 }
 
-// explain says what an error of the server or of the way there means.
+// explain maps errors of the server or the connection to this package's errors.
 func explain(err error) error {
 	if err == nil {
 		return nil
@@ -163,8 +163,8 @@ func rolledBack(err error) bool {
 		return true
 	}
 	var e *pgconn.PgError
-	// A server that goes down may end a session whose commit is stored already, and a pooler may
-	// lose one that is being stored.
+	// A server that shuts down may end a session whose commit is already stored, and a pooler may lose
+	// a commit in progress.
 	return errors.As(err, &e) && !strings.HasPrefix(e.Code, "57P") && !strings.HasPrefix(e.Code, "08") &&
 		e.Code != "40003"
 }

@@ -18,7 +18,7 @@ import (
 const (
 	// horizon is the lowest transaction that is under way: every row of feed below it can be read.
 	horizon = `pg_catalog.pg_snapshot_xmin(pg_catalog.pg_current_snapshot())::text::bigint`
-	// beyond is above every transaction that has begun, as far as the snapshot shows.
+	// beyond is above every transaction that the snapshot knows.
 	beyond = `pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())::text::bigint`
 )
 
@@ -35,9 +35,8 @@ var (
 		) n ON true
 		ORDER BY c.name`)
 
-	// leaseFeedText returns no row when there is no such feed. A cursor that is beyond every
-	// transaction comes from another server, and so may rows of feed: their transactions mean
-	// nothing here.
+	// leaseFeedText returns no row for an unknown feed. A cursor beyond every transaction comes from
+	// another server, and so may rows of feed: their transaction numbers are meaningless here.
 	leaseFeedText = sql(`WITH leased AS (
 			UPDATE interlude.feeds SET epoch = epoch + 1, until = ` + serverMicros + ` + $2::bigint
 				WHERE name = $1::text AND NOT lost AND until <= ` + serverMicros + ` RETURNING epoch
@@ -90,9 +89,8 @@ var (
 			ORDER BY place, run, last LIMIT $6::bigint
 		) f ON true
 		WHERE c.name = $1::text AND c.epoch = $2::bigint ORDER BY f.place, f.run, f.last`)
-	// feedEventsText returns the events of commits, in the order in which these are named: of the
-	// first ones, so that a page is not larger than it has to be. It does not read the bodies of
-	// the others.
+	// feedEventsText returns the events of commits in the given order, only of the first ones, so that
+	// a page is no larger than necessary. It does not read the bodies of the others.
 	feedEventsText = sql(`SELECT id, first, bodies FROM (
 			SELECT v.n, r.id, e.first, e.bodies,
 				sum(octet_length(e.bodies)) OVER (ORDER BY v.n) - octet_length(e.bodies) AS before
@@ -102,7 +100,7 @@ var (
 		) f WHERE before IS NULL OR before <= $3::bigint ORDER BY n`)
 )
 
-// place is a position: that of a row of feed.
+// place is the position of a row of feed.
 type place struct{ place, run, last int64 }
 
 func (p place) position() store.FeedPosition {
@@ -225,8 +223,8 @@ func (s *Store) ReadFeed(ctx context.Context, l store.FeedLease, after store.Fee
 	return page, nil
 }
 
-// feedCommits returns the commits at these places, of the first ones if their events are large.
-// Those that this process has stored a moment ago are in the cache.
+// feedCommits returns the commits at these places; if their events are large, only the first ones.
+// Recent commits of this process come from the cache.
 func (s *Store) feedCommits(ctx context.Context, feed string, at []place) ([]store.FeedCommit, error) {
 	s.cache.feeds.Store(true)
 	commits := make([]store.FeedCommit, len(at))
@@ -334,7 +332,7 @@ func (t *txStore) LeaseFeed(context.Context, string, time.Duration, time.Time) (
 	return store.FeedLease{}, false, ErrInTransaction
 }
 
-// ReadFeed returns ErrInTransaction: what a transaction reads may be of an old snapshot.
+// ReadFeed returns ErrInTransaction: a transaction may read an old snapshot.
 func (t *txStore) ReadFeed(context.Context, store.FeedLease, store.FeedPosition, int) (store.FeedPage, error) {
 	return store.FeedPage{}, ErrInTransaction
 }

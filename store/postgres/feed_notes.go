@@ -14,30 +14,30 @@ import (
 	"github.com/interlude-go/interlude/store/internal/refuse"
 )
 
-// A trigger notes the commits for the feeds (migration 6) while one of them is not lost (migration 9).
-// This file creates and deletes feeds, which enables and disables it, and deletes what no feed needs.
+// A trigger records the commits for the feeds (migration 6) while a feed is not lost (migration 9).
+// This file creates and deletes feeds, which enables and disables the trigger, and deletes rows
+// that no feed needs.
 
 var (
-	// lockFeedsText lets only one transaction at a time create or delete feeds. It waits for those
-	// that acknowledge and prune.
+	// lockFeedsText serializes the creation and deletion of feeds. It waits for transactions that
+	// acknowledge or prune.
 	lockFeedsText = sql(`LOCK TABLE interlude.feeds IN SHARE ROW EXCLUSIVE MODE`)
-	// createFeedText lets the feed begin with the transactions that are under way: what they have
-	// noted is not visible yet.
+	// createFeedText starts the feed with the current transactions: their recorded commits are not
+	// visible yet.
 	createFeedText = sql(`INSERT INTO interlude.feeds (name, place, run, last, epoch, until, max_lag, lost)
 		SELECT $1::text, ` + horizon + ` - 1, $3::bigint, $3::bigint, 0, 0, $2::bigint, false
 		WHERE $4::bigint = 0 OR (SELECT count(*) FROM interlude.feeds) < $4::bigint
 		ON CONFLICT (name) DO NOTHING`)
-	// feedsFullText says whether there are so many feeds, none of which has the name.
+	// feedsFullText returns whether there are at least this many feeds, none with the name.
 	feedsFullText = sql(`SELECT count(*) >= $2::bigint AND NOT coalesce(bool_or(name = $1::text), false)
 		FROM interlude.feeds`)
 	deleteFeedText  = sql(`DELETE FROM interlude.feeds WHERE name = $1::text`)
 	switchFeedsText = sql(`SELECT interlude.switch_feeds()`)
-	// anyLostText says whether a feed is lost, and whether all are. It says false for both if there is
-	// no feed.
+	// anyLostText returns whether a feed is lost, and whether all are; false for both without feeds.
 	anyLostText = sql(`SELECT coalesce(bool_or(lost), false), coalesce(bool_and(lost), false) FROM interlude.feeds`)
-	// deleteUnneededText deletes up to so many rows of feed after a place, in their order, and returns
-	// the last of them and how many it deleted. It deletes those that every feed has acknowledged which
-	// is not lost; all of them if there is no such feed.
+	// deleteUnneededText deletes up to a number of rows of feed after a place, in order, and returns
+	// the last one and their number. It deletes rows acknowledged by every feed that is not lost; all
+	// rows without a feed.
 	deleteUnneededText = sql(`WITH lowest AS MATERIALIZED (
 			SELECT place, run, last FROM (
 				SELECT place, run, last FROM interlude.feeds WHERE NOT lost
@@ -114,9 +114,9 @@ func (s *Store) tidyLostFeeds(ctx context.Context) error {
 	return s.deleteUnneeded(ctx)
 }
 
-// stopNoting disables the trigger that notes commits, unless a feed needs them. It waits for
-// transactions that have written events, but not for longer than feedLockWait. If one of them stays
-// open, commits are still noted, and the next Prune tries again.
+// stopNoting disables the trigger that records commits, unless a feed needs them. It waits for
+// transactions that have written events, at most feedLockWait. If one of them stays open, commits
+// are still recorded, and the next Prune retries.
 func (s *Store) stopNoting(ctx context.Context) error {
 	within, done, err := s.beginCall(ctx)
 	if err != nil {
@@ -134,12 +134,12 @@ func (s *Store) stopNoting(ctx context.Context) error {
 	return writeError(err)
 }
 
-// unneededPart is how many rows deleteUnneeded deletes in one transaction.
+// unneededPart is the number of rows that deleteUnneeded deletes per transaction.
 const unneededPart = 5000
 
-// deleteUnneeded deletes the rows of feed that no feed needs, part after part. Each part begins where
-// the one before ended, so that rows that were just deleted are not scanned. It ends with the first
-// part that is not full: while commits are noted, it would find some for ever.
+// deleteUnneeded deletes the rows of feed that no feed needs, in parts. Each part begins after the
+// previous one, so that deleted rows are not scanned. It ends with the first part that is not full:
+// while commits are recorded, it would never finish.
 func (s *Store) deleteUnneeded(ctx context.Context) error {
 	var at place
 	for deleted := unneededPart; deleted == unneededPart; {
@@ -156,17 +156,16 @@ func (s *Store) deleteUnneeded(ctx context.Context) error {
 	return nil
 }
 
-// How long a change of the feeds waits for locks at one time. Whoever writes events after it waits
-// too. It is more than the second after which the server looks for deadlocks, and asks an
-// autovacuum to step aside.
+// The lock wait of one attempt to change the feeds. Later writers of events wait too. It exceeds
+// the second after which the server checks for deadlocks, and asks an autovacuum to yield.
 const (
 	feedLockWait  = "1500ms"
 	feedLockPause = time.Second
 )
 
-// changeFeeds creates or deletes a feed by a statement, and returns how many it changed. It waits
-// until no other transaction that has written events is under way. It waits for feedLockWait at a
-// time, and pauses in between, so that writers of events can go on.
+// changeFeeds executes a statement that creates or deletes a feed, and returns the number of
+// changed feeds. It waits until no other transaction has uncommitted events, in attempts of
+// feedLockWait with pauses, so that writers of events can proceed.
 func (s *Store) changeFeeds(ctx context.Context, text statement, args ...any) (int64, error) {
 	within, done, err := s.beginCall(ctx)
 	if err != nil {

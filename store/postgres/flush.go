@@ -39,8 +39,8 @@ const (
 	shareParker    = `pg_advisory_xact_lock_shared(hashtextextended($2::text, 0))`
 )
 
-// flushLockTimeout is how long a flush waits for a row that somebody else's transaction has locked:
-// all other commits of the flush wait with it.
+// flushLockTimeout limits a flush's wait for a row locked by another transaction: all other commits
+// of the flush wait too.
 const flushLockTimeout = "100ms"
 
 // maxTries bounds how often a commit is tried that is neither refused nor stored.
@@ -68,8 +68,8 @@ func (s *Store) store(commits []*pendingCommit) {
 	}
 }
 
-// chains divides commits into the first one of each run, those that follow up on them, by their
-// distance from the first, and those that must come later.
+// chains divides commits into the first one of each run, its successors by distance from the first,
+// and later ones.
 func chains(commits []*pendingCommit) (heads []*pendingCommit, followers [][]*pendingCommit, later []*pendingCommit) {
 	last := make(map[string]*pendingCommit, len(commits))
 	broken := make(map[string]bool) // runs that have a commit in later, and keep their order
@@ -127,7 +127,7 @@ func (s *Store) storeRound(heads []*pendingCommit, followers [][]*pendingCommit)
 			}
 			heads = s.verifyUnwritten(ctx, unwritten, try)
 		}
-		followers = nil // the next tries are for the heads alone
+		followers = nil // the next tries are only for the heads
 	}
 	return slices.Concat(append([][]*pendingCommit{left}, followers...)...)
 }
@@ -143,7 +143,7 @@ func (s *Store) handleFailure(ctx context.Context, commits []*pendingCommit, err
 	case e.Code == lockNotAvailable:
 		return s.setLockedAside(ctx, commits)
 	case strings.HasPrefix(e.Code, "22"), strings.HasPrefix(e.Code, "23"), strings.HasPrefix(e.Code, "54"):
-		// the fault of one of them, which is found by halving
+		// one of them is at fault; bisect
 		if len(commits) > 1 {
 			s.storeRound(slices.Clone(commits[:len(commits)/2]), nil)
 			return commits[len(commits)/2:]
@@ -168,8 +168,8 @@ func writeError(err error) error {
 	return fmt.Errorf("postgres: write, outcome unknown: %w", explain(err))
 }
 
-// write sends one transaction, in one exchange for each round of commits, and marks those that were
-// written. A round's commits are of different runs. Everybody locks rows in the same order.
+// write sends one transaction, in one exchange per round of commits, and marks the written ones.
+// Each round has at most one commit per run. All transactions lock rows in the same order.
 func (s *Store) write(ctx context.Context, lockTimeout string, rounds ...[]*pendingCommit) error {
 	conn, err := s.acquire(ctx)
 	if err != nil {
@@ -256,8 +256,7 @@ func (s *Store) queueGuard(b *pgx.Batch, lockTimeout string, commits []*pendingC
 	return true
 }
 
-// rollBack makes a connection fit for others. One that cannot be rolled back is closed when it is
-// released.
+// rollBack makes a connection reusable. If the rollback fails, the connection is closed on release.
 func rollBack(ctx context.Context, conn *pgx.Conn) {
 	if conn.IsClosed() || conn.PgConn().TxStatus() == 'I' {
 		return

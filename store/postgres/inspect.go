@@ -14,11 +14,10 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Inspect says how far the schema of a database is, and whether it is as this package needs it: not
-// too old or too new, made by the migrations that it knows, with every table, column and index that
-// it uses. The error names all that is wrong, and matches what is (ErrOlder, ErrNewer, ErrForeign;
-// ErrRights when the role may not look). It changes nothing, and is quick at any size. An empty
-// schema is "interlude".
+// Inspect returns a database's schema version, and checks it: neither too old nor too new, made by
+// known migrations, with every required table, column and index. The error lists all faults, and
+// matches their kinds (ErrOlder, ErrNewer, ErrForeign; ErrRights if the role may not read). It
+// changes nothing, and is fast at any size. An empty schema means "interlude".
 func Inspect(ctx context.Context, dsn, schema string) (have Status, _ error) {
 	err := withConn(ctx, dsn, schema, func(conn *pgx.Conn, schema string) (err error) {
 		have, err = inspect(ctx, conn, schema, migrations)
@@ -71,8 +70,8 @@ func inspect(ctx context.Context, conn *pgx.Conn, schema string, known []Migrati
 	return have, errors.Join(append(append(wrong, unfit...), append(unprepared, err)...)...)
 }
 
-// These find what migrations make and drop. A migration has each CREATE and DROP in a line of its
-// own, and a primary key in the line of its column or in a line of its table.
+// These find the objects that migrations create and drop. A migration has each CREATE and DROP on a
+// separate line, and a primary key on its column's line or on a line of its table.
 var (
 	madeTable   = regexp.MustCompile(`(?s)CREATE TABLE interlude\.(\w+) \((.*?)\n\)`)
 	madeIndex   = regexp.MustCompile(`CREATE (?:UNIQUE )?INDEX (\w+)`)
@@ -102,8 +101,8 @@ func expectedIndexes(known []Migration) (indexes []string) {
 	return indexes
 }
 
-// checkIndexes returns an error for each index that is missing or unfinished. A further index that
-// an operator has made is no fault.
+// checkIndexes returns an error for each missing or unfinished index. Additional indexes are
+// allowed.
 func checkIndexes(ctx context.Context, conn *pgx.Conn, schema string, known []Migration) (wrong []error, _ error) {
 	names := expectedIndexes(known)
 	rows, err := conn.Query(ctx, `SELECT v.name, i.indexrelid IS NOT NULL FROM unnest($2::text[]) AS v (name)

@@ -10,7 +10,7 @@ import (
 	"github.com/interlude-go/interlude/store/internal/refuse"
 )
 
-// journalColumns are the further arguments of updateTexts for journals, one row an entry.
+// journalColumns are the additional arguments of updateTexts for journals, one row per entry.
 type journalColumns struct {
 	run, number      []int64
 	path, name, kind []string

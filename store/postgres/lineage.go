@@ -15,18 +15,17 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// ErrWrongServer: the server is not the one that this process works with: it is an older primary,
-// in whose place another one was promoted, or belongs to another database cluster. A commit that it
+// ErrWrongServer: the server is not the one that this process works with: it is an older primary
+// that was replaced by a promoted one, or belongs to another database cluster. A commit that it
 // acknowledged is not acknowledged to the caller: its outcome is unknown, and most likely it is
-// lost. Fence the older server; to work with another cluster, or with a restored backup, start the
-// process anew.
+// lost. Fence the older server; to use another cluster, or a restored backup, restart the process.
 var ErrWrongServer = store.NewError(store.ErrUnavailable,
 	"postgres: wrong server: an older primary, or another cluster")
 
-// lineage is what the connections of a pool have shown of the database's history: its cluster, and
-// the newest timeline that a primary was on. PostgreSQL begins a timeline with each promotion. So a
-// primary on an earlier one was replaced, and what it still acknowledges is lost (J9). A process
-// that reaches nothing but such a primary cannot know it: who promotes must fence.
+// lineage is the database's history as seen by a pool's connections: its cluster, and the newest
+// timeline of a primary. PostgreSQL starts a timeline with each promotion. A primary on an earlier
+// timeline was replaced, and its new commits are lost. A process that only reaches an old primary
+// cannot detect that: promotion requires fencing.
 type lineage struct {
 	mu       sync.Mutex
 	cluster  string // guarded by mu; its system identifier; empty before the first connection
@@ -34,10 +33,10 @@ type lineage struct {
 	onNewer  func() // guarded by mu; called when a newer timeline was seen
 }
 
-// lineageKey is the key under which a connection keeps where it stands in the lineage.
+// lineageKey is the key of a connection's lineage data.
 const lineageKey = "interlude: lineage"
 
-// connLineage is where a connection stands.
+// connLineage is the lineage of one connection.
 type connLineage struct {
 	*lineage
 
@@ -78,8 +77,8 @@ const lineageText = `SELECT system_identifier, CASE WHEN pg_catalog.pg_is_in_rec
 	ELSE substr(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()), 1, 8) END
 	FROM pg_catalog.pg_control_system()`
 
-// validate refuses a connection to a server of another cluster or of an older timeline. A role that
-// may not ask, or a server that cannot tell, is let in.
+// validate rejects a connection to a server of another cluster or an older timeline. It accepts a
+// role without the right to ask, or a server that cannot answer.
 func (l *lineage) validate(ctx context.Context, conn *pgconn.PgConn) error {
 	results, err := conn.Exec(ctx, lineageText).ReadAll()
 	var refused *pgconn.PgError
@@ -103,7 +102,7 @@ func (l *lineage) validate(ctx context.Context, conn *pgconn.PgConn) error {
 	return l.observe(string(row[0]), at.timeline)
 }
 
-// observe notes what a new connection shows, and refuses it if it is behind.
+// observe records the lineage of a new connection, and rejects it if it is behind.
 func (l *lineage) observe(cluster string, timeline uint64) error {
 	l.mu.Lock()
 	if l.cluster == "" {
@@ -119,7 +118,7 @@ func (l *lineage) observe(cluster string, timeline uint64) error {
 	}
 	l.mu.Unlock()
 	if cluster != known {
-		return fmt.Errorf("%w: its system identifier is %s, that of the others was %s", ErrWrongServer, cluster, known)
+		return fmt.Errorf("%w: its system identifier is %s, not %s as before", ErrWrongServer, cluster, known)
 	}
 	if notify != nil {
 		notify()

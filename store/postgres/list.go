@@ -29,13 +29,13 @@ func (r *reader) Runs(ctx context.Context, q store.Query) (store.Page, error) {
 }
 
 // list reads the runs of a listing. With planned, the server plans the statement for its arguments,
-// since the planner knows whether few or many runs have a label, an origin or a parent. The index
-// of labels is of a kind that indexPlans excludes.
+// since the planner knows whether few or many runs have a label, an origin or a parent. indexPlans
+// excludes the label index's type.
 func (r *reader) list(ctx context.Context, planned bool, text string, args []any) ([]store.Run, error) {
 	on := *r
 	if planned {
 		on.customPlan = true
-		if !on.planner { // in a transaction of the host's own: a statement that is parsed anew has no plan yet
+		if !on.planner { // in a transaction of the host: a newly parsed statement has no plan yet
 			args = append([]any{pgx.QueryExecModeDescribeExec}, args...)
 		}
 	}
@@ -48,16 +48,16 @@ type filter struct {
 	args  []any
 }
 
-// and adds a condition, in which %d stands for the number of its argument.
+// and adds a condition, with %d as the number of its argument.
 func (f *filter) and(clause string, arg any) {
 	f.args = append(f.args, arg)
 	f.where = append(f.where, fmt.Sprintf(clause, len(f.args)))
 }
 
-// cursor has the parts of a statement that make a listing go on after a place.
+// cursor has the parts of a statement that continue a listing after a place.
 type cursor struct {
 	order, compare string
-	// at and id are the arguments, which stand first; empty at the beginning of the listing.
+	// at and id are the first arguments; empty at the beginning of the listing.
 	at, id string
 }
 

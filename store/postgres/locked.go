@@ -13,15 +13,15 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// lockedRuns holds the commits of runs whose rows a transaction of somebody else's has locked, such
-// as a host's own transaction that goes on. They wait here, by run and in the order in which they
-// came, so that they do not hold up the flushes.
+// lockedRuns holds the commits of runs whose rows another transaction has locked, such as a long
+// transaction of a host. They wait here, per run and in order of arrival, so that they do not delay
+// the flushes.
 type lockedRuns struct {
-	// permits bound how many runs are retried at one time, and so how many connections they use.
+	// permits limits concurrent retries, and so their connections.
 	permits chan struct{}
 
 	mu      sync.Mutex
-	waiting map[string][]lockedCommit // guarded by mu; by run, the first is the one that is retried
+	waiting map[string][]lockedCommit // guarded by mu; by run, the first is being retried
 }
 
 // lockedCommit is a commit that waits for a row lock.
@@ -31,19 +31,19 @@ type lockedCommit struct {
 	deadline time.Time
 }
 
-// retryLockTimeout is how long one retry waits for the row lock. With it the retry keeps its
-// permit, so each commit that waits for a permit may be delayed by as much.
+// retryLockTimeout limits one retry's wait for the row lock. The retry keeps its permit, so each
+// commit that waits for a permit may be delayed as long.
 const retryLockTimeout = 200 * time.Millisecond
 
-// newLockedRuns takes the size of the connection pool, of which a quarter is for retries.
+// newLockedRuns takes the size of the connection pool; a quarter is for retries.
 func newLockedRuns(connections int32) lockedRuns {
 	return lockedRuns{
 		permits: make(chan struct{}, max(1, connections/4)), waiting: make(map[string][]lockedCommit),
 	}
 }
 
-// queueBehindLocked queues a commit behind those of its run that wait for a lock, and reports
-// whether there are any.
+// queueBehindLocked queues a commit behind its run's waiting commits, and reports whether there are
+// any.
 func (s *Store) queueBehindLocked(c *pendingCommit) bool {
 	s.locked.mu.Lock()
 	defer s.locked.mu.Unlock()
@@ -54,8 +54,8 @@ func (s *Store) queueBehindLocked(c *pendingCommit) bool {
 	return waits
 }
 
-// retryAside has a commit retried beside the flushes, until its row is free. Only a flush may call
-// it: Close waits for the flushes first.
+// retryAside retries a commit outside the flushes, until its row is free. Only a flush may call it:
+// Close waits for the flushes first.
 func (s *Store) retryAside(c *pendingCommit) {
 	s.locked.mu.Lock()
 	defer s.locked.mu.Unlock()
@@ -70,13 +70,13 @@ func (l *lockedRuns) enqueue(c *pendingCommit, timeout time.Duration) {
 	l.waiting[c.Run.ID] = append(l.waiting[c.Run.ID], lockedCommit{c, time.Now().Add(timeout)})
 }
 
-// freeRowsText locks the rows that nobody else has locked, and returns them.
+// freeRowsText locks the rows that are not locked, and returns them.
 var freeRowsText = sql(
 	`SELECT n FROM interlude.states WHERE n = ANY ($1::bigint[]) FOR NO KEY UPDATE SKIP LOCKED`)
 
-// setLockedAside has the commits retried aside for which a lock timeout ended the transaction, and
-// returns the others. When no run's row is locked, it is an id that somebody else is creating: then
-// all commits that create a run are retried aside.
+// setLockedAside moves the commits that hit a lock timeout to separate retries, and returns the
+// others. If no run's row is locked, another transaction is creating one of the ids: then all
+// commits that create a run are moved.
 func (s *Store) setLockedAside(ctx context.Context, commits []*pendingCommit) []*pendingCommit {
 	rows := make([]int64, 0, len(commits))
 	for _, c := range commits {
@@ -143,8 +143,8 @@ func (s *Store) retry(c lockedCommit) bool {
 	return s.storeAlone(ctx, c.pendingCommit, strconv.FormatInt(wait, 10)+"ms")
 }
 
-// storeAlone stores one commit in a transaction of its own, and reports whether the commit is
-// finished. Otherwise its row is still locked.
+// storeAlone stores one commit in a separate transaction, and reports whether it is finished. If
+// not, its row is still locked.
 func (s *Store) storeAlone(ctx context.Context, c *pendingCommit, lockTimeout string) bool {
 	commits := []*pendingCommit{c}
 	for try := 0; ; try++ {

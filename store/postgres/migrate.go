@@ -22,11 +22,10 @@ var files embed.FS
 type Migration struct {
 	// Version counts from 1.
 	Version int
-	// Name is that of its file.
+	// Name is the name of its file.
 	Name string
-	// Oldest is the lowest schema version whose nodes can work after this migration: a node of a
-	// package that was made for Oldest or a later version may go on while the migration is applied,
-	// and afterwards.
+	// Oldest is the lowest schema version whose nodes can work after this migration: a node built for
+	// Oldest or later may keep running while the migration is applied, and afterwards.
 	Oldest int
 	// Sum is a hash of the text.
 	Sum string
@@ -51,8 +50,8 @@ var migrations = func() []Migration {
 	return all
 }()
 
-// newMigration reads a file. Its first line may say "-- oldest: N"; otherwise nodes of every
-// version can go on.
+// newMigration reads a file. Its first line may be "-- oldest: N"; otherwise nodes of every version
+// can continue.
 func newMigration(version int, name, text string) Migration {
 	m := Migration{Version: version, Name: name, Oldest: 1, text: text}
 	sum := sha256.Sum256([]byte(text))
@@ -71,17 +70,16 @@ func newMigration(version int, name, text string) Migration {
 // Migrations lists the versions of the schema that this package knows, in order.
 func Migrations() []Migration { return append([]Migration(nil), migrations...) }
 
-// Migrate brings the schema of the database to this package's version, and makes it when there is
-// none. Open does the same. Hosts whose nodes have no right to change tables run Migrate once with
-// a role that has it, and open the stores with Options.NoMigrate. Nodes of older versions may be
-// running (see Migration.Oldest), and any number of processes may call it at once: they take turns,
-// and all but the first find nothing to do. A table that is in use is waited for in short turns,
-// between which the nodes go on. It is done whole or not at all; the context bounds how long it may
-// take. An empty schema is "interlude".
+// Migrate creates the database's schema or migrates it to this package's version. Open does the
+// same. If nodes may not change tables, run Migrate once with a role that may, and open the stores
+// with Options.NoMigrate. Nodes of older versions may be running (see Migration.Oldest), and any
+// number of processes may call it at once: they take turns, and all but the first find nothing to
+// do. It waits for a table in use in short turns, between which the nodes proceed. It is atomic;
+// the context limits its time. An empty schema means "interlude".
 //
-// The role that runs it needs the right CREATE on the database, or, on a schema that is there
-// already, CREATE and USAGE; it owns the tables then, and the next Migrate needs the same role. The
-// role of a node needs this (docs/postgres.md has more, for processes that do less):
+// Its role needs the right CREATE on the database, or CREATE and USAGE on an existing schema; it
+// then owns the tables, and the next Migrate needs the same role. A node's role needs these rights
+// (docs/postgres.md has smaller sets for processes that do less):
 //
 //	GRANT USAGE ON SCHEMA interlude TO node;
 //	GRANT SELECT ON ALL TABLES IN SCHEMA interlude TO node;
@@ -98,11 +96,11 @@ func Migrate(ctx context.Context, dsn, schema string) error {
 	return nil
 }
 
-// RefuseEarlier makes releases that know fewer migrations than this one refuse to open the schema,
-// with ErrNewer. Call it, with the role that migrates, when the last node of an earlier release has
-// been replaced, and before the hosts use what earlier releases cannot read: a node of theirs that
-// is started by mistake then stops at once. It does not end those that are running. There is no way
-// back but a backup. Calling it again changes nothing.
+// RefuseEarlier makes releases that know fewer migrations refuse to open the schema, with ErrNewer.
+// Call it, with the migrating role, after the last node of an earlier release has been replaced,
+// and before the hosts use features that earlier releases cannot read: an old node started by
+// mistake then stops immediately. It does not end running ones. Only a backup can undo it. It is
+// idempotent.
 func RefuseEarlier(ctx context.Context, dsn, schema string) error {
 	if err := Migrate(ctx, dsn, schema); err != nil {
 		return err
@@ -141,14 +139,14 @@ type txStarter interface {
 	BeginTx(ctx context.Context, options pgx.TxOptions) (pgx.Tx, error)
 }
 
-// tableTries bounds how often a migration waits for a table that is in use, and tableWait how long:
-// whoever wants the table after it waits too.
+// tableTries limits how often a migration waits for a table in use, and tableWait how long: later
+// users of the table wait too.
 const (
 	tableTries = 60
 	tableWait  = "1s"
 )
 
-// migrate applies what is missing.
+// migrate applies the missing migrations.
 func migrate(ctx context.Context, db txStarter, schema string, known []Migration) error {
 	for try := 1; ; try++ {
 		err := migrateOnce(ctx, db, schema, known)
@@ -167,8 +165,8 @@ func migrate(ctx context.Context, db txStarter, schema string, known []Migration
 // migrateOnce is one transaction.
 func migrateOnce(ctx context.Context, db txStarter, schema string, known []Migration) error {
 	return pgx.BeginTxFunc(ctx, db, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
-		// The lock ends with the transaction, so that a pooler may stand between; a process that is
-		// stopped in the middle holds it for a while only.
+		// A transaction-level lock works through a pooler; a process stopped in the middle holds it only
+		// for a while.
 		if _, err := tx.Exec(ctx,
 			`SELECT set_config('idle_in_transaction_session_timeout', '60s', true), set_config('statement_timeout', '0',
 				true),
@@ -236,9 +234,9 @@ type querier interface {
 	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
 }
 
-// Status says at which version a schema is.
+// Status is the version of a schema.
 type Status struct {
-	// Version is that of the last migration that was applied; 0 when there is none.
+	// Version is the last applied migration; 0 without any.
 	Version int
 	// Oldest is the lowest version whose packages can work with the schema, as Migration.Oldest.
 	Oldest int
@@ -288,7 +286,8 @@ func (s Status) checkRecorded(known []Migration) (wrong []error) {
 	return wrong
 }
 
-// checkVersion returns why this package, which knows so many versions, cannot work with the schema.
+// checkVersion returns why this package, which knows this many versions, cannot work with the
+// schema.
 func (s Status) checkVersion(known int) error {
 	switch {
 	case s.Version < known:

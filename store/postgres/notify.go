@@ -21,7 +21,7 @@ const maxPayload = 7800
 // maxHints bounds the hints that wait to be sent: more are sent as "anything may have changed".
 const maxHints = 4096
 
-// notice is the content of a notification: what a process has committed.
+// notice is the content of a notification: the commits of a process.
 type notice struct {
 	From string    `json:"from"` // the store instance, so that it does not listen to itself
 	Runs []runHint `json:"runs,omitempty"`
@@ -35,9 +35,9 @@ type runHint struct {
 	Seq   uint64    `json:"n"`
 }
 
-// notifier notifies other processes of commits, in transactions of its own for which nobody waits:
-// a transaction that notifies locks the whole database until it is stored, so that commits would
-// come one after the other. Hints that were not sent before a crash are lost; the others poll.
+// notifier notifies other processes of commits, in separate transactions that no caller waits for:
+// a notifying transaction locks the whole database until it is stored, so that commits would be
+// serialized. A crash loses unsent hints; the others poll.
 type notifier struct {
 	s       *Store
 	wake    chan struct{}
@@ -69,8 +69,8 @@ func (s *Store) channel() string {
 	return name
 }
 
-// payload is the notice as it is sent. One that is too large for a notification is sent as
-// "anything may have changed".
+// payload returns the notice in sent form. One too large for a notification becomes "anything may
+// have changed".
 func (n notice) payload() string {
 	text, _ := json.Marshal(n) // its texts can all be encoded
 	if len(text) > maxPayload {
@@ -155,11 +155,10 @@ func (n *notifier) run() {
 	}
 }
 
-// closeTimeout is how long a store that is being closed goes on notifying others.
+// closeTimeout limits how long a closing store keeps notifying others.
 const closeTimeout = time.Second
 
-// flush sends the pending hints. A notification that cannot be sent is lost: whoever waits for it
-// polls.
+// flush sends the pending hints. A failed notification is lost: its receivers poll.
 func (n *notifier) flush(timeout time.Duration) {
 	ctx, cancel := context.WithTimeout(n.s.live, timeout)
 	defer cancel()
@@ -168,12 +167,12 @@ func (n *notifier) flush(timeout time.Duration) {
 	}
 }
 
-// Watch implements store.Watcher: hints of this process's commits come with their run and events,
-// those of other processes with the run's id, state and last event.
+// Watch implements store.Watcher: hints of this process's commits include the run and events, those
+// from other processes the run's id, state and last event.
 func (s *Store) Watch(fn func(store.Hint)) (stop func()) { return s.watchers.Watch(fn) }
 
-// listen publishes the notifications of other processes, from a connection of its own that is made
-// again, with a backoff, when it breaks.
+// listen publishes the notifications of other processes, from a separate connection that is
+// re-established, with a backoff, when it breaks.
 func (s *Store) listen() {
 	backoff := minListenBackoff
 	for s.live.Err() == nil {
@@ -208,7 +207,7 @@ func (s *Store) listenOnce() {
 	if _, err := conn.Exec(s.live, `LISTEN `+quoted(s.channel())); err != nil {
 		return
 	}
-	s.watchers.Notify([]store.Hint{{}}) // nobody knows what came before
+	s.watchers.Notify([]store.Hint{{}}) // notifications may have been missed
 	for {
 		n, err := s.waitForNotification(conn, maxSilence)
 		if err != nil {
@@ -220,8 +219,8 @@ func (s *Store) listenOnce() {
 	}
 }
 
-// maxSilence is how long a connection may be silent before it is pinged: one that was cut on the
-// way is as silent as one on which nothing happens.
+// maxSilence is the idle time after which a connection is pinged: a broken connection is as silent
+// as an idle one.
 const maxSilence = 30 * time.Second
 
 // waitForNotification returns the next notification; nil when none came for as long as silence, and
@@ -261,8 +260,8 @@ func (s *Store) connectListener() (*pgx.Conn, error) {
 	return pgx.ConnectConfig(ctx, config.ConnConfig)
 }
 
-// publishNotification passes a notification on to the watchers. One that cannot be decoded comes
-// from a newer version: anything may have changed.
+// publishNotification passes a notification on to the watchers. An undecodable one comes from a
+// newer version: anything may have changed.
 func (s *Store) publishNotification(payload string) {
 	var note notice
 	if err := json.Unmarshal([]byte(payload), &note); err != nil || len(note.Runs) == 0 {

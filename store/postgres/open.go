@@ -21,38 +21,37 @@ import (
 // DefaultSchema is the PostgreSQL schema of a store whose options name none.
 const DefaultSchema = "interlude"
 
-// Options configure Open and New. The zero value is what a host should use.
+// Options configure Open and New. Hosts should use the zero value.
 type Options struct {
-	// Schema is the PostgreSQL schema that the tables stand in; DefaultSchema when empty. Stores of
-	// different schemas have nothing in common.
+	// Schema is the PostgreSQL schema of the tables; DefaultSchema if empty. Stores in different
+	// schemas are independent.
 	Schema string
-	// NoMigrate leaves the schema as it is; one that is too old is ErrOlder. For roles that may not
-	// change tables.
+	// NoMigrate does not change the schema; an older one is ErrOlder. For roles that may not change
+	// tables.
 	NoMigrate bool
 
-	// Flushes is how many transactions of commits are under way at one time; 1 when zero. What
-	// arrives meanwhile shares the next one, so that more of them do less each; they help where the
-	// way to the server or its disk is long.
+	// Flushes is the number of concurrent commit transactions; 1 if zero. Commits that arrive in the
+	// meantime share the next one, so more flushes mean smaller ones; they help if the server or its
+	// disk has a high latency.
 	Flushes int
-	// NoGroupCommit gives each commit, of Commit and of Claim, a transaction of its own. For
+	// NoGroupCommit gives each commit, of Commit and of Claim, a separate transaction. For
 	// measurements.
 	NoGroupCommit bool
 	// Timeout bounds every exchange with the server; 15 s when zero. A write that it ends has an
 	// unknown outcome.
 	Timeout time.Duration
 
-	// NoNotify tells nobody else of this process's commits: the others poll.
+	// NoNotify disables notifications of this process's commits: the others poll.
 	NoNotify bool
 	// NoListen does without hints of other processes' commits, and without the connection that
 	// listens for them.
 	NoListen bool
-	// ListenDSN is where to listen, when the store's own connections go through a pooler that hands
-	// them from transaction to transaction (PgBouncer's transaction mode), which loses
-	// notifications.
+	// ListenDSN is the connection for LISTEN if the store connects through a pooler in transaction
+	// mode (PgBouncer), which loses notifications.
 	ListenDSN string
 
-	// ClockInterval is how often the server's clock is read after Open; a minute if zero. If
-	// negative, only Open reads it: for tests in which fake time passes.
+	// ClockInterval is the interval between readings of the server's clock; a minute if zero. If
+	// negative, only Open reads it: for tests with fake time.
 	ClockInterval time.Duration
 }
 
@@ -60,7 +59,7 @@ type Options struct {
 type Store struct {
 	reader
 	pool       *pgxpool.Pool
-	instance   string // tells this store's notifications from those of others
+	instance   string // distinguishes this store's notifications from others'
 	ownsPool   bool   // Close closes the pool
 	o          Options
 	migrations []Migration // that this package knows
@@ -95,11 +94,11 @@ var (
 	_ store.Timekeeper   = (*Store)(nil)
 )
 
-// Open connects to the database that the connection string names (a URL or key=value pairs, with
-// pgx's pool_max_conns and default_query_exec_mode among them; a host has 3 s to let a connection
-// in unless connect_timeout says otherwise, and of several hosts the one that did so last is asked
-// first) and brings the schema to this package's version; the context bounds how long that may take
-// (see Migrate). The error matches one of this package's sentinels. Close the store when done.
+// Open connects to the database of the connection string (a URL or key=value pairs, including pgx's
+// pool_max_conns and default_query_exec_mode) and migrates its schema to this package's version;
+// the context limits the time (see Migrate). Each host has 3 s to accept a connection unless
+// connect_timeout says otherwise; of several hosts the last successful one is tried first. The
+// error matches one of this package's sentinels. Close the store when done.
 func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
 	return openWith(ctx, dsn, o, migrations)
 }
@@ -127,8 +126,7 @@ func openWith(ctx context.Context, dsn string, o Options, known []Migration) (*S
 	return s, nil
 }
 
-// defaultConns is how many connections Open makes at most: those of the flushes, of claims, and
-// some for readers.
+// defaultConns is the default limit of connections: for flushes, claims and readers.
 const defaultConns = 10
 
 // ConfigurePool gives the configuration of a pool what Open gives to its own: OnNotice, the order
@@ -256,9 +254,9 @@ func schemaName(name string) (string, error) {
 	return name, nil
 }
 
-// Close ends the store after what is being written and read, for which it waits as long as
-// Options.Timeout says; every later call answers store.ErrClosed. Others are told of the last
-// commits. Connections that are dead without saying so may take the driver 15 s more.
+// Close closes the store after the current writes and reads, for which it waits up to
+// Options.Timeout; every later call returns store.ErrClosed. It sends notifications of the last
+// commits. The driver may need 15 s more for dead connections.
 func (s *Store) Close() error {
 	s.closing.Do(func() {
 		s.commits.Close()

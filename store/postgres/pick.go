@@ -34,15 +34,15 @@ func (c *claimTx) peek(ctx context.Context) (bool, error) {
 }
 
 var (
-	// peekText is for given engines. It reports a run whose not-before time has come whatever its
-	// engine: the claim that follows makes the run ready, so that it is not reported again.
+	// peekText is for given engines. It reports a delayed run whose time has come for any engine: the
+	// next claim makes the run ready, so that it is not reported again.
 	peekText = sql(`SELECT EXISTS (SELECT FROM interlude.nodes WHERE id = $1::text),
 		EXISTS (SELECT FROM unnest($3::bytea[]) AS e (engine) CROSS JOIN LATERAL (
 				SELECT FROM interlude.states WHERE ready AND states.engine = e.engine LIMIT 1) s)
 			OR EXISTS (SELECT FROM interlude.states WHERE owner = $1::text AND slot AND state = 'queued')
 			OR EXISTS (SELECT FROM interlude.states WHERE delayed_until IS NOT NULL AND delayed_until <= $2::bigint)`)
-	// peekAnyText goes from engine to engine of the ready runs by one seek each, and adds those of
-	// the runs that releaseText will make ready.
+	// peekAnyText finds the engines of the ready runs by one seek each, and adds the engines of the
+	// runs that releaseText will make ready.
 	peekAnyText = sql(`WITH RECURSIVE engines (engine) AS (
 			(SELECT engine FROM interlude.states WHERE ready ORDER BY engine LIMIT 1)
 			UNION ALL
@@ -56,8 +56,8 @@ var (
 			ARRAY (SELECT engine FROM engines UNION (
 				SELECT engine FROM interlude.states WHERE delayed_until IS NOT NULL AND delayed_until <= $2::bigint
 					ORDER BY delayed_until LIMIT 1000))::text`)
-	// claimGuardText locks the node's row: whoever expires the node meanwhile waits until the claim
-	// is stored, so that none is stored afterwards.
+	// claimGuardText locks the node's row: expiring the node waits until the claim is stored, so that
+	// no claim is stored afterwards.
 	claimGuardText = sql(`SELECT EXISTS (SELECT FROM interlude.nodes WHERE id = $1::text FOR KEY SHARE),
 		` + indexPlans + `, ` + nestedLoops + `, ` + idleTimeout + `, ` + showWarnings)
 	// releaseText makes runs ready whose not-before time has come.
@@ -103,9 +103,9 @@ type openPool struct {
 	ready []pick // one more than there is room for, at most; none in a pool with a bound by key
 }
 
-// pickRuns picks the runs: first those that hold a slot already, then from one pool after the
-// other. Those that could not be started lately come last, because each picked run takes a place of
-// the claim, even if it cannot be started. Drained says that no other run is ready.
+// pickRuns picks the runs: first those that already hold a slot, then pool by pool. Runs that
+// recently failed to start come last, because each picked run uses up a place of the claim, even if
+// it cannot be started. Drained reports that no other run is ready.
 func (c *claimTx) pickRuns(ctx context.Context) (drained bool, _ error) {
 	pools, err := c.lockPools(ctx)
 	if err != nil {
@@ -139,8 +139,8 @@ func (c *claimTx) pickRuns(ctx context.Context) (drained bool, _ error) {
 	return drained && len(last) <= room && len(c.sticky) <= c.req.Max, nil
 }
 
-// pickSticky picks the sticky runs that lockPools has found, and returns those of them that could
-// not be started lately.
+// pickSticky picks the sticky runs that lockPools has found, and returns those that recently failed
+// to start.
 func (c *claimTx) pickSticky() (last []pick) {
 	first, last := claim.Defer(&c.rotation, c.sticky, pickID)
 	c.picks = append(c.picks, first[:min(len(first), c.req.Max)]...)

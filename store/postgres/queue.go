@@ -70,7 +70,8 @@ var (
 		ORDER BY w.i, s.queued_at, s.id`)
 )
 
-// nextKey finds the first key of the engine e at the priority, of those that the condition allows.
+// nextKey returns a query for the first key of the engine e at the priority that meets the
+// condition.
 func nextKey(where string) string {
 	return `SELECT s.key FROM interlude.states s
 		WHERE s.ready AND s.engine = e.engine AND s.pool = $1::text AND s.priority = $2::bigint

@@ -19,15 +19,15 @@ import (
 	"github.com/interlude-go/interlude/store/internal/refuse"
 )
 
-// reader is store.Reader. Each call is one statement, and so of one moment (I10).
+// reader is store.Reader. Each call is one statement, and so a consistent snapshot.
 type reader struct {
 	texts  []string
 	schema string
 	// beginRead begins a call: it returns what to query and the context that bounds the query. Done
 	// ends the call.
 	beginRead func(ctx context.Context) (q querier, within context.Context, done func(), _ error)
-	// planner says that each query sends the planner's settings before it. Otherwise they are those
-	// of the transaction that it is in.
+	// planner: each query is preceded by the planner's settings. Otherwise the surrounding transaction
+	// sets them.
 	planner bool
 	// customPlan has the server plan the query for its arguments, instead of using a plan that is
 	// good for any.
@@ -118,7 +118,7 @@ func queryAfter[T any](ctx context.Context, q querier, settings, text string, sc
 	return all, err
 }
 
-// newBatch returns an empty batch with room for so many statements.
+// newBatch returns an empty batch with room for this many statements.
 func newBatch(statements int) *pgx.Batch {
 	return &pgx.Batch{QueuedQueries: make([]*pgx.QueuedQuery, 0, statements)}
 }
@@ -137,8 +137,8 @@ func readOne[T any](ctx context.Context, r *reader, id, text string, scan func(p
 	return all[0], nil
 }
 
-// view is the columns of a row s of states for a reader: its record, and when the node went that
-// parked the run. The second one is looked up for parked runs alone.
+// view is the columns of a row s of states for a reader: its record, and the departure time of the
+// node that parked the run, looked up only for parked runs.
 const view = `s.record, CASE WHEN s.owner IS NOT NULL AND NOT s.slot
 	THEN (SELECT d.at FROM interlude.departed d WHERE d.id = s.owner) END`
 

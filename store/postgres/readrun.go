@@ -11,10 +11,10 @@ import (
 	"github.com/interlude-go/interlude/store/internal/refuse"
 )
 
-// Records are read one by one, by everybody who replies, cancels or waits. So calls of Run that
-// arrive at one time share a statement, as commits share a transaction.
+// Every reply, cancel and wait reads a single record. Concurrent calls of Run therefore share a
+// statement, as commits share a transaction.
 const (
-	runReaders  = 2   // statements at one time
+	runReaders  = 2   // concurrent statements
 	maxRunReads = 256 // runs in one statement
 )
 
@@ -56,8 +56,8 @@ func (s *Store) Recent(id string) (store.Run, bool) {
 	return cached.run.Clone(), true
 }
 
-// readRuns serves calls of Run with one statement. What it reads was committed when the calls
-// began, or later.
+// readRuns serves calls of Run with one statement. It returns data committed when the calls began,
+// or later.
 func (s *Store) readRuns(jobs []*runReadJob) {
 	ctx, cancel := context.WithTimeout(s.live, s.o.Timeout)
 	defer cancel()

@@ -129,7 +129,7 @@ func (s *Store) Renew(ctx context.Context, id string, _ time.Time) ([]store.Hold
 
 // Expire implements store.Registry.
 func (s *Store) Expire(ctx context.Context, now time.Time, ids ...string) ([]store.Node, error) {
-	named := make([]string, 0, len(ids)) // an id that cannot be stored is of no node
+	named := make([]string, 0, len(ids)) // an id that cannot be stored cannot belong to a node
 	for _, id := range ids {
 		if storable(id) {
 			named = append(named, id)

@@ -39,11 +39,10 @@ func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""
 // serverMicros is the server's time as the tables keep it.
 const serverMicros = `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`
 
-// indexPlans has the planner use indexes for the rest of the transaction. By itself it would rather
-// scan a table that is small, and keep that plan while the table grows by thousands of rows a
-// second. Bitmap scans do not mark the dead entries of an index, of which a queue leaves many
-// behind. The settings are of the transaction and not of the session, so that a pooler may stand
-// between.
+// indexPlans makes the planner use indexes for the rest of the transaction. By default it would
+// scan a small table, and keep that plan while the table grows by thousands of rows a second.
+// Bitmap scans do not mark dead index entries, which a queue leaves in large numbers. The settings
+// are per transaction, not per session, so that a pooler can be used.
 const indexPlans = `set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true), set_config('jit', 'off', true), set_config('max_parallel_workers_per_gather', '0', true),
 	set_config('plan_cache_mode', 'force_generic_plan', true)`
 
@@ -59,7 +58,7 @@ var (
 	heldWaiting = strconv.FormatInt(entry.HeldWaiting, 10)
 )
 
-// addressed is what is added to asked_at of runs whose questions name who may answer them.
+// addressed is added to asked_at of runs whose questions all name an audience.
 var addressed = strconv.FormatInt(entry.Addressed, 10)
 
 // askedSince is the time at which the questions of a run with this asked_at were asked.

@@ -10,7 +10,7 @@ import (
 )
 
 var (
-	// surveyText counts each figure in the index that holds only what it counts.
+	// surveyText counts each figure in an index that holds only the counted rows.
 	surveyText = sql(`SELECT p.name, p.capacity, p.key_capacity, coalesce(h.held, 0), coalesce(r.ready, 0), r.oldest,
 			t.running, t.queued + b.queued + c.queued, w.waiting, w.oldest, d.due, l.delayed, n.nodes,
 			u.input, u.output, u.cost, u.worked,

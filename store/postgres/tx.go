@@ -17,9 +17,8 @@ import (
 // itself.
 var ErrInTransaction = errors.New("postgres: not inside a caller's transaction")
 
-// In returns the store as it is seen inside a transaction of the host's own: what is committed
-// there is stored with the host's rows, or not at all, and hints of it go out when the host
-// commits. So a host submits, replies and cancels:
+// In returns the store inside a transaction of the host: its commits are stored with the host's
+// rows, or not at all, and their hints are sent when the host commits. To submit, reply or cancel:
 //
 //	err := pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 //		… // its own rows
@@ -27,21 +26,20 @@ var ErrInTransaction = errors.New("postgres: not inside a caller's transaction")
 //		return err
 //	})
 //
-// The transaction must be one of the database that the store is in. Refusals (store.ErrConflict and
-// the like) leave it usable; any other error does not. Until it ends, it holds the rows of the runs
-// that it changed: whoever else changes them waits. At an isolation higher than read committed, a
-// call may fail with ErrSerialization. An answer that was found instead of written (the receipt of
-// an earlier reply, a run that was submitted before) is as durable as the rest of the transaction,
-// and no more than that before the host has committed. The view is for one goroutine at a time, as
-// the transaction is, and needs no Close.
+// The transaction must use the store's database. Refusals (store.ErrConflict and the like) leave it
+// usable; any other error does not. Until it ends, it locks the rows of the runs that it changed:
+// other writers wait. At an isolation level above read committed, a call may fail with
+// ErrSerialization. A result that was found instead of written (the receipt of an earlier reply, a
+// previously submitted run) becomes durable with the transaction, not before the host has
+// committed. Like the transaction, the view is for one goroutine at a time; it needs no Close.
 func (s *Store) In(tx pgx.Tx) store.Store {
 	t := &txStore{Store: s, tx: tx}
 	t.reader = reader{texts: s.texts, schema: s.o.Schema, beginRead: t.beginRead}
 	return t
 }
 
-// Transactions returns how flow.StepIn executes a step in a transaction of the host's database: by
-// pgx.BeginFunc, with the store as it is seen inside.
+// Transactions returns the function that lets flow.StepIn execute a step in a transaction of the
+// host's database: by pgx.BeginFunc, with the store inside the transaction.
 func (s *Store) Transactions(pool *pgxpool.Pool) func(ctx context.Context, do func(tx pgx.Tx, view any) error) error {
 	return func(ctx context.Context, do func(tx pgx.Tx, view any) error) error {
 		return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error { return do(tx, s.In(tx)) })

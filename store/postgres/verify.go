@@ -25,13 +25,12 @@ func (s *Store) verifyFromCache(c *pendingCommit) {
 	}
 }
 
-// verify verifies those commits that are not verified yet, finishes the ones that are refused, and
-// returns the others.
+// verify checks the unverified commits, finishes the rejected ones, and returns the others.
 func (s *Store) verify(ctx context.Context, commits []*pendingCommit) []*pendingCommit {
 	var unverified, verified []*pendingCommit
 	for _, c := range commits {
 		if c.Expect > 0 && !c.verified {
-			s.verifyFromCache(c) // this flush may have written the run meanwhile
+			s.verifyFromCache(c) // this flush may have written the run since
 		}
 		if c.Expect > 0 && !c.verified {
 			unverified = append(unverified, c)
@@ -45,9 +44,8 @@ func (s *Store) verify(ctx context.Context, commits []*pendingCommit) []*pending
 	return append(verified, s.verifyFromDatabase(ctx, unverified)...)
 }
 
-// verifyUnwritten verifies again the commits that a transaction has not written, finishes the ones
-// that are refused, and returns the others: they met a change that was rolled back, and are tried
-// again.
+// verifyUnwritten checks again the commits that a transaction has not written, finishes the
+// rejected ones, and returns the others: they met a change that was rolled back, and are retried.
 func (s *Store) verifyUnwritten(ctx context.Context, commits []*pendingCommit, try int) []*pendingCommit {
 	if len(commits) == 0 {
 		return nil
@@ -69,8 +67,8 @@ func errNeverSettled(id string) error {
 		maxTries)
 }
 
-// verifyFromDatabase verifies commits against the rows as they stand, finishes the ones that are
-// refused, and returns the others.
+// verifyFromDatabase checks commits against the current rows, finishes the rejected ones, and
+// returns the others.
 func (s *Store) verifyFromDatabase(ctx context.Context, commits []*pendingCommit) (left []*pendingCommit) {
 	snapshots, err := s.loadSnapshots(ctx, s.pool, s.settings(), commits)
 	for try := 0; lostRace(err) && try < maxTries; try++ {
@@ -96,7 +94,7 @@ func (s *Store) verifyFromDatabase(ctx context.Context, commits []*pendingCommit
 
 // snapshot is what decides on a commit, as one statement saw it.
 type snapshot struct {
-	row        int64 // 0: there is no such run
+	row        int64 // 0: unknown run
 	record     []byte
 	registered bool // the node of the commit's fence is registered
 	keyUsed    bool // an earlier reply of the run had the commit's idempotency key

@@ -26,9 +26,8 @@ func (r *reader) Waiting(ctx context.Context, q store.WaitingQuery) (store.Page,
 	return q.NewPage(runs), nil
 }
 
-// waitingText is the statement that lists the runs which wait; empty when nothing can match the
-// query. It takes the first ones of each range that can have some, in the order of the range's
-// index, and of these the first ones.
+// waitingText returns the statement that lists waiting runs; empty if nothing can match. It takes
+// the first rows of each possible range, in the order of the range's index, and of these the first.
 func waitingText(q store.WaitingQuery) (string, []any, error) {
 	var f filter
 	c, err := f.cursor(q.Query)
@@ -59,7 +58,7 @@ func waitingText(q store.WaitingQuery) (string, []any, error) {
 		c.where("s.asked_at", "s.id", " + "+addressed) + c.by("s.asked_at", "s.id") + limit
 	if q.For != nil {
 		f.args = append(f.args, bytesArray(asked.Of(q.For)))
-		// a row that an earlier question has left leads nowhere
+		// a row left by an earlier question matches nothing
 		others = "SELECT p.* FROM unnest($" + fmt.Sprint(len(f.args)) + "::bytea[]) AS w (principal) " +
 			"CROSS JOIN LATERAL (" +
 			"SELECT s.n, a.since, s.id FROM interlude.asked a JOIN interlude.states s ON s.n = a.run" + runs +
@@ -71,8 +70,8 @@ func waitingText(q store.WaitingQuery) (string, []any, error) {
 		f.args, nil
 }
 
-// askedColumns are the further arguments of updateTexts for the index of who is asked: the runs
-// for which it is made right, and the rows that these have then.
+// askedColumns are the additional arguments of updateTexts for the audience index: the runs to
+// update, and their new rows.
 type askedColumns struct {
 	changed    []int64
 	run, since []int64

@@ -9,25 +9,24 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// The statements that write runs, any number of them at once. Each run is written whole or not at
-// all, and the statement returns those that were.
+// The statements that write runs, any number at once. Each run is written completely or not at all,
+// and the statement returns the written ones.
 var (
 	createText = sql(createStatement(false))
 	// createOneText is createText for one run: see rowsText.
 	createOneText = sql(createStatement(true))
 
-	// updateTexts name rows and versions: a run that somebody else has changed meanwhile is not
-	// written.
+	// updateTexts name rows and versions: a run that was changed in the meantime is not written.
 	updateTexts = registerUpdates()
 
 	// nestedLoopsText goes before each of them, unless the transaction has these settings.
 	nestedLoopsText = sql(`SELECT ` + nestedLoops)
 )
 
-// rowsText is what a statement reads the rows of its arguments from, column by column. The server
-// makes a tuplestore for each column of an unnest, whose memory it gives back at the end of the
-// statement. That takes a third of the time of a statement for one commit, and most flushes of a
-// store that is not busy have one: then the arguments are the values themselves.
+// rowsText returns the source of a statement's argument rows, column by column. The server builds a
+// tuplestore for each column of an unnest, and frees its memory at the end of the statement. That
+// takes a third of the time of a statement for one commit, and most flushes of a lightly loaded
+// store have one: then the arguments are plain values.
 func rowsText(one bool, columns string) string {
 	if one {
 		return "(VALUES (" + strings.ReplaceAll(columns, "[]", "") + "))"
@@ -80,19 +79,19 @@ func createStatement(one bool) string {
 		SELECT n, id FROM run`
 }
 
-// updateKind tells the statements of updateTexts apart.
+// updateKind selects a statement of updateTexts.
 type updateKind struct {
-	// fenced is for commits of which some have fences. The statement locks the rows of their nodes,
-	// so that whoever expires such a node waits until the write is stored, and none is stored
-	// afterwards. The lock takes a right that only those have who execute runs.
+	// fenced is for commits with fences. The statement locks the rows of their nodes, so that expiring
+	// one of them waits until the write is stored, and no write is stored afterwards. Only roles that
+	// execute runs have the right to lock.
 	fenced bool
-	// usage is for commits of which some have usage; they are fenced. Most have none, and are not
-	// made slower by its further columns.
+	// usage is for commits with usage; they are fenced. Most have no usage, and avoid the cost of its
+	// columns.
 	usage bool
-	// several is for commits of which some settle several questions, or change who is asked. If
-	// they are fenced, the statement has the columns of usage too, and those of journals.
+	// several is for commits that settle several questions, or change an audience. If they are fenced,
+	// the statement also has the columns of usage and journals.
 	several bool
-	// one is for one commit: see rowsText.
+	// one is for a single commit: see rowsText.
 	one bool
 }
 
@@ -195,22 +194,22 @@ type updateColumns struct {
 	slot                                                  []bool
 	owner, node                                           []*string
 	record, bodies, key, settled                          [][]byte
-	engine                                                [][]byte // of those that want a slot
+	engine                                                [][]byte // for runs that want a slot
 	usage                                                 usageColumns
 	further                                               furtherColumns
 	asked                                                 askedColumns
 	journal                                               journalColumns
 }
 
-// furtherColumns are the further arguments of updateTexts for several, one row for each settled
-// question beside the one that stands with its run.
+// furtherColumns are the additional arguments of updateTexts for several, one row per settled
+// question after the first, which is stored with its run.
 type furtherColumns struct {
 	run, question []int64
 	record        [][]byte
 }
 
-// usageColumns are the further arguments of updateTexts for usage. The attempt of a commit without
-// usage is 0.
+// usageColumns are the additional arguments of updateTexts for usage. The attempt of a commit
+// without usage is 0.
 type usageColumns struct{ attempt, input, output, cost, worked []int64 }
 
 func (u *usageColumns) add(p *pendingCommit) {
@@ -252,7 +251,7 @@ func (u *updateColumns) add(p *pendingCommit) {
 	if p.Fence != nil {
 		node, held = &p.Fence.Node, int64(p.Fence.Epoch)
 	}
-	main := 0 // the settled question that stands with its run: one with a key if there is one
+	main := 0 // the settled question stored with its run: the one with a key, if any
 	for i := range p.Settled {
 		if p.Settled[i].Key != "" {
 			main = i
@@ -286,9 +285,9 @@ func recoveredColumn(r *store.Run) int64 {
 	return r.RecoveredAt.UnixMicro()
 }
 
-// queueWrites adds the statements of commits to a batch. The first ones, so many as creating says,
-// create runs. shareParkersText and nestedLoopsText go before those that change runs, unless the
-// guard of the transaction has done the same.
+// queueWrites adds the statements of commits to a batch. The first creating commits create runs.
+// shareParkersText and nestedLoopsText precede those that change runs, unless the transaction's
+// guard has already executed them.
 func (s *Store) queueWrites(b *pgx.Batch, commits []*pendingCommit, creating int, guarded bool) {
 	if creating > 0 {
 		s.queueCreates(b, commits[:creating])

@@ -14,13 +14,12 @@ import (
 	"syscall"
 )
 
-// Backup copies the store to a new file at path, as it is at one moment, while hosts work on it.
-// The copy needs no other file beside it, is private to its user, is checked page by page, and is
-// on the disk when Backup returns nil. On an error there is no file at path, or a whole one whose
-// name may not survive the loss of power. Backup holds a read transaction for as long as it writes:
-// commits go on meanwhile, and the WAL grows by them. A file that exists is never written over: the
-// error matches fs.ErrExist. When ctx ends, the copy is given up. Run folders and what engines keep
-// elsewhere are not in it.
+// Backup copies a consistent snapshot of the store to a new file at path, while hosts use it. The
+// copy is a single file, private to its user, checked page by page, and on the disk when Backup
+// returns nil. After an error there is no file at path, or a complete one whose name may not
+// survive a power failure. Backup holds a read transaction while it writes: commits continue, and
+// the WAL grows by them. It never overwrites a file: the error matches fs.ErrExist. If ctx ends,
+// the copy is discarded. Run folders and data that engines keep elsewhere are not included.
 func (s *Store) Backup(ctx context.Context, path string) error {
 	if err := s.backup(ctx, path); err != nil {
 		return fmt.Errorf("sqlite: backup to %s: %w", path, explain(err))
@@ -30,7 +29,7 @@ func (s *Store) Backup(ctx context.Context, path string) error {
 
 func (s *Store) backup(ctx context.Context, path string) error {
 	return place(path, func(partial string) error {
-		// VACUUM has a connection of its own; one for listings is taken so that Close waits for it
+		// VACUUM uses a separate connection; taking one for listings makes Close wait for it
 		return s.readOn(ctx, s.listers, func(*conn) error {
 			if err := vacuumInto(ctx, s.path, partial); err != nil {
 				return err
@@ -57,12 +56,12 @@ func vacuumInto(ctx context.Context, from, to string) (err error) {
 	return errors.Join(copied.nameNoWAL(), copied.close())
 }
 
-// Restore puts a copy of a backup at path, for Open. The backup is a file that Backup made, or one
-// that stands alone likewise; it is checked page by page, and stays as it is. Nothing may stand at
-// path, nor at path-wal and path-shm: what is left there of another database would be taken for the
-// newest part of this one. The error matches fs.ErrExist then; stop every process that has the old
-// file open, and move all three away. A file that is not a database of this package's, is newer or
-// is damaged is refused as by Open. An older one is migrated by the next Open.
+// Restore copies a backup to path, for Open. The backup is a file that Backup made, or an equally
+// self-contained one; it is checked page by page and not changed. No file may exist at path,
+// path-wal or path-shm: SQLite would apply another database's leftovers as this one's newest
+// changes. The error then matches fs.ErrExist; stop every process that has the old file open, and
+// move all three away. A file that is foreign, newer or damaged is refused as by Open. An older one
+// is migrated by the next Open.
 func Restore(ctx context.Context, backup, path string) error {
 	if err := restore(ctx, backup, path); err != nil {
 		return fmt.Errorf("sqlite: restore %s from %s: %w", path, backup, explain(err))
@@ -94,9 +93,8 @@ func restore(ctx context.Context, backup, path string) error {
 	})
 }
 
-// place makes a file at path: fill writes a database into an empty file beside it, which is
-// checked, flushed to the disk, and gets its name last, so that a file of that name is always
-// whole.
+// place creates a file at path: fill writes a database into an empty file in the same folder, which
+// is checked, flushed to the disk, and renamed last, so that a file at path is always complete.
 func place(path string, fill func(partial string) error) (err error) {
 	if path, err = filepath.Abs(path); err != nil { // a file URI takes the first part of a relative path for a host
 		return err
@@ -131,7 +129,7 @@ func place(path string, fill func(partial string) error) (err error) {
 	return flushFolder(filepath.Dir(path))
 }
 
-// checkWhole refuses a file that Open would refuse, and one of which a page is damaged.
+// checkWhole rejects a file that Open would refuse or that has a damaged page.
 func checkWhole(path string) error {
 	if _, err := inspectFile(path); err != nil {
 		return err
@@ -139,7 +137,7 @@ func checkWhole(path string) error {
 	return checkPages(context.Background(), path, "")
 }
 
-// requireAbsent returns fs.ErrExist when something stands at path.
+// requireAbsent returns fs.ErrExist if path exists.
 func requireAbsent(path string) error {
 	_, err := os.Lstat(path)
 	switch {
@@ -151,7 +149,7 @@ func requireAbsent(path string) error {
 	return err
 }
 
-// removeIfThere removes a file; that there is none is no error.
+// removeIfThere removes a file, if it exists.
 func removeIfThere(path string) error {
 	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -167,11 +165,11 @@ func flushFile(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// flushNames makes the name of an open file durable, and those of the files that SQLite has made
-// beside it, as for its WAL. SQLite flushes the folder itself and goes on if that fails, so without
-// this the name of a new WAL could be lost with the power, and what was acknowledged with it.
+// flushNames makes the names of an open file and of SQLite's companion files, such as the WAL,
+// durable. SQLite flushes the folder itself but ignores errors; without this, a power failure could
+// lose the name of a new WAL, and acknowledged commits with it.
 func flushNames(path string) error {
-	file, err := filepath.EvalSymlinks(path) // the WAL is beside the file itself
+	file, err := filepath.EvalSymlinks(path) // the WAL is in the folder of the real file
 	if err != nil {
 		return err
 	}
@@ -184,7 +182,7 @@ func flushNames(path string) error {
 	return fmt.Errorf("the names in its folder cannot be made durable: %w", err)
 }
 
-// flushFolder makes the names in a folder durable. Windows has no such call, and needs none.
+// flushFolder makes the names in a folder durable. Windows has no equivalent, and needs none.
 func flushFolder(path string) error {
 	if runtime.GOOS == "windows" {
 		return nil

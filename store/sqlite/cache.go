@@ -18,11 +18,11 @@ const (
 // maxCachedNodes bounds the maps nodes and departed of a writeCache, each by itself.
 const maxCachedNodes = 1000
 
-// writeCache holds the runs that the writing connection wrote last, the nodes, pools and watchers,
-// so that the next commit of a run need not read and decode its record again. It agrees with the
-// file as long as nobody else writes to it: a transaction empties it when it has got the write lock
-// and somebody else has written since the last one, and when it fails. SQLite does the same with
-// its page cache.
+// writeCache holds the runs that the writing connection recently wrote, the nodes, pools and
+// watchers, so that the next commit of a run need not read and decode its record. It is consistent
+// with the file as long as no other process writes: a transaction empties it if another process has
+// written since the last one, once it has the write lock, and if the transaction fails. SQLite
+// treats its page cache alike.
 type writeCache struct {
 	version int64 // PRAGMA data_version, which the commits of others change
 
@@ -31,16 +31,16 @@ type writeCache struct {
 
 	pools    []slots.Pool         // by name; nil when not loaded
 	nodes    map[string]bool      // by id, whether the node is registered; only nodes that were looked up
-	departed map[string]time.Time // by id, when the node went, zero if it has not; likewise
+	departed map[string]time.Time // departure time by node id, zero if the node has not gone
 	watched  *time.Time           // until when another open store watches; nil when not loaded
 	feeds    *feedState           // nil when not loaded
 }
 
-// storedRun is a run as it stands in the file.
+// storedRun is a run as stored in the file.
 type storedRun struct {
 	row  int64
 	run  *store.Run // never changed
-	spec []byte     // never changed; nil when it stands in a row of its own and was not loaded
+	spec []byte     // never changed; nil if stored in a separate row and not loaded
 	tail tail
 }
 
@@ -48,8 +48,8 @@ func newWriteCache() *writeCache {
 	return &writeCache{runs: cache.New[storedRun](cachedRuns, cachedBytes)}
 }
 
-// validate empties the cache if somebody else has written to the file. A transaction calls it once
-// it has the write lock.
+// validate empties the cache if another process has written to the file. A transaction calls it
+// once it has the write lock.
 func (c *writeCache) validate(conn *conn) error {
 	r, err := conn.one("PRAGMA data_version")
 	if err != nil {
@@ -76,8 +76,8 @@ func (c *writeCache) run(id string) (storedRun, bool) {
 	return c.runs.Get(id)
 }
 
-// put keeps a run that was just written; size is how many bytes of the cache it counts for. A
-// finished run is removed instead, since nobody writes it again.
+// put caches a run that was just written; size is its share of the cache, in bytes. A finished run
+// is removed instead, since it is never written again.
 func (c *writeCache) put(s storedRun, size int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -153,7 +153,7 @@ func (c *claimTx) claimFrom(p slots.Pool) (all bool, _ error) {
 	return all, c.startRuns(ids)
 }
 
-// startRuns starts the picked runs until the claim is full. One that fails is left as it was.
+// startRuns starts the picked runs until the claim is full. A failed one is unchanged.
 func (c *claimTx) startRuns(ids []string) error {
 	c.claimed, c.hints = slices.Grow(c.claimed, len(ids)), slices.Grow(c.hints, len(ids))
 	for _, id := range ids {
@@ -164,7 +164,7 @@ func (c *claimTx) startRuns(ids []string) error {
 		if err == nil && prev.spec == nil {
 			prev.spec, err = c.loadSpec(prev.row)
 		}
-		if errors.Is(err, store.ErrCorrupt) { // a fault of this run alone
+		if errors.Is(err, store.ErrCorrupt) { // concerns only this run
 			c.failures = append(c.failures, c.rotation.Failed(id, err))
 			continue
 		}
@@ -190,7 +190,7 @@ func (c *claimTx) startRuns(ids []string) error {
 	return nil
 }
 
-// loadSpec loads a specification that stands in a row of its own.
+// loadSpec loads a specification from its separate row.
 func (c *conn) loadSpec(row int64) ([]byte, error) {
 	r, err := c.one(`SELECT spec FROM specs WHERE run = ?`, row)
 	if errors.Is(err, errNoRow) {

@@ -14,8 +14,8 @@ import (
 	"github.com/interlude-go/interlude/store/internal/refuse"
 )
 
-// Commit implements store.Writer. Whatever does not need the file is done here, by the caller's
-// goroutine, because everybody waits for the writer's.
+// Commit implements store.Writer. All work that does not need the file happens here, in the
+// caller's goroutine, because every caller waits for the writer's.
 func (s *Store) Commit(ctx context.Context, batch []store.Commit) []error {
 	errs := make([]error, len(batch))
 	entries := make([]*entry.Entry, len(batch))
@@ -74,7 +74,7 @@ func (w *writer) commit(e *entry.Entry) (refused, _ error) {
 	switch {
 	case errors.Is(err, errNoRow):
 		return refuse.NotFound(e.Run.ID), nil
-	case errors.Is(err, store.ErrCorrupt): // a fault of this run alone
+	case errors.Is(err, store.ErrCorrupt): // concerns only this run
 		return fmt.Errorf("run %s: %w", e.Run.ID, err), nil
 	case err != nil:
 		return nil, err
@@ -94,7 +94,7 @@ func (w *writer) commit(e *entry.Entry) (refused, _ error) {
 	return nil, w.update(prev, e)
 }
 
-// loadForUpdate returns the run as it is stored, or errNoRow.
+// loadForUpdate returns the stored run, or errNoRow.
 func (w *writer) loadForUpdate(id string) (storedRun, error) {
 	if s, ok := w.cache.run(id); ok {
 		return s, nil
@@ -125,7 +125,7 @@ func (w *writer) registered(node string) (bool, error) {
 	return is, nil
 }
 
-// departed is when the node went; zero if it has left no departure.
+// departed returns the node's departure time; zero without a departure.
 func (w *writer) departed(node string) (time.Time, error) {
 	at, cached := w.cache.departed[node]
 	if cached {
@@ -242,7 +242,7 @@ func (w *writer) update(prev storedRun, e *entry.Entry) error {
 		return fmt.Errorf("%w: run %s changed inside a transaction", ErrCorrupt, r.ID)
 	}
 	specBytes := len(prev.spec)
-	if specBytes > maxInline { // it stands in a row of its own, which is not written
+	if specBytes > maxInline { // it is in a separate row, which is not written
 		specBytes = 0
 	}
 	w.countRow(len(e.Record) + len(t.lines) + specBytes)
@@ -399,7 +399,8 @@ func (w *writer) prune(before time.Time, limit int) (int, error) {
 			return 0, err
 		}
 	}
-	if n.needed && len(rows) > 0 { // the pruning may have made a feed lost, which needs no commits any more
+	if n.needed && len(rows) > 0 { // the pruning may have made a feed lost, which needs no more
+		// commits
 		err = w.resetFeedState()
 	}
 	return len(rows), err

@@ -11,8 +11,8 @@ import (
 	"modernc.org/sqlite"
 )
 
-// conn is one connection on the driver's own interface: for short statements database/sql costs as
-// much again. It keeps its prepared statements. It is for one goroutine at a time.
+// conn is one connection on the driver's own interface: for short statements database/sql doubles
+// the cost. It caches prepared statements. Only one goroutine may use it at a time.
 type conn struct {
 	raw   connection
 	stmts map[string]statement
@@ -52,7 +52,7 @@ func (c *conn) close() error {
 	return c.raw.Close()
 }
 
-// closeStatements closes the prepared statements. Their errors matter to nobody.
+// closeStatements closes the prepared statements, ignoring errors.
 func (c *conn) closeStatements() {
 	for _, s := range c.stmts {
 		_ = s.Close()
@@ -63,11 +63,11 @@ func (c *conn) closeStatements() {
 // number of ways.
 const maxStatements = 128
 
-// errNoRow says that a query for one row found none.
+// errNoRow reports a query for one row without a result.
 var errNoRow = errors.New("sqlite: no row")
 
-// stmt returns the prepared statement of a text. Texts have "LIMIT ? + 0" instead of "LIMIT ?": a
-// statement with the latter is planned anew by SQLite each time that the parameter is bound.
+// stmt returns the prepared statement for a text. Texts use "LIMIT ? + 0" instead of "LIMIT ?":
+// SQLite re-plans the latter each time the parameter is bound.
 func (c *conn) stmt(text string) (statement, error) {
 	if s := c.stmts[text]; s != nil {
 		return s, nil
@@ -99,8 +99,8 @@ func (c *conn) bind(args []driver.Value) []driver.NamedValue {
 	return c.args
 }
 
-// exec executes a statement and returns what it changed. Arguments are int64, string, []byte or
-// nil.
+// exec executes a statement and returns the number of changed rows. Arguments are int64, string,
+// []byte or nil.
 func (c *conn) exec(text string, args ...driver.Value) (changed int64, err error) {
 	r, err := c.result(text, args)
 	if err != nil {
@@ -168,8 +168,8 @@ func (c *conn) each(ctx context.Context, scan func(row) error, text string, args
 	}
 }
 
-// one returns the first row of a query, errNoRow when there is none. The row is valid until the
-// next query of the connection; a text or blob that was taken from it may be kept.
+// one returns the first row of a query, or errNoRow. The row is valid until the connection's next
+// query; texts and blobs taken from it may be retained.
 func (c *conn) one(text string, args ...driver.Value) (row, error) {
 	s, err := c.stmt(text)
 	if err != nil {
@@ -191,7 +191,7 @@ func (c *conn) one(text string, args ...driver.Value) (row, error) {
 	return r, closing
 }
 
-// rowOf returns the connection's row with so many columns.
+// rowOf returns the connection's row, with this number of columns.
 func (c *conn) rowOf(columns int) row {
 	c.row = slices.Grow(c.row[:0], columns)[:columns]
 	return c.row

@@ -9,16 +9,15 @@ import (
 	"github.com/interlude-go/interlude/store/internal/refuse"
 )
 
-// The newest events of a run are its tail: they stand in the run's own row, which every commit
-// writes anyway, so that most commits write one row. When they outgrow that, they move to the table
-// log together.
+// The newest events of a run, its tail, are stored in the run's row, which every commit writes
+// anyway, so that most commits write one row. When they outgrow it, they all move to the table log.
 const (
 	maxTail   = 3 << 10 // bytes of events in a run's row
 	maxInline = 1 << 10 // bytes of a spec in a run's row
 )
 
-// seqBits is how many bits of a key of the log, the lowest ones, are the number of an event. The
-// others are the number of the run's row.
+// seqBits is the number of low bits of a log key that hold the event's number. The others hold the
+// number of the run's row.
 const seqBits = 28
 
 const maxSeq = store.MaxSeq
@@ -42,9 +41,9 @@ func (t tail) column() []byte {
 	return t.lines
 }
 
-// with returns the tail with more events, for which it has room. Their text is appended to the
-// tail's own, in the same memory. That is safe because a tail gets at most one successor: a
-// transaction that fails empties the cache.
+// with returns the tail with more events, for which it has room. Their text is appended in the
+// tail's memory. That is safe because a tail has at most one successor: a failed transaction
+// empties the cache.
 func (t tail) with(lines []byte) tail {
 	if cap(t.lines) < maxTail {
 		t.lines = append(make([]byte, 0, maxTail), t.lines...)
@@ -56,7 +55,7 @@ func (t tail) with(lines []byte) tail {
 	return t
 }
 
-// appendEvents returns the tail with the events of an entry. Events that it has no room for move to
+// appendEvents returns the tail with the entry's events. Events without room in the tail move to
 // the log.
 func (w *writer) appendEvents(row int64, t tail, e *entry.Entry) (tail, error) {
 	if len(e.Events) == 0 {
@@ -89,7 +88,7 @@ func (w *writer) insertLog(row int64, first, last uint64, lines []byte) error {
 // errPageFull ends a query early.
 var errPageFull = errors.New("sqlite: page is full")
 
-// Events implements store.Reader. A caller that follows a run is served from the run's row alone.
+// Events implements store.Reader. A caller that follows a run needs only the run's row.
 func (s *Store) Events(ctx context.Context, id string, after uint64, limit int) ([]store.Event, error) {
 	if err := store.ValidateLimit(limit); err != nil {
 		return nil, err

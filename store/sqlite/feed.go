@@ -119,7 +119,7 @@ func (s *Store) Feeds(ctx context.Context) (all []store.FeedStatus, _ error) {
 	return all, err
 }
 
-// measureLag sets what a feed has not acknowledged.
+// measureLag sets a feed's unacknowledged counts.
 func (c *conn) measureLag(f *store.FeedStatus, cursor int64, recent *cache.Commits[notedCommit]) error {
 	r, err := c.one(`SELECT coalesce(sum(min(size, position - ?)), 0) FROM noted WHERE position > ?`, cursor, cursor)
 	if err != nil || r.int(0) == 0 {
@@ -224,10 +224,10 @@ type feedReader struct {
 	*conn
 
 	recent *cache.Commits[notedCommit]
-	runs   map[int64]runTail // by row, of those that were read
+	runs   map[int64]runTail // by row, as far as read
 }
 
-// runTail is what the row of a run has for a feed.
+// runTail is the part of a run's row that a feed needs.
 type runTail struct {
 	id string
 	tail
@@ -282,8 +282,8 @@ func (c *conn) noted(after int64, limit int) (all []notedCommit, _ error) {
 	return all, err
 }
 
-// commitOf returns a commit with its events. These stand together: in the run's tail, or in one row
-// of the log.
+// commitOf returns a commit with its events, which are stored together: in the run's tail, or in
+// one row of the log.
 func (f *feedReader) commitOf(n notedCommit) (store.FeedCommit, error) {
 	if c, ok := f.recent.Get(n); ok {
 		return store.FeedCommit{Position: position(n.position), RunID: c.RunID, Events: c.Events}, nil

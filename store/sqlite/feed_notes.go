@@ -13,20 +13,20 @@ import (
 	"github.com/interlude-go/interlude/store/internal/entry"
 )
 
-// While a feed needs commits, that is while one is not lost, triggers note those of earlier
-// releases, which do not know feeds. This release notes its commits itself, with one row for each
-// transaction: a row for each commit, or a trigger that counts events, would cost more than the
-// rest of a commit. So its statements are written such that the triggers rarely fire:
+// While some feed is not lost, triggers record the commits of earlier releases, which do not know
+// feeds. This release records its commits itself, with one row per transaction: a row per commit,
+// or a trigger that counts events, would cost more than the rest of a commit. Its statements
+// therefore avoid firing the triggers:
 //
-//   - It creates a run with 0 in the column "slot", where earlier releases leave NULL. Both mean
+//   - It creates a run with 0 in the column "slot", where earlier releases use NULL. Both mean
 //     that the run has no slot.
-//   - Its updates name the column "first" only if the value changes, while those of earlier
-//     releases always name it. If the trigger fires for an update of this release, it finds that
-//     the commit was noted just before.
+//   - Its updates name the column "first" only if the value changes, while earlier releases
+//     always name it. If the trigger fires for an update of this release, it finds that
+//     the commit was just recorded.
 //
-// A further trigger makes feeds lost: those that have not acknowledged the last commit of a run
-// that is deleted. If an earlier release deletes it, all feeds may be lost from then on while the
-// triggers are still there. So the triggers themselves look whether a feed needs the commit.
+// Another trigger makes a feed lost when a run is deleted whose last commit it has not
+// acknowledged. After a delete by an earlier release all feeds may be lost while the triggers still
+// exist. So the triggers themselves check whether a feed needs the commit.
 const (
 	makeTriggers = `CREATE TRIGGER IF NOT EXISTS feed_created AFTER INSERT ON runs
 	WHEN new.slot IS NULL AND ` + commitsNeeded + ` BEGIN
@@ -98,14 +98,14 @@ type newCommit struct {
 	cache.CommitEvents
 }
 
-// feedState is what a transaction knows of the feeds.
+// feedState is a transaction's knowledge of the feeds.
 type feedState struct {
 	needed bool  // a feed that is not lost exists, so commits are noted
 	last   int64 // the last position
 }
 
-// feedState returns the state of the feeds for the transaction. Like everything in the cache, it is
-// that of the file: the cache is emptied when somebody else has written to the file.
+// feedState returns the state of the feeds for the transaction. Like the rest of the cache it
+// matches the file: the cache is emptied when another process has written to the file.
 func (w *writer) feedState() (*feedState, error) {
 	if w.cache.feeds == nil {
 		r, err := w.one(`SELECT ` + commitsNeeded + `, ` + lastPosition)
@@ -118,13 +118,13 @@ func (w *writer) feedState() (*feedState, error) {
 }
 
 // resetFeedState is called after a change of the feeds: the next commit reads their state from the
-// file. It stores what was noted so far, because that state has the last position.
+// file. It stores the commits recorded so far, because their last position is part of that state.
 func (w *writer) resetFeedState() error {
 	w.cache.feeds = nil
 	return w.insertNoted()
 }
 
-// note notes the commit of the run with this row, if it has events and a feed needs them.
+// note records the commit of the run in this row, if it has events and a feed needs them.
 func (w *writer) note(row int64, e *entry.Entry) (noted bool, _ error) {
 	if len(e.Events) == 0 {
 		return false, nil
@@ -143,14 +143,13 @@ func (w *writer) note(row int64, e *entry.Entry) (noted bool, _ error) {
 	return err == nil, err
 }
 
-// insertNotedAlone stores the last commit that was noted in a row of its own, where the triggers
-// look for it.
+// insertNotedAlone stores the last recorded commit in a separate row, where the triggers expect it.
 func (w *writer) insertNotedAlone() error {
 	end := len(w.noted) - 1
 	return errors.Join(w.insertNotedUntil(end), w.insertNotedUntil(end+1))
 }
 
-// insertNoted stores what the transaction has noted so far.
+// insertNoted stores the commits that the transaction has recorded so far.
 func (w *writer) insertNoted() error { return w.insertNotedUntil(len(w.noted)) }
 
 // insertNotedUntil stores the commits that the transaction has noted, up to the given number of
@@ -227,7 +226,7 @@ func (w *writer) deleteUnneeded() (more bool, _ error) {
 	return false, errors.Join(err, w.conn.run(dropPrunedTrigger))
 }
 
-// deleteUnneeded deletes what no feed needs, in transactions between which others go on.
+// deleteUnneeded deletes rows that no feed needs, in small transactions that let others proceed.
 func (s *Store) deleteUnneeded(ctx context.Context) error {
 	for more := true; more; {
 		err := s.write(ctx, maxBatch, func(w *writer) (_ []store.Hint, err error) {

@@ -19,18 +19,18 @@ import (
 // applicationID marks a file as this package's: "ILud".
 const applicationID = 0x494c7564
 
-// Status is how far the schema of a file is.
+// Status is the version of a file's schema.
 type Status struct {
-	// Version is that of the last migration that was applied; 0 when there is none.
+	// Version is the last applied migration; 0 without any.
 	Version int
 	// Newest is the version that this package brings a file to.
 	Newest int
 }
 
-// Inspect says how far the schema of a file is, and whether it is as this package needs it: a
-// database of this package's, not too old or too new, with every table, column and index, whose
-// pages are whole. The error matches what is wrong: fs.ErrNotExist, ErrOlder, and those of Open. It
-// changes nothing, and reads the whole file while hosts work on it.
+// Inspect returns a file's schema version, and checks the file: a database of this package, neither
+// too old nor too new, with every table, column and index, and undamaged pages. The error matches
+// the fault: fs.ErrNotExist, ErrOlder, or an error of Open. It changes nothing, and reads the whole
+// file while hosts use it.
 func Inspect(ctx context.Context, path string) (Status, error) {
 	have := Status{Newest: len(migrations)}
 	path, err := filepath.Abs(path)
@@ -82,7 +82,7 @@ func inspectFile(path string) (version int, _ error) {
 		return 0, err
 	case info.IsDir():
 		return 0, fmt.Errorf("%w: it is a folder: name a file in it", ErrNotDatabase)
-	case !info.Mode().IsRegular(): // opening a named pipe would wait for somebody who writes to it
+	case !info.Mode().IsRegular(): // opening a named pipe would block
 		return 0, fmt.Errorf("%w: it is no regular file (%s)", ErrNotDatabase, info.Mode().Type())
 	case info.Size() == 0:
 		return 0, nil
@@ -94,7 +94,7 @@ func inspectFile(path string) (version int, _ error) {
 	return version, unwritable(path, err)
 }
 
-// inspectHeader reads the first bytes of the file, and those of its WAL.
+// inspectHeader reads the first bytes of the file and of its WAL.
 func inspectHeader(path string, info fs.FileInfo) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -121,8 +121,8 @@ func inspectHeader(path string, info fs.FileInfo) error {
 	return checkWAL(path, f)
 }
 
-// create makes an empty file, so that it has the mode from its first moment. SQLite gives the same
-// one to the files that it makes beside it.
+// create makes an empty file with its mode set from the start. SQLite gives its companion files the
+// same mode.
 func create(path string, mode fs.FileMode) error {
 	folder := filepath.Dir(path)
 	if info, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) {
@@ -134,19 +134,19 @@ func create(path string, mode fs.FileMode) error {
 	if err != nil {
 		return unmade(err)
 	}
-	return errors.Join(f.Chmod(mode), f.Close()) // the mode that was asked for, whatever the process's umask takes away
+	return errors.Join(f.Chmod(mode), f.Close()) // the requested mode, whatever the process's umask
 }
 
-// unmade says why no file can be made in a folder: ErrReadOnly only where that is the cause.
+// unmade explains why a folder does not allow a new file: ErrReadOnly only if that is the cause.
 func unmade(err error) error {
 	cause := readOnly(err)
-	if errors.Is(err, fs.ErrNotExist) { // of a link that leads nowhere
+	if errors.Is(err, fs.ErrNotExist) { // a dangling link
 		cause = fmt.Errorf("%w: %w", ErrReadOnly, err)
 	}
 	return fmt.Errorf("no file can be made in the folder: %w", cause)
 }
 
-// readOnly adds ErrReadOnly to an error of the system that says that something may not be written.
+// readOnly adds ErrReadOnly to a system error that denies writing.
 func readOnly(err error) error {
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
 		return fmt.Errorf("%w: %w", ErrReadOnly, err)
@@ -186,7 +186,7 @@ func unwritable(path string, err error) error {
 	return err
 }
 
-// newer says that a file cannot be used because this package is too old.
+// newer reports that this package is too old for the file.
 func newer(version int64) error {
 	return fmt.Errorf("%w: schema version is %d, this package knows %d: use a version of the package that is at "+
 		"least as new as the one "+
@@ -194,13 +194,13 @@ func newer(version int64) error {
 }
 
 // inspectSchema reads the version and the tables through a read-only connection, since they may
-// still stand in the WAL.
+// still be in the WAL.
 func inspectSchema(path string) (int, error) {
 	version, err := inspectSchemaAs(path, "ro")
 	var e *sqlite.Error
 	if errors.As(err, &e) && e.Code() == sqlite3.SQLITE_READONLY_ROLLBACK {
-		// Power was lost while the file was made, before it had a WAL: the journal beside it takes
-		// back the half of a write, which a connection that only reads may not do.
+		// Power failed while the file was created, before it had a WAL: its journal reverts the
+		// incomplete write, which needs a writing connection.
 		version, err = inspectSchemaAs(path, "rw")
 	}
 	return version, err

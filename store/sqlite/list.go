@@ -13,8 +13,7 @@ import (
 	"github.com/interlude-go/interlude/store/internal/entry"
 )
 
-// Runs implements store.Reader. Listings have connections of their own: one that has to walk far
-// holds up other listings only.
+// Runs implements store.Reader. Listings use separate connections: a long one delays only listings.
 func (s *Store) Runs(ctx context.Context, q store.Query) (store.Page, error) {
 	q, err := q.Normal()
 	if err != nil {
@@ -33,9 +32,9 @@ func (s *Store) Runs(ctx context.Context, q store.Query) (store.Page, error) {
 	return store.NewPage(found, q.Limit, func(r *store.Run) time.Time { return r.CreatedAt }), nil
 }
 
-// list returns the runs of a page, and one more if there is one. What has a column is filtered by
-// the database. Labels are found by their hashes and checked here: a run that only has the same
-// hash is left out, and another one takes its place.
+// list returns the runs of a page, and one more if there is one. The database filters by columns.
+// Labels are found by hash and checked here: a run with only the same hash is replaced by the next
+// one.
 func (c *conn) list(ctx context.Context, q store.Query) (page []store.Run, _ error) {
 	labels := hashLabels(q.Labels, q.ForkedFrom, q.Parent)
 	rarest, having, err := c.rarest(labels)
@@ -73,7 +72,7 @@ func (c *conn) list(ctx context.Context, q store.Query) (page []store.Run, _ err
 	}
 }
 
-// limited ends a statement that returns at most so many rows.
+// limited ends a statement with a row limit.
 const limited = " LIMIT ? + 0"
 
 // orderOf is the order of a listing.
@@ -149,9 +148,8 @@ func hashLabel(name, value string) int64 {
 	return int64(binary.BigEndian.Uint64(sum[:]))
 }
 
-// hashLabels are the numbers of the labels of a run, each once, in order. A fork has one more, with
-// the run that it was forked from and a name that no label has (J6), and a child one with its
-// parent (M3).
+// hashLabels returns the hashes of a run's labels, distinct and sorted. A fork has an extra one for
+// its source, and a child for its parent, under names that no label has.
 func hashLabels(labels map[string]string, forkedFrom, parent string) []int64 {
 	hashes := make([]int64, 0, len(labels)+2)
 	if parent != "" {
@@ -214,12 +212,12 @@ func fillLabels(c *conn) error {
 		})
 }
 
-// fewRuns is how many runs are loaded one by one and sorted. When more runs have the rarest label
-// of a query, a walk through all runs in their order meets enough of them soon.
+// fewRuns is the number of runs that are loaded one by one and sorted. If a query's rarest label
+// has more runs, a scan in order finds enough of them soon.
 const fewRuns = 1000
 
-// rarest returns the label that the fewest runs have, and how many have it. It does not count
-// beyond fewRuns + 1, which it also returns if there are no labels.
+// rarest returns the label with the fewest runs, and their number. It counts at most fewRuns + 1,
+// which it also returns without labels.
 func (c *conn) rarest(labels []int64) (label int64, runs int, _ error) {
 	runs = fewRuns + 1
 	for i, hash := range labels {
@@ -237,7 +235,7 @@ func (c *conn) rarest(labels []int64) (label int64, runs int, _ error) {
 	return label, runs, nil
 }
 
-// hasLabels adds the condition that a run has the labels, without those that except names.
+// hasLabels adds the condition that a run has the labels, except those selected by except.
 func (f *filter) hasLabels(labels []int64, except func(int64) bool) {
 	for _, hash := range labels {
 		if !except(hash) {

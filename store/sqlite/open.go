@@ -14,7 +14,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Synchronous is how far a commit has come when it is acknowledged.
+// Synchronous is the durability of an acknowledged commit.
 type Synchronous string
 
 // The levels of durability.
@@ -26,27 +26,26 @@ const (
 	Normal Synchronous = "NORMAL"
 )
 
-// Options configure Open. The zero value is what a host should use.
+// Options configure Open. Hosts should use the zero value.
 type Options struct {
-	// NoMigrate leaves the schema as it is, and makes no file: one of an older version is ErrOlder,
-	// and one that does not exist fs.ErrNotExist. For programs that look at what hosts keep.
+	// NoMigrate neither changes the schema nor creates a file: an older version is ErrOlder, and a
+	// missing file fs.ErrNotExist. For programs that inspect hosts' data.
 	NoMigrate bool
 	// Synchronous is Full when empty.
 	Synchronous Synchronous
-	// BusyTimeout is how long a commit waits for another process; 10 s when zero.
+	// BusyTimeout limits a commit's wait for another process; 10 s if zero.
 	BusyTimeout time.Duration
-	// WatchInterval is how often a watched store looks for commits of other processes; 100 ms when
-	// zero, never when negative.
+	// WatchInterval is the polling interval for commits of other processes while there are watchers;
+	// 100 ms if zero, never if negative.
 	WatchInterval time.Duration
-	// NoGroupCommit gives each commit, of Commit and of Claim, a transaction of its own. For
+	// NoGroupCommit gives each commit, of Commit and of Claim, a separate transaction. For
 	// measurements.
 	NoGroupCommit bool
 	// CacheKiB is the page cache of each connection; 16 MiB when zero.
 	CacheKiB int
-	// FileMode is what Open gives to a file that it makes, and SQLite to those that it makes beside
-	// it (FILE-wal, FILE-shm), whatever the umask: 0600 when zero, since runs hold what people say.
-	// Use 0660 to share the file with a group, in a folder that the group may write. A file that
-	// exists keeps its mode.
+	// FileMode is the mode of a file that Open creates, and of its companion files (FILE-wal,
+	// FILE-shm), whatever the umask: 0600 if zero, since runs hold people's text. Use 0660 to share
+	// the file with a group, in a folder that the group may write. An existing file keeps its mode.
 	FileMode fs.FileMode
 	// MaxPages limits the file's size, for tests of a full disk; 0: no limit.
 	MaxPages int
@@ -77,13 +76,12 @@ var (
 	_ store.Local        = (*Store)(nil)
 )
 
-// Open opens the file, makes it when it does not exist, and brings it to this version's schema. Its
-// folder must exist, or the error matches fs.ErrNotExist: otherwise a mistyped path would go
-// unnoticed, and the runs would seem to be gone. A name of SQLite's own (":memory:", "file:…") is
-// store.ErrInvalid: it would be a file of that name. The error matches ErrReadOnly when the file or
-// its folder may not be written, and ErrNotDatabase, ErrForeign, ErrNewer, ErrInUse, ErrSchema,
-// ErrForeignWAL or ErrCorrupt for a file that is not this package's, or not of this version, or has
-// another file's WAL, or is damaged; such a file is left as it is. Close the store when done.
+// Open opens or creates the file and migrates it to this version's schema. Its folder must exist,
+// or the error matches fs.ErrNotExist: otherwise a mistyped path would look like the loss of all
+// runs. SQLite's special names (":memory:", "file:…") are store.ErrInvalid. The error matches
+// ErrReadOnly if the file or its folder is not writable, and ErrNotDatabase, ErrForeign, ErrNewer,
+// ErrInUse, ErrSchema, ErrForeignWAL or ErrCorrupt for a file that is foreign, of another version,
+// has another file's WAL, or is damaged; that file is not changed. Close the store when done.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -190,9 +188,8 @@ func (s *Store) open(path string, o Options) error {
 	return nil
 }
 
-// dialFirst dials, and tries again while another process creates the same file. If two processes
-// set the journal mode of a file at the same time, SQLite refuses one of them at once, whatever
-// busy_timeout says.
+// dialFirst dials, and retries while another process creates the same file. If two processes set a
+// file's journal mode at the same time, SQLite rejects one immediately, regardless of busy_timeout.
 func dialFirst(path string, pragmas []string, patience time.Duration) (*conn, error) {
 	for until := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
 		c, err := dial(path, "", pragmas)
@@ -202,8 +199,8 @@ func dialFirst(path string, pragmas []string, patience time.Duration) (*conn, er
 	}
 }
 
-// leaveWatchers unregisters a store that is being closed. If somebody else has the write lock now,
-// the registration stays until its time is over.
+// leaveWatchers unregisters a closing store. If another process has the write lock, the
+// registration stays until it expires.
 func (s *Store) leaveWatchers() {
 	if !s.registered || s.present.check() != nil {
 		return
@@ -213,7 +210,7 @@ func (s *Store) leaveWatchers() {
 	}
 }
 
-// closeConns closes the connections; that of the writer last, since the last one closes the WAL.
+// closeConns closes the connections, the writer's last, since the last one closes the WAL.
 func (s *Store) closeConns() {
 	for _, conns := range []chan *conn{s.readers, s.listers} {
 		for len(conns) > 0 {
@@ -235,7 +232,7 @@ func (s *Store) keepErr(err error) {
 	}
 }
 
-// dsn is the driver's name for a file: any character may stand in the path.
+// dsn returns the driver's name for a file: the path may contain any character.
 func dsn(path, mode string, pragmas []string) string {
 	q := url.Values{"_pragma": pragmas}
 	if mode != "" {
@@ -244,7 +241,7 @@ func dsn(path, mode string, pragmas []string) string {
 	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: q.Encode()}).String()
 }
 
-// Close ends the store after what is being written and read; every later call answers
+// Close closes the store after the current writes and reads; every later call returns
 // store.ErrClosed.
 func (s *Store) Close() error {
 	s.closing.Do(func() {

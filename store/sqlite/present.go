@@ -8,12 +8,12 @@ import (
 	"sync/atomic"
 )
 
-// present watches over the files that the store has open. SQLite goes on with a file that was
-// removed or replaced while it is open, and so does the operating system: commits would be
-// acknowledged, and be gone with the process. So the writer compares the paths with the files that
-// were opened before it acknowledges a transaction (J9), at the cost of two calls of stat for each
-// flush. When a file is found missing or replaced, every later call of the store fails with
-// ErrReplaced: the path now names another database or none, and only a new Open may use it.
+// present monitors the store's open files. SQLite and the operating system keep using a file that
+// was removed or replaced while open: commits would be acknowledged, and disappear with the
+// process. So before each acknowledgement the writer compares the paths with the opened files, at
+// the cost of two stat calls per flush. Once a file is missing or replaced, every later call of the
+// store fails with ErrReplaced: the path now leads to another database or none, and only a new Open
+// may use it.
 type present struct {
 	files []openedFile
 	lost  atomic.Pointer[string] // the path of the first file that was found missing or replaced
@@ -24,11 +24,11 @@ type openedFile struct {
 	id   fileID
 }
 
-// committed is how many of the files hold what was committed; the last one is shared memory.
+// committed is the number of files that hold committed data; the last file is shared memory.
 const committed = 2
 
-// newPresent notes the files of an open database: its own, and those that SQLite keeps beside it
-// for as long as anybody has it open.
+// newPresent records the files of an open database: its own, and SQLite's companion files, which
+// exist while any process has it open.
 func newPresent(path string) (*present, error) {
 	target, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -48,8 +48,7 @@ func newPresent(path string) (*present, error) {
 // check returns ErrReplaced unless each path still names the file that was opened.
 func (p *present) check() error { return p.compare(p.files, new(fileID)) }
 
-// checkCommitted is check for the files that hold what was committed. The writer brings the memory
-// for it.
+// checkCommitted is check for the files with committed data. The writer provides the memory.
 func (p *present) checkCommitted(id *fileID) error { return p.compare(p.files[:committed], id) }
 
 func (p *present) compare(files []openedFile, id *fileID) error {
@@ -57,7 +56,7 @@ func (p *present) compare(files []openedFile, id *fileID) error {
 		f := &files[i]
 		err := identify(f.path, id)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			continue // the error says nothing about the file: the folder may not be searched, for example
+			continue // the error says nothing about the file, for example if the folder is not searchable
 		}
 		if err != nil || !f.id.same(id) {
 			p.lost.CompareAndSwap(nil, &f.path)

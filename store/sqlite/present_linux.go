@@ -6,13 +6,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fileID tells a file from every other on the machine.
+// fileID identifies a file on the machine.
 type fileID unix.Statx_t
 
-// identify asks for the number of the file and nothing else, since each flush calls it. Linux 6.13
-// and later note that somebody has asked for the times of a file, as stat does: the next write then
-// gives the file a new time, which the next fsync has to make durable, too. A round trip would take
-// a fifth longer.
+// identify requests only the file's number, since each flush calls it. Linux 6.13 and later record
+// requests for a file's times, as by stat: the next write then updates the times, which the next
+// fsync must make durable too. A round trip would take a fifth longer.
 func identify(path string, id *fileID) error {
 	for {
 		err := unix.Statx(unix.AT_FDCWD, path, 0, unix.STATX_INO, (*unix.Statx_t)(id))

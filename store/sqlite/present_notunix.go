@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// fileID tells a file from every other on the machine.
+// fileID identifies a file on the machine.
 type fileID struct{ info fs.FileInfo }
 
 func identify(path string, id *fileID) (err error) {

@@ -7,10 +7,10 @@ import (
 	"syscall"
 )
 
-// fileID tells a file from every other on the machine.
+// fileID identifies a file on the machine.
 type fileID syscall.Stat_t
 
-// identify is os.Stat without most of what that allocates, since each flush calls it.
+// identify is os.Stat with fewer allocations, since each flush calls it.
 func identify(path string, id *fileID) error {
 	for {
 		if err := syscall.Stat(path, (*syscall.Stat_t)(id)); !errors.Is(err, syscall.EINTR) {

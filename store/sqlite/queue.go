@@ -11,10 +11,10 @@ import (
 	"github.com/interlude-go/interlude/store/internal/entry"
 )
 
-// readyQueue is the ready runs of one pool that a claim may pick: those of the claim's engines. The
-// index of ready runs is by engine, so that the runs of other engines cost nothing (J4). Each
-// method makes one query for each engine and merges the results. A query is one seek in an index of
-// this process, so many small ones are cheap.
+// readyQueue is the ready runs of one pool for the claim's engines. The index of ready runs is by
+// engine, so that other engines' runs cost nothing. Each method makes one query per engine and
+// merges the results. A query is one seek in an index of this process, so many small ones are
+// cheap.
 type readyQueue struct {
 	*claimTx
 
@@ -48,8 +48,7 @@ func (c *claimTx) readyEngines(pool string) (engines []string, _ error) {
 	}
 }
 
-// readyRun is what a ready run is ordered by: the higher priority first, then by key, then the
-// oldest first.
+// readyRun has the sort key of a ready run: priority (descending), key, age (oldest first).
 type readyRun struct {
 	id       string
 	priority int64
@@ -71,8 +70,7 @@ func (c *claimTx) queryReady(query string, args ...driver.Value) (runs []readyRu
 	return runs, err
 }
 
-// merge returns the ids of the runs of all engines in order. Those of a single engine are given in
-// order already.
+// merge returns the ids of all engines' runs in order. The runs of one engine are already in order.
 func (q readyQueue) merge(runs []readyRun) (ids []string) {
 	if len(q.engines) > 1 {
 		slices.SortFunc(runs, compareReady)

@@ -15,7 +15,7 @@ import (
 	"github.com/interlude-go/interlude/store/internal/refuse"
 )
 
-// readerCount is how many reads go on at one time, listerCount how many listings beside them.
+// readerCount limits concurrent reads, listerCount concurrent listings.
 const (
 	readerCount = 4
 	listerCount = 2
@@ -26,8 +26,8 @@ func (s *Store) read(ctx context.Context, do func(c *conn) error) error {
 	return s.readOn(ctx, s.readers, do)
 }
 
-// readOn calls do with one of the connections, once one is free. Do reads with one statement, or in
-// a snapshot: what a call sees is of one moment (I10).
+// readOn calls do with a connection once it is free. Do reads with one statement, or in a snapshot,
+// so that a call sees one consistent state.
 func (s *Store) readOn(ctx context.Context, conns chan *conn, do func(c *conn) error) error {
 	var c *conn
 	select { // a connection may be free when the store is closed already
@@ -75,8 +75,8 @@ func (c *conn) loadRun(id string, into *store.Run) (n int64, _ error) {
 	return r.int(0), r.view(1, into)
 }
 
-// view is the columns of a run for a reader: its record, and the time at which the node that parked
-// it went. The time is looked up for parked runs alone.
+// view is a run's columns for a reader: its record, and the departure time of the node that parked
+// it, which is looked up only for parked runs.
 const view = `record, CASE WHEN slot IS NULL AND owner IS NOT NULL
 	THEN (SELECT at FROM departed WHERE departed.id = runs.owner) END`
 
@@ -96,7 +96,7 @@ func (s *Store) Run(ctx context.Context, id string) (run store.Run, _ error) {
 	return run, err
 }
 
-// Recent implements store.RecentReader. What the transaction under way has written may be shown.
+// Recent implements store.RecentReader. It may return writes of the current transaction.
 func (s *Store) Recent(id string) (store.Run, bool) {
 	stored, ok := s.writer.cache.run(id)
 	if !ok {
@@ -267,7 +267,7 @@ func (s *Store) Journal(ctx context.Context, id string) (entries []interaction.J
 	return entries, err
 }
 
-// usage is what stands in four columns, the first of which is i.
+// usage reads four columns from i on.
 func (r row) usage(i int) store.Usage {
 	return store.Usage{InputTokens: r.int(i), OutputTokens: r.int(i + 1), CostMicroUSD: r.int(i + 2),
 		Worked: time.Duration(r.int(i+3)) * time.Microsecond}
@@ -372,14 +372,15 @@ func (s *Store) Orphans(ctx context.Context, skip, limit int) (orphans []store.R
 const orphansText = `SELECT ` + view + ` FROM runs WHERE slot = 1 AND owner NOT IN (SELECT id FROM nodes)
 	ORDER BY pool, key, owner LIMIT ? + 0 OFFSET ? + 0`
 
-// Confirm implements store.Confirmer. Whatever a read shows here is durable to Options.Synchronous
-// already:
+// Confirm implements store.Confirmer. Reads here return only data that is durable to
+// Options.Synchronous:
 //
 //   - A writer makes its commit visible only after the flush.
-//   - What a writer has put into the WAL, and did not commit because it was killed or failed, is
-//     seen by nobody, and the next writer overwrites it.
-//   - What SQLite recovers from the WAL at the first open is flushed by the write that every Open
-//     makes (migrate), before anything is read.
+//   - Uncommitted data that a killed or failed writer left in the WAL is
+//     invisible, and the next writer overwrites it.
+//   - Data that SQLite recovers from the WAL at the first open is flushed by the write that every
+//     Open
+//     makes (migrate), before any read.
 func (s *Store) Confirm(ctx context.Context, read func(store.Reader) error) error {
 	select {
 	case <-s.closed:

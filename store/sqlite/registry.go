@@ -75,7 +75,7 @@ func (s *Store) Renew(ctx context.Context, id string, now time.Time) ([]store.Ho
 			refused = refuse.NotRegistered(id)
 			return nil, nil
 		}
-		// INDEXED BY, or the planner walks through all runs instead of those that hold a slot
+		// INDEXED BY, or the planner scans all runs instead of those with a slot
 		err = w.each(context.Background(), func(r row) error {
 			holds = append(holds, store.Hold{RunID: r.text(0), Epoch: uint64(r.int(1)), State: fsm.State(r.text(2))})
 			return nil
@@ -137,7 +137,7 @@ const parkers = `WITH RECURSIVE parkers(id) AS (
 		FROM parkers WHERE parkers.id IS NOT NULL
 	) `
 
-// updateDepartures makes the departures that are missing, and removes those that nobody names.
+// updateDepartures creates the missing departures, and removes those without parked runs.
 func (w *writer) updateDepartures(now time.Time) error {
 	_, err := w.exec(`DELETE FROM departed WHERE NOT EXISTS (SELECT 1 FROM runs WHERE owner = departed.id
 		AND owner IS NOT NULL AND slot IS NULL)`)

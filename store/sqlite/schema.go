@@ -19,9 +19,9 @@ import (
 //go:embed migrations/*.sql
 var files embed.FS
 
-// migrations are the schema's versions in order, forward only: the first makes version 1. One that
-// is on the main branch is never changed again, since a file does not say which text made it: a
-// change is a further migration.
+// migrations are the schema's versions in order, forward only: the first creates version 1. A
+// migration on the main branch never changes, since a file does not record which text created it: a
+// change is a new migration.
 var migrations = func() []string {
 	names, err := fs.Glob(files, "migrations/*.sql") // sorted by name
 	if err != nil {
@@ -111,11 +111,10 @@ func (c *conn) setVersion(level int64, version int) error {
 	return c.run(fmt.Sprintf("PRAGMA user_version = %d", level*levelSize+int64(version)))
 }
 
-// RefuseEarlier makes releases before this one refuse the file, with ErrNewer. Call it when the
-// last process of an earlier release has been replaced, and before the hosts use what earlier
-// releases cannot read: a process of theirs that is started by mistake then stops at once. It does
-// not end those that have the file open. There is no way back but a backup. Calling it again
-// changes nothing.
+// RefuseEarlier makes earlier releases refuse the file, with ErrNewer. Call it after the last
+// process of an earlier release has been replaced, and before the hosts use features that earlier
+// releases cannot read: an old process started by mistake then stops immediately. It does not end
+// running ones. Only a backup can undo it. It is idempotent.
 func RefuseEarlier(ctx context.Context, path string) (err error) {
 	s, err := Open(ctx, path, Options{WatchInterval: -1}) // brings the file to this release's schema
 	if err != nil {
@@ -125,31 +124,29 @@ func RefuseEarlier(ctx context.Context, path string) (err error) {
 	return errors.Join(err, s.Close())
 }
 
-// additions are tables that earlier versions do without. They are made at each Open where they are
-// missing, and change no version, so that the binary of an earlier release still opens the file.
+// additions are tables that earlier versions do not need. Each Open creates missing ones, without a
+// new version, so that an earlier release's binary still opens the file.
 //
-// A row of departed is what is left of a node that has gone while parked runs name it. An earlier
-// release leaves none when a node of it goes; the next call of Expire makes it.
+// A row of departed is the tombstone of a node while parked runs name it. Nodes of an earlier
+// release leave none; the next call of Expire creates it.
 //
-// A row of usage is what a turn has used. A trigger deletes it with its run, since an earlier
-// release that prunes the run does not know the table, and the number of the run's row is used
-// again.
+// A row of usage is the usage of a turn. A trigger deletes it with its run, since an earlier
+// release that prunes the run does not know the table, and row numbers are reused.
 //
-// A row of journal is an entry of a run's journal (M1). Its key is made of the numbers of the run's
-// row and of the entry, as that of the log (logKey, seqBits). It goes with its run by a trigger, as
-// usage does.
+// A row of journal is an entry of a run's journal. Its key combines the numbers of the run's row
+// and of the entry, like the log's (logKey, seqBits). A trigger deletes it with its run, like
+// usage.
 //
-// A row of asked leads from a person or group to a run whose open questions name it (package
-// asked). An earlier release refuses such runs, and writes none.
+// A row of asked links a person or group to a run with an open question for them (package asked).
+// An earlier release refuses these runs, and writes none.
 //
 // The row of wal links the file and its WAL: see wal.go.
 //
 // A row of noted has commits of one transaction that some feed has not acknowledged. Size is their
-// number. The last of them has the row's position, and those before it have the positions below.
-// The text commits has a line for each: the number of the run's row, and the first and the last
-// number of the commit's events. A row of ended has the position of a run's last commit; it goes
-// with the run. While a feed needs commits, triggers note those of earlier releases: see
-// makeTriggers.
+// number. The last commit has the row's position, and those before it the positions below. The text
+// commits has one line per commit: the number of the run's row, and the first and last number of
+// the commit's events. A row of ended has the position of a run's last commit; it is deleted with
+// the run. While a feed needs commits, triggers record those of earlier releases: see makeTriggers.
 const additions = `CREATE TABLE IF NOT EXISTS departed (
 	id TEXT    PRIMARY KEY,
 	at INTEGER NOT NULL
@@ -298,7 +295,7 @@ func (c *conn) describe() (lines []string, _ error) {
 
 var schemas sync.Map // version → the lines of schemaOf, which never change
 
-// schemaOf describes what the migrations up to the version make, in an empty database.
+// schemaOf describes the schema after the migrations up to the version, from an empty database.
 func schemaOf(version int) ([]string, error) {
 	if lines, ok := schemas.Load(version); ok {
 		return lines.([]string), nil //nolint:forcetypeassert // there is nothing else in it
@@ -320,8 +317,7 @@ func schemaOf(version int) ([]string, error) {
 	return lines, err
 }
 
-// checkSchema refuses a file whose schema is not the one that its version stands for. What somebody
-// added is no fault.
+// checkSchema rejects a file whose schema contradicts its version. Additional objects are allowed.
 func (c *conn) checkSchema(version int) error {
 	want, err := schemaOf(version)
 	if err != nil {
@@ -344,7 +340,7 @@ func (c *conn) checkSchema(version int) error {
 		otherSchema)
 }
 
-// otherSchema says what to do with a file whose schema no release has made.
+// otherSchema is the advice for a file whose schema belongs to no release.
 const otherSchema = "a development version from before the first release made the file, or its tables were changed " +
 	"by hand; " +
 	"open it with the version that made it and let its runs end, or move it away and start with a new file"

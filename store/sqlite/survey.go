@@ -10,9 +10,8 @@ import (
 	"github.com/interlude-go/interlude/store/internal/entry"
 )
 
-// Survey implements store.Surveyor. Each figure is counted in an index that holds only what it
-// counts. Rows are read only of runs that hold a slot, of those that are delayed no longer, and of
-// those that are held.
+// Survey implements store.Surveyor. Each figure is counted in an index that holds only the counted
+// rows. Rows are read only for runs that hold a slot, are no longer delayed, or are held.
 func (s *Store) Survey(ctx context.Context, now time.Time) (survey store.Survey, _ error) {
 	err := s.read(ctx, func(c *conn) error {
 		return c.snapshot(func() (err error) {

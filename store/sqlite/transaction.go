@@ -12,15 +12,15 @@ import (
 	"github.com/interlude-go/interlude/store/internal/entry"
 )
 
-// Transactions returns how flow.StepIn executes a step in a transaction of the host's, on tables
-// that the host has in the store's file beside those of the store. Db is a handle of its own for
-// that file:
+// Transactions returns the function that lets flow.StepIn execute a step in a transaction of the
+// host, on the host's tables in the store's file. Db is the host's handle for that file:
 //
 //	db, err := sql.Open("sqlite", path+"?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=synchronous(full)")
 //
-// It must have this package's driver, modernc.org/sqlite, and it says how long a transaction waits
-// for the file's lock, and how durable it is. From its first write to its end a transaction holds
-// up every other writer, the store too: a step must not report, submit or reply meanwhile.
+// It must use this package's driver, modernc.org/sqlite, and determines how long a transaction
+// waits for the file's lock, and its durability. From its first write to its end a transaction
+// blocks every other writer, including the store: a step must not report, submit or reply in the
+// transaction.
 func (s *Store) Transactions(db *sql.DB) func(ctx context.Context, do func(tx *sql.Tx, view any) error) error {
 	return func(ctx context.Context, do func(tx *sql.Tx, view any) error) (err error) {
 		conn, err := db.Conn(ctx)
@@ -58,7 +58,7 @@ func (s *Store) Transactions(db *sql.DB) func(ctx context.Context, do func(tx *s
 var (
 	errLeft   = errors.New("sqlite: the transaction was left")
 	errNoTx   = errors.New("sqlite: the transaction has ended before the store wrote in it")
-	errDriver = errors.New("sqlite: the transaction is not one of the driver modernc.org/sqlite")
+	errDriver = errors.New("sqlite: the transaction does not use the driver modernc.org/sqlite")
 )
 
 // transaction is a store.TransactionView: a transaction of the host's, as long as its connection
@@ -66,7 +66,7 @@ var (
 type transaction struct {
 	store *Store
 	conn  *sql.Conn
-	hints []store.Hint // of what was committed
+	hints []store.Hint // for the commits
 }
 
 // InTransaction implements store.TransactionView.
@@ -126,7 +126,7 @@ func (x *transaction) write(raw any, e *entry.Entry) (refused, _ error) {
 	if refused != nil || err != nil {
 		return refused, err
 	}
-	// The hint has no record: when the host commits, watchers may already know a later one.
+	// The hint has no record: when the host commits, watchers may already know a newer one.
 	hints := []store.Hint{{RunID: e.Run.ID, State: e.Run.State, Seq: e.Run.Seq}}
 	if err := errors.Join(w.insertNoted(), w.insertChanges(hints)); err != nil {
 		return nil, err

@@ -164,8 +164,8 @@ func (c *conn) appendPlaces(ctx context.Context, places []waitPlace, part waitRa
 	return places, err
 }
 
-// updateAsked deletes and inserts the rows of the table asked that lead to the run. Prev is the
-// record that the commit replaces; nil for a new run.
+// updateAsked deletes and inserts the run's rows of the table asked. Prev is the replaced record;
+// nil for a new run.
 func (w *writer) updateAsked(row int64, prev *store.Run, e *entry.Entry) error {
 	if !asked.Changes(&e.Commit) {
 		return nil

@@ -16,21 +16,20 @@ import (
 	"slices"
 )
 
-// SQLite replays any sound WAL that it finds beside a file, also one of another database, or one
-// that was left when somebody put a copy in the place of the file. Then the pages of both are
-// mixed, and the result is damaged or, worse, looks sound. So the table wal links the file and its
-// WAL. Each time that SQLite begins the WAL from the start, it writes new salts into the header;
-// they are the name of that WAL. The row of the table has the names of two WALs: the one in use,
-// and the one before it. A transaction of its own writes the row, after the first transaction in
-// each WAL. So
+// SQLite replays any valid WAL that it finds for a file, also another database's, or one that
+// survived when a copy replaced the file. The pages of both are then mixed, and the result is
+// damaged or, worse, looks valid. The table wal therefore links the file and its WAL. Each time
+// SQLite restarts the WAL, it writes new salts into the header; they identify the WAL. The table's
+// row names two WALs: the current one, and its predecessor. A separate transaction writes the row,
+// after the first transaction in each WAL. So
 //
-//   - the row in the file itself names the WAL that stands beside it, or the one before;
-//   - a WAL in which the row was written has both names.
+//   - the row in the file itself names the current WAL, or its predecessor;
+//   - a WAL that contains the row has both names.
 //
-// Open refuses a pair of which this is not true (checkWAL). A store that is open notices by the
-// salts that another WAL was written over its own one (walWatch).
+// Open refuses a pair that violates this (checkWAL). An open store detects by the salts that
+// another WAL has overwritten its own (walWatch).
 
-// markPrefix stands before each value of the row, so that a page shows that it is the one.
+// markPrefix starts each value of the row, to identify the row in a page.
 const markPrefix = "interlude-wal:"
 
 // mark is the row of the table wal.
@@ -68,7 +67,7 @@ func readMark(page []byte) (m mark, ok bool) {
 	return m, true
 }
 
-// salts are those of a WAL's header, in hexadecimal.
+// salts are the salts of a WAL's header, in hexadecimal.
 type salts [16]byte
 
 // walHead is the header of a WAL.
@@ -84,7 +83,7 @@ const (
 	frameHeadSize = 24
 )
 
-// readWALHead reads the header of a WAL; ok is false if there is none that SQLite would accept.
+// readWALHead reads the header of a WAL; ok is false if SQLite would not accept it.
 func readWALHead(f io.ReaderAt) (h walHead, ok bool) {
 	var b [walHeadSize]byte
 	if _, err := f.ReadAt(b[:], 0); err != nil {
@@ -105,7 +104,7 @@ func readWALHead(f io.ReaderAt) (h walHead, ok bool) {
 	return h, ok
 }
 
-// checksum goes on with SQLite's sum of a WAL, which is over all that stands before.
+// checksum extends SQLite's running checksum of a WAL.
 func checksum(order binary.ByteOrder, s [2]uint32, b []byte) [2]uint32 {
 	for ; len(b) >= 8; b = b[8:] {
 		s[0] += order.Uint32(b) + s[1]
@@ -120,11 +119,11 @@ func sumsOf(b []byte) [2]uint32 {
 
 // walMarks are the rows of the table wal that the transactions in a WAL have written.
 type walMarks struct {
-	page uint32 // where the row stands
+	page uint32 // of the row
 	rows []mark
 }
 
-// names reports whether one of the rows names that WAL, as the one in use or the one before.
+// names reports whether a row names that WAL, as the current one or its predecessor.
 func (w walMarks) names(s salts) bool {
 	return slices.ContainsFunc(w.rows, func(m mark) bool { return m.current == s || m.previous == s })
 }
@@ -188,9 +187,9 @@ func (w walMarks) matchesFile(db io.ReaderAt, pageSize int) (bool, error) {
 	}
 }
 
-// checkWAL refuses a file beside which the WAL of another file stands, or of another copy of it,
-// before anything reads it. A WAL without the row is accepted: an earlier release left it, or the
-// process ended before it wrote the row. A WAL in which the table was made is accepted too.
+// checkWAL rejects a file whose WAL belongs to another file, or another copy of it, before anything
+// reads it. A WAL without the row is accepted: an earlier release left it, or the process ended
+// before it wrote the row. A WAL in which the table was created is accepted too.
 func checkWAL(path string, db io.ReaderAt) error {
 	target, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -221,7 +220,7 @@ func checkWAL(path string, db io.ReaderAt) error {
 			return fmt.Errorf("%w: if the file was restored, move %s-wal and %[2]s-shm away; if not, put the file "+
 				"back that they belong to", ErrForeignWAL, filepath.Base(target))
 		}
-		// other processes use it, and have begun it anew meanwhile
+		// other processes use it, and have since restarted it
 	}
 }
 
@@ -254,7 +253,7 @@ func watchWAL(path string) (*walWatch, error) {
 
 func (w *walWatch) close() error { return errors.Join(w.f.Close(), w.db.Close()) }
 
-// begun reports whether the WAL was begun anew since it was marked last, and returns its salts.
+// begun reports whether the WAL was restarted since it was last marked, and returns its salts.
 func (w *walWatch) begun() (now salts, begun bool) {
 	if n, _ := w.f.ReadAt(w.head[:24], 0); n < 24 {
 		return now, false // nothing was written since it was truncated
@@ -263,9 +262,9 @@ func (w *walWatch) begun() (now salts, begun bool) {
 	return now, now != w.marked
 }
 
-// checkBegunWAL marks a WAL that was begun anew, after the transaction that has done so and before
-// that is acknowledged. When the mark is not in the WAL that stands beside the file, SQLite writes
-// where the next process will not read: somebody has written over it.
+// checkBegunWAL marks a restarted WAL, after the transaction that restarted it and before its
+// acknowledgement. If the mark is not in the WAL at the file's path, SQLite writes where the next
+// process will not read: the WAL was overwritten.
 func (w *writer) checkBegunWAL() error {
 	now, begun := w.wal.begun()
 	if !begun {
@@ -280,7 +279,7 @@ func (w *writer) checkBegunWAL() error {
 	}
 	h, ok := readWALHead(w.wal.f)
 	if !ok || h.salts != now {
-		return nil // another process has begun it anew; the next transaction marks it
+		return nil // another process has restarted it; the next transaction marks it
 	}
 	found, err := readWALMarks(w.wal.f, h)
 	if err != nil {
@@ -303,8 +302,8 @@ func (w *writer) walReplaced() error {
 	return w.present.err()
 }
 
-// markWAL writes the row that names the WAL, and returns its nonce. It writes none as long as the
-// file itself has no such row, since nothing would be known of the WAL before.
+// markWAL writes the row that names the WAL, and returns its nonce. It does not write as long as
+// the file itself has no such row, since the previous WAL would be unknown.
 func (w *writer) markWAL(now salts) (nonce salts, err error) {
 	there, err := w.markSettled(w.wal.db)
 	if err != nil {
@@ -331,7 +330,7 @@ func (w *writer) markWAL(now salts) (nonce salts, err error) {
 	return fresh, nil
 }
 
-// markSettled reports whether the row of the table wal stands in the file itself.
+// markSettled reports whether the row of the table wal is in the file itself.
 func (c *conn) markSettled(db io.ReaderAt) (bool, error) {
 	r, err := c.one(`SELECT rootpage, (SELECT page_size FROM pragma_page_size) FROM sqlite_schema WHERE name = 'wal'`)
 	if err != nil {

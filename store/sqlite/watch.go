@@ -10,15 +10,14 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Watch implements store.Watcher: hints of this process's commits come with events and record,
-// those of other processes' without.
+// Watch implements store.Watcher: hints of this process's commits include events and record, hints
+// of other processes' do not.
 func (s *Store) Watch(fn func(store.Hint)) (stop func()) { return s.watchers.Watch(fn) }
 
-// pollChanges looks for commits of other processes while somebody watches. On the writing
-// connection data_version changes by the commits of others only; which runs those changed is in the
-// table "changes", as long as this store is registered as a watcher. The first poll of a
-// registration always reports that anything may have changed, because it cannot know what came
-// before.
+// pollChanges detects commits of other processes while there are watchers. On the writing
+// connection data_version changes only by other processes' commits; the table "changes" has the
+// changed runs, as long as this store is registered as a watcher. The first poll of a registration
+// always reports that anything may have changed, because earlier changes are unknown.
 func (s *Store) pollChanges(interval time.Duration) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
@@ -75,8 +74,8 @@ func (s *Store) pollChanges(interval time.Duration) {
 	}
 }
 
-// registration is how long a watcher is registered, unless it renews that. One whose process was
-// killed costs the others a page in each transaction until then.
+// registration is the lifetime of a watcher's registration without renewal. A killed watcher costs
+// the others a page per transaction until then.
 const registration = 2 * time.Minute
 
 // registerWatcher registers this store as a watcher, or renews that, and removes those whose time
@@ -110,14 +109,14 @@ func (w *writer) watchedByOthers() (bool, error) {
 	return time.Now().Before(*w.cache.watched), nil
 }
 
-// While another process watches, each transaction that changes runs inserts a row into "changes"
-// that names them: the other's poll then wakes the followers of those runs only. Whether somebody
-// watches is read under the write lock, so no transaction after the watcher's own is left out. The
-// row costs no flush of its own, but a page. Only the last rows are kept; a poll that missed some
-// wakes everybody.
+// While another process watches, each transaction that changes runs inserts a row with their names
+// into "changes": the other's poll then wakes only the followers of these runs. Watchers are looked
+// up under the write lock, so no transaction after a watcher's registration is missed. The row
+// costs no extra flush, but a page. Only the last rows are kept; a poll that missed some wakes all
+// followers.
 
-// keptChanges is how many rows are kept at least, and changesBetween how many transactions go by
-// until the rest is deleted.
+// keptChanges is the minimum number of kept rows, and changesBetween the number of transactions
+// between deletions of the rest.
 const (
 	keptChanges    = 2048
 	changesBetween = 256

@@ -29,8 +29,8 @@ type work struct {
 
 type job = groupcommit.Job[work]
 
-// writer owns the writing connection. Its fields are for its goroutine alone, but for those that
-// are safe for concurrent use: queue, watchers, counters, rotation, recent, and the runs in cache.
+// writer owns the writing connection. Only its goroutine uses its fields, except those that are
+// safe for concurrent use: queue, watchers, counters, rotation, recent, and the runs in cache.
 type writer struct {
 	*conn
 
@@ -43,7 +43,7 @@ type writer struct {
 	counters groupcommit.Counters
 	written  store.Counters // by the transaction under way
 
-	name     string // tells the changes of this store from those of others
+	name     string // distinguishes this store's changes from others'
 	changes  []byte // reused from transaction to transaction
 	cache    *writeCache
 	rotation claim.Rotation // where the last claims ended, so that pools and keys take turns
@@ -133,7 +133,7 @@ func (w *writer) transact(batch []*job) (hints []store.Hint, err error) {
 	defer func() {
 		if err != nil {
 			_, _ = w.exec("ROLLBACK") // may have been rolled back already
-			w.cache.clear()           // it may hold what was not stored
+			w.cache.clear()           // it may hold unstored data
 			hints = nil
 		}
 	}()
@@ -167,6 +167,6 @@ func (w *writer) countRow(bytes int) {
 	w.written.Bytes += uint64(bytes)
 }
 
-// Counters implements store.Meter. Rows are those of runs, log, settled and labels; bytes are the
-// records, events, specs and settled interactions in them.
+// Counters implements store.Meter. Rows count runs, log, settled and labels; bytes count their
+// records, events, specs and settled interactions.
 func (s *Store) Counters() store.Counters { return s.writer.counters.Load() }

@@ -95,8 +95,8 @@ var methods = map[string]string{
 	"map[string]string": "Labels", "map[string]any": "Values", "json.RawMessage": "Raw", "int": "Int",
 }
 
-// The first are types for which Writer only has a method with If; the second, types for which it
-// has none with If.
+// The first are types for which Writer only has an If method; the second, types for which it only
+// has one without If.
 var (
 	always = []string{"map[string]string", "map[string]any", "json.RawMessage"}
 	never  = []string{"[]byte"}
@@ -163,7 +163,7 @@ func (g *generator) write(s *structure, i int, m member) (string, error) {
 		return fmt.Sprintf("if %s != (%s{}) {\nw.Put(%s)\nwrite%s(w, &%s)\n}", value, m.typ, before, base(m.typ),
 			value), nil
 	}
-	return "", fmt.Errorf("nobody has thought of type %s yet", m.typ)
+	return "", fmt.Errorf("type %s is not supported yet", m.typ)
 }
 
 // reader generates the function that reads the struct.

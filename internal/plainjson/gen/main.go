@@ -1,13 +1,13 @@
-// Command gen writes, for each named struct, a function that writes it as JSON with a
+// Command gen generates, for each named struct, a function that writes it as JSON with a
 // plainjson.Writer and, for those after -read, one that reads it with a plainjson.Scanner. The
-// fields of the struct are the only description: their order, their types and their json tags.
+// fields of the struct are the only description: their order, types and json tags.
 //
 //	go run ../internal/plainjson/gen -write interaction.Record -read Run
 //
-// It reads only the source text, so that it still runs when the generated file no longer fits the
-// structs. A plain tag says how a text is read: "own" gives it memory of its own, since callers may
-// keep it longer than the other values; "word" looks it up among the scanner's known words, which
-// is the default for a named string type. For raw JSON, "exact" keeps it byte for byte.
+// It parses only the source text, so that it still runs when the generated file no longer fits the
+// structs. A plain tag selects how a text is read: "own" copies it, since callers may keep it
+// longer than the other values; "word" looks it up among the scanner's known words, which is the
+// default for a named string type. For raw JSON, "exact" keeps it byte for byte.
 package main
 
 import (

@@ -35,7 +35,7 @@ func (ev *Evidence) findQuestions(o engine.Outcome) {
 		}
 	}
 	ev.rule = o.Rule
-	ev.rule.Answers = max(ev.rule.Answers, 0) // 0 means all, as does a number above that of the questions
+	ev.rule.Answers = max(ev.rule.Answers, 0) // 0 means all, like a number above that of the questions
 	if ev.question = ev.reading.Question; ev.question == nil {
 		q := ev.reading.Baseline()
 		ev.question = &q
@@ -91,7 +91,7 @@ func (ev *Evidence) limitQuestions() {
 // sizeOfQuestion is about how many bytes the question has in the run's record.
 func sizeOfQuestion(q *interaction.Question) int {
 	body, err := json.Marshal(q)
-	if err != nil { // it cannot be stored, and the store says so
+	if err != nil { // unreachable for stored texts; otherwise the store reports it
 		return 0
 	}
 	return len(body)
@@ -112,10 +112,10 @@ func (ev *Evidence) applyPolicy(terms *Terms, q *interaction.Question) {
 	}
 }
 
-// applyPolicy applies the host's policy to a question. The question gets the numbers of people and
-// the wait of the policy, unless the engine has set them. The question is asked even if there is an
-// error. The error says that the wait is not possible, so that the question waits until somebody
-// replies, or that too few people may decide the approval.
+// applyPolicy applies the host's policy to a question: the policy's numbers of people and wait,
+// unless the engine has set its own. The question is asked even with an error. The error says that
+// the wait is invalid, so that the question waits without limit, or that too few people may decide
+// the approval.
 func applyPolicy(policy *interaction.AskPolicy, submitter string, q *interaction.Question) error {
 	Address(policy, submitter, q)
 	needPeople(policy, q)
@@ -124,7 +124,7 @@ func applyPolicy(policy *interaction.AskPolicy, submitter string, q *interaction
 	}
 	if err := q.Wait.ValidateFor(*q); err != nil {
 		q.Wait = &interaction.Wait{}
-		return fmt.Errorf("the question's wait has %w; it waits until somebody replies", err)
+		return fmt.Errorf("the question's wait has %w; it waits without limit", err)
 	}
 	if err := interaction.ValidateVoters(*q); err != nil {
 		return fmt.Errorf("the approval %w: they cannot approve it, or cannot reject it", err)
@@ -163,7 +163,7 @@ func Address(policy *interaction.AskPolicy, submitter string, q *interaction.Que
 	q.To = to
 }
 
-// Restricts reports whether the policy says anything about the questions of a run.
+// Restricts reports whether the policy affects the questions of a run.
 func Restricts(policy *interaction.AskPolicy) bool {
 	return policy != nil && (policy.To != nil || policy.NotSubmitter || policy.Wait != nil || policy.Need > 1 ||
 		policy.Rejects > 1)

@@ -8,13 +8,13 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// The record of a run with a budget has what the run has used so far. The commits that start and end
-// a turn update it. A commit that would queue the run for its next turn (an accepted reply, an
-// automatic decision, a retry, a repeat, or the end of another hold or of a wait for children) holds
-// the run instead if the budget is used up. Claims therefore need not check budgets.
+// The record of a run with a budget has its usage so far. The commits that start and end a turn
+// update it. A commit that would queue the run for its next turn (an accepted reply, an automatic
+// decision, a retry, a repeat, or the end of another hold or of a wait for children) holds the run
+// instead if the budget is used up. Claims therefore need not check budgets.
 
-// countTurn returns a copy of the budget with the number of turns added to what is used. The number
-// may be negative.
+// countTurn returns a copy of the budget with turns, which may be negative, added to the used
+// turns.
 func countTurn(b *store.RunBudget, turns int) *store.RunBudget {
 	if b == nil {
 		return nil

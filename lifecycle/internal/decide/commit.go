@@ -46,8 +46,8 @@ func Detach(c *store.Commit) store.Commit {
 	return detached
 }
 
-// Later returns the later of two times. A run's time never goes back, although the clock of one node
-// may be behind that of another: the time of a commit is the later one of now and Run.UpdatedAt.
+// Later returns the later of two times. A run's time never goes back, although nodes' clocks
+// differ: the time of a commit is the later of now and Run.UpdatedAt.
 func Later(now, last time.Time) time.Time {
 	if now.Before(last) {
 		return last

@@ -11,12 +11,12 @@ import (
 )
 
 // Deadline fires the deadline of the open questions, if it has passed: the run continues with
-// automatic decisions, or fails. If the questions have waits of their own, it carries out one step or
-// one end of them: each has its own commit, so that people see all in their order, also those that
-// fell due while no process was there.
+// automatic decisions, or fails. If the questions have waits, it executes one step or one end: each
+// has a separate commit, so that people see all in order, including those that fell due while no
+// process ran.
 //
-// The time until which a queued run is held is such a deadline, too: the run is tried again. The
-// error may also say that the record contradicts itself.
+// The end of a queued run's hold is also a deadline: the run is retried. The error may also report
+// an inconsistent record.
 func Deadline(run *store.Run, now time.Time) (*store.Commit, error) {
 	if run.State == fsm.StateQueued && run.Held() {
 		return unblockRun(run, causeDue, interaction.Actor{}, now)
@@ -36,7 +36,7 @@ func Deadline(run *store.Run, now time.Time) (*store.Commit, error) {
 		return transition(run, fsm.EventInteractionAutoDecideTimeout, &e)
 	}
 	e.settles.records = abandoned(run, e.now)
-	e.ends.message = "nobody replied within " + run.SessionTimeout.String()
+	e.ends.message = "no one replied within " + run.SessionTimeout.String()
 	return transition(run, fsm.EventInteractionWaitTimeout, &e)
 }
 
@@ -54,7 +54,7 @@ func (s *settlement) autoDecide(run *store.Run, now time.Time) {
 	}
 }
 
-// ownWait carries out the next step of the open questions, or the end of one of them.
+// ownWait executes the next step of the open questions' waits, or the end of one.
 func ownWait(run *store.Run, now time.Time) (*store.Commit, error) {
 	at, q := run.NextDue()
 	if q == nil {
@@ -77,11 +77,11 @@ func ownWait(run *store.Run, now time.Time) (*store.Commit, error) {
 	}
 	e.facts |= factIf(q.Wait.Then == interaction.ThenFail, fsm.FactStrict)
 	e.settles.records = abandoned(run, e.now)
-	e.ends.message = fmt.Sprintf("nobody replied to question %d within %s", q.ID, q.EndsAt.Sub(q.AskedAt))
+	e.ends.message = fmt.Sprintf("no one replied to question %d within %s", q.ID, q.EndsAt.Sub(q.AskedAt))
 	return transition(run, fsm.EventInteractionWaitTimeout, &e)
 }
 
-// settleAtEnd settles one question at the end of its own wait. The run continues only if no other
+// settleAtEnd settles one question at the end of its wait. The run continues only if no other
 // question is open. The answer does not count towards the rule, because no person gave it.
 func settleAtEnd(run *store.Run, q *interaction.Question, answer interaction.Answer, event fsm.Event, e *effects,
 ) (*store.Commit, error) {

@@ -52,7 +52,7 @@ func TestDeadlineIsFiredOnTime(t *testing.T) {
 		}
 		require.NoError(t, err)
 		require.Equal(t, fsm.CodeInteractionWaitTimeout, cm.Run.Error.Code)
-		require.Equal(t, "nobody replied within 1s", cm.Run.Error.Message)
+		require.Equal(t, "no one replied within 1s", cm.Run.Error.Message)
 		require.Equal(t, run.Pending.ID, cm.Settled[0].Question.ID)
 	}
 }

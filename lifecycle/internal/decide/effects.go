@@ -10,9 +10,9 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// effects describe what an event of the contract does to a run. Each family of events has its own
-// struct, and a decision sets only those of its event. A zero field has no effect. The structs are
-// values, because a pointer to each would be an allocation.
+// effects describe the effects of a contract event on a run. Each family of events has a struct,
+// and a decision sets only those of its event. A zero field has no effect. The structs are values,
+// because a pointer to each would be an allocation.
 type effects struct {
 	now   time.Time
 	facts fsm.Facts // about the event; those about the run come from its record
@@ -32,7 +32,7 @@ type effects struct {
 	event fsm.Event
 }
 
-// turnEnd is what a turn leaves in the record of its run, whatever follows.
+// turnEnd is the part of a turn's result that is recorded in any case.
 type turnEnd struct {
 	profile     fsm.Profile           // the engine's; empty: as recorded
 	session     *engine.SessionHandle // the engine's; nil: as recorded
@@ -57,7 +57,7 @@ type asking struct {
 	rule     interaction.Rule       // when a run continues that has asked several
 }
 
-// yielding says why a turn returns its run to the queue. One of the fields is set.
+// yielding is the reason for which a turn returns its run to the queue. Exactly one field is set.
 type yielding struct {
 	passing *passingFailure // the turn is retried later
 	hold    *hold           // the run is held
@@ -73,12 +73,12 @@ type passingFailure struct {
 	message string
 }
 
-// hold says why a run is held.
+// hold is the reason of a hold.
 type hold struct {
 	code   fsm.Code
 	reason string
-	// retried says that the run is tried again automatically: after a pause, and not before the
-	// field after allows it. Otherwise a person must decide.
+	// retried: the run is retried automatically, after a pause and not before the time in after.
+	// Otherwise a person must decide.
 	retried bool
 	after   time.Duration
 }
@@ -86,8 +86,8 @@ type hold struct {
 // lostTurn describes a turn that was interrupted or lost its worker.
 type lostTurn struct {
 	onInterrupt store.OnInterrupt // the policy for it; empty: the turn was not interrupted
-	// shutdown: its host shut down, which is no fault of the turn. Its repeat is not counted, and is
-	// allowed even if the limit of repeats is reached.
+	// shutdown: the host shut down, which is not the turn's fault. Its repeat is not counted, and is
+	// allowed even at the limit of repeats.
 	shutdown bool
 	// handedBack: its engine was not called, so the attempt does not count towards MaxAttempts.
 	handedBack bool
@@ -104,7 +104,7 @@ type settlement struct {
 // edit is the change of an open question.
 type edit struct {
 	question *interaction.Question // as changed; nil: no question changes
-	change   string                // what was changed, for instance changeClaim
+	change   string                // the kind of change, such as changeClaim
 	by       interaction.Actor
 }
 
@@ -131,10 +131,10 @@ const (
 	causeRaised   = "raised"
 )
 
-// ending says why a run ends.
+// ending is the reason of a run's end.
 type ending struct {
-	// code is why the run fails. Where the contract does not allow this code, endRun uses that of
-	// the transition, and writes this one in front of the message.
+	// code is the reason of a failure. If the contract does not allow it here, endRun uses the
+	// transition's code and prefixes the message with this one.
 	code     fsm.Code
 	message  string // for a person
 	reason   string // of a recovery or a cancel

@@ -245,7 +245,7 @@ func (e *effects) recorded() *fcmp.Recorded {
 	return r
 }
 
-// changedEvent says what was changed about an open question.
+// changedEvent returns the event about a changed question.
 func (e *effects) changedEvent() *fcmp.Changed {
 	q := e.edits.question
 	changed := &fcmp.Changed{InteractionID: q.ID, Change: e.edits.change, Actor: e.edits.by.ID, Via: e.edits.by.Via}
@@ -274,7 +274,7 @@ func (e *effects) addStep(c *store.Commit, action interaction.StepAction) error 
 	return addEvent(c, &fcmp.Escalated{InteractionID: q.ID, Step: int(q.Fired), DueAt: due, To: audience(q.To)})
 }
 
-// addOwnWait adds to the event of a question what its own wait says.
+// addOwnWait adds the question's wait to its event.
 func addOwnWait(asked *fcmp.InputRequired, q *interaction.Question) {
 	asked.OnDeadline, asked.WaitDeadlineAt = string(cmp.Or(q.Wait.Then, interaction.ThenWait)), q.EndsAt
 	asked.Wait = &fcmp.OwnWait{Steps: make([]fcmp.OwnWaitStep, len(q.Wait.Steps))}

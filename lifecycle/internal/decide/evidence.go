@@ -15,7 +15,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Evidence is what is known of a turn that has ended. Turn decides by it.
+// Evidence is the known facts of a finished turn, on which Turn decides.
 type Evidence struct {
 	// Interruption is why the library ended the turn; nil when it ended by itself.
 	Interruption error
@@ -29,7 +29,7 @@ type Evidence struct {
 	profile  fsm.Profile
 	sleep    time.Time             // until when the run sleeps; zero: it does not sleep
 	children []string              // the children that the run waits for, until sleep at the latest; nil: none
-	anyChild bool                  // the run continues when one of the children has ended
+	anyChild bool                  // the run continues once any child has ended
 	journal  []engine.JournalEntry // stored with the turn's end
 	retry    *store.Retry          // how the turn is retried after a passing failure; nil: it is not retried
 	host     HostPolicy
@@ -38,14 +38,14 @@ type Evidence struct {
 	question         *interaction.Question  // see findQuestions
 	siblings         []interaction.Question // asked together with it
 	rule             interaction.Rule
-	asksAgain        bool // the turn is that of a fork which asks questions of its source again
+	asksAgain        bool // the turn of a fork that repeats its source's questions
 	final            *finalMessage
 	warnings         []interaction.Diagnostic
 	questionWarnings []interaction.Diagnostic // matter only if the run asks
-	sessionFault     error                    // why the session that the engine handed over cannot be stored
+	sessionFault     error                    // why the returned session cannot be stored
 }
 
-// Terms are what the engine, the run's specification and the host say about a turn.
+// Terms are the requirements of the engine, the specification and the host for a turn.
 type Terms struct {
 	Profile      fsm.Profile // empty: not known yet
 	Dialect      Dialect
@@ -57,12 +57,12 @@ type Terms struct {
 	Submitter    string
 }
 
-// Dialect is how the engine of a turn says that the run is done, or asks a question: in the fields of
-// its outcome, or with signals in its text.
+// Dialect is how an engine reports completion or asks: in the fields of its outcome, or with
+// signals in its text.
 type Dialect struct {
 	Plain bool   // the text has no signals (engine.Profile.Plain)
 	Nonce string // each signal in the text must carry it (engine.Profile.Signed); empty: signals need none
-	// Questions is how many the text may ask; 0 stands for 1.
+	// Questions limits the questions in the text; 0 means 1.
 	Questions int
 }
 
@@ -123,7 +123,7 @@ func (ev *Evidence) asking(node string) asking {
 	return asking{node: node, question: ev.question, siblings: ev.siblings, rule: ev.rule}
 }
 
-// Said returns the event of an intermediate message with the turn's final text; nil if it has none.
+// Said returns the intermediate message with the turn's final text, or nil without text.
 func (ev *Evidence) Said() *fcmp.MessageIntermediate {
 	if ev.final == nil {
 		return nil
@@ -166,20 +166,19 @@ func (ev *Evidence) checkOutput(declared []byte, d Dialect) {
 	ev.facts |= factIf(err == nil, fsm.FactOutputValid)
 }
 
-// SetProcess says how the turn's process ended.
+// SetProcess sets the outcome of the turn's process.
 func (ev *Evidence) SetProcess(p engine.Process) {
 	ev.Process = p
 	ev.facts = ev.facts&^fsm.FactProcessOK | factIf(p.Status == engine.OK, fsm.FactProcessOK)
 }
 
-// Interrupt records that the library ended the turn: the outcome that the engine returned afterwards
-// is no success.
+// Interrupt records that the library ended the turn: its later outcome is no success.
 func (ev *Evidence) Interrupt(cause error) {
 	ev.Interruption = cause
 	ev.SetProcess(InterruptedProcess(cause, ev.Process))
 }
 
-// read reads what the outcome says: in its fields, and, unless the engine is plain code, in its text.
+// read reads the outcome's fields and, unless the engine is Go code, its text.
 func (d Dialect) read(o engine.Outcome) interaction.Reading {
 	r := interaction.ReadSeveral(o.FinalText, o.Output, d.Nonce, d.Questions)
 	if d.Plain {
@@ -189,13 +188,13 @@ func (d Dialect) read(o engine.Outcome) interaction.Reading {
 	return r
 }
 
-// validateOutput returns what is wrong with the output, nil if it passes the schema.
+// validateOutput returns the output's fault, or nil if it passes the schema.
 func (d Dialect) validateOutput(s *schema.Schema, r interaction.Reading) error {
 	if r.OutputFault != nil {
 		return errors.New(r.OutputFault.Detail)
 	}
 	if r.Output == nil && d.Plain {
-		return errors.New("the engine handed over none")
+		return errors.New("the engine returned no output")
 	}
 	if r.Output == nil {
 		return errors.New("no JSON output was found: it must be the whole final message or its only fenced JSON block")

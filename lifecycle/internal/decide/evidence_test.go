@@ -140,7 +140,7 @@ func TestK7TheHostsWaitIsForQuestionsWithoutTheirOwn(t *testing.T) {
 	ev.applyPolicy(&Terms{Ask: policy}, &approval)
 	require.Equal(t, &interaction.Wait{}, approval.Wait, "a text is no decision")
 	require.Len(t, ev.questionWarnings, 1)
-	require.Contains(t, ev.questionWarnings[0].Detail, "it waits until somebody replies")
+	require.Contains(t, ev.questionWarnings[0].Detail, "it waits without limit")
 }
 
 // K5, K7: a policy that lets everybody answer, at any time, one alone, says nothing.

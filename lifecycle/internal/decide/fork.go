@@ -11,7 +11,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// ForkSource is what was read of a run that is to be forked.
+// ForkSource is the data of a run to fork.
 type ForkSource struct {
 	Run     store.Run
 	WorkDir string               // of its specification
@@ -19,17 +19,17 @@ type ForkSource struct {
 	Settled []interaction.Record // its settled questions, in order
 }
 
-// ForkAt says at which point a run is forked, and how the fork begins.
+// ForkAt is the point of a fork, and its beginning.
 type ForkAt struct {
 	// Question is the number of a settled question, or 0 for the end of a run that has ended.
 	Question int
-	// Answer, if Answers is set, is what the fork gets in place of the stored answer.
+	// Answer, if Answers is set, replaces the stored answer in the fork.
 	Answer  interaction.Reply
 	Answers bool
 	Author  interaction.Actor
 }
 
-// CannotFork says why a run cannot be forked at a point.
+// CannotFork explains why a run cannot be forked at a point.
 type CannotFork struct {
 	Reason string
 	Err    error // the cause; often nil
@@ -49,8 +49,8 @@ func cannotForkf(format string, args ...any) error {
 	return &CannotFork{Reason: fmt.Sprintf(format, args...)}
 }
 
-// Fork decides what a fork inherits. The error is a *CannotFork, or a *interaction.NotAskedError if
-// the author may not give the answer.
+// Fork decides the inheritance of a fork. The error is a *CannotFork, or a
+// *interaction.NotAskedError if the author may not give the answer.
 func Fork(s *ForkSource, at *ForkAt, now time.Time) (*Origin, error) {
 	if at.Question > 0 {
 		return s.forkQuestion(at.Question, at, now)
@@ -69,7 +69,7 @@ func Fork(s *ForkSource, at *ForkAt, now time.Time) (*Origin, error) {
 	return s.forkEnd(at, now)
 }
 
-// inherit returns what every fork inherits, with a history of the given number of settled
+// inherit returns the inheritance of every fork, with a history of this number of settled
 // questions.
 func (s *ForkSource) inherit(settled int) *Origin {
 	o := &Origin{RunID: s.Run.ID, CreatedAt: s.Run.CreatedAt, WorkDir: s.WorkDir}
@@ -92,7 +92,7 @@ func (s *ForkSource) forkQuestion(number int, at *ForkAt, now time.Time) (*Origi
 		return nil, cannotForkf("question %d was asked together with others, and question %d of these is open", number,
 			s.Run.Pending.ID)
 	case i < 0:
-		return nil, cannotForkf("it has asked %d questions, and question %d is none of them", s.Run.Interactions,
+		return nil, cannotForkf("it has asked %d questions; question %d does not exist", s.Run.Interactions,
 			number)
 	case s.Run.Profile == fsm.ProfileStickyProcess:
 		return nil, cannotForkf("its session is in its resident process, which cannot be branched")
@@ -119,7 +119,7 @@ func (s *ForkSource) forkQuestion(number int, at *ForkAt, now time.Time) (*Origi
 	if !at.Answers {
 		asks := o.continueWith(round, s.ruleOf(first, end), at.Author)
 		if !asks && record.Resolution == interaction.Abandoned {
-			return nil, cannotForkf("nobody has answered question %d; give an Answer", number)
+			return nil, cannotForkf("question %d has no answer; give an Answer", number)
 		}
 		return o, nil
 	}
@@ -138,14 +138,14 @@ func (s *ForkSource) forkQuestion(number int, at *ForkAt, now time.Time) (*Origi
 }
 
 // forkEnd forks a run that had no open question when it ended. The fork executes the run's last
-// turn again, or continues its session with a further message.
+// turn again, or continues its session with another message.
 func (s *ForkSource) forkEnd(at *ForkAt, now time.Time) (*Origin, error) {
 	o := s.inherit(len(s.Settled))
 	o.AtRest = true
 	switch n := len(s.Settled); {
 	case at.Answers:
 		if at.Answer.Decision != "" || len(at.Answer.Value) > 0 {
-			return nil, cannotForkf("it has no open question, so that its end takes a text alone")
+			return nil, cannotForkf("it has no open question, so only a text can continue it from its end")
 		}
 		answer := interaction.Reply{Text: at.Answer.Text, Actor: at.Author}.Answer(now)
 		o.Answer, o.Message, o.Point = &answer, true, now
@@ -153,7 +153,7 @@ func (s *ForkSource) forkEnd(at *ForkAt, now time.Time) (*Origin, error) {
 			o.OwnEntries = s.Run.Journal.Entries
 		}
 	case s.Run.State == fsm.StateSucceeded:
-		return nil, cannotForkf("it has succeeded; say by Answer what is to be done next, or name a settled question")
+		return nil, cannotForkf("it has succeeded; give an Answer with the next task, or name a settled question")
 	case n > 0:
 		first, end := s.askedTogether(n - 1)
 		o = s.inherit(first)
@@ -164,7 +164,7 @@ func (s *ForkSource) forkEnd(at *ForkAt, now time.Time) (*Origin, error) {
 		o.continueAs(s.From, at.Author)
 	}
 	switch {
-	case o.Answer == nil && o.Answers == nil && o.Asks == nil: // the fork begins anew with the prompt
+	case o.Answer == nil && o.Answers == nil && o.Asks == nil: // the fork starts over with the prompt
 		o.Journal = nil
 	case s.Run.Profile == fsm.ProfileStickyProcess:
 		return nil, cannotForkf("its session was in its resident process, which has ended")
@@ -173,13 +173,13 @@ func (s *ForkSource) forkEnd(at *ForkAt, now time.Time) (*Origin, error) {
 	case s.inheritsSession():
 		o.branchSessionOf(s.From)
 	default:
-		return nil, cannotForkf("it has no session that could be told something")
+		return nil, cannotForkf("it has no session that could receive a message")
 	}
 	return o, nil
 }
 
-// askedTogether returns the range of the settled questions that were asked together with the one at
-// this index: those of one attempt. Usually it is one.
+// askedTogether returns the range of settled questions from the same attempt as the one at this
+// index, usually one.
 func (s *ForkSource) askedTogether(i int) (first, end int) {
 	attempt := s.Settled[i].Question.Attempt
 	for first = i; first > 0 && s.Settled[first-1].Question.Attempt == attempt; first-- {

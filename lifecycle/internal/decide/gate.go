@@ -18,7 +18,7 @@ var statusCodes = map[engine.Status]fsm.Code{
 	engine.TimedOut:    fsm.CodeTurnTimeout,
 }
 
-// gate ends a turn as the contract's completion gate says.
+// gate ends a turn by the contract's completion gate.
 func gate(run *store.Run, ev *Evidence, node string, now time.Time) (*store.Commit, error) {
 	e := ev.effects()
 	e.now = now
@@ -64,12 +64,12 @@ func RefusedOutcome(run *store.Run, refusal error, now time.Time) (*store.Commit
 	})
 }
 
-// processFault says how a process failed, for a person.
+// processFault describes a process failure for people.
 func (ev *Evidence) processFault() string {
 	return Shortened(cmp.Or(ev.Process.Detail, "the turn's process "+string(ev.Process.Status)))
 }
 
-// failureMessage says why the gate fails the turn, for a person.
+// failureMessage explains for people why the gate fails the turn.
 func (ev *Evidence) failureMessage(rule fsm.GateRule) string {
 	if ev.Process.Status != engine.OK {
 		return ev.processFault()
@@ -81,7 +81,7 @@ func (ev *Evidence) failureMessage(rule fsm.GateRule) string {
 		return "max_attempt is reached and the run is not complete"
 	case fsm.CodeSessionResumeFailed:
 		if ev.sessionFault != nil {
-			return fmt.Sprintf("the session that the engine handed over cannot be stored, so a wait could never be "+
+			return fmt.Sprintf("the session that the engine returned cannot be stored, so a wait could never be "+
 				"resumed: %v", ev.sessionFault)
 		}
 		return "the engine gave no session handle, so a wait could never be resumed"

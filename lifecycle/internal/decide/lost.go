@@ -69,9 +69,9 @@ type OrphanEvidence struct {
 	SessionFault string // why a wait cannot continue; empty if it can
 }
 
-// Orphan settles a run that cannot continue as it is since its node has died: a turn is repeated or
-// held where that is wanted, a parked run whose session is refused may be held, and any other run has
-// lost its context and fails. (A parked run whose session is good needs no decision, see
+// Orphan settles a run that cannot continue unchanged since its node has died: a turn is repeated
+// or held if the policy says so, a parked run whose session is refused may be held, and any other
+// run has lost its context and fails. (A parked run with a valid session needs no decision, see
 // store.Run.ShowDeparture, unless it was held.)
 func Orphan(run *store.Run, found *OrphanEvidence, host HostPolicy) (*store.Commit, error) {
 	waiting, sticky := run.State == fsm.StateWaitingUser, run.Profile == fsm.ProfileStickyProcess
@@ -119,17 +119,16 @@ func settleLostTurn(run *store.Run, e *effects, why string) (*store.Commit, erro
 }
 
 // handBack returns a run to the queue if the engine was not called for its turn. Because no part of
-// the turn was executed, nobody has to decide about it, and the turn counts neither as a repeat nor
-// towards MaxAttempts. The error is a *fsm.Refusal if the run is sticky.
+// the turn was executed, no decision is needed, and the turn counts neither as a repeat nor towards
+// MaxAttempts. The error is a *fsm.Refusal if the run is sticky.
 func handBack(run *store.Run, why string, now time.Time) (*store.Commit, error) {
 	return repeatTurn(run, &effects{
 		now: now, facts: fsm.FactWorkerGone | fsm.FactRepeatable, lost: lostTurn{shutdown: true, handedBack: true},
 	}, why)
 }
 
-// repeatTurn returns the run to the queue, for the same turn to be executed again. The error is a
-// *fsm.Refusal where that is not allowed. How the run would end otherwise (failLostTurn) has no
-// effect on a repeat.
+// repeatTurn returns the run to the queue, to execute the same turn again. The error is a
+// *fsm.Refusal if that is not allowed. The ending of failLostTurn has no effect on a repeat.
 func repeatTurn(run *store.Run, e *effects, why string) (*store.Commit, error) {
 	repeated := interaction.Diagnostic{Code: fsm.WarnTurnRepeated, Detail: why}
 	if e.lost.handedBack {

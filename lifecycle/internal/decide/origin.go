@@ -8,18 +8,18 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// MaxOrigin is how many bytes of JSON a fork inherits at most. Most of them are history and journal.
+// MaxOrigin limits a fork's inheritance, in bytes of JSON, mostly history and journal.
 const MaxOrigin = 16 << 20
 
-// Origin is what a fork inherits from its source. It is stored together with the fork's
-// specification, and never changes.
+// Origin is the inheritance of a fork. It is stored with the fork's specification, and never
+// changes.
 type Origin struct {
 	// RunID and CreatedAt identify the run that owns the session. WorkDir is the WorkDir of its
 	// Spec; if it is empty, that run works in its own folder.
 	RunID     string    `json:"run_id"`
 	CreatedAt time.Time `json:"created_at"`
 	WorkDir   string    `json:"work_dir,omitempty"`
-	// Session is the session that the first turn branches; nil if there is none.
+	// Session is the session that the first turn branches, or nil.
 	Session *interaction.SessionHandle `json:"session,omitempty"`
 	AtRest  bool                       `json:"at_rest,omitempty"` // see engine.BranchPoint
 	Message bool                       `json:"message,omitempty"` // see engine.BranchPoint
@@ -27,12 +27,12 @@ type Origin struct {
 	// Journal has the entries that the source had inherited itself, and after them its own up to
 	// the fork's point. The fork's own journal follows them.
 	Journal []engine.JournalEntry `json:"journal,omitempty"`
-	// Answer is what the first turn of the fork gets.
+	// Answer is the answer for the fork's first turn.
 	Answer *interaction.Answer `json:"answer,omitempty"`
 	// Answers replace Answer if several questions were asked together.
 	Answers []interaction.Answer `json:"answers,omitempty"`
-	// Asks are the questions that the first turn of the fork asks again, with their rule. There is
-	// no answer then.
+	// Asks are the questions that the fork's first turn repeats, with their rule. There is then no
+	// answer.
 	Asks []interaction.Question `json:"asks,omitempty"`
 	Rule interaction.Rule       `json:"rule,omitzero"`
 	// Withheld are the indexes of the records of History whose answers the fork does not inherit.
@@ -79,8 +79,8 @@ func mustAskAgain(r *interaction.Record, author interaction.Actor) bool {
 		(q.Subject != nil || q.DecidedBySeveral() || !q.To.Admits(author))
 }
 
-// continueWith has the fork continue with the answers to these questions, or ask all of them again
-// if it does not inherit one of the answers. It reports whether the fork asks.
+// continueWith lets the fork continue with the answers to these questions, or repeat all questions
+// if it does not inherit every answer. It reports whether the fork asks.
 func (o *Origin) continueWith(round []interaction.Record, rule interaction.Rule, author interaction.Actor) bool {
 	if !slices.ContainsFunc(round, func(r interaction.Record) bool { return mustAskAgain(&r, author) }) {
 		o.continueWithAnswers(round)

@@ -42,9 +42,8 @@ func pauseBefore(retry int, r *store.Retry, runID string, atLeast time.Duration)
 	return (max(pause, min(atLeast, store.MaxRetryPause)) + jitter).Truncate(time.Microsecond)
 }
 
-// repeatBackoff is how long a turn that lost its worker stays in the queue: one second after the
-// first loss in a row, twice as long after each other one, up to a minute. Other runs are executed
-// in the meantime.
+// repeatBackoff is the delay of a turn that lost its worker: one second after the first consecutive
+// loss, doubling up to a minute. Other runs are executed in the meantime.
 func repeatBackoff(repeats int) time.Duration {
 	return min(time.Second<<min(repeats-1, 6), time.Minute)
 }

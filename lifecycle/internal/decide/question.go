@@ -10,7 +10,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// BadArgument says that the caller of a command has passed an argument that the run does not allow.
+// BadArgument reports an argument that the run does not allow.
 type BadArgument struct{ Argument, Value, Want string }
 
 func (e *BadArgument) Error() string {
@@ -38,7 +38,7 @@ func Claim(run *store.Run, q *interaction.Question, by interaction.Actor, until,
 	case !q.To.Admits(by):
 		return nil, &interaction.NotAskedError{ID: q.ID, Actor: by, To: *q.To.Clone()}
 	case q.DecidedBySeveral():
-		return nil, &BadArgument{"question", strconv.Itoa(q.ID), "one that one person answers"}
+		return nil, &BadArgument{"question", strconv.Itoa(q.ID), "a question that one person answers"}
 	case !until.After(now) || until.After(now.Add(interaction.MaxClaim)):
 		return nil, &BadArgument{"until", until.String(), "a time after now, and within " +
 			interaction.MaxClaim.String()}
@@ -66,10 +66,10 @@ func Reassign(run *store.Run, q *interaction.Question, by interaction.Actor, fro
 	}
 	next := q.PutTo(to)
 	if err := next.To.Validate(); err != nil {
-		return nil, &BadArgument{"to", "an audience with " + err.Error(), "room for those who are excepted"}
+		return nil, &BadArgument{"to", "an audience with " + err.Error(), "room for the excepted people"}
 	}
 	if !interaction.Enough(1, next.To) {
-		return nil, &BadArgument{"to", ForNobody + " but those who are excepted", WantSomebody}
+		return nil, &BadArgument{"to", "only for people who are excepted", WantSomebody}
 	}
 	if err := interaction.ValidateVoters(next); err != nil {
 		return nil, &BadArgument{"to", "such that the approval " + err.Error(), "as many people as must decide"}

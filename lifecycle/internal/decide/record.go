@@ -14,7 +14,7 @@ import (
 // This file changes the record of a run, one family of effects at a time. Each function changes the
 // copy that a commit holds, and shares nothing with it that a later decision changes.
 
-// recordTurnEnd records what a turn has left.
+// recordTurnEnd records a turn's results.
 func recordTurnEnd(next *store.Run, turn *turnEnd) {
 	if turn.profile != "" {
 		next.Profile = turn.profile
@@ -36,7 +36,7 @@ func withWarning(codes []fsm.Warning, code fsm.Warning) []fsm.Warning {
 	return append(slices.Clip(codes), code)
 }
 
-// recordRecovery records what a recovery does to the run, if it has a part in its end.
+// recordRecovery records a recovery that contributed to the run's end.
 func recordRecovery(next *store.Run, end *ending, now time.Time) {
 	if end.recovery != "" {
 		next.Recovery, next.RecoveredAt, next.RecoveryReason = end.recovery, Later(now, next.RecoveredAt), end.reason
@@ -102,7 +102,7 @@ func queueForChildren(next *store.Run, block *store.Block, now time.Time) {
 	setFamilyDue(next, now)
 }
 
-// setFamilyDue sets when a node must do what is due for the relatives of the run, if it has any.
+// setFamilyDue sets when a node must process the run's relatives, if it has any.
 func setFamilyDue(r *store.Run, due time.Time) {
 	if r.Family != nil && !r.Family.Due.Equal(due) {
 		family := *r.Family // a copy: the record that was read shares the other one
@@ -151,8 +151,8 @@ func unblock(next *store.Run, cause string) {
 	}
 }
 
-// openQuestions makes the turn's questions the run's open ones. They have consecutive numbers and
-// one deadline, that of the waiting policy or the earliest of their own waits.
+// openQuestions opens the turn's questions in the run. They have consecutive numbers and one
+// deadline, from the waiting policy or the earliest of their waits.
 func openQuestions(next *store.Run, a *asking, now time.Time) {
 	if next.AsksAgain() { // the attempt does not count, since the engine was not called
 		next.Yielded++
@@ -181,8 +181,8 @@ func openQuestions(next *store.Run, a *asking, now time.Time) {
 	}
 }
 
-// startWaits sets when the questions that were just asked end, and reports whether they have waits
-// of their own. If only some have, the others get what the run's policy says.
+// startWaits sets the ends of the new questions, and reports whether they have waits. If only some
+// have, the others get a wait that states the run's policy.
 func startWaits(next *store.Run) bool {
 	own := next.Pending.Wait != nil
 	for i := range next.Siblings {
@@ -215,8 +215,7 @@ func policyWait(r *store.Run) *interaction.Wait {
 	return &interaction.Wait{}
 }
 
-// setDeadline sets the deadline of a run whose questions have waits of their own: the time of the
-// next step, or of the first end, of any of them.
+// setDeadline sets the deadline of a run whose questions have waits: the earliest next step or end.
 func setDeadline(next *store.Run) {
 	if next.Pending != nil && next.Pending.Wait != nil {
 		next.Deadline, _ = next.NextDue()

@@ -61,7 +61,7 @@ func recordVote(run *store.Run, voted *interaction.Question, reply interaction.R
 	})
 }
 
-// completesRule reports whether the run continues with this reply to one of its open questions.
+// completesRule reports whether the run continues with this reply.
 func completesRule(run *store.Run, answer *interaction.Answer) bool {
 	return run.Together.Met(run.Together.Replies+1, len(run.Siblings), answer.Decision == interaction.Reject)
 }
@@ -108,9 +108,9 @@ func abandoned(run *store.Run, at time.Time) []interaction.Record {
 	return all
 }
 
-// keepForkPoint stores in the record of a question what a fork needs to continue from there: the
-// session, and how many entries the journal has. They are as they were when the question was asked,
-// because neither changes while the run waits.
+// keepForkPoint stores with a question's record the data from which a fork continues: the session,
+// and the number of journal entries. Neither has changed since the question was asked, because the
+// run has been waiting.
 func keepForkPoint(r *interaction.Record, run *store.Run) {
 	r.Session = run.Session
 	if run.Journal != nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// This file makes what an engine reports fit to be stored: its texts, warnings, sessions and errors.
+// This file makes an engine's reports storable: texts, warnings, sessions and errors.
 
-// Bounds of what is stored of an agent's output, in bytes. The transcript has the rest.
+// Limits of the stored part of an agent's output, in bytes. The transcript has the rest.
 const (
 	MaxFinalText = 256 << 10
 	MaxMessage   = 64 << 10
@@ -63,8 +63,8 @@ func warning(d interaction.Diagnostic) *fcmp.Warning {
 	return &fcmp.Warning{Code: string(d.Code), Detail: detail}
 }
 
-// StorableSession returns a copy of the handle that the run may keep, nil if there is none. The error
-// says that it cannot be stored.
+// StorableSession returns a copy of the handle to store, nil for nil, or an error if it cannot be
+// stored.
 func StorableSession(h *engine.SessionHandle) (*engine.SessionHandle, error) {
 	if h == nil {
 		return nil, nil //nolint:nilnil // no handle is no session, and no fault
@@ -73,13 +73,14 @@ func StorableSession(h *engine.SessionHandle) (*engine.SessionHandle, error) {
 		return nil, fmt.Errorf("engine: handle has %d bytes, want 1 to %d", len(h.Data), engine.MaxSessionHandle)
 	}
 	if !utf8.ValidString(h.Engine) || !utf8.ValidString(h.Version) {
-		return nil, fmt.Errorf("engine: handle is of engine %+.80q, version %+.80q, want UTF-8", h.Engine, h.Version)
+		return nil, fmt.Errorf("engine: handle has engine %+.80q, version %+.80q, want UTF-8", h.Engine, h.Version)
 	}
 	return h.Clone(), nil
 }
 
-// declaredWarning returns the diagnostic with a code that an event may have: one of the contract,
-// or one of the engine's own. Any other code becomes ENGINE_DIAGNOSTIC, and is named in the detail.
+// declaredWarning returns the diagnostic with a code that events may have: from the contract, or
+// from the engines' namespace. Any other code becomes ENGINE_DIAGNOSTIC, and is named in the
+// detail.
 func declaredWarning(d interaction.Diagnostic) interaction.Diagnostic {
 	if d.Code.Declared() {
 		return d
@@ -110,8 +111,8 @@ func declaredWarnings(given []interaction.Diagnostic) []interaction.Diagnostic {
 	return all
 }
 
-// Failure copies an error of an engine, because the error's methods are code of the engine. The code
-// is used if the error has none.
+// Failure copies an engine's error, whose methods are the engine's code. The given code is used if
+// the error has none.
 func Failure(code fsm.Code, err error) *engine.Failure {
 	detail := err.Error()
 	failure := &engine.Failure{Code: code, Detail: detail}
@@ -127,7 +128,7 @@ func Failure(code fsm.Code, err error) *engine.Failure {
 	return failure
 }
 
-// FailedProcess is how a process ended that has failed with the error.
+// FailedProcess is the outcome of a process that failed with the error.
 func FailedProcess(code fsm.Code, err error) engine.Process {
 	f := Failure(code, err)
 	return engine.Process{
@@ -136,7 +137,7 @@ func FailedProcess(code fsm.Code, err error) engine.Process {
 	}
 }
 
-// InterruptedProcess is how a process ended that the library interrupted for the given cause.
+// InterruptedProcess is the outcome of a process that the library interrupted for the given cause.
 func InterruptedProcess(cause error, p engine.Process) engine.Process {
 	if p.Detail == "" {
 		p.Detail = strings.TrimPrefix(cause.Error(), "engine: ")

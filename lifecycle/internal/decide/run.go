@@ -88,9 +88,8 @@ func AddJournal(c *store.Commit, entries []engine.JournalEntry) error {
 }
 
 // withProgress returns the run with its count of repeats and retries reset, if entries are added to
-// its journal. Such a turn has made progress: later turns do not repeat what the entries are about.
-// So a long function comes to its end on nodes that are often lost. Resets are bounded, because a
-// journal has limits.
+// its journal. That turn has made progress: later turns do not repeat the journalled steps. A long
+// function thus completes even on nodes that are often lost. The journal's limits bound the resets.
 func withProgress(run *store.Run, entries []engine.JournalEntry) *store.Run {
 	if len(entries) == 0 || run.Repeats == 0 {
 		return run
@@ -131,8 +130,8 @@ func WaitedEnough(b *store.Block, ended func(id string) bool, now time.Time) boo
 }
 
 // Continue ends the block of a run that has waited long enough for its children. Like the end of a
-// sleep, this is no transition and has no event. If the budget of the run is used up, the same commit
-// holds the run; it then has the event of a hold.
+// sleep, this is not a transition and has no event. If the run's budget is used up, the same commit
+// holds the run, with the event of a hold.
 func Continue(run *store.Run, now time.Time) (*store.Commit, error) {
 	c := newCommit(run)
 	c.Run.Version++
@@ -146,8 +145,7 @@ func Continue(run *store.Run, now time.Time) (*store.Commit, error) {
 	return c, nil
 }
 
-// FamilyDue changes when a node must next do what is due for the relatives of the run; the zero
-// time: never.
+// FamilyDue changes when a node must next process the run's relatives; zero time: never.
 func FamilyDue(run *store.Run, due time.Time) *store.Commit {
 	c := newCommit(run)
 	c.Run.Version++

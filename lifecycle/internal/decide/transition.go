@@ -10,10 +10,10 @@ import (
 )
 
 // transition finds the contract's transition for the event, in the run's state and with these
-// facts, and returns its commit: the record of the run afterwards, and the events in the contract's
-// order. A run that would start another turn next, and has used up its budget, is held in the same
-// commit; one that waits for its children is held when it continues (Continue). The error is a
-// *fsm.Refusal if the contract has no such transition.
+// facts, and returns its commit: the new record, and the events in the contract's order. A run that
+// would start another turn next, but has used up its budget, is held in the same commit; one that
+// waits for its children is held when it continues (Continue). The error is a *fsm.Refusal if the
+// contract has no transition.
 func transition(run *store.Run, event fsm.Event, e *effects) (*store.Commit, error) {
 	row, err := fsm.Next(run.State, event, factsOf(run, e))
 	if err != nil {
@@ -50,8 +50,8 @@ func transition(run *store.Run, event fsm.Event, e *effects) (*store.Commit, err
 	return c, err
 }
 
-// enterState sets what the new state implies, so that state, slot, question and deadline always
-// agree.
+// enterState sets the consequences of the new state, so that state, slot, question and deadline
+// always agree.
 func enterState(next, prev *store.Run, row *fsm.Transition, e *effects, now time.Time) {
 	if row.Slot == fsm.SlotRelease {
 		next.Slot = false
@@ -85,7 +85,8 @@ func enterQueue(next *store.Run, event fsm.Event, e *effects, now time.Time) {
 		next.Owner = ""
 	}
 	yieldTurn(next, &e.yields, now)
-	if e.lost.handedBack && next.MaxAttempts > 0 { // otherwise nobody counts, and the record keeps its first form
+	if e.lost.handedBack && next.MaxAttempts > 0 { // otherwise nothing is counted, and the record
+		// keeps its first form
 		next.Yielded++
 	}
 	if event == fsm.EventRestartRequeue && !e.lost.shutdown {
@@ -100,7 +101,7 @@ func enterQueue(next *store.Run, event fsm.Event, e *effects, now time.Time) {
 	}
 }
 
-// endRun sets what a run has when it has ended.
+// endRun sets the fields of an ended run.
 func endRun(next *store.Run, row *fsm.Transition, e *effects, now time.Time) {
 	next.FinishedAt = now
 	next.Slot, next.Owner, next.Answer, next.Together = false, "", nil, nil
@@ -131,7 +132,7 @@ func holdForBudget(c *store.Commit) error {
 	return addTransitionEvents(c, row.Emits, &e)
 }
 
-// Refused reports whether the contract has no such transition.
+// Refused reports whether the contract has no transition.
 func Refused(err error) bool {
 	var refusal *fsm.Refusal
 	return errors.As(err, &refusal)

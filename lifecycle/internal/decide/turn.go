@@ -11,12 +11,12 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Turn ends a turn by the evidence of its outcome. A turn whose engine was not called when its host
-// shut down goes back to the queue. A turn that was interrupted through no fault of its own, by a
-// shutdown of its host or by the loss of its agent, is executed again or held where specification or
-// host say so. After a passing failure the turn is tried again later, and after a failure that an
-// operator can repair the run may be held. After a turn that ended well the run may sleep, or wait
-// for its children. The completion gate decides about all other turns.
+// Turn ends a turn by the evidence of its outcome. A turn whose engine was not called before its
+// host shut down goes back to the queue. A turn interrupted by a shutdown or by the loss of its
+// agent is repeated or held if the policy says so. After a transient failure the turn is retried
+// later, and after a failure that an operator can repair the run may be held. After a turn that
+// ended well the run may sleep, or wait for its children. The completion gate decides about all
+// other turns.
 func Turn(run *store.Run, ev *Evidence, node string, now time.Time) (*store.Commit, error) {
 	run = withProgress(run, ev.FinalEntries())
 	switch {
@@ -69,9 +69,9 @@ func awaitChildren(run *store.Run, ev *Evidence, node string, now time.Time) (*s
 	return yieldTo(run, ev, yielding{await: block}, now)
 }
 
-// retryTurn schedules the retry of a turn that failed for a passing reason. If the contract does not
-// allow a retry, because the retries are used up or the run is sticky, the failure is decided like
-// one with any other reason.
+// retryTurn schedules the retry of a turn after a transient failure. If the contract does not allow
+// a retry, because the retries are used up or the run is sticky, the failure is decided like any
+// other.
 func retryTurn(run *store.Run, ev *Evidence, node string, now time.Time) (*store.Commit, error) {
 	yielded, err := yieldTo(run, ev, yielding{passing: ev.passingFailure()}, now)
 	if Refused(err) {

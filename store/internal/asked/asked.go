@@ -1,9 +1,8 @@
-// Package asked says who is asked by the open questions of a run, in the form in which stores index
-// it. A question for everybody needs no entry: the index of waiting runs finds it. For the others,
-// each person and each group that is named has one entry for each run.
+// Package asked derives the audience of a run's open questions in the form that stores index. A
+// question for everybody needs no entry: the index of waiting runs finds it. For other questions,
+// each named person and group has one entry per run.
 //
-// The index only leads to runs. Whether somebody may answer is decided by the record alone
-// (Audience.Admits).
+// The index only finds runs. Only the record decides who may answer (Audience.Admits).
 package asked
 
 import (
@@ -13,7 +12,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// A principal is the name of a person or of a group, with a letter before it that says which.
+// A principal is the name of a person or a group, prefixed by a letter for its kind.
 const (
 	person = "u"
 	group  = "g"
@@ -57,8 +56,8 @@ func appendNamed(all []string, q *interaction.Question) []string {
 	return all
 }
 
-// Of returns the principals that an actor stands for, in order, each once. Only a person who says
-// who it is may answer a question that is not for everybody.
+// Of returns an actor's principals, without duplicates. Only an actor with an ID may answer a
+// question that is not for everybody.
 func Of(a *interaction.Actor) []string {
 	if a.ID == "" {
 		return nil

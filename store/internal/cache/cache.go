@@ -1,13 +1,13 @@
-// Package cache keeps the runs that a store wrote or read last, so that the next commit of one of
-// them need not read and decode its record again. It decides nothing: a store checks what it finds
-// here against the database, or empties the cache as soon as anybody else may have written.
+// Package cache keeps the runs that a store recently wrote or read, so that the next commit of one
+// need not read and decode its record. It decides nothing: a store checks cached runs against the
+// database, or empties the cache as soon as another writer is possible.
 package cache
 
 import "iter"
 
-// Runs is a bounded cache by run id. It has two generations: when the young one is full it becomes
-// the old one, and the old one is dropped. So a run that is not used for a while goes, at no cost
-// for each use. It is not safe for concurrent use. Use New.
+// Runs is a bounded cache by run id. It has two generations: when the young one is full it replaces
+// the old one, which is dropped. Unused runs thus expire without cost per use. It is not safe for
+// concurrent use. Use New.
 type Runs[V any] struct {
 	maxRuns, maxBytes int // of a generation
 	young, old        map[string]V
@@ -20,7 +20,7 @@ func New[V any](maxRuns, maxBytes int) Runs[V] {
 	return Runs[V]{maxRuns: maxRuns, maxBytes: maxBytes}
 }
 
-// Get returns what was put last under the id, if it is still there.
+// Get returns the latest value of the id, if still cached.
 func (c *Runs[V]) Get(id string) (V, bool) {
 	v, ok := c.young[id]
 	if !ok {
@@ -29,7 +29,7 @@ func (c *Runs[V]) Get(id string) (V, bool) {
 	return v, ok
 }
 
-// Put keeps a value of the given size. A run counts as often as it is put, which only ends
+// Put caches a value of the given size. Repeated puts of a run count each time, which only ends
 // generations sooner.
 func (c *Runs[V]) Put(id string, v V, size int) {
 	if len(c.young) >= c.maxRuns || c.bytes >= c.maxBytes {
@@ -51,7 +51,8 @@ func (c *Runs[V]) Delete(id string) {
 // Clear drops all runs.
 func (c *Runs[V]) Clear() { c.young, c.old, c.bytes = nil, nil, 0 }
 
-// All yields what is kept. A run that was put again may be yielded twice, its older value last.
+// All yields the cached values. A run that was put repeatedly may be yielded twice, its older value
+// last.
 func (c *Runs[V]) All() iter.Seq2[string, V] {
 	return func(yield func(string, V) bool) {
 		for _, generation := range []map[string]V{c.young, c.old} {

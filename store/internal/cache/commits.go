@@ -12,12 +12,12 @@ const (
 	maxCommitsBytes = 2 << 20
 )
 
-// Commits keeps the events of the commits that a store wrote last, for a reader of a feed in the
-// same process, which is seldom far behind. It has two generations, as Runs has. It is safe for
+// Commits keeps the events of the commits that a store recently wrote, for a feed reader in the
+// same process, which is seldom far behind. It has two generations, like Runs. It is safe for
 // concurrent use, and the zero value is empty.
 //
-// It does not say what a feed has: that is read from the database. A store keeps a commit under a
-// key that no other commit has, and only once it is stored.
+// It does not determine a feed's content: that is read from the database. A store adds a commit
+// under a unique key, and only once it is stored.
 type Commits[K comparable] struct {
 	mu         sync.Mutex
 	young, old map[K]CommitEvents // guarded by mu

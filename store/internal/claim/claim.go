@@ -1,9 +1,8 @@
-// Package claim is what a claim does in every store: which pool and which key come next, how the
-// caller's Start is called and checked, and how a claim goes on when each run has a transaction of
-// its own.
+// Package claim implements the store-independent part of a claim: the order of pools and keys,
+// calling and checking the caller's Start, and claims with one transaction per run.
 //
-// Neighbours: slots decides which ready runs of a pool start next; the stores under store find them
-// and write them.
+// Neighbours: slots decides which ready runs of a pool start next; the stores under store find and
+// write them.
 package claim
 
 import (
@@ -17,9 +16,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Start has the caller of a claim make the commit that starts a picked run, and checks the commit.
-// An error, a panic of the caller's included, is one of this run alone: the claim leaves the run as
-// it was and goes on.
+// Start asks the claim's caller for the commit that starts a picked run, and checks it. An error,
+// or a panic of the caller, concerns only this run: the claim skips it and continues.
 func Start(req *store.ClaimRequest, prev *store.Run, spec []byte) (c store.Commit, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -33,10 +31,10 @@ func Start(req *store.ClaimRequest, prev *store.Run, spec []byte) (c store.Commi
 	return c, c.ValidateClaim(&given, prev)
 }
 
-// OneByOne serves a request in transactions of one run each, for a store without group commit.
-// Claim executes a request in one transaction; failed are the errors of single runs. A run whose
-// Start fails may be picked first by the next transaction too, so what is left of the request is
-// then claimed in one transaction.
+// OneByOne serves a request with one transaction per run, for a store without group commit. Claim
+// executes a request in one transaction; failed are the errors of single runs. After a failed Start
+// the next transaction may pick the same run first, so the rest of the request is then claimed in
+// one transaction.
 func OneByOne(req store.ClaimRequest,
 	claim func(store.ClaimRequest) (claimed []store.Claimed, failed, err error),
 ) (claimed []store.Claimed, _ error) {
@@ -88,13 +86,12 @@ func Rotate[P any](r *Rotation, pools []P, name func(P) string) []P {
 type Queue interface {
 	slots.Queue
 
-	// All returns every ready run, in the order in which they start, when they are no more than n.
-	// Otherwise complete is false.
+	// All returns every ready run in start order, if there are at most n. Otherwise complete is false.
 	All(n int) (ids []string, complete bool, err error)
 }
 
-// Pick chooses up to want ready runs of a pool in which so many slots are held. Drained says that
-// these are all that are ready. It stays false for a pool that has a KeyCapacity and a free slot.
+// Pick chooses up to want ready runs of a pool with this many held slots. Drained reports that
+// these are all ready runs. It stays false for a pool that has a KeyCapacity and a free slot.
 func (r *Rotation) Pick(p slots.Pool, held int, q Queue, want int) (ids []string, drained bool, err error) {
 	free := max(0, min(want, p.Capacity-held))
 	if p.KeyCapacity == 0 || free == 0 {

@@ -8,14 +8,14 @@ import (
 )
 
 const (
-	maxFailed  = 256 // how many failed runs are remembered, since for each of them a claim looks at one more
+	maxFailed  = 256 // limit of remembered failed runs; a claim reads one more run for each
 	leftOutFor = 64  // how many claims prefer others to a run that has failed
 )
 
-// Failed returns the error of one run that could not be started, as a claim reports it. The run
-// stays queued and is first in its queue, so it could take the only free slot of every claim, or
-// the only place on its node. The next claims prefer others: Select leaves the run out, and Defer
-// puts it last, until there is room for it beside all others, or for leftOutFor claims.
+// Failed returns the claim's error for one run that could not be started. The run stays queued and
+// is first in its queue, so it could take the only free slot of every claim, or the only place on
+// its node. The next claims prefer others: Select skips the run, and Defer puts it last, until
+// there is room for it in addition to all others, or for leftOutFor claims.
 func (r *Rotation) Failed(id string, err error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -28,9 +28,9 @@ func (r *Rotation) Failed(id string, err error) error {
 	return fmt.Errorf("store: claim run %s: %w", id, err)
 }
 
-// StartClaim is called once for each claim, before everything else. It returns how many runs that
-// hold a slot of the node already are to be loaded for a claim of up to most runs: so many that
-// Defer finds most of them that have not failed lately, and another one if any is left behind.
+// StartClaim is called once per claim, before everything else. It returns the number of runs with a
+// slot of the node to load for a claim of up to most runs: enough that Defer finds most runs that
+// have not failed recently, and another one if any is left.
 func (r *Rotation) StartClaim(most int) (load int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -42,8 +42,8 @@ func (r *Rotation) StartClaim(most int) (load int) {
 	return most + len(r.failed) + 1
 }
 
-// Defer divides runs that there is room for: last are those that could not be started lately, which
-// the claim starts after all others, if room is left then. Both parts keep their order.
+// Defer partitions runs: last are those that recently failed to start, which the claim starts after
+// all others, if there is room. Both parts keep their order.
 func Defer[R any](r *Rotation, runs []R, id func(R) string) (first, last []R) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -65,10 +65,10 @@ type startable struct {
 	slots.Queue
 
 	failed  map[string]int
-	leftOut []string // those of failed that the queue has, as far as it was asked
+	leftOut []string // members of failed seen in the queue so far
 }
 
-// Keys implements slots.Queue. It leaves out a key if all ready runs that it has have failed.
+// Keys implements slots.Queue. It skips a key if all its ready runs have failed.
 func (q *startable) Keys(priority int, last string, n int) ([]slots.Key, error) {
 	keys, err := q.Queue.Keys(priority, last, n+len(q.failed))
 	if err != nil || len(keys) == 0 {

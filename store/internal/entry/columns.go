@@ -9,20 +9,20 @@ import (
 	"github.com/interlude-go/interlude/store/internal/asked"
 )
 
-// Columns repeat for a database's indexes what a run's record says. A zero value stands for NULL,
-// and a run whose column is NULL is not in that column's partial index: so a parked run is not in
-// the queue, and a finished one is nearly nowhere.
+// Columns duplicate parts of a run's record for a database's indexes. Zero means NULL, and a run
+// with NULL is not in that column's partial index: a parked run is not in the queue, and a finished
+// one is in almost no index.
 type Columns struct {
 	QueuedAt time.Time // queued
 	Ready    bool      // queued, wants a slot, and its not-before time has come
-	// DelayedUntil: queued, wants a slot, and is held back by its not-before time; or waiting for
-	// its children, see Awaiting; or held, and then in a range of its own, see HeldFrom.
+	// DelayedUntil: queued without a slot and delayed by its not-before time; or waiting for its
+	// children, see Awaiting; or held, in a separate range, see HeldFrom.
 	DelayedUntil time.Time
 	Suspect      bool // see EngineColumn
 	Slot         bool
 	Owner        string
-	// AskedAt: waiting for an answer. If no open question is for everybody, it is in a range of its
-	// own, see Addressed.
+	// AskedAt: waiting for an answer. If no open question is for everybody, it is in a separate range,
+	// see Addressed.
 	AskedAt    time.Time
 	Deadline   time.Time // waiting; or when the relatives of the run are to be seen to (Run.DueAt)
 	FinishedAt time.Time
@@ -34,7 +34,7 @@ func ColumnsOf(r *store.Run) Columns {
 	if r.State == fsm.StateQueued {
 		c.QueuedAt, c.Suspect = r.QueuedAt, r.Suspect()
 		switch {
-		case r.Slot: // the next turn of a sticky run, which its owner alone claims
+		case r.Slot: // the next turn of a sticky run, claimed only by its owner
 		case r.AwaitsChildren():
 			c.DelayedUntil = time.UnixMicro(Awaiting).UTC()
 		case r.Held(): // below
@@ -56,9 +56,9 @@ func ColumnsOf(r *store.Run) Columns {
 	return c
 }
 
-// suspectMark ends the engine column of a suspect (J3): so a claim that names its engines finds none
-// of them unless it asks for them, nodes of earlier releases included. No name of an engine has this
-// character, and none has a smaller one, so that marked names are in the order of the names.
+// suspectMark ends the engine column of a suspect: a claim by engine name finds no suspects unless
+// it asks for them, also from nodes of earlier releases. No engine name has this character or a
+// smaller one, so marked names sort like the names.
 const suspectMark = "!"
 
 // EngineColumn is the column by which claims find a queued run: its engine, marked for a suspect.
@@ -84,12 +84,11 @@ func ClaimedEngines(req *store.ClaimRequest) []string {
 	return marked
 }
 
-// Held runs share the column of those that are delayed, in a range beyond every time of the
-// calendar. So nobody claims them, nodes of earlier releases included, and one index finds them
-// all:
+// Held runs share the column of delayed runs, in a range beyond every time of the calendar. They
+// are thus never claimed, also by nodes of earlier releases, and one index finds them all:
 //
-//	HeldFrom + Until   queued, until somebody's decision or that time
-//	heldForGood        queued, until somebody's decision
+//	HeldFrom + Until   queued, until a decision or that time
+//	heldForGood        queued, until a decision
 //	HeldWaiting + T    waiting, held since T
 //
 // The numbers are in microseconds. Times of the years 0 to 9999 lie between -0.7e17 and 2.6e17.
@@ -97,18 +96,18 @@ const (
 	// Held is the lower bound of the range: runs that are held have larger values, and runs that
 	// are delayed have smaller ones.
 	Held int64 = 3e17
-	// Awaiting is the value of every run that waits for its children (M3). It equals Held, so such
-	// a run counts neither as delayed nor as held.
+	// Awaiting is the value of every run that waits for its children. It equals Held, so these runs
+	// count neither as delayed nor as held.
 	Awaiting          = Held
 	HeldFrom    int64 = 4e17
 	heldForGood int64 = 7e17
 	HeldWaiting int64 = 8e17
 )
 
-// Addressed is added to AskedAt, in microseconds, of a run whose open questions all name who may
-// answer them. So one index has the questions for everybody before all others, whoever wrote the
-// run. A run that an earlier version parked is among those for everybody, whatever it asks: only
-// its record says who may answer.
+// Addressed is added to AskedAt, in microseconds, of a run whose open questions all name an
+// audience. One index thus has the questions for everybody before all others, whatever version
+// wrote the run. A run parked by an earlier version is among those for everybody: only its record
+// has the audience.
 const Addressed int64 = 4e17
 
 // heldColumn is DelayedUntil of a held run.

@@ -18,8 +18,8 @@ import (
 type Entry struct {
 	store.Commit
 
-	// Record is the run, and EventLines the bodies of the events with a line break between them;
-	// each as it is stored.
+	// Record is the run, and EventLines the bodies of the events separated by line breaks; both as
+	// stored.
 	Record, EventLines []byte
 	// SettledRecords are the settled interactions as they are stored, in the order of Settled.
 	SettledRecords [][]byte
@@ -28,7 +28,7 @@ type Entry struct {
 	one    [1][]byte // of SettledRecords, which are seldom more
 }
 
-// buffers are reused for one record after the other: database drivers copy what is bound.
+// buffers are reused between records: database drivers copy bound values.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // maxReused bounds the buffers that are kept, so that a rare long text does not stay in memory.
@@ -71,13 +71,13 @@ func (e *Entry) FirstSeq() uint64 { return e.Run.Seq - uint64(len(e.Events)) + 1
 // FirstOfJournal is the number of the entry's first journal entry; its journal begins at 1.
 func (e *Entry) FirstOfJournal() int { return e.Run.Journal.Entries - len(e.Journal) + 1 }
 
-// Hint is what watchers are told of the entry once it is stored. The run is shared with those who
-// cache it, and is not changed any more.
+// Hint returns the watchers' hint once the entry is stored. Caches share the run, which no longer
+// changes.
 func (e *Entry) Hint() store.Hint {
 	return store.Hint{RunID: e.Run.ID, State: e.Run.State, Seq: e.Run.Seq, Events: e.Events, Run: &e.Run}
 }
 
-// Written gives back what the entry needs no more once it is written: its encoded record.
+// Written releases the encoded record, which is not needed after the write.
 func (e *Entry) Written() {
 	if e.buffer != nil && cap(e.Record) <= maxReused {
 		*e.buffer = e.Record

@@ -1,8 +1,8 @@
 // Package groupcommit lets the writes of many goroutines share one flush.
 //
-// Natural batching: whatever has arrived while one flush was under way goes into the next one
-// together. An idle store adds no delay, because nobody waits for more to arrive; a busy one shares
-// each transaction among many callers.
+// Natural batching: everything that arrives during a flush goes into the next one. An idle store
+// adds no delay, because it never waits for more jobs; a busy one shares each transaction among
+// many callers.
 //
 // Neighbours: store/sqlite and store/postgres commit through it; postgres also batches the reads of
 // single runs.
@@ -16,12 +16,12 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Queue hands jobs from the goroutines that submit them to those that flush them. Use New.
+// Queue passes jobs from submitting goroutines to flushing ones. Use New.
 type Queue[T any] struct {
 	name    string // of the store, for errors
 	jobs    chan *Job[T]
-	limit   int           // a batch gets no further job once it has this size
-	closed  chan struct{} // no job is accepted any more
+	limit   int           // a batch of this size accepts no other job
+	closed  chan struct{} // closed: no new jobs
 	drained chan struct{} // no flush is under way, and none follows
 }
 
@@ -36,8 +36,8 @@ type Job[T any] struct {
 	done    chan struct{}
 }
 
-// New returns a queue whose batches get no further job once the sizes of their jobs add up to
-// limit. When grouped is false, each job is a batch of its own.
+// New returns a queue whose batches are full once the sizes of their jobs add up to limit. If
+// grouped is false, each job is a separate batch.
 func New[T any](name string, limit int, grouped bool) *Queue[T] {
 	q := &Queue[T]{
 		name: name, jobs: make(chan *Job[T], limit), limit: limit,
@@ -113,9 +113,8 @@ func (j *Job[T]) Finish(err error) {
 }
 
 // Serve passes batches to flush until the queue is closed and empty. Several goroutines may serve
-// one queue. Flush calls Start for each job that it executes, and has Finish called for each,
-// possibly after it has returned. Flush must not keep the slice of jobs after it has returned:
-// Serve uses the slice again.
+// one queue. Flush calls Start for each job that it executes, and ensures that Finish is called for
+// each, possibly after it has returned. Flush must not retain the slice of jobs: Serve reuses it.
 func (q *Queue[T]) Serve(flush func(batch []*Job[T])) {
 	var batch []*Job[T]
 	flushFrom := func(first *Job[T]) {
@@ -155,23 +154,22 @@ func (q *Queue[T]) gather(batch []*Job[T], first *Job[T]) []*Job[T] {
 	return batch
 }
 
-// Close makes later calls of Do return store.ErrClosed. What was submitted before is still served.
-// It is called once.
+// Close makes later calls of Do return store.ErrClosed. Earlier jobs are still served. Call it
+// once.
 func (q *Queue[T]) Close() { close(q.closed) }
 
-// Drained tells the queue that Serve has returned in every goroutine and that no job is being
-// executed. It is called once, after Close.
+// Drained signals that Serve has returned in every goroutine and that no job is running. Call it
+// once, after Close.
 func (q *Queue[T]) Drained() { close(q.drained) }
 
-// Len is how many jobs wait for a flush.
+// Len returns the number of jobs that wait for a flush.
 func (q *Queue[T]) Len() int { return len(q.jobs) }
 
-// Counters count what the flushes of a store made durable. The zero value is ready, and safe for
-// concurrent use.
+// Counters count the durable writes of a store. The zero value is ready, and safe for concurrent
+// use.
 type Counters struct{ commits, flushes, rows, bytes atomic.Uint64 }
 
-// Add counts one flush and what it wrote. A flush that wrote nothing is not counted: it costs the
-// disk nothing.
+// Add counts one flush and its writes. An empty flush is not counted: it costs no disk access.
 func (c *Counters) Add(written store.Counters) {
 	if written.Rows == 0 {
 		return

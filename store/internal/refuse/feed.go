@@ -11,10 +11,10 @@ func FeedExists(name string) error { return fmt.Errorf("%w: feed %s", store.ErrE
 
 // TooManyFeeds refuses to create a feed because there are f.Most others.
 func TooManyFeeds(f store.Feed) error {
-	return fmt.Errorf("%w feeds: there are %d, and %s would be a further one", store.ErrTooMany, f.Most, f.Name)
+	return fmt.Errorf("%w feeds: there are %d already, so %s cannot be created", store.ErrTooMany, f.Most, f.Name)
 }
 
-// NoFeed says that there is no feed of this name.
+// NoFeed reports that there is no feed with this name.
 func NoFeed(name string) error { return fmt.Errorf("%w: feed %.80q", store.ErrNotFound, name) }
 
 // StaleFeed refuses a reader whose lease is not the feed's last one, because another reader took
@@ -23,5 +23,5 @@ func StaleFeed(name string) error {
 	return fmt.Errorf("%w: feed %.80s has another reader or is deleted", store.ErrStaleEpoch, name)
 }
 
-// LostFeed says that the feed is lost.
+// LostFeed reports that the feed is lost.
 func LostFeed(name string) error { return fmt.Errorf("%w: feed %.80s", store.ErrFeedLost, name) }

@@ -9,19 +9,19 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Facts are what Change needs to know beside the run.
+// Facts are the inputs of Change in addition to the run.
 type Facts struct {
 	Registered func(node string) (bool, error)      // whether the node of the commit's fence is registered
 	KeyUsed    func(key string) (bool, error)       // whether an earlier reply had the idempotency key
-	Departed   func(node string) (time.Time, error) // when the node that parked the run went; zero: it has not
+	Departed   func(node string) (time.Time, error) // departure of the node that parked the run; zero:
+	// it has not gone
 }
 
-// Change says why a commit of an existing run is refused, nil when it may be stored. Prev is the
-// record as it stands. A fact is looked up only when the answer depends on it; err is the error of
-// such a look-up.
+// Change returns why a commit of an existing run is rejected, or nil. Prev is the stored record. A
+// fact is looked up only if the result depends on it; err is the error of the look-up.
 //
-// The fence is compared before the version: a worker that lost its run must hear that, and not that
-// it should load the run and try again.
+// The fence is compared before the version: a worker that lost its run must learn that, instead of
+// retrying with a fresh load.
 func Change(c *store.Commit, prev *store.Run, known Facts) (refused, err error) {
 	if f := c.Fence; f != nil {
 		owns := prev.Owner == f.Node && prev.Epoch == f.Epoch
@@ -69,15 +69,16 @@ func Exists(id string) error { return fmt.Errorf("%w: run %s", store.ErrExists, 
 // UnknownPool refuses to create a run in a pool that does not exist.
 func UnknownPool(name string) error { return fmt.Errorf("%w: %s", store.ErrUnknownPool, name) }
 
-// NotFound says that there is no such run.
+// NotFound reports an unknown run.
 func NotFound(id string) error { return fmt.Errorf("%w: run %.128s", store.ErrNotFound, id) }
 
-// NoReply says that no accepted reply of the run carried the idempotency key.
+// NoReply reports that no accepted reply of the run has the idempotency key.
 func NoReply(id string) error {
 	return fmt.Errorf("%w: no reply of run %s has the key", store.ErrNotFound, id)
 }
 
-// NoInteraction says that the run is unknown or has not settled the interaction of that number.
+// NoInteraction reports that the run is unknown or has not settled the interaction with this
+// number.
 func NoInteraction(id string, number int) error {
 	return fmt.Errorf("%w: run %.128s has settled no interaction %d", store.ErrNotFound, id, number)
 }
@@ -85,7 +86,7 @@ func NoInteraction(id string, number int) error {
 // NodeExists refuses a node whose id is taken.
 func NodeExists(id string) error { return fmt.Errorf("%w: node %s", store.ErrExists, id) }
 
-// NotRegistered refuses a claim or a renewal of a node that is not registered, or not any more.
+// NotRegistered rejects a claim or a renewal of a node that is not, or no longer, registered.
 func NotRegistered(node string) error {
 	return fmt.Errorf("%w: node %+.128q is not registered", store.ErrStaleEpoch, node)
 }

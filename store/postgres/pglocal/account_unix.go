@@ -54,8 +54,8 @@ func (a account) own(path string) error {
 	return os.Chown(path, int(a.credential.Uid), int(a.credential.Gid))
 }
 
-// attributes are those of a process of the account, in a session of its own: an interrupt at the
-// terminal is the caller's to handle.
+// attributes returns the attributes for a process of the account in a separate session: the caller
+// handles interrupts from the terminal.
 func (a account) attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Credential: a.credential, Setsid: true}
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// processInfo is what is known of another process.
+// processInfo describes another process.
 type processInfo struct {
 	parent int
 	state  byte // as ps shows it: T is stopped, Z is dead and not yet buried

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// home is the server's folder: data (PostgreSQL's own), settings.conf (Options.Settings) and
-// password (its presence says that initdb came to its end).
+// home is the server's folder: data (PostgreSQL's files), settings.conf (Options.Settings) and
+// password (exists once initdb has finished).
 type home struct {
 	dir       string
 	temporary bool
@@ -57,8 +57,8 @@ func newHome(ctx context.Context, o Options) (home, error) {
 	return h, account.reaches(ctx, h.dir)
 }
 
-// inTemporary makes a folder that only the account can read, where the account can reach it: root's
-// TMPDIR may be root's alone.
+// inTemporary creates a folder that only the account can read, where the account can reach it:
+// root's TMPDIR may be private to root.
 func (h home) inTemporary(ctx context.Context) (home, error) {
 	var refused []error
 	for _, place := range []string{os.TempDir(), "/tmp", "/var/tmp"} {
@@ -78,7 +78,7 @@ func (h home) inTemporary(ctx context.Context) (home, error) {
 	return home{}, errors.Join(refused...)
 }
 
-// prepare makes a cluster when there is none, and returns its password.
+// prepare creates a cluster unless it exists, and returns its password.
 func (h home) prepare(ctx context.Context, o Options) (string, error) {
 	password, err := os.ReadFile(h.password())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -144,7 +144,7 @@ func (h home) include() error {
 	return errors.Join(err, file.Close())
 }
 
-// write makes a file that the account can read, and nobody else but root.
+// write creates a file that only the account and root can read.
 func (h home) write(path, text string) error {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		return fmt.Errorf("pglocal: %w", err)
@@ -152,9 +152,9 @@ func (h home) write(path, text string) error {
 	return h.account.own(path)
 }
 
-// leave removes a temporary folder. A server that did not end in order has left shared memory to
-// the system, which only the server finds again: alone and without flushing, PostgreSQL recovers,
-// tidies up and ends.
+// leave removes a temporary folder. A server that ended uncleanly has left shared memory to the
+// system, which only the server can find: in single-user mode without flushing, PostgreSQL
+// recovers, cleans up and ends.
 func (h home) leave(ctx context.Context) error {
 	if !h.temporary {
 		return nil
@@ -162,7 +162,7 @@ func (h home) leave(ctx context.Context) error {
 	if _, err := os.Stat(filepath.Join(h.data(), "postmaster.pid")); err == nil {
 		ctx, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
-		// What a damaged server cannot tidy up any more is small, and no reason to keep its files.
+		// A damaged server leaves little behind, which does not justify keeping its files.
 		_ = h.account.run(ctx, io.Discard, h.watched(), h.program("postgres"), "--single", "-F", "-D", h.data(),
 			mainDatabase)
 	}

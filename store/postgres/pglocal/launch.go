@@ -14,9 +14,9 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Ports are taken from below those that systems give to outgoing connections (Linux: from 32768,
-// others: from 49152). Otherwise a client that calls while the server is down can be given the very
-// port as its own, and keep the server from coming back.
+// Ports are below the ephemeral range (Linux: from 32768, others: from 49152). Otherwise a client
+// that connects while the server is down may be assigned that port itself, and prevent the server's
+// restart.
 const lowestPort, highestPort = 15000, 32000
 
 // Why a server may not start, and may later.
@@ -25,8 +25,8 @@ var (
 	errInUse = errors.New("pglocal: the children of the last server have not ended yet")
 )
 
-// startSomewhere launches the server on a port that is free. Between the look and the server's own
-// bind somebody may take it.
+// startSomewhere launches the server on a free port. Another process may take the port before the
+// server binds it.
 func (s *Server) startSomewhere(ctx context.Context) error {
 	for attempt := 1; ; attempt++ {
 		port, err := freePort(ctx)
@@ -90,7 +90,7 @@ func (s *Server) ready(ctx context.Context, p *process) error {
 	}
 	trying, giveUp := context.WithCancel(ctx)
 	defer giveUp()
-	go func() { // whoever has a port that ours finds taken may take the connection, and say nothing
+	go func() { // the process that took our port may accept the connection and never respond
 		select {
 		case <-p.done:
 			giveUp()
@@ -100,7 +100,7 @@ func (s *Server) ready(ctx context.Context, p *process) error {
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
 		conn, err := pgconn.ConnectConfig(trying, config)
 		if err == nil {
-			_ = conn.Close(ctx) // it has shown what it was for
+			_ = conn.Close(ctx) // it has served its purpose
 			return nil
 		}
 		// clients were quicker, and took all connections

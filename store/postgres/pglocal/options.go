@@ -14,27 +14,24 @@ import (
 type Options struct {
 	// Dir keeps the server's files. Empty: a temporary folder, which Stop removes. Otherwise Stop
 	// keeps it, and a later Start with the same Dir finds the data again, on another port. It is
-	// made when it does not exist; one that exists must be empty or such a server's. For root, the
-	// user that the server runs as must be able to reach it: a folder below one of mode 0700 is
-	// refused.
+	// created if missing; an existing folder must be empty or from an earlier Start. For root, the
+	// server's user must be able to reach it: a folder below one of mode 0700 is refused.
 	Dir string
 	// Settings are written as postgresql.conf has them: "max_connections": "20", "shared_buffers":
 	// "256MB". Not the address, the port and the sockets, which are the package's. ALTER SYSTEM
 	// goes before them.
 	Settings map[string]string
-	// Log receives what the server writes to its log; nil: nobody. It must not block, or it holds
-	// the server up.
+	// Log receives the server's log; nil: discarded. It must not block, or it blocks the server.
 	Log io.Writer
-	// Bin is the folder of initdb and postgres. Empty: the one that the environment's
-	// INTERLUDE_PG_BIN names, else that of initdb in PATH, else the newest of the places where
-	// systems put them.
+	// Bin is the folder of initdb and postgres. Empty: INTERLUDE_PG_BIN from the environment, else the
+	// folder of initdb in PATH, else the newest of the usual system folders.
 	Bin string
-	// User runs the server when root starts it; empty: postgres if there is one, else nobody.
-	// Others run it themselves, whatever it says.
+	// User runs the server if root starts it; empty: postgres if it exists, else nobody. Ignored for
+	// other users.
 	User string
 }
 
-// settingName is what PostgreSQL takes for a name, with a prefix for those of extensions.
+// settingName matches PostgreSQL's setting names, with an optional prefix for extensions.
 var settingName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_$]*(\.[A-Za-z_][A-Za-z0-9_$]*)?$`)
 
 // ownSettings are given on the command line, where they win.
@@ -76,9 +73,9 @@ func (o Options) configuration() string {
 	return strings.Join(lines, "")
 }
 
-// ErrMissing: PostgreSQL's programs are not installed. The text says in one line what to install.
+// ErrMissing: PostgreSQL's programs are not installed. The text names the packages to install.
 var ErrMissing = errors.New("PostgreSQL's programs initdb and postgres are missing: install them (Debian, Ubuntu: " +
 	"apt-get install -y postgresql; macOS: brew install postgresql), or name their folder in INTERLUDE_PG_BIN")
 
-// ErrStopped says that the server was stopped for good, and its files may be gone.
+// ErrStopped reports that the server was stopped permanently, and its files may be gone.
 var ErrStopped = errors.New("pglocal: the server was stopped: start another")

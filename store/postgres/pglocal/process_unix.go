@@ -14,13 +14,13 @@ import (
 	"time"
 )
 
-// watch is a shell that becomes the program, after it left a watcher behind. The watcher is
-// orphaned at once, so that the program, which cares about its children, has none that it does not
-// know. It reads a pipe (3) that only the caller's process can write to: a line is a farewell, an
-// end without one is the death of that process. Then it ends the program ($$ is the program's
-// process in the watcher, too), which ends its children within seconds: this is PostgreSQL's
-// "immediate shutdown". A pipe that they all have (6) ends with the last of them, and the watcher's
-// end of it (5) tells. Another (4) ends with the watcher, and tells the caller that nobody is left.
+// watch is a shell that starts a watcher and then becomes the program. The watcher is immediately
+// orphaned, so that the program, which supervises its children, has no unknown child. It reads a
+// pipe (3) that only the caller's process can write to: a line means an orderly end, EOF without
+// one the caller's death. Then it kills the program ($$ is the program's process in the watcher,
+// too), which ends its children within seconds: PostgreSQL's "immediate shutdown". A pipe held by
+// all of them (6) closes with the last one, which the watcher sees on its end (5). Another (4)
+// closes with the watcher, and signals the caller that no process is left.
 const watch = `
 folder=$1
 shift
@@ -108,13 +108,11 @@ func (a account) run(ctx context.Context, log io.Writer, folder, program string,
 	return nil
 }
 
-// patience is how long the server may take to shut down in order: its checkpoint writes all that is
-// in memory.
+// patience limits an orderly shutdown: its checkpoint writes all of memory.
 const patience = 30 * time.Second
 
 // end shuts the program down in order (a "fast shutdown": sessions are ended, a checkpoint is
-// written), or less politely if it does not come to its end. The error says that it had to be
-// forced.
+// written), or by force if that does not finish. The error says that it was forced.
 func (p *process) end() error {
 	if p.signaled(syscall.SIGINT, patience) {
 		return nil
@@ -128,7 +126,7 @@ func (p *process) end() error {
 
 // signaled sends the signal and reports whether the program ended in time.
 func (p *process) signaled(sig os.Signal, within time.Duration) bool {
-	_ = p.cmd.Process.Signal(sig) // one that has ended is done soon
+	_ = p.cmd.Process.Signal(sig) // an ended process is done soon
 	timeout := time.NewTimer(within)
 	defer timeout.Stop()
 	select {

@@ -17,7 +17,7 @@ func processes() (map[int]processInfo, error) {
 	all := make(map[int]processInfo, len(stats))
 	for _, stat := range stats {
 		text, err := os.ReadFile(stat)
-		if err != nil { // ended meanwhile
+		if err != nil { // it has ended
 			continue
 		}
 		// "7 (any (name)) S 1 …": the name may hold anything, but the last parenthesis is its end.

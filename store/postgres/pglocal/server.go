@@ -18,8 +18,8 @@ const (
 	mainDatabase = "postgres"
 )
 
-// Server is a PostgreSQL server of one's own. Its methods may be called concurrently; those that
-// change its state wait for each other.
+// Server is a private PostgreSQL server. Its methods may be called concurrently; those that change
+// its state wait for each other.
 type Server struct {
 	home     home
 	options  Options
@@ -31,9 +31,9 @@ type Server struct {
 	stopped bool
 }
 
-// Start makes a server and waits until it accepts connections; with PostgreSQL 15, that is a second
-// or two, most of it initdb's. Stop it when done. The context bounds the start, not the server.
-// Errors: ErrMissing, or what the server wrote to its log before it ended.
+// Start creates a server and waits until it accepts connections; with PostgreSQL 15, that takes a
+// second or two, mostly in initdb. Stop it when done. The context limits the start, not the server.
+// Errors: ErrMissing, or the server's last log lines.
 func Start(ctx context.Context, o Options) (*Server, error) {
 	o, err := o.check()
 	if err != nil {
@@ -54,7 +54,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	return s, nil
 }
 
-// Addr is where the server listens, or listened: host and port.
+// Addr returns the server's listening address: host and port.
 func (s *Server) Addr() string {
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port))
 }
@@ -70,9 +70,8 @@ func (s *Server) DSN(name string) string {
 	return u.String()
 }
 
-// Stop shuts the server down in order, if it runs, and removes its files if they are in a temporary
-// folder. Sessions are ended. Further calls do nothing. The error says that it had to be forced, or
-// that files are left.
+// Stop shuts the server down in order, if it runs, and removes temporary files. Sessions are ended.
+// Repeated calls do nothing. The error says that it was forced, or that files are left.
 func (s *Server) Stop() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,16 +82,16 @@ func (s *Server) Stop() error {
 	return errors.Join(s.process.end(), s.home.leave(context.Background()))
 }
 
-// Halt shuts the server down in order, as an administrator would ("fast": sessions are ended, a
-// checkpoint is written), and keeps its data. Resume brings it back. One that does not run is left
-// as it is. The error says that it had to be forced; it does not run then either.
+// Halt shuts the server down in order, like an administrator ("fast": sessions are ended, a
+// checkpoint is written), and keeps its data. Resume restarts it. It does nothing if the server is
+// down. The error says that the shutdown was forced.
 func (s *Server) Halt() error {
 	return s.down((*process).end)
 }
 
-// Kill ends the server as a loss of power would: with kill -9 for it and all its children at once.
-// What was committed is on the disk, and Resume recovers it. One that does not run is left as it
-// is. The error says that a process could not be killed.
+// Kill ends the server like a power failure: kill -9 for it and all its children at once. Committed
+// data is on the disk, and Resume recovers it. It does nothing if the server is down. The error
+// says that a process could not be killed.
 func (s *Server) Kill() error {
 	return s.down((*process).crash)
 }
@@ -109,9 +108,9 @@ func (s *Server) down(end func(*process) error) error {
 	return end(s.process)
 }
 
-// Resume starts a server that does not run, on the same port and data, and waits until it accepts
-// connections, after a crash until it has recovered. One that runs is left as it is. When it fails,
-// the server does not run, and Resume may be called again.
+// Resume starts a server that is down, on the same port and data, and waits until it accepts
+// connections, after a crash until it has recovered. It does nothing if the server runs. After an
+// error the server is down, and Resume may be called again.
 func (s *Server) Resume(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

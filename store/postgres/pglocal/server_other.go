@@ -9,7 +9,7 @@ import (
 	"runtime"
 )
 
-// Server is a PostgreSQL server of one's own. There is none on this system.
+// Server is a private PostgreSQL server; not available on this system.
 type Server struct{}
 
 // Start fails with errors.ErrUnsupported: this system has no Unix processes.
@@ -18,7 +18,7 @@ func Start(context.Context, Options) (*Server, error) {
 		runtime.GOOS, errors.ErrUnsupported)
 }
 
-// Addr is where the server listens.
+// Addr returns the server's listening address.
 func (*Server) Addr() string { return "" }
 
 // DSN is the URL of a database of the server.

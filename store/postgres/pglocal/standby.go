@@ -11,10 +11,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Standby makes a copy of a server that runs, and starts it as its standby: a server of its own,
-// which follows the primary by streaming, can be read, and is promoted by Promote. It has the
-// primary's password. The options are those of Start; a Dir must be empty. Whether the primary's
-// commits wait for it is the primary's to say (synchronous_standby_names).
+// Standby copies a running server, and starts the copy as its streaming standby: it can be read,
+// and Promote makes it a primary. It has the primary's password. The options are the same as for
+// Start; a Dir must be empty. The primary's synchronous_standby_names decides whether its commits
+// wait for the standby.
 func (s *Server) Standby(ctx context.Context, o Options) (*Server, error) {
 	o, err := o.check()
 	if err != nil {
@@ -34,7 +34,7 @@ func (s *Server) Standby(ctx context.Context, o Options) (*Server, error) {
 	return standby, nil
 }
 
-// copyOf fills the folder with a copy of the server, and with what has it follow.
+// copyOf fills the folder with a copy of the server, configured to follow it.
 func (h home) copyOf(ctx context.Context, primary *Server, o Options) error {
 	// the folder may hold no more than links to the two that a server needs
 	initdb, err := filepath.EvalSymlinks(h.program("initdb"))
@@ -56,7 +56,7 @@ func (s *Server) Promote(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("pglocal: promote: %w", err)
 	}
-	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }() // what it was for is done
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }() // it has served its purpose
 	var promoted bool
 	if err := conn.QueryRow(ctx, `SELECT pg_promote()`).Scan(&promoted); err != nil {
 		return fmt.Errorf("pglocal: promote: %w", err)

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// tailSize is how much of a log is kept for an error: the lines that say why a server ended, and a
+// tailSize is the part of a log kept for an error: the lines that explain the server's end, and a
 // few before them.
 const tailSize = 4 << 10
 
@@ -36,7 +36,7 @@ func (t *tail) String() string {
 	return strings.Join(lines[max(0, len(lines)-8):], " | ")
 }
 
-// says reports whether the end of the log has the words.
+// says reports whether the end of the log contains the words.
 func (t *tail) says(words string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

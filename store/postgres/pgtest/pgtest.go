@@ -1,16 +1,16 @@
-// Package pgtest gives tests an empty PostgreSQL database, or an empty corner of one.
+// Package pgtest gives tests an empty PostgreSQL database or schema.
 //
-// The server is the one that the environment's INTERLUDE_POSTGRES names (a DSN as pgx reads it, of
-// a user who may create databases), else a private one of package pglocal, which all tests of the
-// process share and the first to ask for it starts, in a second or two. A test is never skipped:
-// when there is no server to be had, it fails with one line that says what to install.
+// The server is the one in the environment's INTERLUDE_POSTGRES (a DSN as pgx reads it, of a user
+// who may create databases), else a private one from package pglocal, shared by all tests of the
+// process and started by the first, in a second or two. Tests are never skipped: without a server,
+// they fail with a line that names the packages to install.
 //
 //	func TestMain(m *testing.M) { pgtest.Main(m) }
 //
 //	func TestSomething(t *testing.T) {
 //		pool, err := pgxpool.New(t.Context(), pgtest.DSN(t))
 //
-// Tests that restart or kill their server start one of their own, with Start.
+// Tests that restart or kill their server start a separate one, with Start.
 package pgtest
 
 import (
@@ -26,7 +26,7 @@ import (
 	"github.com/interlude-go/interlude/store/postgres/pglocal"
 )
 
-// patience is how long a shared server may take for one statement, or to start.
+// patience limits a shared server's start and single statements.
 const patience = 2 * time.Minute
 
 // shared is this process's server.
@@ -39,8 +39,8 @@ func Main(m *testing.M) {
 	shared.stop()
 }
 
-// DSN is that of a new, empty database (encoding UTF8, locale C), for its owner. It is dropped when
-// the test ends, with whoever is still connected. It takes some 100 ms; Schema takes a tenth.
+// DSN returns the DSN of a new, empty database (encoding UTF8, locale C), for its owner. It is
+// dropped with its open connections when the test ends. It takes some 100 ms; Schema takes a tenth.
 func DSN(tb testing.TB) string {
 	tb.Helper()
 	name := newName()
@@ -50,9 +50,9 @@ func DSN(tb testing.TB) string {
 	return inDatabase(dsn, name)
 }
 
-// Schema is the DSN of a database that the tests share, and the name of a schema that nobody else
-// uses in it. The schema does not exist; if it does when the test ends, it is dropped with all that
-// is in it. Then no transaction may be open that used it.
+// Schema returns the DSN of a database shared by the tests, and a unique schema name. The schema
+// does not exist; if it does when the test ends, it is dropped with its content. No transaction
+// that used it may be open then.
 func Schema(tb testing.TB) (dsn, schema string) {
 	tb.Helper()
 	schema = newName()
@@ -77,8 +77,8 @@ func With(dsn string, settings ...string) string {
 	return dsn
 }
 
-// Start starts a server for this test alone, to be restarted and killed, and stops it when the test
-// ends.
+// Start starts a private server for this test, to be restarted and killed, and stops it when the
+// test ends.
 func Start(tb testing.TB, o pglocal.Options) *pglocal.Server {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), patience)
@@ -95,7 +95,7 @@ func Start(tb testing.TB, o pglocal.Options) *pglocal.Server {
 	return s
 }
 
-// newName is one that no other test, of any process, has.
+// newName returns a name that is unique across tests and processes.
 func newName() string {
 	return "interlude_" + strings.ToLower(rand.Text())
 }

@@ -20,7 +20,7 @@ import (
 type source struct {
 	mu     sync.Mutex // guards all below, and is held while a statement runs
 	dsn    string
-	server *pglocal.Server // nil when it is somebody else's
+	server *pglocal.Server // nil for an external server
 	conn   *pgx.Conn
 	err    error // of the start: what failed once is not tried by each test again
 }
@@ -56,7 +56,7 @@ func (s *source) try(ctx context.Context, sql string) (string, error) {
 	return s.dsn, nil
 }
 
-// String says whose server it is.
+// String describes the server's origin.
 func (s *source) String() string {
 	if s.server == nil {
 		return "the server of INTERLUDE_POSTGRES"
@@ -70,7 +70,7 @@ func (s *source) start(ctx context.Context) error {
 		return nil
 	}
 	server, err := pglocal.Start(ctx, pglocal.Options{Settings: map[string]string{
-		"max_connections": "300", // each test has pools of its own, and several may run at once
+		"max_connections": "300", // each test has separate pools, and several may run at once
 		// No test cuts this server's power, and dropping a database would wait for the disk.
 		"fsync": "off", "full_page_writes": "off",
 	}})
