@@ -12,6 +12,7 @@ require (
 	github.com/qmuntal/stateless v1.7.2 // indirect
 	github.com/santhosh-tekuri/jsonschema/v5 v5.3.1 // indirect
 	go.yaml.in/yaml/v3 v3.0.6 // indirect
+	golang.org/x/text v0.41.0 // indirect
 )
 
 replace github.com/interlude-go/interlude => ../..
