@@ -42,9 +42,91 @@ func TestACircleIsFound(t *testing.T) {
 	}))
 }
 
+// A host can name every type that lifecycle shows it: none is declared in an internal package.
+func TestHostsSeeNoInternalTypes(t *testing.T) {
+	_, _, checked := typeCheck(t, "lifecycle")
+	names := checked.Scope().Names()
+	require.NotEmpty(t, internalTypes(checked.Scope().Lookup("specs")), "what no host sees has some")
+	for _, name := range names {
+		if o := checked.Scope().Lookup(name); o.Exported() {
+			require.Empty(t, internalTypes(o), "%s shows hosts a type of an internal package", name)
+		}
+	}
+}
+
+// internalTypes returns the types of internal packages in what a host sees of a declaration: types of
+// values, parameters and results, and exported fields and methods.
+func internalTypes(o types.Object) (found []string) {
+	var visit func(types.Type)
+	seen := make(map[types.Type]bool)
+	visit = func(of types.Type) {
+		if of == nil || seen[of] {
+			return
+		}
+		seen[of] = true
+		switch of := of.(type) {
+		case *types.Named:
+			if p := of.Obj().Pkg(); p != nil && strings.Contains(p.Path(), "/internal/") {
+				found = append(found, of.String())
+			}
+			if of.Obj().Pkg() != o.Pkg() {
+				return
+			}
+			visit(of.Underlying())
+			for m := range of.Methods() {
+				if m.Exported() {
+					visit(m.Type())
+				}
+			}
+		case *types.Struct:
+			for f := range of.Fields() {
+				if f.Exported() {
+					visit(f.Type())
+				}
+			}
+		case *types.Interface:
+			for m := range of.Methods() {
+				visit(m.Type())
+			}
+		case *types.Signature:
+			for v := range of.Params().Variables() {
+				visit(v.Type())
+			}
+			for v := range of.Results().Variables() {
+				visit(v.Type())
+			}
+		case *types.Map:
+			visit(of.Key())
+			visit(of.Elem())
+		case interface{ Elem() types.Type }: // pointer, slice, array, channel
+			visit(of.Elem())
+		}
+	}
+	visit(types.Unalias(o.Type()))
+	return found
+}
+
 // fileUses returns, for each file of a package of the root module, the other files whose declarations
 // it uses. Tests and other systems' files do not count.
 func fileUses(t *testing.T, dir string) map[string][]string {
+	t.Helper()
+	files, info, checked := typeCheck(t, dir)
+	uses := make(map[string][]string)
+	for id, used := range info.Uses {
+		if used.Pkg() != checked || !used.Pos().IsValid() {
+			continue
+		}
+		from, to := filepath.Base(files.Position(id.Pos()).Filename), filepath.Base(files.Position(used.Pos()).Filename)
+		if from != to && !slices.Contains(uses[from], to) {
+			uses[from] = append(uses[from], to)
+		}
+	}
+	return uses
+}
+
+// typeCheck checks the types of a package of the root module. Tests and other systems' files do not
+// count.
+func typeCheck(t *testing.T, dir string) (*token.FileSet, *types.Info, *types.Package) {
 	t.Helper()
 	exports := make(map[string]string) // by import path
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-export", "-deps", "-json=ImportPath,Export,GoFiles",
@@ -80,17 +162,7 @@ func fileUses(t *testing.T, dir string) map[string][]string {
 	info := &types.Info{Uses: make(map[*ast.Ident]types.Object)}
 	checked, err := conf.Check(house+"/"+dir, files, parsed, info)
 	require.NoError(t, err)
-	uses := make(map[string][]string)
-	for id, used := range info.Uses {
-		if used.Pkg() != checked || !used.Pos().IsValid() {
-			continue
-		}
-		from, to := filepath.Base(files.Position(id.Pos()).Filename), filepath.Base(files.Position(used.Pos()).Filename)
-		if from != to && !slices.Contains(uses[from], to) {
-			uses[from] = append(uses[from], to)
-		}
-	}
-	return uses
+	return files, info, checked
 }
 
 // largestCircle returns the largest strongly connected component of the graph, by Tarjan's algorithm.
