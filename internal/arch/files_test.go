@@ -54,7 +54,7 @@ func TestHostsSeeNoInternalTypes(t *testing.T) {
 	}
 }
 
-// internalTypes returns the types of internal packages in what a host sees of a declaration: types of
+// internalTypes returns the types of internal packages that a declaration shows a host: types of
 // values, parameters and results, and exported fields and methods.
 func internalTypes(o types.Object) (found []string) {
 	var visit func(types.Type)
