@@ -158,10 +158,10 @@ const (
 	MaxRetryPause          = store.MaxRetryPause
 )
 
-// Budget is [store.Budget]: limits of what the turns of a run use.
+// Budget is [store.Budget]: limits on the usage of a run's turns.
 type Budget = store.Budget
 
-// RunBudget is [store.RunBudget]: the budget of a run and what it has used.
+// RunBudget is [store.RunBudget]: the budget of a run and its usage so far.
 type RunBudget = store.RunBudget
 
 // Usage is [store.Usage]: what turns have used.
@@ -179,7 +179,7 @@ type Family = store.Family
 // SessionHandle is [interaction.SessionHandle]: how an engine finds its session again.
 type SessionHandle = interaction.SessionHandle
 
-// Question is [interaction.Question]: what an agent asks a person.
+// Question is [interaction.Question]: an agent's question to a person.
 type Question = interaction.Question
 
 // Kind is [interaction.Kind]: the kind of a question, which says how to show it.
@@ -222,7 +222,7 @@ type Wait = interaction.Wait
 // WaitStep is [interaction.WaitStep]: a reminder or an escalation of an open question.
 type WaitStep = interaction.WaitStep
 
-// StepAction is [interaction.StepAction]: what a WaitStep does.
+// StepAction is [interaction.StepAction]: the action of a WaitStep.
 type StepAction = interaction.StepAction
 
 // The values of [StepAction].
@@ -242,7 +242,7 @@ const (
 	ThenDefault Then = interaction.ThenDefault
 )
 
-// DefaultReply is [interaction.DefaultReply]: the answer that is taken when nobody replies in time.
+// DefaultReply is [interaction.DefaultReply]: the answer if no one replies in time.
 type DefaultReply = interaction.DefaultReply
 
 // DecisionPolicy is [interaction.DecisionPolicy]: how an engine decides without a reply.
@@ -272,7 +272,7 @@ const (
 	Respond Decision = interaction.Respond
 )
 
-// Vote is [interaction.Vote]: the decision of one of several people about an Approval.
+// Vote is [interaction.Vote]: one person's decision about an Approval by several people.
 type Vote = interaction.Vote
 
 // Claim is [interaction.Claim]: who works on an open question.
@@ -281,7 +281,7 @@ type Claim = interaction.Claim
 // Receipt is [interaction.Receipt]: the acknowledgement of a reply.
 type Receipt = interaction.Receipt
 
-// Answer is [interaction.Answer]: what a turn is resumed with.
+// Answer is [interaction.Answer]: the answer with which a turn resumes.
 type Answer = interaction.Answer
 
 // AutoDecision is [interaction.AutoDecision]: an automatic decision.
@@ -305,7 +305,7 @@ const (
 // FieldError is [interaction.FieldError]: a wrong field, its value and the valid range.
 type FieldError = interaction.FieldError
 
-// ValueError is [interaction.ValueError]: what is wrong with a reply's value.
+// ValueError is [interaction.ValueError]: the schema violations of a reply's value.
 type ValueError = interaction.ValueError
 
 // Fault is [interaction.Fault]: a place in a value that violates its schema.

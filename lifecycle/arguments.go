@@ -24,7 +24,7 @@ import (
 var ErrInvalidArgument = errors.New("lifecycle: invalid argument")
 
 // ArgumentError names an invalid argument of a call, or an invalid field of a configuration, with
-// its value and what it should be.
+// its value and the expected one.
 type ArgumentError struct {
 	// Argument is the name in the call's signature, with the invalid field if there is one: "id",
 	// "query.Limit", "reply.Text", "Config.Lease".
@@ -114,7 +114,7 @@ var (
 	namePattern = pattern{"._/-", MaxName}
 )
 
-// matches reports whether the whole text is such a name.
+// matches reports whether the whole text has the pattern.
 func (p pattern) matches(s string) bool {
 	if s == "" || len(s) > p.longest {
 		return false
@@ -164,7 +164,7 @@ func wrongLabel(labels map[string]string) (key string, ok bool) {
 	return "", true
 }
 
-// validateJob checks what the run has to do.
+// validateJob checks the run's task.
 func (s *Spec) validateJob() *SpecError {
 	switch {
 	case s.Prompt == "" && len(s.Input) == 0, len(s.Prompt) > MaxPrompt:

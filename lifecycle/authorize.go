@@ -10,23 +10,25 @@ import (
 	"github.com/interlude-go/interlude/lifecycle/internal/decide"
 )
 
-// Action is what an actor wants to do, as Authorize is asked about it.
+// Action is an actor's intended call, as passed to Authorize.
 type Action string
 
-// The actions. Each exported call of a Client that reads or changes runs is one of them.
+// The actions. Each exported call of a Client that reads or changes runs has one.
 const (
-	ActionSubmit   Action = "submit"   // Submit, GetOrSubmit; Run is the run as it would be stored
-	ActionView     Action = "view"     // Get, Pending, History, Inherited, Usage, Wait, Events
-	ActionList     Action = "list"     // Runs, Inbox; Query or Inbox says what is listed, and no row is asked about
-	ActionReply    Action = "reply"    // Reply; Question is the one that it answers
+	ActionSubmit Action = "submit" // Submit, GetOrSubmit; Run is the run as it would be stored
+	ActionView   Action = "view"   // Get, Pending, History, Inherited, Usage, Wait, Events
+	ActionList   Action = "list"   // Runs, Inbox; Query or Inbox has the filter, and rows are not
+	// checked
+	ActionReply    Action = "reply"    // Reply; Question is the answered one
 	ActionCancel   Action = "cancel"   // Cancel
 	ActionResume   Action = "resume"   // Resume
 	ActionExtend   Action = "extend"   // Extend; Question is the one whose end is moved
-	ActionClaim    Action = "claim"    // Claim; Question is the one that is claimed
-	ActionRelease  Action = "release"  // Release; Question is the one that is given back
-	ActionReassign Action = "reassign" // Reassign, by somebody who is asked; Question is the one that is put to others
-	// ActionOverrule is Release or Reassign by somebody who has no right of its own to do so:
-	// another person has claimed the Question, or it is for others. Only the host itself can, or
+	ActionClaim    Action = "claim"    // Claim; Question is the claimed one
+	ActionRelease  Action = "release"  // Release; Question is the released one
+	ActionReassign Action = "reassign" // Reassign, by a person in the audience; Question is the
+	// reassigned one
+	// ActionOverrule is Release or Reassign by an actor without that right: another person has claimed
+	// the Question, or the actor is not in its audience. Only the host itself may do that, and actors
 	// whom Authorize allows it.
 	ActionOverrule Action = "overrule"
 	ActionFork     Action = "fork"  // Fork; Run is the source
@@ -42,13 +44,13 @@ type Access struct {
 	Action Action
 	// Run is as it was read a moment ago.
 	Run *Run
-	// Question is the one that a reply answers: the open one, or a settled one if the reply comes
-	// again or too late.
+	// Question is the question that a reply answers: open, or settled if the reply is repeated or
+	// late.
 	Question *Question
-	// Query is that of Runs.
+	// Query is the query of Runs.
 	Query *Query
-	// Inbox is the query of Inbox and CountInbox. A host that shows everybody only what is theirs
-	// compares its For with Actor.
+	// Inbox is the query of Inbox and CountInbox. A host that shows each person only their own
+	// questions compares its For with Actor.
 	Inbox *InboxQuery
 	// Feed is the name of a feed; empty for Feeds, which lists them.
 	Feed string
@@ -83,9 +85,9 @@ func (e *NotAllowedError) Is(target error) bool { return target == ErrNotAllowed
 // Unwrap returns what Authorize returned.
 func (e *NotAllowedError) Unwrap() error { return e.Err }
 
-// As returns a client that makes its calls on behalf of the actor. Authorize is asked about this
-// actor, and a Reply, Resume or At without an Actor gets it; one with another Actor is refused. The
-// call is cheap, so make a client for each request. The client shares everything with this one, and
+// As returns a client that makes its calls on behalf of the actor. Authorize receives this actor,
+// and a Reply, Resume or At without an Actor gets it; one with another Actor is refused. The call
+// is cheap, so make a client for each request. The client shares everything with this one, and
 // needs no Close.
 func (c *Client) As(actor Actor) *Client {
 	as := *c
@@ -93,9 +95,9 @@ func (c *Client) As(actor Actor) *Client {
 	return &as
 }
 
-// resolveActor returns the actor of a call: the one that the call names, or that of the client. If
-// both are set, they must be the same: a door that passes on a person's input must not let the
-// person say who it is.
+// resolveActor returns the actor of a call: from the call's argument, or the client's. If both are
+// set, they must be equal: a front end that forwards a person's input must not let the person
+// choose the actor.
 func (c *Client) resolveActor(argument string, named Actor) (Actor, error) {
 	switch {
 	case named.IsZero():
@@ -107,10 +109,9 @@ func (c *Client) resolveActor(argument string, named Actor) (Actor, error) {
 }
 
 // allow asks Authorize whether the client's actor may perform the action. Every exported method
-// that reads or changes runs calls it, or one of the functions below, after the method has read the
-// run and before it commits or returns anything, outside of the store's transactions. A method that
-// reads the run again after a lost compare-and-set asks again. Workers, deadlines and recovery do
-// not ask.
+// that reads or changes runs calls it, or a function below, after it has read the run and before it
+// commits or returns anything, outside the store's transactions. A method that rereads the run
+// after a lost compare-and-set asks again. Workers, deadlines and recovery do not ask.
 func (c *Client) allow(ctx context.Context, action Action, run *Run, question *Question) error {
 	return c.allowActor(ctx, c.actor, action, run, question)
 }
@@ -171,8 +172,8 @@ func (c *Client) allowView(ctx context.Context, id string) error {
 	return c.allow(ctx, ActionView, &run, run.Pending)
 }
 
-// askAuthorize calls the host's function on the caller's goroutine, with the caller's context: one
-// that hangs holds up only its caller. A panic refuses the call.
+// askAuthorize calls the host's function on the caller's goroutine, with the caller's context: if
+// it hangs, it delays only its caller. A panic refuses the call.
 func (c *Client) askAuthorize(ctx context.Context, a *Access) (err error) {
 	refused := &NotAllowedError{Actor: a.Actor, Action: a.Action}
 	if a.Run != nil {
@@ -183,7 +184,8 @@ func (c *Client) askAuthorize(ctx context.Context, a *Access) (err error) {
 			text := decide.Shortened(fmt.Sprint(p))
 			c.proc.Log.Error("Authorize panicked", "action", a.Action, "run", refused.RunID, "panic", text, "stack",
 				string(debug.Stack()))
-			refused.Err = errors.New("Authorize panicked") // callers may be anybody: what it said is in the log
+			refused.Err = errors.New("Authorize panicked") // callers may be untrusted: the log has the
+			// panic's value
 			err = refused
 		}
 	}()
@@ -193,7 +195,7 @@ func (c *Client) askAuthorize(ctx context.Context, a *Access) (err error) {
 	return nil
 }
 
-// questionOf returns the settled question of this number; nil if there is none.
+// questionOf returns the settled question with this number, or nil.
 func questionOf(settled []Record, number int) *Question {
 	for i := range settled {
 		if settled[i].Question.ID == number {

@@ -16,14 +16,14 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Client has all calls of a Lifecycle but Serve, for processes that execute no runs: web front
+// Client has all calls of a Lifecycle except Serve, for processes that execute no runs: web front
 // ends, command lines. It is safe for concurrent use. Close ends its watch on the store; the store
 // stays open.
 //
-// Without an Authorize (ClientConfig, Config), everything is allowed to whoever has the client.
-// Front ends that serve several people use a client for each: see As.
+// Without an Authorize (ClientConfig, Config), every caller of the client may do everything. Front
+// ends for several people use a client for each: see As.
 type Client struct {
-	proc    node.Process // its Engines are empty unless the client is that of a Lifecycle
+	proc    node.Process // without Engines unless it belongs to a Lifecycle
 	poll    time.Duration
 	hub     *hub
 	ownNode *atomic.Pointer[string] // the id of the node as which this process serves; nil: it does not serve
@@ -52,15 +52,13 @@ type ClientConfig struct {
 	OnInterrupt OnInterrupt
 	// Observer gets a notice of each change that this client makes. See Observer.
 	Observer Observer
-	// Authorize is asked about each call that reads or changes runs: after the run was read
-	// and before anything is stored or returned, once a call or stream, and again when a call reads
-	// the run again: it has lost a race, or only knew an earlier state from memory. Lists are asked
-	// about once, with the query, and never by row. What workers, deadlines and recovery do is not
-	// asked about, nor is Recover. It is called on the caller's goroutine with the caller's
-	// context, outside of the store's transactions, so it may call this client's store. A panic
-	// refuses the call.
+	// Authorize decides about each call that reads or changes runs: after the run was read and before
+	// anything is stored or returned, once per call or stream, and again after a lost race or a stale
+	// cache hit. Lists are checked once, by their query, never by row. Workers, deadlines, recovery
+	// and Recover are not checked. It is called on the caller's goroutine with the caller's context,
+	// outside the store's transactions, so it may call this client's store. A panic refuses the call.
 	//
-	// Nil: everything is allowed, and whoever has the client can do everything with every run.
+	// Nil: every caller of the client may do everything with every run.
 	Authorize Authorize
 }
 
@@ -92,20 +90,20 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 	return c, nil
 }
 
-// Close ends the client's watch on its store. Followers go on by polling. It waits until all
-// notices are delivered to the Observer, for a second at most.
+// Close ends the client's watch on its store. Followers continue by polling. It waits until the
+// Observer has received all notices, at most a second.
 func (c *Client) Close() {
 	c.hub.stopWatching()
 	c.notices.flush()
 }
 
-// On returns the same client on another view of its store, for example a view inside the caller's
-// transaction, which a store in the caller's database offers. What is submitted, answered and
-// canceled through this client is committed or rolled back with that transaction.
+// On returns the same client on another view of its store, for example inside the caller's
+// transaction, if the store is in the caller's database. Submissions, answers and cancels through
+// this client commit or roll back with that transaction.
 //
 // The call is cheap, so make a client for each transaction. It has this client's clock, logger and
-// engines, and needs no Close. It gets no hints: Wait and Events read the store once in each poll,
-// and see what the view sees. An Observer gets no notices of its commits.
+// engines, and needs no Close. It gets no hints: Wait and Events read the view once per poll. An
+// Observer gets no notices of its commits.
 func (c *Client) On(view store.Store) *Client {
 	// The copy shares the due hint: Serve may wake for a deadline that the transaction has not
 	// committed yet, and finds it one poll later.
@@ -115,23 +113,22 @@ func (c *Client) On(view store.Store) *Client {
 	return &on
 }
 
-// Submit stores a new run in state queued and returns it. With a Spec.ID it is idempotent: a second
-// call with the same id and spec returns the run as it is then, and a call with another spec
-// returns ErrSpecConflict. An invalid spec returns a *SpecError, and a pool that nobody configured
+// Submit stores a new run in state queued and returns it. With a Spec.ID it is idempotent: a
+// repeated call with the same id and spec returns the run's current record, and a call with another
+// spec returns ErrSpecConflict. An invalid spec returns a *SpecError, and an unknown pool
 // ErrUnknownPool; nothing is stored then.
 //
-// Two specs are the same if all fields but Meta are equal after the defaults are filled in. This
+// Two specs are the same if all fields except Meta are equal after the defaults are filled in. This
 // includes Labels and NotBefore: they never change an existing run, so other values are a conflict.
-// Compute NotBefore from something constant, such as the time of the order, and not from the time
-// of the call.
+// Compute NotBefore from a constant, such as the time of the order, not from the time of the call.
 func (c *Client) Submit(ctx context.Context, spec Spec) (Run, error) {
 	run, _, err := c.GetOrSubmit(ctx, spec)
 	return run, err
 }
 
 // GetOrSubmit is Submit, and also reports whether the run existed before. If known is true, this
-// call stored nothing. If several calls submit the same id and spec, exactly one of them creates
-// the run and returns known as false, unless that call returns an error whose outcome is unknown.
+// call stored nothing. Of several calls with the same id and spec, exactly one creates the run and
+// returns known as false, unless its outcome is unknown.
 func (c *Client) GetOrSubmit(ctx context.Context, spec Spec) (run Run, known bool, err error) {
 	if err := c.check(ctx); err != nil {
 		return Run{}, false, err
@@ -189,17 +186,19 @@ func (c *Client) existingRun(ctx context.Context, submitted Run) (Run, error) {
 }
 
 // Cancel ends the run in any state. A queued run is never started. A waiting run's question is
-// closed. A running turn's context ends, and what its engine returns later changes nothing. For a
-// run that has ended, Cancel returns a *TerminalError and stores no event.
+// closed. A running turn's context ends, and its engine's later results are ignored. For an ended
+// run, Cancel returns a *TerminalError and stores no event.
 //
-// The commit cancels the run. If the turn executes on another node, that node learns of the commit
-// in one of three ways:
+// The commit cancels the run. If the turn executes on another node, that node detects the commit in
+// one of three ways:
 //
-//  1. The store's hint of the commit reaches the node, which ends the turn at once. A hint may be
+//  1. The store's hint of the commit reaches the node, which ends the turn immediately. A hint may
+//     be
 //     lost.
-//  2. At the node's next heartbeat, the store does not list the run as owned by the node. This takes
+//  2. At the node's next heartbeat, the store does not list the run as owned by the node. This
+//     takes
 //     a third of a lease, and another third for a turn that has just begun.
-//  3. The store refuses what the turn commits, so an earlier report or outcome ends the turn and is
+//  3. The store refuses the turn's commits, so an earlier report or outcome ends the turn and is
 //     not stored.
 func (c *Client) Cancel(ctx context.Context, id, reason string) error {
 	if err := c.checkRun(ctx, id); err != nil {
@@ -214,7 +213,7 @@ func (c *Client) Cancel(ctx context.Context, id, reason string) error {
 		if err := c.allow(ctx, ActionCancel, &run, run.Pending); err != nil {
 			return nil, err
 		}
-		if run.State.Terminal() { // the caller relies on the error, so the end of the run must be durable (J8)
+		if run.State.Terminal() { // the caller relies on the error, so the end of the run must be durable
 			if run, err = c.proc.ConfirmedRun(ctx, id); err != nil {
 				return nil, cmd.Failed(err)
 			}
@@ -309,15 +308,14 @@ func questionSize(q *Question) int {
 	return size
 }
 
-// Pending returns the open question of the run, nil if it has none, and of several the first one.
-// All are those of Run.OpenQuestions.
+// Pending returns the run's open question, the first of several, or nil. Run.OpenQuestions has all.
 func (c *Client) Pending(ctx context.Context, id string) (*Question, error) {
 	r, err := c.Get(ctx, id)
 	return r.Pending, err
 }
 
-// Now is the time by which the client judges claims, deadlines and the ends of waits: that of
-// Config.Clock, or without one the store's. It may differ from the machine's.
+// Now returns the time by which the client judges claims, deadlines and the ends of waits, from
+// Config.Clock or by default the store. It may differ from the machine's.
 func (c *Client) Now() time.Time { return c.proc.Clock.Now() }
 
 // Wait returns the run once it has ended.
@@ -356,10 +354,10 @@ func (c *Client) newPoller(f *follower) node.Poller {
 }
 
 // Prune deletes runs that ended before the given time, with their events and history, and returns
-// how many. It works in batches, so that it never holds up others for long.
+// their number. It works in batches, so that it never delays others for long.
 //
-// The folders of the runs in Config.Dir stay, and nobody uses them again: list the runs that are to
-// be pruned, and remove the folder that Lifecycle.Folder names for each, before they are pruned.
+// The folders of the runs in Config.Dir stay, and are never used again: list the runs before you
+// prune them, and remove each one's Lifecycle.Folder.
 func (c *Client) Prune(ctx context.Context, before time.Time) (int, error) {
 	if err := errors.Join(c.check(ctx), validateTime("before", before)); err != nil {
 		return 0, err

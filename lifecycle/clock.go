@@ -8,12 +8,12 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Clock tells the time and waits for it. Now must not go back by more than the length of a lease;
-// event times never go back within a run even if it does.
+// Clock provides the time and timers. Now must not go back by more than the length of a lease;
+// event times never go back within a run in any case.
 //
 // All processes on one store must agree on the time to within a lease, or deadlines fire early and
-// silent nodes are taken over late. Where the store is a store.Timekeeper they do, if nobody sets a
-// Clock: they take the time from the store.
+// silent nodes are taken over late. With a store.Timekeeper and no Clock they do, since they use
+// the store's time.
 type Clock = engine.Clock
 
 // SystemClock is the operating system's clock.

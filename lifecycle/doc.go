@@ -6,7 +6,7 @@
 //
 //	lc, err := lifecycle.New(lifecycle.Config{Store: st, Engine: agent, Forgiving: true})
 //
-// The five calls of every host, in the order in which it needs them:
+// The five calls of every host, in the order of use:
 //
 //   - [Client.Submit] stores a run, described by its [Spec].
 //   - [Lifecycle.Serve] executes runs until its context ends: turns, deadlines, and the recovery of
@@ -15,15 +15,17 @@
 //     its end, and [Client.Get] returns its present state.
 //   - [Client.Inbox] lists the open questions of all runs, or of one person. [Client.WatchInbox]
 //     follows the changes, and [Client.Pending] returns the question of one run.
-//   - [Client.Reply] answers a question, exactly once. The run continues in any process that serves.
+//   - [Client.Reply] answers a question, exactly once. The run continues in any process that
+//     serves.
 //
-// Further calls, by task:
+// More calls, by task:
 //
 //   - People: [Client.As] is the client of one person, and [Config].Authorize decides what each
-//     person may do. [AskPolicy] says who may answer, how many must approve, and what happens if
-//     the answer does not come. [Client.Claim], [Client.Release], [Client.Reassign] and
+//     person may do. [AskPolicy] sets who may answer, how many must approve, and what happens
+//     without an answer. [Client.Claim], [Client.Release], [Client.Reassign] and
 //     [Client.Extend] change an open question; [Client.History] lists the settled ones.
-//   - Operation: [Client.Runs] lists runs, [Client.Cancel] ends one, [Client.Resume] decides about a
+//   - Operation: [Client.Runs] lists runs, [Client.Cancel] ends one, [Client.Resume] decides about
+//     a
 //     held one, and [Client.Fork] starts another from one of its questions. [Client.Prune] deletes
 //     ended runs. [Client.Stats], [Client.Nodes], [Client.Usage], [Lifecycle.Stuck] and [Observer]
 //     are for monitoring.
@@ -42,7 +44,7 @@
 // telemetry.
 //
 // For maintainers: every change of a run is one commit to the store. A call loads the run, a pure
-// function of internal/decide returns the commit, and the call stores it. No second copy of the
-// truth exists in memory. The work of a serving process is in internal/node, whose documentation
-// names the places to start reading.
+// function of internal/decide returns the commit, and the call stores it. There is no second source
+// of truth in memory. internal/node does the work of a serving process; its documentation lists
+// where to start reading.
 package lifecycle

@@ -10,14 +10,14 @@ import (
 // EngineCall is a call of an engine that is stuck: it has not returned, though its context has
 // ended.
 type EngineCall struct {
-	// Engine is the engine's name in the configuration, Method what was called: "RunTurn", "Reap"
+	// Engine is the engine's name in the configuration, Method the called method: "RunTurn", "Reap"
 	// and so on.
 	Engine, Method string
 	// RunID and Attempt say for which turn; Attempt is 0 for calls outside of turns, and RunID is
 	// empty for calls that are about no run.
 	RunID   string
 	Attempt int
-	// Since is when the library went on without it.
+	// Since is when the library stopped waiting for it.
 	Since time.Time
 }
 

@@ -25,7 +25,7 @@ var (
 	ErrNotAsked = interaction.ErrNotAsked
 	// ErrVoted: the person has voted on the approval before; see VotedError.
 	ErrVoted = interaction.ErrVoted
-	// ErrClaimed: somebody else works on the question; see ClaimedError.
+	// ErrClaimed: another person has claimed the question; see ClaimedError.
 	ErrClaimed = interaction.ErrClaimed
 	// ErrReassigned: others are asked than the caller saw; see ReassignedError.
 	ErrReassigned = interaction.ErrReassigned
@@ -45,21 +45,21 @@ var (
 	// ErrTooMany: a person has used up a bound, for instance MaxChanges; the text names it. The host
 	// itself (the zero Actor) has no such bounds.
 	ErrTooMany = store.ErrTooMany
-	// ErrUnknownPool: the specification names a pool that nobody configured.
+	// ErrUnknownPool: the specification names a pool that is not configured.
 	ErrUnknownPool = store.ErrUnknownPool
-	// ErrCursorBeyondEnd: the run has ended, and its last event comes before the cursor, so the
-	// cursor is not one of this run's. It belongs to another run, to a run that was pruned and
-	// submitted again, or to a store that lost commits.
+	// ErrCursorBeyondEnd: the run has ended, and its last event comes before the cursor, so the cursor
+	// belongs to another run, to a run that was pruned and submitted again, or to a store that lost
+	// commits.
 	ErrCursorBeyondEnd = errors.New("lifecycle: cursor is beyond the run's last event")
-	// ErrServing: Serve is already going on for this Lifecycle.
+	// ErrServing: Serve is already running for this Lifecycle.
 	ErrServing = errors.New("lifecycle: already serving")
 	// ErrStuck: Serve has ended, but engine code that ignores its context has not returned; see
 	// StuckError.
 	ErrStuck = errors.New("lifecycle: engine code has not returned")
 )
 
-// Errors of calls that may have been stored or not: make the call again, with the same id or key.
-// The errors of a store say more, and match one of these.
+// Errors of calls that may have been stored or not: repeat the call with the same id or key. A
+// store's errors have more detail, and match one of these.
 var (
 	// ErrUnavailable: the store does not serve the call now.
 	ErrUnavailable = store.ErrUnavailable
@@ -67,7 +67,7 @@ var (
 	ErrFull = store.ErrFull
 )
 
-// SpecError names an invalid field of a Spec, with its value and what it should be.
+// SpecError names an invalid field of a Spec, with its value and the expected one.
 type SpecError struct {
 	Field string
 	Value string

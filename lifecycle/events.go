@@ -76,7 +76,7 @@ type eventReader struct {
 	id        string
 	after     uint64
 	fromStore bool // the next read is from the store; otherwise it waits for a hint
-	ended     bool // the run has ended, and the cursor stands at its last event
+	ended     bool // the run has ended, and the cursor is at its last event
 	// checkEnd: the next read from the store also finds out whether the run has ended. It is false
 	// once the reader knows that the run's last event comes after the cursor: it will read that
 	// one.
@@ -102,7 +102,7 @@ func (r *eventReader) next(ctx context.Context) ([]store.Event, error) {
 	if err := store.CheckEvents(r.id, r.after, page); err != nil {
 		return nil, err
 	}
-	// A page that is not full has all events up to now, and hints bring those that follow.
+	// A page that is not full has all events so far, and hints bring the later ones.
 	r.fromStore = len(page) == eventPage || bodySize(page) >= store.MinPage
 	if len(page) > 0 {
 		// If the run has ended, its last event is in this page or after it, and Events stops there.
@@ -136,8 +136,8 @@ func bodySize(page []store.Event) (n int) {
 	return n
 }
 
-// findEnd finds out whether the run has ended at the cursor: a reader that starts there would
-// otherwise wait for ever.
+// findEnd checks whether the run has ended at the cursor: a reader that starts there would
+// otherwise wait without end.
 //
 // It returns the number of the run's last event.
 func (r *eventReader) findEnd(ctx context.Context) (last uint64, _ error) {

@@ -13,29 +13,28 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Feed yields the events of all runs, in an order in which no event is ever passed over, and then
-// follows live. It begins after the last acknowledged event: the store keeps a cursor under
-// the feed's name, and FeedEvent.Ack moves it. The order keeps the events of one run in the order
-// of their Seq.
+// Feed yields the events of all runs, in an order that never skips an event, and then follows live.
+// It begins after the last acknowledged event: the store keeps a cursor under the feed's name, and
+// FeedEvent.Ack moves it. The order keeps the events of one run in the order of their Seq.
 //
-// If there is no feed of this name, the call creates it. A new feed has the events of all commits
-// that were not yet visible when it was created. To process earlier runs too, create the feed with
+// The call creates the feed if it does not exist. A new feed has the events of all commits that
+// were not yet visible when it was created. To process earlier runs too, create the feed with
 // CreateFeed and list the runs afterwards.
 //
-// Delivery is at least once. A reader that ends, or dies, is followed by one that gets again what
-// was not acknowledged, so what an event causes should be done once for each FeedEvent.ID. If
-// several processes call Feed with the same name, one of them is served, and the others wait; when
-// it returns, the next one goes on within a poll, and when it dies, within FeedLease.
+// Delivery is at least once. After a reader ends or dies, the next one gets all unacknowledged
+// events again, so make an event's effects idempotent by FeedEvent.ID. If several processes call
+// Feed with the same name, one is served, and the others wait; when it returns, the next one
+// continues within a poll, and when it dies, within FeedLease.
 //
-// The filter is this reader's, and is not stored. Events that it does not let through count as
-// acknowledged once all events before them are.
+// The filter applies to this reader, and is not stored. Filtered events count as acknowledged once
+// all events before them are.
 //
-// An error ends the sequence; call Feed again to go on from the cursor. ErrFeedTaken: the process
-// stood still for so long that another reader took over. ErrFeedLost: see there.
+// An error ends the sequence; call Feed again to continue from the cursor. ErrFeedTaken: the
+// process was paused for so long that another reader took over. ErrFeedLost: see there.
 //
-// On PostgreSQL a transaction that stays open for long, in whatever database of the server, delays
-// the events that are stored after its first write; Feeds shows by how much. On every store a
-// reader that does not acknowledge keeps runs from being pruned: see CreateFeed.
+// On PostgreSQL a long transaction, in any database of the server, delays the events that are
+// stored after its first write; Feeds shows by how much. On every store a reader that does not
+// acknowledge keeps runs from being pruned: see CreateFeed.
 func (c *Client) Feed(ctx context.Context, name string, filter FeedFilter) iter.Seq2[FeedEvent, error] {
 	return func(yield func(FeedEvent, error) bool) {
 		r, err := c.newFeedReader(ctx, name, filter)
@@ -48,12 +47,12 @@ func (c *Client) Feed(ctx context.Context, name string, filter FeedFilter) iter.
 	}
 }
 
-// FeedFilter chooses what a reader of a feed gets. Zero fields do not filter.
+// FeedFilter selects the events for a feed's reader. Zero fields do not filter.
 type FeedFilter struct {
-	// Types are the types of the events, as fcmp.Event.Type has them: TypeInputRequired and so on.
-	// One that no event has lets nothing through.
+	// Types are event types as in fcmp.Event.Type: TypeInputRequired and so on. An unknown type
+	// matches nothing.
 	Types []string
-	// Pool, Key and Labels are those of the events' runs; all labels must be there.
+	// Pool, Key and Labels filter by the events' runs; all labels must match.
 	Pool   string
 	Key    string
 	Labels map[string]string
@@ -67,7 +66,7 @@ type FeedFilter struct {
 // FeedEvent is an event of a feed.
 type FeedEvent struct {
 	Event
-	// More says that further events are at hand. A reader that acknowledges when it is false writes
+	// More reports that other events are available. A reader that acknowledges when it is false writes
 	// little and repeats little.
 	More bool
 
@@ -94,14 +93,14 @@ func (e FeedEvent) Ack(ctx context.Context) error {
 	return e.reader.ack(ctx, e)
 }
 
-// DefaultFeedLag is the MaxLag of a feed for which nobody calls CreateFeed.
+// DefaultFeedLag is the MaxLag of a feed that Feed creates.
 const DefaultFeedLag = 7 * 24 * time.Hour
 
-// MaxFeeds is how many feeds a store may have for a person (Client.As) to create a further one. The
+// MaxFeeds is the number of feeds in a store up to which a person (Client.As) may create one. The
 // host itself may have any number.
 const MaxFeeds = 100
 
-// FeedLease is how long the other readers of a feed wait for one that has died.
+// FeedLease is how long other readers wait for a crashed reader of a feed.
 const FeedLease = 15 * time.Second
 
 var (
@@ -113,7 +112,7 @@ var (
 	ErrFeedLost = store.ErrFeedLost
 )
 
-// FeedStatus is a feed as it stands.
+// FeedStatus is the current state of a feed.
 type FeedStatus struct {
 	Name   string
 	MaxLag time.Duration
@@ -129,16 +128,16 @@ type FeedStatus struct {
 }
 
 // CreateFeed creates a feed with the events of all commits that are not yet visible when the call
-// returns. Hosts need it only if they must know when the feed begins, or if they want another lag
-// than DefaultFeedLag; Feed creates a missing feed itself. If the feed exists, CreateFeed changes
-// nothing and returns false.
+// returns. Hosts need it only to know when the feed begins, or for a lag other than DefaultFeedLag;
+// Feed creates a missing feed itself. If the feed exists, CreateFeed changes nothing and returns
+// false.
 //
-// Prune(before) keeps a run whose events the feed has not acknowledged, unless the run ended more
-// than maxLag before that time. Then it deletes the run, and the feed is lost (ErrFeedLost). Delete
-// a feed that nobody reads any more: until it is lost, it grows with each commit.
+// Prune(before) keeps a run with events that the feed has not acknowledged, unless the run ended
+// more than maxLag before that time. Then it deletes the run, and the feed is lost (ErrFeedLost).
+// Delete a feed that is no longer read: until it is lost, it grows with each commit.
 //
-// On PostgreSQL the first feed waits for all transactions that have written events, and so for the
-// host's own ones; a single one that stays open makes the call fail, and nothing is created.
+// On PostgreSQL the first feed waits for all transactions that have written events, including the
+// host's; if one stays open, the call fails without creating the feed.
 func (c *Client) CreateFeed(ctx context.Context, name string, maxLag time.Duration) (created bool, err error) {
 	if err := c.checkFeed(ctx, name); err != nil {
 		return false, err
@@ -162,8 +161,8 @@ func (c *Client) newFeed(name string, maxLag time.Duration) store.Feed {
 	return f
 }
 
-// DeleteFeed deletes the feed and its cursor; ErrNotFound if there is none of that name. A reader
-// of it gets ErrFeedTaken.
+// DeleteFeed deletes the feed and its cursor; ErrNotFound for an unknown name. A reader of it gets
+// ErrFeedTaken.
 func (c *Client) DeleteFeed(ctx context.Context, name string) error {
 	if err := c.checkFeed(ctx, name); err != nil {
 		return err

@@ -81,7 +81,7 @@ func (r *feedReader) serve(ctx context.Context, yield func(FeedEvent, error) boo
 	return err
 }
 
-// acquireLease waits until the feed has no other reader. It creates the feed if there is none.
+// acquireLease waits until the feed has no other reader. It creates a missing feed.
 func (r *feedReader) acquireLease(ctx context.Context, p *node.Poller) error {
 	for {
 		l, free, err := r.store.LeaseFeed(ctx, r.name, FeedLease, r.client.proc.LeaseTime())
@@ -115,8 +115,8 @@ func (r *feedReader) renewPeriodically(ctx context.Context, cancel context.Cance
 			cancel(err)
 			return
 		}
-		// Any other error may pass. While the lease is over and nobody has taken it, it can be
-		// renewed.
+		// Any other error may be transient. An expired lease can be renewed until another reader takes
+		// it.
 	}
 }
 
@@ -181,8 +181,8 @@ func (r *feedReader) deliver(ctx context.Context, p *node.Poller, yield func(Fee
 }
 
 // pause waits for a hint or the next poll, and until feedPause has passed since the last read
-// began. If events are held (FeedPage.Held), it does not wait for a hint, because nobody gives one
-// when these events can be read.
+// began. If events are held (FeedPage.Held), it does not wait for a hint, because there is no hint
+// when these events become readable.
 func (r *feedReader) pause(ctx context.Context, p *node.Poller, read time.Time, held bool) error {
 	if !held {
 		if err := p.Wait(ctx); err != nil {
@@ -322,8 +322,8 @@ func (r *feedReader) notePassed(at store.FeedPosition) {
 	r.passed = at
 }
 
-// acknowledged is how far the cursor may move without the caller: to the end of what was read once
-// all that was yielded is acknowledged. It is empty before.
+// acknowledged returns the position to which the cursor may move: the end of the last page, once
+// all its yielded events are acknowledged; empty before.
 func (r *feedReader) acknowledged() store.FeedPosition {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -15,35 +15,36 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// This file forks runs (J6). A fork is a new run that goes on from a point in the life of another
-// run, its source. Fork only reads the source, and copies what the fork needs: session, history and
-// answer. Afterwards the source can go on, end or be pruned without any effect on the fork.
+// This file forks runs. A fork is a new run that continues from a point in the life of another run,
+// its source. Fork only reads the source, and copies the required data: session, history and
+// answer. Afterwards the source can continue, end or be pruned without any effect on the fork.
 
 // ErrCannotFork says that the run cannot be forked at this point. The text of the error has the
 // reason. Nothing was stored.
 var ErrCannotFork = errors.New("lifecycle: run cannot be forked there")
 
-// Fork stores and returns a new run that goes on from a settled question of the run with this id,
-// or from the end of that run. The source run is not changed, and need not have ended. The
-// fork is a run like any other: it is queued, has its own log, attempts, limits and folders, and
-// its questions begin at 1. It inherits
+// Fork stores and returns a new run that continues from a settled question of the run with this id,
+// or from the end of that run. The source run is not changed, and need not have ended. The fork is
+// a run like any other: it is queued, has its own log, attempts, limits and folders, and its
+// questions begin at 1. It inherits
 //
-//   - the session as it was at that point. The engine branches the session in the first turn of the
+//   - the session at that point. The engine branches the session in the first turn of the
 //     fork. It must implement engine.Brancher, and decides which sessions it can branch. A fork
-//     from the end of a run that never got an answer begins anew with the prompt and needs no
+//     from the end of a run that never got an answer starts over with the prompt and needs no
 //     session;
-//   - the journal as it was at that point (engine.Journal). The fork's own begins after it. A run that
-//     had started runs of its own which had not ended then cannot be forked there;
-//   - the history up to that point, as Inherited returns it and as engine.Turn.Inherited has it;
+//   - the journal at that point (engine.Journal); the fork appends to its copy. A run with
+//     unfinished
+//     children cannot be forked there;
+//   - the history up to that point, as in Inherited and engine.Turn.Inherited;
 //   - the answer: the stored one, or At.Answer;
-//   - the specification, except for what At.Change changes. Files are not copied: a fork without a
+//   - the specification, with the changes of At.Change. Files are not copied: a fork without a
 //     WorkDir begins with an empty folder.
 //
 // An answer is used only for the question that was asked. So a fork inherits neither the answer to
 // an approval, nor the answer to a question that its author could not have answered, for instance
-// because of its audience (AskPolicy). The fork asks such a question again, together with those that
-// were asked together with it, as its own questions from number 1, with the audience, the number of
-// people and the wait of the source. Its engine is called once they are answered.
+// because of its audience (AskPolicy). The fork asks that question again, together with the others
+// of the turn, as its own questions from number 1, with the audience, the number of people and the
+// wait of the source. Its engine is called once they are answered.
 //
 // Run.ForkedFrom names the source of a fork. Query.ForkedFrom finds the forks of a run.
 //
@@ -51,10 +52,10 @@ var ErrCannotFork = errors.New("lifecycle: run cannot be forked there")
 // asked, the run has not ended, its session belongs to a resident process or was not kept by an
 // earlier release, the engine cannot branch the session, or the question does not take the Answer),
 // ErrNotAsked (a *NotAskedError: the author may not give the Answer), ErrSpecConflict (another run
-// has the id At.ID), an *ArgumentError or *SpecError. After any other error, including one of the context,
-// the fork may or may not have been stored: call again with the same At.ID. A client without
-// engines cannot check whether the session can be branched; if it cannot, the first turn of the
-// fork fails with SESSION_RESUME_FAILED.
+// has the id At.ID), an *ArgumentError or *SpecError. After any other error, including one of the
+// context, the fork may or may not have been stored: call again with the same At.ID. A client
+// without engines cannot check whether the session can be branched; if it cannot, the first turn of
+// the fork fails with SESSION_RESUME_FAILED.
 //
 // Nodes of a release without forks can neither execute nor read a fork.
 func (c *Client) Fork(ctx context.Context, id string, at At) (Run, error) {
@@ -63,9 +64,8 @@ func (c *Client) Fork(ctx context.Context, id string, at At) (Run, error) {
 }
 
 // GetOrFork is Fork, and also reports whether the fork existed before. If known is true, this call
-// stored nothing. If several calls fork with the same At.ID and the same At, exactly one of them
-// creates the fork and returns known as false, unless that call returns an error whose outcome is
-// unknown.
+// stored nothing. Of several calls with the same At.ID and the same At, exactly one creates the
+// fork and returns known as false, unless its outcome is unknown.
 func (c *Client) GetOrFork(ctx context.Context, id string, at At) (fork Run, known bool, err error) {
 	if err := c.checkRun(ctx, id); err != nil {
 		return Run{}, false, err
@@ -189,7 +189,7 @@ func (c *Client) existingFork(ctx context.Context, id string, at *At) (fork Run,
 		return Run{}, false
 	}
 	var body []byte
-	err := c.proc.Store.Confirm(ctx, func(r store.Reader) (err error) { // the caller relies on it (J8)
+	err := c.proc.Store.Confirm(ctx, func(r store.Reader) (err error) { // the caller relies on it
 		if fork, err = r.Run(ctx, at.ID); err == nil {
 			body, err = r.Spec(ctx, at.ID)
 		}
@@ -203,18 +203,18 @@ func (c *Client) existingFork(ctx context.Context, id string, at *At) (fork Run,
 		return Run{}, false
 	}
 	again, _, err := draftRun(spec, id, at, fork.CreatedAt)
-	// the digest of a fork's specification is never that of a submitted one
+	// a fork's digest never equals that of a submitted specification
 	return fork, err == nil && again.SpecDigest == fork.SpecDigest
 }
 
-// forkSource is what was read of the run that is to be forked.
+// forkSource is the data of the run to fork.
 type forkSource struct {
 	decide.ForkSource
 
 	spec Spec
 }
 
-// forkSource reads a run through Confirm: what the fork goes on from must be durable (J8).
+// forkSource reads a run through Confirm: the fork's starting point must be durable.
 func (c *Client) forkSource(ctx context.Context, id string, question int) (s forkSource, _ error) {
 	var body []byte
 	err := c.proc.Store.Confirm(ctx, func(r store.Reader) (err error) {
@@ -238,7 +238,7 @@ func (s *forkSource) refuse(format string, args ...any) error {
 	return fmt.Errorf("%w: run %s: %s", ErrCannotFork, s.Run.ID, fmt.Sprintf(format, args...))
 }
 
-// fork decides what the fork inherits.
+// fork decides the fork's inheritance.
 func (s *forkSource) fork(at *At, now time.Time) (*decide.Origin, error) {
 	from, err := decide.Fork(&s.ForkSource, &decide.ForkAt{
 		Question: at.Question, Answer: at.Answer, Answers: at.answers(), Author: at.Actor,
@@ -281,8 +281,8 @@ func (c *Client) checkBranch(ctx context.Context, name string, from *decide.Orig
 	return nil
 }
 
-// inheritJournal reads the part of the source's journal that the fork inherits. The source may go
-// on meanwhile: it only adds entries, and never changes one.
+// inheritJournal reads the part of the source's journal that the fork inherits. The source may
+// continue concurrently: it only adds entries, and never changes one.
 func (c *Client) inheritJournal(ctx context.Context, s *forkSource, from *decide.Origin) error {
 	if from.OwnEntries == 0 {
 		return nil

@@ -17,23 +17,21 @@ import (
 
 // This file has the argument of Fork, and reads the stored specification of a fork.
 
-// At says at which point a run is forked, and what the fork begins with.
+// At is the point of a fork, and its beginning.
 type At struct {
-	// Question is the number of a settled question of the run. The fork goes on from the moment at
-	// which the question was settled: it knows what happened before, and nothing that happened
-	// later. 0 means the end of a run that has ended. Of several questions that were asked
-	// together, any represents all: the fork continues with the answers to all of them, once all
-	// are settled.
+	// Question is the number of a settled question of the run. The fork continues from the moment at
+	// which the question was settled: it knows everything before, and nothing later. 0 means the end
+	// of a run that has ended. Of several questions of one turn, any represents all: the fork
+	// continues with the answers to all of them, once all are settled.
 	Question int
-	// Answer is what the fork's agent gets in place of the stored answer: a Reply to the question by
-	// the fork's author, which the question must admit as it would admit it from a person (only a
-	// text at the end of a run that had no open question). Its ID is Question or 0, its Key is
-	// empty, and its Actor is the author or the zero Actor. An approval that several people decide
-	// takes no Answer. If Answer is zero, the agent gets the stored answer, if the author may inherit
-	// it (see Fork). It is required after a question for everybody that nobody answered, and at the
-	// end of a run that has succeeded.
+	// Answer replaces the stored answer for the fork's agent: a Reply to the question by the fork's
+	// author, valid as a person's reply to it (only a text at the end of a run that had no open
+	// question). Its ID is Question or 0, its Key is empty, and its Actor is the author or the zero
+	// Actor. An approval by several people takes no Answer. If Answer is zero, the agent gets the
+	// stored answer, if the author may inherit it (see Fork). It is required after an unanswered
+	// question for everybody, and at the end of a run that has succeeded.
 	Answer Reply
-	// Actor is the author of the fork; the zero Actor stands for the actor of Client.As.
+	// Actor is the author of the fork; the zero Actor means the actor of Client.As.
 	Actor Actor
 	// ID is the id of the fork, like Spec.ID. A second call of Fork with the same id and the same
 	// At returns the existing fork. If it is empty, Fork makes an id.
@@ -50,7 +48,7 @@ func (at *At) answers() bool {
 	return at.Answer.Text != "" || len(at.Answer.Value) > 0 || at.Answer.Decision != ""
 }
 
-// check returns an error if one of the fields is invalid.
+// check returns an error if a field is invalid.
 func (at *At) check() error {
 	if at.Question < 0 {
 		return &ArgumentError{"at.Question", fmt.Sprint(at.Question), "the number of a settled question, or 0 for " +
@@ -76,7 +74,7 @@ func (at *At) check() error {
 	return argumentError("at.Answer.", reply.Validate())
 }
 
-// argumentError returns the fault of a field as one of an argument; nil for nil.
+// argumentError converts a field error to an argument error; nil for nil.
 func argumentError(prefix string, err error) error {
 	var fault *FieldError
 	if errors.As(err, &fault) {
@@ -85,8 +83,8 @@ func argumentError(prefix string, err error) error {
 	return err
 }
 
-// identity returns what distinguishes the Answer of a call from that of another with the same ID. A
-// text has the form that earlier releases give it.
+// identity distinguishes the Answer of a call from another call's with the same ID. A text has the
+// form of earlier releases.
 func (at *At) identity() []any {
 	if !at.answers() {
 		return []any{"", ""}
@@ -110,8 +108,7 @@ func decodeSubmitted(id string, stored []byte) (spec Spec, from *decide.Origin, 
 }
 
 // historyToInherit reads the settled questions that a fork at this one needs, 0 for all: up to the
-// last one that was asked together with it. It gives up when they are larger than what a fork can
-// inherit.
+// last question of its turn. It fails if they are larger than a fork can inherit.
 func historyToInherit(ctx context.Context, r store.RunReader, id string, question int) (run Run, needed []Record,
 	_ error) {
 	size := 0
@@ -177,7 +174,7 @@ func (specs) Decode(id string, stored []byte) (node.Spec, *decide.Origin, error)
 	}, from, err
 }
 
-// Child implements node.Specs. Limits and budget of the parent are not those of the child.
+// Child implements node.Specs. A child does not inherit its parent's limits and budget.
 func (specs) Child(parentID string, parent *node.Spec, id string, c *engine.Child, now time.Time) (
 	run store.Run, stored []byte, err error,
 ) {

@@ -27,9 +27,9 @@ type HistoryPage struct {
 	Next    string
 }
 
-// HistoryPage returns a page of the run's questions in the order of their numbers, and how each was
-// settled; those that are open have no resolution. A page takes about 256 KiB of memory, or as
-// much as its largest record beyond that. The error is an *ArgumentError if the query is invalid.
+// HistoryPage returns a page of the run's questions in the order of their numbers, with their
+// resolutions; open questions have none. A page takes about 256 KiB of memory, plus its largest
+// record. The error is an *ArgumentError if the query is invalid.
 func (c *Client) HistoryPage(ctx context.Context, id string, query HistoryQuery) (HistoryPage, error) {
 	if err := c.checkRun(ctx, id); err != nil {
 		return HistoryPage{}, err
@@ -202,8 +202,8 @@ func (c *Client) Question(ctx context.Context, id string, question int) (Record,
 	return withoutHandles(record), err
 }
 
-// QuestionWithKey returns the question of the run for which a reply or a vote with this idempotency
-// key was accepted, and how it was settled. The error is ErrNotFound if there is none.
+// QuestionWithKey returns the question, with its resolution, that accepted a reply or a vote with
+// this idempotency key, or ErrNotFound.
 func (c *Client) QuestionWithKey(ctx context.Context, id, key string) (Record, error) {
 	if err := c.checkRun(ctx, id); err != nil {
 		return Record{}, err

@@ -12,12 +12,11 @@ import (
 
 // Resume is a person's decision about a held run.
 type Resume struct {
-	// Choice is one of the choices of the run's block: ChoiceRepeat or ChoiceEnd, and ChoiceRaise
-	// or ChoiceEnd if the run has used up its budget.
+	// Choice is a choice of the run's block: ChoiceRepeat or ChoiceEnd, and ChoiceRaise or ChoiceEnd
+	// if the run has used up its budget.
 	Choice Choice
-	// Budget has the new limits for ChoiceRaise; it is zero for the other choices. A field that is
-	// 0 leaves this limit as it is. What the run has used so far still counts towards the new
-	// limits.
+	// Budget has the new limits for ChoiceRaise; it is zero for the other choices. 0 in a field keeps
+	// this limit. The run's usage so far counts towards the new limits.
 	Budget Budget
 	// Version is the version of the run that the person has seen. The decision is refused if the
 	// run has changed since. With 0, the decision applies to whatever the run is held for now.
@@ -26,18 +25,18 @@ type Resume struct {
 	Actor Actor
 }
 
-// Resume ends the hold of a run: the run goes on, or it fails. With ChoiceRepeat, a
-// queued run is executed as soon as a slot is free, with its answer and session, and a parked run
-// goes on waiting. If the cause of the hold still exists, the run is held again. With ChoiceRaise,
-// a run that has used up its budget gets a larger one, and is then executed in the same way. With
-// ChoiceEnd, the run fails with the code that it was held for. If several callers, or a caller and
-// the library, end the same hold at once, one of them succeeds.
+// Resume ends the hold of a run: the run continues, or it fails. With ChoiceRepeat, a queued run is
+// executed as soon as a slot is free, with its answer and session, and a parked run continues to
+// wait. If the cause of the hold still exists, the run is held again. With ChoiceRaise, a run that
+// has used up its budget gets a larger one, and is then executed likewise. With ChoiceEnd, the run
+// fails with the code of its hold. If several callers, or a caller and the library, end the same
+// hold at once, one of them succeeds.
 //
-// Errors, with nothing written: ErrNotFound, ErrNotHeld (for instance because the run goes on
-// already), ErrTerminal, ErrRunChanged (the run no longer has this Version), an *ArgumentError (the
-// run does not offer this choice, the new budget is used up already, or Actor is invalid). After
-// any other error, including one of the context, the decision may or may not have been stored: call
-// again. ErrNotHeld or ErrTerminal then says that the hold has ended.
+// Errors, with nothing written: ErrNotFound, ErrNotHeld (for instance because the run has
+// continued), ErrTerminal, ErrRunChanged (the run no longer has this Version), an *ArgumentError
+// (the run does not offer this choice, the new budget is already used up, or Actor is invalid).
+// After any other error, including one of the context, the decision may or may not have been
+// stored: call again. ErrNotHeld or ErrTerminal then means that the hold has ended.
 func (c *Client) Resume(ctx context.Context, id string, r Resume) error {
 	if err := c.checkRun(ctx, id); err != nil {
 		return err
@@ -58,7 +57,7 @@ func (c *Client) Resume(ctx context.Context, id string, r Resume) error {
 		if err := c.allowActor(ctx, r.Actor, ActionResume, &run, run.Pending); err != nil {
 			return nil, err
 		}
-		if r.refusal(&run) != nil { // the caller relies on the refusal, so what was read must be durable (J8)
+		if r.refusal(&run) != nil { // the caller relies on the refusal, so the read must be durable
 			if run, err = c.proc.ConfirmedRun(ctx, id); err != nil {
 				return nil, cmd.Failed(err)
 			}
@@ -70,7 +69,7 @@ func (c *Client) Resume(ctx context.Context, id string, r Resume) error {
 	})
 }
 
-// validate returns what is wrong with the decision independently of the run; nil if nothing is.
+// validate checks the decision independently of the run.
 func (r *Resume) validate() error {
 	var fault *FieldError
 	if err := r.Actor.Validate(); errors.As(err, &fault) {

@@ -24,8 +24,8 @@ type follower struct {
 	hub   *hub
 	runID string // empty: all runs
 	hints chan struct{}
-	// What a hint does: onHint is called if it is set, and must not block; a hint of the run's end
-	// wakes the follower if endOnly is set; otherwise any hint does, and its events are buffered.
+	// The effect of a hint: onHint is called if set, and must not block; if endOnly is set, only a
+	// hint of the run's end wakes the follower; otherwise any hint does, and its events are buffered.
 	onHint  func(store.Hint)
 	endOnly bool
 
@@ -69,7 +69,7 @@ func (h *hub) publish(hint store.Hint) {
 			continue
 		}
 		for _, f := range all {
-			f.notify(store.Hint{}) // without events: nobody knows whose they are
+			f.notify(store.Hint{}) // without events: their run is unknown
 		}
 	}
 }
@@ -194,8 +194,7 @@ func follows(events []store.Event, after uint64) bool {
 	return true
 }
 
-// following returns those of the events that follow the cursor without a gap, in a slice of their
-// own.
+// following returns the events that follow the cursor without a gap, in a new slice.
 func following(events []store.Event, after uint64) (found []store.Event) {
 	for _, e := range events {
 		if e.Seq == after+1 {

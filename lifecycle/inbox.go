@@ -19,15 +19,15 @@ type InboxQuery struct {
 	// too, and none that excepts the person, or that the person has voted on. The zero Actor asks
 	// for all open questions.
 	For Actor
-	// Labels are those of the questions' runs; all of them must be present with these values.
+	// Labels filters by the labels of the questions' runs; all must match.
 	Labels map[string]string
-	// Pool and Key are those of the questions' runs.
+	// Pool and Key filter by the questions' runs.
 	Pool string
 	Key  string
-	// Kinds are those that a question may have.
+	// Kinds are the accepted kinds of question.
 	Kinds []Kind
-	// DueBefore asks for the questions of runs with a Run.Deadline before this time: that is when
-	// the next step or the end of the wait of one of their questions falls due.
+	// DueBefore selects the questions of runs with a Run.Deadline before this time: when the next step
+	// or end of one of their questions' waits falls due.
 	DueBefore time.Time
 	// After is the Next of the page before; empty starts with the oldest question.
 	After string
@@ -43,7 +43,7 @@ type InboxPage struct {
 	Next      string
 }
 
-// InboxQuestion is an open question, with what somebody who answers it needs to know of its run.
+// InboxQuestion is an open question, with the information about its run that a respondent needs.
 type InboxQuestion struct {
 	RunID string
 	// Ancestors are the runs above it, from the root of its tree down to its parent; nil for a
@@ -53,14 +53,13 @@ type InboxQuestion struct {
 	Labels    map[string]string
 	Pool      string
 	Key       string
-	// Question is what is asked, when (AskedAt), and of whom (To; nil: everybody).
+	// Question is the question, with its time (AskedAt) and audience (To; nil: everybody).
 	Question Question
-	// Due is the Run.Deadline: when the next step or the end of the wait of one of the run's
-	// questions falls due; zero if none does. A question with a Wait has its own end in
-	// Question.EndsAt.
+	// Due is the Run.Deadline: when the next step or end of one of the run's questions' waits falls
+	// due; zero if none does. A question with a Wait has its end in Question.EndsAt.
 	Due time.Time
-	// Then is what happens to the question if nobody replies to it, and EndsAt when; zero: it waits
-	// for ever. See Run.EndOf.
+	// Then is what happens to the question without a reply, and EndsAt when; zero: it waits without
+	// limit. See Run.EndOf.
 	Then   Then
 	EndsAt time.Time
 }
@@ -74,13 +73,12 @@ type InboxCount struct {
 // MaxInboxRead is about how many runs one call of Inbox or CountInbox reads.
 const MaxInboxRead = 10_000
 
-// Inbox lists open questions, the oldest first, and those of one run in the order of their
-// numbers. Page by page, each question that is open all the time is listed once, whatever is asked
-// or answered meanwhile. Its cost does not grow with the number of runs that wait for other people,
-// nor with those that wait for nobody.
+// Inbox lists open questions, the oldest first, and questions of one run in the order of their
+// numbers. Across pages, each question that stays open is listed once, regardless of concurrent
+// changes. Its cost does not grow with the number of runs that wait for other people, or for none.
 //
-// Kinds is checked question by question: where few of many questions have the kind, pages are
-// short. Authorize is asked once, with the query as Access.Inbox.
+// Kinds is checked question by question: if few of many questions have the kind, pages are short.
+// Authorize is asked once, with the query as Access.Inbox.
 func (c *Client) Inbox(ctx context.Context, query InboxQuery) (InboxPage, error) {
 	place, err := c.checkInbox(ctx, &query)
 	if err != nil {
@@ -149,10 +147,10 @@ type inboxReader struct {
 	query *InboxQuery
 	limit int
 	page  InboxPage
-	place inboxPlace // after what was read
+	place inboxPlace // the end of the last page
 }
 
-// add adds the questions of the next run. It reports false when there is no room for one of them.
+// add adds the questions of the next run. It returns false once there is no room.
 func (r *inboxReader) add(run *Run) bool {
 	for i := -1; i < len(run.Siblings); i++ {
 		o := run.Pending
@@ -175,8 +173,8 @@ func (r *inboxReader) add(run *Run) bool {
 	return true
 }
 
-// inboxPlace is a place in an inbox: after a run among those that wait, and, unless the run's id is
-// empty, after a question of the run that comes next.
+// inboxPlace is a place in an inbox: after a waiting run, and, unless the run's id is empty, after
+// a question of the next run.
 type inboxPlace struct {
 	after    string
 	runID    string

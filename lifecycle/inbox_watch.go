@@ -11,28 +11,27 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// This file notifies hosts of changes in an inbox (K9). All watches of a client share one tracker,
-// which is woken by the store's hints. Since hints may be lost, the tracker also lists the runs
-// that wait every few seconds, once for all watches.
+// This file notifies hosts of changes in an inbox. All watches of a client share one tracker, which
+// the store's hints wake. Since hints may be lost, the tracker also lists the waiting runs every
+// few seconds, once for all watches.
 
-// InboxChange is what has changed in an inbox.
+// InboxChange is a change of an inbox.
 type InboxChange struct {
 	// Reload says that the whole inbox must be listed: at the beginning of a watch, and when more
 	// has changed than the watch remembers. Nothing else is set then.
 	Reload bool
 	// RunID is the run whose open questions have changed.
 	RunID string
-	// Questions are those of the run that the inbox has now, changed or not, in the order of their
-	// numbers.
+	// Questions are the run's questions that are now in the inbox, changed or not, in the order of
+	// their numbers.
 	Questions []InboxQuestion
-	// Gone are the numbers of the run's questions that have left the inbox: they were settled, put
-	// to others, or voted on by the person whose inbox it is. It may name one that the caller has
-	// not seen.
+	// Gone are the numbers of the run's questions that have left the inbox: settled, reassigned, or
+	// voted on by the inbox's person. It may include questions that the caller has not seen.
 	Gone []int
 }
 
-// InboxWatch reports what changes in an inbox. Make one with Client.WatchInbox, and call Close at
-// the end. Its methods are for one goroutine, which holds up nobody however slow it is.
+// InboxWatch reports changes of an inbox. Create one with Client.WatchInbox, and call Close at the
+// end. Its methods are for one goroutine; a slow one delays no other.
 type InboxWatch struct {
 	client  *Client
 	query   InboxQuery
@@ -42,7 +41,7 @@ type InboxWatch struct {
 
 	mu     sync.Mutex
 	reload bool                   // guarded by mu
-	runs   map[string]*watchedRun // guarded by mu; those that Next has not returned
+	runs   map[string]*watchedRun // guarded by mu; not yet returned by Next
 	order  []string               // guarded by mu; the ids of runs, the first to change first
 }
 
@@ -54,8 +53,8 @@ type watchedRun struct {
 
 // Bounds of watches.
 const (
-	// maxWatched is how many changed runs a watch remembers until Next returns them. A reader that
-	// lags further behind lists its inbox.
+	// maxWatched limits the changed runs that a watch remembers until Next returns them. A reader that
+	// lags more lists its inbox.
 	maxWatched = 1000
 	// inboxRescan is how often the runs that wait are listed. Listing takes at most one part in
 	// inboxShare of the time.
@@ -66,18 +65,18 @@ const (
 )
 
 // WatchInbox reports the changes of the inbox that Inbox lists for the query; After and Limit are
-// not used. A change is a question that is asked, claimed, given back, reminded of, escalated, put
-// to others, extended, voted on or settled. A claim that ends by its time is none: Question.Claim
+// not used. A change is a question that is asked, claimed, released, reminded of, escalated,
+// reassigned, extended, voted on or settled. The expiry of a claim is not a change: Question.Claim
 // has the time.
 //
-// The first InboxChange has Reload set. Whoever lists the inbox after it, and applies the changes
-// that follow, has the inbox as it is, a few seconds late at most as long as the store answers:
-// with a store.Watcher usually at once. Several changes of a run may be reported as one. A watch
-// has no cursor; whoever watches again lists the inbox again.
+// The first InboxChange has Reload set. A caller that lists the inbox after it, and applies the
+// later changes, has the current inbox, a few seconds late at most while the store answers, and
+// usually at once with a store.Watcher. Several changes of a run may be reported as one. A watch
+// has no cursor; a new watch needs a new list.
 //
-// All watches of a client together read the store for the runs that have changed, and list all runs
-// that wait every 5 seconds; less often if that takes longer than a quarter of a second. Without a
-// watch nothing is read. Authorize is asked as for Inbox, and again by InboxWatch.Recheck.
+// All watches of a client together read the changed runs from the store, and list all waiting runs
+// every 5 seconds; less often if that takes longer than a quarter of a second. Without a watch
+// nothing is read. Authorize is asked as for Inbox, and again by InboxWatch.Recheck.
 func (c *Client) WatchInbox(ctx context.Context, query InboxQuery) (*InboxWatch, error) {
 	query.After, query.Limit = "", 0
 	if _, err := c.checkInbox(ctx, &query); err != nil {
@@ -135,7 +134,7 @@ func (w *InboxWatch) drainOne() (change InboxChange, ok bool) {
 	return change, true
 }
 
-// questions are those of the run that the inbox has.
+// questions returns the run's questions that are in the inbox.
 func (w *InboxWatch) questions(run *Run) []InboxQuestion {
 	if run == nil || !w.waiting.Matches(run) {
 		return nil
@@ -145,7 +144,7 @@ func (w *InboxWatch) questions(run *Run) []InboxQuestion {
 	return r.page.Questions
 }
 
-// requestReload makes the next change one with Reload set, and drops the changes that it replaces.
+// requestReload makes the next change a Reload, and drops the changes that it replaces.
 func (w *InboxWatch) requestReload() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -193,7 +192,7 @@ func (w *InboxWatch) signal() {
 // inboxWatches starts a tracker with the first watch and ends it with the last one.
 type inboxWatches struct {
 	mu      sync.Mutex
-	tracker *inboxTracker // guarded by mu; nil while nobody watches
+	tracker *inboxTracker // guarded by mu; nil without watches
 	count   int           // guarded by mu
 }
 
@@ -225,8 +224,8 @@ func (s *inboxWatches) leave(w *InboxWatch) {
 	}
 }
 
-// inboxTracker knows the runs that wait, and passes on what changes. Its goroutine is the only one
-// that reads the store, and that writes waiting.
+// inboxTracker tracks the waiting runs, and passes on their changes. Only its goroutine reads the
+// store and writes waiting.
 type inboxTracker struct {
 	client *Client
 	cancel context.CancelFunc
@@ -236,10 +235,11 @@ type inboxTracker struct {
 	mu      sync.Mutex
 	watches map[*InboxWatch]struct{} // guarded by mu
 	ready   bool                     // guarded by mu; waiting is complete
-	waiting map[string]*Run          // guarded by mu; the runs that wait, with what a watch compares
-	hinted  map[string]*Run          // guarded by mu; runs that have changed, by id; nil: to be read
-	applied map[string]*Run          // guarded by mu; those of hinted that are being applied
-	rescan  bool                     // guarded by mu; any run may have changed
+	waiting map[string]*Run          // guarded by mu; the waiting runs, with the data that watches
+	// compare
+	hinted  map[string]*Run // guarded by mu; runs that have changed, by id; nil: to be read
+	applied map[string]*Run // guarded by mu; members of hinted being applied
+	rescan  bool            // guarded by mu; any run may have changed
 }
 
 func startInboxTracker(c *Client) *inboxTracker {
@@ -362,7 +362,7 @@ func (t *inboxTracker) applyHints(ctx context.Context) bool {
 	return len(changed) > 0
 }
 
-// read applies the run as it is stored. After an error the next scan finds what has changed.
+// read applies the stored run. After an error the next scan finds the changes.
 func (t *inboxTracker) read(ctx context.Context, id string) {
 	run, err := t.client.proc.Store.Run(ctx, id)
 	switch {

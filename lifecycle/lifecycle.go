@@ -25,8 +25,8 @@ import (
 
 // Config configures a Lifecycle. Only an engine is required.
 type Config struct {
-	// Store keeps the runs. If it is nil, they are kept in memory and are gone with the process. A
-	// store that is a store.Timekeeper also tells the time; see Clock.
+	// Store keeps the runs. Nil: in memory, lost with the process. A store that is a store.Timekeeper
+	// also provides the time; see Clock.
 	Store store.Store
 	// Engine executes the runs whose spec names no engine, and Engines has the others by name. At
 	// least one engine is required, and at most 1000 are allowed. Runs of other engines stay queued
@@ -36,14 +36,14 @@ type Config struct {
 	// Pools are created or changed in the store by New. The default pool always exists. Its
 	// capacity is DefaultCapacity unless it was configured.
 	Pools []Pool
-	// Dir has the folders of runs: DIR/<run id>/work, artifacts, transcripts and home, which only
-	// this user can access. If a folder belongs to another run, for instance of another store or
-	// one that was pruned, it is not used: see Lifecycle.Folder. If Dir is empty, turns get no
-	// folders: engines that are plain code need none, and engines with child processes refuse such
-	// turns. New creates Dir if it is missing, and returns an error if it cannot write there.
+	// Dir has the folders of runs: DIR/<run id>/work, artifacts, transcripts and home, which only this
+	// user can access. A folder that belongs to another run, for instance of another store or a pruned
+	// one, is not used: see Lifecycle.Folder. If Dir is empty, turns get no folders: engines that are
+	// Go code need none, and engines with child processes refuse these turns. New creates Dir if it is
+	// missing, and returns an error if it cannot write there.
 	//
-	// Nodes on several machines should share Dir: a node that does not find the folders of a run
-	// fails the turn with WORKSPACE_MISSING.
+	// Nodes on several machines should share Dir: a node that does not find the folders of a run fails
+	// the turn with WORKSPACE_MISSING.
 	Dir string
 
 	// Concurrency is the largest number of turns that this process executes at the same time; 64
@@ -58,38 +58,38 @@ type Config struct {
 	// remaining turns; a result that they return later is no success. Unless Grace is
 	// UntilDone, Serve returns at most 43 s after Grace, even if engines hang.
 	Grace time.Duration
-	// Forgiving is recommended for most hosts: deploys, rate limits and refused sessions then
-	// neither end a run nor lose an answer. It has the following effects on runs whose
-	// spec does not set the same fields, unless the fields below are set:
+	// Forgiving is recommended for most hosts: deploys, rate limits and refused sessions then neither
+	// end a run nor lose an answer. It has the following effects on runs whose spec does not set the
+	// same fields, unless the fields below are set:
 	//
-	//   - Retry: passing failures are retried DefaultRetries times.
-	//   - OnInterrupt is Ask: only people know whether an interrupted turn may be executed again,
-	//     so its run is held until somebody decides.
-	//   - Hold is HoldOn: runs are held if somebody can repair the cause.
+	//   - Retry: transient failures are retried DefaultRetries times.
+	//   - OnInterrupt is Ask: only people know whether an interrupted turn may be repeated,
+	//     so its run is held until an operator decides.
+	//   - Hold is HoldOn: runs are held if an operator can repair the cause.
 	//
-	// Held runs need an operator: list them with Runs(Query{Held: true}), count them with Stats,
-	// and decide with Resume. If Forgiving is false, such runs fail at once with an error code, for
+	// Held runs need an operator: list them with Runs(Query{Held: true}), count them with Stats, and
+	// decide with Resume. If Forgiving is false, these runs fail immediately with an error code, for
 	// hosts that prefer to submit again.
 	//
 	// Earlier releases cannot read held runs: set Forgiving after their nodes have been replaced.
 	Forgiving bool
-	// Retry is the default for runs whose spec has no Retry. If it is nil, a passing failure
-	// fails such a run.
+	// Retry is the default for runs whose spec has no Retry. Nil: a transient failure fails these
+	// runs.
 	Retry *Retry
 	// OnInterrupt is the policy for interrupted turns of runs whose spec has none: Fail (also
 	// when empty), Repeat or Ask.
 	OnInterrupt OnInterrupt
-	// Hold says whether runs are held instead of failed if somebody can repair the cause:
-	// HoldOn, or HoldOff (also when empty). It is the default for runs whose spec has no Hold.
+	// Hold decides whether runs are held if an operator can repair the cause: HoldOn, or HoldOff (also
+	// when empty). It is the default for runs whose spec has no Hold.
 	Hold HoldPolicy
 	// Poll is how long the scheduler and followers wait for a hint before they read the store; 1 s
 	// when zero.
 	Poll time.Duration
 
-	// Clock tells the time for deadlines, events and records. If it is nil, the clock of the store
-	// is used, provided that the store is a store.Timekeeper, and SystemClock otherwise: then a
-	// node whose own clock is wrong neither fires a deadline early nor delays one. Leases are
-	// judged by the clock of a store.Timekeeper even if Clock is set. See Clock.
+	// Clock provides the time for deadlines, events and records. Nil: the store's clock if it is a
+	// store.Timekeeper, so that a node with a wrong clock neither fires a deadline early nor delays
+	// one; otherwise SystemClock. Leases are judged by the clock of a store.Timekeeper even if Clock
+	// is set. See Clock.
 	Clock Clock
 	// Logger is slog.Default when nil.
 	Logger *slog.Logger
@@ -100,8 +100,8 @@ type Config struct {
 	Authorize Authorize
 }
 
-// UntilDone is the Config.Grace of a shutdown that lets every turn finish. Nothing is claimed
-// meanwhile, and the lease is renewed. A turn whose engine never returns keeps Serve from ending.
+// UntilDone is the Config.Grace of a shutdown that lets every turn finish. In the meantime nothing
+// is claimed, and the lease is renewed. A turn whose engine never returns keeps Serve from ending.
 const UntilDone = time.Duration(math.MaxInt64)
 
 // Lifecycle executes runs, and has all calls of a Client. It is safe for concurrent use.
@@ -150,8 +150,8 @@ func New(cfg Config) (*Lifecycle, error) {
 	return l, nil
 }
 
-// allEngines returns the engines by name. An engine that keeps something by run id is replaced by a
-// copy with a scope of its own: another Lifecycle may have other runs with the same ids.
+// allEngines returns the engines by name. An engine that keeps data by run id is replaced by a copy
+// with a separate scope: another Lifecycle may have other runs with the same ids.
 func (c Config) allEngines() (map[string]engine.Engine, error) {
 	engines := maps.Clone(c.Engines)
 	if engines == nil {
@@ -317,11 +317,11 @@ func (l *Lifecycle) serve(ctx context.Context) error {
 			return fmt.Errorf("lifecycle: serve: %w", err)
 		case !errors.Is(err, store.ErrStaleEpoch):
 			return err
-		case ctx.Err() != nil: // other nodes recover what this one held
+		case ctx.Err() != nil: // other nodes recover this one's runs
 			return nil
 		}
 		l.notices.leaseLost(id, l.proc.Now())
-		l.proc.Log.Warn("lease lost: somebody took over; joining again", "node", id, "stuck", len(l.Stuck()))
+		l.proc.Log.Warn("lease lost: another node took over; joining again", "node", id, "stuck", len(l.Stuck()))
 		n, err = l.rejoin(ctx)
 	}
 }

@@ -8,28 +8,27 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// NodeStatus is a node, as the store knows it: one that is registered, or what is left of one that
-// has gone.
+// NodeStatus is the stored state of a node: a registered one, or the tombstone of one that has
+// gone.
 type NodeStatus struct {
 	ID string
-	// Engines are the names of the engines that it has; nil if it says nothing of them, and for one
-	// that has gone.
+	// Engines are the names of the node's engines; nil if unknown or gone.
 	Engines []string
 	// Lease is the length of its lease, and Until when the lease ends unless the node renews it, by
 	// the store's clock. Both are zero for a node that has gone.
 	Lease time.Duration
 	Until time.Time
-	// Process is the number of its process; 0 if that is one of another machine, or not known. Dead
-	// says that this process has ended: the next pass of recovery removes the node.
+	// Process is the number of its process; 0 if unknown or on another machine. Dead reports that this
+	// process has ended: the next pass of recovery removes the node.
 	Process int
 	Dead    bool
-	// DepartedAt is when the node was removed from the registry; zero for one that is registered.
-	// Nodes that have gone are listed as long as parked runs name them.
+	// DepartedAt is when the node was removed from the registry; zero if registered. Departed nodes
+	// are listed as long as parked runs name them.
 	DepartedAt time.Time
 }
 
-// Nodes lists the registered nodes by id, and after them those that have gone and parked runs still
-// name, for operators. Stats has their number alone. Authorize is asked as for Stats.
+// Nodes lists the registered nodes by id, and then departed nodes that parked runs still name, for
+// operators. Stats has only their number. Authorize is asked as for Stats.
 func (c *Client) Nodes(ctx context.Context) ([]NodeStatus, error) {
 	if err := c.check(ctx); err != nil {
 		return nil, err
@@ -63,7 +62,7 @@ func statusOf(n *store.Node) NodeStatus {
 	return s
 }
 
-// Recovery counts what a recovery did.
+// Recovery counts the effects of a recovery.
 type Recovery struct {
 	Nodes    int // processes found dead
 	Requeued int // interrupted turns that will be repeated
@@ -71,16 +70,15 @@ type Recovery struct {
 	Failed   int // runs whose context is lost
 }
 
-// Recover settles what dead processes left. Serve does it by itself, at its start and
-// whenever a lease runs out; it may be called at any time, twice or by several processes at once,
-// with the same result as once. On a store.Local, a process that lives but is silent is taken
-// over by Serve alone, which observes it for a lease. If this process serves, its own node lives,
-// whatever the clock says.
+// Recover settles the runs of dead processes. Serve does so itself, at its start and whenever a
+// lease expires; calls are idempotent, also from several processes at once. On a store.Local, only
+// Serve takes over a live but silent process, after observing it for a lease. If this process
+// serves, its own node counts as alive, whatever the clock.
 //
-// Parked runs of resumable engines belong to no process. They go on when their question is settled,
-// and nothing is written for them, however many there are; so they are not counted. Only those
-// whose session the engine refuses fail: Recover asks the engines that can tell (engine.Checker)
-// about each of them, and Serve does so slowly beside its work.
+// Parked runs of resumable engines belong to no process. They continue when their question is
+// settled, and nothing is written for them, whatever their number; so they are not counted. They
+// fail only if the engine refuses their session: Recover asks the engines that implement
+// engine.Checker about each of them, and Serve does so slowly in the background.
 func (c *Client) Recover(ctx context.Context) (Recovery, error) {
 	if err := c.check(ctx); err != nil {
 		return Recovery{}, err

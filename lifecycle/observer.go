@@ -21,27 +21,27 @@ import (
 // and alarms. Each function may be nil. An Observer without functions costs no time and no
 // allocations.
 //
-// One goroutine calls all functions but Start, one at a time, after the commit. A slow function
-// delays only later notices. At most MaxNotices wait in memory; further ones are dropped, and
-// Dropped is called with their number. If a function panics or ends its goroutine, the library logs
-// this and delivers the next notice.
+// One goroutine calls all functions except Start, one at a time, after the commit. A slow function
+// delays only later notices. At most MaxNotices wait in memory; more are dropped, and Dropped is
+// called with their number. If a function panics or ends its goroutine, the library logs this and
+// delivers the next notice.
 //
 // A notice may be lost: when the process dies, when it never learns that its commit was stored, and
-// when the queue is full. Use the run's events, which are complete, for what must not be lost. Only
-// the process that made a commit gets a notice of it. There is no notice of commits in a
-// transaction of the host's own (Client.On), because the library does not learn whether the
-// transaction was committed.
+// when the queue is full. Use the run's events, which are complete, for data that must not be lost.
+// Only the process that made a commit gets a notice of it. Commits in a transaction of the host
+// (Client.On) have no notice, because the library does not learn whether the transaction was
+// committed.
 //
 // Notices are delivered in the order in which this process learned of its commits. If two
 // goroutines commit changes of one run at almost the same time, their notices may be in the wrong
 // order: compare their Versions.
 type Observer struct {
-	// Start is no notice: the worker calls it right before it calls the engine, and the engine
-	// waits for it, so it must return at once. Many goroutines may call it at the same time. It
-	// returns the context that the engine gets, which must be derived from ctx, and a text that
-	// identifies the turn's trace, such as a traceparent: at most 256 bytes of UTF-8. The commit
-	// that ends the turn stores the text as Run.Trace, unless it is empty. If Start panics, the
-	// turn goes on as if there were no Start.
+	// Start is not a notice: the worker calls it right before it calls the engine, and the engine
+	// waits for it, so it must return immediately. Many goroutines may call it at the same time. It
+	// returns the engine's context, which must be derived from ctx, and a text that identifies the
+	// turn's trace, such as a traceparent: at most 256 bytes of UTF-8. The commit that ends the turn
+	// stores the text as Run.Trace, unless it is empty. If Start panics, the turn continues as if
+	// there were no Start.
 	Start func(ctx context.Context, turn StartedTurn) (forEngine context.Context, trace string)
 	// Transition is called for a submission and for each change of a run's state.
 	Transition func(Transition)
@@ -50,8 +50,8 @@ type Observer struct {
 	// Settled is called when a question is settled: by a reply, by an automatic decision, or by the
 	// end of its run.
 	Settled func(Settlement)
-	// Blocked is called when a run cannot go on for now, because its turn is retried later or
-	// because the run is held. The Block says why.
+	// Blocked is called when a run cannot continue for now, because its turn is retried later or
+	// because the run is held. The Block has the reason.
 	Blocked func(BlockedRun)
 	// LeaseLost is called when this process has lost its lease, so that others may take over the
 	// runs that it was executing. Serve joins again by itself.
@@ -99,13 +99,13 @@ type EndedTurn struct {
 	ObservedRun
 	// State is the run's state after the turn.
 	State State
-	// Stored says that the end of the turn was stored. If it was not, the run was canceled
-	// meanwhile, another node has taken the run over, or the store does not answer.
+	// Stored reports that the end of the turn was stored. If not, the run was canceled, another node
+	// has taken it over, or the store does not answer.
 	Stored bool
 	// Queued is how long the run waited in the queue.
 	Queued time.Duration
-	// Usage is what the turn has used. Its field Worked is set even if the engine reported no
-	// usage. The time that a question waits for a person is not part of it: see Settlement.
+	// Usage is the usage of the turn. Its field Worked is set even if the engine reported no usage. It
+	// excludes the time in which a question waits for a person: see Settlement.
 	Usage Usage
 	// Meta is the Meta of the run's Spec.
 	Meta map[string]string
@@ -125,7 +125,7 @@ type Settlement struct {
 	Waited time.Duration
 }
 
-// BlockedRun is a run that cannot go on now.
+// BlockedRun is a run that cannot continue now.
 type BlockedRun struct {
 	ObservedRun
 	Block Block
@@ -158,7 +158,8 @@ type notices struct {
 	dropped    int           // guarded by mu; dropped notices since the last call of Dropped
 	faults     uint64        // guarded by mu; calls that panicked or ended their goroutine
 	delivering bool          // guarded by mu; a goroutine delivers
-	idle       chan struct{} // guarded by mu; nil if nobody waits; the goroutine that delivers closes it when it ends
+	idle       chan struct{} // guarded by mu; nil without waiters; closed by the delivering goroutine
+	// when it ends
 }
 
 // newNotices returns nil for an observer without functions.
@@ -170,8 +171,8 @@ func newNotices(o Observer, log *slog.Logger) *notices {
 	return &notices{observer: o, log: log}
 }
 
-// add queues a notice, a pointer to what one of the observer's functions takes, or counts it as
-// dropped if the queue is full. It never blocks.
+// add queues a notice, a pointer to the argument of an observer's function, or counts it as dropped
+// if the queue is full. It never blocks.
 func (n *notices) add(notice any) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -191,7 +192,7 @@ func (n *notices) add(notice any) {
 }
 
 // deliver calls the observer until no notice waits. If the observer panics or ends this goroutine,
-// a new goroutine goes on.
+// a new goroutine continues.
 func (n *notices) deliver() {
 	var notice any
 	defer func() {
@@ -201,7 +202,8 @@ func (n *notices) deliver() {
 		n.noteFault(recover())
 		go n.deliver()
 	}()
-	runtime.Gosched() // who has just committed goes on first; what it commits next is delivered together with this
+	runtime.Gosched() // yield to the committing goroutine, whose next commits are then delivered
+	// together with this one
 	for {
 		if notice = n.next(); notice == nil {
 			return
@@ -234,8 +236,8 @@ func (n *notices) call(notice any) {
 // keptNotices is the largest capacity of a queue whose memory is used again.
 const keptNotices = 256
 
-// next removes and returns the next notice. If there is none, it marks the delivery as ended and
-// returns nil.
+// next removes and returns the next notice. Without one, it marks the delivery as ended and returns
+// nil.
 func (n *notices) next() (notice any) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -339,7 +341,7 @@ func (n *notices) Claimed(r *store.Run) {
 // maxTrace is the largest size in bytes of the text that Observer.Start returns.
 const maxTrace = 256
 
-// StartTurn calls the observer's Start. If there is none, or it panics, it returns nil.
+// StartTurn calls the observer's Start. Without one, or if it panics, it returns nil.
 func (n *notices) StartTurn(ctx context.Context, r *store.Run, at time.Time, meta map[string]string) (
 	forEngine context.Context, trace string,
 ) {
@@ -361,8 +363,8 @@ func (n *notices) StartTurn(ctx context.Context, r *store.Run, at time.Time, met
 	return forEngine, trace
 }
 
-// TurnEnded adds the notice that a turn has ended. The record r is the latest one of the run that
-// this node knows.
+// TurnEnded adds the notice that a turn has ended. The record r is the run's latest one known to
+// this node.
 func (n *notices) TurnEnded(r *store.Run, turn node.EndedTurn) {
 	if n == nil || n.observer.Turn == nil {
 		return

@@ -65,7 +65,7 @@ func knownOnInterrupt(o OnInterrupt) bool {
 
 func knownHold(h HoldPolicy) bool { return slices.Contains([]HoldPolicy{"", HoldOff, HoldOn}, h) }
 
-// validateAsk returns what is wrong with the submitter or the policy; nil if nothing is.
+// validateAsk returns the fault of the submitter or the policy, or nil.
 func (s *Spec) validateAsk() *SpecError {
 	if s.Submitter != "" {
 		if (&Audience{Users: []string{s.Submitter}}).Validate() != nil {
@@ -92,7 +92,7 @@ func (s *Spec) validateAsk() *SpecError {
 	return s.validatePeople()
 }
 
-// validatePeople returns a fault if the policy asks nobody, or fewer people than must decide; nil
+// validatePeople returns a fault if the policy asks no one, or fewer people than must decide; nil
 // otherwise.
 func (s *Spec) validatePeople() *SpecError {
 	switch need, rejects := s.Ask.Need, s.Ask.Rejects; {
@@ -102,7 +102,7 @@ func (s *Spec) validatePeople() *SpecError {
 		return &SpecError{"Ask.Rejects", strconv.Itoa(rejects), fmt.Sprintf("0 to %d", interaction.MaxNeed), nil}
 	}
 	if to := s.Ask.To; s.Ask.Wait == nil && (to.Open() || len(to.Groups) > 0) {
-		return nil // nobody knows how many people these are, so there may be enough
+		return nil // their number is unknown, so there may be enough
 	}
 	q := Question{Subject: &interaction.Subject{}}
 	decide.Address(s.Ask, s.Submitter, &q)

@@ -14,17 +14,16 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// This file is about who works on an open question (K5): one person claims it for a time or gives
-// it back, and others are asked in place of those who were. Each is one commit with the event
-// interaction.changed, and races with replies, deadlines and other changes: one of them wins.
+// This file implements claims and reassignment: one person claims an open question for a time or
+// releases it, or its audience is replaced. Each is one commit with the event interaction.changed,
+// and races with replies, deadlines and other changes: one of them wins.
 
-// Claim gives an open question to the client's actor (Client.As) alone: nobody else can answer or
-// claim it before until. Claiming it again changes the time. A claim does not delay the steps and
-// the end of the question's wait, and an escalation ends the claim. A claim that has expired has no
-// effect.
+// Claim reserves an open question for the client's actor (Client.As): no other person can answer or
+// claim it before until. Repeating the claim changes the time. A claim does not delay the steps and
+// the end of the question's wait, and an escalation ends the claim. An expired claim has no effect.
 //
 // Errors, with nothing written: ErrNotFound, ErrNotAllowed, ErrNotAsked (a *NotAskedError),
-// ErrClaimed (a *ClaimedError: who has it, and until when), ErrNotWaiting (a *WaitError: no such
+// ErrClaimed (a *ClaimedError: by whom, and until when), ErrNotWaiting (a *WaitError: no such
 // question), ErrSettled (a *SettledError), ErrTooMany (MaxChanges), and an *ArgumentError in three
 // cases: the actor has no ID, several people decide the question, or until is not after now and at
 // most interaction.MaxClaim later. After any other error the question may or may not be claimed:
@@ -47,13 +46,13 @@ func (c *Client) Claim(ctx context.Context, id string, question int, until time.
 	})
 }
 
-// Release gives back a question that the client's actor has claimed. Without a claim that lasts it
-// does nothing. The claim of somebody else is only released by the host itself (the zero Actor),
-// and by those whom Authorize allows ActionOverrule.
+// Release releases the client's actor's claim of a question. Without a current claim it does
+// nothing. Only the host itself (the zero Actor), and actors whom Authorize allows ActionOverrule,
+// can release another person's claim.
 //
-// Errors, with nothing written: ErrNotFound, ErrNotAllowed, ErrClaimed (a *ClaimedError: somebody
-// else has it), ErrNotWaiting (a *WaitError: no such question), ErrSettled (a *SettledError). After
-// any other error the question may or may not be released: call again.
+// Errors, with nothing written: ErrNotFound, ErrNotAllowed, ErrClaimed (a *ClaimedError: by another
+// person), ErrNotWaiting (a *WaitError: no such question), ErrSettled (a *SettledError). After any
+// other error the question may or may not be released: call again.
 func (c *Client) Release(ctx context.Context, id string, question int) error {
 	if err := c.checkQuestionCall(ctx, id, question); err != nil {
 		return err
@@ -68,18 +67,18 @@ func (c *Client) Release(ctx context.Context, id string, question int) error {
 	})
 }
 
-// Reassign puts an open question to others, in place of those who were asked, and ends a claim.
-// From is who was asked when the caller looked, Question.To: if others are asked by now, the call
-// is refused. Whoever was excepted stays excepted, and votes that were given stay. Who is asked may
-// do so, unless somebody else has claimed the question; besides them the host itself (the zero
-// Actor), and those whom Authorize allows ActionOverrule.
+// Reassign replaces the audience of an open question, and ends a claim. From is the audience that
+// the caller saw, Question.To: if it has changed since, the call is refused. Excepted users stay
+// excepted, and votes stay. Allowed for the current audience, unless another person has claimed the
+// question, for the host itself (the zero Actor), and for actors whom Authorize allows
+// ActionOverrule.
 //
 // Errors, with nothing written: ErrNotFound, ErrNotAllowed, ErrNotAsked (a *NotAskedError),
-// ErrClaimed (a *ClaimedError: who has it, and until when), ErrReassigned (a *ReassignedError: who
-// is asked now), ErrNotWaiting (a *WaitError: no such question), ErrSettled (a *SettledError),
-// ErrTooMany (MaxChanges), an *ArgumentError (to is for nobody, for fewer people than must decide,
-// or has names that cannot be stored). After any other error others may or may not be asked: read
-// the question.
+// ErrClaimed (a *ClaimedError: by whom, and until when), ErrReassigned (a *ReassignedError: the
+// current audience), ErrNotWaiting (a *WaitError: no such question), ErrSettled (a *SettledError),
+// ErrTooMany (MaxChanges), an *ArgumentError (to admits no one, or fewer people than must decide,
+// or has names that cannot be stored). After any other error the question may or may not be
+// reassigned: read it.
 func (c *Client) Reassign(ctx context.Context, id string, question int, from *Audience, to Audience) error {
 	if err := c.checkQuestionCall(ctx, id, question); err != nil {
 		return err
@@ -101,10 +100,9 @@ func (c *Client) Reassign(ctx context.Context, id string, question int, from *Au
 	})
 }
 
-// actionOrOverrule returns the action that Authorize is asked about. The refusal says why the actor
-// has no right of its own to make the call; nil if it has. An actor without it may be allowed to
-// overrule: the host itself, and whomever Authorize allows ActionOverrule. Without an Authorize,
-// the refusal stands for everybody but the host.
+// actionOrOverrule returns the action for Authorize. The refusal says why the actor has no right to
+// the call; nil if it has. The host itself, and actors whom Authorize allows ActionOverrule, may
+// overrule the refusal. Without an Authorize, the refusal applies to everybody except the host.
 func (c *Client) actionOrOverrule(action Action, refusal error) (Action, error) {
 	switch {
 	case refusal == nil:
@@ -152,14 +150,14 @@ func (c *Client) changeOpenQuestion(ctx context.Context, action Action, id strin
 	})
 }
 
-// MaxChanges is how many changes of its open questions may be the last events of a run: claims,
-// releases, and calls of Reassign and Extend. Then people can make no further ones (ErrTooMany)
-// until a question is answered or a step of a wait is carried out. Replies and releases are always
-// possible, and so is everything to the host itself.
+// MaxChanges is the number of consecutive changes of open questions, as the last events of a run:
+// claims, releases, and calls of Reassign and Extend. After that, people's changes fail with
+// ErrTooMany until a question is answered or a step of a wait is executed. Replies and releases are
+// always possible, and the host itself has no limit.
 const MaxChanges = 500
 
-// checkChanges returns an error if people may not change the open questions of the run any more. It
-// reads one event as a rule: that of MaxChanges events ago, if there are so many.
+// checkChanges returns an error if people may make no more changes of the run's open questions. It
+// usually reads one event, the one MaxChanges events ago, if any.
 func (c *Client) checkChanges(ctx context.Context, run *Run) error {
 	if c.actor.IsZero() || run.Seq < MaxChanges {
 		return nil
@@ -181,8 +179,8 @@ func (c *Client) checkChanges(ctx context.Context, run *Run) error {
 		MaxChanges)
 }
 
-// confirmReleased makes durable that nobody has claimed the question (J8). It is node.ErrReadAgain if
-// somebody has.
+// confirmReleased makes the absence of a claim durable. It returns node.ErrReadAgain if the
+// question is claimed.
 func (c *Client) confirmReleased(ctx context.Context, id string, question int, now time.Time) error {
 	return c.proc.Store.Confirm(ctx, func(r store.Reader) error {
 		run, err := r.Run(ctx, id)

@@ -10,23 +10,21 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Reply answers the question that the run waits with, or one of several: the run goes on
-// when their rule is met, and until then the other questions stay open as they are. A reply to an
-// approval that several people decide is a vote: the question stays open until enough people
-// have approved or rejected it. Exactly one of all replies to a question, deadlines and cancels
-// wins. A reply that comes after the deadline is accepted as long as the deadline has not
-// settled the question. With a Key it is idempotent: the same key and body returns the first
-// receipt, whatever state the run is in by then. If the question has an audience, the receipt
-// is returned only to its author (Actor.Is) and to the host; another actor gets ErrSettled.
+// Reply answers the run's open question, or one of several: the run continues when their rule is
+// met, and until then the other questions stay open. A reply to an approval by several people is a
+// vote: the question stays open until enough people have approved or rejected it. Exactly one of
+// all replies to a question, deadlines and cancels wins. A reply after the deadline is accepted as
+// long as the deadline has not settled the question. With a Key it is idempotent: the same key and
+// body returns the first receipt, whatever the run's state. If the question has an audience, the
+// receipt is returned only to its author (Actor.Is) and to the host; another actor gets ErrSettled.
 //
-// Errors, with nothing written: ErrInvalidReply (a *ValueError if the question's schema does not
-// allow the value), ErrQuestionChanged (a *ChangedError: the reply was made to another text of
-// the question, which the error has as it is), ErrNotFound, ErrNotAllowed, ErrNotAsked (a
-// *NotAskedError: the question is for others), ErrClaimed (a *ClaimedError: somebody else works on
-// it), ErrVoted (a *VotedError: the author has voted), ErrNotWaiting (a *WaitError: no such
-// question, or not yet), ErrSettled (a *SettledError: somebody was first), ErrKeyConflict. After
-// any other error, of the context too, the reply may or may not have been accepted: call again with
-// the same Key.
+// Errors, with nothing written: ErrInvalidReply (a *ValueError if the question's schema rejects the
+// value), ErrQuestionChanged (a *ChangedError with the current question: the author saw another
+// one), ErrNotFound, ErrNotAllowed, ErrNotAsked (a *NotAskedError: the author is not in the
+// audience), ErrClaimed (a *ClaimedError: by another person), ErrVoted (a *VotedError: the author
+// has voted), ErrNotWaiting (a *WaitError: no such question, or not yet), ErrSettled (a
+// *SettledError: it was already settled), ErrKeyConflict. After any other error, including one of
+// the context, the reply may or may not have been accepted: call again with the same Key.
 func (c *Client) Reply(ctx context.Context, id string, reply Reply) (Receipt, error) {
 	if err := c.checkRun(ctx, id); err != nil {
 		return Receipt{}, err
@@ -71,9 +69,9 @@ func (c *Client) Reply(ctx context.Context, id string, reply Reply) (Receipt, er
 }
 
 // replyToRecent accepts the reply on the record that a store.RecentReader has in memory, which
-// saves the read of the run. The commit compares the version, so it accepts only what is accepted
-// after a read, too. Done is false, with nothing written, if that record does not show that the
-// reply will be accepted: it may be old, so nothing is refused because of it.
+// saves the read of the run. The commit compares the version, so it accepts only replies that a
+// read would accept too. Done is false, with nothing written, unless that record shows that the
+// reply will be accepted: it may be stale, so it is no reason to refuse.
 func (c *Client) replyToRecent(ctx context.Context, id string, reply Reply, run *Run) (_ Receipt, done bool, _ error) {
 	recent, ok := c.proc.Store.(store.RecentReader)
 	if !ok {
@@ -101,18 +99,18 @@ func (c *Client) replyToRecent(ctx context.Context, id string, reply Reply, run 
 	}
 }
 
-// replyStatus is what the store shows about a reply. If pending is set, the run waits with the very
-// question that the reply answers. Otherwise the reply is a duplicate or is refused, and Reply
-// returns what is set: the receipt or the refusal.
+// replyStatus is the stored status of a reply. If pending is set, the run waits with the question
+// that the reply answers. Otherwise the reply is a duplicate or is refused, and Reply returns the
+// receipt or the refusal set here.
 type replyStatus struct {
-	// question is the open one that the reply answers, or the settled one that its key or its
-	// number names; nil if it was never asked.
+	// question is the open question that the reply answers, or the settled one with its key or number;
+	// nil if it was never asked.
 	question *Question
 	pending  bool
 	receipt  Receipt // of the accepted reply with the same key and body
 	refusal  error
-	// settled: the receipt or the refusal says how the question was settled. The caller will not
-	// retry then, so what it is told must be durable (J8).
+	// settled: the receipt or the refusal reports how the question was settled. The caller will not
+	// retry then, so the result must be durable.
 	settled bool
 }
 
@@ -126,8 +124,7 @@ func (c *Client) replyStatus(ctx context.Context, id string, reply Reply, run *R
 	return status, err
 }
 
-// confirmedReplyStatus is a function of its own because what Confirm reads into escapes to the
-// heap.
+// confirmedReplyStatus is a separate function because Confirm's results escape to the heap.
 func (c *Client) confirmedReplyStatus(ctx context.Context, id string, reply Reply, run *Run) (replyStatus, error) {
 	var confirmed struct {
 		run    Run

@@ -49,14 +49,14 @@ type Spec struct {
 	// Submitting the same id and spec again returns the run; another spec is a conflict. If it is
 	// empty, Submit makes an id; such ids sort by time.
 	ID string `json:"-"`
-	// Prompt says what the agent must do; 1 byte to MaxPrompt of UTF-8, or none beside an Input.
+	// Prompt is the agent's task; 1 byte to MaxPrompt of UTF-8, or empty with an Input.
 	Prompt string `json:"prompt" plain:"own"`
 	// Input is the run's input as one JSON value, of at most MaxPrompt bytes, whose numbers are
 	// finite as float64, for an engine that takes JSON (engine.Turn.InputJSON), such as a function of engine/flow.
 	Input json.RawMessage `json:"input,omitempty"`
 	// Mode is Interactive when empty.
 	Mode Mode `json:"mode"`
-	// Engine names one of Config.Engines; empty stands for Config.Engine.
+	// Engine names an engine of Config.Engines; empty means Config.Engine.
 	Engine string `json:"engine,omitempty" plain:"word"`
 
 	// OutputSchema is a JSON Schema (draft 2020-12) that the final output must pass; empty for
@@ -66,66 +66,63 @@ type Spec struct {
 	// MaxAttempts is max_attempt: the turn in which an interactive run must complete. 0: not
 	// declared, rounds are unlimited. Questions that a turn asks together are one round.
 	MaxAttempts int `json:"max_attempts,omitempty"`
-	// MaxQuestions is how many questions a language model may ask in one turn by its text, up
-	// to interaction.MaxQuestions. If it is above 1, the agent is told how to write a list of
-	// questions, and the run goes on when each is answered. A longer list is treated as a malformed
-	// question: the person is shown the agent's text as it is. 0 stands for 1. The limit does not
-	// apply to questions that a Go engine asks (engine.AskAll).
+	// MaxQuestions limits the questions that a language model may ask in one turn by its text, up to
+	// interaction.MaxQuestions. If it is above 1, the agent's instructions describe a list of
+	// questions, and the run continues when each is answered. A longer list counts as a malformed
+	// question: the person sees the agent's original text. 0 means 1. The limit does not apply to
+	// questions from a Go engine (engine.AskAll).
 	MaxQuestions int `json:"max_questions,omitempty"`
 	// SessionTimeout is session_timeout_sec: how long a question waits before its deadline. Whole
-	// seconds, at least 1 s; 0 stands for DefaultSessionTimeout. In a strict run nothing happens
-	// then unless the engine holds a process: Ask.Wait says for each question what is to
-	// happen.
+	// seconds, at least 1 s; 0 means DefaultSessionTimeout. In a strict run nothing happens then
+	// unless the engine holds a process; use Ask.Wait to define the end of each question.
 	SessionTimeout time.Duration `json:"session_timeout"`
-	// AutoDecide lets the engine decide when nobody replies in time. Its zero value is strict:
-	// interactive_require_user_reply is true (section D).
+	// AutoDecide lets the engine decide if no one replies in time. Its zero value is strict:
+	// interactive_require_user_reply is true.
 	AutoDecide bool `json:"auto_decide,omitempty"`
-	// MaxAutoDecisions bounds automatic decisions; 0 stands for DefaultMaxAutoDecisions. The
-	// run fails at the deadline after the last one. The decisions that one deadline makes on
-	// several questions count once.
+	// MaxAutoDecisions limits automatic decisions; 0 means DefaultMaxAutoDecisions. The run fails at
+	// the deadline after the last one. One deadline's decisions on several questions count once.
 	MaxAutoDecisions int `json:"max_auto_decisions"`
 	// Repeatable says that a turn that was interrupted by a crash or a shutdown may be executed
 	// again, and also one whose agent was killed while the host lives.
 	Repeatable bool `json:"repeatable,omitempty"`
 	// OnInterrupt is the policy for a turn that was interrupted by a shutdown of its host, or lost
-	// with its worker or its agent. Fail: the run fails. Repeat: the same as Repeatable.
-	// Ask: the run is held until somebody decides whether the turn is executed again
-	// (Client.Resume). If it is empty and Repeatable is false, Config.OnInterrupt applies. If the
-	// host shuts down before the engine was called for the turn, the run always returns to the
-	// queue. A run of the profile sticky_process fails, because it has lost its process and with it
-	// all that was said. Its first turn is an exception: nobody was asked yet, so only that turn is
-	// lost, and the policy applies, with a new process.
+	// with its worker or its agent. Fail: the run fails. Repeat: the same as Repeatable. Ask: the run
+	// is held until an operator decides whether to repeat the turn (Client.Resume). If it is empty and
+	// Repeatable is false, Config.OnInterrupt applies. If the host shuts down before the engine was
+	// called for the turn, the run always returns to the queue. A run of the profile sticky_process
+	// fails, because it has lost its process and with it the conversation. Its first turn is an
+	// exception: no question was asked yet, so only that turn is lost, and the policy applies, with a
+	// new process.
 	OnInterrupt OnInterrupt `json:"on_interrupt,omitempty"`
-	// Hold says whether the run is held instead of failed if somebody can repair the cause:
-	// its engine is unavailable, its session is refused, its workspace is missing, or its retries
-	// are used up. If it is empty, Config.Hold applies. The turn of a held run is executed again
-	// after Client.Resume, or automatically after a pause of a minute at first and an hour at most.
+	// Hold decides whether the run is held if an operator can repair the cause: its engine is
+	// unavailable, its session is refused, its workspace is missing, or its retries are used up. If it
+	// is empty, Config.Hold applies. The turn of a held run is executed again after Client.Resume, or
+	// automatically after a pause of a minute at first and an hour at most.
 	Hold HoldPolicy `json:"hold,omitempty"`
-	// MaxRepeats is how often in a row a repeatable turn that lost its worker or its agent is
-	// executed again, each time after a longer pause, of a second at first and a minute at most;
-	// 0 stands for DefaultMaxRepeats. After the second loss, and before the last repeat, the
-	// run waits for a node that executes no other turn (store.Run.Suspect). The next loss fails the run with
-	// TURN_REPEAT_LIMIT_EXCEEDED. A turn that ends without a failure resets the count, and so does
-	// one that adds to the run's journal (engine.Journal); an orderly shutdown of the host does not
-	// count.
+	// MaxRepeats limits consecutive repeats of a repeatable turn that lost its worker or its agent,
+	// each after a longer pause, of a second at first and a minute at most; 0 means DefaultMaxRepeats.
+	// After the second loss, and before the last repeat, the run waits for a node that executes no
+	// other turn (store.Run.Suspect). The next loss fails the run with TURN_REPEAT_LIMIT_EXCEEDED. A
+	// turn that ends without a failure or adds to the run's journal (engine.Journal) resets the count;
+	// an orderly shutdown of the host does not count.
 	MaxRepeats int `json:"max_repeats,omitempty"`
 	// Retry says how a turn that failed for a passing reason is retried. If it is nil,
 	// Config.Retry applies, and without that there are no retries. With Max 0 there are no retries,
 	// whatever the Config says.
 	Retry *store.Retry `json:"retry,omitempty"`
-	// Budget limits the tokens and the turns that the run may use. It is checked before the
-	// run is queued for another turn: no turn is interrupted because of it, and a run that is
-	// complete stays complete. A person's time does not count. If the budget is used up, the run is
-	// held with its answer until somebody raises the budget or ends the run (Client.Resume). A run
-	// of the profile sticky_process cannot be held; it fails with BUDGET_EXHAUSTED instead of
-	// asking its next question. The zero value means no limits.
+	// Budget limits the tokens and the turns of the run. It is checked before the run is queued for
+	// another turn: no turn is interrupted because of it, and a complete run stays complete. People's
+	// time does not count. If the budget is used up, the run is held with its answer until an operator
+	// raises the budget or ends the run (Client.Resume). A run of the profile sticky_process cannot be
+	// held; it fails with BUDGET_EXHAUSTED instead of asking its next question. The zero value means
+	// no limits.
 	Budget store.Budget `json:"budget,omitzero"`
 	// TurnTimeout limits one turn, its repair rounds included; 0: no limit of the library's own.
 	TurnTimeout time.Duration `json:"turn_timeout,omitempty"`
-	// RepairRounds is how often, in one attempt, an agent whose output fails OutputSchema gets the
+	// RepairRounds limits how often, in one attempt, an agent whose output fails OutputSchema gets the
 	// reason and can correct the output, before the run fails with OUTPUT_INVALID. At most
 	// MaxRepairRounds; 0 means never. The engine must be able to continue its session, and to
-	// distinguish such a round from a first turn (engine.Turn.Repair).
+	// distinguish a repair round from a first turn (engine.Turn.Repair).
 	RepairRounds int `json:"repair_rounds,omitempty"`
 
 	// Pool is the pool in which the run executes; empty for the default pool. Key says for whom it
@@ -133,14 +130,14 @@ type Spec struct {
 	Pool string `json:"pool" plain:"word"`
 	Key  string `json:"key,omitempty"`
 	// Priority orders runs of one pool, higher first; -MaxPriority to MaxPriority. The order is
-	// strict: a run waits as long as runs of a higher priority occupy all slots of the pool,
-	// however old it is. Use a separate pool for work that must go on while there is more urgent
-	// work. Stats shows for each pool since when its oldest ready run has waited.
+	// strict: a run waits as long as runs of a higher priority occupy all slots of the pool, whatever
+	// its age. Use a separate pool for work that must not wait for more urgent work. Stats shows for
+	// each pool since when its oldest ready run has waited.
 	Priority int `json:"priority,omitempty"`
 	// NotBefore is the earliest time at which the run starts. It stays queued until then.
 	NotBefore time.Time `json:"not_before,omitzero"`
-	// Title says in a few words what the run is about, for the people who see it in a list or an
-	// inbox; at most MaxTitle bytes. No agent gets it.
+	// Title summarises the run for people, in a list or an inbox; at most MaxTitle bytes. Agents do
+	// not get it.
 	Title string `json:"title,omitempty"`
 	// Labels are for filtering; at most MaxLabels, keys to 63 bytes and values to 255.
 	Labels map[string]string `json:"labels,omitempty"`
@@ -377,7 +374,7 @@ func appendSpec(dst []byte, s *Spec) ([]byte, error) {
 	return w.Buf, w.Err
 }
 
-// knownWords are texts that most specifications have. Decoding one of them allocates nothing.
+// knownWords are texts that most specifications have. Decoding them allocates nothing.
 var knownWords = func() plainjson.Words {
 	words := plainjson.Words{}
 	plainjson.Learn(words, Interactive, Auto)
@@ -409,8 +406,7 @@ func scanSpec(body []byte) (Spec, bool) {
 	return v, s.Done()
 }
 
-// unmarshalSpec is a function of its own because its Spec escapes to the heap; that of scanSpec
-// does not.
+// unmarshalSpec is a separate function because its Spec escapes to the heap; scanSpec's does not.
 func unmarshalSpec(body []byte) (Spec, error) {
 	var s Spec
 	err := json.Unmarshal(body, &s)

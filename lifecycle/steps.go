@@ -13,16 +13,15 @@ import (
 // MaxExtension is how far from now Extend may move the end of a question.
 const MaxExtension = 366 * 24 * time.Hour
 
-// Extend moves the end of an open question's own wait to a later time. Its steps stay as they
-// are. If the question is answered, its end acts, or somebody else moves it at the same time, one
-// of them wins.
+// Extend moves the end of an open question's wait to a later time. Its steps do not change. If the
+// question is answered, its end acts, or another caller moves it at the same time, one of them
+// wins.
 //
 // Errors, with nothing written: ErrNotFound, ErrNotAllowed, ErrNotWaiting (a *WaitError: no such
 // question), ErrSettled (a *SettledError: it was answered, or its end has acted), ErrRunChanged
-// (somebody else has moved the end meanwhile), ErrTooMany (MaxChanges), an *ArgumentError (the
-// question has no end of its own, or until is not later than that end and now, and at most
-// MaxExtension from now). After any other error the end may or may not have been moved: read the
-// question.
+// (another caller has moved the end), ErrTooMany (MaxChanges), an *ArgumentError (the question's
+// wait has no end, or until is not later than that end and now, and at most MaxExtension from now).
+// After any other error the end may or may not have been moved: read the question.
 func (c *Client) Extend(ctx context.Context, id string, question int, until time.Time) error {
 	if err := c.checkQuestionCall(ctx, id, question); err != nil {
 		return err
@@ -53,9 +52,9 @@ func (c *Client) Extend(ctx context.Context, id string, question int, until time
 	})
 }
 
-// openQuestion reads the run and its open question of that number. If the question is not open, the
-// first error is the refusal, the same as that of Reply. A refusal is based on a durable read (J8).
-// The second error says that the store could not be read.
+// openQuestion reads the run and its open question with that number. If the question is not open,
+// the first error is the same refusal as Reply's, based on a durable read. The second error reports
+// that the store could not be read.
 func (c *Client) openQuestion(ctx context.Context, id string, question int) (*Run, *Question, error, error) {
 	run, err := c.proc.Store.Run(ctx, id)
 	if err != nil {

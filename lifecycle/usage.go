@@ -4,7 +4,7 @@ import (
 	"context"
 )
 
-// RunUsage is what a run has used so far.
+// RunUsage is the usage of a run so far.
 type RunUsage struct {
 	// Turns has the turns whose engine reported usage, in the order of their attempts. It includes
 	// turns that were retried, repeated or interrupted, and it stays complete after the run has
@@ -14,9 +14,9 @@ type RunUsage struct {
 	Total Usage
 }
 
-// Usage returns what each turn of the run has used, and the sum: the tokens and the cost that the
-// engine reported, and how long workers executed these turns. It does not include the time in which
-// the run was queued or waited for people. A turn is added when it ends.
+// Usage returns the usage of each turn of the run, and the sum: the tokens and the cost that the
+// engine reported, and the execution time of workers. It does not include the time in which the run
+// was queued or waited for people. A turn is added when it ends.
 //
 // The usage of two kinds of turns is missing, because it never reaches the store: turns whose
 // worker died, and turns during which the run was canceled or taken over by another node.

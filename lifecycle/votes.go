@@ -45,8 +45,8 @@ func votedRecord(q *Question, v *interaction.Vote) Record {
 	return Record{Question: *q, Actor: v.Actor, Key: v.Key, Digest: v.Digest, ResolvedAt: v.VotedAt}
 }
 
-// voteWithKey returns the vote of the run with the key, and its question, open or settled; nil if
-// there is none.
+// voteWithKey returns the run's vote with the key, and its question, open or settled; nil without
+// one.
 func voteWithKey(ctx context.Context, r store.Reader, run *Run, key string) (Record, *interaction.Vote, error) {
 	given := 0
 	for _, open := range run.OpenQuestions() {

@@ -71,8 +71,7 @@ func (w *world) waitsFor(q store.WaitingQuery, between func()) (all []string) {
 	}
 }
 
-// judgeWaiting compares what the store lists with what the records say, for everybody and each size
-// of a page.
+// judgeWaiting compares the store's listings with the records, for everybody and each page size.
 func (w *world) judgeWaiting(limits ...int) {
 	w.Helper()
 	page, err := w.store.Runs(w.ctx, store.Query{States: []fsm.State{fsm.StateWaitingUser}, Limit: store.MaxBatch})

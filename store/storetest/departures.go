@@ -26,8 +26,8 @@ func (w *world) departures() map[string]time.Time {
 	return at
 }
 
-// expireAt expires a node's lease and passes now as the time. A store with a clock of its own
-// ignores it.
+// expireAt expires a node's lease and passes now as the time. A store with its own clock ignores
+// it.
 func (w *world) expireAt(now time.Time, id string) {
 	w.Helper()
 	_, err := w.store.Expire(w.ctx, now, id)

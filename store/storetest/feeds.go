@@ -12,7 +12,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// maxLag is that of the feeds of the suite.
+// maxLag is the MaxLag of the suite's feeds.
 const maxLag = 24 * time.Hour
 
 // feed creates a feed and makes the caller its reader.
@@ -22,7 +22,7 @@ func (w *world) feed(name string) *feedReader {
 	return w.reader(name)
 }
 
-// reader makes the caller the reader of a feed that nobody reads.
+// reader makes the caller the reader of a feed without one.
 func (w *world) reader(name string) *feedReader {
 	w.Helper()
 	l, free, err := w.store.LeaseFeed(w.ctx, name, lease, w.now)
@@ -71,7 +71,7 @@ func (r *feedReader) rest() []string {
 	}
 }
 
-// names returns the events of a page, as "run/seq". They are those of the runs.
+// names returns the runs' events of a page, as "run/seq".
 func (r *feedReader) names(page store.FeedPage) (all []string) {
 	r.Helper()
 	for _, c := range page.Commits {
@@ -93,7 +93,7 @@ func (r *feedReader) ack() {
 	require.NoError(r, r.store.AckFeed(r.ctx, r.lease, r.at, r.now))
 }
 
-// listFeeds returns all feeds as they stand.
+// listFeeds returns the status of all feeds.
 func (w *world) listFeeds() []store.FeedStatus {
 	w.Helper()
 	all, err := w.store.Feeds(w.ctx)
@@ -101,7 +101,7 @@ func (w *world) listFeeds() []store.FeedStatus {
 	return all
 }
 
-// status returns the feed as it stands.
+// status returns the status of the feed.
 func (r *feedReader) status() store.FeedStatus {
 	r.Helper()
 	for _, f := range r.listFeeds() {

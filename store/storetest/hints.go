@@ -17,7 +17,7 @@ var hintCases = []promised{
 		func(w *world) {
 			watcher, ok := w.store.(store.Watcher)
 			if !ok {
-				return // hints are an optional ability; polling alone is correct
+				return // hints are optional; polling is sufficient
 			}
 			hints := make(chan store.Hint, 100)
 			stop := watcher.Watch(func(h store.Hint) {

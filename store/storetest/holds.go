@@ -11,7 +11,7 @@ import (
 )
 
 // Held returns a running run to the queue and holds it there until the given time. If the time is
-// zero, the run is held until somebody decides about it.
+// zero, the run is held until an operator decides.
 func Held(prev store.Run, now, until time.Time) store.Commit {
 	c := queuedAgain(prev, now)
 	c.Run.Yielded++

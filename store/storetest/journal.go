@@ -23,7 +23,7 @@ func (w *world) journal(id string) []interaction.JournalEntry {
 	return entries
 }
 
-// kept returns an entry that differs from that of every other n.
+// kept returns an entry that is unique for each n.
 func kept(n int) interaction.JournalEntry {
 	return interaction.JournalEntry{Path: fmt.Sprintf("%d.b2.1", n), Name: fmt.Sprintf("step %d ü", n), Type: "step",
 		Body: []byte{0, 255, byte(n), byte(n >> 8), '\n'}}

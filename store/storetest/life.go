@@ -13,8 +13,8 @@ import (
 var base = time.Date(2026, 3, 1, 9, 0, 0, 123456000, time.UTC)
 
 // The functions below are the steps of a run's life. Each is a pure function from the current
-// record to the commit that changes it, with one event. Stores use the exported ones in tests of
-// their own.
+// record to the commit that changes it, with one event. Stores use the exported ones in their
+// tests.
 
 // Created submits a run to pool "p".
 func Created(id string, now time.Time, change ...func(*store.Run)) store.Commit {
@@ -119,7 +119,7 @@ func AskedTogether(prev store.Run, now time.Time, questions int, rule interactio
 	return c
 }
 
-// Recorded settles one of several open questions with a reply. The run waits on.
+// Recorded settles one of several open questions by a reply. The run waits on.
 func Recorded(prev store.Run, now time.Time, number int, key string) store.Commit {
 	reply := interaction.Reply{ID: number, Text: fmt.Sprintf("answer %d", number), Key: key}
 	c := Changed(prev, now, func(r *store.Run) {
@@ -131,7 +131,7 @@ func Recorded(prev store.Run, now time.Time, number int, key string) store.Commi
 	return c
 }
 
-// Completed settles one of several open questions with a reply, closes the others, and queues the
+// Completed settles one of several open questions by a reply, closes the others, and queues the
 // run.
 func Completed(prev store.Run, now time.Time, number int, key string) store.Commit {
 	c := queuedAgain(prev, now)

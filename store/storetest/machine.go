@@ -69,7 +69,7 @@ func (m *machine) close(rt *rapid.T) {
 	require.NoError(rt, m.first.Close())
 }
 
-// store returns one of the two handles.
+// store returns either handle.
 func (m *machine) store(rt *rapid.T) store.Store {
 	if rapid.Bool().Draw(rt, "other handle") {
 		return m.other
@@ -242,7 +242,7 @@ func (m *machine) submission(rt *rapid.T, id string) store.Commit {
 		})
 }
 
-// step draws a step that the run's state allows, and sometimes one that it does not.
+// step draws a step that the run's state allows, and sometimes a forbidden one.
 func (m *machine) step(rt *rapid.T, r store.Run) store.Commit {
 	end := func() store.Commit {
 		ends := []fsm.State{fsm.StateFailed, fsm.StateCanceled}

@@ -164,7 +164,7 @@ func (m *machine) surveys(rt *rapid.T) {
 	require.Equal(rt, m.survey(now), got)
 }
 
-// lists pages through a filtered listing, of all runs or of those that wait.
+// lists pages through a filtered listing, of all runs or of waiting ones.
 func (m *machine) lists(rt *rapid.T) {
 	q := store.Query{
 		Pool:   rapid.SampledFrom([]string{"", "p", "q"}).Draw(rt, "pool"),

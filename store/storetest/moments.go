@@ -66,7 +66,7 @@ func (w *world) round(ctx context.Context, s store.Store) error {
 	return nil
 }
 
-// waitsOf is Waiting of a store, for a listing without further filters.
+// waitsOf is Waiting of a store, for a listing without other filters.
 func waitsOf(s store.Reader) func(context.Context, store.Query) (store.Page, error) {
 	return func(ctx context.Context, q store.Query) (store.Page, error) {
 		return s.Waiting(ctx, store.WaitingQuery{Query: q})

@@ -165,7 +165,7 @@ func (p *picks) startable(l lane, waiting []string) bool {
 	return p.count(waiting) < len(waiting) && ofKey > 0
 }
 
-// priorities checks that in each pool no run was picked while one of higher priority could have
+// priorities checks that in each pool no run was picked while a run of higher priority could have
 // been started.
 func (p *picks) priorities(lanes map[lane][]string) string {
 	for high, waiting := range lanes {

@@ -72,7 +72,7 @@ var queueCases = []promised{
 		"With several pools that have ready runs, a node with room for one run serves each of them once before any " +
 			"is served twice: none waits until another is empty.",
 		func(w *world) {
-			all := []string{"p", "z", "a"} // in the order in which they were created, which is not that of their names
+			all := []string{"p", "z", "a"} // in the order of creation, not of their names
 			for _, pool := range all[1:] {
 				w.pool(pool, 9, 0)
 			}

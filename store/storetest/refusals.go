@@ -314,7 +314,7 @@ var runningFaults = []fault{
 	{"no attempt", func(c *store.Commit) { c.Run.Attempt = 0 }},
 }
 
-// submissionFaults change what is fixed at submission.
+// submissionFaults change the submitted specification.
 var submissionFaults = []fault{
 	{"contract", func(c *store.Commit) { c.Run.Contract = "9" }},
 	{"spec digest", func(c *store.Commit) { c.Run.SpecDigest = "other" }},

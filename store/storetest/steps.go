@@ -9,8 +9,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// waits gives the open questions of a run waits of their own: each is reminded of after a minute
-// more than the one before, and fails the run after an hour.
+// waits gives the open questions of a run waits: reminders after a minute more for each, and a
+// failure of the run after an hour.
 func waits(c store.Commit) store.Commit {
 	number := 0
 	give := func(q *interaction.Question) {

@@ -135,8 +135,8 @@ var stickyCases = []promised{
 	},
 }
 
-// claimsOfOne makes so many claims for the node "n", each of one run, and ends each run that is
-// started. Start fails for the broken ones. It returns the ids of those that were started.
+// claimsOfOne makes this many claims of one run each for the node "n", and ends each started run.
+// Start fails for the broken ones. It returns the ids of the started ones.
 func (w *world) claimsOfOne(claims int, broken map[string]bool) (started []string) {
 	w.Helper()
 	for range claims {

@@ -17,15 +17,15 @@ type Harness struct {
 	// Crash opens the store again as after the death of its process: s is not closed, only
 	// abandoned. Reopen is used when it is nil.
 	Crash func(tb testing.TB, s store.Store) store.Store
-	// Also opens a further handle on the same store, as another process does, while s stays open.
-	// The suite closes it. When it is nil, s itself is the further handle.
+	// Also opens another handle on the same store, like another process, while s stays open. The suite
+	// closes it. If nil, s itself is the other handle.
 	Also func(tb testing.TB, s store.Store) store.Store
-	// Parallel runs cases beside each other, for a store that waits for a server. The functions
-	// above are then called concurrently.
+	// Parallel runs cases concurrently, for a store that waits for a server. The functions above are
+	// then called concurrently.
 	Parallel bool
 }
 
-// Run proves a store that only has to be opened. Each case gets an empty store of its own.
+// Run verifies a store that only has to be opened. Each case gets a new, empty store.
 func Run(t *testing.T, open func(tb testing.TB) store.Store) {
 	t.Helper()
 	Harness{Open: open}.Run(t)

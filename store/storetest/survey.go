@@ -21,7 +21,7 @@ func (w *world) survey() store.Survey {
 	return s
 }
 
-// alone is the survey of the pool "p" when no run in it is ready.
+// alone is the survey of the pool "p" without ready runs.
 func alone(held int) []store.PoolSurvey {
 	return []store.PoolSurvey{{PoolUse: store.PoolUse{Pool: slots.Pool{Name: "p", Capacity: 100}, Held: held}}}
 }

@@ -91,7 +91,7 @@ var togetherCases = []promised{
 				}
 				w.commit(ended(completed, w.tick(), fsm.StateCanceled)) // so that the next claim does not find it
 			}
-			// under a fence, and with the turn's usage beside others in one batch
+			// under a fence, and with the turn's usage, in one batch with others
 			r := w.waitingWith("d", 32, interaction.Rule{})
 			other := w.waiting("e")
 			now := w.tick()

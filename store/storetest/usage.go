@@ -17,7 +17,7 @@ func (w *world) usage(id string) []store.TurnUsage {
 	return turns
 }
 
-// spent returns a usage whose figures all differ from those of every other n.
+// spent returns a usage whose figures are unique for each n.
 func spent(n int64) store.Usage {
 	return store.Usage{InputTokens: 1000 * n, OutputTokens: 10 * n, CostMicroUSD: 7 * n,
 		Worked: time.Duration(n) * time.Second}

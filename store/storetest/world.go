@@ -36,7 +36,7 @@ func newWorld(t *testing.T, h Harness) *world {
 	return w
 }
 
-// also returns a further handle on the store.
+// also returns another handle on the store.
 func (w *world) also() store.Store {
 	w.Helper()
 	if w.harness.Also == nil {

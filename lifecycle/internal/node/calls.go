@@ -15,8 +15,8 @@ import (
 	"github.com/interlude-go/interlude/lifecycle/internal/decide"
 )
 
-// An engine may panic, exit its goroutine, hang, or return late (J10). Every method of an engine is
-// called through Guard or Call, so that a fault of an engine costs one run and never the process.
+// An engine may panic, exit its goroutine, hang, or return late. Every method of an engine is
+// called through Guard or Call, so that an engine's fault costs one run and never the process.
 
 // How long an engine may take to return once the context of its call has ended: from a turn, which
 // may have processes to end, and from any other call. After that the call is stuck: the library
@@ -40,7 +40,7 @@ type EngineCall struct {
 	Engine, Method string
 	RunID          string    // empty: the call is about no run
 	Attempt        int       // 0: the call is outside of a turn
-	Since          time.Time // when the library went on without it
+	Since          time.Time // when the library stopped waiting
 }
 
 func (c EngineCall) String() string {
@@ -66,7 +66,7 @@ type StuckCall struct {
 	returned bool // guarded by StuckCalls.mu
 }
 
-// Add adds the call, unless it has returned meanwhile.
+// Add adds the call, unless it has returned.
 func (s *StuckCalls) Add(c *StuckCall) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,7 +134,7 @@ func (p *Process) Guard(what EngineCall, fn func() error) (err error) {
 // engineError is a copy of an engine's error that has no methods of the engine: those may panic.
 type engineError struct {
 	text string
-	is   error // what the copy still matches, of what this package asks for; nil: nothing
+	is   error // the original's match among this package's sentinels, or nil
 }
 
 func (e *engineError) Error() string { return e.text }
@@ -153,8 +153,8 @@ func flattenError(err error) error {
 	return e
 }
 
-// Call calls an engine on a goroutine of its own, with a context that ends after limit. If the
-// engine has not returned CallReturnLimit after that context has ended, the call is stuck, and Call
+// Call calls an engine on a separate goroutine, with a context that ends after limit. If the engine
+// has not returned CallReturnLimit after that context has ended, the call is stuck, and Call
 // returns without it.
 func (p *Process) Call(
 	ctx context.Context, limit time.Duration, what EngineCall, fn func(context.Context) error,

@@ -14,8 +14,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// This file starts children: runs that turns of another run, the parent, start (M3). A child is a
-// run like any other. Its id is made from its parent's id and a key, so it is started once, however
+// This file starts children: runs that turns of another run, the parent, start. A child is a run
+// like any other. Its id is derived from its parent's id and a key, so it is started once, however
 // often the turn of its parent is repeated. A parent that waits for children is a queued run with a
 // block of the kind children.
 //
@@ -84,7 +84,7 @@ func (t *turn) newChild(parent *store.Run, id string, c *engine.Child) (*store.C
 	if err != nil {
 		return nil, fmt.Errorf("engine: child %.80q: %w", c.Key, err)
 	}
-	run.Family = family // a node with its engine claims it, which need not be this one (J4)
+	run.Family = family // any node with its engine claims it
 	return decide.Submission(&run, body)
 }
 
@@ -140,8 +140,8 @@ func (s *sink) OpenChildren(ctx context.Context) (ids []string, _ error) {
 	}
 }
 
-// readChild reads a child of the turn's run; the error is store.ErrNotFound if there is none. If
-// the store fails, it reads again. What it returns is durable (J8), because the turn relies on it.
+// readChild reads a child of the turn's run, or returns store.ErrNotFound. If the store fails, it
+// retries. The result is durable, because the turn relies on it.
 func (t *turn) readChild(ctx context.Context, id string) (child store.Run, _ error) {
 	err := t.untilAnswered(ctx, "child not read", func() (err error) {
 		child, err = t.node.proc.ConfirmedRun(ctx, id)

@@ -26,9 +26,9 @@ func StoreTime(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond
 // CommitTime is the present time, as a commit records it.
 func CommitTime(c engine.Clock) time.Time { return StoreTime(c.Now()) }
 
-// MonotonicNow is for measuring how long something takes on this machine. With the system's clock
-// it has a monotonic reading, which nobody can set. It must not be stored or compared with a stored
-// time.
+// MonotonicNow is for measuring durations on this machine. With the system's clock it has a
+// monotonic reading, which is independent of clock changes. It must not be stored or compared with
+// a stored time.
 func MonotonicNow(c engine.Clock) time.Time {
 	if c, ok := c.(StoreClock); ok { // the store's time may be corrected at any moment
 		return c.Machine.Now()

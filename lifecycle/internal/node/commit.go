@@ -35,7 +35,8 @@ func (t *turn) commitLocked(d decision) error {
 	backoff := firstBackoff
 	failed := false // an earlier try failed, and may have been stored nevertheless
 	for {
-		if errors.Is(context.Cause(t.ctx), errCommitsLost) { // the fence may be that of another claim by now
+		if errors.Is(context.Cause(t.ctx), errCommitsLost) { // the fence may belong to another claim by
+			// now
 			return fmt.Errorf("%w: %w", store.ErrStaleEpoch, errCommitsLost)
 		}
 		cm, err := d(t.record, t.node.proc.Now())
@@ -76,7 +77,7 @@ func (t *turn) commitLocked(d decision) error {
 			t.node.proc.Notices.Committed(cm)
 			return nil
 		case found == runChanged && t.foundTransaction():
-			// decide again, about the run with what the transaction has stored
+			// decide again, on the run as stored by the transaction
 		case found == runChanged && stale:
 			t.interrupt(engine.ErrStale)
 			return err
@@ -108,20 +109,20 @@ const firstBackoff = 20 * time.Millisecond
 // counts as interrupted.
 var errCommitsLost = fmt.Errorf("%w: the store has lost commits that it had acknowledged", engine.ErrStale)
 
-// commitStatus is what the store shows of a commit whose acknowledgement did not come.
+// commitStatus is the stored state of a commit without an acknowledgement.
 type commitStatus int
 
 const (
 	commitUnknown   commitStatus = iota // the store cannot be read now
 	commitNotStored                     // the run is as its worker stored it last: the commit may be tried again
 	commitStored                        // the turn's record is the run as it is stored
-	runChanged                          // somebody else has changed the run
+	runChanged                          // another writer has changed the run
 )
 
-// findCommitted finds out whether a commit of unknown outcome was stored. Any try of it counts:
-// they differ in their time alone. It recognizes the commit by version and state, which is enough:
-// under the worker's epoch nobody else changes the run before it waits, except to end it. The error
-// is errCommitsLost or nil.
+// findCommitted determines whether a commit of unknown outcome was stored. Any attempt counts: they
+// differ only in their time. It recognizes the commit by version and state, which is sufficient:
+// under the worker's epoch no other writer changes the run before it waits, except to end it. The
+// error is errCommitsLost or nil.
 func (t *turn) findCommitted(run *store.Run) (commitStatus, error) {
 	stored, err := t.node.proc.Store.Run(t.node.live, run.ID)
 	if err != nil {
@@ -134,7 +135,7 @@ func (t *turn) findCommitted(run *store.Run) (commitStatus, error) {
 	if stored.Epoch == t.epoch && stored.Version == t.record.Version {
 		return commitNotStored, nil
 	}
-	// The worker forgets its outcome if it is stored, or if the run was changed: so what is stored
+	// The worker forgets its outcome if it is stored, or if the run was changed: so the stored record
 	// must be durable.
 	stored, err = t.node.proc.ConfirmedRun(t.node.live, run.ID)
 	if err != nil {
@@ -147,8 +148,8 @@ func (t *turn) findCommitted(run *store.Run) (commitStatus, error) {
 	return commitStored, nil
 }
 
-// isCommitted reports whether the stored record is the one that the commit was to store, or a later
-// one that can only have followed from it.
+// isCommitted reports whether the stored record is the one to be committed, or a later one that can
+// only have followed from it.
 func (t *turn) isCommitted(run, stored *store.Run) bool {
 	if stored.Epoch != t.epoch {
 		return false
@@ -163,7 +164,7 @@ func (t *turn) isCommitted(run, stored *store.Run) bool {
 
 // sameJournal reports whether the journals of the two have the same size. Two commits of a turn may
 // have the same version, if the second supersedes a transaction of the host (settleTransaction);
-// the size of the journal then tells which of them was stored.
+// the size of the journal then shows which of them was stored.
 func sameJournal(a, b *store.Run) bool {
 	if a.Journal == nil || b.Journal == nil {
 		return a.Journal == b.Journal

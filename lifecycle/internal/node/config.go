@@ -17,7 +17,7 @@ import (
 // Config configures the nodes of a process. All fields are required, except Folders.
 type Config struct {
 	Process *Process
-	// Lease, Grace and Poll are those of lifecycle.Config, with the defaults filled in.
+	// Lease, Grace and Poll are from lifecycle.Config, with the defaults filled in.
 	Lease, Grace, Poll time.Duration
 	// Engines are the names of the engines, sorted.
 	Engines []string
@@ -44,17 +44,16 @@ type Spec struct {
 	Retry        *store.Retry
 	Ask          *interaction.AskPolicy
 	Submitter    string
-	// Stored is the stored form, without what a fork inherits. Specs.Child takes it.
+	// Stored is the stored form, without a fork's inheritance, as input of Specs.Child.
 	Stored []byte
 }
 
 // Specs reads and makes specifications in their stored form, which only package lifecycle knows.
 type Specs interface {
-	// Decode decodes the stored specification of a run. For a fork it also returns what the fork
-	// inherits.
+	// Decode decodes a run's stored specification and, for a fork, its inheritance.
 	Decode(runID string, stored []byte) (Spec, *decide.Origin, error)
-	// Child makes the record and the stored specification of a child. What c does not set is that
-	// of the parent.
+	// Child creates the record and the stored specification of a child. Fields that c does not set are
+	// the parent's.
 	Child(parentID string, parent *Spec, id string, c *engine.Child, now time.Time) (store.Run, []byte, error)
 }
 
@@ -68,8 +67,7 @@ type Notices interface {
 	// the context for the engine, nil for ctx, and the turn's trace.
 	StartTurn(ctx context.Context, run *store.Run, at time.Time, meta map[string]string) (
 		forEngine context.Context, trace string)
-	// TurnEnded is called when a turn has ended. The record is the latest one of the run that is
-	// known here.
+	// TurnEnded is called when a turn has ended, with the latest known record.
 	TurnEnded(run *store.Run, turn EndedTurn)
 }
 

@@ -23,14 +23,14 @@ type Deadlines struct {
 	Wake func(expected bool)
 }
 
-// Serve fires deadlines when they fall due, and wakes the scheduler when a run's not-before time
-// comes. It sleeps until the next of these times that it knows of, but for one poll at most. Every
-// node of a store does so; of those that fire the same deadline, one succeeds, by compare-and-set.
+// Serve fires deadlines when they fall due, and wakes the scheduler at a run's not-before time. It
+// sleeps until the next of these times that it knows, at most one poll. Every node of a store does
+// so; of several that fire the same deadline, one succeeds, by compare-and-set.
 //
-// A commit that lost is no proof that the deadline has fired: the commit that won may have been the
-// claim of the question, or the reply to another question of the run. So Serve reads what is due
-// again at once. If it loses again, it waits for the next poll, so that runs which change all the
-// time keep no node busy.
+// A lost commit does not prove that the deadline has fired: the winner may have been a claim of the
+// question, or the reply to another question of the run. So Serve immediately rereads the due runs.
+// If it loses again, it waits for the next poll, so that constantly changing runs keep no node
+// busy.
 func (d *Deadlines) Serve(ctx context.Context) error {
 	related := families{Process: d.Process, open: make(map[string]string)}
 	again := false
@@ -58,8 +58,8 @@ func (d *Deadlines) Serve(ctx context.Context) error {
 	}
 }
 
-// sleepUntilDue sleeps until the earliest known time has come, but for one poll at most: a clock
-// that is set back meanwhile must not make the sleep longer.
+// sleepUntilDue sleeps until the earliest known time, at most one poll: setting the clock back must
+// not make the sleep longer.
 func (d *Deadlines) sleepUntilDue(ctx context.Context) error {
 	poll, stop := d.Clock.Timer(d.Poll)
 	defer stop()
@@ -86,8 +86,8 @@ func (d *Deadlines) sleepUntilDue(ctx context.Context) error {
 	}
 }
 
-// fire carries out what is due for these runs, and returns for how many it did. Lost says
-// that a commit lost: a reply, a cancel, another change or another node was first (C8).
+// fire executes the due actions of these runs, and returns their number. Lost reports that a commit
+// lost: a reply, a cancel, another change or another node was first.
 func (d *Deadlines) fire(ctx context.Context, due []store.Run, now time.Time) (fired int, lost bool) {
 	batch := make([]store.Commit, 0, len(due))
 	for _, run := range due {

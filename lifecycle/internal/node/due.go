@@ -51,8 +51,8 @@ func (d *DueHint) NoteRun(r *store.Run) {
 	d.Note(r.Deadline)
 }
 
-// Reset forgets the times that are known, and returns the earliest one. It is called before the
-// store is asked for them, so that those which are added meanwhile are retained.
+// Reset clears the known times, and returns the earliest one. It is called before the store is
+// queried, so that times added concurrently are retained.
 func (d *DueHint) Reset() (earliest time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -60,7 +60,7 @@ func (d *DueHint) Reset() (earliest time.Time) {
 	return earliest
 }
 
-// Earliest returns the earliest known time; zero if there is none.
+// Earliest returns the earliest known time, or zero.
 func (d *DueHint) Earliest() time.Time {
 	d.mu.Lock()
 	defer d.mu.Unlock()

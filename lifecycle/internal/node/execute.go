@@ -17,9 +17,9 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// execute prepares the turn (engine, profile, folders), and has the engine execute it in one or
-// more rounds. If the engine cannot execute the turn, the evidence is that of a process that failed
-// or was interrupted. It is nil if the turn was settled without this worker.
+// execute prepares the turn (engine, profile, folders), and lets the engine execute it in one or
+// more rounds. If the engine cannot execute the turn, the evidence describes a failed or
+// interrupted process. It is nil if the turn was settled without this worker.
 func (t *turn) execute(ctx context.Context) *decide.Evidence {
 	e := t.node.proc.Engines[t.call.Engine]
 	if e == nil {
@@ -63,7 +63,7 @@ func (t *turn) execute(ctx context.Context) *decide.Evidence {
 		}
 	}
 	if in.Session == nil && profile == fsm.ProfileResumable && len(answers) > 0 && t.origin == nil {
-		// An engine would begin again, with an answer to a question that it has not asked (E2).
+		// The engine would start over, with an answer to a question that it has not asked.
 		return t.failed(fsm.CodeSessionResumeFailed, ErrNoSession)
 	}
 	return t.runRounds(ctx, e, in)
@@ -71,8 +71,8 @@ func (t *turn) execute(ctx context.Context) *decide.Evidence {
 
 // failed is the evidence of a turn that the engine could not execute.
 //
-// An error of the library that passes, such as too many open files, is retried like one of an
-// engine (J2); an engine that returned a Failure has decided about that.
+// A transient error of the library, such as too many open files, is retried like an engine's; an
+// engine that returned a Failure has decided about that.
 func (t *turn) failed(code fsm.Code, err error) *decide.Evidence {
 	o := failedOutcome(code, err)
 	if f := (*engine.Failure)(nil); !errors.As(err, &f) {
@@ -101,9 +101,9 @@ func (t *turn) limitTime(d time.Duration) (stop func()) {
 	}
 }
 
-// runRounds has the engine execute the turn, and gives an agent whose output is not valid further
-// rounds in the same attempt to repair it, as many as the spec allows (B3, B5). The evidence is
-// that of the last round.
+// runRounds lets the engine execute the turn, and gives an agent with invalid output more rounds in
+// the same attempt to repair it, as many as the spec allows. The evidence comes from the last
+// round.
 func (t *turn) runRounds(ctx context.Context, e engine.Engine, in engine.Turn) *decide.Evidence {
 	ctx = t.observeStart(ctx)
 	o := t.runEngine(ctx, e, in)
@@ -127,7 +127,7 @@ func (t *turn) runRounds(ctx context.Context, e engine.Engine, in engine.Turn) *
 }
 
 // observeStart calls Observer.Start before the engine executes the turn, and returns the context
-// for the engine: the one that Start returned, or ctx.
+// for the engine: from Start, or ctx.
 func (t *turn) observeStart(ctx context.Context) context.Context {
 	forEngine, trace := t.node.proc.Notices.StartTurn(ctx, t.record, t.claimed, t.spec.Meta)
 	if forEngine == nil {
@@ -187,7 +187,7 @@ func withPlainHints(o engine.Outcome) engine.Outcome {
 	return o
 }
 
-// askProfile asks the engine how it goes on after a wait, and notes it for the turn.
+// askProfile asks the engine how it continues after a wait, and records it for the turn.
 func (t *turn) askProfile(ctx context.Context, e engine.Engine) (fsm.Profile, error) {
 	var profile engine.Profile
 	var failure *engine.Failure
@@ -224,7 +224,7 @@ func (t *turn) noteCall(method string) EngineCall {
 }
 
 // noteBegin records that the worker is about to call the engine. It refuses if the turn was settled
-// without this worker, because a turn that was handed back must not be executed afterwards.
+// without this worker, because a turn returned to the queue must not be executed afterwards.
 func (t *turn) noteBegin() (what EngineCall, allowed bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -235,8 +235,8 @@ func (t *turn) noteBegin() (what EngineCall, allowed bool) {
 	return t.call, true
 }
 
-// dialectOf is the dialect of an engine with the profile, for one turn: each has a nonce of its
-// own, which is not stored (J12).
+// dialectOf is the dialect of an engine with the profile, for one turn: each has a new nonce, which
+// is not stored.
 func dialectOf(p engine.Profile, s *Spec) decide.Dialect {
 	d := decide.Dialect{Plain: p.Plain, Questions: s.MaxQuestions}
 	if p.Signed && !p.Plain && s.Mode == fsm.ModeInteractive {

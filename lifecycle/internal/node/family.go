@@ -12,16 +12,16 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// families does what is due for the relatives of runs, and then commits that nothing is due any
-// more: it lets parents go on, and cancels the children of runs that have ended. It decides by what
-// the store has, and each commit compares the version of its run. So the same work may be done
-// twice, and by several nodes at once. A families value is used by one goroutine.
+// families processes the due relatives of runs, and then commits that nothing is due: it lets
+// parents continue, and cancels the children of ended runs. Its decisions are based on the store,
+// and each commit compares the version of its run. So the same work may be repeated, also by
+// several nodes at once. A families value is used by one goroutine.
 //
 // A parent may have a thousand children, and each that ends may be the last one. If each end read
-// all children, a thousand ends would read a million records. So families remembers of each parent
-// one child that was open; as long as it is still open, the others are not read. It remembers the
-// child with the lowest id. Ids are hashes, so this child ends at a random place among the others,
-// and all of a thousand children are read about eight times, in whatever order they end.
+// all children, a thousand ends would read a million records. So families remembers one open child
+// per parent; while it is still open, the others are not read. It remembers the child with the
+// lowest id. Ids are hashes, so this child ends at a random place among the others, and all of a
+// thousand children are read about eight times, in whatever order they end.
 type families struct {
 	*Process
 
@@ -35,8 +35,8 @@ const maxKnownOpen = 1024
 // OpenStates are the states of runs that have not ended.
 var OpenStates = []fsm.State{fsm.StateQueued, fsm.StateRunning, fsm.StateWaitingUser}
 
-// serveDue does what is due for the relatives of these runs. It returns the runs that were due for
-// another reason, such as a deadline, and reports whether it stored anything.
+// serveDue processes the due relatives of these runs. It returns the runs that were due for another
+// reason, such as a deadline, and reports whether it stored anything.
 func (f *families) serveDue(ctx context.Context, due []store.Run, now time.Time) (others []store.Run, changed bool) {
 	others = due[:0]
 	var ended []*store.Run
@@ -63,8 +63,8 @@ func (f *families) serveDue(ctx context.Context, due []store.Run, now time.Time)
 	return others, f.commitDue(ctx, batch) > 0
 }
 
-// serveEnded does what is due after the end of some children of the same parent: the parent may go
-// on, and their own children end with them. It returns the commits of those for which all is done.
+// serveEnded processes the end of some children of the same parent: the parent may continue, and
+// their children end with them. It returns the commits of completely processed children.
 func (f *families) serveEnded(ctx context.Context, siblings []*store.Run, now time.Time) (done []store.Commit) {
 	due, informed := f.informParent(ctx, siblings, now)
 	if !informed {
@@ -95,11 +95,11 @@ func byParent(runs []*store.Run) (groups [][]*store.Run) {
 // logFailure logs that something could not be done. It stays due, and is tried again.
 func (f *families) logFailure(ctx context.Context, id string, err error) {
 	if ctx.Err() == nil {
-		f.Log.Error("what is due for relatives of the run was not done; trying again", "run", id, "err", err)
+		f.Log.Error("processing a run's due relatives failed; trying again", "run", id, "err", err)
 	}
 }
 
-// decideWaiting makes the commit of a run that has not ended: it goes on, or keeps waiting for its
+// decideWaiting makes the commit of an unfinished run: it continues, or keeps waiting for its
 // children.
 func (f *families) decideWaiting(ctx context.Context, run *store.Run, now time.Time) (*store.Commit, error) {
 	if !run.AwaitsChildren() {
@@ -143,7 +143,7 @@ func (f *families) mayGoOn(ctx context.Context, run *store.Run, now time.Time) (
 	return false, nil
 }
 
-// rememberOpen remembers one open child that the run waits for: the one with the lowest id.
+// rememberOpen remembers the awaited open child with the lowest id.
 func (f *families) rememberOpen(run *store.Run, open map[string]bool) {
 	first := ""
 	for _, id := range run.Block.Children {
@@ -157,9 +157,9 @@ func (f *families) rememberOpen(run *store.Run, open map[string]bool) {
 	f.open[run.ID] = first
 }
 
-// informParent lets the parent of these ended runs go on, if it has waited for them. It returns
-// what their Family.Due becomes: EndedChild as long as the parent lives, zero otherwise. If
-// informed is false, it is to be tried again.
+// informParent lets the parent of these ended runs continue, if it waits for them. It returns their
+// new Family.Due: EndedChild as long as the parent lives, zero otherwise. If informed is false,
+// retry.
 func (f *families) informParent(ctx context.Context, ended []*store.Run, now time.Time) (
 	due time.Time, informed bool) {
 	id := ended[0].Parent()
@@ -263,9 +263,9 @@ func (f *families) eachChild(ctx context.Context, q store.Query, each func(page 
 	}
 }
 
-// commitDue stores commits for runs that were due, and returns how many were stored. A commit that
-// was not stored lost against a change by somebody else, or its run stays due. Observers get
-// notices only of commits with events.
+// commitDue stores commits for due runs, and returns the number of stored ones. A commit that was
+// not stored lost against another change, or its run stays due. Observers get notices only of
+// commits with events.
 func (f *families) commitDue(ctx context.Context, batch []store.Commit) int {
 	if len(batch) == 0 {
 		return 0

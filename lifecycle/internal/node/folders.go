@@ -26,10 +26,10 @@ type Folders struct {
 // Workspace has the folders of a run; all are empty if Folders.Dir is.
 type Workspace struct{ Work, Artifacts, Transcripts, Home string }
 
-// Prepare makes the run's folders. The working folder is made only as long as the run has no
-// session: a turn that lost its files must not go on with an empty folder (I3, I4). Only the host's
-// user can access the folders. A symbolic link in place of a folder is refused: the agent could
-// have planted it. WorkDir is the working folder that the caller has chosen; empty: there is none.
+// Prepare creates the run's folders. The working folder is created only as long as the run has no
+// session: a turn that lost its files must not continue with an empty folder. Only the host's user
+// can access the folders. A symbolic link in place of a folder is refused: the agent could have
+// planted it. WorkDir is the working folder chosen by the caller; empty: default.
 func (f Folders) Prepare(run *store.Run, workDir string) (w Workspace, err error) {
 	if f.Dir != "" {
 		w, err = f.prepareOwn(run, workDir == "")
@@ -106,8 +106,8 @@ const ownerFile = "run.json"
 // maxOwnerRecord bounds the file in bytes, since an agent could have written it.
 const maxOwnerRecord = 4 << 10
 
-// ownerRecord identifies the run that owns a folder, among all runs that ever had its id: runs of
-// other stores, and those that were pruned before the id was used again.
+// ownerRecord identifies the run that owns a folder, among all runs that ever had its id, including
+// runs of other stores and pruned ones.
 type ownerRecord struct {
 	RunID     string    `json:"run_id"`
 	Store     string    `json:"store,omitempty"` // its identity; empty for a store that has none

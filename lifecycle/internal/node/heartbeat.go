@@ -18,14 +18,13 @@ type endedTurn struct {
 }
 
 // sendHeartbeats renews the node's lease whenever a third of it has passed. The store answers with
-// the runs that the node owns with a slot, which are compared with those that execute here. When
-// the store says that the lease is lost, or the lease could not be renewed for its whole length,
-// other nodes may have taken over the runs: every turn that executes here is interrupted. In the
-// second case the turns go on as long as no other node could renew its lease either; see outage.
+// the node's runs that hold a slot, which are compared with the executing ones. If the store
+// reports a lost lease, or the lease could not be renewed for its whole length, other nodes may
+// have taken over the runs: every turn that executes here is interrupted. In the second case the
+// turns continue as long as no other node could renew its lease either; see outage.
 //
-// The node measures the lease on its own machine, from before it asked the store. So it gives up no
-// later than others take over, whatever clocks are set meanwhile, and even if the store never
-// answers.
+// The node measures the lease on its own machine, from before its request to the store. So it gives
+// up no later than others take over, even if clocks are set, and even if the store never answers.
 func (n *Node) sendHeartbeats(ctx context.Context) error {
 	interval, retry := n.cfg.Lease/3, n.cfg.Lease/12
 	wait := interval
@@ -70,15 +69,15 @@ func (n *Node) renewLease(ctx context.Context, left time.Duration) ([]store.Hold
 	return n.proc.Store.Renew(ctx, n.id, n.proc.LeaseTime())
 }
 
-// compareHolds compares the runs that the node owns with a slot, by the store's answer to a
-// heartbeat, with the turns and resident processes that are here.
+// compareHolds compares the node's runs with a slot, from the store's answer to a heartbeat, with
+// the turns and resident processes here.
 //
-//   - A turn or process whose run is not owned any more is ended: the run was canceled, or taken
-//     over. What began after the store was asked cannot be in its answer, and is left alone, like a
-//     turn that is younger than a third of the lease.
+//   - A turn or process whose run is no longer owned is ended: the run was canceled, or taken
+//     over. Turns started after the request cannot be in the answer, and are skipped, like
+//     turns younger than a third of the lease.
 //   - A run that is owned and running, but does not execute here, goes to settleUnexecuted. Two
-//     heartbeats in a row must find it so, since the answer to its claim may be on its way; one is
-//     enough where its turn has ended here.
+//     consecutive heartbeats must agree, since the answer to its claim may be in transit; one is
+//     enough if its turn has ended here.
 func (n *Node) compareHolds(owned []store.Hold, asked time.Time) {
 	n.mu.Lock()
 	unexecuted := n.findUnexecuted(owned)
@@ -123,10 +122,9 @@ func (n *Node) findUnexecuted(owned []store.Hold) (found []store.Hold) {
 }
 
 // hasEnded reports whether this node has recently ended a turn of the run under the run's present
-// epoch or a later one. If the store lists the run as running all the same, or lets this node claim
-// it again, then the end of the turn is not in the store: it was never stored, or a failover lost
-// it after it was acknowledged. Such a turn has been executed, and must not be started as if it had
-// not.
+// epoch or a later one. If the store still lists the run as running, or lets this node claim it
+// again, then the end of the turn is not in the store: it was never stored, or a failover lost it
+// after its acknowledgement. The turn has been executed, and must not be started as if it had not.
 //
 // A turn is remembered until the second successful heartbeat after its end, and for as long as
 // heartbeats list its run as running. No heartbeat succeeds during an outage, so turns that ended
@@ -169,7 +167,7 @@ func (n *Node) interruptNotOwned(owned []store.Hold, asked time.Time) (processes
 // settleUnexecuted starts or settles a run that the node owns as running and that does not execute
 // here. If its claim was stored and the acknowledgement lost, its turn is dispatched now. If its
 // turn has ended here, and the store does not have the outcome, the turn counts as interrupted, and
-// is repeated only where the spec allows it (E4, J9).
+// is repeated only if the spec allows it.
 //
 // It waits for a permit until ctx ends: a claim in progress has reserved every free one, and claims
 // may be in progress at every heartbeat.

@@ -23,7 +23,7 @@ func forEngine(h *engine.SessionHandle) *engine.SessionHandle {
 	return &given
 }
 
-// input is what the engine is given for the turn.
+// input returns the engine's input for the turn.
 func (t *turn) input(dirs Workspace, answers []interaction.Answer) engine.Turn {
 	d := t.currentDialect()
 	var inherited, withheld []interaction.Record
@@ -72,8 +72,7 @@ func heldForRows(err error) error {
 	return &engine.Failure{Code: fsm.CodeEngineFailed, Held: true, Err: err}
 }
 
-// promptFor is the host's prompt, with instructions for an agent unless the engine is plain code
-// (H1, H2, M4).
+// promptFor returns the host's prompt, with instructions for an agent unless the engine is Go code.
 func promptFor(d decide.Dialect, spec Spec, artifacts string) string {
 	if d.Plain {
 		return spec.Prompt
@@ -84,9 +83,9 @@ func promptFor(d decide.Dialect, spec Spec, artifacts string) string {
 	})
 }
 
-// answers are the answers that the turn goes on with; none in a first turn. Those to several
-// questions stand in the run's history, or in what a fork inherits. As long as the store fails,
-// they are read again, until ctx ends.
+// answers returns the turn's answers; none in a first turn. Answers to several questions come from
+// the run's history, or from a fork's inheritance. While the store fails, it retries, until ctx
+// ends.
 func (t *turn) answers(ctx context.Context) ([]interaction.Answer, error) {
 	run := t.record
 	switch {
@@ -129,8 +128,8 @@ func (t *turn) readAnswers(ctx context.Context, asked *store.Together) ([]intera
 	return all, nil
 }
 
-// repairInput is what the engine is given for a round of repair: why the output is not valid, and
-// the session that the round before handed over, or the stored one if it handed over none.
+// repairInput returns the engine's input for a repair round: the fault of the output, and the
+// session from the previous round, or else the stored one.
 func (t *turn) repairInput(in engine.Turn, session *engine.SessionHandle, fault string) engine.Turn {
 	in.Repair, in.Answers, in.Session = t.repairText(fault), nil, session
 	if session == nil {
@@ -155,8 +154,8 @@ func (t *turn) repairable(ev *decide.Evidence) bool {
 	return decide.Repairable(&run, ev)
 }
 
-// reportRepair stores what the agent said in the round before a repair, its session, and why a
-// repair is requested.
+// reportRepair stores the agent's text from the round before a repair, its session, and the reason
+// of the repair.
 func (t *turn) reportRepair(ctx context.Context, ev *decide.Evidence, why string) error {
 	var events []fcmp.Payload
 	if said := ev.Said(); said != nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// This file implements the journal of a run (M1), in which its turns store entries for later turns.
-// Entries are written under the turn's fence, in a commit that has no event. Here is also the end
-// of a turn whose run sleeps.
+// This file implements the journal of a run, in which its turns store entries for later turns.
+// Entries are written under the turn's fence, in a commit without an event. It also ends a turn
+// whose run sleeps.
 
 // Release implements engine.Journal.
 func (s *sink) Release() {

@@ -23,7 +23,7 @@ type JournalRoom struct {
 }
 
 // Reserve waits until other turns have released enough for a journal of this size, in the order of
-// the calls. It first releases what the turn has read before, so that a turn never waits for
+// the calls. It first releases the turn's own earlier reservation, so that a turn never waits for
 // itself.
 func (j *JournalRoom) Reserve(ctx context.Context, room *semaphore.Weighted, size int64) error {
 	j.Release(room, false)

@@ -17,7 +17,7 @@ type OwnLease struct {
 
 	mu      sync.Mutex
 	renewed time.Time // guarded by mu; when the store was asked for the last renewal
-	steady  time.Time // guarded by mu; since then no two renewals were further apart than two thirds of the lease
+	steady  time.Time // guarded by mu; since then renewals were at most two thirds of the lease apart
 }
 
 // NewOwnLease returns the lease of a node that has joined at that time.
@@ -55,17 +55,16 @@ func (l *OwnLease) Outlasts(since time.Time, lease time.Duration) bool {
 	return l.renewed.Sub(since) > max(lease, l.length)
 }
 
-// leaseWatch judges the leases of other nodes on a store.Local. There a lease that is over by the
-// clock is not proof enough: somebody may have set the clock, or no node could write. A node is
-// gone in three cases: its process is dead; its lease is over, and neither its process nor a
-// renewal shows that it lives; or it did not renew its lease for a whole lease in which the
-// observer did (J9).
+// leaseWatch judges the leases of other nodes on a store.Local. There an expired lease is not
+// sufficient proof: the clock may have been set, or no node could write. A node is gone in three
+// cases: its process is dead; its lease has expired, and neither its process nor a renewal shows
+// that it lives; or it did not renew its lease for a whole lease in which the observer did.
 type leaseWatch struct {
 	own  *OwnLease // nil: the observer is no node, and knows of no outage
 	seen map[string]sighting
 }
 
-// sighting is what was seen of a node's lease.
+// sighting is an observation of a node's lease.
 type sighting struct {
 	until   time.Time // its end, as it was read last
 	since   time.Time // when that was read first, by MonotonicNow
@@ -94,9 +93,9 @@ func (w *leaseWatch) gone(n store.Node, over bool) bool {
 	return over && !lives || w.own != nil && w.own.Outlasts(s.since, n.Lease)
 }
 
-// Outage is a time in which a node cannot renew its lease. On a store.Local the node's turns go on
-// after the lease is over, as long as the others cannot renew theirs either: then nobody can take
-// over.
+// Outage is a time in which a node cannot renew its lease. On a store.Local the node's turns
+// continue after the lease has expired, as long as the others cannot renew theirs either: then no
+// node can take over.
 type Outage struct {
 	OthersAtStart map[string]time.Time // the ends of the others' leases when it began; nil: not known
 	shared        bool                 // after this node's lease was over, the others' were still as at the start

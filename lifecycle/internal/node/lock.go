@@ -2,13 +2,12 @@ package node
 
 import "sync"
 
-// CommitLock is a mutex that may be held while a commit is stored. It is made of a sync.Cond for
-// the sake of testing/synctest: fake time goes on while goroutines wait for a sync.Cond, so a slow
-// store of a test gets to answer; it stands still as long as one waits for a sync.Mutex. The zero
-// value is unlocked.
+// CommitLock is a mutex that may be held while a commit is stored. It uses a sync.Cond for
+// testing/synctest, which advances time while goroutines wait on a Cond, but not on a Mutex, so
+// that a test's slow store can answer. The zero value is unlocked.
 //
-// Whoever holds it may lend it to code that may never return: then it stays locked, but Revoke can
-// take it away from the borrower.
+// The holder may lend it to code that may never return: then it stays locked, but Revoke can take
+// it away from the borrower.
 type CommitLock struct {
 	mu   sync.Mutex
 	held bool // guarded by mu
@@ -27,7 +26,7 @@ func (l *CommitLock) Lock() {
 	l.held = true
 }
 
-// TryLock takes the lock unless somebody holds it.
+// TryLock takes the lock if it is free.
 func (l *CommitLock) TryLock() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -32,7 +32,7 @@ type Node struct {
 	lease *OwnLease
 	rank  atomic.Int64 // of this node among the registered ones, by age; see suspectIsOverdue
 
-	quarantine quarantine // for the scheduler alone
+	quarantine quarantine // only used by the scheduler
 	// scansForSuspects is set once per poll, and when the NotBefore of a run has come: other claims
 	// cost nothing more
 	scansForSuspects atomic.Bool
@@ -148,8 +148,8 @@ func (n *Node) cleanUpProcesses(ctx context.Context) error {
 	return n.proc.CleanUp(ctx, n.cfg.Lease)
 }
 
-// membershipEnded reports whether the store's error means that this node may not go on: it has lost
-// its lease, or the store is closed.
+// membershipEnded reports whether the store's error ends this node: it has lost its lease, or the
+// store is closed.
 func membershipEnded(err error) bool {
 	return errors.Is(err, store.ErrStaleEpoch) || errors.Is(err, store.ErrClosed)
 }
@@ -213,7 +213,7 @@ func (n *Node) shutDown() {
 	n.interruptTurns(engine.ErrShutdown)
 	n.waitAtMost(workersEnded, TurnReturnLimit+storeLimit)
 	n.cancelEnd()
-	n.die(engine.ErrShutdown) // gives up what the store has not stored by now
+	n.die(engine.ErrShutdown) // discards everything not stored by now
 	<-workersEnded
 	stop()
 	_ = heartbeats.Wait() // a lost lease changes nothing any more
@@ -241,7 +241,7 @@ const AfterGrace = CallReturnLimit + TurnReturnLimit + storeLimit + CallReturnLi
 const storeLimit = 5 * time.Second
 
 // leave lets idle workers end, and keeps hints from starting goroutines. The channel is closed when
-// all workers have ended, except those that are stuck in an engine.
+// all workers have ended, except those stuck in an engine.
 func (n *Node) leave() (workersEnded <-chan struct{}) {
 	n.mu.Lock()
 	if !n.leaving {

@@ -21,7 +21,7 @@ const EngineWait = time.Second
 
 // collectEvidence returns the evidence about each of the orphans. All engines are asked at the same
 // time. The evidence is nil if an engine has not answered within EngineWait; settleLate then
-// settles the orphan alone as soon as it has.
+// settles the orphan separately as soon as it has.
 func (s *Recoverer) collectEvidence(ctx context.Context, orphans []store.Run) []*orphanEvidence {
 	answers := &engineAnswers{evidence: make([]*orphanEvidence, len(orphans)), all: make(chan struct{})}
 	var asked []int
@@ -55,8 +55,8 @@ func (s *Recoverer) collectEvidence(ctx context.Context, orphans []store.Run) []
 	return found
 }
 
-// askEngine asks the run's engine on a goroutine of its own. If the answer is too late for the
-// batch, the orphan is settled there.
+// askEngine asks the run's engine on a separate goroutine. If the answer is too late for the batch,
+// the orphan is settled there.
 func (s *Recoverer) askEngine(run *store.Run, answer func(*orphanEvidence) (inTime bool)) {
 	s.setAwaited(run.ID, true)
 	s.engineCalls.Go(func() {
@@ -67,8 +67,8 @@ func (s *Recoverer) askEngine(run *store.Run, answer func(*orphanEvidence) (inTi
 	})
 }
 
-// engineAnswers collects the evidence about a batch of orphans until the batch goes on without
-// what is missing.
+// engineAnswers collects the evidence about a batch of orphans until the batch proceeds without the
+// missing answers.
 type engineAnswers struct {
 	all chan struct{} // closed when nothing is missing
 
@@ -78,7 +78,7 @@ type engineAnswers struct {
 	closed   bool              // guarded by mu
 }
 
-// add adds the evidence about one orphan, unless the batch has gone on without it.
+// add adds the evidence about one orphan, unless the batch has proceeded without it.
 func (a *engineAnswers) add(i int, found *orphanEvidence) (inTime bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -111,15 +111,15 @@ func (p *Process) asksEngine(run *store.Run) bool {
 // ErrNoSession says why a resumable run cannot continue after a wait.
 var ErrNoSession = errors.New("the session handle is missing")
 
-// orphanEvidence is what is known of an orphan beside its record.
+// orphanEvidence is the known facts of an orphan in addition to its record.
 type orphanEvidence struct {
 	decide.OrphanEvidence
 
 	intact bool // the orphan is a parked run that continues as it is: there is nothing to commit
 }
 
-// inspectOrphan has the engine end the processes that the orphan's worker left (E7), and asks it
-// whether the session of a wait is still good.
+// inspectOrphan has the engine end the processes that the orphan's worker left, and asks it whether
+// the session of a wait is still valid.
 func (p *Process) inspectOrphan(ctx context.Context, run *store.Run) *orphanEvidence {
 	found := new(orphanEvidence)
 	if run.Slot { // a run without a slot has no process
@@ -134,8 +134,8 @@ func (p *Process) inspectOrphan(ctx context.Context, run *store.Run) *orphanEvid
 	return found
 }
 
-// sessionFault says why a wait cannot go on; empty if it can. If the engine cannot tell now, known
-// is false, and the next turn finds out.
+// sessionFault says why a wait cannot continue; empty if it can. If the engine cannot decide now,
+// known is false, and the next turn finds out.
 func (p *Process) sessionFault(ctx context.Context, run *store.Run) (fault string, known bool) {
 	switch {
 	case run.Pending == nil:
@@ -158,7 +158,7 @@ func (p *Process) sessionFault(ctx context.Context, run *store.Run) (fault strin
 	return "", err == nil
 }
 
-// reap has the engine end the processes that the dead worker left. A failure is a warning (E7).
+// reap has the engine end the processes that the dead worker left. A failure is a warning.
 func (p *Process) reap(ctx context.Context, run *store.Run) []interaction.Diagnostic {
 	e, known := p.Engines[run.Engine]
 	if !known && len(p.Engines) > 0 { // this node lacks the engine; another one might have reaped
@@ -180,8 +180,8 @@ func (p *Process) reap(ctx context.Context, run *store.Run) []interaction.Diagno
 }
 
 // CleanUp has the engines end the processes that dead hosts left on this machine, at the start and
-// then after each pause. Recovery alone does not find all of them: if a run was canceled, or taken
-// over by a node of another machine, it is no orphan here (E7, J11).
+// then after each pause. Recovery does not find all of them: if a run was canceled, or taken over
+// by a node of another machine, it is no orphan here.
 func (p *Process) CleanUp(ctx context.Context, pause time.Duration) error {
 	logged := make(map[string]string) // by engine: the last fault
 	for {

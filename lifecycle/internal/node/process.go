@@ -55,8 +55,8 @@ func (p *Process) Sleep(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-// singleCommits pools batches of length one. Process.Commit passes such a batch to the store. The
-// store keeps nothing of it, so the next commit can use it again.
+// singleCommits pools batches of length one for Process.Commit. The store does not retain them, so
+// the next commit can reuse one.
 var singleCommits = sync.Pool{New: func() any { return new([1]store.Commit) }}
 
 // Commit stores one commit.
@@ -83,8 +83,8 @@ func (p *Process) CommitBatch(ctx context.Context, batch []store.Commit) []error
 	return errs
 }
 
-// ConfirmedRun reads the run through Confirm. It is for reads whose result the caller of a Client
-// or a turn acts on, so that the result must be durable (J8).
+// ConfirmedRun reads the run through Confirm, for reads on which the caller of a Client or a turn
+// acts, so that the result must be durable.
 func (p *Process) ConfirmedRun(ctx context.Context, id string) (run store.Run, _ error) {
 	err := p.Store.Confirm(ctx, func(r store.Reader) (err error) {
 		run, err = r.Run(ctx, id)

@@ -16,7 +16,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Recovery counts what a recovery did. lifecycle.Recovery describes the fields.
+// Recovery counts the effects of a recovery. lifecycle.Recovery describes the fields.
 type Recovery struct {
 	Nodes, Requeued, Held, Failed int
 }
@@ -38,17 +38,16 @@ func (p *Process) Recover(ctx context.Context, self string) (Recovery, error) {
 	return done, err
 }
 
-// Recoverer settles orphans: in one pass for Recover, or in pass after pass for a node. A pass asks
-// the engines about its orphans, and waits EngineWait for their answers. An orphan whose engine
-// answers later is settled then and separately (settleLate), so that a hung engine delays no other
-// run (J10).
+// Recoverer settles orphans: in one pass for Recover, or continuously for a node. A pass asks the
+// engines about its orphans, and waits EngineWait for their answers. An orphan whose engine answers
+// later is settled then and separately (settleLate), so that a hung engine delays no other run.
 type Recoverer struct {
 	process *Process
-	node    string          // whose recovery it is; empty: that of no node
+	node    string          // the recovering node; empty without one
 	caller  string          // the node of the process that has called Recover; empty: it does not serve
 	callCtx context.Context //nolint:containedctx // of the engine calls, which outlast a pass
 
-	engineCalls sync.WaitGroup // and the commits for those that answered late
+	engineCalls sync.WaitGroup // and the commits for late answers
 
 	registered []string // the nodes that the last pass found; nil before the first one
 	leases     leaseWatch
@@ -94,7 +93,7 @@ func (s *Recoverer) Serve(ctx context.Context, pause time.Duration, passed func(
 // engines answered late.
 func (s *Recoverer) Wait() { s.engineCalls.Wait() }
 
-// Drain returns what was done since it was called last.
+// Drain returns the results since its last call.
 func (s *Recoverer) Drain() (done Recovery, late error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,11 +149,11 @@ func (s *Recoverer) settleOrphans(ctx context.Context) error {
 	return err
 }
 
-// settlePage settles the orphans of the list's page, and reads the next page meanwhile.
+// settlePage settles the orphans of the list's page, and reads the next page concurrently.
 func (s *Recoverer) settlePage(ctx context.Context, orphans []store.Run, list *orphanList) error {
 	if s.node != "" && slices.ContainsFunc(orphans, func(r store.Run) bool { return r.Owner == s.node }) {
-		// This node's own runs are orphans, so its lease is lost. Their turns execute here: whoever
-		// took the node for dead settles them once this node has ended them.
+		// This node's own runs are orphans, so its lease is lost. Their turns execute here: the node that
+		// took over settles them once this node has ended them.
 		return store.ErrStaleEpoch
 	}
 	group, groupCtx := errgroup.WithContext(ctx)
@@ -169,8 +168,8 @@ func (s *Recoverer) settlePage(ctx context.Context, orphans []store.Run, list *o
 	return nil
 }
 
-// position is how far settleOrphans has come: the first orphan of the page, and what was settled
-// before. At the same position a second time, it has made no progress.
+// position is the progress of settleOrphans: the first orphan of the page, and the number settled
+// before. The same position twice means no progress.
 type position struct {
 	id      string
 	version uint64
@@ -183,8 +182,8 @@ func (s *Recoverer) position(first *store.Run) position {
 	return position{first.ID, first.Version, s.done}
 }
 
-// checkChanged returns an error if the run at the position has not changed, so that another try is
-// of no use. If it has, others settled it after the page was read.
+// checkChanged returns an error if the run at the position has not changed, so that a retry is
+// useless. If it has, others settled it after the page was read.
 func (s *Recoverer) checkChanged(ctx context.Context, p position) error {
 	run, err := s.process.Store.Run(ctx, p.id)
 	if errors.Is(err, store.ErrNotFound) {
@@ -302,8 +301,8 @@ func (s *Recoverer) expireDead(ctx context.Context) ([]store.Node, error) {
 	return expired, nil
 }
 
-// renewOwn renews the lease of this process's node, if it is over. A call of Recover goes on when
-// others have expired the node since: their departure of it stands.
+// renewOwn renews the lease of this process's node, if it has expired. A call of Recover continues
+// if others have removed the node since: their departure of it stays valid.
 func (s *Recoverer) renewOwn(ctx context.Context, id string, over bool, now time.Time) error {
 	if !over {
 		return nil
@@ -335,8 +334,8 @@ func (s *Recoverer) settleBatch(ctx context.Context, orphans []store.Run) error 
 	return nil
 }
 
-// commitBatch stores the commits of a batch, and returns the errors of those that neither this call
-// nor anybody else has settled.
+// commitBatch stores the commits of a batch, and returns the errors of orphans that are still
+// unsettled.
 func (s *Recoverer) commitBatch(ctx context.Context, batch []store.Commit) (failures []error) {
 	for i, err := range s.process.CommitBatch(ctx, batch) {
 		switch {
@@ -349,8 +348,8 @@ func (s *Recoverer) commitBatch(ctx context.Context, batch []store.Commit) (fail
 	return failures
 }
 
-// decideBatch makes the commits that settle a batch of orphans, and reports whether the engine
-// of one of them is awaited.
+// decideBatch makes the commits that settle a batch of orphans, and reports whether an engine's
+// answer is awaited.
 func (s *Recoverer) decideBatch(ctx context.Context, orphans []store.Run) (batch []store.Commit, awaited bool,
 	failures []error) {
 	batch = make([]store.Commit, 0, len(orphans))
@@ -372,7 +371,7 @@ func (s *Recoverer) decideBatch(ctx context.Context, orphans []store.Run) (batch
 	return batch, awaited, failures
 }
 
-// settledByOther reports whether the error of a commit says that somebody else has settled the
+// settledByOther reports whether a commit's error means that another process has settled the
 // orphan.
 func settledByOther(err error) bool {
 	return errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrNotFound)
@@ -398,7 +397,7 @@ func (s *Recoverer) settleLate(run *store.Run, found *orphanEvidence) {
 	}
 }
 
-// setAwaited notes whether the run's engine is awaited: passes leave such an orphan alone.
+// setAwaited records whether the run's engine is awaited: passes skip such orphans.
 func (s *Recoverer) setAwaited(id string, awaited bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

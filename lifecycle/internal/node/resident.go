@@ -27,7 +27,7 @@ func (n *Node) holdResident(runID, engineName string) {
 	n.residents[runID] = resident{engineName, MonotonicNow(n.proc.Clock)}
 }
 
-// endResidentOfEndedRun ends the resident process of a run that somebody else has ended, unless the
+// endResidentOfEndedRun ends the resident process of a run that was ended elsewhere, unless the
 // node is leaving: then endResidents ends it.
 func (n *Node) endResidentOfEndedRun(runID string) {
 	n.mu.Lock()
@@ -49,8 +49,8 @@ func (n *Node) endResidentAfterTurn(runID string) {
 	}
 }
 
-// startEndingResident ends the run's resident process, if it has one, on a goroutine of its own.
-// The caller holds mu.
+// startEndingResident ends the run's resident process, if any, on a separate goroutine. The caller
+// holds mu.
 func (n *Node) startEndingResident(runID string) {
 	held, ok := n.residents[runID]
 	if !ok {
@@ -93,8 +93,8 @@ func (n *Node) endResident(runID, engineName string, limit time.Duration) {
 }
 
 // watchResidents subscribes to the engines' reports of processes that end by themselves while their
-// run waits (D6). It waits until each engine's OnLoss has returned, but no longer than the lease
-// allows. stop ends the subscriptions.
+// run waits. It waits until each engine's OnLoss has returned, but no longer than the lease allows.
+// stop ends the subscriptions.
 func (n *Node) watchResidents() (stop func()) {
 	var subscribing, subscribed sync.WaitGroup
 	stopped := make(chan struct{})
@@ -205,8 +205,8 @@ func (n *Node) settleLostProcess(ctx context.Context, id, why string) {
 	}
 }
 
-// failLostWait fails the run if it still waits for its process on this node. A run that was
-// answered meanwhile is left alone: its next turn finds the process missing.
+// failLostWait fails the run if it still waits for its process on this node. It skips a run that
+// was answered: its next turn finds the process missing.
 func (n *Node) failLostWait(ctx context.Context, id, why string) error {
 	cmd := Command{Verb: "fail", Run: id}
 	return n.proc.CarryOut(ctx, cmd, func() (*store.Commit, error) {

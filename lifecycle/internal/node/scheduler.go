@@ -66,7 +66,7 @@ func (n *Node) schedule(ctx context.Context) error {
 const smallBatch = 8
 
 // ownRecord returns a claimed run and its spec for its turn to keep. The record is copied out of a
-// large batch, so that a turn that goes on for hours does not keep all the others in memory.
+// large batch, so that an hours-long turn does not keep all the others in memory.
 func ownRecord(claimed []store.Claimed, i int) (*store.Run, []byte) {
 	record := &claimed[i].Run
 	if len(claimed) > smallBatch {
@@ -76,8 +76,8 @@ func ownRecord(claimed []store.Claimed, i int) (*store.Run, []byte) {
 	return record, claimed[i].Spec
 }
 
-// reserveMore acquires up to limit more permits without waiting, and returns how many it got. It
-// halves what it asks for until it gets it, because the semaphore gives all or nothing.
+// reserveMore acquires up to limit more permits without waiting, and returns their number. It
+// halves its request until it succeeds, because the semaphore gives all or nothing.
 func (n *Node) reserveMore(limit int) (reserved int) {
 	for part := limit; part > 0; part /= 2 {
 		for reserved+part <= limit && n.cfg.Permits.TryAcquire(int64(part)) {
@@ -87,9 +87,9 @@ func (n *Node) reserveMore(limit int) (reserved int) {
 	return reserved
 }
 
-// claimReady has the store claim queued runs, and start the turn of each in the same commit. Only
-// runs whose engine this process has are claimed; others stay queued (J4). A shutdown does not
-// cancel a claim that was sent to the store, or a claimed run would be left without a worker.
+// claimReady lets the store claim queued runs, and start the turn of each in the same commit. Only
+// runs of this process's engines are claimed; others stay queued. A shutdown does not cancel a
+// claim that was sent to the store, or a claimed run would be left without a worker.
 func (n *Node) claimReady(room int) ([]store.Claimed, error) {
 	now := n.proc.Now()
 	var drained bool
@@ -109,7 +109,7 @@ func (n *Node) wakeScheduler() {
 	}
 }
 
-// wakeForBacklog makes the scheduler claim if queued runs may wait for what has become free.
+// wakeForBacklog makes the scheduler claim if queued runs may wait for the freed capacity.
 func (n *Node) wakeForBacklog() {
 	if !n.drained.Load() {
 		n.wakeScheduler()
@@ -164,8 +164,8 @@ func (n *Node) dispatch(run *store.Run, spec []byte) {
 
 // interruptRepeatedClaim interrupts a turn whose run this node has already claimed under the same
 // epoch. A failover lost the first claim, so the store granted it again. The engine may already
-// have done what the turn is for, so the turn is not executed, and the next heartbeat settles it as
-// interrupted. If the turn of the lost claim still executes, it is interrupted too (J9).
+// have had the turn's effects, so the turn is not executed, and the next heartbeat settles it as
+// interrupted. If the turn of the lost claim still executes, it is interrupted too.
 func (n *Node) interruptRepeatedClaim(t, earlier *turn) {
 	n.proc.Log.Error("the store has lost a claim, and made it again; the turn is not executed twice",
 		"run", t.call.RunID,
@@ -177,10 +177,10 @@ func (n *Node) interruptRepeatedClaim(t, earlier *turn) {
 }
 
 // runWorker is a worker: it executes one turn after the other until the node leaves. Workers are
-// reused because a new goroutine would have to grow its stack again; there are as many as turns
-// have executed at one time. A worker ends early if an engine exits its goroutine, or if the turn
-// was settled without it. In the second case abandonWorker has counted it off n.workers, and nobody
-// waits for it.
+// reused because a new goroutine would have to grow its stack again; their number is the largest
+// number of concurrent turns. A worker ends early if an engine exits its goroutine, or if the turn
+// was settled without it. In the second case abandonWorker has removed it from n.workers, and its
+// end is not awaited.
 func (n *Node) runWorker(a assignment) {
 	defer func() {
 		if a.turn.stuckCall() == nil {

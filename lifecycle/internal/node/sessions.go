@@ -12,14 +12,12 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// This file finds the parked runs whose session their engine does not accept any more (E2, J5). A
-// wait that is intact needs no recovery, so nothing here is written for it, and nothing here is
-// needed for it to go on: a session that is refused fails or holds its run in the next turn anyway.
-// A check only tells people earlier, and unblocks a run that was held once the engine accepts its
-// session again.
+// This file finds the parked runs whose session their engine no longer accepts. An intact wait
+// needs no recovery, so nothing here is written for it, and it does not depend on these checks: a
+// refused session fails or holds its run in the next turn anyway. A check only informs people
+// earlier, and unblocks a held run once the engine accepts its session again.
 
-// checksSessions reports whether an engine of this process can tell a session that is good from one
-// that is not.
+// checksSessions reports whether an engine of this process can check the validity of a session.
 func (p *Process) checksSessions() bool {
 	for _, e := range p.Engines {
 		if _, ok := e.(engine.Checker); ok {
@@ -138,8 +136,8 @@ func (s *Recoverer) checkPage(ctx context.Context, page []store.Run, departed ma
 	return failures
 }
 
-// heldChecks checks the sessions of held parked runs again and again. The pauses between the checks
-// grow like those before a held turn is tried again (J5).
+// heldChecks repeatedly checks the sessions of held parked runs. The pauses between the checks grow
+// like those before a held turn is retried.
 type heldChecks struct {
 	settler *Recoverer
 	pause   func(took time.Duration) error // between parts

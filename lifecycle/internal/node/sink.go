@@ -14,10 +14,10 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Bounds of what one turn may report (maxReports messages and warnings, whose events have at most
-// maxReportBytes), and of what a run may have (maxReportedSeq events, or maxRunReportBytes of
-// messages and warnings) before its turns store no more messages and warnings. So no agent can fill
-// the database. Changes of state are always stored.
+// Limits of one turn's reports (maxReports messages and warnings, whose events have at most
+// maxReportBytes), and of a run's reports (maxReportedSeq events, or maxRunReportBytes of messages
+// and warnings) after which its turns store no more messages and warnings. So no agent can fill the
+// database. Changes of state are always stored.
 const (
 	maxReports        = 10_000
 	maxReportBytes    = 16 << 20
@@ -25,8 +25,8 @@ const (
 	maxRunReportBytes = 256 << 20
 )
 
-// sink is the turn as its engine sees it, an engine.Sink: it stores what the engine reports while
-// the turn executes. Every report is a commit under the turn's fence.
+// sink is the turn in the engine's view, an engine.Sink: it stores the engine's reports while the
+// turn executes. Every report is a commit under the turn's fence.
 type sink turn
 
 // Message stores an intermediate message as an event.
@@ -83,8 +83,8 @@ func errorForEngine(err error) error {
 }
 
 // admit returns the events that a report may store: none after the turn has ended, and none beyond
-// the bounds of what is reported (J11). At the bound it returns a warning in their place, which
-// says that the rest is left out. The caller holds mu.
+// the limits. At the limit it returns instead a warning that later reports are omitted. The caller
+// holds mu.
 func (t *turn) admit(events []fcmp.Payload) ([]fcmp.Payload, error) {
 	if t.reportsClosed {
 		return nil, fmt.Errorf("%w: the turn has ended", engine.ErrStale)

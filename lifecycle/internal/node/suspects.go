@@ -10,20 +10,19 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// quarantine keeps suspects (store.Run.Suspect) apart from other turns: a turn that takes its
-// worker down takes every turn there down with it, and each of them is counted as lost (J3). So a
-// node claims a suspect only when no turn executes there, and nothing else until that turn has
-// ended or outlived a lease. Other runs go first. A suspect that waits too long for an idle node
-// makes a node drain: the node claims nothing until its turns have ended. Draining takes at most
-// half of a node's time.
+// quarantine keeps suspects (store.Run.Suspect) apart from other turns: a turn that crashes its
+// worker also loses every other turn there, and each of them is counted as lost. So a node claims a
+// suspect only when no turn executes there, and nothing else until that turn has ended or outlived
+// a lease. Other runs come first. A suspect that waits too long for an idle node makes a node
+// drain: the node claims nothing until its turns have ended. Draining takes at most half of a
+// node's time.
 //
 // Only the scheduler uses it. Its times are readings of the monotonic clock.
 type quarantine struct {
 	separate      store.Hold // the suspect that executes without other turns; empty: none
 	separateUntil time.Time
-	// scans says that the next call of claim asks for suspects. It is a call of its own, so that
-	// others can have permits between the two. More says that the call before it found as many runs as
-	// there was room for.
+	// scans: the next call of claim asks for suspects. It is a separate call, so that others can have
+	// permits between the two. more: the previous call found as many runs as there was room for.
 	scans, more bool
 	nextScan    time.Time // when a node that executes turns asks the store for suspects again
 	drainSince  time.Time // zero: the node does not drain
@@ -46,7 +45,7 @@ func (n *Node) claim(ctx context.Context, room int) ([]store.Claimed, error) {
 		return nil, nil
 	case !q.drainSince.IsZero() && idle:
 		n.stopDraining(now)
-		for range 2 { // the store may first prefer other suspects to those that suspectIsOverdue left
+		for range 2 { // the store may first prefer suspects that suspectIsOverdue did not see
 			if claimed, err := n.claimSuspect(now); err != nil || len(claimed) > 0 {
 				return claimed, err
 			}

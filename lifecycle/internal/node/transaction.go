@@ -10,8 +10,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// This file writes entries of a run's journal in a transaction of the host, together with what a
-// step does in the host's database (M1).
+// This file writes entries of a run's journal in a transaction of the host, together with a step's
+// writes in the host's database.
 
 // errTransactionBroken is the error of a transaction that did not do what AppendIn asks for.
 var errTransactionBroken = errors.New("engine: the host's transaction has not executed the step, or not returned " +
@@ -81,7 +81,7 @@ func (t *turn) writeIn(ctx context.Context, view any, entries []engine.JournalEn
 	case errors.Is(err, store.ErrStaleEpoch):
 		t.interrupt(engine.ErrStale)
 	case errors.Is(err, store.ErrNotFound):
-		err = engine.Hold(engine.CodeEngineFailed, "a transaction of the host's is of a database that does not have "+
+		err = engine.Hold(engine.CodeEngineFailed, "a transaction of the host uses a database that does not have "+
 			"the run")
 	}
 	return nil, err
@@ -99,8 +99,8 @@ func (t *turn) decideEntriesIn(entries []engine.JournalEntry) (*store.Commit, er
 	return cm, err
 }
 
-// endTransaction settles a transaction of the host that has returned, with the error that it
-// returned. If the turn was settled meanwhile, the transaction changes nothing any more.
+// endTransaction settles a transaction of the host that has returned, with its error. If the turn
+// was settled in the meantime, the transaction has no effect.
 func (t *turn) endTransaction(returned error) error {
 	if !t.mu.Reclaim() {
 		return fmt.Errorf("%w: the turn has ended", engine.ErrStale)
@@ -112,12 +112,11 @@ func (t *turn) endTransaction(returned error) error {
 }
 
 // settleTransaction finds out whether a transaction of the host has stored the commit, and returns
-// nil if it has. Returned is what the transaction returned. The caller holds mu.
+// nil if it has. Returned is the transaction's error. The caller holds mu.
 //
-// A transaction whose connection was lost may still be under way, and store the commit later. If it
-// failed and its commit is not found, this function therefore commits the same version with no
-// other change. The database stores only one commit of a version, so it is certain which of the two
-// it was.
+// A transaction whose connection was lost may still be in progress, and store the commit later. If
+// it failed and its commit is not found, this function therefore commits the same version with no
+// other change. The database stores only one commit of a version, so the outcome is then certain.
 func (t *turn) settleTransaction(cm *store.Commit, returned error) error {
 	if stored, err := t.node.proc.Store.Run(t.node.live, cm.Run.ID); returned == nil && err == nil &&
 		t.isCommitted(&cm.Run, &stored) { // and durable, as the host has learned

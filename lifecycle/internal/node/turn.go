@@ -20,7 +20,7 @@ type turn struct {
 	owner   turnOwner
 	epoch   uint64
 	spec    Spec            // set by the worker before the engine is called
-	origin  *decide.Origin  // set with spec; what a fork inherits, nil for other runs
+	origin  *decide.Origin  // set with spec; a fork's inheritance, nil for other runs
 	started time.Time       // by MonotonicNow
 	created time.Time       // when the run was created, as its record says
 	claimed time.Time       // when the run was claimed, as its record says
@@ -30,18 +30,19 @@ type turn struct {
 	engineReturn engineReturn
 	room         JournalRoom
 
-	mu            CommitLock
-	record        *store.Run     // guarded by mu; as last stored by this worker; constant once the turn is settled
-	profile       fsm.Profile    // guarded by mu; the engine's, once it is known
-	dialect       decide.Dialect // guarded by mu; set with profile
-	call          EngineCall     // Method is guarded by mu: what the worker called last; the rest is constant
-	reportsClosed bool           // guarded by mu; the turn is being settled, by its worker or without it
-	stuck         *StuckCall     // guarded by mu; not nil: the turn was settled without its worker
-	inTransaction *store.Commit  // guarded by mu; a commit that a transaction of the host may store; see AppendIn
-	begun         bool           // guarded by mu; the engine was called to execute the turn
-	reports       int            // guarded by mu; how many were made
-	reportBytes   int            // guarded by mu; the size of the events of those that are stored
-	reportsFull   bool           // guarded by mu; what is reported from now on is left out
+	mu      CommitLock
+	record  *store.Run     // guarded by mu; as last stored by this worker; constant once the turn is settled
+	profile fsm.Profile    // guarded by mu; the engine's, once it is known
+	dialect decide.Dialect // guarded by mu; set with profile
+	call    EngineCall     // Method is guarded by mu: the worker's last call; the rest is
+	// constant
+	reportsClosed bool          // guarded by mu; the turn is being settled, by its worker or without it
+	stuck         *StuckCall    // guarded by mu; not nil: the turn was settled without its worker
+	inTransaction *store.Commit // guarded by mu; a commit that a transaction of the host may store; see AppendIn
+	begun         bool          // guarded by mu; the engine was called to execute the turn
+	reports       int           // guarded by mu; how many were made
+	reportBytes   int           // guarded by mu; the size of the stored events
+	reportsFull   bool          // guarded by mu; later reports are omitted
 
 	// What Observer.Start returned; nil and empty if it was not called. Set under mu before the
 	// engine is called, and constant once the turn is settled.
@@ -57,7 +58,7 @@ type turnOwner interface {
 	holdResident(runID, engine string)
 	// abandonWorker settles a turn whose worker is stuck in an engine.
 	abandonWorker(t *turn, cause error, stuck *StuckCall)
-	// removeTurn removes a settled turn. The record is the latest one of the run that is known here.
+	// removeTurn removes a settled turn. The record is the run's latest one known here.
 	removeTurn(t *turn, run *store.Run)
 }
 
@@ -94,9 +95,9 @@ func (t *turn) run(stored []byte) {
 	ev = t.execute(t.ctx)
 }
 
-// setSpec sets what the turn executes. It returns false and sets nothing if the turn was settled
-// before its worker called it: whoever settles a turn reads its specification without the lock, so
-// the specification must not change any more.
+// setSpec sets the turn's specification. It returns false and sets nothing if the turn was settled
+// before its worker called it: settling a turn reads its specification without the lock, so the
+// specification must then not change.
 func (t *turn) setSpec(spec Spec, from *decide.Origin) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -108,8 +109,7 @@ func (t *turn) setSpec(spec Spec, from *decide.Origin) bool {
 }
 
 // end settles the turn after its engine has returned, unless it was settled without the worker. The
-// turn counts as interrupted if its context has ended by now: a success that comes later than that
-// is none (B1).
+// turn counts as interrupted if its context has ended by now: a later success does not count.
 func (t *turn) end(ev *decide.Evidence) {
 	t.room.Release(t.node.proc.Journals, true)
 	cause := context.Cause(t.ctx)
@@ -126,9 +126,9 @@ func (t *turn) end(ev *decide.Evidence) {
 	t.settle(cause, ev)
 }
 
-// closeReports decides who settles the turn: whoever calls it first. That is its worker, or the
-// watcher of an interrupted turn (waitForEngine), which passes the call in which the worker is
-// stuck. From then on the engine's reports are refused.
+// closeReports decides who settles the turn: the first caller, either its worker, or the watcher of
+// an interrupted turn (waitForEngine), which passes the call in which the worker is stuck. From
+// then on the engine's reports are refused.
 func (t *turn) closeReports(stuck *StuckCall) (first bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -153,7 +153,7 @@ func (t *turn) stuckCall() *StuckCall {
 }
 
 // interrupt ends the turn's context for the cause. If the engine has not returned TurnReturnLimit
-// later, the turn is settled without its worker (J10).
+// later, the turn is settled without its worker.
 func (t *turn) interrupt(cause error) {
 	t.cancel(cause)
 	if returned, waiterEnded := t.engineReturn.startWaiting(); returned != nil {
@@ -239,12 +239,12 @@ func (t *turn) settle(cause error, ev *decide.Evidence) {
 	t.owner.removeTurn(t, run)
 }
 
-// commitOutcome commits the decision about the turn, and returns the run as it then stands, and
+// commitOutcome commits the decision about the turn, and returns the run's current record, and
 // whether the decision is known to be stored. An outcome that the contract or the store refuses
 // fails the run.
 func (t *turn) commitOutcome(ev *decide.Evidence, usage *store.Usage) (_ *store.Run, stored bool) {
 	if errors.Is(ev.Interruption, engine.ErrCanceled) || errors.Is(ev.Interruption, engine.ErrStale) {
-		return t.reload(), false // somebody else has ended the run or taken it over (I6)
+		return t.reload(), false // the run was ended or taken over elsewhere
 	}
 	err := t.commit(func(run *store.Run, now time.Time) (*store.Commit, error) {
 		cm, err := decide.Turn(decide.WithUsage(run, usage, ev.Begun), ev, t.node.id, now)
@@ -278,8 +278,7 @@ func (t *turn) commitOutcome(ev *decide.Evidence, usage *store.Usage) (_ *store.
 	return t.record, err == nil
 }
 
-// addUsageAndTrace adds to the commit that ends the turn what the turn has used, and its trace
-// (Observer.Start).
+// addUsageAndTrace adds the turn's usage and its trace (Observer.Start) to the commit that ends it.
 func (t *turn) addUsageAndTrace(cm *store.Commit, usage *store.Usage) {
 	cm.Usage = usage
 	if t.trace != "" {
@@ -296,8 +295,8 @@ func (t *turn) reload() *store.Run {
 	return t.record
 }
 
-// usageOf converts what an engine reported into numbers that every store can keep. A negative value
-// and NaN become 0, and a value above the limit becomes the limit.
+// usageOf converts an engine's reported usage to numbers that every store can keep. A negative
+// value and NaN become 0, and a value above the limit becomes the limit.
 func usageOf(reported engine.Usage, worked time.Duration) store.Usage {
 	bounded := func(n int64) int64 { return min(max(n, 0), store.MaxUsage) }
 	cost := math.Round(reported.CostUSD * 1e6)
