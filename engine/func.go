@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/internal/schema"
 )
 
 // Func is an engine in the host's process: a function that executes one turn. It is plain code
@@ -212,12 +213,16 @@ func Done(text string) Outcome {
 }
 
 // Output is the outcome of a turn that completes its run with structured output: v as a JSON
-// object. The error says that v is no JSON object, or has more than MaxOutput bytes.
+// object. The error says that v is no JSON object, has a number that is infinite as float64, or has
+// more than MaxOutput bytes.
 func Output(v any) (Outcome, error) {
 	body, err := json.Marshal(v)
 	var object map[string]json.RawMessage
 	if err == nil {
 		err = json.Unmarshal(body, &object)
+	}
+	if err == nil {
+		err = schema.ValidateFinite(body)
 	}
 	if err != nil {
 		return Outcome{}, fmt.Errorf("engine: output must be a JSON object: %w", err)

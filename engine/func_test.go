@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"testing"
 
@@ -104,6 +105,8 @@ func TestAskSayDoneAndOutputMakeTheirOutcomes(t *testing.T) {
 		_, err := engine.Output(wrong)
 		require.ErrorContains(t, err, "JSON object")
 	}
+	_, err = engine.Output(map[string]any{"eur": json.Number("1e400")})
+	require.ErrorContains(t, err, "above the range of a float64")
 }
 
 // J12: a function is plain code, unless the host says that it lends its voice to a language model.

@@ -123,7 +123,7 @@ func (q *Question) plain() bool { return len(q.Schema) == 0 && q.Subject == nil 
 
 // ValidateFor checks the reply against its question. Without Schema and Subject the question takes
 // a text, with a Schema a valid Value, and an approval takes a Decision. With AlsoText, forms and
-// approvals also take a text.
+// approvals also take a text. A reply that accepts a risk needs AcceptRisk.
 //
 // The error matches ErrInvalidReply and is a *FieldError, or a *ValueError if the schema rejects
 // the value. It is a *ChangedError if the question has changed since the author saw it.
@@ -134,15 +134,26 @@ func (r Reply) ValidateFor(q Question) error {
 	if r.Seen != "" && r.Seen != q.Digest() {
 		return &ChangedError{r.Seen, q}
 	}
+	if err := r.validateAnswer(&q); err != nil {
+		return err
+	}
+	if !r.AcceptRisk && r.AcceptsRisk(q) {
+		return &FieldError{"AcceptRisk", "false", "true, since the answer accepts the risk that the question states"}
+	}
+	return nil
+}
+
+// validateAnswer is ValidateFor for what is answered.
+func (r Reply) validateAnswer(q *Question) error {
 	switch {
 	case q.Subject != nil:
-		return r.validateDecision(&q)
+		return r.validateDecision(q)
 	case r.Decision != "":
 		return &FieldError{"Decision", string(r.Decision), "none, since the question is no approval"}
 	case len(q.Schema) == 0 && len(r.Value) > 0:
 		return &FieldError{"Value", sizeOf(r.Value), "a text in its place, since the question has no schema"}
 	case len(q.Schema) == 0:
-		return r.checkOnly(&q)
+		return r.checkOnly(q)
 	case len(r.Value) == 0 && !q.AlsoText:
 		return &FieldError{"Value", "missing", "JSON that the question's schema allows"}
 	case r.Text != "" && !q.AlsoText:
@@ -320,14 +331,18 @@ func (n *normalizer) form(q *Question) {
 }
 
 // Validate checks that the tool has a name and that the arguments are one JSON value within
-// MaxArguments, without duplicate members. A question with an invalid subject takes text instead,
-// with a warning.
+// MaxArguments, without duplicate members and with numbers finite as float64. A question with an
+// invalid subject takes text instead, with a warning.
 func (s Subject) Validate() error {
 	if len(s.Arguments) > MaxArguments {
 		return fmt.Errorf("arguments have %d bytes, at most %d", len(s.Arguments), MaxArguments)
 	}
 	if len(s.Arguments) > 0 {
-		if err := validateJSON(s.Arguments); err != nil {
+		err := validateJSON(s.Arguments)
+		if err == nil {
+			err = schema.ValidateFinite(s.Arguments)
+		}
+		if err != nil {
 			return fmt.Errorf("arguments: %w", err)
 		}
 	}

@@ -3,6 +3,7 @@ package interaction_test
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -319,14 +320,15 @@ func TestNormalizeLeavesOutMalformedFormsAndApprovals(t *testing.T) {
 			strings.Repeat(`{"$ref":"#/$defs/a"},`, 9) + `true]}},"$ref":"#/$defs/b"}`)},
 		"schema of many checks": {Schema: json.RawMessage(`{"$defs":{"a":{"allOf":[` + strings.Repeat(`true,`, 99) +
 			`true]}},"allOf":[` + strings.Repeat(`{"$ref":"#/$defs/a"},`, 20) + `true]}`)},
-		"no subject":        {Kind: interaction.Approval},
-		"no tool":           {Subject: &interaction.Subject{}},
-		"tool too long":     {Subject: &interaction.Subject{Tool: long}},
-		"tool not text":     {Subject: &interaction.Subject{Tool: "a\x00"}},
-		"arguments":         {Subject: &interaction.Subject{Tool: "t", Arguments: json.RawMessage(`{`)}},
-		"arguments twice":   {Subject: &interaction.Subject{Tool: "t", Arguments: json.RawMessage(`{"a":1,"a":2}`)}},
-		"arguments no text": {Subject: &interaction.Subject{Tool: "t", Arguments: json.RawMessage("\"\xff\"")}},
-		"arguments half":    {Subject: &interaction.Subject{Tool: "t", Arguments: json.RawMessage(`"\ud800"`)}},
+		"no subject":         {Kind: interaction.Approval},
+		"no tool":            {Subject: &interaction.Subject{}},
+		"tool too long":      {Subject: &interaction.Subject{Tool: long}},
+		"tool not text":      {Subject: &interaction.Subject{Tool: "a\x00"}},
+		"arguments":          {Subject: &interaction.Subject{Tool: "t", Arguments: json.RawMessage(`{`)}},
+		"arguments twice":    {Subject: &interaction.Subject{Tool: "t", Arguments: json.RawMessage(`{"a":1,"a":2}`)}},
+		"arguments no text":  {Subject: &interaction.Subject{Tool: "t", Arguments: json.RawMessage("\"\xff\"")}},
+		"arguments infinite": {Subject: &interaction.Subject{Tool: "t", Arguments: json.RawMessage(`{"eur":1e400}`)}},
+		"arguments half":     {Subject: &interaction.Subject{Tool: "t", Arguments: json.RawMessage(`"\ud800"`)}},
 		"arguments large": {Subject: &interaction.Subject{Tool: "t",
 			Arguments: json.RawMessage(`"` + strings.Repeat("x", interaction.MaxArguments) + `"`)}},
 		"arguments deep": {Kind: interaction.Approval, Schema: json.RawMessage(`{}`), AlsoText: true,
@@ -418,4 +420,52 @@ func TestN3AlikeValuesOfAnEnumAreDifferent(t *testing.T) {
 			interaction.ErrInvalidReply, value)
 	}
 	require.NoError(t, interaction.Reply{ID: 1, Value: json.RawMessage(`1.0`)}.ValidateFor(q), "1.0 is the number 1")
+}
+
+// N1, decision 13: an answer that accepts a risk must say so, whoever made the front end; every
+// other answer need not.
+func TestARiskIsAcceptedExplicitly(t *testing.T) {
+	ask := func(values ...string) interaction.Question {
+		q := interaction.Question{ID: 1, Kind: interaction.RiskAck, Prompt: "Wipe it?"}
+		for _, v := range values {
+			q.Options = append(q.Options, interaction.Option{Label: "Yes", Value: v})
+		}
+		return q
+	}
+	call := interaction.Question{ID: 1, Kind: interaction.Approval, Subject: &interaction.Subject{Tool: "pay",
+		Risk: "It is gone.", Arguments: json.RawMessage(`{"eur":1}`)}}
+	harmless, two := call, call
+	harmless.Subject = &interaction.Subject{Tool: "pay", Arguments: json.RawMessage(`{"eur":1}`)}
+	two.Need = 2
+	text := func(s string) interaction.Reply { return interaction.Reply{ID: 1, Text: s} }
+	decide := func(d interaction.Decision) interaction.Reply {
+		return interaction.Reply{ID: 1, Decision: d, Text: "x"}
+	}
+	edit := interaction.Reply{ID: 1, Decision: interaction.Edit, Value: json.RawMessage(`{"eur":2}`)}
+	for _, c := range []struct {
+		question interaction.Question
+		reply    interaction.Reply
+		accepts  bool
+	}{
+		{ask(), text("yes"), true}, {ask(), text(" Accept\n"), true}, {ask(), text("no"), false},
+		{ask(), text("yes, but later"), false},
+		{ask("no", " YES"), text(" YES"), true}, {ask("no", "yes"), text("no"), false},
+		{ask("no", "yes"), text("perhaps"), false},
+		{ask("1", "0"), text("0"), true}, {ask("1", "0"), text("1"), true}, {ask("1", "0"), text("TRUE"), true},
+		{ask("yes", "accept"), text("yes"), true}, {ask("yes", "accept", "no"), text("no"), true},
+		{call, decide(interaction.Approve), true}, {call, edit, true}, {two, decide(interaction.Approve), true},
+		{call, decide(interaction.Reject), false}, {call, decide(interaction.Respond), false},
+		{harmless, decide(interaction.Approve), false}, {harmless, edit, false},
+		{interaction.Question{ID: 1, Kind: interaction.Confirm, Prompt: "Ship it?"}, text("yes"), false},
+	} {
+		c.reply.Actor.ID = "ada"
+		require.Equal(t, c.accepts, c.reply.AcceptsRisk(c.question), "%+v to %+v", c.reply, c.question)
+		err := c.reply.ValidateFor(c.question)
+		var wrong *interaction.FieldError
+		require.Equal(t, c.accepts, errors.As(err, &wrong) && wrong.Field == "AcceptRisk", err)
+		c.reply.AcceptRisk = true
+		require.NoError(t, c.reply.ValidateFor(c.question))
+	}
+	w := interaction.Wait{End: time.Hour, Then: interaction.ThenDefault, Default: &interaction.DefaultReply{Text: "yes"}}
+	require.NoError(t, w.ValidateFor(ask()), "the host has chosen the default")
 }

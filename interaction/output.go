@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/internal/schema"
 )
 
 // output finds the output, and the marker and the question within it.
@@ -52,13 +53,17 @@ func (r *reader) acceptable(found []byte, given bool) bool {
 		r.OutputFault = &Diagnostic{fsm.WarnEngineOutputTruncated,
 			fmt.Sprintf("output has %d bytes, at most %d are taken", len(found), MaxOutput)}
 		return false
-	case !json.Valid(found):
-		if given { // text that only resembles an output stays text
-			r.OutputFault = &Diagnostic{fsm.WarnEngineOutputMalformed, "structured output is no valid JSON"}
-		}
-		return false
 	}
-	return true
+	fault := ""
+	if !json.Valid(found) {
+		fault = "structured output is no valid JSON"
+	} else if err := schema.ValidateFinite(found); err != nil {
+		fault = fmt.Sprintf("structured output: %v", err)
+	}
+	if fault != "" && given { // a text that only looks like an output stays text
+		r.OutputFault = &Diagnostic{fsm.WarnEngineOutputMalformed, fault}
+	}
+	return fault == ""
 }
 
 // object removes marker and question from an output object.

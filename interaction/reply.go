@@ -42,6 +42,27 @@ type Reply struct {
 	// Seen is the Digest of the question that the author saw. If the question has changed since, the
 	// reply fails with a ChangedError. Empty: not checked.
 	Seen string
+	// AcceptRisk says that the author has acknowledged the risk that the question states. A reply
+	// that accepts the risk (AcceptsRisk) is refused without it. A front end sets it if the person has
+	// confirmed the risk apart from the answer, or has pressed a control that names the risk. It is not
+	// part of the body that Key compares, and is not stored.
+	AcceptRisk bool
+}
+
+// AcceptsRisk reports whether the reply accepts a risk that the question states: it approves a call
+// whose Subject has a Risk, with its arguments or others, or it answers a RiskAck with yes. If it is
+// unclear which option of a RiskAck means yes (Question.YesOption), each of them accepts the risk.
+func (r Reply) AcceptsRisk(q Question) bool {
+	switch {
+	case q.Subject != nil:
+		return q.Subject.Risk != "" && (r.Decision == Approve || r.Decision == Edit)
+	case q.Kind != RiskAck || r.Text == "":
+		return false
+	}
+	if selected, ok := q.Select(r.Text); ok {
+		return selected.Means != MeansNo
+	}
+	return agrees(r.Text)
 }
 
 // Receipt acknowledges an accepted reply.

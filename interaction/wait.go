@@ -135,7 +135,8 @@ func (w *Wait) validateEnd(last time.Duration) error {
 
 // reply converts the default to a reply to the question with this number.
 func (d *DefaultReply) reply(number int) Reply {
-	return Reply{ID: number, Text: d.Text, Value: d.Value, Decision: d.Decision}
+	const accept = true // by the host, which has chosen the default
+	return Reply{ID: number, Text: d.Text, Value: d.Value, Decision: d.Decision, AcceptRisk: accept}
 }
 
 // ValidateFor returns an error if this valid wait does not fit the question: its default is no

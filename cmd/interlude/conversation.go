@@ -169,7 +169,8 @@ func (c *conversation) unanswered() {
 // approval, and everything else is a text.
 func replyTo(q *lifecycle.InputRequired, text string) (lifecycle.Reply, error) {
 	chosen, err := choose(q, text)
-	r := lifecycle.Reply{ID: q.InteractionID, Text: chosen, Seen: q.Digest}
+	risky := q.Kind == string(lifecycle.RiskAck) || q.Subject != nil && q.Subject.Risk != ""
+	r := lifecycle.Reply{ID: q.InteractionID, Text: chosen, Seen: q.Digest, AcceptRisk: risky} // as the hint says
 	isJSON := json.Valid([]byte(text))
 	switch word := strings.ToLower(text); {
 	case q.Subject != nil && (word == "yes" || word == "y"):

@@ -96,6 +96,8 @@ func TestReplyToReadsATextAsTheQuestionTakesIt(t *testing.T) {
 	pay := lifecycle.InputRequired{InteractionID: 1, Subject: &fcmp.Subject{Tool: "pay"}, Digest: "d"}
 	spoken, form := pay, lifecycle.InputRequired{InteractionID: 1, Schema: "{}", Digest: "d"}
 	spoken.AlsoText = true
+	risky := pay
+	risky.Subject = &fcmp.Subject{Tool: "pay", Risk: "it is gone"}
 	plain := lifecycle.InputRequired{InteractionID: 1}
 	for _, c := range []struct {
 		question lifecycle.InputRequired
@@ -103,6 +105,7 @@ func TestReplyToReadsATextAsTheQuestionTakesIt(t *testing.T) {
 		want     lifecycle.Reply
 	}{
 		{pay, "Yes", lifecycle.Reply{Decision: lifecycle.Approve}},
+		{risky, "y", lifecycle.Reply{Decision: lifecycle.Approve, AcceptRisk: true}},
 		{spoken, "no", lifecycle.Reply{Decision: lifecycle.Reject}},
 		{pay, `{"eur":1}`, lifecycle.Reply{Decision: lifecycle.Edit, Value: json.RawMessage(`{"eur":1}`)}},
 		{pay, "later", lifecycle.Reply{Decision: lifecycle.Respond, Text: "later"}},

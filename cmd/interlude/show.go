@@ -173,6 +173,8 @@ func hint(q lifecycle.InputRequired) string {
 		text = "yes accepts the risk, no does not"
 	case q.Kind == "confirm":
 		text = "yes or no"
+	case q.Subject != nil && q.Subject.Risk != "":
+		text = "yes or other arguments as JSON accept the risk; no, or an answer"
 	case q.Subject != nil:
 		text = "yes, no, other arguments as JSON, or a text"
 	case q.Schema != "":

@@ -17,6 +17,7 @@ import (
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/internal/schema"
 )
 
 // The types of journal entries.
@@ -267,6 +268,8 @@ func entryOf[T any](c *Ctx, at place, v *T) (engine.JournalEntry, error) {
 		err = failed(err, "%s at %s has no JSON", what, at.path)
 	} else if err = decode(e.Body, &kept); err != nil {
 		err = failed(err, "%s at %s cannot be decoded from its JSON", what, at.path)
+	} else if err = schema.ValidateFinite(e.Body); err != nil {
+		err = failed(err, "%s at %s cannot be read by others", what, at.path)
 	}
 	if r, ok := any(v).(failedResult); ok && err != nil && r.failure() != "" { // its value does not matter
 		kept = *v

@@ -2,6 +2,7 @@ package flow_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"math"
 	"runtime"
@@ -66,7 +67,12 @@ func finalFailures() map[string]func(c *flow.Ctx) error {
 	}
 	return map[string]func(c *flow.Ctx) error{
 		"unsupported value: NaN": stepOf(math.NaN()),
-		"it has 2097164 bytes":   stepOf(strings.Repeat("x", 2<<20)),
+		"range of a float64": func(c *flow.Ctx) error {
+			return second(flow.Step(c, "s", func(context.Context) (json.RawMessage, error) {
+				return json.RawMessage(`[1e400]`), nil
+			}))
+		},
+		"it has 2097164 bytes": stepOf(strings.Repeat("x", 2<<20)),
 		"for 1 compensations": func(c *flow.Ctx) error {
 			for {
 				if err := stepOf(1)(c); err != nil {

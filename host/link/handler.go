@@ -21,6 +21,7 @@ type Reason string
 const (
 	Damaged     Reason = "damaged"      // 400: the address is incomplete, changed or forged
 	Invalid     Reason = "invalid"      // 400: the answer is invalid, for example blank
+	Risk        Reason = "risk"         // 400: the answer accepts a risk, and the box for it is not checked
 	Foreign     Reason = "foreign"      // 403: signed with a key that is not in Config.Keys
 	WrongPerson Reason = "wrong_person" // 403: opened by another person, or the person was never allowed to answer
 	Reassigned  Reason = "reassigned"   // 403: the question was reassigned after the link was made
@@ -35,7 +36,7 @@ const (
 )
 
 var statuses = map[Reason]int{
-	Damaged: 400, Invalid: 400, Foreign: 403, WrongPerson: 403, Reassigned: 403, NotAllowed: 403, Gone: 404,
+	Damaged: 400, Invalid: 400, Risk: 400, Foreign: 403, WrongPerson: 403, Reassigned: 403, NotAllowed: 403, Gone: 404,
 	Settled: 409, Voted: 409, Claimed: 409, Expired: 410, Changed: 412, Unavailable: 503,
 }
 
@@ -199,7 +200,8 @@ func (l *Links) accept(w http.ResponseWriter, r *http.Request, v *visit) *refusa
 		return &refusal{reason: Invalid}
 	}
 	reply := lifecycle.Reply{ID: v.capability.question, Text: strings.TrimSpace(r.PostForm.Get("text")),
-		Decision: lifecycle.Decision(r.PostForm.Get("decision")), Key: v.replyKey(v.key), Seen: v.seen()}
+		Decision: lifecycle.Decision(r.PostForm.Get("decision")), Key: v.replyKey(v.key), Seen: v.seen(),
+		AcceptRisk: r.PostForm.Get("risk") != ""}
 	if option := r.PostForm.Get("option"); option != "" {
 		offered := choices(&v.question)
 		n, err := strconv.Atoi(option)
@@ -207,6 +209,12 @@ func (l *Links) accept(w http.ResponseWriter, r *http.Request, v *visit) *refusa
 			return &refusal{reason: Invalid}
 		}
 		reply.Text = offered[n].Value
+		if len(v.question.Options) == 0 { // the label is ours, and names the risk
+			reply.AcceptRisk = true
+		}
+	}
+	if reply.AcceptsRisk(v.question) && !reply.AcceptRisk {
+		return &refusal{reason: Risk}
 	}
 	_, err := v.client.Reply(r.Context(), v.run, reply)
 	if err == nil {

@@ -604,18 +604,22 @@ func TestN4ThePageNamesEveryHiddenCharacter(t *testing.T) {
 // which accepts, each needs it.
 func TestN1TheRiskIsAcknowledged(t *testing.T) {
 	no, yes := engine.Option{Label: "Stop", Value: "no"}, engine.Option{Label: "Go on", Value: " YES"}
-	const tick = `<input type="checkbox" required>`
+	const tick = `<input type="checkbox" name="risk" value="accept" required>`
+	approve, first, second := url.Values{"decision": {"approve"}}, url.Values{"option": {"0"}},
+		url.Values{"option": {"1"}}
 	for _, c := range []struct {
 		question engine.Question
 		ticks    int
 		free     int // buttons that need no checked box
+		accept   url.Values
 	}{
-		{engine.Question{Kind: engine.RiskAck, Prompt: "Wipe it?", Options: []engine.Option{no, yes}}, 1, 1},
+		{engine.Question{Kind: engine.RiskAck, Prompt: "Wipe it?", Options: []engine.Option{no, yes}}, 1, 1, second},
 		{engine.Question{Kind: engine.RiskAck, Prompt: "Wipe it?", Options: []engine.Option{no, {Label: "Yes",
-			Value: "1"}}}, 1, 0},
-		{engine.Question{Kind: engine.RiskAck, Prompt: "Wipe it?"}, 0, 0}, // its button says that it accepts
-		{engine.Question{Kind: engine.ChooseOne, Prompt: "Which?", Options: []engine.Option{no, yes}}, 0, 1},
-		{engine.Question{Prompt: "Pay?", Subject: &engine.Subject{Tool: "pay", Risk: "It is gone."}}, 1, 2},
+			Value: "1"}}}, 1, 0, first},
+		{engine.Question{Kind: engine.RiskAck, Prompt: "Wipe it?"}, 0, 0, // its button says that it accepts
+			url.Values{"text": {"Yes "}}},
+		{engine.Question{Kind: engine.ChooseOne, Prompt: "Which?", Options: []engine.Option{no, yes}}, 0, 1, nil},
+		{engine.Question{Prompt: "Pay?", Subject: &engine.Subject{Tool: "pay", Risk: "It is gone."}}, 1, 2, approve},
 	} {
 		h := newHost(t, c.question, nil)
 		shown := h.call("GET", h.link("r", h.asked("r", nil), To("ada")), nil).Body.String()
@@ -623,5 +627,13 @@ func TestN1TheRiskIsAcknowledged(t *testing.T) {
 		if c.ticks > 0 {
 			require.Equal(t, c.free, strings.Count(shown, "formnovalidate"), shown)
 		}
+		if c.accept == nil {
+			continue
+		}
+		address := h.link("s", h.asked("s", nil), To("ada"))
+		refused := h.call("POST", address, c.accept) // by a browser that does not check the box, or a script
+		require.Equal(t, string(Risk), refused.Header().Get("Interlude-Reason"))
+		c.accept.Set("risk", "accept")
+		require.Equal(t, http.StatusOK, h.call("POST", address, c.accept).Code)
 	}
 }

@@ -36,6 +36,8 @@ var texts = map[Reason][2]string{
 	Damaged: {"This link is incomplete",
 		"The address was cut off or changed. Copy the whole address from the message."},
 	Invalid: {"This answer cannot be accepted", "It is empty or too long. Go back and answer again."},
+	Risk: {"The risk is not accepted", "Your answer accepts a risk, and the box for it is not checked. Go back, " +
+		"check the box, and answer with the button below it."},
 	Foreign: {"This link is no longer accepted", "It was signed with a key that is no longer in use. Ask for a " +
 		"new link."},
 	WrongPerson: {"This link is for another person", "You are not the person that this link was sent to."},

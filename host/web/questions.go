@@ -132,10 +132,13 @@ type NewReply struct {
 	Value    json.RawMessage `json:"value,omitempty" doc:"A form's value, or edited arguments. Numbers stay as written."`
 	Decision string          `json:"decision,omitempty" enum:"approve,edit,reject,respond"`
 	Seen     string          `json:"seen,omitempty" doc:"The digest of the question as it was shown."`
+
+	AcceptRisk bool `json:"accept_risk,omitempty" doc:"The person acknowledges the risk; required to accept one."`
 }
 
 func (r *NewReply) reply() lifecycle.Reply {
-	return lifecycle.Reply{Text: r.Text, Value: r.Value, Decision: lifecycle.Decision(r.Decision), Seen: r.Seen}
+	return lifecycle.Reply{Text: r.Text, Value: r.Value, Decision: lifecycle.Decision(r.Decision), Seen: r.Seen,
+		AcceptRisk: r.AcceptRisk}
 }
 
 type Receipt struct {

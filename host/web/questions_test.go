@@ -46,6 +46,18 @@ func TestL1AnApprovalIsShownEditedAndRecorded(t *testing.T) {
 	require.Equal(t, `{"to":"ACME","amount":400.10}`, string(history[0].Value), "numbers stay as written")
 }
 
+// N1: the server requires that a risk is acknowledged, whatever a front end does.
+func TestN1ARiskIsAcknowledgedOverHTTP(t *testing.T) {
+	w := openFor(t)
+	w.submit("pay", "risky approval", "ada")
+	q := w.questionOf("pay", "bob")
+	require.NotEmpty(t, q.Subject.Risk)
+	reply := func(body string) answer { return w.send("POST", "/runs/pay/questions/1/reply", "bob", body) }
+	require.Equal(t, "INVALID_REPLY", reply(`{"decision":"approve"}`).code(t))
+	require.Equal(t, "INVALID_REPLY", reply(`{"decision":"approve","accept_risk":false}`).code(t))
+	require.Equal(t, http.StatusCreated, reply(`{"decision":"approve","accept_risk":true}`).status)
+}
+
 // K7, D1, D2: a question shows when its wait ends and the effect of a timeout: by its own wait,
 // with the default answer, or by the run's policy. At the limit of automatic decisions, the effect
 // is that the run fails.

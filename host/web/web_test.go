@@ -36,8 +36,11 @@ var asker = engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (e
 	case t.Prompt == "form":
 		return engine.Ask(engine.Question{Kind: engine.FillFields, Prompt: "How many?", Schema: json.RawMessage(
 			`{"type":"object","properties":{"count":{"type":"integer","minimum":1}},"required":["count"]}`)}), nil
-	case t.Prompt == "approval":
+	case strings.HasSuffix(t.Prompt, "approval"):
 		q, err := engine.ApprovalOf("Pay?", "pay", map[string]any{"to": "ACME", "amount": 420})
+		if t.Prompt == "risky approval" {
+			q.Subject.Risk = "The money is gone."
+		}
 		return engine.Ask(q), err
 	}
 	return engine.Ask(engine.Question{Kind: engine.Confirm, Prompt: t.Prompt}), nil

@@ -33,7 +33,7 @@ var clientCommands = map[string]command{
 		words: []string{"RUN", "FORK"}, flags: []string{"held"},
 		named: []string{"question", "actor", "key", "engine", "as"},
 		body:  "reply and the text that replaces the stored answer, and the agent's turns", do: fork},
-	"reply": {doc: "answers a question", words: []string{"RUN", "QUESTION"}, flags: []string{"held"},
+	"reply": {doc: "answers a question", words: []string{"RUN", "QUESTION"}, flags: []string{"held", "accept-risk"},
 		named: []string{"key", "actor", "value", "decision", "seen", "groups", "as"}, body: "the reply's text",
 		do: reply},
 	"extend": {doc: "moves the end of a question's wait", words: []string{"RUN", "QUESTION", "TIME"},
@@ -181,7 +181,8 @@ func reply(w *world, a *args) (string, error) {
 		text = a.body
 	}
 	r := interaction.Reply{ID: value(a, a.words["QUESTION"], strconv.Atoi), Text: text, Key: a.named["key"],
-		Actor: person(a), Decision: interaction.Decision(a.named["decision"]), Seen: a.named["seen"]}
+		Actor: person(a), Decision: interaction.Decision(a.named["decision"]), Seen: a.named["seen"],
+		AcceptRisk: a.flags["accept-risk"]}
 	if value, _ := unquoted(a.named["value"]); value != "" {
 		r.Value = json.RawMessage(value)
 	}

@@ -384,8 +384,8 @@ func (w *world) byLink(ctx context.Context, q asked) outcome {
 		return wrong("%d %s", a.status, a.body)
 	}
 	resolution := map[string]lifecycle.Resolution{
-		"Its run has ended; nobody needs to answer.":                lifecycle.Abandoned,
-		"Nobody answered in time, so it was decided automatically.": lifecycle.AutoDecideTimeout,
+		"Its run has ended; no answer is needed.":                       lifecycle.Abandoned,
+		"There was no answer in time, so it was decided automatically.": lifecycle.AutoDecideTimeout,
 		"It was answered.": lifecycle.UserReply,
 	}[string(said[1])]
 	return outcome{winner: winner(string(resolution), string(said[2]))}

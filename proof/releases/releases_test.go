@@ -333,7 +333,7 @@ func replyTo(q *lifecycle.Question) lifecycle.Reply {
 	reply := lifecycle.Reply{ID: q.ID, Actor: lifecycle.Actor{ID: "ada"}}
 	switch {
 	case q.Kind == interaction.Approval:
-		reply.Decision = interaction.Approve
+		reply.Decision, reply.AcceptRisk = interaction.Approve, true
 	case q.Schema != nil && !q.AlsoText:
 		reply.Value = json.RawMessage(`{"colour":"blue"}`)
 	default:

@@ -31,6 +31,16 @@ func ask(ctx context.Context, q *lifecycle.Question, in, out *os.File) (lifecycl
 		if err := a.fill(q, &r); err != nil {
 			return r, err
 		}
+		if r.AcceptsRisk(*q) && !r.AcceptRisk {
+			sure, err := a.pick("Do you accept the risk?", []string{"Yes, I accept it", "No, back"}, unpicked, "yn")
+			if err != nil {
+				return r, err
+			}
+			if sure != 0 {
+				continue
+			}
+			r.AcceptRisk = true
+		}
 		err := r.ValidateFor(*q)
 		if err == nil {
 			err = r.Validate()
@@ -128,7 +138,7 @@ func (a asker) yesOrNo(q *lifecycle.Question, r *lifecycle.Reply) error {
 	answers := []string{"yes", "no"}
 	picked, err := a.pick(title, []string{"Yes", "No"}, unpicked, "yn")
 	if err == nil {
-		r.Text = answers[picked]
+		r.Text, r.AcceptRisk = answers[picked], picked == 0 // the title names the risk
 	}
 	return err
 }
@@ -176,7 +186,7 @@ func (a asker) approval(q *lifecycle.Question, r *lifecycle.Reply) error {
 			}
 		case lifecycle.Approve:
 		}
-		if sure, err := a.confirm(q, r.Value); sure || err != nil {
+		if r.AcceptRisk, err = a.confirm(q, r.Value); r.AcceptRisk || err != nil {
 			return err
 		}
 	}
@@ -190,7 +200,9 @@ func (a asker) edit(q *lifecycle.Question, r *lifecycle.Reply) error {
 		if r.Value, err = a.json("Arguments, as JSON", r.Value); err != nil {
 			return err
 		}
-		if err = r.ValidateFor(*q); err == nil {
+		checked := *r
+		checked.AcceptRisk = true // it is confirmed afterwards
+		if err = checked.ValidateFor(*q); err == nil {
 			return nil
 		}
 		a.print("! " + command.Words(err))
@@ -207,8 +219,12 @@ func (a asker) confirm(q *lifecycle.Question, edited json.RawMessage) (bool, err
 	if len(arguments) > 0 {
 		a.print(ending(terminal.Value(arguments, ""), maxEnding))
 	}
-	title := "Approve this call of " + terminal.Name(q.Subject.Tool) + "?"
-	picked, err := a.pick(title, []string{"Yes, approve it", "No, back"}, unpicked, "yn")
+	title, yes := "Approve this call of "+terminal.Name(q.Subject.Tool)+"?", "Yes, approve it"
+	if risk := q.Subject.Risk; risk != "" {
+		a.print("risk: " + risk)
+		yes = "Yes, approve it and accept the risk"
+	}
+	picked, err := a.pick(title, []string{yes, "No, back"}, unpicked, "yn")
 	return picked == 0, err
 }
 

@@ -56,6 +56,7 @@ var forkVerb = command.Verb{
 		f.StringVar(&at.ID, "id", "", "the `id` of the fork; default: a generated one")
 		f.IntVar(&at.Question, "question", 0, "the `number` of a settled question; default: the end of the run")
 		f.StringVar(&at.Answer.Text, "reply", "", "the `text` of the fork's answer, instead of the run's")
+		f.BoolVar(&at.Answer.AcceptRisk, "accept-risk", false, "acknowledge the risk that the question states")
 		f.StringVar((*string)(&at.Answer.Decision), "decision", "", "the `word` for an approval: approve, edit or reject")
 		value := f.String("value", "", "the `JSON` of the fork's answer: a form's value, or edited arguments")
 		return func(ctx context.Context, c command.Call) (int, error) {

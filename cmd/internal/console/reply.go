@@ -29,6 +29,7 @@ var replyVerb = command.Verb{
 		f.StringVar(&a.value, "value", "", "the value of a form, or edited arguments, as `JSON`")
 		f.StringVar(&a.decision, "decision", "", "the `word` for an approval: approve, edit, reject or respond")
 		f.StringVar(&a.key, "key", "", "the same reply with the same `key` again changes nothing, and succeeds")
+		f.BoolVar(&a.acceptRisk, "accept-risk", false, "acknowledge the risk that the question states: needed to accept it")
 		f.StringVar(&a.seen, "seen", "", "the `digest` of the question as it was seen: refused if it has changed since")
 		return func(ctx context.Context, c command.Call) (int, error) {
 			if err := a.read(c.Args); err != nil {
@@ -47,6 +48,7 @@ type answering struct {
 
 	run, text, value, decision, key, seen string
 	number                                int
+	acceptRisk                            bool
 	flagged                               bool // the text comes from -text
 }
 
@@ -197,7 +199,8 @@ func (a *answering) asGiven(q *lifecycle.Question) (lifecycle.Reply, error) {
 	if err != nil && !a.flagged {
 		return lifecycle.Reply{}, fmt.Errorf("%w, or -text %s for the text itself", err, a.text)
 	}
-	r := lifecycle.Reply{ID: q.ID, Text: text, Decision: lifecycle.Decision(a.decision)}
+	r := lifecycle.Reply{ID: q.ID, Text: text, Decision: lifecycle.Decision(a.decision),
+		AcceptRisk: a.acceptRisk}
 	if a.value != "" {
 		r.Value = json.RawMessage(a.value)
 	}
@@ -234,10 +237,10 @@ func (a *answering) piped(q *lifecycle.Question, in io.Reader) (lifecycle.Reply,
 		return lifecycle.Reply{}, command.Misusef("want an answer on standard input, got none: interlude reply %s "+
 			"TEXT, or -value or -decision", a.run)
 	case q.Subject == nil && len(q.Schema) > 0 && json.Valid([]byte(text)):
-		return lifecycle.Reply{ID: q.ID, Value: json.RawMessage(text)}, nil
+		return lifecycle.Reply{ID: q.ID, Value: json.RawMessage(text)}, nil // a form states no risk
 	}
 	text, err = Option(q.Options, text)
-	return lifecycle.Reply{ID: q.ID, Text: text}, err
+	return lifecycle.Reply{ID: q.ID, Text: text, AcceptRisk: a.acceptRisk}, err
 }
 
 // winner returns an error that names who settled the question; err itself if it is open.

@@ -88,6 +88,12 @@ func TestL1EachQuestionTakesItsOwnAnswer(t *testing.T) {
 		o.call("", "reply", "pay", "-decision", "approve", "-seen", strings.Repeat("0", 64)).refused(command.Refused)
 		o.call("", "reply", "pay", "-decision", "edit", "-value", `{"eur":5}`).well()
 
+		risky := payment
+		risky.Subject = &engine.Subject{Tool: "pay", Risk: "it is gone"}
+		o.asks("risky", risky) // N1
+		o.call("", "reply", "risky", "-decision", "approve").refused(command.Misused, "-accept-risk")
+		o.call("", "reply", "risky", "-decision", "approve", "-accept-risk").well()
+
 		o.asks("two", confirm, colour)
 		o.call("", "reply", "two", "yes").refused(command.Misused, "2 open questions", "-question 1 or 2")
 		o.call("yes\n", "reply", "two", "-question", "1").well()

@@ -105,6 +105,11 @@ export class Answer {
     return false;
   }
 
+  // accepted is the part of a reply that says that the risk was acknowledged.
+  accepted() {
+    return this.parts.risk?.checked ? { accept_risk: true } : {};
+  }
+
   // text builds the controls of a question that takes a text: choices, yes and no, or free text.
   text(draft) {
     const { question } = this;
@@ -116,7 +121,8 @@ export class Answer {
       const yes = all.find((o) => o.yes); // without one, every answer may accept the risk
       const text = options.length ? optionText : (o) => o.label;
       return [h("div", { class: "buttons" }, all.map((o) => button(text(o), o === yes ? "primary" : "",
-        () => (yes && o !== yes || this.riskSeen()) && this.send({ text: o.value })))), question.only ? null : this.ownWords(draft)];
+        () => yes && o !== yes ? this.send({ text: o.value })
+          : this.riskSeen() && this.send({ text: o.value, ...this.accepted() })))), question.only ? null : this.ownWords(draft)];
     }
     if (question.kind === "choose_one" && options.length) return this.choices(options, draft);
     if (question.required_fields?.length) return this.named(question.required_fields, draft);
@@ -135,7 +141,8 @@ export class Answer {
       words.focus();
       return undefined;
     }
-    return this.send({ text: words.value });
+    if (/^\s*(yes|true|accept)\s*$/i.test(words.value) && !this.riskSeen()) return undefined;
+    return this.send({ text: words.value, ...this.accepted() });
   }
 
   ownWords(draft) {
@@ -213,7 +220,7 @@ export class Answer {
       this.changed();
       buttons.querySelector("button").focus();
     };
-    set(buttons, button(T.approve, "primary", () => this.riskSeen() && this.send({ decision: "approve" })),
+    set(buttons, button(T.approve, "primary", () => this.riskSeen() && this.send({ decision: "approve", ...this.accepted() })),
       several || question.schema === false ? null : button(T.edit, "", () => open("edit")),
       button(T.reject, "danger", () => open("reject")),
       several ? null : button(T.respond, "quiet", () => open("respond")));
@@ -231,7 +238,7 @@ export class Answer {
         button(T.approveEdited, "primary", () => {
           if (!editor.form.check()) return this.refuse(T.seeFields);
           if (!editor.compare()) return this.refuse(T.editSomething);
-          return this.riskSeen() && this.send({ decision: "edit", value: editor.form.exact() });
+          return this.riskSeen() && this.send({ decision: "edit", value: editor.form.exact(), ...this.accepted() });
         }), back)];
     }
     const rejects = mode === "reject";
