@@ -466,6 +466,7 @@ func TestARiskIsAcceptedExplicitly(t *testing.T) {
 		c.reply.AcceptRisk = true
 		require.NoError(t, c.reply.ValidateFor(c.question))
 	}
-	w := interaction.Wait{End: time.Hour, Then: interaction.ThenDefault, Default: &interaction.DefaultReply{Text: "yes"}}
+	yes := &interaction.DefaultReply{Text: "yes"}
+	w := interaction.Wait{End: time.Hour, Then: interaction.ThenDefault, Default: yes}
 	require.NoError(t, w.ValidateFor(ask()), "the host has chosen the default")
 }

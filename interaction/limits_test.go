@@ -213,8 +213,8 @@ func TestReadAcceptsOutputUpToItsLimit(t *testing.T) {
 		Detail: "structured output is no valid JSON"}, r.OutputFault)
 	r = interaction.Read("I am done.", json.RawMessage(`{"eur":-1e400}`)) // N3: no other reader could read it
 	require.Nil(t, r.Output)
-	require.Equal(t, &interaction.Diagnostic{Code: fsm.WarnEngineOutputMalformed, Detail: "structured output: schema: " +
-		"number is out of bounds: 1e400 is above the range of a float64"}, r.OutputFault)
+	require.Equal(t, &interaction.Diagnostic{Code: fsm.WarnEngineOutputMalformed, Detail: "structured output: " +
+		"schema: number is out of bounds: 1e400 is above the range of a float64"}, r.OutputFault)
 	require.Nil(t, interaction.Read(`{"eur":1e400}`, nil).Output)
 	require.Nil(t, interaction.Read("{", nil).OutputFault, "a text that looks like an output is shown as it is")
 }
