@@ -29,7 +29,7 @@ var replyVerb = command.Verb{
 		f.StringVar(&a.value, "value", "", "the value of a form, or edited arguments, as `JSON`")
 		f.StringVar(&a.decision, "decision", "", "the `word` for an approval: approve, edit, reject or respond")
 		f.StringVar(&a.key, "key", "", "the same reply with the same `key` again changes nothing, and succeeds")
-		f.BoolVar(&a.acceptRisk, "accept-risk", false, "acknowledge the risk that the question states: needed to accept it")
+		f.BoolVar(&a.acceptRisk, "accept-risk", false, "acknowledge the risk: needed to accept one")
 		f.StringVar(&a.seen, "seen", "", "the `digest` of the question as it was seen: refused if it has changed since")
 		return func(ctx context.Context, c command.Call) (int, error) {
 			if err := a.read(c.Args); err != nil {
