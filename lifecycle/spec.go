@@ -101,10 +101,10 @@ type Spec struct {
 	Hold HoldPolicy `json:"hold,omitempty"`
 	// MaxRepeats limits consecutive repeats of a repeatable turn that lost its worker or its agent,
 	// each after a longer pause, of a second at first and a minute at most; 0 means DefaultMaxRepeats.
-	// After the second loss, and before the last repeat, the run waits for a node that executes no
-	// other turn (store.Run.Suspect). The next loss fails the run with TURN_REPEAT_LIMIT_EXCEEDED. A
-	// turn that ends without a failure or adds to the run's journal (engine.Journal) resets the count;
-	// an orderly shutdown of the host does not count.
+	// After two turns whose nodes died, or one before the last repeat, the run waits for a node that
+	// executes no other turn (store.Run.Suspect). The loss after the last repeat fails the run with
+	// TURN_REPEAT_LIMIT_EXCEEDED. A turn that ends without a failure or adds to the run's journal
+	// (engine.Journal) resets the count; an orderly shutdown of the host does not count.
 	MaxRepeats int `json:"max_repeats,omitempty"`
 	// Retry says how a turn that failed for a passing reason is retried. If it is nil,
 	// Config.Retry applies, and without that there are no retries. With Max 0 there are no retries,

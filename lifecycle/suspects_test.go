@@ -154,13 +154,13 @@ func poison(t *testing.T, nodes, concurrency, limit int) {
 	m.all.Wait()
 }
 
-// suspect submits a run whose turn was lost twice in a row.
+// suspect submits a run whose node was lost twice in a row.
 func suspect(t *testing.T, s store.Store) string {
 	t.Helper()
 	id := orphaned(t, s, 1, func(spec *Spec) { spec.Repeatable = true })[0]
 	run, err := s.Run(t.Context(), id)
 	require.NoError(t, err)
-	run.Repeats = 1
+	run.Repeats, run.Losses = 1, 1
 	cm, err := decide.Orphan(&run, &decide.OrphanEvidence{At: node.CommitTime(SystemClock{})}, decide.HostPolicy{})
 	require.NoError(t, err)
 	require.NoError(t, s.Commit(t.Context(), []store.Commit{*cm})[0])

@@ -182,6 +182,7 @@ func writeRun(w *plainjson.Writer, v *Run) {
 	w.TimeIf(`,"queued_at":`, v.QueuedAt)
 	w.Int(`,"attempt":`, int64(v.Attempt))
 	w.IntIf(`,"repeats":`, v.Repeats)
+	w.IntIf(`,"losses":`, v.Losses)
 	w.IntIf(`,"yielded":`, v.Yielded)
 	w.IntIf(`,"holds":`, v.Holds)
 	if v.Budget != nil {
@@ -542,6 +543,7 @@ func readRun(s *plainjson.Scanner, v *Run) {
 	s.Time(`,"queued_at":`, &v.QueuedAt)
 	s.Int(`,"attempt":`, &v.Attempt)
 	s.Int(`,"repeats":`, &v.Repeats)
+	s.Int(`,"losses":`, &v.Losses)
 	s.Int(`,"yielded":`, &v.Yielded)
 	s.Int(`,"holds":`, &v.Holds)
 	if s.Member(`,"budget":`) {

@@ -1,10 +1,8 @@
 package store
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
@@ -54,99 +52,15 @@ func Encode(r Run) ([]byte, error) {
 // shares nothing with the record.
 func AppendRun(dst []byte, r *Run) ([]byte, error) {
 	w := plainjson.Writer{Buf: dst}
-	form := r.form()
-	if form != "" {
-		w.Put(form)
-	}
+	wrapped := r.beginForm(&w)
 	writeRun(&w, r)
-	if form != "" {
+	if wrapped {
 		w.Put(formSuffix)
 	}
 	if w.Err != nil {
 		return dst, fmt.Errorf("%w: run %.128s cannot be encoded: %w", ErrInvalid, r.ID, w.Err)
 	}
 	return w.Buf, nil
-}
-
-// A record with content that the first form cannot express is wrapped in a list, after the number
-// of its form. An older version of this package treats the list as corrupt: it refuses the run, and
-// never stores it without the unknown content. All other records have the first form.
-const (
-	heldForm    = "[2," // turns that were put off, and holds
-	forkForm    = "[3," // a fork
-	typedForm   = "[4," // a form or an approval, and the answer to one; questions for certain people
-	severalForm = "[5," // several questions that were asked together
-	waitForm    = "[6," // a question with a wait, and its default answer
-	peopleForm  = "[7," // an approval that several people decide, and their votes; a question that is claimed
-	journalForm = "[8," // a run that has a journal, or sleeps
-	familyForm  = "[9," // a run that is a child, or has children
-	formSuffix  = "]"
-)
-
-// form returns the beginning of the record's list; empty for the first form.
-func (r *Run) form() string {
-	if form := r.needsForm(); form != "" {
-		return form
-	}
-	switch {
-	case r.Family != nil:
-		return familyForm
-	case r.Journal != nil || r.Block != nil && r.Block.Kind == BlockSleep:
-		return journalForm
-	case r.hasVotesOrClaims():
-		return peopleForm
-	case r.Pending != nil && r.Pending.Wait != nil, r.Answer != nil && r.Answer.Resolution == interaction.DefaultAnswer:
-		return waitForm
-	case r.Together != nil:
-		return severalForm
-	case r.typed():
-		return typedForm
-	case r.ForkedFrom != nil:
-		return forkForm
-	case r.Block != nil || r.Yielded > 0 || r.OnInterrupt != "" || r.Hold != "" || r.Budget != nil:
-		return heldForm
-	}
-	return ""
-}
-
-// hasVotesOrClaims reports whether an open question needs several people, or has votes or a claim.
-// An earlier version would accept one person's decision, treat a vote's key as unused, or accept a
-// reply despite a claim.
-func (r *Run) hasVotesOrClaims() bool {
-	own := func(q *interaction.Question) bool { return q.DecidedBySeveral() || q.Claim != nil }
-	return r.Votes > 0 || r.Answer != nil && len(r.Answer.Votes) > 0 ||
-		r.Pending != nil && own(r.Pending) ||
-		slices.ContainsFunc(r.Siblings, func(q interaction.Question) bool { return own(&q) })
-}
-
-// typed reports whether the run's question is a form, an approval or not for everybody, or its
-// answer belongs to one. An earlier version would accept any text from anybody as the reply, ask
-// without the policy, or execute a turn without the decision and its tool call.
-func (r *Run) typed() bool {
-	q, a := r.Pending, r.Answer
-	return r.Restricted ||
-		q != nil && (len(q.Schema) > 0 || q.Subject != nil || q.AlsoText || q.To != nil || q.Ref != "") ||
-		a != nil && (a.Via != "" || a.Ref != "" || len(a.Value) > 0 || a.Decision != "" || a.Digest != "" ||
-			len(a.Arguments) > 0)
-}
-
-// firstForm unwraps a record from its list, if any.
-func firstForm(body []byte) ([]byte, error) {
-	if !bytes.HasPrefix(body, []byte{'['}) {
-		return body, nil
-	}
-	if inner, ok, err := withoutNeeds(body); ok || err != nil {
-		return inner, err
-	}
-	for _, form := range []string{heldForm, forkForm, typedForm, severalForm, waitForm, peopleForm,
-		journalForm, familyForm} {
-		if inner, ok := bytes.CutPrefix(body, []byte(form)); ok {
-			if inner, ok = bytes.CutSuffix(inner, []byte(formSuffix)); ok {
-				return inner, nil
-			}
-		}
-	}
-	return body, nil
 }
 
 // AppendRecord appends the stored form of a history entry to dst and returns the longer buffer. It
@@ -161,8 +75,9 @@ func AppendRecord(dst []byte, r *interaction.Record) ([]byte, error) {
 	return w.Buf, nil
 }
 
-// Decode reads a stored record. What does not decode or does not agree with itself is ErrCorrupt.
-// Unknown fields are passed over: a newer version may have written them that an older one may drop.
+// Decode reads a stored record. What does not decode or does not agree with itself is ErrCorrupt; a
+// record that needs a feature which this release does not know (see Needs) is ErrNewer. Unknown
+// fields are passed over: a newer version may have written them that an older one may drop.
 func Decode(body []byte) (r Run, _ error) {
 	err := DecodeInto(body, &r)
 	return r, err
@@ -172,7 +87,7 @@ func Decode(body []byte) (r Run, _ error) {
 // and each copy makes the stack of a fresh goroutine grow. After an error the run is zero.
 func DecodeInto(body []byte, into *Run) (err error) {
 	if body, err = firstForm(body); err != nil {
-		return fmt.Errorf("%w: record: %w", ErrCorrupt, err)
+		return err
 	}
 	if !scanRun(body, into) {
 		err = unmarshalRun(body, into)

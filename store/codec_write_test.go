@@ -47,18 +47,8 @@ func TestEncodeWritesEveryField(t *testing.T) {
 // and for the list around a run that the first form of records did not know.
 func stored(t require.TestingT, r store.Run) string {
 	body := exactly(t, r.Clone())
-	var needs []string
-	if f := r.ForkedFrom; f != nil && (f.AsksAgain > 0 || f.Withholds) {
-		needs = append(needs, `"withheld"`)
-	}
-	if only := func(q interaction.Question) bool {
-		return q.Only || slices.ContainsFunc(q.Options, func(o interaction.Option) bool { return o.Yes })
-	}; r.Pending != nil && only(*r.Pending) || slices.ContainsFunc(r.Siblings, only) ||
-		r.Answer != nil && r.Answer.Selection != nil {
-		needs = append(needs, `"only"`)
-	}
-	if needs != nil {
-		return `[{"needs":[` + strings.Join(needs, ",") + `]},` + body + "]"
+	if names := store.NamedNeeds(&r); len(names) > 0 {
+		return `[{"needs":["` + strings.Join(names, `","`) + `"]},` + body + "]"
 	}
 	if r.Family != nil {
 		return "[9," + body + "]"
@@ -133,24 +123,94 @@ func TestOlderVersionsRefuseForks(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, r, got)
 
-	for _, f := range []store.ForkPoint{{RunID: "first", AsksAgain: 2}, {RunID: "first", Withholds: true}} { // N11
-		r.ForkedFrom = &f
-		body, err := store.Encode(r)
-		require.NoError(t, err)
-		require.Equal(t, `[{"needs":["withheld"]},`, string(body[:24]), "which no older version unwraps")
-		require.Error(t, json.Unmarshal(body, &store.Run{}))
-		got, err := store.Decode(body)
-		require.NoError(t, err)
-		require.Equal(t, r, got)
-	}
-	_, err = store.Decode([]byte(`[{"needs":["withheld","later"]},{}]`))
-	require.ErrorIs(t, err, store.ErrCorrupt, "a feature that this version does not know")
-	require.ErrorContains(t, err, `needs "later", which this release does not know: upgrade this node`)
-
 	r.ForkedFrom.RunID = r.ID
 	require.ErrorIs(t, r.Validate(), store.ErrInvalid, "no run is forked from itself")
 	r.ForkedFrom = &store.ForkPoint{}
 	require.ErrorIs(t, r.Validate(), store.ErrInvalid)
+}
+
+// needing has a record for each named feature, and the names in its stored form.
+var needing = map[string]struct {
+	names  string
+	change func(r *store.Run)
+}{
+	"two losses": {`"losses"`, func(r *store.Run) { *r = queued(); r.Repeats, r.Losses, r.MaxRepeats = 2, 2, 9 }},
+	"a loss before the last repeat": {`"losses"`, func(r *store.Run) {
+		*r = queued()
+		r.Repeats, r.Losses = store.DefaultMaxRepeats, 1
+	}},
+	"a fork that loses nodes": {`"losses","withheld"`, func(r *store.Run) {
+		r.MaxRepeats, r.Repeats, r.Losses = 1, 1, 1
+		r.ForkedFrom = &store.ForkPoint{RunID: "first", AsksAgain: 2}
+	}},
+	"only options": {`"only"`, func(r *store.Run) {
+		*r = parked()
+		r.Pending.Only = true
+	}},
+	"an option that means yes": {`"only"`, func(r *store.Run) {
+		*r = parked()
+		r.Pending.Options[0].Yes = true
+	}},
+	"asks again": {`"withheld"`, func(r *store.Run) {
+		r.ForkedFrom = &store.ForkPoint{RunID: "first", AsksAgain: 2}
+	}},
+	"withholds": {`"withheld"`, func(r *store.Run) {
+		r.ForkedFrom = &store.ForkPoint{RunID: "first", Withholds: true}
+	}},
+}
+
+// J14 N11: a record names the features that a reader must know. Earlier versions refuse it whatever
+// the names are, and this one if it does not know all of them. What it does not refuse is stored
+// again with its names.
+func TestRecordsNameWhatReadersMustKnow(t *testing.T) {
+	seen := make(map[string]bool)
+	for name, c := range needing {
+		r := submitted()
+		c.change(&r)
+		body, err := store.Encode(r)
+		require.NoError(t, err, name)
+		begin := `[{"needs":[` + c.names + `]},`
+		require.Equal(t, begin, string(body[:len(begin)]), name)
+		require.Error(t, json.Unmarshal(body, &store.Run{}), "which is how the first version reads it")
+		for n := range 8 {
+			require.False(t, strings.HasPrefix(string(body), fmt.Sprintf("[%d,", n+2)), "what the second unwraps")
+		}
+		got, err := store.Decode(body)
+		require.NoError(t, err, name)
+		require.Equal(t, r, got, name)
+		require.Equal(t, r, r.Clone(), name)
+		for _, known := range store.NamedNeeds(&r) {
+			seen[known] = true
+		}
+
+		inner := strings.TrimPrefix(string(body), begin)
+		for names, unknown := range map[string]string{
+			c.names + `,"zebra"`:             "zebra",
+			`"aardvark",` + c.names:          "aardvark",
+			`"aardvark",` + c.names + `,"z"`: "aardvark, z",
+		} {
+			_, err = store.Decode([]byte(`[{"needs":[` + names + `]},` + inner))
+			require.ErrorIs(t, err, store.ErrNewer, names)
+			require.ErrorIs(t, err, store.ErrCorrupt, "what stores do with a record that they cannot read")
+			require.ErrorContains(t, err, "it needs "+unknown+", which this release does not know: upgrade")
+		}
+		for _, damaged := range []string{begin[:len(begin)-1] + inner, begin + inner[:len(inner)-1], begin + "]",
+			`[{"needs":[]},` + inner, `[{"needs":[7]},` + inner, `[{"needs":` + c.names + `},` + inner,
+			"[2," + string(body) + "]", begin + string(body) + "]"} {
+			_, err = store.Decode([]byte(damaged))
+			require.ErrorIs(t, err, store.ErrCorrupt, damaged)
+			require.NotErrorIs(t, err, store.ErrNewer, damaged)
+		}
+	}
+	r := queued()
+	r.MaxRepeats, r.Repeats, r.Losses = 3, 2, 1
+	require.Empty(t, store.NamedNeeds(&r), "one loss, which an earlier version may forget")
+	r.MaxRepeats, r.Repeats, r.Losses = 2, 2, 0
+	require.Empty(t, store.NamedNeeds(&r), "repeats without a loss")
+	for _, name := range store.Needs() {
+		require.True(t, seen[name], "no record here needs %s", name)
+	}
+	require.True(t, slices.IsSorted(store.Needs()))
 }
 
 // K5 J14: an older version refuses a run with an approval that several people decide, which it

@@ -13,6 +13,9 @@ var (
 	ErrClosed      = NewError(ErrUnavailable, "store: closed")
 	// ErrCorrupt: the stored data cannot be decoded.
 	ErrCorrupt = errors.New("store: corrupt")
+	// ErrNewer: a later release wrote the record, with a feature that this one does not know. The
+	// record stays as it is. Upgrade. It matches ErrCorrupt.
+	ErrNewer = NewError(ErrCorrupt, "store: written by a later release")
 )
 
 // Classes of a store's errors that callers handle alike for every store. The failed call may have

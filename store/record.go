@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 
@@ -54,6 +55,9 @@ type Run struct {
 	// Repeats counts consecutive repeats and retries after a lost worker or a transient failure, since
 	// a turn last ended without a failure or added to the journal.
 	Repeats int `json:"repeats,omitempty"`
+	// Losses counts the Repeats after turns whose node died. See Suspect. An earlier release drops it,
+	// unless the record needs it (Needs).
+	Losses int `json:"losses,omitempty"`
 	// Yielded counts the attempts that MaxAttempts ignores: turns that were retried later, held or
 	// returned unexecuted, or in which a fork repeated its source's questions.
 	Yielded int `json:"yielded,omitempty"`
@@ -253,21 +257,23 @@ type Retry struct {
 // Held reports whether the run is held.
 func (r *Run) Held() bool { return r.Block != nil && r.Block.Kind == BlockHeld }
 
-// suspectRepeats is the number of consecutive losses that makes a run a suspect.
-const suspectRepeats = 2
+// suspectLosses is how many losses in a row make a run a suspect.
+const suspectLosses = 2
 
-// Suspect reports whether the queued run may crash its worker: its turn was lost with its worker or
-// its agent at least twice in a row, or MaxRepeats allows only one more repeat. Other runs may have
-// been lost with it. A turn that was since delayed, or interrupted by a shutdown, is no suspect.
-// See ClaimRequest.Suspects.
+// losesNodes reports whether the turn of the run must not be executed next to other turns: nodes
+// that executed it died twice in a row, or once and the next loss is the last.
+func (r *Run) losesNodes() bool {
+	return r.Losses >= suspectLosses || r.Losses > 0 && r.Repeats >= cmp.Or(r.MaxRepeats, DefaultMaxRepeats)
+}
+
+// Suspect reports whether the queued run may take its node down: nodes died during its turns at
+// least twice in a row, or once and MaxRepeats allows no other repeat after the next. Other runs may
+// have been lost with it. Retries and lost agents do not make a suspect, because their nodes live.
+// A turn that was put off, or interrupted by a shutdown since, is no suspect. See
+// ClaimRequest.Suspects.
 func (r *Run) Suspect() bool {
-	least := suspectRepeats
-	if r.MaxRepeats > 0 {
-		least = min(least, r.MaxRepeats)
-	}
 	// After a loss, and only then, NotBefore is later than QueuedAt without a block.
-	return r.State == fsm.StateQueued && !r.Slot && r.Block == nil && r.Repeats >= least &&
-		r.NotBefore.After(r.QueuedAt)
+	return r.State == fsm.StateQueued && !r.Slot && r.Block == nil && r.losesNodes() && r.NotBefore.After(r.QueuedAt)
 }
 
 // HeldSince returns the time from which the hold delays a held run: its QueuedAt. For a parked run,

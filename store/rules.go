@@ -54,8 +54,10 @@ func (r *Run) rules() [17]rule {
 	waiting, running, queued := r.State == fsm.StateWaitingUser, r.State == fsm.StateRunning, r.State == fsm.StateQueued
 	ended := r.State.Terminal()
 	return [...]rule{
-		{name: "counters", text: "repeats and max_repeats are at least 0, and yielded is from 0 to attempt",
-			broken: r.Reported < 0 || r.Repeats < 0 || r.MaxRepeats < 0 || r.Yielded < 0 || r.Yielded > r.Attempt},
+		{name: "counters",
+			text: "repeats and max_repeats are at least 0, losses from 0 to repeats, and yielded from 0 to attempt",
+			broken: r.Reported < 0 || r.Repeats < 0 || r.Losses < 0 || r.Losses > r.Repeats || r.MaxRepeats < 0 ||
+				r.Yielded < 0 || r.Yielded > r.Attempt},
 		{name: "holds", text: "holds are from 0 to yielded",
 			broken: r.Holds < 0 || r.Holds > r.Yielded},
 		{name: "journal", text: "a journal that is counted has entries and bytes",

@@ -62,6 +62,7 @@ var errorsByName = map[string]error{
 	"store.ErrNotFound": store.ErrNotFound, "store.ErrExists": store.ErrExists, "store.ErrConflict": store.ErrConflict,
 	"store.ErrStaleEpoch": store.ErrStaleEpoch, "store.ErrUnknownPool": store.ErrUnknownPool,
 	"store.ErrInvalid": store.ErrInvalid, "store.ErrClosed": store.ErrClosed, "store.ErrCorrupt": store.ErrCorrupt,
+	"store.ErrNewer":       store.ErrNewer,
 	"store.ErrUnavailable": store.ErrUnavailable, "store.ErrFull": store.ErrFull,
 	"store.ErrFeedLost": store.ErrFeedLost, "store.ErrTooMany": store.ErrTooMany,
 

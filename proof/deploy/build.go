@@ -10,19 +10,22 @@ import (
 	"github.com/interlude-go/interlude/proof/checkout"
 )
 
-// earlierCommit is the commit of the earlier version of the library, whose nodes work on one
-// database with nodes of this version, as docs/production.md promises. Each release puts its own
-// commit into the file.
+// earlierCommits has the commits of the earlier versions of the library, whose nodes work on one
+// database with nodes of this version, as docs/production.md promises. Each release adds its own
+// commit to the file.
 //
 //go:embed earlier.txt
-var earlierCommit string
+var earlierCommits string
+
+// earlierOf returns the commits of the earlier versions, from the first to the last.
+func earlierOf() []string { return strings.Fields(earlierCommits) }
 
 // programs has the paths of the host's two versions.
 type programs struct{ first, second string }
 
-// build builds the host with the library as it is here and, if earlier is set, also with the
-// library of the earlier commit.
-func build(ctx context.Context, dir string, earlier bool) (programs, error) {
+// build builds the host with the library as it is here and, if earlier is not empty, also with the
+// library of this commit.
+func build(ctx context.Context, dir, earlier string) (programs, error) {
 	root, err := checkout.Root()
 	if err != nil {
 		return programs{}, err
@@ -32,11 +35,11 @@ func build(ctx context.Context, dir string, earlier bool) (programs, error) {
 		return p, err
 	}
 	p.first = p.second
-	if !earlier {
+	if earlier == "" {
 		return p, nil
 	}
 	p.first = filepath.Join(dir, "first")
-	then, err := checkout.At(ctx, root, strings.TrimSpace(earlierCommit))
+	then, err := checkout.At(ctx, root, earlier)
 	if err != nil {
 		return p, err
 	}

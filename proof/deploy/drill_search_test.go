@@ -19,7 +19,7 @@ import (
 // of the other, and the first version lacks an engine. The nodes of the first version have an
 // earlier library. Without any one of the safeguards, the same drill fails.
 func TestRollingDeployFailsNoRunAndLosesNoAnswer(t *testing.T) {
-	p, err := build(t.Context(), t.TempDir(), true)
+	p, err := build(t.Context(), t.TempDir(), earlierOf()[0])
 	if errors.Is(err, checkout.ErrNoHistory) { // for example in an archive of the sources
 		t.Log(err)
 		p.first, err = p.second, nil

@@ -52,7 +52,7 @@ func parse(args []string) (options, error) {
 	f.IntVar(&o.kills, "kills", 0, "how many times a node is killed beside the deploy")
 	f.Uint64Var(&o.seed, "seed", 0, "what the runs follow from; 0: a new one")
 	f.BoolVar(&o.postgres, "postgres", false, "on a private PostgreSQL server instead of a SQLite file")
-	f.BoolVar(&o.earlier, "earlier", false, "build the first version with the library of the commit in earlier.txt")
+	f.BoolVar(&o.earlier, "earlier", false, "build the first version with the first library in earlier.txt")
 	f.BoolVar(&o.orderly, "orderly", false, "replace nodes by SIGTERM alone: nobody may be asked about a turn")
 	f.StringVar(&o.without, "without", "", fmt.Sprintf("a safeguard to take away, of %v", safeguards))
 	f.DurationVar(&o.lease, "lease", time.Second, "the nodes' lease, at least 1s")
@@ -91,7 +91,11 @@ func conduct(ctx context.Context, o options) (_ *verdict, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	p, err := build(ctx, dir, o.earlier)
+	commit := ""
+	if o.earlier {
+		commit = earlierOf()[0]
+	}
+	p, err := build(ctx, dir, commit)
 	if err != nil {
 		return nil, err
 	}

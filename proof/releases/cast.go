@@ -30,11 +30,12 @@ type part struct {
 	by    act // the act in which the run is submitted
 	spec  lifecycle.Spec
 	turns []engine.Func // by attempt; further attempts execute the last one
-	// The run is a fork of the source, from its first question.
-	source string
-	parent string    // the run that starts this one; it waits for the state of its children
-	stops  fsm.State // the state after its first turns
-	at     int       // the number of its attempt in this state
+	// The run is a fork of the source, from its first question; by Ada with an answer of hers, or by
+	// the author.
+	source, author string
+	parent         string    // the run that starts this one; it waits for the state of its children
+	stops          fsm.State // the state after its first turns
+	at             int       // the number of its attempt in this state
 	// the replies of people and the states after them, in order
 	replies []reply
 	cancel  bool
@@ -86,10 +87,17 @@ var cast = []part{
 	{id: "repeated", by: before, spec: lifecycle.Spec{Repeatable: true}, turns: turns(hangs, asks), stops: running,
 		at: 1, recovered: []fsm.State{queued, waiting}, next: answered, ends: succeeded},
 
+	{id: "lost-before-the-last-repeat", by: before, spec: lifecycle.Spec{Engine: formerEngine, Repeatable: true,
+		MaxRepeats: 1}, turns: turns(hangs), stops: running, at: 1, recovered: []fsm.State{queued}, next: answered,
+		ends: succeeded},
+
 	// The runs that have ended. A later version does not change them.
 	{id: "succeeded", by: first, spec: lifecycle.Spec{OutputSchema: object}, turns: turns(asks, paints), stops: waiting,
 		at:      1,
 		replies: []reply{{first, "red <b>", succeeded, 2}}, ends: succeeded},
+	{id: "answered-by-ada", by: first, spec: lifecycle.Spec{Ask: &lifecycle.AskPolicy{
+		To: &lifecycle.Audience{Users: []string{"ada"}}}}, turns: turns(asks, paints), stops: waiting, at: 1,
+		replies: []reply{{first, "green", succeeded, 2}}, ends: succeeded},
 	{id: "two-of-three", by: first, turns: turns(asksAll(interaction.Rule{Answers: 2}), paints), stops: waiting, at: 1,
 		replies: []reply{{first, "green", waiting, 1}, {first, "blue", succeeded, 2}}, ends: succeeded},
 	{id: "auto", by: first, spec: lifecycle.Spec{Mode: lifecycle.Auto, OutputSchema: object,
@@ -118,6 +126,8 @@ var cast = []part{
 
 	// Runs parked by a node that shut down in order, with a question of each kind.
 	asksOne("choose-one", interaction.Question{Kind: interaction.ChooseOne, DefaultPolicy: interaction.SafeDefault,
+		Options: []interaction.Option{{Label: "Red", Value: "red"}, {Label: "Blue", Value: "blue"}}}),
+	asksOne("only-options", interaction.Question{Kind: interaction.ChooseOne, Only: true,
 		Options: []interaction.Option{{Label: "Red", Value: "red"}, {Label: "Blue", Value: "blue"}}}),
 	asksOne("confirm", interaction.Question{Kind: interaction.Confirm, DefaultPolicy: interaction.Abort}),
 	asksOne("only", interaction.Question{Kind: interaction.Confirm, Only: true,
@@ -220,6 +230,8 @@ var cast = []part{
 
 	// Runs that were submitted after the last node.
 	{id: "forked", by: last, source: "decided", stops: queued, next: answered, ends: succeeded},
+	{id: "forked-by-bob", by: last, source: "answered-by-ada", author: "bob", stops: queued, next: answered,
+		ends: succeeded}, // it asks Ada again
 	{id: "queued", by: last, spec: lifecycle.Spec{Pool: "p", Key: "ada", Priority: -3,
 		Labels: map[string]string{"team": "red", `we"ird`: "$[0]"}}, stops: queued, next: answered, ends: succeeded},
 	{id: "delayed", by: last, spec: lifecycle.Spec{Prompt: "Paint. " + strings.Repeat("y", 1500),

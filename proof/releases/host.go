@@ -76,6 +76,7 @@ func (c *clock) pass(d time.Duration) {
 // The names of the engines, except for the default one.
 const (
 	residentEngine  = "resident"  // its processes live between turns
+	formerEngine    = "former"    // only the node that dies first has it
 	elsewhereEngine = "elsewhere" // only the first node has it
 )
 
@@ -94,13 +95,14 @@ type host struct {
 	served chan error
 }
 
-// newNode returns a node that has joined the store. The cast says what its turns do.
-func newNode(ctx context.Context, s store.Store, c *clock, elsewhere bool) (*host, error) {
+// newNode returns a node that has joined the store, with these engines besides those of all nodes.
+// The cast says what its turns do.
+func newNode(ctx context.Context, s store.Store, c *clock, own []string) (*host, error) {
 	engines := map[string]engine.Engine{
 		residentEngine: &enginetest.FakeAgent{Kind: fsm.ProfileStickyProcess, Reason: "as the play says", Turn: turn},
 	}
-	if elsewhere {
-		engines[elsewhereEngine] = engine.Func(turn)
+	for _, name := range own {
+		engines[name] = engine.Func(turn)
 	}
 	lc, err := lifecycle.New(lifecycle.Config{
 		Store: s, Engine: engine.Func(turn), Engines: engines, Pools: pools, Lease: leaseOfNode, Grace: -1, Poll: poll,

@@ -38,9 +38,9 @@ func play(ctx context.Context, kept database) (dump, lines []byte, err error) {
 	c := newClock(opening)
 	names := make(map[string]string) // the replacement of each node's id in the dump
 	nodes := []func() (*host, error){
-		func() (*host, error) { return node(ctx, kept, c, false) },
-		func() (*host, error) { return node(ctx, kept, c, true) },
-		func() (*host, error) { return node(ctx, kept, c, false) },
+		func() (*host, error) { return node(ctx, kept, c, formerEngine) },
+		func() (*host, error) { return node(ctx, kept, c, elsewhereEngine) },
+		func() (*host, error) { return node(ctx, kept, c) },
 		func() (*host, error) {
 			s, err := kept.open(ctx)
 			if err != nil {
@@ -87,12 +87,12 @@ func play(ctx context.Context, kept database) (dump, lines []byte, err error) {
 	return []byte(r.Replace(string(dump))), []byte(r.Replace(string(lines))), nil
 }
 
-func node(ctx context.Context, kept database, c *clock, elsewhere bool) (*host, error) {
+func node(ctx context.Context, kept database, c *clock, engines ...string) (*host, error) {
 	s, err := kept.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return newNode(ctx, s, c, elsewhere)
+	return newNode(ctx, s, c, engines)
 }
 
 // perform takes the steps of the act, one after the other.
@@ -152,7 +152,7 @@ func (h *host) enter(ctx context.Context, p *part) error {
 	if p.parent != "" {
 		return nil
 	}
-	if err := h.submit(ctx, p.source, spec); err != nil {
+	if err := h.submit(ctx, p, spec); err != nil {
 		return err
 	}
 	if err := h.until(ctx, p.id, string(p.stops), func(r *lifecycle.Run) bool {
@@ -184,15 +184,19 @@ func (h *host) enter(ctx context.Context, p *part) error {
 }
 
 // submit submits a run, or forks it from the first question of its source.
-func (h *host) submit(ctx context.Context, source string, spec lifecycle.Spec) error {
-	if source == "" {
+func (h *host) submit(ctx context.Context, p *part, spec lifecycle.Spec) error {
+	if p.source == "" {
 		_, err := h.Submit(ctx, spec)
 		return err
 	}
-	_, err := h.Fork(ctx, source, lifecycle.At{
+	at := lifecycle.At{
 		ID: spec.ID, Question: 1, Answer: lifecycle.Reply{Text: "silver"}, Actor: lifecycle.Actor{ID: "ada"},
 		Change: func(s *lifecycle.Spec) { s.Labels = spec.Labels },
-	})
+	}
+	if p.author != "" {
+		at.Answer, at.Actor = lifecycle.Reply{}, lifecycle.Actor{ID: p.author}
+	}
+	_, err := h.Fork(ctx, p.source, at)
 	return err
 }
 

@@ -105,6 +105,11 @@ func TestTheCastStandsInEveryWay(t *testing.T) {
 		for _, r := range line.History {
 			seen[r.Resolution] = true
 		}
+		for _, name := range store.Needs() {
+			if names, _, _ := strings.Cut(line.Record, "}"); strings.Contains(names, `"`+name+`"`) {
+				seen["needs "+name] = true
+			}
+		}
 	}
 	want := []any{interaction.ChooseOne, interaction.Confirm, interaction.FillFields, interaction.OpenText,
 		interaction.RiskAck, interaction.EngineJudgement, interaction.SafeDefault, interaction.Abort,
@@ -114,6 +119,9 @@ func TestTheCastStandsInEveryWay(t *testing.T) {
 		"budget and usage", "not before", "form", "form or text", "approval", "only", "asked of some",
 		"several", "several answers", "journal", "awaits children", "open child", "child kept",
 		interaction.Superseded}
+	for _, name := range store.Needs() {
+		want = append(want, "needs "+name)
+	}
 	for _, s := range fsm.States() {
 		want = append(want, s)
 	}
@@ -215,7 +223,7 @@ func serveOn(t *testing.T, folder string, s store.Store) {
 	clock.offset.Store(int64(time.Until(latest.Add(time.Minute))))
 	lc, err := lifecycle.New(lifecycle.Config{
 		Store: s, Engine: engine.Func(paintTurn), Engines: map[string]engine.Engine{
-			elsewhereEngine: engine.Func(paintTurn),
+			elsewhereEngine: engine.Func(paintTurn), formerEngine: engine.Func(paintTurn),
 			// none of its processes has survived
 			residentEngine: &enginetest.FakeAgent{Kind: fsm.ProfileStickyProcess, Reason: "a test", Turn: paintTurn},
 		},

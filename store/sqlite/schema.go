@@ -94,7 +94,7 @@ func (c *conn) checkUnused(now time.Time) error {
 // too new for them. A release that stores runs in a way that the one before refuses (see
 // store.ErrCorrupt) has a higher level than that one.
 const (
-	ownLevel  = 1
+	ownLevel  = 2 // 1 before records named what a reader must know (store.Needs)
 	levelSize = 1 << 20
 )
 

@@ -14,7 +14,14 @@ import (
 // spoiled is a store in which the records of some runs were spoiled from outside.
 func spoiled(t *testing.T, runs ...string) *sqlite.Store {
 	t.Helper()
-	path := closedFile(t)
+	s, _ := spoiledBy(t, "{", runs...)
+	return s
+}
+
+// spoiledBy also returns the path of the file.
+func spoiledBy(t *testing.T, record string, runs ...string) (_ *sqlite.Store, path string) {
+	t.Helper()
+	path = closedFile(t)
 	s, err := sqlite.Open(t.Context(), path, quiet)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
@@ -24,10 +31,10 @@ func spoiled(t *testing.T, runs ...string) *sqlite.Store {
 	defer db.Close()
 	for _, id := range runs {
 		put(t, s, newRun(id, 10))
-		_, err = db.ExecContext(t.Context(), `UPDATE runs SET record = '{' WHERE id = ?`, id)
+		_, err = db.ExecContext(t.Context(), `UPDATE runs SET record = ? WHERE id = ?`, []byte(record), id)
 		require.NoError(t, err)
 	}
-	return s
+	return s, path
 }
 
 // I10: a corrupt record fails its own commit, and none of those that share its transaction.
@@ -49,6 +56,28 @@ func TestClaimSkipsCorruptRecord(t *testing.T) {
 	require.ErrorIs(t, err, store.ErrCorrupt)
 	require.ErrorContains(t, err, "bad")
 	require.Len(t, claimed, 2)
+}
+
+// J14: a record with a feature that this release does not know stays as it is, and stops no other run.
+func TestRecordOfALaterReleaseIsLeftAlone(t *testing.T) {
+	const later = `[{"needs":["zebra"]},{"id":"bad"}]`
+	s, path := spoiledBy(t, later, "bad")
+	put(t, s, newRun("good", 10))
+	claimed, err := s.Claim(t.Context(), claim("n"))
+	require.ErrorIs(t, err, store.ErrNewer)
+	require.Len(t, claimed, 2)
+	errs := s.Commit(t.Context(), []store.Commit{report(newRun("bad", 10).Run), newRun("after", 10)})
+	require.ErrorIs(t, errs[0], store.ErrNewer)
+	require.ErrorContains(t, errs[0], "it needs zebra, which this release does not know: upgrade")
+	require.NoError(t, errs[1])
+	_, err = s.Run(t.Context(), "bad")
+	require.ErrorIs(t, err, store.ErrNewer)
+	db, err := sql.Open("sqlite", path)
+	require.NoError(t, err)
+	defer db.Close()
+	var record string
+	require.NoError(t, db.QueryRowContext(t.Context(), `SELECT record FROM runs WHERE id = 'bad'`).Scan(&record))
+	require.Equal(t, later, record)
 }
 
 // F8: a commit that cannot be encoded is refused before anything is written, and fails no other.

@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -116,26 +115,31 @@ var engineCases = []promised{
 	},
 	{
 		"engines/suspects",
-		"A run whose turn was lost again and again is a suspect: only a claim for suspects of its engine, or for " +
-			"any engine, picks it. It is counted with its engine, and is no suspect once its turn has started (J3).",
+		"A run whose nodes were lost again and again is a suspect: only a claim for suspects of its engine, or for " +
+			"any engine, picks it. It is counted with its engine, and is no suspect once its turn has started. A run " +
+			"that was repeated for other reasons is none (J3).",
 		func(w *world) {
 			w.joinWith("x", "x", "x-y")
 			for i, id := range []string{"s1", "s2"} {
 				r := w.running(id, ofEngine("x"))
-				w.commit(lostAgain(r, w.tick(), 2+i))
+				w.commit(lostAgain(r, w.tick(), 3, 1+i))
 				r = w.load(id)
 				require.True(w, r.Suspect())
 			}
-			once := w.running("once", ofEngine("x"))
-			w.commit(lostAgain(once, w.tick(), 1))
+			for i, id := range []string{"once", "repeated"} {
+				w.commit(lostAgain(w.running(id, ofEngine("x")), w.tick(), 2+i, 1-i))
+				r := w.load(id)
+				require.False(w, r.Suspect())
+			}
 			w.submit("other", ofEngine("x-y"))
 			w.now = w.now.Add(time.Hour)
 			require.Equal(w, []store.EngineSurvey{
-				{Engine: "x", Queued: 3, OldestReady: w.load("s1").QueuedAt, Nodes: 2},
+				{Engine: "x", Queued: 4, OldestReady: w.load("s1").QueuedAt, Nodes: 2},
 				{Engine: "x-y", Queued: 1, OldestReady: w.load("other").QueuedAt, Nodes: 2},
 			}, w.survey().Engines)
 			require.Empty(w, w.claimSuspects("n", 9, "a", "x-y"))
-			require.Equal(w, []string{"once", "other"}, slices.Sorted(slices.Values(w.claimOf("n", 9, "x", "x-y"))))
+			others := w.claimOf("n", 9, "x", "x-y")
+			require.ElementsMatch(w, []string{"once", "other", "repeated"}, others)
 			require.Equal(w, []string{"s1"}, w.claimSuspects("n", 1, "x", "x-y"))
 			started := w.load("s1")
 			require.False(w, started.Suspect())

@@ -133,7 +133,7 @@ var fieldCases = []promised{
 // as the steps in life.go do not set them.
 
 func submitted(r *store.Run) {
-	r.MaxAttempts, r.MaxAutoDecisions, r.Repeatable, r.MaxRepeats, r.Repeats = 7, 3, true, 5, 2
+	r.MaxAttempts, r.MaxAutoDecisions, r.Repeatable, r.MaxRepeats, r.Repeats, r.Losses = 7, 3, true, 5, 2, 1
 	r.Reported = 4321
 	r.Trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	r.OnInterrupt, r.Hold = store.InterruptAsk, store.HoldOn

@@ -162,11 +162,11 @@ func queuedAgain(prev store.Run, now time.Time) store.Commit {
 	})
 }
 
-// lostAgain returns a running run to the queue for a minute, after its turn was lost so many times
-// in a row.
-func lostAgain(prev store.Run, now time.Time, repeats int) store.Commit {
+// lostAgain returns a running run to the queue for a minute, after its turn was repeated so many
+// times in a row, and its node was lost before so many of the repeats.
+func lostAgain(prev store.Run, now time.Time, repeats, losses int) store.Commit {
 	c := queuedAgain(prev, now)
-	c.Run.Repeats, c.Run.NotBefore = repeats, now.Add(time.Minute)
+	c.Run.Repeats, c.Run.Losses, c.Run.NotBefore = repeats, losses, now.Add(time.Minute)
 	return c
 }
 

@@ -293,7 +293,9 @@ func (m *machine) step(rt *rapid.T, r store.Run) store.Commit {
 		}
 		c := queuedAgain(r, m.now)
 		if rapid.Bool().Draw(rt, "backs off") {
-			c.Run.Repeats += rapid.IntRange(1, 2).Draw(rt, "repeats")
+			repeats := rapid.IntRange(1, 2).Draw(rt, "repeats")
+			c.Run.Repeats += repeats
+			c.Run.Losses += rapid.IntRange(0, repeats).Draw(rt, "losses")
 			if later := m.now.Add(time.Duration(rapid.IntRange(0, 4).Draw(rt, "seconds")) * time.Second); later.After(
 				r.NotBefore) {
 				c.Run.NotBefore = later

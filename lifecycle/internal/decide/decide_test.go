@@ -111,6 +111,60 @@ func TestM1M3WhatYields(t *testing.T) {
 	}
 }
 
+// J3: only a turn whose node died counts as a loss. A turn that was repeated for another reason makes
+// no suspect, however often. The losses end with the row of repeats, and with the run.
+func TestJ3WhichRepeatsAreLosses(t *testing.T) {
+	endings := map[string]func(run *store.Run) (*store.Commit, error){
+		"lost node": func(run *store.Run) (*store.Commit, error) {
+			return Orphan(run, &OrphanEvidence{At: noon}, HostPolicy{})
+		},
+		"dropped turn": func(run *store.Run) (*store.Commit, error) { return DroppedTurn(run, HostPolicy{}, noon) },
+		"lost agent": func(run *store.Run) (*store.Commit, error) {
+			return lostAgent(run, &Evidence{}, "n", noon)
+		},
+		"retry": func(run *store.Run) (*store.Commit, error) {
+			return transition(run, fsm.EventTurnYielded, &effects{now: noon, facts: fsm.FactPassing,
+				yields: yielding{passing: &passingFailure{retry: &store.Retry{Max: 9}}}})
+		},
+		"good end": func(run *store.Run) (*store.Commit, error) {
+			return Turn(run, &Evidence{sleep: noon.Add(time.Hour)}, "n", noon)
+		},
+	}
+	for name, c := range map[string]struct {
+		endings         []string
+		repeats, losses int
+		suspect         bool
+	}{
+		"two losses":        {[]string{"lost node", "lost node"}, 2, 2, true},
+		"one loss":          {[]string{"lost node"}, 1, 1, false},
+		"other repeats":     {[]string{"lost agent", "dropped turn", "retry", "lost agent"}, 4, 0, false},
+		"losses in between": {[]string{"lost node", "lost agent", "retry", "lost node"}, 4, 2, true},
+		"a loss before the last repeat": {
+			[]string{"dropped turn", "dropped turn", "retry", "retry", "lost node"}, 5, 1, true,
+		},
+		"a loss after a turn that ended":  {[]string{"lost node", "good end", "lost node"}, 1, 1, false},
+		"no loss before the last repeat":  {[]string{"retry", "retry", "retry", "retry", "lost agent"}, 5, 0, false},
+		"no loss since a turn that ended": {[]string{"lost node", "lost node", "good end"}, 0, 0, false},
+	} {
+		run, suspect := runningRun(), false
+		run.Repeatable, run.MaxRepeats = true, 5
+		for _, ending := range c.endings {
+			cm, err := endings[ending](&run)
+			require.NoError(t, err, name)
+			run, suspect = cm.Run, cm.Run.Suspect()
+			run.State, run.Slot, run.Block, run.Owner, run.Attempt = fsm.StateRunning, true, nil, "n", run.Attempt+1
+		}
+		require.Equal(t, c.suspect, suspect, name)
+		require.Equal(t, []int{c.repeats, c.losses}, []int{run.Repeats, run.Losses}, name)
+	}
+	run := runningRun()
+	run.Repeatable, run.MaxRepeats, run.Repeats, run.Losses = true, 2, 2, 2
+	cm, err := Orphan(&run, &OrphanEvidence{At: noon}, HostPolicy{})
+	require.NoError(t, err)
+	require.Equal(t, fsm.CodeTurnRepeatLimitExceeded, cm.Run.Error.Code)
+	require.Equal(t, []int{2, 0}, []int{cm.Run.Repeats, cm.Run.Losses})
+}
+
 // J13: a limit that is not given stays as it is.
 func TestJ13LimitsOfABudget(t *testing.T) {
 	both := store.Budget{Turns: 7, Tokens: 300}

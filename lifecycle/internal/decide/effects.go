@@ -91,6 +91,7 @@ type lostTurn struct {
 	shutdown bool
 	// handedBack: its engine was not called, so the attempt does not count towards MaxAttempts.
 	handedBack bool
+	nodeDied   bool // the node that executed it has gone, which counts as a loss (store.Run.Losses)
 }
 
 // settlement has the answer to a question, and the questions that an event closes.

@@ -83,7 +83,7 @@ func Orphan(run *store.Run, found *OrphanEvidence, host HostPolicy) (*store.Comm
 	}
 	failure := effects{
 		now: found.At, facts: fsm.FactContextLost | fsm.FactWorkerGone, turn: turnEnd{warnings: found.Warnings},
-		lost:    lostTurn{onInterrupt: host.onInterruptOf(run)},
+		lost:    lostTurn{onInterrupt: host.onInterruptOf(run), nodeDied: true},
 		settles: settlement{records: abandoned(run, found.At)}, ends: ending{recovery: store.FailedReconciled},
 	}
 	switch {

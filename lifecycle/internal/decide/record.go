@@ -85,7 +85,7 @@ func putOff(next *store.Run, failure *passingFailure, now time.Time) {
 // putToSleep queues the run again after a turn that ended without an error, for a next turn at a
 // later time. A sleep does not count as a repeat, and ends a row of them.
 func putToSleep(next *store.Run, until time.Time) {
-	next.Repeats, next.Holds = 0, 0
+	endRow(next)
 	next.Yielded++
 	next.Answer, next.Together = nil, nil
 	next.NotBefore = Later(notBefore(until), next.NotBefore)
@@ -95,7 +95,7 @@ func putToSleep(next *store.Run, until time.Time) {
 // queueForChildren queues the run again after a turn that ended without an error, until its
 // children have ended. As with a sleep, the turn is not counted as a repeat.
 func queueForChildren(next *store.Run, block *store.Block, now time.Time) {
-	next.Repeats, next.Holds = 0, 0
+	endRow(next)
 	next.Yielded++
 	next.Answer, next.Together = nil, nil
 	next.Block = block
@@ -147,9 +147,12 @@ func keepBlock(next *store.Run, block *store.Block, now time.Time) {
 func unblock(next *store.Run, cause string) {
 	next.Block = nil
 	if cause == causeResumed {
-		next.Repeats, next.Holds = 0, 0
+		endRow(next)
 	}
 }
+
+// endRow ends the row of repeats, losses and holds.
+func endRow(next *store.Run) { next.Repeats, next.Losses, next.Holds = 0, 0, 0 }
 
 // openQuestions opens the turn's questions in the run. They have consecutive numbers and one
 // deadline, from the waiting policy or the earliest of their waits.

@@ -95,7 +95,7 @@ func withProgress(run *store.Run, entries []engine.JournalEntry) *store.Run {
 		return run
 	}
 	progressed := *run
-	progressed.Repeats = 0
+	progressed.Repeats, progressed.Losses = 0, 0
 	return &progressed
 }
 

@@ -70,7 +70,8 @@ func enterState(next, prev *store.Run, row *fsm.Transition, e *effects, now time
 		next.Budget = countTurn(next.Budget, 1)
 	case fsm.StateWaitingUser:
 		next.Owner = e.asks.node
-		next.Answer, next.Repeats, next.Holds = nil, 0, 0
+		next.Answer = nil
+		endRow(next)
 		openQuestions(next, &e.asks, now)
 	default:
 		endRun(next, row, e, now)
@@ -91,6 +92,9 @@ func enterQueue(next *store.Run, event fsm.Event, e *effects, now time.Time) {
 	}
 	if event == fsm.EventRestartRequeue && !e.lost.shutdown {
 		next.Repeats++
+		if e.lost.nodeDied {
+			next.Losses++
+		}
 		next.NotBefore = now.Add(repeatBackoff(next.Repeats))
 	}
 	if answer := e.settles.answer; answer != nil {
@@ -105,12 +109,14 @@ func enterQueue(next *store.Run, event fsm.Event, e *effects, now time.Time) {
 func endRun(next *store.Run, row *fsm.Transition, e *effects, now time.Time) {
 	next.FinishedAt = now
 	next.Slot, next.Owner, next.Answer, next.Together = false, "", nil, nil
+	next.Losses = 0 // nothing is executed again, and all releases can read the record
 	setFamilyDue(next, now)
 	if f := e.turn.final; f != nil {
 		next.FinalText = f.text
 	}
 	if row.To == fsm.StateSucceeded {
-		next.Output, next.Repeats, next.Holds = e.turn.output, 0, 0
+		next.Output = e.turn.output
+		endRow(next)
 	} else {
 		recordFailure(next, row, &e.ends)
 	}

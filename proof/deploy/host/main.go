@@ -1,7 +1,7 @@
 // Command host is a node of the drill in proof/deploy: a small host program, as a user would write
 // it, with agents that are overloaded, break, and keep their sessions in a form of their version.
 // It is also built with an earlier version of the library, so it uses nothing that is newer than
-// the commit in proof/deploy/earlier.txt.
+// the commits in proof/deploy/earlier.txt.
 //
 // It is given a Config as JSON in the environment, writes "ready" when it is about to serve, "+"
 // when an agent begins to work and "-" when it has ended, and ends in good order on SIGTERM, or
